@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/counters.h"
+
+#include <limits>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <type_traits>
+
+namespace mezz {
+namespace {
+
+constexpr std::align_val_t kStripeAlignment{kLineBytes};
+
+constexpr std::array<std::string_view, kEvents> kTexts = {
+#define X(name, text) text,
+    MEZZ_EVENTS(X)
+#undef X
+};
+
+}  // namespace
+
+std::string_view ToString(Event event) {
+  return event < Event::kCount ? kTexts[static_cast<size_t>(event)] : std::string_view("unknown");
+}
+
+uint64_t CounterSnapshot::operator[](Event event) const {
+  const auto& roles = by_role[static_cast<size_t>(event)];
+  return std::accumulate(roles.begin(), roles.end(), uint64_t{0});
+}
+
+CounterSnapshot CounterSnapshot::operator-(const CounterSnapshot& earlier) const {
+  CounterSnapshot difference;
+  for (size_t event = 0; event < kEvents; ++event) {
+    for (size_t role = 0; role < kBlockRoles; ++role) {
+      difference.by_role[event][role] = by_role[event][role] - earlier.by_role[event][role];
+    }
+  }
+  return difference;
+}
+
+Counters::Counters() {
+  constexpr size_t kWords = kStripes * kStripeWords;
+  words_ = static_cast<std::atomic<uint64_t>*>(::operator new(kWords * sizeof(*words_), kStripeAlignment));
+  std::uninitialized_value_construct_n(words_, kWords);
+}
+
+Counters::~Counters() {
+  static_assert(std::is_trivially_destructible_v<std::atomic<uint64_t>>);
+  ::operator delete(words_, kStripeAlignment);
+}
+
+CounterSnapshot Counters::Snapshot() const {
+  CounterSnapshot sum;
+  for (size_t stripe = 0; stripe < kStripes; ++stripe) {
+    const std::atomic<uint64_t>* word = words_ + stripe * kStripeWords;
+    for (auto& roles : sum.by_role) {
+      for (uint64_t& count : roles) count += (word++)->load(std::memory_order_relaxed);
+    }
+  }
+  return sum;
+}
+
+size_t Counters::StripeOfThisThread() {
+  static std::atomic<size_t> next{0};
+  // A sentinel rather than an initialiser: the compiler then needs no guard around it on the hot path.
+  constexpr size_t kUnassigned = std::numeric_limits<size_t>::max();
+  thread_local constinit size_t stripe = kUnassigned;
+  if (stripe == kUnassigned) stripe = next.fetch_add(1, std::memory_order_relaxed) % kStripes;
+  return stripe;
+}
+
+}  // namespace mezz

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// One counter for each event and each named reason to refuse.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "cache/types.h"
+
+namespace mezz {
+
+// name, text. Counted per role.
+#define MEZZ_EVENTS(X)                                                              \
+  X(kScmHit, "scm.hit")                                                             \
+  X(kScmMiss, "scm.miss")                                                           \
+  X(kScmPut, "scm.put")                                                             \
+  X(kScmPutBytes, "scm.put_bytes")         /* payload */                            \
+  X(kScmWrittenBytes, "scm.written_bytes") /* on the medium, all causes */          \
+  X(kScmErase, "scm.erase")                                                         \
+  X(kScmReplaced, "scm.replaced")          /* a put found its key */                \
+  X(kScmDropped, "scm.dropped")            /* reclaimed without a survivor */       \
+  X(kScmSecondChance, "scm.second_chance") /* kept by reclaim */                    \
+  X(kScmSecondChanceBytes, "scm.second_chance_bytes")                               \
+  X(kScmDisplaced, "scm.displaced") /* dropped from a full bucket */                \
+  X(kScmSegmentReclaimed, "scm.segment_reclaimed")                                  \
+  X(kScmSegmentSkippedPinned, "scm.segment_skipped_pinned")                         \
+  X(kScmPinRace, "scm.pin_race") /* a hit lost to a reclaim */                      \
+  X(kScmChecksumMismatch, "scm.checksum_mismatch")                                  \
+  X(kScmDamagedHeader, "scm.damaged_header")                                        \
+  X(kRefusedTooLarge, "refused.too_large")     /* larger than a segment */          \
+  X(kRefusedAllPinned, "refused.all_pinned")   /* nothing can be reclaimed */       \
+  X(kRefusedNoSpace, "refused.no_space")       /* capacity set to zero, or busy */  \
+  X(kRefusedFillFailed, "refused.fill_failed") /* the source failed to copy */      \
+  X(kRefusedKeySize, "refused.key_size")       /* a key that is not 16 bytes */     \
+  X(kRefusedPolicy, "refused.policy")                                               \
+  X(kRefusedNotPersistable, "refused.not_persistable") /* helper without size_cb */ \
+  X(kDramHit, "dram.hit")                                                           \
+  X(kMiss, "miss") /* in neither tier */                                            \
+  X(kInsert, "insert")                                                              \
+  X(kInsertToScm, "insert.to_scm") /* the policy sent a miss to SCM */              \
+  X(kDramEviction, "dram.eviction")                                                 \
+  X(kCleanEviction, "dram.clean_eviction") /* SCM held the block already */         \
+  X(kDemotion, "demotion")                                                          \
+  X(kServedInPlace, "served.in_place")                                              \
+  X(kServedCopied, "served.copied")                                                 \
+  X(kPromotion, "promotion")                                                        \
+  X(kPromotionRefused, "promotion.refused") /* DRAM tier full and strict */         \
+  X(kAdoptionFailed, "adoption.failed")     /* create_cb did not adopt: copied */   \
+  X(kCreateFailed, "create.failed")         /* create_cb failed: a miss */          \
+  X(kAllocationFailed, "allocation.failed")
+
+enum class Event : uint8_t {
+#define X(name, text) name,
+  MEZZ_EVENTS(X)
+#undef X
+      kCount
+};
+inline constexpr size_t kEvents = static_cast<size_t>(Event::kCount);
+std::string_view ToString(Event event);
+
+// A sum at one moment. Sums of concurrent events may be a few apart from each other.
+struct CounterSnapshot {
+  std::array<std::array<uint64_t, kBlockRoles>, kEvents> by_role{};
+
+  uint64_t operator[](Event event) const;
+  uint64_t of(Event event, BlockRole role) const {
+    return by_role[static_cast<size_t>(event)][static_cast<size_t>(role)];
+  }
+  CounterSnapshot operator-(const CounterSnapshot& earlier) const;
+};
+
+// Counts without contention: each thread adds to one of a few stripes. Thread-safe. Relaxed order: counts publish
+// nothing.
+class Counters {
+ public:
+  Counters();
+  ~Counters();
+
+  void Add(Event event, BlockRole role, uint64_t count = 1) {
+    stripe()[static_cast<size_t>(event) * kBlockRoles + static_cast<size_t>(role)].fetch_add(count,
+                                                                                             std::memory_order_relaxed);
+  }
+  CounterSnapshot Snapshot() const;
+
+  static constexpr size_t kStripes = 8;
+  static constexpr size_t kStripeWords = (kEvents * kBlockRoles + 7) / 8 * 8;
+  static constexpr size_t kBytes = kStripes * kStripeWords * sizeof(uint64_t);
+
+ private:
+  std::atomic<uint64_t>* stripe() const { return words_ + StripeOfThisThread() * kStripeWords; }
+  static size_t StripeOfThisThread();
+
+  std::atomic<uint64_t>* words_;  // kStripes * kStripeWords, line-aligned
+};
+
+}  // namespace mezz

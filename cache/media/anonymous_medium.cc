@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/media/anonymous_medium.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+
+#include "cache/base/text.h"
+#include "cache/media/copy.h"
+#include "cache/media/open.h"
+#include "cache/media/prefault.h"
+#include "cache/types.h"
+
+namespace mezz {
+namespace {
+
+constexpr uint64_t kHugePageBytes = 2 << 20;
+
+// Gives back the ends of a larger mapping, so that what is left begins on a huge page.
+std::byte* TrimToHugePage(std::byte* mapped, uint64_t mapped_bytes, uint64_t bytes) {
+  const uint64_t address = reinterpret_cast<uint64_t>(mapped);
+  const uint64_t lead = RoundUp(address, kHugePageBytes) - address;
+  if (lead != 0) munmap(mapped, lead);
+  if (const uint64_t tail = mapped_bytes - lead - bytes; tail != 0) munmap(mapped + lead + bytes, tail);
+  return mapped + lead;
+}
+
+}  // namespace
+
+AnonymousMedium::~AnonymousMedium() {
+  if (base_ != nullptr) munmap(base_, bytes_);
+}
+
+Status AnonymousMedium::Reserve(uint64_t bytes, std::string_view name) {
+  CopyFunctions copy;
+  MEZZ_RETURN_IF_ERROR(GetCopyFunctions(&copy));
+  stream_ = copy.stream;
+  drain_ = copy.drain;
+  const uint64_t mapped_bytes = bytes + kHugePageBytes;
+  void* mapped = mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapped == MAP_FAILED) {
+    return Status::NoSpace(
+        fmt::format("{} cannot map {} ({}): lower capacity_bytes", name, ExactBytes(bytes), ErrnoText(errno)));
+  }
+  base_ = TrimToHugePage(static_cast<std::byte*>(mapped), mapped_bytes, bytes);
+  bytes_ = bytes;
+  madvise(base_, bytes_, MADV_HUGEPAGE);  // a wish: without huge pages it works, slower
+  return Status::Ok();
+}
+
+Status AnonymousMedium::Populate(const ScmOptions& options, std::string_view name) {
+  return Prefault(base_, bytes_, options, name);
+}
+
+Status OpenAnonymousMedium(const ScmOptions& options, uint64_t bytes, std::unique_ptr<Medium>* medium) {
+  static constexpr std::string_view kName = "medium=anonymous";
+  MEZZ_RETURN_IF_ERROR(CheckMemoryHolds(bytes, kName));
+  auto memory = std::make_unique<AnonymousMedium>();
+  MEZZ_RETURN_IF_ERROR(memory->Reserve(bytes, kName));
+  MEZZ_RETURN_IF_ERROR(memory->Populate(options, kName));
+  memory->Describe({.description = "anonymous memory",
+                    .granularity = StoreGranularity::kPage,
+                    .persistent_memory = false,
+                    .emulated = true});
+  *medium = std::move(memory);
+  return Status::Ok();
+}
+
+}  // namespace mezz

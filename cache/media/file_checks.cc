@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/media/file_checks.h"
+
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "cache/base/text.h"
+#include "cache/media/prefault.h"
+
+namespace mezz {
+namespace {
+
+constexpr uint64_t kXfsMagic = 0x58465342;  // not in linux/magic.h of older systems
+
+uint64_t FileSystemType(int fd) {
+  struct statfs info {};
+  return fstatfs(fd, &info) == 0 ? static_cast<uint64_t>(info.f_type) & 0xffffffff : 0;
+}
+
+std::string Parent(const std::string& path) {
+  const std::string parent = std::filesystem::path(path).parent_path();
+  return parent.empty() ? "." : parent;
+}
+
+// 0 if the kernel does not tell.
+long LockHolder(const struct stat& file) {
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    long pid = 0;
+    unsigned device_major = 0;
+    unsigned device_minor = 0;
+    unsigned long inode = 0;
+    if (std::sscanf(line.c_str(), "%*d: FLOCK %*s %*s %ld %x:%x:%lu", &pid, &device_major, &device_minor, &inode) ==
+            4 &&
+        device_major == major(file.st_dev) && device_minor == minor(file.st_dev) && inode == file.st_ino) {
+      return pid;
+    }
+  }
+  return 0;
+}
+
+Status CheckFileSizeLimit(const std::string& path, uint64_t bytes) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur) {
+    return Status::Ok();
+  }
+  return Status::NoSpace(fmt::format("path={} needs {} and this process may write files of {} only: raise ulimit -f",
+                                     path, ExactBytes(bytes), ExactBytes(limit.rlim_cur)));
+}
+
+}  // namespace
+
+bool IsDevdax(const struct stat& file) {
+  if (!S_ISCHR(file.st_mode)) return false;
+  std::error_code error;
+  const auto subsystem = std::filesystem::read_symlink(
+      fmt::format("/sys/dev/char/{}:{}/subsystem", major(file.st_rdev), minor(file.st_rdev)), error);
+  return !error && subsystem.filename() == "dax";
+}
+
+Status CheckFileKind(const std::string& path, const struct stat& file) {
+  if (S_ISREG(file.st_mode) || IsDevdax(file)) return Status::Ok();
+  if (S_ISDIR(file.st_mode)) {
+    return Status::InvalidArgument(fmt::format("path={} is a directory: name a file in it", path));
+  }
+  if (S_ISLNK(file.st_mode)) {
+    return Status::InvalidArgument(
+        fmt::format("path={} is a symbolic link, which is never followed: name the file itself", path));
+  }
+  if (S_ISBLK(file.st_mode)) {
+    return Status::InvalidArgument(
+        fmt::format("path={} is a block device: make a file system on it and name a file there", path));
+  }
+  return Status::InvalidArgument(
+      fmt::format("path={} is a {}, which cannot be mapped: name a regular file or a /dev/dax device", path,
+                  S_ISFIFO(file.st_mode)   ? "fifo"
+                  : S_ISSOCK(file.st_mode) ? "socket"
+                                           : "character device"));
+}
+
+Status OpenError(const std::string& path, int error) {
+  switch (error) {
+    case ENOENT:
+      return Status::NotFound(
+          fmt::format("path={} is in a directory that does not exist: create {}", path, Parent(path)));
+    case ENOTDIR:
+      return Status::NotFound(fmt::format("path={} leads through something that is not a directory: correct it", path));
+    case ELOOP:
+      return Status::InvalidArgument(
+          fmt::format("path={} is a symbolic link, or leads through a loop of them: name the file itself", path));
+    case EISDIR:
+      return Status::InvalidArgument(fmt::format("path={} is a directory: name a file in it", path));
+    case EROFS:
+      return Status::IoError(
+          fmt::format("path={} is on a read-only file system: name a file on one that can be written", path));
+    case EACCES:
+    case EPERM:
+      return Status::IoError(
+          fmt::format("path={} may not be written by this process ({}): change its permissions or "
+                      "name another file",
+                      path, ErrnoText(error)));
+    case ENOSPC:
+    case EDQUOT:
+      return Status::NoSpace(
+          fmt::format("path={} cannot be created because its file system is full: free some space", path));
+    default:
+      return Status::IoError(
+          fmt::format("path={} cannot be opened ({}): correct it or name another file", path, ErrnoText(error)));
+  }
+}
+
+Status InUseError(const std::string& path, const struct stat& file) {
+  const long holder = LockHolder(file);
+  const std::string by = holder <= 0          ? "another cache"
+                         : holder == getpid() ? "another cache of this process"
+                                              : fmt::format("process {}", holder);
+  return Status::Busy(fmt::format("path={} is in use by {}: give each cache a file of its own", path, by));
+}
+
+Status CheckFileSystemHolds(const std::string& path, int fd, const struct stat& file, uint64_t bytes) {
+  MEZZ_RETURN_IF_ERROR(CheckFileSizeLimit(path, bytes));
+  struct statvfs space {};
+  if (fstatvfs(fd, &space) != 0) {
+    return Status::IoError(fmt::format("path={} does not tell the size of its file system ({}): name another file",
+                                       path, ErrnoText(errno)));
+  }
+  const uint64_t occupied = std::min<uint64_t>(static_cast<uint64_t>(file.st_blocks) * 512, bytes);
+  const uint64_t total = space.f_blocks * space.f_frsize;
+  const uint64_t available = space.f_bavail * space.f_frsize + occupied;
+  if (total != 0 && bytes > total) {  // a tmpfs without a limit says 0
+    return Status::NoSpace(fmt::format("path={} needs {} and its whole file system has {}: lower capacity_bytes", path,
+                                       ExactBytes(bytes), ExactBytes(total)));
+  }
+  if (total != 0 && bytes > available) {
+    return Status::NoSpace(
+        fmt::format("path={} needs {} and its file system has {} available: free some or lower "
+                    "capacity_bytes",
+                    path, ExactBytes(bytes), ExactBytes(available)));
+  }
+  return IsMemoryFileSystem(fd) ? CheckMemoryHolds(bytes - occupied, fmt::format("path={}", path)) : Status::Ok();
+}
+
+bool IsMemoryFileSystem(int fd) {
+  const uint64_t type = FileSystemType(fd);
+  return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
+}
+
+std::string FileSystemName(int fd) {
+  switch (const uint64_t type = FileSystemType(fd); type) {
+    case TMPFS_MAGIC:
+      return "tmpfs";
+    case RAMFS_MAGIC:
+      return "ramfs";
+    case EXT4_SUPER_MAGIC:
+      return "ext4";
+    case kXfsMagic:
+      return "xfs";
+    case BTRFS_SUPER_MAGIC:
+      return "btrfs";
+    case OVERLAYFS_SUPER_MAGIC:
+      return "overlayfs";
+    case V9FS_MAGIC:
+      return "9p";
+    case NFS_SUPER_MAGIC:
+      return "nfs";
+    default:
+      return fmt::format("file system {:#x}", type);
+  }
+}
+
+}  // namespace mezz

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be said about a file before a byte of it is changed.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <string>
+
+#include "cache/status.h"
+
+namespace mezz {
+
+// A devdax character device, by the kernel's word.
+bool IsDevdax(const struct stat& file);
+
+// Refuses what is neither a regular file nor a devdax device: directory, symbolic link, fifo, socket, other devices.
+Status CheckFileKind(const std::string& path, const struct stat& file);
+
+// Why open(2) of `path` failed with `error`, and what to do.
+Status OpenError(const std::string& path, int error);
+
+// That another open of `file` holds its lock; says whose, where the kernel tells.
+Status InUseError(const std::string& path, const struct stat& file);
+
+// NoSpace if the file system of `fd`, or the memory behind it, cannot hold `bytes` bytes of this file.
+Status CheckFileSystemHolds(const std::string& path, int fd, const struct stat& file, uint64_t bytes);
+
+bool IsMemoryFileSystem(int fd);  // tmpfs, ramfs
+// "tmpfs", "ext4", ...
+std::string FileSystemName(int fd);
+
+}  // namespace mezz

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <libpmem2.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <span>
+#include <string>
+
+#include "cache/base/text.h"
+#include "cache/media/copy.h"
+#include "cache/media/file_checks.h"
+#include "cache/media/open.h"
+#include "cache/media/prefault.h"
+#include "cache/superblock.h"
+#include "cache/types.h"
+
+namespace mezz {
+namespace {
+
+constexpr mode_t kFileMode = 0600;
+constexpr int kOpenAttempts = 16;
+using Superblock = layout::Superblock;
+
+struct ConfigDeleter {
+  void operator()(pmem2_config* config) const { pmem2_config_delete(&config); }
+};
+struct SourceDeleter {
+  void operator()(pmem2_source* source) const { pmem2_source_delete(&source); }
+};
+using Config = std::unique_ptr<pmem2_config, ConfigDeleter>;
+using Source = std::unique_ptr<pmem2_source, SourceDeleter>;
+
+bool SameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
+
+StoreGranularity Granted(pmem2_map* map) {
+  switch (pmem2_map_get_store_granularity(map)) {
+    case PMEM2_GRANULARITY_BYTE:
+      return StoreGranularity::kByte;
+    case PMEM2_GRANULARITY_CACHE_LINE:
+      return StoreGranularity::kCacheLine;
+    case PMEM2_GRANULARITY_PAGE:
+      break;
+  }
+  return StoreGranularity::kPage;
+}
+
+// A mapped file or devdax device. Until `complete_`, the destructor undoes what Open did to the file.
+class FileMedium : public Medium {
+ public:
+  FileMedium(const ScmOptions& options, uint64_t bytes) : options_(options), path_(options.path), wanted_(bytes) {}
+  ~FileMedium() override;
+
+  Status Open(bool* existing);
+
+ private:
+  // One attempt; not *opened if the file vanished or was replaced in the meantime.
+  Status TryOpenAndLock(bool* opened);
+  // Leaves fd_ negative if the file vanished in the meantime.
+  Status OpenDescriptor();
+  Status OpenFile(bool* existing);
+  Status OpenDevdax(bool* existing);
+  Status JudgeFileContents(bool* existing);
+  Status JudgeDeviceContents(bool* existing);
+  Status Judge(std::span<const std::byte> head, bool* existing);
+  Status StampProvisionalSuperblock();
+  Status Reserve();
+  Status MakeSource(Source* source);
+  Status Map(const Source& source, uint64_t map_bytes);
+  Status ReservationError(int error, const char* step) const;
+  Status Pmem2Error(const char* step) const;
+  void Describe(const std::string& description, bool devdax);
+  void Undo();
+  std::string name() const { return fmt::format("path={}", path_); }
+
+  const ScmOptions& options_;  // of the caller; not used once Open has returned
+  const std::string path_;
+  const uint64_t wanted_;
+  int fd_ = -1;
+  bool locked_ = false;
+  bool created_ = false;  // by us: unlinked again on failure
+  bool resized_ = false;  // not created by us, and no longer of its old size
+  bool complete_ = false;
+  struct stat stat_ {};  // before we changed anything
+  pmem2_map* map_ = nullptr;
+};
+
+FileMedium::~FileMedium() {
+  if (map_ != nullptr) pmem2_map_delete(&map_);
+  if (fd_ < 0) return;
+  if (locked_ && !complete_) Undo();
+  close(fd_);
+}
+
+void FileMedium::Undo() {
+  if (created_) {
+    struct stat now {};
+    if (lstat(path_.c_str(), &now) == 0 && SameFile(now, stat_)) unlink(path_.c_str());
+  } else if (resized_) {
+    // Best effort on a path that already reports an error.
+    [[maybe_unused]] const int ignored = ftruncate(fd_, stat_.st_size);
+  }
+}
+
+Status FileMedium::Open(bool* existing) {
+  CopyFunctions copy;
+  MEZZ_RETURN_IF_ERROR(GetCopyFunctions(&copy));
+  stream_ = copy.stream;
+  drain_ = copy.drain;
+  bool opened = false;
+  for (int attempt = 0; !opened; ++attempt) {
+    if (attempt == kOpenAttempts) {
+      return Status::Busy(
+          fmt::format("path={} is being created and removed by others: give each cache its own", path_));
+    }
+    MEZZ_RETURN_IF_ERROR(TryOpenAndLock(&opened));
+  }
+  // The umask may have left less than 0600, never more.
+  if (created_ && fchmod(fd_, kFileMode) != 0) return OpenError(path_, errno);
+  MEZZ_RETURN_IF_ERROR(S_ISCHR(stat_.st_mode) ? OpenDevdax(existing) : OpenFile(existing));
+  complete_ = true;
+  return Status::Ok();
+}
+
+Status FileMedium::TryOpenAndLock(bool* opened) {
+  *opened = false;
+  MEZZ_RETURN_IF_ERROR(OpenDescriptor());
+  if (fd_ < 0) return Status::Ok();
+  if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return InUseError(path_, stat_);
+    return Status::IoError(
+        fmt::format("path={} cannot be locked ({}): name a file on another file system", path_, ErrnoText(errno)));
+  }
+  // Between open and lock another cache may have failed and removed its new file: then this one has no name any more.
+  struct stat now {};
+  *opened = lstat(path_.c_str(), &now) == 0 && SameFile(now, stat_);
+  if (*opened) {
+    locked_ = true;
+    stat_ = now;
+  } else {
+    close(fd_);
+    fd_ = -1;
+  }
+  return Status::Ok();
+}
+
+Status FileMedium::OpenDescriptor() {
+  // O_NONBLOCK: a fifo put there in the meantime must not stop us; it has no effect on files.
+  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  fd_ = open(path_.c_str(), kFlags | O_CREAT | O_EXCL, kFileMode);
+  created_ = fd_ >= 0;
+  if (fd_ < 0 && errno == EEXIST) {
+    // Its kind is judged before it is opened: for a device that could have effects of its own.
+    if (lstat(path_.c_str(), &stat_) != 0) return errno == ENOENT ? Status::Ok() : OpenError(path_, errno);
+    MEZZ_RETURN_IF_ERROR(CheckFileKind(path_, stat_));
+    fd_ = open(path_.c_str(), kFlags);
+    if (fd_ < 0 && errno == ENOENT) return Status::Ok();
+  }
+  if (fd_ < 0 || fstat(fd_, &stat_) != 0) return OpenError(path_, errno);
+  return CheckFileKind(path_, stat_);
+}
+
+Status FileMedium::OpenFile(bool* existing) {
+  MEZZ_RETURN_IF_ERROR(JudgeFileContents(existing));
+  MEZZ_RETURN_IF_ERROR(CheckFileSystemHolds(path_, fd_, stat_, wanted_));
+  if (stat_.st_size == 0) MEZZ_RETURN_IF_ERROR(StampProvisionalSuperblock());
+  MEZZ_RETURN_IF_ERROR(Reserve());
+  Source source;
+  MEZZ_RETURN_IF_ERROR(MakeSource(&source));
+  MEZZ_RETURN_IF_ERROR(Map(source, wanted_));
+  MEZZ_RETURN_IF_ERROR(Prefault(base_, bytes_, options_, name()));
+  const bool dax = info_.granularity != StoreGranularity::kPage;
+  Describe(fmt::format("file {} ({}{})", path_, FileSystemName(fd_), dax ? "-dax" : ""), /*devdax=*/false);
+  return Status::Ok();
+}
+
+Status FileMedium::OpenDevdax(bool* existing) {
+  Source source;
+  MEZZ_RETURN_IF_ERROR(MakeSource(&source));
+  size_t device_bytes = 0;
+  size_t alignment = 0;
+  if (pmem2_source_size(source.get(), &device_bytes) != 0 || pmem2_source_alignment(source.get(), &alignment) != 0) {
+    return Pmem2Error("does not tell its size");
+  }
+  if (wanted_ > device_bytes) {
+    return Status::NoSpace(fmt::format("path={} needs {} and the device has {}: lower capacity_bytes", path_,
+                                       ExactBytes(wanted_), ExactBytes(device_bytes)));
+  }
+  MEZZ_RETURN_IF_ERROR(Map(source, RoundUp(wanted_, alignment)));
+  MEZZ_RETURN_IF_ERROR(JudgeDeviceContents(existing));
+  MEZZ_RETURN_IF_ERROR(Prefault(base_, bytes_, options_, name()));
+  Describe(fmt::format("devdax {}", path_), /*devdax=*/true);
+  return Status::Ok();
+}
+
+Status FileMedium::JudgeFileContents(bool* existing) {
+  *existing = false;
+  if (stat_.st_size == 0) return Status::Ok();
+  std::array<std::byte, sizeof(Superblock)> head;
+  const ssize_t got = pread(fd_, head.data(), head.size(), 0);
+  if (got < 0) {
+    return Status::IoError(fmt::format("path={} cannot be read ({}): name another file", path_, ErrnoText(errno)));
+  }
+  return Judge({head.data(), static_cast<size_t>(got)}, existing);
+}
+
+Status FileMedium::JudgeDeviceContents(bool* existing) {
+  *existing = false;
+  const std::span<const std::byte> head(base_, sizeof(Superblock));
+  // A device has no size that could tell a new one.
+  if (std::ranges::all_of(head, [](std::byte byte) { return byte == std::byte{0}; })) return Status::Ok();
+  return Judge(head, existing);
+}
+
+Status FileMedium::Judge(std::span<const std::byte> head, bool* existing) {
+  Superblock superblock;
+  bool damaged = false;
+  const Status status = ReadSuperblock(head.data(), head.size(), &superblock, &damaged);
+  if (status.code() == Status::Code::kForeignFile) {
+    return Status::ForeignFile(fmt::format("path={} {}", path_, status.message()));
+  }
+  if (!status.ok()) return Status::NotSupported(fmt::format("path={} {}", path_, status.message()));
+  *existing = !damaged && superblock.format_id != kProvisionalFormatId;
+  return Status::Ok();
+}
+
+Status FileMedium::StampProvisionalSuperblock() {
+  const Superblock superblock = MakeSuperblock(wanted_, options_.EffectiveSegmentBytes(), /*hash_seed=*/0,
+                                               kProvisionalFormatId, /*host_version=*/0);
+  resized_ = true;
+  const ssize_t put = pwrite(fd_, &superblock, sizeof(superblock), 0);
+  if (put == static_cast<ssize_t>(sizeof(superblock))) return Status::Ok();
+  return ReservationError(put < 0 ? errno : ENOSPC, "written");
+}
+
+Status FileMedium::Reserve() {
+  resized_ = true;
+  if (ftruncate(fd_, static_cast<off_t>(wanted_)) != 0) return ReservationError(errno, "resized");
+  // On a memory file system the parallel prefault reserves much faster, and reports a shortage as well.
+  if (IsMemoryFileSystem(fd_) && KernelCanPopulate()) return Status::Ok();
+  int error = 0;
+  do {
+    error = posix_fallocate(fd_, 0, static_cast<off_t>(wanted_));
+  } while (error == EINTR);
+  return error == 0 ? Status::Ok() : ReservationError(error, "given its space");
+}
+
+Status FileMedium::ReservationError(int error, const char* step) const {
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
+    return Status::NoSpace(fmt::format("path={} cannot be {} ({}, {} needed): free some or lower capacity_bytes", path_,
+                                       step, ErrnoText(error), ExactBytes(wanted_)));
+  }
+  return Status::IoError(fmt::format("path={} cannot be {} ({}): name another file", path_, step, ErrnoText(error)));
+}
+
+Status FileMedium::Pmem2Error(const char* step) const {
+  return Status::IoError(
+      fmt::format("path={} {} (libpmem2: {}): name another file or device", path_, step, pmem2_errormsg()));
+}
+
+Status FileMedium::MakeSource(Source* source) {
+  pmem2_source* made = nullptr;
+  if (pmem2_source_from_fd(&made, fd_) != 0) return Pmem2Error("cannot be mapped");
+  source->reset(made);
+  return Status::Ok();
+}
+
+Status FileMedium::Map(const Source& source, uint64_t map_bytes) {
+  pmem2_config* made = nullptr;
+  if (pmem2_config_new(&made) != 0) return Pmem2Error("cannot be mapped");
+  const Config config(made);
+  if (pmem2_config_set_required_store_granularity(made, PMEM2_GRANULARITY_PAGE) != 0 ||
+      pmem2_config_set_length(made, map_bytes) != 0 || pmem2_map_new(&map_, made, source.get()) != 0) {
+    return Pmem2Error("cannot be mapped");
+  }
+  base_ = static_cast<std::byte*>(pmem2_map_get_address(map_));
+  bytes_ = wanted_;
+  info_.granularity = Granted(map_);
+  madvise(base_, bytes_, MADV_HUGEPAGE);  // a wish: tmpfs heeds it where it is set up for it
+  return Status::Ok();
+}
+
+void FileMedium::Describe(const std::string& description, bool devdax) {
+  // libpmem2 takes its user's word for the granularity when this variable is set; a report must not.
+  const bool forced = std::getenv("PMEM2_FORCE_GRANULARITY") != nullptr;
+  info_.description = description;
+  info_.persistent_memory = devdax || (info_.granularity != StoreGranularity::kPage && !forced);
+  info_.emulated = !info_.persistent_memory || options_.model != MediumModelName::kNone;
+}
+
+}  // namespace
+
+Status OpenFileMedium(const ScmOptions& options, uint64_t bytes, std::unique_ptr<Medium>* medium, bool* existing) {
+  auto file = std::make_unique<FileMedium>(options, bytes);
+  MEZZ_RETURN_IF_ERROR(file->Open(existing));
+  *medium = std::move(file);
+  return Status::Ok();
+}
+
+}  // namespace mezz

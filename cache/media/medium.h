@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cache/options.h"
+#include "cache/status.h"
+
+namespace mezz {
+
+// What a store must do to become durable, as libpmem2 grants it.
+enum class StoreGranularity { kByte, kCacheLine, kPage };
+std::string_view ToString(StoreGranularity granularity);
+
+// What every report says about the medium.
+struct MediumInfo {
+  std::string description;  // "file /mnt/pmem0/mezz (ext4-dax)", "numa node 1", "anonymous memory"
+  StoreGranularity granularity = StoreGranularity::kPage;
+  bool persistent_memory = false;  // real persistent memory: the kernel granted MAP_SYNC, or devdax
+  bool emulated = true;            // a stand-in for SCM (tmpfs, plain file, DRAM), or throttled by a model
+};
+
+// A mapped, prefaulted range of byte-addressable memory that belongs to this process until the Medium is destroyed.
+// Reads are plain loads from base(). Thread-safe: callers write disjoint ranges.
+class Medium {
+ public:
+  virtual ~Medium() = default;
+  Medium(const Medium&) = delete;
+  Medium& operator=(const Medium&) = delete;
+
+  std::byte* base() const { return base_; }
+  uint64_t bytes() const { return bytes_; }
+  const MediumInfo& info() const { return info_; }
+
+  // Streams `bytes` from `from` to `to` with non-temporal stores. `to` is 64-byte aligned and on the medium; `bytes`
+  // is a multiple of 64. The stores of one thread become visible to others, and durable where the granularity is
+  // kByte or kCacheLine, once that thread calls Drain().
+  void Stream(std::byte* to, const void* from, size_t bytes) const { stream_(to, from, bytes); }
+  void Drain() const { drain_(); }
+
+ protected:
+  Medium() = default;
+
+  std::byte* base_ = nullptr;
+  uint64_t bytes_ = 0;
+  MediumInfo info_;
+  void (*stream_)(void* to, const void* from, size_t bytes) = nullptr;
+  void (*drain_)() = nullptr;
+};
+
+// Maps, checks, formats nothing: refuses what it must not use (missing parent, directory, symbolic link, foreign
+// bytes, locked by another process, read-only, too small a file system or node) before a byte is changed, then
+// reserves the space and prefaults it. `*existing` tells whether the medium already carries a superblock of ours.
+Status OpenMedium(const ScmOptions& options, std::unique_ptr<Medium>* medium, bool* existing);
+
+}  // namespace mezz

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <numa.h>
+#include <numaif.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "cache/base/text.h"
+#include "cache/media/anonymous_medium.h"
+#include "cache/media/open.h"
+
+namespace mezz {
+namespace {
+
+struct BitmaskDeleter {
+  void operator()(bitmask* mask) const { numa_bitmask_free(mask); }
+};
+using Bitmask = std::unique_ptr<bitmask, BitmaskDeleter>;
+
+std::string NodeList() {
+  std::string list;
+  for (int node = 0; node <= numa_max_node(); ++node) {
+    if (!numa_bitmask_isbitset(numa_all_nodes_ptr, static_cast<unsigned>(node))) continue;
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", node);
+  }
+  return list;
+}
+
+bool HasMemoryForUs(int node) {
+  return node <= numa_max_node() && numa_bitmask_isbitset(numa_all_nodes_ptr, static_cast<unsigned>(node));
+}
+
+bool HasCpus(int node) {
+  const Bitmask cpus(numa_allocate_cpumask());
+  return numa_node_to_cpus(node, cpus.get()) == 0 && numa_bitmask_weight(cpus.get()) > 0;
+}
+
+// The page cache on a node counts as free: the kernel drops it for us.
+uint64_t ReclaimableBytes(int node) {
+  std::ifstream meminfo(fmt::format("/sys/devices/system/node/node{}/meminfo", node));
+  uint64_t sum_kib = 0;
+  for (std::string line; std::getline(meminfo, line);) {
+    char name[64];
+    uint64_t kib = 0;
+    if (std::sscanf(line.c_str(), "Node %*d %63[^:]: %lu kB", name, &kib) != 2) continue;
+    const std::string_view key = name;
+    if (key == "Active(file)" || key == "Inactive(file)" || key == "SReclaimable") sum_kib += kib;
+  }
+  return sum_kib << 10;
+}
+
+Status CheckNode(int node, uint64_t bytes) {
+  if (numa_available() < 0) {
+    return Status::NotSupported(
+        fmt::format("numa_node={} cannot be used: this kernel has no NUMA support; choose another medium", node));
+  }
+  if (!HasMemoryForUs(node)) {
+    return Status::InvalidArgument(fmt::format(
+        "numa_node={} has no memory this process may use: choose one of {} (numactl --hardware)", node, NodeList()));
+  }
+  long long free_bytes = 0;
+  const long long total_bytes = numa_node_size64(node, &free_bytes);
+  if (total_bytes < 0) {
+    return Status::InvalidArgument(fmt::format("numa_node={} has no memory: choose one of {}", node, NodeList()));
+  }
+  if (bytes > static_cast<uint64_t>(total_bytes)) {
+    return Status::NoSpace(fmt::format("numa_node={} holds {} and capacity_bytes needs {}: lower capacity_bytes", node,
+                                       ExactBytes(static_cast<uint64_t>(total_bytes)), ExactBytes(bytes)));
+  }
+  const uint64_t available = static_cast<uint64_t>(free_bytes) + ReclaimableBytes(node);
+  if (bytes > available) {
+    return Status::NoSpace(
+        fmt::format("numa_node={} has {} free and capacity_bytes needs {}: free some or lower capacity_bytes", node,
+                    ExactBytes(available), ExactBytes(bytes)));
+  }
+  return Status::Ok();
+}
+
+// Strict: memory of another node would be a different medium than the one that was asked for.
+Status Bind(const Medium& medium, int node) {
+  const Bitmask nodes(numa_allocate_nodemask());
+  numa_bitmask_setbit(nodes.get(), static_cast<unsigned>(node));
+  if (mbind(medium.base(), medium.bytes(), MPOL_BIND, nodes->maskp, nodes->size + 1, 0) == 0) return Status::Ok();
+  const int error = errno;
+  if (error == EPERM || error == ENOSYS) {
+    return Status::NotSupported(
+        fmt::format("numa_node={} cannot be bound to: mbind is not permitted here ({}); allow it (containers: "
+                    "CAP_SYS_NICE) or choose another medium",
+                    node, ErrnoText(error)));
+  }
+  return Status::IoError(
+      fmt::format("numa_node={} cannot be bound to ({}): choose another node or medium", node, ErrnoText(error)));
+}
+
+}  // namespace
+
+Status OpenNumaMedium(const ScmOptions& options, uint64_t bytes, std::unique_ptr<Medium>* medium) {
+  const int node = options.numa_node;
+  MEZZ_RETURN_IF_ERROR(CheckNode(node, bytes));
+  const std::string name = fmt::format("numa_node={}", node);
+  auto memory = std::make_unique<AnonymousMedium>();
+  MEZZ_RETURN_IF_ERROR(memory->Reserve(bytes, name));
+  MEZZ_RETURN_IF_ERROR(Bind(*memory, node));
+  MEZZ_RETURN_IF_ERROR(memory->Populate(options, name));
+  const bool ordinary_dram = HasCpus(node);
+  memory->Describe(
+      {.description = fmt::format("numa node {} ({})", node, ordinary_dram ? "DRAM, with CPUs" : "no CPUs"),
+       .granularity = StoreGranularity::kPage,
+       .persistent_memory = false,
+       .emulated = ordinary_dram || options.model != MediumModelName::kNone});
+  *medium = std::move(memory);
+  return Status::Ok();
+}
+
+}  // namespace mezz

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "cache/base/text.h"
+#include "cache/types.h"
+
+namespace mezz {
+namespace {
+
+constexpr unsigned kPrefaultThreadsMax = 1024;
+constexpr uint64_t kAutoSegments = 256;
+
+struct ModelText {
+  std::string_view text;
+  MediumModelName name;
+};
+constexpr ModelText kModels[] = {
+    {"none", MediumModelName::kNone}, {"optane100", MediumModelName::kOptane100}, {"cxl", MediumModelName::kCxl}};
+
+uint64_t AutoSegmentBytes(uint64_t capacity_bytes) {
+  return std::clamp(std::bit_floor(capacity_bytes / kAutoSegments), kSegmentBytesMin, kSegmentBytesAutoMax);
+}
+
+Status CheckFileMedium(const ScmOptions& options) {
+  if (options.path.empty()) return Status::InvalidArgument("path is empty: name the file that holds the SCM tier");
+  if (options.path.find('\0') != std::string::npos) {
+    return Status::InvalidArgument(fmt::format("path={} has a zero byte after its {} first characters: remove it",
+                                               options.path.c_str(), options.path.find('\0')));
+  }
+  if (options.numa_node != -1) {
+    return Status::InvalidArgument(fmt::format(
+        "numa_node={} has no meaning for medium=file: leave it out, or choose medium=numa", options.numa_node));
+  }
+  return Status::Ok();
+}
+
+Status CheckNoPath(const ScmOptions& options) {
+  if (options.path.empty()) return Status::Ok();
+  return Status::InvalidArgument(
+      fmt::format("path={} has no meaning for medium={}: leave it out, or choose medium=file", options.path,
+                  ToString(options.medium)));
+}
+
+Status CheckNumaMedium(const ScmOptions& options) {
+  if (options.numa_node < 0) {
+    return Status::InvalidArgument(fmt::format(
+        "numa_node={} is not a node: give its number, 0 or more (numactl --hardware lists them)", options.numa_node));
+  }
+  return CheckNoPath(options);
+}
+
+Status CheckAnonymousMedium(const ScmOptions& options) {
+  if (options.numa_node != -1) {
+    return Status::InvalidArgument(fmt::format(
+        "numa_node={} has no meaning for medium=anonymous: leave it out, or choose medium=numa", options.numa_node));
+  }
+  return CheckNoPath(options);
+}
+
+Status CheckMedium(const ScmOptions& options) {
+  switch (options.medium) {
+    case MediumKind::kFile:
+      return CheckFileMedium(options);
+    case MediumKind::kNumaNode:
+      return CheckNumaMedium(options);
+    case MediumKind::kAnonymous:
+      return CheckAnonymousMedium(options);
+  }
+  return Status::InvalidArgument(
+      fmt::format("medium={} is not one: choose kFile, kNumaNode or kAnonymous", static_cast<int>(options.medium)));
+}
+
+Status CheckSegment(uint64_t segment_bytes) {
+  if (segment_bytes == 0) return Status::Ok();
+  if (!std::has_single_bit(segment_bytes)) {
+    return Status::InvalidArgument(
+        fmt::format("segment_bytes={} is not a power of two: use one between {} and {}, or 0 to have it chosen",
+                    segment_bytes, kSegmentBytesMin, kSegmentBytesMax));
+  }
+  if (segment_bytes < kSegmentBytesMin || segment_bytes > kSegmentBytesMax) {
+    return Status::InvalidArgument(
+        fmt::format("segment_bytes={} is out of range: use a power of two between {} and {}, or 0 to have it chosen",
+                    segment_bytes, kSegmentBytesMin, kSegmentBytesMax));
+  }
+  return Status::Ok();
+}
+
+Status CheckCapacity(uint64_t capacity_bytes, uint64_t segment_bytes) {
+  const uint64_t least = kSegmentsMin * segment_bytes;
+  if (capacity_bytes < least) {
+    return Status::InvalidArgument(
+        fmt::format("capacity_bytes={} is too small for {} segments of {}: give at least {}{}", capacity_bytes,
+                    kSegmentsMin, HumanBytes(segment_bytes), ExactBytes(least),
+                    segment_bytes > kSegmentBytesMin ? ", or use smaller segments" : ""));
+  }
+  if (capacity_bytes > kCapacityBytesMax) {
+    return Status::InvalidArgument(fmt::format("capacity_bytes={} is more than one tier can address: give at most {}",
+                                               capacity_bytes, ExactBytes(kCapacityBytesMax)));
+  }
+  return Status::Ok();
+}
+
+Status CheckTuning(const ScmOptions& options) {
+  if (options.expected_block_bytes < kLineBytes || options.expected_block_bytes > options.EffectiveSegmentBytes()) {
+    return Status::InvalidArgument(fmt::format(
+        "expected_block_bytes={} is out of range: give the usual size of a block, between {} and the segment size {}",
+        options.expected_block_bytes, kLineBytes, options.EffectiveSegmentBytes()));
+  }
+  if (options.prefault_threads > kPrefaultThreadsMax) {
+    return Status::InvalidArgument(fmt::format("prefault_threads={} is too many: give at most {}, or 0 for one per CPU",
+                                               options.prefault_threads, kPrefaultThreadsMax));
+  }
+  if (std::ranges::find(kModels, options.model, &ModelText::name) == std::end(kModels)) {
+    return Status::InvalidArgument(
+        fmt::format("model={} is not one: choose kNone, kOptane100 or kCxl", static_cast<int>(options.model)));
+  }
+  return Status::Ok();
+}
+
+std::string MediumText(const ScmOptions& options) {
+  switch (options.medium) {
+    case MediumKind::kFile:
+      return fmt::format("file:{}", options.path);
+    case MediumKind::kNumaNode:
+      return fmt::format("numa:{}", options.numa_node);
+    case MediumKind::kAnonymous:
+      break;
+  }
+  return std::string(ToString(options.medium));
+}
+
+}  // namespace
+
+std::string_view ToString(MediumKind kind) {
+  switch (kind) {
+    case MediumKind::kFile:
+      return "file";
+    case MediumKind::kNumaNode:
+      return "numa";
+    case MediumKind::kAnonymous:
+      return "anonymous";
+  }
+  return "unknown";
+}
+
+std::string_view ToString(MediumModelName name) {
+  const auto* const model = std::ranges::find(kModels, name, &ModelText::name);
+  return model == std::end(kModels) ? "unknown" : model->text;
+}
+
+Status ParseMediumModel(std::string_view text, MediumModelName* name) {
+  const auto* const model = std::ranges::find(kModels, text, &ModelText::text);
+  if (model == std::end(kModels)) {
+    return Status::InvalidArgument(fmt::format("model={} is unknown: choose none, optane100 or cxl", text));
+  }
+  *name = model->name;
+  return Status::Ok();
+}
+
+Status ScmOptions::Validate() const {
+  MEZZ_RETURN_IF_ERROR(CheckMedium(*this));
+  if (capacity_bytes == 0) {
+    return Status::InvalidArgument(
+        fmt::format("capacity_bytes=0 leaves no room: give at least {}", ExactBytes(kSegmentsMin * kSegmentBytesMin)));
+  }
+  MEZZ_RETURN_IF_ERROR(CheckSegment(segment_bytes));
+  MEZZ_RETURN_IF_ERROR(CheckCapacity(capacity_bytes, EffectiveSegmentBytes()));
+  return CheckTuning(*this);
+}
+
+uint64_t ScmOptions::EffectiveSegmentBytes() const {
+  return segment_bytes != 0 ? segment_bytes : AutoSegmentBytes(capacity_bytes);
+}
+
+std::string ScmOptions::ToString() const {
+  return fmt::format("{} {}, {} segments, model {}", MediumText(*this), HumanBytes(capacity_bytes),
+                     HumanBytes(EffectiveSegmentBytes()), mezz::ToString(model));
+}
+
+}  // namespace mezz

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything the SCM tier can be told, and the only judge of it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "cache/status.h"
+
+namespace mezz {
+
+// What the SCM tier's bytes live on.
+enum class MediumKind {
+  kFile,       // a mapped file: fsdax, tmpfs, any file system; or a devdax character device
+  kNumaNode,   // memory of one NUMA node: CXL, KMEM-DAX
+  kAnonymous,  // private memory of the process: tests, and machines without SCM
+};
+std::string_view ToString(MediumKind kind);
+
+// Declared emulation: which device's latency and bandwidth are charged on top of the real medium (media/model.h).
+enum class MediumModelName { kNone, kOptane100, kCxl };
+std::string_view ToString(MediumModelName name);
+Status ParseMediumModel(std::string_view text, MediumModelName* name);  // refuses unknown names, listing the known
+
+struct PrefaultProgress {
+  uint64_t bytes_done = 0;
+  uint64_t bytes_total = 0;
+};
+
+struct ScmOptions {
+  MediumKind medium = MediumKind::kFile;
+
+  // kFile: the file to create or reuse. Created 0600, never followed through a symbolic link, locked while open.
+  std::string path;
+
+  // kNumaNode: the node whose memory is used, and no other.
+  int numa_node = -1;
+
+  // Bytes of the medium in use: superblock, segments and all. The tier never grows past this; it
+  // uses the whole segments that fit, so what is left over at the end stays unused.
+  uint64_t capacity_bytes = 0;
+
+  // Unit of reclaim; a power of two, at least 256 KiB. 0 chooses capacity / 256, between 256 KiB and 4 MiB. Larger
+  // segments admit larger blocks (a block must fit one) and cost fewer, longer reclaims; smaller ones waste less of a
+  // small medium.
+  uint64_t segment_bytes = 0;
+
+  // The index has one 8-byte word for each `expected_block_bytes` of capacity (and a reserve). Smaller values cost
+  // DRAM; with larger ones a medium full of small blocks runs out of words first and drops its coldest blocks.
+  uint32_t expected_block_bytes = 4096;
+
+  MediumModelName model = MediumModelName::kNone;
+
+  // Version of the program above the tier, written into the superblock: RocksDB derives its cache keys differently
+  // before 7.6, so a restart must know who wrote the file. RocksDB: major * 1000000 + minor * 1000 + patch.
+  uint64_t host_version = 0;
+
+  // Recompute the payload checksum on every hit. A mismatch is a counted miss and drops the record. Costs about
+  // 0.1 ns a byte; for media that are not trusted.
+  bool verify_hits = false;
+
+  // Threads that touch the whole medium at open so that no hit pays a first-touch fault. 0: one per CPU; the default
+  // is what Open does before it returns. `on_prefault` is called now and then by one of them at a time and
+  // must not throw; the last call has bytes_done == bytes_total.
+  unsigned prefault_threads = 0;
+  std::function<void(const PrefaultProgress&)> on_prefault;
+
+  // Judges everything that can be judged without touching the medium.
+  Status Validate() const;
+
+  // Resolved `segment_bytes`. REQUIRES: Validate() is ok.
+  uint64_t EffectiveSegmentBytes() const;
+
+  // One line, as it appears in reports: "file:/mnt/pmem0/mezz 1.0 GiB, 4 MiB segments, model none".
+  std::string ToString() const;
+};
+
+inline constexpr uint64_t kSegmentBytesMin = 256 << 10;
+inline constexpr uint64_t kSegmentBytesAutoMax = 4 << 20;
+inline constexpr uint64_t kSegmentBytesMax = 64 << 20;
+inline constexpr uint32_t kSegmentsMin = 8;                // open segments, one kept free, and something to reclaim
+inline constexpr uint64_t kCapacityBytesMax = 1ull << 42;  // 36 bits of 64-byte lines in an index word
+
+}  // namespace mezz

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "cache/counters.h"
+#include "cache/media/medium.h"
+#include "cache/media/model.h"
+#include "cache/options.h"
+#include "cache/status.h"
+#include "cache/types.h"
+
+namespace mezz {
+
+class ScmTier;
+
+// A block found in the SCM tier, readable where it lies. While it lives, its segment cannot be reclaimed: hold it
+// for as long as the bytes are read, no longer. Move-only; the destructor releases the pin. Must not outlive the tier.
+class PinnedBlock {
+ public:
+  PinnedBlock() = default;
+  PinnedBlock(PinnedBlock&& other) noexcept { *this = std::move(other); }
+  PinnedBlock& operator=(PinnedBlock&& other) noexcept;
+  ~PinnedBlock() { Release(); }
+
+  explicit operator bool() const { return tier_ != nullptr; }
+  std::span<const std::byte> payload() const { return payload_; }
+  BlockRole role() const { return role_; }
+  uint8_t heat() const { return heat_; }  // hits since the record was written or last spared, this one included; 1..3
+
+  void Release();
+  // Gives the pin to the caller, who must pass the address to ScmTier::Unpin exactly once.
+  const std::byte* Detach();
+
+ private:
+  friend class ScmTier;
+  ScmTier* tier_ = nullptr;
+  std::span<const std::byte> payload_;
+  BlockRole role_ = BlockRole::kOther;
+  uint8_t heat_ = 0;
+};
+
+// Copies bytes [offset, offset + bytes) of a block into `to`; false abandons the put. Non-owning, never null.
+class BlockSource {
+ public:
+  template <typename F>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, BlockSource>)
+      BlockSource(F&& copy)  // NOLINT: implicit, like a function reference
+      : object_(const_cast<void*>(static_cast<const void*>(&copy))),
+        call_([](void* object, size_t offset, size_t bytes, std::byte* to) -> bool {
+          return (*static_cast<std::remove_reference_t<F>*>(object))(offset, bytes, to);
+        }) {}
+  bool operator()(size_t offset, size_t bytes, std::byte* to) const { return call_(object_, offset, bytes, to); }
+
+ private:
+  void* object_;
+  bool (*call_)(void*, size_t, size_t, std::byte*);
+};
+
+enum class PutResult : uint8_t { kStored, kTooLarge, kAllPinned, kNoSpace, kFillFailed };
+
+// What Audit() re-derived from the index and the medium. The tier must be quiescent while it runs.
+struct ScmAudit {
+  uint64_t resident_blocks = 0;
+  uint64_t resident_payload_bytes = 0;
+  uint64_t live_pins = 0;
+  uint64_t medium_bytes = 0;            // capacity in use
+  uint64_t dram_bytes = 0;              // every structure of the tier
+  std::vector<std::string> violations;  // empty: index, segments and counters agree
+};
+
+// A store of immutable blocks in slow byte-addressable memory: appended to segments, found by a compact index in
+// DRAM, served in place under a pin, reclaimed oldest first with a second chance for what was hit.
+//
+// Thread-safe: every method may be called from any thread, except where noted. Find, Contains, Prefetch, Unpin,
+// Erase and the Note* calls take no lock. Put takes none unless it opens a segment. None of them allocates.
+// docs/synchronization.md has each atomic word as states and transitions.
+//
+// Errors: Open judges everything and says what is wrong. Afterwards nothing fails: a look-up misses, a put is refused,
+// and a counter says why.
+class ScmTier {
+ public:
+  static Status Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier);
+  // REQUIRES: no PinnedBlock and no detached pin is left.
+  ~ScmTier();
+
+  // Stores `bytes` bytes under `key`, replacing what the key named before. `initial_heat` (0..3) is credit at the
+  // block's first reclaim. The source is called in order of offset, in pieces of at most a few KiB.
+  PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, uint8_t initial_heat = 0);
+  PutResult Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload, uint8_t initial_heat = 0);
+
+  // Finds, pins and counts a hit or a miss; an empty result is a miss. The caller charges the model for what it
+  // then reads: ChargeInPlace for a search in place, ChargeCopy for a copy.
+  PinnedBlock Find(const BlockKey& key, BlockRole role_for_miss_counter = BlockRole::kOther);
+  void ChargeInPlace(size_t payload_bytes);
+  void ChargeCopy(size_t payload_bytes);
+
+  // Brings the index lines of `key` towards this CPU; a hint that costs a hash.
+  void Prefetch(const BlockKey& key) const;
+
+  // As Find, without a pin, heat or a count.
+  bool Contains(const BlockKey& key);
+
+  // The DRAM tier now holds this block too, so reclaim need not spare the record.
+  void NotePromoted(const BlockKey& key);
+  // The block leaves the DRAM tier. True: a valid record is here, nothing need be written.
+  bool NoteDramEviction(const BlockKey& key);
+
+  // Forgets `key`; true if it was resident. Bytes already pinned stay readable.
+  bool Erase(const BlockKey& key);
+  // Forgets everything. Pinned bytes stay readable; the space comes back as reclaim reaches it.
+  void EraseAll();
+
+  // `payload` must be an address that PinnedBlock::Detach returned.
+  void Unpin(const std::byte* payload);
+  bool Owns(const void* address) const {
+    return address >= medium_->base() && address < medium_->base() + medium_->bytes();
+  }
+
+  // Uses at most `bytes` of the medium from now on; 0 stops admission and empties the tier. Segments that are pinned
+  // now are given up as soon as they are released. Refuses more than the capacity at Open.
+  Status SetCapacity(uint64_t bytes);
+  uint64_t capacity_bytes() const;
+  // Bytes of segments that hold records. Cheap.
+  uint64_t usage_bytes() const;
+  // Bytes of segments that are pinned now. Walks the segment table: tens of microseconds per 10,000 segments.
+  uint64_t pinned_bytes() const;
+  // Pins keep reclaim from its segments: the caller should copy rather than pin.
+  bool pin_pressure() const;
+
+  // Calls `visit(key, payload bytes, role)` for resident blocks; concurrent changes may be seen or not.
+  void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit);
+
+  size_t max_block_bytes() const;
+  uint64_t resident_blocks() const;
+  uint64_t dram_bytes() const;  // index, segment table, counters
+  const ScmOptions& options() const { return options_; }
+  const MediumInfo& medium_info() const { return medium_->info(); }
+  Counters& counters() { return counters_; }
+  const Throttle* throttle() const { return throttle_.get(); }
+
+  // REQUIRES: no other call runs.
+  ScmAudit Audit();
+
+ private:
+  class Impl;
+  explicit ScmTier(const ScmOptions& options);
+
+  ScmOptions options_;
+  std::unique_ptr<Medium> medium_;
+  std::unique_ptr<Throttle> throttle_;  // null without a model
+  Counters counters_;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mezz

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vocabulary of the SCM tier: distinct types where a bare integer could be swapped for another.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace mezz {
+
+// A block's name: the 16 bytes of a RocksDB cache key, taken as they are. Immutable content: the same key never
+// names two different blocks unless it was erased in between.
+struct BlockKey {
+  uint64_t words[2] = {0, 0};
+
+  static constexpr size_t kBytes = 16;
+
+  static BlockKey FromBytes(const void* bytes) {
+    BlockKey key;
+    std::memcpy(key.words, bytes, kBytes);
+    return key;
+  }
+  std::string_view bytes() const { return {reinterpret_cast<const char*>(words), kBytes}; }
+  friend bool operator==(const BlockKey&, const BlockKey&) = default;
+};
+static_assert(sizeof(BlockKey) == BlockKey::kBytes);
+
+// What a block is to RocksDB. Stored on the medium: append only, never renumber.
+enum class BlockRole : uint8_t { kData = 0, kIndex = 1, kFilter = 2, kDictionary = 3, kBlob = 4, kOther = 5 };
+inline constexpr size_t kBlockRoles = 6;
+std::string_view ToString(BlockRole role);
+
+// A position on the medium, in bytes from its start.
+enum class MediaOffset : uint64_t {};
+constexpr uint64_t Raw(MediaOffset offset) { return static_cast<uint64_t>(offset); }
+
+// The number of a segment: its place on the medium divided by the segment size.
+enum class SegmentId : uint32_t {};
+constexpr uint32_t Raw(SegmentId id) { return static_cast<uint32_t>(id); }
+
+// Every record starts on a CPU cache line; the index counts positions in this unit.
+inline constexpr size_t kLineBytes = 64;
+
+constexpr uint64_t RoundUp(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+}  // namespace mezz

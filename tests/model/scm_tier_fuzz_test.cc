@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// The SCM tier against a plain map, over every medium: a hit must return the last bytes put, erased keys never return.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <unordered_map>
+
+#include "tests/support/tier_fixture.h"
+
+namespace mezz {
+namespace {
+
+struct FuzzCase {
+  const char* name;
+  MediumKind medium;
+  MediumModelName model;
+  uint64_t segments;
+  uint64_t segment_bytes;
+  bool verify;
+};
+
+class ScmTierFuzz : public testing::TestWithParam<FuzzCase> {};
+
+class ModelRun {
+ public:
+  ModelRun(ScmTier& tier, uint64_t seed) : tier_(tier), random_(seed) {
+    for (unsigned& weight : weights_) weight = random_() % 3 == 0 ? 0 : 1 + random_() % 20;
+    weights_[0] += 5;  // puts
+    weights_[1] += 5;  // look-ups
+    keys_ = 1 + random_() % 5000;
+    size_max_ = 1 + (random_() % 4 == 0 ? tier.max_block_bytes() + 100 : random_() % 20'000);
+  }
+
+  void Steps(int steps) {
+    std::discrete_distribution<int> pick(std::begin(weights_), std::end(weights_));
+    for (step_ = 0; step_ < steps && !testing::Test::HasFatalFailure(); ++step_) Step(pick(random_));
+    for (const Held& held : held_) CheckHeld(held);
+  }
+
+ private:
+  struct Held {
+    PinnedBlock block;
+    uint64_t key, version;
+    size_t bytes;
+  };
+
+  void Step(int kind) {
+    const uint64_t key = random_() % keys_;
+    switch (kind) {
+      case 0:
+        return Put(key);
+      case 1:
+        return Find(key);
+      case 2:
+        tier_.Erase(test::Key(key));
+        model_.erase(key);
+        return;
+      case 3:
+        if (held_.size() < 40 && model_.contains(key)) Hold(key);
+        return;
+      case 4:
+        if (held_.empty()) return;
+        std::swap(held_[random_() % held_.size()], held_.back());
+        CheckHeld(held_.back());
+        held_.pop_back();
+        return;
+      case 5:
+        return tier_.NotePromoted(test::Key(key));
+      case 6:
+        if (tier_.NoteDramEviction(test::Key(key))) {
+          ASSERT_TRUE(model_.contains(key)) << Where();
+        }
+        return;
+      case 7:
+        if (random_() % 50 != 0) return;
+        ASSERT_TRUE(tier_.SetCapacity(RandomCapacity()).ok()) << Where();
+        return;
+      case 8:
+        if (random_() % 200 != 0) return;
+        tier_.EraseAll();
+        model_.clear();
+        return;
+      case 9:
+        if (random_() % 500 != 0) return;
+        tier_.ForEach(
+            [&](const BlockKey& found, size_t, BlockRole) { ASSERT_TRUE(model_.contains(found.words[1])) << Where(); });
+        return;
+    }
+  }
+
+  uint64_t RandomCapacity() {
+    const uint64_t segment = tier_.options().segment_bytes;
+    const uint64_t segments = tier_.options().capacity_bytes / segment;
+    if (random_() % 4 == 0) return 0;
+    return segment * (kSegmentsMin + random_() % (segments - kSegmentsMin + 1));
+  }
+
+  void Put(uint64_t key) {
+    const uint64_t version = ++version_;
+    const size_t bytes = random_() % size_max_;
+    const bool fail = random_() % 100 == 0;
+    const std::vector<std::byte> payload = test::Payload(key, version, bytes);
+    const auto source = [&](size_t offset, size_t count, std::byte* to) {
+      std::copy_n(payload.data() + offset, count, to);
+      return !fail;
+    };
+    const auto result =
+        tier_.Put(test::Key(key), static_cast<BlockRole>(key % kBlockRoles), bytes, source, random_() % 4);
+    // A refused put leaves the key's earlier block, if any, in place.
+    if (result == PutResult::kStored) model_[key] = {version, bytes};
+    if (fail && bytes > 0) {
+      ASSERT_NE(result, PutResult::kStored) << Where();
+    }
+  }
+
+  void Find(uint64_t key) {
+    const PinnedBlock block = tier_.Find(test::Key(key));
+    if (!block) return;  // a cache may forget
+    const auto want = model_.find(key);
+    ASSERT_NE(want, model_.end()) << "hit on an erased key; " << Where();
+    ASSERT_TRUE(test::Same(block.payload(), test::Payload(key, want->second.first, want->second.second)))
+        << "stale bytes; " << Where();
+    ASSERT_EQ(block.role(), static_cast<BlockRole>(key % kBlockRoles)) << Where();
+  }
+
+  void Hold(uint64_t key) {
+    PinnedBlock block = tier_.Find(test::Key(key));
+    if (block) held_.push_back({std::move(block), key, model_[key].first, model_[key].second});
+  }
+
+  void CheckHeld(const Held& held) {
+    ASSERT_TRUE(test::Same(held.block.payload(), test::Payload(held.key, held.version, held.bytes)))
+        << "pinned bytes changed; " << Where();
+  }
+
+  std::string Where() const { return "MEZZ_SEED=" + std::to_string(test::Seed()) + " step " + std::to_string(step_); }
+
+  ScmTier& tier_;
+  std::mt19937_64 random_;
+  unsigned weights_[10];
+  uint64_t keys_;
+  size_t size_max_;
+  int step_ = 0;
+  uint64_t version_ = 0;
+  std::unordered_map<uint64_t, std::pair<uint64_t, size_t>> model_;  // key -> version, bytes
+  std::deque<Held> held_;
+};
+
+TEST_P(ScmTierFuzz, AgreesWithAPlainMap) {
+  const FuzzCase& setup = GetParam();
+  const test::ScratchFile file;
+  for (int round = 0; round < 8; ++round) {
+    ScmOptions options = test::AnonymousOptions(setup.segments * setup.segment_bytes, setup.segment_bytes);
+    options.medium = setup.medium;
+    if (setup.medium == MediumKind::kFile) options.path = file.path();
+    if (setup.medium == MediumKind::kNumaNode) options.numa_node = 0;
+    options.model = setup.model;
+    options.verify_hits = setup.verify;
+    options.expected_block_bytes = round % 2 == 0 ? 4096 : 32'768;  // the second starves the index
+    std::unique_ptr<ScmTier> tier;
+    const Status status = ScmTier::Open(options, &tier);
+    if (!status.ok() && setup.medium == MediumKind::kNumaNode) GTEST_SKIP() << status.message();
+    ASSERT_TRUE(status.ok()) << status.message();
+    {
+      ModelRun run(*tier, test::Seed() + round);
+      run.Steps(setup.model == MediumModelName::kNone ? 30'000 : 5'000);
+    }
+    test::ExpectSound(*tier);
+    if (HasFatalFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Media, ScmTierFuzz,
+    testing::Values(
+        FuzzCase{"anonymous", MediumKind::kAnonymous, MediumModelName::kNone, 8, kSegmentBytesMin, false},
+        FuzzCase{"anonymous_large", MediumKind::kAnonymous, MediumModelName::kNone, 100, kSegmentBytesMin, true},
+        FuzzCase{"file", MediumKind::kFile, MediumModelName::kNone, 12, kSegmentBytesMin, false},
+        FuzzCase{"numa", MediumKind::kNumaNode, MediumModelName::kNone, 12, kSegmentBytesMin, false},
+        FuzzCase{"throttled", MediumKind::kAnonymous, MediumModelName::kOptane100, 9, kSegmentBytesMin, true}),
+    [](const auto& fuzz_case) { return fuzz_case.param.name; });
+
+}  // namespace
+}  // namespace mezz

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks whose bytes follow from their key, tiers that are audited when they go, and a seed that is printed.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cache/scm_tier.h"
+
+namespace mezz::test {
+
+// MEZZ_SEED=n repeats a run.
+inline uint64_t Seed() {
+  static const uint64_t seed = [] {
+    const char* given = std::getenv("MEZZ_SEED");
+    const uint64_t chosen = given != nullptr ? std::strtoull(given, nullptr, 0) : std::random_device{}();
+    std::fprintf(stderr, "MEZZ_SEED=%llu\n", static_cast<unsigned long long>(chosen));
+    return chosen;
+  }();
+  return seed;
+}
+
+inline BlockKey Key(uint64_t n) {
+  BlockKey key;
+  key.words[0] = n * 0x9e3779b97f4a7c15ull;
+  key.words[1] = n;
+  return key;
+}
+
+// Bytes that differ for each key, version and position.
+inline std::vector<std::byte> Payload(uint64_t key, uint64_t version, size_t bytes) {
+  std::vector<std::byte> payload(bytes);
+  uint64_t state = key * 0x2545f4914f6cdd1dull + version * 0x9e3779b97f4a7c15ull + bytes;
+  for (size_t i = 0; i < bytes; ++i) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    payload[i] = static_cast<std::byte>(state >> 56);
+  }
+  return payload;
+}
+
+inline bool Same(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+// A path that no other test uses and that is removed with the object.
+class ScratchFile {
+ public:
+  explicit ScratchFile(const char* folder = "/dev/shm") {
+    static std::atomic<int> next{0};
+    path_ = std::string(folder) + "/mezz-test-" + std::to_string(getpid()) + "-" +
+            std::to_string(next.fetch_add(1, std::memory_order_relaxed));
+  }
+  ~ScratchFile() { std::filesystem::remove(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline ScmOptions AnonymousOptions(uint64_t capacity_bytes, uint64_t segment_bytes = kSegmentBytesMin) {
+  ScmOptions options;
+  options.medium = MediumKind::kAnonymous;
+  options.capacity_bytes = capacity_bytes;
+  options.segment_bytes = segment_bytes;
+  return options;
+}
+
+inline std::unique_ptr<ScmTier> OpenOrDie(const ScmOptions& options) {
+  std::unique_ptr<ScmTier> tier;
+  const Status status = ScmTier::Open(options, &tier);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return tier;
+}
+
+inline void ExpectSound(ScmTier& tier) {
+  const ScmAudit audit = tier.Audit();
+  for (const std::string& violation : audit.violations) ADD_FAILURE() << violation;
+  EXPECT_EQ(audit.live_pins, 0u) << "a pin leaked";
+  EXPECT_LE(tier.usage_bytes(), tier.options().capacity_bytes);
+  EXPECT_LE(audit.resident_payload_bytes, tier.usage_bytes());
+}
+
+}  // namespace mezz::test

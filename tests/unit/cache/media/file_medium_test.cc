@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a file must be, and what happens to it when it is not.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "cache/media/medium.h"
+#include "cache/superblock.h"
+
+namespace mezz {
+namespace {
+
+namespace fs = std::filesystem;
+using layout::Superblock;
+using ::testing::HasSubstr;
+
+constexpr uint64_t kBytes = 4 << 20;
+
+std::string Contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void Write(const fs::path& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+
+mode_t ModeOf(const fs::path& path) {
+  struct stat file {};
+  EXPECT_EQ(lstat(path.c_str(), &file), 0);
+  return file.st_mode & 07777;
+}
+
+struct Opened {
+  Status status;
+  std::unique_ptr<Medium> medium;
+  bool existing = false;
+};
+
+Opened Open(const fs::path& path, uint64_t bytes = kBytes) {
+  ScmOptions options;
+  options.path = path;
+  options.capacity_bytes = bytes;
+  Opened opened;
+  opened.status = OpenMedium(options, &opened.medium, &opened.existing);
+  return opened;
+}
+
+// Formats as the tier does.
+void Format(const Medium& medium, uint64_t format_id = 99) {
+  alignas(64) const Superblock superblock = MakeSuperblock(medium.bytes(), kSegmentBytesMin, 1, format_id, 0);
+  medium.Stream(medium.base(), &superblock, sizeof(superblock));
+  medium.Drain();
+}
+
+class MountedTmpfs {
+ public:
+  MountedTmpfs(const fs::path& at, unsigned long flags, const char* settings) : at_(at) {
+    fs::create_directories(at);
+    error_ = mount("tmpfs", at.c_str(), "tmpfs", flags, settings) == 0 ? 0 : errno;
+  }
+  ~MountedTmpfs() {
+    if (error_ == 0) umount2(at_.c_str(), MNT_DETACH);
+  }
+  int error() const { return error_; }
+
+ private:
+  const fs::path at_;
+  int error_;
+};
+
+#define MOUNT_OR_SKIP(name, at, flags, settings) \
+  const MountedTmpfs name(at, flags, settings);  \
+  if (name.error() != 0) GTEST_SKIP() << "NOT TESTED here: mount is not permitted (" << strerror(name.error()) << ")"
+
+class FileMedium : public testing::Test {
+ protected:
+  FileMedium() {
+    std::string pattern = fs::temp_directory_path() / "mezz-file-medium-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    path_ = directory_ / "medium";
+  }
+  ~FileMedium() override { fs::remove_all(directory_); }
+
+  void ExpectRefusal(const fs::path& path, Status::Code code, const std::string& said) {
+    const Opened opened = Open(path);
+    EXPECT_EQ(opened.status.code(), code) << opened.status.message();
+    EXPECT_THAT(opened.status.message(), HasSubstr("path=" + path.string()));
+    EXPECT_THAT(opened.status.message(), HasSubstr(said));
+    EXPECT_EQ(opened.status.message().find('\n'), std::string::npos);
+    EXPECT_EQ(opened.medium, nullptr);
+  }
+
+  fs::path directory_;
+  fs::path path_;
+};
+
+TEST_F(FileMedium, IsCreatedReservedAndDescribed) {
+  const Opened opened = Open(path_);
+  ASSERT_TRUE(opened.status.ok()) << opened.status.message();
+  EXPECT_FALSE(opened.existing);
+  EXPECT_EQ(fs::file_size(path_), kBytes);
+  struct stat file {};
+  ASSERT_EQ(stat(path_.c_str(), &file), 0);
+  EXPECT_GE(static_cast<uint64_t>(file.st_blocks) * 512, kBytes) << "no hole: a store cannot run out of space";
+  EXPECT_THAT(opened.medium->info().description, testing::StartsWith("file " + path_.string() + " ("));
+  EXPECT_TRUE(opened.medium->info().emulated || opened.medium->info().persistent_memory);
+}
+
+TEST_F(FileMedium, OnTmpfsHasPageGranularityAndIsEmulated) {
+  MOUNT_OR_SKIP(tmpfs, directory_ / "mount", 0, "size=16m");
+  const Opened opened = Open(directory_ / "mount" / "medium");
+  ASSERT_TRUE(opened.status.ok()) << opened.status.message();
+  EXPECT_EQ(opened.medium->info().granularity, StoreGranularity::kPage);
+  EXPECT_FALSE(opened.medium->info().persistent_memory);
+  EXPECT_TRUE(opened.medium->info().emulated);
+  EXPECT_THAT(opened.medium->info().description, HasSubstr("(tmpfs)"));
+}
+
+TEST_F(FileMedium, IsCreated0600UnderEveryUmask) {
+  for (const mode_t mask : {0000, 0022, 0077, 0277, 0777}) {
+    const mode_t old = umask(mask);
+    const Opened opened = Open(path_);
+    umask(old);
+    ASSERT_TRUE(opened.status.ok()) << opened.status.message();
+    EXPECT_EQ(ModeOf(path_), 0600u) << std::oct << mask;
+    fs::remove(path_);
+  }
+}
+
+TEST_F(FileMedium, IsFoundAgainOnceFormatted) {
+  Format(*Open(path_).medium);
+  const Opened again = Open(path_);
+  ASSERT_TRUE(again.status.ok()) << again.status.message();
+  EXPECT_TRUE(again.existing);
+  Superblock superblock;
+  bool damaged = true;
+  ASSERT_TRUE(ReadSuperblock(again.medium->base(), again.medium->bytes(), &superblock, &damaged).ok());
+  EXPECT_EQ(superblock.format_id, 99u);
+}
+
+TEST_F(FileMedium, NeverFormattedIsOursButHoldsNothing) {
+  Open(path_).medium.reset();
+  const Opened again = Open(path_);
+  ASSERT_TRUE(again.status.ok()) << "its maker died before it formatted the file: " << again.status.message();
+  EXPECT_FALSE(again.existing);
+}
+
+TEST_F(FileMedium, WithADamagedSuperblockIsOursButHoldsNothing) {
+  Format(*Open(path_).medium);
+  {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(offsetof(Superblock, hash_seed));
+    file.put('x');
+  }
+  const Opened again = Open(path_);
+  ASSERT_TRUE(again.status.ok()) << again.status.message();
+  EXPECT_FALSE(again.existing);
+}
+
+TEST_F(FileMedium, OfAnotherSizeIsResized) {
+  Format(*Open(path_, 8 << 20).medium);
+  for (const uint64_t bytes : {uint64_t{4 << 20}, uint64_t{16 << 20}}) {
+    const Opened again = Open(path_, bytes);
+    ASSERT_TRUE(again.status.ok()) << again.status.message();
+    EXPECT_TRUE(again.existing);
+    EXPECT_EQ(again.medium->bytes(), bytes);
+    EXPECT_EQ(fs::file_size(path_), bytes);
+  }
+}
+
+TEST_F(FileMedium, AnEmptyFileIsAdopted) {
+  Write(path_, "");
+  const Opened opened = Open(path_);
+  ASSERT_TRUE(opened.status.ok()) << opened.status.message();
+  EXPECT_FALSE(opened.existing);
+}
+
+TEST_F(FileMedium, ARelativePathIsTaken) {
+  const fs::path old = fs::current_path();
+  fs::current_path(directory_);
+  EXPECT_TRUE(Open("medium").status.ok());
+  fs::current_path(old);
+  EXPECT_TRUE(fs::exists(path_));
+}
+
+TEST_F(FileMedium, MissingParentIsRefused) {
+  ExpectRefusal(directory_ / "absent" / "medium", Status::Code::kNotFound,
+                "create " + (directory_ / "absent").string());
+  Write(path_, "a file");
+  ExpectRefusal(path_ / "medium", Status::Code::kNotFound, "not a directory");
+}
+
+TEST_F(FileMedium, DirectoryIsRefused) { ExpectRefusal(directory_, Status::Code::kInvalidArgument, "is a directory"); }
+
+TEST_F(FileMedium, SymbolicLinkIsRefusedAndItsTargetLeftAlone) {
+  const fs::path link = directory_ / "link";
+  fs::create_symlink(path_, link);
+  ExpectRefusal(link, Status::Code::kInvalidArgument, "symbolic link");
+  EXPECT_FALSE(fs::exists(path_)) << "a dangling link creates nothing";
+  Format(*Open(path_).medium);
+  const std::string before = Contents(path_);
+  ExpectRefusal(link, Status::Code::kInvalidArgument, "symbolic link");
+  EXPECT_EQ(Contents(path_), before);
+}
+
+TEST_F(FileMedium, FifoSocketAndDevicesAreRefused) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  ExpectRefusal(path_, Status::Code::kInvalidArgument, "is a fifo");
+  ExpectRefusal("/dev/null", Status::Code::kInvalidArgument, "is a character device");
+  const fs::path address = directory_ / "socket";
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  address.string().copy(name.sun_path, sizeof(name.sun_path) - 1);
+  const int socket_fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(bind(socket_fd, reinterpret_cast<const sockaddr*>(&name), sizeof(name)), 0);
+  ExpectRefusal(address, Status::Code::kInvalidArgument, "is a socket");
+  close(socket_fd);
+}
+
+TEST_F(FileMedium, ForeignFilesAreLeftByteForByte) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  std::string noise(random() % 100'000 + 1, '\0');
+  for (char& byte : noise) byte = static_cast<char>(random());
+  const std::string magic(layout::kMagic, sizeof(layout::kMagic));
+  for (const std::string& foreign : {std::string("x"), std::string(1, '\0'), std::string(1 << 20, '\0'), noise, magic,
+                                     magic.substr(0, 15) + "?..."}) {
+    Write(path_, foreign);
+    fs::permissions(path_, fs::perms::owner_read | fs::perms::owner_write | fs::perms::others_read);
+    const auto written = fs::last_write_time(path_);
+    ExpectRefusal(path_, Status::Code::kForeignFile, "not Mezzanine's");
+    EXPECT_EQ(Contents(path_), foreign);
+    EXPECT_EQ(ModeOf(path_), 0604u);
+    EXPECT_EQ(fs::last_write_time(path_), written);
+  }
+}
+
+TEST_F(FileMedium, AnotherFormatVersionIsRefusedAndLeftAlone) {
+  Format(*Open(path_).medium);
+  {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(offsetof(Superblock, format_version));
+    file.put(2);
+  }
+  const std::string before = Contents(path_);
+  ExpectRefusal(path_, Status::Code::kNotSupported, "version 2 and this program knows only version 1");
+  EXPECT_EQ(Contents(path_), before);
+}
+
+TEST_F(FileMedium, InUseByThisProcessIsRefused) {
+  const Opened first = Open(path_);
+  ASSERT_TRUE(first.status.ok());
+  Format(*first.medium);
+  const std::string before = Contents(path_);
+  ExpectRefusal(path_, Status::Code::kBusy, "is in use by");
+  EXPECT_EQ(Contents(path_), before);
+  EXPECT_TRUE(fs::exists(path_));
+}
+
+TEST_F(FileMedium, InUseByAnotherProcessIsRefusedUntilItEnds) {
+  int ready[2];
+  int leave[2];
+  ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(leave), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    close(leave[1]);
+    const Opened mine = Open(path_);
+    const char ok = mine.status.ok() ? 1 : 0;
+    [[maybe_unused]] ssize_t moved = write(ready[1], &ok, 1);
+    char byte;
+    moved = read(leave[0], &byte, 1);
+    _exit(0);  // like a crash: nothing is closed properly
+  }
+  char ok = 0;
+  ASSERT_EQ(read(ready[0], &ok, 1), 1);
+  ASSERT_EQ(ok, 1);
+  ExpectRefusal(path_, Status::Code::kBusy, "is in use by");
+  close(leave[1]);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_TRUE(Open(path_).status.ok());
+  for (const int fd : {ready[0], ready[1], leave[0]}) close(fd);
+}
+
+TEST_F(FileMedium, OnAReadOnlyFileSystemIsRefused) {
+  MOUNT_OR_SKIP(tmpfs, directory_ / "mount", 0, "size=16m");
+  const fs::path path = directory_ / "mount" / "medium";
+  Format(*Open(path).medium);
+  const std::string before = Contents(path);
+  ASSERT_EQ(mount("tmpfs", (directory_ / "mount").c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr), 0);
+  ExpectRefusal(path, Status::Code::kIoError, "read-only file system");
+  EXPECT_EQ(Contents(path), before);
+  ExpectRefusal(directory_ / "mount" / "new", Status::Code::kIoError, "read-only file system");
+}
+
+TEST_F(FileMedium, WithoutPermissionIsRefused) {
+  if (geteuid() == 0) GTEST_SKIP() << "NOT TESTED as root, who may write everywhere";
+  Write(path_, "");
+  fs::permissions(path_, fs::perms::owner_read);
+  ExpectRefusal(path_, Status::Code::kIoError, "may not be written");
+}
+
+TEST_F(FileMedium, LargerThanItsFileSystemIsRefusedWithBothNumbers) {
+  MOUNT_OR_SKIP(tmpfs, directory_ / "mount", 0, "size=2m");
+  const fs::path path = directory_ / "mount" / "medium";
+  ExpectRefusal(path, Status::Code::kNoSpace, std::to_string(kBytes));
+  ExpectRefusal(path, Status::Code::kNoSpace, "2097152 bytes");
+  EXPECT_FALSE(fs::exists(path)) << "what we created is removed again";
+}
+
+TEST_F(FileMedium, LargerThanTheFreeSpaceIsRefused) {
+  MOUNT_OR_SKIP(tmpfs, directory_ / "mount", 0, "size=6m");
+  Write(directory_ / "mount" / "other", std::string(3 << 20, 'x'));
+  const fs::path path = directory_ / "mount" / "medium";
+  ExpectRefusal(path, Status::Code::kNoSpace, "3145728 bytes");
+  EXPECT_FALSE(fs::exists(path));
+  Write(path, "");
+  ExpectRefusal(path, Status::Code::kNoSpace, "lower capacity_bytes");
+  EXPECT_TRUE(fs::exists(path)) << "what we did not create stays";
+  EXPECT_EQ(fs::file_size(path), 0u);
+}
+
+TEST_F(FileMedium, MayUseTheSpaceItAlreadyOccupies) {
+  MOUNT_OR_SKIP(tmpfs, directory_ / "mount", 0, "size=6m");
+  const fs::path path = directory_ / "mount" / "medium";
+  ASSERT_TRUE(Open(path).status.ok());
+  EXPECT_TRUE(Open(path).status.ok()) << "4 of 6 MiB, twice the same 4";
+}
+
+TEST_F(FileMedium, ThatCannotBeCreatedOnAFullFileSystemIsRefused) {
+  MOUNT_OR_SKIP(tmpfs, directory_ / "mount", 0, "size=16m,nr_inodes=2");
+  Write(directory_ / "mount" / "other", "");
+  ExpectRefusal(directory_ / "mount" / "medium", Status::Code::kNoSpace, "full");
+}
+
+// Another file takes the space between our check and our reservation.
+Status OpenWhileTheFileSystemFills(const fs::path& mount, const fs::path& path) {
+  ScmOptions options;
+  options.path = path;
+  options.capacity_bytes = 40 << 20;
+  options.prefault_threads = 1;
+  options.on_prefault = [&](const PrefaultProgress&) { Write(mount / "other", std::string(20 << 20, 'x')); };
+  std::unique_ptr<Medium> medium;
+  bool existing = false;
+  return OpenMedium(options, &medium, &existing);
+}
+
+TEST_F(FileMedium, ShortageDuringThePrefaultIsAnErrorNotASignal) {
+  const fs::path tmpfs_path = directory_ / "mount";
+  MOUNT_OR_SKIP(tmpfs, tmpfs_path, 0, "size=48m");
+  const fs::path path = tmpfs_path / "medium";
+  const Status status = OpenWhileTheFileSystemFills(tmpfs_path, path);
+  EXPECT_EQ(status.code(), Status::Code::kNoSpace) << status.message();
+  EXPECT_THAT(status.message(), HasSubstr("ran out of space"));
+  EXPECT_FALSE(fs::exists(path)) << "what we created is removed again";
+}
+
+TEST_F(FileMedium, ShortageDuringThePrefaultGivesAnOlderFileItsSizeBack) {
+  const fs::path tmpfs_path = directory_ / "mount";
+  MOUNT_OR_SKIP(tmpfs, tmpfs_path, 0, "size=48m");
+  const fs::path path = tmpfs_path / "medium";
+  Format(*Open(path).medium);
+  EXPECT_EQ(OpenWhileTheFileSystemFills(tmpfs_path, path).code(), Status::Code::kNoSpace);
+  ASSERT_TRUE(fs::exists(path)) << "what we did not create stays";
+  EXPECT_EQ(fs::file_size(path), kBytes);
+  fs::remove(tmpfs_path / "other");
+  EXPECT_TRUE(Open(path).existing);
+}
+
+TEST_F(FileMedium, LeavesTheFileForTheNextStart) {
+  Open(path_).medium.reset();
+  EXPECT_TRUE(fs::exists(path_));
+}
+
+}  // namespace
+}  // namespace mezz

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// What holds for every medium; file_medium_test.cc has what only files can get wrong.
+#include "cache/media/medium.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <numa.h>
+#include <numaif.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cache/types.h"
+
+namespace mezz {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr uint64_t kBytes = 40 << 20;  // several prefault chunks, the last one partial
+
+ScmOptions OptionsFor(MediumKind kind) {
+  ScmOptions options;
+  options.medium = kind;
+  options.capacity_bytes = kBytes;
+  if (kind == MediumKind::kNumaNode) options.numa_node = 0;
+  if (kind == MediumKind::kFile) {
+    options.path = std::filesystem::temp_directory_path() / ("mezz-medium-test-" + std::to_string(getpid()));
+  }
+  return options;
+}
+
+class AnyMedium : public testing::TestWithParam<MediumKind> {
+ protected:
+  ~AnyMedium() override {
+    if (!options_.path.empty()) std::filesystem::remove(options_.path);
+  }
+
+  void Open() {
+    bool existing = true;
+    const Status status = OpenMedium(options_, &medium_, &existing);
+    if (GetParam() == MediumKind::kNumaNode && status.code() == Status::Code::kNotSupported) {
+      GTEST_SKIP() << "NOT TESTED here: " << status.message();
+    }
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_FALSE(existing);
+  }
+
+  ScmOptions options_ = OptionsFor(GetParam());
+  std::unique_ptr<Medium> medium_;
+};
+
+#define OPEN_OR_RETURN() \
+  Open();                \
+  if (medium_ == nullptr) return
+
+TEST_P(AnyMedium, IsOfTheSizeAskedInWholeSegments) {
+  options_.capacity_bytes = kBytes + 4097;
+  options_.segment_bytes = 1 << 20;
+  OPEN_OR_RETURN();
+  EXPECT_EQ(medium_->bytes(), kBytes);
+  EXPECT_EQ(reinterpret_cast<uint64_t>(medium_->base()) % 4096, 0u);
+}
+
+TEST_P(AnyMedium, StreamsWhatItIsGiven) {
+  OPEN_OR_RETURN();
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  std::vector<std::byte> source(256 << 10);
+  for (std::byte& byte : source) byte = static_cast<std::byte>(random());
+  std::vector<std::byte> expected(medium_->base(), medium_->base() + medium_->bytes());
+  for (int i = 0; i < 500; ++i) {
+    const size_t bytes = kLineBytes * (1 + random() % (i % 2 == 0 ? 16 : 2048));
+    const size_t to = random() % ((kBytes - bytes) / kLineBytes) * kLineBytes;
+    const size_t from = random() % (source.size() - bytes);  // any alignment
+    medium_->Stream(medium_->base() + to, source.data() + from, bytes);
+    std::memcpy(expected.data() + to, source.data() + from, bytes);
+  }
+  medium_->Drain();
+  EXPECT_EQ(std::memcmp(medium_->base(), expected.data(), kBytes), 0);
+}
+
+TEST_P(AnyMedium, TellsItsProgressUpToTheEnd) {
+  uint64_t last = 0;
+  int calls = 0;
+  options_.prefault_threads = 3;
+  options_.on_prefault = [&](const PrefaultProgress& progress) {
+    EXPECT_GT(progress.bytes_done, last) << "serialised, so it only grows";
+    EXPECT_EQ(progress.bytes_total, kBytes);
+    last = progress.bytes_done;
+    ++calls;
+  };
+  OPEN_OR_RETURN();
+  EXPECT_EQ(last, kBytes);
+  EXPECT_GT(calls, 1);
+}
+
+TEST_P(AnyMedium, IsEmulatedWithAModel) {
+  options_.model = MediumModelName::kOptane100;
+  OPEN_OR_RETURN();
+  EXPECT_TRUE(medium_->info().emulated);
+}
+
+TEST_P(AnyMedium, RefusesBadOptionsItself) {
+  options_.capacity_bytes = 0;
+  bool existing = true;
+  EXPECT_EQ(OpenMedium(options_, &medium_, &existing).code(), Status::Code::kInvalidArgument);
+  EXPECT_EQ(medium_, nullptr);
+}
+
+TEST_P(AnyMedium, LargerThanTheMachineIsRefused) {
+  options_.capacity_bytes = kCapacityBytesMax;
+  bool existing = true;
+  const Status status = OpenMedium(options_, &medium_, &existing);
+  if (status.code() == Status::Code::kNotSupported) GTEST_SKIP() << "NOT TESTED here: " << status.message();
+  EXPECT_EQ(status.code(), Status::Code::kNoSpace) << status.message();
+  EXPECT_THAT(status.message(), HasSubstr(std::to_string(kCapacityBytesMax)));
+  EXPECT_THAT(status.message(), HasSubstr("lower capacity_bytes"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, AnyMedium,
+                         testing::Values(MediumKind::kAnonymous, MediumKind::kNumaNode, MediumKind::kFile),
+                         [](const auto& test) { return std::string(ToString(test.param)); });
+
+TEST(AnonymousMedium, IsAStandInAndSaysSo) {
+  std::unique_ptr<Medium> medium;
+  bool existing = true;
+  ASSERT_TRUE(OpenMedium(OptionsFor(MediumKind::kAnonymous), &medium, &existing).ok());
+  EXPECT_EQ(medium->info().description, "anonymous memory");
+  EXPECT_FALSE(medium->info().persistent_memory);
+  EXPECT_TRUE(medium->info().emulated);
+  EXPECT_TRUE(std::all_of(medium->base(), medium->base() + kBytes, [](std::byte b) { return b == std::byte{0}; }));
+}
+
+TEST(NumaMedium, LiesOnItsNodeAndOnNoOther) {
+  std::unique_ptr<Medium> medium;
+  bool existing = true;
+  const Status status = OpenMedium(OptionsFor(MediumKind::kNumaNode), &medium, &existing);
+  if (status.code() == Status::Code::kNotSupported) GTEST_SKIP() << "NOT TESTED here: " << status.message();
+  ASSERT_TRUE(status.ok()) << status.message();
+  std::vector<void*> pages;
+  for (uint64_t at = 0; at < kBytes; at += 1 << 20) pages.push_back(medium->base() + at);
+  std::vector<int> nodes(pages.size(), -1);
+  ASSERT_EQ(move_pages(0, pages.size(), pages.data(), nullptr, nodes.data(), 0), 0);
+  EXPECT_THAT(nodes, testing::Each(0));
+  EXPECT_TRUE(medium->info().emulated) << "node 0 has CPUs, so it is ordinary DRAM";
+  EXPECT_FALSE(medium->info().persistent_memory);
+}
+
+TEST(NumaMedium, AnAbsentNodeIsRefusedWithThoseThatExist) {
+  if (numa_available() < 0) GTEST_SKIP() << "NOT TESTED here: no NUMA support";
+  ScmOptions options = OptionsFor(MediumKind::kNumaNode);
+  options.numa_node = 777;
+  std::unique_ptr<Medium> medium;
+  bool existing = true;
+  const Status status = OpenMedium(options, &medium, &existing);
+  EXPECT_EQ(status.code(), Status::Code::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("numa_node=777"));
+  EXPECT_THAT(status.message(), HasSubstr("choose one of 0"));
+}
+
+TEST(Medium, ManyThreadsStreamToTheirOwnLines) {
+  std::unique_ptr<Medium> medium;
+  bool existing = true;
+  ASSERT_TRUE(OpenMedium(OptionsFor(MediumKind::kAnonymous), &medium, &existing).ok());
+  constexpr int kThreads = 4;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        const std::vector<std::byte> line(kLineBytes, static_cast<std::byte>(t + 1));
+        for (uint64_t at = kLineBytes * static_cast<uint64_t>(t); at < kBytes; at += kThreads * kLineBytes) {
+          medium->Stream(medium->base() + at, line.data(), kLineBytes);
+        }
+        medium->Drain();
+      });
+    }
+  }
+  for (uint64_t at = 0; at < kBytes; ++at) {
+    ASSERT_EQ(medium->base()[at], static_cast<std::byte>(at / kLineBytes % kThreads + 1)) << at;
+  }
+}
+
+}  // namespace
+}  // namespace mezz

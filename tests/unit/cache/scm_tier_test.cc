@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/scm_tier.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <deque>
+
+#include "cache/layout.h"
+#include "tests/support/tier_fixture.h"
+
+namespace mezz {
+namespace {
+
+using test::Key;
+using test::Payload;
+
+class ScmTierTest : public testing::Test {
+ protected:
+  void Open(const ScmOptions& options) { tier_ = test::OpenOrDie(options); }
+  void TearDown() override {
+    if (tier_ != nullptr) test::ExpectSound(*tier_);
+  }
+  PutResult Put(uint64_t n, size_t bytes, uint8_t heat = 0) {
+    return tier_->Put(Key(n), BlockRole::kData, Payload(n, 0, bytes), heat);
+  }
+  bool Serves(uint64_t n, size_t bytes) {
+    const PinnedBlock block = tier_->Find(Key(n));
+    return block && test::Same(block.payload(), Payload(n, 0, bytes));
+  }
+  uint64_t Count(Event event) { return tier_->counters().Snapshot()[event]; }
+
+  std::unique_ptr<ScmTier> tier_;
+};
+
+TEST_F(ScmTierTest, ServesEverySizeFromNothingToAWholeSegmentAndNotAByteMore) {
+  Open(test::AnonymousOptions(16 * kSegmentBytesMin));
+  std::vector<size_t> sizes = {0, 1, 31, 32, 33, 63, 64, 65, 4095, 4096, 8192 - 32, 8192 + 64 - 32, 8192 + 64 - 31};
+  for (size_t bytes = 8000; bytes < 8400; ++bytes) sizes.push_back(bytes);
+  sizes.push_back(tier_->max_block_bytes());
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    ASSERT_EQ(Put(i, sizes[i]), PutResult::kStored) << sizes[i];
+    ASSERT_TRUE(Serves(i, sizes[i])) << sizes[i];
+  }
+  EXPECT_EQ(Put(9999, tier_->max_block_bytes() + 1), PutResult::kTooLarge);
+  EXPECT_EQ(Count(Event::kRefusedTooLarge), 1u);
+  EXPECT_FALSE(tier_->Find(Key(9999)));
+}
+
+TEST_F(ScmTierTest, LastPutWinsAndErasedKeysStayAway) {
+  Open(test::AnonymousOptions(16 * kSegmentBytesMin));
+  for (uint64_t version = 0; version < 5; ++version)
+    ASSERT_EQ(tier_->Put(Key(1), BlockRole::kIndex, Payload(1, version, 1000 + version)), PutResult::kStored);
+  {
+    const PinnedBlock block = tier_->Find(Key(1));
+    ASSERT_TRUE(block);
+    EXPECT_TRUE(test::Same(block.payload(), Payload(1, 4, 1004)));
+    EXPECT_EQ(block.role(), BlockRole::kIndex);
+    EXPECT_TRUE(tier_->Erase(Key(1)));
+    EXPECT_TRUE(test::Same(block.payload(), Payload(1, 4, 1004))) << "pinned bytes changed under an erase";
+  }
+  EXPECT_FALSE(tier_->Find(Key(1)));
+  EXPECT_FALSE(tier_->Contains(Key(1)));
+  EXPECT_FALSE(tier_->Erase(Key(1)));
+  EXPECT_EQ(Count(Event::kScmReplaced), 4u);
+}
+
+TEST_F(ScmTierTest, ReclaimSparesWhatWasHitAndDropsTheRestOldestFirst) {
+  Open(test::AnonymousOptions(16 * kSegmentBytesMin));
+  constexpr size_t kBytes = 4000;
+  const uint64_t per_tier = 16 * kSegmentBytesMin / layout::RecordBytes(kBytes);
+  const uint64_t hot = per_tier / 10;
+  for (uint64_t n = 0; n < 3 * per_tier; ++n) {
+    ASSERT_EQ(Put(n, kBytes), PutResult::kStored);
+    for (uint64_t h = 0; n % 8 == 0 && h < std::min(n, hot); ++h) {
+      ASSERT_TRUE(Serves(h, kBytes)) << "block " << h << " after " << n;
+    }
+  }
+  EXPECT_TRUE(Serves(3 * per_tier - 1, kBytes));
+  EXPECT_FALSE(Serves(per_tier, kBytes)) << "a cold, old block outlived two turns of the log";
+  EXPECT_GT(Count(Event::kScmSecondChance), 0u);
+  EXPECT_GT(Count(Event::kScmDropped), per_tier);
+}
+
+TEST_F(ScmTierTest, BlockInDramGetsNoSecondChance) {
+  Open(test::AnonymousOptions(16 * kSegmentBytesMin));
+  constexpr size_t kBytes = 4000;
+  const uint64_t per_tier = 16 * kSegmentBytesMin / layout::RecordBytes(kBytes);
+  ASSERT_EQ(Put(0, kBytes), PutResult::kStored);
+  ASSERT_TRUE(Serves(0, kBytes));
+  tier_->NotePromoted(Key(0));
+  for (uint64_t n = 1; n < 2 * per_tier; ++n) ASSERT_EQ(Put(n, kBytes), PutResult::kStored);
+  EXPECT_FALSE(tier_->NoteDramEviction(Key(0)));
+  EXPECT_EQ(Count(Event::kScmSecondChance), 0u);
+}
+
+TEST_F(ScmTierTest, DramEvictionIsCleanWhileTheRecordLives) {
+  Open(test::AnonymousOptions(16 * kSegmentBytesMin));
+  EXPECT_FALSE(tier_->NoteDramEviction(Key(5)));
+  ASSERT_EQ(Put(5, 100), PutResult::kStored);
+  tier_->NotePromoted(Key(5));
+  EXPECT_TRUE(tier_->NoteDramEviction(Key(5)));
+  EXPECT_TRUE(tier_->Erase(Key(5)));
+  EXPECT_FALSE(tier_->NoteDramEviction(Key(5)));
+}
+
+TEST_F(ScmTierTest, RefusesWhenEverySegmentIsPinnedAndRecoversAfterwards) {
+  Open(test::AnonymousOptions(8 * kSegmentBytesMin));
+  std::deque<PinnedBlock> pins;
+  PutResult result = PutResult::kStored;
+  uint64_t n = 0;
+  for (; n < 1000 && result == PutResult::kStored; ++n) {
+    result = Put(n, 60'000);
+    if (result == PutResult::kStored) pins.push_back(tier_->Find(Key(n)));
+  }
+  EXPECT_EQ(result, PutResult::kAllPinned);
+  EXPECT_TRUE(tier_->pin_pressure());
+  EXPECT_GT(Count(Event::kRefusedAllPinned), 0u);
+  EXPECT_GT(tier_->pinned_bytes(), 0u);
+  for (uint64_t i = 0; i < pins.size(); ++i)
+    ASSERT_TRUE(test::Same(pins[i].payload(), Payload(i, 0, 60'000))) << "pinned bytes were overwritten";
+  pins.clear();
+  EXPECT_EQ(Put(n, 60'000), PutResult::kStored);
+  EXPECT_FALSE(tier_->pin_pressure());
+  EXPECT_EQ(tier_->pinned_bytes(), 0u);
+}
+
+TEST_F(ScmTierTest, SourceThatFailsLeavesNoTraceAndTheLogStaysWalkable) {
+  Open(test::AnonymousOptions(8 * kSegmentBytesMin));
+  for (uint64_t n = 0; n < 500; ++n) {
+    const auto fails = [n](size_t offset, size_t, std::byte*) { return n % 3 != 0 && offset < 8192; };
+    EXPECT_EQ(tier_->Put(Key(1'000'000 + n), BlockRole::kData, 20'000, fails), PutResult::kFillFailed);
+    EXPECT_FALSE(tier_->Contains(Key(1'000'000 + n)));
+    ASSERT_EQ(Put(n, 5000), PutResult::kStored);
+  }
+  EXPECT_EQ(Count(Event::kRefusedFillFailed), 500u);
+  EXPECT_EQ(Count(Event::kScmDamagedHeader), 0u);
+  EXPECT_TRUE(Serves(499, 5000));
+}
+
+TEST_F(ScmTierTest, CapacityShrinksGrowsAndGoesToZeroAndBack) {
+  Open(test::AnonymousOptions(32 * kSegmentBytesMin));
+  const auto fill = [&] {
+    for (uint64_t n = 0; n < 4000; ++n) Put(n, 4000);
+  };
+  fill();
+  ASSERT_TRUE(tier_->SetCapacity(10 * kSegmentBytesMin).ok());
+  EXPECT_LE(tier_->usage_bytes(), 10 * kSegmentBytesMin);
+  fill();
+  EXPECT_LE(tier_->usage_bytes(), 10 * kSegmentBytesMin);
+  ASSERT_TRUE(tier_->SetCapacity(0).ok());
+  EXPECT_EQ(tier_->usage_bytes(), 0u);
+  EXPECT_EQ(tier_->resident_blocks(), 0u);
+  EXPECT_EQ(Put(1, 4000), PutResult::kNoSpace);
+  ASSERT_TRUE(tier_->SetCapacity(32 * kSegmentBytesMin).ok());
+  fill();
+  EXPECT_GT(tier_->usage_bytes(), 28 * kSegmentBytesMin);
+  EXPECT_TRUE(Serves(3999, 4000));
+  EXPECT_FALSE(tier_->SetCapacity(33 * kSegmentBytesMin).ok());
+  EXPECT_FALSE(tier_->SetCapacity(kSegmentBytesMin).ok());
+}
+
+TEST_F(ScmTierTest, ShrinkWaitsForPinsWithoutBlocking) {
+  Open(test::AnonymousOptions(16 * kSegmentBytesMin));
+  for (uint64_t n = 0; n < 1000; ++n) Put(n, 4000);
+  PinnedBlock held = tier_->Find(Key(990));
+  ASSERT_TRUE(held);
+  ASSERT_TRUE(tier_->SetCapacity(0).ok());
+  EXPECT_LE(tier_->usage_bytes(), kSegmentBytesMin);
+  EXPECT_TRUE(test::Same(held.payload(), Payload(990, 0, 4000)));
+  held.Release();
+  ASSERT_TRUE(tier_->SetCapacity(0).ok());
+  EXPECT_EQ(tier_->usage_bytes(), 0u);
+}
+
+TEST_F(ScmTierTest, EraseAllForgetsEverythingAndTheSpaceComesBack) {
+  Open(test::AnonymousOptions(8 * kSegmentBytesMin));
+  for (uint64_t n = 0; n < 2000; ++n) Put(n, 4000);
+  tier_->EraseAll();
+  EXPECT_EQ(tier_->resident_blocks(), 0u);
+  for (uint64_t n = 0; n < 2000; ++n) ASSERT_FALSE(tier_->Find(Key(n)));
+  for (uint64_t n = 0; n < 2000; ++n) ASSERT_EQ(Put(n, 4000), PutResult::kStored);
+}
+
+TEST_F(ScmTierTest, DamagedPayloadIsAMissWhenHitsAreVerified) {
+  ScmOptions options = test::AnonymousOptions(8 * kSegmentBytesMin);
+  options.verify_hits = true;
+  Open(options);
+  Put(1, 4000);
+  Put(2, 4000);
+  {
+    const PinnedBlock block = tier_->Find(Key(1));
+    ASSERT_TRUE(block);
+    const_cast<std::byte&>(block.payload()[3999]) ^= std::byte{1};
+  }
+  EXPECT_FALSE(tier_->Find(Key(1)));
+  EXPECT_FALSE(tier_->Contains(Key(1))) << "the damaged record was kept";
+  EXPECT_TRUE(Serves(2, 4000));
+  EXPECT_EQ(Count(Event::kScmChecksumMismatch), 1u);
+}
+
+TEST_F(ScmTierTest, DamagedHeaderCostsItsSegmentAndNothingElse) {
+  Open(test::AnonymousOptions(8 * kSegmentBytesMin));
+  Put(1, 4000);
+  {
+    const PinnedBlock block = tier_->Find(Key(1));
+    ASSERT_TRUE(block);
+    std::memset(const_cast<std::byte*>(block.payload().data()) - sizeof(layout::RecordHeader), 0xff, 16);
+  }
+  EXPECT_FALSE(tier_->Find(Key(1)));
+  for (uint64_t n = 2; n < 3000; ++n) ASSERT_EQ(Put(n, 4000), PutResult::kStored);
+  EXPECT_EQ(Count(Event::kScmDamagedHeader), 1u);
+  EXPECT_TRUE(Serves(2999, 4000));
+}
+
+TEST_F(ScmTierTest, WhatIsOnTheMediumDescribesItself) {
+  const test::ScratchFile file;
+  ScmOptions options = test::AnonymousOptions(8 * kSegmentBytesMin);
+  options.medium = MediumKind::kFile;
+  options.path = file.path();
+  options.host_version = 11'008'001;
+  Open(options);
+  Put(1, 4000);
+  Put(2, 100);
+  std::FILE* raw = std::fopen(file.path().c_str(), "rb");
+  ASSERT_NE(raw, nullptr);
+  std::vector<char> bytes(kSegmentBytesMin);
+  ASSERT_EQ(std::fread(bytes.data(), 1, bytes.size(), raw), bytes.size());
+  std::fclose(raw);
+  layout::Superblock superblock;
+  std::memcpy(&superblock, bytes.data(), sizeof(superblock));
+  EXPECT_EQ(std::memcmp(superblock.magic, layout::kMagic, sizeof(layout::kMagic)), 0);
+  EXPECT_EQ(superblock.host_version, 11'008'001u);
+  layout::SegmentHeader segment;
+  std::memcpy(&segment, bytes.data() + layout::kSuperblockSpace, sizeof(segment));
+  EXPECT_EQ(segment.magic, layout::kSegmentMagic);
+  EXPECT_EQ(segment.format_id, superblock.format_id);
+  const char* record = bytes.data() + layout::kSuperblockSpace + sizeof(segment);
+  layout::RecordHeader header;
+  std::memcpy(&header, record, sizeof(header));
+  EXPECT_EQ(header.key, Key(1));
+  EXPECT_EQ(header.payload_bytes, 4000u);
+  EXPECT_EQ(std::memcmp(record + sizeof(header), Payload(1, 0, 4000).data(), 4000), 0);
+  std::memcpy(&header, record + layout::RecordBytes(4000), sizeof(header));
+  EXPECT_EQ(header.key, Key(2)) << "records do not follow one another without gaps";
+}
+
+TEST_F(ScmTierTest, ReopenDiscardsWhatAnEarlierLifeLeft) {
+  const test::ScratchFile file;
+  ScmOptions options = test::AnonymousOptions(8 * kSegmentBytesMin);
+  options.medium = MediumKind::kFile;
+  options.path = file.path();
+  Open(options);
+  Put(1, 4000);
+  tier_.reset();
+  Open(options);
+  EXPECT_FALSE(tier_->Find(Key(1)));
+  Put(1, 4000);
+  EXPECT_TRUE(Serves(1, 4000));
+}
+
+TEST_F(ScmTierTest, WritesNoMoreThanTwoPercentAbovePayload) {
+  Open(test::AnonymousOptions(64 * kSegmentBytesMin));
+  for (uint64_t n = 0; n < 10'000; ++n) ASSERT_EQ(Put(n, 4096), PutResult::kStored);
+  const CounterSnapshot counts = tier_->counters().Snapshot();
+  EXPECT_EQ(counts[Event::kScmSecondChance], 0u);
+  EXPECT_LE(static_cast<double>(counts[Event::kScmWrittenBytes]),
+            1.02 * static_cast<double>(counts[Event::kScmPutBytes]));
+}
+
+}  // namespace
+}  // namespace mezz
