@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integration/adopting_allocator.h"
+
+#include <malloc.h>
+
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+namespace mezz {
+namespace {
+
+thread_local AdoptingAllocator::Adoption* current_adoption = nullptr;
+
+}  // namespace
+
+void* AdoptingAllocator::Allocate(size_t bytes) {
+  if (Adoption* adoption = current_adoption; adoption != nullptr && &adoption->allocator_ == this) {
+    if (adoption->state_ == Adoption::State::kOffered && bytes == adoption->payload_.size()) {
+      adoption->state_ = Adoption::State::kTaken;
+      return const_cast<std::byte*>(adoption->payload_.data());
+    }
+    ++adoption->other_requests_;
+  }
+  if (fallback_ != nullptr) return fallback_->Allocate(bytes);
+  void* address = std::malloc(bytes);
+  if (address == nullptr) throw std::bad_alloc();
+  return address;
+}
+
+void AdoptingAllocator::Deallocate(void* address) {
+  if (!scm_.Owns(address)) {
+    fallback_ != nullptr ? fallback_->Deallocate(address) : std::free(address);
+    return;
+  }
+  // Pins of one record are alike, so it does not matter if it is another object of the same record that goes.
+  if (Adoption* adoption = current_adoption; adoption != nullptr && adoption->state_ == Adoption::State::kTaken &&
+                                             adoption->payload_.data() == address) {
+    adoption->state_ = Adoption::State::kReturned;
+    return;
+  }
+  scm_.Unpin(static_cast<const std::byte*>(address));
+}
+
+size_t AdoptingAllocator::UsableSize(void* address, size_t bytes) const {
+  if (scm_.Owns(address)) return 0;
+  return fallback_ != nullptr ? fallback_->UsableSize(address, bytes) : malloc_usable_size(address);
+}
+
+AdoptingAllocator::Adoption::Adoption(AdoptingAllocator& allocator, PinnedBlock block)
+    : allocator_(allocator), outer_(current_adoption), payload_(block.payload()) {
+  block.Detach();
+  current_adoption = this;
+}
+
+AdoptingAllocator::Adoption::~Adoption() {
+  current_adoption = outer_;
+  if (state_ != State::kTaken) allocator_.scm_.Unpin(payload_.data());
+}
+
+}  // namespace mezz

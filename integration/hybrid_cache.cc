@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integration/hybrid_cache.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "integration/adopting_allocator.h"
+#include "integration/hybrid_core.h"
+#include "integration/hybrid_registry.h"
+#include "integration/rocksdb_compat.h"
+#include "rocksdb/env.h"
+
+namespace mezz {
+namespace {
+
+using rocksdb::Slice;
+
+// A stock cache (`target_`, the DRAM tier) with the SCM tier behind it. Every handle is a plain handle of the target,
+// so whatever is done with a handle is forwarded as it is. Keeps no state per handle and takes no lock.
+//
+// An Erase, or an Insert of other bytes, that races with the eviction of the same key may leave the evicted block's
+// record behind. That is no lie: RocksDB's keys never name other bytes, and it erases only to free room.
+class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
+ public:
+  HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<HybridCore> core);
+  ~HybridCache() override;
+
+  // Our own name: RocksDB only prints it (LOG, statistics), and a log that says "LRUCache" would hide what serves.
+  // Stock wrappers pretend to be their target because tests compare names.
+  const char* Name() const override { return "MezzanineHybridCache"; }
+
+  rocksdb::Status Insert(const Slice& key, ObjectPtr obj, const CacheItemHelper* helper, size_t charge, Handle** handle,
+                         Priority priority, const Slice& compressed, rocksdb::CompressionType type) override;
+  Handle* Lookup(const Slice& key, const CacheItemHelper* helper, CreateContext* context, Priority priority,
+                 rocksdb::Statistics* stats) override;
+  void Erase(const Slice& key) override;
+  // Forgets the SCM tier's blocks as well, those in use included: their bytes stay readable.
+  void EraseUnRefEntries() override;
+
+  // The base class's do the look-up at once through our Lookup; CacheWrapper's would ask the target alone.
+  void StartAsyncLookup(AsyncLookupHandle& handle) override { Cache::StartAsyncLookup(handle); }
+  void WaitAll(AsyncLookupHandle* handles, size_t count) override { Cache::WaitAll(handles, count); }
+
+  bool Release(Handle* handle, bool erase_if_last_ref) override;
+  bool Release(Handle* handle, bool useful, bool erase_if_last_ref) override;
+  void DisownData() override { target_->DisownData(); }
+
+  // Capacity, usage and ApplyToAllEntries are the DRAM tier's (CacheWrapper forwards them): they speak of objects, and
+  // callers size memtables and reservations by them. The SCM tier answers as RocksDB's secondary cache.
+  rocksdb::Status GetSecondaryCacheCapacity(size_t& bytes) const override;
+  rocksdb::Status GetSecondaryCachePinnedUsage(size_t& bytes) const override;
+  std::string GetPrintableOptions() const override { return target_->GetPrintableOptions() + core_->Report(); }
+  void ReportProblems(const std::shared_ptr<rocksdb::Logger>& log) const override;
+
+  CounterSnapshot Counters() const override { return core_->Snapshot(); }
+  std::string Report() const override { return core_->Report(); }
+  ScmTier& scm() override { return core_->scm(); }
+  Status SetScmCapacity(uint64_t bytes) override { return core_->scm().SetCapacity(bytes); }
+
+ private:
+  // An object that create_cb made and nobody owns yet.
+  struct Created {
+    ObjectPtr obj = nullptr;
+    size_t charge = 0;
+  };
+  // One look-up, as create_cb and the DRAM tier need it.
+  struct Request {
+    const Slice& key;
+    const CacheItemHelper* helper;
+    CreateContext* context;
+    Priority priority;
+  };
+
+  static bool Demotable(const Slice& key, const CacheItemHelper* helper) {
+    return helper != nullptr && helper->IsSecondaryCacheCompatible() && key.size() == BlockKey::kBytes;
+  }
+  static BlockRole RoleOf(const CacheItemHelper* helper) {
+    return helper == nullptr ? BlockRole::kOther : ToBlockRole(helper->role);
+  }
+  void Count(Event event, const CacheItemHelper* helper) { core_->counters().Add(event, RoleOf(helper)); }
+
+  Handle* LookupScm(const BlockKey& key, const Request& request, rocksdb::Statistics* stats);
+  Handle* Serve(const BlockKey& key, PinnedBlock block, const Request& request);
+  Handle* ServeInPlace(PinnedBlock block, const Request& request);
+  Handle* ServeCopy(PinnedBlock block, const Request& request);
+  Handle* Promote(const BlockKey& key, PinnedBlock block, const Request& request);
+  Created Copy(PinnedBlock block, const Request& request);
+  Created Create(std::span<const std::byte> payload, rocksdb::MemoryAllocator* allocator, const Request& request);
+  Handle* Standalone(const Created& made, const Request& request);
+
+  bool StoreMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper);
+  void OnDramEviction(const Slice& key, Handle* handle, bool was_hit) noexcept;
+  void EraseRecordOf(Handle* handle);
+
+  const std::unique_ptr<HybridCore> core_;
+  AdoptingAllocator adopting_allocator_;
+  const HybridRegistration registration_;
+};
+
+// The bytes of `obj` as its helper saves them.
+auto SourceOf(rocksdb::Cache::ObjectPtr obj, const rocksdb::Cache::CacheItemHelper* helper) {
+  return [obj, helper](size_t offset, size_t bytes, std::byte* to) {
+    return helper->saveto_cb(obj, offset, bytes, reinterpret_cast<char*>(to)).ok();
+  };
+}
+
+HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<HybridCore> core)
+    : CacheWrapper(std::move(dram)),
+      core_(std::move(core)),
+      adopting_allocator_(core_->scm(), target_->memory_allocator()),
+      registration_(static_cast<const rocksdb::Cache*>(this), this) {
+  // Not virtual, and null in a wrapper: readers must allocate blocks where the target will free them.
+  if (target_->memory_allocator() != nullptr) {
+    memory_allocator_ = std::shared_ptr<rocksdb::MemoryAllocator>(target_, target_->memory_allocator());
+  }
+  target_->SetEvictionCallback([this](const Slice& key, Handle* handle, bool was_hit) {
+    OnDramEviction(key, handle, was_hit);
+    return false;  // the object stays the target's to delete
+  });
+}
+
+HybridCache::~HybridCache() {
+  target_->SetEvictionCallback({});  // the target may outlive us
+}
+
+rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHelper* helper, CreateContext* context,
+                                            Priority priority, rocksdb::Statistics* stats) {
+  const bool demotable = Demotable(key, helper);
+  if (demotable) core_->scm().Prefetch(BlockKey::FromBytes(key.data()));
+  if (Handle* handle = target_->Lookup(key, helper, context, priority, stats); handle != nullptr) {
+    core_->CountDramHit(RoleOf(helper));
+    return handle;
+  }
+  if (demotable) {
+    const Request request{key, helper, context, priority};
+    if (Handle* handle = LookupScm(BlockKey::FromBytes(key.data()), request, stats); handle != nullptr) return handle;
+  }
+  Count(Event::kMiss, helper);
+  return nullptr;
+}
+
+rocksdb::Cache::Handle* HybridCache::LookupScm(const BlockKey& key, const Request& request,
+                                               rocksdb::Statistics* stats) {
+  PinnedBlock block = core_->scm().Find(key, RoleOf(request.helper));
+  if (!block) return nullptr;
+  Handle* handle = nullptr;
+  try {
+    handle = Serve(key, std::move(block), request);
+  } catch (const std::bad_alloc&) {  // no DRAM for the copy or the handle: RocksDB reads flash instead
+    Count(Event::kAllocationFailed, request.helper);
+  }
+  if (handle != nullptr) CountSecondaryHit(request.helper->role, stats);
+  return handle;
+}
+
+rocksdb::Cache::Handle* HybridCache::Serve(const BlockKey& key, PinnedBlock block, const Request& request) {
+  switch (core_->OnScmHit(key, block)) {
+    case HybridCore::Serve::kInPlace:
+      return ServeInPlace(std::move(block), request);
+    case HybridCore::Serve::kPromote:
+      return Promote(key, std::move(block), request);
+    default:
+      return ServeCopy(std::move(block), request);
+  }
+}
+
+rocksdb::Cache::Handle* HybridCache::ServeInPlace(PinnedBlock block, const Request& request) {
+  core_->scm().ChargeInPlace(block.payload().size());
+  Created made;
+  bool in_place = false;
+  {
+    const AdoptingAllocator::Adoption adoption(adopting_allocator_, std::move(block));
+    made = Create(adoption.payload(), &adopting_allocator_, request);
+    in_place = adoption.clean();
+  }
+  if (made.obj == nullptr) return nullptr;
+  // Not adopted, the object is a good copy in memory of the fallback: create_cb may not refer to what it was given.
+  if (!in_place) Count(Event::kAdoptionFailed, request.helper);
+  Handle* handle = Standalone(made, request);
+  Count(in_place ? Event::kServedInPlace : Event::kServedCopied, request.helper);
+  return handle;
+}
+
+rocksdb::Cache::Handle* HybridCache::ServeCopy(PinnedBlock block, const Request& request) {
+  const Created made = Copy(std::move(block), request);
+  if (made.obj == nullptr) return nullptr;
+  Handle* handle = Standalone(made, request);
+  Count(Event::kServedCopied, request.helper);
+  return handle;
+}
+
+rocksdb::Cache::Handle* HybridCache::Promote(const BlockKey& key, PinnedBlock block, const Request& request) {
+  const Created made = Copy(std::move(block), request);
+  if (made.obj == nullptr) return nullptr;
+  Handle* handle = nullptr;
+  const rocksdb::Status inserted =
+      target_->Insert(request.key, made.obj, request.helper, made.charge, &handle, request.priority);
+  if (!inserted.ok()) {
+    Count(Event::kPromotionRefused, request.helper);
+    handle = Standalone(made, request);
+    Count(Event::kServedCopied, request.helper);
+    return handle;
+  }
+  core_->scm().NotePromoted(key);
+  Count(Event::kPromotion, request.helper);
+  return handle;
+}
+
+HybridCache::Created HybridCache::Copy(PinnedBlock block, const Request& request) {
+  core_->scm().ChargeCopy(block.payload().size());
+  return Create(block.payload(), memory_allocator(), request);
+}
+
+HybridCache::Created HybridCache::Create(std::span<const std::byte> payload, rocksdb::MemoryAllocator* allocator,
+                                         const Request& request) {
+  Created made;
+  const rocksdb::Status created = request.helper->create_cb(
+      Slice(reinterpret_cast<const char*>(payload.data()), payload.size()), rocksdb::kNoCompression, kCreateSource,
+      request.context, allocator, &made.obj, &made.charge);
+  // The typed callbacks of RocksDB return OK and a null object when they fail.
+  if (created.ok() && made.obj != nullptr) return made;
+  Count(Event::kCreateFailed, request.helper);
+  return {};
+}
+
+rocksdb::Cache::Handle* HybridCache::Standalone(const Created& made, const Request& request) {
+  try {
+    return target_->CreateStandalone(request.key, made.obj, request.helper, made.charge, /*allow_uncharged=*/true);
+  } catch (const std::bad_alloc&) {
+    request.helper->del_cb(made.obj, memory_allocator());
+    throw;
+  }
+}
+
+rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const CacheItemHelper* helper, size_t charge,
+                                    Handle** handle, Priority priority, const Slice& compressed,
+                                    rocksdb::CompressionType type) {
+  Count(Event::kInsert, helper);
+  if (!Demotable(key, helper)) return target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
+
+  const BlockKey block_key = BlockKey::FromBytes(key.data());
+  // RocksDB inserts what both tiers missed, so a record here was written meanwhile: perhaps of other bytes.
+  if (core_->scm().Contains(block_key)) core_->scm().Erase(block_key);
+  if (core_->wants_misses() && StoreMiss(block_key, obj, helper)) {
+    if (handle != nullptr) {
+      *handle = target_->CreateStandalone(key, obj, helper, charge, /*allow_uncharged=*/true);
+    } else {
+      helper->del_cb(obj, memory_allocator());
+    }
+    return rocksdb::Status::OK();
+  }
+  rocksdb::Status inserted = target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
+  // LRUCache reports the object it replaces as evicted: that one may have been demoted just now.
+  if (inserted.IsOkOverwritten()) core_->scm().Erase(block_key);
+  return inserted;
+}
+
+bool HybridCache::StoreMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper) {
+  const size_t bytes = helper->size_cb(obj);
+  return bytes != 0 && core_->StoreMiss(key, RoleOf(helper), bytes, SourceOf(obj, helper));
+}
+
+void HybridCache::OnDramEviction(const Slice& key, Handle* handle, bool was_hit) noexcept {
+  const CacheItemHelper* helper = target_->GetCacheItemHelper(handle);
+  const ObjectPtr obj = target_->Value(handle);
+  if (!helper->IsSecondaryCacheCompatible() || obj == nullptr) return Count(Event::kRefusedNotPersistable, helper);
+  if (key.size() != BlockKey::kBytes) return Count(Event::kRefusedKeySize, helper);
+  try {
+    const size_t bytes = helper->size_cb(obj);
+    if (bytes == 0) return Count(Event::kRefusedNotPersistable, helper);
+    core_->OnDramEviction(BlockKey::FromBytes(key.data()), RoleOf(helper), bytes, was_hit, SourceOf(obj, helper));
+  } catch (...) {
+    Count(Event::kAllocationFailed, helper);
+  }
+}
+
+void HybridCache::Erase(const Slice& key) {
+  target_->Erase(key);
+  if (key.size() == BlockKey::kBytes) core_->scm().Erase(BlockKey::FromBytes(key.data()));
+}
+
+void HybridCache::EraseUnRefEntries() {
+  target_->EraseUnRefEntries();
+  core_->scm().EraseAll();
+}
+
+bool HybridCache::Release(Handle* handle, bool erase_if_last_ref) {
+  if (erase_if_last_ref) EraseRecordOf(handle);
+  return target_->Release(handle, erase_if_last_ref);
+}
+
+bool HybridCache::Release(Handle* handle, bool useful, bool erase_if_last_ref) {
+  if (erase_if_last_ref) EraseRecordOf(handle);
+  return target_->Release(handle, useful, erase_if_last_ref);
+}
+
+// uncache_aggressiveness drops the blocks of deleted files by look-up and release, not by Erase.
+void HybridCache::EraseRecordOf(Handle* handle) {
+  if (!target_->GetCacheItemHelper(handle)->IsSecondaryCacheCompatible()) return;
+  ApplyToKey(*target_, handle, [this](const Slice& key) {
+    if (key.size() == BlockKey::kBytes) core_->scm().Erase(BlockKey::FromBytes(key.data()));
+  });
+}
+
+rocksdb::Status HybridCache::GetSecondaryCacheCapacity(size_t& bytes) const {
+  bytes = core_->scm().capacity_bytes();
+  return rocksdb::Status::OK();
+}
+
+rocksdb::Status HybridCache::GetSecondaryCachePinnedUsage(size_t& bytes) const {
+  bytes = core_->scm().pinned_bytes();
+  return rocksdb::Status::OK();
+}
+
+void HybridCache::ReportProblems(const std::shared_ptr<rocksdb::Logger>& log) const {
+  target_->ReportProblems(log);
+  const CounterSnapshot counters = Counters();
+  for (const Event event : {Event::kScmChecksumMismatch, Event::kScmDamagedHeader, Event::kAllocationFailed}) {
+    if (counters[event] != 0) {
+      rocksdb::Warn(log, "mezzanine: %s: %llu", std::string(mezz::ToString(event)).c_str(),
+                    static_cast<unsigned long long>(counters[event]));
+    }
+  }
+  if (core_->scm().pin_pressure()) {
+    rocksdb::Warn(log, "mezzanine: too many segments are pinned: SCM hits are copied until iterators are released");
+  }
+  rocksdb::Info(log, "mezzanine: state of the hybrid cache\n%s", Report().c_str());
+}
+
+std::shared_ptr<rocksdb::Cache> MakeDramTier(const HybridCacheOptions& options) {
+  if (options.dram_cache == DramCacheKind::kHyperClock) {
+    return rocksdb::HyperClockCacheOptions(options.dram_bytes, /*_estimated_entry_charge=*/0, options.dram_shard_bits,
+                                           options.strict_capacity_limit)
+        .MakeSharedCache();
+  }
+  rocksdb::LRUCacheOptions lru;
+  lru.capacity = options.dram_bytes;
+  lru.num_shard_bits = options.dram_shard_bits;
+  lru.strict_capacity_limit = options.strict_capacity_limit;
+  return lru.MakeSharedCache();
+}
+
+Status OpenOver(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions& options,
+                std::shared_ptr<rocksdb::Cache>* cache) {
+  std::unique_ptr<HybridCore> core;
+  MEZZ_RETURN_IF_ERROR(HybridCore::Open(options, &core));
+  *cache = std::make_shared<HybridCache>(std::move(dram), std::move(core));
+  return Status::Ok();
+}
+
+bool IsStock(std::string_view name) {
+  constexpr std::array<std::string_view, 4> kStock = {"LRUCache", "AutoHyperClockCache", "FixedHyperClockCache",
+                                                      "HyperClockCache"};
+  for (const std::string_view stock : kStock) {
+    if (name == stock) return true;
+  }
+  return false;
+}
+
+// RocksDB's wrapper of a cache with a secondary one takes its target's name, but prints the two apart.
+bool HasSecondaryCache(const rocksdb::Cache& cache) {
+  return cache.GetPrintableOptions().find("secondary_cache:") != std::string::npos;
+}
+
+Status ValidateDramTier(rocksdb::Cache* dram) {
+  if (dram == nullptr) return Status::InvalidArgument("the cache to wrap is null: give an LRUCache or HyperClockCache");
+  if (GetHybridStats(dram) != nullptr) return Status::InvalidArgument("the cache to wrap is a hybrid cache already");
+  if (!IsStock(dram->Name())) {
+    return Status::InvalidArgument(
+        fmt::format("the cache to wrap is a {}: give a stock LRUCache or HyperClockCache", dram->Name()));
+  }
+  if (HasSecondaryCache(*dram)) {
+    return Status::InvalidArgument(
+        fmt::format("the {} to wrap has a secondary cache: give one without", dram->Name()));
+  }
+  if (const size_t entries = dram->GetOccupancyCount(); entries != 0 && entries != std::numeric_limits<size_t>::max()) {
+    return Status::InvalidArgument(fmt::format(
+        "the {} to wrap holds {} entries already: wrap it before it is used", dram->Name(), entries));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::Cache>* cache) {
+  MEZZ_RETURN_IF_ERROR(options.Validate());
+  std::shared_ptr<rocksdb::Cache> dram = MakeDramTier(options);
+  if (dram == nullptr) {
+    return Status::InvalidArgument(
+        fmt::format("RocksDB refused a DRAM tier of {} bytes with shard_bits={}: use fewer shard bits (-1: its choice)",
+                    options.dram_bytes, options.dram_shard_bits));
+  }
+  return OpenOver(std::move(dram), options, cache);
+}
+
+Status WrapCache(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions& options,
+                 std::shared_ptr<rocksdb::Cache>* cache) {
+  MEZZ_RETURN_IF_ERROR(ValidateDramTier(dram.get()));
+  HybridCacheOptions effective = options;
+  effective.dram_cache =
+      std::string_view(dram->Name()) == "LRUCache" ? DramCacheKind::kLru : DramCacheKind::kHyperClock;
+  effective.dram_bytes = dram->GetCapacity();
+  effective.strict_capacity_limit = dram->HasStrictCapacityLimit();
+  effective.dram_shard_bits = -1;
+  return OpenOver(std::move(dram), effective, cache);
+}
+
+}  // namespace mezz

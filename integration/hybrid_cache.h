@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hybrid block cache as RocksDB sees it. One header for every supported release (7.8, and 8.9 to 11.x).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cache/counters.h"
+#include "cache/scm_tier.h"
+#include "cache/status.h"
+#include "integration/options.h"
+#include "rocksdb/cache.h"
+#include "rocksdb/secondary_cache.h"
+
+namespace mezz {
+
+// Makes a hybrid cache: table_options.block_cache = cache. Share one among column families and databases. Destroy it
+// after the last of them. Thread-safe as rocksdb::Cache is.
+Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::Cache>* cache);
+
+// As above over a DRAM cache that exists: its kind and size are taken from it, options.dram_* are ignored. `dram` must
+// be a stock LRUCache or HyperClockCache without a secondary cache, not yet in use by anyone; from 8.9 on.
+Status WrapCache(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions& options,
+                 std::shared_ptr<rocksdb::Cache>* cache);
+
+// The SCM tier under a stock LRUCache (or, from 8.9, HyperClockCache): LRUCacheOptions::secondary_cache.
+// Hits are copied out: the interface cannot serve in place.
+Status NewScmSecondaryCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::SecondaryCache>* cache);
+
+// What a hybrid cache or an ScmSecondaryCache knows about itself. Null if `cache` is neither.
+class HybridStats {
+ public:
+  virtual ~HybridStats() = default;
+  virtual CounterSnapshot Counters() const = 0;
+  virtual std::string Report() const = 0;
+  virtual ScmTier& scm() = 0;
+  // Bytes of the medium in use from now on; at most what it was opened with.
+  virtual Status SetScmCapacity(uint64_t bytes) = 0;
+};
+HybridStats* GetHybridStats(rocksdb::Cache* cache);
+HybridStats* GetHybridStats(rocksdb::SecondaryCache* cache);
+
+}  // namespace mezz

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integration/hybrid_cache_v7.h"
+
+#include <cassert>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "fmt/format.h"
+#include "integration/operator_io.h"
+#include "integration/whole_block_v7.h"
+#include "rocksdb/perf_context.h"
+#include "rocksdb/perf_level.h"
+
+namespace mezz {
+
+namespace {
+
+using rocksdb::Slice;
+
+constexpr uintptr_t kStandaloneTag = 1;  // LRUCache's handles come from malloc: bit 0 is clear
+
+bool Persistable(const rocksdb::Cache::CacheItemHelper* helper) {
+  return helper != nullptr && helper->size_cb != nullptr && helper->saveto_cb != nullptr;
+}
+
+void CountSecondaryHit(rocksdb::Statistics* stats) {
+  if (rocksdb::GetPerfLevel() >= rocksdb::PerfLevel::kEnableCount) {
+    rocksdb::get_perf_context()->secondary_cache_hit_count++;
+  }
+  if (stats != nullptr) stats->recordTick(rocksdb::SECONDARY_CACHE_HITS, 1);
+}
+
+// RocksDB's callback may throw bad_alloc, and no exception may pass through the cache.
+bool CreateObject(const rocksdb::Cache::CreateCallback& create, std::span<const std::byte> payload, void** object,
+                  size_t* charge) {
+  try {
+    return create(payload.data(), payload.size(), object, charge).ok() && *object != nullptr;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::atomic<size_t>& StripedSum::stripe() {
+  static std::atomic<size_t> next_thread{0};
+  thread_local const size_t mine = next_thread.fetch_add(1, std::memory_order_relaxed) % std::tuple_size_v<decltype(stripes_)>;
+  return stripes_[mine].sum;
+}
+
+size_t StripedSum::Read() const {
+  size_t total = 0;
+  for (const Stripe& stripe : stripes_) total += stripe.sum.load(std::memory_order_relaxed);
+  return total;
+}
+
+// What the calling thread is inserting into LRUCache. LRUCache hands its hook the entry that an insert replaces, too:
+// old bytes under a key that has new ones. They must not reach the SCM tier.
+class HybridCacheV7::InsertScope {
+ public:
+  InsertScope(const Slice& key, const void* value) : key_(key), value_(value), outer_(current_) { current_ = this; }
+  ~InsertScope() { current_ = outer_; }
+  InsertScope(const InsertScope&) = delete;
+  InsertScope& operator=(const InsertScope&) = delete;
+
+  static bool Replaces(const Slice& key, const void* value) {
+    return current_ != nullptr && current_->value_ != value && current_->key_ == key;
+  }
+
+ private:
+  static thread_local InsertScope* current_;
+  const Slice key_;
+  const void* const value_;
+  InsertScope* const outer_;
+};
+
+thread_local HybridCacheV7::InsertScope* HybridCacheV7::InsertScope::current_ = nullptr;
+
+// LRUCache's idea of a secondary cache: it is told of every eviction and never has anything.
+class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
+ public:
+  void Connect(HybridCore* core) { core_.store(core, std::memory_order_release); }
+
+  const char* Name() const override { return "MezzanineEvictionHook"; }
+  rocksdb::Status Insert(const Slice& key, void* value, const Cache::CacheItemHelper* helper) override {
+    HybridCore* const core = core_.load(std::memory_order_acquire);
+    if (core == nullptr || InsertScope::Replaces(key, value)) return rocksdb::Status::OK();
+    if (!Persistable(helper) || helper->size_cb(value) == 0) {
+      core->counters().Add(Event::kRefusedNotPersistable, BlockRole::kOther);
+    } else if (key.size() != BlockKey::kBytes) {
+      core->counters().Add(Event::kRefusedKeySize, BlockRole::kOther);
+    } else {
+      const size_t bytes = helper->size_cb(value);
+      core->OnDramEviction(BlockKey::FromBytes(key.data()), BlockRole::kOther, bytes, /*was_hit=*/false,
+                           WholeBlockV7(helper, value, bytes));
+    }
+    return rocksdb::Status::OK();
+  }
+  std::unique_ptr<rocksdb::SecondaryCacheResultHandle> Lookup(const Slice&, const Cache::CreateCallback&, bool, bool,
+                                                              bool& is_in_sec_cache) override {
+    is_in_sec_cache = false;
+    return nullptr;
+  }
+  bool SupportForceErase() const override { return false; }
+  void Erase(const Slice&) override {}
+  void WaitAll(std::vector<rocksdb::SecondaryCacheResultHandle*>) override {}
+
+ private:
+  std::atomic<HybridCore*> core_{nullptr};  // as HybridCacheV7::core_
+};
+
+// An object outside LRUCache, alive as long as somebody refers to it.
+struct HybridCacheV7::Standalone {
+  void* object;
+  DeleterFn deleter;
+  size_t charge;
+  std::atomic<uint32_t> refs{1};  // acq_rel when it falls: the last one deletes what the others used
+  BlockKey key;
+
+  size_t bytes() const { return charge + sizeof(Standalone); }
+};
+
+HybridCacheV7::HybridCacheV7(const rocksdb::LRUCacheOptions& dram)
+    : rocksdb::Cache(dram.memory_allocator), hook_(std::make_shared<EvictionHook>()) {
+  assert(dram.secondary_cache == nullptr);
+  rocksdb::LRUCacheOptions hooked = dram;
+  hooked.secondary_cache = hook_;
+  target_ = rocksdb::NewLRUCache(hooked);
+}
+
+HybridCacheV7::~HybridCacheV7() {
+  if (armed()) ReportAtEnd(*this);
+  hook_->Connect(nullptr);
+  target_.reset();  // before the tier that its evictions went to
+}
+
+void HybridCacheV7::Arm(std::unique_ptr<HybridCore> core) {
+  assert(!armed());
+  owned_core_ = std::move(core);
+  registration_.emplace(static_cast<rocksdb::Cache*>(this), this);
+  core_.store(owned_core_.get(), std::memory_order_release);
+  hook_->Connect(owned_core_.get());
+}
+
+HybridCacheV7::Standalone* HybridCacheV7::ToStandalone(Handle* handle) {
+  const auto bits = reinterpret_cast<uintptr_t>(handle);
+  return (bits & kStandaloneTag) == 0 ? nullptr : reinterpret_cast<Standalone*>(bits - kStandaloneTag);
+}
+
+rocksdb::Cache::Handle* HybridCacheV7::MakeStandalone(const Slice& key, void* object, DeleterFn deleter,
+                                                      size_t charge) {
+  auto* entry = new (std::nothrow) Standalone{object, deleter, charge, {1}, BlockKey::FromBytes(key.data())};
+  if (entry == nullptr) {
+    core()->counters().Add(Event::kAllocationFailed, BlockRole::kOther);
+    return nullptr;
+  }
+  standalone_bytes_.Add(entry->bytes());
+  return reinterpret_cast<Handle*>(reinterpret_cast<uintptr_t>(entry) | kStandaloneTag);
+}
+
+bool HybridCacheV7::ReleaseStandalone(Standalone* entry, bool erase_if_last_ref) {
+  if (entry->refs.fetch_sub(1, std::memory_order_acq_rel) > 1) return false;
+  const std::string_view key = entry->key.bytes();
+  if (erase_if_last_ref) core()->scm().Erase(entry->key);
+  standalone_bytes_.Subtract(entry->bytes());
+  entry->deleter(Slice(key.data(), key.size()), entry->object);
+  delete entry;
+  return true;
+}
+
+void HybridCacheV7::ForgetInScm(const Slice& key) {
+  HybridCore* const core = this->core();
+  if (core == nullptr || key.size() != BlockKey::kBytes) return;
+  const BlockKey block = BlockKey::FromBytes(key.data());
+  if (core->scm().Contains(block)) core->scm().Erase(block);
+}
+
+rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, size_t charge, DeleterFn deleter, Handle** handle,
+                                      Priority priority) {
+  ForgetInScm(key);
+  const InsertScope scope(key, value);
+  return target_->Insert(key, value, charge, deleter, handle, priority);
+}
+
+rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, const CacheItemHelper* helper, size_t charge,
+                                      Handle** handle, Priority priority) {
+  if (helper == nullptr) return rocksdb::Status::InvalidArgument("Insert needs a helper");
+  if (HybridCore* const core = this->core()) {
+    core->counters().Add(Event::kInsert, BlockRole::kOther);
+    if (core->wants_misses() && Persistable(helper) && key.size() == BlockKey::kBytes &&
+        InsertToScm(*core, key, value, helper, charge, handle)) {
+      return rocksdb::Status::OK();
+    }
+    ForgetInScm(key);
+  }
+  const InsertScope scope(key, value);
+  return target_->Insert(key, value, helper, charge, handle, priority);
+}
+
+bool HybridCacheV7::InsertToScm(HybridCore& core, const Slice& key, void* value, const CacheItemHelper* helper,
+                                size_t charge, Handle** handle) {
+  const size_t bytes = helper->size_cb(value);
+  if (bytes == 0 || !core.StoreMiss(BlockKey::FromBytes(key.data()), BlockRole::kOther, bytes,
+                                    WholeBlockV7(helper, value, bytes))) {
+    return false;
+  }
+  target_->Erase(key);  // an older object under this key would hide the new bytes
+  if (handle == nullptr) {
+    helper->del_cb(key, value);
+    return true;
+  }
+  *handle = MakeStandalone(key, value, helper->del_cb, charge);
+  return *handle != nullptr;
+}
+
+rocksdb::Cache::Handle* HybridCacheV7::Lookup(const Slice& key, rocksdb::Statistics* stats) {
+  return target_->Lookup(key, stats);
+}
+
+rocksdb::Cache::Handle* HybridCacheV7::Lookup(const Slice& key, const CacheItemHelper* helper,
+                                              const CreateCallback& create, Priority priority, bool /*wait*/,
+                                              rocksdb::Statistics* stats) {
+  HybridCore* const core = this->core();
+  if (core == nullptr || !Persistable(helper) || !create || key.size() != BlockKey::kBytes) {
+    return target_->Lookup(key, stats);
+  }
+  core->scm().Prefetch(BlockKey::FromBytes(key.data()));
+  if (Handle* const hit = target_->Lookup(key, stats)) {
+    core->counters().Add(Event::kDramHit, BlockRole::kOther);
+    return hit;
+  }
+  Handle* const handle = LookupScm(*core, key, helper, create, priority, stats);
+  if (handle == nullptr) core->counters().Add(Event::kMiss, BlockRole::kOther);
+  return handle;
+}
+
+rocksdb::Cache::Handle* HybridCacheV7::LookupScm(HybridCore& core, const Slice& key, const CacheItemHelper* helper,
+                                                 const CreateCallback& create, Priority priority,
+                                                 rocksdb::Statistics* stats) {
+  const BlockKey name = BlockKey::FromBytes(key.data());
+  PinnedBlock block = core.scm().Find(name);
+  if (!block) return nullptr;
+  const BlockRole role = block.role();
+  const HybridCore::Serve serve = core.OnScmHit(name, block);
+  core.scm().ChargeCopy(block.payload().size());
+  void* object = nullptr;
+  size_t charge = 0;
+  const bool created = CreateObject(create, block.payload(), &object, &charge);
+  block.Release();
+  if (!created) {
+    core.counters().Add(Event::kCreateFailed, role);
+    return nullptr;
+  }
+  CountSecondaryHit(stats);
+  if (serve == HybridCore::Serve::kPromote) {
+    Handle* handle = nullptr;
+    const InsertScope scope(key, object);
+    if (target_->Insert(key, object, helper, charge, &handle, priority).ok()) {
+      core.scm().NotePromoted(name);
+      core.counters().Add(Event::kPromotion, role);
+      return handle;
+    }
+    core.counters().Add(Event::kPromotionRefused, role);
+  }
+  Handle* const handle = MakeStandalone(key, object, helper->del_cb, charge);
+  if (handle == nullptr) {
+    helper->del_cb(key, object);
+  } else {
+    core.counters().Add(Event::kServedCopied, role);
+  }
+  return handle;
+}
+
+bool HybridCacheV7::Ref(Handle* handle) {
+  if (Standalone* const entry = ToStandalone(handle)) {
+    entry->refs.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  return target_->Ref(handle);
+}
+
+bool HybridCacheV7::Release(Handle* handle, bool erase_if_last_ref) {
+  if (Standalone* const entry = ToStandalone(handle)) return ReleaseStandalone(entry, erase_if_last_ref);
+  return target_->Release(handle, erase_if_last_ref);
+}
+
+bool HybridCacheV7::Release(Handle* handle, bool useful, bool erase_if_last_ref) {
+  if (Standalone* const entry = ToStandalone(handle)) return ReleaseStandalone(entry, erase_if_last_ref);
+  return target_->Release(handle, useful, erase_if_last_ref);
+}
+
+void* HybridCacheV7::Value(Handle* handle) {
+  if (Standalone* const entry = ToStandalone(handle)) return entry->object;
+  return target_->Value(handle);
+}
+
+void HybridCacheV7::Erase(const Slice& key) {
+  target_->Erase(key);
+  if (HybridCore* const core = this->core(); core != nullptr && key.size() == BlockKey::kBytes) {
+    core->scm().Erase(BlockKey::FromBytes(key.data()));
+  }
+}
+
+size_t HybridCacheV7::GetUsage(Handle* handle) const {
+  if (const Standalone* const entry = ToStandalone(handle)) return entry->bytes();
+  return target_->GetUsage(handle);
+}
+
+size_t HybridCacheV7::GetCharge(Handle* handle) const {
+  if (const Standalone* const entry = ToStandalone(handle)) return entry->charge;
+  return target_->GetCharge(handle);
+}
+
+rocksdb::Cache::DeleterFn HybridCacheV7::GetDeleter(Handle* handle) const {
+  if (const Standalone* const entry = ToStandalone(handle)) return entry->deleter;
+  return target_->GetDeleter(handle);
+}
+
+void HybridCacheV7::ApplyToAllEntries(
+    const std::function<void(const Slice&, void*, size_t, DeleterFn)>& callback,
+    const ApplyToAllEntriesOptions& options) {
+  target_->ApplyToAllEntries(callback, options);
+}
+
+void HybridCacheV7::EraseUnRefEntries() {
+  target_->EraseUnRefEntries();
+  if (HybridCore* const core = this->core()) core->scm().EraseAll();
+}
+
+std::string HybridCacheV7::GetPrintableOptions() const {
+  std::string text = target_->GetPrintableOptions();
+  if (const HybridCore* const core = this->core()) text += core->Report();
+  return text;
+}
+
+Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::Cache>* cache) {
+  MEZZ_RETURN_IF_ERROR(options.Validate());
+  rocksdb::LRUCacheOptions dram;
+  dram.capacity = options.dram_bytes;
+  dram.num_shard_bits = options.dram_shard_bits;
+  dram.strict_capacity_limit = options.strict_capacity_limit;
+  auto hybrid = std::make_shared<HybridCacheV7>(dram);
+  if (!hybrid->valid()) {
+    return Status::InvalidArgument(
+        fmt::format("dram={}, shard_bits={}: RocksDB refuses to make this LRUCache", options.dram_bytes,
+                    options.dram_shard_bits));
+  }
+  std::unique_ptr<HybridCore> core;
+  MEZZ_RETURN_IF_ERROR(HybridCore::Open(options, &core));
+  hybrid->Arm(std::move(core));
+  *cache = std::move(hybrid);
+  return Status::Ok();
+}
+
+Status WrapCache(std::shared_ptr<rocksdb::Cache>, const HybridCacheOptions&, std::shared_ptr<rocksdb::Cache>*) {
+  return Status::NotSupported(
+      "WrapCache needs RocksDB 8.9 or later, because a cache of 7.8 tells nobody what it evicts: use NewHybridCache");
+}
+
+}  // namespace mezz

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "integration/hybrid_cache.h"
+#include "integration/hybrid_core.h"
+#include "integration/hybrid_registry.h"
+
+namespace mezz {
+
+// A sum that many threads change: each adds to a line of its own, the reader adds up. A thread may subtract what
+// another added, so a single line may wrap; the sum does not. Relaxed order: the sum publishes nothing.
+class StripedSum {
+ public:
+  void Add(size_t amount) { stripe().fetch_add(amount, std::memory_order_relaxed); }
+  void Subtract(size_t amount) { stripe().fetch_sub(amount, std::memory_order_relaxed); }
+  size_t Read() const;
+
+ private:
+  struct alignas(64) Stripe {
+    std::atomic<size_t> sum{0};
+  };
+  std::atomic<size_t>& stripe();
+
+  std::array<Stripe, 16> stripes_;
+};
+
+// The hybrid cache on RocksDB 7.8, over a stock LRUCache.
+//
+// 7.8 has neither eviction callbacks nor standalone handles, and its create callback takes no allocator. So the
+// eviction callback is a SecondaryCache of ours that LRUCache believes in, the standalone handles are ours, told from
+// LRUCache's by bit 0 of the pointer, and every SCM hit is copied.
+//
+// 7.8 does not tell a block's role, nor whether an evicted block was hit: policies see kOther and false.
+//
+// It starts without an SCM tier, as the plain LRUCache, and gets one with Arm. Thread-safe as rocksdb::Cache is.
+class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
+ public:
+  // `dram` must have no secondary cache. valid() is false if RocksDB refuses to make such a cache.
+  explicit HybridCacheV7(const rocksdb::LRUCacheOptions& dram);
+  ~HybridCacheV7() override;
+  bool valid() const { return target_ != nullptr; }
+
+  // Puts the SCM tier underneath. At most once; others may use the cache meanwhile.
+  void Arm(std::unique_ptr<HybridCore> core);
+  bool armed() const { return core() != nullptr; }
+
+  // rocksdb::Cache
+  const char* Name() const override { return "HybridCache"; }
+  rocksdb::Status Insert(const rocksdb::Slice& key, void* value, size_t charge, DeleterFn deleter, Handle** handle,
+                         Priority priority) override;
+  rocksdb::Status Insert(const rocksdb::Slice& key, void* value, const CacheItemHelper* helper, size_t charge,
+                         Handle** handle, Priority priority) override;
+  Handle* Lookup(const rocksdb::Slice& key, rocksdb::Statistics* stats) override;
+  Handle* Lookup(const rocksdb::Slice& key, const CacheItemHelper* helper, const CreateCallback& create,
+                 Priority priority, bool wait, rocksdb::Statistics* stats) override;
+  bool Ref(Handle* handle) override;
+  bool Release(Handle* handle, bool erase_if_last_ref) override;
+  bool Release(Handle* handle, bool useful, bool erase_if_last_ref) override;
+  void* Value(Handle* handle) override;
+  void Erase(const rocksdb::Slice& key) override;
+  uint64_t NewId() override { return target_->NewId(); }
+  void SetCapacity(size_t capacity) override { target_->SetCapacity(capacity); }
+  void SetStrictCapacityLimit(bool strict) override { target_->SetStrictCapacityLimit(strict); }
+  bool HasStrictCapacityLimit() const override { return target_->HasStrictCapacityLimit(); }
+  size_t GetCapacity() const override { return target_->GetCapacity(); }
+  size_t GetUsage() const override { return target_->GetUsage() + standalone_bytes_.Read(); }
+  size_t GetOccupancyCount() const override { return target_->GetOccupancyCount(); }
+  size_t GetTableAddressCount() const override { return target_->GetTableAddressCount(); }
+  size_t GetUsage(Handle* handle) const override;
+  size_t GetPinnedUsage() const override { return target_->GetPinnedUsage() + standalone_bytes_.Read(); }
+  size_t GetCharge(Handle* handle) const override;
+  DeleterFn GetDeleter(Handle* handle) const override;
+  void DisownData() override { target_->DisownData(); }
+  void ApplyToAllEntries(
+      const std::function<void(const rocksdb::Slice&, void*, size_t, DeleterFn)>& callback,
+      const ApplyToAllEntriesOptions& options) override;
+  void EraseUnRefEntries() override;
+  std::string GetPrintableOptions() const override;
+  bool IsReady(Handle*) override { return true; }
+  void Wait(Handle*) override {}
+  void WaitAll(std::vector<Handle*>&) override {}
+
+  // HybridStats. REQUIRES: armed().
+  CounterSnapshot Counters() const override { return core()->counters().Snapshot(); }
+  std::string Report() const override { return core()->Report(); }
+  ScmTier& scm() override { return core()->scm(); }
+  Status SetScmCapacity(uint64_t bytes) override { return core()->scm().SetCapacity(bytes); }
+
+ private:
+  class EvictionHook;
+  class InsertScope;
+  struct Standalone;
+
+  HybridCore* core() const { return core_.load(std::memory_order_acquire); }
+  static Standalone* ToStandalone(Handle* handle);
+
+  // A handle of ours for `object`, which it owns from then on. Null if there is no memory: the object is the caller's.
+  Handle* MakeStandalone(const rocksdb::Slice& key, void* object, DeleterFn deleter, size_t charge);
+  bool ReleaseStandalone(Standalone* entry, bool erase_if_last_ref);
+  Handle* LookupScm(HybridCore& core, const rocksdb::Slice& key, const CacheItemHelper* helper,
+                    const CreateCallback& create, Priority priority, rocksdb::Statistics* stats);
+  // False: nothing was done, insert into DRAM.
+  bool InsertToScm(HybridCore& core, const rocksdb::Slice& key, void* value, const CacheItemHelper* helper,
+                   size_t charge, Handle** handle);
+  void ForgetInScm(const rocksdb::Slice& key);
+
+  std::shared_ptr<EvictionHook> hook_;
+  std::shared_ptr<rocksdb::Cache> target_;
+  std::unique_ptr<HybridCore> owned_core_;
+  // null --Arm: release store--> the SCM tier; acquire loads see it whole. Never changes again.
+  std::atomic<HybridCore*> core_{nullptr};
+  StripedSum standalone_bytes_;
+  std::optional<HybridRegistration> registration_;
+};
+
+}  // namespace mezz

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integration/operator_io.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "fmt/format.h"
+#include "rocksdb/version.h"
+
+namespace mezz {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ToMiB(uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
+
+}  // namespace
+
+void Tell(std::string_view sentence) {
+  static std::mutex mutex;
+  static std::string* const last = new std::string;  // never destroyed: caches may outlive our statics
+  const std::lock_guard lock(mutex);
+  if (sentence == *last) return;
+  *last = sentence;
+  const std::string line = fmt::format("mezzanine: {}\n", sentence);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+bool RocksDBMatches() {
+  static const bool matches = [] {
+    const std::string built = fmt::format("{}.{}.{}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH);
+    const std::string loaded = rocksdb::GetRocksVersionAsString(/*with_patch=*/true);
+    if (built == loaded) return true;
+    Tell(fmt::format("this library was built for RocksDB {} and the program runs {}: it stays out, build it for {}",
+                     built, loaded, loaded));
+    return false;
+  }();
+  return matches;
+}
+
+std::function<void(const PrefaultProgress&)> PrefaultLine() {
+  return [terminal = isatty(STDERR_FILENO) == 1, start = Clock::now()](const PrefaultProgress& progress) {
+    const bool done = progress.bytes_done >= progress.bytes_total;
+    if (!terminal && !done) return;
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const std::string line =
+        fmt::format("{}mezzanine: preparing the SCM tier: {:.0f} of {:.0f} MiB, {:.1f} s{}", terminal ? "\r" : "",
+                    ToMiB(progress.bytes_done), ToMiB(progress.bytes_total), seconds, done ? "\n" : "");
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  };
+}
+
+void ReportAtEnd(const HybridStats& stats) {
+  const char* const to = std::getenv("MEZZANINE_REPORT");
+  if (to == nullptr || *to == '\0') return;
+  const std::string report = stats.Report();
+  if (std::strcmp(to, "stderr") == 0) {
+    std::fwrite(report.data(), 1, report.size(), stderr);
+    return;
+  }
+  std::FILE* const file = std::fopen(to, "ae");
+  if (file == nullptr) {
+    Tell(fmt::format("MEZZANINE_REPORT={}: cannot be written ({})", to, std::strerror(errno)));
+    return;
+  }
+  std::fwrite(report.data(), 1, report.size(), file);
+  std::fclose(file);
+}
+
+}  // namespace mezz

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything the hybrid cache can be told, one judge, and the URI that spells it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cache/options.h"
+#include "cache/status.h"
+
+namespace mezz {
+
+enum class DramCacheKind { kHyperClock, kLru };
+std::string_view ToString(DramCacheKind kind);
+// HyperClockCache; LRUCache on RocksDB 7.8, whose HyperClockCache cannot tell anybody what it evicts.
+extern const DramCacheKind kDefaultDramCache;
+// How an SCM hit that is not promoted is answered.
+enum class ServeMode {
+  kAuto,     // in place where that is cheaper by block size, role and medium; a copy otherwise
+  kInPlace,  // in place, unless too many segments are pinned
+  kCopy,     // always a copy in DRAM
+};
+std::string_view ToString(ServeMode mode);
+
+struct HybridCacheOptions {
+  // The DRAM tier: a stock RocksDB cache of this kind and size, made by us (or wrapped, see WrapCache).
+  DramCacheKind dram_cache = kDefaultDramCache;  // 7.8: only kLru
+  uint64_t dram_bytes = 0;
+  int dram_shard_bits = -1;           // -1: RocksDB's choice
+  bool strict_capacity_limit = false;
+
+  ScmOptions scm;
+
+  std::string policy = "dram_first";
+  ServeMode serve = ServeMode::kAuto;
+
+  // Judges all of it without touching the medium. The only place that does.
+  Status Validate() const;
+  // As Validate, without the DRAM tier: for a cache under one that exists already.
+  Status ValidateScmSide() const;
+  // The URI that gives these options again.
+  std::string ToUri() const;
+  // The same for ParseScmSecondaryUri.
+  std::string ToScmSecondaryUri() const;
+};
+
+inline constexpr std::string_view kHybridScheme = "mezzanine://";
+inline constexpr std::string_view kScmSecondaryScheme = "mezzanine_scm://";
+
+// Parses mezzanine://key=value;key=value... Keys: dram, scm, scm_path, medium (file | numa:N | anon), model
+// (none | optane100 | cxl), dram_cache (hcc | lru), serve (auto | in_place | copy), policy, segment, block, strict,
+// verify, shard_bits. Sizes take K, M, G, T (powers of two). Unknown, repeated or malformed keys are refused by name with the
+// accepted ones. mezzanine_scm:// takes the keys of the SCM tier and policy, none of the DRAM tier.
+Status ParseHybridUri(std::string_view uri, HybridCacheOptions* options);
+Status ParseScmSecondaryUri(std::string_view uri, HybridCacheOptions* options);
+// As ParseHybridUri for a DRAM cache that exists already (WrapCache): dram and dram_cache may be left out, and are not used.
+Status ParseWrapUri(std::string_view uri, HybridCacheOptions* options);
+// "64M" -> 67108864. Refuses zero, signs, fractions, unknown suffixes and overflow, naming `what`.
+Status ParseBytes(std::string_view what, std::string_view text, uint64_t* bytes);
+
+}  // namespace mezz

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integration/scm_secondary_cache.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "integration/hybrid_core.h"
+#include "integration/hybrid_registry.h"
+#include "integration/operator_io.h"
+#include "rocksdb/version.h"
+
+#if ROCKSDB_MAJOR < 8
+#include "integration/whole_block_v7.h"
+#else
+#include "integration/rocksdb_compat.h"
+#endif
+
+namespace mezz {
+
+namespace {
+
+using rocksdb::Slice;
+using Helper = rocksdb::Cache::CacheItemHelper;
+using Result = rocksdb::SecondaryCacheResultHandle;
+
+#if ROCKSDB_MAJOR < 8
+using Object = void*;
+BlockRole RoleOf(const Helper*) { return BlockRole::kOther; }  // 7.8 does not tell
+WholeBlockV7 SourceOf(const Helper* helper, Object object, size_t bytes) { return {helper, object, bytes}; }
+#else
+using Object = rocksdb::Cache::ObjectPtr;
+BlockRole RoleOf(const Helper* helper) { return ToBlockRole(helper->role); }
+auto SourceOf(const Helper* helper, Object object, size_t /*bytes*/) {
+  return [helper, object](size_t offset, size_t bytes, std::byte* to) {
+    return helper->saveto_cb(object, offset, bytes, reinterpret_cast<char*>(to)).ok();
+  };
+}
+#endif
+
+rocksdb::Status ToRocksDB(const Status& status) {
+  return status.ok() ? rocksdb::Status::OK() : rocksdb::Status::InvalidArgument(status.message());
+}
+
+// The hit is complete when Lookup returns: a copy out of memory has nothing to wait for.
+class ReadyResult final : public Result {
+ public:
+  void Set(Object object, size_t charge) {
+    object_ = object;
+    charge_ = charge;
+  }
+  bool IsReady() override { return true; }
+  void Wait() override {}
+  Object Value() override { return object_; }
+  size_t Size() override { return charge_; }
+
+ private:
+  Object object_ = nullptr;
+  size_t charge_ = 0;
+};
+
+// The SCM tier as RocksDB's own second tier.
+//
+// RocksDB asks a secondary cache two things that decide what happens after a hit.
+//
+// "Is it kept?" The record stays, yet the answer is no. After a yes RocksDB never offers the block again, and the
+// record may be reclaimed while the block is in DRAM: it would be lost from both. After a no its eviction comes back
+// to us, and costs nothing while the record is still valid.
+//
+// "SupportForceErase?" After a no each hit moves into the DRAM tier at once. After a yes the first hit is served as a
+// standalone object and leaves a placeholder in the DRAM tier, and only a second hit moves in (`advise_erase` tells
+// which it is). So policies that promote get a no, and those that serve from SCM a yes. On 7.8 the answer is always no:
+// there, a yes crashes LRUCache when a strict capacity limit is reached.
+class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridStats {
+ public:
+  explicit ScmSecondaryCache(std::unique_ptr<HybridCore> core)
+      : core_(std::move(core)),
+        capacity_(core_->scm().capacity_bytes()),
+        moves_each_hit_(MovesEachHit(core_->policy())),
+        registration_(static_cast<const rocksdb::SecondaryCache*>(this), this) {}
+  ~ScmSecondaryCache() override { ReportAtEnd(*this); }
+
+  const char* Name() const override { return "ScmSecondaryCache"; }
+
+#if ROCKSDB_MAJOR < 8
+  rocksdb::Status Insert(const Slice& key, void* value, const Helper* helper) override {
+    return Demote(key, value, helper, /*was_hit=*/false);
+  }
+  std::unique_ptr<Result> Lookup(const Slice& key, const rocksdb::Cache::CreateCallback& create, bool /*wait*/,
+                                 bool /*advise_erase*/, bool& is_in_sec_cache) override {
+    is_in_sec_cache = false;
+    return Find(key, BlockRole::kOther, /*moves=*/true,
+                [&](std::span<const std::byte> payload, Object* object, size_t* charge) {
+                  return create(payload.data(), payload.size(), object, charge).ok();
+                });
+  }
+#else
+  rocksdb::Status Insert(const Slice& key, Object object, const Helper* helper, bool force_insert) override {
+    return Demote(key, object, helper, /*was_hit=*/force_insert);
+  }
+  rocksdb::Status InsertSaved(const Slice& key, const Slice& saved, rocksdb::CompressionType type,
+                              rocksdb::CacheTier /*source*/) override;
+#if MEZZ_ROCKSDB_VERSION < 81000
+  std::unique_ptr<Result> Lookup(const Slice& key, const Helper* helper, rocksdb::Cache::CreateContext* context,
+                                 bool /*wait*/, bool advise_erase, bool& kept_in_sec_cache) override {
+#else
+  std::unique_ptr<Result> Lookup(const Slice& key, const Helper* helper, rocksdb::Cache::CreateContext* context,
+                                 bool /*wait*/, bool advise_erase, rocksdb::Statistics* /*stats*/,
+                                 bool& kept_in_sec_cache) override {
+#endif
+    kept_in_sec_cache = false;
+    return Find(key, RoleOf(helper), /*moves=*/moves_each_hit_ || advise_erase,
+                [&](std::span<const std::byte> payload, Object* object, size_t* charge) {
+                  const Slice bytes(reinterpret_cast<const char*>(payload.data()), payload.size());
+                  return helper
+                      ->create_cb(bytes, rocksdb::kNoCompression, kCreateSource, context, /*allocator=*/nullptr, object,
+                                  charge)
+                      .ok();
+                });
+  }
+  // Ours is not RAM, yet whoever counts both tiers against one budget expects the tier to shrink.
+  rocksdb::Status Deflate(size_t decrease) override {
+    const std::lock_guard lock(mutex_);
+    return ToRocksDB(ResizeLocked(capacity_, deflated_ + decrease));
+  }
+  rocksdb::Status Inflate(size_t increase) override {
+    const std::lock_guard lock(mutex_);
+    return ToRocksDB(ResizeLocked(capacity_, deflated_ - std::min(deflated_, increase)));
+  }
+#endif
+
+  bool SupportForceErase() const override { return ROCKSDB_MAJOR >= 8 && !moves_each_hit_; }
+  void Erase(const Slice& key) override {
+    if (key.size() == BlockKey::kBytes) core_->scm().Erase(BlockKey::FromBytes(key.data()));
+  }
+  void WaitAll(std::vector<Result*>) override {}
+  rocksdb::Status SetCapacity(size_t capacity) override { return ToRocksDB(SetScmCapacity(capacity)); }
+  rocksdb::Status GetCapacity(size_t& capacity) override;
+  std::string GetPrintableOptions() const override { return Report(); }
+
+  CounterSnapshot Counters() const override { return core_->counters().Snapshot(); }
+  std::string Report() const override;
+  ScmTier& scm() override { return core_->scm(); }
+  Status SetScmCapacity(uint64_t bytes) override;
+
+ private:
+  static bool MovesEachHit(Policy& policy);
+  rocksdb::Status Demote(const Slice& key, Object object, const Helper* helper, bool was_hit);
+  // `create(payload, &object, &charge)` makes the object. `moves`: RocksDB will put it into the DRAM tier.
+  template <typename Create>
+  std::unique_ptr<Result> Find(const Slice& key, BlockRole role, bool moves, Create create);
+  Status ResizeLocked(size_t capacity, size_t deflated);
+
+  const std::unique_ptr<HybridCore> core_;
+  std::mutex mutex_;
+  size_t capacity_;      // as configured; guarded by mutex_
+  size_t deflated_ = 0;  // given up for a while; guarded by mutex_
+  const bool moves_each_hit_;
+  const HybridRegistration registration_;
+};
+
+bool ScmSecondaryCache::MovesEachHit(Policy& policy) {
+  const BlockFacts warm{.key = {}, .bytes = 4096, .in_scm = true, .scm_heat = 1};
+  return policy.OnScmHit(warm).action == Action::kPromote;
+}
+
+rocksdb::Status ScmSecondaryCache::Demote(const Slice& key, Object object, const Helper* helper, bool was_hit) {
+  try {
+    if (object == nullptr || helper->size_cb == nullptr || helper->size_cb(object) == 0) {
+      core_->counters().Add(Event::kRefusedNotPersistable, RoleOf(helper));
+    } else if (key.size() != BlockKey::kBytes) {
+      core_->counters().Add(Event::kRefusedKeySize, RoleOf(helper));
+    } else {
+      const size_t bytes = helper->size_cb(object);
+      core_->OnDramEviction(BlockKey::FromBytes(key.data()), RoleOf(helper), bytes, was_hit,
+                            SourceOf(helper, object, bytes));
+    }
+  } catch (...) {
+    core_->counters().Add(Event::kAllocationFailed, RoleOf(helper));
+  }
+  return rocksdb::Status::OK();
+}
+
+template <typename Create>
+std::unique_ptr<Result> ScmSecondaryCache::Find(const Slice& key, BlockRole role, bool moves, Create create) {
+  if (key.size() != BlockKey::kBytes) return nullptr;
+  const BlockKey name = BlockKey::FromBytes(key.data());
+  PinnedBlock block = core_->scm().Find(name, role);
+  if (!block) {
+    core_->counters().Add(Event::kMiss, role);
+    return nullptr;
+  }
+  core_->OnScmHit(name, block);  // RocksDB has decided already; the policy still learns of the hit
+  core_->scm().ChargeCopy(block.payload().size());
+  std::unique_ptr<ReadyResult> result;
+  Object object = nullptr;
+  try {
+    result = std::make_unique<ReadyResult>();
+    size_t charge = 0;
+    if (create(block.payload(), &object, &charge)) result->Set(object, charge);
+  } catch (...) {
+    core_->counters().Add(Event::kAllocationFailed, role);
+  }
+  if (object == nullptr) {
+    core_->counters().Add(Event::kCreateFailed, role);
+    return nullptr;
+  }
+  if (moves) core_->scm().NotePromoted(name);
+  core_->counters().Add(moves ? Event::kPromotion : Event::kServedCopied, role);
+  return result;
+}
+
+#if ROCKSDB_MAJOR >= 8
+// A record has no place for a compression type, so only what create_cb takes as it is can be stored.
+rocksdb::Status ScmSecondaryCache::InsertSaved(const Slice& key, const Slice& saved, rocksdb::CompressionType type,
+                                               rocksdb::CacheTier /*source*/) {
+  if (type != rocksdb::kNoCompression) return rocksdb::Status::NotSupported("ScmSecondaryCache keeps blocks uncompressed");
+  if (key.size() != BlockKey::kBytes) {
+    core_->counters().Add(Event::kRefusedKeySize, BlockRole::kOther);
+    return rocksdb::Status::OK();
+  }
+  const BlockKey name = BlockKey::FromBytes(key.data());
+  if (saved.empty() || core_->scm().Contains(name)) return rocksdb::Status::OK();
+  core_->scm().Put(name, BlockRole::kOther, std::as_bytes(std::span(saved.data(), saved.size())));
+  return rocksdb::Status::OK();
+}
+#endif
+
+Status ScmSecondaryCache::ResizeLocked(size_t capacity, size_t deflated) {
+  MEZZ_RETURN_IF_ERROR(core_->scm().SetCapacity(capacity - std::min(capacity, deflated)));
+  capacity_ = capacity;
+  deflated_ = deflated;
+  return Status::Ok();
+}
+
+rocksdb::Status ScmSecondaryCache::GetCapacity(size_t& capacity) {
+  const std::lock_guard lock(mutex_);
+  capacity = capacity_;
+  return rocksdb::Status::OK();
+}
+
+Status ScmSecondaryCache::SetScmCapacity(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  return ResizeLocked(bytes, deflated_);
+}
+
+// The core's report with the URI of this kind of cache: it has no DRAM tier of its own.
+std::string ScmSecondaryCache::Report() const {
+  const std::string report = core_->Report();
+  return "options: " + core_->options().ToScmSecondaryUri() + report.substr(std::min(report.find('\n'), report.size()));
+}
+
+}  // namespace
+
+Status MakeScmSecondaryCache(const HybridCacheOptions& options, std::unique_ptr<rocksdb::SecondaryCache>* cache) {
+  MEZZ_RETURN_IF_ERROR(options.ValidateScmSide());
+  HybridCacheOptions judged = options;
+  judged.dram_bytes = std::max<uint64_t>(options.dram_bytes, 1);  // the core judges all; the DRAM tier is not ours
+  judged.dram_cache = kDefaultDramCache;
+  judged.dram_shard_bits = -1;
+  std::unique_ptr<HybridCore> core;
+  MEZZ_RETURN_IF_ERROR(HybridCore::Open(judged, &core));
+  *cache = std::make_unique<ScmSecondaryCache>(std::move(core));
+  return Status::Ok();
+}
+
+Status NewScmSecondaryCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::SecondaryCache>* cache) {
+  std::unique_ptr<rocksdb::SecondaryCache> made;
+  MEZZ_RETURN_IF_ERROR(MakeScmSecondaryCache(options, &made));
+  *cache = std::move(made);
+  return Status::Ok();
+}
+
+}  // namespace mezz

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include "rocksdb/cache.h"
+
+namespace mezz {
+
+// A block of RocksDB 7.8 as a BlockSource. Its callbacks save a block whole or not at all: they ignore the offset and
+// assert the length, so asking for a piece from the middle would yield the block's first bytes again. Here a block that
+// is wanted in pieces is saved whole, once, into memory of this thread. To be asked in order of offset, from 0.
+class WholeBlockV7 {
+ public:
+  WholeBlockV7(const rocksdb::Cache::CacheItemHelper* helper, void* object, size_t bytes)
+      : helper_(helper), object_(object), bytes_(bytes) {}
+
+  bool operator()(size_t offset, size_t bytes, std::byte* to) const {
+    if (offset == 0 && bytes == bytes_) return helper_->saveto_cb(object_, 0, bytes_, to).ok();
+    if (offset == 0 && !SaveWhole()) return false;
+    std::memcpy(to, buffer_.data() + offset, bytes);
+    return true;
+  }
+
+ private:
+  // Memory for the largest common blocks stays with the thread; that of a rare giant is given back by the next block.
+  static constexpr size_t kKeptBytesMax = 1 << 20;
+
+  bool SaveWhole() const {
+    try {
+      if (buffer_.capacity() > kKeptBytesMax && bytes_ <= kKeptBytesMax) std::vector<std::byte>().swap(buffer_);
+      buffer_.resize(bytes_);
+    } catch (...) {
+      return false;
+    }
+    return helper_->saveto_cb(object_, 0, bytes_, buffer_.data()).ok();
+  }
+
+  static inline thread_local std::vector<std::byte> buffer_;
+  const rocksdb::Cache::CacheItemHelper* const helper_;
+  void* const object_;
+  const size_t bytes_;
+};
+
+}  // namespace mezz

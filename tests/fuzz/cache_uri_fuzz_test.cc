@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The URI parser against random bytes and against mutations of good URIs: it never crashes, a refusal has a sentence,
+// and what it accepts it can say again.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+#include <string>
+
+#include "integration/options.h"
+
+namespace mezz {
+namespace {
+
+constexpr std::string_view kGood[] = {
+    "mezzanine://dram=256M;scm=1G;scm_path=/mnt/pmem0/mezz",
+    "mezzanine://dram=8M;scm=64M;medium=anon;model=cxl;dram_cache=lru;serve=copy;policy=scm_first",
+    "mezzanine://scm=64M;medium=numa:1;dram=1T;segment=1M;block=4K;strict=true;verify=false;shard_bits=6",
+    "mezzanine_scm://scm=64M;scm_path=/dev/shm/x;policy=bidirectional",
+};
+constexpr std::string_view kWords[] = {"=",   ";",  "://",   "dram=", "scm=", "0",     "-",    "18446744073709551615", "T",
+                                       "K",   "%",  "numa:", "true",  "\n",   "\xff",  "anon", "medium=",              "..",
+                                       "1e9", "  ", "lru",   "=;=",   "file", "block="};
+
+uint64_t Seed() {
+  const char* const given = std::getenv("MEZZ_SEED");
+  return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
+}
+
+std::string RandomBytes(std::mt19937_64& random) {
+  std::string text(random() % 80, '\0');
+  for (char& c : text) c = static_cast<char>(random());
+  return text;
+}
+
+std::string Mutated(std::mt19937_64& random) {
+  std::string text(kGood[random() % std::size(kGood)]);
+  for (uint64_t n = random() % 5; n > 0 && !text.empty(); --n) {
+    const size_t at = random() % text.size();
+    switch (random() % 4) {
+      case 0:
+        text[at] = static_cast<char>(random());
+        break;
+      case 1:
+        text.erase(at, random() % 10);
+        break;
+      case 2:
+        text.insert(at, kWords[random() % std::size(kWords)]);
+        break;
+      default:
+        text.insert(at, text.substr(random() % text.size(), random() % 12));
+    }
+  }
+  return text;
+}
+
+using Parser = Status (*)(std::string_view, HybridCacheOptions*);
+using Printer = std::string (HybridCacheOptions::*)() const;
+
+void Check(const std::string& uri, Parser parse, Printer print, uint64_t* accepted) {
+  HybridCacheOptions options;
+  const Status status = parse(uri, &options);
+  if (!status.ok()) {
+    ASSERT_FALSE(status.message().empty()) << uri;
+    return;
+  }
+  ++*accepted;
+  HybridCacheOptions again;
+  const Status second = parse((options.*print)(), &again);
+  ASSERT_TRUE(second.ok()) << uri << " -> " << (options.*print)() << ": " << second.message();
+  ASSERT_EQ((again.*print)(), (options.*print)()) << uri;
+}
+
+TEST(CacheUriFuzz, NothingCrashesTheParserAndWhatItTakesItCanSayAgain) {
+  const uint64_t seed = Seed();
+  RecordProperty("seed", std::to_string(seed));
+  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  uint64_t accepted = 0;
+  for (int i = 0; i < 200'000; ++i) {
+    std::string uri = random() % 4 == 0 ? RandomBytes(random) : Mutated(random);
+    if (random() % 4 == 0) uri.insert(0, kHybridScheme);
+    Check(uri, ParseHybridUri, &HybridCacheOptions::ToUri, &accepted);
+    Check(uri, ParseScmSecondaryUri, &HybridCacheOptions::ToScmSecondaryUri, &accepted);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(accepted, 1000u) << "the mutations are too wild to reach the setters";
+}
+
+}  // namespace
+}  // namespace mezz

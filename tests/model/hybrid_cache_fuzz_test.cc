@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// One random list of operations drives a hybrid cache and a plain map. A cache may forget; it may never lie: a hit
+// returns the bytes last inserted, and an erased key never returns. MEZZ_SEED repeats a run.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "rocksdb/advanced_cache.h"
+#include "tests/support/hybrid_blocks.h"
+#include "tests/support/hybrid_fixture.h"
+
+namespace mezz::test {
+namespace {
+
+using rocksdb::Cache;
+
+constexpr uint64_t kDramBytes = 1 << 20;
+constexpr uint64_t kScmBytes = 16 * kSegmentBytesMin;
+constexpr uint64_t kKeys = 1500;
+constexpr int kSteps = 60000;
+constexpr size_t kHeldMax = 64;
+
+using Config = std::tuple<MediumKind, DramCacheKind, const char*, ServeMode>;
+
+enum class Op { kLookup, kInsert, kAsyncLookup, kErase, kHold, kRelease, kReserve, kUnreserve, kResize, kEraseUnRef };
+// How often, of the sum.
+constexpr std::pair<Op, unsigned> kWeights[] = {
+    {Op::kLookup, 500},     {Op::kInsert, 350}, {Op::kAsyncLookup, 60}, {Op::kErase, 60},   {Op::kHold, 60},
+    {Op::kRelease, 60},     {Op::kReserve, 6},  {Op::kUnreserve, 6},    {Op::kResize, 2},   {Op::kEraseUnRef, 1},
+};
+
+class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
+ protected:
+  struct Block {
+    uint64_t generation = 0;
+    size_t bytes = 0;
+    const Helper* helper = nullptr;
+    bool live = false;  // inserted and not erased since
+  };
+  struct Held {
+    uint64_t id;
+    uint64_t generation;
+    size_t bytes;
+    Cache::Handle* handle;
+  };
+
+  HybridCacheFuzz() : seed_(TestSeed()), random_(seed_) {
+    const auto [medium, dram, policy, serve] = GetParam();
+    HybridCacheOptions options = SmallOptions(medium, file_, kDramBytes, kScmBytes);
+    options.dram_cache = dram;
+    options.policy = policy;
+    options.serve = serve;
+    const Status made = NewHybridCache(options, &cache_);
+    EXPECT_TRUE(made.ok()) << made.message();
+    if (cache_ != nullptr) stats_ = GetHybridStats(cache_.get());
+    RecordProperty("seed", std::to_string(seed_));
+  }
+
+  void TearDown() override {
+    while (!held_.empty()) Release(0);
+    while (!reserved_.empty()) Unreserve();
+    if (cache_ == nullptr) return;
+    ExpectLookupsAddUp(stats_->Counters(), lookups_);
+    ExpectSound(cache_.get());
+  }
+
+  // Keys of other sizes are for LRUCache only: HyperClockCache refuses them.
+  std::string Key(uint64_t id) const {
+    std::string key = KeyOf(id);
+    if (id % 16 == 15 && std::get<1>(GetParam()) == DramCacheKind::kLru) key += "long";
+    return key;
+  }
+
+  size_t RandomBytes() {
+    if (random_.OneIn(200)) return kSegmentBytesMin + random_.Below(kSegmentBytesMin);  // larger than a segment
+    if (random_.OneIn(10)) return 1 + random_.Below(64);
+    if (random_.OneIn(10)) return 1 + random_.Below(64 << 10);
+    return 1 + random_.Below(8 << 10);
+  }
+
+  void Insert(uint64_t id) {
+    Block& block = blocks_[id];
+    if (block.live) return;  // RocksDB never inserts other bytes under a key that it did not erase
+    ++block.generation;
+    block.bytes = RandomBytes();
+    block.helper = kHelpers[random_.Below(std::size(kHelpers))];
+    TestBlock* obj = TestBlock::New(Content(id, block.generation, block.bytes), cache_->memory_allocator());
+    const size_t charge = obj->charge();
+    Cache::Handle* handle = nullptr;
+    const bool hold = random_.OneIn(4);
+    const auto priority = static_cast<Cache::Priority>(random_.Below(3));
+    const rocksdb::Status s = cache_->Insert(Key(id), obj, block.helper, charge, hold ? &handle : nullptr, priority);
+    if (!s.ok()) {
+      ASSERT_TRUE(s.IsMemoryLimit()) << s.ToString();
+      ASSERT_EQ(handle, nullptr);
+      delete obj;  // still ours
+      return;
+    }
+    block.live = true;
+    if (!hold) return;
+    ASSERT_NE(handle, nullptr);
+    Check(id, handle);
+    Keep(id, handle);
+  }
+
+  // What `handle`, a hit on `id`, must hold.
+  void Check(uint64_t id, Cache::Handle* handle) {
+    const Block& block = blocks_[id];
+    ASSERT_TRUE(block.live) << "hit on an erased key " << id;
+    const auto* obj = static_cast<TestBlock*>(cache_->Value(handle));
+    ASSERT_NE(obj, nullptr);
+    ASSERT_TRUE(Content(id, block.generation, block.bytes).Matches(obj->data(), obj->bytes())) << "stale bytes " << id;
+  }
+
+  Cache::Handle* Lookup(uint64_t id) {
+    const Block& block = blocks_[id];
+    const Helper* helper = block.helper != nullptr ? block.helper : kHelpers[0];
+    ++lookups_;
+    Cache::Handle* handle = cache_->Lookup(Key(id), random_.OneIn(20) ? nullptr : helper, nullptr);
+    if (handle != nullptr) Check(id, handle);
+    return handle;
+  }
+
+  void LookupSeveral() {
+    constexpr size_t kBatch = 5;
+    std::vector<std::string> keys;
+    std::vector<uint64_t> ids;
+    Cache::AsyncLookupHandle batch[kBatch];
+    for (size_t i = 0; i < kBatch; ++i) {
+      ids.push_back(random_.Below(kKeys));
+      keys.push_back(Key(ids.back()));
+    }
+    for (size_t i = 0; i < kBatch; ++i) {
+      const Helper* helper = blocks_[ids[i]].helper;
+      batch[i].key = keys[i];
+      batch[i].helper = helper != nullptr ? helper : kHelpers[0];
+      ++lookups_;
+      cache_->StartAsyncLookup(batch[i]);
+    }
+    cache_->WaitAll(batch, kBatch);
+    for (size_t i = 0; i < kBatch; ++i) {
+      if (Cache::Handle* handle = batch[i].Result(); handle != nullptr) {
+        Check(ids[i], handle);
+        cache_->Release(handle);
+      }
+    }
+  }
+
+  void Keep(uint64_t id, Cache::Handle* handle) {
+    held_.push_back({id, blocks_[id].generation, blocks_[id].bytes, handle});
+    if (held_.size() > kHeldMax) Release(random_.Below(held_.size()));
+  }
+
+  // The bytes must have stayed what they were, whatever happened to the key since.
+  void Release(size_t at) {
+    const Held held = held_[at];
+    held_[at] = held_.back();
+    held_.pop_back();
+    const auto* obj = static_cast<TestBlock*>(cache_->Value(held.handle));
+    EXPECT_TRUE(Content(held.id, held.generation, held.bytes).Matches(obj->data(), obj->bytes()))
+        << "bytes of a held block " << held.id << " changed";
+    const bool erase = random_.OneIn(10);
+    cache_->Release(held.handle, erase);
+  }
+
+  void Reserve() {
+    Cache::Handle* handle = nullptr;
+    const std::string key = KeyOf(1'000'000 + reservations_++);
+    if (random_.OneIn(2)) {  // left to be evicted
+      return cache_->Insert(key, nullptr, &kReservationHelper, 16 << 10).PermitUncheckedError();
+    }
+    if (cache_->Insert(key, nullptr, &kReservationHelper, 16 << 10, &handle).ok()) reserved_.push_back(handle);
+  }
+  void Unreserve() {
+    if (reserved_.empty()) return;
+    cache_->Release(reserved_.back(), /*erase_if_last_ref=*/true);
+    reserved_.pop_back();
+  }
+
+  void Resize() {
+    switch (random_.Below(4)) {
+      case 0:
+        return cache_->SetCapacity(random_.Below(2) * kDramBytes / 4);
+      case 1:
+        return cache_->SetCapacity(kDramBytes);
+      case 2:
+        return cache_->SetStrictCapacityLimit(random_.OneIn(2));
+      default:
+        const uint64_t quarters[] = {0, 2, 3, 4, 4};
+        const Status resized = stats_->SetScmCapacity(quarters[random_.Below(5)] * kScmBytes / 4);
+        EXPECT_TRUE(resized.ok()) << resized.message();
+    }
+  }
+
+  Op RandomOp() {
+    unsigned sum = 0;
+    for (const auto& [op, weight] : kWeights) sum += weight;
+    uint64_t at = random_.Below(sum);
+    for (const auto& [op, weight] : kWeights) {
+      if (at < weight) return op;
+      at -= weight;
+    }
+    return Op::kLookup;
+  }
+
+  // Half of the operations go to a tenth of the keys.
+  uint64_t RandomId() { return random_.OneIn(2) ? random_.Below(kKeys / 10) : random_.Below(kKeys); }
+
+  void Step() {
+    const uint64_t id = RandomId();
+    switch (RandomOp()) {
+      case Op::kLookup:
+        if (Cache::Handle* handle = Lookup(id); handle != nullptr) cache_->Release(handle);
+        return;
+      case Op::kHold:
+        if (Cache::Handle* handle = Lookup(id); handle != nullptr) Keep(id, handle);
+        return;
+      case Op::kInsert:
+        // As RocksDB does after a miss; a block the cache forgot comes back with the same bytes.
+        return InsertAfterMiss(id);
+      case Op::kAsyncLookup:
+        return LookupSeveral();
+      case Op::kErase:
+        cache_->Erase(Key(id));
+        blocks_[id].live = false;
+        return;
+      case Op::kRelease:
+        if (!held_.empty()) Release(random_.Below(held_.size()));
+        return;
+      case Op::kReserve:
+        return Reserve();
+      case Op::kUnreserve:
+        return Unreserve();
+      case Op::kResize:
+        return Resize();
+      case Op::kEraseUnRef:
+        return cache_->EraseUnRefEntries();
+    }
+  }
+
+  void InsertAfterMiss(uint64_t id) {
+    Block& block = blocks_[id];
+    if (!block.live) return Insert(id);
+    ++lookups_;
+    if (Cache::Handle* handle = cache_->Lookup(Key(id), block.helper, nullptr); handle != nullptr) {
+      Check(id, handle);
+      return static_cast<void>(cache_->Release(handle));
+    }
+    TestBlock* obj = TestBlock::New(Content(id, block.generation, block.bytes), cache_->memory_allocator());
+    if (!cache_->Insert(Key(id), obj, block.helper, obj->charge()).ok()) delete obj;
+  }
+
+  const uint64_t seed_;
+  Random random_;
+  ScratchFile file_;
+  std::shared_ptr<Cache> cache_;
+  HybridStats* stats_ = nullptr;
+  std::map<uint64_t, Block> blocks_;
+  std::vector<Held> held_;
+  std::vector<Cache::Handle*> reserved_;
+  uint64_t reservations_ = 0;
+  uint64_t lookups_ = 0;
+};
+
+TEST_P(HybridCacheFuzz, ForgetsButNeverLies) {
+  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(seed_));
+  ASSERT_NE(stats_, nullptr);
+  for (int step = 0; step < kSteps; ++step) {
+    Step();
+    if (HasFatalFailure()) FAIL() << "at step " << step;
+  }
+  // The run reached what it is for.
+  const CounterSnapshot counters = stats_->Counters();
+  const auto [medium, dram, policy, serve] = GetParam();
+  EXPECT_GT(counters[Event::kDramHit], 100u);
+  EXPECT_GT(counters[Event::kDemotion] + counters[Event::kInsertToScm], 1000u);
+  EXPECT_GT(counters[Event::kScmHit], 1000u);
+  EXPECT_GT(counters[Event::kScmErase], 10u);
+  EXPECT_GT(counters[Event::kScmSegmentReclaimed], 10u);
+  EXPECT_GT(counters[Event::kRefusedTooLarge], 0u);
+  EXPECT_GT(counters[Event::kRefusedNotPersistable] + counters[Event::kRefusedKeySize], 0u);
+  const bool promotes = std::string(policy) != "dram_first";
+  EXPECT_GT(counters[promotes                    ? Event::kPromotion
+                     : serve == ServeMode::kCopy ? Event::kServedCopied
+                                                 : Event::kServedInPlace],
+            100u);
+  EXPECT_EQ(counters[Event::kAdoptionFailed], 0u);
+  EXPECT_EQ(counters[Event::kCreateFailed], 0u);
+}
+
+std::string NameOf(const ::testing::TestParamInfo<Config>& info) {
+  const auto [medium, dram, policy, serve] = info.param;
+  return std::string(medium == MediumKind::kFile ? "file" : "anonymous") +
+         (dram == DramCacheKind::kLru ? "_lru_" : "_hcc_") + policy +
+         (serve == ServeMode::kCopy ? "_copy" : "_in_place");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HybridCacheFuzz,
+                         ::testing::Combine(::testing::Values(MediumKind::kAnonymous, MediumKind::kFile),
+                                            ::testing::Values(DramCacheKind::kHyperClock, DramCacheKind::kLru),
+                                            ::testing::Values("dram_first", "scm_first", "bidirectional"),
+                                            ::testing::Values(ServeMode::kInPlace, ServeMode::kCopy)),
+                         NameOf);
+
+}  // namespace
+}  // namespace mezz::test

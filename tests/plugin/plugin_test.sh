@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# An unmodified db_bench names our caches by URI.
+source "$(dirname "$0")/common.sh"
+library=libmezzanine_rocksdb.so
+
+bench $library --secondary_cache_uri="mezzanine_scm://scm=64M;scm_path=$scm/mezz" --cache_type=lru_cache ||
+  fail "--secondary_cache_uri: db_bench ended with $?"
+expect_hits "--secondary_cache_uri under lru_cache"
+if version_at_least 8.9; then
+  bench $library --secondary_cache_uri="mezzanine_scm://scm=64M;medium=anon;policy=bidirectional" \
+    --cache_type=auto_hyper_clock_cache || fail "--secondary_cache_uri: db_bench ended with $?"
+  expect_hits "--secondary_cache_uri under auto_hyper_clock_cache"
+fi
+if version_at_least 9.7; then
+  for dram_cache in hcc lru; do
+    bench $library --cache_uri="mezzanine://dram=4M;scm=64M;scm_path=$scm/mezz;dram_cache=$dram_cache" ||
+      fail "--cache_uri: db_bench ended with $?"
+    expect_hits "--cache_uri over $dram_cache"
+  done
+  uri_option=--cache_uri scheme=mezzanine://dram=4M\;
+else
+  uri_option=--secondary_cache_uri scheme=mezzanine_scm://
+fi
+
+# refused WHAT REST-OF-URI: db_bench must end, and stderr must say what is wrong.
+refused() {
+  if bench $library "$uri_option=$scheme$2"; then fail "$2 was accepted"; fi
+  grep -q "^mezzanine: .*$1" "$work/out" || fail "$2: no sentence with '$1'"
+  echo "ok: refused: $(grep '^mezzanine: ' "$work/out")"
+}
+refused 'the key "speed"' 'scm=64M;medium=anon;speed=fast'
+refused 'scm=many' 'scm=many;medium=anon'
+refused 'scm_path' 'scm=64M'
+refused "$scm" "scm=64M;scm_path=$scm"

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two real databases of several column families share one hybrid cache far smaller than their data, while readers,
+// writers, long-held iterators, compactions and cache resizes run. Every value read is checked.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "rocksdb/advanced_cache.h"
+#include "rocksdb/db.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/table.h"
+#include "rocksdb/write_buffer_manager.h"
+#include "tests/support/hybrid_blocks.h"
+#include "tests/support/hybrid_fixture.h"
+#include "tests/support/open_db.h"
+
+namespace mezz::test {
+namespace {
+
+using rocksdb::Slice;
+using rocksdb::Status;
+
+constexpr uint64_t kDramBytes = 3 << 20;
+constexpr uint64_t kScmBytes = 24 << 20;
+constexpr uint32_t kKeys = 4000;  // of each column family
+constexpr int kReaders = 3;
+constexpr int kReadsPerReader = 2500;
+constexpr int kCalmReads = 2000;  // of the phases with one thread
+
+enum Family { kPartitioned, kLargeBlocks, kBlobs, kFamilies };
+constexpr const char* kFamilyNames[] = {"default", "large_blocks", "blobs"};
+
+std::string KeyName(uint32_t id) {
+  char text[32];
+  const int bytes = std::snprintf(text, sizeof(text), "key%09u", id);
+  return {text, static_cast<size_t>(bytes)};
+}
+
+// Version 0 is "never written"; every seventh is a delete.
+bool IsDelete(uint32_t version) { return version % 7 == 0; }
+
+// A value names its key and version, and its bytes follow from them. Half of it compresses, so that dictionaries pay.
+std::string ValueOf(uint64_t key_seed, uint32_t version) {
+  const uint64_t seed = Mix(key_seed * 1000003 + version);
+  std::string value(200 + seed % 1200, '\0');
+  std::memcpy(value.data(), &key_seed, 8);
+  std::memcpy(value.data() + 8, &version, 4);
+  for (size_t at = 12; at < value.size(); ++at) {
+    value[at] = at % 64 < 32 ? "a common phrase of every value. "[at % 32] : static_cast<char>(Mix(seed + at / 8) >> at % 8 * 8);
+  }
+  return value;
+}
+
+// What a key may hold: a writer (one per key) raises `started`, writes, and raises `done`.
+struct KeyState {
+  std::atomic<uint32_t> started{0};
+  std::atomic<uint32_t> done{0};
+};
+
+struct Span {
+  uint32_t first;
+  uint32_t last;
+};
+
+// One database and what it should hold.
+class Store {
+ public:
+  Store(const std::filesystem::path& dir, unsigned number, std::shared_ptr<rocksdb::Cache> cache)
+      : path_((dir / std::to_string(number)).string()), number_(number), cache_(std::move(cache)) {
+    for (auto& family : states_) family = std::make_unique<KeyState[]>(kKeys);
+  }
+  ~Store() { Close(); }
+
+  void Open() {
+    rocksdb::DBOptions options;
+    options.create_if_missing = true;
+    options.create_missing_column_families = true;
+    options.max_background_jobs = 2;
+    options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(1 << 20, cache_);
+    std::vector<rocksdb::ColumnFamilyDescriptor> families;
+    for (int f = 0; f < kFamilies; ++f) families.emplace_back(kFamilyNames[f], FamilyOptions(static_cast<Family>(f)));
+    const Status opened = OpenDb(options, path_, families, &handles_, &db_);
+    ASSERT_TRUE(opened.ok()) << opened.ToString();
+  }
+  void Close() {
+    for (rocksdb::ColumnFamilyHandle* handle : handles_) EXPECT_TRUE(db_->DestroyColumnFamilyHandle(handle).ok());
+    handles_.clear();
+    db_.reset();
+  }
+
+  rocksdb::DB* db() { return db_.get(); }
+  rocksdb::ColumnFamilyHandle* handle(int family) { return handles_[family]; }
+  uint64_t Seed(int family, uint32_t id) const { return (uint64_t{number_} * kFamilies + family) << 32 | id; }
+
+  Status Write(int family, uint32_t id) {
+    KeyState& state = states_[family][id];
+    const uint32_t version = state.started.load(std::memory_order_relaxed) + 1;
+    state.started.store(version, std::memory_order_release);
+    const std::string key = KeyName(id);
+    Status s = IsDelete(version)
+                   ? db_->Delete({}, handles_[family], key)
+                   : db_->Put({}, handles_[family], key, ValueOf(Seed(family, id), version));
+    if (s.ok()) state.done.store(version, std::memory_order_release);
+    return s;
+  }
+
+  uint32_t Done(int family, uint32_t id) const { return states_[family][id].done.load(std::memory_order_acquire); }
+  uint32_t Started(int family, uint32_t id) const {
+    return states_[family][id].started.load(std::memory_order_acquire);
+  }
+
+  // True if `value` is what some version in `span` wrote.
+  bool ValueFits(int family, uint32_t id, Span span, const Slice& value) const {
+    uint32_t version = 0;
+    if (value.size() < 12) return false;
+    std::memcpy(&version, value.data() + 8, 4);
+    return version >= span.first && version <= span.last && !IsDelete(version) &&
+           value == Slice(ValueOf(Seed(family, id), version));
+  }
+  static bool AbsenceFits(Span span) {
+    for (uint32_t version = span.first; version <= span.last; ++version) {
+      if (IsDelete(version)) return true;
+    }
+    return false;
+  }
+
+ private:
+  rocksdb::ColumnFamilyOptions FamilyOptions(Family family) const {
+    rocksdb::ColumnFamilyOptions options;
+    options.write_buffer_size = 256 << 10;
+    options.target_file_size_base = 512 << 10;
+    options.max_bytes_for_level_base = 1 << 20;
+    options.uncache_aggressiveness = 100;
+    rocksdb::BlockBasedTableOptions table;
+    table.block_cache = cache_;
+    table.cache_index_and_filter_blocks = true;
+    table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(12));
+    options.compression = rocksdb::kNoCompression;
+    switch (family) {
+      case kPartitioned:
+        table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
+        table.partition_filters = true;
+        table.metadata_block_size = 2048;
+        options.compression = rocksdb::kZSTD;
+        options.compression_opts.max_dict_bytes = 8 << 10;
+        options.compression_opts.zstd_max_train_bytes = 128 << 10;
+        break;
+      case kLargeBlocks:
+        table.block_size = 32 << 10;
+        table.optimize_filters_for_memory = true;
+        break;
+      default:
+        options.enable_blob_files = true;
+        options.min_blob_size = 512;
+        options.blob_file_size = 1 << 20;
+        options.enable_blob_garbage_collection = true;
+        options.blob_cache = cache_;
+        break;
+    }
+    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    return options;
+  }
+
+  const std::string path_;
+  const unsigned number_;
+  const std::shared_ptr<rocksdb::Cache> cache_;
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> handles_;
+  std::array<std::unique_ptr<KeyState[]>, kFamilies> states_;
+};
+
+// Reads at random in every way RocksDB has, and checks what comes.
+class Reader {
+ public:
+  Reader(std::vector<Store*> stores, uint64_t seed) : stores_(std::move(stores)), random_(seed) {}
+
+  void Run(int reads) {
+    for (int i = 0; i < reads && wrong_.empty(); ++i) ReadOnce();
+    DropHeld();
+  }
+  const std::string& wrong() const { return wrong_; }
+  uint64_t refused() const { return refused_; }
+  uint64_t values() const { return values_; }
+
+ private:
+  struct HeldIterator {
+    std::unique_ptr<rocksdb::Iterator> iterator;
+    std::string value;
+  };
+
+  void ReadOnce() {
+    Store& store = *stores_[random_.Below(stores_.size())];
+    const int family = static_cast<int>(random_.Below(kFamilies));
+    const uint64_t roll = random_.Below(100);
+    if (roll < 70) return Get(store, family, RandomId());
+    if (roll < 85) return MultiGet(store, family);
+    Scan(store, family);
+  }
+
+  // A third of the keys are hot.
+  uint32_t RandomId() {
+    return static_cast<uint32_t>(random_.OneIn(2) ? random_.Below(kKeys / 3) : random_.Below(kKeys));
+  }
+
+  void Get(Store& store, int family, uint32_t id) {
+    const uint32_t first = store.Done(family, id);
+    rocksdb::PinnableSlice value;
+    const Status s = store.db()->Get({}, store.handle(family), KeyName(id), &value);
+    Judge(store, family, id, {first, store.Started(family, id)}, s, value);
+  }
+
+  void MultiGet(Store& store, int family) {
+    constexpr size_t kBatch = 16;
+    uint32_t ids[kBatch];
+    uint32_t first[kBatch];
+    std::string names[kBatch];
+    Slice keys[kBatch];
+    const uint32_t start = RandomId();
+    for (size_t i = 0; i < kBatch; ++i) {
+      ids[i] = i % 2 == 0 ? (start + static_cast<uint32_t>(i)) % kKeys : RandomId();
+      first[i] = store.Done(family, ids[i]);
+      names[i] = KeyName(ids[i]);
+      keys[i] = names[i];
+    }
+    rocksdb::PinnableSlice values[kBatch];
+    Status statuses[kBatch];
+    rocksdb::ReadOptions options;
+    options.async_io = random_.OneIn(2);
+    store.db()->MultiGet(options, store.handle(family), kBatch, keys, values, statuses);
+    for (size_t i = 0; i < kBatch; ++i) {
+      Judge(store, family, ids[i], {first[i], store.Started(family, ids[i])}, statuses[i], values[i]);
+    }
+  }
+
+  void Scan(Store& store, int family) {
+    rocksdb::ReadOptions options;
+    options.async_io = random_.OneIn(2);
+    options.pin_data = random_.OneIn(2);
+    options.readahead_size = random_.OneIn(4) ? 64 << 10 : 0;
+    const uint32_t start = RandomId();
+    std::unique_ptr<rocksdb::Iterator> iterator(store.db()->NewIterator(options, store.handle(family)));
+    const bool backwards = random_.OneIn(4);
+    backwards ? iterator->SeekForPrev(KeyName(start)) : iterator->Seek(KeyName(start));
+    for (int i = 0; i < 20 && iterator->Valid(); ++i, backwards ? iterator->Prev() : iterator->Next()) {
+      JudgeEntry(store, family, *iterator);
+    }
+    if (!iterator->status().ok()) return JudgeError(iterator->status());
+    if (iterator->Valid() && random_.OneIn(2)) Hold(std::move(iterator));
+  }
+
+  void JudgeEntry(Store& store, int family, rocksdb::Iterator& iterator) {
+    const auto id = static_cast<uint32_t>(std::stoul(iterator.key().ToString().substr(3)));
+    ++values_;
+    if (!store.ValueFits(family, id, {0, store.Started(family, id)}, iterator.value())) {
+      wrong_ = "iterator at " + iterator.key().ToString();
+    }
+  }
+
+  // Its blocks stay pinned until many reads later, and must not have changed then.
+  void Hold(std::unique_ptr<rocksdb::Iterator> iterator) {
+    std::string value = iterator->value().ToString();
+    held_.push_back({std::move(iterator), std::move(value)});
+    if (held_.size() > 12) DropHeld();
+  }
+  void DropHeld() {
+    for (const HeldIterator& held : held_) {
+      if (held.iterator->value() != Slice(held.value)) wrong_ = "a pinned block changed";
+    }
+    held_.clear();
+  }
+
+  void Judge(Store& store, int family, uint32_t id, Span span, const Status& s, const Slice& value) {
+    if (s.ok()) {
+      ++values_;
+      if (!store.ValueFits(family, id, span, value)) wrong_ = "value of " + KeyName(id);
+    } else if (s.IsNotFound()) {
+      if (!Store::AbsenceFits(span)) wrong_ = "lost " + KeyName(id);
+    } else {
+      JudgeError(s);
+    }
+  }
+  // A cache at its strict limit may refuse a block that flash gave; nothing else may fail.
+  void JudgeError(const Status& s) {
+    if (!s.IsMemoryLimit() && !s.IsIncomplete()) wrong_ = s.ToString();
+    ++refused_;
+  }
+
+  const std::vector<Store*> stores_;
+  Random random_;
+  std::vector<HeldIterator> held_;
+  std::string wrong_;
+  uint64_t refused_ = 0;
+  uint64_t values_ = 0;
+};
+
+struct Config {
+  DramCacheKind dram;
+  const char* policy;
+  ServeMode serve;
+};
+
+class RocksDbStress : public ::testing::TestWithParam<Config> {
+ protected:
+  RocksDbStress() : seed_(TestSeed()) {
+    HybridCacheOptions options = SmallOptions(MediumKind::kFile, file_, kDramBytes, kScmBytes);
+    options.dram_cache = GetParam().dram;
+    options.policy = GetParam().policy;
+    options.serve = GetParam().serve;
+    const mezz::Status made = NewHybridCache(options, &cache_);
+    EXPECT_TRUE(made.ok()) << made.message();
+    stats_ = GetHybridStats(cache_.get());
+    dir_ = std::filesystem::path(::testing::TempDir()) / ("mezz_rocksdb_stress_" + std::to_string(getpid()));
+    std::filesystem::remove_all(dir_);
+    std::filesystem::create_directories(dir_);
+    for (unsigned n = 0; n < 2; ++n) stores_.push_back(std::make_unique<Store>(dir_, n, cache_));
+  }
+  void TearDown() override {
+    stores_.clear();
+    ExpectSound(cache_.get());
+    EXPECT_EQ(cache_->GetPinnedUsage(), EmptyPinnedUsage());
+    std::filesystem::remove_all(dir_);
+  }
+
+  // HyperClockCache counts its table as pinned.
+  size_t EmptyPinnedUsage() {
+    cache_->EraseUnRefEntries();
+    return cache_->GetPinnedUsage();
+  }
+
+  void OpenAll() {
+    for (auto& store : stores_) ASSERT_NO_FATAL_FAILURE(store->Open());
+  }
+  std::vector<Store*> Stores() const {
+    std::vector<Store*> stores;
+    for (const auto& store : stores_) stores.push_back(store.get());
+    return stores;
+  }
+
+  void Fill() {
+    for (auto& store : stores_) {
+      for (int family = 0; family < kFamilies; ++family) {
+        for (uint32_t id = 0; id < kKeys; ++id) ASSERT_TRUE(store->Write(family, id).ok());
+      }
+    }
+  }
+
+  void WriteUntil(Store& store, const std::atomic<bool>& stop, uint64_t seed) {
+    Random random(seed);
+    while (!stop.load(std::memory_order_acquire)) {
+      const Status s =
+          store.Write(static_cast<int>(random.Below(kFamilies)), static_cast<uint32_t>(random.Below(kKeys)));
+      if (!s.ok()) return ADD_FAILURE() << s.ToString(), void();
+      if (random.OneIn(64)) std::this_thread::yield();
+    }
+  }
+
+  // Resizes both tiers, flushes and compacts.
+  void DisturbUntil(const std::atomic<bool>& stop, uint64_t seed) {
+    Random random(seed);
+    while (!stop.load(std::memory_order_acquire)) {
+      Store& store = *stores_[random.Below(stores_.size())];
+      rocksdb::ColumnFamilyHandle* family = store.handle(static_cast<int>(random.Below(kFamilies)));
+      switch (random.Below(4)) {
+        case 0:
+          cache_->SetCapacity(kDramBytes / (1 + random.Below(4)));
+          break;
+        case 1: {
+          const uint64_t halves[] = {0, 1, 2, 2};
+          EXPECT_TRUE(stats_->SetScmCapacity(halves[random.Below(4)] * kScmBytes / 2).ok());
+          break;
+        }
+        case 2:
+          EXPECT_TRUE(store.db()->Flush({}, family).ok());
+          break;
+        default:
+          EXPECT_TRUE(store.db()->CompactRange({}, family, nullptr, nullptr).ok());
+      }
+    }
+  }
+
+  void ReadFrom(int reads, uint64_t seed) {
+    Reader reader(Stores(), seed);
+    reader.Run(reads);
+    EXPECT_EQ(reader.wrong(), "");
+    EXPECT_EQ(reader.refused(), 0u);
+    EXPECT_GT(reader.values(), 0u);
+  }
+
+  void Storm() {
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> others;
+    for (size_t i = 0; i < stores_.size(); ++i) {
+      others.emplace_back([&, i] { WriteUntil(*stores_[i], stop, seed_ + i); });
+    }
+    others.emplace_back([&] { DisturbUntil(stop, seed_ + 10); });
+    std::vector<std::thread> readers;
+    for (int i = 0; i < kReaders; ++i) {
+      readers.emplace_back([&, i] { ReadFrom(kReadsPerReader, Mix(seed_ + 20 + i)); });
+    }
+    for (std::thread& reader : readers) reader.join();
+    stop.store(true, std::memory_order_release);
+    for (std::thread& other : others) other.join();
+    cache_->SetCapacity(kDramBytes);
+    EXPECT_TRUE(stats_->SetScmCapacity(kScmBytes).ok());
+  }
+
+  void ExpectEveryRoleTravelled() {
+    const CounterSnapshot counters = stats_->Counters();
+    for (const BlockRole role : {BlockRole::kData, BlockRole::kIndex, BlockRole::kFilter, BlockRole::kDictionary,
+                                 BlockRole::kBlob}) {
+      EXPECT_GT(counters.of(Event::kDemotion, role) + counters.of(Event::kInsertToScm, role), 0u) << ToString(role);
+      EXPECT_GT(counters.of(Event::kServedInPlace, role) + counters.of(Event::kServedCopied, role) +
+                    counters.of(Event::kPromotion, role),
+                0u)
+          << ToString(role);
+    }
+    EXPECT_EQ(counters[Event::kAdoptionFailed], 0u) << "RocksDB's callbacks no longer adopt";
+    EXPECT_EQ(counters[Event::kCreateFailed], 0u);
+    if (GetParam().serve == ServeMode::kInPlace && std::string(GetParam().policy) == "dram_first") {
+      for (const BlockRole role : {BlockRole::kData, BlockRole::kFilter, BlockRole::kDictionary, BlockRole::kBlob}) {
+        EXPECT_GT(counters.of(Event::kServedInPlace, role), 0u) << ToString(role);
+      }
+    }
+  }
+
+  const uint64_t seed_;
+  ScratchFile file_;
+  std::shared_ptr<rocksdb::Cache> cache_;
+  HybridStats* stats_ = nullptr;
+  std::filesystem::path dir_;
+  std::vector<std::unique_ptr<Store>> stores_;
+};
+
+TEST_P(RocksDbStress, EveryValueIsRight) {
+  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(seed_));
+  ASSERT_NO_FATAL_FAILURE(OpenAll());
+  ASSERT_NO_FATAL_FAILURE(Fill());
+  Storm();
+
+  // The same files under new table readers: their blocks are found under the same keys.
+  for (auto& store : stores_) store->Close();
+  ASSERT_NO_FATAL_FAILURE(OpenAll());
+  ReadFrom(kCalmReads, seed_ + 1);
+  ExpectEveryRoleTravelled();
+
+  // A full strict cache may refuse blocks, never falsify them.
+  cache_->SetStrictCapacityLimit(true);
+  cache_->SetCapacity(64 << 10);
+  Reader reader(Stores(), seed_ + 2);
+  reader.Run(kCalmReads / 4);
+  EXPECT_EQ(reader.wrong(), "");
+  cache_->SetStrictCapacityLimit(false);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RocksDbStress,
+                         ::testing::Values(Config{DramCacheKind::kHyperClock, "dram_first", ServeMode::kInPlace},
+                                           Config{DramCacheKind::kLru, "dram_first", ServeMode::kInPlace},
+                                           Config{DramCacheKind::kHyperClock, "scm_first", ServeMode::kAuto},
+                                           Config{DramCacheKind::kLru, "bidirectional", ServeMode::kAuto},
+                                           Config{DramCacheKind::kHyperClock, "dram_first", ServeMode::kCopy}),
+                         [](const auto& test) {
+                           return std::string(test.param.dram == DramCacheKind::kLru ? "lru_" : "hcc_") +
+                                  test.param.policy + (test.param.serve == ServeMode::kCopy ? "_copy" : "");
+                         });
+
+}  // namespace
+}  // namespace mezz::test

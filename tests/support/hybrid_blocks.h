@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks for tests of a whole cache: objects that know what they should hold, and the helpers RocksDB would pass.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "cache/types.h"
+#include "rocksdb/advanced_cache.h"
+#include "rocksdb/memory_allocator.h"
+
+namespace mezz::test {
+
+inline uint64_t Mix(uint64_t x) {  // splitmix64
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+  return x ^ x >> 31;
+}
+
+// A small generator whose seed a failing test prints.
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t Next() { return Mix(state_++); }
+  uint64_t Below(uint64_t bound) { return Next() % bound; }
+  bool OneIn(uint64_t n) { return Below(n) == 0; }
+
+ private:
+  uint64_t state_;
+};
+
+// MEZZ_SEED, or a fixed one.
+inline uint64_t TestSeed() {
+  const char* text = std::getenv("MEZZ_SEED");
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : 20261;
+}
+
+// The content of block `id` in its `generation`-th life: every word depends on all three.
+class Content {
+ public:
+  Content(uint64_t id, uint64_t generation, size_t bytes) : seed_(Mix(Mix(id) ^ generation) ^ bytes), bytes_(bytes) {}
+
+  size_t bytes() const { return bytes_; }
+  void Write(char* to) const {
+    for (size_t at = 0; at < bytes_; at += 8) {
+      const uint64_t word = Word(at);
+      std::memcpy(to + at, &word, std::min<size_t>(8, bytes_ - at));
+    }
+  }
+  bool Matches(const char* from, size_t bytes) const {
+    if (bytes != bytes_) return false;
+    for (size_t at = 0; at < bytes_; at += 8) {
+      const uint64_t word = Word(at);
+      if (std::memcmp(from + at, &word, std::min<size_t>(8, bytes_ - at)) != 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  uint64_t Word(size_t at) const { return Mix(seed_ + at); }
+
+  uint64_t seed_;
+  size_t bytes_;
+};
+
+// What RocksDB's Block and BlobContents are to a cache: an object that owns bytes it got from an allocator.
+class TestBlock {
+ public:
+  TestBlock(size_t bytes, rocksdb::MemoryAllocator* allocator)
+      : allocator_(allocator),
+        data_(allocator != nullptr ? static_cast<char*>(allocator->Allocate(bytes)) : new char[bytes]),
+        bytes_(bytes) {}
+  ~TestBlock() {
+    if (allocator_ != nullptr) {
+      allocator_->Deallocate(data_);
+    } else {
+      delete[] data_;
+    }
+  }
+  TestBlock(const TestBlock&) = delete;
+  TestBlock& operator=(const TestBlock&) = delete;
+
+  static TestBlock* New(const Content& content, rocksdb::MemoryAllocator* allocator) {
+    auto* block = new TestBlock(content.bytes(), allocator);
+    content.Write(block->data_);
+    return block;
+  }
+
+  char* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  size_t charge() const {
+    return sizeof(*this) + (allocator_ != nullptr ? allocator_->UsableSize(data_, bytes_) : bytes_);
+  }
+
+ private:
+  rocksdb::MemoryAllocator* const allocator_;
+  char* const data_;
+  const size_t bytes_;
+};
+
+inline void DeleteTestBlock(rocksdb::Cache::ObjectPtr obj, rocksdb::MemoryAllocator*) {
+  delete static_cast<TestBlock*>(obj);
+}
+inline size_t TestBlockSize(rocksdb::Cache::ObjectPtr obj) { return static_cast<TestBlock*>(obj)->bytes(); }
+inline rocksdb::Status SaveTestBlock(rocksdb::Cache::ObjectPtr obj, size_t offset, size_t bytes, char* to) {
+  std::memcpy(to, static_cast<TestBlock*>(obj)->data() + offset, bytes);
+  return rocksdb::Status::OK();
+}
+inline rocksdb::Status CreateTestBlock(const rocksdb::Slice& data, rocksdb::CompressionType, rocksdb::CacheTier,
+                                       rocksdb::Cache::CreateContext*, rocksdb::MemoryAllocator* allocator,
+                                       rocksdb::Cache::ObjectPtr* obj, size_t* charge) {
+  auto block = std::make_unique<TestBlock>(data.size(), allocator);
+#ifdef __SANITIZE_THREAD__
+  // TSan takes the copy onto itself, which stores nothing, for a write.
+  if (block->data() != data.data())
+#endif
+    std::memmove(block->data(), data.data(), data.size());
+  *charge = block->charge();
+  *obj = block.release();
+  return rocksdb::Status::OK();
+}
+
+using Helper = rocksdb::Cache::CacheItemHelper;
+
+template <rocksdb::CacheEntryRole kRole>
+inline const Helper kBasicHelper{kRole, &DeleteTestBlock};
+template <rocksdb::CacheEntryRole kRole>
+inline const Helper kFullHelper{kRole,          &DeleteTestBlock, &TestBlockSize,
+                                &SaveTestBlock, &CreateTestBlock, &kBasicHelper<kRole>};
+
+// Helpers of the roles that demote, in the order of BlockRole.
+inline const Helper* const kHelpers[] = {
+    &kFullHelper<rocksdb::CacheEntryRole::kDataBlock>,   &kFullHelper<rocksdb::CacheEntryRole::kIndexBlock>,
+    &kFullHelper<rocksdb::CacheEntryRole::kFilterBlock>, &kFullHelper<rocksdb::CacheEntryRole::kOtherBlock>,
+    &kFullHelper<rocksdb::CacheEntryRole::kBlobValue>,   &kFullHelper<rocksdb::CacheEntryRole::kMisc>,
+};
+// Never demoted, like a cache reservation: no object, no way to save it.
+inline const Helper kReservationHelper{rocksdb::CacheEntryRole::kWriteBuffer};
+
+// The 16-byte key of block `id`.
+inline std::string KeyOf(uint64_t id) {
+  const uint64_t words[2] = {Mix(id), id};
+  return {reinterpret_cast<const char*>(words), sizeof(words)};
+}
+
+}  // namespace mezz::test

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "integration/hybrid_cache.h"
+
+namespace mezz::test {
+
+// A path on memory that no other test process uses; the file is removed when this goes.
+class ScratchFile {
+ public:
+  ScratchFile() {
+    static int next = 0;
+    path_ = "/dev/shm/mezz_test_" + std::to_string(getpid()) + "_" + std::to_string(next++);
+  }
+  ~ScratchFile() { std::remove(path_.c_str()); }
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline HybridCacheOptions SmallOptions(MediumKind medium, const ScratchFile& file, uint64_t dram_bytes,
+                                       uint64_t scm_bytes) {
+  HybridCacheOptions options;
+  options.dram_cache = DramCacheKind::kLru;
+  options.dram_bytes = dram_bytes;
+  options.dram_shard_bits = 0;
+  options.scm.medium = medium;
+  if (medium == MediumKind::kFile) options.scm.path = file.path();
+  options.scm.capacity_bytes = scm_bytes;
+  options.scm.segment_bytes = kSegmentBytesMin;
+  return options;
+}
+
+// What must hold of a cache that nobody uses: no pin is left, and index, segments and counters agree.
+inline void ExpectSound(rocksdb::Cache* cache) {
+  HybridStats* stats = GetHybridStats(cache);
+  ASSERT_NE(stats, nullptr);
+  const ScmAudit audit = stats->scm().Audit();
+  for (const std::string& violation : audit.violations) ADD_FAILURE() << violation;
+  EXPECT_EQ(audit.live_pins, 0u) << "a pin leaked";
+  EXPECT_LE(audit.resident_payload_bytes, stats->scm().options().capacity_bytes);
+  EXPECT_LE(audit.medium_bytes, stats->scm().options().capacity_bytes);
+}
+
+// Each look-up ended in exactly one way.
+inline void ExpectLookupsAddUp(const CounterSnapshot& counters, uint64_t lookups) {
+  EXPECT_EQ(counters[Event::kDramHit] + counters[Event::kServedInPlace] + counters[Event::kServedCopied] +
+                counters[Event::kPromotion] + counters[Event::kMiss],
+            lookups);
+}
+
+}  // namespace mezz::test

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "integration/options.h"
+#include "rocksdb/version.h"
+
+namespace mezz {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+HybridCacheOptions MustParse(std::string_view uri) {
+  HybridCacheOptions options;
+  const Status status = ParseHybridUri(uri, &options);
+  EXPECT_TRUE(status.ok()) << uri << ": " << status.message();
+  return options;
+}
+
+TEST(ParseHybridUri, ReadsEveryKey) {
+  const HybridCacheOptions options = MustParse(
+      "mezzanine://dram=256M;scm=1G;scm_path=/mnt/pmem0/mezz;medium=file;model=optane100;dram_cache=lru;serve=in_place;"
+      "policy=bidirectional;segment=2M;block=16K;strict=true;verify=1;shard_bits=4");
+  EXPECT_EQ(options.dram_bytes, 256ull << 20);
+  EXPECT_EQ(options.scm.capacity_bytes, 1ull << 30);
+  EXPECT_EQ(options.scm.path, "/mnt/pmem0/mezz");
+  EXPECT_EQ(options.scm.medium, MediumKind::kFile);
+  EXPECT_EQ(options.scm.model, MediumModelName::kOptane100);
+  EXPECT_EQ(options.dram_cache, DramCacheKind::kLru);
+  EXPECT_EQ(options.serve, ServeMode::kInPlace);
+  EXPECT_EQ(options.policy, "bidirectional");
+  EXPECT_EQ(options.scm.segment_bytes, 2u << 20);
+  EXPECT_EQ(options.scm.expected_block_bytes, 16u << 10);
+  EXPECT_TRUE(options.strict_capacity_limit);
+  EXPECT_TRUE(options.scm.verify_hits);
+  EXPECT_EQ(options.dram_shard_bits, 4);
+}
+
+TEST(ParseHybridUri, LeavesTheRestAtItsDefault) {
+  const HybridCacheOptions options = MustParse("mezzanine://dram=8M;scm=64M;scm_path=/dev/shm/mezz;");
+  EXPECT_EQ(options.scm.medium, MediumKind::kFile);
+  EXPECT_EQ(options.dram_cache, kDefaultDramCache);
+  EXPECT_EQ(options.policy, HybridCacheOptions().policy);
+  EXPECT_EQ(options.dram_shard_bits, -1);
+}
+
+TEST(ParseHybridUri, ReadsANumaNode) {
+  const HybridCacheOptions options = MustParse("mezzanine://dram=8M;scm=64M;medium=numa:3");
+  EXPECT_EQ(options.scm.medium, MediumKind::kNumaNode);
+  EXPECT_EQ(options.scm.numa_node, 3);
+}
+
+TEST(ParseHybridUri, APathMayHoldAnEqualsSign) {
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;scm_path=/mnt/a=b").scm.path, "/mnt/a=b");
+}
+
+struct BadUri {
+  std::string_view uri;
+  std::string_view key;    // what the sentence names...
+  std::string_view value;  // ...and the value, or what is accepted
+};
+
+class BadUris : public ::testing::TestWithParam<BadUri> {};
+
+TEST_P(BadUris, AreRefusedByName) {
+  HybridCacheOptions options;
+  options.policy = "untouched";
+  const Status status = ParseHybridUri(GetParam().uri, &options);
+  ASSERT_FALSE(status.ok()) << GetParam().uri;
+  EXPECT_THAT(status.message(), AllOf(HasSubstr(GetParam().key), HasSubstr(GetParam().value)));
+  EXPECT_EQ(status.message().find('\n'), std::string::npos);
+  EXPECT_EQ(options.policy, "untouched") << "a refused URI changed the options";
+}
+
+constexpr std::string_view kKeys = "the keys are dram, scm, scm_path, medium, model, dram_cache, serve, policy, segment";
+INSTANTIATE_TEST_SUITE_P(
+    All, BadUris,
+    ::testing::Values(
+        BadUri{"", "mezzanine://", "expected"}, BadUri{"mezz://dram=1M", "mezz://dram=1M", "expected mezzanine://"},
+        BadUri{"mezzanine:/dram=1M", "expected", "mezzanine://"}, BadUri{"mezzanine://", "dram", "is missing"},
+        BadUri{"mezzanine://dram=8M;speed=9", "\"speed\"", kKeys},
+        BadUri{"mezzanine://dram=8M;Scm=64M", "\"Scm\"", kKeys}, BadUri{"mezzanine:// dram=8M", "\" dram\"", kKeys},
+        BadUri{"mezzanine://dram=8M;dram=9M", "dram is given twice", "dram=9M"},
+        BadUri{"mezzanine://dram", "\"dram\" is not key=value", kKeys},
+        BadUri{"mezzanine://=8M", "\"=8M\" is not key=value", kKeys},
+        BadUri{"mezzanine://dram=8M;;scm=64M", "\"\" is not key=value", kKeys},
+        BadUri{"mezzanine://dram=;scm=64M", "dram=", "empty"},
+        BadUri{"mezzanine://dram=8M", "scm", "is missing"}, BadUri{"mezzanine://scm=64M;medium=anon", "dram", "is missing"},
+        BadUri{"mezzanine://dram=8M;scm=64M", "scm_path", "is missing"},
+        BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=anon", "scm_path=/a", "contradicts"},
+        BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=numa:0", "scm_path=/a", "contradicts"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=tape", "medium=tape", "file, anon and numa:N"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:", "medium=numa:", "numa:N"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:-1", "medium=numa:-1", "numa:N"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:99999999999", "medium=numa:99999999999", "1023"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;model=disk", "disk", "optane100"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;dram_cache=arc", "dram_cache=arc", "hcc and lru"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;serve=fast", "serve=fast", "auto, in_place and copy"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;policy=best", "policy=best", "dram_first"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;strict=yes", "strict=yes", "true, false"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;verify=2", "verify=2", "true, false"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=20", "shard_bits=20", "0 to 19"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=-1", "shard_bits=-1", "0 to 19"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;block=8G", "block=8G", "below 4G"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;segment=3M", "segment=3145728", "power of two"},
+        BadUri{"mezzanine://dram=0;scm=64M;medium=anon", "dram=0", "larger than zero"},
+        BadUri{"mezzanine://dram=-1;scm=64M;medium=anon", "dram=-1", "whole number"},
+        BadUri{"mezzanine://dram=1.5G;scm=64M;medium=anon", "dram=1.5G", "whole number"},
+        BadUri{"mezzanine://dram=8MB;scm=64M;medium=anon", "dram=8MB", "K, M, G or T"},
+        BadUri{"mezzanine://dram=8M;scm=1;medium=anon", "scm=1 is too small", "at least"},
+        BadUri{"mezzanine://dram=8M;scm=99999999999999999999;medium=anon", "scm=99999999999999999999", "64 bits"},
+        BadUri{"mezzanine://dram=8M;scm=18014398509481984T;medium=anon", "scm=18014398509481984T", "64 bits"}));
+
+#if ROCKSDB_MAJOR < 8
+TEST(ParseHybridUri, HyperClockNeedsALaterRelease) {
+  HybridCacheOptions options;
+  const Status status = ParseHybridUri("mezzanine://dram=8M;scm=64M;medium=anon;dram_cache=hcc", &options);
+  EXPECT_EQ(status.code(), Status::Code::kNotSupported);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("dram_cache=hcc"), HasSubstr("use dram_cache=lru")));
+}
+#endif
+
+TEST(ParseWrapUri, TakesTheDramTierAsItComes) {
+  HybridCacheOptions options;
+  EXPECT_EQ(ParseWrapUri("mezzanine://scm=64M;medium=anon", &options).message(), "");
+  EXPECT_EQ(ParseWrapUri("mezzanine://dram=8M;scm=64M;medium=anon", &options).message(), "");
+  EXPECT_FALSE(ParseWrapUri("mezzanine://dram=8M", &options).ok());
+}
+
+TEST(ParseScmSecondaryUri, TakesTheKeysOfTheScmSideAlone) {
+  HybridCacheOptions options;
+  EXPECT_EQ(ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=anon;policy=scm_first;verify=1", &options).message(), "");
+  EXPECT_EQ(options.policy, "scm_first");
+  for (const std::string_view key : {"dram=8M", "dram_cache=lru", "serve=copy", "strict=1", "shard_bits=1"}) {
+    const Status status =
+        ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=anon;" + std::string(key), &options);
+    EXPECT_THAT(status.message(), AllOf(HasSubstr("unknown"), HasSubstr("the keys are scm, scm_path, medium")));
+  }
+  EXPECT_FALSE(ParseScmSecondaryUri("mezzanine://scm=64M;medium=anon", &options).ok());
+  HybridCacheOptions again;
+  ASSERT_EQ(ParseScmSecondaryUri(options.ToScmSecondaryUri(), &again).message(), "");
+  EXPECT_EQ(again.ToScmSecondaryUri(), options.ToScmSecondaryUri());
+}
+
+TEST(ParseBytes, TakesPowersOfTwoInEitherCase) {
+  uint64_t bytes = 0;
+  for (const auto& [text, value] : std::initializer_list<std::pair<std::string_view, uint64_t>>{
+           {"1", 1}, {"7K", 7 << 10}, {"7k", 7 << 10}, {"64M", 64 << 20}, {"2g", 2ull << 30}, {"16777215T", 16777215ull << 40}}) {
+    EXPECT_TRUE(ParseBytes("size", text, &bytes).ok()) << text;
+    EXPECT_EQ(bytes, value) << text;
+  }
+}
+
+TEST(ParseBytes, RefusesTheRestAndNamesWhat) {
+  for (const std::string_view text : {"", "0", "0G", "K", "+1", "-1", " 1", "1 ", "1.0", "1e3", "0x10", "1KB", "1KK", "1P",
+                                      "18446744073709551616", "16777216T"}) {
+    uint64_t bytes = 42;
+    const Status status = ParseBytes("--dram", text, &bytes);
+    EXPECT_FALSE(status.ok()) << text;
+    EXPECT_THAT(status.message(), HasSubstr("--dram=" + std::string(text)));
+    EXPECT_EQ(bytes, 42u);
+  }
+}
+
+HybridCacheOptions RandomOptions(std::mt19937_64& random) {
+  const auto pick = [&](uint64_t n) { return random() % n; };
+  HybridCacheOptions options;
+  options.dram_bytes = 1 + pick(1ull << 40);
+  if (pick(2) != 0) options.dram_bytes <<= pick(20);
+  options.dram_cache = ROCKSDB_MAJOR >= 8 && pick(2) != 0 ? DramCacheKind::kHyperClock : DramCacheKind::kLru;
+  options.dram_shard_bits = static_cast<int>(pick(21)) - 1;
+  options.strict_capacity_limit = pick(2) != 0;
+  options.scm.medium = static_cast<MediumKind>(pick(3));
+  if (options.scm.medium == MediumKind::kFile) options.scm.path = "/mnt/p=" + std::to_string(pick(1000));
+  if (options.scm.medium == MediumKind::kNumaNode) options.scm.numa_node = static_cast<int>(pick(1024));
+  options.scm.capacity_bytes = (1ull << 30) + (pick(1 << 20) << pick(12));
+  options.scm.segment_bytes = pick(2) != 0 ? 0 : 1ull << (18 + pick(9));
+  options.scm.expected_block_bytes = static_cast<uint32_t>(512 + pick(1 << 20));
+  options.scm.model = static_cast<MediumModelName>(pick(3));
+  options.scm.verify_hits = pick(2) != 0;
+  options.policy = std::array{"dram_first", "scm_first", "bidirectional"}[pick(3)];
+  options.serve = static_cast<ServeMode>(pick(3));
+  return options;
+}
+
+TEST(ToUri, ParsesBackToTheSameOptions) {
+  const uint64_t seed = std::random_device()();
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 2000; ++i) {
+    const HybridCacheOptions want = RandomOptions(random);
+    if (!want.Validate().ok()) continue;
+    const std::string uri = want.ToUri();
+    const HybridCacheOptions got = MustParse(uri);
+    ASSERT_EQ(got.ToUri(), uri) << "seed " << seed;
+    ASSERT_EQ(got.dram_bytes, want.dram_bytes) << uri;
+    ASSERT_EQ(got.dram_cache, want.dram_cache) << uri;
+    ASSERT_EQ(got.dram_shard_bits, want.dram_shard_bits) << uri;
+    ASSERT_EQ(got.strict_capacity_limit, want.strict_capacity_limit) << uri;
+    ASSERT_EQ(got.scm.medium, want.scm.medium) << uri;
+    ASSERT_EQ(got.scm.path, want.scm.path) << uri;
+    ASSERT_EQ(got.scm.numa_node, want.scm.numa_node) << uri;
+    ASSERT_EQ(got.scm.capacity_bytes, want.scm.capacity_bytes) << uri;
+    ASSERT_EQ(got.scm.segment_bytes, want.scm.segment_bytes) << uri;
+    ASSERT_EQ(got.scm.expected_block_bytes, want.scm.expected_block_bytes) << uri;
+    ASSERT_EQ(got.scm.model, want.scm.model) << uri;
+    ASSERT_EQ(got.scm.verify_hits, want.scm.verify_hits) << uri;
+    ASSERT_EQ(got.policy, want.policy) << uri;
+    ASSERT_EQ(got.serve, want.serve) << uri;
+  }
+}
+
+}  // namespace
+}  // namespace mezz

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integration/hybrid_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <limits>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "rocksdb/advanced_cache.h"
+#include "rocksdb/perf_context.h"
+#include "rocksdb/perf_level.h"
+#include "rocksdb/statistics.h"
+#include "tests/support/hybrid_blocks.h"
+#include "tests/support/hybrid_fixture.h"
+
+namespace mezz::test {
+namespace {
+
+using rocksdb::Cache;
+using rocksdb::MemoryAllocator;
+
+constexpr uint64_t kDramBytes = 4 << 20;
+constexpr uint64_t kScmBytes = 16 * kSegmentBytesMin;
+constexpr size_t kBlockBytes = 4000;
+
+const Helper* const kData = kHelpers[0];
+
+// A user's allocator that knows what is out, and can run dry.
+class CountingAllocator : public MemoryAllocator {
+ public:
+  void* Allocate(size_t bytes) override {
+    if (dry) throw std::bad_alloc();
+    ++live;
+    return ::operator new(bytes);
+  }
+  void Deallocate(void* address) override {
+    --live;
+    ::operator delete(address);
+  }
+  const char* Name() const override { return "CountingAllocator"; }
+
+  std::atomic<int> live{0};
+  bool dry = false;
+};
+
+class HybridCacheTest : public ::testing::Test {
+ protected:
+  void SetUp() override { Open("dram_first", ServeMode::kInPlace); }
+  void TearDown() override {
+    if (cache_ != nullptr) ExpectSound(cache_.get());
+    cache_.reset();
+    EXPECT_EQ(allocator_->live, 0) << "memory of the user's allocator was not returned to it";
+  }
+
+  static HybridCacheOptions Options() {
+    static const ScratchFile unused;
+    return SmallOptions(MediumKind::kAnonymous, unused, kDramBytes, kScmBytes);
+  }
+  std::shared_ptr<Cache> StockLru() const {
+    rocksdb::LRUCacheOptions lru;
+    lru.capacity = kDramBytes;
+    lru.num_shard_bits = 0;
+    lru.memory_allocator = allocator_;
+    return lru.MakeSharedCache();
+  }
+
+  // The DRAM tier is an LRUCache of one shard, so that a capacity of zero demotes at once.
+  void Open(const std::string& policy, ServeMode serve) {
+    cache_.reset();
+    HybridCacheOptions options = Options();
+    options.policy = policy;
+    options.serve = serve;
+    const Status wrapped = WrapCache(StockLru(), options, &cache_);
+    ASSERT_TRUE(wrapped.ok()) << wrapped.message();
+    stats_ = GetHybridStats(cache_.get());
+    ASSERT_NE(stats_, nullptr);
+  }
+
+  static Content ContentOf(uint64_t id, size_t bytes = kBlockBytes) { return Content(id, 1, bytes); }
+  rocksdb::Status Insert(uint64_t id, const Helper* helper = kData, size_t bytes = kBlockBytes,
+                         Cache::Handle** handle = nullptr) {
+    TestBlock* obj = TestBlock::New(ContentOf(id, bytes), cache_->memory_allocator());
+    rocksdb::Status s = cache_->Insert(KeyOf(id), obj, helper, obj->charge(), handle);
+    if (!s.ok()) delete obj;
+    return s;
+  }
+  void DemoteAll() {
+    cache_->SetCapacity(0);
+    cache_->SetCapacity(kDramBytes);
+  }
+  void InsertAndDemote(uint64_t id, const Helper* helper = kData, size_t bytes = kBlockBytes) {
+    ASSERT_TRUE(Insert(id, helper, bytes).ok());
+    DemoteAll();
+  }
+
+  Cache::Handle* Lookup(uint64_t id, const Helper* helper = kData, rocksdb::Statistics* statistics = nullptr) {
+    return cache_->Lookup(KeyOf(id), helper, nullptr, Cache::Priority::LOW, statistics);
+  }
+  TestBlock* Value(Cache::Handle* handle) { return static_cast<TestBlock*>(cache_->Value(handle)); }
+  void ExpectHit(uint64_t id, const Helper* helper = kData, size_t bytes = kBlockBytes) {
+    Cache::Handle* handle = Lookup(id, helper);
+    ASSERT_NE(handle, nullptr);
+    EXPECT_TRUE(ContentOf(id, bytes).Matches(Value(handle)->data(), Value(handle)->bytes()));
+    cache_->Release(handle);
+  }
+  uint64_t Count(Event event) const { return stats_->Counters()[event]; }
+
+  std::shared_ptr<CountingAllocator> allocator_ = std::make_shared<CountingAllocator>();
+  std::shared_ptr<Cache> cache_;
+  HybridStats* stats_ = nullptr;
+};
+
+TEST_F(HybridCacheTest, AHitInPlaceLiesOnTheMediumAndTakesNoDram) {
+  InsertAndDemote(1);
+  Cache::Handle* handle = Lookup(1);
+  ASSERT_NE(handle, nullptr);
+  EXPECT_TRUE(stats_->scm().Owns(Value(handle)->data()));
+  EXPECT_TRUE(ContentOf(1).Matches(Value(handle)->data(), kBlockBytes));
+  EXPECT_LT(cache_->GetCharge(handle), kBlockBytes / 4);
+  EXPECT_EQ(allocator_->live, 0);
+  EXPECT_GT(stats_->scm().pinned_bytes(), 0u);
+  cache_->Release(handle);
+  EXPECT_EQ(stats_->scm().pinned_bytes(), 0u);
+  EXPECT_EQ(Count(Event::kServedInPlace), 1u);
+}
+
+TEST_F(HybridCacheTest, BytesServedInPlaceOutliveTheirKey) {
+  InsertAndDemote(1);
+  Cache::Handle* handle = Lookup(1);
+  ASSERT_NE(handle, nullptr);
+  cache_->Erase(KeyOf(1));
+  EXPECT_EQ(Lookup(1), nullptr);
+  for (uint64_t id = 100; id < 4000; ++id) ASSERT_TRUE(Insert(id).ok());  // more than the medium holds
+  DemoteAll();
+  EXPECT_TRUE(ContentOf(1).Matches(Value(handle)->data(), kBlockBytes));
+  cache_->Release(handle);
+}
+
+TEST_F(HybridCacheTest, ARefKeepsAnInPlaceObjectAlive) {
+  InsertAndDemote(1);
+  Cache::Handle* handle = Lookup(1);
+  ASSERT_NE(handle, nullptr);
+  ASSERT_TRUE(cache_->Ref(handle));
+  cache_->Release(handle);
+  EXPECT_TRUE(ContentOf(1).Matches(Value(handle)->data(), kBlockBytes));
+  cache_->Release(handle, /*useful=*/true, /*erase_if_last_ref=*/true);
+}
+
+TEST_F(HybridCacheTest, ACopyLiesInMemoryOfTheUsersAllocator) {
+  Open("dram_first", ServeMode::kCopy);
+  InsertAndDemote(1);
+  Cache::Handle* handle = Lookup(1);
+  ASSERT_NE(handle, nullptr);
+  EXPECT_FALSE(stats_->scm().Owns(Value(handle)->data()));
+  EXPECT_EQ(allocator_->live, 1);
+  EXPECT_EQ(stats_->scm().pinned_bytes(), 0u);
+  EXPECT_GE(cache_->GetCharge(handle), kBlockBytes);
+  cache_->Release(handle);
+  EXPECT_EQ(Count(Event::kServedCopied), 1u);
+}
+
+TEST_F(HybridCacheTest, BlocksTooSmallToAdoptAreCopied) {
+  InsertAndDemote(1, kData, 1023);
+  InsertAndDemote(2, kData, 1024);
+  ExpectHit(1, kData, 1023);
+  EXPECT_EQ(Count(Event::kServedCopied), 1u);
+  ExpectHit(2, kData, 1024);
+  EXPECT_EQ(Count(Event::kServedInPlace), 1u);
+}
+
+TEST_F(HybridCacheTest, APromotedBlockIsADramHitAndEvictedClean) {
+  Open("bidirectional", ServeMode::kAuto);
+  InsertAndDemote(1);
+  const uint64_t written = Count(Event::kScmWrittenBytes);
+  ExpectHit(1);
+  EXPECT_EQ(Count(Event::kPromotion), 1u);
+  ExpectHit(1);
+  EXPECT_EQ(Count(Event::kDramHit), 1u);
+  DemoteAll();
+  EXPECT_EQ(Count(Event::kCleanEviction), 1u);
+  EXPECT_EQ(Count(Event::kScmWrittenBytes), written);
+  ExpectHit(1);
+  EXPECT_EQ(Count(Event::kPromotion), 2u);
+}
+
+TEST_F(HybridCacheTest, AStrictDramTierRefusesAPromotionButTheHitIsServed) {
+  Open("bidirectional", ServeMode::kAuto);
+  InsertAndDemote(1);
+  cache_->SetCapacity(0);
+  cache_->SetStrictCapacityLimit(true);
+  ExpectHit(1);
+  EXPECT_EQ(Count(Event::kPromotionRefused), 1u);
+  EXPECT_EQ(Count(Event::kServedCopied), 1u);
+}
+
+TEST_F(HybridCacheTest, AStrictDramTierThatIsFullLeavesTheObjectToTheCaller) {
+  cache_->SetCapacity(0);
+  cache_->SetStrictCapacityLimit(true);
+  Cache::Handle* handle = nullptr;
+  EXPECT_TRUE(Insert(1, kData, kBlockBytes, &handle).IsMemoryLimit());
+  EXPECT_EQ(handle, nullptr);
+}
+
+TEST_F(HybridCacheTest, ScmFirstStoresAMissAndHandsTheObjectOut) {
+  Open("scm_first", ServeMode::kInPlace);
+  Cache::Handle* handle = nullptr;
+  ASSERT_TRUE(Insert(1, kData, kBlockBytes, &handle).ok());
+  ASSERT_NE(handle, nullptr);
+  EXPECT_TRUE(ContentOf(1).Matches(Value(handle)->data(), kBlockBytes));
+  cache_->Release(handle);
+  ASSERT_TRUE(Insert(2).ok());
+  EXPECT_EQ(allocator_->live, 0) << "both objects are gone from DRAM";
+  EXPECT_EQ(Count(Event::kInsertToScm), 2u);
+  ExpectHit(1);
+  ExpectHit(2);
+  EXPECT_EQ(Count(Event::kPromotion), 2u);
+}
+
+TEST_F(HybridCacheTest, AnErasedKeyReturnsFromNeitherTier) {
+  ASSERT_TRUE(Insert(1).ok());
+  cache_->Erase(KeyOf(1));
+  EXPECT_EQ(Lookup(1), nullptr);
+  InsertAndDemote(2);
+  cache_->Erase(KeyOf(2));
+  EXPECT_EQ(Lookup(2), nullptr);
+  InsertAndDemote(3);
+  cache_->EraseUnRefEntries();
+  EXPECT_EQ(Lookup(3), nullptr);
+}
+
+TEST_F(HybridCacheTest, AnInsertReplacesWhatEitherTierHeld) {
+  const auto insert_generation = [&](uint64_t generation) {
+    TestBlock* obj = TestBlock::New(Content(1, generation, kBlockBytes), cache_->memory_allocator());
+    ASSERT_TRUE(cache_->Insert(KeyOf(1), obj, kData, obj->charge()).ok());
+  };
+  const auto expect_generation = [&](uint64_t generation) {
+    Cache::Handle* handle = Lookup(1);
+    ASSERT_NE(handle, nullptr);
+    EXPECT_TRUE(Content(1, generation, kBlockBytes).Matches(Value(handle)->data(), kBlockBytes)) << generation;
+    cache_->Release(handle);
+  };
+  insert_generation(1);
+  DemoteAll();
+  insert_generation(2);  // over a record
+  expect_generation(2);
+  insert_generation(3);  // over an object, which LRUCache reports as evicted
+  DemoteAll();
+  expect_generation(3);
+}
+
+TEST_F(HybridCacheTest, EachRoleDemotesAndIsCountedAsItself) {
+  for (size_t r = 0; r < kBlockRoles; ++r) InsertAndDemote(r, kHelpers[r]);
+  const CounterSnapshot counters = stats_->Counters();
+  for (size_t r = 0; r < kBlockRoles; ++r) {
+    EXPECT_EQ(counters.of(Event::kDemotion, static_cast<BlockRole>(r)), 1u) << r;
+    ExpectHit(r, kHelpers[r]);
+  }
+}
+
+TEST_F(HybridCacheTest, WhatCannotBeSavedIsRefusedByName) {
+  ASSERT_TRUE(Insert(1, &kBasicHelper<rocksdb::CacheEntryRole::kDataBlock>).ok());
+  TestBlock* obj = TestBlock::New(ContentOf(2), cache_->memory_allocator());
+  ASSERT_TRUE(cache_->Insert("a key of another size", obj, kData, obj->charge()).ok());
+  DemoteAll();
+  EXPECT_EQ(Count(Event::kRefusedNotPersistable), 1u);
+  EXPECT_EQ(Count(Event::kRefusedKeySize), 1u);
+  EXPECT_EQ(Lookup(1), nullptr);
+  EXPECT_EQ(cache_->Lookup("a key of another size", kData, nullptr), nullptr);
+}
+
+TEST_F(HybridCacheTest, ALookupWithoutCallbacksAsksTheDramTierOnly) {
+  InsertAndDemote(1);
+  EXPECT_EQ(cache_->BasicLookup(KeyOf(1), nullptr), nullptr);
+  EXPECT_EQ(Lookup(1, &kBasicHelper<rocksdb::CacheEntryRole::kDataBlock>), nullptr);
+  ExpectHit(1);
+}
+
+TEST_F(HybridCacheTest, AsyncLookupsFindScmBlocks) {
+  InsertAndDemote(1);
+  const std::string keys[] = {KeyOf(1), KeyOf(2)};
+  Cache::AsyncLookupHandle handles[2];
+  for (int i = 0; i < 2; ++i) {
+    handles[i].key = keys[i];
+    handles[i].helper = kData;
+    cache_->StartAsyncLookup(handles[i]);
+  }
+  cache_->WaitAll(handles, 2);
+  EXPECT_EQ(handles[1].Result(), nullptr);
+  ASSERT_NE(handles[0].Result(), nullptr);
+  EXPECT_TRUE(ContentOf(1).Matches(Value(handles[0].Result())->data(), kBlockBytes));
+  cache_->Release(handles[0].Result());
+}
+
+TEST_F(HybridCacheTest, RocksDbCountsAnScmHitAsASecondaryHit) {
+  const std::shared_ptr<rocksdb::Statistics> statistics = rocksdb::CreateDBStatistics();
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
+  rocksdb::get_perf_context()->Reset();
+  InsertAndDemote(1, kHelpers[2]);
+  Cache::Handle* handle = Lookup(1, kHelpers[2], statistics.get());
+  ASSERT_NE(handle, nullptr);
+  cache_->Release(handle);
+  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
+  EXPECT_EQ(statistics->getTickerCount(rocksdb::SECONDARY_CACHE_HITS), 1u);
+  EXPECT_EQ(statistics->getTickerCount(rocksdb::SECONDARY_CACHE_FILTER_HITS), 1u);
+  EXPECT_EQ(statistics->getTickerCount(rocksdb::SECONDARY_CACHE_DATA_HITS), 0u);
+  EXPECT_EQ(rocksdb::get_perf_context()->secondary_cache_hit_count, 1u);
+}
+
+// Create callbacks that do what RocksDB's do not, or only when they fail.
+rocksdb::Status FailToCreate(const rocksdb::Slice&, rocksdb::CompressionType, rocksdb::CacheTier, Cache::CreateContext*,
+                             MemoryAllocator*, Cache::ObjectPtr*, size_t*) {
+  return rocksdb::Status::Corruption("no");
+}
+rocksdb::Status CreateNothing(const rocksdb::Slice& data, rocksdb::CompressionType, rocksdb::CacheTier,
+                              Cache::CreateContext*, MemoryAllocator* allocator, Cache::ObjectPtr* obj, size_t*) {
+  const TestBlock given_up(data.size(), allocator);
+  *obj = nullptr;
+  return rocksdb::Status::OK();
+}
+rocksdb::Status CreateElsewhere(const rocksdb::Slice& data, rocksdb::CompressionType type, rocksdb::CacheTier source,
+                                Cache::CreateContext* context, MemoryAllocator*, Cache::ObjectPtr* obj,
+                                size_t* charge) {
+  return CreateTestBlock(data, type, source, context, /*allocator=*/nullptr, obj, charge);
+}
+rocksdb::Status CreateWithScratch(const rocksdb::Slice& data, rocksdb::CompressionType type, rocksdb::CacheTier source,
+                                  Cache::CreateContext* context, MemoryAllocator* allocator, Cache::ObjectPtr* obj,
+                                  size_t* charge) {
+  const TestBlock scratch(data.size() / 2, allocator);
+  return CreateTestBlock(data, type, source, context, allocator, obj, charge);
+}
+rocksdb::Status CreateOnSecondTry(const rocksdb::Slice& data, rocksdb::CompressionType type, rocksdb::CacheTier source,
+                                  Cache::CreateContext* context, MemoryAllocator* allocator, Cache::ObjectPtr* obj,
+                                  size_t* charge) {
+  { const TestBlock given_up(data.size(), allocator); }
+  return CreateTestBlock(data, type, source, context, allocator, obj, charge);
+}
+
+template <Cache::CreateCallback kCreate>
+const Helper kOddHelper{rocksdb::CacheEntryRole::kDataBlock,
+                        &DeleteTestBlock,
+                        &TestBlockSize,
+                        &SaveTestBlock,
+                        kCreate,
+                        &kBasicHelper<rocksdb::CacheEntryRole::kDataBlock>};
+
+class OddCallback : public HybridCacheTest, public ::testing::WithParamInterface<ServeMode> {
+ protected:
+  void SetUp() override { Open("dram_first", GetParam()); }
+};
+
+TEST_P(OddCallback, ThatFailsIsAMiss) {
+  InsertAndDemote(1);
+  EXPECT_EQ(Lookup(1, &kOddHelper<&FailToCreate>), nullptr);
+  EXPECT_EQ(Lookup(1, &kOddHelper<&CreateNothing>), nullptr);
+  EXPECT_EQ(Count(Event::kCreateFailed), 2u);
+  EXPECT_EQ(Count(Event::kMiss), 2u);
+  EXPECT_EQ(stats_->scm().pinned_bytes(), 0u);
+  ExpectHit(1);
+}
+
+TEST_P(OddCallback, ThatAllocatesOtherwiseIsServedAndCounted) {
+  InsertAndDemote(1);
+  ExpectHit(1, &kOddHelper<&CreateElsewhere>);
+  ExpectHit(1, &kOddHelper<&CreateWithScratch>);
+  ExpectHit(1, &kOddHelper<&CreateOnSecondTry>);
+  EXPECT_EQ(Count(Event::kAdoptionFailed), GetParam() == ServeMode::kInPlace ? 3u : 0u);
+  EXPECT_EQ(stats_->scm().pinned_bytes(), 0u);
+  EXPECT_EQ(allocator_->live, 0);
+}
+
+TEST_P(OddCallback, ThatFindsNoMemoryIsAMiss) {
+  InsertAndDemote(1, kData, 500);  // too small to adopt
+  allocator_->dry = true;
+  EXPECT_EQ(Lookup(1), nullptr);
+  allocator_->dry = false;
+  EXPECT_EQ(Count(Event::kAllocationFailed), 1u);
+  ExpectHit(1, kData, 500);
+}
+
+INSTANTIATE_TEST_SUITE_P(Serve, OddCallback, ::testing::Values(ServeMode::kInPlace, ServeMode::kCopy),
+                         [](const auto& test) { return test.param == ServeMode::kCopy ? "copy" : "in_place"; });
+
+TEST_F(HybridCacheTest, ANullAllocatorMeansMalloc) {
+  ASSERT_TRUE(NewHybridCache(Options(), &cache_).ok());
+  stats_ = GetHybridStats(cache_.get());
+  EXPECT_EQ(cache_->memory_allocator(), nullptr);
+  InsertAndDemote(1);
+  ExpectHit(1);
+  ExpectHit(1, &kOddHelper<&CreateWithScratch>);
+}
+
+TEST_F(HybridCacheTest, TheSecondaryCacheIsTheScmTier) {
+  size_t bytes = 0;
+  ASSERT_TRUE(cache_->GetSecondaryCacheCapacity(bytes).ok());
+  EXPECT_EQ(bytes, kScmBytes);
+  ASSERT_TRUE(cache_->GetSecondaryCachePinnedUsage(bytes).ok());
+  EXPECT_EQ(bytes, 0u);
+  EXPECT_EQ(cache_->GetCapacity(), kDramBytes);
+}
+
+TEST_F(HybridCacheTest, TheReportNamesEveryCounterAndTheMedium) {
+  InsertAndDemote(1);
+  const std::string report = cache_->GetPrintableOptions();
+  for (size_t e = 0; e < kEvents; ++e) {
+    EXPECT_NE(report.find(std::string(ToString(static_cast<Event>(e))) + ": "), std::string::npos) << e;
+  }
+  EXPECT_NE(report.find("demotion: 1 (data 1)"), std::string::npos) << report;
+  EXPECT_NE(report.find("medium.emulated: true"), std::string::npos);
+  EXPECT_NE(report.find("capacity : "), std::string::npos) << "the DRAM tier's own options";
+}
+
+TEST_F(HybridCacheTest, TheWrappedCacheMayOutliveUs) {
+  const std::shared_ptr<Cache> dram = StockLru();
+  ASSERT_TRUE(WrapCache(dram, Options(), &cache_).ok());
+  stats_ = GetHybridStats(cache_.get());
+  ASSERT_TRUE(Insert(1).ok());
+  cache_.reset();
+  dram->SetCapacity(0);  // evicts, and asks nobody
+  EXPECT_EQ(allocator_->live, 0);
+}
+
+TEST_F(HybridCacheTest, OnlyAnUnusedStockCacheIsWrapped) {
+  std::shared_ptr<Cache> out;
+  EXPECT_EQ(WrapCache(nullptr, Options(), &out).code(), Status::Code::kInvalidArgument);
+  EXPECT_EQ(WrapCache(cache_, Options(), &out).code(), Status::Code::kInvalidArgument);
+
+  rocksdb::CompressedSecondaryCacheOptions secondary;
+  secondary.capacity = 1 << 20;
+  rocksdb::LRUCacheOptions lru;
+  lru.capacity = kDramBytes;
+  lru.secondary_cache = secondary.MakeSharedSecondaryCache();
+  EXPECT_NE(WrapCache(lru.MakeSharedCache(), Options(), &out).message().find("secondary cache"), std::string::npos);
+
+  const std::shared_ptr<Cache> used = StockLru();
+  TestBlock* obj = TestBlock::New(ContentOf(1), used->memory_allocator());
+  ASSERT_TRUE(used->Insert(KeyOf(1), obj, kData, obj->charge()).ok());
+  EXPECT_NE(WrapCache(used, Options(), &out).message().find("1 entries"), std::string::npos);
+  EXPECT_EQ(out, nullptr);
+}
+
+TEST_F(HybridCacheTest, AHyperClockCacheIsWrappedToo) {
+  ASSERT_TRUE(
+      WrapCache(rocksdb::HyperClockCacheOptions(kDramBytes, 0, 0).MakeSharedCache(), Options(), &cache_).ok());
+  stats_ = GetHybridStats(cache_.get());
+  for (uint64_t id = 0; id < 2000; ++id) ASSERT_TRUE(Insert(id).ok());
+  EXPECT_GT(Count(Event::kDemotion), 500u);
+  uint64_t hits = 0;
+  for (uint64_t id = 0; id < 2000; ++id) {
+    Cache::Handle* handle = Lookup(id);
+    if (handle == nullptr) continue;
+    ++hits;
+    EXPECT_TRUE(ContentOf(id).Matches(Value(handle)->data(), kBlockBytes));
+    cache_->Release(handle);
+  }
+  EXPECT_GT(hits, 1500u);
+}
+
+TEST_F(HybridCacheTest, StockCachesHaveNoHybridStats) { EXPECT_EQ(GetHybridStats(StockLru().get()), nullptr); }
+
+TEST_F(HybridCacheTest, BadOptionsBuildNothing) {
+  std::shared_ptr<Cache> out;
+  HybridCacheOptions options = Options();
+  options.policy = "no such policy";
+  EXPECT_FALSE(NewHybridCache(options, &out).ok());
+  options = Options();
+  options.dram_bytes = 0;
+  EXPECT_FALSE(NewHybridCache(options, &out).ok());
+  options = Options();
+  options.dram_shard_bits = 25;
+  EXPECT_FALSE(NewHybridCache(options, &out).ok());
+  EXPECT_EQ(out, nullptr);
+}
+
+}  // namespace
+}  // namespace mezz::test

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// The preload library as a program meets it. Each test runs in a child process, because MEZZANINE_CACHE is judged once
+// a process.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "rocksdb/secondary_cache.h"
+#include "rocksdb/version.h"
+#include "tests/support/small_db.h"
+
+#if ROCKSDB_MAJOR >= 8
+#include "rocksdb/advanced_cache.h"
+#endif
+
+namespace mezz {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr size_t kDramBytes = 2 << 20;
+constexpr char kUri[] = "mezzanine://scm=64M;medium=anon";
+
+std::shared_ptr<rocksdb::Cache> MakeLru() {
+  rocksdb::LRUCacheOptions options;
+  options.capacity = kDramBytes;
+  options.num_shard_bits = 0;
+  return rocksdb::NewLRUCache(options);
+}
+
+// Reads everything twice through `cache`; 0 if every value was right.
+int UseDatabase(std::shared_ptr<rocksdb::Cache> cache) {
+  test::SmallDb db(std::move(cache));
+  db.ReadAll();
+  db.ReadAll();
+  return ::testing::Test::HasFailure() ? 1 : 0;
+}
+
+uint64_t SumOf(const std::string& report, const std::string& counter) {
+  uint64_t sum = 0;
+  std::istringstream lines(report);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(counter + ": ")) sum += std::stoull(line.substr(counter.size() + 2));
+  }
+  return sum;
+}
+
+class Preload : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    GTEST_FLAG_SET(death_test_style, "fast");  // the child goes on from here, no thread runs yet
+    report_ = ::testing::TempDir() + "/mezz_preload_report_" + std::to_string(getpid());
+    std::remove(report_.c_str());
+    setenv("MEZZANINE_REPORT", report_.c_str(), 1);
+    setenv("MEZZANINE_CACHE", kUri, 1);
+    unsetenv("MEZZANINE_STRICT");
+  }
+  void TearDown() override { std::remove(report_.c_str()); }
+
+  std::string report() const {
+    std::ifstream file(report_);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  int reports() const {
+    const std::string text = report();
+    int count = 0;
+    for (size_t at = text.find("options: "); at != std::string::npos; at = text.find("options: ", at + 1)) ++count;
+    return count;
+  }
+
+  std::string report_;
+};
+
+TEST_F(Preload, TheProgramsLruCacheGetsAnScmTier) {
+  EXPECT_EXIT(_exit(UseDatabase(MakeLru())), ::testing::ExitedWithCode(0), "");
+  EXPECT_EQ(reports(), 1);
+  EXPECT_GT(SumOf(report(), "scm.put"), 1000u);
+  EXPECT_GT(SumOf(report(), "scm.hit"), 1000u);
+  EXPECT_EQ(SumOf(report(), "create.failed"), 0u);
+  EXPECT_THAT(report(), HasSubstr("mezzanine://dram=2M;dram_cache=lru"));
+}
+
+TEST_F(Preload, TheDefaultCacheOfOptionsDoesNotTakeTheTier) {
+  EXPECT_EXIT(
+      {
+        const rocksdb::Options unused;  // makes a table factory with a block cache of its own
+        _exit(UseDatabase(MakeLru()));
+      },
+      ::testing::ExitedWithCode(0), "");
+  EXPECT_GT(SumOf(report(), "scm.hit"), 1000u);
+  EXPECT_THAT(report(), HasSubstr("mezzanine://dram=2M;"));
+}
+
+TEST_F(Preload, AProgramThatSetsNoCacheHasTheDefaultOne) {
+  EXPECT_EXIT(_exit(UseDatabase(nullptr)), ::testing::ExitedWithCode(0), "");
+  EXPECT_EQ(reports(), 1);
+  EXPECT_GT(SumOf(report(), "dram.hit"), 1000u);
+}
+
+TEST_F(Preload, OneCacheOfAProcessHasTheTierAndTheNextGetsItAfterwards) {
+  EXPECT_EXIT(
+      {
+        auto first = MakeLru();
+        auto second = MakeLru();
+        int failed = UseDatabase(first);
+        failed |= UseDatabase(second);  // goes without
+        first.reset();
+        failed |= UseDatabase(MakeLru());
+        second.reset();
+        _exit(failed);
+      },
+      ::testing::ExitedWithCode(0), "another cache of this process has the SCM tier");
+  EXPECT_EQ(reports(), 2);
+}
+
+TEST_F(Preload, WithoutTheVariableNothingChanges) {
+  unsetenv("MEZZANINE_CACHE");
+  EXPECT_EXIT(
+      {
+        const auto cache = MakeLru();
+        const bool stock = std::string(cache->Name()) == "LRUCache";
+        _exit(stock ? UseDatabase(cache) : 1);
+      },
+      ::testing::ExitedWithCode(0), "^$");
+  EXPECT_EQ(reports(), 0);
+}
+
+TEST_F(Preload, ABadUriIsToldAndTheProgramGoesOn) {
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=anon;speed=fast", 1);
+  EXPECT_EXIT(_exit(UseDatabase(MakeLru())), ::testing::ExitedWithCode(0), "key \"speed\".*goes on with its own cache");
+  EXPECT_EQ(reports(), 0);
+}
+
+TEST_F(Preload, ABadUriEndsAStrictProgramWhenItMakesACache) {
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=anon;speed=fast", 1);
+  setenv("MEZZANINE_STRICT", "1", 1);
+  EXPECT_EXIT(
+      {
+        MakeLru();
+        _exit(0);
+      },
+      ::testing::ExitedWithCode(2), "key \"speed\".*the program ends");
+}
+
+TEST_F(Preload, AMediumThatCannotBeUsedIsToldAndTheProgramGoesOn) {
+  setenv("MEZZANINE_CACHE", ("mezzanine://scm=64M;scm_path=" + ::testing::TempDir()).c_str(), 1);
+  EXPECT_EXIT(_exit(UseDatabase(MakeLru())), ::testing::ExitedWithCode(0), "directory.*goes on with its own cache");
+  setenv("MEZZANINE_STRICT", "1", 1);
+  EXPECT_EXIT(_exit(UseDatabase(MakeLru())), ::testing::ExitedWithCode(2), "directory.*the program ends");
+}
+
+TEST_F(Preload, ACacheWithASecondaryCacheIsLeftAsItIs) {
+  EXPECT_EXIT(
+      {
+        rocksdb::CompressedSecondaryCacheOptions secondary;
+        secondary.capacity = 16 << 20;
+        rocksdb::LRUCacheOptions options;
+        options.capacity = kDramBytes;
+        options.secondary_cache = rocksdb::NewCompressedSecondaryCache(secondary);
+        _exit(UseDatabase(rocksdb::NewLRUCache(options)));
+      },
+      ::testing::ExitedWithCode(0), "this LRUCache has a secondary cache already");
+  EXPECT_EQ(reports(), 0);
+}
+
+TEST_F(Preload, NonsenseOptionsStillMakeNoCache) {
+  EXPECT_EXIT(_exit(rocksdb::NewLRUCache(kDramBytes, /*num_shard_bits=*/20) == nullptr ? 0 : 1),
+              ::testing::ExitedWithCode(0), "");
+}
+
+#if ROCKSDB_MAJOR < 8
+TEST_F(Preload, TheHyperClockCacheOf78IsLeftAsItIs) {
+  EXPECT_EXIT(_exit(UseDatabase(rocksdb::HyperClockCacheOptions(kDramBytes, 4096).MakeSharedCache())),
+              ::testing::ExitedWithCode(0), "cannot tell what it evicts");
+}
+#else
+TEST_F(Preload, TheProgramsHyperClockCacheGetsAnScmTier) {
+  EXPECT_EXIT(_exit(UseDatabase(rocksdb::HyperClockCacheOptions(kDramBytes).MakeSharedCache())),
+              ::testing::ExitedWithCode(0), "");
+  EXPECT_GT(SumOf(report(), "scm.hit"), 1000u);
+  EXPECT_GT(SumOf(report(), "served.in_place"), 1000u);
+  EXPECT_THAT(report(), HasSubstr("mezzanine://dram=2M;dram_cache=hcc"));
+}
+
+// NewTieredCache makes its primary with a maker that we hide, then sets an eviction callback on it.
+TEST_F(Preload, ACacheThatRocksDBPutsASecondaryCacheOverStillTellsItWhatItEvicts) {
+  EXPECT_EXIT(
+      {
+        static int evicted = 0;
+        const auto cache = MakeLru();
+        cache->SetEvictionCallback([](const rocksdb::Slice&, rocksdb::Cache::Handle*, bool) {
+          ++evicted;
+          return false;
+        });
+        const int failed = UseDatabase(cache);
+        _exit(failed != 0 || evicted < 1000 ? 1 : 0);
+      },
+      ::testing::ExitedWithCode(0), "has a secondary cache already");
+  EXPECT_EQ(reports(), 0);
+}
+#endif
+
+}  // namespace
+}  // namespace mezz

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// The SCM tier under RocksDB's stock caches, on every release.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "integration/hybrid_cache.h"
+#include "rocksdb/version.h"
+#include "tests/support/small_db.h"
+
+#if ROCKSDB_MAJOR >= 8
+#include "rocksdb/advanced_cache.h"
+#endif
+
+namespace mezz {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr size_t kScmBytes = 64 << 20;
+
+HybridCacheOptions Anonymous(std::string policy) {
+  HybridCacheOptions options;
+  options.scm.medium = MediumKind::kAnonymous;
+  options.scm.capacity_bytes = kScmBytes;
+  options.policy = std::move(policy);
+  return options;
+}
+
+std::shared_ptr<rocksdb::SecondaryCache> MustMake(const HybridCacheOptions& options) {
+  std::shared_ptr<rocksdb::SecondaryCache> cache;
+  const Status status = NewScmSecondaryCache(options, &cache);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return cache;
+}
+
+struct Setup {
+  std::string policy;
+  bool hyper_clock;
+  bool strict;
+};
+
+class ScmSecondaryCacheUnder : public ::testing::TestWithParam<Setup> {
+ protected:
+  static std::shared_ptr<rocksdb::Cache> DramOver(std::shared_ptr<rocksdb::SecondaryCache> secondary) {
+    constexpr size_t kDramBytes = 2 << 20;
+#if ROCKSDB_MAJOR >= 8
+    if (GetParam().hyper_clock) {
+      rocksdb::HyperClockCacheOptions dram(kDramBytes);
+      dram.strict_capacity_limit = GetParam().strict;
+      dram.secondary_cache = std::move(secondary);
+      return dram.MakeSharedCache();
+    }
+#endif
+    rocksdb::LRUCacheOptions dram;
+    dram.capacity = kDramBytes;
+    dram.num_shard_bits = 0;
+    dram.strict_capacity_limit = GetParam().strict;
+    dram.secondary_cache = std::move(secondary);
+    return rocksdb::NewLRUCache(dram);
+  }
+};
+
+TEST_P(ScmSecondaryCacheUnder, ServesWhatDramEvictsAndWritesEachBlockOnce) {
+  const auto secondary = MustMake(Anonymous(GetParam().policy));
+  HybridStats* const stats = GetHybridStats(secondary.get());
+  ASSERT_NE(stats, nullptr);
+  {
+    test::SmallDb db(DramOver(secondary));
+    for (int round = 0; round < 3; ++round) db.ReadAll();
+  }
+  const CounterSnapshot counters = stats->Counters();
+  EXPECT_GT(counters[Event::kScmHit], 10'000u);
+  EXPECT_EQ(counters[Event::kScmHit], counters[Event::kPromotion] + counters[Event::kServedCopied]);
+  EXPECT_EQ(counters[Event::kDemotion], counters[Event::kScmPut]);
+  EXPECT_EQ(counters[Event::kScmReplaced], 0u) << "a block was written that was there already";
+  EXPECT_EQ(counters[Event::kScmChecksumMismatch] + counters[Event::kCreateFailed], 0u);
+  if (GetParam().policy == "dram_first" && ROCKSDB_MAJOR >= 8) {
+    EXPECT_GT(counters[Event::kServedCopied], 0u) << "each first hit is served without moving in";
+  } else {
+    EXPECT_EQ(counters[Event::kServedCopied], 0u);
+    EXPECT_GT(counters[Event::kCleanEviction], 0u) << "what moved in comes back, and is not written again";
+  }
+  const ScmAudit audit = stats->scm().Audit();
+  EXPECT_EQ(audit.live_pins, 0u);
+  for (const std::string& violation : audit.violations) ADD_FAILURE() << violation;
+}
+
+std::vector<Setup> Setups() {
+  std::vector<Setup> setups;
+  for (const char* policy : {"dram_first", "scm_first", "bidirectional"}) {
+    setups.push_back({policy, /*hyper_clock=*/false, /*strict=*/false});
+    if (ROCKSDB_MAJOR < 8) continue;
+    setups.push_back({policy, /*hyper_clock=*/true, /*strict=*/false});
+    setups.push_back({policy, /*hyper_clock=*/false, /*strict=*/true});
+  }
+  return setups;
+}
+INSTANTIATE_TEST_SUITE_P(All, ScmSecondaryCacheUnder, ::testing::ValuesIn(Setups()), [](const auto& setup) {
+  return setup.param.policy + (setup.param.hyper_clock ? "_hcc" : "_lru") + (setup.param.strict ? "_strict" : "");
+});
+
+TEST(ScmSecondaryCache, ReportsAUriThatMakesItAgain) {
+  const auto cache = MustMake(Anonymous("bidirectional"));
+  EXPECT_THAT(cache->GetPrintableOptions(), StartsWith("options: mezzanine_scm://scm=64M;medium=anon;"));
+  EXPECT_THAT(cache->GetPrintableOptions(), HasSubstr("\nscm.hit: 0"));
+}
+
+TEST(ScmSecondaryCache, CapacityGoesDownAndUpButNotPastTheMedium) {
+  const auto cache = MustMake(Anonymous("dram_first"));
+  size_t capacity = 0;
+  ASSERT_TRUE(cache->GetCapacity(capacity).ok());
+  EXPECT_EQ(capacity, kScmBytes);
+  EXPECT_TRUE(cache->SetCapacity(kScmBytes / 2).ok());
+  ASSERT_TRUE(cache->GetCapacity(capacity).ok());
+  EXPECT_EQ(capacity, kScmBytes / 2);
+  EXPECT_FALSE(cache->SetCapacity(kScmBytes * 2).ok());
+  ASSERT_TRUE(cache->GetCapacity(capacity).ok());
+  EXPECT_EQ(capacity, kScmBytes / 2);
+  EXPECT_TRUE(cache->SetCapacity(0).ok());
+  EXPECT_TRUE(cache->SetCapacity(kScmBytes).ok());
+}
+
+TEST(ScmSecondaryCache, BadOptionsMakeNoCache) {
+  std::shared_ptr<rocksdb::SecondaryCache> cache;
+  EXPECT_THAT(NewScmSecondaryCache(Anonymous("best"), &cache).message(), HasSubstr("best"));
+  EXPECT_EQ(cache, nullptr);
+}
+
+#if ROCKSDB_MAJOR >= 8
+const std::string kKey = "0123456789abcdef";
+
+// Cached strings, as RocksDB would hand them over.
+size_t SizeOf(rocksdb::Cache::ObjectPtr object) { return static_cast<std::string*>(object)->size(); }
+rocksdb::Status SaveTo(rocksdb::Cache::ObjectPtr object, size_t offset, size_t bytes, char* to) {
+  static_cast<std::string*>(object)->copy(to, bytes, offset);
+  return rocksdb::Status::OK();
+}
+void Delete(rocksdb::Cache::ObjectPtr object, rocksdb::MemoryAllocator*) { delete static_cast<std::string*>(object); }
+rocksdb::Status Create(const rocksdb::Slice& data, rocksdb::CompressionType, rocksdb::CacheTier,
+                       rocksdb::Cache::CreateContext* context, rocksdb::MemoryAllocator*,
+                       rocksdb::Cache::ObjectPtr* object, size_t* charge) {
+  if (context != nullptr) return rocksdb::Status::Corruption("asked to fail");
+  *object = new std::string(data.ToString());
+  *charge = data.size();
+  return rocksdb::Status::OK();
+}
+const rocksdb::Cache::CacheItemHelper kPlain(rocksdb::CacheEntryRole::kDataBlock, &Delete);
+const rocksdb::Cache::CacheItemHelper kFull(rocksdb::CacheEntryRole::kDataBlock, &Delete, &SizeOf, &SaveTo, &Create,
+                                            &kPlain);
+
+std::string LookedUp(rocksdb::SecondaryCache& cache, const std::string& key,
+                     rocksdb::Cache::CreateContext* context = nullptr) {
+  bool kept = true;
+  const auto result = cache.Lookup(key, &kFull, context, /*wait=*/true, /*advise_erase=*/false,
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 810
+                                   /*stats=*/nullptr,
+#endif
+                                   kept);
+  EXPECT_FALSE(kept) << "a yes would lose blocks that are reclaimed while they are in DRAM";
+  if (result == nullptr) return "";
+  EXPECT_TRUE(result->IsReady());
+  const std::unique_ptr<std::string> value(static_cast<std::string*>(result->Value()));
+  EXPECT_EQ(result->Size(), value->size());
+  return *value;
+}
+
+TEST(ScmSecondaryCache, KeepsSavedBlocksThatAreNotCompressed) {
+  const auto cache = MustMake(Anonymous("dram_first"));
+  EXPECT_TRUE(cache->InsertSaved(kKey, "squeezed", rocksdb::kZSTD, rocksdb::CacheTier::kVolatileTier).IsNotSupported());
+  EXPECT_EQ(LookedUp(*cache, kKey), "");
+  EXPECT_TRUE(cache->InsertSaved(kKey, "plain", rocksdb::kNoCompression, rocksdb::CacheTier::kVolatileTier).ok());
+  EXPECT_EQ(LookedUp(*cache, kKey), "plain");
+  cache->Erase(kKey);
+  EXPECT_EQ(LookedUp(*cache, kKey), "");
+}
+
+TEST(ScmSecondaryCache, WhatItCannotTakeIsCountedAndForgotten) {
+  const auto cache = MustMake(Anonymous("dram_first"));
+  HybridStats* const stats = GetHybridStats(cache.get());
+  std::string value(5000, 'x');
+  EXPECT_TRUE(cache->Insert("short key", &value, &kFull, false).ok());
+  EXPECT_EQ(stats->Counters()[Event::kRefusedKeySize], 1u);
+  EXPECT_TRUE(cache->Insert(kKey, &value, &kPlain, false).ok());
+  EXPECT_EQ(stats->Counters()[Event::kRefusedNotPersistable], 1u);
+  EXPECT_EQ(LookedUp(*cache, "short key"), "");
+  EXPECT_TRUE(cache->Insert(kKey, &value, &kFull, false).ok());
+  EXPECT_EQ(LookedUp(*cache, kKey), value);
+  rocksdb::Cache::CreateContext failing;
+  EXPECT_EQ(LookedUp(*cache, kKey, &failing), "");
+  EXPECT_EQ(stats->Counters()[Event::kCreateFailed], 1u);
+  EXPECT_EQ(stats->scm().Audit().live_pins, 0u);
+}
+
+TEST(ScmSecondaryCache, DeflateTakesCapacityForAWhile) {
+  const auto cache = MustMake(Anonymous("dram_first"));
+  HybridStats* const stats = GetHybridStats(cache.get());
+  EXPECT_TRUE(cache->Deflate(16 << 20).ok());
+  EXPECT_EQ(stats->scm().capacity_bytes(), kScmBytes - (16 << 20));
+  EXPECT_TRUE(cache->Inflate(64 << 20).ok());
+  EXPECT_EQ(stats->scm().capacity_bytes(), kScmBytes);
+}
+#endif
+
+}  // namespace
+}  // namespace mezz
