@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/generators/generators.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <unordered_set>
+
+#include "workloads/generators/random.h"
+
+namespace mezz {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::vector<Request> Generate(GeneratorOptions options) {
+  std::unique_ptr<RequestSource> source;
+  const Status status = MakeGenerator(options, &source);
+  EXPECT_TRUE(status.ok()) << status.message();
+  std::vector<Request> requests;
+  for (Request request; source->Next(&request);) requests.push_back(request);
+  return requests;
+}
+
+bool Same(const Request& a, const Request& b) {
+  return a.key == b.key && a.operation == b.operation && a.value_bytes == b.value_bytes &&
+         a.scan_length == b.scan_length;
+}
+
+class EveryGenerator : public ::testing::TestWithParam<std::string_view> {
+ protected:
+  GeneratorOptions Options(uint64_t keys, uint64_t ops, uint64_t seed = 1) const {
+    return {.name = std::string(GetParam()), .keys = keys, .ops = ops, .seed = seed};
+  }
+};
+INSTANTIATE_TEST_SUITE_P(All, EveryGenerator, ::testing::ValuesIn(GeneratorNames()),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+TEST_P(EveryGenerator, GivesTheSameRequestsForTheSameSeedAndOthersForAnother) {
+  const auto first = Generate(Options(10000, 5000, 7));
+  const auto again = Generate(Options(10000, 5000, 7));
+  const auto other = Generate(Options(10000, 5000, 8));
+  ASSERT_EQ(first.size(), 5000u);
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), again.begin(), again.end(), &Same));
+  EXPECT_FALSE(std::equal(first.begin(), first.end(), other.begin(), other.end(), &Same));
+}
+
+TEST_P(EveryGenerator, RewindsToTheSameRequests) {
+  std::unique_ptr<RequestSource> source;
+  ASSERT_TRUE(MakeGenerator(Options(1000, 100), &source).ok());
+  std::vector<Request> passes[2];
+  for (auto& pass : passes) {
+    for (Request request; source->Next(&request);) pass.push_back(request);
+    ASSERT_TRUE(source->Rewind().ok());
+  }
+  ASSERT_EQ(passes[0].size(), 100u);
+  EXPECT_TRUE(std::equal(passes[0].begin(), passes[0].end(), passes[1].begin(), passes[1].end(), &Same));
+}
+
+TEST_P(EveryGenerator, NamesOnlyKeysThatExist) {
+  for (uint64_t keys : {1ull, 2ull, 7ull, 29ull, 31ull, 1000ull, 1ull << 40}) {
+    for (const Request& request : Generate(Options(keys, 2000))) ASSERT_LT(request.key, keys);
+  }
+}
+
+TEST_P(EveryGenerator, SharesTheRequestsOutOverDifferentSubstreams) {
+  std::vector<Request> streams[3];
+  size_t total = 0;
+  for (unsigned i = 0; i < 3; ++i) {
+    GeneratorOptions options = Options(1 << 20, 1000);
+    options.stream = i;
+    options.streams = 3;
+    streams[i] = Generate(options);
+    total += streams[i].size();
+  }
+  EXPECT_EQ(total, 1000u);
+  EXPECT_FALSE(std::equal(streams[1].begin(), streams[1].end(), streams[2].begin(), streams[2].end(), &Same));
+}
+
+TEST(Generators, RefuseWhatMakesNoSense) {
+  std::unique_ptr<RequestSource> source;
+  EXPECT_THAT(MakeGenerator({.name = "zipff", .keys = 1}, &source).message(),
+              HasSubstr("gen:zipff is not known; one of gen:uniform, gen:zipf, gen:production"));
+  EXPECT_THAT(MakeGenerator({.name = "zipf", .keys = 0}, &source).message(), HasSubstr("--keys=0"));
+  EXPECT_THAT(MakeGenerator({.name = "zipf", .keys = 1, .skew = 1e9}, &source).message(), HasSubstr("--skew"));
+  EXPECT_THAT(MakeGenerator({.name = "zipf", .keys = 1, .skew = NAN}, &source).message(), HasSubstr("--skew"));
+  EXPECT_THAT(MakeGenerator({.name = "production", .keys = 1, .skew = 1}, &source).message(), HasSubstr("--skew=1"));
+}
+
+TEST(Permutation, IsABijection) {
+  for (uint64_t size : {1, 2, 3, 5, 64, 1000, 4097}) {
+    for (uint64_t seed : {1, 2}) {
+      const Permutation permutation(size, seed);
+      std::unordered_set<uint64_t> images;
+      for (uint64_t i = 0; i < size; ++i) {
+        ASSERT_LT(permutation(i), size);
+        images.insert(permutation(i));
+      }
+      EXPECT_EQ(images.size(), size);
+    }
+  }
+}
+
+std::vector<uint64_t> CountsDescending(const std::vector<Request>& requests) {
+  std::map<uint64_t, uint64_t> counts;
+  for (const Request& request : requests) ++counts[request.key];
+  std::vector<uint64_t> sorted;
+  for (const auto& [key, count] : counts) sorted.push_back(count);
+  std::sort(sorted.rbegin(), sorted.rend());
+  return sorted;
+}
+
+TEST(Uniform, HitsEveryKeyAboutEquallyOften) {
+  constexpr uint64_t kKeys = 100;
+  constexpr uint64_t kOps = 100000;
+  double chi_square = 0;
+  for (uint64_t count : CountsDescending(Generate({.name = "uniform", .keys = kKeys, .ops = kOps}))) {
+    const double off = static_cast<double>(count) - kOps / kKeys;
+    chi_square += off * off / (kOps / kKeys);
+  }
+  EXPECT_LT(chi_square, 160);  // 99 degrees of freedom: the mean is 99, the deviation 14
+}
+
+TEST(Zipf, GivesEachRankItsShare) {
+  constexpr uint64_t kKeys = 1000;
+  constexpr uint64_t kOps = 400000;
+  for (double skew : {0.5, 0.99, 1.0, 1.3}) {
+    double norm = 0;
+    for (uint64_t rank = 1; rank <= kKeys; ++rank) norm += std::pow(rank, -skew);
+    const auto counts = CountsDescending(Generate({.name = "zipf", .keys = kKeys, .ops = kOps, .skew = skew}));
+    for (uint64_t rank : {1, 2, 10}) {
+      const double want = std::pow(rank, -skew) / norm * kOps;
+      EXPECT_NEAR(static_cast<double>(counts[rank - 1]), want, 5 * std::sqrt(want) + 0.02 * want)
+          << "skew " << skew << ", rank " << rank;
+    }
+  }
+}
+
+TEST(Zipf, ScattersThePopularKeys) {
+  std::map<uint64_t, uint64_t> counts;
+  for (const Request& request : Generate({.name = "zipf", .keys = 1 << 20, .ops = 200000})) ++counts[request.key];
+  std::vector<std::pair<uint64_t, uint64_t>> by_count;
+  for (const auto& [key, count] : counts) by_count.emplace_back(count, key);
+  std::sort(by_count.rbegin(), by_count.rend());
+  for (size_t i = 1; i < 20; ++i) {
+    const auto distance =
+        std::max(by_count[i].second, by_count[i - 1].second) - std::min(by_count[i].second, by_count[i - 1].second);
+    EXPECT_GT(distance, 16u) << "ranks " << i << " and " << i + 1 << " are neighbours";
+  }
+}
+
+class Production : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kKeys = 300000;
+  static constexpr uint64_t kOps = 600000;
+  static const std::vector<Request>& Requests() {
+    static const auto* requests =
+        new std::vector<Request>(Generate({.name = "production", .keys = kKeys, .ops = kOps}));
+    return *requests;
+  }
+  static size_t RangeOf(uint64_t key) { return key * 30 / kKeys; }
+  static double Share(Operation operation) {
+    return static_cast<double>(std::count_if(Requests().begin(), Requests().end(),
+                                             [=](const Request& r) { return r.operation == operation; })) /
+           kOps;
+  }
+};
+
+TEST_F(Production, MixesGetsPutsAndSeeksAsPublished) {
+  EXPECT_NEAR(Share(Operation::kGet), 0.83, 0.005);
+  EXPECT_NEAR(Share(Operation::kPut), 0.14, 0.005);
+  EXPECT_NEAR(Share(Operation::kSeek), 0.03, 0.003);
+}
+
+TEST_F(Production, HasHotRangesButNoneThatIsNearlyEverything) {
+  std::vector<double> share(30, 0);
+  for (const Request& request : Requests()) share[RangeOf(request.key)] += 1.0 / kOps;
+  std::sort(share.rbegin(), share.rend());
+  EXPECT_NEAR(share[0], 0.25, 0.01);
+  EXPECT_LT(share[0], 0.30);
+  EXPECT_GT(share[0], 3 * share[2]);
+  EXPECT_GT(share[29], 0.003) << "no range is dead";
+}
+
+TEST_F(Production, FollowsThePublishedPowerLawWithinARange) {
+  std::map<uint64_t, uint64_t> hits[30];
+  for (const Request& request : Requests()) ++hits[RangeOf(request.key)][request.key];
+  const auto& hottest = *std::max_element(hits, hits + 30, [](const auto& a, const auto& b) {
+    const auto sum = [](const auto& h) {
+      return std::accumulate(h.begin(), h.end(), uint64_t{0}, [](uint64_t s, const auto& kv) { return s + kv.second; });
+    };
+    return sum(a) < sum(b);
+  });
+  std::vector<uint64_t> counts;
+  for (const auto& [key, count] : hottest) counts.push_back(count);
+  std::sort(counts.rbegin(), counts.rend());
+  const double total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), uint64_t{0}));
+  const double top = static_cast<double>(std::accumulate(counts.begin(), counts.begin() + 100, uint64_t{0}));
+  EXPECT_NEAR(top / total, std::pow(0.01, 0.3467), 0.02);  // the hottest 1 % of 10,000 keys
+}
+
+TEST_F(Production, ChoosesTheOperationApartFromTheKey) {
+  // Chi-square of independence, operations x ranges: 58 degrees of freedom, deviation 11.
+  double counts[3][30] = {};
+  double by_operation[3] = {};
+  double by_range[30] = {};
+  for (const Request& request : Requests()) {
+    const auto operation = static_cast<size_t>(request.operation);
+    ++counts[operation][RangeOf(request.key)];
+    ++by_operation[operation];
+    ++by_range[RangeOf(request.key)];
+  }
+  double chi_square = 0;
+  for (size_t o = 0; o < 3; ++o) {
+    for (size_t r = 0; r < 30; ++r) {
+      const double want = by_operation[o] * by_range[r] / kOps;
+      chi_square += (counts[o][r] - want) * (counts[o][r] - want) / want;
+    }
+  }
+  EXPECT_LT(chi_square, 120);
+
+  std::map<uint64_t, std::pair<uint64_t, uint64_t>> gets_and_puts;  // mixgraph's keys are one or the other
+  for (const Request& request : Requests()) {
+    if (request.operation == Operation::kGet) ++gets_and_puts[request.key].first;
+    if (request.operation == Operation::kPut) ++gets_and_puts[request.key].second;
+  }
+  for (const auto& [key, counts_of_key] : gets_and_puts) {
+    if (counts_of_key.first + counts_of_key.second < 200) continue;
+    EXPECT_GT(counts_of_key.first, 0u);
+    EXPECT_GT(counts_of_key.second, 0u);
+  }
+}
+
+TEST_F(Production, HasTheValueSizesOfThePublishedDistribution) {
+  double sum = 0;
+  double puts = 0;
+  uint32_t largest = 0;
+  for (const Request& request : Requests()) {
+    if (request.operation != Operation::kPut) continue;
+    sum += request.value_bytes;
+    ++puts;
+    largest = std::max(largest, request.value_bytes);
+  }
+  // Mean sigma / (1 - k) = 34.5; rounding up adds a half, the cut at 1,024 takes less than that.
+  EXPECT_NEAR(sum / puts, 25.45 / (1 - 0.2615), 1.0);
+  EXPECT_LE(largest, 1024u);
+
+  double initial = 0;
+  for (uint64_t key = 0; key < 100000; ++key) initial += ProductionInitialValueBytes(key);
+  EXPECT_NEAR(initial / 100000, 25.45 / (1 - 0.2615), 1.0);
+}
+
+TEST_F(Production, ScansAFewEntriesMostly) {
+  std::vector<uint32_t> lengths;
+  for (const Request& request : Requests()) {
+    if (request.operation == Operation::kSeek) lengths.push_back(request.scan_length);
+  }
+  std::sort(lengths.begin(), lengths.end());
+  EXPECT_GE(lengths.front(), 1u);
+  EXPECT_LE(lengths.back(), 1000u);
+  EXPECT_NEAR(lengths[lengths.size() / 2], 20, 5);  // the cut takes the median from 26.7 to this
+}
+
+}  // namespace
+}  // namespace mezz

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// mezz_replay from options to report, on workloads of a second or two.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "rocksdb/version.h"
+#include "temporary_folder.h"
+#include "workloads/replay/report.h"
+#include "workloads/replay/runner.h"
+#include "workloads/replay/values.h"
+
+namespace mezz {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr bool kWholeCacheApi = ROCKSDB_MAJOR > 8 || (ROCKSDB_MAJOR == 8 && ROCKSDB_MINOR >= 9);
+constexpr char kEveryCache[] =
+    "hcc,lru,hcc+compressed,lru+compressed,tiered,naive_scm,all_dram,all_dram_lru,hybrid,hybrid:bidirectional,"
+    "hybrid:scm_first,scm_secondary+lru,scm_secondary+hcc,hcc";
+
+class Replay : public ::testing::Test {
+ protected:
+  ReplayOptions Options(const std::string& trace, const std::string& caches) const {
+    ReplayOptions o;
+    o.trace = trace;
+    EXPECT_TRUE(ParseCaches(caches, "dram_first", &o.caches).ok());
+    o.hybrid.dram_cache = kWholeCacheApi ? DramCacheKind::kHyperClock : DramCacheKind::kLru;
+    o.hybrid.dram_bytes = 1 << 20;
+    o.hybrid.dram_shard_bits = 0;
+    o.hybrid.scm.capacity_bytes = 8 << 20;
+    o.hybrid.scm.path = folder_.Path("scm");
+    o.db_dir = folder_.Path("db");
+    o.keys = 8000;
+    o.ops = 8000;
+    o.repeats = 2;
+    o.verify = true;
+    return o;
+  }
+
+  Status Run(const ReplayOptions& options) {
+    report_ = {};
+    return RunReplay(options, &progress_, stop_, &report_);
+  }
+  void RunOk(const ReplayOptions& options) {
+    const Status status = Run(options);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  const CacheRow& Row(const std::string& cache) const {
+    for (const CacheRow& row : report_.rows) {
+      if (row.cache == cache) return row;
+    }
+    ADD_FAILURE() << "no row " << cache;
+    return report_.rows.front();
+  }
+
+  TemporaryFolder folder_;
+  Progress progress_{/*quiet=*/true};
+  std::atomic<bool> stop_{false};
+  ReplayReport report_;
+};
+
+TEST_F(Replay, ListsEveryCacheAndCountsWhereBlocksCameFrom) {
+  ReplayOptions options = Options("gen:uniform", kEveryCache);
+  RunOk(options);
+  ASSERT_EQ(report_.rows.size(), 14u);
+  EXPECT_EQ(report_.rows.back().cache, "hcc#2");
+  for (const CacheRow& row : report_.rows) {
+    SCOPED_TRACE(row.cache);
+    if (!row.unavailable.empty()) {
+      EXPECT_TRUE(!kWholeCacheApi || row.cache == "naive_scm") << row.unavailable;
+      continue;
+    }
+    EXPECT_EQ(row.windows.size(), 2u);
+    EXPECT_EQ(row.cold_windows.size(), 1u);
+    EXPECT_EQ(row.total.ops, 5600u);  // the warm-up of 30 % is not in it
+    EXPECT_NEAR(row.total.dram_hit + row.total.scm_hit + row.total.flash_reads_per_op, 1, 0.02)
+        << "every get looks up one data block";
+    EXPECT_GT(row.total.p50_us, 0);
+    EXPECT_LE(row.total.p50_us, row.total.p95_us);
+    EXPECT_LE(row.total.p95_us, row.total.p99_us);
+    EXPECT_GT(row.total.cpu_s_per_mop, 0);
+  }
+  EXPECT_EQ(Row("hcc").ratio.min, 1.0);
+  EXPECT_EQ(Row("hcc").ratio.max, 1.0);
+  EXPECT_LT(Row("lru").total.dram_hit, 0.3);
+  EXPECT_EQ(Row("lru").total.scm_hit, 0);
+  EXPECT_GT(Row("lru+compressed").total.scm_hit, 0.2);
+  EXPECT_GT(Row("all_dram").total.dram_hit, 0.8);
+  EXPECT_GT(Row("hybrid").total.scm_hit, 0.5);
+  EXPECT_GT(Row("scm_secondary+lru").total.scm_hit, 0.5);
+  if (Row("naive_scm").unavailable.empty()) {
+    EXPECT_EQ(Row("naive_scm").total.dram_hit, 0);
+    EXPECT_GT(Row("naive_scm").total.scm_hit, 0.8);
+  }
+  EXPECT_FALSE(std::filesystem::exists(options.hybrid.scm.path)) << "the SCM files went with their caches";
+  EXPECT_FALSE(std::filesystem::exists(folder_.Path("db/run-0"))) << "so did the clones";
+}
+
+TEST_F(Replay, ReportsTheAgreedJsonAndATableOf120Columns) {
+  ReplayOptions options = Options("gen:zipf", "lru,hcc+compressed,tiered,hybrid");
+  options.command_line = "mezz_replay --trace=gen:zipf";
+  RunOk(options);
+  const json j = ReportJson(options, report_);
+  for (const char* key :
+       {"medium", "emulated", "rocksdb", "seed", "rows", "command_line", "host", "options", "compiler"}) {
+    EXPECT_TRUE(j.contains(key)) << key;
+  }
+  EXPECT_EQ(j["emulated"], true);
+  EXPECT_EQ(j["complete"], true);
+  ASSERT_EQ(j["rows"].size(), 4u);
+  for (const json& row : j["rows"]) {
+    for (const char* key :
+         {"cache", "p50_us", "p95_us", "p99_us", "dram_hit", "scm_hit", "flash_reads_per_op",
+          "scm_bytes_written_per_op", "cpu_s_per_mop", "windows", "cold_ops_per_s", "medium", "emulated"}) {
+      EXPECT_TRUE(row.contains(key)) << key;
+    }
+    for (const char* spread : {"ops_per_s", "ratio"}) {
+      for (const char* of : {"median", "min", "max"}) EXPECT_TRUE(row[spread].contains(of)) << spread << "." << of;
+    }
+    if (row["available"] == true) {
+      EXPECT_EQ(row["windows"].size(), 2u);
+    }
+  }
+  std::istringstream table(ReportTable(options, report_));
+  for (std::string line; std::getline(table, line);) EXPECT_LE(line.size(), 120u) << line;
+  EXPECT_THAT(ReportCsv(report_), HasSubstr("hybrid,measured,2,"));
+  const std::string path = folder_.Path("out.json");
+  ASSERT_TRUE(WriteFileAtomically(path, j.dump()).ok());
+  ASSERT_TRUE(WriteFileAtomically(path, j.dump()).ok());
+  EXPECT_EQ(json::parse(std::ifstream(path)), j);
+}
+
+TEST_F(Replay, ReusesADatabaseThatHoldsTheSameAndOnlyThat) {
+  RunOk(Options("gen:uniform", "lru"));
+  EXPECT_FALSE(report_.database_reused);
+  RunOk(Options("gen:zipf", "lru"));
+  EXPECT_TRUE(report_.database_reused) << "the same keys and values";
+  ReplayOptions other_values = Options("gen:uniform", "lru");
+  other_values.value_bytes = 500;
+  RunOk(other_values);
+  EXPECT_FALSE(report_.database_reused);
+  EXPECT_NEAR(static_cast<double>(report_.database_bytes), 8000 * 520.0, 8000 * 30.0);
+}
+
+TEST_F(Replay, RebuildsADatabaseThatWasNotFinished) {
+  RunOk(Options("gen:uniform", "lru"));
+  json manifest = json::parse(std::ifstream(folder_.Path("db/mezz_replay.json")));
+  manifest["complete"] = false;
+  folder_.Write("db/mezz_replay.json", manifest.dump());
+  RunOk(Options("gen:uniform", "lru"));
+  EXPECT_FALSE(report_.database_reused);
+}
+
+TEST_F(Replay, LeavesAForeignFolderAlone) {
+  std::filesystem::create_directory(folder_.Path("db"));
+  folder_.Write("db/precious", "data");
+  EXPECT_THAT(Run(Options("gen:uniform", "lru")).message(), HasSubstr("did not make"));
+  RunOk([&] {
+    std::filesystem::remove(folder_.Path("db/precious"));
+    return Options("gen:uniform", "lru");
+  }());
+  folder_.Write("db/precious", "data");
+  EXPECT_THAT(Run(Options("gen:uniform", "lru")).message(), HasSubstr("did not make"))
+      << "not even beside a database of its own";
+  EXPECT_TRUE(std::filesystem::exists(folder_.Path("db/precious")));
+}
+
+TEST_F(Replay, RefusesMoreKeysThanTheDiskHoldsBeforeWritingAny) {
+  ReplayOptions options = Options("gen:uniform", "lru");
+  options.keys = 1ull << 39;
+  EXPECT_THAT(Run(options).message(), AllOf(HasSubstr("distinct keys"), HasSubstr("the disk has")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.Path("db/base")));
+  EXPECT_FALSE(std::filesystem::exists(folder_.Path("scm")));
+}
+
+TEST_F(Replay, RefusesAFolderInUse) {
+  ReplayOptions options = Options("gen:uniform", "lru");
+  options.seconds = 0.5;
+  Status second;
+  std::thread first([&] { RunOk(options); });
+  while (!std::filesystem::exists(folder_.Path("db/base"))) std::this_thread::yield();
+  ReplayReport report;
+  Progress progress(/*quiet=*/true);
+  second = RunReplay(options, &progress, stop_, &report);
+  first.join();
+  EXPECT_THAT(second.message(), HasSubstr("in use by another mezz_replay"));
+}
+
+TEST_F(Replay, ReplaysATraceWholeAndInWindows) {
+  std::string text;
+  for (int i = 0; i < 4000; ++i) text += std::to_string(i * 7919 % 1500 + 1000000) + "\n";
+  ReplayOptions options = Options(folder_.Write("a.keys", text), "lru,hybrid");
+  options.ops = 0;
+  options.threads = 3;
+  options.cold_windows = 4;
+  options.repeats = 3;
+  RunOk(options);
+  EXPECT_EQ(report_.distinct_keys, 1500u);
+  for (const CacheRow& row : report_.rows) {
+    uint64_t ops = row.total.ops;
+    EXPECT_EQ(row.cold_windows.size(), 4u);
+    for (const WindowRow& window : row.cold_windows) ops += window.ops;
+    EXPECT_EQ(ops, 4000u);
+  }
+}
+
+TEST_F(Replay, MixesPutsAndSeeksAndStillChecksEveryByte) {
+  for (uint32_t value_bytes : {0u, 300u}) {
+    ReplayOptions options = Options("gen:production", "lru,lru+compressed,hybrid,hybrid:scm_first");
+    options.value_bytes = value_bytes;
+    options.index_in_cache = true;
+    RunOk(options);
+    for (const CacheRow& row : report_.rows) EXPECT_EQ(row.total.ops, 5600u) << row.cache;
+  }
+}
+
+TEST_F(Replay, RunsForATimeWhenAskedTo) {
+  ReplayOptions options = Options("gen:uniform", "lru,all_dram_lru");
+  options.seconds = 0.2;
+  RunOk(options);
+  for (const CacheRow& row : report_.rows) {
+    EXPECT_EQ(row.windows.size(), 2u);
+    EXPECT_GT(row.total.ops, 0u);
+  }
+}
+
+TEST_F(Replay, ChargesStockTiersByTheSameModel) {
+  ReplayOptions options = Options("gen:uniform", "lru+compressed,naive_scm,hybrid,all_dram_lru");
+  options.hybrid.scm.model = MediumModelName::kOptane100;
+  RunOk(options);
+  EXPECT_THAT(Row("lru+compressed").medium, HasSubstr("optane100"));
+  EXPECT_THAT(Row("hybrid").medium, HasSubstr("optane100"));
+  EXPECT_EQ(Row("all_dram_lru").medium, "DRAM");
+  EXPECT_FALSE(Row("all_dram_lru").emulated);
+  EXPECT_TRUE(Row("hybrid").emulated);
+}
+
+TEST_F(Replay, EndsCleanlyWhenStopped) {
+  stop_ = true;
+  RunOk(Options("gen:uniform", "lru"));
+  EXPECT_FALSE(report_.complete);
+  stop_ = false;
+  RunOk(Options("gen:uniform", "lru"));
+  EXPECT_TRUE(report_.complete);
+}
+
+TEST_F(Replay, FailsOnAWrongValue) {
+  std::string value;
+  FillValue(42, 1000, &value);
+  EXPECT_TRUE(ValueMatches(42, value));
+  for (size_t at : {size_t{0}, size_t{7}, size_t{500}, size_t{999}}) {
+    std::string wrong = value;
+    wrong[at] ^= 1;
+    EXPECT_FALSE(ValueMatches(42, wrong));
+  }
+  EXPECT_FALSE(ValueMatches(43, value));
+  EXPECT_FALSE(ValueMatches(42, std::string_view(value).substr(1)));
+  EXPECT_FALSE(ValueMatches(42, std::string_view(value).substr(0, 992))) << "a value cut short is not right";
+}
+
+TEST(ReplayOptions, RefuseUnknownCachesByName) {
+  std::vector<CacheSpec> caches;
+  EXPECT_THAT(ParseCaches("hcc,hbrid", "dram_first", &caches).message(), HasSubstr("\"hbrid\""));
+  EXPECT_THAT(ParseCaches("hybrid:nope", "dram_first", &caches).message(), HasSubstr("nope"));
+  EXPECT_THAT(ParseCaches("lru:dram_first", "dram_first", &caches).message(), HasSubstr("\"lru:dram_first\""));
+  EXPECT_THAT(ParseCaches("hcc,,lru", "dram_first", &caches).message(), HasSubstr("\"\""));
+  EXPECT_TRUE(caches.empty());
+}
+
+TEST(Spread, IsTheMedianWithItsExtremes) {
+  EXPECT_EQ(SpreadOf({3, 1, 2}).median, 2);
+  EXPECT_EQ(SpreadOf({4, 1, 2, 3}).median, 2.5);
+  EXPECT_EQ(SpreadOf({4, 1, 2, 3}).min, 1);
+  EXPECT_EQ(SpreadOf({4, 1, 2, 3}).max, 4);
+  EXPECT_EQ(SpreadOf({}).median, 0);
+}
+
+}  // namespace
+}  // namespace mezz

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the generators share; included by them only.
+#pragma once
+
+#include <memory>
+
+#include "workloads/generators/generators.h"
+#include "workloads/generators/random.h"
+
+namespace mezz {
+
+// Counts the requests and restarts the streams of random numbers; a workload derives and implements Draw().
+class Generator : public RequestSource {
+ public:
+  bool Next(Request* request) final {
+    if (bounded_ && made_ == share_) return false;
+    ++made_;
+    *request = Draw();
+    return true;
+  }
+  Status status() const final { return Status::Ok(); }
+  Status Rewind() final {
+    made_ = 0;
+    keys_ = Random(StreamSeed(kKeyStream));
+    operations_ = Random(StreamSeed(kOperationStream));
+    return Status::Ok();
+  }
+  uint64_t size_hint() const final { return share_; }
+
+ protected:
+  explicit Generator(const GeneratorOptions& options)
+      : options_(options),
+        share_(options.ops / options.streams + (options.stream < options.ops % options.streams ? 1 : 0)),
+        bounded_(options.ops > 0),
+        keys_(StreamSeed(kKeyStream)),
+        operations_(StreamSeed(kOperationStream)) {}
+
+  virtual Request Draw() = 0;
+
+  const GeneratorOptions& options() const { return options_; }
+  // Two streams, so that what is done to a key never depends on which key it is.
+  Random& keys() { return keys_; }
+  Random& operations() { return operations_; }
+  // The same in every substream.
+  uint64_t LayoutSeed(uint64_t what) const { return Mix64(options_.seed) ^ Mix64(what + 1000); }
+
+ private:
+  enum : uint64_t { kKeyStream = 1, kOperationStream = 2 };
+  uint64_t StreamSeed(uint64_t what) const { return Mix64(Mix64(options_.seed) + what) + options_.stream; }
+
+  const GeneratorOptions options_;
+  const uint64_t share_;
+  const bool bounded_;
+  uint64_t made_ = 0;
+  Random keys_;
+  Random operations_;
+};
+
+std::unique_ptr<RequestSource> MakeUniform(const GeneratorOptions& options);
+std::unique_ptr<RequestSource> MakeZipf(const GeneratorOptions& options);
+std::unique_ptr<RequestSource> MakeProduction(const GeneratorOptions& options);
+
+}  // namespace mezz

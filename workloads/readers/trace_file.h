@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/readers/compressed_file.h"
+#include "workloads/request.h"
+
+namespace mezz {
+
+// What every reader of a file shares: buffering, positions, errors and rewinding. A format derives and implements
+// Next() with Take() or TakeLine().
+class TraceFile : public RequestSource {
+ public:
+  Status status() const override { return status_; }
+  Status Rewind() override;
+  std::string description() const override { return path_; }
+
+ protected:
+  explicit TraceFile(std::string path) : path_(std::move(path)) {}
+
+  // The next `bytes` bytes, valid until the next call; null at the end and on an error. Fewer bytes than asked for
+  // before the end is the error that `what` was cut short.
+  const uint8_t* Take(size_t bytes, std::string_view what);
+  // The next line without its end; false at the end and on an error. line_number() is then its number, from 1.
+  bool TakeLine(std::string_view* line);
+  uint64_t line_number() const { return line_number_; }
+
+  // "trace FILE, at byte N: message" or, once lines were taken, "trace FILE, line N: message". Always false.
+  bool Fail(std::string_view message);
+
+ private:
+  bool FindLineEnd(size_t* length) const;
+  bool Fill();  // makes more bytes available; false if there are none or on an error
+
+  std::string path_;
+  Status status_;
+  std::unique_ptr<CompressedFile> file_;
+  std::vector<uint8_t> buffer_;
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  uint64_t position_ = 0;  // of buffer_[begin_] in the decompressed content
+  uint64_t line_number_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace mezz

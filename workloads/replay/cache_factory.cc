@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/replay/cache_factory.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "rocksdb/version.h"
+
+#define MEZZ_ROCKSDB_AT_LEAST(major, minor) \
+  (ROCKSDB_MAJOR > (major) || (ROCKSDB_MAJOR == (major) && ROCKSDB_MINOR >= (minor)))
+
+namespace mezz {
+namespace {
+
+using rocksdb::Cache;
+using rocksdb::SecondaryCache;
+
+// memkind held 86 % of a file's bytes as 4-5 KB blocks, less after churn. The peer gets the room it needs, so that its
+// capacity is what LRU counts and not what its allocator wastes.
+constexpr double kMemkindRoom = 1.5;
+
+std::shared_ptr<Cache> MakeHcc(const ReplayOptions& o, uint64_t bytes) {
+#if MEZZ_ROCKSDB_AT_LEAST(8, 6)
+  const size_t estimated_entry_charge = 0;  // the table grows with what comes
+#else
+  const size_t estimated_entry_charge = o.block_bytes;
+#endif
+  return rocksdb::HyperClockCacheOptions(bytes, estimated_entry_charge, o.hybrid.dram_shard_bits).MakeSharedCache();
+}
+
+std::shared_ptr<Cache> MakeLru(const ReplayOptions& o, uint64_t bytes, std::shared_ptr<SecondaryCache> secondary,
+                               std::shared_ptr<rocksdb::MemoryAllocator> allocator = nullptr) {
+  rocksdb::LRUCacheOptions lru;
+  lru.capacity = bytes;
+  lru.num_shard_bits = o.hybrid.dram_shard_bits;
+  lru.secondary_cache = std::move(secondary);
+  lru.memory_allocator = std::move(allocator);
+#if MEZZ_ROCKSDB_AT_LEAST(8, 1)
+  return lru.MakeSharedCache();
+#else
+  return rocksdb::NewLRUCache(lru);
+#endif
+}
+
+// Null where the release's HyperClockCache takes no second tier.
+std::shared_ptr<Cache> MakeHccOver(const ReplayOptions& o, std::shared_ptr<SecondaryCache> secondary) {
+#if MEZZ_ROCKSDB_AT_LEAST(8, 9)
+  rocksdb::HyperClockCacheOptions hcc(o.dram_bytes(), 0, o.hybrid.dram_shard_bits);
+  hcc.secondary_cache = std::move(secondary);
+  return hcc.MakeSharedCache();
+#else
+  (void)o;
+  (void)secondary;
+  return nullptr;
+#endif
+}
+
+std::shared_ptr<SecondaryCache> MakeCompressed(uint64_t bytes) {
+  rocksdb::CompressedSecondaryCacheOptions compressed;
+  compressed.capacity = bytes;
+  compressed.compression_type = rocksdb::kNoCompression;
+  return rocksdb::NewCompressedSecondaryCache(compressed);
+}
+
+std::shared_ptr<Cache> MakeTiered(const ReplayOptions& o) {
+#if MEZZ_ROCKSDB_AT_LEAST(9, 3)
+  const uint64_t total = o.dram_bytes() + o.scm_bytes();
+  rocksdb::HyperClockCacheOptions dram(0, 0);
+  rocksdb::TieredCacheOptions tiered;
+  tiered.cache_opts = &dram;
+  tiered.cache_type = rocksdb::PrimaryCacheType::kCacheTypeHCC;
+  tiered.adm_policy = rocksdb::TieredAdmissionPolicy::kAdmPolicyAllowAll;
+  tiered.comp_cache_opts.compression_type = rocksdb::kNoCompression;
+  tiered.total_capacity = total;
+  tiered.compressed_secondary_ratio = static_cast<double>(o.scm_bytes()) / static_cast<double>(total);
+  return rocksdb::NewTieredCache(tiered);
+#else
+  (void)o;
+  return nullptr;
+#endif
+}
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Status BuildNaiveScm(const ReplayOptions& o, BuiltCache* built) {
+  if (!MemkindAllocator::available()) {
+    built->unavailable = "built without memkind";
+    return Status::Ok();
+  }
+  if (o.hybrid.scm.medium != MediumKind::kFile) {
+    built->unavailable = "needs --medium=file";
+    return Status::Ok();
+  }
+  const std::string folder = FolderOf(o.hybrid.scm.path);
+  const uint64_t bytes = o.dram_bytes() + o.scm_bytes();
+  const auto room = static_cast<uint64_t>(static_cast<double>(bytes) * kMemkindRoom) + (64 << 20);
+  struct statvfs fs {};
+  if (statvfs(folder.c_str(), &fs) != 0) {
+    return Status::InvalidArgument(fmt::format("--scm_path={}: its folder cannot be used", o.hybrid.scm.path));
+  }
+  if (fs.f_bavail * fs.f_frsize < room) {
+    return Status::NoSpace(fmt::format("--caches=naive_scm needs {} MiB in {}, which has {} MiB free", room >> 20,
+                                       folder, fs.f_bavail * fs.f_frsize >> 20));
+  }
+  MEZZ_RETURN_IF_ERROR(MemkindAllocator::Create(folder, room, built->throttle, &built->allocator));
+  built->cache = MakeLru(o, bytes, nullptr, built->allocator);
+  built->medium = fmt::format("memkind file in {}", folder);
+  return Status::Ok();
+}
+
+bool FileExists(const std::string& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0;
+}
+
+// The options of one of several caches of ours.
+HybridCacheOptions OurOptions(const ReplayOptions& o, const CacheSpec& spec, unsigned ordinal, Progress* progress) {
+  HybridCacheOptions ours = o.hybrid;
+  ours.policy = spec.policy;
+  if (ordinal > 0 && ours.scm.medium == MediumKind::kFile) ours.scm.path += fmt::format(".{}", ordinal);
+  progress->Phase(fmt::format("preparing the SCM tier of {}", spec.name), /*announce=*/false);
+  ours.scm.on_prefault = [progress](const PrefaultProgress& p) { progress->Update(p.bytes_done, p.bytes_total); };
+  return ours;
+}
+
+std::string MediumText(const ScmTier& scm) {
+  const MediumModelName model = scm.options().model;
+  return model == MediumModelName::kNone ? scm.medium_info().description
+                                         : fmt::format("{}, model {}", scm.medium_info().description, ToString(model));
+}
+
+}  // namespace
+
+bool UsesScmFile(const CacheSpec& spec) {
+  return spec.kind == CacheKind::kHybrid || spec.kind == CacheKind::kScmSecondaryLru ||
+         spec.kind == CacheKind::kScmSecondaryHcc;
+}
+
+BuiltCache& BuiltCache::operator=(BuiltCache&& other) noexcept {
+  std::swap(spec, other.spec);
+  std::swap(unavailable, other.unavailable);
+  std::swap(cache, other.cache);
+  std::swap(second_tier, other.second_tier);
+  std::swap(stats, other.stats);
+  std::swap(allocator, other.allocator);
+  std::swap(throttle, other.throttle);
+  std::swap(medium, other.medium);
+  std::swap(emulated, other.emulated);
+  std::swap(secondary_, other.secondary_);
+  std::swap(file_to_remove_, other.file_to_remove_);
+  return *this;
+}
+
+BuiltCache::~BuiltCache() {
+  cache.reset();
+  secondary_.reset();
+  allocator.reset();
+  if (!file_to_remove_.empty()) unlink(file_to_remove_.c_str());
+}
+
+Status BuildCache(const ReplayOptions& o, const CacheSpec& spec, unsigned ordinal, Progress* progress,
+                  BuiltCache* built) {
+  built->spec = spec;
+  const bool model = o.hybrid.scm.model != MediumModelName::kNone;
+  const auto use_stock_second_tier = [&] {
+    built->second_tier = SecondTier::kStock;
+    built->medium = model ? fmt::format("DRAM as SCM, model {}", ToString(o.hybrid.scm.model)) : "DRAM as SCM";
+    built->emulated = true;
+    if (model) built->throttle = std::make_shared<Throttle>(GetMediumModel(o.hybrid.scm.model));
+  };
+  const auto open_ours = [&](HybridCacheOptions* ours) {
+    *ours = OurOptions(o, spec, ordinal, progress);
+    if (ours->scm.medium == MediumKind::kFile && !FileExists(ours->scm.path)) built->file_to_remove_ = ours->scm.path;
+    built->second_tier = SecondTier::kOurs;
+  };
+  HybridCacheOptions ours;
+  switch (spec.kind) {
+    case CacheKind::kHcc:
+      built->cache = MakeHcc(o, o.dram_bytes());
+      break;
+    case CacheKind::kLru:
+      built->cache = MakeLru(o, o.dram_bytes(), nullptr);
+      break;
+    case CacheKind::kAllDram:
+      built->cache = MakeHcc(o, o.dram_bytes() + o.scm_bytes());
+      break;
+    case CacheKind::kAllDramLru:
+      built->cache = MakeLru(o, o.dram_bytes() + o.scm_bytes(), nullptr);
+      break;
+    case CacheKind::kHccCompressed:
+      use_stock_second_tier();
+      built->cache = MakeHccOver(o, MakeCompressed(o.scm_bytes()));
+      break;
+    case CacheKind::kLruCompressed:
+      use_stock_second_tier();
+      built->cache = MakeLru(o, o.dram_bytes(), MakeCompressed(o.scm_bytes()));
+      break;
+    case CacheKind::kTiered:
+      use_stock_second_tier();
+      built->cache = MakeTiered(o);
+      break;
+    case CacheKind::kNaiveScm:
+      built->second_tier = SecondTier::kWholeCache;
+      built->emulated = true;
+      if (model) built->throttle = std::make_shared<Throttle>(GetMediumModel(o.hybrid.scm.model));
+      MEZZ_RETURN_IF_ERROR(BuildNaiveScm(o, built));
+      if (model) built->medium += fmt::format(", model {}", ToString(o.hybrid.scm.model));
+      break;
+    case CacheKind::kHybrid:
+      open_ours(&ours);
+      MEZZ_RETURN_IF_ERROR(NewHybridCache(ours, &built->cache));
+      built->stats = GetHybridStats(built->cache.get());
+      break;
+    case CacheKind::kScmSecondaryLru:
+    case CacheKind::kScmSecondaryHcc:
+      if (spec.kind == CacheKind::kScmSecondaryHcc && !MEZZ_ROCKSDB_AT_LEAST(8, 9)) break;
+      open_ours(&ours);
+      MEZZ_RETURN_IF_ERROR(NewScmSecondaryCache(ours, &built->secondary_));
+      built->stats = GetHybridStats(built->secondary_.get());
+      built->cache = spec.kind == CacheKind::kScmSecondaryLru ? MakeLru(o, o.dram_bytes(), built->secondary_)
+                                                              : MakeHccOver(o, built->secondary_);
+      break;
+  }
+  if (built->stats != nullptr) {
+    built->medium = MediumText(built->stats->scm());
+    built->emulated = built->stats->scm().medium_info().emulated || model;
+  }
+  if (built->cache == nullptr && built->unavailable.empty()) {
+    built->unavailable = fmt::format("RocksDB {}.{}.{} has none", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH);
+  }
+  return Status::Ok();
+}
+
+}  // namespace mezz

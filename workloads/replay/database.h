@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cache/status.h"
+#include "rocksdb/cache.h"
+#include "rocksdb/db.h"
+#include "workloads/replay/options.h"
+#include "workloads/replay/progress.h"
+#include "workloads/replay/workload.h"
+
+namespace mezz {
+
+// The folder --db: DIR/base holds each distinct key once, DIR/mezz_replay.json says what that is, DIR/run-N are clones
+// of the base (hard links), one for each cache, gone at the end. Only one process uses a folder at a time.
+class Database {
+ public:
+  // Refuses a folder that holds what mezz_replay did not make, that is in use, or that lacks the space for what
+  // must be loaded; nothing is written but a lock file.
+  static Status Claim(const ReplayOptions& options, const Workload& workload, std::unique_ptr<Database>* database);
+  ~Database();  // removes the clones: close them first
+
+  bool reused() const { return reusable_; }
+  // Loads the base unless the folder holds just that already. Stops early, without an error, when *stop is set.
+  Status Load(const Workload& workload, Progress* progress, const std::atomic<bool>& stop);
+
+  // Opens clone `number` with `cache` as its block cache.
+  Status OpenClone(unsigned number, std::shared_ptr<rocksdb::Cache> cache, std::unique_ptr<rocksdb::DB>* db);
+
+  // Mean bytes of the base's data blocks: what a cached block costs a medium.
+  uint64_t mean_block_bytes() const { return mean_block_bytes_; }
+  uint64_t base_bytes() const { return base_bytes_; }
+
+ private:
+  explicit Database(const ReplayOptions& options) : options_(options) {}
+
+  Status Lock();
+  Status CheckOwner() const;
+  Status CheckSpace(const Workload& workload) const;
+  Status WriteManifest(bool complete);
+  Status WriteKeys(const Workload& workload, rocksdb::DB* db, Progress* progress, const std::atomic<bool>& stop);
+  Status MeasureBase();
+  void RemoveClones();
+  std::string Path(const std::string& name) const { return options_.db_dir + "/" + name; }
+
+  const ReplayOptions options_;
+  nlohmann::json content_;  // what the base must hold
+  int lock_ = -1;
+  bool reusable_ = false;
+  uint64_t mean_block_bytes_ = 0;
+  uint64_t base_bytes_ = 0;
+};
+
+// "11.8.1", of the library that is loaded.
+std::string RocksDbVersion();
+
+}  // namespace mezz

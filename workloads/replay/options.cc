@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/replay/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "admission/policy.h"
+#include "workloads/generators/generators.h"
+
+namespace mezz {
+namespace {
+
+struct NamedKind {
+  std::string_view name;
+  CacheKind kind;
+  bool takes_policy;
+};
+constexpr NamedKind kKinds[] = {
+    {"hcc", CacheKind::kHcc, false},
+    {"lru", CacheKind::kLru, false},
+    {"hcc+compressed", CacheKind::kHccCompressed, false},
+    {"lru+compressed", CacheKind::kLruCompressed, false},
+    {"tiered", CacheKind::kTiered, false},
+    {"naive_scm", CacheKind::kNaiveScm, false},
+    {"all_dram", CacheKind::kAllDram, false},
+    {"all_dram_lru", CacheKind::kAllDramLru, false},
+    {"hybrid", CacheKind::kHybrid, true},
+    {"scm_secondary+lru", CacheKind::kScmSecondaryLru, true},
+    {"scm_secondary+hcc", CacheKind::kScmSecondaryHcc, true},
+};
+
+constexpr unsigned kThreadsMax = 1024;
+constexpr unsigned kWindowsMax = 1000;
+constexpr uint32_t kValueBytesMax = 16 << 20;
+constexpr uint32_t kBlockBytesMin = 512;
+constexpr uint32_t kBlockBytesMax = 16 << 20;
+
+std::string KnownCaches() {
+  std::string text;
+  for (const NamedKind& kind : kKinds) {
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", kind.name, kind.takes_policy ? "[:POLICY]" : "");
+  }
+  return text;
+}
+
+Status ParseCache(const std::string& name, const std::string& default_policy, CacheSpec* spec) {
+  const size_t colon = name.find(':');
+  const std::string_view base = std::string_view(name).substr(0, colon);
+  const auto* kind =
+      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const NamedKind& k) { return k.name == base; });
+  if (kind == std::end(kKinds) || (colon != std::string::npos && !kind->takes_policy)) {
+    return Status::InvalidArgument(
+        fmt::format("--caches names \"{}\", which is not known; the known caches are {}", name, KnownCaches()));
+  }
+  *spec = {name, kind->kind, default_policy};
+  if (colon != std::string::npos) spec->policy = name.substr(colon + 1);
+  std::unique_ptr<Policy> policy;
+  return MakePolicy(spec->policy, &policy);
+}
+
+Status OutOfRange(std::string_view flag, double value, std::string_view range) {
+  return Status::InvalidArgument(fmt::format("--{}={} is out of range; it goes from {}", flag, value, range));
+}
+
+Status ValidateWorkload(const ReplayOptions& o) {
+  if (o.trace.empty()) return Status::InvalidArgument("--trace is missing; name a file or gen:uniform|zipf|production");
+  if (o.seconds > 0 && !o.is_generator()) {
+    return Status::InvalidArgument("--seconds needs an endless workload; use it with --trace=gen:NAME or drop it");
+  }
+  if (o.value_bytes == 0 && o.trace != "gen:production") {
+    return Status::InvalidArgument(
+        fmt::format("--value_bytes=0 means sizes from the workload, but {} has none; name a size", o.trace));
+  }
+  if (!o.is_generator()) return Status::Ok();
+  if (!o.format.empty()) return Status::InvalidArgument("--format is for trace files; drop it with --trace=gen:NAME");
+  return GeneratorOptions{.name = o.generator(), .keys = o.keys, .ops = o.ops, .skew = o.skew}.Validate();
+}
+
+}  // namespace
+
+Status ParseCaches(const std::string& text, const std::string& default_policy, std::vector<CacheSpec>* caches) {
+  std::vector<CacheSpec> parsed;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    CacheSpec spec;
+    MEZZ_RETURN_IF_ERROR(ParseCache(text.substr(at, comma - at), default_policy, &spec));
+    const auto same = std::count_if(parsed.begin(), parsed.end(), [&](const CacheSpec& earlier) {
+      return earlier.name == spec.name || earlier.name.starts_with(spec.name + "#");
+    });
+    if (same > 0) spec.name += fmt::format("#{}", same + 1);
+    parsed.push_back(std::move(spec));
+    at = comma + 1;
+  }
+  *caches = std::move(parsed);
+  return Status::Ok();
+}
+
+Status ReplayOptions::Validate() const {
+  MEZZ_RETURN_IF_ERROR(ValidateWorkload(*this));
+  if (caches.empty()) return Status::InvalidArgument("--caches is empty; name at least one cache");
+  if (db_dir.empty()) return Status::InvalidArgument("--db is missing; name the folder the databases go to");
+  if (threads == 0 || threads > kThreadsMax) return OutOfRange("threads", threads, fmt::format("1 to {}", kThreadsMax));
+  if (!(warmup >= 0 && warmup < 1)) return OutOfRange("warmup", warmup, "0 up to, not including, 1");
+  if (repeats == 0 || repeats > kWindowsMax) return OutOfRange("repeats", repeats, fmt::format("1 to {}", kWindowsMax));
+  if (cold_windows > kWindowsMax) return OutOfRange("cold_windows", cold_windows, fmt::format("0 to {}", kWindowsMax));
+  if (!(seconds >= 0 && seconds <= 86400)) return OutOfRange("seconds", seconds, "0 to 86400");
+  if (value_bytes > kValueBytesMax)
+    return OutOfRange("value_bytes", value_bytes, fmt::format("1 to {}", kValueBytesMax));
+  if (block_bytes < kBlockBytesMin || block_bytes > kBlockBytesMax) {
+    return OutOfRange("block_bytes", block_bytes, fmt::format("{} to {}", kBlockBytesMin, kBlockBytesMax));
+  }
+  return hybrid.Validate();
+}
+
+}  // namespace mezz

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything mezz_replay can be told, and the only judge of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cache/status.h"
+#include "integration/options.h"
+
+namespace mezz {
+
+// What stands behind a name in --caches.
+enum class CacheKind {
+  kHcc,  // stock, DRAM only
+  kLru,
+  kHccCompressed,  // stock, with a CompressedSecondaryCache of SCM size, not compressing
+  kLruCompressed,
+  kTiered,    // NewTieredCache, admitting all
+  kNaiveScm,  // stock LRUCache over a file-backed memkind allocator, DRAM + SCM bytes
+  kAllDram,   // HCC of DRAM + SCM bytes: the large server
+  kAllDramLru,
+  kHybrid,           // ours
+  kScmSecondaryLru,  // our SCM tier under a stock cache
+  kScmSecondaryHcc,
+};
+
+struct CacheSpec {
+  std::string name;  // as it was asked for; the second of the same name gets "#2"
+  CacheKind kind = CacheKind::kHcc;
+  std::string policy;  // kHybrid, kScmSecondary*: the one named, else --policy
+};
+
+// Splits "hcc,hybrid:scm_first"; refuses unknown and empty names, listing the known.
+Status ParseCaches(const std::string& text, const std::string& default_policy, std::vector<CacheSpec>* caches);
+
+struct ReplayOptions {
+  std::string trace;   // a file, or gen:NAME
+  std::string format;  // of the file; empty: by name and content
+  std::vector<CacheSpec> caches;
+
+  // The tiers. `hybrid` carries every setting of ours; its dram_bytes and capacity are those of the peers too.
+  HybridCacheOptions hybrid;
+
+  std::string db_dir;
+  uint32_t value_bytes = 1000;  // 0: as the generator says
+  uint32_t block_bytes = 4096;
+  bool index_in_cache = false;
+
+  unsigned threads = 2;
+  double warmup = 0.3;        // share of the requests, before the clock
+  unsigned cold_windows = 1;  // the warm-up is cut into these
+  unsigned repeats = 5;       // and the rest into these
+  double seconds = 0;         // > 0: windows of fixed time instead of fixed requests; generators only
+  bool verify = false;        // check every byte of every value
+
+  uint64_t keys = 1'000'000;  // generators
+  uint64_t ops = 0;           // 0: the whole trace; generators: 1,000,000
+  double skew = -1;           // negative: the generator's own
+  uint64_t seed = 1;
+
+  std::string json_path;
+  std::string csv_path;
+  std::string command_line;
+
+  bool is_generator() const { return trace.starts_with("gen:"); }
+  std::string generator() const { return trace.substr(4); }
+  uint64_t dram_bytes() const { return hybrid.dram_bytes; }
+  uint64_t scm_bytes() const { return hybrid.scm.capacity_bytes; }
+
+  // Judges all that can be judged without reading the trace or touching DB and SCM.
+  Status Validate() const;
+};
+
+}  // namespace mezz

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/replay/report.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "workloads/replay/database.h"
+
+namespace mezz {
+namespace {
+
+using nlohmann::json;
+
+std::string Rate(double ops_per_s) {
+  if (ops_per_s >= 1e6) return fmt::format("{:.2f}M", ops_per_s / 1e6);
+  if (ops_per_s >= 1e5) return fmt::format("{:.0f}k", ops_per_s / 1e3);
+  return ops_per_s >= 1e3 ? fmt::format("{:.1f}k", ops_per_s / 1e3) : fmt::format("{:.0f}", ops_per_s);
+}
+
+std::string Compact(double value) {
+  if (value >= 100) return fmt::format("{:.0f}", value);
+  return value >= 10 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
+}
+
+std::string SpreadText(const Spread& spread, std::string (*text)(double)) {
+  return fmt::format("{} ({}-{})", text(spread.median), text(spread.min), text(spread.max));
+}
+
+std::string TableRow(const CacheRow& row) {
+  if (!row.unavailable.empty()) return fmt::format("{:<19} not available: {}\n", row.cache, row.unavailable);
+  if (row.windows.empty()) return fmt::format("{:<19} no window was finished\n", row.cache);
+  const WindowRow& t = row.total;
+  return fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5.1f} {:>5.1f} {:>6.3f} {:>6.0f} {:>6}  {}{}\n",
+                     row.cache, SpreadText(row.ops_per_s, &Rate), SpreadText(row.ratio, &Compact), Compact(t.p50_us),
+                     Compact(t.p95_us), Compact(t.p99_us), 100 * t.dram_hit, 100 * t.scm_hit, t.flash_reads_per_op,
+                     t.scm_bytes_written_per_op, Compact(t.cpu_s_per_mop), row.second_tier_idle ? "idle" : "",
+                     row.emulated ? (row.second_tier_idle ? ",E" : "E") : "");
+}
+
+std::string ColdLine(const CacheRow& row) {
+  std::string line = fmt::format("  {:<19}", row.cache);
+  for (const WindowRow& window : row.cold_windows)
+    line += fmt::format(" {:>8} ({:>5}x)", Rate(window.ops_per_s), Compact(window.ratio));
+  return line + "\n";
+}
+
+json ToJson(const Spread& spread) { return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}}; }
+
+json CostsToJson(const WindowRow& row) {
+  return {{"p50_us", row.p50_us},
+          {"p95_us", row.p95_us},
+          {"p99_us", row.p99_us},
+          {"dram_hit", row.dram_hit},
+          {"scm_hit", row.scm_hit},
+          {"flash_reads_per_op", row.flash_reads_per_op},
+          {"scm_bytes_written_per_op", row.scm_bytes_written_per_op},
+          {"cpu_s_per_mop", row.cpu_s_per_mop}};
+}
+
+json WindowsToJson(const std::vector<WindowRow>& windows) {
+  json all = json::array();
+  for (const WindowRow& window : windows) {
+    json one = CostsToJson(window);
+    one["ops"] = window.ops;
+    one["seconds"] = window.seconds;
+    one["ops_per_s"] = window.ops_per_s;
+    one["ratio"] = window.ratio;
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+json RowToJson(const CacheRow& row) {
+  json one = CostsToJson(row.total);
+  one["cache"] = row.cache;
+  one["available"] = row.unavailable.empty();
+  if (!row.unavailable.empty()) one["reason"] = row.unavailable;
+  one["ops_per_s"] = ToJson(row.ops_per_s);
+  one["ratio"] = ToJson(row.ratio);
+  one["ops"] = row.total.ops;
+  one["medium"] = row.medium;
+  one["emulated"] = row.emulated;
+  one["second_tier_idle"] = row.second_tier_idle;
+  one["windows"] = WindowsToJson(row.windows);
+  one["cold_windows"] = WindowsToJson(row.cold_windows);
+  one["cold_ops_per_s"] = json::array();
+  for (const WindowRow& window : row.cold_windows) one["cold_ops_per_s"].push_back(window.ops_per_s);
+  if (!row.counters.empty()) one["counters"] = row.counters;
+  return one;
+}
+
+std::string CpuName() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "unknown";
+}
+
+json HostToJson() {
+  utsname host{};
+  uname(&host);
+  return {
+      {"cpu", CpuName()},
+      {"cores", std::thread::hardware_concurrency()},
+      {"memory_bytes", static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE))},
+      {"kernel", fmt::format("{} {}", host.sysname, host.release)},
+      {"machine", host.machine}};
+}
+
+json OptionsToJson(const ReplayOptions& o) {
+  json caches = json::array();
+  for (const CacheSpec& spec : o.caches) caches.push_back(spec.name);
+  return {{"trace", o.trace},
+          {"format", o.format},
+          {"caches", caches},
+          {"dram_bytes", o.dram_bytes()},
+          {"scm_bytes", o.scm_bytes()},
+          {"hybrid_uri", o.hybrid.ToUri()},
+          {"db", o.db_dir},
+          {"value_bytes", o.value_bytes},
+          {"block_bytes", o.block_bytes},
+          {"index_in_cache", o.index_in_cache},
+          {"threads", o.threads},
+          {"warmup", o.warmup},
+          {"cold_windows", o.cold_windows},
+          {"repeats", o.repeats},
+          {"seconds", o.seconds},
+          {"verify", o.verify},
+          {"keys", o.keys},
+          {"ops", o.ops},
+          {"skew", o.skew},
+          {"seed", o.seed}};
+}
+
+std::string Timestamp() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+#ifdef NDEBUG
+constexpr bool kAsserts = false;
+#else
+constexpr bool kAsserts = true;
+#endif
+
+}  // namespace
+
+std::string ReportTable(const ReplayOptions& options, const ReplayReport& report) {
+  std::string text = fmt::format(
+      "{}\nRocksDB {}, {} threads, {} MiB DRAM, {} MiB SCM, {} MiB of data in blocks of {} bytes, direct reads\n"
+      "SCM medium: {}{}\n\n",
+      report.workload, RocksDbVersion(), options.threads, options.dram_bytes() >> 20, options.scm_bytes() >> 20,
+      report.database_bytes >> 20, report.mean_block_bytes, report.medium, report.emulated ? " (emulated)" : "");
+  text += fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5} {:>5} {:>6} {:>6} {:>6}\n", "", "", "", "P50",
+                      "P95", "P99", "DRAM", "2nd", "flash", "SCM", "CPU s");
+  text +=
+      fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5} {:>5} {:>6} {:>6} {:>6}\n", "cache", "ops/s (min-max)",
+                  "ratio (min-max)", "us", "us", "us", "hit %", "hit %", "rd/op", "B/op", "/Mop");
+  bool emulated = false;
+  bool idle = false;
+  for (const CacheRow& row : report.rows) {
+    text += TableRow(row);
+    emulated |= row.emulated && row.unavailable.empty();
+    idle |= row.second_tier_idle;
+  }
+  if (emulated) text += "\nE: emulated: other memory stands for SCM, or a model adds its latency\n";
+  if (idle) text += "idle: the second tier never hit; this is not a peer\n";
+  std::string cold;
+  for (const CacheRow& row : report.rows) {
+    if (!row.cold_windows.empty()) cold += ColdLine(row);
+  }
+  if (options.cold_windows > 0 && !cold.empty()) {
+    text += "\nfrom cold, ops/s by window (ratio to the first cache):\n" + cold;
+  }
+  if (kAsserts) text += "\nthis is a debug build: its figures mean nothing\n";
+  if (!report.complete) text += "\ninterrupted: only finished windows are in the table\n";
+  return text;
+}
+
+json ReportJson(const ReplayOptions& options, const ReplayReport& report) {
+  json rows = json::array();
+  for (const CacheRow& row : report.rows) rows.push_back(RowToJson(row));
+  return {{"program", "mezz_replay"},
+          {"schema", 1},
+          {"time", Timestamp()},
+          {"command_line", options.command_line},
+          {"compiler", __VERSION__},
+          {"asserts", kAsserts},
+          {"rocksdb", RocksDbVersion()},
+          {"seed", options.seed},
+          {"medium", report.medium},
+          {"emulated", report.emulated},
+          {"model", std::string(ToString(options.hybrid.scm.model))},
+          {"complete", report.complete},
+          {"workload", report.workload},
+          {"distinct_keys", report.distinct_keys},
+          {"database_bytes", report.database_bytes},
+          {"database_reused", report.database_reused},
+          {"mean_block_bytes", report.mean_block_bytes},
+          {"host", HostToJson()},
+          {"options", OptionsToJson(options)},
+          {"rows", rows}};
+}
+
+std::string ReportCsv(const ReplayReport& report) {
+  std::string text =
+      "cache,phase,window,ops,seconds,ops_per_s,ratio,p50_us,p95_us,p99_us,dram_hit,scm_hit,flash_reads_per_op,"
+      "scm_bytes_written_per_op,cpu_s_per_mop,emulated\n";
+  for (const CacheRow& row : report.rows) {
+    for (const bool cold : {true, false}) {
+      const std::vector<WindowRow>& windows = cold ? row.cold_windows : row.windows;
+      for (size_t i = 0; i < windows.size(); ++i) {
+        const WindowRow& w = windows[i];
+        text +=
+            fmt::format("{},{},{},{},{:.6f},{:.1f},{:.4f},{:.3f},{:.3f},{:.3f},{:.5f},{:.5f},{:.5f},{:.2f},{:.4f},{}\n",
+                        row.cache, cold ? "cold" : "measured", i + 1, w.ops, w.seconds, w.ops_per_s, w.ratio, w.p50_us,
+                        w.p95_us, w.p99_us, w.dram_hit, w.scm_hit, w.flash_reads_per_op, w.scm_bytes_written_per_op,
+                        w.cpu_s_per_mop, row.emulated ? 1 : 0);
+      }
+    }
+  }
+  return text;
+}
+
+Status WriteFileAtomically(const std::string& path, const std::string& content) {
+  const std::string temporary = path + fmt::format(".{}.new", getpid());
+  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+  file << content;
+  file.close();
+  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    std::remove(temporary.c_str());
+    return Status::IoError(fmt::format("{} cannot be written: {}", path, std::strerror(error)));
+  }
+  return Status::Ok();
+}
+
+}  // namespace mezz

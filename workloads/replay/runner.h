@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/status.h"
+#include "workloads/replay/options.h"
+#include "workloads/replay/progress.h"
+
+namespace mezz {
+
+// A sample of repeats.
+struct Spread {
+  double median = 0;
+  double min = 0;
+  double max = 0;
+};
+Spread SpreadOf(std::vector<double> values);
+
+// One window on one cache, digested.
+struct WindowRow {
+  uint64_t ops = 0;
+  double seconds = 0;
+  double ops_per_s = 0;
+  double ratio = 0;  // to the first cache, in the same window; 0: unknown
+  double p50_us = 0;
+  double p95_us = 0;
+  double p99_us = 0;
+  double dram_hit = 0;  // shares of the block look-ups
+  double scm_hit = 0;
+  double flash_reads_per_op = 0;
+  double scm_bytes_written_per_op = 0;
+  double cpu_s_per_mop = 0;
+};
+
+// One cache, over all its measured windows.
+struct CacheRow {
+  std::string cache;
+  std::string unavailable;  // why it could not run here; empty: it did
+  Spread ops_per_s;
+  Spread ratio;
+  WindowRow total;  // latencies, shares and costs over all measured windows together
+  std::vector<WindowRow> windows;
+  std::vector<WindowRow> cold_windows;
+  bool second_tier_idle = false;  // it has a second tier that never hit in the measured windows: not a peer
+  std::string medium;
+  bool emulated = false;
+  std::string counters;  // a cache of ours: its report at the end
+};
+
+struct ReplayReport {
+  std::vector<CacheRow> rows;
+  bool complete = false;  // false: interrupted; the rows hold the windows that were finished
+  bool database_reused = false;
+  std::string workload;
+  uint64_t distinct_keys = 0;
+  uint64_t database_bytes = 0;
+  uint64_t mean_block_bytes = 0;
+  std::string medium;  // of our SCM tier, else of what stands for SCM
+  bool emulated = true;
+};
+
+// Judges the options, reads the trace, claims the folder, builds the caches, loads the database and replays every
+// window on every cache in turn. Nothing is built or overwritten before everything was judged that can be. Setting
+// *stop ends the run soon, with what was measured until then.
+Status RunReplay(const ReplayOptions& options, Progress* progress, const std::atomic<bool>& stop, ReplayReport* report);
+
+}  // namespace mezz

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a request's key and value look in the database. The key is 8 bytes, most significant first, so neighbours in the
+// workload's key space are neighbours in the database. A value's bytes follow from key and size alone, so that
+// every byte read can be checked.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "workloads/generators/random.h"
+
+namespace mezz {
+
+using DatabaseKey = std::array<char, 8>;
+
+inline DatabaseKey EncodeKey(uint64_t key) {
+  DatabaseKey bytes;
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(key >> (56 - 8 * i));
+  return bytes;
+}
+
+inline uint64_t ValueWord(uint64_t key, size_t word, size_t value_bytes) {
+  return Mix64(key * 0x9e3779b97f4a7c15ull + word + (static_cast<uint64_t>(value_bytes) << 40));
+}
+
+inline void FillValue(uint64_t key, size_t bytes, std::string* value) {
+  value->resize(bytes);
+  for (size_t at = 0; at < bytes; at += 8) {
+    const uint64_t word = ValueWord(key, at / 8, bytes);
+    std::memcpy(value->data() + at, &word, bytes - at < 8 ? bytes - at : 8);
+  }
+}
+
+inline bool ValueMatches(uint64_t key, std::string_view value) {
+  for (size_t at = 0; at < value.size(); at += 8) {
+    const uint64_t word = ValueWord(key, at / 8, value.size());
+    if (std::memcmp(value.data() + at, &word, value.size() - at < 8 ? value.size() - at : 8) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace mezz

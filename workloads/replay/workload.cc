@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/replay/workload.h"
+
+#define XXH_INLINE_ALL
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "workloads/generators/generators.h"
+#include "workloads/generators/random.h"
+#include "workloads/readers/open_trace.h"
+
+namespace mezz {
+namespace {
+
+constexpr size_t kBatch = 512;
+
+class SpanFeed final : public RequestFeed {
+ public:
+  explicit SpanFeed(std::span<const Request> requests) : requests_(requests) {}
+  std::span<const Request> Next() override { return std::exchange(requests_, {}); }
+
+ private:
+  std::span<const Request> requests_;
+};
+
+class EndlessGeneratorFeed final : public RequestFeed {
+ public:
+  explicit EndlessGeneratorFeed(std::unique_ptr<RequestSource> source) : source_(std::move(source)) {
+    batch_.resize(kBatch);
+  }
+  std::span<const Request> Next() override {
+    for (Request& request : batch_) source_->Next(&request);
+    return batch_;
+  }
+
+ private:
+  std::unique_ptr<RequestSource> source_;
+  std::vector<Request> batch_;
+};
+
+class GeneratedWorkload final : public Workload {
+ public:
+  explicit GeneratedWorkload(const ReplayOptions& options) : options_(options) {
+    for (unsigned thread = 0; thread < options.threads; ++thread) sources_.push_back(MakeSource(thread));
+    window_.resize(options.threads);
+  }
+
+  nlohmann::json Identity() const override {
+    return {{"source", "generator"},
+            {"keys", options_.keys},
+            {"values", options_.value_bytes == 0 ? "production" : "fixed"}};
+  }
+  std::string Description() const override { return sources_.front()->description(); }
+  uint64_t distinct_keys() const override { return options_.keys; }
+  uint64_t requests() const override { return options_.seconds > 0 ? 0 : options_.ops; }
+  uint64_t key(uint64_t index) const override { return index; }
+  uint32_t InitialValueBytes(uint64_t key) const override {
+    return options_.value_bytes > 0 ? options_.value_bytes : ProductionInitialValueBytes(key);
+  }
+
+  Status NextWindow(uint64_t requests) override {
+    for (unsigned thread = 0; thread < options_.threads; ++thread) {
+      const uint64_t share = requests / options_.threads + (thread < requests % options_.threads ? 1 : 0);
+      window_[thread].resize(share);
+      for (Request& request : window_[thread]) sources_[thread]->Next(&request);
+    }
+    return Status::Ok();
+  }
+  std::unique_ptr<RequestFeed> EndlessFeed(unsigned thread) const override {
+    return std::make_unique<EndlessGeneratorFeed>(MakeSource(thread));
+  }
+
+ private:
+  std::unique_ptr<RequestSource> MakeSource(unsigned thread) const {
+    const GeneratorOptions options{.name = options_.generator(),
+                                   .keys = options_.keys,
+                                   .ops = 0,
+                                   .skew = options_.skew,
+                                   .seed = options_.seed,
+                                   .stream = thread,
+                                   .streams = options_.threads};
+    std::unique_ptr<RequestSource> source;
+    (void)MakeGenerator(options, &source);  // ReplayOptions::Validate judged it
+    return source;
+  }
+
+  const ReplayOptions options_;
+  std::vector<std::unique_ptr<RequestSource>> sources_;
+};
+
+class TraceWorkload final : public Workload {
+ public:
+  TraceWorkload(const ReplayOptions& options, std::unique_ptr<RequestSource> source)
+      : options_(options), source_(std::move(source)) {
+    window_.resize(options.threads);
+  }
+
+  // Reads the trace whole: its length, its keys, and a hash that tells it from others.
+  Status Scan(Progress* progress) {
+    progress->Phase(fmt::format("reading {}", options_.trace));
+    const uint64_t limit = options_.ops == 0 ? std::numeric_limits<uint64_t>::max() : options_.ops;
+    size_t compact_at = 1 << 22;
+    Request request;
+    while (requests_ < limit && source_->Next(&request)) {
+      ++requests_;
+      hash_ = XXH3_64bits_withSeed(&request.key, sizeof(request.key), hash_);
+      keys_.push_back(request.key);
+      if (keys_.size() >= compact_at) {
+        KeepDistinct();
+        compact_at = std::max<size_t>(1 << 22, 2 * keys_.size());
+      }
+      if (requests_ % 65536 == 0) progress->Update(requests_, source_->size_hint());
+    }
+    MEZZ_RETURN_IF_ERROR(source_->status());
+    if (requests_ == 0) return Status::InvalidArgument(fmt::format("trace {}: it holds no requests", options_.trace));
+    KeepDistinct();
+    return source_->Rewind();
+  }
+
+  nlohmann::json Identity() const override {
+    return {
+        {"source", "trace"}, {"requests", requests_}, {"keys", keys_.size()}, {"xxh3", fmt::format("{:016x}", hash_)}};
+  }
+  std::string Description() const override {
+    return fmt::format("{}: {} requests, {} keys", source_->description(), requests_, keys_.size());
+  }
+  uint64_t distinct_keys() const override { return keys_.size(); }
+  uint64_t requests() const override { return requests_; }
+  uint64_t key(uint64_t index) const override { return keys_[index]; }
+  uint32_t InitialValueBytes(uint64_t) const override { return options_.value_bytes; }
+
+  Status NextWindow(uint64_t requests) override {
+    for (std::vector<Request>& share : window_) share.clear();
+    Request request;
+    for (uint64_t i = 0; i < requests && source_->Next(&request); ++i) {
+      window_[Mix64(request.key) % options_.threads].push_back(request);
+    }
+    return source_->status();
+  }
+  std::unique_ptr<RequestFeed> EndlessFeed(unsigned) const override {
+    return std::make_unique<SpanFeed>(std::span<const Request>());
+  }
+
+ private:
+  void KeepDistinct() {
+    std::sort(keys_.begin(), keys_.end());
+    keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
+  }
+
+  const ReplayOptions options_;
+  std::unique_ptr<RequestSource> source_;
+  std::vector<uint64_t> keys_;
+  uint64_t requests_ = 0;
+  uint64_t hash_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<RequestFeed> Workload::WindowFeed(unsigned thread) const {
+  return std::make_unique<SpanFeed>(std::span<const Request>(window_[thread]));
+}
+
+Status Workload::Open(const ReplayOptions& options, Progress* progress, std::unique_ptr<Workload>* workload) {
+  if (options.is_generator()) {
+    *workload = std::make_unique<GeneratedWorkload>(options);
+    return Status::Ok();
+  }
+  std::unique_ptr<RequestSource> source;
+  MEZZ_RETURN_IF_ERROR(OpenTrace(options.trace, options.format, &source));
+  auto trace = std::make_unique<TraceWorkload>(options, std::move(source));
+  MEZZ_RETURN_IF_ERROR(trace->Scan(progress));
+  *workload = std::move(trace);
+  return Status::Ok();
+}
+
+}  // namespace mezz

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "workloads/replay/options.h"
+#include "workloads/replay/progress.h"
+#include "workloads/request.h"
+
+namespace mezz {
+
+// Hands a replay thread its requests, batch by batch. Empty: no more.
+class RequestFeed {
+ public:
+  virtual ~RequestFeed() = default;
+  virtual std::span<const Request> Next() = 0;
+};
+
+// What is replayed: the keys to load, and the requests, cut into windows and into one share per thread. Requests for
+// the same key stay in order within a thread: a trace is shared out by key; a generator gives each thread a substream
+// of its own. Single-threaded, apart from the feeds it hands out.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+
+  // A trace is read once, whole, to know its keys; only one window of it is held in memory later.
+  static Status Open(const ReplayOptions& options, Progress* progress, std::unique_ptr<Workload>* workload);
+
+  // Identifies the keys and initial values: a database that was loaded from an equal identity can be reused.
+  virtual nlohmann::json Identity() const = 0;
+  virtual std::string Description() const = 0;
+  virtual uint64_t distinct_keys() const = 0;
+  virtual uint64_t requests() const = 0;           // 0: endless
+  virtual uint64_t key(uint64_t index) const = 0;  // ascending in index, [0, distinct_keys())
+  // Bytes of the value that `key` is loaded with.
+  virtual uint32_t InitialValueBytes(uint64_t key) const = 0;
+
+  // Replaces the current window by the next `requests` requests.
+  virtual Status NextWindow(uint64_t requests) = 0;
+  // This thread's share of the current window. Valid until NextWindow.
+  std::unique_ptr<RequestFeed> WindowFeed(unsigned thread) const;
+  // Endless feed of a thread; generators only.
+  virtual std::unique_ptr<RequestFeed> EndlessFeed(unsigned thread) const = 0;
+
+ protected:
+  std::vector<std::vector<Request>> window_;  // by thread
+};
+
+}  // namespace mezz

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// mezz_replay: a workload against a real RocksDB over several block caches, side by side.
+#include <fmt/format.h>
+#include <gflags/gflags.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "rocksdb/version.h"
+#include "workloads/replay/report.h"
+#include "workloads/replay/runner.h"
+
+DEFINE_string(trace, "", "What to replay: a trace file, or gen:uniform, gen:zipf, gen:production");
+DEFINE_string(format, "", "Format of the trace file: be64, be32, text. Empty: by name and content");
+DEFINE_string(caches, "hcc,hcc+compressed,lru+compressed,naive_scm,all_dram,hybrid",
+              "Caches to compare; ratios are to the first. hybrid:POLICY names a policy");
+DEFINE_string(dram, "64M", "Size of the DRAM tier (K, M, G, T)");
+DEFINE_string(scm, "256M", "Size of the SCM tier (K, M, G, T)");
+DEFINE_string(scm_path, "/dev/shm/mezz", "The SCM tier's file or devdax device");
+DEFINE_string(medium, "file", "What the SCM tier lies on: file, numa:N, anon");
+DEFINE_string(model, "none", "Emulated device, for our tier and the stock peers: none, optane100, cxl");
+DEFINE_string(policy, "dram_first", "Policy of our caches that name none");
+DEFINE_string(serve, "auto", "How an SCM hit is answered: auto, in_place, copy");
+DEFINE_string(dram_cache, "", "DRAM tier of hybrid: hcc, lru. Empty: hcc where RocksDB has it, from 8.9");
+DEFINE_int64(threads, 2, "Replay threads");
+DEFINE_int64(value_bytes, 1000, "Bytes of a value; 0: as gen:production says");
+DEFINE_int64(block_bytes, 4096, "Block size");
+DEFINE_bool(index_in_cache, false, "Keep index and filter blocks in the block cache");
+DEFINE_string(db, "", "Folder of the databases; loaded once and reused while it fits");
+DEFINE_double(warmup, 0.3, "Share of the requests replayed before the clock starts");
+DEFINE_int64(cold_windows, 1, "Cut the warm-up into so many windows, reported apart");
+DEFINE_int64(repeats, 5, "Cut the rest into so many windows, interleaved over the caches");
+DEFINE_double(seconds, 0, "Windows of so many seconds instead of so many requests; generators only");
+DEFINE_int64(keys, 1000000, "Generators: number of keys");
+DEFINE_int64(ops, 0, "Requests to replay. 0: the whole trace; generators: 1,000,000");
+DEFINE_double(skew, -1, "Generators: exponent of the popularity law. Negative: the generator's own");
+DEFINE_int64(seed, 1, "Generators: seed");
+DEFINE_bool(verify, false, "Check every byte of every value");
+DEFINE_string(json, "", "Write the results to this file");
+DEFINE_string(csv, "", "Write every window to this file, one a line");
+
+namespace {
+
+constexpr int kExitInterrupted = 130;
+constexpr int kExitRefused = 2;
+constexpr int64_t kGeneratorOps = 1'000'000;
+
+std::atomic<bool> stop{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// The second signal kills, should the first not suffice.
+void OnSignal(int signal) {
+  stop.store(true, std::memory_order_relaxed);
+  std::signal(signal, SIG_DFL);
+}
+
+mezz::Status Count(std::string_view flag, int64_t value, int64_t min, uint64_t max, uint64_t* out) {
+  if (value < min || static_cast<uint64_t>(value) > max) {
+    return mezz::Status::InvalidArgument(
+        fmt::format("--{}={} is out of range; it goes from {} to {}", flag, value, min, max));
+  }
+  *out = static_cast<uint64_t>(value);
+  return mezz::Status::Ok();
+}
+
+template <typename T>
+mezz::Status Count(std::string_view flag, int64_t value, int64_t min, T* out) {
+  uint64_t wide = 0;
+  MEZZ_RETURN_IF_ERROR(Count(flag, value, min, std::numeric_limits<T>::max(), &wide));
+  *out = static_cast<T>(wide);
+  return mezz::Status::Ok();
+}
+
+// The URI's parser judges the tiers' settings: one judge for the program, the library and the plug-in.
+mezz::Status ParseTiers(mezz::ReplayOptions* o) {
+  uint64_t ignored = 0;
+  MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--dram", FLAGS_dram, &ignored));
+  MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--scm", FLAGS_scm, &ignored));
+  const bool has_hcc_hybrid = ROCKSDB_MAJOR > 8 || (ROCKSDB_MAJOR == 8 && ROCKSDB_MINOR >= 9);
+  const std::string dram_cache = !FLAGS_dram_cache.empty() ? FLAGS_dram_cache : has_hcc_hybrid ? "hcc" : "lru";
+  std::string uri =
+      fmt::format("{}dram={};scm={};medium={};model={};policy={};serve={};dram_cache={}", mezz::kHybridScheme,
+                  FLAGS_dram, FLAGS_scm, FLAGS_medium, FLAGS_model, FLAGS_policy, FLAGS_serve, dram_cache);
+  if (FLAGS_medium == "file") uri += fmt::format(";scm_path={}", FLAGS_scm_path);
+  MEZZ_RETURN_IF_ERROR(mezz::ParseHybridUri(uri, &o->hybrid));
+  o->hybrid.scm.expected_block_bytes = o->block_bytes;
+  return mezz::Status::Ok();
+}
+
+mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
+  o->trace = FLAGS_trace;
+  o->format = FLAGS_format;
+  o->db_dir = FLAGS_db;
+  o->index_in_cache = FLAGS_index_in_cache;
+  o->warmup = FLAGS_warmup;
+  o->seconds = FLAGS_seconds;
+  o->skew = FLAGS_skew;
+  o->verify = FLAGS_verify;
+  o->json_path = FLAGS_json;
+  o->csv_path = FLAGS_csv;
+  MEZZ_RETURN_IF_ERROR(Count("threads", FLAGS_threads, 1, &o->threads));
+  MEZZ_RETURN_IF_ERROR(Count("value_bytes", FLAGS_value_bytes, 0, &o->value_bytes));
+  MEZZ_RETURN_IF_ERROR(Count("block_bytes", FLAGS_block_bytes, 1, &o->block_bytes));
+  MEZZ_RETURN_IF_ERROR(Count("cold_windows", FLAGS_cold_windows, 0, &o->cold_windows));
+  MEZZ_RETURN_IF_ERROR(Count("repeats", FLAGS_repeats, 1, &o->repeats));
+  MEZZ_RETURN_IF_ERROR(Count("keys", FLAGS_keys, 1, &o->keys));
+  MEZZ_RETURN_IF_ERROR(Count("ops", FLAGS_ops, 0, &o->ops));
+  MEZZ_RETURN_IF_ERROR(Count("seed", FLAGS_seed, 0, &o->seed));
+  if (o->ops == 0 && o->is_generator()) o->ops = kGeneratorOps;
+  MEZZ_RETURN_IF_ERROR(ParseTiers(o));
+  MEZZ_RETURN_IF_ERROR(mezz::ParseCaches(FLAGS_caches, FLAGS_policy, &o->caches));
+  return o->Validate();
+}
+
+// Results that cannot be written are found out before the run, not after it.
+mezz::Status CheckWritable(std::string_view flag, const std::string& path) {
+  if (path.empty()) return mezz::Status::Ok();
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::absolute(path, error).parent_path();
+  if (std::filesystem::is_directory(parent, error) && !std::filesystem::is_directory(path, error))
+    return mezz::Status::Ok();
+  return mezz::Status::InvalidArgument(
+      fmt::format("--{}={} cannot be a file: its folder is missing, or it is one", flag, path));
+}
+
+mezz::Status WriteResults(const mezz::ReplayOptions& options, const mezz::ReplayReport& report) {
+  fmt::print("{}", mezz::ReportTable(options, report));
+  std::fflush(stdout);
+  if (!options.json_path.empty()) {
+    MEZZ_RETURN_IF_ERROR(
+        mezz::WriteFileAtomically(options.json_path, mezz::ReportJson(options, report).dump(2) + "\n"));
+  }
+  return options.csv_path.empty() ? mezz::Status::Ok() : mezz::WriteFileAtomically(options.csv_path, ReportCsv(report));
+}
+
+mezz::Status Run(const std::string& command_line, mezz::ReplayReport* report) {
+  mezz::ReplayOptions options;
+  MEZZ_RETURN_IF_ERROR(OptionsFromFlags(&options));
+  MEZZ_RETURN_IF_ERROR(CheckWritable("json", options.json_path));
+  MEZZ_RETURN_IF_ERROR(CheckWritable("csv", options.csv_path));
+  options.command_line = command_line;
+  std::signal(SIGINT, &OnSignal);
+  std::signal(SIGTERM, &OnSignal);
+  mezz::Progress progress;
+  MEZZ_RETURN_IF_ERROR(mezz::RunReplay(options, &progress, stop, report));
+  return WriteResults(options, *report);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string command_line;
+  for (int i = 0; i < argc; ++i) {
+    if (i > 0) command_line += ' ';
+    command_line += argv[i];
+  }
+  gflags::SetUsageMessage("replays a workload against RocksDB over several block caches, side by side");
+  gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
+  if (argc > 1) {
+    fmt::print(stderr, "mezz_replay: \"{}\" is not a flag; flags are spelt --name=value\n", argv[1]);
+    return kExitRefused;
+  }
+  mezz::ReplayReport report;
+  const mezz::Status status = Run(command_line, &report);
+  if (!status.ok()) {
+    fmt::print(stderr, "mezz_replay: {}\n", status.message());
+    return kExitRefused;
+  }
+  return report.complete ? 0 : kExitInterrupted;
+}
