@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# RocksDB's own db_stress, unmodified, over our caches: it writes, reads, scans, compacts and reopens, and checks every
+# value it sees. Rounds of random options (after RocksDB's tools/db_crashtest.py), tiny caches, so that blocks keep
+# moving between the tiers. Any wrong value ends a round with a non-zero status.
+#
+#   db_stress.sh secondary | preload  DB_STRESS  PLUGIN_FOLDER
+#
+#   secondary     the SCM tier under RocksDB's LRUCache and HyperClockCache: --secondary_cache_uri
+#   preload       the hybrid cache in place of whatever cache db_stress makes: MEZZANINE_CACHE
+#
+# DURATION  seconds in which rounds start (180)
+# SEED      of the first round; the time if not given
+set -euo pipefail
+way=$1 db_stress=$2 plugins=$3
+duration=${DURATION:-180}
+seed=${SEED:-$(($(date +%s) % 32768))}
+
+work=$(mktemp -d)
+scm=$(mktemp -u /dev/shm/mezz-db-stress.XXXXXX)
+trap 'rm -rf "$work" "$scm"' EXIT
+
+# Sets `picked` to one of the arguments. (In a subshell RANDOM would forget its seed.)
+pick() { shift $((RANDOM % $#)); picked=$1; }
+# Appends FLAG=VALUE to `flags`, with one of the values given.
+any() { pick "${@:2}"; flags+=("$1=$picked"); }
+
+choose_flags() {
+  flags=(
+    --seed="$seed" --db="$work/db" --expected_values_dir="$work/expected" --destroy_db_initially=1
+    --threads=8 --ops_per_thread=50000 --reopen=2 --max_key=100000 --nooverwritepercent=1 --value_size_mult=32
+    --readpercent=50 --prefixpercent=5 --iterpercent=10 --writepercent=30 --delpercent=4 --delrangepercent=1
+    --verify_db_one_in=20000 --verify_checksum_one_in=20000 --acquire_snapshot_one_in=1000 --snapshot_hold_ops=10000
+    # small files and many compactions
+    --write_buffer_size=1048576 --target_file_size_base=524288 --max_bytes_for_level_base=4194304
+    --max_background_compactions=2 --compact_range_one_in=5000 --flush_one_in=2000
+    --periodic_compaction_seconds=0 --compaction_ttl=0
+    # blob files share the block cache
+    --min_blob_size=64 --use_blob_cache=1 --use_shared_block_and_blob_cache=1 --cache_numshardbits=0
+    # faults are injected in debug builds only; the rest tests other things than caches
+    --sync_fault_injection=0 --read_fault_one_in=0 --write_fault_one_in=0
+    --metadata_read_fault_one_in=0 --metadata_write_fault_one_in=0
+    --checkpoint_one_in=0 --backup_one_in=0 --clear_column_family_one_in=0 --remote_compaction_worker_threads=0
+    --get_sorted_wal_files_one_in=0 --get_current_wal_file_one_in=0
+  )
+  any --column_families 1 4
+  any --cache_size 524288 2097152 8388608
+  any --block_size 1024 4096 16384
+  any --format_version 5 6 7
+  any --index_type 0 2
+  any --cache_index_and_filter_blocks 0 1
+  any --bloom_bits 0 10
+  any --prepopulate_block_cache 0 1 2
+  any --compression_type none lz4 zstd
+  any --compression_max_dict_bytes 0 16384
+  any --use_multiget 0 1
+  any --async_io 0 1
+  any --use_direct_reads 0 1
+  any --uncache_aggressiveness 0 10 1000
+  any --charge_table_reader 0 1
+  any --charge_filter_construction 0 1
+  any --enable_blob_files 0 1
+  any --subcompactions 1 3
+  any --open_files -1 100
+  any --paranoid_file_checks 0 1
+}
+
+choose_cache() {
+  local scm_size policy serve
+  pick 8M 16M 48M; scm_size=$picked
+  pick dram_first scm_first bidirectional; policy=$picked
+  pick auto in_place copy; serve=$picked
+  if [[ $way == secondary ]]; then
+    preload=$plugins/libmezzanine_rocksdb.so uri=''
+    any --cache_type lru_cache auto_hyper_clock_cache fixed_hyper_clock_cache
+    flags+=("--secondary_cache_uri=mezzanine_scm://scm=$scm_size;scm_path=$scm;policy=$policy")
+  else
+    preload=$plugins/libmezzanine_preload.so
+    uri="mezzanine://scm=$scm_size;scm_path=$scm;policy=$policy;serve=$serve"
+    any --cache_type lru_cache auto_hyper_clock_cache
+  fi
+}
+
+run_round() {
+  rm -rf "$work/db" "$work/expected" "$scm"
+  mkdir "$work/db" "$work/expected"
+  RANDOM=$seed
+  choose_flags
+  choose_cache
+  local status=0
+  # Preloaded into db_stress alone: env and timeout would inherit it.
+  (export MEZZANINE_CACHE=$uri LD_PRELOAD=$preload; exec "$db_stress" "${flags[@]}") >"$work/log" 2>"$work/err" ||
+    status=$?
+  # The SCM tier's file is the proof that db_stress took our cache.
+  if ((status != 0)) || ! grep -qi 'verification successful' "$work/log" || [[ ! -s $scm ]]; then
+    tail -n 20 "$work/log"
+    tail -n 40 "$work/err"
+    echo "db_stress ended with status $status after: MEZZANINE_CACHE='$uri' LD_PRELOAD=$preload ${flags[*]}"
+    echo "again: SEED=$seed $0 $way $db_stress $plugins"
+    return 1
+  fi
+}
+
+rounds=0
+while ((SECONDS < duration)); do
+  run_round || exit 1
+  seed=$(((seed + 1) % 32768)) rounds=$((rounds + 1))
+done
+echo "db_stress ($way): $rounds rounds in $SECONDS s, every value as expected"
