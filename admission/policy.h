@@ -49,6 +49,8 @@ class Policy {
   virtual ~Policy() = default;
   virtual std::string_view name() const = 0;
 
+  // Whether OnMiss may ever answer kToScm; constant. Callers that hear no need not ask it.
+  virtual bool may_send_misses_to_scm() const = 0;
   // A block was read from flash and is about to enter the cache.  -> kToDram | kToScm
   virtual Decision OnMiss(const BlockFacts& block) = 0;
   // A block leaves the DRAM tier.  -> kToScm | kKeep | kDrop

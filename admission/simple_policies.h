@@ -31,6 +31,7 @@ class SimplePolicy final : public Policy {
   explicit SimplePolicy(const SimpleRules& rules) : rules_(rules) {}
 
   std::string_view name() const override { return rules_.name; }
+  bool may_send_misses_to_scm() const override { return rules_.on_miss == Action::kToScm; }
   Decision OnMiss(const BlockFacts& block) override;
   Decision OnDramEviction(const BlockFacts& block) override;
   Decision OnScmHit(const BlockFacts& block) override;

@@ -15,9 +15,10 @@
 
 namespace mezz {
 
-// Empties the oldest segment: records that were hit since they were written or last spared, and that the DRAM tier
-// does not hold, are copied to reclaim's own open segment (a second chance, which costs them one heat); the others
-// leave the index. The victim stays readable until its last record has moved, so no hit is lost to a reclaim.
+// Empties the next segment (SegmentLog::TakeVictim): records that were hit since they were written or last spared, and
+// that the DRAM tier does not hold, are copied to reclaim's own open segment (a second chance, which costs them one
+// heat); the others leave the index. The victim stays readable until its last record has moved, so no hit is lost to a
+// reclaim.
 //
 // The work is cut small: each Put pays for a little more than it wrote (Step), and only one that finds no free segment
 // finishes a whole victim (MakeRoom). Survivors take at most three quarters of what is reclaimed in the long run, so

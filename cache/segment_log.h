@@ -74,7 +74,12 @@ class SegmentLog {
   // Seals what every lane has open, for a shrinking tier.
   void SealAll();
 
-  // The oldest sealed segment without pins, skipping pinned ones; it leaves the queue. Empty: none.
+  // The next segment to reclaim; it leaves its queue. Empty: none without pins.
+  //
+  // Sealed segments stand in two queues, oldest first: young ones, filled by writers, and old ones, filled by reclaim
+  // with survivors. While the young hold more than their share, the oldest of them is next, else the oldest old one:
+  // S3-FIFO (Yang et al., SOSP'23) with segments for objects, so that blocks nobody asks for again leave after a
+  // fraction of a turn of the log and survivors get a whole one.
   struct Victim {
     std::optional<SegmentId> segment;
     uint32_t skipped_pinned = 0;
@@ -117,6 +122,7 @@ class SegmentLog {
   void OpenLocked(SegmentId id);
   void SealLocked(unsigned lane);
   void ParkSurplusLocked();
+  void TakeUnpinnedLocked(std::vector<SegmentId>* queue, Victim* victim);
 
   const Medium& medium_;
   const unsigned segment_shift_;
@@ -134,7 +140,8 @@ class SegmentLog {
   mutable std::mutex mutex_;
   // The lists have their full capacity from the start: no allocation later.
   std::vector<SegmentId> free_;      // GUARDED_BY(mutex_), a stack
-  std::vector<SegmentId> sealed_;    // GUARDED_BY(mutex_), oldest first
+  std::vector<SegmentId> young_;     // GUARDED_BY(mutex_), oldest first
+  std::vector<SegmentId> old_;       // GUARDED_BY(mutex_), oldest first
   std::vector<SegmentId> draining_;  // GUARDED_BY(mutex_)
   std::vector<SegmentId> parked_;    // GUARDED_BY(mutex_)
   uint64_t next_sequence_ = 1;       // GUARDED_BY(mutex_)

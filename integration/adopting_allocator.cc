@@ -34,8 +34,8 @@ void AdoptingAllocator::Deallocate(void* address) {
     return;
   }
   // Pins of one record are alike, so it does not matter if it is another object of the same record that goes.
-  if (Adoption* adoption = current_adoption; adoption != nullptr && adoption->state_ == Adoption::State::kTaken &&
-                                             adoption->payload_.data() == address) {
+  if (Adoption* adoption = current_adoption;
+      adoption != nullptr && adoption->state_ == Adoption::State::kTaken && adoption->payload_.data() == address) {
     adoption->state_ = Adoption::State::kReturned;
     return;
   }

@@ -46,7 +46,8 @@ class AdoptingAllocator final : public rocksdb::MemoryAllocator {
 // The pin of one block, offered to whatever the calling thread allocates until this is destroyed. Owns the pin unless
 // an object took it. Scopes nest; the inner one counts.
 //
-//   kOffered --Allocate of exactly this size--> kTaken --Deallocate of the address, by a callback that gives up--> kReturned
+//   kOffered --Allocate of exactly this size--> kTaken --Deallocate of the address, by a callback that gives up-->
+//   kReturned
 //
 // No other thread sees it: the object that could be freed elsewhere is not yet published.
 class AdoptingAllocator::Adoption {

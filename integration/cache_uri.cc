@@ -129,19 +129,11 @@ Status SetShardBits(std::string_view key, std::string_view value, HybridCacheOpt
 }
 
 constexpr KeySpec kKeys[] = {
-    {"dram", kDramSide, SetDram},
-    {"scm", kScmSide, SetScm},
-    {"scm_path", kScmSide, SetScmPath},
-    {"medium", kScmSide, SetMedium},
-    {"model", kScmSide, SetModel},
-    {"dram_cache", kDramSide, SetDramCache},
+    {"dram", kDramSide, SetDram},     {"scm", kScmSide, SetScm},         {"scm_path", kScmSide, SetScmPath},
+    {"medium", kScmSide, SetMedium},  {"model", kScmSide, SetModel},     {"dram_cache", kDramSide, SetDramCache},
     {"serve", kDramSide, SetServe},  // the SecondaryCache interface always copies
-    {"policy", kScmSide, SetPolicy},
-    {"segment", kScmSide, SetSegment},
-    {"block", kScmSide, SetBlock},
-    {"strict", kDramSide, SetStrict},
-    {"verify", kScmSide, SetVerify},
-    {"shard_bits", kDramSide, SetShardBits},
+    {"policy", kScmSide, SetPolicy},  {"segment", kScmSide, SetSegment}, {"block", kScmSide, SetBlock},
+    {"strict", kDramSide, SetStrict}, {"verify", kScmSide, SetVerify},   {"shard_bits", kDramSide, SetShardBits},
 };
 
 // The judges of the parts name an option as its struct does.
@@ -200,8 +192,7 @@ class UriParser {
   Status ParseItem(std::string_view item) {
     const size_t equals = item.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-      return Status::InvalidArgument(
-          fmt::format("\"{}\" is not key=value; the keys are {}", item, AcceptedKeys()));
+      return Status::InvalidArgument(fmt::format("\"{}\" is not key=value; the keys are {}", item, AcceptedKeys()));
     }
     const std::string_view key = item.substr(0, equals);
     const std::string_view value = item.substr(equals + 1);

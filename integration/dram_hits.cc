@@ -30,9 +30,9 @@ unsigned DramHits::Claim() {
   unsigned slot = kOwnedSlots;
   do {
     slot = static_cast<unsigned>(std::countr_one(owned));
-  } while (slot < kOwnedSlots && !owned_slots.compare_exchange_weak(owned, owned | uint64_t{1} << slot,
-                                                                    std::memory_order_acquire,
-                                                                    std::memory_order_relaxed));
+  } while (slot < kOwnedSlots &&
+           !owned_slots.compare_exchange_weak(owned, owned | uint64_t{1} << slot, std::memory_order_acquire,
+                                              std::memory_order_relaxed));
   return slot_ = slot;
 }
 

@@ -20,6 +20,10 @@ namespace {
 
 using rocksdb::Slice;
 
+// This thread's latest look-up, in any cache, missed the DRAM tier: the next one may need the SCM tier's index too. A
+// prefetch hides its latency behind the DRAM tier's look-up, but where all hits are DRAM hits it would add an eighth.
+thread_local constinit bool missed_dram = false;
+
 // A stock cache (`target_`, the DRAM tier) with the SCM tier behind it. Every handle is a plain handle of the target,
 // so whatever is done with a handle is forwarded as it is. Keeps no state per handle and takes no lock.
 //
@@ -131,14 +135,17 @@ HybridCache::~HybridCache() {
 rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHelper* helper, CreateContext* context,
                                             Priority priority, rocksdb::Statistics* stats) {
   const bool demotable = Demotable(key, helper);
-  if (demotable) core_->scm().Prefetch(BlockKey::FromBytes(key.data()));
-  if (Handle* handle = target_->Lookup(key, helper, context, priority, stats); handle != nullptr) {
+  if (demotable && missed_dram) core_->scm().Prefetch(BlockKey::FromBytes(key.data()));
+  Handle* handle = target_->Lookup(key, helper, context, priority, stats);
+  missed_dram = handle == nullptr;
+  if (handle != nullptr) {
     core_->CountDramHit(RoleOf(helper));
     return handle;
   }
   if (demotable) {
     const Request request{key, helper, context, priority};
-    if (Handle* handle = LookupScm(BlockKey::FromBytes(key.data()), request, stats); handle != nullptr) return handle;
+    handle = LookupScm(BlockKey::FromBytes(key.data()), request, stats);
+    if (handle != nullptr) return handle;
   }
   Count(Event::kMiss, helper);
   return nullptr;
@@ -375,12 +382,11 @@ Status ValidateDramTier(rocksdb::Cache* dram) {
         fmt::format("the cache to wrap is a {}: give a stock LRUCache or HyperClockCache", dram->Name()));
   }
   if (HasSecondaryCache(*dram)) {
-    return Status::InvalidArgument(
-        fmt::format("the {} to wrap has a secondary cache: give one without", dram->Name()));
+    return Status::InvalidArgument(fmt::format("the {} to wrap has a secondary cache: give one without", dram->Name()));
   }
   if (const size_t entries = dram->GetOccupancyCount(); entries != 0 && entries != std::numeric_limits<size_t>::max()) {
-    return Status::InvalidArgument(fmt::format(
-        "the {} to wrap holds {} entries already: wrap it before it is used", dram->Name(), entries));
+    return Status::InvalidArgument(
+        fmt::format("the {} to wrap holds {} entries already: wrap it before it is used", dram->Name(), entries));
   }
   return Status::Ok();
 }

@@ -45,7 +45,8 @@ bool CreateObject(const rocksdb::Cache::CreateCallback& create, std::span<const 
 
 std::atomic<size_t>& StripedSum::stripe() {
   static std::atomic<size_t> next_thread{0};
-  thread_local const size_t mine = next_thread.fetch_add(1, std::memory_order_relaxed) % std::tuple_size_v<decltype(stripes_)>;
+  thread_local const size_t mine =
+      next_thread.fetch_add(1, std::memory_order_relaxed) % std::tuple_size_v<decltype(stripes_)>;
   return stripes_[mine].sum;
 }
 
@@ -201,8 +202,8 @@ rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, const Cache
 bool HybridCacheV7::InsertToScm(HybridCore& core, const Slice& key, void* value, const CacheItemHelper* helper,
                                 size_t charge, Handle** handle) {
   const size_t bytes = helper->size_cb(value);
-  if (bytes == 0 || !core.StoreMiss(BlockKey::FromBytes(key.data()), BlockRole::kOther, bytes,
-                                    WholeBlockV7(helper, value, bytes))) {
+  if (bytes == 0 ||
+      !core.StoreMiss(BlockKey::FromBytes(key.data()), BlockRole::kOther, bytes, WholeBlockV7(helper, value, bytes))) {
     return false;
   }
   target_->Erase(key);  // an older object under this key would hide the new bytes
@@ -317,9 +318,8 @@ rocksdb::Cache::DeleterFn HybridCacheV7::GetDeleter(Handle* handle) const {
   return target_->GetDeleter(handle);
 }
 
-void HybridCacheV7::ApplyToAllEntries(
-    const std::function<void(const Slice&, void*, size_t, DeleterFn)>& callback,
-    const ApplyToAllEntriesOptions& options) {
+void HybridCacheV7::ApplyToAllEntries(const std::function<void(const Slice&, void*, size_t, DeleterFn)>& callback,
+                                      const ApplyToAllEntriesOptions& options) {
   target_->ApplyToAllEntries(callback, options);
 }
 
@@ -342,9 +342,8 @@ Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb
   dram.strict_capacity_limit = options.strict_capacity_limit;
   auto hybrid = std::make_shared<HybridCacheV7>(dram);
   if (!hybrid->valid()) {
-    return Status::InvalidArgument(
-        fmt::format("dram={}, shard_bits={}: RocksDB refuses to make this LRUCache", options.dram_bytes,
-                    options.dram_shard_bits));
+    return Status::InvalidArgument(fmt::format("dram={}, shard_bits={}: RocksDB refuses to make this LRUCache",
+                                               options.dram_bytes, options.dram_shard_bits));
   }
   std::unique_ptr<HybridCore> core;
   MEZZ_RETURN_IF_ERROR(HybridCore::Open(options, &core));

@@ -78,9 +78,8 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   size_t GetCharge(Handle* handle) const override;
   DeleterFn GetDeleter(Handle* handle) const override;
   void DisownData() override { target_->DisownData(); }
-  void ApplyToAllEntries(
-      const std::function<void(const rocksdb::Slice&, void*, size_t, DeleterFn)>& callback,
-      const ApplyToAllEntriesOptions& options) override;
+  void ApplyToAllEntries(const std::function<void(const rocksdb::Slice&, void*, size_t, DeleterFn)>& callback,
+                         const ApplyToAllEntriesOptions& options) override;
   void EraseUnRefEntries() override;
   std::string GetPrintableOptions() const override;
   bool IsReady(Handle*) override { return true; }

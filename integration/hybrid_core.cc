@@ -6,14 +6,13 @@
 #include <iterator>
 #include <utility>
 
+#include "rocksdb/version.h"
+
 namespace mezz {
 namespace {
 
-// A block that was hit while it was in DRAM survives its record's first reclaim; one that was read once does not.
-constexpr uint8_t kHeatOfDramHit = 1;
-
-// Making a block of DRAM for a copy: allocation, and the store half of the copy. Measured on a 3.7 KB block (design.md,
-// section 3): a copied hit costs 150 ns more than one in place on memory of the same speed.
+// Making a block of DRAM for a copy: allocation, and the store half of the copy. On memory of the same speed a copied
+// hit of a 3.7 KB block costs 150 ns more than one in place.
 constexpr double kCopyFixedNs = 40;
 constexpr double kCopyNsPerByte = 0.03;
 
@@ -43,11 +42,6 @@ bool InPlaceIsCheaper(const MediumModel& model, BlockRole role, size_t bytes) {
   }
 }
 
-// Policies that never send a miss to SCM need not be asked.
-bool MaySendMissesToScm(const Policy& policy) {
-  return policy.name() != "dram_first" && policy.name() != "bidirectional";
-}
-
 void AppendCounters(const CounterSnapshot& counters, std::string* text) {
   for (size_t e = 0; e < kEvents; ++e) {
     const auto event = static_cast<Event>(e);
@@ -66,11 +60,12 @@ void AppendCounters(const CounterSnapshot& counters, std::string* text) {
 }  // namespace
 
 Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core) {
-  MEZZ_RETURN_IF_ERROR(options.Validate());
+  MEZZ_RETURN_IF_ERROR(options.ValidateScmSide());
   std::unique_ptr<HybridCore> opened(new HybridCore(options));
+  opened->options_.scm.host_version = ROCKSDB_MAJOR * 1'000'000 + ROCKSDB_MINOR * 1'000 + ROCKSDB_PATCH;
   MEZZ_RETURN_IF_ERROR(MakePolicy(options.policy, &opened->policy_));
-  opened->wants_misses_ = MaySendMissesToScm(*opened->policy_);
-  MEZZ_RETURN_IF_ERROR(ScmTier::Open(options.scm, &opened->scm_));
+  opened->wants_misses_ = opened->policy_->may_send_misses_to_scm();
+  MEZZ_RETURN_IF_ERROR(ScmTier::Open(opened->options_.scm, &opened->scm_));
   opened->dram_hits_ = std::make_unique<DramHits>(opened->counters());
   *core = std::move(opened);
   return Status::Ok();
@@ -87,7 +82,7 @@ void HybridCore::OnDramEviction(const BlockKey& key, BlockRole role, size_t byte
     case Action::kKeep:
       return counters().Add(Event::kCleanEviction, role);
     case Action::kToScm:
-      if (scm_->Put(key, role, bytes, source, was_hit ? kHeatOfDramHit : 0) == PutResult::kStored) {
+      if (scm_->Put(key, role, bytes, source) == PutResult::kStored) {
         counters().Add(Event::kDemotion, role);
       }
       return;

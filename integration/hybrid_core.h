@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hybrid caches of every RocksDB release share: the SCM tier, the policy, and the steps between the tiers that need
-// no RocksDB type.
+// What the hybrid caches of every RocksDB release share: the SCM tier, the policy, and the steps between the tiers that
+// need no RocksDB type.
 #pragma once
 
 #include <memory>
@@ -16,6 +16,7 @@ namespace mezz {
 // Thread-safe like its parts. No exception leaves it.
 class HybridCore {
  public:
+  // Judges the SCM side of the options only: who brings the DRAM tier judges that.
   static Status Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core);
 
   // A block leaves the DRAM tier: asks the policy, writes if told so, counts. `source` copies the block's bytes.

@@ -26,7 +26,8 @@ Status CheckPath(const std::string& path) {
   if (bad == path.end()) return Status::Ok();
   const char* what = *bad == ';' ? "';', which ends a value" : "a control character";
   std::string shown = path;
-  std::replace_if(shown.begin(), shown.end(), [](char c) { return c >= 0 && c < ' '; }, '?');
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c >= 0 && c < ' '; }, '?');
   return Status::InvalidArgument(fmt::format("scm_path={} contains {}: choose another path", shown, what));
 }
 
@@ -37,7 +38,8 @@ Status CheckPolicy(const std::string& name) {
 
 }  // namespace
 
-constexpr DramCacheKind kDefaultDramCache = kHyperClockTellsEvictions ? DramCacheKind::kHyperClock : DramCacheKind::kLru;
+constexpr DramCacheKind kDefaultDramCache =
+    kHyperClockTellsEvictions ? DramCacheKind::kHyperClock : DramCacheKind::kLru;
 
 std::string_view ToString(DramCacheKind kind) { return kind == DramCacheKind::kLru ? "lru" : "hcc"; }
 

@@ -27,7 +27,7 @@ struct HybridCacheOptions {
   // The DRAM tier: a stock RocksDB cache of this kind and size, made by us (or wrapped, see WrapCache).
   DramCacheKind dram_cache = kDefaultDramCache;  // 7.8: only kLru
   uint64_t dram_bytes = 0;
-  int dram_shard_bits = -1;           // -1: RocksDB's choice
+  int dram_shard_bits = -1;  // -1: RocksDB's choice
   bool strict_capacity_limit = false;
 
   ScmOptions scm;
@@ -50,11 +50,12 @@ inline constexpr std::string_view kScmSecondaryScheme = "mezzanine_scm://";
 
 // Parses mezzanine://key=value;key=value... Keys: dram, scm, scm_path, medium (file | numa:N | anon), model
 // (none | optane100 | cxl), dram_cache (hcc | lru), serve (auto | in_place | copy), policy, segment, block, strict,
-// verify, shard_bits. Sizes take K, M, G, T (powers of two). Unknown, repeated or malformed keys are refused by name with the
-// accepted ones. mezzanine_scm:// takes the keys of the SCM tier and policy, none of the DRAM tier.
+// verify, shard_bits. Sizes take K, M, G, T (powers of two). Unknown, repeated or malformed keys are refused by name
+// with the accepted ones. mezzanine_scm:// takes the keys of the SCM tier and policy, none of the DRAM tier.
 Status ParseHybridUri(std::string_view uri, HybridCacheOptions* options);
 Status ParseScmSecondaryUri(std::string_view uri, HybridCacheOptions* options);
-// As ParseHybridUri for a DRAM cache that exists already (WrapCache): dram and dram_cache may be left out, and are not used.
+// As ParseHybridUri for a DRAM cache that exists already (WrapCache): dram and dram_cache may be left out, and are not
+// used.
 Status ParseWrapUri(std::string_view uri, HybridCacheOptions* options);
 // "64M" -> 67108864. Refuses zero, signs, fractions, unknown suffixes and overflow, naming `what`.
 Status ParseBytes(std::string_view what, std::string_view text, uint64_t* bytes);

@@ -52,8 +52,8 @@ rocksdb::SecondaryCache* MakeSecondary(const std::string& uri, std::unique_ptr<r
 }
 
 #ifdef MEZZ_CACHE_URI
-// The registry wants a cache that one pointer owns, and hybrid caches are shared. Forwards what CacheWrapper leaves out,
-// and reports when the program lets go of the cache.
+// The registry wants a cache that one pointer owns, and hybrid caches are shared. Forwards what CacheWrapper leaves
+// out, and reports when the program lets go of the cache.
 class RegisteredCache final : public rocksdb::CacheWrapper {
  public:
   explicit RegisteredCache(std::shared_ptr<rocksdb::Cache> hybrid) : CacheWrapper(std::move(hybrid)) {

@@ -186,8 +186,9 @@ CachePtr MakeHyperClock(const rocksdb::HyperClockCacheOptions* options) {
   using Maker = CachePtr (*)(const rocksdb::HyperClockCacheOptions*);
   static const auto real = Real<Maker>("_ZNK7rocksdb22HyperClockCacheOptions15MakeSharedCacheEv");
   if (Wanted() != nullptr) {
-    Tell("MEZZANINE_CACHE: the HyperClockCache of RocksDB 7.8 cannot tell what it evicts, so it is left as it is: make "
-         "the program use an LRUCache");
+    Tell(
+        "MEZZANINE_CACHE: the HyperClockCache of RocksDB 7.8 cannot tell what it evicts, so it is left as it is: make "
+        "the program use an LRUCache");
   }
   return real(options);
 }

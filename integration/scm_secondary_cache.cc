@@ -214,7 +214,8 @@ std::unique_ptr<Result> ScmSecondaryCache::Find(const Slice& key, BlockRole role
 // A record has no place for a compression type, so only what create_cb takes as it is can be stored.
 rocksdb::Status ScmSecondaryCache::InsertSaved(const Slice& key, const Slice& saved, rocksdb::CompressionType type,
                                                rocksdb::CacheTier /*source*/) {
-  if (type != rocksdb::kNoCompression) return rocksdb::Status::NotSupported("ScmSecondaryCache keeps blocks uncompressed");
+  if (type != rocksdb::kNoCompression)
+    return rocksdb::Status::NotSupported("ScmSecondaryCache keeps blocks uncompressed");
   if (key.size() != BlockKey::kBytes) {
     core_->counters().Add(Event::kRefusedKeySize, BlockRole::kOther);
     return rocksdb::Status::OK();
@@ -253,13 +254,8 @@ std::string ScmSecondaryCache::Report() const {
 }  // namespace
 
 Status MakeScmSecondaryCache(const HybridCacheOptions& options, std::unique_ptr<rocksdb::SecondaryCache>* cache) {
-  MEZZ_RETURN_IF_ERROR(options.ValidateScmSide());
-  HybridCacheOptions judged = options;
-  judged.dram_bytes = std::max<uint64_t>(options.dram_bytes, 1);  // the core judges all; the DRAM tier is not ours
-  judged.dram_cache = kDefaultDramCache;
-  judged.dram_shard_bits = -1;
   std::unique_ptr<HybridCore> core;
-  MEZZ_RETURN_IF_ERROR(HybridCore::Open(judged, &core));
+  MEZZ_RETURN_IF_ERROR(HybridCore::Open(options, &core));
   *cache = std::make_unique<ScmSecondaryCache>(std::move(core));
   return Status::Ok();
 }

@@ -18,6 +18,8 @@ endif()
 find_program(MEZZ_DB_BENCH db_bench HINTS ${MEZZ_ROCKSDB_ROOT}/bin NO_CACHE)
 foreach(test plugin_test preload_test)
   add_test(NAME plugin/${test} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/plugin/${test}.sh)
-  set_tests_properties(plugin/${test} PROPERTIES LABELS plugin TIMEOUT 300 SKIP_RETURN_CODE 77 ENVIRONMENT
-    "LIBRARIES=${PROJECT_BINARY_DIR}/lib;DB_BENCH=${MEZZ_DB_BENCH};VERSION=${RocksDBLibrary_VERSION};SANITIZE=${MEZZ_SANITIZE}")
+  set(environment "LIBRARIES=${PROJECT_BINARY_DIR}/lib" "DB_BENCH=${MEZZ_DB_BENCH}" "SANITIZE=${MEZZ_SANITIZE}"
+                  "VERSION=${RocksDBLibrary_VERSION}")
+  set_tests_properties(plugin/${test} PROPERTIES LABELS plugin TIMEOUT 300 SKIP_RETURN_CODE 77
+                       ENVIRONMENT "${environment}")
 endforeach()

@@ -18,9 +18,9 @@ constexpr std::string_view kGood[] = {
     "mezzanine://scm=64M;medium=numa:1;dram=1T;segment=1M;block=4K;strict=true;verify=false;shard_bits=6",
     "mezzanine_scm://scm=64M;scm_path=/dev/shm/x;policy=bidirectional",
 };
-constexpr std::string_view kWords[] = {"=",   ";",  "://",   "dram=", "scm=", "0",     "-",    "18446744073709551615", "T",
-                                       "K",   "%",  "numa:", "true",  "\n",   "\xff",  "anon", "medium=",              "..",
-                                       "1e9", "  ", "lru",   "=;=",   "file", "block="};
+constexpr std::string_view kWords[] = {"=",       ";",  "://", "dram=", "scm=", "0",   "-",    "18446744073709551615",
+                                       "T",       "K",  "%",   "numa:", "true", "\n",  "\xff", "anon",
+                                       "medium=", "..", "1e9", "  ",    "lru",  "=;=", "file", "block="};
 
 uint64_t Seed() {
   const char* const given = std::getenv("MEZZ_SEED");

@@ -30,8 +30,8 @@ using Config = std::tuple<MediumKind, DramCacheKind, const char*, ServeMode>;
 enum class Op { kLookup, kInsert, kAsyncLookup, kErase, kHold, kRelease, kReserve, kUnreserve, kResize, kEraseUnRef };
 // How often, of the sum.
 constexpr std::pair<Op, unsigned> kWeights[] = {
-    {Op::kLookup, 500},     {Op::kInsert, 350}, {Op::kAsyncLookup, 60}, {Op::kErase, 60},   {Op::kHold, 60},
-    {Op::kRelease, 60},     {Op::kReserve, 6},  {Op::kUnreserve, 6},    {Op::kResize, 2},   {Op::kEraseUnRef, 1},
+    {Op::kLookup, 500}, {Op::kInsert, 350}, {Op::kAsyncLookup, 60}, {Op::kErase, 60}, {Op::kHold, 60},
+    {Op::kRelease, 60}, {Op::kReserve, 6},  {Op::kUnreserve, 6},    {Op::kResize, 2}, {Op::kEraseUnRef, 1},
 };
 
 class HybridCacheFuzz : public ::testing::TestWithParam<Config> {

@@ -169,9 +169,9 @@ class Fuzz {
     EXPECT_EQ(stats_->scm().Audit().live_pins, 0u) << "7.8 copies: nothing stays pinned: " << Repro();
   }
 
-  static constexpr StepFunction kSteps_[] = {&Fuzz::Insert,     &Fuzz::Lookup,    &Fuzz::PlainLookup, &Fuzz::ReleaseOne,
-                                             &Fuzz::RefOne,     &Fuzz::Erase,     &Fuzz::EraseAll,    &Fuzz::ResizeDram,
-                                             &Fuzz::ResizeScm,  &Fuzz::ToggleStrict, &Fuzz::Audit};
+  static constexpr StepFunction kSteps_[] = {
+      &Fuzz::Insert,   &Fuzz::Lookup,     &Fuzz::PlainLookup, &Fuzz::ReleaseOne,   &Fuzz::RefOne, &Fuzz::Erase,
+      &Fuzz::EraseAll, &Fuzz::ResizeDram, &Fuzz::ResizeScm,   &Fuzz::ToggleStrict, &Fuzz::Audit};
   unsigned weights_[std::size(kSteps_)] = {3000, 4000, 200, 2000, 300, 300, 2, 20, 4, 10, 5};
 
   std::mt19937_64 random_;

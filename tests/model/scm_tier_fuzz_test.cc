@@ -163,7 +163,7 @@ TEST_P(ScmTierFuzz, AgreesWithAPlainMap) {
     ASSERT_TRUE(status.ok()) << status.message();
     {
       ModelRun run(*tier, test::Seed() + round);
-      run.Steps(setup.model == MediumModelName::kNone ? 30'000 : 5'000);
+      run.Steps(setup.model == MediumModelName::kNone ? 15'000 : 3'000);
     }
     test::ExpectSound(*tier);
     if (HasFatalFailure()) return;

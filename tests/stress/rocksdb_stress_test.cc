@@ -53,7 +53,8 @@ std::string ValueOf(uint64_t key_seed, uint32_t version) {
   std::memcpy(value.data(), &key_seed, 8);
   std::memcpy(value.data() + 8, &version, 4);
   for (size_t at = 12; at < value.size(); ++at) {
-    value[at] = at % 64 < 32 ? "a common phrase of every value. "[at % 32] : static_cast<char>(Mix(seed + at / 8) >> at % 8 * 8);
+    value[at] = at % 64 < 32 ? "a common phrase of every value. "[at % 32]
+                             : static_cast<char>(Mix(seed + at / 8) >> at % 8 * 8);
   }
   return value;
 }
@@ -104,9 +105,8 @@ class Store {
     const uint32_t version = state.started.load(std::memory_order_relaxed) + 1;
     state.started.store(version, std::memory_order_release);
     const std::string key = KeyName(id);
-    Status s = IsDelete(version)
-                   ? db_->Delete({}, handles_[family], key)
-                   : db_->Put({}, handles_[family], key, ValueOf(Seed(family, id), version));
+    Status s = IsDelete(version) ? db_->Delete({}, handles_[family], key)
+                                 : db_->Put({}, handles_[family], key, ValueOf(Seed(family, id), version));
     if (s.ok()) state.done.store(version, std::memory_order_release);
     return s;
   }
@@ -413,8 +413,8 @@ class RocksDbStress : public ::testing::TestWithParam<Config> {
 
   void ExpectEveryRoleTravelled() {
     const CounterSnapshot counters = stats_->Counters();
-    for (const BlockRole role : {BlockRole::kData, BlockRole::kIndex, BlockRole::kFilter, BlockRole::kDictionary,
-                                 BlockRole::kBlob}) {
+    for (const BlockRole role :
+         {BlockRole::kData, BlockRole::kIndex, BlockRole::kFilter, BlockRole::kDictionary, BlockRole::kBlob}) {
       EXPECT_GT(counters.of(Event::kDemotion, role) + counters.of(Event::kInsertToScm, role), 0u) << ToString(role);
       EXPECT_GT(counters.of(Event::kServedInPlace, role) + counters.of(Event::kServedCopied, role) +
                     counters.of(Event::kPromotion, role),
@@ -444,9 +444,11 @@ TEST_P(RocksDbStress, EveryValueIsRight) {
   ASSERT_NO_FATAL_FAILURE(Fill());
   Storm();
 
-  // The same files under new table readers: their blocks are found under the same keys.
+  // The same files under new table readers: their blocks are found under the same keys. Next to no DRAM, so that even
+  // the hottest dictionary comes from SCM.
   for (auto& store : stores_) store->Close();
   ASSERT_NO_FATAL_FAILURE(OpenAll());
+  cache_->SetCapacity(kDramBytes / 16);
   ReadFrom(kCalmReads, seed_ + 1);
   ExpectEveryRoleTravelled();
 

@@ -20,7 +20,8 @@ auto OpenDb(const rocksdb::DBOptions& options, const std::string& path, const Fa
 }
 template <typename Db>
 auto OpenDb(const rocksdb::DBOptions& options, const std::string& path, const Families& families, Handles* handles,
-            std::unique_ptr<Db>* db) -> decltype(Db::Open(options, path, families, handles, static_cast<Db**>(nullptr))) {
+            std::unique_ptr<Db>* db)
+    -> decltype(Db::Open(options, path, families, handles, static_cast<Db**>(nullptr))) {
   Db* raw = nullptr;
   rocksdb::Status s = Db::Open(options, path, families, handles, &raw);
   db->reset(raw);

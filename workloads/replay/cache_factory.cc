@@ -166,9 +166,8 @@ BuiltCache::~BuiltCache() {
   if (!file_to_remove_.empty()) unlink(file_to_remove_.c_str());
 }
 
-Status BuildCache(const ReplayOptions& o, const CacheSpec& spec, unsigned ordinal, Progress* progress,
-                  BuiltCache* built) {
-  built->spec = spec;
+Status BuildByKind(const ReplayOptions& o, const CacheSpec& spec, unsigned ordinal, Progress* progress,
+                   BuiltCache* built) {
   const bool model = o.hybrid.scm.model != MediumModelName::kNone;
   const auto use_stock_second_tier = [&] {
     built->second_tier = SecondTier::kStock;
@@ -229,9 +228,16 @@ Status BuildCache(const ReplayOptions& o, const CacheSpec& spec, unsigned ordina
                                                               : MakeHccOver(o, built->secondary_);
       break;
   }
+  return Status::Ok();
+}
+
+Status BuildCache(const ReplayOptions& o, const CacheSpec& spec, unsigned ordinal, Progress* progress,
+                  BuiltCache* built) {
+  built->spec = spec;
+  MEZZ_RETURN_IF_ERROR(BuildByKind(o, spec, ordinal, progress, built));
   if (built->stats != nullptr) {
     built->medium = MediumText(built->stats->scm());
-    built->emulated = built->stats->scm().medium_info().emulated || model;
+    built->emulated = built->stats->scm().medium_info().emulated || o.hybrid.scm.model != MediumModelName::kNone;
   }
   if (built->cache == nullptr && built->unavailable.empty()) {
     built->unavailable = fmt::format("RocksDB {}.{}.{} has none", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH);

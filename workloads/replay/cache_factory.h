@@ -41,7 +41,7 @@ struct BuiltCache {
   ~BuiltCache();
 
  private:
-  friend Status BuildCache(const ReplayOptions&, const CacheSpec&, unsigned, Progress*, BuiltCache*);
+  friend Status BuildByKind(const ReplayOptions&, const CacheSpec&, unsigned, Progress*, BuiltCache*);
   std::shared_ptr<rocksdb::SecondaryCache> secondary_;  // keeps `stats` alive
   std::string file_to_remove_;                          // the SCM file, if it was not there before
 };

@@ -75,7 +75,8 @@ TEST_P(BadUris, AreRefusedByName) {
   EXPECT_EQ(options.policy, "untouched") << "a refused URI changed the options";
 }
 
-constexpr std::string_view kKeys = "the keys are dram, scm, scm_path, medium, model, dram_cache, serve, policy, segment";
+constexpr std::string_view kKeys =
+    "the keys are dram, scm, scm_path, medium, model, dram_cache, serve, policy, segment";
 INSTANTIATE_TEST_SUITE_P(
     All, BadUris,
     ::testing::Values(
@@ -87,8 +88,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram", "\"dram\" is not key=value", kKeys},
         BadUri{"mezzanine://=8M", "\"=8M\" is not key=value", kKeys},
         BadUri{"mezzanine://dram=8M;;scm=64M", "\"\" is not key=value", kKeys},
-        BadUri{"mezzanine://dram=;scm=64M", "dram=", "empty"},
-        BadUri{"mezzanine://dram=8M", "scm", "is missing"}, BadUri{"mezzanine://scm=64M;medium=anon", "dram", "is missing"},
+        BadUri{"mezzanine://dram=;scm=64M", "dram=", "empty"}, BadUri{"mezzanine://dram=8M", "scm", "is missing"},
+        BadUri{"mezzanine://scm=64M;medium=anon", "dram", "is missing"},
         BadUri{"mezzanine://dram=8M;scm=64M", "scm_path", "is missing"},
         BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=anon", "scm_path=/a", "contradicts"},
         BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=numa:0", "scm_path=/a", "contradicts"},
@@ -132,11 +133,11 @@ TEST(ParseWrapUri, TakesTheDramTierAsItComes) {
 
 TEST(ParseScmSecondaryUri, TakesTheKeysOfTheScmSideAlone) {
   HybridCacheOptions options;
-  EXPECT_EQ(ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=anon;policy=scm_first;verify=1", &options).message(), "");
+  EXPECT_EQ(ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=anon;policy=scm_first;verify=1", &options).message(),
+            "");
   EXPECT_EQ(options.policy, "scm_first");
   for (const std::string_view key : {"dram=8M", "dram_cache=lru", "serve=copy", "strict=1", "shard_bits=1"}) {
-    const Status status =
-        ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=anon;" + std::string(key), &options);
+    const Status status = ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=anon;" + std::string(key), &options);
     EXPECT_THAT(status.message(), AllOf(HasSubstr("unknown"), HasSubstr("the keys are scm, scm_path, medium")));
   }
   EXPECT_FALSE(ParseScmSecondaryUri("mezzanine://scm=64M;medium=anon", &options).ok());
@@ -147,16 +148,21 @@ TEST(ParseScmSecondaryUri, TakesTheKeysOfTheScmSideAlone) {
 
 TEST(ParseBytes, TakesPowersOfTwoInEitherCase) {
   uint64_t bytes = 0;
-  for (const auto& [text, value] : std::initializer_list<std::pair<std::string_view, uint64_t>>{
-           {"1", 1}, {"7K", 7 << 10}, {"7k", 7 << 10}, {"64M", 64 << 20}, {"2g", 2ull << 30}, {"16777215T", 16777215ull << 40}}) {
+  for (const auto& [text, value] :
+       std::initializer_list<std::pair<std::string_view, uint64_t>>{{"1", 1},
+                                                                    {"7K", 7 << 10},
+                                                                    {"7k", 7 << 10},
+                                                                    {"64M", 64 << 20},
+                                                                    {"2g", 2ull << 30},
+                                                                    {"16777215T", 16777215ull << 40}}) {
     EXPECT_TRUE(ParseBytes("size", text, &bytes).ok()) << text;
     EXPECT_EQ(bytes, value) << text;
   }
 }
 
 TEST(ParseBytes, RefusesTheRestAndNamesWhat) {
-  for (const std::string_view text : {"", "0", "0G", "K", "+1", "-1", " 1", "1 ", "1.0", "1e3", "0x10", "1KB", "1KK", "1P",
-                                      "18446744073709551616", "16777216T"}) {
+  for (const std::string_view text : {"", "0", "0G", "K", "+1", "-1", " 1", "1 ", "1.0", "1e3", "0x10", "1KB", "1KK",
+                                      "1P", "18446744073709551616", "16777216T"}) {
     uint64_t bytes = 42;
     const Status status = ParseBytes("--dram", text, &bytes);
     EXPECT_FALSE(status.ok()) << text;

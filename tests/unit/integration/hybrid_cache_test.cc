@@ -8,7 +8,10 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include "integration/dram_hits.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/perf_level.h"
@@ -231,6 +234,30 @@ TEST_F(HybridCacheTest, AnErasedKeyReturnsFromNeitherTier) {
   EXPECT_EQ(Lookup(3), nullptr);
 }
 
+TEST_F(HybridCacheTest, AReleaseThatErasesForgetsTheRecordToo) {  // how RocksDB drops the blocks of deleted files
+  Open("bidirectional", ServeMode::kAuto);
+  InsertAndDemote(1);
+  Cache::Handle* handle = Lookup(1);  // promoted: in both tiers
+  ASSERT_NE(handle, nullptr);
+  EXPECT_TRUE(cache_->Release(handle, /*erase_if_last_ref=*/true));
+  EXPECT_EQ(Lookup(1), nullptr);
+}
+
+TEST_F(HybridCacheTest, DramHitsOfManyThreadsAddUp) {
+  ASSERT_TRUE(Insert(1).ok());
+  constexpr int kHits = 1000;
+  for (int round = 0; round < 2; ++round) {  // slots are reused
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < DramHits::kOwnedSlots + 10; ++i) {
+      threads.emplace_back([this] {
+        for (int hit = 0; hit < kHits; ++hit) cache_->Release(Lookup(1));
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  EXPECT_EQ(Count(Event::kDramHit), 2u * kHits * (DramHits::kOwnedSlots + 10));
+}
+
 TEST_F(HybridCacheTest, AnInsertReplacesWhatEitherTierHeld) {
   const auto insert_generation = [&](uint64_t generation) {
     TestBlock* obj = TestBlock::New(Content(1, generation, kBlockBytes), cache_->memory_allocator());
@@ -245,6 +272,8 @@ TEST_F(HybridCacheTest, AnInsertReplacesWhatEitherTierHeld) {
   insert_generation(1);
   DemoteAll();
   insert_generation(2);  // over a record
+  expect_generation(2);
+  DemoteAll();
   expect_generation(2);
   insert_generation(3);  // over an object, which LRUCache reports as evicted
   DemoteAll();
@@ -442,8 +471,7 @@ TEST_F(HybridCacheTest, OnlyAnUnusedStockCacheIsWrapped) {
 }
 
 TEST_F(HybridCacheTest, AHyperClockCacheIsWrappedToo) {
-  ASSERT_TRUE(
-      WrapCache(rocksdb::HyperClockCacheOptions(kDramBytes, 0, 0).MakeSharedCache(), Options(), &cache_).ok());
+  ASSERT_TRUE(WrapCache(rocksdb::HyperClockCacheOptions(kDramBytes, 0, 0).MakeSharedCache(), Options(), &cache_).ok());
   stats_ = GetHybridStats(cache_.get());
   for (uint64_t id = 0; id < 2000; ++id) ASSERT_TRUE(Insert(id).ok());
   EXPECT_GT(Count(Event::kDemotion), 500u);

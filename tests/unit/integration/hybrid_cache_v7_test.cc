@@ -13,11 +13,11 @@
 namespace mezz {
 namespace {
 
-using ::testing::HasSubstr;
 using rocksdb::Cache;
 using test::BlockV7;
 using test::kBlockHelper;
 using test::KeyV7;
+using ::testing::HasSubstr;
 
 constexpr size_t kBlockBytes = 4000;
 
@@ -227,8 +227,10 @@ TEST(HybridCacheV7, IsAPlainLruCacheUntilItIsArmed) {
     ASSERT_TRUE(cache->valid());
     EXPECT_EQ(GetHybridStats(cache.get()), nullptr);
     for (uint64_t id = 0; id < 1000; ++id) {
-      ASSERT_TRUE(cache->Insert(KeyV7(id), new BlockV7(std::string(kBlockBytes, 'x')), &kBlockHelper, kBlockBytes, nullptr,
-                                Cache::Priority::LOW).ok());
+      ASSERT_TRUE(cache
+                      ->Insert(KeyV7(id), new BlockV7(std::string(kBlockBytes, 'x')), &kBlockHelper, kBlockBytes,
+                               nullptr, Cache::Priority::LOW)
+                      .ok());
     }
     EXPECT_EQ(cache->Lookup(KeyV7(0), &kBlockHelper, &test::CreateBlock, Cache::Priority::LOW, true, nullptr), nullptr);
   }
