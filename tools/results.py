@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Markdown tables from the JSON files that mezz_replay left in a folder.
+
+    tools/results.py FOLDER                    one table for each file
+    tools/results.py FOLDER --ratio A B FILE   median and spread of cache A over cache B, window by window
+
+Ratios are formed within a window (the caches ran it one after the other), then their median and extremes are taken.
+"""
+import argparse
+import json
+import pathlib
+import statistics
+
+
+def windows(run, cache):
+    for row in run["rows"]:
+        if row["cache"] == cache and row["available"]:
+            return [window["ops_per_s"] for window in row["windows"]]
+    raise SystemExit(f"{cache} is not in this run")
+
+
+def spread(values):
+    return f"{statistics.median(values):.2f} ({min(values):.2f}-{max(values):.2f})"
+
+
+def ratio(run, a, b):
+    return spread([x / y for x, y in zip(windows(run, a), windows(run, b))])
+
+
+def thousands(spread_of):
+    return f"{spread_of['median'] / 1e3:.1f}k ({spread_of['min'] / 1e3:.1f}-{spread_of['max'] / 1e3:.1f})"
+
+
+def table(name, run):
+    option = run["options"]
+    lines = [
+        f"### {name}",
+        "",
+        f"{run['workload']}; {option['dram_bytes'] >> 20} MiB DRAM + {option['scm_bytes'] >> 20} MiB SCM, "
+        f"{run['database_bytes'] >> 20} MiB of data, model {run['model']}, RocksDB {run['rocksdb']}, "
+        f"{option['threads']} threads",
+        "",
+        "| cache | ops/s | ratio to the first | P50 / P95 / P99 us | DRAM hit | 2nd hit | flash reads/op | SCM B/op |"
+        " CPU s/Mop | |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---|",
+    ]
+    for row in run["rows"]:
+        if not row["available"]:
+            lines.append(f"| {row['cache']} | {row.get('unavailable', 'not available')} |" + " |" * 8)
+            continue
+        r = row["ratio"]
+        lines.append(
+            f"| {row['cache']} | {thousands(row['ops_per_s'])} | {r['median']:.2f} ({r['min']:.2f}-{r['max']:.2f}) | "
+            f"{row['p50_us']:.1f} / {row['p95_us']:.1f} / {row['p99_us']:.0f} | {row['dram_hit']:.1%} | "
+            f"{row['scm_hit']:.1%} | {row['flash_reads_per_op']:.3f} | {row['scm_bytes_written_per_op']:.0f} | "
+            f"{row['cpu_s_per_mop']:.1f} | {'emulated' if row['emulated'] else ''} |"
+        )
+    cold = [row for row in run["rows"] if row["available"] and len(row.get("cold_ops_per_s", [])) > 1]
+    if cold:
+        lines += ["", "From cold, thousands of ops/s by window: " + "; ".join(
+            f"{row['cache']} " + " / ".join(f"{ops / 1e3:.0f}" for ops in row["cold_ops_per_s"]) for row in cold) + "."]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--ratio", nargs=3, metavar=("A", "B", "FILE"))
+    arguments = parser.parse_args()
+    if arguments.ratio:
+        a, b, name = arguments.ratio
+        print(ratio(json.loads((arguments.folder / name).read_text()), a, b))
+        return
+    for path in sorted(arguments.folder.glob("*.json")):
+        run = json.loads(path.read_text())
+        if run.get("program") == "mezz_replay":
+            print(table(path.stem, run))
+
+
+if __name__ == "__main__":
+    main()
