@@ -228,6 +228,8 @@ bool ScmTier::Impl::Find(const BlockKey& key, BlockRole role, PinnedBlock* found
         if (IndexWord(slot.load(std::memory_order_acquire)).SameRecord(word)) {
           if (header->key == key && !Damaged(*header, word)) {
             found->payload_ = {reinterpret_cast<const std::byte*>(header + 1), header->payload_bytes};
+            // A search starts at the block's end; the line arrives while the caller builds its object.
+            if (header->payload_bytes > kLineBytes) __builtin_prefetch(&found->payload_.back());
             found->role_ = header->role;
             found->heat_ = static_cast<uint8_t>(Warm(slot, word).heat());
             return true;  // the pin goes to the caller

@@ -116,14 +116,12 @@ class MakingScope {
   ~MakingScope() { making = false; }
 };
 
-// The function that ours hides.
+// The function that ours hides. Null, and told once, where the program's RocksDB has none: it then gets no cache, as
+// from a maker whose options are no good.
 template <typename Function>
 Function Real(const char* mangled) {
   void* const address = dlsym(RTLD_NEXT, mangled);
-  if (address == nullptr) {
-    Tell(fmt::format("{}: not found in this program's RocksDB", mangled));
-    std::abort();
-  }
+  if (address == nullptr) Tell(fmt::format("{}: not found in this program's RocksDB", mangled));
   return reinterpret_cast<Function>(address);
 }
 
@@ -171,6 +169,7 @@ class PreloadedCache final : public HybridCacheV7 {
 CachePtr MakeLru(const rocksdb::LRUCacheOptions& options) {
   using Maker = CachePtr (*)(const rocksdb::LRUCacheOptions&);
   static const auto real = Real<Maker>("_ZN7rocksdb11NewLRUCacheERKNS_15LRUCacheOptionsE");
+  if (real == nullptr) return nullptr;
   const HybridCacheOptions* const wanted = making ? nullptr : Wanted();
   if (wanted == nullptr) return real(options);
   if (options.secondary_cache != nullptr) {
@@ -190,7 +189,7 @@ CachePtr MakeHyperClock(const rocksdb::HyperClockCacheOptions* options) {
         "MEZZANINE_CACHE: the HyperClockCache of RocksDB 7.8 cannot tell what it evicts, so it is left as it is: make "
         "the program use an LRUCache");
   }
-  return real(options);
+  return real == nullptr ? nullptr : real(options);
 }
 
 #else
@@ -315,6 +314,7 @@ template <typename Options>
 CachePtr Make(const char* mangled, const Options* options) {
   using Maker = CachePtr (*)(const Options*);
   static const auto real = Real<Maker>(mangled);  // a member function's `this` is its first argument
+  if (real == nullptr) return nullptr;
   const HybridCacheOptions* const wanted = making ? nullptr : Wanted();
   if (wanted == nullptr) return real(options);
   const MakingScope scope;

@@ -19,8 +19,8 @@ run() {  # name, then flags
 only=("$@")
 
 stock=hcc+compressed,lru+compressed,tiered
-a=(--trace=gen:uniform --keys=200000 --dram=48M --scm=192M --seconds=3 --repeats=5 --warmup=0.55 --cold_windows=6)
-b=(--trace=gen:zipf --skew=0.99 --keys=500000 --dram=32M --scm=128M --seconds=3.5 --repeats=5 --warmup=0.62)
+a=(--trace=gen:uniform --keys=200000 --dram=48M --scm=192M --seconds=2 --repeats=5 --warmup=0.5 --cold_windows=5)
+b=(--trace=gen:zipf --skew=0.99 --keys=500000 --dram=32M --scm=128M --seconds=3 --repeats=5 --warmup=0.5)
 
 run a_none "${a[@]}" --caches=hcc,$stock,hybrid,all_dram
 run b_none "${b[@]}" --caches=hcc,$stock,hybrid,hybrid:bidirectional,all_dram
@@ -28,7 +28,7 @@ run a_optane100 "${a[@]}" --caches=hcc,$stock,naive_scm,hybrid --model=optane100
 run a_cxl "${a[@]}" --caches=hcc,$stock,hybrid --model=cxl
 run b_optane100 "${b[@]}" --caches=hcc,naive_scm,hybrid --model=optane100
 run b_cxl "${b[@]}" --caches=hcc,hybrid --model=cxl
-run fits_none --trace=gen:zipf --skew=0.99 --keys=100000 --dram=192M --scm=64M --seconds=3 --repeats=7 --warmup=0.25 \
+run fits_none --trace=gen:zipf --skew=0.99 --keys=100000 --dram=192M --scm=64M --seconds=2 --repeats=7 --warmup=0.2 \
   --caches=hcc,hybrid,hcc
 if [[ -n $traces ]]; then
   run scarab_none --trace="$traces/scarab/scarab-recs.trace.xz" --dram=16M --scm=64M --repeats=5 --warmup=0.3 \
