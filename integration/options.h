@@ -27,7 +27,8 @@ struct HybridCacheOptions {
   // The DRAM tier: a stock RocksDB cache of this kind and size, made by us (or wrapped, see WrapCache).
   DramCacheKind dram_cache = kDefaultDramCache;  // 7.8: only kLru
   uint64_t dram_bytes = 0;
-  int dram_shard_bits = -1;  // -1: RocksDB's choice
+  // -1: a shard for every 2 MiB of HyperClockCache, 64 at most; RocksDB's choice for LRUCache.
+  int dram_shard_bits = -1;
   bool strict_capacity_limit = false;
 
   ScmOptions scm;

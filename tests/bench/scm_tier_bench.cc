@@ -29,6 +29,7 @@ namespace mezz {
 namespace {
 
 constexpr uint64_t kMediumBytes = 256 << 20;
+constexpr uint64_t kLargeMediumBytes = 1 << 30;  // where what a tier costs whatever its size no longer shows
 
 std::vector<std::byte> scratch(1 << 20, std::byte{0x5a});
 
@@ -47,9 +48,8 @@ uint64_t Fill(ScmTier& tier, uint64_t first, uint64_t bytes_put, int64_t bytes) 
   return first;
 }
 
-ScmOptions Options() {
-  ScmOptions options = test::AnonymousOptions(kMediumBytes, /*segment_bytes=*/0);
-  return options;
+ScmOptions Options(uint64_t medium_bytes = kMediumBytes) {
+  return test::AnonymousOptions(medium_bytes, /*segment_bytes=*/0);
 }
 
 void ReportSpace(benchmark::State& state, ScmTier& tier) {
@@ -87,7 +87,7 @@ BENCHMARK(BM_Put)->ArgNames({"bytes", "churned_from"})->Args({4096, 0})->Args({5
 // A first fill that stops before anything is reclaimed.
 void BM_FreshFill(benchmark::State& state) {
   for (auto _ : state) {
-    auto tier = test::OpenOrDie(Options());
+    auto tier = test::OpenOrDie(Options(kLargeMediumBytes));
     for (uint64_t key = 0; tier->counters().Snapshot()[Event::kScmSegmentReclaimed] == 0; key += 256)
       for (uint64_t i = 0; i < 256; ++i) PutKey(*tier, key + i, 4096);
     ReportSpace(state, *tier);
