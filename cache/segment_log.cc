@@ -19,8 +19,8 @@ constexpr unsigned kWriterLanesMax = 4;
 // A lane's open segment is half empty on average; below this many segments a lane that would show.
 constexpr uint32_t kSegmentsPerLane = 64;
 
-// Share of the segments that new blocks get to prove themselves. S3-FIFO takes a tenth; 15 % lost nothing on Zipf-like
-// keys and more than made up for it on scarab-recs (docs/decisions.md).
+// Share of the segments that new blocks get to prove themselves. S3-FIFO takes a tenth; a fifth was as good on keys
+// after Zipf and better on scarab-recs, worse on orm-busy (docs/decisions.md): in between.
 constexpr uint32_t kYoungShareNumerator = 15, kYoungShareDenominator = 100;
 
 unsigned WriterLanes(uint32_t segments) {
