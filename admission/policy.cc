@@ -2,11 +2,31 @@
 #include "admission/policy.h"
 
 #include <algorithm>
+#include <iterator>
 
+#include "admission/adaptive_policy.h"
+#include "admission/rocksdb_policies.h"
 #include "admission/simple_policies.h"
 
 namespace mezz {
 namespace {
+
+// Policies with state, after the simple ones.
+struct NamedMaker {
+  std::string_view name;
+  std::unique_ptr<Policy> (*make)(const PolicyOptions& options);
+};
+
+template <typename Made>
+std::unique_ptr<Policy> Make(const PolicyOptions& options) {
+  return std::make_unique<Made>(options);
+}
+
+constexpr NamedMaker kOthers[] = {
+    {AdaptivePolicy::kName, &Make<AdaptivePolicy>},
+    {PlaceholderPolicy::kName, &Make<PlaceholderPolicy>},
+    {ThreeQueuePolicy::kName, &Make<ThreeQueuePolicy>},
+};
 
 std::string KnownNames() {
   std::string names;
@@ -31,8 +51,16 @@ std::string_view ToString(Action action) {
       return "keep";
     case Action::kInPlace:
       return "in_place";
+    case Action::kBypass:
+      return "bypass";
     case Action::kPromote:
       return "promote";
+    case Action::kMove:
+      return "move";
+    case Action::kSpare:
+      return "spare";
+    case Action::kCount:
+      break;
   }
   return "unknown";
 }
@@ -43,6 +71,32 @@ std::string_view ToString(Reason reason) {
       return "policy_default";
     case Reason::kClean:
       return "clean";
+    case Reason::kCompaction:
+      return "compaction";
+    case Reason::kRole:
+      return "role";
+    case Reason::kFilling:
+      return "filling";
+    case Reason::kHit:
+      return "hit";
+    case Reason::kNoHit:
+      return "no_hit";
+    case Reason::kGhost:
+      return "ghost";
+    case Reason::kNoEvidence:
+      return "no_evidence";
+    case Reason::kFrequency:
+      return "frequency";
+    case Reason::kTooCold:
+      return "too_cold";
+    case Reason::kInDram:
+      return "in_dram";
+    case Reason::kChurn:
+      return "churn";
+    case Reason::kWriteBudget:
+      return "write_budget";
+    case Reason::kProbe:
+      return "probe";
     case Reason::kCount:
       break;
   }
@@ -53,19 +107,23 @@ const std::vector<std::string_view>& PolicyNames() {
   static const std::vector<std::string_view> names = [] {
     std::vector<std::string_view> all;
     for (const SimpleRules& rules : AllSimpleRules()) all.push_back(rules.name);
+    for (const NamedMaker& other : kOthers) all.push_back(other.name);
     return all;
   }();
   return names;
 }
 
-Status MakePolicy(std::string_view name, std::unique_ptr<Policy>* policy) {
-  const auto known = AllSimpleRules();
-  const auto rules = std::ranges::find(known, name, &SimpleRules::name);
-  if (rules == known.end()) {
-    return Status::InvalidArgument("policy=" + std::string(name) + " is unknown: choose one of " + KnownNames());
+Status MakePolicy(std::string_view name, const PolicyOptions& options, std::unique_ptr<Policy>* policy) {
+  const auto simple = AllSimpleRules();
+  if (const auto rules = std::ranges::find(simple, name, &SimpleRules::name); rules != simple.end()) {
+    *policy = std::make_unique<SimplePolicy>(*rules);
+    return Status::Ok();
   }
-  *policy = std::make_unique<SimplePolicy>(*rules);
-  return Status::Ok();
+  if (const auto other = std::ranges::find(kOthers, name, &NamedMaker::name); other != std::end(kOthers)) {
+    *policy = other->make(options);
+    return Status::Ok();
+  }
+  return Status::InvalidArgument("policy=" + std::string(name) + " is unknown: choose one of " + KnownNames());
 }
 
 }  // namespace mezz

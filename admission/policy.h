@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What moves, decided by pure logic: facts in, a decision with a named reason out. No bytes, no blocking, no
-// allocation. The live cache, the simulator and the planner run the same objects.
+// allocation after construction. The live cache, the simulator and the planner run the same objects.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -18,51 +20,109 @@ namespace mezz {
 struct BlockFacts {
   BlockKey key;
   BlockRole role = BlockRole::kOther;
-  uint32_t bytes = 0;
-  bool was_hit_in_dram = false;  // since it entered the DRAM tier; false where RocksDB cannot tell (7.8)
+  uint32_t bytes = 0;            // payload
+  bool was_hit_in_dram = false;  // since it entered the DRAM tier; false where nobody can tell
   bool in_scm = false;           // the SCM tier holds a valid record
-  uint8_t scm_heat = 0;          // 0..3: hits of the record since it was written or last spared
+  bool in_dram = false;          // OnReclaim: the DRAM tier holds it too, as far as the SCM tier knows
+  bool by_compaction = false;    // a compaction reads, not a user
+  bool proven = false;           // OnReclaim: the record lies among the proven (Decision::proven, or spared)
+  uint8_t scm_heat = 0;          // 0..3: hits of the record since it was written, less one for each time it was spared
 };
 
 enum class Action : uint8_t {
   kToDram,   // OnMiss: into the DRAM tier
   kToScm,    // OnMiss: into the SCM tier.  OnDramEviction: demote
-  kDrop,     // OnDramEviction: forget
+  kBypass,   // OnMiss: into neither tier
+  kDrop,     // OnDramEviction, OnReclaim: forget
   kKeep,     // OnDramEviction: the SCM tier has it already; nothing is written
   kInPlace,  // OnScmHit: serve where it lies
   kPromote,  // OnScmHit: copy to the DRAM tier; the record stays
+  kMove,     // OnScmHit: copy to the DRAM tier and forget the record
+  kSpare,    // OnReclaim: write the record anew, a second chance
+  kCount
 };
+inline constexpr size_t kActions = static_cast<size_t>(Action::kCount);
 
 // Why. One counter each; append only.
-enum class Reason : uint8_t { kPolicyDefault, kClean, kCount };
+enum class Reason : uint8_t {
+  kPolicyDefault,  // the policy does this with every block
+  kClean,          // the SCM tier holds the block already
+  kCompaction,     // read by a compaction: no evidence that a user wants it
+  kRole,           // the block's role
+  kFilling,        // the SCM tier is not full yet
+  kHit,            // it was hit where it lay
+  kNoHit,          // it was not
+  kGhost,          // it was refused or dropped not long ago, and came back
+  kNoEvidence,     // neither hit nor remembered
+  kFrequency,      // asked for more often than what it would displace
+  kTooCold,        // asked for less often than what it would displace
+  kInDram,         // the DRAM tier holds it anyway
+  kChurn,          // the write governor: too many bytes written for the look-ups served
+  kWriteBudget,    // the write budget of the medium is spent
+  kProbe,          // no evidence, but what the SCM tier holds is of no use either
+  kCount
+};
+inline constexpr size_t kReasons = static_cast<size_t>(Reason::kCount);
 std::string_view ToString(Action action);
 std::string_view ToString(Reason reason);
 
-struct Decision {
+// Aligned so that it is returned in one register and read back as one word.
+struct alignas(4) Decision {
   Action action;
   Reason reason;
+  // kToScm: the block has come back before, so the SCM tier keeps it with those that survived a reclaim, for a whole
+  // turn of its log, and not among the young, which leave soon.
+  bool proven = false;
 };
 
-// Thread-safe: every method may be called from any thread at any time.
+// What a policy is told when it is made. Sizes may be estimates: they scale its memory and its thresholds.
+struct PolicyOptions {
+  uint64_t dram_bytes = 0;      // capacity of the DRAM tier; 0: not known
+  uint64_t scm_bytes = 0;       // capacity of the SCM tier
+  uint32_t block_bytes = 4096;  // expected mean payload of a block
+  // Bytes that may be written to the medium in a second, in the long run; 0: no limit.
+  uint64_t write_budget_bytes_per_second = 0;
+  // Monotonic nanoseconds; the simulator passes its own. Empty: std::chrono::steady_clock.
+  std::function<uint64_t()> now_ns;
+  uint64_t seed = 0;  // of the policy's own hashes
+};
+
+// Thread-safe: every method may be called from any thread at any time. None blocks, allocates or throws.
 class Policy {
  public:
   virtual ~Policy() = default;
   virtual std::string_view name() const = 0;
 
-  // Whether OnMiss may ever answer kToScm; constant. Callers that hear no need not ask it.
-  virtual bool may_send_misses_to_scm() const = 0;
-  // A block was read from flash and is about to enter the cache.  -> kToDram | kToScm
+  // Whether OnMiss may ever answer anything but kToDram; constant. Callers that hear no need not ask it.
+  virtual bool may_divert_misses() const = 0;
+  // A block was read from flash and is about to enter the cache.  -> kToDram | kToScm | kBypass
   virtual Decision OnMiss(const BlockFacts& block) = 0;
   // A block leaves the DRAM tier.  -> kToScm | kKeep | kDrop
   virtual Decision OnDramEviction(const BlockFacts& block) = 0;
-  // A look-up missed the DRAM tier and found the block in the SCM tier.  -> kInPlace | kPromote
+  // A look-up missed the DRAM tier and found the block in the SCM tier.  -> kInPlace | kPromote | kMove
   virtual Decision OnScmHit(const BlockFacts& block) = 0;
+  // Reclaim reached the block's record. The tier may still have to drop what is spared, when nearly everything is.
+  // -> kSpare | kDrop
+  virtual Decision OnReclaim(const BlockFacts& block) = 0;
+
+  // Share of the SCM tier for the young, in percent; constant. The default serves policies that admit everything:
+  // S3-FIFO takes 10, more was better on some traces and worse on others (docs/decisions.md).
+  virtual unsigned young_percent() const { return kYoungPercentDefault; }
+
+  // Look-ups that the DRAM tier answered since the last call; told now and then, in bulk.
+  virtual void OnDramHits(uint64_t /*count*/) {}
+
+  // DRAM used by the policy, itself included.
+  virtual size_t dram_bytes() const = 0;
 };
+
+// What a cache uses that names none.
+inline constexpr std::string_view kDefaultPolicyName = "adaptive";
 
 // The names MakePolicy knows, in the order they are shown.
 const std::vector<std::string_view>& PolicyNames();
 
 // Refuses an unknown name, listing the known.
-Status MakePolicy(std::string_view name, std::unique_ptr<Policy>* policy);
+Status MakePolicy(std::string_view name, const PolicyOptions& options, std::unique_ptr<Policy>* policy);
 
 }  // namespace mezz

@@ -6,7 +6,8 @@
 //   scm_first       SCM             keep if recorded, else demote      promote
 //   bidirectional   DRAM            keep if recorded, else demote      promote
 //
-// "Demote always" comes to the same: blocks are immutable, so a recorded block need not be written again.
+// Reclaim spares what was hit and is not in DRAM. "Demote always" comes to the same: blocks are immutable, so a
+// recorded block need not be written again.
 #pragma once
 
 #include <span>
@@ -31,10 +32,12 @@ class SimplePolicy final : public Policy {
   explicit SimplePolicy(const SimpleRules& rules) : rules_(rules) {}
 
   std::string_view name() const override { return rules_.name; }
-  bool may_send_misses_to_scm() const override { return rules_.on_miss == Action::kToScm; }
+  bool may_divert_misses() const override { return rules_.on_miss == Action::kToScm; }
   Decision OnMiss(const BlockFacts& block) override;
   Decision OnDramEviction(const BlockFacts& block) override;
   Decision OnScmHit(const BlockFacts& block) override;
+  Decision OnReclaim(const BlockFacts& block) override;
+  size_t dram_bytes() const override { return sizeof(*this); }
 
  private:
   const SimpleRules rules_;

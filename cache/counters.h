@@ -40,7 +40,8 @@ namespace mezz {
   X(kDramHit, "dram.hit")                                                           \
   X(kMiss, "miss") /* in neither tier */                                            \
   X(kInsert, "insert")                                                              \
-  X(kInsertToScm, "insert.to_scm") /* the policy sent a miss to SCM */              \
+  X(kInsertToScm, "insert.to_scm")      /* the policy sent a miss to SCM */         \
+  X(kInsertBypassed, "insert.bypassed") /* the policy sent a miss to neither */     \
   X(kDramEviction, "dram.eviction")                                                 \
   X(kCleanEviction, "dram.clean_eviction") /* SCM held the block already */         \
   X(kDemotion, "demotion")                                                          \
@@ -85,13 +86,15 @@ class Counters {
   }
   CounterSnapshot Snapshot() const;
 
+  // For counters of other kinds that spread their writers in the same way.
+  static size_t StripeOfThisThread();
+
   static constexpr size_t kStripes = 8;
   static constexpr size_t kStripeWords = (kEvents * kBlockRoles + 7) / 8 * 8;
   static constexpr size_t kBytes = kStripes * kStripeWords * sizeof(uint64_t);
 
  private:
   std::atomic<uint64_t>* stripe() const { return words_ + StripeOfThisThread() * kStripeWords; }
-  static size_t StripeOfThisThread();
 
   std::atomic<uint64_t>* words_;  // kStripes * kStripeWords, line-aligned
 };

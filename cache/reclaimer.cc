@@ -11,11 +11,11 @@ namespace mezz {
 namespace {
 
 // Each victim lets this share of a segment be spared; what is not used may be saved up to kCreditMaxSegments.
-constexpr uint64_t kSurvivorShareNumerator = 3, kSurvivorShareDenominator = 4;
-constexpr uint64_t kCreditMaxSegments = 2;
+constexpr uint64_t kSurvivorShareNumerator = 15, kSurvivorShareDenominator = 16;
+constexpr uint64_t kCreditMaxSegments = 8;
 // Bytes walked for each byte appended. Victims yield at least a quarter of what was walked, so four keep up in the
 // worst case; two suffice while a spare segment is left.
-constexpr uint64_t kPaceCalm = 2, kPaceUrgent = 5;
+constexpr uint64_t kPaceCalm = 3, kPaceUrgent = 17;
 
 uint16_t HeaderChecksum(const layout::RecordHeader& header) {
   return static_cast<uint16_t>(
@@ -38,13 +38,14 @@ uint32_t PayloadChecksum(const void* payload, size_t bytes) {
 }
 
 Reclaimer::Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counters* counters, Throttle* throttle,
-                     std::atomic<int64_t>* resident_blocks)
+                     std::atomic<int64_t>* resident_blocks, SurvivorJudge* judge)
     : medium_(medium),
       log_(log),
       index_(index),
       counters_(counters),
       throttle_(throttle),
       resident_blocks_(resident_blocks),
+      judge_(judge),
       survivor_credit_(log->segment_bytes()) {}
 
 void Reclaimer::Step(uint64_t bytes) {
@@ -109,11 +110,22 @@ bool Reclaimer::PickVictimLocked() {
   pin_pressure_.store(4 * (picked.skipped_pinned + log_->draining_segments()) > picked.sealed,
                       std::memory_order_relaxed);
   if (!picked.segment) return false;
-  victim_ = Victim{*picked.segment, log_->FirstRecord(*picked.segment), log_->Tail(*picked.segment)};
+  victim_ = Victim{*picked.segment, picked.generation, log_->FirstRecord(*picked.segment), log_->Tail(*picked.segment)};
   survivor_credit_ =
       std::min(survivor_credit_ + log_->segment_bytes() / kSurvivorShareDenominator * kSurvivorShareNumerator,
                kCreditMaxSegments * log_->segment_bytes());
   return true;
+}
+
+bool Reclaimer::Spares(const layout::RecordHeader& header, IndexWord word) const {
+  if (judge_ == nullptr) return word.heat() > 0 && !word.dram();
+  const bool spares = judge_->Spare({.key = header.key,
+                                     .role = header.role,
+                                     .payload_bytes = header.payload_bytes,
+                                     .generation = victim_->generation,
+                                     .heat = static_cast<uint8_t>(word.heat()),
+                                     .in_dram = word.dram()});
+  return spares && !word.dram();
 }
 
 void Reclaimer::SettleLocked(uint64_t offset, const layout::RecordHeader& header, bool spare) {
@@ -123,16 +135,14 @@ void Reclaimer::SettleLocked(uint64_t offset, const layout::RecordHeader& header
     IndexWord word;
     Index::Slot* slot = index_->FindRecord(hash, offset / kLineBytes, &word);
     if (slot == nullptr) return;  // replaced or erased since
-    if (spare && word.heat() > 0 && !word.dram() && bytes <= survivor_credit_ &&
-        SpareLocked(offset, header, slot, word))
-      return;
+    if (spare && Spares(header, word) && bytes <= survivor_credit_ && SpareLocked(offset, header, slot, word)) return;
     uint64_t expected = word.raw();
     if (slot->compare_exchange_strong(expected, 0, std::memory_order_seq_cst, std::memory_order_relaxed)) {
       resident_blocks_->fetch_sub(1, std::memory_order_relaxed);
       counters_->Add(Event::kScmDropped, header.role);
       return;
     }
-    // Hit or erased between the load and the exchange: judge it again.
+    // Hit or erased between the load and the exchange: it is judged again, by what is known now.
   }
 }
 
@@ -159,8 +169,9 @@ bool Reclaimer::SpareLocked(uint64_t offset, const layout::RecordHeader& header,
 
 std::optional<SegmentLog::Reservation> Reclaimer::CopyLocked(uint64_t offset, const layout::RecordHeader& header) {
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
-  auto to = log_->Reserve(log_->reclaim_lane(), bytes);
-  if (!to && log_->Advance(log_->reclaim_lane(), bytes)) to = log_->Reserve(log_->reclaim_lane(), bytes);
+  auto to = log_->Reserve(log_->proven_lane(), bytes);
+  if (!to && log_->Advance(log_->proven_lane(), bytes, SegmentLog::For::kReclaim))
+    to = log_->Reserve(log_->proven_lane(), bytes);
   if (!to) return std::nullopt;
   std::byte* const from = medium_.base() + offset;
   alignas(kLineBytes) std::byte first_line[kLineBytes];

@@ -12,24 +12,26 @@
 #include "cache/media/medium.h"
 #include "cache/media/model.h"
 #include "cache/segment_log.h"
+#include "cache/survivor_judge.h"
 
 namespace mezz {
 
-// Empties the next segment (SegmentLog::TakeVictim): records that were hit since they were written or last spared, and
-// that the DRAM tier does not hold, are copied to reclaim's own open segment (a second chance, which costs them one
-// heat); the others leave the index. The victim stays readable until its last record has moved, so no hit is lost to a
-// reclaim.
+// Empties the next segment (SegmentLog::TakeVictim): the records that the judge spares, and that the DRAM tier does not
+// hold, are copied to the open segment of the proven (a second chance, which costs them one heat); the others leave the
+// index. Without a judge those are spared that were hit since they were written or last spared. The victim stays
+// readable until its last record has moved, so no hit is lost to a reclaim.
 //
 // The work is cut small: each Put pays for a little more than it wrote (Step), and only one that finds no free segment
-// finishes a whole victim (MakeRoom). Survivors take at most three quarters of what is reclaimed in the long run, so
-// space comes free even where everything is hot; one victim may be spared whole on credit.
+// finishes a whole victim (MakeRoom). Survivors take at most fifteen sixteenths of what is reclaimed in the long run,
+// so space comes free even where everything is hot; a few victims may be spared whole on credit.
 //
 // Thread-safe. One thread at a time reclaims; Step gives up if another is at it, MakeRoom waits for it.
 class Reclaimer {
  public:
-  // None is owned; all outlive this. `throttle` may be null. `resident_blocks` is lowered for each block dropped.
+  // None is owned; all outlive this. `throttle` and `judge` may be null. `resident_blocks` is lowered for each block
+  // dropped.
   Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counters* counters, Throttle* throttle,
-            std::atomic<int64_t>* resident_blocks);
+            std::atomic<int64_t>* resident_blocks, SurvivorJudge* judge);
 
   // Called for `bytes` appended: reclaims in proportion while free segments are few.
   void Step(uint64_t bytes);
@@ -44,12 +46,14 @@ class Reclaimer {
  private:
   struct Victim {
     SegmentId segment{};
+    Generation generation = Generation::kYoung;
     uint64_t cursor = 0;  // absolute offset of the next record
     uint64_t end = 0;
   };
 
   bool WorkLocked(uint64_t bytes, bool spare);
   bool PickVictimLocked();
+  bool Spares(const layout::RecordHeader& header, IndexWord word) const;
   void SettleLocked(uint64_t offset, const layout::RecordHeader& header, bool spare);
   bool SpareLocked(uint64_t offset, const layout::RecordHeader& header, Index::Slot* slot, IndexWord word);
   std::optional<SegmentLog::Reservation> CopyLocked(uint64_t offset, const layout::RecordHeader& header);
@@ -61,6 +65,7 @@ class Reclaimer {
   Counters* const counters_;
   Throttle* const throttle_;
   std::atomic<int64_t>* const resident_blocks_;
+  SurvivorJudge* const judge_;
 
   std::mutex mutex_;
   std::optional<Victim> victim_;  // GUARDED_BY(mutex_)

@@ -38,22 +38,23 @@ uint64_t RandomWord() {
 
 class ScmTier::Impl {
  public:
-  Impl(const ScmTier& tier, Counters* counters, uint64_t hash_seed, uint64_t format_id)
+  Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judge, uint64_t hash_seed, uint64_t format_id)
       : medium_(*tier.medium_),
         counters_(counters),
         throttle_(tier.throttle_.get()),
         verify_hits_(tier.options_.verify_hits),
         index_(tier.options_.capacity_bytes / layout::RecordBytes(tier.options_.expected_block_bytes), hash_seed),
         log_(medium_, tier.options_.capacity_bytes, tier.options_.EffectiveSegmentBytes(), format_id, counters),
-        reclaimer_(medium_, &log_, &index_, counters, throttle_, &resident_blocks_) {}
+        reclaimer_(medium_, &log_, &index_, counters, throttle_, &resident_blocks_, judge) {}
 
-  PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, uint8_t initial_heat);
-  bool Find(const BlockKey& key, BlockRole role, PinnedBlock* found);
+  PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation);
+  bool Find(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found);
   bool Contains(const BlockKey& key) const;
   bool SetDram(const BlockKey& key, bool dram);
   bool Erase(const BlockKey& key);
   void EraseAll();
   Status SetCapacity(uint64_t bytes);
+  void SetYoungPercent(unsigned percent) { log_.SetYoungPercent(percent); }
   void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit);
   ScmAudit Audit();
   uint64_t pinned_bytes() const;
@@ -77,22 +78,22 @@ class ScmTier::Impl {
   Reclaimer reclaimer_;
 
  private:
-  std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes);
+  std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation);
   bool Write(const SegmentLog::Reservation& where, const BlockKey& key, BlockRole role, size_t bytes,
              BlockSource source);
-  void Publish(const BlockKey& key, BlockRole role, uint64_t offset, uint8_t heat);
+  void Publish(const BlockKey& key, BlockRole role, uint64_t offset);
   void SettleDuplicates(const KeyHash& hash, const BlockKey& key, uint64_t line);
   bool HoldsKey(IndexWord word, const Index::Slot& slot, const BlockKey& key) const;
   bool Remove(Index::Slot& slot, IndexWord word);
   bool Damaged(const layout::RecordHeader& header, IndexWord word) const;
-  IndexWord Warm(Index::Slot& slot, IndexWord word);
+  IndexWord Touch(Index::Slot& slot, IndexWord word, Heat heat);
   void AuditWord(Index::Slot& slot, ScmAudit* audit, std::unordered_set<std::string>* keys);
 };
 
 // --- put -------------------------------------------------------------------------------------------------------------
 
 PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-                             uint8_t initial_heat) {
+                             Generation generation) {
   const auto refuse = [&](Event event, PutResult result) {
     counters_->Add(event, role);
     return result;
@@ -102,7 +103,7 @@ PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, 
   if (log_.limit() == 0) return refuse(Event::kRefusedNoSpace, PutResult::kNoSpace);
   const uint64_t record_bytes = layout::RecordBytes(bytes);
   reclaimer_.Step(record_bytes);
-  const auto where = Reserve(record_bytes);
+  const auto where = Reserve(record_bytes, generation);
   if (!where) {
     return log_.limit() == 0 ? refuse(Event::kRefusedNoSpace, PutResult::kNoSpace)
                              : refuse(Event::kRefusedAllPinned, PutResult::kAllPinned);
@@ -110,7 +111,7 @@ PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, 
   const bool written = Write(*where, key, role, bytes, source);
   if (throttle_ != nullptr) throttle_->ChargeWrite(record_bytes);
   counters_->Add(Event::kScmWrittenBytes, role, record_bytes);
-  if (written) Publish(key, role, where->offset, initial_heat);
+  if (written) Publish(key, role, where->offset);
   log_.Unpin(where->segment);
   if (!written) return refuse(Event::kRefusedFillFailed, PutResult::kFillFailed);
   counters_->Add(Event::kScmPut, role);
@@ -118,11 +119,11 @@ PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, 
   return PutResult::kStored;
 }
 
-std::optional<SegmentLog::Reservation> ScmTier::Impl::Reserve(uint64_t bytes) {
-  const unsigned lane = log_.LaneOfThisThread();
+std::optional<SegmentLog::Reservation> ScmTier::Impl::Reserve(uint64_t bytes, Generation generation) {
+  const unsigned lane = generation == Generation::kProven ? log_.proven_lane() : log_.LaneOfThisThread();
   for (;;) {
     if (auto where = log_.Reserve(lane, bytes)) return where;
-    if (!log_.Advance(lane, bytes) && !reclaimer_.MakeRoom()) return std::nullopt;
+    if (!log_.Advance(lane, bytes, SegmentLog::For::kWriter) && !reclaimer_.MakeRoom()) return std::nullopt;
     if (log_.limit() == 0) return std::nullopt;
   }
 }
@@ -173,11 +174,10 @@ bool ScmTier::Impl::Write(const SegmentLog::Reservation& where, const BlockKey& 
   return filled;
 }
 
-void ScmTier::Impl::Publish(const BlockKey& key, BlockRole role, uint64_t offset, uint8_t heat) {
+void ScmTier::Impl::Publish(const BlockKey& key, BlockRole role, uint64_t offset) {
   const KeyHash hash = index_.Hash(key);
   const uint64_t line = offset / kLineBytes;
-  const IndexWord fresh =
-      IndexWord::Make(hash.tag, line, /*dram=*/false, std::min<unsigned>(heat, IndexWord::kHeatMax));
+  const IndexWord fresh = IndexWord::Make(hash.tag, line, /*dram=*/false, /*heat=*/0);
   const bool replaced = index_.FindTag(hash, [&](Index::Slot& slot, IndexWord word) {
     if (!HoldsKey(word, slot, key)) return false;
     uint64_t expected = word.raw();
@@ -217,7 +217,7 @@ bool ScmTier::Impl::HoldsKey(IndexWord word, const Index::Slot& slot, const Bloc
 
 // --- find ------------------------------------------------------------------------------------------------------------
 
-bool ScmTier::Impl::Find(const BlockKey& key, BlockRole role, PinnedBlock* found) {
+bool ScmTier::Impl::Find(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found) {
   const KeyHash hash = index_.Hash(key);
   const bool hit = index_.FindTag(hash, [&](Index::Slot& slot, IndexWord word) {
     for (int tries = 0; tries < kSlotRetriesMax; ++tries) {
@@ -231,7 +231,7 @@ bool ScmTier::Impl::Find(const BlockKey& key, BlockRole role, PinnedBlock* found
             // A search starts at the block's end; the line arrives while the caller builds its object.
             if (header->payload_bytes > kLineBytes) __builtin_prefetch(&found->payload_.back());
             found->role_ = header->role;
-            found->heat_ = static_cast<uint8_t>(Warm(slot, word).heat());
+            found->heat_ = static_cast<uint8_t>(Touch(slot, word, heat).heat());
             return true;  // the pin goes to the caller
           }
           if (header->key == key) Remove(slot, word);
@@ -265,13 +265,14 @@ bool ScmTier::Impl::Damaged(const layout::RecordHeader& header, IndexWord word) 
 }
 
 // A hit that reached us missed the DRAM tier, so the block is not there, whatever we were told before.
-IndexWord ScmTier::Impl::Warm(Index::Slot& slot, IndexWord word) {
-  const IndexWord warmer = word.with(/*dram=*/false, std::min(word.heat() + 1, IndexWord::kHeatMax));
-  if (warmer.raw() != word.raw()) {
+IndexWord ScmTier::Impl::Touch(Index::Slot& slot, IndexWord word, Heat heat) {
+  const unsigned raised = std::min(word.heat() + 1, IndexWord::kHeatMax);
+  const IndexWord touched = word.with(/*dram=*/false, heat == Heat::kRaise ? raised : word.heat());
+  if (touched.raw() != word.raw()) {
     uint64_t expected = word.raw();  // losing to another hit costs one count of heat, no more
-    slot.compare_exchange_strong(expected, warmer.raw(), std::memory_order_relaxed, std::memory_order_relaxed);
+    slot.compare_exchange_strong(expected, touched.raw(), std::memory_order_relaxed, std::memory_order_relaxed);
   }
-  return warmer;
+  return touched;
 }
 
 bool ScmTier::Impl::Contains(const BlockKey& key) const {
@@ -410,7 +411,7 @@ void ScmTier::Impl::AuditWord(Index::Slot& slot, ScmAudit* audit, std::unordered
 ScmTier::ScmTier(const ScmOptions& options) : options_(options) {}
 ScmTier::~ScmTier() = default;
 
-Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier) {
+Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, SurvivorJudge* judge) {
   MEZZ_RETURN_IF_ERROR(options.Validate());
   std::unique_ptr<ScmTier> opened(new (std::nothrow) ScmTier(options));
   if (opened == nullptr) return Status::NoSpace("no memory for the SCM tier");
@@ -429,7 +430,7 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier) 
   static_assert(sizeof(superblock) % kLineBytes == 0);
   opened->medium_->Stream(opened->medium_->base(), &superblock, sizeof(superblock));
   opened->medium_->Drain();
-  opened->impl_ = std::make_unique<Impl>(*opened, &opened->counters_, hash_seed, format_id);
+  opened->impl_ = std::make_unique<Impl>(*opened, &opened->counters_, judge, hash_seed, format_id);
   if (!opened->impl_->index_.ok())
     return Status::NoSpace(fmt::format("no memory for the index of {} bytes of SCM; raise expected_block_bytes ({})",
                                        effective.capacity_bytes, effective.expected_block_bytes));
@@ -437,21 +438,21 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier) 
   return Status::Ok();
 }
 
-PutResult ScmTier::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, uint8_t initial_heat) {
-  return impl_->Put(key, role, bytes, source, initial_heat);
+PutResult ScmTier::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation) {
+  return impl_->Put(key, role, bytes, source, generation);
 }
 
-PutResult ScmTier::Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload, uint8_t initial_heat) {
+PutResult ScmTier::Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload, Generation generation) {
   const auto copy = [payload](size_t offset, size_t bytes, std::byte* to) {
     std::memcpy(to, payload.data() + offset, bytes);
     return true;
   };
-  return impl_->Put(key, role, payload.size(), copy, initial_heat);
+  return impl_->Put(key, role, payload.size(), copy, generation);
 }
 
-PinnedBlock ScmTier::Find(const BlockKey& key, BlockRole role_for_miss_counter) {
+PinnedBlock ScmTier::Find(const BlockKey& key, BlockRole role_for_miss_counter, Heat heat) {
   PinnedBlock found;
-  if (impl_->Find(key, role_for_miss_counter, &found)) found.tier_ = this;
+  if (impl_->Find(key, role_for_miss_counter, heat, &found)) found.tier_ = this;
   return found;
 }
 
@@ -469,6 +470,7 @@ bool ScmTier::Erase(const BlockKey& key) { return impl_->Erase(key); }
 void ScmTier::EraseAll() { impl_->EraseAll(); }
 void ScmTier::Unpin(const std::byte* payload) { impl_->log_.Unpin(impl_->SegmentOf(payload)); }
 Status ScmTier::SetCapacity(uint64_t bytes) { return impl_->SetCapacity(bytes); }
+void ScmTier::SetYoungPercent(unsigned percent) { impl_->SetYoungPercent(percent); }
 uint64_t ScmTier::capacity_bytes() const { return impl_->log_.limit() * impl_->log_.segment_bytes(); }
 uint64_t ScmTier::usage_bytes() const {
   const SegmentLog& log = impl_->log_;

@@ -16,6 +16,7 @@
 #include "cache/media/model.h"
 #include "cache/options.h"
 #include "cache/status.h"
+#include "cache/survivor_judge.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -34,7 +35,9 @@ class PinnedBlock {
   explicit operator bool() const { return tier_ != nullptr; }
   std::span<const std::byte> payload() const { return payload_; }
   BlockRole role() const { return role_; }
-  uint8_t heat() const { return heat_; }  // hits since the record was written or last spared, this one included; 1..3
+  // 0..3: hits since the record was written, less one for each time it was spared. This one is included, unless it was
+  // found with Heat::kKeep.
+  uint8_t heat() const { return heat_; }
 
   void Release();
   // Gives the pin to the caller, who must pass the address to ScmTier::Unpin exactly once.
@@ -65,6 +68,9 @@ class BlockSource {
   bool (*call_)(void*, size_t, size_t, std::byte*);
 };
 
+// Whether a hit counts as evidence that the block is wanted.
+enum class Heat : uint8_t { kRaise, kKeep };
+
 enum class PutResult : uint8_t { kStored, kTooLarge, kAllPinned, kNoSpace, kFillFailed };
 
 // What Audit() re-derived from the index and the medium. The tier must be quiescent while it runs.
@@ -88,18 +94,21 @@ struct ScmAudit {
 // and a counter says why.
 class ScmTier {
  public:
-  static Status Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier);
+  // `judge` decides what survives a reclaim; null: what was hit and is not in DRAM. Not owned; outlives the tier.
+  static Status Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, SurvivorJudge* judge = nullptr);
   // REQUIRES: no PinnedBlock and no detached pin is left.
   ~ScmTier();
 
-  // Stores `bytes` bytes under `key`, replacing what the key named before. `initial_heat` (0..3) is credit at the
-  // block's first reclaim. The source is called in order of offset, in pieces of at most a few KiB.
-  PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, uint8_t initial_heat = 0);
-  PutResult Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload, uint8_t initial_heat = 0);
+  // Stores `bytes` bytes under `key`, replacing what the key named before. The source is called in order of offset, in
+  // pieces of at most a few KiB.
+  PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
+                Generation generation = Generation::kYoung);
+  PutResult Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload,
+                Generation generation = Generation::kYoung);
 
   // Finds, pins and counts a hit or a miss; an empty result is a miss. The caller charges the model for what it
   // then reads: ChargeInPlace for a search in place, ChargeCopy for a copy.
-  PinnedBlock Find(const BlockKey& key, BlockRole role_for_miss_counter = BlockRole::kOther);
+  PinnedBlock Find(const BlockKey& key, BlockRole role_for_miss_counter = BlockRole::kOther, Heat heat = Heat::kRaise);
   void ChargeInPlace(size_t payload_bytes);
   void ChargeCopy(size_t payload_bytes);
 
@@ -128,6 +137,10 @@ class ScmTier {
   // Uses at most `bytes` of the medium from now on; 0 stops admission and empties the tier. Segments that are pinned
   // now are given up as soon as they are released. Refuses more than the capacity at Open.
   Status SetCapacity(uint64_t bytes);
+
+  // Share of the segments for the young, in percent; kYoungPercentDefault until it is set. Smaller shares give blocks
+  // that come once less room, and blocks that come again less time to do so.
+  void SetYoungPercent(unsigned percent);
   uint64_t capacity_bytes() const;
   // Bytes of segments that hold records. Cheap.
   uint64_t usage_bytes() const;

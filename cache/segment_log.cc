@@ -19,10 +19,6 @@ constexpr unsigned kWriterLanesMax = 4;
 // A lane's open segment is half empty on average; below this many segments a lane that would show.
 constexpr uint32_t kSegmentsPerLane = 64;
 
-// Share of the segments that new blocks get to prove themselves. S3-FIFO takes a tenth; a fifth was as good on keys
-// after Zipf and better on scarab-recs, worse on orm-busy (docs/decisions.md): in between.
-constexpr uint32_t kYoungShareNumerator = 15, kYoungShareDenominator = 100;
-
 unsigned WriterLanes(uint32_t segments) {
   const unsigned cpus = std::max(1u, std::thread::hardware_concurrency());
   return std::clamp(segments / kSegmentsPerLane, 1u, std::min(kWriterLanesMax, cpus));
@@ -41,7 +37,7 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       segments_(std::make_unique<Segment[]>(segments_count_)),
       lane_(std::make_unique<Lane[]>(lanes_)),
       limit_(segments_count_) {
-  for (auto* list : {&free_, &young_, &old_, &draining_, &parked_}) list->reserve(segments_count_);
+  for (auto* list : {&free_, &young_, &proven_, &draining_, &parked_}) list->reserve(segments_count_);
   for (uint32_t i = segments_count_; i-- > 0;) free_.push_back(SegmentId{i});
   free_count_.store(segments_count_, std::memory_order_relaxed);
 }
@@ -86,14 +82,14 @@ std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64
   return std::nullopt;
 }
 
-bool SegmentLog::Advance(unsigned lane, uint64_t bytes) {
+bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   std::lock_guard lock(mutex_);
   const uint64_t open = lane_[lane].open.load(std::memory_order_relaxed);
   if (open != kNoSegment) {
     const Segment& s = segments_[open];
     if (s.tail.load(std::memory_order_relaxed) + bytes <= segment_bytes()) return true;  // another thread advanced it
   }
-  const size_t kept_for_reclaim = lane == reclaim_lane() ? 0 : 1;
+  const size_t kept_for_reclaim = whom == For::kReclaim ? 0 : 1;
   if (free_.size() <= kept_for_reclaim) return false;
   if (open != kNoSegment) SealLocked(lane);
   const SegmentId id = free_.back();
@@ -125,7 +121,7 @@ void SegmentLog::SealLocked(unsigned lane) {
   const SegmentId id{static_cast<uint32_t>(open)};
   lane_[lane].open.store(kNoSegment, std::memory_order_relaxed);
   Change(id, State::kOpen, State::kSealed);
-  (lane == reclaim_lane() ? old_ : young_).push_back(id);
+  (lane == proven_lane() ? proven_ : young_).push_back(id);
 }
 
 void SegmentLog::SealAll() {
@@ -142,22 +138,24 @@ void SegmentLog::Change(SegmentId id, State from, State to) {
 SegmentLog::Victim SegmentLog::TakeVictim() {
   std::lock_guard lock(mutex_);
   Victim victim;
-  victim.sealed = static_cast<uint32_t>(young_.size() + old_.size());
-  const bool young_first =
-      young_.size() * kYoungShareDenominator > uint64_t{limit_.load(std::memory_order_relaxed)} * kYoungShareNumerator;
-  TakeUnpinnedLocked(young_first ? &young_ : &old_, &victim);
-  if (!victim.segment) TakeUnpinnedLocked(young_first ? &old_ : &young_, &victim);
+  victim.sealed = static_cast<uint32_t>(young_.size() + proven_.size());
+  const bool young_first = young_.size() * 100 > uint64_t{limit_.load(std::memory_order_relaxed)} *
+                                                     young_percent_.load(std::memory_order_relaxed);
+  TakeUnpinnedLocked(young_first ? Generation::kYoung : Generation::kProven, &victim);
+  if (!victim.segment) TakeUnpinnedLocked(young_first ? Generation::kProven : Generation::kYoung, &victim);
   return victim;
 }
 
-void SegmentLog::TakeUnpinnedLocked(std::vector<SegmentId>* queue, Victim* victim) {
-  for (auto it = queue->begin(); it != queue->end(); ++it) {
+void SegmentLog::TakeUnpinnedLocked(Generation generation, Victim* victim) {
+  std::vector<SegmentId>& queue = generation == Generation::kYoung ? young_ : proven_;
+  for (auto it = queue.begin(); it != queue.end(); ++it) {
     if (pins(*it) != 0) {
       ++victim->skipped_pinned;
       continue;
     }
     victim->segment = *it;
-    queue->erase(it);
+    victim->generation = generation;
+    queue.erase(it);
     return;
   }
 }
@@ -224,7 +222,7 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
   };
   check(free_, State::kFree);
   check(young_, State::kSealed);
-  check(old_, State::kSealed);
+  check(proven_, State::kSealed);
   check(draining_, State::kDraining);
   check(parked_, State::kParked);
   for (uint32_t i = 0; i < segments_count_; ++i) {
@@ -239,7 +237,7 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
     if (segment(id).tail.load(std::memory_order_relaxed) > segment_bytes())
       violations->push_back(fmt::format("segment {} is filled past its end", i));
   }
-  if (young_.size() + old_.size() + free_.size() + draining_.size() + parked_.size() > segments_count_)
+  if (young_.size() + proven_.size() + free_.size() + draining_.size() + parked_.size() > segments_count_)
     violations->push_back("more segments than the medium holds");
 }
 

@@ -64,24 +64,26 @@ class SegmentLog {
   // Takes `bytes` (a multiple of 64) from the open segment of `lane`. Empty: the lane has no segment with that much
   // room; the caller opens one with Advance.
   std::optional<Reservation> Reserve(unsigned lane, uint64_t bytes);
-  unsigned lanes() const { return lanes_; }  // the last one is reclaim's own
-  unsigned reclaim_lane() const { return lanes_ - 1; }
+  unsigned lanes() const { return lanes_; }  // the last one is for the proven: survivors of reclaim among them
+  unsigned proven_lane() const { return lanes_ - 1; }
   unsigned LaneOfThisThread() const;
 
   // Seals the lane's segment, if it still is the one that lacked room, and opens a free one. Writers leave the last
   // free segment to reclaim. False: no segment to open.
-  bool Advance(unsigned lane, uint64_t bytes);
+  enum class For { kWriter, kReclaim };
+  bool Advance(unsigned lane, uint64_t bytes, For whom);
   // Seals what every lane has open, for a shrinking tier.
   void SealAll();
 
   // The next segment to reclaim; it leaves its queue. Empty: none without pins.
   //
-  // Sealed segments stand in two queues, oldest first: young ones, filled by writers, and old ones, filled by reclaim
-  // with survivors. While the young hold more than their share, the oldest of them is next, else the oldest old one:
-  // S3-FIFO (Yang et al., SOSP'23) with segments for objects, so that blocks nobody asks for again leave after a
-  // fraction of a turn of the log and survivors get a whole one.
+  // Sealed segments stand in two queues, oldest first: young ones, filled by writers, and proven ones, filled by
+  // reclaim with survivors and by writers with blocks that came back. While the young hold more than their share, the
+  // oldest of them is next, else the oldest proven one: S3-FIFO (Yang et al., SOSP'23) with segments for objects, so
+  // that blocks nobody asks for again leave after a fraction of a turn of the log and survivors get a whole one.
   struct Victim {
     std::optional<SegmentId> segment;
+    Generation generation = Generation::kYoung;
     uint32_t skipped_pinned = 0;
     uint32_t sealed = 0;
   };
@@ -90,6 +92,9 @@ class SegmentLog {
   void StartDraining(SegmentId id);
   // Frees what was drained and is unpinned by now.
   void CollectDrained();
+
+  // Share of the segments in use that the young may hold before they are reclaimed first.
+  void SetYoungPercent(unsigned percent) { young_percent_.store(percent, std::memory_order_relaxed); }
 
   // Keeps all but `count` segments from use. Returns how many still have to be given up (reclaimed) for that.
   uint32_t LimitTo(uint32_t count);
@@ -122,7 +127,7 @@ class SegmentLog {
   void OpenLocked(SegmentId id);
   void SealLocked(unsigned lane);
   void ParkSurplusLocked();
-  void TakeUnpinnedLocked(std::vector<SegmentId>* queue, Victim* victim);
+  void TakeUnpinnedLocked(Generation generation, Victim* victim);
 
   const Medium& medium_;
   const unsigned segment_shift_;
@@ -141,11 +146,12 @@ class SegmentLog {
   // The lists have their full capacity from the start: no allocation later.
   std::vector<SegmentId> free_;      // GUARDED_BY(mutex_), a stack
   std::vector<SegmentId> young_;     // GUARDED_BY(mutex_), oldest first
-  std::vector<SegmentId> old_;       // GUARDED_BY(mutex_), oldest first
+  std::vector<SegmentId> proven_;    // GUARDED_BY(mutex_), oldest first
   std::vector<SegmentId> draining_;  // GUARDED_BY(mutex_)
   std::vector<SegmentId> parked_;    // GUARDED_BY(mutex_)
   uint64_t next_sequence_ = 1;       // GUARDED_BY(mutex_)
   std::atomic<uint32_t> limit_;      // stored under mutex_, as are the counts below; read anywhere, relaxed: hints
+  std::atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be chosen by the old one
   std::atomic<uint32_t> free_count_{0}, draining_count_{0}, parked_count_{0};
 };
 

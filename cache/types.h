@@ -32,6 +32,12 @@ enum class BlockRole : uint8_t { kData = 0, kIndex = 1, kFilter = 2, kDictionary
 inline constexpr size_t kBlockRoles = 6;
 std::string_view ToString(BlockRole role);
 
+// Which records a new one is kept with. The young are reclaimed after a fraction of a turn of the log; the proven,
+// which have come back before or were spared by a reclaim, get a whole one.
+enum class Generation : uint8_t { kYoung, kProven };
+// Of the segments, for the young, unless something else is set.
+inline constexpr unsigned kYoungPercentDefault = 15;
+
 // A position on the medium, in bytes from its start.
 enum class MediaOffset : uint64_t {};
 constexpr uint64_t Raw(MediaOffset offset) { return static_cast<uint64_t>(offset); }

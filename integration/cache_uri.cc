@@ -101,6 +101,14 @@ Status SetPolicy(std::string_view key, std::string_view value, HybridCacheOption
   return Status::Ok();
 }
 
+Status SetWriteBudget(std::string_view key, std::string_view value, HybridCacheOptions* options) {
+  if (value == "0") {
+    options->write_budget_bytes_per_second = 0;
+    return Status::Ok();
+  }
+  return ParseBytes(key, value, &options->write_budget_bytes_per_second);
+}
+
 Status SetSegment(std::string_view key, std::string_view value, HybridCacheOptions* options) {
   return ParseBytes(key, value, &options->scm.segment_bytes);
 }
@@ -129,11 +137,20 @@ Status SetShardBits(std::string_view key, std::string_view value, HybridCacheOpt
 }
 
 constexpr KeySpec kKeys[] = {
-    {"dram", kDramSide, SetDram},     {"scm", kScmSide, SetScm},         {"scm_path", kScmSide, SetScmPath},
-    {"medium", kScmSide, SetMedium},  {"model", kScmSide, SetModel},     {"dram_cache", kDramSide, SetDramCache},
+    {"dram", kDramSide, SetDram},
+    {"scm", kScmSide, SetScm},
+    {"scm_path", kScmSide, SetScmPath},
+    {"medium", kScmSide, SetMedium},
+    {"model", kScmSide, SetModel},
+    {"dram_cache", kDramSide, SetDramCache},
     {"serve", kDramSide, SetServe},  // the SecondaryCache interface always copies
-    {"policy", kScmSide, SetPolicy},  {"segment", kScmSide, SetSegment}, {"block", kScmSide, SetBlock},
-    {"strict", kDramSide, SetStrict}, {"verify", kScmSide, SetVerify},   {"shard_bits", kDramSide, SetShardBits},
+    {"policy", kScmSide, SetPolicy},
+    {"write_budget", kScmSide, SetWriteBudget},
+    {"segment", kScmSide, SetSegment},
+    {"block", kScmSide, SetBlock},
+    {"strict", kDramSide, SetStrict},
+    {"verify", kScmSide, SetVerify},
+    {"shard_bits", kDramSide, SetShardBits},
 };
 
 // The judges of the parts name an option as its struct does.
@@ -261,6 +278,9 @@ void AppendScmSide(std::string* uri, const HybridCacheOptions& options) {
       break;
   }
   *uri += fmt::format(";model={};policy={}", ToString(scm.model), options.policy);
+  if (options.write_budget_bytes_per_second != 0) {
+    AppendSize(uri, "write_budget", options.write_budget_bytes_per_second);
+  }
   if (scm.segment_bytes != 0) AppendSize(uri, "segment", scm.segment_bytes);
   AppendSize(uri, "block", scm.expected_block_bytes);
   if (scm.verify_hits) *uri += ";verify=true";

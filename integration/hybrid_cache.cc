@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "integration/adopting_allocator.h"
+#include "integration/dram_hit_bits.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
 #include "integration/rocksdb_compat.h"
@@ -67,6 +68,9 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   std::string Report() const override { return core_->Report(); }
   ScmTier& scm() override { return core_->scm(); }
   Status SetScmCapacity(uint64_t bytes) override { return core_->scm().SetCapacity(bytes); }
+  DecisionSnapshot Decisions() const override { return core_->Decisions(); }
+  std::string_view PolicyName() const override { return core_->policy_name(); }
+  Status SetPolicy(std::string_view name) override { return core_->SetPolicy(name); }
 
  private:
   // An object that create_cb made and nobody owns yet.
@@ -94,18 +98,19 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   Handle* Serve(const BlockKey& key, PinnedBlock block, const Request& request);
   Handle* ServeInPlace(PinnedBlock block, const Request& request);
   Handle* ServeCopy(PinnedBlock block, const Request& request);
-  Handle* Promote(const BlockKey& key, PinnedBlock block, const Request& request);
+  Handle* Promote(const BlockKey& key, PinnedBlock block, const Request& request, HybridCore::Serve serve);
   Created Copy(PinnedBlock block, const Request& request);
   Created Create(std::span<const std::byte> payload, rocksdb::MemoryAllocator* allocator, const Request& request);
   Handle* Standalone(const Created& made, const Request& request);
 
-  bool StoreMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper);
+  bool DivertMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper);
   void OnDramEviction(const Slice& key, Handle* handle, bool was_hit) noexcept;
   void EraseRecordOf(Handle* handle);
 
   const std::unique_ptr<HybridCore> core_;
   AdoptingAllocator adopting_allocator_;
   const HybridRegistration registration_;
+  std::unique_ptr<DramHitBits> hit_bits_;  // null: the DRAM tier tells
 };
 
 // The bytes of `obj` as its helper saves them.
@@ -124,6 +129,9 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<H
   if (target_->memory_allocator() != nullptr) {
     memory_allocator_ = std::shared_ptr<rocksdb::MemoryAllocator>(target_, target_->memory_allocator());
   }
+  if (std::string_view(target_->Name()) == "AutoHyperClockCache")
+    hit_bits_ = std::make_unique<DramHitBits>(target_->GetCapacity() /
+                                              std::max<uint64_t>(1, core_->options().scm.expected_block_bytes));
   target_->SetEvictionCallback([this](const Slice& key, Handle* handle, bool was_hit) {
     OnDramEviction(key, handle, was_hit);
     return false;  // the object stays the target's to delete
@@ -142,6 +150,7 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
   missed_dram = handle == nullptr;
   if (handle != nullptr) {
     core_->CountDramHit(RoleOf(helper));
+    if (demotable && hit_bits_ != nullptr) hit_bits_->Set(BlockKey::FromBytes(key.data()));
     return handle;
   }
   if (demotable) {
@@ -155,7 +164,7 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
 
 rocksdb::Cache::Handle* HybridCache::LookupScm(const BlockKey& key, const Request& request,
                                                rocksdb::Statistics* stats) {
-  PinnedBlock block = core_->scm().Find(key, RoleOf(request.helper));
+  PinnedBlock block = core_->Find(key, RoleOf(request.helper));
   if (!block) return nullptr;
   Handle* handle = nullptr;
   try {
@@ -168,11 +177,12 @@ rocksdb::Cache::Handle* HybridCache::LookupScm(const BlockKey& key, const Reques
 }
 
 rocksdb::Cache::Handle* HybridCache::Serve(const BlockKey& key, PinnedBlock block, const Request& request) {
-  switch (core_->OnScmHit(key, block)) {
+  switch (const HybridCore::Serve serve = core_->OnScmHit(key, block)) {
     case HybridCore::Serve::kInPlace:
       return ServeInPlace(std::move(block), request);
     case HybridCore::Serve::kPromote:
-      return Promote(key, std::move(block), request);
+    case HybridCore::Serve::kMove:
+      return Promote(key, std::move(block), request, serve);
     default:
       return ServeCopy(std::move(block), request);
   }
@@ -203,7 +213,8 @@ rocksdb::Cache::Handle* HybridCache::ServeCopy(PinnedBlock block, const Request&
   return handle;
 }
 
-rocksdb::Cache::Handle* HybridCache::Promote(const BlockKey& key, PinnedBlock block, const Request& request) {
+rocksdb::Cache::Handle* HybridCache::Promote(const BlockKey& key, PinnedBlock block, const Request& request,
+                                             HybridCore::Serve serve) {
   const Created made = Copy(std::move(block), request);
   if (made.obj == nullptr) return nullptr;
   Handle* handle = nullptr;
@@ -215,8 +226,7 @@ rocksdb::Cache::Handle* HybridCache::Promote(const BlockKey& key, PinnedBlock bl
     Count(Event::kServedCopied, request.helper);
     return handle;
   }
-  core_->scm().NotePromoted(key);
-  Count(Event::kPromotion, request.helper);
+  core_->OnPromoted(key, RoleOf(request.helper), serve);
   return handle;
 }
 
@@ -255,7 +265,8 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
   const BlockKey block_key = BlockKey::FromBytes(key.data());
   // RocksDB inserts what both tiers missed, so a record here was written meanwhile: perhaps of other bytes.
   if (core_->scm().Contains(block_key)) core_->scm().Erase(block_key);
-  if (core_->wants_misses() && StoreMiss(block_key, obj, helper)) {
+  if (core_->wants_misses() && DivertMiss(block_key, obj, helper)) {
+    target_->Erase(key);  // an older object under this key would hide the new bytes
     if (handle != nullptr) {
       *handle = target_->CreateStandalone(key, obj, helper, charge, /*allow_uncharged=*/true);
     } else {
@@ -269,9 +280,10 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
   return inserted;
 }
 
-bool HybridCache::StoreMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper) {
+// True: not for the DRAM tier. The policy sent it to the SCM tier, where it is stored, or nowhere.
+bool HybridCache::DivertMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper) {
   const size_t bytes = helper->size_cb(obj);
-  return bytes != 0 && core_->StoreMiss(key, RoleOf(helper), bytes, SourceOf(obj, helper));
+  return bytes != 0 && core_->OnMiss(key, RoleOf(helper), bytes, SourceOf(obj, helper)) != HybridCore::Placement::kDram;
 }
 
 void HybridCache::OnDramEviction(const Slice& key, Handle* handle, bool was_hit) noexcept {
@@ -282,7 +294,9 @@ void HybridCache::OnDramEviction(const Slice& key, Handle* handle, bool was_hit)
   try {
     const size_t bytes = helper->size_cb(obj);
     if (bytes == 0) return Count(Event::kRefusedNotPersistable, helper);
-    core_->OnDramEviction(BlockKey::FromBytes(key.data()), RoleOf(helper), bytes, was_hit, SourceOf(obj, helper));
+    const BlockKey block_key = BlockKey::FromBytes(key.data());
+    if (hit_bits_ != nullptr) was_hit = hit_bits_->Take(block_key) || was_hit;
+    core_->OnDramEviction(block_key, RoleOf(helper), bytes, was_hit, SourceOf(obj, helper));
   } catch (...) {
     Count(Event::kAllocationFailed, helper);
   }

@@ -4,10 +4,12 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "cache/counters.h"
 #include "cache/scm_tier.h"
 #include "cache/status.h"
+#include "integration/decision_counters.h"
 #include "integration/options.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/secondary_cache.h"
@@ -32,10 +34,17 @@ class HybridStats {
  public:
   virtual ~HybridStats() = default;
   virtual CounterSnapshot Counters() const = 0;
+  // What the policy answered, by point, action, reason and role.
+  virtual DecisionSnapshot Decisions() const = 0;
   virtual std::string Report() const = 0;
   virtual ScmTier& scm() = 0;
   // Bytes of the medium in use from now on; at most what it was opened with.
   virtual Status SetScmCapacity(uint64_t bytes) = 0;
+  // The policy that decides now, and another from now on: at any time, under any load. Blocks stay where they are. A
+  // policy that was replaced is kept (so its memory is, until the cache goes), and remembers what it knew when it comes
+  // back. Refuses unknown names, listing the known.
+  virtual std::string_view PolicyName() const = 0;
+  virtual Status SetPolicy(std::string_view name) = 0;
 };
 HybridStats* GetHybridStats(rocksdb::Cache* cache);
 HybridStats* GetHybridStats(rocksdb::SecondaryCache* cache);

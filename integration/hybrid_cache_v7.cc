@@ -81,7 +81,10 @@ thread_local HybridCacheV7::InsertScope* HybridCacheV7::InsertScope::current_ = 
 // LRUCache's idea of a secondary cache: it is told of every eviction and never has anything.
 class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
  public:
-  void Connect(HybridCore* core) { core_.store(core, std::memory_order_release); }
+  void Connect(HybridCore* core, DramHitBits* hit_bits) {
+    hit_bits_ = hit_bits;
+    core_.store(core, std::memory_order_release);
+  }
 
   const char* Name() const override { return "MezzanineEvictionHook"; }
   rocksdb::Status Insert(const Slice& key, void* value, const Cache::CacheItemHelper* helper) override {
@@ -93,8 +96,8 @@ class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
       core->counters().Add(Event::kRefusedKeySize, BlockRole::kOther);
     } else {
       const size_t bytes = helper->size_cb(value);
-      core->OnDramEviction(BlockKey::FromBytes(key.data()), BlockRole::kOther, bytes, /*was_hit=*/false,
-                           WholeBlockV7(helper, value, bytes));
+      const BlockKey name = BlockKey::FromBytes(key.data());
+      core->OnDramEviction(name, BlockRole::kOther, bytes, hit_bits_->Take(name), WholeBlockV7(helper, value, bytes));
     }
     return rocksdb::Status::OK();
   }
@@ -108,6 +111,7 @@ class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
   void WaitAll(std::vector<rocksdb::SecondaryCacheResultHandle*>) override {}
 
  private:
+  DramHitBits* hit_bits_ = nullptr;         // stored before core_; not read once that is null
   std::atomic<HybridCore*> core_{nullptr};  // as HybridCacheV7::core_
 };
 
@@ -132,7 +136,7 @@ HybridCacheV7::HybridCacheV7(const rocksdb::LRUCacheOptions& dram)
 
 HybridCacheV7::~HybridCacheV7() {
   if (armed()) ReportAtEnd(*this);
-  hook_->Connect(nullptr);
+  hook_->Connect(nullptr, hit_bits_.get());
   target_.reset();  // before the tier that its evictions went to
 }
 
@@ -140,8 +144,9 @@ void HybridCacheV7::Arm(std::unique_ptr<HybridCore> core) {
   assert(!armed());
   owned_core_ = std::move(core);
   registration_.emplace(static_cast<rocksdb::Cache*>(this), this);
+  hit_bits_ = std::make_unique<DramHitBits>(target_->GetCapacity() / owned_core_->options().scm.expected_block_bytes);
   core_.store(owned_core_.get(), std::memory_order_release);
-  hook_->Connect(owned_core_.get());
+  hook_->Connect(owned_core_.get(), hit_bits_.get());
 }
 
 HybridCacheV7::Standalone* HybridCacheV7::ToStandalone(Handle* handle) {
@@ -190,7 +195,7 @@ rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, const Cache
   if (HybridCore* const core = this->core()) {
     core->counters().Add(Event::kInsert, BlockRole::kOther);
     if (core->wants_misses() && Persistable(helper) && key.size() == BlockKey::kBytes &&
-        InsertToScm(*core, key, value, helper, charge, handle)) {
+        InsertElsewhere(*core, key, value, helper, charge, handle)) {
       return rocksdb::Status::OK();
     }
     ForgetInScm(key);
@@ -199,12 +204,19 @@ rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, const Cache
   return target_->Insert(key, value, helper, charge, handle, priority);
 }
 
-bool HybridCacheV7::InsertToScm(HybridCore& core, const Slice& key, void* value, const CacheItemHelper* helper,
-                                size_t charge, Handle** handle) {
+bool HybridCacheV7::InsertElsewhere(HybridCore& core, const Slice& key, void* value, const CacheItemHelper* helper,
+                                    size_t charge, Handle** handle) {
   const size_t bytes = helper->size_cb(value);
-  if (bytes == 0 ||
-      !core.StoreMiss(BlockKey::FromBytes(key.data()), BlockRole::kOther, bytes, WholeBlockV7(helper, value, bytes))) {
-    return false;
+  if (bytes == 0) return false;
+  const BlockKey name = BlockKey::FromBytes(key.data());
+  switch (core.OnMiss(name, BlockRole::kOther, bytes, WholeBlockV7(helper, value, bytes))) {
+    case HybridCore::Placement::kDram:
+      return false;
+    case HybridCore::Placement::kScm:
+      break;
+    case HybridCore::Placement::kNowhere:
+      ForgetInScm(key);
+      break;
   }
   target_->Erase(key);  // an older object under this key would hide the new bytes
   if (handle == nullptr) {
@@ -228,7 +240,8 @@ rocksdb::Cache::Handle* HybridCacheV7::Lookup(const Slice& key, const CacheItemH
   }
   core->scm().Prefetch(BlockKey::FromBytes(key.data()));
   if (Handle* const hit = target_->Lookup(key, stats)) {
-    core->counters().Add(Event::kDramHit, BlockRole::kOther);
+    core->CountDramHit(BlockRole::kOther);
+    hit_bits_->Set(BlockKey::FromBytes(key.data()));
     return hit;
   }
   Handle* const handle = LookupScm(*core, key, helper, create, priority, stats);
@@ -240,7 +253,7 @@ rocksdb::Cache::Handle* HybridCacheV7::LookupScm(HybridCore& core, const Slice& 
                                                  const CreateCallback& create, Priority priority,
                                                  rocksdb::Statistics* stats) {
   const BlockKey name = BlockKey::FromBytes(key.data());
-  PinnedBlock block = core.scm().Find(name);
+  PinnedBlock block = core.Find(name, BlockRole::kOther);
   if (!block) return nullptr;
   const BlockRole role = block.role();
   const HybridCore::Serve serve = core.OnScmHit(name, block);
@@ -254,12 +267,11 @@ rocksdb::Cache::Handle* HybridCacheV7::LookupScm(HybridCore& core, const Slice& 
     return nullptr;
   }
   CountSecondaryHit(stats);
-  if (serve == HybridCore::Serve::kPromote) {
+  if (serve == HybridCore::Serve::kPromote || serve == HybridCore::Serve::kMove) {
     Handle* handle = nullptr;
     const InsertScope scope(key, object);
     if (target_->Insert(key, object, helper, charge, &handle, priority).ok()) {
-      core.scm().NotePromoted(name);
-      core.counters().Add(Event::kPromotion, role);
+      core.OnPromoted(name, role, serve);
       return handle;
     }
     core.counters().Add(Event::kPromotionRefused, role);

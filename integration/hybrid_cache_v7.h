@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "integration/dram_hit_bits.h"
 #include "integration/hybrid_cache.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
@@ -87,10 +88,13 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   void WaitAll(std::vector<Handle*>&) override {}
 
   // HybridStats. REQUIRES: armed().
-  CounterSnapshot Counters() const override { return core()->counters().Snapshot(); }
+  CounterSnapshot Counters() const override { return core()->Snapshot(); }
   std::string Report() const override { return core()->Report(); }
   ScmTier& scm() override { return core()->scm(); }
   Status SetScmCapacity(uint64_t bytes) override { return core()->scm().SetCapacity(bytes); }
+  DecisionSnapshot Decisions() const override { return core()->Decisions(); }
+  std::string_view PolicyName() const override { return core()->policy_name(); }
+  Status SetPolicy(std::string_view name) override { return core()->SetPolicy(name); }
 
  private:
   class EvictionHook;
@@ -105,14 +109,15 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   bool ReleaseStandalone(Standalone* entry, bool erase_if_last_ref);
   Handle* LookupScm(HybridCore& core, const rocksdb::Slice& key, const CacheItemHelper* helper,
                     const CreateCallback& create, Priority priority, rocksdb::Statistics* stats);
-  // False: nothing was done, insert into DRAM.
-  bool InsertToScm(HybridCore& core, const rocksdb::Slice& key, void* value, const CacheItemHelper* helper,
-                   size_t charge, Handle** handle);
+  // True: the policy sent the block to SCM or nowhere, and that is done. False: nothing was done, insert into DRAM.
+  bool InsertElsewhere(HybridCore& core, const rocksdb::Slice& key, void* value, const CacheItemHelper* helper,
+                       size_t charge, Handle** handle);
   void ForgetInScm(const rocksdb::Slice& key);
 
   std::shared_ptr<EvictionHook> hook_;
   std::shared_ptr<rocksdb::Cache> target_;
   std::unique_ptr<HybridCore> owned_core_;
+  std::unique_ptr<DramHitBits> hit_bits_;  // as owned_core_: made by Arm, before core_ is stored
   // null --Arm: release store--> the SCM tier; acquire loads see it whole. Never changes again.
   std::atomic<HybridCore*> core_{nullptr};
   StripedSum standalone_bytes_;

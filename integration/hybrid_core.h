@@ -3,55 +3,88 @@
 // need no RocksDB type.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "admission/policy.h"
 #include "cache/scm_tier.h"
+#include "integration/decision_counters.h"
 #include "integration/dram_hits.h"
 #include "integration/options.h"
 
 namespace mezz {
 
 // Thread-safe like its parts. No exception leaves it.
-class HybridCore {
+class HybridCore final : private SurvivorJudge {
  public:
   // Judges the SCM side of the options only: who brings the DRAM tier judges that.
   static Status Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core);
 
+  // A look-up that the DRAM tier did not answer. A compaction's leaves the block's heat as it is.
+  PinnedBlock Find(const BlockKey& key, BlockRole role_for_miss_counter);
+
   // A block leaves the DRAM tier: asks the policy, writes if told so, counts. `source` copies the block's bytes.
   void OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source);
 
-  // A block came from flash. True: the policy sent it to SCM and it is stored there.
-  bool StoreMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source);
+  // Where a block that came from flash goes. With kScm it is stored there already.
+  enum class Placement { kDram, kScm, kNowhere };
+  Placement OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source);
+  // False: OnMiss would answer kDram, so it need not be asked.
+  bool wants_misses() const { return policy().may_divert_misses(); }
 
-  // What to do with an SCM hit.
-  enum class Serve { kInPlace, kCopy, kPromote };
+  // What to do with an SCM hit. kMove: as kPromote, and the record goes.
+  enum class Serve { kInPlace, kCopy, kPromote, kMove };
   Serve OnScmHit(const BlockKey& key, const PinnedBlock& block);
+  // The block is in the DRAM tier now, as `serve` (kPromote or kMove) said.
+  void OnPromoted(const BlockKey& key, BlockRole role, Serve serve);
 
-  // True if a policy may send blocks to SCM at a miss; saves StoreMiss's call where none does.
-  bool wants_misses() const { return wants_misses_; }
+  // From now on the policy of this name decides; docs/synchronization.md has the word. Each name's policy is made once
+  // and kept: one that comes back remembers what it knew when it was replaced. Refuses an unknown name.
+  Status SetPolicy(std::string_view name);
+  std::string_view policy_name() const { return policy().name(); }
+  Policy& policy() const { return *policy_.load(std::memory_order_acquire); }
 
   ScmTier& scm() { return *scm_; }
-  Policy& policy() { return *policy_; }
   Counters& counters() { return scm_->counters(); }
   // As counters().Add(Event::kDramHit, role), at a fraction of its cost.
   void CountDramHit(BlockRole role) { dram_hits_->Add(role); }
   // All of it: what both have counted.
   CounterSnapshot Snapshot() const;
-  const HybridCacheOptions& options() const { return options_; }
+  DecisionSnapshot Decisions() const { return decisions_.Snapshot(); }
+  const HybridCacheOptions& options() const { return options_; }  // as opened: the policy may be another now
 
   // Counters and configuration as text, one "name: value" a line: for GetPrintableOptions and ReportProblems.
-  std::string Report() const;
+  // The first line is the URI of a hybrid cache, or of a secondary one.
+  enum class UriKind { kHybrid, kScmSecondary };
+  std::string Report(UriKind uri = UriKind::kHybrid) const;
 
  private:
-  HybridCore(const HybridCacheOptions& options) : options_(options) {}
+  explicit HybridCore(const HybridCacheOptions& options);
+
+  // SurvivorJudge
+  bool Spare(const RecordFacts& record) override;
+
+  Decision Counted(DecisionPoint point, const Decision& decision, BlockRole role);
+  void TellDramHits();
 
   HybridCacheOptions options_;
-  std::unique_ptr<ScmTier> scm_;
+  PolicyOptions policy_options_;
+  DecisionCounters decisions_;
+
+  mutable std::mutex policies_mutex_;
+  std::vector<std::unique_ptr<Policy>> policies_;  // guarded by policies_mutex_; each name once, never removed
+  // One of policies_. null --Open--> first --SetPolicy: release store--> another, any number of times. Who loads it
+  // (acquire) sees that policy as it was made, and may use it after it was replaced: it lives as long as this object.
+  std::atomic<Policy*> policy_{nullptr};
+
+  std::unique_ptr<ScmTier> scm_;  // after what its reclaim asks
   std::unique_ptr<DramHits> dram_hits_;
-  std::unique_ptr<Policy> policy_;
-  bool wants_misses_ = false;
+  // How many DRAM hits policies were told of. Grows by CAS (relaxed): each hit is told once, by whoever wins.
+  std::atomic<uint64_t> dram_hits_told_{0};
 };
 
 }  // namespace mezz

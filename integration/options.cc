@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "admission/policy.h"
 #include "fmt/format.h"
 #include "rocksdb/version.h"
 
@@ -29,11 +28,6 @@ Status CheckPath(const std::string& path) {
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return c >= 0 && c < ' '; }, '?');
   return Status::InvalidArgument(fmt::format("scm_path={} contains {}: choose another path", shown, what));
-}
-
-Status CheckPolicy(const std::string& name) {
-  std::unique_ptr<Policy> policy;
-  return MakePolicy(name, &policy);
 }
 
 }  // namespace
@@ -62,7 +56,13 @@ Status HybridCacheOptions::ValidateScmSide() const {
         fmt::format("scm_path={} contradicts medium={}: a path needs medium=file", scm.path, ToString(scm.medium)));
   }
   MEZZ_RETURN_IF_ERROR(scm.Validate());
-  return CheckPolicy(policy);
+  std::unique_ptr<Policy> made;
+  return MakePolicy(policy, {}, &made);
+}
+
+Status HybridCacheOptions::MakePolicy(std::string_view name, const PolicyOptions& made_with,
+                                      std::unique_ptr<Policy>* made) const {
+  return policy_maker ? policy_maker(name, made_with, made) : mezz::MakePolicy(name, made_with, made);
 }
 
 Status HybridCacheOptions::Validate() const {

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "admission/policy.h"
 #include "cache/options.h"
 #include "cache/status.h"
 
@@ -33,13 +36,21 @@ struct HybridCacheOptions {
 
   ScmOptions scm;
 
-  std::string policy = "dram_first";
+  std::string policy = std::string(kDefaultPolicyName);
+  // Bytes that the policy may have written to the medium in a second, in the long run; 0: no limit. For policies that
+  // keep to it: the simple ones write what they write. Larger: more wear, and more blocks kept.
+  uint64_t write_budget_bytes_per_second = 0;
+  // Makes the policies by name, at the opening and whenever another is chosen; empty: mezz::MakePolicy. For policies of
+  // your own, which must be thread-safe and go by the name they are asked for by.
+  std::function<Status(std::string_view name, const PolicyOptions& options, std::unique_ptr<Policy>* policy)>
+      policy_maker;
   ServeMode serve = ServeMode::kAuto;
 
   // Judges all of it without touching the medium. The only place that does.
   Status Validate() const;
   // As Validate, without the DRAM tier: for a cache under one that exists already.
   Status ValidateScmSide() const;
+  Status MakePolicy(std::string_view name, const PolicyOptions& made_with, std::unique_ptr<Policy>* made) const;
   // The URI that gives these options again.
   std::string ToUri() const;
   // The same for ParseScmSecondaryUri.
@@ -50,9 +61,10 @@ inline constexpr std::string_view kHybridScheme = "mezzanine://";
 inline constexpr std::string_view kScmSecondaryScheme = "mezzanine_scm://";
 
 // Parses mezzanine://key=value;key=value... Keys: dram, scm, scm_path, medium (file | numa:N | anon), model
-// (none | optane100 | cxl), dram_cache (hcc | lru), serve (auto | in_place | copy), policy, segment, block, strict,
-// verify, shard_bits. Sizes take K, M, G, T (powers of two). Unknown, repeated or malformed keys are refused by name
-// with the accepted ones. mezzanine_scm:// takes the keys of the SCM tier and policy, none of the DRAM tier.
+// (none | optane100 | cxl), dram_cache (hcc | lru), serve (auto | in_place | copy), policy, write_budget (bytes a
+// second; 0: none), segment, block, strict, verify, shard_bits. Sizes take K, M, G, T (powers of two). Unknown,
+// repeated or malformed keys are refused by name with the accepted ones. mezzanine_scm:// takes the keys of the SCM
+// tier and policy, none of the DRAM tier.
 Status ParseHybridUri(std::string_view uri, HybridCacheOptions* options);
 Status ParseScmSecondaryUri(std::string_view uri, HybridCacheOptions* options);
 // As ParseHybridUri for a DRAM cache that exists already (WrapCache): dram and dram_cache may be left out, and are not

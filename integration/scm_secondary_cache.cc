@@ -2,6 +2,7 @@
 #include "integration/scm_secondary_cache.h"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -69,14 +70,15 @@ class ReadyResult final : public Result {
 //
 // "SupportForceErase?" After a no each hit moves into the DRAM tier at once. After a yes the first hit is served as a
 // standalone object and leaves a placeholder in the DRAM tier, and only a second hit moves in (`advise_erase` tells
-// which it is). So policies that promote get a no, and those that serve from SCM a yes. On 7.8 the answer is always no:
-// there, a yes crashes LRUCache when a strict capacity limit is reached.
+// which it is). So policies that promote get a no, and those that serve from SCM a yes: one answer for all blocks, by
+// what the policy says of a block that was hit once. On 7.8 the answer is always no: there, a yes crashes LRUCache when
+// a strict capacity limit is reached.
 class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridStats {
  public:
   explicit ScmSecondaryCache(std::unique_ptr<HybridCore> core)
       : core_(std::move(core)),
         capacity_(core_->scm().capacity_bytes()),
-        moves_each_hit_(MovesEachHit(core_->policy())),
+        moves_each_hit_(MovesEachHit(core_->options(), core_->policy_name())),
         registration_(static_cast<const rocksdb::SecondaryCache*>(this), this) {}
   ~ScmSecondaryCache() override { ReportAtEnd(*this); }
 
@@ -109,7 +111,7 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridSta
                                  bool& kept_in_sec_cache) override {
 #endif
     kept_in_sec_cache = false;
-    return Find(key, RoleOf(helper), /*moves=*/moves_each_hit_ || advise_erase,
+    return Find(key, RoleOf(helper), /*moves=*/moves_each_hit() || advise_erase,
                 [&](std::span<const std::byte> payload, Object* object, size_t* charge) {
                   const Slice bytes(reinterpret_cast<const char*>(payload.data()), payload.size());
                   return helper
@@ -129,7 +131,7 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridSta
   }
 #endif
 
-  bool SupportForceErase() const override { return ROCKSDB_MAJOR >= 8 && !moves_each_hit_; }
+  bool SupportForceErase() const override { return ROCKSDB_MAJOR >= 8 && !moves_each_hit(); }
   void Erase(const Slice& key) override {
     if (key.size() == BlockKey::kBytes) core_->scm().Erase(BlockKey::FromBytes(key.data()));
   }
@@ -138,13 +140,17 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridSta
   rocksdb::Status GetCapacity(size_t& capacity) override;
   std::string GetPrintableOptions() const override { return Report(); }
 
-  CounterSnapshot Counters() const override { return core_->counters().Snapshot(); }
-  std::string Report() const override;
+  CounterSnapshot Counters() const override { return core_->Snapshot(); }
+  DecisionSnapshot Decisions() const override { return core_->Decisions(); }
+  std::string_view PolicyName() const override { return core_->policy_name(); }
+  Status SetPolicy(std::string_view name) override;
+  std::string Report() const override { return core_->Report(HybridCore::UriKind::kScmSecondary); }
   ScmTier& scm() override { return core_->scm(); }
   Status SetScmCapacity(uint64_t bytes) override;
 
  private:
-  static bool MovesEachHit(Policy& policy);
+  static bool MovesEachHit(const HybridCacheOptions& options, std::string_view policy);
+  bool moves_each_hit() const { return moves_each_hit_.load(std::memory_order_relaxed); }
   rocksdb::Status Demote(const Slice& key, Object object, const Helper* helper, bool was_hit);
   // `create(payload, &object, &charge)` makes the object. `moves`: RocksDB will put it into the DRAM tier.
   template <typename Create>
@@ -153,15 +159,26 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridSta
 
   const std::unique_ptr<HybridCore> core_;
   std::mutex mutex_;
-  size_t capacity_;      // as configured; guarded by mutex_
-  size_t deflated_ = 0;  // given up for a while; guarded by mutex_
-  const bool moves_each_hit_;
+  size_t capacity_;                   // as configured; guarded by mutex_
+  size_t deflated_ = 0;               // given up for a while; guarded by mutex_
+  std::atomic<bool> moves_each_hit_;  // of the latest policy; a look-up that runs meanwhile may go by the former
   const HybridRegistration registration_;
 };
 
-bool ScmSecondaryCache::MovesEachHit(Policy& policy) {
+// Asks a policy of its own, because to be asked may change one.
+bool ScmSecondaryCache::MovesEachHit(const HybridCacheOptions& options, std::string_view policy) {
+  std::unique_ptr<Policy> scratch;
+  if (!options.MakePolicy(policy, {}, &scratch).ok()) return false;
   const BlockFacts warm{.key = {}, .bytes = 4096, .in_scm = true, .scm_heat = 1};
-  return policy.OnScmHit(warm).action == Action::kPromote;
+  const Action action = scratch->OnScmHit(warm).action;
+  return action == Action::kPromote || action == Action::kMove;
+}
+
+Status ScmSecondaryCache::SetPolicy(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  MEZZ_RETURN_IF_ERROR(core_->SetPolicy(name));
+  moves_each_hit_.store(MovesEachHit(core_->options(), name), std::memory_order_relaxed);
+  return Status::Ok();
 }
 
 rocksdb::Status ScmSecondaryCache::Demote(const Slice& key, Object object, const Helper* helper, bool was_hit) {
@@ -185,12 +202,12 @@ template <typename Create>
 std::unique_ptr<Result> ScmSecondaryCache::Find(const Slice& key, BlockRole role, bool moves, Create create) {
   if (key.size() != BlockKey::kBytes) return nullptr;
   const BlockKey name = BlockKey::FromBytes(key.data());
-  PinnedBlock block = core_->scm().Find(name, role);
+  PinnedBlock block = core_->Find(name, role);
   if (!block) {
     core_->counters().Add(Event::kMiss, role);
     return nullptr;
   }
-  core_->OnScmHit(name, block);  // RocksDB has decided already; the policy still learns of the hit
+  const HybridCore::Serve serve = core_->OnScmHit(name, block);  // the policy learns of the hit, whoever has decided
   core_->scm().ChargeCopy(block.payload().size());
   std::unique_ptr<ReadyResult> result;
   Object object = nullptr;
@@ -205,8 +222,11 @@ std::unique_ptr<Result> ScmSecondaryCache::Find(const Slice& key, BlockRole role
     core_->counters().Add(Event::kCreateFailed, role);
     return nullptr;
   }
-  if (moves) core_->scm().NotePromoted(name);
-  core_->counters().Add(moves ? Event::kPromotion : Event::kServedCopied, role);
+  if (moves) {
+    core_->OnPromoted(name, role, serve);
+  } else {
+    core_->counters().Add(Event::kServedCopied, role);
+  }
   return result;
 }
 
@@ -243,12 +263,6 @@ rocksdb::Status ScmSecondaryCache::GetCapacity(size_t& capacity) {
 Status ScmSecondaryCache::SetScmCapacity(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   return ResizeLocked(bytes, deflated_);
-}
-
-// The core's report with the URI of this kind of cache: it has no DRAM tier of its own.
-std::string ScmSecondaryCache::Report() const {
-  const std::string report = core_->Report();
-  return "options: " + core_->options().ToScmSecondaryUri() + report.substr(std::min(report.find('\n'), report.size()));
 }
 
 }  // namespace

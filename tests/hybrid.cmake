@@ -1,4 +1,11 @@
-# HybridCache over the whole-cache API of RocksDB 8.9 and later.
+# The hybrid cache: what its releases share, and HybridCache over the whole-cache API of RocksDB 8.9 and later.
+mezz_test(unit/admission/ghost_test LABELS unit DEPS mezz::admission)
+mezz_test(unit/admission/rocksdb_policies_test LABELS unit DEPS mezz::admission)
+if(MEZZ_WITH_ROCKSDB)
+  mezz_test(unit/integration/hybrid_core_test LABELS unit DEPS mezz::rocksdb)
+  mezz_test(stress/policy_switch_stress_test LABELS stress DEPS mezz::rocksdb)
+  mezz_test(unit/workloads/block_replay_test LABELS unit DEPS mezz::workloads)
+endif()
 if(MEZZ_WITH_ROCKSDB AND RocksDBLibrary_VERSION VERSION_GREATER_EQUAL 8.9)
   mezz_test(unit/integration/hybrid_cache_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(model/hybrid_cache_fuzz_test LABELS model DEPS mezz::rocksdb)

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// mezz_replay: a workload against a real RocksDB over several block caches, side by side.
+// mezz_replay: a workload against a real RocksDB over several block caches, side by side; or a trace of blocks against
+// the caches alone.
 #include <fmt/format.h>
 #include <gflags/gflags.h>
 
 #include <atomic>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "rocksdb/version.h"
+#include "workloads/program.h"
+#include "workloads/replay/block_replay.h"
 #include "workloads/replay/report.h"
 #include "workloads/replay/runner.h"
 
 DEFINE_string(trace, "", "What to replay: a trace file, or gen:uniform, gen:zipf, gen:production");
-DEFINE_string(format, "", "Format of the trace file: be64, be32, text. Empty: by name and content");
+DEFINE_string(format, "", "Format of the trace file: be64, be32, arc, arc_pages, ... Empty: by name and content");
+DEFINE_string(mode, "db", "db: a RocksDB over each cache; block: each cache alone, over a file of blocks");
+DEFINE_int64(unit, 4096, "--mode=block: bytes of a block");
 DEFINE_string(caches, "hcc,hcc+compressed,lru+compressed,naive_scm,all_dram,hybrid",
               "Caches to compare; ratios are to the first. hybrid:POLICY names a policy");
 DEFINE_string(dram, "64M", "Size of the DRAM tier (K, M, G, T)");
@@ -23,12 +26,16 @@ DEFINE_string(scm, "256M", "Size of the SCM tier (K, M, G, T)");
 DEFINE_string(scm_path, "/dev/shm/mezz", "The SCM tier's file or devdax device");
 DEFINE_string(medium, "file", "What the SCM tier lies on: file, numa:N, anon");
 DEFINE_string(model, "none", "Emulated device, for our tier and the stock peers: none, optane100, cxl");
-DEFINE_string(policy, "dram_first", "Policy of our caches that name none");
+DEFINE_string(policy, std::string(mezz::kDefaultPolicyName), "Policy of our caches that name none");
+DEFINE_string(write_budget, "0", "Bytes that a policy may write to SCM in a second (K, M, G, T). 0: any number");
+DEFINE_string(segment, "", "Size of an SCM segment (K, M). Empty: by the tier's size");
+DEFINE_int64(shard_bits, -1, "DRAM tiers have 2 to the power of this many shards. -1: as many as suit their size");
 DEFINE_string(serve, "auto", "How an SCM hit is answered: auto, in_place, copy");
 DEFINE_string(dram_cache, "", "DRAM tier of hybrid: hcc, lru. Empty: hcc where RocksDB has it, from 8.9");
 DEFINE_int64(threads, 2, "Replay threads");
 DEFINE_int64(value_bytes, 1000, "Bytes of a value; 0: as gen:production says");
 DEFINE_int64(block_bytes, 4096, "Block size");
+DEFINE_string(write_buffer, "64M", "Bytes put between two flushes: RocksDB's memtable (K, M, G)");
 DEFINE_bool(index_in_cache, false, "Keep index and filter blocks in the block cache");
 DEFINE_string(db, "", "Folder of the databases; loaded once and reused while it fits");
 DEFINE_double(warmup, 0.3, "Share of the requests replayed before the clock starts");
@@ -38,7 +45,8 @@ DEFINE_double(seconds, 0, "Windows of so many seconds instead of so many request
 DEFINE_int64(keys, 1000000, "Generators: number of keys");
 DEFINE_int64(ops, 0, "Requests to replay. 0: the whole trace; generators: 1,000,000");
 DEFINE_double(skew, -1, "Generators: exponent of the popularity law. Negative: the generator's own");
-DEFINE_int64(seed, 1, "Generators: seed");
+DEFINE_double(put_share, 0, "gen:uniform, gen:zipf: share of the requests that are puts");
+DEFINE_int64(seed, 1, "Generators: seed; --mode=block: salts the keys, so that caches place them otherwise");
 DEFINE_bool(verify, false, "Check every byte of every value");
 DEFINE_string(json, "", "Write the results to this file");
 DEFINE_string(csv, "", "Write every window to this file, one a line");
@@ -58,23 +66,6 @@ void OnSignal(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-mezz::Status Count(std::string_view flag, int64_t value, int64_t min, uint64_t max, uint64_t* out) {
-  if (value < min || static_cast<uint64_t>(value) > max) {
-    return mezz::Status::InvalidArgument(
-        fmt::format("--{}={} is out of range; it goes from {} to {}", flag, value, min, max));
-  }
-  *out = static_cast<uint64_t>(value);
-  return mezz::Status::Ok();
-}
-
-template <typename T>
-mezz::Status Count(std::string_view flag, int64_t value, int64_t min, T* out) {
-  uint64_t wide = 0;
-  MEZZ_RETURN_IF_ERROR(Count(flag, value, min, std::numeric_limits<T>::max(), &wide));
-  *out = static_cast<T>(wide);
-  return mezz::Status::Ok();
-}
-
 // The URI's parser judges the tiers' settings: one judge for the program, the library and the plug-in.
 mezz::Status ParseTiers(mezz::ReplayOptions* o) {
   uint64_t ignored = 0;
@@ -86,12 +77,28 @@ mezz::Status ParseTiers(mezz::ReplayOptions* o) {
       fmt::format("{}dram={};scm={};medium={};model={};policy={};serve={};dram_cache={}", mezz::kHybridScheme,
                   FLAGS_dram, FLAGS_scm, FLAGS_medium, FLAGS_model, FLAGS_policy, FLAGS_serve, dram_cache);
   if (FLAGS_medium == "file") uri += fmt::format(";scm_path={}", FLAGS_scm_path);
+  if (FLAGS_write_budget != "0") uri += fmt::format(";write_budget={}", FLAGS_write_budget);
+  if (!FLAGS_segment.empty()) uri += fmt::format(";segment={}", FLAGS_segment);
+  if (FLAGS_shard_bits != -1) uri += fmt::format(";shard_bits={}", FLAGS_shard_bits);
   MEZZ_RETURN_IF_ERROR(mezz::ParseHybridUri(uri, &o->hybrid));
-  o->hybrid.scm.expected_block_bytes = o->block_bytes;
+  o->hybrid.scm.expected_block_bytes = o->mode == mezz::ReplayMode::kBlock ? o->unit_bytes : o->block_bytes;
+  return mezz::Status::Ok();
+}
+
+mezz::Status ParseMode(mezz::ReplayOptions* o) {
+  if (FLAGS_mode != "db" && FLAGS_mode != "block") {
+    return mezz::Status::InvalidArgument(fmt::format("--mode={} is unknown; it is db or block", FLAGS_mode));
+  }
+  if (FLAGS_mode == "db") return mezz::Status::Ok();
+  o->mode = mezz::ReplayMode::kBlock;
+  // Defaults of the other mode that this one has no use for.
+  if (gflags::GetCommandLineFlagInfoOrDie("threads").is_default) FLAGS_threads = 1;
+  if (gflags::GetCommandLineFlagInfoOrDie("warmup").is_default) FLAGS_warmup = 0;
   return mezz::Status::Ok();
 }
 
 mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
+  MEZZ_RETURN_IF_ERROR(ParseMode(o));
   o->trace = FLAGS_trace;
   o->format = FLAGS_format;
   o->db_dir = FLAGS_db;
@@ -99,76 +106,80 @@ mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   o->warmup = FLAGS_warmup;
   o->seconds = FLAGS_seconds;
   o->skew = FLAGS_skew;
+  o->put_share = FLAGS_put_share;
   o->verify = FLAGS_verify;
   o->json_path = FLAGS_json;
   o->csv_path = FLAGS_csv;
-  MEZZ_RETURN_IF_ERROR(Count("threads", FLAGS_threads, 1, &o->threads));
-  MEZZ_RETURN_IF_ERROR(Count("value_bytes", FLAGS_value_bytes, 0, &o->value_bytes));
-  MEZZ_RETURN_IF_ERROR(Count("block_bytes", FLAGS_block_bytes, 1, &o->block_bytes));
-  MEZZ_RETURN_IF_ERROR(Count("cold_windows", FLAGS_cold_windows, 0, &o->cold_windows));
-  MEZZ_RETURN_IF_ERROR(Count("repeats", FLAGS_repeats, 1, &o->repeats));
-  MEZZ_RETURN_IF_ERROR(Count("keys", FLAGS_keys, 1, &o->keys));
-  MEZZ_RETURN_IF_ERROR(Count("ops", FLAGS_ops, 0, &o->ops));
-  MEZZ_RETURN_IF_ERROR(Count("seed", FLAGS_seed, 0, &o->seed));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("threads", FLAGS_threads, 1, &o->threads));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("value_bytes", FLAGS_value_bytes, 0, &o->value_bytes));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("block_bytes", FLAGS_block_bytes, 1, &o->block_bytes));
+  MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--write_buffer", FLAGS_write_buffer, &o->write_buffer_bytes));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("unit", FLAGS_unit, 1, &o->unit_bytes));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("cold_windows", FLAGS_cold_windows, 0, &o->cold_windows));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("repeats", FLAGS_repeats, 1, &o->repeats));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("keys", FLAGS_keys, 1, &o->keys));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("ops", FLAGS_ops, 0, &o->ops));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("seed", FLAGS_seed, 0, &o->seed));
   if (o->ops == 0 && o->is_generator()) o->ops = kGeneratorOps;
   MEZZ_RETURN_IF_ERROR(ParseTiers(o));
   MEZZ_RETURN_IF_ERROR(mezz::ParseCaches(FLAGS_caches, FLAGS_policy, &o->caches));
   return o->Validate();
 }
 
-// Results that cannot be written are found out before the run, not after it.
-mezz::Status CheckWritable(std::string_view flag, const std::string& path) {
-  if (path.empty()) return mezz::Status::Ok();
-  std::error_code error;
-  const std::filesystem::path parent = std::filesystem::absolute(path, error).parent_path();
-  if (std::filesystem::is_directory(parent, error) && !std::filesystem::is_directory(path, error))
-    return mezz::Status::Ok();
-  return mezz::Status::InvalidArgument(
-      fmt::format("--{}={} cannot be a file: its folder is missing, or it is one", flag, path));
-}
-
-mezz::Status WriteResults(const mezz::ReplayOptions& options, const mezz::ReplayReport& report) {
-  fmt::print("{}", mezz::ReportTable(options, report));
+mezz::Status WriteResults(const mezz::ReplayOptions& options, const std::string& table, const nlohmann::json& json,
+                          const std::string& csv) {
+  fmt::print("{}", table);
   std::fflush(stdout);
   if (!options.json_path.empty()) {
-    MEZZ_RETURN_IF_ERROR(
-        mezz::WriteFileAtomically(options.json_path, mezz::ReportJson(options, report).dump(2) + "\n"));
+    MEZZ_RETURN_IF_ERROR(mezz::WriteFileAtomically(options.json_path, json.dump(2) + "\n"));
   }
-  return options.csv_path.empty() ? mezz::Status::Ok() : mezz::WriteFileAtomically(options.csv_path, ReportCsv(report));
+  return options.csv_path.empty() ? mezz::Status::Ok() : mezz::WriteFileAtomically(options.csv_path, csv);
 }
 
-mezz::Status Run(const std::string& command_line, mezz::ReplayReport* report) {
+mezz::Status RunBlocks(const mezz::ReplayOptions& options, mezz::Progress* progress, bool* complete) {
+  mezz::BlockReport report;
+  MEZZ_RETURN_IF_ERROR(mezz::RunBlockReplay(options, progress, stop, &report));
+  *complete = report.complete;
+  return WriteResults(options, mezz::BlockTable(options, report), mezz::BlockJson(options, report),
+                      mezz::BlockCsv(report));
+}
+
+mezz::Status RunDatabases(const mezz::ReplayOptions& options, mezz::Progress* progress, bool* complete) {
+  mezz::ReplayReport report;
+  MEZZ_RETURN_IF_ERROR(mezz::RunReplay(options, progress, stop, &report));
+  *complete = report.complete;
+  return WriteResults(options, mezz::ReportTable(options, report), mezz::ReportJson(options, report),
+                      mezz::ReportCsv(report));
+}
+
+mezz::Status Run(const std::string& command_line, bool* complete) {
   mezz::ReplayOptions options;
   MEZZ_RETURN_IF_ERROR(OptionsFromFlags(&options));
-  MEZZ_RETURN_IF_ERROR(CheckWritable("json", options.json_path));
-  MEZZ_RETURN_IF_ERROR(CheckWritable("csv", options.csv_path));
+  MEZZ_RETURN_IF_ERROR(mezz::CheckWritable("json", options.json_path));
+  MEZZ_RETURN_IF_ERROR(mezz::CheckWritable("csv", options.csv_path));
   options.command_line = command_line;
   std::signal(SIGINT, &OnSignal);
   std::signal(SIGTERM, &OnSignal);
   mezz::Progress progress;
-  MEZZ_RETURN_IF_ERROR(mezz::RunReplay(options, &progress, stop, report));
-  return WriteResults(options, *report);
+  return options.mode == mezz::ReplayMode::kBlock ? RunBlocks(options, &progress, complete)
+                                                  : RunDatabases(options, &progress, complete);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string command_line;
-  for (int i = 0; i < argc; ++i) {
-    if (i > 0) command_line += ' ';
-    command_line += argv[i];
-  }
+  const std::string command_line = mezz::CommandLine(argc, argv);
   gflags::SetUsageMessage("replays a workload against RocksDB over several block caches, side by side");
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
   if (argc > 1) {
     fmt::print(stderr, "mezz_replay: \"{}\" is not a flag; flags are spelt --name=value\n", argv[1]);
     return kExitRefused;
   }
-  mezz::ReplayReport report;
-  const mezz::Status status = Run(command_line, &report);
+  bool complete = false;
+  const mezz::Status status = Run(command_line, &complete);
   if (!status.ok()) {
     fmt::print(stderr, "mezz_replay: {}\n", status.message());
     return kExitRefused;
   }
-  return report.complete ? 0 : kExitInterrupted;
+  return complete ? 0 : kExitInterrupted;
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cache/status.h"
+#include "cache/types.h"
 
 namespace mezz {
 
@@ -17,7 +18,14 @@ struct Request {
   Operation operation = Operation::kGet;
   uint32_t value_bytes = 0;  // 0: the trace does not say
   uint32_t scan_length = 0;  // kSeek: entries read
+  // Not 0: the request is an extent, so many bytes from byte `key` of a device on; CutExtents makes blocks of it.
+  uint32_t extent_bytes = 0;
+  uint64_t time_us = 0;               // on the trace's own clock; 0: the trace does not say
+  BlockRole role = BlockRole::kData;  // what the block is to RocksDB, where the trace says it
 };
+
+// Longer extents are damage: readers refuse them.
+inline constexpr uint32_t kExtentBytesMax = 1u << 30;
 
 // A stream of requests. Single-threaded. A reader names file and position in every error.
 class RequestSource {

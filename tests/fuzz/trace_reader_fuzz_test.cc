@@ -14,7 +14,27 @@ namespace {
 
 constexpr int kRounds = 1500;
 
+// Lines of a block trace, some of their fields nonsense.
+std::string RandomRecords(std::mt19937_64& random) {
+  const bool csv = random() % 2 == 0;
+  std::string content = csv ? "version,time,op,size,lbn\n" : "";
+  for (uint64_t line = random() % 200; line > 0; --line) {
+    const size_t fields = (csv ? 5 : 4) + (random() % 40 == 0 ? 1 : 0);
+    for (size_t field = 0; field < fields; ++field) {
+      if (field > 0) content += csv ? "," : " ";
+      if (csv && field == 2 && random() % 20 != 0) {
+        content += random() % 2 == 0 ? "28" : "2a";
+      } else {
+        content += std::to_string(random() % 30 == 0 ? random() : 1 + random() % 1000);
+      }
+    }
+    content += "\n";
+  }
+  return content;
+}
+
 std::string RandomContent(std::mt19937_64& random) {
+  if (random() % 3 == 0) return RandomRecords(random);
   std::string content(random() % (random() % 8 == 0 ? 100000 : 300), '\0');
   const bool text = random() % 2 == 0;
   constexpr std::string_view kTextBytes = "0123456789abcdefxX\n\n\n\r #-";
@@ -59,7 +79,10 @@ TEST(TraceReaderFuzz, GivesRequestsOrAnErrorThatNamesTheFile) {
     Status status = OpenTrace(path, pick == formats.size() ? "" : formats[pick], &source);
     if (status.ok()) {
       uint64_t requests = 0;
-      for (Request request; source->Next(&request);) ++requests;
+      for (Request request; source->Next(&request); ++requests) {
+        ASSERT_LE(request.extent_bytes, kExtentBytesMax);
+        ASSERT_GE(request.key + request.extent_bytes, request.key) << "an extent that wraps";
+      }
       status = source->status();
       ASSERT_LT(requests, 64u << 20);
       Request request;

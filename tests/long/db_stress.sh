@@ -68,7 +68,7 @@ choose_flags() {
 choose_cache() {
   local scm_size policy serve
   pick 8M 16M 48M; scm_size=$picked
-  pick dram_first scm_first bidirectional; policy=$picked
+  pick adaptive dram_first scm_first bidirectional placeholder; policy=$picked
   pick auto in_place copy; serve=$picked
   if [[ $way == secondary ]]; then
     preload=$plugins/libmezzanine_rocksdb.so uri=''

@@ -303,7 +303,8 @@ std::string NameOf(const ::testing::TestParamInfo<Config>& info) {
 INSTANTIATE_TEST_SUITE_P(All, HybridCacheFuzz,
                          ::testing::Combine(::testing::Values(MediumKind::kAnonymous, MediumKind::kFile),
                                             ::testing::Values(DramCacheKind::kHyperClock, DramCacheKind::kLru),
-                                            ::testing::Values("dram_first", "scm_first", "bidirectional"),
+                                            ::testing::Values("dram_first", "scm_first", "bidirectional", "placeholder",
+                                                              "adaptive", "three_queue"),
                                             ::testing::Values(ServeMode::kInPlace, ServeMode::kCopy)),
                          NameOf);
 

@@ -198,14 +198,15 @@ TEST_P(HybridCacheV7Fuzz, NeverLies) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HybridCacheV7Fuzz,
-                         ::testing::Values(Setup{"dram_first", MediumKind::kAnonymous},
-                                           Setup{"scm_first", MediumKind::kAnonymous},
-                                           Setup{"bidirectional", MediumKind::kAnonymous},
-                                           Setup{"bidirectional", MediumKind::kFile}),
-                         [](const auto& setup) {
-                           return setup.param.policy + (setup.param.medium == MediumKind::kFile ? "_file" : "_anon");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, HybridCacheV7Fuzz,
+    ::testing::Values(Setup{"dram_first", MediumKind::kAnonymous}, Setup{"scm_first", MediumKind::kAnonymous},
+                      Setup{"bidirectional", MediumKind::kAnonymous}, Setup{"placeholder", MediumKind::kAnonymous},
+                      Setup{"three_queue", MediumKind::kAnonymous}, Setup{"adaptive", MediumKind::kAnonymous},
+                      Setup{"bidirectional", MediumKind::kFile}),
+    [](const auto& setup) {
+      return setup.param.policy + (setup.param.medium == MediumKind::kFile ? "_file" : "_anon");
+    });
 
 }  // namespace
 }  // namespace mezz

@@ -104,8 +104,7 @@ class ModelRun {
       std::copy_n(payload.data() + offset, count, to);
       return !fail;
     };
-    const auto result =
-        tier_.Put(test::Key(key), static_cast<BlockRole>(key % kBlockRoles), bytes, source, random_() % 4);
+    const auto result = tier_.Put(test::Key(key), static_cast<BlockRole>(key % kBlockRoles), bytes, source);
     // A refused put leaves the key's earlier block, if any, in place.
     if (result == PutResult::kStored) model_[key] = {version, bytes};
     if (fail && bytes > 0) {

@@ -3,6 +3,7 @@
 // be what the key says. Also meant for TSan, over a RocksDB built with it (tools/rocksdb VERSION --sanitize=thread).
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -123,7 +124,9 @@ TEST_P(HybridCacheStress, EveryHitIsRight) {
   const ScratchFile file;
   HybridCacheOptions options = SmallOptions(MediumKind::kFile, file, kDramBytes, kScmBytes);
   options.dram_cache = std::get<0>(GetParam());
-  options.policy = std::get<1>(GetParam());
+  const std::string policy = std::get<1>(GetParam());
+  const bool switching = policy == "switching";  // all of them in turn, while the threads run
+  if (!switching) options.policy = policy;
   std::shared_ptr<Cache> cache;
   const Status made = NewHybridCache(options, &cache);
   ASSERT_TRUE(made.ok()) << made.message();
@@ -133,7 +136,16 @@ TEST_P(HybridCacheStress, EveryHitIsRight) {
   for (int i = 0; i < kThreads; ++i) workers.emplace_back(cache.get(), stats, Mix(seed + i));
   std::vector<std::thread> threads;
   for (Worker& worker : workers) threads.emplace_back(&Worker::Run, &worker);
+  std::atomic<bool> done{false};
+  std::thread switcher([&] {
+    for (size_t i = 0; switching && !done.load(std::memory_order_relaxed); ++i) {
+      EXPECT_TRUE(stats->SetPolicy(PolicyNames()[i % PolicyNames().size()]).ok());
+      std::this_thread::yield();
+    }
+  });
   for (std::thread& thread : threads) thread.join();
+  done.store(true, std::memory_order_relaxed);
+  switcher.join();
 
   uint64_t lookups = 0;
   for (const Worker& worker : workers) {
@@ -150,7 +162,7 @@ TEST_P(HybridCacheStress, EveryHitIsRight) {
 
 INSTANTIATE_TEST_SUITE_P(All, HybridCacheStress,
                          ::testing::Combine(::testing::Values(DramCacheKind::kHyperClock, DramCacheKind::kLru),
-                                            ::testing::Values("dram_first", "scm_first", "bidirectional")),
+                                            ::testing::Values("dram_first", "scm_first", "bidirectional", "switching")),
                          [](const auto& test) {
                            return std::string(std::get<0>(test.param) == DramCacheKind::kLru ? "lru_" : "hcc_") +
                                   std::get<1>(test.param);

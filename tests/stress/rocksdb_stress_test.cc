@@ -33,6 +33,7 @@ constexpr uint32_t kKeys = 4000;  // of each column family
 constexpr int kReaders = 3;
 constexpr int kReadsPerReader = 2500;
 constexpr int kCalmReads = 2000;  // of the phases with one thread
+constexpr int kCalmRoundsMax = 20;
 
 enum Family { kPartitioned, kLargeBlocks, kBlobs, kFamilies };
 constexpr const char* kFamilyNames[] = {"default", "large_blocks", "blobs"};
@@ -411,23 +412,30 @@ class RocksDbStress : public ::testing::TestWithParam<Config> {
     EXPECT_TRUE(stats_->SetScmCapacity(kScmBytes).ok());
   }
 
-  void ExpectEveryRoleTravelled() {
+  // Blocks of every role went to the SCM tier, and came back from there as the policy and the serve mode ask. While
+  // iterators pin the reclaimer's segments hits are copied, so how often a role is served in place is up to chance:
+  // this is asked again until it holds.
+  bool EveryRoleTravelled() const {
     const CounterSnapshot counters = stats_->Counters();
+    const bool in_place = GetParam().serve == ServeMode::kInPlace && std::string(GetParam().policy) == "dram_first";
     for (const BlockRole role :
          {BlockRole::kData, BlockRole::kIndex, BlockRole::kFilter, BlockRole::kDictionary, BlockRole::kBlob}) {
-      EXPECT_GT(counters.of(Event::kDemotion, role) + counters.of(Event::kInsertToScm, role), 0u) << ToString(role);
-      EXPECT_GT(counters.of(Event::kServedInPlace, role) + counters.of(Event::kServedCopied, role) +
-                    counters.of(Event::kPromotion, role),
-                0u)
-          << ToString(role);
+      if (counters.of(Event::kDemotion, role) + counters.of(Event::kInsertToScm, role) == 0) return false;
+      const uint64_t adopted = counters.of(Event::kServedInPlace, role);
+      if (adopted + counters.of(Event::kServedCopied, role) + counters.of(Event::kPromotion, role) == 0) return false;
+      if (in_place && role != BlockRole::kIndex && adopted == 0) return false;
     }
+    return true;
+  }
+
+  void ExpectEveryRoleTravels() {
+    for (int round = 0; round < kCalmRoundsMax && !EveryRoleTravelled() && !HasFailure(); ++round) {
+      ReadFrom(kCalmReads, Mix(seed_ + 40 + round));
+    }
+    EXPECT_TRUE(EveryRoleTravelled()) << stats_->Report();
+    const CounterSnapshot counters = stats_->Counters();
     EXPECT_EQ(counters[Event::kAdoptionFailed], 0u) << "RocksDB's callbacks no longer adopt";
     EXPECT_EQ(counters[Event::kCreateFailed], 0u);
-    if (GetParam().serve == ServeMode::kInPlace && std::string(GetParam().policy) == "dram_first") {
-      for (const BlockRole role : {BlockRole::kData, BlockRole::kFilter, BlockRole::kDictionary, BlockRole::kBlob}) {
-        EXPECT_GT(counters.of(Event::kServedInPlace, role), 0u) << ToString(role);
-      }
-    }
   }
 
   const uint64_t seed_;
@@ -450,7 +458,7 @@ TEST_P(RocksDbStress, EveryValueIsRight) {
   ASSERT_NO_FATAL_FAILURE(OpenAll());
   cache_->SetCapacity(kDramBytes / 16);
   ReadFrom(kCalmReads, seed_ + 1);
-  ExpectEveryRoleTravelled();
+  ExpectEveryRoleTravels();
 
   // A full strict cache may refuse blocks, never falsify them.
   cache_->SetStrictCapacityLimit(true);

@@ -36,7 +36,7 @@ class Worker {
     const uint64_t key = random_() % kKeys;
     const uint64_t kind = random_() % 100;
     if (kind < 25) {
-      tier_.Put(Key(key), BlockRole::kData, Payload(key, 0, BytesOf(key)), random_() % 4);
+      tier_.Put(Key(key), BlockRole::kData, Payload(key, 0, BytesOf(key)));
     } else if (kind < 85) {
       PinnedBlock block = tier_.Find(Key(key));
       if (!block) return;

@@ -72,9 +72,9 @@ inline ScmOptions AnonymousOptions(uint64_t capacity_bytes, uint64_t segment_byt
   return options;
 }
 
-inline std::unique_ptr<ScmTier> OpenOrDie(const ScmOptions& options) {
+inline std::unique_ptr<ScmTier> OpenOrDie(const ScmOptions& options, SurvivorJudge* judge = nullptr) {
   std::unique_ptr<ScmTier> tier;
-  const Status status = ScmTier::Open(options, &tier);
+  const Status status = ScmTier::Open(options, &tier, judge);
   EXPECT_TRUE(status.ok()) << status.message();
   return tier;
 }

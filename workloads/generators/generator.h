@@ -2,7 +2,10 @@
 // What the generators share; included by them only.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <memory>
+#include <string>
 
 #include "workloads/generators/generators.h"
 #include "workloads/generators/random.h"
@@ -16,6 +19,7 @@ class Generator : public RequestSource {
     if (bounded_ && made_ == share_) return false;
     ++made_;
     *request = Draw();
+    if (options_.put_share > 0 && operations_.Uniform() < options_.put_share) request->operation = Operation::kPut;
     return true;
   }
   Status status() const final { return Status::Ok(); }
@@ -38,6 +42,8 @@ class Generator : public RequestSource {
   virtual Request Draw() = 0;
 
   const GeneratorOptions& options() const { return options_; }
+  // For descriptions.
+  std::string Puts() const { return options_.put_share > 0 ? fmt::format(", {} puts", options_.put_share) : ""; }
   // Two streams, so that what is done to a key never depends on which key it is.
   Random& keys() { return keys_; }
   Random& operations() { return operations_; }

@@ -14,7 +14,7 @@ namespace {
 class Uniform final : public Generator {
  public:
   explicit Uniform(const GeneratorOptions& options) : Generator(options) {}
-  std::string description() const override { return fmt::format("gen:uniform, {} keys", options().keys); }
+  std::string description() const override { return fmt::format("gen:uniform, {} keys{}", options().keys, Puts()); }
 
  protected:
   Request Draw() override { return Request{.key = keys().Below(options().keys)}; }
@@ -64,6 +64,13 @@ Status GeneratorOptions::Validate() const {
   if (name == "production" && skew >= 1) {
     return Status::InvalidArgument(
         fmt::format("--skew={} is out of range; gen:production takes 0 up to, not including, 1", skew));
+  }
+  if (!(put_share >= 0 && put_share <= 1)) {
+    return Status::InvalidArgument(fmt::format("--put_share={} is out of range; it goes from 0 to 1", put_share));
+  }
+  if (name == "production" && put_share > 0) {
+    return Status::InvalidArgument(
+        fmt::format("--put_share={}: gen:production has puts of its own; use gen:uniform or gen:zipf", put_share));
   }
   if (streams == 0 || stream >= streams) {
     return Status::InvalidArgument(fmt::format("substream {} of {} does not exist", stream, streams));

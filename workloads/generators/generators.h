@@ -12,10 +12,11 @@
 namespace mezz {
 
 struct GeneratorOptions {
-  std::string name;   // one of GeneratorNames(), without "gen:"
-  uint64_t keys = 0;  // requests name keys in [0, keys)
-  uint64_t ops = 0;   // requests of all streams together; 0: endless
-  double skew = -1;   // exponent of the popularity law; negative: the generator's own
+  std::string name;      // one of GeneratorNames(), without "gen:"
+  uint64_t keys = 0;     // requests name keys in [0, keys)
+  uint64_t ops = 0;      // requests of all streams together; 0: endless
+  double skew = -1;      // exponent of the popularity law; negative: the generator's own
+  double put_share = 0;  // requests that are puts, of the keys that would be read otherwise; production has its own
   uint64_t seed = 1;
   unsigned stream = 0;   // which of `streams` independent substreams: one per replay thread
   unsigned streams = 1;  // the layout of popular keys is the same in all of them

@@ -66,7 +66,7 @@ class Zipf final : public Generator {
         key_of_rank_(options.keys, LayoutSeed(0)) {}
 
   std::string description() const override {
-    return fmt::format("gen:zipf, {} keys, skew {}, popular keys scattered", options().keys, skew_);
+    return fmt::format("gen:zipf, {} keys, skew {}, popular keys scattered{}", options().keys, skew_, Puts());
   }
 
  protected:

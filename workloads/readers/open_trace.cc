@@ -19,7 +19,8 @@ bool LooksLikeKeys(Head head) {
     return c >= ' ' && c <= '~' ? true : c == '\n' || c == '\r' || c == '\t';
   });
 }
-bool Never(Head) { return false; }  // raw keys have no mark of their own
+bool Never(Head) { return false; }  // no mark of their own
+bool LooksLikeCloudPhysics(Head head) { return head.starts_with("version,time,op,size,lbn"); }
 
 struct TraceFormat {
   std::string_view name;
@@ -37,6 +38,15 @@ const std::vector<TraceFormat>& Formats() {
        {"orm-", "web07", "web12", ".be32"},
        &Never,
        &MakeBigEndian32},
+      {"cloudphysics_csv", "block I/O: version,time,op,size,lbn", {}, &LooksLikeCloudPhysics, &MakeCloudPhysicsCsv},
+      // Before "arc": OLTP's records are pages, and its reader refuses a file whose records are anything else.
+      {"arc_pages", "ARC list whose records are one page each (OLTP)", {"OLTP.lis"}, &Never, &MakeArcPages},
+      {"arc", "ARC list of extents in 512-byte sectors (P1 to P14)", {".lis"}, &Never, &MakeArc},
+      {"lirs",
+       "one decimal block a line, lines of * skipped",
+       {".lirs", "sprite.trace", "loop.trace", "multi1.trace", "multi2.trace", "multi3.trace"},
+       &Never,
+       &MakeLirs},
       {"text", "one decimal or 0x-hexadecimal key a line", {".keys", ".txt"}, &LooksLikeKeys, &MakeTextKeys},
   };
   return formats;

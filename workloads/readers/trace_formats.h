@@ -12,5 +12,9 @@ namespace mezz {
 std::unique_ptr<RequestSource> MakeBigEndian64(std::string path);
 std::unique_ptr<RequestSource> MakeBigEndian32(std::string path);
 std::unique_ptr<RequestSource> MakeTextKeys(std::string path);
+std::unique_ptr<RequestSource> MakeLirs(std::string path);
+std::unique_ptr<RequestSource> MakeArc(std::string path);
+std::unique_ptr<RequestSource> MakeArcPages(std::string path);
+std::unique_ptr<RequestSource> MakeCloudPhysicsCsv(std::string path);
 
 }  // namespace mezz

@@ -62,6 +62,7 @@ rocksdb::Options DbOptions(const ReplayOptions& o, std::shared_ptr<rocksdb::Cach
   options.use_direct_reads = true;
   options.use_direct_io_for_flush_and_compaction = true;
   options.max_background_jobs = 2;
+  options.write_buffer_size = o.write_buffer_bytes;
   options.info_log_level = rocksdb::WARN_LEVEL;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;

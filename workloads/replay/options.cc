@@ -8,6 +8,7 @@
 
 #include "admission/policy.h"
 #include "workloads/generators/generators.h"
+#include "workloads/replay/block_file.h"
 
 namespace mezz {
 namespace {
@@ -36,6 +37,7 @@ constexpr unsigned kWindowsMax = 1000;
 constexpr uint32_t kValueBytesMax = 16 << 20;
 constexpr uint32_t kBlockBytesMin = 512;
 constexpr uint32_t kBlockBytesMax = 16 << 20;
+constexpr uint64_t kWriteBufferMin = 64 << 10, kWriteBufferMax = uint64_t{1} << 30;
 
 std::string KnownCaches() {
   std::string text;
@@ -57,11 +59,27 @@ Status ParseCache(const std::string& name, const std::string& default_policy, Ca
   *spec = {name, kind->kind, default_policy};
   if (colon != std::string::npos) spec->policy = name.substr(colon + 1);
   std::unique_ptr<Policy> policy;
-  return MakePolicy(spec->policy, &policy);
+  return MakePolicy(spec->policy, {}, &policy);
 }
 
 Status OutOfRange(std::string_view flag, double value, std::string_view range) {
   return Status::InvalidArgument(fmt::format("--{}={} is out of range; it goes from {}", flag, value, range));
+}
+
+Status ValidateBlockMode(const ReplayOptions& o) {
+  constexpr uint32_t kMin = BlockFile::kUnitBytesMin, kMax = BlockFile::kUnitBytesMax;
+  if (o.unit_bytes < kMin || o.unit_bytes > kMax || o.unit_bytes % kMin != 0) {
+    return Status::InvalidArgument(
+        fmt::format("--unit={} is not a block that can be read directly; it goes from {} to {} in steps of {}",
+                    o.unit_bytes, kMin, kMax, kMin));
+  }
+  if (o.threads != 1) {
+    return Status::InvalidArgument(
+        fmt::format("--threads={}: --mode=block keeps the trace's order, which one thread does", o.threads));
+  }
+  if (o.is_generator() && o.ops == 0) return Status::InvalidArgument("--ops=0: an endless trace fits no memory");
+  if (o.seconds > 0) return Status::InvalidArgument("--seconds is for --mode=db: a trace of blocks is run to its end");
+  return Status::Ok();
 }
 
 Status ValidateWorkload(const ReplayOptions& o) {
@@ -69,13 +87,18 @@ Status ValidateWorkload(const ReplayOptions& o) {
   if (o.seconds > 0 && !o.is_generator()) {
     return Status::InvalidArgument("--seconds needs an endless workload; use it with --trace=gen:NAME or drop it");
   }
-  if (o.value_bytes == 0 && o.trace != "gen:production") {
+  if (o.mode == ReplayMode::kDatabase && o.value_bytes == 0 && o.trace != "gen:production") {
     return Status::InvalidArgument(
         fmt::format("--value_bytes=0 means sizes from the workload, but {} has none; name a size", o.trace));
   }
+  if (o.put_share != 0 && (!o.is_generator() || o.mode == ReplayMode::kBlock)) {
+    return Status::InvalidArgument(
+        fmt::format("--put_share={} is for --mode=db with --trace=gen:uniform or gen:zipf", o.put_share));
+  }
   if (!o.is_generator()) return Status::Ok();
   if (!o.format.empty()) return Status::InvalidArgument("--format is for trace files; drop it with --trace=gen:NAME");
-  return GeneratorOptions{.name = o.generator(), .keys = o.keys, .ops = o.ops, .skew = o.skew}.Validate();
+  return GeneratorOptions{.name = o.generator(), .keys = o.keys, .ops = o.ops, .skew = o.skew, .put_share = o.put_share}
+      .Validate();
 }
 
 }  // namespace
@@ -99,6 +122,7 @@ Status ParseCaches(const std::string& text, const std::string& default_policy, s
 
 Status ReplayOptions::Validate() const {
   MEZZ_RETURN_IF_ERROR(ValidateWorkload(*this));
+  if (mode == ReplayMode::kBlock) MEZZ_RETURN_IF_ERROR(ValidateBlockMode(*this));
   if (caches.empty()) return Status::InvalidArgument("--caches is empty; name at least one cache");
   if (db_dir.empty()) return Status::InvalidArgument("--db is missing; name the folder the databases go to");
   if (threads == 0 || threads > kThreadsMax) return OutOfRange("threads", threads, fmt::format("1 to {}", kThreadsMax));
@@ -110,6 +134,10 @@ Status ReplayOptions::Validate() const {
     return OutOfRange("value_bytes", value_bytes, fmt::format("1 to {}", kValueBytesMax));
   if (block_bytes < kBlockBytesMin || block_bytes > kBlockBytesMax) {
     return OutOfRange("block_bytes", block_bytes, fmt::format("{} to {}", kBlockBytesMin, kBlockBytesMax));
+  }
+  if (write_buffer_bytes < kWriteBufferMin || write_buffer_bytes > kWriteBufferMax) {
+    return OutOfRange("write_buffer", static_cast<double>(write_buffer_bytes),
+                      fmt::format("{} to {} bytes", kWriteBufferMin, kWriteBufferMax));
   }
   return hybrid.Validate();
 }

@@ -35,7 +35,14 @@ struct CacheSpec {
 // Splits "hcc,hybrid:scm_first"; refuses unknown and empty names, listing the known.
 Status ParseCaches(const std::string& text, const std::string& default_policy, std::vector<CacheSpec>* caches);
 
+// What the requests are put to.
+enum class ReplayMode {
+  kDatabase,  // a RocksDB over each cache: runner.h
+  kBlock,     // each cache alone, over a file of blocks: block_replay.h
+};
+
 struct ReplayOptions {
+  ReplayMode mode = ReplayMode::kDatabase;
   std::string trace;   // a file, or gen:NAME
   std::string format;  // of the file; empty: by name and content
   std::vector<CacheSpec> caches;
@@ -43,10 +50,12 @@ struct ReplayOptions {
   // The tiers. `hybrid` carries every setting of ours; its dram_bytes and capacity are those of the peers too.
   HybridCacheOptions hybrid;
 
-  std::string db_dir;
+  std::string db_dir;           // the work folder of either mode
+  uint32_t unit_bytes = 4096;   // kBlock: of each block; a multiple of 512
   uint32_t value_bytes = 1000;  // 0: as the generator says
   uint32_t block_bytes = 4096;
   bool index_in_cache = false;
+  uint64_t write_buffer_bytes = 64 << 20;  // RocksDB's memtable: how much is put between two flushes
 
   unsigned threads = 2;
   double warmup = 0.3;        // share of the requests, before the clock
@@ -58,6 +67,7 @@ struct ReplayOptions {
   uint64_t keys = 1'000'000;  // generators
   uint64_t ops = 0;           // 0: the whole trace; generators: 1,000,000
   double skew = -1;           // negative: the generator's own
+  double put_share = 0;       // generators without puts of their own
   uint64_t seed = 1;
 
   std::string json_path;

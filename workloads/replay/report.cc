@@ -2,17 +2,10 @@
 #include "workloads/replay/report.h"
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <ctime>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <thread>
 
+#include "workloads/program.h"
 #include "workloads/replay/database.h"
 
 namespace mezz {
@@ -94,27 +87,11 @@ json RowToJson(const CacheRow& row) {
   one["cold_windows"] = WindowsToJson(row.cold_windows);
   one["cold_ops_per_s"] = json::array();
   for (const WindowRow& window : row.cold_windows) one["cold_ops_per_s"].push_back(window.ops_per_s);
+  one["background"] = {{"flushes", row.background.flushes},
+                       {"compactions", row.background.compactions},
+                       {"written_gb", row.background.written_gb}};
   if (!row.counters.empty()) one["counters"] = row.counters;
   return one;
-}
-
-std::string CpuName() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
-
-json HostToJson() {
-  utsname host{};
-  uname(&host);
-  return {
-      {"cpu", CpuName()},
-      {"cores", std::thread::hardware_concurrency()},
-      {"memory_bytes", static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE))},
-      {"kernel", fmt::format("{} {}", host.sysname, host.release)},
-      {"machine", host.machine}};
 }
 
 json OptionsToJson(const ReplayOptions& o) {
@@ -129,6 +106,8 @@ json OptionsToJson(const ReplayOptions& o) {
           {"db", o.db_dir},
           {"value_bytes", o.value_bytes},
           {"block_bytes", o.block_bytes},
+          {"mode", o.mode == ReplayMode::kBlock ? "block" : "db"},
+          {"unit_bytes", o.unit_bytes},
           {"index_in_cache", o.index_in_cache},
           {"threads", o.threads},
           {"warmup", o.warmup},
@@ -139,23 +118,10 @@ json OptionsToJson(const ReplayOptions& o) {
           {"keys", o.keys},
           {"ops", o.ops},
           {"skew", o.skew},
+          {"put_share", o.put_share},
+          {"write_buffer_bytes", o.write_buffer_bytes},
           {"seed", o.seed}};
 }
-
-std::string Timestamp() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
-
-#ifdef NDEBUG
-constexpr bool kAsserts = false;
-#else
-constexpr bool kAsserts = true;
-#endif
 
 }  // namespace
 
@@ -191,29 +157,28 @@ std::string ReportTable(const ReplayOptions& options, const ReplayReport& report
   return text;
 }
 
+json RunManifest(const ReplayOptions& options) {
+  json manifest = ManifestOf("mezz_replay", options.command_line);
+  manifest.update({{"rocksdb", RocksDbVersion()},
+                   {"seed", options.seed},
+                   {"model", std::string(ToString(options.hybrid.scm.model))},
+                   {"options", OptionsToJson(options)}});
+  return manifest;
+}
+
 json ReportJson(const ReplayOptions& options, const ReplayReport& report) {
-  json rows = json::array();
-  for (const CacheRow& row : report.rows) rows.push_back(RowToJson(row));
-  return {{"program", "mezz_replay"},
-          {"schema", 1},
-          {"time", Timestamp()},
-          {"command_line", options.command_line},
-          {"compiler", __VERSION__},
-          {"asserts", kAsserts},
-          {"rocksdb", RocksDbVersion()},
-          {"seed", options.seed},
-          {"medium", report.medium},
-          {"emulated", report.emulated},
-          {"model", std::string(ToString(options.hybrid.scm.model))},
-          {"complete", report.complete},
-          {"workload", report.workload},
-          {"distinct_keys", report.distinct_keys},
-          {"database_bytes", report.database_bytes},
-          {"database_reused", report.database_reused},
-          {"mean_block_bytes", report.mean_block_bytes},
-          {"host", HostToJson()},
-          {"options", OptionsToJson(options)},
-          {"rows", rows}};
+  json result = RunManifest(options);
+  result.update({{"medium", report.medium},
+                 {"emulated", report.emulated},
+                 {"complete", report.complete},
+                 {"workload", report.workload},
+                 {"distinct_keys", report.distinct_keys},
+                 {"database_bytes", report.database_bytes},
+                 {"database_reused", report.database_reused},
+                 {"mean_block_bytes", report.mean_block_bytes}});
+  result["rows"] = json::array();
+  for (const CacheRow& row : report.rows) result["rows"].push_back(RowToJson(row));
+  return result;
 }
 
 std::string ReportCsv(const ReplayReport& report) {
@@ -234,19 +199,6 @@ std::string ReportCsv(const ReplayReport& report) {
     }
   }
   return text;
-}
-
-Status WriteFileAtomically(const std::string& path, const std::string& content) {
-  const std::string temporary = path + fmt::format(".{}.new", getpid());
-  std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
-  file << content;
-  file.close();
-  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    std::remove(temporary.c_str());
-    return Status::IoError(fmt::format("{} cannot be written: {}", path, std::strerror(error)));
-  }
-  return Status::Ok();
 }
 
 }  // namespace mezz

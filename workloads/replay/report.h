@@ -4,7 +4,6 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "cache/status.h"
 #include "workloads/replay/options.h"
 #include "workloads/replay/runner.h"
 
@@ -12,12 +11,11 @@ namespace mezz {
 
 // One row a cache, at most 120 columns wide.
 std::string ReportTable(const ReplayOptions& options, const ReplayReport& report);
+// What every result carries: versions, host, seed and options. ReportJson adds its own.
+nlohmann::json RunManifest(const ReplayOptions& options);
 // The same, plus versions, host, seed, every option and every repeat.
 nlohmann::json ReportJson(const ReplayOptions& options, const ReplayReport& report);
 // One line a window and cache.
 std::string ReportCsv(const ReplayReport& report);
-
-// Replaces the file in one step: a reader sees the old content or the new.
-Status WriteFileAtomically(const std::string& path, const std::string& content);
 
 }  // namespace mezz

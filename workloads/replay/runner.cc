@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <map>
 
 #include "workloads/replay/cache_factory.h"
 #include "workloads/replay/database.h"
@@ -81,6 +83,18 @@ void Accumulate(const WindowResult& window, WindowResult* total) {
   total->flash_reads += window.flash_reads;
   total->scm_bytes_written += window.scm_bytes_written;
   total->latencies_ns.insert(total->latencies_ns.end(), window.latencies_ns.begin(), window.latencies_ns.end());
+}
+
+// From RocksDB's own table by level; what it does not name stays 0.
+BackgroundWork BackgroundWorkOf(rocksdb::DB* db) {
+  std::map<std::string, std::string> stats;
+  db->GetMapProperty(rocksdb::DB::Properties::kCFStats, &stats);
+  const auto number = [&](const char* name) { return std::strtod(stats[name].c_str(), nullptr); };
+  BackgroundWork work;
+  work.flushes = static_cast<uint64_t>(number("compaction.L0.CompCount"));
+  work.compactions = static_cast<uint64_t>(number("compaction.Sum.CompCount")) - work.flushes;
+  work.written_gb = number("compaction.Sum.WriteGB");
+  return work;
 }
 
 // A cache, its clone of the database, and what was measured. The database is closed before the cache goes.
@@ -233,6 +247,7 @@ class Runner {
       row.second_tier_idle =
           cache.built.second_tier != SecondTier::kNone && !row.windows.empty() && cache.total.second_hits == 0;
       if (cache.built.stats != nullptr) row.counters = cache.built.stats->Report();
+      if (cache.db != nullptr) row.background = BackgroundWorkOf(cache.db.get());
       report_->rows.push_back(row);
     }
     report_->complete = !stopped();

@@ -38,6 +38,13 @@ struct WindowRow {
 };
 
 // One cache, over all its measured windows.
+// What a database did beside its requests, warm-up included.
+struct BackgroundWork {
+  uint64_t flushes = 0;
+  uint64_t compactions = 0;
+  double written_gb = 0;  // by both, in 2^30 bytes
+};
+
 struct CacheRow {
   std::string cache;
   std::string unavailable;  // why it could not run here; empty: it did
@@ -50,6 +57,7 @@ struct CacheRow {
   std::string medium;
   bool emulated = false;
   std::string counters;  // a cache of ours: its report at the end
+  BackgroundWork background;
 };
 
 struct ReplayReport {

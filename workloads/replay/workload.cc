@@ -80,6 +80,7 @@ class GeneratedWorkload final : public Workload {
                                    .keys = options_.keys,
                                    .ops = 0,
                                    .skew = options_.skew,
+                                   .put_share = options_.put_share,
                                    .seed = options_.seed,
                                    .stream = thread,
                                    .streams = options_.threads};

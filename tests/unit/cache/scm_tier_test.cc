@@ -5,6 +5,8 @@
 
 #include <cstring>
 #include <deque>
+#include <functional>
+#include <map>
 
 #include "cache/layout.h"
 #include "tests/support/tier_fixture.h"
@@ -17,13 +19,11 @@ using test::Payload;
 
 class ScmTierTest : public testing::Test {
  protected:
-  void Open(const ScmOptions& options) { tier_ = test::OpenOrDie(options); }
+  void Open(const ScmOptions& options, SurvivorJudge* judge = nullptr) { tier_ = test::OpenOrDie(options, judge); }
   void TearDown() override {
     if (tier_ != nullptr) test::ExpectSound(*tier_);
   }
-  PutResult Put(uint64_t n, size_t bytes, uint8_t heat = 0) {
-    return tier_->Put(Key(n), BlockRole::kData, Payload(n, 0, bytes), heat);
-  }
+  PutResult Put(uint64_t n, size_t bytes) { return tier_->Put(Key(n), BlockRole::kData, Payload(n, 0, bytes)); }
   bool Serves(uint64_t n, size_t bytes) {
     const PinnedBlock block = tier_->Find(Key(n));
     return block && test::Same(block.payload(), Payload(n, 0, bytes));
@@ -92,6 +92,78 @@ TEST_F(ScmTierTest, BlockInDramGetsNoSecondChance) {
   for (uint64_t n = 1; n < 2 * per_tier; ++n) ASSERT_EQ(Put(n, kBytes), PutResult::kStored);
   EXPECT_FALSE(tier_->NoteDramEviction(Key(0)));
   EXPECT_EQ(Count(Event::kScmSecondChance), 0u);
+}
+
+// Spares by key, and keeps what it was told.
+class Juror final : public SurvivorJudge {
+ public:
+  explicit Juror(std::function<bool(const RecordFacts&)> rule) : rule_(std::move(rule)) {}
+  bool Spare(const RecordFacts& record) override {
+    ++asked_[record.key.words[1]];
+    last_[record.key.words[1]] = record;
+    return rule_(record);
+  }
+  int asked(uint64_t n) { return asked_[n]; }
+  const RecordFacts& last(uint64_t n) { return last_[n]; }
+
+ private:
+  std::function<bool(const RecordFacts&)> rule_;
+  std::map<uint64_t, int> asked_;
+  std::map<uint64_t, RecordFacts> last_;
+};
+
+TEST_F(ScmTierTest, JudgeDecidesWhatSurvivesAndIsToldTheFacts) {
+  constexpr size_t kBytes = 4000;
+  const uint64_t per_tier = 16 * kSegmentBytesMin / layout::RecordBytes(kBytes);
+  Juror judge([](const RecordFacts& record) { return record.key.words[1] == 7; });  // cold, and wanted all the same
+  Open(test::AnonymousOptions(16 * kSegmentBytesMin), &judge);
+  for (uint64_t n = 0; n < 3 * per_tier; ++n) {
+    ASSERT_EQ(Put(n, kBytes), PutResult::kStored);
+    if (n == 20) {
+      ASSERT_TRUE(Serves(8, kBytes));
+      ASSERT_TRUE(Serves(8, kBytes));
+      tier_->NotePromoted(Key(9));
+    }
+  }
+  EXPECT_TRUE(Serves(7, kBytes));
+  EXPECT_FALSE(Serves(8, kBytes)) << "the judge said no to a hot block";
+  EXPECT_GE(judge.asked(7), 1);
+  EXPECT_EQ(judge.asked(8), 1);
+  EXPECT_EQ(judge.last(8).heat, 2);
+  EXPECT_FALSE(judge.last(8).in_dram);
+  EXPECT_EQ(judge.last(8).payload_bytes, kBytes);
+  EXPECT_EQ(judge.last(8).role, BlockRole::kData);
+  EXPECT_TRUE(judge.last(9).in_dram);
+  EXPECT_EQ(Count(Event::kScmSecondChance), static_cast<uint64_t>(judge.asked(7)));
+  tier_.reset();  // before its judge
+}
+
+TEST_F(ScmTierTest, JudgeThatSparesEverythingStopsNothingAndSavesNoBlockThatIsInDram) {
+  constexpr size_t kBytes = 4000;
+  const uint64_t per_tier = 16 * kSegmentBytesMin / layout::RecordBytes(kBytes);
+  Juror judge([](const RecordFacts&) { return true; });
+  Open(test::AnonymousOptions(16 * kSegmentBytesMin), &judge);
+  for (uint64_t n = 0; n < 10 * per_tier; ++n) {
+    ASSERT_EQ(Put(n, kBytes), PutResult::kStored) << "reclaim makes no room";
+    if (n == 0) tier_->NotePromoted(Key(0));
+  }
+  EXPECT_FALSE(tier_->NoteDramEviction(Key(0)));
+  EXPECT_EQ(judge.asked(0), 1);
+  const CounterSnapshot counts = tier_->counters().Snapshot();
+  EXPECT_LE(counts[Event::kScmSecondChanceBytes],
+            15 * counts[Event::kScmPut] * layout::RecordBytes(kBytes) + (4u << 20));
+  ASSERT_TRUE(tier_->SetCapacity(0).ok());
+  EXPECT_EQ(tier_->resident_blocks(), 0u) << "the judge was asked while the tier shrank";
+  tier_.reset();
+}
+
+TEST_F(ScmTierTest, HitThatIsNoEvidenceLeavesTheHeat) {
+  Open(test::AnonymousOptions(16 * kSegmentBytesMin));
+  ASSERT_EQ(Put(1, 4000), PutResult::kStored);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(tier_->Find(Key(1), BlockRole::kData, Heat::kKeep).heat(), 0);
+  EXPECT_EQ(tier_->Find(Key(1)).heat(), 1);
+  EXPECT_EQ(tier_->Find(Key(1), BlockRole::kData, Heat::kKeep).heat(), 1);
+  EXPECT_EQ(Count(Event::kScmHit), 5u);
 }
 
 TEST_F(ScmTierTest, DramEvictionIsCleanWhileTheRecordLives) {

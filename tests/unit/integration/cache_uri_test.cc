@@ -23,7 +23,7 @@ HybridCacheOptions MustParse(std::string_view uri) {
 TEST(ParseHybridUri, ReadsEveryKey) {
   const HybridCacheOptions options = MustParse(
       "mezzanine://dram=256M;scm=1G;scm_path=/mnt/pmem0/mezz;medium=file;model=optane100;dram_cache=lru;serve=in_place;"
-      "policy=bidirectional;segment=2M;block=16K;strict=true;verify=1;shard_bits=4");
+      "policy=bidirectional;write_budget=90M;segment=2M;block=16K;strict=true;verify=1;shard_bits=4");
   EXPECT_EQ(options.dram_bytes, 256ull << 20);
   EXPECT_EQ(options.scm.capacity_bytes, 1ull << 30);
   EXPECT_EQ(options.scm.path, "/mnt/pmem0/mezz");
@@ -32,6 +32,7 @@ TEST(ParseHybridUri, ReadsEveryKey) {
   EXPECT_EQ(options.dram_cache, DramCacheKind::kLru);
   EXPECT_EQ(options.serve, ServeMode::kInPlace);
   EXPECT_EQ(options.policy, "bidirectional");
+  EXPECT_EQ(options.write_budget_bytes_per_second, 90u << 20);
   EXPECT_EQ(options.scm.segment_bytes, 2u << 20);
   EXPECT_EQ(options.scm.expected_block_bytes, 16u << 10);
   EXPECT_TRUE(options.strict_capacity_limit);
@@ -43,8 +44,15 @@ TEST(ParseHybridUri, LeavesTheRestAtItsDefault) {
   const HybridCacheOptions options = MustParse("mezzanine://dram=8M;scm=64M;scm_path=/dev/shm/mezz;");
   EXPECT_EQ(options.scm.medium, MediumKind::kFile);
   EXPECT_EQ(options.dram_cache, kDefaultDramCache);
-  EXPECT_EQ(options.policy, HybridCacheOptions().policy);
+  EXPECT_EQ(options.policy, kDefaultPolicyName);
+  EXPECT_EQ(options.write_budget_bytes_per_second, 0u);
   EXPECT_EQ(options.dram_shard_bits, -1);
+}
+
+TEST(ParseHybridUri, AWriteBudgetOfZeroIsNone) {
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=anon;write_budget=0").write_budget_bytes_per_second, 0u);
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=anon;write_budget=2g").write_budget_bytes_per_second,
+            2ull << 30);
 }
 
 TEST(ParseHybridUri, ReadsANumaNode) {
@@ -76,7 +84,7 @@ TEST_P(BadUris, AreRefusedByName) {
 }
 
 constexpr std::string_view kKeys =
-    "the keys are dram, scm, scm_path, medium, model, dram_cache, serve, policy, segment";
+    "the keys are dram, scm, scm_path, medium, model, dram_cache, serve, policy, write_budget, segment";
 INSTANTIATE_TEST_SUITE_P(
     All, BadUris,
     ::testing::Values(
@@ -101,6 +109,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;dram_cache=arc", "dram_cache=arc", "hcc and lru"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;serve=fast", "serve=fast", "auto, in_place and copy"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;policy=best", "policy=best", "dram_first"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=fast", "write_budget=fast", "whole number"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=-1", "write_budget=-1", "whole number"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=0M", "write_budget=0M", "larger than zero"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=", "write_budget=", "empty"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;strict=yes", "strict=yes", "true, false"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;verify=2", "verify=2", "true, false"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=20", "shard_bits=20", "0 to 19"},
@@ -187,7 +199,8 @@ HybridCacheOptions RandomOptions(std::mt19937_64& random) {
   options.scm.expected_block_bytes = static_cast<uint32_t>(512 + pick(1 << 20));
   options.scm.model = static_cast<MediumModelName>(pick(3));
   options.scm.verify_hits = pick(2) != 0;
-  options.policy = std::array{"dram_first", "scm_first", "bidirectional"}[pick(3)];
+  options.policy = PolicyNames()[pick(PolicyNames().size())];
+  options.write_budget_bytes_per_second = pick(2) != 0 ? 0 : pick(1ull << 40);
   options.serve = static_cast<ServeMode>(pick(3));
   return options;
 }
@@ -214,6 +227,7 @@ TEST(ToUri, ParsesBackToTheSameOptions) {
     ASSERT_EQ(got.scm.model, want.scm.model) << uri;
     ASSERT_EQ(got.scm.verify_hits, want.scm.verify_hits) << uri;
     ASSERT_EQ(got.policy, want.policy) << uri;
+    ASSERT_EQ(got.write_budget_bytes_per_second, want.write_budget_bytes_per_second) << uri;
     ASSERT_EQ(got.serve, want.serve) << uri;
   }
 }

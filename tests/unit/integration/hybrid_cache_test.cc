@@ -18,6 +18,7 @@
 #include "rocksdb/statistics.h"
 #include "tests/support/hybrid_blocks.h"
 #include "tests/support/hybrid_fixture.h"
+#include "tests/support/scripted_policy.h"
 
 namespace mezz::test {
 namespace {
@@ -72,10 +73,13 @@ class HybridCacheTest : public ::testing::Test {
 
   // The DRAM tier is an LRUCache of one shard, so that a capacity of zero demotes at once.
   void Open(const std::string& policy, ServeMode serve) {
-    cache_.reset();
     HybridCacheOptions options = Options();
     options.policy = policy;
     options.serve = serve;
+    Open(options);
+  }
+  void Open(const HybridCacheOptions& options) {
+    cache_.reset();
     const Status wrapped = WrapCache(StockLru(), options, &cache_);
     ASSERT_TRUE(wrapped.ok()) << wrapped.message();
     stats_ = GetHybridStats(cache_.get());
@@ -110,6 +114,13 @@ class HybridCacheTest : public ::testing::Test {
     cache_->Release(handle);
   }
   uint64_t Count(Event event) const { return stats_->Counters()[event]; }
+
+  // Under a policy that does as `script` says.
+  void Open(Script* script) {
+    HybridCacheOptions options = Options();
+    UseScript(&options, script);
+    Open(options);
+  }
 
   std::shared_ptr<CountingAllocator> allocator_ = std::make_shared<CountingAllocator>();
   std::shared_ptr<Cache> cache_;
@@ -220,6 +231,88 @@ TEST_F(HybridCacheTest, ScmFirstStoresAMissAndHandsTheObjectOut) {
   ExpectHit(1);
   ExpectHit(2);
   EXPECT_EQ(Count(Event::kPromotion), 2u);
+}
+
+TEST_F(HybridCacheTest, ABypassedMissIsHandedOutAndKeptInNeitherTier) {
+  Script script;
+  Open(&script);
+  EXPECT_EQ(script.made_with.dram_bytes, kDramBytes) << "the wrapped cache's capacity";
+  ASSERT_TRUE(Insert(1).ok());
+  script.on_miss = {Action::kBypass, Reason::kCompaction};
+  Cache::Handle* handle = nullptr;
+  ASSERT_TRUE(Insert(1, kData, kBlockBytes, &handle).ok());  // hides what DRAM held
+  ASSERT_NE(handle, nullptr);
+  EXPECT_TRUE(ContentOf(1).Matches(Value(handle)->data(), kBlockBytes));
+  EXPECT_EQ(Lookup(1), nullptr);
+  cache_->Release(handle);
+  ASSERT_TRUE(Insert(2).ok());
+  EXPECT_EQ(allocator_->live, 0);
+  EXPECT_EQ(Lookup(2), nullptr);
+  EXPECT_EQ(Count(Event::kInsertBypassed), 2u);
+  EXPECT_EQ(stats_->Decisions().of(DecisionPoint::kMiss, Action::kBypass, Reason::kCompaction, BlockRole::kData), 2u);
+}
+
+// AutoHyperClockCache's own flag says of hardly any block that it was hit.
+TEST_F(HybridCacheTest, HyperClockCachesEvictionsTellWhatWasHit) {
+  Script script;
+  HybridCacheOptions options = Options();
+  UseScript(&options, &script);
+  script.on_eviction = {Action::kDrop, Reason::kNoEvidence};
+  options.dram_cache = DramCacheKind::kHyperClock;
+  options.dram_bytes = 4 << 20;
+  cache_.reset();
+  ASSERT_TRUE(NewHybridCache(options, &cache_).ok());
+  stats_ = GetHybridStats(cache_.get());
+  constexpr uint64_t kBlocks = 64;
+  for (uint64_t id = 0; id < kBlocks; ++id) ASSERT_TRUE(Insert(id).ok());
+  for (uint64_t id = 0; id < kBlocks; id += 2) {
+    Cache::Handle* handle = Lookup(id);
+    ASSERT_NE(handle, nullptr);
+    cache_->Release(handle);
+  }
+  for (uint64_t id = kBlocks; id < 100 * kBlocks; ++id) ASSERT_TRUE(Insert(id).ok());
+  uint64_t evicted = 0, wrong = 0;
+  for (const BlockFacts& block : script.evictions) {
+    for (uint64_t id = 0; id < kBlocks; ++id) {
+      if (block.key != BlockKey::FromBytes(KeyOf(id).data())) continue;
+      ++evicted;
+      wrong += block.was_hit_in_dram != (id % 2 == 0);
+    }
+  }
+  EXPECT_EQ(evicted, kBlocks);
+  EXPECT_LE(wrong, kBlocks / 8) << "one in sixteen may share its bit with another";
+}
+
+TEST_F(HybridCacheTest, AMovedBlockIsInDramAlone) {
+  Script script;
+  script.on_scm_hit = {Action::kMove, Reason::kFrequency};
+  Open(&script);
+  InsertAndDemote(1);
+  ExpectHit(1);
+  EXPECT_EQ(Count(Event::kPromotion), 1u);
+  EXPECT_EQ(stats_->scm().resident_blocks(), 0u);
+  ExpectHit(1);
+  EXPECT_EQ(Count(Event::kDramHit), 1u);
+  DemoteAll();
+  EXPECT_EQ(Count(Event::kCleanEviction), 0u);
+  EXPECT_EQ(Count(Event::kScmPut), 2u) << "a moved block is written again";
+}
+
+TEST_F(HybridCacheTest, ThePolicyChangesWhileTheCacheIsUsed) {
+  InsertAndDemote(1);
+  ExpectHit(1);
+  EXPECT_EQ(Count(Event::kServedInPlace), 1u);
+  EXPECT_EQ(stats_->PolicyName(), "dram_first");
+  ASSERT_TRUE(stats_->SetPolicy("scm_first").ok());
+  EXPECT_EQ(stats_->PolicyName(), "scm_first");
+  ExpectHit(1);
+  EXPECT_EQ(Count(Event::kPromotion), 1u);
+  ASSERT_TRUE(Insert(2).ok());
+  EXPECT_EQ(Count(Event::kInsertToScm), 1u) << "misses are still not asked about";
+  EXPECT_NE(stats_->Report().find("policy=scm_first"), std::string::npos);
+  const Status refused = stats_->SetPolicy("best");
+  EXPECT_NE(refused.message().find("dram_first"), std::string::npos);
+  EXPECT_EQ(stats_->PolicyName(), "scm_first");
 }
 
 TEST_F(HybridCacheTest, AnErasedKeyReturnsFromNeitherTier) {
@@ -471,7 +564,9 @@ TEST_F(HybridCacheTest, OnlyAnUnusedStockCacheIsWrapped) {
 }
 
 TEST_F(HybridCacheTest, AHyperClockCacheIsWrappedToo) {
-  ASSERT_TRUE(WrapCache(rocksdb::HyperClockCacheOptions(kDramBytes, 0, 0).MakeSharedCache(), Options(), &cache_).ok());
+  HybridCacheOptions options = Options();
+  options.policy = "dram_first";
+  ASSERT_TRUE(WrapCache(rocksdb::HyperClockCacheOptions(kDramBytes, 0, 0).MakeSharedCache(), options, &cache_).ok());
   stats_ = GetHybridStats(cache_.get());
   for (uint64_t id = 0; id < 2000; ++id) ASSERT_TRUE(Insert(id).ok());
   EXPECT_GT(Count(Event::kDemotion), 500u);

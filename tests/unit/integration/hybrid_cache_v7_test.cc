@@ -8,6 +8,7 @@
 
 #include "tests/support/blocks_v7.h"
 #include "tests/support/hybrid_fixture.h"
+#include "tests/support/scripted_policy.h"
 #include "tests/support/small_db.h"
 
 namespace mezz {
@@ -28,6 +29,10 @@ class HybridCacheV7Test : public ::testing::Test {
     HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file_, blocks * 4400, 8 << 20);
     options.policy = std::move(policy);
     options.strict_capacity_limit = strict;
+    Make(options);
+  }
+  void Make(const HybridCacheOptions& options) {
+    cache_.reset();
     const Status status = NewHybridCache(options, &cache_);
     ASSERT_TRUE(status.ok()) << status.message();
     stats_ = GetHybridStats(cache_.get());
@@ -97,6 +102,52 @@ TEST_F(HybridCacheV7Test, ScmFirstStoresMissesInScmAndStillHandsThemOver) {
   EXPECT_EQ(BlockV7::alive, 0) << "nobody asked for a handle, and DRAM does not keep it";
   EXPECT_TRUE(Read(1));
   EXPECT_TRUE(Read(2));
+}
+
+TEST_F(HybridCacheV7Test, ABypassedMissIsHandedOverAndKeptInNeitherTier) {
+  test::Script script;
+  HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file_, 4 * 4400, 8 << 20);
+  test::UseScript(&options, &script);
+  Make(options);
+  Insert(1);
+  script.on_miss = {Action::kBypass, Reason::kCompaction};
+  Cache::Handle* handle = nullptr;
+  Insert(1, &handle);  // hides what DRAM held
+  ASSERT_NE(handle, nullptr);
+  EXPECT_EQ(BytesOf(handle), Bytes(1));
+  EXPECT_FALSE(Read(1));
+  cache_->Release(handle);
+  Insert(2);
+  EXPECT_EQ(BlockV7::alive, 0);
+  EXPECT_FALSE(Read(2));
+  EXPECT_EQ(Count(Event::kInsertBypassed), 2u);
+}
+
+TEST_F(HybridCacheV7Test, AMovedBlockIsInDramAlone) {
+  test::Script script;
+  script.on_scm_hit = {Action::kMove, Reason::kFrequency};
+  HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file_, 4 * 4400, 8 << 20);
+  test::UseScript(&options, &script);
+  Make(options);
+  for (uint64_t id = 0; id < 10; ++id) Insert(id);
+  const uint64_t resident = stats_->scm().resident_blocks();
+  EXPECT_TRUE(Read(0));
+  EXPECT_EQ(Count(Event::kPromotion), 1u);
+  EXPECT_EQ(stats_->scm().resident_blocks(), resident) << "one moved up, the one it displaced moved down";
+  EXPECT_TRUE(Read(0));
+  EXPECT_EQ(Count(Event::kDramHit), 1u);
+}
+
+TEST_F(HybridCacheV7Test, ThePolicyChangesWhileTheCacheIsUsed) {
+  Make("dram_first");
+  for (uint64_t id = 0; id < 10; ++id) Insert(id);
+  EXPECT_TRUE(Read(0));
+  EXPECT_EQ(Count(Event::kPromotion), 0u);
+  ASSERT_TRUE(stats_->SetPolicy("bidirectional").ok());
+  EXPECT_EQ(stats_->PolicyName(), "bidirectional");
+  EXPECT_TRUE(Read(0));
+  EXPECT_EQ(Count(Event::kPromotion), 1u);
+  EXPECT_THAT(stats_->SetPolicy("best").message(), HasSubstr("dram_first"));
 }
 
 TEST_F(HybridCacheV7Test, StandaloneHandlesBehaveAsHandles) {

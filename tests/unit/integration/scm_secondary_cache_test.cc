@@ -106,6 +106,19 @@ TEST(ScmSecondaryCache, ReportsAUriThatMakesItAgain) {
   EXPECT_THAT(cache->GetPrintableOptions(), HasSubstr("\nscm.hit: 0"));
 }
 
+TEST(ScmSecondaryCache, ThePolicyChangesWhileTheCacheIsUsed) {
+  const auto cache = MustMake(Anonymous("dram_first"));
+  HybridStats* const stats = GetHybridStats(cache.get());
+  EXPECT_EQ(cache->SupportForceErase(), ROCKSDB_MAJOR >= 8);
+  ASSERT_TRUE(stats->SetPolicy("bidirectional").ok());
+  EXPECT_EQ(stats->PolicyName(), "bidirectional");
+  EXPECT_FALSE(cache->SupportForceErase()) << "each hit moves in";
+  EXPECT_THAT(cache->GetPrintableOptions(), HasSubstr("policy=bidirectional"));
+  ASSERT_TRUE(stats->SetPolicy("dram_first").ok());
+  EXPECT_EQ(cache->SupportForceErase(), ROCKSDB_MAJOR >= 8);
+  EXPECT_THAT(stats->SetPolicy("best").message(), HasSubstr("dram_first"));
+}
+
 TEST(ScmSecondaryCache, CapacityGoesDownAndUpButNotPastTheMedium) {
   const auto cache = MustMake(Anonymous("dram_first"));
   size_t capacity = 0;

@@ -89,6 +89,25 @@ TEST(Generators, RefuseWhatMakesNoSense) {
   EXPECT_THAT(MakeGenerator({.name = "zipf", .keys = 1, .skew = 1e9}, &source).message(), HasSubstr("--skew"));
   EXPECT_THAT(MakeGenerator({.name = "zipf", .keys = 1, .skew = NAN}, &source).message(), HasSubstr("--skew"));
   EXPECT_THAT(MakeGenerator({.name = "production", .keys = 1, .skew = 1}, &source).message(), HasSubstr("--skew=1"));
+  EXPECT_THAT(MakeGenerator({.name = "zipf", .keys = 1, .put_share = 1.5}, &source).message(),
+              HasSubstr("--put_share=1.5"));
+  EXPECT_THAT(MakeGenerator({.name = "production", .keys = 1, .put_share = 0.1}, &source).message(),
+              HasSubstr("puts of its own"));
+}
+
+TEST(Generators, PutTheShareAskedForAndLeaveTheKeysAlone) {
+  for (const char* name : {"uniform", "zipf"}) {
+    const auto reads = Generate({.name = name, .keys = 1000, .ops = 100000});
+    const auto mixed = Generate({.name = name, .keys = 1000, .ops = 100000, .put_share = 0.1});
+    ASSERT_EQ(reads.size(), mixed.size());
+    uint64_t puts = 0;
+    for (size_t i = 0; i < reads.size(); ++i) {
+      ASSERT_EQ(reads[i].key, mixed[i].key);
+      ASSERT_EQ(reads[i].operation, Operation::kGet);
+      puts += mixed[i].operation == Operation::kPut;
+    }
+    EXPECT_NEAR(static_cast<double>(puts), 10000, 400) << name;  // four deviations of 95
+  }
 }
 
 TEST(Permutation, IsABijection) {

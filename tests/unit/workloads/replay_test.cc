@@ -8,6 +8,7 @@
 
 #include "rocksdb/version.h"
 #include "temporary_folder.h"
+#include "workloads/program.h"
 #include "workloads/replay/report.h"
 #include "workloads/replay/runner.h"
 #include "workloads/replay/values.h"
@@ -218,6 +219,32 @@ TEST_F(Replay, MixesPutsAndSeeksAndStillChecksEveryByte) {
     RunOk(options);
     for (const CacheRow& row : report_.rows) EXPECT_EQ(row.total.ops, 5600u) << row.cache;
   }
+}
+
+TEST_F(Replay, PutsAsManyAsAskedForWhileCompactionsRun) {
+  ReplayOptions options = Options("gen:zipf", "lru,hybrid,hybrid:scm_first");
+  options.put_share = 0.5;
+  options.ops = 60000;
+  options.write_buffer_bytes = 256 << 10;
+  RunOk(options);
+  for (const CacheRow& row : report_.rows) {
+    EXPECT_EQ(row.total.ops, 42000u) << row.cache;
+    EXPECT_GT(row.background.flushes, 10u) << row.cache;
+    EXPECT_GT(row.background.compactions, 0u) << row.cache;
+    EXPECT_GT(row.background.written_gb, 0) << row.cache;
+  }
+}
+
+TEST_F(Replay, PutsWhereNoneCanBeAreRefused) {
+  ReplayOptions options = Options("gen:zipf", "lru");
+  options.put_share = -0.1;
+  EXPECT_THAT(Run(options).message(), HasSubstr("--put_share=-0.1"));
+  options.put_share = 0.1;
+  options.trace = folder_.Path("trace");
+  EXPECT_THAT(Run(options).message(), HasSubstr("gen:uniform or gen:zipf"));
+  options = Options("gen:zipf", "lru");
+  options.write_buffer_bytes = 1;
+  EXPECT_THAT(Run(options).message(), HasSubstr("--write_buffer=1 "));
 }
 
 TEST_F(Replay, RunsForATimeWhenAskedTo) {

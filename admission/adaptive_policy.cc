@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "admission/adaptive_policy.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace mezz {
+namespace {
+
+// The sketch's counters are halved once while this many look-ups per block of capacity come by.
+constexpr uint64_t kLookupsPerBlockAndHalving = 10;
+// The governor's window: so many times the SCM tier.
+constexpr uint64_t kGovernorWindow = 4;
+// Weight of one dropped block in the mean frequency of the dropped: 1 / 128.
+constexpr unsigned kDroppedShift = 7;
+constexpr unsigned kFrequencyShift = 10;
+// Of blocks without evidence, one in this many is let in where the SCM tier's content is of no use.
+constexpr uint64_t kProbes = 16;
+// What a record takes beside its payload, at most.
+constexpr uint32_t kRecordOverheadBytes = 96;
+
+size_t Blocks(uint64_t bytes, const PolicyOptions& options) {
+  return static_cast<size_t>(std::max<uint64_t>(1, bytes / std::max(1u, options.block_bytes)));
+}
+
+bool IsMetadata(BlockRole role) {
+  return role == BlockRole::kIndex || role == BlockRole::kFilter || role == BlockRole::kDictionary;
+}
+
+}  // namespace
+
+AdaptivePolicy::AdaptivePolicy(const PolicyOptions& options)
+    : options_(options),
+      sketch_(Blocks(options.dram_bytes + options.scm_bytes, options), options.seed),
+      ghost_(Blocks(options.dram_bytes + options.scm_bytes, options), options.seed),
+      miniatures_({options.dram_bytes, options.scm_bytes, options.block_bytes, kYoungPercent}, sketch_),
+      governor_(options.scm_bytes * kGovernorWindow),
+      budget_(options.write_budget_bytes_per_second, options.now_ns),
+      lookups_per_aged_line_(std::max<uint64_t>(
+          1, kLookupsPerBlockAndHalving * Blocks(options.dram_bytes + options.scm_bytes, options) / sketch_.lines())) {}
+
+size_t AdaptivePolicy::dram_bytes() const {
+  return sizeof(*this) + sketch_.dram_bytes() + ghost_.dram_bytes() + miniatures_.dram_bytes();
+}
+
+uint64_t AdaptivePolicy::HashOfBlock(const BlockKey& key) const {
+  uint64_t hash = HashOf(key) + options_.seed;
+  hash ^= hash >> 32;
+  hash *= 0xd6e8feb86659fd93ull;
+  hash ^= hash >> 32;
+  hash *= 0xd6e8feb86659fd93ull;
+  return hash ^ hash >> 32;
+}
+
+void AdaptivePolicy::OnDramHits(uint64_t count) { Advance(count); }
+
+void AdaptivePolicy::CountLookup() {
+  static thread_local const size_t stripe = std::hash<std::thread::id>{}(std::this_thread::get_id()) % kStripes;
+  // Two threads of one stripe may lose a count; an atomic add would cost as much as the rest of the decision.
+  std::atomic<uint32_t>& lookups = stripes_[stripe].lookups;
+  const uint32_t counted = lookups.load(std::memory_order_relaxed) + 1;
+  lookups.store(counted, std::memory_order_relaxed);
+  if (counted % kBatch == 0) Advance(kBatch);
+}
+
+void AdaptivePolicy::Advance(uint64_t lookups) {
+  governor_.AddLookups(lookups * options_.block_bytes);
+  uint64_t unaged = unaged_lookups_.fetch_add(lookups, std::memory_order_relaxed) + lookups;
+  for (size_t line = 0; line < sketch_.lines() && unaged >= lookups_per_aged_line_; ++line) {
+    if (!unaged_lookups_.compare_exchange_strong(unaged, unaged - lookups_per_aged_line_, std::memory_order_relaxed,
+                                                 std::memory_order_relaxed))
+      return;  // another thread ages
+    unaged -= lookups_per_aged_line_;
+    sketch_.AgeNextLine();
+  }
+}
+
+Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
+  if (block.by_compaction && block.role == BlockRole::kData) return {Action::kBypass, Reason::kCompaction};
+  const uint64_t hash = HashOfBlock(block.key);
+  sketch_.Increment(hash);
+  if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, /*enters_dram=*/true);
+  CountLookup();
+  return {Action::kToDram, Reason::kPolicyDefault};
+}
+
+Decision AdaptivePolicy::OnScmHit(const BlockFacts& block) {
+  if (block.by_compaction) return {Action::kInPlace, Reason::kCompaction};
+  const uint64_t hash = HashOfBlock(block.key);
+  const unsigned frequency = sketch_.Increment(hash);
+  Decision decision = {Action::kInPlace, Reason::kTooCold};
+  if (IsMetadata(block.role)) {
+    decision = {block.bytes <= kSmallMetadataBytes ? Action::kPromote : Action::kInPlace, Reason::kRole};
+  } else if (frequency >= miniatures_.hot_frequency()) {
+    decision = {Action::kPromote, Reason::kFrequency};
+  }
+  if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, decision.action == Action::kPromote);
+  CountLookup();
+  return decision;
+}
+
+Decision AdaptivePolicy::OnDramEviction(const BlockFacts& block) {
+  const uint64_t hash = HashOfBlock(block.key);
+  if (block.was_hit_in_dram) sketch_.Increment(hash);
+  if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, block.was_hit_in_dram);
+  if (block.in_scm) return {Action::kKeep, Reason::kClean};
+  const bool has_ghost = ghost_.Contains(hash);
+  const auto admitted = Evidence(block, hash, has_ghost);
+  if (!admitted || admitted->action != Action::kToScm) {
+    ghost_.Insert(hash);
+    return admitted ? *admitted : Decision{Action::kDrop, Reason::kNoEvidence};
+  }
+  if (const auto limit = LimitReached(block.bytes)) {
+    ghost_.Insert(hash);
+    return {Action::kDrop, *limit};
+  }
+  if (has_ghost) ghost_.Take(hash);
+  return *admitted;
+}
+
+// Whether the block deserves a write, limits apart.
+std::optional<Decision> AdaptivePolicy::Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost) {
+  const bool filled = filled_.load(std::memory_order_relaxed);
+  if (!filled) return Decision{Action::kToScm, Reason::kFilling, has_ghost};
+  if (IsMetadata(block.role)) return Decision{Action::kToScm, Reason::kRole, /*proven=*/true};
+  Strictness strictness = miniatures_.verdict();
+  if (governor_.WrittenPercent() > kChurnStrictPercent) strictness = Strictness::kFrequency;
+  if (has_ghost || block.was_hit_in_dram) {
+    const uint64_t frequency = uint64_t{sketch_.Estimate(hash)} << kFrequencyShift;
+    if (strictness == Strictness::kFrequency && frequency < dropped_frequency_.load(std::memory_order_relaxed))
+      return Decision{Action::kDrop, Reason::kTooCold};
+    return Decision{Action::kToScm, has_ghost ? Reason::kGhost : Reason::kHit, has_ghost};
+  }
+  if (strictness == Strictness::kOpen) return Decision{Action::kToScm, Reason::kPolicyDefault};
+  if (miniatures_.stale() && Probe(hash)) return Decision{Action::kToScm, Reason::kProbe};
+  return std::nullopt;
+}
+
+// Another set of keys whenever the sketch has aged by a line.
+bool AdaptivePolicy::Probe(uint64_t hash) {
+  return ((hash >> 32) + unaged_lookups_.load(std::memory_order_relaxed)) % kProbes == 0;
+}
+
+// The reason not to write, if there is one; else the write is charged to both limits.
+std::optional<Reason> AdaptivePolicy::LimitReached(uint32_t bytes) {
+  const uint64_t record_bytes = uint64_t{bytes} + kRecordOverheadBytes;
+  if (filled_.load(std::memory_order_relaxed) && governor_.WrittenPercent() > kChurnStopPercent) return Reason::kChurn;
+  if (!budget_.Take(record_bytes)) return Reason::kWriteBudget;
+  governor_.AddWrites(record_bytes);
+  return std::nullopt;
+}
+
+Decision AdaptivePolicy::OnReclaim(const BlockFacts& block) {
+  if (!filled_.load(std::memory_order_relaxed)) filled_.store(true, std::memory_order_relaxed);
+  const uint64_t hash = HashOfBlock(block.key);
+  if (block.in_dram) {
+    ghost_.Insert(hash);  // when it leaves DRAM, it has proved itself already
+    return {Action::kDrop, Reason::kInDram};
+  }
+  if (block.scm_heat > (block.proven ? 1 : 0)) {
+    const auto limit = LimitReached(block.bytes);
+    if (!limit) return {Action::kSpare, Reason::kHit};
+    ghost_.Insert(hash);
+    return {Action::kDrop, *limit};
+  }
+  ghost_.Insert(hash);
+  if (block.proven) {
+    const uint32_t mean = dropped_frequency_.load(std::memory_order_relaxed);
+    const uint32_t frequency = sketch_.Estimate(hash) << kFrequencyShift;
+    dropped_frequency_.store(mean - (mean >> kDroppedShift) + (frequency >> kDroppedShift), std::memory_order_relaxed);
+  }
+  return {Action::kDrop, Reason::kNoHit};
+}
+
+}  // namespace mezz

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "admission/frequency_sketch.h"
+#include "admission/ghost.h"
+#include "admission/miniatures.h"
+#include "admission/policy.h"
+#include "admission/write_limits.h"
+
+namespace mezz {
+
+// Writes to SCM what is likely to be asked for again, and copies to DRAM what is asked for most. docs/policies.md has
+// the picture, the reasons and the measurements. It tunes itself; PolicyOptions::write_budget_bytes_per_second is the
+// only knob.
+//
+//   on a miss           to DRAM; but data that a compaction reads goes nowhere
+//   on a DRAM eviction  kept if recorded. Else demoted with evidence: it was hit in DRAM, its ghost is known, or it is
+//                       metadata; how much evidence is needed the miniatures say (Strictness). Blocks whose ghost is
+//                       known are demoted as proven. While the SCM tier fills, all are.
+//   on an SCM hit       promoted if its frequency reaches the hot threshold, or if it is small metadata; else in place
+//   on reclaim          spared if hit since it was written; a proven one, if hit more than once in its turn. Never if
+//                       DRAM holds it. What is dropped leaves a ghost.
+//
+// Every write passes the governor and the budget first.
+//
+// Costs: an SCM hit is one line of the sketch, an eviction that line and one of the ghost; of one key in many also a
+// step of the miniatures. About five bytes a block of capacity (docs/policies.md).
+class AdaptivePolicy final : public Policy {
+ public:
+  static constexpr std::string_view kName = "adaptive";
+
+  explicit AdaptivePolicy(const PolicyOptions& options);
+
+  std::string_view name() const override { return kName; }
+  bool may_divert_misses() const override { return true; }
+  Decision OnMiss(const BlockFacts& block) override;
+  Decision OnDramEviction(const BlockFacts& block) override;
+  Decision OnScmHit(const BlockFacts& block) override;
+  Decision OnReclaim(const BlockFacts& block) override;
+  void OnDramHits(uint64_t count) override;
+  unsigned young_percent() const override { return kYoungPercent; }
+  size_t dram_bytes() const override;
+
+  // Index and filter blocks above this are served where they lie: a probe reads a few lines of them, and each would
+  // take the room of many data blocks in DRAM.
+  static constexpr uint32_t kSmallMetadataBytes = 32 << 10;
+  // Less than S3-FIFO's tenth: the DRAM tier before the young is such a window too.
+  static constexpr unsigned kYoungPercent = 8;
+  // Written bytes in percent of those looked up, above which only the strictest evidence counts, and none.
+  static constexpr uint64_t kChurnStrictPercent = 50;
+  static constexpr uint64_t kChurnStopPercent = 100;
+
+ private:
+  uint64_t HashOfBlock(const BlockKey& key) const;
+  void CountLookup();
+  void Advance(uint64_t lookups);
+  std::optional<Decision> Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost);
+  std::optional<Reason> LimitReached(uint32_t bytes);
+  bool Probe(uint64_t hash);
+
+  const PolicyOptions options_;
+  FrequencySketch sketch_;
+  Ghost ghost_;
+  Miniatures miniatures_;
+  WriteGovernor governor_;
+  WriteBudget budget_;
+  const uint64_t lookups_per_aged_line_;
+
+  // Look-ups that missed DRAM, counted apart by each thread's stripe and passed on in batches.
+  struct alignas(64) Stripe {
+    std::atomic<uint32_t> lookups{0};
+  };
+  static constexpr size_t kStripes = 8;
+  static constexpr uint32_t kBatch = 64;
+  std::array<Stripe, kStripes> stripes_;
+
+  // Relaxed, all three: they are estimates, and publish nothing.
+  alignas(64) std::atomic<uint64_t> unaged_lookups_{0};  // look-ups that no line of the sketch was aged for yet
+  std::atomic<uint32_t> dropped_frequency_{0};           // mean of what reclaim drops of the proven, in 1/1024
+  std::atomic<bool> filled_{false};                      // false -> true at the first reclaim
+};
+
+}  // namespace mezz

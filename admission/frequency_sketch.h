@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace mezz {
+
+// How often keys were asked for lately, 0 to 15, in a fixed space: a count-min sketch of 4-bit counters with
+// conservative update, as TinyLFU uses (Einziger et al., ACM TOS 2017; the small counters and their halving are from
+// there), with all four counters of a key in one cache line (the blocked layout of Caffeine and RocksDB's filters).
+//
+// An estimate is never below the true count since the last halving (up to 15, one thread), and above it only where
+// other keys share all four counters.
+//
+// Each line is eight atomic words of sixteen counters.  Increment: load and store, so of two threads that count in one
+// word at once, one's counts, or its halving of the word, may be lost, which a sketch can bear; no counter can overflow
+// into its neighbour.  Age: CAS until done.  All of it is relaxed: counters publish nothing.
+//
+// Thread-safe. Not copyable.
+class FrequencySketch {
+ public:
+  // Two bytes for each of `keys`, rounded up to whole lines.
+  FrequencySketch(size_t keys, uint64_t seed);
+
+  // Counts one access; returns the estimate with it. `hash` must be well mixed.
+  unsigned Increment(uint64_t hash);
+  unsigned Estimate(uint64_t hash) const;
+
+  // Halves the counters of the next line in turn: called lines() times, it has halved all.
+  void AgeNextLine();
+
+  size_t lines() const { return lines_; }
+  size_t dram_bytes() const { return sizeof(*this) + lines_ * sizeof(Line); }
+
+  static constexpr unsigned kMax = 15;
+
+ private:
+  static constexpr size_t kRows = 4;
+  static constexpr size_t kBytesPerKey = 2;
+
+  struct alignas(64) Line {
+    std::array<std::atomic<uint64_t>, 8> words{};
+  };
+  static_assert(sizeof(Line) == 64);
+
+  // The counter of `row`: one of the 32 in the row's two words.
+  struct Counter {
+    size_t word;
+    unsigned shift;
+  };
+  static Counter CounterOf(uint64_t bits, size_t row) {
+    const unsigned choice = bits >> (5 * row) & 31;
+    return {2 * row + (choice >> 4), (choice & 15) * 4};
+  }
+  Line& LineOf(uint64_t hash) const;
+  uint64_t BitsOf(uint64_t hash) const { return (hash ^ seed_) * 0x9e3779b97f4a7c15ull >> 40; }
+
+  const size_t lines_;
+  const uint64_t seed_;
+  const std::unique_ptr<Line[]> table_;
+  std::atomic<size_t> hand_{0};
+};
+
+}  // namespace mezz

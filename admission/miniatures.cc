@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "admission/miniatures.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace mezz {
+namespace {
+
+// Scores are judged, and decay, after this share of the sampled SCM tier's blocks was looked up.
+constexpr double kJudgeShare = 0.25;
+constexpr uint32_t kJudgeLookupsMin = 64;
+constexpr double kDecay = 0.9;
+// Of the mean frequency of what is dropped, for each drop.
+constexpr double kDroppedWeight = 0.01;
+// Below this share of hits the tier's content is of no use.
+constexpr double kStaleHitShare = 0.002;
+
+}  // namespace
+
+Miniatures::Miniatures(const Options& options, const FrequencySketch& sketch)
+    : sketch_(sketch), block_bytes_(std::max(1u, options.block_bytes)) {
+  const uint64_t blocks = std::max<uint64_t>(1, (options.dram_bytes + options.scm_bytes) / block_bytes_);
+  const uint64_t ratio = std::bit_ceil(std::max<uint64_t>(1, (blocks + kSampledBlocksMax - 1) / kSampledBlocksMax));
+  sample_mask_ = ratio - 1;
+  scm_bytes_ = std::max<uint64_t>(options.scm_bytes / ratio, block_bytes_);
+  young_bytes_ = scm_bytes_ * options.young_percent / 100;
+  dram_bytes_ = options.dram_bytes / ratio;
+  const auto scm_blocks = static_cast<uint32_t>(std::max<uint64_t>(1, scm_bytes_ / block_bytes_));
+  ghosts_max_ = static_cast<uint32_t>(std::max<uint64_t>(1, blocks / ratio));
+  keys_.resize(std::max<size_t>(8 * kWays, (ghosts_max_ * kKeysPerBlock + kWays - 1) / kWays * kWays));
+  // Stale records stay queued until they are reached, so there is room for twice what fits.
+  tiers_.assign(kStrictnesses, Tier(2 * static_cast<size_t>(scm_blocks) + kWays));
+  judge_every_ = std::max(kJudgeLookupsMin, static_cast<uint32_t>(kJudgeShare * scm_blocks));
+}
+
+size_t Miniatures::dram_bytes() const {
+  size_t bytes = sizeof(*this) + keys_.size() * sizeof(Key) + tiers_.size() * sizeof(Tier);
+  for (const Tier& tier : tiers_) bytes += tier.young.dram_bytes() + tier.proven.dram_bytes();
+  return bytes;
+}
+
+// Null: not known, and not to be made.
+Miniatures::Key* Miniatures::Find(uint64_t hash, bool make) {
+  const size_t sets = keys_.size() / kWays;
+  Key* const set = &keys_[static_cast<size_t>((static_cast<unsigned __int128>(hash) * sets) >> 64) * kWays];
+  Key* victim = nullptr;
+  uint32_t victim_age = 0;
+  bool victim_idle = false;
+  for (Key* key = set; key != set + kWays; ++key) {
+    if (key->used != 0 && key->hash == hash) {
+      key->used = events_;
+      return key;
+    }
+    const bool idle = !key->in_dram &&
+                      std::ranges::all_of(key->views, [](const View& view) { return view.place == Place::kNowhere; });
+    const uint32_t age = key->used == 0 ? UINT32_MAX : events_ - key->used;
+    if (victim == nullptr || (idle && !victim_idle) || (idle == victim_idle && age > victim_age)) {
+      victim = key;
+      victim_age = age;
+      victim_idle = idle;
+    }
+  }
+  if (!make) return nullptr;
+  Recycle(victim);
+  victim->hash = hash;
+  victim->bytes = block_bytes_;
+  victim->used = events_;
+  return victim;
+}
+
+void Miniatures::Recycle(Key* key) {
+  for (size_t of = 0; of < kStrictnesses; ++of) Forget(of, key);
+  *key = Key{};
+}
+
+void Miniatures::Forget(size_t of, Key* key) {
+  View& view = key->views[of];
+  if (view.place == Place::kNowhere) return;
+  tiers_[of].used_bytes -= key->bytes;
+  if (view.place == Place::kYoung) tiers_[of].young_bytes -= key->bytes;
+  view.place = Place::kNowhere;
+  view.number = 0;
+}
+
+void Miniatures::OnDramMiss(uint64_t hash, bool enters_dram) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  events_ = std::max(events_ + 1, 1u);
+  Key* const key = Find(hash, /*make=*/true);
+  if (enters_dram) key->in_dram = true;
+  for (size_t of = 0; of < kStrictnesses; ++of) {
+    View& view = key->views[of];
+    if (view.place == Place::kNowhere) continue;
+    tiers_[of].hits += 1;
+    view.heat = std::min(view.heat + 1u, 3u);
+  }
+  decayed_lookups_ += 1;
+  SweepHistogram();
+  if (++lookups_ >= judge_every_) Judge();
+}
+
+void Miniatures::OnDramEviction(uint64_t hash, uint32_t bytes, bool was_hit) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  events_ = std::max(events_ + 1, 1u);
+  Key* const key = Find(hash, /*make=*/true);
+  key->in_dram = false;
+  if (key->bytes != bytes) {
+    for (size_t of = 0; of < kStrictnesses; ++of) Forget(of, key);
+    key->bytes = bytes;
+  }
+  const auto slot = static_cast<uint32_t>(key - keys_.data());
+  for (size_t of = 0; of < kStrictnesses; ++of) {
+    Tier& tier = tiers_[of];
+    View& view = key->views[of];
+    if (view.place != Place::kNowhere) continue;
+    const bool proven = HasGhost(tier, view);
+    if (tier.filled && !Admits(tier, static_cast<Strictness>(of), *key, view, was_hit)) {
+      view.number = ++tier.ghosts & kNumberMask;
+      continue;
+    }
+    MakeRoom(of, bytes);
+    view.heat = 0;
+    Put(of, slot, proven);
+  }
+}
+
+bool Miniatures::Admits(const Tier& tier, Strictness strictness, const Key& key, const View& view, bool was_hit) const {
+  if (strictness == Strictness::kOpen) return true;
+  if (!was_hit && !HasGhost(tier, view)) return false;
+  return strictness == Strictness::kEvidence || FrequencyOf(key) >= tier.dropped_frequency;
+}
+
+void Miniatures::Put(size_t of, uint32_t slot, bool proven) {
+  Tier& tier = tiers_[of];
+  Key& key = keys_[slot];
+  View& view = key.views[of];
+  Queue& queue = proven ? tier.proven : tier.young;
+  if (queue.full()) {  // of records that are stale, or smaller than expected
+    const Record oldest = queue.Pop();
+    Key& other = keys_[oldest.slot];
+    if (other.views[of].place != Place::kNowhere && other.views[of].number == oldest.number) Forget(of, &other);
+  }
+  view.number = ++tier.writes & kNumberMask;
+  view.place = proven ? Place::kProven : Place::kYoung;
+  queue.Push({slot, view.number});
+  tier.used_bytes += key.bytes;
+  if (!proven) tier.young_bytes += key.bytes;
+  tier.written += static_cast<double>(key.bytes) / block_bytes_;
+}
+
+void Miniatures::MakeRoom(size_t of, uint64_t bytes) {
+  Tier& tier = tiers_[of];
+  while (tier.used_bytes + bytes > scm_bytes_ && !(tier.young.empty() && tier.proven.empty())) {
+    tier.filled = true;
+    const bool young = tier.proven.empty() || (tier.young_bytes > young_bytes_ && !tier.young.empty());
+    const Record record = young ? tier.young.Pop() : tier.proven.Pop();
+    Key& key = keys_[record.slot];
+    View& view = key.views[of];
+    const Place expected = young ? Place::kYoung : Place::kProven;
+    if (view.place != expected || view.number != record.number) continue;
+    Forget(of, &key);
+    // As AdaptivePolicy::OnReclaim.
+    if (!key.in_dram && view.heat > (young ? 0u : 1u)) {
+      --view.heat;
+      Put(of, record.slot, /*proven=*/true);
+      continue;
+    }
+    view.number = ++tier.ghosts & kNumberMask;
+    if (!young && !key.in_dram) tier.dropped_frequency += kDroppedWeight * (FrequencyOf(key) - tier.dropped_frequency);
+  }
+}
+
+void Miniatures::Judge() {
+  lookups_ = 0;
+  size_t best = static_cast<size_t>(verdict());
+  const auto score = [this](size_t of) { return tiers_[of].hits - kWriteCost * tiers_[of].written; };
+  const double to_beat = score(best) + kHysteresis * std::max(1.0, score(best));
+  double best_score = to_beat;
+  for (size_t of = 0; of < kStrictnesses; ++of) {
+    if (score(of) <= best_score) continue;
+    best = of;
+    best_score = score(of);
+  }
+  verdict_.store(static_cast<Strictness>(best), std::memory_order_relaxed);
+  stale_.store(tiers_[best].hits < kStaleHitShare * decayed_lookups_, std::memory_order_relaxed);
+  for (Tier& tier : tiers_) {
+    tier.hits *= kDecay;
+    tier.written *= kDecay;
+  }
+  decayed_lookups_ *= kDecay;
+}
+
+// Two keys a look-up, so that no look-up pays for all of them.
+void Miniatures::SweepHistogram() {
+  for (int step = 0; step < 2; ++step) {
+    const Key& key = keys_[swept_];
+    if (key.used != 0) histogram_[FrequencyOf(key)] += key.bytes;
+    if (++swept_ < keys_.size()) continue;
+    swept_ = 0;
+    const auto room = static_cast<uint64_t>(kHotShare * static_cast<double>(dram_bytes_));
+    uint64_t hot_bytes = 0;
+    unsigned frequency = FrequencySketch::kMax;
+    for (; frequency > 1; --frequency) {
+      hot_bytes += histogram_[frequency];
+      if (hot_bytes > room) break;
+    }
+    uint64_t bytes = 0, asked_bytes = 0;
+    for (unsigned f = 1; f <= FrequencySketch::kMax; ++f) {
+      bytes += histogram_[f];
+      asked_bytes += f * histogram_[f];
+    }
+    // Where the hot are hardly hotter than the rest, as under uniform access, a promotion gains nothing, and the block
+    // lies in both tiers.
+    const bool skewed = static_cast<double>(frequency * bytes) >= kHotOverMean * static_cast<double>(asked_bytes);
+    hot_frequency_.store(skewed || frequency == 1 ? frequency : kNothingIsHot, std::memory_order_relaxed);
+    histogram_ = {};
+  }
+}
+
+}  // namespace mezz

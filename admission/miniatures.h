@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "admission/frequency_sketch.h"
+#include "cache/types.h"
+
+namespace mezz {
+
+// How much evidence a block needs to be demoted. From the first to the last, fewer are.
+enum class Strictness : uint8_t {
+  kOpen,       // none
+  kEvidence,   // it was hit in DRAM, or its ghost is known
+  kFrequency,  // that, and it is asked for as often as what the SCM tier drops
+  kCount
+};
+inline constexpr size_t kStrictnesses = static_cast<size_t>(Strictness::kCount);
+
+// Which strictness suits the workload of the moment, and which blocks are hot: found out by running the SCM tier in
+// miniature, once for each strictness, on the accesses to a small sample of the keys (miniature simulation,
+// Waldspurger et al., ATC'17; the sample is spatial, by hash, as in SHARDS, FAST'15). No rule for all workloads is
+// known: admitting everything wins where reuse follows recency, asking for evidence where it follows frequency, and
+// frequency where the working set is far larger than the cache.
+//
+// A miniature is a tier whose records have no bytes: two queues, young and proven, a share of the capacity for the
+// young, second chances as the policy's, ghosts as long as both tiers. Its score is its hits less kWriteCost for each
+// block written, both decaying. The best one's strictness is the verdict; a rival must be better by kHysteresis.
+//
+// The hot threshold is the frequency from which on the sampled keys just fill kHotShare of the DRAM tier; none is hot
+// while that is not kHotOverMean times the mean, unless all of them fit.
+//
+// Thread-safe: one mutex, only ever tried: an event that finds it taken is left out of the sample. The verdict and the
+// threshold are relaxed atomics, one word each: they are advice, and publish nothing else.
+class Miniatures {
+ public:
+  struct Options {
+    uint64_t dram_bytes = 0;
+    uint64_t scm_bytes = 0;
+    uint32_t block_bytes = 4096;
+    unsigned young_percent = kYoungPercentDefault;
+  };
+  // `sketch` outlives this.
+  Miniatures(const Options& options, const FrequencySketch& sketch);
+
+  // Whether events of this key are wanted; the others are cheap to leave out. `hash` must be well mixed.
+  bool Samples(uint64_t hash) const { return (hash & sample_mask_) == 0; }
+
+  // A look-up missed the DRAM tier. `enters_dram`: it is there after it, read from flash or promoted.
+  void OnDramMiss(uint64_t hash, bool enters_dram);
+  // The block leaves the DRAM tier.
+  void OnDramEviction(uint64_t hash, uint32_t bytes, bool was_hit);
+
+  Strictness verdict() const { return verdict_.load(std::memory_order_relaxed); }
+  // Blocks asked for this often, and more, fill the DRAM tier.
+  unsigned hot_frequency() const { return hot_frequency_.load(std::memory_order_relaxed); }
+  // The miniature of the verdict's strictness finds next to nothing: what lies in SCM is of no use.
+  bool stale() const { return stale_.load(std::memory_order_relaxed); }
+
+  size_t dram_bytes() const;
+
+  static constexpr double kWriteCost = 0.1;    // of a flash read
+  static constexpr double kHysteresis = 0.01;  // of the score
+  static constexpr double kHotShare = 0.6;
+  static constexpr double kHotOverMean = 1.5;  // the hot threshold, over the mean frequency of the keys that are known
+  static constexpr unsigned kNothingIsHot = FrequencySketch::kMax + 1;
+
+ private:
+  static constexpr uint32_t kSampledBlocksMax = 2048;  // of both tiers' capacity
+  static constexpr uint32_t kKeysPerBlock = 4;
+  static constexpr size_t kWays = 8;
+
+  enum class Place : uint32_t { kNowhere, kYoung, kProven };
+  // A sampled key, as one miniature sees it.
+  struct View {
+    uint32_t number : 28 = 0;  // of its record while it has a place, else of its refusal or drop; 0: none
+    Place place : 2 = Place::kNowhere;
+    uint32_t heat : 2 = 0;
+  };
+  static_assert(sizeof(View) == sizeof(uint32_t));
+  static constexpr uint32_t kNumberMask = (1u << 28) - 1;
+  struct Key {
+    uint64_t hash = 0;
+    uint32_t bytes = 0;
+    uint32_t used = 0;  // number of its last event; 0: the slot is free
+    bool in_dram = false;
+    std::array<View, kStrictnesses> views;
+  };
+  static_assert(sizeof(Key) == 32);
+  struct Record {
+    uint32_t slot;
+    uint32_t number;
+  };
+  // First in, first out, in a fixed space. When it is full, the oldest is overwritten.
+  class Queue {
+   public:
+    explicit Queue(size_t capacity) : records_(capacity) {}
+    bool empty() const { return begin_ == end_; }
+    bool full() const { return end_ - begin_ == records_.size(); }
+    void Push(Record record) { records_[end_++ % records_.size()] = record; }
+    Record Pop() { return records_[begin_++ % records_.size()]; }
+    size_t dram_bytes() const { return records_.size() * sizeof(Record); }
+
+   private:
+    std::vector<Record> records_;
+    size_t begin_ = 0, end_ = 0;
+  };
+  struct Tier {
+    explicit Tier(size_t records) : young(records), proven(records) {}
+    Queue young, proven;
+    uint64_t used_bytes = 0, young_bytes = 0;
+    uint32_t writes = 0;           // numbers records
+    uint32_t ghosts = 0;           // numbers refusals and drops
+    double dropped_frequency = 0;  // of what left the proven queue, a decaying mean
+    double hits = 0, written = 0;  // decaying; written in mean blocks
+    bool filled = false;
+  };
+
+  Key* Find(uint64_t hash, bool make);
+  void Recycle(Key* key);
+  bool Admits(const Tier& tier, Strictness strictness, const Key& key, const View& view, bool was_hit) const;
+  bool HasGhost(const Tier& tier, const View& view) const {
+    return view.number != 0 && ((tier.ghosts - view.number) & kNumberMask) < ghosts_max_;
+  }
+  void Put(size_t of, uint32_t slot, bool proven);
+  void MakeRoom(size_t of, uint64_t bytes);
+  void Forget(size_t of, Key* key);
+  void Judge();
+  void SweepHistogram();
+  unsigned FrequencyOf(const Key& key) const { return sketch_.Estimate(key.hash); }
+
+  const FrequencySketch& sketch_;
+  uint64_t sample_mask_;
+  uint64_t scm_bytes_, dram_bytes_;  // in miniature
+  uint64_t young_bytes_;             // of scm_bytes_
+  uint32_t block_bytes_;
+  uint32_t ghosts_max_;
+
+  std::mutex mutex_;
+  // All below: GUARDED_BY(mutex_).
+  std::vector<Key> keys_;  // kWays-way set-associative by hash
+  std::vector<Tier> tiers_;
+  uint32_t events_ = 0;
+  uint32_t lookups_ = 0;
+  double decayed_lookups_ = 0;
+  uint32_t judge_every_;
+  size_t swept_ = 0;
+  std::array<uint64_t, FrequencySketch::kMax + 1> histogram_{};  // bytes by frequency
+
+  std::atomic<Strictness> verdict_{Strictness::kEvidence};
+  std::atomic<unsigned> hot_frequency_{2};
+  std::atomic<bool> stale_{false};
+};
+
+}  // namespace mezz

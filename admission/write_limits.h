@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two limits on what is written to SCM: one in proportion to the look-ups served, one in bytes a second.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace mezz {
+
+// Tells when writing outgrows reading. On Optane each write slows the reads beside it, so a cache that is mostly being
+// rewritten is worse than a smaller one at rest ("Writes Hurt", Fedorova et al., SoCC'22; WiredTiger's NVRAM cache
+// stops admitting when inserts and removals exceed a share of the look-ups). Here the window decays, and both sides
+// are bytes. No look-ups at all counts as overload: the worst case must not pass for the best (WT-8410).
+//
+// One atomic word, looked-up units << 32 | written units, a unit being 1 KiB:
+//   word --Add: CAS--> both sides added; both halved when their sum passes the window
+// Relaxed: it publishes nothing.
+//
+// Thread-safe.
+class WriteGovernor {
+ public:
+  // `window_bytes`: how much is looked up and written between two halvings. Larger ones react later and err less.
+  explicit WriteGovernor(uint64_t window_bytes);
+
+  void AddLookups(uint64_t bytes) { Add(bytes >> kUnitShift, 0); }
+  void AddWrites(uint64_t bytes) { Add(0, (bytes + (1u << kUnitShift) - 1) >> kUnitShift); }
+
+  // Written bytes in percent of looked-up bytes, 0 while nothing was written, kNoLookups if nothing was looked up.
+  uint64_t WrittenPercent() const;
+
+  static constexpr uint64_t kNoLookups = UINT64_MAX;
+
+ private:
+  static constexpr unsigned kUnitShift = 10;
+  void Add(uint64_t lookups, uint64_t writes);
+
+  const uint64_t window_units_;
+  std::atomic<uint64_t> word_{0};
+};
+
+// A hard limit in bytes a second, for media that wear or saturate: over any span of time no more is granted than the
+// rate allows for it, and kBurstNs' worth beside (but at least one block of the size asked for last). The generic cell
+// rate algorithm (ITU-T I.371): one atomic word holds the time at which all that was granted is paid for.
+//   paid_until --Take: CAS, if it is at most now + burst--> max(paid_until, now) + bytes / rate
+// Relaxed: it publishes nothing.
+//
+// Thread-safe.
+class WriteBudget {
+ public:
+  // 0 bytes a second: no limit.
+  WriteBudget(uint64_t bytes_per_second, std::function<uint64_t()> now_ns);
+
+  // True: `bytes` may be written now. False: nothing was taken.
+  bool Take(uint64_t bytes);
+
+  static constexpr uint64_t kBurstNs = 100'000'000;
+
+ private:
+  const double ns_per_byte_;  // 0: no limit
+  const std::function<uint64_t()> now_ns_;
+  std::atomic<uint64_t> paid_until_ns_{0};
+};
+
+}  // namespace mezz

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integration/decision_counters.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <numeric>
+
+#include "cache/counters.h"
+
+namespace mezz {
+namespace {
+
+struct Answer {
+  DecisionPoint point;
+  Action action;
+};
+constexpr Answer kKnown[] = {
+    {DecisionPoint::kMiss, Action::kToDram},       {DecisionPoint::kMiss, Action::kToScm},
+    {DecisionPoint::kMiss, Action::kBypass},       {DecisionPoint::kDramEviction, Action::kToScm},
+    {DecisionPoint::kDramEviction, Action::kKeep}, {DecisionPoint::kDramEviction, Action::kDrop},
+    {DecisionPoint::kScmHit, Action::kInPlace},    {DecisionPoint::kScmHit, Action::kPromote},
+    {DecisionPoint::kScmHit, Action::kMove},       {DecisionPoint::kReclaim, Action::kSpare},
+    {DecisionPoint::kReclaim, Action::kDrop},
+};
+static_assert(std::size(kKnown) == kNoSuchAnswer);
+
+using Places = std::array<std::array<uint8_t, kActions>, kDecisionPoints>;
+constexpr Places kPlaces = [] {
+  Places places{};
+  for (auto& of_point : places) of_point.fill(kNoSuchAnswer);
+  for (size_t i = 0; i < std::size(kKnown); ++i) {
+    places[static_cast<size_t>(kKnown[i].point)][static_cast<size_t>(kKnown[i].action)] = static_cast<uint8_t>(i);
+  }
+  return places;
+}();
+
+size_t PlaceOf(DecisionPoint point, Action action) {
+  return action < Action::kCount ? kPlaces[static_cast<size_t>(point)][static_cast<size_t>(action)] : kNoSuchAnswer;
+}
+
+using Roles = std::array<uint64_t, kBlockRoles>;
+uint64_t Sum(const Roles& roles) { return std::accumulate(roles.begin(), roles.end(), uint64_t{0}); }
+
+void AppendLine(size_t place, size_t reason, const Roles& roles, std::string* text) {
+  if (place == kNoSuchAnswer) {
+    *text += "decision.invalid";
+  } else {
+    fmt::format_to(std::back_inserter(*text), "decision.{}.{}.{}", ToString(kKnown[place].point),
+                   ToString(kKnown[place].action), ToString(static_cast<Reason>(reason)));
+  }
+  fmt::format_to(std::back_inserter(*text), ": {}", Sum(roles));
+  const char* separator = " (";
+  for (size_t role = 0; role < kBlockRoles; ++role) {
+    if (roles[role] == 0) continue;
+    fmt::format_to(std::back_inserter(*text), "{}{} {}", separator, ToString(static_cast<BlockRole>(role)),
+                   roles[role]);
+    separator = ", ";
+  }
+  *text += ")\n";
+}
+
+}  // namespace
+
+std::string_view ToString(DecisionPoint point) {
+  switch (point) {
+    case DecisionPoint::kMiss:
+      return "miss";
+    case DecisionPoint::kDramEviction:
+      return "dram_eviction";
+    case DecisionPoint::kScmHit:
+      return "scm_hit";
+    case DecisionPoint::kReclaim:
+      return "reclaim";
+    case DecisionPoint::kCount:
+      break;
+  }
+  return "unknown";
+}
+
+uint64_t DecisionSnapshot::of(DecisionPoint point, Action action, Reason reason, BlockRole role) const {
+  return counts[PlaceOf(point, action)][static_cast<size_t>(reason)][static_cast<size_t>(role)];
+}
+
+uint64_t DecisionSnapshot::of(DecisionPoint point, Action action, Reason reason) const {
+  return Sum(counts[PlaceOf(point, action)][static_cast<size_t>(reason)]);
+}
+
+uint64_t DecisionSnapshot::of(DecisionPoint point, Action action) const {
+  uint64_t sum = 0;
+  for (const Roles& roles : counts[PlaceOf(point, action)]) sum += Sum(roles);
+  return sum;
+}
+
+uint64_t DecisionSnapshot::invalid() const {
+  uint64_t sum = 0;
+  for (const Roles& roles : counts[kNoSuchAnswer]) sum += Sum(roles);
+  return sum;
+}
+
+DecisionSnapshot DecisionSnapshot::operator-(const DecisionSnapshot& earlier) const {
+  DecisionSnapshot difference;
+  for (size_t place = 0; place < kAnswers; ++place) {
+    for (size_t reason = 0; reason < kReasons; ++reason) {
+      for (size_t role = 0; role < kBlockRoles; ++role) {
+        difference.counts[place][reason][role] = counts[place][reason][role] - earlier.counts[place][reason][role];
+      }
+    }
+  }
+  return difference;
+}
+
+std::string DecisionSnapshot::ToString() const {
+  std::string text;
+  for (size_t place = 0; place < kAnswers; ++place) {
+    for (size_t reason = 0; reason < kReasons; ++reason) {
+      if (Sum(counts[place][reason]) != 0) AppendLine(place, reason, counts[place][reason], &text);
+    }
+  }
+  return text;
+}
+
+DecisionCounters::DecisionCounters() : stripes_(std::make_unique<Stripe[]>(Counters::kStripes)) {}
+
+void DecisionCounters::Add(DecisionPoint point, const Decision& decision, BlockRole role) {
+  auto& of_answer = stripes_[Counters::StripeOfThisThread()].counts[PlaceOf(point, decision.action)];
+  const size_t reason = decision.reason < Reason::kCount ? static_cast<size_t>(decision.reason) : 0;
+  of_answer[reason][static_cast<size_t>(role)].fetch_add(1, std::memory_order_relaxed);
+}
+
+DecisionSnapshot DecisionCounters::Snapshot() const {
+  DecisionSnapshot sum;
+  for (size_t stripe = 0; stripe < Counters::kStripes; ++stripe) {
+    for (size_t place = 0; place < kAnswers; ++place) {
+      for (size_t reason = 0; reason < kReasons; ++reason) {
+        for (size_t role = 0; role < kBlockRoles; ++role) {
+          sum.counts[place][reason][role] +=
+              stripes_[stripe].counts[place][reason][role].load(std::memory_order_relaxed);
+        }
+      }
+    }
+  }
+  return sum;
+}
+
+size_t DecisionCounters::dram_bytes() const { return sizeof(*this) + Counters::kStripes * sizeof(Stripe); }
+
+}  // namespace mezz

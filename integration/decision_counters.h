@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the policy answered, how often, why, and for which kind of block.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "admission/policy.h"
+#include "cache/types.h"
+
+namespace mezz {
+
+// Where a policy is asked.
+enum class DecisionPoint : uint8_t { kMiss, kDramEviction, kScmHit, kReclaim, kCount };
+inline constexpr size_t kDecisionPoints = static_cast<size_t>(DecisionPoint::kCount);
+std::string_view ToString(DecisionPoint point);
+
+// The answers that each point allows, and one place for all that no point does.
+inline constexpr size_t kAnswers = 12;
+inline constexpr size_t kNoSuchAnswer = kAnswers - 1;
+
+// A sum at one moment.
+struct DecisionSnapshot {
+  std::array<std::array<std::array<uint64_t, kBlockRoles>, kReasons>, kAnswers> counts{};
+
+  uint64_t of(DecisionPoint point, Action action, Reason reason, BlockRole role) const;
+  uint64_t of(DecisionPoint point, Action action, Reason reason) const;
+  uint64_t of(DecisionPoint point, Action action) const;
+  uint64_t invalid() const;  // answers that their point does not allow: a mistake of the policy
+  DecisionSnapshot operator-(const DecisionSnapshot& earlier) const;
+  // "decision.POINT.ACTION.REASON: COUNT (ROLE COUNT, ...)", a line each; what never happened is left out.
+  std::string ToString() const;
+};
+
+// Counts without contention, as Counters does: each thread adds to one of a few stripes. Relaxed order: counts publish
+// nothing. Allocates when it is made only.
+class DecisionCounters {
+ public:
+  DecisionCounters();
+
+  void Add(DecisionPoint point, const Decision& decision, BlockRole role);
+  DecisionSnapshot Snapshot() const;
+  size_t dram_bytes() const;
+
+ private:
+  struct alignas(kLineBytes) Stripe {
+    std::array<std::array<std::array<std::atomic<uint64_t>, kBlockRoles>, kReasons>, kAnswers> counts{};
+  };
+
+  const std::unique_ptr<Stripe[]> stripes_;
+};
+
+}  // namespace mezz

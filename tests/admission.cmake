@@ -1,0 +1,10 @@
+# The adaptive policy and its parts: alone, under threads, and through the simulator.
+mezz_test(unit/admission/frequency_sketch_test LABELS unit DEPS mezz::admission)
+mezz_test(unit/admission/write_limits_test LABELS unit DEPS mezz::admission)
+mezz_test(unit/admission/miniatures_test LABELS unit DEPS mezz::admission)
+mezz_test(unit/admission/adaptive_policy_test LABELS unit DEPS mezz::admission)
+mezz_test(stress/admission_stress_test LABELS stress DEPS mezz::admission)
+mezz_bench(bench/policy_bench DEPS mezz::admission)
+if(TARGET mezz_simulator)
+  mezz_test(model/adaptive_properties_test LABELS model DEPS mezz::simulator)
+endif()

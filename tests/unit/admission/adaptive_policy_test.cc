@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of `adaptive`, one decision at a time. What they add up to stands in model/adaptive_properties_test.cc.
+#include "admission/adaptive_policy.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace mezz {
+namespace {
+
+constexpr BlockRole kMetadata[] = {BlockRole::kIndex, BlockRole::kFilter, BlockRole::kDictionary};
+constexpr uint64_t kDramBlocks = 2000;
+constexpr uint64_t kScmBlocks = 8000;
+
+PolicyOptions Sizes() {
+  PolicyOptions options;
+  options.dram_bytes = kDramBlocks * 4096;
+  options.scm_bytes = kScmBlocks * 4096;
+  return options;
+}
+
+BlockFacts Block(uint64_t number) { return {.key = {{77, number}}, .role = BlockRole::kData, .bytes = 4096}; }
+BlockFacts Recorded(uint64_t number) {
+  BlockFacts block = Block(number);
+  block.in_scm = true;
+  return block;
+}
+BlockFacts HitInDram(uint64_t number) {
+  BlockFacts block = Block(number);
+  block.was_hit_in_dram = true;
+  return block;
+}
+
+BlockFacts AnyFacts(std::mt19937_64& random, uint64_t keys) {
+  return {.key = {{77, random() % keys}},
+          .role = static_cast<BlockRole>(random() % kBlockRoles),
+          .bytes = static_cast<uint32_t>(random() % 10 == 0 ? random() % 200'000 : 4096),
+          .was_hit_in_dram = random() % 2 == 0,
+          .in_scm = random() % 2 == 0,
+          .in_dram = random() % 2 == 0,
+          .by_compaction = random() % 8 == 0,
+          .proven = random() % 2 == 0,
+          .scm_heat = static_cast<uint8_t>(random() % 4)};
+}
+
+void ExpectDecision(const Decision& got, Action action, Reason reason) {
+  EXPECT_EQ(ToString(got.action), ToString(action));
+  EXPECT_EQ(ToString(got.reason), ToString(reason));
+}
+
+class Adaptive : public testing::Test {
+ protected:
+  Adaptive() { Make(Sizes()); }
+  void Make(const PolicyOptions& options) { policy_ = std::make_unique<AdaptivePolicy>(options); }
+  // The first reclaim says that the SCM tier is full.
+  void Fill() { policy_->OnReclaim(Recorded(999'999'999)); }
+  // Users look up blocks of which nothing more is heard: room for writes.
+  void LookUp(uint64_t times) { policy_->OnDramHits(times); }
+
+  const uint64_t seed_ = std::random_device{}();
+  const testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(seed_)};
+  std::mt19937_64 random_{seed_};
+  std::unique_ptr<AdaptivePolicy> policy_;
+};
+
+TEST_F(Adaptive, DataThatACompactionReadsGoesNowhere) {
+  for (const bool filled : {false, true}) {
+    if (filled) Fill();
+    for (uint64_t n = 0; n < 1000; ++n) {
+      BlockFacts block = Block(n % 10);
+      block.by_compaction = true;
+      ExpectDecision(policy_->OnMiss(block), Action::kBypass, Reason::kCompaction);
+      block.in_scm = true;
+      block.scm_heat = 3;
+      block.role = static_cast<BlockRole>(n % kBlockRoles);
+      ExpectDecision(policy_->OnScmHit(block), Action::kInPlace, Reason::kCompaction);
+    }
+  }
+  BlockFacts index = Block(5000);
+  index.role = BlockRole::kIndex;
+  index.by_compaction = true;
+  EXPECT_EQ(policy_->OnMiss(index).action, Action::kToDram) << "users will probe it as well";
+}
+
+// Two policies see the same users; one sees compactions read the same blocks as well. It answers users the same.
+TEST_F(Adaptive, CompactionReadsAreNoHeat) {
+  AdaptivePolicy other(Sizes());
+  Fill();
+  other.OnReclaim(Recorded(999'999'999));
+  for (int i = 0; i < 50'000; ++i) {
+    for (uint64_t reads = random_() % 4; reads > 0; --reads) {
+      BlockFacts read = Block(random_() % 5000);
+      read.by_compaction = true;
+      if (random_() % 2 == 0) {
+        policy_->OnMiss(read);
+      } else {
+        policy_->OnScmHit(read);
+      }
+    }
+    BlockFacts block = AnyFacts(random_, 5000);
+    block.by_compaction = false;
+    Decision with{}, without{};
+    switch (random_() % 4) {
+      case 0:
+        with = policy_->OnMiss(block), without = other.OnMiss(block);
+        break;
+      case 1:
+        with = policy_->OnScmHit(block), without = other.OnScmHit(block);
+        break;
+      case 2:
+        with = policy_->OnDramEviction(block), without = other.OnDramEviction(block);
+        break;
+      default:
+        with = policy_->OnReclaim(block), without = other.OnReclaim(block);
+    }
+    ASSERT_EQ(with.action, without.action) << i;
+    ASSERT_EQ(with.reason, without.reason) << i;
+  }
+}
+
+TEST_F(Adaptive, SmallMetadataIsPromotedAndLargeServedInPlace) {
+  for (const bool filled : {false, true}) {
+    if (filled) Fill();
+    for (const BlockRole role : kMetadata) {
+      BlockFacts block = Recorded(random_());
+      block.role = role;
+      block.bytes = 1 + static_cast<uint32_t>(random_() % AdaptivePolicy::kSmallMetadataBytes);
+      ExpectDecision(policy_->OnScmHit(block), Action::kPromote, Reason::kRole);
+      block.bytes = AdaptivePolicy::kSmallMetadataBytes + 1 + static_cast<uint32_t>(random_() % 10'000'000);
+      for (int hit = 0; hit < 20; ++hit)
+        ExpectDecision(policy_->OnScmHit(block), Action::kInPlace, Reason::kRole);  // however hot it is
+    }
+  }
+}
+
+TEST_F(Adaptive, MetadataIsAlwaysDemotedAsProven) {
+  Fill();
+  LookUp(100'000);
+  for (int i = 0; i < 300; ++i) {
+    BlockFacts block = Block(random_());
+    block.role = kMetadata[i % 3];
+    const Decision decision = policy_->OnDramEviction(block);
+    ExpectDecision(decision, Action::kToScm, Reason::kRole);
+    EXPECT_TRUE(decision.proven);
+  }
+}
+
+TEST_F(Adaptive, NeverSparesWhatIsInDramAndNeverRewritesWhatIsClean) {
+  for (int i = 0; i < 50'000; ++i) {
+    BlockFacts block = AnyFacts(random_, 5000);
+    if (random_() % 2 == 0) {
+      block.in_dram = true;
+      const Decision decision = policy_->OnReclaim(block);
+      ASSERT_EQ(decision.action, Action::kDrop);
+      ASSERT_EQ(decision.reason, Reason::kInDram);
+    } else {
+      block.in_scm = true;
+      const Decision decision = policy_->OnDramEviction(block);
+      ASSERT_EQ(decision.action, Action::kKeep);
+      ASSERT_EQ(decision.reason, Reason::kClean);
+    }
+  }
+}
+
+TEST_F(Adaptive, FillsTheScmTierWithWhateverComes) {
+  for (uint64_t n = 0; n < kScmBlocks; ++n)
+    ExpectDecision(policy_->OnDramEviction(Block(n)), Action::kToScm, Reason::kFilling);
+}
+
+TEST_F(Adaptive, WhatIsRefusedAndComesBackIsProven) {
+  Fill();
+  LookUp(100'000);
+  for (uint64_t n = 0; n < 200; ++n)
+    ExpectDecision(policy_->OnDramEviction(Block(n)), Action::kDrop, Reason::kNoEvidence);
+  for (uint64_t n = 0; n < 200; ++n) {
+    const Decision decision = policy_->OnDramEviction(Block(n));
+    ExpectDecision(decision, Action::kToScm, Reason::kGhost);
+    EXPECT_TRUE(decision.proven);
+    ExpectDecision(policy_->OnDramEviction(Block(n)), Action::kDrop, Reason::kNoEvidence);  // the ghost is used up
+  }
+}
+
+TEST_F(Adaptive, WhatReclaimDroppedAndComesBackIsProven) {
+  Fill();
+  LookUp(100'000);
+  for (uint64_t n = 0; n < 200; ++n) {
+    BlockFacts block = Recorded(n);
+    block.in_dram = n % 2 == 0;
+    EXPECT_EQ(policy_->OnReclaim(block).action, Action::kDrop);
+  }
+  for (uint64_t n = 0; n < 200; ++n) EXPECT_TRUE(policy_->OnDramEviction(Block(n)).proven) << n;
+}
+
+TEST_F(Adaptive, AHitInDramIsEvidenceButProvesNothing) {
+  Fill();
+  LookUp(100'000);
+  for (uint64_t n = 0; n < 200; ++n) {
+    const Decision decision = policy_->OnDramEviction(HitInDram(n));
+    ExpectDecision(decision, Action::kToScm, Reason::kHit);
+    EXPECT_FALSE(decision.proven);
+  }
+}
+
+TEST_F(Adaptive, SparesTheYoungOnOneHitTheProvenOnTwo) {
+  LookUp(100'000);
+  for (unsigned heat = 0; heat < 4; ++heat) {
+    for (const bool proven : {false, true}) {
+      BlockFacts block = Recorded(random_());
+      block.scm_heat = static_cast<uint8_t>(heat);
+      block.proven = proven;
+      const bool spared = heat > (proven ? 1u : 0u);
+      ExpectDecision(policy_->OnReclaim(block), spared ? Action::kSpare : Action::kDrop,
+                     spared ? Reason::kHit : Reason::kNoHit);
+    }
+  }
+}
+
+TEST_F(Adaptive, PromotesWhatIsAskedForOften) {
+  Fill();
+  ExpectDecision(policy_->OnScmHit(Recorded(1)), Action::kInPlace, Reason::kTooCold);
+  Decision decision{};
+  for (unsigned hit = 0; hit < FrequencySketch::kMax; ++hit) decision = policy_->OnScmHit(Recorded(1));
+  ExpectDecision(decision, Action::kPromote, Reason::kFrequency);
+}
+
+TEST_F(Adaptive, ASpentWriteBudgetRefusesAndTimeGivesItBack) {
+  uint64_t now = 1'000'000'000;
+  PolicyOptions options = Sizes();
+  options.write_budget_bytes_per_second = 1;
+  options.now_ns = [&now] { return now; };
+  Make(options);
+  EXPECT_EQ(policy_->OnDramEviction(Block(0)).reason, Reason::kFilling) << "nothing is owed yet";
+  ExpectDecision(policy_->OnDramEviction(Block(1)), Action::kDrop, Reason::kWriteBudget);  // even while it fills
+  Fill();
+  LookUp(100'000);
+  for (uint64_t n = 2; n < 100; ++n) {
+    ExpectDecision(policy_->OnDramEviction(HitInDram(n)), Action::kDrop, Reason::kWriteBudget);
+    BlockFacts hot = Recorded(100 + n);
+    hot.scm_heat = 3;
+    ExpectDecision(policy_->OnReclaim(hot), Action::kDrop, Reason::kWriteBudget);
+  }
+  now += 4096 * 1'000'000'000ull;
+  ExpectDecision(policy_->OnDramEviction(HitInDram(300)), Action::kDrop,
+                 Reason::kWriteBudget);  // a record has a header
+  now += 200 * 1'000'000'000ull;
+  // Refused for the budget alone, not for want of evidence: its ghost is known.
+  const Decision decision = policy_->OnDramEviction(Block(50));
+  ExpectDecision(decision, Action::kToScm, Reason::kGhost);
+  EXPECT_TRUE(decision.proven);
+}
+
+TEST_F(Adaptive, RefusesToChurnAndLookUpsGiveLeaveAgain) {
+  Fill();
+  uint64_t n = 0;
+  ASSERT_EQ(policy_->OnDramEviction(HitInDram(n++)).action, Action::kToScm);
+  for (int i = 0; i < 1000; ++i) {  // writes, and nobody looks anything up: the worst case
+    ExpectDecision(policy_->OnDramEviction(HitInDram(n++)), Action::kDrop, Reason::kChurn);
+    BlockFacts hot = Recorded(1'000'000 + n);
+    hot.scm_heat = 3;
+    ExpectDecision(policy_->OnReclaim(hot), Action::kDrop, Reason::kChurn);
+  }
+  LookUp(10'000);
+  uint64_t written = 0;
+  for (int i = 0; i < 30'000; ++i) written += policy_->OnDramEviction(HitInDram(n++)).action == Action::kToScm;
+  EXPECT_GE(written, 4000u);
+  EXPECT_LE(written, 10'500u) << "no more than was looked up";
+}
+
+// The governor's window must not keep the strictness of an unfilled tier: filling is limited by the budget alone.
+TEST_F(Adaptive, FillingIsNoChurn) {
+  for (uint64_t n = 0; n < 4 * kScmBlocks; ++n) ASSERT_EQ(policy_->OnDramEviction(Block(n)).action, Action::kToScm);
+}
+
+TEST_F(Adaptive, TakesAtMostSixBytesABlock) {
+  for (const uint64_t megabytes : {256, 3200}) {  // 320 k and 4 M blocks
+    PolicyOptions options;
+    options.dram_bytes = megabytes << 20;
+    options.scm_bytes = 4 * options.dram_bytes;
+    Make(options);
+    const auto blocks = static_cast<double>((options.dram_bytes + options.scm_bytes) / options.block_bytes);
+    const double bytes_per_block = static_cast<double>(policy_->dram_bytes()) / blocks;
+    RecordProperty("bytes_per_block_of_" + std::to_string(static_cast<uint64_t>(blocks)),
+                   std::to_string(bytes_per_block));
+    EXPECT_LE(bytes_per_block, 6.0);
+  }
+}
+
+TEST_F(Adaptive, SameCallsSameAnswers) {
+  PolicyOptions options = Sizes();
+  uint64_t now = 1;
+  options.now_ns = [&now] { return now; };
+  options.write_budget_bytes_per_second = 100'000'000;
+  options.seed = random_();
+  AdaptivePolicy one(options), other(options);
+  std::map<Reason, int> reasons;
+  for (int i = 0; i < 100'000; ++i) {
+    now += random_() % 50'000;
+    const BlockFacts block = AnyFacts(random_, 30'000);
+    Decision first{}, second{};
+    switch (random_() % 8) {
+      case 0:
+        first = one.OnReclaim(block), second = other.OnReclaim(block);
+        break;
+      case 1:
+      case 2:
+        first = one.OnDramEviction(block), second = other.OnDramEviction(block);
+        break;
+      case 3:
+        one.OnDramHits(i % 100), other.OnDramHits(i % 100);
+        continue;
+      case 4:
+      case 5:
+        first = one.OnScmHit(block), second = other.OnScmHit(block);
+        break;
+      default:
+        first = one.OnMiss(block), second = other.OnMiss(block);
+    }
+    ASSERT_EQ(first.action, second.action) << i;
+    ASSERT_EQ(first.reason, second.reason) << i;
+    ASSERT_EQ(first.proven, second.proven) << i;
+    ++reasons[first.reason];
+  }
+  EXPECT_GE(reasons.size(), 8u) << "the calls were meant to be of all kinds";
+}
+
+TEST_F(Adaptive, WorksWithoutKnowingAnySize) {
+  PolicyOptions options;
+  options.block_bytes = 0;
+  Make(options);
+  for (int i = 0; i < 20'000; ++i) {
+    const BlockFacts block = AnyFacts(random_, 100);
+    policy_->OnMiss(block);
+    policy_->OnDramEviction(block);
+    policy_->OnScmHit(block);
+    policy_->OnReclaim(block);
+    policy_->OnDramHits(random_() % 1000);
+  }
+}
+
+}  // namespace
+}  // namespace mezz

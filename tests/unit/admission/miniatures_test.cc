@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "admission/miniatures.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <list>
+#include <random>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace mezz {
+namespace {
+
+constexpr uint32_t kBlockBytes = 4096;
+constexpr uint64_t kDramBlocks = 200;
+constexpr uint64_t kScmBlocks = 800;
+
+// Keys are numbered; what the miniatures see must be well mixed.
+uint64_t Mixed(uint64_t key) {
+  key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9ull;
+  key = (key ^ key >> 27) * 0x94d049bb133111ebull;
+  return key ^ key >> 31;
+}
+
+// A strict LRU for the DRAM tier, which everything enters, and the calls AdaptivePolicy would make.
+class Driver {
+ public:
+  explicit Driver(uint64_t scale = 1)
+      : dram_blocks_(kDramBlocks * scale),
+        sketch_((kDramBlocks + kScmBlocks) * scale, 1),
+        miniatures_({kDramBlocks * scale * kBlockBytes, kScmBlocks * scale * kBlockBytes, kBlockBytes}, sketch_) {}
+
+  void Access(uint64_t key) {
+    const uint64_t hash = Mixed(key);
+    if (const auto found = where_.find(key); found != where_.end()) {
+      found->second->hit = true;
+      order_.splice(order_.begin(), order_, found->second);
+      return;
+    }
+    sketch_.Increment(hash);
+    if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, /*enters_dram=*/true);
+    if (order_.size() == dram_blocks_) {
+      const Entry oldest = order_.back();
+      const uint64_t oldest_hash = Mixed(oldest.key);
+      if (oldest.hit) sketch_.Increment(oldest_hash);
+      if (miniatures_.Samples(oldest_hash)) miniatures_.OnDramEviction(oldest_hash, kBlockBytes, oldest.hit);
+      where_.erase(oldest.key);
+      order_.pop_back();
+    }
+    order_.push_front({key, false});
+    where_[key] = order_.begin();
+    if (++accesses_ % 300 == 0) sketch_.AgeNextLine();  // ten look-ups a block and halving
+  }
+
+  const FrequencySketch& sketch() const { return sketch_; }
+  Miniatures& miniatures() { return miniatures_; }
+
+ private:
+  struct Entry {
+    uint64_t key;
+    bool hit;
+  };
+  const uint64_t dram_blocks_;
+  FrequencySketch sketch_;
+  Miniatures miniatures_;
+  std::list<Entry> order_;
+  std::unordered_map<uint64_t, std::list<Entry>::iterator> where_;
+  uint64_t accesses_ = 0;
+};
+
+class MiniaturesVerdict : public testing::TestWithParam<uint64_t> {
+ protected:
+  void SetUp() override { RecordProperty("seed", std::to_string(seed_)); }
+  const uint64_t scale_ = GetParam();  // 1: every key is sampled
+  const uint64_t seed_ = std::random_device{}();
+  const testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(seed_)};
+  std::mt19937_64 random_{seed_};
+  Driver driver_{scale_};
+};
+
+// A window of fresh blocks moves on, and each is asked for four times while it is in it: longer than DRAM lasts,
+// shorter than SCM does. Waiting for a ghost costs each of them a miss.
+TEST_P(MiniaturesVerdict, IsOpenWhereReuseFollowsRecency) {
+  for (uint64_t i = 0; i < 60'000 * scale_; ++i) driver_.Access(i / 4 + random_() % (kScmBlocks * scale_ / 2));
+  EXPECT_EQ(driver_.miniatures().verdict(), Strictness::kOpen);
+}
+
+TEST_P(MiniaturesVerdict, AsksForEvidenceOnALoopLargerThanBothTiers) {
+  for (uint64_t i = 0; i < 60'000 * scale_; ++i) driver_.Access(i % (3 * (kDramBlocks + kScmBlocks) * scale_));
+  EXPECT_NE(driver_.miniatures().verdict(), Strictness::kOpen);
+}
+
+// Half of the accesses go to blocks that never come back, the others to a set somewhat larger than SCM.
+TEST_P(MiniaturesVerdict, AsksForEvidenceAmongOneHitBlocks) {
+  const uint64_t lasting = kScmBlocks * scale_ * 5 / 4;
+  for (uint64_t i = 0; i < 60'000 * scale_; ++i) driver_.Access(i % 2 == 0 ? random_() % lasting : 1'000'000'000 + i);
+  EXPECT_NE(driver_.miniatures().verdict(), Strictness::kOpen);
+}
+
+TEST_P(MiniaturesVerdict, ChangesWithTheWorkload) {
+  for (uint64_t i = 0; i < 60'000 * scale_; ++i) driver_.Access(i / 4 + random_() % (kScmBlocks * scale_ / 2));
+  ASSERT_EQ(driver_.miniatures().verdict(), Strictness::kOpen);
+  for (uint64_t i = 0; i < 60'000 * scale_; ++i)
+    driver_.Access(1'000'000'000 + i % (3 * (kDramBlocks + kScmBlocks) * scale_));
+  ASSERT_NE(driver_.miniatures().verdict(), Strictness::kOpen);
+  for (uint64_t i = 0; i < 60'000 * scale_; ++i)
+    driver_.Access(2'000'000'000 + i / 4 + random_() % (kScmBlocks * scale_ / 2));
+  EXPECT_EQ(driver_.miniatures().verdict(), Strictness::kOpen);
+}
+INSTANTIATE_TEST_SUITE_P(Scale, MiniaturesVerdict, testing::Values(1, 8));
+
+// At or above the threshold lies just more than kHotShare of DRAM, above it no more than that.
+TEST(Miniatures, TheHotThresholdFillsItsShareOfDram) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 30; ++round) {
+    const uint64_t dram_blocks = 50 + random() % 400;
+    FrequencySketch sketch(1000, random());
+    Miniatures miniatures({dram_blocks * kBlockBytes, (1000 - dram_blocks) * kBlockBytes, kBlockBytes}, sketch);
+    std::vector<uint64_t> hashes(1000);
+    const unsigned frequency_max = 1 + random() % FrequencySketch::kMax;
+    for (uint64_t& hash : hashes) {
+      hash = random();
+      const unsigned wanted = 1 + std::min(random() % frequency_max, random() % frequency_max);
+      while (sketch.Estimate(hash) < wanted) sketch.Increment(hash);
+    }
+    for (int pass = 0; pass < 8; ++pass) {
+      for (const uint64_t hash : hashes) miniatures.OnDramMiss(hash, /*enters_dram=*/false);
+    }
+    const unsigned threshold = miniatures.hot_frequency();
+    const auto blocks_from = [&](unsigned frequency) {
+      return static_cast<double>(
+          std::ranges::count_if(hashes, [&](uint64_t hash) { return sketch.Estimate(hash) >= frequency; }));
+    };
+    const double room = Miniatures::kHotShare * static_cast<double>(dram_blocks);
+    ASSERT_GE(threshold, 1u);
+    if (threshold == Miniatures::kNothingIsHot) {
+      // What would just fill the share is no hotter than most.
+      unsigned filling = FrequencySketch::kMax;
+      while (blocks_from(filling) <= room + 10) --filling;
+      double sum = 0;
+      for (const uint64_t hash : hashes) sum += sketch.Estimate(hash);
+      ASSERT_LE(filling, 1.05 * Miniatures::kHotOverMean * sum / static_cast<double>(hashes.size()));
+      continue;
+    }
+    ASSERT_LE(blocks_from(threshold + 1), room + 10) << "threshold " << threshold;  // a set of slots may have run over
+    if (threshold == 1) continue;
+    ASSERT_GE(blocks_from(threshold), room - 10) << "threshold " << threshold;
+  }
+}
+
+TEST(Miniatures, SampleTheSameNumberOfBlocksWhateverTheCapacity) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const FrequencySketch sketch(1, 0);
+  for (const uint64_t blocks : {uint64_t{1}, uint64_t{100}, uint64_t{2048}, uint64_t{2049}, uint64_t{320'000},
+                                uint64_t{1} << 20, uint64_t{4'000'000}, uint64_t{1} << 32}) {
+    SCOPED_TRACE(blocks);
+    const Miniatures miniatures({blocks / 5 * kBlockBytes, (blocks - blocks / 5) * kBlockBytes, kBlockBytes}, sketch);
+    EXPECT_LE(miniatures.dram_bytes(), 512u << 10);
+    if (blocks > uint64_t{1} << 20) continue;
+    uint64_t sampled = 0;
+    for (uint64_t i = 0; i < blocks; ++i) sampled += miniatures.Samples(random());
+    if (blocks <= 2048) {
+      EXPECT_EQ(sampled, blocks);
+    } else {
+      EXPECT_LE(sampled, 2048u + 250) << "five standard deviations";
+      EXPECT_GE(sampled, 1024u - 170);
+    }
+  }
+}
+
+TEST(Miniatures, BearAnySizeAndAnyCall) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 50; ++round) {
+    FrequencySketch sketch(100, 1);
+    const Miniatures::Options options{.dram_bytes = random() % 3 == 0 ? 0 : random() % 1'000'000,
+                                      .scm_bytes = random() % 3 == 0 ? 0 : random() % 1'000'000,
+                                      .block_bytes = static_cast<uint32_t>(random() % 3 == 0 ? 0 : random() % 9000)};
+    Miniatures miniatures(options, sketch);
+    const size_t bytes = miniatures.dram_bytes();
+    for (int i = 0; i < 5000; ++i) {
+      const uint64_t hash = Mixed(random() % 1000);
+      if (random() % 2 == 0) {
+        miniatures.OnDramMiss(hash, random() % 2 == 0);
+      } else {
+        miniatures.OnDramEviction(hash, static_cast<uint32_t>(random() % 8 == 0 ? random() : random() % 9000),
+                                  random() % 2 == 0);
+      }
+      ASSERT_LT(static_cast<size_t>(miniatures.verdict()), kStrictnesses);
+      ASSERT_LE(miniatures.hot_frequency(), FrequencySketch::kMax);
+    }
+    ASSERT_EQ(miniatures.dram_bytes(), bytes) << "it allocates only when it is made";
+  }
+}
+
+// A few blocks hot, the rest never twice: next to nothing found means stale; a set that fits does not.
+TEST(Miniatures, AreStaleOnlyWhereNothingIsFound) {
+  Driver useless;
+  for (uint64_t i = 0; i < 30'000; ++i) useless.Access(i);
+  EXPECT_TRUE(useless.miniatures().stale());
+  Driver useful;
+  for (uint64_t i = 0; i < 30'000; ++i) useful.Access(i * 7919 % (kScmBlocks / 2));
+  EXPECT_FALSE(useful.miniatures().stale());
+}
+
+TEST(Miniatures, ThreadsShareThem) {
+  Driver driver;
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&driver, t] {
+      std::mt19937_64 random(t);
+      Miniatures& miniatures = driver.miniatures();
+      for (int i = 0; i < 30'000; ++i) {
+        const uint64_t hash = Mixed(random() % 3000);
+        if (i % 2 == 0) {
+          miniatures.OnDramMiss(hash, true);
+        } else {
+          miniatures.OnDramEviction(hash, kBlockBytes, random() % 2 == 0);
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LT(static_cast<size_t>(driver.miniatures().verdict()), kStrictnesses);
+  EXPECT_LE(driver.miniatures().hot_frequency(), FrequencySketch::kMax);
+}
+
+}  // namespace
+}  // namespace mezz

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a policy is asked, counted and replaced, whatever the RocksDB release.
+#include "integration/hybrid_core.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <cstring>
+#include <future>
+#include <thread>
+
+#include "integration/compaction_thread.h"
+#include "rocksdb/env.h"
+#include "tests/support/scripted_policy.h"
+#include "tests/support/tier_fixture.h"
+
+namespace mezz {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr size_t kBytes = 4000;
+
+class HybridCoreTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    options_.dram_bytes = 3 << 20;
+    options_.scm = test::AnonymousOptions(16 * kSegmentBytesMin);
+    options_.write_budget_bytes_per_second = 5 << 20;
+    test::UseScript(&options_, &script_);
+    const Status status = HybridCore::Open(options_, &core_);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  void TearDown() override {
+    if (core_ != nullptr) test::ExpectSound(core_->scm());
+  }
+
+  static BlockSource Zeros() {
+    static const auto zeros = [](size_t, size_t bytes, std::byte* to) {
+      std::memset(to, 0, bytes);
+      return true;
+    };
+    return zeros;
+  }
+  void Evict(uint64_t n, bool was_hit = false, BlockRole role = BlockRole::kData) {
+    core_->OnDramEviction(test::Key(n), role, kBytes, was_hit, Zeros());
+  }
+  HybridCore::Serve Hit(uint64_t n) {
+    const PinnedBlock block = core_->Find(test::Key(n), BlockRole::kData);
+    EXPECT_TRUE(block);
+    return core_->OnScmHit(test::Key(n), block);
+  }
+  uint64_t Decided(DecisionPoint point, Action action, Reason reason, BlockRole role = BlockRole::kData) {
+    return core_->Decisions().of(point, action, reason, role);
+  }
+
+  test::Script script_;
+  HybridCacheOptions options_;
+  std::unique_ptr<HybridCore> core_;
+};
+
+TEST_F(HybridCoreTest, PolicyLearnsTheSizesAndTheBudget) {
+  EXPECT_EQ(script_.made_with.dram_bytes, options_.dram_bytes);
+  EXPECT_EQ(script_.made_with.scm_bytes, options_.scm.capacity_bytes);
+  EXPECT_EQ(script_.made_with.block_bytes, options_.scm.expected_block_bytes);
+  EXPECT_EQ(script_.made_with.write_budget_bytes_per_second, 5u << 20);
+}
+
+TEST_F(HybridCoreTest, MissGoesWhereThePolicySays) {
+  const auto miss = [&](uint64_t n) { return core_->OnMiss(test::Key(n), BlockRole::kIndex, kBytes, Zeros()); };
+  EXPECT_EQ(miss(1), HybridCore::Placement::kDram);
+  script_.on_miss = {Action::kToScm, Reason::kRole};
+  EXPECT_EQ(miss(2), HybridCore::Placement::kScm);
+  EXPECT_TRUE(core_->scm().Contains(test::Key(2)));
+  script_.on_miss = {Action::kBypass, Reason::kCompaction};
+  EXPECT_EQ(miss(3), HybridCore::Placement::kNowhere);
+  EXPECT_FALSE(core_->scm().Contains(test::Key(3)));
+  EXPECT_EQ(core_->Snapshot()[Event::kInsertBypassed], 1u);
+  EXPECT_EQ(Decided(DecisionPoint::kMiss, Action::kToDram, Reason::kPolicyDefault, BlockRole::kIndex), 1u);
+  EXPECT_EQ(Decided(DecisionPoint::kMiss, Action::kToScm, Reason::kRole, BlockRole::kIndex), 1u);
+  EXPECT_EQ(Decided(DecisionPoint::kMiss, Action::kBypass, Reason::kCompaction, BlockRole::kIndex), 1u);
+  EXPECT_EQ(core_->Decisions().of(DecisionPoint::kMiss, Action::kBypass), 1u);
+}
+
+TEST_F(HybridCoreTest, RefusedEvictionIsCountedWithItsReason) {
+  script_.on_eviction = {Action::kDrop, Reason::kTooCold};
+  Evict(1, /*was_hit=*/true, BlockRole::kFilter);
+  EXPECT_FALSE(core_->scm().Contains(test::Key(1)));
+  EXPECT_TRUE(script_.evictions.back().was_hit_in_dram);
+  EXPECT_EQ(core_->Snapshot()[Event::kRefusedPolicy], 1u);
+  EXPECT_EQ(Decided(DecisionPoint::kDramEviction, Action::kDrop, Reason::kTooCold, BlockRole::kFilter), 1u);
+  EXPECT_THAT(core_->Report(), HasSubstr("decision.dram_eviction.drop.too_cold: 1 (filter 1)\n"));
+  EXPECT_THAT(core_->Report(), Not(HasSubstr("decision.miss"))) << "what never happened was shown";
+}
+
+TEST_F(HybridCoreTest, MovedBlockLeavesItsRecordAndAPromotedOneKeepsIt) {
+  Evict(1);
+  Evict(2);
+  script_.on_scm_hit = {Action::kPromote, Reason::kFrequency};
+  EXPECT_EQ(Hit(1), HybridCore::Serve::kPromote);
+  core_->OnPromoted(test::Key(1), BlockRole::kData, HybridCore::Serve::kPromote);
+  EXPECT_TRUE(core_->scm().Contains(test::Key(1)));
+  script_.on_scm_hit = {Action::kMove, Reason::kFrequency};
+  EXPECT_EQ(Hit(2), HybridCore::Serve::kMove);
+  core_->OnPromoted(test::Key(2), BlockRole::kData, HybridCore::Serve::kMove);
+  EXPECT_FALSE(core_->scm().Contains(test::Key(2)));
+  EXPECT_EQ(core_->Snapshot()[Event::kPromotion], 2u);
+  EXPECT_EQ(Decided(DecisionPoint::kScmHit, Action::kMove, Reason::kFrequency), 1u);
+}
+
+TEST_F(HybridCoreTest, ReclaimAsksThePolicy) {
+  script_.on_reclaim = {Action::kSpare, Reason::kGhost};
+  for (uint64_t n = 0; n < 2000; ++n) Evict(n);
+  ASSERT_FALSE(script_.reclaims.empty());
+  EXPECT_EQ(script_.reclaims[0].key, test::Key(0)) << "the oldest first";
+  EXPECT_EQ(script_.reclaims[0].bytes, kBytes);
+  EXPECT_TRUE(script_.reclaims[0].in_scm);
+  EXPECT_GT(core_->Snapshot()[Event::kScmSecondChance], 0u);
+  EXPECT_EQ(Decided(DecisionPoint::kReclaim, Action::kSpare, Reason::kGhost), script_.reclaims.size());
+}
+
+TEST_F(HybridCoreTest, AnswerThatItsPointDoesNotAllowIsCountedAndHarmless) {
+  script_.on_miss = {Action::kSpare, Reason::kHit};
+  EXPECT_EQ(core_->OnMiss(test::Key(1), BlockRole::kData, kBytes, Zeros()), HybridCore::Placement::kDram);
+  EXPECT_EQ(core_->Decisions().invalid(), 1u);
+  EXPECT_THAT(core_->Report(), HasSubstr("decision.invalid: 1"));
+}
+
+TEST_F(HybridCoreTest, DecisionsOfManyThreadsAddUp) {
+  std::vector<std::thread> threads;
+  ASSERT_TRUE(core_->SetPolicy("dram_first").ok());  // the script is not for threads
+  for (uint64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([this, t] {
+      for (uint64_t n = 0; n < 100; ++n) Evict(1000 * t + n);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Decided(DecisionPoint::kDramEviction, Action::kToScm, Reason::kPolicyDefault), 400u);
+}
+
+TEST_F(HybridCoreTest, DramHitsAreToldInBulkAndEachOnce) {
+  constexpr uint64_t kHits = 12'345;
+  for (uint64_t i = 0; i < kHits; ++i) core_->CountDramHit(BlockRole::kData);
+  EXPECT_EQ(script_.dram_hits, 0u) << "a DRAM hit asked the policy";
+  for (int i = 0; i < 20'000; ++i) core_->Find(test::Key(1), BlockRole::kData);
+  EXPECT_EQ(script_.dram_hits, kHits);
+}
+
+TEST_F(HybridCoreTest, PolicyIsReplacedWhileRunningAndKeptForLater) {
+  EXPECT_EQ(core_->policy_name(), "scripted");
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_TRUE(core_->SetPolicy("bidirectional").ok());
+    EXPECT_EQ(core_->policy_name(), "bidirectional");
+    EXPECT_THAT(core_->Report(), HasSubstr("\npolicy: bidirectional\n"));
+    EXPECT_THAT(core_->Report(), HasSubstr(";policy=bidirectional;"));
+    Evict(round);
+    EXPECT_EQ(Hit(round), HybridCore::Serve::kPromote);
+    ASSERT_TRUE(core_->SetPolicy("scripted").ok());
+    EXPECT_EQ(Hit(round), HybridCore::Serve::kInPlace);
+  }
+  EXPECT_LE(script_.made, 2) << "a policy that came back was made anew";  // one of them to judge the options
+  const Status refused = core_->SetPolicy("best");
+  EXPECT_EQ(refused.code(), Status::Code::kInvalidArgument);
+  EXPECT_THAT(refused.message(), HasSubstr("policy=best"));
+  EXPECT_THAT(refused.message(), HasSubstr("dram_first"));
+  EXPECT_EQ(core_->policy_name(), "scripted");
+}
+
+// Runs `work` on a thread of that name, which it has before it looks anything up.
+template <typename Work>
+void OnThreadNamed(const char* name, Work work) {
+  std::thread([&] {
+    ASSERT_EQ(pthread_setname_np(pthread_self(), name), 0);
+    work();
+  }).join();
+}
+
+TEST(CompactionThread, IsKnownByTheNameThatRocksDbGaveIt) {
+  for (const char* name : {"rocksdb:low", "rocksdb:bottom"})
+    OnThreadNamed(name, [] { EXPECT_TRUE(OnCompactionThread()); });
+  for (const char* name : {"rocksdb:high", "rocksdb:user", "rocksdb", "low", "db_bench"})
+    OnThreadNamed(name, [] { EXPECT_FALSE(OnCompactionThread()); });
+  EXPECT_FALSE(OnCompactionThread());
+}
+
+TEST(CompactionThread, HandsItsNameDownToSubcompactions) {
+  OnThreadNamed("rocksdb:low", [] { std::thread([] { EXPECT_TRUE(OnCompactionThread()); }).join(); });
+}
+
+TEST(CompactionThread, IsOneOfRocksDbsOwnPools) {
+  rocksdb::Env* const env = rocksdb::Env::Default();
+  const auto in_pool = [env](rocksdb::Env::Priority pool) {
+    env->IncBackgroundThreadsIfNeeded(1, pool);
+    std::promise<bool> answer;
+    env->Schedule([](void* to) { static_cast<std::promise<bool>*>(to)->set_value(OnCompactionThread()); }, &answer,
+                  pool);
+    return answer.get_future().get();
+  };
+  EXPECT_TRUE(in_pool(rocksdb::Env::LOW));
+  EXPECT_TRUE(in_pool(rocksdb::Env::BOTTOM));
+  EXPECT_FALSE(in_pool(rocksdb::Env::HIGH));
+}
+
+TEST_F(HybridCoreTest, CompactionReadsAreNoEvidence) {
+  Evict(1);
+  OnThreadNamed("rocksdb:low", [&] {
+    for (int i = 0; i < 3; ++i) Hit(1);
+    core_->OnMiss(test::Key(2), BlockRole::kData, kBytes, Zeros());
+  });
+  EXPECT_TRUE(script_.scm_hits.back().by_compaction);
+  EXPECT_TRUE(script_.misses.back().by_compaction);
+  EXPECT_EQ(script_.scm_hits.back().scm_heat, 0) << "a compaction's read made the block hot";
+  Hit(1);
+  EXPECT_FALSE(script_.scm_hits.back().by_compaction);
+  EXPECT_EQ(script_.scm_hits.back().scm_heat, 1);
+}
+
+}  // namespace
+}  // namespace mezz

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bad input is refused before the run, by name.
+#include "workloads/sim/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "admission/policy.h"
+#include "test_traces.h"
+#include "workloads/sim/runner.h"
+
+namespace mezz::sim {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+SimOptions Good() {
+  SimOptions options;
+  options.traces = {"a.keys"};
+  options.policies = {"dram_first", "lru", "opt"};
+  EXPECT_TRUE(ParseTotals("0.5,10%,64K", &options.totals).ok());
+  return options;
+}
+
+template <typename Change>
+std::string Refusal(Change&& change) {
+  SimOptions options = Good();
+  change(options);
+  return options.Validate().message();
+}
+
+TEST(SimOptions, AcceptWhatIsGood) { EXPECT_EQ(Good().Validate().message(), ""); }
+
+TEST(SimOptions, RefuseWhatIsOutOfRange) {
+  EXPECT_THAT(Refusal([](auto& o) { o.dram_share = 0; }), HasSubstr("--dram_share=0"));
+  EXPECT_THAT(Refusal([](auto& o) { o.dram_share = 1; }), HasSubstr("--dram_share=1"));
+  EXPECT_THAT(Refusal([](auto& o) { o.dram_share = -0.2; }), HasSubstr("--dram_share=-0.2"));
+  EXPECT_THAT(Refusal([](auto& o) { o.dram_share = std::nan(""); }), HasSubstr("--dram_share=nan"));
+  EXPECT_THAT(Refusal([](auto& o) { o.warmup = 1; }), HasSubstr("--warmup=1"));
+  EXPECT_THAT(Refusal([](auto& o) { o.sample = 0; }), HasSubstr("--sample=0"));
+  EXPECT_THAT(Refusal([](auto& o) { o.sample = 1.5; }), HasSubstr("--sample=1.5"));
+  EXPECT_THAT(Refusal([](auto& o) { o.unit_bytes = 1; }), HasSubstr("--unit=1"));
+  EXPECT_THAT(Refusal([](auto& o) { o.dram_shards = 3; }), HasSubstr("--dram_shards=3"));
+  EXPECT_THAT(Refusal([](auto& o) { o.threads = 100'000; }), HasSubstr("--threads=100000"));
+  EXPECT_THAT(Refusal([](auto& o) { o.flash_us = -1; }), HasSubstr("--flash_us=-1"));
+  EXPECT_THAT(Refusal([](auto& o) { o.access_ns = 0; }), HasSubstr("--access_ns=0"));
+  EXPECT_THAT(Refusal([](auto& o) { o.high_priority_pool = 2; }), HasSubstr("--high_priority_pool=2"));
+}
+
+TEST(SimOptions, RefuseWhatIsNotKnownAndListTheKnown) {
+  EXPECT_THAT(Refusal([](auto& o) {
+                o.policies = {"lru", "magic"};
+              }),
+              AllOf(HasSubstr("\"magic\""), HasSubstr("dram_first"), HasSubstr("w_tinylfu")));
+  EXPECT_THAT(Refusal([](auto& o) { o.format = "magic"; }), AllOf(HasSubstr("--format=magic"), HasSubstr("arc_pages")));
+  DramCache dram_cache;
+  EXPECT_THAT(ParseDramCache("arc", &dram_cache).message(), HasSubstr("choose hcc or lru"));
+  Sizes sizes;
+  EXPECT_THAT(ParseSizes("big", &sizes).message(), HasSubstr("choose unit or bytes"));
+}
+
+TEST(SimOptions, RefuseDuplicatesAndWhatIsMissing) {
+  EXPECT_THAT(Refusal([](auto& o) { o.policies = {"lru", "opt", "lru"}; }), HasSubstr("\"lru\" twice"));
+  EXPECT_THAT(Refusal([](auto& o) { o.traces = {"a", "a"}; }), HasSubstr("\"a\" twice"));
+  EXPECT_THAT(Refusal([](auto& o) { ASSERT_TRUE(ParseTotals("0.1,10%", &o.totals).ok()); }), HasSubstr("twice"));
+  EXPECT_THAT(Refusal([](auto& o) { o.traces.clear(); }), HasSubstr("--trace is missing"));
+  EXPECT_THAT(Refusal([](auto& o) { o.policies.clear(); }), HasSubstr("--policies is empty"));
+  EXPECT_THAT(Refusal([](auto& o) { o.totals.clear(); }), HasSubstr("--total is empty"));
+  std::vector<std::string> items;
+  EXPECT_THAT(ParseList("policies", "a,,b", &items).message(), HasSubstr("empty item"));
+  EXPECT_THAT(ParseList("trace", "", &items).message(), HasSubstr("--trace is missing"));
+}
+
+TEST(ParseTotals, TellsSharesFromBytes) {
+  std::vector<Total> totals;
+  ASSERT_TRUE(ParseTotals("0.01,25%,1.0,100%,64M,4096", &totals).ok());
+  EXPECT_DOUBLE_EQ(totals[0].share, 0.01);
+  EXPECT_DOUBLE_EQ(totals[1].share, 0.25);
+  EXPECT_DOUBLE_EQ(totals[2].share, 1);
+  EXPECT_DOUBLE_EQ(totals[3].share, 1);
+  EXPECT_EQ(totals[4].bytes, uint64_t{64} << 20);
+  EXPECT_EQ(totals[5].bytes, 4096u);
+  for (const char* bad : {"x", "1.5M", "-1", "0.1.2", "%", ".", "99999999999999999999", "20000000T", "nan%", "0", ""})
+    EXPECT_FALSE(ParseTotals(bad, &totals).ok()) << bad;
+  ASSERT_TRUE(ParseTotals("1.5", &totals).ok());
+  EXPECT_THAT(Refusal([&](auto& o) { o.totals = totals; }), HasSubstr("--total=1.5 is no share"));
+  ASSERT_TRUE(ParseTotals("0.0", &totals).ok());
+  EXPECT_THAT(Refusal([&](auto& o) { o.totals = totals; }), HasSubstr("--total=0.0 is no share"));
+}
+
+std::vector<uint64_t> TwiceEach(uint64_t blocks) {
+  std::vector<uint64_t> keys;
+  for (uint64_t i = 0; i < 2 * blocks; ++i) keys.push_back(i % blocks);
+  return keys;
+}
+
+TEST(PlanCapacity, RefusesTiersOfLessThanABlockOrASegment) {
+  const LoadedTrace trace = LoadKeys(TwiceEach(1000));
+  SimOptions options = Good();
+  Capacity capacity;
+  EXPECT_THAT(PlanCapacity(trace, options, {.text = "0.0001", .share = 0.0001}, &capacity).message(),
+              HasSubstr("less than one block"));
+  EXPECT_THAT(PlanCapacity(trace, options, {.text = "0.002", .share = 0.002}, &capacity).message(),
+              HasSubstr("one tier gets less than one block"));
+  options.segment_blocks = 90;
+  EXPECT_THAT(PlanCapacity(trace, options, {.text = "10%", .share = 0.1}, &capacity).message(),
+              HasSubstr("less than one segment of --segment_blocks=90"));
+  options.segment_blocks = 0;
+  options.sizes = Sizes::kBytes;
+  EXPECT_THAT(PlanCapacity(trace, options, {.text = "1M", .bytes = 1 << 20}, &capacity).message(),
+              HasSubstr("less than 8 segments"));
+  options.policies = {"lru"};
+  EXPECT_TRUE(PlanCapacity(trace, options, {.text = "0.002", .share = 0.002}, &capacity).ok());
+}
+
+TEST(PlanCapacity, CutsTheTotal) {
+  const LoadedTrace trace = LoadKeys(TwiceEach(10'000));
+  SimOptions options = Good();
+  Capacity capacity;
+  ASSERT_TRUE(PlanCapacity(trace, options, {.text = "10%", .share = 0.1}, &capacity).ok());
+  EXPECT_EQ(capacity.total, 1000u);
+  EXPECT_EQ(capacity.dram, 200u);
+  EXPECT_EQ(capacity.scm, 800u);
+  EXPECT_EQ(capacity.segment, 3u);
+  ASSERT_TRUE(PlanCapacity(trace, options, {.text = "4M", .bytes = 4 << 20}, &capacity).ok());
+  EXPECT_EQ(capacity.total, 1024u);
+  options.sample = 0.5;  // a capacity in bytes is for the whole trace
+  ASSERT_TRUE(PlanCapacity(trace, options, {.text = "4M", .bytes = 4 << 20}, &capacity).ok());
+  EXPECT_EQ(capacity.total, 512u);
+}
+
+TEST(RunTrace, RefusesOptWhereItsMemoryDoesNotReachAndSaysHowToSample) {
+  const LoadedTrace trace = LoadKeys(TwiceEach(10'000));
+  SimOptions options = Good();
+  options.memory_bytes = 1000;
+  ASSERT_TRUE(ParseTotals("0.5", &options.totals).ok());
+  SimReport report;
+  EXPECT_THAT(RunTrace(trace, options, &report).message(), AllOf(HasSubstr("policy opt"), HasSubstr("--sample=0.01")));
+  EXPECT_TRUE(report.rows.empty());
+}
+
+}  // namespace
+}  // namespace mezz::sim

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/sim/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "../workloads/temporary_folder.h"
+#include "test_traces.h"
+#include "workloads/program.h"
+
+namespace mezz::sim {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Report : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::mt19937_64 random(7);
+    std::ofstream file(path_);
+    for (const BlockId block : MixedAccesses(random, 20'000, 1000)) file << block << "\n";
+    file.close();
+    options_.traces = {path_};
+    options_.policies = {"dram_first", "bidirectional", "lru", "opt"};
+    ASSERT_TRUE(ParseTotals("0.1,0.5", &options_.totals).ok());
+    const Status ran = RunSim(options_, &report_);
+    ASSERT_TRUE(ran.ok()) << ran.message();
+  }
+
+  TemporaryFolder folder_;
+  const std::string path_ = folder_.Path("trace.keys");
+  SimOptions options_;
+  SimReport report_;
+};
+
+TEST_F(Report, HasARowForEveryPolicyAndTotal) {
+  ASSERT_EQ(report_.rows.size(), 8u);
+  for (const SimRow& row : report_.rows) {
+    const SimCounts& c = row.counts;
+    EXPECT_EQ(c.dram_hits + c.scm_hits() + c.misses, c.accesses) << row.policy;
+    ASSERT_TRUE(row.gap_closed.has_value());
+    if (row.policy == "lru") {
+      EXPECT_DOUBLE_EQ(*row.gap_closed, 0);
+    }
+    if (row.policy == "opt") {
+      EXPECT_DOUBLE_EQ(*row.gap_closed, 1);
+    }
+    EXPECT_LE(*row.gap_closed, 1 + 1e-9);
+    EXPECT_GT(row.optane100_ns, 0);
+  }
+}
+
+TEST_F(Report, DoesNotDependOnThreads) {
+  options_.threads = 1;
+  SimReport alone;
+  ASSERT_TRUE(RunSim(options_, &alone).ok());
+  options_.threads = 4;
+  SimReport crowd;
+  ASSERT_TRUE(RunSim(options_, &crowd).ok());
+  EXPECT_EQ(ReportCsv(alone), ReportCsv(crowd));
+}
+
+TEST_F(Report, JudgesEveryTraceBeforeItRunsOne) {
+  options_.traces = {path_, folder_.Write("once.keys", "1\n2\n3\n")};
+  SimReport none;
+  EXPECT_THAT(RunSim(options_, &none).message(), HasSubstr("once.keys asks for each of its 3 blocks once"));
+  EXPECT_TRUE(none.rows.empty());
+}
+
+TEST_F(Report, TableFitsATerminal) {
+  std::istringstream table(ReportTable(options_, report_));
+  for (std::string line; std::getline(table, line);) EXPECT_LE(line.size(), 120u) << line;
+}
+
+TEST_F(Report, JsonCarriesOptionsRowsAndDecisions) {
+  const nlohmann::json json = ReportJson(options_, report_);
+  EXPECT_EQ(json["rows"].size(), 8u);
+  EXPECT_EQ(json["options"]["seed"], 1);
+  const nlohmann::json& row = json["rows"][0];
+  EXPECT_EQ(row["policy"], "dram_first");
+  uint64_t hits = 0;
+  for (const auto& [action, reasons] : row["decisions"]["on_scm_hit"].items()) {
+    for (const auto& [reason, count] : reasons.items()) hits += count.get<uint64_t>();
+  }
+  EXPECT_EQ(hits, report_.rows[0].counts.scm_hits());
+  EXPECT_TRUE(row.contains("accesses_per_s"));
+}
+
+TEST_F(Report, CsvHasAColumnForEachName) {
+  std::istringstream csv(ReportCsv(report_));
+  std::string line;
+  std::getline(csv, line);
+  const auto commas = std::count(line.begin(), line.end(), ',');
+  int rows = 0;
+  while (std::getline(csv, line)) {
+    ++rows;
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), commas);
+  }
+  EXPECT_EQ(rows, 8);
+}
+
+TEST_F(Report, IsReplacedWholeOrRefused) {
+  const std::string path = folder_.Path("out.json");
+  ASSERT_TRUE(WriteFileAtomically(path, "old").ok());
+  ASSERT_TRUE(WriteFileAtomically(path, "new").ok());
+  std::ifstream file(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "new");
+  EXPECT_THAT(WriteFileAtomically(folder_.Path("none/out.json"), "x").message(), HasSubstr("cannot be written"));
+}
+
+TEST_F(Report, WarmupAndSizesInBytesRunToo) {
+  options_.warmup = 0.5;
+  options_.sizes = Sizes::kBytes;
+  ASSERT_TRUE(ParseTotals("0.9", &options_.totals).ok());
+  SimReport bytes;
+  const Status ran = RunSim(options_, &bytes);
+  ASSERT_TRUE(ran.ok()) << ran.message();
+  EXPECT_EQ(bytes.rows[0].counts.accesses, 10'000u);
+}
+
+}  // namespace
+}  // namespace mezz::sim

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order of events between the tiers, and the goldens of the policies.
+#include "workloads/sim/two_tier.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "test_traces.h"
+#include "workloads/block_key.h"
+#include "workloads/sim/access_time.h"
+
+namespace mezz::sim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Writes down what it is asked, and answers as it was told.
+class ScriptedPolicy final : public Policy {
+ public:
+  Action on_miss = Action::kToDram;
+  Action on_eviction = Action::kToScm;
+  Action on_hit = Action::kInPlace;
+  Action on_reclaim = Action::kDrop;
+  std::vector<std::string> log;
+  uint64_t dram_hits = 0;
+
+  std::string_view name() const override { return "scripted"; }
+  bool may_divert_misses() const override { return true; }
+  Decision OnMiss(const BlockFacts& block) override {
+    EXPECT_FALSE(block.in_scm);
+    return Answer("miss", block, on_miss);
+  }
+  Decision OnDramEviction(const BlockFacts& block) override {
+    log.push_back(fmt::format("{}{}", block.was_hit_in_dram ? "hit " : "", block.in_scm ? "clean" : "dirty"));
+    return Answer("evict", block, block.in_scm ? Action::kKeep : on_eviction);
+  }
+  Decision OnScmHit(const BlockFacts& block) override { return Answer("scm", block, on_hit); }
+  Decision OnReclaim(const BlockFacts& block) override {
+    EXPECT_TRUE(block.in_scm);
+    if (block.in_dram) log.push_back("in dram");
+    return Answer("reclaim", block, on_reclaim);
+  }
+  void OnDramHits(uint64_t count) override { dram_hits += count; }
+  size_t dram_bytes() const override { return 0; }
+
+ private:
+  Decision Answer(const char* question, const BlockFacts& block, Action action) {
+    EXPECT_EQ(block.key, BlockKeyOf(block.key.words[1]));
+    EXPECT_EQ(block.bytes, 4096u);
+    log.push_back(fmt::format("{} {} heat {}", question, block.key.words[1], block.scm_heat));
+    return {action, Reason::kGhost};
+  }
+};
+
+TwoTierOptions Small(uint64_t dram, uint64_t scm) {
+  TwoTierOptions options;
+  options.dram_cache = DramCache::kLru;
+  options.dram = {.capacity = dram, .high_priority_pool = 0};
+  options.scm = {.capacity = scm, .segment = 1};
+  return options;
+}
+
+SimCounts RunKeys(const std::vector<uint64_t>& keys, const TwoTierOptions& options, Policy* policy) {
+  const LoadedTrace trace = LoadKeys(keys);
+  SimClock clock;
+  std::vector<std::string> violations;
+  const SimCounts counts = RunTwoTier(trace, options, policy, &clock, &violations);
+  EXPECT_THAT(violations, IsEmpty());
+  return counts;
+}
+
+TEST(TwoTier, PromotesAfterMakingRoomAndDemotesCleanly) {
+  ScriptedPolicy policy;
+  policy.on_hit = Action::kPromote;
+  const SimCounts counts = RunKeys({1, 2, 1, 1, 2}, Small(1, 4), &policy);
+  EXPECT_THAT(policy.log, ElementsAre("miss 1 heat 0",                             // 1 to DRAM
+                                      "miss 2 heat 0", "dirty", "evict 1 heat 0",  // 2 to DRAM, 1 to SCM
+                                      "scm 1 heat 1", "dirty", "evict 2 heat 0",   // 1 back, 2 to SCM
+                                      "scm 2 heat 1", "hit clean", "evict 1 heat 0"));
+  EXPECT_EQ(counts.dram_hits, 1u);
+  EXPECT_EQ(policy.dram_hits, 1u);
+  EXPECT_EQ(counts.promotions, 2u);
+  EXPECT_EQ(counts.demotions, 2u);
+  EXPECT_EQ(counts.misses, 2u);
+  EXPECT_EQ(counts.ghost_hits, 7u);
+}
+
+TEST(TwoTier, ServesInPlaceWithoutMovement) {
+  ScriptedPolicy policy;
+  const SimCounts counts = RunKeys({1, 2, 1, 1, 1, 1}, Small(1, 4), &policy);
+  EXPECT_THAT(policy.log, ElementsAre("miss 1 heat 0", "miss 2 heat 0", "dirty", "evict 1 heat 0", "scm 1 heat 1",
+                                      "scm 1 heat 2", "scm 1 heat 3", "scm 1 heat 3"));
+  EXPECT_EQ(counts.scm_in_place, 4u);
+  EXPECT_EQ(counts.promotions, 0u);
+}
+
+TEST(TwoTier, AMovedBlockLeavesScm) {
+  ScriptedPolicy policy;
+  policy.on_hit = Action::kMove;
+  const SimCounts counts = RunKeys({1, 2, 1, 2}, Small(1, 4), &policy);
+  EXPECT_EQ(counts.moves, 2u);
+  EXPECT_EQ(counts.promotions, 2u);
+  EXPECT_EQ(counts.demotions, 3u);  // 1 is written anew
+}
+
+TEST(TwoTier, MissesGoWhereThePolicySays) {
+  ScriptedPolicy to_scm;
+  to_scm.on_miss = Action::kToScm;
+  EXPECT_EQ(RunKeys({1, 2, 1, 2}, Small(1, 4), &to_scm).inserts_to_scm, 2u);
+  ScriptedPolicy bypass;
+  bypass.on_miss = Action::kBypass;
+  EXPECT_EQ(RunKeys({1, 2, 1, 2}, Small(1, 4), &bypass).misses, 4u);
+  ScriptedPolicy drop;
+  drop.on_eviction = Action::kDrop;
+  EXPECT_EQ(RunKeys({1, 2, 1, 2}, Small(1, 4), &drop).misses, 4u);
+}
+
+TEST(TwoTier, ReclaimAsksAboutEachLiveRecordAndTellsOfDram) {
+  ScriptedPolicy policy;
+  policy.on_hit = Action::kPromote;
+  policy.on_reclaim = Action::kSpare;
+  // 1 is promoted, so its record is a copy; then 2 and 3 need its room in an SCM tier of two.
+  RunKeys({1, 2, 1, 3, 1, 4, 1, 5, 1}, Small(2, 2), &policy);
+  EXPECT_THAT(policy.log, ::testing::Contains(::testing::StartsWith("reclaim")));
+}
+
+TEST(TwoTier, WarmupIsNotCounted) {
+  ScriptedPolicy policy;
+  TwoTierOptions options = Small(1, 4);
+  options.warmup_accesses = 3;
+  const SimCounts counts = RunKeys({1, 2, 1, 1, 2}, options, &policy);
+  EXPECT_EQ(counts.accesses, 2u);
+  EXPECT_EQ(counts.scm_in_place + counts.dram_hits + counts.promotions, 2u);
+  EXPECT_EQ(counts.misses, 0u);
+}
+
+TEST(TwoTier, TheClockNeverFallsAndFollowsTheTrace) {
+  VectorSource source({{.key = 1, .time_us = 5}, {.key = 1, .time_us = 4}, {.key = 1, .time_us = 9}});
+  LoadedTrace trace;
+  ASSERT_TRUE(LoadedTrace::Load(&source, {}, &trace).ok());
+  ScriptedPolicy policy;
+  SimClock clock;
+  std::vector<std::string> violations;
+  RunTwoTier(trace, Small(1, 4), &policy, &clock, &violations);
+  EXPECT_EQ(clock.now_ns, 9000u);
+}
+
+// Answers at random what the contract allows, and some of what it does not.
+class RandomPolicy final : public Policy {
+ public:
+  explicit RandomPolicy(uint64_t seed) : random_(seed) {}
+  std::string_view name() const override { return "random"; }
+  bool may_divert_misses() const override { return true; }
+  Decision OnMiss(const BlockFacts&) override { return Any(); }
+  Decision OnDramEviction(const BlockFacts&) override { return Any(); }
+  Decision OnScmHit(const BlockFacts&) override { return Any(); }
+  Decision OnReclaim(const BlockFacts&) override { return Any(); }
+  size_t dram_bytes() const override { return 0; }
+
+ private:
+  Decision Any() { return {static_cast<Action>(random_() % kActions), static_cast<Reason>(random_() % kReasons)}; }
+  std::mt19937_64 random_;
+};
+
+TEST(TwoTier, AddsUpWhateverThePolicyDoes) {
+  std::mt19937_64 random(TestSeed());
+  for (int round = 0; round < 40; ++round) {
+    const std::vector<BlockId> blocks = MixedAccesses(random, 5000, 500);
+    const LoadedTrace trace = LoadKeys({blocks.begin(), blocks.end()});
+    TwoTierOptions options = Small(1 + random() % 100, 1 + random() % 200);
+    options.scm.segment = 1 + random() % options.scm.capacity;
+    options.dram_cache = random() % 2 == 0 ? DramCache::kLru : DramCache::kHcc;
+    RandomPolicy policy(random());
+    SimClock clock;
+    std::vector<std::string> violations;
+    const SimCounts counts = RunTwoTier(trace, options, &policy, &clock, &violations);
+    ASSERT_THAT(violations, IsEmpty()) << "MEZZ_SEED=" << TestSeed() << ", round " << round;
+    ASSERT_EQ(counts.dram_hits + counts.scm_hits() + counts.misses, counts.accesses);
+    ASSERT_EQ(counts.scm_writes(), counts.scm_written_units) << "MEZZ_SEED=" << TestSeed() << ", round " << round;
+  }
+}
+
+TEST(MeanAccessNs, AddsUpWhatItSays) {
+  const AccessCosts costs = CostsOf(GetMediumModel(MediumModelName::kOptane100), 4096, 80);
+  EXPECT_DOUBLE_EQ(costs.dram_hit_ns, BlockSearchLines(4096) * 81.0);
+  EXPECT_DOUBLE_EQ(costs.miss_ns, 80'000 + costs.dram_hit_ns);
+  EXPECT_DOUBLE_EQ(costs.scm_write_ns, 4160 / 2.3);
+  EXPECT_NEAR(costs.promotion_ns, 305 + 4096 / (640.0 / 170) + 40 + 0.03 * 4096, 1e-6);
+  EXPECT_LE(costs.scm_hit_ns, costs.promotion_ns);
+  SimCounts counts;
+  counts.accesses = 10;
+  counts.dram_hits = 4;
+  counts.scm_in_place = 2;
+  counts.promotions = 1;
+  counts.misses = 3;
+  counts.demotions = 2;
+  counts.second_chances = 1;
+  EXPECT_NEAR(MeanAccessNs(costs, counts),
+              (4 * costs.dram_hit_ns + 2 * costs.scm_hit_ns + costs.promotion_ns + 3 * costs.miss_ns +
+               2 * costs.scm_write_ns + costs.spare_ns) /
+                  10,
+              1e-9);
+}
+
+// Misses, DRAM hits and SCM writes on a fixed trace. A change here is a change of behaviour: say why in the commit.
+struct Golden {
+  const char* policy;
+  DramCache dram_cache;
+  bool exact;
+  uint64_t misses, dram_hits, scm_writes;
+};
+
+class Goldens : public ::testing::TestWithParam<Golden> {};
+
+TEST_P(Goldens, Hold) {
+  const Golden& golden = GetParam();
+  std::mt19937_64 random(1);
+  const std::vector<BlockId> blocks = MixedAccesses(random, 60'000, 4000);
+  const LoadedTrace trace = LoadKeys({blocks.begin(), blocks.end()});
+  TwoTierOptions options;
+  options.dram_cache = golden.dram_cache;
+  options.dram = {.capacity = 100};
+  options.scm = {.capacity = 400, .segment = 2};
+  if (!golden.exact) {
+    options.dram = {.capacity = 100 * 4200, .slot_charge = 64};
+    options.dram_charges.assign(trace.unique(), 4096 + 64);
+    options.record_units.assign(trace.unique(), 4160);
+    options.scm = {.capacity = 10 << 18, .segment = 1 << 18, .exact_capacity = false, .writer_lanes = 1};
+  }
+  std::unique_ptr<Policy> policy;
+  ASSERT_TRUE(MakePolicy(golden.policy, {}, &policy).ok());
+  SimClock clock;
+  std::vector<std::string> violations;
+  const SimCounts counts = RunTwoTier(trace, options, policy.get(), &clock, &violations);
+  EXPECT_THAT(violations, IsEmpty());
+  EXPECT_EQ(counts.misses, golden.misses);
+  EXPECT_EQ(counts.dram_hits, golden.dram_hits);
+  EXPECT_EQ(counts.scm_writes(), golden.scm_writes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, Goldens,
+                         ::testing::Values(Golden{"dram_first", DramCache::kLru, true, 33485, 17609, 37481},
+                                           Golden{"dram_first", DramCache::kHcc, true, 33550, 17521, 37505},
+                                           Golden{"scm_first", DramCache::kLru, true, 34892, 12662, 44430},
+                                           Golden{"scm_first", DramCache::kHcc, true, 35211, 12578, 45176},
+                                           Golden{"bidirectional", DramCache::kLru, true, 33872, 20499, 36222},
+                                           Golden{"bidirectional", DramCache::kHcc, true, 33978, 20416, 35066},
+                                           Golden{"bidirectional", DramCache::kLru, false, 33687, 20499, 36980},
+                                           Golden{"bidirectional", DramCache::kHcc, false, 33944, 20380, 36694}));
+
+}  // namespace
+}  // namespace mezz::sim

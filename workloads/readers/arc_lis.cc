@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The traces of the ARC paper (Megiddo and Modha, FAST'03): `starting_block number_of_blocks ignored request_number`,
+// blocks of 512 bytes. In OLTP a record is a page reference and no block has a size: format arc_pages.
+#include <fmt/format.h>
+
+#include "workloads/readers/fields.h"
+#include "workloads/readers/trace_file.h"
+#include "workloads/readers/trace_formats.h"
+
+namespace mezz {
+namespace {
+
+constexpr uint64_t kSectorBytes = 512;
+constexpr size_t kFields = 4;
+constexpr std::array<std::string_view, kFields> kFieldNames = {"starting block", "number of blocks", "ignored",
+                                                               "request number"};
+
+class ArcLis final : public TraceFile {
+ public:
+  ArcLis(std::string path, bool pages) : TraceFile(std::move(path)), pages_(pages) {}
+
+  bool Next(Request* request) override {
+    std::string_view line;
+    do {
+      if (!TakeLine(&line)) return false;
+      line = Trim(line);
+    } while (line.empty());
+    std::array<std::string_view, kFields> fields;
+    const size_t count = SplitFields(line, ' ', &fields);
+    if (count != kFields) return Fail(fmt::format("{} fields in \"{}\"; want {}", count, Shown(line), kFields));
+    std::array<uint64_t, kFields> values{};
+    for (size_t i = 0; i < kFields; ++i) {
+      if (ParseNumber(fields[i], 10, &values[i])) continue;
+      return Fail(fmt::format("field {} ({}) is \"{}\"; want a decimal number below 2^64", i + 1, kFieldNames[i],
+                              Shown(fields[i])));
+    }
+    return pages_ ? TakePage(values[0], values[1], request) : TakeExtent(values[0], values[1], request);
+  }
+
+ private:
+  bool TakePage(uint64_t page, uint64_t blocks, Request* request) {
+    *request = Request{.key = page};
+    if (blocks == 1) return true;
+    return Fail(
+        fmt::format("field 2 (number of blocks) is {}; records of arc_pages are one page, use --format=arc", blocks));
+  }
+
+  bool TakeExtent(uint64_t start, uint64_t blocks, Request* request) {
+    if (blocks == 0 || blocks > kExtentBytesMax / kSectorBytes) {
+      return Fail(fmt::format("field 2 (number of blocks) is {}; it goes from 1 to {}", blocks,
+                              kExtentBytesMax / kSectorBytes));
+    }
+    if (start > (UINT64_MAX - kExtentBytesMax) / kSectorBytes) {
+      return Fail(fmt::format("field 1 (starting block) is {}; that is no place on a disk", start));
+    }
+    *request = Request{.key = start * kSectorBytes, .extent_bytes = static_cast<uint32_t>(blocks * kSectorBytes)};
+    return true;
+  }
+
+  const bool pages_;
+};
+
+}  // namespace
+
+std::unique_ptr<RequestSource> MakeArc(std::string path) { return std::make_unique<ArcLis>(std::move(path), false); }
+std::unique_ptr<RequestSource> MakeArcPages(std::string path) {
+  return std::make_unique<ArcLis>(std::move(path), true);
+}
+
+}  // namespace mezz

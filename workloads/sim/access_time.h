@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cache/media/model.h"
+#include "workloads/sim/two_tier.h"
+
+namespace mezz::sim {
+
+// What one access costs a thread that has the devices to itself, by where the block was found; nanoseconds. `lines` is
+// BlockSearchLines(block): the dependent line reads of RocksDB's search of a block.
+//
+//   dram_hit   lines x 81                                     DRAM's random read (Izraelevitz et al. 2019)
+//   scm_hit    the cheaper of in place, lines x the medium's random read, and copied: as a promotion
+//   promotion  random read + block / a thread's read bandwidth, 40 + 0.03 x block for the copy; its search is free
+//   miss       flash + dram_hit
+//   scm_write  record / write bandwidth, at least the fixed part of a write
+//   spare      a record read and streamed back: random read + record / a thread's read bandwidth + scm_write
+//
+// Reads are never faster than the shared bandwidth allows. The mean access time charges every write and second chance
+// to the accesses, as if none were hidden: sum of count x cost / accesses. Queueing between threads is left out.
+struct AccessCosts {
+  double dram_hit_ns = 0;
+  double scm_hit_ns = 0;
+  double promotion_ns = 0;
+  double miss_ns = 0;
+  double scm_write_ns = 0;
+  double spare_ns = 0;
+};
+AccessCosts CostsOf(const MediumModel& model, double block_bytes, double flash_us);
+
+double MeanAccessNs(const AccessCosts& costs, const SimCounts& counts);
+
+}  // namespace mezz::sim

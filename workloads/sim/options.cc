@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/sim/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "admission/policy.h"
+#include "cache/layout.h"
+#include "cache/options.h"
+#include "workloads/readers/open_trace.h"
+
+namespace mezz::sim {
+namespace {
+
+constexpr uint32_t kUnitBytesMin = 64, kUnitBytesMax = 16 << 20;
+constexpr unsigned kThreadsMax = 256;
+constexpr uint32_t kShardsMax = 64;
+constexpr uint64_t kSegmentsOfUnitTier = 256;
+constexpr uint64_t kSlotBytes = 64;      // HyperClockCache: one slot of its table
+constexpr int64_t kLruHandleBytes = 88;  // LRUCache: its handle, as malloc rounds it
+// Least bytes of a shard: HyperClockCache's as the live cache sets it (integration/hybrid_cache.cc), LRUCache's own.
+constexpr uint64_t kHccShardBytesMin = 2 << 20, kLruShardBytesMin = 512 << 10;
+
+std::string Joined(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const std::string_view name : names) text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
+  return text;
+}
+
+Status OutOfRange(std::string_view flag, double value, std::string_view range) {
+  return Status::InvalidArgument(fmt::format("--{}={} is out of range; it goes from {}", flag, value, range));
+}
+
+// Names each item that appears twice.
+template <typename Items, typename Text>
+Status CheckDistinct(std::string_view flag, const Items& items, Text&& text) {
+  std::set<std::string> seen;
+  for (const auto& item : items) {
+    if (!seen.insert(text(item)).second)
+      return Status::InvalidArgument(fmt::format("--{} names \"{}\" twice; name it once", flag, text(item)));
+  }
+  return Status::Ok();
+}
+
+Status CheckPolicies(const SimOptions& o) {
+  if (o.policies.empty()) return Status::InvalidArgument("--policies is empty; name at least one policy");
+  for (const std::string& policy : o.policies) {
+    if (IsReference(policy) || std::ranges::find(PolicyNames(), policy) != PolicyNames().end()) continue;
+    return Status::InvalidArgument(
+        fmt::format("--policies names \"{}\", which is not known; two tiers: {}; one tier of the total: {}", policy,
+                    Joined(PolicyNames()), Joined(ReferenceNames())));
+  }
+  return CheckDistinct("policies", o.policies, [](const std::string& policy) { return policy; });
+}
+
+Status CheckTotals(const SimOptions& o) {
+  if (o.totals.empty()) return Status::InvalidArgument("--total is empty; name at least one capacity");
+  for (const Total& total : o.totals) {
+    if (total.bytes == 0 && !(total.share > 0 && total.share <= 1)) {
+      return Status::InvalidArgument(
+          fmt::format("--total={} is no share of the footprint; it goes from above 0 to 1", total.text));
+    }
+  }
+  return CheckDistinct("total", o.totals, [](const Total& total) {
+    return total.bytes != 0 ? fmt::format("{}", total.bytes) : fmt::format("{} of the footprint", total.share);
+  });
+}
+
+Status ParseShare(const std::string& item, bool percent, Total* total) {
+  const char* const end = item.data() + item.size() - (percent ? 1 : 0);
+  const auto [stop, error] = std::from_chars(item.data(), end, total->share);
+  if (error != std::errc() || stop != end || !std::isfinite(total->share)) {
+    return Status::InvalidArgument(
+        fmt::format("--total names \"{}\"; want a share of the footprint (0.1 or 10%) or bytes (64M)", item));
+  }
+  if (percent) total->share /= 100;
+  return Status::Ok();
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& ReferenceNames() {
+  static const std::vector<std::string_view> names = {"lru", "clock", "s3_fifo", "w_tinylfu", "opt"};
+  return names;
+}
+
+bool IsReference(std::string_view policy) {
+  return std::ranges::find(ReferenceNames(), policy) != ReferenceNames().end();
+}
+
+Status ParseList(std::string_view flag, const std::string& text, std::vector<std::string>* items) {
+  items->clear();
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    items->push_back(text.substr(at, comma - at));
+    if (items->back().empty()) {
+      return Status::InvalidArgument(text.empty() ? fmt::format("--{} is missing", flag)
+                                                  : fmt::format("--{}={} has an empty item", flag, text));
+    }
+    at = comma + 1;
+  }
+  return Status::Ok();
+}
+
+Status ParseSize(std::string_view flag, const std::string& text, uint64_t* bytes) {
+  constexpr std::string_view kSuffixes = "KMGT";
+  const size_t suffix = text.empty() ? std::string_view::npos : kSuffixes.find(text.back());
+  const char* const end = text.data() + text.size() - (suffix == std::string_view::npos ? 0 : 1);
+  const auto [stop, error] = std::from_chars(text.data(), end, *bytes);
+  const unsigned shift = suffix == std::string_view::npos ? 0 : 10 * static_cast<unsigned>(suffix + 1);
+  if (error != std::errc() || stop != end || *bytes == 0 || *bytes > (UINT64_MAX >> shift)) {
+    return Status::InvalidArgument(fmt::format("--{}={} is not a size; want bytes with K, M, G or T", flag, text));
+  }
+  *bytes <<= shift;
+  return Status::Ok();
+}
+
+Status ParseTotals(const std::string& text, std::vector<Total>* totals) {
+  std::vector<std::string> items;
+  MEZZ_RETURN_IF_ERROR(ParseList("total", text, &items));
+  totals->clear();
+  for (const std::string& item : items) {
+    Total total{.text = item};
+    const bool percent = item.ends_with('%');
+    if (percent || item.find('.') != std::string::npos) {
+      MEZZ_RETURN_IF_ERROR(ParseShare(item, percent, &total));
+    } else {
+      MEZZ_RETURN_IF_ERROR(ParseSize("total", item, &total.bytes));
+    }
+    totals->push_back(std::move(total));
+  }
+  return Status::Ok();
+}
+
+Status ParseDramCache(const std::string& text, DramCache* dram_cache) {
+  if (text != "hcc" && text != "lru")
+    return Status::InvalidArgument(fmt::format("--dram_cache={} is not known; choose hcc or lru", text));
+  *dram_cache = text == "hcc" ? DramCache::kHcc : DramCache::kLru;
+  return Status::Ok();
+}
+
+Status ParseSizes(const std::string& text, Sizes* sizes) {
+  if (text != "unit" && text != "bytes")
+    return Status::InvalidArgument(fmt::format("--sizes={} is not known; choose unit or bytes", text));
+  *sizes = text == "unit" ? Sizes::kUnit : Sizes::kBytes;
+  return Status::Ok();
+}
+
+Status SimOptions::Validate() const {
+  if (traces.empty()) return Status::InvalidArgument("--trace is missing; name at least one trace file");
+  MEZZ_RETURN_IF_ERROR(CheckDistinct("trace", traces, [](const std::string& trace) { return trace; }));
+  const auto formats = TraceFormatNames();
+  if (!format.empty() && std::ranges::find(formats, format) == formats.end()) {
+    return Status::InvalidArgument(fmt::format("--format={} is not known; one of {}", format, Joined(formats)));
+  }
+  MEZZ_RETURN_IF_ERROR(CheckPolicies(*this));
+  MEZZ_RETURN_IF_ERROR(CheckTotals(*this));
+  if (!(dram_share > 0 && dram_share < 1)) return OutOfRange("dram_share", dram_share, "above 0 to below 1");
+  if (!(high_priority_pool >= 0 && high_priority_pool <= 1))
+    return OutOfRange("high_priority_pool", high_priority_pool, "0 to 1");
+  if (dram_shards > kShardsMax || (dram_shards != 0 && !std::has_single_bit(dram_shards)))
+    return Status::InvalidArgument(
+        fmt::format("--dram_shards={} must be a power of two, at most {}, or 0", dram_shards, kShardsMax));
+  if (unit_bytes < kUnitBytesMin || unit_bytes > kUnitBytesMax)
+    return OutOfRange("unit", unit_bytes, fmt::format("{} to {}", kUnitBytesMin, kUnitBytesMax));
+  if (sizes == Sizes::kBytes && segment_blocks != 0)
+    return Status::InvalidArgument("--segment_blocks is for --sizes=unit; byte sizes have the live tier's segments");
+  if (!(warmup >= 0 && warmup < 1)) return OutOfRange("warmup", warmup, "0 up to, not including, 1");
+  if (threads > kThreadsMax) return OutOfRange("threads", threads, fmt::format("0 to {}", kThreadsMax));
+  if (!(sample > 0 && sample <= 1)) return OutOfRange("sample", sample, "above 0 to 1");
+  if (!(flash_us >= 0 && flash_us <= 1e6)) return OutOfRange("flash_us", flash_us, "0 to 1000000");
+  if (access_ns == 0 || access_ns > 1'000'000'000)
+    return OutOfRange("access_ns", static_cast<double>(access_ns), "1 to 1000000000");
+  return Status::Ok();
+}
+
+Status PlanCapacity(const LoadedTrace& trace, const SimOptions& o, const Total& total, Capacity* capacity) {
+  const bool unit = o.sizes == Sizes::kUnit;
+  const double footprint = unit ? trace.unique() : static_cast<double>(trace.footprint_bytes());
+  const double sampled_bytes = static_cast<double>(total.bytes) * o.sample / (unit ? o.unit_bytes : 1);
+  *capacity = {};
+  capacity->total = static_cast<uint64_t>(total.bytes == 0 ? footprint * total.share : sampled_bytes);
+  capacity->dram = static_cast<uint64_t>(std::llround(static_cast<double>(capacity->total) * o.dram_share));
+  capacity->scm = capacity->total - capacity->dram;
+  const double mean_bytes = static_cast<double>(trace.footprint_bytes()) / trace.unique();
+  capacity->reference_blocks =
+      unit ? capacity->total : static_cast<uint64_t>(static_cast<double>(capacity->total) / mean_bytes);
+  const std::string what = fmt::format("--total={} of trace {} is {} {}", total.text, trace.name(), capacity->total,
+                                       unit ? "blocks" : "bytes");
+  if (capacity->reference_blocks == 0) return Status::InvalidArgument(what + ": less than one block; raise it");
+  if (std::ranges::all_of(o.policies, [](const std::string& policy) { return IsReference(policy); }))
+    return Status::Ok();
+  const uint64_t block = unit ? 1 : o.unit_bytes;
+  if (capacity->dram < block || capacity->scm < block) {
+    return Status::InvalidArgument(
+        fmt::format("{}: at --dram_share={} one tier gets less than one block; raise it", what, o.dram_share));
+  }
+  if (unit) {
+    capacity->segment =
+        o.segment_blocks != 0 ? o.segment_blocks : std::max<uint64_t>(1, capacity->scm / kSegmentsOfUnitTier);
+    if (capacity->scm >= capacity->segment) return Status::Ok();
+    return Status::InvalidArgument(fmt::format("{}: the SCM tier's {} are less than one segment of --segment_blocks={}",
+                                               what, capacity->scm, capacity->segment));
+  }
+  ScmOptions live;
+  live.capacity_bytes = capacity->scm;
+  capacity->segment = live.EffectiveSegmentBytes();
+  if (capacity->scm / capacity->segment < kSegmentsMin) {
+    return Status::InvalidArgument(
+        fmt::format("{}: the SCM tier's {} bytes are less than {} segments of {} bytes; raise it, or use --sizes=unit",
+                    what, capacity->scm, kSegmentsMin, capacity->segment));
+  }
+  return Status::Ok();
+}
+
+TwoTierOptions MakeTwoTierOptions(const LoadedTrace& trace, const SimOptions& o, const Capacity& capacity) {
+  TwoTierOptions run;
+  const bool unit = o.sizes == Sizes::kUnit;
+  run.dram_cache = o.dram_cache;
+  run.dram = {.capacity = capacity.dram,
+              .high_priority_pool = o.high_priority_pool,
+              .shards = std::max(1u, o.dram_shards),
+              .slot_charge = unit ? 0 : kSlotBytes,
+              .seed = o.seed};
+  run.scm = {.capacity = capacity.scm, .segment = capacity.segment, .exact_capacity = unit};
+  run.access_ns = o.access_ns;
+  run.warmup_accesses = static_cast<uint64_t>(static_cast<double>(trace.accesses().size()) * o.warmup);
+  if (unit) return run;
+  if (o.dram_shards == 0) {
+    const uint64_t shard_bytes = o.dram_cache == DramCache::kLru ? kLruShardBytesMin : kHccShardBytesMin;
+    const uint64_t shards = std::bit_floor(std::max<uint64_t>(1, capacity.dram / shard_bytes));
+    run.dram.shards = static_cast<uint32_t>(std::min<uint64_t>(shards, kShardsMax));
+  }
+  const int64_t own_overhead = o.dram_cache == DramCache::kLru ? kLruHandleBytes : 0;
+  const auto overhead = static_cast<uint32_t>(o.dram_overhead_bytes >= 0 ? o.dram_overhead_bytes : own_overhead);
+  run.dram_charges.reserve(trace.unique());
+  run.record_units.reserve(trace.unique());
+  for (BlockId block = 0; block < trace.unique(); ++block) {
+    run.dram_charges.push_back(trace.bytes(block) + overhead);
+    run.record_units.push_back(static_cast<uint32_t>(layout::RecordBytes(trace.bytes(block))));
+  }
+  return run;
+}
+
+}  // namespace mezz::sim

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/sim/runner.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <new>
+#include <thread>
+
+#include "workloads/readers/cut_extents.h"
+#include "workloads/readers/open_trace.h"
+#include "workloads/sim/access_time.h"
+#include "workloads/sim/opt.h"
+#include "workloads/sim/references.h"
+#include "workloads/sim/w_tinylfu.h"
+
+namespace mezz::sim {
+namespace {
+
+constexpr size_t kPrefetchDistance = 12;  // accesses
+
+double ThreadCpuSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+template <typename Reference>
+uint64_t CountMisses(const LoadedTrace& trace, uint64_t capacity, uint64_t warmup) {
+  Reference cache(trace.unique(), capacity);
+  const std::vector<BlockId>& accesses = trace.accesses();
+  uint64_t misses = 0;
+  for (size_t at = 0; at < accesses.size(); ++at) {
+    if (at + kPrefetchDistance < accesses.size()) cache.Prefetch(accesses[at + kPrefetchDistance]);
+    misses += !cache.Access(accesses[at]) & (at >= warmup);
+  }
+  return misses;
+}
+
+uint64_t CountOptMisses(const std::vector<uint32_t>& next_uses, uint64_t capacity, uint64_t warmup) {
+  OptReference opt(next_uses, capacity);
+  uint64_t misses = 0;
+  for (uint32_t at = 0; at < next_uses.size(); ++at) misses += !opt.AccessAt(at) & (at >= warmup);
+  return misses;
+}
+
+// One row to compute; reads what all share.
+class Job {
+ public:
+  Job(const LoadedTrace& trace, const SimOptions& options, const std::vector<uint32_t>& next_uses)
+      : trace_(trace), options_(options), next_uses_(next_uses) {}
+
+  Status Run(SimRow* row) const {
+    const double start = ThreadCpuSeconds();
+    try {
+      MEZZ_RETURN_IF_ERROR(row->single_tier ? RunReference(row) : RunPolicy(row));
+    } catch (const std::bad_alloc&) {
+      return Status::NoSpace(fmt::format("no memory to run {} on trace {}; use fewer --threads or a smaller --sample",
+                                         row->policy, row->trace));
+    }
+    row->cpu_seconds = ThreadCpuSeconds() - start;
+    const double bytes = options_.sizes == Sizes::kUnit ? options_.unit_bytes : trace_.mean_access_bytes();
+    const auto mean = [&](MediumModelName name) {
+      return MeanAccessNs(CostsOf(GetMediumModel(name), bytes, options_.flash_us), row->counts);
+    };
+    row->optane100_ns = mean(MediumModelName::kOptane100);
+    row->cxl_ns = mean(MediumModelName::kCxl);
+    return Status::Ok();
+  }
+
+ private:
+  Status RunReference(SimRow* row) const {
+    const auto warmup = static_cast<uint64_t>(static_cast<double>(trace_.accesses().size()) * options_.warmup);
+    row->counts.accesses = trace_.accesses().size() - warmup;
+    row->counts.misses = CountReferenceMisses(row->policy, trace_, row->capacity.reference_blocks, warmup, next_uses_);
+    row->counts.dram_hits = row->counts.accesses - row->counts.misses;
+    return Status::Ok();
+  }
+
+  Status RunPolicy(SimRow* row) const {
+    SimClock clock;
+    const uint64_t unit = options_.sizes == Sizes::kUnit ? options_.unit_bytes : 1;
+    const PolicyOptions policy_options{
+        .dram_bytes = row->capacity.dram * unit,
+        .scm_bytes = row->capacity.scm * unit,
+        .block_bytes = options_.sizes == Sizes::kUnit
+                           ? options_.unit_bytes
+                           : static_cast<uint32_t>(trace_.footprint_bytes() / trace_.unique()),
+        .now_ns = [&clock] { return clock.now_ns; },
+        .seed = options_.seed};
+    std::unique_ptr<Policy> policy;
+    MEZZ_RETURN_IF_ERROR(MakePolicy(row->policy, policy_options, &policy));
+    std::vector<std::string> violations;
+    row->counts =
+        RunTwoTier(trace_, MakeTwoTierOptions(trace_, options_, row->capacity), policy.get(), &clock, &violations);
+    row->policy_dram_bytes = policy->dram_bytes();
+    if (violations.empty()) return Status::Ok();
+    return Status::IoError(fmt::format("the simulator contradicts itself ({} on trace {} at {}): {}", row->policy,
+                                       row->trace, row->total, violations.front()));
+  }
+
+  const LoadedTrace& trace_;
+  const SimOptions& options_;
+  const std::vector<uint32_t>& next_uses_;
+};
+
+Status CheckOptFits(const LoadedTrace& trace, const SimOptions& options) {
+  const uint64_t needed = OptMemoryBytes(trace.accesses().size(), trace.unique());
+  if (needed <= options.memory_bytes && trace.accesses().size() < kNever) return Status::Ok();
+  return Status::NoSpace(fmt::format(
+      "policy opt needs {} MiB for the {} accesses of trace {}, more than the {} MiB of --memory; leave it "
+      "out, or run a sample of the blocks, such as --sample={:.3g}",
+      needed >> 20, trace.accesses().size(), trace.name(), options.memory_bytes >> 20, options.sample / 100));
+}
+
+Status RunAll(std::vector<SimRow>* rows, const Job& job, unsigned threads) {
+  std::vector<Status> statuses(rows->size());
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < rows->size();)
+      statuses[i] = job.Run(&(*rows)[i]);
+  };
+  std::vector<std::thread> helpers;
+  for (unsigned i = 1; i < threads && i < rows->size(); ++i) helpers.emplace_back(work);
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  for (Status& status : statuses) MEZZ_RETURN_IF_ERROR(std::move(status));
+  return Status::Ok();
+}
+
+Status LoadFile(const std::string& path, const SimOptions& options, LoadedTrace* trace) {
+  std::unique_ptr<RequestSource> source;
+  MEZZ_RETURN_IF_ERROR(OpenTrace(path, options.format, &source));
+  source = CutExtents(std::move(source), options.unit_bytes);
+  const LoadOptions load{.unit_bytes = options.unit_bytes,
+                         .sample = options.sample,
+                         .seed = options.seed,
+                         .memory_bytes_max = options.memory_bytes};
+  return LoadedTrace::Load(source.get(), load, trace);
+}
+
+void FillGapClosed(std::vector<SimRow>* rows) {
+  for (SimRow& row : *rows) {
+    const SimRow* lru = nullptr;
+    const SimRow* opt = nullptr;
+    for (const SimRow& other : *rows) {
+      if (other.total != row.total) continue;
+      if (other.policy == "lru") lru = &other;
+      if (other.policy == "opt") opt = &other;
+    }
+    if (lru != nullptr && opt != nullptr && lru->counts.misses > opt->counts.misses)
+      row.gap_closed = (lru->miss() - row.miss()) / (lru->miss() - opt->miss());
+  }
+}
+
+}  // namespace
+
+uint64_t CountReferenceMisses(std::string_view policy, const LoadedTrace& trace, uint64_t capacity, uint64_t warmup,
+                              const std::vector<uint32_t>& next_uses) {
+  if (policy == "lru") return CountMisses<LruReference>(trace, capacity, warmup);
+  if (policy == "clock") return CountMisses<ClockReference>(trace, capacity, warmup);
+  if (policy == "s3_fifo") return CountMisses<S3FifoReference>(trace, capacity, warmup);
+  if (policy == "w_tinylfu") return CountMisses<WTinyLfuReference>(trace, capacity, warmup);
+  return CountOptMisses(next_uses, capacity, warmup);
+}
+
+Status JudgeTrace(const LoadedTrace& trace, const SimOptions& options) {
+  for (const Total& total : options.totals) {
+    Capacity capacity;
+    MEZZ_RETURN_IF_ERROR(PlanCapacity(trace, options, total, &capacity));
+  }
+  const bool runs_opt = std::ranges::find(options.policies, "opt") != options.policies.end();
+  return runs_opt ? CheckOptFits(trace, options) : Status::Ok();
+}
+
+Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* report) {
+  MEZZ_RETURN_IF_ERROR(JudgeTrace(trace, options));
+  std::vector<SimRow> rows;
+  const bool unit = options.sizes == Sizes::kUnit;
+  for (const Total& total : options.totals) {
+    Capacity capacity;
+    MEZZ_RETURN_IF_ERROR(PlanCapacity(trace, options, total, &capacity));
+    const double footprint = unit ? trace.unique() : static_cast<double>(trace.footprint_bytes());
+    for (const std::string& policy : options.policies) {
+      rows.push_back({.trace = trace.name(),
+                      .policy = policy,
+                      .total = total.text,
+                      .capacity = capacity,
+                      .share = static_cast<double>(capacity.total) / footprint,
+                      .single_tier = IsReference(policy)});
+    }
+  }
+  std::vector<uint32_t> next_uses;
+  if (std::ranges::find(options.policies, "opt") != options.policies.end())
+    next_uses = NextUses(trace.accesses(), trace.unique());
+  const unsigned threads = options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+  MEZZ_RETURN_IF_ERROR(RunAll(&rows, Job(trace, options, next_uses), threads));
+  FillGapClosed(&rows);
+  report->traces.push_back({.trace = trace.name(),
+                            .accesses = trace.accesses().size(),
+                            .unique = trace.unique(),
+                            .footprint_bytes = trace.footprint_bytes(),
+                            .mean_access_bytes = unit ? options.unit_bytes : trace.mean_access_bytes(),
+                            .has_time = trace.has_time()});
+  report->rows.insert(report->rows.end(), rows.begin(), rows.end());
+  return Status::Ok();
+}
+
+Status RunSim(const SimOptions& options, SimReport* report) {
+  MEZZ_RETURN_IF_ERROR(options.Validate());
+  // With several traces, all are judged before the first is run: reading one is quick beside running it.
+  for (const bool judge : {true, false}) {
+    if (judge && options.traces.size() == 1) continue;
+    for (const std::string& path : options.traces) {
+      LoadedTrace trace;
+      MEZZ_RETURN_IF_ERROR(LoadFile(path, options, &trace));
+      MEZZ_RETURN_IF_ERROR(judge ? JudgeTrace(trace, options) : RunTrace(trace, options, report));
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace mezz::sim

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cache/status.h"
+#include "workloads/sim/options.h"
+#include "workloads/sim/two_tier.h"
+
+namespace mezz::sim {
+
+// One policy at one capacity on one trace.
+struct SimRow {
+  std::string trace;
+  std::string policy;
+  std::string total;  // as it was asked for
+  Capacity capacity;
+  double share = 0;  // of the footprint
+  bool single_tier = false;
+  SimCounts counts{};
+  double optane100_ns = 0;  // mean access time
+  double cxl_ns = 0;
+  std::optional<double> gap_closed{};  // of the way from LRU to OPT, where both were run
+  uint64_t policy_dram_bytes = 0;
+  double cpu_seconds = 0;
+
+  double per_access(uint64_t count) const {
+    return counts.accesses == 0 ? 0 : static_cast<double>(count) / static_cast<double>(counts.accesses);
+  }
+  double miss() const { return per_access(counts.misses); }
+};
+
+struct TraceSummary {
+  std::string trace;
+  uint64_t accesses = 0;  // after sampling
+  uint64_t unique = 0;
+  uint64_t footprint_bytes = 0;
+  double mean_access_bytes = 0;
+  bool has_time = false;
+};
+
+struct SimReport {
+  std::vector<TraceSummary> traces;
+  std::vector<SimRow> rows;  // by trace, total, policy, each in the order they were named
+};
+
+// Runs every policy at every total on every trace. What can be refused is refused before the first run.
+Status RunSim(const SimOptions& options, SimReport* report);
+
+// Whether every total has room on this trace, and policy opt the memory.
+Status JudgeTrace(const LoadedTrace& trace, const SimOptions& options);
+// The runs on one trace; appends to *report.
+Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* report);
+
+// Misses of a single-tier reference on the accesses from `warmup` on. `next_uses` is for opt alone.
+// REQUIRES: IsReference(policy).
+uint64_t CountReferenceMisses(std::string_view policy, const LoadedTrace& trace, uint64_t capacity, uint64_t warmup,
+                              const std::vector<uint32_t>& next_uses);
+
+}  // namespace mezz::sim

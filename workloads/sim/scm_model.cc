@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/sim/scm_model.h"
+
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "cache/layout.h"
+
+namespace mezz::sim {
+namespace {
+
+// As in cache/segment_log.cc.
+constexpr uint32_t kWriterLanesMax = 4;
+constexpr uint32_t kSegmentsPerLane = 64;
+
+uint32_t LiveWriterLanes(uint32_t segments) {
+  const uint32_t cpus = std::max(1u, std::thread::hardware_concurrency());
+  return std::clamp(segments / kSegmentsPerLane, 1u, std::min(kWriterLanesMax, cpus));
+}
+
+}  // namespace
+
+ScmModel::ScmModel(uint32_t blocks, const std::vector<uint32_t>& record_units, const ScmModelOptions& options)
+    : record_units_(record_units),
+      options_(options),
+      segments_max_(static_cast<uint32_t>(std::max<uint64_t>(1, options.capacity / options.segment))),
+      words_(blocks),
+      credit_(options.segment * kSurvivorShareDenominator) {
+  if (options_.exact_capacity) return;
+  if (options_.writer_lanes == 0) options_.writer_lanes = LiveWriterLanes(segments_max_);
+  segment_overhead_ = sizeof(layout::SegmentHeader);
+  first_segment_overhead_ = layout::kSuperblockSpace + sizeof(layout::SegmentHeader);
+  segments_.resize(segments_max_);
+  for (uint32_t i = segments_max_; i-- > 0;) free_.push_back(i);
+}
+
+// A segment to append to. With exact capacity there is always one: what counts is `used_`.
+uint32_t ScmModel::Open() {
+  if (free_.empty()) {
+    segments_.emplace_back();
+    free_.push_back(static_cast<uint32_t>(segments_.size() - 1));
+  }
+  const uint32_t id = free_.back();
+  free_.pop_back();
+  segments_[id].records.clear();
+  segments_[id].tail = id == 0 ? first_segment_overhead_ : segment_overhead_;
+  return id;
+}
+
+void ScmModel::Advance(Lane* lane) {
+  Seal(lane);
+  lane->open = Open();
+}
+
+void ScmModel::Seal(Lane* lane) {
+  if (lane->open) lane->sealed->push_back(*lane->open);
+  lane->open.reset();
+}
+
+void ScmModel::Append(Lane* lane, BlockId block, uint64_t units, uint8_t heat, bool dram) {
+  Segment& segment = segments_[*lane->open];
+  if (!Contains(block)) ++resident_;
+  Word& word = words_[block];
+  word.segment = *lane->open;
+  word.record = static_cast<uint32_t>(segment.records.size()) & ((1u << 29) - 1);
+  word.heat = heat & kHeatMax;
+  word.dram = dram;
+  segment.records.push_back(block);
+  segment.tail += units;
+  used_ += units;
+  ++counts_.writes;
+  counts_.written_units += units;
+}
+
+bool ScmModel::PickVictim() {
+  if (options_.exact_capacity && young_.empty() && proven_.empty()) {
+    // All there is lies in open segments: with few and small ones that can be.
+    Seal(young_lane_.open ? &young_lane_ : &proven_lane_);
+  }
+  const bool young_first = young_.size() * 100 > uint64_t{segments_max_} * options_.young_percent;
+  std::deque<uint32_t>* queue = young_first ? &young_ : &proven_;
+  if (queue->empty()) queue = young_first ? &proven_ : &young_;
+  if (queue->empty()) return false;
+  victim_ = Victim{.segment = queue->front()};
+  victim_generation_ = queue == &young_ ? Generation::kYoung : Generation::kProven;
+  queue->pop_front();
+  credit_ = std::min(credit_ + options_.segment * kSurvivorShareNumerator,
+                     kCreditMaxSegments * options_.segment * kSurvivorShareDenominator);
+  return true;
+}
+
+void ScmModel::FreeVictim() {
+  free_.push_back(victim_->segment);
+  victim_.reset();
+  ++counts_.reclaimed_segments;
+}
+
+// True: the record lives on in reclaim's own segment.
+bool ScmModel::Copy(BlockId block, uint64_t units) {
+  if (!Fits(proven_lane_, units)) {
+    if (!options_.exact_capacity && free_.empty()) return false;
+    Advance(&proven_lane_);
+    if (!Fits(proven_lane_, units)) return false;
+  }
+  credit_ -= units * kSurvivorShareDenominator;
+  const Word word = words_[block];
+  Append(&proven_lane_, block, units, static_cast<uint8_t>(word.heat > 0 ? word.heat - 1 : 0), word.dram != 0);
+  ++counts_.second_chances;
+  return true;
+}
+
+void ScmModel::Audit(std::vector<std::string>* violations) const {
+  std::vector<uint32_t> listed(segments_.size(), 0);
+  std::vector<bool> holds_records(segments_.size(), false);
+  for (const uint32_t id : free_) ++listed[id];
+  const auto holds = [&](uint32_t id) {
+    ++listed[id];
+    holds_records[id] = true;
+  };
+  for (const uint32_t id : young_) holds(id);
+  for (const uint32_t id : proven_) holds(id);
+  for (const Lane* lane : {&young_lane_, &proven_lane_}) {
+    if (lane->open) holds(*lane->open);
+  }
+  if (victim_) holds(victim_->segment);
+  uint64_t used = 0;
+  uint64_t live = 0;
+  for (uint32_t id = 0; id < segments_.size(); ++id) {
+    if (listed[id] != 1) violations->push_back(fmt::format("segment {} is listed {} times", id, listed[id]));
+    if (segments_[id].tail > options_.segment) violations->push_back(fmt::format("segment {} is overfull", id));
+    if (!holds_records[id]) continue;
+    const bool walked = victim_ && victim_->segment == id;
+    for (uint32_t record = walked ? victim_->cursor : 0; record < segments_[id].records.size(); ++record) {
+      used += UnitsOf(segments_[id].records[record]);
+      live += IsLive(id, record);
+    }
+  }
+  uint64_t words = 0;
+  for (const Word& word : words_) words += word.segment != kNowhere;
+  if (used != used_) violations->push_back(fmt::format("records of {} units, {} counted", used, used_));
+  if (words != resident_) violations->push_back(fmt::format("{} words, {} blocks counted", words, resident_));
+  if (live != resident_) violations->push_back(fmt::format("{} live records, {} blocks counted", live, resident_));
+  if (options_.exact_capacity && used_ > options_.capacity)
+    violations->push_back(fmt::format("{} units in use of {}", used_, options_.capacity));
+  if (credit_ > kCreditMaxSegments * options_.segment * kSurvivorShareDenominator)
+    violations->push_back("more credit than may be saved");
+}
+
+}  // namespace mezz::sim

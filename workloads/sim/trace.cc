@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/sim/trace.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "workloads/sim/key_map.h"
+
+namespace mezz::sim {
+namespace {
+
+constexpr uint64_t kCheckEvery = 1 << 16;  // accesses between two looks at the memory in use
+
+// Keys are kept if their hash is below this.
+uint64_t SampleThreshold(double sample) {
+  return sample >= 1.0 ? UINT64_MAX : static_cast<uint64_t>(std::ldexp(sample, 64));
+}
+
+}  // namespace
+
+uint64_t LoadedTrace::memory_bytes() const {
+  return accesses_.capacity() * sizeof(BlockId) + keys_.capacity() * sizeof(uint64_t) +
+         bytes_.capacity() * sizeof(uint32_t) + roles_.capacity() * sizeof(BlockRole) +
+         time_us_.capacity() * sizeof(uint64_t);
+}
+
+void LoadedTrace::Append(const Request& request, BlockId block, bool fresh) {
+  if (fresh) {
+    keys_.push_back(request.key);
+    const uint32_t bytes = request.value_bytes == 0 ? unit_bytes_ : request.value_bytes;
+    footprint_bytes_ += bytes;
+    if (bytes_.empty() && bytes != unit_bytes_) bytes_.assign(block, unit_bytes_);
+    if (!bytes_.empty() || bytes != unit_bytes_) bytes_.push_back(bytes);
+    if (roles_.empty() && request.role != BlockRole::kData) roles_.assign(block, BlockRole::kData);
+    if (!roles_.empty() || request.role != BlockRole::kData) roles_.push_back(request.role);
+  }
+  if (request.time_us != 0 && time_us_.empty()) time_us_.assign(accesses_.size(), 0);
+  if (request.time_us != 0 || !time_us_.empty()) time_us_.push_back(request.time_us);
+  accesses_.push_back(block);
+}
+
+Status LoadedTrace::Load(RequestSource* source, const LoadOptions& options, LoadedTrace* trace) {
+  LoadedTrace loaded;
+  loaded.name_ = source->description();
+  loaded.unit_bytes_ = options.unit_bytes;
+  loaded.sample_ = options.sample;
+  const uint64_t threshold = SampleThreshold(options.sample);
+  const uint64_t salt = MixWord(options.seed ^ 0x73616d706c65ull);
+  KeyMap map;
+  for (Request request; source->Next(&request);) {
+    if (threshold != UINT64_MAX && MixWord(request.key ^ salt) >= threshold) {
+      ++loaded.skipped_;
+      continue;
+    }
+    const uint32_t known = map.size();
+    const BlockId block = map.Number(request.key);
+    loaded.Append(request, block, block == known);
+    const uint64_t count = loaded.accesses_.size();
+    if (count % kCheckEvery == 0 && loaded.memory_bytes() + map.bytes() > options.memory_bytes_max) {
+      return Status::NoSpace(fmt::format(
+          "trace {} needs more than the {} MiB of --memory: {} blocks after {} accesses; raise it, or run a "
+          "sample of the blocks, such as --sample={:.3g}",
+          loaded.name_, options.memory_bytes_max >> 20, map.size(), count, options.sample / 100));
+    }
+  }
+  MEZZ_RETURN_IF_ERROR(source->status());
+  const std::string sampled = options.sample < 1 ? fmt::format(" at --sample={}", options.sample) : "";
+  if (loaded.accesses_.empty()) {
+    return Status::InvalidArgument(fmt::format("trace {} holds no requests{}", loaded.name_, sampled));
+  }
+  if (loaded.unique() == loaded.accesses_.size()) {
+    return Status::InvalidArgument(
+        fmt::format("trace {} asks for each of its {} blocks once{}: there is no reuse, so no cache helps",
+                    loaded.name_, loaded.unique(), sampled));
+  }
+  *trace = std::move(loaded);
+  return Status::Ok();
+}
+
+double LoadedTrace::mean_access_bytes() const {
+  if (bytes_.empty()) return unit_bytes_;
+  double sum = 0;
+  for (const BlockId block : accesses_) sum += bytes_[block];
+  return sum / static_cast<double>(accesses_.size());
+}
+
+}  // namespace mezz::sim

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "admission/policy.h"
+#include "workloads/sim/dram_models.h"
+#include "workloads/sim/scm_model.h"
+#include "workloads/sim/trace.h"
+
+namespace mezz::sim {
+
+// What a run counted after its warm-up.
+struct SimCounts {
+  uint64_t accesses = 0;
+  uint64_t dram_hits = 0;
+  uint64_t scm_in_place = 0;  // hits served where they lay
+  uint64_t promotions = 0;    // hits copied to DRAM, moves included
+  uint64_t moves = 0;         // of those, records forgotten
+  uint64_t misses = 0;
+  uint64_t demotions = 0;       // blocks written to SCM: on a DRAM eviction
+  uint64_t inserts_to_scm = 0;  // and on a miss
+  uint64_t second_chances = 0;
+  uint64_t scm_written_units = 0;
+  uint64_t scm_refused = 0;    // writes the policy wanted and the tier had no room for
+  uint64_t spare_refused = 0;  // second chances likewise
+  uint64_t ghost_hits = 0;     // decisions with Reason::kGhost
+  // [question][action][reason]; questions as kQuestions.
+  std::array<std::array<std::array<uint64_t, kReasons>, kActions>, 4> decisions{};
+
+  uint64_t scm_hits() const { return scm_in_place + promotions; }
+  uint64_t scm_writes() const { return demotions + inserts_to_scm + second_chances; }
+};
+inline constexpr std::string_view kQuestions[] = {"on_miss", "on_dram_eviction", "on_scm_hit", "on_reclaim"};
+
+enum class DramCache : uint8_t { kHcc, kLru };
+
+struct TwoTierOptions {
+  DramCache dram_cache = DramCache::kHcc;
+  DramModelOptions dram;
+  ScmModelOptions scm;
+  // Empty: every block is one unit in both tiers. Else by block: what it charges to DRAM, and its record in SCM.
+  std::vector<uint32_t> dram_charges;
+  std::vector<uint32_t> record_units;
+  uint64_t access_ns = 10'000;   // simulated time between accesses where the trace has no clock
+  uint64_t warmup_accesses = 0;  // not counted
+};
+
+// Simulated time, shared with the policy's PolicyOptions::now_ns: nanoseconds, never falls.
+struct SimClock {
+  uint64_t now_ns = 0;
+};
+
+// Runs `policy` over `trace` as the hybrid cache would: look-up in DRAM, then SCM, then flash; the order of the events
+// is that of integration/hybrid_cache.cc and hybrid_core.cc. A moved block leaves SCM before it enters DRAM. Appends to
+// *violations what does not add up at the end. Single-threaded; several may run over one trace at once.
+SimCounts RunTwoTier(const LoadedTrace& trace, const TwoTierOptions& options, Policy* policy, SimClock* clock,
+                     std::vector<std::string>* violations);
+
+}  // namespace mezz::sim

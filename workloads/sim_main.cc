@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// mezz_sim: the policies of the live cache over a trace, without bytes.
+#include <fmt/format.h>
+#include <gflags/gflags.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "workloads/program.h"
+#include "workloads/sim/report.h"
+#include "workloads/sim/runner.h"
+
+DEFINE_string(trace, "", "Trace files, comma-separated; compressed ones are read as they are");
+DEFINE_string(format, "", "Format of the trace files: be64, be32, arc, arc_pages, ... Empty: by name and content");
+DEFINE_string(policies, "adaptive,dram_first,scm_first,bidirectional,lru,s3_fifo,opt",
+              "Two tiers: the names of policy=. One tier of the whole total: lru, clock, s3_fifo, w_tinylfu, opt");
+DEFINE_string(total, "0.01,0.05,0.1,0.25",
+              "Capacities of both tiers together: shares of the footprint (0.1, 10%) or bytes (64M)");
+DEFINE_double(dram_share, 0.2, "DRAM's part of the total");
+DEFINE_string(dram_cache, "hcc", "Stock cache that is the DRAM tier: hcc, lru");
+DEFINE_double(high_priority_pool, 0.5, "lru: its high_pri_pool_ratio; 0 is strict LRU");
+DEFINE_int32(dram_shards, 0, "Its shards, a power of two. 0: one with --sizes=unit, else as the live cache has them");
+DEFINE_int64(dram_overhead, -1, "--sizes=bytes: charged to DRAM for each block. -1: as the stock cache does");
+DEFINE_int64(unit, 4096, "Extents are cut into blocks of so many bytes; also the size of blocks without one");
+DEFINE_string(sizes, "unit", "unit: blocks are equal and capacities hold exactly so many. bytes: as the live tiers");
+DEFINE_int64(segment_blocks, 0, "--sizes=unit: blocks of a segment. 0: a 256th of the SCM tier");
+DEFINE_double(warmup, 0, "Share of the accesses before counting starts");
+DEFINE_int32(threads, 0, "Policies and totals run at a time. 0: one per CPU");
+DEFINE_double(sample, 1, "Keep the accesses to this share of the blocks, chosen by hash");
+DEFINE_string(memory, "8G", "A trace, or policy opt, that needs more is refused (K, M, G, T)");
+DEFINE_double(flash_us, 80, "Time of a miss, for the mean access times");
+DEFINE_int64(access_ns, 10000, "Simulated time between accesses of traces without a clock");
+DEFINE_int64(seed, 1, "Of the policies' hashes, of hashed placement and of the sample");
+DEFINE_string(json, "", "Write the results to this file; tools/plot.py draws it");
+DEFINE_string(csv, "", "Write the rows to this file");
+
+namespace {
+
+constexpr int kExitRefused = 2;
+
+mezz::Status OptionsFromFlags(mezz::sim::SimOptions* o) {
+  MEZZ_RETURN_IF_ERROR(mezz::sim::ParseList("trace", FLAGS_trace, &o->traces));
+  MEZZ_RETURN_IF_ERROR(mezz::sim::ParseList("policies", FLAGS_policies, &o->policies));
+  MEZZ_RETURN_IF_ERROR(mezz::sim::ParseTotals(FLAGS_total, &o->totals));
+  MEZZ_RETURN_IF_ERROR(mezz::sim::ParseDramCache(FLAGS_dram_cache, &o->dram_cache));
+  MEZZ_RETURN_IF_ERROR(mezz::sim::ParseSizes(FLAGS_sizes, &o->sizes));
+  MEZZ_RETURN_IF_ERROR(mezz::sim::ParseSize("memory", FLAGS_memory, &o->memory_bytes));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("dram_shards", FLAGS_dram_shards, 0, &o->dram_shards));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("dram_overhead", FLAGS_dram_overhead, -1, &o->dram_overhead_bytes));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("unit", FLAGS_unit, 1, &o->unit_bytes));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("segment_blocks", FLAGS_segment_blocks, 0, &o->segment_blocks));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("threads", FLAGS_threads, 0, &o->threads));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("access_ns", FLAGS_access_ns, 1, &o->access_ns));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("seed", FLAGS_seed, 0, &o->seed));
+  o->format = FLAGS_format;
+  o->dram_share = FLAGS_dram_share;
+  o->high_priority_pool = FLAGS_high_priority_pool;
+  o->warmup = FLAGS_warmup;
+  o->sample = FLAGS_sample;
+  o->flash_us = FLAGS_flash_us;
+  o->json_path = FLAGS_json;
+  o->csv_path = FLAGS_csv;
+  return o->Validate();
+}
+
+mezz::Status Run(const std::string& command_line) {
+  mezz::sim::SimOptions options;
+  MEZZ_RETURN_IF_ERROR(OptionsFromFlags(&options));
+  MEZZ_RETURN_IF_ERROR(mezz::CheckWritable("json", options.json_path));
+  MEZZ_RETURN_IF_ERROR(mezz::CheckWritable("csv", options.csv_path));
+  options.command_line = command_line;
+  mezz::sim::SimReport report;
+  MEZZ_RETURN_IF_ERROR(mezz::sim::RunSim(options, &report));
+  fmt::print("{}", mezz::sim::ReportTable(options, report));
+  std::fflush(stdout);
+  if (!options.json_path.empty()) {
+    MEZZ_RETURN_IF_ERROR(
+        mezz::WriteFileAtomically(options.json_path, mezz::sim::ReportJson(options, report).dump(2) + "\n"));
+  }
+  return options.csv_path.empty() ? mezz::Status::Ok()
+                                  : mezz::WriteFileAtomically(options.csv_path, mezz::sim::ReportCsv(report));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string command_line = mezz::CommandLine(argc, argv);
+  gflags::SetUsageMessage("runs the policies of the hybrid cache over traces, without bytes");
+  gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
+  if (argc > 1) {
+    fmt::print(stderr, "mezz_sim: \"{}\" is not a flag; flags are spelt --name=value\n", argv[1]);
+    return kExitRefused;
+  }
+  const mezz::Status status = Run(command_line);
+  if (status.ok()) return 0;
+  fmt::print(stderr, "mezz_sim: {}\n", status.message());
+  return kExitRefused;
+}
