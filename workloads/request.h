@@ -11,17 +11,27 @@
 
 namespace mezz {
 
-enum class Operation : uint8_t { kGet, kPut, kSeek };
+// kMultiGet: one key of a batch; the batch ends with the request whose batch_left is 0.
+enum class Operation : uint8_t { kGet, kMultiGet, kPut, kDelete, kMerge, kSeek };
+
+// Whether the recorded cache held the block.
+enum class Recorded : uint8_t { kUnknown, kMiss, kHit };
 
 struct Request {
   uint64_t key = 0;
   Operation operation = Operation::kGet;
-  uint32_t value_bytes = 0;  // 0: the trace does not say
+  uint32_t key_bytes = 0;    // 0: the trace does not say
+  uint32_t value_bytes = 0;  // of the value, or of the block; 0: the trace does not say
   uint32_t scan_length = 0;  // kSeek: entries read
+  uint32_t batch_left = 0;   // kMultiGet: so many of the next requests belong to the same batch
   // Not 0: the request is an extent, so many bytes from byte `key` of a device on; CutExtents makes blocks of it.
   uint32_t extent_bytes = 0;
   uint64_t time_us = 0;               // on the trace's own clock; 0: the trace does not say
   BlockRole role = BlockRole::kData;  // what the block is to RocksDB, where the trace says it
+  uint32_t client = 0;                // thread or client that asked; 0: the trace does not say
+  uint32_t column_family = 0;
+  int8_t level = -1;  // of the LSM tree; negative: the trace does not say
+  Recorded recorded = Recorded::kUnknown;
 };
 
 // Longer extents are damage: readers refuse them.

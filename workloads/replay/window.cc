@@ -141,8 +141,12 @@ class ReplayThread {
     const rocksdb::Slice key(encoded.data(), encoded.size());
     switch (request.operation) {
       case Operation::kGet:
+      case Operation::kMultiGet:
         return Get(request, key);
+      case Operation::kDelete:
+        return Check(db_->Delete(write_, key), request);
       case Operation::kPut:
+      case Operation::kMerge:
         FillValue(request.key, settings_.put_value_bytes > 0 ? settings_.put_value_bytes : request.value_bytes,
                   &put_value_);
         return Check(db_->Put(write_, key, put_value_), request);
