@@ -105,35 +105,34 @@ Decision AdaptivePolicy::OnDramEviction(const BlockFacts& block) {
   if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, block.was_hit_in_dram);
   if (block.in_scm) return {Action::kKeep, Reason::kClean};
   const bool has_ghost = ghost_.Contains(hash);
-  const auto admitted = Evidence(block, hash, has_ghost);
-  if (!admitted || admitted->action != Action::kToScm) {
-    ghost_.Insert(hash);
-    return admitted ? *admitted : Decision{Action::kDrop, Reason::kNoEvidence};
+  Decision decision = Evidence(block, hash, has_ghost);
+  if (decision.action == Action::kToScm) {
+    if (const auto limit = LimitReached(block.bytes)) decision = {Action::kDrop, *limit};
   }
-  if (const auto limit = LimitReached(block.bytes)) {
+  if (decision.action == Action::kDrop) {
     ghost_.Insert(hash);
-    return {Action::kDrop, *limit};
+  } else if (has_ghost) {
+    ghost_.Take(hash);
   }
-  if (has_ghost) ghost_.Take(hash);
-  return *admitted;
+  return decision;
 }
 
-// Whether the block deserves a write, limits apart.
-std::optional<Decision> AdaptivePolicy::Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost) {
+// kToScm if the block deserves a write, limits apart; else kDrop.
+Decision AdaptivePolicy::Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost) {
   const bool filled = filled_.load(std::memory_order_relaxed);
-  if (!filled) return Decision{Action::kToScm, Reason::kFilling, has_ghost};
-  if (IsMetadata(block.role)) return Decision{Action::kToScm, Reason::kRole, /*proven=*/true};
+  if (!filled) return {Action::kToScm, Reason::kFilling, has_ghost};
+  if (IsMetadata(block.role)) return {Action::kToScm, Reason::kRole, /*proven=*/true};
   Strictness strictness = miniatures_.verdict();
   if (governor_.WrittenPercent() > kChurnStrictPercent) strictness = Strictness::kFrequency;
   if (has_ghost || block.was_hit_in_dram) {
     const uint64_t frequency = uint64_t{sketch_.Estimate(hash)} << kFrequencyShift;
     if (strictness == Strictness::kFrequency && frequency < dropped_frequency_.load(std::memory_order_relaxed))
-      return Decision{Action::kDrop, Reason::kTooCold};
-    return Decision{Action::kToScm, has_ghost ? Reason::kGhost : Reason::kHit, has_ghost};
+      return {Action::kDrop, Reason::kTooCold};
+    return {Action::kToScm, has_ghost ? Reason::kGhost : Reason::kHit, has_ghost};
   }
-  if (strictness == Strictness::kOpen) return Decision{Action::kToScm, Reason::kPolicyDefault};
-  if (miniatures_.stale() && Probe(hash)) return Decision{Action::kToScm, Reason::kProbe};
-  return std::nullopt;
+  if (strictness == Strictness::kOpen) return {Action::kToScm, Reason::kPolicyDefault};
+  if (miniatures_.stale() && Probe(hash)) return {Action::kToScm, Reason::kProbe};
+  return {Action::kDrop, Reason::kNoEvidence};
 }
 
 // Another set of keys whenever the sketch has aged by a line.
@@ -153,17 +152,18 @@ std::optional<Reason> AdaptivePolicy::LimitReached(uint32_t bytes) {
 Decision AdaptivePolicy::OnReclaim(const BlockFacts& block) {
   if (!filled_.load(std::memory_order_relaxed)) filled_.store(true, std::memory_order_relaxed);
   const uint64_t hash = HashOfBlock(block.key);
-  if (block.in_dram) {
-    ghost_.Insert(hash);  // when it leaves DRAM, it has proved itself already
-    return {Action::kDrop, Reason::kInDram};
-  }
+  const Decision decision = Survival(block, hash);
+  // Of what DRAM holds as well: when it leaves DRAM, it has proved itself already.
+  if (decision.action == Action::kDrop) ghost_.Insert(hash);
+  return decision;
+}
+
+Decision AdaptivePolicy::Survival(const BlockFacts& block, uint64_t hash) {
+  if (block.in_dram) return {Action::kDrop, Reason::kInDram};
   if (block.scm_heat > (block.proven ? 1 : 0)) {
-    const auto limit = LimitReached(block.bytes);
-    if (!limit) return {Action::kSpare, Reason::kHit};
-    ghost_.Insert(hash);
-    return {Action::kDrop, *limit};
+    if (const auto limit = LimitReached(block.bytes)) return {Action::kDrop, *limit};
+    return {Action::kSpare, Reason::kHit};
   }
-  ghost_.Insert(hash);
   if (block.proven) {
     const uint32_t mean = dropped_frequency_.load(std::memory_order_relaxed);
     const uint32_t frequency = sketch_.Estimate(hash) << kFrequencyShift;

@@ -61,7 +61,8 @@ class AdaptivePolicy final : public Policy {
   uint64_t HashOfBlock(const BlockKey& key) const;
   void CountLookup();
   void Advance(uint64_t lookups);
-  std::optional<Decision> Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost);
+  Decision Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost);
+  Decision Survival(const BlockFacts& block, uint64_t hash);
   std::optional<Reason> LimitReached(uint32_t bytes);
   bool Probe(uint64_t hash);
 

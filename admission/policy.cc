@@ -39,6 +39,12 @@ std::string KnownNames() {
 
 }  // namespace
 
+Decision Policy::OnReclaim(const BlockFacts& block) {
+  if (block.in_dram) return {Action::kDrop, Reason::kInDram};
+  if (block.scm_heat == 0) return {Action::kDrop, Reason::kNoHit};
+  return {Action::kSpare, Reason::kHit};
+}
+
 std::string_view ToString(Action action) {
   switch (action) {
     case Action::kToDram:

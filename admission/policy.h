@@ -102,8 +102,8 @@ class Policy {
   // A look-up missed the DRAM tier and found the block in the SCM tier.  -> kInPlace | kPromote | kMove
   virtual Decision OnScmHit(const BlockFacts& block) = 0;
   // Reclaim reached the block's record. The tier may still have to drop what is spared, when nearly everything is.
-  // -> kSpare | kDrop
-  virtual Decision OnReclaim(const BlockFacts& block) = 0;
+  // -> kSpare | kDrop. The default spares what was hit and is not in DRAM.
+  virtual Decision OnReclaim(const BlockFacts& block);
 
   // Share of the SCM tier for the young, in percent; constant. The default serves policies that admit everything:
   // S3-FIFO takes 10, more was better on some traces and worse on others (docs/decisions.md).

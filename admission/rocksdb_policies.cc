@@ -15,12 +15,6 @@ size_t DramBlocks(const PolicyOptions& options) {
   return Blocks(options.dram_bytes != 0 ? options.dram_bytes : options.scm_bytes, options);
 }
 
-Decision SpareWhatWasHit(const BlockFacts& block) {
-  if (block.in_dram) return {Action::kDrop, Reason::kInDram};
-  if (block.scm_heat == 0) return {Action::kDrop, Reason::kNoHit};
-  return {Action::kSpare, Reason::kHit};
-}
-
 }  // namespace
 
 PlaceholderPolicy::PlaceholderPolicy(const PolicyOptions& options)
@@ -49,8 +43,6 @@ Decision PlaceholderPolicy::OnScmHit(const BlockFacts& block) {
   dram_dummies_.Insert(hash);
   return {Action::kInPlace, Reason::kNoEvidence};
 }
-
-Decision PlaceholderPolicy::OnReclaim(const BlockFacts& block) { return SpareWhatWasHit(block); }
 
 size_t PlaceholderPolicy::dram_bytes() const {
   return sizeof(*this) - sizeof(dram_dummies_) - sizeof(scm_dummies_) + dram_dummies_.dram_bytes() +
@@ -83,8 +75,6 @@ Decision ThreeQueuePolicy::OnScmHit(const BlockFacts& block) {
   dram_dummies_.Insert(hash);
   return {Action::kInPlace, Reason::kNoEvidence};
 }
-
-Decision ThreeQueuePolicy::OnReclaim(const BlockFacts& block) { return SpareWhatWasHit(block); }
 
 size_t ThreeQueuePolicy::dram_bytes() const {
   return sizeof(*this) - sizeof(dram_dummies_) - sizeof(promoted_) + dram_dummies_.dram_bytes() +

@@ -52,7 +52,6 @@ class PlaceholderPolicy final : public Policy {
   Decision OnMiss(const BlockFacts& block) override;
   Decision OnDramEviction(const BlockFacts& block) override;
   Decision OnScmHit(const BlockFacts& block) override;
-  Decision OnReclaim(const BlockFacts& block) override;
   size_t dram_bytes() const override;
 
  private:
@@ -70,7 +69,6 @@ class ThreeQueuePolicy final : public Policy {
   Decision OnMiss(const BlockFacts& block) override;
   Decision OnDramEviction(const BlockFacts& block) override;
   Decision OnScmHit(const BlockFacts& block) override;
-  Decision OnReclaim(const BlockFacts& block) override;
   size_t dram_bytes() const override;
 
  private:

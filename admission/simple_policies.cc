@@ -23,10 +23,4 @@ Decision SimplePolicy::OnDramEviction(const BlockFacts& block) {
 
 Decision SimplePolicy::OnScmHit(const BlockFacts&) { return {rules_.on_scm_hit, Reason::kPolicyDefault}; }
 
-Decision SimplePolicy::OnReclaim(const BlockFacts& block) {
-  if (block.in_dram) return {Action::kDrop, Reason::kInDram};
-  if (block.scm_heat == 0) return {Action::kDrop, Reason::kNoHit};
-  return {Action::kSpare, Reason::kHit};
-}
-
 }  // namespace mezz

@@ -36,7 +36,6 @@ class SimplePolicy final : public Policy {
   Decision OnMiss(const BlockFacts& block) override;
   Decision OnDramEviction(const BlockFacts& block) override;
   Decision OnScmHit(const BlockFacts& block) override;
-  Decision OnReclaim(const BlockFacts& block) override;
   size_t dram_bytes() const override { return sizeof(*this); }
 
  private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/counters.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <memory>
 #include <new>
@@ -19,6 +21,15 @@ constexpr std::array<std::string_view, kEvents> kTexts = {
 };
 
 }  // namespace
+
+std::string RolesText(const std::array<uint64_t, kBlockRoles>& counts) {
+  std::string text;
+  for (size_t role = 0; role < kBlockRoles; ++role) {
+    if (counts[role] == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? " (" : ", ", ToString(static_cast<BlockRole>(role)), counts[role]);
+  }
+  return text.empty() ? text : text + ")";
+}
 
 std::string_view ToString(Event event) {
   return event < Event::kCount ? kTexts[static_cast<size_t>(event)] : std::string_view("unknown");

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "cache/types.h"
@@ -61,6 +62,9 @@ enum class Event : uint8_t {
 };
 inline constexpr size_t kEvents = static_cast<size_t>(Event::kCount);
 std::string_view ToString(Event event);
+
+// " (data 3, index 2)": what is not zero, by role. Empty if all of it is.
+std::string RolesText(const std::array<uint64_t, kBlockRoles>& counts);
 
 // A sum at one moment. Sums of concurrent events may be a few apart from each other.
 struct CounterSnapshot {

@@ -7,15 +7,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "cache/log_rules.h"
+
 namespace mezz {
 namespace {
-
-// Each victim lets this share of a segment be spared; what is not used may be saved up to kCreditMaxSegments.
-constexpr uint64_t kSurvivorShareNumerator = 15, kSurvivorShareDenominator = 16;
-constexpr uint64_t kCreditMaxSegments = 8;
-// Bytes walked for each byte appended. Victims yield at least a quarter of what was walked, so four keep up in the
-// worst case; two suffice while a spare segment is left.
-constexpr uint64_t kPaceCalm = 3, kPaceUrgent = 17;
 
 uint16_t HeaderChecksum(const layout::RecordHeader& header) {
   return static_cast<uint16_t>(
@@ -56,7 +51,7 @@ void Reclaimer::Step(uint64_t bytes) {
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   if (log_->draining_segments() != 0) log_->CollectDrained();
-  if (free <= enough) WorkLocked(bytes * (free <= 1 ? kPaceUrgent : kPaceCalm), /*spare=*/true);
+  if (free <= enough) WorkLocked(bytes * (free <= 1 ? log_rules::kPaceUrgent : log_rules::kPaceCalm), /*spare=*/true);
 }
 
 bool Reclaimer::MakeRoom() {
@@ -111,9 +106,9 @@ bool Reclaimer::PickVictimLocked() {
                       std::memory_order_relaxed);
   if (!picked.segment) return false;
   victim_ = Victim{*picked.segment, picked.generation, log_->FirstRecord(*picked.segment), log_->Tail(*picked.segment)};
-  survivor_credit_ =
-      std::min(survivor_credit_ + log_->segment_bytes() / kSurvivorShareDenominator * kSurvivorShareNumerator,
-               kCreditMaxSegments * log_->segment_bytes());
+  survivor_credit_ = std::min(survivor_credit_ + log_->segment_bytes() / log_rules::kSurvivorShareDenominator *
+                                                     log_rules::kSurvivorShareNumerator,
+                              log_rules::kCreditMaxSegments * log_->segment_bytes());
   return true;
 }
 

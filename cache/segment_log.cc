@@ -6,26 +6,13 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <thread>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "cache/log_rules.h"
+
 namespace mezz {
-namespace {
-
-// More writers at once do not raise Optane's write bandwidth: it saturates at four threads (Izraelevitz et al. 2019).
-constexpr unsigned kWriterLanesMax = 4;
-// A lane's open segment is half empty on average; below this many segments a lane that would show.
-constexpr uint32_t kSegmentsPerLane = 64;
-
-unsigned WriterLanes(uint32_t segments) {
-  const unsigned cpus = std::max(1u, std::thread::hardware_concurrency());
-  return std::clamp(segments / kSegmentsPerLane, 1u, std::min(kWriterLanesMax, cpus));
-}
-
-}  // namespace
-
 SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t segment_bytes, uint64_t format_id,
                        Counters* counters)
     : medium_(medium),
@@ -33,7 +20,7 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       segments_count_(static_cast<uint32_t>(capacity_bytes / segment_bytes)),
       format_id_(format_id),
       counters_(counters),
-      lanes_(WriterLanes(segments_count_) + 1),
+      lanes_(log_rules::WriterLanes(segments_count_) + 1),
       segments_(std::make_unique<Segment[]>(segments_count_)),
       lane_(std::make_unique<Lane[]>(lanes_)),
       limit_(segments_count_) {

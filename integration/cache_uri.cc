@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "admission/policy.h"
+#include "cache/base/text.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "integration/options.h"
@@ -287,30 +288,6 @@ void AppendScmSide(std::string* uri, const HybridCacheOptions& options) {
 }
 
 }  // namespace
-
-Status ParseBytes(std::string_view what, std::string_view text, uint64_t* bytes) {
-  std::string_view digits = text;
-  unsigned shift = 0;
-  if (!digits.empty()) {
-    const size_t suffix = std::string_view("KMGTkmgt").find(digits.back());
-    if (suffix != std::string_view::npos) {
-      shift = 10 * (static_cast<unsigned>(suffix % 4) + 1);
-      digits.remove_suffix(1);
-    }
-  }
-  const bool only_digits = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
-  if (!only_digits) {
-    return Status::InvalidArgument(fmt::format(
-        "{}={}: a size is a whole number of bytes, or one followed by K, M, G or T, for example 256M", what, text));
-  }
-  uint64_t value = 0;
-  if (!ParseDigits(digits, &value) || value > std::numeric_limits<uint64_t>::max() >> shift) {
-    return Status::InvalidArgument(fmt::format("{}={}: more than 64 bits can count", what, text));
-  }
-  if (value == 0) return Status::InvalidArgument(fmt::format("{}={}: must be larger than zero", what, text));
-  *bytes = value << shift;
-  return Status::Ok();
-}
 
 Status ParseHybridUri(std::string_view uri, HybridCacheOptions* options) {
   HybridCacheOptions parsed;

@@ -49,15 +49,7 @@ void AppendLine(size_t place, size_t reason, const Roles& roles, std::string* te
     fmt::format_to(std::back_inserter(*text), "decision.{}.{}.{}", ToString(kKnown[place].point),
                    ToString(kKnown[place].action), ToString(static_cast<Reason>(reason)));
   }
-  fmt::format_to(std::back_inserter(*text), ": {}", Sum(roles));
-  const char* separator = " (";
-  for (size_t role = 0; role < kBlockRoles; ++role) {
-    if (roles[role] == 0) continue;
-    fmt::format_to(std::back_inserter(*text), "{}{} {}", separator, ToString(static_cast<BlockRole>(role)),
-                   roles[role]);
-    separator = ", ";
-  }
-  *text += ")\n";
+  fmt::format_to(std::back_inserter(*text), ": {}{}\n", Sum(roles), RolesText(roles));
 }
 
 }  // namespace

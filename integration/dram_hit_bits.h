@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "admission/ghost.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -43,7 +44,7 @@ class DramHitBits {
     uint64_t mask;
   };
   Bit BitOf(const BlockKey& key) const {
-    uint64_t hash = key.words[0] * 0x9e3779b97f4a7c15ull + key.words[1];
+    uint64_t hash = HashOf(key);
     hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;
     hash ^= hash >> 32;
     return {&table_[hash >> 6 & (words_ - 1)], uint64_t{1} << (hash & 63)};

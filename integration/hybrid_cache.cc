@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "integration/adopting_allocator.h"
-#include "integration/dram_hit_bits.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
 #include "integration/rocksdb_compat.h"
@@ -110,7 +109,6 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   const std::unique_ptr<HybridCore> core_;
   AdoptingAllocator adopting_allocator_;
   const HybridRegistration registration_;
-  std::unique_ptr<DramHitBits> hit_bits_;  // null: the DRAM tier tells
 };
 
 // The bytes of `obj` as its helper saves them.
@@ -129,9 +127,7 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<H
   if (target_->memory_allocator() != nullptr) {
     memory_allocator_ = std::shared_ptr<rocksdb::MemoryAllocator>(target_, target_->memory_allocator());
   }
-  if (std::string_view(target_->Name()) == "AutoHyperClockCache")
-    hit_bits_ = std::make_unique<DramHitBits>(target_->GetCapacity() /
-                                              std::max<uint64_t>(1, core_->options().scm.expected_block_bytes));
+  if (std::string_view(target_->Name()) == "AutoHyperClockCache") core_->KeepHitBits(target_->GetCapacity());
   target_->SetEvictionCallback([this](const Slice& key, Handle* handle, bool was_hit) {
     OnDramEviction(key, handle, was_hit);
     return false;  // the object stays the target's to delete
@@ -150,7 +146,7 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
   missed_dram = handle == nullptr;
   if (handle != nullptr) {
     core_->CountDramHit(RoleOf(helper));
-    if (demotable && hit_bits_ != nullptr) hit_bits_->Set(BlockKey::FromBytes(key.data()));
+    if (demotable) core_->NoteDramHit(BlockKey::FromBytes(key.data()));
     return handle;
   }
   if (demotable) {
@@ -295,7 +291,6 @@ void HybridCache::OnDramEviction(const Slice& key, Handle* handle, bool was_hit)
     const size_t bytes = helper->size_cb(obj);
     if (bytes == 0) return Count(Event::kRefusedNotPersistable, helper);
     const BlockKey block_key = BlockKey::FromBytes(key.data());
-    if (hit_bits_ != nullptr) was_hit = hit_bits_->Take(block_key) || was_hit;
     core_->OnDramEviction(block_key, RoleOf(helper), bytes, was_hit, SourceOf(obj, helper));
   } catch (...) {
     Count(Event::kAllocationFailed, helper);

@@ -81,10 +81,7 @@ thread_local HybridCacheV7::InsertScope* HybridCacheV7::InsertScope::current_ = 
 // LRUCache's idea of a secondary cache: it is told of every eviction and never has anything.
 class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
  public:
-  void Connect(HybridCore* core, DramHitBits* hit_bits) {
-    hit_bits_ = hit_bits;
-    core_.store(core, std::memory_order_release);
-  }
+  void Connect(HybridCore* core) { core_.store(core, std::memory_order_release); }
 
   const char* Name() const override { return "MezzanineEvictionHook"; }
   rocksdb::Status Insert(const Slice& key, void* value, const Cache::CacheItemHelper* helper) override {
@@ -97,7 +94,7 @@ class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
     } else {
       const size_t bytes = helper->size_cb(value);
       const BlockKey name = BlockKey::FromBytes(key.data());
-      core->OnDramEviction(name, BlockRole::kOther, bytes, hit_bits_->Take(name), WholeBlockV7(helper, value, bytes));
+      core->OnDramEviction(name, BlockRole::kOther, bytes, /*was_hit=*/false, WholeBlockV7(helper, value, bytes));
     }
     return rocksdb::Status::OK();
   }
@@ -111,7 +108,6 @@ class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
   void WaitAll(std::vector<rocksdb::SecondaryCacheResultHandle*>) override {}
 
  private:
-  DramHitBits* hit_bits_ = nullptr;         // stored before core_; not read once that is null
   std::atomic<HybridCore*> core_{nullptr};  // as HybridCacheV7::core_
 };
 
@@ -136,7 +132,7 @@ HybridCacheV7::HybridCacheV7(const rocksdb::LRUCacheOptions& dram)
 
 HybridCacheV7::~HybridCacheV7() {
   if (armed()) ReportAtEnd(*this);
-  hook_->Connect(nullptr, hit_bits_.get());
+  hook_->Connect(nullptr);
   target_.reset();  // before the tier that its evictions went to
 }
 
@@ -144,9 +140,9 @@ void HybridCacheV7::Arm(std::unique_ptr<HybridCore> core) {
   assert(!armed());
   owned_core_ = std::move(core);
   registration_.emplace(static_cast<rocksdb::Cache*>(this), this);
-  hit_bits_ = std::make_unique<DramHitBits>(target_->GetCapacity() / owned_core_->options().scm.expected_block_bytes);
+  owned_core_->KeepHitBits(target_->GetCapacity());
   core_.store(owned_core_.get(), std::memory_order_release);
-  hook_->Connect(owned_core_.get(), hit_bits_.get());
+  hook_->Connect(owned_core_.get());
 }
 
 HybridCacheV7::Standalone* HybridCacheV7::ToStandalone(Handle* handle) {
@@ -241,7 +237,7 @@ rocksdb::Cache::Handle* HybridCacheV7::Lookup(const Slice& key, const CacheItemH
   core->scm().Prefetch(BlockKey::FromBytes(key.data()));
   if (Handle* const hit = target_->Lookup(key, stats)) {
     core->CountDramHit(BlockRole::kOther);
-    hit_bits_->Set(BlockKey::FromBytes(key.data()));
+    core->NoteDramHit(BlockKey::FromBytes(key.data()));
     return hit;
   }
   Handle* const handle = LookupScm(*core, key, helper, create, priority, stats);

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "integration/dram_hit_bits.h"
 #include "integration/hybrid_cache.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
@@ -117,7 +116,6 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   std::shared_ptr<EvictionHook> hook_;
   std::shared_ptr<rocksdb::Cache> target_;
   std::unique_ptr<HybridCore> owned_core_;
-  std::unique_ptr<DramHitBits> hit_bits_;  // as owned_core_: made by Arm, before core_ is stored
   // null --Arm: release store--> the SCM tier; acquire loads see it whole. Never changes again.
   std::atomic<HybridCore*> core_{nullptr};
   StripedSum standalone_bytes_;

@@ -57,15 +57,8 @@ bool TimeToTell() {
 void AppendCounters(const CounterSnapshot& counters, std::string* text) {
   for (size_t e = 0; e < kEvents; ++e) {
     const auto event = static_cast<Event>(e);
-    fmt::format_to(std::back_inserter(*text), "{}: {}", ToString(event), counters[event]);
-    const char* separator = " (";
-    for (size_t r = 0; r < kBlockRoles; ++r) {
-      const auto role = static_cast<BlockRole>(r);
-      if (counters.of(event, role) == 0) continue;
-      fmt::format_to(std::back_inserter(*text), "{}{} {}", separator, ToString(role), counters.of(event, role));
-      separator = ", ";
-    }
-    *text += counters[event] == 0 ? "\n" : ")\n";
+    fmt::format_to(std::back_inserter(*text), "{}: {}{}\n", ToString(event), counters[event],
+                   RolesText(counters.by_role[e]));
   }
 }
 
@@ -86,9 +79,8 @@ Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<Hybri
   MEZZ_RETURN_IF_ERROR(options.ValidateScmSide());
   std::unique_ptr<HybridCore> opened(new HybridCore(options));
   opened->options_.scm.host_version = ROCKSDB_MAJOR * 1'000'000 + ROCKSDB_MINOR * 1'000 + ROCKSDB_PATCH;
-  MEZZ_RETURN_IF_ERROR(opened->SetPolicy(options.policy));
   MEZZ_RETURN_IF_ERROR(ScmTier::Open(opened->options_.scm, &opened->scm_, opened.get()));
-  opened->scm_->SetYoungPercent(opened->policy().young_percent());
+  MEZZ_RETURN_IF_ERROR(opened->SetPolicy(options.policy));  // before the first put, so before the first reclaim
   opened->dram_hits_ = std::make_unique<DramHits>(opened->counters());
   *core = std::move(opened);
   return Status::Ok();
@@ -107,13 +99,17 @@ Status HybridCore::SetPolicy(std::string_view name) {
     }
   }
   policy_.store(found->get(), std::memory_order_release);
-  if (scm_ != nullptr) scm_->SetYoungPercent((*found)->young_percent());
+  scm_->SetYoungPercent((*found)->young_percent());
   return Status::Ok();
 }
 
 Decision HybridCore::Counted(DecisionPoint point, const Decision& decision, BlockRole role) {
   decisions_.Add(point, decision, role);
   return decision;
+}
+
+void HybridCore::KeepHitBits(uint64_t dram_bytes) {
+  hit_bits_ = std::make_unique<DramHitBits>(dram_bytes / std::max<uint64_t>(1, options_.scm.expected_block_bytes));
 }
 
 PinnedBlock HybridCore::Find(const BlockKey& key, BlockRole role_for_miss_counter) {
@@ -135,6 +131,7 @@ void HybridCore::TellDramHits() {
 // the miss. The evicting thread says nothing about the block.
 void HybridCore::OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source) {
   counters().Add(Event::kDramEviction, role);
+  if (hit_bits_ != nullptr) was_hit = hit_bits_->Take(key) || was_hit;
   const BlockFacts facts{.key = key,
                          .role = role,
                          .bytes = static_cast<uint32_t>(bytes),

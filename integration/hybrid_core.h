@@ -13,6 +13,7 @@
 #include "admission/policy.h"
 #include "cache/scm_tier.h"
 #include "integration/decision_counters.h"
+#include "integration/dram_hit_bits.h"
 #include "integration/dram_hits.h"
 #include "integration/options.h"
 
@@ -27,7 +28,16 @@ class HybridCore final : private SurvivorJudge {
   // A look-up that the DRAM tier did not answer. A compaction's leaves the block's heat as it is.
   PinnedBlock Find(const BlockKey& key, BlockRole role_for_miss_counter);
 
+  // For a DRAM tier that does not tell, or not reliably, whether what it evicts was hit: from now on NoteDramHit
+  // remembers. Before the first look-up.
+  void KeepHitBits(uint64_t dram_bytes);
+  // The DRAM tier answered a look-up of a block that may be demoted.
+  void NoteDramHit(const BlockKey& key) {
+    if (hit_bits_ != nullptr) hit_bits_->Set(key);
+  }
+
   // A block leaves the DRAM tier: asks the policy, writes if told so, counts. `source` copies the block's bytes.
+  // `was_hit`: as the DRAM tier tells.
   void OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source);
 
   // Where a block that came from flash goes. With kScm it is stored there already.
@@ -83,6 +93,7 @@ class HybridCore final : private SurvivorJudge {
 
   std::unique_ptr<ScmTier> scm_;  // after what its reclaim asks
   std::unique_ptr<DramHits> dram_hits_;
+  std::unique_ptr<DramHitBits> hit_bits_;  // null: the DRAM tier tells; does not change once blocks are looked up
   // How many DRAM hits policies were told of. Grows by CAS (relaxed): each hit is told once, by whoever wins.
   std::atomic<uint64_t> dram_hits_told_{0};
 };

@@ -70,7 +70,5 @@ Status ParseScmSecondaryUri(std::string_view uri, HybridCacheOptions* options);
 // As ParseHybridUri for a DRAM cache that exists already (WrapCache): dram and dram_cache may be left out, and are not
 // used.
 Status ParseWrapUri(std::string_view uri, HybridCacheOptions* options);
-// "64M" -> 67108864. Refuses zero, signs, fractions, unknown suffixes and overflow, naming `what`.
-Status ParseBytes(std::string_view what, std::string_view text, uint64_t* bytes);
 
 }  // namespace mezz

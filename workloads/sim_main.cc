@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cache/base/text.h"
 #include "workloads/program.h"
 #include "workloads/sim/report.h"
 #include "workloads/sim/runner.h"
@@ -44,7 +45,7 @@ mezz::Status OptionsFromFlags(mezz::sim::SimOptions* o) {
   MEZZ_RETURN_IF_ERROR(mezz::sim::ParseTotals(FLAGS_total, &o->totals));
   MEZZ_RETURN_IF_ERROR(mezz::sim::ParseDramCache(FLAGS_dram_cache, &o->dram_cache));
   MEZZ_RETURN_IF_ERROR(mezz::sim::ParseSizes(FLAGS_sizes, &o->sizes));
-  MEZZ_RETURN_IF_ERROR(mezz::sim::ParseSize("memory", FLAGS_memory, &o->memory_bytes));
+  MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--memory", FLAGS_memory, &o->memory_bytes));
   MEZZ_RETURN_IF_ERROR(mezz::Count("dram_shards", FLAGS_dram_shards, 0, &o->dram_shards));
   MEZZ_RETURN_IF_ERROR(mezz::Count("dram_overhead", FLAGS_dram_overhead, -1, &o->dram_overhead_bytes));
   MEZZ_RETURN_IF_ERROR(mezz::Count("unit", FLAGS_unit, 1, &o->unit_bytes));

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "admission/policy.h"
+#include "cache/base/text.h"
 #include "cache/layout.h"
 #include "cache/options.h"
 #include "workloads/readers/open_trace.h"
@@ -17,7 +18,6 @@
 namespace mezz::sim {
 namespace {
 
-constexpr uint32_t kUnitBytesMin = 64, kUnitBytesMax = 16 << 20;
 constexpr unsigned kThreadsMax = 256;
 constexpr uint32_t kShardsMax = 64;
 constexpr uint64_t kSegmentsOfUnitTier = 256;
@@ -107,19 +107,6 @@ Status ParseList(std::string_view flag, const std::string& text, std::vector<std
   return Status::Ok();
 }
 
-Status ParseSize(std::string_view flag, const std::string& text, uint64_t* bytes) {
-  constexpr std::string_view kSuffixes = "KMGT";
-  const size_t suffix = text.empty() ? std::string_view::npos : kSuffixes.find(text.back());
-  const char* const end = text.data() + text.size() - (suffix == std::string_view::npos ? 0 : 1);
-  const auto [stop, error] = std::from_chars(text.data(), end, *bytes);
-  const unsigned shift = suffix == std::string_view::npos ? 0 : 10 * static_cast<unsigned>(suffix + 1);
-  if (error != std::errc() || stop != end || *bytes == 0 || *bytes > (UINT64_MAX >> shift)) {
-    return Status::InvalidArgument(fmt::format("--{}={} is not a size; want bytes with K, M, G or T", flag, text));
-  }
-  *bytes <<= shift;
-  return Status::Ok();
-}
-
 Status ParseTotals(const std::string& text, std::vector<Total>* totals) {
   std::vector<std::string> items;
   MEZZ_RETURN_IF_ERROR(ParseList("total", text, &items));
@@ -130,7 +117,7 @@ Status ParseTotals(const std::string& text, std::vector<Total>* totals) {
     if (percent || item.find('.') != std::string::npos) {
       MEZZ_RETURN_IF_ERROR(ParseShare(item, percent, &total));
     } else {
-      MEZZ_RETURN_IF_ERROR(ParseSize("total", item, &total.bytes));
+      MEZZ_RETURN_IF_ERROR(ParseBytes("--total", item, &total.bytes));
     }
     totals->push_back(std::move(total));
   }

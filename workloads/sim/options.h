@@ -63,8 +63,6 @@ Status ParseList(std::string_view flag, const std::string& text, std::vector<std
 Status ParseTotals(const std::string& text, std::vector<Total>* totals);
 Status ParseDramCache(const std::string& text, DramCache* dram_cache);
 Status ParseSizes(const std::string& text, Sizes* sizes);
-// Bytes with K, M, G or T.
-Status ParseSize(std::string_view flag, const std::string& text, uint64_t* bytes);
 
 // One total on one trace, in units: blocks or bytes.
 struct Capacity {

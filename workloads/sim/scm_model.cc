@@ -3,32 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <thread>
-
 #include "cache/layout.h"
 
 namespace mezz::sim {
-namespace {
-
-// As in cache/segment_log.cc.
-constexpr uint32_t kWriterLanesMax = 4;
-constexpr uint32_t kSegmentsPerLane = 64;
-
-uint32_t LiveWriterLanes(uint32_t segments) {
-  const uint32_t cpus = std::max(1u, std::thread::hardware_concurrency());
-  return std::clamp(segments / kSegmentsPerLane, 1u, std::min(kWriterLanesMax, cpus));
-}
-
-}  // namespace
-
 ScmModel::ScmModel(uint32_t blocks, const std::vector<uint32_t>& record_units, const ScmModelOptions& options)
     : record_units_(record_units),
       options_(options),
       segments_max_(static_cast<uint32_t>(std::max<uint64_t>(1, options.capacity / options.segment))),
       words_(blocks),
-      credit_(options.segment * kSurvivorShareDenominator) {
+      credit_(options.segment * log_rules::kSurvivorShareDenominator) {
   if (options_.exact_capacity) return;
-  if (options_.writer_lanes == 0) options_.writer_lanes = LiveWriterLanes(segments_max_);
+  if (options_.writer_lanes == 0) options_.writer_lanes = log_rules::WriterLanes(segments_max_);
   segment_overhead_ = sizeof(layout::SegmentHeader);
   first_segment_overhead_ = layout::kSuperblockSpace + sizeof(layout::SegmentHeader);
   segments_.resize(segments_max_);
@@ -85,8 +70,8 @@ bool ScmModel::PickVictim() {
   victim_ = Victim{.segment = queue->front()};
   victim_generation_ = queue == &young_ ? Generation::kYoung : Generation::kProven;
   queue->pop_front();
-  credit_ = std::min(credit_ + options_.segment * kSurvivorShareNumerator,
-                     kCreditMaxSegments * options_.segment * kSurvivorShareDenominator);
+  credit_ = std::min(credit_ + options_.segment * log_rules::kSurvivorShareNumerator,
+                     log_rules::kCreditMaxSegments * options_.segment * log_rules::kSurvivorShareDenominator);
   return true;
 }
 
@@ -103,7 +88,7 @@ bool ScmModel::Copy(BlockId block, uint64_t units) {
     Advance(&proven_lane_);
     if (!Fits(proven_lane_, units)) return false;
   }
-  credit_ -= units * kSurvivorShareDenominator;
+  credit_ -= units * log_rules::kSurvivorShareDenominator;
   const Word word = words_[block];
   Append(&proven_lane_, block, units, static_cast<uint8_t>(word.heat > 0 ? word.heat - 1 : 0), word.dram != 0);
   ++counts_.second_chances;
@@ -143,7 +128,7 @@ void ScmModel::Audit(std::vector<std::string>* violations) const {
   if (live != resident_) violations->push_back(fmt::format("{} live records, {} blocks counted", live, resident_));
   if (options_.exact_capacity && used_ > options_.capacity)
     violations->push_back(fmt::format("{} units in use of {}", used_, options_.capacity));
-  if (credit_ > kCreditMaxSegments * options_.segment * kSurvivorShareDenominator)
+  if (credit_ > log_rules::kCreditMaxSegments * options_.segment * log_rules::kSurvivorShareDenominator)
     violations->push_back("more credit than may be saved");
 }
 

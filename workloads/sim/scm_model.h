@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/log_rules.h"
 #include "workloads/sim/trace.h"
 
 namespace mezz::sim {
@@ -146,11 +147,6 @@ class ScmModel {
   void Settle(uint32_t segment, uint32_t record, Spare& spare);
   bool Copy(BlockId block, uint64_t units);
 
-  // As in cache/segment_log.cc and cache/reclaimer.cc.
-  static constexpr uint64_t kSurvivorShareNumerator = 15, kSurvivorShareDenominator = 16;
-  static constexpr uint64_t kCreditMaxSegments = 8;
-  static constexpr uint64_t kPaceCalm = 3, kPaceUrgent = 17;
-
   const std::vector<uint32_t>& record_units_;
   ScmModelOptions options_;
   uint32_t segments_max_;                                       // the log's limit
@@ -183,7 +179,8 @@ bool ScmModel::MakeRoomExactly(Lane* lane, uint64_t units, Spare& spare) {
 template <typename Spare>
 bool ScmModel::MakeRoomAsLive(Lane* lane, uint64_t units, Spare& spare) {
   const uint64_t enough = 1 + options_.writer_lanes;
-  if (free_segments() <= enough) Work(units * (free_segments() <= 1 ? kPaceUrgent : kPaceCalm), spare);
+  if (free_segments() <= enough)
+    Work(units * (free_segments() <= 1 ? log_rules::kPaceUrgent : log_rules::kPaceCalm), spare);
   if (Fits(*lane, units)) return true;
   if (units > options_.segment - first_segment_overhead_) return false;
   for (uint32_t tries = 0; free_segments() <= 1; ++tries) {
@@ -214,7 +211,7 @@ void ScmModel::Settle(uint32_t segment, uint32_t record, Spare& spare) {
   const BlockId block = segments_[segment].records[record];
   const uint64_t units = UnitsOf(block);
   if (spare(block, victim_generation_) && !dram(block)) {  // never a block that DRAM holds, whatever the policy says
-    if (units * kSurvivorShareDenominator <= credit_ && Copy(block, units)) return;
+    if (units * log_rules::kSurvivorShareDenominator <= credit_ && Copy(block, units)) return;
     ++counts_.spare_refused;
   }
   Forget(block);

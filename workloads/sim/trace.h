@@ -15,6 +15,8 @@ namespace mezz::sim {
 using BlockId = uint32_t;
 inline constexpr BlockId kNoBlock = UINT32_MAX;
 
+inline constexpr uint32_t kUnitBytesMin = 64, kUnitBytesMax = 16 << 20;
+
 struct LoadOptions {
   uint32_t unit_bytes = 4096;  // extents are cut into blocks of this size; blocks of traces without sizes have it
   // Keep the accesses to this share of the blocks, chosen by a hash of the key (Waldspurger et al., FAST'15): the

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "cache/base/text.h"
 #include "integration/options.h"
 #include "rocksdb/version.h"
 

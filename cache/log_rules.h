@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The constants of the segment log and of its reclaim: the SCM tier and whoever models it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <thread>
+
+namespace mezz::log_rules {
+
+// More writers at once do not raise Optane's write bandwidth: it saturates at four threads (Izraelevitz et al. 2019).
+inline constexpr uint32_t kWriterLanesMax = 4;
+// A lane's open segment is half empty on average; below this many segments a lane that would show.
+inline constexpr uint32_t kSegmentsPerLane = 64;
+
+// Lanes of a log of `segments` on this machine.
+inline uint32_t WriterLanes(uint32_t segments) {
+  const uint32_t cpus = std::max(1u, std::thread::hardware_concurrency());
+  return std::clamp(segments / kSegmentsPerLane, 1u, std::min(kWriterLanesMax, cpus));
+}
+
+// Each victim lets this share of a segment be spared; what is not used may be saved up to kCreditMaxSegments.
+inline constexpr uint64_t kSurvivorShareNumerator = 15, kSurvivorShareDenominator = 16;
+inline constexpr uint64_t kCreditMaxSegments = 8;
+
+// Bytes walked for each byte appended. Victims yield at least a sixteenth of what was walked, so seventeen keep up in
+// the worst case; three suffice while a spare segment is left.
+inline constexpr uint64_t kPaceCalm = 3, kPaceUrgent = 17;
+
+}  // namespace mezz::log_rules
