@@ -9,16 +9,19 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cache/base/text.h"
 #include "rocksdb/version.h"
 #include "workloads/program.h"
 #include "workloads/replay/block_replay.h"
 #include "workloads/replay/report.h"
 #include "workloads/replay/runner.h"
+#include "workloads/sim/options.h"
 
 DEFINE_string(trace, "", "What to replay: a trace file, or gen:uniform, gen:zipf, gen:production");
 DEFINE_string(format, "", "Format of the trace file: be64, be32, arc, arc_pages, ... Empty: by name and content");
 DEFINE_string(mode, "db", "db: a RocksDB over each cache; block: each cache alone, over a file of blocks");
-DEFINE_int64(unit, 4096, "--mode=block: bytes of a block");
+DEFINE_int64(unit, 4096, "--mode=block: bytes that extents are cut into, and of blocks whose size the trace lacks");
+DEFINE_string(sizes, "bytes", "--mode=block: blocks are as large as the trace says (bytes), or all one --unit (unit)");
 DEFINE_string(caches, "hcc,hcc+compressed,lru+compressed,naive_scm,all_dram,hybrid",
               "Caches to compare; ratios are to the first. hybrid:POLICY names a policy");
 DEFINE_string(dram, "64M", "Size of the DRAM tier (K, M, G, T)");
@@ -91,6 +94,9 @@ mezz::Status ParseMode(mezz::ReplayOptions* o) {
   }
   if (FLAGS_mode == "db") return mezz::Status::Ok();
   o->mode = mezz::ReplayMode::kBlock;
+  mezz::sim::Sizes sizes{};
+  MEZZ_RETURN_IF_ERROR(mezz::sim::ParseSizes(FLAGS_sizes, &sizes));
+  o->sizes = sizes == mezz::sim::Sizes::kUnit ? mezz::BlockSizes::kUnit : mezz::BlockSizes::kTrace;
   // Defaults of the other mode that this one has no use for.
   if (gflags::GetCommandLineFlagInfoOrDie("threads").is_default) FLAGS_threads = 1;
   if (gflags::GetCommandLineFlagInfoOrDie("warmup").is_default) FLAGS_warmup = 0;

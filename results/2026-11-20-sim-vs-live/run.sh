@@ -38,7 +38,7 @@ agree() {  # trace, file, blocks, unit, shares in percent
       done
     done
   done
-  rm -f "$work/blocks/mezz_blocks_$unit"
+  rm -f "$work/blocks/mezz_blocks"
 }
 
 mkdir -p "$work" "$out"

@@ -21,23 +21,41 @@ namespace {
 
 constexpr size_t kAlignment = 4096;
 constexpr size_t kFillBytes = 4 << 20;  // written at once
-constexpr uint64_t kStep = 0x9e3779b97f4a7c15ull;
+
+// The file's words from a sector on: each sector starts anew, from its number.
+class Words {
+ public:
+  explicit Words(uint64_t at) : sector_(at / BlockFile::kSectorBytes) {}
+  uint64_t Next() {
+    constexpr unsigned kWordsOfSector = BlockFile::kSectorBytes / sizeof(uint64_t);
+    word_ = left_ == 0 ? MixWord(sector_++) : word_ + 0x9e3779b97f4a7c15ull;
+    left_ = left_ == 0 ? kWordsOfSector - 1 : left_ - 1;
+    return word_;
+  }
+
+ private:
+  uint64_t sector_;
+  uint64_t word_ = 0;
+  unsigned left_ = 0;
+};
 
 }  // namespace
 
-void BlockFile::Fill(uint64_t block, std::span<std::byte> to) {
-  uint64_t word = MixWord(block);
-  for (size_t at = 0; at < to.size(); at += sizeof(word), word += kStep) {
-    std::memcpy(to.data() + at, &word, std::min(sizeof(word), to.size() - at));
+void BlockFile::Fill(uint64_t at, std::span<std::byte> to) {
+  Words words(at);
+  for (size_t i = 0; i < to.size(); i += sizeof(uint64_t)) {
+    const uint64_t word = words.Next();
+    std::memcpy(to.data() + i, &word, std::min(sizeof(word), to.size() - i));
   }
 }
 
-bool BlockFile::Matches(uint64_t block, std::span<const std::byte> bytes) {
-  uint64_t word = MixWord(block);
+bool BlockFile::Matches(uint64_t at, std::span<const std::byte> bytes) {
+  Words words(at);
   uint64_t wrong = 0;
-  for (size_t at = 0; at < bytes.size(); at += sizeof(word), word += kStep) {
+  for (size_t i = 0; i < bytes.size(); i += sizeof(uint64_t)) {
+    const uint64_t word = words.Next();
     uint64_t found = word;
-    std::memcpy(&found, bytes.data() + at, std::min(sizeof(word), bytes.size() - at));
+    std::memcpy(&found, bytes.data() + i, std::min(sizeof(word), bytes.size() - i));
     wrong |= found ^ word;
   }
   return wrong == 0;
@@ -57,16 +75,16 @@ Status BlockFile::Failed(const char* what) const {
   return Status::IoError(fmt::format("{} cannot be {}: {}", path_, what, std::strerror(errno)));
 }
 
-Status BlockFile::Open(const std::string& folder, uint32_t unit_bytes, uint64_t blocks, Progress* progress,
-                       const std::atomic<bool>& stop, std::unique_ptr<BlockFile>* file) {
+Status BlockFile::Open(const std::string& folder, uint64_t bytes, Progress* progress, const std::atomic<bool>& stop,
+                       std::unique_ptr<BlockFile>* file) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Status::IoError(fmt::format("--db={} cannot be made: {}", folder, error.message()));
-  std::unique_ptr<BlockFile> opened(new BlockFile(fmt::format("{}/mezz_blocks_{}", folder, unit_bytes), unit_bytes));
+  std::unique_ptr<BlockFile> opened(new BlockFile(folder + "/mezz_blocks"));
   MEZZ_RETURN_IF_ERROR(opened->OpenAndLock());
   uint64_t there = 0;
   MEZZ_RETURN_IF_ERROR(opened->CheckWhatIsThere(&there));
-  if (there < blocks) MEZZ_RETURN_IF_ERROR(opened->Extend(there, blocks, progress, stop));
+  if (there < Sectors(bytes)) MEZZ_RETURN_IF_ERROR(opened->Extend(there, Sectors(bytes), progress, stop));
   *file = std::move(opened);
   return Status::Ok();
 }
@@ -84,19 +102,17 @@ Status BlockFile::OpenAndLock() {
   return Status::Ok();
 }
 
-// Blocks are written in order, so the first and the last tell. What an interrupted write left of a block is written
-// again.
-Status BlockFile::CheckWhatIsThere(uint64_t* blocks) const {
+// Sectors are written in order, so the first and the last tell. What an interrupted write left of one is written again.
+Status BlockFile::CheckWhatIsThere(uint64_t* sectors) const {
   struct stat info {};
   if (fstat(fd_, &info) != 0) return Failed("read");
-  *blocks = static_cast<uint64_t>(info.st_size) / unit_bytes_;
-  const Buffer buffer = MakeBuffer(unit_bytes_);
-  for (const uint64_t block : {uint64_t{0}, *blocks - 1}) {
-    if (*blocks == 0) break;
-    MEZZ_RETURN_IF_ERROR(Read(block, buffer.get()));
-    if (!Matches(block, {buffer.get(), unit_bytes_})) {
-      return Status::ForeignFile(
-          fmt::format("{} holds something else than blocks of {} bytes; remove it", path_, unit_bytes_));
+  *sectors = static_cast<uint64_t>(info.st_size) / kSectorBytes;
+  if (*sectors == 0) return Status::Ok();
+  const Buffer buffer = MakeBuffer(kSectorBytes);
+  for (const uint64_t sector : {uint64_t{0}, *sectors - 1}) {
+    MEZZ_RETURN_IF_ERROR(Read(sector * kSectorBytes, kSectorBytes, buffer.get()));
+    if (!Matches(sector * kSectorBytes, {buffer.get(), kSectorBytes})) {
+      return Status::ForeignFile(fmt::format("{} is no file of blocks of mezz_replay; remove it", path_));
     }
   }
   return Status::Ok();
@@ -104,19 +120,20 @@ Status BlockFile::CheckWhatIsThere(uint64_t* blocks) const {
 
 Status BlockFile::Extend(uint64_t from, uint64_t to, Progress* progress, const std::atomic<bool>& stop) const {
   struct statvfs fs {};
-  const uint64_t wanted = (to - from) * unit_bytes_;
+  const uint64_t wanted = (to - from) * kSectorBytes;
   if (fstatvfs(fd_, &fs) == 0 && fs.f_bavail * fs.f_frsize < wanted) {
-    return Status::NoSpace(fmt::format("{} needs {} MiB more, and its disk has {} MiB free; use a smaller --unit",
-                                       path_, wanted >> 20, fs.f_bavail * fs.f_frsize >> 20));
+    return Status::NoSpace(fmt::format(
+        "{} needs {} MiB more, and its disk has {} MiB free; use a smaller --unit, or a sample of the trace", path_,
+        wanted >> 20, fs.f_bavail * fs.f_frsize >> 20));
   }
   progress->Phase(fmt::format("writing {} MiB of blocks", wanted >> 20));
-  const uint64_t blocks_at_once = std::max<uint64_t>(kFillBytes / unit_bytes_, 1);
-  const Buffer buffer = MakeBuffer(blocks_at_once * unit_bytes_);
+  constexpr uint64_t kSectorsAtOnce = kFillBytes / kSectorBytes;
+  const Buffer buffer = MakeBuffer(kFillBytes);
   for (uint64_t at = from; at < to && !stop.load(std::memory_order_relaxed);) {
-    const uint64_t count = std::min(blocks_at_once, to - at);
-    for (uint64_t i = 0; i < count; ++i) Fill(at + i, {buffer.get() + i * unit_bytes_, unit_bytes_});
-    const auto bytes = static_cast<ssize_t>(count * unit_bytes_);
-    if (pwrite(fd_, buffer.get(), static_cast<size_t>(bytes), static_cast<off_t>(at * unit_bytes_)) != bytes)
+    const uint64_t count = std::min(kSectorsAtOnce, to - at);
+    Fill(at * kSectorBytes, {buffer.get(), count * kSectorBytes});
+    const auto bytes = static_cast<ssize_t>(count * kSectorBytes);
+    if (pwrite(fd_, buffer.get(), static_cast<size_t>(bytes), static_cast<off_t>(at * kSectorBytes)) != bytes)
       return Failed("written");
     at += count;
     progress->Update(at - from, to - from);
@@ -124,9 +141,10 @@ Status BlockFile::Extend(uint64_t from, uint64_t to, Progress* progress, const s
   return Status::Ok();
 }
 
-Status BlockFile::Read(uint64_t block, std::byte* to) const {
-  const ssize_t got = pread(fd_, to, unit_bytes_, static_cast<off_t>(block * unit_bytes_));
-  return got == static_cast<ssize_t>(unit_bytes_) ? Status::Ok() : Failed("read");
+Status BlockFile::Read(uint64_t at, size_t bytes, std::byte* to) const {
+  const uint64_t wanted = Sectors(bytes) * kSectorBytes;
+  const ssize_t got = pread(fd_, to, wanted, static_cast<off_t>(at));
+  return got == static_cast<ssize_t>(wanted) ? Status::Ok() : Failed("read");
 }
 
 }  // namespace mezz

@@ -14,27 +14,31 @@
 
 namespace mezz {
 
-// Stands for flash where there is no database: numbered blocks of one size, read past the page cache. A block's bytes
-// follow from its number and position, so that each one that a cache hands out can be checked. The file depends on
-// nothing else: it is kept, reused by every later run with blocks of this size, and grown when a trace has more.
+// Stands for flash where there is no database: bytes that follow from their position, read past the page cache. A block
+// of a trace has a place of its own in it, at a sector, so each one that a cache hands out can be checked. The file
+// depends on nothing else: it is kept, reused by every later run, and grown when a trace needs more.
 //
 // One process at a time; Read from any thread.
 class BlockFile {
  public:
-  // Makes or reuses FOLDER/mezz_blocks_UNIT with at least `blocks` blocks, written in full. Refuses a file of that name
-  // that is no such file, one in use, too little space, and a file system without direct I/O. Setting *stop ends a long
-  // fill soon; what was written is kept.
-  static Status Open(const std::string& folder, uint32_t unit_bytes, uint64_t blocks, Progress* progress,
-                     const std::atomic<bool>& stop, std::unique_ptr<BlockFile>* file);
+  // Makes or reuses FOLDER/mezz_blocks with at least `bytes` bytes, written in full. Refuses a file of that name that
+  // is no such file, one in use, too little space, and a file system without direct I/O. Setting *stop ends a long fill
+  // soon; what was written is kept.
+  static Status Open(const std::string& folder, uint64_t bytes, Progress* progress, const std::atomic<bool>& stop,
+                     std::unique_ptr<BlockFile>* file);
   ~BlockFile();
   BlockFile(const BlockFile&) = delete;
   BlockFile& operator=(const BlockFile&) = delete;
 
-  // `to` is a Buffer of at least a block.
-  Status Read(uint64_t block, std::byte* to) const;
+  // Reads from byte `at` on, `bytes` rounded up to whole sectors. `to` is a Buffer of so many; `at` starts a sector.
+  Status Read(uint64_t at, size_t bytes, std::byte* to) const;
 
-  static void Fill(uint64_t block, std::span<std::byte> to);
-  static bool Matches(uint64_t block, std::span<const std::byte> bytes);
+  // What the file holds from byte `at` on; `at` starts a sector.
+  static void Fill(uint64_t at, std::span<std::byte> to);
+  static bool Matches(uint64_t at, std::span<const std::byte> bytes);
+
+  static constexpr uint64_t kSectorBytes = 512;  // what direct I/O is aligned to
+  static constexpr uint64_t Sectors(uint64_t bytes) { return (bytes + kSectorBytes - 1) / kSectorBytes; }
 
   // Memory that direct I/O takes.
   struct Free {
@@ -43,18 +47,14 @@ class BlockFile {
   using Buffer = std::unique_ptr<std::byte, Free>;
   static Buffer MakeBuffer(size_t bytes);
 
-  static constexpr uint32_t kUnitBytesMin = 512;  // what direct I/O is aligned to
-  static constexpr uint32_t kUnitBytesMax = 1 << 20;
-
  private:
-  BlockFile(std::string path, uint32_t unit_bytes) : path_(std::move(path)), unit_bytes_(unit_bytes) {}
+  explicit BlockFile(std::string path) : path_(std::move(path)) {}
   Status OpenAndLock();
-  Status CheckWhatIsThere(uint64_t* blocks) const;
+  Status CheckWhatIsThere(uint64_t* sectors) const;
   Status Extend(uint64_t from, uint64_t to, Progress* progress, const std::atomic<bool>& stop) const;
   Status Failed(const char* what) const;
 
   const std::string path_;
-  const uint32_t unit_bytes_;
   int fd_ = -1;
 };
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
+#include <thread>
 
 #include "rocksdb/perf_context.h"
 #include "rocksdb/perf_level.h"
@@ -16,15 +16,13 @@
 #include "workloads/replay/block_cache.h"
 #include "workloads/replay/block_file.h"
 #include "workloads/replay/cache_factory.h"
-#include "workloads/replay/database.h"
-#include "workloads/replay/report.h"
 #include "workloads/sim/trace.h"
 
 namespace mezz {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using nlohmann::json;
+using Accesses = std::span<const sim::BlockId>;
 
 // The default seed leaves the keys as mezz_sim has them, so that policies sample the same blocks there and here.
 constexpr uint64_t kPlainSeed = 1;
@@ -43,127 +41,201 @@ Status LoadTrace(const ReplayOptions& o, Progress* progress, sim::LoadedTrace* t
   return sim::LoadedTrace::Load(source.get(), {.unit_bytes = o.unit_bytes}, trace);
 }
 
-// What is counted outside of the replay loop.
-struct Tally {
-  uint64_t scm_writes = 0;
-  uint64_t scm_bytes_written = 0;
-  uint64_t promotions = 0;
-
-  static Tally Of(const BuiltCache& cache, uint32_t unit_bytes) {
-    if (cache.stats != nullptr) {
-      const CounterSnapshot counters = cache.stats->Counters();
-      return {counters[Event::kScmPut] + counters[Event::kScmSecondChance], counters[Event::kScmWrittenBytes],
-              counters[Event::kPromotion]};
+// The trace's blocks as they lie in the file: each at a sector, in the order of first access.
+class Layout {
+ public:
+  Layout(const sim::LoadedTrace& trace, BlockSizes sizes) : trace_(trace), unit_only_(sizes == BlockSizes::kUnit) {
+    first_sector_.reserve(trace.unique() + 1);
+    first_sector_.push_back(0);
+    for (sim::BlockId block = 0; block < trace.unique(); ++block) {
+      first_sector_.push_back(first_sector_.back() + BlockFile::Sectors(bytes(block)));
+      footprint_ += bytes(block);
+      largest_ = std::max(largest_, bytes(block));
     }
-    const uint64_t stock = rocksdb::get_perf_context()->compressed_sec_cache_insert_real_count;
-    return {stock, stock * unit_bytes, 0};
+  }
+  uint32_t bytes(sim::BlockId block) const { return unit_only_ ? trace_.unit_bytes() : trace_.bytes(block); }
+  uint64_t place(sim::BlockId block) const { return first_sector_[block] * BlockFile::kSectorBytes; }
+  uint64_t file_bytes() const { return first_sector_.back() * BlockFile::kSectorBytes; }
+  uint64_t footprint_bytes() const { return footprint_; }
+  uint32_t largest_bytes() const { return largest_; }
+
+ private:
+  const sim::LoadedTrace& trace_;
+  const bool unit_only_;
+  std::vector<uint64_t> first_sector_;  // of each block, and the end
+  uint64_t footprint_ = 0;
+  uint32_t largest_ = 0;
+};
+
+struct Hits {
+  uint64_t dram = 0;
+  uint64_t scm = 0;
+  uint64_t misses = 0;
+  uint64_t stock_writes = 0;  // blocks that went to a stock second tier
+
+  Hits& operator+=(const Hits& other) {
+    dram += other.dram;
+    scm += other.scm;
+    misses += other.misses;
+    stock_writes += other.stock_writes;
+    return *this;
   }
 };
 
-class BlockRunner {
- public:
-  BlockRunner(const ReplayOptions& options, const sim::LoadedTrace& trace, const BlockFile& file, Progress* progress,
-              const std::atomic<bool>& stop)
-      : options_(options),
-        trace_(trace),
-        file_(file),
-        progress_(progress),
-        stop_(stop),
-        accesses_(options.ops == 0 ? trace.accesses().size()
-                                   : std::min<uint64_t>(options.ops, trace.accesses().size())),
-        salt_(options.seed == kPlainSeed ? 0 : MixWord(options.seed)),
-        buffer_(BlockFile::MakeBuffer(options.unit_bytes)) {}
+// What the threads of a phase share.
+struct Phase {
+  const sim::LoadedTrace& trace;
+  const Layout& layout;
+  const BlockFile& file;
+  const BuiltCache& built;
+  const uint64_t salt;  // of the keys: other seeds place the same blocks otherwise
+  const std::atomic<bool>& stop;
+  // Relaxed, both: a progress bar, and a hint to stop early; joining the threads publishes the rest.
+  std::atomic<uint64_t> done{0};
+  std::atomic<bool> failed{false};
+};
 
-  // *row is whole unless the run was stopped.
-  Status Run(BuiltCache& built, BlockRow* row) {
-    progress_->Phase(fmt::format("replaying {} accesses on {}", accesses_, built.spec.name));
+// One thread: looks each access up, and on a miss reads the block and inserts it.
+class BlockThread {
+ public:
+  explicit BlockThread(Phase* phase)
+      : phase_(*phase),
+        cache_(phase->built.cache),
+        buffer_(BlockFile::MakeBuffer(BlockFile::Sectors(phase->layout.largest_bytes()) * BlockFile::kSectorBytes)) {}
+
+  // `progress` only on the thread that owns it.
+  void Run(Accesses accesses, uint64_t total, Progress* progress) {
     rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
     rocksdb::get_perf_context()->Reset();
-    BlockCache cache(built.cache);
-    const auto warm = static_cast<uint64_t>(static_cast<double>(accesses_) * options_.warmup);
-    Tally before{};
-    auto started = Clock::now();
-    for (uint64_t i = 0; i < accesses_; ++i) {
-      if (i == warm) {
-        before = Tally::Of(built, options_.unit_bytes);
-        row->accesses = row->dram_hits = row->scm_hits = row->misses = 0;
-        started = Clock::now();
-      }
+    for (size_t i = 0; i < accesses.size() && status_.ok(); ++i) {
       if (i % kLookEvery == 0) {
-        if (stop_.load(std::memory_order_relaxed)) return Status::Ok();
-        progress_->Update(i, accesses_);
+        if (phase_.stop.load(std::memory_order_relaxed) || phase_.failed.load(std::memory_order_relaxed)) break;
+        const uint64_t done = phase_.done.fetch_add(kLookEvery, std::memory_order_relaxed);
+        if (progress != nullptr) progress->Update(done, total);
       }
-      MEZZ_RETURN_IF_ERROR(Access(cache, trace_.accesses()[i], built, row));
+      status_ = Access(accesses[i]);
     }
+    if (!status_.ok()) phase_.failed.store(true, std::memory_order_relaxed);
+    hits_.stock_writes = rocksdb::get_perf_context()->compressed_sec_cache_insert_real_count;
+  }
+
+  const Status& status() const { return status_; }
+  const Hits& hits() const { return hits_; }
+
+ private:
+  Status Access(sim::BlockId block) {
+    const BlockKey key = BlockKeyOf(phase_.trace.key(block) ^ phase_.salt);
+    const BlockRole role = phase_.trace.role(block);
+    const uint64_t second_before = rocksdb::get_perf_context()->secondary_cache_hit_count;
+    if (const BlockCache::Held held = cache_.Lookup(key, role)) {
+      const bool second = phase_.built.second_tier == SecondTier::kWholeCache ||
+                          rocksdb::get_perf_context()->secondary_cache_hit_count != second_before;
+      ++(second ? hits_.scm : hits_.dram);
+      return Check(block, held);
+    }
+    ++hits_.misses;
+    const uint64_t place = phase_.layout.place(block);
+    const std::span<const std::byte> bytes(buffer_.get(), phase_.layout.bytes(block));
+    MEZZ_RETURN_IF_ERROR(phase_.file.Read(place, bytes.size(), buffer_.get()));
+    if (!BlockFile::Matches(place, bytes)) {
+      return Status::IoError(
+          fmt::format("block {} of the file of blocks is not what was written; remove the file", block));
+    }
+    const BlockCache::Held held = cache_.Insert(key, role, bytes);
+    return held ? Check(block, held) : Status::Ok();
+  }
+
+  Status Check(sim::BlockId block, const BlockCache::Held& held) const {
+    if (held.bytes().size() == phase_.layout.bytes(block) &&
+        BlockFile::Matches(phase_.layout.place(block), held.bytes())) {
+      return Status::Ok();
+    }
+    return Status::IoError(fmt::format("cache {} handed out wrong bytes for block {}: it must not be used",
+                                       phase_.built.spec.name, block));
+  }
+
+  Phase& phase_;
+  BlockCache cache_;
+  const BlockFile::Buffer buffer_;
+  Hits hits_;
+  Status status_;
+};
+
+// Each block's accesses go to one thread, in the trace's order.
+std::vector<std::vector<sim::BlockId>> ShareOut(Accesses accesses, unsigned threads) {
+  std::vector<std::vector<sim::BlockId>> shares(threads);
+  for (const sim::BlockId block : accesses) shares[MixWord(block) % threads].push_back(block);
+  return shares;
+}
+
+class BlockRunner {
+ public:
+  BlockRunner(const ReplayOptions& options, const sim::LoadedTrace& trace, const Layout& layout, const BlockFile& file,
+              Progress* progress, const std::atomic<bool>& stop)
+      : options_(options), trace_(trace), layout_(layout), file_(file), progress_(progress), stop_(stop) {}
+
+  // *row is whole unless the run was stopped.
+  Status Run(const BuiltCache& built, BlockRow* row) {
+    const uint64_t count =
+        options_.ops == 0 ? trace_.accesses().size() : std::min<uint64_t>(options_.ops, trace_.accesses().size());
+    const Accesses accesses = Accesses(trace_.accesses()).first(count);
+    const auto warm = static_cast<uint64_t>(static_cast<double>(count) * options_.warmup);
+    Hits hits;
+    progress_->Phase(fmt::format("replaying {} accesses on {}", count, built.spec.name));
+    MEZZ_RETURN_IF_ERROR(RunPhase(built, accesses.first(warm), &hits));
+    const CounterSnapshot before = built.stats != nullptr ? built.stats->Counters() : CounterSnapshot{};
+    hits = {};
+    const auto started = Clock::now();
+    MEZZ_RETURN_IF_ERROR(RunPhase(built, accesses.subspan(warm), &hits));
     row->seconds = std::chrono::duration<double>(Clock::now() - started).count();
-    const Tally after = Tally::Of(built, options_.unit_bytes);
-    row->scm_writes = after.scm_writes - before.scm_writes;
-    row->scm_bytes_written = after.scm_bytes_written - before.scm_bytes_written;
-    row->promotions = after.promotions - before.promotions;
-    if (built.stats != nullptr) row->counters = built.stats->Report();
+    row->accesses = hits.dram + hits.scm + hits.misses;
+    row->dram_hits = hits.dram;
+    row->scm_hits = hits.scm;
+    row->misses = hits.misses;
+    if (built.stats == nullptr) {
+      row->scm_writes = hits.stock_writes;
+      row->scm_bytes_written = hits.stock_writes * (layout_.footprint_bytes() / trace_.unique());
+      return Status::Ok();
+    }
+    const CounterSnapshot ours = built.stats->Counters() - before;
+    row->scm_writes = ours[Event::kScmPut] + ours[Event::kScmSecondChance];
+    row->scm_bytes_written = ours[Event::kScmWrittenBytes];
+    row->promotions = ours[Event::kPromotion];
+    row->counters = built.stats->Report();
     return Status::Ok();
   }
 
  private:
-  Status Access(BlockCache& cache, sim::BlockId block, const BuiltCache& built, BlockRow* row) {
-    const BlockKey key = BlockKeyOf(trace_.key(block) ^ salt_);
-    const BlockRole role = trace_.role(block);
-    const uint64_t second_before = rocksdb::get_perf_context()->secondary_cache_hit_count;
-    ++row->accesses;
-    if (const BlockCache::Held held = cache.Lookup(key, role)) {
-      const bool second = built.second_tier == SecondTier::kWholeCache ||
-                          rocksdb::get_perf_context()->secondary_cache_hit_count != second_before;
-      ++(second ? row->scm_hits : row->dram_hits);
-      return Check(block, held, built);
+  Status RunPhase(const BuiltCache& built, Accesses accesses, Hits* hits) {
+    Phase phase{.trace = trace_,
+                .layout = layout_,
+                .file = file_,
+                .built = built,
+                .salt = options_.seed == kPlainSeed ? 0 : MixWord(options_.seed),
+                .stop = stop_};
+    const auto shares = ShareOut(accesses, options_.threads);
+    std::vector<std::unique_ptr<BlockThread>> replays;
+    for (unsigned i = 0; i < options_.threads; ++i) replays.push_back(std::make_unique<BlockThread>(&phase));
+    std::vector<std::thread> threads;
+    for (unsigned i = 1; i < options_.threads; ++i) {
+      threads.emplace_back([&, i] { replays[i]->Run(shares[i], accesses.size(), nullptr); });
     }
-    ++row->misses;
-    const std::span<const std::byte> bytes(buffer_.get(), options_.unit_bytes);
-    MEZZ_RETURN_IF_ERROR(file_.Read(block, buffer_.get()));
-    if (!BlockFile::Matches(block, bytes)) {
-      return Status::IoError(fmt::format("block {} of the file is not what was written; remove the file", block));
+    replays[0]->Run(shares[0], accesses.size(), progress_);
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& replay : replays) {
+      MEZZ_RETURN_IF_ERROR(replay->status());
+      *hits += replay->hits();
     }
-    const BlockCache::Held held = cache.Insert(key, role, bytes);
-    return held ? Check(block, held, built) : Status::Ok();
-  }
-
-  Status Check(sim::BlockId block, const BlockCache::Held& held, const BuiltCache& built) const {
-    if (held.bytes().size() == options_.unit_bytes && BlockFile::Matches(block, held.bytes())) return Status::Ok();
-    return Status::IoError(
-        fmt::format("cache {} handed out wrong bytes for block {}: it must not be used", built.spec.name, block));
+    return Status::Ok();
   }
 
   const ReplayOptions& options_;
   const sim::LoadedTrace& trace_;
+  const Layout& layout_;
   const BlockFile& file_;
   Progress* const progress_;
   const std::atomic<bool>& stop_;
-  const uint64_t accesses_;
-  const uint64_t salt_;  // of the keys: other seeds place the same blocks otherwise
-  const BlockFile::Buffer buffer_;
 };
-
-json RowToJson(const BlockRow& row) {
-  json one = {{"cache", row.cache},
-              {"available", row.unavailable.empty()},
-              {"accesses", row.accesses},
-              {"miss", row.per_access(row.misses)},
-              {"dram_hit", row.per_access(row.dram_hits)},
-              {"scm_hit", row.per_access(row.scm_hits)},
-              {"scm_writes_per_access", row.per_access(row.scm_writes)},
-              {"scm_bytes_written_per_access", row.per_access(row.scm_bytes_written)},
-              {"promotions_per_access", row.per_access(row.promotions)},
-              {"misses", row.misses},
-              {"dram_hits", row.dram_hits},
-              {"scm_hits", row.scm_hits},
-              {"scm_writes", row.scm_writes},
-              {"promotions", row.promotions},
-              {"seconds", row.seconds},
-              {"medium", row.medium},
-              {"emulated", row.emulated}};
-  if (!row.unavailable.empty()) one["reason"] = row.unavailable;
-  if (!row.counters.empty()) one["counters"] = row.counters;
-  return one;
-}
 
 }  // namespace
 
@@ -172,12 +244,14 @@ Status RunBlockReplay(const ReplayOptions& options, Progress* progress, const st
   MEZZ_RETURN_IF_ERROR(options.Validate());
   sim::LoadedTrace trace;
   MEZZ_RETURN_IF_ERROR(LoadTrace(options, progress, &trace));
+  const Layout layout(trace, options.sizes);
   std::unique_ptr<BlockFile> file;
-  MEZZ_RETURN_IF_ERROR(BlockFile::Open(options.db_dir, options.unit_bytes, trace.unique(), progress, stop, &file));
+  MEZZ_RETURN_IF_ERROR(BlockFile::Open(options.db_dir, layout.file_bytes(), progress, stop, &file));
   report->workload = trace.name();
   report->accesses = trace.accesses().size();
   report->unique = trace.unique();
-  BlockRunner runner(options, trace, *file, progress, stop);
+  report->footprint_bytes = layout.footprint_bytes();
+  BlockRunner runner(options, trace, layout, *file, progress, stop);
   for (const CacheSpec& spec : options.caches) {
     if (stop.load(std::memory_order_relaxed)) break;
     BuiltCache built;  // gone, with its file, before the next
@@ -193,51 +267,6 @@ Status RunBlockReplay(const ReplayOptions& options, Progress* progress, const st
   report->complete = !stop.load(std::memory_order_relaxed);
   progress->End();
   return Status::Ok();
-}
-
-std::string BlockTable(const ReplayOptions& options, const BlockReport& report) {
-  std::string text = fmt::format(
-      "{}: {} accesses, {} blocks of {} bytes\nRocksDB {}, 1 thread, {} bytes DRAM, {} bytes SCM, {:.0f} % warm-up\n\n",
-      report.workload, report.accesses, report.unique, options.unit_bytes, RocksDbVersion(), options.dram_bytes(),
-      options.scm_bytes(), 100 * options.warmup);
-  text += fmt::format("{:<24} {:>9} {:>9} {:>9} {:>11} {:>11} {:>11}\n", "cache", "DRAM hit", "2nd hit", "miss",
-                      "SCM writes", "promotions", "accesses/s");
-  for (const BlockRow& row : report.rows) {
-    if (!row.unavailable.empty()) {
-      text += fmt::format("{:<24} not available: {}\n", row.cache, row.unavailable);
-      continue;
-    }
-    text += fmt::format("{:<24} {:>9.4f} {:>9.4f} {:>9.4f} {:>11.4f} {:>11.4f} {:>11.0f}\n", row.cache,
-                        row.per_access(row.dram_hits), row.per_access(row.scm_hits), row.per_access(row.misses),
-                        row.per_access(row.scm_writes), row.per_access(row.promotions),
-                        row.seconds > 0 ? static_cast<double>(row.accesses) / row.seconds : 0);
-  }
-  if (!report.complete) text += "\ninterrupted: only finished caches are in the table\n";
-  return text;
-}
-
-json BlockJson(const ReplayOptions& options, const BlockReport& report) {
-  json manifest = RunManifest(options);
-  json rows = json::array();
-  for (const BlockRow& row : report.rows) rows.push_back(RowToJson(row));
-  manifest["mode"] = "block";
-  manifest["complete"] = report.complete;
-  manifest["workload"] = report.workload;
-  manifest["accesses"] = report.accesses;
-  manifest["unique"] = report.unique;
-  manifest["rows"] = std::move(rows);
-  return manifest;
-}
-
-std::string BlockCsv(const BlockReport& report) {
-  std::string text = "cache,accesses,dram_hit,scm_hit,miss,scm_writes_per_access,promotions_per_access,seconds\n";
-  for (const BlockRow& row : report.rows) {
-    if (!row.unavailable.empty()) continue;
-    text += fmt::format("{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{:.3f}\n", row.cache, row.accesses,
-                        row.per_access(row.dram_hits), row.per_access(row.scm_hits), row.per_access(row.misses),
-                        row.per_access(row.scm_writes), row.per_access(row.promotions), row.seconds);
-  }
-  return text;
 }
 
 }  // namespace mezz

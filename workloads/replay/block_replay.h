@@ -38,14 +38,16 @@ struct BlockReport {
   std::vector<BlockRow> rows;
   bool complete = false;  // false: interrupted; only finished rows are here
   std::string workload;
-  uint64_t accesses = 0;  // of the trace
-  uint64_t unique = 0;    // blocks
+  uint64_t accesses = 0;         // of the trace
+  uint64_t unique = 0;           // blocks
+  uint64_t footprint_bytes = 0;  // of them
 };
 
-// Each cache gets the trace's accesses in the trace's order, from one thread, and starts empty: look up, and on a miss
-// read the block from a file with direct I/O and insert it, as RocksDB would. Keys are those of the simulator
-// (BlockKeyOf), every block is `unit_bytes` long. Every block that comes back is checked; a wrong one fails the run. An
-// emulated device's time is charged to our tier alone: what this measures is where blocks are found.
+// Each cache gets the trace's accesses and starts empty: look up, and on a miss read the block from a file with direct
+// I/O and insert it, as RocksDB would. Of several threads each has blocks of its own, whose accesses keep the trace's
+// order. Keys are those of the simulator (BlockKeyOf). A block is as long as its first access says, or `unit_bytes`.
+// Every block that comes back is checked; a wrong one fails the run. An emulated device's time is charged to our tier
+// alone: what this measures is where blocks are found.
 Status RunBlockReplay(const ReplayOptions& options, Progress* progress, const std::atomic<bool>& stop,
                       BlockReport* report);
 

@@ -8,7 +8,7 @@
 
 #include "admission/policy.h"
 #include "workloads/generators/generators.h"
-#include "workloads/replay/block_file.h"
+#include "workloads/sim/trace.h"
 
 namespace mezz {
 namespace {
@@ -67,15 +67,8 @@ Status OutOfRange(std::string_view flag, double value, std::string_view range) {
 }
 
 Status ValidateBlockMode(const ReplayOptions& o) {
-  constexpr uint32_t kMin = BlockFile::kUnitBytesMin, kMax = BlockFile::kUnitBytesMax;
-  if (o.unit_bytes < kMin || o.unit_bytes > kMax || o.unit_bytes % kMin != 0) {
-    return Status::InvalidArgument(
-        fmt::format("--unit={} is not a block that can be read directly; it goes from {} to {} in steps of {}",
-                    o.unit_bytes, kMin, kMax, kMin));
-  }
-  if (o.threads != 1) {
-    return Status::InvalidArgument(
-        fmt::format("--threads={}: --mode=block keeps the trace's order, which one thread does", o.threads));
+  if (o.unit_bytes < sim::kUnitBytesMin || o.unit_bytes > sim::kUnitBytesMax) {
+    return OutOfRange("unit", o.unit_bytes, fmt::format("{} to {}", sim::kUnitBytesMin, sim::kUnitBytesMax));
   }
   if (o.is_generator() && o.ops == 0) return Status::InvalidArgument("--ops=0: an endless trace fits no memory");
   if (o.seconds > 0) return Status::InvalidArgument("--seconds is for --mode=db: a trace of blocks is run to its end");

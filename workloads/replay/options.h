@@ -41,6 +41,12 @@ enum class ReplayMode {
   kBlock,     // each cache alone, over a file of blocks: block_replay.h
 };
 
+// How long the blocks are, in kBlock.
+enum class BlockSizes {
+  kTrace,  // as the trace says; where it says nothing, a unit
+  kUnit,
+};
+
 struct ReplayOptions {
   ReplayMode mode = ReplayMode::kDatabase;
   std::string trace;   // a file, or gen:NAME
@@ -50,8 +56,9 @@ struct ReplayOptions {
   // The tiers. `hybrid` carries every setting of ours; its dram_bytes and capacity are those of the peers too.
   HybridCacheOptions hybrid;
 
-  std::string db_dir;           // the work folder of either mode
-  uint32_t unit_bytes = 4096;   // kBlock: of each block; a multiple of 512
+  std::string db_dir;          // the work folder of either mode
+  uint32_t unit_bytes = 4096;  // kBlock: what extents are cut into, and blocks of unknown size have
+  BlockSizes sizes = BlockSizes::kTrace;
   uint32_t value_bytes = 1000;  // 0: as the generator says
   uint32_t block_bytes = 4096;
   bool index_in_cache = false;

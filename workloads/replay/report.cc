@@ -108,6 +108,7 @@ json OptionsToJson(const ReplayOptions& o) {
           {"block_bytes", o.block_bytes},
           {"mode", o.mode == ReplayMode::kBlock ? "block" : "db"},
           {"unit_bytes", o.unit_bytes},
+          {"sizes", o.sizes == BlockSizes::kTrace ? "bytes" : "unit"},
           {"index_in_cache", o.index_in_cache},
           {"threads", o.threads},
           {"warmup", o.warmup},

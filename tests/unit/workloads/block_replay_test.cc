@@ -29,42 +29,47 @@ constexpr uint32_t kUnit = 512;
 
 // --- the file ---
 
+constexpr uint64_t kSector = BlockFile::kSectorBytes;
+
 class BlockFileTest : public ::testing::Test {
  protected:
-  Status Open(uint64_t blocks, std::unique_ptr<BlockFile>* file, uint32_t unit = kUnit) {
+  Status Open(uint64_t sectors, std::unique_ptr<BlockFile>* file) {
     file->reset();
-    return BlockFile::Open(folder_.Path("db"), unit, blocks, &progress_, stop_, file);
+    return BlockFile::Open(folder_.Path("db"), sectors * kSector, &progress_, stop_, file);
   }
-  std::string path() const { return folder_.Path("db/mezz_blocks_512"); }
+  std::string path() const { return folder_.Path("db/mezz_blocks"); }
 
   TemporaryFolder folder_;
   Progress progress_{/*quiet=*/true};
   std::atomic<bool> stop_{false};
 };
 
-TEST_F(BlockFileTest, HoldsEachBlockAndGrowsWithoutWritingWhatIsThere) {
+TEST_F(BlockFileTest, HoldsWhatFollowsFromThePlaceAndGrowsWithoutWritingWhatIsThere) {
   std::unique_ptr<BlockFile> file;
   ASSERT_EQ(Open(1000, &file).message(), "");
-  EXPECT_EQ(std::filesystem::file_size(path()), 1000u * kUnit);
+  EXPECT_EQ(std::filesystem::file_size(path()), 1000 * kSector);
   ASSERT_EQ(Open(20'000, &file).message(), "");
   ASSERT_EQ(Open(10, &file).message(), "");
-  EXPECT_EQ(std::filesystem::file_size(path()), 20'000u * kUnit) << "a smaller trace must not shrink it";
-  const BlockFile::Buffer buffer = BlockFile::MakeBuffer(kUnit);
-  for (const uint64_t block : {0u, 999u, 1000u, 8191u, 8192u, 19'999u}) {
-    ASSERT_TRUE(file->Read(block, buffer.get()).ok());
-    EXPECT_TRUE(BlockFile::Matches(block, {buffer.get(), kUnit}));
-    EXPECT_FALSE(BlockFile::Matches(block + 1, {buffer.get(), kUnit}));
+  EXPECT_EQ(std::filesystem::file_size(path()), 20'000 * kSector) << "a smaller trace must not shrink it";
+  const BlockFile::Buffer buffer = BlockFile::MakeBuffer(8 * kSector);
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 200; ++i) {
+    const uint64_t at = random() % (20'000 - 8) * kSector;
+    const size_t bytes = 1 + random() % (8 * kSector);
+    ASSERT_TRUE(file->Read(at, bytes, buffer.get()).ok());
+    EXPECT_TRUE(BlockFile::Matches(at, {buffer.get(), bytes})) << at << " " << bytes;
+    EXPECT_FALSE(BlockFile::Matches(at + kSector, {buffer.get(), std::max<size_t>(bytes, 8)})) << at << " " << bytes;
   }
-  EXPECT_FALSE(file->Read(20'000, buffer.get()).ok());
+  EXPECT_FALSE(file->Read(20'000 * kSector, 1, buffer.get()).ok());
 }
 
 TEST_F(BlockFileTest, OneWrongByteIsSeen) {
-  std::vector<std::byte> bytes(kUnit);
-  BlockFile::Fill(7, bytes);
-  ASSERT_TRUE(BlockFile::Matches(7, bytes));
+  std::vector<std::byte> bytes(2 * kSector + 13);
+  BlockFile::Fill(7 * kSector, bytes);
+  ASSERT_TRUE(BlockFile::Matches(7 * kSector, bytes));
   for (size_t at = 0; at < bytes.size(); ++at) {
     bytes[at] ^= std::byte{1};
-    ASSERT_FALSE(BlockFile::Matches(7, bytes));
+    ASSERT_FALSE(BlockFile::Matches(7 * kSector, bytes));
     bytes[at] ^= std::byte{1};
   }
 }
@@ -73,19 +78,19 @@ TEST_F(BlockFileTest, WhatAnInterruptedRunLeftIsCompleted) {
   std::unique_ptr<BlockFile> file;
   ASSERT_TRUE(Open(100, &file).ok());
   file.reset();
-  std::filesystem::resize_file(path(), 50 * kUnit + 17);
+  std::filesystem::resize_file(path(), 50 * kSector + 17);
   ASSERT_EQ(Open(100, &file).message(), "");
-  const BlockFile::Buffer buffer = BlockFile::MakeBuffer(kUnit);
-  ASSERT_TRUE(file->Read(50, buffer.get()).ok());
-  EXPECT_TRUE(BlockFile::Matches(50, {buffer.get(), kUnit}));
+  const BlockFile::Buffer buffer = BlockFile::MakeBuffer(kSector);
+  ASSERT_TRUE(file->Read(50 * kSector, kSector, buffer.get()).ok());
+  EXPECT_TRUE(BlockFile::Matches(50 * kSector, {buffer.get(), kSector}));
 }
 
 TEST_F(BlockFileTest, ForeignFilesAndFilesInUseAreRefused) {
   std::unique_ptr<BlockFile> file, second;
   ASSERT_TRUE(Open(100, &file).ok());
-  EXPECT_EQ(BlockFile::Open(folder_.Path("db"), kUnit, 1, &progress_, stop_, &second).code(), Status::Code::kBusy);
+  EXPECT_EQ(BlockFile::Open(folder_.Path("db"), 1, &progress_, stop_, &second).code(), Status::Code::kBusy);
   file.reset();
-  std::ofstream(path(), std::ios::binary) << std::string(100 * kUnit, 'x');
+  std::ofstream(path(), std::ios::binary) << std::string(100 * kSector, 'x');
   const Status refused = Open(100, &file);
   EXPECT_EQ(refused.code(), Status::Code::kForeignFile);
   EXPECT_THAT(refused.message(), HasSubstr("remove it"));
@@ -223,6 +228,21 @@ TEST_F(BlockReplay, AnotherSeedPlacesTheSameBlocksOtherwise) {
   EXPECT_NEAR(Row("hybrid").per_access(Row("hybrid").misses), first.rows[1].per_access(first.rows[1].misses), 0.01);
 }
 
+TEST_F(BlockReplay, ThreadsShareTheBlocksAndLoseNoAccess) {
+  ReplayOptions options = Options("gen:zipf", "lru,hybrid,hybrid:bidirectional");
+  RunOk(options);
+  const BlockReport one = report_;
+  options.threads = 4;
+  options.warmup = 0.1;
+  RunOk(options);
+  for (size_t i = 0; i < report_.rows.size(); ++i) {
+    const BlockRow& row = report_.rows[i];
+    EXPECT_EQ(row.accesses, 27'000u);
+    EXPECT_EQ(row.dram_hits + row.scm_hits + row.misses, row.accesses);
+    EXPECT_NEAR(row.per_access(row.misses), one.rows[i].per_access(one.rows[i].misses), 0.1) << row.cache;
+  }
+}
+
 TEST_F(BlockReplay, WarmUpIsNotCounted) {
   ReplayOptions options = Options("gen:zipf", "hybrid");
   RunOk(options);
@@ -259,7 +279,7 @@ TEST_F(BlockReplay, ABlockOfWrongBytesFailsTheRun) {
   ASSERT_TRUE(BuildCache(options, options.caches[0], 0, &progress_, &built).ok());
   BlockCache cache(built.cache);
   std::vector<std::byte> bytes(kUnit);
-  BlockFile::Fill(3, bytes);
+  BlockFile::Fill(0, bytes);
   { ASSERT_TRUE(cache.Insert(BlockKeyOf(3), BlockRole::kData, bytes)); }
   built.cache->SetCapacity(0);  // demotes it
   {
@@ -269,7 +289,7 @@ TEST_F(BlockReplay, ABlockOfWrongBytesFailsTheRun) {
   }
   const BlockCache::Held held = cache.Lookup(BlockKeyOf(3), BlockRole::kData);
   ASSERT_TRUE(held);
-  EXPECT_FALSE(BlockFile::Matches(3, held.bytes()));
+  EXPECT_FALSE(BlockFile::Matches(0, held.bytes()));
 }
 
 TEST_F(BlockReplay, BadOptionsAreRefusedByNameBeforeTheRun) {
@@ -281,10 +301,9 @@ TEST_F(BlockReplay, BadOptionsAreRefusedByNameBeforeTheRun) {
     EXPECT_THAT(status.message(), HasSubstr(part));
     EXPECT_FALSE(std::filesystem::exists(options.db_dir)) << part;
   };
-  refused([](ReplayOptions& o) { o.unit_bytes = 1000; }, "--unit=1000");
-  refused([](ReplayOptions& o) { o.unit_bytes = 256; }, "--unit=256");
-  refused([](ReplayOptions& o) { o.unit_bytes = 2 << 20; }, "--unit=2097152");
-  refused([](ReplayOptions& o) { o.threads = 2; }, "--threads=2");
+  refused([](ReplayOptions& o) { o.unit_bytes = 32; }, "--unit=32");
+  refused([](ReplayOptions& o) { o.unit_bytes = 32 << 20; }, "--unit=33554432");
+  refused([](ReplayOptions& o) { o.threads = 0; }, "--threads=0");
   refused([](ReplayOptions& o) { o.seconds = 1; }, "--seconds");
   refused([](ReplayOptions& o) { o.ops = 0; }, "--ops=0");
   refused([](ReplayOptions& o) { o.trace = "/nonexistent"; }, "/nonexistent");
