@@ -33,10 +33,10 @@ std::string TableRow(const CacheRow& row) {
   if (row.windows.empty()) return fmt::format("{:<19} no window was finished\n", row.cache);
   const WindowRow& t = row.total;
   return fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5.1f} {:>5.1f} {:>6.3f} {:>6.0f} {:>6}  {}{}\n",
-                     row.cache, SpreadText(row.ops_per_s, &Rate), SpreadText(row.ratio, &Compact), Compact(t.p50_us),
-                     Compact(t.p95_us), Compact(t.p99_us), 100 * t.dram_hit, 100 * t.scm_hit, t.flash_reads_per_op,
-                     t.scm_bytes_written_per_op, Compact(t.cpu_s_per_mop), row.second_tier_idle ? "idle" : "",
-                     row.emulated ? (row.second_tier_idle ? ",E" : "E") : "");
+                     row.cache, SpreadText(row.ops_per_s, &Rate), SpreadText(row.ratio, &Compact),
+                     Compact(t.latency.p50_us), Compact(t.latency.p95_us), Compact(t.latency.p99_us), 100 * t.dram_hit,
+                     100 * t.scm_hit, t.flash_reads_per_op, t.scm_bytes_written_per_op, Compact(t.cpu_s_per_mop),
+                     row.second_tier_idle ? "idle" : "", row.emulated ? (row.second_tier_idle ? ",E" : "E") : "");
 }
 
 std::string ColdLine(const CacheRow& row) {
@@ -49,9 +49,17 @@ std::string ColdLine(const CacheRow& row) {
 json ToJson(const Spread& spread) { return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}}; }
 
 json CostsToJson(const WindowRow& row) {
-  return {{"p50_us", row.p50_us},
-          {"p95_us", row.p95_us},
-          {"p99_us", row.p99_us},
+  const Latencies& latency = row.latency;
+  return {{"p50_us", latency.p50_us},
+          {"p95_us", latency.p95_us},
+          {"p99_us", latency.p99_us},
+          {"p99_9_us", latency.p99_9_us},
+          {"latency_us",
+           {{"p50", latency.p50_us},
+            {"p95", latency.p95_us},
+            {"p99", latency.p99_us},
+            {"p99_9", latency.p99_9_us},
+            {"max", latency.max_us}}},
           {"dram_hit", row.dram_hit},
           {"scm_hit", row.scm_hit},
           {"flash_reads_per_op", row.flash_reads_per_op},
@@ -85,6 +93,9 @@ json RowToJson(const CacheRow& row) {
   one["second_tier_idle"] = row.second_tier_idle;
   one["windows"] = WindowsToJson(row.windows);
   one["cold_windows"] = WindowsToJson(row.cold_windows);
+  one["latency_cdf"] = json::array();
+  for (const LatencyHistogram::Point& point : row.latency_cdf)
+    one["latency_cdf"].push_back(json::array({static_cast<double>(point.ns) * 1e-3, point.share}));
   one["cold_ops_per_s"] = json::array();
   for (const WindowRow& window : row.cold_windows) one["cold_ops_per_s"].push_back(window.ops_per_s);
   one["background"] = {{"flushes", row.background.flushes},
@@ -184,18 +195,19 @@ json ReportJson(const ReplayOptions& options, const ReplayReport& report) {
 
 std::string ReportCsv(const ReplayReport& report) {
   std::string text =
-      "cache,phase,window,ops,seconds,ops_per_s,ratio,p50_us,p95_us,p99_us,dram_hit,scm_hit,flash_reads_per_op,"
+      "cache,phase,window,ops,seconds,ops_per_s,ratio,p50_us,p95_us,p99_us,p99_9_us,dram_hit,scm_hit,flash_reads_per_"
+      "op,"
       "scm_bytes_written_per_op,cpu_s_per_mop,emulated\n";
   for (const CacheRow& row : report.rows) {
     for (const bool cold : {true, false}) {
       const std::vector<WindowRow>& windows = cold ? row.cold_windows : row.windows;
       for (size_t i = 0; i < windows.size(); ++i) {
         const WindowRow& w = windows[i];
-        text +=
-            fmt::format("{},{},{},{},{:.6f},{:.1f},{:.4f},{:.3f},{:.3f},{:.3f},{:.5f},{:.5f},{:.5f},{:.2f},{:.4f},{}\n",
-                        row.cache, cold ? "cold" : "measured", i + 1, w.ops, w.seconds, w.ops_per_s, w.ratio, w.p50_us,
-                        w.p95_us, w.p99_us, w.dram_hit, w.scm_hit, w.flash_reads_per_op, w.scm_bytes_written_per_op,
-                        w.cpu_s_per_mop, row.emulated ? 1 : 0);
+        text += fmt::format(
+            "{},{},{},{},{:.6f},{:.1f},{:.4f},{:.3f},{:.3f},{:.3f},{:.3f},{:.5f},{:.5f},{:.5f},{:.2f},{:.4f},{}\n",
+            row.cache, cold ? "cold" : "measured", i + 1, w.ops, w.seconds, w.ops_per_s, w.ratio, w.latency.p50_us,
+            w.latency.p95_us, w.latency.p99_us, w.latency.p99_9_us, w.dram_hit, w.scm_hit, w.flash_reads_per_op,
+            w.scm_bytes_written_per_op, w.cpu_s_per_mop, row.emulated ? 1 : 0);
       }
     }
   }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <map>
 
@@ -15,6 +14,8 @@
 
 namespace mezz {
 namespace {
+
+constexpr size_t kCdfPointsMax = 200;
 
 // One stretch of the workload, replayed on every cache before the next begins.
 struct PlannedWindow {
@@ -48,29 +49,24 @@ Status PlanWindows(const ReplayOptions& o, uint64_t requests, std::vector<Planne
   return Status::Ok();
 }
 
-double Percentile(std::vector<uint32_t>* latencies_ns, double share) {
-  if (latencies_ns->empty()) return 0;
-  const auto rank = static_cast<size_t>(std::ceil(share * static_cast<double>(latencies_ns->size())));
-  const auto nth = latencies_ns->begin() + static_cast<std::ptrdiff_t>(std::max<size_t>(rank, 1) - 1);
-  std::nth_element(latencies_ns->begin(), nth, latencies_ns->end());
-  return *nth * 1e-3;
+Latencies LatenciesOf(const LatencyHistogram& histogram) {
+  const auto us = [&](double share) { return static_cast<double>(histogram.ValueAt(share)) * 1e-3; };
+  return {us(0.50), us(0.95), us(0.99), us(0.999), static_cast<double>(histogram.max_ns()) * 1e-3};
 }
 
-WindowRow Digest(WindowResult* result) {
+WindowRow Digest(const WindowResult& result) {
   WindowRow row;
-  row.ops = result->ops;
-  row.seconds = result->seconds;
-  row.ops_per_s = result->ops_per_s();
-  row.p50_us = Percentile(&result->latencies_ns, 0.50);
-  row.p95_us = Percentile(&result->latencies_ns, 0.95);
-  row.p99_us = Percentile(&result->latencies_ns, 0.99);
-  const double ops = static_cast<double>(std::max<uint64_t>(result->ops, 1));
-  const double lookups = static_cast<double>(std::max<uint64_t>(result->cache_hits + result->flash_reads, 1));
-  row.scm_hit = static_cast<double>(result->second_hits) / lookups;
-  row.dram_hit = static_cast<double>(result->cache_hits - std::min(result->cache_hits, result->second_hits)) / lookups;
-  row.flash_reads_per_op = static_cast<double>(result->flash_reads) / ops;
-  row.scm_bytes_written_per_op = static_cast<double>(result->scm_bytes_written) / ops;
-  row.cpu_s_per_mop = result->cpu_seconds / ops * 1e6;
+  row.ops = result.ops;
+  row.seconds = result.seconds;
+  row.ops_per_s = result.ops_per_s();
+  row.latency = LatenciesOf(result.latencies);
+  const double ops = static_cast<double>(std::max<uint64_t>(result.ops, 1));
+  const double lookups = static_cast<double>(std::max<uint64_t>(result.cache_hits + result.flash_reads, 1));
+  row.scm_hit = static_cast<double>(result.second_hits) / lookups;
+  row.dram_hit = static_cast<double>(result.cache_hits - std::min(result.cache_hits, result.second_hits)) / lookups;
+  row.flash_reads_per_op = static_cast<double>(result.flash_reads) / ops;
+  row.scm_bytes_written_per_op = static_cast<double>(result.scm_bytes_written) / ops;
+  row.cpu_s_per_mop = result.cpu_seconds / ops * 1e6;
   return row;
 }
 
@@ -82,7 +78,7 @@ void Accumulate(const WindowResult& window, WindowResult* total) {
   total->second_hits += window.second_hits;
   total->flash_reads += window.flash_reads;
   total->scm_bytes_written += window.scm_bytes_written;
-  total->latencies_ns.insert(total->latencies_ns.end(), window.latencies_ns.begin(), window.latencies_ns.end());
+  total->latencies.Add(window.latencies);
 }
 
 // From RocksDB's own table by level; what it does not name stays 0.
@@ -204,7 +200,7 @@ class Runner {
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(cache, true));
     MEZZ_RETURN_IF_ERROR(RunWindow(cache.db.get(), cache.built, settings, feeds, progress_, stop_, &result));
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(cache, false));
-    *row = Digest(&result);
+    *row = Digest(result);
     if (!window.cold && !stopped()) Accumulate(result, &cache.total);
     return Status::Ok();
   }
@@ -243,7 +239,8 @@ class Runner {
       }
       row.ops_per_s = SpreadOf(rates);
       row.ratio = SpreadOf(ratios);
-      row.total = Digest(&cache.total);
+      row.total = Digest(cache.total);
+      row.latency_cdf = cache.total.latencies.Cdf(kCdfPointsMax);
       row.second_tier_idle =
           cache.built.second_tier != SecondTier::kNone && !row.windows.empty() && cache.total.second_hits == 0;
       if (cache.built.stats != nullptr) row.counters = cache.built.stats->Report();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cache/status.h"
+#include "workloads/replay/latency_histogram.h"
 #include "workloads/replay/options.h"
 #include "workloads/replay/progress.h"
 
@@ -21,15 +22,22 @@ struct Spread {
 };
 Spread SpreadOf(std::vector<double> values);
 
+// In microseconds.
+struct Latencies {
+  double p50_us = 0;
+  double p95_us = 0;
+  double p99_us = 0;
+  double p99_9_us = 0;
+  double max_us = 0;
+};
+
 // One window on one cache, digested.
 struct WindowRow {
   uint64_t ops = 0;
   double seconds = 0;
   double ops_per_s = 0;
   double ratio = 0;  // to the first cache, in the same window; 0: unknown
-  double p50_us = 0;
-  double p95_us = 0;
-  double p99_us = 0;
+  Latencies latency;
   double dram_hit = 0;  // shares of the block look-ups
   double scm_hit = 0;
   double flash_reads_per_op = 0;
@@ -37,7 +45,6 @@ struct WindowRow {
   double cpu_s_per_mop = 0;
 };
 
-// One cache, over all its measured windows.
 // What a database did beside its requests, warm-up included.
 struct BackgroundWork {
   uint64_t flushes = 0;
@@ -45,12 +52,14 @@ struct BackgroundWork {
   double written_gb = 0;  // by both, in 2^30 bytes
 };
 
+// One cache, over all its measured windows.
 struct CacheRow {
   std::string cache;
   std::string unavailable;  // why it could not run here; empty: it did
   Spread ops_per_s;
   Spread ratio;
   WindowRow total;  // latencies, shares and costs over all measured windows together
+  std::vector<LatencyHistogram::Point> latency_cdf;
   std::vector<WindowRow> windows;
   std::vector<WindowRow> cold_windows;
   bool second_tier_idle = false;  // it has a second tier that never hit in the measured windows: not a peer

@@ -21,7 +21,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kPollEvery = std::chrono::milliseconds(150);
-constexpr uint64_t kReportEvery = 256;
 
 uint64_t NowNs() {
   return static_cast<uint64_t>(
@@ -82,14 +81,6 @@ class PeerThrottle {
   BlockCounts last_;
 };
 
-// Memory is taken before the clock starts, so that a growing vector does not stop a thread inside it.
-uint64_t LatenciesToReserve(const WindowSettings& settings) {
-  constexpr double kOpsPerSecond = 2e6;
-  constexpr uint64_t kMax = 64 << 20;
-  if (settings.seconds > 0) return std::min(kMax, static_cast<uint64_t>(settings.seconds * kOpsPerSecond));
-  return settings.expected_ops / settings.threads * 9 / 8 + 1024;
-}
-
 uint64_t TouchLines(const rocksdb::Slice& value) {
   uint64_t sum = 0;
   for (size_t at = 0; at < value.size(); at += kLineBytes) sum += static_cast<unsigned char>(value[at]);
@@ -112,10 +103,8 @@ class ReplayThread {
         if (!Replay(request)) return;
         peer_.ChargeSinceLast();
         const uint64_t now = NowNs();
-        latencies_.push_back(
-            static_cast<uint32_t>(std::min<uint64_t>(now - before, std::numeric_limits<uint32_t>::max())));
+        latencies_.Record(now - before);
         before = now;
-        if (latencies_.size() % kReportEvery == 0) done_.store(latencies_.size(), std::memory_order_relaxed);
         if (now >= deadline_ns || stop.load(std::memory_order_relaxed)) {
           ended_ = true;
           break;
@@ -127,13 +116,11 @@ class ReplayThread {
     end_ns_ = before;
   }
 
-  void ReserveLatencies(uint64_t count) { latencies_.reserve(count); }
-  uint64_t done() const { return done_.load(std::memory_order_relaxed); }
   uint64_t end_ns() const { return end_ns_; }
   uint64_t touched() const { return touched_; }
   const std::string& error() const { return error_; }
   const BlockCounts& counts() const { return counts_; }
-  std::vector<uint32_t>& latencies() { return latencies_; }
+  const LatencyHistogram& latencies() const { return latencies_; }
 
  private:
   bool Replay(const Request& request) {
@@ -199,16 +186,15 @@ class ReplayThread {
   std::string put_value_;
   std::string error_;
   BlockCounts counts_;
-  std::vector<uint32_t> latencies_;
+  LatencyHistogram latencies_;
   uint64_t touched_ = 0;
   uint64_t end_ns_ = 0;
   bool ended_ = false;
-  std::atomic<uint64_t> done_{0};  // for the progress bar: orders nothing
 };
 
 void AddThread(ReplayThread& thread, const BuiltCache& cache, uint64_t mean_block_bytes, WindowResult* result) {
   const BlockCounts& counts = thread.counts();
-  result->ops += thread.latencies().size();
+  result->ops += thread.latencies().count();
   result->touched += thread.touched();
   result->cache_hits += counts.hits;
   result->flash_reads += counts.flash_reads;
@@ -218,7 +204,7 @@ void AddThread(ReplayThread& thread, const BuiltCache& cache, uint64_t mean_bloc
   } else if (cache.second_tier == SecondTier::kWholeCache) {
     result->second_hits += counts.hits;
   }
-  result->latencies_ns.insert(result->latencies_ns.end(), thread.latencies().begin(), thread.latencies().end());
+  result->latencies.Add(thread.latencies());
 }
 
 }  // namespace
@@ -227,10 +213,8 @@ Status RunWindow(rocksdb::DB* db, const BuiltCache& cache, const WindowSettings&
                  const std::vector<RequestFeed*>& feeds, Progress* progress, const std::atomic<bool>& stop,
                  WindowResult* result) {
   std::vector<std::unique_ptr<ReplayThread>> replays;
-  for (unsigned i = 0; i < settings.threads; ++i) {
+  for (unsigned i = 0; i < settings.threads; ++i)
     replays.push_back(std::make_unique<ReplayThread>(db, cache, settings, feeds[i]));
-    replays.back()->ReserveLatencies(LatenciesToReserve(settings));
-  }
   const CounterSnapshot ours_before = cache.stats != nullptr ? cache.stats->Counters() : CounterSnapshot{};
   const uint64_t allocated_before = cache.allocator != nullptr ? cache.allocator->allocated_bytes() : 0;
 
@@ -252,7 +236,7 @@ Status RunWindow(rocksdb::DB* db, const BuiltCache& cache, const WindowSettings&
   while (progress->on_terminal() && running.load(std::memory_order_acquire) > 0) {
     std::this_thread::sleep_for(kPollEvery);
     uint64_t done = 0;
-    for (const auto& replay : replays) done += replay->done();
+    for (const auto& replay : replays) done += replay->latencies().count();
     settings.seconds > 0 ? progress->Update(NowNs() - start_ns, static_cast<uint64_t>(settings.seconds * 1e9))
                          : progress->Update(done, settings.expected_ops);
   }

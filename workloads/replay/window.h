@@ -8,6 +8,7 @@
 
 #include "rocksdb/db.h"
 #include "workloads/replay/cache_factory.h"
+#include "workloads/replay/latency_histogram.h"
 #include "workloads/replay/progress.h"
 #include "workloads/replay/workload.h"
 
@@ -25,8 +26,8 @@ struct WindowResult {
   uint64_t flash_reads = 0;
   uint64_t scm_bytes_written = 0;
 
-  std::vector<uint32_t> latencies_ns;  // one per op, saturating; unordered
-  uint64_t touched = 0;                // a sum over the values' lines: keeps the reads from being optimised away
+  LatencyHistogram latencies;
+  uint64_t touched = 0;  // a sum over the values' lines: keeps the reads from being optimised away
 
   double ops_per_s() const { return seconds > 0 ? static_cast<double>(ops) / seconds : 0; }
 };

@@ -82,9 +82,12 @@ TEST_F(Replay, ListsEveryCacheAndCountsWhereBlocksCameFrom) {
     EXPECT_EQ(row.total.ops, 5600u);  // the warm-up of 30 % is not in it
     EXPECT_NEAR(row.total.dram_hit + row.total.scm_hit + row.total.flash_reads_per_op, 1, 0.02)
         << "every get looks up one data block";
-    EXPECT_GT(row.total.p50_us, 0);
-    EXPECT_LE(row.total.p50_us, row.total.p95_us);
-    EXPECT_LE(row.total.p95_us, row.total.p99_us);
+    const Latencies& latency = row.total.latency;
+    EXPECT_GT(latency.p50_us, 0);
+    EXPECT_LE(latency.p50_us, latency.p95_us);
+    EXPECT_LE(latency.p95_us, latency.p99_us);
+    EXPECT_LE(latency.p99_us, latency.p99_9_us);
+    EXPECT_LE(latency.p99_9_us, latency.max_us);
     EXPECT_GT(row.total.cpu_s_per_mop, 0);
   }
   EXPECT_EQ(Row("hcc").ratio.min, 1.0);
@@ -116,9 +119,9 @@ TEST_F(Replay, ReportsTheAgreedJsonAndATableOf120Columns) {
   EXPECT_EQ(j["complete"], true);
   ASSERT_EQ(j["rows"].size(), 4u);
   for (const json& row : j["rows"]) {
-    for (const char* key :
-         {"cache", "p50_us", "p95_us", "p99_us", "dram_hit", "scm_hit", "flash_reads_per_op",
-          "scm_bytes_written_per_op", "cpu_s_per_mop", "windows", "cold_ops_per_s", "medium", "emulated"}) {
+    for (const char* key : {"cache", "p50_us", "p95_us", "p99_us", "p99_9_us", "latency_us", "latency_cdf", "dram_hit",
+                            "scm_hit", "flash_reads_per_op", "scm_bytes_written_per_op", "cpu_s_per_mop", "windows",
+                            "cold_ops_per_s", "medium", "emulated"}) {
       EXPECT_TRUE(row.contains(key)) << key;
     }
     for (const char* spread : {"ops_per_s", "ratio"}) {
