@@ -32,12 +32,13 @@ struct Request {
   uint32_t column_family = 0;
   int8_t level = -1;  // of the LSM tree; negative: the trace does not say
   Recorded recorded = Recorded::kUnknown;
+  bool no_insert = false;  // the recorded cache was not to keep the block after a miss
 };
 
 // Longer extents are damage: readers refuse them.
 inline constexpr uint32_t kExtentBytesMax = 1u << 30;
 
-// A stream of requests. Single-threaded. A reader names file and position in every error.
+// A stream of requests. Single-threaded. A reader names file and position, and what was wrong there, in every error.
 class RequestSource {
  public:
   virtual ~RequestSource() = default;
@@ -49,6 +50,11 @@ class RequestSource {
   // Requests in all, where known without reading; else 0.
   virtual uint64_t size_hint() const { return 0; }
   virtual std::string description() const = 0;
+  // After Next() failed on a damaged record: forgets the error, so that Next() goes on behind that record. False, and
+  // the error stays, if there is none, or if it is not one record that is damaged.
+  virtual bool SkipDamaged() { return false; }
+  // Damaged records that were left out since the start, by a source opened to do so.
+  virtual uint64_t skipped() const { return 0; }
 };
 
 }  // namespace mezz

@@ -12,7 +12,8 @@
 #include "workloads/sim/runner.h"
 
 DEFINE_string(trace, "", "Trace files, comma-separated; compressed ones are read as they are");
-DEFINE_string(format, "", "Format of the trace files: be64, be32, arc, arc_pages, ... Empty: by name and content");
+DEFINE_string(format, "auto", "Format of the trace files: be64, arc, twitter_csv, ... auto: by content and name");
+DEFINE_bool(skip_bad, false, "Leave damaged records out and count them, instead of refusing the trace");
 DEFINE_string(policies, "adaptive,dram_first,scm_first,bidirectional,lru,s3_fifo,opt",
               "Two tiers: the names of policy=. One tier of the whole total: lru, clock, s3_fifo, w_tinylfu, opt");
 DEFINE_string(total, "0.01,0.05,0.1,0.25",
@@ -54,6 +55,7 @@ mezz::Status OptionsFromFlags(mezz::sim::SimOptions* o) {
   MEZZ_RETURN_IF_ERROR(mezz::Count("access_ns", FLAGS_access_ns, 1, &o->access_ns));
   MEZZ_RETURN_IF_ERROR(mezz::Count("seed", FLAGS_seed, 0, &o->seed));
   o->format = FLAGS_format;
+  o->skip_bad = FLAGS_skip_bad;
   o->dram_share = FLAGS_dram_share;
   o->high_priority_pool = FLAGS_high_priority_pool;
   o->warmup = FLAGS_warmup;

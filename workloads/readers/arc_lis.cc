@@ -3,6 +3,7 @@
 // blocks of 512 bytes. In OLTP a record is a page reference and no block has a size: format arc_pages.
 #include <fmt/format.h>
 
+#include "workloads/readers/block_io.h"
 #include "workloads/readers/fields.h"
 #include "workloads/readers/trace_file.h"
 #include "workloads/readers/trace_formats.h"
@@ -10,7 +11,6 @@
 namespace mezz {
 namespace {
 
-constexpr uint64_t kSectorBytes = 512;
 constexpr size_t kFields = 4;
 constexpr std::array<std::string_view, kFields> kFieldNames = {"starting block", "number of blocks", "ignored",
                                                                "request number"};
@@ -34,7 +34,7 @@ class ArcLis final : public TraceFile {
       return Fail(fmt::format("field {} ({}) is \"{}\"; want a decimal number below 2^64", i + 1, kFieldNames[i],
                               Shown(fields[i])));
     }
-    return pages_ ? TakePage(values[0], values[1], request) : TakeExtent(values[0], values[1], request);
+    return pages_ ? TakePage(values[0], values[1], request) : TakeBlocks(values[0], values[1], request);
   }
 
  private:
@@ -45,22 +45,30 @@ class ArcLis final : public TraceFile {
         fmt::format("field 2 (number of blocks) is {}; records of arc_pages are one page, use --format=arc", blocks));
   }
 
-  bool TakeExtent(uint64_t start, uint64_t blocks, Request* request) {
-    if (blocks == 0 || blocks > kExtentBytesMax / kSectorBytes) {
-      return Fail(fmt::format("field 2 (number of blocks) is {}; it goes from 1 to {}", blocks,
-                              kExtentBytesMax / kSectorBytes));
-    }
-    if (start > (UINT64_MAX - kExtentBytesMax) / kSectorBytes) {
-      return Fail(fmt::format("field 1 (starting block) is {}; that is no place on a disk", start));
-    }
-    *request = Request{.key = start * kSectorBytes, .extent_bytes = static_cast<uint32_t>(blocks * kSectorBytes)};
-    return true;
+  bool TakeBlocks(uint64_t start, uint64_t blocks, Request* request) {
+    *request = Request{};
+    const std::string problem = TakeExtent({.sector = start,
+                                            .length = blocks,
+                                            .length_unit = kSectorBytes,
+                                            .sector_name = "1 (starting block)",
+                                            .length_name = "2 (number of blocks)"},
+                                           request);
+    return problem.empty() || Fail(problem);
   }
 
   const bool pages_;
 };
 
 }  // namespace
+
+bool LooksLikeArc(std::string_view head) {
+  return FirstLinesAre(head, [](std::string_view line) {
+    std::array<std::string_view, kFields> fields;
+    uint64_t value = 0;
+    return SplitFields(line, ' ', &fields) == kFields &&
+           std::ranges::all_of(fields, [&](std::string_view field) { return ParseNumber(field, 10, &value); });
+  });
+}
 
 std::unique_ptr<RequestSource> MakeArc(std::string path) { return std::make_unique<ArcLis>(std::move(path), false); }
 std::unique_ptr<RequestSource> MakeArcPages(std::string path) {

@@ -4,6 +4,7 @@
 // bytes. Reads and writes are both accesses.
 #include <fmt/format.h>
 
+#include "workloads/readers/block_io.h"
 #include "workloads/readers/fields.h"
 #include "workloads/readers/trace_file.h"
 #include "workloads/readers/trace_formats.h"
@@ -12,14 +13,9 @@ namespace mezz {
 namespace {
 
 constexpr std::string_view kHeader = "version,time,op,size,lbn";
-constexpr uint64_t kSectorBytes = 512;
 constexpr uint64_t kMicrosecondsPerSecond = 1'000'000;
 constexpr size_t kFields = 5;
 constexpr std::array<std::string_view, kFields> kFieldNames = {"version", "time", "op", "size", "lbn"};
-
-// Bits of a READ or WRITE of 6, 10, 12 or 16 bytes: 08 0a, 28 2a, a8 aa, 88 8a.
-bool IsRead(uint64_t op) { return op == 0x08 || op == 0x28 || op == 0xa8 || op == 0x88; }
-bool IsWrite(uint64_t op) { return op == 0x0a || op == 0x2a || op == 0xaa || op == 0x8a; }
 
 class CloudPhysicsCsv final : public TraceFile {
  public:
@@ -31,7 +27,8 @@ class CloudPhysicsCsv final : public TraceFile {
       if (!TakeLine(&line)) return false;
       line = Trim(line);
       if (line_number() == 1) {
-        if (line != kHeader) return Fail(fmt::format("\"{}\" is not the header; want \"{}\"", Shown(line), kHeader));
+        if (line != kHeader)
+          return FailForGood(fmt::format("\"{}\" is not the header; want \"{}\"", Shown(line), kHeader));
         line = {};
       }
     } while (line.empty());
@@ -52,23 +49,21 @@ class CloudPhysicsCsv final : public TraceFile {
  private:
   bool TakeIo(const std::array<uint64_t, kFields>& values, Request* request) {
     const auto [version, seconds, op, bytes, sector] = values;
-    if (!IsRead(op) && !IsWrite(op)) return Fail(fmt::format("field op is {:x}; want a SCSI read or write", op));
-    if (bytes == 0 || bytes > kExtentBytesMax) {
-      return Fail(fmt::format("field size is {}; it goes from 1 to {}", bytes, kExtentBytesMax));
-    }
-    if (sector > (UINT64_MAX - kExtentBytesMax) / kSectorBytes) {
-      return Fail(fmt::format("field lbn is {}; that is no place on a disk", sector));
+    if (!IsScsiRead(op) && !IsScsiWrite(op)) {
+      return Fail(fmt::format("field op is {:x}; want a SCSI read or write", op));
     }
     if (seconds > UINT64_MAX / kMicrosecondsPerSecond) return Fail(fmt::format("field time is {} seconds", seconds));
-    *request = Request{.key = sector * kSectorBytes,
-                       .operation = IsWrite(op) ? Operation::kPut : Operation::kGet,
-                       .extent_bytes = static_cast<uint32_t>(bytes),
+    *request = Request{.operation = IsScsiWrite(op) ? Operation::kPut : Operation::kGet,
                        .time_us = seconds * kMicrosecondsPerSecond};
+    const std::string problem = TakeExtent({.sector = sector, .length = bytes}, request);
+    if (!problem.empty()) return Fail(problem);
     return true;
   }
 };
 
 }  // namespace
+
+bool LooksLikeCloudPhysicsCsv(std::string_view head) { return head.starts_with(kHeader); }
 
 std::unique_ptr<RequestSource> MakeCloudPhysicsCsv(std::string path) {
   return std::make_unique<CloudPhysicsCsv>(std::move(path));

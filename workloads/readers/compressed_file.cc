@@ -149,7 +149,8 @@ Status CompressedFile::Refill() {
   return Status::Ok();
 }
 
-Status CompressedFile::Damaged(std::string_view how) const {
+Status CompressedFile::Damaged(std::string_view how) {
+  damaged_ = true;
   return Status::IoError(
       fmt::format("trace {}: the compressed stream {} after {} bytes of content", path_, how, position_));
 }
@@ -172,9 +173,9 @@ Status CompressedFile::Read(void* to, size_t bytes, size_t* got) {
     } else if (available_ > 0 || inside_stream_) {
       const Decoder::Result result = decoder_->Step(&next_, &available_, &out, &room);
       position_ += room_before - room;
+      *got = bytes - room;
       if (result == Decoder::Result::kCorrupt) return Damaged("is damaged");
       inside_stream_ = result == Decoder::Result::kMore;
-      *got = bytes - room;
       if (room == room_before && available_ == available_before && file_ended_ && inside_stream_) {
         return Damaged("is cut short");
       }

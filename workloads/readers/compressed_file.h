@@ -35,11 +35,13 @@ class CompressedFile {
   // Reads `bytes` decompressed bytes, fewer only at the end. *got == 0: the end.
   Status Read(void* to, size_t bytes, size_t* got);
   uint64_t position() const { return position_; }  // decompressed bytes read so far
+  // Whether the last Read() failed because of what the file holds. What it read before that is good.
+  bool damaged() const { return damaged_; }
 
  private:
   explicit CompressedFile(std::string path) : path_(std::move(path)) {}
   Status Refill();
-  Status Damaged(std::string_view how) const;
+  Status Damaged(std::string_view how);
 
   std::string path_;
   std::FILE* file_ = nullptr;
@@ -49,6 +51,7 @@ class CompressedFile {
   size_t available_ = 0;
   bool file_ended_ = false;
   bool inside_stream_ = false;
+  bool damaged_ = false;
   uint64_t position_ = 0;
 };
 

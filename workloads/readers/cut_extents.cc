@@ -37,6 +37,8 @@ class CutSource final : public RequestSource {
   // An extent is one block at least.
   uint64_t size_hint() const override { return source_->size_hint(); }
   std::string description() const override { return source_->description(); }
+  bool SkipDamaged() override { return source_->SkipDamaged(); }
+  uint64_t skipped() const override { return source_->skipped(); }
 
  private:
   const std::unique_ptr<RequestSource> source_;

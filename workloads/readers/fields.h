@@ -50,4 +50,54 @@ size_t SplitFields(std::string_view line, char separator, std::array<std::string
   return count;
 }
 
+// Splits at each `separator` into exactly kFields fields. Field `text` is free text that may hold separators too: it
+// takes all that the fields before and behind it leave. False if there are fewer.
+template <size_t kFields>
+bool SplitAround(std::string_view line, char separator, size_t text, std::array<std::string_view, kFields>* fields) {
+  for (size_t i = 0; i < text; ++i) {
+    const size_t end = line.find(separator);
+    if (end == std::string_view::npos) return false;
+    (*fields)[i] = line.substr(0, end);
+    line.remove_prefix(end + 1);
+  }
+  for (size_t i = kFields - 1; i > text; --i) {
+    const size_t start = line.rfind(separator);
+    if (start == std::string_view::npos) return false;
+    (*fields)[i] = line.substr(start + 1);
+    line.remove_suffix(line.size() - start);
+  }
+  (*fields)[text] = line;
+  return true;
+}
+
+// Seconds with or without a fraction, such as 12.5, as microseconds. False for what is negative, no number, or beyond
+// 2^64 microseconds.
+inline bool ParseSeconds(std::string_view text, uint64_t* microseconds) {
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0 && seconds < 1.8e13)) return false;
+  *microseconds = static_cast<uint64_t>(seconds * 1e6 + 0.5);
+  return true;
+}
+
+// How many decompressed bytes from the start of a file tell its format.
+inline constexpr size_t kHeadBytes = 4096;
+
+// Whether the first lines of `head` that are not blank, four at most and one at least, are what `is_record` says. A
+// last line that `head` may have cut is left out, unless it is the only one.
+template <typename IsRecord>
+bool FirstLinesAre(std::string_view head, IsRecord&& is_record) {
+  size_t seen = 0;
+  for (size_t at = 0; at < head.size() && seen < 4;) {
+    const size_t end = head.find('\n', at);
+    if (end == std::string_view::npos && head.size() >= kHeadBytes && seen > 0) break;
+    const std::string_view line = Trim(head.substr(at, end - at));
+    at = end == std::string_view::npos ? head.size() : end + 1;
+    if (line.empty()) continue;
+    if (!is_record(line)) return false;
+    ++seen;
+  }
+  return seen > 0;
+}
+
 }  // namespace mezz

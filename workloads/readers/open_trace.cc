@@ -4,50 +4,93 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "workloads/readers/compressed_file.h"
+#include "workloads/readers/fields.h"
+#include "workloads/readers/skip_bad.h"
 #include "workloads/readers/trace_formats.h"
 
 namespace mezz {
 namespace {
 
-using Head = std::string_view;  // the first bytes, decompressed
+using Head = std::string_view;  // the first kHeadBytes, decompressed
 
-bool LooksLikeKeys(Head head) {
-  return !head.empty() && std::all_of(head.begin(), head.end(), [](char c) {
+bool IsText(Head head) {
+  return !head.empty() && std::ranges::all_of(head, [](char c) {
     return c >= ' ' && c <= '~' ? true : c == '\n' || c == '\r' || c == '\t';
   });
 }
 bool Never(Head) { return false; }  // no mark of their own
-bool LooksLikeCloudPhysics(Head head) { return head.starts_with("version,time,op,size,lbn"); }
+
+enum class Kind : uint8_t { kBinary, kText };
 
 struct TraceFormat {
   std::string_view name;
   std::string_view about;
   std::vector<std::string_view> file_name_parts;  // any of them in the file's name tells the format
-  bool (*matches)(Head head);
+  bool (*matches)(Head head);                     // for certain, whatever the name
   std::unique_ptr<RequestSource> (*make)(std::string path);
+  Kind kind = Kind::kText;
+  bool (*may_match)(Head head) = &Never;  // if neither content nor name are clearer
 };
 
 const std::vector<TraceFormat>& Formats() {
   static const std::vector<TraceFormat> formats = {
-      {"be64", "raw big-endian 64-bit keys (scarab-recs)", {"scarab", ".be64"}, &Never, &MakeBigEndian64},
+      {"be64",
+       "raw big-endian 64-bit keys (scarab-recs)",
+       {"scarab", ".be64"},
+       &Never,
+       &MakeBigEndian64,
+       Kind::kBinary},
       {"be32",
        "raw big-endian 32-bit keys (orm-busy, web07)",
        {"orm-", "web07", "web12", ".be32"},
        &Never,
-       &MakeBigEndian32},
-      {"cloudphysics_csv", "block I/O: version,time,op,size,lbn", {}, &LooksLikeCloudPhysics, &MakeCloudPhysicsCsv},
+       &MakeBigEndian32,
+       Kind::kBinary},
+      {"le64", "raw little-endian 64-bit keys", {".le64"}, &Never, &MakeLittleEndian64, Kind::kBinary},
+      {"le32", "raw little-endian 32-bit keys", {".le32"}, &Never, &MakeLittleEndian32, Kind::kBinary},
+      {"oracle_general",
+       "libCacheSim's oracleGeneral",
+       {"oracleGeneral"},
+       &LooksLikeOracleGeneral,
+       &MakeOracleGeneral,
+       Kind::kBinary},
+      {"vscsi1", "block I/O: vscsiStats records of 32 bytes", {".vscsi"}, &LooksLikeVscsi1, &MakeVscsi1, Kind::kBinary},
+      {"vscsi2", "block I/O: vscsiStats records of 40 bytes", {}, &LooksLikeVscsi2, &MakeVscsi2, Kind::kBinary},
+      {"cloudphysics_csv", "block I/O: version,time,op,size,lbn", {}, &LooksLikeCloudPhysicsCsv, &MakeCloudPhysicsCsv},
+      {"mezz_csv", "our own CSV, all a request holds", {}, &LooksLikeMezzCsv, &MakeMezzCsv},
+      {"meta_kv_csv", "Meta's key-value cache CSV", {}, &LooksLikeMetaKvCsv, &MakeMetaKvCsv},
+      {"meta_block_csv", "Meta's block storage CSV", {}, &LooksLikeMetaBlockCsv, &MakeMetaBlockCsv},
+      {"rocksdb_block_csv",
+       "RocksDB block-cache trace, the analyzer's 21-column CSV",
+       {},
+       &LooksLikeRocksdbBlockCsv,
+       &MakeRocksdbBlockCsv},
+      {"twitter_csv", "Twitter's cache-trace CSV", {}, &LooksLikeTwitterCsv, &MakeTwitterCsv},
+      {"spc", "block I/O: ASU,LBA,size,opcode,timestamp", {".spc"}, &LooksLikeSpc, &MakeSpc},
+      {"mqsim", "block I/O: arrival_ns device start_sector sectors op", {}, &LooksLikeMqsim, &MakeMqsim},
       // Before "arc": OLTP's records are pages, and its reader refuses a file whose records are anything else.
       {"arc_pages", "ARC list whose records are one page each (OLTP)", {"OLTP.lis"}, &Never, &MakeArcPages},
-      {"arc", "ARC list of extents in 512-byte sectors (P1 to P14)", {".lis"}, &Never, &MakeArc},
+      {"arc",
+       "ARC list of extents in 512-byte sectors (P1 to P14)",
+       {".lis"},
+       &Never,
+       &MakeArc,
+       Kind::kText,
+       &LooksLikeArc},
       {"lirs",
        "one decimal block a line, lines of * skipped",
        {".lirs", "sprite.trace", "loop.trace", "multi1.trace", "multi2.trace", "multi3.trace"},
        &Never,
        &MakeLirs},
-      {"text", "one decimal or 0x-hexadecimal key a line", {".keys", ".txt"}, &LooksLikeKeys, &MakeTextKeys},
+      {"text",
+       "one decimal or 0x-hexadecimal key a line",
+       {".keys", ".txt"},
+       &Never,
+       &MakeTextKeys,
+       Kind::kText,
+       &IsText},
   };
   return formats;
 }
@@ -61,21 +104,46 @@ std::string KnownFormats() {
   return text;
 }
 
-const TraceFormat* FindByFileName(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  for (const TraceFormat& format : Formats()) {
-    for (std::string_view part : format.file_name_parts) {
-      if (name.find(part) != std::string_view::npos) return &format;
-    }
-  }
-  return nullptr;
+const TraceFormat* FindByName(std::string_view name) {
+  const auto found = std::ranges::find(Formats(), name, &TraceFormat::name);
+  return found == Formats().end() ? nullptr : &*found;
 }
 
-const TraceFormat* FindByContent(Head head) {
-  for (const TraceFormat& format : Formats()) {
-    if (format.matches(head)) return &format;
-  }
-  return nullptr;
+bool IsAuto(std::string_view name) { return name.empty() || name == "auto"; }
+
+bool NameTells(std::string_view path, const TraceFormat& format) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return std::ranges::any_of(format.file_name_parts,
+                             [name](std::string_view part) { return name.find(part) != std::string_view::npos; });
+}
+
+const TraceFormat* Guess(std::string_view path, Head head) {
+  const bool is_text = IsText(head);
+  const auto first = [](auto&& is_it) -> const TraceFormat* {
+    const auto found = std::ranges::find_if(Formats(), is_it);
+    return found == Formats().end() ? nullptr : &*found;
+  };
+  if (const TraceFormat* sure = first([&](const TraceFormat& f) { return f.matches(head); })) return sure;
+  const TraceFormat* named =
+      first([&](const TraceFormat& f) { return NameTells(path, f) && !(is_text && f.kind == Kind::kBinary); });
+  return named != nullptr ? named : first([&](const TraceFormat& f) { return f.may_match(head); });
+}
+
+Status FindFormat(const std::string& path, std::string_view format_name, const TraceFormat** format) {
+  MEZZ_RETURN_IF_ERROR(CheckTraceFormat(format_name));
+  const bool guess = IsAuto(format_name);
+  *format = FindByName(format_name);
+  std::unique_ptr<CompressedFile> file;
+  MEZZ_RETURN_IF_ERROR(CompressedFile::Open(path, &file));
+  char head[kHeadBytes];
+  size_t head_bytes = 0;
+  // A stream that is damaged later on is the reader's to report.
+  if (Status read = file->Read(head, sizeof(head), &head_bytes); !read.ok() && head_bytes == 0) return read;
+  if (head_bytes == 0) return Status::InvalidArgument(fmt::format("trace {}: it holds no requests", path));
+  if (guess) *format = Guess(path, {head, head_bytes});
+  if (*format != nullptr) return Status::Ok();
+  return Status::InvalidArgument(fmt::format(
+      "trace {}: neither content nor name tells its format; name it with --format ({})", path, KnownFormats()));
 }
 
 }  // namespace
@@ -86,30 +154,35 @@ std::vector<std::string_view> TraceFormatNames() {
   return names;
 }
 
-Status OpenTrace(const std::string& path, std::string_view format_name, std::unique_ptr<RequestSource>* source) {
+std::string_view AboutTraceFormat(std::string_view name) {
+  const TraceFormat* format = FindByName(name);
+  return format == nullptr ? std::string_view() : format->about;
+}
+
+Status CheckTraceFormat(std::string_view name) {
+  if (IsAuto(name) || FindByName(name) != nullptr) return Status::Ok();
+  return Status::InvalidArgument(fmt::format("--format={} is not known; auto, or one of {}", name, KnownFormats()));
+}
+
+Status FindTraceFormat(const std::string& path, std::string_view format, std::string* name) {
+  const TraceFormat* found = nullptr;
+  MEZZ_RETURN_IF_ERROR(FindFormat(path, format, &found));
+  *name = found->name;
+  return Status::Ok();
+}
+
+Status OpenTrace(const std::string& path, const OpenOptions& options, std::unique_ptr<RequestSource>* source) {
   const TraceFormat* format = nullptr;
-  for (const TraceFormat& known : Formats()) {
-    if (known.name == format_name) format = &known;
-  }
-  if (!format_name.empty() && format == nullptr) {
-    return Status::InvalidArgument(fmt::format("--format={} is not known; one of {}", format_name, KnownFormats()));
-  }
-  std::unique_ptr<CompressedFile> file;
-  MEZZ_RETURN_IF_ERROR(CompressedFile::Open(path, &file));
-  char head[256];
-  size_t head_bytes = 0;
-  MEZZ_RETURN_IF_ERROR(file->Read(head, sizeof(head), &head_bytes));
-  if (head_bytes == 0) return Status::InvalidArgument(fmt::format("trace {}: it holds no requests", path));
-  if (format == nullptr) format = FindByFileName(path);
-  if (format == nullptr) format = FindByContent({head, head_bytes});
-  if (format == nullptr) {
-    return Status::InvalidArgument(fmt::format(
-        "trace {}: neither name nor content tells its format; name it with --format ({})", path, KnownFormats()));
-  }
+  MEZZ_RETURN_IF_ERROR(FindFormat(path, options.format, &format));
   std::unique_ptr<RequestSource> opened = format->make(path);
+  if (options.skip_bad) opened = SkipBad(std::move(opened));
   MEZZ_RETURN_IF_ERROR(opened->Rewind());
   *source = std::move(opened);
   return Status::Ok();
+}
+
+Status OpenTrace(const std::string& path, std::string_view format, std::unique_ptr<RequestSource>* source) {
+  return OpenTrace(path, OpenOptions{.format = std::string(format)}, source);
 }
 
 }  // namespace mezz

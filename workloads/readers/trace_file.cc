@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "workloads/readers/fields.h"
+
 namespace mezz {
 namespace {
 
@@ -16,8 +18,8 @@ constexpr size_t kBufferBytes = 64 << 10;  // also the longest line
 Status TraceFile::Rewind() {
   file_.reset();
   begin_ = end_ = 0;
-  position_ = line_number_ = 0;
-  ended_ = false;
+  position_ = record_position_ = line_number_ = 0;
+  ended_ = record_damaged_ = inside_long_line_ = false;
   buffer_.resize(kBufferBytes);
   status_ = CompressedFile::Open(path_, &file_);
   return status_;
@@ -32,27 +34,29 @@ bool TraceFile::Fill() {
   size_t got = 0;
   Status read = file_->Read(buffer_.data() + end_, buffer_.size() - end_, &got);
   end_ += got;
-  if (!read.ok()) status_ = std::move(read);
+  if (!read.ok()) {
+    status_ = std::move(read);
+    record_damaged_ = file_->damaged();
+  }
   ended_ = got == 0;
   return got > 0;
 }
 
-const uint8_t* TraceFile::Take(size_t bytes, std::string_view what) {
+const uint8_t* TraceFile::TakeSlowly(size_t bytes, std::string_view what) {
   while (end_ - begin_ < bytes && Fill()) {
   }
   if (!status_.ok()) return nullptr;
   const size_t left = end_ - begin_;
-  if (left < bytes) {
-    if (left > 0) Fail(fmt::format("{} is cut short: {} of {} bytes", what, left, bytes));
-    return nullptr;
-  }
-  const uint8_t* taken = buffer_.data() + begin_;
-  begin_ += bytes;
-  position_ += bytes;
-  return taken;
+  if (left >= bytes) return Take(bytes, what);
+  if (left == 0) return nullptr;
+  record_position_ = position_;
+  begin_ = end_;
+  Fail(fmt::format("{} is cut short: {} of {} bytes", what, left, bytes));
+  return nullptr;
 }
 
 bool TraceFile::TakeLine(std::string_view* line) {
+  if (inside_long_line_ && !FinishLongLine()) return false;
   size_t length = 0;
   while (!FindLineEnd(&length) && (buffer_.empty() || end_ - begin_ < buffer_.size()) && Fill()) {
   }
@@ -61,12 +65,23 @@ bool TraceFile::TakeLine(std::string_view* line) {
   ++line_number_;
   const bool has_end = length < left;
   if (!has_end && left == buffer_.size()) {
+    inside_long_line_ = true;
     return Fail(fmt::format("longer than {} bytes; is this a text file?", kBufferBytes));
   }
   *line = {reinterpret_cast<const char*>(buffer_.data() + begin_), length};
   const size_t consumed = has_end ? length + 1 : length;
   begin_ += consumed;
   position_ += consumed;
+  return true;
+}
+
+bool TraceFile::FinishLongLine() {
+  while (inside_long_line_) {
+    size_t length = 0;
+    inside_long_line_ = !FindLineEnd(&length);
+    begin_ += inside_long_line_ ? length : length + 1;
+    if (inside_long_line_ && !Fill()) return false;
+  }
   return true;
 }
 
@@ -80,10 +95,30 @@ bool TraceFile::FindLineEnd(size_t* length) const {
 }
 
 bool TraceFile::Fail(std::string_view message) {
-  status_ =
-      Status::InvalidArgument(line_number_ > 0 ? fmt::format("trace {}, line {}: {}", path_, line_number_, message)
-                                               : fmt::format("trace {}, at byte {}: {}", path_, position_, message));
+  FailForGood(message);
+  record_damaged_ = true;
   return false;
+}
+
+bool TraceFile::FailForGood(std::string_view message) {
+  status_ = Status::InvalidArgument(line_number_ > 0
+                                        ? fmt::format("trace {}, line {}: {}", path_, line_number_, message)
+                                        : fmt::format("trace {}, at byte {}: {}", path_, record_position_, message));
+  return false;
+}
+
+bool TraceFile::ParseField(std::string_view name, std::string_view text, uint64_t max, uint64_t* value) {
+  if (ParseNumber(text, 10, value) && *value <= max) return true;
+  return Fail(fmt::format("field {} is \"{}\"; want a whole number up to {}", name, Shown(text), max));
+}
+
+bool TraceFile::SkipDamaged() {
+  if (status_.ok() || !record_damaged_) return false;
+  // Nothing can be read behind the place where a compressed stream is damaged; what was read before it stands.
+  if (file_ != nullptr && file_->damaged()) ended_ = true;
+  status_ = Status::Ok();
+  record_damaged_ = false;
+  return true;
 }
 
 }  // namespace mezz

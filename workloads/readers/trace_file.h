@@ -19,21 +19,37 @@ class TraceFile : public RequestSource {
   Status status() const override { return status_; }
   Status Rewind() override;
   std::string description() const override { return path_; }
+  bool SkipDamaged() override;
 
  protected:
   explicit TraceFile(std::string path) : path_(std::move(path)) {}
 
   // The next `bytes` bytes, valid until the next call; null at the end and on an error. Fewer bytes than asked for
   // before the end is the error that `what` was cut short.
-  const uint8_t* Take(size_t bytes, std::string_view what);
+  const uint8_t* Take(size_t bytes, std::string_view what) {
+    if (end_ - begin_ < bytes || !status_.ok()) return TakeSlowly(bytes, what);
+    const uint8_t* taken = buffer_.data() + begin_;
+    record_position_ = position_;
+    begin_ += bytes;
+    position_ += bytes;
+    return taken;
+  }
   // The next line without its end; false at the end and on an error. line_number() is then its number, from 1.
   bool TakeLine(std::string_view* line);
   uint64_t line_number() const { return line_number_; }
 
-  // "trace FILE, at byte N: message" or, once lines were taken, "trace FILE, line N: message". Always false.
+  // The record just taken is damaged: "trace FILE, at byte N: message" or, once lines were taken, "trace FILE, line N:
+  // message". Always false.
   bool Fail(std::string_view message);
+  // The same, of what makes all that follows unreadable: SkipDamaged() refuses it.
+  bool FailForGood(std::string_view message);
+
+  // `text` as a number up to `max`, or Fail(): `field NAME is "TEXT"; want ...`.
+  bool ParseField(std::string_view name, std::string_view text, uint64_t max, uint64_t* value);
 
  private:
+  const uint8_t* TakeSlowly(size_t bytes, std::string_view what);
+  bool FinishLongLine();
   bool FindLineEnd(size_t* length) const;
   bool Fill();  // makes more bytes available; false if there are none or on an error
 
@@ -43,8 +59,11 @@ class TraceFile : public RequestSource {
   std::vector<uint8_t> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;
-  uint64_t position_ = 0;  // of buffer_[begin_] in the decompressed content
+  uint64_t position_ = 0;         // of buffer_[begin_] in the decompressed content
+  uint64_t record_position_ = 0;  // of what was taken last
   uint64_t line_number_ = 0;
+  bool record_damaged_ = false;    // the error is one that SkipDamaged() may forget
+  bool inside_long_line_ = false;  // what follows, up to a line's end, belongs to a line that was refused
   bool ended_ = false;
 };
 

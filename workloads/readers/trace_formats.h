@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A new format is a file beside this one, a maker declared here, and a line in the table of open_trace.cc.
+// A new format is a file beside this one, a maker declared here, and a line in the table of open_trace.cc. Where the
+// first kHeadBytes of the content tell the format, its file says how.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "workloads/request.h"
 
@@ -11,10 +13,35 @@ namespace mezz {
 
 std::unique_ptr<RequestSource> MakeBigEndian64(std::string path);
 std::unique_ptr<RequestSource> MakeBigEndian32(std::string path);
+std::unique_ptr<RequestSource> MakeLittleEndian64(std::string path);
+std::unique_ptr<RequestSource> MakeLittleEndian32(std::string path);
 std::unique_ptr<RequestSource> MakeTextKeys(std::string path);
 std::unique_ptr<RequestSource> MakeLirs(std::string path);
 std::unique_ptr<RequestSource> MakeArc(std::string path);
 std::unique_ptr<RequestSource> MakeArcPages(std::string path);
 std::unique_ptr<RequestSource> MakeCloudPhysicsCsv(std::string path);
+std::unique_ptr<RequestSource> MakeTwitterCsv(std::string path);
+std::unique_ptr<RequestSource> MakeMetaKvCsv(std::string path);
+std::unique_ptr<RequestSource> MakeMetaBlockCsv(std::string path);
+std::unique_ptr<RequestSource> MakeOracleGeneral(std::string path);
+std::unique_ptr<RequestSource> MakeVscsi1(std::string path);
+std::unique_ptr<RequestSource> MakeVscsi2(std::string path);
+std::unique_ptr<RequestSource> MakeMqsim(std::string path);
+std::unique_ptr<RequestSource> MakeSpc(std::string path);
+std::unique_ptr<RequestSource> MakeRocksdbBlockCsv(std::string path);
+std::unique_ptr<RequestSource> MakeMezzCsv(std::string path);
+
+bool LooksLikeArc(std::string_view head);
+bool LooksLikeCloudPhysicsCsv(std::string_view head);
+bool LooksLikeTwitterCsv(std::string_view head);
+bool LooksLikeMetaKvCsv(std::string_view head);
+bool LooksLikeMetaBlockCsv(std::string_view head);
+bool LooksLikeOracleGeneral(std::string_view head);
+bool LooksLikeVscsi1(std::string_view head);
+bool LooksLikeVscsi2(std::string_view head);
+bool LooksLikeMqsim(std::string_view head);
+bool LooksLikeSpc(std::string_view head);
+bool LooksLikeRocksdbBlockCsv(std::string_view head);
+bool LooksLikeMezzCsv(std::string_view head);
 
 }  // namespace mezz

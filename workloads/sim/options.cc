@@ -141,10 +141,7 @@ Status ParseSizes(const std::string& text, Sizes* sizes) {
 Status SimOptions::Validate() const {
   if (traces.empty()) return Status::InvalidArgument("--trace is missing; name at least one trace file");
   MEZZ_RETURN_IF_ERROR(CheckDistinct("trace", traces, [](const std::string& trace) { return trace; }));
-  const auto formats = TraceFormatNames();
-  if (!format.empty() && std::ranges::find(formats, format) == formats.end()) {
-    return Status::InvalidArgument(fmt::format("--format={} is not known; one of {}", format, Joined(formats)));
-  }
+  MEZZ_RETURN_IF_ERROR(CheckTraceFormat(format));
   MEZZ_RETURN_IF_ERROR(CheckPolicies(*this));
   MEZZ_RETURN_IF_ERROR(CheckTotals(*this));
   if (!(dram_share > 0 && dram_share < 1)) return OutOfRange("dram_share", dram_share, "above 0 to below 1");

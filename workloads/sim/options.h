@@ -27,7 +27,8 @@ enum class Sizes : uint8_t {
 
 struct SimOptions {
   std::vector<std::string> traces;
-  std::string format;                 // of all traces; empty: by name and content
+  std::string format;                 // of all traces; empty: by content and name
+  bool skip_bad = false;              // damaged records are left out and counted
   std::vector<std::string> policies;  // of PolicyNames() and ReferenceNames()
   std::vector<Total> totals;
   double dram_share = 0.2;

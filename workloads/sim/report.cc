@@ -89,6 +89,7 @@ json OptionsToJson(const SimOptions& o) {
   for (const Total& total : o.totals) totals.push_back(total.text);
   return {{"traces", o.traces},
           {"format", o.format},
+          {"skip_bad", o.skip_bad},
           {"policies", o.policies},
           {"totals", totals},
           {"dram_share", o.dram_share},
@@ -120,6 +121,7 @@ std::string ReportTable(const SimOptions& options, const SimReport& report) {
   for (const TraceSummary& trace : report.traces) {
     text += fmt::format("\n{}: {} accesses, {} blocks{}\n", FileName(trace.trace), trace.accesses, trace.unique,
                         options.sample < 1 ? fmt::format(", a sample of {:.3g}", options.sample) : "");
+    if (trace.damaged_records > 0) text += fmt::format("{} damaged records were left out\n", trace.damaged_records);
     text += fmt::format("{:<14} {:>7} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>8} {:>9} {:>9}\n", "policy",
                         "total", options.sizes == Sizes::kUnit ? "blocks" : "bytes", "miss", "gap", "dram", "scm",
                         "write", "spare", "promote", "ghost", "optane100", "cxl");
@@ -143,7 +145,8 @@ json ReportJson(const SimOptions& options, const SimReport& report) {
                       {"unique", trace.unique},
                       {"footprint_bytes", trace.footprint_bytes},
                       {"mean_access_bytes", trace.mean_access_bytes},
-                      {"has_time", trace.has_time}});
+                      {"has_time", trace.has_time},
+                      {"damaged_records", trace.damaged_records}});
   }
   json rows = json::array();
   size_t i = 0;

@@ -131,7 +131,7 @@ Status RunAll(std::vector<SimRow>* rows, const Job& job, unsigned threads) {
 
 Status LoadFile(const std::string& path, const SimOptions& options, LoadedTrace* trace) {
   std::unique_ptr<RequestSource> source;
-  MEZZ_RETURN_IF_ERROR(OpenTrace(path, options.format, &source));
+  MEZZ_RETURN_IF_ERROR(OpenTrace(path, OpenOptions{.format = options.format, .skip_bad = options.skip_bad}, &source));
   source = CutExtents(std::move(source), options.unit_bytes);
   const LoadOptions load{.unit_bytes = options.unit_bytes,
                          .sample = options.sample,
@@ -202,7 +202,8 @@ Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* 
                             .unique = trace.unique(),
                             .footprint_bytes = trace.footprint_bytes(),
                             .mean_access_bytes = unit ? options.unit_bytes : trace.mean_access_bytes(),
-                            .has_time = trace.has_time()});
+                            .has_time = trace.has_time(),
+                            .damaged_records = trace.damaged_records()});
   report->rows.insert(report->rows.end(), rows.begin(), rows.end());
   return Status::Ok();
 }

@@ -41,6 +41,7 @@ struct TraceSummary {
   uint64_t footprint_bytes = 0;
   double mean_access_bytes = 0;
   bool has_time = false;
+  uint64_t damaged_records = 0;  // left out
 };
 
 struct SimReport {

@@ -3,19 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
-#include "workloads/sim/key_map.h"
+#include "workloads/key_map.h"
+#include "workloads/spatial_sample.h"
 
 namespace mezz::sim {
 namespace {
 
 constexpr uint64_t kCheckEvery = 1 << 16;  // accesses between two looks at the memory in use
-
-// Keys are kept if their hash is below this.
-uint64_t SampleThreshold(double sample) {
-  return sample >= 1.0 ? UINT64_MAX : static_cast<uint64_t>(std::ldexp(sample, 64));
-}
 
 }  // namespace
 
@@ -45,11 +39,10 @@ Status LoadedTrace::Load(RequestSource* source, const LoadOptions& options, Load
   loaded.name_ = source->description();
   loaded.unit_bytes_ = options.unit_bytes;
   loaded.sample_ = options.sample;
-  const uint64_t threshold = SampleThreshold(options.sample);
-  const uint64_t salt = MixWord(options.seed ^ 0x73616d706c65ull);
+  const SpatialSample sample(options.sample, options.seed);
   KeyMap map;
   for (Request request; source->Next(&request);) {
-    if (threshold != UINT64_MAX && MixWord(request.key ^ salt) >= threshold) {
+    if (!sample.Keeps(request.key)) {
       ++loaded.skipped_;
       continue;
     }
@@ -65,6 +58,7 @@ Status LoadedTrace::Load(RequestSource* source, const LoadOptions& options, Load
     }
   }
   MEZZ_RETURN_IF_ERROR(source->status());
+  loaded.damaged_ = source->skipped();
   const std::string sampled = options.sample < 1 ? fmt::format(" at --sample={}", options.sample) : "";
   if (loaded.accesses_.empty()) {
     return Status::InvalidArgument(fmt::format("trace {} holds no requests{}", loaded.name_, sampled));

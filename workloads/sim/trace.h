@@ -46,6 +46,7 @@ class LoadedTrace {
   double sample() const { return sample_; }
   uint64_t footprint_bytes() const { return footprint_bytes_; }  // of the sampled blocks
   uint64_t skipped_accesses() const { return skipped_; }         // by sampling
+  uint64_t damaged_records() const { return damaged_; }          // left out by the source
   double mean_access_bytes() const;
 
  private:
@@ -62,6 +63,7 @@ class LoadedTrace {
   double sample_ = 1.0;
   uint64_t footprint_bytes_ = 0;
   uint64_t skipped_ = 0;
+  uint64_t damaged_ = 0;
 };
 
 }  // namespace mezz::sim

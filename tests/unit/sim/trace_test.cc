@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "test_traces.h"
+#include "workloads/key_map.h"
 #include "workloads/readers/cut_extents.h"
-#include "workloads/sim/key_map.h"
 
 namespace mezz::sim {
 namespace {

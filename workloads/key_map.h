@@ -6,7 +6,7 @@
 
 #include "workloads/block_key.h"
 
-namespace mezz::sim {
+namespace mezz {
 
 // Numbers distinct keys 0, 1, 2, ... as they come. Open addressing, linear probing, at most two thirds full.
 class KeyMap {
@@ -52,4 +52,4 @@ class KeyMap {
   uint32_t size_ = 0;
 };
 
-}  // namespace mezz::sim
+}  // namespace mezz

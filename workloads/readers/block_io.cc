@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/readers/block_io.h"
+
+#include <fmt/format.h>
+
+namespace mezz {
+
+std::string TakeExtent(const BlockIo& io, Request* request) {
+  const uint64_t length_max = kExtentBytesMax / io.length_unit;
+  if (io.length == 0 || io.length > length_max) {
+    return fmt::format("field {} is {}; it goes from 1 to {}", io.length_name, io.length, length_max);
+  }
+  if (io.sector >= ((uint64_t{1} << kDeviceShift) - kExtentBytesMax) / kSectorBytes) {
+    return fmt::format("field {} is {}; that is no place on a disk", io.sector_name, io.sector);
+  }
+  if (io.device >= kDevicesMax) {
+    return fmt::format("field {} is {}; it goes from 0 to {}", io.device_name, io.device, kDevicesMax - 1);
+  }
+  request->key = (io.device << kDeviceShift) + io.sector * kSectorBytes;
+  request->extent_bytes = static_cast<uint32_t>(io.length * io.length_unit);
+  return {};
+}
+
+}  // namespace mezz

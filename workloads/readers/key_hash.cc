@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/readers/key_hash.h"
+
+#include <xxhash.h>
+
+namespace mezz {
+
+uint64_t HashKey(std::string_view key) { return XXH3_64bits(key.data(), key.size()); }
+
+}  // namespace mezz

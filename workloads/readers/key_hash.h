@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keys that are text, as numbers: XXH3's 64 bits. Two of a hundred million keys collide once in some thousand traces.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace mezz {
+
+uint64_t HashKey(std::string_view key);
+
+}  // namespace mezz

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// libCacheSim's oracleGeneral: packed little-endian records of 24 bytes: u32 time in seconds, u64 object, u32 size in
+// bytes, i64 number of the next request for the object, counted from 1; -1 or 2^63-1 if there is none. Look-ups only.
+#include <fmt/format.h>
+
+#include "workloads/readers/bytes.h"
+#include "workloads/readers/trace_file.h"
+#include "workloads/readers/trace_formats.h"
+
+namespace mezz {
+namespace {
+
+constexpr size_t kRecordBytes = 24;
+constexpr int64_t kRequestsMax = int64_t{1} << 48;  // what says more is damage, or of another byte order
+
+struct Record {
+  uint32_t seconds;
+  uint64_t object;
+  uint32_t bytes;
+  int64_t next;
+};
+
+Record Load(const uint8_t* from) {
+  return {.seconds = LoadAs<uint32_t>(from),
+          .object = LoadAs<uint64_t>(from + 4),
+          .bytes = LoadAs<uint32_t>(from + 12),
+          .next = static_cast<int64_t>(LoadAs<uint64_t>(from + 16))};
+}
+
+bool IsNext(int64_t next) { return next == -1 || next == INT64_MAX || (next > 0 && next < kRequestsMax); }
+
+class OracleGeneral final : public TraceFile {
+ public:
+  explicit OracleGeneral(std::string path) : TraceFile(std::move(path)) {}
+
+  bool Next(Request* request) override {
+    const uint8_t* bytes = Take(kRecordBytes, "the last record");
+    if (bytes == nullptr) return false;
+    const Record record = Load(bytes);
+    *request = Request{.key = record.object, .value_bytes = record.bytes, .time_us = record.seconds * 1'000'000ull};
+    if (IsNext(record.next)) return true;
+    const auto swapped = static_cast<int64_t>(SwapBytes(static_cast<uint64_t>(record.next)));
+    return Fail(fmt::format(
+        "field next_access_vtime is {}; {}", record.next,
+        IsNext(swapped) ? "the records seem to be big-endian, want little-endian" : "want a request's number, or -1"));
+  }
+};
+
+}  // namespace
+
+// Time never goes back and the next access lies ahead: too much for chance over a few records.
+bool LooksLikeOracleGeneral(std::string_view head) {
+  constexpr size_t kRecordsMin = 4;
+  uint32_t last_seconds = 0;
+  size_t records = 0;
+  for (; head.size() >= kRecordBytes; head.remove_prefix(kRecordBytes), ++records) {
+    const Record record = Load(reinterpret_cast<const uint8_t*>(head.data()));
+    if (!IsNext(record.next) || record.seconds < last_seconds || record.bytes > kExtentBytesMax) return false;
+    if (record.next > 0 && static_cast<uint64_t>(record.next) <= records) return false;
+    last_seconds = record.seconds;
+  }
+  return records >= kRecordsMin;
+}
+
+std::unique_ptr<RequestSource> MakeOracleGeneral(std::string path) {
+  return std::make_unique<OracleGeneral>(std::move(path));
+}
+
+}  // namespace mezz

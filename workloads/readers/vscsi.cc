@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// VMware vscsiStats traces as CloudPhysics published them (Waldspurger et al., FAST'15), in both forms, little-endian.
+// Form 1, 32 bytes: u32 number, u32 bytes, u32 segments, u16 command, u16 version, u64 sector, u64 time in
+// microseconds. Form 2, 40 bytes: u16 command, u16 version, u32 number, u32 bytes, u32 segments, u64 sector, u64 time,
+// u64 latency. The high byte of the version is the form.
+#include <fmt/format.h>
+
+#include "workloads/readers/block_io.h"
+#include "workloads/readers/bytes.h"
+#include "workloads/readers/trace_file.h"
+#include "workloads/readers/trace_formats.h"
+
+namespace mezz {
+namespace {
+
+// Where a form has its fields.
+struct Form {
+  uint8_t number;
+  size_t record_bytes, command, version, length, sector, time;
+};
+constexpr Form kForm1 = {
+    .number = 1, .record_bytes = 32, .command = 12, .version = 14, .length = 4, .sector = 16, .time = 24};
+constexpr Form kForm2 = {
+    .number = 2, .record_bytes = 40, .command = 0, .version = 2, .length = 8, .sector = 16, .time = 24};
+
+uint64_t CommandAt(const uint8_t* record, const Form& form) { return LoadAs<uint16_t>(record + form.command); }
+uint64_t FormAt(const uint8_t* record, const Form& form) { return LoadAs<uint16_t>(record + form.version) >> 8; }
+
+class Vscsi final : public TraceFile {
+ public:
+  Vscsi(std::string path, const Form& form) : TraceFile(std::move(path)), form_(form) {}
+
+  bool Next(Request* request) override {
+    const uint8_t* record = Take(form_.record_bytes, "the last record");
+    if (record == nullptr) return false;
+    if (FormAt(record, form_) != form_.number) {
+      return Fail(fmt::format("field version is {:#06x}; want {:#04x}xx in format vscsi{}",
+                              LoadAs<uint16_t>(record + form_.version), form_.number, form_.number));
+    }
+    const uint64_t command = CommandAt(record, form_);
+    if (!IsScsiRead(command) && !IsScsiWrite(command)) {
+      return Fail(fmt::format("field cmd is {:x}; want a SCSI read or write", command));
+    }
+    *request = Request{.operation = IsScsiWrite(command) ? Operation::kPut : Operation::kGet,
+                       .time_us = LoadAs<uint64_t>(record + form_.time)};
+    const std::string problem = TakeExtent({.sector = LoadAs<uint64_t>(record + form_.sector),
+                                            .length = LoadAs<uint32_t>(record + form_.length),
+                                            .length_name = "len"},
+                                           request);
+    return problem.empty() || Fail(problem);
+  }
+
+ private:
+  const Form& form_;
+};
+
+bool LooksLike(std::string_view head, const Form& form) {
+  size_t records = 0;
+  for (; head.size() >= form.record_bytes; head.remove_prefix(form.record_bytes), ++records) {
+    const auto* record = reinterpret_cast<const uint8_t*>(head.data());
+    const uint64_t command = CommandAt(record, form);
+    if (FormAt(record, form) != form.number || (!IsScsiRead(command) && !IsScsiWrite(command))) return false;
+  }
+  return records > 0;
+}
+
+}  // namespace
+
+bool LooksLikeVscsi1(std::string_view head) { return LooksLike(head, kForm1); }
+bool LooksLikeVscsi2(std::string_view head) { return LooksLike(head, kForm2); }
+
+std::unique_ptr<RequestSource> MakeVscsi1(std::string path) { return std::make_unique<Vscsi>(std::move(path), kForm1); }
+std::unique_ptr<RequestSource> MakeVscsi2(std::string path) { return std::make_unique<Vscsi>(std::move(path), kForm2); }
+
+}  // namespace mezz
