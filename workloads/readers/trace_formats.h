@@ -43,5 +43,10 @@ bool LooksLikeMqsim(std::string_view head);
 bool LooksLikeSpc(std::string_view head);
 bool LooksLikeRocksdbBlockCsv(std::string_view head);
 bool LooksLikeMezzCsv(std::string_view head);
+std::unique_ptr<RequestSource> MakeRocksdbBlockTrace(std::string path);
+std::unique_ptr<RequestSource> MakeRocksdbQueryTrace(std::string path);
+
+bool LooksLikeRocksdbBlockTrace(std::string_view head);
+bool LooksLikeRocksdbQueryTrace(std::string_view head);
 
 }  // namespace mezz
