@@ -15,6 +15,8 @@
 #include "workloads/replay/block_replay.h"
 #include "workloads/replay/report.h"
 #include "workloads/replay/runner.h"
+#include "workloads/report/html_report.h"
+#include "workloads/report/result_file.h"
 #include "workloads/sim/options.h"
 
 DEFINE_string(trace, "", "What to replay: a trace file, or gen:uniform, gen:zipf, gen:production");
@@ -53,6 +55,8 @@ DEFINE_int64(seed, 1, "Generators: seed; --mode=block: salts the keys, so that c
 DEFINE_bool(verify, false, "Check every byte of every value");
 DEFINE_string(json, "", "Write the results to this file");
 DEFINE_string(csv, "", "Write every window to this file, one a line");
+DEFINE_string(html, "", "Write the results to this file as a page for a browser");
+DEFINE_string(from, "", "With --html: run nothing, make the page from this result of --json");
 
 namespace {
 
@@ -139,7 +143,15 @@ mezz::Status WriteResults(const mezz::ReplayOptions& options, const std::string&
   if (!options.json_path.empty()) {
     MEZZ_RETURN_IF_ERROR(mezz::WriteFileAtomically(options.json_path, json.dump(2) + "\n"));
   }
+  if (!FLAGS_html.empty()) MEZZ_RETURN_IF_ERROR(mezz::WriteFileAtomically(FLAGS_html, mezz::HtmlReport(json)));
   return options.csv_path.empty() ? mezz::Status::Ok() : mezz::WriteFileAtomically(options.csv_path, csv);
+}
+
+mezz::Status MakePage() {
+  if (FLAGS_html.empty()) return mezz::Status::InvalidArgument("--from needs --html=FILE, the page to write");
+  nlohmann::json result;
+  MEZZ_RETURN_IF_ERROR(mezz::ReadResult("from", FLAGS_from, &result));
+  return mezz::WriteFileAtomically(FLAGS_html, mezz::HtmlReport(result));
 }
 
 mezz::Status RunBlocks(const mezz::ReplayOptions& options, mezz::Progress* progress, bool* complete) {
@@ -159,6 +171,9 @@ mezz::Status RunDatabases(const mezz::ReplayOptions& options, mezz::Progress* pr
 }
 
 mezz::Status Run(const std::string& command_line, bool* complete) {
+  *complete = true;
+  MEZZ_RETURN_IF_ERROR(mezz::CheckWritable("html", FLAGS_html));
+  if (!FLAGS_from.empty()) return MakePage();
   mezz::ReplayOptions options;
   MEZZ_RETURN_IF_ERROR(OptionsFromFlags(&options));
   MEZZ_RETURN_IF_ERROR(mezz::CheckWritable("json", options.json_path));

@@ -76,12 +76,7 @@ const std::vector<TraceFormat>& Formats() {
        &LooksLikeRocksdbBlockTrace,
        &MakeRocksdbBlockTrace,
        Kind::kBinary},
-      {"rocksdb_query",
-       "RocksDB query trace",
-       {},
-       &LooksLikeRocksdbQueryTrace,
-       &MakeRocksdbQueryTrace,
-       Kind::kBinary},
+      {"rocksdb_query", "RocksDB query trace", {}, &LooksLikeRocksdbQueryTrace, &MakeRocksdbQueryTrace, Kind::kBinary},
       // Before "arc": OLTP's records are pages, and its reader refuses a file whose records are anything else.
       {"arc_pages", "ARC list whose records are one page each (OLTP)", {"OLTP.lis"}, &Never, &MakeArcPages},
       {"arc",

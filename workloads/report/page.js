@@ -1,0 +1,591 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws the result inside #result. Text enters the page as text only, never as markup: a result may hold anything.
+'use strict';
+(() => {
+  const result = JSON.parse(document.getElementById('result').textContent);
+  const report = document.getElementById('report');
+  const blockMode = result.mode === 'block';
+  const options = result.options || {};
+
+  // ---- Small helpers -----------------------------------------------------------------------------------------------
+
+  const SVG = 'http://www.w3.org/2000/svg';
+  const fill = (node, attributes, children) => {
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    node.append(...children.filter((child) => child !== null));
+    return node;
+  };
+  const html = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+  const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+  const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
+  const NONE = '\u2013';
+  const show = (format) => (value) => (isNumber(value) ? format(value) : NONE);
+  const digits = (value) => {
+    const size = Math.abs(value);
+    if (value === 0) return '0';
+    return size >= 100 ? value.toFixed(0) :
+        size >= 10     ? value.toFixed(1) :
+        size >= 0.01   ? value.toFixed(2) :
+                         value.toPrecision(2);
+  };
+  const whole = (value) => String(Number(value.toPrecision(6)));  // of an axis: 20, not 20.0
+  const scaled = (steps) => {
+    const text = (number) => show((value) => {
+      const [size, unit] = steps.find(([least]) => Math.abs(value) >= least) || steps[steps.length - 1];
+      return (size === 1 && Number.isInteger(value) ? whole : number)(value / size) + unit;
+    });
+    return Object.assign(text(digits), {tick: text(whole)});
+  };
+  const count = scaled([[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']]);
+  const bytes = scaled([[2 ** 30, ' GiB'], [2 ** 20, ' MiB'], [2 ** 10, ' KiB'], [1, ' B']]);
+  const perSecond = scaled([[1e9, ' GB/s'], [1e6, ' MB/s'], [1e3, ' kB/s'], [1, ' B/s']]);
+  const time = scaled([[1e6, ' s'], [1e3, ' ms'], [1, ' \u00b5s']]);
+  const percent =
+      Object.assign(show((value) => (100 * value).toFixed(1) + ' %'), {tick: (value) => `${100 * value} %`});
+  const times = show((value) => value.toFixed(2) + '\u00d7');
+  const plain = show((value) => (Number.isInteger(value) ? whole : digits)(value));
+  const spreadOf = (spread, format) => `${format(spread.min)}\u2013${format(spread.max)}`;
+
+  // ---- The rows ----------------------------------------------------------------------------------------------------
+
+  const COLOURS = 8;
+  const DASHES = ['none', '7 3', '2 3', '9 3 2 3', '4 2'];
+  const rows = result.rows.map((row, i) => Object.assign({}, row, {
+    tag: String(i + 1),
+    colour: `var(--c${i % COLOURS})`,
+    dash: DASHES[i % DASHES.length],
+    measured: row.available !== false && (blockMode || !row.windows || row.windows.length > 0),
+  }));
+  const measured = rows.filter((row) => row.measured);
+  const missOf = (row) => (isNumber(row.miss) ? row.miss : Math.max(0, 1 - row.dram_hit - row.scm_hit));
+
+  // The row's number on a disc of its colour: what tells the curves apart besides their colours.
+  const tag = (row, x, y) =>
+      svg('g', {}, svg('circle', {cx: x, cy: y, r: 8, style: `fill:${row.colour}`}),
+          svg('text', {x, y: y + 3.5, class: 'tag'}, row.tag));
+
+  // ---- Figures -----------------------------------------------------------------------------------------------------
+
+  const drawings = [];
+  // A drawing is made for the width it has, and again when that changes, so that its text keeps its size.
+  const drawing = (alternative, draw) => {
+    const box = html('div', {class: 'drawing'});
+    drawings.push(() => {
+      const width = Math.round(box.clientWidth);
+      if (width === 0 || Number(box.dataset.width) === width) return;
+      box.dataset.width = width;
+      const image = draw(width);
+      fill(image, {role: 'img', 'aria-label': alternative}, []);
+      box.replaceChildren(image);
+    });
+    return box;
+  };
+  const canvas = (width, height, ...children) => svg('svg', {viewBox: `0 0 ${width} ${height}`}, ...children);
+  const section = (title, ...children) => html('section', {}, html('h2', {}, title), ...children);
+  const figure = (caption, ...children) => html('figure', {}, html('figcaption', {}, caption), ...children);
+  const absent = (what) => html('p', {class: 'absent'}, what);
+
+  // One bar a row: its name and value beside each other above it, or below one another where that is too narrow.
+  const bars = (width, list, valueOf, bar) => {
+    const narrow = width < 520;
+    const step = narrow ? 66 : 48;
+    return canvas(
+        width, list.length * step,
+        ...list.map(
+            (row, i) =>
+                svg('g', {class: 'bar', transform: `translate(0 ${i * step})`}, tag(row, 9, 11),
+                    svg('text', {x: 24, y: 15}, row.cache),
+                    svg('text', narrow ? {x: 0, y: 54, class: 'soft'} : {x: width - 1, y: 15, class: 'value'},
+                        valueOf(row)),
+                    bar(row, width, 22, 16))));
+  };
+
+  const throughputBar = (most) => (row, width, y, height) => {
+    const spread = row.ops_per_s;
+    const x = (value) => (value / most) * (width - 8);
+    const middle = y + height / 2;
+    return svg(
+        'g', {}, svg('rect', {x: 0, y, width: x(spread.median), height, rx: 2, style: `fill:${row.colour}`}),
+        svg('path', {
+          class: 'spread',
+          d: `M${x(spread.min)} ${middle}H${x(spread.max)}` +
+              [spread.min, spread.max].map((value) => `M${x(value)} ${y + 2}v${height - 4}`).join('')
+        }),
+        ...(row.windows || [])
+            .map((window) => svg('circle', {cx: x(window.ops_per_s), cy: middle, r: 3, class: 'window'})));
+  };
+
+  const throughput = () => {
+    const list = measured.filter((row) => row.ops_per_s && row.ratio);
+    if (list.length === 0) return null;
+    const most = Math.max(...list.map((row) => row.ops_per_s.max));
+    const value = (row) => `${count(row.ops_per_s.median)} ops/s (${spreadOf(row.ops_per_s, count)}), ` +
+        `${times(row.ratio.median)} (${spreadOf(row.ratio, (ratio) => ratio.toFixed(2))})`;
+    return section(
+        'Throughput',
+        figure(
+            `Operations a second: median of the windows, a dot for each, a line from the least to the ` +
+                `most. The ratio is to ${list[0].cache}, window by window.`,
+            drawing(
+                'Throughput. ' + list.map((row) => `${row.cache}: ${value(row)}`).join('; ') + '.',
+                (width) => bars(width, list, value, throughputBar(most)))));
+  };
+
+  const TIERS =
+      [['DRAM', 'dram', (row) => row.dram_hit], ['2nd tier', 'scm', (row) => row.scm_hit], ['miss', 'miss', missOf]];
+  const TIER_TEXT_WIDTH = 62;
+  const hitBar = (row, width, y, height) => {
+    let x = 0;
+    return svg(
+        'g', {}, ...TIERS.flatMap(([title, name, share]) => {
+          const size = Math.max(0, share(row)) * width;
+          const part = svg('rect', {class: 'tier', x, y, width: size, height, style: `fill:var(--${name})`});
+          const text =
+              svg('text', {class: 'onfill', x: x + size / 2, y: y + 12.5, style: `fill:var(--on-${name})`}, title);
+          x += size;
+          return size < TIER_TEXT_WIDTH ? [part] : [part, text];
+        }),
+        svg('rect', {x: 0.5, y: y + 0.5, width: width - 1, height: height - 1, style: 'fill:none;stroke:var(--line)'}));
+  };
+
+  const hits = () => {
+    const list = measured.filter((row) => isNumber(row.dram_hit) && isNumber(row.scm_hit));
+    if (list.length === 0) return null;
+    const value = (row) => TIERS.map(([name, , share]) => `${name} ${percent(share(row))}`).join('  \u00b7  ');
+    return section(
+        'Where blocks were found',
+        figure(
+            'Shares of the block look-ups, from the left: found in DRAM, found in the second tier, read from flash.',
+            drawing(
+                'Where blocks were found. ' + list.map((row) => `${row.cache}: ${value(row)}`).join('; ') + '.',
+                (width) => bars(width, list, value, hitBar))));
+  };
+
+  // ---- Curves ------------------------------------------------------------------------------------------------------
+
+  const linear = (from, to, low, high) => (value) => low + ((value - from) / (to - from || 1)) * (high - low);
+  const niceTicks = (most, wanted) => {
+    const rough = most / wanted || 1;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough);
+    return Array.from({length: Math.ceil(most / step - 1e-9) + 1}, (_, i) => i * step);
+  };
+  const decades = (low, high) => {
+    const from = Math.floor(Math.log10(low));
+    const to = Math.max(from + 1, Math.ceil(Math.log10(high) - 1e-9));
+    return Array.from({length: to - from + 1}, (_, i) => 10 ** (from + i));
+  };
+
+  const TICK_TEXT_WIDTH = 56;
+  // Every tick, or every second and so on where their texts would touch.
+  const sparse = (ticks, x) => {
+    const every = Math.ceil(TICK_TEXT_WIDTH / Math.abs(x(ticks[1]) - x(ticks[0])));
+    return ticks.filter((_, i) => i % every === 0);
+  };
+
+  const MARGIN = {left: 62, right: 14, top: 10, bottom: 38};
+  // axes: {x, y: value -> pixels; xTicks, yTicks; xText, yText: tick -> text; xTitle}
+  const frame =
+      (width, height, axes) =>
+          [...axes.yTicks.map(
+               (tick) => svg('path', {class: 'grid', d: `M${MARGIN.left} ${axes.y(tick)}H${width - MARGIN.right}`})),
+           ...axes.xTicks.map(
+               (tick) => svg('path', {class: 'grid', d: `M${axes.x(tick)} ${MARGIN.top}V${height - MARGIN.bottom}`})),
+           ...axes.yTicks.map(
+               (tick) => svg('text', {class: 'soft value', x: MARGIN.left - 6, y: axes.y(tick) + 4}, axes.yText(tick))),
+           ...sparse(axes.xTicks, axes.x)
+               .map(
+                   (tick) =>
+                       svg('text', {
+                         class: 'soft',
+                         y: height - MARGIN.bottom + 16,
+                         x: Math.min(axes.x(tick), width - 22),
+                         'text-anchor': 'middle'
+                       },
+                           axes.xText(tick))),
+           svg('text',
+               {class: 'soft', x: (MARGIN.left + width - MARGIN.right) / 2, y: height - 4, 'text-anchor': 'middle'},
+               axes.xTitle),
+  ];
+  const path = (points, axes) =>
+      points.map(([x, y], i) => `${i ? 'L' : 'M'}${axes.x(x).toFixed(1)} ${axes.y(y).toFixed(1)}`).join('');
+  const curve = (row, points, axes) =>
+      svg('path', {class: 'curve', d: path(points, axes), style: `stroke:${row.colour};stroke-dasharray:${row.dash}`});
+
+  // Rows of a table that say which number, colour and dashes are whose, and what `columns` say about each.
+  const keyTable = (list, columns) => html(
+      'div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'key and figures'},
+      html(
+          'table', {class: 'series'},
+          html(
+              'thead', {},
+              html(
+                  'tr', {}, html('th', {scope: 'col', style: 'text-align:left'}, 'cache'),
+                  ...columns.map(([name]) => html('th', {scope: 'col'}, name)))),
+          html(
+              'tbody', {},
+              ...list.map(
+                  (row) => html(
+                      'tr', {},
+                      html(
+                          'th', {scope: 'row'},
+                          canvas(
+                              48, 18, svg('path', {
+                                class: 'curve',
+                                d: 'M0 9H48',
+                                style: `stroke:${row.colour};stroke-dasharray:${row.dash}`
+                              }),
+                              tag(row, 24, 9)),
+                          row.cache),
+                      ...columns.map(([, text]) => html('td', {}, text(row))))))));
+
+  // The point where the curve passes the share, between its neighbours on a logarithmic axis.
+  const atShare = (points, share) => {
+    const i = points.findIndex((point) => point[1] >= share);
+    if (i <= 0) return [points[Math.max(i, 0)][0], i < 0 ? points[points.length - 1][1] : points[0][1]];
+    const [[x0, y0], [x1, y1]] = [points[i - 1], points[i]];
+    return [x0 * (x1 / x0) ** ((share - y0) / (y1 - y0 || 1)), share];
+  };
+
+  const CDF_SHOWN = 0.9995;  // the few slower operations would squeeze all others into a corner
+  const drawCdf = (list) => (width) => {
+    const height = width < 520 ? 280 : 360;
+    const least = list.map((row) => row.latency_cdf.find(([us]) => us > 0) || [1]);
+    const most = list.map((row) => atShare(row.latency_cdf, CDF_SHOWN));
+    const xTicks = decades(Math.min(...least.map(([us]) => us)), Math.max(...most.map(([us]) => us)));
+    const xLog =
+        linear(Math.log10(xTicks[0]), Math.log10(xTicks[xTicks.length - 1]), MARGIN.left, width - MARGIN.right);
+    const axes = {
+      x: (us) => xLog(Math.log10(Math.min(Math.max(us, xTicks[0]), xTicks[xTicks.length - 1]))),
+      xTicks,
+      xText: time.tick,
+      xTitle: 'latency, logarithmic',
+      y: linear(0, 1, height - MARGIN.bottom, MARGIN.top),
+      yTicks: [0, 0.25, 0.5, 0.75, 1],
+      yText: percent.tick,
+    };
+    const level = (i) => 0.15 + (0.75 * (i + 0.5)) / list.length;
+    return canvas(
+        width, height, ...frame(width, height, axes), ...list.map((row) => curve(row, row.latency_cdf, axes)),
+        ...list.map((row, i) => {
+          const [us, share] = atShare(row.latency_cdf, level(i));
+          return tag(row, axes.x(us), axes.y(share));
+        }));
+  };
+
+  const quantile = (name) => (row) => time((row.latency_us || {})[name] ?? row[`${name}_us`]);
+  const latency = () => {
+    const quantiles = [
+      ['P50', quantile('p50')], ['P95', quantile('p95')], ['P99', quantile('p99')], ['P99.9', quantile('p99_9')],
+      ['max', quantile('max')]
+    ];
+    const list = measured.filter((row) => row.latency_us || isNumber(row.p50_us));
+    if (list.length === 0) return null;
+    const curves = list.filter((row) => row.latency_cdf && row.latency_cdf.length > 1);
+    const texts =
+        list.map((row) => `${row.cache}: ` + quantiles.map(([name, text]) => `${name} ${text(row)}`).join(', '));
+    return section(
+        'Latency',
+        curves.length === 0 ?
+            absent('This result has no latency distributions, only quantiles.') :
+            figure(
+                'Share of the operations that took at most so long. A curve further to the left is faster.',
+                drawing('Latency distributions. ' + texts.join('; ') + '.', drawCdf(curves))),
+        keyTable(list, quantiles));
+  };
+
+  // ---- Over time ---------------------------------------------------------------------------------------------------
+
+  // [time, value] of a row's series; `counted`: the value is a count, to be divided by the seconds it was counted in.
+  const seriesOf = (row, value, counted) =>
+      row.series
+          .map((point, i) => {
+            const next = row.series[i + 1], before = row.series[i - 1];
+            const seconds = before ? point.t_s - before.t_s : next ? next.t_s - point.t_s : 1;
+            return [point.t_s, value(point) / (counted ? seconds || 1 : 1)];
+          })
+          .filter((point) => point.every(isNumber));
+
+  const drawSeries = (list, yMost, yText, yTicksOf) => (width) => {
+    const height = 220;
+    const xMost = Math.max(...list.flatMap(({points}) => points.map((point) => point[0])));
+    const xTicks = niceTicks(xMost, 6);
+    const yTicks = yTicksOf(yMost);
+    const axes = {
+      x: linear(0, xTicks[xTicks.length - 1], MARGIN.left, width - MARGIN.right),
+      xTicks,
+      xText: whole,
+      xTitle: 'seconds',
+      y: linear(0, yTicks[yTicks.length - 1], height - MARGIN.bottom, MARGIN.top),
+      yTicks,
+      yText,
+    };
+    return canvas(
+        width, height, ...frame(width, height, axes), ...list.map(({row, points}) => curve(row, points, axes)),
+        ...list.map(({row, points}, i) => {
+          const [x, y] = points[Math.floor(((i + 0.5) / list.length) * points.length)];
+          return tag(row, axes.x(x), axes.y(y));
+        }));
+  };
+
+  // what: {title, value: point -> number, counted, text: value -> text, most: highest value of the axis if it is fixed}
+  const panel = (list, what) => {
+    const curves = list.map((row) => ({row, points: seriesOf(row, what.value, what.counted)}))
+                       .filter(({points}) => points.length > 0);
+    const values = curves.flatMap(({points}) => points.map((point) => point[1]));
+    if (values.length === 0 || (!what.most && Math.max(...values) === 0)) {
+      return html('div', {class: 'panel'}, html('h3', {}, what.title), absent('None was recorded.'));
+    }
+    const mean = (points) => points.reduce((sum, point) => sum + point[1], 0) / points.length;
+    return html(
+        'div', {class: 'panel'}, html('h3', {}, what.title),
+        drawing(
+            `${what.title} over time; means: ` +
+                curves.map(({row, points}) => `${row.cache} ${what.text(mean(points))}`).join(', ') + '.',
+            drawSeries(
+                curves, what.most || Math.max(...values), what.text.tick,
+                what.most ? () => [0, 0.25, 0.5, 0.75, 1] : (most) => niceTicks(most, 4))));
+  };
+
+  const PANELS = [
+    {title: 'Hit ratio, both tiers', value: (p) => p.dram_hit + p.scm_hit, text: percent, most: 1},
+    {title: 'Operations a second', value: (p) => p.ops, counted: true, text: count},
+    {title: 'Read from flash', value: (p) => p.flash_bytes, counted: true, text: perSecond},
+    {title: 'Read from SCM', value: (p) => p.scm_bytes_read, counted: true, text: perSecond},
+    {title: 'Written to SCM', value: (p) => p.scm_bytes_written, counted: true, text: perSecond},
+    {title: 'P99 latency', value: (p) => p.p99_us, text: time},
+  ];
+  const overTime = () => {
+    const list = measured.filter((row) => row.series && row.series.length > 1);
+    if (blockMode && list.length === 0) return null;
+    if (list.length === 0) return section('Over time', absent('This result has no time series.'));
+    const meanOf = (row, what) => {
+      const points = seriesOf(row, what.value, what.counted);
+      return points.length ? what.text(points.reduce((sum, point) => sum + point[1], 0) / points.length) : NONE;
+    };
+    return section(
+        'Over time',
+        figure(
+            'Hit ratio, bandwidth and the rest, second by second, each cache on its own clock.',
+            html('div', {class: 'panels'}, ...PANELS.map((what) => panel(list, what)))),
+        html('h3', {}, 'Means of the above'),
+        keyTable(list, PANELS.map((what) => [what.title, (row) => meanOf(row, what)])));
+  };
+
+  // ---- Tables ------------------------------------------------------------------------------------------------------
+
+  const withRange = (name, format) => (row) =>
+      (row[name] ?
+           html('span', {}, format(row[name].median), html('span', {class: 'range'}, spreadOf(row[name], format))) :
+           NONE);
+  const number = (name, format) => (row) => format(row[name]);
+  const MEASURES = [
+    ['ops_per_s', 'operations a second, median (least\u2013most)', withRange('ops_per_s', count)],
+    ['ratio', 'ratio to the first cache', withRange('ratio', (value) => value.toFixed(2))],
+    ['p50_us', 'P50', quantile('p50')],
+    ['p95_us', 'P95', quantile('p95')],
+    ['p99_us', 'P99', quantile('p99')],
+    ['p99_9_us', 'P99.9', quantile('p99_9')],
+    ['latency_us', 'longest', quantile('max')],
+    ['dram_hit', 'found in DRAM', number('dram_hit', percent)],
+    ['scm_hit', 'found in the second tier', number('scm_hit', percent)],
+    ['miss', 'missed', number('miss', percent)],
+    [
+      'flash_reads_per_op', 'flash reads per operation', number('flash_reads_per_op', show((value) => value.toFixed(3)))
+    ],
+    ['scm_bytes_written_per_op', 'bytes written to SCM per operation', number('scm_bytes_written_per_op', plain)],
+    ['cpu_s_per_mop', 'CPU seconds per million operations', number('cpu_s_per_mop', plain)],
+    ['medium', 'medium', (row) => row.medium || NONE],
+    ['emulated', 'emulated', (row) => (row.emulated ? 'yes' : 'no')],
+  ];
+  const NOT_MEASURES = ['cache', 'tag', 'available', 'second_tier_idle', 'noisy', 'measured', 'reason'];
+
+  // What the table above does not know is shown under its own name, so that a newer mezz_replay loses nothing.
+  const otherMeasures = () => {
+    const known = new Set(MEASURES.map(([key]) => key).concat(NOT_MEASURES));
+    const found = new Map();
+    const note = (key, text) => {
+      if (!found.has(key)) found.set(key, [key, key.replace(/_/g, ' '), text]);
+    };
+    for (const row of result.rows) {
+      for (const [key, value] of Object.entries(row)) {
+        if (known.has(key)) continue;
+        if (isNumber(value)) note(key, number(key, count));
+        if (key === 'roles' || value === null || typeof value !== 'object' || Array.isArray(value)) continue;
+        for (const [inner, one] of Object.entries(value)) {
+          if (isNumber(one)) note(`${key}: ${inner}`, (r) => count((r[key] || {})[inner]));
+        }
+      }
+    }
+    return [...found.values()];
+  };
+
+  const wideTable = (label, heads, lines) => html(
+      'div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label},
+      html(
+          'table', {class: 'wide'},
+          html(
+              'thead', {},
+              html(
+                  'tr', {}, html('th', {scope: 'row'}, label),
+                  ...heads.map((head) => html('th', {scope: 'col'}, head)))),
+          html(
+              'tbody', {},
+              ...lines.map(
+                  ([name, ...cells]) => html(
+                      'tr', {}, html('th', {scope: 'row'}, name), ...cells.map((cell) => html('td', {}, cell)))))));
+
+  const everything = () => {
+    if (measured.length === 0) return null;
+    const present = MEASURES.filter(([key]) => measured.some((row) => row[key] !== undefined));
+    return section(
+        'All figures',
+        wideTable(
+            'measure', measured.map((row) => row.cache),
+            present.concat(otherMeasures()).map(([, name, text]) => [name, ...measured.map(text)])));
+  };
+
+  const roles = () => {
+    const list = measured.filter((row) => row.roles && Object.keys(row.roles).length > 0);
+    if (list.length === 0) return null;
+    const names = [...new Set(list.flatMap((row) => Object.keys(row.roles)))];
+    const cell = (role) =>
+        (isNumber(role.dram_hit + role.scm_hit) ?
+             html(
+                 'span', {}, percent(role.dram_hit + role.scm_hit),
+                 html('span', {class: 'range'}, `${percent(role.dram_hit)} + ${percent(role.scm_hit)}`)) :
+             NONE);
+    return section(
+        'Hits by kind of block',
+        html('p', {}, 'Share of the look-ups of each kind that hit; below it, in DRAM + in the second tier.'),
+        wideTable(
+            'kind', list.map((row) => row.cache),
+            names.map((name) => [name.replace(/_/g, ' '), ...list.map((row) => cell(row.roles[name] || {}))])));
+  };
+
+  const valueText = (value) =>
+      (Array.isArray(value)                                      ? value.join(', ') :
+           typeof value === 'boolean'                            ? (value ? 'yes' : 'no') :
+           value === '' || value === null || value === undefined ? NONE :
+           typeof value === 'object'                             ? JSON.stringify(value) :
+                                                                   String(value));
+  const manifest = () => {
+    const host = result.host || {};
+    const lines = [
+      ['command', html('code', {}, valueText(result.command_line))],
+      ['time', result.time],
+      ['seed', result.seed],
+      ['RocksDB', result.rocksdb],
+      ['compiler', result.compiler],
+      ['debug build', result.asserts],
+      ['medium', result.medium || [...new Set(measured.map((row) => row.medium).filter(Boolean))]],
+      ['device model', result.model],
+      ['emulated', result.emulated ?? measured.some((row) => row.emulated)],
+      ['processor', `${valueText(host.cpu)}, ${valueText(host.cores)} cores`],
+      ['memory', bytes(host.memory_bytes)],
+      ['kernel', `${valueText(host.kernel)} ${host.machine || ''}`],
+      ['distinct keys', result.distinct_keys],
+      ['data', isNumber(result.database_bytes) ? bytes(result.database_bytes) : undefined],
+      ['mean block', isNumber(result.mean_block_bytes) ? bytes(result.mean_block_bytes) : undefined],
+      ['accesses', result.accesses],
+      ['distinct blocks', result.unique],
+      ...Object.entries(options).map(([name, value]) => [`--${name}`, value]),
+    ].filter(([, value]) => value !== undefined);
+    return section(
+        'How it was measured',
+        html(
+            'table', {class: 'manifest'},
+            html(
+                'tbody', {},
+                ...lines.map(
+                    ([name, value]) => html(
+                        'tr', {}, html('th', {scope: 'row'}, name),
+                        html('td', {}, value instanceof Node ? value : valueText(value)))))));
+  };
+
+  const counters = () => {
+    const list = rows.filter((row) => typeof row.counters === 'string' && row.counters !== '');
+    if (list.length === 0) return null;
+    return section(
+        'Counters',
+        ...list.map((row) => html('details', {}, html('summary', {}, row.cache), html('pre', {}, row.counters))));
+  };
+
+  // ---- The head ----------------------------------------------------------------------------------------------------
+
+  const notes = () => {
+    const list = [];
+    const warn = (text) => list.push(html('li', {class: 'warning'}, html('b', {}, 'Warning: '), text));
+    const note = (text) => list.push(html('li', {}, html('b', {}, 'Note: '), text));
+    const named = (test) => rows.filter(test).map((row) => row.cache).join(', ');
+    if (result.asserts) warn('this is a debug build: its figures mean nothing.');
+    if (result.complete === false) warn('the run was interrupted; only what was finished is shown.');
+    const noisy = named((row) => row.noisy);
+    if (result.noisy || noisy) {
+      warn(
+          `the machine was too noisy for these figures to be repeatable${noisy ? ` (${noisy})` : ''}: ` +
+          'leave it to this run alone, or measure longer.');
+    }
+    for (const row of rows.filter((one) => one.available === false))
+      note(`${row.cache} was not available: ${row.reason || 'no reason given'}.`);
+    for (const row of rows.filter((one) => one.available !== false && !one.measured))
+      note(`${row.cache} finished no window.`);
+    const idle = named((row) => row.second_tier_idle);
+    if (idle) note(`the second tier never hit: ${idle}. What its row shows is the DRAM cache alone.`);
+    const emulated = named((row) => row.emulated && row.measured);
+    if (emulated) {
+      note(`emulated: other memory stood for SCM${
+          result.model && result.model !== 'none' ? `, with the latency of model ${result.model} added` :
+                                                    ', without its latency'} (${emulated}).`);
+    }
+    return list.length ? html('ul', {class: 'notes', 'aria-label': 'notes'}, ...list) : null;
+  };
+
+  const lead = () => {
+    if (measured.length === 0) return 'No cache finished; there is nothing to show.';
+    const by = (value) => measured.reduce((best, row) => (value(row) > value(best) ? row : best));
+    if (blockMode) {
+      const best = by((row) => -row.miss);
+      return `Fewest misses: ${best.cache}, ${percent(best.miss)} of the accesses.`;
+    }
+    const best = by((row) => (row.ops_per_s || {}).median || 0);
+    const first = measured[0];
+    if (!best.ops_per_s || !best.ratio) return 'This result has no throughput.';
+    return `Highest median throughput: ${best.cache}, ${count(best.ops_per_s.median)} operations a second` +
+        (best === first ? '.' : `, ${times(best.ratio.median)} that of ${first.cache}.`);
+  };
+
+  const facts = () => html(
+      'ul', {class: 'facts'},
+      ...[['RocksDB', result.rocksdb],
+          ['threads', blockMode ? 1 : options.threads],
+          ['DRAM', bytes(options.dram_bytes)],
+          ['SCM', bytes(options.scm_bytes)],
+          ['data', blockMode ? bytes(result.unique * options.unit_bytes) : bytes(result.database_bytes)],
+          ['windows', blockMode ? undefined : options.repeats],
+  ].filter(([, value]) => value !== undefined && value !== NONE)
+          .map(([name, value]) => html('li', {}, `${name} `, html('b', {}, String(value)))));
+
+  const workload = valueText(result.workload);
+  document.title = `${workload} \u2013 mezz_replay`;
+  const parts = [
+    html(
+        'header', {},
+        html('p', {class: 'kicker'}, `mezz_replay${blockMode ? ' --mode=block' : ''}, ${valueText(result.time)}`),
+        html('h1', {}, workload), html('p', {class: 'lead'}, lead()), facts()),
+    notes(),
+    throughput(),
+    latency(),
+    hits(),
+    overTime(),
+    roles(),
+    everything(),
+    counters(),
+    manifest(),
+  ];
+  report.append(...parts.filter((part) => part !== null));
+  const redraw = () => drawings.forEach((draw) => draw());
+  redraw();
+  new ResizeObserver(redraw).observe(report);
+})();
