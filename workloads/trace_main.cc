@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/base/text.h"
 #include "workloads/program.h"
-#include "workloads/sim/options.h"
 #include "workloads/trace/info.h"
 #include "workloads/trace/info_report.h"
 
@@ -32,7 +32,7 @@ struct Arguments {
 mezz::Status RunInfo(const Arguments& arguments) {
   mezz::InfoOptions options{.path = arguments.path, .format = FLAGS_format, .skip_bad = FLAGS_skip_bad};
   MEZZ_RETURN_IF_ERROR(mezz::Count("unit", FLAGS_unit, 1, &options.unit_bytes));
-  MEZZ_RETURN_IF_ERROR(mezz::sim::ParseSize("memory", FLAGS_memory, &options.memory_bytes_max));
+  MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--memory", FLAGS_memory, &options.memory_bytes_max));
   MEZZ_RETURN_IF_ERROR(mezz::CheckWritable("json", FLAGS_json));
   mezz::TraceInfo info;
   MEZZ_RETURN_IF_ERROR(mezz::InspectTrace(options, &info));
