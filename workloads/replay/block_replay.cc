@@ -107,6 +107,7 @@ class BlockThread {
   void Run(Accesses accesses, uint64_t total, Progress* progress) {
     rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
     rocksdb::get_perf_context()->Reset();
+    Clock::time_point before = Clock::now();
     for (size_t i = 0; i < accesses.size() && status_.ok(); ++i) {
       if (i % kLookEvery == 0) {
         if (phase_.stop.load(std::memory_order_relaxed) || phase_.failed.load(std::memory_order_relaxed)) break;
@@ -114,6 +115,9 @@ class BlockThread {
         if (progress != nullptr) progress->Update(done, total);
       }
       status_ = Access(accesses[i]);
+      const Clock::time_point now = Clock::now();
+      latencies_.Record(static_cast<uint64_t>(std::chrono::nanoseconds(now - before).count()));
+      before = now;
     }
     if (!status_.ok()) phase_.failed.store(true, std::memory_order_relaxed);
     hits_.stock_writes = rocksdb::get_perf_context()->compressed_sec_cache_insert_real_count;
@@ -121,6 +125,7 @@ class BlockThread {
 
   const Status& status() const { return status_; }
   const Hits& hits() const { return hits_; }
+  const LatencyHistogram& latencies() const { return latencies_; }
 
  private:
   Status Access(sim::BlockId block) {
@@ -158,6 +163,7 @@ class BlockThread {
   BlockCache cache_;
   const BlockFile::Buffer buffer_;
   Hits hits_;
+  LatencyHistogram latencies_;
   Status status_;
 };
 
@@ -180,13 +186,14 @@ class BlockRunner {
         options_.ops == 0 ? trace_.accesses().size() : std::min<uint64_t>(options_.ops, trace_.accesses().size());
     const Accesses accesses = Accesses(trace_.accesses()).first(count);
     const auto warm = static_cast<uint64_t>(static_cast<double>(count) * options_.warmup);
-    Hits hits;
     progress_->Phase(fmt::format("replaying {} accesses on {}", count, built.spec.name));
-    MEZZ_RETURN_IF_ERROR(RunPhase(built, accesses.first(warm), &hits));
+    Hits hits;
+    LatencyHistogram warming;
+    MEZZ_RETURN_IF_ERROR(RunPhase(built, accesses.first(warm), &hits, &warming));
     const CounterSnapshot before = built.stats != nullptr ? built.stats->Counters() : CounterSnapshot{};
     hits = {};
     const auto started = Clock::now();
-    MEZZ_RETURN_IF_ERROR(RunPhase(built, accesses.subspan(warm), &hits));
+    MEZZ_RETURN_IF_ERROR(RunPhase(built, accesses.subspan(warm), &hits, &row->latencies));
     row->seconds = std::chrono::duration<double>(Clock::now() - started).count();
     row->accesses = hits.dram + hits.scm + hits.misses;
     row->dram_hits = hits.dram;
@@ -206,7 +213,7 @@ class BlockRunner {
   }
 
  private:
-  Status RunPhase(const BuiltCache& built, Accesses accesses, Hits* hits) {
+  Status RunPhase(const BuiltCache& built, Accesses accesses, Hits* hits, LatencyHistogram* latencies) {
     Phase phase{.trace = trace_,
                 .layout = layout_,
                 .file = file_,
@@ -225,6 +232,7 @@ class BlockRunner {
     for (const auto& replay : replays) {
       MEZZ_RETURN_IF_ERROR(replay->status());
       *hits += replay->hits();
+      latencies->Add(replay->latencies());
     }
     return Status::Ok();
   }

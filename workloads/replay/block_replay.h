@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cache/status.h"
+#include "workloads/replay/latency_histogram.h"
 #include "workloads/replay/options.h"
 #include "workloads/replay/progress.h"
 
@@ -25,6 +26,7 @@ struct BlockRow {
   uint64_t scm_bytes_written = 0;
   uint64_t promotions = 0;
   double seconds = 0;
+  LatencyHistogram latencies;  // of the accesses: the look-up, and on a miss the read and the insertion
   std::string medium;
   bool emulated = false;
   std::string counters;  // a cache of ours: its report at the end

@@ -6,6 +6,7 @@
 #include "cache/base/text.h"
 #include "workloads/replay/block_replay.h"
 #include "workloads/replay/database.h"
+#include "workloads/replay/latencies.h"
 #include "workloads/replay/report.h"
 
 namespace mezz {
@@ -31,6 +32,8 @@ json RowToJson(const BlockRow& row) {
               {"seconds", row.seconds},
               {"medium", row.medium},
               {"emulated", row.emulated}};
+  AddLatencies(LatenciesOf(row.latencies), &one);
+  AddCdf(ReportedCdf(row.latencies), &one);
   if (!row.unavailable.empty()) one["reason"] = row.unavailable;
   if (!row.counters.empty()) one["counters"] = row.counters;
   return one;
@@ -45,17 +48,19 @@ std::string BlockTable(const ReplayOptions& options, const BlockReport& report) 
       report.workload, report.accesses, report.unique, HumanBytes(report.footprint_bytes), RocksDbVersion(),
       options.threads, options.threads == 1 ? "" : "s", options.dram_bytes(), options.scm_bytes(),
       100 * options.warmup);
-  text += fmt::format("{:<24} {:>9} {:>9} {:>9} {:>11} {:>11} {:>11}\n", "cache", "DRAM hit", "2nd hit", "miss",
-                      "SCM writes", "promotions", "accesses/s");
+  text += fmt::format("{:<22} {:>8} {:>8} {:>8} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8}\n", "cache", "DRAM hit",
+                      "2nd hit", "miss", "SCM writes", "promotions", "accesses/s", "P50 us", "P99 us", "P99.9 us");
   for (const BlockRow& row : report.rows) {
     if (!row.unavailable.empty()) {
-      text += fmt::format("{:<24} not available: {}\n", row.cache, row.unavailable);
+      text += fmt::format("{:<22} not available: {}\n", row.cache, row.unavailable);
       continue;
     }
-    text += fmt::format("{:<24} {:>9.4f} {:>9.4f} {:>9.4f} {:>11.4f} {:>11.4f} {:>11.0f}\n", row.cache,
-                        row.per_access(row.dram_hits), row.per_access(row.scm_hits), row.per_access(row.misses),
-                        row.per_access(row.scm_writes), row.per_access(row.promotions),
-                        row.seconds > 0 ? static_cast<double>(row.accesses) / row.seconds : 0);
+    const Latencies latency = LatenciesOf(row.latencies);
+    text += fmt::format("{:<22} {:>8.4f} {:>8.4f} {:>8.4f} {:>10.4f} {:>10.4f} {:>10.0f} {:>8.1f} {:>8.1f} {:>8.1f}\n",
+                        row.cache, row.per_access(row.dram_hits), row.per_access(row.scm_hits),
+                        row.per_access(row.misses), row.per_access(row.scm_writes), row.per_access(row.promotions),
+                        row.seconds > 0 ? static_cast<double>(row.accesses) / row.seconds : 0, latency.p50_us,
+                        latency.p99_us, latency.p99_9_us);
   }
   if (!report.complete) text += "\ninterrupted: only finished caches are in the table\n";
   return text;

@@ -49,22 +49,13 @@ std::string ColdLine(const CacheRow& row) {
 json ToJson(const Spread& spread) { return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}}; }
 
 json CostsToJson(const WindowRow& row) {
-  const Latencies& latency = row.latency;
-  return {{"p50_us", latency.p50_us},
-          {"p95_us", latency.p95_us},
-          {"p99_us", latency.p99_us},
-          {"p99_9_us", latency.p99_9_us},
-          {"latency_us",
-           {{"p50", latency.p50_us},
-            {"p95", latency.p95_us},
-            {"p99", latency.p99_us},
-            {"p99_9", latency.p99_9_us},
-            {"max", latency.max_us}}},
-          {"dram_hit", row.dram_hit},
-          {"scm_hit", row.scm_hit},
-          {"flash_reads_per_op", row.flash_reads_per_op},
-          {"scm_bytes_written_per_op", row.scm_bytes_written_per_op},
-          {"cpu_s_per_mop", row.cpu_s_per_mop}};
+  json one = {{"dram_hit", row.dram_hit},
+              {"scm_hit", row.scm_hit},
+              {"flash_reads_per_op", row.flash_reads_per_op},
+              {"scm_bytes_written_per_op", row.scm_bytes_written_per_op},
+              {"cpu_s_per_mop", row.cpu_s_per_mop}};
+  AddLatencies(row.latency, &one);
+  return one;
 }
 
 json WindowsToJson(const std::vector<WindowRow>& windows) {
@@ -93,9 +84,7 @@ json RowToJson(const CacheRow& row) {
   one["second_tier_idle"] = row.second_tier_idle;
   one["windows"] = WindowsToJson(row.windows);
   one["cold_windows"] = WindowsToJson(row.cold_windows);
-  one["latency_cdf"] = json::array();
-  for (const LatencyHistogram::Point& point : row.latency_cdf)
-    one["latency_cdf"].push_back(json::array({static_cast<double>(point.ns) * 1e-3, point.share}));
+  AddCdf(row.latency_cdf, &one);
   one["cold_ops_per_s"] = json::array();
   for (const WindowRow& window : row.cold_windows) one["cold_ops_per_s"].push_back(window.ops_per_s);
   one["background"] = {{"flushes", row.background.flushes},

@@ -15,8 +15,6 @@
 namespace mezz {
 namespace {
 
-constexpr size_t kCdfPointsMax = 200;
-
 // One stretch of the workload, replayed on every cache before the next begins.
 struct PlannedWindow {
   bool cold = false;  // warm-up: timed, but not in the rows
@@ -47,11 +45,6 @@ Status PlanWindows(const ReplayOptions& o, uint64_t requests, std::vector<Planne
     }
   }
   return Status::Ok();
-}
-
-Latencies LatenciesOf(const LatencyHistogram& histogram) {
-  const auto us = [&](double share) { return static_cast<double>(histogram.ValueAt(share)) * 1e-3; };
-  return {us(0.50), us(0.95), us(0.99), us(0.999), static_cast<double>(histogram.max_ns()) * 1e-3};
 }
 
 WindowRow Digest(const WindowResult& result) {
@@ -240,7 +233,7 @@ class Runner {
       row.ops_per_s = SpreadOf(rates);
       row.ratio = SpreadOf(ratios);
       row.total = Digest(cache.total);
-      row.latency_cdf = cache.total.latencies.Cdf(kCdfPointsMax);
+      row.latency_cdf = ReportedCdf(cache.total.latencies);
       row.second_tier_idle =
           cache.built.second_tier != SecondTier::kNone && !row.windows.empty() && cache.total.second_hits == 0;
       if (cache.built.stats != nullptr) row.counters = cache.built.stats->Report();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cache/status.h"
+#include "workloads/replay/latencies.h"
 #include "workloads/replay/latency_histogram.h"
 #include "workloads/replay/options.h"
 #include "workloads/replay/progress.h"
@@ -21,15 +22,6 @@ struct Spread {
   double max = 0;
 };
 Spread SpreadOf(std::vector<double> values);
-
-// In microseconds.
-struct Latencies {
-  double p50_us = 0;
-  double p95_us = 0;
-  double p99_us = 0;
-  double p99_9_us = 0;
-  double max_us = 0;
-};
 
 // One window on one cache, digested.
 struct WindowRow {

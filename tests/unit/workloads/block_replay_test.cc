@@ -157,6 +157,7 @@ TEST_F(BlockReplay, EveryCacheAnswersEachAccessInOneWay) {
     }
     EXPECT_EQ(row.accesses, 30'000u);
     EXPECT_EQ(row.dram_hits + row.scm_hits + row.misses, row.accesses);
+    EXPECT_EQ(row.latencies.count(), row.accesses);
     EXPECT_GE(row.misses, report_.unique) << "the first access to a block cannot hit";
   }
   EXPECT_EQ(Row("lru").scm_hits + Row("lru").scm_writes, 0u);
@@ -265,6 +266,8 @@ TEST_F(BlockReplay, ReportsTableJsonAndCsv) {
   for (const nlohmann::json& row : json["rows"]) {
     EXPECT_NEAR(row["dram_hit"].get<double>() + row["scm_hit"].get<double>() + row["miss"].get<double>(), 1, 1e-9);
     for (const char* key : {"scm_writes_per_access", "promotions_per_access"}) EXPECT_TRUE(row.contains(key));
+    EXPECT_LE(row["latency_us"]["p50"], row["latency_us"]["max"]);
+    EXPECT_EQ(row["latency_cdf"].back()[1], 1.0);
   }
   EXPECT_THAT(json["rows"][1]["counters"].get<std::string>(), HasSubstr("decision.miss.to_scm.policy_default"));
   std::istringstream table(BlockTable(options, report_));
