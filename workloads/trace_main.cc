@@ -11,14 +11,21 @@
 
 #include "cache/base/text.h"
 #include "workloads/program.h"
+#include "workloads/trace/convert.h"
 #include "workloads/trace/info.h"
 #include "workloads/trace/info_report.h"
+#include "workloads/trace/trace_writer.h"
 
 DEFINE_string(format, "auto", "Format of the trace: be64, arc, twitter_csv, ... auto: by content and name");
 DEFINE_bool(skip_bad, false, "Leave damaged records out and count them, instead of refusing the trace");
 DEFINE_int64(unit, 4096, "Extents are cut into blocks of so many bytes");
 DEFINE_string(memory, "8G", "A trace that needs more is refused (K, M, G, T)");
 DEFINE_string(json, "", "info: write what was found to this file");
+DEFINE_string(to, "",
+              "Format to write: mezz_csv, oracle_general, rocksdb_block_csv, text, be64. sample: mezz_csv if empty");
+DEFINE_string(out, "", "File to write; compressed if it ends in .zst, .gz or .xz");
+DEFINE_double(rate, 0.01, "sample: share of the keys to keep, chosen by hash");
+DEFINE_int64(seed, 1, "sample: of that hash");
 
 namespace {
 
@@ -43,6 +50,30 @@ mezz::Status RunInfo(const Arguments& arguments) {
   return mezz::WriteFileAtomically(FLAGS_json, result.dump(2) + "\n");
 }
 
+mezz::Status Convert(const Arguments& arguments, const std::string& to, double rate) {
+  mezz::ConvertOptions options{.path = arguments.path,
+                               .format = FLAGS_format,
+                               .skip_bad = FLAGS_skip_bad,
+                               .to = to,
+                               .out = FLAGS_out,
+                               .rate = rate};
+  MEZZ_RETURN_IF_ERROR(mezz::Count("unit", FLAGS_unit, 1, &options.unit_bytes));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("seed", FLAGS_seed, 0, &options.seed));
+  MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--memory", FLAGS_memory, &options.memory_bytes_max));
+  mezz::ConvertSummary summary;
+  MEZZ_RETURN_IF_ERROR(mezz::ConvertTrace(options, &summary));
+  fmt::print("{}: {} requests as {}, which keeps {}\n", options.out, summary.requests, to,
+             mezz::FindWriterFormat(to)->keeps);
+  if (summary.operations > 0) fmt::print("{} of them were no gets, and now look like gets\n", summary.operations);
+  if (summary.damaged_records > 0) fmt::print("{} damaged records were left out\n", summary.damaged_records);
+  return mezz::Status::Ok();
+}
+
+mezz::Status RunConvert(const Arguments& arguments) { return Convert(arguments, FLAGS_to, 1); }
+mezz::Status RunSample(const Arguments& arguments) {
+  return Convert(arguments, FLAGS_to.empty() ? "mezz_csv" : FLAGS_to, FLAGS_rate);
+}
+
 struct Subcommand {
   std::string_view name;
   std::string_view operand;  // what the argument behind the name is
@@ -54,6 +85,16 @@ struct Subcommand {
 const std::vector<Subcommand>& Subcommands() {
   static const std::vector<Subcommand> subcommands = {
       {"info", "FILE", "what a trace holds", {"format", "skip_bad", "unit", "memory", "json"}, &RunInfo},
+      {"convert",
+       "FILE",
+       "the same requests in another format",
+       {"format", "skip_bad", "unit", "memory", "to", "out"},
+       &RunConvert},
+      {"sample",
+       "FILE",
+       "the requests for a share of the keys",
+       {"format", "skip_bad", "unit", "memory", "to", "out", "rate", "seed"},
+       &RunSample},
   };
   return subcommands;
 }

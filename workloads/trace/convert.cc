@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/trace/convert.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "workloads/program.h"
+#include "workloads/readers/cut_extents.h"
+#include "workloads/readers/open_trace.h"
+#include "workloads/trace/sampled_source.h"
+#include "workloads/trace/trace_writer.h"
+
+namespace mezz {
+namespace {
+
+bool IsSameFile(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return std::filesystem::equivalent(a, b, error);
+}
+
+Status OpenSource(const ConvertOptions& o, std::unique_ptr<RequestSource>* source) {
+  MEZZ_RETURN_IF_ERROR(OpenTrace(o.path, {.format = o.format, .skip_bad = o.skip_bad}, source));
+  // Blocks are sampled, not extents: an extent's first byte says little of what else it covers.
+  if (o.rate < 1 || !FindWriterFormat(o.to)->takes_extents) *source = CutExtents(std::move(*source), o.unit_bytes);
+  if (o.rate < 1) *source = SampleKeys(std::move(*source), SpatialSample(o.rate, o.seed));
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status ConvertOptions::Validate() const {
+  if (!(rate > 0 && rate <= 1)) {
+    return Status::InvalidArgument(fmt::format("--rate={} is out of range; it goes from above 0 to 1", rate));
+  }
+  if (out.empty()) return Status::InvalidArgument("--out is missing; name the file to write");
+  MEZZ_RETURN_IF_ERROR(CheckWritable("out", out));
+  if (IsSameFile(path, out)) {
+    return Status::InvalidArgument(fmt::format("--out={} is the trace itself; name another file", out));
+  }
+  return Status::Ok();
+}
+
+Status ConvertTrace(const ConvertOptions& options, ConvertSummary* summary) {
+  MEZZ_RETURN_IF_ERROR(options.Validate());
+  std::unique_ptr<TraceWriter> writer;
+  MEZZ_RETURN_IF_ERROR(OpenTraceWriter(
+      {.path = options.out, .format = options.to, .memory_bytes_max = options.memory_bytes_max}, &writer));
+  std::unique_ptr<RequestSource> source;
+  MEZZ_RETURN_IF_ERROR(OpenSource(options, &source));
+  const bool tells_operations = FindWriterFormat(options.to)->keeps_operations;
+  ConvertSummary written;
+  for (Request request; source->Next(&request);) {
+    MEZZ_RETURN_IF_ERROR(writer->Write(request));
+    ++written.requests;
+    written.operations += !tells_operations && request.operation != Operation::kGet;
+  }
+  MEZZ_RETURN_IF_ERROR(source->status());
+  if (written.requests == 0) {
+    return Status::InvalidArgument(
+        fmt::format("trace {}: none of its requests are left{}", options.path,
+                    options.rate < 1 ? fmt::format(" at --rate={}; raise it", options.rate) : std::string()));
+  }
+  written.damaged_records = source->skipped();
+  *summary = written;
+  return writer->Finish();
+}
+
+}  // namespace mezz
