@@ -1,5 +1,7 @@
 # What mezz_replay makes of its results: the HTML report, the comparison.
 if(TARGET mezz_report)
+  mezz_test(unit/workloads/compare_test LABELS unit DEPS mezz::report)
+  mezz_test(unit/workloads/mann_whitney_test LABELS unit DEPS mezz::report)
   mezz_test(unit/workloads/html_report_test LABELS unit DEPS mezz::report)
   mezz_test(unit/workloads/result_file_test LABELS unit DEPS mezz::report)
 endif()

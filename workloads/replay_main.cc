@@ -15,6 +15,7 @@
 #include "workloads/replay/block_replay.h"
 #include "workloads/replay/report.h"
 #include "workloads/replay/runner.h"
+#include "workloads/report/compare.h"
 #include "workloads/report/html_report.h"
 #include "workloads/report/result_file.h"
 #include "workloads/sim/options.h"
@@ -56,6 +57,7 @@ DEFINE_bool(verify, false, "Check every byte of every value");
 DEFINE_string(json, "", "Write the results to this file");
 DEFINE_string(csv, "", "Write every window to this file, one a line");
 DEFINE_string(html, "", "Write the results to this file as a page for a browser");
+DEFINE_string(compare, "", "Run nothing, compare two results of --json: --compare A.json B.json");
 DEFINE_string(from, "", "With --html: run nothing, make the page from this result of --json");
 
 namespace {
@@ -154,6 +156,17 @@ mezz::Status MakePage() {
   return mezz::WriteFileAtomically(FLAGS_html, mezz::HtmlReport(result));
 }
 
+mezz::Status Compare(const std::string& path_b) {
+  nlohmann::json a;
+  nlohmann::json b;
+  mezz::Comparison comparison;
+  MEZZ_RETURN_IF_ERROR(mezz::ReadResult("compare", FLAGS_compare, &a));
+  MEZZ_RETURN_IF_ERROR(mezz::ReadResult("compare", path_b, &b));
+  MEZZ_RETURN_IF_ERROR(mezz::CompareResults(a, b, &comparison));
+  fmt::print("A: {}\nB: {}\n{}", FLAGS_compare, path_b, mezz::ComparisonTable(comparison));
+  return mezz::Status::Ok();
+}
+
 mezz::Status RunBlocks(const mezz::ReplayOptions& options, mezz::Progress* progress, bool* complete) {
   mezz::BlockReport report;
   MEZZ_RETURN_IF_ERROR(mezz::RunBlockReplay(options, progress, stop, &report));
@@ -170,8 +183,16 @@ mezz::Status RunDatabases(const mezz::ReplayOptions& options, mezz::Progress* pr
                       mezz::ReportCsv(report));
 }
 
-mezz::Status Run(const std::string& command_line, bool* complete) {
+// `file` is the argument that is no flag; empty: there is none.
+mezz::Status Run(const std::string& command_line, const std::string& file, bool* complete) {
   *complete = true;
+  if (!FLAGS_compare.empty()) {
+    if (!file.empty()) return Compare(file);
+    return mezz::Status::InvalidArgument("--compare needs two results of --json: --compare A.json B.json");
+  }
+  if (!file.empty()) {
+    return mezz::Status::InvalidArgument(fmt::format("\"{}\" is not a flag; flags are spelt --name=value", file));
+  }
   MEZZ_RETURN_IF_ERROR(mezz::CheckWritable("html", FLAGS_html));
   if (!FLAGS_from.empty()) return MakePage();
   mezz::ReplayOptions options;
@@ -192,12 +213,12 @@ int main(int argc, char** argv) {
   const std::string command_line = mezz::CommandLine(argc, argv);
   gflags::SetUsageMessage("replays a workload against RocksDB over several block caches, side by side");
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
-  if (argc > 1) {
-    fmt::print(stderr, "mezz_replay: \"{}\" is not a flag; flags are spelt --name=value\n", argv[1]);
+  if (argc > 2) {
+    fmt::print(stderr, "mezz_replay: \"{}\" is not a flag; flags are spelt --name=value\n", argv[2]);
     return kExitRefused;
   }
   bool complete = false;
-  const mezz::Status status = Run(command_line, &complete);
+  const mezz::Status status = Run(command_line, argc > 1 ? argv[1] : "", &complete);
   if (!status.ok()) {
     fmt::print(stderr, "mezz_replay: {}\n", status.message());
     return kExitRefused;
