@@ -20,7 +20,7 @@
 #include "workloads/report/result_file.h"
 #include "workloads/sim/options.h"
 
-DEFINE_string(trace, "", "What to replay: a trace file, or gen:uniform, gen:zipf, gen:production");
+DEFINE_string(trace, "", "What to replay: a trace file, or a generator, such as gen:zipf, gen:messaging, gen:ycsb_a");
 DEFINE_string(format, "", "Format of the trace file: be64, be32, arc, arc_pages, ... Empty: by name and content");
 DEFINE_string(mode, "db", "db: a RocksDB over each cache; block: each cache alone, over a file of blocks");
 DEFINE_int64(unit, 4096, "--mode=block: bytes that extents are cut into, and of blocks whose size the trace lacks");
@@ -39,7 +39,7 @@ DEFINE_int64(shard_bits, -1, "DRAM tiers have 2 to the power of this many shards
 DEFINE_string(serve, "auto", "How an SCM hit is answered: auto, in_place, copy");
 DEFINE_string(dram_cache, "", "DRAM tier of hybrid: hcc, lru. Empty: hcc where RocksDB has it, from 8.9");
 DEFINE_int64(threads, 2, "Replay threads");
-DEFINE_int64(value_bytes, 1000, "Bytes of a value; 0: as gen:production says");
+DEFINE_int64(value_bytes, 1000, "Bytes of a value; 0: as the generator says");
 DEFINE_int64(block_bytes, 4096, "Block size");
 DEFINE_string(write_buffer, "64M", "Bytes put between two flushes: RocksDB's memtable (K, M, G)");
 DEFINE_bool(index_in_cache, false, "Keep index and filter blocks in the block cache");
@@ -48,7 +48,8 @@ DEFINE_double(warmup, 0.3, "Share of the requests replayed before the clock star
 DEFINE_int64(cold_windows, 1, "Cut the warm-up into so many windows, reported apart");
 DEFINE_int64(repeats, 5, "Cut the rest into so many windows, interleaved over the caches");
 DEFINE_double(seconds, 0, "Windows of so many seconds instead of so many requests; generators only");
-DEFINE_int64(keys, 1000000, "Generators: number of keys");
+DEFINE_int64(keys, 0, "Generators: number of keys. 0: the workload's own, where it has none 1,000,000");
+DEFINE_int64(scale, 1, "Generators: divide the number of keys by this");
 DEFINE_int64(ops, 0, "Requests to replay. 0: the whole trace; generators: 1,000,000");
 DEFINE_double(skew, -1, "Generators: exponent of the popularity law. Negative: the generator's own");
 DEFINE_double(put_share, 0, "gen:uniform, gen:zipf: share of the requests that are puts");
@@ -129,7 +130,8 @@ mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   MEZZ_RETURN_IF_ERROR(mezz::Count("unit", FLAGS_unit, 1, &o->unit_bytes));
   MEZZ_RETURN_IF_ERROR(mezz::Count("cold_windows", FLAGS_cold_windows, 0, &o->cold_windows));
   MEZZ_RETURN_IF_ERROR(mezz::Count("repeats", FLAGS_repeats, 1, &o->repeats));
-  MEZZ_RETURN_IF_ERROR(mezz::Count("keys", FLAGS_keys, 1, &o->keys));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("keys", FLAGS_keys, 0, &o->keys));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("scale", FLAGS_scale, 1, &o->scale));
   MEZZ_RETURN_IF_ERROR(mezz::Count("ops", FLAGS_ops, 0, &o->ops));
   MEZZ_RETURN_IF_ERROR(mezz::Count("seed", FLAGS_seed, 0, &o->seed));
   if (o->ops == 0 && o->is_generator()) o->ops = kGeneratorOps;

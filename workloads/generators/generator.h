@@ -27,6 +27,7 @@ class Generator : public RequestSource {
     made_ = 0;
     keys_ = Random(StreamSeed(kKeyStream));
     operations_ = Random(StreamSeed(kOperationStream));
+    Restart();
     return Status::Ok();
   }
   uint64_t size_hint() const final { return share_; }
@@ -40,6 +41,8 @@ class Generator : public RequestSource {
         operations_(StreamSeed(kOperationStream)) {}
 
   virtual Request Draw() = 0;
+  // Forgets what Draw() remembers.
+  virtual void Restart() {}
 
   const GeneratorOptions& options() const { return options_; }
   // For descriptions.
@@ -64,6 +67,15 @@ class Generator : public RequestSource {
 
 std::unique_ptr<RequestSource> MakeUniform(const GeneratorOptions& options);
 std::unique_ptr<RequestSource> MakeZipf(const GeneratorOptions& options);
-std::unique_ptr<RequestSource> MakeProduction(const GeneratorOptions& options);
+std::unique_ptr<RequestSource> MakeMessaging(const GeneratorOptions& options);
+std::unique_ptr<RequestSource> MakeBlobMetadata(const GeneratorOptions& options);
+std::unique_ptr<RequestSource> MakeLaser(const GeneratorOptions& options);
+std::unique_ptr<RequestSource> MakeYcsb(const GeneratorOptions& options);
+
+// Bytes of the value a key holds before its first put. They depend on nothing but the key.
+uint32_t MessagingValueBytes(uint64_t key);
+uint32_t BlobMetadataValueBytes(uint64_t key);
+uint32_t LaserValueBytes(uint64_t key);
+uint32_t YcsbValueBytes(uint64_t key);
 
 }  // namespace mezz

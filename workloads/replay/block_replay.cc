@@ -32,8 +32,7 @@ Status LoadTrace(const ReplayOptions& o, Progress* progress, sim::LoadedTrace* t
   progress->Phase(fmt::format("reading {}", o.trace));
   std::unique_ptr<RequestSource> source;
   if (o.is_generator()) {
-    MEZZ_RETURN_IF_ERROR(
-        MakeGenerator({.name = o.generator(), .keys = o.keys, .ops = o.ops, .skew = o.skew, .seed = o.seed}, &source));
+    MEZZ_RETURN_IF_ERROR(MakeGenerator(o.generator_options(0, 1), &source));
   } else {
     MEZZ_RETURN_IF_ERROR(OpenTrace(o.trace, o.format, &source));
     source = CutExtents(std::move(source), o.unit_bytes);

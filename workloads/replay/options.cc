@@ -76,11 +76,14 @@ Status ValidateBlockMode(const ReplayOptions& o) {
 }
 
 Status ValidateWorkload(const ReplayOptions& o) {
-  if (o.trace.empty()) return Status::InvalidArgument("--trace is missing; name a file or gen:uniform|zipf|production");
+  if (o.trace.empty()) {
+    return Status::InvalidArgument(fmt::format("--trace is missing; name a file or one of {}", KnownGenerators()));
+  }
   if (o.seconds > 0 && !o.is_generator()) {
     return Status::InvalidArgument("--seconds needs an endless workload; use it with --trace=gen:NAME or drop it");
   }
-  if (o.mode == ReplayMode::kDatabase && o.value_bytes == 0 && o.trace != "gen:production") {
+  if (o.mode == ReplayMode::kDatabase && o.value_bytes == 0 &&
+      !(o.is_generator() && GeneratorHasSizes(o.generator()))) {
     return Status::InvalidArgument(
         fmt::format("--value_bytes=0 means sizes from the workload, but {} has none; name a size", o.trace));
   }
@@ -90,8 +93,7 @@ Status ValidateWorkload(const ReplayOptions& o) {
   }
   if (!o.is_generator()) return Status::Ok();
   if (!o.format.empty()) return Status::InvalidArgument("--format is for trace files; drop it with --trace=gen:NAME");
-  return GeneratorOptions{.name = o.generator(), .keys = o.keys, .ops = o.ops, .skew = o.skew, .put_share = o.put_share}
-      .Validate();
+  return o.generator_options(0, 1).Validate();
 }
 
 }  // namespace
@@ -111,6 +113,18 @@ Status ParseCaches(const std::string& text, const std::string& default_policy, s
   }
   *caches = std::move(parsed);
   return Status::Ok();
+}
+
+GeneratorOptions ReplayOptions::generator_options(unsigned stream, unsigned streams) const {
+  return {.name = generator(),
+          .keys = keys,
+          .scale = scale,
+          .ops = ops,
+          .skew = skew,
+          .put_share = put_share,
+          .seed = seed,
+          .stream = stream,
+          .streams = streams};
 }
 
 Status ReplayOptions::Validate() const {

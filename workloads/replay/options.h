@@ -8,6 +8,7 @@
 
 #include "cache/status.h"
 #include "integration/options.h"
+#include "workloads/generators/generators.h"
 
 namespace mezz {
 
@@ -71,10 +72,11 @@ struct ReplayOptions {
   double seconds = 0;         // > 0: windows of fixed time instead of fixed requests; generators only
   bool verify = false;        // check every byte of every value
 
-  uint64_t keys = 1'000'000;  // generators
-  uint64_t ops = 0;           // 0: the whole trace; generators: 1,000,000
-  double skew = -1;           // negative: the generator's own
-  double put_share = 0;       // generators without puts of their own
+  uint64_t keys = 0;     // generators; 0: the workload's own number
+  uint64_t scale = 1;    // generators: divides the keys
+  uint64_t ops = 0;      // 0: the whole trace; generators: 1,000,000
+  double skew = -1;      // negative: the generator's own
+  double put_share = 0;  // generators without puts of their own
   uint64_t seed = 1;
 
   std::string json_path;
@@ -83,6 +85,8 @@ struct ReplayOptions {
 
   bool is_generator() const { return trace.starts_with("gen:"); }
   std::string generator() const { return trace.substr(4); }
+  // Of the generator, for one of `streams` threads.
+  GeneratorOptions generator_options(unsigned stream, unsigned streams) const;
   uint64_t dram_bytes() const { return hybrid.dram_bytes; }
   uint64_t scm_bytes() const { return hybrid.scm.capacity_bytes; }
 

@@ -117,6 +117,7 @@ json OptionsToJson(const ReplayOptions& o) {
           {"seconds", o.seconds},
           {"verify", o.verify},
           {"keys", o.keys},
+          {"scale", o.scale},
           {"ops", o.ops},
           {"skew", o.skew},
           {"put_share", o.put_share},

@@ -44,7 +44,7 @@ class EndlessGeneratorFeed final : public RequestFeed {
 
 class GeneratedWorkload final : public Workload {
  public:
-  explicit GeneratedWorkload(const ReplayOptions& options) : options_(options) {
+  GeneratedWorkload(const ReplayOptions& options, ValueSizes sizes) : options_(options), sizes_(std::move(sizes)) {
     for (unsigned thread = 0; thread < options.threads; ++thread) sources_.push_back(MakeSource(thread));
     window_.resize(options.threads);
   }
@@ -52,14 +52,14 @@ class GeneratedWorkload final : public Workload {
   nlohmann::json Identity() const override {
     return {{"source", "generator"},
             {"keys", options_.keys},
-            {"values", options_.value_bytes == 0 ? "production" : "fixed"}};
+            {"values", options_.value_bytes == 0 ? options_.generator() : "fixed"}};
   }
   std::string Description() const override { return sources_.front()->description(); }
   uint64_t distinct_keys() const override { return options_.keys; }
   uint64_t requests() const override { return options_.seconds > 0 ? 0 : options_.ops; }
   uint64_t key(uint64_t index) const override { return index; }
   uint32_t InitialValueBytes(uint64_t key) const override {
-    return options_.value_bytes > 0 ? options_.value_bytes : ProductionInitialValueBytes(key);
+    return options_.value_bytes > 0 ? options_.value_bytes : sizes_(key);
   }
 
   Status NextWindow(uint64_t requests) override {
@@ -76,20 +76,15 @@ class GeneratedWorkload final : public Workload {
 
  private:
   std::unique_ptr<RequestSource> MakeSource(unsigned thread) const {
-    const GeneratorOptions options{.name = options_.generator(),
-                                   .keys = options_.keys,
-                                   .ops = 0,
-                                   .skew = options_.skew,
-                                   .put_share = options_.put_share,
-                                   .seed = options_.seed,
-                                   .stream = thread,
-                                   .streams = options_.threads};
+    GeneratorOptions options = options_.generator_options(thread, options_.threads);
+    options.ops = 0;
     std::unique_ptr<RequestSource> source;
     (void)MakeGenerator(options, &source);  // ReplayOptions::Validate judged it
     return source;
   }
 
-  const ReplayOptions options_;
+  const ReplayOptions options_;  // keys and scale are resolved
+  const ValueSizes sizes_;
   std::vector<std::unique_ptr<RequestSource>> sources_;
 };
 
@@ -167,7 +162,12 @@ std::unique_ptr<RequestFeed> Workload::WindowFeed(unsigned thread) const {
 
 Status Workload::Open(const ReplayOptions& options, Progress* progress, std::unique_ptr<Workload>* workload) {
   if (options.is_generator()) {
-    *workload = std::make_unique<GeneratedWorkload>(options);
+    ReplayOptions resolved = options;
+    ValueSizes sizes;
+    MEZZ_RETURN_IF_ERROR(GeneratorKeys(options.generator_options(0, 1), &resolved.keys));
+    MEZZ_RETURN_IF_ERROR(GeneratorValueSizes(options.generator_options(0, 1), &sizes));
+    resolved.scale = 1;
+    *workload = std::make_unique<GeneratedWorkload>(resolved, std::move(sizes));
     return Status::Ok();
   }
   std::unique_ptr<RequestSource> source;

@@ -85,7 +85,10 @@ TEST(Generators, RefuseWhatMakesNoSense) {
   std::unique_ptr<RequestSource> source;
   EXPECT_THAT(MakeGenerator({.name = "zipff", .keys = 1}, &source).message(),
               HasSubstr("gen:zipff is not known; one of gen:uniform, gen:zipf, gen:production"));
-  EXPECT_THAT(MakeGenerator({.name = "zipf", .keys = 0}, &source).message(), HasSubstr("--keys=0"));
+  EXPECT_THAT(MakeGenerator({.name = "zipf", .keys = 1ull << 41}, &source).message(),
+              HasSubstr("--keys=2199023255552"));
+  EXPECT_THAT(MakeGenerator({.name = "zipf", .scale = 0}, &source).message(), HasSubstr("--scale=0"));
+  EXPECT_THAT(MakeGenerator({.name = "ycsb_a", .skew = 0.5}, &source).message(), HasSubstr("--skew=0.5"));
   EXPECT_THAT(MakeGenerator({.name = "zipf", .keys = 1, .skew = 1e9}, &source).message(), HasSubstr("--skew"));
   EXPECT_THAT(MakeGenerator({.name = "zipf", .keys = 1, .skew = NAN}, &source).message(), HasSubstr("--skew"));
   EXPECT_THAT(MakeGenerator({.name = "production", .keys = 1, .skew = 1}, &source).message(), HasSubstr("--skew=1"));
@@ -93,6 +96,39 @@ TEST(Generators, RefuseWhatMakesNoSense) {
               HasSubstr("--put_share=1.5"));
   EXPECT_THAT(MakeGenerator({.name = "production", .keys = 1, .put_share = 0.1}, &source).message(),
               HasSubstr("puts of its own"));
+}
+
+TEST(Generators, ScaleDividesTheKeysNamedOrTheWorkloadsOwn) {
+  const auto keys = [](const GeneratorOptions& options) {
+    uint64_t count = 0;
+    EXPECT_TRUE(GeneratorKeys(options, &count).ok());
+    return count;
+  };
+  EXPECT_EQ(keys({.name = "zipf"}), 1'000'000u);
+  EXPECT_EQ(keys({.name = "zipf", .keys = 1000, .scale = 10}), 100u);
+  EXPECT_EQ(keys({.name = "zipf", .keys = 5, .scale = 10}), 1u);
+  EXPECT_EQ(keys({.name = "blob_metadata", .scale = 256}), 50'000'000u) << "what FAST'20 loads";
+  for (const Request& request : Generate({.name = "messaging", .keys = 5000, .scale = 50, .ops = 1000})) {
+    ASSERT_LT(request.key, 100u);
+  }
+}
+
+TEST(Generators, GiveTheNeighbourOfAScaleTheSameShape) {
+  // A share of the keys takes about the same share of the requests at any scale: what a cache scaled alike sees.
+  for (std::string_view name : {"messaging", "blob_metadata", "laser"}) {
+    double share[2] = {};
+    for (int i = 0; i < 2; ++i) {
+      const uint64_t keys = i == 0 ? 64'000 : 256'000;
+      std::map<uint64_t, uint64_t> counts;
+      for (const Request& r : Generate({.name = std::string(name), .keys = keys, .ops = 2'000'000})) ++counts[r.key];
+      std::vector<uint64_t> sorted;
+      for (const auto& [key, count] : counts) sorted.push_back(count);
+      std::sort(sorted.rbegin(), sorted.rend());
+      const auto top = static_cast<std::ptrdiff_t>(std::min<uint64_t>(sorted.size(), keys / 20));
+      share[i] = static_cast<double>(std::accumulate(sorted.begin(), sorted.begin() + top, uint64_t{0})) / 2e6;
+    }
+    EXPECT_NEAR(share[0], share[1], 0.06) << name;
+  }
 }
 
 TEST(Generators, PutTheShareAskedForAndLeaveTheKeysAlone) {
@@ -228,7 +264,7 @@ TEST_F(Production, ChoosesTheOperationApartFromTheKey) {
   double by_operation[3] = {};
   double by_range[30] = {};
   for (const Request& request : Requests()) {
-    const auto operation = static_cast<size_t>(request.operation);
+    const size_t operation = request.operation == Operation::kGet ? 0 : request.operation == Operation::kPut ? 1 : 2;
     ++counts[operation][RangeOf(request.key)];
     ++by_operation[operation];
     ++by_range[RangeOf(request.key)];
@@ -268,8 +304,10 @@ TEST_F(Production, HasTheValueSizesOfThePublishedDistribution) {
   EXPECT_NEAR(sum / puts, 25.45 / (1 - 0.2615), 1.0);
   EXPECT_LE(largest, 1024u);
 
+  ValueSizes sizes;
+  ASSERT_TRUE(GeneratorValueSizes({.name = "production"}, &sizes).ok());
   double initial = 0;
-  for (uint64_t key = 0; key < 100000; ++key) initial += ProductionInitialValueBytes(key);
+  for (uint64_t key = 0; key < 100000; ++key) initial += sizes(key);
   EXPECT_NEAR(initial / 100000, 25.45 / (1 - 0.2615), 1.0);
 }
 
