@@ -54,6 +54,8 @@ DEFINE_int64(ops, 0, "Requests to replay. 0: the whole trace; generators: 1,000,
 DEFINE_double(skew, -1, "Generators: exponent of the popularity law. Negative: the generator's own");
 DEFINE_double(put_share, 0, "gen:uniform, gen:zipf: share of the requests that are puts");
 DEFINE_int64(seed, 1, "Generators: seed; --mode=block: salts the keys, so that caches place them otherwise");
+DEFINE_double(rate, 0, "Open loop: so many requests a second over all threads. 0: each as soon as the last has ended");
+DEFINE_double(timestamps, 0, "Open loop at the trace's own times, so many times as fast. 0: closed loop");
 DEFINE_bool(verify, false, "Check every byte of every value");
 DEFINE_string(json, "", "Write the results to this file");
 DEFINE_string(csv, "", "Write every window to this file, one a line");
@@ -121,6 +123,8 @@ mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   o->skew = FLAGS_skew;
   o->put_share = FLAGS_put_share;
   o->verify = FLAGS_verify;
+  o->rate = FLAGS_rate;
+  o->timestamps = FLAGS_timestamps;
   o->json_path = FLAGS_json;
   o->csv_path = FLAGS_csv;
   MEZZ_RETURN_IF_ERROR(mezz::Count("threads", FLAGS_threads, 1, &o->threads));

@@ -11,7 +11,7 @@ LatencyHistogram::LatencyHistogram() : counts_(std::make_unique<std::atomic<uint
 LatencyHistogram& LatencyHistogram::operator=(const LatencyHistogram& other) {
   if (this == &other) return *this;
   LatencyHistogram copy(other);
-  counts_ = std::move(copy.counts_);
+  counts_.swap(copy.counts_);
   count_.store(copy.count(), std::memory_order_relaxed);
   max_.store(copy.max_ns(), std::memory_order_relaxed);
   return *this;

@@ -34,6 +34,7 @@ constexpr NamedKind kKinds[] = {
 
 constexpr unsigned kThreadsMax = 1024;
 constexpr unsigned kWindowsMax = 1000;
+constexpr double kRateMax = 1e9, kTimeScaleMax = 1e9;
 constexpr uint32_t kValueBytesMax = 16 << 20;
 constexpr uint32_t kBlockBytesMin = 512;
 constexpr uint32_t kBlockBytesMax = 16 << 20;
@@ -72,6 +73,23 @@ Status ValidateBlockMode(const ReplayOptions& o) {
   }
   if (o.is_generator() && o.ops == 0) return Status::InvalidArgument("--ops=0: an endless trace fits no memory");
   if (o.seconds > 0) return Status::InvalidArgument("--seconds is for --mode=db: a trace of blocks is run to its end");
+  return Status::Ok();
+}
+
+Status ValidateLoop(const ReplayOptions& o) {
+  if (!(o.rate >= 0 && o.rate <= kRateMax)) return OutOfRange("rate", o.rate, fmt::format("0 to {}", kRateMax));
+  if (!(o.timestamps >= 0 && o.timestamps <= kTimeScaleMax)) {
+    return OutOfRange("timestamps", o.timestamps, fmt::format("0 to {}", kTimeScaleMax));
+  }
+  if (o.rate > 0 && o.timestamps > 0) {
+    return Status::InvalidArgument("--rate and --timestamps both say when requests are due; use one of them");
+  }
+  if (o.timestamps > 0 && o.is_generator()) {
+    return Status::InvalidArgument(fmt::format("--timestamps={}: {} has no times; use --rate", o.timestamps, o.trace));
+  }
+  if ((o.rate > 0 || o.timestamps > 0) && o.mode == ReplayMode::kBlock) {
+    return Status::InvalidArgument("--rate and --timestamps are for --mode=db");
+  }
   return Status::Ok();
 }
 
@@ -129,6 +147,7 @@ GeneratorOptions ReplayOptions::generator_options(unsigned stream, unsigned stre
 
 Status ReplayOptions::Validate() const {
   MEZZ_RETURN_IF_ERROR(ValidateWorkload(*this));
+  MEZZ_RETURN_IF_ERROR(ValidateLoop(*this));
   if (mode == ReplayMode::kBlock) MEZZ_RETURN_IF_ERROR(ValidateBlockMode(*this));
   if (caches.empty()) return Status::InvalidArgument("--caches is empty; name at least one cache");
   if (db_dir.empty()) return Status::InvalidArgument("--db is missing; name the folder the databases go to");

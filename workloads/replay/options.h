@@ -71,6 +71,8 @@ struct ReplayOptions {
   unsigned repeats = 5;       // and the rest into these
   double seconds = 0;         // > 0: windows of fixed time instead of fixed requests; generators only
   bool verify = false;        // check every byte of every value
+  double rate = 0;            // > 0: open loop, so many requests a second over all threads
+  double timestamps = 0;      // > 0: open loop at the trace's own times, so many times as fast
 
   uint64_t keys = 0;     // generators; 0: the workload's own number
   uint64_t scale = 1;    // generators: divides the keys

@@ -20,7 +20,8 @@ class Progress {
   void Update(uint64_t done, uint64_t total);
   void End();
 
-  bool on_terminal() const { return on_terminal_; }
+  // Whether Update shows anything.
+  bool wants_updates() const { return on_terminal_; }
 
  private:
   bool quiet_;

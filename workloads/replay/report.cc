@@ -48,12 +48,50 @@ std::string ColdLine(const CacheRow& row) {
 
 json ToJson(const Spread& spread) { return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}}; }
 
+json RolesToJson(const std::map<std::string, RoleShares>& roles) {
+  json all = json::object();
+  for (const auto& [name, shares] : roles) {
+    json one = {{"lookups", shares.lookups}, {"hit", shares.hit}, {"miss", shares.miss}};
+    if (shares.dram_hit) one["dram_hit"] = *shares.dram_hit;
+    if (shares.scm_hit) one["scm_hit"] = *shares.scm_hit;
+    all[name] = std::move(one);
+  }
+  return all;
+}
+
+json SeriesToJson(const std::vector<SeriesPoint>& points) {
+  json all = json::array();
+  for (const SeriesPoint& point : points) {
+    all.push_back({{"t_s", point.t_s},
+                   {"seconds", point.seconds},
+                   {"ops", point.ops},
+                   {"dram_hit", point.dram_hit},
+                   {"scm_hit", point.scm_hit},
+                   {"flash_reads", point.flash_reads},
+                   {"flash_bytes", point.flash_bytes},
+                   {"scm_bytes_read", point.scm_bytes_read},
+                   {"scm_bytes_written", point.scm_bytes_written},
+                   {"p99_us", point.p99_us}});
+  }
+  return all;
+}
+
 json CostsToJson(const WindowRow& row) {
   json one = {{"dram_hit", row.dram_hit},
               {"scm_hit", row.scm_hit},
               {"flash_reads_per_op", row.flash_reads_per_op},
+              {"flash_bytes_per_s", row.flash_bytes_per_s},
+              {"scm_bytes_read_per_op", row.scm_bytes_read_per_op},
               {"scm_bytes_written_per_op", row.scm_bytes_written_per_op},
-              {"cpu_s_per_mop", row.cpu_s_per_mop}};
+              {"cpu_s_per_mop", row.cpu_s_per_mop},
+              {"context_switches_per_op", row.context_switches_per_op},
+              {"demotions", row.demotions},
+              {"promotions", row.promotions},
+              {"clean_evictions", row.clean_evictions},
+              {"refusals", row.refusals},
+              {"operations", row.operations},
+              {"not_found", row.not_found},
+              {"roles", RolesToJson(row.roles)}};
   AddLatencies(row.latency, &one);
   return one;
 }
@@ -85,6 +123,7 @@ json RowToJson(const CacheRow& row) {
   one["windows"] = WindowsToJson(row.windows);
   one["cold_windows"] = WindowsToJson(row.cold_windows);
   AddCdf(row.latency_cdf, &one);
+  one["series"] = SeriesToJson(row.series);
   one["cold_ops_per_s"] = json::array();
   for (const WindowRow& window : row.cold_windows) one["cold_ops_per_s"].push_back(window.ops_per_s);
   one["background"] = {{"flushes", row.background.flushes},
@@ -116,6 +155,8 @@ json OptionsToJson(const ReplayOptions& o) {
           {"repeats", o.repeats},
           {"seconds", o.seconds},
           {"verify", o.verify},
+          {"rate", o.rate},
+          {"timestamps", o.timestamps},
           {"keys", o.keys},
           {"scale", o.scale},
           {"ops", o.ops},
@@ -187,17 +228,20 @@ std::string ReportCsv(const ReplayReport& report) {
   std::string text =
       "cache,phase,window,ops,seconds,ops_per_s,ratio,p50_us,p95_us,p99_us,p99_9_us,dram_hit,scm_hit,flash_reads_per_"
       "op,"
-      "scm_bytes_written_per_op,cpu_s_per_mop,emulated\n";
+      "scm_bytes_written_per_op,cpu_s_per_mop,emulated,flash_bytes_per_s,scm_bytes_read_per_op,"
+      "context_switches_per_op,demotions,promotions,clean_evictions\n";
   for (const CacheRow& row : report.rows) {
     for (const bool cold : {true, false}) {
       const std::vector<WindowRow>& windows = cold ? row.cold_windows : row.windows;
       for (size_t i = 0; i < windows.size(); ++i) {
         const WindowRow& w = windows[i];
         text += fmt::format(
-            "{},{},{},{},{:.6f},{:.1f},{:.4f},{:.3f},{:.3f},{:.3f},{:.3f},{:.5f},{:.5f},{:.5f},{:.2f},{:.4f},{}\n",
+            "{},{},{},{},{:.6f},{:.1f},{:.4f},{:.3f},{:.3f},{:.3f},{:.3f},{:.5f},{:.5f},{:.5f},{:.2f},{:.4f},{},"
+            "{:.0f},{:.2f},{:.5f},{},{},{}\n",
             row.cache, cold ? "cold" : "measured", i + 1, w.ops, w.seconds, w.ops_per_s, w.ratio, w.latency.p50_us,
             w.latency.p95_us, w.latency.p99_us, w.latency.p99_9_us, w.dram_hit, w.scm_hit, w.flash_reads_per_op,
-            w.scm_bytes_written_per_op, w.cpu_s_per_mop, row.emulated ? 1 : 0);
+            w.scm_bytes_written_per_op, w.cpu_s_per_mop, row.emulated ? 1 : 0, w.flash_bytes_per_s,
+            w.scm_bytes_read_per_op, w.context_switches_per_op, w.demotions, w.promotions, w.clean_evictions);
       }
     }
   }

@@ -47,33 +47,6 @@ Status PlanWindows(const ReplayOptions& o, uint64_t requests, std::vector<Planne
   return Status::Ok();
 }
 
-WindowRow Digest(const WindowResult& result) {
-  WindowRow row;
-  row.ops = result.ops;
-  row.seconds = result.seconds;
-  row.ops_per_s = result.ops_per_s();
-  row.latency = LatenciesOf(result.latencies);
-  const double ops = static_cast<double>(std::max<uint64_t>(result.ops, 1));
-  const double lookups = static_cast<double>(std::max<uint64_t>(result.cache_hits + result.flash_reads, 1));
-  row.scm_hit = static_cast<double>(result.second_hits) / lookups;
-  row.dram_hit = static_cast<double>(result.cache_hits - std::min(result.cache_hits, result.second_hits)) / lookups;
-  row.flash_reads_per_op = static_cast<double>(result.flash_reads) / ops;
-  row.scm_bytes_written_per_op = static_cast<double>(result.scm_bytes_written) / ops;
-  row.cpu_s_per_mop = result.cpu_seconds / ops * 1e6;
-  return row;
-}
-
-void Accumulate(const WindowResult& window, WindowResult* total) {
-  total->ops += window.ops;
-  total->seconds += window.seconds;
-  total->cpu_seconds += window.cpu_seconds;
-  total->cache_hits += window.cache_hits;
-  total->second_hits += window.second_hits;
-  total->flash_reads += window.flash_reads;
-  total->scm_bytes_written += window.scm_bytes_written;
-  total->latencies.Add(window.latencies);
-}
-
 // From RocksDB's own table by level; what it does not name stays 0.
 BackgroundWork BackgroundWorkOf(rocksdb::DB* db) {
   std::map<std::string, std::string> stats;
@@ -92,6 +65,7 @@ struct CacheUnderTest {
   std::unique_ptr<rocksdb::DB> db;
   std::vector<std::unique_ptr<RequestFeed>> endless;  // --seconds: each cache walks the same streams at its own pace
   WindowResult total;
+  Series series;
   CacheRow row;
 
   bool available() const { return built.unavailable.empty(); }
@@ -186,16 +160,27 @@ class Runner {
     const WindowSettings settings{.threads = options_.threads,
                                   .seconds = window.seconds,
                                   .expected_ops = window.requests,
-                                  .verify = options_.verify,
-                                  .put_value_bytes = options_.value_bytes,
-                                  .mean_block_bytes = database_->mean_block_bytes()};
+                                  .pacing = PacingOf(),
+                                  .target = {.verify = options_.verify,
+                                             .may_be_missing = workload_->has_deletes(),
+                                             .put_value_bytes = options_.value_bytes,
+                                             .mean_block_bytes = database_->mean_block_bytes()}};
     WindowResult result;
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(cache, true));
-    MEZZ_RETURN_IF_ERROR(RunWindow(cache.db.get(), cache.built, settings, feeds, progress_, stop_, &result));
+    MEZZ_RETURN_IF_ERROR(RunWindow(cache.db.get(), cache.built, settings, feeds, progress_, stop_,
+                                   window.cold ? nullptr : &cache.series, &result));
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(cache, false));
     *row = Digest(result);
-    if (!window.cold && !stopped()) Accumulate(result, &cache.total);
+    if (!window.cold && !stopped()) cache.total.Add(result);
     return Status::Ok();
+  }
+
+  Pacing PacingOf() const {
+    if (options_.rate > 0) return {.ns_per_tick = 1e9 / options_.rate};
+    if (options_.timestamps > 0) {
+      return {.ns_per_tick = 1e3 / options_.timestamps, .first_tick = workload_->window_first_time_us()};
+    }
+    return {};
   }
 
   void KeepRows(bool cold, std::vector<std::pair<CacheUnderTest*, WindowRow>>& rows) {
@@ -235,7 +220,8 @@ class Runner {
       row.total = Digest(cache.total);
       row.latency_cdf = ReportedCdf(cache.total.latencies);
       row.second_tier_idle =
-          cache.built.second_tier != SecondTier::kNone && !row.windows.empty() && cache.total.second_hits == 0;
+          cache.built.second_tier != SecondTier::kNone && !row.windows.empty() && cache.total.tiers.second_hits == 0;
+      row.series = cache.series.Points();
       if (cache.built.stats != nullptr) row.counters = cache.built.stats->Report();
       if (cache.db != nullptr) row.background = BackgroundWorkOf(cache.db.get());
       report_->rows.push_back(row);
@@ -281,14 +267,6 @@ class Runner {
 };
 
 }  // namespace
-
-Spread SpreadOf(std::vector<double> values) {
-  if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  const double median = values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-  return {median, values.front(), values.back()};
-}
 
 Status RunReplay(const ReplayOptions& options, Progress* progress, const std::atomic<bool>& stop,
                  ReplayReport* report) {

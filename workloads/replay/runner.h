@@ -8,34 +8,12 @@
 #include <vector>
 
 #include "cache/status.h"
-#include "workloads/replay/latencies.h"
+#include "workloads/replay/digest.h"
 #include "workloads/replay/latency_histogram.h"
 #include "workloads/replay/options.h"
 #include "workloads/replay/progress.h"
 
 namespace mezz {
-
-// A sample of repeats.
-struct Spread {
-  double median = 0;
-  double min = 0;
-  double max = 0;
-};
-Spread SpreadOf(std::vector<double> values);
-
-// One window on one cache, digested.
-struct WindowRow {
-  uint64_t ops = 0;
-  double seconds = 0;
-  double ops_per_s = 0;
-  double ratio = 0;  // to the first cache, in the same window; 0: unknown
-  Latencies latency;
-  double dram_hit = 0;  // shares of the block look-ups
-  double scm_hit = 0;
-  double flash_reads_per_op = 0;
-  double scm_bytes_written_per_op = 0;
-  double cpu_s_per_mop = 0;
-};
 
 // What a database did beside its requests, warm-up included.
 struct BackgroundWork {
@@ -52,6 +30,7 @@ struct CacheRow {
   Spread ratio;
   WindowRow total;  // latencies, shares and costs over all measured windows together
   std::vector<LatencyHistogram::Point> latency_cdf;
+  std::vector<SeriesPoint> series;  // of the measured windows
   std::vector<WindowRow> windows;
   std::vector<WindowRow> cold_windows;
   bool second_tier_idle = false;  // it has a second tier that never hit in the measured windows: not a peer

@@ -22,6 +22,12 @@ inline DatabaseKey EncodeKey(uint64_t key) {
   return bytes;
 }
 
+inline uint64_t DecodeKey(std::string_view bytes) {
+  uint64_t key = 0;
+  for (const char byte : bytes) key = key << 8 | static_cast<unsigned char>(byte);
+  return key;
+}
+
 inline uint64_t ValueWord(uint64_t key, size_t word, size_t value_bytes) {
   return Mix64(key * 0x9e3779b97f4a7c15ull + word + (static_cast<uint64_t>(value_bytes) << 40));
 }

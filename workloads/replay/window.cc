@@ -6,257 +6,242 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <latch>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <thread>
 
-#include "rocksdb/perf_context.h"
-#include "rocksdb/perf_level.h"
-#include "workloads/replay/values.h"
+#include "workloads/replay/replay_loop.h"
 
 namespace mezz {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+constexpr uint64_t kProgressEveryNs = 150'000'000;
 
-constexpr auto kPollEvery = std::chrono::milliseconds(150);
+struct ProcessUsage {
+  double cpu_seconds = 0;
+  uint64_t context_switches = 0;
 
-uint64_t NowNs() {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count());
-}
-
-double ProcessCpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-// The PerfContext counts that tell where a thread's blocks came from.
-struct BlockCounts {
-  uint64_t hits = 0;
-  uint64_t second_hits = 0;
-  uint64_t flash_reads = 0;
-  uint64_t second_inserts = 0;
-
-  static BlockCounts OfThisThread() {
-    const rocksdb::PerfContext* perf = rocksdb::get_perf_context();
-    return {perf->block_cache_hit_count, perf->secondary_cache_hit_count, perf->block_read_count,
-            perf->compressed_sec_cache_insert_real_count};
+  static ProcessUsage Now() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    const auto seconds = [](const timeval& t) {
+      return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
+    return {seconds(usage.ru_utime) + seconds(usage.ru_stime), static_cast<uint64_t>(usage.ru_nvcsw + usage.ru_nivcsw)};
   }
 };
 
-// Charges a stock cache that stands on emulated SCM for what it did: the same model, by the same rules, as our tier. A
-// second tier hands out copies; a cache that lies in SCM as a whole is searched where it is (its writes are charged by
-// its allocator). Block sizes are taken as the mean: RocksDB's counts have no sizes.
-class PeerThrottle {
- public:
-  PeerThrottle(const BuiltCache& cache, uint64_t block_bytes)
-      : throttle_(cache.throttle.get()),
-        in_place_(cache.second_tier == SecondTier::kWholeCache),
-        block_bytes_(block_bytes),
-        lines_(BlockSearchLines(block_bytes)) {}
+struct ReplayThread {
+  ReplayThread(rocksdb::DB* db, const BuiltCache& cache, const WindowSettings& settings)
+      : target(db, cache, settings.target) {}
 
-  void ChargeSinceLast() {
-    if (throttle_ == nullptr) return;
-    const BlockCounts now = BlockCounts::OfThisThread();
-    if (in_place_) {
-      for (uint64_t i = last_.hits; i < now.hits; ++i) throttle_->ChargeLines(lines_);
-    } else {
-      for (uint64_t i = last_.second_hits; i < now.second_hits; ++i) throttle_->ChargeStreamRead(block_bytes_);
-      for (uint64_t i = last_.second_inserts; i < now.second_inserts; ++i) throttle_->ChargeWrite(block_bytes_);
+  void Run(RequestFeed* feed, const Pacing& pacing, uint64_t start_ns, const LoopEnd& end) {
+    ReplayLoop<ReplayClock, DatabaseTarget> loop(&clock, &target, &latencies);
+    target.Begin();
+    loop.Run(feed, pacing, start_ns, end);
+    target.End();
+    end_ns = loop.end_ns();
+  }
+
+  ReplayClock clock;
+  DatabaseTarget target;
+  LatencyHistogram latencies;
+  uint64_t end_ns = 0;
+};
+
+// The counters of a cache of ours at one moment.
+struct OurCounts {
+  CounterSnapshot events;
+  DecisionSnapshot decisions;
+
+  static OurCounts Of(const BuiltCache& cache) {
+    return cache.stats == nullptr ? OurCounts{} : OurCounts{cache.stats->Counters(), cache.stats->Decisions()};
+  }
+};
+
+class Window {
+ public:
+  Window(rocksdb::DB* db, const BuiltCache& cache, const WindowSettings& settings)
+      : cache_(cache), settings_(settings) {
+    for (unsigned i = 0; i < settings.threads; ++i)
+      threads_.push_back(std::make_unique<ReplayThread>(db, cache, settings));
+  }
+
+  Status Run(const std::vector<RequestFeed*>& feeds, Progress* progress, const std::atomic<bool>& stop, Series* series,
+             WindowResult* result) {
+    const OurCounts ours = OurCounts::Of(cache_);
+    base_ = Tiers();
+    running_ = settings_.threads;
+    std::latch ready(settings_.threads + 1);
+    uint64_t deadline_ns = std::numeric_limits<uint64_t>::max();
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < settings_.threads; ++i) {
+      threads.emplace_back([&, i] {
+        ready.arrive_and_wait();
+        threads_[i]->Run(feeds[i], settings_.pacing, start_ns_, {deadline_ns, stop});
+        const std::lock_guard lock(mutex_);
+        if (--running_ == 0) ended_.notify_one();
+      });
     }
-    last_ = now;
+    const ProcessUsage before = ProcessUsage::Now();
+    start_ns_ = ReplayClock::NowNs();
+    if (settings_.seconds > 0) deadline_ns = start_ns_ + static_cast<uint64_t>(settings_.seconds * 1e9);
+    ready.arrive_and_wait();
+    Watch(progress, series);
+    for (std::thread& thread : threads) thread.join();
+    const ProcessUsage after = ProcessUsage::Now();
+    MEZZ_RETURN_IF_ERROR(Sum(ours, result));
+    result->context_switches = after.context_switches - before.context_switches;
+    result->cpu_seconds = std::max(0.0, after.cpu_seconds - before.cpu_seconds - SpunSeconds());
+    if (series != nullptr) Sample(start_ns_ + static_cast<uint64_t>(result->seconds * 1e9), series);
+    return Status::Ok();
   }
 
  private:
-  Throttle* throttle_;
-  bool in_place_;
-  uint64_t block_bytes_;
-  unsigned lines_;
-  BlockCounts last_;
-};
-
-uint64_t TouchLines(const rocksdb::Slice& value) {
-  uint64_t sum = 0;
-  for (size_t at = 0; at < value.size(); at += kLineBytes) sum += static_cast<unsigned char>(value[at]);
-  return sum;
-}
-
-class ReplayThread {
- public:
-  ReplayThread(rocksdb::DB* db, const BuiltCache& cache, const WindowSettings& settings, RequestFeed* feed)
-      : db_(db), settings_(settings), feed_(feed), peer_(cache, settings.mean_block_bytes) {
-    write_.disableWAL = true;
-  }
-
-  void Run(uint64_t deadline_ns, const std::atomic<bool>& stop) {
-    rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
-    rocksdb::get_perf_context()->Reset();
-    uint64_t before = NowNs();
-    for (auto batch = feed_->Next(); !batch.empty() && !ended_; batch = feed_->Next()) {
-      for (const Request& request : batch) {
-        if (!Replay(request)) return;
-        peer_.ChargeSinceLast();
-        const uint64_t now = NowNs();
-        latencies_.Record(now - before);
-        before = now;
-        if (now >= deadline_ns || stop.load(std::memory_order_relaxed)) {
-          ended_ = true;
-          break;
-        }
+  // Until every replay thread has ended.
+  void Watch(Progress* progress, Series* series) {
+    sampled_ns_ = start_ns_;
+    uint64_t sample_at = start_ns_ + MissingNs(series);
+    std::unique_lock lock(mutex_);
+    while (running_ > 0) {
+      const uint64_t now = ReplayClock::NowNs();
+      const uint64_t wake = progress->wants_updates() ? std::min(sample_at, now + kProgressEveryNs) : sample_at;
+      if (wake > now) ended_.wait_for(lock, std::chrono::nanoseconds(wake - now));
+      if (running_ == 0) break;
+      lock.unlock();
+      if (const uint64_t at = ReplayClock::NowNs(); at >= sample_at) {
+        if (series != nullptr) Sample(at, series);
+        sample_at = at + MissingNs(series);
       }
-      if (ended_) break;
+      ShowProgress(progress);
+      lock.lock();
     }
-    counts_ = BlockCounts::OfThisThread();
-    end_ns_ = before;
   }
 
-  uint64_t end_ns() const { return end_ns_; }
-  uint64_t touched() const { return touched_; }
-  const std::string& error() const { return error_; }
-  const BlockCounts& counts() const { return counts_; }
-  const LatencyHistogram& latencies() const { return latencies_; }
+  static uint64_t MissingNs(const Series* series) {
+    constexpr double kSecondNs = 1e9;
+    return static_cast<uint64_t>(kSecondNs * (series == nullptr ? 1.0 : std::max(series->missing_seconds(), 0.01)));
+  }
 
- private:
-  bool Replay(const Request& request) {
-    const DatabaseKey encoded = EncodeKey(request.key);
-    const rocksdb::Slice key(encoded.data(), encoded.size());
-    switch (request.operation) {
-      case Operation::kGet:
-      case Operation::kMultiGet:
-        return Get(request, key);
-      case Operation::kDelete:
-        return Check(db_->Delete(write_, key), request);
-      case Operation::kPut:
-      case Operation::kMerge:
-        FillValue(request.key, settings_.put_value_bytes > 0 ? settings_.put_value_bytes : request.value_bytes,
-                  &put_value_);
-        return Check(db_->Put(write_, key, put_value_), request);
-      case Operation::kSeek:
-        return Seek(request, key);
+  void ShowProgress(Progress* progress) const {
+    if (settings_.seconds > 0) {
+      return progress->Update(ReplayClock::NowNs() - start_ns_, static_cast<uint64_t>(settings_.seconds * 1e9));
     }
-    return false;
+    uint64_t done = 0;
+    for (const auto& thread : threads_) done += thread->latencies.count();
+    progress->Update(done, settings_.expected_ops);
   }
 
-  bool Get(const Request& request, const rocksdb::Slice& key) {
-    value_.Reset();
-    if (!Check(db_->Get(read_, db_->DefaultColumnFamily(), key, &value_), request)) return false;
-    touched_ += TouchLines(value_);
-    const bool right = !settings_.verify || ValueMatches(request.key, {value_.data(), value_.size()});
-    value_.Reset();  // pins its block no longer than the request
-    return right || Fail(request, "the value's bytes are wrong");
+  void Sample(uint64_t now_ns, Series* series) {
+    LatencyHistogram latencies;
+    for (const auto& thread : threads_) latencies.Add(thread->latencies);
+    const TierCounts tiers = Tiers() - base_;
+    const LatencyHistogram since = latencies.Since(sampled_latencies_);
+    series->Advance(static_cast<double>(now_ns - std::min(sampled_ns_, now_ns)) * 1e-9, since.count(),
+                    tiers - sampled_tiers_, since);
+    sampled_ns_ = now_ns;
+    sampled_tiers_ = tiers;
+    sampled_latencies_ = latencies;
   }
 
-  bool Seek(const Request& request, const rocksdb::Slice& key) {
-    const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(read_));
-    uint32_t entries = 0;
-    for (it->Seek(key); it->Valid() && entries < std::max(request.scan_length, 1u); it->Next(), ++entries) {
-      touched_ += TouchLines(it->value());
-      if (settings_.verify && !EntryMatches(*it)) return Fail(request, "a scanned value's bytes are wrong");
+  // What the threads published, and what a cache of ours counts itself (since it was built).
+  TierCounts Tiers() const {
+    BlockCounts counts;
+    for (const auto& thread : threads_) counts += thread->target.published().Read();
+    const uint64_t block_bytes = settings_.target.mean_block_bytes;
+    TierCounts tiers{.hits = counts.hits, .flash_reads = counts.flash_reads, .flash_bytes = counts.flash_bytes};
+    if (cache_.second_tier == SecondTier::kStock) {
+      tiers.second_hits = counts.second_hits;
+      tiers.scm_bytes_written = counts.second_inserts * block_bytes;
+    } else if (cache_.second_tier == SecondTier::kWholeCache) {
+      tiers.second_hits = counts.hits;
     }
-    return Check(it->status(), request);
+    if (cache_.stats != nullptr) {
+      const CounterSnapshot ours = cache_.stats->Counters();
+      tiers.second_hits = ours[Event::kScmHit];
+      tiers.scm_bytes_written = ours[Event::kScmWrittenBytes];
+    }
+    if (cache_.allocator != nullptr) tiers.scm_bytes_written = cache_.allocator->allocated_bytes();
+    tiers.scm_bytes_read = tiers.second_hits * block_bytes;
+    return tiers;
   }
 
-  static bool EntryMatches(const rocksdb::Iterator& it) {
-    uint64_t key = 0;
-    for (size_t i = 0; i < it.key().size(); ++i) key = key << 8 | static_cast<unsigned char>(it.key()[i]);
-    return ValueMatches(key, {it.value().data(), it.value().size()});
+  double SpunSeconds() const {
+    double seconds = 0;
+    for (const auto& thread : threads_) seconds += static_cast<double>(thread->clock.spun_ns()) * 1e-9;
+    return seconds;
   }
 
-  bool Check(const rocksdb::Status& status, const Request& request) {
-    return status.ok() || Fail(request, status.ToString());
-  }
-  bool Fail(const Request& request, std::string_view what) {
-    error_ = fmt::format("request for key {}: {}", request.key, what);
-    return false;
+  Status Sum(const OurCounts& before, WindowResult* result) {
+    uint64_t end_ns = start_ns_;
+    for (const auto& thread : threads_) {
+      if (!thread->target.error().empty()) {
+        return Status::IoError(fmt::format("cache {}: {}", cache_.spec.name, thread->target.error()));
+      }
+      end_ns = std::max(end_ns, thread->end_ns);
+      result->latencies.Add(thread->latencies);
+      thread->target.AddTo(result);
+      if (cache_.second_tier == SecondTier::kStock)
+        result->demotions += thread->target.published().Read().second_inserts;
+    }
+    result->ops = result->latencies.count();
+    result->seconds = static_cast<double>(end_ns - start_ns_) * 1e-9;
+    result->tiers = Tiers() - base_;
+    result->second_hits_by_role = cache_.second_tier != SecondTier::kStock;
+    if (cache_.second_tier == SecondTier::kWholeCache) {
+      for (RoleCounts& role : result->roles) role.second_hits = role.hits;
+    }
+    if (cache_.stats != nullptr) AddOurs(before, result);
+    return Status::Ok();
   }
 
-  rocksdb::DB* db_;
+  void AddOurs(const OurCounts& before, WindowResult* result) const {
+    const OurCounts now = OurCounts::Of(cache_);
+    const CounterSnapshot events = now.events - before.events;
+    const DecisionSnapshot decisions = now.decisions - before.decisions;
+    const auto slot = [&](RoleSlot role) { return &result->roles[static_cast<size_t>(role)].second_hits; };
+    *slot(RoleSlot::kIndex) = events.of(Event::kScmHit, BlockRole::kIndex);
+    *slot(RoleSlot::kFilter) = events.of(Event::kScmHit, BlockRole::kFilter);
+    *slot(RoleSlot::kData) = events[Event::kScmHit] - *slot(RoleSlot::kIndex) - *slot(RoleSlot::kFilter);
+    result->demotions = events[Event::kDemotion];
+    result->promotions = events[Event::kPromotion];
+    result->clean_evictions = events[Event::kCleanEviction];
+    for (size_t i = 0; i < kEvents; ++i) {
+      const auto event = static_cast<Event>(i);
+      if (ToString(event).starts_with("refused.") && event != Event::kRefusedPolicy && events[event] > 0)
+        result->refusals[std::string(ToString(event).substr(8))] = events[event];
+    }
+    for (size_t i = 0; i < kReasons; ++i) {
+      const auto reason = static_cast<Reason>(i);
+      const uint64_t dropped = decisions.of(DecisionPoint::kDramEviction, Action::kDrop, reason);
+      if (dropped > 0) result->refusals[fmt::format("policy.{}", ToString(reason))] = dropped;
+    }
+  }
+
+  const BuiltCache& cache_;
   const WindowSettings& settings_;
-  RequestFeed* feed_;
-  PeerThrottle peer_;
-  rocksdb::ReadOptions read_;
-  rocksdb::WriteOptions write_;
-  rocksdb::PinnableSlice value_;
-  std::string put_value_;
-  std::string error_;
-  BlockCounts counts_;
-  LatencyHistogram latencies_;
-  uint64_t touched_ = 0;
-  uint64_t end_ns_ = 0;
-  bool ended_ = false;
-};
+  std::vector<std::unique_ptr<ReplayThread>> threads_;
+  uint64_t start_ns_ = 0;
+  TierCounts base_;  // of the cache, before the window
 
-void AddThread(ReplayThread& thread, const BuiltCache& cache, uint64_t mean_block_bytes, WindowResult* result) {
-  const BlockCounts& counts = thread.counts();
-  result->ops += thread.latencies().count();
-  result->touched += thread.touched();
-  result->cache_hits += counts.hits;
-  result->flash_reads += counts.flash_reads;
-  if (cache.second_tier == SecondTier::kStock) {
-    result->second_hits += counts.second_hits;
-    result->scm_bytes_written += counts.second_inserts * mean_block_bytes;
-  } else if (cache.second_tier == SecondTier::kWholeCache) {
-    result->second_hits += counts.hits;
-  }
-  result->latencies.Add(thread.latencies());
-}
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  unsigned running_ = 0;  // under mutex_
+
+  uint64_t sampled_ns_ = 0;  // the last sample, since the window began
+  TierCounts sampled_tiers_;
+  LatencyHistogram sampled_latencies_;
+};
 
 }  // namespace
 
 Status RunWindow(rocksdb::DB* db, const BuiltCache& cache, const WindowSettings& settings,
                  const std::vector<RequestFeed*>& feeds, Progress* progress, const std::atomic<bool>& stop,
-                 WindowResult* result) {
-  std::vector<std::unique_ptr<ReplayThread>> replays;
-  for (unsigned i = 0; i < settings.threads; ++i)
-    replays.push_back(std::make_unique<ReplayThread>(db, cache, settings, feeds[i]));
-  const CounterSnapshot ours_before = cache.stats != nullptr ? cache.stats->Counters() : CounterSnapshot{};
-  const uint64_t allocated_before = cache.allocator != nullptr ? cache.allocator->allocated_bytes() : 0;
-
-  std::latch ready(settings.threads + 1);
-  std::atomic<unsigned> running{settings.threads};
-  uint64_t deadline_ns = std::numeric_limits<uint64_t>::max();
-  std::vector<std::thread> threads;
-  for (unsigned i = 0; i < settings.threads; ++i) {
-    threads.emplace_back([&, i] {
-      ready.arrive_and_wait();
-      replays[i]->Run(deadline_ns, stop);
-      running.fetch_sub(1, std::memory_order_release);
-    });
-  }
-  const double cpu_before = ProcessCpuSeconds();
-  const uint64_t start_ns = NowNs();
-  if (settings.seconds > 0) deadline_ns = start_ns + static_cast<uint64_t>(settings.seconds * 1e9);
-  ready.arrive_and_wait();
-  while (progress->on_terminal() && running.load(std::memory_order_acquire) > 0) {
-    std::this_thread::sleep_for(kPollEvery);
-    uint64_t done = 0;
-    for (const auto& replay : replays) done += replay->latencies().count();
-    settings.seconds > 0 ? progress->Update(NowNs() - start_ns, static_cast<uint64_t>(settings.seconds * 1e9))
-                         : progress->Update(done, settings.expected_ops);
-  }
-  for (std::thread& thread : threads) thread.join();
-  result->cpu_seconds = ProcessCpuSeconds() - cpu_before;
-
-  uint64_t end_ns = start_ns;
-  for (const auto& replay : replays) {
-    if (!replay->error().empty()) return Status::IoError(fmt::format("cache {}: {}", cache.spec.name, replay->error()));
-    end_ns = std::max(end_ns, replay->end_ns());
-    AddThread(*replay, cache, settings.mean_block_bytes, result);
-  }
-  result->seconds = static_cast<double>(end_ns - start_ns) * 1e-9;
-  if (cache.stats != nullptr) {
-    const CounterSnapshot ours = cache.stats->Counters() - ours_before;
-    result->second_hits = ours[Event::kScmHit];
-    result->scm_bytes_written = ours[Event::kScmWrittenBytes];
-  }
-  if (cache.allocator != nullptr) result->scm_bytes_written = cache.allocator->allocated_bytes() - allocated_before;
-  return Status::Ok();
+                 Series* series, WindowResult* result) {
+  return Window(db, cache, settings).Run(feeds, progress, stop, series, result);
 }
 
 }  // namespace mezz

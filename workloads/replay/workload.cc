@@ -29,16 +29,24 @@ class SpanFeed final : public RequestFeed {
 
 class EndlessGeneratorFeed final : public RequestFeed {
  public:
-  explicit EndlessGeneratorFeed(std::unique_ptr<RequestSource> source) : source_(std::move(source)) {
+  // The requests are every `step`th of all, from `first` on.
+  EndlessGeneratorFeed(std::unique_ptr<RequestSource> source, uint64_t first, uint64_t step)
+      : source_(std::move(source)), ordinal_(first), step_(step) {
     batch_.resize(kBatch);
   }
   std::span<const Request> Next() override {
-    for (Request& request : batch_) source_->Next(&request);
+    for (Request& request : batch_) {
+      source_->Next(&request);
+      request.time_us = ordinal_;
+      ordinal_ += step_;
+    }
     return batch_;
   }
 
  private:
   std::unique_ptr<RequestSource> source_;
+  uint64_t ordinal_;
+  const uint64_t step_;
   std::vector<Request> batch_;
 };
 
@@ -66,12 +74,17 @@ class GeneratedWorkload final : public Workload {
     for (unsigned thread = 0; thread < options_.threads; ++thread) {
       const uint64_t share = requests / options_.threads + (thread < requests % options_.threads ? 1 : 0);
       window_[thread].resize(share);
-      for (Request& request : window_[thread]) sources_[thread]->Next(&request);
+      uint64_t ordinal = thread;
+      for (Request& request : window_[thread]) {
+        sources_[thread]->Next(&request);
+        request.time_us = ordinal;
+        ordinal += options_.threads;
+      }
     }
     return Status::Ok();
   }
   std::unique_ptr<RequestFeed> EndlessFeed(unsigned thread) const override {
-    return std::make_unique<EndlessGeneratorFeed>(MakeSource(thread));
+    return std::make_unique<EndlessGeneratorFeed>(MakeSource(thread), thread, options_.threads);
   }
 
  private:
@@ -103,6 +116,8 @@ class TraceWorkload final : public Workload {
     Request request;
     while (requests_ < limit && source_->Next(&request)) {
       ++requests_;
+      has_times_ |= request.time_us != 0;
+      has_deletes_ |= request.operation == Operation::kDelete;
       hash_ = XXH3_64bits_withSeed(&request.key, sizeof(request.key), hash_);
       keys_.push_back(request.key);
       if (keys_.size() >= compact_at) {
@@ -113,6 +128,10 @@ class TraceWorkload final : public Workload {
     }
     MEZZ_RETURN_IF_ERROR(source_->status());
     if (requests_ == 0) return Status::InvalidArgument(fmt::format("trace {}: it holds no requests", options_.trace));
+    if (options_.timestamps > 0 && !has_times_) {
+      return Status::InvalidArgument(
+          fmt::format("--timestamps={}: trace {} has no times; use --rate", options_.timestamps, options_.trace));
+    }
     KeepDistinct();
     return source_->Rewind();
   }
@@ -128,12 +147,20 @@ class TraceWorkload final : public Workload {
   uint64_t requests() const override { return requests_; }
   uint64_t key(uint64_t index) const override { return keys_[index]; }
   uint32_t InitialValueBytes(uint64_t) const override { return options_.value_bytes; }
+  bool has_deletes() const override { return has_deletes_; }
+  uint64_t window_first_time_us() const override { return first_time_us_; }
 
   Status NextWindow(uint64_t requests) override {
     for (std::vector<Request>& share : window_) share.clear();
     Request request;
-    for (uint64_t i = 0; i < requests && source_->Next(&request); ++i) {
-      window_[Mix64(request.key) % options_.threads].push_back(request);
+    bool in_batch = false;
+    size_t thread = 0;
+    for (uint64_t i = 0; (i < requests || in_batch) && source_->Next(&request); ++i) {
+      if (!in_batch) thread = Mix64(request.key) % options_.threads;
+      in_batch = request.operation == Operation::kMultiGet && request.batch_left > 0;
+      if (i == 0) first_time_us_ = request.time_us;
+      if (options_.rate > 0) request.time_us = i;
+      window_[thread].push_back(request);
     }
     return source_->status();
   }
@@ -152,6 +179,9 @@ class TraceWorkload final : public Workload {
   std::vector<uint64_t> keys_;
   uint64_t requests_ = 0;
   uint64_t hash_ = 0;
+  bool has_times_ = false;
+  bool has_deletes_ = false;
+  uint64_t first_time_us_ = 0;
 };
 
 }  // namespace

@@ -10,20 +10,15 @@
 
 #include "workloads/replay/options.h"
 #include "workloads/replay/progress.h"
+#include "workloads/replay/request_feed.h"
 #include "workloads/request.h"
 
 namespace mezz {
 
-// Hands a replay thread its requests, batch by batch. Empty: no more.
-class RequestFeed {
- public:
-  virtual ~RequestFeed() = default;
-  virtual std::span<const Request> Next() = 0;
-};
-
 // What is replayed: the keys to load, and the requests, cut into windows and into one share per thread. Requests for
-// the same key stay in order within a thread: a trace is shared out by key; a generator gives each thread a substream
-// of its own. Single-threaded, apart from the feeds it hands out.
+// the same key stay in order within a thread: a trace is shared out by key (a batch by its first key, so that it stays
+// whole); a generator gives each thread a substream of its own. Under --rate a request's time_us is its ordinal in its
+// window. Single-threaded, apart from the feeds it hands out.
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -40,7 +35,11 @@ class Workload {
   // Bytes of the value that `key` is loaded with.
   virtual uint32_t InitialValueBytes(uint64_t key) const = 0;
 
-  // Replaces the current window by the next `requests` requests.
+  // Whether keys may be gone when they are asked for.
+  virtual bool has_deletes() const { return false; }
+  virtual uint64_t window_first_time_us() const { return 0; }
+
+  // Replaces the current window by the next `requests` requests, or a few more, if a batch would be cut.
   virtual Status NextWindow(uint64_t requests) = 0;
   // This thread's share of the current window. Valid until NextWindow.
   std::unique_ptr<RequestFeed> WindowFeed(unsigned thread) const;

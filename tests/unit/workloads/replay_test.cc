@@ -260,6 +260,60 @@ TEST_F(Replay, RunsForATimeWhenAskedTo) {
   }
 }
 
+TEST_F(Replay, TellsWhatMovedAndWhichBlocksWereFoundWhere) {
+  ReplayOptions options = Options("gen:uniform", "lru,lru+compressed,hybrid,naive_scm");
+  options.index_in_cache = true;
+  RunOk(options);
+  for (const CacheRow& row : report_.rows) {
+    if (!row.unavailable.empty()) continue;
+    SCOPED_TRACE(row.cache);
+    const WindowRow& t = row.total;
+    EXPECT_EQ(t.operations, (std::map<std::string, uint64_t>{{"get", 5600}}));
+    ASSERT_TRUE(t.roles.contains("data"));
+    ASSERT_TRUE(t.roles.contains("index"));
+    for (const auto& [role, shares] : t.roles) {
+      EXPECT_NEAR(shares.hit + shares.miss, 1, 1e-9) << role;
+      if (!shares.dram_hit) continue;
+      EXPECT_NEAR(*shares.dram_hit + *shares.scm_hit, shares.hit, 1e-9) << role;
+    }
+    EXPECT_EQ(t.roles.at("data").dram_hit.has_value(), row.cache != "lru+compressed");
+    EXPECT_NEAR(static_cast<double>(t.roles.at("data").lookups), 5600, 60);
+    EXPECT_NEAR(t.flash_bytes_per_s * t.seconds, 4096 * t.flash_reads_per_op * 5600,
+                0.2 * t.flash_bytes_per_s * t.seconds);
+    EXPECT_GT(t.context_switches_per_op, 0);
+  }
+  EXPECT_GT(Row("hybrid").total.demotions, 0u);
+  EXPECT_GT(Row("hybrid").total.scm_bytes_read_per_op, 1000);
+  EXPECT_EQ(Row("lru").total.demotions, 0u);
+}
+
+TEST_F(Replay, MakesASeriesOfTheMeasuredWindowsOnly) {
+  ReplayOptions options = Options("gen:uniform", "lru");
+  options.seconds = 0.6;
+  options.repeats = 2;
+  RunOk(options);
+  const CacheRow& row = report_.rows.front();
+  ASSERT_FALSE(row.series.empty());
+  double ops = 0;
+  for (const SeriesPoint& point : row.series) ops += point.ops * point.seconds;
+  EXPECT_LE(ops, static_cast<double>(row.total.ops) * 1.0001);
+  EXPECT_LE(row.series.back().t_s, row.total.seconds * 1.0001);
+}
+
+TEST_F(Replay, PacesRequestsByRateAndByTheTracesOwnTimes) {
+  ReplayOptions options = Options("gen:uniform", "lru");
+  options.rate = 50000;
+  RunOk(options);
+  EXPECT_LE(report_.rows[0].ops_per_s.median, 50000 * 1.01) << "5600 requests take 56 ms each window, or longer";
+  options.trace = folder_.Write("a.keys", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  options.timestamps = 1;
+  EXPECT_THAT(Run(options).message(), HasSubstr("use one of them"));
+  options.rate = 0;
+  EXPECT_THAT(Run(options).message(), AllOf(HasSubstr("has no times"), HasSubstr("a.keys")));
+  options.trace = "gen:uniform";
+  EXPECT_THAT(Run(options).message(), HasSubstr("use --rate"));
+}
+
 TEST_F(Replay, ChargesStockTiersByTheSameModel) {
   ReplayOptions options = Options("gen:uniform", "lru+compressed,naive_scm,hybrid,all_dram_lru");
   options.hybrid.scm.model = MediumModelName::kOptane100;

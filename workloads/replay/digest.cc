@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/replay/digest.h"
+
+#include <algorithm>
+
+namespace mezz {
+namespace {
+
+RoleShares SharesOf(const RoleCounts& counts, bool by_tier) {
+  RoleShares shares;
+  shares.lookups = counts.lookups();
+  const auto of_lookups = [&](uint64_t count) {
+    return static_cast<double>(count) / static_cast<double>(shares.lookups);
+  };
+  shares.hit = of_lookups(counts.hits);
+  shares.miss = of_lookups(counts.flash_reads);
+  if (by_tier) {
+    shares.dram_hit = of_lookups(counts.dram_hits());
+    shares.scm_hit = of_lookups(std::min(counts.second_hits, counts.hits));
+  }
+  return shares;
+}
+
+}  // namespace
+
+Spread SpreadOf(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const size_t middle = values.size() / 2;
+  const double median = values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+  return {median, values.front(), values.back()};
+}
+
+WindowRow Digest(const WindowResult& result) {
+  WindowRow row;
+  row.ops = result.ops;
+  row.seconds = result.seconds;
+  row.ops_per_s = result.ops_per_s();
+  row.latency = LatenciesOf(result.latencies);
+  const double ops = static_cast<double>(std::max<uint64_t>(result.ops, 1));
+  const TierCounts& tiers = result.tiers;
+  const double lookups = static_cast<double>(std::max<uint64_t>(tiers.lookups(), 1));
+  row.scm_hit = static_cast<double>(tiers.second_hits) / lookups;
+  row.dram_hit = static_cast<double>(tiers.dram_hits()) / lookups;
+  row.flash_reads_per_op = static_cast<double>(tiers.flash_reads) / ops;
+  row.flash_bytes_per_s = result.seconds > 0 ? static_cast<double>(tiers.flash_bytes) / result.seconds : 0;
+  row.scm_bytes_read_per_op = static_cast<double>(tiers.scm_bytes_read) / ops;
+  row.scm_bytes_written_per_op = static_cast<double>(tiers.scm_bytes_written) / ops;
+  row.cpu_s_per_mop = result.cpu_seconds / ops * 1e6;
+  row.context_switches_per_op = static_cast<double>(result.context_switches) / ops;
+  row.demotions = result.demotions;
+  row.promotions = result.promotions;
+  row.clean_evictions = result.clean_evictions;
+  row.refusals = result.refusals;
+  row.operations = result.operations;
+  row.not_found = result.not_found;
+  for (size_t i = 0; i < kRoleSlots; ++i) {
+    if (result.roles[i].lookups() == 0) continue;
+    row.roles[kRoleNames[i]] = SharesOf(result.roles[i], result.second_hits_by_role);
+  }
+  return row;
+}
+
+}  // namespace mezz

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/replay/series.h"
+
+#include <algorithm>
+
+namespace mezz {
+namespace {
+
+constexpr double kRounding = 1e-3;  // a timer that fires early by less than this is on time
+
+}  // namespace
+
+void Series::Advance(double seconds, uint64_t ops, const TierCounts& tiers, const LatencyHistogram& latencies) {
+  pending_.seconds += seconds;
+  pending_.ops += ops;
+  pending_.tiers += tiers;
+  pending_.latencies.Add(latencies);
+  if (pending_.seconds < kPointSeconds - kRounding) return;
+  points_.push_back(PointOf(pending_));
+  seconds_ += pending_.seconds;
+  pending_ = {};
+}
+
+std::vector<SeriesPoint> Series::Points() const {
+  std::vector<SeriesPoint> points = points_;
+  if (pending_.seconds >= kLastPointSecondsMin) points.push_back(PointOf(pending_));
+  return points;
+}
+
+SeriesPoint Series::PointOf(const Pending& pending) const {
+  const auto per_second = [&](uint64_t count) { return static_cast<double>(count) / pending.seconds; };
+  const auto lookups = static_cast<double>(std::max<uint64_t>(pending.tiers.lookups(), 1));
+  SeriesPoint point;
+  point.t_s = seconds_ + pending.seconds;
+  point.seconds = pending.seconds;
+  point.ops = per_second(pending.ops);
+  point.dram_hit = static_cast<double>(pending.tiers.dram_hits()) / lookups;
+  point.scm_hit = static_cast<double>(pending.tiers.second_hits) / lookups;
+  point.flash_reads = per_second(pending.tiers.flash_reads);
+  point.flash_bytes = per_second(pending.tiers.flash_bytes);
+  point.scm_bytes_read = per_second(pending.tiers.scm_bytes_read);
+  point.scm_bytes_written = per_second(pending.tiers.scm_bytes_written);
+  point.p99_us = static_cast<double>(pending.latencies.ValueAt(0.99)) * 1e-3;
+  return point;
+}
+
+}  // namespace mezz

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/replay/window_result.h"
+
+namespace mezz {
+
+TierCounts& TierCounts::operator+=(const TierCounts& other) {
+  hits += other.hits;
+  second_hits += other.second_hits;
+  flash_reads += other.flash_reads;
+  flash_bytes += other.flash_bytes;
+  scm_bytes_read += other.scm_bytes_read;
+  scm_bytes_written += other.scm_bytes_written;
+  return *this;
+}
+
+TierCounts TierCounts::operator-(const TierCounts& earlier) const {
+  return {hits - earlier.hits,
+          second_hits - earlier.second_hits,
+          flash_reads - earlier.flash_reads,
+          flash_bytes - earlier.flash_bytes,
+          scm_bytes_read - earlier.scm_bytes_read,
+          scm_bytes_written - earlier.scm_bytes_written};
+}
+
+void WindowResult::Add(const WindowResult& other) {
+  ops += other.ops;
+  seconds += other.seconds;
+  cpu_seconds += other.cpu_seconds;
+  context_switches += other.context_switches;
+  tiers += other.tiers;
+  latencies.Add(other.latencies);
+  for (size_t i = 0; i < kRoleSlots; ++i) {
+    roles[i].hits += other.roles[i].hits;
+    roles[i].second_hits += other.roles[i].second_hits;
+    roles[i].flash_reads += other.roles[i].flash_reads;
+  }
+  second_hits_by_role = other.second_hits_by_role;
+  demotions += other.demotions;
+  promotions += other.promotions;
+  clean_evictions += other.clean_evictions;
+  for (const auto& [reason, count] : other.refusals) refusals[reason] += count;
+  for (const auto& [operation, count] : other.operations) operations[operation] += count;
+  not_found += other.not_found;
+  touched += other.touched;
+}
+
+}  // namespace mezz

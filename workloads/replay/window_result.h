@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was counted while a cache ran. Plain values; sums over windows are made with Add.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/replay/latency_histogram.h"
+
+namespace mezz {
+
+// Block look-ups by where they ended, and the bytes that moved.
+struct TierCounts {
+  uint64_t hits = 0;  // in any tier
+  uint64_t second_hits = 0;
+  uint64_t flash_reads = 0;
+  uint64_t flash_bytes = 0;
+  uint64_t scm_bytes_read = 0;
+  uint64_t scm_bytes_written = 0;
+
+  uint64_t lookups() const { return hits + flash_reads; }
+  uint64_t dram_hits() const { return hits - (second_hits < hits ? second_hits : hits); }
+  TierCounts& operator+=(const TierCounts& other);
+  TierCounts operator-(const TierCounts& earlier) const;
+};
+
+// Look-ups of the blocks of one role.
+struct RoleCounts {
+  uint64_t hits = 0;
+  uint64_t second_hits = 0;  // only where the cache tells: WindowResult::second_hits_by_role
+  uint64_t flash_reads = 0;
+
+  uint64_t lookups() const { return hits + flash_reads; }
+  uint64_t dram_hits() const { return hits - (second_hits < hits ? second_hits : hits); }
+};
+enum class RoleSlot : uint8_t { kData, kIndex, kFilter, kCount };
+inline constexpr size_t kRoleSlots = static_cast<size_t>(RoleSlot::kCount);
+inline constexpr std::array<const char*, kRoleSlots> kRoleNames = {"data", "index", "filter"};
+
+// One stretch of about a second of a cache's measured time. Counts are for a second.
+struct SeriesPoint {
+  double t_s = 0;      // its end, in the cache's own measured time
+  double seconds = 0;  // its length
+  double ops = 0;
+  double dram_hit = 0;  // shares of its block look-ups
+  double scm_hit = 0;
+  double flash_reads = 0;
+  double flash_bytes = 0;
+  double scm_bytes_read = 0;
+  double scm_bytes_written = 0;
+  double p99_us = 0;
+};
+
+struct WindowResult {
+  uint64_t ops = 0;  // each key of a batch is one
+  double seconds = 0;
+  double cpu_seconds = 0;  // of the process, without what open loop spends waiting
+  uint64_t context_switches = 0;
+  TierCounts tiers;
+  LatencyHistogram latencies;
+
+  std::array<RoleCounts, kRoleSlots> roles;
+  bool second_hits_by_role = false;
+  uint64_t demotions = 0;
+  uint64_t promotions = 0;
+  uint64_t clean_evictions = 0;
+  std::map<std::string, uint64_t> refusals;    // reason -> blocks; caches of ours
+  std::map<std::string, uint64_t> operations;  // get, multiget (batches), put, ... -> requests
+  uint64_t not_found = 0;
+  uint64_t touched = 0;  // a sum over the values' lines: keeps the reads from being optimised away
+
+  double ops_per_s() const { return seconds > 0 ? static_cast<double>(ops) / seconds : 0; }
+  void Add(const WindowResult& other);
+};
+
+}  // namespace mezz
