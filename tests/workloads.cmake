@@ -4,7 +4,7 @@ if(TARGET mezz_workloads)
   mezz_test(unit/workloads/trace_readers_test LABELS unit DEPS mezz::requests ${compressors})
   mezz_test(unit/workloads/generators_test LABELS unit DEPS mezz::requests)
   mezz_test(unit/workloads/replay_test LABELS unit DEPS mezz::workloads)
-  mezz_test(fuzz/trace_reader_fuzz_test LABELS fuzz DEPS mezz::requests ${compressors})
+  mezz_test(fuzz/trace_reader_fuzz_test LABELS fuzz DEPS mezz::requests fmt::fmt-header-only ${compressors})
   # The public traces lie beside the checkout where the project is developed; elsewhere MEZZ_TRACES names them.
   get_filename_component(traces ${PROJECT_SOURCE_DIR}/../shared/traces ABSOLUTE)
   if(EXISTS ${traces})

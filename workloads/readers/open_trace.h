@@ -19,9 +19,9 @@ std::string_view AboutTraceFormat(std::string_view name);
 Status CheckTraceFormat(std::string_view name);
 
 struct OpenOptions {
-  // Empty or "auto": found by the first bytes of the content, decompressed; where these do not tell it, such as for raw
+  // "auto" or empty: found by the first bytes of the content, decompressed; where these do not tell it, such as for raw
   // keys, by the file's name.
-  std::string format;
+  std::string format = "auto";
   bool skip_bad = false;  // damaged records are left out and counted: RequestSource::skipped()
 };
 

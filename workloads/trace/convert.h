@@ -9,11 +9,11 @@
 namespace mezz {
 
 struct ConvertOptions {
-  std::string path;
-  std::string format;  // empty or auto: found
+  std::string path = "";
+  std::string format = "auto";  // empty or auto: found
   bool skip_bad = false;
-  std::string to;   // of WriterFormats()
-  std::string out;  // compressed if it ends in .zst, .gz or .xz
+  std::string to = "";   // of WriterFormats()
+  std::string out = "";  // compressed if it ends in .zst, .gz or .xz
   // Extents are cut into blocks of so many bytes, unless all are kept in a format that takes extents.
   uint32_t unit_bytes = 4096;
   double rate = 1;  // share of the keys to keep: SpatialSample

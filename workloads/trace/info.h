@@ -15,8 +15,8 @@
 namespace mezz {
 
 struct InfoOptions {
-  std::string path;
-  std::string format;  // empty or auto: found
+  std::string path = "";
+  std::string format = "auto";  // empty or auto: found
   bool skip_bad = false;
   uint32_t unit_bytes = 4096;                     // extents are cut into blocks of so many bytes
   uint64_t memory_bytes_max = uint64_t{8} << 30;  // refuse traces whose keys need more

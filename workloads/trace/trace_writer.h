@@ -34,8 +34,8 @@ const std::vector<WriterFormat>& WriterFormats();
 const WriterFormat* FindWriterFormat(std::string_view name);
 
 struct WriterOptions {
-  std::string path;    // compressed if it ends in .zst, .gz or .xz
-  std::string format;  // of WriterFormats()
+  std::string path = "";    // compressed if it ends in .zst, .gz or .xz
+  std::string format = "";  // of WriterFormats()
   // oracle_general is written at the end, because its records point forward; refuse what needs more.
   uint64_t memory_bytes_max = uint64_t{8} << 30;
 };
