@@ -13,8 +13,10 @@
 #include "rocksdb/version.h"
 #include "workloads/program.h"
 #include "workloads/replay/block_replay.h"
+#include "workloads/replay/cache_worker.h"
 #include "workloads/replay/report.h"
 #include "workloads/replay/runner.h"
+#include "workloads/replay/worker_process.h"
 #include "workloads/report/compare.h"
 #include "workloads/report/html_report.h"
 #include "workloads/report/result_file.h"
@@ -57,6 +59,7 @@ DEFINE_int64(seed, 1, "Generators: seed; --mode=block: salts the keys, so that c
 DEFINE_double(rate, 0, "Open loop: so many requests a second over all threads. 0: each as soon as the last has ended");
 DEFINE_double(timestamps, 0, "Open loop at the trace's own times, so many times as fast. 0: closed loop");
 DEFINE_bool(verify, false, "Check every byte of every value");
+DEFINE_string(worker, "", "For the processes that mezz_replay starts, one for each cache; not for users");
 DEFINE_string(json, "", "Write the results to this file");
 DEFINE_string(csv, "", "Write every window to this file, one a line");
 DEFINE_string(html, "", "Write the results to this file as a page for a browser");
@@ -67,6 +70,7 @@ namespace {
 
 constexpr int kExitInterrupted = 130;
 constexpr int kExitRefused = 2;
+constexpr int kExitCacheFailed = 3;
 constexpr int64_t kGeneratorOps = 1'000'000;
 
 std::atomic<bool> stop{false};
@@ -77,6 +81,9 @@ void OnSignal(int signal) {
   stop.store(true, std::memory_order_relaxed);
   std::signal(signal, SIG_DFL);
 }
+
+// A worker is told to stop by its parent, by the terminal, or by both.
+void OnWorkerSignal(int) { stop.store(true, std::memory_order_relaxed); }
 
 // The URI's parser judges the tiers' settings: one judge for the program, the library and the plug-in.
 mezz::Status ParseTiers(mezz::ReplayOptions* o) {
@@ -173,25 +180,42 @@ mezz::Status Compare(const std::string& path_b) {
   return mezz::Status::Ok();
 }
 
-mezz::Status RunBlocks(const mezz::ReplayOptions& options, mezz::Progress* progress, bool* complete) {
+mezz::Status RunBlocks(const mezz::ReplayOptions& options, mezz::Progress* progress, int* exit_status) {
   mezz::BlockReport report;
   MEZZ_RETURN_IF_ERROR(mezz::RunBlockReplay(options, progress, stop, &report));
-  *complete = report.complete;
+  if (!report.complete) *exit_status = kExitInterrupted;
   return WriteResults(options, mezz::BlockTable(options, report), mezz::BlockJson(options, report),
                       mezz::BlockCsv(report));
 }
 
-mezz::Status RunDatabases(const mezz::ReplayOptions& options, mezz::Progress* progress, bool* complete) {
+mezz::Status RunDatabases(const mezz::ReplayOptions& options, const std::vector<std::string>& arguments,
+                          mezz::Progress* progress, int* exit_status) {
   mezz::ReplayReport report;
-  MEZZ_RETURN_IF_ERROR(mezz::RunReplay(options, progress, stop, &report));
-  *complete = report.complete;
+  MEZZ_RETURN_IF_ERROR(mezz::RunReplay(options, mezz::ProcessLauncher(arguments), progress, stop, &report));
+  for (const mezz::CacheRow& row : report.rows) {
+    if (!row.failure.empty()) *exit_status = kExitCacheFailed;
+  }
+  if (!report.complete) *exit_status = kExitInterrupted;
   return WriteResults(options, mezz::ReportTable(options, report), mezz::ReportJson(options, report),
                       mezz::ReportCsv(report));
 }
 
+mezz::Status RunWorker() {
+  mezz::WorkerAddress address;
+  MEZZ_RETURN_IF_ERROR(mezz::ParseWorkerAddress(FLAGS_worker, &address));
+  mezz::ReplayOptions options;
+  MEZZ_RETURN_IF_ERROR(OptionsFromFlags(&options));
+  std::signal(SIGINT, &OnWorkerSignal);
+  std::signal(SIGTERM, &OnWorkerSignal);
+  if (address.number >= options.caches.size()) return mezz::ParseWorkerAddress("", &address);
+  mezz::Channel channel(address.channel_fd);
+  mezz::SharedWindow window(address.window_fd);
+  return mezz::ServeCache(options, address.number, &channel, &window, stop);
+}
+
 // `file` is the argument that is no flag; empty: there is none.
-mezz::Status Run(const std::string& command_line, const std::string& file, bool* complete) {
-  *complete = true;
+mezz::Status Run(const std::vector<std::string>& arguments, const std::string& command_line, const std::string& file,
+                 int* exit_status) {
   if (!FLAGS_compare.empty()) {
     if (!file.empty()) return Compare(file);
     return mezz::Status::InvalidArgument("--compare needs two results of --json: --compare A.json B.json");
@@ -209,25 +233,28 @@ mezz::Status Run(const std::string& command_line, const std::string& file, bool*
   std::signal(SIGINT, &OnSignal);
   std::signal(SIGTERM, &OnSignal);
   mezz::Progress progress;
-  return options.mode == mezz::ReplayMode::kBlock ? RunBlocks(options, &progress, complete)
-                                                  : RunDatabases(options, &progress, complete);
+  return options.mode == mezz::ReplayMode::kBlock ? RunBlocks(options, &progress, exit_status)
+                                                  : RunDatabases(options, arguments, &progress, exit_status);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string command_line = mezz::CommandLine(argc, argv);
+  const std::vector<std::string> arguments(argv, argv + argc);
   gflags::SetUsageMessage("replays a workload against RocksDB over several block caches, side by side");
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
   if (argc > 2) {
     fmt::print(stderr, "mezz_replay: \"{}\" is not a flag; flags are spelt --name=value\n", argv[2]);
     return kExitRefused;
   }
-  bool complete = false;
-  const mezz::Status status = Run(command_line, argc > 1 ? argv[1] : "", &complete);
+  int exit_status = 0;
+  const mezz::Status status =
+      FLAGS_worker.empty() ? Run(arguments, command_line, argc > 1 ? argv[1] : "", &exit_status) : RunWorker();
   if (!status.ok()) {
-    fmt::print(stderr, "mezz_replay: {}\n", status.message());
+    // A worker's one error of its own is that its parent has gone.
+    if (FLAGS_worker.empty()) fmt::print(stderr, "mezz_replay: {}\n", status.message());
     return kExitRefused;
   }
-  return complete ? 0 : kExitInterrupted;
+  return exit_status;
 }

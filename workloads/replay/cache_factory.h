@@ -40,10 +40,13 @@ struct BuiltCache {
   BuiltCache& operator=(BuiltCache&&) noexcept;
   ~BuiltCache();
 
+  // The SCM file, if it was not there before: removed with the cache.
+  const std::string& file_to_remove() const { return file_to_remove_; }
+
  private:
   friend Status BuildByKind(const ReplayOptions&, const CacheSpec&, unsigned, Progress*, BuiltCache*);
   std::shared_ptr<rocksdb::SecondaryCache> secondary_;  // keeps `stats` alive
-  std::string file_to_remove_;                          // the SCM file, if it was not there before
+  std::string file_to_remove_;
 };
 
 // Builds the cache that `spec` names at the sizes of `options`. `ordinal` counts the caches with an SCM file: each but

@@ -255,18 +255,20 @@ Status Database::MeasureBase() {
   return Status::Ok();
 }
 
-Status Database::OpenClone(unsigned number, std::shared_ptr<rocksdb::Cache> cache, std::unique_ptr<rocksdb::DB>* db) {
-  const std::string path = Path(kClonePrefix + std::to_string(number));
-  {
-    std::unique_ptr<rocksdb::DB> base;
-    MEZZ_RETURN_IF_ERROR(
-        FromRocksDb(OpenDb(DbOptions(options_, nullptr), Path("base"), &base), "opening " + Path("base")));
-    rocksdb::Checkpoint* made = nullptr;
-    MEZZ_RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(base.get(), &made), "cloning " + Path("base")));
-    const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
-    MEZZ_RETURN_IF_ERROR(FromRocksDb(checkpoint->CreateCheckpoint(path), "cloning to " + path));
-  }
-  return FromRocksDb(OpenDb(DbOptions(options_, std::move(cache)), path, db), "opening " + path);
+Status Database::MakeClone(unsigned number, std::string* path) {
+  *path = Path(kClonePrefix + std::to_string(number));
+  std::unique_ptr<rocksdb::DB> base;
+  MEZZ_RETURN_IF_ERROR(
+      FromRocksDb(OpenDb(DbOptions(options_, nullptr), Path("base"), &base), "opening " + Path("base")));
+  rocksdb::Checkpoint* made = nullptr;
+  MEZZ_RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(base.get(), &made), "cloning " + Path("base")));
+  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+  return FromRocksDb(checkpoint->CreateCheckpoint(*path), "cloning to " + *path);
+}
+
+Status OpenClone(const ReplayOptions& options, const std::string& path, std::shared_ptr<rocksdb::Cache> cache,
+                 std::unique_ptr<rocksdb::DB>* db) {
+  return FromRocksDb(OpenDb(DbOptions(options, std::move(cache)), path, db), "opening " + path);
 }
 
 void Database::RemoveClones() {

@@ -28,8 +28,10 @@ class Database {
   // Loads the base unless the folder holds just that already. Stops early, without an error, when *stop is set.
   Status Load(const Workload& workload, Progress* progress, const std::atomic<bool>& stop);
 
-  // Opens clone `number` with `cache` as its block cache.
-  Status OpenClone(unsigned number, std::shared_ptr<rocksdb::Cache> cache, std::unique_ptr<rocksdb::DB>* db);
+  // Makes clone `number`; gone, with its folder's content, when this object goes.
+  Status MakeClone(unsigned number, std::string* path);
+  // Holds the folder against other processes as long as anyone has it open.
+  int lock_fd() const { return lock_; }
 
   // Mean bytes of the base's data blocks: what a cached block costs a medium.
   uint64_t mean_block_bytes() const { return mean_block_bytes_; }
@@ -54,6 +56,10 @@ class Database {
   uint64_t mean_block_bytes_ = 0;
   uint64_t base_bytes_ = 0;
 };
+
+// Opens the clone at `path` with `cache` as its block cache.
+Status OpenClone(const ReplayOptions& options, const std::string& path, std::shared_ptr<rocksdb::Cache> cache,
+                 std::unique_ptr<rocksdb::DB>* db);
 
 // "11.8.1", of the library that is loaded.
 std::string RocksDbVersion();

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <utility>
+
 namespace mezz {
 namespace {
 
@@ -13,6 +15,8 @@ constexpr int kBarColumns = 30;
 }  // namespace
 
 Progress::Progress(bool quiet) : quiet_(quiet), on_terminal_(!quiet && isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(std::function<void(uint64_t, uint64_t)> forward)
+    : forward_(std::move(forward)), quiet_(true), on_terminal_(false) {}
 Progress::~Progress() { End(); }
 
 void Progress::Phase(const std::string& name, bool announce) {
@@ -27,10 +31,11 @@ void Progress::Phase(const std::string& name, bool announce) {
 }
 
 void Progress::Update(uint64_t done, uint64_t total) {
-  if (!on_terminal_) return;
+  if (!wants_updates()) return;
   const auto now = std::chrono::steady_clock::now();
-  if (drawn_ && now - last_drawn_ < kRedrawEvery) return;
+  if ((drawn_ || forward_ != nullptr) && now - last_drawn_ < kRedrawEvery) return;
   last_drawn_ = now;
+  if (forward_ != nullptr) return forward_(done, total);
   drawn_ = true;
   const double share = total == 0 ? 0 : static_cast<double>(done) / static_cast<double>(total);
   const int filled = static_cast<int>(share * kBarColumns);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <string>
 
 namespace mezz {
@@ -13,6 +14,8 @@ namespace mezz {
 class Progress {
  public:
   explicit Progress(bool quiet = false);
+  // Shows nothing itself: tells `forward` what Update is told, a few times a second.
+  explicit Progress(std::function<void(uint64_t done, uint64_t total)> forward);
   ~Progress();
 
   // Starts a phase. `announce`: a line of its own where there is no terminal.
@@ -21,9 +24,10 @@ class Progress {
   void End();
 
   // Whether Update shows anything.
-  bool wants_updates() const { return on_terminal_; }
+  bool wants_updates() const { return on_terminal_ || forward_ != nullptr; }
 
  private:
+  std::function<void(uint64_t, uint64_t)> forward_;
   bool quiet_;
   bool on_terminal_;
   bool drawn_ = false;

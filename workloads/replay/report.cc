@@ -30,6 +30,7 @@ std::string SpreadText(const Spread& spread, std::string (*text)(double)) {
 
 std::string TableRow(const CacheRow& row) {
   if (!row.unavailable.empty()) return fmt::format("{:<19} not available: {}\n", row.cache, row.unavailable);
+  if (!row.failure.empty()) return fmt::format("{:<19} failed: {}\n", row.cache, row.failure);
   if (row.windows.empty()) return fmt::format("{:<19} no window was finished\n", row.cache);
   const WindowRow& t = row.total;
   return fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5.1f} {:>5.1f} {:>6.3f} {:>6.0f} {:>6}  {}{}\n",
@@ -112,8 +113,9 @@ json WindowsToJson(const std::vector<WindowRow>& windows) {
 json RowToJson(const CacheRow& row) {
   json one = CostsToJson(row.total);
   one["cache"] = row.cache;
-  one["available"] = row.unavailable.empty();
+  one["available"] = row.reported();
   if (!row.unavailable.empty()) one["reason"] = row.unavailable;
+  if (!row.failure.empty()) one["reason"] = one["failed"] = row.failure;
   one["ops_per_s"] = ToJson(row.ops_per_s);
   one["ratio"] = ToJson(row.ratio);
   one["ops"] = row.total.ops;
@@ -126,6 +128,7 @@ json RowToJson(const CacheRow& row) {
   one["series"] = SeriesToJson(row.series);
   one["cold_ops_per_s"] = json::array();
   for (const WindowRow& window : row.cold_windows) one["cold_ops_per_s"].push_back(window.ops_per_s);
+  one["peak_rss_bytes"] = row.peak_rss_bytes;
   one["background"] = {{"flushes", row.background.flushes},
                        {"compactions", row.background.compactions},
                        {"written_gb", row.background.written_gb}};
@@ -183,7 +186,7 @@ std::string ReportTable(const ReplayOptions& options, const ReplayReport& report
   bool idle = false;
   for (const CacheRow& row : report.rows) {
     text += TableRow(row);
-    emulated |= row.emulated && row.unavailable.empty();
+    emulated |= row.emulated && row.reported();
     idle |= row.second_tier_idle;
   }
   if (emulated) text += "\nE: emulated: other memory stands for SCM, or a model adds its latency\n";

@@ -9,23 +9,18 @@
 
 #include "cache/status.h"
 #include "workloads/replay/digest.h"
-#include "workloads/replay/latency_histogram.h"
+#include "workloads/replay/messages.h"
 #include "workloads/replay/options.h"
 #include "workloads/replay/progress.h"
+#include "workloads/replay/worker.h"
 
 namespace mezz {
-
-// What a database did beside its requests, warm-up included.
-struct BackgroundWork {
-  uint64_t flushes = 0;
-  uint64_t compactions = 0;
-  double written_gb = 0;  // by both, in 2^30 bytes
-};
 
 // One cache, over all its measured windows.
 struct CacheRow {
   std::string cache;
   std::string unavailable;  // why it could not run here; empty: it did
+  std::string failure;      // what became of its process; empty: it ended well. Its figures mean nothing then
   Spread ops_per_s;
   Spread ratio;
   WindowRow total;  // latencies, shares and costs over all measured windows together
@@ -38,6 +33,8 @@ struct CacheRow {
   bool emulated = false;
   std::string counters;  // a cache of ours: its report at the end
   BackgroundWork background;
+  uint64_t peak_rss_bytes = 0;
+  bool reported() const { return unavailable.empty() && failure.empty(); }
 };
 
 struct ReplayReport {
@@ -53,8 +50,10 @@ struct ReplayReport {
 };
 
 // Judges the options, reads the trace, claims the folder, builds the caches, loads the database and replays every
-// window on every cache in turn. Nothing is built or overwritten before everything was judged that can be. Setting
-// *stop ends the run soon, with what was measured until then.
-Status RunReplay(const ReplayOptions& options, Progress* progress, const std::atomic<bool>& stop, ReplayReport* report);
+// window on every cache in turn. Each cache lives in a worker of its own, for the whole run; they work one at a time,
+// so that a window's ratios compare neighbours in time. Nothing is built or overwritten before everything was judged
+// that can be. Setting *stop ends the run soon, with what was measured until then.
+Status RunReplay(const ReplayOptions& options, const WorkerLauncher& launcher, Progress* progress,
+                 const std::atomic<bool>& stop, ReplayReport* report);
 
 }  // namespace mezz

@@ -18,14 +18,13 @@ namespace {
 
 constexpr size_t kBatch = 512;
 
-class SpanFeed final : public RequestFeed {
- public:
-  explicit SpanFeed(std::span<const Request> requests) : requests_(requests) {}
-  std::span<const Request> Next() override { return std::exchange(requests_, {}); }
-
- private:
-  std::span<const Request> requests_;
-};
+std::unique_ptr<RequestSource> MakeSource(const ReplayOptions& options, unsigned thread) {
+  GeneratorOptions generator = options.generator_options(thread, options.threads);
+  generator.ops = 0;
+  std::unique_ptr<RequestSource> source;
+  (void)MakeGenerator(generator, &source);  // ReplayOptions::Validate judged it
+  return source;
+}
 
 class EndlessGeneratorFeed final : public RequestFeed {
  public:
@@ -53,7 +52,7 @@ class EndlessGeneratorFeed final : public RequestFeed {
 class GeneratedWorkload final : public Workload {
  public:
   GeneratedWorkload(const ReplayOptions& options, ValueSizes sizes) : options_(options), sizes_(std::move(sizes)) {
-    for (unsigned thread = 0; thread < options.threads; ++thread) sources_.push_back(MakeSource(thread));
+    for (unsigned thread = 0; thread < options.threads; ++thread) sources_.push_back(MakeSource(options, thread));
     window_.resize(options.threads);
   }
 
@@ -83,19 +82,8 @@ class GeneratedWorkload final : public Workload {
     }
     return Status::Ok();
   }
-  std::unique_ptr<RequestFeed> EndlessFeed(unsigned thread) const override {
-    return std::make_unique<EndlessGeneratorFeed>(MakeSource(thread), thread, options_.threads);
-  }
 
  private:
-  std::unique_ptr<RequestSource> MakeSource(unsigned thread) const {
-    GeneratorOptions options = options_.generator_options(thread, options_.threads);
-    options.ops = 0;
-    std::unique_ptr<RequestSource> source;
-    (void)MakeGenerator(options, &source);  // ReplayOptions::Validate judged it
-    return source;
-  }
-
   const ReplayOptions options_;  // keys and scale are resolved
   const ValueSizes sizes_;
   std::vector<std::unique_ptr<RequestSource>> sources_;
@@ -164,9 +152,6 @@ class TraceWorkload final : public Workload {
     }
     return source_->status();
   }
-  std::unique_ptr<RequestFeed> EndlessFeed(unsigned) const override {
-    return std::make_unique<SpanFeed>(std::span<const Request>());
-  }
 
  private:
   void KeepDistinct() {
@@ -186,8 +171,8 @@ class TraceWorkload final : public Workload {
 
 }  // namespace
 
-std::unique_ptr<RequestFeed> Workload::WindowFeed(unsigned thread) const {
-  return std::make_unique<SpanFeed>(std::span<const Request>(window_[thread]));
+std::unique_ptr<RequestFeed> Workload::EndlessFeed(const ReplayOptions& options, unsigned thread) {
+  return std::make_unique<EndlessGeneratorFeed>(MakeSource(options, thread), thread, options.threads);
 }
 
 Status Workload::Open(const ReplayOptions& options, Progress* progress, std::unique_ptr<Workload>* workload) {

@@ -18,7 +18,7 @@ namespace mezz {
 // What is replayed: the keys to load, and the requests, cut into windows and into one share per thread. Requests for
 // the same key stay in order within a thread: a trace is shared out by key (a batch by its first key, so that it stays
 // whole); a generator gives each thread a substream of its own. Under --rate a request's time_us is its ordinal in its
-// window. Single-threaded, apart from the feeds it hands out.
+// window. Single-threaded.
 class Workload {
  public:
   virtual ~Workload() = default;
@@ -41,13 +41,13 @@ class Workload {
 
   // Replaces the current window by the next `requests` requests, or a few more, if a batch would be cut.
   virtual Status NextWindow(uint64_t requests) = 0;
-  // This thread's share of the current window. Valid until NextWindow.
-  std::unique_ptr<RequestFeed> WindowFeed(unsigned thread) const;
-  // Endless feed of a thread; generators only.
-  virtual std::unique_ptr<RequestFeed> EndlessFeed(unsigned thread) const = 0;
+  // The current window, by thread.
+  const std::vector<std::vector<Request>>& window() const { return window_; }
+  // A thread's endless stream of requests; generators only.
+  static std::unique_ptr<RequestFeed> EndlessFeed(const ReplayOptions& options, unsigned thread);
 
  protected:
-  std::vector<std::vector<Request>> window_;  // by thread
+  std::vector<std::vector<Request>> window_;
 };
 
 }  // namespace mezz

@@ -8,6 +8,7 @@
 
 #include "rocksdb/version.h"
 #include "temporary_folder.h"
+#include "thread_worker.h"
 #include "workloads/program.h"
 #include "workloads/replay/report.h"
 #include "workloads/replay/runner.h"
@@ -46,7 +47,7 @@ class Replay : public ::testing::Test {
 
   Status Run(const ReplayOptions& options) {
     report_ = {};
-    return RunReplay(options, &progress_, stop_, &report_);
+    return RunReplay(options, ThreadLauncher(options, stop_), &progress_, stop_, &report_);
   }
   void RunOk(const ReplayOptions& options) {
     const Status status = Run(options);
@@ -191,7 +192,7 @@ TEST_F(Replay, RefusesAFolderInUse) {
   while (!std::filesystem::exists(folder_.Path("db/base"))) std::this_thread::yield();
   ReplayReport report;
   Progress progress(/*quiet=*/true);
-  second = RunReplay(options, &progress, stop_, &report);
+  second = RunReplay(options, ThreadLauncher(options, stop_), &progress, stop_, &report);
   first.join();
   EXPECT_THAT(second.message(), HasSubstr("in use by another mezz_replay"));
 }

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/replay/cache_worker.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "workloads/replay/cache_factory.h"
+#include "workloads/replay/database.h"
+#include "workloads/replay/messages.h"
+#include "workloads/replay/window.h"
+#include "workloads/replay/workload.h"
+
+namespace mezz {
+namespace {
+
+using nlohmann::json;
+
+// From RocksDB's own table by level; what it does not name stays 0.
+BackgroundWork BackgroundWorkOf(rocksdb::DB* db) {
+  std::map<std::string, std::string> stats;
+  db->GetMapProperty(rocksdb::DB::Properties::kCFStats, &stats);
+  const auto number = [&](const char* name) { return std::strtod(stats[name].c_str(), nullptr); };
+  BackgroundWork work;
+  work.flushes = static_cast<uint64_t>(number("compaction.L0.CompCount"));
+  work.compactions = static_cast<uint64_t>(number("compaction.Sum.CompCount")) - work.flushes;
+  work.written_gb = number("compaction.Sum.WriteGB");
+  return work;
+}
+
+uint64_t PeakRssBytes() {
+  constexpr char kField[] = "VmHWM:";
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(kField)) return std::strtoull(line.c_str() + sizeof(kField) - 1, nullptr, 10) * 1024;
+  }
+  return 0;
+}
+
+class SpanFeed final : public RequestFeed {
+ public:
+  explicit SpanFeed(std::span<const Request> requests) : requests_(requests) {}
+  std::span<const Request> Next() override { return std::exchange(requests_, {}); }
+
+ private:
+  std::span<const Request> requests_;
+};
+
+class CacheWorker {
+ public:
+  CacheWorker(const ReplayOptions& options, const CacheSpec& spec, Channel* channel, SharedWindow* window,
+              const std::atomic<bool>& stop)
+      : options_(options),
+        spec_(spec),
+        channel_(channel),
+        window_(window),
+        stop_(stop),
+        progress_([channel](uint64_t done, uint64_t total) {
+          (void)channel->Send({{"progress", json::array({done, total})}});  // who has gone needs none
+        }) {}
+  ~CacheWorker() { CloseDatabase(); }
+
+  // True when there is no more to do.
+  bool Answer(const json& command) {
+    const std::string what = command.value("do", "");
+    json answer = json::object();
+    const Status status = what == "build"    ? Build(command, &answer)
+                          : what == "open"   ? Open(OpenCommandOf(command))
+                          : what == "window" ? Run(WindowCommandOf(command), &answer)
+                          : what == "finish" ? Finish(&answer)
+                                             : Status::InvalidArgument(fmt::format("unknown command \"{}\"", what));
+    if (!status.ok()) answer = {{"error", status.message()}};
+    return !channel_->Send(answer).ok() || what == "finish";
+  }
+
+ private:
+  Status Build(const json& command, json* answer) {
+    MEZZ_RETURN_IF_ERROR(BuildCache(options_, spec_, command.value("ordinal", 0u), &progress_, &built_));
+    *answer = ToJson(CacheFacts{.unavailable = built_.unavailable,
+                                .medium = built_.medium,
+                                .emulated = built_.emulated,
+                                .has_second_tier = built_.second_tier != SecondTier::kNone,
+                                .ours = built_.stats != nullptr,
+                                .file = built_.file_to_remove()});
+    return Status::Ok();
+  }
+
+  Status Open(const OpenCommand& command) {
+    target_ = {.verify = options_.verify,
+               .may_be_missing = command.may_be_missing,
+               .put_value_bytes = options_.value_bytes,
+               .mean_block_bytes = command.mean_block_bytes};
+    MEZZ_RETURN_IF_ERROR(OpenClone(options_, command.path, built_.cache, &db_));
+    MEZZ_RETURN_IF_ERROR(SetBackgroundWork(false));
+    if (options_.seconds == 0) return Status::Ok();
+    for (unsigned thread = 0; thread < options_.threads; ++thread)
+      endless_.push_back(Workload::EndlessFeed(options_, thread));
+    return Status::Ok();
+  }
+
+  Status Run(const WindowCommand& command, json* answer) {
+    std::vector<std::unique_ptr<RequestFeed>> owned;
+    std::vector<RequestFeed*> feeds;
+    if (options_.seconds == 0) MEZZ_RETURN_IF_ERROR(window_->Map());
+    for (unsigned thread = 0; thread < options_.threads; ++thread) {
+      if (options_.seconds == 0) owned.push_back(std::make_unique<SpanFeed>(window_->of_thread(thread)));
+      feeds.push_back(options_.seconds > 0 ? endless_[thread].get() : owned.back().get());
+    }
+    const WindowSettings settings{.threads = options_.threads,
+                                  .seconds = command.seconds,
+                                  .expected_ops = command.requests,
+                                  .pacing = PacingOf(command),
+                                  .target = target_};
+    WindowResult result;
+    MEZZ_RETURN_IF_ERROR(SetBackgroundWork(true));
+    MEZZ_RETURN_IF_ERROR(
+        RunWindow(db_.get(), built_, settings, feeds, &progress_, stop_, command.cold ? nullptr : &series_, &result));
+    MEZZ_RETURN_IF_ERROR(SetBackgroundWork(false));
+    window_->Unmap();
+    *answer = ToJson(result);
+    return Status::Ok();
+  }
+
+  Status Finish(json* answer) {
+    CacheEnd end;
+    end.series = series_.Points();
+    if (built_.stats != nullptr) end.counters = built_.stats->Report();
+    if (db_ != nullptr) end.background = BackgroundWorkOf(db_.get());
+    end.peak_rss_bytes = PeakRssBytes();
+    CloseDatabase();
+    built_ = {};
+    *answer = ToJson(end);
+    return Status::Ok();
+  }
+
+  Pacing PacingOf(const WindowCommand& command) const {
+    if (options_.rate > 0) return {.ns_per_tick = 1e9 / options_.rate};
+    if (options_.timestamps > 0) {
+      return {.ns_per_tick = 1e3 / options_.timestamps, .first_tick = command.first_time_us};
+    }
+    return {};
+  }
+
+  // One cache's flushes and compactions must not run in another's window.
+  Status SetBackgroundWork(bool on) {
+    const rocksdb::Status done = on ? db_->ContinueBackgroundWork() : db_->PauseBackgroundWork();
+    if (done.ok()) return Status::Ok();
+    return Status::IoError(fmt::format("cache {}: background work: {}", spec_.name, done.ToString()));
+  }
+
+  void CloseDatabase() {
+    if (db_ == nullptr) return;
+    (void)db_->ContinueBackgroundWork();
+    db_.reset();
+  }
+
+  const ReplayOptions& options_;
+  const CacheSpec& spec_;
+  Channel* const channel_;
+  SharedWindow* const window_;
+  const std::atomic<bool>& stop_;
+  Progress progress_;
+  TargetSettings target_;
+  BuiltCache built_;
+  std::unique_ptr<rocksdb::DB> db_;                    // closed before the cache goes
+  std::vector<std::unique_ptr<RequestFeed>> endless_;  // --seconds: each cache walks the same streams at its own pace
+  Series series_;
+};
+
+}  // namespace
+
+Status ServeCache(const ReplayOptions& options, size_t number, Channel* channel, SharedWindow* window,
+                  const std::atomic<bool>& stop) {
+  CacheWorker worker(options, options.caches[number], channel, window, stop);
+  json command;
+  do {
+    MEZZ_RETURN_IF_ERROR(channel->Receive(&command));
+  } while (!worker.Answer(command));
+  return Status::Ok();
+}
+
+}  // namespace mezz

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/replay/messages.h"
+
+#include <nlohmann/json.hpp>
+
+namespace mezz {
+namespace {
+
+using nlohmann::json;
+
+// One list of fields serves both directions: `fields(object, visit)` calls visit(name, field) for each.
+template <typename T, typename Fields>
+json Write(const T& object, const Fields& fields) {
+  json message = json::object();
+  fields(object, [&](const char* name, const auto& field) { message[name] = field; });
+  return message;
+}
+template <typename T, typename Fields>
+T Read(const json& message, const Fields& fields) {
+  T object;
+  fields(object, [&](const char* name, auto& field) { message.at(name).get_to(field); });
+  return object;
+}
+
+constexpr auto kCacheFacts = [](auto& o, const auto& visit) {
+  visit("unavailable", o.unavailable);
+  visit("medium", o.medium);
+  visit("emulated", o.emulated);
+  visit("has_second_tier", o.has_second_tier);
+  visit("ours", o.ours);
+  visit("file", o.file);
+};
+
+constexpr auto kOpenCommand = [](auto& o, const auto& visit) {
+  visit("path", o.path);
+  visit("mean_block_bytes", o.mean_block_bytes);
+  visit("may_be_missing", o.may_be_missing);
+};
+
+constexpr auto kWindowCommand = [](auto& o, const auto& visit) {
+  visit("cold", o.cold);
+  visit("seconds", o.seconds);
+  visit("requests", o.requests);
+  visit("first_time_us", o.first_time_us);
+};
+
+constexpr auto kTierCounts = [](auto& o, const auto& visit) {
+  visit("hits", o.hits);
+  visit("second_hits", o.second_hits);
+  visit("flash_reads", o.flash_reads);
+  visit("flash_bytes", o.flash_bytes);
+  visit("scm_bytes_read", o.scm_bytes_read);
+  visit("scm_bytes_written", o.scm_bytes_written);
+};
+
+constexpr auto kRoleCounts = [](auto& o, const auto& visit) {
+  visit("hits", o.hits);
+  visit("second_hits", o.second_hits);
+  visit("flash_reads", o.flash_reads);
+};
+
+constexpr auto kSeriesPoint = [](auto& o, const auto& visit) {
+  visit("t_s", o.t_s);
+  visit("seconds", o.seconds);
+  visit("ops", o.ops);
+  visit("dram_hit", o.dram_hit);
+  visit("scm_hit", o.scm_hit);
+  visit("flash_reads", o.flash_reads);
+  visit("flash_bytes", o.flash_bytes);
+  visit("scm_bytes_read", o.scm_bytes_read);
+  visit("scm_bytes_written", o.scm_bytes_written);
+  visit("p99_us", o.p99_us);
+};
+
+constexpr auto kBackground = [](auto& o, const auto& visit) {
+  visit("flushes", o.flushes);
+  visit("compactions", o.compactions);
+  visit("written_gb", o.written_gb);
+};
+
+// Without what is written apart: tiers, roles, latencies.
+constexpr auto kWindowResult = [](auto& o, const auto& visit) {
+  visit("ops", o.ops);
+  visit("seconds", o.seconds);
+  visit("cpu_seconds", o.cpu_seconds);
+  visit("context_switches", o.context_switches);
+  visit("second_hits_by_role", o.second_hits_by_role);
+  visit("demotions", o.demotions);
+  visit("promotions", o.promotions);
+  visit("clean_evictions", o.clean_evictions);
+  visit("refusals", o.refusals);
+  visit("operations", o.operations);
+  visit("not_found", o.not_found);
+};
+
+}  // namespace
+
+json ToJson(const CacheFacts& facts) { return Write(facts, kCacheFacts); }
+json ToJson(const OpenCommand& command) { return Write(command, kOpenCommand); }
+json ToJson(const WindowCommand& command) { return Write(command, kWindowCommand); }
+CacheFacts CacheFactsOf(const json& message) { return Read<CacheFacts>(message, kCacheFacts); }
+OpenCommand OpenCommandOf(const json& message) { return Read<OpenCommand>(message, kOpenCommand); }
+WindowCommand WindowCommandOf(const json& message) { return Read<WindowCommand>(message, kWindowCommand); }
+
+json ToJson(const WindowResult& result) {
+  json message = Write(result, kWindowResult);
+  message["tiers"] = Write(result.tiers, kTierCounts);
+  for (const RoleCounts& role : result.roles) message["roles"].push_back(Write(role, kRoleCounts));
+  json latencies = json::array();
+  result.latencies.ForEach([&](uint64_t ns, uint64_t count) {
+    latencies.push_back(ns);
+    latencies.push_back(count);
+  });
+  message["latencies"] = std::move(latencies);
+  message["latency_max"] = result.latencies.max_ns();
+  return message;
+}
+
+WindowResult WindowResultOf(const json& message) {
+  WindowResult result = Read<WindowResult>(message, kWindowResult);
+  result.tiers = Read<TierCounts>(message.at("tiers"), kTierCounts);
+  for (size_t i = 0; i < kRoleSlots; ++i) result.roles[i] = Read<RoleCounts>(message.at("roles").at(i), kRoleCounts);
+  const json& latencies = message.at("latencies");
+  for (size_t i = 0; i + 1 < latencies.size(); i += 2) {
+    result.latencies.Record(latencies[i].get<uint64_t>(), latencies[i + 1].get<uint64_t>());
+  }
+  result.latencies.SetMax(message.at("latency_max").get<uint64_t>());
+  return result;
+}
+
+json ToJson(const CacheEnd& end) {
+  json series = json::array();
+  for (const SeriesPoint& point : end.series) series.push_back(Write(point, kSeriesPoint));
+  return {{"series", std::move(series)},
+          {"background", Write(end.background, kBackground)},
+          {"counters", end.counters},
+          {"peak_rss_bytes", end.peak_rss_bytes}};
+}
+
+CacheEnd CacheEndOf(const json& message) {
+  CacheEnd end;
+  for (const json& point : message.at("series")) end.series.push_back(Read<SeriesPoint>(point, kSeriesPoint));
+  end.background = Read<BackgroundWork>(message.at("background"), kBackground);
+  message.at("counters").get_to(end.counters);
+  message.at("peak_rss_bytes").get_to(end.peak_rss_bytes);
+  return end;
+}
+
+}  // namespace mezz
