@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// mezz_replay as a program: what becomes of a run when one of its processes is killed.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "temporary_folder.h"
+
+namespace mezz {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class ReplayProcesses : public ::testing::Test {
+ protected:
+  // Windows without end in sight, so that whoever is to be killed still runs.
+  pid_t Start(const std::string& caches, const std::string& seconds = "3600") {
+    std::vector<std::string> arguments = {MEZZ_REPLAY_BINARY,
+                                          "--trace=gen:uniform",
+                                          "--keys=2000",
+                                          "--caches=" + caches,
+                                          "--dram=1M",
+                                          "--scm=8M",
+                                          "--seconds=" + seconds,
+                                          "--warmup=0",
+                                          "--repeats=2",
+                                          "--scm_path=" + folder_.Path("scm"),
+                                          "--db=" + folder_.Path("db"),
+                                          "--json=" + folder_.Path("out.json")};
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    const std::string err = folder_.Path("stderr");
+    const pid_t pid = fork();
+    if (pid == 0) {
+      const int fd = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      dup2(fd, STDOUT_FILENO);
+      dup2(fd, STDERR_FILENO);
+      execv(pointers[0], pointers.data());
+      _exit(127);
+    }
+    return pid;
+  }
+
+  // The exit status, or minus the signal.
+  static int Wait(pid_t pid) {
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  static void Until(const std::function<bool()>& done) {
+    while (!done()) std::this_thread::yield();  // ctest has the last word
+  }
+
+  static std::vector<pid_t> WorkersOf(pid_t parent) {
+    std::istringstream children(
+        ReadAll("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children"));
+    std::vector<pid_t> workers;
+    for (pid_t child = 0; children >> child;) workers.push_back(child);
+    return workers;
+  }
+  // 0: it has not been started.
+  static pid_t Worker(pid_t parent, int number) {
+    for (const pid_t child : WorkersOf(parent)) {
+      const std::string line = ReadAll("/proc/" + std::to_string(child) + "/cmdline");
+      if (line.find("--worker=" + std::to_string(number) + ":") != std::string::npos) return child;
+    }
+    return 0;
+  }
+  void UntilWindowsRun() {
+    Until([&] { return ReadAll(folder_.Path("stderr")).find("window 1 of") != std::string::npos; });
+  }
+  json Result() const { return json::parse(ReadAll(folder_.Path("out.json")), nullptr, /*allow_exceptions=*/false); }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(ReplayProcesses, ACrashIsReportedWithTheCachesNameAndTheOthersGoOn) {
+  const pid_t run = Start("lru,hybrid,lru", "0.3");
+  Until([&] { return Worker(run, 1) != 0 && fs::exists(folder_.Path("scm")); });
+  kill(Worker(run, 1), SIGSEGV);
+  EXPECT_EQ(Wait(run), 3) << ReadAll(folder_.Path("stderr"));
+  const json result = Result();
+  ASSERT_TRUE(result.is_object());
+  EXPECT_EQ(result["complete"], true);
+  for (const json& row : result["rows"]) {
+    if (row["cache"] == "hybrid") {
+      EXPECT_EQ(row["available"], false);
+      EXPECT_THAT(row["failed"].get<std::string>(), HasSubstr("killed by signal 11"));
+    } else {
+      EXPECT_EQ(row["available"], true);
+      EXPECT_EQ(row["windows"].size(), 2u);
+      EXPECT_GT(row["peak_rss_bytes"], 1 << 20);
+    }
+  }
+  EXPECT_FALSE(fs::exists(folder_.Path("db/run-0")));
+}
+
+TEST_F(ReplayProcesses, AnInterruptGivesThePartialResultAndLeavesNothingButTheBase) {
+  const pid_t run = Start("lru,hybrid");
+  UntilWindowsRun();
+  kill(run, SIGINT);
+  EXPECT_EQ(Wait(run), 130) << ReadAll(folder_.Path("stderr"));
+  const json result = Result();
+  ASSERT_TRUE(result.is_object());
+  EXPECT_EQ(result["complete"], false);
+  EXPECT_EQ(result["rows"].size(), 2u);
+  EXPECT_FALSE(fs::exists(folder_.Path("db/run-0")));
+  EXPECT_FALSE(fs::exists(folder_.Path("scm")));
+}
+
+TEST_F(ReplayProcesses, WorkersDieWithARunThatIsKilledAndTheNextTrustsNoneOfTheirFiles) {
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);  // orphans become ours, to be waited for
+  const pid_t killed = Start("lru,hybrid");
+  UntilWindowsRun();
+  const std::vector<pid_t> workers = WorkersOf(killed);
+  EXPECT_EQ(workers.size(), 2u);
+  kill(killed, SIGKILL);
+  EXPECT_EQ(Wait(killed), -SIGKILL);
+  EXPECT_TRUE(fs::exists(folder_.Path("db/run-0"))) << "nobody could clean up";
+  for (const pid_t worker : workers) EXPECT_EQ(Wait(worker), -SIGKILL);
+  EXPECT_EQ(Wait(Start("lru,hybrid", "0.2")), 0) << ReadAll(folder_.Path("stderr"));
+  EXPECT_EQ(Result()["database_reused"], true);
+  EXPECT_FALSE(fs::exists(folder_.Path("db/run-0")));
+}
+
+TEST_F(ReplayProcesses, ARunOfManyCachesPutsEachInItsOwnProcess) {
+  const pid_t run = Start("lru,lru,hybrid,hcc");
+  UntilWindowsRun();
+  EXPECT_EQ(WorkersOf(run).size(), 4u);
+  kill(run, SIGTERM);
+  EXPECT_EQ(Wait(run), 130);
+}
+
+}  // namespace
+}  // namespace mezz
