@@ -28,7 +28,7 @@ DEFINE_string(mode, "db", "db: a RocksDB over each cache; block: each cache alon
 DEFINE_int64(unit, 4096, "--mode=block: bytes that extents are cut into, and of blocks whose size the trace lacks");
 DEFINE_string(sizes, "bytes", "--mode=block: blocks are as large as the trace says (bytes), or all one --unit (unit)");
 DEFINE_string(caches, "hcc,hcc+compressed,lru+compressed,naive_scm,all_dram,hybrid",
-              "Caches to compare; ratios are to the first. hybrid:POLICY names a policy");
+              "Caches to compare; ratios are to the first. hybrid:POLICY names a policy, hybrid@64M+1G sizes");
 DEFINE_string(dram, "64M", "Size of the DRAM tier (K, M, G, T)");
 DEFINE_string(scm, "256M", "Size of the SCM tier (K, M, G, T)");
 DEFINE_string(scm_path, "/dev/shm/mezz", "The SCM tier's file or devdax device");

@@ -35,7 +35,7 @@ def series(ops, dram, scm, seed, seconds=60):
         wave = 1 + 0.05 * math.sin(t * 0.9 + seed)
         now = int(ops * warm * wave)
         miss = 1 - (dram + scm) * warm
-        return {"t_s": float(t), "ops": now, "dram_hit": dram * warm, "scm_hit": scm * warm,
+        return {"t_s": t + 1.0, "seconds": 1.0, "ops": now, "dram_hit": dram * warm, "scm_hit": scm * warm,
                 "flash_reads": int(now * miss), "flash_bytes": int(now * miss * 4096),
                 "scm_bytes_read": int(now * scm * warm * 4096),
                 "scm_bytes_written": int(now * scm * (1.2 - warm) * 900),
@@ -57,12 +57,13 @@ def row(name, seed):
             "ratio": {"median": ops / base, "min": ops * 0.97 / base, "max": ops * 1.03 / base},
             "dram_hit": dram, "scm_hit": scm, "flash_reads_per_op": 1 - dram - scm,
             "scm_bytes_written_per_op": scm * 900, "cpu_s_per_mop": 25.0, "peak_rss_bytes": 123456789,
+            "flash_bytes_per_s": 3.5e7, "scm_bytes_read_per_op": scm * 4096, "refusals": {"cold_key": 7},
             "background": {"flushes": 3, "compactions": 1, "written_gb": 0.4},
             "medium": "file (tmpfs)" if scm else "DRAM", "emulated": scm > 0, "second_tier_idle": False,
             "windows": [window(f) for f in factor], "cold_windows": [window(0.5)], "cold_ops_per_s": [ops * 0.5],
             "latency_us": quantiles(p50), "latency_cdf": cdf(p50, seed), "series": series(ops, dram, scm, seed),
             "roles": {"data": {"dram_hit": dram, "scm_hit": scm, "miss": 1 - dram - scm},
-                      "filter": {"dram_hit": 0.9, "scm_hit": 0.05, "miss": 0.05}},
+                      "filter": {"lookups": 1000, "hit": 0.95, "miss": 0.05}},
             "counters": "scm_put 123\nscm_hit 456\n" if name.startswith(TIERED) else ""}
 
 

@@ -86,7 +86,7 @@ class Report(unittest.TestCase):
             self.assertEqual(len(seen["curves"]), 1 + 6, "latency, and six panels over time")
             for text in ("interrupted", "too noisy", "naive_scm was not available", "emulated", "model optane100",
                          "second tier never hit: hcc+compressed", "11.8.1", "peak rss bytes", "46.0k ops/s",
-                         "background: flushes"):
+                         "background: flushes", "refusals: cold key", "SCM 128 MiB", "35.0 MB/s"):
                 self.assertIn(text, seen["text"])
             self.assertIn(report_fixture.HOSTILE, seen["text"], "text of a result stays text")
             self.assertNotIn("taken over", seen["title"])

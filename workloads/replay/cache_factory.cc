@@ -231,8 +231,9 @@ Status BuildByKind(const ReplayOptions& o, const CacheSpec& spec, unsigned ordin
   return Status::Ok();
 }
 
-Status BuildCache(const ReplayOptions& o, const CacheSpec& spec, unsigned ordinal, Progress* progress,
+Status BuildCache(const ReplayOptions& options, const CacheSpec& spec, unsigned ordinal, Progress* progress,
                   BuiltCache* built) {
+  const ReplayOptions o = options.SizedFor(spec);
   built->spec = spec;
   MEZZ_RETURN_IF_ERROR(BuildByKind(o, spec, ordinal, progress, built));
   if (built->stats != nullptr) {

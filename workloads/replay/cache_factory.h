@@ -49,8 +49,9 @@ struct BuiltCache {
   std::string file_to_remove_;
 };
 
-// Builds the cache that `spec` names at the sizes of `options`. `ordinal` counts the caches with an SCM file: each but
-// the first gets a file of its own beside scm_path. A cache that cannot be had here is not an error, bad options are.
+// Builds the cache that `spec` names at its own sizes or those of `options`. `ordinal` counts the caches with an SCM
+// file: each but the first gets a file of its own beside scm_path. A cache that cannot be had here is not an error, bad
+// options are.
 Status BuildCache(const ReplayOptions& options, const CacheSpec& spec, unsigned ordinal, Progress* progress,
                   BuiltCache* built);
 

@@ -45,20 +45,37 @@ std::string KnownCaches() {
   for (const NamedKind& kind : kKinds) {
     text += fmt::format("{}{}{}", text.empty() ? "" : ", ", kind.name, kind.takes_policy ? "[:POLICY]" : "");
   }
-  return text;
+  return text + "; each may be followed by @DRAM or @DRAM+SCM, its own sizes";
+}
+
+// What follows the "@": DRAM, or DRAM+SCM for a cache with a second tier.
+Status ParseSizes(const std::string& name, std::string_view text, CacheSpec* spec) {
+  const std::string flag = fmt::format("--caches={}", name);
+  const size_t plus = text.find('+');
+  const bool one_tier = spec->kind == CacheKind::kHcc || spec->kind == CacheKind::kLru;
+  if (one_tier == (plus != std::string_view::npos)) {
+    return Status::InvalidArgument(fmt::format(
+        "{} needs {} after the \"@\"", flag, one_tier ? "one size, as it has no second tier" : "two sizes, DRAM+SCM"));
+  }
+  MEZZ_RETURN_IF_ERROR(ParseBytes(flag, text.substr(0, plus), &spec->dram_bytes));
+  if (!one_tier) MEZZ_RETURN_IF_ERROR(ParseBytes(flag, text.substr(plus + 1), &spec->scm_bytes));
+  if (spec->dram_bytes > 0 && (one_tier || spec->scm_bytes > 0)) return Status::Ok();
+  return Status::InvalidArgument(fmt::format("{}: a tier of no bytes; name a size (K, M, G, T)", flag));
 }
 
 Status ParseCache(const std::string& name, const std::string& default_policy, CacheSpec* spec) {
-  const size_t colon = name.find(':');
+  const size_t at = std::min(name.find('@'), name.size());
+  const size_t colon = std::min(name.find(':'), at);
   const std::string_view base = std::string_view(name).substr(0, colon);
   const auto* kind =
       std::find_if(std::begin(kKinds), std::end(kKinds), [&](const NamedKind& k) { return k.name == base; });
-  if (kind == std::end(kKinds) || (colon != std::string::npos && !kind->takes_policy)) {
+  if (kind == std::end(kKinds) || (colon != at && !kind->takes_policy)) {
     return Status::InvalidArgument(
         fmt::format("--caches names \"{}\", which is not known; the known caches are {}", name, KnownCaches()));
   }
-  *spec = {name, kind->kind, default_policy};
-  if (colon != std::string::npos) spec->policy = name.substr(colon + 1);
+  *spec = {.name = name, .kind = kind->kind, .policy = default_policy};
+  if (colon != at) spec->policy = name.substr(colon + 1, at - colon - 1);
+  if (at != name.size()) MEZZ_RETURN_IF_ERROR(ParseSizes(name, std::string_view(name).substr(at + 1), spec));
   std::unique_ptr<Policy> policy;
   return MakePolicy(spec->policy, {}, &policy);
 }
@@ -145,6 +162,13 @@ GeneratorOptions ReplayOptions::generator_options(unsigned stream, unsigned stre
           .streams = streams};
 }
 
+ReplayOptions ReplayOptions::SizedFor(const CacheSpec& spec) const {
+  ReplayOptions sized = *this;
+  if (spec.dram_bytes > 0) sized.hybrid.dram_bytes = spec.dram_bytes;
+  if (spec.scm_bytes > 0) sized.hybrid.scm.capacity_bytes = spec.scm_bytes;
+  return sized;
+}
+
 Status ReplayOptions::Validate() const {
   MEZZ_RETURN_IF_ERROR(ValidateWorkload(*this));
   MEZZ_RETURN_IF_ERROR(ValidateLoop(*this));
@@ -165,7 +189,8 @@ Status ReplayOptions::Validate() const {
     return OutOfRange("write_buffer", static_cast<double>(write_buffer_bytes),
                       fmt::format("{} to {} bytes", kWriteBufferMin, kWriteBufferMax));
   }
-  return hybrid.Validate();
+  for (const CacheSpec& spec : caches) MEZZ_RETURN_IF_ERROR(SizedFor(spec).hybrid.Validate());
+  return Status::Ok();
 }
 
 }  // namespace mezz

@@ -31,9 +31,12 @@ struct CacheSpec {
   std::string name;  // as it was asked for; the second of the same name gets "#2"
   CacheKind kind = CacheKind::kHcc;
   std::string policy;  // kHybrid, kScmSecondary*: the one named, else --policy
+  // Of its own tiers: "hcc@256M", "hybrid@256M+1G". 0: as --dram and --scm say.
+  uint64_t dram_bytes = 0;
+  uint64_t scm_bytes = 0;
 };
 
-// Splits "hcc,hybrid:scm_first"; refuses unknown and empty names, listing the known.
+// Splits "hcc,hybrid:scm_first@64M+1G"; refuses unknown and empty names, listing the known.
 Status ParseCaches(const std::string& text, const std::string& default_policy, std::vector<CacheSpec>* caches);
 
 // What the requests are put to.
@@ -91,6 +94,9 @@ struct ReplayOptions {
   GeneratorOptions generator_options(unsigned stream, unsigned streams) const;
   uint64_t dram_bytes() const { return hybrid.dram_bytes; }
   uint64_t scm_bytes() const { return hybrid.scm.capacity_bytes; }
+
+  // The same with the tiers of the cache's own sizes.
+  ReplayOptions SizedFor(const CacheSpec& spec) const;
 
   // Judges all that can be judged without reading the trace or touching DB and SCM.
   Status Validate() const;

@@ -30,6 +30,8 @@ constexpr Measure kMeasures[] = {
     {"scm_hit", "2nd hit", true},
     {"miss", "miss", true},
     {"flash_reads_per_op", "flash reads/op", false},
+    {"flash_bytes_per_s", "flash B/s", false},
+    {"scm_bytes_read_per_op", "SCM read B/op", false},
     {"scm_bytes_written_per_op", "SCM B/op", false},
     {"scm_writes_per_access", "SCM writes/access", false},
     {"promotions_per_access", "promotions/access", false},

@@ -38,7 +38,8 @@
     return Object.assign(text(digits), {tick: text(whole)});
   };
   const count = scaled([[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']]);
-  const bytes = scaled([[2 ** 30, ' GiB'], [2 ** 20, ' MiB'], [2 ** 10, ' KiB'], [1, ' B']]);
+  const binary = scaled([[2 ** 30, ' GiB'], [2 ** 20, ' MiB'], [2 ** 10, ' KiB'], [1, ' B']]);
+  const bytes = (value) => binary(value).replace(/\.0+ /, ' ');  // sizes are round more often than not
   const perSecond = scaled([[1e9, ' GB/s'], [1e6, ' MB/s'], [1e3, ' kB/s'], [1, ' B/s']]);
   const time = scaled([[1e6, ' s'], [1e3, ' ms'], [1, ' \u00b5s']]);
   const percent =
@@ -298,14 +299,13 @@
   // ---- Over time ---------------------------------------------------------------------------------------------------
 
   // [time, value] of a row's series; `counted`: the value is a count, to be divided by the seconds it was counted in.
-  const seriesOf = (row, value, counted) =>
-      row.series
-          .map((point, i) => {
-            const next = row.series[i + 1], before = row.series[i - 1];
-            const seconds = before ? point.t_s - before.t_s : next ? next.t_s - point.t_s : 1;
-            return [point.t_s, value(point) / (counted ? seconds || 1 : 1)];
-          })
-          .filter((point) => point.every(isNumber));
+  const seriesOf = (row, value, counted) => row.series
+                                                .map((point, i) => {
+                                                  const before = i > 0 ? row.series[i - 1].t_s : 0;
+                                                  const seconds = point.seconds || point.t_s - before || 1;
+                                                  return [point.t_s, value(point) / (counted ? seconds : 1)];
+                                                })
+                                                .filter((point) => point.every(isNumber));
 
   const drawSeries = (list, yMost, yText, yTicksOf) => (width) => {
     const height = 220;
@@ -394,6 +394,8 @@
     [
       'flash_reads_per_op', 'flash reads per operation', number('flash_reads_per_op', show((value) => value.toFixed(3)))
     ],
+    ['flash_bytes_per_s', 'read from flash', number('flash_bytes_per_s', perSecond)],
+    ['scm_bytes_read_per_op', 'bytes read from SCM per operation', number('scm_bytes_read_per_op', plain)],
     ['scm_bytes_written_per_op', 'bytes written to SCM per operation', number('scm_bytes_written_per_op', plain)],
     ['cpu_s_per_mop', 'CPU seconds per million operations', number('cpu_s_per_mop', plain)],
     ['medium', 'medium', (row) => row.medium || NONE],
@@ -450,15 +452,17 @@
     const list = measured.filter((row) => row.roles && Object.keys(row.roles).length > 0);
     if (list.length === 0) return null;
     const names = [...new Set(list.flatMap((row) => Object.keys(row.roles)))];
-    const cell = (role) =>
-        (isNumber(role.dram_hit + role.scm_hit) ?
-             html(
-                 'span', {}, percent(role.dram_hit + role.scm_hit),
-                 html('span', {class: 'range'}, `${percent(role.dram_hit)} + ${percent(role.scm_hit)}`)) :
-             NONE);
+    // Where a cache does not tell its tiers apart by kind there is their sum only.
+    const cell = (role) => html(
+        'span', {}, percent(role.hit ?? role.dram_hit + role.scm_hit),
+        isNumber(role.dram_hit + role.scm_hit) ?
+            html('span', {class: 'range'}, `${percent(role.dram_hit)} + ${percent(role.scm_hit)}`) :
+            null);
     return section(
         'Hits by kind of block',
-        html('p', {}, 'Share of the look-ups of each kind that hit; below it, in DRAM + in the second tier.'),
+        html(
+            'p', {},
+            'Share of the look-ups of each kind that hit; below it, where known, in DRAM + in the second tier.'),
         wideTable(
             'kind', list.map((row) => row.cache),
             names.map((name) => [name.replace(/_/g, ' '), ...list.map((row) => cell(row.roles[name] || {}))])));

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// --caches=hybrid@64M+1G: machines of different sizes side by side.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "temporary_folder.h"
+#include "workloads/replay/cache_factory.h"
+#include "workloads/replay/options.h"
+
+namespace mezz {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr uint64_t kMiB = 1 << 20;
+
+class CacheSizes : public ::testing::Test {
+ protected:
+  Status Parse(const std::string& text) { return ParseCaches(text, "dram_first", &options_.caches); }
+  void ParseOk(const std::string& text) {
+    const Status status = Parse(text);
+    ASSERT_TRUE(status.ok()) << status.message();
+    options_.hybrid.dram_cache = DramCacheKind::kLru;
+    options_.hybrid.dram_bytes = 4 * kMiB;
+    options_.hybrid.scm.capacity_bytes = 32 * kMiB;
+    options_.hybrid.scm.path = folder_.Path("scm");
+  }
+  ReplayOptions Sized(size_t number) const { return options_.SizedFor(options_.caches.at(number)); }
+
+  TemporaryFolder folder_;
+  ReplayOptions options_;
+};
+
+TEST_F(CacheSizes, AreTheCachesOwnOrThoseOfAll) {
+  ParseOk("lru,lru@2M,hybrid:adaptive@8M+16M,all_dram@1M+3M");
+  const std::pair<uint64_t, uint64_t> want[] = {{4, 32}, {2, 32}, {8, 16}, {1, 3}};
+  for (size_t i = 0; i < std::size(want); ++i) {
+    EXPECT_EQ(Sized(i).dram_bytes(), want[i].first * kMiB) << options_.caches[i].name;
+    EXPECT_EQ(Sized(i).scm_bytes(), want[i].second * kMiB) << options_.caches[i].name;
+  }
+  EXPECT_EQ(options_.caches[2].policy, "adaptive");
+  EXPECT_EQ(options_.caches[2].name, "hybrid:adaptive@8M+16M");
+  EXPECT_EQ(options_.caches[1].policy, "dram_first");
+}
+
+TEST_F(CacheSizes, AreThoseOfTheCachesThatAreBuilt) {
+  ParseOk("lru,lru@2M,all_dram_lru@1M+3M,hybrid@8M+16M");
+  Progress progress;
+  const uint64_t want_mib[] = {4, 2, 4, 8};
+  for (size_t i = 0; i < std::size(want_mib); ++i) {
+    BuiltCache built;
+    const Status status = BuildCache(options_, options_.caches[i], static_cast<unsigned>(i), &progress, &built);
+    ASSERT_TRUE(status.ok()) << status.message();
+    if (built.stats != nullptr) {
+      EXPECT_EQ(built.stats->scm().options().capacity_bytes, 16 * kMiB);
+    } else {
+      EXPECT_EQ(built.cache->GetCapacity(), want_mib[i] * kMiB) << options_.caches[i].name;
+    }
+  }
+}
+
+TEST_F(CacheSizes, ThatMakeNoSenseAreRefusedByName) {
+  for (const char* wrong : {"lru@", "lru@x", "lru@0", "lru@1M+1M", "hybrid@1M", "hybrid@1M+", "hybrid@+1M",
+                            "hybrid@0+1M", "hybrid@1M+0", "hybrid@1M+1M+1M", "all_dram@1M", "hybrid@1M@2M"}) {
+    EXPECT_THAT(Parse(wrong).message(), HasSubstr(wrong));
+  }
+  EXPECT_THAT(Parse("nope@1M").message(), HasSubstr("known caches"));
+}
+
+}  // namespace
+}  // namespace mezz
