@@ -14,4 +14,12 @@ if(TARGET mezz_replay)
   add_test(NAME browser/report COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/browser/report_test.py
            $<TARGET_FILE:mezz_replay>)
   set_tests_properties(browser/report PROPERTIES LABELS browser TIMEOUT 300 SKIP_RETURN_CODE 77)
+  add_test(NAME tools/atc21 COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/atc21.py --self-test)
+  set_tests_properties(tools/atc21 PROPERTIES LABELS unit TIMEOUT 60)
+  if(NOT MEZZ_SANITIZE AND NOT MEZZ_COVERAGE)
+    # Every cell filled, in miniature; it writes what it makes to the build folder.
+    add_test(NAME tools/reproduce_atc21 COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/reproduce-atc21 --quick
+             --replay=$<TARGET_FILE:mezz_replay> --out=${PROJECT_BINARY_DIR}/atc21 --work=${PROJECT_BINARY_DIR})
+    set_tests_properties(tools/reproduce_atc21 PROPERTIES LABELS bench TIMEOUT 300)
+  endif()
 endif()

@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tables, CSV and a summary of what tools/reproduce-atc21 measured, each figure beside the published one.
+
+    tools/atc21.py FOLDER          makes rows.csv, tables.md and summary.md of FOLDER again from its WORKLOAD.MODEL.json
+    tools/atc21.py --self-test
+
+What stands below the marker in summary.md, the account of whoever looked at the figures, is kept.
+"""
+import csv
+import json
+import pathlib
+import statistics
+import sys
+
+# Of the published experiment, in GB of DRAM and SCM. In the order in which mezz_replay is given the caches.
+CONFIGS = ((64, 0), (64, 128), (32, 128), (32, 256), (256, 0))
+BASE, HYBRID, SMALL_HYBRID, LARGE = (64, 0), (64, 128), (32, 256), (256, 0)
+NAMES = [f"{dram}-{scm}" for dram, scm in CONFIGS]
+PUBLISHED_AS = {"messaging": "WhatsApp", "blob_metadata": "Tectonic metadata", "laser": "Laser"}
+MARKER = "<!-- The account below this line is written by hand, and kept when the figures are made again. -->"
+NO_ACCOUNT = "## What to make of it\n\nNot written yet.\n"
+
+
+class Metric:
+    """One measure of a window. `change` tells how a hybrid's window differs from that of the baseline."""
+
+    def __init__(self, name, unit, of, text, change, change_text, published, bounds=None):
+        self.name, self.unit, self.of, self.text = name, unit, of, text
+        self.change, self.change_text = change, change_text
+        self.published, self.bounds = published, bounds  # bounds: of the published change; None: it was not published
+
+
+def relative(base, other):
+    return other / base - 1 if base else 0.0
+
+
+def difference(base, other):
+    return other - base
+
+
+def flash_mb_per_s(window, run):
+    if "flash_bytes_per_s" in window:
+        return window["flash_bytes_per_s"] / 1e6
+    return window["flash_reads_per_op"] * window["ops_per_s"] * run["mean_block_bytes"] / 1e6
+
+
+def percent(value):
+    return f"{value:+.0%}".replace("%", " %")
+
+
+# The bounds are wide by 5 points, or 5 %, where the publication names one figure: it gives no spread.
+METRICS = (
+    Metric("throughput", "thousands of operations/s", lambda w, run: w["ops_per_s"] / 1e3, "{:.1f}".format, relative,
+           percent, "+25 to +80 %", (0.25, 0.80)),
+    Metric("P50", "us", lambda w, run: w["p50_us"], "{:.1f}".format, relative, percent, "flat", (-0.05, 0.05)),
+    Metric("P95", "us", lambda w, run: w["p95_us"], "{:.0f}".format, relative, percent, "about -20 %", (-0.25, -0.15)),
+    Metric("P99", "us", lambda w, run: w["p99_us"], "{:.0f}".format, relative, percent, "about -10 %", (-0.15, -0.05)),
+    Metric("hit rate", "% of block look-ups", lambda w, run: 100 * (w["dram_hit"] + w["scm_hit"]), "{:.1f}".format,
+           difference, "{:+.1f} points".format, "up to +30 points", (0, 30)),
+    Metric("I/O bandwidth", "MB/s read from flash", flash_mb_per_s, "{:.1f}".format, difference,
+           "{:+.1f} MB/s".format, "down by as much as 800 MB/s, on their machine", (-800, 0)),
+    Metric("CPU", "s per million operations", lambda w, run: w["cpu_s_per_mop"], "{:.1f}".format, relative, percent,
+           "not at hand"),
+)
+OF_LARGE_PUBLISHED, OF_LARGE_BOUNDS = "about 95 %", (0.90, 1.00)
+
+
+class Run:
+    """One workload under one model: the windows of each configuration, in the order of CONFIGS."""
+
+    def __init__(self, workload, model, result):
+        self.workload, self.model, self.result = workload, model, result
+        rows = result["rows"]
+        if len(rows) != len(CONFIGS):
+            raise SystemExit(f"tools/atc21.py: {workload}.{model}.json has {len(rows)} caches, not {len(CONFIGS)}")
+        self.windows = {config: row.get("windows", []) if row.get("available", True) else []
+                        for config, row in zip(CONFIGS, rows)}
+        self.why_empty = {config: row.get("reason", "no window was finished") for config, row in zip(CONFIGS, rows)}
+
+    def values(self, metric, config):
+        return [metric.of(window, self.result) for window in self.windows[config]]
+
+    def cell(self, metric, config):
+        values = self.values(metric, config)
+        if not values:
+            return "-"
+        return f"{metric.text(statistics.median(values))} ({metric.text(min(values))}-{metric.text(max(values))})"
+
+    def changes(self, metric, base, other):
+        """Window by window: both ran it one after the other, on the same requests."""
+        return [metric.change(a, b) for a, b in zip(self.values(metric, base), self.values(metric, other))]
+
+    def complete(self):
+        return self.result["complete"] and all(self.windows.values())
+
+
+def load(folder):
+    runs = []
+    for path in sorted(folder.glob("*.*.json")):
+        workload, model = path.name.split(".")[:2]
+        if workload in PUBLISHED_AS:
+            runs.append(Run(workload, model, json.loads(path.read_text())))
+    if not runs:
+        raise SystemExit(f"tools/atc21.py: {folder} has no WORKLOAD.MODEL.json; tools/reproduce-atc21 makes them")
+    order = list(PUBLISHED_AS)
+    return sorted(runs, key=lambda run: (run.model != "none", run.model, order.index(run.workload)))
+
+
+def spread_text(values, text):
+    return f"{text(statistics.median(values))} ({text(min(values))} to {text(max(values))})" if values else "-"
+
+
+def metric_table(metric, runs):
+    lines = [f"### {metric.name}, {metric.unit}", "",
+             f"| workload | model | {' | '.join(NAMES)} | 64-128 against 64-0 | published |",
+             "|---|---|" + "---:|" * len(NAMES) + "---:|---|"]
+    for run in runs:
+        change = spread_text(run.changes(metric, BASE, HYBRID), metric.change_text)
+        cells = " | ".join(run.cell(metric, config) for config in CONFIGS)
+        lines.append(f"| {run.workload} | {run.model} | {cells} | {change} | {metric.published} |")
+    return "\n".join(lines) + "\n"
+
+
+def of_large(run):
+    throughput = METRICS[0]
+    return [1 + change for change in run.changes(throughput, LARGE, SMALL_HYBRID)]
+
+
+def large_table(runs):
+    lines = ["### 32-256 beside the large server, 256-0: throughput", "", "| workload | model | share | published |",
+             "|---|---|---:|---|"]
+    for run in runs:
+        share = spread_text(of_large(run), "{:.0%}".format)
+        lines.append(f"| {run.workload} | {run.model} | {share} | {OF_LARGE_PUBLISHED} |")
+    return "\n".join(lines) + "\n"
+
+
+def tables(runs):
+    head = ("Medians of the windows, in brackets the least and the most. Changes are taken window by window: all "
+            "configurations\nran each window one after the other, on the same requests.\n\n")
+    return head + "\n".join([metric_table(metric, runs) for metric in METRICS] + [large_table(runs)])
+
+
+def judged(value, bounds):
+    low, high = bounds
+    if low <= value <= high:
+        return "as published"
+    return "lower than published" if value < low else "higher than published"
+
+
+def claim(title, published, bounds, values, text):
+    """One line: what was published, what was measured per workload, and whether they agree."""
+    def one(name, of):
+        return f"{name} {spread_text(of, text)}" + (f", {judged(statistics.median(of), bounds)}" if bounds else "")
+
+    measured = "; ".join(one(name, of) for name, of in values if of)
+    return f"- **{title}** (published: {published}): {measured or 'not measured'}."
+
+
+def account(runs):
+    lines = []
+    for model in dict.fromkeys(run.model for run in runs):
+        those = [run for run in runs if run.model == model]
+        lines += [f"### Model {model}", ""]
+        for metric in METRICS:
+            values = [(run.workload, run.changes(metric, BASE, HYBRID)) for run in those]
+            lines.append(claim(metric.name, metric.published, metric.bounds, values, metric.change_text))
+        values = [(run.workload, of_large(run)) for run in those]
+        lines.append(claim("32-256 of 256-0, throughput", OF_LARGE_PUBLISHED, OF_LARGE_BOUNDS, values, "{:.0%}".format))
+        lines.append("")
+    return "\n".join(lines)
+
+
+def gaps(runs):
+    lines = []
+    for run in runs:
+        if not run.result["complete"]:
+            lines.append(f"- {run.workload}, {run.model}: interrupted.")
+        lines += [f"- {run.workload}, {run.model}, {name}: {run.why_empty[config]}."
+                  for name, config in zip(NAMES, CONFIGS) if not run.windows[config]]
+        if run.result.get("asserts"):
+            lines.append(f"- {run.workload}, {run.model}: a debug build; its figures mean nothing.")
+        if run.result.get("noisy"):
+            lines.append(f"- {run.workload}, {run.model}: the machine was too noisy.")
+    return "Not every figure is sound:\n\n" + "\n".join(lines) + "\n\n" if lines else ""
+
+
+def summary(runs, scale, plots):
+    first = runs[0].result
+    option, host = first["options"], first["host"]
+    emulated = any(run.result.get("emulated") for run in runs)
+    workloads = "\n".join(
+        f"- {run.workload} for {PUBLISHED_AS[run.workload]}: {run.result['workload']}; "
+        f"{run.result['database_bytes'] / 2**20:.0f} MiB of data" for run in runs if run.model == runs[0].model)
+    medium = first["medium"] + (", emulated" if emulated else "")
+    pictures = "".join(f"![{plot.stem}]({plot.name})\n" for plot in plots)
+    return f"""# The experiment of ATC'21 at 1/{scale}
+
+Kassa et al., "Improving Performance of Flash Based Key-Value Stores Using Storage Class Memory as a Volatile Memory
+Extension", USENIX ATC 2021: servers of 64-0, 64-128, 32-128, 32-256 and, with two sockets, 256-0 GB of DRAM-SCM, here
+{', '.join(f'{dram * 1024 / scale:g}-{scm * 1024 / scale:g}' for dram, scm in CONFIGS)} MiB. RocksDB {first['rocksdb']},
+{option['threads']} threads, {host['cpu']}, {host['cores']} cores; SCM: {medium}.
+All five configurations run in one process, window by window, on the same requests.
+
+{workloads}
+
+{gaps(runs)}## Beside the published figures
+
+What adding SCM to the 64 GB server changes (64-128 against 64-0). "As published" is said of a median within the
+published range, or within 5 points of a single published figure.
+
+{account(runs)}
+[tables.md](tables.md) has every cell, [rows.csv](rows.csv) every window.
+
+{pictures}
+## What is not as it was there
+
+- Scale: everything in memory is divided by {scale}; the device that stands for flash and the processor are not, so
+  absolute throughput, latency and I/O bandwidth are another machine's. Only ratios and hit rates can be compared.
+- The workloads are generated from what was published about them; the traces are not public.
+- {'Other memory stands for SCM; model none adds no latency, optane100 and cxl add that of the devices.' if emulated
+       else 'The medium is another one.'}
+
+"""
+
+
+def write_csv(path, runs):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(["workload", "model", "dram_gb", "scm_gb", "window"] + [f"{m.name} [{m.unit}]" for m in METRICS])
+        for run in runs:
+            for (dram, scm), windows in run.windows.items():
+                for number, window in enumerate(windows, 1):
+                    values = [f"{metric.of(window, run.result):.4f}" for metric in METRICS]
+                    out.writerow([run.workload, run.model, dram, scm, number] + values)
+
+
+def write_summary(path, text):
+    kept = NO_ACCOUNT
+    if path.exists():
+        _, found, below = path.read_text().partition(MARKER)
+        kept = below.lstrip("\n") if found else kept
+    path.write_text(f"{text}{MARKER}\n\n{kept}")
+
+
+def write_all(folder):
+    runs = load(folder)
+    scale = json.loads((folder / "manifest.json").read_text())["scale"]
+    write_csv(folder / "rows.csv", runs)
+    (folder / "tables.md").write_text(tables(runs))
+    write_summary(folder / "summary.md", summary(runs, scale, sorted(folder.glob("*.svg"))))
+    return runs
+
+
+def self_test():
+    import tempfile
+
+    def window(factor, hit):
+        return {"ops_per_s": 1000 * factor, "p50_us": 10, "p95_us": 100 / factor, "p99_us": 200 / factor,
+                "dram_hit": hit, "scm_hit": 0.1, "flash_reads_per_op": 0.5, "cpu_s_per_mop": 20}
+
+    def row(factor, hit):
+        windows = [window(factor * noise, hit) for noise in (0.98, 1, 1.04)]
+        return {"cache": "any", "available": True, "windows": windows}
+
+    result = {"complete": True, "workload": "w", "database_bytes": 1 << 30, "mean_block_bytes": 4096, "rocksdb": "x",
+              "options": {"threads": 8}, "host": {"cpu": "c", "cores": 2}, "medium": "m", "emulated": True,
+              "rows": [row(1, 0.4), row(1.5, 0.6), row(1.2, 0.5), row(1.9, 0.7), row(2, 0.8)]}
+    assert judged(0.5, (0.25, 0.8)) == "as published" and judged(0.1, (0.25, 0.8)) == "lower than published"
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "manifest.json").write_text('{"scale": 256}')
+        (folder / "laser.none.json").write_text(json.dumps(result))
+        result["rows"][1] = {"cache": "any", "available": False, "reason": "no room", "windows": []}
+        (folder / "messaging.none.json").write_text(json.dumps(result))
+        (folder / "report.other.json").write_text("{}")
+        write_all(folder)
+        text = (folder / "summary.md").read_text()
+        for expected in ("laser +50 % (+50 % to +50 %), as published", "laser +20.0 points", "256-512, 128-512",
+                         "laser 95% (95% to 95%), as published", "messaging, none, 64-128: no room", "Not written yet",
+                         "P95** (published: about -20 %): laser -33 % (-33 % to -33 %), lower than published"):
+            assert expected in text, (expected, text)
+        assert "| laser | none | 1.0 (1.0-1.0) |" in (folder / "tables.md").read_text()
+        assert len((folder / "rows.csv").read_text().splitlines()) == 1 + 5 * 3 + 4 * 3
+        (folder / "summary.md").write_text(text.replace("Not written yet", "Seen by a person"))
+        write_all(folder)
+        assert "Seen by a person" in (folder / "summary.md").read_text(), "the account is kept"
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        self_test()
+        return 0
+    if len(sys.argv) != 2 or not pathlib.Path(sys.argv[1]).is_dir():
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    write_all(pathlib.Path(sys.argv[1]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
