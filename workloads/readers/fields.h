@@ -38,9 +38,10 @@ inline std::string Shown(std::string_view text) {
 template <size_t kFields>
 size_t SplitFields(std::string_view line, char separator, std::array<std::string_view, kFields>* fields) {
   size_t count = 0;
-  const std::string_view separators = separator == ' ' ? std::string_view(" \t") : std::string_view(&separator, 1);
+  const char also = separator == ' ' ? '\t' : separator;
   for (size_t at = 0; at <= line.size();) {
-    const size_t end = std::min(line.find_first_of(separators, at), line.size());
+    size_t end = at;
+    while (end < line.size() && line[end] != separator && line[end] != also) ++end;
     if (separator != ' ' || end > at) {
       if (count < kFields) (*fields)[count] = line.substr(at, end - at);
       ++count;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/key_hash.h"
 
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace mezz {
