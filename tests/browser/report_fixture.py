@@ -117,5 +117,5 @@ def block():
                 "promotions_per_access": 0.01, "misses": int(1e6 * (1 - dram - scm)), "dram_hits": int(1e6 * dram),
                 "scm_hits": int(1e6 * scm), "scm_writes": 50000, "promotions": 10000, "seconds": 12.5,
                 "medium": "file (tmpfs)", "emulated": scm > 0}
-    return {**manifest(), "mode": "block", "complete": True, "workload": "P12.lis.zst", "accesses": 1000000,
+    return {**manifest(), "mode": "block", "complete": True, "workload": "/a/folder/P12.lis.zst", "accesses": 1000000,
             "unique": 90000, "rows": [one(name) for name in CACHES]}

@@ -102,6 +102,7 @@ class Report(unittest.TestCase):
         for seen in self.views("block"):
             self.assertEqual(dict(seen["bars"])["Where blocks were found"], len(report_fixture.CACHES))
             self.assertNotIn("Throughput", seen["headings"])
+            self.assertTrue(seen["title"].startswith("P12.lis.zst"), "a trace is named without its folder")
             self.assertIn("Fewest misses: hybrid:bidirectional, 22.1 %", seen["text"])
 
     def test_shows_a_run_that_finished_nothing(self):

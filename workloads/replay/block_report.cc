@@ -42,12 +42,13 @@ json RowToJson(const BlockRow& row) {
 }  // namespace
 
 std::string BlockTable(const ReplayOptions& options, const BlockReport& report) {
-  std::string text = fmt::format(
-      "{}: {} accesses, {} blocks, {} of them\nRocksDB {}, {} thread{}, {} bytes DRAM, {} bytes SCM, {:.0f} % "
-      "warm-up\n\n",
-      report.workload, report.accesses, report.unique, HumanBytes(report.footprint_bytes), RocksDbVersion(),
-      options.threads, options.threads == 1 ? "" : "s", options.dram_bytes(), options.scm_bytes(),
-      100 * options.warmup);
+  const std::string sizes = options.has_common_sizes() ? fmt::format("{} bytes DRAM, {} bytes SCM, ",
+                                                                     options.dram_bytes(), options.scm_bytes())
+                                                       : "";
+  std::string text =
+      fmt::format("{}: {} accesses, {} blocks, {} of them\nRocksDB {}, {} thread{}, {}{:.0f} % warm-up\n\n",
+                  report.workload, report.accesses, report.unique, HumanBytes(report.footprint_bytes), RocksDbVersion(),
+                  options.threads, options.threads == 1 ? "" : "s", sizes, 100 * options.warmup);
   text += fmt::format("{:<22} {:>8} {:>8} {:>8} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8}\n", "cache", "DRAM hit",
                       "2nd hit", "miss", "SCM writes", "promotions", "accesses/s", "P50 us", "P99 us", "P99.9 us");
   for (const BlockRow& row : report.rows) {

@@ -162,6 +162,10 @@ GeneratorOptions ReplayOptions::generator_options(unsigned stream, unsigned stre
           .streams = streams};
 }
 
+bool ReplayOptions::has_common_sizes() const {
+  return std::ranges::any_of(caches, [](const CacheSpec& spec) { return spec.dram_bytes == 0; });
+}
+
 ReplayOptions ReplayOptions::SizedFor(const CacheSpec& spec) const {
   ReplayOptions sized = *this;
   if (spec.dram_bytes > 0) sized.hybrid.dram_bytes = spec.dram_bytes;

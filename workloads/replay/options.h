@@ -88,6 +88,8 @@ struct ReplayOptions {
   std::string csv_path;
   std::string command_line;
 
+  // Whether --dram and --scm are the sizes of any cache at all.
+  bool has_common_sizes() const;
   bool is_generator() const { return trace.starts_with("gen:"); }
   std::string generator() const { return trace.substr(4); }
   // Of the generator, for one of `streams` threads.

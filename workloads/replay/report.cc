@@ -40,6 +40,11 @@ std::string TableRow(const CacheRow& row) {
                      row.second_tier_idle ? "idle" : "", row.emulated ? (row.second_tier_idle ? ",E" : "E") : "");
 }
 
+std::string TierSizes(const ReplayOptions& o) {
+  if (!o.has_common_sizes()) return "";
+  return fmt::format("{} MiB DRAM, {} MiB SCM, ", o.dram_bytes() >> 20, o.scm_bytes() >> 20);
+}
+
 std::string ColdLine(const CacheRow& row) {
   std::string line = fmt::format("  {:<19}", row.cache);
   for (const WindowRow& window : row.cold_windows)
@@ -173,10 +178,10 @@ json OptionsToJson(const ReplayOptions& o) {
 
 std::string ReportTable(const ReplayOptions& options, const ReplayReport& report) {
   std::string text = fmt::format(
-      "{}\nRocksDB {}, {} threads, {} MiB DRAM, {} MiB SCM, {} MiB of data in blocks of {} bytes, direct reads\n"
+      "{}\nRocksDB {}, {} threads, {}{} MiB of data in blocks of {} bytes, direct reads\n"
       "SCM medium: {}{}\n\n",
-      report.workload, RocksDbVersion(), options.threads, options.dram_bytes() >> 20, options.scm_bytes() >> 20,
-      report.database_bytes >> 20, report.mean_block_bytes, report.medium, report.emulated ? " (emulated)" : "");
+      report.workload, RocksDbVersion(), options.threads, TierSizes(options), report.database_bytes >> 20,
+      report.mean_block_bytes, report.medium, report.emulated ? " (emulated)" : "");
   text += fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5} {:>5} {:>6} {:>6} {:>6}\n", "", "", "", "P50",
                       "P95", "P99", "DRAM", "2nd", "flash", "SCM", "CPU s");
   text +=

@@ -560,18 +560,20 @@
         (best === first ? '.' : `, ${times(best.ratio.median)} that of ${first.cache}.`);
   };
 
+  const ownSizes = rows.length > 0 && rows.every((row) => row.cache.includes('@'));
   const facts = () => html(
       'ul', {class: 'facts'},
       ...[['RocksDB', result.rocksdb],
           ['threads', blockMode ? 1 : options.threads],
-          ['DRAM', bytes(options.dram_bytes)],
-          ['SCM', bytes(options.scm_bytes)],
+          ['DRAM', ownSizes ? undefined : bytes(options.dram_bytes)],
+          ['SCM', ownSizes ? undefined : bytes(options.scm_bytes)],
           ['data', blockMode ? bytes(result.unique * options.unit_bytes) : bytes(result.database_bytes)],
           ['windows', blockMode ? undefined : options.repeats],
   ].filter(([, value]) => value !== undefined && value !== NONE)
           .map(([name, value]) => html('li', {}, `${name} `, html('b', {}, String(value)))));
 
-  const workload = valueText(result.workload);
+  const withoutFolder = (name) => (/\s/.test(name) ? name : name.replace(/^.*\//, ''));
+  const workload = withoutFolder(valueText(result.workload));
   document.title = `${workload} \u2013 mezz_replay`;
   const parts = [
     html(

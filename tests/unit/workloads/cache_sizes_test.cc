@@ -41,6 +41,9 @@ TEST_F(CacheSizes, AreTheCachesOwnOrThoseOfAll) {
   EXPECT_EQ(options_.caches[2].policy, "adaptive");
   EXPECT_EQ(options_.caches[2].name, "hybrid:adaptive@8M+16M");
   EXPECT_EQ(options_.caches[1].policy, "dram_first");
+  EXPECT_TRUE(options_.has_common_sizes());
+  ParseOk("lru@2M,hybrid@8M+16M");
+  EXPECT_FALSE(options_.has_common_sizes());
 }
 
 TEST_F(CacheSizes, AreThoseOfTheCachesThatAreBuilt) {
