@@ -283,7 +283,8 @@ def self_test():
         write_all(folder)
         text = (folder / "summary.md").read_text()
         for expected in ("laser +50 % (+50 % to +50 %), as published", "laser +20.0 points", "256-512, 128-512",
-                         "laser 95% (95% to 95%), as published", "messaging, none, 64-128: no room", "Not written yet", "miniature",
+                         "laser 95% (95% to 95%), as published", "messaging, none, 64-128: no room", "Not written yet",
+                         "miniature",
                          "P95** (published: about -20 %): laser -33 % (-33 % to -33 %), lower than published"):
             assert expected in text, (expected, text)
         assert "| laser | none | 1.0 (1.0-1.0) |" in (folder / "tables.md").read_text()
