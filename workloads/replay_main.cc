@@ -15,6 +15,7 @@
 #include "workloads/replay/block_replay.h"
 #include "workloads/replay/cache_worker.h"
 #include "workloads/replay/report.h"
+#include "workloads/replay/rocksdb_query_reader.h"
 #include "workloads/replay/runner.h"
 #include "workloads/replay/worker_process.h"
 #include "workloads/report/compare.h"
@@ -230,6 +231,7 @@ mezz::Status Run(const std::vector<std::string>& arguments, const std::string& c
   MEZZ_RETURN_IF_ERROR(mezz::CheckWritable("json", options.json_path));
   MEZZ_RETURN_IF_ERROR(mezz::CheckWritable("csv", options.csv_path));
   options.command_line = command_line;
+  mezz::UseRocksdbQueryReader();
   std::signal(SIGINT, &OnSignal);
   std::signal(SIGTERM, &OnSignal);
   mezz::Progress progress;

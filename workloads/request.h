@@ -11,7 +11,8 @@
 
 namespace mezz {
 
-// kMultiGet: one key of a batch; the batch ends with the request whose batch_left is 0.
+// kMultiGet: one key of a batch; the batch ends with the request whose batch_left is 0. Writes may come in batches,
+// too.
 enum class Operation : uint8_t { kGet, kMultiGet, kPut, kDelete, kMerge, kSeek };
 
 // Whether the recorded cache held the block.
@@ -23,7 +24,7 @@ struct Request {
   uint32_t key_bytes = 0;    // 0: the trace does not say
   uint32_t value_bytes = 0;  // of the value, or of the block; 0: the trace does not say
   uint32_t scan_length = 0;  // kSeek: entries read
-  uint32_t batch_left = 0;   // kMultiGet: so many of the next requests belong to the same batch
+  uint32_t batch_left = 0;   // kMultiGet, writes: so many of the next requests belong to the same batch
   // Not 0: the request is an extent, so many bytes from byte `key` of a device on; CutExtents makes blocks of it.
   uint32_t extent_bytes = 0;
   uint64_t time_us = 0;               // on the trace's own clock; 0: the trace does not say

@@ -17,6 +17,7 @@
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/version.h"
+#include "workloads/replay/open_db.h"
 #include "workloads/replay/values.h"
 
 namespace mezz {
@@ -31,19 +32,6 @@ constexpr char kClonePrefix[] = "run-";
 constexpr uint64_t kFixedRoom = 64 << 20;  // logs, manifests, one memtable's worth in flight
 constexpr uint64_t kRowOverhead = 24;      // key, sequence number, lengths
 constexpr double kRoomFactor = 1.25;       // index, filters, a compaction's output beside its input
-
-// DB::Open takes a DB** up to 10.x, a unique_ptr from 11 on.
-template <typename Db = rocksdb::DB>
-rocksdb::Status OpenDb(const rocksdb::Options& options, const std::string& path, std::unique_ptr<rocksdb::DB>* db) {
-  if constexpr (requires { Db::Open(options, path, db); }) {
-    return Db::Open(options, path, db);
-  } else {
-    Db* opened = nullptr;
-    rocksdb::Status status = Db::Open(options, path, &opened);
-    db->reset(opened);
-    return status;
-  }
-}
 
 Status FromRocksDb(const rocksdb::Status& status, std::string_view doing) {
   return status.ok() ? Status::Ok() : Status::IoError(fmt::format("{}: {}", doing, status.ToString()));

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "cache/status.h"
+#include "rocksdb/trace_reader_writer.h"
+#include "workloads/readers/compressed_file.h"
+#include "workloads/readers/rocksdb_record.h"
+
+namespace mezz {
+
+// Hands RocksDB's replayer the records of a query trace, compressed or not. RocksDB's decoder trusts what it is given,
+// to the point of crashing: so each record is checked here first, and damage is an error that names file, offset and
+// field. Single-threaded.
+class QueryFrames final : public rocksdb::TraceReader {
+ public:
+  explicit QueryFrames(std::string path) : path_(std::move(path)) {}
+
+  rocksdb::Status Read(std::string* record) override;
+  rocksdb::Status Reset() override;
+  rocksdb::Status Close() override;
+
+  // What went wrong, at the record read last; a trace that ends without the mark at its end is an unfinished recording.
+  const Status& status() const { return status_; }
+  // The record read last is damaged in a way only its decoding shows.
+  void Fail(std::string_view message);
+
+ private:
+  bool ReadBytes(size_t bytes, std::string* to, std::string_view what);
+  bool Check(const RocksdbRecordHead& head, std::string_view payload);
+  bool CheckHeader(const RocksdbRecordHead& head, std::string_view payload);
+  bool FailRecord(std::string_view message);
+
+  std::string path_;
+  std::unique_ptr<CompressedFile> file_;
+  Status status_;
+  uint64_t record_at_ = 0;  // of the record read last, in the decompressed content
+  int version_ = 0;         // 0: the header is to come
+  bool ended_ = false;
+};
+
+}  // namespace mezz
