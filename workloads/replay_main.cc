@@ -43,6 +43,7 @@ DEFINE_string(serve, "auto", "How an SCM hit is answered: auto, in_place, copy")
 DEFINE_string(dram_cache, "", "DRAM tier of hybrid: hcc, lru. Empty: hcc where RocksDB has it, from 8.9");
 DEFINE_int64(threads, 2, "Replay threads");
 DEFINE_int64(value_bytes, 1000, "Bytes of a value; 0: as the generator says");
+DEFINE_double(value_random, 1, "Share of a value that is random; the rest repeats it, for caches that compress");
 DEFINE_int64(block_bytes, 4096, "Block size");
 DEFINE_string(write_buffer, "64M", "Bytes put between two flushes: RocksDB's memtable (K, M, G)");
 DEFINE_bool(index_in_cache, false, "Keep index and filter blocks in the block cache");
@@ -126,6 +127,7 @@ mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   o->format = FLAGS_format;
   o->db_dir = FLAGS_db;
   o->index_in_cache = FLAGS_index_in_cache;
+  o->value_random = FLAGS_value_random;
   o->warmup = FLAGS_warmup;
   o->seconds = FLAGS_seconds;
   o->skew = FLAGS_skew;

@@ -17,10 +17,23 @@ struct BlockCounts {
   uint64_t flash_reads = 0;
   uint64_t flash_bytes = 0;
   uint64_t second_inserts = 0;
+  uint64_t plain_bytes = 0;       // of what a compressing second tier took
+  uint64_t compressed_bytes = 0;  // what it made of them
 
   static BlockCounts Of(const rocksdb::PerfContext& perf) {
-    return {perf.block_cache_hit_count, perf.secondary_cache_hit_count, perf.block_read_count, perf.block_read_byte,
-            perf.compressed_sec_cache_insert_real_count};
+    return {perf.block_cache_hit_count,
+            perf.secondary_cache_hit_count,
+            perf.block_read_count,
+            perf.block_read_byte,
+            perf.compressed_sec_cache_insert_real_count,
+            perf.compressed_sec_cache_uncompressed_bytes,
+            perf.compressed_sec_cache_compressed_bytes};
+  }
+  // Bytes that a block of `block_bytes` takes in the second tier.
+  uint64_t StoredBytes(uint64_t block_bytes) const {
+    if (compressed_bytes == 0 || compressed_bytes >= plain_bytes) return block_bytes;
+    return static_cast<uint64_t>(static_cast<double>(block_bytes) * static_cast<double>(compressed_bytes) /
+                                 static_cast<double>(plain_bytes));
   }
   BlockCounts& operator+=(const BlockCounts& other) {
     hits += other.hits;
@@ -28,6 +41,8 @@ struct BlockCounts {
     flash_reads += other.flash_reads;
     flash_bytes += other.flash_bytes;
     second_inserts += other.second_inserts;
+    plain_bytes += other.plain_bytes;
+    compressed_bytes += other.compressed_bytes;
     return *this;
   }
 };
@@ -42,11 +57,17 @@ class PublishedCounts {
     flash_reads_.store(counts.flash_reads, std::memory_order_relaxed);
     flash_bytes_.store(counts.flash_bytes, std::memory_order_relaxed);
     second_inserts_.store(counts.second_inserts, std::memory_order_relaxed);
+    plain_bytes_.store(counts.plain_bytes, std::memory_order_relaxed);
+    compressed_bytes_.store(counts.compressed_bytes, std::memory_order_relaxed);
   }
   BlockCounts Read() const {
-    return {hits_.load(std::memory_order_relaxed), second_hits_.load(std::memory_order_relaxed),
-            flash_reads_.load(std::memory_order_relaxed), flash_bytes_.load(std::memory_order_relaxed),
-            second_inserts_.load(std::memory_order_relaxed)};
+    return {hits_.load(std::memory_order_relaxed),
+            second_hits_.load(std::memory_order_relaxed),
+            flash_reads_.load(std::memory_order_relaxed),
+            flash_bytes_.load(std::memory_order_relaxed),
+            second_inserts_.load(std::memory_order_relaxed),
+            plain_bytes_.load(std::memory_order_relaxed),
+            compressed_bytes_.load(std::memory_order_relaxed)};
   }
 
  private:
@@ -55,6 +76,8 @@ class PublishedCounts {
   std::atomic<uint64_t> flash_reads_{0};
   std::atomic<uint64_t> flash_bytes_{0};
   std::atomic<uint64_t> second_inserts_{0};
+  std::atomic<uint64_t> plain_bytes_{0};
+  std::atomic<uint64_t> compressed_bytes_{0};
 };
 
 }  // namespace mezz

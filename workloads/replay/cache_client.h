@@ -23,6 +23,8 @@ class CacheClient {
   CacheClient(CacheClient&&) = default;
 
   Status Launch(const WorkerLauncher& launcher, const WorkerOrder& order);
+  // Instead of Launch, for what cannot run here.
+  void SetUnavailable(std::string reason) { facts_.unavailable = std::move(reason); }
   Status Build(unsigned ordinal);
   Status Open(const OpenCommand& command);
   // Its database may be stopped in the middle of the window; then *result is of what was done.

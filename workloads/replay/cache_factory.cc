@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "rocksdb/version.h"
@@ -22,6 +23,10 @@ using rocksdb::SecondaryCache;
 // memkind held 86 % of a file's bytes as 4-5 KB blocks, less after churn. The peer gets the room it needs, so that its
 // capacity is what LRU counts and not what its allocator wastes.
 constexpr double kMemkindRoom = 1.5;
+
+// Of page_cache, whose block cache is to be small: the page cache holds the same blocks.
+constexpr uint64_t kPageCacheShare = 8;
+constexpr uint64_t kPageCacheMin = 1 << 20;
 
 std::shared_ptr<Cache> MakeHcc(const ReplayOptions& o, uint64_t bytes) {
 #if MEZZ_ROCKSDB_AT_LEAST(8, 6)
@@ -59,27 +64,38 @@ std::shared_ptr<Cache> MakeHccOver(const ReplayOptions& o, std::shared_ptr<Secon
 #endif
 }
 
-std::shared_ptr<SecondaryCache> MakeCompressed(uint64_t bytes) {
+std::shared_ptr<SecondaryCache> MakeCompressed(uint64_t bytes,
+                                               rocksdb::CompressionType type = rocksdb::kNoCompression) {
   rocksdb::CompressedSecondaryCacheOptions compressed;
   compressed.capacity = bytes;
-  compressed.compression_type = rocksdb::kNoCompression;
+  compressed.compression_type = type;
   return rocksdb::NewCompressedSecondaryCache(compressed);
 }
 
-std::shared_ptr<Cache> MakeTiered(const ReplayOptions& o) {
+// Under three_queue the second tier of SCM size is what RocksDB calls non-volatile; stock RocksDB has none, so the same
+// uncompressed second tier stands in for one.
+std::shared_ptr<Cache> MakeTiered(const ReplayOptions& o, const std::string& policy) {
 #if MEZZ_ROCKSDB_AT_LEAST(9, 3)
   const uint64_t total = o.dram_bytes() + o.scm_bytes();
   rocksdb::HyperClockCacheOptions dram(0, 0);
   rocksdb::TieredCacheOptions tiered;
   tiered.cache_opts = &dram;
   tiered.cache_type = rocksdb::PrimaryCacheType::kCacheTypeHCC;
-  tiered.adm_policy = rocksdb::TieredAdmissionPolicy::kAdmPolicyAllowAll;
+  tiered.adm_policy = policy == "placeholder"   ? rocksdb::TieredAdmissionPolicy::kAdmPolicyPlaceholder
+                      : policy == "three_queue" ? rocksdb::TieredAdmissionPolicy::kAdmPolicyThreeQueue
+                                                : rocksdb::TieredAdmissionPolicy::kAdmPolicyAllowAll;
   tiered.comp_cache_opts.compression_type = rocksdb::kNoCompression;
   tiered.total_capacity = total;
   tiered.compressed_secondary_ratio = static_cast<double>(o.scm_bytes()) / static_cast<double>(total);
+  if (policy == "three_queue") {
+    tiered.total_capacity = o.dram_bytes();
+    tiered.compressed_secondary_ratio = 0;
+    tiered.nvm_sec_cache = MakeCompressed(o.scm_bytes());
+  }
   return rocksdb::NewTieredCache(tiered);
 #else
   (void)o;
+  (void)policy;
   return nullptr;
 #endif
 }
@@ -154,6 +170,7 @@ BuiltCache& BuiltCache::operator=(BuiltCache&& other) noexcept {
   std::swap(throttle, other.throttle);
   std::swap(medium, other.medium);
   std::swap(emulated, other.emulated);
+  std::swap(buffered, other.buffered);
   std::swap(secondary_, other.secondary_);
   std::swap(file_to_remove_, other.file_to_remove_);
   return *this;
@@ -202,9 +219,22 @@ Status BuildByKind(const ReplayOptions& o, const CacheSpec& spec, unsigned ordin
       use_stock_second_tier();
       built->cache = MakeLru(o, o.dram_bytes(), MakeCompressed(o.scm_bytes()));
       break;
+    case CacheKind::kHccCompressedLz4:
+      use_stock_second_tier();
+      built->cache = MakeHccOver(o, MakeCompressed(o.scm_bytes(), rocksdb::kLZ4Compression));
+      break;
+    case CacheKind::kLruCompressedLz4:
+      use_stock_second_tier();
+      built->cache = MakeLru(o, o.dram_bytes(), MakeCompressed(o.scm_bytes(), rocksdb::kLZ4Compression));
+      break;
     case CacheKind::kTiered:
       use_stock_second_tier();
-      built->cache = MakeTiered(o);
+      built->cache = MakeTiered(o, spec.policy);
+      break;
+    case CacheKind::kPageCache:
+      built->cache = MakeLru(o, std::max(o.dram_bytes() / kPageCacheShare, kPageCacheMin), nullptr);
+      built->buffered = true;
+      built->medium = "DRAM and the page cache";
       break;
     case CacheKind::kNaiveScm:
       built->second_tier = SecondTier::kWholeCache;

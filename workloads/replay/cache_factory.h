@@ -34,6 +34,7 @@ struct BuiltCache {
 
   std::string medium = "DRAM";
   bool emulated = false;
+  bool buffered = false;  // its database reads through the page cache
 
   BuiltCache() = default;
   BuiltCache(BuiltCache&& other) noexcept { *this = std::move(other); }

@@ -92,8 +92,9 @@ class CacheWorker {
     target_ = {.verify = options_.verify,
                .may_be_missing = command.may_be_missing,
                .put_value_bytes = options_.value_bytes,
+               .value_random = options_.value_random,
                .mean_block_bytes = command.mean_block_bytes};
-    MEZZ_RETURN_IF_ERROR(OpenClone(options_, command.path, built_.cache, &db_));
+    MEZZ_RETURN_IF_ERROR(OpenClone(options_, command.path, built_.cache, built_.buffered, &db_));
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(false));
     if (options_.seconds == 0) return Status::Ok();
     for (unsigned thread = 0; thread < options_.threads; ++thread)

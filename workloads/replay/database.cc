@@ -14,6 +14,7 @@
 
 #include "rocksdb/convenience.h"
 #include "rocksdb/filter_policy.h"
+#include "rocksdb/merge_operator.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/version.h"
@@ -37,6 +38,17 @@ Status FromRocksDb(const rocksdb::Status& status, std::string_view doing) {
   return status.ok() ? Status::Ok() : Status::IoError(fmt::format("{}: {}", doing, status.ToString()));
 }
 
+// A merge leaves what a put would have left, so that values can be checked whatever was merged.
+class NewestOperand final : public rocksdb::AssociativeMergeOperator {
+ public:
+  const char* Name() const override { return "mezz.NewestOperand"; }
+  bool Merge(const rocksdb::Slice&, const rocksdb::Slice*, const rocksdb::Slice& value, std::string* merged,
+             rocksdb::Logger*) const override {
+    merged->assign(value.data(), value.size());
+    return true;
+  }
+};
+
 rocksdb::Options DbOptions(const ReplayOptions& o, std::shared_ptr<rocksdb::Cache> cache) {
   rocksdb::BlockBasedTableOptions table;
   table.block_size = o.block_bytes;
@@ -50,6 +62,7 @@ rocksdb::Options DbOptions(const ReplayOptions& o, std::shared_ptr<rocksdb::Cach
   options.use_direct_reads = true;
   options.use_direct_io_for_flush_and_compaction = true;
   options.max_background_jobs = 2;
+  options.merge_operator = std::make_shared<NewestOperand>();
   options.write_buffer_size = o.write_buffer_bytes;
   options.info_log_level = rocksdb::WARN_LEVEL;
   options.stats_dump_period_sec = 0;
@@ -78,6 +91,17 @@ uint64_t FolderBytes(const std::string& path) {
   return bytes;
 }
 
+// Pages that an earlier run left belong to nobody's memory limit.
+void ForgetPages(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const int fd = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(fd);
+  }
+}
+
 double Mebibytes(double bytes) { return bytes / (1 << 20); }
 
 }  // namespace
@@ -86,11 +110,9 @@ std::string RocksDbVersion() { return rocksdb::GetRocksVersionAsString(/*with_pa
 
 Status Database::Claim(const ReplayOptions& options, const Workload& workload, std::unique_ptr<Database>* database) {
   std::unique_ptr<Database> claimed(new Database(options));
-  claimed->content_ = {{"workload", workload.Identity()},
-                       {"value_bytes", options.value_bytes},
-                       {"block_bytes", options.block_bytes},
-                       {"key_layout", "big-endian-8"},
-                       {"rocksdb", RocksDbVersion()}};
+  claimed->content_ = {{"workload", workload.Identity()},      {"value_bytes", options.value_bytes},
+                       {"value_random", options.value_random}, {"block_bytes", options.block_bytes},
+                       {"key_layout", "big-endian-8"},         {"rocksdb", RocksDbVersion()}};
   MEZZ_RETURN_IF_ERROR(claimed->CheckOwner());
   std::error_code error;
   fs::create_directory(options.db_dir, error);
@@ -217,7 +239,7 @@ Status Database::WriteKeys(const Workload& workload, rocksdb::DB* db, Progress* 
   for (uint64_t i = 0; i < keys && !stop.load(std::memory_order_relaxed); ++i) {
     const uint64_t key = workload.key(i);
     const DatabaseKey encoded = EncodeKey(key);
-    FillValue(key, workload.InitialValueBytes(key), &value);
+    FillValue(key, workload.InitialValueBytes(key), options_.value_random, &value);
     const rocksdb::Status put = db->Put(write, {encoded.data(), encoded.size()}, value);
     if (!put.ok()) return FromRocksDb(put, "loading " + Path("base"));
     if (i % 8192 == 0) progress->Update(i, keys);
@@ -255,8 +277,11 @@ Status Database::MakeClone(unsigned number, std::string* path) {
 }
 
 Status OpenClone(const ReplayOptions& options, const std::string& path, std::shared_ptr<rocksdb::Cache> cache,
-                 std::unique_ptr<rocksdb::DB>* db) {
-  return FromRocksDb(OpenDb(DbOptions(options, std::move(cache)), path, db), "opening " + path);
+                 bool buffered, std::unique_ptr<rocksdb::DB>* db) {
+  rocksdb::Options opened = DbOptions(options, std::move(cache));
+  opened.use_direct_reads = !buffered;
+  if (buffered) ForgetPages(path);
+  return FromRocksDb(OpenDb(opened, path, db), "opening " + path);
 }
 
 void Database::RemoveClones() {

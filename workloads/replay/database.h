@@ -57,9 +57,10 @@ class Database {
   uint64_t base_bytes_ = 0;
 };
 
-// Opens the clone at `path` with `cache` as its block cache.
+// Opens the clone at `path` with `cache` as its block cache, for direct reads; `buffered`: for reads through the page
+// cache, which forgets the clone first.
 Status OpenClone(const ReplayOptions& options, const std::string& path, std::shared_ptr<rocksdb::Cache> cache,
-                 std::unique_ptr<rocksdb::DB>* db);
+                 bool buffered, std::unique_ptr<rocksdb::DB>* db);
 
 // "11.8.1", of the library that is loaded.
 std::string RocksDbVersion();

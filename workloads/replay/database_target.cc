@@ -21,8 +21,6 @@ uint64_t TouchLines(const rocksdb::Slice& value) {
 
 std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
-bool EntryMatches(const rocksdb::Iterator& it) { return ValueMatches(DecodeKey(View(it.key())), View(it.value())); }
-
 std::array<RoleCounts, kRoleSlots> RolesOf(const rocksdb::PerfContext& perf) {
   const RoleCounts index{perf.block_cache_index_hit_count, 0, perf.index_block_read_count};
   const RoleCounts filter{perf.block_cache_filter_hit_count, 0, perf.filter_block_read_count};
@@ -120,7 +118,7 @@ bool DatabaseTarget::Write(const Request& request, const rocksdb::Slice& key) {
     return deleted.ok() || Fail(request, deleted.ToString());
   }
   const uint32_t bytes = settings_.put_value_bytes > 0 ? settings_.put_value_bytes : request.value_bytes;
-  FillValue(request.key, bytes, &put_value_);
+  FillValue(request.key, bytes, settings_.value_random, &put_value_);
   const bool merge = request.operation == Operation::kMerge;
   const rocksdb::Status written = merge ? db_->Merge(write_, key, put_value_) : db_->Put(write_, key, put_value_);
   return written.ok() || Fail(request, written.ToString());
@@ -131,7 +129,8 @@ bool DatabaseTarget::Seek(const Request& request, const rocksdb::Slice& key) {
   uint32_t entries = 0;
   for (it->Seek(key); it->Valid() && entries < std::max(request.scan_length, 1u); it->Next(), ++entries) {
     touched_ += TouchLines(it->value());
-    if (settings_.verify && !EntryMatches(*it)) return Fail(request, "a scanned value's bytes are wrong");
+    if (settings_.verify && !ValueMatches(DecodeKey(View(it->key())), View(it->value()), settings_.value_random))
+      return Fail(request, "a scanned value's bytes are wrong");
   }
   return it->status().ok() || Fail(request, it->status().ToString());
 }
@@ -144,7 +143,8 @@ bool DatabaseTarget::Answer(const Request& request, const rocksdb::Status& statu
   }
   if (!status.ok()) return Fail(request, status.ToString());
   touched_ += TouchLines(value);
-  return !settings_.verify || ValueMatches(key, View(value)) || Fail(request, "the value's bytes are wrong");
+  return !settings_.verify || ValueMatches(key, View(value), settings_.value_random) ||
+         Fail(request, "the value's bytes are wrong");
 }
 
 bool DatabaseTarget::Fail(const Request& request, std::string_view what) {

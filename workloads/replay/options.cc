@@ -13,24 +13,31 @@
 namespace mezz {
 namespace {
 
+enum class Policies { kNone, kOurs, kTiered };
+
 struct NamedKind {
   std::string_view name;
   CacheKind kind;
-  bool takes_policy;
+  Policies policies;
 };
 constexpr NamedKind kKinds[] = {
-    {"hcc", CacheKind::kHcc, false},
-    {"lru", CacheKind::kLru, false},
-    {"hcc+compressed", CacheKind::kHccCompressed, false},
-    {"lru+compressed", CacheKind::kLruCompressed, false},
-    {"tiered", CacheKind::kTiered, false},
-    {"naive_scm", CacheKind::kNaiveScm, false},
-    {"all_dram", CacheKind::kAllDram, false},
-    {"all_dram_lru", CacheKind::kAllDramLru, false},
-    {"hybrid", CacheKind::kHybrid, true},
-    {"scm_secondary+lru", CacheKind::kScmSecondaryLru, true},
-    {"scm_secondary+hcc", CacheKind::kScmSecondaryHcc, true},
+    {"hcc", CacheKind::kHcc, Policies::kNone},
+    {"lru", CacheKind::kLru, Policies::kNone},
+    {"hcc+compressed", CacheKind::kHccCompressed, Policies::kNone},
+    {"lru+compressed", CacheKind::kLruCompressed, Policies::kNone},
+    {"hcc+compressed_lz4", CacheKind::kHccCompressedLz4, Policies::kNone},
+    {"lru+compressed_lz4", CacheKind::kLruCompressedLz4, Policies::kNone},
+    {"tiered", CacheKind::kTiered, Policies::kTiered},
+    {"naive_scm", CacheKind::kNaiveScm, Policies::kNone},
+    {"all_dram", CacheKind::kAllDram, Policies::kNone},
+    {"all_dram_lru", CacheKind::kAllDramLru, Policies::kNone},
+    {"hybrid", CacheKind::kHybrid, Policies::kOurs},
+    {"scm_secondary+lru", CacheKind::kScmSecondaryLru, Policies::kOurs},
+    {"scm_secondary+hcc", CacheKind::kScmSecondaryHcc, Policies::kOurs},
+    {"page_cache", CacheKind::kPageCache, Policies::kNone},
 };
+
+constexpr std::string_view kTieredPolicies[] = {"placeholder", "three_queue", "all"};
 
 constexpr unsigned kThreadsMax = 1024;
 constexpr unsigned kWindowsMax = 1000;
@@ -43,7 +50,10 @@ constexpr uint64_t kWriteBufferMin = 64 << 10, kWriteBufferMax = uint64_t{1} << 
 std::string KnownCaches() {
   std::string text;
   for (const NamedKind& kind : kKinds) {
-    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", kind.name, kind.takes_policy ? "[:POLICY]" : "");
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", kind.name,
+                        kind.policies == Policies::kNone   ? ""
+                        : kind.policies == Policies::kOurs ? "[:POLICY]"
+                                                           : "[:placeholder|three_queue|all]");
   }
   return text + "; each may be followed by @DRAM or @DRAM+SCM, its own sizes";
 }
@@ -69,13 +79,21 @@ Status ParseCache(const std::string& name, const std::string& default_policy, Ca
   const std::string_view base = std::string_view(name).substr(0, colon);
   const auto* kind =
       std::find_if(std::begin(kKinds), std::end(kKinds), [&](const NamedKind& k) { return k.name == base; });
-  if (kind == std::end(kKinds) || (colon != at && !kind->takes_policy)) {
+  if (kind == std::end(kKinds) || (colon != at && kind->policies == Policies::kNone)) {
     return Status::InvalidArgument(
         fmt::format("--caches names \"{}\", which is not known; the known caches are {}", name, KnownCaches()));
   }
   *spec = {.name = name, .kind = kind->kind, .policy = default_policy};
   if (colon != at) spec->policy = name.substr(colon + 1, at - colon - 1);
   if (at != name.size()) MEZZ_RETURN_IF_ERROR(ParseSizes(name, std::string_view(name).substr(at + 1), spec));
+  if (kind->policies == Policies::kTiered) {
+    if (colon == at) spec->policy = "all";
+    const bool known =
+        std::find(std::begin(kTieredPolicies), std::end(kTieredPolicies), spec->policy) != std::end(kTieredPolicies);
+    if (known) return Status::Ok();
+    return Status::InvalidArgument(fmt::format(
+        "--caches names \"{}\", but tiered has no such policy; it has placeholder, three_queue and all", name));
+  }
   std::unique_ptr<Policy> policy;
   return MakePolicy(spec->policy, {}, &policy);
 }
@@ -186,6 +204,7 @@ Status ReplayOptions::Validate() const {
   if (!(seconds >= 0 && seconds <= 86400)) return OutOfRange("seconds", seconds, "0 to 86400");
   if (value_bytes > kValueBytesMax)
     return OutOfRange("value_bytes", value_bytes, fmt::format("1 to {}", kValueBytesMax));
+  if (!(value_random > 0 && value_random <= 1)) return OutOfRange("value_random", value_random, "above 0 to 1");
   if (block_bytes < kBlockBytesMin || block_bytes > kBlockBytesMax) {
     return OutOfRange("block_bytes", block_bytes, fmt::format("{} to {}", kBlockBytesMin, kBlockBytesMax));
   }

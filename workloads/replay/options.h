@@ -18,19 +18,22 @@ enum class CacheKind {
   kLru,
   kHccCompressed,  // stock, with a CompressedSecondaryCache of SCM size, not compressing
   kLruCompressed,
-  kTiered,    // NewTieredCache, admitting all
+  kHccCompressedLz4,  // the same, compressing
+  kLruCompressedLz4,
+  kTiered,    // NewTieredCache
   kNaiveScm,  // stock LRUCache over a file-backed memkind allocator, DRAM + SCM bytes
   kAllDram,   // HCC of DRAM + SCM bytes: the large server
   kAllDramLru,
   kHybrid,           // ours
   kScmSecondaryLru,  // our SCM tier under a stock cache
   kScmSecondaryHcc,
+  kPageCache,  // buffered reads and a small block cache, in a cgroup of DRAM + SCM bytes
 };
 
 struct CacheSpec {
   std::string name;  // as it was asked for; the second of the same name gets "#2"
   CacheKind kind = CacheKind::kHcc;
-  std::string policy;  // kHybrid, kScmSecondary*: the one named, else --policy
+  std::string policy;  // kHybrid, kScmSecondary*: the one named, else --policy. kTiered: the admission policy
   // Of its own tiers: "hcc@256M", "hybrid@256M+1G". 0: as --dram and --scm say.
   uint64_t dram_bytes = 0;
   uint64_t scm_bytes = 0;
@@ -64,6 +67,7 @@ struct ReplayOptions {
   uint32_t unit_bytes = 4096;  // kBlock: what extents are cut into, and blocks of unknown size have
   BlockSizes sizes = BlockSizes::kTrace;
   uint32_t value_bytes = 1000;  // 0: as the generator says
+  double value_random = 1;      // share of a value that is random; the rest repeats it, for caches that compress
   uint32_t block_bytes = 4096;
   bool index_in_cache = false;
   uint64_t write_buffer_bytes = 64 << 20;  // RocksDB's memtable: how much is put between two flushes

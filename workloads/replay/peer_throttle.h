@@ -10,7 +10,8 @@ namespace mezz {
 
 // Charges a stock cache that stands on emulated SCM for what it did: the same model, by the same rules, as our tier. A
 // second tier hands out copies; a cache that lies in SCM as a whole is searched where it is (its writes are charged by
-// its allocator). Block sizes are taken as the mean: RocksDB's counts have no sizes.
+// its allocator). Block sizes are taken as the mean (times
+// what compression leaves): RocksDB's counts have no sizes.
 class PeerThrottle {
  public:
   PeerThrottle(const BuiltCache& cache, uint64_t block_bytes)
@@ -25,8 +26,9 @@ class PeerThrottle {
     if (in_place_) {
       for (uint64_t i = last_.hits; i < now.hits; ++i) throttle_->ChargeLines(lines_);
     } else {
-      for (uint64_t i = last_.second_hits; i < now.second_hits; ++i) throttle_->ChargeStreamRead(block_bytes_);
-      for (uint64_t i = last_.second_inserts; i < now.second_inserts; ++i) throttle_->ChargeWrite(block_bytes_);
+      const uint64_t bytes = now.StoredBytes(block_bytes_);
+      for (uint64_t i = last_.second_hits; i < now.second_hits; ++i) throttle_->ChargeStreamRead(bytes);
+      for (uint64_t i = last_.second_inserts; i < now.second_inserts; ++i) throttle_->ChargeWrite(bytes);
     }
     last_ = now;
   }

@@ -152,6 +152,7 @@ json OptionsToJson(const ReplayOptions& o) {
           {"hybrid_uri", o.hybrid.ToUri()},
           {"db", o.db_dir},
           {"value_bytes", o.value_bytes},
+          {"value_random", o.value_random},
           {"block_bytes", o.block_bytes},
           {"mode", o.mode == ReplayMode::kBlock ? "block" : "db"},
           {"unit_bytes", o.unit_bytes},

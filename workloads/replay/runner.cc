@@ -8,11 +8,15 @@
 #include "workloads/replay/cache_client.h"
 #include "workloads/replay/cache_factory.h"
 #include "workloads/replay/database.h"
+#include "workloads/replay/memory_group.h"
 #include "workloads/replay/shared_window.h"
 #include "workloads/replay/workload.h"
 
 namespace mezz {
 namespace {
+
+// What a worker needs beside its cache and memtables: measured 24 to 30 MiB.
+constexpr uint64_t kProcessBytes = 32 << 20;
 
 // One stretch of the workload, replayed on every cache before the next begins.
 struct PlannedWindow {
@@ -48,6 +52,7 @@ Status PlanWindows(const ReplayOptions& o, uint64_t requests, std::vector<Planne
 
 // A cache, and what was measured.
 struct CacheUnderTest {
+  std::unique_ptr<MemoryGroup> group;  // goes after its process
   CacheClient client;
   CacheSpec spec;
   WindowResult total;
@@ -85,8 +90,9 @@ class Runner {
     unsigned scm_files = 0;
     for (size_t i = 0; i < options_.caches.size(); ++i) {
       const CacheSpec& spec = options_.caches[i];
-      CacheUnderTest& cache = caches_.emplace_back(CacheUnderTest{{spec.name, progress_, stop_}, spec, {}, {}});
-      MEZZ_RETURN_IF_ERROR(cache.client.Launch(launcher_, {i, window_->fd(), database_->lock_fd()}));
+      CacheUnderTest& cache =
+          caches_.emplace_back(CacheUnderTest{nullptr, {spec.name, progress_, stop_}, spec, {}, {}});
+      MEZZ_RETURN_IF_ERROR(Launch(cache, i));
       progress_->Phase(fmt::format("building {}", spec.name), /*announce=*/false);
       MEZZ_RETURN_IF_ERROR(cache.client.Build(scm_files));
       if (UsesScmFile(spec)) ++scm_files;
@@ -95,6 +101,25 @@ class Runner {
     const CacheClient& first = caches_.front().client;
     return Status::NotSupported(fmt::format("none of --caches is available: {}: {}", first.name(),
                                             first.failure().empty() ? first.facts().unavailable : first.failure()));
+  }
+
+  Status Launch(CacheUnderTest& cache, size_t number) {
+    WorkerOrder order{.number = number, .window_fd = window_->fd(), .group_fd = -1, .lock_fd = database_->lock_fd()};
+    if (cache.spec.kind == CacheKind::kPageCache) {
+      const uint64_t memtables = workload_->has_writes() ? 2 * options_.write_buffer_bytes : 0;
+      const Status made =
+          MemoryGroup::Create(options_.dram_bytes() + options_.scm_bytes() + memtables + kProcessBytes, &cache.group);
+      if (made.code() == Status::Code::kNotSupported) {
+        cache.client.SetUnavailable(made.message());
+        return Status::Ok();
+      }
+      MEZZ_RETURN_IF_ERROR(made);
+      order.group_fd = cache.group->procs_fd();
+    }
+    const Status launched = cache.client.Launch(launcher_, order);
+    if (launched.code() != Status::Code::kNotSupported) return launched;
+    cache.client.SetUnavailable(launched.message());
+    return Status::Ok();
   }
 
   Status OpenClones() {

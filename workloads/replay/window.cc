@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
+#include <fstream>
 #include <latch>
 #include <limits>
 #include <memory>
@@ -33,6 +35,15 @@ struct ProcessUsage {
     return {seconds(usage.ru_utime) + seconds(usage.ru_stime), static_cast<uint64_t>(usage.ru_nvcsw + usage.ru_nivcsw)};
   }
 };
+
+uint64_t DeviceBytesRead() {
+  constexpr char kField[] = "read_bytes:";
+  std::ifstream io("/proc/self/io");
+  for (std::string line; std::getline(io, line);) {
+    if (line.starts_with(kField)) return std::strtoull(line.c_str() + sizeof(kField) - 1, nullptr, 10);
+  }
+  return 0;
+}
 
 struct ReplayThread {
   ReplayThread(rocksdb::DB* db, const BuiltCache& cache, const WindowSettings& settings)
@@ -151,7 +162,8 @@ class Window {
   TierCounts Tiers() const {
     BlockCounts counts;
     for (const auto& thread : threads_) counts += thread->target.published().Read();
-    const uint64_t block_bytes = settings_.target.mean_block_bytes;
+    const uint64_t mean_bytes = settings_.target.mean_block_bytes;
+    const uint64_t block_bytes = cache_.second_tier == SecondTier::kStock ? counts.StoredBytes(mean_bytes) : mean_bytes;
     TierCounts tiers{.hits = counts.hits, .flash_reads = counts.flash_reads, .flash_bytes = counts.flash_bytes};
     if (cache_.second_tier == SecondTier::kStock) {
       tiers.second_hits = counts.second_hits;
@@ -163,6 +175,12 @@ class Window {
       const CounterSnapshot ours = cache_.stats->Counters();
       tiers.second_hits = ours[Event::kScmHit];
       tiers.scm_bytes_written = ours[Event::kScmWrittenBytes];
+    }
+    if (cache_.buffered) {
+      // What RocksDB reads from files comes from the page cache mostly; the kernel counts what comes from the device.
+      tiers.flash_bytes = DeviceBytesRead() - device_bytes_before_;
+      tiers.flash_reads = std::min(counts.flash_reads, tiers.flash_bytes / mean_bytes);
+      tiers.hits += counts.flash_reads - tiers.flash_reads;
     }
     if (cache_.allocator != nullptr) tiers.scm_bytes_written = cache_.allocator->allocated_bytes();
     tiers.scm_bytes_read = tiers.second_hits * block_bytes;
@@ -224,6 +242,7 @@ class Window {
   const BuiltCache& cache_;
   const WindowSettings& settings_;
   std::vector<std::unique_ptr<ReplayThread>> threads_;
+  const uint64_t device_bytes_before_ = DeviceBytesRead();
   uint64_t start_ns_ = 0;
   TierCounts base_;  // of the cache, before the window
 

@@ -26,7 +26,8 @@ class Worker {
 struct WorkerOrder {
   size_t number = 0;  // of the cache in ReplayOptions::caches
   int window_fd = -1;
-  int lock_fd = -1;  // of the folder of the databases: held by the worker too, so that it is free when all have gone
+  int group_fd = -1;  // cgroup.procs of a group to join first; -1: none
+  int lock_fd = -1;   // of the folder of the databases: held by the worker too, so that it is free when all have gone
 };
 
 // Starts a worker that runs ServeCache.

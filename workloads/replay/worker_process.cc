@@ -19,6 +19,7 @@ namespace mezz {
 namespace {
 
 constexpr int kExecFailed = 127;
+constexpr int kNotInGroup = 126;
 constexpr auto kPatience = std::chrono::seconds(5);
 constexpr auto kLookEvery = std::chrono::milliseconds(5);
 
@@ -47,7 +48,8 @@ class ProcessWorker final : public Worker {
     if (WIFSIGNALED(status_)) {
       return fmt::format("killed by signal {} ({})", WTERMSIG(status_), strsignal(WTERMSIG(status_)));
     }
-    return fmt::format("ended with status {}", WEXITSTATUS(status_));
+    const int code = WEXITSTATUS(status_);
+    return fmt::format("ended with status {}{}", code, code == kNotInGroup ? " (it could not join its cgroup)" : "");
   }
 
  private:
@@ -62,9 +64,10 @@ class ProcessWorker final : public Worker {
 };
 
 // Between fork and exec: only what a signal handler may do.
-[[noreturn]] void BecomeWorker(pid_t parent, std::initializer_list<int> kept, char* const* arguments) {
+[[noreturn]] void BecomeWorker(pid_t parent, int group_fd, std::initializer_list<int> kept, char* const* arguments) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(kExecFailed);
+  if (group_fd >= 0 && write(group_fd, "0", 1) != 1) _exit(kNotInGroup);
   for (const int fd : kept) {
     if (fd >= 0) fcntl(fd, F_SETFD, 0);
   }
@@ -97,7 +100,7 @@ WorkerLauncher ProcessLauncher(std::vector<std::string> arguments) {
     pointers.push_back(nullptr);
     const pid_t parent = getpid();
     const pid_t pid = fork();
-    if (pid == 0) BecomeWorker(parent, {theirs, order.window_fd, order.lock_fd}, pointers.data());
+    if (pid == 0) BecomeWorker(parent, order.group_fd, {theirs, order.window_fd, order.lock_fd}, pointers.data());
     const int error = errno;
     close(theirs);
     if (pid < 0) {

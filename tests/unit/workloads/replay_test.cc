@@ -23,7 +23,8 @@ using ::testing::HasSubstr;
 
 constexpr bool kWholeCacheApi = ROCKSDB_MAJOR > 8 || (ROCKSDB_MAJOR == 8 && ROCKSDB_MINOR >= 9);
 constexpr char kEveryCache[] =
-    "hcc,lru,hcc+compressed,lru+compressed,tiered,naive_scm,all_dram,all_dram_lru,hybrid,hybrid:bidirectional,"
+    "hcc,lru,hcc+compressed,lru+compressed,hcc+compressed_lz4,lru+compressed_lz4,tiered,tiered:placeholder,"
+    "tiered:three_queue,page_cache,naive_scm,all_dram,all_dram_lru,hybrid,hybrid:bidirectional,"
     "hybrid:scm_first,scm_secondary+lru,scm_secondary+hcc,hcc";
 
 class Replay : public ::testing::Test {
@@ -70,12 +71,12 @@ class Replay : public ::testing::Test {
 TEST_F(Replay, ListsEveryCacheAndCountsWhereBlocksCameFrom) {
   ReplayOptions options = Options("gen:uniform", kEveryCache);
   RunOk(options);
-  ASSERT_EQ(report_.rows.size(), 14u);
+  ASSERT_EQ(report_.rows.size(), 19u);
   EXPECT_EQ(report_.rows.back().cache, "hcc#2");
   for (const CacheRow& row : report_.rows) {
     SCOPED_TRACE(row.cache);
     if (!row.unavailable.empty()) {
-      EXPECT_TRUE(!kWholeCacheApi || row.cache == "naive_scm") << row.unavailable;
+      EXPECT_TRUE(!kWholeCacheApi || row.cache == "naive_scm" || row.cache == "page_cache") << row.unavailable;
       continue;
     }
     EXPECT_EQ(row.windows.size(), 2u);
@@ -182,6 +183,18 @@ TEST_F(Replay, RefusesMoreKeysThanTheDiskHoldsBeforeWritingAny) {
   EXPECT_THAT(Run(options).message(), AllOf(HasSubstr("distinct keys"), HasSubstr("the disk has")));
   EXPECT_FALSE(std::filesystem::exists(folder_.Path("db/base")));
   EXPECT_FALSE(std::filesystem::exists(folder_.Path("scm")));
+}
+
+TEST_F(Replay, ACompressingTierHoldsMoreOfWhatCanBeCompressed) {
+  ReplayOptions options = Options("gen:uniform", "lru+compressed,lru+compressed_lz4");
+  options.value_random = 0.25;
+  options.hybrid.scm.capacity_bytes = 2 << 20;  // of 8 MB
+  options.ops = 30000;
+  RunOk(options);
+  const WindowRow& plain = Row("lru+compressed").total;
+  const WindowRow& lz4 = Row("lru+compressed_lz4").total;
+  EXPECT_GT(lz4.scm_hit, 1.5 * plain.scm_hit);
+  EXPECT_LT(lz4.scm_bytes_read_per_op / lz4.scm_hit, 0.6 * plain.scm_bytes_read_per_op / plain.scm_hit);
 }
 
 TEST_F(Replay, RefusesAFolderInUse) {
@@ -337,16 +350,16 @@ TEST_F(Replay, EndsCleanlyWhenStopped) {
 
 TEST_F(Replay, FailsOnAWrongValue) {
   std::string value;
-  FillValue(42, 1000, &value);
-  EXPECT_TRUE(ValueMatches(42, value));
+  FillValue(42, 1000, 1, &value);
+  EXPECT_TRUE(ValueMatches(42, value, 1));
   for (size_t at : {size_t{0}, size_t{7}, size_t{500}, size_t{999}}) {
     std::string wrong = value;
     wrong[at] ^= 1;
-    EXPECT_FALSE(ValueMatches(42, wrong));
+    EXPECT_FALSE(ValueMatches(42, wrong, 1));
   }
-  EXPECT_FALSE(ValueMatches(43, value));
-  EXPECT_FALSE(ValueMatches(42, std::string_view(value).substr(1)));
-  EXPECT_FALSE(ValueMatches(42, std::string_view(value).substr(0, 992))) << "a value cut short is not right";
+  EXPECT_FALSE(ValueMatches(43, value, 1));
+  EXPECT_FALSE(ValueMatches(42, std::string_view(value).substr(1), 1));
+  EXPECT_FALSE(ValueMatches(42, std::string_view(value).substr(0, 992), 1)) << "a value cut short is not right";
 }
 
 TEST(ReplayOptions, RefuseUnknownCachesByName) {
@@ -355,6 +368,7 @@ TEST(ReplayOptions, RefuseUnknownCachesByName) {
   EXPECT_THAT(ParseCaches("hybrid:nope", "dram_first", &caches).message(), HasSubstr("nope"));
   EXPECT_THAT(ParseCaches("lru:dram_first", "dram_first", &caches).message(), HasSubstr("\"lru:dram_first\""));
   EXPECT_THAT(ParseCaches("hcc,,lru", "dram_first", &caches).message(), HasSubstr("\"\""));
+  EXPECT_THAT(ParseCaches("tiered:nope", "dram_first", &caches).message(), HasSubstr("three_queue"));
   EXPECT_TRUE(caches.empty());
 }
 

@@ -38,7 +38,8 @@ class ThreadWorker final : public Worker {
 
 // `options` and `stop` must outlive the workers.
 inline WorkerLauncher ThreadLauncher(const ReplayOptions& options, const std::atomic<bool>& stop) {
-  return [&options, &stop](const WorkerOrder& order, std::unique_ptr<Worker>* worker) {
+  return [&options, &stop](const WorkerOrder& order, std::unique_ptr<Worker>* worker) -> Status {
+    if (order.group_fd >= 0) return Status::NotSupported("a thread cannot be put into a cgroup");
     int ours = -1;
     int theirs = -1;
     MEZZ_RETURN_IF_ERROR(Channel::MakePair(&ours, &theirs));
