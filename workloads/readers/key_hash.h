@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that are text, as numbers: XXH3's 64 bits. Two of a hundred million keys collide once in some thousand traces.
+// Keys that are text, as numbers: XXH3's 64 bits. Of a hundred million keys, two collide in one trace of
+// four thousand.
 #pragma once
 
 #include <cstdint>
