@@ -37,7 +37,8 @@ found=$(awk '$1 == "rocksdb.bytes.read" {print $4}' "$work/replay.log")
 
 "$db_bench" "${on_db[@]}" "${common[@]}" --benchmarks=readrandom --reads=$reads \
   --trace_file="$work/query" --block_cache_trace_file="$work/block" >"$work/record.log" 2>&1
-[[ $("$tool" count "$work/query") == "get $reads" ]] || fail "a recording of $reads gets: $("$tool" count "$work/query")"
+[[ $("$tool" count "$work/query") == "get $reads" ]] ||
+  fail "a recording of $reads gets: $("$tool" count "$work/query")"
 "$tool" count "$work/block" | grep -q '^get [1-9]' || fail "the block-cache trace holds nothing"
 
 "$db_bench" "${on_db[@]}" "${common[@]}" --benchmarks=mixgraph --reads=$reads --mix_get_ratio=0.83 \
