@@ -7,6 +7,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "cache/base/text.h"
@@ -48,7 +49,8 @@ DEFINE_int64(block_bytes, 4096, "Block size");
 DEFINE_string(write_buffer, "64M", "Bytes put between two flushes: RocksDB's memtable (K, M, G)");
 DEFINE_bool(index_in_cache, false, "Keep index and filter blocks in the block cache");
 DEFINE_string(db, "", "Folder of the databases; loaded once and reused while it fits");
-DEFINE_double(warmup, 0.3, "Share of the requests replayed before the clock starts");
+DEFINE_string(warmup, "0.3", "Share of the requests replayed before the clock starts; settle: until hit ratios settle");
+DEFINE_int64(warmup_ops, 0, "So many requests of warm-up instead. 0: as --warmup says");
 DEFINE_int64(cold_windows, 1, "Cut the warm-up into so many windows, reported apart");
 DEFINE_int64(repeats, 5, "Cut the rest into so many windows, interleaved over the caches");
 DEFINE_double(seconds, 0, "Windows of so many seconds instead of so many requests; generators only");
@@ -117,8 +119,19 @@ mezz::Status ParseMode(mezz::ReplayOptions* o) {
   o->sizes = sizes == mezz::sim::Sizes::kUnit ? mezz::BlockSizes::kUnit : mezz::BlockSizes::kTrace;
   // Defaults of the other mode that this one has no use for.
   if (gflags::GetCommandLineFlagInfoOrDie("threads").is_default) FLAGS_threads = 1;
-  if (gflags::GetCommandLineFlagInfoOrDie("warmup").is_default) FLAGS_warmup = 0;
+  if (gflags::GetCommandLineFlagInfoOrDie("warmup").is_default) FLAGS_warmup = "0";
   return mezz::Status::Ok();
+}
+
+mezz::Status ParseWarmup(mezz::ReplayOptions* o) {
+  MEZZ_RETURN_IF_ERROR(mezz::Count("warmup_ops", FLAGS_warmup_ops, 0, &o->warmup_ops));
+  o->warmup_settle = FLAGS_warmup == "settle";
+  if (o->warmup_settle) return mezz::Status::Ok();
+  char* end = nullptr;
+  o->warmup = std::strtod(FLAGS_warmup.c_str(), &end);
+  if (end != FLAGS_warmup.c_str() && *end == 0) return mezz::Status::Ok();
+  return mezz::Status::InvalidArgument(
+      fmt::format("--warmup={} is neither a share from 0 up to 1 nor settle", FLAGS_warmup));
 }
 
 mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
@@ -128,7 +141,7 @@ mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   o->db_dir = FLAGS_db;
   o->index_in_cache = FLAGS_index_in_cache;
   o->value_random = FLAGS_value_random;
-  o->warmup = FLAGS_warmup;
+  MEZZ_RETURN_IF_ERROR(ParseWarmup(o));
   o->seconds = FLAGS_seconds;
   o->skew = FLAGS_skew;
   o->put_share = FLAGS_put_share;

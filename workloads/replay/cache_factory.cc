@@ -64,8 +64,12 @@ std::shared_ptr<Cache> MakeHccOver(const ReplayOptions& o, std::shared_ptr<Secon
 #endif
 }
 
-std::shared_ptr<SecondaryCache> MakeCompressed(uint64_t bytes,
-                                               rocksdb::CompressionType type = rocksdb::kNoCompression) {
+rocksdb::CompressionType CompressionOf(CacheKind kind) {
+  const bool lz4 = kind == CacheKind::kHccCompressedLz4 || kind == CacheKind::kLruCompressedLz4;
+  return lz4 ? rocksdb::kLZ4Compression : rocksdb::kNoCompression;
+}
+
+std::shared_ptr<SecondaryCache> MakeCompressed(uint64_t bytes, rocksdb::CompressionType type) {
   rocksdb::CompressedSecondaryCacheOptions compressed;
   compressed.capacity = bytes;
   compressed.compression_type = type;
@@ -90,7 +94,7 @@ std::shared_ptr<Cache> MakeTiered(const ReplayOptions& o, const std::string& pol
   if (policy == "three_queue") {
     tiered.total_capacity = o.dram_bytes();
     tiered.compressed_secondary_ratio = 0;
-    tiered.nvm_sec_cache = MakeCompressed(o.scm_bytes());
+    tiered.nvm_sec_cache = MakeCompressed(o.scm_bytes(), rocksdb::kNoCompression);
   }
   return rocksdb::NewTieredCache(tiered);
 #else
@@ -212,20 +216,14 @@ Status BuildByKind(const ReplayOptions& o, const CacheSpec& spec, unsigned ordin
       built->cache = MakeLru(o, o.dram_bytes() + o.scm_bytes(), nullptr);
       break;
     case CacheKind::kHccCompressed:
-      use_stock_second_tier();
-      built->cache = MakeHccOver(o, MakeCompressed(o.scm_bytes()));
-      break;
-    case CacheKind::kLruCompressed:
-      use_stock_second_tier();
-      built->cache = MakeLru(o, o.dram_bytes(), MakeCompressed(o.scm_bytes()));
-      break;
     case CacheKind::kHccCompressedLz4:
       use_stock_second_tier();
-      built->cache = MakeHccOver(o, MakeCompressed(o.scm_bytes(), rocksdb::kLZ4Compression));
+      built->cache = MakeHccOver(o, MakeCompressed(o.scm_bytes(), CompressionOf(spec.kind)));
       break;
+    case CacheKind::kLruCompressed:
     case CacheKind::kLruCompressedLz4:
       use_stock_second_tier();
-      built->cache = MakeLru(o, o.dram_bytes(), MakeCompressed(o.scm_bytes(), rocksdb::kLZ4Compression));
+      built->cache = MakeLru(o, o.dram_bytes(), MakeCompressed(o.scm_bytes(), CompressionOf(spec.kind)));
       break;
     case CacheKind::kTiered:
       use_stock_second_tier();

@@ -2,6 +2,7 @@
 #include "workloads/replay/digest.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace mezz {
 namespace {
@@ -29,6 +30,37 @@ Spread SpreadOf(std::vector<double> values) {
   const size_t middle = values.size() / 2;
   const double median = values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
   return {median, values.front(), values.back()};
+}
+
+// The standard error of a median of n draws is 1.25 times that of their mean; two medians differ by the root of two of
+// it.
+Noise NoiseOf(const std::vector<double>& values) {
+  constexpr size_t kFewest = 3;
+  constexpr double kNormal95 = 1.96;
+  constexpr double kMedianOverMean = 1.2533;
+  if (values.size() < kFewest) return {};
+  const auto n = static_cast<double>(values.size());
+  double mean = 0;
+  for (const double value : values) mean += value / n;
+  double variance = 0;
+  for (const double value : values) variance += (value - mean) * (value - mean) / (n - 1);
+  const double median = SpreadOf(values).median;
+  if (median <= 0) return {};
+  return {kNormal95 * std::sqrt(2.0) * kMedianOverMean * std::sqrt(variance / n) / median};
+}
+
+bool HitRatioSettled(const std::vector<WindowRow>& windows) {
+  constexpr double kHalfAPoint = 0.005;
+  constexpr size_t kSteps = 2;
+  if (windows.size() <= kSteps) return false;
+  const auto hit = [&](size_t from_last) {
+    const WindowRow& window = windows[windows.size() - 1 - from_last];
+    return window.dram_hit + window.scm_hit;
+  };
+  for (size_t i = 0; i < kSteps; ++i) {
+    if (std::abs(hit(i) - hit(i + 1)) >= kHalfAPoint) return false;
+  }
+  return true;
 }
 
 WindowRow Digest(const WindowResult& result) {

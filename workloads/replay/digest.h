@@ -21,6 +21,16 @@ struct Spread {
 };
 Spread SpreadOf(std::vector<double> values);
 
+// Whether the same command, run again, would give the same median.
+struct Noise {
+  // 95 of 100 reruns have their median this close, as a share of the median, by the scatter of the windows; negative:
+  // there are too few windows to tell.
+  double rerun_spread = -1;
+  bool noisy() const { return rerun_spread < 0 || rerun_spread > kSpreadMax; }
+  static constexpr double kSpreadMax = 0.03;
+};
+Noise NoiseOf(const std::vector<double>& values);
+
 // Shares of the look-ups of one role.
 struct RoleShares {
   uint64_t lookups = 0;
@@ -53,6 +63,9 @@ struct WindowRow {
   uint64_t not_found = 0;
   std::map<std::string, RoleShares> roles;  // of the roles that were looked up
 };
+
+// Whether the share of look-ups that hit has moved by less than half a point from each of the last windows to the next.
+bool HitRatioSettled(const std::vector<WindowRow>& windows);
 
 WindowRow Digest(const WindowResult& result);
 

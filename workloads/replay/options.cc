@@ -199,6 +199,15 @@ Status ReplayOptions::Validate() const {
   if (db_dir.empty()) return Status::InvalidArgument("--db is missing; name the folder the databases go to");
   if (threads == 0 || threads > kThreadsMax) return OutOfRange("threads", threads, fmt::format("1 to {}", kThreadsMax));
   if (!(warmup >= 0 && warmup < 1)) return OutOfRange("warmup", warmup, "0 up to, not including, 1");
+  if (warmup_settle && warmup_ops > 0) {
+    return Status::InvalidArgument("--warmup=settle and --warmup_ops both say when warm-up ends; use one of them");
+  }
+  if (warmup_ops > 0 && seconds > 0) {
+    return Status::InvalidArgument("--warmup_ops counts requests, --seconds does not; use --warmup=SHARE or settle");
+  }
+  if ((warmup_settle || warmup_ops > 0) && mode == ReplayMode::kBlock) {
+    return Status::InvalidArgument("--warmup=settle and --warmup_ops are for --mode=db; use --warmup=SHARE");
+  }
   if (repeats == 0 || repeats > kWindowsMax) return OutOfRange("repeats", repeats, fmt::format("1 to {}", kWindowsMax));
   if (cold_windows > kWindowsMax) return OutOfRange("cold_windows", cold_windows, fmt::format("0 to {}", kWindowsMax));
   if (!(seconds >= 0 && seconds <= 86400)) return OutOfRange("seconds", seconds, "0 to 86400");

@@ -73,13 +73,15 @@ struct ReplayOptions {
   uint64_t write_buffer_bytes = 64 << 20;  // RocksDB's memtable: how much is put between two flushes
 
   unsigned threads = 2;
-  double warmup = 0.3;        // share of the requests, before the clock
-  unsigned cold_windows = 1;  // the warm-up is cut into these
-  unsigned repeats = 5;       // and the rest into these
-  double seconds = 0;         // > 0: windows of fixed time instead of fixed requests; generators only
-  bool verify = false;        // check every byte of every value
-  double rate = 0;            // > 0: open loop, so many requests a second over all threads
-  double timestamps = 0;      // > 0: open loop at the trace's own times, so many times as fast
+  double warmup = 0.3;         // share of the requests, before the clock
+  uint64_t warmup_ops = 0;     // > 0: so many requests instead
+  bool warmup_settle = false;  // until each cache's hit ratio settles instead
+  unsigned cold_windows = 1;   // the warm-up is cut into these
+  unsigned repeats = 5;        // and the rest into these
+  double seconds = 0;          // > 0: windows of fixed time instead of fixed requests; generators only
+  bool verify = false;         // check every byte of every value
+  double rate = 0;             // > 0: open loop, so many requests a second over all threads
+  double timestamps = 0;       // > 0: open loop at the trace's own times, so many times as fast
 
   uint64_t keys = 0;     // generators; 0: the workload's own number
   uint64_t scale = 1;    // generators: divides the keys

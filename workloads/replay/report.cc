@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "workloads/program.h"
@@ -28,16 +29,34 @@ std::string SpreadText(const Spread& spread, std::string (*text)(double)) {
   return fmt::format("{} ({}-{})", text(spread.median), text(spread.min), text(spread.max));
 }
 
+std::string Marks(const CacheRow& row) {
+  return fmt::format("{}{}{}", row.emulated ? "E" : "", row.second_tier_idle ? "I" : "", row.noise.noisy() ? "n" : "");
+}
+
+std::string NoiseText(const ReplayReport& report) {
+  double largest = 0;
+  bool noisy = false, too_few = false;
+  for (const CacheRow& row : report.rows) {
+    if (!row.reported() || !row.noise.noisy()) continue;
+    noisy = true;
+    too_few |= row.noise.rerun_spread < 0;
+    largest = std::max(largest, row.noise.rerun_spread);
+  }
+  if (!noisy) return "";
+  if (too_few) return "n: too few windows to say how far another run would differ; use --repeats=3 or more\n";
+  return fmt::format("n: too noisy: the median of another run may differ by more than {:.0f} % (by up to {:.0f} %)\n",
+                     100 * Noise::kSpreadMax, 100 * largest);
+}
+
 std::string TableRow(const CacheRow& row) {
   if (!row.unavailable.empty()) return fmt::format("{:<19} not available: {}\n", row.cache, row.unavailable);
   if (!row.failure.empty()) return fmt::format("{:<19} failed: {}\n", row.cache, row.failure);
   if (row.windows.empty()) return fmt::format("{:<19} no window was finished\n", row.cache);
   const WindowRow& t = row.total;
-  return fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5.1f} {:>5.1f} {:>6.3f} {:>6.0f} {:>6}  {}{}\n",
-                     row.cache, SpreadText(row.ops_per_s, &Rate), SpreadText(row.ratio, &Compact),
-                     Compact(t.latency.p50_us), Compact(t.latency.p95_us), Compact(t.latency.p99_us), 100 * t.dram_hit,
-                     100 * t.scm_hit, t.flash_reads_per_op, t.scm_bytes_written_per_op, Compact(t.cpu_s_per_mop),
-                     row.second_tier_idle ? "idle" : "", row.emulated ? (row.second_tier_idle ? ",E" : "E") : "");
+  return fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5.1f} {:>5.1f} {:>6.3f} {:>6.0f} {:>6} {}\n", row.cache,
+                     SpreadText(row.ops_per_s, &Rate), SpreadText(row.ratio, &Compact), Compact(t.latency.p50_us),
+                     Compact(t.latency.p95_us), Compact(t.latency.p99_us), 100 * t.dram_hit, 100 * t.scm_hit,
+                     t.flash_reads_per_op, t.scm_bytes_written_per_op, Compact(t.cpu_s_per_mop), Marks(row));
 }
 
 std::string TierSizes(const ReplayOptions& o) {
@@ -123,6 +142,9 @@ json RowToJson(const CacheRow& row) {
   if (!row.failure.empty()) one["reason"] = one["failed"] = row.failure;
   one["ops_per_s"] = ToJson(row.ops_per_s);
   one["ratio"] = ToJson(row.ratio);
+  one["noisy"] = row.reported() && row.noise.noisy();
+  one["noise"] = {{"rerun_spread", row.noise.rerun_spread < 0 ? json() : json(row.noise.rerun_spread)},
+                  {"limit", Noise::kSpreadMax}};
   one["ops"] = row.total.ops;
   one["medium"] = row.medium;
   one["emulated"] = row.emulated;
@@ -139,6 +161,11 @@ json RowToJson(const CacheRow& row) {
                        {"written_gb", row.background.written_gb}};
   if (!row.counters.empty()) one["counters"] = row.counters;
   return one;
+}
+
+bool Noisy(const ReplayReport& report) {
+  return std::any_of(report.rows.begin(), report.rows.end(),
+                     [](const CacheRow& row) { return row.reported() && row.noise.noisy(); });
 }
 
 json OptionsToJson(const ReplayOptions& o) {
@@ -160,6 +187,8 @@ json OptionsToJson(const ReplayOptions& o) {
           {"index_in_cache", o.index_in_cache},
           {"threads", o.threads},
           {"warmup", o.warmup},
+          {"warmup_ops", o.warmup_ops},
+          {"warmup_settle", o.warmup_settle},
           {"cold_windows", o.cold_windows},
           {"repeats", o.repeats},
           {"seconds", o.seconds},
@@ -196,7 +225,9 @@ std::string ReportTable(const ReplayOptions& options, const ReplayReport& report
     idle |= row.second_tier_idle;
   }
   if (emulated) text += "\nE: emulated: other memory stands for SCM, or a model adds its latency\n";
-  if (idle) text += "idle: the second tier never hit; this is not a peer\n";
+  if (idle) text += "I: idle: the second tier never hit; this is not a peer\n";
+  text += NoiseText(report);
+  if (!report.warmup_settled) text += "the hit ratios had not settled when the warm-up ended\n";
   std::string cold;
   for (const CacheRow& row : report.rows) {
     if (!row.cold_windows.empty()) cold += ColdLine(row);
@@ -223,6 +254,8 @@ json ReportJson(const ReplayOptions& options, const ReplayReport& report) {
   result.update({{"medium", report.medium},
                  {"emulated", report.emulated},
                  {"complete", report.complete},
+                 {"noisy", Noisy(report)},
+                 {"warmup_settled", report.warmup_settled},
                  {"workload", report.workload},
                  {"distinct_keys", report.distinct_keys},
                  {"database_bytes", report.database_bytes},

@@ -18,6 +18,10 @@ namespace {
 // What a worker needs beside its cache and memtables: measured 24 to 30 MiB.
 constexpr uint64_t kProcessBytes = 32 << 20;
 
+// --warmup=settle: windows of a twentieth of the requests, at most twelve of them.
+constexpr unsigned kSettleWindowsOfAll = 20;
+constexpr unsigned kSettleWindowsMax = 12;
+
 // One stretch of the workload, replayed on every cache before the next begins.
 struct PlannedWindow {
   bool cold = false;  // warm-up: timed, but not in the rows
@@ -25,29 +29,47 @@ struct PlannedWindow {
   double seconds = 0;
 };
 
-Status PlanWindows(const ReplayOptions& o, uint64_t requests, std::vector<PlannedWindow>* plan) {
-  const unsigned cold = o.warmup > 0 ? std::max(o.cold_windows, 1u) : 0;
-  if (o.seconds > 0) {
-    const double warmup_seconds = o.seconds * o.repeats * o.warmup / (1 - o.warmup);
-    for (unsigned i = 0; i < cold; ++i) plan->push_back({true, 0, warmup_seconds / cold});
-    for (unsigned i = 0; i < o.repeats; ++i) plan->push_back({false, 0, o.seconds});
+Status TooFew(const ReplayOptions& o, uint64_t requests, size_t windows) {
+  return Status::InvalidArgument(fmt::format(
+      "{} requests are too few for {} windows and {} threads; use more --ops or fewer --repeats, --cold_windows",
+      requests, windows, o.threads));
+}
+
+// Cuts `requests` into windows; --seconds has them of fixed time instead.
+std::vector<PlannedWindow> Cut(bool cold, uint64_t requests, unsigned windows, double seconds) {
+  std::vector<PlannedWindow> plan;
+  for (unsigned i = 0; i < windows; ++i)
+    plan.push_back({cold, requests * (i + 1) / windows - requests * i / windows, seconds});
+  return plan;
+}
+
+// The windows of the warm-up; --warmup=settle may leave some of them out.
+Status PlanWarmup(const ReplayOptions& o, uint64_t requests, std::vector<PlannedWindow>* plan) {
+  if (o.warmup_settle) {
+    *plan = Cut(true, requests * kSettleWindowsMax / kSettleWindowsOfAll, kSettleWindowsMax, o.seconds);
     return Status::Ok();
   }
-  const auto warmup_requests = static_cast<uint64_t>(static_cast<double>(requests) * o.warmup);
-  const auto cut = [&](bool is_cold, uint64_t total, unsigned windows) {
-    for (unsigned i = 0; i < windows; ++i)
-      plan->push_back({is_cold, total * (i + 1) / windows - total * i / windows, 0});
-  };
-  cut(true, warmup_requests, cold);
-  cut(false, requests - warmup_requests, o.repeats);
-  for (const PlannedWindow& window : *plan) {
-    if (window.requests < o.threads) {
-      return Status::InvalidArgument(fmt::format(
-          "{} requests are too few for {} windows and {} threads; use more --ops or fewer --repeats, --cold_windows",
-          requests, plan->size(), o.threads));
-    }
+  uint64_t warmup = o.warmup_ops;
+  if (warmup == 0) warmup = static_cast<uint64_t>(static_cast<double>(requests) * o.warmup);
+  if (o.seconds == 0 && warmup >= requests) {
+    return Status::InvalidArgument(
+        fmt::format("--warmup_ops={} leaves nothing to measure of {} requests", o.warmup_ops, requests));
   }
+  const bool any = o.warmup > 0 || o.warmup_ops > 0;
+  const unsigned windows = any ? std::max(o.cold_windows, 1u) : 0;
+  const double seconds = o.seconds * o.repeats * o.warmup / (1 - o.warmup);
+  *plan = Cut(true, warmup, windows, o.seconds > 0 ? seconds / std::max(windows, 1u) : 0);
   return Status::Ok();
+}
+
+Status CheckPlan(const ReplayOptions& o, uint64_t requests, const std::vector<PlannedWindow>& warmup) {
+  if (o.seconds > 0) return Status::Ok();
+  uint64_t left = requests;
+  for (const PlannedWindow& window : warmup) {
+    if (window.requests < o.threads) return TooFew(o, requests, warmup.size() + o.repeats);
+    left -= window.requests;
+  }
+  return left / o.repeats < o.threads ? TooFew(o, requests, warmup.size() + o.repeats) : Status::Ok();
 }
 
 // A cache, and what was measured.
@@ -68,13 +90,21 @@ class Runner {
   Status Run() {
     MEZZ_RETURN_IF_ERROR(options_.Validate());
     MEZZ_RETURN_IF_ERROR(Workload::Open(options_, progress_, &workload_));
-    std::vector<PlannedWindow> plan;
-    MEZZ_RETURN_IF_ERROR(PlanWindows(options_, workload_->requests(), &plan));
+    std::vector<PlannedWindow> warmup;
+    MEZZ_RETURN_IF_ERROR(PlanWarmup(options_, workload_->requests(), &warmup));
+    MEZZ_RETURN_IF_ERROR(CheckPlan(options_, workload_->requests(), warmup));
     MEZZ_RETURN_IF_ERROR(Database::Claim(options_, *workload_, &database_));
     MEZZ_RETURN_IF_ERROR(SharedWindow::Create(&window_));
     MEZZ_RETURN_IF_ERROR(BuildCaches());
     MEZZ_RETURN_IF_ERROR(database_->Load(*workload_, progress_, stop_));
     if (!stopped()) MEZZ_RETURN_IF_ERROR(OpenClones());
+    uint64_t used = 0;
+    for (size_t i = 0; i < warmup.size() && !stopped() && !Settled(); ++i) {
+      MEZZ_RETURN_IF_ERROR(RunOnEveryCache(warmup[i], i, warmup.size()));
+      used += warmup[i].requests;
+    }
+    report_->warmup_settled = !options_.warmup_settle || Settled();
+    const auto plan = Cut(false, workload_->requests() - used, options_.repeats, options_.seconds);
     for (size_t i = 0; i < plan.size() && !stopped(); ++i)
       MEZZ_RETURN_IF_ERROR(RunOnEveryCache(plan[i], i, plan.size()));
     MEZZ_RETURN_IF_ERROR(Summarize());
@@ -84,6 +114,13 @@ class Runner {
 
  private:
   bool stopped() const { return stop_.load(std::memory_order_relaxed); }
+
+  // Whether warm-up may end early.
+  bool Settled() const {
+    return options_.warmup_settle && std::all_of(caches_.begin(), caches_.end(), [](const CacheUnderTest& cache) {
+             return !cache.client.usable() || HitRatioSettled(cache.row.cold_windows);
+           });
+  }
 
   Status BuildCaches() {
     progress_->Phase(fmt::format("building {} caches", options_.caches.size()));
@@ -146,7 +183,7 @@ class Runner {
                                 .seconds = window.seconds,
                                 .requests = window.requests,
                                 .first_time_us = workload_->window_first_time_us()};
-    const std::string phase = fmt::format("window {} of {}{}", number + 1, windows, window.cold ? " (warm-up)" : "");
+    const std::string phase = fmt::format("{}window {} of {}", window.cold ? "warm-up " : "", number + 1, windows);
     progress_->Phase(phase);
     std::vector<std::pair<CacheUnderTest*, WindowResult>> results;
     for (size_t i = 0; i < caches_.size() && !stopped(); ++i) {
@@ -213,6 +250,7 @@ class Runner {
     }
     row.ops_per_s = SpreadOf(rates);
     row.ratio = SpreadOf(ratios);
+    row.noise = NoiseOf(rates);
     row.total = Digest(cache.total);
     row.latency_cdf = ReportedCdf(cache.total.latencies);
     row.second_tier_idle = facts.has_second_tier && !row.windows.empty() && cache.total.tiers.second_hits == 0;

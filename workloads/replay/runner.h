@@ -23,6 +23,7 @@ struct CacheRow {
   std::string failure;      // what became of its process; empty: it ended well. Its figures mean nothing then
   Spread ops_per_s;
   Spread ratio;
+  Noise noise;      // of ops_per_s
   WindowRow total;  // latencies, shares and costs over all measured windows together
   std::vector<LatencyHistogram::Point> latency_cdf;
   std::vector<SeriesPoint> series;  // of the measured windows
@@ -41,6 +42,7 @@ struct ReplayReport {
   std::vector<CacheRow> rows;
   bool complete = false;  // false: interrupted; the rows hold the windows that were finished
   bool database_reused = false;
+  bool warmup_settled = true;  // false: --warmup=settle gave up waiting
   std::string workload;
   uint64_t distinct_keys = 0;
   uint64_t database_bytes = 0;

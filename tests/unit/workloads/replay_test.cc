@@ -154,6 +154,23 @@ TEST_F(Replay, ReusesADatabaseThatHoldsTheSameAndOnlyThat) {
   EXPECT_NEAR(static_cast<double>(report_.database_bytes), 8000 * 520.0, 8000 * 30.0);
 }
 
+TEST_F(Replay, WarmsUpByCountOrUntilTheHitRatiosSettle) {
+  ReplayOptions options = Options("gen:uniform", "lru,hybrid");
+  options.warmup_ops = 1000;
+  RunOk(options);
+  EXPECT_EQ(report_.rows[0].total.ops, 7000u);
+  options.warmup_ops = 0;
+  options.warmup_settle = true;
+  options.keys = 100;  // all in DRAM after the first window
+  RunOk(options);
+  EXPECT_TRUE(report_.warmup_settled);
+  EXPECT_LT(report_.rows[0].cold_windows.size(), 8u);
+  options.warmup_ops = 8000;
+  EXPECT_THAT(Run(options).message(), HasSubstr("use one of them"));
+  options.warmup_settle = false;
+  EXPECT_THAT(Run(options).message(), HasSubstr("--warmup_ops=8000 leaves nothing"));
+}
+
 TEST_F(Replay, RebuildsADatabaseThatWasNotFinished) {
   RunOk(Options("gen:uniform", "lru"));
   json manifest = json::parse(std::ifstream(folder_.Path("db/mezz_replay.json")));

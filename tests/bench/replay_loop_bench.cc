@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// What mezz_replay itself costs for each request: pacing, timing, counting and the target's own work, over a database
+// that answers at once.
+#include <benchmark/benchmark.h>
+
+#include <limits>
+#include <vector>
+
+#include "rocksdb/utilities/stackable_db.h"
+#include "workloads/replay/database_target.h"
+#include "workloads/replay/replay_loop.h"
+
+namespace mezz {
+namespace {
+
+constexpr size_t kRequests = 1 << 16;
+
+// Every key has the same value, in memory.
+class NullDatabase final : public rocksdb::StackableDB {
+ public:
+  explicit NullDatabase(size_t value_bytes)
+      : StackableDB(static_cast<rocksdb::DB*>(nullptr)), value_(value_bytes, 'v') {}
+
+  using StackableDB::Get;
+  rocksdb::Status Get(const rocksdb::ReadOptions&, rocksdb::ColumnFamilyHandle*, const rocksdb::Slice&,
+                      rocksdb::PinnableSlice* value) override {
+    value->PinSlice(value_, nullptr);
+    return rocksdb::Status::OK();
+  }
+  rocksdb::ColumnFamilyHandle* DefaultColumnFamily() const override { return nullptr; }
+
+ private:
+  std::string value_;
+};
+
+struct NullTarget {
+  uint64_t keys = 0;
+  bool Execute(const Request& request) {
+    keys += request.key;
+    return true;
+  }
+};
+
+class RepeatedFeed final : public RequestFeed {
+ public:
+  explicit RepeatedFeed(const std::vector<Request>& requests) : requests_(requests) {}
+  std::span<const Request> Next() override {
+    if (given_) return {};
+    given_ = true;
+    return requests_;
+  }
+
+ private:
+  const std::vector<Request>& requests_;
+  bool given_ = false;
+};
+
+std::vector<Request> Requests() {
+  std::vector<Request> requests(kRequests);
+  for (size_t i = 0; i < kRequests; ++i) requests[i].key = i * 0x9e3779b97f4a7c15;
+  return requests;
+}
+
+template <typename Target>
+void Loop(benchmark::State& state, Target* target, const Pacing& pacing) {
+  const std::vector<Request> requests = Requests();
+  const std::atomic<bool> stop{false};
+  ReplayClock clock;
+  LatencyHistogram latencies;
+  for (auto _ : state) {
+    RepeatedFeed feed(requests);
+    ReplayLoop<ReplayClock, Target> loop(&clock, target, &latencies);
+    loop.Run(&feed, pacing, ReplayClock::NowNs(), {std::numeric_limits<uint64_t>::max(), stop});
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * kRequests));
+  state.counters["ns_per_op"] = benchmark::Counter(static_cast<double>(state.iterations() * kRequests) * 1e-9,
+                                                   benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+void BM_ClockAlone(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(ReplayClock::NowNs());
+}
+BENCHMARK(BM_ClockAlone);
+
+void BM_LoopNullTarget(benchmark::State& state) {
+  NullTarget target;
+  Loop(state, &target, {});
+  benchmark::DoNotOptimize(target.keys);
+}
+BENCHMARK(BM_LoopNullTarget)->Unit(benchmark::kMillisecond);
+
+// Everything that mezz_replay does for a get, with values of so many bytes that it reads line by line.
+void BM_GetFromNullDatabase(benchmark::State& state) {
+  NullDatabase db(static_cast<size_t>(state.range(0)));
+  const BuiltCache cache;
+  DatabaseTarget target(&db, cache, {});
+  target.Begin();
+  Loop(state, &target, {});
+  target.End();
+}
+BENCHMARK(BM_GetFromNullDatabase)->Arg(0)->Arg(1000)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace mezz
+
+BENCHMARK_MAIN();
