@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// mezz_trace: what a trace holds, and traces made of others.
+// mezz_trace: what a trace holds, traces made of others, and traces recorded from a database.
 #include <fmt/format.h>
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <atomic>
+#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
 #include "cache/base/text.h"
+#include "workloads/generators/generators.h"
 #include "workloads/program.h"
+#include "workloads/replay/rocksdb_query_reader.h"
 #include "workloads/trace/convert.h"
 #include "workloads/trace/info.h"
 #include "workloads/trace/info_report.h"
+#include "workloads/trace/query_trace_writer.h"
+#include "workloads/trace/record.h"
 #include "workloads/trace/trace_writer.h"
 
 DEFINE_string(format, "auto", "Format of the trace: be64, arc, twitter_csv, ... auto: by content and name");
@@ -25,7 +31,15 @@ DEFINE_string(to, "",
               "Format to write: mezz_csv, oracle_general, rocksdb_block_csv, text, be64. sample: mezz_csv if empty");
 DEFINE_string(out, "", "File to write; compressed if it ends in .zst, .gz or .xz");
 DEFINE_double(rate, 0.01, "sample: share of the keys to keep, chosen by hash");
-DEFINE_int64(seed, 1, "sample: of that hash");
+DEFINE_int64(seed, 1, "sample: of that hash; record, generate: of the generator");
+DEFINE_string(workload, "", "record: what to ask of the database: gen:NAME, or a trace file");
+DEFINE_int64(ops, 100'000, "record, generate: requests");
+DEFINE_string(query_trace, "", "record: write the requests to this file, as RocksDB records queries");
+DEFINE_string(block_trace, "", "record: write the look-ups of blocks to this file, as RocksDB records them");
+DEFINE_string(cache, "64M", "record: block cache of the database (K, M, G, T)");
+DEFINE_int64(keys, 0, "record: of the database's keys ask for so many (0: 1,000,000). generate: keys (0: its own)");
+DEFINE_int64(scale, 1, "generate: divides the workload's own number of keys");
+DEFINE_bool(writes, false, "record: do the workload's writes too, and so change the database");
 
 namespace {
 
@@ -74,6 +88,55 @@ mezz::Status RunSample(const Arguments& arguments) {
   return Convert(arguments, FLAGS_to.empty() ? "mezz_csv" : FLAGS_to, FLAGS_rate);
 }
 
+std::atomic<bool> stop{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+// The second signal kills, should the first not suffice.
+void OnSignal(int signal) {
+  stop.store(true, std::memory_order_relaxed);
+  std::signal(signal, SIG_DFL);
+}
+
+mezz::Status RunRecord(const Arguments& arguments) {
+  mezz::RecordOptions options{.db = arguments.path,
+                              .workload = FLAGS_workload,
+                              .format = FLAGS_format == "auto" ? "" : FLAGS_format,
+                              .query_trace = FLAGS_query_trace,
+                              .block_trace = FLAGS_block_trace,
+                              .writes = FLAGS_writes};
+  MEZZ_RETURN_IF_ERROR(mezz::Count("ops", FLAGS_ops, 1, &options.ops));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("seed", FLAGS_seed, 0, &options.seed));
+  MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--cache", FLAGS_cache, &options.cache_bytes));
+  if (FLAGS_keys != 0) MEZZ_RETURN_IF_ERROR(mezz::Count("keys", FLAGS_keys, 1, &options.keys_max));
+  std::signal(SIGINT, &OnSignal);
+  std::signal(SIGTERM, &OnSignal);
+  mezz::RecordReport report;
+  MEZZ_RETURN_IF_ERROR(mezz::RecordTraces(options, stop, &report));
+  fmt::print("recorded {} reads, {} seeks and {} writes of {} keys; {} reads found nothing, {} writes were left out\n",
+             report.reads, report.seeks, report.writes, report.keys, report.not_found, report.writes_left_out);
+  if (!report.complete) fmt::print("interrupted: the traces hold what was done until then\n");
+  return mezz::Status::Ok();
+}
+
+mezz::Status RunGenerate(const Arguments& arguments) {
+  constexpr std::string_view kPrefix = "gen:";
+  if (!arguments.path.starts_with(kPrefix)) {
+    return mezz::Status::InvalidArgument(
+        fmt::format("\"{}\" is no generator; they are named gen:zipf, gen:messaging and so on", arguments.path));
+  }
+  mezz::GeneratorOptions options{.name = arguments.path.substr(kPrefix.size())};
+  MEZZ_RETURN_IF_ERROR(mezz::Count("keys", FLAGS_keys, 0, &options.keys));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("scale", FLAGS_scale, 1, &options.scale));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("ops", FLAGS_ops, 1, &options.ops));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("seed", FLAGS_seed, 0, &options.seed));
+  std::unique_ptr<mezz::RequestSource> source;
+  MEZZ_RETURN_IF_ERROR(mezz::MakeGenerator(options, &source));
+  if (FLAGS_out.empty()) return mezz::Status::InvalidArgument("--out is missing; name the file to write");
+  MEZZ_RETURN_IF_ERROR(mezz::WriteQueryTrace(source.get(), options.ops, FLAGS_out, {}));
+  fmt::print("{}: {}, {} requests as a RocksDB query trace\n", FLAGS_out, source->description(), options.ops);
+  return mezz::Status::Ok();
+}
+
 struct Subcommand {
   std::string_view name;
   std::string_view operand;  // what the argument behind the name is
@@ -95,6 +158,16 @@ const std::vector<Subcommand>& Subcommands() {
        "the requests for a share of the keys",
        {"format", "skip_bad", "unit", "memory", "to", "out", "rate", "seed"},
        &RunSample},
+      {"record",
+       "DB",
+       "what RocksDB does under a workload: its own two kinds of traces, of a database that stays as it is",
+       {"workload", "query_trace", "block_trace", "ops", "keys", "cache", "seed", "format", "writes"},
+       &RunRecord},
+      {"generate",
+       "gen:NAME",
+       "a generated workload as a RocksDB query trace, which db_bench --benchmarks=replay takes as well",
+       {"out", "ops", "keys", "scale", "seed"},
+       &RunGenerate},
   };
   return subcommands;
 }
@@ -148,6 +221,7 @@ int main(int argc, char** argv) {
   const std::string command_line = mezz::CommandLine(argc, argv);
   gflags::SetUsageMessage(Usage());
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
+  mezz::UseRocksdbQueryReader();
   const mezz::Status status = Run(std::vector<std::string>(argv + 1, argv + argc), command_line);
   if (status.ok()) return 0;
   fmt::print(stderr, "mezz_trace: {}\n", status.message());

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "admission/policy.h"
+#include "cache/base/text.h"
 #include "workloads/generators/generators.h"
 #include "workloads/sim/trace.h"
 
