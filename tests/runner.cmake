@@ -7,6 +7,7 @@ if(TARGET mezz_workloads)
   if(TARGET bench_replay_loop_bench)
     target_compile_options(bench_replay_loop_bench PRIVATE -fno-rtti) # it derives from RocksDB's classes
   endif()
+  mezz_test(unit/workloads/database_target_test LABELS unit DEPS mezz::workloads)
   mezz_test(unit/workloads/series_test LABELS unit DEPS mezz::workloads)
   if(TARGET mezz_replay)
     mezz_test(unit/workloads/replay_processes_test LABELS unit DEPS mezz::workloads)

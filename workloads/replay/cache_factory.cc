@@ -64,15 +64,15 @@ std::shared_ptr<Cache> MakeHccOver(const ReplayOptions& o, std::shared_ptr<Secon
 #endif
 }
 
-rocksdb::CompressionType CompressionOf(CacheKind kind) {
-  const bool lz4 = kind == CacheKind::kHccCompressedLz4 || kind == CacheKind::kLruCompressedLz4;
-  return lz4 ? rocksdb::kLZ4Compression : rocksdb::kNoCompression;
+std::shared_ptr<Cache> MakeOver(const ReplayOptions& o, bool lru, std::shared_ptr<SecondaryCache> secondary) {
+  return lru ? MakeLru(o, o.dram_bytes(), std::move(secondary)) : MakeHccOver(o, std::move(secondary));
 }
 
-std::shared_ptr<SecondaryCache> MakeCompressed(uint64_t bytes, rocksdb::CompressionType type) {
+std::shared_ptr<SecondaryCache> MakeCompressed(const ReplayOptions& o, CacheKind kind) {
+  const bool lz4 = kind == CacheKind::kHccCompressedLz4 || kind == CacheKind::kLruCompressedLz4;
   rocksdb::CompressedSecondaryCacheOptions compressed;
-  compressed.capacity = bytes;
-  compressed.compression_type = type;
+  compressed.capacity = o.scm_bytes();
+  compressed.compression_type = lz4 ? rocksdb::kLZ4Compression : rocksdb::kNoCompression;
   return rocksdb::NewCompressedSecondaryCache(compressed);
 }
 
@@ -94,7 +94,7 @@ std::shared_ptr<Cache> MakeTiered(const ReplayOptions& o, const std::string& pol
   if (policy == "three_queue") {
     tiered.total_capacity = o.dram_bytes();
     tiered.compressed_secondary_ratio = 0;
-    tiered.nvm_sec_cache = MakeCompressed(o.scm_bytes(), rocksdb::kNoCompression);
+    tiered.nvm_sec_cache = MakeCompressed(o, CacheKind::kTiered);
   }
   return rocksdb::NewTieredCache(tiered);
 #else
@@ -196,12 +196,12 @@ Status BuildByKind(const ReplayOptions& o, const CacheSpec& spec, unsigned ordin
     built->emulated = true;
     if (model) built->throttle = std::make_shared<Throttle>(GetMediumModel(o.hybrid.scm.model));
   };
-  const auto open_ours = [&](HybridCacheOptions* ours) {
-    *ours = OurOptions(o, spec, ordinal, progress);
-    if (ours->scm.medium == MediumKind::kFile && !FileExists(ours->scm.path)) built->file_to_remove_ = ours->scm.path;
+  HybridCacheOptions ours;
+  const auto open_ours = [&] {
+    ours = OurOptions(o, spec, ordinal, progress);
+    if (ours.scm.medium == MediumKind::kFile && !FileExists(ours.scm.path)) built->file_to_remove_ = ours.scm.path;
     built->second_tier = SecondTier::kOurs;
   };
-  HybridCacheOptions ours;
   switch (spec.kind) {
     case CacheKind::kHcc:
       built->cache = MakeHcc(o, o.dram_bytes());
@@ -218,12 +218,12 @@ Status BuildByKind(const ReplayOptions& o, const CacheSpec& spec, unsigned ordin
     case CacheKind::kHccCompressed:
     case CacheKind::kHccCompressedLz4:
       use_stock_second_tier();
-      built->cache = MakeHccOver(o, MakeCompressed(o.scm_bytes(), CompressionOf(spec.kind)));
+      built->cache = MakeHccOver(o, MakeCompressed(o, spec.kind));
       break;
     case CacheKind::kLruCompressed:
     case CacheKind::kLruCompressedLz4:
       use_stock_second_tier();
-      built->cache = MakeLru(o, o.dram_bytes(), MakeCompressed(o.scm_bytes(), CompressionOf(spec.kind)));
+      built->cache = MakeLru(o, o.dram_bytes(), MakeCompressed(o, spec.kind));
       break;
     case CacheKind::kTiered:
       use_stock_second_tier();
@@ -242,18 +242,17 @@ Status BuildByKind(const ReplayOptions& o, const CacheSpec& spec, unsigned ordin
       if (model) built->medium += fmt::format(", model {}", ToString(o.hybrid.scm.model));
       break;
     case CacheKind::kHybrid:
-      open_ours(&ours);
+      open_ours();
       MEZZ_RETURN_IF_ERROR(NewHybridCache(ours, &built->cache));
       built->stats = GetHybridStats(built->cache.get());
       break;
     case CacheKind::kScmSecondaryLru:
     case CacheKind::kScmSecondaryHcc:
       if (spec.kind == CacheKind::kScmSecondaryHcc && !MEZZ_ROCKSDB_AT_LEAST(8, 9)) break;
-      open_ours(&ours);
+      open_ours();
       MEZZ_RETURN_IF_ERROR(NewScmSecondaryCache(ours, &built->secondary_));
       built->stats = GetHybridStats(built->secondary_.get());
-      built->cache = spec.kind == CacheKind::kScmSecondaryLru ? MakeLru(o, o.dram_bytes(), built->secondary_)
-                                                              : MakeHccOver(o, built->secondary_);
+      built->cache = MakeOver(o, spec.kind == CacheKind::kScmSecondaryLru, built->secondary_);
       break;
   }
   return Status::Ok();

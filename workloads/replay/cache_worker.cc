@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "workloads/replay/cache_factory.h"
 #include "workloads/replay/database.h"
@@ -31,11 +33,11 @@ BackgroundWork BackgroundWorkOf(rocksdb::DB* db) {
   return work;
 }
 
-uint64_t PeakRssBytes() {
-  constexpr char kField[] = "VmHWM:";
+// A figure of this process; 0 if the kernel does not tell.
+uint64_t StatusBytes(std::string_view field) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(kField)) return std::strtoull(line.c_str() + sizeof(kField) - 1, nullptr, 10) * 1024;
+    if (line.starts_with(field)) return std::strtoull(line.c_str() + field.size(), nullptr, 10) * 1024;
   }
   return 0;
 }
@@ -121,6 +123,8 @@ class CacheWorker {
         RunWindow(db_.get(), built_, settings, feeds, &progress_, stop_, command.cold ? nullptr : &series_, &result));
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(false));
     window_->Unmap();
+    const uint64_t anonymous = StatusBytes("RssAnon:");
+    result.other_bytes = anonymous - std::min<uint64_t>(anonymous, built_.cache->GetUsage());
     *answer = ToJson(result);
     return Status::Ok();
   }
@@ -130,7 +134,7 @@ class CacheWorker {
     end.series = series_.Points();
     if (built_.stats != nullptr) end.counters = built_.stats->Report();
     if (db_ != nullptr) end.background = BackgroundWorkOf(db_.get());
-    end.peak_rss_bytes = PeakRssBytes();
+    end.peak_rss_bytes = StatusBytes("VmHWM:");
     CloseDatabase();
     built_ = {};
     *answer = ToJson(end);

@@ -96,15 +96,17 @@ Status MemoryGroup::Create(uint64_t bytes_max, std::unique_ptr<MemoryGroup>* gro
       fmt::format("{}/mezz_replay.{}.{}", hierarchy.own_group, getpid(), made.fetch_add(1, std::memory_order_relaxed));
   if (mkdir(path.c_str(), 0700) != 0) return NotHere(fmt::format("{}: {}", path, std::strerror(errno)));
   created->path_ = path;
-  const std::string limit = fmt::format("{}/{}", path, hierarchy.limit_file);
-  std::ofstream file(limit);
+  created->limit_path_ = fmt::format("{}/{}", path, hierarchy.limit_file);
+  std::ofstream file(created->limit_path_);
   file << bytes_max << std::flush;
-  if (!file) return NotHere(fmt::format("{} takes no limit", limit));
+  if (!file) return NotHere(fmt::format("{} takes no limit", created->limit_path_));
   created->procs_fd_ = open((path + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC);
   if (created->procs_fd_ < 0) return NotHere(fmt::format("{}/cgroup.procs: {}", path, std::strerror(errno)));
   *group = std::move(created);
   return Status::Ok();
 }
+
+void MemoryGroup::SetLimit(uint64_t bytes_max) { std::ofstream(limit_path_) << bytes_max << std::flush; }
 
 MemoryGroup::~MemoryGroup() {
   if (procs_fd_ >= 0) close(procs_fd_);

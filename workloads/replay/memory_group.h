@@ -18,6 +18,9 @@ class MemoryGroup {
   static Status Create(uint64_t bytes_max, std::unique_ptr<MemoryGroup>* group);
   ~MemoryGroup();
 
+  // Another limit from now on; kept as it is if its processes hold more than the kernel can take back.
+  void SetLimit(uint64_t bytes_max);
+
   // A process that writes "0" here joins.
   int procs_fd() const { return procs_fd_; }
 
@@ -25,6 +28,7 @@ class MemoryGroup {
   MemoryGroup() = default;
 
   std::string path_;
+  std::string limit_path_;
   int procs_fd_ = -1;
 };
 

@@ -91,6 +91,7 @@ constexpr auto kWindowResult = [](auto& o, const auto& visit) {
   visit("refusals", o.refusals);
   visit("operations", o.operations);
   visit("not_found", o.not_found);
+  visit("other_bytes", o.other_bytes);
 };
 
 }  // namespace

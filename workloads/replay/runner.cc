@@ -15,7 +15,7 @@
 namespace mezz {
 namespace {
 
-// What a worker needs beside its cache and memtables: measured 24 to 30 MiB.
+// What a worker may need beside its cache and the page cache, until it has told.
 constexpr uint64_t kProcessBytes = 32 << 20;
 
 // --warmup=settle: windows of a twentieth of the requests, at most twelve of them.
@@ -140,12 +140,13 @@ class Runner {
                                             first.failure().empty() ? first.facts().unavailable : first.failure()));
   }
 
+  // What the tiers of the others have; what else the process needs, memtables above all, the others have on top too.
+  uint64_t GroupBytes(uint64_t other_bytes) const { return options_.dram_bytes() + options_.scm_bytes() + other_bytes; }
+
   Status Launch(CacheUnderTest& cache, size_t number) {
     WorkerOrder order{.number = number, .window_fd = window_->fd(), .group_fd = -1, .lock_fd = database_->lock_fd()};
     if (cache.spec.kind == CacheKind::kPageCache) {
-      const uint64_t memtables = workload_->has_writes() ? 2 * options_.write_buffer_bytes : 0;
-      const Status made =
-          MemoryGroup::Create(options_.dram_bytes() + options_.scm_bytes() + memtables + kProcessBytes, &cache.group);
+      const Status made = MemoryGroup::Create(GroupBytes(kProcessBytes), &cache.group);
       if (made.code() == Status::Code::kNotSupported) {
         cache.client.SetUnavailable(made.message());
         return Status::Ok();
@@ -192,6 +193,7 @@ class Runner {
       progress_->Phase(fmt::format("{}: {}", phase, cache.spec.name), /*announce=*/false);
       WindowResult result;
       MEZZ_RETURN_IF_ERROR(cache.client.Run(command, &result));
+      if (cache.group != nullptr) cache.group->SetLimit(GroupBytes(result.other_bytes));
       if (cache.client.usable()) results.emplace_back(&cache, std::move(result));
     }
     if (!stopped()) Keep(window.cold, results);

@@ -41,6 +41,7 @@ void WindowResult::Add(const WindowResult& other) {
   for (const auto& [reason, count] : other.refusals) refusals[reason] += count;
   for (const auto& [operation, count] : other.operations) operations[operation] += count;
   not_found += other.not_found;
+  other_bytes = other.other_bytes;
   touched += other.touched;
 }
 

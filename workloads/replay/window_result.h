@@ -70,7 +70,8 @@ struct WindowResult {
   std::map<std::string, uint64_t> refusals;    // reason -> blocks; caches of ours
   std::map<std::string, uint64_t> operations;  // get, multiget (batches), put, ... -> requests
   uint64_t not_found = 0;
-  uint64_t touched = 0;  // a sum over the values' lines: keeps the reads from being optimised away
+  uint64_t other_bytes = 0;  // the process's anonymous memory beside the block cache, at the end: memtables, for one
+  uint64_t touched = 0;      // a sum over the values' lines: keeps the reads from being optimised away
 
   double ops_per_s() const { return seconds > 0 ? static_cast<double>(ops) / seconds : 0; }
   void Add(const WindowResult& other);

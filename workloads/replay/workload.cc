@@ -18,10 +18,6 @@ namespace {
 
 constexpr size_t kBatch = 512;
 
-bool IsWrite(Operation operation) {
-  return operation == Operation::kPut || operation == Operation::kDelete || operation == Operation::kMerge;
-}
-
 std::unique_ptr<RequestSource> MakeSource(const ReplayOptions& options, unsigned thread) {
   GeneratorOptions generator = options.generator_options(thread, options.threads);
   generator.ops = 0;
@@ -68,7 +64,6 @@ class GeneratedWorkload final : public Workload {
   std::string Description() const override { return sources_.front()->description(); }
   uint64_t distinct_keys() const override { return options_.keys; }
   uint64_t requests() const override { return options_.seconds > 0 ? 0 : options_.ops; }
-  bool has_writes() const override { return options_.put_share > 0 || options_.generator() == "production"; }
   uint64_t key(uint64_t index) const override { return index; }
   uint32_t InitialValueBytes(uint64_t key) const override {
     return options_.value_bytes > 0 ? options_.value_bytes : sizes_(key);
@@ -111,7 +106,6 @@ class TraceWorkload final : public Workload {
       ++requests_;
       has_times_ |= request.time_us != 0;
       has_deletes_ |= request.operation == Operation::kDelete;
-      has_writes_ |= IsWrite(request.operation);
       hash_ = XXH3_64bits_withSeed(&request.key, sizeof(request.key), hash_);
       keys_.push_back(request.key);
       if (keys_.size() >= compact_at) {
@@ -142,7 +136,6 @@ class TraceWorkload final : public Workload {
   uint64_t key(uint64_t index) const override { return keys_[index]; }
   uint32_t InitialValueBytes(uint64_t) const override { return options_.value_bytes; }
   bool has_deletes() const override { return has_deletes_; }
-  bool has_writes() const override { return has_writes_; }
   uint64_t window_first_time_us() const override { return first_time_us_; }
 
   Status NextWindow(uint64_t requests) override {
@@ -173,7 +166,6 @@ class TraceWorkload final : public Workload {
   uint64_t hash_ = 0;
   bool has_times_ = false;
   bool has_deletes_ = false;
-  bool has_writes_ = false;
   uint64_t first_time_us_ = 0;
 };
 

@@ -37,7 +37,6 @@ class Workload {
 
   // Whether keys may be gone when they are asked for.
   virtual bool has_deletes() const { return false; }
-  virtual bool has_writes() const = 0;
   virtual uint64_t window_first_time_us() const { return 0; }
 
   // Replaces the current window by the next `requests` requests, or a few more, if a batch would be cut.

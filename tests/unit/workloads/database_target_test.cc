@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every operation of a trace, put to a real database and checked byte by byte.
+#include "workloads/replay/database_target.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rocksdb/cache.h"
+#include "temporary_folder.h"
+#include "workloads/replay/database.h"
+
+namespace mezz {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Target : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    options_.trace = "gen:uniform";
+    options_.keys = 100;
+    options_.ops = 1;
+    options_.db_dir = folder_.Path("db");
+    ASSERT_TRUE(Workload::Open(options_, &progress_, &workload_).ok());
+    ASSERT_TRUE(Database::Claim(options_, *workload_, &database_).ok());
+    ASSERT_TRUE(database_->Load(*workload_, &progress_, stop_).ok());
+    std::string path;
+    ASSERT_TRUE(database_->MakeClone(0, &path).ok());
+    cache_.cache = rocksdb::NewLRUCache(1 << 20);
+    ASSERT_TRUE(OpenClone(options_, path, cache_.cache, /*buffered=*/false, &db_).ok());
+  }
+
+  static Request Of(Operation operation, uint64_t key, uint32_t batch_left = 0) {
+    Request request;
+    request.operation = operation;
+    request.key = key;
+    request.value_bytes = 300;
+    request.batch_left = batch_left;
+    return request;
+  }
+  // The error; empty if every request was served.
+  std::string Serve(const std::vector<Request>& requests, bool may_be_missing) {
+    DatabaseTarget target(db_.get(), cache_, {.verify = true, .may_be_missing = may_be_missing});
+    result_ = {};
+    target.Begin();
+    for (const Request& request : requests) {
+      if (!target.Execute(request)) break;
+    }
+    target.End();
+    target.AddTo(&result_);
+    return target.error();
+  }
+
+  TemporaryFolder folder_;
+  Progress progress_{/*quiet=*/true};
+  std::atomic<bool> stop_{false};
+  ReplayOptions options_;
+  std::unique_ptr<Workload> workload_;
+  std::unique_ptr<Database> database_;
+  BuiltCache cache_;
+  std::unique_ptr<rocksdb::DB> db_;
+  WindowResult result_;
+};
+
+TEST_F(Target, ServesEveryOperation) {
+  const std::vector<Request> requests = {
+      Of(Operation::kGet, 1),          Of(Operation::kPut, 1),         Of(Operation::kGet, 1),
+      Of(Operation::kMerge, 2),        Of(Operation::kMerge, 2),       Of(Operation::kGet, 2),
+      Of(Operation::kDelete, 3),       Of(Operation::kGet, 3),         Of(Operation::kMultiGet, 1, 3),
+      Of(Operation::kMultiGet, 3, 2),  Of(Operation::kMultiGet, 2, 1), Of(Operation::kMultiGet, 99, 0),
+      Of(Operation::kMultiGet, 50, 0), Of(Operation::kSeek, 3)};
+  EXPECT_EQ(Serve(requests, /*may_be_missing=*/true), "");
+  EXPECT_EQ(result_.operations,
+            (std::map<std::string, uint64_t>{
+                {"get", 4}, {"put", 1}, {"merge", 2}, {"delete", 1}, {"multiget", 2}, {"seek", 1}}));
+  EXPECT_EQ(result_.not_found, 2u);
+  EXPECT_GT(result_.roles[static_cast<size_t>(RoleSlot::kData)].lookups(), 0u);
+}
+
+TEST_F(Target, AMissingKeyIsAnErrorWhereNothingWasDeleted) {
+  EXPECT_EQ(Serve({Of(Operation::kDelete, 7)}, false), "");
+  EXPECT_THAT(Serve({Of(Operation::kGet, 7)}, false), HasSubstr("key 7"));
+  EXPECT_THAT(Serve({Of(Operation::kMultiGet, 6, 1), Of(Operation::kMultiGet, 7, 0)}, false), HasSubstr("NotFound"));
+}
+
+TEST_F(Target, AWrongValueIsAnError) {
+  const DatabaseKey key = EncodeKey(5);
+  ASSERT_TRUE(db_->Put({}, {key.data(), key.size()}, "wrong").ok());
+  EXPECT_THAT(Serve({Of(Operation::kGet, 5)}, true), HasSubstr("bytes are wrong"));
+  EXPECT_THAT(Serve({Of(Operation::kMultiGet, 5)}, true), HasSubstr("bytes are wrong"));
+  EXPECT_THAT(Serve({Of(Operation::kSeek, 5)}, true), HasSubstr("bytes are wrong"));
+}
+
+}  // namespace
+}  // namespace mezz
