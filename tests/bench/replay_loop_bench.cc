@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rocksdb/utilities/stackable_db.h"
+#include "rocksdb/version.h"
 #include "workloads/replay/database_target.h"
 #include "workloads/replay/replay_loop.h"
 
@@ -22,8 +23,13 @@ class NullDatabase final : public rocksdb::StackableDB {
       : StackableDB(static_cast<rocksdb::DB*>(nullptr)), value_(value_bytes, 'v') {}
 
   using StackableDB::Get;
+#if ROCKSDB_MAJOR < 9
   rocksdb::Status Get(const rocksdb::ReadOptions&, rocksdb::ColumnFamilyHandle*, const rocksdb::Slice&,
                       rocksdb::PinnableSlice* value) override {
+#else
+  rocksdb::Status Get(const rocksdb::ReadOptions&, rocksdb::ColumnFamilyHandle*, const rocksdb::Slice&,
+                      rocksdb::PinnableSlice* value, std::string* /*timestamp*/) override {
+#endif
     value->PinSlice(value_, nullptr);
     return rocksdb::Status::OK();
   }
