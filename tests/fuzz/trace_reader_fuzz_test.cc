@@ -174,8 +174,8 @@ void CheckFile(const std::string& path, const std::string& format) {
   ASSERT_EQ(skips.ok(), opened) << skips.message();
   if (!opened) return;
   ASSERT_NO_FATAL_FAILURE(CheckRequests(source.get(), &more));
-  const std::string message = source->status().message();
-  ASSERT_TRUE(source->status().ok() || message.find("header") != std::string::npos) << message;
+  // Without its header a trace is nothing; else damage is skipped, whatever it is.
+  ASSERT_TRUE(source->status().ok() || more.empty()) << source->status().message();
   if (source->status().ok()) {
     ASSERT_EQ(source->skipped() > 0, !status.ok());
   }

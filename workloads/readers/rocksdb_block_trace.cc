@@ -46,26 +46,29 @@ class RocksdbBlockTrace final : public TraceFile {
     return TakeAccess(head, RocksdbFields(payload, head.payload_bytes), request);
   }
 
+  // A trace is nothing without its header.
+  bool SkipDamaged() override { return has_header_ && TraceFile::SkipDamaged(); }
+
  private:
   bool TakeHeader() {
     const uint8_t* head_bytes = Take(RocksdbRecordHead::kBytes, "the header");
     if (head_bytes == nullptr) return status().ok() && Fail("there is no header");
     const RocksdbRecordHead head(head_bytes);
     if (head.type != kRocksdbBegin) {
-      return Fail(fmt::format("field type of the first record is {}, not {}: this is no RocksDB trace", head.type,
+      return Fail(fmt::format("field type of the header is {}, not {}: this is no RocksDB trace", head.type,
                               int{kRocksdbBegin}));
     }
     if (head.IsOfOtherByteOrder(kPayloadMax)) {
-      return Fail("field payload length has the other byte order: RocksDB's traces are little-endian");
+      return Fail("field payload length of the header has the other byte order: RocksDB's traces are little-endian");
     }
     const uint8_t* payload = TakePayload(head);
-    if (payload == nullptr) return status().ok() && Fail("field magic is cut short");
+    if (payload == nullptr) return status().ok() && Fail("field magic of the header is cut short");
     return CheckHeader({reinterpret_cast<const char*>(payload), head.payload_bytes});
   }
 
   bool CheckHeader(std::string_view payload) {
     if (payload.starts_with(kRocksdbTraceMagic)) {
-      return Fail("this is a RocksDB query trace, not a block-cache trace; use --format=rocksdb_query");
+      return Fail("the header is of a RocksDB query trace, not a block-cache trace; use --format=rocksdb_query");
     }
     RocksdbFields fields(reinterpret_cast<const uint8_t*>(payload.data()), payload.size());
     if (fields.Bytes("magic") != kRocksdbTraceMagic) {
@@ -86,11 +89,12 @@ class RocksdbBlockTrace final : public TraceFile {
 
   const uint8_t* TakePayload(const RocksdbRecordHead& head) {
     if (head.payload_bytes > kPayloadMax) {
-      Fail(fmt::format("field payload length is {}; it goes up to {} bytes", head.payload_bytes, kPayloadMax));
+      FailForTheRest(
+          fmt::format("field payload length is {}; it goes up to {} bytes", head.payload_bytes, kPayloadMax));
       return nullptr;
     }
     const uint8_t* payload = Take(head.payload_bytes, kRecord);
-    if (payload == nullptr && status().ok()) Fail(fmt::format("{} has no payload", kRecord));
+    if (payload == nullptr && status().ok()) FailForTheRest(fmt::format("{} has no payload", kRecord));
     return payload;
   }
 

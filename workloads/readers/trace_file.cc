@@ -19,7 +19,7 @@ Status TraceFile::Rewind() {
   file_.reset();
   begin_ = end_ = 0;
   position_ = record_position_ = line_number_ = 0;
-  ended_ = record_damaged_ = inside_long_line_ = false;
+  ended_ = record_damaged_ = rest_lost_ = inside_long_line_ = false;
   buffer_.resize(kBufferBytes);
   status_ = CompressedFile::Open(path_, &file_);
   return status_;
@@ -100,7 +100,13 @@ bool TraceFile::Fail(std::string_view message) {
   return false;
 }
 
+bool TraceFile::FailForTheRest(std::string_view message) {
+  rest_lost_ = true;
+  return Fail(message);
+}
+
 bool TraceFile::FailForGood(std::string_view message) {
+  record_damaged_ = false;
   status_ = Status::InvalidArgument(line_number_ > 0
                                         ? fmt::format("trace {}, line {}: {}", path_, line_number_, message)
                                         : fmt::format("trace {}, at byte {}: {}", path_, record_position_, message));
@@ -116,6 +122,10 @@ bool TraceFile::SkipDamaged() {
   if (status_.ok() || !record_damaged_) return false;
   // Nothing can be read behind the place where a compressed stream is damaged; what was read before it stands.
   if (file_ != nullptr && file_->damaged()) ended_ = true;
+  if (rest_lost_) {
+    begin_ = end_;
+    ended_ = true;
+  }
   status_ = Status::Ok();
   record_damaged_ = false;
   return true;

@@ -41,7 +41,9 @@ class TraceFile : public RequestSource {
   // The record just taken is damaged: "trace FILE, at byte N: message" or, once lines were taken, "trace FILE, line N:
   // message". Always false.
   bool Fail(std::string_view message);
-  // The same, of what makes all that follows unreadable: SkipDamaged() refuses it.
+  // The same, where it is not known where the next record begins: SkipDamaged() ends the trace.
+  bool FailForTheRest(std::string_view message);
+  // The same, of what makes all of the trace unreadable: SkipDamaged() refuses it.
   bool FailForGood(std::string_view message);
 
   // `text` as a number up to `max`, or Fail(): `field NAME is "TEXT"; want ...`.
@@ -63,6 +65,7 @@ class TraceFile : public RequestSource {
   uint64_t record_position_ = 0;  // of what was taken last
   uint64_t line_number_ = 0;
   bool record_damaged_ = false;    // the error is one that SkipDamaged() may forget
+  bool rest_lost_ = false;         // then SkipDamaged() ends the trace
   bool inside_long_line_ = false;  // what follows, up to a line's end, belongs to a line that was refused
   bool ended_ = false;
 };
