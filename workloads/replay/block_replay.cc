@@ -16,6 +16,7 @@
 #include "workloads/replay/block_cache.h"
 #include "workloads/replay/block_file.h"
 #include "workloads/replay/cache_factory.h"
+#include "workloads/replay/peer_throttle.h"
 #include "workloads/sim/trace.h"
 
 namespace mezz {
@@ -57,6 +58,7 @@ class Layout {
   uint64_t file_bytes() const { return first_sector_.back() * BlockFile::kSectorBytes; }
   uint64_t footprint_bytes() const { return footprint_; }
   uint32_t largest_bytes() const { return largest_; }
+  uint64_t mean_bytes() const { return footprint_ / trace_.unique(); }
 
  private:
   const sim::LoadedTrace& trace_;
@@ -100,6 +102,7 @@ class BlockThread {
   explicit BlockThread(Phase* phase)
       : phase_(*phase),
         cache_(phase->built.cache),
+        peer_(phase->built, phase->layout.mean_bytes()),
         buffer_(BlockFile::MakeBuffer(BlockFile::Sectors(phase->layout.largest_bytes()) * BlockFile::kSectorBytes)) {}
 
   // `progress` only on the thread that owns it.
@@ -114,12 +117,13 @@ class BlockThread {
         if (progress != nullptr) progress->Update(done, total);
       }
       status_ = Access(accesses[i]);
+      peer_.ChargeSinceLast(CountsOfThisThread());
       const Clock::time_point now = Clock::now();
       latencies_.Record(static_cast<uint64_t>(std::chrono::nanoseconds(now - before).count()));
       before = now;
     }
     if (!status_.ok()) phase_.failed.store(true, std::memory_order_relaxed);
-    hits_.stock_writes = rocksdb::get_perf_context()->compressed_sec_cache_insert_real_count;
+    hits_.stock_writes = CountsOfThisThread().second_inserts;
   }
 
   const Status& status() const { return status_; }
@@ -158,8 +162,16 @@ class BlockThread {
                                        phase_.built.spec.name, block));
   }
 
+  // RocksDB's table readers count hits; here nobody else does.
+  BlockCounts CountsOfThisThread() const {
+    BlockCounts counts = BlockCounts::Of(*rocksdb::get_perf_context());
+    counts.hits = hits_.dram + hits_.scm;
+    return counts;
+  }
+
   Phase& phase_;
   BlockCache cache_;
+  PeerThrottle peer_;
   const BlockFile::Buffer buffer_;
   Hits hits_;
   LatencyHistogram latencies_;
@@ -200,7 +212,7 @@ class BlockRunner {
     row->misses = hits.misses;
     if (built.stats == nullptr) {
       row->scm_writes = hits.stock_writes;
-      row->scm_bytes_written = hits.stock_writes * (layout_.footprint_bytes() / trace_.unique());
+      row->scm_bytes_written = hits.stock_writes * layout_.mean_bytes();
       return Status::Ok();
     }
     const CounterSnapshot ours = built.stats->Counters() - before;

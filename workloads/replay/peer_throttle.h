@@ -10,8 +10,7 @@ namespace mezz {
 
 // Charges a stock cache that stands on emulated SCM for what it did: the same model, by the same rules, as our tier. A
 // second tier hands out copies; a cache that lies in SCM as a whole is searched where it is (its writes are charged by
-// its allocator). Block sizes are taken as the mean (times
-// what compression leaves): RocksDB's counts have no sizes.
+// its allocator). Block sizes are taken as the mean, times what compression leaves: RocksDB's counts have no sizes.
 class PeerThrottle {
  public:
   PeerThrottle(const BuiltCache& cache, uint64_t block_bytes)

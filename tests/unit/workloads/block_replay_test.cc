@@ -2,12 +2,14 @@
 // mezz_replay --mode=block: the trace's accesses on the real caches, each block checked.
 #include "workloads/replay/block_replay.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
@@ -15,6 +17,7 @@
 #include "rocksdb/version.h"
 #include "temporary_folder.h"
 #include "workloads/block_key.h"
+#include "workloads/readers/mezz_csv.h"
 #include "workloads/replay/block_cache.h"
 #include "workloads/replay/block_file.h"
 #include "workloads/replay/cache_factory.h"
@@ -227,6 +230,33 @@ TEST_F(BlockReplay, AnotherSeedPlacesTheSameBlocksOtherwise) {
   EXPECT_EQ(Row("lru").dram_hits, first.rows[0].dram_hits);
   EXPECT_EQ(Row("hybrid").accesses, 20'000u);
   EXPECT_NEAR(Row("hybrid").per_access(Row("hybrid").misses), first.rows[1].per_access(first.rows[1].misses), 0.01);
+}
+
+// From one byte to more than the whole DRAM tier. A size that changes later in the trace is data.
+TEST_F(BlockReplay, BlocksAreAsLongAsTheTraceSays) {
+  std::mt19937_64 random(7);
+  std::string text = std::string(kMezzCsvHeader) + "\n";
+  std::map<uint64_t, uint64_t> first_bytes;
+  for (int i = 0; i < 4000; ++i) {
+    const uint64_t key = random() % 300;
+    const uint64_t bytes = key == 7 ? 300'000 : 1 + (key * 977 + i / 3000) % 5000;
+    text += fmt::format("{},get,0,{},0,0,0,0,data,0,0,-1,unknown,0\n", key, bytes);
+    first_bytes.emplace(key, bytes);
+  }
+  uint64_t footprint = 0;
+  for (const auto& [key, bytes] : first_bytes) footprint += bytes;
+  ReplayOptions options = Options(folder_.Write("trace.csv", text), "lru,hybrid,hybrid:bidirectional");
+  options.ops = 0;
+  RunOk(options);
+  EXPECT_EQ(report_.footprint_bytes, footprint);
+  for (const BlockRow& row : report_.rows) {
+    EXPECT_EQ(row.accesses, 4000u);
+    EXPECT_EQ(row.dram_hits + row.scm_hits + row.misses, row.accesses);
+  }
+  EXPECT_GT(Row("hybrid").scm_hits, 500u);
+  options.sizes = BlockSizes::kUnit;
+  RunOk(options);
+  EXPECT_EQ(report_.footprint_bytes, uint64_t{report_.unique} * options.unit_bytes);
 }
 
 TEST_F(BlockReplay, ThreadsShareTheBlocksAndLoseNoAccess) {
