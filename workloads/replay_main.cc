@@ -62,7 +62,7 @@ DEFINE_double(put_share, 0, "gen:uniform, gen:zipf: share of the requests that a
 DEFINE_int64(seed, 1, "Generators: seed; --mode=block: salts the keys, so that caches place them otherwise");
 DEFINE_double(rate, 0, "Open loop: so many requests a second over all threads. 0: each as soon as the last has ended");
 DEFINE_double(timestamps, 0, "Open loop at the trace's own times, so many times as fast. 0: closed loop");
-DEFINE_bool(verify, false, "Check every byte of every value");
+DEFINE_bool(verify, false, "Check every byte of every value, or block");
 DEFINE_string(worker, "", "For the processes that mezz_replay starts, one for each cache; not for users");
 DEFINE_string(json, "", "Write the results to this file");
 DEFINE_string(csv, "", "Write every window to this file, one a line");

@@ -31,7 +31,7 @@ agree() {  # trace, file, blocks, unit, shares in percent
         "$sim" --trace="$file" --policies="$policies" --sizes=bytes --unit="$unit" --total=$((5 * dram)) \
           --dram_share=0.2 --dram_cache="$dram_cache" --dram_shards=1 --seed=$((seed - 1)) \
           --json="$out/$name.sim.json" >/dev/null
-        "$replay" --mode=block --trace="$file" --unit="$unit" --dram=$dram --scm=$((4 * dram)) \
+        "$replay" --mode=block --verify --trace="$file" --unit="$unit" --dram=$dram --scm=$((4 * dram)) \
           --caches="hybrid:${policies//,/,hybrid:}" --dram_cache="$dram_cache" --shard_bits=0 --seed="$seed" \
           --scm_path="$work/scm" --db="$work/blocks" --json="$out/$name.live.json" >"$out/$name.txt" 2>&1 ||
           { echo "$name failed" >&2; cat "$out/$name.txt" >&2; return 1; }

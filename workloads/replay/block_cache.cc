@@ -104,6 +104,12 @@ const Cache::CacheItemHelper* HelperOf(BlockRole role) {
 
 #endif
 
+// As BlockBasedTableOptions::cache_index_and_filter_blocks_with_high_priority has it by default.
+Cache::Priority PriorityOf(BlockRole role) {
+  const bool is_metadata = role == BlockRole::kIndex || role == BlockRole::kFilter || role == BlockRole::kDictionary;
+  return is_metadata ? Cache::Priority::HIGH : Cache::Priority::LOW;
+}
+
 }  // namespace
 
 std::span<const std::byte> BlockCache::Held::bytes() const {
@@ -113,9 +119,9 @@ std::span<const std::byte> BlockCache::Held::bytes() const {
 BlockCache::Held BlockCache::Lookup(const BlockKey& key, BlockRole role) {
 #if ROCKSDB_MAJOR < 8
   static const Cache::CreateCallback create = &Create;
-  return {cache_.get(), cache_->Lookup(ToSlice(key), HelperOf(role), create, Cache::Priority::LOW, /*wait=*/true)};
+  return {cache_.get(), cache_->Lookup(ToSlice(key), HelperOf(role), create, PriorityOf(role), /*wait=*/true)};
 #else
-  return {cache_.get(), cache_->Lookup(ToSlice(key), HelperOf(role), /*create_context=*/nullptr, Cache::Priority::LOW)};
+  return {cache_.get(), cache_->Lookup(ToSlice(key), HelperOf(role), /*create_context=*/nullptr, PriorityOf(role))};
 #endif
 }
 
@@ -127,7 +133,7 @@ BlockCache::Held BlockCache::Insert(const BlockKey& key, BlockRole role, std::sp
 #endif
   Cache::Handle* handle = nullptr;
   const rocksdb::Status inserted =
-      cache_->Insert(ToSlice(key), block.get(), HelperOf(role), block->charge(), &handle, Cache::Priority::LOW);
+      cache_->Insert(ToSlice(key), block.get(), HelperOf(role), block->charge(), &handle, PriorityOf(role));
   if (!inserted.ok()) return {};
   block.release();
   return {cache_.get(), handle};

@@ -16,8 +16,8 @@
 namespace mezz {
 
 // A block cache, used as RocksDB's table readers use it: the same kind of keys, helpers that can save and make a block,
-// low priority, and a handle for as long as the block is read. One interface over RocksDB 7.8 and 8.9 to 11.x.
-// A block is charged its payload where it lies in DRAM, and nothing where it is served in place.
+// the same priority by role, and a handle for as long as the block is read. One interface over RocksDB 7.8 and 8.9
+// to 11.x. A block is charged its payload where it lies in DRAM, and nothing where it is served in place.
 class BlockCache {
  public:
   explicit BlockCache(std::shared_ptr<rocksdb::Cache> cache) : cache_(std::move(cache)) {}

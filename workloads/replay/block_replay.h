@@ -48,7 +48,7 @@ struct BlockReport {
 // Each cache gets the trace's accesses and starts empty: look up, and on a miss read the block from a file with direct
 // I/O and insert it, as RocksDB would. Of several threads each has blocks of its own, whose accesses keep the trace's
 // order. Keys are those of the simulator (BlockKeyOf). A block is as long as its first access says, or `unit_bytes`.
-// Every block that comes back is checked; a wrong one fails the run.
+// Every block that comes back is checked: its ends, or with options.verify all of it. A wrong one fails the run.
 Status RunBlockReplay(const ReplayOptions& options, Progress* progress, const std::atomic<bool>& stop,
                       BlockReport* report);
 
