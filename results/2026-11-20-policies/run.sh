@@ -31,6 +31,11 @@ simulate() {
   simulate stock_lru --dram_cache=lru
   simulate hcc --dram_cache=hcc
 } > "$out/tables.md"
+# Uniform access to data that just fits DRAM + SCM: 52,000 blocks of 4,071 bytes.
+python3 -c 'import random; r = random.Random(1); print("\n".join(str(r.randrange(52000)) for _ in range(2000000)))' \
+  > "$json/uniform.keys"
+"$sim" --trace="$json/uniform.keys" --policies=adaptive,dram_first,bidirectional,lru --sizes=bytes --unit=4071 \
+  --total=240M --dram_share=0.2 --dram_cache=hcc --dram_shards=16 --warmup=0.5 --csv="$out/uniform.csv" > /dev/null
 # The curves, where matplotlib is installed (tools/install_deps plot).
 tools/plot.py "$json/hcc.json" --out="$json" --policies=lru,s3_fifo,opt,dram_first,bidirectional,placeholder,adaptive
 for trace in P12.lis.zst scarab-recs.trace.xz multi1.trace.gz; do
