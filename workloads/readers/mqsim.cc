@@ -19,10 +19,7 @@ class Mqsim final : public TraceFile {
 
   bool Next(Request* request) override {
     std::string_view line;
-    do {
-      if (!TakeLine(&line)) return false;
-      line = Trim(line);
-    } while (line.empty());
+    if (!TakeFilledLine(&line)) return false;
     std::array<std::string_view, kFields> fields;
     const size_t count = SplitFields(line, ' ', &fields);
     if (count != kFields) {

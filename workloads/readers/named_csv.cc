@@ -37,9 +37,7 @@ Status NamedCsv::Rewind() {
 bool NamedCsv::Next(Request* request) {
   while (row_.count == 0) {
     std::string_view line;
-    if (!TakeLine(&line)) return false;
-    line = Trim(line);
-    if (line.empty()) continue;
+    if (!TakeFilledLine(&line)) return false;
     if (places_.empty()) {
       if (!TakeHeader(line)) return false;
       continue;

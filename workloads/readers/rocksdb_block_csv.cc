@@ -80,10 +80,7 @@ class RocksdbBlockCsv final : public TraceFile {
 
   bool Next(Request* request) override {
     std::string_view line;
-    do {
-      if (!TakeLine(&line)) return false;
-      line = Trim(line);
-    } while (line.empty());
+    if (!TakeFilledLine(&line)) return false;
     std::array<std::string_view, kFields> fields;
     if (!SplitAround(line, ',', kFamilyName, &fields)) {
       return Fail(fmt::format("fewer than {} fields in \"{}\"", size_t{kFields}, Shown(line)));

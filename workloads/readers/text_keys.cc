@@ -23,9 +23,8 @@ class TextKeys final : public TraceFile {
   bool Next(Request* request) override {
     std::string_view line;
     do {
-      if (!TakeLine(&line)) return false;
-      line = Trim(line);
-    } while (line.empty() || line.front() == comment_);
+      if (!TakeFilledLine(&line)) return false;
+    } while (line.front() == comment_);
     *request = Request{};
     if (ParseKey(line, &request->key)) return true;
     return Fail(

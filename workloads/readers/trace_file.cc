@@ -75,6 +75,14 @@ bool TraceFile::TakeLine(std::string_view* line) {
   return true;
 }
 
+bool TraceFile::TakeFilledLine(std::string_view* line) {
+  do {
+    if (!TakeLine(line)) return false;
+    *line = Trim(*line);
+  } while (line->empty());
+  return true;
+}
+
 bool TraceFile::FinishLongLine() {
   while (inside_long_line_) {
     size_t length = 0;

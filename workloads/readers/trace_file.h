@@ -36,6 +36,8 @@ class TraceFile : public RequestSource {
   }
   // The next line without its end; false at the end and on an error. line_number() is then its number, from 1.
   bool TakeLine(std::string_view* line);
+  // The next line that is not blank, trimmed.
+  bool TakeFilledLine(std::string_view* line);
   uint64_t line_number() const { return line_number_; }
 
   // The record just taken is damaged: "trace FILE, at byte N: message" or, once lines were taken, "trace FILE, line N:

@@ -36,10 +36,7 @@ class TwitterCsv final : public TraceFile {
 
   bool Next(Request* request) override {
     std::string_view line;
-    do {
-      if (!TakeLine(&line)) return false;
-      line = Trim(line);
-    } while (line.empty());
+    if (!TakeFilledLine(&line)) return false;
     std::array<std::string_view, kFields> fields;
     if (!SplitAround(line, ',', kKey, &fields)) {
       return Fail(
