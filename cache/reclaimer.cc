@@ -73,6 +73,16 @@ void Reclaimer::ShrinkTo(uint32_t segments) {
   }
 }
 
+bool Reclaimer::PinPressure() {
+  constexpr uint32_t kRecountEvery = 1024;
+  if (!pin_pressure_.load(std::memory_order_relaxed)) return false;
+  if (asked_under_pressure_.fetch_add(1, std::memory_order_relaxed) % kRecountEvery != kRecountEvery - 1) return true;
+  const uint32_t unused = log_->free_segments() + log_->parked_segments();
+  const bool pressure = 4 * log_->PinnedSegments() + unused > log_->segments();
+  pin_pressure_.store(pressure, std::memory_order_relaxed);
+  return pressure;
+}
+
 // Walks up to `bytes` of a victim. False: there is none to walk.
 bool Reclaimer::WorkLocked(uint64_t bytes, bool spare) {
   if (!victim_ && !PickVictimLocked()) return false;

@@ -40,8 +40,9 @@ class Reclaimer {
   // Reclaims, sparing nothing, until at most `segments` are in use or the rest is pinned.
   void ShrinkTo(uint32_t segments);
 
-  // Pins kept the last search for a victim from more than a quarter of the segments.
-  bool pin_pressure() const { return pin_pressure_.load(std::memory_order_relaxed); }
+  // Pins kept the last search for a victim from more than a quarter of the segments. Under pressure every 1024th call
+  // counts them again: where nothing is written nothing is reclaimed, and the pressure would outlive the pins.
+  bool PinPressure();
 
  private:
   struct Victim {
@@ -71,6 +72,7 @@ class Reclaimer {
   std::optional<Victim> victim_;  // GUARDED_BY(mutex_)
   uint64_t survivor_credit_;      // GUARDED_BY(mutex_): bytes that may still be spared
   std::atomic<bool> pin_pressure_{false};
+  std::atomic<uint32_t> asked_under_pressure_{0};
 };
 
 // The header at `offset` if it is whole and belongs to this fill of its segment, else nothing.

@@ -57,7 +57,6 @@ class ScmTier::Impl {
   void SetYoungPercent(unsigned percent) { log_.SetYoungPercent(percent); }
   void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit);
   ScmAudit Audit();
-  uint64_t pinned_bytes() const;
 
   std::byte* At(uint64_t offset) const { return medium_.base() + offset; }
   const layout::RecordHeader* HeaderAt(IndexWord word) const {
@@ -361,12 +360,6 @@ void ScmTier::Impl::ForEach(const std::function<void(const BlockKey&, size_t, Bl
   }
 }
 
-uint64_t ScmTier::Impl::pinned_bytes() const {
-  uint64_t pinned = 0;
-  for (uint32_t i = 0; i < log_.segments(); ++i) pinned += log_.pins(SegmentId{i}) != 0;
-  return pinned * log_.segment_bytes();
-}
-
 ScmAudit ScmTier::Impl::Audit() {
   ScmAudit audit;
   std::unordered_set<std::string> keys;
@@ -477,8 +470,8 @@ uint64_t ScmTier::usage_bytes() const {
   const uint32_t unused = log.free_segments() + log.parked_segments();
   return (log.segments() - std::min(unused, log.segments())) * log.segment_bytes();
 }
-uint64_t ScmTier::pinned_bytes() const { return impl_->pinned_bytes(); }
-bool ScmTier::pin_pressure() const { return impl_->reclaimer_.pin_pressure(); }
+uint64_t ScmTier::pinned_bytes() const { return impl_->log_.PinnedSegments() * impl_->log_.segment_bytes(); }
+bool ScmTier::PinPressure() { return impl_->reclaimer_.PinPressure(); }
 void ScmTier::ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit) { impl_->ForEach(visit); }
 size_t ScmTier::max_block_bytes() const {
   return layout::SegmentPayloadBytes(impl_->log_.segment_bytes()) - sizeof(layout::RecordHeader);

@@ -146,8 +146,9 @@ class ScmTier {
   uint64_t usage_bytes() const;
   // Bytes of segments that are pinned now. Walks the segment table: tens of microseconds per 10,000 segments.
   uint64_t pinned_bytes() const;
-  // Pins keep reclaim from its segments: the caller should copy rather than pin.
-  bool pin_pressure() const;
+  // Pins keep reclaim from its segments: the caller should copy rather than pin. Cheap; ends soon after the pins, if it
+  // is asked at every hit.
+  bool PinPressure();
 
   // Calls `visit(key, payload bytes, role)` for resident blocks; concurrent changes may be seen or not.
   void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit);

@@ -147,6 +147,12 @@ void SegmentLog::TakeUnpinnedLocked(Generation generation, Victim* victim) {
   }
 }
 
+uint32_t SegmentLog::PinnedSegments() const {
+  uint32_t pinned = 0;
+  for (uint32_t id = 0; id < segments_count_; ++id) pinned += pins(SegmentId{id}) != 0 ? 1 : 0;
+  return pinned;
+}
+
 void SegmentLog::StartDraining(SegmentId id) {
   {
     std::lock_guard lock(mutex_);

@@ -93,6 +93,9 @@ class SegmentLog {
   // Frees what was drained and is unpinned by now.
   void CollectDrained();
 
+  // Walks the segment table.
+  uint32_t PinnedSegments() const;
+
   // Share of the segments in use that the young may hold before they are reclaimed first.
   void SetYoungPercent(unsigned percent) { young_percent_.store(percent, std::memory_order_relaxed); }
 

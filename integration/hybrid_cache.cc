@@ -344,7 +344,7 @@ void HybridCache::ReportProblems(const std::shared_ptr<rocksdb::Logger>& log) co
                     static_cast<unsigned long long>(counters[event]));
     }
   }
-  if (core_->scm().pin_pressure()) {
+  if (core_->scm().PinPressure()) {
     rocksdb::Warn(log, "mezzanine: too many segments are pinned: SCM hits are copied until iterators are released");
   }
   rocksdb::Info(log, "mezzanine: state of the hybrid cache\n%s", Report().c_str());

@@ -183,7 +183,7 @@ HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& b
     default:
       break;
   }
-  if (options_.serve == ServeMode::kCopy || bytes < kInPlaceBytesMin || scm_->pin_pressure()) return Serve::kCopy;
+  if (options_.serve == ServeMode::kCopy || bytes < kInPlaceBytesMin || scm_->PinPressure()) return Serve::kCopy;
   if (options_.serve == ServeMode::kInPlace || scm_->throttle() == nullptr) return Serve::kInPlace;
   return InPlaceIsCheaper(scm_->throttle()->model(), block.role(), bytes) ? Serve::kInPlace : Serve::kCopy;
 }
@@ -239,7 +239,7 @@ std::string HybridCore::Report(UriKind uri) const {
       uri == UriKind::kHybrid ? current.ToUri() : current.ToScmSecondaryUri(), policy.name(), policy.dram_bytes(),
       medium.description, medium.emulated, ToString(medium.granularity), medium.persistent_memory,
       ToString(options_.scm.model), scm_->capacity_bytes(), scm_->usage_bytes(), scm_->pinned_bytes(),
-      scm_->pin_pressure(), scm_->resident_blocks(), scm_->dram_bytes());
+      scm_->PinPressure(), scm_->resident_blocks(), scm_->dram_bytes());
   AppendCounters(Snapshot(), &text);
   return text + Decisions().ToString();
 }
