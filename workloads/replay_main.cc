@@ -49,6 +49,7 @@ DEFINE_int64(block_bytes, 4096, "Block size");
 DEFINE_string(write_buffer, "64M", "Bytes put between two flushes: RocksDB's memtable (K, M, G)");
 DEFINE_bool(index_in_cache, false, "Keep index and filter blocks in the block cache");
 DEFINE_string(db, "", "Folder of the databases; loaded once and reused while it fits");
+DEFINE_int64(dbs, 1, "Databases that share each cache; a key's hash says which has it");
 DEFINE_string(warmup, "0.3", "Share of the requests replayed before the clock starts; settle: until hit ratios settle");
 DEFINE_int64(warmup_ops, 0, "So many requests of warm-up instead. 0: as --warmup says");
 DEFINE_int64(cold_windows, 1, "Cut the warm-up into so many windows, reported apart");
@@ -150,6 +151,7 @@ mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   o->timestamps = FLAGS_timestamps;
   o->json_path = FLAGS_json;
   o->csv_path = FLAGS_csv;
+  MEZZ_RETURN_IF_ERROR(mezz::Count("dbs", FLAGS_dbs, 1, &o->dbs));
   MEZZ_RETURN_IF_ERROR(mezz::Count("threads", FLAGS_threads, 1, &o->threads));
   MEZZ_RETURN_IF_ERROR(mezz::Count("value_bytes", FLAGS_value_bytes, 0, &o->value_bytes));
   MEZZ_RETURN_IF_ERROR(mezz::Count("block_bytes", FLAGS_block_bytes, 1, &o->block_bytes));

@@ -97,9 +97,10 @@ BENCHMARK(BM_LoopNullTarget)->Unit(benchmark::kMillisecond);
 
 // Everything that mezz_replay does for a get, with values of so many bytes that it reads line by line.
 void BM_GetFromNullDatabase(benchmark::State& state) {
-  NullDatabase db(static_cast<size_t>(state.range(0)));
+  Databases dbs;
+  dbs.Add(std::make_unique<NullDatabase>(static_cast<size_t>(state.range(0))));
   const BuiltCache cache;
-  DatabaseTarget target(&db, cache, {});
+  DatabaseTarget target(dbs, cache, {});
   target.Begin();
   Loop(state, &target, {});
   target.End();

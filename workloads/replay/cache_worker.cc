@@ -22,14 +22,17 @@ namespace {
 using nlohmann::json;
 
 // From RocksDB's own table by level; what it does not name stays 0.
-BackgroundWork BackgroundWorkOf(rocksdb::DB* db) {
-  std::map<std::string, std::string> stats;
-  db->GetMapProperty(rocksdb::DB::Properties::kCFStats, &stats);
-  const auto number = [&](const char* name) { return std::strtod(stats[name].c_str(), nullptr); };
+BackgroundWork BackgroundWorkOf(const Databases& dbs) {
   BackgroundWork work;
-  work.flushes = static_cast<uint64_t>(number("compaction.L0.CompCount"));
-  work.compactions = static_cast<uint64_t>(number("compaction.Sum.CompCount")) - work.flushes;
-  work.written_gb = number("compaction.Sum.WriteGB");
+  for (const auto& db : dbs.all()) {
+    std::map<std::string, std::string> stats;
+    db->GetMapProperty(rocksdb::DB::Properties::kCFStats, &stats);
+    const auto number = [&](const char* name) { return std::strtod(stats[name].c_str(), nullptr); };
+    const auto flushes = static_cast<uint64_t>(number("compaction.L0.CompCount"));
+    work.flushes += flushes;
+    work.compactions += static_cast<uint64_t>(number("compaction.Sum.CompCount")) - flushes;
+    work.written_gb += number("compaction.Sum.WriteGB");
+  }
   return work;
 }
 
@@ -63,7 +66,7 @@ class CacheWorker {
         progress_([channel](uint64_t done, uint64_t total) {
           (void)channel->Send({{"progress", json::array({done, total})}});  // who has gone needs none
         }) {}
-  ~CacheWorker() { CloseDatabase(); }
+  ~CacheWorker() { CloseDatabases(); }
 
   // True when there is no more to do.
   bool Answer(const json& command) {
@@ -96,7 +99,7 @@ class CacheWorker {
                .put_value_bytes = options_.value_bytes,
                .value_random = options_.value_random,
                .mean_block_bytes = command.mean_block_bytes};
-    MEZZ_RETURN_IF_ERROR(OpenClone(options_, command.path, built_.cache, built_.buffered, &db_));
+    MEZZ_RETURN_IF_ERROR(OpenClone(options_, command.path, built_.cache, built_.buffered, &dbs_));
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(false));
     if (options_.seconds == 0) return Status::Ok();
     for (unsigned thread = 0; thread < options_.threads; ++thread)
@@ -120,7 +123,7 @@ class CacheWorker {
     WindowResult result;
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(true));
     MEZZ_RETURN_IF_ERROR(
-        RunWindow(db_.get(), built_, settings, feeds, &progress_, stop_, command.cold ? nullptr : &series_, &result));
+        RunWindow(dbs_, built_, settings, feeds, &progress_, stop_, command.cold ? nullptr : &series_, &result));
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(false));
     window_->Unmap();
     const uint64_t anonymous = StatusBytes("RssAnon:");
@@ -133,9 +136,9 @@ class CacheWorker {
     CacheEnd end;
     end.series = series_.Points();
     if (built_.stats != nullptr) end.counters = built_.stats->Report();
-    if (db_ != nullptr) end.background = BackgroundWorkOf(db_.get());
+    end.background = BackgroundWorkOf(dbs_);
     end.peak_rss_bytes = StatusBytes("VmHWM:");
-    CloseDatabase();
+    CloseDatabases();
     built_ = {};
     *answer = ToJson(end);
     return Status::Ok();
@@ -151,15 +154,18 @@ class CacheWorker {
 
   // One cache's flushes and compactions must not run in another's window.
   Status SetBackgroundWork(bool on) {
-    const rocksdb::Status done = on ? db_->ContinueBackgroundWork() : db_->PauseBackgroundWork();
-    if (done.ok()) return Status::Ok();
-    return Status::IoError(fmt::format("cache {}: background work: {}", spec_.name, done.ToString()));
+    for (const auto& db : dbs_.all()) {
+      const rocksdb::Status done = on ? db->ContinueBackgroundWork() : db->PauseBackgroundWork();
+      if (!done.ok()) {
+        return Status::IoError(fmt::format("cache {}: background work: {}", spec_.name, done.ToString()));
+      }
+    }
+    return Status::Ok();
   }
 
-  void CloseDatabase() {
-    if (db_ == nullptr) return;
-    (void)db_->ContinueBackgroundWork();
-    db_.reset();
+  void CloseDatabases() {
+    for (const auto& db : dbs_.all()) (void)db->ContinueBackgroundWork();
+    dbs_.Close();
   }
 
   const ReplayOptions& options_;
@@ -170,7 +176,7 @@ class CacheWorker {
   Progress progress_;
   TargetSettings target_;
   BuiltCache built_;
-  std::unique_ptr<rocksdb::DB> db_;                    // closed before the cache goes
+  Databases dbs_;                                      // closed before the cache goes
   std::vector<std::unique_ptr<RequestFeed>> endless_;  // --seconds: each cache walks the same streams at its own pace
   Series series_;
 };

@@ -94,12 +94,23 @@ uint64_t FolderBytes(const std::string& path) {
 // Pages that an earlier run left belong to nobody's memory limit.
 void ForgetPages(const std::string& folder) {
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
+  for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
     const int fd = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) continue;
     posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     close(fd);
   }
+}
+
+// The databases in `folder`, "0" and up.
+Status OpenAll(const ReplayOptions& o, const rocksdb::Options& options, const std::string& folder, Databases* dbs) {
+  for (unsigned number = 0; number < o.dbs; ++number) {
+    const std::string path = fmt::format("{}/{}", folder, number);
+    std::unique_ptr<rocksdb::DB> db;
+    MEZZ_RETURN_IF_ERROR(FromRocksDb(OpenDb(options, path, &db), "opening " + path));
+    dbs->Add(std::move(db));
+  }
+  return Status::Ok();
 }
 
 double Mebibytes(double bytes) { return bytes / (1 << 20); }
@@ -110,9 +121,13 @@ std::string RocksDbVersion() { return rocksdb::GetRocksVersionAsString(/*with_pa
 
 Status Database::Claim(const ReplayOptions& options, const Workload& workload, std::unique_ptr<Database>* database) {
   std::unique_ptr<Database> claimed(new Database(options));
-  claimed->content_ = {{"workload", workload.Identity()},      {"value_bytes", options.value_bytes},
-                       {"value_random", options.value_random}, {"block_bytes", options.block_bytes},
-                       {"key_layout", "big-endian-8"},         {"rocksdb", RocksDbVersion()}};
+  claimed->content_ = {{"workload", workload.Identity()},
+                       {"value_bytes", options.value_bytes},
+                       {"value_random", options.value_random},
+                       {"block_bytes", options.block_bytes},
+                       {"key_layout", "big-endian-8"},
+                       {"rocksdb", RocksDbVersion()},
+                       {"dbs", options.dbs}};
   MEZZ_RETURN_IF_ERROR(claimed->CheckOwner());
   std::error_code error;
   fs::create_directory(options.db_dir, error);
@@ -219,18 +234,19 @@ Status Database::Load(const Workload& workload, Progress* progress, const std::a
     rocksdb::Options options = DbOptions(options_, nullptr);
     options.create_if_missing = true;
     options.error_if_exists = true;
-    std::unique_ptr<rocksdb::DB> db;
-    MEZZ_RETURN_IF_ERROR(FromRocksDb(OpenDb(options, Path("base"), &db), "creating " + Path("base")));
-    MEZZ_RETURN_IF_ERROR(WriteKeys(workload, db.get(), progress, stop));
+    fs::create_directory(Path("base"), error);
+    Databases dbs;
+    MEZZ_RETURN_IF_ERROR(OpenAll(options_, options, Path("base"), &dbs));
+    MEZZ_RETURN_IF_ERROR(WriteKeys(workload, dbs, progress, stop));
     if (stop.load(std::memory_order_relaxed)) return Status::Ok();
-    MEZZ_RETURN_IF_ERROR(FromRocksDb(db->Close(), "closing " + Path("base")));
-    db.reset();
+    for (const auto& db : dbs.all()) MEZZ_RETURN_IF_ERROR(FromRocksDb(db->Close(), "closing " + Path("base")));
+    dbs.Close();
     MEZZ_RETURN_IF_ERROR(WriteManifest(/*complete=*/true));
   }
   return MeasureBase();
 }
 
-Status Database::WriteKeys(const Workload& workload, rocksdb::DB* db, Progress* progress,
+Status Database::WriteKeys(const Workload& workload, const Databases& dbs, Progress* progress,
                            const std::atomic<bool>& stop) {
   rocksdb::WriteOptions write;
   write.disableWAL = true;
@@ -240,25 +256,30 @@ Status Database::WriteKeys(const Workload& workload, rocksdb::DB* db, Progress* 
     const uint64_t key = workload.key(i);
     const DatabaseKey encoded = EncodeKey(key);
     FillValue(key, workload.InitialValueBytes(key), options_.value_random, &value);
-    const rocksdb::Status put = db->Put(write, {encoded.data(), encoded.size()}, value);
+    const rocksdb::Status put = dbs.Of(key)->Put(write, {encoded.data(), encoded.size()}, value);
     if (!put.ok()) return FromRocksDb(put, "loading " + Path("base"));
     if (i % 8192 == 0) progress->Update(i, keys);
   }
   if (stop.load(std::memory_order_relaxed)) return Status::Ok();
-  MEZZ_RETURN_IF_ERROR(FromRocksDb(db->Flush({}), "flushing " + Path("base")));
-  return FromRocksDb(db->CompactRange({}, nullptr, nullptr), "compacting " + Path("base"));
+  for (const auto& db : dbs.all()) {
+    MEZZ_RETURN_IF_ERROR(FromRocksDb(db->Flush({}), "flushing " + Path("base")));
+    MEZZ_RETURN_IF_ERROR(FromRocksDb(db->CompactRange({}, nullptr, nullptr), "compacting " + Path("base")));
+  }
+  return Status::Ok();
 }
 
 Status Database::MeasureBase() {
-  std::unique_ptr<rocksdb::DB> db;
-  MEZZ_RETURN_IF_ERROR(FromRocksDb(OpenDb(DbOptions(options_, nullptr), Path("base"), &db), "opening " + Path("base")));
-  rocksdb::TablePropertiesCollection tables;
-  MEZZ_RETURN_IF_ERROR(FromRocksDb(db->GetPropertiesOfAllTables(&tables), "reading " + Path("base")));
+  Databases dbs;
+  MEZZ_RETURN_IF_ERROR(OpenAll(options_, DbOptions(options_, nullptr), Path("base"), &dbs));
   uint64_t blocks = 0;
   uint64_t bytes = 0;
-  for (const auto& [name, table] : tables) {
-    blocks += table->num_data_blocks;
-    bytes += table->data_size;
+  for (const auto& db : dbs.all()) {
+    rocksdb::TablePropertiesCollection tables;
+    MEZZ_RETURN_IF_ERROR(FromRocksDb(db->GetPropertiesOfAllTables(&tables), "reading " + Path("base")));
+    for (const auto& [name, table] : tables) {
+      blocks += table->num_data_blocks;
+      bytes += table->data_size;
+    }
   }
   mean_block_bytes_ = blocks == 0 ? options_.block_bytes : bytes / blocks;
   base_bytes_ = bytes;
@@ -267,21 +288,27 @@ Status Database::MeasureBase() {
 
 Status Database::MakeClone(unsigned number, std::string* path) {
   *path = Path(kClonePrefix + std::to_string(number));
-  std::unique_ptr<rocksdb::DB> base;
-  MEZZ_RETURN_IF_ERROR(
-      FromRocksDb(OpenDb(DbOptions(options_, nullptr), Path("base"), &base), "opening " + Path("base")));
-  rocksdb::Checkpoint* made = nullptr;
-  MEZZ_RETURN_IF_ERROR(FromRocksDb(rocksdb::Checkpoint::Create(base.get(), &made), "cloning " + Path("base")));
-  const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
-  return FromRocksDb(checkpoint->CreateCheckpoint(*path), "cloning to " + *path);
+  std::error_code error;
+  fs::create_directory(*path, error);
+  Databases base;
+  MEZZ_RETURN_IF_ERROR(OpenAll(options_, DbOptions(options_, nullptr), Path("base"), &base));
+  for (unsigned i = 0; i < options_.dbs; ++i) {
+    rocksdb::Checkpoint* made = nullptr;
+    MEZZ_RETURN_IF_ERROR(
+        FromRocksDb(rocksdb::Checkpoint::Create(base.all()[i].get(), &made), "cloning " + Path("base")));
+    const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+    MEZZ_RETURN_IF_ERROR(
+        FromRocksDb(checkpoint->CreateCheckpoint(fmt::format("{}/{}", *path, i)), "cloning to " + *path));
+  }
+  return Status::Ok();
 }
 
-Status OpenClone(const ReplayOptions& options, const std::string& path, std::shared_ptr<rocksdb::Cache> cache,
-                 bool buffered, std::unique_ptr<rocksdb::DB>* db) {
-  rocksdb::Options opened = DbOptions(options, std::move(cache));
+Status OpenClone(const ReplayOptions& options, const std::string& path, const std::shared_ptr<rocksdb::Cache>& cache,
+                 bool buffered, Databases* dbs) {
+  rocksdb::Options opened = DbOptions(options, cache);
   opened.use_direct_reads = !buffered;
   if (buffered) ForgetPages(path);
-  return FromRocksDb(OpenDb(opened, path, db), "opening " + path);
+  return OpenAll(options, opened, path, dbs);
 }
 
 void Database::RemoveClones() {

@@ -9,14 +9,16 @@
 #include "cache/status.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
+#include "workloads/replay/databases.h"
 #include "workloads/replay/options.h"
 #include "workloads/replay/progress.h"
 #include "workloads/replay/workload.h"
 
 namespace mezz {
 
-// The folder --db: DIR/base holds each distinct key once, DIR/mezz_replay.json says what that is, DIR/run-N are clones
-// of the base (hard links), one for each cache, gone at the end. Only one process uses a folder at a time.
+// The folder --db: DIR/base has --dbs databases, "0" and up, which hold each distinct key once; DIR/mezz_replay.json
+// says what that is; DIR/run-N are clones of the base (hard links), one for each cache, gone at the end. Only one
+// process uses a folder at a time.
 class Database {
  public:
   // Refuses a folder that holds what mezz_replay did not make, that is in use, or that lacks the space for what
@@ -44,7 +46,7 @@ class Database {
   Status CheckOwner() const;
   Status CheckSpace(const Workload& workload) const;
   Status WriteManifest(bool complete);
-  Status WriteKeys(const Workload& workload, rocksdb::DB* db, Progress* progress, const std::atomic<bool>& stop);
+  Status WriteKeys(const Workload& workload, const Databases& dbs, Progress* progress, const std::atomic<bool>& stop);
   Status MeasureBase();
   void RemoveClones();
   std::string Path(const std::string& name) const { return options_.db_dir + "/" + name; }
@@ -57,10 +59,10 @@ class Database {
   uint64_t base_bytes_ = 0;
 };
 
-// Opens the clone at `path` with `cache` as its block cache, for direct reads; `buffered`: for reads through the page
-// cache, which forgets the clone first.
-Status OpenClone(const ReplayOptions& options, const std::string& path, std::shared_ptr<rocksdb::Cache> cache,
-                 bool buffered, std::unique_ptr<rocksdb::DB>* db);
+// Opens the databases of the clone at `path` with `cache` as their block cache, for direct reads; `buffered`: for reads
+// through the page cache, which forgets the clone first.
+Status OpenClone(const ReplayOptions& options, const std::string& path, const std::shared_ptr<rocksdb::Cache>& cache,
+                 bool buffered, Databases* dbs);
 
 // "11.8.1", of the library that is loaded.
 std::string RocksDbVersion();

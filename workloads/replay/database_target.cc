@@ -32,8 +32,8 @@ std::array<RoleCounts, kRoleSlots> RolesOf(const rocksdb::PerfContext& perf) {
 
 }  // namespace
 
-DatabaseTarget::DatabaseTarget(rocksdb::DB* db, const BuiltCache& cache, const TargetSettings& settings)
-    : db_(db), settings_(settings), peer_(cache, settings.mean_block_bytes) {
+DatabaseTarget::DatabaseTarget(const Databases& dbs, const BuiltCache& cache, const TargetSettings& settings)
+    : dbs_(dbs), settings_(settings), peer_(cache, settings.mean_block_bytes) {
   write_.disableWAL = true;
 }
 
@@ -79,7 +79,8 @@ bool DatabaseTarget::Dispatch(const Request& request) {
 
 bool DatabaseTarget::Get(const Request& request, const rocksdb::Slice& key) {
   value_.Reset();
-  const rocksdb::Status status = db_->Get(read_, db_->DefaultColumnFamily(), key, &value_);
+  rocksdb::DB* const db = dbs_.Of(request.key);
+  const rocksdb::Status status = db->Get(read_, db->DefaultColumnFamily(), key, &value_);
   const bool right = Answer(request, status, value_, request.key);
   value_.Reset();  // pins its block no longer than the request
   return right;
@@ -96,14 +97,20 @@ bool DatabaseTarget::Collect(const Request& request) {
 
 bool DatabaseTarget::MultiGet(const Request& last) {
   const size_t keys = batch_.size();
+  const auto number = [this](uint64_t key) { return dbs_.NumberOf(key); };
+  std::ranges::sort(batch_, {}, number);
   batch_encoded_.clear();
   batch_keys_.clear();
   for (const uint64_t key : batch_) batch_encoded_.push_back(EncodeKey(key));
   for (const DatabaseKey& encoded : batch_encoded_) batch_keys_.emplace_back(encoded.data(), encoded.size());
   if (batch_values_.size() < keys) batch_values_ = std::vector<rocksdb::PinnableSlice>(keys);
   batch_statuses_.resize(keys);
-  db_->MultiGet(read_, db_->DefaultColumnFamily(), keys, batch_keys_.data(), batch_values_.data(),
-                batch_statuses_.data());
+  for (size_t from = 0, to = 0; from < keys; from = to) {
+    while (to < keys && number(batch_[to]) == number(batch_[from])) ++to;
+    rocksdb::DB* const db = dbs_.Of(batch_[from]);
+    db->MultiGet(read_, db->DefaultColumnFamily(), to - from, &batch_keys_[from], &batch_values_[from],
+                 &batch_statuses_[from]);
+  }
   bool right = true;
   for (size_t i = 0; i < keys; ++i) {
     right = right && Answer(last, batch_statuses_[i], batch_values_[i], batch_[i]);
@@ -113,19 +120,20 @@ bool DatabaseTarget::MultiGet(const Request& last) {
 }
 
 bool DatabaseTarget::Write(const Request& request, const rocksdb::Slice& key) {
+  rocksdb::DB* const db = dbs_.Of(request.key);
   if (request.operation == Operation::kDelete) {
-    const rocksdb::Status deleted = db_->Delete(write_, key);
+    const rocksdb::Status deleted = db->Delete(write_, key);
     return deleted.ok() || Fail(request, deleted.ToString());
   }
   const uint32_t bytes = settings_.put_value_bytes > 0 ? settings_.put_value_bytes : request.value_bytes;
   FillValue(request.key, bytes, settings_.value_random, &put_value_);
   const bool merge = request.operation == Operation::kMerge;
-  const rocksdb::Status written = merge ? db_->Merge(write_, key, put_value_) : db_->Put(write_, key, put_value_);
+  const rocksdb::Status written = merge ? db->Merge(write_, key, put_value_) : db->Put(write_, key, put_value_);
   return written.ok() || Fail(request, written.ToString());
 }
 
 bool DatabaseTarget::Seek(const Request& request, const rocksdb::Slice& key) {
-  const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(read_));
+  const std::unique_ptr<rocksdb::Iterator> it(dbs_.Of(request.key)->NewIterator(read_));
   uint32_t entries = 0;
   for (it->Seek(key); it->Valid() && entries < std::max(request.scan_length, 1u); it->Next(), ++entries) {
     touched_ += TouchLines(it->value());

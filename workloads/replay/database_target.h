@@ -9,6 +9,7 @@
 
 #include "rocksdb/db.h"
 #include "workloads/replay/block_counts.h"
+#include "workloads/replay/databases.h"
 #include "workloads/replay/peer_throttle.h"
 #include "workloads/replay/values.h"
 #include "workloads/request.h"
@@ -23,11 +24,12 @@ struct TargetSettings {
   uint64_t mean_block_bytes = 4096;
 };
 
-// Puts one thread's requests to a RocksDB. Every cache line of every value is read, as an application would. Of one
-// thread, which calls Begin, Execute and End; the counts may be read by others.
+// Puts one thread's requests to the RocksDBs that have their keys. Every cache line of every value is read, as an
+// application would. Of one thread, which calls Begin, Execute and End; the counts may be read by others.
 class DatabaseTarget {
  public:
-  DatabaseTarget(rocksdb::DB* db, const BuiltCache& cache, const TargetSettings& settings);
+  // `dbs` and `cache` outlive this.
+  DatabaseTarget(const Databases& dbs, const BuiltCache& cache, const TargetSettings& settings);
 
   void Begin();
   // False on an error, which error() tells. The keys of a batch are collected and looked up with the last.
@@ -49,7 +51,7 @@ class DatabaseTarget {
   bool Answer(const Request& request, const rocksdb::Status& status, const rocksdb::PinnableSlice& value, uint64_t key);
   bool Fail(const Request& request, std::string_view what);
 
-  rocksdb::DB* const db_;
+  const Databases& dbs_;
   const TargetSettings settings_;
   PeerThrottle peer_;
   const rocksdb::PerfContext* perf_ = nullptr;  // the thread's, from Begin on

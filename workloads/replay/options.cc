@@ -41,6 +41,7 @@ constexpr NamedKind kKinds[] = {
 constexpr std::string_view kTieredPolicies[] = {"placeholder", "three_queue", "all"};
 
 constexpr unsigned kThreadsMax = 1024;
+constexpr unsigned kDbsMax = 256;
 constexpr unsigned kWindowsMax = 1000;
 constexpr double kRateMax = 1e9, kTimeScaleMax = 1e9;
 constexpr uint32_t kValueBytesMax = 16 << 20;
@@ -109,6 +110,7 @@ Status ValidateBlockMode(const ReplayOptions& o) {
   }
   if (o.is_generator() && o.ops == 0) return Status::InvalidArgument("--ops=0: an endless trace fits no memory");
   if (o.seconds > 0) return Status::InvalidArgument("--seconds is for --mode=db: a trace of blocks is run to its end");
+  if (o.dbs != 1) return Status::InvalidArgument(fmt::format("--dbs={} is for --mode=db", o.dbs));
   return Status::Ok();
 }
 
@@ -198,6 +200,7 @@ Status ReplayOptions::Validate() const {
   if (mode == ReplayMode::kBlock) MEZZ_RETURN_IF_ERROR(ValidateBlockMode(*this));
   if (caches.empty()) return Status::InvalidArgument("--caches is empty; name at least one cache");
   if (db_dir.empty()) return Status::InvalidArgument("--db is missing; name the folder the databases go to");
+  if (dbs == 0 || dbs > kDbsMax) return OutOfRange("dbs", dbs, fmt::format("1 to {}", kDbsMax));
   if (threads == 0 || threads > kThreadsMax) return OutOfRange("threads", threads, fmt::format("1 to {}", kThreadsMax));
   if (!(warmup >= 0 && warmup < 1)) return OutOfRange("warmup", warmup, "0 up to, not including, 1");
   if (warmup_settle && warmup_ops > 0) {

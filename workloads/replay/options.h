@@ -64,6 +64,7 @@ struct ReplayOptions {
   HybridCacheOptions hybrid;
 
   std::string db_dir;          // the work folder of either mode
+  unsigned dbs = 1;            // kDatabase: so many over each cache, each with a share of the keys
   uint32_t unit_bytes = 4096;  // kBlock: what extents are cut into, and blocks of unknown size have
   BlockSizes sizes = BlockSizes::kTrace;
   uint32_t value_bytes = 1000;  // 0: as the generator says

@@ -178,6 +178,7 @@ json OptionsToJson(const ReplayOptions& o) {
           {"scm_bytes", o.scm_bytes()},
           {"hybrid_uri", o.hybrid.ToUri()},
           {"db", o.db_dir},
+          {"dbs", o.dbs},
           {"value_bytes", o.value_bytes},
           {"value_random", o.value_random},
           {"block_bytes", o.block_bytes},
@@ -208,10 +209,11 @@ json OptionsToJson(const ReplayOptions& o) {
 
 std::string ReportTable(const ReplayOptions& options, const ReplayReport& report) {
   std::string text = fmt::format(
-      "{}\nRocksDB {}, {} threads, {}{} MiB of data in blocks of {} bytes, direct reads\n"
+      "{}\nRocksDB {}, {} threads, {}{} MiB of data{} in blocks of {} bytes, direct reads\n"
       "SCM medium: {}{}\n\n",
       report.workload, RocksDbVersion(), options.threads, TierSizes(options), report.database_bytes >> 20,
-      report.mean_block_bytes, report.medium, report.emulated ? " (emulated)" : "");
+      options.dbs == 1 ? "" : fmt::format(" in {} databases", options.dbs), report.mean_block_bytes, report.medium,
+      report.emulated ? " (emulated)" : "");
   text += fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5} {:>5} {:>6} {:>6} {:>6}\n", "", "", "", "P50",
                       "P95", "P99", "DRAM", "2nd", "flash", "SCM", "CPU s");
   text +=

@@ -46,8 +46,8 @@ uint64_t DeviceBytesRead() {
 }
 
 struct ReplayThread {
-  ReplayThread(rocksdb::DB* db, const BuiltCache& cache, const WindowSettings& settings)
-      : target(db, cache, settings.target) {}
+  ReplayThread(const Databases& dbs, const BuiltCache& cache, const WindowSettings& settings)
+      : target(dbs, cache, settings.target) {}
 
   void Run(RequestFeed* feed, const Pacing& pacing, uint64_t start_ns, const LoopEnd& end) {
     ReplayLoop<ReplayClock, DatabaseTarget> loop(&clock, &target, &latencies);
@@ -75,10 +75,10 @@ struct OurCounts {
 
 class Window {
  public:
-  Window(rocksdb::DB* db, const BuiltCache& cache, const WindowSettings& settings)
+  Window(const Databases& dbs, const BuiltCache& cache, const WindowSettings& settings)
       : cache_(cache), settings_(settings) {
     for (unsigned i = 0; i < settings.threads; ++i)
-      threads_.push_back(std::make_unique<ReplayThread>(db, cache, settings));
+      threads_.push_back(std::make_unique<ReplayThread>(dbs, cache, settings));
   }
 
   Status Run(const std::vector<RequestFeed*>& feeds, Progress* progress, const std::atomic<bool>& stop, Series* series,
@@ -257,10 +257,10 @@ class Window {
 
 }  // namespace
 
-Status RunWindow(rocksdb::DB* db, const BuiltCache& cache, const WindowSettings& settings,
+Status RunWindow(const Databases& dbs, const BuiltCache& cache, const WindowSettings& settings,
                  const std::vector<RequestFeed*>& feeds, Progress* progress, const std::atomic<bool>& stop,
                  Series* series, WindowResult* result) {
-  return Window(db, cache, settings).Run(feeds, progress, stop, series, result);
+  return Window(dbs, cache, settings).Run(feeds, progress, stop, series, result);
 }
 
 }  // namespace mezz

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "rocksdb/db.h"
 #include "workloads/replay/cache_factory.h"
 #include "workloads/replay/database_target.h"
+#include "workloads/replay/databases.h"
 #include "workloads/replay/pacing.h"
 #include "workloads/replay/progress.h"
 #include "workloads/replay/request_feed.h"
@@ -27,7 +27,7 @@ struct WindowSettings {
 // Replays one window: thread i takes its requests from feeds[i]. A value that is wrong, one that is missing though
 // nothing was deleted, and every RocksDB error fail the run: a cache may forget, it may never lie. The calling thread
 // looks at the counts once a second and tells `series` (which may be null) what it saw.
-Status RunWindow(rocksdb::DB* db, const BuiltCache& cache, const WindowSettings& settings,
+Status RunWindow(const Databases& dbs, const BuiltCache& cache, const WindowSettings& settings,
                  const std::vector<RequestFeed*>& feeds, Progress* progress, const std::atomic<bool>& stop,
                  Series* series, WindowResult* result);
 

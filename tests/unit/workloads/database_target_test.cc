@@ -14,12 +14,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class Target : public ::testing::Test {
+// By the number of databases.
+class Target : public ::testing::TestWithParam<unsigned> {
  protected:
   void SetUp() override {
     options_.trace = "gen:uniform";
     options_.keys = 100;
     options_.ops = 1;
+    options_.dbs = GetParam();
     options_.db_dir = folder_.Path("db");
     ASSERT_TRUE(Workload::Open(options_, &progress_, &workload_).ok());
     ASSERT_TRUE(Database::Claim(options_, *workload_, &database_).ok());
@@ -27,7 +29,7 @@ class Target : public ::testing::Test {
     std::string path;
     ASSERT_TRUE(database_->MakeClone(0, &path).ok());
     cache_.cache = rocksdb::NewLRUCache(1 << 20);
-    ASSERT_TRUE(OpenClone(options_, path, cache_.cache, /*buffered=*/false, &db_).ok());
+    ASSERT_TRUE(OpenClone(options_, path, cache_.cache, /*buffered=*/false, &dbs_).ok());
   }
 
   static Request Of(Operation operation, uint64_t key, uint32_t batch_left = 0) {
@@ -40,7 +42,7 @@ class Target : public ::testing::Test {
   }
   // The error; empty if every request was served.
   std::string Serve(const std::vector<Request>& requests, bool may_be_missing) {
-    DatabaseTarget target(db_.get(), cache_, {.verify = true, .may_be_missing = may_be_missing});
+    DatabaseTarget target(dbs_, cache_, {.verify = true, .may_be_missing = may_be_missing});
     result_ = {};
     target.Begin();
     for (const Request& request : requests) {
@@ -58,11 +60,11 @@ class Target : public ::testing::Test {
   std::unique_ptr<Workload> workload_;
   std::unique_ptr<Database> database_;
   BuiltCache cache_;
-  std::unique_ptr<rocksdb::DB> db_;
+  Databases dbs_;
   WindowResult result_;
 };
 
-TEST_F(Target, ServesEveryOperation) {
+TEST_P(Target, ServesEveryOperation) {
   const std::vector<Request> requests = {
       Of(Operation::kGet, 1),          Of(Operation::kPut, 1),         Of(Operation::kGet, 1),
       Of(Operation::kMerge, 2),        Of(Operation::kMerge, 2),       Of(Operation::kGet, 2),
@@ -77,19 +79,33 @@ TEST_F(Target, ServesEveryOperation) {
   EXPECT_GT(result_.roles[static_cast<size_t>(RoleSlot::kData)].lookups(), 0u);
 }
 
-TEST_F(Target, AMissingKeyIsAnErrorWhereNothingWasDeleted) {
+TEST_P(Target, EachKeyLiesInItsOwnDatabaseAlone) {
+  ASSERT_EQ(dbs_.all().size(), GetParam());
+  std::string value;
+  for (uint64_t key = 0; key < options_.keys; ++key) {
+    const DatabaseKey encoded = EncodeKey(key);
+    for (const auto& db : dbs_.all()) {
+      const rocksdb::Status status = db->Get({}, {encoded.data(), encoded.size()}, &value);
+      EXPECT_EQ(status.ok(), db.get() == dbs_.Of(key)) << "key " << key << ": " << status.ToString();
+    }
+  }
+}
+
+TEST_P(Target, AMissingKeyIsAnErrorWhereNothingWasDeleted) {
   EXPECT_EQ(Serve({Of(Operation::kDelete, 7)}, false), "");
   EXPECT_THAT(Serve({Of(Operation::kGet, 7)}, false), HasSubstr("key 7"));
   EXPECT_THAT(Serve({Of(Operation::kMultiGet, 6, 1), Of(Operation::kMultiGet, 7, 0)}, false), HasSubstr("NotFound"));
 }
 
-TEST_F(Target, AWrongValueIsAnError) {
+TEST_P(Target, AWrongValueIsAnError) {
   const DatabaseKey key = EncodeKey(5);
-  ASSERT_TRUE(db_->Put({}, {key.data(), key.size()}, "wrong").ok());
+  ASSERT_TRUE(dbs_.Of(5)->Put({}, {key.data(), key.size()}, "wrong").ok());
   EXPECT_THAT(Serve({Of(Operation::kGet, 5)}, true), HasSubstr("bytes are wrong"));
   EXPECT_THAT(Serve({Of(Operation::kMultiGet, 5)}, true), HasSubstr("bytes are wrong"));
   EXPECT_THAT(Serve({Of(Operation::kSeek, 5)}, true), HasSubstr("bytes are wrong"));
 }
+
+INSTANTIATE_TEST_SUITE_P(Databases, Target, ::testing::Values(1u, 3u));
 
 }  // namespace
 }  // namespace mezz

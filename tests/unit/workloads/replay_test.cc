@@ -281,6 +281,23 @@ TEST_F(Replay, PutsWhereNoneCanBeAreRefused) {
   EXPECT_THAT(Run(options).message(), HasSubstr("--write_buffer=1 "));
 }
 
+TEST_F(Replay, SeveralDatabasesShareACache) {
+  ReplayOptions options = Options("gen:zipf", "lru,hybrid:dram_first");
+  options.dbs = 3;
+  options.put_share = 0.2;
+  options.write_buffer_bytes = 64 << 10;
+  RunOk(options);
+  EXPECT_FALSE(report_.database_reused);
+  for (const CacheRow& row : report_.rows) EXPECT_GT(row.background.flushes, 2u) << row.cache;
+  RunOk(options);
+  EXPECT_TRUE(report_.database_reused);
+  options.dbs = 2;
+  RunOk(options);
+  EXPECT_FALSE(report_.database_reused) << "other databases hold other keys";
+  options.dbs = 257;
+  EXPECT_THAT(Run(options).message(), HasSubstr("--dbs=257"));
+}
+
 TEST_F(Replay, RunsForATimeWhenAskedTo) {
   ReplayOptions options = Options("gen:uniform", "lru,all_dram_lru");
   options.seconds = 0.2;
