@@ -23,14 +23,16 @@ struct Pacing {
 class ReplayClock {
  public:
   static uint64_t NowNs();
-  // Sleeps for most of the time and spins for the rest, because a sleeper is woken tens of microseconds late and would
-  // be charged for it. Returns soon after *stop is set.
+  // Sleeps for most of the time and spins for the rest, because a sleeper is woken some 20 microseconds late and would
+  // be charged for it. On fewer than four processors, and where others spin, it sleeps for all of it. Returns soon
+  // after *stop is set.
   void WaitUntilNs(uint64_t ns, const std::atomic<bool>& stop);
   // Processor time that went into waiting, not into requests.
   uint64_t spun_ns() const { return spun_ns_; }
 
  private:
   uint64_t spun_ns_ = 0;
+  bool wakes_early_ = false;
 };
 
 }  // namespace mezz
