@@ -144,7 +144,9 @@ class CacheWorker {
     return Status::Ok();
   }
 
+  // Warm-up is a closed loop: it is to end soon.
   Pacing PacingOf(const WindowCommand& command) const {
+    if (command.cold) return {};
     if (options_.rate > 0) return {.ns_per_tick = 1e9 / options_.rate};
     if (options_.timestamps > 0) {
       return {.ns_per_tick = 1e3 / options_.timestamps, .first_tick = command.first_time_us};
