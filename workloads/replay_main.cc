@@ -46,6 +46,7 @@ DEFINE_int64(threads, 2, "Replay threads");
 DEFINE_int64(value_bytes, 1000, "Bytes of a value; 0: as the generator says");
 DEFINE_double(value_random, 1, "Share of a value that is random; the rest repeats it, for caches that compress");
 DEFINE_int64(block_bytes, 4096, "Block size");
+DEFINE_string(compression, "none", "Of the databases' blocks: none, lz4, zstd. See --value_random");
 DEFINE_string(write_buffer, "64M", "Bytes put between two flushes: RocksDB's memtable (K, M, G)");
 DEFINE_bool(index_in_cache, false, "Keep index and filter blocks in the block cache");
 DEFINE_string(db, "", "Folder of the databases; loaded once and reused while it fits");
@@ -140,6 +141,7 @@ mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   o->trace = FLAGS_trace;
   o->format = FLAGS_format;
   o->db_dir = FLAGS_db;
+  o->compression = FLAGS_compression;
   o->index_in_cache = FLAGS_index_in_cache;
   o->value_random = FLAGS_value_random;
   MEZZ_RETURN_IF_ERROR(ParseWarmup(o));

@@ -58,7 +58,9 @@ rocksdb::Options DbOptions(const ReplayOptions& o, std::shared_ptr<rocksdb::Cach
   table.no_block_cache = table.block_cache == nullptr;
   rocksdb::Options options;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-  options.compression = rocksdb::kNoCompression;
+  options.compression = o.compression == "lz4"    ? rocksdb::kLZ4Compression
+                        : o.compression == "zstd" ? rocksdb::kZSTD
+                                                  : rocksdb::kNoCompression;
   options.use_direct_reads = true;
   options.use_direct_io_for_flush_and_compaction = true;
   options.max_background_jobs = 2;
@@ -127,7 +129,8 @@ Status Database::Claim(const ReplayOptions& options, const Workload& workload, s
                        {"block_bytes", options.block_bytes},
                        {"key_layout", "big-endian-8"},
                        {"rocksdb", RocksDbVersion()},
-                       {"dbs", options.dbs}};
+                       {"dbs", options.dbs},
+                       {"compression", options.compression}};
   MEZZ_RETURN_IF_ERROR(claimed->CheckOwner());
   std::error_code error;
   fs::create_directory(options.db_dir, error);
@@ -278,11 +281,11 @@ Status Database::MeasureBase() {
     MEZZ_RETURN_IF_ERROR(FromRocksDb(db->GetPropertiesOfAllTables(&tables), "reading " + Path("base")));
     for (const auto& [name, table] : tables) {
       blocks += table->num_data_blocks;
-      bytes += table->data_size;
+      bytes += options_.compression == "none" ? table->data_size : table->raw_key_size + table->raw_value_size;
+      base_bytes_ += table->data_size;
     }
   }
   mean_block_bytes_ = blocks == 0 ? options_.block_bytes : bytes / blocks;
-  base_bytes_ = bytes;
   return Status::Ok();
 }
 

@@ -35,7 +35,7 @@ class Database {
   // Holds the folder against other processes as long as anyone has it open.
   int lock_fd() const { return lock_; }
 
-  // Mean bytes of the base's data blocks: what a cached block costs a medium.
+  // Mean bytes of the base's data blocks, uncompressed: what a cached block costs a medium.
   uint64_t mean_block_bytes() const { return mean_block_bytes_; }
   uint64_t base_bytes() const { return base_bytes_; }
 

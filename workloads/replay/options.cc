@@ -40,6 +40,8 @@ constexpr NamedKind kKinds[] = {
 
 constexpr std::string_view kTieredPolicies[] = {"placeholder", "three_queue", "all"};
 
+constexpr std::string_view kCompressions[] = {"none", "lz4", "zstd"};
+
 constexpr unsigned kThreadsMax = 1024;
 constexpr unsigned kDbsMax = 256;
 constexpr unsigned kWindowsMax = 1000;
@@ -110,6 +112,9 @@ Status ValidateBlockMode(const ReplayOptions& o) {
   }
   if (o.is_generator() && o.ops == 0) return Status::InvalidArgument("--ops=0: an endless trace fits no memory");
   if (o.seconds > 0) return Status::InvalidArgument("--seconds is for --mode=db: a trace of blocks is run to its end");
+  if (o.compression != "none") {
+    return Status::InvalidArgument(fmt::format("--compression={} is for --mode=db", o.compression));
+  }
   if (o.dbs != 1) return Status::InvalidArgument(fmt::format("--dbs={} is for --mode=db", o.dbs));
   return Status::Ok();
 }
@@ -220,6 +225,9 @@ Status ReplayOptions::Validate() const {
   if (!(value_random > 0 && value_random <= 1)) return OutOfRange("value_random", value_random, "above 0 to 1");
   if (block_bytes < kBlockBytesMin || block_bytes > kBlockBytesMax) {
     return OutOfRange("block_bytes", block_bytes, fmt::format("{} to {}", kBlockBytesMin, kBlockBytesMax));
+  }
+  if (std::ranges::find(kCompressions, compression) == std::end(kCompressions)) {
+    return Status::InvalidArgument(fmt::format("--compression={} is not known; it is none, lz4 or zstd", compression));
   }
   if (write_buffer_bytes < kWriteBufferMin || write_buffer_bytes > kWriteBufferMax) {
     return OutOfRange("write_buffer", static_cast<double>(write_buffer_bytes),

@@ -70,6 +70,7 @@ struct ReplayOptions {
   uint32_t value_bytes = 1000;  // 0: as the generator says
   double value_random = 1;      // share of a value that is random; the rest repeats it, for caches that compress
   uint32_t block_bytes = 4096;
+  std::string compression = "none";  // kDatabase, of the blocks on flash: none, lz4, zstd
   bool index_in_cache = false;
   uint64_t write_buffer_bytes = 64 << 20;  // RocksDB's memtable: how much is put between two flushes
 

@@ -182,6 +182,7 @@ json OptionsToJson(const ReplayOptions& o) {
           {"value_bytes", o.value_bytes},
           {"value_random", o.value_random},
           {"block_bytes", o.block_bytes},
+          {"compression", o.compression},
           {"mode", o.mode == ReplayMode::kBlock ? "block" : "db"},
           {"unit_bytes", o.unit_bytes},
           {"sizes", o.sizes == BlockSizes::kTrace ? "bytes" : "unit"},

@@ -298,6 +298,20 @@ TEST_F(Replay, SeveralDatabasesShareACache) {
   EXPECT_THAT(Run(options).message(), HasSubstr("--dbs=257"));
 }
 
+// RocksDB fills that tier from compressed blocks alone.
+TEST_F(Replay, CompressedBlocksFillTheTierOfThreeQueue) {
+  ReplayOptions options = Options("gen:zipf", "hcc,tiered:three_queue");
+  options.compression = "lz4";
+  options.value_random = 0.5;
+  RunOk(options);
+  EXPECT_LT(report_.database_bytes, 8000 * 1000 * 3 / 4);
+  EXPECT_NEAR(static_cast<double>(report_.mean_block_bytes), 4096, 1024) << "as they are cached";
+  const CacheRow& tiered = Row("tiered:three_queue");
+  EXPECT_TRUE(!tiered.unavailable.empty() || tiered.total.scm_hit > 0.1) << tiered.total.scm_hit;
+  options.compression = "brotli";
+  EXPECT_THAT(Run(options).message(), HasSubstr("--compression=brotli"));
+}
+
 TEST_F(Replay, RunsForATimeWhenAskedTo) {
   ReplayOptions options = Options("gen:uniform", "lru,all_dram_lru");
   options.seconds = 0.2;
