@@ -42,6 +42,7 @@ DEFINE_string(segment, "", "Size of an SCM segment (K, M). Empty: by the tier's 
 DEFINE_int64(shard_bits, -1, "DRAM tiers have 2 to the power of this many shards. -1: as many as suit their size");
 DEFINE_string(serve, "auto", "How an SCM hit is answered: auto, in_place, copy");
 DEFINE_string(dram_cache, "", "DRAM tier of hybrid: hcc, lru. Empty: hcc where RocksDB has it, from 8.9");
+DEFINE_bool(skip_bad, false, "Leave damaged records out and count them, instead of refusing the trace");
 DEFINE_int64(threads, 2, "Replay threads");
 DEFINE_int64(value_bytes, 1000, "Bytes of a value; 0: as the generator says");
 DEFINE_double(value_random, 1, "Share of a value that is random; the rest repeats it, for caches that compress");
@@ -140,6 +141,7 @@ mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   MEZZ_RETURN_IF_ERROR(ParseMode(o));
   o->trace = FLAGS_trace;
   o->format = FLAGS_format;
+  o->skip_bad = FLAGS_skip_bad;
   o->db_dir = FLAGS_db;
   o->compression = FLAGS_compression;
   o->index_in_cache = FLAGS_index_in_cache;

@@ -98,7 +98,8 @@ TEST(RocksdbTraceFuzz, GivesRequestsOrAnErrorThatNamesTheFile) {
     const std::string path =
         folder.Write("fuzz", Compress(kCompressions[random() % std::size(kCompressions)], content));
     std::unique_ptr<RequestSource> source;
-    Status status = OpenTrace(path, is_query ? "rocksdb_query" : "rocksdb_block", &source);
+    const OpenOptions options{.format = is_query ? "rocksdb_query" : "rocksdb_block", .skip_bad = random() % 2 == 0};
+    Status status = OpenTrace(path, options, &source);
     if (status.ok()) {
       uint64_t requests = 0;
       for (Request request; source->Next(&request); ++requests) {

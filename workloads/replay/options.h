@@ -56,8 +56,9 @@ enum class BlockSizes {
 
 struct ReplayOptions {
   ReplayMode mode = ReplayMode::kDatabase;
-  std::string trace;   // a file, or gen:NAME
-  std::string format;  // of the file; empty: by name and content
+  std::string trace;      // a file, or gen:NAME
+  std::string format;     // of the file; empty: by name and content
+  bool skip_bad = false;  // damaged records are left out and counted
   std::vector<CacheSpec> caches;
 
   // The tiers. `hybrid` carries every setting of ours; its dram_bytes and capacity are those of the peers too.

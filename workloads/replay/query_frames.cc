@@ -145,6 +145,7 @@ rocksdb::Status QueryFrames::Reset() {
   version_ = 0;
   record_at_ = 0;
   ended_ = false;
+  lost_ = Lost::kAll;
   status_ = CompressedFile::Open(path_, &file_);
   return status_.ok() ? rocksdb::Status::OK() : rocksdb::Status::IOError(status_.message());
 }
@@ -162,9 +163,9 @@ rocksdb::Status QueryFrames::Read(std::string* record) {
   const RocksdbRecordHead head(Bytes(*record));
   const uint32_t max = version_ == 0 ? kHeaderMax : kPayloadMax;
   if (head.payload_bytes > max) {
-    FailRecord(head.IsOfOtherByteOrder(max)
-                   ? "field payload length has the other byte order: RocksDB's traces are little-endian"
-                   : fmt::format("field payload length is {}; it goes up to {}", head.payload_bytes, max));
+    Fail(Lost::kRest, head.IsOfOtherByteOrder(max)
+                          ? "field payload length has the other byte order: RocksDB's traces are little-endian"
+                          : fmt::format("field payload length is {}; it goes up to {}", head.payload_bytes, max));
     return Damage();
   }
   if (!ReadBytes(head.payload_bytes, record, "the payload of a record")) return Damage();
@@ -181,11 +182,12 @@ bool QueryFrames::ReadBytes(size_t bytes, std::string* to, std::string_view what
     size_t got = 0;
     if (Status read = file_->Read(to->data() + before, to->size() - before, &got); !read.ok()) {
       status_ = std::move(read);
+      lost_ = file_->damaged() && version_ != 0 ? Lost::kRest : Lost::kAll;
       return false;
     }
     if (before + got == to->size()) continue;
-    return FailRecord(fmt::format("this is an unfinished recording: {} is cut short, {} of {} bytes", what,
-                                  before + got - begin, bytes));
+    return Fail(Lost::kRest, fmt::format("this is an unfinished recording: {} is cut short, {} of {} bytes", what,
+                                         before + got - begin, bytes));
   }
   return true;
 }
@@ -197,38 +199,44 @@ bool QueryFrames::Check(const RocksdbRecordHead& head, std::string_view payload)
     return true;
   }
   PayloadShape shape{};
-  if (!ShapeOf(head.type, &shape)) return FailRecord(fmt::format("field type is {}, which is no query", head.type));
+  if (!ShapeOf(head.type, &shape)) {
+    return Fail(Lost::kRecord, fmt::format("field type is {}, which is no query", head.type));
+  }
   const std::string flaw = version_ == 1 ? FlawOfFirstVersion(head.type, payload) : FlawOf(head.type, shape, payload);
-  return flaw.empty() || FailRecord(fmt::format("record of type {}: {}", head.type, flaw));
+  return flaw.empty() || Fail(Lost::kRecord, fmt::format("record of type {}: {}", head.type, flaw));
 }
 
 bool QueryFrames::CheckHeader(const RocksdbRecordHead& head, std::string_view payload) {
   if (head.type != kRocksdbBegin || payload.find(kRocksdbTraceMagic) > 1) {
-    return FailRecord("this is no RocksDB trace: field type or magic of the header is wrong");
+    return Fail(Lost::kAll, "this is no RocksDB trace: field type or magic of the header is wrong");
   }
   if (!payload.starts_with(kRocksdbTraceMagic)) {
-    return FailRecord("this is a RocksDB block-cache trace; use --format=rocksdb_block");
+    return Fail(Lost::kAll, "this is a RocksDB block-cache trace; use --format=rocksdb_block");
   }
   std::array<std::string_view, 4> fields;
   int rocksdb_version = 0;
   if (SplitFields(payload, '\t', &fields) != fields.size() || !ParseVersion(fields[1], "Trace Version: ", &version_) ||
       !ParseVersion(fields[2], "RocksDB Version: ", &rocksdb_version)) {
     version_ = 0;
-    return FailRecord(fmt::format("the header is damaged: \"{}\"", Shown(payload)));
+    return Fail(Lost::kAll, fmt::format("the header is damaged: \"{}\"", Shown(payload)));
   }
   if (version_ >= kFirstVersion && version_ <= kLastVersion) return true;
   const std::string found(fields[1]);
   version_ = 0;
-  return FailRecord(fmt::format("the header says {}; versions 0.1 and 0.2 can be read", found));
+  return Fail(Lost::kAll, fmt::format("the header says {}; versions 0.1 and 0.2 can be read", found));
 }
 
-bool QueryFrames::FailRecord(std::string_view message) {
-  Fail(message);
+bool QueryFrames::Fail(Lost lost, std::string_view message) {
+  lost_ = version_ == 0 ? Lost::kAll : lost;
+  status_ = Status::InvalidArgument(fmt::format("trace {}, at byte {}: {}", path_, record_at_, message));
   return false;
 }
 
-void QueryFrames::Fail(std::string_view message) {
-  status_ = Status::InvalidArgument(fmt::format("trace {}, at byte {}: {}", path_, record_at_, message));
+bool QueryFrames::SkipDamaged() {
+  if (status_.ok() || lost_ == Lost::kAll) return false;
+  ended_ = lost_ == Lost::kRest;
+  status_ = Status::Ok();
+  return true;
 }
 
 }  // namespace mezz

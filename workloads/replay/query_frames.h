@@ -26,17 +26,27 @@ class QueryFrames final : public rocksdb::TraceReader {
   // What went wrong, at the record read last; a trace that ends without the mark at its end is an unfinished recording.
   const Status& status() const { return status_; }
   // The record read last is damaged in a way only its decoding shows.
-  void Fail(std::string_view message);
+  void Fail(std::string_view message) { Fail(Lost::kRecord, message); }
+  // As RequestSource's.
+  bool SkipDamaged();
 
  private:
+  // By the damage that status_ tells of.
+  enum class Lost {
+    kRecord,
+    kRest,  // it is not known where the next record begins
+    kAll,   // of the header: nothing can be read
+  };
+
   bool ReadBytes(size_t bytes, std::string* to, std::string_view what);
   bool Check(const RocksdbRecordHead& head, std::string_view payload);
   bool CheckHeader(const RocksdbRecordHead& head, std::string_view payload);
-  bool FailRecord(std::string_view message);
+  bool Fail(Lost lost, std::string_view message);  // always false
 
   std::string path_;
   std::unique_ptr<CompressedFile> file_;
   Status status_;
+  Lost lost_ = Lost::kAll;
   uint64_t record_at_ = 0;  // of the record read last, in the decompressed content
   int version_ = 0;         // 0: the header is to come
   bool ended_ = false;

@@ -173,6 +173,7 @@ json OptionsToJson(const ReplayOptions& o) {
   for (const CacheSpec& spec : o.caches) caches.push_back(spec.name);
   return {{"trace", o.trace},
           {"format", o.format},
+          {"skip_bad", o.skip_bad},
           {"caches", caches},
           {"dram_bytes", o.dram_bytes()},
           {"scm_bytes", o.scm_bytes()},

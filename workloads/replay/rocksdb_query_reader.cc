@@ -136,6 +136,11 @@ class RocksdbQueryReader final : public RequestSource {
   }
   Status status() const override { return status_; }
   std::string description() const override { return path_; }
+  bool SkipDamaged() override {
+    if (frames_ == nullptr || !frames_->SkipDamaged()) return false;
+    status_ = Status::Ok();
+    return true;
+  }
 
   Status Rewind() override {
     requests_.clear();

@@ -121,6 +121,7 @@ class TraceWorkload final : public Workload {
           fmt::format("--timestamps={}: trace {} has no times; use --rate", options_.timestamps, options_.trace));
     }
     KeepDistinct();
+    skipped_ = source_->skipped();
     return source_->Rewind();
   }
 
@@ -129,7 +130,8 @@ class TraceWorkload final : public Workload {
         {"source", "trace"}, {"requests", requests_}, {"keys", keys_.size()}, {"xxh3", fmt::format("{:016x}", hash_)}};
   }
   std::string Description() const override {
-    return fmt::format("{}: {} requests, {} keys", source_->description(), requests_, keys_.size());
+    return fmt::format("{}: {} requests, {} keys{}", source_->description(), requests_, keys_.size(),
+                       skipped_ == 0 ? "" : fmt::format(", {} damaged left out", skipped_));
   }
   uint64_t distinct_keys() const override { return keys_.size(); }
   uint64_t requests() const override { return requests_; }
@@ -163,6 +165,7 @@ class TraceWorkload final : public Workload {
   std::unique_ptr<RequestSource> source_;
   std::vector<uint64_t> keys_;
   uint64_t requests_ = 0;
+  uint64_t skipped_ = 0;
   uint64_t hash_ = 0;
   bool has_times_ = false;
   bool has_deletes_ = false;
@@ -186,7 +189,7 @@ Status Workload::Open(const ReplayOptions& options, Progress* progress, std::uni
     return Status::Ok();
   }
   std::unique_ptr<RequestSource> source;
-  MEZZ_RETURN_IF_ERROR(OpenTrace(options.trace, options.format, &source));
+  MEZZ_RETURN_IF_ERROR(OpenTrace(options.trace, {.format = options.format, .skip_bad = options.skip_bad}, &source));
   auto trace = std::make_unique<TraceWorkload>(options, std::move(source));
   MEZZ_RETURN_IF_ERROR(trace->Scan(progress));
   *workload = std::move(trace);

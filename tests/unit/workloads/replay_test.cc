@@ -229,14 +229,20 @@ TEST_F(Replay, RefusesAFolderInUse) {
 
 TEST_F(Replay, ReplaysATraceWholeAndInWindows) {
   std::string text;
-  for (int i = 0; i < 4000; ++i) text += std::to_string(i * 7919 % 1500 + 1000000) + "\n";
+  for (int i = 0; i < 4000; ++i) {
+    if (i == 100) text += "not a key\n";
+    text += std::to_string(i * 7919 % 1500 + 1000000) + "\n";
+  }
   ReplayOptions options = Options(folder_.Write("a.keys", text), "lru,hybrid");
   options.ops = 0;
+  EXPECT_THAT(Run(options).message(), HasSubstr("line 101"));
+  options.skip_bad = true;
   options.threads = 3;
   options.cold_windows = 4;
   options.repeats = 3;
   RunOk(options);
   EXPECT_EQ(report_.distinct_keys, 1500u);
+  EXPECT_THAT(report_.workload, HasSubstr(", 1 damaged left out"));
   for (const CacheRow& row : report_.rows) {
     uint64_t ops = row.total.ops;
     EXPECT_EQ(row.cold_windows.size(), 4u);

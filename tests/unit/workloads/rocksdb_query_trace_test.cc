@@ -82,11 +82,12 @@ class QueryTrace : public ::testing::Test {
   std::string Read(const std::string& path, std::string_view format = "") {
     requests_.clear();
     std::unique_ptr<RequestSource> source;
-    const Status status = OpenTrace(path, format, &source);
+    const Status status = OpenTrace(path, {.format = std::string(format), .skip_bad = skip_bad_}, &source);
     if (!status.ok()) return status.message();
     for (Request request; source->Next(&request);) requests_.push_back(request);
     Request request;
     EXPECT_FALSE(source->Next(&request)) << "the end, or an error, lasts";
+    skipped_ = source->skipped();
     return source->status().message();
   }
   std::string ReadContent(const std::string& content) { return Read(folder_.Write("trace", content), "rocksdb_query"); }
@@ -118,6 +119,8 @@ class QueryTrace : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
+  bool skip_bad_ = false;
+  uint64_t skipped_ = 0;
   std::vector<Request> requests_;
 };
 
@@ -307,6 +310,25 @@ TEST_F(QueryTrace, NamesFileOffsetAndFieldOfDamage) {
   EXPECT_THAT(ReadContent(good + RocksdbRecord(2, kRocksdbWrite,
                                                Fixed(uint64_t{2}) + LengthPrefixed(std::string(12, '\1') + "?"))),
               AllOf(HasSubstr("at byte " + std::to_string(good.size())), HasSubstr("WriteBatch")));
+}
+
+TEST_F(QueryTrace, SkipsDamagedRecordsWhenAskedTo) {
+  skip_bad_ = true;
+  const std::string bad_map = RocksdbRecord(2, kRocksdbGet, Fixed(uint64_t{0b100000}));
+  const std::string bad_batch =
+      RocksdbRecord(2, kRocksdbWrite, Fixed(uint64_t{2}) + LengthPrefixed(std::string(12, '\1') + "?"));
+  const std::string bad_length = std::string(9, '\2') + "\xff\xff\xff\x7f";
+  EXPECT_EQ(ReadContent(QueryHeader() + bad_map + Get("a") + bad_batch + bad_map + Get("b") + Footer()), "");
+  EXPECT_EQ(requests_.size(), 2u);
+  EXPECT_EQ(skipped_, 3u);
+  EXPECT_EQ(ReadContent(QueryHeader() + Get("a") + bad_length + Get("b") + Footer()), "");
+  EXPECT_EQ(requests_.size(), 1u) << "behind a wrong length nobody knows where a record begins";
+  EXPECT_EQ(skipped_, 1u);
+  const std::string unfinished = QueryHeader() + Get("a");
+  EXPECT_EQ(ReadContent(unfinished), "");
+  EXPECT_EQ(requests_.size(), 1u);
+  EXPECT_EQ(skipped_, 1u);
+  EXPECT_THAT(ReadContent(QueryHeader("two") + Get("a")), HasSubstr("header is damaged"));
 }
 
 TEST_F(QueryTrace, SaysWhatIsNoQueryTraceItCanRead) {
