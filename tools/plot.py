@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the JSON of mezz_sim as SVG: one file a trace.
+"""Draws results as SVG: those of mezz_sim as curves, one file a trace; those of mezz_replay as bars, one file each.
 
-    tools/plot.py RESULT.json... [--out=FOLDER] [--value=miss] [--policies=lru,opt,...]
+    tools/plot.py RESULT.json... [--out=FOLDER] [--value=NAME] [--policies=lru,opt,...]
 
 --out        where the SVG files go; next to the first RESULT.json if it is left out
---value      what is drawn over the capacity: miss, dram_hit, scm_hit, scm_writes_per_access, promotions_per_access,
-             gap_closed, amat_ns.optane100, amat_ns.cxl
---policies   only these, in this order; all if it is left out
+--value      mezz_sim, over the capacity: miss (if it is left out), dram_hit, scm_hit, scm_writes_per_access,
+             promotions_per_access, gap_closed, amat_ns.optane100, amat_ns.cxl
+             mezz_replay, for each cache: ops_per_s (if it is left out), p50_us, p95_us, p99_us, flash_reads_per_op,
+             cpu_s_per_mop, scm_bytes_written_per_op
+--policies   mezz_sim: only these, in this order; all if it is left out
 
-Several results are drawn as one; a policy at a capacity that two of them have is taken from the last.
+Several results of mezz_sim are drawn as one; a policy at a capacity that two of them have is taken from the last.
 """
 import argparse
 import json
 import re
+import statistics
 import sys
 from pathlib import Path
 
@@ -26,6 +29,15 @@ LABELS = {
     "gap_closed": "share of the way from LRU to OPT",
     "amat_ns.optane100": "mean access time under optane100, us",
     "amat_ns.cxl": "mean access time under cxl, us",
+}
+REPLAY_LABELS = {
+    "ops_per_s": "operations/s",
+    "p50_us": "P50, us",
+    "p95_us": "P95, us",
+    "p99_us": "P99, us",
+    "flash_reads_per_op": "flash reads per operation",
+    "cpu_s_per_mop": "CPU seconds per million operations",
+    "scm_bytes_written_per_op": "bytes written to the second tier per operation",
 }
 NS_PER_US = 1000
 
@@ -41,8 +53,9 @@ def load(path):
         die(f"{path}: {error.strerror}")
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         die(f"{path} is not JSON: {error}")
-    if not isinstance(result, dict) or result.get("program") != "mezz_sim" or not isinstance(result.get("rows"), list):
-        die(f"{path} is not a result of mezz_sim --json")
+    programs = ("mezz_sim", "mezz_replay")
+    if not isinstance(result, dict) or result.get("program") not in programs or not isinstance(result.get("rows"), list):
+        die(f"{path} is not a result of mezz_sim --json or mezz_replay --json")
     return result
 
 
@@ -82,26 +95,56 @@ def draw(pyplot, trace, policies, name, one_tier, path):
     pyplot.close(figure)
 
 
+def draw_caches(pyplot, result, name, path):
+    """A bar for each cache: the median of its windows, and their extremes."""
+    windows = {row["cache"]: [window[name] for window in row.get("windows", [])] for row in result["rows"]}
+    caches = [cache for cache, values in windows.items() if values]
+    medians = [statistics.median(windows[cache]) for cache in caches]
+    spread = [[median - min(windows[cache]) for cache, median in zip(caches, medians)],
+              [max(windows[cache]) - median for cache, median in zip(caches, medians)]]
+    ours = [cache.startswith(("hybrid", "scm_secondary")) for cache in caches]
+    figure, axes = pyplot.subplots(figsize=(7, 1.2 + 0.3 * len(caches)))
+    axes.barh(range(len(caches)), medians, 0.7, xerr=spread, color=["#35c79a" if one else "#c9ced6" for one in ours],
+              edgecolor="black", linewidth=0.5, error_kw={"linewidth": 1, "capsize": 2})
+    axes.set_yticks(range(len(caches)), caches)
+    axes.invert_yaxis()
+    axes.set_xlabel(f"{REPLAY_LABELS[name]}: median of {len(windows[caches[0]])} windows, least and most")
+    axes.set_title(f"{result['workload']}; model {result['model']}", fontsize="small")
+    axes.grid(True, axis="x", linewidth=0.3)
+    axes.set_axisbelow(True)
+    figure.tight_layout()
+    figure.savefig(path, metadata={"Date": None})
+    pyplot.close(figure)
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__, add_help=False)
     parser.add_argument("results", nargs="*")
     parser.add_argument("--out")
-    parser.add_argument("--value", default="miss")
+    parser.add_argument("--value")
     parser.add_argument("--policies", default="")
     args = parser.parse_args()
     if not args.results:
         sys.exit(__doc__)
-    if args.value not in LABELS:
-        die(f"--value={args.value} is not known; one of {', '.join(LABELS)}")
     results = [load(path) for path in args.results]
+    if len({result["program"] for result in results}) > 1:
+        die("these are results of both mezz_sim and mezz_replay: draw them one after the other")
+    replayed = results[0]["program"] == "mezz_replay"
+    labels = REPLAY_LABELS if replayed else LABELS
+    args.value = args.value or next(iter(labels))
+    if args.value not in labels:
+        die(f"--value={args.value} is not known; one of {', '.join(labels)}")
     wanted = [policy for policy in args.policies.split(",") if policy]
-    traces = curves(results, args.value, wanted)
-    known = {row["policy"] for result in results for row in result["rows"]}
+    traces = {} if replayed else curves(results, args.value, wanted)
+    known = {row["policy"] for result in results for row in result["rows"] if not replayed}
     for policy in wanted:
         if policy not in known:
-            die(f"--policies names \"{policy}\"; the results have {', '.join(sorted(known))}")
-    if not traces:
+            die(f"--policies names \"{policy}\"; the results have {', '.join(sorted(known)) or 'none'}")
+    if not traces and not replayed:
         die(f"no row has --value={args.value}")
+    for path, result in zip(args.results, results):
+        if replayed and not any(row.get("windows") for row in result["rows"]):
+            die(f"{path}: no cache has a window to draw")
     try:
         import matplotlib
     except ImportError:
@@ -112,7 +155,11 @@ def main():
 
     out = Path(args.out) if args.out else Path(args.results[0]).resolve().parent
     out.mkdir(parents=True, exist_ok=True)
-    one_tier = {row["policy"] for result in results for row in result["rows"] if row["tiers"] == 1}
+    for path, result in zip(args.results, results) if replayed else ():
+        path = out / f"{Path(path).stem}.{args.value}.svg"
+        draw_caches(pyplot, result, args.value, path)
+        print(path)
+    one_tier = {row["policy"] for result in results for row in result["rows"] if row.get("tiers") == 1}
     for trace, policies in traces.items():
         if wanted:
             policies = {policy: policies[policy] for policy in wanted if policy in policies}

@@ -47,7 +47,7 @@ def table(name, run):
     ]
     for row in run["rows"]:
         if not row["available"]:
-            lines.append(f"| {row['cache']} | {row.get('unavailable', 'not available')} |" + " |" * 8)
+            lines.append(f"| {row['cache']} | {row['reason']} |" + " |" * 8)
             continue
         r = row["ratio"]
         lines.append(

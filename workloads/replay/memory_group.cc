@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -56,6 +57,12 @@ std::optional<std::string> OwnGroup(const std::string& type, const std::string& 
   return std::nullopt;
 }
 
+bool WriteTo(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text << std::flush;
+  return file.good();
+}
+
 bool HasWord(const std::string& path, const std::string& word) {
   std::ifstream file(path);
   for (std::string found; file >> found;) {
@@ -68,6 +75,40 @@ Status NotHere(const std::string& why) {
   return Status::NotSupported(fmt::format("no memory cgroup can be made here: {}", why));
 }
 
+// Where this process goes if it must leave its group.
+std::string OwnLeafName() { return fmt::format("mezz_replay.{}", getpid()); }
+
+bool IsOurs(const std::string& pid) {
+  if (pid == std::to_string(getpid())) return true;
+  std::ifstream status(fmt::format("/proc/{}/status", pid));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("PPid:")) return std::strtol(line.c_str() + 5, nullptr, 10) == getpid();
+  }
+  return false;
+}
+
+void MoveOurs(const std::string& from, const std::string& to) {
+  std::ifstream procs(from + "/cgroup.procs");
+  for (std::string pid; procs >> pid;) {
+    if (IsOurs(pid)) (void)WriteTo(to + "/cgroup.procs", pid);
+  }
+}
+
+// A group of cgroup v2 either has processes or hands controllers down. So this process, and those it started, leave
+// their group for one below it; that goes with its parent, as a scope of systemd does at the end of its last process.
+Status HandMemoryDown(const std::string& group) {
+  const std::string leaf = fmt::format("{}/{}", group, OwnLeafName());
+  if (mkdir(leaf.c_str(), 0700) != 0) return NotHere(fmt::format("{}: {}", leaf, std::strerror(errno)));
+  MoveOurs(group, leaf);
+  if (WriteTo(group + "/cgroup.subtree_control", "+memory")) return Status::Ok();
+  MoveOurs(leaf, group);
+  rmdir(leaf.c_str());
+  return NotHere(
+      fmt::format("{} does not hand the memory controller down, as it holds other processes; run mezz_replay in "
+                  "a group of its own (systemd-run --scope -p Delegate=yes)",
+                  group));
+}
+
 Status FindHierarchy(Hierarchy* found) {
   if (const auto v1 = OwnGroup("cgroup", "memory")) {
     *found = {*v1, "memory.limit_in_bytes"};
@@ -75,14 +116,17 @@ Status FindHierarchy(Hierarchy* found) {
   }
   const auto v2 = OwnGroup("cgroup2", "");
   if (!v2) return NotHere("no hierarchy with the memory controller is mounted");
-  if (!HasWord(*v2 + "/cgroup.subtree_control", "memory")) {
+  const size_t parent_ends = v2->rfind('/');
+  const bool moved_before = v2->substr(parent_ends + 1) == OwnLeafName();
+  *found = {moved_before ? v2->substr(0, parent_ends) : *v2, "memory.max"};
+  if (HasWord(found->own_group + "/cgroup.subtree_control", "memory")) return Status::Ok();
+  if (!HasWord(found->own_group + "/cgroup.controllers", "memory")) {
     return NotHere(
-        fmt::format("{}/cgroup.subtree_control does not hand the memory controller down; run in a group "
-                    "that does (systemd-run --scope -p Delegate=yes)",
-                    *v2));
+        fmt::format("{} does not have the memory controller; run in a group that has "
+                    "(systemd-run --scope -p Delegate=yes)",
+                    found->own_group));
   }
-  *found = {*v2, "memory.max"};
-  return Status::Ok();
+  return HandMemoryDown(found->own_group);
 }
 
 }  // namespace
@@ -97,16 +141,16 @@ Status MemoryGroup::Create(uint64_t bytes_max, std::unique_ptr<MemoryGroup>* gro
   if (mkdir(path.c_str(), 0700) != 0) return NotHere(fmt::format("{}: {}", path, std::strerror(errno)));
   created->path_ = path;
   created->limit_path_ = fmt::format("{}/{}", path, hierarchy.limit_file);
-  std::ofstream file(created->limit_path_);
-  file << bytes_max << std::flush;
-  if (!file) return NotHere(fmt::format("{} takes no limit", created->limit_path_));
+  if (!WriteTo(created->limit_path_, std::to_string(bytes_max))) {
+    return NotHere(fmt::format("{} takes no limit", created->limit_path_));
+  }
   created->procs_fd_ = open((path + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC);
   if (created->procs_fd_ < 0) return NotHere(fmt::format("{}/cgroup.procs: {}", path, std::strerror(errno)));
   *group = std::move(created);
   return Status::Ok();
 }
 
-void MemoryGroup::SetLimit(uint64_t bytes_max) { std::ofstream(limit_path_) << bytes_max << std::flush; }
+void MemoryGroup::SetLimit(uint64_t bytes_max) { (void)WriteTo(limit_path_, std::to_string(bytes_max)); }
 
 MemoryGroup::~MemoryGroup() {
   if (procs_fd_ >= 0) close(procs_fd_);

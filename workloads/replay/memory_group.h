@@ -10,8 +10,8 @@
 namespace mezz {
 
 // A control group below this process's own that lets its processes have so many bytes of memory, the page cache that
-// they fill included. Of cgroup v2, or v1 where that has the memory controller. Gone when this object goes, which must
-// be after its processes.
+// they fill included. Of cgroup v2, for which this process may move to a group below its own, or of v1 where that has
+// the memory controller. Gone when this object goes, which must be after its processes.
 class MemoryGroup {
  public:
   // NotSupported, with what stands in the way, where the machine does not let us.
