@@ -13,7 +13,6 @@
 #include "cache/base/text.h"
 #include "rocksdb/version.h"
 #include "workloads/program.h"
-#include "workloads/replay/block_replay.h"
 #include "workloads/replay/cache_worker.h"
 #include "workloads/replay/report.h"
 #include "workloads/replay/rocksdb_query_reader.h"
@@ -173,15 +172,16 @@ mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   return o->Validate();
 }
 
-mezz::Status WriteResults(const mezz::ReplayOptions& options, const std::string& table, const nlohmann::json& json,
-                          const std::string& csv) {
-  fmt::print("{}", table);
+mezz::Status WriteResults(const mezz::ReplayOptions& options, const mezz::ReplayReport& report) {
+  fmt::print("{}", mezz::ReportTable(options, report));
   std::fflush(stdout);
+  const nlohmann::json json = mezz::ReportJson(options, report);
   if (!options.json_path.empty()) {
     MEZZ_RETURN_IF_ERROR(mezz::WriteFileAtomically(options.json_path, json.dump(2) + "\n"));
   }
   if (!FLAGS_html.empty()) MEZZ_RETURN_IF_ERROR(mezz::WriteFileAtomically(FLAGS_html, mezz::HtmlReport(json)));
-  return options.csv_path.empty() ? mezz::Status::Ok() : mezz::WriteFileAtomically(options.csv_path, csv);
+  return options.csv_path.empty() ? mezz::Status::Ok()
+                                  : mezz::WriteFileAtomically(options.csv_path, mezz::ReportCsv(report));
 }
 
 mezz::Status MakePage() {
@@ -202,24 +202,15 @@ mezz::Status Compare(const std::string& path_b) {
   return mezz::Status::Ok();
 }
 
-mezz::Status RunBlocks(const mezz::ReplayOptions& options, mezz::Progress* progress, int* exit_status) {
-  mezz::BlockReport report;
-  MEZZ_RETURN_IF_ERROR(mezz::RunBlockReplay(options, progress, stop, &report));
-  if (!report.complete) *exit_status = kExitInterrupted;
-  return WriteResults(options, mezz::BlockTable(options, report), mezz::BlockJson(options, report),
-                      mezz::BlockCsv(report));
-}
-
-mezz::Status RunDatabases(const mezz::ReplayOptions& options, const std::vector<std::string>& arguments,
-                          mezz::Progress* progress, int* exit_status) {
+mezz::Status Replay(const mezz::ReplayOptions& options, const std::vector<std::string>& arguments, int* exit_status) {
   mezz::ReplayReport report;
-  MEZZ_RETURN_IF_ERROR(mezz::RunReplay(options, mezz::ProcessLauncher(arguments), progress, stop, &report));
+  mezz::Progress progress;
+  MEZZ_RETURN_IF_ERROR(mezz::RunReplay(options, mezz::ProcessLauncher(arguments), &progress, stop, &report));
   for (const mezz::CacheRow& row : report.rows) {
     if (!row.failure.empty()) *exit_status = kExitCacheFailed;
   }
   if (!report.complete) *exit_status = kExitInterrupted;
-  return WriteResults(options, mezz::ReportTable(options, report), mezz::ReportJson(options, report),
-                      mezz::ReportCsv(report));
+  return WriteResults(options, report);
 }
 
 mezz::Status RunWorker() {
@@ -255,9 +246,7 @@ mezz::Status Run(const std::vector<std::string>& arguments, const std::string& c
   mezz::UseRocksdbQueryReader();
   std::signal(SIGINT, &OnSignal);
   std::signal(SIGTERM, &OnSignal);
-  mezz::Progress progress;
-  return options.mode == mezz::ReplayMode::kBlock ? RunBlocks(options, &progress, exit_status)
-                                                  : RunDatabases(options, arguments, &progress, exit_status);
+  return Replay(options, arguments, exit_status);
 }
 
 }  // namespace

@@ -14,8 +14,6 @@
 #include <filesystem>
 #include <new>
 
-#include "workloads/block_key.h"
-
 namespace mezz {
 namespace {
 
@@ -41,7 +39,7 @@ class Words {
 
 }  // namespace
 
-void BlockFile::Fill(uint64_t at, std::span<std::byte> to) {
+void BlockFile::Content(uint64_t at, std::span<std::byte> to) {
   Words words(at);
   for (size_t i = 0; i < to.size(); i += sizeof(uint64_t)) {
     const uint64_t word = words.Next();
@@ -75,41 +73,59 @@ Status BlockFile::Failed(const char* what) const {
   return Status::IoError(fmt::format("{} cannot be {}: {}", path_, what, std::strerror(errno)));
 }
 
-Status BlockFile::Open(const std::string& folder, uint64_t bytes, Progress* progress, const std::atomic<bool>& stop,
-                       std::unique_ptr<BlockFile>* file) {
+Status BlockFile::Claim(const std::string& folder, uint64_t bytes, std::unique_ptr<BlockFile>* file) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Status::IoError(fmt::format("--db={} cannot be made: {}", folder, error.message()));
-  std::unique_ptr<BlockFile> opened(new BlockFile(folder + "/mezz_blocks"));
-  MEZZ_RETURN_IF_ERROR(opened->OpenAndLock());
-  uint64_t there = 0;
-  MEZZ_RETURN_IF_ERROR(opened->CheckWhatIsThere(&there));
-  if (there < Sectors(bytes)) MEZZ_RETURN_IF_ERROR(opened->Extend(there, Sectors(bytes), progress, stop));
+  std::unique_ptr<BlockFile> claimed(new BlockFile(folder + "/mezz_blocks"));
+  MEZZ_RETURN_IF_ERROR(claimed->Open(O_RDWR | O_CREAT | O_DIRECT));
+  MEZZ_RETURN_IF_ERROR(claimed->Lock());
+  MEZZ_RETURN_IF_ERROR(claimed->Measure());
+  MEZZ_RETURN_IF_ERROR(claimed->CheckWhatIsThere());
+  claimed->wanted_ = Sectors(bytes);
+  if (!claimed->whole()) MEZZ_RETURN_IF_ERROR(claimed->CheckSpace());
+  *file = std::move(claimed);
+  return Status::Ok();
+}
+
+Status BlockFile::OpenToRead(const std::string& path, bool buffered, std::unique_ptr<BlockFile>* file) {
+  std::unique_ptr<BlockFile> opened(new BlockFile(path));
+  MEZZ_RETURN_IF_ERROR(opened->Open(O_RDONLY | (buffered ? 0 : O_DIRECT)));
+  MEZZ_RETURN_IF_ERROR(opened->Measure());
+  if (buffered) {
+    posix_fadvise(opened->fd_, 0, 0, POSIX_FADV_DONTNEED);
+    posix_fadvise(opened->fd_, 0, 0, POSIX_FADV_RANDOM);  // no readahead: nor has RocksDB any
+  }
   *file = std::move(opened);
   return Status::Ok();
 }
 
-Status BlockFile::OpenAndLock() {
-  fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_DIRECT, 0600);
+Status BlockFile::Open(int flags) {
+  fd_ = open(path_.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd_ < 0 && errno == EINVAL) {
     return Status::NotSupported(
         fmt::format("{}: its file system has no direct I/O; name a --db folder on a local disk", path_));
   }
-  if (fd_ < 0) return Failed("opened");
-  if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-    return Status::Busy(fmt::format("{} is in use by another mezz_replay; name another --db folder", path_));
-  }
+  return fd_ < 0 ? Failed("opened") : Status::Ok();
+}
+
+Status BlockFile::Lock() const {
+  if (flock(fd_, LOCK_EX | LOCK_NB) == 0) return Status::Ok();
+  return Status::Busy(fmt::format("{} is in use by another mezz_replay; name another --db folder", path_));
+}
+
+Status BlockFile::Measure() {
+  struct stat info {};
+  if (fstat(fd_, &info) != 0) return Failed("read");
+  sectors_ = static_cast<uint64_t>(info.st_size) / kSectorBytes;
   return Status::Ok();
 }
 
 // Sectors are written in order, so the first and the last tell. What an interrupted write left of one is written again.
-Status BlockFile::CheckWhatIsThere(uint64_t* sectors) const {
-  struct stat info {};
-  if (fstat(fd_, &info) != 0) return Failed("read");
-  *sectors = static_cast<uint64_t>(info.st_size) / kSectorBytes;
-  if (*sectors == 0) return Status::Ok();
+Status BlockFile::CheckWhatIsThere() const {
+  if (sectors_ == 0) return Status::Ok();
   const Buffer buffer = MakeBuffer(kSectorBytes);
-  for (const uint64_t sector : {uint64_t{0}, *sectors - 1}) {
+  for (const uint64_t sector : {uint64_t{0}, sectors_ - 1}) {
     MEZZ_RETURN_IF_ERROR(Read(sector * kSectorBytes, kSectorBytes, buffer.get()));
     if (!Matches(sector * kSectorBytes, {buffer.get(), kSectorBytes})) {
       return Status::ForeignFile(fmt::format("{} is no file of blocks of mezz_replay; remove it", path_));
@@ -118,25 +134,30 @@ Status BlockFile::CheckWhatIsThere(uint64_t* sectors) const {
   return Status::Ok();
 }
 
-Status BlockFile::Extend(uint64_t from, uint64_t to, Progress* progress, const std::atomic<bool>& stop) const {
+Status BlockFile::CheckSpace() const {
   struct statvfs fs {};
-  const uint64_t wanted = (to - from) * kSectorBytes;
-  if (fstatvfs(fd_, &fs) == 0 && fs.f_bavail * fs.f_frsize < wanted) {
-    return Status::NoSpace(fmt::format(
-        "{} needs {} MiB more, and its disk has {} MiB free; use a smaller --unit, or a sample of the trace", path_,
-        wanted >> 20, fs.f_bavail * fs.f_frsize >> 20));
-  }
-  progress->Phase(fmt::format("writing {} MiB of blocks", wanted >> 20));
+  const uint64_t missing = (wanted_ - sectors_) * kSectorBytes;
+  if (fstatvfs(fd_, &fs) != 0 || fs.f_bavail * fs.f_frsize >= missing) return Status::Ok();
+  return Status::NoSpace(
+      fmt::format("{} needs {} MiB more, and its disk has {} MiB free; use a smaller --unit, or a sample of the trace",
+                  path_, missing >> 20, fs.f_bavail * fs.f_frsize >> 20));
+}
+
+Status BlockFile::Fill(Progress* progress, const std::atomic<bool>& stop) {
+  if (whole()) return Status::Ok();
+  const uint64_t from = sectors_;
+  progress->Phase(fmt::format("writing {} MiB of blocks", (wanted_ - from) * kSectorBytes >> 20));
   constexpr uint64_t kSectorsAtOnce = kFillBytes / kSectorBytes;
   const Buffer buffer = MakeBuffer(kFillBytes);
-  for (uint64_t at = from; at < to && !stop.load(std::memory_order_relaxed);) {
-    const uint64_t count = std::min(kSectorsAtOnce, to - at);
-    Fill(at * kSectorBytes, {buffer.get(), count * kSectorBytes});
+  while (!whole() && !stop.load(std::memory_order_relaxed)) {
+    const uint64_t count = std::min(kSectorsAtOnce, wanted_ - sectors_);
+    const uint64_t at = sectors_ * kSectorBytes;
     const auto bytes = static_cast<ssize_t>(count * kSectorBytes);
-    if (pwrite(fd_, buffer.get(), static_cast<size_t>(bytes), static_cast<off_t>(at * kSectorBytes)) != bytes)
+    Content(at, {buffer.get(), static_cast<size_t>(bytes)});
+    if (pwrite(fd_, buffer.get(), static_cast<size_t>(bytes), static_cast<off_t>(at)) != bytes)
       return Failed("written");
-    at += count;
-    progress->Update(at - from, to - from);
+    sectors_ += count;
+    progress->Update(sectors_ - from, wanted_ - from);
   }
   return Status::Ok();
 }

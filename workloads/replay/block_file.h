@@ -10,31 +10,44 @@
 #include <string>
 
 #include "cache/status.h"
+#include "workloads/block_key.h"
 #include "workloads/replay/progress.h"
 
 namespace mezz {
 
-// Stands for flash where there is no database: bytes that follow from their position, read past the page cache. A block
-// of a trace has a place of its own in it, at a sector, so each one that a cache hands out can be checked. The file
-// depends on nothing else: it is kept, reused by every later run, and grown when a trace needs more.
+// Stands for flash where there is no database: bytes that follow from their position, read past the page cache. A
+// block's place follows from its key, so each one that a cache hands out can be checked without a table of places. The
+// file depends on nothing else: it is kept, reused by every later run, and grown when a trace needs more.
 //
-// One process at a time; Read from any thread.
+// Written by one process at a time; Read from any thread.
 class BlockFile {
  public:
-  // Makes or reuses FOLDER/mezz_blocks with at least `bytes` bytes, written in full. Refuses a file of that name that
-  // is no such file, one in use, too little space, and a file system without direct I/O. Setting *stop ends a long fill
-  // soon; what was written is kept.
-  static Status Open(const std::string& folder, uint64_t bytes, Progress* progress, const std::atomic<bool>& stop,
-                     std::unique_ptr<BlockFile>* file);
+  // Claims FOLDER/mezz_blocks, which is to have at least `bytes` bytes. Refuses a file of that name that is no such
+  // file, one in use, too little space, and a file system without direct I/O.
+  static Status Claim(const std::string& folder, uint64_t bytes, std::unique_ptr<BlockFile>* file);
+  // Writes what is missing. Setting *stop ends that soon; what was written is kept.
+  Status Fill(Progress* progress, const std::atomic<bool>& stop);
+  // What another process claimed and filled. `buffered`: read through the page cache, which forgets the file first.
+  static Status OpenToRead(const std::string& path, bool buffered, std::unique_ptr<BlockFile>* file);
   ~BlockFile();
   BlockFile(const BlockFile&) = delete;
   BlockFile& operator=(const BlockFile&) = delete;
 
+  const std::string& path() const { return path_; }
+  int fd() const { return fd_; }  // carries the claim
+  bool whole() const { return sectors_ >= wanted_; }
+
+  // Where the block of `bytes` bytes lies: at a sector that its key hashes to. Blocks may overlap; that two have the
+  // same first or last sector, and so could be mistaken for each other, is as likely as one in the number of sectors.
+  // REQUIRES: the file holds so many bytes.
+  uint64_t PlaceOf(uint64_t key, uint64_t bytes) const {
+    return MixWord(key) % (sectors_ - Sectors(bytes) + 1) * kSectorBytes;
+  }
   // Reads from byte `at` on, `bytes` rounded up to whole sectors. `to` is a Buffer of so many; `at` starts a sector.
   Status Read(uint64_t at, size_t bytes, std::byte* to) const;
 
   // What the file holds from byte `at` on; `at` starts a sector.
-  static void Fill(uint64_t at, std::span<std::byte> to);
+  static void Content(uint64_t at, std::span<std::byte> to);
   static bool Matches(uint64_t at, std::span<const std::byte> bytes);
 
   static constexpr uint64_t kSectorBytes = 512;  // what direct I/O is aligned to
@@ -49,13 +62,17 @@ class BlockFile {
 
  private:
   explicit BlockFile(std::string path) : path_(std::move(path)) {}
-  Status OpenAndLock();
-  Status CheckWhatIsThere(uint64_t* sectors) const;
-  Status Extend(uint64_t from, uint64_t to, Progress* progress, const std::atomic<bool>& stop) const;
+  Status Open(int flags);
+  Status Lock() const;
+  Status Measure();
+  Status CheckWhatIsThere() const;
+  Status CheckSpace() const;
   Status Failed(const char* what) const;
 
   const std::string path_;
   int fd_ = -1;
+  uint64_t sectors_ = 0;  // that are there
+  uint64_t wanted_ = 0;
 };
 
 }  // namespace mezz

@@ -10,8 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "workloads/block_key.h"
+#include "workloads/replay/block_target.h"
 #include "workloads/replay/cache_factory.h"
 #include "workloads/replay/database.h"
+#include "workloads/replay/database_target.h"
 #include "workloads/replay/messages.h"
 #include "workloads/replay/window.h"
 #include "workloads/replay/workload.h"
@@ -20,6 +23,10 @@ namespace mezz {
 namespace {
 
 using nlohmann::json;
+
+// --mode=block: the default seed leaves the keys as mezz_sim has them, so that policies sample the same blocks there
+// and here.
+constexpr uint64_t kPlainSeed = 1;
 
 // From RocksDB's own table by level; what it does not name stays 0.
 BackgroundWork BackgroundWorkOf(const Databases& dbs) {
@@ -94,6 +101,13 @@ class CacheWorker {
   }
 
   Status Open(const OpenCommand& command) {
+    mean_block_bytes_ = command.mean_block_bytes;
+    if (options_.mode == ReplayMode::kBlock) {
+      block_target_ = {.verify = options_.verify,
+                       .salt = options_.seed == kPlainSeed ? 0 : MixWord(options_.seed),
+                       .mean_block_bytes = command.mean_block_bytes};
+      return BlockFile::OpenToRead(command.path, built_.buffered, &file_);
+    }
     target_ = {.verify = options_.verify,
                .may_be_missing = command.may_be_missing,
                .put_value_bytes = options_.value_bytes,
@@ -119,11 +133,20 @@ class CacheWorker {
                                   .seconds = command.seconds,
                                   .expected_ops = command.requests,
                                   .pacing = PacingOf(command),
-                                  .target = target_};
+                                  .mean_block_bytes = mean_block_bytes_};
     WindowResult result;
+    const auto replay = [&](const auto& make_target) {
+      return RunWindow(make_target, built_, settings, feeds, &progress_, stop_, command.cold ? nullptr : &series_,
+                       &result);
+    };
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(true));
-    MEZZ_RETURN_IF_ERROR(
-        RunWindow(dbs_, built_, settings, feeds, &progress_, stop_, command.cold ? nullptr : &series_, &result));
+    const TargetFactory<BlockTarget> on_file = [&] {
+      return std::make_unique<BlockTarget>(file_.get(), built_, block_target_);
+    };
+    const TargetFactory<DatabaseTarget> on_databases = [&] {
+      return std::make_unique<DatabaseTarget>(dbs_, built_, target_);
+    };
+    MEZZ_RETURN_IF_ERROR(file_ != nullptr ? replay(on_file) : replay(on_databases));
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(false));
     window_->Unmap();
     const uint64_t anonymous = StatusBytes("RssAnon:");
@@ -176,8 +199,11 @@ class CacheWorker {
   SharedWindow* const window_;
   const std::atomic<bool>& stop_;
   Progress progress_;
+  uint64_t mean_block_bytes_ = 0;
   TargetSettings target_;
+  BlockTargetSettings block_target_;
   BuiltCache built_;
+  std::unique_ptr<BlockFile> file_;                    // --mode=block, else:
   Databases dbs_;                                      // closed before the cache goes
   std::vector<std::unique_ptr<RequestFeed>> endless_;  // --seconds: each cache walks the same streams at its own pace
   Series series_;

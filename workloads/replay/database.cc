@@ -121,8 +121,9 @@ double Mebibytes(double bytes) { return bytes / (1 << 20); }
 
 std::string RocksDbVersion() { return rocksdb::GetRocksVersionAsString(/*with_patch=*/true); }
 
-Status Database::Claim(const ReplayOptions& options, const Workload& workload, std::unique_ptr<Database>* database) {
-  std::unique_ptr<Database> claimed(new Database(options));
+Status Database::Claim(const ReplayOptions& options, const DatabaseWorkload& workload,
+                       std::unique_ptr<Database>* database) {
+  std::unique_ptr<Database> claimed(new Database(options, workload));
   claimed->content_ = {{"workload", workload.Identity()},
                        {"value_bytes", options.value_bytes},
                        {"value_random", options.value_random},
@@ -142,7 +143,7 @@ Status Database::Claim(const ReplayOptions& options, const Workload& workload, s
   claimed->reusable_ = manifest.is_object() && manifest.value("complete", false) &&
                        manifest.value("content", nlohmann::json()) == claimed->content_;
   claimed->RemoveClones();  // of a run that was killed
-  if (!claimed->reusable_) MEZZ_RETURN_IF_ERROR(claimed->CheckSpace(workload));
+  if (!claimed->reusable_) MEZZ_RETURN_IF_ERROR(claimed->CheckSpace());
   *database = std::move(claimed);
   return Status::Ok();
 }
@@ -190,13 +191,13 @@ Status Database::Lock() {
   return Status::Busy(fmt::format("--db={} is in use by another mezz_replay; name another folder", options_.db_dir));
 }
 
-Status Database::CheckSpace(const Workload& workload) const {
+Status Database::CheckSpace() const {
   constexpr uint64_t kSample = 1000;
-  const uint64_t keys = workload.distinct_keys();
+  const uint64_t keys = workload_.distinct_keys();
   const uint64_t sample = std::min(keys, kSample);
   double row_bytes = 0;
   for (uint64_t i = 0; i < sample; ++i) {
-    row_bytes += kRowOverhead + workload.InitialValueBytes(workload.key(i * (keys / sample)));
+    row_bytes += kRowOverhead + workload_.InitialValueBytes(workload_.key(i * (keys / sample)));
   }
   row_bytes /= static_cast<double>(sample);
   const double needed = static_cast<double>(keys) * row_bytes * kRoomFactor + kFixedRoom;
@@ -228,9 +229,9 @@ Status Database::WriteManifest(bool complete) {
                : Status::Ok();
 }
 
-Status Database::Load(const Workload& workload, Progress* progress, const std::atomic<bool>& stop) {
+Status Database::Load(Progress* progress, const std::atomic<bool>& stop) {
   if (!reusable_) {
-    progress->Phase(fmt::format("loading {} keys into {}", workload.distinct_keys(), Path("base")));
+    progress->Phase(fmt::format("loading {} keys into {}", workload_.distinct_keys(), Path("base")));
     MEZZ_RETURN_IF_ERROR(WriteManifest(/*complete=*/false));
     std::error_code error;
     fs::remove_all(Path("base"), error);
@@ -240,7 +241,7 @@ Status Database::Load(const Workload& workload, Progress* progress, const std::a
     fs::create_directory(Path("base"), error);
     Databases dbs;
     MEZZ_RETURN_IF_ERROR(OpenAll(options_, options, Path("base"), &dbs));
-    MEZZ_RETURN_IF_ERROR(WriteKeys(workload, dbs, progress, stop));
+    MEZZ_RETURN_IF_ERROR(WriteKeys(dbs, progress, stop));
     if (stop.load(std::memory_order_relaxed)) return Status::Ok();
     for (const auto& db : dbs.all()) MEZZ_RETURN_IF_ERROR(FromRocksDb(db->Close(), "closing " + Path("base")));
     dbs.Close();
@@ -249,16 +250,15 @@ Status Database::Load(const Workload& workload, Progress* progress, const std::a
   return MeasureBase();
 }
 
-Status Database::WriteKeys(const Workload& workload, const Databases& dbs, Progress* progress,
-                           const std::atomic<bool>& stop) {
+Status Database::WriteKeys(const Databases& dbs, Progress* progress, const std::atomic<bool>& stop) {
   rocksdb::WriteOptions write;
   write.disableWAL = true;
   std::string value;
-  const uint64_t keys = workload.distinct_keys();
+  const uint64_t keys = workload_.distinct_keys();
   for (uint64_t i = 0; i < keys && !stop.load(std::memory_order_relaxed); ++i) {
-    const uint64_t key = workload.key(i);
+    const uint64_t key = workload_.key(i);
     const DatabaseKey encoded = EncodeKey(key);
-    FillValue(key, workload.InitialValueBytes(key), options_.value_random, &value);
+    FillValue(key, workload_.InitialValueBytes(key), options_.value_random, &value);
     const rocksdb::Status put = dbs.Of(key)->Put(write, {encoded.data(), encoded.size()}, value);
     if (!put.ok()) return FromRocksDb(put, "loading " + Path("base"));
     if (i % 8192 == 0) progress->Update(i, keys);
@@ -289,7 +289,7 @@ Status Database::MeasureBase() {
   return Status::Ok();
 }
 
-Status Database::MakeClone(unsigned number, std::string* path) {
+Status Database::PathFor(unsigned number, std::string* path) {
   *path = Path(kClonePrefix + std::to_string(number));
   std::error_code error;
   fs::create_directory(*path, error);

@@ -9,6 +9,7 @@
 #include "cache/status.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
+#include "workloads/replay/backing_store.h"
 #include "workloads/replay/databases.h"
 #include "workloads/replay/options.h"
 #include "workloads/replay/progress.h"
@@ -19,39 +20,39 @@ namespace mezz {
 // The folder --db: DIR/base has --dbs databases, "0" and up, which hold each distinct key once; DIR/mezz_replay.json
 // says what that is; DIR/run-N are clones of the base (hard links), one for each cache, gone at the end. Only one
 // process uses a folder at a time.
-class Database {
+class Database final : public BackingStore {
  public:
   // Refuses a folder that holds what mezz_replay did not make, that is in use, or that lacks the space for what
   // must be loaded; nothing is written but a lock file.
-  static Status Claim(const ReplayOptions& options, const Workload& workload, std::unique_ptr<Database>* database);
-  ~Database();  // removes the clones: close them first
+  static Status Claim(const ReplayOptions& options, const DatabaseWorkload& workload,
+                      std::unique_ptr<Database>* database);
+  ~Database() override;  // removes the clones: close them first
 
-  bool reused() const { return reusable_; }
-  // Loads the base unless the folder holds just that already. Stops early, without an error, when *stop is set.
-  Status Load(const Workload& workload, Progress* progress, const std::atomic<bool>& stop);
-
+  // Loads the base unless the folder holds just that already.
+  Status Load(Progress* progress, const std::atomic<bool>& stop) override;
   // Makes clone `number`; gone, with its folder's content, when this object goes.
-  Status MakeClone(unsigned number, std::string* path);
-  // Holds the folder against other processes as long as anyone has it open.
-  int lock_fd() const { return lock_; }
+  Status PathFor(unsigned number, std::string* path) override;
+  int lock_fd() const override { return lock_; }
 
-  // Mean bytes of the base's data blocks, uncompressed: what a cached block costs a medium.
-  uint64_t mean_block_bytes() const { return mean_block_bytes_; }
-  uint64_t base_bytes() const { return base_bytes_; }
+  bool reused() const override { return reusable_; }
+  // Of the base's data blocks, uncompressed.
+  uint64_t bytes() const override { return base_bytes_; }
+  uint64_t mean_block_bytes() const override { return mean_block_bytes_; }
 
  private:
-  explicit Database(const ReplayOptions& options) : options_(options) {}
+  Database(const ReplayOptions& options, const DatabaseWorkload& workload) : options_(options), workload_(workload) {}
 
   Status Lock();
   Status CheckOwner() const;
-  Status CheckSpace(const Workload& workload) const;
+  Status CheckSpace() const;
   Status WriteManifest(bool complete);
-  Status WriteKeys(const Workload& workload, const Databases& dbs, Progress* progress, const std::atomic<bool>& stop);
+  Status WriteKeys(const Databases& dbs, Progress* progress, const std::atomic<bool>& stop);
   Status MeasureBase();
   void RemoveClones();
   std::string Path(const std::string& name) const { return options_.db_dir + "/" + name; }
 
   const ReplayOptions options_;
+  const DatabaseWorkload& workload_;
   nlohmann::json content_;  // what the base must hold
   int lock_ = -1;
   bool reusable_ = false;

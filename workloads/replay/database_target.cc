@@ -60,10 +60,7 @@ void DatabaseTarget::AddTo(WindowResult* result) const {
   for (size_t i = 0; i < operations_.size(); ++i) {
     if (operations_[i] > 0) result->operations[kOperationNames[i]] += operations_[i];
   }
-  for (size_t i = 0; i < kRoleSlots; ++i) {
-    result->roles[i].hits += roles_[i].hits;
-    result->roles[i].flash_reads += roles_[i].flash_reads;
-  }
+  for (size_t i = 0; i < kRoleSlots; ++i) result->roles[i] += roles_[i];
   result->not_found += not_found_;
   result->touched += touched_;
 }

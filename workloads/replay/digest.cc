@@ -70,10 +70,12 @@ WindowRow Digest(const WindowResult& result) {
   row.ops_per_s = result.ops_per_s();
   row.latency = LatenciesOf(result.latencies);
   const double ops = static_cast<double>(std::max<uint64_t>(result.ops, 1));
-  const TierCounts& tiers = result.tiers;
+  row.tiers = result.tiers;
+  const TierCounts& tiers = row.tiers;
   const double lookups = static_cast<double>(std::max<uint64_t>(tiers.lookups(), 1));
   row.scm_hit = static_cast<double>(tiers.second_hits) / lookups;
   row.dram_hit = static_cast<double>(tiers.dram_hits()) / lookups;
+  row.miss = static_cast<double>(tiers.flash_reads) / lookups;
   row.flash_reads_per_op = static_cast<double>(tiers.flash_reads) / ops;
   row.flash_bytes_per_s = result.seconds > 0 ? static_cast<double>(tiers.flash_bytes) / result.seconds : 0;
   row.scm_bytes_read_per_op = static_cast<double>(tiers.scm_bytes_read) / ops;
@@ -82,6 +84,7 @@ WindowRow Digest(const WindowResult& result) {
   row.context_switches_per_op = static_cast<double>(result.context_switches) / ops;
   row.demotions = result.demotions;
   row.promotions = result.promotions;
+  row.scm_writes = result.scm_writes;
   row.clean_evictions = result.clean_evictions;
   row.refusals = result.refusals;
   row.operations = result.operations;

@@ -47,8 +47,10 @@ struct WindowRow {
   double ops_per_s = 0;
   double ratio = 0;  // to the first cache, in the same window; 0: unknown
   Latencies latency;
+  TierCounts tiers;
   double dram_hit = 0;  // shares of the block look-ups
   double scm_hit = 0;
+  double miss = 0;
   double flash_reads_per_op = 0;
   double flash_bytes_per_s = 0;
   double scm_bytes_read_per_op = 0;
@@ -57,11 +59,14 @@ struct WindowRow {
   double context_switches_per_op = 0;
   uint64_t demotions = 0;
   uint64_t promotions = 0;
+  uint64_t scm_writes = 0;
   uint64_t clean_evictions = 0;
   std::map<std::string, uint64_t> refusals;
   std::map<std::string, uint64_t> operations;
   uint64_t not_found = 0;
   std::map<std::string, RoleShares> roles;  // of the roles that were looked up
+
+  double per_op(uint64_t count) const { return ops == 0 ? 0 : static_cast<double>(count) / static_cast<double>(ops); }
 };
 
 // Whether the share of look-ups that hit has moved by less than half a point from each of the last windows to the next.

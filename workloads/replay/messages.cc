@@ -87,6 +87,7 @@ constexpr auto kWindowResult = [](auto& o, const auto& visit) {
   visit("second_hits_by_role", o.second_hits_by_role);
   visit("demotions", o.demotions);
   visit("promotions", o.promotions);
+  visit("scm_writes", o.scm_writes);
   visit("clean_evictions", o.clean_evictions);
   visit("refusals", o.refusals);
   visit("operations", o.operations);

@@ -106,17 +106,33 @@ Status OutOfRange(std::string_view flag, double value, std::string_view range) {
   return Status::InvalidArgument(fmt::format("--{}={} is out of range; it goes from {}", flag, value, range));
 }
 
+// What says how a database looks.
+Status RefuseDatabaseOptions(const ReplayOptions& o) {
+  const ReplayOptions defaults;
+  const auto judge = [](std::string_view flag, const auto& value, const auto& unset) {
+    if (value == unset) return Status::Ok();
+    return Status::InvalidArgument(
+        fmt::format("--{}={} is for --mode=db: a trace of blocks needs no database; drop it", flag, value));
+  };
+  MEZZ_RETURN_IF_ERROR(judge("dbs", o.dbs, defaults.dbs));
+  MEZZ_RETURN_IF_ERROR(judge("compression", o.compression, defaults.compression));
+  MEZZ_RETURN_IF_ERROR(judge("value_bytes", o.value_bytes, defaults.value_bytes));
+  MEZZ_RETURN_IF_ERROR(judge("value_random", o.value_random, defaults.value_random));
+  MEZZ_RETURN_IF_ERROR(judge("index_in_cache", o.index_in_cache, defaults.index_in_cache));
+  MEZZ_RETURN_IF_ERROR(judge("write_buffer", o.write_buffer_bytes, defaults.write_buffer_bytes));
+  return judge("put_share", o.put_share, defaults.put_share);
+}
+
 Status ValidateBlockMode(const ReplayOptions& o) {
   if (o.unit_bytes < sim::kUnitBytesMin || o.unit_bytes > sim::kUnitBytesMax) {
     return OutOfRange("unit", o.unit_bytes, fmt::format("{} to {}", sim::kUnitBytesMin, sim::kUnitBytesMax));
   }
   if (o.is_generator() && o.ops == 0) return Status::InvalidArgument("--ops=0: an endless trace fits no memory");
-  if (o.seconds > 0) return Status::InvalidArgument("--seconds is for --mode=db: a trace of blocks is run to its end");
-  if (o.compression != "none") {
-    return Status::InvalidArgument(fmt::format("--compression={} is for --mode=db", o.compression));
+  if (o.seconds > 0) {
+    return Status::InvalidArgument(fmt::format(
+        "--seconds={} is for --mode=db: a trace of blocks is run to its end; say how far with --ops", o.seconds));
   }
-  if (o.dbs != 1) return Status::InvalidArgument(fmt::format("--dbs={} is for --mode=db", o.dbs));
-  return Status::Ok();
+  return RefuseDatabaseOptions(o);
 }
 
 Status ValidateLoop(const ReplayOptions& o) {
@@ -129,9 +145,6 @@ Status ValidateLoop(const ReplayOptions& o) {
   }
   if (o.timestamps > 0 && o.is_generator()) {
     return Status::InvalidArgument(fmt::format("--timestamps={}: {} has no times; use --rate", o.timestamps, o.trace));
-  }
-  if ((o.rate > 0 || o.timestamps > 0) && o.mode == ReplayMode::kBlock) {
-    return Status::InvalidArgument("--rate and --timestamps are for --mode=db");
   }
   return Status::Ok();
 }
@@ -148,7 +161,7 @@ Status ValidateWorkload(const ReplayOptions& o) {
     return Status::InvalidArgument(
         fmt::format("--value_bytes=0 means sizes from the workload, but {} has none; name a size", o.trace));
   }
-  if (o.put_share != 0 && (!o.is_generator() || o.mode == ReplayMode::kBlock)) {
+  if (o.put_share != 0 && !o.is_generator()) {
     return Status::InvalidArgument(
         fmt::format("--put_share={} is for --mode=db with --trace=gen:uniform or gen:zipf", o.put_share));
   }
@@ -213,9 +226,6 @@ Status ReplayOptions::Validate() const {
   }
   if (warmup_ops > 0 && seconds > 0) {
     return Status::InvalidArgument("--warmup_ops counts requests, --seconds does not; use --warmup=SHARE or settle");
-  }
-  if ((warmup_settle || warmup_ops > 0) && mode == ReplayMode::kBlock) {
-    return Status::InvalidArgument("--warmup=settle and --warmup_ops are for --mode=db; use --warmup=SHARE");
   }
   if (repeats == 0 || repeats > kWindowsMax) return OutOfRange("repeats", repeats, fmt::format("1 to {}", kWindowsMax));
   if (cold_windows > kWindowsMax) return OutOfRange("cold_windows", cold_windows, fmt::format("0 to {}", kWindowsMax));

@@ -44,8 +44,8 @@ Status ParseCaches(const std::string& text, const std::string& default_policy, s
 
 // What the requests are put to.
 enum class ReplayMode {
-  kDatabase,  // a RocksDB over each cache: runner.h
-  kBlock,     // each cache alone, over a file of blocks: block_replay.h
+  kDatabase,  // a RocksDB over each cache: database_target.h
+  kBlock,     // each cache alone, over a file of blocks: block_target.h
 };
 
 // How long the blocks are, in kBlock.
@@ -82,7 +82,7 @@ struct ReplayOptions {
   unsigned cold_windows = 1;   // the warm-up is cut into these
   unsigned repeats = 5;        // and the rest into these
   double seconds = 0;          // > 0: windows of fixed time instead of fixed requests; generators only
-  bool verify = false;         // check every byte of every value
+  bool verify = false;         // check every byte of every value, or block
   double rate = 0;             // > 0: open loop, so many requests a second over all threads
   double timestamps = 0;       // > 0: open loop at the trace's own times, so many times as fast
 

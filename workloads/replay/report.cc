@@ -48,10 +48,20 @@ std::string NoiseText(const ReplayReport& report) {
                      100 * Noise::kSpreadMax, 100 * largest);
 }
 
-std::string TableRow(const CacheRow& row) {
+// Of --mode=block.
+std::string BlockTableRow(const CacheRow& row) {
+  const WindowRow& t = row.total;
+  return fmt::format("{:<19} {:>20} {:>18} {:>6.4f} {:>6.4f} {:>6.4f} {:>6.4f} {:>6.4f} {:>6} {:>6} {:>6} {}\n",
+                     row.cache, SpreadText(row.ops_per_s, &Rate), SpreadText(row.ratio, &Compact), t.dram_hit,
+                     t.scm_hit, t.miss, t.per_op(t.scm_writes), t.per_op(t.promotions), Compact(t.latency.p50_us),
+                     Compact(t.latency.p99_us), Compact(t.latency.p99_9_us), Marks(row));
+}
+
+std::string TableRow(const ReplayOptions& o, const CacheRow& row) {
   if (!row.unavailable.empty()) return fmt::format("{:<19} not available: {}\n", row.cache, row.unavailable);
   if (!row.failure.empty()) return fmt::format("{:<19} failed: {}\n", row.cache, row.failure);
   if (row.windows.empty()) return fmt::format("{:<19} no window was finished\n", row.cache);
+  if (o.mode == ReplayMode::kBlock) return BlockTableRow(row);
   const WindowRow& t = row.total;
   return fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5.1f} {:>5.1f} {:>6.3f} {:>6.0f} {:>6} {}\n", row.cache,
                      SpreadText(row.ops_per_s, &Rate), SpreadText(row.ratio, &Compact), Compact(t.latency.p50_us),
@@ -62,6 +72,33 @@ std::string TableRow(const CacheRow& row) {
 std::string TierSizes(const ReplayOptions& o) {
   if (!o.has_common_sizes()) return "";
   return fmt::format("{} MiB DRAM, {} MiB SCM, ", o.dram_bytes() >> 20, o.scm_bytes() >> 20);
+}
+
+std::string Headline(const ReplayOptions& o, const ReplayReport& report) {
+  std::string what = report.workload;
+  if (o.mode == ReplayMode::kBlock) {
+    what += fmt::format(": {} accesses to {} blocks", report.requests, report.distinct_keys);
+  }
+  return fmt::format(
+      "{}\nRocksDB {}, {} thread{}, {}{} MiB of data{} in blocks of {} bytes, direct reads\n"
+      "SCM medium: {}{}\n\n",
+      what, RocksDbVersion(), o.threads, o.threads == 1 ? "" : "s", TierSizes(o), report.database_bytes >> 20,
+      o.dbs == 1 ? "" : fmt::format(" in {} databases", o.dbs), report.mean_block_bytes, report.medium,
+      report.emulated ? " (emulated)" : "");
+}
+
+std::string Head() {
+  return fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5} {:>5} {:>6} {:>6} {:>6}\n", "", "", "", "P50", "P95",
+                     "P99", "DRAM", "2nd", "flash", "SCM", "CPU s") +
+         fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5} {:>5} {:>6} {:>6} {:>6}\n", "cache",
+                     "ops/s (min-max)", "ratio (min-max)", "us", "us", "us", "hit %", "hit %", "rd/op", "B/op", "/Mop");
+}
+
+std::string BlockHead() {
+  static constexpr char kLine[] = "{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}\n";
+  return fmt::format(kLine, "", "", "", "DRAM", "2nd", "", "SCM", "promo-", "P50", "P99", "P99.9") +
+         fmt::format(kLine, "cache", "accesses/s (min-max)", "ratio (min-max)", "hit", "hit", "miss", "writes", "tions",
+                     "us", "us", "us");
 }
 
 std::string ColdLine(const CacheRow& row) {
@@ -121,10 +158,24 @@ json CostsToJson(const WindowRow& row) {
   return one;
 }
 
-json WindowsToJson(const std::vector<WindowRow>& windows) {
+// Named as mezz_sim names them.
+void AddAccesses(const WindowRow& row, json* one) {
+  one->update({{"accesses", row.ops},
+               {"miss", row.miss},
+               {"misses", row.tiers.flash_reads},
+               {"dram_hits", row.tiers.dram_hits()},
+               {"scm_hits", row.tiers.second_hits},
+               {"scm_writes", row.scm_writes},
+               {"scm_writes_per_access", row.per_op(row.scm_writes)},
+               {"scm_bytes_written_per_access", row.scm_bytes_written_per_op},
+               {"promotions_per_access", row.per_op(row.promotions)}});
+}
+
+json WindowsToJson(const std::vector<WindowRow>& windows, ReplayMode mode) {
   json all = json::array();
   for (const WindowRow& window : windows) {
     json one = CostsToJson(window);
+    if (mode == ReplayMode::kBlock) AddAccesses(window, &one);
     one["ops"] = window.ops;
     one["seconds"] = window.seconds;
     one["ops_per_s"] = window.ops_per_s;
@@ -134,8 +185,9 @@ json WindowsToJson(const std::vector<WindowRow>& windows) {
   return all;
 }
 
-json RowToJson(const CacheRow& row) {
+json RowToJson(const CacheRow& row, ReplayMode mode) {
   json one = CostsToJson(row.total);
+  if (mode == ReplayMode::kBlock) AddAccesses(row.total, &one);
   one["cache"] = row.cache;
   one["available"] = row.reported();
   if (!row.unavailable.empty()) one["reason"] = row.unavailable;
@@ -146,11 +198,12 @@ json RowToJson(const CacheRow& row) {
   one["noise"] = {{"rerun_spread", row.noise.rerun_spread < 0 ? json() : json(row.noise.rerun_spread)},
                   {"limit", Noise::kSpreadMax}};
   one["ops"] = row.total.ops;
+  one["seconds"] = row.total.seconds;
   one["medium"] = row.medium;
   one["emulated"] = row.emulated;
   one["second_tier_idle"] = row.second_tier_idle;
-  one["windows"] = WindowsToJson(row.windows);
-  one["cold_windows"] = WindowsToJson(row.cold_windows);
+  one["windows"] = WindowsToJson(row.windows, mode);
+  one["cold_windows"] = WindowsToJson(row.cold_windows, mode);
   AddCdf(row.latency_cdf, &one);
   one["series"] = SeriesToJson(row.series);
   one["cold_ops_per_s"] = json::array();
@@ -210,21 +263,11 @@ json OptionsToJson(const ReplayOptions& o) {
 }  // namespace
 
 std::string ReportTable(const ReplayOptions& options, const ReplayReport& report) {
-  std::string text = fmt::format(
-      "{}\nRocksDB {}, {} threads, {}{} MiB of data{} in blocks of {} bytes, direct reads\n"
-      "SCM medium: {}{}\n\n",
-      report.workload, RocksDbVersion(), options.threads, TierSizes(options), report.database_bytes >> 20,
-      options.dbs == 1 ? "" : fmt::format(" in {} databases", options.dbs), report.mean_block_bytes, report.medium,
-      report.emulated ? " (emulated)" : "");
-  text += fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5} {:>5} {:>6} {:>6} {:>6}\n", "", "", "", "P50",
-                      "P95", "P99", "DRAM", "2nd", "flash", "SCM", "CPU s");
-  text +=
-      fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5} {:>5} {:>6} {:>6} {:>6}\n", "cache", "ops/s (min-max)",
-                  "ratio (min-max)", "us", "us", "us", "hit %", "hit %", "rd/op", "B/op", "/Mop");
+  std::string text = Headline(options, report) + (options.mode == ReplayMode::kBlock ? BlockHead() : Head());
   bool emulated = false;
   bool idle = false;
   for (const CacheRow& row : report.rows) {
-    text += TableRow(row);
+    text += TableRow(options, row);
     emulated |= row.emulated && row.reported();
     idle |= row.second_tier_idle;
   }
@@ -265,8 +308,14 @@ json ReportJson(const ReplayOptions& options, const ReplayReport& report) {
                  {"database_bytes", report.database_bytes},
                  {"database_reused", report.database_reused},
                  {"mean_block_bytes", report.mean_block_bytes}});
+  if (options.mode == ReplayMode::kBlock) {
+    result.update({{"mode", "block"},
+                   {"accesses", report.requests},
+                   {"unique", report.distinct_keys},
+                   {"footprint_bytes", report.database_bytes}});
+  }
   result["rows"] = json::array();
-  for (const CacheRow& row : report.rows) result["rows"].push_back(RowToJson(row));
+  for (const CacheRow& row : report.rows) result["rows"].push_back(RowToJson(row, options.mode));
   return result;
 }
 
@@ -275,7 +324,7 @@ std::string ReportCsv(const ReplayReport& report) {
       "cache,phase,window,ops,seconds,ops_per_s,ratio,p50_us,p95_us,p99_us,p99_9_us,dram_hit,scm_hit,flash_reads_per_"
       "op,"
       "scm_bytes_written_per_op,cpu_s_per_mop,emulated,flash_bytes_per_s,scm_bytes_read_per_op,"
-      "context_switches_per_op,demotions,promotions,clean_evictions\n";
+      "context_switches_per_op,demotions,promotions,clean_evictions,miss,scm_writes\n";
   for (const CacheRow& row : report.rows) {
     for (const bool cold : {true, false}) {
       const std::vector<WindowRow>& windows = cold ? row.cold_windows : row.windows;
@@ -283,11 +332,12 @@ std::string ReportCsv(const ReplayReport& report) {
         const WindowRow& w = windows[i];
         text += fmt::format(
             "{},{},{},{},{:.6f},{:.1f},{:.4f},{:.3f},{:.3f},{:.3f},{:.3f},{:.5f},{:.5f},{:.5f},{:.2f},{:.4f},{},"
-            "{:.0f},{:.2f},{:.5f},{},{},{}\n",
+            "{:.0f},{:.2f},{:.5f},{},{},{},{:.6f},{}\n",
             row.cache, cold ? "cold" : "measured", i + 1, w.ops, w.seconds, w.ops_per_s, w.ratio, w.latency.p50_us,
             w.latency.p95_us, w.latency.p99_us, w.latency.p99_9_us, w.dram_hit, w.scm_hit, w.flash_reads_per_op,
             w.scm_bytes_written_per_op, w.cpu_s_per_mop, row.emulated ? 1 : 0, w.flash_bytes_per_s,
-            w.scm_bytes_read_per_op, w.context_switches_per_op, w.demotions, w.promotions, w.clean_evictions);
+            w.scm_bytes_read_per_op, w.context_switches_per_op, w.demotions, w.promotions, w.clean_evictions, w.miss,
+            w.scm_writes);
       }
     }
   }

@@ -7,7 +7,6 @@
 
 #include "workloads/replay/cache_client.h"
 #include "workloads/replay/cache_factory.h"
-#include "workloads/replay/database.h"
 #include "workloads/replay/memory_group.h"
 #include "workloads/replay/shared_window.h"
 #include "workloads/replay/workload.h"
@@ -93,11 +92,11 @@ class Runner {
     std::vector<PlannedWindow> warmup;
     MEZZ_RETURN_IF_ERROR(PlanWarmup(options_, workload_->requests(), &warmup));
     MEZZ_RETURN_IF_ERROR(CheckPlan(options_, workload_->requests(), warmup));
-    MEZZ_RETURN_IF_ERROR(Database::Claim(options_, *workload_, &database_));
+    MEZZ_RETURN_IF_ERROR(workload_->ClaimStore(&store_));
     MEZZ_RETURN_IF_ERROR(SharedWindow::Create(&window_));
     MEZZ_RETURN_IF_ERROR(BuildCaches());
-    MEZZ_RETURN_IF_ERROR(database_->Load(*workload_, progress_, stop_));
-    if (!stopped()) MEZZ_RETURN_IF_ERROR(OpenClones());
+    MEZZ_RETURN_IF_ERROR(store_->Load(progress_, stop_));
+    if (!stopped()) MEZZ_RETURN_IF_ERROR(OpenStore());
     uint64_t used = 0;
     for (size_t i = 0; i < warmup.size() && !stopped() && !Settled(); ++i) {
       MEZZ_RETURN_IF_ERROR(RunOnEveryCache(warmup[i], i, warmup.size()));
@@ -144,7 +143,7 @@ class Runner {
   uint64_t GroupBytes(uint64_t other_bytes) const { return options_.dram_bytes() + options_.scm_bytes() + other_bytes; }
 
   Status Launch(CacheUnderTest& cache, size_t number) {
-    WorkerOrder order{.number = number, .window_fd = window_->fd(), .group_fd = -1, .lock_fd = database_->lock_fd()};
+    WorkerOrder order{.number = number, .window_fd = window_->fd(), .group_fd = -1, .lock_fd = store_->lock_fd()};
     if (cache.spec.kind == CacheKind::kPageCache) {
       const Status made = MemoryGroup::Create(GroupBytes(kProcessBytes), &cache.group);
       if (made.code() == Status::Code::kNotSupported) {
@@ -160,15 +159,15 @@ class Runner {
     return Status::Ok();
   }
 
-  Status OpenClones() {
+  Status OpenStore() {
     unsigned number = 0;
     for (CacheUnderTest& cache : caches_) {
       if (!cache.client.usable()) continue;
-      progress_->Phase(fmt::format("opening a database for {}", cache.spec.name), /*announce=*/false);
+      progress_->Phase(fmt::format("opening {} for {}", options_.db_dir, cache.spec.name), /*announce=*/false);
       OpenCommand command;
-      command.mean_block_bytes = database_->mean_block_bytes();
+      command.mean_block_bytes = store_->mean_block_bytes();
       command.may_be_missing = workload_->has_deletes();
-      MEZZ_RETURN_IF_ERROR(database_->MakeClone(number++, &command.path));
+      MEZZ_RETURN_IF_ERROR(store_->PathFor(number++, &command.path));
       MEZZ_RETURN_IF_ERROR(cache.client.Open(command));
     }
     return Status::Ok();
@@ -227,11 +226,12 @@ class Runner {
       report_->rows.push_back(cache.row);
     }
     report_->complete = !stopped();
-    report_->database_reused = database_->reused();
+    report_->database_reused = store_->reused();
     report_->workload = workload_->Description();
+    report_->requests = workload_->requests();
     report_->distinct_keys = workload_->distinct_keys();
-    report_->database_bytes = database_->base_bytes();
-    report_->mean_block_bytes = database_->mean_block_bytes();
+    report_->database_bytes = store_->bytes();
+    report_->mean_block_bytes = store_->mean_block_bytes();
     DescribeMedium();
     return Status::Ok();
   }
@@ -281,9 +281,9 @@ class Runner {
   const std::atomic<bool>& stop_;
   ReplayReport* report_;
   std::unique_ptr<Workload> workload_;
-  std::unique_ptr<Database> database_;
+  std::unique_ptr<BackingStore> store_;
   std::unique_ptr<SharedWindow> window_;
-  std::vector<CacheUnderTest> caches_;  // after database_: the workers close the clones before their folders go
+  std::vector<CacheUnderTest> caches_;  // after store_: the workers close what it gave them before it goes
 };
 
 }  // namespace

@@ -44,17 +44,18 @@ struct ReplayReport {
   bool database_reused = false;
   bool warmup_settled = true;  // false: --warmup=settle gave up waiting
   std::string workload;
+  uint64_t requests = 0;  // warm-up included; 0: endless
   uint64_t distinct_keys = 0;
-  uint64_t database_bytes = 0;
+  uint64_t database_bytes = 0;  // --mode=block: of the blocks
   uint64_t mean_block_bytes = 0;
   std::string medium;  // of our SCM tier, else of what stands for SCM
   bool emulated = true;
 };
 
-// Judges the options, reads the trace, claims the folder, builds the caches, loads the database and replays every
-// window on every cache in turn. Each cache lives in a worker of its own, for the whole run; they work one at a time,
-// so that a window's ratios compare neighbours in time. Nothing is built or overwritten before everything was judged
-// that can be. Setting *stop ends the run soon, with what was measured until then.
+// Judges the options, reads the trace, claims the folder, builds the caches, writes what they are to read and replays
+// every window on every cache in turn. Each cache lives in a worker of its own, for the whole run; they work one at a
+// time, so that a window's ratios compare neighbours in time. Nothing is built or overwritten before everything was
+// judged that can be. Setting *stop ends the run soon, with what was measured until then.
 Status RunReplay(const ReplayOptions& options, const WorkerLauncher& launcher, Progress* progress,
                  const std::atomic<bool>& stop, ReplayReport* report);
 

@@ -15,6 +15,8 @@
 #include <mutex>
 #include <thread>
 
+#include "workloads/replay/block_target.h"
+#include "workloads/replay/database_target.h"
 #include "workloads/replay/replay_loop.h"
 
 namespace mezz {
@@ -45,20 +47,20 @@ uint64_t DeviceBytesRead() {
   return 0;
 }
 
+template <typename Target>
 struct ReplayThread {
-  ReplayThread(const Databases& dbs, const BuiltCache& cache, const WindowSettings& settings)
-      : target(dbs, cache, settings.target) {}
+  explicit ReplayThread(std::unique_ptr<Target> its_target) : target(std::move(its_target)) {}
 
   void Run(RequestFeed* feed, const Pacing& pacing, uint64_t start_ns, const LoopEnd& end) {
-    ReplayLoop<ReplayClock, DatabaseTarget> loop(&clock, &target, &latencies);
-    target.Begin();
+    ReplayLoop<ReplayClock, Target> loop(&clock, target.get(), &latencies);
+    target->Begin();
     loop.Run(feed, pacing, start_ns, end);
-    target.End();
+    target->End();
     end_ns = loop.end_ns();
   }
 
   ReplayClock clock;
-  DatabaseTarget target;
+  const std::unique_ptr<Target> target;
   LatencyHistogram latencies;
   uint64_t end_ns = 0;
 };
@@ -73,12 +75,13 @@ struct OurCounts {
   }
 };
 
+template <typename Target>
 class Window {
  public:
-  Window(const Databases& dbs, const BuiltCache& cache, const WindowSettings& settings)
+  Window(const TargetFactory<Target>& make_target, const BuiltCache& cache, const WindowSettings& settings)
       : cache_(cache), settings_(settings) {
     for (unsigned i = 0; i < settings.threads; ++i)
-      threads_.push_back(std::make_unique<ReplayThread>(dbs, cache, settings));
+      threads_.push_back(std::make_unique<ReplayThread<Target>>(make_target()));
   }
 
   Status Run(const std::vector<RequestFeed*>& feeds, Progress* progress, const std::atomic<bool>& stop, Series* series,
@@ -161,8 +164,8 @@ class Window {
   // What the threads published, and what a cache of ours counts itself (since it was built).
   TierCounts Tiers() const {
     BlockCounts counts;
-    for (const auto& thread : threads_) counts += thread->target.published().Read();
-    const uint64_t mean_bytes = settings_.target.mean_block_bytes;
+    for (const auto& thread : threads_) counts += thread->target->published().Read();
+    const uint64_t mean_bytes = settings_.mean_block_bytes;
     const uint64_t block_bytes = cache_.second_tier == SecondTier::kStock ? counts.StoredBytes(mean_bytes) : mean_bytes;
     TierCounts tiers{.hits = counts.hits, .flash_reads = counts.flash_reads, .flash_bytes = counts.flash_bytes};
     if (cache_.second_tier == SecondTier::kStock) {
@@ -196,19 +199,20 @@ class Window {
   Status Sum(const OurCounts& before, WindowResult* result) {
     uint64_t end_ns = start_ns_;
     for (const auto& thread : threads_) {
-      if (!thread->target.error().empty()) {
-        return Status::IoError(fmt::format("cache {}: {}", cache_.spec.name, thread->target.error()));
+      if (!thread->target->error().empty()) {
+        return Status::IoError(fmt::format("cache {}: {}", cache_.spec.name, thread->target->error()));
       }
       end_ns = std::max(end_ns, thread->end_ns);
       result->latencies.Add(thread->latencies);
-      thread->target.AddTo(result);
+      thread->target->AddTo(result);
       if (cache_.second_tier == SecondTier::kStock)
-        result->demotions += thread->target.published().Read().second_inserts;
+        result->demotions += thread->target->published().Read().second_inserts;
     }
+    result->scm_writes = result->demotions;
     result->ops = result->latencies.count();
     result->seconds = static_cast<double>(end_ns - start_ns_) * 1e-9;
     result->tiers = Tiers() - base_;
-    result->second_hits_by_role = cache_.second_tier != SecondTier::kStock;
+    result->second_hits_by_role |= cache_.second_tier != SecondTier::kStock;
     if (cache_.second_tier == SecondTier::kWholeCache) {
       for (RoleCounts& role : result->roles) role.second_hits = role.hits;
     }
@@ -226,6 +230,7 @@ class Window {
     *slot(RoleSlot::kData) = events[Event::kScmHit] - *slot(RoleSlot::kIndex) - *slot(RoleSlot::kFilter);
     result->demotions = events[Event::kDemotion];
     result->promotions = events[Event::kPromotion];
+    result->scm_writes = events[Event::kScmPut] + events[Event::kScmSecondChance];
     result->clean_evictions = events[Event::kCleanEviction];
     for (size_t i = 0; i < kEvents; ++i) {
       const auto event = static_cast<Event>(i);
@@ -241,7 +246,7 @@ class Window {
 
   const BuiltCache& cache_;
   const WindowSettings& settings_;
-  std::vector<std::unique_ptr<ReplayThread>> threads_;
+  std::vector<std::unique_ptr<ReplayThread<Target>>> threads_;
   const uint64_t device_bytes_before_ = DeviceBytesRead();
   uint64_t start_ns_ = 0;
   TierCounts base_;  // of the cache, before the window
@@ -257,10 +262,18 @@ class Window {
 
 }  // namespace
 
-Status RunWindow(const Databases& dbs, const BuiltCache& cache, const WindowSettings& settings,
+template <typename Target>
+Status RunWindow(const TargetFactory<Target>& make_target, const BuiltCache& cache, const WindowSettings& settings,
                  const std::vector<RequestFeed*>& feeds, Progress* progress, const std::atomic<bool>& stop,
                  Series* series, WindowResult* result) {
-  return Window(dbs, cache, settings).Run(feeds, progress, stop, series, result);
+  return Window(make_target, cache, settings).Run(feeds, progress, stop, series, result);
 }
+
+template Status RunWindow(const TargetFactory<BlockTarget>&, const BuiltCache&, const WindowSettings&,
+                          const std::vector<RequestFeed*>&, Progress*, const std::atomic<bool>&, Series*,
+                          WindowResult*);
+template Status RunWindow(const TargetFactory<DatabaseTarget>&, const BuiltCache&, const WindowSettings&,
+                          const std::vector<RequestFeed*>&, Progress*, const std::atomic<bool>&, Series*,
+                          WindowResult*);
 
 }  // namespace mezz

@@ -3,11 +3,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "workloads/replay/cache_factory.h"
-#include "workloads/replay/database_target.h"
-#include "workloads/replay/databases.h"
 #include "workloads/replay/pacing.h"
 #include "workloads/replay/progress.h"
 #include "workloads/replay/request_feed.h"
@@ -21,13 +21,18 @@ struct WindowSettings {
   double seconds = 0;  // > 0: stop then; else when the feeds are empty
   uint64_t expected_ops = 0;
   Pacing pacing;
-  TargetSettings target;
+  uint64_t mean_block_bytes = 4096;
 };
 
-// Replays one window: thread i takes its requests from feeds[i]. A value that is wrong, one that is missing though
-// nothing was deleted, and every RocksDB error fail the run: a cache may forget, it may never lie. The calling thread
-// looks at the counts once a second and tells `series` (which may be null) what it saw.
-Status RunWindow(const Databases& dbs, const BuiltCache& cache, const WindowSettings& settings,
+// Makes a thread's target: what its requests are put to. DatabaseTarget or BlockTarget.
+template <typename Target>
+using TargetFactory = std::function<std::unique_ptr<Target>()>;
+
+// Replays one window: thread i takes its requests from feeds[i]. Every error of a target fails the run: a cache may
+// forget, it may never lie. The calling thread looks at the counts once a second and tells `series` (which may be null)
+// what it saw.
+template <typename Target>
+Status RunWindow(const TargetFactory<Target>& make_target, const BuiltCache& cache, const WindowSettings& settings,
                  const std::vector<RequestFeed*>& feeds, Progress* progress, const std::atomic<bool>& stop,
                  Series* series, WindowResult* result);
 

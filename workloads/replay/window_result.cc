@@ -29,14 +29,11 @@ void WindowResult::Add(const WindowResult& other) {
   context_switches += other.context_switches;
   tiers += other.tiers;
   latencies.Add(other.latencies);
-  for (size_t i = 0; i < kRoleSlots; ++i) {
-    roles[i].hits += other.roles[i].hits;
-    roles[i].second_hits += other.roles[i].second_hits;
-    roles[i].flash_reads += other.roles[i].flash_reads;
-  }
+  for (size_t i = 0; i < kRoleSlots; ++i) roles[i] += other.roles[i];
   second_hits_by_role = other.second_hits_by_role;
   demotions += other.demotions;
   promotions += other.promotions;
+  scm_writes += other.scm_writes;
   clean_evictions += other.clean_evictions;
   for (const auto& [reason, count] : other.refusals) refusals[reason] += count;
   for (const auto& [operation, count] : other.operations) operations[operation] += count;

@@ -35,6 +35,12 @@ struct RoleCounts {
 
   uint64_t lookups() const { return hits + flash_reads; }
   uint64_t dram_hits() const { return hits - (second_hits < hits ? second_hits : hits); }
+  RoleCounts& operator+=(const RoleCounts& other) {
+    hits += other.hits;
+    second_hits += other.second_hits;
+    flash_reads += other.flash_reads;
+    return *this;
+  }
 };
 enum class RoleSlot : uint8_t { kData, kIndex, kFilter, kCount };
 inline constexpr size_t kRoleSlots = static_cast<size_t>(RoleSlot::kCount);
@@ -66,6 +72,7 @@ struct WindowResult {
   bool second_hits_by_role = false;
   uint64_t demotions = 0;
   uint64_t promotions = 0;
+  uint64_t scm_writes = 0;  // blocks written to the second tier, second chances included
   uint64_t clean_evictions = 0;
   std::map<std::string, uint64_t> refusals;    // reason -> blocks; caches of ours
   std::map<std::string, uint64_t> operations;  // get, multiget (batches), put, ... -> requests

@@ -12,6 +12,8 @@
 #include "workloads/generators/generators.h"
 #include "workloads/generators/random.h"
 #include "workloads/readers/open_trace.h"
+#include "workloads/replay/block_workload.h"
+#include "workloads/replay/database.h"
 
 namespace mezz {
 namespace {
@@ -49,9 +51,10 @@ class EndlessGeneratorFeed final : public RequestFeed {
   std::vector<Request> batch_;
 };
 
-class GeneratedWorkload final : public Workload {
+class GeneratedWorkload final : public DatabaseWorkload {
  public:
-  GeneratedWorkload(const ReplayOptions& options, ValueSizes sizes) : options_(options), sizes_(std::move(sizes)) {
+  GeneratedWorkload(const ReplayOptions& options, ValueSizes sizes)
+      : DatabaseWorkload(options), sizes_(std::move(sizes)) {
     for (unsigned thread = 0; thread < options.threads; ++thread) sources_.push_back(MakeSource(options, thread));
     window_.resize(options.threads);
   }
@@ -84,15 +87,14 @@ class GeneratedWorkload final : public Workload {
   }
 
  private:
-  const ReplayOptions options_;  // keys and scale are resolved
   const ValueSizes sizes_;
   std::vector<std::unique_ptr<RequestSource>> sources_;
 };
 
-class TraceWorkload final : public Workload {
+class TraceWorkload final : public DatabaseWorkload {
  public:
   TraceWorkload(const ReplayOptions& options, std::unique_ptr<RequestSource> source)
-      : options_(options), source_(std::move(source)) {
+      : DatabaseWorkload(options), source_(std::move(source)) {
     window_.resize(options.threads);
   }
 
@@ -161,7 +163,6 @@ class TraceWorkload final : public Workload {
     keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
   }
 
-  const ReplayOptions options_;
   std::unique_ptr<RequestSource> source_;
   std::vector<uint64_t> keys_;
   uint64_t requests_ = 0;
@@ -179,6 +180,22 @@ std::unique_ptr<RequestFeed> Workload::EndlessFeed(const ReplayOptions& options,
 }
 
 Status Workload::Open(const ReplayOptions& options, Progress* progress, std::unique_ptr<Workload>* workload) {
+  if (options.mode == ReplayMode::kBlock) return OpenBlockWorkload(options, progress, workload);
+  std::unique_ptr<DatabaseWorkload> opened;
+  MEZZ_RETURN_IF_ERROR(DatabaseWorkload::Open(options, progress, &opened));
+  *workload = std::move(opened);
+  return Status::Ok();
+}
+
+Status DatabaseWorkload::ClaimStore(std::unique_ptr<BackingStore>* store) const {
+  std::unique_ptr<Database> database;
+  MEZZ_RETURN_IF_ERROR(Database::Claim(options_, *this, &database));
+  *store = std::move(database);
+  return Status::Ok();
+}
+
+Status DatabaseWorkload::Open(const ReplayOptions& options, Progress* progress,
+                              std::unique_ptr<DatabaseWorkload>* workload) {
   if (options.is_generator()) {
     ReplayOptions resolved = options;
     ValueSizes sizes;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/replay/backing_store.h"
 #include "workloads/replay/options.h"
 #include "workloads/replay/progress.h"
 #include "workloads/replay/request_feed.h"
@@ -15,25 +16,22 @@
 
 namespace mezz {
 
-// What is replayed: the keys to load, and the requests, cut into windows and into one share per thread. Requests for
-// the same key stay in order within a thread: a trace is shared out by key (a batch by its first key, so that it stays
-// whole); a generator gives each thread a substream of its own. Under --rate a request's time_us is its ordinal in its
-// window. Single-threaded.
+// What is replayed: the requests, cut into windows and into one share per thread. Requests for the same key stay in
+// order within a thread: a trace is shared out by key (a batch by its first key, so that it stays whole); a generator
+// gives each thread a substream of its own. Under --rate a request's time_us is its ordinal in its window.
+// Single-threaded.
 class Workload {
  public:
   virtual ~Workload() = default;
 
-  // A trace is read once, whole, to know its keys; only one window of it is held in memory later.
+  // As options.mode says. A trace is read once, whole.
   static Status Open(const ReplayOptions& options, Progress* progress, std::unique_ptr<Workload>* workload);
 
-  // Identifies the keys and initial values: a database that was loaded from an equal identity can be reused.
-  virtual nlohmann::json Identity() const = 0;
+  // Claims the folder --db for what the requests ask for. *store must go before the workload.
+  virtual Status ClaimStore(std::unique_ptr<BackingStore>* store) const = 0;
   virtual std::string Description() const = 0;
   virtual uint64_t distinct_keys() const = 0;
-  virtual uint64_t requests() const = 0;           // 0: endless
-  virtual uint64_t key(uint64_t index) const = 0;  // ascending in index, [0, distinct_keys())
-  // Bytes of the value that `key` is loaded with.
-  virtual uint32_t InitialValueBytes(uint64_t key) const = 0;
+  virtual uint64_t requests() const = 0;  // 0: endless
 
   // Whether keys may be gone when they are asked for.
   virtual bool has_deletes() const { return false; }
@@ -48,6 +46,24 @@ class Workload {
 
  protected:
   std::vector<std::vector<Request>> window_;
+};
+
+// One for databases: also the keys to load. Only one window of a trace is held in memory.
+class DatabaseWorkload : public Workload {
+ public:
+  static Status Open(const ReplayOptions& options, Progress* progress, std::unique_ptr<DatabaseWorkload>* workload);
+
+  Status ClaimStore(std::unique_ptr<BackingStore>* store) const override;
+  // Identifies the keys and initial values: a database that was loaded from an equal identity can be reused.
+  virtual nlohmann::json Identity() const = 0;
+  virtual uint64_t key(uint64_t index) const = 0;  // ascending in index, [0, distinct_keys())
+  // Bytes of the value that `key` is loaded with.
+  virtual uint32_t InitialValueBytes(uint64_t key) const = 0;
+
+ protected:
+  explicit DatabaseWorkload(const ReplayOptions& options) : options_(options) {}
+
+  const ReplayOptions options_;  // of a generator: keys and scale are resolved
 };
 
 }  // namespace mezz

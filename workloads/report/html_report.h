@@ -7,7 +7,7 @@
 
 namespace mezz {
 
-// The page for what ReportJson or BlockJson made, or ReadResult read. It fetches nothing; the result is inside it as
+// The page for what ReportJson made, or ReadResult read. It fetches nothing; the result is inside it as
 // JSON, and no text of the result can leave its place in the page. Bytes that are not UTF-8 are replaced.
 std::string HtmlReport(const nlohmann::json& result);
 

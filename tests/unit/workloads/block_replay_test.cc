@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // mezz_replay --mode=block: the trace's accesses on the real caches, each block checked.
-#include "workloads/replay/block_replay.h"
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,15 +10,19 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "rocksdb/version.h"
 #include "temporary_folder.h"
+#include "thread_worker.h"
 #include "workloads/block_key.h"
 #include "workloads/readers/mezz_csv.h"
-#include "workloads/replay/block_cache.h"
 #include "workloads/replay/block_file.h"
+#include "workloads/replay/block_target.h"
 #include "workloads/replay/cache_factory.h"
+#include "workloads/replay/report.h"
+#include "workloads/replay/runner.h"
 
 namespace mezz {
 namespace {
@@ -38,7 +40,8 @@ class BlockFileTest : public ::testing::Test {
  protected:
   Status Open(uint64_t sectors, std::unique_ptr<BlockFile>* file) {
     file->reset();
-    return BlockFile::Open(folder_.Path("db"), sectors * kSector, &progress_, stop_, file);
+    const Status claimed = BlockFile::Claim(folder_.Path("db"), sectors * kSector, file);
+    return claimed.ok() ? (*file)->Fill(&progress_, stop_) : claimed;
   }
   std::string path() const { return folder_.Path("db/mezz_blocks"); }
 
@@ -68,7 +71,7 @@ TEST_F(BlockFileTest, HoldsWhatFollowsFromThePlaceAndGrowsWithoutWritingWhatIsTh
 
 TEST_F(BlockFileTest, OneWrongByteIsSeen) {
   std::vector<std::byte> bytes(2 * kSector + 13);
-  BlockFile::Fill(7 * kSector, bytes);
+  BlockFile::Content(7 * kSector, bytes);
   ASSERT_TRUE(BlockFile::Matches(7 * kSector, bytes));
   for (size_t at = 0; at < bytes.size(); ++at) {
     bytes[at] ^= std::byte{1};
@@ -91,12 +94,32 @@ TEST_F(BlockFileTest, WhatAnInterruptedRunLeftIsCompleted) {
 TEST_F(BlockFileTest, ForeignFilesAndFilesInUseAreRefused) {
   std::unique_ptr<BlockFile> file, second;
   ASSERT_TRUE(Open(100, &file).ok());
-  EXPECT_EQ(BlockFile::Open(folder_.Path("db"), 1, &progress_, stop_, &second).code(), Status::Code::kBusy);
+  EXPECT_EQ(BlockFile::Claim(folder_.Path("db"), 1, &second).code(), Status::Code::kBusy);
+  EXPECT_EQ(BlockFile::OpenToRead(path(), /*buffered=*/false, &second).message(), "") << "its workers may";
   file.reset();
   std::ofstream(path(), std::ios::binary) << std::string(100 * kSector, 'x');
   const Status refused = Open(100, &file);
   EXPECT_EQ(refused.code(), Status::Code::kForeignFile);
   EXPECT_THAT(refused.message(), HasSubstr("remove it"));
+}
+
+TEST_F(BlockFileTest, GivesEachKeyOnePlaceInsideTheFile) {
+  std::unique_ptr<BlockFile> file;
+  ASSERT_TRUE(Open(100, &file).ok());
+  ASSERT_TRUE(BlockFile::OpenToRead(path(), /*buffered=*/false, &file).ok());
+  std::mt19937_64 random(7);
+  std::set<uint64_t> places;
+  for (int i = 0; i < 2000; ++i) {
+    const uint64_t key = random();
+    const uint64_t bytes = 1 + random() % (100 * kSector);
+    const uint64_t place = file->PlaceOf(key, bytes);
+    EXPECT_EQ(place % kSector, 0u);
+    EXPECT_LE(place + bytes, 100 * kSector);
+    EXPECT_EQ(place, file->PlaceOf(key, bytes));
+    places.insert(file->PlaceOf(key, 1));
+  }
+  EXPECT_EQ(places.size(), 100u);
+  EXPECT_EQ(file->PlaceOf(7, 100 * kSector), 0u) << "a block may fill the file";
 }
 
 // --- the replay ---
@@ -120,18 +143,19 @@ class BlockReplay : public ::testing::Test {
     o.warmup = 0;
     o.keys = 10'000;
     o.ops = 30'000;
+    o.repeats = 2;
     return o;
   }
   Status Run(const ReplayOptions& options) {
     report_ = {};
-    return RunBlockReplay(options, &progress_, stop_, &report_);
+    return RunReplay(options, ThreadLauncher(options, stop_), &progress_, stop_, &report_);
   }
   void RunOk(const ReplayOptions& options) {
     const Status status = Run(options);
     ASSERT_TRUE(status.ok()) << status.message();
   }
-  const BlockRow& Row(const std::string& cache) const {
-    for (const BlockRow& row : report_.rows) {
+  const CacheRow& Row(const std::string& cache) const {
+    for (const CacheRow& row : report_.rows) {
       if (row.cache == cache) return row;
     }
     ADD_FAILURE() << "no row " << cache;
@@ -141,8 +165,30 @@ class BlockReplay : public ::testing::Test {
   TemporaryFolder folder_;
   Progress progress_{/*quiet=*/true};
   std::atomic<bool> stop_{false};
-  BlockReport report_;
+  ReplayReport report_;
 };
+
+uint64_t Misses(const CacheRow& row) { return row.total.tiers.flash_reads; }
+uint64_t DramHits(const CacheRow& row) { return row.total.tiers.dram_hits(); }
+uint64_t ScmHits(const CacheRow& row) { return row.total.tiers.second_hits; }
+
+void ExpectEachAccessInOnePlace(const CacheRow& row, uint64_t accesses) {
+  SCOPED_TRACE(row.cache);
+  EXPECT_EQ(row.total.ops, accesses);
+  EXPECT_EQ(row.total.tiers.lookups(), accesses);
+  EXPECT_LE(ScmHits(row), row.total.tiers.hits);
+  EXPECT_NEAR(row.total.dram_hit + row.total.scm_hit + row.total.miss, 1, 1e-9);
+  uint64_t by_role = 0;
+  for (const auto& [role, shares] : row.total.roles) {
+    by_role += shares.lookups;
+    ASSERT_TRUE(shares.dram_hit && shares.scm_hit) << role;
+    EXPECT_NEAR(*shares.dram_hit + *shares.scm_hit + shares.miss, 1, 1e-9) << role;
+  }
+  EXPECT_EQ(by_role, accesses);
+  for (const std::vector<WindowRow>* windows : {&row.cold_windows, &row.windows}) {
+    for (const WindowRow& window : *windows) EXPECT_EQ(window.tiers.lookups(), window.ops);
+  }
+}
 
 TEST_F(BlockReplay, EveryCacheAnswersEachAccessInOneWay) {
   const ReplayOptions options =
@@ -152,25 +198,24 @@ TEST_F(BlockReplay, EveryCacheAnswersEachAccessInOneWay) {
   RunOk(options);
   ASSERT_EQ(report_.rows.size(), options.caches.size());
   EXPECT_TRUE(report_.complete);
-  for (const BlockRow& row : report_.rows) {
+  for (const CacheRow& row : report_.rows) {
     SCOPED_TRACE(row.cache);
     if (!row.unavailable.empty()) {
       EXPECT_TRUE(!kWholeCacheApi || row.cache == "naive_scm") << row.unavailable;
       continue;
     }
-    EXPECT_EQ(row.accesses, 30'000u);
-    EXPECT_EQ(row.dram_hits + row.scm_hits + row.misses, row.accesses);
-    EXPECT_EQ(row.latencies.count(), row.accesses);
-    EXPECT_GE(row.misses, report_.unique) << "the first access to a block cannot hit";
+    ExpectEachAccessInOnePlace(row, 30'000);
+    EXPECT_GE(Misses(row), report_.distinct_keys) << "the first access to a block cannot hit";
   }
-  EXPECT_EQ(Row("lru").scm_hits + Row("lru").scm_writes, 0u);
-  EXPECT_LT(Row("hybrid").misses, Row("lru").misses);
-  EXPECT_GT(Row("hybrid").scm_hits, 1000u);
-  EXPECT_GT(Row("hybrid").scm_writes, 1000u);
-  EXPECT_EQ(Row("hybrid").promotions, 0u);
-  EXPECT_GT(Row("hybrid:bidirectional").promotions, 1000u);
-  EXPECT_GT(Row("hybrid:placeholder").misses, Row("hybrid").misses) << "the first eviction stores nothing";
-  EXPECT_GT(Row("scm_secondary+lru").scm_hits, 1000u);
+  EXPECT_EQ(ScmHits(Row("lru")) + Row("lru").total.scm_writes, 0u);
+  EXPECT_LT(Misses(Row("hybrid")), Misses(Row("lru")));
+  EXPECT_GT(ScmHits(Row("hybrid")), 1000u);
+  EXPECT_GT(Row("hybrid").total.scm_writes, 1000u);
+  EXPECT_EQ(Row("hybrid").total.promotions, 0u);
+  EXPECT_GT(Row("hybrid:bidirectional").total.promotions, 1000u);
+  EXPECT_GT(Misses(Row("hybrid:placeholder")), Misses(Row("hybrid"))) << "the first eviction stores nothing";
+  EXPECT_GT(ScmHits(Row("scm_secondary+lru")), 1000u);
+  EXPECT_GT(ScmHits(Row("lru+compressed")), 1000u);
   EXPECT_FALSE(std::filesystem::exists(options.hybrid.scm.path)) << "the SCM file went with its cache";
 }
 
@@ -201,18 +246,18 @@ TEST_F(BlockReplay, AccessesComeInTheTracesOrder) {
   constexpr size_t kHandleBytes = 112;  // what LRUCache adds to a block of this size
   options.hybrid.dram_bytes = kCapacity * (kUnit + kHandleBytes);
   RunOk(options);
-  EXPECT_EQ(Row("lru").accesses, kAccesses);
-  EXPECT_EQ(report_.unique, kBlocks);
-  EXPECT_NEAR(static_cast<double>(Row("lru").dram_hits), static_cast<double>(hits), 0.05 * kAccesses);
+  EXPECT_EQ(Row("lru").total.ops, kAccesses);
+  EXPECT_EQ(report_.distinct_keys, kBlocks);
+  EXPECT_NEAR(static_cast<double>(DramHits(Row("lru"))), static_cast<double>(hits), 0.05 * kAccesses);
 }
 
 TEST_F(BlockReplay, ResultsRepeatToTheLastBlock) {
   const ReplayOptions options = Options("gen:zipf", "lru,hybrid:bidirectional,hybrid:bidirectional");
   RunOk(options);
-  EXPECT_EQ(report_.rows[1].dram_hits, report_.rows[2].dram_hits);
-  const BlockReport first = report_;
+  EXPECT_EQ(DramHits(report_.rows[1]), DramHits(report_.rows[2]));
+  const ReplayReport first = report_;
   RunOk(options);
-  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(report_.rows[i].dram_hits, first.rows[i].dram_hits) << i;
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(DramHits(report_.rows[i]), DramHits(first.rows[i])) << i;
 }
 
 // One list of LRUCache does not care where a key hashes to; what cares is another draw, of as many accesses.
@@ -224,12 +269,12 @@ TEST_F(BlockReplay, AnotherSeedPlacesTheSameBlocksOtherwise) {
   options.format = "text";
   options.ops = 0;
   RunOk(options);
-  const BlockReport first = report_;
+  const ReplayReport first = report_;
   options.seed = 2;
   RunOk(options);
-  EXPECT_EQ(Row("lru").dram_hits, first.rows[0].dram_hits);
-  EXPECT_EQ(Row("hybrid").accesses, 20'000u);
-  EXPECT_NEAR(Row("hybrid").per_access(Row("hybrid").misses), first.rows[1].per_access(first.rows[1].misses), 0.01);
+  EXPECT_EQ(DramHits(Row("lru")), DramHits(first.rows[0]));
+  EXPECT_EQ(Row("hybrid").total.ops, 20'000u);
+  EXPECT_NEAR(Row("hybrid").total.miss, first.rows[1].total.miss, 0.01);
 }
 
 // From one byte to more than the whole DRAM tier. A size that changes later in the trace is data.
@@ -248,81 +293,156 @@ TEST_F(BlockReplay, BlocksAreAsLongAsTheTraceSays) {
   ReplayOptions options = Options(folder_.Write("trace.csv", text), "lru,hybrid,hybrid:bidirectional");
   options.ops = 0;
   RunOk(options);
-  EXPECT_EQ(report_.footprint_bytes, footprint);
-  for (const BlockRow& row : report_.rows) {
-    EXPECT_EQ(row.accesses, 4000u);
-    EXPECT_EQ(row.dram_hits + row.scm_hits + row.misses, row.accesses);
-  }
-  EXPECT_GT(Row("hybrid").scm_hits, 500u);
+  EXPECT_EQ(report_.database_bytes, footprint);
+  for (const CacheRow& row : report_.rows) ExpectEachAccessInOnePlace(row, 4000);
+  EXPECT_GT(ScmHits(Row("hybrid")), 500u);
   options.sizes = BlockSizes::kUnit;
   RunOk(options);
-  EXPECT_EQ(report_.footprint_bytes, uint64_t{report_.unique} * options.unit_bytes);
+  EXPECT_EQ(report_.database_bytes, report_.distinct_keys * options.unit_bytes);
 }
 
 TEST_F(BlockReplay, ThreadsShareTheBlocksAndLoseNoAccess) {
   ReplayOptions options = Options("gen:zipf", "lru,hybrid,hybrid:bidirectional");
   RunOk(options);
-  const BlockReport one = report_;
+  const ReplayReport one = report_;
   options.threads = 4;
   options.warmup = 0.1;
   RunOk(options);
   for (size_t i = 0; i < report_.rows.size(); ++i) {
-    const BlockRow& row = report_.rows[i];
-    EXPECT_EQ(row.accesses, 27'000u);
-    EXPECT_EQ(row.dram_hits + row.scm_hits + row.misses, row.accesses);
-    EXPECT_NEAR(row.per_access(row.misses), one.rows[i].per_access(one.rows[i].misses), 0.1) << row.cache;
+    const CacheRow& row = report_.rows[i];
+    ExpectEachAccessInOnePlace(row, 27'000);
+    EXPECT_NEAR(row.total.miss, one.rows[i].total.miss, 0.1) << row.cache;
   }
 }
 
 TEST_F(BlockReplay, WarmUpIsNotCounted) {
   ReplayOptions options = Options("gen:zipf", "hybrid");
   RunOk(options);
-  const double cold = Row("hybrid").per_access(Row("hybrid").misses);
+  const double cold = Row("hybrid").total.miss;
   options.warmup = 0.5;
   RunOk(options);
-  EXPECT_EQ(Row("hybrid").accesses, 15'000u);
-  EXPECT_EQ(Row("hybrid").dram_hits + Row("hybrid").scm_hits + Row("hybrid").misses, 15'000u);
-  EXPECT_LT(Row("hybrid").per_access(Row("hybrid").misses), cold);
+  ExpectEachAccessInOnePlace(Row("hybrid"), 15'000);
+  EXPECT_LT(Row("hybrid").total.miss, cold);
+}
+
+// Whatever the windows, a cache sees the same accesses in the same order: what it answers in all of them together is
+// the same to the last block.
+TEST_F(BlockReplay, WindowsCutTheAccessesAndChangeNoAnswer) {
+  std::mt19937_64 random(7);
+  uint64_t misses = 0;
+  for (int round = 0; round < 8; ++round) {
+    ReplayOptions options = Options("gen:zipf", "lru,lru+compressed");
+    options.ops = 10'000;
+    if (round > 0) {
+      options.repeats = 1 + random() % 7;
+      options.cold_windows = random() % 4;
+      options.warmup_ops = random() % 3 == 0 ? 0 : 1 + random() % 7000;
+      options.warmup = options.warmup_ops == 0 && random() % 2 == 0 ? 0.25 : 0;
+      options.rate = random() % 2 == 0 ? 0 : 1e8;
+    }
+    SCOPED_TRACE(fmt::format("repeats {}, cold windows {}, warm-up {} or {}, rate {}", options.repeats,
+                             options.cold_windows, options.warmup_ops, options.warmup, options.rate));
+    RunOk(options);
+    const uint64_t warmup = options.warmup_ops > 0 ? options.warmup_ops : options.warmup > 0 ? 2500 : 0;
+    for (const CacheRow& row : report_.rows) {
+      ExpectEachAccessInOnePlace(row, 10'000 - warmup);
+      EXPECT_EQ(row.windows.size(), options.repeats);
+      EXPECT_EQ(row.cold_windows.size(), warmup == 0 ? 0 : std::max(options.cold_windows, 1u));
+    }
+    uint64_t all = Misses(Row("lru"));
+    for (const WindowRow& window : Row("lru").cold_windows) all += window.tiers.flash_reads;
+    if (round == 0) misses = all;
+    EXPECT_EQ(all, misses);
+  }
+}
+
+TEST_F(BlockReplay, WarmsUpUntilTheHitRatiosSettle) {
+  ReplayOptions options = Options("gen:uniform", "lru");
+  options.keys = 100;  // all in DRAM after the first window
+  options.warmup_settle = true;
+  RunOk(options);
+  EXPECT_TRUE(report_.warmup_settled);
+  EXPECT_LT(Row("lru").cold_windows.size(), 8u);
+}
+
+// Neither may be faster than it was asked to be, and neither may change what is found.
+TEST_F(BlockReplay, PacesAccessesByRateAndByTheTracesOwnTimes) {
+  std::mt19937_64 random(7);
+  std::string text = std::string(kMezzCsvHeader) + "\n";
+  constexpr uint64_t kAccesses = 6000, kUsApart = 200;
+  for (uint64_t i = 0; i < kAccesses; ++i)
+    text += fmt::format("{},get,0,512,0,0,0,{},data,0,0,-1,unknown,0\n", random() % 900, 1'000'000 + i * kUsApart);
+  ReplayOptions options = Options(folder_.Write("trace.csv", text), "lru");
+  RunOk(options);
+  const uint64_t misses = Misses(Row("lru"));
+  options.timestamps = 1;
+  RunOk(options);
+  EXPECT_EQ(Misses(Row("lru")), misses);
+  EXPECT_LE(Row("lru").ops_per_s.max, 1e6 / kUsApart * 1.01);
+  double ops = 0;
+  for (const SeriesPoint& point : Row("lru").series) ops += point.ops * point.seconds;
+  EXPECT_GT(ops, kAccesses / 2) << "of 1.2 s in two windows the first point holds one";
+  EXPECT_LE(ops, kAccesses * 1.0001);
+  options.timestamps = 0;
+  options.rate = 50'000;
+  RunOk(options);
+  EXPECT_EQ(Misses(Row("lru")), misses);
+  EXPECT_LE(Row("lru").ops_per_s.max, 50'000 * 1.01);
+  options.rate = 0;
+  options.timestamps = 1;
+  options.trace = folder_.Write("a.keys", "1\n2\n1\n");
+  EXPECT_THAT(Run(options).message(), HasSubstr("has no times; use --rate"));
 }
 
 TEST_F(BlockReplay, ReportsTableJsonAndCsv) {
   const ReplayOptions options = Options("gen:zipf", "lru,hybrid:scm_first");
   RunOk(options);
-  const nlohmann::json json = BlockJson(options, report_);
+  const nlohmann::json json = ReportJson(options, report_);
   EXPECT_EQ(json["mode"], "block");
   EXPECT_EQ(json["complete"], true);
   EXPECT_EQ(json["options"]["unit_bytes"], kUnit);
   for (const char* key : {"rocksdb", "host", "command_line", "accesses", "unique"}) EXPECT_TRUE(json.contains(key));
   for (const nlohmann::json& row : json["rows"]) {
     EXPECT_NEAR(row["dram_hit"].get<double>() + row["scm_hit"].get<double>() + row["miss"].get<double>(), 1, 1e-9);
-    for (const char* key : {"scm_writes_per_access", "promotions_per_access"}) EXPECT_TRUE(row.contains(key));
+    for (const char* key : {"scm_writes_per_access", "promotions_per_access", "seconds", "cpu_s_per_mop"})
+      EXPECT_TRUE(row.contains(key));
+    uint64_t misses = 0;
+    for (const nlohmann::json& window : row["windows"]) misses += window["misses"].get<uint64_t>();
+    EXPECT_EQ(row["windows"].size(), 2u);
+    EXPECT_EQ(row["misses"], misses);
+    EXPECT_EQ(row["misses"].get<uint64_t>() + row["dram_hits"].get<uint64_t>() + row["scm_hits"].get<uint64_t>(),
+              row["accesses"]);
     EXPECT_LE(row["latency_us"]["p50"], row["latency_us"]["max"]);
     EXPECT_EQ(row["latency_cdf"].back()[1], 1.0);
   }
   EXPECT_THAT(json["rows"][1]["counters"].get<std::string>(), HasSubstr("decision.miss.to_scm.policy_default"));
-  std::istringstream table(BlockTable(options, report_));
+  std::istringstream table(ReportTable(options, report_));
   for (std::string line; std::getline(table, line);) EXPECT_LE(line.size(), 120u) << line;
-  EXPECT_THAT(BlockCsv(report_), HasSubstr("\nhybrid:scm_first,30000,"));
+  EXPECT_THAT(ReportCsv(report_), HasSubstr("\nhybrid:scm_first,measured,2,15000,"));
 }
 
-TEST_F(BlockReplay, ABlockOfWrongBytesFailsTheRun) {
+TEST_F(BlockReplay, ABlockOfWrongBytesIsAnError) {
   // The SCM tier's own file is damaged while blocks lie in it: not through the cache, so it cannot know.
   const ReplayOptions options = Options("gen:zipf", "hybrid");
   BuiltCache built;
   ASSERT_TRUE(BuildCache(options, options.caches[0], 0, &progress_, &built).ok());
-  BlockCache cache(built.cache);
-  std::vector<std::byte> bytes(kUnit);
-  BlockFile::Fill(0, bytes);
-  { ASSERT_TRUE(cache.Insert(BlockKeyOf(3), BlockRole::kData, bytes)); }
+  std::unique_ptr<BlockFile> file;
+  ASSERT_TRUE(BlockFile::Claim(options.db_dir, 100 * kSector, &file).ok());
+  ASSERT_TRUE(file->Fill(&progress_, stop_).ok());
+  BlockTarget target(file.get(), built, {});
+  target.Begin();
+  Request request;
+  request.key = 3;
+  request.value_bytes = kUnit;
+  ASSERT_TRUE(target.Execute(request)) << target.error();
   built.cache->SetCapacity(0);  // demotes it
   {
     const PinnedBlock record = built.stats->scm().Find(BlockKeyOf(3));
     ASSERT_TRUE(record);
     const_cast<std::byte&>(record.payload()[100]) ^= std::byte{1};
   }
-  const BlockCache::Held held = cache.Lookup(BlockKeyOf(3), BlockRole::kData);
-  ASSERT_TRUE(held);
-  EXPECT_FALSE(BlockFile::Matches(0, held.bytes()));
+  EXPECT_FALSE(target.Execute(request));
+  EXPECT_THAT(target.error(), HasSubstr("block 3: the cache handed out wrong bytes"));
 }
 
 TEST_F(BlockReplay, BadOptionsAreRefusedByNameBeforeTheRun) {
@@ -337,7 +457,14 @@ TEST_F(BlockReplay, BadOptionsAreRefusedByNameBeforeTheRun) {
   refused([](ReplayOptions& o) { o.unit_bytes = 32; }, "--unit=32");
   refused([](ReplayOptions& o) { o.unit_bytes = 32 << 20; }, "--unit=33554432");
   refused([](ReplayOptions& o) { o.threads = 0; }, "--threads=0");
-  refused([](ReplayOptions& o) { o.seconds = 1; }, "--seconds");
+  refused([](ReplayOptions& o) { o.seconds = 1; }, "--seconds=1 is for --mode=db");
+  refused([](ReplayOptions& o) { o.value_bytes = 500; }, "--value_bytes=500 is for --mode=db");
+  refused([](ReplayOptions& o) { o.value_random = 0.5; }, "--value_random=0.5 is for --mode=db");
+  refused([](ReplayOptions& o) { o.index_in_cache = true; }, "--index_in_cache=true is for --mode=db");
+  refused([](ReplayOptions& o) { o.write_buffer_bytes = 1 << 20; }, "--write_buffer=1048576 is for --mode=db");
+  refused([](ReplayOptions& o) { o.put_share = 0.1; }, "--put_share=0.1 is for --mode=db");
+  refused([](ReplayOptions& o) { o.timestamps = 1; }, "--timestamps=1: gen:zipf has no times; use --rate");
+  refused([](ReplayOptions& o) { o.repeats = 0; }, "--repeats=0");
   refused([](ReplayOptions& o) { o.ops = 0; }, "--ops=0");
   refused([](ReplayOptions& o) { o.trace = "/nonexistent"; }, "/nonexistent");
   refused(
@@ -352,7 +479,7 @@ TEST_F(BlockReplay, StopsSoonAndSaysSo) {
   stop_ = true;
   RunOk(Options("gen:zipf", "lru,hybrid"));
   EXPECT_FALSE(report_.complete);
-  EXPECT_TRUE(report_.rows.empty());
+  for (const CacheRow& row : report_.rows) EXPECT_TRUE(row.windows.empty());
 }
 
 }  // namespace

@@ -23,11 +23,11 @@ class Target : public ::testing::TestWithParam<unsigned> {
     options_.ops = 1;
     options_.dbs = GetParam();
     options_.db_dir = folder_.Path("db");
-    ASSERT_TRUE(Workload::Open(options_, &progress_, &workload_).ok());
+    ASSERT_TRUE(DatabaseWorkload::Open(options_, &progress_, &workload_).ok());
     ASSERT_TRUE(Database::Claim(options_, *workload_, &database_).ok());
-    ASSERT_TRUE(database_->Load(*workload_, &progress_, stop_).ok());
+    ASSERT_TRUE(database_->Load(&progress_, stop_).ok());
     std::string path;
-    ASSERT_TRUE(database_->MakeClone(0, &path).ok());
+    ASSERT_TRUE(database_->PathFor(0, &path).ok());
     cache_.cache = rocksdb::NewLRUCache(1 << 20);
     ASSERT_TRUE(OpenClone(options_, path, cache_.cache, /*buffered=*/false, &dbs_).ok());
   }
@@ -57,7 +57,7 @@ class Target : public ::testing::TestWithParam<unsigned> {
   Progress progress_{/*quiet=*/true};
   std::atomic<bool> stop_{false};
   ReplayOptions options_;
-  std::unique_ptr<Workload> workload_;
+  std::unique_ptr<DatabaseWorkload> workload_;
   std::unique_ptr<Database> database_;
   BuiltCache cache_;
   Databases dbs_;

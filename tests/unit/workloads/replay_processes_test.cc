@@ -37,18 +37,20 @@ class ReplayProcesses : public ::testing::Test {
  protected:
   // Windows without end in sight, so that whoever is to be killed still runs.
   pid_t Start(const std::string& caches, const std::string& seconds = "3600") {
+    return StartWith({"--caches=" + caches, "--seconds=" + seconds, "--repeats=2"});
+  }
+
+  pid_t StartWith(const std::vector<std::string>& more) {
     std::vector<std::string> arguments = {MEZZ_REPLAY_BINARY,
                                           "--trace=gen:uniform",
                                           "--keys=2000",
-                                          "--caches=" + caches,
                                           "--dram=1M",
                                           "--scm=8M",
-                                          "--seconds=" + seconds,
                                           "--warmup=0",
-                                          "--repeats=2",
                                           "--scm_path=" + folder_.Path("scm"),
                                           "--db=" + folder_.Path("db"),
                                           "--json=" + folder_.Path("out.json")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
     std::vector<char*> pointers;
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
@@ -90,8 +92,8 @@ class ReplayProcesses : public ::testing::Test {
     }
     return 0;
   }
-  void UntilWindowsRun() {
-    Until([&] { return ReadAll(folder_.Path("stderr")).find("window 1 of") != std::string::npos; });
+  void UntilWindowsRun(const std::string& window = "window 1 of") {
+    Until([&] { return ReadAll(folder_.Path("stderr")).find(window) != std::string::npos; });
   }
   json Result() const { return json::parse(ReadAll(folder_.Path("out.json")), nullptr, /*allow_exceptions=*/false); }
 
@@ -130,6 +132,29 @@ TEST_F(ReplayProcesses, AnInterruptGivesThePartialResultAndLeavesNothingButTheBa
   EXPECT_EQ(result["rows"].size(), 2u);
   EXPECT_FALSE(fs::exists(folder_.Path("db/run-0")));
   EXPECT_FALSE(fs::exists(folder_.Path("scm")));
+}
+
+TEST_F(ReplayProcesses, AnInterruptedRunOverBlocksKeepsTheWindowsThatWereFinished) {
+  // The warm-up takes a fifth of a second, a window would take half an hour.
+  const pid_t run = StartWith({"--mode=block", "--caches=lru,hybrid", "--repeats=2", "--cold_windows=1",
+                               "--warmup_ops=20", "--ops=400020", "--rate=100"});
+  UntilWindowsRun("\nwindow 1 of 2");
+  EXPECT_EQ(WorkersOf(run).size(), 2u);
+  kill(run, SIGINT);
+  EXPECT_EQ(Wait(run), 130) << ReadAll(folder_.Path("stderr"));
+  const json result = Result();
+  ASSERT_TRUE(result.is_object());
+  EXPECT_EQ(result["mode"], "block");
+  EXPECT_EQ(result["complete"], false);
+  ASSERT_EQ(result["rows"].size(), 2u);
+  for (const json& row : result["rows"]) {
+    ASSERT_EQ(row["cold_windows"].size(), 1u);
+    EXPECT_EQ(row["cold_windows"][0]["accesses"], 20);
+    EXPECT_EQ(row["windows"].size(), 0u);
+    EXPECT_GT(row["peak_rss_bytes"], 1 << 20);
+  }
+  EXPECT_FALSE(fs::exists(folder_.Path("scm")));
+  EXPECT_TRUE(fs::exists(folder_.Path("db/mezz_blocks"))) << "kept for the next run";
 }
 
 TEST_F(ReplayProcesses, WorkersDieWithARunThatIsKilledAndTheNextTrustsNoneOfTheirFiles) {
