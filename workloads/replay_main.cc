@@ -49,7 +49,7 @@ DEFINE_int64(block_bytes, 4096, "Block size");
 DEFINE_string(compression, "none", "Of the databases' blocks: none, lz4, zstd. See --value_random");
 DEFINE_string(write_buffer, "64M", "Bytes put between two flushes: RocksDB's memtable (K, M, G)");
 DEFINE_bool(index_in_cache, false, "Keep index and filter blocks in the block cache");
-DEFINE_string(db, "", "Folder of the databases; loaded once and reused while it fits");
+DEFINE_string(db, "", "Folder of the databases, or of the file of blocks; written once and reused while it fits");
 DEFINE_int64(dbs, 1, "Databases that share each cache; a key's hash says which has it");
 DEFINE_string(warmup, "0.3", "Share of the requests replayed before the clock starts; settle: until hit ratios settle");
 DEFINE_int64(warmup_ops, 0, "So many requests of warm-up instead. 0: as --warmup says");

@@ -101,8 +101,18 @@ class Report(unittest.TestCase):
     def test_shows_block_mode(self):
         for seen in self.views("block"):
             self.assertEqual(dict(seen["bars"])["Where blocks were found"], len(report_fixture.CACHES))
-            self.assertNotIn("Throughput", seen["headings"])
+            self.assertEqual(dict(seen["bars"])["Throughput"], len(report_fixture.CACHES))
+            for heading in FIGURES + PANELS + ["Hits by kind of block"]:
+                self.assertIn(heading, seen["headings"])
             self.assertTrue(seen["title"].startswith("P12.lis.zst"), "a trace is named without its folder")
+            for text in ("Fewest misses: hybrid:bidirectional, 22.1 %", "data 352 MiB", "windows 5"):
+                self.assertIn(text, seen["text"])
+
+    def test_shows_an_older_block_mode(self):
+        for seen in self.views("old_block"):
+            self.assertEqual(dict(seen["bars"])["Where blocks were found"], len(report_fixture.CACHES))
+            self.assertNotIn("Throughput", seen["headings"])
+            self.assertNotIn("windows 5", seen["text"])
             self.assertIn("Fewest misses: hybrid:bidirectional, 22.1 %", seen["text"])
 
     def test_shows_a_run_that_finished_nothing(self):

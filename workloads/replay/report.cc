@@ -304,15 +304,16 @@ json ReportJson(const ReplayOptions& options, const ReplayReport& report) {
                  {"noisy", Noisy(report)},
                  {"warmup_settled", report.warmup_settled},
                  {"workload", report.workload},
-                 {"distinct_keys", report.distinct_keys},
-                 {"database_bytes", report.database_bytes},
-                 {"database_reused", report.database_reused},
                  {"mean_block_bytes", report.mean_block_bytes}});
   if (options.mode == ReplayMode::kBlock) {
     result.update({{"mode", "block"},
                    {"accesses", report.requests},
                    {"unique", report.distinct_keys},
                    {"footprint_bytes", report.database_bytes}});
+  } else {
+    result.update({{"distinct_keys", report.distinct_keys},
+                   {"database_bytes", report.database_bytes},
+                   {"database_reused", report.database_reused}});
   }
   result["rows"] = json::array();
   for (const CacheRow& row : report.rows) result["rows"].push_back(RowToJson(row, options.mode));

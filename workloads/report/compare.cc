@@ -49,7 +49,7 @@ const json* RowOf(const json& result, const std::string& cache) {
   return nullptr;
 }
 
-// Of each window; the block mode has but one value, over its whole run.
+// Of each window; an older result of the block mode has but one value, over its whole run.
 std::vector<double> SamplesOf(const json& row, const char* key) {
   std::vector<double> samples;
   const auto take = [&](const json& from) {

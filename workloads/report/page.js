@@ -56,7 +56,7 @@
     tag: String(i + 1),
     colour: `var(--c${i % COLOURS})`,
     dash: DASHES[i % DASHES.length],
-    measured: row.available !== false && (blockMode || !row.windows || row.windows.length > 0),
+    measured: row.available !== false && (!row.windows || row.windows.length > 0),
   }));
   const measured = rows.filter((row) => row.measured);
   const missOf = (row) => (isNumber(row.miss) ? row.miss : Math.max(0, 1 - row.dram_hit - row.scm_hit));
@@ -564,11 +564,11 @@
   const facts = () => html(
       'ul', {class: 'facts'},
       ...[['RocksDB', result.rocksdb],
-          ['threads', blockMode ? 1 : options.threads],
+          ['threads', options.threads],
           ['DRAM', ownSizes ? undefined : bytes(options.dram_bytes)],
           ['SCM', ownSizes ? undefined : bytes(options.scm_bytes)],
-          ['data', blockMode ? bytes(result.unique * options.unit_bytes) : bytes(result.database_bytes)],
-          ['windows', blockMode ? undefined : options.repeats],
+          ['data', bytes(result.database_bytes ?? result.footprint_bytes ?? result.unique * options.unit_bytes)],
+          ['windows', rows.some((row) => row.windows) ? options.repeats : undefined],
   ].filter(([, value]) => value !== undefined && value !== NONE)
           .map(([name, value]) => html('li', {}, `${name} `, html('b', {}, String(value)))));
 

@@ -121,7 +121,7 @@ TEST_F(Compare, LeavesOutWhatOnlyOneHasOrCouldNotRun) {
   EXPECT_THAT(comparison_.warnings, Contains("tiered finished no window in A or in B"));
 }
 
-TEST_F(Compare, TakesTheOneValueOfBlockMode) {
+TEST_F(Compare, TakesTheOneValueOfAnOlderBlockMode) {
   json a = Result({{{"cache", "hybrid"}, {"available", true}, {"miss", 0.5}, {"dram_hit", 0.2}, {"scm_hit", 0.3}}});
   a["mode"] = "block";
   json b = a;
