@@ -9,6 +9,7 @@ if(TARGET mezz_workloads)
   endif()
   mezz_test(unit/workloads/database_target_test LABELS unit DEPS mezz::workloads)
   mezz_test(unit/workloads/series_test LABELS unit DEPS mezz::workloads)
+  mezz_test(unit/workloads/thread_team_test LABELS unit DEPS mezz::workloads)
   if(TARGET mezz_replay)
     mezz_test(unit/workloads/replay_processes_test LABELS unit DEPS mezz::workloads)
     target_compile_definitions(unit_workloads_replay_processes_test

@@ -101,6 +101,7 @@ class CacheWorker {
   }
 
   Status Open(const OpenCommand& command) {
+    team_ = std::make_unique<ThreadTeam>(options_.threads);
     mean_block_bytes_ = command.mean_block_bytes;
     if (options_.mode == ReplayMode::kBlock) {
       block_target_ = {.verify = options_.verify,
@@ -129,15 +130,14 @@ class CacheWorker {
       if (options_.seconds == 0) owned.push_back(std::make_unique<SpanFeed>(window_->of_thread(thread)));
       feeds.push_back(options_.seconds > 0 ? endless_[thread].get() : owned.back().get());
     }
-    const WindowSettings settings{.threads = options_.threads,
-                                  .seconds = command.seconds,
+    const WindowSettings settings{.seconds = command.seconds,
                                   .expected_ops = command.requests,
                                   .pacing = PacingOf(command),
                                   .mean_block_bytes = mean_block_bytes_};
     WindowResult result;
     const auto replay = [&](const auto& make_target) {
-      return RunWindow(make_target, built_, settings, feeds, &progress_, stop_, command.cold ? nullptr : &series_,
-                       &result);
+      return RunWindow(make_target, built_, settings, team_.get(), feeds, &progress_, stop_,
+                       command.cold ? nullptr : &series_, &result);
     };
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(true));
     const TargetFactory<BlockTarget> on_file = [&] {
@@ -161,6 +161,7 @@ class CacheWorker {
     if (built_.stats != nullptr) end.counters = built_.stats->Report();
     end.background = BackgroundWorkOf(dbs_);
     end.peak_rss_bytes = StatusBytes("VmHWM:");
+    team_.reset();
     CloseDatabases();
     built_ = {};
     *answer = ToJson(end);
@@ -206,6 +207,7 @@ class CacheWorker {
   std::unique_ptr<BlockFile> file_;                    // --mode=block, else:
   Databases dbs_;                                      // closed before the cache goes
   std::vector<std::unique_ptr<RequestFeed>> endless_;  // --seconds: each cache walks the same streams at its own pace
+  std::unique_ptr<ThreadTeam> team_;                   // from Open on
   Series series_;
 };
 

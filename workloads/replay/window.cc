@@ -6,14 +6,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <fstream>
-#include <latch>
 #include <limits>
 #include <memory>
-#include <mutex>
-#include <thread>
 
 #include "workloads/replay/block_target.h"
 #include "workloads/replay/database_target.h"
@@ -78,9 +74,10 @@ struct OurCounts {
 template <typename Target>
 class Window {
  public:
-  Window(const TargetFactory<Target>& make_target, const BuiltCache& cache, const WindowSettings& settings)
-      : cache_(cache), settings_(settings) {
-    for (unsigned i = 0; i < settings.threads; ++i)
+  Window(const TargetFactory<Target>& make_target, const BuiltCache& cache, const WindowSettings& settings,
+         ThreadTeam* team)
+      : cache_(cache), settings_(settings), team_(*team) {
+    for (unsigned i = 0; i < team->size(); ++i)
       threads_.push_back(std::make_unique<ReplayThread<Target>>(make_target()));
   }
 
@@ -88,24 +85,12 @@ class Window {
              WindowResult* result) {
     const OurCounts ours = OurCounts::Of(cache_);
     base_ = Tiers();
-    running_ = settings_.threads;
-    std::latch ready(settings_.threads + 1);
     uint64_t deadline_ns = std::numeric_limits<uint64_t>::max();
-    std::vector<std::thread> threads;
-    for (unsigned i = 0; i < settings_.threads; ++i) {
-      threads.emplace_back([&, i] {
-        ready.arrive_and_wait();
-        threads_[i]->Run(feeds[i], settings_.pacing, start_ns_, {deadline_ns, stop});
-        const std::lock_guard lock(mutex_);
-        if (--running_ == 0) ended_.notify_one();
-      });
-    }
     const ProcessUsage before = ProcessUsage::Now();
     start_ns_ = ReplayClock::NowNs();
     if (settings_.seconds > 0) deadline_ns = start_ns_ + static_cast<uint64_t>(settings_.seconds * 1e9);
-    ready.arrive_and_wait();
+    team_.Start([&](unsigned i) { threads_[i]->Run(feeds[i], settings_.pacing, start_ns_, {deadline_ns, stop}); });
     Watch(progress, series);
-    for (std::thread& thread : threads) thread.join();
     const ProcessUsage after = ProcessUsage::Now();
     MEZZ_RETURN_IF_ERROR(Sum(ours, result));
     result->context_switches = after.context_switches - before.context_switches;
@@ -119,19 +104,15 @@ class Window {
   void Watch(Progress* progress, Series* series) {
     sampled_ns_ = start_ns_;
     uint64_t sample_at = start_ns_ + MissingNs(series);
-    std::unique_lock lock(mutex_);
-    while (running_ > 0) {
+    for (;;) {
       const uint64_t now = ReplayClock::NowNs();
       const uint64_t wake = progress->wants_updates() ? std::min(sample_at, now + kProgressEveryNs) : sample_at;
-      if (wake > now) ended_.wait_for(lock, std::chrono::nanoseconds(wake - now));
-      if (running_ == 0) break;
-      lock.unlock();
+      if (team_.WaitFor(std::chrono::nanoseconds(wake - std::min(wake, now)))) return;
       if (const uint64_t at = ReplayClock::NowNs(); at >= sample_at) {
         if (series != nullptr) Sample(at, series);
         sample_at = at + MissingNs(series);
       }
       ShowProgress(progress);
-      lock.lock();
     }
   }
 
@@ -246,14 +227,11 @@ class Window {
 
   const BuiltCache& cache_;
   const WindowSettings& settings_;
+  ThreadTeam& team_;
   std::vector<std::unique_ptr<ReplayThread<Target>>> threads_;
   const uint64_t device_bytes_before_ = DeviceBytesRead();
   uint64_t start_ns_ = 0;
   TierCounts base_;  // of the cache, before the window
-
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  unsigned running_ = 0;  // under mutex_
 
   uint64_t sampled_ns_ = 0;  // the last sample, since the window began
   TierCounts sampled_tiers_;
@@ -264,15 +242,15 @@ class Window {
 
 template <typename Target>
 Status RunWindow(const TargetFactory<Target>& make_target, const BuiltCache& cache, const WindowSettings& settings,
-                 const std::vector<RequestFeed*>& feeds, Progress* progress, const std::atomic<bool>& stop,
-                 Series* series, WindowResult* result) {
-  return Window(make_target, cache, settings).Run(feeds, progress, stop, series, result);
+                 ThreadTeam* team, const std::vector<RequestFeed*>& feeds, Progress* progress,
+                 const std::atomic<bool>& stop, Series* series, WindowResult* result) {
+  return Window(make_target, cache, settings, team).Run(feeds, progress, stop, series, result);
 }
 
-template Status RunWindow(const TargetFactory<BlockTarget>&, const BuiltCache&, const WindowSettings&,
+template Status RunWindow(const TargetFactory<BlockTarget>&, const BuiltCache&, const WindowSettings&, ThreadTeam*,
                           const std::vector<RequestFeed*>&, Progress*, const std::atomic<bool>&, Series*,
                           WindowResult*);
-template Status RunWindow(const TargetFactory<DatabaseTarget>&, const BuiltCache&, const WindowSettings&,
+template Status RunWindow(const TargetFactory<DatabaseTarget>&, const BuiltCache&, const WindowSettings&, ThreadTeam*,
                           const std::vector<RequestFeed*>&, Progress*, const std::atomic<bool>&, Series*,
                           WindowResult*);
 

@@ -12,12 +12,12 @@
 #include "workloads/replay/progress.h"
 #include "workloads/replay/request_feed.h"
 #include "workloads/replay/series.h"
+#include "workloads/replay/thread_team.h"
 #include "workloads/replay/window_result.h"
 
 namespace mezz {
 
 struct WindowSettings {
-  unsigned threads = 1;
   double seconds = 0;  // > 0: stop then; else when the feeds are empty
   uint64_t expected_ops = 0;
   Pacing pacing;
@@ -28,12 +28,12 @@ struct WindowSettings {
 template <typename Target>
 using TargetFactory = std::function<std::unique_ptr<Target>()>;
 
-// Replays one window: thread i takes its requests from feeds[i]. Every error of a target fails the run: a cache may
-// forget, it may never lie. The calling thread looks at the counts once a second and tells `series` (which may be null)
-// what it saw.
+// Replays one window: thread i of the team takes its requests from feeds[i]. Every error of a target fails the run: a
+// cache may forget, it may never lie. The calling thread looks at the counts once a second and tells `series` (which
+// may be null) what it saw.
 template <typename Target>
 Status RunWindow(const TargetFactory<Target>& make_target, const BuiltCache& cache, const WindowSettings& settings,
-                 const std::vector<RequestFeed*>& feeds, Progress* progress, const std::atomic<bool>& stop,
-                 Series* series, WindowResult* result);
+                 ThreadTeam* team, const std::vector<RequestFeed*>& feeds, Progress* progress,
+                 const std::atomic<bool>& stop, Series* series, WindowResult* result);
 
 }  // namespace mezz
