@@ -2,12 +2,18 @@
 // What mezz_replay itself costs for each request: pacing, timing, counting and the target's own work, over a database
 // that answers at once.
 #include <benchmark/benchmark.h>
+#include <stdlib.h>
 
+#include <filesystem>
 #include <limits>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "rocksdb/utilities/stackable_db.h"
 #include "rocksdb/version.h"
+#include "workloads/block_key.h"
+#include "workloads/replay/block_target.h"
 #include "workloads/replay/database_target.h"
 #include "workloads/replay/replay_loop.h"
 
@@ -68,8 +74,7 @@ std::vector<Request> Requests() {
 }
 
 template <typename Target>
-void Loop(benchmark::State& state, Target* target, const Pacing& pacing) {
-  const std::vector<Request> requests = Requests();
+void Loop(benchmark::State& state, const std::vector<Request>& requests, Target* target, const Pacing& pacing) {
   const std::atomic<bool> stop{false};
   ReplayClock clock;
   LatencyHistogram latencies;
@@ -90,7 +95,7 @@ BENCHMARK(BM_ClockAlone);
 
 void BM_LoopNullTarget(benchmark::State& state) {
   NullTarget target;
-  Loop(state, &target, {});
+  Loop(state, Requests(), &target, {});
   benchmark::DoNotOptimize(target.keys);
 }
 BENCHMARK(BM_LoopNullTarget)->Unit(benchmark::kMillisecond);
@@ -102,10 +107,60 @@ void BM_GetFromNullDatabase(benchmark::State& state) {
   const BuiltCache cache;
   DatabaseTarget target(dbs, cache, {});
   target.Begin();
-  Loop(state, &target, {});
+  Loop(state, Requests(), &target, {});
   target.End();
 }
 BENCHMARK(BM_GetFromNullDatabase)->Arg(0)->Arg(1000)->Unit(benchmark::kMillisecond);
+
+// --mode=block where every access hits: what the runner and the check of a block's ends add to the look-up alone.
+class BlockHits : public benchmark::Fixture {
+ public:
+  void SetUp(benchmark::State& state) override {
+    char folder[] = "/tmp/mezz_bench_XXXXXX";
+    folder_ = mkdtemp(folder);
+    Progress progress(/*quiet=*/true);
+    const std::atomic<bool> stop{false};
+    Status status = BlockFile::Claim(folder_, 1 << 20, &file_);
+    if (status.ok()) status = file_->Fill(&progress, stop);
+    if (!status.ok()) state.SkipWithError(status.message().c_str());
+    cache_.cache = rocksdb::NewLRUCache(size_t{64} << 20, /*num_shard_bits=*/0);
+    for (size_t i = 0; i < requests_.size(); ++i) {
+      requests_[i].key = i % kBlocks;
+      requests_[i].value_bytes = kBlockBytes;
+    }
+  }
+  void TearDown(benchmark::State&) override {
+    file_.reset();
+    cache_.cache.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+ protected:
+  static constexpr size_t kBlocks = 64, kBlockBytes = 4096;
+  std::string folder_;
+  std::unique_ptr<BlockFile> file_;
+  BuiltCache cache_;
+  std::vector<Request> requests_ = std::vector<Request>(kRequests);
+};
+
+BENCHMARK_F(BlockHits, LookupAlone)(benchmark::State& state) {
+  BlockCache cache(cache_.cache);
+  const std::vector<std::byte> bytes(kBlockBytes);
+  for (uint64_t key = 0; key < kBlocks; ++key) cache.Insert(BlockKeyOf(key), BlockRole::kData, bytes);
+  size_t i = 0;
+  for (auto _ : state) {
+    const BlockCache::Held held = cache.Lookup(BlockKeyOf(requests_[i++ % kRequests].key), BlockRole::kData);
+    benchmark::DoNotOptimize(held.bytes().data());
+  }
+}
+
+BENCHMARK_F(BlockHits, Replayed)(benchmark::State& state) {
+  if (file_ == nullptr) return;
+  BlockTarget target(file_.get(), cache_, {});
+  target.Begin();
+  Loop(state, requests_, &target, {});
+  if (!target.error().empty()) state.SkipWithError(target.error().c_str());
+}
 
 }  // namespace
 }  // namespace mezz

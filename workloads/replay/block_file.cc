@@ -20,42 +20,34 @@ namespace {
 constexpr size_t kAlignment = 4096;
 constexpr size_t kFillBytes = 4 << 20;  // written at once
 
-// The file's words from a sector on: each sector starts anew, from its number.
-class Words {
- public:
-  explicit Words(uint64_t at) : sector_(at / BlockFile::kSectorBytes) {}
-  uint64_t Next() {
-    constexpr unsigned kWordsOfSector = BlockFile::kSectorBytes / sizeof(uint64_t);
-    word_ = left_ == 0 ? MixWord(sector_++) : word_ + 0x9e3779b97f4a7c15ull;
-    left_ = left_ == 0 ? kWordsOfSector - 1 : left_ - 1;
-    return word_;
+// Calls each(offset, word, bytes of the word) for the words from byte `at` on. Each sector starts anew, from its
+// number; within one a loop has no branch but its end, since every hit goes through it.
+template <typename Each>
+void ForEachWord(uint64_t at, size_t bytes, Each each) {
+  constexpr uint64_t kStep = 0x9e3779b97f4a7c15ull;
+  for (size_t sector = 0; sector < bytes; sector += BlockFile::kSectorBytes) {
+    uint64_t word = MixWord((at + sector) / BlockFile::kSectorBytes);
+    const size_t end = std::min<size_t>(bytes, sector + BlockFile::kSectorBytes);
+    size_t i = sector;
+    for (; i + sizeof(word) <= end; i += sizeof(word), word += kStep) each(i, word, sizeof(word));
+    if (i < end) each(i, word, end - i);
   }
-
- private:
-  uint64_t sector_;
-  uint64_t word_ = 0;
-  unsigned left_ = 0;
-};
+}
 
 }  // namespace
 
 void BlockFile::Content(uint64_t at, std::span<std::byte> to) {
-  Words words(at);
-  for (size_t i = 0; i < to.size(); i += sizeof(uint64_t)) {
-    const uint64_t word = words.Next();
-    std::memcpy(to.data() + i, &word, std::min(sizeof(word), to.size() - i));
-  }
+  ForEachWord(at, to.size(),
+              [&](size_t offset, uint64_t word, size_t bytes) { std::memcpy(to.data() + offset, &word, bytes); });
 }
 
 bool BlockFile::Matches(uint64_t at, std::span<const std::byte> bytes) {
-  Words words(at);
   uint64_t wrong = 0;
-  for (size_t i = 0; i < bytes.size(); i += sizeof(uint64_t)) {
-    const uint64_t word = words.Next();
+  ForEachWord(at, bytes.size(), [&](size_t offset, uint64_t word, size_t count) {
     uint64_t found = word;
-    std::memcpy(&found, bytes.data() + i, std::min(sizeof(word), bytes.size() - i));
+    std::memcpy(&found, bytes.data() + offset, count);
     wrong |= found ^ word;
-  }
+  });
   return wrong == 0;
 }
 
