@@ -224,6 +224,8 @@ def summary(runs, manifest, plots):
         if run.model == runs[0].model)
     rates = ", ".join(f"{run.workload} {run.results['open']['options']['rate']:,.0f}" for run in runs
                       if run.model == runs[0].model)
+    rates += f"; of {runs[0].model}" if len({run.model for run in runs}) > 1 else ""
+    threads = f"{option['threads']} threads over {option['dbs']} databases that share the cache"
     medium = first["medium"] + (", emulated" if emulated else "")
     pictures = "".join(f"![{plot.stem}]({plot.name})\n" for plot in plots)
     return f"""# The experiment of ATC'21 at 1/{scale}
@@ -231,11 +233,10 @@ def summary(runs, manifest, plots):
 Kassa et al., "Improving Performance of Flash Based Key-Value Stores Using Storage Class Memory as a Volatile Memory
 Extension", USENIX ATC 2021: servers of 64-0, 64-128, 32-128, 32-256 and, with two sockets, 256-0 GB of DRAM-SCM, here
 {', '.join(f'{dram * 1024 / scale:g}-{scm * 1024 / scale:g}' for dram, scm in CONFIGS)} MiB. RocksDB {first['rocksdb']},
-{option['threads']} threads over {option['dbs']} databases that share the cache, {host['cpu']}, {host['cores']} cores; SCM: {medium}.
+{threads}, {host['cpu']}, {host['cores']} cores; SCM: {medium}.
 All five configurations ran side by side, window by window, on the same requests: once in a closed loop, and once in an
-open one that offers each of them {100 * RATE_SHARE:.0f} % of what 64-0 serves in the closed one (operations a second: {rates}{
-    '; of ' + runs[0].model if len({run.model for run in runs}) > 1 else ''}),
-with latency counted from when a request was due ("at one rate").
+open one that offers each of them {100 * RATE_SHARE:.0f} % of what 64-0 serves in the closed one
+(operations a second: {rates}), with latency counted from when a request was due ("at one rate").
 
 {workloads}
 
@@ -300,7 +301,8 @@ def self_test():
         return {"cache": "any", "available": True, "windows": windows}
 
     result = {"complete": True, "workload": "w", "database_bytes": 1 << 30, "mean_block_bytes": 4096, "rocksdb": "x",
-              "options": {"threads": 8, "dbs": 4, "rate": 700}, "host": {"cpu": "c", "cores": 2}, "medium": "m", "emulated": True,
+              "options": {"threads": 8, "dbs": 4, "rate": 700}, "host": {"cpu": "c", "cores": 2}, "medium": "m",
+              "emulated": True,
               "rows": [row(1, 0.4), row(1.5, 0.6), row(1.2, 0.5), row(1.9, 0.7), row(2, 0.8)]}
     assert open_rate(result) == 700
     assert judged(0.5, (0.25, 0.8)) == "as published" and judged(0.1, (0.25, 0.8)) == "lower than published"

@@ -54,7 +54,8 @@ def load(path):
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         die(f"{path} is not JSON: {error}")
     programs = ("mezz_sim", "mezz_replay")
-    if not isinstance(result, dict) or result.get("program") not in programs or not isinstance(result.get("rows"), list):
+    known = isinstance(result, dict) and result.get("program") in programs
+    if not known or not isinstance(result.get("rows"), list):
         die(f"{path} is not a result of mezz_sim --json or mezz_replay --json")
     return result
 
