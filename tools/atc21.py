@@ -12,6 +12,7 @@ import csv
 import itertools
 import json
 import pathlib
+import re
 import statistics
 import sys
 
@@ -112,6 +113,11 @@ def open_rate(closed):
     """What the open loop offers, in operations a second: two digits of RATE_SHARE."""
     rates = [window["ops_per_s"] for window in closed["rows"][0].get("windows", [])]
     return float(f"{RATE_SHARE * statistics.median(rates):.1e}") if rates else 0
+
+
+def medium_of(result):
+    """Without the folder, which is gone."""
+    return re.sub(r"\bfile /\S+", "a file", result["medium"]).partition(", model")[0]
 
 
 def load(folder):
@@ -226,7 +232,9 @@ def summary(runs, manifest, plots):
                       if run.model == runs[0].model)
     rates += f"; of {runs[0].model}" if len({run.model for run in runs}) > 1 else ""
     threads = f"{option['threads']} threads over {option['dbs']} databases that share the cache"
-    medium = first["medium"] + (", emulated" if emulated else "")
+    write_buffer = option["write_buffer_bytes"] >> 10
+    memtables = f", memtables to {write_buffer} KiB a database" if write_buffer < 64 << 10 else " but the memtables"
+    medium = medium_of(first) + (", emulated" if emulated else "")
     pictures = "".join(f"![{plot.stem}]({plot.name})\n" for plot in plots)
     return f"""# The experiment of ATC'21 at 1/{scale}
 
@@ -251,8 +259,9 @@ published range, or within 5 points of a single published figure.
 {pictures}
 ## What is not as it was there
 
-- Scale: everything in memory is divided by {scale}; the device that stands for flash and the processor are not, so
-  absolute throughput, latency and I/O bandwidth are another machine's. Only ratios and hit rates can be compared.
+- Scale: everything in memory is divided by {scale}{memtables}.
+  The device that stands for flash and the processor are not, so absolute throughput, latency and I/O bandwidth are
+  another machine's. Only ratios and hit rates can be compared.
 - The workloads are generated from what was published about them; the traces are not public.
 - {'Other memory stands for SCM; model none adds no latency, optane100 and cxl add that of the devices.' if emulated
        else 'The medium is another one.'}
@@ -301,10 +310,12 @@ def self_test():
         return {"cache": "any", "available": True, "windows": windows}
 
     result = {"complete": True, "workload": "w", "database_bytes": 1 << 30, "mean_block_bytes": 4096, "rocksdb": "x",
-              "options": {"threads": 8, "dbs": 4, "rate": 500}, "host": {"cpu": "c", "cores": 2}, "medium": "m",
+              "options": {"threads": 8, "dbs": 4, "rate": 500, "write_buffer_bytes": 4 << 20},
+              "host": {"cpu": "c", "cores": 2}, "medium": "file /m/n (tmpfs), model cxl",
               "emulated": True,
               "rows": [row(1, 0.4), row(1.5, 0.6), row(1.2, 0.5), row(1.9, 0.7), row(2, 0.8)]}
     assert open_rate(result) == 500
+    assert medium_of(result) == "a file (tmpfs)"
     assert judged(0.5, (0.25, 0.8)) == "as published" and judged(0.1, (0.25, 0.8)) == "lower than published"
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
