@@ -40,7 +40,12 @@ def series(ops, dram, scm, seed, seconds=60):
                 "scm_bytes_read": int(now * scm * warm * 4096),
                 "scm_bytes_written": int(now * scm * (1.2 - warm) * 900),
                 "p99_us": 400 / warm * wave}
-    return [point(t) for t in range(seconds)]
+    short = dict(point(seconds), t_s=seconds + 0.25, seconds=0.25)
+    return [point(t) for t in range(seconds)] + [short]
+
+
+def mean_ops(row):
+    return sum(p["ops"] * p["seconds"] for p in row["series"]) / sum(p["seconds"] for p in row["series"])
 
 
 def row(name, seed):

@@ -88,6 +88,9 @@ class Report(unittest.TestCase):
                          "second tier never hit: hcc+compressed", "11.8.1", "peak rss bytes", "46.0k ops/s",
                          "background: flushes", "refusals: cold key", "SCM 128 MiB", "35.0 MB/s"):
                 self.assertIn(text, seen["text"])
+            for row in report_fixture.full()["rows"]:
+                if "series" in row:
+                    self.assertIn(f"{report_fixture.mean_ops(row) / 1e3:.1f}k", seen["text"], "the mean of its seconds")
             self.assertIn(report_fixture.HOSTILE, seen["text"], "text of a result stays text")
             self.assertNotIn("taken over", seen["title"])
 

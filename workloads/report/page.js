@@ -298,14 +298,11 @@
 
   // ---- Over time ---------------------------------------------------------------------------------------------------
 
-  // [time, value] of a row's series; `counted`: the value is a count, to be divided by the seconds it was counted in.
-  const seriesOf = (row, value, counted) => row.series
-                                                .map((point, i) => {
-                                                  const before = i > 0 ? row.series[i - 1].t_s : 0;
-                                                  const seconds = point.seconds || point.t_s - before || 1;
-                                                  return [point.t_s, value(point) / (counted ? seconds : 1)];
-                                                })
-                                                .filter((point) => point.every(isNumber));
+  // [time, value, seconds] of a row's series. Its figures are per second, however short the last point is.
+  const seriesOf = (row, value) =>
+      row.series.map((point) => [point.t_s, value(point), point.seconds || 1]).filter((point) => point.every(isNumber));
+  const meanOf = (points) => points.reduce((sum, [, value, seconds]) => sum + value * seconds, 0) /
+      points.reduce((sum, [, , seconds]) => sum + seconds, 0);
 
   const drawSeries = (list, yMost, yText, yTicksOf) => (width) => {
     const height = 220;
@@ -329,20 +326,19 @@
         }));
   };
 
-  // what: {title, value: point -> number, counted, text: value -> text, most: highest value of the axis if it is fixed}
+  // what: {title, value: point -> number, text: value -> text, most: highest value of the axis if it is fixed}
   const panel = (list, what) => {
-    const curves = list.map((row) => ({row, points: seriesOf(row, what.value, what.counted)}))
-                       .filter(({points}) => points.length > 0);
+    const curves =
+        list.map((row) => ({row, points: seriesOf(row, what.value)})).filter(({points}) => points.length > 0);
     const values = curves.flatMap(({points}) => points.map((point) => point[1]));
     if (values.length === 0 || (!what.most && Math.max(...values) === 0)) {
       return html('div', {class: 'panel'}, html('h3', {}, what.title), absent('None was recorded.'));
     }
-    const mean = (points) => points.reduce((sum, point) => sum + point[1], 0) / points.length;
     return html(
         'div', {class: 'panel'}, html('h3', {}, what.title),
         drawing(
             `${what.title} over time; means: ` +
-                curves.map(({row, points}) => `${row.cache} ${what.text(mean(points))}`).join(', ') + '.',
+                curves.map(({row, points}) => `${row.cache} ${what.text(meanOf(points))}`).join(', ') + '.',
             drawSeries(
                 curves, what.most || Math.max(...values), what.text.tick,
                 what.most ? () => [0, 0.25, 0.5, 0.75, 1] : (most) => niceTicks(most, 4))));
@@ -350,19 +346,19 @@
 
   const PANELS = [
     {title: 'Hit ratio, both tiers', value: (p) => p.dram_hit + p.scm_hit, text: percent, most: 1},
-    {title: 'Operations a second', value: (p) => p.ops, counted: true, text: count},
-    {title: 'Read from flash', value: (p) => p.flash_bytes, counted: true, text: perSecond},
-    {title: 'Read from SCM', value: (p) => p.scm_bytes_read, counted: true, text: perSecond},
-    {title: 'Written to SCM', value: (p) => p.scm_bytes_written, counted: true, text: perSecond},
+    {title: 'Operations a second', value: (p) => p.ops, text: count},
+    {title: 'Read from flash', value: (p) => p.flash_bytes, text: perSecond},
+    {title: 'Read from SCM', value: (p) => p.scm_bytes_read, text: perSecond},
+    {title: 'Written to SCM', value: (p) => p.scm_bytes_written, text: perSecond},
     {title: 'P99 latency', value: (p) => p.p99_us, text: time},
   ];
   const overTime = () => {
     const list = measured.filter((row) => row.series && row.series.length > 1);
     if (blockMode && list.length === 0) return null;
     if (list.length === 0) return section('Over time', absent('This result has no time series.'));
-    const meanOf = (row, what) => {
-      const points = seriesOf(row, what.value, what.counted);
-      return points.length ? what.text(points.reduce((sum, point) => sum + point[1], 0) / points.length) : NONE;
+    const meanText = (row, what) => {
+      const points = seriesOf(row, what.value);
+      return points.length ? what.text(meanOf(points)) : NONE;
     };
     return section(
         'Over time',
@@ -370,7 +366,7 @@
             'Hit ratio, bandwidth and the rest, second by second, each cache on its own clock.',
             html('div', {class: 'panels'}, ...PANELS.map((what) => panel(list, what)))),
         html('h3', {}, 'Means of the above'),
-        keyTable(list, PANELS.map((what) => [what.title, (row) => meanOf(row, what)])));
+        keyTable(list, PANELS.map((what) => [what.title, (row) => meanText(row, what)])));
   };
 
   // ---- Tables ------------------------------------------------------------------------------------------------------
