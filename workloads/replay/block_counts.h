@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "rocksdb/perf_context.h"
+#include "rocksdb/perf_level.h"
 #include "workloads/replay/window_result.h"
 
 namespace mezz {
@@ -20,6 +21,12 @@ struct BlockCounts {
   uint64_t plain_bytes = 0;       // of what a compressing second tier took
   uint64_t compressed_bytes = 0;  // what it made of them
 
+  // Starts counting on this thread, from zero.
+  static const rocksdb::PerfContext* Start() {
+    rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
+    rocksdb::get_perf_context()->Reset();
+    return rocksdb::get_perf_context();
+  }
   static BlockCounts Of(const rocksdb::PerfContext& perf) {
     return {perf.block_cache_hit_count,
             perf.secondary_cache_hit_count,

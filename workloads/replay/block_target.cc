@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "rocksdb/perf_context.h"
-#include "rocksdb/perf_level.h"
 #include "workloads/block_key.h"
 
 namespace mezz {
@@ -24,11 +22,7 @@ BlockTarget::BlockTarget(const BlockFile* file, const BuiltCache& cache, const B
       cache_(cache.cache),
       peer_(cache, settings.mean_block_bytes) {}
 
-void BlockTarget::Begin() {
-  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
-  rocksdb::get_perf_context()->Reset();
-  perf_ = rocksdb::get_perf_context();
-}
+void BlockTarget::Begin() { perf_ = BlockCounts::Start(); }
 
 bool BlockTarget::Execute(const Request& request) {
   if (!Access(request)) return false;

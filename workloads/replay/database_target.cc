@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "cache/types.h"
-#include "rocksdb/perf_level.h"
 
 namespace mezz {
 namespace {
@@ -37,11 +36,7 @@ DatabaseTarget::DatabaseTarget(const Databases& dbs, const BuiltCache& cache, co
   write_.disableWAL = true;
 }
 
-void DatabaseTarget::Begin() {
-  rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableCount);
-  rocksdb::get_perf_context()->Reset();
-  perf_ = rocksdb::get_perf_context();
-}
+void DatabaseTarget::Begin() { perf_ = BlockCounts::Start(); }
 
 bool DatabaseTarget::Execute(const Request& request) {
   if (!Dispatch(request)) return false;
