@@ -34,7 +34,7 @@ PRELOADED = ("integration/plugin.cc", "integration/preload.cc")
 
 ATOMIC_CALL = re.compile(
     r"[.>](?:load|store|exchange|fetch_(?:add|sub|and|or|xor)|compare_exchange_(?:weak|strong)|test_and_set)\s*\(")
-ATOMIC_DECLARATION = re.compile(r"std::atomic(?:<[^;=(]*>|_\w+)\s*&?\s*(\w+)\s*[;{\[=]")
+ATOMIC_DECLARATION = re.compile(r"(?:std::atomic|\bAtomic)(?:<[^;=(]*>|_\w+)\s*&?\s*(\w+)\s*[;{\[=]")
 EXITS = re.compile(r"\b(?:abort|exit|_exit|quick_exit|terminate)\s*\(")
 PRINTS = re.compile(r"std::c(?:out|err|log)\b|\b(?:f?printf|puts|fputs|putchar)\s*\(|\bfmt::print\s*\(")
 SLEEPS = re.compile(r"\b(?:sleep_for|sleep_until|u?sleep|nanosleep)\s*\(")
