@@ -28,13 +28,13 @@ namespace mezz {
   X(kScmDisplaced, "scm.displaced") /* dropped from a full bucket */                \
   X(kScmSegmentReclaimed, "scm.segment_reclaimed")                                  \
   X(kScmSegmentSkippedPinned, "scm.segment_skipped_pinned")                         \
-  X(kScmPinRace, "scm.pin_race") /* a hit lost to a reclaim */                      \
   X(kScmChecksumMismatch, "scm.checksum_mismatch")                                  \
   X(kScmDamagedHeader, "scm.damaged_header")                                        \
   X(kRefusedTooLarge, "refused.too_large")     /* larger than a segment */          \
   X(kRefusedAllPinned, "refused.all_pinned")   /* nothing can be reclaimed */       \
   X(kRefusedNoSpace, "refused.no_space")       /* capacity set to zero, or busy */  \
   X(kRefusedFillFailed, "refused.fill_failed") /* the source failed to copy */      \
+  X(kRefusedForked, "refused.forked")          /* a put in a forked child */        \
   X(kRefusedKeySize, "refused.key_size")       /* a key that is not 16 bytes */     \
   X(kRefusedPolicy, "refused.policy")                                               \
   X(kRefusedNotPersistable, "refused.not_persistable") /* helper without size_cb */ \

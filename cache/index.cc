@@ -30,7 +30,9 @@ Index::Index(uint64_t blocks, uint64_t hash_seed) : hash_seed_(hash_seed) {
   void* memory = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return;
   madvise(memory, mapped_bytes_, MADV_HUGEPAGE);  // a wish: fewer TLB misses on the hit path
-  slots_ = static_cast<Slot*>(memory);            // zero pages are empty words
+  // A child shares the medium but not the parent's later changes of it: it must find nothing (docs/limitations.md).
+  madvise(memory, mapped_bytes_, MADV_WIPEONFORK);
+  slots_ = static_cast<Slot*>(memory);  // zero pages are empty words
 }
 
 Index::~Index() {
@@ -43,15 +45,89 @@ KeyHash Index::Hash(const BlockKey& key) const {
           static_cast<uint32_t>(hash.low64 & ((1u << IndexWord::kTagBits) - 1))};
 }
 
-Index::Slot* Index::FindRecord(const KeyHash& hash, uint64_t line, IndexWord* word) const {
-  Slot* found = nullptr;
-  FindTag(hash, [&](Slot& slot, IndexWord seen) {
-    if (seen.line() != line) return false;
-    found = &slot;
-    *word = seen;
-    return true;
+// True: the slot's word named `record`, whatever its heat, and is `next` now.
+bool Index::Exchange(Slot& slot, IndexWord record, IndexWord next, std::memory_order order) {
+  uint64_t expected = record.raw();
+  while (IndexWord(expected).SameRecord(record)) {
+    if (slot.compare_exchange_weak(expected, next.raw(), order, std::memory_order_acquire)) return true;
+  }
+  return false;
+}
+
+bool Index::Remove(Slot& slot, IndexWord record) {
+  assert(!record.empty());
+  if (!Exchange(slot, record, IndexWord(), std::memory_order_seq_cst)) return false;
+  blocks_.fetch_sub(1, std::memory_order_relaxed);
+  return true;
+}
+
+IndexWord Index::Touch(const Entry& entry, unsigned heat) {
+  const IndexWord touched = entry.word.with(/*dram=*/false, heat);
+  if (touched.raw() != entry.word.raw()) {
+    uint64_t expected = entry.word.raw();
+    slots_[entry.slot].compare_exchange_strong(expected, touched.raw(), std::memory_order_relaxed,
+                                               std::memory_order_relaxed);
+  }
+  return touched;
+}
+
+bool Index::SetDram(const KeyHash& hash, bool dram) {
+  return VisitTag(hash, std::memory_order_acquire, [&](Slot& slot, IndexWord word) {
+    uint64_t expected = word.raw();
+    while (!word.empty() && word.tag() == hash.tag) {
+      if (slot.compare_exchange_weak(expected, word.with(dram, word.heat()).raw(), std::memory_order_relaxed,
+                                     std::memory_order_relaxed))
+        return true;
+      word = IndexWord(expected);
+    }
+    return false;
+  });
+}
+
+std::optional<Index::Entry> Index::FindLine(const KeyHash& hash, uint64_t line) const {
+  std::optional<Entry> found;
+  VisitTag(hash, std::memory_order_acquire, [&](Slot& slot, IndexWord word) {
+    if (word.line() == line) found = Entry{NumberOf(slot), word};
+    return found.has_value();
   });
   return found;
+}
+
+Index::Outcome Index::Move(const Entry& entry, uint64_t line) {
+  Slot& slot = slots_[entry.slot];
+  IndexWord seen = entry.word;
+  while (seen.SameRecord(entry.word)) {
+    uint64_t expected = seen.raw();
+    const unsigned heat = seen.heat() > 0 ? seen.heat() - 1 : 0;
+    const IndexWord moved = IndexWord::Make(seen.tag(), line, seen.dram(), heat);
+    if (slot.compare_exchange_weak(expected, moved.raw(), std::memory_order_seq_cst, std::memory_order_acquire))
+      return Outcome::kDone;
+    seen = IndexWord(expected);
+  }
+  return Outcome::kChanged;
+}
+
+Index::Outcome Index::Drop(const Entry& entry) {
+  uint64_t expected = entry.word.raw();
+  if (!slots_[entry.slot].compare_exchange_strong(expected, 0, std::memory_order_seq_cst, std::memory_order_relaxed))
+    return Outcome::kChanged;
+  blocks_.fetch_sub(1, std::memory_order_relaxed);
+  return Outcome::kDone;
+}
+
+Index::Outcome Index::RemoveRecord(const Entry& entry) {
+  return Remove(slots_[entry.slot], entry.word) ? Outcome::kDone : Outcome::kChanged;
+}
+
+void Index::Clear() {
+  for (uint64_t i = 0; i < slots(); ++i) {
+    if (slots_[i].load(std::memory_order_relaxed) == 0) continue;
+    if (slots_[i].exchange(0, std::memory_order_seq_cst) != 0) blocks_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+uint64_t Index::blocks() const {
+  return static_cast<uint64_t>(std::max<int64_t>(0, blocks_.load(std::memory_order_relaxed)));
 }
 
 Index::Slot* Index::EmptySlot(const KeyHash& hash) const {

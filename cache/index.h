@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
+#include <cassert>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 
+#include "cache/base/atomic.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -21,20 +23,23 @@ class IndexWord {
  public:
   static constexpr unsigned kHeatMax = 3;
   static constexpr unsigned kTagBits = 25;
+  static constexpr unsigned kLineBits = 36;
 
   constexpr IndexWord() = default;
   constexpr explicit IndexWord(uint64_t raw) : raw_(raw) {}
   static constexpr IndexWord Make(uint32_t tag, uint64_t line, bool dram, unsigned heat) {
+    assert(tag < 1u << kTagBits && line < uint64_t{1} << kLineBits && heat <= kHeatMax);
     return IndexWord(uint64_t{tag} << 39 | line << 3 | uint64_t{dram} << 2 | heat);
   }
 
   constexpr uint64_t raw() const { return raw_; }
   constexpr bool empty() const { return raw_ == 0; }
   constexpr uint32_t tag() const { return static_cast<uint32_t>(raw_ >> 39); }
-  constexpr uint64_t line() const { return raw_ >> 3 & ((uint64_t{1} << 36) - 1); }
+  constexpr uint64_t line() const { return raw_ >> 3 & ((uint64_t{1} << kLineBits) - 1); }
   constexpr bool dram() const { return (raw_ & 4) != 0; }
   constexpr unsigned heat() const { return raw_ & 3; }
   constexpr IndexWord with(bool dram, unsigned heat) const {
+    assert(heat <= kHeatMax);
     return IndexWord((raw_ & ~uint64_t{7}) | uint64_t{dram} << 2 | heat);
   }
   // The same record, whatever its heat.
@@ -50,24 +55,55 @@ struct KeyHash {
   uint32_t tag;
 };
 
+// What the record of a word turned out to be.
+enum class Verdict : uint8_t { kThisKey, kAnotherKey, kDamaged };
+
+// Who knows records, for the index, which knows only words. A reader stands for one key.
+//   Pin     keeps the record's bytes as they are until Unpin. False: its segment holds no records any more, which the
+//           word's slot must show by now (SegmentLog's order: words go before segments do).
+//   Judge   REQUIRES: pinned, and the word was current after it was.
+template <typename T>
+concept RecordReader = requires(T& reader, IndexWord word) {
+  { reader.Pin(word) } -> std::same_as<bool>;
+  reader.Unpin(word);
+  { reader.Judge(word) } -> std::same_as<Verdict>;
+};
+
 // Key -> location of its record in 8 bytes of DRAM a block: a fixed array of buckets of sixteen words (two adjacent
-// cache lines, which the CPU fetches together), two buckets a key. The index alone never knows a key; whoever finds a
-// word must compare the key in the record.
+// cache lines, which the CPU fetches together), two buckets a key. The index alone never knows a key: operations that
+// are about a key are given a RecordReader, which compares it in the record.
 //
-// Each slot is one atomic word:
+// The index owns its words: every exchange, and every retry of one, is in this class. A slot is one atomic word:
 //
-//   empty --Insert: CAS, release--> word --Update: CAS (heat, dram)--> word'
-//     ^                              |  \--Replace: CAS, release--> word of another record of the same key
-//     +---- Remove: CAS -------------+---Insert into full buckets: CAS, release--> word of another key (displaced)
+//   empty --Publish--> word --Publish: another record of the key-------------> word of the key's new record
+//     ^                 |  \--Publish into full buckets: the coldest gives way-> word of another key (displaced)
+//     |                 |  \--Move: reclaim copied the record------------------> the same with another line, less heat
+//     |                 |  \--Touch, SetDram-----------------------------------> the same record, other heat or dram
+//     bit
+//     +-- Erase, Drop, RemoveRecord, Clear; any operation that finds a damaged record
 //
-// Whoever loads a word with acquire sees the record it points to: the release happens after the record was drained to
-// the medium. A word never moves between slots, so a reader that finds a slot changed reads that slot again.
-// Insert-then-scan in two threads that put the same key at once needs a total order: Insert and the scan after it use
-// seq_cst (SettleDuplicates in scm_tier.cc).
+// Order. Publish and Move exchange with release, after the record was drained to the medium: who loads a word with
+// acquire and pins its segment sees the record. Publish and its scan for a second word of the key, Erase and Clear are
+// seq_cst: of two threads that publish one key in two slots at least one sees the other's word. Touch and SetDram
+// publish nothing: relaxed.
+//
+// "It changed meanwhile" is never "no". A word never moves between slots, so what an operation looks for stays in the
+// slot where it was seen or is gone; an operation that finds a slot changed under it reads that slot again, until it
+// has an answer for one value of it. That ends: each round means that another thread finished an operation there.
+// Only Drop reports the change (kChanged) instead, because its caller must judge anew.
+//
+// Thread-safe, lock-free, allocates nothing after construction. In a child made by fork() the index is empty.
 class Index {
  public:
   static constexpr size_t kSlotsPerBucket = 16;
-  using Slot = std::atomic<uint64_t>;
+
+  // A slot, and a word that was seen in it. Says nothing about what is there now.
+  struct Entry {
+    uint64_t slot = 0;
+    IndexWord word;
+  };
+  enum class Published : uint8_t { kInserted, kReplaced, kDisplaced };
+  enum class Outcome : uint8_t { kDone, kChanged };
 
   // Room for at least `blocks` words at the load two choices reach without displacing noticeably.
   Index(uint64_t blocks, uint64_t hash_seed);
@@ -85,71 +121,82 @@ class Index {
     }
   }
 
-  // Calls visit(slot, word) for each word of this tag until it returns true; returns that. Slots are loaded with
-  // kOrder.
-  template <std::memory_order kOrder = std::memory_order_acquire, typename Visit>
-  bool FindTag(const KeyHash& hash, Visit&& visit) const {
-    for (unsigned choice = 0; choice < 2; ++choice) {
-      Slot* bucket = Bucket(hash, choice);
-      for (size_t i = 0; i < kSlotsPerBucket; ++i) {
-        const IndexWord word(bucket[i].load(kOrder));
-        if (word.tag() == hash.tag && !word.empty() && visit(bucket[i], word)) return true;
-      }
-      if (hash.bucket[0] == hash.bucket[1]) break;
-    }
-    return false;
-  }
+  // The reader's key, with the pin of its record, which is the caller's now. Empty: no word of the key stayed in the
+  // index throughout the call.
+  template <RecordReader Reader>
+  std::optional<Entry> Find(const KeyHash& hash, Reader& reader);
 
-  // The slot whose word points to this record, or null.
-  Slot* FindRecord(const KeyHash& hash, uint64_t line, IndexWord* word) const;
+  // Makes `fresh` the only word of the reader's key: in the slot of its record if it has one, else in an empty slot of
+  // the emptier bucket, else in that of the coldest word there, oldest by `age(word)` first. What two threads publish
+  // for one key at once may end as either record, or none. REQUIRES: the record of `fresh` is pinned.
+  template <RecordReader Reader, typename Age>
+  Published Publish(const KeyHash& hash, IndexWord fresh, Reader& reader, Age&& age);
 
-  // Puts `word` into an empty slot of the emptier bucket. Where both are full, `age(word)` ranks the words there and
-  // the coldest, oldest one gives way; it is returned, else the empty word. `*slot` is where the word went.
-  template <typename Age>
-  IndexWord Insert(const KeyHash& hash, IndexWord word, Age&& age, Slot** slot);
+  // Removes every word of the reader's key; the last one's word, while `on_removed` runs, is pinned. True: there was
+  // one, and it was this call that removed it.
+  template <RecordReader Reader, typename OnRemoved>
+  bool Erase(const KeyHash& hash, Reader& reader, OnRemoved&& on_removed);
+
+  // Sets the heat of the entry's record, if its slot still has it, and that the DRAM tier does not hold it. Returns the
+  // word as it should be. A lost race with another hit costs one count of heat.
+  IndexWord Touch(const Entry& entry, unsigned heat);
+  // Sets the dram bit of a word with this tag: to spare the medium a read, a stranger with the same 25-bit tag in the
+  // same two buckets (one in a million look-ups of a full index) is taken for the key. False: there is none.
+  bool SetDram(const KeyHash& hash, bool dram);
+
+  // For reclaim, which comes from the record and holds its segment. The entry whose word points to `line`.
+  std::optional<Entry> FindLine(const KeyHash& hash, uint64_t line) const;
+  // The record now also lies at `line`, and costs one heat. kChanged: it was replaced or erased, the copy is waste.
+  Outcome Move(const Entry& entry, uint64_t line);
+  // Removes the entry's word. kChanged: it is not as it was seen: hit, replaced or erased since.
+  Outcome Drop(const Entry& entry);
+  // Removes the entry's word, whatever its heat. kChanged: it names another record, or none.
+  Outcome RemoveRecord(const Entry& entry);
+
+  // Empties every slot: what was published before the call is gone after it.
+  void Clear();
+  // Removes every word for which `doomed(word)`, a pure function of its line. Returns how many.
+  template <typename Doomed>
+  uint64_t RemoveIf(Doomed&& doomed);
 
   uint64_t slots() const { return buckets_ * kSlotsPerBucket; }
-  Slot& slot(uint64_t i) { return slots_[i]; }
+  Entry At(uint64_t slot) const { return {slot, IndexWord(slots_[slot].load(std::memory_order_acquire))}; }
+  // Calls visit(word) for the word of `slot` if it has one, while its record is pinned and current.
+  template <RecordReader Reader, typename Visit>
+  void VisitPinned(uint64_t slot, Reader& reader, Visit&& visit);
+
+  uint64_t blocks() const;  // words in it; a few off while others change it
   uint64_t bytes() const { return slots() * sizeof(Slot); }
 
  private:
+  using Slot = Atomic<uint64_t>;
+
   Slot* Bucket(const KeyHash& hash, unsigned choice) const { return slots_ + hash.bucket[choice] * kSlotsPerBucket; }
+  uint64_t NumberOf(const Slot& slot) const { return static_cast<uint64_t>(&slot - slots_); }
+  // Calls visit(slot, word) for each word of this tag, loaded with `order`, until it returns true; returns that.
+  template <typename Visit>
+  bool VisitTag(const KeyHash& hash, std::memory_order order, Visit&& visit) const;
+  // The word of `slot`, pinned, if it is of the reader's key; `word` was seen there. Removes it if it is damaged.
+  template <RecordReader Reader>
+  std::optional<IndexWord> PinIfOfKey(Slot& slot, IndexWord word, Reader& reader);
+  bool Exchange(Slot& slot, IndexWord record, IndexWord next, std::memory_order order);
+  bool Remove(Slot& slot, IndexWord record);
+  template <RecordReader Reader>
+  Slot* Replace(const KeyHash& hash, IndexWord fresh, Reader& reader);
+  template <typename Age>
+  Slot* Insert(const KeyHash& hash, IndexWord fresh, Age&& age, bool* displaced);
+  template <typename Age>
+  Slot* Coldest(const KeyHash& hash, Age&& age, IndexWord* word) const;
   Slot* EmptySlot(const KeyHash& hash) const;
 
   const uint64_t hash_seed_;
   uint64_t buckets_ = 0;
   uint64_t mapped_bytes_ = 0;
   Slot* slots_ = nullptr;  // own mapping, huge pages where the kernel gives them
+  // Words that went in less words that went out, each counted after its exchange. Relaxed: publishes nothing.
+  alignas(kLineBytes) Atomic<int64_t> blocks_{0};
 };
 
-template <typename Age>
-IndexWord Index::Insert(const KeyHash& hash, IndexWord word, Age&& age, Slot** slot) {
-  for (;;) {
-    if (Slot* empty = EmptySlot(hash)) {
-      uint64_t expected = 0;
-      *slot = empty;
-      if (empty->compare_exchange_strong(expected, word.raw(), std::memory_order_seq_cst, std::memory_order_relaxed))
-        return IndexWord();
-      continue;
-    }
-    Slot* coldest = nullptr;
-    IndexWord coldest_word;
-    uint64_t coldest_rank = UINT64_MAX;
-    for (unsigned choice = 0; choice < 2; ++choice) {
-      for (size_t i = 0; i < kSlotsPerBucket; ++i) {
-        Slot* candidate = Bucket(hash, choice) + i;
-        const IndexWord seen(candidate->load(std::memory_order_acquire));
-        if (seen.empty()) continue;  // freed meanwhile: the next round takes it
-        const uint64_t rank = uint64_t{seen.heat()} << 62 | (age(seen) & ((uint64_t{1} << 62) - 1));
-        if (rank < coldest_rank) coldest = candidate, coldest_word = seen, coldest_rank = rank;
-      }
-    }
-    if (coldest == nullptr) continue;
-    uint64_t expected = coldest_word.raw();
-    *slot = coldest;
-    if (coldest->compare_exchange_strong(expected, word.raw(), std::memory_order_seq_cst, std::memory_order_relaxed))
-      return coldest_word;
-  }
-}
-
 }  // namespace mezz
+
+#include "cache/index_inl.h"  // the templates

@@ -22,6 +22,13 @@ struct ModelText {
 constexpr ModelText kModels[] = {
     {"none", MediumModelName::kNone}, {"optane100", MediumModelName::kOptane100}, {"cxl", MediumModelName::kCxl}};
 
+struct VerifyText {
+  std::string_view text;
+  VerifyMode mode;
+};
+constexpr VerifyText kVerifyModes[] = {
+    {"off", VerifyMode::kOff}, {"sampled", VerifyMode::kSampled}, {"always", VerifyMode::kAlways}};
+
 uint64_t AutoSegmentBytes(uint64_t capacity_bytes) {
   return std::clamp(std::bit_floor(capacity_bytes / kAutoSegments), kSegmentBytesMin, kSegmentBytesAutoMax);
 }
@@ -119,6 +126,10 @@ Status CheckTuning(const ScmOptions& options) {
     return Status::InvalidArgument(
         fmt::format("model={} is not one: choose kNone, kOptane100 or kCxl", static_cast<int>(options.model)));
   }
+  if (std::ranges::find(kVerifyModes, options.verify, &VerifyText::mode) == std::end(kVerifyModes)) {
+    return Status::InvalidArgument(
+        fmt::format("verify={} is not one: choose kOff, kSampled or kAlways", static_cast<int>(options.verify)));
+  }
   return Status::Ok();
 }
 
@@ -159,6 +170,20 @@ Status ParseMediumModel(std::string_view text, MediumModelName* name) {
     return Status::InvalidArgument(fmt::format("model={} is unknown: choose none, optane100 or cxl", text));
   }
   *name = model->name;
+  return Status::Ok();
+}
+
+std::string_view ToString(VerifyMode mode) {
+  const auto* const verify = std::ranges::find(kVerifyModes, mode, &VerifyText::mode);
+  return verify == std::end(kVerifyModes) ? "unknown" : verify->text;
+}
+
+Status ParseVerifyMode(std::string_view text, VerifyMode* mode) {
+  const auto* const verify = std::ranges::find(kVerifyModes, text, &VerifyText::text);
+  if (verify == std::end(kVerifyModes)) {
+    return Status::InvalidArgument(fmt::format("verify={} is unknown: choose off, sampled or always", text));
+  }
+  *mode = verify->mode;
   return Status::Ok();
 }
 

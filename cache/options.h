@@ -24,6 +24,15 @@ enum class MediumModelName { kNone, kOptane100, kCxl };
 std::string_view ToString(MediumModelName name);
 Status ParseMediumModel(std::string_view text, MediumModelName* name);  // refuses unknown names, listing the known
 
+// When a hit's payload is checked against its checksum. (Its header is, at every hit.) A mismatch is a counted miss,
+// and the record is forgotten.
+//   kOff      never
+//   kSampled  about one hit in 256, by chance: damage that persists is found, and costs less than a percent
+//   kAlways   at every hit: about 0.1 ns a byte, and all of the block is read; for media that are not trusted
+enum class VerifyMode { kOff, kSampled, kAlways };
+std::string_view ToString(VerifyMode mode);
+Status ParseVerifyMode(std::string_view text, VerifyMode* mode);  // refuses unknown names, listing the known
+
 struct PrefaultProgress {
   uint64_t bytes_done = 0;
   uint64_t bytes_total = 0;
@@ -57,9 +66,11 @@ struct ScmOptions {
   // before 7.6, so a restart must know who wrote the file. RocksDB: major * 1000000 + minor * 1000 + patch.
   uint64_t host_version = 0;
 
-  // Recompute the payload checksum on every hit. A mismatch is a counted miss and drops the record. Costs about
-  // 0.1 ns a byte; for media that are not trusted.
-  bool verify_hits = false;
+  VerifyMode verify = VerifyMode::kSampled;
+
+  // A background thread checks the payloads of resident records at this rate, over and over, in the order of the index;
+  // 0: none. Damaged records are forgotten and counted. A tier of 1 TB takes 12 days at 1 MB/s.
+  uint64_t scrub_bytes_per_second = 0;
 
   // Threads that touch the whole medium at open so that no hit pays a first-touch fault. 0: one per CPU; the default
   // is what Open does before it returns. `on_prefault` is called now and then by one of them at a time and

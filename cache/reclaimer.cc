@@ -2,44 +2,39 @@
 #include "cache/reclaimer.h"
 
 #include <algorithm>
-#include <cstring>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include <cassert>
+#include <thread>
 
 #include "cache/log_rules.h"
 
 namespace mezz {
-namespace {
 
-uint16_t HeaderChecksum(const layout::RecordHeader& header) {
-  return static_cast<uint16_t>(
-      XXH3_64bits_withSeed(&header, offsetof(layout::RecordHeader, checksum), layout::kChecksumSeed));
-}
+// The mutex, and what one holder of it did.
+class Reclaimer::Stay {
+ public:
+  Stay(Reclaimer& reclaimer, std::unique_lock<Mutex> lock) : reclaimer_(reclaimer), lock_(std::move(lock)) {
+    reclaimer_.settled_ = 0;
+  }
+  ~Stay() {
+    uint64_t longest = reclaimer_.longest_stay_.load(std::memory_order_relaxed);
+    while (reclaimer_.settled_ > longest &&
+           !reclaimer_.longest_stay_.compare_exchange_weak(longest, reclaimer_.settled_, std::memory_order_relaxed,
+                                                           std::memory_order_relaxed)) {
+    }
+  }
 
-}  // namespace
-
-std::optional<layout::RecordHeader> ReadRecordHeader(const Medium& medium, uint64_t offset, uint32_t sequence) {
-  layout::RecordHeader header;
-  std::memcpy(&header, medium.base() + offset, sizeof(header));
-  if (header.sequence != sequence || header.checksum != HeaderChecksum(header)) return std::nullopt;
-  return header;
-}
-
-void SealRecordHeader(layout::RecordHeader* header) { header->checksum = HeaderChecksum(*header); }
-
-uint32_t PayloadChecksum(const void* payload, size_t bytes) {
-  return static_cast<uint32_t>(XXH3_64bits_withSeed(payload, bytes, layout::kChecksumSeed));
-}
+ private:
+  Reclaimer& reclaimer_;
+  std::unique_lock<Mutex> lock_;
+};
 
 Reclaimer::Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counters* counters, Throttle* throttle,
-                     std::atomic<int64_t>* resident_blocks, SurvivorJudge* judge)
+                     SurvivorJudge* judge)
     : medium_(medium),
       log_(log),
       index_(index),
       counters_(counters),
       throttle_(throttle),
-      resident_blocks_(resident_blocks),
       judge_(judge),
       survivor_credit_(log->segment_bytes()) {}
 
@@ -47,29 +42,38 @@ void Reclaimer::Step(uint64_t bytes) {
   // One segment is reclaim's reserve, each writer lane wants one ready.
   const uint32_t enough = 1 + (log_->lanes() - 1);
   const uint32_t free = log_->free_segments();
-  if (free > enough && log_->draining_segments() == 0) return;
+  if (free > enough) return;
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
-  if (log_->draining_segments() != 0) log_->CollectDrained();
-  if (free <= enough) WorkLocked(bytes * (free <= 1 ? log_rules::kPaceUrgent : log_rules::kPaceCalm), /*spare=*/true);
+  const Stay stay(*this, std::move(lock));
+  WorkLocked(bytes * (free <= 1 ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare);
 }
 
 bool Reclaimer::MakeRoom() {
-  std::lock_guard lock(mutex_);
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  const Stay stay(*this, std::unique_lock(mutex_));
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
   for (uint32_t tries = 0; tries < 2 * log_->segments(); ++tries) {
-    log_->CollectDrained();
     if (log_->free_segments() > 1) return true;
-    if (!WorkLocked(UINT64_MAX, /*spare=*/true)) return false;
+    if (!WorkLocked(UINT64_MAX, Mode::kSpare)) return false;
   }
   return false;
 }
 
 void Reclaimer::ShrinkTo(uint32_t segments) {
-  std::lock_guard lock(mutex_);
-  log_->CollectDrained();
-  while (log_->LimitTo(segments) != 0) {
-    if (segments == 0) log_->SealAll();
-    if (!WorkLocked(UINT64_MAX, /*spare=*/false)) return;
+  constexpr int kYieldsMax = 100;
+  for (bool done = false; !done;) {
+    bool worked = false;
+    {
+      const Stay stay(*this, std::unique_lock(mutex_));
+      done = log_->LimitTo(segments) == 0;
+      if (!done && segments == 0) log_->SealAll();
+      if (!done) worked = WorkLocked(UINT64_MAX, Mode::kDropAll);
+    }
+    if (!done && !worked && !log_->WritersInSealed()) return;  // all that is left is open: below the limit by itself
+    if (!done && !worked) std::this_thread::yield();           // until those writers have left
+    // A mutex favours who released it last: let those in who wait for room.
+    for (int i = 0; i < kYieldsMax && waiting_.load(std::memory_order_relaxed) != 0; ++i) std::this_thread::yield();
   }
 }
 
@@ -77,29 +81,29 @@ bool Reclaimer::PinPressure() {
   constexpr uint32_t kRecountEvery = 1024;
   if (!pin_pressure_.load(std::memory_order_relaxed)) return false;
   if (asked_under_pressure_.fetch_add(1, std::memory_order_relaxed) % kRecountEvery != kRecountEvery - 1) return true;
-  const uint32_t unused = log_->free_segments() + log_->parked_segments();
-  const bool pressure = 4 * log_->PinnedSegments() + unused > log_->segments();
+  const bool pressure = 4 * log_->PinnedSegments() + log_->unused_segments() > log_->segments();
   pin_pressure_.store(pressure, std::memory_order_relaxed);
   return pressure;
 }
 
 // Walks up to `bytes` of a victim. False: there is none to walk.
-bool Reclaimer::WorkLocked(uint64_t bytes, bool spare) {
-  if (!victim_ && !PickVictimLocked()) return false;
-  const uint32_t sequence = static_cast<uint32_t>(log_->Sequence(victim_->segment));
+bool Reclaimer::WorkLocked(uint64_t bytes, Mode mode) {
+  if (!victim_ && !PickVictimLocked(mode)) return false;
+  const auto sequence = static_cast<uint32_t>(log_->Sequence(victim_->segment));
   uint64_t walked = 0;
   while (walked < bytes && victim_->cursor < victim_->end) {
     const uint64_t offset = victim_->cursor;
-    const auto header = ReadRecordHeader(medium_, offset, sequence);
+    const auto header = record::ReadHeader(medium_, {offset, sequence});
     if (throttle_ != nullptr) throttle_->ChargeLines(1);
     if (!header || layout::RecordBytes(header->payload_bytes) > victim_->end - offset) {
       ForgetRestLocked();
       break;
     }
-    if ((header->flags & layout::kRecordVoid) == 0) SettleLocked(offset, *header, spare);
+    if ((header->flags & layout::kRecordVoid) == 0) SettleLocked(offset, *header, mode);
     victim_->cursor += layout::RecordBytes(header->payload_bytes);
     walked += layout::RecordBytes(header->payload_bytes);
   }
+  assert(victim_->cursor <= victim_->end);
   if (victim_->cursor >= victim_->end) {
     log_->StartDraining(victim_->segment);
     counters_->Add(Event::kScmSegmentReclaimed, BlockRole::kOther);
@@ -108,8 +112,8 @@ bool Reclaimer::WorkLocked(uint64_t bytes, bool spare) {
   return true;
 }
 
-bool Reclaimer::PickVictimLocked() {
-  const SegmentLog::Victim picked = log_->TakeVictim();
+bool Reclaimer::PickVictimLocked(Mode mode) {
+  const SegmentLog::Victim picked = log_->TakeVictim(/*pinned_too=*/mode == Mode::kDropAll);
   if (picked.skipped_pinned != 0)
     counters_->Add(Event::kScmSegmentSkippedPinned, BlockRole::kOther, picked.skipped_pinned);
   pin_pressure_.store(4 * (picked.skipped_pinned + log_->draining_segments()) > picked.sealed,
@@ -122,7 +126,7 @@ bool Reclaimer::PickVictimLocked() {
   return true;
 }
 
-bool Reclaimer::Spares(const layout::RecordHeader& header, IndexWord word) const {
+bool Reclaimer::Spares(const record::Header& header, IndexWord word) const {
   if (judge_ == nullptr) return word.heat() > 0 && !word.dram();
   const bool spares = judge_->Spare({.key = header.key,
                                      .role = header.role,
@@ -133,62 +137,45 @@ bool Reclaimer::Spares(const layout::RecordHeader& header, IndexWord word) const
   return spares && !word.dram();
 }
 
-void Reclaimer::SettleLocked(uint64_t offset, const layout::RecordHeader& header, bool spare) {
+void Reclaimer::SettleLocked(uint64_t offset, const record::Header& header, Mode mode) {
   const KeyHash hash = index_->Hash(header.key);
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
+  ++settled_;
   for (;;) {
-    IndexWord word;
-    Index::Slot* slot = index_->FindRecord(hash, offset / kLineBytes, &word);
-    if (slot == nullptr) return;  // replaced or erased since
-    if (spare && Spares(header, word) && bytes <= survivor_credit_ && SpareLocked(offset, header, slot, word)) return;
-    uint64_t expected = word.raw();
-    if (slot->compare_exchange_strong(expected, 0, std::memory_order_seq_cst, std::memory_order_relaxed)) {
-      resident_blocks_->fetch_sub(1, std::memory_order_relaxed);
-      counters_->Add(Event::kScmDropped, header.role);
+    const auto entry = index_->FindLine(hash, offset / kLineBytes);
+    if (!entry) return;  // replaced or erased since
+    if (mode == Mode::kSpare && Spares(header, entry->word) && bytes <= survivor_credit_ &&
+        SpareLocked(offset, header, *entry))
       return;
-    }
-    // Hit or erased between the load and the exchange: it is judged again, by what is known now.
+    if (index_->Drop(*entry) == Index::Outcome::kDone) return counters_->Add(Event::kScmDropped, header.role);
+    // Hit or erased between the look and the drop: it is judged again, by what is known now.
   }
 }
 
 // True: the record lives on elsewhere, or was erased while it was copied. False: no room to copy it to.
-bool Reclaimer::SpareLocked(uint64_t offset, const layout::RecordHeader& header, Index::Slot* slot, IndexWord word) {
+bool Reclaimer::SpareLocked(uint64_t offset, const record::Header& header, const Index::Entry& entry) {
   const auto copy = CopyLocked(offset, header);
   if (!copy) return false;
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
+  assert(bytes <= survivor_credit_);
   survivor_credit_ -= bytes;
   counters_->Add(Event::kScmSecondChance, header.role);
   counters_->Add(Event::kScmSecondChanceBytes, header.role, bytes);
   counters_->Add(Event::kScmWrittenBytes, header.role, bytes);
-  for (IndexWord seen = word; seen.SameRecord(word);) {
-    uint64_t expected = seen.raw();
-    const unsigned heat = seen.heat() > 0 ? seen.heat() - 1 : 0;
-    const IndexWord moved = IndexWord::Make(word.tag(), copy->offset / kLineBytes, seen.dram(), heat);
-    if (slot->compare_exchange_strong(expected, moved.raw(), std::memory_order_seq_cst, std::memory_order_acquire))
-      break;
-    seen = IndexWord(expected);
-  }
-  log_->Unpin(copy->segment);
+  MEZZ_TEST_POINT("reclaim.before_move");
+  index_->Move(entry, copy->place.offset / kLineBytes);
+  MEZZ_TEST_POINT("reclaim.moved");
+  log_->Leave(*copy);
   return true;
 }
 
-std::optional<SegmentLog::Reservation> Reclaimer::CopyLocked(uint64_t offset, const layout::RecordHeader& header) {
+std::optional<SegmentLog::Reservation> Reclaimer::CopyLocked(uint64_t offset, const record::Header& header) {
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
   auto to = log_->Reserve(log_->proven_lane(), bytes);
   if (!to && log_->Advance(log_->proven_lane(), bytes, SegmentLog::For::kReclaim))
     to = log_->Reserve(log_->proven_lane(), bytes);
   if (!to) return std::nullopt;
-  std::byte* const from = medium_.base() + offset;
-  alignas(kLineBytes) std::byte first_line[kLineBytes];
-  std::memcpy(first_line, from, kLineBytes);
-  layout::RecordHeader renewed = header;
-  renewed.sequence = to->sequence;
-  SealRecordHeader(&renewed);
-  std::memcpy(first_line, &renewed, sizeof(renewed));
-  medium_.Stream(medium_.base() + to->offset, first_line, kLineBytes);
-  if (bytes > kLineBytes)
-    medium_.Stream(medium_.base() + to->offset + kLineBytes, from + kLineBytes, bytes - kLineBytes);
-  medium_.Drain();
+  record::Copy(medium_, offset, header, to->place);
   if (throttle_ != nullptr) {
     throttle_->ChargeStreamRead(bytes);
     throttle_->ChargeWrite(bytes);
@@ -199,16 +186,9 @@ std::optional<SegmentLog::Reservation> Reclaimer::CopyLocked(uint64_t offset, co
 // The medium lost a header, so the walk cannot go on: whatever the index still has of this segment is forgotten.
 void Reclaimer::ForgetRestLocked() {
   counters_->Add(Event::kScmDamagedHeader, BlockRole::kOther);
-  for (uint64_t i = 0; i < index_->slots(); ++i) {
-    Index::Slot& slot = index_->slot(i);
-    uint64_t raw = slot.load(std::memory_order_acquire);
-    while (raw != 0 && log_->SegmentAt(IndexWord(raw).line() * kLineBytes) == victim_->segment) {
-      if (!slot.compare_exchange_weak(raw, 0, std::memory_order_seq_cst, std::memory_order_acquire)) continue;
-      resident_blocks_->fetch_sub(1, std::memory_order_relaxed);
-      counters_->Add(Event::kScmDropped, BlockRole::kOther);
-      break;
-    }
-  }
+  const uint64_t forgotten = index_->RemoveIf(
+      [this](IndexWord word) { return log_->SegmentAt(word.line() * kLineBytes) == victim_->segment; });
+  counters_->Add(Event::kScmDropped, BlockRole::kOther, forgotten);
   victim_->cursor = victim_->end;
 }
 

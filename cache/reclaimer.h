@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 
+#include "cache/base/atomic.h"
 #include "cache/counters.h"
 #include "cache/index.h"
-#include "cache/layout.h"
 #include "cache/media/medium.h"
 #include "cache/media/model.h"
+#include "cache/record.h"
 #include "cache/segment_log.h"
 #include "cache/survivor_judge.h"
 
@@ -25,24 +24,28 @@ namespace mezz {
 // finishes a whole victim (MakeRoom). Survivors take at most fifteen sixteenths of what is reclaimed in the long run,
 // so space comes free even where everything is hot; a few victims may be spared whole on credit.
 //
-// Thread-safe. One thread at a time reclaims; Step gives up if another is at it, MakeRoom waits for it.
+// Thread-safe. One thread at a time reclaims; Step gives up if another is at it, MakeRoom and ShrinkTo wait for one
+// victim at most.
 class Reclaimer {
  public:
-  // None is owned; all outlive this. `throttle` and `judge` may be null. `resident_blocks` is lowered for each block
-  // dropped.
+  // None is owned; all outlive this. `throttle` and `judge` may be null.
   Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counters* counters, Throttle* throttle,
-            std::atomic<int64_t>* resident_blocks, SurvivorJudge* judge);
+            SurvivorJudge* judge);
 
   // Called for `bytes` appended: reclaims in proportion while free segments are few.
   void Step(uint64_t bytes);
   // Reclaims until a writer can open a segment. False: what is left is pinned, or there is nothing.
   bool MakeRoom();
-  // Reclaims, sparing nothing, until at most `segments` are in use or the rest is pinned.
+  // Reclaims, sparing nothing, until at most `segments` are in use or on their way out: pinned ones are forgotten now
+  // and free when their last pin goes. Other threads reclaim in between, victim by victim.
   void ShrinkTo(uint32_t segments);
 
   // Pins kept the last search for a victim from more than a quarter of the segments. Under pressure every 1024th call
   // counts them again: where nothing is written nothing is reclaimed, and the pressure would outlive the pins.
   bool PinPressure();
+
+  // Of one stay under the mutex, the most records it settled since the last call: how long others may have waited.
+  uint64_t TakeLongestStay() { return longest_stay_.exchange(0, std::memory_order_relaxed); }
 
  private:
   struct Victim {
@@ -51,13 +54,15 @@ class Reclaimer {
     uint64_t cursor = 0;  // absolute offset of the next record
     uint64_t end = 0;
   };
+  enum class Mode { kSpare, kDropAll };
+  class Stay;
 
-  bool WorkLocked(uint64_t bytes, bool spare);
-  bool PickVictimLocked();
-  bool Spares(const layout::RecordHeader& header, IndexWord word) const;
-  void SettleLocked(uint64_t offset, const layout::RecordHeader& header, bool spare);
-  bool SpareLocked(uint64_t offset, const layout::RecordHeader& header, Index::Slot* slot, IndexWord word);
-  std::optional<SegmentLog::Reservation> CopyLocked(uint64_t offset, const layout::RecordHeader& header);
+  bool WorkLocked(uint64_t bytes, Mode mode);
+  bool PickVictimLocked(Mode mode);
+  bool Spares(const record::Header& header, IndexWord word) const;
+  void SettleLocked(uint64_t offset, const record::Header& header, Mode mode);
+  bool SpareLocked(uint64_t offset, const record::Header& header, const Index::Entry& entry);
+  std::optional<SegmentLog::Reservation> CopyLocked(uint64_t offset, const record::Header& header);
   void ForgetRestLocked();
 
   const Medium& medium_;
@@ -65,20 +70,17 @@ class Reclaimer {
   Index* const index_;
   Counters* const counters_;
   Throttle* const throttle_;
-  std::atomic<int64_t>* const resident_blocks_;
   SurvivorJudge* const judge_;
 
-  std::mutex mutex_;
+  Mutex mutex_;
   std::optional<Victim> victim_;  // GUARDED_BY(mutex_)
   uint64_t survivor_credit_;      // GUARDED_BY(mutex_): bytes that may still be spared
-  std::atomic<bool> pin_pressure_{false};
-  std::atomic<uint32_t> asked_under_pressure_{0};
+  uint64_t settled_ = 0;          // GUARDED_BY(mutex_): records, in this stay
+  // Relaxed, all of them: advice and a figure, they publish nothing.
+  Atomic<uint32_t> waiting_{0};  // threads that want mutex_ to make room
+  Atomic<bool> pin_pressure_{false};
+  Atomic<uint32_t> asked_under_pressure_{0};
+  Atomic<uint64_t> longest_stay_{0};
 };
-
-// The header at `offset` if it is whole and belongs to this fill of its segment, else nothing.
-std::optional<layout::RecordHeader> ReadRecordHeader(const Medium& medium, uint64_t offset, uint32_t sequence);
-// Sets the header's own checksum.
-void SealRecordHeader(layout::RecordHeader* header);
-uint32_t PayloadChecksum(const void* payload, size_t bytes);
 
 }  // namespace mezz

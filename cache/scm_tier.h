@@ -7,14 +7,15 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "cache/base/fork_guard.h"
 #include "cache/counters.h"
 #include "cache/media/medium.h"
 #include "cache/media/model.h"
 #include "cache/options.h"
+#include "cache/record.h"
 #include "cache/status.h"
 #include "cache/survivor_judge.h"
 #include "cache/types.h"
@@ -51,23 +52,6 @@ class PinnedBlock {
   uint8_t heat_ = 0;
 };
 
-// Copies bytes [offset, offset + bytes) of a block into `to`; false abandons the put. Non-owning, never null.
-class BlockSource {
- public:
-  template <typename F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, BlockSource>)
-      BlockSource(F&& copy)  // NOLINT: implicit, like a function reference
-      : object_(const_cast<void*>(static_cast<const void*>(&copy))),
-        call_([](void* object, size_t offset, size_t bytes, std::byte* to) -> bool {
-          return (*static_cast<std::remove_reference_t<F>*>(object))(offset, bytes, to);
-        }) {}
-  bool operator()(size_t offset, size_t bytes, std::byte* to) const { return call_(object_, offset, bytes, to); }
-
- private:
-  void* object_;
-  bool (*call_)(void*, size_t, size_t, std::byte*);
-};
-
 // Whether a hit counts as evidence that the block is wanted.
 enum class Heat : uint8_t { kRaise, kKeep };
 
@@ -92,6 +76,13 @@ struct ScmAudit {
 //
 // Errors: Open judges everything and says what is wrong. Afterwards nothing fails: a look-up misses, a put is refused,
 // and a counter says why.
+//
+// Order: what a thread put and nobody put or erased since is found, or forgotten; an older record of the key never
+// comes back. After Erase the key is a miss until it is put again. Of puts of one key at the same time either, or none,
+// stays.
+//
+// In a child made by fork() every look-up misses and every put is refused; the parent never notices. Bytes that were
+// pinned before may change under the child: docs/limitations.md.
 class ScmTier {
  public:
   // `judge` decides what survives a reclaim; null: what was hit and is not in DRAM. Not owned; outlives the tier.
@@ -99,8 +90,8 @@ class ScmTier {
   // REQUIRES: no PinnedBlock and no detached pin is left.
   ~ScmTier();
 
-  // Stores `bytes` bytes under `key`, replacing what the key named before. The source is called in order of offset, in
-  // pieces of at most a few KiB.
+  // Stores `bytes` bytes under `key`, replacing what the key named before, also if it is just being moved by reclaim.
+  // The source is called in order of offset, in pieces of at most a few KiB; if it fails or throws, the put is refused.
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
                 Generation generation = Generation::kYoung);
   PutResult Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload,
@@ -123,7 +114,8 @@ class ScmTier {
   // The block leaves the DRAM tier. True: a valid record is here, nothing need be written.
   bool NoteDramEviction(const BlockKey& key);
 
-  // Forgets `key`; true if it was resident. Bytes already pinned stay readable.
+  // Forgets `key`, also while reclaim moves it; true if it was resident. Bytes already pinned stay readable. Costs
+  // about what a miss costs where there is nothing to forget.
   bool Erase(const BlockKey& key);
   // Forgets everything. Pinned bytes stay readable; the space comes back as reclaim reaches it.
   void EraseAll();
@@ -135,7 +127,8 @@ class ScmTier {
   }
 
   // Uses at most `bytes` of the medium from now on; 0 stops admission and empties the tier. Segments that are pinned
-  // now are given up as soon as they are released. Refuses more than the capacity at Open.
+  // now are given up as soon as they are released. Puts go on meanwhile, and wait for one segment's reclaim at most.
+  // Refuses more than the capacity at Open.
   Status SetCapacity(uint64_t bytes);
 
   // Share of the segments for the young, in percent; kYoungPercentDefault until it is set. Smaller shares give blocks
@@ -149,6 +142,14 @@ class ScmTier {
   // Pins keep reclaim from its segments: the caller should copy rather than pin. Cheap; ends soon after the pins, if it
   // is asked at every hit.
   bool PinPressure();
+
+  // Checks header and payload of the next records that hold `bytes` payload bytes together, and forgets the damaged
+  // ones (counted). Returns the bytes checked. ScmOptions::scrub_bytes_per_second does so in the background.
+  uint64_t Scrub(uint64_t bytes);
+
+  // Of one stay of a thread in reclaim, the most records it settled since the last call: what a put may have waited
+  // for.
+  uint64_t TakeLongestReclaim();
 
   // Calls `visit(key, payload bytes, role)` for resident blocks; concurrent changes may be seen or not.
   void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit);
@@ -169,6 +170,7 @@ class ScmTier {
   explicit ScmTier(const ScmOptions& options);
 
   ScmOptions options_;
+  ForkGuard guard_;
   std::unique_ptr<Medium> medium_;
   std::unique_ptr<Throttle> throttle_;  // null without a model
   Counters counters_;

@@ -13,9 +13,11 @@
 #include "cache/log_rules.h"
 
 namespace mezz {
+
 SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t segment_bytes, uint64_t format_id,
-                       Counters* counters)
+                       Counters* counters, const ForkGuard& guard)
     : medium_(medium),
+      guard_(guard),
       segment_shift_(static_cast<unsigned>(std::countr_zero(segment_bytes))),
       segments_count_(static_cast<uint32_t>(capacity_bytes / segment_bytes)),
       format_id_(format_id),
@@ -24,9 +26,25 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       segments_(std::make_unique<Segment[]>(segments_count_)),
       lane_(std::make_unique<Lane[]>(lanes_)),
       limit_(segments_count_) {
+  assert(std::has_single_bit(segment_bytes));
   for (auto* list : {&free_, &young_, &proven_, &draining_, &parked_}) list->reserve(segments_count_);
-  for (uint32_t i = segments_count_; i-- > 0;) free_.push_back(SegmentId{i});
-  free_count_.store(segments_count_, std::memory_order_relaxed);
+  unused_count_.store(segments_count_, std::memory_order_relaxed);
+}
+
+void SegmentLog::Provide(uint32_t segments) {
+  assert(segments <= segments_count_);
+  const std::lock_guard lock(mutex_);
+  if (segments <= provided_) return;
+  const uint32_t more = segments - provided_;
+  // Below what is free already: the stack hands out the start of the medium first.
+  free_.insert(free_.begin(), more, SegmentId{});
+  for (uint32_t i = 0; i < more; ++i) {
+    free_[i] = SegmentId{segments - 1 - i};
+    Change(free_[i], State::kUnready, State::kFree);
+  }
+  provided_ = segments;
+  ParkSurplusLocked();
+  CountLocked();
 }
 
 uint64_t SegmentLog::SegmentStart(SegmentId id) const {
@@ -40,11 +58,20 @@ uint64_t SegmentLog::Tail(SegmentId id) const {
 }
 
 bool SegmentLog::Pin(SegmentId id) {
-  std::atomic<uint64_t>& control = segment(id).control;
-  const State seen = StateOf(control.fetch_add(1, std::memory_order_acquire));
+  const uint64_t before = segment(id).control.fetch_add(kPin, std::memory_order_acquire);
+  assert(PinsOf(before) < UINT32_MAX);
+  const State seen = StateOf(before);
   if (seen == State::kOpen || seen == State::kSealed) return true;
-  control.fetch_sub(1, std::memory_order_release);
+  Unpin(id);
   return false;
+}
+
+void SegmentLog::Subtract(SegmentId id, uint64_t what) {
+  const uint64_t before = segment(id).control.fetch_sub(what, std::memory_order_release);
+  assert(PinsOf(before) >= PinsOf(what) && WritersOf(before) >= WritersOf(what));
+  // A child may hold pins of its parent's, and perhaps its locks: it lets them be.
+  if (before - what == Unused(State::kDraining) && guard_.InParent()) [[unlikely]]
+    CollectDrained();
 }
 
 unsigned SegmentLog::LaneOfThisThread() const {
@@ -54,23 +81,24 @@ unsigned SegmentLog::LaneOfThisThread() const {
 }
 
 std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64_t bytes) {
+  assert(bytes % kLineBytes == 0 && bytes > 0);
   const uint64_t open = lane_[lane].open.load(std::memory_order_acquire);
   if (open == kNoSegment) return std::nullopt;
   const SegmentId id{static_cast<uint32_t>(open)};
   Segment& s = segment(id);
-  if (StateOf(s.control.fetch_add(1, std::memory_order_acquire)) == State::kOpen) {
+  if (StateOf(s.control.fetch_add(kWriter | kPin, std::memory_order_acquire)) == State::kOpen) {
     uint64_t tail = s.tail.load(std::memory_order_relaxed);
     while (tail + bytes <= segment_bytes()) {
       if (s.tail.compare_exchange_weak(tail, tail + bytes, std::memory_order_release, std::memory_order_relaxed))
-        return Reservation{id, (uint64_t{Raw(id)} << segment_shift_) + tail, static_cast<uint32_t>(Sequence(id))};
+        return Reservation{id, {(uint64_t{Raw(id)} << segment_shift_) + tail, static_cast<uint32_t>(Sequence(id))}};
     }
   }
-  Unpin(id);
+  Subtract(id, kWriter | kPin);
   return std::nullopt;
 }
 
 bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
-  std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex_);
   const uint64_t open = lane_[lane].open.load(std::memory_order_relaxed);
   if (open != kNoSegment) {
     const Segment& s = segments_[open];
@@ -81,7 +109,7 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   if (open != kNoSegment) SealLocked(lane);
   const SegmentId id = free_.back();
   free_.pop_back();
-  free_count_.store(static_cast<uint32_t>(free_.size()), std::memory_order_relaxed);
+  CountLocked();
   OpenLocked(id);
   lane_[lane].open.store(Raw(id), std::memory_order_release);
   return true;
@@ -112,7 +140,7 @@ void SegmentLog::SealLocked(unsigned lane) {
 }
 
 void SegmentLog::SealAll() {
-  std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex_);
   for (unsigned lane = 0; lane < lanes_; ++lane) SealLocked(lane);
 }
 
@@ -122,29 +150,42 @@ void SegmentLog::Change(SegmentId id, State from, State to) {
   assert(StateOf(before) == from);
 }
 
-SegmentLog::Victim SegmentLog::TakeVictim() {
-  std::lock_guard lock(mutex_);
+SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too) {
+  const std::lock_guard lock(mutex_);
   Victim victim;
   victim.sealed = static_cast<uint32_t>(young_.size() + proven_.size());
   const bool young_first = young_.size() * 100 > uint64_t{limit_.load(std::memory_order_relaxed)} *
                                                      young_percent_.load(std::memory_order_relaxed);
-  TakeUnpinnedLocked(young_first ? Generation::kYoung : Generation::kProven, &victim);
-  if (!victim.segment) TakeUnpinnedLocked(young_first ? Generation::kProven : Generation::kYoung, &victim);
+  const Generation first = young_first ? Generation::kYoung : Generation::kProven;
+  const Generation second = young_first ? Generation::kProven : Generation::kYoung;
+  TakeLocked(first, /*pinned_too=*/false, &victim);
+  if (!victim.segment) TakeLocked(second, /*pinned_too=*/false, &victim);
+  if (!victim.segment && pinned_too) TakeLocked(first, pinned_too, &victim);
+  if (!victim.segment && pinned_too) TakeLocked(second, pinned_too, &victim);
   return victim;
 }
 
-void SegmentLog::TakeUnpinnedLocked(Generation generation, Victim* victim) {
+void SegmentLog::TakeLocked(Generation generation, bool pinned_too, Victim* victim) {
   std::vector<SegmentId>& queue = generation == Generation::kYoung ? young_ : proven_;
-  for (auto it = queue.begin(); it != queue.end(); ++it) {
-    if (pins(*it) != 0) {
-      ++victim->skipped_pinned;
-      continue;
-    }
-    victim->segment = *it;
-    victim->generation = generation;
-    queue.erase(it);
-    return;
-  }
+  const auto may_take = [&](SegmentId id) {
+    const uint64_t control = segment(id).control.load(std::memory_order_acquire);
+    return pinned_too ? WritersOf(control) == 0 : PinsOf(control) == 0;
+  };
+  const auto found = std::find_if(queue.begin(), queue.end(), may_take);
+  if (!pinned_too) victim->skipped_pinned += static_cast<uint32_t>(found - queue.begin());
+  if (found == queue.end()) return;
+  victim->segment = *found;
+  victim->generation = generation;
+  queue.erase(found);
+}
+
+bool SegmentLog::WritersInSealed() const {
+  const std::lock_guard lock(mutex_);
+  const auto has_writers = [this](SegmentId id) {
+    return WritersOf(segment(id).control.load(std::memory_order_acquire)) != 0;
+  };
+  return std::any_of(young_.begin(), young_.end(), has_writers) ||
+         std::any_of(proven_.begin(), proven_.end(), has_writers);
 }
 
 uint32_t SegmentLog::PinnedSegments() const {
@@ -154,50 +195,68 @@ uint32_t SegmentLog::PinnedSegments() const {
 }
 
 void SegmentLog::StartDraining(SegmentId id) {
-  {
-    std::lock_guard lock(mutex_);
-    Change(id, State::kSealed, State::kDraining);
-    draining_.push_back(id);
-  }
-  CollectDrained();
+  const std::lock_guard lock(mutex_);
+  Change(id, State::kSealed, State::kDraining);
+  draining_.push_back(id);
+  CollectLocked();
 }
 
 void SegmentLog::CollectDrained() {
-  std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex_);
+  CollectLocked();
+}
+
+void SegmentLog::CollectLocked() {
   std::erase_if(draining_, [this](SegmentId id) {
-    uint64_t expected = static_cast<uint64_t>(State::kDraining) << kStateShift;
-    if (!segment(id).control.compare_exchange_strong(expected, static_cast<uint64_t>(State::kFree) << kStateShift,
-                                                     std::memory_order_acq_rel, std::memory_order_relaxed))
+    uint64_t expected = Unused(State::kDraining);
+    if (!segment(id).control.compare_exchange_strong(expected, Unused(State::kFree), std::memory_order_acq_rel,
+                                                     std::memory_order_relaxed))
       return false;
     free_.push_back(id);
     return true;
   });
   ParkSurplusLocked();
-  free_count_.store(static_cast<uint32_t>(free_.size()), std::memory_order_relaxed);
-  draining_count_.store(static_cast<uint32_t>(draining_.size()), std::memory_order_relaxed);
+  CountLocked();
 }
 
 uint32_t SegmentLog::LimitTo(uint32_t count) {
-  std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex_);
   limit_.store(count, std::memory_order_relaxed);
-  while (!parked_.empty() && parked_.size() > segments_count_ - count) {
+  const uint32_t surplus = SurplusLocked();
+  while (parked_.size() > surplus) {
     Change(parked_.back(), State::kParked, State::kFree);
     free_.push_back(parked_.back());
     parked_.pop_back();
   }
   ParkSurplusLocked();
-  free_count_.store(static_cast<uint32_t>(free_.size()), std::memory_order_relaxed);
-  return segments_count_ - count - static_cast<uint32_t>(parked_.size());
+  CountLocked();
+  const auto going = static_cast<uint32_t>(parked_.size() + draining_.size());
+  return surplus > going ? surplus - going : 0;
+}
+
+// Of the segments that are ready, how many must not be used.
+uint32_t SegmentLog::SurplusLocked() const {
+  const uint32_t limit = limit_.load(std::memory_order_relaxed);
+  return provided_ > limit ? provided_ - limit : 0;
 }
 
 void SegmentLog::ParkSurplusLocked() {
-  const uint32_t surplus = segments_count_ - limit_.load(std::memory_order_relaxed);
-  while (parked_.size() < surplus && !free_.empty()) {
+  const uint32_t surplus = SurplusLocked();
+  // What writers and reclaim need to go on meanwhile; in the end as many are free anyway.
+  const uint32_t limit = limit_.load(std::memory_order_relaxed);
+  const size_t kept = std::min(lanes_, limit / 4);
+  while (parked_.size() < surplus && free_.size() > kept) {
     Change(free_.back(), State::kFree, State::kParked);
     parked_.push_back(free_.back());
     free_.pop_back();
   }
-  parked_count_.store(static_cast<uint32_t>(parked_.size()), std::memory_order_relaxed);
+}
+
+void SegmentLog::CountLocked() {
+  free_count_.store(static_cast<uint32_t>(free_.size()), std::memory_order_relaxed);
+  draining_count_.store(static_cast<uint32_t>(draining_.size()), std::memory_order_relaxed);
+  unused_count_.store(segments_count_ - provided_ + static_cast<uint32_t>(free_.size() + parked_.size()),
+                      std::memory_order_relaxed);
 }
 
 uint64_t SegmentLog::dram_bytes() const {
@@ -205,7 +264,7 @@ uint64_t SegmentLog::dram_bytes() const {
 }
 
 void SegmentLog::Audit(std::vector<std::string>* violations) const {
-  std::lock_guard lock(mutex_);
+  const std::lock_guard lock(mutex_);
   std::vector<uint32_t> listed(segments_count_, 0);
   const auto check = [&](const std::vector<SegmentId>& list, State want) {
     for (SegmentId id : list) {
@@ -220,6 +279,11 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
   check(parked_, State::kParked);
   for (uint32_t i = 0; i < segments_count_; ++i) {
     const SegmentId id{i};
+    if (WritersOf(segment(id).control.load(std::memory_order_acquire)) != 0)
+      violations->push_back(fmt::format("segment {} has a writer who never left", i));
+    if ((state(id) == State::kUnready) != (i >= provided_))
+      violations->push_back(fmt::format("segment {} is ready or not, against what was provided", i));
+    if (state(id) == State::kUnready) ++listed[i];
     if (state(id) == State::kOpen) {
       const auto holds = [&](const Lane& lane) { return lane.open.load(std::memory_order_relaxed) == i; };
       listed[i] += static_cast<uint32_t>(std::count_if(lane_.get(), lane_.get() + lanes_, holds));

@@ -1,52 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "cache/base/atomic.h"
+#include "cache/base/fork_guard.h"
 #include "cache/counters.h"
 #include "cache/layout.h"
 #include "cache/media/medium.h"
+#include "cache/record.h"
 #include "cache/types.h"
 
 namespace mezz {
 
 // The medium as a log of segments: who may append, who may read, what is free.
 //
-// Each segment has one control word, state and pins together, so that every step is one atomic operation and all steps
-// of a segment have one order:
+// Each segment has one control word, state, writers and pins together, so that every step is one atomic operation and
+// all steps of a segment have one order:
 //
-//   kFree --Open: add, under mutex_--> kOpen --Seal: add, under mutex_--> kSealed
-//     ^ ^                                                                   | StartDraining: add, under mutex_
-//     | +---- Unpark, Park: add, under mutex_ ----> kParked                 v
-//     +------------- FreeIfUnpinned: CAS from (kDraining, 0 pins) ------ kDraining
+//   kUnready --Provide: add, under mutex_--> kFree
+//   kFree --Advance: add, under mutex_--> kOpen --Seal: add, under mutex_--> kSealed
+//     ^ ^                                                                      | StartDraining: add, under mutex_
+//     | +---- LimitTo: add, under mutex_ ----> kParked                         v
+//     +------------- CollectDrained: CAS from (kDraining, nobody) ---------- kDraining
 //
 // Pin: fetch_add(1, acquire), good only if the state it saw was kOpen or kSealed, else taken back. So a pin taken
 // before StartDraining is seen by it and keeps the segment from kFree; one taken after it fails. A failed pin may show
-// for a moment in any state: FreeIfUnpinned then tries again later, the other steps add to the state and leave pins
-// alone. Unpin: fetch_sub(1, release), so that FreeIfUnpinned (acquire) comes after the last read.
+// for a moment in any state: CollectDrained then waits for it, the other steps add to the state and leave pins alone.
+// Unpin: fetch_sub(1, release), so that CollectDrained (acquire) comes after the last read. Whoever takes the last pin
+// of a draining segment collects it: it is free as soon as it is released.
 //
-// Appending: a writer pins an open segment, checks that it is still kOpen, and takes space by CAS on `tail`. A segment
-// is drained only after it was seen sealed with no pins: from then on no writer can be in it, because a writer that
-// pins a sealed segment backs off. Space once taken always gets a record header, if only a void one, before the pin
-// goes: whoever walks a sealed, once unpinned segment finds header after header up to the tail.
+// Appending: a writer adds itself as writer and pin, checks that the segment is still kOpen, and takes space by CAS on
+// `tail`. A segment is drained only after it was seen sealed without writers: from then on none can be in it, because a
+// writer that enters a sealed segment backs off. Space once taken always gets a record header, if only a void one,
+// before the writer leaves: whoever walks a sealed segment without writers finds header after header up to the tail.
 class SegmentLog {
  public:
-  enum class State : uint64_t { kFree, kOpen, kSealed, kDraining, kParked };
+  enum class State : uint64_t { kUnready, kFree, kOpen, kSealed, kDraining, kParked };
 
-  // Space taken in an open segment, which stays pinned until Unpin.
+  // Space taken in an open segment, which keeps a writer and a pin until Leave.
   struct Reservation {
     SegmentId segment{};
-    uint64_t offset = 0;  // from the start of the medium
-    uint32_t sequence = 0;
+    record::Place place;
   };
 
+  // Every segment is kUnready until Provide. `guard` tells whether this is the process that opened the medium.
   SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t segment_bytes, uint64_t format_id,
-             Counters* counters);
+             Counters* counters, const ForkGuard& guard);
 
   uint32_t segments() const { return segments_count_; }
   uint64_t segment_bytes() const { return uint64_t{1} << segment_shift_; }
@@ -57,13 +61,19 @@ class SegmentLog {
   State state(SegmentId id) const { return StateOf(segment(id).control.load(std::memory_order_acquire)); }
   uint64_t pins(SegmentId id) const { return PinsOf(segment(id).control.load(std::memory_order_acquire)); }
 
+  // The medium is ready for use up to `segments` segments from its start; at most segments(). Less than before:
+  // nothing.
+  void Provide(uint32_t segments);
+
   // For reading: false if the segment is neither open nor sealed.
   bool Pin(SegmentId id);
-  void Unpin(SegmentId id) { segment(id).control.fetch_sub(1, std::memory_order_release); }
+  void Unpin(SegmentId id) { Subtract(id, kPin); }
 
   // Takes `bytes` (a multiple of 64) from the open segment of `lane`. Empty: the lane has no segment with that much
   // room; the caller opens one with Advance.
   std::optional<Reservation> Reserve(unsigned lane, uint64_t bytes);
+  // The record is written, and published if it was to be.
+  void Leave(const Reservation& where) { Subtract(where.segment, kWriter | kPin); }
   unsigned lanes() const { return lanes_; }  // the last one is for the proven: survivors of reclaim among them
   unsigned proven_lane() const { return lanes_ - 1; }
   unsigned LaneOfThisThread() const;
@@ -75,23 +85,28 @@ class SegmentLog {
   // Seals what every lane has open, for a shrinking tier.
   void SealAll();
 
-  // The next segment to reclaim; it leaves its queue. Empty: none without pins.
+  // The next segment to reclaim; it leaves its queue. Empty: none that may be taken.
   //
   // Sealed segments stand in two queues, oldest first: young ones, filled by writers, and proven ones, filled by
   // reclaim with survivors and by writers with blocks that came back. While the young hold more than their share, the
   // oldest of them is next, else the oldest proven one: S3-FIFO (Yang et al., SOSP'23) with segments for objects, so
   // that blocks nobody asks for again leave after a fraction of a turn of the log and survivors get a whole one.
+  //
+  // A pinned segment is never taken while another will do, and then only if `pinned_too`: its records are to be
+  // dropped, and it drains until its readers have gone. One with writers never is.
   struct Victim {
     std::optional<SegmentId> segment;
     Generation generation = Generation::kYoung;
     uint32_t skipped_pinned = 0;
     uint32_t sealed = 0;
   };
-  Victim TakeVictim();
+  Victim TakeVictim(bool pinned_too = false);
   // Nothing in the index points here any more: free now or when the last pin goes.
   void StartDraining(SegmentId id);
   // Frees what was drained and is unpinned by now.
   void CollectDrained();
+  // A sealed segment still has a writer, who leaves as soon as its record is written.
+  bool WritersInSealed() const;
 
   // Walks the segment table.
   uint32_t PinnedSegments() const;
@@ -99,12 +114,13 @@ class SegmentLog {
   // Share of the segments in use that the young may hold before they are reclaimed first.
   void SetYoungPercent(unsigned percent) { young_percent_.store(percent, std::memory_order_relaxed); }
 
-  // Keeps all but `count` segments from use. Returns how many still have to be given up (reclaimed) for that.
+  // Keeps all but `count` segments from use. Returns how many still have to be reclaimed for that; those that drain are
+  // on their way. While some are left, writers keep a few free segments, so that no put waits for the whole of it.
   uint32_t LimitTo(uint32_t count);
   uint32_t limit() const { return limit_.load(std::memory_order_relaxed); }
   uint32_t free_segments() const { return free_count_.load(std::memory_order_relaxed); }
   uint32_t draining_segments() const { return draining_count_.load(std::memory_order_relaxed); }
-  uint32_t parked_segments() const { return parked_count_.load(std::memory_order_relaxed); }
+  uint32_t unused_segments() const { return unused_count_.load(std::memory_order_relaxed); }  // hold no records
 
   uint64_t dram_bytes() const;
 
@@ -113,26 +129,35 @@ class SegmentLog {
 
  private:
   struct alignas(kLineBytes) Segment {
-    std::atomic<uint64_t> control{0};   // state << 32 | pins
-    std::atomic<uint64_t> tail{0};      // relative; grows by CAS while open
-    std::atomic<uint64_t> sequence{0};  // of this fill
+    Atomic<uint64_t> control{0};   // state << 48 | writers << 32 | pins
+    Atomic<uint64_t> tail{0};      // relative; grows by CAS while open
+    Atomic<uint64_t> sequence{0};  // of this fill
   };
-  static constexpr unsigned kStateShift = 32;
+  static constexpr unsigned kStateShift = 48;
+  static constexpr uint64_t kPin = 1;
+  static constexpr uint64_t kWriter = uint64_t{1} << 32;
   static constexpr uint64_t kNoSegment = UINT64_MAX;
 
   static State StateOf(uint64_t control) { return static_cast<State>(control >> kStateShift); }
+  static uint64_t WritersOf(uint64_t control) { return control >> 32 & 0xffff; }
   static uint64_t PinsOf(uint64_t control) { return control & UINT32_MAX; }
+  static constexpr uint64_t Unused(State state) { return static_cast<uint64_t>(state) << kStateShift; }
 
   Segment& segment(SegmentId id) { return segments_[Raw(id)]; }
   const Segment& segment(SegmentId id) const { return segments_[Raw(id)]; }
   uint64_t SegmentStart(SegmentId id) const;
+  void Subtract(SegmentId id, uint64_t what);
   void Change(SegmentId id, State from, State to);
   void OpenLocked(SegmentId id);
   void SealLocked(unsigned lane);
+  void CollectLocked();
+  uint32_t SurplusLocked() const;
   void ParkSurplusLocked();
-  void TakeUnpinnedLocked(Generation generation, Victim* victim);
+  void TakeLocked(Generation generation, bool pinned_too, Victim* victim);
+  void CountLocked();
 
   const Medium& medium_;
+  const ForkGuard& guard_;
   const unsigned segment_shift_;
   const uint32_t segments_count_;
   const uint64_t format_id_;
@@ -141,11 +166,11 @@ class SegmentLog {
   std::unique_ptr<Segment[]> segments_;
 
   struct alignas(kLineBytes) Lane {
-    std::atomic<uint64_t> open{kNoSegment};  // number of the segment appended to; stored under mutex_
+    Atomic<uint64_t> open{kNoSegment};  // number of the segment appended to; stored under mutex_
   };
   std::unique_ptr<Lane[]> lane_;
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   // The lists have their full capacity from the start: no allocation later.
   std::vector<SegmentId> free_;      // GUARDED_BY(mutex_), a stack
   std::vector<SegmentId> young_;     // GUARDED_BY(mutex_), oldest first
@@ -153,9 +178,10 @@ class SegmentLog {
   std::vector<SegmentId> draining_;  // GUARDED_BY(mutex_)
   std::vector<SegmentId> parked_;    // GUARDED_BY(mutex_)
   uint64_t next_sequence_ = 1;       // GUARDED_BY(mutex_)
-  std::atomic<uint32_t> limit_;      // stored under mutex_, as are the counts below; read anywhere, relaxed: hints
-  std::atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be chosen by the old one
-  std::atomic<uint32_t> free_count_{0}, draining_count_{0}, parked_count_{0};
+  uint32_t provided_ = 0;            // GUARDED_BY(mutex_): segments below are ready, grows
+  Atomic<uint32_t> limit_;           // stored under mutex_, as are the counts below; read anywhere, relaxed: hints
+  Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be chosen by the old one
+  Atomic<uint32_t> free_count_{0}, draining_count_{0}, unused_count_{0};
 };
 
 }  // namespace mezz

@@ -38,10 +38,6 @@ enum class Generation : uint8_t { kYoung, kProven };
 // Of the segments, for the young, unless something else is set.
 inline constexpr unsigned kYoungPercentDefault = 15;
 
-// A position on the medium, in bytes from its start.
-enum class MediaOffset : uint64_t {};
-constexpr uint64_t Raw(MediaOffset offset) { return static_cast<uint64_t>(offset); }
-
 // The number of a segment: its place on the medium divided by the segment size.
 enum class SegmentId : uint32_t {};
 constexpr uint32_t Raw(SegmentId id) { return static_cast<uint32_t>(id); }

@@ -127,7 +127,10 @@ Status SetStrict(std::string_view key, std::string_view value, HybridCacheOption
 }
 
 Status SetVerify(std::string_view key, std::string_view value, HybridCacheOptions* options) {
-  return SetBool(key, value, &options->scm.verify_hits);
+  bool always = false;
+  if (!SetBool(key, value, &always).ok()) return ParseVerifyMode(value, &options->scm.verify);
+  options->scm.verify = always ? VerifyMode::kAlways : VerifyMode::kOff;
+  return Status::Ok();
 }
 
 Status SetShardBits(std::string_view key, std::string_view value, HybridCacheOptions* options) {
@@ -284,7 +287,7 @@ void AppendScmSide(std::string* uri, const HybridCacheOptions& options) {
   }
   if (scm.segment_bytes != 0) AppendSize(uri, "segment", scm.segment_bytes);
   AppendSize(uri, "block", scm.expected_block_bytes);
-  if (scm.verify_hits) *uri += ";verify=true";
+  *uri += fmt::format(";verify={}", ToString(scm.verify));
 }
 
 }  // namespace

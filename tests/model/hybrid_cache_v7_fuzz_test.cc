@@ -37,7 +37,7 @@ class Fuzz {
   Fuzz(const Setup& setup, uint64_t seed) : random_(seed), seed_(seed) {
     HybridCacheOptions options = test::SmallOptions(setup.medium, file_, kDramBytes, kScmBytes);
     options.policy = setup.policy;
-    options.scm.verify_hits = OneIn(2);
+    options.scm.verify = OneIn(2) ? VerifyMode::kAlways : VerifyMode::kOff;
     const Status status = NewHybridCache(options, &cache_);
     EXPECT_TRUE(status.ok()) << status.message();
     stats_ = GetHybridStats(cache_.get());

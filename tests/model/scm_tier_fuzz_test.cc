@@ -154,7 +154,7 @@ TEST_P(ScmTierFuzz, AgreesWithAPlainMap) {
     if (setup.medium == MediumKind::kFile) options.path = file.path();
     if (setup.medium == MediumKind::kNumaNode) options.numa_node = 0;
     options.model = setup.model;
-    options.verify_hits = setup.verify;
+    options.verify = setup.verify ? VerifyMode::kAlways : VerifyMode::kOff;
     options.expected_block_bytes = round % 2 == 0 ? 4096 : 32'768;  // the second starves the index
     std::unique_ptr<ScmTier> tier;
     const Status status = ScmTier::Open(options, &tier);

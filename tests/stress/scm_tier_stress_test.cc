@@ -112,7 +112,7 @@ TEST(ScmTierStress, ThreadsOnAFileWithVerifiedHits) {
   ScmOptions options = test::AnonymousOptions(150 * kSegmentBytesMin);  // several writer lanes
   options.medium = MediumKind::kFile;
   options.path = file.path();
-  options.verify_hits = true;
+  options.verify = VerifyMode::kAlways;
   Race(options, 40'000);
 }
 

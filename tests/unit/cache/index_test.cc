@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <random>
+#include <unordered_map>
 
 #include "tests/support/tier_fixture.h"
 
@@ -30,63 +32,203 @@ TEST(IndexWord, KeepsWhatItPacks) {
 
 const auto kNoAge = [](IndexWord) { return uint64_t{0}; };
 
+// Records that exist only in this table: which key lies at which line, and what befell it.
+class FakeRecords {
+ public:
+  struct Reader {
+    bool Pin(IndexWord word) {
+      ++records.pins;
+      if (records.on_pin) std::exchange(records.on_pin, nullptr)(word);
+      return true;
+    }
+    void Unpin(IndexWord) { --records.pins; }
+    Verdict Judge(IndexWord word) {
+      if (records.damaged == word.line()) return Verdict::kDamaged;
+      return records.key_at[word.line()] == key ? Verdict::kThisKey : Verdict::kAnotherKey;
+    }
+    FakeRecords& records;
+    uint64_t key;
+  };
+
+  explicit FakeRecords(uint64_t blocks) : index(blocks, test::Seed()) {}
+
+  KeyHash Hash(uint64_t key) { return index.Hash(test::Key(key)); }
+  Index::Published Publish(uint64_t key, uint64_t line, unsigned heat = 0) {
+    key_at[line] = key;
+    Reader reader{*this, key};
+    const KeyHash hash = Hash(key);
+    return index.Publish(hash, IndexWord::Make(hash.tag, line, false, heat), reader,
+                         [](IndexWord word) { return word.line(); });
+  }
+  // The line of the key's record; 0: none.
+  uint64_t Find(uint64_t key) {
+    Reader reader{*this, key};
+    const auto entry = index.Find(Hash(key), reader);
+    if (!entry) return 0;
+    reader.Unpin(entry->word);
+    return entry->word.line();
+  }
+  bool Erase(uint64_t key) {
+    Reader reader{*this, key};
+    return index.Erase(Hash(key), reader, [](IndexWord) {});
+  }
+  Index::Entry EntryOf(uint64_t key) { return *index.FindLine(Hash(key), Find(key)); }
+
+  Index index;
+  std::unordered_map<uint64_t, uint64_t> key_at;
+  uint64_t damaged = 0;  // a line
+  int pins = 0;
+  std::function<void(IndexWord)> on_pin;  // once, between the look at a slot and the look after the pin
+};
+
 // The promise behind ten bytes of DRAM a block: filled to its nominal number of blocks and then churned at random, the
 // index displaces under 1 % of what is inserted.
 TEST(Index, DisplacesUnderOnePercentAtItsNominalLoad) {
   constexpr uint64_t kBlocks = 200'000;
-  Index index(kBlocks, test::Seed());
-  ASSERT_TRUE(index.ok());
+  FakeRecords records(kBlocks);
+  ASSERT_TRUE(records.index.ok());
   std::mt19937_64 random(test::Seed());
-  std::vector<std::pair<KeyHash, uint64_t>> resident;
+  std::vector<uint64_t> resident;
   uint64_t displaced = 0;
   uint64_t next = 1;
   const auto insert = [&] {
-    const KeyHash hash = index.Hash(test::Key(next));
-    Index::Slot* slot;
-    if (!index.Insert(hash, IndexWord::Make(hash.tag, next, false, 0), kNoAge, &slot).empty()) ++displaced;
-    resident.emplace_back(hash, next++);
+    displaced += records.Publish(next, next) == Index::Published::kDisplaced;
+    resident.push_back(next++);
   };
   while (resident.size() < kBlocks) insert();
   EXPECT_LT(displaced, kBlocks / 100);
   displaced = 0;
   for (uint64_t i = 0; i < 2 * kBlocks; ++i) {
     std::swap(resident[random() % resident.size()], resident.back());
-    IndexWord word;
-    Index::Slot* slot = index.FindRecord(resident.back().first, resident.back().second, &word);
-    if (slot != nullptr) slot->store(0, std::memory_order_relaxed);
+    records.Erase(resident.back());
     resident.pop_back();
     insert();
   }
   EXPECT_LT(displaced, 2 * kBlocks / 100);
-  EXPECT_LE(static_cast<double>(index.bytes()) / kBlocks, 9.4);
+  EXPECT_LE(static_cast<double>(records.index.bytes()) / kBlocks, 9.4);
+  EXPECT_EQ(records.pins, 0);
 }
 
 TEST(Index, DisplacesTheColdestThenTheOldest) {
-  Index index(1, 7);  // one bucket
-  ASSERT_EQ(index.slots(), Index::kSlotsPerBucket);
-  const KeyHash hash = index.Hash(test::Key(1));
-  const auto age = [](IndexWord word) { return word.line(); };
-  Index::Slot* slot;
-  for (uint64_t line = 1; line <= Index::kSlotsPerBucket; ++line) {
-    ASSERT_TRUE(index.Insert(hash, IndexWord::Make(hash.tag, line, false, line <= 4 ? 2 : 1), age, &slot).empty());
-  }
-  EXPECT_EQ(index.Insert(hash, IndexWord::Make(hash.tag, 90, false, 3), age, &slot).line(), 5u);
-  EXPECT_EQ(index.Insert(hash, IndexWord::Make(hash.tag, 91, false, 3), age, &slot).line(), 6u);
+  FakeRecords records(1);  // one bucket
+  ASSERT_EQ(records.index.slots(), Index::kSlotsPerBucket);
+  for (uint64_t line = 1; line <= Index::kSlotsPerBucket; ++line)
+    ASSERT_EQ(records.Publish(line, line, line <= 4 ? 2 : 1), Index::Published::kInserted);
+  EXPECT_EQ(records.Publish(90, 90, 3), Index::Published::kDisplaced);
+  EXPECT_EQ(records.Find(5), 0u);
+  EXPECT_EQ(records.Publish(91, 91, 3), Index::Published::kDisplaced);
+  EXPECT_EQ(records.Find(6), 0u);
+  EXPECT_EQ(records.index.blocks(), Index::kSlotsPerBucket);
 }
 
-TEST(Index, ForgetsNothingItDidNotReport) {
-  Index index(1000, test::Seed());
-  std::vector<uint64_t> alive(5001, 1);
-  for (uint64_t n = 1; n <= 5000; ++n) {
-    const KeyHash hash = index.Hash(test::Key(n));
-    Index::Slot* slot;
-    const IndexWord gone = index.Insert(hash, IndexWord::Make(hash.tag, n, false, 0), kNoAge, &slot);
-    if (!gone.empty()) alive[gone.line()] = 0;
+TEST(Index, AgreesWithAMap) {
+  FakeRecords records(1000);
+  std::mt19937_64 random(test::Seed());
+  std::unordered_map<uint64_t, uint64_t> model;  // key -> line
+  uint64_t displaced = 0;
+  for (uint64_t line = 1; line <= 30'000; ++line) {
+    const uint64_t key = random() % 600;
+    switch (random() % 6) {
+      case 0:
+      case 1:
+        displaced += records.Publish(key, line) == Index::Published::kDisplaced;
+        model[key] = line;
+        break;
+      case 2:
+        ASSERT_EQ(records.Erase(key), model.erase(key) == 1) << "line " << line;
+        break;
+      case 3:
+        if (!model.contains(key)) break;
+        ASSERT_EQ(records.index.Move(records.EntryOf(key), line), Index::Outcome::kDone);
+        records.key_at[line] = key;
+        model[key] = line;
+        break;
+      case 4:
+        if (model.contains(key)) records.index.Touch(records.EntryOf(key), random() % 4);
+        break;
+      case 5:
+        ASSERT_EQ(records.Find(key), model.contains(key) ? model[key] : 0) << "line " << line;
+        break;
+    }
   }
-  for (uint64_t n = 1; n <= 5000; ++n) {
-    IndexWord word;
-    EXPECT_EQ(index.FindRecord(index.Hash(test::Key(n)), n, &word) != nullptr, alive[n] == 1) << n;
+  ASSERT_EQ(displaced, 0u) << "the model does not know which";
+  EXPECT_EQ(records.index.blocks(), model.size());
+  EXPECT_EQ(records.pins, 0);
+  records.index.Clear();
+  EXPECT_EQ(records.index.blocks(), 0u);
+}
+
+TEST(Index, FindsAndErasesARecordThatMovesUnderIt) {
+  for (const bool erase : {false, true}) {
+    FakeRecords records(100);
+    records.Publish(7, 10);
+    const Index::Entry before = records.EntryOf(7);
+    records.key_at[20] = 7;
+    records.on_pin = [&](IndexWord) { EXPECT_EQ(records.index.Move(before, 20), Index::Outcome::kDone); };
+    if (erase) {
+      EXPECT_TRUE(records.Erase(7)) << "a record in motion was taken for none";
+    } else {
+      EXPECT_EQ(records.Find(7), 20u) << "a record in motion was taken for none";
+    }
+    EXPECT_EQ(records.Find(7), erase ? 0u : 20u);
+    EXPECT_EQ(records.pins, 0);
   }
+}
+
+TEST(Index, PublishReplacesARecordThatIsTouchedOrMovesUnderIt) {
+  for (const bool move : {false, true}) {
+    FakeRecords records(100);
+    records.Publish(7, 10);
+    const Index::Entry before = records.EntryOf(7);
+    records.key_at[20] = 7;
+    records.on_pin = [&](IndexWord) {
+      if (move) {
+        EXPECT_EQ(records.index.Move(before, 20), Index::Outcome::kDone);
+      } else {
+        records.index.Touch(before, 3);
+      }
+    };
+    EXPECT_EQ(records.Publish(7, 30), Index::Published::kReplaced);
+    EXPECT_EQ(records.Find(7), 30u);
+    EXPECT_EQ(records.index.blocks(), 1u) << "two words of one key";
+  }
+}
+
+TEST(Index, ReclaimLearnsThatARecordChanged) {
+  FakeRecords records(100);
+  records.Publish(7, 10);
+  const Index::Entry before = records.EntryOf(7);
+  records.index.Touch(before, 2);
+  EXPECT_EQ(records.index.Drop(before), Index::Outcome::kChanged) << "it was hit: it must be judged again";
+  EXPECT_EQ(records.Find(7), 10u);
+  records.key_at[20] = 7;
+  EXPECT_EQ(records.index.Move(before, 20), Index::Outcome::kDone) << "a hit is no reason not to move it";
+  EXPECT_EQ(records.EntryOf(7).word.heat(), 1u) << "the hit was lost in the move";
+  records.Publish(7, 30);
+  EXPECT_EQ(records.index.Move(before, 40), Index::Outcome::kChanged) << "the copy is of older bytes";
+  EXPECT_EQ(records.index.RemoveRecord(before), Index::Outcome::kChanged);
+  EXPECT_EQ(records.Find(7), 30u);
+}
+
+TEST(Index, TakesOutWhatItsReaderFindsDamaged) {
+  FakeRecords records(100);
+  records.Publish(7, 10);
+  records.damaged = 10;
+  EXPECT_EQ(records.Find(7), 0u);
+  EXPECT_EQ(records.index.blocks(), 0u);
+  EXPECT_EQ(records.pins, 0);
+}
+
+TEST(Index, KeepsTheDramBitThroughAMoveAndLosesItToAHit) {
+  FakeRecords records(100);
+  records.Publish(7, 10);
+  EXPECT_TRUE(records.index.SetDram(records.Hash(7), true));
+  records.index.Move(records.EntryOf(7), 20);
+  records.key_at[20] = 7;
+  EXPECT_TRUE(records.EntryOf(7).word.dram());
+  records.index.Touch(records.EntryOf(7), 1);
+  EXPECT_FALSE(records.EntryOf(7).word.dram());
+  EXPECT_FALSE(records.index.SetDram(records.Hash(8), true));
 }
 
 }  // namespace

@@ -2,11 +2,14 @@
 #include "cache/scm_tier.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
+#include <stdexcept>
+#include <thread>
 
 #include "cache/layout.h"
 #include "tests/support/tier_fixture.h"
@@ -259,7 +262,7 @@ TEST_F(ScmTierTest, EraseAllForgetsEverythingAndTheSpaceComesBack) {
 
 TEST_F(ScmTierTest, DamagedPayloadIsAMissWhenHitsAreVerified) {
   ScmOptions options = test::AnonymousOptions(8 * kSegmentBytesMin);
-  options.verify_hits = true;
+  options.verify = VerifyMode::kAlways;
   Open(options);
   Put(1, 4000);
   Put(2, 4000);
@@ -283,9 +286,126 @@ TEST_F(ScmTierTest, DamagedHeaderCostsItsSegmentAndNothingElse) {
     std::memset(const_cast<std::byte*>(block.payload().data()) - sizeof(layout::RecordHeader), 0xff, 16);
   }
   EXPECT_FALSE(tier_->Find(Key(1)));
+  EXPECT_EQ(Count(Event::kScmDamagedHeader), 1u) << "the look-up";
   for (uint64_t n = 2; n < 3000; ++n) ASSERT_EQ(Put(n, 4000), PutResult::kStored);
-  EXPECT_EQ(Count(Event::kScmDamagedHeader), 1u);
+  EXPECT_EQ(Count(Event::kScmDamagedHeader), 2u) << "and the reclaim of the segment";
   EXPECT_TRUE(Serves(2999, 4000));
+}
+
+// Every bit of a record's header, length and role and flags included: none may change what a hit serves.
+TEST_F(ScmTierTest, AFlippedBitInAHeaderIsACountedMiss) {
+  Open(test::AnonymousOptions(64 * kSegmentBytesMin));
+  for (uint64_t bit = 0; bit < sizeof(layout::RecordHeader) * 8; ++bit) {
+    ASSERT_EQ(Put(bit, 4000), PutResult::kStored);
+    {
+      const PinnedBlock block = tier_->Find(Key(bit));
+      ASSERT_TRUE(block);
+      std::byte* const header = const_cast<std::byte*>(block.payload().data()) - sizeof(layout::RecordHeader);
+      header[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
+    }
+    ASSERT_FALSE(tier_->Find(Key(bit))) << "bit " << bit;
+    ASSERT_EQ(Count(Event::kScmDamagedHeader), bit + 1) << "bit " << bit;
+    ASSERT_EQ(tier_->resident_blocks(), 0u) << "the damaged record was kept";
+  }
+}
+
+TEST_F(ScmTierTest, SampledVerificationFindsDamageThatPersists) {
+  Open(test::AnonymousOptions(8 * kSegmentBytesMin));
+  ASSERT_EQ(tier_->options().verify, VerifyMode::kSampled);
+  Put(1, 4000);
+  const_cast<std::byte&>(tier_->Find(Key(1)).payload()[17]) ^= std::byte{4};
+  constexpr int kHitsMax = 256 * 40;  // that none of them is drawn: e^-40
+  int hits = 0;
+  while (hits < kHitsMax && tier_->Find(Key(1))) ++hits;
+  EXPECT_LT(hits, kHitsMax);
+  EXPECT_EQ(Count(Event::kScmChecksumMismatch), 1u);
+  EXPECT_EQ(tier_->resident_blocks(), 0u);
+}
+
+TEST_F(ScmTierTest, AScrubFindsWhatNoHitMet) {
+  ScmOptions options = test::AnonymousOptions(8 * kSegmentBytesMin);
+  options.verify = VerifyMode::kOff;
+  Open(options);
+  for (uint64_t n = 0; n < 100; ++n) Put(n, 1000);
+  for (const uint64_t n : {17, 42}) const_cast<std::byte&>(tier_->Find(Key(n)).payload()[999]) ^= std::byte{1};
+  EXPECT_EQ(tier_->Scrub(100 * 1000), 100'000u) << "every record once";
+  EXPECT_EQ(Count(Event::kScmChecksumMismatch), 2u);
+  EXPECT_EQ(tier_->resident_blocks(), 98u);
+  EXPECT_FALSE(tier_->Contains(Key(17)));
+  EXPECT_EQ(tier_->Scrub(1 << 20), 98'000u) << "no more than all of it at once";
+}
+
+// What a source leaves half-done, by a false or by an exception, costs neither pin nor segment.
+TEST_F(ScmTierTest, ASourceThatThrowsIsARefusedPut) {
+  Open(test::AnonymousOptions(8 * kSegmentBytesMin));
+  for (uint64_t n = 0; n < 1000; ++n) {
+    const auto source = [&](size_t, size_t, std::byte*) -> bool { throw std::runtime_error("no block here"); };
+    ASSERT_EQ(tier_->Put(Key(n), BlockRole::kData, 9000 + n % 3, source), PutResult::kFillFailed);
+  }
+  EXPECT_EQ(Count(Event::kRefusedFillFailed), 1000u);
+  EXPECT_EQ(tier_->pinned_bytes(), 0u);
+  for (uint64_t n = 0; n < 2000; ++n) ASSERT_EQ(Put(n, 4000), PutResult::kStored);
+}
+
+TEST_F(ScmTierTest, CapacityZeroGivesUpPinnedSegmentsWithTheirLastPin) {
+  Open(test::AnonymousOptions(16 * kSegmentBytesMin));
+  for (uint64_t n = 0; n < 500; ++n) Put(n, 4000);
+  std::vector<PinnedBlock> held;
+  for (const uint64_t n : {0, 200, 499}) held.push_back(tier_->Find(Key(n)));
+  ASSERT_TRUE(tier_->SetCapacity(0).ok());
+  EXPECT_EQ(tier_->resident_blocks(), 0u);
+  EXPECT_EQ(tier_->usage_bytes(), 3 * kSegmentBytesMin) << "the pinned segments";
+  EXPECT_TRUE(test::Same(held[1].payload(), Payload(200, 0, 4000))) << "pinned bytes must stay";
+  held.clear();
+  EXPECT_EQ(tier_->usage_bytes(), 0u) << "a released segment was kept";
+  ASSERT_TRUE(tier_->SetCapacity(16 * kSegmentBytesMin).ok());
+  for (uint64_t n = 0; n < 2000; ++n) ASSERT_EQ(Put(n, 4000), PutResult::kStored);
+}
+
+// A put that runs into a shrinking tier waits for one victim's worth of work, not for the whole of it.
+TEST_F(ScmTierTest, AShrinkIsDoneVictimByVictim) {
+  Open(test::AnonymousOptions(200 * kSegmentBytesMin));
+  for (uint64_t n = 0; n < 12'000; ++n) Put(n, 4000);
+  (void)tier_->TakeLongestReclaim();
+  ASSERT_TRUE(tier_->SetCapacity(8 * kSegmentBytesMin).ok());
+  const uint64_t records_in_a_segment = kSegmentBytesMin / 4032;
+  EXPECT_GT(tier_->TakeLongestReclaim(), 0u);
+  EXPECT_LE(tier_->usage_bytes(), 8 * kSegmentBytesMin);
+  ASSERT_TRUE(tier_->SetCapacity(200 * kSegmentBytesMin).ok());
+  for (uint64_t n = 0; n < 12'000; ++n) Put(n, 4000);
+  (void)tier_->TakeLongestReclaim();
+  std::jthread shrink([&] { EXPECT_TRUE(tier_->SetCapacity(8 * kSegmentBytesMin).ok()); });
+  for (uint64_t n = 0; n < 5000; ++n) Put(n, 4000);
+  shrink.join();
+  EXPECT_LE(tier_->TakeLongestReclaim(), 2 * records_in_a_segment) << "others waited for more than two victims";
+}
+
+// A child shares the medium and has only a copy of the index: it must neither read nor write what the parent goes on to
+// use, and the parent must not notice it.
+TEST_F(ScmTierTest, AForkedChildFindsNothingAndChangesNothing) {
+  const test::ScratchFile file;
+  ScmOptions options = test::AnonymousOptions(8 * kSegmentBytesMin);
+  options.medium = MediumKind::kFile;
+  options.path = file.path();
+  options.scrub_bytes_per_second = 1 << 20;  // a thread that the child does not have
+  Open(options);
+  for (uint64_t n = 0; n < 100; ++n) Put(n, 4000);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    int wrong = 0;
+    for (uint64_t n = 0; n < 3000; ++n) wrong += Put(1000 + n, 4000) != PutResult::kNoSpace;
+    for (uint64_t n = 0; n < 100; ++n) wrong += static_cast<bool>(tier_->Find(Key(n)));
+    wrong += tier_->SetCapacity(0).ok();
+    tier_->EraseAll();
+    tier_.reset();  // must not wait for threads that are not here
+    _exit(wrong == 0 ? 0 : 1);
+  }
+  for (uint64_t n = 100; n < 3000; ++n) ASSERT_EQ(Put(n, 4000), PutResult::kStored);  // beside the child's
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+  for (uint64_t n = 2900; n < 3000; ++n) ASSERT_TRUE(Serves(n, 4000)) << n;
 }
 
 TEST_F(ScmTierTest, WhatIsOnTheMediumDescribesItself) {

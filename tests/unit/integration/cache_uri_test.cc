@@ -37,7 +37,7 @@ TEST(ParseHybridUri, ReadsEveryKey) {
   EXPECT_EQ(options.scm.segment_bytes, 2u << 20);
   EXPECT_EQ(options.scm.expected_block_bytes, 16u << 10);
   EXPECT_TRUE(options.strict_capacity_limit);
-  EXPECT_TRUE(options.scm.verify_hits);
+  EXPECT_EQ(options.scm.verify, VerifyMode::kAlways);
   EXPECT_EQ(options.dram_shard_bits, 4);
 }
 
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=0M", "write_budget=0M", "larger than zero"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=", "write_budget=", "empty"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;strict=yes", "strict=yes", "true, false"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;verify=2", "verify=2", "true, false"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;verify=2", "verify=2", "off, sampled or always"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=20", "shard_bits=20", "0 to 19"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=-1", "shard_bits=-1", "0 to 19"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;block=8G", "block=8G", "below 4G"},
@@ -199,7 +199,7 @@ HybridCacheOptions RandomOptions(std::mt19937_64& random) {
   options.scm.segment_bytes = pick(2) != 0 ? 0 : 1ull << (18 + pick(9));
   options.scm.expected_block_bytes = static_cast<uint32_t>(512 + pick(1 << 20));
   options.scm.model = static_cast<MediumModelName>(pick(3));
-  options.scm.verify_hits = pick(2) != 0;
+  options.scm.verify = static_cast<VerifyMode>(pick(3));
   options.policy = PolicyNames()[pick(PolicyNames().size())];
   options.write_budget_bytes_per_second = pick(2) != 0 ? 0 : pick(1ull << 40);
   options.serve = static_cast<ServeMode>(pick(3));
@@ -226,7 +226,7 @@ TEST(ToUri, ParsesBackToTheSameOptions) {
     ASSERT_EQ(got.scm.segment_bytes, want.scm.segment_bytes) << uri;
     ASSERT_EQ(got.scm.expected_block_bytes, want.scm.expected_block_bytes) << uri;
     ASSERT_EQ(got.scm.model, want.scm.model) << uri;
-    ASSERT_EQ(got.scm.verify_hits, want.scm.verify_hits) << uri;
+    ASSERT_EQ(got.scm.verify, want.scm.verify) << uri;
     ASSERT_EQ(got.policy, want.policy) << uri;
     ASSERT_EQ(got.write_budget_bytes_per_second, want.write_budget_bytes_per_second) << uri;
     ASSERT_EQ(got.serve, want.serve) << uri;

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/record.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace mezz::record {
+namespace {
+
+// A record is written from a buffer on the stack, so that RocksDB copies into L1 and the medium sees only streamed,
+// whole lines. One buffer holds the usual 4 to 8 KiB block with its header.
+constexpr size_t kWriteBufferBytes = 8192 + kLineBytes;
+
+uint16_t HeaderChecksum(const Header& header) {
+  return static_cast<uint16_t>(XXH3_64bits_withSeed(&header, offsetof(Header, checksum), layout::kChecksumSeed));
+}
+
+// A source is foreign code: what it throws ends here.
+bool Fill(const BlockSource& source, size_t offset, size_t bytes, std::byte* to) noexcept {
+  if (bytes == 0) return true;
+  try {
+    return source(offset, bytes, to);
+  } catch (...) {
+    return false;
+  }
+}
+
+// XXH3 over pieces gives what it gives over the whole. Small records come in one piece, which spares the state.
+class RunningChecksum {
+ public:
+  explicit RunningChecksum(bool one_piece) : one_piece_(one_piece) {
+    XXH3_INITSTATE(&state_);
+    if (!one_piece_) XXH3_64bits_reset_withSeed(&state_, layout::kChecksumSeed);
+  }
+  void Add(std::span<const std::byte> piece) {
+    if (one_piece_) {
+      sum_ = PayloadChecksum(piece);
+    } else {
+      XXH3_64bits_update(&state_, piece.data(), piece.size());
+    }
+  }
+  uint32_t Sum() const { return one_piece_ ? sum_ : static_cast<uint32_t>(XXH3_64bits_digest(&state_)); }
+
+ private:
+  const bool one_piece_;
+  uint32_t sum_ = 0;
+  XXH3_state_t state_;
+};
+
+// Puts the sealed header before what the first line holds of the payload, and makes the record visible to walks.
+void StreamFirstLine(const Medium& medium, uint64_t offset, Header header, std::byte* first_line) {
+  header.checksum = HeaderChecksum(header);
+  std::memcpy(first_line, &header, sizeof(header));
+  medium.Stream(medium.base() + offset, first_line, kLineBytes);
+  medium.Drain();
+}
+
+}  // namespace
+
+uint32_t PayloadChecksum(std::span<const std::byte> payload) {
+  return static_cast<uint32_t>(XXH3_64bits_withSeed(payload.data(), payload.size(), layout::kChecksumSeed));
+}
+
+bool IsWhole(const Header& header, uint32_t sequence) {
+  return header.sequence == sequence && header.checksum == HeaderChecksum(header);
+}
+
+bool PayloadIsWhole(const Header& header) { return PayloadChecksum(PayloadOf(header)) == header.payload_checksum; }
+
+std::optional<Header> ReadHeader(const Medium& medium, Place place) {
+  Header header;
+  std::memcpy(&header, medium.base() + place.offset, sizeof(header));
+  if (!IsWhole(header, place.sequence)) return std::nullopt;
+  return header;
+}
+
+bool Write(const Medium& medium, Place place, const BlockKey& key, BlockRole role, size_t bytes, BlockSource source) {
+  assert(place.offset % kLineBytes == 0);
+  alignas(kLineBytes) std::byte buffer[kWriteBufferBytes];
+  alignas(kLineBytes) std::byte first_line[kLineBytes];
+  std::byte* const to = medium.base() + place.offset;
+  const uint64_t record_bytes = layout::RecordBytes(bytes);
+  RunningChecksum checksum(record_bytes <= sizeof(buffer));
+
+  bool filled = true;
+  uint64_t done = 0;           // bytes of the record that are final, header included
+  size_t at = sizeof(Header);  // where the next payload byte goes in the buffer: the header leaves room once
+  while (done < record_bytes && filled) {
+    const uint64_t piece = std::min<uint64_t>(sizeof(buffer), record_bytes - done);
+    const uint64_t payload_done = done == 0 ? 0 : done - sizeof(Header);
+    const size_t payload = std::min<uint64_t>(piece - at, bytes - payload_done);
+    filled = Fill(source, payload_done, payload, buffer + at);
+    const size_t kept = filled ? payload : 0;  // what a source left half-done stays off the medium
+    std::memset(buffer + at + kept, 0, piece - at - kept);
+    checksum.Add({buffer + at, payload});
+    // The first line is held back until the checksum in it is known.
+    if (done == 0) std::memcpy(first_line, buffer, kLineBytes);
+    const size_t skip = done == 0 ? kLineBytes : 0;
+    if (piece > skip && filled) medium.Stream(to + done + skip, buffer + skip, piece - skip);
+    done += piece;
+    at = 0;
+  }
+  StreamFirstLine(medium, place.offset,
+                  {.key = key,
+                   .payload_bytes = static_cast<uint32_t>(bytes),
+                   .payload_checksum = checksum.Sum(),
+                   .sequence = place.sequence,
+                   .role = role,
+                   .flags = static_cast<uint8_t>(filled ? 0 : layout::kRecordVoid),
+                   .checksum = 0},
+                  first_line);
+  return filled;
+}
+
+void Copy(const Medium& medium, uint64_t from, const Header& header, Place to) {
+  const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
+  std::byte* const source = medium.base() + from;
+  alignas(kLineBytes) std::byte first_line[kLineBytes];
+  std::memcpy(first_line, source, kLineBytes);
+  if (bytes > kLineBytes)
+    medium.Stream(medium.base() + to.offset + kLineBytes, source + kLineBytes, bytes - kLineBytes);
+  Header renewed = header;
+  renewed.sequence = to.sequence;
+  StreamFirstLine(medium, to.offset, renewed, first_line);
+}
+
+}  // namespace mezz::record
