@@ -2,6 +2,7 @@
 #include "admission/adaptive_policy.h"
 
 #include <algorithm>
+#include <cassert>
 #include <thread>
 
 namespace mezz {
@@ -9,6 +10,8 @@ namespace {
 
 // The sketch's counters are halved once while this many look-ups per block of capacity come by.
 constexpr uint64_t kLookupsPerBlockAndHalving = 10;
+// Halved so often, a counter of four bits is zero: more is never owed.
+constexpr uint64_t kHalvingsOwedMax = 4;
 // The governor's window: so many times the SCM tier.
 constexpr uint64_t kGovernorWindow = 4;
 // Weight of one dropped block in the mean frequency of the dropped: 1 / 128.
@@ -37,7 +40,8 @@ AdaptivePolicy::AdaptivePolicy(const PolicyOptions& options)
       governor_(options.scm_bytes * kGovernorWindow),
       budget_(options.write_budget_bytes_per_second, options.now_ns),
       lookups_per_aged_line_(std::max<uint64_t>(
-          1, kLookupsPerBlockAndHalving * Blocks(options.dram_bytes + options.scm_bytes, options) / sketch_.lines())) {}
+          1, kLookupsPerBlockAndHalving * Blocks(options.dram_bytes + options.scm_bytes, options) / sketch_.lines())),
+      unaged_lookups_max_(kHalvingsOwedMax * lookups_per_aged_line_ * sketch_.lines()) {}
 
 size_t AdaptivePolicy::dram_bytes() const {
   return sizeof(*this) + sketch_.dram_bytes() + ghost_.dram_bytes() + miniatures_.dram_bytes();
@@ -60,13 +64,27 @@ void AdaptivePolicy::CountLookup() {
   std::atomic<uint32_t>& lookups = stripes_[stripe].lookups;
   const uint32_t counted = lookups.load(std::memory_order_relaxed) + 1;
   lookups.store(counted, std::memory_order_relaxed);
-  if (counted % kBatch == 0) Advance(kBatch);
+  if (counted % kBatch == 0) {
+    Advance(kBatch);
+  } else if (unaged_lookups_.load(std::memory_order_relaxed) >= lookups_per_aged_line_) {
+    AgeOwedLines();
+  }
 }
 
 void AdaptivePolicy::Advance(uint64_t lookups) {
   governor_.AddLookups(lookups * options_.block_bytes);
-  uint64_t unaged = unaged_lookups_.fetch_add(lookups, std::memory_order_relaxed) + lookups;
-  for (size_t line = 0; line < sketch_.lines() && unaged >= lookups_per_aged_line_; ++line) {
+  uint64_t unaged = unaged_lookups_.load(std::memory_order_relaxed);
+  uint64_t owed;
+  do {
+    owed = unaged + std::min(lookups, unaged_lookups_max_ - unaged);
+  } while (!unaged_lookups_.compare_exchange_weak(unaged, owed, std::memory_order_relaxed, std::memory_order_relaxed));
+  AgeOwedLines();
+}
+
+void AdaptivePolicy::AgeOwedLines() {
+  uint64_t unaged = unaged_lookups_.load(std::memory_order_relaxed);
+  for (unsigned line = 0; line < kAgedLinesPerCallMax && unaged >= lookups_per_aged_line_; ++line) {
+    assert(unaged <= unaged_lookups_max_);
     if (!unaged_lookups_.compare_exchange_strong(unaged, unaged - lookups_per_aged_line_, std::memory_order_relaxed,
                                                  std::memory_order_relaxed))
       return;  // another thread ages

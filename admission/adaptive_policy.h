@@ -48,6 +48,13 @@ class AdaptivePolicy final : public Policy {
   unsigned young_percent() const override { return kYoungPercent; }
   size_t dram_bytes() const override;
 
+  // Lines of the sketch that were aged since the policy was made.
+  uint64_t aged_lines() const { return sketch_.aged_lines(); }
+
+  // No call ages more lines than this: a look-up is not to wait for the bookkeeping of the DRAM hits before it. What
+  // is owed then is paid by the look-ups that follow, four lines each; at that pace the sketch is halved once while
+  // 1/128 of its keys come by, so being in debt does not let old counts stand.
+  static constexpr unsigned kAgedLinesPerCallMax = 4;
   // Index and filter blocks above this are served where they lie: a probe reads a few lines of them, and each would
   // take the room of many data blocks in DRAM.
   static constexpr uint32_t kSmallMetadataBytes = 32 << 10;
@@ -61,6 +68,7 @@ class AdaptivePolicy final : public Policy {
   uint64_t HashOfBlock(const BlockKey& key) const;
   void CountLookup();
   void Advance(uint64_t lookups);
+  void AgeOwedLines();
   Decision Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost);
   Decision Survival(const BlockFacts& block, uint64_t hash);
   std::optional<Reason> LimitReached(uint32_t bytes);
@@ -73,6 +81,7 @@ class AdaptivePolicy final : public Policy {
   WriteGovernor governor_;
   WriteBudget budget_;
   const uint64_t lookups_per_aged_line_;
+  const uint64_t unaged_lookups_max_;
 
   // Look-ups that missed DRAM, counted apart by each thread's stripe and passed on in batches.
   struct alignas(64) Stripe {
@@ -83,9 +92,11 @@ class AdaptivePolicy final : public Policy {
   std::array<Stripe, kStripes> stripes_;
 
   // Relaxed, all three: they are estimates, and publish nothing.
-  alignas(64) std::atomic<uint64_t> unaged_lookups_{0};  // look-ups that no line of the sketch was aged for yet
-  std::atomic<uint32_t> dropped_frequency_{0};           // mean of what reclaim drops of the proven, in 1/1024
-  std::atomic<bool> filled_{false};                      // false -> true at the first reclaim
+  // Look-ups that no line of the sketch was aged for yet: raised by CAS up to unaged_lookups_max_, lowered by CAS by
+  // whoever then ages a line.
+  alignas(64) std::atomic<uint64_t> unaged_lookups_{0};
+  std::atomic<uint32_t> dropped_frequency_{0};  // mean of what reclaim drops of the proven, in 1/1024
+  std::atomic<bool> filled_{false};             // false -> true at the first reclaim
 };
 
 }  // namespace mezz

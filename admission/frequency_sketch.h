@@ -34,6 +34,7 @@ class FrequencySketch {
   void AgeNextLine();
 
   size_t lines() const { return lines_; }
+  uint64_t aged_lines() const { return hand_.load(std::memory_order_relaxed); }  // since it was made
   size_t dram_bytes() const { return sizeof(*this) + lines_ * sizeof(Line); }
 
   static constexpr unsigned kMax = 15;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 namespace mezz {
 namespace {
@@ -77,6 +78,7 @@ void Miniatures::Recycle(Key* key) {
 void Miniatures::Forget(size_t of, Key* key) {
   View& view = key->views[of];
   if (view.place == Place::kNowhere) return;
+  assert(tiers_[of].used_bytes >= key->bytes && (view.place != Place::kYoung || tiers_[of].young_bytes >= key->bytes));
   tiers_[of].used_bytes -= key->bytes;
   if (view.place == Place::kYoung) tiers_[of].young_bytes -= key->bytes;
   view.place = Place::kNowhere;
@@ -152,7 +154,9 @@ void Miniatures::Put(size_t of, uint32_t slot, bool proven) {
 
 void Miniatures::MakeRoom(size_t of, uint64_t bytes) {
   Tier& tier = tiers_[of];
-  while (tier.used_bytes + bytes > scm_bytes_ && !(tier.young.empty() && tier.proven.empty())) {
+  unsigned walked = 0;
+  for (; walked < kWalkedPerEventMax && tier.used_bytes + bytes > scm_bytes_; ++walked) {
+    if (tier.young.empty() && tier.proven.empty()) break;
     tier.filled = true;
     const bool young = tier.proven.empty() || (tier.young_bytes > young_bytes_ && !tier.young.empty());
     const Record record = young ? tier.young.Pop() : tier.proven.Pop();
@@ -162,7 +166,7 @@ void Miniatures::MakeRoom(size_t of, uint64_t bytes) {
     if (view.place != expected || view.number != record.number) continue;
     Forget(of, &key);
     // As AdaptivePolicy::OnReclaim.
-    if (!key.in_dram && view.heat > (young ? 0u : 1u)) {
+    if (!key.in_dram && view.heat > (young ? 0u : 1u) && walked < kWalkedPerEventMax / 2) {
       --view.heat;
       Put(of, record.slot, /*proven=*/true);
       continue;
@@ -170,6 +174,7 @@ void Miniatures::MakeRoom(size_t of, uint64_t bytes) {
     view.number = ++tier.ghosts & kNumberMask;
     if (!young && !key.in_dram) tier.dropped_frequency += kDroppedWeight * (FrequencyOf(key) - tier.dropped_frequency);
   }
+  walked_records_.store(walked_records_.load(std::memory_order_relaxed) + walked, std::memory_order_relaxed);
 }
 
 void Miniatures::Judge() {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -35,6 +36,9 @@ inline constexpr size_t kStrictnesses = static_cast<size_t>(Strictness::kCount);
 // The hot threshold is the frequency from which on the sampled keys just fill kHotShare of the DRAM tier; none is hot
 // while that is not kHotOverMean times the mean, unless all of them fit.
 //
+// Work is bounded: an event walks at most kWalkedPerEventMax records of each miniature, and of those spares at most
+// half. A miniature that needs more room than that gives stays over its size until later events have walked on.
+//
 // Thread-safe: one mutex, only ever tried: an event that finds it taken is left out of the sample. The verdict and the
 // threshold are relaxed atomics, one word each: they are advice, and publish nothing else.
 class Miniatures {
@@ -63,7 +67,11 @@ class Miniatures {
   bool stale() const { return stale_.load(std::memory_order_relaxed); }
 
   size_t dram_bytes() const;
+  // Records walked to make room since this was made. An estimate while others run.
+  uint64_t walked_records() const { return walked_records_.load(std::memory_order_relaxed); }
 
+  // Each event adds at most one record by itself, so 32 keep up.
+  static constexpr unsigned kWalkedPerEventMax = 32;
   static constexpr double kWriteCost = 0.1;    // of a flash read
   static constexpr double kHysteresis = 0.01;  // of the score
   static constexpr double kHotShare = 0.6;
@@ -102,8 +110,14 @@ class Miniatures {
     explicit Queue(size_t capacity) : records_(capacity) {}
     bool empty() const { return begin_ == end_; }
     bool full() const { return end_ - begin_ == records_.size(); }
-    void Push(Record record) { records_[end_++ % records_.size()] = record; }
-    Record Pop() { return records_[begin_++ % records_.size()]; }
+    void Push(Record record) {
+      assert(!full());
+      records_[end_++ % records_.size()] = record;
+    }
+    Record Pop() {
+      assert(!empty());
+      return records_[begin_++ % records_.size()];
+    }
     size_t dram_bytes() const { return records_.size() * sizeof(Record); }
 
    private:
@@ -155,6 +169,7 @@ class Miniatures {
   std::atomic<Strictness> verdict_{Strictness::kEvidence};
   std::atomic<unsigned> hot_frequency_{2};
   std::atomic<bool> stale_{false};
+  std::atomic<uint64_t> walked_records_{0};  // relaxed, stored under mutex_
 };
 
 }  // namespace mezz

@@ -289,6 +289,38 @@ TEST_F(Adaptive, TakesAtMostSixBytesABlock) {
   }
 }
 
+// Where nearly every look-up hits DRAM, the policy hears of a thousand hits for each block it is asked about. What that
+// makes it age must not be paid by the one look-up that brings the news.
+TEST_F(Adaptive, NoCallAgesMoreThanAFewLinesAndNothingOwedIsForgotten) {
+  PolicyOptions options;
+  options.dram_bytes = uint64_t{256} << 20;
+  options.scm_bytes = uint64_t{1} << 30;
+  Make(options);
+  Fill();
+  constexpr uint64_t kHits = 1'000'000;
+  constexpr uint64_t kLookupsPerLine = 320;  // a line is 32 blocks' worth, halved once in ten look-ups a block
+  uint64_t aged = policy_->aged_lines();
+  const auto calls_age_few = [&](const char* what, auto call) {
+    call();
+    const uint64_t now = policy_->aged_lines();
+    ASSERT_LE(now - aged, AdaptivePolicy::kAgedLinesPerCallMax) << what;
+    aged = now;
+  };
+  calls_age_few("OnDramHits", [&] { policy_->OnDramHits(kHits); });
+  for (uint64_t n = 0; n < 1000; ++n) {
+    calls_age_few("OnScmHit", [&] { policy_->OnScmHit(Recorded(n)); });
+    calls_age_few("OnMiss", [&] { policy_->OnMiss(Block(n)); });
+    calls_age_few("OnDramEviction", [&] { policy_->OnDramEviction(HitInDram(n)); });
+    calls_age_few("OnReclaim", [&] { policy_->OnReclaim(Recorded(n)); });
+  }
+  EXPECT_NEAR(static_cast<double>(aged), static_cast<double>((kHits + 2000) / kLookupsPerLine), 1.0);
+  // A day of hits that nobody told of owes no more than leaves every counter zero.
+  calls_age_few("OnDramHits", [&] { policy_->OnDramHits(uint64_t{1} << 60); });
+  const uint64_t lines = (options.dram_bytes + options.scm_bytes) / 4096 / 32;
+  for (uint64_t n = 0; n < 2 * lines; ++n) calls_age_few("OnScmHit", [&] { policy_->OnScmHit(Recorded(n)); });
+  EXPECT_LE(aged, kHits / kLookupsPerLine + 5 * lines);
+}
+
 TEST_F(Adaptive, SameCallsSameAnswers) {
   PolicyOptions options = Sizes();
   uint64_t now = 1;

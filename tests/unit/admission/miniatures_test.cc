@@ -233,5 +233,26 @@ TEST(Miniatures, ThreadsShareThem) {
   EXPECT_LE(driver.miniatures().hot_frequency(), FrequencySketch::kMax);
 }
 
+// Every record of a full miniature is as hot as can be, and a block of a thousandth, then one of a thousand times the
+// usual size wants in: neither walks the whole queue.
+TEST(Miniatures, NoEventWalksMoreThanAFewRecords) {
+  const FrequencySketch sketch(kDramBlocks + kScmBlocks, 1);
+  Miniatures miniatures({kDramBlocks * kBlockBytes, kScmBlocks * kBlockBytes, kBlockBytes}, sketch);
+  uint64_t walked = 0;
+  const auto evict = [&](uint64_t key, uint32_t bytes) {
+    miniatures.OnDramEviction(Mixed(key), bytes, /*was_hit=*/true);
+    const uint64_t now = miniatures.walked_records();
+    ASSERT_LE(now - walked, kStrictnesses * Miniatures::kWalkedPerEventMax);
+    walked = now;
+  };
+  for (uint64_t key = 0; key < kScmBlocks; ++key) evict(key, kBlockBytes);
+  for (int hit = 0; hit < 3; ++hit) {
+    for (uint64_t key = 0; key < kScmBlocks; ++key) miniatures.OnDramMiss(Mixed(key), /*enters_dram=*/false);
+  }
+  for (uint64_t key = 10'000; key < 10'100; ++key) evict(key, 4);
+  ASSERT_GT(walked, 0u);
+  for (uint64_t key = 20'000; key < 20'100; ++key) evict(key, 1000 * kBlockBytes);
+}
+
 }  // namespace
 }  // namespace mezz
