@@ -29,6 +29,12 @@ struct VerifyText {
 constexpr VerifyText kVerifyModes[] = {
     {"off", VerifyMode::kOff}, {"sampled", VerifyMode::kSampled}, {"always", VerifyMode::kAlways}};
 
+struct PrepareText {
+  std::string_view text;
+  Prepare prepare;
+};
+constexpr PrepareText kPrepares[] = {{"background", Prepare::kBackground}, {"open", Prepare::kBeforeOpen}};
+
 uint64_t AutoSegmentBytes(uint64_t capacity_bytes) {
   return std::clamp(std::bit_floor(capacity_bytes / kAutoSegments), kSegmentBytesMin, kSegmentBytesAutoMax);
 }
@@ -122,6 +128,10 @@ Status CheckTuning(const ScmOptions& options) {
     return Status::InvalidArgument(fmt::format("prefault_threads={} is too many: give at most {}, or 0 for one per CPU",
                                                options.prefault_threads, kPrefaultThreadsMax));
   }
+  if (std::ranges::find(kPrepares, options.prepare, &PrepareText::prepare) == std::end(kPrepares)) {
+    return Status::InvalidArgument(
+        fmt::format("prepare={} is not one: choose kBackground or kBeforeOpen", static_cast<int>(options.prepare)));
+  }
   if (std::ranges::find(kModels, options.model, &ModelText::name) == std::end(kModels)) {
     return Status::InvalidArgument(
         fmt::format("model={} is not one: choose kNone, kOptane100 or kCxl", static_cast<int>(options.model)));
@@ -184,6 +194,20 @@ Status ParseVerifyMode(std::string_view text, VerifyMode* mode) {
     return Status::InvalidArgument(fmt::format("verify={} is unknown: choose off, sampled or always", text));
   }
   *mode = verify->mode;
+  return Status::Ok();
+}
+
+std::string_view ToString(Prepare prepare) {
+  const auto* const known = std::ranges::find(kPrepares, prepare, &PrepareText::prepare);
+  return known == std::end(kPrepares) ? "unknown" : known->text;
+}
+
+Status ParsePrepare(std::string_view text, Prepare* prepare) {
+  const auto* const known = std::ranges::find(kPrepares, text, &PrepareText::text);
+  if (known == std::end(kPrepares)) {
+    return Status::InvalidArgument(fmt::format("prepare={} is unknown: choose background or open", text));
+  }
+  *prepare = known->prepare;
   return Status::Ok();
 }
 

@@ -33,6 +33,14 @@ enum class VerifyMode { kOff, kSampled, kAlways };
 std::string_view ToString(VerifyMode mode);
 Status ParseVerifyMode(std::string_view text, VerifyMode* mode);  // refuses unknown names, listing the known
 
+// When the medium's pages are made present.
+enum class Prepare {
+  kBackground,  // a first part at open, the rest behind the open tier, which grows into it
+  kBeforeOpen,  // all of it before Open returns: benchmarks and tests that want the whole medium from the first request
+};
+std::string_view ToString(Prepare prepare);                    // "background", "open"
+Status ParsePrepare(std::string_view text, Prepare* prepare);  // refuses unknown words, listing the known
+
 struct PrefaultProgress {
   uint64_t bytes_done = 0;
   uint64_t bytes_total = 0;
@@ -72,9 +80,12 @@ struct ScmOptions {
   // 0: none. Damaged records are forgotten and counted. A tier of 1 TB takes 12 days at 1 MB/s.
   uint64_t scrub_bytes_per_second = 0;
 
-  // Threads that touch the whole medium at open so that no hit pays a first-touch fault. 0: one per CPU; the default
-  // is what Open does before it returns. `on_prefault` is called now and then by one of them at a time and
-  // must not throw; the last call has bytes_done == bytes_total.
+  // All pages of the medium are touched once, so that no hit pays a first-touch fault.
+  Prepare prepare = Prepare::kBackground;
+
+  // Threads that do so. 0: one per CPU at open, one in the background. `on_prefault` is called now and then by one of
+  // them at a time, also behind the open tier, and must not throw; the last call has bytes_done == bytes_total, unless
+  // the tier is closed or space runs out before.
   unsigned prefault_threads = 0;
   std::function<void(const PrefaultProgress&)> on_prefault;
 

@@ -268,7 +268,7 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   effective.capacity_bytes = options.capacity_bytes / segment_bytes * segment_bytes;
   effective.segment_bytes = segment_bytes;
   bool existing = false;  // what an earlier life left is discarded: docs/media_format.md, "Restart"
-  MEZZ_RETURN_IF_ERROR(OpenMedium(effective, &opened->medium_, &existing));
+  MEZZ_RETURN_IF_ERROR(OpenMedium(effective, &opened->medium_, &existing, &opened->preparer_));
   if (effective.model != MediumModelName::kNone)
     opened->throttle_ = std::make_unique<Throttle>(GetMediumModel(effective.model));
   const uint64_t hash_seed = RandomWord();
@@ -282,7 +282,12 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   if (!opened->impl_->index_.ok())
     return Status::NoSpace(fmt::format("no memory for the index of {} bytes of SCM; raise expected_block_bytes ({})",
                                        effective.capacity_bytes, effective.expected_block_bytes));
-  opened->impl_->log_.Provide(opened->impl_->log_.segments());
+  SegmentLog* const log = &opened->impl_->log_;
+  const auto provide = [log](uint64_t ready_bytes) {
+    log->Provide(static_cast<uint32_t>(ready_bytes / log->segment_bytes()));
+  };
+  provide(opened->preparer_->ready_bytes());
+  opened->preparer_->Start(provide);
   if (effective.scrub_bytes_per_second != 0 && !opened->impl_->scrubber_.Start(effective.scrub_bytes_per_second))
     return Status::NoSpace(fmt::format("no thread for scrub_bytes_per_second={}: set it to 0, or allow more threads",
                                        effective.scrub_bytes_per_second));

@@ -14,6 +14,7 @@
 #include "cache/counters.h"
 #include "cache/media/medium.h"
 #include "cache/media/model.h"
+#include "cache/media/preparer.h"
 #include "cache/options.h"
 #include "cache/record.h"
 #include "cache/status.h"
@@ -154,6 +155,12 @@ class ScmTier {
   // Calls `visit(key, payload bytes, role)` for resident blocks; concurrent changes may be seen or not.
   void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit);
 
+  // The medium's pages are made ready in the background (ScmOptions::prepare): so far, from its start. The tier uses what
+  // is ready; if space runs out meanwhile it stays with that, and PrepareStatus says why.
+  uint64_t ready_bytes() const { return preparer_->ready_bytes(); }
+  Status PrepareStatus() const { return preparer_->status(); }
+  Status WaitUntilPrepared() { return preparer_->Wait(); }
+
   size_t max_block_bytes() const;
   uint64_t resident_blocks() const;
   uint64_t dram_bytes() const;  // index, segment table, counters
@@ -175,6 +182,7 @@ class ScmTier {
   std::unique_ptr<Throttle> throttle_;  // null without a model
   Counters counters_;
   std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Preparer> preparer_;  // last: its threads end before what they tell
 };
 
 }  // namespace mezz

@@ -6,16 +6,15 @@
 
 #include <cerrno>
 
+#include "cache/base/machine_memory.h"
 #include "cache/base/text.h"
 #include "cache/media/copy.h"
 #include "cache/media/open.h"
-#include "cache/media/prefault.h"
+#include "cache/media/populate.h"
 #include "cache/types.h"
 
 namespace mezz {
 namespace {
-
-constexpr uint64_t kHugePageBytes = 2 << 20;
 
 // Gives back the ends of a larger mapping, so that what is left begins on a huge page.
 std::byte* TrimToHugePage(std::byte* mapped, uint64_t mapped_bytes, uint64_t bytes) {
@@ -49,16 +48,13 @@ Status AnonymousMedium::Reserve(uint64_t bytes, std::string_view name) {
   return Status::Ok();
 }
 
-Status AnonymousMedium::Populate(const ScmOptions& options, std::string_view name) {
-  return Prefault(base_, bytes_, options, name);
-}
-
-Status OpenAnonymousMedium(const ScmOptions& options, uint64_t bytes, std::unique_ptr<Medium>* medium) {
+Status OpenAnonymousMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium,
+                           std::unique_ptr<Preparer>* preparer) {
   static constexpr std::string_view kName = "medium=anonymous";
-  MEZZ_RETURN_IF_ERROR(CheckMemoryHolds(bytes, kName));
+  MEZZ_RETURN_IF_ERROR(CheckMemoryHolds(order.bytes, kName));
   auto memory = std::make_unique<AnonymousMedium>();
-  MEZZ_RETURN_IF_ERROR(memory->Reserve(bytes, kName));
-  MEZZ_RETURN_IF_ERROR(memory->Populate(options, kName));
+  MEZZ_RETURN_IF_ERROR(memory->Reserve(order.bytes, kName));
+  MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order, memory->base(), kName, {}, preparer));
   memory->Describe({.description = "anonymous memory",
                     .granularity = StoreGranularity::kPage,
                     .persistent_memory = false,

@@ -16,8 +16,6 @@ class AnonymousMedium : public Medium {
 
   // Reserves addresses; no memory is taken yet.
   Status Reserve(uint64_t bytes, std::string_view name);
-  // Takes the memory.
-  Status Populate(const ScmOptions& options, std::string_view name);
   void Describe(MediumInfo info) { info_ = std::move(info); }
 };
 

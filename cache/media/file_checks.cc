@@ -15,8 +15,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cache/base/machine_memory.h"
 #include "cache/base/text.h"
-#include "cache/media/prefault.h"
 
 namespace mezz {
 namespace {

@@ -18,7 +18,7 @@
 #include "cache/media/copy.h"
 #include "cache/media/file_checks.h"
 #include "cache/media/open.h"
-#include "cache/media/prefault.h"
+#include "cache/media/populate.h"
 #include "cache/superblock.h"
 #include "cache/types.h"
 
@@ -38,6 +38,14 @@ struct SourceDeleter {
 using Config = std::unique_ptr<pmem2_config, ConfigDeleter>;
 using Source = std::unique_ptr<pmem2_source, SourceDeleter>;
 
+int ReserveRange(int fd, uint64_t offset, uint64_t bytes) {
+  int error = 0;
+  do {
+    error = posix_fallocate(fd, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  } while (error == EINTR);
+  return error;
+}
+
 bool SameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
 StoreGranularity Granted(pmem2_map* map) {
@@ -55,23 +63,24 @@ StoreGranularity Granted(pmem2_map* map) {
 // A mapped file or devdax device. Until `complete_`, the destructor undoes what Open did to the file.
 class FileMedium : public Medium {
  public:
-  FileMedium(const ScmOptions& options, uint64_t bytes) : options_(options), path_(options.path), wanted_(bytes) {}
+  explicit FileMedium(const MediumOrder& order) : order_(order), path_(order.options.path), wanted_(order.bytes) {}
   ~FileMedium() override;
 
-  Status Open(bool* existing);
+  Status Open(std::unique_ptr<Preparer>* preparer, bool* existing);
 
  private:
   // One attempt; not *opened if the file vanished or was replaced in the meantime.
   Status TryOpenAndLock(bool* opened);
   // Leaves fd_ negative if the file vanished in the meantime.
   Status OpenDescriptor();
-  Status OpenFile(bool* existing);
-  Status OpenDevdax(bool* existing);
+  Status OpenFile(std::unique_ptr<Preparer>* preparer, bool* existing);
+  Status OpenDevdax(std::unique_ptr<Preparer>* preparer, bool* existing);
   Status JudgeFileContents(bool* existing);
   Status JudgeDeviceContents(bool* existing);
   Status Judge(std::span<const std::byte> head, bool* existing);
   Status StampProvisionalSuperblock();
-  Status Reserve();
+  // Gives the file its size, and all of its space where that is cheap; else `*by_chunks` does, while it is prepared.
+  Status Reserve(std::function<int(uint64_t offset, uint64_t bytes)>* by_chunks);
   Status MakeSource(Source* source);
   Status Map(const Source& source, uint64_t map_bytes);
   Status ReservationError(int error, const char* step) const;
@@ -80,7 +89,7 @@ class FileMedium : public Medium {
   void Undo();
   std::string name() const { return fmt::format("path={}", path_); }
 
-  const ScmOptions& options_;  // of the caller; not used once Open has returned
+  const MediumOrder order_;  // its options are of the caller: not used once Open has returned
   const std::string path_;
   const uint64_t wanted_;
   int fd_ = -1;
@@ -109,7 +118,7 @@ void FileMedium::Undo() {
   }
 }
 
-Status FileMedium::Open(bool* existing) {
+Status FileMedium::Open(std::unique_ptr<Preparer>* preparer, bool* existing) {
   CopyFunctions copy;
   MEZZ_RETURN_IF_ERROR(GetCopyFunctions(&copy));
   stream_ = copy.stream;
@@ -124,7 +133,7 @@ Status FileMedium::Open(bool* existing) {
   }
   // The umask may have left less than 0600, never more.
   if (created_ && fchmod(fd_, kFileMode) != 0) return OpenError(path_, errno);
-  MEZZ_RETURN_IF_ERROR(S_ISCHR(stat_.st_mode) ? OpenDevdax(existing) : OpenFile(existing));
+  MEZZ_RETURN_IF_ERROR(S_ISCHR(stat_.st_mode) ? OpenDevdax(preparer, existing) : OpenFile(preparer, existing));
   complete_ = true;
   return Status::Ok();
 }
@@ -167,21 +176,22 @@ Status FileMedium::OpenDescriptor() {
   return CheckFileKind(path_, stat_);
 }
 
-Status FileMedium::OpenFile(bool* existing) {
+Status FileMedium::OpenFile(std::unique_ptr<Preparer>* preparer, bool* existing) {
   MEZZ_RETURN_IF_ERROR(JudgeFileContents(existing));
   MEZZ_RETURN_IF_ERROR(CheckFileSystemHolds(path_, fd_, stat_, wanted_));
   if (stat_.st_size == 0) MEZZ_RETURN_IF_ERROR(StampProvisionalSuperblock());
-  MEZZ_RETURN_IF_ERROR(Reserve());
+  std::function<int(uint64_t, uint64_t)> reserve;
+  MEZZ_RETURN_IF_ERROR(Reserve(&reserve));
   Source source;
   MEZZ_RETURN_IF_ERROR(MakeSource(&source));
   MEZZ_RETURN_IF_ERROR(Map(source, wanted_));
-  MEZZ_RETURN_IF_ERROR(Prefault(base_, bytes_, options_, name()));
+  MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order_, base_, name(), std::move(reserve), preparer));
   const bool dax = info_.granularity != StoreGranularity::kPage;
   Describe(fmt::format("file {} ({}{})", path_, FileSystemName(fd_), dax ? "-dax" : ""), /*devdax=*/false);
   return Status::Ok();
 }
 
-Status FileMedium::OpenDevdax(bool* existing) {
+Status FileMedium::OpenDevdax(std::unique_ptr<Preparer>* preparer, bool* existing) {
   Source source;
   MEZZ_RETURN_IF_ERROR(MakeSource(&source));
   size_t device_bytes = 0;
@@ -195,7 +205,7 @@ Status FileMedium::OpenDevdax(bool* existing) {
   }
   MEZZ_RETURN_IF_ERROR(Map(source, RoundUp(wanted_, alignment)));
   MEZZ_RETURN_IF_ERROR(JudgeDeviceContents(existing));
-  MEZZ_RETURN_IF_ERROR(Prefault(base_, bytes_, options_, name()));
+  MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order_, base_, name(), {}, preparer));
   Describe(fmt::format("devdax {}", path_), /*devdax=*/true);
   return Status::Ok();
 }
@@ -232,7 +242,7 @@ Status FileMedium::Judge(std::span<const std::byte> head, bool* existing) {
 }
 
 Status FileMedium::StampProvisionalSuperblock() {
-  const Superblock superblock = MakeSuperblock(wanted_, options_.EffectiveSegmentBytes(), /*hash_seed=*/0,
+  const Superblock superblock = MakeSuperblock(wanted_, order_.options.EffectiveSegmentBytes(), /*hash_seed=*/0,
                                                kProvisionalFormatId, /*host_version=*/0);
   resized_ = true;
   const ssize_t put = pwrite(fd_, &superblock, sizeof(superblock), 0);
@@ -240,15 +250,23 @@ Status FileMedium::StampProvisionalSuperblock() {
   return ReservationError(put < 0 ? errno : ENOSPC, "written");
 }
 
-Status FileMedium::Reserve() {
+Status FileMedium::Reserve(std::function<int(uint64_t offset, uint64_t bytes)>* by_chunks) {
   resized_ = true;
   if (ftruncate(fd_, static_cast<off_t>(wanted_)) != 0) return ReservationError(errno, "resized");
-  // On a memory file system the parallel prefault reserves much faster, and reports a shortage as well.
-  if (IsMemoryFileSystem(fd_) && KernelCanPopulate()) return Status::Ok();
-  int error = 0;
-  do {
-    error = posix_fallocate(fd_, 0, static_cast<off_t>(wanted_));
-  } while (error == EINTR);
+  // Where populating reserves, and reports a shortage as well, fallocate would only be a slower way to do the same.
+  const bool memory = IsMemoryFileSystem(fd_);
+  if (memory && KernelCanPopulate()) return Status::Ok();
+  int error = memory ? EOPNOTSUPP : 0;
+  while (!memory && fallocate(fd_, 0, 0, static_cast<off_t>(wanted_)) != 0) {
+    error = errno;
+    if (error != EINTR) break;
+    error = 0;
+  }
+  // The C library then writes to each block of the file: too long a time for all of it at once.
+  if (error == EOPNOTSUPP || error == ENOSYS) {
+    *by_chunks = [fd = fd_](uint64_t offset, uint64_t bytes) { return ReserveRange(fd, offset, bytes); };
+    return Status::Ok();
+  }
   return error == 0 ? Status::Ok() : ReservationError(error, "given its space");
 }
 
@@ -292,14 +310,15 @@ void FileMedium::Describe(const std::string& description, bool devdax) {
   const bool forced = std::getenv("PMEM2_FORCE_GRANULARITY") != nullptr;
   info_.description = description;
   info_.persistent_memory = devdax || (info_.granularity != StoreGranularity::kPage && !forced);
-  info_.emulated = !info_.persistent_memory || options_.model != MediumModelName::kNone;
+  info_.emulated = !info_.persistent_memory || order_.options.model != MediumModelName::kNone;
 }
 
 }  // namespace
 
-Status OpenFileMedium(const ScmOptions& options, uint64_t bytes, std::unique_ptr<Medium>* medium, bool* existing) {
-  auto file = std::make_unique<FileMedium>(options, bytes);
-  MEZZ_RETURN_IF_ERROR(file->Open(existing));
+Status OpenFileMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium, std::unique_ptr<Preparer>* preparer,
+                      bool* existing) {
+  auto file = std::make_unique<FileMedium>(order);
+  MEZZ_RETURN_IF_ERROR(file->Open(preparer, existing));
   *medium = std::move(file);
   return Status::Ok();
 }

@@ -1,9 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/media/medium.h"
 
+#include <algorithm>
+#include <thread>
+#include <utility>
+
 #include "cache/media/open.h"
 
 namespace mezz {
+
+namespace {
+
+unsigned ThreadCount(const MediumOrder& order) {
+  if (order.options.prefault_threads != 0) return order.options.prefault_threads;
+  return order.first_bytes == order.bytes ? std::max(1u, std::thread::hardware_concurrency()) : 1;
+}
+
+Status Open(const MediumOrder& order, std::unique_ptr<Medium>* medium, std::unique_ptr<Preparer>* preparer,
+            bool* existing) {
+  switch (order.options.medium) {
+    case MediumKind::kFile:
+      return OpenFileMedium(order, medium, preparer, existing);
+    case MediumKind::kNumaNode:
+      return OpenNumaMedium(order, medium, preparer);
+    case MediumKind::kAnonymous:
+      return OpenAnonymousMedium(order, medium, preparer);
+  }
+  return Status::InvalidArgument("medium is unknown");
+}
+
+}  // namespace
 
 std::string_view ToString(StoreGranularity granularity) {
   switch (granularity) {
@@ -17,20 +43,31 @@ std::string_view ToString(StoreGranularity granularity) {
   return "unknown";
 }
 
-Status OpenMedium(const ScmOptions& options, std::unique_ptr<Medium>* medium, bool* existing) {
+Status PrepareFirstPart(const MediumOrder& order, std::byte* base, std::string_view name,
+                        std::function<int(uint64_t offset, uint64_t bytes)> reserve,
+                        std::unique_ptr<Preparer>* preparer) {
+  *preparer = std::make_unique<Preparer>(PreparePlan{.base = base,
+                                                     .bytes = order.bytes,
+                                                     .first_bytes = order.first_bytes,
+                                                     .threads = ThreadCount(order),
+                                                     .reserve = std::move(reserve),
+                                                     .on_progress = order.options.on_prefault,
+                                                     .name = std::string(name)});
+  return (*preparer)->PrepareFirst();
+}
+
+Status OpenMedium(const ScmOptions& options, std::unique_ptr<Medium>* medium, bool* existing,
+                  std::unique_ptr<Preparer>* preparer) {
   *existing = false;
   MEZZ_RETURN_IF_ERROR(options.Validate());
   const uint64_t segment = options.EffectiveSegmentBytes();
   const uint64_t bytes = options.capacity_bytes / segment * segment;
-  switch (options.medium) {
-    case MediumKind::kFile:
-      return OpenFileMedium(options, bytes, medium, existing);
-    case MediumKind::kNumaNode:
-      return OpenNumaMedium(options, bytes, medium);
-    case MediumKind::kAnonymous:
-      return OpenAnonymousMedium(options, bytes, medium);
-  }
-  return Status::InvalidArgument("medium is unknown");
+  const bool all = preparer == nullptr || options.prepare == Prepare::kBeforeOpen;
+  const uint64_t first_bytes = all ? bytes : std::min(bytes, std::max(kFirstBytesMin, kSegmentsMin * segment));
+  std::unique_ptr<Preparer> made;
+  MEZZ_RETURN_IF_ERROR(Open({options, bytes, first_bytes}, medium, &made, existing));
+  if (preparer != nullptr) *preparer = std::move(made);
+  return Status::Ok();
 }
 
 }  // namespace mezz

@@ -11,6 +11,8 @@
 
 namespace mezz {
 
+class Preparer;
+
 // What a store must do to become durable, as libpmem2 grants it.
 enum class StoreGranularity { kByte, kCacheLine, kPage };
 std::string_view ToString(StoreGranularity granularity);
@@ -23,8 +25,8 @@ struct MediumInfo {
   bool emulated = true;            // a stand-in for SCM (tmpfs, plain file, DRAM), or throttled by a model
 };
 
-// A mapped, prefaulted range of byte-addressable memory that belongs to this process until the Medium is destroyed.
-// Reads are plain loads from base(). Thread-safe: callers write disjoint ranges.
+// A mapped range of byte-addressable memory that belongs to this process until the Medium is destroyed. Reads are plain
+// loads from base(). Thread-safe: callers write disjoint ranges, and only where the medium is ready (preparer.h).
 class Medium {
  public:
   virtual ~Medium() = default;
@@ -54,6 +56,12 @@ class Medium {
 // Maps, checks, formats nothing: refuses what it must not use (missing parent, directory, symbolic link, foreign
 // bytes, locked by another process, read-only, too small a file system or node) before a byte is changed, then
 // reserves the space and prefaults it. `*existing` tells whether the medium already carries a superblock of ours.
-Status OpenMedium(const ScmOptions& options, std::unique_ptr<Medium>* medium, bool* existing);
+//
+// With a `preparer` and options.prepare == kBackground only a first part is ready on return: kFirstBytesMin or
+// kSegmentsMin segments, whichever is more. The caller then starts `*preparer`, which does the rest, and destroys it
+// before the medium. Otherwise all is ready, and so says `*preparer`.
+Status OpenMedium(const ScmOptions& options, std::unique_ptr<Medium>* medium, bool* existing,
+                  std::unique_ptr<Preparer>* preparer = nullptr);
+inline constexpr uint64_t kFirstBytesMin = 16 << 20;
 
 }  // namespace mezz

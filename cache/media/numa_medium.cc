@@ -98,20 +98,20 @@ Status Bind(const Medium& medium, int node) {
 
 }  // namespace
 
-Status OpenNumaMedium(const ScmOptions& options, uint64_t bytes, std::unique_ptr<Medium>* medium) {
-  const int node = options.numa_node;
-  MEZZ_RETURN_IF_ERROR(CheckNode(node, bytes));
+Status OpenNumaMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium, std::unique_ptr<Preparer>* preparer) {
+  const int node = order.options.numa_node;
+  MEZZ_RETURN_IF_ERROR(CheckNode(node, order.bytes));
   const std::string name = fmt::format("numa_node={}", node);
   auto memory = std::make_unique<AnonymousMedium>();
-  MEZZ_RETURN_IF_ERROR(memory->Reserve(bytes, name));
+  MEZZ_RETURN_IF_ERROR(memory->Reserve(order.bytes, name));
   MEZZ_RETURN_IF_ERROR(Bind(*memory, node));
-  MEZZ_RETURN_IF_ERROR(memory->Populate(options, name));
+  MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order, memory->base(), name, {}, preparer));
   const bool ordinary_dram = HasCpus(node);
   memory->Describe(
       {.description = fmt::format("numa node {} ({})", node, ordinary_dram ? "DRAM, with CPUs" : "no CPUs"),
        .granularity = StoreGranularity::kPage,
        .persistent_memory = false,
-       .emulated = ordinary_dram || options.model != MediumModelName::kNone});
+       .emulated = ordinary_dram || order.options.model != MediumModelName::kNone});
   *medium = std::move(memory);
   return Status::Ok();
 }

@@ -69,6 +69,7 @@ inline ScmOptions AnonymousOptions(uint64_t capacity_bytes, uint64_t segment_byt
   options.medium = MediumKind::kAnonymous;
   options.capacity_bytes = capacity_bytes;
   options.segment_bytes = segment_bytes;
+  options.prepare = Prepare::kBeforeOpen;  // tests count on the whole medium from the first put
   return options;
 }
 

@@ -123,6 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"ManyThreads",
                 [](ScmOptions* o) { o->prefault_threads = static_cast<unsigned>(-1); },
                 {"prefault_threads=4294967295", "at most 1024"}},
+        BadCase{"UnknownPrepare", [](ScmOptions* o) { o->prepare = static_cast<Prepare>(5); }, {"prepare=5"}},
         BadCase{"UnknownModel", [](ScmOptions* o) { o->model = static_cast<MediumModelName>(7); }, {"model=7"}}),
     [](const auto& test) { return test.param.name; });
 
@@ -164,6 +165,20 @@ TEST(ScmOptions, ReadAsOneLine) {
   options.model = MediumModelName::kCxl;
   options.capacity_bytes = 3ull << 29;
   EXPECT_EQ(options.ToString(), "numa:1 1.5 GiB, 4 MiB segments, model cxl");
+}
+
+TEST(Prepare, IsParsedBackFromItsTextAndUnknownTextIsRefusedWithTheKnown) {
+  for (const auto prepare : {Prepare::kBackground, Prepare::kBeforeOpen}) {
+    Prepare parsed = Prepare::kBackground;
+    EXPECT_TRUE(ParsePrepare(ToString(prepare), &parsed).ok());
+    EXPECT_EQ(parsed, prepare);
+  }
+  Prepare parsed = Prepare::kBeforeOpen;
+  const Status status = ParsePrepare("never", &parsed);
+  EXPECT_EQ(status.code(), Status::Code::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("prepare=never"));
+  EXPECT_THAT(status.message(), HasSubstr("background or open"));
+  EXPECT_EQ(parsed, Prepare::kBeforeOpen) << "left alone";
 }
 
 TEST(MediumModelName, IsParsedBackFromItsText) {

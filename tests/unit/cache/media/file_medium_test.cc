@@ -22,6 +22,7 @@
 #include <string>
 
 #include "cache/media/medium.h"
+#include "cache/media/preparer.h"
 #include "cache/superblock.h"
 
 namespace mezz {
@@ -383,6 +384,29 @@ TEST_F(FileMedium, ShortageDuringThePrefaultGivesAnOlderFileItsSizeBack) {
   EXPECT_EQ(fs::file_size(path), kBytes);
   fs::remove(tmpfs_path / "other");
   EXPECT_TRUE(Open(path).existing);
+}
+
+TEST_F(FileMedium, ShortageBehindTheOpenTierLeavesWhatIsReady) {
+  const fs::path tmpfs_path = directory_ / "mount";
+  MOUNT_OR_SKIP(tmpfs, tmpfs_path, 0, "size=48m");
+  ScmOptions options;
+  options.path = tmpfs_path / "medium";
+  options.capacity_bytes = 40 << 20;
+  std::unique_ptr<Medium> medium;
+  std::unique_ptr<Preparer> preparer;
+  bool existing = false;
+  ASSERT_TRUE(OpenMedium(options, &medium, &existing, &preparer).ok());
+  Write(tmpfs_path / "other", std::string(20 << 20, 'x'));
+  preparer->Start();
+  const Status status = preparer->Wait();
+  EXPECT_EQ(status.code(), Status::Code::kNoSpace) << "an error, not a signal: " << status.message();
+  EXPECT_THAT(status.message(), HasSubstr("path=" + options.path + " ran out of space"));
+  EXPECT_GE(preparer->ready_bytes(), kFirstBytesMin);
+  EXPECT_LT(preparer->ready_bytes(), options.capacity_bytes);
+  for (uint64_t at = 0; at < preparer->ready_bytes(); at += 4096) medium->base()[at] = std::byte{1};
+  preparer.reset();
+  medium.reset();
+  EXPECT_TRUE(fs::exists(options.path));
 }
 
 TEST_F(FileMedium, LeavesTheFileForTheNextStart) {

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "cache/media/preparer.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -101,6 +102,41 @@ TEST_P(AnyMedium, TellsItsProgressUpToTheEnd) {
   OPEN_OR_RETURN();
   EXPECT_EQ(last, kBytes);
   EXPECT_GT(calls, 1);
+}
+
+TEST_P(AnyMedium, OpensWithAFirstPartAndIsPreparedBehindItsUser) {
+  std::unique_ptr<Preparer> preparer;
+  bool existing = true;
+  const Status status = OpenMedium(options_, &medium_, &existing, &preparer);
+  if (status.code() == Status::Code::kNotSupported) GTEST_SKIP() << "NOT TESTED here: " << status.message();
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(preparer->ready_bytes(), kFirstBytesMin);
+  medium_->base()[kFirstBytesMin - 1] = std::byte{1};
+  preparer->Start();
+  EXPECT_TRUE(preparer->Wait().ok());
+  EXPECT_EQ(preparer->ready_bytes(), kBytes);
+  medium_->base()[kBytes - 1] = std::byte{1};
+  preparer.reset();
+}
+
+TEST_P(AnyMedium, IsReadyAtOnceWhereThatIsAsked) {
+  options_.prepare = Prepare::kBeforeOpen;
+  std::unique_ptr<Preparer> preparer;
+  bool existing = true;
+  const Status status = OpenMedium(options_, &medium_, &existing, &preparer);
+  if (status.code() == Status::Code::kNotSupported) GTEST_SKIP() << "NOT TESTED here: " << status.message();
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(preparer->ready_bytes(), kBytes);
+}
+
+TEST_P(AnyMedium, GivesItsFirstPartEightSegments) {
+  options_.segment_bytes = 4 << 20;
+  std::unique_ptr<Preparer> preparer;
+  bool existing = true;
+  const Status status = OpenMedium(options_, &medium_, &existing, &preparer);
+  if (status.code() == Status::Code::kNotSupported) GTEST_SKIP() << "NOT TESTED here: " << status.message();
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(preparer->ready_bytes(), 32u << 20);
 }
 
 TEST_P(AnyMedium, IsEmulatedWithAModel) {

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/media/preparer.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <map>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cache/base/fork_guard.h"
+#include "cache/base/text.h"
+#include "cache/media/collapse_budget.h"
+#include "cache/media/populate.h"
+#include "cache/types.h"
+
+namespace mezz {
+namespace {
+
+constexpr uint64_t kTellEveryBytes = 16 << 20;
+
+// The threads of a library take no signals of their host's.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &old_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t old_;
+};
+
+int64_t NowNs() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+// Workers take chunks in ascending order until the limit is reached, one of them fails, or they are stopped. Chunks may
+// end out of order; what is told is the part without a gap.
+//
+//   ready_bytes_:  n --Publish: release store, under mutex_--> n' > n      read with acquire by those who write there
+//   error_:        0 --Fail: the first errno, CAS--> errno                 ends all workers
+//   stop_:         false --Stop--> true --Stop has joined--> false         relaxed: only a hint to end soon
+class Preparer::Work {
+ public:
+  explicit Work(PreparePlan plan) : plan_(std::move(plan)) {
+    assert(plan_.base != nullptr && plan_.bytes > 0 && plan_.first_bytes <= plan_.bytes && plan_.threads > 0);
+  }
+
+  bool InChild() const { return guard_.ok() && !guard_.InParent(); }
+  uint64_t ready_bytes() const { return ready_bytes_.load(std::memory_order_acquire); }
+  uint64_t bytes() const { return plan_.bytes; }
+  Status status() const;
+
+  void RunFirst();
+  void Start(std::function<void(uint64_t)> on_ready);
+  void Stop();
+  void Wait();
+
+ private:
+  void StartHelpers(unsigned count);
+  void RunHelper();
+  void RunToLimit();
+  bool TakeChunk(uint64_t* begin, uint64_t* end);
+  uint64_t ChunkEnd(uint64_t begin) const;
+  int PrepareChunk(std::byte* at, uint64_t bytes);
+  void CollapseWithinBudget(std::byte* at, uint64_t bytes);
+  void Publish(uint64_t begin, uint64_t end);
+  void Fail(int error);
+
+  const PreparePlan plan_;
+  const ForkGuard guard_;
+  std::atomic<uint64_t> ready_bytes_{0};
+  std::atomic<int> error_{0};
+  std::atomic<bool> stop_{false};
+
+  std::vector<std::jthread> helpers_;  // of those who Start and Stop
+
+  std::mutex mutex_;
+  std::condition_variable helper_ended_;
+  int helpers_running_ = 0;                 // less those that ended, before they are counted in
+  uint64_t limit_bytes_ = 0;                // workers go as far as this
+  uint64_t next_ = 0;                       // where the next chunk begins; at most limit_bytes_
+  std::map<uint64_t, uint64_t> ahead_;      // begin -> end of chunks that are done, beyond a gap; one a worker at most
+  std::function<void(uint64_t)> on_ready_;  // called under mutex_
+  uint64_t done_bytes_ = 0;                 // with or without a gap
+  uint64_t told_bytes_ = 0;                 // to plan_.on_progress
+  CollapseBudget budget_;
+};
+
+Status Preparer::Work::status() const {
+  switch (const int error = error_.load(std::memory_order_acquire); error) {
+    case 0:
+      return Status::Ok();
+    case EFAULT:  // what a page fault that ends in SIGBUS becomes here: the file system is full
+    case ENOMEM:
+    case ENOSPC:
+    case EDQUOT:
+      return Status::NoSpace(
+          fmt::format("{} ran out of space while {} were being reserved, after {}: free some or lower capacity_bytes",
+                      plan_.name, ExactBytes(plan_.bytes), ExactBytes(ready_bytes())));
+    default:
+      return Status::IoError(
+          fmt::format("{} could not be prefaulted ({}): use another medium", plan_.name, ErrnoText(error)));
+  }
+}
+
+void Preparer::Work::RunFirst() {
+  const uint64_t chunks = RoundUp(plan_.first_bytes, kHugePageBytes) / kHugePageBytes;
+  const auto workers = static_cast<unsigned>(std::min<uint64_t>(plan_.threads, std::max<uint64_t>(chunks, 1)));
+  {
+    const std::scoped_lock lock(mutex_);
+    limit_bytes_ = plan_.first_bytes;
+  }
+  StartHelpers(workers - 1);
+  RunToLimit();
+  helpers_.clear();
+}
+
+void Preparer::Work::Start(std::function<void(uint64_t)> on_ready) {
+  assert(helpers_.empty());
+  if (ready_bytes() == plan_.bytes || error_.load(std::memory_order_relaxed) != 0) return;
+  {
+    const std::scoped_lock lock(mutex_);
+    limit_bytes_ = plan_.bytes;
+    on_ready_ = std::move(on_ready);
+  }
+  StartHelpers(plan_.threads);
+  // Without any thread the tier would stay small for ever: say so.
+  if (helpers_.empty()) Fail(EAGAIN);
+}
+
+void Preparer::Work::StartHelpers(unsigned count) {
+  const SignalsBlocked blocked;
+  try {
+    for (unsigned i = 0; i < count; ++i) {
+      helpers_.emplace_back([this] { RunHelper(); });
+      pthread_setname_np(helpers_.back().native_handle(), "mezz-prepare");
+    }
+  } catch (const std::system_error&) {
+    // Fewer threads only take longer.
+  }
+  const std::scoped_lock lock(mutex_);
+  helpers_running_ += static_cast<int>(helpers_.size());
+}
+
+void Preparer::Work::Stop() {
+  stop_.store(true, std::memory_order_relaxed);
+  helpers_.clear();
+  stop_.store(false, std::memory_order_relaxed);
+  // Chunks that were begun are done, so nothing is ahead of a gap, unless one failed.
+  assert(error_.load(std::memory_order_relaxed) != 0 || ahead_.empty());
+}
+
+void Preparer::Work::Wait() {
+  std::unique_lock lock(mutex_);
+  helper_ended_.wait(lock, [this] { return helpers_running_ <= 0; });
+}
+
+void Preparer::Work::RunHelper() {
+  RunToLimit();
+  const std::scoped_lock lock(mutex_);
+  --helpers_running_;
+  helper_ended_.notify_all();
+}
+
+void Preparer::Work::RunToLimit() {
+  for (uint64_t begin = 0, end = 0; TakeChunk(&begin, &end);) {
+    int error = plan_.reserve ? plan_.reserve(begin, end - begin) : 0;
+    if (error == 0) error = PrepareChunk(plan_.base + begin, end - begin);
+    if (error != 0) return Fail(error);
+    Publish(begin, end);
+  }
+}
+
+bool Preparer::Work::TakeChunk(uint64_t* begin, uint64_t* end) {
+  if (stop_.load(std::memory_order_relaxed) || error_.load(std::memory_order_relaxed) != 0) return false;
+  const std::scoped_lock lock(mutex_);
+  if (next_ == limit_bytes_) return false;
+  assert(next_ < limit_bytes_);
+  *begin = next_;
+  *end = next_ = ChunkEnd(next_);
+  return true;
+}
+
+// Chunks end where huge pages do.
+uint64_t Preparer::Work::ChunkEnd(uint64_t begin) const {
+  const auto base = reinterpret_cast<uint64_t>(plan_.base);
+  return std::min(RoundUp(base + begin + 1, kHugePageBytes) - base, limit_bytes_);
+}
+
+int Preparer::Work::PrepareChunk(std::byte* at, uint64_t bytes) {
+  if (bytes == kHugePageBytes) {
+    auto pages = PageSize::kHuge;
+    if (const int error = TouchEnds(at, bytes, &pages); error != 0) return error;
+    if (pages == PageSize::kSmall) CollapseWithinBudget(at, bytes);
+  }
+  return Populate(at, bytes);
+}
+
+// A hit in place touches two or three pages of the medium and little else, so 4 KiB pages would cost it as many page
+// walks. Where a collapse fails nothing is lost.
+void Preparer::Work::CollapseWithinBudget(std::byte* at, uint64_t bytes) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!budget_.MayCollapse()) return budget_.EarnChunk();
+  }
+  const int64_t begin_ns = NowNs();
+  const int error = Collapse(at, bytes);
+  const int64_t took_ns = NowNs() - begin_ns;
+  const std::scoped_lock lock(mutex_);
+  budget_.Spend(took_ns);
+  budget_.EarnChunk();
+  if (error == EINVAL) budget_.GiveUp();
+}
+
+void Preparer::Work::Publish(uint64_t begin, uint64_t end) {
+  const std::scoped_lock lock(mutex_);
+  ahead_.emplace(begin, end);
+  const uint64_t before = ready_bytes_.load(std::memory_order_relaxed);
+  uint64_t ready = before;
+  while (!ahead_.empty() && ahead_.begin()->first == ready) {
+    ready = ahead_.begin()->second;
+    ahead_.erase(ahead_.begin());
+  }
+  assert(ready >= before && ready <= limit_bytes_);
+  if (ready > before) {
+    ready_bytes_.store(ready, std::memory_order_release);
+    if (on_ready_) on_ready_(ready);
+  }
+  done_bytes_ += end - begin;
+  if (plan_.on_progress && (done_bytes_ - told_bytes_ >= kTellEveryBytes || done_bytes_ == plan_.bytes)) {
+    told_bytes_ = done_bytes_;
+    plan_.on_progress({.bytes_done = done_bytes_, .bytes_total = plan_.bytes});
+  }
+}
+
+void Preparer::Work::Fail(int error) {
+  int none = 0;
+  error_.compare_exchange_strong(none, error, std::memory_order_release, std::memory_order_relaxed);
+}
+
+Preparer::Preparer(PreparePlan plan) : work_(std::make_unique<Work>(std::move(plan))) {}
+
+Preparer::~Preparer() {
+  Stop();
+  // In a child the mutex may be held, and the threads be waited for, by threads that do not exist there.
+  if (work_->InChild()) (void)work_.release();
+}
+
+Status Preparer::PrepareFirst() {
+  work_->RunFirst();
+  return work_->status();
+}
+
+void Preparer::Start(std::function<void(uint64_t ready_bytes)> on_ready) {
+  if (!work_->InChild()) work_->Start(std::move(on_ready));
+}
+
+void Preparer::Stop() {
+  if (!work_->InChild()) work_->Stop();
+}
+
+Status Preparer::Wait() {
+  if (!work_->InChild()) work_->Wait();
+  return work_->status();
+}
+
+uint64_t Preparer::ready_bytes() const { return work_->ready_bytes(); }
+uint64_t Preparer::bytes() const { return work_->bytes(); }
+Status Preparer::status() const { return work_->status(); }
+
+}  // namespace mezz
