@@ -8,3 +8,5 @@ mezz_test(unit/cache/media/medium_test LABELS unit DEPS mezz::cache ${MEZZ_NUMA_
 mezz_test(unit/cache/media/preparer_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/media/file_medium_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/admission/policy_test LABELS unit DEPS mezz::admission)
+mezz_test(unit/cache/media/file_privacy_test LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/media/fork_test LABELS unit DEPS mezz::cache)

@@ -28,10 +28,12 @@ std::byte* TrimToHugePage(std::byte* mapped, uint64_t mapped_bytes, uint64_t byt
 }  // namespace
 
 AnonymousMedium::~AnonymousMedium() {
+  child_rules_.ProtectInChild(nullptr, 0);
   if (base_ != nullptr) munmap(base_, bytes_);
 }
 
 Status AnonymousMedium::Reserve(uint64_t bytes, std::string_view name) {
+  MEZZ_RETURN_IF_ERROR(child_rules_.Check());
   CopyFunctions copy;
   MEZZ_RETURN_IF_ERROR(GetCopyFunctions(&copy));
   stream_ = copy.stream;
@@ -44,6 +46,7 @@ Status AnonymousMedium::Reserve(uint64_t bytes, std::string_view name) {
   }
   base_ = TrimToHugePage(static_cast<std::byte*>(mapped), mapped_bytes, bytes);
   bytes_ = bytes;
+  child_rules_.ProtectInChild(base_, bytes_);
   madvise(base_, bytes_, MADV_HUGEPAGE);  // a wish: without huge pages it works, slower
   return Status::Ok();
 }

@@ -89,6 +89,30 @@ Status CheckFileKind(const std::string& path, const struct stat& file) {
                                            : "character device"));
 }
 
+Status CheckPrivate(const std::string& path, const struct stat& file, uid_t euid) {
+  const bool device = S_ISCHR(file.st_mode);
+  if (file.st_uid != euid && !(device && file.st_uid == 0)) {
+    return Status::ForeignFile(
+        fmt::format("path={} belongs to uid {} and this process is uid {}: remove it, name another one, or chown {} to "
+                    "make it ours",
+                    path, file.st_uid, euid, euid));
+  }
+  const mode_t too_wide = device ? S_IRWXO : S_IRWXG | S_IRWXO;
+  if ((file.st_mode & too_wide) != 0) {
+    return Status::ForeignFile(fmt::format(
+        "path={} has mode {:04o}, so that others may read or change cached blocks: chmod {} it, or remove it "
+        "if they may have it open, or name another one",
+        path, file.st_mode & 07777, device ? "o=" : "0600"));
+  }
+  if (!device && file.st_nlink != 1) {
+    return Status::ForeignFile(fmt::format(
+        "path={} is one of {} hard links to the same file: remove the others (find -inum {}) or name another "
+        "one",
+        path, file.st_nlink, file.st_ino));
+  }
+  return Status::Ok();
+}
+
 Status OpenError(const std::string& path, int error) {
   switch (error) {
     case ENOENT:

@@ -17,6 +17,14 @@ bool IsDevdax(const struct stat& file);
 // Refuses what is neither a regular file nor a devdax device: directory, symbolic link, fifo, socket, other devices.
 Status CheckFileKind(const std::string& path, const struct stat& file);
 
+// Refuses what others may read or write, who would then see blocks or feed bytes to RocksDB's parsers. ForeignFile,
+// unless
+//   a file     is owned by `euid`, has no permission bit for group or others (a named entry of an ACL shows as one),
+//              and exactly one link: by another name it would outlive its removal, or lie in another's folder
+//   a device   is owned by `euid` or root, and has no permission bit for others. A group may have it: that is how udev
+//              hands devices to a service, and only root makes device nodes
+Status CheckPrivate(const std::string& path, const struct stat& file, uid_t euid);
+
 // Why open(2) of `path` failed with `error`, and what to do.
 Status OpenError(const std::string& path, int error);
 

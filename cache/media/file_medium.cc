@@ -87,6 +87,7 @@ class FileMedium : public Medium {
   Status Pmem2Error(const char* step) const;
   void Describe(const std::string& description, bool devdax);
   void Undo();
+  void CloseDescriptor();
   std::string name() const { return fmt::format("path={}", path_); }
 
   const MediumOrder order_;  // its options are of the caller: not used once Open has returned
@@ -102,10 +103,21 @@ class FileMedium : public Medium {
 };
 
 FileMedium::~FileMedium() {
+  // In a child libpmem2's locks may be held for ever, and the descriptor's number may be another file's by now.
+  if (!child_rules_.InOwner()) return;
+  child_rules_.ProtectInChild(nullptr, 0);
   if (map_ != nullptr) pmem2_map_delete(&map_);
   if (fd_ < 0) return;
   if (locked_ && !complete_) Undo();
+  CloseDescriptor();
+}
+
+void FileMedium::CloseDescriptor() {
+  child_rules_.CloseInChild(-1);
+  // A child of a raw clone may have the descriptor still open: closing ours alone would leave it the lock.
+  flock(fd_, LOCK_UN);
   close(fd_);
+  fd_ = -1;
 }
 
 void FileMedium::Undo() {
@@ -119,6 +131,7 @@ void FileMedium::Undo() {
 }
 
 Status FileMedium::Open(std::unique_ptr<Preparer>* preparer, bool* existing) {
+  MEZZ_RETURN_IF_ERROR(child_rules_.Check());
   CopyFunctions copy;
   MEZZ_RETURN_IF_ERROR(GetCopyFunctions(&copy));
   stream_ = copy.stream;
@@ -133,6 +146,10 @@ Status FileMedium::Open(std::unique_ptr<Preparer>* preparer, bool* existing) {
   }
   // The umask may have left less than 0600, never more.
   if (created_ && fchmod(fd_, kFileMode) != 0) return OpenError(path_, errno);
+  // Under the lock, and of the descriptor, so that what is judged is what will be used.
+  struct stat now {};
+  if (fstat(fd_, &now) != 0) return OpenError(path_, errno);
+  MEZZ_RETURN_IF_ERROR(CheckPrivate(path_, now, geteuid()));
   MEZZ_RETURN_IF_ERROR(S_ISCHR(stat_.st_mode) ? OpenDevdax(preparer, existing) : OpenFile(preparer, existing));
   complete_ = true;
   return Status::Ok();
@@ -154,8 +171,7 @@ Status FileMedium::TryOpenAndLock(bool* opened) {
     locked_ = true;
     stat_ = now;
   } else {
-    close(fd_);
-    fd_ = -1;
+    CloseDescriptor();
   }
   return Status::Ok();
 }
@@ -172,7 +188,9 @@ Status FileMedium::OpenDescriptor() {
     fd_ = open(path_.c_str(), kFlags);
     if (fd_ < 0 && errno == ENOENT) return Status::Ok();
   }
-  if (fd_ < 0 || fstat(fd_, &stat_) != 0) return OpenError(path_, errno);
+  if (fd_ < 0) return OpenError(path_, errno);
+  child_rules_.CloseInChild(fd_);
+  if (fstat(fd_, &stat_) != 0) return OpenError(path_, errno);
   return CheckFileKind(path_, stat_);
 }
 
@@ -300,6 +318,7 @@ Status FileMedium::Map(const Source& source, uint64_t map_bytes) {
   }
   base_ = static_cast<std::byte*>(pmem2_map_get_address(map_));
   bytes_ = wanted_;
+  child_rules_.ProtectInChild(base_, pmem2_map_get_size(map_));
   info_.granularity = Granted(map_);
   madvise(base_, bytes_, MADV_HUGEPAGE);  // a wish: tmpfs heeds it where it is set up for it
   return Status::Ok();

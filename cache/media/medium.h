@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "cache/media/child_rules.h"
 #include "cache/options.h"
 #include "cache/status.h"
 
@@ -27,6 +28,9 @@ struct MediumInfo {
 
 // A mapped range of byte-addressable memory that belongs to this process until the Medium is destroyed. Reads are plain
 // loads from base(). Thread-safe: callers write disjoint ranges, and only where the medium is ready (preparer.h).
+//
+// In a forked child the medium may be read, not written, and the child's destructor leaves file and lock alone
+// (child_rules.h).
 class Medium {
  public:
   virtual ~Medium() = default;
@@ -46,6 +50,7 @@ class Medium {
  protected:
   Medium() = default;
 
+  ChildRules child_rules_;
   std::byte* base_ = nullptr;
   uint64_t bytes_ = 0;
   MediumInfo info_;
