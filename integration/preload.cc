@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cassert>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -71,10 +72,16 @@ const HybridCacheOptions* Wanted() {
 }
 
 // The right to the SCM tier, one to a process.  free --Take: CAS, acq_rel--> taken --Free: release store--> free
-// Taking it acquires, so the next owner opens a medium that the last one has closed.
+// Taking it acquires, so the next owner opens a medium that the last one has closed: a claim outlives what it is for.
 class Claim {
  public:
+  Claim() = default;
+  ~Claim() { Free(); }
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+
   bool Take() {
+    assert(!held_);
     bool free = false;
     held_ = taken_.compare_exchange_strong(free, true, std::memory_order_acq_rel, std::memory_order_relaxed);
     return held_;
@@ -127,12 +134,16 @@ Function Real(const char* mangled) {
 
 #if ROCKSDB_MAJOR < 8
 
+// A base class, because the other one closes the medium, and bases go in the reverse of their order.
+struct ClaimHolder {
+  Claim claim_;
+};
+
 // An LRUCache, until the first block comes.
-class PreloadedCache final : public HybridCacheV7 {
+class PreloadedCache final : private ClaimHolder, public HybridCacheV7 {
  public:
   PreloadedCache(const rocksdb::LRUCacheOptions& dram, const HybridCacheOptions& wanted)
       : HybridCacheV7(dram), wanted_(wanted) {}
-  ~PreloadedCache() override { claim_.Free(); }
 
   // Until then this is what the program believes it is.
   const char* Name() const override { return armed() ? HybridCacheV7::Name() : "LRUCache"; }
@@ -163,7 +174,6 @@ class PreloadedCache final : public HybridCacheV7 {
 
   const HybridCacheOptions& wanted_;
   Chance chance_;
-  Claim claim_;
 };
 
 CachePtr MakeLru(const rocksdb::LRUCacheOptions& options) {
@@ -231,7 +241,7 @@ class EvictionSwitch final : public rocksdb::CacheWrapper {
 };
 
 // A stock cache until the first block comes, a hybrid cache from then on. Handles are the stock cache's throughout, so
-// what is done with a handle goes straight there.
+// what is done with a handle, but for erasing it, goes straight there.
 class PreloadedCache final : public rocksdb::CacheWrapper {
  public:
   PreloadedCache(CachePtr stock, const HybridCacheOptions& wanted)
@@ -245,8 +255,6 @@ class PreloadedCache final : public rocksdb::CacheWrapper {
   }
   ~PreloadedCache() override {
     if (hybrid_ != nullptr) ReportAtEnd(*GetHybridStats(hybrid_.get()));
-    hybrid_.reset();
-    claim_.Free();
   }
 
   const char* Name() const override { return current()->Name(); }
@@ -266,9 +274,12 @@ class PreloadedCache final : public rocksdb::CacheWrapper {
                  rocksdb::Statistics* stats) override {
     return current()->Lookup(key, helper, context, priority, stats);
   }
-  using CacheWrapper::Release;
+  // To erase concerns the SCM tier too; all other releases take the short way.
+  bool Release(Handle* handle, bool erase_if_last_ref) override {
+    return (erase_if_last_ref ? current() : target_.get())->Release(handle, erase_if_last_ref);
+  }
   bool Release(Handle* handle, bool useful, bool erase_if_last_ref) override {
-    return target_->Release(handle, useful, erase_if_last_ref);
+    return (erase_if_last_ref ? current() : target_.get())->Release(handle, useful, erase_if_last_ref);
   }
   void Erase(const Slice& key) override { current()->Erase(key); }
   uint64_t NewId() override { return current()->NewId(); }
@@ -303,11 +314,11 @@ class PreloadedCache final : public rocksdb::CacheWrapper {
 
   const HybridCacheOptions& wanted_;
   const std::shared_ptr<EvictionSwitch> switch_;
-  CachePtr hybrid_;
+  Chance chance_;
+  Claim claim_;      // outlives...
+  CachePtr hybrid_;  // ...what closes the medium
   // the stock cache --OpenScm: release store--> the hybrid cache; acquire loads see it whole. Never changes again.
   std::atomic<Cache*> current_;
-  Chance chance_;
-  Claim claim_;
 };
 
 template <typename Options>

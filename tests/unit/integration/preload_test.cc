@@ -8,13 +8,16 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <thread>
 
 #include "rocksdb/secondary_cache.h"
 #include "rocksdb/version.h"
 #include "tests/support/small_db.h"
 
 #if ROCKSDB_MAJOR >= 8
-#include "rocksdb/advanced_cache.h"
+#include "tests/support/hybrid_blocks.h"
+#else
+#include "tests/support/blocks_v7.h"
 #endif
 
 namespace mezz {
@@ -40,6 +43,39 @@ int UseDatabase(std::shared_ptr<rocksdb::Cache> cache) {
   db.ReadAll();
   db.ReadAll();
   return ::testing::Test::HasFailure() ? 1 : 0;
+}
+
+#if ROCKSDB_MAJOR >= 8
+void InsertBlock(rocksdb::Cache& cache, uint64_t id) {
+  auto* const block = test::TestBlock::New(test::Content(id, 0, 4000), cache.memory_allocator());
+  EXPECT_TRUE(cache.Insert(test::KeyOf(id), block, test::kHelpers[0], block->charge()).ok());
+}
+#else
+void InsertBlock(rocksdb::Cache& cache, uint64_t id) {
+  auto* const block = new test::BlockV7(std::string(4000, 'x'));
+  EXPECT_TRUE(cache.Insert(test::KeyV7(id), block, &test::kBlockHelper, 4000).ok());
+}
+#endif
+
+bool HasScm(const rocksdb::Cache& cache) { return std::string(cache.Name()) != "LRUCache"; }
+
+// One thread destroys a cache that has the SCM tier, while another makes caches until one has got it. The caches of a
+// strict program end it if a medium cannot be opened.
+int HandOver(int times) {
+  const auto with_scm = [] {
+    for (;;) {
+      auto cache = MakeLru();
+      InsertBlock(*cache, 1);
+      if (HasScm(*cache)) return cache;
+    }
+  };
+  std::shared_ptr<rocksdb::Cache> owner = with_scm();
+  for (int i = 0; i < times; ++i) {
+    std::thread closer([last = std::move(owner)]() mutable { last.reset(); });
+    owner = with_scm();
+    closer.join();
+  }
+  return 0;
 }
 
 uint64_t SumOf(const std::string& report, const std::string& counter) {
@@ -119,6 +155,14 @@ TEST_F(Preload, OneCacheOfAProcessHasTheTierAndTheNextGetsItAfterwards) {
   EXPECT_EQ(reports(), 2);
 }
 
+TEST_F(Preload, TheNextCacheOpensTheMediumOnlyWhenTheLastHasClosedIt) {
+  const std::string medium = ::testing::TempDir() + "/mezz_preload_medium_" + std::to_string(getpid());
+  setenv("MEZZANINE_CACHE", ("mezzanine://scm=16M;scm_path=" + medium).c_str(), 1);
+  setenv("MEZZANINE_STRICT", "1", 1);
+  EXPECT_EXIT(_exit(HandOver(20)), ::testing::ExitedWithCode(0), "");
+  std::remove(medium.c_str());
+}
+
 TEST_F(Preload, WithoutTheVariableNothingChanges) {
   unsetenv("MEZZANINE_CACHE");
   EXPECT_EXIT(
@@ -187,6 +231,40 @@ TEST_F(Preload, TheProgramsHyperClockCacheGetsAnScmTier) {
   EXPECT_GT(SumOf(report(), "served.in_place") + SumOf(report(), "promotion"), 1000u);
   EXPECT_THAT(report(), HasSubstr("mezzanine://dram=2M;dram_cache=hcc"));
 }
+
+#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 907  // earlier ones do not tell a handle's key
+// As uncache_aggressiveness drops the blocks of deleted files.
+TEST_F(Preload, ABlockThatIsReleasedToBeErasedLeavesTheScmTierToo) {
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=anon;policy=bidirectional", 1);
+  EXPECT_EXIT(
+      {
+        const auto cache = MakeLru();
+        for (uint64_t id = 0; id < 2000; ++id) InsertBlock(*cache, id);
+        const auto look_up = [&](uint64_t id) {
+          return cache->Lookup(test::KeyOf(id), test::kHelpers[0], nullptr, rocksdb::Cache::Priority::LOW, nullptr);
+        };
+        int found = 0;
+        int came_back = 0;
+        for (uint64_t id = 0; id < 200; ++id) {
+          rocksdb::Cache::Handle* const handle = look_up(id);  // promoted: now in both tiers
+          if (handle == nullptr) continue;
+          ++found;
+          if (id % 2 == 0) {
+            cache->Release(handle, /*erase_if_last_ref=*/true);
+          } else {
+            cache->Release(handle, /*useful=*/true, /*erase_if_last_ref=*/true);
+          }
+          if (rocksdb::Cache::Handle* const again = look_up(id)) {
+            ++came_back;
+            cache->Release(again);
+          }
+        }
+        std::cerr << found << " blocks found, " << came_back << " came back" << std::endl;
+        _exit(0);
+      },
+      ::testing::ExitedWithCode(0), "200 blocks found, 0 came back");
+}
+#endif
 
 // NewTieredCache makes its primary with a maker that we hide, then sets an eviction callback on it.
 TEST_F(Preload, ACacheThatRocksDBPutsASecondaryCacheOverStillTellsItWhatItEvicts) {
