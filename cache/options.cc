@@ -70,7 +70,7 @@ Status CheckNumaMedium(const ScmOptions& options) {
 Status CheckAnonymousMedium(const ScmOptions& options) {
   if (options.numa_node != -1) {
     return Status::InvalidArgument(fmt::format(
-        "numa_node={} has no meaning for medium=anonymous: leave it out, or choose medium=numa", options.numa_node));
+        "numa_node={} has no meaning for medium=anon: leave it out, or choose medium=numa", options.numa_node));
   }
   return CheckNoPath(options);
 }
@@ -119,6 +119,11 @@ Status CheckCapacity(uint64_t capacity_bytes, uint64_t segment_bytes) {
 }
 
 Status CheckTuning(const ScmOptions& options) {
+  if (options.scrub_bytes_per_second > kCapacityBytesMax) {
+    return Status::InvalidArgument(
+        fmt::format("scrub_bytes_per_second={} is more than any medium gives: use at most {}, or 0 for no scrub",
+                    options.scrub_bytes_per_second, ExactBytes(kCapacityBytesMax)));
+  }
   if (options.expected_block_bytes < kLineBytes || options.expected_block_bytes > options.EffectiveSegmentBytes()) {
     return Status::InvalidArgument(fmt::format(
         "expected_block_bytes={} is out of range: give the usual size of a block, between {} and the segment size {}",
@@ -164,7 +169,7 @@ std::string_view ToString(MediumKind kind) {
     case MediumKind::kNumaNode:
       return "numa";
     case MediumKind::kAnonymous:
-      return "anonymous";
+      return "anon";
   }
   return "unknown";
 }

@@ -155,8 +155,8 @@ class ScmTier {
   // Calls `visit(key, payload bytes, role)` for resident blocks; concurrent changes may be seen or not.
   void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit);
 
-  // The medium's pages are made ready in the background (ScmOptions::prepare): so far, from its start. The tier uses what
-  // is ready; if space runs out meanwhile it stays with that, and PrepareStatus says why.
+  // The medium's pages are made ready in the background (ScmOptions::prepare): so far, from its start. The tier uses
+  // what is ready; if space runs out meanwhile it stays with that, and PrepareStatus says why.
   uint64_t ready_bytes() const { return preparer_->ready_bytes(); }
   Status PrepareStatus() const { return preparer_->status(); }
   Status WaitUntilPrepared() { return preparer_->Wait(); }

@@ -432,7 +432,8 @@ Status WrapCache(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions&
   HybridCacheOptions effective = options;
   effective.dram_cache =
       std::string_view(dram->Name()) == "LRUCache" ? DramCacheKind::kLru : DramCacheKind::kHyperClock;
-  effective.dram_bytes = dram->GetCapacity();
+  // What is sized by it must fit the machine, and "no limit" is a common capacity.
+  effective.dram_bytes = std::min<uint64_t>(dram->GetCapacity(), ThisMachine().memory_bytes);
   effective.strict_capacity_limit = dram->HasStrictCapacityLimit();
   effective.dram_shard_bits = -1;
   return OpenOver(std::move(dram), effective, cache);

@@ -140,7 +140,7 @@ void HybridCacheV7::Arm(std::unique_ptr<HybridCore> core) {
   assert(!armed());
   owned_core_ = std::move(core);
   registration_.emplace(static_cast<rocksdb::Cache*>(this), this);
-  owned_core_->KeepHitBits(target_->GetCapacity());
+  owned_core_->KeepHitBits(owned_core_->options().dram_bytes);
   core_.store(owned_core_.get(), std::memory_order_release);
   hook_->Connect(owned_core_.get());
 }

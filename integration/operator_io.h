@@ -2,16 +2,32 @@
 // What the preloaded libraries tell the person who started the program: on stderr, because they have no other channel.
 #pragma once
 
+#include <exception>
 #include <functional>
+#include <new>
+#include <string>
 #include <string_view>
 
 #include "cache/options.h"
+#include "cache/status.h"
 #include "integration/hybrid_cache.h"
 
 namespace mezz {
 
 // "mezzanine: <sentence>" on stderr. The same sentence twice in a row is said once: tools retry.
 void Tell(std::string_view sentence);
+
+// What `make` returns; if it throws, an error that says so: nothing of ours may pass through the program's RocksDB.
+template <typename Make>
+Status NoThrow(Make make) {
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+    return Status::NoSpace("no memory for the cache: lower dram or scm");
+  } catch (const std::exception& error) {
+    return Status::NotSupported(std::string("the cache cannot be made: ") + error.what());
+  }
+}
 
 // True if the RocksDB in this process is the one this library was built for. Otherwise tells, once, and says false:
 // classes of another release have another layout.

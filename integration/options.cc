@@ -2,9 +2,11 @@
 #include "integration/options.h"
 
 #include <algorithm>
-#include <limits>
+#include <bit>
 
+#include "cache/base/text.h"
 #include "fmt/format.h"
+#include "integration/option_table.h"
 #include "rocksdb/version.h"
 
 namespace mezz {
@@ -18,6 +20,13 @@ constexpr bool kHyperClockTellsEvictions = true;
 #endif
 
 constexpr int kShardBitsMax = 19;  // RocksDB makes no cache with more
+// A shard of fewer blocks cannot keep what is in use, and hundreds of thousands of shards take more than they hold.
+constexpr uint64_t kBlocksOfShardMin = 16;
+// HyperClockCache maps a table that would serve a capacity full of its smallest entries (64 bytes for each 450 or so),
+// and ends the process if it cannot.
+constexpr uint64_t kHyperClockTableShare = 4;
+constexpr double kIndexBytesOfBlock = 9.4;
+constexpr uint64_t kRateMax = kCapacityBytesMax;  // bytes a second
 
 // A path is one value of the URI, so it must not hold what ends a value.
 Status CheckPath(const std::string& path) {
@@ -28,6 +37,69 @@ Status CheckPath(const std::string& path) {
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return c >= 0 && c < ' '; }, '?');
   return Status::InvalidArgument(fmt::format("scm_path={} contains {}: choose another path", shown, what));
+}
+
+Status TooLarge(std::string_view what, uint64_t needed, std::string_view lower, const Machine& machine) {
+  return Status::NoSpace(fmt::format("{} needs {} of memory, and {} has {}: lower {}", what, HumanBytes(needed),
+                                     machine.memory_of, HumanBytes(machine.memory_bytes), lower));
+}
+
+uint64_t IndexBytes(const ScmOptions& scm) {
+  return static_cast<uint64_t>(kIndexBytesOfBlock * static_cast<double>(scm.capacity_bytes) / scm.expected_block_bytes);
+}
+
+std::string ScmText(const ScmOptions& scm) {
+  return fmt::format("scm={} with block={}", SizeText(scm.capacity_bytes), SizeText(scm.expected_block_bytes));
+}
+
+// What the SCM side takes of the machine's memory. A file and a node are judged when they are opened.
+uint64_t ScmSideBytes(const ScmOptions& scm) {
+  return IndexBytes(scm) + (scm.medium == MediumKind::kAnonymous ? scm.capacity_bytes : 0);
+}
+
+Status CheckScmSideFits(const ScmOptions& scm, const Machine& machine) {
+  if (ScmSideBytes(scm) <= machine.memory_bytes) return Status::Ok();
+  if (IndexBytes(scm) > machine.memory_bytes) {
+    return TooLarge(fmt::format("the index of {}", ScmText(scm)), IndexBytes(scm), "scm, or raise block", machine);
+  }
+  return TooLarge(fmt::format("scm={} of medium=anon", SizeText(scm.capacity_bytes)), ScmSideBytes(scm), "scm",
+                  machine);
+}
+
+Status CheckShards(const HybridCacheOptions& options) {
+  const int bits = options.dram_shard_bits;
+  if (bits < -1 || bits > kShardBitsMax) {
+    return Status::InvalidArgument(
+        fmt::format("shard_bits={}: must be 0 to {}, or -1 for a choice by size", bits, kShardBitsMax));
+  }
+  const uint64_t shard_bytes_min = kBlocksOfShardMin * options.scm.expected_block_bytes;
+  if (bits <= 0 || options.dram_bytes >> bits >= shard_bytes_min) return Status::Ok();
+  const uint64_t shards_max = std::max<uint64_t>(1, options.dram_bytes / shard_bytes_min);
+  return Status::InvalidArgument(
+      fmt::format("shard_bits={} cuts dram={} into shards of {}, less than {} blocks of block={}: use shard_bits={} or "
+                  "fewer, or -1 "
+                  "for a choice by size",
+                  bits, SizeText(options.dram_bytes), HumanBytes(options.dram_bytes >> bits), kBlocksOfShardMin,
+                  SizeText(options.scm.expected_block_bytes), std::bit_width(shards_max) - 1));
+}
+
+Status CheckDramFits(const HybridCacheOptions& options, const Machine& machine) {
+  const std::string dram = fmt::format("dram={}", SizeText(options.dram_bytes));
+  if (options.dram_bytes > machine.memory_bytes) return TooLarge(dram, options.dram_bytes, "dram", machine);
+  const uint64_t scm_side = ScmSideBytes(options.scm);
+  if (scm_side > machine.memory_bytes - options.dram_bytes) {
+    return TooLarge(fmt::format("{}, together with {} for {} (medium={})", dram, HumanBytes(scm_side),
+                                ScmText(options.scm), ToString(options.scm.medium)),
+                    options.dram_bytes + scm_side, "dram or scm", machine);
+  }
+  const uint64_t table_bytes = options.dram_bytes / kHyperClockTableShare;
+  if (options.dram_cache == DramCacheKind::kHyperClock && !machine.can_map(std::max<uint64_t>(table_bytes, 1))) {
+    return Status::NoSpace(
+        fmt::format("{}: HyperClockCache maps up to {} for its table, and this process may not: lower dram, raise "
+                    "ulimit -v, or use dram_cache=lru",
+                    dram, HumanBytes(table_bytes)));
+  }
+  return Status::Ok();
 }
 
 }  // namespace
@@ -49,13 +121,19 @@ std::string_view ToString(ServeMode mode) {
   return "?";
 }
 
-Status HybridCacheOptions::ValidateScmSide() const {
+Status HybridCacheOptions::ValidateScmSide(const Machine& machine) const {
   MEZZ_RETURN_IF_ERROR(CheckPath(scm.path));
   if (scm.medium != MediumKind::kFile && !scm.path.empty()) {
     return Status::InvalidArgument(
         fmt::format("scm_path={} contradicts medium={}: a path needs medium=file", scm.path, ToString(scm.medium)));
   }
   MEZZ_RETURN_IF_ERROR(scm.Validate());
+  MEZZ_RETURN_IF_ERROR(CheckScmSideFits(scm, machine));
+  if (write_budget_bytes_per_second > kRateMax) {
+    return Status::InvalidArgument(
+        fmt::format("write_budget={} is more than any medium takes: use at most {} (bytes a second), or 0 for none",
+                    SizeText(write_budget_bytes_per_second), SizeText(kRateMax)));
+  }
   std::unique_ptr<Policy> made;
   return MakePolicy(policy, {}, &made);
 }
@@ -65,24 +143,19 @@ Status HybridCacheOptions::MakePolicy(std::string_view name, const PolicyOptions
   return policy_maker ? policy_maker(name, made_with, made) : mezz::MakePolicy(name, made_with, made);
 }
 
-Status HybridCacheOptions::Validate() const {
+Status HybridCacheOptions::Validate(const Machine& machine) const {
   if (dram_bytes == 0) {
     return Status::InvalidArgument("dram=0: the DRAM tier needs at least one byte, for example dram=256M");
   }
-  if (dram_bytes > std::numeric_limits<size_t>::max() / 2) {
-    return Status::InvalidArgument(fmt::format("dram={}: larger than this machine can address", dram_bytes));
-  }
-  if (dram_shard_bits < -1 || dram_shard_bits > kShardBitsMax) {
-    return Status::InvalidArgument(
-        fmt::format("shard_bits={}: must be 0 to {}, or -1 for RocksDB's choice", dram_shard_bits, kShardBitsMax));
-  }
+  MEZZ_RETURN_IF_ERROR(CheckShards(*this));
   if (dram_cache == DramCacheKind::kHyperClock && !kHyperClockTellsEvictions) {
     return Status::NotSupported(fmt::format(
         "dram_cache=hcc needs RocksDB 8.9 or later, and this is {}.{}.{}, whose HyperClockCache cannot tell what it "
         "evicts: use dram_cache=lru",
         ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH));
   }
-  return ValidateScmSide();
+  MEZZ_RETURN_IF_ERROR(ValidateScmSide(machine));
+  return CheckDramFits(*this, machine);
 }
 
 }  // namespace mezz

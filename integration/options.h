@@ -11,6 +11,7 @@
 #include "admission/policy.h"
 #include "cache/options.h"
 #include "cache/status.h"
+#include "integration/machine.h"
 
 namespace mezz {
 
@@ -46,10 +47,10 @@ struct HybridCacheOptions {
       policy_maker;
   ServeMode serve = ServeMode::kAuto;
 
-  // Judges all of it without touching the medium. The only place that does.
-  Status Validate() const;
+  // Judges all of it without touching the medium, sizes by what the machine has. The only place that does.
+  Status Validate(const Machine& machine = ThisMachine()) const;
   // As Validate, without the DRAM tier: for a cache under one that exists already.
-  Status ValidateScmSide() const;
+  Status ValidateScmSide(const Machine& machine = ThisMachine()) const;
   Status MakePolicy(std::string_view name, const PolicyOptions& made_with, std::unique_ptr<Policy>* made) const;
   // The URI that gives these options again.
   std::string ToUri() const;
@@ -60,15 +61,12 @@ struct HybridCacheOptions {
 inline constexpr std::string_view kHybridScheme = "mezzanine://";
 inline constexpr std::string_view kScmSecondaryScheme = "mezzanine_scm://";
 
-// Parses mezzanine://key=value;key=value... Keys: dram, scm, scm_path, medium (file | numa:N | anon), model
-// (none | optane100 | cxl), dram_cache (hcc | lru), serve (auto | in_place | copy), policy, write_budget (bytes a
-// second; 0: none), segment, block, strict, verify, shard_bits. Sizes take K, M, G, T (powers of two). Unknown,
-// repeated or malformed keys are refused by name with the accepted ones. mezzanine_scm:// takes the keys of the SCM
-// tier and policy, none of the DRAM tier.
-Status ParseHybridUri(std::string_view uri, HybridCacheOptions* options);
-Status ParseScmSecondaryUri(std::string_view uri, HybridCacheOptions* options);
-// As ParseHybridUri for a DRAM cache that exists already (WrapCache): dram and dram_cache may be left out, and are not
-// used.
-Status ParseWrapUri(std::string_view uri, HybridCacheOptions* options);
+// Parses mezzanine://key=value;key=value...: the keys of option_table.h. Sizes take K, M, G, T (powers of two).
+// Unknown, repeated or malformed keys are refused by name with the accepted ones, sizes that the machine does not have
+// with what it has. mezzanine_scm:// takes the keys of the SCM tier and policy, none of the DRAM tier.
+Status ParseHybridUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine = ThisMachine());
+Status ParseScmSecondaryUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine = ThisMachine());
+// As ParseHybridUri for a DRAM cache that exists already (WrapCache): its keys may be left out, and are not used.
+Status ParseWrapUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine = ThisMachine());
 
 }  // namespace mezz

@@ -7,6 +7,7 @@
 
 #include "integration/hybrid_cache.h"
 #include "integration/operator_io.h"
+#include "integration/option_table.h"
 #include "integration/scm_secondary_cache.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "rocksdb/version.h"
@@ -23,8 +24,8 @@ namespace {
 
 // The registry's errors are lost in stock tools: they print "OK" and a null cache. So the sentence goes to stderr too.
 void Refuse(const Status& status, std::string* message) {
-  Tell(status.message());
-  *message = status.message();
+  *message = InKeys(status.message());
+  Tell(*message);
 }
 
 using Entry = rocksdb::ObjectLibrary::PatternEntry;
@@ -38,12 +39,12 @@ Entry SchemeEntry(std::string_view scheme) {
 
 rocksdb::SecondaryCache* MakeSecondary(const std::string& uri, std::unique_ptr<rocksdb::SecondaryCache>* owner,
                                        std::string* message) {
-  HybridCacheOptions options;
-  Status status = ParseScmSecondaryUri(uri, &options);
-  if (status.ok()) {
+  const Status status = NoThrow([&] {
+    HybridCacheOptions options;
+    MEZZ_RETURN_IF_ERROR(ParseScmSecondaryUri(uri, &options));
     options.scm.on_prefault = PrefaultLine();
-    status = MakeScmSecondaryCache(options, owner);
-  }
+    return MakeScmSecondaryCache(options, owner);
+  });
   if (!status.ok()) {
     Refuse(status, message);
     return nullptr;
@@ -80,13 +81,13 @@ class RegisteredCache final : public rocksdb::CacheWrapper {
 };
 
 rocksdb::Cache* MakeHybrid(const std::string& uri, std::unique_ptr<rocksdb::Cache>* owner, std::string* message) {
-  HybridCacheOptions options;
-  Status status = ParseHybridUri(uri, &options);
   std::shared_ptr<rocksdb::Cache> hybrid;
-  if (status.ok()) {
+  const Status status = NoThrow([&] {
+    HybridCacheOptions options;
+    MEZZ_RETURN_IF_ERROR(ParseHybridUri(uri, &options));
     options.scm.on_prefault = PrefaultLine();
-    status = NewHybridCache(options, &hybrid);
-  }
+    return NewHybridCache(options, &hybrid);
+  });
   if (!status.ok()) {
     Refuse(status, message);
     return nullptr;

@@ -16,6 +16,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cassert>
 #include <cstdlib>
@@ -28,6 +29,7 @@
 #include "fmt/format.h"
 #include "integration/hybrid_cache.h"
 #include "integration/operator_io.h"
+#include "integration/option_table.h"
 #include "rocksdb/version.h"
 
 #if ROCKSDB_MAJOR < 8
@@ -50,7 +52,7 @@ constexpr int kStrictStatus = 2;
 void Fail(const std::string& sentence) {
   const char* const strict = std::getenv("MEZZANINE_STRICT");
   const bool end = strict != nullptr && std::strcmp(strict, "1") == 0;
-  Tell(fmt::format("MEZZANINE_CACHE: {}; {}", sentence,
+  Tell(fmt::format("MEZZANINE_CACHE: {}; {}", InKeys(sentence),
                    end ? "the program ends, as MEZZANINE_STRICT=1 asks" : "the program goes on with its own cache"));
   if (end) _exit(kStrictStatus);  // not exit(): other threads may be inside RocksDB
 }
@@ -162,14 +164,17 @@ class PreloadedCache final : private ClaimHolder, public HybridCacheV7 {
     if (!claim_.Take()) return TellTaken("LRUCache");
     HybridCacheOptions options = wanted_;
     options.dram_cache = DramCacheKind::kLru;
-    options.dram_bytes = GetCapacity();
+    options.dram_bytes = std::min<uint64_t>(GetCapacity(), ThisMachine().memory_bytes);  // as WrapCache
     options.strict_capacity_limit = HasStrictCapacityLimit();
-    std::unique_ptr<HybridCore> core;
-    if (const Status status = HybridCore::Open(options, &core); !status.ok()) {
-      claim_.Free();
-      return Fail(status.message());
-    }
-    Arm(std::move(core));
+    const Status status = NoThrow([&] {
+      std::unique_ptr<HybridCore> core;
+      MEZZ_RETURN_IF_ERROR(HybridCore::Open(options, &core));
+      Arm(std::move(core));
+      return Status::Ok();
+    });
+    if (status.ok()) return;
+    claim_.Free();
+    Fail(status.message());
   }
 
   const HybridCacheOptions& wanted_;
@@ -302,12 +307,10 @@ class PreloadedCache final : public rocksdb::CacheWrapper {
   void OpenScm() {
     if (eviction_callback_) return TellSecondary(target_->Name());
     if (!claim_.Take()) return TellTaken(target_->Name());
-    CachePtr hybrid;
-    if (const Status status = WrapCache(switch_, wanted_, &hybrid); !status.ok()) {
+    if (const Status status = NoThrow([&] { return WrapCache(switch_, wanted_, &hybrid_); }); !status.ok()) {
       claim_.Free();
       return Fail(status.message());
     }
-    hybrid_ = std::move(hybrid);
     switch_->TurnOn();
     current_.store(hybrid_.get(), std::memory_order_release);
   }

@@ -53,7 +53,7 @@ Status AnonymousMedium::Reserve(uint64_t bytes, std::string_view name) {
 
 Status OpenAnonymousMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium,
                            std::unique_ptr<Preparer>* preparer) {
-  static constexpr std::string_view kName = "medium=anonymous";
+  static constexpr std::string_view kName = "medium=anon";
   MEZZ_RETURN_IF_ERROR(CheckMemoryHolds(order.bytes, kName));
   auto memory = std::make_unique<AnonymousMedium>();
   MEZZ_RETURN_IF_ERROR(memory->Reserve(order.bytes, kName));

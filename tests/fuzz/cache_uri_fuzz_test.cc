@@ -5,8 +5,10 @@
 
 #include <cstdlib>
 #include <random>
+#include <set>
 #include <string>
 
+#include "integration/option_table.h"
 #include "integration/options.h"
 
 namespace mezz {
@@ -54,19 +56,49 @@ std::string Mutated(std::mt19937_64& random) {
   return text;
 }
 
-using Parser = Status (*)(std::string_view, HybridCacheOptions*);
+// A URI whose keys come from the table and whose values are now and then what the row itself would print.
+std::string FromTable(std::mt19937_64& random, std::set<std::string_view>* tried) {
+  const auto table = OptionTable();
+  HybridCacheOptions options;
+  options.dram_bytes = random() % 4 == 0 ? random() : 64 << 20;
+  options.dram_shard_bits = static_cast<int>(random() % 24) - 2;
+  options.scm.capacity_bytes = random() % 4 == 0 ? random() : 1 << 30;
+  options.scm.segment_bytes = random() % 2 == 0 ? 0 : 1ull << random() % 40;
+  options.scm.expected_block_bytes = random() % 2 == 0 ? 4096 : static_cast<uint32_t>(random());
+  options.scm.verify = static_cast<VerifyMode>(random() % 3);
+  options.scm.prepare = static_cast<Prepare>(random() % 2);
+  options.scm.scrub_bytes_per_second = random() % 2 == 0 ? 0 : random() >> random() % 64;
+  options.write_budget_bytes_per_second = random() % 2 == 0 ? 0 : random() >> random() % 64;
+  options.scm.medium = random() % 2 == 0 ? MediumKind::kFile : MediumKind::kAnonymous;
+  if (options.scm.medium == MediumKind::kFile) options.scm.path = "/x";
+  options.serve = static_cast<ServeMode>(random() % 3);
+  std::string uri(random() % 2 == 0 ? kHybridScheme : kScmSecondaryScheme);
+  for (const OptionRow& row : table) {
+    if (uri.starts_with(kScmSecondaryScheme) && row.taken_by != TakenBy::kEveryUri && random() % 50 != 0) continue;
+    std::string value = row.print(options);
+    if (value.empty() || random() % 20 == 0) continue;
+    if (random() % 100 == 0) value = kWords[random() % std::size(kWords)];
+    tried->insert(row.key);
+    uri += std::string(row.key) + "=" + value + ";";
+  }
+  return uri;
+}
+
+const Machine kBoundless;
+
+using Parser = Status (*)(std::string_view, HybridCacheOptions*, const Machine&);
 using Printer = std::string (HybridCacheOptions::*)() const;
 
 void Check(const std::string& uri, Parser parse, Printer print, uint64_t* accepted) {
   HybridCacheOptions options;
-  const Status status = parse(uri, &options);
+  const Status status = parse(uri, &options, kBoundless);
   if (!status.ok()) {
     ASSERT_FALSE(status.message().empty()) << uri;
     return;
   }
   ++*accepted;
   HybridCacheOptions again;
-  const Status second = parse((options.*print)(), &again);
+  const Status second = parse((options.*print)(), &again, kBoundless);
   ASSERT_TRUE(second.ok()) << uri << " -> " << (options.*print)() << ": " << second.message();
   ASSERT_EQ((again.*print)(), (options.*print)()) << uri;
 }
@@ -77,13 +109,16 @@ TEST(CacheUriFuzz, NothingCrashesTheParserAndWhatItTakesItCanSayAgain) {
   SCOPED_TRACE("MEZZ_SEED=" + std::to_string(seed));
   std::mt19937_64 random(seed);
   uint64_t accepted = 0;
+  std::set<std::string_view> tried;
   for (int i = 0; i < 200'000; ++i) {
-    std::string uri = random() % 4 == 0 ? RandomBytes(random) : Mutated(random);
-    if (random() % 4 == 0) uri.insert(0, kHybridScheme);
+    std::string uri = FromTable(random, &tried);
+    if (random() % 2 == 0) uri = random() % 4 == 0 ? RandomBytes(random) : Mutated(random);
+    if (random() % 8 == 0) uri.insert(0, kHybridScheme);
     Check(uri, ParseHybridUri, &HybridCacheOptions::ToUri, &accepted);
     Check(uri, ParseScmSecondaryUri, &HybridCacheOptions::ToScmSecondaryUri, &accepted);
     if (HasFatalFailure()) return;
   }
+  EXPECT_EQ(tried.size(), OptionTable().size()) << "some key was never tried";
   EXPECT_GT(accepted, 1000u) << "the mutations are too wild to reach the setters";
 }
 

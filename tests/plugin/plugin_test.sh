@@ -29,6 +29,11 @@ refused() {
   echo "ok: refused: $(grep '^mezzanine: ' "$work/out")"
 }
 refused 'the key "speed"' 'scm=64M;medium=anon;speed=fast'
+refused 'the index of scm=4T.*this machine\|the index of scm=4T.*the control group' 'scm=4T;medium=anon;block=64'
+if version_at_least 9.7; then
+  scheme=mezzanine:// refused 'dram=4000000T needs.*lower dram' 'dram=4000000T;scm=64M;medium=anon'
+  scheme=mezzanine:// refused 'shard_bits=19 cuts dram=8M' 'dram=8M;scm=64M;medium=anon;shard_bits=19'
+fi
 refused 'scm=many' 'scm=many;medium=anon'
 refused 'scm_path' 'scm=64M'
 refused "$scm" "scm=64M;scm_path=$scm"

@@ -14,9 +14,12 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
+// Sizes are about the parser here, not about the machine that runs the test.
+const Machine kBoundless;
+
 HybridCacheOptions MustParse(std::string_view uri) {
   HybridCacheOptions options;
-  const Status status = ParseHybridUri(uri, &options);
+  const Status status = ParseHybridUri(uri, &options, kBoundless);
   EXPECT_TRUE(status.ok()) << uri << ": " << status.message();
   return options;
 }
@@ -24,7 +27,8 @@ HybridCacheOptions MustParse(std::string_view uri) {
 TEST(ParseHybridUri, ReadsEveryKey) {
   const HybridCacheOptions options = MustParse(
       "mezzanine://dram=256M;scm=1G;scm_path=/mnt/pmem0/mezz;medium=file;model=optane100;dram_cache=lru;serve=in_place;"
-      "policy=bidirectional;write_budget=90M;segment=2M;block=16K;strict=true;verify=1;shard_bits=4");
+      "policy=bidirectional;write_budget=90M;segment=2M;block=16K;strict=true;verify=1;shard_bits=4;"
+      "scrub=16M;prepare=open");
   EXPECT_EQ(options.dram_bytes, 256ull << 20);
   EXPECT_EQ(options.scm.capacity_bytes, 1ull << 30);
   EXPECT_EQ(options.scm.path, "/mnt/pmem0/mezz");
@@ -38,6 +42,8 @@ TEST(ParseHybridUri, ReadsEveryKey) {
   EXPECT_EQ(options.scm.expected_block_bytes, 16u << 10);
   EXPECT_TRUE(options.strict_capacity_limit);
   EXPECT_EQ(options.scm.verify, VerifyMode::kAlways);
+  EXPECT_EQ(options.scm.scrub_bytes_per_second, 16u << 20);
+  EXPECT_EQ(options.scm.prepare, Prepare::kBeforeOpen);
   EXPECT_EQ(options.dram_shard_bits, 4);
 }
 
@@ -54,6 +60,20 @@ TEST(ParseHybridUri, AWriteBudgetOfZeroIsNone) {
   EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=anon;write_budget=0").write_budget_bytes_per_second, 0u);
   EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=anon;write_budget=2g").write_budget_bytes_per_second,
             2ull << 30);
+}
+
+TEST(ParseHybridUri, ShardBitsOfMinusOneAreRocksDBsChoiceAsDocumented) {
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=-1").dram_shard_bits, -1);
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=0").dram_shard_bits, 0);
+}
+
+TEST(ParseHybridUri, VerifyTakesItsWordsAndTheOldOnes) {
+  const auto verify = [](const std::string& value) {
+    return MustParse("mezzanine://dram=8M;scm=64M;medium=anon;verify=" + value).scm.verify;
+  };
+  for (const char* const off : {"off", "false", "0"}) EXPECT_EQ(verify(off), VerifyMode::kOff) << off;
+  for (const char* const always : {"always", "true", "1"}) EXPECT_EQ(verify(always), VerifyMode::kAlways) << always;
+  EXPECT_EQ(verify("sampled"), VerifyMode::kSampled);
 }
 
 TEST(ParseHybridUri, ReadsANumaNode) {
@@ -85,7 +105,7 @@ TEST_P(BadUris, AreRefusedByName) {
 }
 
 constexpr std::string_view kKeys =
-    "the keys are dram, scm, scm_path, medium, model, dram_cache, serve, policy, write_budget, segment";
+    "the keys are dram, dram_cache, shard_bits, strict, scm, scm_path, medium, model, segment, block";
 INSTANTIATE_TEST_SUITE_P(
     All, BadUris,
     ::testing::Values(
@@ -100,24 +120,28 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=;scm=64M", "dram=", "empty"}, BadUri{"mezzanine://dram=8M", "scm", "is missing"},
         BadUri{"mezzanine://scm=64M;medium=anon", "dram", "is missing"},
         BadUri{"mezzanine://dram=8M;scm=64M", "scm_path", "is missing"},
-        BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=anon", "scm_path=/a", "contradicts"},
+        BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=anon", "scm_path=/a", "contradicts medium=anon:"},
         BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=numa:0", "scm_path=/a", "contradicts"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=tape", "medium=tape", "file, anon and numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:", "medium=numa:", "numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:-1", "medium=numa:-1", "numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:99999999999", "medium=numa:99999999999", "1023"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;model=disk", "disk", "optane100"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;dram_cache=arc", "dram_cache=arc", "hcc and lru"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;serve=fast", "serve=fast", "auto, in_place and copy"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;dram_cache=arc", "dram_cache=arc", "hcc, lru"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;serve=fast", "serve=fast", "auto, in_place, copy"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;policy=best", "policy=best", "dram_first"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=fast", "write_budget=fast", "whole number"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=-1", "write_budget=-1", "whole number"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=0M", "write_budget=0M", "larger than zero"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=", "write_budget=", "empty"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;strict=yes", "strict=yes", "true, false"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;verify=2", "verify=2", "off, sampled or always"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=5T", "write_budget=5T", "at most 4T"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;scrub=5T", "scrub=", "at most"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;scrub=fast", "scrub=fast", "whole number"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;prepare=never", "prepare=never", "background, open"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;verify=2", "verify=2", "off, sampled and always"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=20", "shard_bits=20", "0 to 19"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=-1", "shard_bits=-1", "0 to 19"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=-2", "shard_bits=-2", "0 to 19, and -1"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;block=8G", "block=8G", "below 4G"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;segment=3M", "segment=3145728", "power of two"},
         BadUri{"mezzanine://dram=0;scm=64M;medium=anon", "dram=0", "larger than zero"},
@@ -200,6 +224,8 @@ HybridCacheOptions RandomOptions(std::mt19937_64& random) {
   options.scm.expected_block_bytes = static_cast<uint32_t>(512 + pick(1 << 20));
   options.scm.model = static_cast<MediumModelName>(pick(3));
   options.scm.verify = static_cast<VerifyMode>(pick(3));
+  options.scm.scrub_bytes_per_second = pick(2) != 0 ? 0 : pick(1ull << 40);
+  options.scm.prepare = static_cast<Prepare>(pick(2));
   options.policy = PolicyNames()[pick(PolicyNames().size())];
   options.write_budget_bytes_per_second = pick(2) != 0 ? 0 : pick(1ull << 40);
   options.serve = static_cast<ServeMode>(pick(3));
@@ -209,9 +235,11 @@ HybridCacheOptions RandomOptions(std::mt19937_64& random) {
 TEST(ToUri, ParsesBackToTheSameOptions) {
   const uint64_t seed = std::random_device()();
   std::mt19937_64 random(seed);
+  int judged_good = 0;
   for (int i = 0; i < 2000; ++i) {
     const HybridCacheOptions want = RandomOptions(random);
-    if (!want.Validate().ok()) continue;
+    if (!want.Validate(kBoundless).ok()) continue;
+    ++judged_good;
     const std::string uri = want.ToUri();
     const HybridCacheOptions got = MustParse(uri);
     ASSERT_EQ(got.ToUri(), uri) << "seed " << seed;
@@ -227,10 +255,13 @@ TEST(ToUri, ParsesBackToTheSameOptions) {
     ASSERT_EQ(got.scm.expected_block_bytes, want.scm.expected_block_bytes) << uri;
     ASSERT_EQ(got.scm.model, want.scm.model) << uri;
     ASSERT_EQ(got.scm.verify, want.scm.verify) << uri;
+    ASSERT_EQ(got.scm.scrub_bytes_per_second, want.scm.scrub_bytes_per_second) << uri;
+    ASSERT_EQ(got.scm.prepare, want.scm.prepare) << uri;
     ASSERT_EQ(got.policy, want.policy) << uri;
     ASSERT_EQ(got.write_budget_bytes_per_second, want.write_budget_bytes_per_second) << uri;
     ASSERT_EQ(got.serve, want.serve) << uri;
   }
+  EXPECT_GT(judged_good, 500) << "seed " << seed;
 }
 
 }  // namespace

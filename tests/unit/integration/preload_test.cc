@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <sstream>
 #include <thread>
 
@@ -211,6 +212,13 @@ TEST_F(Preload, ACacheWithASecondaryCacheIsLeftAsItIs) {
       },
       ::testing::ExitedWithCode(0), "this LRUCache has a secondary cache already");
   EXPECT_EQ(reports(), 0);
+}
+
+// Policy and hit bits are sized by the DRAM tier's capacity, and an exception of ours would end the program.
+TEST_F(Preload, ACacheWithoutALimitIsTakenForTheMachinesMemory) {
+  EXPECT_EXIT(_exit(UseDatabase(rocksdb::NewLRUCache(std::numeric_limits<size_t>::max() / 2, /*num_shard_bits=*/0))),
+              ::testing::ExitedWithCode(0), "");
+  EXPECT_EQ(reports(), 1);
 }
 
 TEST_F(Preload, NonsenseOptionsStillMakeNoCache) {

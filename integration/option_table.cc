@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integration/option_table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <limits>
+#include <utility>
+
+#include "admission/policy.h"
+#include "cache/base/text.h"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+
+namespace mezz {
+namespace {
+
+using Options = HybridCacheOptions;
+
+constexpr int kNumaNodeMax = 1023;  // the kernel's MAX_NUMNODES is at most 1024
+constexpr int kShardBitsMax = 19;   // RocksDB makes no cache with more
+
+Status BadValue(const OptionRow& row, std::string_view value, std::string_view accepted) {
+  return Status::InvalidArgument(fmt::format("{}={}: accepted are {}", row.key, value, accepted));
+}
+
+// Digits only: no sign, no space, no fraction.
+template <typename Int>
+bool ParseDigits(std::string_view text, Int* value) {
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string_view::npos) return false;
+  return std::from_chars(text.data(), text.data() + text.size(), *value).ec == std::errc();
+}
+
+// The value that prints as `value`.
+template <typename Enum>
+Status ParseEnum(const OptionRow& row, std::string_view value, std::initializer_list<Enum> all, Enum* to) {
+  std::string accepted;
+  for (const Enum one : all) {
+    if (value == ToString(one)) {
+      *to = one;
+      return Status::Ok();
+    }
+    accepted += fmt::format("{}{}", accepted.empty() ? "" : ", ", ToString(one));
+  }
+  return BadValue(row, value, accepted);
+}
+
+bool ParseBool(std::string_view value, bool* to) {
+  *to = value == "true" || value == "1";
+  return *to || value == "false" || value == "0";
+}
+
+// 0 means none.
+Status ParseRate(const OptionRow& row, std::string_view value, uint64_t* to) {
+  if (value != "0") return ParseBytes(row.key, value, to);
+  *to = 0;
+  return Status::Ok();
+}
+
+Status ParseMedium(const OptionRow& row, std::string_view value, Options* options) {
+  constexpr std::string_view kNuma = "numa:";
+  ScmOptions& scm = options->scm;
+  if (value == ToString(MediumKind::kFile)) {
+    scm.medium = MediumKind::kFile;
+  } else if (value == ToString(MediumKind::kAnonymous)) {
+    scm.medium = MediumKind::kAnonymous;
+  } else if (value.starts_with(kNuma) && ParseDigits(value.substr(kNuma.size()), &scm.numa_node) &&
+             scm.numa_node <= kNumaNodeMax) {
+    scm.medium = MediumKind::kNumaNode;
+  } else {
+    return BadValue(row, value, fmt::format("file, anon and numa:N with N from 0 to {}", kNumaNodeMax));
+  }
+  return Status::Ok();
+}
+
+std::string PrintMedium(const Options& options) {
+  const std::string_view kind = ToString(options.scm.medium);
+  return options.scm.medium == MediumKind::kNumaNode ? fmt::format("{}:{}", kind, options.scm.numa_node)
+                                                     : std::string(kind);
+}
+
+Status ParsePolicy(const OptionRow& row, std::string_view value, Options* options) {
+  const auto& names = PolicyNames();
+  if (std::find(names.begin(), names.end(), value) == names.end()) {
+    return BadValue(row, value, fmt::format("{}", fmt::join(names, ", ")));
+  }
+  options->policy = value;
+  return Status::Ok();
+}
+
+Status ParseBlock(const OptionRow& row, std::string_view value, Options* options) {
+  uint64_t bytes = 0;
+  MEZZ_RETURN_IF_ERROR(ParseBytes(row.key, value, &bytes));
+  if (bytes > std::numeric_limits<uint32_t>::max()) return BadValue(row, value, "sizes below 4G");
+  options->scm.expected_block_bytes = static_cast<uint32_t>(bytes);
+  return Status::Ok();
+}
+
+Status ParseVerify(const OptionRow& row, std::string_view value, Options* options) {
+  if (bool all; ParseBool(value, &all)) {
+    options->scm.verify = all ? VerifyMode::kAlways : VerifyMode::kOff;
+    return Status::Ok();
+  }
+  if (ParseEnum(row, value, {VerifyMode::kOff, VerifyMode::kSampled, VerifyMode::kAlways}, &options->scm.verify).ok()) {
+    return Status::Ok();
+  }
+  return BadValue(row, value, "off, sampled and always (or false and true)");
+}
+
+Status ParseStrict(const OptionRow& row, std::string_view value, Options* options) {
+  return ParseBool(value, &options->strict_capacity_limit) ? Status::Ok()
+                                                           : BadValue(row, value, "true, false, 1 and 0");
+}
+
+Status ParseShardBits(const OptionRow& row, std::string_view value, Options* options) {
+  int bits = -1;
+  if (value != "-1" && (!ParseDigits(value, &bits) || bits > kShardBitsMax)) {
+    return BadValue(row, value, fmt::format("0 to {}, and -1 for a choice by size", kShardBitsMax));
+  }
+  options->dram_shard_bits = bits;
+  return Status::Ok();
+}
+
+constexpr OptionRow kTable[] = {
+    {.key = "dram",
+     .member = "",
+     .values = "size",
+     .fallback = "required (preload: the program's own cache)",
+     .meaning = "the DRAM tier",
+     .taken_by = TakenBy::kDramTier,
+     .parse = [](const OptionRow& row, std::string_view v,
+                 Options* o) { return ParseBytes(row.key, v, &o->dram_bytes); },
+     .print = [](const Options& o) { return o.dram_bytes == 0 ? "" : SizeText(o.dram_bytes); }},
+    {.key = "dram_cache",
+     .member = "",
+     .values = "`hcc`, `lru`",
+     .fallback = "`hcc` (7.8: `lru`)",
+     .meaning = "RocksDB's cache that the DRAM tier is: HyperClockCache or LRUCache",
+     .taken_by = TakenBy::kDramTier,
+     .parse =
+         [](const OptionRow& row, std::string_view v, Options* o) {
+           return ParseEnum(row, v, {DramCacheKind::kHyperClock, DramCacheKind::kLru}, &o->dram_cache);
+         },
+     .print = [](const Options& o) { return std::string(ToString(o.dram_cache)); }},
+    {.key = "shard_bits",
+     .member = "",
+     .values = "-1 to 19",
+     .fallback = "-1",
+     .meaning = "2^n shards; more of them balance worse. -1: `hcc` gets one for every 2 MiB, 64 at most, `lru` "
+                "RocksDB's choice",
+     .taken_by = TakenBy::kDramTier,
+     .parse = ParseShardBits,
+     .print = [](const Options& o) { return std::to_string(o.dram_shard_bits); }},
+    {.key = "strict",
+     .member = "",
+     .values = "`true`, `false`",
+     .fallback = "`false`",
+     .meaning = "the DRAM tier refuses blocks that do not fit beside those in use",
+     .taken_by = TakenBy::kDramTier,
+     .parse = ParseStrict,
+     .print = [](const Options& o) { return std::string(o.strict_capacity_limit ? "true" : "false"); }},
+    {.key = "scm",
+     .member = "capacity_bytes",
+     .values = "size",
+     .fallback = "required",
+     .meaning = "the SCM tier. Costs 9.4 bytes of DRAM for each `block` bytes",
+     .taken_by = TakenBy::kEveryUri,
+     .parse = [](const OptionRow& row, std::string_view v,
+                 Options* o) { return ParseBytes(row.key, v, &o->scm.capacity_bytes); },
+     .print = [](const Options& o) { return SizeText(o.scm.capacity_bytes); }},
+    {.key = "scm_path",
+     .member = "path=",
+     .values = "a file to create or reuse, or a devdax device",
+     .fallback = "required for `medium=file`",
+     .meaning = "where the SCM tier's bytes live",
+     .taken_by = TakenBy::kEveryUri,
+     .parse =
+         [](const OptionRow&, std::string_view v, Options* o) {
+           o->scm.path = v;
+           return Status::Ok();
+         },
+     .print = [](const Options& o) { return o.scm.path; }},
+    {.key = "medium",
+     .member = "",
+     .values = "`file`, `numa:N`, `anon`",
+     .fallback = "`file`",
+     .meaning = "`numa:N`: memory of node N (CXL); `anon`: the process's own, for tests",
+     .taken_by = TakenBy::kEveryUri,
+     .parse = ParseMedium,
+     .print = PrintMedium},
+    {.key = "model",
+     .member = "",
+     .values = "`none`, `optane100`, `cxl`",
+     .fallback = "`none`",
+     .meaning = "declared emulation of a slower medium; never for production",
+     .taken_by = TakenBy::kEveryUri,
+     .parse = [](const OptionRow&, std::string_view v, Options* o) { return ParseMediumModel(v, &o->scm.model); },
+     .print = [](const Options& o) { return std::string(ToString(o.scm.model)); }},
+    {.key = "segment",
+     .member = "segment_bytes",
+     .values = "size, a power of two",
+     .fallback = "`scm` / 256, from 256K to 4M",
+     .meaning =
+         "what is reclaimed at once, and the largest block. Larger: longer reclaims, and a small tier wastes more",
+     .taken_by = TakenBy::kEveryUri,
+     .parse = [](const OptionRow& row, std::string_view v,
+                 Options* o) { return ParseBytes(row.key, v, &o->scm.segment_bytes); },
+     .print = [](const Options& o) { return o.scm.segment_bytes == 0 ? "" : SizeText(o.scm.segment_bytes); }},
+    {.key = "block",
+     .member = "expected_block_bytes",
+     .values = "size",
+     .fallback = "4K",
+     .meaning = "the usual size of a block. Larger: fewer index words, and with smaller blocks they run out",
+     .taken_by = TakenBy::kEveryUri,
+     .parse = ParseBlock,
+     .print = [](const Options& o) { return SizeText(o.scm.expected_block_bytes); }},
+    {.key = "prepare",
+     .member = "",
+     .values = "`background`, `open`",
+     .fallback = "`background`",
+     .meaning = "when the medium's pages are made present: beside the first use, or before the cache opens",
+     .taken_by = TakenBy::kEveryUri,
+     .parse =
+         [](const OptionRow& row, std::string_view v, Options* o) {
+           return ParseEnum(row, v, {Prepare::kBackground, Prepare::kBeforeOpen}, &o->scm.prepare);
+         },
+     .print = [](const Options& o) { return std::string(ToString(o.scm.prepare)); }},
+    {.key = "verify",
+     .member = "",
+     .values = "`off`, `sampled`, `always`",
+     .fallback = "`off`",
+     .meaning = "checksums of payloads at hits, about 0.1 ns a byte; `true` is `always`, `false` is `off`",
+     .taken_by = TakenBy::kEveryUri,
+     .parse = ParseVerify,
+     .print = [](const Options& o) { return std::string(ToString(o.scm.verify)); }},
+    {.key = "scrub",
+     .member = "scrub_bytes_per_second",
+     .values = "bytes a second, or 0: none",
+     .fallback = "0",
+     .meaning =
+         "a thread that checks the payloads of all records in turn. Larger: it reads more of the medium's bandwidth",
+     .taken_by = TakenBy::kEveryUri,
+     .parse = [](const OptionRow& row, std::string_view v,
+                 Options* o) { return ParseRate(row, v, &o->scm.scrub_bytes_per_second); },
+     .print = [](const Options& o) { return SizeText(o.scm.scrub_bytes_per_second); }},
+    {.key = "policy",
+     .member = "",
+     .values = "`adaptive` and the others of [policies](policies.md)",
+     .fallback = "`adaptive`",
+     .meaning = "decides what moves between the tiers",
+     .taken_by = TakenBy::kEveryUri,
+     .parse = ParsePolicy,
+     .print = [](const Options& o) { return o.policy; }},
+    {.key = "write_budget",
+     .member = "",
+     .values = "bytes a second, or 0: none",
+     .fallback = "0",
+     .meaning = "what the policy may have written. Larger: more wear, reads that wait for writes, and more blocks kept",
+     .taken_by = TakenBy::kEveryUri,
+     .parse = [](const OptionRow& row, std::string_view v,
+                 Options* o) { return ParseRate(row, v, &o->write_budget_bytes_per_second); },
+     .print = [](const Options& o) { return SizeText(o.write_budget_bytes_per_second); }},
+    {.key = "serve",
+     .member = "",
+     .values = "`auto`, `in_place`, `copy`",
+     .fallback = "`auto`",
+     .meaning = "how an SCM hit that is not promoted is answered",
+     .taken_by = TakenBy::kNotSecondary,  // the SecondaryCache interface always copies
+     .parse =
+         [](const OptionRow& row, std::string_view v, Options* o) {
+           return ParseEnum(row, v, {ServeMode::kAuto, ServeMode::kInPlace, ServeMode::kCopy}, &o->serve);
+         },
+     .print = [](const Options& o) { return std::string(ToString(o.serve)); }},
+};
+
+std::string_view ToString(TakenBy taken_by) {
+  switch (taken_by) {
+    case TakenBy::kEveryUri:
+      return "all";
+    case TakenBy::kNotSecondary:
+      return "`mezzanine`, preload";
+    case TakenBy::kDramTier:
+      return "`mezzanine`; preload ignores it";
+  }
+  return "?";
+}
+
+bool IsWordCharacter(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
+
+// Whole words only. One that ends in '=' is an option of its own, so it stands where an option stands: a path may hold
+// anything.
+void ReplaceWord(std::string_view word, std::string_view by, std::string* text) {
+  const bool is_option = word.back() == '=';
+  for (size_t at = text->find(word); at != std::string::npos; at = text->find(word, at)) {
+    const size_t end = at + word.size();
+    const char before = at == 0 ? ' ' : (*text)[at - 1];
+    const bool whole =
+        is_option ? before == ' ' : !IsWordCharacter(before) && (end == text->size() || !IsWordCharacter((*text)[end]));
+    if (whole) text->replace(at, word.size(), by);
+    at += whole ? by.size() : word.size();
+  }
+}
+
+}  // namespace
+
+std::span<const OptionRow> OptionTable() { return kTable; }
+
+std::string PrintItems(const Options& options, bool secondary) {
+  std::string items;
+  for (const OptionRow& row : kTable) {
+    if (secondary && row.taken_by != TakenBy::kEveryUri) continue;
+    const std::string value = row.print(options);
+    if (!value.empty()) items += fmt::format("{}{}={}", items.empty() ? "" : ";", row.key, value);
+  }
+  return items;
+}
+
+std::string OptionsAsMarkdown() {
+  std::string text = "| key | values | default | what it is | taken by |\n|---|---|---|---|---|\n";
+  for (const OptionRow& row : kTable) {
+    text += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.key, row.values, row.fallback, row.meaning,
+                        ToString(row.taken_by));
+  }
+  return text;
+}
+
+std::string InKeys(std::string_view message) {
+  std::string text(message);
+  for (const OptionRow& row : kTable) {
+    if (row.member.empty()) continue;
+    ReplaceWord(row.member, row.member.ends_with('=') ? fmt::format("{}=", row.key) : std::string(row.key), &text);
+  }
+  ReplaceWord("numa_node=", "medium=numa:", &text);
+  return text;
+}
+
+std::string SizeText(uint64_t bytes) {
+  constexpr std::string_view kSuffixes = "KMGT";
+  size_t shift = 0;
+  while (shift < kSuffixes.size() && bytes != 0 && bytes % 1024 == 0) {
+    bytes /= 1024;
+    ++shift;
+  }
+  return shift == 0 ? std::to_string(bytes) : fmt::format("{}{}", bytes, kSuffixes[shift - 1]);
+}
+
+}  // namespace mezz
