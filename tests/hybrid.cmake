@@ -11,9 +11,4 @@ if(MEZZ_WITH_ROCKSDB AND RocksDBLibrary_VERSION VERSION_GREATER_EQUAL 8.9)
   mezz_test(model/hybrid_cache_fuzz_test LABELS model DEPS mezz::rocksdb)
   mezz_test(stress/hybrid_cache_stress_test LABELS stress DEPS mezz::rocksdb)
   mezz_test(stress/rocksdb_stress_test LABELS stress DEPS mezz::rocksdb)
-  # They derive from RocksDB's classes, and release builds of RocksDB carry no RTTI for them.
-  foreach(test unit_integration_hybrid_cache_test model_hybrid_cache_fuzz_test stress_hybrid_cache_stress_test
-               stress_rocksdb_stress_test)
-    target_compile_options(${test} PRIVATE -fno-rtti)
-  endforeach()
 endif()

@@ -10,12 +10,10 @@ target_compile_definitions(unit_integration_option_table_test PRIVATE MEZZ_SOURC
 mezz_test(unit/integration/scm_secondary_cache_test LABELS unit DEPS mezz::rocksdb)
 mezz_test(fuzz/cache_uri_fuzz_test LABELS fuzz DEPS mezz::rocksdb)
 # Linked before RocksDB, the library's makers hide RocksDB's as they do when it is preloaded.
-mezz_test(unit/integration/preload_test LABELS unit DEPS mezzanine_preload RocksDBLibrary::rocksdb)
-target_include_directories(unit_integration_preload_test PRIVATE ${PROJECT_SOURCE_DIR})
+mezz_test(unit/integration/preload_test LABELS unit DEPS mezzanine_preload RocksDBLibrary::rocksdb ALONE)
 if(RocksDBLibrary_VERSION VERSION_LESS 8.9)
   mezz_test(unit/integration/hybrid_cache_v7_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(model/hybrid_cache_v7_fuzz_test LABELS model DEPS mezz::rocksdb)
-  target_compile_options(unit_integration_hybrid_cache_v7_test PRIVATE -fno-rtti)
 endif()
 
 find_program(MEZZ_DB_BENCH db_bench HINTS ${MEZZ_ROCKSDB_ROOT}/bin NO_CACHE)

@@ -11,9 +11,7 @@ if(TARGET mezz_workloads)
   mezz_test(unit/workloads/series_test LABELS unit DEPS mezz::workloads)
   mezz_test(unit/workloads/thread_team_test LABELS unit DEPS mezz::workloads)
   if(TARGET mezz_replay)
-    mezz_test(unit/workloads/replay_processes_test LABELS unit DEPS mezz::workloads)
-    target_compile_definitions(unit_workloads_replay_processes_test
-                               PRIVATE MEZZ_REPLAY_BINARY="$<TARGET_FILE:mezz_replay>")
-    add_dependencies(unit_workloads_replay_processes_test mezz_replay)
+    mezz_test(unit/workloads/replay_processes_test LABELS unit DEPS mezz::workloads NEEDS mezz_replay
+              DEFINITIONS MEZZ_REPLAY_BINARY="${PROJECT_BINARY_DIR}/bin/mezz_replay")
   endif()
 endif()

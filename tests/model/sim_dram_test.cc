@@ -4,18 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "../unit/sim/test_traces.h"
-#include "rocksdb/version.h"
-#if ROCKSDB_MAJOR >= 8
 #include "rocksdb/advanced_cache.h"
-#endif
 #include "rocksdb/cache.h"
 #include "workloads/block_key.h"
 #include "workloads/sim/dram_models.h"
 
 namespace mezz::sim {
 namespace {
-
-#if ROCKSDB_MAJOR > 8 || (ROCKSDB_MAJOR == 8 && ROCKSDB_MINOR >= 9)
 
 constexpr uint32_t kBlocks = 40'000;
 constexpr size_t kBlockBytes = 4096;
@@ -105,12 +100,6 @@ TEST(SimDram, HccHitsAsOftenAsHyperClockCache) {
     }
   }
 }
-
-#else
-
-TEST(SimDram, NeedsANewerRocksDb) { GTEST_SKIP() << "SKIPPED: the caches compared with are those of RocksDB 8.9 on"; }
-
-#endif
 
 }  // namespace
 }  // namespace mezz::sim
