@@ -29,8 +29,24 @@ constexpr mode_t kFileMode = 0600;
 constexpr int kOpenAttempts = 16;
 using Superblock = layout::Superblock;
 
+// O_NONBLOCK: a fifo put there in the meantime must not stop us; it has no effect on files.
+constexpr int kOpenFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
 struct ConfigDeleter {
   void operator()(pmem2_config* config) const { pmem2_config_delete(&config); }
+};
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
 };
 struct SourceDeleter {
   void operator()(pmem2_source* source) const { pmem2_source_delete(&source); }
@@ -81,7 +97,9 @@ class FileMedium : public Medium {
   Status StampProvisionalSuperblock();
   // Gives the file its size, and all of its space where that is cheap; else `*by_chunks` does, while it is prepared.
   Status Reserve(std::function<int(uint64_t offset, uint64_t bytes)>* by_chunks);
-  Status MakeSource(Source* source);
+  // `fd` is another open of our file: a mapping keeps its open file alive, with all locks on it. So a forked child,
+  // whose mapping stays, would keep the lock if the locked descriptor were mapped.
+  Status MakeSource(int fd, Source* source);
   Status Map(const Source& source, uint64_t map_bytes);
   Status ReservationError(int error, const char* step) const;
   Status Pmem2Error(const char* step) const;
@@ -93,7 +111,7 @@ class FileMedium : public Medium {
   const MediumOrder order_;  // its options are of the caller: not used once Open has returned
   const std::string path_;
   const uint64_t wanted_;
-  int fd_ = -1;
+  int fd_ = -1;  // carries the lock
   bool locked_ = false;
   bool created_ = false;  // by us: unlinked again on failure
   bool resized_ = false;  // not created by us, and no longer of its old size
@@ -177,15 +195,13 @@ Status FileMedium::TryOpenAndLock(bool* opened) {
 }
 
 Status FileMedium::OpenDescriptor() {
-  // O_NONBLOCK: a fifo put there in the meantime must not stop us; it has no effect on files.
-  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  fd_ = open(path_.c_str(), kFlags | O_CREAT | O_EXCL, kFileMode);
+  fd_ = open(path_.c_str(), kOpenFlags | O_CREAT | O_EXCL, kFileMode);
   created_ = fd_ >= 0;
   if (fd_ < 0 && errno == EEXIST) {
     // Its kind is judged before it is opened: for a device that could have effects of its own.
     if (lstat(path_.c_str(), &stat_) != 0) return errno == ENOENT ? Status::Ok() : OpenError(path_, errno);
     MEZZ_RETURN_IF_ERROR(CheckFileKind(path_, stat_));
-    fd_ = open(path_.c_str(), kFlags);
+    fd_ = open(path_.c_str(), kOpenFlags);
     if (fd_ < 0 && errno == ENOENT) return Status::Ok();
   }
   if (fd_ < 0) return OpenError(path_, errno);
@@ -200,8 +216,9 @@ Status FileMedium::OpenFile(std::unique_ptr<Preparer>* preparer, bool* existing)
   if (stat_.st_size == 0) MEZZ_RETURN_IF_ERROR(StampProvisionalSuperblock());
   std::function<int(uint64_t, uint64_t)> reserve;
   MEZZ_RETURN_IF_ERROR(Reserve(&reserve));
+  const Descriptor mapped(open(path_.c_str(), kOpenFlags));
   Source source;
-  MEZZ_RETURN_IF_ERROR(MakeSource(&source));
+  MEZZ_RETURN_IF_ERROR(MakeSource(mapped.get(), &source));
   MEZZ_RETURN_IF_ERROR(Map(source, wanted_));
   MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order_, base_, name(), std::move(reserve), preparer));
   const bool dax = info_.granularity != StoreGranularity::kPage;
@@ -210,8 +227,9 @@ Status FileMedium::OpenFile(std::unique_ptr<Preparer>* preparer, bool* existing)
 }
 
 Status FileMedium::OpenDevdax(std::unique_ptr<Preparer>* preparer, bool* existing) {
+  const Descriptor mapped(open(path_.c_str(), kOpenFlags));
   Source source;
-  MEZZ_RETURN_IF_ERROR(MakeSource(&source));
+  MEZZ_RETURN_IF_ERROR(MakeSource(mapped.get(), &source));
   size_t device_bytes = 0;
   size_t alignment = 0;
   if (pmem2_source_size(source.get(), &device_bytes) != 0 || pmem2_source_alignment(source.get(), &alignment) != 0) {
@@ -301,9 +319,14 @@ Status FileMedium::Pmem2Error(const char* step) const {
       fmt::format("path={} {} (libpmem2: {}): name another file or device", path_, step, pmem2_errormsg()));
 }
 
-Status FileMedium::MakeSource(Source* source) {
+Status FileMedium::MakeSource(int fd, Source* source) {
+  struct stat now {};
+  if (fd < 0 || fstat(fd, &now) != 0) return OpenError(path_, errno);
+  if (!SameFile(now, stat_)) {
+    return Status::Busy(fmt::format("path={} was replaced while it was opened: give each cache its own", path_));
+  }
   pmem2_source* made = nullptr;
-  if (pmem2_source_from_fd(&made, fd_) != 0) return Pmem2Error("cannot be mapped");
+  if (pmem2_source_from_fd(&made, fd) != 0) return Pmem2Error("cannot be mapped");
   source->reset(made);
   return Status::Ok();
 }
