@@ -313,8 +313,8 @@ PinnedBlock ScmTier::Find(const BlockKey& key, BlockRole role_for_miss_counter, 
   return found;
 }
 
-void ScmTier::ChargeInPlace(size_t payload_bytes) {
-  if (throttle_ != nullptr) throttle_->ChargeLines(BlockSearchLines(payload_bytes));
+void ScmTier::ChargeInPlace(BlockRole role, std::span<const std::byte> payload) {
+  if (throttle_ != nullptr) throttle_->ChargeInPlace(HowReadInPlace(throttle_->model(), role, payload));
 }
 void ScmTier::ChargeCopy(size_t payload_bytes) {
   if (throttle_ != nullptr) throttle_->ChargeStreamRead(payload_bytes);

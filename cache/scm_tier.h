@@ -99,9 +99,9 @@ class ScmTier {
                 Generation generation = Generation::kYoung);
 
   // Finds, pins and counts a hit or a miss; an empty result is a miss. The caller charges the model for what it
-  // then reads: ChargeInPlace for a search in place, ChargeCopy for a copy.
+  // then reads: ChargeInPlace for what RocksDB reads of a block of that role where it lies, ChargeCopy for a copy.
   PinnedBlock Find(const BlockKey& key, BlockRole role_for_miss_counter = BlockRole::kOther, Heat heat = Heat::kRaise);
-  void ChargeInPlace(size_t payload_bytes);
+  void ChargeInPlace(BlockRole role, std::span<const std::byte> payload);
   void ChargeCopy(size_t payload_bytes);
 
   // Brings the index lines of `key` towards this CPU; a hint that costs a hash.

@@ -185,7 +185,7 @@ rocksdb::Cache::Handle* HybridCache::Serve(const BlockKey& key, PinnedBlock bloc
 }
 
 rocksdb::Cache::Handle* HybridCache::ServeInPlace(PinnedBlock block, const Request& request) {
-  core_->scm().ChargeInPlace(block.payload().size());
+  core_->scm().ChargeInPlace(block.role(), block.payload());
   Created made;
   bool in_place = false;
   {

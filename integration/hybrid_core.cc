@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <new>
+#include <span>
 #include <utility>
 
 #include "integration/compaction_thread.h"
@@ -19,30 +20,21 @@ namespace {
 constexpr double kCopyFixedNs = 40;
 constexpr double kCopyNsPerByte = 0.03;
 
-// A filter probe reads the header's line, the parameters at the filter's end, and one line of bits.
-constexpr unsigned kFilterProbeLines = 3;
-
 // Below this a copy costs less than a pin, on every medium, and may not be adopted (AdoptingAllocator).
 constexpr size_t kInPlaceBytesMin = 1024;
 
-// What serve=auto weighs. In place, the search pays one dependent read of the medium for each line it touches. A copy
-// pays one such read, streams the rest at the thread's bandwidth, and pays for the copy itself; its search is then
-// free. So in place wins where few lines of a large block are read: filters, and data blocks from a size on that grows
-// with the medium's latency over its bandwidth. Blobs are read whole either way: in place saves the copy. Dictionaries
-// are read whole and then held for a table's life: a copy spares their segments that pin.
-bool InPlaceIsCheaper(const MediumModel& model, BlockRole role, size_t bytes) {
-  const double stream_ns = model.random_read_ns + static_cast<double>(bytes) / model.thread_read_bytes_per_ns;
-  const double copy_ns = stream_ns + kCopyFixedNs + kCopyNsPerByte * static_cast<double>(bytes);
-  switch (role) {
-    case BlockRole::kFilter:
-      return kFilterProbeLines * model.random_read_ns < copy_ns;
-    case BlockRole::kBlob:
-      return true;
-    case BlockRole::kDictionary:
-      return false;
-    default:
-      return BlockSearchLines(bytes) * model.random_read_ns < copy_ns;
-  }
+// What serve=auto weighs: the two charges of the model, and what a copy costs besides. In place, a search pays one
+// dependent read of the medium for each line it touches, and what is read whole a stream. A copy pays one such read,
+// streams the rest at the thread's bandwidth, and pays for the copy itself; its search is then free. So in place wins
+// where few lines of a large block are read: filters, and data blocks from a size on that grows with the medium's
+// latency over its bandwidth. Blobs are read whole either way: in place saves the copy. Dictionaries are read whole and
+// then held for a table's life: a copy spares their segments that pin.
+bool InPlaceIsCheaper(const MediumModel& model, BlockRole role, std::span<const std::byte> payload) {
+  if (role == BlockRole::kDictionary) return false;
+  const auto bytes = static_cast<double>(payload.size());
+  const double copy_ns =
+      OwnNs(model, {.lines = 1, .stream_bytes = payload.size()}) + kCopyFixedNs + kCopyNsPerByte * bytes;
+  return OwnNs(model, HowReadInPlace(model, role, payload)) < copy_ns;
 }
 
 // True about once in kTellEvery calls on a thread. By chance rather than by count: threads that use several caches in
@@ -185,7 +177,7 @@ HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& b
   }
   if (options_.serve == ServeMode::kCopy || bytes < kInPlaceBytesMin || scm_->PinPressure()) return Serve::kCopy;
   if (options_.serve == ServeMode::kInPlace || scm_->throttle() == nullptr) return Serve::kInPlace;
-  return InPlaceIsCheaper(scm_->throttle()->model(), block.role(), bytes) ? Serve::kInPlace : Serve::kCopy;
+  return InPlaceIsCheaper(scm_->throttle()->model(), block.role(), block.payload()) ? Serve::kInPlace : Serve::kCopy;
 }
 
 // An eviction of the block that runs between its promotion and the erasure of its record counts as clean, and the block

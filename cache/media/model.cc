@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "cache/media/spin_clock.h"
 #include "cache/types.h"
@@ -55,6 +56,41 @@ constexpr MediumModel kCxl = {
     .read_unit_bytes = kLineBytes,
 };
 
+// Of RocksDB's default block builder.
+constexpr size_t kEntriesPerRestart = 16;
+// The lines of the entry found, as BlockSearchLines counts them.
+constexpr unsigned kEntryLines = 2;
+// Of a filter: the record's header, the parameters at the filter's end, and one line of bits.
+constexpr unsigned kFilterProbeLines = 3;
+
+// The number of restart points stands at a data block's end, under some flags; 0 if what is there cannot be it.
+size_t Restarts(std::span<const std::byte> block) {
+  constexpr uint32_t kCountMask = (1u << 28) - 1;
+  uint32_t word = 0;
+  if (block.size() < sizeof(word)) return 0;
+  std::memcpy(&word, block.data() + block.size() - sizeof(word), sizeof(word));
+  const size_t restarts = word & kCountMask;
+  return restarts * sizeof(word) < block.size() ? restarts : 0;
+}
+
+InPlaceRead ReadWhole(size_t bytes) { return {.lines = 1, .stream_bytes = bytes}; }
+
+// Between two restart points lie sixteen entries; so many points, so long an entry. With one point alone there may be
+// one entry or sixteen: then the walk from the first to the one found, and its value, are taken for a stream over the
+// whole block, which is right for one long value and long for several.
+InPlaceRead SearchData(const MediumModel& model, std::span<const std::byte> block) {
+  InPlaceRead search{.lines = BlockSearchLines(block.size())};
+  const size_t restarts = Restarts(block);
+  if (restarts == 0) return search;
+  if (restarts == 1) {
+    const InPlaceRead walk{.lines = std::min(2u, search.lines), .stream_bytes = block.size()};
+    return OwnNs(model, walk) > OwnNs(model, search) ? walk : search;
+  }
+  const size_t entry_bytes = block.size() / (kEntriesPerRestart * (restarts - 1));
+  search.stream_bytes = entry_bytes - std::min(entry_bytes, kEntryLines * kLineBytes);
+  return search;
+}
+
 unsigned CeilLog2(size_t value) { return value <= 1 ? 0 : static_cast<unsigned>(std::bit_width(value - 1)); }
 
 }  // namespace
@@ -77,7 +113,6 @@ unsigned BlockSearchLines(size_t block_bytes) {
   constexpr size_t kRestartsPerLine = kLineBytes / sizeof(uint32_t);
   constexpr unsigned kHeaderLines = 1;
   constexpr unsigned kRestartCountLines = 1;
-  constexpr unsigned kEntryLines = 2;
   constexpr size_t kRecordHeaderBytes = 32;
   const size_t restarts = std::max<size_t>(1, block_bytes / kBytesPerRestart);
   const unsigned key_lines = CeilLog2(restarts);
@@ -87,20 +122,41 @@ unsigned BlockSearchLines(size_t block_bytes) {
   return static_cast<unsigned>(std::min<size_t>(lines, record_lines));
 }
 
+InPlaceRead HowReadInPlace(const MediumModel& model, BlockRole role, std::span<const std::byte> payload) {
+  switch (role) {
+    case BlockRole::kData:
+      return SearchData(model, payload);
+    case BlockRole::kIndex:
+      return {.lines = BlockSearchLines(payload.size())};
+    case BlockRole::kFilter:
+      return {.lines = std::min(kFilterProbeLines, BlockSearchLines(payload.size()))};
+    case BlockRole::kDictionary:
+    case BlockRole::kBlob:
+    case BlockRole::kOther:
+      break;
+  }
+  return ReadWhole(payload.size());
+}
+
+double OwnNs(const MediumModel& model, const InPlaceRead& read) {
+  const double lines_ns = read.lines * model.random_read_ns;
+  if (read.stream_bytes == 0 || model.thread_read_bytes_per_ns <= 0) return lines_ns;
+  return lines_ns + static_cast<double>(read.stream_bytes) / model.thread_read_bytes_per_ns;
+}
+
 Throttle::Throttle(const MediumModel& model) : model_(model) {
   SpinClock::NowNs();  // calibrates now rather than in the first charge
 }
 
-void Throttle::ChargeLines(unsigned lines) {
-  Spend(read_busy_until_ns_, model_.read_bytes_per_ns, size_t{lines} * model_.read_unit_bytes,
-        lines * model_.random_read_ns);
+void Throttle::ChargeInPlace(const InPlaceRead& read) {
+  const size_t device_bytes =
+      size_t{read.lines} * model_.read_unit_bytes + RoundUp(read.stream_bytes, model_.read_unit_bytes);
+  Spend(read_busy_until_ns_, model_.read_bytes_per_ns, device_bytes, OwnNs(model_, read));
 }
 
 void Throttle::ChargeStreamRead(size_t bytes) {
-  const double stream_ns =
-      model_.thread_read_bytes_per_ns > 0 ? static_cast<double>(bytes) / model_.thread_read_bytes_per_ns : 0;
   Spend(read_busy_until_ns_, model_.read_bytes_per_ns, RoundUp(bytes, model_.read_unit_bytes),
-        model_.random_read_ns + stream_ns);
+        OwnNs(model_, ReadWhole(bytes)));
 }
 
 void Throttle::ChargeWrite(size_t bytes) {

@@ -5,8 +5,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "cache/options.h"
+#include "cache/types.h"
 
 namespace mezz {
 
@@ -27,6 +29,18 @@ const MediumModel& GetMediumModel(MediumModelName name);  // kNone: all zero
 // lines of the entry found. docs/benchmarking.md derives it.
 unsigned BlockSearchLines(size_t block_bytes);
 
+// What reading a block where it lies asks of the medium: `lines` dependent lines, then a stream of `stream_bytes`.
+struct InPlaceRead {
+  unsigned lines = 0;
+  size_t stream_bytes = 0;
+};
+// What RocksDB does with a block of this role and these bytes. Read whole: blobs, dictionaries, `other`. Searched: data
+// and index blocks, and of a data block the value found is streamed, as long as its number of restart points lets one
+// guess it. Probed: filters. docs/benchmarking.md derives it; the estimate errs on the slow side.
+InPlaceRead HowReadInPlace(const MediumModel& model, BlockRole role, std::span<const std::byte> payload);
+// What that costs the thread on an idle device.
+double OwnNs(const MediumModel& model, const InPlaceRead& read);
+
 // Spins the calling thread for as long as the modelled device would have kept it waiting. All media share one budget
 // of bandwidth per direction per Throttle. Thread-safe, lock-free.
 //
@@ -38,8 +52,10 @@ class Throttle {
  public:
   explicit Throttle(const MediumModel& model);
 
-  // A block read in place: `lines` dependent reads of 64 bytes.
-  void ChargeLines(unsigned lines);
+  // A block read in place.
+  void ChargeInPlace(const InPlaceRead& read);
+  // `lines` dependent reads of 64 bytes.
+  void ChargeLines(unsigned lines) { ChargeInPlace({.lines = lines}); }
   // A block copied out: one random read, then a stream.
   void ChargeStreamRead(size_t bytes);
   // A streamed write.

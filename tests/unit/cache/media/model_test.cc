@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -37,6 +38,73 @@ TEST_P(DeviceModel, ASearchInPlaceWaitsForEachDependentLine) {
     for (unsigned i = 0; i < kCharges; ++i) throttle.ChargeLines(kLines);
   });
   EXPECT_GE(elapsed, kTolerance * kCharges * kLines * model().random_read_ns);
+}
+
+// A block of `bytes` bytes as RocksDB's block builder ends it.
+std::vector<std::byte> DataBlock(size_t bytes, uint32_t restarts) {
+  std::vector<std::byte> block(bytes);
+  std::memcpy(block.data() + bytes - sizeof(restarts), &restarts, sizeof(restarts));
+  return block;
+}
+
+double InPlaceNs(const MediumModel& model, BlockRole role, const std::vector<std::byte>& block) {
+  return OwnNs(model, HowReadInPlace(model, role, block));
+}
+
+TEST_P(DeviceModel, WhatIsReadWholeInPlacePaysItsStreamAndItsBandwidth) {
+  constexpr size_t kBytes = 64 << 10;
+  const double stream_ns = model().random_read_ns + kBytes / model().thread_read_bytes_per_ns;
+  for (const BlockRole role : {BlockRole::kBlob, BlockRole::kDictionary, BlockRole::kOther}) {
+    const InPlaceRead read = HowReadInPlace(model(), role, std::vector<std::byte>(kBytes));
+    EXPECT_DOUBLE_EQ(OwnNs(model(), read), stream_ns) << ToString(role);
+    EXPECT_EQ(read.stream_bytes, kBytes) << "all of it is the device's work";
+  }
+  constexpr unsigned kThreads = 8;  // more than the device has bandwidth for
+  constexpr unsigned kCharges = 100;
+  Throttle throttle(model());
+  const double elapsed = ElapsedNs([&] {
+    std::vector<std::jthread> threads;
+    for (unsigned t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&] {
+        for (unsigned i = 0; i < kCharges; ++i) throttle.ChargeInPlace({.lines = 1, .stream_bytes = kBytes});
+      });
+    }
+  });
+  EXPECT_GE(elapsed, kTolerance * kThreads * kCharges * kBytes / model().read_bytes_per_ns);
+  EXPECT_GE(elapsed, kTolerance * kCharges * stream_ns);
+}
+
+TEST_P(DeviceModel, ALongValueInADataBlockIsStreamed) {
+  constexpr size_t kBytes = 64 << 10;
+  const double value_ns = kBytes / model().thread_read_bytes_per_ns;
+  EXPECT_GE(InPlaceNs(model(), BlockRole::kData, DataBlock(kBytes, 1)), value_ns + 2 * model().random_read_ns);
+  const double searched_ns = BlockSearchLines(kBytes) * model().random_read_ns;
+  // Five restart points: some seventy entries of some 950 bytes.
+  EXPECT_GE(InPlaceNs(model(), BlockRole::kData, DataBlock(kBytes, 5)),
+            searched_ns + 800 / model().thread_read_bytes_per_ns);
+  EXPECT_LE(InPlaceNs(model(), BlockRole::kData, DataBlock(kBytes, 5)),
+            searched_ns + 1200 / model().thread_read_bytes_per_ns);
+}
+
+TEST_P(DeviceModel, ASearchOfShortEntriesPaysItsLinesOnly) {
+  for (const size_t bytes : {size_t{4} << 10, size_t{16} << 10, size_t{64} << 10}) {
+    const double searched_ns = BlockSearchLines(bytes) * model().random_read_ns;
+    EXPECT_DOUBLE_EQ(InPlaceNs(model(), BlockRole::kData, DataBlock(bytes, bytes / 1300)), searched_ns);
+    EXPECT_DOUBLE_EQ(InPlaceNs(model(), BlockRole::kIndex, DataBlock(bytes, 1)), searched_ns);
+    EXPECT_LE(InPlaceNs(model(), BlockRole::kFilter, DataBlock(bytes, 1)), 3 * model().random_read_ns);
+  }
+}
+
+TEST_P(DeviceModel, ADataBlockIsNeverCheaperThanItsSearch) {
+  for (size_t bytes = 4; bytes < 200'000; bytes += bytes < 300 ? 1 : 997) {
+    for (const uint32_t restarts : {0u, 1u, 2u, 7u, 1000u, 0xffffffffu, 0x80000001u, 0x0fffffffu}) {
+      ASSERT_GE(InPlaceNs(model(), BlockRole::kData, DataBlock(bytes, restarts)),
+                BlockSearchLines(bytes) * model().random_read_ns)
+          << bytes << " bytes, " << restarts;
+    }
+  }
+  for (size_t bytes = 0; bytes < 4; ++bytes)  // no room for a count
+    EXPECT_GT(InPlaceNs(model(), BlockRole::kData, std::vector<std::byte>(bytes)), 0);
 }
 
 TEST_P(DeviceModel, ACopyWaitsForOneReadAndItsStream) {
@@ -91,6 +159,7 @@ TEST(NoModel, IsAllZeroAndChargesNothing) {
   Throttle throttle(none);  // returns, and divides by nothing
   throttle.ChargeLines(6);
   throttle.ChargeStreamRead(4096);
+  throttle.ChargeInPlace(HowReadInPlace(none, BlockRole::kBlob, std::vector<std::byte>(4096)));
   throttle.ChargeWrite(4096);
 }
 
