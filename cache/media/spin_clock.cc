@@ -20,12 +20,14 @@ uint64_t SteadyNs() {
 #if defined(__x86_64__)
 
 constexpr uint64_t kCalibrationNs = 5'000'000;  // two readings 30 ns off are then 10 ppm
-constexpr unsigned kScaleBits = 32;
-constexpr uint64_t kPauseAboveNs = 200;  // a pause may take 50 ns: too coarse for the end of a wait
+constexpr uint64_t kPauseAboveNs = 200;         // a pause may take 50 ns: too coarse for the end of a wait
 
-struct Scale {
-  uint64_t ns_per_tick = 0;  // fixed point with kScaleBits; 0: the counter is of no use
-  uint64_t first_tick = 0;
+struct HostSource {
+  static uint64_t Ticks() { return __rdtsc(); }
+  static uint64_t SteadyNs() { return mezz::SteadyNs(); }
+  static void Relax(uint64_t left_ns) {
+    if (left_ns > kPauseAboveNs) _mm_pause();
+  }
 };
 
 bool CounterIsConstant() {
@@ -34,47 +36,39 @@ bool CounterIsConstant() {
   return __get_cpuid(0x80000007, &eax, &ebx, &ecx, &edx) != 0 && (edx & kInvariantTsc) != 0;
 }
 
-Scale Calibrate() {
+TickScale Calibrate() {
   if (!CounterIsConstant()) return {};
   const uint64_t first_ns = SteadyNs();
   const uint64_t first_tick = __rdtsc();
   uint64_t last_ns = first_ns;
   while (last_ns - first_ns < kCalibrationNs) last_ns = SteadyNs();
-  const uint64_t ticks = __rdtsc() - first_tick;
-  if (ticks == 0) return {};
-  return {.ns_per_tick = ((last_ns - first_ns) << kScaleBits) / ticks, .first_tick = first_tick};
-}
-
-const Scale& TheScale() {
-  static const Scale scale = Calibrate();
-  return scale;
-}
-
-void Relax(uint64_t left_ns) {
-  if (left_ns > kPauseAboveNs) _mm_pause();
+  const uint64_t last_tick = __rdtsc();
+  if (last_tick <= first_tick) return {};
+  return {.ns_per_tick = ((last_ns - first_ns) << TickScale::kBits) / (last_tick - first_tick)};
 }
 
 #else
 
-void Relax(uint64_t) {}
+struct HostSource {
+  static uint64_t Ticks() { return 0; }
+  static uint64_t SteadyNs() { return mezz::SteadyNs(); }
+  static void Relax(uint64_t) {}
+};
+
+TickScale Calibrate() { return {}; }
 
 #endif
+
+ThreadClock<HostSource>& ThisThreadsClock() {
+  static const TickScale scale = Calibrate();
+  thread_local ThreadClock<HostSource> clock(scale);
+  return clock;
+}
 
 }  // namespace
 
-uint64_t SpinClock::NowNs() {
-#if defined(__x86_64__)
-  const Scale& scale = TheScale();
-  if (scale.ns_per_tick != 0) {
-    using Wide = unsigned __int128;
-    return static_cast<uint64_t>((Wide{__rdtsc() - scale.first_tick} * scale.ns_per_tick) >> kScaleBits);
-  }
-#endif
-  return SteadyNs();
-}
+uint64_t SpinClock::NowNs() { return ThisThreadsClock().NowNs(); }
 
-void SpinClock::SpinUntilNs(uint64_t deadline_ns) {
-  for (uint64_t now = NowNs(); now < deadline_ns; now = NowNs()) Relax(deadline_ns - now);
-}
+void SpinClock::SpinUntilNs(uint64_t deadline_ns) { ThisThreadsClock().SpinUntilNs(deadline_ns); }
 
 }  // namespace mezz
