@@ -1,5 +1,6 @@
 # The model checker (tests/support/check) and what it checks. Its programs compile the core's own source, with
-# MEZZ_MODEL_CHECK, instead of linking mezz::cache. They replace operator new and run fibers, which no sanitizer follows.
+# MEZZ_MODEL_CHECK, instead of linking mezz::cache. They replace operator new and run fibers: no sanitizer follows
+# that.
 if(NOT MEZZ_SANITIZE)
   set(checker ${CMAKE_CURRENT_SOURCE_DIR}/support/check)
   function(mezz_check_test path)
@@ -14,4 +15,10 @@ if(NOT MEZZ_SANITIZE)
   endfunction()
 
   mezz_check_test(check/litmus_test LABELS unit)
+  # The real tier on a tiny medium; tiny_tier.cc stands for the media and for the judge of options.
+  file(GLOB core CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cache/*.cc)
+  list(FILTER core EXCLUDE REGEX "/options\\.cc$")
+  set(core ${core} ${PROJECT_SOURCE_DIR}/cache/base/text.cc ${PROJECT_SOURCE_DIR}/cache/media/model.cc
+           ${PROJECT_SOURCE_DIR}/cache/media/spin_clock.cc ${checker}/tiny_tier.cc)
+  mezz_check_test(check/scm_tier_check_test LABELS model SRCS ${core})
 endif()

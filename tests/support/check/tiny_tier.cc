@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/check/tiny_tier.h"
+
+#include <sys/random.h>
+
+#include <cstring>
+#include <string>
+
+#include "tests/support/check/core.h"
+#include "tests/support/check/explorer.h"
+
+namespace mezz {
+namespace {
+
+// One medium at a time, always the same bytes at the same address.
+class TinyMedium : public Medium {
+ public:
+  static constexpr uint64_t kBytesMax = 16 * check::kTinySegmentBytes;
+
+  explicit TinyMedium(uint64_t bytes) {
+    alignas(4096) static std::byte memory[kBytesMax];
+    std::memset(memory, 0, bytes);
+    base_ = memory;
+    bytes_ = bytes;
+    info_.description = "the checker's memory";
+    stream_ = [](void* to, const void* from, size_t count) {
+      const auto* source = static_cast<const std::byte*>(from);
+      if (source >= memory && source < memory + kBytesMax) check::ReadData(from, count);
+      check::StreamData(to, count);
+      std::memcpy(to, from, count);
+    };
+    drain_ = check::DrainData;
+  }
+};
+
+}  // namespace
+
+// What cache/options.cc and cache/media/ would answer.
+Status ScmOptions::Validate() const { return Status::Ok(); }
+uint64_t ScmOptions::EffectiveSegmentBytes() const { return segment_bytes; }
+std::string ScmOptions::ToString() const { return "tiny"; }
+
+Status OpenMedium(const ScmOptions& options, std::unique_ptr<Medium>* medium, bool* existing) {
+  *existing = false;
+  *medium = std::make_unique<TinyMedium>(options.capacity_bytes);
+  return Status::Ok();
+}
+
+namespace check {
+
+TinyTier::TinyTier(uint32_t segments, SurvivorJudge* judge) {
+  ScmOptions options;
+  options.medium = MediumKind::kAnonymous;
+  options.segment_bytes = kTinySegmentBytes;
+  options.capacity_bytes = segments * kTinySegmentBytes;
+  options.expected_block_bytes = 60'000;  // one bucket
+  Require(ScmTier::Open(options, &tier_, judge).ok(), "the tier opens");
+}
+
+BlockKey TinyTier::Key(uint64_t key) {
+  BlockKey block_key;
+  block_key.words[0] = key;
+  block_key.words[1] = ~key;
+  return block_key;
+}
+
+bool TinyTier::Put(uint64_t key, uint64_t version, size_t bytes, Generation generation) {
+  const auto fill = [&](size_t, size_t count, std::byte* to) {
+    const uint64_t words[2] = {key, version};
+    for (size_t at = 0; at < count; at += 16) std::memcpy(to + at, words, std::min<size_t>(16, count - at));
+    return true;
+  };
+  return tier_->Put(Key(key), BlockRole::kData, bytes, fill, generation) == PutResult::kStored;
+}
+
+uint64_t TinyTier::Read(uint64_t key, const PinnedBlock& block) {
+  const auto payload = block.payload();
+  ReadData(payload.data(), payload.size());
+  uint64_t words[2];
+  std::memcpy(words, payload.data(), sizeof(words));
+  Require(words[0] == key, "a hit has the bytes of its own key");
+  for (size_t at = 16; at + 16 <= payload.size(); at += 16)
+    Require(std::memcmp(payload.data() + at, words, 16) == 0, "a hit has the bytes of one put");
+  return words[1];
+}
+
+std::optional<uint64_t> TinyTier::Find(uint64_t key, Heat heat) {
+  const PinnedBlock block = tier_->Find(Key(key), BlockRole::kData, heat);
+  if (!block) return std::nullopt;
+  return Read(key, block);
+}
+
+void TinyTier::ExpectSound() {
+  const ScmAudit audit = tier_->Audit();
+  if (!audit.violations.empty()) Fail("audit: " + audit.violations.front());
+  Require(audit.live_pins == 0, "no pin is left");
+}
+
+}  // namespace check
+}  // namespace mezz
+
+// Equal runs need equal seeds.
+extern "C" ssize_t getrandom(void* buffer, size_t bytes, unsigned) {
+  std::memset(buffer, 0x5a, bytes);
+  return static_cast<ssize_t>(bytes);
+}
