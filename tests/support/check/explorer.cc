@@ -73,6 +73,7 @@ class Engine {
   bool FailsForNothing();
   void Record(const char* what, const void* at, uint64_t before, uint64_t after, const char* order, const Place& place);
   void CheckSpin(const void* at);
+  void Yield() { Leave(/*forced=*/false); }
   void Lock(void* mutex, bool wait, bool* locked);
   void Unlock(void* mutex);
   void JudgeData(const std::optional<std::string>& race, const void* at, size_t bytes);
@@ -526,4 +527,12 @@ extern "C" void __assert_fail(const char* assertion, const char* file, unsigned 
   char text[600];
   std::snprintf(text, sizeof(text), "%s:%u: assertion failed: %s", file, line, assertion);
   mezz::check::Fail(text);
+}
+
+// A thread that yields waits for another one.
+extern "C" int sched_yield() noexcept {
+  if (!mezz::check::Running()) return 0;
+  const mezz::check::OutsideArena outside;
+  mezz::check::g_engine->Yield();
+  return 0;
 }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "cache/media/preparer.h"
 #include "tests/support/check/core.h"
 #include "tests/support/check/explorer.h"
 
@@ -35,14 +36,30 @@ class TinyMedium : public Medium {
 
 }  // namespace
 
-// What cache/options.cc and cache/media/ would answer.
+// What cache/options.cc and cache/media/ would answer. All of the medium is ready at once.
 Status ScmOptions::Validate() const { return Status::Ok(); }
 uint64_t ScmOptions::EffectiveSegmentBytes() const { return segment_bytes; }
 std::string ScmOptions::ToString() const { return "tiny"; }
 
-Status OpenMedium(const ScmOptions& options, std::unique_ptr<Medium>* medium, bool* existing) {
+ChildRules::ChildRules() : installed_(false), entry_(nullptr) {}
+ChildRules::~ChildRules() = default;
+
+class Preparer::Work {
+ public:
+  uint64_t bytes;
+};
+Preparer::Preparer(PreparePlan plan) : work_(new Work{plan.bytes}) {}
+Preparer::~Preparer() = default;
+void Preparer::Start(std::function<void(uint64_t)>) {}
+uint64_t Preparer::ready_bytes() const { return work_->bytes; }
+
+Status OpenMedium(const ScmOptions& options, std::unique_ptr<Medium>* medium, bool* existing,
+                  std::unique_ptr<Preparer>* preparer) {
   *existing = false;
   *medium = std::make_unique<TinyMedium>(options.capacity_bytes);
+  PreparePlan plan;
+  plan.bytes = options.capacity_bytes;
+  *preparer = std::make_unique<Preparer>(std::move(plan));
   return Status::Ok();
 }
 
