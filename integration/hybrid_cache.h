@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "admission/decision_counters.h"
 #include "cache/counters.h"
 #include "cache/scm_tier.h"
 #include "cache/status.h"
-#include "integration/decision_counters.h"
 #include "integration/options.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/secondary_cache.h"

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 #include <new>
 #include <span>
@@ -37,15 +38,6 @@ bool InPlaceIsCheaper(const MediumModel& model, BlockRole role, std::span<const 
   return OwnNs(model, HowReadInPlace(model, role, payload)) < copy_ns;
 }
 
-// True about once in kTellEvery calls on a thread. By chance rather than by count: threads that use several caches in
-// turn would otherwise always hit upon the same one.
-bool TimeToTell() {
-  constexpr unsigned kTellEveryLog2 = 10;
-  thread_local constinit uint32_t state = 0;
-  state = state * 1664525u + 1013904223u;  // Numerical Recipes' generator: its upper bits are good
-  return state >> (32 - kTellEveryLog2) == 0;
-}
-
 void AppendCounters(const CounterSnapshot& counters, std::string* text) {
   for (size_t e = 0; e < kEvents; ++e) {
     const auto event = static_cast<Event>(e);
@@ -53,8 +45,6 @@ void AppendCounters(const CounterSnapshot& counters, std::string* text) {
                    RolesText(counters.by_role[e]));
   }
 }
-
-Generation GenerationOf(const Decision& decision) { return decision.proven ? Generation::kProven : Generation::kYoung; }
 
 }  // namespace
 
@@ -95,79 +85,32 @@ Status HybridCore::SetPolicy(std::string_view name) {
   return Status::Ok();
 }
 
-Decision HybridCore::Counted(DecisionPoint point, const Decision& decision, BlockRole role) {
-  decisions_.Add(point, decision, role);
-  return decision;
-}
-
 void HybridCore::KeepHitBits(uint64_t dram_bytes) {
   hit_bits_ = std::make_unique<DramHitBits>(dram_bytes / std::max<uint64_t>(1, options_.scm.expected_block_bytes));
 }
 
 PinnedBlock HybridCore::Find(const BlockKey& key, BlockRole role_for_miss_counter) {
-  if (TimeToTell()) TellDramHits();
+  flow_.OnDramMiss();
   return scm_->Find(key, role_for_miss_counter, OnCompactionThread() ? Heat::kKeep : Heat::kRaise);
 }
 
-void HybridCore::TellDramHits() {
-  const uint64_t hits = Snapshot()[Event::kDramHit];
-  uint64_t told = dram_hits_told_.load(std::memory_order_relaxed);
-  while (hits > told) {
-    if (dram_hits_told_.compare_exchange_weak(told, hits, std::memory_order_relaxed, std::memory_order_relaxed)) {
-      return policy().OnDramHits(hits - told);
-    }
-  }
+bool HybridCore::Tiers::Put(const Block& block, Generation generation) {
+  assert(block.source != nullptr);
+  return core_.scm_->Put(block.key, block.role, block.bytes, *block.source, generation) == PutResult::kStored;
 }
 
-// Who inserted the block is not recorded, so it is not known whether a compaction did: a policy that minds refuses at
-// the miss. The evicting thread says nothing about the block.
 void HybridCore::OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source) {
-  counters().Add(Event::kDramEviction, role);
   if (hit_bits_ != nullptr) was_hit = hit_bits_->Take(key) || was_hit;
-  const BlockFacts facts{.key = key,
-                         .role = role,
-                         .bytes = static_cast<uint32_t>(bytes),
-                         .was_hit_in_dram = was_hit,
-                         .in_scm = scm_->NoteDramEviction(key)};
-  const Decision decision = Counted(DecisionPoint::kDramEviction, policy().OnDramEviction(facts), role);
-  switch (decision.action) {
-    case Action::kKeep:
-      return counters().Add(Event::kCleanEviction, role);
-    case Action::kToScm:
-      if (scm_->Put(key, role, bytes, source, GenerationOf(decision)) == PutResult::kStored) {
-        counters().Add(Event::kDemotion, role);
-      }
-      return;
-    default:
-      return counters().Add(Event::kRefusedPolicy, role);
-  }
+  flow_.OnDramEviction({key, role, bytes, &source}, was_hit);
 }
 
-HybridCore::Placement HybridCore::OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source) {
-  const BlockFacts facts{
-      .key = key, .role = role, .bytes = static_cast<uint32_t>(bytes), .by_compaction = OnCompactionThread()};
-  switch (Counted(DecisionPoint::kMiss, policy().OnMiss(facts), role).action) {
-    case Action::kToScm:
-      if (scm_->Put(key, role, bytes, source) != PutResult::kStored) return Placement::kDram;
-      counters().Add(Event::kInsertToScm, role);
-      return Placement::kScm;
-    case Action::kBypass:
-      counters().Add(Event::kInsertBypassed, role);
-      return Placement::kNowhere;
-    default:
-      return Placement::kDram;
-  }
+Placement HybridCore::OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source) {
+  return flow_.OnMiss({key, role, bytes, &source}, OnCompactionThread());
 }
 
 HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& block) {
   const size_t bytes = block.payload().size();
-  const BlockFacts facts{.key = key,
-                         .role = block.role(),
-                         .bytes = static_cast<uint32_t>(bytes),
-                         .in_scm = true,
-                         .by_compaction = OnCompactionThread(),
-                         .scm_heat = block.heat()};
-  switch (Counted(DecisionPoint::kScmHit, policy().OnScmHit(facts), block.role()).action) {
+  switch (flow_.OnScmHit({key, block.role(), bytes}, block.heat(), OnCompactionThread())) {
     case Action::kPromote:
       return Serve::kPromote;
     case Action::kMove:
@@ -180,26 +123,8 @@ HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& b
   return InPlaceIsCheaper(scm_->throttle()->model(), block.role(), block.payload()) ? Serve::kInPlace : Serve::kCopy;
 }
 
-// An eviction of the block that runs between its promotion and the erasure of its record counts as clean, and the block
-// is then in neither tier. A cache may forget.
 void HybridCore::OnPromoted(const BlockKey& key, BlockRole role, Serve serve) {
-  if (serve == Serve::kMove) {
-    scm_->Erase(key);
-  } else {
-    scm_->NotePromoted(key);
-  }
-  counters().Add(Event::kPromotion, role);
-}
-
-bool HybridCore::Spare(const RecordFacts& record) {
-  const BlockFacts facts{.key = record.key,
-                         .role = record.role,
-                         .bytes = record.payload_bytes,
-                         .in_scm = true,
-                         .in_dram = record.in_dram,
-                         .proven = record.generation == Generation::kProven,
-                         .scm_heat = record.heat};
-  return Counted(DecisionPoint::kReclaim, policy().OnReclaim(facts), record.role).action == Action::kSpare;
+  flow_.OnPromoted({key, role, /*bytes=*/0}, serve == Serve::kMove ? Action::kMove : Action::kPromote);
 }
 
 CounterSnapshot HybridCore::Snapshot() const {

@@ -10,9 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "admission/decision_counters.h"
 #include "admission/policy.h"
+#include "admission/tier_flow.h"
 #include "cache/scm_tier.h"
-#include "integration/decision_counters.h"
 #include "integration/dram_hit_bits.h"
 #include "integration/dram_hits.h"
 #include "integration/options.h"
@@ -40,11 +41,10 @@ class HybridCore final : private SurvivorJudge {
   // `was_hit`: as the DRAM tier tells.
   void OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source);
 
-  // Where a block that came from flash goes. With kScm it is stored there already.
-  enum class Placement { kDram, kScm, kNowhere };
+  using Placement = mezz::Placement;
   Placement OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source);
   // False: OnMiss would answer kDram, so it need not be asked.
-  bool wants_misses() const { return policy().may_divert_misses(); }
+  bool wants_misses() const { return flow_.wants_misses(); }
 
   // What to do with an SCM hit. kMove: as kPromote, and the record goes.
   enum class Serve { kInPlace, kCopy, kPromote, kMove };
@@ -75,11 +75,37 @@ class HybridCore final : private SurvivorJudge {
  private:
   explicit HybridCore(const HybridCacheOptions& options);
 
-  // SurvivorJudge
-  bool Spare(const RecordFacts& record) override;
+  // Both tiers, as the flow between them needs them.
+  class Tiers {
+   public:
+    struct Block {
+      const BlockKey& key;
+      BlockRole role;
+      size_t bytes;
+      const BlockSource* source = nullptr;  // not null where it may come to a Put
+    };
 
-  Decision Counted(DecisionPoint point, const Decision& decision, BlockRole role);
-  void TellDramHits();
+    explicit Tiers(HybridCore* core) : core_(*core) {}
+    static BlockFacts FactsOf(const Block& block) {
+      return {.key = block.key, .role = block.role, .bytes = static_cast<uint32_t>(block.bytes)};
+    }
+    Policy& policy() const { return core_.policy(); }
+    bool NoteDramEviction(const Block& block) { return core_.scm_->NoteDramEviction(block.key); }
+    void NotePromoted(const Block& block) { core_.scm_->NotePromoted(block.key); }
+    void Erase(const Block& block) { core_.scm_->Erase(block.key); }
+    bool Put(const Block& block, Generation generation);
+    void Count(Event event, BlockRole role) { core_.counters().Add(event, role); }
+    void Count(DecisionPoint point, const Decision& decision, BlockRole role) {
+      core_.decisions_.Add(point, decision, role);
+    }
+    uint64_t DramHits() const { return core_.Snapshot()[Event::kDramHit]; }
+
+   private:
+    HybridCore& core_;
+  };
+
+  // SurvivorJudge
+  bool Spare(const RecordFacts& record) override { return flow_.OnReclaim(record); }
 
   HybridCacheOptions options_;
   PolicyOptions policy_options_;
@@ -91,11 +117,12 @@ class HybridCore final : private SurvivorJudge {
   // (acquire) sees that policy as it was made, and may use it after it was replaced: it lives as long as this object.
   std::atomic<Policy*> policy_{nullptr};
 
+  Tiers tiers_{this};
+  TierFlow<Tiers> flow_{&tiers_};
+
   std::unique_ptr<ScmTier> scm_;  // after what its reclaim asks
   std::unique_ptr<DramHits> dram_hits_;
   std::unique_ptr<DramHitBits> hit_bits_;  // null: the DRAM tier tells; does not change once blocks are looked up
-  // How many DRAM hits policies were told of. Grows by CAS (relaxed): each hit is told once, by whoever wins.
-  std::atomic<uint64_t> dram_hits_told_{0};
 };
 
 }  // namespace mezz

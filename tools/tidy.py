@@ -21,7 +21,7 @@ RATCHET = {}
 # Which of our folders, and which foreign headers, the sources of a folder may include.
 MAY_INCLUDE = {
     "cache": {"cache"},
-    "admission": {"admission", "cache/types.h", "cache/status.h"},
+    "admission": {"admission", "cache/types.h", "cache/status.h", "cache/counters.h", "cache/survivor_judge.h"},
     "integration": {"integration", "admission", "cache", "rocksdb"},
     "workloads": {"workloads", "integration", "admission", "cache", "rocksdb"},
     "tests": {"tests", "workloads", "integration", "admission", "cache", "rocksdb"},

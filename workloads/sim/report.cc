@@ -36,13 +36,17 @@ std::string TableRow(const SimRow& row) {
 
 json DecisionsToJson(const SimCounts& counts) {
   json all = json::object();
-  for (size_t q = 0; q < std::size(kQuestions); ++q) {
+  for (size_t p = 0; p < kDecisionPoints; ++p) {
     for (size_t a = 0; a < kActions; ++a) {
       for (size_t r = 0; r < kReasons; ++r) {
-        const uint64_t count = counts.decisions[q][a][r];
+        const auto point = static_cast<DecisionPoint>(p);
+        const auto action = static_cast<Action>(a);
+        const auto reason = static_cast<Reason>(r);
+        if (!IsAllowed(point, action)) continue;
+        const uint64_t count = counts.decisions.of(point, action, reason);
         if (count == 0) continue;
-        all[std::string(kQuestions[q])][std::string(ToString(static_cast<Action>(a)))]
-           [std::string(ToString(static_cast<Reason>(r)))] = count;
+        all[fmt::format("on_{}", ToString(point))][std::string(ToString(action))][std::string(ToString(reason))] =
+            count;
       }
     }
   }

@@ -3,16 +3,14 @@
 
 #include <algorithm>
 
+#include "admission/tier_flow.h"
 #include "workloads/block_key.h"
 
 namespace mezz::sim {
 namespace {
 
-constexpr uint64_t kDramHitsPerReport = 64;
 constexpr size_t kPrefetchDistance = 12;  // accesses
 constexpr uint64_t kNsPerUs = 1000;
-
-enum Question : uint8_t { kOnMiss, kOnDramEviction, kOnScmHit, kOnReclaim };
 
 ScmModelOptions WithYoungPercent(ScmModelOptions options, unsigned percent) {
   options.young_percent = percent;
@@ -22,6 +20,9 @@ ScmModelOptions WithYoungPercent(ScmModelOptions options, unsigned percent) {
 template <typename Dram>
 class TwoTier {
  public:
+  // As TierFlow needs the tiers.
+  using Block = BlockId;
+
   TwoTier(const LoadedTrace& trace, const TwoTierOptions& options, Policy* policy, SimClock* clock)
       : trace_(trace),
         options_(options),
@@ -30,32 +31,45 @@ class TwoTier {
         charges_(options.dram_charges),
         dram_(trace.unique(), charges_, options.dram),
         scm_(trace.unique(), options.record_units, WithYoungPercent(options.scm, policy->young_percent())),
-        diverts_misses_(policy->may_divert_misses()) {}
+        flow_(this) {}
 
   SimCounts Run() {
     const std::vector<BlockId>& accesses = trace_.accesses();
     const size_t warmup = std::min<size_t>(options_.warmup_accesses, accesses.size());
     RunRange(0, warmup);
-    counts_ = {};
-    const ScmCounts before = scm_.counts();
+    const CounterSnapshot events = events_;
+    const DecisionSnapshot decisions = decisions_;
+    const ScmCounts scm = scm_.counts();
     RunRange(warmup, accesses.size());
-    policy_->OnDramHits(unreported_dram_hits_);
-    const ScmCounts& after = scm_.counts();
-    counts_.accesses = accesses.size() - warmup;
-    counts_.second_chances = after.second_chances - before.second_chances;
-    counts_.scm_written_units = after.written_units - before.written_units;
-    counts_.scm_refused = after.refused - before.refused;
-    counts_.spare_refused = after.spare_refused - before.spare_refused;
-    for (const auto& actions : counts_.decisions) {
-      for (const auto& reasons : actions) counts_.ghost_hits += reasons[static_cast<size_t>(Reason::kGhost)];
-    }
-    return counts_;
+    flow_.TellDramHits();
+    return CountsOf(accesses.size() - warmup, events_ - events, decisions_ - decisions, scm);
   }
 
   void Audit(std::vector<std::string>* violations) const {
     dram_.Audit(violations);
     scm_.Audit(violations);
   }
+
+  BlockFacts FactsOf(BlockId block) const {
+    return {.key = BlockKeyOf(trace_.key(block)), .role = trace_.role(block), .bytes = trace_.bytes(block)};
+  }
+  Policy& policy() const { return *policy_; }
+  bool NoteDramEviction(BlockId block) { return scm_.SetDram(block, false); }
+  void NotePromoted(BlockId block) { scm_.SetDram(block, true); }
+  void Erase(BlockId block) { scm_.Erase(block); }
+  bool Put(BlockId block, Generation generation) {
+    return scm_.Put(block, generation, [this](BlockId reached, Generation of_record) {
+      return flow_.OnReclaim({.key = BlockKeyOf(trace_.key(reached)),
+                              .role = trace_.role(reached),
+                              .payload_bytes = trace_.bytes(reached),
+                              .generation = of_record,
+                              .heat = scm_.heat(reached),
+                              .in_dram = scm_.dram(reached)});
+    });
+  }
+  void Count(Event event, BlockRole role) { ++events_.by_role[static_cast<size_t>(event)][static_cast<size_t>(role)]; }
+  void Count(DecisionPoint point, const Decision& decision, BlockRole role) { decisions_.Add(point, decision, role); }
+  uint64_t DramHits() const { return events_[Event::kDramHit]; }
 
  private:
   void RunRange(size_t from, size_t to) {
@@ -75,90 +89,49 @@ class TwoTier {
   }
 
   void Access(BlockId block) {
-    if (dram_.Hit(block)) {
-      ++counts_.dram_hits;
-      if (++unreported_dram_hits_ == kDramHitsPerReport) {
-        policy_->OnDramHits(unreported_dram_hits_);
-        unreported_dram_hits_ = 0;
-      }
-    } else if (scm_.Contains(block)) {
+    if (dram_.Hit(block)) return Count(Event::kDramHit, trace_.role(block));
+    flow_.OnDramMiss();
+    if (scm_.Contains(block)) {
       ScmHit(block);
     } else {
-      Miss(block);
+      Count(Event::kMiss, trace_.role(block));
+      if (!flow_.wants_misses() || flow_.OnMiss(block, /*by_compaction=*/false) == Placement::kDram)
+        InsertToDram(block);
     }
   }
 
   void ScmHit(BlockId block) {
-    BlockFacts facts = FactsOf(block);
-    facts.in_scm = true;
-    facts.scm_heat = scm_.Warm(block);
-    switch (Count(kOnScmHit, policy_->OnScmHit(facts))) {
-      case Action::kMove:
-        scm_.Erase(block);
-        ++counts_.moves;
-        ++counts_.promotions;
-        return InsertToDram(block);
-      case Action::kPromote:
-        ++counts_.promotions;
-        InsertToDram(block);
-        scm_.SetDram(block, true);  // unless making room has just reclaimed it
-        return;
-      default:
-        ++counts_.scm_in_place;
-    }
-  }
-
-  void Miss(BlockId block) {
-    ++counts_.misses;
-    if (!diverts_misses_) return InsertToDram(block);
-    switch (Count(kOnMiss, policy_->OnMiss(FactsOf(block)))) {
-      case Action::kBypass:
-        return;
-      case Action::kToScm:
-        if (Put(block, Generation::kYoung)) {
-          ++counts_.inserts_to_scm;
-          return;
-        }
-        [[fallthrough]];
-      default:
-        InsertToDram(block);
-    }
+    const Action action = flow_.OnScmHit(block, scm_.Warm(block), /*by_compaction=*/false);
+    if (action == Action::kInPlace) return Count(Event::kServedInPlace, trace_.role(block));
+    InsertToDram(block);
+    flow_.OnPromoted(block, action);
   }
 
   void InsertToDram(BlockId block) {
     const BlockRole role = trace_.role(block);
-    const bool high = role == BlockRole::kIndex || role == BlockRole::kFilter;
+    const bool high = role == BlockRole::kIndex || role == BlockRole::kFilter || role == BlockRole::kDictionary;
     dram_.Insert(block, high ? DramPriority::kHigh : DramPriority::kLow,
-                 [this](BlockId leaving, bool was_hit) { DramEviction(leaving, was_hit); });
+                 [this](BlockId leaving, bool was_hit) { flow_.OnDramEviction(leaving, was_hit); });
   }
 
-  void DramEviction(BlockId block, bool was_hit) {
-    BlockFacts facts = FactsOf(block);
-    facts.was_hit_in_dram = was_hit;
-    facts.in_scm = scm_.SetDram(block, false);
-    const Decision decision = policy_->OnDramEviction(facts);
-    if (Count(kOnDramEviction, decision) != Action::kToScm) return;
-    if (Put(block, decision.proven ? Generation::kProven : Generation::kYoung)) ++counts_.demotions;
-  }
-
-  bool Put(BlockId block, Generation generation) {
-    return scm_.Put(block, generation, [this](BlockId reached, Generation of_record) {
-      BlockFacts facts = FactsOf(reached);
-      facts.in_scm = true;
-      facts.in_dram = scm_.dram(reached);
-      facts.proven = of_record == Generation::kProven;
-      facts.scm_heat = scm_.heat(reached);
-      return Count(kOnReclaim, policy_->OnReclaim(facts)) == Action::kSpare;
-    });
-  }
-
-  BlockFacts FactsOf(BlockId block) const {
-    return {.key = BlockKeyOf(trace_.key(block)), .role = trace_.role(block), .bytes = trace_.bytes(block)};
-  }
-
-  Action Count(Question question, Decision decision) {
-    ++counts_.decisions[question][static_cast<size_t>(decision.action)][static_cast<size_t>(decision.reason)];
-    return decision.action;
+  SimCounts CountsOf(uint64_t accesses, const CounterSnapshot& events, const DecisionSnapshot& decisions,
+                     const ScmCounts& scm_before) const {
+    const ScmCounts& scm = scm_.counts();
+    return {.accesses = accesses,
+            .dram_hits = events[Event::kDramHit],
+            .scm_in_place = events[Event::kServedInPlace],
+            .promotions = events[Event::kPromotion],
+            .moves = decisions.of(DecisionPoint::kScmHit, Action::kMove),
+            .misses = events[Event::kMiss],
+            .demotions = events[Event::kDemotion],
+            .inserts_to_scm = events[Event::kInsertToScm],
+            .second_chances = scm.second_chances - scm_before.second_chances,
+            .scm_written_units = scm.written_units - scm_before.written_units,
+            .scm_refused = scm.refused - scm_before.refused,
+            .spare_refused = scm.spare_refused - scm_before.spare_refused,
+            .ghost_hits = decisions.of(Reason::kGhost),
+            .decisions = decisions,
+            .events = events};
   }
 
   const LoadedTrace& trace_;
@@ -168,9 +141,9 @@ class TwoTier {
   const Charges charges_;
   Dram dram_;
   ScmModel scm_;
-  const bool diverts_misses_;
-  uint64_t unreported_dram_hits_ = 0;
-  SimCounts counts_;
+  TierFlow<TwoTier> flow_;
+  CounterSnapshot events_;
+  DecisionSnapshot decisions_;
 };
 
 template <typename Dram>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "admission/decision_counters.h"
 #include "admission/policy.h"
+#include "cache/counters.h"
 #include "workloads/sim/dram_models.h"
 #include "workloads/sim/scm_model.h"
 #include "workloads/sim/trace.h"
@@ -29,13 +29,13 @@ struct SimCounts {
   uint64_t scm_refused = 0;    // writes the policy wanted and the tier had no room for
   uint64_t spare_refused = 0;  // second chances likewise
   uint64_t ghost_hits = 0;     // decisions with Reason::kGhost
-  // [question][action][reason]; questions as kQuestions.
-  std::array<std::array<std::array<uint64_t, kReasons>, kActions>, 4> decisions{};
+  DecisionSnapshot decisions{};
+  // Those of the flow between the tiers (admission/tier_flow.h), where a block was found, and how it was served.
+  CounterSnapshot events{};
 
   uint64_t scm_hits() const { return scm_in_place + promotions; }
   uint64_t scm_writes() const { return demotions + inserts_to_scm + second_chances; }
 };
-inline constexpr std::string_view kQuestions[] = {"on_miss", "on_dram_eviction", "on_scm_hit", "on_reclaim"};
 
 enum class DramCache : uint8_t { kHcc, kLru };
 
@@ -55,9 +55,9 @@ struct SimClock {
   uint64_t now_ns = 0;
 };
 
-// Runs `policy` over `trace` as the hybrid cache would: look-up in DRAM, then SCM, then flash; the order of the events
-// is that of integration/hybrid_cache.cc and hybrid_core.cc. A moved block leaves SCM before it enters DRAM. Appends to
-// *violations what does not add up at the end. Single-threaded; several may run over one trace at once.
+// Runs `policy` over `trace` as the hybrid cache would: look-up in DRAM, then SCM, then flash; what happens then is the
+// live cache's own code (admission/tier_flow.h). Appends to *violations what does not add up at the end.
+// Single-threaded; several may run over one trace at once.
 SimCounts RunTwoTier(const LoadedTrace& trace, const TwoTierOptions& options, Policy* policy, SimClock* clock,
                      std::vector<std::string>* violations);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "integration/decision_counters.h"
+#include "admission/decision_counters.h"
 
 #include <fmt/format.h>
 
+#include <cassert>
 #include <iterator>
 #include <numeric>
 
@@ -36,8 +37,11 @@ constexpr Places kPlaces = [] {
 }();
 
 size_t PlaceOf(DecisionPoint point, Action action) {
+  assert(point < DecisionPoint::kCount);
   return action < Action::kCount ? kPlaces[static_cast<size_t>(point)][static_cast<size_t>(action)] : kNoSuchAnswer;
 }
+
+size_t PlaceOf(Reason reason) { return reason < Reason::kCount ? static_cast<size_t>(reason) : 0; }
 
 using Roles = std::array<uint64_t, kBlockRoles>;
 uint64_t Sum(const Roles& roles) { return std::accumulate(roles.begin(), roles.end(), uint64_t{0}); }
@@ -70,6 +74,8 @@ std::string_view ToString(DecisionPoint point) {
   return "unknown";
 }
 
+bool IsAllowed(DecisionPoint point, Action action) { return PlaceOf(point, action) != kNoSuchAnswer; }
+
 uint64_t DecisionSnapshot::of(DecisionPoint point, Action action, Reason reason, BlockRole role) const {
   return counts[PlaceOf(point, action)][static_cast<size_t>(reason)][static_cast<size_t>(role)];
 }
@@ -84,10 +90,21 @@ uint64_t DecisionSnapshot::of(DecisionPoint point, Action action) const {
   return sum;
 }
 
+uint64_t DecisionSnapshot::of(Reason reason) const {
+  uint64_t sum = 0;
+  for (const auto& of_answer : counts) sum += Sum(of_answer[static_cast<size_t>(reason)]);
+  return sum;
+}
+
 uint64_t DecisionSnapshot::invalid() const {
   uint64_t sum = 0;
   for (const Roles& roles : counts[kNoSuchAnswer]) sum += Sum(roles);
   return sum;
+}
+
+void DecisionSnapshot::Add(DecisionPoint point, const Decision& decision, BlockRole role) {
+  uint64_t& sum = counts[PlaceOf(point, decision.action)][PlaceOf(decision.reason)][static_cast<size_t>(role)];
+  ++sum;
 }
 
 DecisionSnapshot DecisionSnapshot::operator-(const DecisionSnapshot& earlier) const {
@@ -116,8 +133,7 @@ DecisionCounters::DecisionCounters() : stripes_(std::make_unique<Stripe[]>(Count
 
 void DecisionCounters::Add(DecisionPoint point, const Decision& decision, BlockRole role) {
   auto& of_answer = stripes_[Counters::StripeOfThisThread()].counts[PlaceOf(point, decision.action)];
-  const size_t reason = decision.reason < Reason::kCount ? static_cast<size_t>(decision.reason) : 0;
-  of_answer[reason][static_cast<size_t>(role)].fetch_add(1, std::memory_order_relaxed);
+  of_answer[PlaceOf(decision.reason)][static_cast<size_t>(role)].fetch_add(1, std::memory_order_relaxed);
 }
 
 DecisionSnapshot DecisionCounters::Snapshot() const {

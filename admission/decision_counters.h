@@ -19,6 +19,8 @@ namespace mezz {
 enum class DecisionPoint : uint8_t { kMiss, kDramEviction, kScmHit, kReclaim, kCount };
 inline constexpr size_t kDecisionPoints = static_cast<size_t>(DecisionPoint::kCount);
 std::string_view ToString(DecisionPoint point);
+// Whether a policy may answer so there.
+bool IsAllowed(DecisionPoint point, Action action);
 
 // The answers that each point allows, and one place for all that no point does.
 inline constexpr size_t kAnswers = 12;
@@ -31,8 +33,11 @@ struct DecisionSnapshot {
   uint64_t of(DecisionPoint point, Action action, Reason reason, BlockRole role) const;
   uint64_t of(DecisionPoint point, Action action, Reason reason) const;
   uint64_t of(DecisionPoint point, Action action) const;
-  uint64_t invalid() const;  // answers that their point does not allow: a mistake of the policy
+  uint64_t invalid() const;          // answers that their point does not allow: a mistake of the policy
+  uint64_t of(Reason reason) const;  // wherever it was given
   DecisionSnapshot operator-(const DecisionSnapshot& earlier) const;
+  // For who counts alone; else DecisionCounters.
+  void Add(DecisionPoint point, const Decision& decision, BlockRole role);
   // "decision.POINT.ACTION.REASON: COUNT (ROLE COUNT, ...)", a line each; what never happened is left out.
   std::string ToString() const;
 };

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cassert>
+#include <cstdint>
+
+#include "admission/decision_counters.h"
+#include "admission/policy.h"
+#include "cache/counters.h"
+#include "cache/survivor_judge.h"
+#include "cache/types.h"
+
+namespace mezz {
+
+// Where a block that comes from flash goes. kScm: it is written there already.
+enum class Placement : uint8_t { kDram, kScm, kNowhere };
+
+// The steps of a block between flash, DRAM and SCM: where the policy is asked, what it is told, what each of its
+// answers does, and what is counted. The live cache and mezz_sim are two instances of it over their own tiers, so that
+// they cannot differ in any of that.
+//
+//   look-up misses DRAM    OnDramMiss; then the tiers look in SCM
+//   SCM hit                OnScmHit -> kInPlace: serve it. kPromote, kMove: insert it into DRAM, then OnPromoted
+//   miss in both           OnMiss -> kDram: insert it into DRAM. kScm: it lies there already. kNowhere
+//   DRAM evicts            OnDramEviction: written, kept, or refused
+//   reclaim reaches it     OnReclaim -> true: spare it
+//
+// An answer that its point does not allow is counted as such (DecisionSnapshot::invalid) and does what the tiers would
+// do without a policy: DRAM on a miss, in place on a hit, refuse on an eviction, drop on reclaim.
+//
+// `Tiers` is what the flow needs of both tiers, all of it called directly and inlined:
+//
+//   using Block                                       names a block; has its bytes, if it comes to Put
+//   BlockFacts FactsOf(const Block&) const            key, role and bytes
+//   Policy& policy() const                            the one of the moment
+//   bool NoteDramEviction(const Block&)               it leaves DRAM; true: SCM has a record of it
+//   bool Put(const Block&, Generation)                writes a record; false: no room, and counted as such
+//   void NotePromoted(const Block&)                   SCM's record is a copy now, if it is still there
+//   void Erase(const Block&)                          forgets the record
+//   void Count(Event, BlockRole)
+//   void Count(DecisionPoint, const Decision&, BlockRole)
+//   uint64_t DramHits() const                         all there were
+//
+// Thread-safe as its tiers are. Neither blocks nor allocates.
+template <typename Tiers>
+class TierFlow {
+ public:
+  using Block = typename Tiers::Block;
+
+  // `tiers` outlives this; it may be the owner.
+  explicit TierFlow(Tiers* tiers) : tiers_(*tiers) {}
+  TierFlow(const TierFlow&) = delete;
+  TierFlow& operator=(const TierFlow&) = delete;
+
+  // A look-up missed the DRAM tier, whatever comes of it. Every kTellEvery-th of a thread passes on how many hits the
+  // DRAM tier had meanwhile: asking at each of those would cost more than the hit.
+  void OnDramMiss() {
+    std::atomic<uint32_t>& misses = stripes_[Counters::StripeOfThisThread()].misses;
+    const uint32_t counted = misses.load(std::memory_order_relaxed) + 1;
+    misses.store(counted, std::memory_order_relaxed);
+    if (counted % kTellEvery == 0) TellDramHits();
+  }
+
+  // Tells the policy of the hits that no policy was told of yet.
+  void TellDramHits() {
+    const uint64_t hits = tiers_.DramHits();
+    uint64_t told = told_.load(std::memory_order_relaxed);
+    while (hits > told) {
+      if (told_.compare_exchange_weak(told, hits, std::memory_order_relaxed, std::memory_order_relaxed))
+        return tiers_.policy().OnDramHits(hits - told);
+    }
+  }
+
+  // The SCM tier has the block that DRAM has not. `heat`: of the record, with this hit.
+  Action OnScmHit(const Block& block, uint8_t heat, bool by_compaction) {
+    BlockFacts facts = tiers_.FactsOf(block);
+    facts.in_scm = true;
+    facts.scm_heat = heat;
+    facts.by_compaction = by_compaction;
+    const Action action = Counted(DecisionPoint::kScmHit, tiers_.policy().OnScmHit(facts), facts.role).action;
+    return action == Action::kPromote || action == Action::kMove ? action : Action::kInPlace;
+  }
+
+  // What OnScmHit said with `action` is done: the block is in the DRAM tier. An eviction of it that runs meanwhile
+  // counts as clean, and after kMove the block is then in neither tier. A cache may forget.
+  void OnPromoted(const Block& block, Action action) {
+    assert(action == Action::kPromote || action == Action::kMove);
+    if (action == Action::kMove) {
+      tiers_.Erase(block);
+    } else {
+      tiers_.NotePromoted(block);
+    }
+    tiers_.Count(Event::kPromotion, tiers_.FactsOf(block).role);
+  }
+
+  // False: OnMiss would answer kDram, so it need not be asked.
+  bool wants_misses() const { return tiers_.policy().may_divert_misses(); }
+  Placement OnMiss(const Block& block, bool by_compaction) {
+    BlockFacts facts = tiers_.FactsOf(block);
+    facts.by_compaction = by_compaction;
+    switch (Counted(DecisionPoint::kMiss, tiers_.policy().OnMiss(facts), facts.role).action) {
+      case Action::kToScm:
+        if (!tiers_.Put(block, Generation::kYoung)) return Placement::kDram;
+        tiers_.Count(Event::kInsertToScm, facts.role);
+        return Placement::kScm;
+      case Action::kBypass:
+        tiers_.Count(Event::kInsertBypassed, facts.role);
+        return Placement::kNowhere;
+      default:
+        return Placement::kDram;
+    }
+  }
+
+  // Who inserted the block is not recorded, so it is not known whether a compaction did: a policy that minds refuses at
+  // the miss. The evicting thread says nothing about the block.
+  void OnDramEviction(const Block& block, bool was_hit) {
+    BlockFacts facts = tiers_.FactsOf(block);
+    tiers_.Count(Event::kDramEviction, facts.role);
+    facts.was_hit_in_dram = was_hit;
+    facts.in_scm = tiers_.NoteDramEviction(block);
+    const Decision decision = Counted(DecisionPoint::kDramEviction, tiers_.policy().OnDramEviction(facts), facts.role);
+    switch (decision.action) {
+      case Action::kKeep:
+        return tiers_.Count(Event::kCleanEviction, facts.role);
+      case Action::kToScm:
+        if (tiers_.Put(block, decision.proven ? Generation::kProven : Generation::kYoung))
+          tiers_.Count(Event::kDemotion, facts.role);
+        return;
+      default:
+        return tiers_.Count(Event::kRefusedPolicy, facts.role);
+    }
+  }
+
+  // Whether the policy wants the record spared.
+  bool OnReclaim(const RecordFacts& record) {
+    const BlockFacts facts{.key = record.key,
+                           .role = record.role,
+                           .bytes = record.payload_bytes,
+                           .in_scm = true,
+                           .in_dram = record.in_dram,
+                           .proven = record.generation == Generation::kProven,
+                           .scm_heat = record.heat};
+    return Counted(DecisionPoint::kReclaim, tiers_.policy().OnReclaim(facts), facts.role).action == Action::kSpare;
+  }
+
+  static constexpr uint32_t kTellEvery = 1024;
+
+ private:
+  Decision Counted(DecisionPoint point, const Decision& decision, BlockRole role) {
+    tiers_.Count(point, decision, role);
+    return decision;
+  }
+
+  // Look-ups that missed DRAM, counted apart by each stripe of threads. Relaxed load and store: two threads of a stripe
+  // may lose a count, and the next telling comes a little later.
+  struct alignas(kLineBytes) Stripe {
+    std::atomic<uint32_t> misses{0};
+  };
+
+  Tiers& tiers_;
+  std::array<Stripe, Counters::kStripes> stripes_;
+  // How many DRAM hits policies were told of. Grows by CAS (relaxed): each hit is told once, by whoever wins.
+  std::atomic<uint64_t> told_{0};
+};
+
+}  // namespace mezz
