@@ -1,14 +1,13 @@
 # The model checker (tests/support/check) and what it checks. Its programs compile the core's own source, with
-# MEZZ_MODEL_CHECK, instead of linking mezz::cache. They replace operator new and run fibers: no sanitizer follows
-# that.
+# MEZZ_MODEL_CHECK, instead of linking mezz::cache. They replace operator new and run fibers: no sanitizer follows that.
 if(NOT MEZZ_SANITIZE)
   set(checker ${CMAKE_CURRENT_SOURCE_DIR}/support/check)
   function(mezz_check_test path)
     cmake_parse_arguments(ARG "" "" "LABELS;SRCS" ${ARGN})
-    mezz_test(${path} LABELS ${ARG_LABELS}
-      SRCS ${checker}/arena.cc ${checker}/choices.cc ${checker}/explorer.cc ${checker}/memory_model.cc ${ARG_SRCS}
-      DEPS Threads::Threads PkgConfig::XXHASH fmt::fmt-header-only)
+    mezz_test(${path} ALONE LABELS ${ARG_LABELS} DEPS Threads::Threads PkgConfig::XXHASH fmt::fmt-header-only)
     string(REPLACE "/" "_" target ${path})
+    target_sources(${target} PRIVATE ${checker}/arena.cc ${checker}/choices.cc ${checker}/explorer.cc
+                                     ${checker}/memory_model.cc ${ARG_SRCS})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests/support)
     target_compile_definitions(${target} PRIVATE MEZZ_MODEL_CHECK)
     target_compile_options(${target} PRIVATE -UNDEBUG -O2)  # the core's assertions are part of what is checked

@@ -5,8 +5,8 @@ endif()
 mezz_test(unit/integration/options_test LABELS unit DEPS mezz::rocksdb)
 mezz_test(unit/integration/cache_uri_test LABELS unit DEPS mezz::rocksdb)
 mezz_test(unit/integration/machine_test LABELS unit DEPS mezz::rocksdb)
-mezz_test(unit/integration/option_table_test LABELS unit DEPS mezz::rocksdb)
-target_compile_definitions(unit_integration_option_table_test PRIVATE MEZZ_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+mezz_test(unit/integration/option_table_test LABELS unit DEPS mezz::rocksdb
+          DEFINITIONS MEZZ_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 mezz_test(unit/integration/scm_secondary_cache_test LABELS unit DEPS mezz::rocksdb)
 mezz_test(fuzz/cache_uri_fuzz_test LABELS fuzz DEPS mezz::rocksdb)
 # Linked before RocksDB, the library's makers hide RocksDB's as they do when it is preloaded.
