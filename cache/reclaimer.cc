@@ -70,8 +70,8 @@ void Reclaimer::ShrinkTo(uint32_t segments) {
       if (!done && segments == 0) log_->SealAll();
       if (!done) worked = WorkLocked(UINT64_MAX, Mode::kDropAll);
     }
-    if (!done && !worked && !log_->WritersInSealed()) return;  // all that is left is open: below the limit by itself
-    if (!done && !worked) std::this_thread::yield();           // until those writers have left
+    if (!done && !worked && !log_->HasSealed()) return;  // all that is left is open: below the limit by itself
+    if (!done && !worked) std::this_thread::yield();     // until the writers in them have left
     // A mutex favours who released it last: let those in who wait for room.
     for (int i = 0; i < kYieldsMax && waiting_.load(std::memory_order_relaxed) != 0; ++i) std::this_thread::yield();
   }

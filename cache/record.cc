@@ -8,6 +8,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "cache/base/atomic.h"
+
 namespace mezz::record {
 namespace {
 
@@ -69,10 +71,14 @@ bool IsWhole(const Header& header, uint32_t sequence) {
   return header.sequence == sequence && header.checksum == HeaderChecksum(header);
 }
 
-bool PayloadIsWhole(const Header& header) { return PayloadChecksum(PayloadOf(header)) == header.payload_checksum; }
+bool PayloadIsWhole(const Header& header) {
+  MEZZ_READS_MEDIUM(&header, sizeof(header) + header.payload_bytes);
+  return PayloadChecksum(PayloadOf(header)) == header.payload_checksum;
+}
 
 std::optional<Header> ReadHeader(const Medium& medium, Place place) {
   Header header;
+  MEZZ_READS_MEDIUM(medium.base() + place.offset, sizeof(header));
   std::memcpy(&header, medium.base() + place.offset, sizeof(header));
   if (!IsWhole(header, place.sequence)) return std::nullopt;
   return header;
@@ -120,6 +126,7 @@ void Copy(const Medium& medium, uint64_t from, const Header& header, Place to) {
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
   std::byte* const source = medium.base() + from;
   alignas(kLineBytes) std::byte first_line[kLineBytes];
+  MEZZ_READS_MEDIUM(source, bytes);
   std::memcpy(first_line, source, kLineBytes);
   if (bytes > kLineBytes)
     medium.Stream(medium.base() + to.offset + kLineBytes, source + kLineBytes, bytes - kLineBytes);

@@ -104,6 +104,7 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
     const Segment& s = segments_[open];
     if (s.tail.load(std::memory_order_relaxed) + bytes <= segment_bytes()) return true;  // another thread advanced it
   }
+  if (limit_.load(std::memory_order_relaxed) == 0) return false;  // a put that began before the tier was switched off
   const size_t kept_for_reclaim = whom == For::kReclaim ? 0 : 1;
   if (free_.size() <= kept_for_reclaim) return false;
   if (open != kNoSegment) SealLocked(lane);
@@ -179,13 +180,9 @@ void SegmentLog::TakeLocked(Generation generation, bool pinned_too, Victim* vict
   queue.erase(found);
 }
 
-bool SegmentLog::WritersInSealed() const {
+bool SegmentLog::HasSealed() const {
   const std::lock_guard lock(mutex_);
-  const auto has_writers = [this](SegmentId id) {
-    return WritersOf(segment(id).control.load(std::memory_order_acquire)) != 0;
-  };
-  return std::any_of(young_.begin(), young_.end(), has_writers) ||
-         std::any_of(proven_.begin(), proven_.end(), has_writers);
+  return !young_.empty() || !proven_.empty();
 }
 
 uint32_t SegmentLog::PinnedSegments() const {

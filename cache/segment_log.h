@@ -105,8 +105,8 @@ class SegmentLog {
   void StartDraining(SegmentId id);
   // Frees what was drained and is unpinned by now.
   void CollectDrained();
-  // A sealed segment still has a writer, who leaves as soon as its record is written.
-  bool WritersInSealed() const;
+  // Segments wait to be reclaimed. One that TakeVictim(pinned_too) did not give has a writer, who leaves soon.
+  bool HasSealed() const;
 
   // Walks the segment table.
   uint32_t PinnedSegments() const;

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/check/arena.h"
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -31,9 +36,21 @@ void* Allocate(size_t bytes, size_t alignment) {
   return g_memory + at;
 }
 
+bool InArena(const void* memory) {
+  const auto* at = static_cast<const std::byte*>(memory);
+  return at >= g_memory && at < g_memory + kBytes;
+}
+
 void Free(void* memory) {
-  const auto* at = static_cast<std::byte*>(memory);
-  if (at < g_memory || at >= g_memory + kBytes) std::free(memory);
+  if (!InArena(memory)) std::free(memory);
+}
+
+constexpr size_t kPageBytes = 4096;
+
+void* Map(void* at, size_t bytes, int protection, int flags, int file, off_t offset) {
+  if (!g_on || (flags & MAP_ANONYMOUS) == 0)
+    return reinterpret_cast<void*>(syscall(SYS_mmap, at, bytes, protection, flags, file, offset));
+  return std::memset(Allocate(bytes, kPageBytes), 0, bytes);
 }
 
 }  // namespace
@@ -51,3 +68,15 @@ void operator delete(void* memory) noexcept { mezz::check::Free(memory); }
 void operator delete(void* memory, size_t) noexcept { mezz::check::Free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { mezz::check::Free(memory); }
 void operator delete(void* memory, size_t, std::align_val_t) noexcept { mezz::check::Free(memory); }
+
+extern "C" {
+void* mmap(void* at, size_t bytes, int protection, int flags, int file, off_t offset) noexcept {
+  return mezz::check::Map(at, bytes, protection, flags, file, offset);
+}
+int munmap(void* at, size_t bytes) noexcept {
+  return mezz::check::InArena(at) ? 0 : static_cast<int>(syscall(SYS_munmap, at, bytes));
+}
+int madvise(void* at, size_t bytes, int advice) noexcept {
+  return mezz::check::InArena(at) ? 0 : static_cast<int>(syscall(SYS_madvise, at, bytes, advice));
+}
+}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/support/check/explorer.h"
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <cstdio>
@@ -80,7 +81,9 @@ class Engine {
 
  private:
   struct Fiber {
-    ucontext_t context;
+    ucontext_t context;  // to start it
+    jmp_buf at;          // to go on, without the system calls of swapcontext
+    bool started = false;
     const char* name = "";
     std::function<void()> body;
     bool done = true;
@@ -101,6 +104,7 @@ class Engine {
   static void Entry(unsigned fiber);
   void FiberBody(unsigned fiber);
   void SwitchTo(unsigned thread);
+  void Jump(unsigned from, unsigned to);
   void Leave(bool forced);  // the current thread cannot or must not go on
   Others OthersThatCanRun() const;
   std::string StepsText() const;
@@ -165,6 +169,7 @@ void Engine::RunOnce() {
     Trial run;
     scenario_(run);
   });
+  fibers_[kScenario].started = true;
   swapcontext(&explorer_, &fibers_[kScenario].context);
 }
 
@@ -173,6 +178,7 @@ void Engine::StartFiber(unsigned fiber, const char* name, std::function<void()> 
   started.name = name;
   started.body = std::move(body);
   started.done = false;
+  started.started = false;
   started.waits_for = nullptr;
   started.reads.clear();
   getcontext(&started.context);
@@ -201,7 +207,7 @@ void Engine::RunThreads(std::vector<ThreadOfRun> threads) {
   for (unsigned t = 0; t < threads_; ++t) StartFiber(t, threads[t].name, std::move(threads[t].body));
   running_ = true;
   current_ = choices_->Choose(threads_, Decision::kBlocked);
-  swapcontext(&fibers_[kScenario].context, &fibers_[current_].context);
+  Jump(kScenario, current_);
   running_ = false;
   shared_grew_ |= memory_.CollectShared(&shared_);
 }
@@ -216,10 +222,15 @@ Engine::Others Engine::OthersThatCanRun() const {
 }
 
 void Engine::SwitchTo(unsigned thread) {
-  Fiber& from = fibers_[current_];
   fibers_[thread].reads.clear();
-  current_ = thread;
-  swapcontext(&from.context, &fibers_[thread].context);
+  const unsigned from = std::exchange(current_, thread);
+  Jump(from, thread);
+}
+
+void Engine::Jump(unsigned from, unsigned to) {
+  if (_setjmp(fibers_[from].at) != 0) return;
+  if (std::exchange(fibers_[to].started, true)) _longjmp(fibers_[to].at, 1);
+  setcontext(&fibers_[to].context);
 }
 
 void Engine::Leave(bool forced) {
@@ -229,9 +240,7 @@ void Engine::Leave(bool forced) {
   for (unsigned t = 0; t < threads_; ++t) {
     if (!fibers_[t].done) Fail("deadlock: every thread waits for a mutex");
   }
-  const unsigned last = current_;
-  current_ = kScenario;
-  swapcontext(&fibers_[last].context, &fibers_[kScenario].context);
+  Jump(std::exchange(current_, kScenario), kScenario);
 }
 
 void Engine::Point(const void* at) {
