@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "integration/operator_io.h"
 #include "integration/whole_block_v7.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/perf_level.h"
@@ -131,7 +130,6 @@ HybridCacheV7::HybridCacheV7(const rocksdb::LRUCacheOptions& dram)
 }
 
 HybridCacheV7::~HybridCacheV7() {
-  if (armed()) ReportAtEnd(*this);
   hook_->Connect(nullptr);
   target_.reset();  // before the tier that its evictions went to
 }

@@ -3,11 +3,8 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <string>
 
@@ -56,23 +53,6 @@ std::function<void(const PrefaultProgress&)> PrefaultLine() {
                     ToMiB(progress.bytes_done), ToMiB(progress.bytes_total), seconds, done ? "\n" : "");
     std::fwrite(line.data(), 1, line.size(), stderr);
   };
-}
-
-void ReportAtEnd(const HybridStats& stats) {
-  const char* const to = std::getenv("MEZZANINE_REPORT");
-  if (to == nullptr || *to == '\0') return;
-  const std::string report = stats.Report();
-  if (std::strcmp(to, "stderr") == 0) {
-    std::fwrite(report.data(), 1, report.size(), stderr);
-    return;
-  }
-  std::FILE* const file = std::fopen(to, "ae");
-  if (file == nullptr) {
-    Tell(fmt::format("MEZZANINE_REPORT={}: cannot be written ({})", to, std::strerror(errno)));
-    return;
-  }
-  std::fwrite(report.data(), 1, report.size(), file);
-  std::fclose(file);
 }
 
 }  // namespace mezz

@@ -10,7 +10,6 @@
 
 #include "cache/options.h"
 #include "cache/status.h"
-#include "integration/hybrid_cache.h"
 
 namespace mezz {
 
@@ -35,8 +34,5 @@ bool RocksDBMatches();
 
 // Shows how far the medium's preparation has come: a line that changes on a terminal, else one line at the end.
 std::function<void(const PrefaultProgress&)> PrefaultLine();
-
-// If MEZZANINE_REPORT is "stderr" or the path of a file, writes the cache's report there; to a file it is appended.
-void ReportAtEnd(const HybridStats& stats);
 
 }  // namespace mezz

@@ -8,6 +8,7 @@
 #include "integration/hybrid_cache.h"
 #include "integration/operator_io.h"
 #include "integration/option_table.h"
+#include "integration/reporter.h"
 #include "integration/scm_secondary_cache.h"
 #include "rocksdb/utilities/object_registry.h"
 #include "rocksdb/version.h"
@@ -43,12 +44,14 @@ rocksdb::SecondaryCache* MakeSecondary(const std::string& uri, std::unique_ptr<r
     HybridCacheOptions options;
     MEZZ_RETURN_IF_ERROR(ParseScmSecondaryUri(uri, &options));
     options.scm.on_prefault = PrefaultLine();
+    HearReportSignal();
     return MakeScmSecondaryCache(options, owner);
   });
   if (!status.ok()) {
     Refuse(status, message);
     return nullptr;
   }
+  KeepReported(*GetHybridStats(owner->get()));
   return owner->get();
 }
 
@@ -86,12 +89,14 @@ rocksdb::Cache* MakeHybrid(const std::string& uri, std::unique_ptr<rocksdb::Cach
     HybridCacheOptions options;
     MEZZ_RETURN_IF_ERROR(ParseHybridUri(uri, &options));
     options.scm.on_prefault = PrefaultLine();
+    HearReportSignal();
     return NewHybridCache(options, &hybrid);
   });
   if (!status.ok()) {
     Refuse(status, message);
     return nullptr;
   }
+  KeepReported(*GetHybridStats(hybrid.get()));
   *owner = std::make_unique<RegisteredCache>(std::move(hybrid));
   return owner->get();
 }

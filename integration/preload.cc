@@ -30,6 +30,7 @@
 #include "integration/hybrid_cache.h"
 #include "integration/operator_io.h"
 #include "integration/option_table.h"
+#include "integration/reporter.h"
 #include "rocksdb/version.h"
 
 #if ROCKSDB_MAJOR < 8
@@ -68,6 +69,7 @@ const HybridCacheOptions* Wanted() {
       return nullptr;
     }
     options->scm.on_prefault = PrefaultLine();
+    HearReportSignal();
     return options.release();  // never destroyed: caches may outlive our statics
   }();
   return wanted;
@@ -146,6 +148,7 @@ class PreloadedCache final : private ClaimHolder, public HybridCacheV7 {
  public:
   PreloadedCache(const rocksdb::LRUCacheOptions& dram, const HybridCacheOptions& wanted)
       : HybridCacheV7(dram), wanted_(wanted) {}
+  ~PreloadedCache() override { ReportAtEnd(*this); }
 
   // Until then this is what the program believes it is.
   const char* Name() const override { return armed() ? HybridCacheV7::Name() : "LRUCache"; }
@@ -172,7 +175,7 @@ class PreloadedCache final : private ClaimHolder, public HybridCacheV7 {
       Arm(std::move(core));
       return Status::Ok();
     });
-    if (status.ok()) return;
+    if (status.ok()) return KeepReported(*this);
     claim_.Free();
     Fail(status.message());
   }
@@ -311,6 +314,7 @@ class PreloadedCache final : public rocksdb::CacheWrapper {
       claim_.Free();
       return Fail(status.message());
     }
+    KeepReported(*GetHybridStats(hybrid_.get()));
     switch_->TurnOn();
     current_.store(hybrid_.get(), std::memory_order_release);
   }

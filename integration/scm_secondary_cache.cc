@@ -8,7 +8,7 @@
 
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
-#include "integration/operator_io.h"
+#include "integration/reporter.h"
 #include "rocksdb/version.h"
 
 #if ROCKSDB_MAJOR < 8

@@ -11,6 +11,7 @@ mezz_test(unit/integration/scm_secondary_cache_test LABELS unit DEPS mezz::rocks
 mezz_test(fuzz/cache_uri_fuzz_test LABELS fuzz DEPS mezz::rocksdb)
 # Linked before RocksDB, the library's makers hide RocksDB's as they do when it is preloaded.
 mezz_test(unit/integration/preload_test LABELS unit DEPS mezzanine_preload RocksDBLibrary::rocksdb ALONE)
+mezz_test(unit/integration/preload_report_test LABELS unit DEPS mezzanine_preload RocksDBLibrary::rocksdb ALONE)
 if(RocksDBLibrary_VERSION VERSION_LESS 8.9)
   mezz_test(unit/integration/hybrid_cache_v7_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(model/hybrid_cache_v7_fuzz_test LABELS model DEPS mezz::rocksdb)

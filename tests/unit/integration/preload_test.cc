@@ -13,13 +13,8 @@
 
 #include "rocksdb/secondary_cache.h"
 #include "rocksdb/version.h"
+#include "tests/support/preload_blocks.h"
 #include "tests/support/small_db.h"
-
-#if ROCKSDB_MAJOR >= 8
-#include "tests/support/hybrid_blocks.h"
-#else
-#include "tests/support/blocks_v7.h"
-#endif
 
 namespace mezz {
 namespace {
@@ -28,15 +23,10 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr size_t kDramBytes = 2 << 20;
+constexpr size_t kDramBytes = test::kSmallLruBytes;
 constexpr char kUri[] = "mezzanine://scm=64M;medium=anon";
 
-std::shared_ptr<rocksdb::Cache> MakeLru() {
-  rocksdb::LRUCacheOptions options;
-  options.capacity = kDramBytes;
-  options.num_shard_bits = 0;
-  return rocksdb::NewLRUCache(options);
-}
+std::shared_ptr<rocksdb::Cache> MakeLru() { return test::MakeSmallLru(); }
 
 // Reads everything twice through `cache`; 0 if every value was right.
 int UseDatabase(std::shared_ptr<rocksdb::Cache> cache) {
@@ -46,18 +36,6 @@ int UseDatabase(std::shared_ptr<rocksdb::Cache> cache) {
   return ::testing::Test::HasFailure() ? 1 : 0;
 }
 
-#if ROCKSDB_MAJOR >= 8
-void InsertBlock(rocksdb::Cache& cache, uint64_t id) {
-  auto* const block = test::TestBlock::New(test::Content(id, 0, 4000), cache.memory_allocator());
-  EXPECT_TRUE(cache.Insert(test::KeyOf(id), block, test::kHelpers[0], block->charge()).ok());
-}
-#else
-void InsertBlock(rocksdb::Cache& cache, uint64_t id) {
-  auto* const block = new test::BlockV7(std::string(4000, 'x'));
-  EXPECT_TRUE(cache.Insert(test::KeyV7(id), block, &test::kBlockHelper, 4000).ok());
-}
-#endif
-
 bool HasScm(const rocksdb::Cache& cache) { return std::string(cache.Name()) != "LRUCache"; }
 
 // One thread destroys a cache that has the SCM tier, while another makes caches until one has got it. The caches of a
@@ -66,7 +44,7 @@ int HandOver(int times) {
   const auto with_scm = [] {
     for (;;) {
       auto cache = MakeLru();
-      InsertBlock(*cache, 1);
+      test::InsertBlock(*cache, 1);
       if (HasScm(*cache)) return cache;
     }
   };
@@ -247,7 +225,7 @@ TEST_F(Preload, ABlockThatIsReleasedToBeErasedLeavesTheScmTierToo) {
   EXPECT_EXIT(
       {
         const auto cache = MakeLru();
-        for (uint64_t id = 0; id < 2000; ++id) InsertBlock(*cache, id);
+        for (uint64_t id = 0; id < 2000; ++id) test::InsertBlock(*cache, id);
         const auto look_up = [&](uint64_t id) {
           return cache->Lookup(test::KeyOf(id), test::kHelpers[0], nullptr, rocksdb::Cache::Priority::LOW, nullptr);
         };

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a preloaded cache reports: however the process ends, and on demand. Each test is a child process that never
+// closes its cache.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "rocksdb/version.h"
+#include "tests/support/preload_blocks.h"
+
+namespace mezz {
+namespace {
+
+using ::testing::ExitedWithCode;
+using ::testing::HasSubstr;
+using ::testing::KilledBySignal;
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+int Count(const std::string& text, std::string_view part) {
+  int count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+class PreloadReport : public ::testing::Test {
+ protected:
+  PreloadReport() : path_(::testing::TempDir() + "/mezz_preload_report_test_" + std::to_string(getpid())) {}
+  void SetUp() override {
+    GTEST_FLAG_SET(death_test_style, "fast");  // the child goes on from here, no thread runs yet
+    std::remove(path_.c_str());
+    setenv("MEZZANINE_REPORT", path_.c_str(), 1);
+    setenv("MEZZANINE_CACHE", "mezzanine://scm=16M;medium=anon", 1);
+    unsetenv("MEZZANINE_REPORT_SIGNAL");
+    unsetenv("MEZZANINE_STRICT");
+  }
+  void TearDown() override { std::remove(path_.c_str()); }
+
+  int reports() const { return Count(ReadFile(path_), "options: mezzanine://"); }
+  // One report, of a cache that was in use, and what made it.
+  void ExpectOne(const std::string& why) const {
+    EXPECT_EQ(reports(), 1);
+    EXPECT_THAT(ReadFile(path_), HasSubstr("report: " + why));
+    EXPECT_THAT(ReadFile(path_), HasSubstr("\nscm.put: "));
+    EXPECT_EQ(ReadFile(path_).find("\nscm.put: 0"), std::string::npos);
+  }
+
+  const std::string path_;
+};
+
+// A cache with the SCM tier that nobody will ever destroy.
+rocksdb::Cache& Leaked() {
+  auto& cache = **new std::shared_ptr<rocksdb::Cache>(test::MakeSmallLru());
+  for (uint64_t id = 0; id < 2000; ++id) test::InsertBlock(cache, id);
+  return cache;
+}
+
+// Nothing but a signal ends this.
+[[noreturn]] void WaitForTheEnd() {
+  for (;;) pause();
+}
+
+[[noreturn]] void DieOf(int signal) {
+  raise(signal);
+  WaitForTheEnd();
+}
+
+TEST_F(PreloadReport, ExitReports) {
+  EXPECT_EXIT((Leaked(), exit(3)), ExitedWithCode(3), "");
+  ExpectOne("the program has ended");
+}
+
+TEST_F(PreloadReport, QuickExitReports) {
+  EXPECT_EXIT((Leaked(), quick_exit(3)), ExitedWithCode(3), "");
+  ExpectOne("the program has ended");
+}
+
+TEST_F(PreloadReport, ACacheThatStaticsHoldReportsOnce) {
+  EXPECT_EXIT(
+      {
+        static std::shared_ptr<rocksdb::Cache> keep = test::MakeSmallLru();
+        for (uint64_t id = 0; id < 2000; ++id) test::InsertBlock(*keep, id);
+        exit(0);
+      },
+      ExitedWithCode(0), "");
+  EXPECT_EQ(reports(), 1);
+}
+
+TEST_F(PreloadReport, ACacheThatGoesReportsOnceToo) {
+  EXPECT_EXIT(
+      {
+        auto cache = test::MakeSmallLru();
+        for (uint64_t id = 0; id < 2000; ++id) test::InsertBlock(*cache, id);
+        cache.reset();
+        exit(0);
+      },
+      ExitedWithCode(0), "");
+  ExpectOne("the cache has gone");
+}
+
+TEST_F(PreloadReport, SignalsThatTheProgramLeftAloneReportAndKillAsEver) {
+  for (const int ending : {SIGTERM, SIGINT, SIGHUP}) {
+    std::remove(path_.c_str());
+    EXPECT_EXIT((Leaked(), kill(getpid(), ending), WaitForTheEnd()), KilledBySignal(ending), "");
+    ExpectOne(ending == SIGTERM ? "SIGTERM" : ending == SIGINT ? "SIGINT" : "SIGHUP");
+  }
+}
+
+// Blocked by all of its threads by the time of the report, the signal still kills.
+TEST_F(PreloadReport, ASignalThatIsBlockedAfterItsArrivalKillsAsEver) {
+  EXPECT_EXIT(
+      {
+        Leaked();
+        raise(SIGTERM);
+        sigset_t all;
+        sigfillset(&all);
+        sigprocmask(SIG_SETMASK, &all, nullptr);
+        WaitForTheEnd();
+      },
+      KilledBySignal(SIGTERM), "");
+  ExpectOne("SIGTERM");
+}
+
+volatile sig_atomic_t handled = 0;
+void CountSignal(int) { handled = handled + 1; }
+void EndAtOnce(int) { _exit(4); }
+
+TEST_F(PreloadReport, TheProgramsOwnHandlerStaysAndItsExitReports) {
+  EXPECT_EXIT(
+      {
+        signal(SIGTERM, CountSignal);
+        Leaked();
+        raise(SIGTERM);
+        exit(handled == 1 ? 3 : 1);
+      },
+      ExitedWithCode(3), "");
+  ExpectOne("the program has ended");
+}
+
+TEST_F(PreloadReport, AHandlerThatTheProgramSetsLaterReplacesOurs) {
+  EXPECT_EXIT(
+      {
+        Leaked();
+        signal(SIGTERM, CountSignal);
+        raise(SIGTERM);
+        exit(handled == 1 ? 3 : 1);
+      },
+      ExitedWithCode(3), "");
+  ExpectOne("the program has ended");
+}
+
+TEST_F(PreloadReport, AnIgnoredSignalStaysIgnored) {
+  EXPECT_EXIT(
+      {
+        signal(SIGHUP, SIG_IGN);  // as nohup does
+        Leaked();
+        raise(SIGHUP);
+        exit(3);
+      },
+      ExitedWithCode(3), "");
+  ExpectOne("the program has ended");
+}
+
+TEST_F(PreloadReport, NothingCanBeSaidOfAnEndThatNobodySees) {
+  EXPECT_EXIT((Leaked(), kill(getpid(), SIGKILL), WaitForTheEnd()), KilledBySignal(SIGKILL), "");
+  EXPECT_EQ(reports(), 0);
+  EXPECT_EXIT((signal(SIGTERM, EndAtOnce), Leaked(), raise(SIGTERM), exit(0)), ExitedWithCode(4), "");
+  EXPECT_EQ(reports(), 0);
+}
+
+TEST_F(PreloadReport, WithoutTheVariableNoSignalIsTaken) {
+  unsetenv("MEZZANINE_REPORT");
+  EXPECT_EXIT(
+      {
+        Leaked();
+        struct sigaction now {};
+        sigaction(SIGTERM, nullptr, &now);
+        exit(now.sa_handler == SIG_DFL ? 3 : 1);
+      },
+      ExitedWithCode(3), "");
+}
+
+// A report that cannot be written must not keep a process alive.
+TEST_F(PreloadReport, APipeThatNobodyReadsDoesNotHoldUpTheEnd) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_EXIT((Leaked(), DieOf(SIGTERM)), KilledBySignal(SIGTERM), "cannot be written");
+}
+
+TEST_F(PreloadReport, ASecondSignalEndsAProcessWhoseReportIsStuck) {
+  setenv("MEZZANINE_REPORT", "stderr", 1);
+  EXPECT_EXIT(
+      {
+        int ends[2];
+        if (pipe2(ends, O_NONBLOCK) != 0) _exit(1);
+        Leaked();
+        dup2(ends[1], STDERR_FILENO);
+        while (write(ends[1], "x", 1) == 1) {  // until it is full
+        }
+        fcntl(ends[1], F_SETFL, 0);  // from now on a writer waits
+        raise(SIGTERM);
+        raise(SIGTERM);
+        WaitForTheEnd();
+      },
+      KilledBySignal(SIGTERM), "");
+}
+
+TEST_F(PreloadReport, ASignalAsksForReportsAnyTime) {
+  setenv("MEZZANINE_REPORT_SIGNAL", "USR2", 1);
+  EXPECT_EXIT(
+      {
+        { const auto early = test::MakeSmallLru(); }
+        raise(SIGUSR2);  // no tier yet: nothing to report, and it does not kill
+        Leaked();
+        for (int want = 1; want <= 2; ++want) {
+          raise(SIGUSR2);
+          while (reports() < want) std::this_thread::yield();
+        }
+        exit(3);
+      },
+      ExitedWithCode(3), "");
+  EXPECT_EQ(Count(ReadFile(path_), "report: on demand"), 2);
+  EXPECT_EQ(Count(ReadFile(path_), "report: the program has ended"), 1);
+  EXPECT_EQ(reports(), 3);
+}
+
+TEST_F(PreloadReport, OnDemandAloneReportsOnStderr) {
+  unsetenv("MEZZANINE_REPORT");
+  setenv("MEZZANINE_REPORT_SIGNAL", "SIGRTMIN+3", 1);
+  EXPECT_EXIT(
+      {
+        int ends[2];
+        if (pipe(ends) != 0) _exit(1);
+        dup2(ends[1], STDERR_FILENO);
+        Leaked();
+        raise(SIGRTMIN + 3);
+        std::string text;
+        char piece[256];
+        while (text.find("report: on demand") == std::string::npos) {
+          text.append(piece, static_cast<size_t>(std::max<ssize_t>(0, read(ends[0], piece, sizeof(piece)))));
+        }
+        exit(3);
+      },
+      ExitedWithCode(3), "");
+}
+
+TEST_F(PreloadReport, ASignalThatTheProgramUsesItselfStaysTheProgramsAndIsTold) {
+  setenv("MEZZANINE_REPORT_SIGNAL", "USR1", 1);
+  EXPECT_EXIT(
+      {
+        signal(SIGUSR1, CountSignal);
+        Leaked();
+        raise(SIGUSR1);
+        exit(handled == 1 ? 3 : 1);
+      },
+      ExitedWithCode(3), "MEZZANINE_REPORT_SIGNAL=USR1: the program uses this signal itself.*choose another");
+  ExpectOne("the program has ended");
+}
+
+TEST_F(PreloadReport, ASignalThatIsNoneIsToldWithTheAcceptedOnes) {
+  setenv("MEZZANINE_REPORT_SIGNAL", "KILL", 1);
+  EXPECT_EXIT((Leaked(), exit(3)), ExitedWithCode(3),
+              "MEZZANINE_REPORT_SIGNAL=KILL: accepted are USR1, USR2 and RTMIN");
+}
+
+TEST_F(PreloadReport, AForksChildReportsNothingAndSignalsKillIt) {
+  setenv("MEZZANINE_REPORT_SIGNAL", "USR2", 1);
+  EXPECT_EXIT(
+      {
+        Leaked();
+        for (const int ending : {0, SIGTERM, SIGUSR2}) {
+          const pid_t child = fork();
+          if (child == 0 && ending == 0) exit(5);
+          if (child == 0) DieOf(ending);
+          int status = 0;
+          waitpid(child, &status, 0);
+          const bool as_ever = ending == 0 ? WIFEXITED(status) && WEXITSTATUS(status) == 5
+                                           : WIFSIGNALED(status) && WTERMSIG(status) == ending;
+          if (!as_ever || reports() != 0) _exit(1);
+        }
+        exit(3);
+      },
+      ExitedWithCode(3), "");
+  ExpectOne("the program has ended");
+}
+
+// A daemon that makes its options, forks, and opens its database in the child.
+TEST_F(PreloadReport, AForksChildReportsWhatItMadeItself) {
+  EXPECT_EXIT(
+      {
+        const auto of_parent = test::MakeSmallLru();
+        const pid_t child = fork();
+        if (child == 0) {
+          Leaked();
+          DieOf(SIGTERM);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        _exit(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM ? 3 : 1);
+      },
+      ExitedWithCode(3), "");
+  ExpectOne("SIGTERM");
+}
+
+}  // namespace
+}  // namespace mezz
