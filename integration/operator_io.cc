@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <mutex>
 #include <string>
 
 #include "fmt/format.h"
@@ -20,16 +19,6 @@ using Clock = std::chrono::steady_clock;
 double ToMiB(uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
 }  // namespace
-
-void Tell(std::string_view sentence) {
-  static std::mutex mutex;
-  static std::string* const last = new std::string;  // never destroyed: caches may outlive our statics
-  const std::lock_guard lock(mutex);
-  if (sentence == *last) return;
-  *last = sentence;
-  const std::string line = fmt::format("mezzanine: {}\n", sentence);
-  std::fwrite(line.data(), 1, line.size(), stderr);
-}
 
 bool RocksDBMatches() {
   static const bool matches = [] {

@@ -6,15 +6,12 @@
 #include <functional>
 #include <new>
 #include <string>
-#include <string_view>
 
 #include "cache/options.h"
 #include "cache/status.h"
+#include "integration/tell.h"
 
 namespace mezz {
-
-// "mezzanine: <sentence>" on stderr. The same sentence twice in a row is said once: tools retry.
-void Tell(std::string_view sentence);
 
 // What `make` returns; if it throws, an error that says so: nothing of ours may pass through the program's RocksDB.
 template <typename Make>

@@ -17,11 +17,22 @@ if(RocksDBLibrary_VERSION VERSION_LESS 8.9)
   mezz_test(model/hybrid_cache_v7_fuzz_test LABELS model DEPS mezz::rocksdb)
 endif()
 
+# A program that opens a RocksDB of its own, or what passes for one.
+add_executable(dlopen_host plugin/dlopen_host.cc)
+target_link_libraries(dlopen_host PRIVATE ${CMAKE_DL_LIBS})
+add_library(rocksdb_user MODULE plugin/rocksdb_user.cc)
+target_link_libraries(rocksdb_user PRIVATE RocksDBLibrary::rocksdb)
+add_library(other_rocksdb MODULE plugin/other_rocksdb.cc)
+foreach(target dlopen_host rocksdb_user other_rocksdb)
+  mezz_warnings(${target})
+endforeach()
+
 find_program(MEZZ_DB_BENCH db_bench HINTS ${MEZZ_ROCKSDB_ROOT}/bin NO_CACHE)
-foreach(test plugin_test preload_test)
+foreach(test plugin_test preload_test dlopen_test)
   add_test(NAME plugin/${test} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/plugin/${test}.sh)
   set(environment "LIBRARIES=${PROJECT_BINARY_DIR}/lib" "DB_BENCH=${MEZZ_DB_BENCH}" "SANITIZE=${MEZZ_SANITIZE}"
-                  "VERSION=${RocksDBLibrary_VERSION}")
+                  "VERSION=${RocksDBLibrary_VERSION}" "HOST=$<TARGET_FILE:dlopen_host>"
+                  "USER_OBJECT=$<TARGET_FILE:rocksdb_user>" "OTHER_OBJECT=$<TARGET_FILE:other_rocksdb>")
   set_tests_properties(plugin/${test} PROPERTIES LABELS plugin TIMEOUT 300 SKIP_RETURN_CODE 77
                        ENVIRONMENT "${environment}")
 endforeach()

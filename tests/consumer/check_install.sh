@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
 
 cmake --install "$build" --prefix "$prefix" >"$work/log" || { cat "$work/log"; exit 1; }
-for file in libmezzanine_rocksdb.so libmezzanine_preload.so mezz_replay mezzanine.pc; do
+for file in libmezzanine_rocksdb.so libmezzanine_preload.so libmezzanine_preloaded.so mezz_replay mezzanine.pc; do
   [[ -n $(find "$prefix" -name "$file") ]] || { echo "not installed: $file"; exit 1; }
 done
 

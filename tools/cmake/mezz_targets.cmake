@@ -57,7 +57,7 @@ function(mezz_install)
   endforeach()
   if(MEZZ_WITH_ROCKSDB)
     # Loaded by path with LD_PRELOAD, never linked against: no SOVERSION.
-    install(TARGETS mezzanine_rocksdb mezzanine_preload LIBRARY)
+    install(TARGETS mezzanine_rocksdb mezzanine_preload mezzanine_preloaded LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   endif()
 
   install(EXPORT mezzanine NAMESPACE mezzanine:: DESTINATION ${package} FILE mezzanineTargets.cmake)
