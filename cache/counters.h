@@ -37,6 +37,7 @@ namespace mezz {
   X(kRefusedForked, "refused.forked")          /* a put in a forked child */        \
   X(kRefusedKeySize, "refused.key_size")       /* a key that is not 16 bytes */     \
   X(kRefusedPolicy, "refused.policy")                                               \
+  X(kRefusedChanged, "refused.changed")                /* its key was, meanwhile */ \
   X(kRefusedNotPersistable, "refused.not_persistable") /* helper without size_cb */ \
   X(kDramHit, "dram.hit")                                                           \
   X(kMiss, "miss") /* in neither tier */                                            \
@@ -44,7 +45,8 @@ namespace mezz {
   X(kInsertToScm, "insert.to_scm")      /* the policy sent a miss to SCM */         \
   X(kInsertBypassed, "insert.bypassed") /* the policy sent a miss to neither */     \
   X(kDramEviction, "dram.eviction")                                                 \
-  X(kCleanEviction, "dram.clean_eviction") /* SCM held the block already */         \
+  X(kCleanEviction, "dram.clean_eviction")     /* SCM held the block already */     \
+  X(kChangedEviction, "dram.changed_eviction") /* SCM held others */                \
   X(kDemotion, "demotion")                                                          \
   X(kServedInPlace, "served.in_place")                                              \
   X(kServedCopied, "served.copied")                                                 \

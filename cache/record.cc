@@ -67,6 +67,19 @@ uint32_t PayloadChecksum(std::span<const std::byte> payload) {
   return static_cast<uint32_t>(XXH3_64bits_withSeed(payload.data(), payload.size(), layout::kChecksumSeed));
 }
 
+std::optional<uint32_t> SourceChecksum(size_t bytes, BlockSource source) {
+  std::byte buffer[kWriteBufferBytes];
+  RunningChecksum checksum(bytes <= sizeof(buffer));
+  size_t done = 0;
+  do {
+    const size_t piece = std::min(sizeof(buffer), bytes - done);
+    if (!Fill(source, done, piece, buffer)) return std::nullopt;
+    checksum.Add({buffer, piece});
+    done += piece;
+  } while (done < bytes);
+  return checksum.Sum();
+}
+
 bool IsWhole(const Header& header, uint32_t sequence) {
   return header.sequence == sequence && header.checksum == HeaderChecksum(header);
 }

@@ -52,6 +52,9 @@ inline std::span<const std::byte> PayloadOf(const Header& header) {
 // Bytes that the checksums of a payload and of a header cover stand in layout.h.
 uint32_t PayloadChecksum(std::span<const std::byte> payload);
 
+// The checksum a record of this source would carry; nothing if the source gives up or throws.
+std::optional<uint32_t> SourceChecksum(size_t bytes, BlockSource source);
+
 // The header is as it was sealed, and of this fill of its segment. Costs a few ns: asked at every hit.
 bool IsWhole(const Header& header, uint32_t sequence);
 // The payload is as it was sealed. REQUIRES: IsWhole. Reads all of it: some 0.05 ns a byte in DRAM.

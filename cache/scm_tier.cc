@@ -55,6 +55,7 @@ class ScmTier::Impl {
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation);
   bool Find(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found);
   bool Contains(const BlockKey& key);
+  Held Compare(const BlockKey& key, size_t bytes, BlockSource source);
   bool SetDram(const BlockKey& key, bool dram) { return index_.SetDram(index_.Hash(key), dram); }
   bool Erase(const BlockKey& key);
   Status SetCapacity(uint64_t bytes);
@@ -178,6 +179,17 @@ bool ScmTier::Impl::Contains(const BlockKey& key) {
   const auto entry = index_.Find(index_.Hash(key), reader);
   if (entry) reader.Unpin(entry->word);
   return entry.has_value();
+}
+
+// The header alone is compared, not the payload: that would read all of it from the medium.
+Held ScmTier::Impl::Compare(const BlockKey& key, size_t bytes, BlockSource source) {
+  KeyReader reader(reader_, key);
+  const auto entry = index_.Find(index_.Hash(key), reader);
+  if (!entry) return Held::kNothing;
+  const record::Header header = reader.HeaderOf(entry->word);
+  reader.Unpin(entry->word);
+  if (header.payload_bytes != bytes) return Held::kOther;
+  return record::SourceChecksum(bytes, source) == header.payload_checksum ? Held::kSame : Held::kOther;
 }
 
 // --- forget ----------------------------------------------------------------------------------------------------------
@@ -321,6 +333,9 @@ void ScmTier::ChargeCopy(size_t payload_bytes) {
 }
 void ScmTier::Prefetch(const BlockKey& key) const { impl_->index_.Prefetch(impl_->index_.Hash(key)); }
 bool ScmTier::Contains(const BlockKey& key) { return impl_->Contains(key); }
+Held ScmTier::Compare(const BlockKey& key, size_t bytes, BlockSource source) {
+  return impl_->Compare(key, bytes, source);
+}
 void ScmTier::NotePromoted(const BlockKey& key) { impl_->SetDram(key, true); }
 bool ScmTier::NoteDramEviction(const BlockKey& key) { return impl_->SetDram(key, false); }
 bool ScmTier::Erase(const BlockKey& key) { return impl_->Erase(key); }

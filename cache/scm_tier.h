@@ -56,6 +56,9 @@ class PinnedBlock {
 // Whether a hit counts as evidence that the block is wanted.
 enum class Heat : uint8_t { kRaise, kKeep };
 
+// What a key's record holds, compared with bytes at hand.
+enum class Held : uint8_t { kNothing, kSame, kOther };
+
 enum class PutResult : uint8_t { kStored, kTooLarge, kAllPinned, kNoSpace, kFillFailed };
 
 // What Audit() re-derived from the index and the medium. The tier must be quiescent while it runs.
@@ -114,6 +117,10 @@ class ScmTier {
   void NotePromoted(const BlockKey& key);
   // The block leaves the DRAM tier. True: a valid record is here, nothing need be written.
   bool NoteDramEviction(const BlockKey& key);
+
+  // Whether the record of `key` was written from these bytes, by length and checksum: of changed bytes one in four
+  // billion passes for the same. kOther too if the source fails. Reads one line of the medium, and the source as Put does.
+  Held Compare(const BlockKey& key, size_t bytes, BlockSource source);
 
   // Forgets `key`, also while reclaim moves it; true if it was resident. Bytes already pinned stay readable. Costs
   // about what a miss costs where there is nothing to forget.
