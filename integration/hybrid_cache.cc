@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cassert>
 #include <limits>
 #include <new>
 #include <string_view>
 #include <utility>
 
 #include "integration/adopting_allocator.h"
+#include "integration/erased_objects.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
 #include "integration/rocksdb_compat.h"
@@ -27,10 +29,10 @@ using rocksdb::Slice;
 thread_local constinit bool missed_dram = false;
 
 // A stock cache (`target_`, the DRAM tier) with the SCM tier behind it. Every handle is a plain handle of the target,
-// so whatever is done with a handle is forwarded as it is. Keeps no state per handle and takes no lock.
+// so whatever is done with a handle is forwarded as it is. Keeps no state per handle, and takes no lock for a hit.
 //
-// An Erase, or an Insert of other bytes, that races with the eviction of the same key may leave the evicted block's
-// record behind. That is no lie: RocksDB's keys never name other bytes, and it erases only to free room.
+// Where one thread at a time inserts and erases a key, no older version of it is found once Insert or Erase has
+// returned, whatever moves meanwhile: docs/synchronization.md, "Between the tiers".
 class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
  public:
   HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<HybridCore> core);
@@ -44,6 +46,9 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
                          Priority priority, const Slice& compressed, rocksdb::CompressionType type) override;
   Handle* Lookup(const Slice& key, const CacheItemHelper* helper, CreateContext* context, Priority priority,
                  rocksdb::Statistics* stats) override;
+  Handle* CreateStandalone(const Slice& key, ObjectPtr obj, const CacheItemHelper* helper, size_t charge,
+                           bool allow_uncharged) override;
+  void SetCapacity(size_t bytes) override;
   void Erase(const Slice& key) override;
   // Forgets the SCM tier's blocks as well, those in use included: their bytes stay readable.
   void EraseUnRefEntries() override;
@@ -102,11 +107,16 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   Created Create(std::span<const std::byte> payload, rocksdb::MemoryAllocator* allocator, const Request& request);
   Handle* Standalone(const Created& made, const Request& request);
 
+  void Forget(const Slice& key);
+  void EraseFromDram(const Slice& key);
+  bool ReleaseInDram(Handle* handle, bool useful, bool erase_if_last_ref);
   bool DivertMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper);
   void OnDramEviction(const Slice& key, Handle* handle, bool was_hit) noexcept;
   void EraseRecordOf(Handle* handle);
 
   const std::unique_ptr<HybridCore> core_;
+  const bool erased_may_be_evicted_;  // by this DRAM tier
+  ErasedObjects erased_;
   AdoptingAllocator adopting_allocator_;
   const HybridRegistration registration_;
 };
@@ -121,12 +131,14 @@ auto SourceOf(rocksdb::Cache::ObjectPtr obj, const rocksdb::Cache::CacheItemHelp
 HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<HybridCore> core)
     : CacheWrapper(std::move(dram)),
       core_(std::move(core)),
+      erased_may_be_evicted_(std::string_view(target_->Name()) != "LRUCache"),
       adopting_allocator_(core_->scm(), target_->memory_allocator()),
       registration_(static_cast<const rocksdb::Cache*>(this), this) {
   // Not virtual, and null in a wrapper: readers must allocate blocks where the target will free them.
   if (target_->memory_allocator() != nullptr) {
     memory_allocator_ = std::shared_ptr<rocksdb::MemoryAllocator>(target_, target_->memory_allocator());
   }
+  core_->GuardMoves();
   if (std::string_view(target_->Name()) == "AutoHyperClockCache") core_->KeepHitBits(target_->GetCapacity());
   target_->SetEvictionCallback([this](const Slice& key, Handle* handle, bool was_hit) {
     OnDramEviction(key, handle, was_hit);
@@ -160,6 +172,7 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
 
 rocksdb::Cache::Handle* HybridCache::LookupScm(const BlockKey& key, const Request& request,
                                                rocksdb::Statistics* stats) {
+  const MoveGate::Window window(core_->gate());
   PinnedBlock block = core_->Find(key, RoleOf(request.helper));
   if (!block) return nullptr;
   Handle* handle = nullptr;
@@ -214,15 +227,15 @@ rocksdb::Cache::Handle* HybridCache::Promote(const BlockKey& key, PinnedBlock bl
   const Created made = Copy(std::move(block), request);
   if (made.obj == nullptr) return nullptr;
   Handle* handle = nullptr;
-  const rocksdb::Status inserted =
-      target_->Insert(request.key, made.obj, request.helper, made.charge, &handle, request.priority);
-  if (!inserted.ok()) {
-    Count(Event::kPromotionRefused, request.helper);
-    handle = Standalone(made, request);
-    Count(Event::kServedCopied, request.helper);
-    return handle;
+  if (const MoveGate::Move move(core_->gate(), key); move) {
+    if (target_->Insert(request.key, made.obj, request.helper, made.charge, &handle, request.priority).ok()) {
+      core_->OnPromoted(key, RoleOf(request.helper), serve);
+      return handle;
+    }
   }
-  core_->OnPromoted(key, RoleOf(request.helper), serve);
+  Count(Event::kPromotionRefused, request.helper);
+  handle = Standalone(made, request);
+  Count(Event::kServedCopied, request.helper);
   return handle;
 }
 
@@ -256,24 +269,26 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
                                     Handle** handle, Priority priority, const Slice& compressed,
                                     rocksdb::CompressionType type) {
   Count(Event::kInsert, helper);
-  if (!Demotable(key, helper)) return target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
-
-  const BlockKey block_key = BlockKey::FromBytes(key.data());
-  // RocksDB inserts what both tiers missed, so a record here was written meanwhile: perhaps of other bytes.
-  if (core_->scm().Contains(block_key)) core_->scm().Erase(block_key);
-  if (core_->wants_misses() && DivertMiss(block_key, obj, helper)) {
-    target_->Erase(key);  // an older object under this key would hide the new bytes
-    if (handle != nullptr) {
-      *handle = target_->CreateStandalone(key, obj, helper, charge, /*allow_uncharged=*/true);
-    } else {
-      helper->del_cb(obj, memory_allocator());
-    }
-    return rocksdb::Status::OK();
+  if (key.size() != BlockKey::kBytes) {
+    return target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
   }
-  rocksdb::Status inserted = target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
-  // LRUCache reports the object it replaces as evicted: that one may have been demoted just now.
-  if (inserted.IsOkOverwritten()) core_->scm().Erase(block_key);
-  return inserted;
+  // RocksDB inserts what both tiers missed, so what is here was inserted meanwhile: perhaps other bytes.
+  // HyperClockCache would keep them, and LRUCache report them as evicted.
+  Forget(key);
+  const BlockKey block_key = BlockKey::FromBytes(key.data());
+  const MoveGate::Window window(core_->gate());
+  if (!Demotable(key, helper) || !core_->wants_misses() || !DivertMiss(block_key, obj, helper)) {
+    rocksdb::Status inserted = target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
+    // LRUCache evicts what another thread has inserted under this key since; it may have been demoted just now.
+    if (inserted.IsOkOverwritten()) core_->scm().Erase(block_key);
+    return inserted;
+  }
+  if (handle != nullptr) {
+    *handle = target_->CreateStandalone(key, obj, helper, charge, /*allow_uncharged=*/true);
+  } else {
+    helper->del_cb(obj, memory_allocator());
+  }
+  return rocksdb::Status::OK();
 }
 
 // True: not for the DRAM tier. The policy sent it to the SCM tier, where it is stored, or nowhere.
@@ -285,6 +300,7 @@ bool HybridCache::DivertMiss(const BlockKey& key, ObjectPtr obj, const CacheItem
 void HybridCache::OnDramEviction(const Slice& key, Handle* handle, bool was_hit) noexcept {
   const CacheItemHelper* helper = target_->GetCacheItemHelper(handle);
   const ObjectPtr obj = target_->Value(handle);
+  if (erased_.Take(obj)) return Count(Event::kRefusedChanged, helper);
   if (!helper->IsSecondaryCacheCompatible() || obj == nullptr) return Count(Event::kRefusedNotPersistable, helper);
   if (key.size() != BlockKey::kBytes) return Count(Event::kRefusedKeySize, helper);
   try {
@@ -297,9 +313,46 @@ void HybridCache::OnDramEviction(const Slice& key, Handle* handle, bool was_hit)
   }
 }
 
-void HybridCache::Erase(const Slice& key) {
+// When this returns, no copy of the key is left in either tier or on its way into one, but for those in readers' hands.
+// REQUIRES: a key that may be demoted, by its size.
+void HybridCache::Forget(const Slice& key) {
+  assert(key.size() == BlockKey::kBytes);
+  const BlockKey block_key = BlockKey::FromBytes(key.data());
+  const MoveGate::Change change(core_->gate(), block_key);
+  EraseFromDram(key);
+  core_->scm().Erase(block_key);
+}
+
+// HyperClockCache's Erase leaves an entry that somebody refers to, itself included, for its last user or an eviction to
+// free. So the entry is held over the Erase, and freed by this thread unless others still use it.
+void HybridCache::EraseFromDram(const Slice& key) {
+  if (!erased_may_be_evicted_) return target_->Erase(key);
+  Handle* const handle = target_->Lookup(key);
+  if (handle == nullptr) return;
+  if (const ObjectPtr obj = target_->Value(handle); obj != nullptr) erased_.Add(obj);
   target_->Erase(key);
-  if (key.size() == BlockKey::kBytes) core_->scm().Erase(BlockKey::FromBytes(key.data()));
+  ReleaseInDram(handle, /*useful=*/false, /*erase_if_last_ref=*/true);
+}
+
+bool HybridCache::ReleaseInDram(Handle* handle, bool useful, bool erase_if_last_ref) {
+  if (erased_.empty()) return target_->Release(handle, useful, erase_if_last_ref);
+  const ObjectPtr obj = target_->Value(handle);
+  const bool freed = target_->Release(handle, useful, erase_if_last_ref);
+  if (freed) erased_.Take(obj);
+  return freed;
+}
+
+void HybridCache::Erase(const Slice& key) { key.size() == BlockKey::kBytes ? Forget(key) : target_->Erase(key); }
+
+rocksdb::Cache::Handle* HybridCache::CreateStandalone(const Slice& key, ObjectPtr obj, const CacheItemHelper* helper,
+                                                      size_t charge, bool allow_uncharged) {
+  const MoveGate::Window window(core_->gate());
+  return target_->CreateStandalone(key, obj, helper, charge, allow_uncharged);
+}
+
+void HybridCache::SetCapacity(size_t bytes) {
+  const MoveGate::Window window(core_->gate());
+  target_->SetCapacity(bytes);
 }
 
 void HybridCache::EraseUnRefEntries() {
@@ -307,14 +360,16 @@ void HybridCache::EraseUnRefEntries() {
   core_->scm().EraseAll();
 }
 
+// The way back of an in-place object: its last release destroys it, its bytes go back to the AdoptingAllocator, and
+// AdoptingAllocator::Deallocate, which knows them by their address, takes the pin off their segment.
 bool HybridCache::Release(Handle* handle, bool erase_if_last_ref) {
   if (erase_if_last_ref) EraseRecordOf(handle);
-  return target_->Release(handle, erase_if_last_ref);
+  return ReleaseInDram(handle, /*useful=*/true, erase_if_last_ref);
 }
 
 bool HybridCache::Release(Handle* handle, bool useful, bool erase_if_last_ref) {
   if (erase_if_last_ref) EraseRecordOf(handle);
-  return target_->Release(handle, useful, erase_if_last_ref);
+  return ReleaseInDram(handle, useful, erase_if_last_ref);
 }
 
 // uncache_aggressiveness drops the blocks of deleted files by look-up and release, not by Erase.

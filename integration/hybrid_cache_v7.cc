@@ -139,6 +139,7 @@ void HybridCacheV7::Arm(std::unique_ptr<HybridCore> core) {
   owned_core_ = std::move(core);
   registration_.emplace(static_cast<rocksdb::Cache*>(this), this);
   owned_core_->KeepHitBits(owned_core_->options().dram_bytes);
+  owned_core_->GuardMoves();
   core_.store(owned_core_.get(), std::memory_order_release);
   hook_->Connect(owned_core_.get());
 }
@@ -169,33 +170,48 @@ bool HybridCacheV7::ReleaseStandalone(Standalone* entry, bool erase_if_last_ref)
   return true;
 }
 
-void HybridCacheV7::ForgetInScm(const Slice& key) {
-  HybridCore* const core = this->core();
-  if (core == nullptr || key.size() != BlockKey::kBytes) return;
+// When this returns, no copy of the key is left in either tier or on its way into one, but for those in readers' hands.
+void HybridCacheV7::Forget(HybridCore& core, const Slice& key) {
+  if (key.size() != BlockKey::kBytes) return;  // never moved
   const BlockKey block = BlockKey::FromBytes(key.data());
-  if (core->scm().Contains(block)) core->scm().Erase(block);
+  const MoveGate::Change change(core.gate(), block);
+  target_->Erase(key);
+  core.scm().Erase(block);
+}
+
+// `insert()` puts an object under `key` into LRUCache. Where the SCM tier appears meanwhile, what was there before may
+// have been demoted since: then everything of the key is forgotten.
+template <typename InsertCall>
+rocksdb::Status HybridCacheV7::Replace(const Slice& key, const void* value, InsertCall insert) {
+  const InsertScope scope(key, value);
+  if (HybridCore* const core = this->core()) {
+    Forget(*core, key);
+    const MoveGate::Window window(core->gate());
+    return insert();
+  }
+  rocksdb::Status inserted = insert();
+  if (HybridCore* const core = this->core()) Forget(*core, key);
+  return inserted;
 }
 
 rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, size_t charge, DeleterFn deleter, Handle** handle,
                                       Priority priority) {
-  ForgetInScm(key);
-  const InsertScope scope(key, value);
-  return target_->Insert(key, value, charge, deleter, handle, priority);
+  return Replace(key, value, [&] { return target_->Insert(key, value, charge, deleter, handle, priority); });
 }
 
 rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, const CacheItemHelper* helper, size_t charge,
                                       Handle** handle, Priority priority) {
   if (helper == nullptr) return rocksdb::Status::InvalidArgument("Insert needs a helper");
-  if (HybridCore* const core = this->core()) {
-    core->counters().Add(Event::kInsert, BlockRole::kOther);
-    if (core->wants_misses() && Persistable(helper) && key.size() == BlockKey::kBytes &&
-        InsertElsewhere(*core, key, value, helper, charge, handle)) {
-      return rocksdb::Status::OK();
+  return Replace(key, value, [&] {
+    if (HybridCore* const core = this->core()) {
+      core->counters().Add(Event::kInsert, BlockRole::kOther);
+      if (core->wants_misses() && Persistable(helper) && key.size() == BlockKey::kBytes &&
+          InsertElsewhere(*core, key, value, helper, charge, handle)) {
+        return rocksdb::Status::OK();
+      }
     }
-    ForgetInScm(key);
-  }
-  const InsertScope scope(key, value);
-  return target_->Insert(key, value, helper, charge, handle, priority);
+    return target_->Insert(key, value, helper, charge, handle, priority);
+  });
 }
 
 bool HybridCacheV7::InsertElsewhere(HybridCore& core, const Slice& key, void* value, const CacheItemHelper* helper,
@@ -203,16 +219,8 @@ bool HybridCacheV7::InsertElsewhere(HybridCore& core, const Slice& key, void* va
   const size_t bytes = helper->size_cb(value);
   if (bytes == 0) return false;
   const BlockKey name = BlockKey::FromBytes(key.data());
-  switch (core.OnMiss(name, BlockRole::kOther, bytes, WholeBlockV7(helper, value, bytes))) {
-    case HybridCore::Placement::kDram:
-      return false;
-    case HybridCore::Placement::kScm:
-      break;
-    case HybridCore::Placement::kNowhere:
-      ForgetInScm(key);
-      break;
-  }
-  target_->Erase(key);  // an older object under this key would hide the new bytes
+  const WholeBlockV7 source(helper, value, bytes);
+  if (core.OnMiss(name, BlockRole::kOther, bytes, source) == HybridCore::Placement::kDram) return false;
   if (handle == nullptr) {
     helper->del_cb(key, value);
     return true;
@@ -247,6 +255,7 @@ rocksdb::Cache::Handle* HybridCacheV7::LookupScm(HybridCore& core, const Slice& 
                                                  const CreateCallback& create, Priority priority,
                                                  rocksdb::Statistics* stats) {
   const BlockKey name = BlockKey::FromBytes(key.data());
+  const MoveGate::Window window(core.gate());
   PinnedBlock block = core.Find(name, BlockRole::kOther);
   if (!block) return nullptr;
   const BlockRole role = block.role();
@@ -264,7 +273,8 @@ rocksdb::Cache::Handle* HybridCacheV7::LookupScm(HybridCore& core, const Slice& 
   if (serve == HybridCore::Serve::kPromote || serve == HybridCore::Serve::kMove) {
     Handle* handle = nullptr;
     const InsertScope scope(key, object);
-    if (target_->Insert(key, object, helper, charge, &handle, priority).ok()) {
+    const MoveGate::Move move(core.gate(), name);
+    if (move && target_->Insert(key, object, helper, charge, &handle, priority).ok()) {
       core.OnPromoted(name, role, serve);
       return handle;
     }
@@ -303,10 +313,15 @@ void* HybridCacheV7::Value(Handle* handle) {
 }
 
 void HybridCacheV7::Erase(const Slice& key) {
-  target_->Erase(key);
-  if (HybridCore* const core = this->core(); core != nullptr && key.size() == BlockKey::kBytes) {
-    core->scm().Erase(BlockKey::FromBytes(key.data()));
-  }
+  target_->Erase(key);  // first: where the SCM tier appears meanwhile, Forget sees to both
+  if (HybridCore* const core = this->core()) Forget(*core, key);
+}
+
+void HybridCacheV7::SetCapacity(size_t capacity) {
+  HybridCore* const core = this->core();
+  if (core == nullptr) return target_->SetCapacity(capacity);
+  const MoveGate::Window window(core->gate());
+  target_->SetCapacity(capacity);
 }
 
 size_t HybridCacheV7::GetUsage(Handle* handle) const {

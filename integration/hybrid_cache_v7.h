@@ -66,7 +66,7 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   void* Value(Handle* handle) override;
   void Erase(const rocksdb::Slice& key) override;
   uint64_t NewId() override { return target_->NewId(); }
-  void SetCapacity(size_t capacity) override { target_->SetCapacity(capacity); }
+  void SetCapacity(size_t capacity) override;
   void SetStrictCapacityLimit(bool strict) override { target_->SetStrictCapacityLimit(strict); }
   bool HasStrictCapacityLimit() const override { return target_->HasStrictCapacityLimit(); }
   size_t GetCapacity() const override { return target_->GetCapacity(); }
@@ -111,7 +111,9 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   // True: the policy sent the block to SCM or nowhere, and that is done. False: nothing was done, insert into DRAM.
   bool InsertElsewhere(HybridCore& core, const rocksdb::Slice& key, void* value, const CacheItemHelper* helper,
                        size_t charge, Handle** handle);
-  void ForgetInScm(const rocksdb::Slice& key);
+  void Forget(HybridCore& core, const rocksdb::Slice& key);
+  template <typename InsertCall>
+  rocksdb::Status Replace(const rocksdb::Slice& key, const void* value, InsertCall insert);
 
   std::shared_ptr<EvictionHook> hook_;
   std::shared_ptr<rocksdb::Cache> target_;

@@ -94,14 +94,31 @@ PinnedBlock HybridCore::Find(const BlockKey& key, BlockRole role_for_miss_counte
   return scm_->Find(key, role_for_miss_counter, OnCompactionThread() ? Heat::kKeep : Heat::kRaise);
 }
 
+// Whether the SCM tier has these bytes already. Other bytes under this key are forgotten.
+bool HybridCore::Tiers::NoteDramEviction(const Block& block) {
+  ScmTier& scm = *core_.scm_;
+  if (!scm.NoteDramEviction(block.key)) return false;
+  if (core_.gate_ != nullptr) return true;  // whoever changed the bytes has erased the record
+  if (scm.Compare(block.key, block.bytes, *block.source) == Held::kSame) return true;
+  if (scm.Erase(block.key)) Count(Event::kChangedEviction, block.role);
+  return false;
+}
+
 bool HybridCore::Tiers::Put(const Block& block, Generation generation) {
   assert(block.source != nullptr);
-  return core_.scm_->Put(block.key, block.role, block.bytes, *block.source, generation) == PutResult::kStored;
+  const auto put = [&] {
+    return core_.scm_->Put(block.key, block.role, block.bytes, *block.source, generation) == PutResult::kStored;
+  };
+  if (!block.evicted || core_.gate_ == nullptr) return put();
+  const MoveGate::Move move(*core_.gate_, block.key);
+  if (move) return put();
+  Count(Event::kRefusedChanged, block.role);
+  return false;
 }
 
 void HybridCore::OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source) {
   if (hit_bits_ != nullptr) was_hit = hit_bits_->Take(key) || was_hit;
-  flow_.OnDramEviction({key, role, bytes, &source}, was_hit);
+  flow_.OnDramEviction({key, role, bytes, &source, /*evicted=*/true}, was_hit);
 }
 
 Placement HybridCore::OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source) {

@@ -16,6 +16,7 @@
 #include "cache/scm_tier.h"
 #include "integration/dram_hit_bits.h"
 #include "integration/dram_hits.h"
+#include "integration/move_gate.h"
 #include "integration/options.h"
 
 namespace mezz {
@@ -25,6 +26,13 @@ class HybridCore final : private SurvivorJudge {
  public:
   // Judges the SCM side of the options only: who brings the DRAM tier judges that.
   static Status Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core);
+
+  // For a cache that is told of every change of a key: from now on a block is moved only inside of a MoveGate::Window,
+  // and not where a change overtook it. Before the first look-up. Who is not told, of an Insert above all, does not
+  // call it: then each eviction that finds a record compares the bytes, and replaces them where they differ.
+  void GuardMoves() { gate_ = std::make_unique<MoveGate>(); }
+  // REQUIRES: GuardMoves().
+  MoveGate& gate() { return *gate_; }
 
   // A look-up that the DRAM tier did not answer. A compaction's leaves the block's heat as it is.
   PinnedBlock Find(const BlockKey& key, BlockRole role_for_miss_counter);
@@ -83,6 +91,7 @@ class HybridCore final : private SurvivorJudge {
       BlockRole role;
       size_t bytes;
       const BlockSource* source = nullptr;  // not null where it may come to a Put
+      bool evicted = false;                 // a move of bytes that DRAM had: a change of the key may overtake it
     };
 
     explicit Tiers(HybridCore* core) : core_(*core) {}
@@ -90,7 +99,7 @@ class HybridCore final : private SurvivorJudge {
       return {.key = block.key, .role = block.role, .bytes = static_cast<uint32_t>(block.bytes)};
     }
     Policy& policy() const { return core_.policy(); }
-    bool NoteDramEviction(const Block& block) { return core_.scm_->NoteDramEviction(block.key); }
+    bool NoteDramEviction(const Block& block);
     void NotePromoted(const Block& block) { core_.scm_->NotePromoted(block.key); }
     void Erase(const Block& block) { core_.scm_->Erase(block.key); }
     bool Put(const Block& block, Generation generation);
@@ -120,7 +129,8 @@ class HybridCore final : private SurvivorJudge {
   Tiers tiers_{this};
   TierFlow<Tiers> flow_{&tiers_};
 
-  std::unique_ptr<ScmTier> scm_;  // after what its reclaim asks
+  std::unique_ptr<ScmTier> scm_;    // after what its reclaim asks
+  std::unique_ptr<MoveGate> gate_;  // null: nobody tells of changes; does not change once blocks are looked up
   std::unique_ptr<DramHits> dram_hits_;
   std::unique_ptr<DramHitBits> hit_bits_;  // null: the DRAM tier tells; does not change once blocks are looked up
 };

@@ -13,19 +13,9 @@
 #include <vector>
 
 #include "cache/scm_tier.h"
+#include "tests/support/seed.h"
 
 namespace mezz::test {
-
-// MEZZ_SEED=n repeats a run.
-inline uint64_t Seed() {
-  static const uint64_t seed = [] {
-    const char* given = std::getenv("MEZZ_SEED");
-    const uint64_t chosen = given != nullptr ? std::strtoull(given, nullptr, 0) : std::random_device{}();
-    std::fprintf(stderr, "MEZZ_SEED=%llu\n", static_cast<unsigned long long>(chosen));
-    return chosen;
-  }();
-  return seed;
-}
 
 inline BlockKey Key(uint64_t n) {
   BlockKey key;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "cache/types.h"
+
+namespace mezz {
+
+// Objects that were erased from HyperClockCache while somebody used them. It hides such an entry, and the last user
+// frees it; but where an eviction comes upon the entry between that user's last step and the freeing, it is reported
+// as evicted (seen in 8.10 to 11.8: ClockUpdate evicts what is invisible and not referred to). Its bytes must not be
+// demoted: its key may have others by now.
+//
+// A small set of addresses.  0 --Add: CAS--> address --Take: CAS--> 0.  Relaxed: HyperClockCache orders the erasure,
+// which comes after Add, before what asks. An address that nobody takes, because its object was freed unseen, costs
+// one later object its demotion. Where more objects of one line are in use than it has words, one is overwritten.
+class ErasedObjects {
+ public:
+  void Add(const void* object) {
+    const auto address = reinterpret_cast<uintptr_t>(object);
+    Line& line = LineOf(address);
+    count_.fetch_add(1, std::memory_order_relaxed);
+    for (std::atomic<uintptr_t>& word : line.words) {
+      uintptr_t empty = 0;
+      if (word.compare_exchange_strong(empty, address, std::memory_order_relaxed)) return;
+    }
+    line.words[address / sizeof(Line) % line.words.size()].store(address, std::memory_order_relaxed);
+    count_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  // True: it was among them, and is no longer. Cheap where nothing is erased while it is used.
+  bool Take(const void* object) {
+    if (empty()) return false;
+    const auto address = reinterpret_cast<uintptr_t>(object);
+    for (std::atomic<uintptr_t>& word : LineOf(address).words) {
+      uintptr_t expected = address;
+      if (word.load(std::memory_order_relaxed) != address ||
+          !word.compare_exchange_strong(expected, 0, std::memory_order_relaxed)) {
+        continue;
+      }
+      count_.fetch_sub(1, std::memory_order_relaxed);
+      return true;
+    }
+    return false;
+  }
+  bool empty() const { return count_.load(std::memory_order_relaxed) == 0; }
+
+ private:
+  struct alignas(kLineBytes) Line {
+    std::array<std::atomic<uintptr_t>, kLineBytes / sizeof(uintptr_t)> words{};
+  };
+  Line& LineOf(uintptr_t address) { return lines_[(address >> 4) * 0x9e3779b97f4a7c15ull >> 58]; }
+
+  alignas(kLineBytes) std::atomic<size_t> count_{0};  // words that are not 0
+  std::array<Line, 64> lines_;
+};
+
+}  // namespace mezz

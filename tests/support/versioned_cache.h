@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cache of versioned values, the same on every RocksDB release: what a hit returns tells whose it is and how new.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rocksdb/cache.h"
+#include "rocksdb/version.h"
+#if ROCKSDB_MAJOR < 8
+#include "tests/support/blocks_v7.h"
+#else
+#include "tests/support/hybrid_blocks.h"
+#endif
+
+namespace mezz::test {
+
+// splitmix64
+inline uint64_t MixBits(uint64_t x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+  return x ^ x >> 31;
+}
+
+// `version` of block `id`: both in front, then words that follow from them.
+inline std::string VersionedBytes(uint64_t id, uint64_t version, size_t bytes) {
+  std::string text(std::max<size_t>(bytes, 2 * sizeof(uint64_t)), '\0');
+  std::memcpy(text.data(), &id, sizeof(id));
+  std::memcpy(text.data() + sizeof(id), &version, sizeof(version));
+  const uint64_t seed = MixBits(MixBits(id) ^ version) ^ text.size();
+  for (size_t at = 2 * sizeof(uint64_t); at < text.size(); at += sizeof(uint64_t)) {
+    const uint64_t word = MixBits(seed + at);
+    std::memcpy(text.data() + at, &word, std::min(sizeof(word), text.size() - at));
+  }
+  return text;
+}
+
+// The version in bytes that belong to `id`; nothing if they are anything else.
+inline std::optional<uint64_t> VersionIn(std::string_view bytes, uint64_t id) {
+  uint64_t head[2];
+  if (bytes.size() < sizeof(head)) return std::nullopt;
+  std::memcpy(head, bytes.data(), sizeof(head));
+  if (head[0] != id || bytes != VersionedBytes(id, head[1], bytes.size())) return std::nullopt;
+  return head[1];
+}
+
+// The calls of rocksdb::Cache that a user of blocks makes, on values of one kind.
+class VersionedCache {
+ public:
+#if ROCKSDB_MAJOR < 8
+  using Helper = rocksdb::Cache::CacheItemHelper;
+  using CreateCall = rocksdb::Status (*)(const void*, size_t, void**, size_t*);
+  static constexpr const Helper* kHelper = &kBlockHelper;
+  static constexpr CreateCall kCreate = &CreateBlock;
+#else
+  using CreateCall = rocksdb::Cache::CreateCallback;
+  static constexpr const Helper* kHelper = &kFullHelper<rocksdb::CacheEntryRole::kDataBlock>;
+  static constexpr CreateCall kCreate = &CreateTestBlock;
+#endif
+
+  // `create` is asked on 7.8 only; later helpers have their own.
+  explicit VersionedCache(rocksdb::Cache* cache, const Helper* helper = kHelper, CreateCall create = kCreate)
+      : cache_(cache), helper_(helper), create_(create) {}
+
+  // False: the cache had no room, and holds nothing of the key.
+  bool Insert(uint64_t id, uint64_t version, size_t bytes) const;
+
+  struct Hit {
+    bool whole = true;     // the bytes are some version of this block
+    uint64_t version = 0;  // if they are
+  };
+  std::optional<Hit> Lookup(uint64_t id) const;
+
+  void Erase(uint64_t id) const { cache_->Erase(Key(id)); }
+
+#if ROCKSDB_MAJOR < 8
+  static std::string Key(uint64_t id) { return KeyV7(id); }
+#else
+  static std::string Key(uint64_t id) { return KeyOf(id); }
+#endif
+
+ private:
+  rocksdb::Cache* const cache_;
+  const Helper* const helper_;
+  const CreateCall create_;
+};
+
+#if ROCKSDB_MAJOR < 8
+inline bool VersionedCache::Insert(uint64_t id, uint64_t version, size_t bytes) const {
+  auto* const block = new BlockV7(VersionedBytes(id, version, bytes));
+  return cache_->Insert(Key(id), block, helper_, block->bytes.size()).ok();
+}
+inline std::optional<VersionedCache::Hit> VersionedCache::Lookup(uint64_t id) const {
+  rocksdb::Cache::Handle* const handle =
+      cache_->Lookup(Key(id), helper_, create_, rocksdb::Cache::Priority::LOW, /*wait=*/true);
+  if (handle == nullptr) return std::nullopt;
+  const auto version = VersionIn(static_cast<BlockV7*>(cache_->Value(handle))->bytes, id);
+  cache_->Release(handle);
+  return Hit{version.has_value(), version.value_or(0)};
+}
+#else
+inline bool VersionedCache::Insert(uint64_t id, uint64_t version, size_t bytes) const {
+  const std::string text = VersionedBytes(id, version, bytes);
+  auto* const block = new TestBlock(text.size(), cache_->memory_allocator());
+  text.copy(block->data(), text.size());
+  return cache_->Insert(Key(id), block, helper_, block->charge()).ok();
+}
+inline std::optional<VersionedCache::Hit> VersionedCache::Lookup(uint64_t id) const {
+  rocksdb::Cache::Handle* const handle = cache_->Lookup(Key(id), helper_, nullptr);
+  if (handle == nullptr) return std::nullopt;
+  const auto* const block = static_cast<TestBlock*>(cache_->Value(handle));
+  const auto version = VersionIn({block->data(), block->bytes()}, id);
+  cache_->Release(handle);
+  return Hit{version.has_value(), version.value_or(0)};
+}
+#endif
+
+}  // namespace mezz::test

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moves between the tiers that the user of a key overtakes, forced step by step: a callback of the moved block lets
+// another thread act in the middle of the move.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "integration/hybrid_cache.h"
+#include "rocksdb/version.h"
+#include "tests/support/hybrid_fixture.h"
+#include "tests/support/scripted_policy.h"
+#include "tests/support/versioned_cache.h"
+
+namespace mezz::test {
+namespace {
+
+constexpr size_t kBlockBytes = 4000;
+constexpr uint64_t kStranger = 1000;
+
+// What the next call of size_cb or create_cb for kMoved does first; once.
+constexpr uint64_t kMoved = 1;
+std::function<void()> in_the_middle;
+
+void ActOnce(const void* bytes, size_t size) {
+  if (!in_the_middle || VersionIn({static_cast<const char*>(bytes), size}, kMoved) == std::nullopt) return;
+  const auto act = std::exchange(in_the_middle, nullptr);
+  std::thread(act).join();
+}
+
+#if ROCKSDB_MAJOR < 8
+size_t HookedSize(void* object) {
+  const std::string& bytes = static_cast<BlockV7*>(object)->bytes;
+  ActOnce(bytes.data(), bytes.size());
+  return SizeOfBlock(object);
+}
+rocksdb::Status HookedCreate(const void* bytes, size_t size, void** object, size_t* charge) {
+  ActOnce(bytes, size);
+  return CreateBlock(bytes, size, object, charge);
+}
+const rocksdb::Cache::CacheItemHelper kHooked(&HookedSize, &SaveBlock, &DeleteBlock);
+#else
+size_t HookedSize(rocksdb::Cache::ObjectPtr object) {
+  const auto* const block = static_cast<TestBlock*>(object);
+  ActOnce(block->data(), block->bytes());
+  return TestBlockSize(object);
+}
+rocksdb::Status HookedCreate(const rocksdb::Slice& data, rocksdb::CompressionType type, rocksdb::CacheTier tier,
+                             rocksdb::Cache::CreateContext* context, rocksdb::MemoryAllocator* allocator,
+                             rocksdb::Cache::ObjectPtr* object, size_t* charge) {
+  ActOnce(data.data(), data.size());
+  return CreateTestBlock(data, type, tier, context, allocator, object, charge);
+}
+const Helper kHooked{rocksdb::CacheEntryRole::kDataBlock,
+                     &DeleteTestBlock,
+                     &HookedSize,
+                     &SaveTestBlock,
+                     &HookedCreate,
+                     &kBasicHelper<rocksdb::CacheEntryRole::kDataBlock>};
+#endif
+
+class HybridMoves : public ::testing::TestWithParam<DramCacheKind> {
+ protected:
+  void SetUp() override {
+    HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file_, 40'000, 8 << 20);
+    options.dram_cache = GetParam();
+    UseScript(&options, &script_);
+    const Status made = NewHybridCache(options, &raw_);
+    ASSERT_TRUE(made.ok()) << made.message();
+    cache_.emplace(raw_.get(), &kHooked, &HookedCreate);
+  }
+  void TearDown() override {
+    EXPECT_FALSE(in_the_middle) << "the move that the test is about never happened";
+    ExpectSound(raw_.get());
+  }
+
+  // Until strangers have driven what DRAM held into the SCM tier, or out.
+  void FillDram() {
+    for (uint64_t i = 0; i < 40; ++i) ASSERT_TRUE(cache_->Insert(kStranger + next_stranger_++, 1, kBlockBytes));
+  }
+  // The version found, 0 for a miss.
+  uint64_t Found(uint64_t id) {
+    const auto hit = cache_->Lookup(id);
+    if (!hit) return 0;
+    EXPECT_TRUE(hit->whole);
+    return hit->version;
+  }
+  uint64_t Count(Event event) { return GetHybridStats(raw_.get())->Counters()[event]; }
+
+  ScratchFile file_;
+  Script script_;
+  std::shared_ptr<rocksdb::Cache> raw_;
+  std::optional<VersionedCache> cache_;
+  uint64_t next_stranger_ = 0;
+};
+
+TEST_P(HybridMoves, ADemotionThatAnInsertOvertakesIsNotMade) {
+  ASSERT_TRUE(cache_->Insert(kMoved, /*version=*/1, kBlockBytes));
+  in_the_middle = [&] { ASSERT_TRUE(cache_->Insert(kMoved, 2, kBlockBytes)); };
+  FillDram();
+  FillDram();  // version 2 leaves DRAM, too
+  EXPECT_NE(Found(kMoved), 1u) << "version 1 was demoted after version 2 was inserted";
+}
+
+TEST_P(HybridMoves, ADemotionThatAnEraseOvertakesIsNotMade) {
+  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
+  in_the_middle = [&] { cache_->Erase(kMoved); };
+  FillDram();
+  EXPECT_EQ(Found(kMoved), 0u);
+  EXPECT_EQ(Count(Event::kRefusedChanged), 1u);
+}
+
+TEST_P(HybridMoves, APromotionThatAnEraseOvertakesIsServedAndNotKept) {
+  script_.on_scm_hit = {Action::kPromote, Reason::kFrequency};
+  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
+  FillDram();
+  in_the_middle = [&] { cache_->Erase(kMoved); };
+  EXPECT_EQ(Found(kMoved), 1u) << "found before it was erased";
+  EXPECT_EQ(Found(kMoved), 0u);
+  EXPECT_EQ(Count(Event::kPromotionRefused), 1u);
+}
+
+TEST_P(HybridMoves, APromotionThatAnInsertOvertakesDoesNotHideTheNewBytes) {
+  script_.on_scm_hit = {Action::kPromote, Reason::kFrequency};
+  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
+  FillDram();
+  in_the_middle = [&] { ASSERT_TRUE(cache_->Insert(kMoved, 2, kBlockBytes)); };
+  EXPECT_EQ(Found(kMoved), 1u) << "found before it was replaced";
+  EXPECT_EQ(Found(kMoved), 2u);
+}
+
+TEST_P(HybridMoves, AnInsertOverOldBytesHidesThemInBothTiers) {
+  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
+  ASSERT_TRUE(cache_->Insert(kMoved, 2, kBlockBytes));
+  EXPECT_EQ(Found(kMoved), 2u);
+  FillDram();
+  EXPECT_EQ(Found(kMoved), 2u);
+  ASSERT_TRUE(cache_->Insert(kMoved, 3, kBlockBytes));
+  FillDram();
+  EXPECT_EQ(Found(kMoved), 3u);
+}
+
+TEST_P(HybridMoves, AShrinkOfDramDemotesWhatItEvicts) {
+  if (GetParam() == DramCacheKind::kHyperClock) GTEST_SKIP() << "it evicts when something is inserted";
+  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
+  raw_->SetCapacity(0);
+  EXPECT_EQ(Found(kMoved), 1u);
+}
+
+#if ROCKSDB_MAJOR < 8
+INSTANTIATE_TEST_SUITE_P(All, HybridMoves, ::testing::Values(DramCacheKind::kLru), [](const auto&) { return "lru"; });
+#else
+INSTANTIATE_TEST_SUITE_P(All, HybridMoves, ::testing::Values(DramCacheKind::kLru, DramCacheKind::kHyperClock),
+                         [](const auto& test) { return test.param == DramCacheKind::kLru ? "lru" : "hcc"; });
+#endif
+
+}  // namespace
+}  // namespace mezz::test
