@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
@@ -240,9 +241,16 @@ rocksdb::Status ScmSecondaryCache::InsertSaved(const Slice& key, const Slice& sa
     core_->counters().Add(Event::kRefusedKeySize, BlockRole::kOther);
     return rocksdb::Status::OK();
   }
+  if (saved.empty()) return rocksdb::Status::OK();
   const BlockKey name = BlockKey::FromBytes(key.data());
-  if (saved.empty() || core_->scm().Contains(name)) return rocksdb::Status::OK();
-  core_->scm().Put(name, BlockRole::kOther, std::as_bytes(std::span(saved.data(), saved.size())));
+  const auto copy = [&saved](size_t offset, size_t bytes, std::byte* to) {
+    std::memcpy(to, saved.data() + offset, bytes);
+    return true;
+  };
+  if (core_->scm().Compare(name, saved.size(), copy) != Held::kSame) {
+    core_->scm().Erase(name);  // a put may be refused, and must not leave other bytes behind
+    core_->scm().Put(name, BlockRole::kOther, saved.size(), copy);
+  }
   return rocksdb::Status::OK();
 }
 #endif

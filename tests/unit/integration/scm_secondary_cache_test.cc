@@ -6,6 +6,7 @@
 #include "integration/hybrid_cache.h"
 #include "rocksdb/version.h"
 #include "tests/support/small_db.h"
+#include "tests/support/versioned_cache.h"
 
 #if ROCKSDB_MAJOR >= 8
 #include "rocksdb/advanced_cache.h"
@@ -99,6 +100,30 @@ std::vector<Setup> Setups() {
 INSTANTIATE_TEST_SUITE_P(All, ScmSecondaryCacheUnder, ::testing::ValuesIn(Setups()), [](const auto& setup) {
   return setup.param.policy + (setup.param.hyper_clock ? "_hcc" : "_lru") + (setup.param.strict ? "_strict" : "");
 });
+
+// RocksDB's adapter tells the second tier of evictions, never of an Insert.
+TEST_P(ScmSecondaryCacheUnder, ServesTheBytesThatLeftDramLast) {
+  const auto secondary = MustMake(Anonymous(GetParam().policy));
+  HybridStats* const stats = GetHybridStats(secondary.get());
+  const auto raw = DramOver(secondary);
+  const test::VersionedCache cache(raw.get());
+  // Several times the DRAM tier: HyperClockCache passes by what was hit a few times.
+  const auto evict_all = [&] {
+    for (uint64_t i = 0; i < 3000; ++i) ASSERT_TRUE(cache.Insert(1'000'000 + i % 1500, 1, 5000));
+  };
+  for (const uint64_t version : {1, 2, 3}) {
+    for (const size_t bytes : {5000, 60'000}) ASSERT_TRUE(cache.Insert(bytes, version, bytes));
+    evict_all();
+    for (const size_t bytes : {5000, 60'000}) {
+      const auto hit = cache.Lookup(bytes);
+      ASSERT_TRUE(hit.has_value()) << bytes;
+      EXPECT_TRUE(hit->whole);
+      EXPECT_EQ(hit->version, version) << bytes;
+    }
+    evict_all();  // what the look-ups moved in: HyperClockCache would keep it rather than the next version
+  }
+  EXPECT_GE(stats->Counters()[Event::kChangedEviction], 4u);
+}
 
 TEST(ScmSecondaryCache, ReportsAUriThatMakesItAgain) {
   const auto cache = MustMake(Anonymous("bidirectional"));
