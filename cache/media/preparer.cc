@@ -95,7 +95,7 @@ class Preparer::Work {
 
   std::mutex mutex_;
   std::condition_variable helper_ended_;
-  int helpers_running_ = 0;                 // less those that ended, before they are counted in
+  unsigned helpers_running_ = 0;
   uint64_t limit_bytes_ = 0;                // workers go as far as this
   uint64_t next_ = 0;                       // where the next chunk begins; at most limit_bytes_
   std::map<uint64_t, uint64_t> ahead_;      // begin -> end of chunks that are done, beyond a gap; one a worker at most
@@ -148,6 +148,11 @@ void Preparer::Work::Start(std::function<void(uint64_t)> on_ready) {
 }
 
 void Preparer::Work::StartHelpers(unsigned count) {
+  {
+    // Before there are any: afterwards one may hold the mutex for as long as its callback takes.
+    const std::scoped_lock lock(mutex_);
+    helpers_running_ += count;
+  }
   const SignalsBlocked blocked;
   try {
     for (unsigned i = 0; i < count; ++i) {
@@ -156,9 +161,9 @@ void Preparer::Work::StartHelpers(unsigned count) {
     }
   } catch (const std::system_error&) {
     // Fewer threads only take longer.
+    const std::scoped_lock lock(mutex_);
+    helpers_running_ -= count - static_cast<unsigned>(helpers_.size());
   }
-  const std::scoped_lock lock(mutex_);
-  helpers_running_ += static_cast<int>(helpers_.size());
 }
 
 void Preparer::Work::Stop() {
@@ -171,7 +176,7 @@ void Preparer::Work::Stop() {
 
 void Preparer::Work::Wait() {
   std::unique_lock lock(mutex_);
-  helper_ended_.wait(lock, [this] { return helpers_running_ <= 0; });
+  helper_ended_.wait(lock, [this] { return helpers_running_ == 0; });
 }
 
 void Preparer::Work::RunHelper() {

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -187,6 +188,19 @@ TEST(Preparer, TakesAnEndThatIsNoWholeChunk) {
   ASSERT_TRUE(preparer.Wait().ok());
   EXPECT_EQ(preparer.ready_bytes(), plan.bytes);
   EXPECT_EQ(memory.PresentBytes(4096 * 3, 4096 * 3 + plan.bytes), plan.bytes);
+}
+
+TEST(Preparer, StartDoesNotWaitForItsCallbacks) {
+  const Memory memory(kBytes);
+  Preparer preparer(PlanFor(memory, kChunk, 3));
+  ASSERT_TRUE(preparer.PrepareFirst().ok());
+  std::mutex tier;  // held by whoever opens the tier, and taken by the callback
+  {
+    const std::scoped_lock opening(tier);
+    preparer.Start([&](uint64_t) { const std::scoped_lock growing(tier); });
+    EXPECT_LT(preparer.ready_bytes(), kBytes);
+  }
+  EXPECT_TRUE(preparer.Wait().ok());
 }
 
 // The thread, and whoever holds the mutex, do not exist in the child.
