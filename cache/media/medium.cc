@@ -1,15 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/media/medium.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <thread>
 #include <utility>
 
+#include "cache/base/machine_memory.h"
 #include "cache/media/open.h"
 
 namespace mezz {
 
 namespace {
+
+// The tier's index takes a word of 8 bytes for each expected block, and a reserve.
+Status CheckIndexFits(const ScmOptions& options) {
+  const uint64_t index_bytes = options.capacity_bytes / options.expected_block_bytes * 8;
+  return CheckMemoryHolds(index_bytes,
+                          fmt::format("the index for capacity_bytes={} and expected_block_bytes={}",
+                                      options.capacity_bytes, options.expected_block_bytes),
+                          "capacity_bytes, or raise expected_block_bytes");
+}
 
 unsigned ThreadCount(const MediumOrder& order) {
   if (order.options.prefault_threads != 0) return order.options.prefault_threads;
@@ -62,6 +74,7 @@ Status OpenMedium(const ScmOptions& options, std::unique_ptr<Medium>* medium, bo
   MEZZ_RETURN_IF_ERROR(options.Validate());
   const uint64_t segment = options.EffectiveSegmentBytes();
   const uint64_t bytes = options.capacity_bytes / segment * segment;
+  MEZZ_RETURN_IF_ERROR(CheckIndexFits(options));
   const bool all = preparer == nullptr || options.prepare == Prepare::kBeforeOpen;
   const uint64_t first_bytes = all ? bytes : std::min(bytes, std::max(kFirstBytesMin, kSegmentsMin * segment));
   std::unique_ptr<Preparer> made;

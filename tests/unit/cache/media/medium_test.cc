@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "cache/base/machine_memory.h"
 #include "cache/media/preparer.h"
 #include "cache/types.h"
 
@@ -150,6 +151,17 @@ TEST_P(AnyMedium, RefusesBadOptionsItself) {
   bool existing = true;
   EXPECT_EQ(OpenMedium(options_, &medium_, &existing).code(), Status::Code::kInvalidArgument);
   EXPECT_EQ(medium_, nullptr);
+}
+
+TEST_P(AnyMedium, WithAnIndexLargerThanTheMachineIsRefused) {
+  options_.capacity_bytes = kCapacityBytesMax;
+  options_.expected_block_bytes = 64;  // an index of 512 GiB
+  if (TotalMemoryBytes() > uint64_t{512} << 30) GTEST_SKIP() << "NOT TESTED here: this machine has the memory";
+  bool existing = true;
+  const Status status = OpenMedium(options_, &medium_, &existing);
+  EXPECT_EQ(status.code(), Status::Code::kNoSpace) << status.message();
+  EXPECT_THAT(status.message(), HasSubstr("raise expected_block_bytes"));
+  EXPECT_TRUE(options_.path.empty() || !std::filesystem::exists(options_.path)) << "before anything is made";
 }
 
 TEST_P(AnyMedium, LargerThanTheMachineIsRefused) {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/base/machine_memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+
+namespace mezz {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+constexpr uint64_t kGiB = 1 << 30;
+
+// A machine of 64 GiB, 48 of them available, as /proc and /sys show it.
+class MachineMemoryTest : public testing::Test {
+ protected:
+  MachineMemoryTest() {
+    std::string pattern = fs::temp_directory_path() / "mezz-machine-XXXXXX";
+    root_ = mkdtemp(pattern.data());
+    Put("/proc/meminfo", "MemTotal:       67108864 kB\nMemFree:         1000 kB\nMemAvailable:   50331648 kB\n");
+  }
+  ~MachineMemoryTest() override { fs::remove_all(root_); }
+
+  void Put(const std::string& path, const std::string& text) {
+    const fs::path file = root_.string() + path;
+    fs::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+  MachineMemory Read() { return ReadMachineMemory(root_); }
+
+  fs::path root_;
+};
+
+TEST_F(MachineMemoryTest, WithoutControlGroupsIsTheMachines) {
+  EXPECT_EQ(Read().total_bytes, 64 * kGiB);
+  EXPECT_EQ(Read().available_bytes, 48 * kGiB);
+  EXPECT_EQ(Read().limited_by, "the machine");
+}
+
+TEST_F(MachineMemoryTest, IsNarrowedByTheTightestGroupAboveUs) {
+  Put("/proc/self/cgroup", "0::/system.slice/db.service\n");
+  Put("/sys/fs/cgroup/system.slice/db.service/memory.max", "max\n");
+  Put("/sys/fs/cgroup/system.slice/memory.max", "8589934592\n");
+  Put("/sys/fs/cgroup/system.slice/memory.current", "6442450944\n");
+  Put("/sys/fs/cgroup/system.slice/memory.stat", "anon 5\ninactive_file 1073741824\nactive_file 1073741824\n");
+  EXPECT_EQ(Read().total_bytes, 8 * kGiB);
+  EXPECT_EQ(Read().available_bytes, 4 * kGiB) << "6 of 8 used, 2 of them page cache";
+  EXPECT_EQ(Read().limited_by, "the control group /system.slice");
+}
+
+TEST_F(MachineMemoryTest, IsNarrowedByVersionOneGroupsToo) {
+  Put("/proc/self/cgroup", "4:memory:/docker/abc\n1:cpu:/\n0::/\n");
+  Put("/sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes", "2147483648\n");
+  Put("/sys/fs/cgroup/memory/docker/abc/memory.usage_in_bytes", "1073741824\n");
+  Put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  EXPECT_EQ(Read().total_bytes, 2 * kGiB);
+  EXPECT_EQ(Read().available_bytes, kGiB);
+}
+
+TEST_F(MachineMemoryTest, OfAFullGroupIsNothing) {
+  Put("/proc/self/cgroup", "0::/\n");
+  Put("/sys/fs/cgroup/memory.max", "1073741824\n");
+  Put("/sys/fs/cgroup/memory.current", "1073750000\n");
+  EXPECT_EQ(Read().available_bytes, 0u);
+}
+
+TEST_F(MachineMemoryTest, IsUnboundedWhereNothingIsTold) {
+  fs::remove_all(root_ / "proc");
+  EXPECT_EQ(Read().total_bytes, std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(Read().available_bytes, std::numeric_limits<uint64_t>::max());
+}
+
+TEST(CheckMemoryHolds, JudgesAgainstThisMachine) {
+  EXPECT_GT(TotalMemoryBytes(), 0u);
+  EXPECT_LE(AvailableMemoryBytes(), TotalMemoryBytes());
+  EXPECT_TRUE(CheckMemoryHolds(1, "dram").ok());
+  for (const uint64_t bytes : {uint64_t{4'000'000} << 40, std::numeric_limits<uint64_t>::max()}) {
+    const Status status = CheckMemoryHolds(bytes, "dram", "dram");
+    EXPECT_EQ(status.code(), Status::Code::kNoSpace);
+    EXPECT_THAT(status.message(), HasSubstr(std::to_string(bytes)));
+    EXPECT_THAT(status.message(), HasSubstr("lower dram"));
+  }
+}
+
+}  // namespace
+}  // namespace mezz
