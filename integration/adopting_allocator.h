@@ -14,18 +14,14 @@ namespace mezz {
 // RocksDB's create callbacks ask their allocator for memory of the payload's size and copy the payload there. While an
 // Adoption is open on the calling thread, Allocate answers the first request of exactly that size with the payload's
 // own address, so that the copy is onto itself, and the pin now belongs to the object: Deallocate releases it. Every
-// other request is served, and returned, by the fallback: the user's allocator, or malloc.
+// other request is served, and returned, by the fallback: the user's allocator, or malloc. Blocks below
+// kInPlaceBytesMin (hybrid_core.h) are not to be adopted.
 //
 // Objects keep a pointer to the allocator that made them, so it must outlive them; one per cache does, because RocksDB
 // releases every handle before it destroys a cache. Thread-safe.
 class AdoptingAllocator final : public rocksdb::MemoryAllocator {
  public:
   class Adoption;
-
-  // A copy onto itself stores nothing if it is long enough for memmove to check the addresses: glibc's smallest sizes
-  // (up to 512 bytes with 64-byte vectors) are loaded and stored again. Shorter blocks must not be adopted: a copy of
-  // one costs less than its pin anyway.
-  static constexpr size_t kAdoptedBytesMin = 1024;
 
   // `fallback` may be null and must outlive this.
   AdoptingAllocator(ScmTier& scm, rocksdb::MemoryAllocator* fallback) : scm_(scm), fallback_(fallback) {}

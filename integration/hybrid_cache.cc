@@ -121,10 +121,14 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   const HybridRegistration registration_;
 };
 
-// The bytes of `obj` as its helper saves them.
+// The bytes of `obj` as its helper saves them. A helper that throws has failed.
 auto SourceOf(rocksdb::Cache::ObjectPtr obj, const rocksdb::Cache::CacheItemHelper* helper) {
-  return [obj, helper](size_t offset, size_t bytes, std::byte* to) {
-    return helper->saveto_cb(obj, offset, bytes, reinterpret_cast<char*>(to)).ok();
+  return [obj, helper](size_t offset, size_t bytes, std::byte* to) noexcept {
+    try {
+      return helper->saveto_cb(obj, offset, bytes, reinterpret_cast<char*>(to)).ok();
+    } catch (...) {
+      return false;
+    }
   };
 }
 
@@ -180,6 +184,8 @@ rocksdb::Cache::Handle* HybridCache::LookupScm(const BlockKey& key, const Reques
     handle = Serve(key, std::move(block), request);
   } catch (const std::bad_alloc&) {  // no DRAM for the copy or the handle: RocksDB reads flash instead
     Count(Event::kAllocationFailed, request.helper);
+  } catch (...) {  // of create_cb
+    Count(Event::kCreateFailed, request.helper);
   }
   if (handle != nullptr) CountSecondaryHit(request.helper->role, stats);
   return handle;
@@ -293,24 +299,26 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
 
 // True: not for the DRAM tier. The policy sent it to the SCM tier, where it is stored, or nowhere.
 bool HybridCache::DivertMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper) {
-  const size_t bytes = helper->size_cb(obj);
-  return bytes != 0 && core_->OnMiss(key, RoleOf(helper), bytes, SourceOf(obj, helper)) != HybridCore::Placement::kDram;
+  try {
+    const size_t bytes = helper->size_cb(obj);
+    if (bytes == 0) return false;
+    return core_->OnMiss(key, RoleOf(helper), bytes, SourceOf(obj, helper)) != HybridCore::Placement::kDram;
+  } catch (...) {  // of the block's callbacks
+    Count(Event::kRefusedFillFailed, helper);
+    return false;
+  }
 }
 
 void HybridCache::OnDramEviction(const Slice& key, Handle* handle, bool was_hit) noexcept {
   const CacheItemHelper* helper = target_->GetCacheItemHelper(handle);
   const ObjectPtr obj = target_->Value(handle);
   if (erased_.Take(obj)) return Count(Event::kRefusedChanged, helper);
-  if (!helper->IsSecondaryCacheCompatible() || obj == nullptr) return Count(Event::kRefusedNotPersistable, helper);
-  if (key.size() != BlockKey::kBytes) return Count(Event::kRefusedKeySize, helper);
-  try {
-    const size_t bytes = helper->size_cb(obj);
-    if (bytes == 0) return Count(Event::kRefusedNotPersistable, helper);
-    const BlockKey block_key = BlockKey::FromBytes(key.data());
-    core_->OnDramEviction(block_key, RoleOf(helper), bytes, was_hit, SourceOf(obj, helper));
-  } catch (...) {
-    Count(Event::kAllocationFailed, helper);
-  }
+  core_->Offer(
+      {.key = {key.data(), key.size()},
+       .role = RoleOf(helper),
+       .was_hit = was_hit,
+       .persistable = obj != nullptr && helper->IsSecondaryCacheCompatible()},
+      [=] { return helper->size_cb(obj); }, [=](size_t) { return SourceOf(obj, helper); });
 }
 
 // When this returns, no copy of the key is left in either tier or on its way into one, but for those in readers' hands.

@@ -86,15 +86,12 @@ class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
   rocksdb::Status Insert(const Slice& key, void* value, const Cache::CacheItemHelper* helper) override {
     HybridCore* const core = core_.load(std::memory_order_acquire);
     if (core == nullptr || InsertScope::Replaces(key, value)) return rocksdb::Status::OK();
-    if (!Persistable(helper) || helper->size_cb(value) == 0) {
-      core->counters().Add(Event::kRefusedNotPersistable, BlockRole::kOther);
-    } else if (key.size() != BlockKey::kBytes) {
-      core->counters().Add(Event::kRefusedKeySize, BlockRole::kOther);
-    } else {
-      const size_t bytes = helper->size_cb(value);
-      const BlockKey name = BlockKey::FromBytes(key.data());
-      core->OnDramEviction(name, BlockRole::kOther, bytes, /*was_hit=*/false, WholeBlockV7(helper, value, bytes));
-    }
+    core->Offer(
+        {.key = {key.data(), key.size()},
+         .role = BlockRole::kOther,
+         .was_hit = false,
+         .persistable = value != nullptr && Persistable(helper)},
+        [=] { return helper->size_cb(value); }, [=](size_t bytes) { return WholeBlockV7(helper, value, bytes); });
     return rocksdb::Status::OK();
   }
   std::unique_ptr<rocksdb::SecondaryCacheResultHandle> Lookup(const Slice&, const Cache::CreateCallback&, bool, bool,
@@ -216,11 +213,16 @@ rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, const Cache
 
 bool HybridCacheV7::InsertElsewhere(HybridCore& core, const Slice& key, void* value, const CacheItemHelper* helper,
                                     size_t charge, Handle** handle) {
-  const size_t bytes = helper->size_cb(value);
-  if (bytes == 0) return false;
   const BlockKey name = BlockKey::FromBytes(key.data());
-  const WholeBlockV7 source(helper, value, bytes);
-  if (core.OnMiss(name, BlockRole::kOther, bytes, source) == HybridCore::Placement::kDram) return false;
+  try {
+    const size_t bytes = helper->size_cb(value);
+    if (bytes == 0) return false;
+    const WholeBlockV7 source(helper, value, bytes);
+    if (core.OnMiss(name, BlockRole::kOther, bytes, source) == HybridCore::Placement::kDram) return false;
+  } catch (...) {  // of the block's callbacks
+    core.counters().Add(Event::kRefusedFillFailed, BlockRole::kOther);
+    return false;
+  }
   if (handle == nullptr) {
     helper->del_cb(key, value);
     return true;

@@ -21,9 +21,6 @@ namespace {
 constexpr double kCopyFixedNs = 40;
 constexpr double kCopyNsPerByte = 0.03;
 
-// Below this a copy costs less than a pin, on every medium, and may not be adopted (AdoptingAllocator).
-constexpr size_t kInPlaceBytesMin = 1024;
-
 // What serve=auto weighs: the two charges of the model, and what a copy costs besides. In place, a search pays one
 // dependent read of the medium for each line it touches, and what is read whole a stream. A copy pays one such read,
 // streams the rest at the thread's bandwidth, and pays for the copy itself; its search is then free. So in place wins
@@ -92,6 +89,12 @@ void HybridCore::KeepHitBits(uint64_t dram_bytes) {
 PinnedBlock HybridCore::Find(const BlockKey& key, BlockRole role_for_miss_counter) {
   flow_.OnDramMiss();
   return scm_->Find(key, role_for_miss_counter, OnCompactionThread() ? Heat::kKeep : Heat::kRaise);
+}
+
+void HybridCore::Refuse(Event reason, const Evicted& evicted) {
+  counters().Add(reason, evicted.role);
+  // What is refused may be a change that nobody told of.
+  if (gate_ == nullptr && evicted.key.size() == BlockKey::kBytes) scm_->Erase(BlockKey::FromBytes(evicted.key.data()));
 }
 
 // Whether the SCM tier has these bytes already. Other bytes under this key are forgotten.

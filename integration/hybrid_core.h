@@ -21,7 +21,11 @@
 
 namespace mezz {
 
-// Thread-safe like its parts. No exception leaves it.
+// Smaller blocks are copied. A copy of one costs less than its pin, on every medium; and glibc loads and stores its
+// smallest copies (up to 512 bytes with 64-byte vectors) whatever the addresses, so adopting would write to the medium.
+inline constexpr size_t kInPlaceBytesMin = 1024;
+
+// Thread-safe like its parts. No exception leaves it but what a block's source throws.
 class HybridCore final : private SurvivorJudge {
  public:
   // Judges the SCM side of the options only: who brings the DRAM tier judges that.
@@ -44,6 +48,20 @@ class HybridCore final : private SurvivorJudge {
   void NoteDramHit(const BlockKey& key) {
     if (hit_bits_ != nullptr) hit_bits_->Set(key);
   }
+
+  // What a DRAM tier hands over as evicted. `persistable`: there is an object, and it can tell its size and save
+  // itself.
+  struct Evicted {
+    std::string_view key;
+    BlockRole role;
+    bool was_hit;
+    bool persistable;
+  };
+  // The whole of an eviction callback: refuses, each reason with its counter, what cannot be stored, and passes the
+  // rest to OnDramEviction. `size_of()` gives the block's bytes and `source_of(bytes)` a BlockSource; either may throw,
+  // which is a refusal too.
+  template <typename SizeOf, typename SourceOf>
+  void Offer(const Evicted& evicted, SizeOf size_of, SourceOf source_of) noexcept;
 
   // A block leaves the DRAM tier: asks the policy, writes if told so, counts. `source` copies the block's bytes.
   // `was_hit`: as the DRAM tier tells.
@@ -115,6 +133,7 @@ class HybridCore final : private SurvivorJudge {
 
   // SurvivorJudge
   bool Spare(const RecordFacts& record) override { return flow_.OnReclaim(record); }
+  void Refuse(Event reason, const Evicted& evicted);
 
   HybridCacheOptions options_;
   PolicyOptions policy_options_;
@@ -134,5 +153,19 @@ class HybridCore final : private SurvivorJudge {
   std::unique_ptr<DramHits> dram_hits_;
   std::unique_ptr<DramHitBits> hit_bits_;  // null: the DRAM tier tells; does not change once blocks are looked up
 };
+
+template <typename SizeOf, typename SourceOf>
+void HybridCore::Offer(const Evicted& evicted, SizeOf size_of, SourceOf source_of) noexcept {
+  try {
+    if (!evicted.persistable) return Refuse(Event::kRefusedNotPersistable, evicted);
+    if (evicted.key.size() != BlockKey::kBytes) return Refuse(Event::kRefusedKeySize, evicted);
+    const size_t bytes = size_of();
+    if (bytes == 0) return Refuse(Event::kRefusedNotPersistable, evicted);
+    const auto source = source_of(bytes);
+    OnDramEviction(BlockKey::FromBytes(evicted.key.data()), evicted.role, bytes, evicted.was_hit, source);
+  } catch (...) {
+    Refuse(Event::kRefusedFillFailed, evicted);
+  }
+}
 
 }  // namespace mezz

@@ -34,8 +34,12 @@ WholeBlockV7 SourceOf(const Helper* helper, Object object, size_t bytes) { retur
 using Object = rocksdb::Cache::ObjectPtr;
 BlockRole RoleOf(const Helper* helper) { return ToBlockRole(helper->role); }
 auto SourceOf(const Helper* helper, Object object, size_t /*bytes*/) {
-  return [helper, object](size_t offset, size_t bytes, std::byte* to) {
-    return helper->saveto_cb(object, offset, bytes, reinterpret_cast<char*>(to)).ok();
+  return [helper, object](size_t offset, size_t bytes, std::byte* to) noexcept {
+    try {
+      return helper->saveto_cb(object, offset, bytes, reinterpret_cast<char*>(to)).ok();
+    } catch (...) {  // a helper that throws has failed
+      return false;
+    }
   };
 }
 #endif
@@ -124,7 +128,7 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridSta
   // Ours is not RAM, yet whoever counts both tiers against one budget expects the tier to shrink.
   rocksdb::Status Deflate(size_t decrease) override {
     const std::lock_guard lock(mutex_);
-    return ToRocksDB(ResizeLocked(capacity_, deflated_ + decrease));
+    return ToRocksDB(ResizeLocked(capacity_, deflated_ + std::min(decrease, SIZE_MAX - deflated_)));
   }
   rocksdb::Status Inflate(size_t increase) override {
     const std::lock_guard lock(mutex_);
@@ -183,19 +187,12 @@ Status ScmSecondaryCache::SetPolicy(std::string_view name) {
 }
 
 rocksdb::Status ScmSecondaryCache::Demote(const Slice& key, Object object, const Helper* helper, bool was_hit) {
-  try {
-    if (object == nullptr || helper->size_cb == nullptr || helper->size_cb(object) == 0) {
-      core_->counters().Add(Event::kRefusedNotPersistable, RoleOf(helper));
-    } else if (key.size() != BlockKey::kBytes) {
-      core_->counters().Add(Event::kRefusedKeySize, RoleOf(helper));
-    } else {
-      const size_t bytes = helper->size_cb(object);
-      core_->OnDramEviction(BlockKey::FromBytes(key.data()), RoleOf(helper), bytes, was_hit,
-                            SourceOf(helper, object, bytes));
-    }
-  } catch (...) {
-    core_->counters().Add(Event::kAllocationFailed, RoleOf(helper));
-  }
+  core_->Offer(
+      {.key = {key.data(), key.size()},
+       .role = RoleOf(helper),
+       .was_hit = was_hit,
+       .persistable = object != nullptr && helper->size_cb != nullptr && helper->saveto_cb != nullptr},
+      [=] { return helper->size_cb(object); }, [=](size_t bytes) { return SourceOf(helper, object, bytes); });
   return rocksdb::Status::OK();
 }
 
@@ -255,8 +252,13 @@ rocksdb::Status ScmSecondaryCache::InsertSaved(const Slice& key, const Slice& sa
 }
 #endif
 
+// What is configured is judged by the tier. What is given up for a while is bounded by what the tier can do: it keeps
+// its smallest size until all of it is given up, and the books keep the whole sum, so that Inflate finds its way back.
 Status ScmSecondaryCache::ResizeLocked(size_t capacity, size_t deflated) {
-  MEZZ_RETURN_IF_ERROR(core_->scm().SetCapacity(capacity - std::min(capacity, deflated)));
+  size_t left = capacity - std::min(capacity, deflated);
+  const size_t smallest = kSegmentsMin * core_->scm().options().segment_bytes;
+  if (deflated != 0 && left != 0) left = std::max(left, std::min(capacity, smallest));
+  MEZZ_RETURN_IF_ERROR(core_->scm().SetCapacity(left));
   capacity_ = capacity;
   deflated_ = deflated;
   return Status::Ok();

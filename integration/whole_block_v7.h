@@ -17,8 +17,9 @@ class WholeBlockV7 {
   WholeBlockV7(const rocksdb::Cache::CacheItemHelper* helper, void* object, size_t bytes)
       : helper_(helper), object_(object), bytes_(bytes) {}
 
-  bool operator()(size_t offset, size_t bytes, std::byte* to) const {
-    if (offset == 0 && bytes == bytes_) return helper_->saveto_cb(object_, 0, bytes_, to).ok();
+  // A helper that throws has failed.
+  bool operator()(size_t offset, size_t bytes, std::byte* to) const noexcept {
+    if (offset == 0 && bytes == bytes_) return SaveTo(to);
     if (offset == 0 && !SaveWhole()) return false;
     std::memcpy(to, buffer_.data() + offset, bytes);
     return true;
@@ -35,7 +36,14 @@ class WholeBlockV7 {
     } catch (...) {
       return false;
     }
-    return helper_->saveto_cb(object_, 0, bytes_, buffer_.data()).ok();
+    return SaveTo(buffer_.data());
+  }
+  bool SaveTo(std::byte* to) const {
+    try {
+      return helper_->saveto_cb(object_, 0, bytes_, to).ok();
+    } catch (...) {
+      return false;
+    }
   }
 
   static inline thread_local std::vector<std::byte> buffer_;

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -21,6 +22,12 @@ namespace {
 constexpr size_t kBlockBytes = 4000;
 constexpr uint64_t kStranger = 1000;
 
+// Which callbacks throw.
+bool throwing_size = false, throwing_save = false, throwing_create = false;
+void ThrowIf(bool throwing) {
+  if (throwing) throw std::runtime_error("a callback of a block throws");
+}
+
 // What the next call of size_cb or create_cb for kMoved does first; once.
 constexpr uint64_t kMoved = 1;
 std::function<void()> in_the_middle;
@@ -35,29 +42,41 @@ void ActOnce(const void* bytes, size_t size) {
 size_t HookedSize(void* object) {
   const std::string& bytes = static_cast<BlockV7*>(object)->bytes;
   ActOnce(bytes.data(), bytes.size());
+  ThrowIf(throwing_size);
   return SizeOfBlock(object);
 }
 rocksdb::Status HookedCreate(const void* bytes, size_t size, void** object, size_t* charge) {
   ActOnce(bytes, size);
+  ThrowIf(throwing_create);
   return CreateBlock(bytes, size, object, charge);
 }
-const rocksdb::Cache::CacheItemHelper kHooked(&HookedSize, &SaveBlock, &DeleteBlock);
+rocksdb::Status HookedSave(void* object, size_t offset, size_t bytes, void* to) {
+  ThrowIf(throwing_save);
+  return SaveBlock(object, offset, bytes, to);
+}
+const rocksdb::Cache::CacheItemHelper kHooked(&HookedSize, &HookedSave, &DeleteBlock);
 #else
 size_t HookedSize(rocksdb::Cache::ObjectPtr object) {
   const auto* const block = static_cast<TestBlock*>(object);
   ActOnce(block->data(), block->bytes());
+  ThrowIf(throwing_size);
   return TestBlockSize(object);
 }
 rocksdb::Status HookedCreate(const rocksdb::Slice& data, rocksdb::CompressionType type, rocksdb::CacheTier tier,
                              rocksdb::Cache::CreateContext* context, rocksdb::MemoryAllocator* allocator,
                              rocksdb::Cache::ObjectPtr* object, size_t* charge) {
   ActOnce(data.data(), data.size());
+  ThrowIf(throwing_create);
   return CreateTestBlock(data, type, tier, context, allocator, object, charge);
+}
+rocksdb::Status HookedSave(rocksdb::Cache::ObjectPtr object, size_t offset, size_t bytes, char* to) {
+  ThrowIf(throwing_save);
+  return SaveTestBlock(object, offset, bytes, to);
 }
 const Helper kHooked{rocksdb::CacheEntryRole::kDataBlock,
                      &DeleteTestBlock,
                      &HookedSize,
-                     &SaveTestBlock,
+                     &HookedSave,
                      &HookedCreate,
                      &kBasicHelper<rocksdb::CacheEntryRole::kDataBlock>};
 #endif
@@ -101,7 +120,8 @@ TEST_P(HybridMoves, ADemotionThatAnInsertOvertakesIsNotMade) {
   ASSERT_TRUE(cache_->Insert(kMoved, /*version=*/1, kBlockBytes));
   in_the_middle = [&] { ASSERT_TRUE(cache_->Insert(kMoved, 2, kBlockBytes)); };
   FillDram();
-  FillDram();  // version 2 leaves DRAM, too
+  script_.on_eviction = {Action::kDrop, Reason::kNoEvidence};
+  FillDram();  // version 2 leaves DRAM, too, and hides nothing any more
   EXPECT_NE(Found(kMoved), 1u) << "version 1 was demoted after version 2 was inserted";
 }
 
@@ -147,6 +167,33 @@ TEST_P(HybridMoves, AShrinkOfDramDemotesWhatItEvicts) {
   if (GetParam() == DramCacheKind::kHyperClock) GTEST_SKIP() << "it evicts when something is inserted";
   ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
   raw_->SetCapacity(0);
+  EXPECT_EQ(Found(kMoved), 1u);
+}
+
+// Enough to fill the medium several times over, if a failed put kept its space or its pin.
+TEST_P(HybridMoves, CallbacksThatThrowAreRefusalsAndMissesAndLeakNothing) {
+  for (const Decision on_miss :
+       {Decision{Action::kToDram, Reason::kPolicyDefault}, Decision{Action::kToScm, Reason::kPolicyDefault}}) {
+    script_.on_miss = on_miss;
+    for (bool* throwing : {&throwing_size, &throwing_save}) {
+      *throwing = true;
+      for (uint64_t id = 0; id < 5000; ++id) ASSERT_TRUE(cache_->Insert(10'000 + id, 1, kBlockBytes));
+      *throwing = false;
+      ExpectSound(raw_.get());
+    }
+  }
+  EXPECT_GE(Count(Event::kRefusedFillFailed), 19'900u);
+  EXPECT_EQ(Count(Event::kDemotion) + Count(Event::kInsertToScm), 0u);
+  script_.on_miss = {Action::kToDram, Reason::kPolicyDefault};
+  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
+  FillDram();
+  for (const Action serve : {Action::kInPlace, Action::kPromote, Action::kMove}) {
+    script_.on_scm_hit = {serve, Reason::kPolicyDefault};
+    throwing_create = true;
+    EXPECT_EQ(Found(kMoved), 0u);
+    throwing_create = false;
+    ExpectSound(raw_.get());
+  }
   EXPECT_EQ(Found(kMoved), 1u);
 }
 

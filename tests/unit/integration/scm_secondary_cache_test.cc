@@ -238,6 +238,33 @@ TEST(ScmSecondaryCache, DeflateTakesCapacityForAWhile) {
   EXPECT_TRUE(cache->Inflate(64 << 20).ok());
   EXPECT_EQ(stats->scm().capacity_bytes(), kScmBytes);
 }
+
+TEST(ScmSecondaryCache, DeflateStopsAtTheSmallestTierAndFindsItsWayBack) {
+  const auto cache = MustMake(Anonymous("dram_first"));
+  HybridStats* const stats = GetHybridStats(cache.get());
+  const size_t segment = stats->scm().options().segment_bytes;
+  size_t deflated = 0;
+  const auto deflate_to = [&](size_t left) {
+    EXPECT_TRUE(cache->Deflate(kScmBytes - left - deflated).ok());
+    deflated = kScmBytes - left;
+  };
+  deflate_to(9 * segment);
+  EXPECT_EQ(stats->scm().capacity_bytes(), 9 * segment);
+  for (size_t segments = 7; segments > 0; --segments) {
+    deflate_to(segments * segment);
+    EXPECT_EQ(stats->scm().capacity_bytes(), kSegmentsMin * segment) << segments;
+  }
+  size_t configured = 0;
+  EXPECT_TRUE(cache->GetCapacity(configured).ok());
+  EXPECT_EQ(configured, kScmBytes);
+  deflate_to(0);
+  EXPECT_EQ(stats->scm().capacity_bytes(), 0u);
+  EXPECT_TRUE(cache->Deflate(SIZE_MAX).ok());
+  EXPECT_TRUE(cache->Inflate(SIZE_MAX - segment * 16).ok());
+  EXPECT_EQ(stats->scm().capacity_bytes(), kScmBytes - segment * 16) << "what was not given back";
+  EXPECT_TRUE(cache->Inflate(SIZE_MAX).ok());
+  EXPECT_EQ(stats->scm().capacity_bytes(), kScmBytes);
+}
 #endif
 
 }  // namespace
