@@ -63,9 +63,9 @@ class PreloadReport : public ::testing::Test {
 
 // A cache with the SCM tier that nobody will ever destroy.
 rocksdb::Cache& Leaked() {
-  auto& cache = **new std::shared_ptr<rocksdb::Cache>(test::MakeSmallLru());
-  for (uint64_t id = 0; id < 2000; ++id) test::InsertBlock(cache, id);
-  return cache;
+  static auto* const cache = new std::shared_ptr<rocksdb::Cache>(test::MakeSmallLru());  // reachable: no leak
+  for (uint64_t id = 0; id < 2000; ++id) test::InsertBlock(**cache, id);
+  return **cache;
 }
 
 // Nothing but a signal ends this.
@@ -157,6 +157,24 @@ TEST_F(PreloadReport, AHandlerThatTheProgramSetsLaterReplacesOurs) {
         signal(SIGTERM, CountSignal);
         raise(SIGTERM);
         exit(handled == 1 ? 3 : 1);
+      },
+      ExitedWithCode(3), "");
+  ExpectOne("the program has ended");
+}
+
+// A daemon that blocks its signals and waits for them: no thread of ours may take them.
+TEST_F(PreloadReport, AProgramThatWaitsForItsSignalsGetsThem) {
+  EXPECT_EXIT(
+      {
+        Leaked();
+        sigset_t waited_for;
+        sigemptyset(&waited_for);
+        sigaddset(&waited_for, SIGTERM);
+        sigprocmask(SIG_BLOCK, &waited_for, nullptr);
+        kill(getpid(), SIGTERM);
+        int got = 0;
+        sigwait(&waited_for, &got);
+        exit(got == SIGTERM ? 3 : 1);
       },
       ExitedWithCode(3), "");
   ExpectOne("the program has ended");
