@@ -41,7 +41,8 @@ AdaptivePolicy::AdaptivePolicy(const PolicyOptions& options)
       budget_(options.write_budget_bytes_per_second, options.now_ns),
       lookups_per_aged_line_(std::max<uint64_t>(
           1, kLookupsPerBlockAndHalving * Blocks(options.dram_bytes + options.scm_bytes, options) / sketch_.lines())),
-      unaged_lookups_max_(kHalvingsOwedMax * lookups_per_aged_line_ * sketch_.lines()) {}
+      unaged_lookups_max_(kHalvingsOwedMax * lookups_per_aged_line_ * sketch_.lines()),
+      scm_bytes_(options.scm_bytes) {}
 
 size_t AdaptivePolicy::dram_bytes() const {
   return sizeof(*this) + sketch_.dram_bytes() + ghost_.dram_bytes() + miniatures_.dram_bytes();
@@ -57,6 +58,13 @@ uint64_t AdaptivePolicy::HashOfBlock(const BlockKey& key) const {
 }
 
 void AdaptivePolicy::OnDramHits(uint64_t count) { Advance(count); }
+
+void AdaptivePolicy::OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) {
+  miniatures_.SetCapacity(dram_bytes, scm_bytes);
+  governor_.SetWindow(scm_bytes * kGovernorWindow);
+  if (scm_bytes_.exchange(scm_bytes, std::memory_order_relaxed) < scm_bytes)
+    filled_.store(false, std::memory_order_relaxed);
+}
 
 void AdaptivePolicy::CountLookup() {
   static thread_local const size_t stripe = std::hash<std::thread::id>{}(std::this_thread::get_id()) % kStripes;
@@ -185,6 +193,7 @@ Decision AdaptivePolicy::Survival(const BlockFacts& block, uint64_t hash) {
   if (block.proven) {
     const uint32_t mean = dropped_frequency_.load(std::memory_order_relaxed);
     const uint32_t frequency = sketch_.Estimate(hash) << kFrequencyShift;
+    assert(mean <= FrequencySketch::kMax << kFrequencyShift);
     dropped_frequency_.store(mean - (mean >> kDroppedShift) + (frequency >> kDroppedShift), std::memory_order_relaxed);
   }
   return {Action::kDrop, Reason::kNoHit};

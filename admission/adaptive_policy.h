@@ -45,6 +45,7 @@ class AdaptivePolicy final : public Policy {
   Decision OnScmHit(const BlockFacts& block) override;
   Decision OnReclaim(const BlockFacts& block) override;
   void OnDramHits(uint64_t count) override;
+  void OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) override;
   unsigned young_percent() const override { return kYoungPercent; }
   size_t dram_bytes() const override;
 
@@ -96,7 +97,9 @@ class AdaptivePolicy final : public Policy {
   // whoever then ages a line.
   alignas(64) std::atomic<uint64_t> unaged_lookups_{0};
   std::atomic<uint32_t> dropped_frequency_{0};  // mean of what reclaim drops of the proven, in 1/1024
-  std::atomic<bool> filled_{false};             // false -> true at the first reclaim
+  // false -> true at the first reclaim; true -> false when the SCM tier grows: there is room again.
+  std::atomic<bool> filled_{false};
+  std::atomic<uint64_t> scm_bytes_;  // as told last
 };
 
 }  // namespace mezz

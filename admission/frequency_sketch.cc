@@ -2,6 +2,7 @@
 #include "admission/frequency_sketch.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace mezz {
 
@@ -41,6 +42,7 @@ unsigned FrequencySketch::Increment(uint64_t hash) {
   const uint64_t grows = least != kMax;
   for (size_t row = 0; row < kRows; ++row) {
     const uint64_t step = uint64_t{counts[row] == least} & grows;
+    assert(counts[row] + step <= kMax);  // or it would carry into its neighbour
     line.words[counters[row].word].store(seen[row] + (step << counters[row].shift), std::memory_order_relaxed);
   }
   return static_cast<unsigned>(least + grows);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
+#include <tuple>
 
 namespace mezz {
 namespace {
@@ -41,6 +43,7 @@ Ghost::Ghost(size_t entries, uint64_t seed)
 Ghost::Place Ghost::PlaceOf(uint64_t hash) const {
   const uint64_t mixed = Mix(hash + 0x9e3779b97f4a7c15ull * (seed_ + 1));
   const auto line = static_cast<size_t>((static_cast<unsigned __int128>(mixed) * lines_) >> 64);
+  assert(line < lines_);
   const uint64_t fingerprint = std::max<uint64_t>(mixed & kLaneMask, 1);
   return {&table_[line], fingerprint * kLowBits};
 }
@@ -63,6 +66,8 @@ bool Ghost::Remove(const Place& place) {
     uint64_t seen = word.load(std::memory_order_relaxed);
     while (const uint64_t matches = Matches(i, seen, place.fingerprint)) {
       const int lane_shift = std::countr_zero(matches) / kLaneBits * kLaneBits;
+      assert((seen >> lane_shift & kLaneMask) == (place.fingerprint & kLaneMask));
+      assert(i != kHandWord || lane_shift != static_cast<int>(kHandShift));
       if (word.compare_exchange_weak(seen, seen & ~(kLaneMask << lane_shift), std::memory_order_relaxed,
                                      std::memory_order_relaxed)) {
         removed = true;
@@ -79,6 +84,7 @@ void Ghost::Insert(uint64_t hash) {
   const uint64_t hand =
       place.line->words[kHandWord].fetch_add(uint64_t{1} << kHandShift, std::memory_order_relaxed) >> kHandShift;
   const unsigned lane = hand % kLanes;
+  static_assert(kLanes == kLanesOfWord * std::tuple_size_v<decltype(Line::words)> - 1, "the last lane is the hand's");
   const unsigned lane_shift = lane % kLanesOfWord * kLaneBits;
   std::atomic<uint64_t>& word = place.line->words[lane / kLanesOfWord];
   const uint64_t fingerprint = (place.fingerprint & kLaneMask) << lane_shift;

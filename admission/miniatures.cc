@@ -20,19 +20,43 @@ constexpr double kStaleHitShare = 0.002;
 }  // namespace
 
 Miniatures::Miniatures(const Options& options, const FrequencySketch& sketch)
-    : sketch_(sketch), block_bytes_(std::max(1u, options.block_bytes)) {
-  const uint64_t blocks = std::max<uint64_t>(1, (options.dram_bytes + options.scm_bytes) / block_bytes_);
-  const uint64_t ratio = std::bit_ceil(std::max<uint64_t>(1, (blocks + kSampledBlocksMax - 1) / kSampledBlocksMax));
-  sample_mask_ = ratio - 1;
-  scm_bytes_ = std::max<uint64_t>(options.scm_bytes / ratio, block_bytes_);
-  young_bytes_ = scm_bytes_ * options.young_percent / 100;
-  dram_bytes_ = options.dram_bytes / ratio;
-  const auto scm_blocks = static_cast<uint32_t>(std::max<uint64_t>(1, scm_bytes_ / block_bytes_));
-  ghosts_max_ = static_cast<uint32_t>(std::max<uint64_t>(1, blocks / ratio));
+    : sketch_(sketch), block_bytes_(std::max(1u, options.block_bytes)), young_percent_(options.young_percent) {
+  Size(options.dram_bytes, options.scm_bytes, /*ratio_min=*/1);
+  ratio_at_first_ = sample_mask_.load(std::memory_order_relaxed) + 1;
   keys_.resize(std::max<size_t>(8 * kWays, (ghosts_max_ * kKeysPerBlock + kWays - 1) / kWays * kWays));
   // Stale records stay queued until they are reached, so there is room for twice what fits.
-  tiers_.assign(kStrictnesses, Tier(2 * static_cast<size_t>(scm_blocks) + kWays));
+  tiers_.assign(kStrictnesses, Tier(2 * static_cast<size_t>(scm_bytes_ / block_bytes_) + kWays));
+}
+
+void Miniatures::Size(uint64_t dram_bytes, uint64_t scm_bytes, uint64_t ratio_min) {
+  const uint64_t blocks = std::max<uint64_t>(1, (dram_bytes + scm_bytes) / block_bytes_);
+  const uint64_t keys_max = keys_.empty() ? kSampledBlocksMax : keys_.size() / kKeysPerBlock;
+  const uint64_t ratio = std::bit_ceil(std::max(ratio_min, (blocks + keys_max - 1) / keys_max));
+  sample_mask_.store(ratio - 1, std::memory_order_relaxed);
+  scm_bytes_ = std::max<uint64_t>(scm_bytes / ratio, block_bytes_);
+  young_bytes_ = scm_bytes_ * young_percent_ / 100;
+  dram_bytes_ = dram_bytes / ratio;
+  ghosts_max_ = static_cast<uint32_t>(std::max<uint64_t>(1, blocks / ratio));
+  const auto scm_blocks = static_cast<double>(scm_bytes_ / block_bytes_);
   judge_every_ = std::max(kJudgeLookupsMin, static_cast<uint32_t>(kJudgeShare * scm_blocks));
+}
+
+void Miniatures::SetCapacity(uint64_t dram_bytes, uint64_t scm_bytes) {
+  if (dram_bytes + scm_bytes == 0) return;
+  const std::lock_guard lock(mutex_);
+  Size(dram_bytes, scm_bytes, ratio_at_first_);
+  std::ranges::fill(keys_, Key{});
+  for (Tier& tier : tiers_) {
+    tier.young.Clear();
+    tier.proven.Clear();
+    tier.used_bytes = tier.young_bytes = 0;
+    tier.hits = tier.written = 0;
+    tier.filled = false;
+  }
+  lookups_ = 0;
+  decayed_lookups_ = 0;
+  swept_ = 0;
+  histogram_ = {};
 }
 
 size_t Miniatures::dram_bytes() const {

@@ -52,8 +52,12 @@ class Miniatures {
   // `sketch` outlives this.
   Miniatures(const Options& options, const FrequencySketch& sketch);
 
+  // The tiers have other sizes: starts anew, with a sample so thin that it fits the memory there is. Verdict, threshold
+  // and staleness stand until the next judgement. Waits for the mutex; for both sizes 0 it changes nothing.
+  void SetCapacity(uint64_t dram_bytes, uint64_t scm_bytes);
+
   // Whether events of this key are wanted; the others are cheap to leave out. `hash` must be well mixed.
-  bool Samples(uint64_t hash) const { return (hash & sample_mask_) == 0; }
+  bool Samples(uint64_t hash) const { return (hash & sample_mask_.load(std::memory_order_relaxed)) == 0; }
 
   // A look-up missed the DRAM tier. `enters_dram`: it is there after it, read from flash or promoted.
   void OnDramMiss(uint64_t hash, bool enters_dram);
@@ -114,6 +118,7 @@ class Miniatures {
       assert(!full());
       records_[end_++ % records_.size()] = record;
     }
+    void Clear() { begin_ = end_ = 0; }
     Record Pop() {
       assert(!empty());
       return records_[begin_++ % records_.size()];
@@ -148,21 +153,27 @@ class Miniatures {
   void SweepHistogram();
   unsigned FrequencyOf(const Key& key) const { return sketch_.Estimate(key.hash); }
 
+  // `ratio_min`: one key in so many is sampled, or fewer.
+  void Size(uint64_t dram_bytes, uint64_t scm_bytes, uint64_t ratio_min);
+
   const FrequencySketch& sketch_;
-  uint64_t sample_mask_;
-  uint64_t scm_bytes_, dram_bytes_;  // in miniature
-  uint64_t young_bytes_;             // of scm_bytes_
-  uint32_t block_bytes_;
-  uint32_t ghosts_max_;
+  const uint32_t block_bytes_;
+  const unsigned young_percent_;
+  // Stored under mutex_, read anywhere, relaxed: an event of a key of the former sample is left out, or in, no more.
+  std::atomic<uint64_t> sample_mask_{0};
 
   std::mutex mutex_;
   // All below: GUARDED_BY(mutex_).
+  uint64_t scm_bytes_ = 0, dram_bytes_ = 0;  // in miniature
+  uint64_t young_bytes_ = 0;                 // of scm_bytes_
+  uint64_t ratio_at_first_ = 1;
+  uint32_t ghosts_max_ = 0;
   std::vector<Key> keys_;  // kWays-way set-associative by hash
   std::vector<Tier> tiers_;
   uint32_t events_ = 0;
   uint32_t lookups_ = 0;
   double decayed_lookups_ = 0;
-  uint32_t judge_every_;
+  uint32_t judge_every_ = 0;
   size_t swept_ = 0;
   std::array<uint64_t, FrequencySketch::kMax + 1> histogram_{};  // bytes by frequency
 

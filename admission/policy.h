@@ -112,6 +112,11 @@ class Policy {
   // Look-ups that the DRAM tier answered since the last call; told now and then, in bulk.
   virtual void OnDramHits(uint64_t /*count*/) {}
 
+  // The tiers hold so much from now on; 0: not known, or nothing. Told when a capacity was changed, never on a
+  // request's path: may wait for a mutex, but not allocate. A policy keeps the memory it was made with, so one that was
+  // made for a fraction of the size remembers that fraction; what it tunes itself by follows.
+  virtual void OnCapacity(uint64_t /*dram_bytes*/, uint64_t /*scm_bytes*/) {}
+
   // DRAM used by the policy, itself included.
   virtual size_t dram_bytes() const = 0;
 };

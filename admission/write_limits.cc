@@ -2,6 +2,7 @@
 #include "admission/write_limits.h"
 
 #include <algorithm>
+#include <cassert>
 #include <chrono>
 #include <utility>
 
@@ -18,19 +19,24 @@ constexpr uint64_t kSideMax = UINT32_MAX;
 
 }  // namespace
 
-WriteGovernor::WriteGovernor(uint64_t window_bytes)
-    : window_units_(std::clamp<uint64_t>(window_bytes >> kUnitShift, 64, kSideMax / 2)) {}
+WriteGovernor::WriteGovernor(uint64_t window_bytes) { SetWindow(window_bytes); }
+
+void WriteGovernor::SetWindow(uint64_t window_bytes) {
+  window_units_.store(std::clamp<uint64_t>(window_bytes >> kUnitShift, 64, kSideMax / 2), std::memory_order_relaxed);
+}
 
 void WriteGovernor::Add(uint64_t lookups, uint64_t writes) {
+  const uint64_t window_units = window_units_.load(std::memory_order_relaxed);
   uint64_t seen = word_.load(std::memory_order_relaxed);
   uint64_t next;
   do {
     uint64_t looked_up = std::min((seen >> 32) + lookups, kSideMax);
     uint64_t written = std::min((seen & kSideMax) + writes, kSideMax);
-    while (looked_up + written > window_units_) {
+    while (looked_up + written > window_units) {
       looked_up /= 2;
       written /= 2;
     }
+    assert(looked_up <= kSideMax && written <= kSideMax);
     next = looked_up << 32 | written;
   } while (!word_.compare_exchange_weak(seen, next, std::memory_order_relaxed, std::memory_order_relaxed));
 }
@@ -59,6 +65,7 @@ bool WriteBudget::Take(uint64_t bytes) {
     // whole burst waits until nothing is owed.
     if (start - now + std::min(cost_ns, kBurstNs) > kBurstNs) return false;
     next = start + cost_ns;
+    assert(next > paid_until);
   } while (
       !paid_until_ns_.compare_exchange_weak(paid_until, next, std::memory_order_relaxed, std::memory_order_relaxed));
   return true;

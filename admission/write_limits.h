@@ -23,6 +23,7 @@ class WriteGovernor {
  public:
   // `window_bytes`: how much is looked up and written between two halvings. Larger ones react later and err less.
   explicit WriteGovernor(uint64_t window_bytes);
+  void SetWindow(uint64_t window_bytes);
 
   void AddLookups(uint64_t bytes) { Add(bytes >> kUnitShift, 0); }
   void AddWrites(uint64_t bytes) { Add(0, (bytes + (1u << kUnitShift) - 1) >> kUnitShift); }
@@ -36,7 +37,7 @@ class WriteGovernor {
   static constexpr unsigned kUnitShift = 10;
   void Add(uint64_t lookups, uint64_t writes);
 
-  const uint64_t window_units_;
+  std::atomic<uint64_t> window_units_{0};  // relaxed: two words of advice, of which either may be the older
   std::atomic<uint64_t> word_{0};
 };
 

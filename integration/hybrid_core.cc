@@ -72,6 +72,8 @@ Status HybridCore::SetPolicy(std::string_view name) {
     try {
       std::unique_ptr<Policy> made;
       MEZZ_RETURN_IF_ERROR(options_.MakePolicy(name, policy_options_, &made));
+      if (scm_->capacity_bytes() < policy_options_.scm_bytes)
+        made->OnCapacity(policy_options_.dram_bytes, scm_->capacity_bytes());
       found = policies_.insert(policies_.end(), std::move(made));
     } catch (const std::bad_alloc&) {
       return Status::NoSpace(fmt::format("no memory for policy={}", name));
@@ -80,6 +82,14 @@ Status HybridCore::SetPolicy(std::string_view name) {
   policy_.store(found->get(), std::memory_order_release);
   scm_->SetYoungPercent((*found)->young_percent());
   return Status::Ok();
+}
+
+// A policy is made for the SCM tier's size at the opening, which is as large as it may become again.
+void HybridCore::OnCapacity(uint64_t dram_bytes) {
+  const std::lock_guard lock(policies_mutex_);
+  if (dram_bytes != 0) policy_options_.dram_bytes = dram_bytes;
+  for (const std::unique_ptr<Policy>& policy : policies_)
+    policy->OnCapacity(policy_options_.dram_bytes, scm_->capacity_bytes());
 }
 
 void HybridCore::KeepHitBits(uint64_t dram_bytes) {

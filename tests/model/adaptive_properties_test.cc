@@ -372,6 +372,36 @@ TEST_P(AdaptiveBudget, HoldsOverEveryWindow) {
 // 60,000 accesses, 10 us apart: with a third of them writing, 130 MB/s.
 INSTANTIATE_TEST_SUITE_P(BytesPerSecond, AdaptiveBudget, ::testing::Values(1'000'000, 10'000'000, 30'000'000));
 
+// A cache opened with a fraction of the DRAM that it is given later (Cache::SetCapacity), whose policy is told, misses
+// as a policy made for that size does, in the memory it had.
+TEST(AdaptiveResize, FollowsADramTierThatGrowsSixteenfold) {
+  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(TestSeed()));
+  std::mt19937_64 random(TestSeed());
+  const std::vector<BlockId> blocks = MixedAccesses(random, 400'000, 30'000);
+  const LoadedTrace trace = LoadKeys({blocks.begin(), blocks.end()});
+  constexpr uint64_t kDram = 4000, kScm = 4000;
+  const auto misses = [&](uint64_t made_for, bool told) {
+    TwoTierOptions options;
+    options.dram = {.capacity = kDram};
+    options.scm = {.capacity = kScm, .segment = 16};
+    options.warmup_accesses = 100'000;
+    PolicyOptions sizes;
+    sizes.dram_bytes = made_for * kBlockBytes;
+    sizes.scm_bytes = kScm * kBlockBytes;
+    std::unique_ptr<Policy> policy;
+    EXPECT_TRUE(MakePolicy("adaptive", sizes, &policy).ok());
+    const size_t bytes = policy->dram_bytes();
+    if (told) policy->OnCapacity(kDram * kBlockBytes, sizes.scm_bytes);
+    SimClock clock;
+    std::vector<std::string> violations;
+    const SimCounts counts = RunTwoTier(trace, options, policy.get(), &clock, &violations);
+    EXPECT_THAT(violations, IsEmpty());
+    EXPECT_EQ(policy->dram_bytes(), bytes);
+    return PerAccess(counts.misses, counts);
+  };
+  EXPECT_LE(misses(kDram / 16, /*told=*/true), misses(kDram, /*told=*/false) + 0.01);
+}
+
 // Misses, DRAM hits and SCM writes of `adaptive`. A change here is a change of behaviour: measure it on the public
 // traces, say why in the commit, and copy the new numbers from the failure's message.
 struct Golden {

@@ -88,6 +88,7 @@ TEST_P(PolicyStress, AnswersLegallyFromManyThreadsAndKeepsItsMemory) {
       uint64_t wrong = 0, away = 0;
       for (int i = 0; i < kCalls; ++i) {
         if (random() % 16 == 0) policy->OnDramHits(random() % 200);
+        if (random() % 4096 == 0) policy->OnCapacity(random() % (8 * options.dram_bytes), random() % options.scm_bytes);
         const auto question = static_cast<Question>(random() % static_cast<uint64_t>(Question::kCount));
         const BlockFacts block = AnyFacts(random);
         const Decision decision = Ask(policy.get(), question, block);

@@ -22,6 +22,7 @@ struct Script {
   PolicyOptions made_with;
   int made = 0;
   uint64_t dram_hits = 0;
+  uint64_t told_dram_bytes = 0, told_scm_bytes = 0;  // OnCapacity
   std::vector<BlockFacts> misses, evictions, scm_hits, reclaims;
 };
 
@@ -47,6 +48,10 @@ class ScriptedPolicy final : public Policy {
     return script_->on_reclaim;
   }
   void OnDramHits(uint64_t count) override { script_->dram_hits += count; }
+  void OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) override {
+    script_->told_dram_bytes = dram_bytes;
+    script_->told_scm_bytes = scm_bytes;
+  }
   size_t dram_bytes() const override { return sizeof(*this); }
 
  private:

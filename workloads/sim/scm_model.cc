@@ -45,6 +45,7 @@ void ScmModel::Seal(Lane* lane) {
 
 void ScmModel::Append(Lane* lane, BlockId block, uint64_t units, uint8_t heat, bool dram) {
   Segment& segment = segments_[*lane->open];
+  assert(segment.tail + units <= options_.segment);
   if (!Contains(block)) ++resident_;
   Word& word = words_[block];
   word.segment = *lane->open;
@@ -88,6 +89,7 @@ bool ScmModel::Copy(BlockId block, uint64_t units) {
     Advance(&proven_lane_);
     if (!Fits(proven_lane_, units)) return false;
   }
+  assert(credit_ >= units * log_rules::kSurvivorShareDenominator);
   credit_ -= units * log_rules::kSurvivorShareDenominator;
   const Word word = words_[block];
   Append(&proven_lane_, block, units, static_cast<uint8_t>(word.heat > 0 ? word.heat - 1 : 0), word.dram != 0);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -119,6 +120,7 @@ class ScmModel {
 
   uint64_t UnitsOf(BlockId block) const { return record_units_.empty() ? 1 : record_units_[block]; }
   void Forget(BlockId block) {
+    assert(Contains(block) && resident_ > 0);
     words_[block].segment = kNowhere;
     --resident_;
   }
@@ -199,6 +201,7 @@ bool ScmModel::Work(uint64_t units, Spare& spare) {
     const uint32_t record = victim_->cursor++;
     const uint64_t record_units = UnitsOf(segments_[segment].records[record]);
     walked += record_units;
+    assert(used_ >= record_units);
     used_ -= record_units;
     if (IsLive(segment, record)) Settle(segment, record, spare);
   }

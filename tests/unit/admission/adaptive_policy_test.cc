@@ -289,6 +289,15 @@ TEST_F(Adaptive, TakesAtMostSixBytesABlock) {
   }
 }
 
+TEST_F(Adaptive, FillsAgainWhenTheScmTierGrows) {
+  Fill();
+  EXPECT_NE(policy_->OnDramEviction(Block(1)).reason, Reason::kFilling);
+  policy_->OnCapacity(kDramBlocks * 4096, kScmBlocks * 4096 / 4);
+  EXPECT_NE(policy_->OnDramEviction(Block(2)).reason, Reason::kFilling) << "a smaller tier has no room";
+  policy_->OnCapacity(kDramBlocks * 4096, kScmBlocks * 4096);
+  ExpectDecision(policy_->OnDramEviction(Block(3)), Action::kToScm, Reason::kFilling);
+}
+
 // Where nearly every look-up hits DRAM, the policy hears of a thousand hits for each block it is asked about. What that
 // makes it age must not be paid by the one look-up that brings the news.
 TEST_F(Adaptive, NoCallAgesMoreThanAFewLinesAndNothingOwedIsForgotten) {

@@ -211,6 +211,33 @@ TEST(Miniatures, AreStaleOnlyWhereNothingIsFound) {
   EXPECT_FALSE(useful.miniatures().stale());
 }
 
+// Sixteen times the size at first: one key in as many more is followed, in the same memory, and the verdict still
+// comes.
+TEST(Miniatures, FollowAGrownTierThroughAThinnerSampleInTheSameMemory) {
+  const uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  Driver driver;
+  Miniatures& miniatures = driver.miniatures();
+  const size_t bytes = miniatures.dram_bytes();
+  const auto sampled = [&] {
+    int count = 0;
+    for (uint64_t key = 0; key < 64'000; ++key) count += miniatures.Samples(Mixed(key));
+    return count;
+  };
+  EXPECT_EQ(sampled(), 64'000);
+  miniatures.SetCapacity(16 * kDramBlocks * kBlockBytes, 16 * kScmBlocks * kBlockBytes);
+  EXPECT_NEAR(sampled(), 64'000 / 16, 400);
+  EXPECT_EQ(miniatures.dram_bytes(), bytes);
+  for (uint64_t i = 0; i < 1'000'000; ++i) driver.Access(i / 4 + random() % (16 * kScmBlocks / 2));
+  EXPECT_EQ(miniatures.verdict(), Strictness::kOpen) << "recency, over what a tier of this size can bridge";
+  miniatures.SetCapacity(kDramBlocks * kBlockBytes / 8, kScmBlocks * kBlockBytes / 8);
+  EXPECT_EQ(sampled(), 64'000) << "never denser than there is memory for";
+  EXPECT_EQ(miniatures.dram_bytes(), bytes);
+  for (uint64_t i = 0; i < 30'000; ++i) driver.Access(2'000'000'000 + i % (3 * (kDramBlocks + kScmBlocks)));
+  EXPECT_NE(miniatures.verdict(), Strictness::kOpen);
+}
+
 TEST(Miniatures, ThreadsShareThem) {
   Driver driver;
   std::vector<std::thread> threads;

@@ -148,6 +148,21 @@ TEST_F(HybridCoreTest, DramHitsAreToldInBulkAndEachOnce) {
   EXPECT_EQ(script_.dram_hits, kHits);
 }
 
+TEST_F(HybridCoreTest, PoliciesHearOfNewCapacitiesThoseMadeLaterIncluded) {
+  const uint64_t half = options_.scm.capacity_bytes / 2;
+  ASSERT_TRUE(core_->SetPolicy("dram_first").ok());
+  ASSERT_TRUE(core_->scm().SetCapacity(half).ok());
+  core_->OnCapacity(uint64_t{1} << 30);
+  EXPECT_EQ(script_.told_dram_bytes, uint64_t{1} << 30) << "a policy that is kept for later was not told";
+  EXPECT_EQ(script_.told_scm_bytes, half);
+  core_->OnCapacity(0);
+  EXPECT_EQ(script_.told_dram_bytes, uint64_t{1} << 30) << "0: as it was";
+  ASSERT_TRUE(core_->SetPolicy("scripted2").ok());
+  EXPECT_EQ(script_.made_with.dram_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(script_.made_with.scm_bytes, options_.scm.capacity_bytes) << "it may grow again";
+  EXPECT_EQ(script_.told_scm_bytes, half);
+}
+
 TEST_F(HybridCoreTest, PolicyIsReplacedWhileRunningAndKeptForLater) {
   EXPECT_EQ(core_->policy_name(), "scripted");
   for (int round = 0; round < 3; ++round) {
