@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/reclaimer.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/support/core_fixture.h"
+
+namespace mezz {
+namespace {
+
+using test::Core;
+using test::kSmallSegmentBytes;
+
+constexpr uint32_t kSegments = 8;
+constexpr size_t kQuarter = 14'000;  // four records fill a segment, the first one too
+
+class FunctionJudge : public SurvivorJudge {
+ public:
+  bool Spare(const RecordFacts& record) override { return spare(record); }
+  std::function<bool(const RecordFacts&)> spare;
+};
+
+class ReclaimerTest : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    core.ExpectSound();
+    EXPECT_EQ(core.log.PinnedSegments(), 0u) << "a pin leaked";
+  }
+  // Fills segments with four records each, keys counting from `first`, until `free` segments are left.
+  uint64_t Fill(uint32_t free, uint64_t first = 0, unsigned heat = 0) {
+    uint64_t key = first;
+    while ((core.log.free_segments() > free || key % 4 != 0) && core.Put(key, kQuarter, heat)) ++key;
+    EXPECT_EQ(core.log.free_segments(), free);
+    return key;
+  }
+  uint64_t Count(Event event) { return core.counters.Snapshot()[event]; }
+  bool Resident(uint64_t key) { return !core.Find(key).empty(); }
+
+  Core core{kSegments};
+  Reclaimer reclaimer{core.medium, &core.log, &core.index, &core.counters, nullptr, nullptr};
+};
+
+TEST_F(ReclaimerTest, DoesNothingWhileSegmentsAreFree) {
+  Fill(3);
+  reclaimer.Step(1 << 20);
+  EXPECT_EQ(Count(Event::kScmDropped), 0u);
+}
+
+TEST_F(ReclaimerTest, AStepPaysForWhatWasWrittenAndNotForAWholeVictim) {
+  Fill(2);
+  reclaimer.Step(64);
+  EXPECT_EQ(Count(Event::kScmDropped), 1u);
+  EXPECT_EQ(Count(Event::kScmSegmentReclaimed), 0u);
+  EXPECT_FALSE(Resident(0));
+  EXPECT_TRUE(Resident(1)) << "the victim is readable to its last record";
+  reclaimer.Step(kQuarter);
+  EXPECT_EQ(Count(Event::kScmSegmentReclaimed), 1u);
+  EXPECT_EQ(core.log.free_segments(), 3u);
+  EXPECT_EQ(reclaimer.TakeLongestStay(), 3u);
+}
+
+TEST_F(ReclaimerTest, WhatWasHitIsMovedForOneHeatAndKeepsItsBytes) {
+  ASSERT_TRUE(core.Put(1000, kQuarter, /*heat=*/2));
+  Fill(2, 1);
+  const SegmentId before = core.SegmentOf(1000);
+  reclaimer.Step(kSmallSegmentBytes);
+  const IndexWord moved = core.Find(1000);  // checks its bytes
+  ASSERT_FALSE(moved.empty());
+  EXPECT_NE(core.reader.SegmentOf(moved), before);
+  EXPECT_EQ(moved.heat(), 1u);
+  EXPECT_EQ(Count(Event::kScmSecondChance), 1u);
+  EXPECT_FALSE(Resident(1));
+}
+
+TEST_F(ReclaimerTest, ARecordHitWhileItIsJudgedIsJudgedAgain) {
+  FunctionJudge judge;
+  Reclaimer judged(core.medium, &core.log, &core.index, &core.counters, nullptr, &judge);
+  Fill(2);
+  std::vector<unsigned> heats;
+  judge.spare = [&](const RecordFacts& record) {
+    heats.push_back(record.heat);
+    if (heats.size() == 1) core.index.Touch(*core.index.FindLine(core.index.Hash(record.key), core.Find(0).line()), 1);
+    return record.heat > 0;
+  };
+  judged.Step(64);
+  EXPECT_EQ(heats, (std::vector<unsigned>{0, 1}));
+  EXPECT_TRUE(Resident(0));
+}
+
+TEST_F(ReclaimerTest, ARecordErasedWhileItIsCopiedStaysErased) {
+  FunctionJudge judge;
+  Reclaimer judged(core.medium, &core.log, &core.index, &core.counters, nullptr, &judge);
+  const uint64_t keys = Fill(2);
+  judge.spare = [&](const RecordFacts& record) {
+    KeyReader reader(core.reader, record.key);
+    core.index.Erase(core.index.Hash(record.key), reader, [](IndexWord) {});
+    return true;
+  };
+  judged.Step(64);
+  EXPECT_FALSE(Resident(0));
+  EXPECT_EQ(core.index.blocks(), keys - 1);
+}
+
+TEST_F(ReclaimerTest, NeverSparesMoreThanItsCreditWhateverTheJudgeWants) {
+  constexpr size_t kSmall = 4000;  // sixteen fill a segment
+  FunctionJudge judge;
+  judge.spare = [](const RecordFacts&) { return true; };
+  Reclaimer judged(core.medium, &core.log, &core.index, &core.counters, nullptr, &judge);
+  uint64_t key = 0;
+  for (int round = 0; round < 100; ++round) {
+    while (core.log.free_segments() > 1) ASSERT_TRUE(core.Put(key++, kSmall));
+    for (int tries = 0; !judged.MakeRoom(); ++tries) ASSERT_LT(tries, 20) << "it gets nowhere";
+  }
+  EXPECT_GT(Count(Event::kScmSecondChance), 0u);
+  EXPECT_EQ(core.index.blocks() + Count(Event::kScmDropped), key);
+}
+
+TEST_F(ReclaimerTest, ADamagedHeaderCostsTheRestOfItsSegmentAndNoMore) {
+  const uint64_t keys = Fill(2);
+  core.medium.base()[core.Find(1).line() * kLineBytes + 3] ^= std::byte{4};
+  reclaimer.Step(kSmallSegmentBytes);
+  EXPECT_EQ(Count(Event::kScmDamagedHeader), 1u);
+  EXPECT_EQ(Count(Event::kScmSegmentReclaimed), 1u);
+  for (uint64_t key = 0; key < 4; ++key) EXPECT_FALSE(Resident(key)) << key;
+  for (uint64_t key = 4; key < keys; ++key) EXPECT_TRUE(Resident(key)) << key;
+  EXPECT_EQ(core.index.blocks(), keys - 4);
+}
+
+TEST_F(ReclaimerTest, AVoidRecordIsWalkedOver) {
+  ASSERT_TRUE(core.Put(1000, 100));
+  const auto where = core.Reserve(0, layout::RecordBytes(kQuarter));
+  ASSERT_TRUE(where);
+  EXPECT_FALSE(record::Write(core.medium, where->place, test::Key(1), BlockRole::kData, kQuarter,
+                             [](size_t, size_t, std::byte*) { return false; }));
+  core.log.Leave(*where);
+  ASSERT_TRUE(core.Put(1001, 100, /*heat=*/1));
+  Fill(2, 4);
+  reclaimer.Step(kSmallSegmentBytes);
+  EXPECT_EQ(Count(Event::kScmDamagedHeader), 0u);
+  EXPECT_FALSE(Resident(1000));
+  EXPECT_TRUE(Resident(1001)) << "it lies behind the void record";
+}
+
+TEST_F(ReclaimerTest, PinnedVictimsAreSkippedAndWhereAllArePinnedThereIsNoRoom) {
+  Fill(1);
+  for (uint32_t id = 0; id < kSegments; ++id) core.log.Pin(SegmentId{id});
+  EXPECT_FALSE(reclaimer.MakeRoom());
+  EXPECT_TRUE(reclaimer.PinPressure());
+  for (uint32_t id = 0; id < kSegments; ++id) {
+    if (core.log.pins(SegmentId{id}) != 0) core.log.Unpin(SegmentId{id});
+  }
+  EXPECT_TRUE(reclaimer.MakeRoom());
+}
+
+TEST_F(ReclaimerTest, AShrinkToNothingForgetsWhatIsPinnedAndTheLastPinGivesItUp) {
+  Fill(2);
+  const SegmentId pinned = core.SegmentOf(5);
+  ASSERT_TRUE(core.log.Pin(pinned));
+  reclaimer.ShrinkTo(0);
+  EXPECT_EQ(core.index.blocks(), 0u);
+  EXPECT_EQ(core.log.unused_segments(), kSegments - 1);
+  core.log.Unpin(pinned);
+  EXPECT_EQ(core.log.unused_segments(), kSegments);
+  reclaimer.ShrinkTo(kSegments);
+  EXPECT_TRUE(core.Put(5, kQuarter));
+}
+
+TEST_F(ReclaimerTest, AShrinkSparesNothingAndLeavesTheRest) {
+  const uint64_t keys = Fill(1, 0, /*heat=*/3);
+  reclaimer.ShrinkTo(4);
+  EXPECT_LE(kSegments - core.log.unused_segments(), 4u);
+  EXPECT_EQ(Count(Event::kScmSecondChance), 0u);
+  EXPECT_TRUE(Resident(keys - 1));
+  EXPECT_EQ(core.index.blocks() + Count(Event::kScmDropped), keys);
+  EXPECT_LE(reclaimer.TakeLongestStay(), 4u) << "the mutex goes round after each victim";
+}
+
+}  // namespace
+}  // namespace mezz
