@@ -5,10 +5,10 @@ if(TARGET mezz_simulator)
   mezz_test(unit/sim/options_test LABELS unit DEPS mezz::simulator)
   mezz_test(unit/sim/dram_models_test LABELS unit DEPS mezz::simulator)
   mezz_test(unit/sim/scm_model_test LABELS unit DEPS mezz::simulator)
-  mezz_test(unit/sim/two_tier_test LABELS unit DEPS mezz::simulator fmt::fmt-header-only)
+  mezz_test(unit/sim/two_tier_test LABELS unit DEPS mezz::simulator ${MEZZ_FMT})
   mezz_test(unit/sim/report_test LABELS unit DEPS mezz::simulator)
   mezz_test(model/sim_scm_test LABELS model DEPS mezz::simulator mezz::cache)
-  mezz_test(model/sim_public_traces_test LABELS model DEPS mezz::simulator fmt::fmt-header-only
+  mezz_test(model/sim_public_traces_test LABELS model DEPS mezz::simulator ${MEZZ_FMT}
             DEFINITIONS ${traces_folder})
   # The caches it compares with are those of RocksDB 8.9 on.
   if(MEZZ_WITH_ROCKSDB AND RocksDBLibrary_VERSION VERSION_GREATER_EQUAL 8.9)

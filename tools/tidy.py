@@ -122,6 +122,21 @@ def check_includes(source):
             source.report(number, "include", f"{source.folder}/ must not include {header}")
 
 
+def check_own_header_first(source):
+    """A source that includes its own header first proves that the header needs nothing before it."""
+    header = source.path.with_suffix(".h")
+    if source.path.suffix != ".cc" or not header.exists():
+        return
+    own = header.relative_to(ROOT).as_posix()
+    for number, line in enumerate(source.lines, 1):
+        match = INCLUDE.match(line)
+        if match:
+            if match.group(1) != own:
+                source.report(number, "own-header-first", f"includes something before its own {own}")
+            return
+    source.report(1, "own-header-first", f"does not include its own {own}")
+
+
 def check_memory_order(source):
     for match in ATOMIC_CALL.finditer(source.code):
         depth, end = 1, match.end()
@@ -186,6 +201,7 @@ def check(path):
     if source.is_cxx:
         check_licence(source)
         check_includes(source)
+        check_own_header_first(source)
         check_function_length(source)
         check_library_manners(source)
         if source.folder != "tests":

@@ -1,5 +1,11 @@
 # The project's target functions. Every library gets the alias mezz::NAME and is used by it.
 
+# Header only, fmt costs each source that formats two seconds of compiling, and who links us nothing: for what is
+# installed. While developing, the distribution's library.
+set(MEZZ_FMT fmt::fmt-header-only)
+if(NOT MEZZ_FMT_HEADER_ONLY)
+  set(MEZZ_FMT fmt::fmt)
+endif()
 # Compiled into our objects and not seen by who links them: left out of what we export.
 set(MEZZ_HEADER_ONLY fmt::fmt-header-only PkgConfig::XXHASH)
 
@@ -69,6 +75,10 @@ function(mezz_install)
           ${PROJECT_SOURCE_DIR}/tools/cmake/FindRocksDBLibrary.cmake DESTINATION ${package})
 
   set(pc_cflags "")
+  set(pc_requires "libpmem2, numa")
+  if(NOT MEZZ_FMT_HEADER_ONLY)
+    set(pc_requires "${pc_requires}, fmt")
+  endif()
   if(MEZZ_WITH_ROCKSDB)
     get_filename_component(rocksdb_lib ${RocksDBLibrary_LIBRARY} DIRECTORY)
     set(pc_libs "${pc_libs}-L${rocksdb_lib} -lrocksdb")
