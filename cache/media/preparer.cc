@@ -125,10 +125,7 @@ Status Preparer::Work::status() const {
 void Preparer::Work::RunFirst() {
   const uint64_t chunks = RoundUp(plan_.first_bytes, kHugePageBytes) / kHugePageBytes;
   const auto workers = static_cast<unsigned>(std::min<uint64_t>(plan_.threads, std::max<uint64_t>(chunks, 1)));
-  {
-    const std::scoped_lock lock(mutex_);
-    limit_bytes_ = plan_.first_bytes;
-  }
+  limit_bytes_ = plan_.first_bytes;
   StartHelpers(workers - 1);
   RunToLimit();
   helpers_.clear();
@@ -137,22 +134,16 @@ void Preparer::Work::RunFirst() {
 void Preparer::Work::Start(std::function<void(uint64_t)> on_ready) {
   assert(helpers_.empty());
   if (ready_bytes() == plan_.bytes || error_.load(std::memory_order_relaxed) != 0) return;
-  {
-    const std::scoped_lock lock(mutex_);
-    limit_bytes_ = plan_.bytes;
-    on_ready_ = std::move(on_ready);
-  }
+  // Without the mutex: there are no helpers yet, and callers may hold a lock that on_ready takes under the mutex.
+  limit_bytes_ = plan_.bytes;
+  on_ready_ = std::move(on_ready);
   StartHelpers(plan_.threads);
   // Without any thread the tier would stay small for ever: say so.
   if (helpers_.empty()) Fail(EAGAIN);
 }
 
 void Preparer::Work::StartHelpers(unsigned count) {
-  {
-    // Before there are any: afterwards one may hold the mutex for as long as its callback takes.
-    const std::scoped_lock lock(mutex_);
-    helpers_running_ += count;
-  }
+  helpers_running_ = count;  // before there are any: afterwards one may hold the mutex as long as its callback takes
   const SignalsBlocked blocked;
   try {
     for (unsigned i = 0; i < count; ++i) {

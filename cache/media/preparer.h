@@ -34,8 +34,9 @@ struct PreparePlan {
 // OpenMedium prepares the first part and hands out the Preparer; Start does the rest in the background. If space or
 // memory run out there, what was ready stays ready, and status() says why there is no more.
 //
-// Thread-safe, except that Start, Stop and the destructor are called by one thread at a time. In a forked child nothing
-// runs, nothing blocks: Start, Stop, Wait and the destructor do nothing there.
+// Thread-safe, except that Start, Stop and the destructor are called by one thread at a time, and Wait not beside
+// Start. Start may be called under a lock that on_ready takes; Stop may not. In a forked child nothing runs, nothing
+// blocks: Start, Stop, Wait and the destructor do nothing there.
 class Preparer {
  public:
   explicit Preparer(PreparePlan plan);
