@@ -71,7 +71,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   CounterSnapshot Counters() const override { return core_->Snapshot(); }
   std::string Report() const override { return core_->Report(); }
   ScmTier& scm() override { return core_->scm(); }
-  Status SetScmCapacity(uint64_t bytes) override { return core_->scm().SetCapacity(bytes); }
+  Status SetScmCapacity(uint64_t bytes) override { return core_->SetScmCapacity(bytes); }
   DecisionSnapshot Decisions() const override { return core_->Decisions(); }
   std::string_view PolicyName() const override { return core_->policy_name(); }
   Status SetPolicy(std::string_view name) override { return core_->SetPolicy(name); }
@@ -359,6 +359,7 @@ rocksdb::Cache::Handle* HybridCache::CreateStandalone(const Slice& key, ObjectPt
 }
 
 void HybridCache::SetCapacity(size_t bytes) {
+  core_->OnCapacity(bytes);
   const MoveGate::Window window(core_->gate());
   target_->SetCapacity(bytes);
 }

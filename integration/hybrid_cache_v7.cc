@@ -322,6 +322,7 @@ void HybridCacheV7::Erase(const Slice& key) {
 void HybridCacheV7::SetCapacity(size_t capacity) {
   HybridCore* const core = this->core();
   if (core == nullptr) return target_->SetCapacity(capacity);
+  core->OnCapacity(capacity);
   const MoveGate::Window window(core->gate());
   target_->SetCapacity(capacity);
 }

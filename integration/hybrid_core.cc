@@ -88,12 +88,19 @@ Status HybridCore::SetPolicy(std::string_view name) {
 void HybridCore::OnCapacity(uint64_t dram_bytes) {
   const std::lock_guard lock(policies_mutex_);
   if (dram_bytes != 0) policy_options_.dram_bytes = dram_bytes;
+  if (hit_bits_ != nullptr) hit_bits_->Grow(policy_options_.dram_bytes / std::max(1u, options_.scm.expected_block_bytes));
   for (const std::unique_ptr<Policy>& policy : policies_)
     policy->OnCapacity(policy_options_.dram_bytes, scm_->capacity_bytes());
 }
 
 void HybridCore::KeepHitBits(uint64_t dram_bytes) {
   hit_bits_ = std::make_unique<DramHitBits>(dram_bytes / std::max<uint64_t>(1, options_.scm.expected_block_bytes));
+}
+
+Status HybridCore::SetScmCapacity(uint64_t bytes) {
+  MEZZ_RETURN_IF_ERROR(scm_->SetCapacity(bytes));
+  OnCapacity(0);
+  return Status::Ok();
 }
 
 PinnedBlock HybridCore::Find(const BlockKey& key, BlockRole role_for_miss_counter) {

@@ -82,9 +82,11 @@ class HybridCore final : private SurvivorJudge {
   // and kept: one that comes back remembers what it knew when it was replaced. Refuses an unknown name.
   Status SetPolicy(std::string_view name);
   std::string_view policy_name() const { return policy().name(); }
-  // Capacities were changed: the DRAM tier's is this now (0: as it was), the SCM tier's is asked. Tells every policy,
-  // and those that are made later. Waits for SetPolicy.
+  // Capacities were changed: the DRAM tier's is this now (0: as it was), the SCM tier's is asked. Hit bits follow; every
+  // policy is told, and those that are made later. Waits for SetPolicy.
   void OnCapacity(uint64_t dram_bytes);
+  // As ScmTier::SetCapacity, and tells.
+  Status SetScmCapacity(uint64_t bytes);
   Policy& policy() const { return *policy_.load(std::memory_order_acquire); }
 
   ScmTier& scm() { return *scm_; }
@@ -95,6 +97,9 @@ class HybridCore final : private SurvivorJudge {
   CounterSnapshot Snapshot() const;
   DecisionSnapshot Decisions() const { return decisions_.Snapshot(); }
   const HybridCacheOptions& options() const { return options_; }  // as opened: the policy may be another now
+
+  // What the hit bits take; 0 without.
+  size_t hit_bits_bytes() const { return hit_bits_ == nullptr ? 0 : hit_bits_->dram_bytes(); }
 
   // Counters and configuration as text, one "name: value" a line: for GetPrintableOptions and ReportProblems.
   // The first line is the URI of a hybrid cache, or of a secondary one.
@@ -139,7 +144,7 @@ class HybridCore final : private SurvivorJudge {
   void Refuse(Event reason, const Evicted& evicted);
 
   HybridCacheOptions options_;
-  PolicyOptions policy_options_;
+  PolicyOptions policy_options_;  // dram_bytes guarded by policies_mutex_, once opened
   DecisionCounters decisions_;
 
   mutable std::mutex policies_mutex_;

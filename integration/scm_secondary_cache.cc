@@ -258,7 +258,7 @@ Status ScmSecondaryCache::ResizeLocked(size_t capacity, size_t deflated) {
   size_t left = capacity - std::min(capacity, deflated);
   const size_t smallest = kSegmentsMin * core_->scm().options().segment_bytes;
   if (deflated != 0 && left != 0) left = std::max(left, std::min(capacity, smallest));
-  MEZZ_RETURN_IF_ERROR(core_->scm().SetCapacity(left));
+  MEZZ_RETURN_IF_ERROR(core_->SetScmCapacity(left));
   capacity_ = capacity;
   deflated_ = deflated;
   return Status::Ok();

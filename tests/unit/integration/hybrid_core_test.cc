@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <cstring>
 #include <future>
 #include <thread>
@@ -140,6 +141,25 @@ TEST_F(HybridCoreTest, DecisionsOfManyThreadsAddUp) {
   EXPECT_EQ(Decided(DecisionPoint::kDramEviction, Action::kToScm, Reason::kPolicyDefault), 400u);
 }
 
+// Of blocks that nobody asked for, one in sixteen may pass for hit, however far the DRAM tier has grown since.
+TEST_F(HybridCoreTest, HitBitsAndPoliciesFollowTheDramTier) {
+  constexpr uint64_t kBlocks = 1000;
+  core_->KeepHitBits(kBlocks * core_->options().scm.expected_block_bytes);
+  const size_t bytes = core_->hit_bits_bytes();
+  core_->OnCapacity(16 * kBlocks * core_->options().scm.expected_block_bytes);
+  EXPECT_EQ(script_.told_dram_bytes, 16 * kBlocks * core_->options().scm.expected_block_bytes);
+  EXPECT_EQ(core_->hit_bits_bytes(), 16 * bytes);
+  for (uint64_t n = 0; n < 16 * kBlocks; ++n) core_->NoteDramHit(test::Key(n));
+  const uint64_t strangers = 4000;
+  for (uint64_t n = 0; n < strangers; ++n) Evict(1'000'000 + n);
+  const auto hit = std::ranges::count_if(script_.evictions, [](const BlockFacts& b) { return b.was_hit_in_dram; });
+  EXPECT_LT(hit, strangers / 10);
+  Evict(5);
+  EXPECT_TRUE(script_.evictions.back().was_hit_in_dram);
+  core_->OnCapacity(4096);
+  EXPECT_EQ(core_->hit_bits_bytes(), 16 * bytes) << "what was noted is kept";
+}
+
 TEST_F(HybridCoreTest, DramHitsAreToldInBulkAndEachOnce) {
   constexpr uint64_t kHits = 12'345;
   for (uint64_t i = 0; i < kHits; ++i) core_->CountDramHit(BlockRole::kData);
@@ -151,10 +171,10 @@ TEST_F(HybridCoreTest, DramHitsAreToldInBulkAndEachOnce) {
 TEST_F(HybridCoreTest, PoliciesHearOfNewCapacitiesThoseMadeLaterIncluded) {
   const uint64_t half = options_.scm.capacity_bytes / 2;
   ASSERT_TRUE(core_->SetPolicy("dram_first").ok());
-  ASSERT_TRUE(core_->scm().SetCapacity(half).ok());
+  ASSERT_TRUE(core_->SetScmCapacity(half).ok());
+  EXPECT_EQ(script_.told_scm_bytes, half) << "a policy that is kept for later was not told";
   core_->OnCapacity(uint64_t{1} << 30);
-  EXPECT_EQ(script_.told_dram_bytes, uint64_t{1} << 30) << "a policy that is kept for later was not told";
-  EXPECT_EQ(script_.told_scm_bytes, half);
+  EXPECT_EQ(script_.told_dram_bytes, uint64_t{1} << 30);
   core_->OnCapacity(0);
   EXPECT_EQ(script_.told_dram_bytes, uint64_t{1} << 30) << "0: as it was";
   ASSERT_TRUE(core_->SetPolicy("scripted2").ok());
