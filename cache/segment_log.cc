@@ -104,7 +104,6 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
     const Segment& s = segments_[open];
     if (s.tail.load(std::memory_order_relaxed) + bytes <= segment_bytes()) return true;  // another thread advanced it
   }
-  if (limit_.load(std::memory_order_relaxed) == 0) return false;  // a put that began before the tier was switched off
   const size_t kept_for_reclaim = whom == For::kReclaim ? 0 : 1;
   if (free_.size() <= kept_for_reclaim) return false;
   if (open != kNoSegment) SealLocked(lane);

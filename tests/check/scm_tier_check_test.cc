@@ -29,9 +29,10 @@ void ExpectHolds(Options options, const std::function<void(Trial&)>& scenario) {
   std::fprintf(stderr, "%llu runs\n", static_cast<unsigned long long>(result.runs));
 }
 
-// The whole of what two threads can do, and what three can with the newest values.
-constexpr Options kTwo{.preemptions_max = 2, .stale_max = 1};
-constexpr Options kThree{.preemptions_max = 2, .stale_max = 0};
+// For short operations; for longer ones or more threads; for long ones.
+constexpr Options kShort{.preemptions_max = 2, .stale_max = 1};
+constexpr Options kLonger{.preemptions_max = 2, .stale_max = 0};
+constexpr Options kLongest{.preemptions_max = 1, .stale_max = 1};
 
 // A tier where the key's record is the second of two in the oldest segment, and where the next put reclaims that: a hot
 // record is moved, a cold one dropped. The put after it opens the same segment again. A put of kTiny reclaims the first
@@ -55,7 +56,7 @@ void RequireNotTheOldVersion(TinyTier& tier) {
 }
 
 TEST(CheckedTier, AFoundBlockIsNotReusedWhileItIsPinned) {
-  ExpectHolds(kTwo, [](Trial& trial) {
+  ExpectHolds(kShort, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/false);
     trial.Threads(
         {{"writer", [&] { PutFillers(tier, 3); }},
@@ -65,7 +66,7 @@ TEST(CheckedTier, AFoundBlockIsNotReusedWhileItIsPinned) {
 }
 
 TEST(CheckedTier, AHotBlockIsNeverLostToReclaim) {
-  ExpectHolds(kTwo, [](Trial& trial) {
+  ExpectHolds(kShort, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/true);
     trial.Threads({{"writer", [&] { PutFillers(tier, 1); }},
                    {"reader", [&] { Require(tier.Find(kKey) == 1, "a moved block is a hit"); }}});
@@ -74,7 +75,7 @@ TEST(CheckedTier, AHotBlockIsNeverLostToReclaim) {
 }
 
 TEST(CheckedTier, ContainsSeesABlockThatMoves) {
-  ExpectHolds(kTwo, [](Trial& trial) {
+  ExpectHolds(kShort, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/true);
     trial.Threads({{"writer", [&] { PutFillers(tier, 1); }},
                    {"reader", [&] { Require(tier.Contains(kKey), "a moved block is contained"); }}});
@@ -83,7 +84,7 @@ TEST(CheckedTier, ContainsSeesABlockThatMoves) {
 }
 
 TEST(CheckedTier, AnErasedBlockThatMovesIsGone) {
-  ExpectHolds(kTwo, [](Trial& trial) {
+  ExpectHolds(kShort, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/true);
     trial.Threads({{"writer", [&] { PutFillers(tier, 1); }}, {"eraser", [&] {
                                                                 tier.Erase(kKey);
@@ -95,7 +96,7 @@ TEST(CheckedTier, AnErasedBlockThatMovesIsGone) {
 }
 
 TEST(CheckedTier, APutReplacesABlockThatMoves) {
-  ExpectHolds(kTwo, [](Trial& trial) {
+  ExpectHolds(kShort, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/true);
     trial.Threads({{"writer", [&] { PutFillers(tier, 1); }}, {"owner", [&] {
                                                                 if (tier.Put(kKey, 2, kTiny))
@@ -109,7 +110,7 @@ TEST(CheckedTier, APutReplacesABlockThatMoves) {
 
 TEST(CheckedTier, TwoPutsOfOneKeyLeaveOneRecord) {
   for (const bool resident : {false, true}) {
-    ExpectHolds(kTwo, [=](Trial& trial) {
+    ExpectHolds(kShort, [=](Trial& trial) {
       TinyTier tier;
       if (resident) tier.Put(kKey, 1, kHalf);
       trial.Threads({{"one", [&] { tier.Put(kKey, 2, kHalf); }}, {"two", [&] { tier.Put(kKey, 3, kHalf); }}});
@@ -121,8 +122,28 @@ TEST(CheckedTier, TwoPutsOfOneKeyLeaveOneRecord) {
   }
 }
 
+TEST(CheckedTier, AFirstPutIsFoundWholeOrNotAtAll) {
+  ExpectHolds(kShort, [](Trial& trial) {
+    TinyTier tier;
+    trial.Threads({{"owner", [&] { tier.Put(kKey, 1, kHalf); }},
+                   {"reader", [&] { Require(tier.Find(kKey).value_or(1) == 1, "whole"); }}});
+    Require(tier.Find(kKey) == 1, "it is there");
+    tier.ExpectSound();
+  });
+}
+
+// Between writing and publishing a record no word protects it from reclaim, only its writer does.
+TEST(CheckedTier, AnUnpublishedRecordIsNotReclaimed) {
+  ExpectHolds(kLongest, [](Trial& trial) {
+    TinyTier tier = NearlyFull(/*hot=*/false);
+    trial.Threads({{"owner", [&] { tier.Put(300, 1, kTiny); }}, {"writer", [&] { PutFillers(tier, 4); }}});
+    Require(tier.Find(300).value_or(1) == 1, "it is itself");
+    tier.ExpectSound();
+  });
+}
+
 TEST(CheckedTier, AHitBesideAPutHidesNeitherVersion) {
-  ExpectHolds(kTwo, [](Trial& trial) {
+  ExpectHolds(kShort, [](Trial& trial) {
     TinyTier tier;
     tier.Put(kKey, 1, kHalf);
     trial.Threads({{"toucher", [&] { tier.Find(kKey), tier.Find(kKey); }}, {"owner", [&] {
@@ -136,7 +157,7 @@ TEST(CheckedTier, AHitBesideAPutHidesNeitherVersion) {
 }
 
 TEST(CheckedTier, AHitAndAMoveBesideAPutLeaveOneRecord) {
-  ExpectHolds(kThree, [](Trial& trial) {
+  ExpectHolds(kLonger, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/true);
     trial.Threads({{"owner",
                     [&] {
@@ -152,7 +173,7 @@ TEST(CheckedTier, AHitAndAMoveBesideAPutLeaveOneRecord) {
 
 // What HybridCache does on Insert: bytes that changed must not come back.
 TEST(CheckedTier, AReinsertedBlockThatMovesLeavesNoOldBytes) {
-  ExpectHolds(kTwo, [](Trial& trial) {
+  ExpectHolds(kShort, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/true);
     trial.Threads({{"writer", [&] { PutFillers(tier, 1); }}, {"inserter", [&] {
                                                                 if (tier.Contains(kKey)) tier.Erase(kKey);
@@ -164,7 +185,7 @@ TEST(CheckedTier, AReinsertedBlockThatMovesLeavesNoOldBytes) {
 }
 
 TEST(CheckedTier, AnEraseBesideAHitAndAMoveIsNotLost) {
-  ExpectHolds(kThree, [](Trial& trial) {
+  ExpectHolds(kLonger, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/true);
     trial.Threads({{"eraser",
                     [&] {
@@ -179,7 +200,7 @@ TEST(CheckedTier, AnEraseBesideAHitAndAMoveIsNotLost) {
 }
 
 TEST(CheckedTier, AnEraseBesideAPutLeavesTheNewVersionOrNone) {
-  ExpectHolds(kTwo, [](Trial& trial) {
+  ExpectHolds(kShort, [](Trial& trial) {
     TinyTier tier;
     tier.Put(kKey, 1, kTiny);
     trial.Threads({{"eraser", [&] { tier.Erase(kKey); }}, {"owner", [&] { tier.Put(kKey, 2, kTiny); }}});
@@ -189,7 +210,7 @@ TEST(CheckedTier, AnEraseBesideAPutLeavesTheNewVersionOrNone) {
 }
 
 TEST(CheckedTier, WhatWasThereBeforeEraseAllIsGoneAfterIt) {
-  ExpectHolds(kTwo, [](Trial& trial) {
+  ExpectHolds(kShort, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/true);
     trial.Threads({{"writer", [&] { PutFillers(tier, 1); }}, {"eraser", [&] {
                                                                 tier->EraseAll();
@@ -200,9 +221,19 @@ TEST(CheckedTier, WhatWasThereBeforeEraseAllIsGoneAfterIt) {
   });
 }
 
+TEST(CheckedTier, EraseAllBesideAnEraseCountsEachWordOnce) {
+  ExpectHolds(kShort, [](Trial& trial) {
+    TinyTier tier;
+    tier.Put(kKey, 1, kTiny);
+    trial.Threads({{"all", [&] { tier->EraseAll(); }}, {"one", [&] { tier.Erase(kKey); }}});
+    Require(tier->resident_blocks() == 0, "nothing is left");
+    tier.ExpectSound();
+  });
+}
+
 TEST(CheckedTier, TheDramBitLosesNoMoveAndNoPut) {
   for (const bool put : {false, true}) {
-    ExpectHolds(kTwo, [=](Trial& trial) {
+    ExpectHolds(kShort, [=](Trial& trial) {
       TinyTier tier = NearlyFull(/*hot=*/true);
       const auto change = [&] {
         if (put) tier.Put(kKey, 2, kTiny);
@@ -218,7 +249,7 @@ TEST(CheckedTier, TheDramBitLosesNoMoveAndNoPut) {
 
 // Two writers share a segment, seal it under each other, and reclaim what the other has just left.
 TEST(CheckedTier, WritersNeverMeetInAReclaimedSegment) {
-  ExpectHolds(kTwo, [](Trial& trial) {
+  ExpectHolds(kLonger, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/false);
     trial.Threads({{"one", [&] { tier.Put(300, 1), tier.Put(301, 1); }}, {"two", [&] { tier.Put(302, 1); }}});
     tier.ExpectSound();
@@ -226,7 +257,7 @@ TEST(CheckedTier, WritersNeverMeetInAReclaimedSegment) {
 }
 
 TEST(CheckedTier, ASourceThatFailsLeavesAWalkableLog) {
-  ExpectHolds(kTwo, [](Trial& trial) {
+  ExpectHolds(kLonger, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/false);
     trial.Threads({{"fails",
                     [&] {
@@ -241,7 +272,7 @@ TEST(CheckedTier, ASourceThatFailsLeavesAWalkableLog) {
 }
 
 TEST(CheckedTier, AFullBucketGivesUpOneWordForAnother) {
-  ExpectHolds(kTwo, [](Trial& trial) {
+  ExpectHolds(kShort, [](Trial& trial) {
     TinyTier tier(16);
     for (uint64_t key = kKey; key < kKey + 16; ++key) tier.Put(key, 1, kTiny);
     trial.Threads({{"stranger", [&] { tier.Put(300, 1, kTiny); }}, {"owner", [&] {
@@ -254,7 +285,7 @@ TEST(CheckedTier, AFullBucketGivesUpOneWordForAnother) {
 }
 
 TEST(CheckedTier, AScrubReadsNoReusedBytes) {
-  ExpectHolds(kTwo, [](Trial& trial) {
+  ExpectHolds(kLonger, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/false);
     trial.Threads({{"writer", [&] { PutFillers(tier, 3); }}, {"scrubber", [&] { tier->Scrub(3 * kWhole); }}});
     Require(tier->counters().Snapshot()[Event::kScmChecksumMismatch] == 0, "nothing is damaged");
@@ -263,7 +294,7 @@ TEST(CheckedTier, AScrubReadsNoReusedBytes) {
 }
 
 TEST(CheckedTier, APinnedSegmentIsGivenUpWithItsLastPin) {
-  ExpectHolds(kTwo, [](Trial& trial) {
+  ExpectHolds(kShort, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/false);
     trial.Threads({{"switch", [&] { Require(tier->SetCapacity(0).ok(), "it switches off"); }},
                    {"reader", [&] { Require(tier.Find(kKey).value_or(1) == 1, "what is pinned stays as it was"); }}});
@@ -273,7 +304,7 @@ TEST(CheckedTier, APinnedSegmentIsGivenUpWithItsLastPin) {
 }
 
 TEST(CheckedTier, ASwitchedOffTierHoldsNothingThoughAPutRan) {
-  ExpectHolds(kTwo, [](Trial& trial) {
+  ExpectHolds(kShort, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/false);
     trial.Threads({{"switch", [&] { Require(tier->SetCapacity(0).ok(), "it switches off"); }},
                    {"writer", [&] { PutFillers(tier, 1); }}});
@@ -284,7 +315,7 @@ TEST(CheckedTier, ASwitchedOffTierHoldsNothingThoughAPutRan) {
 
 TEST(CheckedTier, AShrunkTierStaysWithinItsCapacity) {
   constexpr uint32_t kSegments = kSegmentsMin + 2;
-  ExpectHolds({.preemptions_max = 1, .stale_max = 1}, [](Trial& trial) {
+  ExpectHolds(kLongest, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/false, kSegments);
     trial.Threads(
         {{"resizer", [&] { Require(tier->SetCapacity(kSegmentsMin * kTinySegmentBytes).ok(), "it shrinks"); }},

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mistakes in the concurrent core, each with the test that must notice it. `run` beside this file tries them.
+
+A mutant is a few exact replacements, and a test as ctest and GoogleTest name it. Each text stands in its file once, so
+that a mutant whose place has changed says so instead of testing nothing.
+"""
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    file: str
+    edits: tuple  # of (text, replacement)
+    test: str     # ctest's name of the source
+    case: str     # GoogleTest's filter
+
+
+def check(name, file, case, *edits):
+    return Mutant(name, file, edits, "check/scm_tier_check_test", "CheckedTier." + case)
+
+
+def unit(name, file, source, case, *edits):
+    return Mutant(name, file, edits, f"unit/cache/{source}_test", case)
+
+
+INDEX, INDEX_CC, LOG, LOG_H = "cache/index_inl.h", "cache/index.cc", "cache/segment_log.cc", "cache/segment_log.h"
+RECLAIM, RECORD, TIER, READER = "cache/reclaimer.cc", "cache/record.cc", "cache/scm_tier.cc", "cache/log_reader.h"
+
+SETTLING = "VisitTag(hash, std::memory_order_seq_cst, [&](Slot& slot, IndexWord seen) {\n    if (&slot == mine)"
+
+MUTANTS = (
+    # --- index words -------------------------------------------------------------------------------------------------
+    check("settling removed", INDEX, "TwoPutsOfOneKeyLeaveOneRecord",
+          ("    if (&slot == mine) return false;", "    if (mine != nullptr || &slot == mine) return false;")),
+    check("settling looks without a total order", INDEX, "TwoPutsOfOneKeyLeaveOneRecord",
+          (SETTLING, SETTLING.replace("seq_cst", "acquire"))),
+    check("changed means no", INDEX, "ContainsSeesABlockThatMoves",
+          ("    word = now;  //", "    return std::nullopt;  //")),
+    check("a replacement that lost inserts, settling that lost gives up (number 7)", INDEX,
+          "AHitAndAMoveBesideAPutLeaveOneRecord",
+          ("    word = now;  //", "    return std::nullopt;  //"),
+          ("    while (const auto word = PinIfOfKey(slot, seen, reader)) {\n"
+           "      MEZZ_TEST_POINT(\"index.before_replace\");",
+           "    if (const auto word = PinIfOfKey(slot, seen, reader)) {\n")),
+    check("erase without retry", INDEX, "AnErasedBlockThatMovesIsGone",
+          ("      erased |= removed;\n      if (removed) break;", "      erased |= removed;\n      break;")),
+    check("no second look at the slot after the pin", INDEX, "AFoundBlockIsNotReusedWhileItIsPinned",
+          ("    } else if (now.SameRecord(word)) {\n      switch (reader.Judge(now)) {",
+           "    } else if (true) {\n      switch (reader.Judge(word)) {"),
+          ("          return now;", "          return word;")),
+    check("an insert publishes without release", INDEX, "AFirstPutIsFoundWholeOrNotAtAll",
+          ("if (!empty->compare_exchange_strong(expected, fresh.raw(), std::memory_order_seq_cst,",
+           "if (!empty->compare_exchange_strong(expected, fresh.raw(), std::memory_order_relaxed,")),
+    check("a replacement publishes without release", INDEX, "AHitBesideAPutHidesNeitherVersion",
+          ("Exchange(slot, *word, fresh, std::memory_order_seq_cst)",
+           "Exchange(slot, *word, fresh, std::memory_order_relaxed)")),
+    check("a look-up loads words without acquire", INDEX, "AFirstPutIsFoundWholeOrNotAtAll",
+          ("  VisitTag(hash, std::memory_order_acquire, [&](Slot& slot, IndexWord seen) {\n    const auto word",
+           "  VisitTag(hash, std::memory_order_relaxed, [&](Slot& slot, IndexWord seen) {\n    const auto word"),
+          ("const IndexWord now(slot.load(std::memory_order_acquire));",
+           "const IndexWord now(slot.load(std::memory_order_relaxed));")),
+    check("reclaim stores where it should exchange", INDEX_CC, "AnErasedBlockThatMovesIsGone",
+          ("    if (slot.compare_exchange_weak(expected, moved.raw(), std::memory_order_seq_cst, "
+           "std::memory_order_acquire))\n      return Outcome::kDone;",
+           "    slot.store(moved.raw(), std::memory_order_seq_cst);\n    if (expected != 0) return Outcome::kDone;")),
+    check("a move publishes without release", INDEX_CC, "AHotBlockIsNeverLostToReclaim",
+          ("(expected, moved.raw(), std::memory_order_seq_cst,", "(expected, moved.raw(), std::memory_order_relaxed,")),
+    check("a hit stores its heat", INDEX_CC, "AHitBesideAPutHidesNeitherVersion",
+          ("    slots_[entry.slot].compare_exchange_strong(expected, touched.raw(), std::memory_order_relaxed,\n"
+           "                                               std::memory_order_relaxed);",
+           "    if (expected != 0) slots_[entry.slot].store(touched.raw(), std::memory_order_relaxed);")),
+    check("the dram bit is stored", INDEX_CC, "TheDramBitLosesNoMoveAndNoPut",
+          ("      if (slot.compare_exchange_weak(expected, word.with(dram, word.heat()).raw(), "
+           "std::memory_order_relaxed,\n"
+           "                                     std::memory_order_relaxed))\n        return true;",
+           "      slot.store(word.with(dram, word.heat()).raw(), std::memory_order_relaxed);\n"
+           "      if (expected != 0) return true;")),
+    check("EraseAll counts what another erase took", INDEX_CC, "EraseAllBesideAnEraseCountsEachWordOnce",
+          ("    if (slots_[i].exchange(0, std::memory_order_seq_cst) != 0) blocks_.fetch_sub(",
+           "    slots_[i].exchange(0, std::memory_order_seq_cst);\n    blocks_.fetch_sub(")),
+    unit("a drop overlooks a hit", INDEX_CC, "reclaimer", "ReclaimerTest.ARecordHitWhileItIsJudgedIsJudgedAgain",
+         ("  uint64_t expected = entry.word.raw();\n  if (!slots_[entry.slot].compare_exchange_strong(expected, 0,",
+          "  uint64_t expected = slots_[entry.slot].load(std::memory_order_relaxed);\n"
+          "  if (!slots_[entry.slot].compare_exchange_strong(expected, 0,")),
+
+    # --- pins and segments -------------------------------------------------------------------------------------------
+    check("a pin without acquire", LOG, "AFoundBlockIsNotReusedWhileItIsPinned",
+          ("control.fetch_add(kPin, std::memory_order_acquire)", "control.fetch_add(kPin, std::memory_order_relaxed)")),
+    check("an unpin without release", LOG, "AFoundBlockIsNotReusedWhileItIsPinned",
+          ("control.fetch_sub(what, std::memory_order_release)", "control.fetch_sub(what, std::memory_order_relaxed)")),
+    check("segments are freed without acquire", LOG, "AFoundBlockIsNotReusedWhileItIsPinned",
+          ("Unused(State::kFree), std::memory_order_acq_rel,", "Unused(State::kFree), std::memory_order_release,"),
+          ("control.fetch_add(delta, std::memory_order_acq_rel)",
+           "control.fetch_add(delta, std::memory_order_release)")),
+    check("states change without release", LOG, "AFoundBlockIsNotReusedWhileItIsPinned",
+          ("Unused(State::kFree), std::memory_order_acq_rel,", "Unused(State::kFree), std::memory_order_acquire,"),
+          ("control.fetch_add(delta, std::memory_order_acq_rel)",
+           "control.fetch_add(delta, std::memory_order_acquire)")),
+    check("draining frees segments with pins", LOG, "AFoundBlockIsNotReusedWhileItIsPinned",
+          ("    uint64_t expected = Unused(State::kDraining);",
+           "    uint64_t expected = segment(id).control.load(std::memory_order_acquire);"),
+          ("compare_exchange_strong(expected, Unused(State::kFree), std",
+           "compare_exchange_strong(expected, Unused(State::kFree) + PinsOf(expected), std")),
+    check("a pin counts in any state", LOG, "AFoundBlockIsNotReusedWhileItIsPinned",
+          ("  if (seen == State::kOpen || seen == State::kSealed) return true;",
+           "  if (seen != State::kUnready) return true;")),
+    check("a writer does not look whether its segment is still open", LOG, "WritersNeverMeetInAReclaimedSegment",
+          ("  if (StateOf(s.control.fetch_add(kWriter | kPin, std::memory_order_acquire)) == State::kOpen) {",
+           "  if (StateOf(s.control.fetch_add(kWriter | kPin, std::memory_order_acquire)) != State::kUnready) {")),
+    check("reclaim takes segments with writers", LOG, "AnUnpublishedRecordIsNotReclaimed",
+          ("pinned_too ? WritersOf(control) == 0 : PinsOf(control) == 0;", "pinned_too || control != 0;")),
+    check("a writer leaves before it publishes", TIER, "AnUnpublishedRecordIsNotReclaimed",
+          ("  if (written) Publish(key, role, where->place.offset);\n  log_.Leave(*where);",
+           "  log_.Leave(*where);\n  if (written) Publish(key, role, where->place.offset);")),
+    check("a shrink leaves when nothing can be taken", RECLAIM, "ASwitchedOffTierHoldsNothingThoughAPutRan",
+          ("    if (!done && !worked && !log_->HasSealed()) return;", "    if (!done && !worked) return;")),
+    check("the last pin does not free its segment", LOG, "APinnedSegmentIsGivenUpWithItsLastPin",
+          ("before - what == Unused(State::kDraining) &&", "before == Unused(State::kDraining) &&")),
+    unit("the tail is not checked", LOG, "segment_log", "SegmentLogTest.HandsOutSpaceWithoutGapsAndNeverPastTheEnd",
+         ("    while (tail + bytes <= segment_bytes()) {", "    while (tail <= segment_bytes()) {")),
+    unit("SealAll forgets the proven", LOG, "segment_log", "SegmentLogTest.SealAllSealsTheLanesOfWritersAndOfTheProven",
+         ("for (unsigned lane = 0; lane < lanes_; ++lane) SealLocked(lane);",
+          "for (unsigned lane = 0; lane + 1 < lanes_; ++lane) SealLocked(lane);")),
+    unit("writers take reclaim's last segment", LOG, "segment_log",
+         "SegmentLogTest.WritersLeaveTheLastFreeSegmentToReclaim",
+         ("whom == For::kReclaim ? 0 : 1;", "whom == For::kReclaim ? 0 : 0;")),
+    unit("a limit does not bind what comes free later", LOG, "segment_log",
+         "SegmentLogTest.ALimitParksWhatIsFreeAndTellsWhatMustBeReclaimed",
+         ("    free_.push_back(id);\n    return true;\n  });\n  ParkSurplusLocked();",
+          "    free_.push_back(id);\n    return true;\n  });")),
+
+    # --- records and reclaim -----------------------------------------------------------------------------------------
+    check("a record is published before it is drained", RECORD, "AFirstPutIsFoundWholeOrNotAtAll",
+          ("  medium.Stream(medium.base() + offset, first_line, kLineBytes);\n  medium.Drain();",
+           "  medium.Stream(medium.base() + offset, first_line, kLineBytes);")),
+    check("a move keeps the old sequence", RECORD, "AHotBlockIsNeverLostToReclaim",
+          ("  renewed.sequence = to.sequence;", "  static_cast<void>(to.sequence);")),
+    unit("the header's checksum is not checked", RECORD, "scm_tier", "ScmTierTest.AFlippedBitInAHeaderIsACountedMiss",
+         ("header.sequence == sequence && header.checksum == HeaderChecksum(header)",
+          "header.sequence == sequence && (header.checksum == HeaderChecksum(header) || true)")),
+    unit("the sequence is not checked", RECORD, "segment_log", "LogReader.ARecordOfAnEarlierFillIsDamage",
+         ("return header.sequence == sequence &&", "return (header.sequence == sequence || true) &&")),
+    unit("a record may leave its segment", READER, "segment_log",
+         "LogReader.AHeaderThatLeavesItsSegmentIsDamagedThoughItsChecksumHolds",
+         ("OffsetOf(word) + layout::RecordBytes(header.payload_bytes) <= log_->Tail(segment)",
+          "OffsetOf(word) <= log_->Tail(segment)")),
+    unit("what a source throws gets out", RECORD, "scm_tier", "ScmTierTest.ASourceThatThrowsIsARefusedPut",
+         ("  } catch (...) {\n    return false;", "  } catch (...) {\n    std::terminate();")),
+    unit("a failed source leaves no header", RECORD, "reclaimer", "ReclaimerTest.AVoidRecordIsWalkedOver",
+         ("  StreamFirstLine(medium, place.offset,\n", "  if (filled) StreamFirstLine(medium, place.offset,\n")),
+    unit("reclaim pays no heat", INDEX_CC, "reclaimer", "ReclaimerTest.WhatWasHitIsMovedForOneHeatAndKeepsItsBytes",
+         ("seen.heat() > 0 ? seen.heat() - 1 : 0;", "seen.heat();")),
+    unit("survivors have no budget", RECLAIM, "reclaimer",
+         "ReclaimerTest.NeverSparesMoreThanItsCreditWhateverTheJudgeWants",
+         ("  survivor_credit_ -= bytes;", "  survivor_credit_ -= 0;")),
+    unit("a damaged header's neighbours stay in the index", RECLAIM, "reclaimer",
+         "ReclaimerTest.ADamagedHeaderCostsTheRestOfItsSegmentAndNoMore",
+         ("kLineBytes) == victim_->segment; });", "kLineBytes) == victim_->segment && word.empty(); });")),
+    unit("a shrink keeps the mutex", RECLAIM, "reclaimer", "ReclaimerTest.AShrinkSparesNothingAndLeavesTheRest",
+         ("      if (!done) worked = WorkLocked(UINT64_MAX, Mode::kDropAll);",
+          "      while (log_->LimitTo(segments) != 0 && WorkLocked(UINT64_MAX, Mode::kDropAll)) worked = true;")),
+    unit("a child of a fork writes", TIER, "scm_tier", "ScmTierTest.AForkedChildFindsNothingAndChangesNothing",
+         ("  if (!guard_.InParent()) return refuse(Event::kRefusedForked, PutResult::kNoSpace);", "")),
+)
