@@ -1,8 +1,10 @@
 # The functions of tests/*.cmake, and the check of the headers.
+add_custom_target(core_tests)
 
 # mezz_test(unit/cache/index_test LABELS unit DEPS mezz::cache [DEFINITIONS A="b"] [NEEDS target] [TIMEOUT s] [ALONE])
 # tests/<path>.cc as one ctest test named <path>. Sources of one label whose first dependency is the same share one
 # program, tests/<label>_<library>; ALONE gives a source its own. Definitions are the source's, not the program's.
+# Tests of what is installed have the label core as well; the target core_tests builds their programs.
 # Cases whose text has the word SKIP are ctest tests of their own, <path>/<case>, so that ctest says which were skipped.
 function(mezz_test path)
   cmake_parse_arguments(ARG "ALONE" "TIMEOUT" "LABELS;DEPS;DEFINITIONS;NEEDS" ${ARGN})
@@ -29,6 +31,10 @@ function(mezz_test path)
   set_source_files_properties(${path}.cc PROPERTIES COMPILE_DEFINITIONS "${ARG_DEFINITIONS}")
   if(ARG_NEEDS)
     add_dependencies(${program} ${ARG_NEEDS})
+  endif()
+  if("${library}" MATCHES "^(cache|admission|rocksdb)$")
+    list(APPEND ARG_LABELS core)
+    add_dependencies(core_tests ${program})
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
