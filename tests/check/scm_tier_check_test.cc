@@ -122,6 +122,17 @@ TEST(CheckedTier, TwoPutsOfOneKeyLeaveOneRecord) {
   }
 }
 
+// The second sees the stranger's slot taken and uses the next one. Each must see the other's slot after its own put.
+TEST(CheckedTier, TwoPutsIntoTwoSlotsLeaveOneRecord) {
+  ExpectHolds(kShort, [](Trial& trial) {
+    TinyTier tier;
+    tier.Put(99, 1, kTiny);
+    trial.Threads(
+        {{"one", [&] { tier.Erase(99), tier.Put(kKey, 2, kTiny); }}, {"two", [&] { tier.Put(kKey, 3, kTiny); }}});
+    tier.ExpectSound();
+  });
+}
+
 TEST(CheckedTier, AFirstPutIsFoundWholeOrNotAtAll) {
   ExpectHolds(kShort, [](Trial& trial) {
     TinyTier tier;

@@ -33,16 +33,20 @@ MUTANTS = (
     # --- index words -------------------------------------------------------------------------------------------------
     check("settling removed", INDEX, "TwoPutsOfOneKeyLeaveOneRecord",
           ("    if (&slot == mine) return false;", "    if (mine != nullptr || &slot == mine) return false;")),
-    check("settling looks without a total order", INDEX, "TwoPutsOfOneKeyLeaveOneRecord",
+    check("settling looks without a total order", INDEX, "TwoPutsIntoTwoSlotsLeaveOneRecord",
           (SETTLING, SETTLING.replace("seq_cst", "acquire"))),
     check("changed means no", INDEX, "ContainsSeesABlockThatMoves",
           ("    word = now;  //", "    return std::nullopt;  //")),
-    check("a replacement that lost inserts, settling that lost gives up (number 7)", INDEX,
+    check("a replacement that lost to a hit inserts, settling that lost to a move gives up (number 7)", INDEX,
           "AHitAndAMoveBesideAPutLeaveOneRecord",
           ("    word = now;  //", "    return std::nullopt;  //"),
           ("    while (const auto word = PinIfOfKey(slot, seen, reader)) {\n"
-           "      MEZZ_TEST_POINT(\"index.before_replace\");",
-           "    if (const auto word = PinIfOfKey(slot, seen, reader)) {\n")),
+           "      MEZZ_TEST_POINT(\"index.before_replace\");\n"
+           "      const bool done = Exchange(slot, *word, fresh, std::memory_order_seq_cst);",
+           "    if (const auto word = PinIfOfKey(slot, seen, reader)) {\n"
+           "      uint64_t expected = word->raw();\n"
+           "      const bool done = slot.compare_exchange_strong(expected, fresh.raw(), std::memory_order_seq_cst,\n"
+           "                                                     std::memory_order_relaxed);")),
     check("erase without retry", INDEX, "AnErasedBlockThatMovesIsGone",
           ("      erased |= removed;\n      if (removed) break;", "      erased |= removed;\n      break;")),
     check("no second look at the slot after the pin", INDEX, "AFoundBlockIsNotReusedWhileItIsPinned",

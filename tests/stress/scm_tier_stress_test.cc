@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many threads on one small tier, every byte checked. Keys are immutable while resident, as RocksDB's are: a payload
-// follows from its key, so a wrong byte shows whoever wrote it.
+// Many threads on one small tier, every byte checked: a payload follows from its key and version, so a wrong byte shows
+// whoever wrote it, and a stale one when.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -114,6 +114,99 @@ TEST(ScmTierStress, ThreadsOnAFileWithVerifiedHits) {
   options.path = file.path();
   options.verify = VerifyMode::kAlways;
   Race(options, 40'000);
+}
+
+// The versions of a few keys, each put and erased by one thread only. Others may hit them meanwhile.
+class Ledger {
+ public:
+  static constexpr uint64_t kKeysPerOwner = 24;
+  static constexpr uint64_t kGone = UINT64_MAX;  // erased, and not put since
+
+  // The owner's turn: after Put(v) a find gives v or a miss, after Erase a miss.
+  void OwnersStep(ScmTier& tier, int owner, std::mt19937_64& random) {
+    const uint64_t key = owner * kKeysPerOwner + random() % kKeysPerOwner;
+    Entry& entry = entries_[key];
+    if (random() % 4 == 0) {
+      tier.Erase(Key(key));
+      entry.newest.store(kGone, std::memory_order_release);
+    } else if (random() % 8 != 0) {
+      // Told before it is put: a reader may find it as soon as the put has begun.
+      const uint64_t version = ++entry.begun_by_owner;
+      entry.begun.store(version, std::memory_order_release);
+      const auto generation = random() % 2 == 0 ? Generation::kProven : Generation::kYoung;
+      if (tier.Put(Key(key), BlockRole::kData, Versioned(key, version), generation) != PutResult::kStored)
+        tier.Erase(Key(key));  // a refused put leaves what was there, as HybridCache knows
+      entry.newest.store(version, std::memory_order_release);
+    }
+    Check(tier, key);
+  }
+  // Anybody's: no version older than the newest that was there before the look, none that nobody began.
+  void Check(ScmTier& tier, uint64_t key) {
+    Entry& entry = entries_[key];
+    const uint64_t before = entry.newest.load(std::memory_order_acquire);
+    const PinnedBlock block = tier.Find(Key(key));
+    if (!block) return;
+    uint64_t version = 0;
+    std::memcpy(&version, block.payload().data(), sizeof(version));
+    const uint64_t begun = entry.begun.load(std::memory_order_acquire);
+    // An owner may have put again since `before`: then its version has grown.
+    const bool known = before == kGone ? version == begun || entry.newest.load(std::memory_order_acquire) != kGone
+                                       : version >= before && version <= begun;
+    const bool whole = test::Same(block.payload(), Versioned(key, version));
+    if (!known || !whole) wrong_.fetch_add(1, std::memory_order_relaxed);
+  }
+  uint64_t wrong() const { return wrong_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Entry {
+    uint64_t begun_by_owner = 0;
+    std::atomic<uint64_t> begun{0}, newest{kGone};  // versions whose put has begun, has ended
+  };
+  static std::vector<std::byte> Versioned(uint64_t key, uint64_t version) {
+    std::vector<std::byte> payload = Payload(key, version, 2000 + key * 331 % 20'000);
+    std::memcpy(payload.data(), &version, sizeof(version));
+    return payload;
+  }
+
+  Entry entries_[kThreads * kKeysPerOwner];
+  std::atomic<uint64_t> wrong_{0};
+};
+
+// Owners put and erase; a toucher hits their keys, so that reclaim moves them; a churner of proven blocks makes it
+// reclaim; a resizer takes segments away and gives them back.
+TEST(ScmTierStress, AFindNeverGivesAnOlderVersionThanTheLastFinishedPut) {
+  auto tier = test::OpenOrDie(test::AnonymousOptions(12 * kSegmentBytesMin));
+  ASSERT_NE(tier, nullptr);
+  Ledger ledger;
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> owners, others;
+  for (int owner = 0; owner < kThreads; ++owner) {
+    owners.emplace_back([&, owner] {
+      std::mt19937_64 random(test::Seed() + owner);
+      for (int i = 0; i < 30'000 && ledger.wrong() == 0; ++i) ledger.OwnersStep(*tier, owner, random);
+    });
+  }
+  const auto until_stopped = [&](auto step) {
+    others.emplace_back([&, step, random = std::mt19937_64(test::Seed() + 100 + others.size())]() mutable {
+      while (!stop.load(std::memory_order_relaxed)) step(random);
+    });
+  };
+  until_stopped([&](auto& random) { ledger.Check(*tier, random() % (kThreads * Ledger::kKeysPerOwner)); });
+  until_stopped([&](auto& random) {
+    const uint64_t key = kKeys + random() % 1000;
+    tier->Put(Key(key), BlockRole::kData, Payload(key, 0, 8000), Generation::kProven);
+  });
+  until_stopped([&](auto& random) {
+    (void)tier->SetCapacity(kSegmentBytesMin * (kSegmentsMin + random() % 5));
+    for (uint64_t key = 0; key < 100; ++key) tier->Contains(Key(key));
+  });
+  for (std::thread& thread : owners) thread.join();
+  stop.store(true, std::memory_order_relaxed);
+  for (std::thread& thread : others) thread.join();
+  EXPECT_EQ(ledger.wrong(), 0u) << "stale or foreign bytes; MEZZ_SEED=" << test::Seed();
+  EXPECT_GT(tier->counters().Snapshot()[Event::kScmSecondChance], 0u) << "nothing moved: the test sees nothing";
+  EXPECT_EQ(tier->SetCapacity(tier->options().capacity_bytes).message(), "");
+  test::ExpectSound(*tier);
 }
 
 // All threads put and erase the same few keys: duplicates, lost words and displaced words show in the audit.
