@@ -119,7 +119,8 @@ class ScmTier {
   bool NoteDramEviction(const BlockKey& key);
 
   // Whether the record of `key` was written from these bytes, by length and checksum: of changed bytes one in four
-  // billion passes for the same. kOther too if the source fails. Reads one line of the medium, and the source as Put does.
+  // billion passes for the same. kOther too if the source fails. Reads one line of the medium, and the source as Put
+  // does.
   Held Compare(const BlockKey& key, size_t bytes, BlockSource source);
 
   // Forgets `key`, also while reclaim moves it; true if it was resident. Bytes already pinned stay readable. Costs

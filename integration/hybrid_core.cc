@@ -88,7 +88,8 @@ Status HybridCore::SetPolicy(std::string_view name) {
 void HybridCore::OnCapacity(uint64_t dram_bytes) {
   const std::lock_guard lock(policies_mutex_);
   if (dram_bytes != 0) policy_options_.dram_bytes = dram_bytes;
-  if (hit_bits_ != nullptr) hit_bits_->Grow(policy_options_.dram_bytes / std::max(1u, options_.scm.expected_block_bytes));
+  const uint64_t blocks = policy_options_.dram_bytes / std::max(1u, options_.scm.expected_block_bytes);
+  if (hit_bits_ != nullptr) hit_bits_->Grow(blocks);
   for (const std::unique_ptr<Policy>& policy : policies_)
     policy->OnCapacity(policy_options_.dram_bytes, scm_->capacity_bytes());
 }

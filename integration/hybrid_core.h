@@ -82,8 +82,8 @@ class HybridCore final : private SurvivorJudge {
   // and kept: one that comes back remembers what it knew when it was replaced. Refuses an unknown name.
   Status SetPolicy(std::string_view name);
   std::string_view policy_name() const { return policy().name(); }
-  // Capacities were changed: the DRAM tier's is this now (0: as it was), the SCM tier's is asked. Hit bits follow; every
-  // policy is told, and those that are made later. Waits for SetPolicy.
+  // Capacities were changed: the DRAM tier's is this now (0: as it was), the SCM tier's is asked. Hit bits follow;
+  // every policy is told, and those that are made later. Waits for SetPolicy.
   void OnCapacity(uint64_t dram_bytes);
   // As ScmTier::SetCapacity, and tells.
   Status SetScmCapacity(uint64_t bytes);

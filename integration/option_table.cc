@@ -229,8 +229,8 @@ constexpr OptionRow kTable[] = {
      .member = "",
      .values = "`off`, `sampled`, `always`",
      .fallback = "`sampled`",
-     .meaning = "checksums of payloads at hits, about 0.1 ns a byte (`sampled`: at one hit in 256); `true` is `always`, "
-                "`false` is `off`",
+     .meaning = "checksums of payloads at hits, about 0.1 ns a byte (`sampled`: at one hit in 256); `true` is "
+                "`always`, `false` is `off`",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseVerify,
      .print = [](const Options& o) { return std::string(ToString(o.scm.verify)); }},
