@@ -361,7 +361,7 @@ uint64_t ScmTier::dram_bytes() const {
   return sizeof(*this) + sizeof(Impl) + impl_->index_.bytes() + impl_->log_.dram_bytes() + Counters::kBytes;
 }
 
-ScmAudit ScmTier::Audit() {
+ScmAudit ScmTier::Audit() const {
   ScmAudit audit = impl_->Audit();
   audit.medium_bytes = capacity_bytes();
   audit.dram_bytes = dram_bytes();

@@ -178,7 +178,7 @@ class ScmTier {
   const Throttle* throttle() const { return throttle_.get(); }
 
   // REQUIRES: no other call runs.
-  ScmAudit Audit();
+  ScmAudit Audit() const;
 
  private:
   class Impl;

@@ -70,7 +70,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
 
   CounterSnapshot Counters() const override { return core_->Snapshot(); }
   std::string Report() const override { return core_->Report(); }
-  ScmTier& scm() override { return core_->scm(); }
+  const ScmTier& scm() const override { return core_->scm(); }
   Status SetScmCapacity(uint64_t bytes) override { return core_->SetScmCapacity(bytes); }
   DecisionSnapshot Decisions() const override { return core_->Decisions(); }
   std::string_view PolicyName() const override { return core_->policy_name(); }

@@ -37,7 +37,8 @@ class HybridStats {
   // What the policy answered, by point, action, reason and role.
   virtual DecisionSnapshot Decisions() const = 0;
   virtual std::string Report() const = 0;
-  virtual ScmTier& scm() = 0;
+  // To look at; what changes it goes through the cache.
+  virtual const ScmTier& scm() const = 0;
   // Bytes of the medium in use from now on; at most what it was opened with.
   virtual Status SetScmCapacity(uint64_t bytes) = 0;
   // The policy that decides now, and another from now on: at any time, under any load. Blocks stay where they are. A

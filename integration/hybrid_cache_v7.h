@@ -89,7 +89,7 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   // HybridStats. REQUIRES: armed().
   CounterSnapshot Counters() const override { return core()->Snapshot(); }
   std::string Report() const override { return core()->Report(); }
-  ScmTier& scm() override { return core()->scm(); }
+  const ScmTier& scm() const override { return core()->scm(); }
   Status SetScmCapacity(uint64_t bytes) override { return core()->SetScmCapacity(bytes); }
   DecisionSnapshot Decisions() const override { return core()->Decisions(); }
   std::string_view PolicyName() const override { return core()->policy_name(); }

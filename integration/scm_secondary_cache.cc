@@ -150,7 +150,7 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridSta
   std::string_view PolicyName() const override { return core_->policy_name(); }
   Status SetPolicy(std::string_view name) override;
   std::string Report() const override { return core_->Report(HybridCore::UriKind::kScmSecondary); }
-  ScmTier& scm() override { return core_->scm(); }
+  const ScmTier& scm() const override { return core_->scm(); }
   Status SetScmCapacity(uint64_t bytes) override;
 
  private:

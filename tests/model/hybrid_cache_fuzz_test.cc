@@ -13,6 +13,7 @@
 #include "rocksdb/advanced_cache.h"
 #include "tests/support/hybrid_blocks.h"
 #include "tests/support/hybrid_fixture.h"
+#include "tests/support/seed.h"
 
 namespace mezz::test {
 namespace {
@@ -49,7 +50,7 @@ class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
     Cache::Handle* handle;
   };
 
-  HybridCacheFuzz() : seed_(TestSeed()), random_(seed_) {
+  HybridCacheFuzz() : seed_(Seed()), random_(seed_) {
     const auto [medium, dram, policy, serve] = GetParam();
     HybridCacheOptions options = SmallOptions(medium, file_, kDramBytes, kScmBytes);
     options.dram_cache = dram;

@@ -12,6 +12,7 @@
 #include "rocksdb/advanced_cache.h"
 #include "tests/support/hybrid_blocks.h"
 #include "tests/support/hybrid_fixture.h"
+#include "tests/support/seed.h"
 
 namespace mezz::test {
 namespace {
@@ -119,7 +120,7 @@ using Config = std::tuple<DramCacheKind, const char*>;
 class HybridCacheStress : public ::testing::TestWithParam<Config> {};
 
 TEST_P(HybridCacheStress, EveryHitIsRight) {
-  const uint64_t seed = TestSeed();
+  const uint64_t seed = Seed();
   SCOPED_TRACE("MEZZ_SEED=" + std::to_string(seed));
   const ScratchFile file;
   HybridCacheOptions options = SmallOptions(MediumKind::kFile, file, kDramBytes, kScmBytes);

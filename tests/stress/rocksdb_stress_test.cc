@@ -20,6 +20,7 @@
 #include "tests/support/hybrid_blocks.h"
 #include "tests/support/hybrid_fixture.h"
 #include "tests/support/open_db.h"
+#include "tests/support/seed.h"
 
 namespace mezz::test {
 namespace {
@@ -309,7 +310,7 @@ struct Config {
 
 class RocksDbStress : public ::testing::TestWithParam<Config> {
  protected:
-  RocksDbStress() : seed_(TestSeed()) {
+  RocksDbStress() : seed_(Seed()) {
     HybridCacheOptions options = SmallOptions(MediumKind::kFile, file_, kDramBytes, kScmBytes);
     options.dram_cache = GetParam().dram;
     options.policy = GetParam().policy;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -33,12 +32,6 @@ class Random {
  private:
   uint64_t state_;
 };
-
-// MEZZ_SEED, or a fixed one.
-inline uint64_t TestSeed() {
-  const char* text = std::getenv("MEZZ_SEED");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : 20261;
-}
 
 // The content of block `id` in its `generation`-th life: every word depends on all three.
 class Content {

@@ -437,7 +437,7 @@ TEST_F(BlockReplay, ABlockOfWrongBytesIsAnError) {
   ASSERT_TRUE(target.Execute(request)) << target.error();
   built.cache->SetCapacity(0);  // demotes it
   {
-    const PinnedBlock record = built.stats->scm().Find(BlockKeyOf(3));
+    const PinnedBlock record = const_cast<ScmTier&>(built.stats->scm()).Find(BlockKeyOf(3));
     ASSERT_TRUE(record);
     const_cast<std::byte&>(record.payload()[100]) ^= std::byte{1};
   }
