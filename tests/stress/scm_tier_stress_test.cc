@@ -120,7 +120,6 @@ TEST(ScmTierStress, ThreadsOnAFileWithVerifiedHits) {
 class Ledger {
  public:
   static constexpr uint64_t kKeysPerOwner = 24;
-  static constexpr uint64_t kGone = UINT64_MAX;  // erased, and not put since
 
   // The owner's turn: after Put(v) a find gives v or a miss, after Erase a miss.
   void OwnersStep(ScmTier& tier, int owner, std::mt19937_64& random) {
@@ -128,30 +127,27 @@ class Ledger {
     Entry& entry = entries_[key];
     if (random() % 4 == 0) {
       tier.Erase(Key(key));
-      entry.newest.store(kGone, std::memory_order_release);
+      entry.least.store(entry.begun.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     } else if (random() % 8 != 0) {
       // Told before it is put: a reader may find it as soon as the put has begun.
-      const uint64_t version = ++entry.begun_by_owner;
+      const uint64_t version = entry.begun.load(std::memory_order_relaxed) + 1;
       entry.begun.store(version, std::memory_order_release);
       const auto generation = random() % 2 == 0 ? Generation::kProven : Generation::kYoung;
       if (tier.Put(Key(key), BlockRole::kData, Versioned(key, version), generation) != PutResult::kStored)
         tier.Erase(Key(key));  // a refused put leaves what was there, as HybridCache knows
-      entry.newest.store(version, std::memory_order_release);
+      entry.least.store(version, std::memory_order_release);
     }
     Check(tier, key);
   }
-  // Anybody's: no version older than the newest that was there before the look, none that nobody began.
+  // Anybody's.
   void Check(ScmTier& tier, uint64_t key) {
     Entry& entry = entries_[key];
-    const uint64_t before = entry.newest.load(std::memory_order_acquire);
+    const uint64_t least = entry.least.load(std::memory_order_acquire);
     const PinnedBlock block = tier.Find(Key(key));
     if (!block) return;
     uint64_t version = 0;
     std::memcpy(&version, block.payload().data(), sizeof(version));
-    const uint64_t begun = entry.begun.load(std::memory_order_acquire);
-    // An owner may have put again since `before`: then its version has grown.
-    const bool known = before == kGone ? version == begun || entry.newest.load(std::memory_order_acquire) != kGone
-                                       : version >= before && version <= begun;
+    const bool known = version >= least && version <= entry.begun.load(std::memory_order_acquire);
     const bool whole = test::Same(block.payload(), Versioned(key, version));
     if (!known || !whole) wrong_.fetch_add(1, std::memory_order_relaxed);
   }
@@ -159,8 +155,9 @@ class Ledger {
 
  private:
   struct Entry {
-    uint64_t begun_by_owner = 0;
-    std::atomic<uint64_t> begun{0}, newest{kGone};  // versions whose put has begun, has ended
+    std::atomic<uint64_t> begun{0};  // the last version whose put has begun
+    std::atomic<uint64_t> least{
+        1};  // that a look-up may find if it begins now: the last put's, one more after an erase
   };
   static std::vector<std::byte> Versioned(uint64_t key, uint64_t version) {
     std::vector<std::byte> payload = Payload(key, version, 2000 + key * 331 % 20'000);
