@@ -117,7 +117,7 @@ Decision AdaptivePolicy::OnScmHit(const BlockFacts& block) {
   Decision decision = {Action::kInPlace, Reason::kTooCold};
   if (IsMetadata(block.role)) {
     decision = {block.bytes <= kSmallMetadataBytes ? Action::kPromote : Action::kInPlace, Reason::kRole};
-  } else if (frequency >= miniatures_.hot_frequency()) {
+  } else if (promotion_.Promotes(frequency, miniatures_.hot_frequency(), hash)) {
     decision = {Action::kPromote, Reason::kFrequency};
   }
   if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, decision.action == Action::kPromote);
@@ -129,7 +129,10 @@ Decision AdaptivePolicy::OnDramEviction(const BlockFacts& block) {
   const uint64_t hash = HashOfBlock(block.key);
   if (block.was_hit_in_dram) sketch_.Increment(hash);
   if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, block.was_hit_in_dram);
-  if (block.in_scm) return {Action::kKeep, Reason::kClean};
+  if (block.in_scm) {
+    promotion_.OnDuplicateEviction(block.was_hit_in_dram);
+    return {Action::kKeep, Reason::kClean};
+  }
   const bool has_ghost = ghost_.Contains(hash);
   Decision decision = Evidence(block, hash, has_ghost);
   if (decision.action == Action::kToScm) {

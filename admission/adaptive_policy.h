@@ -12,6 +12,7 @@
 #include "admission/ghost.h"
 #include "admission/miniatures.h"
 #include "admission/policy.h"
+#include "admission/promotion_feedback.h"
 #include "admission/write_limits.h"
 
 namespace mezz {
@@ -24,7 +25,9 @@ namespace mezz {
 //   on a DRAM eviction  kept if recorded. Else demoted with evidence: it was hit in DRAM, its ghost is known, or it is
 //                       metadata; how much evidence is needed the miniatures say (Strictness). Blocks whose ghost is
 //                       known are demoted as proven. While the SCM tier fills, all are.
-//   on an SCM hit       promoted if its frequency reaches the hot threshold, or if it is small metadata; else in place
+//   on an SCM hit       promoted if its frequency reaches the hot threshold and promotions pay (PromotionFeedback), or
+//   if
+//                       it is small metadata; else in place
 //   on reclaim          spared if hit since it was written; a proven one, if hit more than once in its turn. Never if
 //                       DRAM holds it. What is dropped leaves a ghost.
 //
@@ -79,6 +82,7 @@ class AdaptivePolicy final : public Policy {
   FrequencySketch sketch_;
   Ghost ghost_;
   Miniatures miniatures_;
+  PromotionFeedback promotion_;
   WriteGovernor governor_;
   WriteBudget budget_;
   const uint64_t lookups_per_aged_line_;

@@ -2,6 +2,7 @@
 mezz_test(unit/admission/frequency_sketch_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/write_limits_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/miniatures_test LABELS unit DEPS mezz::admission)
+mezz_test(unit/admission/promotion_feedback_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/adaptive_policy_test LABELS unit DEPS mezz::admission)
 mezz_test(stress/admission_stress_test LABELS stress DEPS mezz::admission)
 mezz_bench(bench/policy_bench DEPS mezz::admission)

@@ -410,10 +410,10 @@ struct Golden {
   uint64_t misses, dram_hits, scm_writes;
 };
 constexpr Golden kGoldens[] = {
-    {"mixed", DramCache::kLru, 33512, 19589, 13527},
-    {"mixed", DramCache::kHcc, 33504, 19299, 14145},
-    {"skewed_and_scans", DramCache::kLru, 42471, 9139, 7561},
-    {"skewed_and_scans", DramCache::kHcc, 42780, 5603, 7626},
+    {"mixed", DramCache::kLru, 33473, 18625, 14109},
+    {"mixed", DramCache::kHcc, 33451, 18165, 14197},
+    {"skewed_and_scans", DramCache::kLru, 42378, 8722, 7890},
+    {"skewed_and_scans", DramCache::kHcc, 42558, 2077, 7772},
 };
 
 Keys GoldenTrace(std::string_view name) {

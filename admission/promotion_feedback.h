@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+
+namespace mezz {
+
+// Whether promoting pays: of the blocks that leave DRAM and that SCM holds as well, how many were hit while they were
+// there. A promotion that brings no second hit has cost a copy, a place in SCM that is held twice, and a place in the
+// DRAM window that a newcomer needed. So while too few were hit, a block must have been asked for more and more often
+// to be promoted; while many were, less.
+//
+//   s += (was_hit - s) / 64 at each such eviction, from 1. After each 64 of them: s < kTarget raises the offset by one,
+//   s > kTarget + kSlack lowers it; 0 to kOffsetMax.
+//
+// A fixed sixteenth of the keys is promoted whatever the offset is, as soon as it is hot: else an offset once high
+// would leave nothing to learn from.
+//
+// One atomic word: s in 16 bits, evictions since the last step in 8, the offset in 8. Changed by CAS, tried once: an
+// eviction that loses a race is left out. Relaxed: it is advice.
+//
+// Thread-safe.
+class PromotionFeedback {
+ public:
+  // A block that SCM holds leaves DRAM.
+  void OnDuplicateEviction(bool was_hit) {
+    uint32_t seen = word_.load(std::memory_order_relaxed);
+    uint32_t share = seen >> kShareShift;
+    uint32_t count = (seen >> kCountShift & kByte) + 1;
+    uint32_t offset = seen & kByte;
+    share = share - (share >> kWindowShift) + (was_hit ? kOne >> kWindowShift : 0);
+    if (count == kWindow) {
+      count = 0;
+      if (share < kTarget) {
+        offset = std::min(offset + 1, kOffsetMax);
+      } else if (share > kTarget + kSlack && offset > 0) {
+        --offset;
+      }
+    }
+    assert(share <= kOne && offset <= kOffsetMax);
+    word_.compare_exchange_weak(seen, share << kShareShift | count << kCountShift | offset, std::memory_order_relaxed,
+                                std::memory_order_relaxed);
+  }
+
+  // `hot`: the frequency from which on blocks fill DRAM. `hash` must be well mixed.
+  bool Promotes(unsigned frequency, unsigned hot, uint64_t hash) const {
+    return frequency >= hot && (frequency >= hot + offset() || IsProbe(hash));
+  }
+  unsigned offset() const { return word_.load(std::memory_order_relaxed) & kByte; }
+
+  static constexpr uint32_t kOffsetMax = 14;
+  static constexpr unsigned kProbes = 16;  // one key in so many
+
+ private:
+  static bool IsProbe(uint64_t hash) { return (hash >> 40) % kProbes == 0; }
+
+  static constexpr unsigned kWindowShift = 6;
+  static constexpr uint32_t kWindow = 1u << kWindowShift;
+  static constexpr uint32_t kOne = 65535;
+  static constexpr uint32_t kTarget = kOne * 7 / 10;
+  static constexpr uint32_t kSlack = kOne / 10;
+  static constexpr unsigned kShareShift = 16, kCountShift = 8;
+  static constexpr uint32_t kByte = 255;
+
+  std::atomic<uint32_t> word_{kOne << kShareShift};
+};
+
+}  // namespace mezz
