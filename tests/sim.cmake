@@ -13,6 +13,8 @@ if(TARGET mezz_simulator)
   # The caches it compares with are those of RocksDB 8.9 on.
   if(MEZZ_WITH_ROCKSDB AND RocksDBLibrary_VERSION VERSION_GREATER_EQUAL 8.9)
     mezz_test(model/sim_dram_test LABELS model DEPS mezz::simulator mezz::rocksdb)
+  endif()
+  if(MEZZ_WITH_ROCKSDB)
     mezz_test(model/sim_flow_test LABELS model DEPS mezz::simulator mezz::rocksdb)
   endif()
   mezz_bench(bench/sim_bench DEPS mezz::simulator)
