@@ -21,4 +21,11 @@ if(NOT MEZZ_SANITIZE)
   set(core ${core} ${PROJECT_SOURCE_DIR}/cache/base/text.cc ${PROJECT_SOURCE_DIR}/cache/media/model.cc
            ${PROJECT_SOURCE_DIR}/cache/media/spin_clock.cc ${checker}/tiny_tier.cc)
   mezz_check_test(check/scm_tier_check_test LABELS model SRCS ${core})
+  if(MEZZ_LONG_TESTS)
+    add_test(NAME long/scm_tier_check_deep COMMAND check_scm_tier_check_test)
+    set_tests_properties(long/scm_tier_check_deep PROPERTIES LABELS long TIMEOUT 7200 ENVIRONMENT MEZZ_CHECK_DEPTH=1)
+    add_test(NAME long/mutants COMMAND mutants/run --build=${PROJECT_BINARY_DIR}/mutants
+             WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    set_tests_properties(long/mutants PROPERTIES LABELS long TIMEOUT 7200 RUN_SERIAL ON)
+  endif()
 endif()
