@@ -24,8 +24,5 @@ if(NOT MEZZ_SANITIZE)
   if(MEZZ_LONG_TESTS)
     add_test(NAME long/scm_tier_check_deep COMMAND check_scm_tier_check_test)
     set_tests_properties(long/scm_tier_check_deep PROPERTIES LABELS long TIMEOUT 7200 ENVIRONMENT MEZZ_CHECK_DEPTH=1)
-    add_test(NAME long/mutants COMMAND mutants/run --build=${PROJECT_BINARY_DIR}/mutants
-             WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
-    set_tests_properties(long/mutants PROPERTIES LABELS long TIMEOUT 7200 RUN_SERIAL ON)
   endif()
 endif()
