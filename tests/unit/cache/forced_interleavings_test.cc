@@ -62,7 +62,6 @@ const Operation kTouch{"touch", [](World& world) { world.Touch(); }};
 const Operation kErase{"erase", [](World& world) { world.Erase(); }};
 const Operation kReplace{"put", [](World& world) { EXPECT_TRUE(world.core.Put(kKey, kNew)); }};
 
-#ifdef MEZZ_TEST_HOOKS
 std::function<void()> g_intrusion;
 int g_points_left = 0;
 
@@ -139,9 +138,6 @@ TEST(Forced, APutLeavesOneRecordThoughTheOldOneIsTouchedAndThenMoves) {
   }
   EXPECT_GT(points, 2);
 }
-#else
-TEST(Forced, NeedsTestPoints) { GTEST_SKIP() << "compiled without MEZZ_TEST_HOOKS"; }
-#endif
 
 }  // namespace
 }  // namespace mezz
