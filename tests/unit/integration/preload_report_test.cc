@@ -239,8 +239,6 @@ TEST_F(PreloadReport, ASignalAsksForReportsAnyTime) {
   setenv("MEZZANINE_REPORT_SIGNAL", "USR2", 1);
   EXPECT_EXIT(
       {
-        { const auto early = test::MakeSmallLru(); }
-        raise(SIGUSR2);  // no tier yet: nothing to report, and it does not kill
         Leaked();
         for (int want = 1; want <= 2; ++want) {
           raise(SIGUSR2);
@@ -252,6 +250,18 @@ TEST_F(PreloadReport, ASignalAsksForReportsAnyTime) {
   EXPECT_EQ(Count(ReadFile(path_), "report: on demand"), 2);
   EXPECT_EQ(Count(ReadFile(path_), "report: the program has ended"), 1);
   EXPECT_EQ(reports(), 3);
+}
+
+TEST_F(PreloadReport, ASignalBeforeThereIsATierReportsNothingAndDoesNotKill) {
+  setenv("MEZZANINE_REPORT_SIGNAL", "USR2", 1);
+  EXPECT_EXIT(
+      {
+        { const auto early = test::MakeSmallLru(); }
+        raise(SIGUSR2);
+        exit(3);
+      },
+      ExitedWithCode(3), "");
+  EXPECT_EQ(reports(), 0);
 }
 
 TEST_F(PreloadReport, OnDemandAloneReportsOnStderr) {
