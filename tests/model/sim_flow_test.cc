@@ -117,6 +117,7 @@ Seen RunLive(const LoadedTrace& trace, std::string_view policy) {
   options.scm.capacity_bytes = kSegments * kSegmentBytes;
   options.scm.segment_bytes = kSegmentBytes;
   options.scm.expected_block_bytes = kBlockBytes;
+  options.scm.prepare = Prepare::kBeforeOpen;  // the models know no medium that grows
   options.policy = policy;
   options.serve = ServeMode::kInPlace;
   return LiveRun(trace, options, BytesOf(trace)).Run();

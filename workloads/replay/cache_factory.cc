@@ -147,6 +147,7 @@ HybridCacheOptions OurOptions(const ReplayOptions& o, const CacheSpec& spec, uns
   ours.policy = spec.policy;
   if (ordinal > 0 && ours.scm.medium == MediumKind::kFile) ours.scm.path += fmt::format(".{}", ordinal);
   progress->Phase(fmt::format("preparing the SCM tier of {}", spec.name), /*announce=*/false);
+  ours.scm.prepare = Prepare::kBeforeOpen;  // windows are compared: no first one may be spent on it
   ours.scm.on_prefault = [progress](const PrefaultProgress& p) { progress->Update(p.bytes_done, p.bytes_total); };
   return ours;
 }
