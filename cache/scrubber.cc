@@ -3,8 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
-#include <system_error>
+#include <exception>
 
 namespace mezz {
 
@@ -12,17 +11,18 @@ Scrubber::Scrubber(Index* index, const LogReader& reader, Counters* counters, co
     : index_(index), reader_(reader), counters_(counters), guard_(guard) {}
 
 Scrubber::~Scrubber() {
-  if (!thread_.joinable()) return;
+  if (background_ == nullptr) return;
   if (!guard_.InParent()) {
-    new std::thread(std::move(thread_));  // a child has no such thread to join, and may not let go of it either
+    // A child has no such thread to join, and a condition variable may not go while the parent's thread waits on it.
+    [[maybe_unused]] Background* const left = background_.release();
     return;
   }
   {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
+    const std::lock_guard lock(background_->mutex);
+    background_->stop = true;
   }
-  stop_changed_.notify_all();
-  thread_.join();
+  background_->stop_changed.notify_all();
+  background_->thread.join();
 }
 
 uint64_t Scrubber::Scrub(uint64_t bytes) {
@@ -44,9 +44,11 @@ uint64_t Scrubber::Scrub(uint64_t bytes) {
 
 bool Scrubber::Start(uint64_t bytes_per_second) {
   try {
-    thread_ = std::thread([this, bytes_per_second] { Run(bytes_per_second); });
+    background_ = std::make_unique<Background>();
+    background_->thread = std::thread([this, bytes_per_second] { Run(bytes_per_second); });
     return true;
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
+    background_.reset();
     return false;
   }
 }
@@ -55,8 +57,8 @@ void Scrubber::Run(uint64_t bytes_per_second) {
   constexpr std::chrono::milliseconds kPiece(100);
   constexpr uint64_t kPiecesPerSecond = 10;
   const uint64_t bytes_per_piece = std::max<uint64_t>(bytes_per_second / kPiecesPerSecond, 1);
-  std::unique_lock lock(mutex_);
-  while (!stop_changed_.wait_for(lock, kPiece, [this] { return stop_; })) {
+  std::unique_lock lock(background_->mutex);
+  while (!background_->stop_changed.wait_for(lock, kPiece, [this] { return background_->stop; })) {
     lock.unlock();
     Scrub(bytes_per_piece);
     lock.lock();

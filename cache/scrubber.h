@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -30,6 +31,13 @@ class Scrubber {
   bool Start(uint64_t bytes_per_second);
 
  private:
+  // The thread, and what it waits on.
+  struct Background {
+    std::mutex mutex;
+    std::condition_variable stop_changed;
+    bool stop = false;  // guarded by mutex
+    std::thread thread;
+  };
   void Run(uint64_t bytes_per_second);
 
   Index* const index_;
@@ -40,10 +48,7 @@ class Scrubber {
   std::mutex scrub_mutex_;  // one pass at a time
   uint64_t next_slot_ = 0;  // guarded by scrub_mutex_
 
-  std::mutex mutex_;
-  std::condition_variable stop_changed_;
-  bool stop_ = false;  // guarded by mutex_
-  std::thread thread_;
+  std::unique_ptr<Background> background_;  // null: no thread
 };
 
 }  // namespace mezz

@@ -38,7 +38,7 @@ class SideBySide {
     options.medium = MediumKind::kAnonymous;
     options.capacity_bytes = segments * kSegmentBytes;
     options.segment_bytes = kSegmentBytes;
-    options.prepare = Prepare::kBeforeOpen;  // the model knows no medium that grows
+    options.prepare = Prepare::kBeforeOpen;        // the model knows no medium that grows
     options.expected_block_bytes = bytes_min / 2;  // words to spare: the model knows no displacement
     const Status opened = ScmTier::Open(options, &live_);
     EXPECT_TRUE(opened.ok()) << opened.message();
