@@ -19,7 +19,4 @@ struct Machine {
 // process where that is less. What the system does not tell counts as no limit.
 Machine ThisMachine();
 
-// As ThisMachine, from /proc and /sys below `root`: for tests.
-Machine ReadMachine(const std::string& root);
-
 }  // namespace mezz

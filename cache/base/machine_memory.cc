@@ -63,7 +63,7 @@ std::optional<Hierarchy> FindHierarchy(const std::string& root) {
     const size_t first = line.find(':');
     const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string controllers = fmt::format(",{},", line.substr(first + 1, second - first - 1));
     const std::string group = line.substr(second + 1);
     if (controllers.find(",memory,") != std::string::npos) {
       return Hierarchy{root + "/sys/fs/cgroup/memory", group, "memory.limit_in_bytes", "memory.usage_in_bytes",
@@ -88,10 +88,14 @@ void Narrow(const Hierarchy& hierarchy, MachineMemory* memory) {
           FieldOrZero(stat, prefix + "inactive_file") + FieldOrZero(stat, prefix + "active_file");
       const uint64_t held = used - std::min(used, droppable);
       const uint64_t available = *limit - std::min(*limit, held);
-      memory->total_bytes = std::min(memory->total_bytes, *limit);
+      const std::string name = fmt::format("the control group {}", group.empty() ? "/" : group);
+      if (*limit < memory->total_bytes) {
+        memory->total_bytes = *limit;
+        memory->total_of = name;
+      }
       if (available < memory->available_bytes) {
         memory->available_bytes = available;
-        memory->limited_by = fmt::format("the control group {}", group.empty() ? "/" : group);
+        memory->limited_by = name;
       }
     }
     if (group.empty()) return;
@@ -107,7 +111,8 @@ MachineMemory ReadMachineMemory(const std::string& root) {
   const std::string meminfo = root + "/proc/meminfo";
   MachineMemory memory{.total_bytes = KibToBytes(Field(meminfo, "MemTotal")),
                        .available_bytes = KibToBytes(Field(meminfo, "MemAvailable")),
-                       .limited_by = "the machine"};
+                       .total_of = "this machine",
+                       .limited_by = "this machine"};
   if (const auto hierarchy = FindHierarchy(root)) Narrow(*hierarchy, &memory);
   return memory;
 }

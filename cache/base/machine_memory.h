@@ -13,7 +13,9 @@ namespace mezz {
 struct MachineMemory {
   uint64_t total_bytes = 0;      // of the machine or the tightest control group (memory.max, v2 and v1) above us
   uint64_t available_bytes = 0;  // of that, what could still be had without swapping; page cache counts as available
-  std::string limited_by;        // "the machine" or "the control group /system.slice/db.service", for messages
+  // For messages, of each: "this machine" or "the control group /system.slice/db.service".
+  std::string total_of;
+  std::string limited_by;
 };
 // Read anew at each call, some 50 us. What is not told is the maximum. `root` is prepended to /proc and /sys, for
 // tests.

@@ -41,7 +41,8 @@ class MachineMemoryTest : public testing::Test {
 TEST_F(MachineMemoryTest, WithoutControlGroupsIsTheMachines) {
   EXPECT_EQ(Read().total_bytes, 64 * kGiB);
   EXPECT_EQ(Read().available_bytes, 48 * kGiB);
-  EXPECT_EQ(Read().limited_by, "the machine");
+  EXPECT_EQ(Read().limited_by, "this machine");
+  EXPECT_EQ(Read().total_of, "this machine");
 }
 
 TEST_F(MachineMemoryTest, IsNarrowedByTheTightestGroupAboveUs) {
@@ -53,6 +54,7 @@ TEST_F(MachineMemoryTest, IsNarrowedByTheTightestGroupAboveUs) {
   EXPECT_EQ(Read().total_bytes, 8 * kGiB);
   EXPECT_EQ(Read().available_bytes, 4 * kGiB) << "6 of 8 used, 2 of them page cache";
   EXPECT_EQ(Read().limited_by, "the control group /system.slice");
+  EXPECT_EQ(Read().total_of, "the control group /system.slice");
 }
 
 TEST_F(MachineMemoryTest, IsNarrowedByVersionOneGroupsToo) {
@@ -62,6 +64,19 @@ TEST_F(MachineMemoryTest, IsNarrowedByVersionOneGroupsToo) {
   Put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
   EXPECT_EQ(Read().total_bytes, 2 * kGiB);
   EXPECT_EQ(Read().available_bytes, kGiB);
+}
+
+TEST_F(MachineMemoryTest, NonsenseIsNoLimit) {
+  Put("/proc/self/cgroup", "\n::\n0::\nmemory\n4:memory:\n");
+  Put("/sys/fs/cgroup/memory.max", "lots");
+  Put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "");
+  EXPECT_EQ(Read().total_bytes, 64 * kGiB);
+}
+
+TEST_F(MachineMemoryTest, InsideAContainerTheMountsOwnLimitCounts) {
+  Put("/proc/self/cgroup", "0::/not/mounted/here\n");
+  Put("/sys/fs/cgroup/memory.max", "1073741824\n");
+  EXPECT_EQ(Read().total_bytes, kGiB);
 }
 
 TEST_F(MachineMemoryTest, OfAFullGroupIsNothing) {
