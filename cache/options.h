@@ -27,7 +27,7 @@ Status ParseMediumModel(std::string_view text, MediumModelName* name);  // refus
 // When a hit's payload is checked against its checksum. (Its header is, at every hit.) A mismatch is a counted miss,
 // and the record is forgotten.
 //   kOff      never
-//   kSampled  about one hit in 256, by chance: damage that persists is found, and costs less than a percent
+//   kSampled  about one hit in bytes / 4 (at least 256), by chance: damage that persists is found
 //   kAlways   at every hit: about 0.1 ns a byte, and all of the block is read; for media that are not trusted
 enum class VerifyMode { kOff, kSampled, kAlways };
 std::string_view ToString(VerifyMode mode);

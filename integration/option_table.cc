@@ -229,7 +229,7 @@ constexpr OptionRow kTable[] = {
      .member = "",
      .values = "`off`, `sampled`, `always`",
      .fallback = "`sampled`",
-     .meaning = "checksums of payloads at hits, about 0.1 ns a byte (`sampled`: at one hit in 256); `true` is "
+     .meaning = "checksums of payloads at hits, about 0.1 ns a byte (`sampled`: about 4 bytes a hit); `true` is "
                 "`always`, `false` is `off`",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseVerify,

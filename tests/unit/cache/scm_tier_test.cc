@@ -314,7 +314,7 @@ TEST_F(ScmTierTest, SampledVerificationFindsDamageThatPersists) {
   ASSERT_EQ(tier_->options().verify, VerifyMode::kSampled);
   Put(1, 4000);
   const_cast<std::byte&>(tier_->Find(Key(1)).payload()[17]) ^= std::byte{4};
-  constexpr int kHitsMax = 256 * 40;  // that none of them is drawn: e^-40
+  constexpr int kHitsMax = 1024 * 40;  // that none of them is drawn: e^-40
   int hits = 0;
   while (hits < kHitsMax && tier_->Find(Key(1))) ++hits;
   EXPECT_LT(hits, kHitsMax);
