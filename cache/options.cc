@@ -193,15 +193,6 @@ std::string_view ToString(VerifyMode mode) {
   return verify == std::end(kVerifyModes) ? "unknown" : verify->text;
 }
 
-Status ParseVerifyMode(std::string_view text, VerifyMode* mode) {
-  const auto* const verify = std::ranges::find(kVerifyModes, text, &VerifyText::text);
-  if (verify == std::end(kVerifyModes)) {
-    return Status::InvalidArgument(fmt::format("verify={} is unknown: choose off, sampled or always", text));
-  }
-  *mode = verify->mode;
-  return Status::Ok();
-}
-
 std::string_view ToString(Prepare prepare) {
   const auto* const known = std::ranges::find(kPrepares, prepare, &PrepareText::prepare);
   return known == std::end(kPrepares) ? "unknown" : known->text;

@@ -31,7 +31,6 @@ Status ParseMediumModel(std::string_view text, MediumModelName* name);  // refus
 //   kAlways   at every hit: about 0.1 ns a byte, and all of the block is read; for media that are not trusted
 enum class VerifyMode { kOff, kSampled, kAlways };
 std::string_view ToString(VerifyMode mode);
-Status ParseVerifyMode(std::string_view text, VerifyMode* mode);  // refuses unknown names, listing the known
 
 // When the medium's pages are made present.
 enum class Prepare {
