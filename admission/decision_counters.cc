@@ -129,16 +129,17 @@ std::string DecisionSnapshot::ToString() const {
   return text;
 }
 
-DecisionCounters::DecisionCounters() : stripes_(std::make_unique<Stripe[]>(Counters::kStripes)) {}
+DecisionCounters::DecisionCounters() : stripes_(std::make_unique<Stripe[]>(kStripes)) {}
 
 void DecisionCounters::Add(DecisionPoint point, const Decision& decision, BlockRole role) {
-  auto& of_answer = stripes_[Counters::StripeOfThisThread()].counts[PlaceOf(point, decision.action)];
-  of_answer[PlaceOf(decision.reason)][static_cast<size_t>(role)].fetch_add(1, std::memory_order_relaxed);
+  const size_t stripe = StripeOfThisThread();
+  auto& of_answer = stripes_[stripe].counts[PlaceOf(point, decision.action)];
+  AddInStripe(stripe, of_answer[PlaceOf(decision.reason)][static_cast<size_t>(role)], uint64_t{1});
 }
 
 DecisionSnapshot DecisionCounters::Snapshot() const {
   DecisionSnapshot sum;
-  for (size_t stripe = 0; stripe < Counters::kStripes; ++stripe) {
+  for (size_t stripe = 0; stripe < kStripes; ++stripe) {
     for (size_t place = 0; place < kAnswers; ++place) {
       for (size_t reason = 0; reason < kReasons; ++reason) {
         for (size_t role = 0; role < kBlockRoles; ++role) {
@@ -151,6 +152,6 @@ DecisionSnapshot DecisionCounters::Snapshot() const {
   return sum;
 }
 
-size_t DecisionCounters::dram_bytes() const { return sizeof(*this) + Counters::kStripes * sizeof(Stripe); }
+size_t DecisionCounters::dram_bytes() const { return sizeof(*this) + kStripes * sizeof(Stripe); }
 
 }  // namespace mezz

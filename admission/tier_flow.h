@@ -57,7 +57,7 @@ class TierFlow {
   // A look-up missed the DRAM tier, whatever comes of it. Every kTellEvery-th of a thread passes on how many hits the
   // DRAM tier had meanwhile: asking at each of those would cost more than the hit.
   void OnDramMiss() {
-    std::atomic<uint32_t>& misses = stripes_[Counters::StripeOfThisThread()].misses;
+    std::atomic<uint32_t>& misses = stripes_[StripeOfThisThread()].misses;
     const uint32_t counted = misses.load(std::memory_order_relaxed) + 1;
     misses.store(counted, std::memory_order_relaxed);
     if (counted % kTellEvery == 0) TellDramHits();
@@ -153,14 +153,14 @@ class TierFlow {
     return decision;
   }
 
-  // Look-ups that missed DRAM, counted apart by each stripe of threads. Relaxed load and store: two threads of a stripe
-  // may lose a count, and the next telling comes a little later.
+  // Look-ups that missed DRAM, counted apart by each stripe of threads. Relaxed load and store: threads of the
+  // shared stripe may lose a count, and the next telling comes a little later.
   struct alignas(kLineBytes) Stripe {
     std::atomic<uint32_t> misses{0};
   };
 
   Tiers& tiers_;
-  std::array<Stripe, Counters::kStripes> stripes_;
+  std::array<Stripe, kStripes> stripes_;
   // How many DRAM hits policies were told of. Grows by CAS (relaxed): each hit is told once, by whoever wins.
   std::atomic<uint64_t> told_{0};
 };

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <limits>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -70,15 +69,6 @@ CounterSnapshot Counters::Snapshot() const {
     }
   }
   return sum;
-}
-
-size_t Counters::StripeOfThisThread() {
-  static std::atomic<size_t> next{0};
-  // A sentinel rather than an initialiser: the compiler then needs no guard around it on the hot path.
-  constexpr size_t kUnassigned = std::numeric_limits<size_t>::max();
-  thread_local constinit size_t stripe = kUnassigned;
-  if (stripe == kUnassigned) stripe = next.fetch_add(1, std::memory_order_relaxed) % kStripes;
-  return stripe;
 }
 
 }  // namespace mezz

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "cache/base/stripe.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -79,29 +80,23 @@ struct CounterSnapshot {
   CounterSnapshot operator-(const CounterSnapshot& earlier) const;
 };
 
-// Counts without contention: each thread adds to one of a few stripes. Thread-safe. Relaxed order: counts publish
-// nothing.
+// Counts without contention (base/stripe.h). Thread-safe. Relaxed order: counts publish nothing.
 class Counters {
  public:
   Counters();
   ~Counters();
 
   void Add(Event event, BlockRole role, uint64_t count = 1) {
-    stripe()[static_cast<size_t>(event) * kBlockRoles + static_cast<size_t>(role)].fetch_add(count,
-                                                                                             std::memory_order_relaxed);
+    const size_t stripe = StripeOfThisThread();
+    const size_t place = static_cast<size_t>(event) * kBlockRoles + static_cast<size_t>(role);
+    AddInStripe(stripe, words_[stripe * kStripeWords + place], count);
   }
   CounterSnapshot Snapshot() const;
 
-  // For counters of other kinds that spread their writers in the same way.
-  static size_t StripeOfThisThread();
-
-  static constexpr size_t kStripes = 8;
   static constexpr size_t kStripeWords = (kEvents * kBlockRoles + 7) / 8 * 8;
   static constexpr size_t kBytes = kStripes * kStripeWords * sizeof(uint64_t);
 
  private:
-  std::atomic<uint64_t>* stripe() const { return words_ + StripeOfThisThread() * kStripeWords; }
-
   std::atomic<uint64_t>* words_;  // kStripes * kStripeWords, line-aligned
 };
 

@@ -61,7 +61,7 @@ bool Index::Remove(Slot& slot, IndexWord record) {
   return true;
 }
 
-IndexWord Index::Touch(const Entry& entry, unsigned heat) {
+IndexWord Index::Touch(Entry entry, unsigned heat) {
   const IndexWord touched = entry.word.with(/*dram=*/false, heat);
   if (touched.raw() != entry.word.raw()) {
     uint64_t expected = entry.word.raw();
@@ -84,16 +84,16 @@ bool Index::SetDram(const KeyHash& hash, bool dram) {
   });
 }
 
-std::optional<Index::Entry> Index::FindLine(const KeyHash& hash, uint64_t line) const {
-  std::optional<Entry> found;
+Index::Entry Index::FindLine(const KeyHash& hash, uint64_t line) const {
+  Entry found;
   VisitTag(hash, std::memory_order_acquire, [&](Slot& slot, IndexWord word) {
-    if (word.line() == line) found = Entry{NumberOf(slot), word};
-    return found.has_value();
+    if (word.line() == line) found = {NumberOf(slot), word};
+    return word.line() == line;
   });
   return found;
 }
 
-Index::Outcome Index::Move(const Entry& entry, uint64_t line) {
+Index::Outcome Index::Move(Entry entry, uint64_t line) {
   Slot& slot = slots_[entry.slot];
   IndexWord seen = entry.word;
   while (seen.SameRecord(entry.word)) {
@@ -107,7 +107,7 @@ Index::Outcome Index::Move(const Entry& entry, uint64_t line) {
   return Outcome::kChanged;
 }
 
-Index::Outcome Index::Drop(const Entry& entry) {
+Index::Outcome Index::Drop(Entry entry) {
   uint64_t expected = entry.word.raw();
   if (!slots_[entry.slot].compare_exchange_strong(expected, 0, std::memory_order_seq_cst, std::memory_order_relaxed))
     return Outcome::kChanged;
@@ -115,7 +115,7 @@ Index::Outcome Index::Drop(const Entry& entry) {
   return Outcome::kDone;
 }
 
-Index::Outcome Index::RemoveRecord(const Entry& entry) {
+Index::Outcome Index::RemoveRecord(Entry entry) {
   return Remove(slots_[entry.slot], entry.word) ? Outcome::kDone : Outcome::kChanged;
 }
 

@@ -5,9 +5,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "cache/base/atomic.h"
+#include "cache/tag_scan.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -23,18 +23,19 @@ class IndexWord {
  public:
   static constexpr unsigned kHeatMax = 3;
   static constexpr unsigned kTagBits = 25;
+  static constexpr unsigned kTagShift = 64 - kTagBits;
   static constexpr unsigned kLineBits = 36;
 
   constexpr IndexWord() = default;
   constexpr explicit IndexWord(uint64_t raw) : raw_(raw) {}
   static constexpr IndexWord Make(uint32_t tag, uint64_t line, bool dram, unsigned heat) {
     assert(tag < 1u << kTagBits && line < uint64_t{1} << kLineBits && heat <= kHeatMax);
-    return IndexWord(uint64_t{tag} << 39 | line << 3 | uint64_t{dram} << 2 | heat);
+    return IndexWord(uint64_t{tag} << kTagShift | line << 3 | uint64_t{dram} << 2 | heat);
   }
 
   constexpr uint64_t raw() const { return raw_; }
   constexpr bool empty() const { return raw_ == 0; }
-  constexpr uint32_t tag() const { return static_cast<uint32_t>(raw_ >> 39); }
+  constexpr uint32_t tag() const { return static_cast<uint32_t>(raw_ >> kTagShift); }
   constexpr uint64_t line() const { return raw_ >> 3 & ((uint64_t{1} << kLineBits) - 1); }
   constexpr bool dram() const { return (raw_ & 4) != 0; }
   constexpr unsigned heat() const { return raw_ & 3; }
@@ -95,12 +96,13 @@ concept RecordReader = requires(T& reader, IndexWord word) {
 // Thread-safe, lock-free, allocates nothing after construction. In a child made by fork() the index is empty.
 class Index {
  public:
-  static constexpr size_t kSlotsPerBucket = 16;
+  static constexpr size_t kSlotsPerBucket = tag_scan::kWords;
 
-  // A slot, and a word that was seen in it. Says nothing about what is there now.
+  // A slot, and a word that was seen in it; false: none was. Says nothing about what is there now.
   struct Entry {
     uint64_t slot = 0;
     IndexWord word;
+    explicit operator bool() const { return !word.empty(); }
   };
   enum class Published : uint8_t { kInserted, kReplaced, kDisplaced };
   enum class Outcome : uint8_t { kDone, kChanged };
@@ -121,10 +123,10 @@ class Index {
     }
   }
 
-  // The reader's key, with the pin of its record, which is the caller's now. Empty: no word of the key stayed in the
+  // The reader's key, with the pin of its record, which is the caller's now. False: no word of the key stayed in the
   // index throughout the call.
   template <RecordReader Reader>
-  std::optional<Entry> Find(const KeyHash& hash, Reader& reader);
+  Entry Find(const KeyHash& hash, Reader& reader);
 
   // Makes `fresh` the only word of the reader's key: in the slot of its record if it has one, else in an empty slot of
   // the emptier bucket, else in that of the coldest word there, oldest by `age(word)` first. What two threads publish
@@ -139,19 +141,19 @@ class Index {
 
   // Sets the heat of the entry's record, if its slot still has it, and that the DRAM tier does not hold it. Returns the
   // word as it should be. A lost race with another hit costs one count of heat.
-  IndexWord Touch(const Entry& entry, unsigned heat);
+  IndexWord Touch(Entry entry, unsigned heat);
   // Sets the dram bit of a word with this tag: to spare the medium a read, a stranger with the same 25-bit tag in the
   // same two buckets (one in a million look-ups of a full index) is taken for the key. False: there is none.
   bool SetDram(const KeyHash& hash, bool dram);
 
   // For reclaim, which comes from the record and holds its segment. The entry whose word points to `line`.
-  std::optional<Entry> FindLine(const KeyHash& hash, uint64_t line) const;
+  Entry FindLine(const KeyHash& hash, uint64_t line) const;
   // The record now also lies at `line`, and costs one heat. kChanged: it was replaced or erased, the copy is waste.
-  Outcome Move(const Entry& entry, uint64_t line);
+  Outcome Move(Entry entry, uint64_t line);
   // Removes the entry's word. kChanged: it is not as it was seen: hit, replaced or erased since.
-  Outcome Drop(const Entry& entry);
+  Outcome Drop(Entry entry);
   // Removes the entry's word, whatever its heat. kChanged: it names another record, or none.
-  Outcome RemoveRecord(const Entry& entry);
+  Outcome RemoveRecord(Entry entry);
 
   // Empties every slot: what was published before the call is gone after it.
   void Clear();
@@ -176,9 +178,10 @@ class Index {
   // Calls visit(slot, word) for each word of this tag, loaded with `order`, until it returns true; returns that.
   template <typename Visit>
   bool VisitTag(const KeyHash& hash, std::memory_order order, Visit&& visit) const;
-  // The word of `slot`, pinned, if it is of the reader's key; `word` was seen there. Removes it if it is damaged.
+  // The word of `slot`, pinned, if it is of the reader's key, else the empty word; `word` was seen there. Removes it if
+  // it is damaged.
   template <RecordReader Reader>
-  std::optional<IndexWord> PinIfOfKey(Slot& slot, IndexWord word, Reader& reader);
+  IndexWord PinIfOfKey(Slot& slot, IndexWord word, Reader& reader);
   bool Exchange(Slot& slot, IndexWord record, IndexWord next, std::memory_order order);
   bool Remove(Slot& slot, IndexWord record);
   template <RecordReader Reader>

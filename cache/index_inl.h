@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "cache/index.h"
@@ -11,11 +12,12 @@ namespace mezz {
 
 template <typename Visit>
 bool Index::VisitTag(const KeyHash& hash, std::memory_order order, Visit&& visit) const {
+  const uint32_t tag = hash.tag;
   for (unsigned choice = 0; choice < 2; ++choice) {
-    Slot* bucket = Bucket(hash, choice);
+    Slot* const bucket = Bucket(hash, choice);
     for (size_t i = 0; i < kSlotsPerBucket; ++i) {
       const IndexWord word(bucket[i].load(order));
-      if (word.tag() == hash.tag && !word.empty() && visit(bucket[i], word)) return true;
+      if (word.tag() == tag && !word.empty() && visit(bucket[i], word)) return true;
     }
     if (hash.bucket[0] == hash.bucket[1]) break;
   }
@@ -23,7 +25,7 @@ bool Index::VisitTag(const KeyHash& hash, std::memory_order order, Visit&& visit
 }
 
 template <RecordReader Reader>
-std::optional<IndexWord> Index::PinIfOfKey(Slot& slot, IndexWord word, Reader& reader) {
+IndexWord Index::PinIfOfKey(Slot& slot, IndexWord word, Reader& reader) {
   // Words leave the index before their segment does, so a pin that fails shows in the slot at once. The same word may
   // come back for a new record at the same place; for ever it would mean that this order is broken.
   constexpr int kFailedPinsMax = 1000;
@@ -36,7 +38,7 @@ std::optional<IndexWord> Index::PinIfOfKey(Slot& slot, IndexWord word, Reader& r
     if (!pinned) {
       const bool broken = now.SameRecord(word) && ++failed_pins == kFailedPinsMax;
       assert(!broken);
-      if (broken) return std::nullopt;
+      if (broken) return IndexWord();
     } else if (now.SameRecord(word)) {
       switch (reader.Judge(now)) {
         case Verdict::kThisKey:
@@ -48,24 +50,27 @@ std::optional<IndexWord> Index::PinIfOfKey(Slot& slot, IndexWord word, Reader& r
           break;
       }
       reader.Unpin(now);
-      return std::nullopt;
+      return IndexWord();
     } else {
       reader.Unpin(word);
     }
     word = now;  // moved, replaced or erased: judge what is there
   }
-  return std::nullopt;
+  return IndexWord();
 }
 
 template <RecordReader Reader>
-std::optional<Index::Entry> Index::Find(const KeyHash& hash, Reader& reader) {
-  std::optional<Entry> found;
-  VisitTag(hash, std::memory_order_acquire, [&](Slot& slot, IndexWord seen) {
-    const auto word = PinIfOfKey(slot, seen, reader);
-    if (word) found = Entry{NumberOf(slot), *word};
-    return word.has_value();
-  });
-  return found;
+Index::Entry Index::Find(const KeyHash& hash, Reader& reader) {
+  // Both buckets at once: which of them has the key is a coin toss to the branch predictor too.
+  uint32_t candidates = tag_scan::Find(Bucket(hash, 0), IndexWord::kTagShift, hash.tag) |
+                        tag_scan::Find(Bucket(hash, 1), IndexWord::kTagShift, hash.tag) << kSlotsPerBucket;
+  for (; candidates != 0; candidates &= candidates - 1) {
+    const unsigned candidate = static_cast<unsigned>(std::countr_zero(candidates));
+    Slot& slot = Bucket(hash, candidate / kSlotsPerBucket)[candidate % kSlotsPerBucket];
+    const IndexWord word = PinIfOfKey(slot, IndexWord(slot.load(std::memory_order_acquire)), reader);
+    if (!word.empty()) return {NumberOf(slot), word};
+  }
+  return {};
 }
 
 template <RecordReader Reader, typename Age>
@@ -80,9 +85,9 @@ Index::Published Index::Publish(const KeyHash& hash, IndexWord fresh, Reader& re
   // at least one sees the other; if both do, the block is forgotten.
   VisitTag(hash, std::memory_order_seq_cst, [&](Slot& slot, IndexWord seen) {
     if (&slot == mine) return false;
-    while (const auto word = PinIfOfKey(slot, seen, reader)) {
-      const bool removed = Remove(slot, *word);
-      reader.Unpin(*word);
+    for (IndexWord word; !(word = PinIfOfKey(slot, seen, reader)).empty();) {
+      const bool removed = Remove(slot, word);
+      reader.Unpin(word);
       if (removed) break;
     }
     return false;
@@ -94,10 +99,10 @@ template <RecordReader Reader>
 Index::Slot* Index::Replace(const KeyHash& hash, IndexWord fresh, Reader& reader) {
   Slot* replaced = nullptr;
   VisitTag(hash, std::memory_order_acquire, [&](Slot& slot, IndexWord seen) {
-    while (const auto word = PinIfOfKey(slot, seen, reader)) {
+    for (IndexWord word; !(word = PinIfOfKey(slot, seen, reader)).empty();) {
       MEZZ_TEST_POINT("index.before_replace");
-      const bool done = Exchange(slot, *word, fresh, std::memory_order_seq_cst);
-      reader.Unpin(*word);
+      const bool done = Exchange(slot, word, fresh, std::memory_order_seq_cst);
+      reader.Unpin(word);
       if (done) replaced = &slot;
       if (done) return true;
     }
@@ -147,11 +152,11 @@ template <RecordReader Reader, typename OnRemoved>
 bool Index::Erase(const KeyHash& hash, Reader& reader, OnRemoved&& on_removed) {
   bool erased = false;
   VisitTag(hash, std::memory_order_seq_cst, [&](Slot& slot, IndexWord seen) {
-    while (const auto word = PinIfOfKey(slot, seen, reader)) {
+    for (IndexWord word; !(word = PinIfOfKey(slot, seen, reader)).empty();) {
       MEZZ_TEST_POINT("index.before_erase");
-      const bool removed = Remove(slot, *word);
-      if (removed) on_removed(*word);
-      reader.Unpin(*word);
+      const bool removed = Remove(slot, word);
+      if (removed) on_removed(word);
+      reader.Unpin(word);
       erased |= removed;
       if (removed) break;
     }
@@ -176,10 +181,10 @@ uint64_t Index::RemoveIf(Doomed&& doomed) {
 
 template <RecordReader Reader, typename Visit>
 void Index::VisitPinned(uint64_t slot, Reader& reader, Visit&& visit) {
-  const auto word = PinIfOfKey(slots_[slot], At(slot).word, reader);
-  if (!word) return;
-  visit(*word);
-  reader.Unpin(*word);
+  const IndexWord word = PinIfOfKey(slots_[slot], At(slot).word, reader);
+  if (word.empty()) return;
+  visit(word);
+  reader.Unpin(word);
 }
 
 }  // namespace mezz

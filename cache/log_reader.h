@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cache/counters.h"
+#include "cache/header_checksum.h"
 #include "cache/index.h"
 #include "cache/record.h"
 #include "cache/segment_log.h"

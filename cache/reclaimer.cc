@@ -142,18 +142,18 @@ void Reclaimer::SettleLocked(uint64_t offset, const record::Header& header, Mode
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
   ++settled_;
   for (;;) {
-    const auto entry = index_->FindLine(hash, offset / kLineBytes);
+    const Index::Entry entry = index_->FindLine(hash, offset / kLineBytes);
     if (!entry) return;  // replaced or erased since
-    if (mode == Mode::kSpare && Spares(header, entry->word) && bytes <= survivor_credit_ &&
-        SpareLocked(offset, header, *entry))
+    if (mode == Mode::kSpare && Spares(header, entry.word) && bytes <= survivor_credit_ &&
+        SpareLocked(offset, header, entry))
       return;
-    if (index_->Drop(*entry) == Index::Outcome::kDone) return counters_->Add(Event::kScmDropped, header.role);
+    if (index_->Drop(entry) == Index::Outcome::kDone) return counters_->Add(Event::kScmDropped, header.role);
     // Hit or erased between the look and the drop: it is judged again, by what is known now.
   }
 }
 
 // True: the record lives on elsewhere, or was erased while it was copied. False: no room to copy it to.
-bool Reclaimer::SpareLocked(uint64_t offset, const record::Header& header, const Index::Entry& entry) {
+bool Reclaimer::SpareLocked(uint64_t offset, const record::Header& header, Index::Entry entry) {
   const auto copy = CopyLocked(offset, header);
   if (!copy) return false;
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);

@@ -61,7 +61,7 @@ class Reclaimer {
   bool PickVictimLocked(Mode mode);
   bool Spares(const record::Header& header, IndexWord word) const;
   void SettleLocked(uint64_t offset, const record::Header& header, Mode mode);
-  bool SpareLocked(uint64_t offset, const record::Header& header, const Index::Entry& entry);
+  bool SpareLocked(uint64_t offset, const record::Header& header, Index::Entry entry);
   std::optional<SegmentLog::Reservation> CopyLocked(uint64_t offset, const record::Header& header);
   void ForgetRestLocked();
 

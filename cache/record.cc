@@ -5,10 +5,8 @@
 #include <cassert>
 #include <cstring>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "cache/base/atomic.h"
+#include "cache/header_checksum.h"
 
 namespace mezz::record {
 namespace {
@@ -16,10 +14,6 @@ namespace {
 // A record is written from a buffer on the stack, so that RocksDB copies into L1 and the medium sees only streamed,
 // whole lines. One buffer holds the usual 4 to 8 KiB block with its header.
 constexpr size_t kWriteBufferBytes = 8192 + kLineBytes;
-
-uint16_t HeaderChecksum(const Header& header) {
-  return static_cast<uint16_t>(XXH3_64bits_withSeed(&header, offsetof(Header, checksum), layout::kChecksumSeed));
-}
 
 // A source is foreign code: what it throws ends here.
 bool Fill(const BlockSource& source, size_t offset, size_t bytes, std::byte* to) noexcept {
@@ -78,10 +72,6 @@ std::optional<uint32_t> SourceChecksum(size_t bytes, BlockSource source) {
     done += piece;
   } while (done < bytes);
   return checksum.Sum();
-}
-
-bool IsWhole(const Header& header, uint32_t sequence) {
-  return header.sequence == sequence && header.checksum == HeaderChecksum(header);
 }
 
 bool PayloadIsWhole(const Header& header) {

@@ -55,9 +55,7 @@ uint32_t PayloadChecksum(std::span<const std::byte> payload);
 // The checksum a record of this source would carry; nothing if the source gives up or throws.
 std::optional<uint32_t> SourceChecksum(size_t bytes, BlockSource source);
 
-// The header is as it was sealed, and of this fill of its segment. Costs a few ns: asked at every hit.
-bool IsWhole(const Header& header, uint32_t sequence);
-// The payload is as it was sealed. REQUIRES: IsWhole. Reads all of it: some 0.05 ns a byte in DRAM.
+// The payload is as it was sealed. REQUIRES: IsWhole (header_checksum.h). Reads all of it: some 0.05 ns a byte in DRAM.
 bool PayloadIsWhole(const Header& header);
 
 // The header at `place`, copied, if it is whole; else nothing: a walk over records ends here.

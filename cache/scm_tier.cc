@@ -29,7 +29,10 @@ constexpr uint32_t kSampleOneInMin = 256;
 bool TimeToVerify(uint32_t payload_bytes) {
   thread_local constinit uint32_t state = 1;
   state = state * 1664525u + 1013904223u;  // Numerical Recipes' generator: its upper bits are good
-  return state < UINT32_MAX / std::max(kSampleOneInMin, payload_bytes / kSampleBytesPerHit);
+  // Mostly settled before the header with the size has arrived.
+  if (state >= UINT32_MAX / kSampleOneInMin) [[likely]]
+    return false;
+  return uint64_t{state} * std::max(kSampleOneInMin, payload_bytes / kSampleBytesPerHit) >> 32 == 0;
 }
 
 uint64_t RandomWord() {
@@ -83,7 +86,7 @@ class ScmTier::Impl {
   std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation);
   void Publish(const BlockKey& key, BlockRole role, uint64_t offset);
   bool PayloadFails(const record::Header& header);
-  void AuditWord(const Index::Entry& entry, ScmAudit* audit, std::unordered_set<std::string>* keys);
+  void AuditWord(Index::Entry entry, ScmAudit* audit, std::unordered_set<std::string>* keys);
 };
 
 // --- put -------------------------------------------------------------------------------------------------------------
@@ -145,15 +148,15 @@ void ScmTier::Impl::Publish(const BlockKey& key, BlockRole role, uint64_t offset
 
 bool ScmTier::Impl::Find(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found) {
   KeyReader reader(reader_, key);
-  const auto entry = index_.Find(index_.Hash(key), reader);
+  const Index::Entry entry = index_.Find(index_.Hash(key), reader);
   if (!entry) {
     counters_->Add(Event::kScmMiss, role);
     return false;
   }
-  const record::Header& header = reader.HeaderOf(entry->word);
+  const record::Header& header = reader.HeaderOf(entry.word);
   if (PayloadFails(header)) {
-    index_.RemoveRecord(*entry);
-    reader.Unpin(entry->word);
+    index_.RemoveRecord(entry);
+    reader.Unpin(entry.word);
     counters_->Add(Event::kScmMiss, role);
     return false;
   }
@@ -161,9 +164,9 @@ bool ScmTier::Impl::Find(const BlockKey& key, BlockRole role, Heat heat, PinnedB
   // A search starts at the block's end; the line arrives while the caller builds its object.
   if (header.payload_bytes > kLineBytes) __builtin_prefetch(&found->payload_.back());
   found->role_ = header.role;
-  const unsigned raised = std::min(entry->word.heat() + 1, IndexWord::kHeatMax);
+  const unsigned raised = std::min(entry.word.heat() + 1, IndexWord::kHeatMax);
   // A hit that reached us missed the DRAM tier, so the block is not there, whatever we were told before.
-  found->heat_ = static_cast<uint8_t>(index_.Touch(*entry, heat == Heat::kRaise ? raised : entry->word.heat()).heat());
+  found->heat_ = static_cast<uint8_t>(index_.Touch(entry, heat == Heat::kRaise ? raised : entry.word.heat()).heat());
   counters_->Add(Event::kScmHit, header.role);
   return true;  // the pin goes to the caller
 }
@@ -179,18 +182,18 @@ bool ScmTier::Impl::PayloadFails(const record::Header& header) {
 
 bool ScmTier::Impl::Contains(const BlockKey& key) {
   KeyReader reader(reader_, key);
-  const auto entry = index_.Find(index_.Hash(key), reader);
-  if (entry) reader.Unpin(entry->word);
-  return entry.has_value();
+  const Index::Entry entry = index_.Find(index_.Hash(key), reader);
+  if (entry) reader.Unpin(entry.word);
+  return static_cast<bool>(entry);
 }
 
 // The header alone is compared, not the payload: that would read all of it from the medium.
 Held ScmTier::Impl::Compare(const BlockKey& key, size_t bytes, BlockSource source) {
   KeyReader reader(reader_, key);
-  const auto entry = index_.Find(index_.Hash(key), reader);
+  const Index::Entry entry = index_.Find(index_.Hash(key), reader);
   if (!entry) return Held::kNothing;
-  const record::Header header = reader.HeaderOf(entry->word);
-  reader.Unpin(entry->word);
+  const record::Header header = reader.HeaderOf(entry.word);
+  reader.Unpin(entry.word);
   if (header.payload_bytes != bytes) return Held::kOther;
   return record::SourceChecksum(bytes, source) == header.payload_checksum ? Held::kSame : Held::kOther;
 }
@@ -241,7 +244,7 @@ ScmAudit ScmTier::Impl::Audit() {
   return audit;
 }
 
-void ScmTier::Impl::AuditWord(const Index::Entry& entry, ScmAudit* audit, std::unordered_set<std::string>* keys) {
+void ScmTier::Impl::AuditWord(Index::Entry entry, ScmAudit* audit, std::unordered_set<std::string>* keys) {
   const IndexWord word = entry.word;
   if (word.empty()) return;
   ++audit->resident_blocks;
@@ -261,8 +264,8 @@ void ScmTier::Impl::AuditWord(const Index::Entry& entry, ScmAudit* audit, std::u
   if ((header->flags & layout::kRecordVoid) != 0) violation("points to a void record");
   if (!record::PayloadIsWhole(record::HeaderAt(medium_, offset))) violation("payload does not match its checksum");
   if (index_.Hash(header->key).tag != word.tag()) violation("tag is not its key's");
-  const auto found = index_.FindLine(index_.Hash(header->key), word.line());
-  if (!found || found->slot != entry.slot) violation("is in a wrong bucket");
+  const Index::Entry found = index_.FindLine(index_.Hash(header->key), word.line());
+  if (!found || found.slot != entry.slot) violation("is in a wrong bucket");
   if (!keys->emplace(header->key.bytes()).second) violation("is the second one of its key");
   audit->resident_payload_bytes += header->payload_bytes;
 }

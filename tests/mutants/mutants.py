@@ -26,6 +26,8 @@ def unit(name, file, source, case, *edits):
 
 INDEX, INDEX_CC, LOG, LOG_H = "cache/index_inl.h", "cache/index.cc", "cache/segment_log.cc", "cache/segment_log.h"
 RECLAIM, RECORD, TIER, READER = "cache/reclaimer.cc", "cache/record.cc", "cache/scm_tier.cc", "cache/log_reader.h"
+HEADER, STRIPE, STRIPE_H = "cache/header_checksum.h", "cache/base/stripe.cc", "cache/base/stripe.h"
+TAGS = "cache/tag_scan.h"
 
 SETTLING = "VisitTag(hash, std::memory_order_seq_cst, [&](Slot& slot, IndexWord seen) {\n    if (&slot == mine)"
 
@@ -36,15 +38,15 @@ MUTANTS = (
     check("settling looks without a total order", INDEX, "TwoPutsIntoTwoSlotsLeaveOneRecord",
           (SETTLING, SETTLING.replace("seq_cst", "acquire"))),
     check("changed means no", INDEX, "ContainsSeesABlockThatMoves",
-          ("    word = now;  //", "    return std::nullopt;  //")),
+          ("    word = now;  //", "    return IndexWord();  //")),
     check("a replacement that lost to a hit inserts, settling that lost to a move gives up (number 7)", INDEX,
           "AHitAndAMoveBesideAPutLeaveOneRecord",
-          ("    word = now;  //", "    return std::nullopt;  //"),
-          ("    while (const auto word = PinIfOfKey(slot, seen, reader)) {\n"
+          ("    word = now;  //", "    return IndexWord();  //"),
+          ("    for (IndexWord word; !(word = PinIfOfKey(slot, seen, reader)).empty();) {\n"
            "      MEZZ_TEST_POINT(\"index.before_replace\");\n"
-           "      const bool done = Exchange(slot, *word, fresh, std::memory_order_seq_cst);",
-           "    if (const auto word = PinIfOfKey(slot, seen, reader)) {\n"
-           "      uint64_t expected = word->raw();\n"
+           "      const bool done = Exchange(slot, word, fresh, std::memory_order_seq_cst);",
+           "    if (const IndexWord word = PinIfOfKey(slot, seen, reader); !word.empty()) {\n"
+           "      uint64_t expected = word.raw();\n"
            "      const bool done = slot.compare_exchange_strong(expected, fresh.raw(), std::memory_order_seq_cst,\n"
            "                                                     std::memory_order_relaxed);")),
     check("erase without retry", INDEX, "AnErasedBlockThatMovesIsGone",
@@ -57,11 +59,11 @@ MUTANTS = (
           ("if (!empty->compare_exchange_strong(expected, fresh.raw(), std::memory_order_seq_cst,",
            "if (!empty->compare_exchange_strong(expected, fresh.raw(), std::memory_order_relaxed,")),
     check("a replacement publishes without release", INDEX, "AHitBesideAPutHidesNeitherVersion",
-          ("Exchange(slot, *word, fresh, std::memory_order_seq_cst)",
-           "Exchange(slot, *word, fresh, std::memory_order_relaxed)")),
+          ("Exchange(slot, word, fresh, std::memory_order_seq_cst)",
+           "Exchange(slot, word, fresh, std::memory_order_relaxed)")),
     check("a look-up loads words without acquire", INDEX, "AFirstPutIsFoundWholeOrNotAtAll",
-          ("  VisitTag(hash, std::memory_order_acquire, [&](Slot& slot, IndexWord seen) {\n    const auto word",
-           "  VisitTag(hash, std::memory_order_relaxed, [&](Slot& slot, IndexWord seen) {\n    const auto word"),
+          ("PinIfOfKey(slot, IndexWord(slot.load(std::memory_order_acquire)), reader)",
+           "PinIfOfKey(slot, IndexWord(slot.load(std::memory_order_relaxed)), reader)"),
           ("const IndexWord now(slot.load(std::memory_order_acquire));",
            "const IndexWord now(slot.load(std::memory_order_relaxed));")),
     check("reclaim stores where it should exchange", INDEX_CC, "AnErasedBlockThatMovesIsGone",
@@ -143,10 +145,10 @@ MUTANTS = (
            "  medium.Stream(medium.base() + offset, first_line, kLineBytes);")),
     check("a move keeps the old sequence", RECORD, "AHotBlockIsNeverLostToReclaim",
           ("  renewed.sequence = to.sequence;", "  static_cast<void>(to.sequence);")),
-    unit("the header's checksum is not checked", RECORD, "scm_tier", "ScmTierTest.AFlippedBitInAHeaderIsACountedMiss",
+    unit("the header's checksum is not checked", HEADER, "scm_tier", "ScmTierTest.AFlippedBitInAHeaderIsACountedMiss",
          ("header.sequence == sequence && header.checksum == HeaderChecksum(header)",
           "header.sequence == sequence && (header.checksum == HeaderChecksum(header) || true)")),
-    unit("the sequence is not checked", RECORD, "segment_log", "LogReader.ARecordOfAnEarlierFillIsDamage",
+    unit("the sequence is not checked", HEADER, "segment_log", "LogReader.ARecordOfAnEarlierFillIsDamage",
          ("return header.sequence == sequence &&", "return (header.sequence == sequence || true) &&")),
     unit("a record may leave its segment", READER, "segment_log",
          "LogReader.AHeaderThatLeavesItsSegmentIsDamagedThoughItsChecksumHolds",
@@ -169,4 +171,17 @@ MUTANTS = (
           "      while (log_->LimitTo(segments) != 0 && WorkLocked(UINT64_MAX, Mode::kDropAll)) worked = true;")),
     unit("a child of a fork writes", TIER, "scm_tier", "ScmTierTest.AForkedChildFindsNothingAndChangesNothing",
          ("  if (!guard_.InParent()) return refuse(Event::kRefusedForked, PutResult::kNoSpace);", "")),
+
+    # --- counting, finding -------------------------------------------------------------------------------------------
+    Mutant("threads that share a stripe add without a lock", STRIPE_H,
+           (("    word.fetch_add(count, std::memory_order_relaxed);",
+             "    word.store(word.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);"),),
+           "unit/cache/base/stripe_test", "Stripe.ThoseWhoShareOneLoseNothing"),
+    Mutant("a thread that ends keeps its stripe", STRIPE,
+           (("free_stripes.fetch_or(1u << stripe,", "free_stripes.fetch_or(0,"),),
+           "unit/cache/base/stripe_test", "Stripe.IsAThreadsOwnWhileThereAreEnoughAndComesBackWhenItEnds"),
+    unit("the tags of two lanes are mixed up", TAGS, "tag_scan", "TagScan.FindsExactlyTheWordsOfTheTag",
+         ("_mm_packs_epi32(four(4), four(6))", "_mm_packs_epi32(four(6), four(4))")),
+    unit("a look-up sees one of its buckets", INDEX, "index", "Index.AgreesWithAMap",
+          ("tag_scan::Find(Bucket(hash, 1), IndexWord::kTagShift, hash.tag) << kSlotsPerBucket;", "0u;")),
 )

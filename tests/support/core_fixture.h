@@ -70,10 +70,10 @@ struct Core {
     KeyReader key_reader(reader, block_key);
     const auto entry = index.Find(index.Hash(block_key), key_reader);
     if (!entry) return IndexWord();
-    const record::Header& header = key_reader.HeaderOf(entry->word);
+    const record::Header& header = key_reader.HeaderOf(entry.word);
     EXPECT_TRUE(Same(record::PayloadOf(header), Payload(key, 0, header.payload_bytes))) << "key " << key;
-    key_reader.Unpin(entry->word);
-    return entry->word;
+    key_reader.Unpin(entry.word);
+    return entry.word;
   }
   SegmentId SegmentOf(uint64_t key) { return reader.SegmentOf(Find(key)); }
   void ExpectSound() {

@@ -36,7 +36,7 @@ class World {
   void Move() { reclaimer.Step(64); }
   void Touch() {
     const IndexWord word = core.Find(kKey);
-    if (!word.empty()) core.index.Touch(*core.index.FindLine(core.index.Hash(test::Key(kKey)), word.line()), 3);
+    if (!word.empty()) core.index.Touch(core.index.FindLine(core.index.Hash(test::Key(kKey)), word.line()), 3);
   }
   void Erase() {
     const BlockKey key = test::Key(kKey);

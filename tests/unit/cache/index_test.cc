@@ -65,14 +65,14 @@ class FakeRecords {
     Reader reader{*this, key};
     const auto entry = index.Find(Hash(key), reader);
     if (!entry) return 0;
-    reader.Unpin(entry->word);
-    return entry->word.line();
+    reader.Unpin(entry.word);
+    return entry.word.line();
   }
   bool Erase(uint64_t key) {
     Reader reader{*this, key};
     return index.Erase(Hash(key), reader, [](IndexWord) {});
   }
-  Index::Entry EntryOf(uint64_t key) { return *index.FindLine(Hash(key), Find(key)); }
+  Index::Entry EntryOf(uint64_t key) { return index.FindLine(Hash(key), Find(key)); }
 
   Index index;
   std::unordered_map<uint64_t, uint64_t> key_at;

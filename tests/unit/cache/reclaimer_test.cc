@@ -81,7 +81,7 @@ TEST_F(ReclaimerTest, ARecordHitWhileItIsJudgedIsJudgedAgain) {
   std::vector<unsigned> heats;
   judge.spare = [&](const RecordFacts& record) {
     heats.push_back(record.heat);
-    if (heats.size() == 1) core.index.Touch(*core.index.FindLine(core.index.Hash(record.key), core.Find(0).line()), 1);
+    if (heats.size() == 1) core.index.Touch(core.index.FindLine(core.index.Hash(record.key), core.Find(0).line()), 1);
     return record.heat > 0;
   };
   judged.Step(64);
