@@ -10,6 +10,7 @@ if(NOT MEZZ_SANITIZE)
                                      ${checker}/memory_model.cc ${ARG_SRCS})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests/support)
     target_compile_definitions(${target} PRIVATE MEZZ_MODEL_CHECK)
+    mezz_join_sources(${target})
     set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)  # they are of another Atomic and -O
     target_compile_options(${target} PRIVATE -UNDEBUG -O2)  # the core's assertions are part of what is checked
   endfunction()

@@ -36,6 +36,14 @@ function(mezz_library name)
   mezz_warnings(mezz_${name})
 endfunction()
 
+# The target's sources are compiled six at a time if that is wanted: they share what they include. What is measured and
+# installed never is, so that a source that lacks an include is seen there.
+function(mezz_join_sources target)
+  if(MEZZ_JOIN_SOURCES)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
+endfunction()
+
 # mezz_program(NAME SRCS ... DEPS ...)
 function(mezz_program name)
   cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})

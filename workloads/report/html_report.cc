@@ -10,10 +10,10 @@ namespace {
 
 // "</script" and "<!--" would end or hide the script element that holds the JSON. In JSON a "<" can stand in strings
 // only, where the escape means the same.
-std::string WithoutMarkup(const std::string& json) {
+std::string WithoutMarkup(const std::string& result) {
   std::string text;
-  text.reserve(json.size());
-  for (const char c : json) {
+  text.reserve(result.size());
+  for (const char c : result) {
     if (c == '<') {
       text += "\\u003c";
     } else {
