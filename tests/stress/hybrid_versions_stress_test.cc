@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -11,8 +12,9 @@
 
 #include "rocksdb/version.h"
 #include "tests/support/hybrid_fixture.h"
+#include "tests/support/random.h"
 #include "tests/support/seed.h"
-#include "tests/support/versioned_cache.h"
+#include "tests/support/versioned_owner.h"
 
 namespace mezz::test {
 namespace {
@@ -22,76 +24,23 @@ constexpr uint64_t kScmBytes = 12 * kSegmentBytesMin;
 constexpr uint64_t kOwners = 2;
 constexpr uint64_t kKeysPerOwner = 24;
 constexpr uint64_t kStrangers = 4000;  // keys above the owned ones; they never change
-constexpr int kStepsPerOwner = 200'000;
-
-size_t BytesOf(uint64_t word) { return 16 + MixBits(word) % 3000; }
-
-class Randomly {
- public:
-  explicit Randomly(uint64_t seed) : state_(seed) {}
-  uint64_t Below(uint64_t bound) { return MixBits(state_++) % bound; }
-
- private:
-  uint64_t state_;
-};
-
-// The one thread that changes its keys. What a failed Insert left is nothing.
-class Owner {
- public:
-  Owner(rocksdb::Cache* cache, uint64_t number, uint64_t seed)
-      : cache_(cache), first_(number * kKeysPerOwner), random_(seed), versions_(kKeysPerOwner, 0) {}
-
-  void Run() {
-    for (int step = 0; step < kStepsPerOwner; ++step) Step();
-  }
-  uint64_t hits() const { return hits_; }
-  const std::string& lie() const { return lie_; }
-
- private:
-  void Step() {
-    const uint64_t key = random_.Below(kKeysPerOwner);
-    const uint64_t id = first_ + key;
-    const uint64_t roll = random_.Below(100);
-    if (roll < 25) {
-      versions_[key] = cache_.Insert(id, ++last_version_, BytesOf(id)) ? last_version_ : 0;
-    } else if (roll < 28) {
-      cache_.Erase(id);
-      versions_[key] = 0;
-    }
-    if (const auto hit = cache_.Lookup(id)) Judge(id, versions_[key], *hit);
-  }
-  void Judge(uint64_t id, uint64_t newest, const VersionedCache::Hit& hit) {
-    ++hits_;
-    if (hit.whole && hit.version == newest) return;
-    ++lies_;
-    lie_ = std::to_string(lies_) + " lies; the last: key " + std::to_string(id) + " should be version " +
-           std::to_string(newest) + " or a miss, " + (hit.whole ? "is " + std::to_string(hit.version) : "is mangled");
-  }
-
-  const VersionedCache cache_;
-  const uint64_t first_;
-  Randomly random_;
-  std::vector<uint64_t> versions_;  // the newest of each key; 0: none
-  uint64_t last_version_ = 0;
-  uint64_t hits_ = 0, lies_ = 0;
-  std::string lie_;
-};
+constexpr uint64_t kStepsPerOwner = 200'000;
 
 // Looks up what others own, so that it is hot when reclaim reaches it, and fills both tiers with strangers.
 void Disturb(rocksdb::Cache* raw, uint64_t seed, const std::atomic<bool>& done, std::atomic<uint64_t>* mangled) {
   const VersionedCache cache(raw);
-  Randomly random(seed);
+  Random random(seed);
   while (!done.load(std::memory_order_relaxed)) {
     const uint64_t id = random.Below(3) == 0 ? random.Below(kOwners * kKeysPerOwner)
                                              : kOwners * kKeysPerOwner + random.Below(1 + random.Below(kStrangers));
     const auto hit = cache.Lookup(id);
     if (hit && !hit->whole) mangled->fetch_add(1, std::memory_order_relaxed);
-    if (!hit && id >= kOwners * kKeysPerOwner) cache.Insert(id, 1, BytesOf(id));
+    if (!hit && id >= kOwners * kKeysPerOwner) cache.Insert(id, 1, Owner::BytesOf(id));
   }
 }
 
 void Resize(rocksdb::Cache* cache, uint64_t seed, const std::atomic<bool>& done) {
-  Randomly random(seed);
+  Random random(seed);
   HybridStats* const stats = GetHybridStats(cache);
   while (!done.load(std::memory_order_relaxed)) {
     cache->SetCapacity(kDramBytes / (1 + random.Below(2)));
@@ -102,30 +51,31 @@ void Resize(rocksdb::Cache* cache, uint64_t seed, const std::atomic<bool>& done)
   }
 }
 
-using Config = std::tuple<DramCacheKind, const char*>;
+using Config = std::tuple<DramCacheKind, TestMedium, const char*>;
 class HybridVersionsStress : public ::testing::TestWithParam<Config> {};
 
 TEST_P(HybridVersionsStress, AnOwnerReadsWhatItWroteLastOrMisses) {
   const uint64_t seed = Seed();
   const ScratchFile file;
-  HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file, kDramBytes, kScmBytes);
-  options.dram_cache = std::get<0>(GetParam());
-  options.policy = std::get<1>(GetParam());
+  const auto [dram, medium, policy] = GetParam();
+  HybridCacheOptions options = SmallOptions(medium, file, kDramBytes, kScmBytes);
+  options.dram_cache = dram;
+  options.policy = policy;
   options.scm.expected_block_bytes = 1024;
   std::shared_ptr<rocksdb::Cache> cache;
   const Status made = NewHybridCache(options, &cache);
   ASSERT_TRUE(made.ok()) << made.message();
 
   std::vector<Owner> owners;
-  for (uint64_t i = 0; i < kOwners; ++i) owners.emplace_back(cache.get(), i, MixBits(seed + i));
+  for (uint64_t i = 0; i < kOwners; ++i) owners.emplace_back(cache.get(), i, kKeysPerOwner, Mix(seed + i));
   std::atomic<bool> done{false};
   std::atomic<uint64_t> mangled{0};
   std::vector<std::thread> others;
   for (uint64_t i = 0; i < 2; ++i)
-    others.emplace_back(Disturb, cache.get(), MixBits(seed + 100 + i), std::cref(done), &mangled);
+    others.emplace_back(Disturb, cache.get(), Mix(seed + 100 + i), std::cref(done), &mangled);
   others.emplace_back(Resize, cache.get(), seed + 200, std::cref(done));
   std::vector<std::thread> threads;
-  for (Owner& owner : owners) threads.emplace_back(&Owner::Run, &owner);
+  for (Owner& owner : owners) threads.emplace_back(&Owner::Run, &owner, kStepsPerOwner);
   for (std::thread& thread : threads) thread.join();
   done.store(true, std::memory_order_relaxed);
   for (std::thread& thread : others) thread.join();
@@ -142,17 +92,24 @@ TEST_P(HybridVersionsStress, AnOwnerReadsWhatItWroteLastOrMisses) {
   ExpectSound(cache.get());
 }
 
-std::vector<DramCacheKind> DramKinds() {
-  if (ROCKSDB_MAJOR < 8) return {DramCacheKind::kLru};
-  return {DramCacheKind::kLru, DramCacheKind::kHyperClock};
+// Each medium under each kind of DRAM tier, and each policy, but not all of them with all.
+std::vector<Config> Configs() {
+  constexpr TestMedium kMedia[] = {TestMedium::kAnonymous, TestMedium::kFile, TestMedium::kThrottled};
+  std::vector<DramCacheKind> kinds = {DramCacheKind::kLru};
+  if (ROCKSDB_MAJOR >= 8) kinds.push_back(DramCacheKind::kHyperClock);
+  std::vector<Config> configs;
+  for (const DramCacheKind dram : kinds) {
+    for (const char* const policy : {"dram_first", "scm_first", "bidirectional", "adaptive"}) {
+      configs.emplace_back(dram, kMedia[configs.size() % std::size(kMedia)], policy);
+    }
+  }
+  return configs;
 }
-INSTANTIATE_TEST_SUITE_P(All, HybridVersionsStress,
-                         ::testing::Combine(::testing::ValuesIn(DramKinds()),
-                                            ::testing::Values("dram_first", "scm_first", "bidirectional", "adaptive")),
-                         [](const auto& test) {
-                           return std::string(std::get<0>(test.param) == DramCacheKind::kLru ? "lru_" : "hcc_") +
-                                  std::get<1>(test.param);
-                         });
+std::string ConfigName(const ::testing::TestParamInfo<Config>& info) {
+  const auto [dram, medium, policy] = info.param;
+  return NameOf(dram) + "_" + NameOf(medium) + "_" + policy;
+}
+INSTANTIATE_TEST_SUITE_P(All, HybridVersionsStress, ::testing::ValuesIn(Configs()), ConfigName);
 
 }  // namespace
 }  // namespace mezz::test

@@ -29,6 +29,14 @@ class ScratchFile {
   std::string path_;
 };
 
+// The media that differ for what runs on them: in how they are mapped, and in how long everything takes.
+enum class TestMedium { kAnonymous, kFile, kThrottled };
+
+inline std::string NameOf(TestMedium medium) {
+  return medium == TestMedium::kFile ? "file" : medium == TestMedium::kThrottled ? "throttled" : "anonymous";
+}
+inline std::string NameOf(DramCacheKind dram) { return dram == DramCacheKind::kLru ? "lru" : "hcc"; }
+
 inline HybridCacheOptions SmallOptions(MediumKind medium, const ScratchFile& file, uint64_t dram_bytes,
                                        uint64_t scm_bytes) {
   HybridCacheOptions options;
@@ -40,6 +48,14 @@ inline HybridCacheOptions SmallOptions(MediumKind medium, const ScratchFile& fil
   options.scm.capacity_bytes = scm_bytes;
   options.scm.segment_bytes = kSegmentBytesMin;
   options.scm.prepare = Prepare::kBeforeOpen;  // tests count on the whole medium from the first block
+  return options;
+}
+
+inline HybridCacheOptions SmallOptions(TestMedium medium, const ScratchFile& file, uint64_t dram_bytes,
+                                       uint64_t scm_bytes) {
+  HybridCacheOptions options = SmallOptions(medium == TestMedium::kFile ? MediumKind::kFile : MediumKind::kAnonymous,
+                                            file, dram_bytes, scm_bytes);
+  if (medium == TestMedium::kThrottled) options.scm.model = MediumModelName::kCxl;
   return options;
 }
 

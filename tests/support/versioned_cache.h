@@ -11,6 +11,7 @@
 
 #include "rocksdb/cache.h"
 #include "rocksdb/version.h"
+#include "tests/support/random.h"
 #if ROCKSDB_MAJOR < 8
 #include "tests/support/blocks_v7.h"
 #else
@@ -19,22 +20,14 @@
 
 namespace mezz::test {
 
-// splitmix64
-inline uint64_t MixBits(uint64_t x) {
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-  return x ^ x >> 31;
-}
-
 // `version` of block `id`: both in front, then words that follow from them.
 inline std::string VersionedBytes(uint64_t id, uint64_t version, size_t bytes) {
   std::string text(std::max<size_t>(bytes, 2 * sizeof(uint64_t)), '\0');
   std::memcpy(text.data(), &id, sizeof(id));
   std::memcpy(text.data() + sizeof(id), &version, sizeof(version));
-  const uint64_t seed = MixBits(MixBits(id) ^ version) ^ text.size();
+  const uint64_t seed = Mix(Mix(id) ^ version) ^ text.size();
   for (size_t at = 2 * sizeof(uint64_t); at < text.size(); at += sizeof(uint64_t)) {
-    const uint64_t word = MixBits(seed + at);
+    const uint64_t word = Mix(seed + at);
     std::memcpy(text.data() + at, &word, std::min(sizeof(word), text.size() - at));
   }
   return text;
