@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "cache/base/atomic.h"
 #include "fmt/format.h"
 #include "integration/whole_block_v7.h"
 #include "rocksdb/perf_context.h"
@@ -186,6 +187,7 @@ rocksdb::Status HybridCacheV7::Replace(const Slice& key, const void* value, Inse
     const MoveGate::Window window(core->gate());
     return insert();
   }
+  MEZZ_TEST_POINT("late_tier.before_change");
   rocksdb::Status inserted = insert();
   if (HybridCore* const core = this->core()) Forget(*core, key);
   return inserted;
@@ -315,6 +317,7 @@ void* HybridCacheV7::Value(Handle* handle) {
 }
 
 void HybridCacheV7::Erase(const Slice& key) {
+  MEZZ_TEST_POINT("late_tier.before_change");
   target_->Erase(key);  // first: where the SCM tier appears meanwhile, Forget sees to both
   if (HybridCore* const core = this->core()) Forget(*core, key);
 }

@@ -10,7 +10,6 @@
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,7 +25,7 @@
 #if ROCKSDB_MAJOR < 8
 #include "integration/hybrid_cache_v7.h"
 #else
-#include "integration/rocksdb_compat.h"
+#include "integration/late_hybrid_cache.h"
 #endif
 
 namespace mezz {
@@ -102,12 +101,12 @@ void TellSecondary(const char* name) {
   Tell(fmt::format("MEZZANINE_CACHE: this {} has a secondary cache already, so it is left as it is", name));
 }
 
-#if ROCKSDB_MAJOR < 8
-
 // A base class, because the other one closes the medium, and bases go in the reverse of their order.
 struct ClaimHolder {
   Claim claim_;
 };
+
+#if ROCKSDB_MAJOR < 8
 
 // An LRUCache, until the first block comes.
 class PreloadedCache final : private ClaimHolder, public HybridCacheV7 {
@@ -172,120 +171,37 @@ CachePtr Make(const MakeRequest<rocksdb::LRUCacheOptions>& request) {
 
 #else
 
-// Stands between the stock cache and the HybridCache that comes later. RocksDB takes an eviction callback only before a
-// cache is used, so one is set at once, and this decides who hears of an eviction: nobody until the hybrid cache is
-// there, then that one. Or, from the start, whoever set a callback on the program's side: a RocksDB that puts a
-// secondary cache of its own over this cache.
-class EvictionSwitch final : public rocksdb::CacheWrapper {
- public:
-  EvictionSwitch(CachePtr stock, const EvictionCallback& program_side)
-      : CacheWrapper(std::move(stock)), program_side_(program_side) {
-    if (auto* const allocator = target_->memory_allocator()) {
-      memory_allocator_ = std::shared_ptr<rocksdb::MemoryAllocator>(target_, allocator);
-    }
-    target_->SetEvictionCallback([this](const Slice& key, Handle* handle, bool was_hit) {
-      if (on_.load(std::memory_order_acquire)) return eviction_callback_(key, handle, was_hit);
-      return program_side_ && program_side_(key, handle, was_hit);
-    });
-  }
-  ~EvictionSwitch() override { target_->SetEvictionCallback({}); }
-
-  // The hybrid cache has set its callback on this object, which evictions on other threads may now see.
-  void TurnOn() { on_.store(true, std::memory_order_release); }
-
-  const char* Name() const override { return target_->Name(); }
-  using CacheWrapper::Release;
-  bool Release(Handle* handle, bool useful, bool erase_if_last_ref) override {
-    return target_->Release(handle, useful, erase_if_last_ref);
-  }
-  void DisownData() override { target_->DisownData(); }
-  std::string GetPrintableOptions() const override { return target_->GetPrintableOptions(); }
-  // "Not supported": the stock cache may hold reservations already, and WrapCache wants a cache that is not in use.
-  size_t GetOccupancyCount() const override { return std::numeric_limits<size_t>::max(); }
-
- private:
-  const EvictionCallback& program_side_;
-  std::atomic<bool> on_{false};
-};
-
-// A stock cache until the first block comes, a hybrid cache from then on. Handles are the stock cache's throughout, so
-// what is done with a handle, but for erasing it, goes straight there.
-class PreloadedCache final : public rocksdb::CacheWrapper {
+// A stock cache, until the first block comes.
+class PreloadedCache final : private ClaimHolder, public LateHybridCache {
  public:
   PreloadedCache(CachePtr stock, const HybridCacheOptions& wanted)
-      : CacheWrapper(std::move(stock)),
-        wanted_(wanted),
-        switch_(std::make_shared<EvictionSwitch>(target_, eviction_callback_)),
-        current_(target_.get()) {
-    if (auto* const allocator = target_->memory_allocator()) {
-      memory_allocator_ = std::shared_ptr<rocksdb::MemoryAllocator>(target_, allocator);
-    }
-  }
+      : LateHybridCache(std::move(stock)), wanted_(wanted) {}
   ~PreloadedCache() override {
-    if (hybrid_ != nullptr) ReportAtEnd(*GetHybridStats(hybrid_.get()));
+    if (armed()) ReportAtEnd(stats());
   }
 
-  const char* Name() const override { return current()->Name(); }
   rocksdb::Status Insert(const Slice& key, ObjectPtr object, const CacheItemHelper* helper, size_t charge,
                          Handle** handle, Priority priority, const Slice& compressed,
                          rocksdb::CompressionType type) override {
     if (!chance_.gone() && helper->IsSecondaryCacheCompatible() && key.size() == BlockKey::kBytes && chance_.Take()) {
       OpenScm();
     }
-    return current()->Insert(key, object, helper, charge, handle, priority, compressed, type);
+    return LateHybridCache::Insert(key, object, helper, charge, handle, priority, compressed, type);
   }
-  Handle* CreateStandalone(const Slice& key, ObjectPtr object, const CacheItemHelper* helper, size_t charge,
-                           bool allow_uncharged) override {
-    return current()->CreateStandalone(key, object, helper, charge, allow_uncharged);
-  }
-  Handle* Lookup(const Slice& key, const CacheItemHelper* helper, CreateContext* context, Priority priority,
-                 rocksdb::Statistics* stats) override {
-    return current()->Lookup(key, helper, context, priority, stats);
-  }
-  // To erase concerns the SCM tier too; all other releases take the short way.
-  bool Release(Handle* handle, bool erase_if_last_ref) override {
-    return (erase_if_last_ref ? current() : target_.get())->Release(handle, erase_if_last_ref);
-  }
-  bool Release(Handle* handle, bool useful, bool erase_if_last_ref) override {
-    return (erase_if_last_ref ? current() : target_.get())->Release(handle, useful, erase_if_last_ref);
-  }
-  void Erase(const Slice& key) override { current()->Erase(key); }
-  uint64_t NewId() override { return current()->NewId(); }
-  void EraseUnRefEntries() override { current()->EraseUnRefEntries(); }
-  void StartAsyncLookup(AsyncLookupHandle& handle) override { current()->StartAsyncLookup(handle); }
-  void WaitAll(AsyncLookupHandle* handles, size_t count) override { current()->WaitAll(handles, count); }
-  rocksdb::Status GetSecondaryCacheCapacity(size_t& bytes) const override {
-    return current()->GetSecondaryCacheCapacity(bytes);
-  }
-  rocksdb::Status GetSecondaryCachePinnedUsage(size_t& bytes) const override {
-    return current()->GetSecondaryCachePinnedUsage(bytes);
-  }
-  void DisownData() override { current()->DisownData(); }
-  std::string GetPrintableOptions() const override { return current()->GetPrintableOptions(); }
-  void ReportProblems(const std::shared_ptr<rocksdb::Logger>& log) const override { current()->ReportProblems(log); }
 
  private:
-  Cache* current() const { return current_.load(std::memory_order_acquire); }
-
   void OpenScm() {
-    if (eviction_callback_) return TellSecondary(target_->Name());
-    if (!claim_.Take()) return TellTaken(target_->Name());
-    if (const Status status = NoThrow([&] { return WrapCache(switch_, wanted_, &hybrid_); }); !status.ok()) {
+    if (HearsEvictions()) return TellSecondary(Name());
+    if (!claim_.Take()) return TellTaken(Name());
+    if (const Status status = NoThrow([&] { return Arm(wanted_); }); !status.ok()) {
       claim_.Free();
       return Fail(status);
     }
-    KeepReported(*GetHybridStats(hybrid_.get()));
-    switch_->TurnOn();
-    current_.store(hybrid_.get(), std::memory_order_release);
+    KeepReported(stats());
   }
 
   const HybridCacheOptions& wanted_;
-  const std::shared_ptr<EvictionSwitch> switch_;
   Chance chance_;
-  Claim claim_;      // outlives...
-  CachePtr hybrid_;  // ...what closes the medium
-  // the stock cache --OpenScm: release store--> the hybrid cache; acquire loads see it whole. Never changes again.
-  std::atomic<Cache*> current_;
 };
 
 template <typename Options>

@@ -10,11 +10,14 @@
 #include <limits>
 #include <sstream>
 #include <thread>
+#include <vector>
 
 #include "rocksdb/secondary_cache.h"
 #include "rocksdb/version.h"
 #include "tests/support/preload_blocks.h"
+#include "tests/support/seed.h"
 #include "tests/support/small_db.h"
+#include "tests/support/versioned_owner.h"
 
 namespace mezz {
 namespace {
@@ -55,6 +58,27 @@ int HandOver(int times) {
     closer.join();
   }
   return 0;
+}
+
+// Threads use caches that get the SCM tier meanwhile, each its own keys. 0 if nobody ever read an older version.
+int UseBesideTheOpening(int rounds) {
+  const uint64_t seed = test::Seed();
+  int lies = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const auto cache = MakeLru();
+    std::vector<test::Owner> owners;
+    for (uint64_t i = 0; i < 3; ++i) owners.emplace_back(cache.get(), i, 1000, seed + round * 10 + i);
+    std::vector<std::thread> threads;
+    for (test::Owner& owner : owners) threads.emplace_back(&test::Owner::Run, &owner, 12000);
+    for (std::thread& thread : threads) thread.join();
+    for (const test::Owner& owner : owners) {
+      if (owner.lie().empty()) continue;
+      std::cerr << owner.lie() << std::endl;
+      ++lies;
+    }
+    if (!HasScm(*cache)) ++lies;
+  }
+  return lies;
 }
 
 uint64_t SumOf(const std::string& report, const std::string& counter) {
@@ -140,6 +164,13 @@ TEST_F(Preload, TheNextCacheOpensTheMediumOnlyWhenTheLastHasClosedIt) {
   setenv("MEZZANINE_STRICT", "1", 1);
   EXPECT_EXIT(_exit(HandOver(20)), ::testing::ExitedWithCode(0), "");
   std::remove(medium.c_str());
+}
+
+TEST_F(Preload, ThreadsMayUseACacheThatGetsTheTier) {
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=16M;medium=anon", 1);
+  EXPECT_EXIT(_exit(UseBesideTheOpening(4)), ::testing::ExitedWithCode(0), "");
+  EXPECT_EQ(reports(), 4);
+  EXPECT_GT(SumOf(report(), "scm.hit"), 1000u);
 }
 
 TEST_F(Preload, WithoutTheVariableNothingChanges) {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "integration/hybrid_cache.h"
+#include "integration/rocksdb_compat.h"
+
+namespace mezz {
+
+// A stock cache that gets an SCM tier while it is in use, and is a hybrid cache from then on. From RocksDB 8.9 on; what
+// HybridCacheV7::Arm does on 7.8.
+//
+// Handles are the stock cache's throughout, so what is done with a handle, but for erasing it, goes straight there.
+//
+//   current_:  the stock cache --Arm: release store--> the hybrid cache. Never changes again.
+//
+// Acquire loads see the hybrid cache whole. An Insert or Erase that began on the stock cache may meet the SCM tier on
+// its way: what was there before may have been demoted meanwhile by another thread. So it looks again when it is done,
+// and has the hybrid cache forget the key: the promise of docs/synchronization.md, "No older version comes back", holds
+// over an LRUCache from the first call on. (A HyperClockCache alone keeps the older of two objects.)
+//
+// Thread-safe as rocksdb::Cache is.
+class LateHybridCache : public rocksdb::CacheWrapper {
+ public:
+  // `stock` must be an LRUCache or HyperClockCache without a secondary cache, not yet in use by anyone.
+  explicit LateHybridCache(std::shared_ptr<rocksdb::Cache> stock);
+  ~LateHybridCache() override;
+
+  // Puts the SCM tier underneath, as WrapCache. Until it has succeeded it may be called again, by one thread at a time;
+  // others may use the cache meanwhile. Refuses if HearsEvictions().
+  Status Arm(const HybridCacheOptions& options);
+  bool armed() const { return current() != target_.get(); }
+  // REQUIRES: armed().
+  HybridStats& stats() const { return *GetHybridStats(current()); }
+  // Somebody has set an eviction callback on this cache: a RocksDB that puts a secondary cache of its own over it.
+  bool HearsEvictions() const { return static_cast<bool>(eviction_callback_); }
+
+  const char* Name() const override { return current()->Name(); }
+  rocksdb::Status Insert(const rocksdb::Slice& key, ObjectPtr object, const CacheItemHelper* helper, size_t charge,
+                         Handle** handle, Priority priority, const rocksdb::Slice& compressed,
+                         rocksdb::CompressionType type) override;
+  void Erase(const rocksdb::Slice& key) override;
+  void SetCapacity(size_t bytes) override;
+  Handle* CreateStandalone(const rocksdb::Slice& key, ObjectPtr object, const CacheItemHelper* helper, size_t charge,
+                           bool allow_uncharged) override {
+    return current()->CreateStandalone(key, object, helper, charge, allow_uncharged);
+  }
+  Handle* Lookup(const rocksdb::Slice& key, const CacheItemHelper* helper, CreateContext* context, Priority priority,
+                 rocksdb::Statistics* stats) override {
+    return current()->Lookup(key, helper, context, priority, stats);
+  }
+  // To erase concerns the SCM tier too; all other releases take the short way.
+  bool Release(Handle* handle, bool erase_if_last_ref) override {
+    return (erase_if_last_ref ? current() : target_.get())->Release(handle, erase_if_last_ref);
+  }
+  bool Release(Handle* handle, bool useful, bool erase_if_last_ref) override {
+    return (erase_if_last_ref ? current() : target_.get())->Release(handle, useful, erase_if_last_ref);
+  }
+  uint64_t NewId() override { return current()->NewId(); }
+  void EraseUnRefEntries() override { current()->EraseUnRefEntries(); }
+  void StartAsyncLookup(AsyncLookupHandle& handle) override { current()->StartAsyncLookup(handle); }
+  void WaitAll(AsyncLookupHandle* handles, size_t count) override { current()->WaitAll(handles, count); }
+  rocksdb::Status GetSecondaryCacheCapacity(size_t& bytes) const override {
+    return current()->GetSecondaryCacheCapacity(bytes);
+  }
+  rocksdb::Status GetSecondaryCachePinnedUsage(size_t& bytes) const override {
+    return current()->GetSecondaryCachePinnedUsage(bytes);
+  }
+  void DisownData() override { current()->DisownData(); }
+  std::string GetPrintableOptions() const override { return current()->GetPrintableOptions(); }
+  void ReportProblems(const std::shared_ptr<rocksdb::Logger>& log) const override { current()->ReportProblems(log); }
+
+ private:
+  class EvictionSwitch;
+
+  Cache* current() const { return current_.load(std::memory_order_acquire); }
+  void ForgetIfArmedSince(const Cache* asked, const rocksdb::Slice& key);
+
+  const std::shared_ptr<EvictionSwitch> switch_;
+  std::shared_ptr<Cache> hybrid_;
+  std::atomic<Cache*> current_;
+};
+
+}  // namespace mezz

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stock cache that gets its SCM tier while it is in use: HybridCacheV7::Arm, and LateHybridCache from 8.9 on.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cache/base/atomic.h"
+#include "rocksdb/version.h"
+#include "tests/support/hybrid_fixture.h"
+#include "tests/support/seed.h"
+#include "tests/support/versioned_owner.h"
+#if ROCKSDB_MAJOR < 8
+#include "integration/hybrid_cache_v7.h"
+#else
+#include "integration/late_hybrid_cache.h"
+#endif
+
+namespace mezz::test {
+namespace {
+
+constexpr uint64_t kDramBytes = 64 << 10;
+constexpr uint64_t kScmBytes = 16 * kSegmentBytesMin;
+constexpr size_t kBlockBytes = 4000;
+constexpr uint64_t kMoved = 1;
+constexpr uint64_t kStranger = 1000;
+
+#if ROCKSDB_MAJOR < 8
+using LateCache = HybridCacheV7;
+std::shared_ptr<LateCache> MakeLate(const rocksdb::LRUCacheOptions& dram) { return std::make_shared<LateCache>(dram); }
+Status Arm(LateCache* cache, const HybridCacheOptions& options) {
+  std::unique_ptr<HybridCore> core;
+  MEZZ_RETURN_IF_ERROR(HybridCore::Open(options, &core));
+  cache->Arm(std::move(core));
+  return Status::Ok();
+}
+#else
+using LateCache = LateHybridCache;
+std::shared_ptr<LateCache> MakeLate(const rocksdb::LRUCacheOptions& dram) {
+  return std::make_shared<LateCache>(rocksdb::NewLRUCache(dram));
+}
+Status Arm(LateCache* cache, const HybridCacheOptions& options) { return cache->Arm(options); }
+#endif
+
+class LateTier : public ::testing::Test {
+ protected:
+  void Make() {
+    rocksdb::LRUCacheOptions dram;
+    dram.capacity = kDramBytes;
+    dram.num_shard_bits = 0;
+    raw_ = MakeLate(dram);
+    cache_.emplace(raw_.get());
+  }
+  void SetUp() override { Make(); }
+  void TearDown() override {
+    g_test_point_hook.store(nullptr, std::memory_order_release);
+    if (raw_->armed()) ExpectSoundTier();
+  }
+
+  void ArmIt() {
+    const Status armed = Arm(raw_.get(), SmallOptions(MediumKind::kAnonymous, file_, kDramBytes, kScmBytes));
+    ASSERT_TRUE(armed.ok()) << armed.message();
+  }
+  HybridStats& stats() {
+#if ROCKSDB_MAJOR < 8
+    return *raw_;
+#else
+    return raw_->stats();
+#endif
+  }
+  void ExpectSoundTier() {
+    const ScmAudit audit = stats().scm().Audit();
+    for (const std::string& violation : audit.violations) ADD_FAILURE() << violation;
+    EXPECT_EQ(audit.live_pins, 0u) << "a pin leaked";
+  }
+  // Until strangers have driven out what DRAM held.
+  void FillDram() {
+    for (uint64_t i = 0; i < 40; ++i) ASSERT_TRUE(cache_->Insert(kStranger + next_stranger_++, 1, kBlockBytes));
+  }
+  // The version found, 0 for a miss.
+  uint64_t Found(uint64_t id) {
+    const auto hit = cache_->Lookup(id);
+    if (!hit) return 0;
+    EXPECT_TRUE(hit->whole);
+    return hit->version;
+  }
+
+  // What another thread does when the next change of a key has chosen its cache; once.
+  void BeforeTheNextChange(std::function<void()> act) {
+    act_ = std::move(act);
+    g_test_point_hook.store(
+        [](const char* name) {
+          if (std::string_view(name) != "late_tier.before_change" || !act_) return;
+          std::thread(std::exchange(act_, nullptr)).join();
+        },
+        std::memory_order_release);
+  }
+
+  ScratchFile file_;
+  std::shared_ptr<LateCache> raw_;
+  std::optional<VersionedCache> cache_;
+  uint64_t next_stranger_ = 0;
+  static inline std::function<void()> act_;
+};
+
+TEST_F(LateTier, IsAPlainCacheAndThenAHybridOne) {
+  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
+  FillDram();
+  EXPECT_EQ(Found(kMoved), 0u);
+  ArmIt();
+  EXPECT_TRUE(raw_->armed());
+  ASSERT_TRUE(cache_->Insert(kMoved, 2, kBlockBytes));
+  FillDram();
+  EXPECT_EQ(Found(kMoved), 2u) << "from the SCM tier";
+}
+
+TEST_F(LateTier, AShrinkDemotesOnceThereIsATier) {
+  ArmIt();
+  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
+  raw_->SetCapacity(0);
+  EXPECT_EQ(Found(kMoved), 1u);
+}
+
+TEST_F(LateTier, AnInsertThatMeetsTheTierHidesWhatWentThereMeanwhile) {
+  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
+  BeforeTheNextChange([&] {
+    ArmIt();
+    FillDram();
+    EXPECT_EQ(Found(kMoved), 1u) << "version 1 must be in the SCM tier for this test to see anything";
+  });
+  ASSERT_TRUE(cache_->Insert(kMoved, 2, kBlockBytes));
+  EXPECT_NE(Found(kMoved), 1u);
+  FillDram();
+  EXPECT_NE(Found(kMoved), 1u) << "version 2 left DRAM, and the SCM tier has version 1";
+}
+
+TEST_F(LateTier, AnEraseThatMeetsTheTierErasesThereToo) {
+  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
+  BeforeTheNextChange([&] {
+    ArmIt();
+    FillDram();
+    EXPECT_EQ(Found(kMoved), 1u);
+  });
+  cache_->Erase(kMoved);
+  EXPECT_EQ(Found(kMoved), 0u);
+}
+
+// Owners work while the tier appears, and others push what they own out of DRAM.
+TEST_F(LateTier, ThreadsMayUseTheCacheWhileItGetsItsTier) {
+  constexpr uint64_t kOwners = 2, kKeys = 24, kSteps = 4000;
+  constexpr int kRounds = 20;
+  const uint64_t seed = Seed();
+  uint64_t scm_hits = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    Make();
+    std::vector<Owner> owners;
+    for (uint64_t i = 0; i < kOwners; ++i) owners.emplace_back(raw_.get(), i, kKeys, Mix(seed + 10 * round + i));
+    std::atomic<bool> done{false};
+    std::thread stranger([&] {
+      Random random(Mix(seed + 1000 + round));
+      while (!done.load(std::memory_order_relaxed)) {
+        const uint64_t id = random.OneIn(3) ? random.Below(kOwners * kKeys) : kStranger + random.Below(400);
+        if (!cache_->Lookup(id) && id >= kStranger) cache_->Insert(id, 1, Owner::BytesOf(id));
+      }
+    });
+    std::vector<std::thread> threads;
+    for (Owner& owner : owners) threads.emplace_back(&Owner::Run, &owner, kSteps);
+    ArmIt();
+    for (std::thread& thread : threads) thread.join();
+    for (Owner& owner : owners) owner.Run(kSteps / 10);  // alone: what is found now has no race to blame
+    done.store(true, std::memory_order_relaxed);
+    stranger.join();
+    for (const Owner& owner : owners) EXPECT_EQ(owner.lie(), "") << "round " << round;
+    scm_hits += stats().Counters()[Event::kScmHit];
+    ExpectSoundTier();
+  }
+  EXPECT_GT(scm_hits, 1000u);
+}
+
+}  // namespace
+}  // namespace mezz::test
