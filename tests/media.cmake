@@ -10,6 +10,7 @@ mezz_test(unit/cache/media/preparer_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/media/file_medium_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/admission/policy_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/cache/media/file_privacy_test LABELS unit DEPS mezz::cache)
-mezz_test(unit/cache/media/fork_test LABELS unit DEPS mezz::cache)
+# The sanitizer takes the threads that a child does not have for leaked ones.
+mezz_test(unit/cache/media/fork_test LABELS unit DEPS mezz::cache TSAN report_thread_leaks=0)
 mezz_test(unit/cache/media/spin_clock_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/base/machine_memory_test LABELS unit DEPS mezz::cache)

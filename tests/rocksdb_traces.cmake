@@ -2,11 +2,12 @@
 if(TARGET mezz_workloads)
   set(compressors PkgConfig::LZMA PkgConfig::ZSTD PkgConfig::ZLIB)
   mezz_test(unit/workloads/rocksdb_block_trace_test LABELS unit DEPS mezz::requests ${compressors})
-  mezz_test(unit/workloads/production_generators_test LABELS unit DEPS mezz::requests)
+  mezz_test(unit/workloads/production_generators_test LABELS unit DEPS mezz::requests TSAN_LONG)  # one thread, minutes
   mezz_test(unit/workloads/ycsb_test LABELS unit DEPS mezz::requests)
   mezz_test(unit/workloads/cachelib_generator_test LABELS unit DEPS mezz::requests DEFINITIONS ${traces_folder})
   mezz_test(unit/workloads/rocksdb_query_trace_test LABELS unit DEPS mezz::workloads ${compressors})
-  mezz_test(fuzz/rocksdb_trace_fuzz_test LABELS fuzz DEPS mezz::workloads ${compressors})
+  mezz_test(fuzz/rocksdb_trace_fuzz_test LABELS fuzz DEPS mezz::workloads ${compressors}
+            TSAN_LONG)  # one thread, a minute
   mezz_test(unit/workloads/record_test LABELS unit DEPS mezz::workloads)
   add_executable(query_trace_tool support/query_trace_tool.cc)
   target_link_libraries(query_trace_tool PRIVATE mezz::workloads)

@@ -7,9 +7,10 @@ if(TARGET mezz_simulator)
   mezz_test(unit/sim/scm_model_test LABELS unit DEPS mezz::simulator)
   mezz_test(unit/sim/two_tier_test LABELS unit DEPS mezz::simulator ${MEZZ_FMT})
   mezz_test(unit/sim/report_test LABELS unit DEPS mezz::simulator)
-  mezz_test(model/sim_scm_test LABELS model DEPS mezz::simulator mezz::cache)
+  # One thread each, and minutes under the thread sanitizer; the runner's threads are those of unit/sim/report_test.
+  mezz_test(model/sim_scm_test LABELS model DEPS mezz::simulator mezz::cache TSAN_LONG)
   mezz_test(model/sim_public_traces_test LABELS model DEPS mezz::simulator ${MEZZ_FMT}
-            DEFINITIONS ${traces_folder})
+            DEFINITIONS ${traces_folder} TSAN_LONG)
   # The caches it compares with are those of RocksDB 8.9 on.
   if(MEZZ_WITH_ROCKSDB AND RocksDBLibrary_VERSION VERSION_GREATER_EQUAL 8.9)
     mezz_test(model/sim_dram_test LABELS model DEPS mezz::simulator mezz::rocksdb)

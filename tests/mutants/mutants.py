@@ -14,6 +14,7 @@ class Mutant:
     edits: tuple  # of (text, replacement)
     test: str     # ctest's name of the source
     case: str     # GoogleTest's filter
+    rocksdb: str = ""  # the release to build against, as tools/check names it; empty: the core alone
 
 
 def check(name, file, case, *edits):
@@ -24,10 +25,22 @@ def unit(name, file, source, case, *edits):
     return Mutant(name, file, edits, f"unit/cache/{source}_test", case)
 
 
+def hybrid(name, file, test, case, *edits):
+    return Mutant(name, f"integration/{file}", edits, test, case, "11.8.1")
+
+
+def hybrid78(name, file, test, case, *edits):
+    return Mutant(name, f"integration/{file}", edits, test, case, "system")
+
+
 INDEX, INDEX_CC, LOG, LOG_H = "cache/index_inl.h", "cache/index.cc", "cache/segment_log.cc", "cache/segment_log.h"
 RECLAIM, RECORD, TIER, READER = "cache/reclaimer.cc", "cache/record.cc", "cache/scm_tier.cc", "cache/log_reader.h"
 HEADER, STRIPE, STRIPE_H = "cache/header_checksum.h", "cache/base/stripe.cc", "cache/base/stripe.h"
 TAGS = "cache/tag_scan.h"
+
+ADOPTING, LATE = "adopting_allocator.cc", "late_hybrid_cache.cc"
+HYBRID, V7 = "hybrid_cache.cc", "hybrid_cache_v7.cc"
+ADOPTING_TEST, LATE_TEST = "unit/integration/adopting_allocator_test", "unit/integration/late_tier_test"
 
 SETTLING = "VisitTag(hash, std::memory_order_seq_cst, [&](Slot& slot, IndexWord seen) {\n    if (&slot == mine)"
 
@@ -184,4 +197,69 @@ MUTANTS = (
          ("_mm_packs_epi32(four(4), four(6))", "_mm_packs_epi32(four(6), four(4))")),
     unit("a look-up sees one of its buckets", INDEX, "index", "Index.AgreesWithAMap",
           ("tag_scan::Find(Bucket(hash, 1), IndexWord::kTagShift, hash.tag) << kSlotsPerBucket;", "0u;")),
+
+    # --- integration: objects in place -------------------------------------------------------------------------------
+    hybrid("an adoption answers smaller requests", ADOPTING, ADOPTING_TEST,
+           "AdoptingAllocatorTest.RequestsOfOtherSizesGoToTheFallback",
+           ("bytes == adoption->payload_.size()", "bytes <= adoption->payload_.size()")),
+    hybrid("an adoption answers twice", ADOPTING, ADOPTING_TEST, "AdoptingAllocatorTest.OnePinServesOneObject",
+           ("adoption->state_ == Adoption::State::kOffered && bytes", "bytes")),
+    hybrid("an adoption answers every allocator", ADOPTING, ADOPTING_TEST,
+           "AdoptingAllocatorTest.AnOfferIsForItsAllocatorAndItsThread",
+           ("adoption != nullptr && &adoption->allocator_ == this", "adoption != nullptr")),
+    hybrid("an adoption answers every thread", ADOPTING, ADOPTING_TEST,
+           "AdoptingAllocatorTest.AnOfferIsForItsAllocatorAndItsThread",
+           ("thread_local AdoptingAllocator", "AdoptingAllocator")),
+    hybrid("other requests are not counted", ADOPTING, ADOPTING_TEST,
+           "AdoptingAllocatorTest.RequestsOfOtherSizesGoToTheFallback", ("    ++adoption->other_requests_;\n", "")),
+    hybrid("what a callback gives up is unpinned twice", ADOPTING, ADOPTING_TEST,
+           "AdoptingAllocatorTest.ACallbackThatGivesUpReturnsThePinOnceAndTheOfferIsOver",
+           ("State::kReturned;\n    return;", "State::kReturned;")),
+    hybrid("the scope takes the pin back from its object", ADOPTING, ADOPTING_TEST,
+           "AdoptingAllocatorTest.AnObjectKeepsItsBytesWhateverBecomesOfItsKey",
+           ("  if (state_ != State::kTaken) allocator_", "  allocator_")),
+    hybrid("an offer that nobody took keeps its pin", ADOPTING, ADOPTING_TEST,
+           "AdoptingAllocatorTest.AnOfferThatNobodyTookReturnsItsPin",
+           ("  if (state_ != State::kTaken) allocator_", "  if (state_ == State::kReturned) allocator_")),
+    hybrid("an inner scope ends the outer one", ADOPTING, ADOPTING_TEST,
+           "AdoptingAllocatorTest.ScopesNestAndTheInnerOneCounts",
+           ("  current_adoption = outer_;", "  current_adoption = nullptr;")),
+
+    # --- integration: versions ---------------------------------------------------------------------------------------
+    hybrid("an insert forgets nothing", HYBRID, "model/hybrid_cache_fuzz_test",
+           "Throttled/HybridCacheFuzz.ForgetsButNeverLies/throttled_*_bidirectional_in_place",
+           ("  Forget(key);\n  const BlockKey block_key", "  const BlockKey block_key")),
+    hybrid("an insert forgets the DRAM tier alone", HYBRID, "model/hybrid_cache_fuzz_test",
+           "All/HybridCacheFuzz.ForgetsButNeverLies/file_*_dram_first_in_place",
+           ("  EraseFromDram(key);\n  core_->scm().Erase(block_key);", "  EraseFromDram(key);")),
+    hybrid("an insert forgets outside of the gate", HYBRID, "stress/hybrid_versions_stress_test",
+           "All/HybridVersionsStress.*",
+           ("  const MoveGate::Change change(core_->gate(), block_key);\n", "")),
+    hybrid78("7.8: an insert forgets nothing", V7, "model/hybrid_cache_v7_fuzz_test",
+             "All/HybridCacheV7Fuzz.NeverLies/*_file",
+             ("    Forget(*core, key);\n    const MoveGate::Window window(core->gate());\n    return insert();",
+              "    const MoveGate::Window window(core->gate());\n    return insert();")),
+    hybrid78("7.8: each piece of a block is its first", "whole_block_v7.h", "stress/rocksdb_stress_test",
+             "All/RocksDbStress.EveryValueIsRight/lru_dram_first_copy",
+             ("buffer_.data() + offset, bytes);", "buffer_.data(), bytes);")),
+
+    # --- integration: an SCM tier that comes late --------------------------------------------------------------------
+    hybrid("an insert that meets the tier leaves what is there", LATE, LATE_TEST,
+           "LateTier.AnInsertThatMeetsTheTierHidesWhatWentThereMeanwhile",
+           ("  ForgetIfArmedSince(asked, key);\n  return inserted;", "  return inserted;")),
+    hybrid("an erase that meets the tier leaves what is there", LATE, LATE_TEST,
+           "LateTier.AnEraseThatMeetsTheTierErasesThereToo",
+           ("  asked->Erase(key);\n  ForgetIfArmedSince(asked, key);", "  asked->Erase(key);")),
+    hybrid("a shrink goes past the tier", LATE, LATE_TEST, "LateTier.AShrinkDemotesOnceThereIsATier",
+           ("{ current()->SetCapacity(bytes); }", "{ target_->SetCapacity(bytes); }")),
+    hybrid("evictions are not told to the tier", LATE, LATE_TEST,
+           "LateTier.ThreadsMayUseTheCacheWhileItGetsItsTier", ("  switch_->TurnOn();\n", "")),
+    hybrid78("7.8: an insert that meets the tier leaves what is there", V7, LATE_TEST,
+             "LateTier.AnInsertThatMeetsTheTierHidesWhatWentThereMeanwhile",
+             ("= insert();\n  if (HybridCore* const core = this->core()) Forget(*core, key);", "= insert();")),
+    hybrid78("7.8: an erase asks first whether there is a tier", V7, LATE_TEST,
+             "LateTier.AnEraseThatMeetsTheTierErasesThereToo",
+             ('  MEZZ_TEST_POINT("late_tier.before_change");\n  target_->Erase(key);',
+              '  if (core() == nullptr) {\n    MEZZ_TEST_POINT("late_tier.before_change");\n'
+              '    return target_->Erase(key);\n  }\n  target_->Erase(key);')),
 )

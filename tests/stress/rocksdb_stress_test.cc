@@ -36,7 +36,11 @@ constexpr uint64_t kDramBytes = 3 << 20;
 constexpr uint64_t kScmBytes = 24 << 20;
 constexpr uint32_t kKeys = 4000;  // of each column family
 constexpr int kReaders = 3;
+#ifdef __SANITIZE_THREAD__
+constexpr int kReadsPerReader = 800;  // a read costs twenty times as much there
+#else
 constexpr int kReadsPerReader = 2500;
+#endif
 constexpr int kCalmReads = 2000;  // of the phases with one thread
 constexpr int kCalmRoundsMax = 20;
 

@@ -1,13 +1,17 @@
 # The functions of tests/*.cmake, and the check of the headers.
 add_custom_target(core_tests)
+set(mezz_tsan_suppressions suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp)
 
-# mezz_test(unit/cache/index_test LABELS unit DEPS mezz::cache [DEFINITIONS A="b"] [NEEDS target] [TIMEOUT s] [ALONE])
+# mezz_test(unit/cache/index_test LABELS unit DEPS mezz::cache [DEFINITIONS A="b"] [NEEDS target] [TIMEOUT s] [ALONE]
+#           [TSAN option=value...] [TSAN_LONG])
 # tests/<path>.cc as one ctest test named <path>. Sources of one label whose first dependency is the same share one
 # program, tests/<label>_<library>; ALONE gives a source its own. Definitions are the source's, not the program's.
 # Tests of what is installed have the label core as well; the target core_tests builds their programs.
+# TSAN: options of the thread sanitizer for this source alone. TSAN_LONG: tools/check runs it under the thread sanitizer
+# only with --long. Both with the reason beside them.
 # Cases whose text has the word SKIP are ctest tests of their own, <path>/<case>, so that ctest says which were skipped.
 function(mezz_test path)
-  cmake_parse_arguments(ARG "ALONE" "TIMEOUT" "LABELS;DEPS;DEFINITIONS;NEEDS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE;TSAN_LONG" "TIMEOUT" "LABELS;DEPS;DEFINITIONS;NEEDS;TSAN" ${ARGN})
   if(NOT ARG_DEPS OR NOT ARG_LABELS OR ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "mezz_test(${path}): LABELS and DEPS are needed; not known: '${ARG_UNPARSED_ARGUMENTS}'")
   endif()
@@ -54,7 +58,14 @@ function(mezz_test path)
     add_test(NAME ${path}/${case} COMMAND ${program} --source=${path}.cc --case=${case})
     list(APPEND tests ${path}/${case})
   endforeach()
+  if(ARG_TSAN_LONG)
+    list(APPEND ARG_LABELS tsan_long)
+  endif()
   set_tests_properties(${tests} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
+  if(MEZZ_SANITIZE MATCHES thread)
+    list(JOIN ARG_TSAN ":" options)
+    set_property(TEST ${tests} PROPERTY ENVIRONMENT "TSAN_OPTIONS=${mezz_tsan_suppressions}:${options}")
+  endif()
 endfunction()
 
 # Sets `all` to the cases of a source and `may_skip` to those whose text has the word SKIP, each as Suite.Name. A case
