@@ -207,6 +207,7 @@ class Reader {
     for (int i = 0; i < reads && wrong_.empty(); ++i) ReadOnce();
     DropHeld();
   }
+  void AskSingly() { batches_ = false; }
   const std::string& wrong() const { return wrong_; }
   uint64_t refused() const { return refused_; }
   uint64_t values() const { return values_; }
@@ -222,7 +223,7 @@ class Reader {
     const int family = static_cast<int>(random_.Below(kFamilies));
     const uint64_t roll = random_.Below(100);
     if (roll < 70) return Get(store, family, RandomId());
-    if (roll < 85) return MultiGet(store, family);
+    if (roll < 85 && batches_) return MultiGet(store, family);
     Scan(store, family);
   }
 
@@ -318,6 +319,7 @@ class Reader {
   Random random_;
   std::vector<HeldIterator> held_;
   std::string wrong_;
+  bool batches_ = true;
   uint64_t refused_ = 0;
   uint64_t values_ = 0;
 };
@@ -488,6 +490,8 @@ TEST_P(RocksDbStress, EveryValueIsRight) {
   cache_->SetStrictCapacityLimit(true);
   cache_->SetCapacity(64 << 10);
   Reader reader(Stores(), seed_ + 2);
+  // There a MultiGet whose block the cache refuses reads the block after it was freed, with RocksDB's LRUCache as well.
+  if (ROCKSDB_MAJOR < 8) reader.AskSingly();
   reader.Run(kCalmReads / 4);
   EXPECT_EQ(reader.wrong(), "");
   cache_->SetStrictCapacityLimit(false);
