@@ -36,11 +36,16 @@ function(mezz_library name)
   mezz_warnings(mezz_${name})
 endfunction()
 
-# The target's sources are compiled six at a time if that is wanted: they share what they include. What is measured and
-# installed never is, so that a source that lacks an include is seen there.
+# Two ways to compile once what many sources include. What is measured and installed uses neither, so that a source that
+# lacks an include is seen there.
 function(mezz_join_sources target)
-  if(MEZZ_JOIN_SOURCES)
+  if(MEZZ_QUICK_BUILD)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
+endfunction()
+function(mezz_precompile_headers target)
+  if(MEZZ_QUICK_BUILD)
+    target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tools/cmake/precompiled.h)
   endif()
 endfunction()
 
