@@ -126,9 +126,7 @@ void Index::Clear() {
   }
 }
 
-uint64_t Index::blocks() const {
-  return static_cast<uint64_t>(std::max<int64_t>(0, blocks_.load(std::memory_order_relaxed)));
-}
+uint64_t Index::blocks() const { return static_cast<uint64_t>(std::max<int64_t>(0, counted())); }
 
 Index::Slot* Index::EmptySlot(const KeyHash& hash) const {
   Slot* first_empty[2] = {nullptr, nullptr};

@@ -170,6 +170,8 @@ class Index {
   uint64_t blocks() const;  // words in it; a few off while others change it
   uint64_t bytes() const { return slots() * sizeof(Slot); }
 
+  // What blocks() is made from. While nobody changes the index it is exact, so never below 0.
+  int64_t counted() const { return blocks_.load(std::memory_order_relaxed); }
  private:
   using Slot = Atomic<uint64_t>;
 
