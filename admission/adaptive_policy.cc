@@ -152,7 +152,8 @@ Decision AdaptivePolicy::Evidence(const BlockFacts& block, uint64_t hash, bool h
   if (!filled) return {Action::kToScm, Reason::kFilling, has_ghost};
   if (IsMetadata(block.role)) return {Action::kToScm, Reason::kRole, /*proven=*/true};
   Strictness strictness = miniatures_.verdict();
-  if (governor_.WrittenPercent() > kChurnStrictPercent) strictness = Strictness::kFrequency;
+  if (strictness != Strictness::kOpen && governor_.WrittenPercent() > kChurnStrictPercent)
+    strictness = Strictness::kFrequency;
   if (has_ghost || block.was_hit_in_dram) {
     const uint64_t frequency = uint64_t{sketch_.Estimate(hash)} << kFrequencyShift;
     if (strictness == Strictness::kFrequency && frequency < dropped_frequency_.load(std::memory_order_relaxed))

@@ -50,6 +50,7 @@ class AdaptivePolicy final : public Policy {
   void OnDramHits(uint64_t count) override;
   void OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) override;
   unsigned young_percent() const override { return kYoungPercent; }
+  unsigned requeue_percent() const override { return kRequeuePercent; }
   size_t dram_bytes() const override;
 
   // Lines of the sketch that were aged since the policy was made.
@@ -64,7 +65,10 @@ class AdaptivePolicy final : public Policy {
   static constexpr uint32_t kSmallMetadataBytes = 32 << 10;
   // Less than S3-FIFO's tenth: the DRAM tier before the young is such a window too.
   static constexpr unsigned kYoungPercent = 8;
-  // Written bytes in percent of those looked up, above which only the strictest evidence counts, and none.
+  // Bounds the dead and the cold in a segment that is kept whole to the rest of it.
+  static constexpr unsigned kRequeuePercent = 70;
+  // Written bytes in percent of those looked up, above which only the strictest evidence counts, unless the miniatures
+  // found that writing everything pays; and above which nothing is written.
   static constexpr uint64_t kChurnStrictPercent = 50;
   static constexpr uint64_t kChurnStopPercent = 100;
 

@@ -147,7 +147,7 @@ void Miniatures::OnDramEviction(uint64_t hash, uint32_t bytes, bool was_hit) {
       continue;
     }
     MakeRoom(of, bytes);
-    view.heat = 0;
+    view.heat = HeatOfNew(proven ? Generation::kProven : Generation::kYoung);
     Put(of, slot, proven);
   }
 }

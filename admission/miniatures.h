@@ -76,7 +76,7 @@ class Miniatures {
 
   // Each event adds at most one record by itself, so 32 keep up.
   static constexpr unsigned kWalkedPerEventMax = 32;
-  static constexpr double kWriteCost = 0.1;    // of a flash read
+  static constexpr double kWriteCost = 0.04;   // of a flash read
   static constexpr double kHysteresis = 0.01;  // of the score
   static constexpr double kHotShare = 0.6;
   static constexpr double kHotOverMean = 1.5;  // the hot threshold, over the mean frequency of the keys that are known

@@ -26,7 +26,7 @@ struct BlockFacts {
   bool in_dram = false;          // OnReclaim: the DRAM tier holds it too, as far as the SCM tier knows
   bool by_compaction = false;    // a compaction reads, not a user
   bool proven = false;           // OnReclaim: the record lies among the proven (Decision::proven, or spared)
-  uint8_t scm_heat = 0;          // 0..3: hits of the record since it was written, less one for each time it was spared
+  uint8_t scm_heat = 0;          // 0..3: RecordFacts::heat
 };
 
 enum class Action : uint8_t {
@@ -108,6 +108,9 @@ class Policy {
   // Share of the SCM tier for the young, in percent; constant. The default serves policies that admit everything:
   // S3-FIFO takes 10, more was better on some traces and worse on others (docs/decisions.md).
   virtual unsigned young_percent() const { return kYoungPercentDefault; }
+  // Of the records of a proven segment, how many percent must be hot for reclaim to queue it again instead of asking
+  // OnReclaim about each (ScmTier::SetRequeuePercent); constant. 0: never.
+  virtual unsigned requeue_percent() const { return 0; }
 
   // Look-ups that the DRAM tier answered since the last call; told now and then, in bulk.
   virtual void OnDramHits(uint64_t /*count*/) {}

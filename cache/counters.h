@@ -28,6 +28,7 @@ namespace mezz {
   X(kScmSecondChanceBytes, "scm.second_chance_bytes")                               \
   X(kScmDisplaced, "scm.displaced") /* dropped from a full bucket */                \
   X(kScmSegmentReclaimed, "scm.segment_reclaimed")                                  \
+  X(kScmSegmentRequeued, "scm.segment_requeued") /* kept whole, nothing written */  \
   X(kScmSegmentSkippedPinned, "scm.segment_skipped_pinned")                         \
   X(kScmChecksumMismatch, "scm.checksum_mismatch")                                  \
   X(kScmDamagedHeader, "scm.damaged_header")                                        \

@@ -93,6 +93,19 @@ Index::Entry Index::FindLine(const KeyHash& hash, uint64_t line) const {
   return found;
 }
 
+void Index::Cool(Entry entry) {
+  IndexWord seen = entry.word;
+  while (seen.SameRecord(entry.word) && seen.heat() > 0) {
+    uint64_t expected = seen.raw();
+    const IndexWord cooled = seen.with(seen.dram(), seen.heat() - 1);
+    assert(!cooled.empty());
+    if (slots_[entry.slot].compare_exchange_weak(expected, cooled.raw(), std::memory_order_relaxed,
+                                                 std::memory_order_relaxed))
+      return;
+    seen = IndexWord(expected);
+  }
+}
+
 Index::Outcome Index::Move(Entry entry, uint64_t line) {
   Slot& slot = slots_[entry.slot];
   IndexWord seen = entry.word;

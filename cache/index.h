@@ -79,13 +79,13 @@ concept RecordReader = requires(T& reader, IndexWord word) {
 //   empty --Publish--> word --Publish: another record of the key-------------> word of the key's new record
 //     ^                 |  \--Publish into full buckets: the coldest gives way-> word of another key (displaced)
 //     |                 |  \--Move: reclaim copied the record------------------> the same with another line, less heat
-//     |                 |  \--Touch, SetDram-----------------------------------> the same record, other heat or dram
+//     |                 |  \--Touch, Cool, SetDram-----------------------------> the same record, other heat or dram
 //     bit
 //     +-- Erase, Drop, RemoveRecord, Clear; any operation that finds a damaged record
 //
 // Order. Publish and Move exchange with release, after the record was drained to the medium: who loads a word with
 // acquire and pins its segment sees the record. Publish and its scan for a second word of the key, Erase and Clear are
-// seq_cst: of two threads that publish one key in two slots at least one sees the other's word. Touch and SetDram
+// seq_cst: of two threads that publish one key in two slots at least one sees the other's word. Touch, Cool and SetDram
 // publish nothing: relaxed.
 //
 // "It changed meanwhile" is never "no". A word never moves between slots, so what an operation looks for stays in the
@@ -148,6 +148,8 @@ class Index {
 
   // For reclaim, which comes from the record and holds its segment. The entry whose word points to `line`.
   Entry FindLine(const KeyHash& hash, uint64_t line) const;
+  // One heat less for the entry's record, if its slot still has it; never below none.
+  void Cool(Entry entry);
   // The record now also lies at `line`, and costs one heat. kChanged: it was replaced or erased, the copy is waste.
   Outcome Move(Entry entry, uint64_t line);
   // Removes the entry's word. kChanged: it is not as it was seen: hit, replaced or erased since.
@@ -168,10 +170,10 @@ class Index {
   void VisitPinned(uint64_t slot, Reader& reader, Visit&& visit);
 
   uint64_t blocks() const;  // words in it; a few off while others change it
-  uint64_t bytes() const { return slots() * sizeof(Slot); }
-
   // What blocks() is made from. While nobody changes the index it is exact, so never below 0.
   int64_t counted() const { return blocks_.load(std::memory_order_relaxed); }
+  uint64_t bytes() const { return slots() * sizeof(Slot); }
+
  private:
   using Slot = Atomic<uint64_t>;
 

@@ -23,6 +23,15 @@ inline uint32_t WriterLanes(uint32_t segments) {
 inline constexpr uint64_t kSurvivorShareNumerator = 15, kSurvivorShareDenominator = 16;
 inline constexpr uint64_t kCreditMaxSegments = 8;
 
+// Where so many victims in a row were spared without a segment coming free, the next ones are dropped whole: survivors
+// may lie as loosely where they go as where they came from.
+inline constexpr uint32_t kSparingVictimsMax = 32;
+
+// A segment of the proven is queued again instead of emptied if enough of its records (SetRequeuePercent) are live, not
+// in DRAM and at least this hot. So many in a row at most: then one is emptied whatever it holds.
+inline constexpr unsigned kRequeueHeat = 2;
+inline constexpr uint32_t kRequeuesInARowMax = 4;
+
 // Bytes walked for each byte appended. Victims yield at least a sixteenth of what was walked, so seventeen keep up in
 // the worst case; three suffice while a spare segment is left.
 inline constexpr uint64_t kPaceCalm = 3, kPaceUrgent = 17;

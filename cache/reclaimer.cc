@@ -53,11 +53,11 @@ bool Reclaimer::MakeRoom() {
   waiting_.fetch_add(1, std::memory_order_relaxed);
   const Stay stay(*this, std::unique_lock(mutex_));
   waiting_.fetch_sub(1, std::memory_order_relaxed);
-  for (uint32_t tries = 0; tries < 2 * log_->segments(); ++tries) {
+  for (uint32_t tries = 0; tries < log_rules::kSparingVictimsMax + log_->segments(); ++tries) {
     if (log_->free_segments() > 1) return true;
-    if (!WorkLocked(UINT64_MAX, Mode::kSpare)) return false;
+    if (!WorkLocked(UINT64_MAX, tries < log_rules::kSparingVictimsMax ? Mode::kSpare : Mode::kDrop)) return false;
   }
-  return false;
+  return false;  // pinned since they were taken
 }
 
 void Reclaimer::ShrinkTo(uint32_t segments) {
@@ -68,7 +68,7 @@ void Reclaimer::ShrinkTo(uint32_t segments) {
       const Stay stay(*this, std::unique_lock(mutex_));
       done = log_->LimitTo(segments) == 0;
       if (!done && segments == 0) log_->SealAll();
-      if (!done) worked = WorkLocked(UINT64_MAX, Mode::kDropAll);
+      if (!done) worked = WorkLocked(UINT64_MAX, Mode::kDropPinned);
     }
     if (!done && !worked && !log_->HasSealed()) return;  // all that is left is open: below the limit by itself
     if (!done && !worked) std::this_thread::yield();     // until the writers in them have left
@@ -86,43 +86,105 @@ bool Reclaimer::PinPressure() {
   return pressure;
 }
 
-// Walks up to `bytes` of a victim. False: there is none to walk.
+// Walks up to `bytes` of one victim, in whatever pass. False: there is none to walk.
 bool Reclaimer::WorkLocked(uint64_t bytes, Mode mode) {
   if (!victim_ && !PickVictimLocked(mode)) return false;
-  const auto sequence = static_cast<uint32_t>(log_->Sequence(victim_->segment));
+  if (mode != Mode::kSpare && victim_->pass != Pass::kEmpty) StartPassLocked(Pass::kEmpty);
   uint64_t walked = 0;
-  while (walked < bytes && victim_->cursor < victim_->end) {
-    const uint64_t offset = victim_->cursor;
-    const auto header = record::ReadHeader(medium_, {offset, sequence});
-    if (throttle_ != nullptr) throttle_->ChargeLines(1);
-    if (!header || layout::RecordBytes(header->payload_bytes) > victim_->end - offset) {
-      ForgetRestLocked();
-      break;
-    }
-    if ((header->flags & layout::kRecordVoid) == 0) SettleLocked(offset, *header, mode);
-    victim_->cursor += layout::RecordBytes(header->payload_bytes);
-    walked += layout::RecordBytes(header->payload_bytes);
-  }
-  assert(victim_->cursor <= victim_->end);
-  if (victim_->cursor >= victim_->end) {
-    log_->StartDraining(victim_->segment);
-    counters_->Add(Event::kScmSegmentReclaimed, BlockRole::kOther);
-    victim_.reset();
-  }
+  do {
+    if (victim_->cursor < victim_->end) walked += VisitNextLocked(mode);
+    assert(victim_->cursor <= victim_->end);
+    if (victim_->cursor == victim_->end) FinishPassLocked();
+  } while (victim_ && walked < bytes);
   return true;
 }
 
+// The bytes of the record; none where its header is damaged.
+uint64_t Reclaimer::VisitNextLocked(Mode mode) {
+  const uint64_t offset = victim_->cursor;
+  const auto sequence = static_cast<uint32_t>(log_->Sequence(victim_->segment));
+  const auto header = record::ReadHeader(medium_, {offset, sequence});
+  if (throttle_ != nullptr) throttle_->ChargeLines(1);
+  if (!header || layout::RecordBytes(header->payload_bytes) > victim_->end - offset) {
+    // What lies before it is still to be settled, if this is another pass.
+    if (victim_->pass != Pass::kEmpty) {
+      StartPassLocked(Pass::kEmpty);
+    } else {
+      ForgetRestLocked();
+    }
+    return 0;
+  }
+  if ((header->flags & layout::kRecordVoid) == 0) {
+    ++settled_;
+    if (victim_->pass != Pass::kEmpty) {
+      WeighLocked(*header, offset);
+    } else {
+      SettleLocked(offset, *header, mode);
+    }
+  }
+  victim_->cursor += layout::RecordBytes(header->payload_bytes);
+  return layout::RecordBytes(header->payload_bytes);
+}
+
+void Reclaimer::StartPassLocked(Pass pass) {
+  assert(victim_->pass != Pass::kEmpty || pass == Pass::kEmpty);
+  victim_->pass = pass;
+  victim_->cursor = log_->FirstRecord(victim_->segment);
+  if (pass != Pass::kEmpty) return;
+  // Of the bytes in use: a segment with a large record that did not fit may hold half of what another does.
+  survivor_credit_ =
+      std::min(survivor_credit_ + (victim_->end - victim_->cursor) / log_rules::kSurvivorShareDenominator *
+                                      log_rules::kSurvivorShareNumerator,
+               log_rules::kCreditMaxSegments * log_->segment_bytes());
+}
+
+void Reclaimer::FinishPassLocked() {
+  switch (victim_->pass) {
+    case Pass::kWeigh: {
+      const uint64_t percent = requeue_percent_.load(std::memory_order_relaxed);
+      const bool keep = percent != 0 && victim_->hot != 0 && 100 * victim_->hot >= percent * victim_->records;
+      return StartPassLocked(keep ? Pass::kCool : Pass::kEmpty);
+    }
+    case Pass::kCool:
+      assert(victim_->generation == Generation::kProven && requeued_in_a_row_ < log_rules::kRequeuesInARowMax);
+      ++requeued_in_a_row_;
+      log_->Requeue(victim_->segment);
+      counters_->Add(Event::kScmSegmentRequeued, BlockRole::kOther);
+      break;
+    case Pass::kEmpty:
+      requeued_in_a_row_ = 0;
+      log_->StartDraining(victim_->segment);
+      counters_->Add(Event::kScmSegmentReclaimed, BlockRole::kOther);
+      break;
+  }
+  victim_.reset();
+}
+
+// In kCool what was weighed pays as if it had been copied, hot or not.
+void Reclaimer::WeighLocked(const record::Header& header, uint64_t offset) {
+  const Index::Entry entry = index_->FindLine(index_->Hash(header.key), offset / kLineBytes);
+  if (victim_->pass == Pass::kCool) {
+    if (entry) index_->Cool(entry);
+    return;
+  }
+  assert(victim_->pass == Pass::kWeigh);
+  ++victim_->records;
+  if (entry && !entry.word.dram() && entry.word.heat() >= log_rules::kRequeueHeat) ++victim_->hot;
+}
+
 bool Reclaimer::PickVictimLocked(Mode mode) {
-  const SegmentLog::Victim picked = log_->TakeVictim(/*pinned_too=*/mode == Mode::kDropAll);
+  const SegmentLog::Victim picked = log_->TakeVictim(/*pinned_too=*/mode == Mode::kDropPinned);
   if (picked.skipped_pinned != 0)
     counters_->Add(Event::kScmSegmentSkippedPinned, BlockRole::kOther, picked.skipped_pinned);
   pin_pressure_.store(4 * (picked.skipped_pinned + log_->draining_segments()) > picked.sealed,
                       std::memory_order_relaxed);
   if (!picked.segment) return false;
-  victim_ = Victim{*picked.segment, picked.generation, log_->FirstRecord(*picked.segment), log_->Tail(*picked.segment)};
-  survivor_credit_ = std::min(survivor_credit_ + log_->segment_bytes() / log_rules::kSurvivorShareDenominator *
-                                                     log_rules::kSurvivorShareNumerator,
-                              log_rules::kCreditMaxSegments * log_->segment_bytes());
+  const bool weighed = mode == Mode::kSpare && picked.generation == Generation::kProven &&
+                       requeue_percent_.load(std::memory_order_relaxed) != 0 &&
+                       requeued_in_a_row_ < log_rules::kRequeuesInARowMax;
+  victim_ = Victim{.segment = *picked.segment, .generation = picked.generation, .pass = Pass::kWeigh};
+  victim_->end = log_->Tail(*picked.segment);
+  StartPassLocked(weighed ? Pass::kWeigh : Pass::kEmpty);
   return true;
 }
 
@@ -140,7 +202,6 @@ bool Reclaimer::Spares(const record::Header& header, IndexWord word) const {
 void Reclaimer::SettleLocked(uint64_t offset, const record::Header& header, Mode mode) {
   const KeyHash hash = index_->Hash(header.key);
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
-  ++settled_;
   for (;;) {
     const Index::Entry entry = index_->FindLine(hash, offset / kLineBytes);
     if (!entry) return;  // replaced or erased since

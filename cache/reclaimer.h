@@ -20,9 +20,20 @@ namespace mezz {
 // index. Without a judge those are spared that were hit since they were written or last spared. The victim stays
 // readable until its last record has moved, so no hit is lost to a reclaim.
 //
+// A victim is walked from its first record to its last, once in each pass:
+//
+//   taken --young, or SetRequeuePercent says never--> kEmpty --walked--> it drains
+//   taken --proven--> kWeigh --walked: few hot--> kEmpty
+//                            --walked: many hot--> kCool --walked--> queued again as the youngest of the proven
+//   kWeigh, kCool --what is to be dropped, or damage--> kEmpty, from the first record on
+//
+// So a segment whose records would nearly all be copied stays as it is, and nothing is written; each of its records has
+// paid the one heat that a copy would have cost. What else lies in it is bounded by the percentage.
+//
 // The work is cut small: each Put pays for a little more than it wrote (Step), and only one that finds no free segment
 // finishes a whole victim (MakeRoom). Survivors take at most fifteen sixteenths of what is reclaimed in the long run,
-// so space comes free even where everything is hot; a few victims may be spared whole on credit.
+// so space comes free even where everything is hot; a few victims may be spared whole on credit. Where that wins no
+// segment, because survivors lie as loosely as before, MakeRoom drops one whole.
 //
 // Thread-safe. One thread at a time reclaims; Step gives up if another is at it, MakeRoom and ShrinkTo wait for one
 // victim at most.
@@ -34,6 +45,10 @@ class Reclaimer {
 
   // Called for `bytes` appended: reclaims in proportion while free segments are few.
   void Step(uint64_t bytes);
+  // How many percent of a proven victim's records must be hot for it to be queued again; 0, until it is set: never.
+  // Relaxed: the next victim may be judged by the old one.
+  void SetRequeuePercent(unsigned percent) { requeue_percent_.store(percent, std::memory_order_relaxed); }
+
   // Reclaims until a writer can open a segment. False: what is left is pinned, or there is nothing.
   bool MakeRoom();
   // Reclaims, sparing nothing, until at most `segments` are in use or on their way out: pinned ones are forgotten now
@@ -48,17 +63,25 @@ class Reclaimer {
   uint64_t TakeLongestStay() { return longest_stay_.exchange(0, std::memory_order_relaxed); }
 
  private:
+  enum class Pass { kWeigh, kCool, kEmpty };
   struct Victim {
     SegmentId segment{};
     Generation generation = Generation::kYoung;
+    Pass pass = Pass::kEmpty;
     uint64_t cursor = 0;  // absolute offset of the next record
     uint64_t end = 0;
+    uint64_t records = 0, hot = 0;  // seen by kWeigh
   };
-  enum class Mode { kSpare, kDropAll };
+  // kDrop spares nothing, kDropPinned takes pinned segments too.
+  enum class Mode { kSpare, kDrop, kDropPinned };
   class Stay;
 
   bool WorkLocked(uint64_t bytes, Mode mode);
   bool PickVictimLocked(Mode mode);
+  uint64_t VisitNextLocked(Mode mode);
+  void StartPassLocked(Pass pass);
+  void FinishPassLocked();
+  void WeighLocked(const record::Header& header, uint64_t offset);
   bool Spares(const record::Header& header, IndexWord word) const;
   void SettleLocked(uint64_t offset, const record::Header& header, Mode mode);
   bool SpareLocked(uint64_t offset, const record::Header& header, Index::Entry entry);
@@ -73,13 +96,15 @@ class Reclaimer {
   SurvivorJudge* const judge_;
 
   Mutex mutex_;
-  std::optional<Victim> victim_;  // GUARDED_BY(mutex_)
-  uint64_t survivor_credit_;      // GUARDED_BY(mutex_): bytes that may still be spared
-  uint64_t settled_ = 0;          // GUARDED_BY(mutex_): records, in this stay
+  std::optional<Victim> victim_;    // GUARDED_BY(mutex_)
+  uint64_t survivor_credit_;        // GUARDED_BY(mutex_): bytes that may still be spared
+  uint64_t settled_ = 0;            // GUARDED_BY(mutex_): records, in this stay
+  uint32_t requeued_in_a_row_ = 0;  // GUARDED_BY(mutex_): segments, since one was emptied
   // Relaxed, all of them: advice and a figure, they publish nothing.
   Atomic<uint32_t> waiting_{0};  // threads that want mutex_ to make room
   Atomic<bool> pin_pressure_{false};
   Atomic<uint32_t> asked_under_pressure_{0};
+  Atomic<unsigned> requeue_percent_{0};
   Atomic<uint64_t> longest_stay_{0};
 };
 

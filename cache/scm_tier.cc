@@ -85,7 +85,7 @@ class ScmTier::Impl {
 
  private:
   std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation);
-  void Publish(const BlockKey& key, BlockRole role, uint64_t offset);
+  void Publish(const BlockKey& key, BlockRole role, uint64_t offset, Generation generation);
   bool PayloadFails(const record::Header& header);
   void AuditWord(Index::Entry entry, ScmAudit* audit, std::unordered_set<std::string>* keys);
 };
@@ -113,7 +113,7 @@ PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, 
   const bool written = record::Write(medium_, where->place, key, role, bytes, source);
   if (throttle_ != nullptr) throttle_->ChargeWrite(record_bytes);
   counters_->Add(Event::kScmWrittenBytes, role, record_bytes);
-  if (written) Publish(key, role, where->place.offset);
+  if (written) Publish(key, role, where->place.offset, generation);
   log_.Leave(*where);
   if (!written) return refuse(Event::kRefusedFillFailed, PutResult::kFillFailed);
   counters_->Add(Event::kScmPut, role);
@@ -130,9 +130,9 @@ std::optional<SegmentLog::Reservation> ScmTier::Impl::Reserve(uint64_t bytes, Ge
   }
 }
 
-void ScmTier::Impl::Publish(const BlockKey& key, BlockRole role, uint64_t offset) {
+void ScmTier::Impl::Publish(const BlockKey& key, BlockRole role, uint64_t offset, Generation generation) {
   const KeyHash hash = index_.Hash(key);
-  const IndexWord fresh = IndexWord::Make(hash.tag, offset / kLineBytes, /*dram=*/false, /*heat=*/0);
+  const IndexWord fresh = IndexWord::Make(hash.tag, offset / kLineBytes, /*dram=*/false, HeatOfNew(generation));
   const auto age = [this](IndexWord word) { return log_.Sequence(reader_.SegmentOf(word)); };
   KeyReader reader(reader_, key);
   switch (index_.Publish(hash, fresh, reader, age)) {
@@ -350,6 +350,7 @@ void ScmTier::EraseAll() { impl_->index_.Clear(); }
 void ScmTier::Unpin(const std::byte* payload) { impl_->log_.Unpin(impl_->SegmentOf(payload)); }
 Status ScmTier::SetCapacity(uint64_t bytes) { return impl_->SetCapacity(bytes); }
 void ScmTier::SetYoungPercent(unsigned percent) { impl_->log_.SetYoungPercent(percent); }
+void ScmTier::SetRequeuePercent(unsigned percent) { impl_->reclaimer_.SetRequeuePercent(percent); }
 uint64_t ScmTier::capacity_bytes() const { return impl_->log_.limit() * impl_->log_.segment_bytes(); }
 uint64_t ScmTier::usage_bytes() const {
   const SegmentLog& log = impl_->log_;

@@ -37,8 +37,8 @@ class PinnedBlock {
   explicit operator bool() const { return tier_ != nullptr; }
   std::span<const std::byte> payload() const { return payload_; }
   BlockRole role() const { return role_; }
-  // 0..3: hits since the record was written, less one for each time it was spared. This one is included, unless it was
-  // found with Heat::kKeep.
+  // 0..3: hits since the record was written (proven ones start with one), less one for each time it was spared. This
+  // one is included, unless it was found with Heat::kKeep.
   uint8_t heat() const { return heat_; }
 
   void Release();
@@ -143,6 +143,10 @@ class ScmTier {
   // Share of the segments for the young, in percent; kYoungPercentDefault until it is set. Smaller shares give blocks
   // that come once less room, and blocks that come again less time to do so.
   void SetYoungPercent(unsigned percent);
+  // Of the records of a proven segment that reclaim has reached, how many percent must be worth sparing for it to be
+  // queued again as it is, and nothing written; 0, until it is set: that is never done. A smaller one saves writes, and
+  // keeps what else the segment holds.
+  void SetRequeuePercent(unsigned percent);
   uint64_t capacity_bytes() const;
   // Bytes of segments that hold records. Cheap.
   uint64_t usage_bytes() const;

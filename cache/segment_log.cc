@@ -197,6 +197,13 @@ void SegmentLog::StartDraining(SegmentId id) {
   CollectLocked();
 }
 
+void SegmentLog::Requeue(SegmentId id) {
+  const std::lock_guard lock(mutex_);
+  assert(state(id) == State::kSealed && std::ranges::find(proven_, id) == proven_.end());
+  assert(proven_.size() < proven_.capacity());
+  proven_.push_back(id);
+}
+
 void SegmentLog::CollectDrained() {
   const std::lock_guard lock(mutex_);
   CollectLocked();

@@ -101,8 +101,11 @@ class SegmentLog {
     uint32_t sealed = 0;
   };
   Victim TakeVictim(bool pinned_too = false);
-  // Nothing in the index points here any more: free now or when the last pin goes.
+  // What becomes of a victim; until then it is sealed, readable, and in no queue. Nothing in the index points to it any
+  // more: it is free now or when its last pin goes.
   void StartDraining(SegmentId id);
+  // Or its records stay where they are, as the youngest of the proven. REQUIRES: it was one of them.
+  void Requeue(SegmentId id);
   // Frees what was drained and is unpinned by now.
   void CollectDrained();
   // Segments wait to be reclaimed. One that TakeVictim(pinned_too) did not give has a writer, who leaves soon.

@@ -13,7 +13,7 @@ struct RecordFacts {
   BlockRole role = BlockRole::kOther;
   uint32_t payload_bytes = 0;
   Generation generation = Generation::kYoung;
-  uint8_t heat = 0;      // 0..3: hits since it was written, less one for each time it was spared
+  uint8_t heat = 0;      // 0..3: hits since it was written (HeatOfNew), less one for each time it was spared
   bool in_dram = false;  // the DRAM tier holds the block too, as far as the tier was told
 };
 

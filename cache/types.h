@@ -35,6 +35,8 @@ std::string_view ToString(BlockRole role);
 // Which records a new one is kept with. The young are reclaimed after a fraction of a turn of the log; the proven,
 // which have come back before or were spared by a reclaim, get a whole one.
 enum class Generation : uint8_t { kYoung, kProven };
+// Heat of a record when it is put. What has come back was asked for already: it is spared for one hit more.
+constexpr unsigned HeatOfNew(Generation generation) { return generation == Generation::kProven ? 1 : 0; }
 // Of the segments, for the young, unless something else is set.
 inline constexpr unsigned kYoungPercentDefault = 15;
 

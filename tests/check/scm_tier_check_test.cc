@@ -255,6 +255,66 @@ TEST(CheckedTier, TheDramBitLosesNoMoveAndNoPut) {
   }
 }
 
+// A tier where the key's record is the second of two hot ones in the oldest proven segment, and where the next proven
+// put weighs that, takes a heat from both and queues it again.
+TinyTier NearlyRequeued() {
+  TinyTier tier(4);
+  tier->SetRequeuePercent(70);
+  for (const uint64_t key : {uint64_t{99}, kKey}) {
+    tier.Put(key, 1, kHalf, Generation::kProven);
+    Require(tier.Find(key) == 1, "the key is there");
+  }
+  tier.Put(100, 1, kWhole, Generation::kProven);
+  Require(tier->counters().Snapshot()[Event::kScmSegmentRequeued] == 0, "nothing was reclaimed yet");
+  return tier;
+}
+
+TEST(CheckedTier, AHotBlockIsFoundWhileItsSegmentIsQueuedAgain) {
+  ExpectHolds(kShort, [](Trial& trial) {
+    TinyTier tier = NearlyRequeued();
+    trial.Threads({{"writer", [&] { tier.Put(200, 1, kWhole, Generation::kProven); }},
+                   {"reader", [&] { Require(tier.Find(kKey) == 1, "it is a hit"); }}});
+    const uint64_t paid =
+        tier->counters().Snapshot()[Event::kScmSegmentRequeued];  // none if the reader's pin was first
+    const unsigned heat = tier->Find(TinyTier::Key(kKey), BlockRole::kData, Heat::kKeep).heat();
+    Require(heat == 2 - paid || heat == 3 - paid, "two, a hit that may be lost, and what was paid");
+    tier.ExpectSound();
+  });
+}
+
+TEST(CheckedTier, AnErasedBlockStaysErasedThoughItsSegmentIsQueuedAgain) {
+  ExpectHolds(kShort, [](Trial& trial) {
+    TinyTier tier = NearlyRequeued();
+    trial.Threads({{"writer", [&] { tier.Put(200, 1, kWhole, Generation::kProven); }},
+                   {"eraser", [&] {
+                      tier.Erase(kKey);
+                      Require(!tier.Find(kKey), "an erased block is a miss");
+                    }}});
+    Require(!tier.Find(kKey), "an erased block stays a miss");
+    tier.ExpectSound();
+  });
+}
+
+TEST(CheckedTier, APutReplacesABlockWhoseSegmentIsQueuedAgain) {
+  ExpectHolds(kShort, [](Trial& trial) {
+    TinyTier tier = NearlyRequeued();
+    trial.Threads({{"writer", [&] { tier.Put(200, 1, kWhole, Generation::kProven); }},
+                   {"owner", [&] { tier.Put(kKey, 2, kTiny); }}});
+    RequireNotTheOldVersion(tier);
+    tier.ExpectSound();
+  });
+}
+
+TEST(CheckedTier, ASwitchedOffTierQueuesNothingAgain) {
+  ExpectHolds(kShort, [](Trial& trial) {
+    TinyTier tier = NearlyRequeued();
+    trial.Threads({{"switch", [&] { Require(tier->SetCapacity(0).ok(), "it switches off"); }},
+                   {"writer", [&] { tier.Put(200, 1, kWhole, Generation::kProven); }}});
+    Require(tier->usage_bytes() == 0, "every segment was given up");
+    tier.ExpectSound();
+  });
+}
+
 // Two writers share a segment, seal it under each other, and reclaim what the other has just left.
 TEST(CheckedTier, WritersNeverMeetInAReclaimedSegment) {
   ExpectHolds(kLonger, [](Trial& trial) {

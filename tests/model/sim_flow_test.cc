@@ -44,6 +44,7 @@ struct Seen {
   CounterSnapshot events;
   DecisionSnapshot decisions;
   uint64_t second_chances = 0;
+  uint64_t requeued_segments = 0;
 };
 
 // What HybridCache does around its core, over a DRAM tier that is the simulator's.
@@ -62,7 +63,7 @@ class LiveRun {
     const CounterSnapshot events = core_->Snapshot();
     EXPECT_EQ(events[Event::kScmDisplaced], 0u);
     for (const std::string& violation : core_->scm().Audit().violations) ADD_FAILURE() << violation;
-    return {events, core_->Decisions(), events[Event::kScmSecondChance]};
+    return {events, core_->Decisions(), events[Event::kScmSecondChance], events[Event::kScmSegmentRequeued]};
   }
 
  private:
@@ -141,7 +142,7 @@ Seen RunSimulated(const LoadedTrace& trace, std::string_view name) {
   std::vector<std::string> violations;
   const SimCounts counts = RunTwoTier(trace, options, policy.get(), &clock, &violations);
   for (const std::string& violation : violations) ADD_FAILURE() << violation;
-  return {counts.events, counts.decisions, counts.second_chances};
+  return {counts.events, counts.decisions, counts.second_chances, counts.requeued_segments};
 }
 
 // Empty: none.
@@ -165,6 +166,7 @@ std::string FirstDifference(std::string_view policy, uint64_t seed) {
   if (live.decisions.counts != simulated.decisions.counts)
     return "live\n" + live.decisions.ToString() + "simulated\n" + simulated.decisions.ToString();
   if (live.second_chances != simulated.second_chances) return "second chances";
+  if (live.requeued_segments != simulated.requeued_segments) return "segments queued again";
   return "";
 }
 

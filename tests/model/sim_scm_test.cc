@@ -29,6 +29,7 @@ class SideBySide {
  public:
   // Blocks of `bytes_min` to `bytes_max` over `segments` segments.
   SideBySide(std::mt19937_64& random, uint32_t bytes_min, uint32_t bytes_max, uint64_t segments) {
+    const auto requeue_percent = static_cast<unsigned>(random() % 3 * 35);
     for (BlockId block = 0; block < kBlocks; ++block) {
       bytes_.push_back(static_cast<uint32_t>(bytes_min + random() % (bytes_max - bytes_min + 1)));
       units_.push_back(static_cast<uint32_t>(layout::RecordBytes(bytes_.back())));
@@ -42,9 +43,12 @@ class SideBySide {
     options.expected_block_bytes = bytes_min / 2;  // words to spare: the model knows no displacement
     const Status opened = ScmTier::Open(options, &live_);
     EXPECT_TRUE(opened.ok()) << opened.message();
-    model_ = std::make_unique<ScmModel>(
-        kBlocks, units_,
-        ScmModelOptions{.capacity = segments * kSegmentBytes, .segment = kSegmentBytes, .exact_capacity = false});
+    live_->SetRequeuePercent(requeue_percent);
+    model_ = std::make_unique<ScmModel>(kBlocks, units_,
+                                        ScmModelOptions{.capacity = segments * kSegmentBytes,
+                                                        .segment = kSegmentBytes,
+                                                        .exact_capacity = false,
+                                                        .requeue_percent = requeue_percent});
   }
 
   std::string Step(std::mt19937_64& random) {
@@ -68,6 +72,8 @@ class SideBySide {
     EXPECT_EQ(counters[Event::kScmDisplaced], 0u);
     EXPECT_GT(model_->counts().second_chances, 0u);
     if (text.empty()) text = Same("spared", counters[Event::kScmSecondChance], model_->counts().second_chances);
+    if (text.empty())
+      text = Same("queued again", counters[Event::kScmSegmentRequeued], model_->counts().requeued_segments);
     if (text.empty()) text = Same("dropped", counters[Event::kScmDropped], model_->counts().dropped);
     std::vector<std::string> violations;
     model_->Audit(&violations);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mistakes in the concurrent core, each with the test that must notice it. `run` beside this file tries them.
+"""Mistakes in the concurrent core and in the policy's rules, each with the test that must notice it. `run` beside this
+file tries them.
 
 A mutant is a few exact replacements, and a test as ctest and GoogleTest name it. Each text stands in its file once, so
 that a mutant whose place has changed says so instead of testing nothing.
@@ -31,6 +32,10 @@ def hybrid(name, file, test, case, *edits):
 
 def hybrid78(name, file, test, case, *edits):
     return Mutant(name, f"integration/{file}", edits, test, case, "system")
+
+
+def policy(name, file, case, *edits):
+    return Mutant(name, file, edits, "unit/admission/adaptive_policy_test", "Adaptive." + case)
 
 
 INDEX, INDEX_CC, LOG, LOG_H = "cache/index_inl.h", "cache/index.cc", "cache/segment_log.cc", "cache/segment_log.h"
@@ -182,6 +187,45 @@ MUTANTS = (
     unit("a shrink keeps the mutex", RECLAIM, "reclaimer", "ReclaimerTest.AShrinkSparesNothingAndLeavesTheRest",
          ("      if (!done) worked = WorkLocked(UINT64_MAX, Mode::kDropAll);",
           "      while (log_->LimitTo(segments) != 0 && WorkLocked(UINT64_MAX, Mode::kDropAll)) worked = true;")),
+    unit("credit counts a victim's size and nothing is ever dropped whole", RECLAIM, "reclaimer",
+         "ReclaimerTest.MakesRoomWhereAllIsHotAndLiesLoosely",
+         ("(victim_->end - victim_->cursor) /", "log_->segment_bytes() /"),
+         ("tries < log_rules::kSparingVictimsMax ? Mode::kSpare : Mode::kDrop", "Mode::kSpare")),
+
+    # --- segments queued again ---------------------------------------------------------------------------------------
+    check("cooling stores where it should exchange", INDEX_CC,
+          "AnErasedBlockStaysErasedThoughItsSegmentIsQueuedAgain",
+          ("    if (slots_[entry.slot].compare_exchange_weak(expected, cooled.raw(), std::memory_order_relaxed,\n"
+           "                                                 std::memory_order_relaxed))\n      return;",
+           "    slots_[entry.slot].store(cooled.raw(), std::memory_order_relaxed);\n    if (expected != 0) return;")),
+    unit("a segment is queued again for nothing", RECLAIM, "reclaimer",
+         "RequeueTest.HotSegmentsStayAsTheyAreForOneHeatARecord",
+         ("    if (entry) index_->Cool(entry);", "    if (entry) static_cast<void>(entry);")),
+    unit("it stands before the others", LOG, "reclaimer", "RequeueTest.TheyStandBehindTheOthersThen",
+         ("  proven_.push_back(id);\n}", "  proven_.insert(proven_.begin(), id);\n}")),
+    unit("any number in a row", RECLAIM, "reclaimer", "RequeueTest.FourInARowAtMostThenOneIsEmptied",
+         ("      ++requeued_in_a_row_;\n", "")),
+    unit("the row never ends", RECLAIM, "reclaimer", "RequeueTest.FourInARowAtMostThenOneIsEmptied",
+         ("      requeued_in_a_row_ = 0;\n", "")),
+    unit("the dead are not counted", RECLAIM, "reclaimer", "RequeueTest.TheDeadAndWhatDramHoldsAreNotHot",
+         ("  ++victim_->records;", "  if (entry) ++victim_->records;")),
+    unit("what DRAM holds is hot", RECLAIM, "reclaimer", "RequeueTest.TheDeadAndWhatDramHoldsAreNotHot",
+         ("entry && !entry.word.dram() &&", "entry &&")),
+    unit("the young are queued again", RECLAIM, "reclaimer", "RequeueTest.TheYoungAreNeverQueuedAgain",
+         ("mode == Mode::kSpare && picked.generation == Generation::kProven &&", "mode == Mode::kSpare &&"),
+         ("      assert(victim_->generation == Generation::kProven && ", "      assert(")),
+    unit("a shrink goes on weighing", RECLAIM, "reclaimer",
+         "RequeueTest.AShrinkQueuesNothingAgainNotEvenWhatIsBeingWeighed",
+         ("  if (mode != Mode::kSpare && victim_->pass != Pass::kEmpty) StartPassLocked(Pass::kEmpty);\n", "")),
+    unit("damage found while weighing forgets what lies before it", RECLAIM, "reclaimer",
+         "RequeueTest.DamageFoundWhileItIsWeighedCostsTheRestAndNoMore",
+         ("    if (victim_->pass != Pass::kEmpty) {\n      StartPassLocked(Pass::kEmpty);\n    } else {\n"
+          "      ForgetRestLocked();\n    }", "    ForgetRestLocked();")),
+    unit("what came back starts cold", "cache/types.h", "scm_tier", "ScmTierTest.WhatCameBackStartsWithOneHeat",
+         ("generation == Generation::kProven ? 1 : 0;", "generation == Generation::kProven ? 0 : 0;")),
+    policy("churn overrules an open verdict", "admission/adaptive_policy.cc",
+           "ChurnDoesNotCloseWhatTheMiniaturesFoundOpen",
+           ("  if (strictness != Strictness::kOpen && governor_", "  if (governor_")),
     unit("a child of a fork writes", TIER, "scm_tier", "ScmTierTest.AForkedChildFindsNothingAndChangesNothing",
          ("  if (!guard_.InParent()) return refuse(Event::kRefusedForked, PutResult::kNoSpace);", "")),
 

@@ -79,6 +79,7 @@ json RowToJson(const SimRow& row) {
   one["moves_per_access"] = row.per_access(c.moves);
   one["scm_written_units_per_access"] = row.per_access(c.scm_written_units);
   one["ghost_hits"] = c.ghost_hits;
+  one["requeued_segments"] = c.requeued_segments;
   one["demotions"] = c.demotions;
   one["inserts_to_scm"] = c.inserts_to_scm;
   one["scm_refused"] = c.scm_refused;

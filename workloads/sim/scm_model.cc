@@ -68,18 +68,53 @@ bool ScmModel::PickVictim() {
   std::deque<uint32_t>* queue = young_first ? &young_ : &proven_;
   if (queue->empty()) queue = young_first ? &proven_ : &young_;
   if (queue->empty()) return false;
-  victim_ = Victim{.segment = queue->front()};
-  victim_generation_ = queue == &young_ ? Generation::kYoung : Generation::kProven;
+  victim_ =
+      Victim{.segment = queue->front(), .generation = queue == &young_ ? Generation::kYoung : Generation::kProven};
   queue->pop_front();
-  credit_ = std::min(credit_ + options_.segment * log_rules::kSurvivorShareNumerator,
-                     log_rules::kCreditMaxSegments * options_.segment * log_rules::kSurvivorShareDenominator);
+  const bool weighed = victim_->generation == Generation::kProven && options_.requeue_percent != 0 &&
+                       requeued_in_a_row_ < log_rules::kRequeuesInARowMax;
+  StartPass(weighed ? Pass::kWeigh : Pass::kEmpty);
   return true;
 }
 
-void ScmModel::FreeVictim() {
-  free_.push_back(victim_->segment);
+void ScmModel::StartPass(Pass pass) {
+  victim_->pass = pass;
+  victim_->cursor = 0;
+  if (pass != Pass::kEmpty) return;
+  const uint64_t used =
+      segments_[victim_->segment].tail - (victim_->segment == 0 ? first_segment_overhead_ : segment_overhead_);
+  credit_ = std::min(credit_ + used * log_rules::kSurvivorShareNumerator,
+                     log_rules::kCreditMaxSegments * options_.segment * log_rules::kSurvivorShareDenominator);
+}
+
+void ScmModel::FinishPass() {
+  switch (victim_->pass) {
+    case Pass::kWeigh: {
+      const uint64_t records = segments_[victim_->segment].records.size();
+      const bool keep = victim_->hot != 0 && 100 * victim_->hot >= options_.requeue_percent * records;
+      return StartPass(keep ? Pass::kCool : Pass::kEmpty);
+    }
+    case Pass::kCool:
+      proven_.push_back(victim_->segment);
+      ++requeued_in_a_row_;
+      ++counts_.requeued_segments;
+      break;
+    case Pass::kEmpty:
+      free_.push_back(victim_->segment);
+      requeued_in_a_row_ = 0;
+      ++counts_.reclaimed_segments;
+      break;
+  }
   victim_.reset();
-  ++counts_.reclaimed_segments;
+}
+
+void ScmModel::Weigh(uint32_t segment, uint32_t record) {
+  Word& word = words_[segments_[segment].records[record]];
+  if (victim_->pass == Pass::kCool) {
+    word.heat = word.heat > 0 ? word.heat - 1 : 0;
+  } else if (word.dram == 0 && word.heat >= log_rules::kRequeueHeat) {
+    ++victim_->hot;
+  }
 }
 
 // True: the record lives on in reclaim's own segment.
@@ -117,7 +152,7 @@ void ScmModel::Audit(std::vector<std::string>* violations) const {
     if (listed[id] != 1) violations->push_back(fmt::format("segment {} is listed {} times", id, listed[id]));
     if (segments_[id].tail > options_.segment) violations->push_back(fmt::format("segment {} is overfull", id));
     if (!holds_records[id]) continue;
-    const bool walked = victim_ && victim_->segment == id;
+    const bool walked = victim_ && victim_->segment == id && victim_->pass == Pass::kEmpty;
     for (uint32_t record = walked ? victim_->cursor : 0; record < segments_[id].records.size(); ++record) {
       used += UnitsOf(segments_[id].records[record]);
       live += IsLive(id, record);

@@ -25,8 +25,10 @@ struct ScmModelOptions {
   // Lanes that writers may have; one thread writes into one of them, but each wants a free segment ready. Live tier
   // only; 0: as many as it would open on this machine.
   uint32_t writer_lanes = 0;
-  // Of the segments, for the young; the policy's.
+  // Of the segments, for the young; and of a proven segment's records, those that must be hot for it to be queued
+  // again, 0: never. The policy's.
   unsigned young_percent = kYoungPercentDefault;
+  unsigned requeue_percent = 0;
 };
 
 struct ScmCounts {
@@ -37,6 +39,7 @@ struct ScmCounts {
   uint64_t spare_refused = 0;  // the policy spared it; credit or space said no
   uint64_t refused = 0;        // Put found no room
   uint64_t reclaimed_segments = 0;
+  uint64_t requeued_segments = 0;
 };
 
 // The SCM tier without bytes: records in segments filled by appending; two queues of sealed segments, young and proven,
@@ -82,7 +85,7 @@ class ScmModel {
       ++counts_.refused;
       return false;
     }
-    Append(lane, block, units, /*heat=*/0, /*dram=*/false);
+    Append(lane, block, units, static_cast<uint8_t>(HeatOfNew(generation)), /*dram=*/false);
     return true;
   }
 
@@ -113,9 +116,13 @@ class ScmModel {
     std::optional<uint32_t> open;
     std::deque<uint32_t>* sealed;
   };
+  enum class Pass { kWeigh, kCool, kEmpty };  // as Reclaimer's
   struct Victim {
     uint32_t segment;
+    Generation generation;
+    Pass pass = Pass::kWeigh;
     uint32_t cursor = 0;
+    uint64_t hot = 0;
   };
 
   uint64_t UnitsOf(BlockId block) const { return record_units_.empty() ? 1 : record_units_[block]; }
@@ -123,6 +130,10 @@ class ScmModel {
     assert(Contains(block) && resident_ > 0);
     words_[block].segment = kNowhere;
     --resident_;
+  }
+  void Drop(BlockId block) {
+    Forget(block);
+    ++counts_.dropped;
   }
   bool IsLive(uint32_t segment, uint32_t record) const {
     const Word& word = words_[segments_[segment].records[record]];
@@ -136,15 +147,20 @@ class ScmModel {
   void Advance(Lane* lane);
   void Seal(Lane* lane);
   bool PickVictim();
-  void FreeVictim();
+  void StartPass(Pass pass);
+  void FinishPass();
+  void Weigh(uint32_t segment, uint32_t record);
   uint64_t free_segments() const { return free_.size(); }
 
   template <typename Spare>
   bool MakeRoomExactly(Lane* lane, uint64_t units, Spare& spare);
   template <typename Spare>
   bool MakeRoomAsLive(Lane* lane, uint64_t units, Spare& spare);
+  enum class Mode { kSpare, kDrop };
   template <typename Spare>
-  bool Work(uint64_t units, Spare& spare);
+  bool Work(uint64_t units, Mode mode, Spare& spare);
+  template <typename Spare>
+  uint64_t VisitNext(Mode mode, Spare& spare);
   template <typename Spare>
   void Settle(uint32_t segment, uint32_t record, Spare& spare);
   bool Copy(BlockId block, uint64_t units);
@@ -160,7 +176,7 @@ class ScmModel {
   Lane young_lane_{.open = {}, .sealed = &young_};
   Lane proven_lane_{.open = {}, .sealed = &proven_};
   std::optional<Victim> victim_;
-  Generation victim_generation_ = Generation::kYoung;
+  uint32_t requeued_in_a_row_ = 0;
   uint64_t credit_;    // units that may still be spared, times kSurvivorShareDenominator
   uint64_t used_ = 0;  // units of all records that reclaim has not passed, dead ones included
   uint64_t resident_ = 0;
@@ -171,7 +187,7 @@ template <typename Spare>
 bool ScmModel::MakeRoomExactly(Lane* lane, uint64_t units, Spare& spare) {
   if (units > options_.capacity) return false;
   while (used_ + units > options_.capacity) {
-    if (!Work(1, spare)) return false;
+    if (!Work(1, Mode::kSpare, spare)) return false;
   }
   if (!Fits(*lane, units)) Advance(lane);
   return true;
@@ -182,43 +198,59 @@ template <typename Spare>
 bool ScmModel::MakeRoomAsLive(Lane* lane, uint64_t units, Spare& spare) {
   const uint64_t enough = 1 + options_.writer_lanes;
   if (free_segments() <= enough)
-    Work(units * (free_segments() <= 1 ? log_rules::kPaceUrgent : log_rules::kPaceCalm), spare);
+    Work(units * (free_segments() <= 1 ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare, spare);
   if (Fits(*lane, units)) return true;
   if (units > options_.segment - first_segment_overhead_) return false;
   for (uint32_t tries = 0; free_segments() <= 1; ++tries) {
-    if (tries == 2 * segments_max_ || !Work(UINT64_MAX, spare)) return false;
+    if (tries == log_rules::kSparingVictimsMax + segments_max_) return false;
+    if (!Work(UINT64_MAX, tries < log_rules::kSparingVictimsMax ? Mode::kSpare : Mode::kDrop, spare)) return false;
   }
   if (!Fits(*lane, units)) Advance(lane);  // reclaim may have opened a segment for the proven
   return Fits(*lane, units);
 }
 
 template <typename Spare>
-bool ScmModel::Work(uint64_t units, Spare& spare) {
+bool ScmModel::Work(uint64_t units, Mode mode, Spare& spare) {
   if (!victim_ && !PickVictim()) return false;
-  const uint32_t segment = victim_->segment;
+  if (mode == Mode::kDrop && victim_->pass != Pass::kEmpty) StartPass(Pass::kEmpty);
   uint64_t walked = 0;
-  while (walked < units && victim_->cursor < segments_[segment].records.size()) {
-    const uint32_t record = victim_->cursor++;
-    const uint64_t record_units = UnitsOf(segments_[segment].records[record]);
-    walked += record_units;
-    assert(used_ >= record_units);
-    used_ -= record_units;
-    if (IsLive(segment, record)) Settle(segment, record, spare);
-  }
-  if (victim_->cursor == segments_[segment].records.size()) FreeVictim();
+  do {
+    if (victim_->cursor < segments_[victim_->segment].records.size()) walked += VisitNext(mode, spare);
+    if (victim_->cursor == segments_[victim_->segment].records.size()) FinishPass();
+  } while (victim_ && walked < units);
   return true;
+}
+
+template <typename Spare>
+uint64_t ScmModel::VisitNext(Mode mode, Spare& spare) {
+  const uint32_t segment = victim_->segment;
+  const uint32_t record = victim_->cursor++;
+  const BlockId block = segments_[segment].records[record];
+  const uint64_t units = UnitsOf(block);
+  if (victim_->pass != Pass::kEmpty) {
+    if (IsLive(segment, record)) Weigh(segment, record);
+    return units;
+  }
+  assert(used_ >= units);
+  used_ -= units;
+  if (!IsLive(segment, record)) return units;
+  if (mode == Mode::kSpare) {
+    Settle(segment, record, spare);
+  } else {
+    Drop(block);
+  }
+  return units;
 }
 
 template <typename Spare>
 void ScmModel::Settle(uint32_t segment, uint32_t record, Spare& spare) {
   const BlockId block = segments_[segment].records[record];
   const uint64_t units = UnitsOf(block);
-  if (spare(block, victim_generation_) && !dram(block)) {  // never a block that DRAM holds, whatever the policy says
+  if (spare(block, victim_->generation) && !dram(block)) {  // never a block that DRAM holds, whatever the policy says
     if (units * log_rules::kSurvivorShareDenominator <= credit_ && Copy(block, units)) return;
     ++counts_.spare_refused;
   }
-  Forget(block);
-  ++counts_.dropped;
+  Drop(block);
 }
 
 }  // namespace mezz::sim

@@ -12,8 +12,9 @@ namespace {
 constexpr size_t kPrefetchDistance = 12;  // accesses
 constexpr uint64_t kNsPerUs = 1000;
 
-ScmModelOptions WithYoungPercent(ScmModelOptions options, unsigned percent) {
-  options.young_percent = percent;
+ScmModelOptions WithSharesOf(const Policy& policy, ScmModelOptions options) {
+  options.young_percent = policy.young_percent();
+  options.requeue_percent = policy.requeue_percent();
   return options;
 }
 
@@ -30,7 +31,7 @@ class TwoTier {
         clock_(clock),
         charges_(options.dram_charges),
         dram_(trace.unique(), charges_, options.dram),
-        scm_(trace.unique(), options.record_units, WithYoungPercent(options.scm, policy->young_percent())),
+        scm_(trace.unique(), options.record_units, WithSharesOf(*policy, options.scm)),
         flow_(this) {}
 
   SimCounts Run() {
@@ -126,6 +127,7 @@ class TwoTier {
             .demotions = events[Event::kDemotion],
             .inserts_to_scm = events[Event::kInsertToScm],
             .second_chances = scm.second_chances - scm_before.second_chances,
+            .requeued_segments = scm.requeued_segments - scm_before.requeued_segments,
             .scm_written_units = scm.written_units - scm_before.written_units,
             .scm_refused = scm.refused - scm_before.refused,
             .spare_refused = scm.spare_refused - scm_before.spare_refused,

@@ -25,6 +25,7 @@ struct SimCounts {
   uint64_t demotions = 0;       // blocks written to SCM: on a DRAM eviction
   uint64_t inserts_to_scm = 0;  // and on a miss
   uint64_t second_chances = 0;
+  uint64_t requeued_segments = 0;
   uint64_t scm_written_units = 0;
   uint64_t scm_refused = 0;    // writes the policy wanted and the tier had no room for
   uint64_t spare_refused = 0;  // second chances likewise

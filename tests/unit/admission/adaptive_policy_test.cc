@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <map>
 #include <random>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 namespace mezz {
@@ -268,6 +270,31 @@ TEST_F(Adaptive, RefusesToChurnAndLookUpsGiveLeaveAgain) {
   for (int i = 0; i < 30'000; ++i) written += policy_->OnDramEviction(HitInDram(n++)).action == Action::kToScm;
   EXPECT_GE(written, 4000u);
   EXPECT_LE(written, 10'500u) << "no more than was looked up";
+}
+
+// What the miniatures found out by paying for writes is not to be overruled at half of the look-ups' bytes.
+TEST_F(Adaptive, ChurnDoesNotCloseWhatTheMiniaturesFoundOpen) {
+  Fill();
+  // A window of fresh blocks moves on, longer than DRAM lasts and shorter than SCM does, as in miniatures_test.cc.
+  std::deque<uint64_t> dram;
+  std::unordered_set<uint64_t> in_dram;
+  for (uint64_t i = 0; i < 600'000; ++i) {
+    const uint64_t n = i / 4 + random_() % (kScmBlocks / 2);
+    if (!in_dram.insert(n).second) continue;
+    policy_->OnMiss(Block(n));
+    dram.push_back(n);
+    if (dram.size() <= kDramBlocks) continue;
+    policy_->OnDramEviction(Block(dram.front()));
+    in_dram.erase(dram.front());
+    dram.pop_front();
+  }
+  uint64_t n = 1'000'000'000;
+  for (int i = 0; i < 40'000; ++i) {  // three blocks written for four looked up
+    LookUp(4);
+    for (int write = 0; write < 3; ++write) ASSERT_EQ(policy_->OnDramEviction(Block(n++)).action, Action::kToScm) << i;
+  }
+  for (int i = 0; i < 40'000; ++i) policy_->OnDramEviction(Block(n++));
+  ExpectDecision(policy_->OnDramEviction(Block(n++)), Action::kDrop, Reason::kChurn);
 }
 
 // The governor's window must not keep the strictness of an unfilled tier: filling is limited by the budget alone.

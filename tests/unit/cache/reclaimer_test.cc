@@ -177,5 +177,169 @@ TEST_F(ReclaimerTest, AShrinkSparesNothingAndLeavesTheRest) {
   EXPECT_LE(reclaimer.TakeLongestStay(), 4u) << "the mutex goes round after each victim";
 }
 
+TEST_F(ReclaimerTest, MakesRoomWhereAllIsHotAndLiesLoosely) {
+  constexpr size_t kMoreThanHalf = 36'000;  // one a segment
+  FunctionJudge judge;
+  judge.spare = [](const RecordFacts&) { return true; };
+  Reclaimer judged(core.medium, &core.log, &core.index, &core.counters, nullptr, &judge);
+  uint64_t key = 0;
+  for (int round = 0; round < 20; ++round) {
+    while (core.log.free_segments() > 1) ASSERT_TRUE(core.Put(key++, kMoreThanHalf));
+    ASSERT_TRUE(judged.MakeRoom()) << "round " << round;
+  }
+  EXPECT_GT(Count(Event::kScmSecondChance), 0u);
+}
+
+// --- segments queued again -------------------------------------------------------------------------------------------
+
+class RequeueTest : public ReclaimerTest {
+ protected:
+  RequeueTest() { reclaimer.SetRequeuePercent(70); }
+  // Five sealed segments of the proven with four records each, from key 0 on, all of `heat`, and one that is open.
+  void FillProven(unsigned heat) {
+    while (core.log.free_segments() > 2 || keys_ % 4 != 0)
+      ASSERT_TRUE(core.Put(keys_++, kQuarter, heat, core.log.proven_lane()));
+  }
+  // Walks one victim to its end.
+  void Reclaim() { reclaimer.Step(kSmallSegmentBytes); }
+  void SetHeat(uint64_t key, unsigned heat) {
+    core.index.Touch(*core.index.FindLine(core.index.Hash(test::Key(key)), core.Find(key).line()), heat);
+  }
+  void SetDram(uint64_t key) { core.index.SetDram(core.index.Hash(test::Key(key)), true); }
+  void Erase(uint64_t key) {
+    const BlockKey block_key = test::Key(key);
+    KeyReader reader(core.reader, block_key);
+    core.index.Erase(core.index.Hash(block_key), reader, [](IndexWord) {});
+  }
+  uint64_t keys_ = 0;
+};
+
+TEST_F(RequeueTest, HotSegmentsStayAsTheyAreForOneHeatARecord) {
+  FillProven(/*heat=*/3);
+  SetHeat(2, 0);
+  SetDram(3);
+  const IndexWord before = core.Find(1);
+  SetDram(3);
+  SetHeat(3, 2);
+  const uint64_t written = Count(Event::kScmWrittenBytes);
+  Reclaim();
+  EXPECT_EQ(Count(Event::kScmSegmentRequeued), 1u);
+  EXPECT_EQ(Count(Event::kScmSegmentReclaimed), 0u);
+  EXPECT_EQ(Count(Event::kScmWrittenBytes), written);
+  EXPECT_EQ(Count(Event::kScmDropped), 0u);
+  EXPECT_EQ(core.Find(1).raw(), before.with(false, 2).raw()) << "the same place, one heat less";
+  EXPECT_EQ(core.Find(2).heat(), 0u) << "there is none to pay";
+  EXPECT_EQ(core.Find(3).heat(), 1u);
+  EXPECT_EQ(core.Find(4).heat(), 3u) << "another segment's";
+}
+
+TEST_F(RequeueTest, TheyStandBehindTheOthersThen) {
+  FillProven(3);
+  const SegmentId first = core.SegmentOf(0), second = core.SegmentOf(4);
+  Reclaim();
+  for (SegmentId expected : {second, core.SegmentOf(8), core.SegmentOf(12), core.SegmentOf(16), first}) {
+    const auto victim = core.log.TakeVictim();
+    ASSERT_EQ(victim.segment, expected);
+    EXPECT_EQ(victim.generation, Generation::kProven);
+    core.log.Requeue(expected);
+  }
+}
+
+TEST_F(RequeueTest, FourInARowAtMostThenOneIsEmptied) {
+  FillProven(3);
+  for (int i = 0; i < 4; ++i) Reclaim();
+  EXPECT_EQ(Count(Event::kScmSegmentRequeued), 4u);
+  EXPECT_EQ(Count(Event::kScmSegmentReclaimed), 0u);
+  Reclaim();
+  EXPECT_EQ(Count(Event::kScmSegmentReclaimed), 1u);
+  EXPECT_EQ(Count(Event::kScmSecondChance), 4u);
+  Reclaim();
+  EXPECT_EQ(Count(Event::kScmSegmentRequeued), 5u) << "the count begins anew";
+}
+
+TEST_F(RequeueTest, MakeRoomFindsRoomWhereAllIsHot) {
+  FillProven(3);
+  while (core.Put(keys_, kQuarter, 3, core.log.proven_lane())) ++keys_;
+  ASSERT_EQ(core.log.free_segments(), 1u);
+  EXPECT_TRUE(reclaimer.MakeRoom());
+}
+
+TEST_F(RequeueTest, ThreeOfFourHotRecordsAreEnoughAndTwoAreNot) {
+  FillProven(2);
+  SetHeat(0, 1);
+  Reclaim();
+  EXPECT_EQ(Count(Event::kScmSegmentRequeued), 1u);
+  EXPECT_TRUE(Resident(0)) << "the cold one stays with the others";
+  SetHeat(4, 1);
+  SetHeat(5, 0);
+  Reclaim();
+  EXPECT_EQ(Count(Event::kScmSegmentRequeued), 1u);
+  EXPECT_EQ(Count(Event::kScmSegmentReclaimed), 1u);
+  EXPECT_TRUE(Resident(4));
+  EXPECT_FALSE(Resident(5));
+}
+
+TEST_F(RequeueTest, TheDeadAndWhatDramHoldsAreNotHot) {
+  FillProven(3);
+  Erase(0);
+  Erase(1);
+  Reclaim();
+  EXPECT_EQ(Count(Event::kScmSegmentRequeued), 0u) << "half of it is dead";
+  SetDram(4);
+  SetDram(5);
+  Reclaim();
+  EXPECT_EQ(Count(Event::kScmSegmentRequeued), 0u) << "DRAM holds half of it";
+  EXPECT_EQ(Count(Event::kScmSegmentReclaimed), 2u);
+}
+
+TEST_F(RequeueTest, TheYoungAreNeverQueuedAgain) {
+  Fill(2, 0, /*heat=*/3);
+  Reclaim();
+  EXPECT_EQ(Count(Event::kScmSegmentRequeued), 0u);
+  EXPECT_EQ(Count(Event::kScmSecondChance), 4u);
+}
+
+TEST_F(RequeueTest, WhoAsksForNoPercentageGetsNone) {
+  reclaimer.SetRequeuePercent(0);
+  FillProven(3);
+  Reclaim();
+  EXPECT_EQ(Count(Event::kScmSegmentRequeued), 0u);
+  EXPECT_EQ(Count(Event::kScmSegmentReclaimed), 1u);
+}
+
+TEST_F(RequeueTest, AShrinkQueuesNothingAgainNotEvenWhatIsBeingWeighed) {
+  FillProven(3);
+  reclaimer.Step(64);
+  const SegmentId weighed = core.SegmentOf(0);
+  ASSERT_EQ(Count(Event::kScmSegmentRequeued) + Count(Event::kScmSegmentReclaimed), 0u);
+  reclaimer.ShrinkTo(6);
+  EXPECT_EQ(Count(Event::kScmSegmentRequeued), 0u);
+  EXPECT_EQ(Count(Event::kScmDropped), 4u);
+  EXPECT_NE(core.log.state(weighed), SegmentLog::State::kSealed);
+}
+
+TEST_F(RequeueTest, APinTakenWhileItIsWeighedOutlastsTheQueue) {
+  FillProven(3);
+  reclaimer.Step(64);
+  const SegmentId weighed = core.SegmentOf(0);
+  ASSERT_TRUE(core.log.Pin(weighed));
+  Reclaim();
+  EXPECT_EQ(Count(Event::kScmSegmentRequeued), 1u);
+  EXPECT_EQ(core.log.pins(weighed), 1u);
+  core.log.Unpin(weighed);
+  EXPECT_TRUE(Resident(0));
+}
+
+TEST_F(RequeueTest, DamageFoundWhileItIsWeighedCostsTheRestAndNoMore) {
+  FillProven(3);
+  core.medium.base()[core.Find(2).line() * kLineBytes + 3] ^= std::byte{4};
+  Reclaim();
+  EXPECT_EQ(Count(Event::kScmDamagedHeader), 1u);
+  EXPECT_EQ(Count(Event::kScmSegmentReclaimed), 1u);
+  for (const uint64_t key : {0, 1}) EXPECT_TRUE(Resident(key)) << key;
+  for (const uint64_t key : {2, 3}) EXPECT_FALSE(Resident(key)) << key;
+  EXPECT_TRUE(Resident(4));
+}
+
 }  // namespace
 }  // namespace mezz

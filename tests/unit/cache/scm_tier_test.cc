@@ -160,6 +160,14 @@ TEST_F(ScmTierTest, JudgeThatSparesEverythingStopsNothingAndSavesNoBlockThatIsIn
   tier_.reset();
 }
 
+TEST_F(ScmTierTest, WhatCameBackStartsWithOneHeat) {
+  Open(test::AnonymousOptions(16 * kSegmentBytesMin));
+  for (const auto generation : {Generation::kYoung, Generation::kProven}) {
+    ASSERT_EQ(tier_->Put(Key(1), BlockRole::kData, Payload(1, 0, 4000), generation), PutResult::kStored);
+    EXPECT_EQ(tier_->Find(Key(1), BlockRole::kData, Heat::kKeep).heat(), generation == Generation::kProven ? 1 : 0);
+  }
+}
+
 TEST_F(ScmTierTest, HitThatIsNoEvidenceLeavesTheHeat) {
   Open(test::AnonymousOptions(16 * kSegmentBytesMin));
   ASSERT_EQ(Put(1, 4000), PutResult::kStored);
