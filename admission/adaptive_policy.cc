@@ -37,6 +37,7 @@ AdaptivePolicy::AdaptivePolicy(const PolicyOptions& options)
       sketch_(Blocks(options.dram_bytes + options.scm_bytes, options), options.seed),
       ghost_(Blocks(options.dram_bytes + options.scm_bytes, options), options.seed),
       miniatures_({options.dram_bytes, options.scm_bytes, options.block_bytes, kYoungPercent}, sketch_),
+      window_(Blocks(options.dram_bytes, options)),
       governor_(options.scm_bytes * kGovernorWindow),
       budget_(options.write_budget_bytes_per_second, options.now_ns),
       lookups_per_aged_line_(std::max<uint64_t>(
@@ -62,6 +63,7 @@ void AdaptivePolicy::OnDramHits(uint64_t count) { Advance(count); }
 void AdaptivePolicy::OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) {
   miniatures_.SetCapacity(dram_bytes, scm_bytes);
   governor_.SetWindow(scm_bytes * kGovernorWindow);
+  if (dram_bytes != 0) window_.SetCapacity(Blocks(dram_bytes, options_));
   if (scm_bytes_.exchange(scm_bytes, std::memory_order_relaxed) < scm_bytes)
     filled_.store(false, std::memory_order_relaxed);
 }
@@ -105,9 +107,14 @@ Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
   if (block.by_compaction && block.role == BlockRole::kData) return {Action::kBypass, Reason::kCompaction};
   const uint64_t hash = HashOfBlock(block.key);
   sketch_.Increment(hash);
-  if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, /*enters_dram=*/true);
+  const bool enters =
+      block.role != BlockRole::kData || !filled_.load(std::memory_order_relaxed) || window_.Admits(hash);
+  if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, enters);
   CountLookup();
-  return {Action::kToDram, Reason::kPolicyDefault};
+  if (enters) return {Action::kToDram, Reason::kPolicyDefault};
+  if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, /*was_hit=*/false);
+  const Decision decision = Demotion(block, hash);
+  return decision.action == Action::kToScm ? decision : Decision{Action::kBypass, Reason::kWindowClosed};
 }
 
 Decision AdaptivePolicy::OnScmHit(const BlockFacts& block) {
@@ -133,6 +140,12 @@ Decision AdaptivePolicy::OnDramEviction(const BlockFacts& block) {
     promotion_.OnDuplicateEviction(block.was_hit_in_dram);
     return {Action::kKeep, Reason::kClean};
   }
+  window_.OnEviction(hash, block.was_hit_in_dram);
+  return Demotion(block, hash);
+}
+
+// kToScm or kDrop of a block that is in neither tier from now on, unless it is written.
+Decision AdaptivePolicy::Demotion(const BlockFacts& block, uint64_t hash) {
   const bool has_ghost = ghost_.Contains(hash);
   Decision decision = Evidence(block, hash, has_ghost);
   if (decision.action == Action::kToScm) {

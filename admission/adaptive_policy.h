@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "admission/dram_window.h"
 #include "admission/frequency_sketch.h"
 #include "admission/ghost.h"
 #include "admission/miniatures.h"
@@ -21,13 +22,14 @@ namespace mezz {
 // the picture, the reasons and the measurements. It tunes itself; PolicyOptions::write_budget_bytes_per_second is the
 // only knob.
 //
-//   on a miss           to DRAM; but data that a compaction reads goes nowhere
+//   on a miss           to DRAM; but data that a compaction reads goes nowhere, and while newcomers find nothing in
+//   DRAM
+//                       (DramWindow) data goes past it, as if DRAM had evicted it at once
 //   on a DRAM eviction  kept if recorded. Else demoted with evidence: it was hit in DRAM, its ghost is known, or it is
 //                       metadata; how much evidence is needed the miniatures say (Strictness). Blocks whose ghost is
 //                       known are demoted as proven. While the SCM tier fills, all are.
 //   on an SCM hit       promoted if its frequency reaches the hot threshold and promotions pay (PromotionFeedback), or
-//   if
-//                       it is small metadata; else in place
+//                       or if it is small metadata; else in place
 //   on reclaim          spared if hit since it was written; a proven one, if hit more than once in its turn. Never if
 //                       DRAM holds it. What is dropped leaves a ghost.
 //
@@ -66,7 +68,7 @@ class AdaptivePolicy final : public Policy {
   // Less than S3-FIFO's tenth: the DRAM tier before the young is such a window too.
   static constexpr unsigned kYoungPercent = 8;
   // Bounds the dead and the cold in a segment that is kept whole to the rest of it.
-  static constexpr unsigned kRequeuePercent = 70;
+  static constexpr unsigned kRequeuePercent = 85;
   // Written bytes in percent of those looked up, above which only the strictest evidence counts, unless the miniatures
   // found that writing everything pays; and above which nothing is written.
   static constexpr uint64_t kChurnStrictPercent = 50;
@@ -77,6 +79,7 @@ class AdaptivePolicy final : public Policy {
   void CountLookup();
   void Advance(uint64_t lookups);
   void AgeOwedLines();
+  Decision Demotion(const BlockFacts& block, uint64_t hash);
   Decision Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost);
   Decision Survival(const BlockFacts& block, uint64_t hash);
   std::optional<Reason> LimitReached(uint32_t bytes);
@@ -87,6 +90,7 @@ class AdaptivePolicy final : public Policy {
   Ghost ghost_;
   Miniatures miniatures_;
   PromotionFeedback promotion_;
+  DramWindow window_;
   WriteGovernor governor_;
   WriteBudget budget_;
   const uint64_t lookups_per_aged_line_;

@@ -76,14 +76,15 @@ class Miniatures {
 
   // Each event adds at most one record by itself, so 32 keep up.
   static constexpr unsigned kWalkedPerEventMax = 32;
-  static constexpr double kWriteCost = 0.04;   // of a flash read
+  static constexpr double kWriteCost = 0.06;   // of a flash read
   static constexpr double kHysteresis = 0.01;  // of the score
   static constexpr double kHotShare = 0.6;
   static constexpr double kHotOverMean = 1.5;  // the hot threshold, over the mean frequency of the keys that are known
   static constexpr unsigned kNothingIsHot = FrequencySketch::kMax + 1;
 
  private:
-  static constexpr uint32_t kSampledBlocksMax = 2048;  // of both tiers' capacity
+  static constexpr uint32_t kSampledBlocksMax =
+      1024;  // of both tiers' capacity: 210 KB, 1.6 bytes a block from 2^16 blocks on
   static constexpr uint32_t kKeysPerBlock = 4;
   static constexpr size_t kWays = 8;
 

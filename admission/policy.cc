@@ -103,6 +103,8 @@ std::string_view ToString(Reason reason) {
       return "write_budget";
     case Reason::kProbe:
       return "probe";
+    case Reason::kWindowClosed:
+      return "window_closed";
     case Reason::kCount:
       break;
   }

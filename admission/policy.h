@@ -60,6 +60,7 @@ enum class Reason : uint8_t {
   kChurn,          // the write governor: too many bytes written for the look-ups served
   kWriteBudget,    // the write budget of the medium is spent
   kProbe,          // no evidence, but what the SCM tier holds is of no use either
+  kWindowClosed,   // what comes from flash leaves DRAM before it is hit there
   kCount
 };
 inline constexpr size_t kReasons = static_cast<size_t>(Reason::kCount);

@@ -61,7 +61,7 @@ class PromotionFeedback {
   static constexpr unsigned kWindowShift = 6;
   static constexpr uint32_t kWindow = 1u << kWindowShift;
   static constexpr uint32_t kOne = 65535;
-  static constexpr uint32_t kTarget = kOne * 7 / 10;
+  static constexpr uint32_t kTarget = kOne * 8 / 10;
   static constexpr uint32_t kSlack = kOne / 10;
   static constexpr unsigned kShareShift = 16, kCountShift = 8;
   static constexpr uint32_t kByte = 255;

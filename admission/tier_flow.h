@@ -100,9 +100,10 @@ class TierFlow {
   Placement OnMiss(const Block& block, bool by_compaction) {
     BlockFacts facts = tiers_.FactsOf(block);
     facts.by_compaction = by_compaction;
-    switch (Counted(DecisionPoint::kMiss, tiers_.policy().OnMiss(facts), facts.role).action) {
+    const Decision decision = Counted(DecisionPoint::kMiss, tiers_.policy().OnMiss(facts), facts.role);
+    switch (decision.action) {
       case Action::kToScm:
-        if (!tiers_.Put(block, Generation::kYoung)) return Placement::kDram;
+        if (!tiers_.Put(block, GenerationOf(decision))) return Placement::kDram;
         tiers_.Count(Event::kInsertToScm, facts.role);
         return Placement::kScm;
       case Action::kBypass:
@@ -125,8 +126,7 @@ class TierFlow {
       case Action::kKeep:
         return tiers_.Count(Event::kCleanEviction, facts.role);
       case Action::kToScm:
-        if (tiers_.Put(block, decision.proven ? Generation::kProven : Generation::kYoung))
-          tiers_.Count(Event::kDemotion, facts.role);
+        if (tiers_.Put(block, GenerationOf(decision))) tiers_.Count(Event::kDemotion, facts.role);
         return;
       default:
         return tiers_.Count(Event::kRefusedPolicy, facts.role);
@@ -148,6 +148,9 @@ class TierFlow {
   static constexpr uint32_t kTellEvery = 1024;
 
  private:
+  static Generation GenerationOf(const Decision& decision) {
+    return decision.proven ? Generation::kProven : Generation::kYoung;
+  }
   Decision Counted(DecisionPoint point, const Decision& decision, BlockRole role) {
     tiers_.Count(point, decision, role);
     return decision;

@@ -125,10 +125,11 @@ TEST_P(AdaptiveProperty, AScanEvictsNothingHot) {
   EXPECT_LE(after.misses, before.misses + tiers_.dram + hot / 50);
 }
 
-// LRU and FIFO find nothing of a loop that does not fit. Ours keeps at least half of what SCM can hold of it.
+// LRU and FIFO find nothing of a loop that does not fit. Ours keeps at least half of what SCM can hold of it, and where
+// SCM keeps all it can, DRAM keeps something too.
 class AdaptiveLoop : public AdaptiveProperty {
  protected:
-  void Expect(double length) {
+  void Expect(double length, double of_scm) {
     const auto loop = static_cast<uint64_t>(length * static_cast<double>(tiers_.total()));
     Keys keys;
     for (uint64_t i = 0; i < 12 * loop; ++i) keys.push_back(i % loop);
@@ -136,11 +137,11 @@ class AdaptiveLoop : public AdaptiveProperty {
     Report("hits", HitRatio(counts));
     Report("SCM of loop", Share(tiers_.scm, loop));
     Report("SCM writes per access", PerAccess(counts.scm_writes(), counts));
-    EXPECT_GE(HitRatio(counts), 0.5 * Share(tiers_.scm, loop));
+    EXPECT_GE(HitRatio(counts), of_scm * Share(tiers_.scm, loop));
   }
 };
-TEST_P(AdaptiveLoop, KeepsPartOfOneHalfLargerThanBothTiers) { Expect(1.5); }
-TEST_P(AdaptiveLoop, KeepsPartOfOneThreeTimesAsLarge) { Expect(3); }
+TEST_P(AdaptiveLoop, KeepsPartOfOneHalfLargerThanBothTiers) { Expect(1.5, 0.5); }
+TEST_P(AdaptiveLoop, KeepsPartOfOneThreeTimesAsLarge) { Expect(3, 1.05); }
 
 // Every object twice, `between` other blocks apart: writing it a second time is worth nothing.
 class AdaptiveTwice : public AdaptiveProperty {
@@ -228,7 +229,7 @@ TEST_P(AdaptiveAlternating, IsNoWorseThanTheSimpleRulesWhereTurnsAreShort) {
   Report("hits, best simple", best);
   Report("hits, one LRU list", LruHitRatio(keys, tiers_, keys.size() / 3));
   // EXPECT_GE(ours, best - 0.01);
-  GTEST_SKIP() << "known weakness: 0.789 to 0.800 against dram_first's 0.84 to 0.86; one LRU list 0.805";
+  GTEST_SKIP() << "known weakness: 0.81 to 0.83 against dram_first's 0.85 to 0.86; one LRU list 0.805";
 }
 
 // What is popular changes at once.
@@ -411,10 +412,10 @@ struct Golden {
   uint64_t misses, dram_hits, scm_writes;
 };
 constexpr Golden kGoldens[] = {
-    {"mixed", DramCache::kLru, 33459, 18693, 11687},
-    {"mixed", DramCache::kHcc, 33404, 18176, 11706},
-    {"skewed_and_scans", DramCache::kLru, 42455, 8785, 4490},
-    {"skewed_and_scans", DramCache::kHcc, 42623, 2095, 4384},
+    {"mixed", DramCache::kLru, 33436, 18689, 11183},
+    {"mixed", DramCache::kHcc, 33408, 18194, 11379},
+    {"skewed_and_scans", DramCache::kLru, 42486, 8795, 4409},
+    {"skewed_and_scans", DramCache::kHcc, 42853, 2027, 4719},
 };
 
 Keys GoldenTrace(std::string_view name) {

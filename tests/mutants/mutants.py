@@ -34,8 +34,8 @@ def hybrid78(name, file, test, case, *edits):
     return Mutant(name, f"integration/{file}", edits, test, case, "system")
 
 
-def policy(name, file, case, *edits):
-    return Mutant(name, file, edits, "unit/admission/adaptive_policy_test", "Adaptive." + case)
+def policy(name, file, source, case, *edits):
+    return Mutant(name, file, edits, f"unit/admission/{source}_test", case)
 
 
 INDEX, INDEX_CC, LOG, LOG_H = "cache/index_inl.h", "cache/index.cc", "cache/segment_log.cc", "cache/segment_log.h"
@@ -223,8 +223,21 @@ MUTANTS = (
           "      ForgetRestLocked();\n    }", "    ForgetRestLocked();")),
     unit("what came back starts cold", "cache/types.h", "scm_tier", "ScmTierTest.WhatCameBackStartsWithOneHeat",
          ("generation == Generation::kProven ? 1 : 0;", "generation == Generation::kProven ? 0 : 0;")),
-    policy("churn overrules an open verdict", "admission/adaptive_policy.cc",
-           "ChurnDoesNotCloseWhatTheMiniaturesFoundOpen",
+    policy("newcomers always enter", "admission/adaptive_policy.cc", "adaptive_policy",
+           "Adaptive.DataPassesAWindowByThatFindsNothing",
+           ("|| window_.Admits(hash);", "|| window_.Admits(hash) || true;")),
+    policy("what passes DRAM by leaves no ghost", "admission/adaptive_policy.cc", "adaptive_policy",
+           "Adaptive.DataPassesAWindowByThatFindsNothing",
+           ("  if (decision.action == Action::kDrop) {\n    ghost_.Insert(hash);",
+            "  if (decision.action == Action::kDrop) {\n    if (block.was_hit_in_dram) ghost_.Insert(hash);")),
+    policy("a closed window stays closed", "admission/dram_window.cc", "dram_window",
+           "Scale/DramWindowTest.OpensWhereNewcomersWouldHaveBeenHit/*",
+           ("regrets > kOpenAbove ? kOne :", "regrets > kOne ? kOne :")),
+    policy("whatever comes back is a regret", "admission/dram_window.cc", "dram_window",
+           "Scale/DramWindowTest.ClosesWhereNewcomersAreNotHit/*",
+           (" && newcomer - last.newcomer <= blocks_.load(std::memory_order_relaxed));", ");")),
+    policy("churn overrules an open verdict", "admission/adaptive_policy.cc", "adaptive_policy",
+           "Adaptive.ChurnDoesNotCloseWhatTheMiniaturesFoundOpen",
            ("  if (strictness != Strictness::kOpen && governor_", "  if (governor_")),
     unit("a child of a fork writes", TIER, "scm_tier", "ScmTierTest.AForkedChildFindsNothingAndChangesNothing",
          ("  if (!guard_.InParent()) return refuse(Event::kRefusedForked, PutResult::kNoSpace);", "")),

@@ -297,13 +297,42 @@ TEST_F(Adaptive, ChurnDoesNotCloseWhatTheMiniaturesFoundOpen) {
   ExpectDecision(policy_->OnDramEviction(Block(n++)), Action::kDrop, Reason::kChurn);
 }
 
+// While newcomers find nothing in DRAM they pass it by, and what their eviction would have said is said at the miss.
+TEST_F(Adaptive, DataPassesAWindowByThatFindsNothing) {
+  const auto evict_unhit = [&] {
+    for (uint64_t n = 0; n < 50'000; ++n) policy_->OnDramEviction(Block(2'000'000 + n));
+  };
+  evict_unhit();
+  EXPECT_EQ(policy_->OnMiss(Block(1)).action, Action::kToDram) << "the SCM tier still fills";
+  Fill();
+  LookUp(1'000'000);
+  std::map<Action, int> first, second;
+  for (uint64_t n = 0; n < 1000; ++n) ++first[policy_->OnMiss(Block(n)).action];
+  EXPECT_GE(first[Action::kBypass], 990);
+  ExpectDecision(policy_->OnMiss(Block(5000)), Action::kBypass, Reason::kWindowClosed);
+  for (uint64_t n = 3000; n < 8000; ++n) policy_->OnMiss(Block(n));  // longer than DRAM would have kept them
+  for (uint64_t n = 0; n < 1000; ++n) {
+    const Decision decision = policy_->OnMiss(Block(n));
+    ++second[decision.action];
+    if (decision.action != Action::kToScm) continue;
+    ASSERT_EQ(decision.reason, Reason::kGhost);
+    ASSERT_TRUE(decision.proven);
+  }
+  EXPECT_GE(second[Action::kToScm], 900);
+  for (const BlockRole role : kMetadata) {
+    BlockFacts block = Block(random_());
+    block.role = role;
+    EXPECT_EQ(policy_->OnMiss(block).action, Action::kToDram);
+  }
+}
+
 // The governor's window must not keep the strictness of an unfilled tier: filling is limited by the budget alone.
 TEST_F(Adaptive, FillingIsNoChurn) {
   for (uint64_t n = 0; n < 4 * kScmBlocks; ++n) ASSERT_EQ(policy_->OnDramEviction(Block(n)).action, Action::kToScm);
 }
 
 TEST_F(Adaptive, TakesAtMostSixBytesABlock) {
-  for (const uint64_t megabytes : {256, 3200}) {  // 320 k and 4 M blocks
+  for (const uint64_t megabytes : {64, 103, 128, 256, 3200}) {  // 82 k to 4 M blocks; just above 2^17
     PolicyOptions options;
     options.dram_bytes = megabytes << 20;
     options.scm_bytes = 4 * options.dram_bytes;

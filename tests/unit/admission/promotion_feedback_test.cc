@@ -40,14 +40,14 @@ TEST(PromotionFeedback, AsksForMoreWhileFewAreHitAndForLessWhenManyAre) {
 TEST(PromotionFeedback, StaysWhereItIsBetweenTheTargetAndItsSlack) {
   PromotionFeedback feedback;
   Evict(&feedback, 640, 4);
-  const auto evict_three_of_four_hit = [&](int times) {
-    for (int i = 0; i < times; ++i) feedback.OnDuplicateEviction(i % 4 != 0);
+  const auto evict_six_of_seven_hit = [&](int times) {
+    for (int i = 0; i < times; ++i) feedback.OnDuplicateEviction(i % 7 != 0);
   };
-  evict_three_of_four_hit(640);  // to find its level
+  evict_six_of_seven_hit(640);  // to find its level
   const unsigned offset = feedback.offset();
   ASSERT_GT(offset, 0u);
-  evict_three_of_four_hit(6400);
-  EXPECT_EQ(feedback.offset(), offset) << "above the target of 0.7, by less than a tenth";
+  evict_six_of_seven_hit(6400);
+  EXPECT_EQ(feedback.offset(), offset) << "above the target of 0.8, by less than a tenth";
 }
 
 TEST(PromotionFeedback, ASixteenthOfTheKeysKeepsItAlive) {

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "admission/dram_window.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace mezz {
+namespace {
+
+constexpr uint64_t kDramBlocks = 200;
+
+uint64_t Mixed(uint64_t key) {
+  key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9ull;
+  key = (key ^ key >> 27) * 0x94d049bb133111ebull;
+  return key ^ key >> 31;
+}
+
+void Evict(DramWindow* window, uint64_t times, uint64_t one_hit_in = 0) {
+  for (uint64_t i = 0; i < times; ++i) window->OnEviction(Mixed(i), one_hit_in != 0 && i % one_hit_in == 0);
+}
+
+// 1: every key is sampled; 64: DRAM is so much larger.
+class DramWindowTest : public ::testing::TestWithParam<uint64_t> {
+ protected:
+  void Close() {
+    Evict(&window_, 5000 * scale_);
+    ASSERT_TRUE(window_.closed());
+  }
+  // Asks for each of `keys` in turn, over and over.
+  uint64_t AdmittedOfLoop(uint64_t keys, uint64_t accesses) {
+    uint64_t admitted = 0;
+    for (uint64_t i = 0; i < accesses; ++i) admitted += window_.Admits(Mixed(i % keys));
+    return admitted;
+  }
+  const uint64_t scale_ = GetParam();
+  DramWindow window_{kDramBlocks * scale_};
+};
+
+TEST_P(DramWindowTest, IsOpenAtFirstAndWhileOneInTenIsHit) {
+  EXPECT_TRUE(window_.Admits(Mixed(1)));
+  Evict(&window_, 20'000 * scale_, /*one_hit_in=*/10);
+  EXPECT_FALSE(window_.closed());
+}
+
+TEST_P(DramWindowTest, ClosesWhereNewcomersAreNotHit) {
+  Close();
+  const uint64_t accesses = 300'000 * scale_;
+  const auto probes = static_cast<double>(accesses) / DramWindow::kProbes;
+  EXPECT_NEAR(static_cast<double>(AdmittedOfLoop(10 * kDramBlocks * scale_, accesses)), probes, probes / 2 + 20);
+  EXPECT_TRUE(window_.closed()) << "what comes back later than DRAM would have kept it is no regret";
+}
+
+TEST_P(DramWindowTest, OpensWhereNewcomersWouldHaveBeenHit) {
+  Close();
+  AdmittedOfLoop(kDramBlocks * scale_ / 2, 5 * kDramBlocks * scale_);
+  EXPECT_FALSE(window_.closed());
+  Evict(&window_, 50 * scale_);
+  EXPECT_FALSE(window_.closed()) << "it is trusted for a while";
+}
+
+TEST_P(DramWindowTest, FollowsTheSizeOfDram) {
+  Close();
+  const uint64_t loop = 4 * kDramBlocks * scale_;
+  AdmittedOfLoop(loop, 10 * loop);
+  ASSERT_TRUE(window_.closed());
+  window_.SetCapacity(2 * loop);
+  AdmittedOfLoop(loop, 10 * loop);
+  EXPECT_FALSE(window_.closed());
+}
+INSTANTIATE_TEST_SUITE_P(Scale, DramWindowTest, ::testing::Values(1, 64));
+
+TEST(DramWindow, WorksForOneBlockAndForNone) {
+  for (const uint64_t blocks : {0, 1}) {
+    DramWindow window(blocks);
+    Evict(&window, 5000);
+    EXPECT_TRUE(window.closed());
+    for (int i = 0; i < 5000; ++i) window.Admits(Mixed(7));
+    EXPECT_FALSE(window.closed()) << "the same block again and again would stay in one place";
+  }
+}
+
+// A mutant that loses the state's other fields trips its assertions; the thread sanitizer watches the rest.
+TEST(DramWindow, ThreadsMayDoAllOfItAtOnce) {
+  DramWindow window(kDramBlocks);
+  std::vector<std::thread> threads;
+  for (uint64_t thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&window, thread] {
+      for (uint64_t i = 0; i < 30'000; ++i) {
+        window.OnEviction(Mixed(i), i % 3000 > 2000);
+        window.Admits(Mixed(i % (thread % 2 == 0 ? 100 : 5000)));
+        if (i % 1000 == 0) window.SetCapacity(1 + i % 7 * kDramBlocks);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace mezz
