@@ -104,7 +104,9 @@ class ModelRun {
       std::copy_n(payload.data() + offset, count, to);
       return !fail;
     };
-    const auto result = tier_.Put(test::Key(key), static_cast<BlockRole>(key % kBlockRoles), bytes, source);
+    const auto generation = random_() % 2 == 0 ? Generation::kProven : Generation::kYoung;
+    const auto role = static_cast<BlockRole>(key % kBlockRoles);
+    const auto result = tier_.Put(test::Key(key), role, bytes, source, generation);
     // A refused put leaves the key's earlier block, if any, in place.
     if (result == PutResult::kStored) model_[key] = {version, bytes};
     if (fail && bytes > 0) {
@@ -160,6 +162,7 @@ TEST_P(ScmTierFuzz, AgreesWithAPlainMap) {
     const Status status = ScmTier::Open(options, &tier);
     if (!status.ok() && setup.medium == MediumKind::kNumaNode) GTEST_SKIP() << status.message();
     ASSERT_TRUE(status.ok()) << status.message();
+    tier->SetRequeuePercent(round % 3 * 35);
     {
       ModelRun run(*tier, test::Seed() + round);
       run.Steps(setup.model == MediumModelName::kNone ? 15'000 : 3'000);

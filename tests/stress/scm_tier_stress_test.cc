@@ -174,6 +174,7 @@ class Ledger {
 TEST(ScmTierStress, AFindNeverGivesAnOlderVersionThanTheLastFinishedPut) {
   auto tier = test::OpenOrDie(test::AnonymousOptions(12 * kSegmentBytesMin));
   ASSERT_NE(tier, nullptr);
+  tier->SetRequeuePercent(30);
   Ledger ledger;
   std::atomic<bool> stop{false};
   std::vector<std::thread> owners, others;
