@@ -203,7 +203,7 @@ class RequeueTest : public ReclaimerTest {
   // Walks one victim to its end.
   void Reclaim() { reclaimer.Step(kSmallSegmentBytes); }
   void SetHeat(uint64_t key, unsigned heat) {
-    core.index.Touch(*core.index.FindLine(core.index.Hash(test::Key(key)), core.Find(key).line()), heat);
+    core.index.Touch(core.index.FindLine(core.index.Hash(test::Key(key)), core.Find(key).line()), heat);
   }
   void SetDram(uint64_t key) { core.index.SetDram(core.index.Hash(test::Key(key)), true); }
   void Erase(uint64_t key) {
