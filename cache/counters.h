@@ -15,47 +15,55 @@
 namespace mezz {
 
 // name, text. Counted per role.
-#define MEZZ_EVENTS(X)                                                              \
-  X(kScmHit, "scm.hit")                                                             \
-  X(kScmMiss, "scm.miss")                                                           \
-  X(kScmPut, "scm.put")                                                             \
-  X(kScmPutBytes, "scm.put_bytes")         /* payload */                            \
-  X(kScmWrittenBytes, "scm.written_bytes") /* on the medium, all causes */          \
-  X(kScmErase, "scm.erase")                                                         \
-  X(kScmReplaced, "scm.replaced")          /* a put found its key */                \
-  X(kScmDropped, "scm.dropped")            /* reclaimed without a survivor */       \
-  X(kScmSecondChance, "scm.second_chance") /* kept by reclaim */                    \
-  X(kScmSecondChanceBytes, "scm.second_chance_bytes")                               \
-  X(kScmDisplaced, "scm.displaced") /* dropped from a full bucket */                \
-  X(kScmSegmentReclaimed, "scm.segment_reclaimed")                                  \
-  X(kScmSegmentRequeued, "scm.segment_requeued") /* kept whole, nothing written */  \
-  X(kScmSegmentSkippedPinned, "scm.segment_skipped_pinned")                         \
-  X(kScmChecksumMismatch, "scm.checksum_mismatch")                                  \
-  X(kScmDamagedHeader, "scm.damaged_header")                                        \
-  X(kRefusedTooLarge, "refused.too_large")     /* larger than a segment */          \
-  X(kRefusedAllPinned, "refused.all_pinned")   /* nothing can be reclaimed */       \
-  X(kRefusedNoSpace, "refused.no_space")       /* capacity set to zero, or busy */  \
-  X(kRefusedFillFailed, "refused.fill_failed") /* the source failed to copy */      \
-  X(kRefusedForked, "refused.forked")          /* a put in a forked child */        \
-  X(kRefusedKeySize, "refused.key_size")       /* a key that is not 16 bytes */     \
-  X(kRefusedPolicy, "refused.policy")                                               \
-  X(kRefusedChanged, "refused.changed")                /* its key was, meanwhile */ \
-  X(kRefusedNotPersistable, "refused.not_persistable") /* helper without size_cb */ \
-  X(kDramHit, "dram.hit")                                                           \
-  X(kMiss, "miss") /* in neither tier */                                            \
-  X(kInsert, "insert")                                                              \
-  X(kInsertToScm, "insert.to_scm")      /* the policy sent a miss to SCM */         \
-  X(kInsertBypassed, "insert.bypassed") /* the policy sent a miss to neither */     \
-  X(kDramEviction, "dram.eviction")                                                 \
-  X(kCleanEviction, "dram.clean_eviction")     /* SCM held the block already */     \
-  X(kChangedEviction, "dram.changed_eviction") /* SCM held others */                \
-  X(kDemotion, "demotion")                                                          \
-  X(kServedInPlace, "served.in_place")                                              \
-  X(kServedCopied, "served.copied")                                                 \
-  X(kPromotion, "promotion")                                                        \
-  X(kPromotionRefused, "promotion.refused") /* DRAM tier full and strict */         \
-  X(kAdoptionFailed, "adoption.failed")     /* create_cb did not adopt: copied */   \
-  X(kCreateFailed, "create.failed")         /* create_cb failed: a miss */          \
+#define MEZZ_EVENTS(X)                                                               \
+  X(kScmHit, "scm.hit")                                                              \
+  X(kScmPackedHit, "scm.packed_hit") /* of them: on packed records */                \
+  X(kScmMiss, "scm.miss")                                                            \
+  X(kScmPut, "scm.put")                                                              \
+  X(kScmPutBytes, "scm.put_bytes")                /* of the blocks, not as stored */ \
+  X(kScmPackedPut, "scm.packed_put")              /* of the puts: stored packed */   \
+  X(kScmPackedPutBytes, "scm.packed_put_bytes")   /* of their blocks */              \
+  X(kScmPackedPutStored, "scm.packed_put_stored") /* of their payloads */            \
+  X(kScmWrittenBytes, "scm.written_bytes")        /* on the medium, all causes */    \
+  X(kScmErase, "scm.erase")                                                          \
+  X(kScmReplaced, "scm.replaced")          /* a put found its key */                 \
+  X(kScmDropped, "scm.dropped")            /* reclaimed without a survivor */        \
+  X(kScmSecondChance, "scm.second_chance") /* kept by reclaim */                     \
+  X(kScmSecondChanceBytes, "scm.second_chance_bytes")                                \
+  X(kScmDisplaced, "scm.displaced") /* dropped from a full bucket */                 \
+  X(kScmSegmentReclaimed, "scm.segment_reclaimed")                                   \
+  X(kScmSegmentRequeued, "scm.segment_requeued") /* kept whole, nothing written */   \
+  X(kScmSegmentSkippedPinned, "scm.segment_skipped_pinned")                          \
+  X(kScmChecksumMismatch, "scm.checksum_mismatch")                                   \
+  X(kScmDamagedHeader, "scm.damaged_header")                                         \
+  X(kScmUnpackFailed, "scm.unpack_failed")     /* whole, yet no packed block */      \
+  X(kPackRejected, "pack.rejected")            /* tried, saved too little: raw */    \
+  X(kPackSkipped, "pack.skipped")              /* its kind does not pack: raw */     \
+  X(kPackNoMemory, "pack.no_memory")           /* or all workspaces in use: raw */   \
+  X(kRefusedTooLarge, "refused.too_large")     /* larger than a segment */           \
+  X(kRefusedAllPinned, "refused.all_pinned")   /* nothing can be reclaimed */        \
+  X(kRefusedNoSpace, "refused.no_space")       /* capacity set to zero, or busy */   \
+  X(kRefusedFillFailed, "refused.fill_failed") /* the source failed to copy */       \
+  X(kRefusedForked, "refused.forked")          /* a put in a forked child */         \
+  X(kRefusedKeySize, "refused.key_size")       /* a key that is not 16 bytes */      \
+  X(kRefusedPolicy, "refused.policy")                                                \
+  X(kRefusedChanged, "refused.changed")                /* its key was, meanwhile */  \
+  X(kRefusedNotPersistable, "refused.not_persistable") /* helper without size_cb */  \
+  X(kDramHit, "dram.hit")                                                            \
+  X(kMiss, "miss") /* in neither tier */                                             \
+  X(kInsert, "insert")                                                               \
+  X(kInsertToScm, "insert.to_scm")      /* the policy sent a miss to SCM */          \
+  X(kInsertBypassed, "insert.bypassed") /* the policy sent a miss to neither */      \
+  X(kDramEviction, "dram.eviction")                                                  \
+  X(kCleanEviction, "dram.clean_eviction")     /* SCM held the block already */      \
+  X(kChangedEviction, "dram.changed_eviction") /* SCM held others */                 \
+  X(kDemotion, "demotion")                                                           \
+  X(kServedInPlace, "served.in_place")                                               \
+  X(kServedCopied, "served.copied")                                                  \
+  X(kPromotion, "promotion")                                                         \
+  X(kPromotionRefused, "promotion.refused") /* DRAM tier full and strict */          \
+  X(kAdoptionFailed, "adoption.failed")     /* create_cb did not adopt: copied */    \
+  X(kCreateFailed, "create.failed")         /* create_cb failed: a miss */           \
   X(kAllocationFailed, "allocation.failed")
 
 enum class Event : uint8_t {

@@ -4,6 +4,8 @@
 //   medium   := segment[0] segment[1] ...             segment[0] starts with 4 KiB that hold the superblock
 //   segment  := SegmentHeader (64 B) record*          records follow one another without gaps, 64-byte aligned
 //   record   := RecordHeader (32 B) payload padding   padded with zeros to 64 bytes
+//   payload  := the block's bytes                     a raw record
+//             | PackedPrefix (16 B) packed bytes      a packed record (kRecordPacked)
 //
 // All integers are in the byte order of the machine that wrote them; the superblock says which. Checksums are XXH3
 // (xxHash 0.8, 64 bits, folded to the field's width by taking the low bits), seeded with kChecksumSeed.
@@ -17,7 +19,7 @@ namespace mezz::layout {
 
 inline constexpr char kMagic[16] = {'M', 'E', 'Z', 'Z', 'A', 'N',  'I',  'N',
                                     'E', '-', 'S', 'C', 'M', '\r', '\n', '\x1a'};
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 2;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kChecksumSeed = 0x4d455a5aull;
 
@@ -55,9 +57,9 @@ inline constexpr uint64_t kSegmentMagic = 0x544e454d4745535aull;
 // Opens a record. A reader that walks a segment stops at the first header that is damaged or of another sequence.
 struct RecordHeader {
   BlockKey key;
-  uint32_t payload_bytes;
-  uint32_t payload_checksum;
-  uint32_t sequence;  // low 32 bits of the segment's
+  uint32_t payload_bytes;     // as stored
+  uint32_t payload_checksum;  // of the bytes stored
+  uint32_t sequence;          // low 32 bits of the segment's
   BlockRole role;
   uint8_t flags;      // RecordFlags
   uint16_t checksum;  // of the bytes before it
@@ -65,8 +67,22 @@ struct RecordHeader {
 static_assert(sizeof(RecordHeader) == 32);
 
 enum RecordFlags : uint8_t {
-  kRecordVoid = 1,  // space was reserved and never filled: skip payload_bytes
+  kRecordVoid = 1,      // space was reserved and never filled: skip payload_bytes
+  kRecordPacked = 2,    // the payload begins with a PackedPrefix
+  kRecordRejected = 4,  // raw, and packing it was tried and would have saved too little
 };
+
+// Opens the payload of a packed record: what the block is when it is unpacked.
+struct PackedPrefix {
+  uint32_t logical_bytes;
+  uint32_t logical_checksum;  // what payload_checksum would be of the raw record
+  Codec codec;
+  uint8_t type;         // 0; kept for blocks as they lie in an SST: RocksDB's compression type
+  uint16_t dictionary;  // 0: none
+  uint32_t reserved;    // zero
+};
+static_assert(sizeof(PackedPrefix) == 16);
+static_assert(sizeof(RecordHeader) + sizeof(PackedPrefix) <= kLineBytes, "a record's first line tells both sizes");
 
 // Bytes a payload of this size occupies on the medium.
 constexpr uint64_t RecordBytes(uint64_t payload_bytes) {

@@ -29,6 +29,12 @@ struct VerifyText {
 constexpr VerifyText kVerifyModes[] = {
     {"off", VerifyMode::kOff}, {"sampled", VerifyMode::kSampled}, {"always", VerifyMode::kAlways}};
 
+struct PackText {
+  std::string_view text;
+  PackMode mode;
+};
+constexpr PackText kPackModes[] = {{"off", PackMode::kOff}, {"lz4", PackMode::kLz4}, {"zstd", PackMode::kZstd}};
+
 struct PrepareText {
   std::string_view text;
   Prepare prepare;
@@ -145,6 +151,10 @@ Status CheckTuning(const ScmOptions& options) {
     return Status::InvalidArgument(
         fmt::format("verify={} is not one: choose kOff, kSampled or kAlways", static_cast<int>(options.verify)));
   }
+  if (std::ranges::find(kPackModes, options.pack, &PackText::mode) == std::end(kPackModes)) {
+    return Status::InvalidArgument(
+        fmt::format("pack={} is not one: choose kOff, kLz4 or kZstd", static_cast<int>(options.pack)));
+  }
   return Status::Ok();
 }
 
@@ -191,6 +201,11 @@ Status ParseMediumModel(std::string_view text, MediumModelName* name) {
 std::string_view ToString(VerifyMode mode) {
   const auto* const verify = std::ranges::find(kVerifyModes, mode, &VerifyText::mode);
   return verify == std::end(kVerifyModes) ? "unknown" : verify->text;
+}
+
+std::string_view ToString(PackMode mode) {
+  const auto* const pack = std::ranges::find(kPackModes, mode, &PackText::mode);
+  return pack == std::end(kPackModes) ? "unknown" : pack->text;
 }
 
 std::string_view ToString(Prepare prepare) {

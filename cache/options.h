@@ -26,11 +26,26 @@ Status ParseMediumModel(std::string_view text, MediumModelName* name);  // refus
 
 // When a hit's payload is checked against its checksum. (Its header is, at every hit.) A mismatch is a counted miss,
 // and the record is forgotten.
-//   kOff      never
+//   kOff      never; but a packed record always is, before it is unpacked
 //   kSampled  about one hit in bytes / 4 (at least 256), by chance: damage that persists is found
 //   kAlways   at every hit: about 0.1 ns a byte, and all of the block is read; for media that are not trusted
 enum class VerifyMode { kOff, kSampled, kAlways };
 std::string_view ToString(VerifyMode mode);
+
+// Whether records may be packed (docs/decisions.md, "Packed records"), and with what. Which of them are is the caller's
+// to say: ScmTier::Put. Packed records hold more blocks and cost each hit the unpacking.
+enum class PackMode {
+  kOff,
+  kLz4,   // about half the size; 7 us to pack 4 KiB, 1.2 to unpack
+  kZstd,  // about a third; 17 and 6 us
+};
+std::string_view ToString(PackMode mode);  // "off", "lz4", "zstd"
+// Blocks that the tier is expected to hold for each that it would hold raw: source text in blocks of 4 KiB. The index
+// is sized by it; data that pack better displace their coldest blocks (scm.displaced), data that do not pack waste
+// DRAM.
+constexpr double ExpectedPackRatio(PackMode mode) {
+  return mode == PackMode::kLz4 ? 2.25 : mode == PackMode::kZstd ? 3.25 : 1;
+}
 
 // When the medium's pages are made present.
 enum class Prepare {
@@ -63,8 +78,9 @@ struct ScmOptions {
   // small medium.
   uint64_t segment_bytes = 0;
 
-  // The index has one 8-byte word for each `expected_block_bytes` of capacity (and a reserve). Smaller values cost
-  // DRAM; with larger ones a medium full of small blocks runs out of words first and drops its coldest blocks.
+  // The index has one 8-byte word for each `expected_block_bytes` of capacity (and a reserve), with `pack` for each so
+  // many that are expected to fit (ExpectedPackRatio). Smaller values cost DRAM; with larger ones a medium full of
+  // small blocks runs out of words first and drops its coldest blocks.
   uint32_t expected_block_bytes = 4096;
 
   MediumModelName model = MediumModelName::kNone;
@@ -74,6 +90,8 @@ struct ScmOptions {
   uint64_t host_version = 0;
 
   VerifyMode verify = VerifyMode::kSampled;
+
+  PackMode pack = PackMode::kOff;
 
   // A background thread checks the payloads of resident records at this rate, over and over, in the order of the index;
   // 0: none. Damaged records are forgotten and counted. A tier of 1 TB takes 12 days at 1 MB/s.

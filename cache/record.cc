@@ -15,16 +15,6 @@ namespace {
 // whole lines. One buffer holds the usual 4 to 8 KiB block with its header.
 constexpr size_t kWriteBufferBytes = 8192 + kLineBytes;
 
-// A source is foreign code: what it throws ends here.
-bool Fill(const BlockSource& source, size_t offset, size_t bytes, std::byte* to) noexcept {
-  if (bytes == 0) return true;
-  try {
-    return source(offset, bytes, to);
-  } catch (...) {
-    return false;
-  }
-}
-
 // XXH3 over pieces gives what it gives over the whole. Small records come in one piece, which spares the state.
 class RunningChecksum {
  public:
@@ -57,6 +47,16 @@ void StreamFirstLine(const Medium& medium, uint64_t offset, Header header, std::
 
 }  // namespace
 
+// A source is foreign code.
+bool Fill(const BlockSource& source, size_t offset, size_t bytes, std::byte* to) noexcept {
+  if (bytes == 0) return true;
+  try {
+    return source(offset, bytes, to);
+  } catch (...) {
+    return false;
+  }
+}
+
 uint32_t PayloadChecksum(std::span<const std::byte> payload) {
   return static_cast<uint32_t>(XXH3_64bits_withSeed(payload.data(), payload.size(), layout::kChecksumSeed));
 }
@@ -87,7 +87,8 @@ std::optional<Header> ReadHeader(const Medium& medium, Place place) {
   return header;
 }
 
-bool Write(const Medium& medium, Place place, const BlockKey& key, BlockRole role, size_t bytes, BlockSource source) {
+bool Write(const Medium& medium, Place place, const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
+           uint8_t flags) {
   assert(place.offset % kLineBytes == 0);
   alignas(kLineBytes) std::byte buffer[kWriteBufferBytes];
   alignas(kLineBytes) std::byte first_line[kLineBytes];
@@ -119,7 +120,7 @@ bool Write(const Medium& medium, Place place, const BlockKey& key, BlockRole rol
                    .payload_checksum = checksum.Sum(),
                    .sequence = place.sequence,
                    .role = role,
-                   .flags = static_cast<uint8_t>(filled ? 0 : layout::kRecordVoid),
+                   .flags = filled ? flags : static_cast<uint8_t>(layout::kRecordVoid),
                    .checksum = 0},
                   first_line);
   return filled;

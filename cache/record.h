@@ -45,9 +45,15 @@ struct Place {
 inline const Header& HeaderAt(const Medium& medium, uint64_t offset) {
   return *reinterpret_cast<const Header*>(medium.base() + offset);
 }
+// As it is stored.
 inline std::span<const std::byte> PayloadOf(const Header& header) {
   return {reinterpret_cast<const std::byte*>(&header + 1), header.payload_bytes};
 }
+
+inline bool IsPacked(const Header& header) { return (header.flags & layout::kRecordPacked) != 0; }
+
+// Calls the source; what it throws is a failure too.
+bool Fill(const BlockSource& source, size_t offset, size_t bytes, std::byte* to) noexcept;
 
 // Bytes that the checksums of a payload and of a header cover stand in layout.h.
 uint32_t PayloadChecksum(std::span<const std::byte> payload);
@@ -61,10 +67,11 @@ bool PayloadIsWhole(const Header& header);
 // The header at `place`, copied, if it is whole; else nothing: a walk over records ends here.
 std::optional<Header> ReadHeader(const Medium& medium, Place place);
 
-// Streams a record of `bytes` payload bytes to `place`, where layout::RecordBytes(bytes) are reserved, and drains.
-// False: the source gave up or threw; the space then carries a void record, so that walks go on behind it. Nothing is
-// thrown. The line with the header is streamed last: it carries the payload's checksum.
-bool Write(const Medium& medium, Place place, const BlockKey& key, BlockRole role, size_t bytes, BlockSource source);
+// Streams a record of `bytes` payload bytes and these flags to `place`, where layout::RecordBytes(bytes) are reserved,
+// and drains. False: the source gave up or threw; the space then carries a void record, so that walks go on behind it.
+// Nothing is thrown. The line with the header is streamed last: it carries the payload's checksum.
+bool Write(const Medium& medium, Place place, const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
+           uint8_t flags = 0);
 
 // Copies the record at `from`, whose header is `header`, to `to`, and drains. Its payload keeps its checksum, so bytes
 // that were damaged before stay recognisable as damaged.

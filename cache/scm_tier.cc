@@ -13,6 +13,7 @@
 #include "cache/index.h"
 #include "cache/layout.h"
 #include "cache/log_reader.h"
+#include "cache/pack/packer.h"
 #include "cache/reclaimer.h"
 #include "cache/scrubber.h"
 #include "cache/segment_log.h"
@@ -36,6 +37,16 @@ bool TimeToVerify(uint32_t payload_bytes) {
   return uint64_t{state} * std::max(kSampleOneInMin, payload_bytes / kSampleBytesPerHit) >> 32 == 0;
 }
 
+std::unique_ptr<Packer> MakePacker(PackMode mode, Counters* counters) {
+  if (mode == PackMode::kOff) return nullptr;
+  return std::make_unique<Packer>(mode == PackMode::kLz4 ? Codec::kLz4 : Codec::kZstd, counters);
+}
+
+uint64_t ExpectedRecords(const ScmOptions& options) {
+  const auto raw = static_cast<double>(options.capacity_bytes / layout::RecordBytes(options.expected_block_bytes));
+  return static_cast<uint64_t>(raw * ExpectedPackRatio(options.pack));
+}
+
 uint64_t RandomWord() {
   uint64_t word = 0;
   if (getrandom(&word, sizeof(word), 0) != sizeof(word)) word = reinterpret_cast<uintptr_t>(&word);
@@ -52,13 +63,16 @@ class ScmTier::Impl {
         counters_(counters),
         throttle_(tier.throttle_.get()),
         verify_(tier.options_.verify),
-        index_(tier.options_.capacity_bytes / layout::RecordBytes(tier.options_.expected_block_bytes), hash_seed),
+        packer_(MakePacker(tier.options_.pack, counters)),
+        index_(ExpectedRecords(tier.options_), hash_seed),
         log_(medium_, tier.options_.capacity_bytes, tier.options_.EffectiveSegmentBytes(), format_id, counters, guard_),
         reader_(medium_, &log_, counters),
         reclaimer_(medium_, &log_, &index_, counters, throttle_, judge),
         scrubber_(&index_, reader_, counters, guard_) {}
 
-  PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation);
+  PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
+                Form wanted);
+  bool Unpack(const PinnedBlock& block, std::byte* to);
   bool Find(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found);
   bool Contains(const BlockKey& key);
   Held Compare(const BlockKey& key, size_t bytes, BlockSource source);
@@ -77,6 +91,7 @@ class ScmTier::Impl {
   Counters* const counters_;
   Throttle* const throttle_;
   const VerifyMode verify_;
+  const std::unique_ptr<Packer> packer_;  // null: pack=off
   Index index_;
   SegmentLog log_;
   LogReader reader_;
@@ -86,14 +101,20 @@ class ScmTier::Impl {
  private:
   std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation);
   void Publish(const BlockKey& key, BlockRole role, uint64_t offset, Generation generation);
+  PutResult Store(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
+                  uint8_t flags);
   bool PayloadFails(const record::Header& header);
+  bool TakePacked(const record::Header& header, PinnedBlock* found);
+  void ForgetRecord(const record::Header& header);
   void AuditWord(Index::Entry entry, ScmAudit* audit, std::unordered_set<std::string>* keys);
+  void AuditPacked(const record::Header& header, ScmAudit* audit,
+                   const std::function<void(std::string_view)>& violation);
 };
 
 // --- put -------------------------------------------------------------------------------------------------------------
 
 PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-                             Generation generation) {
+                             Generation generation, Form wanted) {
   const auto refuse = [&](Event event, PutResult result) {
     counters_->Add(event, role);
     return result;
@@ -103,6 +124,40 @@ PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, 
   if (bytes > UINT32_MAX || layout::RecordBytes(bytes) > layout::SegmentPayloadBytes(log_.segment_bytes()))
     return refuse(Event::kRefusedTooLarge, PutResult::kTooLarge);
   if (log_.limit() == 0) return refuse(Event::kRefusedNoSpace, PutResult::kNoSpace);
+  const PackedBlock packed =
+      wanted == Form::kPacked && packer_ != nullptr ? packer_->Pack(role, bytes, source) : PackedBlock();
+  if (packed.outcome() == PackedBlock::Outcome::kSourceFailed)
+    return refuse(Event::kRefusedFillFailed, PutResult::kFillFailed);
+  PutResult result = PutResult::kStored;
+  const bool is_packed = packed.outcome() == PackedBlock::Outcome::kPacked;
+  if (packed.outcome() == PackedBlock::Outcome::kLeft) {
+    result = Store(key, role, bytes, source, generation, /*flags=*/0);
+  } else {
+    const auto copy = [from = packed.bytes()](size_t offset, size_t count, std::byte* to) {
+      std::memcpy(to, from.data() + offset, count);
+      return true;
+    };
+    result = Store(key, role, packed.bytes().size(), copy, generation,
+                   is_packed ? layout::kRecordPacked : layout::kRecordRejected);
+  }
+  if (result != PutResult::kStored) return result;
+  counters_->Add(Event::kScmPut, role);
+  counters_->Add(Event::kScmPutBytes, role, bytes);
+  if (is_packed) {
+    counters_->Add(Event::kScmPackedPut, role);
+    counters_->Add(Event::kScmPackedPutBytes, role, bytes);
+    counters_->Add(Event::kScmPackedPutStored, role, packed.bytes().size());
+  }
+  return PutResult::kStored;
+}
+
+// Writes and publishes a record of `bytes` payload bytes; a refusal is counted.
+PutResult ScmTier::Impl::Store(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
+                               Generation generation, uint8_t flags) {
+  const auto refuse = [&](Event event, PutResult result) {
+    counters_->Add(event, role);
+    return result;
+  };
   const uint64_t record_bytes = layout::RecordBytes(bytes);
   reclaimer_.Step(record_bytes);
   const auto where = Reserve(record_bytes, generation);
@@ -110,14 +165,12 @@ PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, 
     return log_.limit() == 0 ? refuse(Event::kRefusedNoSpace, PutResult::kNoSpace)
                              : refuse(Event::kRefusedAllPinned, PutResult::kAllPinned);
   }
-  const bool written = record::Write(medium_, where->place, key, role, bytes, source);
+  const bool written = record::Write(medium_, where->place, key, role, bytes, source, flags);
   if (throttle_ != nullptr) throttle_->ChargeWrite(record_bytes);
   counters_->Add(Event::kScmWrittenBytes, role, record_bytes);
   if (written) Publish(key, role, where->place.offset, generation);
   log_.Leave(*where);
   if (!written) return refuse(Event::kRefusedFillFailed, PutResult::kFillFailed);
-  counters_->Add(Event::kScmPut, role);
-  counters_->Add(Event::kScmPutBytes, role, bytes);
   return PutResult::kStored;
 }
 
@@ -155,15 +208,16 @@ bool ScmTier::Impl::Find(const BlockKey& key, BlockRole role, Heat heat, PinnedB
     return false;
   }
   const record::Header& header = reader.HeaderOf(entry.word);
-  if (PayloadFails(header)) {
+  const bool packed = record::IsPacked(header);
+  if (packed ? !TakePacked(header, found) : PayloadFails(header)) [[unlikely]] {
     index_.RemoveRecord(entry);
     reader.Unpin(entry.word);
     counters_->Add(Event::kScmMiss, role);
     return false;
   }
-  found->payload_ = record::PayloadOf(header);
+  found->stored_ = record::PayloadOf(header);
   // A search starts at the block's end; the line arrives while the caller builds its object.
-  if (header.payload_bytes > kLineBytes) __builtin_prefetch(&found->payload_.back());
+  if (!packed && header.payload_bytes > kLineBytes) __builtin_prefetch(&found->stored_.back());
   found->role_ = header.role;
   const unsigned raised = std::min(entry.word.heat() + 1, IndexWord::kHeatMax);
   // A hit that reached us missed the DRAM tier, so the block is not there, whatever we were told before.
@@ -181,6 +235,41 @@ bool ScmTier::Impl::PayloadFails(const record::Header& header) {
   return true;
 }
 
+// A packed record, checked whole: what unpacks damaged bytes gives wrong ones without a word.
+bool ScmTier::Impl::TakePacked(const record::Header& header, PinnedBlock* found) {
+  const bool whole = record::PayloadIsWhole(header);
+  const auto prefix = whole && packer_ != nullptr ? Packer::ReadPrefix(record::PayloadOf(header)) : std::nullopt;
+  if (!prefix) {
+    counters_->Add(whole ? Event::kScmUnpackFailed : Event::kScmChecksumMismatch, header.role);
+    return false;
+  }
+  found->form_ = Form::kPacked;
+  found->logical_bytes_ = prefix->logical_bytes;
+  counters_->Add(Event::kScmPackedHit, header.role);
+  return true;
+}
+
+bool ScmTier::Impl::Unpack(const PinnedBlock& block, std::byte* to) {
+  const record::Header& header = *(reinterpret_cast<const record::Header*>(block.stored_.data()) - 1);
+  const auto prefix = Packer::ReadPrefix(block.stored_);
+  Unpacked unpacked = Unpacked::kDamaged;
+  MEZZ_READS_MEDIUM(block.stored_.data(), block.stored_.size());
+  if (prefix && prefix->logical_bytes == block.logical_bytes_) unpacked = packer_->Unpack(block.stored_, *prefix, to);
+  if (unpacked == Unpacked::kDone && verify_ == VerifyMode::kAlways &&
+      record::PayloadChecksum({to, prefix->logical_bytes}) != prefix->logical_checksum)
+    unpacked = Unpacked::kDamaged;
+  if (unpacked == Unpacked::kDone) return true;
+  counters_->Add(unpacked == Unpacked::kNoMemory ? Event::kAllocationFailed : Event::kScmUnpackFailed, block.role_);
+  if (unpacked == Unpacked::kDamaged) ForgetRecord(header);
+  return false;
+}
+
+// REQUIRES: the record is pinned.
+void ScmTier::Impl::ForgetRecord(const record::Header& header) {
+  const auto offset = static_cast<uint64_t>(reinterpret_cast<const std::byte*>(&header) - medium_.base());
+  if (const auto entry = index_.FindLine(index_.Hash(header.key), offset / kLineBytes)) index_.RemoveRecord(entry);
+}
+
 bool ScmTier::Impl::Contains(const BlockKey& key) {
   KeyReader reader(reader_, key);
   const Index::Entry entry = index_.Find(index_.Hash(key), reader);
@@ -188,15 +277,23 @@ bool ScmTier::Impl::Contains(const BlockKey& key) {
   return static_cast<bool>(entry);
 }
 
-// The header alone is compared, not the payload: that would read all of it from the medium.
+// The header alone is compared, and a packed record's prefix, which shares its line; not the payload: that would read
+// all of it from the medium. A damaged prefix compares as other bytes.
 Held ScmTier::Impl::Compare(const BlockKey& key, size_t bytes, BlockSource source) {
   KeyReader reader(reader_, key);
   const Index::Entry entry = index_.Find(index_.Hash(key), reader);
   if (!entry) return Held::kNothing;
-  const record::Header header = reader.HeaderOf(entry.word);
+  const record::Header& header = reader.HeaderOf(entry.word);
+  size_t held_bytes = header.payload_bytes;
+  uint32_t held_checksum = header.payload_checksum;
+  if (record::IsPacked(header)) {
+    const auto prefix = Packer::ReadPrefix(record::PayloadOf(header));
+    held_bytes = prefix ? prefix->logical_bytes : SIZE_MAX;
+    held_checksum = prefix ? prefix->logical_checksum : 0;
+  }
   reader.Unpin(entry.word);
-  if (header.payload_bytes != bytes) return Held::kOther;
-  return record::SourceChecksum(bytes, source) == header.payload_checksum ? Held::kSame : Held::kOther;
+  if (held_bytes != bytes) return Held::kOther;
+  return record::SourceChecksum(bytes, source) == held_checksum ? Held::kSame : Held::kOther;
 }
 
 // --- forget ----------------------------------------------------------------------------------------------------------
@@ -228,7 +325,8 @@ void ScmTier::Impl::ForEach(const std::function<void(const BlockKey&, size_t, Bl
   for (uint64_t slot = 0; slot < index_.slots(); ++slot) {
     index_.VisitPinned(slot, reader_, [&](IndexWord word) {
       const record::Header& header = reader_.HeaderOf(word);
-      visit(header.key, header.payload_bytes, header.role);
+      const auto prefix = record::IsPacked(header) ? Packer::ReadPrefix(record::PayloadOf(header)) : std::nullopt;
+      visit(header.key, prefix ? prefix->logical_bytes : header.payload_bytes, header.role);
     });
   }
 }
@@ -269,6 +367,26 @@ void ScmTier::Impl::AuditWord(Index::Entry entry, ScmAudit* audit, std::unordere
   if (!found || found.slot != entry.slot) violation("is in a wrong bucket");
   if (!keys->emplace(header->key.bytes()).second) violation("is the second one of its key");
   audit->resident_payload_bytes += header->payload_bytes;
+  if (record::IsPacked(*header)) return AuditPacked(record::HeaderAt(medium_, offset), audit, violation);
+  audit->resident_logical_bytes += header->payload_bytes;
+}
+
+void ScmTier::Impl::AuditPacked(const record::Header& header, ScmAudit* audit,
+                                const std::function<void(std::string_view)>& violation) {
+  const auto payload = record::PayloadOf(header);
+  const auto prefix = Packer::ReadPrefix(payload);
+  if (!prefix || packer_ == nullptr) return violation("is packed as nothing is");
+  ++audit->packed_blocks;
+  audit->resident_logical_bytes += prefix->logical_bytes;
+  if (!Packer::IsPackable(header.role, prefix->logical_bytes)) violation("is packed and should not be");
+  if (8 * layout::RecordBytes(payload.size()) > 7 * layout::RecordBytes(prefix->logical_bytes))
+    violation("is packed and saves less than an eighth");
+  std::vector<std::byte> block(prefix->logical_bytes);
+  if (packer_->Unpack(payload, *prefix, block.data()) != Unpacked::kDone) {
+    violation("does not unpack");
+  } else if (record::PayloadChecksum(block) != prefix->logical_checksum) {
+    violation("unpacks to other bytes");
+  }
 }
 
 // --- facade ----------------------------------------------------------------------------------------------------------
@@ -314,16 +432,18 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   return Status::Ok();
 }
 
-PutResult ScmTier::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation) {
-  return impl_->Put(key, role, bytes, source, generation);
+PutResult ScmTier::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
+                       Form wanted) {
+  return impl_->Put(key, role, bytes, source, generation, wanted);
 }
 
-PutResult ScmTier::Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload, Generation generation) {
+PutResult ScmTier::Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload, Generation generation,
+                       Form wanted) {
   const auto copy = [payload](size_t offset, size_t bytes, std::byte* to) {
     std::memcpy(to, payload.data() + offset, bytes);
     return true;
   };
-  return impl_->Put(key, role, payload.size(), copy, generation);
+  return impl_->Put(key, role, payload.size(), copy, generation, wanted);
 }
 
 PinnedBlock ScmTier::Find(const BlockKey& key, BlockRole role_for_miss_counter, Heat heat) {
@@ -335,8 +455,8 @@ PinnedBlock ScmTier::Find(const BlockKey& key, BlockRole role_for_miss_counter, 
 void ScmTier::ChargeInPlace(BlockRole role, std::span<const std::byte> payload) {
   if (throttle_ != nullptr) throttle_->ChargeInPlace(HowReadInPlace(throttle_->model(), role, payload));
 }
-void ScmTier::ChargeCopy(size_t payload_bytes) {
-  if (throttle_ != nullptr) throttle_->ChargeStreamRead(payload_bytes);
+void ScmTier::ChargeCopy(size_t stored_bytes) {
+  if (throttle_ != nullptr) throttle_->ChargeStreamRead(stored_bytes);
 }
 void ScmTier::Prefetch(const BlockKey& key) const { impl_->index_.Prefetch(impl_->index_.Hash(key)); }
 bool ScmTier::Contains(const BlockKey& key) { return impl_->Contains(key); }
@@ -366,7 +486,9 @@ uint64_t ScmTier::resident_blocks() const { return impl_->index_.blocks(); }
 uint64_t ScmTier::Scrub(uint64_t bytes) { return impl_->scrubber_.Scrub(bytes); }
 uint64_t ScmTier::TakeLongestReclaim() { return impl_->reclaimer_.TakeLongestStay(); }
 uint64_t ScmTier::dram_bytes() const {
-  return sizeof(*this) + sizeof(Impl) + impl_->index_.bytes() + impl_->log_.dram_bytes() + Counters::kBytes;
+  const uint64_t packer_bytes = impl_->packer_ == nullptr ? 0 : impl_->packer_->dram_bytes();
+  return sizeof(*this) + sizeof(Impl) + impl_->index_.bytes() + impl_->log_.dram_bytes() + Counters::kBytes +
+         packer_bytes;
 }
 
 ScmAudit ScmTier::Audit() const {
@@ -382,20 +504,28 @@ PinnedBlock& PinnedBlock::operator=(PinnedBlock&& other) noexcept {
   if (this != &other) {
     Release();
     tier_ = std::exchange(other.tier_, nullptr);
-    payload_ = other.payload_;
+    stored_ = other.stored_;
+    logical_bytes_ = other.logical_bytes_;
     role_ = other.role_;
     heat_ = other.heat_;
+    form_ = other.form_;
   }
   return *this;
 }
 
+bool PinnedBlock::Unpack(std::byte* to) const {
+  if (form_ == Form::kPacked) return tier_->impl_->Unpack(*this, to);
+  if (!stored_.empty()) std::memcpy(to, stored_.data(), stored_.size());
+  return true;
+}
+
 void PinnedBlock::Release() {
-  if (tier_ != nullptr) std::exchange(tier_, nullptr)->Unpin(payload_.data());
+  if (tier_ != nullptr) std::exchange(tier_, nullptr)->Unpin(stored_.data());
 }
 
 const std::byte* PinnedBlock::Detach() {
   tier_ = nullptr;
-  return payload_.data();
+  return stored_.data();
 }
 
 }  // namespace mezz

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,8 +26,9 @@ namespace mezz {
 
 class ScmTier;
 
-// A block found in the SCM tier, readable where it lies. While it lives, its segment cannot be reclaimed: hold it
-// for as long as the bytes are read, no longer. Move-only; the destructor releases the pin. Must not outlive the tier.
+// A block found in the SCM tier: readable where it lies, or packed. While it lives, its segment cannot be reclaimed:
+// hold it for as long as the bytes are read, no longer. Move-only; the destructor releases the pin. Must not outlive
+// the tier.
 class PinnedBlock {
  public:
   PinnedBlock() = default;
@@ -35,7 +37,19 @@ class PinnedBlock {
   ~PinnedBlock() { Release(); }
 
   explicit operator bool() const { return tier_ != nullptr; }
-  std::span<const std::byte> payload() const { return payload_; }
+  Form form() const { return form_; }
+  // The bytes as they lie there.
+  std::span<const std::byte> stored() const { return stored_; }
+  // The block. REQUIRES: form() == Form::kRaw.
+  std::span<const std::byte> payload() const {
+    assert(form_ == Form::kRaw);
+    return stored_;
+  }
+  // Of the block, unpacked.
+  size_t logical_bytes() const { return form_ == Form::kRaw ? stored_.size() : logical_bytes_; }
+  // Writes the block, logical_bytes() long, to `to`. False: it could not be unpacked, and this is a miss: the record is
+  // forgotten and counted, or there was no memory (allocation.failed). Reads stored() as one stream.
+  bool Unpack(std::byte* to) const;
   BlockRole role() const { return role_; }
   // 0..3: hits since the record was written (proven ones start with one), less one for each time it was spared. This
   // one is included, unless it was found with Heat::kKeep.
@@ -48,9 +62,11 @@ class PinnedBlock {
  private:
   friend class ScmTier;
   ScmTier* tier_ = nullptr;
-  std::span<const std::byte> payload_;
+  std::span<const std::byte> stored_;
+  uint32_t logical_bytes_ = 0;  // of a packed one
   BlockRole role_ = BlockRole::kOther;
   uint8_t heat_ = 0;
+  Form form_ = Form::kRaw;
 };
 
 // Whether a hit counts as evidence that the block is wanted.
@@ -64,7 +80,9 @@ enum class PutResult : uint8_t { kStored, kTooLarge, kAllPinned, kNoSpace, kFill
 // What Audit() re-derived from the index and the medium. The tier must be quiescent while it runs.
 struct ScmAudit {
   uint64_t resident_blocks = 0;
-  uint64_t resident_payload_bytes = 0;
+  uint64_t resident_payload_bytes = 0;  // as stored
+  uint64_t resident_logical_bytes = 0;  // of the blocks, unpacked
+  uint64_t packed_blocks = 0;
   uint64_t live_pins = 0;
   uint64_t medium_bytes = 0;            // capacity in use
   uint64_t dram_bytes = 0;              // every structure of the tier
@@ -95,17 +113,22 @@ class ScmTier {
   ~ScmTier();
 
   // Stores `bytes` bytes under `key`, replacing what the key named before, also if it is just being moved by reclaim.
-  // The source is called in order of offset, in pieces of at most a few KiB; if it fails or throws, the put is refused.
+  // The source is called in order of offset, in pieces of at most a few KiB, or for the whole block at once; if it
+  // fails or throws, the put is refused.
+  //
+  // `wanted`: kPacked is a wish. The record is raw where ScmOptions::pack is off, where packing would save less than an
+  // eighth of it, and where Packer says so (cache/pack/packer.h); each reason has its counter.
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-                Generation generation = Generation::kYoung);
+                Generation generation = Generation::kYoung, Form wanted = Form::kRaw);
   PutResult Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload,
-                Generation generation = Generation::kYoung);
+                Generation generation = Generation::kYoung, Form wanted = Form::kRaw);
 
   // Finds, pins and counts a hit or a miss; an empty result is a miss. The caller charges the model for what it
-  // then reads: ChargeInPlace for what RocksDB reads of a block of that role where it lies, ChargeCopy for a copy.
+  // then reads: ChargeInPlace for what RocksDB reads of a block of that role where it lies, ChargeCopy for a copy,
+  // which unpacking is of the bytes stored. A packed record's checksum is checked here, whatever `verify` says.
   PinnedBlock Find(const BlockKey& key, BlockRole role_for_miss_counter = BlockRole::kOther, Heat heat = Heat::kRaise);
   void ChargeInPlace(BlockRole role, std::span<const std::byte> payload);
-  void ChargeCopy(size_t payload_bytes);
+  void ChargeCopy(size_t stored_bytes);
 
   // Brings the index lines of `key` towards this CPU; a hint that costs a hash.
   void Prefetch(const BlockKey& key) const;
@@ -164,7 +187,7 @@ class ScmTier {
   // for.
   uint64_t TakeLongestReclaim();
 
-  // Calls `visit(key, payload bytes, role)` for resident blocks; concurrent changes may be seen or not.
+  // Calls `visit(key, bytes of the block, role)` for resident blocks; concurrent changes may be seen or not.
   void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit);
 
   // The medium's pages are made ready in the background (ScmOptions::prepare): so far, from its start. The tier uses
@@ -175,7 +198,7 @@ class ScmTier {
 
   size_t max_block_bytes() const;
   uint64_t resident_blocks() const;
-  uint64_t dram_bytes() const;  // index, segment table, counters
+  uint64_t dram_bytes() const;  // index, segment table, counters, packer
   const ScmOptions& options() const { return options_; }
   const MediumInfo& medium_info() const { return medium_->info(); }
   Counters& counters() { return counters_; }
@@ -185,6 +208,7 @@ class ScmTier {
   ScmAudit Audit() const;
 
  private:
+  friend class PinnedBlock;
   class Impl;
   explicit ScmTier(const ScmOptions& options);
 

@@ -40,6 +40,12 @@ constexpr unsigned HeatOfNew(Generation generation) { return generation == Gener
 // Of the segments, for the young, unless something else is set.
 inline constexpr unsigned kYoungPercentDefault = 15;
 
+// How a record holds its block: as it is, to be read where it lies; or packed, to be unpacked by each hit.
+enum class Form : uint8_t { kRaw, kPacked };
+
+// What packed bytes were packed with. Stored on the medium: append only, never renumber.
+enum class Codec : uint8_t { kLz4 = 1, kZstd = 2 };
+
 // The number of a segment: its place on the medium divided by the segment size.
 enum class SegmentId : uint32_t {};
 constexpr uint32_t Raw(SegmentId id) { return static_cast<uint32_t>(id); }

@@ -4,7 +4,8 @@ if(NOT MEZZ_SANITIZE)
   set(checker ${CMAKE_CURRENT_SOURCE_DIR}/support/check)
   function(mezz_check_test path)
     cmake_parse_arguments(ARG "" "" "LABELS;SRCS" ${ARGN})
-    mezz_test(${path} ALONE LABELS ${ARG_LABELS} DEPS Threads::Threads PkgConfig::XXHASH fmt::fmt-header-only)
+    mezz_test(${path} ALONE LABELS ${ARG_LABELS} DEPS Threads::Threads PkgConfig::XXHASH PkgConfig::LZ4
+              PkgConfig::ZSTD fmt::fmt-header-only)
     string(REPLACE "/" "_" target ${path})
     target_sources(${target} PRIVATE ${checker}/arena.cc ${checker}/choices.cc ${checker}/explorer.cc
                                      ${checker}/memory_model.cc ${ARG_SRCS})
@@ -19,7 +20,8 @@ if(NOT MEZZ_SANITIZE)
   # The real tier on a tiny medium; tiny_tier.cc stands for the media and for the judge of options.
   file(GLOB core CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cache/*.cc)
   list(FILTER core EXCLUDE REGEX "/options\\.cc$")
-  set(core ${core} ${PROJECT_SOURCE_DIR}/cache/base/stripe.cc ${PROJECT_SOURCE_DIR}/cache/base/text.cc
+  set(core ${core} ${PROJECT_SOURCE_DIR}/cache/pack/packer.cc ${PROJECT_SOURCE_DIR}/cache/pack/workspaces.cc
+           ${PROJECT_SOURCE_DIR}/cache/base/stripe.cc ${PROJECT_SOURCE_DIR}/cache/base/text.cc
            ${PROJECT_SOURCE_DIR}/cache/media/model.cc ${PROJECT_SOURCE_DIR}/cache/media/spin_clock.cc
            ${checker}/tiny_tier.cc)
   mezz_check_test(check/scm_tier_check_test LABELS model SRCS ${core})

@@ -17,6 +17,7 @@ struct FuzzCase {
   uint64_t segments;
   uint64_t segment_bytes;
   bool verify;
+  PackMode pack = PackMode::kOff;
 };
 
 class ScmTierFuzz : public testing::TestWithParam<FuzzCase> {};
@@ -99,14 +100,15 @@ class ModelRun {
     const uint64_t version = ++version_;
     const size_t bytes = random_() % size_max_;
     const bool fail = random_() % 100 == 0;
-    const std::vector<std::byte> payload = test::Payload(key, version, bytes);
+    const std::vector<std::byte> payload = test::MixedPayload(key, version, bytes);
     const auto source = [&](size_t offset, size_t count, std::byte* to) {
       std::copy_n(payload.data() + offset, count, to);
       return !fail;
     };
     const auto generation = random_() % 2 == 0 ? Generation::kProven : Generation::kYoung;
     const auto role = static_cast<BlockRole>(key % kBlockRoles);
-    const auto result = tier_.Put(test::Key(key), role, bytes, source, generation);
+    const auto form = random_() % 4 == 0 ? Form::kRaw : Form::kPacked;
+    const auto result = tier_.Put(test::Key(key), role, bytes, source, generation, form);
     // A refused put leaves the key's earlier block, if any, in place.
     if (result == PutResult::kStored) model_[key] = {version, bytes};
     if (fail && bytes > 0) {
@@ -119,7 +121,7 @@ class ModelRun {
     if (!block) return;  // a cache may forget
     const auto want = model_.find(key);
     ASSERT_NE(want, model_.end()) << "hit on an erased key; " << Where();
-    ASSERT_TRUE(test::Same(block.payload(), test::Payload(key, want->second.first, want->second.second)))
+    ASSERT_EQ(test::BytesOf(block), test::MixedPayload(key, want->second.first, want->second.second))
         << "stale bytes; " << Where();
     ASSERT_EQ(block.role(), static_cast<BlockRole>(key % kBlockRoles)) << Where();
   }
@@ -130,7 +132,7 @@ class ModelRun {
   }
 
   void CheckHeld(const Held& held) {
-    ASSERT_TRUE(test::Same(held.block.payload(), test::Payload(held.key, held.version, held.bytes)))
+    ASSERT_EQ(test::BytesOf(held.block), test::MixedPayload(held.key, held.version, held.bytes))
         << "pinned bytes changed; " << Where();
   }
 
@@ -157,6 +159,7 @@ TEST_P(ScmTierFuzz, AgreesWithAPlainMap) {
     if (setup.medium == MediumKind::kNumaNode) options.numa_node = 0;
     options.model = setup.model;
     options.verify = setup.verify ? VerifyMode::kAlways : VerifyMode::kOff;
+    options.pack = setup.pack;
     options.expected_block_bytes = round % 2 == 0 ? 4096 : 32'768;  // the second starves the index
     std::unique_ptr<ScmTier> tier;
     const Status status = ScmTier::Open(options, &tier);
@@ -179,7 +182,10 @@ INSTANTIATE_TEST_SUITE_P(
         FuzzCase{"anonymous_large", MediumKind::kAnonymous, MediumModelName::kNone, 100, kSegmentBytesMin, true},
         FuzzCase{"file", MediumKind::kFile, MediumModelName::kNone, 12, kSegmentBytesMin, false},
         FuzzCase{"numa", MediumKind::kNumaNode, MediumModelName::kNone, 12, kSegmentBytesMin, false},
-        FuzzCase{"throttled", MediumKind::kAnonymous, MediumModelName::kOptane100, 9, kSegmentBytesMin, true}),
+        FuzzCase{"throttled", MediumKind::kAnonymous, MediumModelName::kOptane100, 9, kSegmentBytesMin, true},
+        FuzzCase{"lz4", MediumKind::kAnonymous, MediumModelName::kNone, 8, kSegmentBytesMin, false, PackMode::kLz4},
+        FuzzCase{"lz4_file", MediumKind::kFile, MediumModelName::kNone, 100, kSegmentBytesMin, true, PackMode::kLz4},
+        FuzzCase{"zstd", MediumKind::kAnonymous, MediumModelName::kNone, 12, kSegmentBytesMin, true, PackMode::kZstd}),
     [](const auto& fuzz_case) { return fuzz_case.param.name; });
 
 }  // namespace

@@ -88,7 +88,7 @@ function(mezz_install)
           ${PROJECT_SOURCE_DIR}/tools/cmake/FindRocksDBLibrary.cmake DESTINATION ${package})
 
   set(pc_cflags "")
-  set(pc_requires "libpmem2, numa")
+  set(pc_requires "libpmem2, numa, liblz4, libzstd")
   if(NOT MEZZ_FMT_HEADER_ONLY)
     set(pc_requires "${pc_requires}, fmt")
   endif()

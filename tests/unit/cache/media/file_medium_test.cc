@@ -266,10 +266,11 @@ TEST_F(FileMedium, AnotherFormatVersionIsRefusedAndLeftAlone) {
   {
     std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(offsetof(Superblock, format_version));
-    file.put(2);
+    file.put(9);
   }
   const std::string before = Contents(path_);
-  ExpectRefusal(path_, Status::Code::kNotSupported, "version 2 and this program knows only version 1");
+  ExpectRefusal(path_, Status::Code::kNotSupported,
+                "version 9 and this program knows only version " + std::to_string(layout::kFormatVersion));
   EXPECT_EQ(Contents(path_), before);
 }
 

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/pack/packer.h"
+
+#include <lz4.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <thread>
+
+namespace mezz {
+namespace {
+
+using Outcome = PackedBlock::Outcome;
+
+constexpr size_t kPrefixBytes = sizeof(layout::PackedPrefix);
+// Source text in blocks of 4 KiB: 3.0 to 3.3 times smaller in 17 us. Higher levels cost more than they save here.
+constexpr int kZstdLevel = 3;
+constexpr int kLz4Acceleration = 1;
+// 1 / 8 of what the record takes on the medium must be saved.
+constexpr uint64_t kSavedDenominator = 8;
+
+unsigned WorkspaceCount() { return std::clamp(2 * std::thread::hardware_concurrency(), 2u, Workspaces::kCountMax); }
+
+// The most that the codec may make of a block for its packed record to be worth it.
+size_t CodecBytesMax(size_t block_bytes) {
+  const uint64_t raw = layout::RecordBytes(block_bytes);
+  const uint64_t record_max = (raw - (raw + kSavedDenominator - 1) / kSavedDenominator) / kLineBytes * kLineBytes;
+  const uint64_t beside = sizeof(layout::RecordHeader) + kPrefixBytes;
+  return record_max > beside ? record_max - beside : 0;
+}
+
+enum class Compressed : uint8_t { kDone, kTooLarge, kNoMemory };
+
+Compressed CompressLz4(Workspace& workspace, std::span<const std::byte> block, std::span<std::byte>* to) {
+  void* const state = workspace.Lz4State();
+  if (state == nullptr) return Compressed::kNoMemory;
+  const int bytes = LZ4_compress_fast_extState(state, reinterpret_cast<const char*>(block.data()),
+                                               reinterpret_cast<char*>(to->data()), static_cast<int>(block.size()),
+                                               static_cast<int>(to->size()), kLz4Acceleration);
+  if (bytes <= 0) return Compressed::kTooLarge;
+  *to = to->first(static_cast<size_t>(bytes));
+  return Compressed::kDone;
+}
+
+Compressed CompressZstd(Workspace& workspace, std::span<const std::byte> block, std::span<std::byte>* to) {
+  ZSTD_CCtx* const state = workspace.ZstdCompressor();
+  if (state == nullptr) return Compressed::kNoMemory;
+  const size_t bytes = ZSTD_compressCCtx(state, to->data(), to->size(), block.data(), block.size(), kZstdLevel);
+  if (ZSTD_isError(bytes) != 0) {
+    return ZSTD_getErrorCode(bytes) == ZSTD_error_memory_allocation ? Compressed::kNoMemory : Compressed::kTooLarge;
+  }
+  *to = to->first(bytes);
+  return Compressed::kDone;
+}
+
+bool IsKnown(Codec codec) { return codec == Codec::kLz4 || codec == Codec::kZstd; }
+
+}  // namespace
+
+Packer::Packer(Codec codec, Counters* counters) : codec_(codec), counters_(counters), workspaces_(WorkspaceCount()) {
+  assert(IsKnown(codec));
+}
+
+bool Packer::ShouldTry(BlockRole role, size_t bytes) {
+  if (!IsPackable(role, bytes)) return false;
+  if (auto_skip_[static_cast<size_t>(role)].ShouldTry()) return true;
+  counters_->Add(Event::kPackSkipped, role);
+  return false;
+}
+
+PackedBlock Packer::LeftForMemory(BlockRole role) {
+  counters_->Add(Event::kPackNoMemory, role);
+  return PackedBlock(Outcome::kLeft);
+}
+
+PackedBlock Packer::Pack(BlockRole role, size_t bytes, BlockSource source) {
+  if (!ShouldTry(role, bytes)) return PackedBlock(Outcome::kLeft);
+  Workspaces::Lease workspace = workspaces_.Take();
+  std::byte* const input = workspace ? workspace->Input(bytes) : nullptr;
+  if (input == nullptr) return LeftForMemory(role);
+  if (!record::Fill(source, 0, bytes, input)) return PackedBlock(Outcome::kSourceFailed);
+  const std::span<const std::byte> block(input, bytes);
+  return PackIn(std::move(workspace), role, block, record::PayloadChecksum(block));
+}
+
+PackedBlock Packer::Pack(BlockRole role, std::span<const std::byte> block, uint32_t checksum) {
+  if (!ShouldTry(role, block.size())) return PackedBlock(Outcome::kLeft);
+  return PackIn(workspaces_.Take(), role, block, checksum);
+}
+
+PackedBlock Packer::PackIn(Workspaces::Lease workspace, BlockRole role, std::span<const std::byte> block,
+                           uint32_t checksum) {
+  const size_t codec_bytes_max = CodecBytesMax(block.size());
+  assert(codec_bytes_max > 0);
+  std::byte* const output = workspace ? workspace->Output(kPrefixBytes + codec_bytes_max) : nullptr;
+  if (output == nullptr) return LeftForMemory(role);
+  std::span<std::byte> packed(output + kPrefixBytes, codec_bytes_max);
+  const Compressed done =
+      codec_ == Codec::kLz4 ? CompressLz4(*workspace, block, &packed) : CompressZstd(*workspace, block, &packed);
+  if (done == Compressed::kNoMemory) return LeftForMemory(role);
+  auto_skip_[static_cast<size_t>(role)].Tried(/*rejected=*/done != Compressed::kDone);
+  if (done == Compressed::kTooLarge) {
+    counters_->Add(Event::kPackRejected, role);
+    return {Outcome::kRejected, block, std::move(workspace)};
+  }
+  const layout::PackedPrefix prefix{.logical_bytes = static_cast<uint32_t>(block.size()),
+                                    .logical_checksum = checksum,
+                                    .codec = codec_,
+                                    .type = 0,
+                                    .dictionary = 0,
+                                    .reserved = 0};
+  std::memcpy(output, &prefix, kPrefixBytes);
+  return {Outcome::kPacked, {output, kPrefixBytes + packed.size()}, std::move(workspace)};
+}
+
+std::optional<layout::PackedPrefix> Packer::ReadPrefix(std::span<const std::byte> payload) {
+  if (payload.size() <= kPrefixBytes) return std::nullopt;
+  layout::PackedPrefix prefix;
+  std::memcpy(&prefix, payload.data(), kPrefixBytes);
+  const bool sound = IsKnown(prefix.codec) && prefix.type == 0 && prefix.dictionary == 0 && prefix.reserved == 0 &&
+                     prefix.logical_bytes > payload.size() && prefix.logical_bytes <= kPackBytesMax;
+  if (!sound) return std::nullopt;
+  return prefix;
+}
+
+Unpacked Packer::Unpack(std::span<const std::byte> payload, const layout::PackedPrefix& prefix, std::byte* to) {
+  const auto packed = payload.subspan(kPrefixBytes);
+  if (prefix.codec == Codec::kLz4) {
+    const int bytes = LZ4_decompress_safe(reinterpret_cast<const char*>(packed.data()), reinterpret_cast<char*>(to),
+                                          static_cast<int>(packed.size()), static_cast<int>(prefix.logical_bytes));
+    return bytes >= 0 && static_cast<uint32_t>(bytes) == prefix.logical_bytes ? Unpacked::kDone : Unpacked::kDamaged;
+  }
+  const Workspaces::Lease workspace = workspaces_.Take();
+  ZSTD_DCtx* const state = workspace ? workspace->ZstdDecompressor() : nullptr;
+  // All workspaces in use: a state of its own for this one.
+  const size_t bytes = state != nullptr
+                           ? ZSTD_decompressDCtx(state, to, prefix.logical_bytes, packed.data(), packed.size())
+                           : ZSTD_decompress(to, prefix.logical_bytes, packed.data(), packed.size());
+  if (ZSTD_isError(bytes) != 0 && ZSTD_getErrorCode(bytes) == ZSTD_error_memory_allocation) return Unpacked::kNoMemory;
+  return bytes == prefix.logical_bytes ? Unpacked::kDone : Unpacked::kDamaged;
+}
+
+}  // namespace mezz

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks made smaller, and made whole again.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "cache/counters.h"
+#include "cache/layout.h"
+#include "cache/pack/auto_skip.h"
+#include "cache/pack/workspaces.h"
+#include "cache/record.h"
+#include "cache/types.h"
+
+namespace mezz {
+
+// A block after Packer looked at it. Holds a workspace until it goes, so keep it only as long as the bytes are read.
+class PackedBlock {
+ public:
+  PackedBlock() = default;
+
+  enum class Outcome : uint8_t {
+    kPacked,        // bytes() are a packed record's payload: the prefix, then what the codec made
+    kRejected,      // packing would have saved too little; bytes() are the block's own
+    kLeft,          // not tried: no kind of block to pack, skipped, or no memory; bytes() is empty
+    kSourceFailed,  // bytes() is empty
+  };
+
+  Outcome outcome() const { return outcome_; }
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+ private:
+  friend class Packer;
+  explicit PackedBlock(Outcome outcome) : outcome_(outcome) {}
+  PackedBlock(Outcome outcome, std::span<const std::byte> bytes, Workspaces::Lease workspace)
+      : outcome_(outcome), bytes_(bytes), workspace_(std::move(workspace)) {}
+
+  Outcome outcome_ = Outcome::kLeft;
+  std::span<const std::byte> bytes_;
+  Workspaces::Lease workspace_;
+};
+
+enum class Unpacked : uint8_t { kDone, kDamaged, kNoMemory };
+
+// Packs with one codec, unpacks every one. A block is packed only if its record then takes an eighth less of the
+// medium; which roles' blocks do not pack is found out by trying some (AutoSkip), and those are left alone.
+//
+// Memory: a workspace for each thread that packs at the same time, twice the CPUs at most: its buffers (twice the
+// largest block seen, kPackBytesMax at most) and the codec's state, 16 KiB for LZ4 and 0.3 to 1.3 MiB for zstd.
+// Nothing is allocated once these are warm. Without memory blocks are left as they are.
+//
+// Thread-safe, without locks.
+class Packer {
+ public:
+  // `counters` is not owned.
+  Packer(Codec codec, Counters* counters);
+
+  // Larger blocks are left: a reader would wait for all of it to be unpacked.
+  static constexpr size_t kPackBytesMax = 256 << 10;
+  // Smaller ones cannot save a line in eight.
+  static constexpr size_t kPackBytesMin = 512;
+  // Index and filter blocks are read too often, and a dictionary is held for a table's life (ZFS spent a quarter of its
+  // CPU on packed metadata).
+  static bool IsPackable(BlockRole role, size_t bytes) {
+    const bool role_packs = role == BlockRole::kData || role == BlockRole::kBlob || role == BlockRole::kOther;
+    return role_packs && bytes >= kPackBytesMin && bytes <= kPackBytesMax;
+  }
+
+  // Asks the source for the whole block at once, if it is to be tried.
+  PackedBlock Pack(BlockRole role, size_t bytes, BlockSource source);
+  // Of bytes that stay where they are meanwhile, and of which the checksum is known (record::PayloadChecksum).
+  PackedBlock Pack(BlockRole role, std::span<const std::byte> block, uint32_t checksum);
+
+  // The prefix of a packed record's payload; nothing if it is none that Pack makes.
+  static std::optional<layout::PackedPrefix> ReadPrefix(std::span<const std::byte> payload);
+  // Unpacks such a payload into `to`, prefix.logical_bytes long. kDamaged: it does not unpack to exactly so much; `to`
+  // then holds anything. REQUIRES: ReadPrefix gave `prefix`.
+  Unpacked Unpack(std::span<const std::byte> payload, const layout::PackedPrefix& prefix, std::byte* to);
+
+  uint64_t dram_bytes() const { return sizeof(*this) + workspaces_.dram_bytes(); }
+
+ private:
+  bool ShouldTry(BlockRole role, size_t bytes);
+  PackedBlock PackIn(Workspaces::Lease workspace, BlockRole role, std::span<const std::byte> block, uint32_t checksum);
+  PackedBlock LeftForMemory(BlockRole role);
+
+  const Codec codec_;
+  Counters* const counters_;
+  Workspaces workspaces_;
+  std::array<AutoSkip, kBlockRoles> auto_skip_;
+};
+
+}  // namespace mezz

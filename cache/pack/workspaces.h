@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "cache/base/atomic.h"
+
+struct ZSTD_CCtx_s;
+struct ZSTD_DCtx_s;
+
+namespace mezz {
+
+// What one thread needs while it packs or unpacks one block: buffers and the states of the codecs. Each is made when it
+// is first asked for, grows to the largest block seen, and stays. Every method gives null where there is no memory.
+class Workspace {
+ public:
+  Workspace() = default;
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  std::byte* Input(size_t bytes) { return Grow(&input_, bytes); }
+  std::byte* Output(size_t bytes) { return Grow(&output_, bytes); }
+  void* Lz4State();
+  ZSTD_CCtx_s* ZstdCompressor();
+  ZSTD_DCtx_s* ZstdDecompressor();
+
+  size_t bytes() const;
+
+ private:
+  struct Buffer {
+    std::unique_ptr<std::byte[]> memory;
+    size_t bytes = 0;
+  };
+  static std::byte* Grow(Buffer* buffer, size_t bytes);
+
+  Buffer input_, output_, lz4_state_;
+  ZSTD_CCtx_s* compressor_ = nullptr;
+  ZSTD_DCtx_s* decompressor_ = nullptr;
+};
+
+// As many workspaces as threads pack at once, up to a bound; the lowest that is free is taken, so that only as many are
+// made as were ever needed together.
+//
+// One atomic word, a bit for each workspace that is free:
+//   set --Take: CAS, acquire--> clear --Lease gone: fetch_or, release--> set
+// so who takes a workspace comes after what its last holder did with it.
+//
+// Thread-safe. Neither blocks nor allocates, but for the memory of a workspace that is new or grows.
+class Workspaces {
+ public:
+  static constexpr unsigned kCountMax = 64;
+
+  explicit Workspaces(unsigned count);
+
+  class Lease {
+   public:
+    Lease() = default;
+    Lease(Lease&& other) noexcept : pool_(std::exchange(other.pool_, nullptr)), number_(other.number_) {}
+    Lease& operator=(Lease&& other) noexcept;
+    ~Lease() { Return(); }
+    explicit operator bool() const { return pool_ != nullptr; }
+    Workspace& operator*() const { return pool_->workspaces_[number_]; }
+    Workspace* operator->() const { return &**this; }
+
+   private:
+    friend class Workspaces;
+    Lease(Workspaces* pool, unsigned number) : pool_(pool), number_(number) {}
+    void Return();
+
+    Workspaces* pool_ = nullptr;
+    unsigned number_ = 0;
+  };
+  // Empty: all are in use.
+  Lease Take();
+
+  uint64_t dram_bytes() const { return sizeof(*this) + held_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  std::array<Workspace, kCountMax> workspaces_;
+  std::array<size_t, kCountMax> told_bytes_{};  // of each, as it is in held_bytes_; its holder's
+  Atomic<uint64_t> free_;
+  Atomic<uint64_t> held_bytes_{0};  // relaxed: a figure
+};
+
+}  // namespace mezz

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packed records in the tier: what is served, what is refused, and that no damage of one is ever unpacked.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <stdexcept>
+
+#include "cache/layout.h"
+#include "cache/pack/packer.h"
+#include "cache/record.h"
+#include "cache/scm_tier.h"
+#include "tests/support/tier_fixture.h"
+
+namespace mezz {
+namespace {
+
+using test::Key;
+using test::PackablePayload;
+using test::Payload;
+
+constexpr size_t kBytes = 4000;
+
+// The bytes of one record, to be written anew where they lie.
+class RecordMedium final : public Medium {
+ public:
+  explicit RecordMedium(std::byte* record) {
+    base_ = record;
+    stream_ = [](void* to, const void* from, size_t count) { std::memcpy(to, from, count); };
+    drain_ = [] {};
+  }
+};
+
+class PackedRecords : public testing::TestWithParam<PackMode> {
+ protected:
+  void SetUp() override { Open(test::AnonymousOptions(16 * kSegmentBytesMin)); }
+  void TearDown() override {
+    if (tier_ != nullptr) test::ExpectSound(*tier_);
+  }
+  void Open(ScmOptions options) {
+    options.pack = GetParam();
+    tier_ = test::OpenOrDie(options);
+  }
+
+  PutResult Put(uint64_t n, const std::vector<std::byte>& block, BlockRole role = BlockRole::kData) {
+    return tier_->Put(Key(n), role, block, Generation::kYoung, Form::kPacked);
+  }
+  void PutPackable(uint64_t n, size_t bytes = kBytes) {
+    ASSERT_EQ(Put(n, PackablePayload(n, 0, bytes)), PutResult::kStored);
+  }
+  bool ServesPacked(uint64_t n, const std::vector<std::byte>& block) {
+    const PinnedBlock found = tier_->Find(Key(n));
+    return found && found.form() == Form::kPacked && test::BytesOf(found) == block;
+  }
+  uint64_t Count(Event event) { return tier_->counters().Snapshot()[event]; }
+
+  // Puts another payload, whole by its checksums, into the packed record of `n`.
+  void Forge(uint64_t n, const std::vector<std::byte>& payload) {
+    const PinnedBlock found = tier_->Find(Key(n));
+    ASSERT_TRUE(found && found.form() == Form::kPacked);
+    ASSERT_LE(layout::RecordBytes(payload.size()), layout::RecordBytes(found.stored().size()));
+    std::byte* const at = const_cast<std::byte*>(found.stored().data()) - sizeof(record::Header);
+    record::Header header;
+    std::memcpy(&header, at, sizeof(header));
+    const auto copy = [&](size_t offset, size_t bytes, std::byte* to) {
+      std::memcpy(to, payload.data() + offset, bytes);
+      return true;
+    };
+    ASSERT_TRUE(record::Write(RecordMedium(at), {0, header.sequence}, header.key, header.role, payload.size(), copy,
+                              header.flags));
+  }
+  std::vector<std::byte> StoredOf(uint64_t n) {
+    const PinnedBlock found = tier_->Find(Key(n));
+    return {found.stored().begin(), found.stored().end()};
+  }
+
+  std::unique_ptr<ScmTier> tier_;
+};
+
+TEST_P(PackedRecords, ServeWhatWasPut) {
+  for (uint64_t n = 0; n < 200; ++n) {
+    const auto block = PackablePayload(n, 0, 600 + n * 100);
+    ASSERT_EQ(Put(n, block), PutResult::kStored);
+    ASSERT_TRUE(ServesPacked(n, block)) << n;
+    const PinnedBlock found = tier_->Find(Key(n));
+    EXPECT_EQ(found.logical_bytes(), block.size());
+    EXPECT_LT(found.stored().size(), block.size() * 7 / 8);
+  }
+  EXPECT_EQ(Count(Event::kScmPackedHit), 400u);
+  EXPECT_EQ(Count(Event::kScmPackedPut), 200u);
+  const ScmAudit audit = tier_->Audit();
+  EXPECT_EQ(audit.packed_blocks, 200u);
+  EXPECT_EQ(audit.resident_payload_bytes, Count(Event::kScmPackedPutStored));
+  EXPECT_EQ(audit.resident_logical_bytes, Count(Event::kScmPackedPutBytes));
+}
+
+TEST_P(PackedRecords, WhatIsNotToBePackedIsRaw) {
+  const auto hard = Payload(1, 0, kBytes);
+  const auto soft = PackablePayload(1, 0, kBytes);
+  ASSERT_EQ(Put(1, hard), PutResult::kStored);
+  ASSERT_EQ(Put(2, soft, BlockRole::kIndex), PutResult::kStored);
+  ASSERT_EQ(tier_->Put(Key(3), BlockRole::kData, soft), PutResult::kStored);  // no wish
+  ASSERT_EQ(Put(4, PackablePayload(4, 0, 100)), PutResult::kStored);
+  for (uint64_t n = 1; n <= 4; ++n) EXPECT_EQ(tier_->Find(Key(n)).form(), Form::kRaw) << n;
+  EXPECT_TRUE(test::Same(tier_->Find(Key(1)).payload(), hard));
+  EXPECT_TRUE(test::Same(tier_->Find(Key(2)).payload(), soft));
+  EXPECT_EQ(tier_->Audit().packed_blocks, 0u);
+}
+
+TEST_P(PackedRecords, HoldMoreThanTheMediumsSizeAndDisplaceNothing) {
+  const uint64_t raw = tier_->options().capacity_bytes / layout::RecordBytes(kBytes);
+  for (uint64_t n = 0; n < 2 * raw; ++n) PutPackable(n);
+  EXPECT_GT(tier_->resident_blocks(), raw * 14 / 10) << "some segments are empty or half full";
+  EXPECT_LT(Count(Event::kScmDisplaced), raw / 50);
+}
+
+TEST_P(PackedRecords, AreReplacedErasedAndComparedLikeOthers) {
+  const auto first = PackablePayload(1, 1, kBytes), second = PackablePayload(1, 2, kBytes);
+  const auto compare = [&](const std::vector<std::byte>& block) {
+    const auto copy = [&](size_t offset, size_t bytes, std::byte* to) {
+      std::memcpy(to, block.data() + offset, bytes);
+      return true;
+    };
+    return tier_->Compare(Key(1), block.size(), copy);
+  };
+  EXPECT_EQ(compare(first), Held::kNothing);
+  ASSERT_EQ(Put(1, first), PutResult::kStored);
+  EXPECT_EQ(compare(first), Held::kSame);
+  EXPECT_EQ(compare(second), Held::kOther);
+  EXPECT_EQ(compare(StoredOf(1)), Held::kOther) << "the bytes stored are not the block";
+  ASSERT_EQ(Put(1, second), PutResult::kStored);
+  EXPECT_EQ(compare(second), Held::kSame);
+  EXPECT_TRUE(ServesPacked(1, second));
+  EXPECT_TRUE(tier_->Erase(Key(1)));
+  EXPECT_FALSE(tier_->Find(Key(1)));
+}
+
+TEST_P(PackedRecords, SurviveAReclaim) {
+  const auto block = PackablePayload(1, 0, kBytes);
+  ASSERT_EQ(Put(1, block), PutResult::kStored);
+  const uint64_t turns = 4 * tier_->options().capacity_bytes / layout::RecordBytes(kBytes);
+  for (uint64_t n = 2; n < turns; ++n) {
+    PutPackable(n);
+    ASSERT_TRUE(ServesPacked(1, block)) << n;
+  }
+  EXPECT_GT(Count(Event::kScmSecondChance), 0u);
+}
+
+TEST_P(PackedRecords, ASourceThatFailsOrThrowsIsARefusedPutAndLeavesTheEarlierBlock) {
+  const auto block = PackablePayload(1, 0, kBytes);
+  ASSERT_EQ(Put(1, block), PutResult::kStored);
+  const auto fails = [](size_t, size_t, std::byte*) { return false; };
+  const auto throws = [](size_t, size_t, std::byte*) -> bool { throw std::runtime_error("no block here"); };
+  EXPECT_EQ(tier_->Put(Key(1), BlockRole::kData, kBytes, fails, Generation::kYoung, Form::kPacked),
+            PutResult::kFillFailed);
+  EXPECT_EQ(tier_->Put(Key(1), BlockRole::kData, kBytes, throws, Generation::kYoung, Form::kPacked),
+            PutResult::kFillFailed);
+  EXPECT_EQ(Count(Event::kRefusedFillFailed), 2u);
+  EXPECT_TRUE(ServesPacked(1, block));
+}
+
+// Every bit of the record, header, prefix and packed bytes, though hits are not verified otherwise.
+TEST_P(PackedRecords, AFlippedBitIsACountedMissAndNeverUnpacked) {
+  ScmOptions options = test::AnonymousOptions(16 * kSegmentBytesMin);
+  options.verify = VerifyMode::kOff;
+  Open(options);
+  const auto block = PackablePayload(1, 0, 700);
+  uint64_t bits = 1;
+  for (uint64_t bit = 0; bit < bits; ++bit) {
+    ASSERT_EQ(Put(1, block), PutResult::kStored);
+    {
+      const PinnedBlock found = tier_->Find(Key(1));
+      ASSERT_TRUE(found && found.form() == Form::kPacked);
+      bits = 8 * (sizeof(record::Header) + found.stored().size());
+      std::byte* const at = const_cast<std::byte*>(found.stored().data()) - sizeof(record::Header);
+      at[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
+    }
+    ASSERT_FALSE(tier_->Find(Key(1))) << "bit " << bit << " of " << bits;
+    ASSERT_EQ(Count(Event::kScmMiss), bit + 1);
+    ASSERT_EQ(Count(Event::kScmDamagedHeader) + Count(Event::kScmChecksumMismatch), bit + 1) << "bit " << bit;
+    ASSERT_EQ(tier_->resident_blocks(), 0u) << "the damaged record was kept";
+  }
+  EXPECT_GT(bits, 8u * 200);
+}
+
+TEST_P(PackedRecords, AWholeRecordWithAForeignPrefixIsACountedMiss) {
+  const auto change = [&](uint64_t n, auto edit) {
+    PutPackable(n);
+    auto payload = StoredOf(n);
+    layout::PackedPrefix prefix;
+    std::memcpy(&prefix, payload.data(), sizeof(prefix));
+    edit(prefix);
+    std::memcpy(payload.data(), &prefix, sizeof(prefix));
+    Forge(n, payload);
+  };
+  change(1, [](auto& prefix) { prefix.codec = Codec{9}; });
+  change(2, [](auto& prefix) { prefix.dictionary = 3; });
+  change(3, [](auto& prefix) { prefix.logical_bytes = UINT32_MAX; });
+  PutPackable(4);
+  Forge(4, {});
+  PutPackable(5);
+  Forge(5, std::vector<std::byte>(sizeof(layout::PackedPrefix)));
+  for (uint64_t n = 1; n <= 5; ++n) {
+    EXPECT_FALSE(tier_->Find(Key(n))) << n;
+    EXPECT_FALSE(tier_->Contains(Key(n))) << n;
+    EXPECT_EQ(Count(Event::kScmUnpackFailed), n);
+  }
+}
+
+TEST_P(PackedRecords, WhatDoesNotUnpackToItsSizeIsForgotten) {
+  const auto other_codec = GetParam() == PackMode::kLz4 ? Codec::kZstd : Codec::kLz4;
+  const auto change = [&](uint64_t n, auto edit) {
+    PutPackable(n);
+    auto payload = StoredOf(n);
+    layout::PackedPrefix prefix;
+    std::memcpy(&prefix, payload.data(), sizeof(prefix));
+    edit(prefix, payload);
+    std::memcpy(payload.data(), &prefix, sizeof(prefix));
+    Forge(n, payload);
+  };
+  change(1, [](auto& prefix, auto&) { --prefix.logical_bytes; });
+  change(2, [](auto& prefix, auto&) { ++prefix.logical_bytes; });
+  change(3, [](auto&, auto& payload) { payload.resize(payload.size() - 1); });
+  change(4, [&](auto& prefix, auto&) { prefix.codec = other_codec; });
+  for (uint64_t n = 1; n <= 4; ++n) {
+    {
+      const PinnedBlock found = tier_->Find(Key(n));
+      ASSERT_TRUE(found) << n;
+      std::vector<std::byte> to(found.logical_bytes());
+      EXPECT_FALSE(found.Unpack(to.data())) << n;
+    }
+    EXPECT_FALSE(tier_->Contains(Key(n))) << n;
+    EXPECT_EQ(Count(Event::kScmUnpackFailed), n);
+  }
+}
+
+TEST_P(PackedRecords, VerifyAlwaysJudgesTheUnpackedBytesToo) {
+  ScmOptions options = test::AnonymousOptions(16 * kSegmentBytesMin);
+  options.verify = VerifyMode::kAlways;
+  Open(options);
+  PutPackable(1);
+  auto payload = StoredOf(1);
+  payload[offsetof(layout::PackedPrefix, logical_checksum)] ^= std::byte{1};
+  Forge(1, payload);
+  {
+    const PinnedBlock found = tier_->Find(Key(1));
+    ASSERT_TRUE(found);
+    std::vector<std::byte> to(found.logical_bytes());
+    EXPECT_FALSE(found.Unpack(to.data()));
+  }
+  EXPECT_FALSE(tier_->Contains(Key(1)));
+}
+
+TEST_P(PackedRecords, AScrubChecksThem) {
+  for (uint64_t n = 0; n < 100; ++n) PutPackable(n);
+  const_cast<std::byte&>(tier_->Find(Key(17)).stored().back()) ^= std::byte{1};
+  EXPECT_EQ(tier_->Scrub(1 << 20), Count(Event::kScmPackedPutStored));
+  EXPECT_EQ(Count(Event::kScmChecksumMismatch), 1u);
+  EXPECT_FALSE(tier_->Contains(Key(17)));
+}
+
+TEST_P(PackedRecords, BytesStayWhileThePinIsHeld) {
+  const auto block = PackablePayload(1, 0, kBytes);
+  ASSERT_EQ(Put(1, block), PutResult::kStored);
+  const PinnedBlock held = tier_->Find(Key(1));
+  tier_->Erase(Key(1));
+  const uint64_t turns = 4 * tier_->options().capacity_bytes / layout::RecordBytes(kBytes);
+  for (uint64_t n = 2; n < turns; ++n) PutPackable(n);
+  EXPECT_EQ(test::BytesOf(held), block);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, PackedRecords, testing::Values(PackMode::kLz4, PackMode::kZstd),
+                         [](const auto& mode) { return std::string(ToString(mode.param)); });
+
+TEST(PackOff, WritesRawWhateverIsWished) {
+  auto tier = test::OpenOrDie(test::AnonymousOptions(16 * kSegmentBytesMin));
+  const auto block = PackablePayload(1, 0, kBytes);
+  ASSERT_EQ(tier->Put(Key(1), BlockRole::kData, block, Generation::kYoung, Form::kPacked), PutResult::kStored);
+  EXPECT_EQ(tier->Find(Key(1)).form(), Form::kRaw);
+  test::ExpectSound(*tier);
+}
+
+}  // namespace
+}  // namespace mezz
