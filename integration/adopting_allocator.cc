@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "integration/adopting_allocator.h"
 
-#include <malloc.h>
-
-#include <cstdlib>
-#include <new>
 #include <utility>
 
 #ifdef __SANITIZE_THREAD__
@@ -40,17 +36,11 @@ void* AdoptingAllocator::Allocate(size_t bytes) {
     }
     ++adoption->other_requests_;
   }
-  if (fallback_ != nullptr) return fallback_->Allocate(bytes);
-  void* address = std::malloc(bytes);
-  if (address == nullptr) throw std::bad_alloc();
-  return address;
+  return memory_.Allocate(bytes);
 }
 
 void AdoptingAllocator::Deallocate(void* address) {
-  if (!scm_.Owns(address)) {
-    fallback_ != nullptr ? fallback_->Deallocate(address) : std::free(address);
-    return;
-  }
+  if (!scm_.Owns(address)) return memory_.Deallocate(address);
   // Pins of one record are alike, so it does not matter if it is another object of the same record that goes.
   if (Adoption* adoption = current_adoption;
       adoption != nullptr && adoption->state_ == Adoption::State::kTaken && adoption->payload_.data() == address) {
@@ -61,8 +51,7 @@ void AdoptingAllocator::Deallocate(void* address) {
 }
 
 size_t AdoptingAllocator::UsableSize(void* address, size_t bytes) const {
-  if (scm_.Owns(address)) return 0;
-  return fallback_ != nullptr ? fallback_->UsableSize(address, bytes) : malloc_usable_size(address);
+  return scm_.Owns(address) ? 0 : memory_.UsableSize(address, bytes);
 }
 
 AdoptingAllocator::Adoption::Adoption(AdoptingAllocator& allocator, PinnedBlock block)

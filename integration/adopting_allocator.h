@@ -5,6 +5,7 @@
 #include <span>
 
 #include "cache/scm_tier.h"
+#include "integration/fallback_memory.h"
 #include "rocksdb/memory_allocator.h"
 
 namespace mezz {
@@ -24,7 +25,7 @@ class AdoptingAllocator final : public rocksdb::MemoryAllocator {
   class Adoption;
 
   // `fallback` may be null and must outlive this.
-  AdoptingAllocator(ScmTier& scm, rocksdb::MemoryAllocator* fallback) : scm_(scm), fallback_(fallback) {}
+  AdoptingAllocator(ScmTier& scm, rocksdb::MemoryAllocator* fallback) : scm_(scm), memory_(fallback) {}
 
   // Throws std::bad_alloc, as RocksDB's own allocation does, if the fallback has no memory.
   void* Allocate(size_t bytes) override;
@@ -36,7 +37,7 @@ class AdoptingAllocator final : public rocksdb::MemoryAllocator {
 
  private:
   ScmTier& scm_;
-  rocksdb::MemoryAllocator* const fallback_;
+  const FallbackMemory memory_;
 };
 
 // The pin of one block, offered to whatever the calling thread allocates until this is destroyed. Owns the pin unless

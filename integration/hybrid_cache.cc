@@ -14,6 +14,7 @@
 
 #include "integration/adopting_allocator.h"
 #include "integration/erased_objects.h"
+#include "integration/handover_allocator.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
 #include "integration/rocksdb_compat.h"
@@ -104,6 +105,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   Handle* ServeCopy(PinnedBlock block, const Request& request);
   Handle* Promote(const BlockKey& key, PinnedBlock block, const Request& request, HybridCore::Serve serve);
   Created Copy(PinnedBlock block, const Request& request);
+  Created UnpackAndCreate(PinnedBlock block, const Request& request);
   Created Create(std::span<const std::byte> payload, rocksdb::MemoryAllocator* allocator, const Request& request);
   Handle* Standalone(const Created& made, const Request& request);
 
@@ -118,6 +120,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   const bool erased_may_be_evicted_;  // by this DRAM tier
   ErasedObjects erased_;
   AdoptingAllocator adopting_allocator_;
+  HandoverAllocator& handover_allocator_;
   const HybridRegistration registration_;
 };
 
@@ -137,6 +140,7 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<H
       core_(std::move(core)),
       erased_may_be_evicted_(std::string_view(target_->Name()) != "LRUCache"),
       adopting_allocator_(core_->scm(), target_->memory_allocator()),
+      handover_allocator_(HandoverAllocator::Over(target_->memory_allocator())),
       registration_(static_cast<const rocksdb::Cache*>(this), this) {
   // Not virtual, and null in a wrapper: readers must allocate blocks where the target will free them.
   if (target_->memory_allocator() != nullptr) {
@@ -246,8 +250,16 @@ rocksdb::Cache::Handle* HybridCache::Promote(const BlockKey& key, PinnedBlock bl
 }
 
 HybridCache::Created HybridCache::Copy(PinnedBlock block, const Request& request) {
-  core_->scm().ChargeCopy(block.payload().size());
+  core_->scm().ChargeCopy(block.stored().size());
+  if (block.form() == Form::kPacked) return UnpackAndCreate(std::move(block), request);
   return Create(block.payload(), memory_allocator(), request);
+}
+
+HybridCache::Created HybridCache::UnpackAndCreate(PinnedBlock block, const Request& request) {
+  const HandoverAllocator::Handover handover(handover_allocator_, block.logical_bytes());
+  if (!block.Unpack(handover.data())) return {};
+  block.Release();
+  return Create(handover.payload(), &handover_allocator_, request);
 }
 
 HybridCache::Created HybridCache::Create(std::span<const std::byte> payload, rocksdb::MemoryAllocator* allocator,
@@ -402,7 +414,8 @@ rocksdb::Status HybridCache::GetSecondaryCachePinnedUsage(size_t& bytes) const {
 void HybridCache::ReportProblems(const std::shared_ptr<rocksdb::Logger>& log) const {
   target_->ReportProblems(log);
   const CounterSnapshot counters = Counters();
-  for (const Event event : {Event::kScmChecksumMismatch, Event::kScmDamagedHeader, Event::kAllocationFailed}) {
+  for (const Event event :
+       {Event::kScmChecksumMismatch, Event::kScmDamagedHeader, Event::kScmUnpackFailed, Event::kAllocationFailed}) {
     if (counters[event] != 0) {
       rocksdb::Warn(log, "mezzanine: %s: %llu", std::string(mezz::ToString(event)).c_str(),
                     static_cast<unsigned long long>(counters[event]));

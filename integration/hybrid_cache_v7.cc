@@ -264,10 +264,11 @@ rocksdb::Cache::Handle* HybridCacheV7::LookupScm(HybridCore& core, const Slice& 
   if (!block) return nullptr;
   const BlockRole role = block.role();
   const HybridCore::Serve serve = core.OnScmHit(name, block);
-  core.scm().ChargeCopy(block.payload().size());
+  const auto bytes = core.BytesToCopy(block);
+  if (!bytes) return nullptr;
   void* object = nullptr;
   size_t charge = 0;
-  const bool created = CreateObject(create, block.payload(), &object, &charge);
+  const bool created = CreateObject(create, *bytes, &object, &charge);
   block.Release();
   if (!created) {
     core.counters().Add(Event::kCreateFailed, role);

@@ -129,7 +129,8 @@ bool HybridCore::Tiers::NoteDramEviction(const Block& block) {
 bool HybridCore::Tiers::Put(const Block& block, Generation generation) {
   assert(block.source != nullptr);
   const auto put = [&] {
-    return core_.scm_->Put(block.key, block.role, block.bytes, *block.source, generation) == PutResult::kStored;
+    return core_.scm_->Put(block.key, block.role, block.bytes, *block.source, generation, Form::kPacked) ==
+           PutResult::kStored;
   };
   if (!block.evicted || core_.gate_ == nullptr) return put();
   const MoveGate::Move move(*core_.gate_, block.key);
@@ -148,7 +149,7 @@ Placement HybridCore::OnMiss(const BlockKey& key, BlockRole role, size_t bytes, 
 }
 
 HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& block) {
-  const size_t bytes = block.payload().size();
+  const size_t bytes = block.logical_bytes();
   switch (flow_.OnScmHit({key, block.role(), bytes}, block.heat(), OnCompactionThread())) {
     case Action::kPromote:
       return Serve::kPromote;
@@ -157,9 +158,25 @@ HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& b
     default:
       break;
   }
-  if (options_.serve == ServeMode::kCopy || bytes < kInPlaceBytesMin || scm_->PinPressure()) return Serve::kCopy;
+  if (options_.serve == ServeMode::kCopy || block.form() == Form::kPacked || bytes < kInPlaceBytesMin ||
+      scm_->PinPressure())
+    return Serve::kCopy;
   if (options_.serve == ServeMode::kInPlace || scm_->throttle() == nullptr) return Serve::kInPlace;
   return InPlaceIsCheaper(scm_->throttle()->model(), block.role(), block.payload()) ? Serve::kInPlace : Serve::kCopy;
+}
+
+std::optional<std::span<const std::byte>> HybridCore::BytesToCopy(const PinnedBlock& block) {
+  scm_->ChargeCopy(block.stored().size());
+  if (block.form() == Form::kRaw) return block.payload();
+  thread_local std::vector<std::byte> unpacked;  // stays with the thread: Packer::kPackBytesMax at most
+  try {
+    if (unpacked.size() < block.logical_bytes()) unpacked.resize(block.logical_bytes());
+  } catch (const std::bad_alloc&) {
+    counters().Add(Event::kAllocationFailed, block.role());
+    return std::nullopt;
+  }
+  if (!block.Unpack(unpacked.data())) return std::nullopt;
+  return std::span<const std::byte>(unpacked.data(), block.logical_bytes());
 }
 
 void HybridCore::OnPromoted(const BlockKey& key, BlockRole role, Serve serve) {

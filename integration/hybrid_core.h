@@ -6,6 +6,8 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,6 +77,9 @@ class HybridCore final : private SurvivorJudge {
   // What to do with an SCM hit. kMove: as kPromote, and the record goes.
   enum class Serve { kInPlace, kCopy, kPromote, kMove };
   Serve OnScmHit(const BlockKey& key, const PinnedBlock& block);
+  // The bytes of a hit, for who has them copied: where they lie, or unpacked into memory of this thread, good until its
+  // next call. Nothing: the block could not be unpacked, which is counted; a miss. Charges the model.
+  std::optional<std::span<const std::byte>> BytesToCopy(const PinnedBlock& block);
   // The block is in the DRAM tier now, as `serve` (kPromote or kMove) said.
   void OnPromoted(const BlockKey& key, BlockRole role, Serve serve);
 

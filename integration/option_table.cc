@@ -234,6 +234,19 @@ constexpr OptionRow kTable[] = {
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseVerify,
      .print = [](const Options& o) { return std::string(ToString(o.scm.verify)); }},
+    {.key = "pack",
+     .member = "",
+     .values = "`off`, `lz4`, `zstd`",
+     .fallback = "`off`",
+     .meaning =
+         "whether records are packed: more blocks fit, and each hit of a packed one is unpacked. The index takes "
+         "2.25 (`lz4`) or 3.25 times (`zstd`) the DRAM",
+     .taken_by = TakenBy::kEveryUri,
+     .parse =
+         [](const OptionRow& row, std::string_view v, Options* o) {
+           return ParseEnum(row, v, {PackMode::kOff, PackMode::kLz4, PackMode::kZstd}, &o->scm.pack);
+         },
+     .print = [](const Options& o) { return std::string(ToString(o.scm.pack)); }},
     {.key = "scrub",
      .member = "scrub_bytes_per_second",
      .values = "bytes a second, or 0: none",

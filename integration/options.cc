@@ -45,11 +45,13 @@ Status TooLarge(std::string_view what, uint64_t needed, std::string_view lower, 
 }
 
 uint64_t IndexBytes(const ScmOptions& scm) {
-  return static_cast<uint64_t>(kIndexBytesOfBlock * static_cast<double>(scm.capacity_bytes) / scm.expected_block_bytes);
+  return static_cast<uint64_t>(kIndexBytesOfBlock * ExpectedPackRatio(scm.pack) *
+                               static_cast<double>(scm.capacity_bytes) / scm.expected_block_bytes);
 }
 
 std::string ScmText(const ScmOptions& scm) {
-  return fmt::format("scm={} with block={}", SizeText(scm.capacity_bytes), SizeText(scm.expected_block_bytes));
+  return fmt::format("scm={} with block={}{}", SizeText(scm.capacity_bytes), SizeText(scm.expected_block_bytes),
+                     scm.pack == PackMode::kOff ? "" : fmt::format(" and pack={}", ToString(scm.pack)));
 }
 
 // What the SCM side takes of the machine's memory. A file and a node are judged when they are opened.

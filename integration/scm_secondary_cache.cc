@@ -206,13 +206,17 @@ std::unique_ptr<Result> ScmSecondaryCache::Find(const Slice& key, BlockRole role
     return nullptr;
   }
   const HybridCore::Serve serve = core_->OnScmHit(name, block);  // the policy learns of the hit, whoever has decided
-  core_->scm().ChargeCopy(block.payload().size());
+  const auto bytes = core_->BytesToCopy(block);
+  if (!bytes) {
+    core_->counters().Add(Event::kMiss, role);
+    return nullptr;
+  }
   std::unique_ptr<ReadyResult> result;
   Object object = nullptr;
   try {
     result = std::make_unique<ReadyResult>();
     size_t charge = 0;
-    if (create(block.payload(), &object, &charge)) result->Set(object, charge);
+    if (create(*bytes, &object, &charge)) result->Set(object, charge);
   } catch (...) {
     core_->counters().Add(Event::kAllocationFailed, role);
   }
@@ -246,7 +250,7 @@ rocksdb::Status ScmSecondaryCache::InsertSaved(const Slice& key, const Slice& sa
   };
   if (core_->scm().Compare(name, saved.size(), copy) != Held::kSame) {
     core_->scm().Erase(name);  // a put may be refused, and must not leave other bytes behind
-    core_->scm().Put(name, BlockRole::kOther, saved.size(), copy);
+    core_->scm().Put(name, BlockRole::kOther, saved.size(), copy, Generation::kYoung, Form::kPacked);
   }
   return rocksdb::Status::OK();
 }

@@ -26,7 +26,7 @@ constexpr uint64_t kKeys = 1500;
 constexpr int kSteps = 60000;
 constexpr size_t kHeldMax = 64;
 
-using Config = std::tuple<TestMedium, DramCacheKind, const char*, ServeMode>;
+using Config = std::tuple<TestMedium, DramCacheKind, const char*, ServeMode, PackMode>;
 
 enum class Op { kLookup, kInsert, kAsyncLookup, kErase, kHold, kRelease, kReserve, kUnreserve, kResize, kEraseUnRef };
 // How often, of the sum.
@@ -51,11 +51,12 @@ class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
   };
 
   HybridCacheFuzz() : seed_(Seed()), random_(seed_) {
-    const auto [medium, dram, policy, serve] = GetParam();
+    const auto [medium, dram, policy, serve, pack] = GetParam();
     HybridCacheOptions options = SmallOptions(medium, file_, kDramBytes, kScmBytes);
     options.dram_cache = dram;
     options.policy = policy;
     options.serve = serve;
+    options.scm.pack = pack;
     const Status made = NewHybridCache(options, &cache_);
     EXPECT_TRUE(made.ok()) << made.message();
     if (cache_ != nullptr) stats_ = GetHybridStats(cache_.get());
@@ -278,7 +279,7 @@ TEST_P(HybridCacheFuzz, ForgetsButNeverLies) {
   }
   // The run reached what it is for.
   const CounterSnapshot counters = stats_->Counters();
-  const auto [medium, dram, policy, serve] = GetParam();
+  const auto [medium, dram, policy, serve, pack] = GetParam();
   EXPECT_GT(counters[Event::kDramHit], 100u);
   EXPECT_GT(counters[Event::kDemotion] + counters[Event::kInsertToScm], 1000u);
   EXPECT_GT(counters[Event::kScmHit], 1000u);
@@ -291,13 +292,19 @@ TEST_P(HybridCacheFuzz, ForgetsButNeverLies) {
                      : serve == ServeMode::kCopy ? Event::kServedCopied
                                                  : Event::kServedInPlace],
             100u);
+  if (pack != PackMode::kOff) {
+    EXPECT_GT(counters[Event::kScmPackedHit], 500u);
+    EXPECT_GT(counters[Event::kScmHit], counters[Event::kScmPackedHit] + 500);
+    EXPECT_EQ(counters[Event::kScmUnpackFailed], 0u);
+  }
   EXPECT_EQ(counters[Event::kAdoptionFailed], 0u);
   EXPECT_EQ(counters[Event::kCreateFailed], 0u);
 }
 
 std::string ConfigName(const ::testing::TestParamInfo<Config>& info) {
-  const auto [medium, dram, policy, serve] = info.param;
-  return NameOf(medium) + "_" + NameOf(dram) + "_" + policy + (serve == ServeMode::kCopy ? "_copy" : "_in_place");
+  const auto [medium, dram, policy, serve, pack] = info.param;
+  return NameOf(medium) + "_" + NameOf(dram) + "_" + policy + (serve == ServeMode::kCopy ? "_copy" : "_in_place") +
+         (pack == PackMode::kOff ? "" : "_" + std::string(ToString(pack)));
 }
 
 const auto kPolicies =
@@ -305,12 +312,20 @@ const auto kPolicies =
 INSTANTIATE_TEST_SUITE_P(All, HybridCacheFuzz,
                          ::testing::Combine(::testing::Values(TestMedium::kAnonymous, TestMedium::kFile),
                                             ::testing::Values(DramCacheKind::kHyperClock, DramCacheKind::kLru),
-                                            kPolicies, ::testing::Values(ServeMode::kInPlace, ServeMode::kCopy)),
+                                            kPolicies, ::testing::Values(ServeMode::kInPlace, ServeMode::kCopy),
+                                            ::testing::Values(PackMode::kOff)),
                          ConfigName);
 INSTANTIATE_TEST_SUITE_P(Throttled, HybridCacheFuzz,
                          ::testing::Combine(::testing::Values(TestMedium::kThrottled),
                                             ::testing::Values(DramCacheKind::kHyperClock, DramCacheKind::kLru),
-                                            kPolicies, ::testing::Values(ServeMode::kInPlace)),
+                                            kPolicies, ::testing::Values(ServeMode::kInPlace), ::testing::Values(PackMode::kOff)),
+                         ConfigName);
+INSTANTIATE_TEST_SUITE_P(Packed, HybridCacheFuzz,
+                         ::testing::Combine(::testing::Values(TestMedium::kAnonymous),
+                                            ::testing::Values(DramCacheKind::kHyperClock, DramCacheKind::kLru),
+                                            ::testing::Values("dram_first", "bidirectional", "adaptive"),
+                                            ::testing::Values(ServeMode::kInPlace),
+                                            ::testing::Values(PackMode::kLz4, PackMode::kZstd)),
                          ConfigName);
 
 }  // namespace

@@ -31,6 +31,7 @@ constexpr uint64_t kScmBytes = 2 << 20;
 struct Setup {
   std::string policy;
   TestMedium medium;
+  PackMode pack = PackMode::kOff;
 };
 
 class Fuzz {
@@ -38,6 +39,7 @@ class Fuzz {
   Fuzz(const Setup& setup, uint64_t seed) : random_(seed), seed_(seed) {
     HybridCacheOptions options = test::SmallOptions(setup.medium, file_, kDramBytes, kScmBytes);
     options.policy = setup.policy;
+    options.scm.pack = setup.pack;
     options.scm.verify = OneIn(2) ? VerifyMode::kAlways : VerifyMode::kOff;
     const Status status = NewHybridCache(options, &cache_);
     EXPECT_TRUE(status.ok()) << status.message();
@@ -83,12 +85,12 @@ class Fuzz {
   // Skewed: a few keys are hot.
   uint64_t Id() { return Below(1 + Below(kKeys)); }
 
-  // What a key names until it is erased or given other bytes.
+  // What a key names until it is erased or given other bytes. Those of even ids pack.
   std::string BytesOf(uint64_t id) {
     const uint64_t generation = generations_[id];
     std::mt19937_64 bytes(id * 1'000'003 + generation);
     std::string text(1 + bytes() % (bytes() % 8 == 0 ? 60'000 : 6'000), static_cast<char>(bytes()));
-    for (size_t at = 0; at + 8 <= text.size(); at += 509) {
+    for (size_t at = 0; at + 8 <= text.size(); at += id % 2 == 0 ? 509 : 8) {
       const uint64_t word = bytes();
       std::memcpy(text.data() + at, &word, sizeof(word));
     }
@@ -207,8 +209,14 @@ INSTANTIATE_TEST_SUITE_P(
                       Setup{"bidirectional", TestMedium::kAnonymous}, Setup{"placeholder", TestMedium::kAnonymous},
                       Setup{"three_queue", TestMedium::kAnonymous}, Setup{"adaptive", TestMedium::kAnonymous},
                       Setup{"bidirectional", TestMedium::kFile}, Setup{"adaptive", TestMedium::kFile},
-                      Setup{"dram_first", TestMedium::kThrottled}, Setup{"bidirectional", TestMedium::kThrottled}),
-    [](const auto& setup) { return setup.param.policy + "_" + test::NameOf(setup.param.medium); });
+                      Setup{"dram_first", TestMedium::kThrottled}, Setup{"bidirectional", TestMedium::kThrottled},
+                      Setup{"adaptive", TestMedium::kAnonymous, PackMode::kLz4},
+                      Setup{"bidirectional", TestMedium::kAnonymous, PackMode::kZstd},
+                      Setup{"dram_first", TestMedium::kAnonymous, PackMode::kZstd}),
+    [](const auto& setup) {
+      return setup.param.policy + "_" + test::NameOf(setup.param.medium) +
+             (setup.param.pack == PackMode::kOff ? "" : "_" + std::string(ToString(setup.param.pack)));
+    });
 
 }  // namespace
 }  // namespace mezz

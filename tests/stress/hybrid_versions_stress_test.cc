@@ -51,16 +51,17 @@ void Resize(rocksdb::Cache* cache, uint64_t seed, const std::atomic<bool>& done)
   }
 }
 
-using Config = std::tuple<DramCacheKind, TestMedium, const char*>;
+using Config = std::tuple<DramCacheKind, TestMedium, const char*, PackMode>;
 class HybridVersionsStress : public ::testing::TestWithParam<Config> {};
 
 TEST_P(HybridVersionsStress, AnOwnerReadsWhatItWroteLastOrMisses) {
   const uint64_t seed = Seed();
   const ScratchFile file;
-  const auto [dram, medium, policy] = GetParam();
+  const auto [dram, medium, policy, pack] = GetParam();
   HybridCacheOptions options = SmallOptions(medium, file, kDramBytes, kScmBytes);
   options.dram_cache = dram;
   options.policy = policy;
+  options.scm.pack = pack;
   options.scm.expected_block_bytes = 1024;
   std::shared_ptr<rocksdb::Cache> cache;
   const Status made = NewHybridCache(options, &cache);
@@ -89,6 +90,9 @@ TEST_P(HybridVersionsStress, AnOwnerReadsWhatItWroteLastOrMisses) {
   EXPECT_GT(counters[Event::kScmSecondChance], 100u) << "records must move for this test to see anything";
   EXPECT_GT(counters[Event::kScmHit], 100u);
   EXPECT_GT(counters[Event::kDemotion], 1000u);
+  if (options.scm.pack != PackMode::kOff) {
+    EXPECT_GT(counters[Event::kScmPackedHit], 100u);
+  }
   ExpectSound(cache.get());
 }
 
@@ -100,16 +104,28 @@ std::vector<Config> Configs() {
   std::vector<Config> configs;
   for (const DramCacheKind dram : kinds) {
     for (const char* const policy : {"dram_first", "scm_first", "bidirectional", "adaptive"}) {
-      configs.emplace_back(dram, kMedia[configs.size() % std::size(kMedia)], policy);
+      configs.emplace_back(dram, kMedia[configs.size() % std::size(kMedia)], policy, PackMode::kOff);
     }
   }
   return configs;
 }
+std::vector<Config> PackedConfigs() {
+  std::vector<Config> configs;
+  for (const Config& config : Configs()) {
+    const auto [dram, medium, policy, pack] = config;
+    if (std::string_view(policy) != "dram_first" && std::string_view(policy) != "adaptive") continue;
+    for (const PackMode mode : {PackMode::kLz4, PackMode::kZstd})
+      configs.emplace_back(dram, TestMedium::kAnonymous, policy, mode);
+  }
+  return configs;
+}
 std::string ConfigName(const ::testing::TestParamInfo<Config>& info) {
-  const auto [dram, medium, policy] = info.param;
-  return NameOf(dram) + "_" + NameOf(medium) + "_" + policy;
+  const auto [dram, medium, policy, pack] = info.param;
+  return NameOf(dram) + "_" + NameOf(medium) + "_" + policy +
+         (pack == PackMode::kOff ? "" : "_" + std::string(ToString(pack)));
 }
 INSTANTIATE_TEST_SUITE_P(All, HybridVersionsStress, ::testing::ValuesIn(Configs()), ConfigName);
+INSTANTIATE_TEST_SUITE_P(Packed, HybridVersionsStress, ::testing::ValuesIn(PackedConfigs()), ConfigName);
 
 }  // namespace
 }  // namespace mezz::test

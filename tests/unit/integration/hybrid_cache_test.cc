@@ -38,6 +38,7 @@ class CountingAllocator : public MemoryAllocator {
   void* Allocate(size_t bytes) override {
     if (dry) throw std::bad_alloc();
     ++live;
+    ++made;
     return ::operator new(bytes);
   }
   void Deallocate(void* address) override {
@@ -47,6 +48,7 @@ class CountingAllocator : public MemoryAllocator {
   const char* Name() const override { return "CountingAllocator"; }
 
   std::atomic<int> live{0};
+  std::atomic<int> made{0};
   bool dry = false;
 };
 
@@ -175,6 +177,103 @@ TEST_F(HybridCacheTest, ACopyLiesInMemoryOfTheUsersAllocator) {
   cache_->Release(handle);
   EXPECT_EQ(Count(Event::kServedCopied), 1u);
 }
+
+class PackedHits : public HybridCacheTest, public ::testing::WithParamInterface<PackMode> {
+ protected:
+  static constexpr uint64_t kPackable = 2;  // even ids are
+
+  void Open(const std::string& policy) {
+    HybridCacheOptions options = Options();
+    options.policy = policy;
+    options.scm.pack = GetParam();
+    HybridCacheTest::Open(options);
+  }
+};
+
+TEST_P(PackedHits, AreUnpackedIntoTheBlocksOwnMemory) {
+  Open("dram_first");
+  InsertAndDemote(kPackable);
+  EXPECT_EQ(Count(Event::kScmPackedPut), 1u);
+  EXPECT_LT(Count(Event::kScmWrittenBytes), kBlockBytes * 3 / 4);
+  const int made = allocator_->made;
+  Cache::Handle* handle = Lookup(kPackable);
+  ASSERT_NE(handle, nullptr);
+  EXPECT_EQ(allocator_->made, made + 1) << "one buffer, which the object kept";
+  EXPECT_EQ(allocator_->live, 1);
+  EXPECT_FALSE(stats_->scm().Owns(Value(handle)->data()));
+  EXPECT_TRUE(ContentOf(kPackable).Matches(Value(handle)->data(), Value(handle)->bytes()));
+  EXPECT_EQ(stats_->scm().pinned_bytes(), 0u) << "the pin goes as soon as the block is unpacked";
+  EXPECT_GE(cache_->GetCharge(handle), kBlockBytes);
+  cache_->Release(handle);
+  EXPECT_EQ(Count(Event::kScmPackedHit), 1u);
+  EXPECT_EQ(Count(Event::kServedCopied), 1u);
+}
+
+TEST_P(PackedHits, ARawBlockBesideThemIsServedInPlace) {
+  Open("dram_first");
+  InsertAndDemote(kPackable + 1);
+  Cache::Handle* handle = Lookup(kPackable + 1);
+  ASSERT_NE(handle, nullptr);
+  EXPECT_TRUE(stats_->scm().Owns(Value(handle)->data()));
+  cache_->Release(handle);
+}
+
+TEST_P(PackedHits, APromotedOneStaysRecordedAndIsEvictedClean) {
+  Open("bidirectional");
+  InsertAndDemote(kPackable);
+  const uint64_t written = Count(Event::kScmWrittenBytes);
+  ExpectHit(kPackable);
+  EXPECT_EQ(Count(Event::kPromotion), 1u);
+  ExpectHit(kPackable);
+  EXPECT_EQ(Count(Event::kDramHit), 1u);
+  DemoteAll();
+  EXPECT_EQ(Count(Event::kCleanEviction), 1u);
+  EXPECT_EQ(Count(Event::kScmWrittenBytes), written);
+}
+
+TEST_P(PackedHits, APromotedOneMayOutliveUsInTheWrappedCache) {
+  const std::shared_ptr<Cache> dram = StockLru();
+  HybridCacheOptions options = Options();
+  options.policy = "bidirectional";
+  options.scm.pack = GetParam();
+  ASSERT_TRUE(WrapCache(dram, options, &cache_).ok());
+  stats_ = GetHybridStats(cache_.get());
+  InsertAndDemote(kPackable);
+  ExpectHit(kPackable);
+  EXPECT_EQ(Count(Event::kPromotion), 1u);
+  cache_.reset();
+  EXPECT_EQ(allocator_->live, 1);
+  dram->SetCapacity(0);
+  EXPECT_EQ(allocator_->live, 0);
+}
+
+TEST_P(PackedHits, ADamagedOneIsAMiss) {
+  Open("dram_first");
+  InsertAndDemote(kPackable);
+  {
+    const std::string key = KeyOf(kPackable);
+    const PinnedBlock block = const_cast<ScmTier&>(stats_->scm()).Find(BlockKey::FromBytes(key.data()));
+    ASSERT_EQ(block.form(), Form::kPacked);
+    const_cast<std::byte&>(block.stored()[100]) ^= std::byte{1};
+  }
+  EXPECT_EQ(Lookup(kPackable), nullptr);
+  EXPECT_EQ(Count(Event::kMiss), 1u);
+  EXPECT_EQ(Count(Event::kScmChecksumMismatch), 1u);
+  EXPECT_EQ(allocator_->live, 0);
+}
+
+TEST_P(PackedHits, WithoutMemoryAreMisses) {
+  Open("dram_first");
+  InsertAndDemote(kPackable);
+  allocator_->dry = true;
+  EXPECT_EQ(Lookup(kPackable), nullptr);
+  allocator_->dry = false;
+  EXPECT_EQ(Count(Event::kAllocationFailed), 1u);
+  ExpectHit(kPackable);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, PackedHits, ::testing::Values(PackMode::kLz4, PackMode::kZstd),
+                         [](const auto& mode) { return std::string(ToString(mode.param)); });
 
 TEST_F(HybridCacheTest, BlocksTooSmallToAdoptAreCopied) {
   InsertAndDemote(1, kData, 1023);

@@ -53,7 +53,7 @@ TEST(OptionTable, TheDocumentedDefaultIsTheDefault) {
 }
 
 TEST(OptionTable, EachDocumentedChoiceIsTaken) {
-  for (const std::string_view key : {"dram_cache", "strict", "model", "prepare", "verify", "serve"}) {
+  for (const std::string_view key : {"dram_cache", "strict", "model", "prepare", "verify", "pack", "serve"}) {
     const OptionRow& row = Row(key);
     const std::string values = Plain(row.values) + ", ";
     for (size_t at = 0; at < values.size(); at = values.find(", ", at) + 2) {
