@@ -149,7 +149,7 @@ Decision AdaptivePolicy::Demotion(const BlockFacts& block, uint64_t hash) {
   const bool has_ghost = ghost_.Contains(hash);
   Decision decision = Evidence(block, hash, has_ghost);
   if (decision.action == Action::kToScm) {
-    if (const auto limit = LimitReached(block.bytes)) decision = {Action::kDrop, *limit};
+    if (const auto limit = LimitReached(block.write_bytes())) decision = {Action::kDrop, *limit};
   }
   if (decision.action == Action::kDrop) {
     ghost_.Insert(hash);
@@ -193,19 +193,22 @@ std::optional<Reason> AdaptivePolicy::LimitReached(uint32_t bytes) {
 }
 
 Decision AdaptivePolicy::OnReclaim(const BlockFacts& block) {
-  if (!filled_.load(std::memory_order_relaxed)) filled_.store(true, std::memory_order_relaxed);
   const uint64_t hash = HashOfBlock(block.key);
   const Decision decision = Survival(block, hash);
+  // A tier that packs makes room by that first: evidence is asked for once something had to go.
+  const bool fills = !options_.packs || (decision.action == Action::kDrop && !block.in_dram);
+  if (fills && !filled_.load(std::memory_order_relaxed)) filled_.store(true, std::memory_order_relaxed);
   // Of what DRAM holds as well: when it leaves DRAM, it has proved itself already.
   if (decision.action == Action::kDrop) ghost_.Insert(hash);
   return decision;
 }
 
 Decision AdaptivePolicy::Survival(const BlockFacts& block, uint64_t hash) {
-  if (block.in_dram) return {Action::kDrop, Reason::kInDram};
-  if (block.scm_heat > (block.proven ? 1 : 0)) {
-    if (const auto limit = LimitReached(block.bytes)) return {Action::kDrop, *limit};
-    return {Action::kSpare, Reason::kHit};
+  const bool spares = block.scm_heat > (block.proven ? 1 : 0);
+  if (block.in_dram && !(spares && block.packed)) return {Action::kDrop, Reason::kInDram};
+  if (spares || block.packable) {
+    if (const auto limit = LimitReached(block.write_bytes())) return {Action::kDrop, *limit};
+    return spares ? Decision{Action::kSpare, Reason::kHit} : Decision{Action::kPack, Reason::kFull};
   }
   if (block.proven) {
     const uint32_t mean = dropped_frequency_.load(std::memory_order_relaxed);

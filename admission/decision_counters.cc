@@ -22,7 +22,8 @@ constexpr Answer kKnown[] = {
     {DecisionPoint::kDramEviction, Action::kKeep}, {DecisionPoint::kDramEviction, Action::kDrop},
     {DecisionPoint::kScmHit, Action::kInPlace},    {DecisionPoint::kScmHit, Action::kPromote},
     {DecisionPoint::kScmHit, Action::kMove},       {DecisionPoint::kReclaim, Action::kSpare},
-    {DecisionPoint::kReclaim, Action::kDrop},
+    {DecisionPoint::kReclaim, Action::kDrop},      {DecisionPoint::kReclaim, Action::kPack},
+    {DecisionPoint::kForm, Action::kRaw},          {DecisionPoint::kForm, Action::kPack},
 };
 static_assert(std::size(kKnown) == kNoSuchAnswer);
 
@@ -68,6 +69,8 @@ std::string_view ToString(DecisionPoint point) {
       return "scm_hit";
     case DecisionPoint::kReclaim:
       return "reclaim";
+    case DecisionPoint::kForm:
+      return "form";
     case DecisionPoint::kCount:
       break;
   }

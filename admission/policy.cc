@@ -40,9 +40,9 @@ std::string KnownNames() {
 }  // namespace
 
 Decision Policy::OnReclaim(const BlockFacts& block) {
-  if (block.in_dram) return {Action::kDrop, Reason::kInDram};
-  if (block.scm_heat == 0) return {Action::kDrop, Reason::kNoHit};
-  return {Action::kSpare, Reason::kHit};
+  if (block.in_dram && (!block.packed || block.scm_heat == 0)) return {Action::kDrop, Reason::kInDram};
+  if (block.scm_heat > 0) return {Action::kSpare, Reason::kHit};
+  return block.packable ? Decision{Action::kPack, Reason::kFull} : Decision{Action::kDrop, Reason::kNoHit};
 }
 
 std::string_view ToString(Action action) {
@@ -65,6 +65,10 @@ std::string_view ToString(Action action) {
       return "move";
     case Action::kSpare:
       return "spare";
+    case Action::kPack:
+      return "pack";
+    case Action::kRaw:
+      return "raw";
     case Action::kCount:
       break;
   }
@@ -105,6 +109,8 @@ std::string_view ToString(Reason reason) {
       return "probe";
     case Reason::kWindowClosed:
       return "window_closed";
+    case Reason::kFull:
+      return "full";
     case Reason::kCount:
       break;
   }

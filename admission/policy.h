@@ -20,13 +20,19 @@ namespace mezz {
 struct BlockFacts {
   BlockKey key;
   BlockRole role = BlockRole::kOther;
-  uint32_t bytes = 0;            // payload
+  uint32_t bytes = 0;            // of the block; OnReclaim: of its record's payload, as stored
+  uint32_t packed_bytes = 0;     // what a record of it, written now, would take packed; 0: it would be raw
   bool was_hit_in_dram = false;  // since it entered the DRAM tier; false where nobody can tell
   bool in_scm = false;           // the SCM tier holds a valid record
+  bool packed = false;           // OnScmHit, OnReclaim: the record is packed
+  bool packable = false;         // OnReclaim: it is raw, and may be worth packing
   bool in_dram = false;          // OnReclaim: the DRAM tier holds it too, as far as the SCM tier knows
   bool by_compaction = false;    // a compaction reads, not a user
   bool proven = false;           // OnReclaim: the record lies among the proven (Decision::proven, or spared)
   uint8_t scm_heat = 0;          // 0..3: RecordFacts::heat
+
+  // Of the payload that a write of it would cost.
+  uint32_t write_bytes() const { return packed_bytes != 0 ? packed_bytes : bytes; }
 };
 
 enum class Action : uint8_t {
@@ -38,7 +44,9 @@ enum class Action : uint8_t {
   kInPlace,  // OnScmHit: serve where it lies
   kPromote,  // OnScmHit: copy to the DRAM tier; the record stays
   kMove,     // OnScmHit: copy to the DRAM tier and forget the record
-  kSpare,    // OnReclaim: write the record anew, a second chance
+  kSpare,    // OnReclaim: write the record anew, a second chance; packed, if it is packable
+  kPack,     // OnReclaim: a packable record that is not spared: write it anew, packed.  Form of a new record: packed
+  kRaw,      // Form of a new record: raw
   kCount
 };
 inline constexpr size_t kActions = static_cast<size_t>(Action::kCount);
@@ -61,6 +69,7 @@ enum class Reason : uint8_t {
   kWriteBudget,    // the write budget of the medium is spent
   kProbe,          // no evidence, but what the SCM tier holds is of no use either
   kWindowClosed,   // what comes from flash leaves DRAM before it is hit there
+  kFull,           // not everything fits raw any more
   kCount
 };
 inline constexpr size_t kReasons = static_cast<size_t>(Reason::kCount);
@@ -85,7 +94,8 @@ struct PolicyOptions {
   uint64_t write_budget_bytes_per_second = 0;
   // Monotonic nanoseconds; the simulator passes its own. Empty: std::chrono::steady_clock.
   std::function<uint64_t()> now_ns;
-  uint64_t seed = 0;  // of the policy's own hashes
+  uint64_t seed = 0;   // of the policy's own hashes
+  bool packs = false;  // the SCM tier may pack records
 };
 
 // Thread-safe: every method may be called from any thread at any time. None blocks, allocates or throws.
@@ -103,7 +113,8 @@ class Policy {
   // A look-up missed the DRAM tier and found the block in the SCM tier.  -> kInPlace | kPromote | kMove
   virtual Decision OnScmHit(const BlockFacts& block) = 0;
   // Reclaim reached the block's record. The tier may still have to drop what is spared, when nearly everything is.
-  // -> kSpare | kDrop. The default spares what was hit and is not in DRAM.
+  // -> kSpare | kPack | kDrop. The default spares what was hit and is not in DRAM, or is packed there: a cheap copy.
+  // What was not hit and may be packed is packed: reclaim wants room, and gets it so.
   virtual Decision OnReclaim(const BlockFacts& block);
 
   // Share of the SCM tier for the young, in percent; constant. The default serves policies that admit everything:

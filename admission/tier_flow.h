@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "admission/decision_counters.h"
+#include "admission/form_rule.h"
 #include "admission/policy.h"
 #include "cache/counters.h"
 #include "cache/survivor_judge.h"
@@ -25,7 +26,8 @@ enum class Placement : uint8_t { kDram, kScm, kNowhere };
 //   SCM hit                OnScmHit -> kInPlace: serve it. kPromote, kMove: insert it into DRAM, then OnPromoted
 //   miss in both           OnMiss -> kDram: insert it into DRAM. kScm: it lies there already. kNowhere
 //   DRAM evicts            OnDramEviction: written, kept, or refused
-//   reclaim reaches it     OnReclaim -> true: spare it
+//   reclaim reaches it     OnReclaim -> its fate
+//   a record is written    FormOf: raw or packed
 //
 // An answer that its point does not allow is counted as such (DecisionSnapshot::invalid) and does what the tiers would
 // do without a policy: DRAM on a miss, in place on a hit, refuse on an eviction, drop on reclaim.
@@ -36,12 +38,13 @@ enum class Placement : uint8_t { kDram, kScm, kNowhere };
 //   BlockFacts FactsOf(const Block&) const            key, role and bytes
 //   Policy& policy() const                            the one of the moment
 //   bool NoteDramEviction(const Block&)               it leaves DRAM; true: SCM has a record of it
-//   bool Put(const Block&, Generation)                writes a record; false: no room, and counted as such
-//   void NotePromoted(const Block&)                   SCM's record is a copy now, if it is still there
-//   void Erase(const Block&)                          forgets the record
-//   void Count(Event, BlockRole)
-//   void Count(DecisionPoint, const Decision&, BlockRole)
-//   uint64_t DramHits() const                         all there were
+//   bool packs() const                                records may be packed
+//   bool grows() const                                SCM has not its whole size yet: what does not fit now may fit
+//   soon uint32_t PackedBytes(uint32_t bytes) const        what a packed record of so many would take bool Put(const
+//   Block&, Generation, Form)          writes a record; false: no room, and counted as such void NotePromoted(const
+//   Block&)                   SCM's record is a copy now, if it is still there void Erase(const Block&) forgets the
+//   record void Count(Event, BlockRole) void Count(DecisionPoint, const Decision&, BlockRole) uint64_t DramHits() const
+//   all there were
 //
 // Thread-safe as its tiers are. Neither blocks nor allocates.
 template <typename Tiers>
@@ -74,9 +77,10 @@ class TierFlow {
   }
 
   // The SCM tier has the block that DRAM has not. `heat`: of the record, with this hit.
-  Action OnScmHit(const Block& block, uint8_t heat, bool by_compaction) {
+  Action OnScmHit(const Block& block, uint8_t heat, bool by_compaction, Form form = Form::kRaw) {
     BlockFacts facts = tiers_.FactsOf(block);
     facts.in_scm = true;
+    facts.packed = form == Form::kPacked;
     facts.scm_heat = heat;
     facts.by_compaction = by_compaction;
     const Action action = Counted(DecisionPoint::kScmHit, tiers_.policy().OnScmHit(facts), facts.role).action;
@@ -100,10 +104,11 @@ class TierFlow {
   Placement OnMiss(const Block& block, bool by_compaction) {
     BlockFacts facts = tiers_.FactsOf(block);
     facts.by_compaction = by_compaction;
+    const Decision form = FormToBe(&facts);
     const Decision decision = Counted(DecisionPoint::kMiss, tiers_.policy().OnMiss(facts), facts.role);
     switch (decision.action) {
       case Action::kToScm:
-        if (!tiers_.Put(block, GenerationOf(decision))) return Placement::kDram;
+        if (!Put(block, GenerationOf(decision), form, facts.role)) return Placement::kDram;
         tiers_.Count(Event::kInsertToScm, facts.role);
         return Placement::kScm;
       case Action::kBypass:
@@ -121,35 +126,67 @@ class TierFlow {
     tiers_.Count(Event::kDramEviction, facts.role);
     facts.was_hit_in_dram = was_hit;
     facts.in_scm = tiers_.NoteDramEviction(block);
+    const Decision form = FormToBe(&facts);
     const Decision decision = Counted(DecisionPoint::kDramEviction, tiers_.policy().OnDramEviction(facts), facts.role);
     switch (decision.action) {
       case Action::kKeep:
         return tiers_.Count(Event::kCleanEviction, facts.role);
       case Action::kToScm:
-        if (tiers_.Put(block, GenerationOf(decision))) tiers_.Count(Event::kDemotion, facts.role);
+        if (Put(block, GenerationOf(decision), form, facts.role)) tiers_.Count(Event::kDemotion, facts.role);
         return;
       default:
         return tiers_.Count(Event::kRefusedPolicy, facts.role);
     }
   }
 
-  // Whether the policy wants the record spared.
-  bool OnReclaim(const RecordFacts& record) {
+  // What the policy wants to become of the record.
+  Fate OnReclaim(const RecordFacts& record) {
+    if (!form_rule_.reclaimed() && !tiers_.grows()) form_rule_.OnReclaim();
     const BlockFacts facts{.key = record.key,
                            .role = record.role,
                            .bytes = record.payload_bytes,
+                           .packed_bytes = record.packable ? tiers_.PackedBytes(record.payload_bytes) : 0,
                            .in_scm = true,
+                           .packed = record.packed,
+                           .packable = record.packable,
                            .in_dram = record.in_dram,
                            .proven = record.generation == Generation::kProven,
                            .scm_heat = record.heat};
-    return Counted(DecisionPoint::kReclaim, tiers_.policy().OnReclaim(facts), facts.role).action == Action::kSpare;
+    switch (Counted(DecisionPoint::kReclaim, tiers_.policy().OnReclaim(facts), facts.role).action) {
+      case Action::kSpare:
+        return Fate::kSpare;
+      case Action::kPack:
+        return Fate::kPack;
+      default:
+        return Fate::kDrop;
+    }
   }
+
+  // Of a record that is written without the policy having been asked.
+  Form FormOf(BlockRole role) {
+    if (!tiers_.packs()) return Form::kRaw;
+    return ToForm(Counted(DecisionPoint::kForm, form_rule_.OnPut(role), role));
+  }
+  // The SCM tier was enlarged.
+  void OnScmGrown() { form_rule_.OnGrown(); }
 
   static constexpr uint32_t kTellEvery = 1024;
 
  private:
   static Generation GenerationOf(const Decision& decision) {
     return decision.proven ? Generation::kProven : Generation::kYoung;
+  }
+  static Form ToForm(const Decision& decision) { return decision.action == Action::kPack ? Form::kPacked : Form::kRaw; }
+  Decision FormToBe(BlockFacts* facts) const {
+    if (!tiers_.packs()) return {Action::kRaw, Reason::kPolicyDefault};
+    const Decision form = form_rule_.OnPut(facts->role);
+    if (form.action == Action::kPack) facts->packed_bytes = tiers_.PackedBytes(facts->bytes);
+    return form;
+  }
+  // `form` is counted where a record of it is wanted.
+  bool Put(const Block& block, Generation generation, const Decision& form, BlockRole role) {
+    if (tiers_.packs()) Counted(DecisionPoint::kForm, form, role);
+    return tiers_.Put(block, generation, ToForm(form));
   }
   Decision Counted(DecisionPoint point, const Decision& decision, BlockRole role) {
     tiers_.Count(point, decision, role);
@@ -163,6 +200,7 @@ class TierFlow {
   };
 
   Tiers& tiers_;
+  FormRule form_rule_;
   std::array<Stripe, kStripes> stripes_;
   // How many DRAM hits policies were told of. Grows by CAS (relaxed): each hit is told once, by whoever wins.
   std::atomic<uint64_t> told_{0};

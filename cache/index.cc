@@ -106,12 +106,12 @@ void Index::Cool(Entry entry) {
   }
 }
 
-Index::Outcome Index::Move(Entry entry, uint64_t line) {
+Index::Outcome Index::Move(Entry entry, uint64_t line, unsigned heat_cost) {
   Slot& slot = slots_[entry.slot];
   IndexWord seen = entry.word;
   while (seen.SameRecord(entry.word)) {
     uint64_t expected = seen.raw();
-    const unsigned heat = seen.heat() > 0 ? seen.heat() - 1 : 0;
+    const unsigned heat = seen.heat() - std::min(seen.heat(), heat_cost);
     const IndexWord moved = IndexWord::Make(seen.tag(), line, seen.dram(), heat);
     if (slot.compare_exchange_weak(expected, moved.raw(), std::memory_order_seq_cst, std::memory_order_acquire))
       return Outcome::kDone;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <thread>
 
 #include "cache/log_rules.h"
@@ -29,13 +30,14 @@ class Reclaimer::Stay {
 };
 
 Reclaimer::Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counters* counters, Throttle* throttle,
-                     SurvivorJudge* judge)
+                     SurvivorJudge* judge, Packer* packer)
     : medium_(medium),
       log_(log),
       index_(index),
       counters_(counters),
       throttle_(throttle),
       judge_(judge),
+      packer_(packer),
       survivor_credit_(log->segment_bytes()) {}
 
 void Reclaimer::Step(uint64_t bytes) {
@@ -188,26 +190,40 @@ bool Reclaimer::PickVictimLocked(Mode mode) {
   return true;
 }
 
-bool Reclaimer::Spares(const record::Header& header, IndexWord word) const {
-  if (judge_ == nullptr) return word.heat() > 0 && !word.dram();
-  const bool spares = judge_->Spare({.key = header.key,
-                                     .role = header.role,
-                                     .payload_bytes = header.payload_bytes,
-                                     .generation = victim_->generation,
-                                     .heat = static_cast<uint8_t>(word.heat()),
-                                     .in_dram = word.dram()});
-  return spares && !word.dram();
+Fate Reclaimer::FateOf(const record::Header& header, IndexWord word, bool packable) const {
+  const bool packed = record::IsPacked(header);
+  Fate fate = word.heat() > 0 ? Fate::kSpare : packable ? Fate::kPack : Fate::kDrop;
+  if (judge_ != nullptr) {
+    fate = judge_->Judge({.key = header.key,
+                          .role = header.role,
+                          .payload_bytes = header.payload_bytes,
+                          .generation = victim_->generation,
+                          .heat = static_cast<uint8_t>(word.heat()),
+                          .in_dram = word.dram(),
+                          .packed = packed,
+                          .packable = packable});
+  }
+  if ((word.dram() && !packed) || (fate == Fate::kPack && !packable)) return Fate::kDrop;
+  return fate;
 }
 
 void Reclaimer::SettleLocked(uint64_t offset, const record::Header& header, Mode mode) {
   const KeyHash hash = index_->Hash(header.key);
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
+  bool packable = packer_ != nullptr && (header.flags & (layout::kRecordPacked | layout::kRecordRejected)) == 0 &&
+                  Packer::IsPackable(header.role, header.payload_bytes);
   for (;;) {
     const Index::Entry entry = index_->FindLine(hash, offset / kLineBytes);
     if (!entry) return;  // replaced or erased since
-    if (mode == Mode::kSpare && Spares(header, entry.word) && bytes <= survivor_credit_ &&
-        SpareLocked(offset, header, entry))
+    const Fate fate = mode == Mode::kSpare ? FateOf(header, entry.word, packable) : Fate::kDrop;
+    if (fate != Fate::kDrop && packable) {
+      const Packing packing = PackLocked(offset, entry, fate);
+      if (packing == Packing::kDone) return;
+      packable = false;
+      if (packing == Packing::kUseless) continue;  // judged again, as what it is
+    } else if (fate == Fate::kSpare && bytes <= survivor_credit_ && SpareLocked(offset, header, entry)) {
       return;
+    }
     if (index_->Drop(entry) == Index::Outcome::kDone) return counters_->Add(Event::kScmDropped, header.role);
     // Hit or erased between the look and the drop: it is judged again, by what is known now.
   }
@@ -230,11 +246,56 @@ bool Reclaimer::SpareLocked(uint64_t offset, const record::Header& header, Index
   return true;
 }
 
-std::optional<SegmentLog::Reservation> Reclaimer::CopyLocked(uint64_t offset, const record::Header& header) {
-  const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
+// Its bytes are checked first: packed, they would get a checksum that says nothing of them.
+Reclaimer::Packing Reclaimer::PackLocked(uint64_t offset, Index::Entry entry, Fate fate) {
+  const record::Header& header = record::HeaderAt(medium_, offset);
+  if (throttle_ != nullptr) throttle_->ChargeStreamRead(header.payload_bytes);
+  if (!record::PayloadIsWhole(header)) {
+    counters_->Add(Event::kScmChecksumMismatch, header.role);
+    index_->RemoveRecord(entry);
+    return Packing::kDone;
+  }
+  const PackedBlock packed = packer_->Pack(header.role, record::PayloadOf(header), header.payload_checksum);
+  if (packed.outcome() != PackedBlock::Outcome::kPacked) return Packing::kUseless;
+  const uint64_t bytes = layout::RecordBytes(packed.bytes().size());
+  const auto to = bytes <= survivor_credit_ ? ReserveForPackedLocked(bytes, fate) : std::nullopt;
+  if (!to) return Packing::kNoRoom;
+  survivor_credit_ -= bytes;
+  const auto copy = [from = packed.bytes()](size_t at, size_t count, std::byte* into) {
+    std::memcpy(into, from.data() + at, count);
+    return true;
+  };
+  record::Write(medium_, to->place, header.key, header.role, packed.bytes().size(), copy, layout::kRecordPacked);
+  if (throttle_ != nullptr) throttle_->ChargeWrite(bytes);
+  counters_->Add(Event::kScmPackedAtReclaim, header.role);
+  if (fate == Fate::kSpare) counters_->Add(Event::kScmSecondChance, header.role);
+  if (fate == Fate::kSpare) counters_->Add(Event::kScmSecondChanceBytes, header.role, bytes);
+  counters_->Add(Event::kScmWrittenBytes, header.role, bytes);
+  MEZZ_TEST_POINT("reclaim.before_move");
+  index_->Move(entry, to->place.offset / kLineBytes, fate == Fate::kSpare ? 1 : 0);
+  log_->Leave(*to);
+  return Packing::kDone;
+}
+
+std::optional<SegmentLog::Reservation> Reclaimer::ReserveAsProvenLocked(uint64_t bytes) {
   auto to = log_->Reserve(log_->proven_lane(), bytes);
   if (!to && log_->Advance(log_->proven_lane(), bytes, SegmentLog::For::kReclaim))
     to = log_->Reserve(log_->proven_lane(), bytes);
+  return to;
+}
+
+// The young share a lane with writers, and its next segment with them; the last free one stays for the proven.
+std::optional<SegmentLog::Reservation> Reclaimer::ReserveForPackedLocked(uint64_t bytes, Fate fate) {
+  if (fate == Fate::kSpare || victim_->generation == Generation::kProven) return ReserveAsProvenLocked(bytes);
+  const unsigned lane = log_->LaneOfThisThread();
+  auto to = log_->Reserve(lane, bytes);
+  if (!to && log_->Advance(lane, bytes, SegmentLog::For::kWriter)) to = log_->Reserve(lane, bytes);
+  return to ? to : ReserveAsProvenLocked(bytes);
+}
+
+std::optional<SegmentLog::Reservation> Reclaimer::CopyLocked(uint64_t offset, const record::Header& header) {
+  const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
+  const auto to = ReserveAsProvenLocked(bytes);
   if (!to) return std::nullopt;
   record::Copy(medium_, offset, header, to->place);
   if (throttle_ != nullptr) {

@@ -9,6 +9,7 @@
 #include "cache/index.h"
 #include "cache/media/medium.h"
 #include "cache/media/model.h"
+#include "cache/pack/packer.h"
 #include "cache/record.h"
 #include "cache/segment_log.h"
 #include "cache/survivor_judge.h"
@@ -30,6 +31,10 @@ namespace mezz {
 // So a segment whose records would nearly all be copied stays as it is, and nothing is written; each of its records has
 // paid the one heat that a copy would have cost. What else lies in it is bounded by the percentage.
 //
+// With a packer, raw records that may pack are packed on that occasion, spared or not, as the judge says: what was
+// written raw while there was room (Form) makes place by getting smaller. That costs the time to pack under the mutex:
+// each raw record is packed so at most once, and a step of a put meets a few.
+//
 // The work is cut small: each Put pays for a little more than it wrote (Step), and only one that finds no free segment
 // finishes a whole victim (MakeRoom). Survivors take at most fifteen sixteenths of what is reclaimed in the long run,
 // so space comes free even where everything is hot; a few victims may be spared whole on credit. Where that wins no
@@ -39,9 +44,9 @@ namespace mezz {
 // victim at most.
 class Reclaimer {
  public:
-  // None is owned; all outlive this. `throttle` and `judge` may be null.
+  // None is owned; all outlive this. `throttle`, `judge` and `packer` may be null.
   Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counters* counters, Throttle* throttle,
-            SurvivorJudge* judge);
+            SurvivorJudge* judge, Packer* packer = nullptr);
 
   // Called for `bytes` appended: reclaims in proportion while free segments are few.
   void Step(uint64_t bytes);
@@ -82,9 +87,13 @@ class Reclaimer {
   void StartPassLocked(Pass pass);
   void FinishPassLocked();
   void WeighLocked(const record::Header& header, uint64_t offset);
-  bool Spares(const record::Header& header, IndexWord word) const;
+  enum class Packing { kDone, kUseless, kNoRoom };
+  Fate FateOf(const record::Header& header, IndexWord word, bool packable) const;
   void SettleLocked(uint64_t offset, const record::Header& header, Mode mode);
   bool SpareLocked(uint64_t offset, const record::Header& header, Index::Entry entry);
+  Packing PackLocked(uint64_t offset, Index::Entry entry, Fate fate);
+  std::optional<SegmentLog::Reservation> ReserveAsProvenLocked(uint64_t bytes);
+  std::optional<SegmentLog::Reservation> ReserveForPackedLocked(uint64_t bytes, Fate fate);
   std::optional<SegmentLog::Reservation> CopyLocked(uint64_t offset, const record::Header& header);
   void ForgetRestLocked();
 
@@ -94,6 +103,7 @@ class Reclaimer {
   Counters* const counters_;
   Throttle* const throttle_;
   SurvivorJudge* const judge_;
+  Packer* const packer_;
 
   Mutex mutex_;
   std::optional<Victim> victim_;    // GUARDED_BY(mutex_)

@@ -67,7 +67,7 @@ class ScmTier::Impl {
         index_(ExpectedRecords(tier.options_), hash_seed),
         log_(medium_, tier.options_.capacity_bytes, tier.options_.EffectiveSegmentBytes(), format_id, counters, guard_),
         reader_(medium_, &log_, counters),
-        reclaimer_(medium_, &log_, &index_, counters, throttle_, judge),
+        reclaimer_(medium_, &log_, &index_, counters, throttle_, judge, packer_.get()),
         scrubber_(&index_, reader_, counters, guard_) {}
 
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
@@ -481,6 +481,10 @@ bool ScmTier::PinPressure() { return impl_->reclaimer_.PinPressure(); }
 void ScmTier::ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit) { impl_->ForEach(visit); }
 size_t ScmTier::max_block_bytes() const {
   return layout::SegmentPayloadBytes(impl_->log_.segment_bytes()) - sizeof(layout::RecordHeader);
+}
+uint32_t ScmTier::PackedBytesExpected(uint32_t bytes) const {
+  const uint64_t share = impl_->packer_ == nullptr ? Packer::kWhole : impl_->packer_->mean_share();
+  return static_cast<uint32_t>(bytes * share / Packer::kWhole);
 }
 uint64_t ScmTier::resident_blocks() const { return impl_->index_.blocks(); }
 uint64_t ScmTier::Scrub(uint64_t bytes) { return impl_->scrubber_.Scrub(bytes); }

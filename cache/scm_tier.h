@@ -197,6 +197,8 @@ class ScmTier {
   Status WaitUntilPrepared() { return preparer_->Wait(); }
 
   size_t max_block_bytes() const;
+  // What a block of `bytes` would take packed, as others did of late.
+  uint32_t PackedBytesExpected(uint32_t bytes) const;
   uint64_t resident_blocks() const;
   uint64_t dram_bytes() const;  // index, segment table, counters, packer
   const ScmOptions& options() const { return options_; }

@@ -43,6 +43,12 @@ inline constexpr unsigned kYoungPercentDefault = 15;
 // How a record holds its block: as it is, to be read where it lies; or packed, to be unpacked by each hit.
 enum class Form : uint8_t { kRaw, kPacked };
 
+// Index and filter blocks are read too often, and a dictionary is held for a table's life (ZFS spent a quarter of its
+// CPU on packed metadata).
+constexpr bool RolePacks(BlockRole role) {
+  return role == BlockRole::kData || role == BlockRole::kBlob || role == BlockRole::kOther;
+}
+
 // What packed bytes were packed with. Stored on the medium: append only, never renumber.
 enum class Codec : uint8_t { kLz4 = 1, kZstd = 2 };
 

@@ -52,7 +52,8 @@ HybridCore::HybridCore(const HybridCacheOptions& options)
                       .block_bytes = options.scm.expected_block_bytes,
                       .write_budget_bytes_per_second = options.write_budget_bytes_per_second,
                       .now_ns = {},
-                      .seed = 0} {}
+                      .seed = 0,
+                      .packs = options.scm.pack != PackMode::kOff} {}
 
 Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core) {
   MEZZ_RETURN_IF_ERROR(options.ValidateScmSide());
@@ -60,6 +61,7 @@ Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<Hybri
   opened->options_.scm.host_version = ROCKSDB_MAJOR * 1'000'000 + ROCKSDB_MINOR * 1'000 + ROCKSDB_PATCH;
   MEZZ_RETURN_IF_ERROR(ScmTier::Open(opened->options_.scm, &opened->scm_, opened.get()));
   MEZZ_RETURN_IF_ERROR(opened->SetPolicy(options.policy));  // before the first put, so before the first reclaim
+  opened->told_scm_bytes_ = opened->scm_->capacity_bytes();
   opened->dram_hits_ = std::make_unique<DramHits>(opened->counters());
   *core = std::move(opened);
   return Status::Ok();
@@ -91,8 +93,9 @@ void HybridCore::OnCapacity(uint64_t dram_bytes) {
   if (dram_bytes != 0) policy_options_.dram_bytes = dram_bytes;
   const uint64_t blocks = policy_options_.dram_bytes / std::max(1u, options_.scm.expected_block_bytes);
   if (hit_bits_ != nullptr) hit_bits_->Grow(blocks);
-  for (const std::unique_ptr<Policy>& policy : policies_)
-    policy->OnCapacity(policy_options_.dram_bytes, scm_->capacity_bytes());
+  const uint64_t scm_bytes = scm_->capacity_bytes();
+  if (scm_bytes > std::exchange(told_scm_bytes_, scm_bytes)) flow_.OnScmGrown();
+  for (const std::unique_ptr<Policy>& policy : policies_) policy->OnCapacity(policy_options_.dram_bytes, scm_bytes);
 }
 
 void HybridCore::KeepHitBits(uint64_t dram_bytes) {
@@ -126,11 +129,10 @@ bool HybridCore::Tiers::NoteDramEviction(const Block& block) {
   return false;
 }
 
-bool HybridCore::Tiers::Put(const Block& block, Generation generation) {
+bool HybridCore::Tiers::Put(const Block& block, Generation generation, Form form) {
   assert(block.source != nullptr);
   const auto put = [&] {
-    return core_.scm_->Put(block.key, block.role, block.bytes, *block.source, generation, Form::kPacked) ==
-           PutResult::kStored;
+    return core_.scm_->Put(block.key, block.role, block.bytes, *block.source, generation, form) == PutResult::kStored;
   };
   if (!block.evicted || core_.gate_ == nullptr) return put();
   const MoveGate::Move move(*core_.gate_, block.key);
@@ -150,7 +152,7 @@ Placement HybridCore::OnMiss(const BlockKey& key, BlockRole role, size_t bytes, 
 
 HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& block) {
   const size_t bytes = block.logical_bytes();
-  switch (flow_.OnScmHit({key, block.role(), bytes}, block.heat(), OnCompactionThread())) {
+  switch (flow_.OnScmHit({key, block.role(), bytes}, block.heat(), OnCompactionThread(), block.form())) {
     case Action::kPromote:
       return Serve::kPromote;
     case Action::kMove:

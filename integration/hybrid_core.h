@@ -74,6 +74,9 @@ class HybridCore final : private SurvivorJudge {
   // False: OnMiss would answer kDram, so it need not be asked.
   bool wants_misses() const { return flow_.wants_misses(); }
 
+  // The form for a record of a block that comes another way: as FormRule says, and counted.
+  Form FormOf(BlockRole role) { return flow_.FormOf(role); }
+
   // What to do with an SCM hit. kMove: as kPromote, and the record goes.
   enum class Serve { kInPlace, kCopy, kPromote, kMove };
   Serve OnScmHit(const BlockKey& key, const PinnedBlock& block);
@@ -131,9 +134,14 @@ class HybridCore final : private SurvivorJudge {
     }
     Policy& policy() const { return core_.policy(); }
     bool NoteDramEviction(const Block& block);
+    bool packs() const { return core_.options_.scm.pack != PackMode::kOff; }
+    bool grows() const {
+      return core_.scm_->ready_bytes() < core_.scm_->capacity_bytes() && core_.scm_->PrepareStatus().ok();
+    }
+    uint32_t PackedBytes(uint32_t bytes) const { return core_.scm_->PackedBytesExpected(bytes); }
     void NotePromoted(const Block& block) { core_.scm_->NotePromoted(block.key); }
     void Erase(const Block& block) { core_.scm_->Erase(block.key); }
-    bool Put(const Block& block, Generation generation);
+    bool Put(const Block& block, Generation generation, Form form);
     void Count(Event event, BlockRole role) { core_.counters().Add(event, role); }
     void Count(DecisionPoint point, const Decision& decision, BlockRole role) {
       core_.decisions_.Add(point, decision, role);
@@ -145,7 +153,7 @@ class HybridCore final : private SurvivorJudge {
   };
 
   // SurvivorJudge
-  bool Spare(const RecordFacts& record) override { return flow_.OnReclaim(record); }
+  Fate Judge(const RecordFacts& record) override { return flow_.OnReclaim(record); }
   void Refuse(Event reason, const Evicted& evicted);
 
   HybridCacheOptions options_;
@@ -153,6 +161,7 @@ class HybridCore final : private SurvivorJudge {
   DecisionCounters decisions_;
 
   mutable std::mutex policies_mutex_;
+  uint64_t told_scm_bytes_ = 0;                    // guarded by policies_mutex_: the SCM tier's capacity
   std::vector<std::unique_ptr<Policy>> policies_;  // guarded by policies_mutex_; each name once, never removed
   // One of policies_. null --Open--> first --SetPolicy: release store--> another, any number of times. Who loads it
   // (acquire) sees that policy as it was made, and may use it after it was replaced: it lives as long as this object.

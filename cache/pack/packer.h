@@ -63,11 +63,8 @@ class Packer {
   static constexpr size_t kPackBytesMax = 256 << 10;
   // Smaller ones cannot save a line in eight.
   static constexpr size_t kPackBytesMin = 512;
-  // Index and filter blocks are read too often, and a dictionary is held for a table's life (ZFS spent a quarter of its
-  // CPU on packed metadata).
   static bool IsPackable(BlockRole role, size_t bytes) {
-    const bool role_packs = role == BlockRole::kData || role == BlockRole::kBlob || role == BlockRole::kOther;
-    return role_packs && bytes >= kPackBytesMin && bytes <= kPackBytesMax;
+    return RolePacks(role) && bytes >= kPackBytesMin && bytes <= kPackBytesMax;
   }
 
   // Asks the source for the whole block at once, if it is to be tried.
@@ -81,6 +78,10 @@ class Packer {
   // then holds anything. REQUIRES: ReadPrefix gave `prefix`.
   Unpacked Unpack(std::span<const std::byte> payload, const layout::PackedPrefix& prefix, std::byte* to);
 
+  // What a packed block takes on average of late, in 1/kWhole of its size.
+  static constexpr uint32_t kWhole = 1 << 16;
+  uint32_t mean_share() const { return mean_share_.load(std::memory_order_relaxed); }
+
   uint64_t dram_bytes() const { return sizeof(*this) + workspaces_.dram_bytes(); }
 
  private:
@@ -92,6 +93,7 @@ class Packer {
   Counters* const counters_;
   Workspaces workspaces_;
   std::array<AutoSkip, kBlockRoles> auto_skip_;
+  Atomic<uint32_t> mean_share_{kWhole / 2};  // relaxed load and store: an estimate, a lost race loses a block
 };
 
 }  // namespace mezz

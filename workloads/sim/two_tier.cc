@@ -58,14 +58,19 @@ class TwoTier {
   bool NoteDramEviction(BlockId block) { return scm_.SetDram(block, false); }
   void NotePromoted(BlockId block) { scm_.SetDram(block, true); }
   void Erase(BlockId block) { scm_.Erase(block); }
-  bool Put(BlockId block, Generation generation) {
+  // All is raw here.
+  bool packs() const { return false; }
+  bool grows() const { return false; }
+  uint32_t PackedBytes(uint32_t bytes) const { return bytes; }
+  bool Put(BlockId block, Generation generation, Form) {
     return scm_.Put(block, generation, [this](BlockId reached, Generation of_record) {
-      return flow_.OnReclaim({.key = BlockKeyOf(trace_.key(reached)),
-                              .role = trace_.role(reached),
-                              .payload_bytes = trace_.bytes(reached),
-                              .generation = of_record,
-                              .heat = scm_.heat(reached),
-                              .in_dram = scm_.dram(reached)});
+      const Fate fate = flow_.OnReclaim({.key = BlockKeyOf(trace_.key(reached)),
+                                         .role = trace_.role(reached),
+                                         .payload_bytes = trace_.bytes(reached),
+                                         .generation = of_record,
+                                         .heat = scm_.heat(reached),
+                                         .in_dram = scm_.dram(reached)});
+      return fate == Fate::kSpare;
     });
   }
   void Count(Event event, BlockRole role) { ++events_.by_role[static_cast<size_t>(event)][static_cast<size_t>(role)]; }

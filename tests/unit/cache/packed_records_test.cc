@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
+#include <map>
 #include <stdexcept>
 
 #include "cache/layout.h"
@@ -36,9 +38,9 @@ class PackedRecords : public testing::TestWithParam<PackMode> {
   void TearDown() override {
     if (tier_ != nullptr) test::ExpectSound(*tier_);
   }
-  void Open(ScmOptions options) {
+  void Open(ScmOptions options, SurvivorJudge* judge = nullptr) {
     options.pack = GetParam();
-    tier_ = test::OpenOrDie(options);
+    tier_ = test::OpenOrDie(options, judge);
   }
 
   PutResult Put(uint64_t n, const std::vector<std::byte>& block, BlockRole role = BlockRole::kData) {
@@ -268,6 +270,124 @@ TEST_P(PackedRecords, BytesStayWhileThePinIsHeld) {
   EXPECT_EQ(test::BytesOf(held), block);
 }
 
+// --- reclaim ---------------------------------------------------------------------------------------------------------
+
+// Tells what it is asked, and decides by key.
+class Recorder final : public SurvivorJudge {
+ public:
+  using Rule = std::function<Fate(const RecordFacts&)>;
+  explicit Recorder(Rule rule) : rule_(std::move(rule)) {}
+  Fate Judge(const RecordFacts& record) override {
+    asked_[record.key.words[1]].push_back(record);
+    return rule_(record);
+  }
+  const std::vector<RecordFacts>& asked(uint64_t n) { return asked_[n]; }
+
+ private:
+  const Rule rule_;
+  std::map<uint64_t, std::vector<RecordFacts>> asked_;
+};
+
+class PackingReclaim : public PackedRecords {
+ protected:
+  static constexpr uint64_t kCapacity = 16 * kSegmentBytesMin;
+  static constexpr uint64_t kRawBlocks = kCapacity / layout::RecordBytes(kBytes);
+
+  void TearDown() override {
+    PackedRecords::TearDown();
+    tier_.reset();  // before its judge
+  }
+  PutResult PutRaw(uint64_t n, const std::vector<std::byte>& block) {
+    return tier_->Put(Key(n), BlockRole::kData, block);
+  }
+  void PutRaw(uint64_t first, uint64_t end) {
+    for (uint64_t n = first; n < end; ++n) ASSERT_EQ(PutRaw(n, PackablePayload(n, 0, kBytes)), PutResult::kStored);
+  }
+};
+
+TEST_P(PackingReclaim, MakesRoomByPackingBeforeItDropsAnything) {
+  PutRaw(0, kRawBlocks * 11 / 10);
+  EXPECT_GT(Count(Event::kScmPackedAtReclaim), kRawBlocks / 5);
+  EXPECT_EQ(Count(Event::kScmDropped), 0u);
+  for (uint64_t n = 0; n < kRawBlocks * 11 / 10; ++n) {
+    const PinnedBlock found = tier_->Find(Key(n));
+    ASSERT_TRUE(found) << n;
+    ASSERT_EQ(test::BytesOf(found), PackablePayload(n, 0, kBytes)) << n;
+  }
+}
+
+TEST_P(PackingReclaim, PaysHeatForBeingSparedAndNoneForBeingPacked) {
+  Recorder judge([](const RecordFacts& record) {
+    if (!record.packable) return Fate::kDrop;
+    return record.key.words[1] == 1 ? Fate::kSpare : Fate::kPack;
+  });
+  Open(test::AnonymousOptions(kCapacity), &judge);
+  PutRaw(1, 4);
+  for (const uint64_t n : {1, 2}) {
+    for (int hit = 0; hit < 2; ++hit) ASSERT_TRUE(tier_->Find(Key(n)));
+  }
+  PutRaw(4, kRawBlocks);
+  ASSERT_EQ(judge.asked(1).size(), 1u);
+  EXPECT_EQ(judge.asked(1)[0].heat, 2);
+  EXPECT_FALSE(judge.asked(1)[0].packed);
+  EXPECT_EQ(tier_->Find(Key(1), BlockRole::kData, Heat::kKeep).heat(), 1);
+  EXPECT_EQ(tier_->Find(Key(2), BlockRole::kData, Heat::kKeep).heat(), 2);
+  EXPECT_EQ(tier_->Find(Key(3), BlockRole::kData, Heat::kKeep).form(), Form::kPacked);
+  PutRaw(kRawBlocks, 4 * kRawBlocks);
+  ASSERT_GE(judge.asked(3).size(), 2u);
+  EXPECT_TRUE(judge.asked(3)[1].packed);
+  EXPECT_FALSE(judge.asked(3)[1].packable);
+  EXPECT_EQ(judge.asked(3)[1].generation, Generation::kYoung) << "packed among its own";
+  EXPECT_FALSE(tier_->Contains(Key(3))) << "a packed record is judged as any other";
+}
+
+TEST_P(PackingReclaim, JudgesAnewWhatDoesNotPack) {
+  Recorder judge([](const RecordFacts& record) { return record.packable ? Fate::kPack : Fate::kDrop; });
+  Open(test::AnonymousOptions(kCapacity), &judge);
+  for (uint64_t n = 0; n < 2 * kRawBlocks; ++n) ASSERT_EQ(PutRaw(n, Payload(n, 0, kBytes)), PutResult::kStored);
+  ASSERT_EQ(judge.asked(0).size(), 2u);
+  EXPECT_TRUE(judge.asked(0)[0].packable);
+  EXPECT_FALSE(judge.asked(0)[1].packable);
+  EXPECT_EQ(Count(Event::kScmPackedAtReclaim), 0u);
+  EXPECT_GT(Count(Event::kScmDropped), kRawBlocks / 2);
+  EXPECT_GT(Count(Event::kPackSkipped), kRawBlocks / 2) << "the role does not pack, and that was noticed";
+}
+
+TEST_P(PackingReclaim, DoesNotTryAgainWhatWasRejectedWhenItWasWritten) {
+  Recorder judge([](const RecordFacts&) { return Fate::kDrop; });
+  Open(test::AnonymousOptions(kCapacity), &judge);
+  ASSERT_EQ(Put(1, Payload(1, 0, kBytes)), PutResult::kStored);
+  ASSERT_EQ(Put(2, PackablePayload(2, 0, kBytes), BlockRole::kIndex), PutResult::kStored);
+  PutRaw(3, 2 * kRawBlocks);
+  for (const uint64_t n : {1, 2}) {
+    ASSERT_EQ(judge.asked(n).size(), 1u);
+    EXPECT_FALSE(judge.asked(n)[0].packable) << n;
+  }
+}
+
+// Packed, it would get a checksum that says nothing of the block.
+TEST_P(PackingReclaim, DoesNotPackDamagedBytes) {
+  PutRaw(1, 3);
+  const_cast<std::byte&>(tier_->Find(Key(1)).stored()[1234]) ^= std::byte{1};
+  PutRaw(3, kRawBlocks);
+  EXPECT_FALSE(tier_->Find(Key(1)));
+  EXPECT_TRUE(tier_->Find(Key(2)));
+  EXPECT_EQ(Count(Event::kScmChecksumMismatch), 1u);
+}
+
+TEST_P(PackingReclaim, SparesAPackedRecordOfWhatDramHoldsAndNoRawOne) {
+  Recorder judge([](const RecordFacts&) { return Fate::kSpare; });
+  Open(test::AnonymousOptions(kCapacity), &judge);
+  ASSERT_EQ(Put(1, PackablePayload(1, 0, kBytes)), PutResult::kStored);
+  ASSERT_EQ(Put(2, Payload(2, 0, kBytes)), PutResult::kStored);
+  for (const uint64_t n : {1, 2}) tier_->NotePromoted(Key(n));
+  for (uint64_t n = 3; judge.asked(2).empty(); ++n) PutPackable(n);
+  EXPECT_TRUE(tier_->Contains(Key(1)));
+  EXPECT_FALSE(tier_->Contains(Key(2)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, PackingReclaim, testing::Values(PackMode::kLz4, PackMode::kZstd),
+                         [](const auto& mode) { return std::string(ToString(mode.param)); });
 INSTANTIATE_TEST_SUITE_P(Modes, PackedRecords, testing::Values(PackMode::kLz4, PackMode::kZstd),
                          [](const auto& mode) { return std::string(ToString(mode.param)); });
 

@@ -18,7 +18,7 @@ constexpr size_t kQuarter = 14'000;  // four records fill a segment, the first o
 
 class FunctionJudge : public SurvivorJudge {
  public:
-  bool Spare(const RecordFacts& record) override { return spare(record); }
+  Fate Judge(const RecordFacts& record) override { return spare(record) ? Fate::kSpare : Fate::kDrop; }
   std::function<bool(const RecordFacts&)> spare;
 };
 

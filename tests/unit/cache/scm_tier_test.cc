@@ -101,10 +101,10 @@ TEST_F(ScmTierTest, BlockInDramGetsNoSecondChance) {
 class Juror final : public SurvivorJudge {
  public:
   explicit Juror(std::function<bool(const RecordFacts&)> rule) : rule_(std::move(rule)) {}
-  bool Spare(const RecordFacts& record) override {
+  Fate Judge(const RecordFacts& record) override {
     ++asked_[record.key.words[1]];
     last_[record.key.words[1]] = record;
-    return rule_(record);
+    return rule_(record) ? Fate::kSpare : Fate::kDrop;
   }
   int asked(uint64_t n) { return asked_[n]; }
   const RecordFacts& last(uint64_t n) { return last_[n]; }

@@ -187,14 +187,47 @@ class PackedHits : public HybridCacheTest, public ::testing::WithParamInterface<
     options.policy = policy;
     options.scm.pack = GetParam();
     HybridCacheTest::Open(options);
+    FillScm();
   }
+  // Until reclaim begins: from then on records are packed.
+  void FillScm() {
+    auto& scm = const_cast<ScmTier&>(stats_->scm());
+    const std::vector<std::byte> junk(kBlockBytes);
+    while (Count(Event::kScmPackedAtReclaim) == 0) {
+      BlockKey key;
+      key.words[0] = ++filled_;
+      ASSERT_EQ(scm.Put(key, BlockRole::kOther, junk), PutResult::kStored);
+    }
+    written_ = Count(Event::kScmWrittenBytes);
+  }
+  uint64_t Written() { return Count(Event::kScmWrittenBytes) - written_; }
+
+  uint64_t filled_ = 0;
+  uint64_t written_ = 0;
 };
+
+TEST_P(PackedHits, AreOfRecordsThatWereWrittenSinceReclaimBegan) {
+  HybridCacheOptions options = Options();
+  options.scm.pack = GetParam();
+  HybridCacheTest::Open(options);
+  InsertAndDemote(kPackable);
+  EXPECT_EQ(Count(Event::kScmPackedPut), 0u);
+  EXPECT_EQ(stats_->Decisions().of(DecisionPoint::kForm, Action::kRaw, Reason::kFilling), 1u);
+  FillScm();
+  InsertAndDemote(kPackable + 2);
+  EXPECT_EQ(Count(Event::kScmPackedPut), 1u);
+  EXPECT_EQ(stats_->Decisions().of(DecisionPoint::kForm, Action::kPack, Reason::kFull), 1u);
+  ASSERT_TRUE(stats_->SetScmCapacity(kScmBytes / 2).ok());
+  ASSERT_TRUE(stats_->SetScmCapacity(kScmBytes).ok());
+  InsertAndDemote(kPackable + 4);
+  EXPECT_EQ(Count(Event::kScmPackedPut), 1u) << "there is room again";
+}
 
 TEST_P(PackedHits, AreUnpackedIntoTheBlocksOwnMemory) {
   Open("dram_first");
   InsertAndDemote(kPackable);
   EXPECT_EQ(Count(Event::kScmPackedPut), 1u);
-  EXPECT_LT(Count(Event::kScmWrittenBytes), kBlockBytes * 3 / 4);
+  EXPECT_LT(Written(), kBlockBytes * 3 / 4);
   const int made = allocator_->made;
   Cache::Handle* handle = Lookup(kPackable);
   ASSERT_NE(handle, nullptr);
@@ -238,6 +271,7 @@ TEST_P(PackedHits, APromotedOneMayOutliveUsInTheWrappedCache) {
   options.scm.pack = GetParam();
   ASSERT_TRUE(WrapCache(dram, options, &cache_).ok());
   stats_ = GetHybridStats(cache_.get());
+  FillScm();
   InsertAndDemote(kPackable);
   ExpectHit(kPackable);
   EXPECT_EQ(Count(Event::kPromotion), 1u);
