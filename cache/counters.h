@@ -30,7 +30,7 @@ namespace mezz {
   X(kScmDropped, "scm.dropped")            /* reclaimed without a survivor */        \
   X(kScmSecondChance, "scm.second_chance") /* kept by reclaim */                     \
   X(kScmSecondChanceBytes, "scm.second_chance_bytes")                                \
-  X(kScmPackedAtReclaim, "scm.packed_at_reclaim") /* raw records */                  \
+  X(kScmPackedAtReclaim, "scm.packed_at_reclaim") /* instead of dropped */           \
   X(kScmDisplaced, "scm.displaced")               /* dropped from a full bucket */   \
   X(kScmSegmentReclaimed, "scm.segment_reclaimed")                                   \
   X(kScmSegmentRequeued, "scm.segment_requeued") /* kept whole, nothing written */   \

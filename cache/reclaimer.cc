@@ -267,8 +267,7 @@ Reclaimer::Packing Reclaimer::PackLocked(uint64_t offset, Index::Entry entry, Fa
   };
   record::Write(medium_, to->place, header.key, header.role, packed.bytes().size(), copy, layout::kRecordPacked);
   if (throttle_ != nullptr) throttle_->ChargeWrite(bytes);
-  counters_->Add(Event::kScmPackedAtReclaim, header.role);
-  if (fate == Fate::kSpare) counters_->Add(Event::kScmSecondChance, header.role);
+  counters_->Add(fate == Fate::kSpare ? Event::kScmSecondChance : Event::kScmPackedAtReclaim, header.role);
   if (fate == Fate::kSpare) counters_->Add(Event::kScmSecondChanceBytes, header.role, bytes);
   counters_->Add(Event::kScmWrittenBytes, header.role, bytes);
   MEZZ_TEST_POINT("reclaim.before_move");

@@ -35,6 +35,16 @@ bool InPlaceIsCheaper(const MediumModel& model, BlockRole role, std::span<const 
   return OwnNs(model, HowReadInPlace(model, role, payload)) < copy_ns;
 }
 
+// What the tier packed since it was opened: blocks' bytes over bytes stored.
+std::string PackedText(const ScmOptions& options, const CounterSnapshot& counters) {
+  if (options.pack == PackMode::kOff) return "";
+  const auto stored = static_cast<double>(std::max<uint64_t>(counters[Event::kScmPackedPutStored], 1));
+  const auto hits = static_cast<double>(std::max<uint64_t>(counters[Event::kScmHit], 1));
+  return fmt::format("scm.packed_ratio: {:.2f}\nscm.packed_hit_share: {:.3f}\n",
+                     static_cast<double>(counters[Event::kScmPackedPutBytes]) / stored,
+                     static_cast<double>(counters[Event::kScmPackedHit]) / hits);
+}
+
 void AppendCounters(const CounterSnapshot& counters, std::string* text) {
   for (size_t e = 0; e < kEvents; ++e) {
     const auto event = static_cast<Event>(e);
@@ -215,7 +225,9 @@ std::string HybridCore::Report(UriKind uri) const {
       medium.description, medium.emulated, ToString(medium.granularity), medium.persistent_memory,
       ToString(options_.scm.model), scm_->capacity_bytes(), scm_->usage_bytes(), scm_->pinned_bytes(),
       scm_->PinPressure(), scm_->resident_blocks(), scm_->dram_bytes());
-  AppendCounters(Snapshot(), &text);
+  const CounterSnapshot counters = Snapshot();
+  text += PackedText(options_.scm, counters);
+  AppendCounters(counters, &text);
   return text + Decisions().ToString();
 }
 

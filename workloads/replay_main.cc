@@ -40,6 +40,8 @@ DEFINE_string(write_budget, "0", "Bytes that a policy may write to SCM in a seco
 DEFINE_string(segment, "", "Size of an SCM segment (K, M). Empty: by the tier's size");
 DEFINE_int64(shard_bits, -1, "DRAM tiers have 2 to the power of this many shards. -1: as many as suit their size");
 DEFINE_string(serve, "auto", "How an SCM hit is answered: auto, in_place, copy");
+DEFINE_string(pack, "off",
+              "Whether our SCM tier packs records: off, lz4, zstd. hybrid+lz4 and so on say it for one cache");
 DEFINE_string(dram_cache, "", "DRAM tier of hybrid: hcc, lru. Empty: hcc where RocksDB has it, from 8.9");
 DEFINE_bool(skip_bad, false, "Leave damaged records out and count them, instead of refusing the trace");
 DEFINE_int64(threads, 2, "Replay threads");
@@ -99,8 +101,8 @@ mezz::Status ParseTiers(mezz::ReplayOptions* o) {
   const bool has_hcc_hybrid = ROCKSDB_MAJOR > 8 || (ROCKSDB_MAJOR == 8 && ROCKSDB_MINOR >= 9);
   const std::string dram_cache = !FLAGS_dram_cache.empty() ? FLAGS_dram_cache : has_hcc_hybrid ? "hcc" : "lru";
   std::string uri =
-      fmt::format("{}dram={};scm={};medium={};model={};policy={};serve={};dram_cache={}", mezz::kHybridScheme,
-                  FLAGS_dram, FLAGS_scm, FLAGS_medium, FLAGS_model, FLAGS_policy, FLAGS_serve, dram_cache);
+      fmt::format("{}dram={};scm={};medium={};model={};policy={};serve={};pack={};dram_cache={}", mezz::kHybridScheme,
+                  FLAGS_dram, FLAGS_scm, FLAGS_medium, FLAGS_model, FLAGS_policy, FLAGS_serve, FLAGS_pack, dram_cache);
   if (FLAGS_medium == "file") uri += fmt::format(";scm_path={}", FLAGS_scm_path);
   if (FLAGS_write_budget != "0") uri += fmt::format(";write_budget={}", FLAGS_write_budget);
   if (!FLAGS_segment.empty()) uri += fmt::format(";segment={}", FLAGS_segment);

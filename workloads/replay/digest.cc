@@ -86,6 +86,7 @@ WindowRow Digest(const WindowResult& result) {
   row.promotions = result.promotions;
   row.scm_writes = result.scm_writes;
   row.clean_evictions = result.clean_evictions;
+  row.packed = result.packed;
   row.refusals = result.refusals;
   row.operations = result.operations;
   row.not_found = result.not_found;

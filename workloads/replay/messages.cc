@@ -59,6 +59,13 @@ constexpr auto kRoleCounts = [](auto& o, const auto& visit) {
   visit("flash_reads", o.flash_reads);
 };
 
+constexpr auto kPackedCounts = [](auto& o, const auto& visit) {
+  visit("hits", o.hits);
+  visit("writes", o.writes);
+  visit("bytes", o.bytes);
+  visit("stored", o.stored);
+};
+
 constexpr auto kSeriesPoint = [](auto& o, const auto& visit) {
   visit("t_s", o.t_s);
   visit("seconds", o.seconds);
@@ -107,6 +114,7 @@ WindowCommand WindowCommandOf(const json& message) { return Read<WindowCommand>(
 json ToJson(const WindowResult& result) {
   json message = Write(result, kWindowResult);
   message["tiers"] = Write(result.tiers, kTierCounts);
+  message["packed"] = Write(result.packed, kPackedCounts);
   for (const RoleCounts& role : result.roles) message["roles"].push_back(Write(role, kRoleCounts));
   json latencies = json::array();
   result.latencies.ForEach([&](uint64_t ns, uint64_t count) {
@@ -121,6 +129,7 @@ json ToJson(const WindowResult& result) {
 WindowResult WindowResultOf(const json& message) {
   WindowResult result = Read<WindowResult>(message, kWindowResult);
   result.tiers = Read<TierCounts>(message.at("tiers"), kTierCounts);
+  result.packed = Read<PackedCounts>(message.at("packed"), kPackedCounts);
   for (size_t i = 0; i < kRoleSlots; ++i) result.roles[i] = Read<RoleCounts>(message.at("roles").at(i), kRoleCounts);
   const json& latencies = message.at("latencies");
   for (size_t i = 0; i + 1 < latencies.size(); i += 2) {

@@ -20,6 +20,7 @@ struct NamedKind {
   std::string_view name;
   CacheKind kind;
   Policies policies;
+  std::optional<PackMode> pack = std::nullopt;
 };
 constexpr NamedKind kKinds[] = {
     {"hcc", CacheKind::kHcc, Policies::kNone},
@@ -33,6 +34,9 @@ constexpr NamedKind kKinds[] = {
     {"all_dram", CacheKind::kAllDram, Policies::kNone},
     {"all_dram_lru", CacheKind::kAllDramLru, Policies::kNone},
     {"hybrid", CacheKind::kHybrid, Policies::kOurs},
+    {"hybrid+raw", CacheKind::kHybrid, Policies::kOurs, PackMode::kOff},
+    {"hybrid+lz4", CacheKind::kHybrid, Policies::kOurs, PackMode::kLz4},
+    {"hybrid+zstd", CacheKind::kHybrid, Policies::kOurs, PackMode::kZstd},
     {"scm_secondary+lru", CacheKind::kScmSecondaryLru, Policies::kOurs},
     {"scm_secondary+hcc", CacheKind::kScmSecondaryHcc, Policies::kOurs},
     {"page_cache", CacheKind::kPageCache, Policies::kNone},
@@ -87,7 +91,7 @@ Status ParseCache(const std::string& name, const std::string& default_policy, Ca
     return Status::InvalidArgument(
         fmt::format("--caches names \"{}\", which is not known; the known caches are {}", name, KnownCaches()));
   }
-  *spec = {.name = name, .kind = kind->kind, .policy = default_policy};
+  *spec = {.name = name, .kind = kind->kind, .policy = default_policy, .pack = kind->pack};
   if (colon != at) spec->policy = name.substr(colon + 1, at - colon - 1);
   if (at != name.size()) MEZZ_RETURN_IF_ERROR(ParseSizes(name, std::string_view(name).substr(at + 1), spec));
   if (kind->policies == Policies::kTiered) {
@@ -209,6 +213,7 @@ ReplayOptions ReplayOptions::SizedFor(const CacheSpec& spec) const {
   ReplayOptions sized = *this;
   if (spec.dram_bytes > 0) sized.hybrid.dram_bytes = spec.dram_bytes;
   if (spec.scm_bytes > 0) sized.hybrid.scm.capacity_bytes = spec.scm_bytes;
+  if (spec.pack) sized.hybrid.scm.pack = *spec.pack;
   return sized;
 }
 

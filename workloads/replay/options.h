@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,8 @@ enum class CacheKind {
 struct CacheSpec {
   std::string name;  // as it was asked for; the second of the same name gets "#2"
   CacheKind kind = CacheKind::kHcc;
-  std::string policy;  // kHybrid, kScmSecondary*: the one named, else --policy. kTiered: the admission policy
+  std::string policy;            // kHybrid, kScmSecondary*: the one named, else --policy. kTiered: the admission policy
+  std::optional<PackMode> pack;  // kHybrid: "hybrid+lz4". Empty: as --pack says
   // Of its own tiers: "hcc@256M", "hybrid@256M+1G". 0: as --dram and --scm say.
   uint64_t dram_bytes = 0;
   uint64_t scm_bytes = 0;

@@ -48,6 +48,18 @@ std::string NoiseText(const ReplayReport& report) {
                      100 * Noise::kSpreadMax, 100 * largest);
 }
 
+// Of a cache that packed: how much, and how much smaller.
+std::string PackedLine(const CacheRow& row) {
+  const PackedCounts& packed = row.total.packed;
+  if (packed.hits + packed.writes == 0) return "";
+  const auto percent = [](uint64_t part, uint64_t whole) {
+    return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
+  };
+  return fmt::format("{}: packed {:.0f} % of its SCM writes, {:.2f} times smaller; unpacked {:.0f} % of its SCM hits\n",
+                     row.cache, percent(packed.writes, row.total.scm_writes), packed.ratio(),
+                     percent(packed.hits, row.total.tiers.second_hits));
+}
+
 // Of --mode=block.
 std::string BlockTableRow(const CacheRow& row) {
   const WindowRow& t = row.total;
@@ -154,6 +166,9 @@ json CostsToJson(const WindowRow& row) {
               {"operations", row.operations},
               {"not_found", row.not_found},
               {"roles", RolesToJson(row.roles)}};
+  if (row.packed.hits + row.packed.writes != 0) {
+    one["packed"] = {{"scm_hits", row.packed.hits}, {"scm_writes", row.packed.writes}, {"ratio", row.packed.ratio()}};
+  }
   AddLatencies(row.latency, &one);
   return one;
 }
@@ -274,6 +289,7 @@ std::string ReportTable(const ReplayOptions& options, const ReplayReport& report
   if (emulated) text += "\nE: emulated: other memory stands for SCM, or a model adds its latency\n";
   if (idle) text += "I: idle: the second tier never hit; this is not a peer\n";
   text += NoiseText(report);
+  for (const CacheRow& row : report.rows) text += PackedLine(row);
   if (!report.warmup_settled) text += "the hit ratios had not settled when the warm-up ended\n";
   std::string cold;
   for (const CacheRow& row : report.rows) {

@@ -211,7 +211,11 @@ class Window {
     *slot(RoleSlot::kData) = events[Event::kScmHit] - *slot(RoleSlot::kIndex) - *slot(RoleSlot::kFilter);
     result->demotions = events[Event::kDemotion];
     result->promotions = events[Event::kPromotion];
-    result->scm_writes = events[Event::kScmPut] + events[Event::kScmSecondChance];
+    result->scm_writes = events[Event::kScmPut] + events[Event::kScmSecondChance] + events[Event::kScmPackedAtReclaim];
+    result->packed = {.hits = events[Event::kScmPackedHit],
+                      .writes = events[Event::kScmPackedPut],
+                      .bytes = events[Event::kScmPackedPutBytes],
+                      .stored = events[Event::kScmPackedPutStored]};
     result->clean_evictions = events[Event::kCleanEviction];
     for (size_t i = 0; i < kEvents; ++i) {
       const auto event = static_cast<Event>(i);

@@ -22,6 +22,14 @@ TierCounts TierCounts::operator-(const TierCounts& earlier) const {
           scm_bytes_written - earlier.scm_bytes_written};
 }
 
+PackedCounts& PackedCounts::operator+=(const PackedCounts& other) {
+  hits += other.hits;
+  writes += other.writes;
+  bytes += other.bytes;
+  stored += other.stored;
+  return *this;
+}
+
 void WindowResult::Add(const WindowResult& other) {
   ops += other.ops;
   seconds += other.seconds;
@@ -35,6 +43,7 @@ void WindowResult::Add(const WindowResult& other) {
   promotions += other.promotions;
   scm_writes += other.scm_writes;
   clean_evictions += other.clean_evictions;
+  packed += other.packed;
   for (const auto& [reason, count] : other.refusals) refusals[reason] += count;
   for (const auto& [operation, count] : other.operations) operations[operation] += count;
   not_found += other.not_found;

@@ -27,6 +27,17 @@ struct TierCounts {
   TierCounts operator-(const TierCounts& earlier) const;
 };
 
+// What a cache of ours packed, and what its hits had to unpack.
+struct PackedCounts {
+  uint64_t hits = 0;    // of the SCM hits
+  uint64_t writes = 0;  // of the blocks written to SCM from DRAM or flash
+  uint64_t bytes = 0;   // of these blocks, and as they were stored
+  uint64_t stored = 0;
+
+  double ratio() const { return stored == 0 ? 0 : static_cast<double>(bytes) / static_cast<double>(stored); }
+  PackedCounts& operator+=(const PackedCounts& other);
+};
+
 // Look-ups of the blocks of one role.
 struct RoleCounts {
   uint64_t hits = 0;
@@ -74,6 +85,7 @@ struct WindowResult {
   uint64_t promotions = 0;
   uint64_t scm_writes = 0;  // blocks written to the second tier, second chances included
   uint64_t clean_evictions = 0;
+  PackedCounts packed;
   std::map<std::string, uint64_t> refusals;    // reason -> blocks; caches of ours
   std::map<std::string, uint64_t> operations;  // get, multiget (batches), put, ... -> requests
   uint64_t not_found = 0;

@@ -108,6 +108,24 @@ TEST_F(Replay, ListsEveryCacheAndCountsWhereBlocksCameFrom) {
   EXPECT_FALSE(std::filesystem::exists(folder_.Path("db/run-0"))) << "so did the clones";
 }
 
+TEST_F(Replay, SaysHowMuchACacheOfOursPackedAndTheOthersNothing) {
+  ReplayOptions options = Options("gen:uniform", "hybrid+raw,hybrid+lz4:dram_first");
+  options.value_random = 0.3;
+  options.hybrid.scm.capacity_bytes = kSegmentsMin * kSegmentBytesMin;
+  RunOk(options);
+  EXPECT_EQ(Row("hybrid+raw").total.packed.writes, 0u);
+  const PackedCounts& packed = Row("hybrid+lz4:dram_first").total.packed;
+  EXPECT_GT(packed.writes, 500u);
+  EXPECT_GT(packed.hits, 100u);
+  EXPECT_GT(packed.ratio(), 1.5);
+  const std::string table = ReportTable(options, report_);
+  EXPECT_NE(table.find("hybrid+lz4:dram_first: packed "), std::string::npos) << table;
+  EXPECT_EQ(table.find("hybrid+raw: packed"), std::string::npos) << table;
+  const json j = ReportJson(options, report_);
+  EXPECT_FALSE(j["rows"][0].contains("packed"));
+  EXPECT_EQ(j["rows"][1]["packed"]["scm_writes"], packed.writes);
+}
+
 TEST_F(Replay, ReportsTheAgreedJsonAndATableOf120Columns) {
   ReplayOptions options = Options("gen:zipf", "lru,hcc+compressed,tiered,hybrid");
   options.command_line = "mezz_replay --trace=gen:zipf";
