@@ -19,6 +19,8 @@ constexpr unsigned kDroppedShift = 7;
 constexpr unsigned kFrequencyShift = 10;
 // Of blocks without evidence, one in this many is let in where the SCM tier's content is of no use.
 constexpr uint64_t kProbes = 16;
+// A packed block that comes again is promoted: each of its hits is unpacked, and its duplicate is cheap.
+constexpr unsigned kHotPacked = 2;
 // What a record takes beside its payload, at most.
 constexpr uint32_t kRecordOverheadBytes = 96;
 
@@ -124,7 +126,7 @@ Decision AdaptivePolicy::OnScmHit(const BlockFacts& block) {
   Decision decision = {Action::kInPlace, Reason::kTooCold};
   if (IsMetadata(block.role)) {
     decision = {block.bytes <= kSmallMetadataBytes ? Action::kPromote : Action::kInPlace, Reason::kRole};
-  } else if (promotion_.Promotes(frequency, miniatures_.hot_frequency(), hash)) {
+  } else if (promotion_.Promotes(frequency, block.packed ? kHotPacked : miniatures_.hot_frequency(), hash)) {
     decision = {Action::kPromote, Reason::kFrequency};
   }
   if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, decision.action == Action::kPromote);
@@ -137,7 +139,7 @@ Decision AdaptivePolicy::OnDramEviction(const BlockFacts& block) {
   if (block.was_hit_in_dram) sketch_.Increment(hash);
   if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, block.was_hit_in_dram);
   if (block.in_scm) {
-    promotion_.OnDuplicateEviction(block.was_hit_in_dram);
+    promotion_.OnDuplicateEviction(block.was_hit_in_dram, PromotionTarget(block));
     return {Action::kKeep, Reason::kClean};
   }
   window_.OnEviction(hash, block.was_hit_in_dram);
@@ -157,6 +159,11 @@ Decision AdaptivePolicy::Demotion(const BlockFacts& block, uint64_t hash) {
     ghost_.Take(hash);
   }
   return decision;
+}
+
+uint32_t AdaptivePolicy::PromotionTarget(const BlockFacts& block) const {
+  if (!options_.pack || block.packed_bytes == 0) return PromotionFeedback::kTargetRaw;
+  return *options_.pack == Codec::kLz4 ? PromotionFeedback::kTargetLz4 : PromotionFeedback::kTargetZstd;
 }
 
 // kToScm if the block deserves a write, limits apart; else kDrop.
@@ -196,7 +203,7 @@ Decision AdaptivePolicy::OnReclaim(const BlockFacts& block) {
   const uint64_t hash = HashOfBlock(block.key);
   const Decision decision = Survival(block, hash);
   // A tier that packs makes room by that first: evidence is asked for once something had to go.
-  const bool fills = !options_.packs || (decision.action == Action::kDrop && !block.in_dram);
+  const bool fills = !options_.pack || (decision.action == Action::kDrop && !block.in_dram);
   if (fills && !filled_.load(std::memory_order_relaxed)) filled_.store(true, std::memory_order_relaxed);
   // Of what DRAM holds as well: when it leaves DRAM, it has proved itself already.
   if (decision.action == Action::kDrop) ghost_.Insert(hash);

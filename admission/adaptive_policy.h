@@ -83,6 +83,7 @@ class AdaptivePolicy final : public Policy {
   Decision Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost);
   Decision Survival(const BlockFacts& block, uint64_t hash);
   std::optional<Reason> LimitReached(uint32_t bytes);
+  uint32_t PromotionTarget(const BlockFacts& block) const;
   bool Probe(uint64_t hash);
 
   const PolicyOptions options_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,14 +89,14 @@ struct alignas(4) Decision {
 // What a policy is told when it is made. Sizes may be estimates: they scale its memory and its thresholds.
 struct PolicyOptions {
   uint64_t dram_bytes = 0;      // capacity of the DRAM tier; 0: not known
-  uint64_t scm_bytes = 0;       // capacity of the SCM tier
+  uint64_t scm_bytes = 0;       // capacity of the SCM tier, in bytes of the blocks that fit, if it packs
   uint32_t block_bytes = 4096;  // expected mean payload of a block
   // Bytes that may be written to the medium in a second, in the long run; 0: no limit.
   uint64_t write_budget_bytes_per_second = 0;
   // Monotonic nanoseconds; the simulator passes its own. Empty: std::chrono::steady_clock.
   std::function<uint64_t()> now_ns;
-  uint64_t seed = 0;   // of the policy's own hashes
-  bool packs = false;  // the SCM tier may pack records
+  uint64_t seed = 0;          // of the policy's own hashes
+  std::optional<Codec> pack;  // the SCM tier may pack records, with this
 };
 
 // Thread-safe: every method may be called from any thread at any time. None blocks, allocates or throws.
@@ -127,9 +128,10 @@ class Policy {
   // Look-ups that the DRAM tier answered since the last call; told now and then, in bulk.
   virtual void OnDramHits(uint64_t /*count*/) {}
 
-  // The tiers hold so much from now on; 0: not known, or nothing. Told when a capacity was changed, never on a
-  // request's path: may wait for a mutex, but not allocate. A policy keeps the memory it was made with, so one that was
-  // made for a fraction of the size remembers that fraction; what it tunes itself by follows.
+  // The tiers hold so much from now on (as PolicyOptions says it); 0: not known, or nothing. Told when a capacity was
+  // changed, or blocks turn out to pack better or worse, hence hardly ever on a request's path: may wait for a mutex,
+  // but not allocate. A policy keeps the memory it was made with, so one that was made for a fraction of the size
+  // remembers that fraction; what it tunes itself by follows.
   virtual void OnCapacity(uint64_t /*dram_bytes*/, uint64_t /*scm_bytes*/) {}
 
   // DRAM used by the policy, itself included.

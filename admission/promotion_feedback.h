@@ -14,8 +14,11 @@ namespace mezz {
 // DRAM window that a newcomer needed. So while too few were hit, a block must have been asked for more and more often
 // to be promoted; while many were, less.
 //
-//   s += (was_hit - s) / 64 at each such eviction, from 1. After each 64 of them: s < kTarget raises the offset by one,
-//   s > kTarget + kSlack lowers it; 0 to kOffsetMax.
+//   s += (was_hit - s) / 64 at each such eviction, from 1. After each 64 of them: s < target raises the offset by one,
+//   s > target + kSlack lowers it; 0 to kOffsetMax.
+//
+// The target is what a duplicate costs: 0.8 of them must be hit if they are raw, half if LZ4 made them half as large, a
+// fifth with zstd, which also makes the hit dear that a promotion spares.
 //
 // A fixed sixteenth of the keys is promoted whatever the offset is, as soon as it is hot: else an offset once high
 // would leave nothing to learn from.
@@ -27,7 +30,7 @@ namespace mezz {
 class PromotionFeedback {
  public:
   // A block that SCM holds leaves DRAM.
-  void OnDuplicateEviction(bool was_hit) {
+  void OnDuplicateEviction(bool was_hit, uint32_t target = kTargetRaw) {
     uint32_t seen = word_.load(std::memory_order_relaxed);
     uint32_t share = seen >> kShareShift;
     uint32_t count = (seen >> kCountShift & kByte) + 1;
@@ -35,9 +38,9 @@ class PromotionFeedback {
     share = share - (share >> kWindowShift) + (was_hit ? kOne >> kWindowShift : 0);
     if (count == kWindow) {
       count = 0;
-      if (share < kTarget) {
+      if (share < target) {
         offset = std::min(offset + 1, kOffsetMax);
-      } else if (share > kTarget + kSlack && offset > 0) {
+      } else if (share > target + kSlack && offset > 0) {
         --offset;
       }
     }
@@ -52,6 +55,8 @@ class PromotionFeedback {
   }
   unsigned offset() const { return word_.load(std::memory_order_relaxed) & kByte; }
 
+  static constexpr uint32_t kOne = 65535;
+  static constexpr uint32_t kTargetRaw = kOne * 8 / 10, kTargetLz4 = kOne / 2, kTargetZstd = kOne / 5;
   static constexpr uint32_t kOffsetMax = 14;
   static constexpr unsigned kProbes = 16;  // one key in so many
 
@@ -60,8 +65,6 @@ class PromotionFeedback {
 
   static constexpr unsigned kWindowShift = 6;
   static constexpr uint32_t kWindow = 1u << kWindowShift;
-  static constexpr uint32_t kOne = 65535;
-  static constexpr uint32_t kTarget = kOne * 8 / 10;
   static constexpr uint32_t kSlack = kOne / 10;
   static constexpr unsigned kShareShift = 16, kCountShift = 8;
   static constexpr uint32_t kByte = 255;

@@ -167,6 +167,8 @@ class TierFlow {
     if (!tiers_.packs()) return Form::kRaw;
     return ToForm(Counted(DecisionPoint::kForm, form_rule_.OnPut(role), role));
   }
+  // New records are packed, if their role allows it.
+  bool packs_now() const { return tiers_.packs() && form_rule_.reclaimed(); }
   // The SCM tier was enlarged.
   void OnScmGrown() { form_rule_.OnGrown(); }
 

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "cache/status.h"
+#include "cache/types.h"
 
 namespace mezz {
 
@@ -45,6 +47,11 @@ std::string_view ToString(PackMode mode);  // "off", "lz4", "zstd"
 // DRAM.
 constexpr double ExpectedPackRatio(PackMode mode) {
   return mode == PackMode::kLz4 ? 2.25 : mode == PackMode::kZstd ? 3.25 : 1;
+}
+
+constexpr std::optional<Codec> CodecOf(PackMode mode) {
+  if (mode == PackMode::kOff) return std::nullopt;
+  return mode == PackMode::kLz4 ? Codec::kLz4 : Codec::kZstd;
 }
 
 // When the medium's pages are made present.

@@ -38,8 +38,8 @@ bool TimeToVerify(uint32_t payload_bytes) {
 }
 
 std::unique_ptr<Packer> MakePacker(PackMode mode, Counters* counters) {
-  if (mode == PackMode::kOff) return nullptr;
-  return std::make_unique<Packer>(mode == PackMode::kLz4 ? Codec::kLz4 : Codec::kZstd, counters);
+  const auto codec = CodecOf(mode);
+  return codec ? std::make_unique<Packer>(*codec, counters) : nullptr;
 }
 
 uint64_t ExpectedRecords(const ScmOptions& options) {

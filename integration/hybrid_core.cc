@@ -58,12 +58,13 @@ void AppendCounters(const CounterSnapshot& counters, std::string* text) {
 HybridCore::HybridCore(const HybridCacheOptions& options)
     : options_(options),
       policy_options_{.dram_bytes = options.dram_bytes,
-                      .scm_bytes = options.scm.capacity_bytes,
+                      .scm_bytes = static_cast<uint64_t>(static_cast<double>(options.scm.capacity_bytes) *
+                                                         ExpectedPackRatio(options.scm.pack)),
                       .block_bytes = options.scm.expected_block_bytes,
                       .write_budget_bytes_per_second = options.write_budget_bytes_per_second,
                       .now_ns = {},
                       .seed = 0,
-                      .packs = options.scm.pack != PackMode::kOff} {}
+                      .pack = CodecOf(options.scm.pack)} {}
 
 Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core) {
   MEZZ_RETURN_IF_ERROR(options.ValidateScmSide());
@@ -72,6 +73,7 @@ Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<Hybri
   MEZZ_RETURN_IF_ERROR(ScmTier::Open(opened->options_.scm, &opened->scm_, opened.get()));
   MEZZ_RETURN_IF_ERROR(opened->SetPolicy(options.policy));  // before the first put, so before the first reclaim
   opened->told_scm_bytes_ = opened->scm_->capacity_bytes();
+  opened->told_block_capacity_.store(opened->told_scm_bytes_, std::memory_order_relaxed);
   opened->dram_hits_ = std::make_unique<DramHits>(opened->counters());
   *core = std::move(opened);
   return Status::Ok();
@@ -84,8 +86,7 @@ Status HybridCore::SetPolicy(std::string_view name) {
     try {
       std::unique_ptr<Policy> made;
       MEZZ_RETURN_IF_ERROR(options_.MakePolicy(name, policy_options_, &made));
-      if (scm_->capacity_bytes() < policy_options_.scm_bytes)
-        made->OnCapacity(policy_options_.dram_bytes, scm_->capacity_bytes());
+      if (BlockCapacity() < policy_options_.scm_bytes) made->OnCapacity(policy_options_.dram_bytes, BlockCapacity());
       found = policies_.insert(policies_.end(), std::move(made));
     } catch (const std::bad_alloc&) {
       return Status::NoSpace(fmt::format("no memory for policy={}", name));
@@ -105,7 +106,29 @@ void HybridCore::OnCapacity(uint64_t dram_bytes) {
   if (hit_bits_ != nullptr) hit_bits_->Grow(blocks);
   const uint64_t scm_bytes = scm_->capacity_bytes();
   if (scm_bytes > std::exchange(told_scm_bytes_, scm_bytes)) flow_.OnScmGrown();
-  for (const std::unique_ptr<Policy>& policy : policies_) policy->OnCapacity(policy_options_.dram_bytes, scm_bytes);
+  TellCapacityLocked();
+}
+
+void HybridCore::TellCapacityLocked() {
+  const uint64_t capacity = BlockCapacity();
+  told_block_capacity_.store(capacity, std::memory_order_relaxed);
+  for (const std::unique_ptr<Policy>& policy : policies_) policy->OnCapacity(policy_options_.dram_bytes, capacity);
+}
+
+uint64_t HybridCore::BlockCapacity() const {
+  const uint64_t bytes = scm_->capacity_bytes();
+  if (!flow_.packs_now()) return bytes;
+  constexpr uint32_t kUnit = 1 << 12;
+  return static_cast<uint64_t>(static_cast<double>(bytes) * kUnit / std::max(1u, scm_->PackedBytesExpected(kUnit)));
+}
+
+// Policies follow by steps of a quarter: what they tune themselves by begins anew with each.
+void HybridCore::NotePacking() {
+  const uint64_t told = told_block_capacity_.load(std::memory_order_relaxed);
+  const uint64_t now = BlockCapacity();
+  if (now < told + told / 4 && now + told / 4 > told) return;
+  const std::unique_lock lock(policies_mutex_, std::try_to_lock);
+  if (lock.owns_lock()) TellCapacityLocked();
 }
 
 void HybridCore::KeepHitBits(uint64_t dram_bytes) {
@@ -141,6 +164,7 @@ bool HybridCore::Tiers::NoteDramEviction(const Block& block) {
 
 bool HybridCore::Tiers::Put(const Block& block, Generation generation, Form form) {
   assert(block.source != nullptr);
+  if (packs()) core_.NotePacking();
   const auto put = [&] {
     return core_.scm_->Put(block.key, block.role, block.bytes, *block.source, generation, form) == PutResult::kStored;
   };

@@ -153,6 +153,10 @@ class HybridCore final : private SurvivorJudge {
   };
 
   // SurvivorJudge
+  // Bytes of blocks that the SCM tier holds, as they pack at present.
+  uint64_t BlockCapacity() const;
+  void NotePacking();
+  void TellCapacityLocked();
   Fate Judge(const RecordFacts& record) override { return flow_.OnReclaim(record); }
   void Refuse(Event reason, const Evicted& evicted);
 
@@ -162,6 +166,7 @@ class HybridCore final : private SurvivorJudge {
 
   mutable std::mutex policies_mutex_;
   uint64_t told_scm_bytes_ = 0;                    // guarded by policies_mutex_: the SCM tier's capacity
+  std::atomic<uint64_t> told_block_capacity_{0};   // stored under policies_mutex_; relaxed: a hint
   std::vector<std::unique_ptr<Policy>> policies_;  // guarded by policies_mutex_; each name once, never removed
   // One of policies_. null --Open--> first --SetPolicy: release store--> another, any number of times. Who loads it
   // (acquire) sees that policy as it was made, and may use it after it was replaced: it lives as long as this object.

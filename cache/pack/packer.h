@@ -78,7 +78,7 @@ class Packer {
   // then holds anything. REQUIRES: ReadPrefix gave `prefix`.
   Unpacked Unpack(std::span<const std::byte> payload, const layout::PackedPrefix& prefix, std::byte* to);
 
-  // What a packed block takes on average of late, in 1/kWhole of its size.
+  // What a packable block takes on average of late, in 1/kWhole of its size; those that did not pack count whole.
   static constexpr uint32_t kWhole = 1 << 16;
   uint32_t mean_share() const { return mean_share_.load(std::memory_order_relaxed); }
 
@@ -86,6 +86,7 @@ class Packer {
 
  private:
   bool ShouldTry(BlockRole role, size_t bytes);
+  void NoteShare(uint64_t stored_bytes, uint64_t bytes);
   PackedBlock PackIn(Workspaces::Lease workspace, BlockRole role, std::span<const std::byte> block, uint32_t checksum);
   PackedBlock LeftForMemory(BlockRole role);
 
