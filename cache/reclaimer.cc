@@ -207,11 +207,11 @@ Fate Reclaimer::FateOf(const record::Header& header, IndexWord word, bool packab
   return fate;
 }
 
-void Reclaimer::SettleLocked(uint64_t offset, const record::Header& header, Mode mode) {
+void Reclaimer::SettleLocked(uint64_t offset, record::Header header, Mode mode) {
   const KeyHash hash = index_->Hash(header.key);
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
   bool packable = packer_ != nullptr && (header.flags & (layout::kRecordPacked | layout::kRecordRejected)) == 0 &&
-                  Packer::IsPackable(header.role, header.payload_bytes);
+                  packer_->Wants(header.role, header.payload_bytes);
   for (;;) {
     const Index::Entry entry = index_->FindLine(hash, offset / kLineBytes);
     if (!entry) return;  // replaced or erased since
@@ -220,10 +220,10 @@ void Reclaimer::SettleLocked(uint64_t offset, const record::Header& header, Mode
       const Packing packing = PackLocked(offset, entry, fate);
       if (packing == Packing::kDone) return;
       packable = false;
-      if (packing == Packing::kUseless) continue;  // judged again, as what it is
-    } else if (fate == Fate::kSpare && bytes <= survivor_credit_ && SpareLocked(offset, header, entry)) {
-      return;
+      if (packing == Packing::kUseless) header.flags |= layout::kRecordRejected;
+      if (packing == Packing::kUseless && fate == Fate::kPack) continue;  // judged again, as what it is
     }
+    if (fate == Fate::kSpare && bytes <= survivor_credit_ && SpareLocked(offset, header, entry)) return;
     if (index_->Drop(entry) == Index::Outcome::kDone) return counters_->Add(Event::kScmDropped, header.role);
     // Hit or erased between the look and the drop: it is judged again, by what is known now.
   }

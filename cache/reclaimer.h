@@ -89,7 +89,7 @@ class Reclaimer {
   void WeighLocked(const record::Header& header, uint64_t offset);
   enum class Packing { kDone, kUseless, kNoRoom };
   Fate FateOf(const record::Header& header, IndexWord word, bool packable) const;
-  void SettleLocked(uint64_t offset, const record::Header& header, Mode mode);
+  void SettleLocked(uint64_t offset, record::Header header, Mode mode);
   bool SpareLocked(uint64_t offset, const record::Header& header, Index::Entry entry);
   Packing PackLocked(uint64_t offset, Index::Entry entry, Fate fate);
   std::optional<SegmentLog::Reservation> ReserveAsProvenLocked(uint64_t bytes);

@@ -47,7 +47,8 @@ class PackedBlock {
 enum class Unpacked : uint8_t { kDone, kDamaged, kNoMemory };
 
 // Packs with one codec, unpacks every one. A block is packed only if its record then takes an eighth less of the
-// medium; which roles' blocks do not pack is found out by trying some (AutoSkip), and those are left alone.
+// medium, with zstd a quarter; which roles' blocks do not pack is found out by trying some (AutoSkip), and those are
+// left alone.
 //
 // Memory: a workspace for each thread that packs at the same time, twice the CPUs at most: its buffers (twice the
 // largest block seen, kPackBytesMax at most) and the codec's state, 16 KiB for LZ4 and 0.3 to 1.3 MiB for zstd.
@@ -67,9 +68,12 @@ class Packer {
     return RolePacks(role) && bytes >= kPackBytesMin && bytes <= kPackBytesMax;
   }
 
-  // Asks the source for the whole block at once, if it is to be tried.
+  // Whether to try a block of this role and size. A no is counted if it is only for now (AutoSkip).
+  bool Wants(BlockRole role, size_t bytes);
+  // Asks the source for the whole block at once, if Wants says so.
   PackedBlock Pack(BlockRole role, size_t bytes, BlockSource source);
   // Of bytes that stay where they are meanwhile, and of which the checksum is known (record::PayloadChecksum).
+  // REQUIRES: Wants said so.
   PackedBlock Pack(BlockRole role, std::span<const std::byte> block, uint32_t checksum);
 
   // The prefix of a packed record's payload; nothing if it is none that Pack makes.
@@ -85,7 +89,6 @@ class Packer {
   uint64_t dram_bytes() const { return sizeof(*this) + workspaces_.dram_bytes(); }
 
  private:
-  bool ShouldTry(BlockRole role, size_t bytes);
   void NoteShare(uint64_t stored_bytes, uint64_t bytes);
   PackedBlock PackIn(Workspaces::Lease workspace, BlockRole role, std::span<const std::byte> block, uint32_t checksum);
   PackedBlock LeftForMemory(BlockRole role);

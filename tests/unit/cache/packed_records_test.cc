@@ -353,6 +353,23 @@ TEST_P(PackingReclaim, JudgesAnewWhatDoesNotPack) {
   EXPECT_GT(Count(Event::kPackSkipped), kRawBlocks / 2) << "the role does not pack, and that was noticed";
 }
 
+TEST_P(PackingReclaim, SparesRawWhatDoesNotPackAndRemembersIt) {
+  Recorder judge([](const RecordFacts& record) {
+    return record.key.words[1] == 0 ? Fate::kSpare : record.packable ? Fate::kPack : Fate::kDrop;
+  });
+  Open(test::AnonymousOptions(kCapacity), &judge);
+  ASSERT_EQ(PutRaw(0, Payload(0, 0, kBytes)), PutResult::kStored);
+  PutRaw(1, 2 * kRawBlocks);
+  ASSERT_EQ(judge.asked(0).size(), 1u);
+  EXPECT_TRUE(judge.asked(0)[0].packable);
+  EXPECT_EQ(Count(Event::kPackRejected), 1u);
+  const PinnedBlock spared = tier_->Find(Key(0));
+  ASSERT_TRUE(spared);
+  EXPECT_TRUE(test::Same(spared.payload(), Payload(0, 0, kBytes)));
+  const auto& header = *(reinterpret_cast<const record::Header*>(spared.stored().data()) - 1);
+  EXPECT_EQ(header.flags, layout::kRecordRejected);
+}
+
 TEST_P(PackingReclaim, DoesNotTryAgainWhatWasRejectedWhenItWasWritten) {
   Recorder judge([](const RecordFacts&) { return Fate::kDrop; });
   Open(test::AnonymousOptions(kCapacity), &judge);
@@ -381,7 +398,7 @@ TEST_P(PackingReclaim, SparesAPackedRecordOfWhatDramHoldsAndNoRawOne) {
   ASSERT_EQ(Put(1, PackablePayload(1, 0, kBytes)), PutResult::kStored);
   ASSERT_EQ(Put(2, Payload(2, 0, kBytes)), PutResult::kStored);
   for (const uint64_t n : {1, 2}) tier_->NotePromoted(Key(n));
-  for (uint64_t n = 3; judge.asked(2).empty(); ++n) PutPackable(n);
+  for (uint64_t n = 3; judge.asked(2).empty() && n < 4 * kRawBlocks; ++n) PutPackable(n);
   EXPECT_TRUE(tier_->Contains(Key(1)));
   EXPECT_FALSE(tier_->Contains(Key(2)));
 }
