@@ -210,8 +210,9 @@ Fate Reclaimer::FateOf(const record::Header& header, IndexWord word, bool packab
 void Reclaimer::SettleLocked(uint64_t offset, record::Header header, Mode mode) {
   const KeyHash hash = index_->Hash(header.key);
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
-  bool packable = packer_ != nullptr && (header.flags & (layout::kRecordPacked | layout::kRecordRejected)) == 0 &&
-                  packer_->Wants(header.role, header.payload_bytes);
+  bool packable = packer_ != nullptr && mode == Mode::kSpare &&
+                  (header.flags & (layout::kRecordPacked | layout::kRecordRejected)) == 0 &&
+                  index_->FindLine(hash, offset / kLineBytes) && packer_->Wants(header.role, header.payload_bytes);
   for (;;) {
     const Index::Entry entry = index_->FindLine(hash, offset / kLineBytes);
     if (!entry) return;  // replaced or erased since
@@ -221,7 +222,7 @@ void Reclaimer::SettleLocked(uint64_t offset, record::Header header, Mode mode) 
       if (packing == Packing::kDone) return;
       packable = false;
       if (packing == Packing::kUseless) header.flags |= layout::kRecordRejected;
-      if (packing == Packing::kUseless && fate == Fate::kPack) continue;  // judged again, as what it is
+      if (packing != Packing::kNoRoom && fate == Fate::kPack) continue;  // judged again, as what it is
     }
     if (fate == Fate::kSpare && bytes <= survivor_credit_ && SpareLocked(offset, header, entry)) return;
     if (index_->Drop(entry) == Index::Outcome::kDone) return counters_->Add(Event::kScmDropped, header.role);
@@ -256,7 +257,8 @@ Reclaimer::Packing Reclaimer::PackLocked(uint64_t offset, Index::Entry entry, Fa
     return Packing::kDone;
   }
   const PackedBlock packed = packer_->Pack(header.role, record::PayloadOf(header), header.payload_checksum);
-  if (packed.outcome() != PackedBlock::Outcome::kPacked) return Packing::kUseless;
+  if (packed.outcome() == PackedBlock::Outcome::kRejected) return Packing::kUseless;
+  if (packed.outcome() != PackedBlock::Outcome::kPacked) return Packing::kNoMemory;
   const uint64_t bytes = layout::RecordBytes(packed.bytes().size());
   const auto to = bytes <= survivor_credit_ ? ReserveForPackedLocked(bytes, fate) : std::nullopt;
   if (!to) return Packing::kNoRoom;

@@ -87,7 +87,7 @@ class Reclaimer {
   void StartPassLocked(Pass pass);
   void FinishPassLocked();
   void WeighLocked(const record::Header& header, uint64_t offset);
-  enum class Packing { kDone, kUseless, kNoRoom };
+  enum class Packing { kDone, kUseless, kNoMemory, kNoRoom };
   Fate FateOf(const record::Header& header, IndexWord word, bool packable) const;
   void SettleLocked(uint64_t offset, record::Header header, Mode mode);
   bool SpareLocked(uint64_t offset, const record::Header& header, Index::Entry entry);
