@@ -95,8 +95,8 @@ struct PolicyOptions {
   uint64_t write_budget_bytes_per_second = 0;
   // Monotonic nanoseconds; the simulator passes its own. Empty: std::chrono::steady_clock.
   std::function<uint64_t()> now_ns;
-  uint64_t seed = 0;          // of the policy's own hashes
-  std::optional<Codec> pack;  // the SCM tier may pack records, with this
+  uint64_t seed = 0;                         // of the policy's own hashes
+  std::optional<Codec> pack = std::nullopt;  // the SCM tier may pack records, with this
 };
 
 // Thread-safe: every method may be called from any thread at any time. None blocks, allocates or throws.
