@@ -288,6 +288,7 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
                                     rocksdb::CompressionType type) {
   Count(Event::kInsert, helper);
   if (key.size() != BlockKey::kBytes) {
+    EraseFromDram(key);  // LRUCache keeps the old object where it has no room for the new one
     return target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
   }
   // RocksDB inserts what both tiers missed, so what is here was inserted meanwhile: perhaps other bytes.

@@ -170,7 +170,7 @@ bool HybridCacheV7::ReleaseStandalone(Standalone* entry, bool erase_if_last_ref)
 
 // When this returns, no copy of the key is left in either tier or on its way into one, but for those in readers' hands.
 void HybridCacheV7::Forget(HybridCore& core, const Slice& key) {
-  if (key.size() != BlockKey::kBytes) return;  // never moved
+  if (key.size() != BlockKey::kBytes) return target_->Erase(key);  // never moved
   const BlockKey block = BlockKey::FromBytes(key.data());
   const MoveGate::Change change(core.gate(), block);
   target_->Erase(key);

@@ -309,6 +309,21 @@ TEST_P(PackedHits, WithoutMemoryAreMisses) {
 INSTANTIATE_TEST_SUITE_P(Modes, PackedHits, ::testing::Values(PackMode::kLz4, PackMode::kZstd),
                          [](const auto& mode) { return std::string(ToString(mode.param)); });
 
+// LRUCache would keep the old one, which is in use, and say that the new one was inserted and evicted at once.
+TEST_F(HybridCacheTest, AnObjectThatFindsNoRoomHidesTheOldOneOfItsKeyWhateverTheKeysSize) {
+  for (const size_t key_bytes : {BlockKey::kBytes, BlockKey::kBytes + 4}) {
+    std::string key = KeyOf(1);
+    key.resize(key_bytes, 'k');
+    Cache::Handle* in_use = nullptr;
+    TestBlock* old = TestBlock::New(ContentOf(1), cache_->memory_allocator());
+    ASSERT_TRUE(cache_->Insert(key, old, kData, old->charge(), &in_use).ok());
+    TestBlock* larger = TestBlock::New(ContentOf(1, 2 * kDramBytes), cache_->memory_allocator());
+    ASSERT_TRUE(cache_->Insert(key, larger, kData, larger->charge()).ok());
+    EXPECT_EQ(cache_->Lookup(key, kData, nullptr), nullptr) << key_bytes << " bytes of key";
+    cache_->Release(in_use);
+  }
+}
+
 TEST_F(HybridCacheTest, BlocksTooSmallToAdoptAreCopied) {
   InsertAndDemote(1, kData, 1023);
   InsertAndDemote(2, kData, 1024);
