@@ -320,4 +320,15 @@ MUTANTS = (
              ('  MEZZ_TEST_POINT("late_tier.before_change");\n  target_->Erase(key);',
               '  if (core() == nullptr) {\n    MEZZ_TEST_POINT("late_tier.before_change");\n'
               '    return target_->Erase(key);\n  }\n  target_->Erase(key);')),
+
+    # --- packed records ----------------------------------------------------------------------------------------------
+    unit("a packed record is not checked before it is unpacked", TIER, "packed_records",
+         "*/PackedRecords.AFlippedBitIsACountedMissAndNeverUnpacked/*",
+         ("  const bool whole = record::PayloadIsWhole(header);", "  const bool whole = true;")),
+    unit("reclaim packs bytes that it did not check", RECLAIM, "packed_records",
+         "*/PackingReclaim.DoesNotPackDamagedBytes/*",
+         ("  if (!record::PayloadIsWhole(header)) {\n", "  if (header.payload_bytes == 0) {\n")),
+    unit("being packed costs heat", RECLAIM, "packed_records",
+         "*/PackingReclaim.PaysHeatForBeingSparedAndNoneForBeingPacked/*",
+         ("fate == Fate::kSpare ? 1 : 0);", "fate == Fate::kSpare ? 1 : 1);")),
 )

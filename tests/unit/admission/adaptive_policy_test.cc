@@ -278,16 +278,18 @@ TEST_F(Adaptive, ChurnDoesNotCloseWhatTheMiniaturesFoundOpen) {
   // A window of fresh blocks moves on, longer than DRAM lasts and shorter than SCM does, as in miniatures_test.cc.
   std::deque<uint64_t> dram;
   std::unordered_set<uint64_t> in_dram;
-  for (uint64_t i = 0; i < 600'000; ++i) {
+  bool open = false;  // as the last eviction shows; which keys are sampled decides when
+  for (uint64_t i = 0; i < 600'000 || (i < 6'000'000 && !open); ++i) {
     const uint64_t n = i / 4 + random_() % (kScmBlocks / 2);
     if (!in_dram.insert(n).second) continue;
     policy_->OnMiss(Block(n));
     dram.push_back(n);
     if (dram.size() <= kDramBlocks) continue;
-    policy_->OnDramEviction(Block(dram.front()));
+    open = policy_->OnDramEviction(Block(dram.front())).reason == Reason::kPolicyDefault;
     in_dram.erase(dram.front());
     dram.pop_front();
   }
+  ASSERT_TRUE(open);
   uint64_t n = 1'000'000'000;
   for (int i = 0; i < 40'000; ++i) {  // three blocks written for four looked up
     LookUp(4);
