@@ -303,8 +303,10 @@ TEST_P(HybridCacheFuzz, ForgetsButNeverLies) {
 
 std::string ConfigName(const ::testing::TestParamInfo<Config>& info) {
   const auto [medium, dram, policy, serve, pack] = info.param;
-  return NameOf(medium) + "_" + NameOf(dram) + "_" + policy + (serve == ServeMode::kCopy ? "_copy" : "_in_place") +
-         (pack == PackMode::kOff ? "" : "_" + std::string(ToString(pack)));
+  std::string name = NameOf(medium) + "_" + NameOf(dram) + "_" + policy;
+  name += serve == ServeMode::kCopy ? "_copy" : "_in_place";
+  if (pack != PackMode::kOff) name.append("_").append(ToString(pack));
+  return name;
 }
 
 const auto kPolicies =

@@ -214,8 +214,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Setup{"bidirectional", TestMedium::kAnonymous, PackMode::kZstd},
                       Setup{"dram_first", TestMedium::kAnonymous, PackMode::kZstd}),
     [](const auto& setup) {
-      return setup.param.policy + "_" + test::NameOf(setup.param.medium) +
-             (setup.param.pack == PackMode::kOff ? "" : "_" + std::string(ToString(setup.param.pack)));
+      std::string name = setup.param.policy + "_" + test::NameOf(setup.param.medium);
+      if (setup.param.pack != PackMode::kOff) name.append("_").append(ToString(setup.param.pack));
+      return name;
     });
 
 }  // namespace

@@ -122,7 +122,7 @@ std::vector<Config> PackedConfigs() {
 std::string ConfigName(const ::testing::TestParamInfo<Config>& info) {
   const auto [dram, medium, policy, pack] = info.param;
   return NameOf(dram) + "_" + NameOf(medium) + "_" + policy +
-         (pack == PackMode::kOff ? "" : "_" + std::string(ToString(pack)));
+         (pack == PackMode::kOff ? "" : std::string("_").append(ToString(pack)));
 }
 INSTANTIATE_TEST_SUITE_P(All, HybridVersionsStress, ::testing::ValuesIn(Configs()), ConfigName);
 INSTANTIATE_TEST_SUITE_P(Packed, HybridVersionsStress, ::testing::ValuesIn(PackedConfigs()), ConfigName);
