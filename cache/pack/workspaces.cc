@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
 #include <new>
 
 namespace mezz {
@@ -44,18 +43,9 @@ size_t Workspace::bytes() const {
          ZSTD_sizeof_DCtx(decompressor_);
 }
 
-Workspaces::Workspaces(unsigned count) : free_(count >= kCountMax ? UINT64_MAX : (uint64_t{1} << count) - 1) {
-  assert(count > 0);
-}
-
 Workspaces::Lease Workspaces::Take() {
-  uint64_t free = free_.load(std::memory_order_relaxed);
-  while (free != 0) {
-    const uint64_t left = free & (free - 1);
-    if (free_.compare_exchange_weak(free, left, std::memory_order_acquire, std::memory_order_relaxed))
-      return {this, static_cast<unsigned>(std::countr_zero(free))};
-  }
-  return {};
+  const auto number = free_.Take();
+  return number ? Lease(this, *number) : Lease();
 }
 
 Workspaces::Lease& Workspaces::Lease::operator=(Lease&& other) noexcept {
@@ -73,9 +63,7 @@ void Workspaces::Lease::Return() {
   const size_t now = pool.workspaces_[number_].bytes();
   size_t& told = pool.told_bytes_[number_];
   if (now != told) pool.held_bytes_.fetch_add(now - std::exchange(told, now), std::memory_order_relaxed);
-  const uint64_t bit = uint64_t{1} << number_;
-  [[maybe_unused]] const uint64_t before = pool.free_.fetch_or(bit, std::memory_order_release);
-  assert((before & bit) == 0);
+  pool.free_.Return(number_);
 }
 
 }  // namespace mezz

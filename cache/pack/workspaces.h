@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cache/base/atomic.h"
+#include "cache/base/free_numbers.h"
 
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
@@ -46,16 +47,12 @@ class Workspace {
 // As many workspaces as threads pack at once, up to a bound; the lowest that is free is taken, so that only as many are
 // made as were ever needed together.
 //
-// One atomic word, a bit for each workspace that is free:
-//   set --Take: CAS, acquire--> clear --Lease gone: fetch_or, release--> set
-// so who takes a workspace comes after what its last holder did with it.
-//
 // Thread-safe. Neither blocks nor allocates, but for the memory of a workspace that is new or grows.
 class Workspaces {
  public:
-  static constexpr unsigned kCountMax = 64;
+  static constexpr unsigned kCountMax = FreeNumbers::kCountMax;
 
-  explicit Workspaces(unsigned count);
+  explicit Workspaces(unsigned count) : free_(count) {}
 
   class Lease {
    public:
@@ -83,7 +80,7 @@ class Workspaces {
  private:
   std::array<Workspace, kCountMax> workspaces_;
   std::array<size_t, kCountMax> told_bytes_{};  // of each, as it is in held_bytes_; its holder's
-  Atomic<uint64_t> free_;
+  FreeNumbers free_;
   Atomic<uint64_t> held_bytes_{0};  // relaxed: a figure
 };
 

@@ -249,7 +249,7 @@ MUTANTS = (
              "    word.store(word.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);"),),
            "unit/cache/base/stripe_test", "Stripe.ThoseWhoShareOneLoseNothing"),
     Mutant("a thread that ends keeps its stripe", STRIPE,
-           (("free_stripes.fetch_or(1u << stripe,", "free_stripes.fetch_or(0,"),),
+           (("    free_stripes.Return(static_cast<unsigned>(stripe));\n", ""),),
            "unit/cache/base/stripe_test", "Stripe.IsAThreadsOwnWhileThereAreEnoughAndComesBackWhenItEnds"),
     unit("the tags of two lanes are mixed up", TAGS, "tag_scan", "TagScan.FindsExactlyTheWordsOfTheTag",
          ("_mm_packs_epi32(four(4), four(6))", "_mm_packs_epi32(four(6), four(4))")),
