@@ -221,7 +221,7 @@ Decision AdaptivePolicy::Survival(const BlockFacts& block, uint64_t hash) {
     const uint32_t mean = dropped_frequency_.load(std::memory_order_relaxed);
     const uint32_t frequency = sketch_.Estimate(hash) << kFrequencyShift;
     assert(mean <= FrequencySketch::kMax << kFrequencyShift);
-    dropped_frequency_.store(mean - (mean >> kDroppedShift) + (frequency >> kDroppedShift), std::memory_order_relaxed);
+    dropped_frequency_.store(Decayed(mean, frequency, kDroppedShift), std::memory_order_relaxed);
   }
   return {Action::kDrop, Reason::kNoHit};
 }

@@ -22,14 +22,13 @@ namespace mezz {
 // the picture, the reasons and the measurements. It tunes itself; PolicyOptions::write_budget_bytes_per_second is the
 // only knob.
 //
-//   on a miss           to DRAM; but data that a compaction reads goes nowhere, and while newcomers find nothing in
-//   DRAM
-//                       (DramWindow) data goes past it, as if DRAM had evicted it at once
+//   on a miss           to DRAM; but data that a compaction reads goes nowhere, and data goes past DRAM, as if that
+//                       had evicted it at once, while newcomers find nothing there (DramWindow)
 //   on a DRAM eviction  kept if recorded. Else demoted with evidence: it was hit in DRAM, its ghost is known, or it is
 //                       metadata; how much evidence is needed the miniatures say (Strictness). Blocks whose ghost is
 //                       known are demoted as proven. While the SCM tier fills, all are.
 //   on an SCM hit       promoted if its frequency reaches the hot threshold and promotions pay (PromotionFeedback), or
-//                       or if it is small metadata; else in place
+//                       if it is small metadata; else in place
 //   on reclaim          spared if hit since it was written; a proven one, if hit more than once in its turn. Never if
 //                       DRAM holds it. What is dropped leaves a ghost.
 //

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cache/types.h"
+
 namespace mezz {
 
 // Whether it is worth anything that what is read from flash passes through DRAM. Under a scan or a loop larger than
@@ -57,9 +59,7 @@ class DramWindow {
   bool IsProbe(uint64_t hash) const {
     return ((hash >> 20) + newcomers_.load(std::memory_order_relaxed)) % kProbes == 0;
   }
-  static uint64_t Step(uint64_t share, bool yes) {
-    return share - (share >> kWindowShift) + (yes ? kOne >> kWindowShift : 0);
-  }
+  static uint64_t Step(uint64_t share, bool yes) { return Decayed(share, yes ? kOne : 0, kWindowShift); }
   void CountRegret(bool would_have_been_hit);
 
   std::atomic<uint64_t> sample_mask_{0};

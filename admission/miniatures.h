@@ -83,8 +83,8 @@ class Miniatures {
   static constexpr unsigned kNothingIsHot = FrequencySketch::kMax + 1;
 
  private:
-  static constexpr uint32_t kSampledBlocksMax =
-      1024;  // of both tiers' capacity: 210 KB, 1.6 bytes a block from 2^16 blocks on
+  // Of both tiers' capacity: 210 KB, 1.6 bytes a block from 2^16 blocks on.
+  static constexpr uint32_t kSampledBlocksMax = 1024;
   static constexpr uint32_t kKeysPerBlock = 4;
   static constexpr size_t kWays = 8;
 

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cache/types.h"
+
 namespace mezz {
 
 // Whether promoting pays: of the blocks that leave DRAM and that SCM holds as well, how many were hit while they were
@@ -35,7 +37,7 @@ class PromotionFeedback {
     uint32_t share = seen >> kShareShift;
     uint32_t count = (seen >> kCountShift & kByte) + 1;
     uint32_t offset = seen & kByte;
-    share = share - (share >> kWindowShift) + (was_hit ? kOne >> kWindowShift : 0);
+    share = Decayed(share, was_hit ? kOne : 0, kWindowShift);
     if (count == kWindow) {
       count = 0;
       if (share < target) {

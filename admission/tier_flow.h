@@ -39,12 +39,14 @@ enum class Placement : uint8_t { kDram, kScm, kNowhere };
 //   Policy& policy() const                            the one of the moment
 //   bool NoteDramEviction(const Block&)               it leaves DRAM; true: SCM has a record of it
 //   bool packs() const                                records may be packed
-//   bool grows() const                                SCM has not its whole size yet: what does not fit now may fit
-//   soon uint32_t PackedBytes(uint32_t bytes) const        what a packed record of so many would take bool Put(const
-//   Block&, Generation, Form)          writes a record; false: no room, and counted as such void NotePromoted(const
-//   Block&)                   SCM's record is a copy now, if it is still there void Erase(const Block&) forgets the
-//   record void Count(Event, BlockRole) void Count(DecisionPoint, const Decision&, BlockRole) uint64_t DramHits() const
-//   all there were
+//   bool grows() const                                SCM has not its whole size yet: there will be room
+//   uint32_t PackedBytes(uint32_t bytes) const        what a packed record of so many would take
+//   bool Put(const Block&, Generation, Form)          writes a record; false: no room, and counted as such
+//   void NotePromoted(const Block&)                   SCM's record is a copy now, if it is still there
+//   void Erase(const Block&)                          forgets the record
+//   void Count(Event, BlockRole)
+//   void Count(DecisionPoint, const Decision&, BlockRole)
+//   uint64_t DramHits() const                         all there were
 //
 // Thread-safe as its tiers are. Neither blocks nor allocates.
 template <typename Tiers>

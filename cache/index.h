@@ -150,7 +150,8 @@ class Index {
   Entry FindLine(const KeyHash& hash, uint64_t line) const;
   // One heat less for the entry's record, if its slot still has it; never below none.
   void Cool(Entry entry);
-  // The record now also lies at `line`, and costs one heat. kChanged: it was replaced or erased, the copy is waste.
+  // The record now also lies at `line`, which cost it `heat_cost` of its heat. kChanged: it was replaced or erased, the
+  // copy is waste.
   Outcome Move(Entry entry, uint64_t line, unsigned heat_cost = 1);
   // Removes the entry's word. kChanged: it is not as it was seen: hit, replaced or erased since.
   Outcome Drop(Entry entry);

@@ -12,12 +12,11 @@ namespace mezz {
 
 template <typename Visit>
 bool Index::VisitTag(const KeyHash& hash, std::memory_order order, Visit&& visit) const {
-  const uint32_t tag = hash.tag;
   for (unsigned choice = 0; choice < 2; ++choice) {
-    Slot* const bucket = Bucket(hash, choice);
+    Slot* bucket = Bucket(hash, choice);
     for (size_t i = 0; i < kSlotsPerBucket; ++i) {
       const IndexWord word(bucket[i].load(order));
-      if (word.tag() == tag && !word.empty() && visit(bucket[i], word)) return true;
+      if (word.tag() == hash.tag && !word.empty() && visit(bucket[i], word)) return true;
     }
     if (hash.bucket[0] == hash.bucket[1]) break;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -60,5 +61,12 @@ constexpr uint32_t Raw(SegmentId id) { return static_cast<uint32_t>(id); }
 inline constexpr size_t kLineBytes = 64;
 
 constexpr uint64_t RoundUp(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+// A decayed mean in integers after one more sample: mean += (sample - mean) / 2^shift, both parts rounded down, so that
+// it stays between 0 and the largest sample.
+template <std::unsigned_integral T>
+constexpr T Decayed(T mean, T sample, unsigned shift) {
+  return mean - (mean >> shift) + (sample >> shift);
+}
 
 }  // namespace mezz

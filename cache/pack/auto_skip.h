@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "cache/base/atomic.h"
+#include "cache/types.h"
 
 namespace mezz {
 
@@ -31,7 +32,7 @@ class AutoSkip {
   void Tried(bool rejected) {
     uint32_t seen = word_.load(std::memory_order_relaxed);
     uint32_t share = seen >> kShareShift;
-    share = share - (share >> kWindowShift) + (rejected ? kOne >> kWindowShift : 0);
+    share = Decayed(share, rejected ? kOne : 0, kWindowShift);
     assert(share <= kOne);
     word_.compare_exchange_weak(seen, share << kShareShift, std::memory_order_relaxed, std::memory_order_relaxed);
   }

@@ -78,7 +78,7 @@ bool Packer::Wants(BlockRole role, size_t bytes) {
 void Packer::NoteShare(uint64_t stored_bytes, uint64_t bytes) {
   const uint32_t mean = mean_share_.load(std::memory_order_relaxed);
   const auto share = static_cast<uint32_t>(stored_bytes * kWhole / bytes);
-  mean_share_.store(mean - (mean >> kMeanShift) + (share >> kMeanShift), std::memory_order_relaxed);
+  mean_share_.store(Decayed(mean, share, kMeanShift), std::memory_order_relaxed);
 }
 
 PackedBlock Packer::LeftForMemory(BlockRole role) {
