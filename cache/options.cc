@@ -15,31 +15,32 @@ namespace {
 constexpr unsigned kPrefaultThreadsMax = 1024;
 constexpr uint64_t kAutoSegments = 256;
 
-struct ModelText {
+// How the values of an option are written.
+template <typename T>
+struct Named {
   std::string_view text;
-  MediumModelName name;
+  T value;
 };
-constexpr ModelText kModels[] = {
+constexpr Named<MediumModelName> kModels[] = {
     {"none", MediumModelName::kNone}, {"optane100", MediumModelName::kOptane100}, {"cxl", MediumModelName::kCxl}};
-
-struct VerifyText {
-  std::string_view text;
-  VerifyMode mode;
-};
-constexpr VerifyText kVerifyModes[] = {
+constexpr Named<VerifyMode> kVerifyModes[] = {
     {"off", VerifyMode::kOff}, {"sampled", VerifyMode::kSampled}, {"always", VerifyMode::kAlways}};
+constexpr Named<PackMode> kPackModes[] = {{"off", PackMode::kOff}, {"lz4", PackMode::kLz4}, {"zstd", PackMode::kZstd}};
+constexpr Named<Prepare> kPrepares[] = {{"background", Prepare::kBackground}, {"open", Prepare::kBeforeOpen}};
 
-struct PackText {
-  std::string_view text;
-  PackMode mode;
-};
-constexpr PackText kPackModes[] = {{"off", PackMode::kOff}, {"lz4", PackMode::kLz4}, {"zstd", PackMode::kZstd}};
-
-struct PrepareText {
-  std::string_view text;
-  Prepare prepare;
-};
-constexpr PrepareText kPrepares[] = {{"background", Prepare::kBackground}, {"open", Prepare::kBeforeOpen}};
+template <typename T, size_t kCount>
+std::string_view TextOf(const Named<T> (&known)[kCount], T value) {
+  const auto* const found = std::ranges::find(known, value, &Named<T>::value);
+  return found == std::end(known) ? "unknown" : found->text;
+}
+// False: no value is written so.
+template <typename T, size_t kCount>
+bool FindValue(const Named<T> (&known)[kCount], std::string_view text, T* value) {
+  const auto* const found = std::ranges::find(known, text, &Named<T>::text);
+  if (found == std::end(known)) return false;
+  *value = found->value;
+  return true;
+}
 
 uint64_t AutoSegmentBytes(uint64_t capacity_bytes) {
   return std::clamp(std::bit_floor(capacity_bytes / kAutoSegments), kSegmentBytesMin, kSegmentBytesAutoMax);
@@ -139,19 +140,19 @@ Status CheckTuning(const ScmOptions& options) {
     return Status::InvalidArgument(fmt::format("prefault_threads={} is too many: give at most {}, or 0 for one per CPU",
                                                options.prefault_threads, kPrefaultThreadsMax));
   }
-  if (std::ranges::find(kPrepares, options.prepare, &PrepareText::prepare) == std::end(kPrepares)) {
+  if (std::ranges::find(kPrepares, options.prepare, &Named<Prepare>::value) == std::end(kPrepares)) {
     return Status::InvalidArgument(
         fmt::format("prepare={} is not one: choose kBackground or kBeforeOpen", static_cast<int>(options.prepare)));
   }
-  if (std::ranges::find(kModels, options.model, &ModelText::name) == std::end(kModels)) {
+  if (std::ranges::find(kModels, options.model, &Named<MediumModelName>::value) == std::end(kModels)) {
     return Status::InvalidArgument(
         fmt::format("model={} is not one: choose kNone, kOptane100 or kCxl", static_cast<int>(options.model)));
   }
-  if (std::ranges::find(kVerifyModes, options.verify, &VerifyText::mode) == std::end(kVerifyModes)) {
+  if (std::ranges::find(kVerifyModes, options.verify, &Named<VerifyMode>::value) == std::end(kVerifyModes)) {
     return Status::InvalidArgument(
         fmt::format("verify={} is not one: choose kOff, kSampled or kAlways", static_cast<int>(options.verify)));
   }
-  if (std::ranges::find(kPackModes, options.pack, &PackText::mode) == std::end(kPackModes)) {
+  if (std::ranges::find(kPackModes, options.pack, &Named<PackMode>::value) == std::end(kPackModes)) {
     return Status::InvalidArgument(
         fmt::format("pack={} is not one: choose kOff, kLz4 or kZstd", static_cast<int>(options.pack)));
   }
@@ -184,42 +185,19 @@ std::string_view ToString(MediumKind kind) {
   return "unknown";
 }
 
-std::string_view ToString(MediumModelName name) {
-  const auto* const model = std::ranges::find(kModels, name, &ModelText::name);
-  return model == std::end(kModels) ? "unknown" : model->text;
-}
+std::string_view ToString(MediumModelName name) { return TextOf(kModels, name); }
+std::string_view ToString(VerifyMode mode) { return TextOf(kVerifyModes, mode); }
+std::string_view ToString(PackMode mode) { return TextOf(kPackModes, mode); }
+std::string_view ToString(Prepare prepare) { return TextOf(kPrepares, prepare); }
 
 Status ParseMediumModel(std::string_view text, MediumModelName* name) {
-  const auto* const model = std::ranges::find(kModels, text, &ModelText::text);
-  if (model == std::end(kModels)) {
-    return Status::InvalidArgument(fmt::format("model={} is unknown: choose none, optane100 or cxl", text));
-  }
-  *name = model->name;
-  return Status::Ok();
-}
-
-std::string_view ToString(VerifyMode mode) {
-  const auto* const verify = std::ranges::find(kVerifyModes, mode, &VerifyText::mode);
-  return verify == std::end(kVerifyModes) ? "unknown" : verify->text;
-}
-
-std::string_view ToString(PackMode mode) {
-  const auto* const pack = std::ranges::find(kPackModes, mode, &PackText::mode);
-  return pack == std::end(kPackModes) ? "unknown" : pack->text;
-}
-
-std::string_view ToString(Prepare prepare) {
-  const auto* const known = std::ranges::find(kPrepares, prepare, &PrepareText::prepare);
-  return known == std::end(kPrepares) ? "unknown" : known->text;
+  if (FindValue(kModels, text, name)) return Status::Ok();
+  return Status::InvalidArgument(fmt::format("model={} is unknown: choose none, optane100 or cxl", text));
 }
 
 Status ParsePrepare(std::string_view text, Prepare* prepare) {
-  const auto* const known = std::ranges::find(kPrepares, text, &PrepareText::text);
-  if (known == std::end(kPrepares)) {
-    return Status::InvalidArgument(fmt::format("prepare={} is unknown: choose background or open", text));
-  }
-  *prepare = known->prepare;
-  return Status::Ok();
+  if (FindValue(kPrepares, text, prepare)) return Status::Ok();
+  return Status::InvalidArgument(fmt::format("prepare={} is unknown: choose background or open", text));
 }
 
 Status ScmOptions::Validate() const {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 #include <thread>
 
 #include "cache/log_rules.h"
@@ -210,12 +209,12 @@ Fate Reclaimer::FateOf(const record::Header& header, IndexWord word, bool packab
 void Reclaimer::SettleLocked(uint64_t offset, record::Header header, Mode mode) {
   const KeyHash hash = index_->Hash(header.key);
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
-  bool packable = packer_ != nullptr && mode == Mode::kSpare &&
+  Index::Entry entry = index_->FindLine(hash, offset / kLineBytes);
+  bool packable = entry && packer_ != nullptr && mode == Mode::kSpare &&
                   (header.flags & (layout::kRecordPacked | layout::kRecordRejected)) == 0 &&
-                  index_->FindLine(hash, offset / kLineBytes) && packer_->Wants(header.role, header.payload_bytes);
-  for (;;) {
-    const Index::Entry entry = index_->FindLine(hash, offset / kLineBytes);
-    if (!entry) return;  // replaced or erased since
+                  packer_->Wants(header.role, header.payload_bytes);
+  // Until it was replaced or erased.
+  for (; entry; entry = index_->FindLine(hash, offset / kLineBytes)) {
     const Fate fate = mode == Mode::kSpare ? FateOf(header, entry.word, packable) : Fate::kDrop;
     if (fate != Fate::kDrop && packable) {
       const Packing packing = PackLocked(offset, entry, fate);
@@ -263,11 +262,8 @@ Reclaimer::Packing Reclaimer::PackLocked(uint64_t offset, Index::Entry entry, Fa
   const auto to = bytes <= survivor_credit_ ? ReserveForPackedLocked(bytes, fate) : std::nullopt;
   if (!to) return Packing::kNoRoom;
   survivor_credit_ -= bytes;
-  const auto copy = [from = packed.bytes()](size_t at, size_t count, std::byte* into) {
-    std::memcpy(into, from.data() + at, count);
-    return true;
-  };
-  record::Write(medium_, to->place, header.key, header.role, packed.bytes().size(), copy, layout::kRecordPacked);
+  record::Write(medium_, to->place, header.key, header.role, packed.bytes().size(), SpanSource{packed.bytes()},
+                layout::kRecordPacked);
   if (throttle_ != nullptr) throttle_->ChargeWrite(bytes);
   counters_->Add(fate == Fate::kSpare ? Event::kScmSecondChance : Event::kScmPackedAtReclaim, header.role);
   if (fate == Fate::kSpare) counters_->Add(Event::kScmSecondChanceBytes, header.role, bytes);
@@ -278,19 +274,20 @@ Reclaimer::Packing Reclaimer::PackLocked(uint64_t offset, Index::Entry entry, Fa
   return Packing::kDone;
 }
 
-std::optional<SegmentLog::Reservation> Reclaimer::ReserveAsProvenLocked(uint64_t bytes) {
-  auto to = log_->Reserve(log_->proven_lane(), bytes);
-  if (!to && log_->Advance(log_->proven_lane(), bytes, SegmentLog::For::kReclaim))
-    to = log_->Reserve(log_->proven_lane(), bytes);
+std::optional<SegmentLog::Reservation> Reclaimer::ReserveLocked(unsigned lane, uint64_t bytes, SegmentLog::For whom) {
+  auto to = log_->Reserve(lane, bytes);
+  if (!to && log_->Advance(lane, bytes, whom)) to = log_->Reserve(lane, bytes);
   return to;
+}
+
+std::optional<SegmentLog::Reservation> Reclaimer::ReserveAsProvenLocked(uint64_t bytes) {
+  return ReserveLocked(log_->proven_lane(), bytes, SegmentLog::For::kReclaim);
 }
 
 // The young share a lane with writers, and its next segment with them; the last free one stays for the proven.
 std::optional<SegmentLog::Reservation> Reclaimer::ReserveForPackedLocked(uint64_t bytes, Fate fate) {
   if (fate == Fate::kSpare || victim_->generation == Generation::kProven) return ReserveAsProvenLocked(bytes);
-  const unsigned lane = log_->LaneOfThisThread();
-  auto to = log_->Reserve(lane, bytes);
-  if (!to && log_->Advance(lane, bytes, SegmentLog::For::kWriter)) to = log_->Reserve(lane, bytes);
+  const auto to = ReserveLocked(log_->LaneOfThisThread(), bytes, SegmentLog::For::kWriter);
   return to ? to : ReserveAsProvenLocked(bytes);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -30,6 +31,16 @@ class BlockSource {
  private:
   void* object_;
   bool (*call_)(void*, size_t, size_t, std::byte*);
+};
+
+// Of bytes that lie in memory. Put, Compare and their like take it as a temporary.
+struct SpanSource {
+  std::span<const std::byte> bytes;
+
+  bool operator()(size_t offset, size_t count, std::byte* to) const {
+    if (count != 0) std::memcpy(to, bytes.data() + offset, count);
+    return true;
+  }
 };
 
 namespace record {

@@ -101,6 +101,7 @@ class ScmTier::Impl {
  private:
   std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation);
   void Publish(const BlockKey& key, BlockRole role, uint64_t offset, Generation generation);
+  PutResult Refused(BlockRole role, Event reason, PutResult result);
   PutResult Store(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
                   uint8_t flags);
   bool PayloadFails(const record::Header& header);
@@ -115,29 +116,21 @@ class ScmTier::Impl {
 
 PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
                              Generation generation, Form wanted) {
-  const auto refuse = [&](Event event, PutResult result) {
-    counters_->Add(event, role);
-    return result;
-  };
   // Before any lock and any byte of the medium, which a child shares with its parent.
-  if (!guard_.InParent()) return refuse(Event::kRefusedForked, PutResult::kNoSpace);
+  if (!guard_.InParent()) return Refused(role, Event::kRefusedForked, PutResult::kNoSpace);
   if (bytes > UINT32_MAX || layout::RecordBytes(bytes) > layout::SegmentPayloadBytes(log_.segment_bytes()))
-    return refuse(Event::kRefusedTooLarge, PutResult::kTooLarge);
-  if (log_.limit() == 0) return refuse(Event::kRefusedNoSpace, PutResult::kNoSpace);
+    return Refused(role, Event::kRefusedTooLarge, PutResult::kTooLarge);
+  if (log_.limit() == 0) return Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace);
   const PackedBlock packed =
       wanted == Form::kPacked && packer_ != nullptr ? packer_->Pack(role, bytes, source) : PackedBlock();
   if (packed.outcome() == PackedBlock::Outcome::kSourceFailed)
-    return refuse(Event::kRefusedFillFailed, PutResult::kFillFailed);
+    return Refused(role, Event::kRefusedFillFailed, PutResult::kFillFailed);
   PutResult result = PutResult::kStored;
   const bool is_packed = packed.outcome() == PackedBlock::Outcome::kPacked;
   if (packed.outcome() == PackedBlock::Outcome::kLeft) {
     result = Store(key, role, bytes, source, generation, /*flags=*/0);
   } else {
-    const auto copy = [from = packed.bytes()](size_t offset, size_t count, std::byte* to) {
-      std::memcpy(to, from.data() + offset, count);
-      return true;
-    };
-    result = Store(key, role, packed.bytes().size(), copy, generation,
+    result = Store(key, role, packed.bytes().size(), SpanSource{packed.bytes()}, generation,
                    is_packed ? layout::kRecordPacked : layout::kRecordRejected);
   }
   if (result != PutResult::kStored) return result;
@@ -151,26 +144,27 @@ PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, 
   return PutResult::kStored;
 }
 
+PutResult ScmTier::Impl::Refused(BlockRole role, Event reason, PutResult result) {
+  counters_->Add(reason, role);
+  return result;
+}
+
 // Writes and publishes a record of `bytes` payload bytes; a refusal is counted.
 PutResult ScmTier::Impl::Store(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
                                Generation generation, uint8_t flags) {
-  const auto refuse = [&](Event event, PutResult result) {
-    counters_->Add(event, role);
-    return result;
-  };
   const uint64_t record_bytes = layout::RecordBytes(bytes);
   reclaimer_.Step(record_bytes);
   const auto where = Reserve(record_bytes, generation);
   if (!where) {
-    return log_.limit() == 0 ? refuse(Event::kRefusedNoSpace, PutResult::kNoSpace)
-                             : refuse(Event::kRefusedAllPinned, PutResult::kAllPinned);
+    return log_.limit() == 0 ? Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace)
+                             : Refused(role, Event::kRefusedAllPinned, PutResult::kAllPinned);
   }
   const bool written = record::Write(medium_, where->place, key, role, bytes, source, flags);
   if (throttle_ != nullptr) throttle_->ChargeWrite(record_bytes);
   counters_->Add(Event::kScmWrittenBytes, role, record_bytes);
   if (written) Publish(key, role, where->place.offset, generation);
   log_.Leave(*where);
-  if (!written) return refuse(Event::kRefusedFillFailed, PutResult::kFillFailed);
+  if (!written) return Refused(role, Event::kRefusedFillFailed, PutResult::kFillFailed);
   return PutResult::kStored;
 }
 
@@ -439,11 +433,7 @@ PutResult ScmTier::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockS
 
 PutResult ScmTier::Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload, Generation generation,
                        Form wanted) {
-  const auto copy = [payload](size_t offset, size_t bytes, std::byte* to) {
-    std::memcpy(to, payload.data() + offset, bytes);
-    return true;
-  };
-  return impl_->Put(key, role, payload.size(), copy, generation, wanted);
+  return impl_->Put(key, role, payload.size(), SpanSource{payload}, generation, wanted);
 }
 
 PinnedBlock ScmTier::Find(const BlockKey& key, BlockRole role_for_miss_counter, Heat heat) {

@@ -51,7 +51,6 @@ class HandoverAllocator::Handover {
 
   std::byte* data() const { return data_; }
   std::span<const std::byte> payload() const { return {data_, bytes_}; }
-  bool taken() const { return taken_; }
 
  private:
   friend class HandoverAllocator;

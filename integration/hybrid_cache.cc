@@ -142,10 +142,7 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<H
       adopting_allocator_(core_->scm(), target_->memory_allocator()),
       handover_allocator_(HandoverAllocator::Over(target_->memory_allocator())),
       registration_(static_cast<const rocksdb::Cache*>(this), this) {
-  // Not virtual, and null in a wrapper: readers must allocate blocks where the target will free them.
-  if (target_->memory_allocator() != nullptr) {
-    memory_allocator_ = std::shared_ptr<rocksdb::MemoryAllocator>(target_, target_->memory_allocator());
-  }
+  memory_allocator_ = WrappedAllocator(target_);
   core_->GuardMoves();
   if (std::string_view(target_->Name()) == "AutoHyperClockCache") core_->KeepHitBits(target_->GetCapacity());
   target_->SetEvictionCallback([this](const Slice& key, Handle* handle, bool was_hit) {

@@ -18,9 +18,7 @@ class LateHybridCache::EvictionSwitch final : public rocksdb::CacheWrapper {
  public:
   EvictionSwitch(std::shared_ptr<Cache> stock, const EvictionCallback& program_side)
       : CacheWrapper(std::move(stock)), program_side_(program_side) {
-    if (auto* const allocator = target_->memory_allocator()) {
-      memory_allocator_ = std::shared_ptr<rocksdb::MemoryAllocator>(target_, allocator);
-    }
+    memory_allocator_ = WrappedAllocator(target_);
     target_->SetEvictionCallback([this](const Slice& key, Handle* handle, bool was_hit) {
       if (on_.load(std::memory_order_acquire)) return eviction_callback_(key, handle, was_hit);
       return program_side_ && program_side_(key, handle, was_hit);
@@ -50,9 +48,7 @@ LateHybridCache::LateHybridCache(std::shared_ptr<Cache> stock)
     : CacheWrapper(std::move(stock)),
       switch_(std::make_shared<EvictionSwitch>(target_, eviction_callback_)),
       current_(target_.get()) {
-  if (auto* const allocator = target_->memory_allocator()) {
-    memory_allocator_ = std::shared_ptr<rocksdb::MemoryAllocator>(target_, allocator);
-  }
+  memory_allocator_ = WrappedAllocator(target_);
 }
 
 LateHybridCache::~LateHybridCache() = default;

@@ -16,6 +16,7 @@
 // Cache::CreateFromString asks the registry from 9.7 on.
 #if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 907
 #define MEZZ_CACHE_URI 1
+#include "integration/rocksdb_compat.h"
 #include "rocksdb/advanced_cache.h"
 #endif
 
@@ -61,10 +62,7 @@ rocksdb::SecondaryCache* MakeSecondary(const std::string& uri, std::unique_ptr<r
 class RegisteredCache final : public rocksdb::CacheWrapper {
  public:
   explicit RegisteredCache(std::shared_ptr<rocksdb::Cache> hybrid) : CacheWrapper(std::move(hybrid)) {
-    // Not virtual: readers ask this object which allocator their blocks must come from.
-    if (auto* const allocator = target_->memory_allocator()) {
-      memory_allocator_ = std::shared_ptr<rocksdb::MemoryAllocator>(target_, allocator);
-    }
+    memory_allocator_ = WrappedAllocator(target_);
   }
   ~RegisteredCache() override { ReportAtEnd(*GetHybridStats(target_.get())); }
 

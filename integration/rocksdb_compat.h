@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differs between the RocksDB releases that integration/hybrid_cache.cc serves: 8.9 to 11.x.
+// What differs between the RocksDB releases that integration/hybrid_cache.cc serves, 8.9 to 11.x, and what their
+// CacheWrapper leaves to do.
 #pragma once
+
+#include <memory>
 
 #include "cache/types.h"
 #include "rocksdb/advanced_cache.h"
@@ -18,6 +21,13 @@ namespace mezz {
 
 // From 11.0 the typed create callbacks refuse any other source, wherever the bytes came from; earlier ones ignore it.
 inline constexpr rocksdb::CacheTier kCreateSource = rocksdb::CacheTier::kVolatileTier;
+
+// For the member of a CacheWrapper: memory_allocator() is not virtual, and null in a wrapper, but readers must allocate
+// blocks where the wrapped cache will free them. Null if that has none.
+inline std::shared_ptr<rocksdb::MemoryAllocator> WrappedAllocator(const std::shared_ptr<rocksdb::Cache>& wrapped) {
+  if (wrapped->memory_allocator() == nullptr) return nullptr;
+  return {wrapped, wrapped->memory_allocator()};
+}
 
 inline BlockRole ToBlockRole(rocksdb::CacheEntryRole role) {
   using Role = rocksdb::CacheEntryRole;

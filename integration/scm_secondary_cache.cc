@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <mutex>
+#include <span>
 #include <utility>
 
 #include "integration/hybrid_core.h"
@@ -244,10 +244,7 @@ rocksdb::Status ScmSecondaryCache::InsertSaved(const Slice& key, const Slice& sa
   }
   if (saved.empty()) return rocksdb::Status::OK();
   const BlockKey name = BlockKey::FromBytes(key.data());
-  const auto copy = [&saved](size_t offset, size_t bytes, std::byte* to) {
-    std::memcpy(to, saved.data() + offset, bytes);
-    return true;
-  };
+  const SpanSource copy{std::as_bytes(std::span(saved.data(), saved.size()))};
   if (core_->scm().Compare(name, saved.size(), copy) != Held::kSame) {
     core_->scm().Erase(name);  // a put may be refused, and must not leave other bytes behind
     core_->scm().Put(name, BlockRole::kOther, saved.size(), copy, Generation::kYoung, core_->FormOf(BlockRole::kOther));

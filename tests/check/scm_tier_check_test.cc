@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
 
 #include "tests/support/check/explorer.h"
 #include "tests/support/check/tiny_tier.h"
@@ -81,15 +82,20 @@ TEST(CheckedTier, ContainsSeesABlockThatMoves) {
   });
 }
 
+// Beside a writer whose put has reclaim reach the key's record.
+void EraseBeside(Trial& trial, TinyTier& tier, const std::function<void()>& writer) {
+  trial.Threads({{"writer", writer}, {"eraser", [&] {
+                                        tier.Erase(kKey);
+                                        Require(!tier.Find(kKey), "an erased block is a miss");
+                                      }}});
+  Require(!tier.Find(kKey), "an erased block stays a miss");
+  tier.ExpectSound();
+}
+
 TEST(CheckedTier, AnErasedBlockThatMovesIsGone) {
   ExpectHolds(kShort, [](Trial& trial) {
     TinyTier tier = NearlyFull(/*hot=*/true);
-    trial.Threads({{"writer", [&] { PutFillers(tier, 1); }}, {"eraser", [&] {
-                                                                tier.Erase(kKey);
-                                                                Require(!tier.Find(kKey), "an erased block is a miss");
-                                                              }}});
-    Require(!tier.Find(kKey), "an erased block stays a miss");
-    tier.ExpectSound();
+    EraseBeside(trial, tier, [&] { PutFillers(tier, 1); });
   });
 }
 
@@ -285,13 +291,7 @@ TEST(CheckedTier, AHotBlockIsFoundWhileItsSegmentIsQueuedAgain) {
 TEST(CheckedTier, AnErasedBlockStaysErasedThoughItsSegmentIsQueuedAgain) {
   ExpectHolds(kShort, [](Trial& trial) {
     TinyTier tier = NearlyRequeued();
-    trial.Threads({{"writer", [&] { tier.Put(200, 1, kWhole, Generation::kProven); }},
-                   {"eraser", [&] {
-                      tier.Erase(kKey);
-                      Require(!tier.Find(kKey), "an erased block is a miss");
-                    }}});
-    Require(!tier.Find(kKey), "an erased block stays a miss");
-    tier.ExpectSound();
+    EraseBeside(trial, tier, [&] { tier.Put(200, 1, kWhole, Generation::kProven); });
   });
 }
 

@@ -42,10 +42,7 @@ class User {
       return;
     }
     const auto payload = test::Payload(n, 0, BytesOf(n));
-    const auto source = [&](size_t offset, size_t bytes, std::byte* to) {
-      std::memcpy(to, payload.data() + offset, bytes);
-      return true;
-    };
+    const SpanSource source{payload};
     const bool asks = random_() % 2 == 0 && core_->wants_misses();
     if (asks) {
       core_->OnMiss(key, BlockRole::kData, payload.size(), source);

@@ -2,6 +2,8 @@
 // A cache of versioned values, the same on every RocksDB release: what a hit returns tells whose it is and how new.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -70,6 +72,14 @@ class VersionedCache {
   std::optional<Hit> Lookup(uint64_t id) const;
 
   void Erase(uint64_t id) const { cache_->Erase(Key(id)); }
+
+  // The version found, 0 for a miss. Bytes that are no version of the block are a failure.
+  uint64_t Found(uint64_t id) const {
+    const auto hit = Lookup(id);
+    if (!hit) return 0;
+    EXPECT_TRUE(hit->whole) << "block " << id;
+    return hit->version;
+  }
 
 #if ROCKSDB_MAJOR < 8
   static std::string Key(uint64_t id) { return KeyV7(id); }

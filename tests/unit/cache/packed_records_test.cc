@@ -63,12 +63,8 @@ class PackedRecords : public testing::TestWithParam<PackMode> {
     std::byte* const at = const_cast<std::byte*>(found.stored().data()) - sizeof(record::Header);
     record::Header header;
     std::memcpy(&header, at, sizeof(header));
-    const auto copy = [&](size_t offset, size_t bytes, std::byte* to) {
-      std::memcpy(to, payload.data() + offset, bytes);
-      return true;
-    };
-    ASSERT_TRUE(record::Write(RecordMedium(at), {0, header.sequence}, header.key, header.role, payload.size(), copy,
-                              header.flags));
+    ASSERT_TRUE(record::Write(RecordMedium(at), {0, header.sequence}, header.key, header.role, payload.size(),
+                              SpanSource{payload}, header.flags));
   }
   std::vector<std::byte> StoredOf(uint64_t n) {
     const PinnedBlock found = tier_->Find(Key(n));
@@ -118,11 +114,7 @@ TEST_P(PackedRecords, HoldMoreThanTheMediumsSizeAndDisplaceNothing) {
 TEST_P(PackedRecords, AreReplacedErasedAndComparedLikeOthers) {
   const auto first = PackablePayload(1, 1, kBytes), second = PackablePayload(1, 2, kBytes);
   const auto compare = [&](const std::vector<std::byte>& block) {
-    const auto copy = [&](size_t offset, size_t bytes, std::byte* to) {
-      std::memcpy(to, block.data() + offset, bytes);
-      return true;
-    };
-    return tier_->Compare(Key(1), block.size(), copy);
+    return tier_->Compare(Key(1), block.size(), SpanSource{block});
   };
   EXPECT_EQ(compare(first), Held::kNothing);
   ASSERT_EQ(Put(1, first), PutResult::kStored);

@@ -143,11 +143,7 @@ TEST_P(PackerTest, ThreadsPackAtTheSameTime) {
     threads.emplace_back([&, t] {
       for (uint64_t i = 0; i < 300; ++i) {
         const auto block = PackablePayload(t, i, 600 + i * 13);
-        const auto source = [&](size_t offset, size_t bytes, std::byte* to) {
-          std::memcpy(to, block.data() + offset, bytes);
-          return true;
-        };
-        const PackedBlock packed = packer_.Pack(BlockRole::kData, block.size(), source);
+        const PackedBlock packed = packer_.Pack(BlockRole::kData, block.size(), SpanSource{block});
         if (packed.outcome() == Outcome::kLeft) continue;  // all workspaces were in use
         const auto prefix = Packer::ReadPrefix(packed.bytes());
         std::vector<std::byte> unpacked(block.size());

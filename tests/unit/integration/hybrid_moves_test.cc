@@ -100,13 +100,7 @@ class HybridMoves : public ::testing::TestWithParam<DramCacheKind> {
   void FillDram() {
     for (uint64_t i = 0; i < 40; ++i) ASSERT_TRUE(cache_->Insert(kStranger + next_stranger_++, 1, kBlockBytes));
   }
-  // The version found, 0 for a miss.
-  uint64_t Found(uint64_t id) {
-    const auto hit = cache_->Lookup(id);
-    if (!hit) return 0;
-    EXPECT_TRUE(hit->whole);
-    return hit->version;
-  }
+  uint64_t Found(uint64_t id) const { return cache_->Found(id); }
   uint64_t Count(Event event) { return GetHybridStats(raw_.get())->Counters()[event]; }
 
   ScratchFile file_;

@@ -84,13 +84,7 @@ class LateTier : public ::testing::Test {
   void FillDram() {
     for (uint64_t i = 0; i < 40; ++i) ASSERT_TRUE(cache_->Insert(kStranger + next_stranger_++, 1, kBlockBytes));
   }
-  // The version found, 0 for a miss.
-  uint64_t Found(uint64_t id) {
-    const auto hit = cache_->Lookup(id);
-    if (!hit) return 0;
-    EXPECT_TRUE(hit->whole);
-    return hit->version;
-  }
+  uint64_t Found(uint64_t id) const { return cache_->Found(id); }
 
   // What another thread does when the next change of a key has chosen its cache; once.
   void BeforeTheNextChange(std::function<void()> act) {
