@@ -66,17 +66,18 @@ choose_flags() {
 }
 
 choose_cache() {
-  local scm_size policy serve
+  local scm_size policy serve pack
   pick 8M 16M 48M; scm_size=$picked
   pick adaptive dram_first scm_first bidirectional placeholder; policy=$picked
   pick auto in_place copy; serve=$picked
+  pick off lz4 zstd; pack=$picked
   if [[ $way == secondary ]]; then
     preload=$plugins/libmezzanine_rocksdb.so uri=''
     any --cache_type lru_cache auto_hyper_clock_cache fixed_hyper_clock_cache
-    flags+=("--secondary_cache_uri=mezzanine_scm://scm=$scm_size;scm_path=$scm;policy=$policy")
+    flags+=("--secondary_cache_uri=mezzanine_scm://scm=$scm_size;scm_path=$scm;policy=$policy;pack=$pack")
   else
     preload=$plugins/libmezzanine_preload.so
-    uri="mezzanine://scm=$scm_size;scm_path=$scm;policy=$policy;serve=$serve"
+    uri="mezzanine://scm=$scm_size;scm_path=$scm;policy=$policy;serve=$serve;pack=$pack"
     any --cache_type lru_cache auto_hyper_clock_cache
   fi
 }
