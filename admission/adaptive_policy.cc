@@ -162,8 +162,8 @@ Decision AdaptivePolicy::Demotion(const BlockFacts& block, uint64_t hash) {
 }
 
 uint32_t AdaptivePolicy::PromotionTarget(const BlockFacts& block) const {
-  if (!options_.pack || block.packed_bytes == 0) return PromotionFeedback::kTargetRaw;
-  return *options_.pack == Codec::kLz4 ? PromotionFeedback::kTargetLz4 : PromotionFeedback::kTargetZstd;
+  if (!block.codec || block.packed_bytes == 0) return PromotionFeedback::kTargetRaw;
+  return *block.codec == Codec::kLz4 ? PromotionFeedback::kTargetLz4 : PromotionFeedback::kTargetZstd;
 }
 
 // kToScm if the block deserves a write, limits apart; else kDrop.
@@ -203,7 +203,7 @@ Decision AdaptivePolicy::OnReclaim(const BlockFacts& block) {
   const uint64_t hash = HashOfBlock(block.key);
   const Decision decision = Survival(block, hash);
   // A tier that packs makes room by that first: evidence is asked for once something had to go.
-  const bool fills = !options_.pack || (decision.action == Action::kDrop && !block.in_dram);
+  const bool fills = !block.codec || (decision.action == Action::kDrop && !block.in_dram);
   if (fills && !filled_.load(std::memory_order_relaxed)) filled_.store(true, std::memory_order_relaxed);
   // Of what DRAM holds as well: when it leaves DRAM, it has proved itself already.
   if (decision.action == Action::kDrop) ghost_.Insert(hash);

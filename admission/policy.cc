@@ -111,6 +111,12 @@ std::string_view ToString(Reason reason) {
       return "window_closed";
     case Reason::kFull:
       return "full";
+    case Reason::kFlashFast:
+      return "flash_fast";
+    case Reason::kFlashMedium:
+      return "flash_medium";
+    case Reason::kFlashSlow:
+      return "flash_slow";
     case Reason::kCount:
       break;
   }

@@ -21,16 +21,17 @@ namespace mezz {
 struct BlockFacts {
   BlockKey key;
   BlockRole role = BlockRole::kOther;
-  uint32_t bytes = 0;            // of the block; OnReclaim: of its record's payload, as stored
-  uint32_t packed_bytes = 0;     // what a record of it, written now, would take packed; 0: it would be raw
-  bool was_hit_in_dram = false;  // since it entered the DRAM tier; false where nobody can tell
-  bool in_scm = false;           // the SCM tier holds a valid record
-  bool packed = false;           // OnScmHit, OnReclaim: the record is packed
-  bool packable = false;         // OnReclaim: it is raw, and may be worth packing
-  bool in_dram = false;          // OnReclaim: the DRAM tier holds it too, as far as the SCM tier knows
-  bool by_compaction = false;    // a compaction reads, not a user
-  bool proven = false;           // OnReclaim: the record lies among the proven (Decision::proven, or spared)
-  uint8_t scm_heat = 0;          // 0..3: RecordFacts::heat
+  uint32_t bytes = 0;                         // of the block; OnReclaim: of its record's payload, as stored
+  uint32_t packed_bytes = 0;                  // what a record of it, written now, would take packed; 0: it would be raw
+  std::optional<Codec> codec = std::nullopt;  // what the SCM tier packs with now; nothing: it does not pack
+  bool was_hit_in_dram = false;               // since it entered the DRAM tier; false where nobody can tell
+  bool in_scm = false;                        // the SCM tier holds a valid record
+  bool packed = false;                        // OnScmHit, OnReclaim: the record is packed
+  bool packable = false;                      // OnReclaim: it is raw, and may be worth packing
+  bool in_dram = false;                       // OnReclaim: the DRAM tier holds it too, as far as the SCM tier knows
+  bool by_compaction = false;                 // a compaction reads, not a user
+  bool proven = false;   // OnReclaim: the record lies among the proven (Decision::proven, or spared)
+  uint8_t scm_heat = 0;  // 0..3: RecordFacts::heat
 
   // Of the payload that a write of it would cost.
   uint32_t write_bytes() const { return packed_bytes != 0 ? packed_bytes : bytes; }
@@ -71,6 +72,9 @@ enum class Reason : uint8_t {
   kProbe,          // no evidence, but what the SCM tier holds is of no use either
   kWindowClosed,   // what comes from flash leaves DRAM before it is hit there
   kFull,           // not everything fits raw any more
+  kFlashFast,      // a miss costs too little for packing to pay: CodecChoice
+  kFlashMedium,    // it pays with LZ4
+  kFlashSlow,      // it pays with zstd
   kCount
 };
 inline constexpr size_t kReasons = static_cast<size_t>(Reason::kCount);
@@ -95,8 +99,7 @@ struct PolicyOptions {
   uint64_t write_budget_bytes_per_second = 0;
   // Monotonic nanoseconds; the simulator passes its own. Empty: std::chrono::steady_clock.
   std::function<uint64_t()> now_ns;
-  uint64_t seed = 0;                         // of the policy's own hashes
-  std::optional<Codec> pack = std::nullopt;  // the SCM tier may pack records, with this
+  uint64_t seed = 0;  // of the policy's own hashes
 };
 
 // Thread-safe: every method may be called from any thread at any time. None blocks, allocates or throws.

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <cassert>
 #include <cstdint>
+#include <optional>
 
+#include "admission/codec_choice.h"
 #include "admission/decision_counters.h"
 #include "admission/form_rule.h"
 #include "admission/policy.h"
@@ -28,6 +30,7 @@ enum class Placement : uint8_t { kDram, kScm, kNowhere };
 //   DRAM evicts            OnDramEviction: written, kept, or refused
 //   reclaim reaches it     OnReclaim -> its fate
 //   a record is written    FormOf: raw or packed
+//   a miss was measured    OnFlashRead: what records are packed with may change
 //
 // An answer that its point does not allow is counted as such (DecisionSnapshot::invalid) and does what the tiers would
 // do without a policy: DRAM on a miss, in place on a hit, refuse on an eviction, drop on reclaim.
@@ -38,7 +41,9 @@ enum class Placement : uint8_t { kDram, kScm, kNowhere };
 //   BlockFacts FactsOf(const Block&) const            key, role and bytes
 //   Policy& policy() const                            the one of the moment
 //   bool NoteDramEviction(const Block&)               it leaves DRAM; true: SCM has a record of it
-//   bool packs() const                                records may be packed
+//   bool packs() const                                records may be packed; constant
+//   optional<Codec> codec() const                     with this; nothing: with what CodecChoice says. REQUIRES: packs()
+//   void UseCodec(optional<Codec>)                    CodecChoice says: with this from now on; nothing: not at all
 //   bool grows() const                                SCM has not its whole size yet: there will be room
 //   uint32_t PackedBytes(uint32_t bytes) const        what a packed record of so many would take
 //   bool Put(const Block&, Generation, Form)          writes a record; false: no room, and counted as such
@@ -148,6 +153,7 @@ class TierFlow {
                            .role = record.role,
                            .bytes = record.payload_bytes,
                            .packed_bytes = record.packable ? tiers_.PackedBytes(record.payload_bytes) : 0,
+                           .codec = codec(),
                            .in_scm = true,
                            .packed = record.packed,
                            .packable = record.packable,
@@ -167,10 +173,27 @@ class TierFlow {
   // Of a record that is written without the policy having been asked.
   Form FormOf(BlockRole role) {
     if (!tiers_.packs()) return Form::kRaw;
-    return ToForm(Counted(DecisionPoint::kForm, form_rule_.OnPut(role), role));
+    return ToForm(Counted(DecisionPoint::kForm, FormDecision(role), role));
   }
   // New records are packed, if their role allows it.
-  bool packs_now() const { return tiers_.packs() && form_rule_.reclaimed(); }
+  bool packs_now() const { return codec().has_value() && form_rule_.reclaimed(); }
+  // What new records are packed with; nothing: they stay raw.
+  std::optional<Codec> codec() const {
+    if (!tiers_.packs()) return std::nullopt;
+    const std::optional<Codec> fixed = tiers_.codec();
+    return fixed ? fixed : codec_choice_.codec();
+  }
+
+  // A miss took so long, until its block was there. Matters where CodecChoice says what to pack with.
+  void OnFlashRead(uint64_t ns) {
+    if (!codec_choice_.OnMiss(ns)) return;
+    // Who tells last has seen what was chosen last.
+    for (std::optional<Codec> told;
+         told = codec_choice_.codec(), tiers_.UseCodec(told), told != codec_choice_.codec();) {
+    }
+  }
+  // As far as it was measured; 0: not at all.
+  uint64_t flash_read_ns() const { return codec_choice_.mean_ns(); }
   // The SCM tier was enlarged.
   void OnScmGrown() { form_rule_.OnGrown(); }
 
@@ -181,9 +204,14 @@ class TierFlow {
     return decision.proven ? Generation::kProven : Generation::kYoung;
   }
   static Form ToForm(const Decision& decision) { return decision.action == Action::kPack ? Form::kPacked : Form::kRaw; }
+  Decision FormDecision(BlockRole role) const {
+    const Decision form = form_rule_.OnPut(role);
+    return form.action == Action::kPack && !tiers_.codec() ? codec_choice_.OnPut() : form;
+  }
   Decision FormToBe(BlockFacts* facts) const {
     if (!tiers_.packs()) return {Action::kRaw, Reason::kPolicyDefault};
-    const Decision form = form_rule_.OnPut(facts->role);
+    facts->codec = codec();
+    const Decision form = FormDecision(facts->role);
     if (form.action == Action::kPack) facts->packed_bytes = tiers_.PackedBytes(facts->bytes);
     return form;
   }
@@ -205,6 +233,7 @@ class TierFlow {
 
   Tiers& tiers_;
   FormRule form_rule_;
+  CodecChoice codec_choice_;
   std::array<Stripe, kStripes> stripes_;
   // How many DRAM hits policies were told of. Grows by CAS (relaxed): each hit is told once, by whoever wins.
   std::atomic<uint64_t> told_{0};

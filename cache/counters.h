@@ -40,6 +40,7 @@ namespace mezz {
   X(kScmUnpackFailed, "scm.unpack_failed")     /* whole, yet no packed block */      \
   X(kPackRejected, "pack.rejected")            /* tried, saved too little: raw */    \
   X(kPackSkipped, "pack.skipped")              /* its kind does not pack: raw */     \
+  X(kPackCodecChanged, "pack.codec_changed")   /* by pack=auto */                    \
   X(kPackNoMemory, "pack.no_memory")           /* or all workspaces in use: raw */   \
   X(kRefusedTooLarge, "refused.too_large")     /* larger than a segment */           \
   X(kRefusedAllPinned, "refused.all_pinned")   /* nothing can be reclaimed */        \

@@ -40,18 +40,21 @@ enum class PackMode {
   kOff,
   kLz4,   // about half the size; 7 us to pack 4 KiB, 1.2 to unpack
   kZstd,  // about a third; 17 and 6 us
+  kAuto,  // what the caller says, now and then anew: ScmTier::UseCodec. At first kLz4
 };
-std::string_view ToString(PackMode mode);  // "off", "lz4", "zstd"
+std::string_view ToString(PackMode mode);  // "off", "lz4", "zstd", "auto"
+inline constexpr PackMode kDefaultPackMode = PackMode::kOff;
 // Blocks that the tier is expected to hold for each that it would hold raw: source text in blocks of 4 KiB. The index
 // is sized by it; data that pack better displace their coldest blocks (scm.displaced), data that do not pack waste
-// DRAM.
+// DRAM. kAuto is sized for LZ4.
 constexpr double ExpectedPackRatio(PackMode mode) {
-  return mode == PackMode::kLz4 ? 2.25 : mode == PackMode::kZstd ? 3.25 : 1;
+  return mode == PackMode::kOff ? 1 : mode == PackMode::kZstd ? 3.25 : 2.25;
 }
 
+// What records are packed with at first; nothing: they are not.
 constexpr std::optional<Codec> CodecOf(PackMode mode) {
   if (mode == PackMode::kOff) return std::nullopt;
-  return mode == PackMode::kLz4 ? Codec::kLz4 : Codec::kZstd;
+  return mode == PackMode::kZstd ? Codec::kZstd : Codec::kLz4;
 }
 
 // When the medium's pages are made present.
@@ -98,7 +101,7 @@ struct ScmOptions {
 
   VerifyMode verify = VerifyMode::kSampled;
 
-  PackMode pack = PackMode::kOff;
+  PackMode pack = kDefaultPackMode;
 
   // A background thread checks the payloads of resident records at this rate, over and over, in the order of the index;
   // 0: none. Damaged records are forgotten and counted. A tier of 1 TB takes 12 days at 1 MB/s.

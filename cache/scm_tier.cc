@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <new>
 #include <unordered_set>
@@ -459,6 +460,10 @@ bool ScmTier::Erase(const BlockKey& key) { return impl_->Erase(key); }
 void ScmTier::EraseAll() { impl_->index_.Clear(); }
 void ScmTier::Unpin(const std::byte* payload) { impl_->log_.Unpin(impl_->SegmentOf(payload)); }
 Status ScmTier::SetCapacity(uint64_t bytes) { return impl_->SetCapacity(bytes); }
+void ScmTier::UseCodec(std::optional<Codec> codec) {
+  assert(options_.pack == PackMode::kAuto);
+  impl_->packer_->UseCodec(codec);
+}
 void ScmTier::SetYoungPercent(unsigned percent) { impl_->log_.SetYoungPercent(percent); }
 void ScmTier::SetRequeuePercent(unsigned percent) { impl_->reclaimer_.SetRequeuePercent(percent); }
 uint64_t ScmTier::capacity_bytes() const { return impl_->log_.limit() * impl_->log_.segment_bytes(); }

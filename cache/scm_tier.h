@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -162,6 +163,10 @@ class ScmTier {
   // now are given up as soon as they are released. Puts go on meanwhile, and wait for one segment's reclaim at most.
   // Refuses more than the capacity at Open.
   Status SetCapacity(uint64_t bytes);
+
+  // New records are packed with this from now on, and those that reclaim packs; nothing: none is. What is packed is
+  // unpacked with what it was packed with. REQUIRES: options().pack == PackMode::kAuto.
+  void UseCodec(std::optional<Codec> codec);
 
   // Share of the segments for the young, in percent; kYoungPercentDefault until it is set. Smaller shares give blocks
   // that come once less room, and blocks that come again less time to do so.

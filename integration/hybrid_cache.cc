@@ -170,6 +170,7 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
     const Request request{key, helper, context, priority};
     handle = LookupScm(BlockKey::FromBytes(key.data()), request, stats);
     if (handle != nullptr) return handle;
+    core_->NoteMiss(BlockKey::FromBytes(key.data()), RoleOf(helper));
   }
   Count(Event::kMiss, helper);
   return nullptr;
@@ -288,10 +289,11 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
     EraseFromDram(key);  // LRUCache keeps the old object where it has no room for the new one
     return target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
   }
+  const BlockKey block_key = BlockKey::FromBytes(key.data());
+  core_->NoteInsert(block_key);
   // RocksDB inserts what both tiers missed, so what is here was inserted meanwhile: perhaps other bytes.
   // HyperClockCache would keep them, and LRUCache report them as evicted.
   Forget(key);
-  const BlockKey block_key = BlockKey::FromBytes(key.data());
   const MoveGate::Window window(core_->gate());
   if (!Demotable(key, helper) || !core_->wants_misses() || !DivertMiss(block_key, obj, helper)) {
     rocksdb::Status inserted = target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);

@@ -204,6 +204,7 @@ rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, const Cache
   return Replace(key, value, [&] {
     if (HybridCore* const core = this->core()) {
       core->counters().Add(Event::kInsert, BlockRole::kOther);
+      if (key.size() == BlockKey::kBytes) core->NoteInsert(BlockKey::FromBytes(key.data()));
       if (core->wants_misses() && Persistable(helper) && key.size() == BlockKey::kBytes &&
           InsertElsewhere(*core, key, value, helper, charge, handle)) {
         return rocksdb::Status::OK();
@@ -251,7 +252,10 @@ rocksdb::Cache::Handle* HybridCacheV7::Lookup(const Slice& key, const CacheItemH
     return hit;
   }
   Handle* const handle = LookupScm(*core, key, helper, create, priority, stats);
-  if (handle == nullptr) core->counters().Add(Event::kMiss, BlockRole::kOther);
+  if (handle == nullptr) {
+    core->NoteMiss(BlockKey::FromBytes(key.data()), BlockRole::kOther);
+    core->counters().Add(Event::kMiss, BlockRole::kOther);
+  }
   return handle;
 }
 

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <iterator>
 #include <new>
 #include <span>
 #include <utility>
 
 #include "integration/compaction_thread.h"
+#include "integration/miss_timer.h"
 #include "rocksdb/version.h"
 
 namespace mezz {
@@ -35,14 +37,9 @@ bool InPlaceIsCheaper(const MediumModel& model, BlockRole role, std::span<const 
   return OwnNs(model, HowReadInPlace(model, role, payload)) < copy_ns;
 }
 
-// What the tier packed since it was opened: blocks' bytes over bytes stored.
-std::string PackedText(const ScmOptions& options, const CounterSnapshot& counters) {
-  if (options.pack == PackMode::kOff) return "";
-  const auto stored = static_cast<double>(std::max<uint64_t>(counters[Event::kScmPackedPutStored], 1));
-  const auto hits = static_cast<double>(std::max<uint64_t>(counters[Event::kScmHit], 1));
-  return fmt::format("scm.packed_ratio: {:.2f}\nscm.packed_hit_share: {:.3f}\n",
-                     static_cast<double>(counters[Event::kScmPackedPutBytes]) / stored,
-                     static_cast<double>(counters[Event::kScmPackedHit]) / hits);
+std::string_view ToString(std::optional<Codec> codec) {
+  if (!codec) return "raw";
+  return *codec == Codec::kLz4 ? "lz4" : "zstd";
 }
 
 void AppendCounters(const CounterSnapshot& counters, std::string* text) {
@@ -57,14 +54,14 @@ void AppendCounters(const CounterSnapshot& counters, std::string* text) {
 
 HybridCore::HybridCore(const HybridCacheOptions& options)
     : options_(options),
+      measures_misses_(options.scm.pack == PackMode::kAuto),
       policy_options_{.dram_bytes = options.dram_bytes,
                       .scm_bytes = static_cast<uint64_t>(static_cast<double>(options.scm.capacity_bytes) *
                                                          ExpectedPackRatio(options.scm.pack)),
                       .block_bytes = options.scm.expected_block_bytes,
                       .write_budget_bytes_per_second = options.write_budget_bytes_per_second,
-                      .now_ns = {},
-                      .seed = 0,
-                      .pack = CodecOf(options.scm.pack)} {}
+                      .now_ns = options.now_ns,
+                      .seed = 0} {}
 
 Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core) {
   MEZZ_RETURN_IF_ERROR(options.ValidateScmSide());
@@ -146,6 +143,24 @@ PinnedBlock HybridCore::Find(const BlockKey& key, BlockRole role_for_miss_counte
   return scm_->Find(key, role_for_miss_counter, OnCompactionThread() ? Heat::kKeep : Heat::kRaise);
 }
 
+uint64_t HybridCore::NowNs() const {
+  if (options_.now_ns) return options_.now_ns();
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+}
+
+void HybridCore::StartMissTimer(const BlockKey& key) {
+  if (!OnCompactionThread()) MissTimer::OnMiss(this, key, NowNs());
+}
+
+void HybridCore::StopMissTimer(const BlockKey& key) {
+  if (const auto ns = MissTimer::OnInsert(this, key, [this] { return NowNs(); })) flow_.OnFlashRead(*ns);
+}
+
+void HybridCore::Tiers::UseCodec(std::optional<Codec> codec) {
+  core_.counters().Add(Event::kPackCodecChanged, BlockRole::kOther);
+  core_.scm_->UseCodec(codec);
+}
+
 void HybridCore::Refuse(Event reason, const Evicted& evicted) {
   counters().Add(reason, evicted.role);
   // What is refused may be a change that nobody told of.
@@ -225,6 +240,19 @@ CounterSnapshot HybridCore::Snapshot() const {
   return sum;
 }
 
+// What the tier packed since it was opened: blocks' bytes over bytes stored.
+std::string HybridCore::PackedText(const CounterSnapshot& counters) const {
+  if (options_.scm.pack == PackMode::kOff) return "";
+  const auto stored = static_cast<double>(std::max<uint64_t>(counters[Event::kScmPackedPutStored], 1));
+  const auto hits = static_cast<double>(std::max<uint64_t>(counters[Event::kScmHit], 1));
+  std::string text =
+      fmt::format("pack.codec: {}\nscm.packed_ratio: {:.2f}\nscm.packed_hit_share: {:.3f}\n", ToString(flow_.codec()),
+                  static_cast<double>(counters[Event::kScmPackedPutBytes]) / stored,
+                  static_cast<double>(counters[Event::kScmPackedHit]) / hits);
+  if (measures_misses_) fmt::format_to(std::back_inserter(text), "flash.miss_ns: {}\n", flow_.flash_read_ns());
+  return text;
+}
+
 std::string HybridCore::Report(UriKind uri) const {
   const MediumInfo& medium = scm_->medium_info();
   const Policy& policy = this->policy();
@@ -250,7 +278,7 @@ std::string HybridCore::Report(UriKind uri) const {
       ToString(options_.scm.model), scm_->capacity_bytes(), scm_->usage_bytes(), scm_->pinned_bytes(),
       scm_->PinPressure(), scm_->resident_blocks(), scm_->dram_bytes());
   const CounterSnapshot counters = Snapshot();
-  text += PackedText(options_.scm, counters);
+  text += PackedText(counters);
   AppendCounters(counters, &text);
   return text + Decisions().ToString();
 }

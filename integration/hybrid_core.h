@@ -43,6 +43,16 @@ class HybridCore final : private SurvivorJudge {
   // A look-up that the DRAM tier did not answer. A compaction's leaves the block's heat as it is.
   PinnedBlock Find(const BlockKey& key, BlockRole role_for_miss_counter);
 
+  // The same look-up found no block, or none that could be served: the caller reads flash. And it inserts what it has
+  // read. Together they tell what a miss costs, where the pack mode follows it; a compaction's reads ahead, and are not
+  // counted. (Under a stock cache, which inserts without us, nothing is measured.)
+  void NoteMiss(const BlockKey& key, BlockRole role) {
+    if (measures_misses_ && RolePacks(role)) StartMissTimer(key);
+  }
+  void NoteInsert(const BlockKey& key) {
+    if (measures_misses_) StopMissTimer(key);
+  }
+
   // For a DRAM tier that does not tell, or not reliably, whether what it evicts was hit: from now on NoteDramHit
   // remembers. Before the first look-up.
   void KeepHitBits(uint64_t dram_bytes);
@@ -135,6 +145,10 @@ class HybridCore final : private SurvivorJudge {
     Policy& policy() const { return core_.policy(); }
     bool NoteDramEviction(const Block& block);
     bool packs() const { return core_.options_.scm.pack != PackMode::kOff; }
+    std::optional<Codec> codec() const {
+      return core_.measures_misses_ ? std::nullopt : CodecOf(core_.options_.scm.pack);
+    }
+    void UseCodec(std::optional<Codec> codec);
     bool grows() const {
       return core_.scm_->ready_bytes() < core_.scm_->capacity_bytes() && core_.scm_->PrepareStatus().ok();
     }
@@ -156,11 +170,16 @@ class HybridCore final : private SurvivorJudge {
   // Bytes of blocks that the SCM tier holds, as they pack at present.
   uint64_t BlockCapacity() const;
   void NotePacking();
+  void StartMissTimer(const BlockKey& key);
+  void StopMissTimer(const BlockKey& key);
+  uint64_t NowNs() const;
+  std::string PackedText(const CounterSnapshot& counters) const;
   void TellCapacityLocked();
   Fate Judge(const RecordFacts& record) override { return flow_.OnReclaim(record); }
   void Refuse(Event reason, const Evicted& evicted);
 
   HybridCacheOptions options_;
+  const bool measures_misses_;
   PolicyOptions policy_options_;  // dram_bytes guarded by policies_mutex_, once opened
   DecisionCounters decisions_;
 

@@ -19,6 +19,7 @@ using Options = HybridCacheOptions;
 
 constexpr int kNumaNodeMax = 1023;  // the kernel's MAX_NUMNODES is at most 1024
 constexpr int kShardBitsMax = 19;   // RocksDB makes no cache with more
+constexpr std::string_view kPackFallback = kDefaultPackMode == PackMode::kOff ? "`off`" : "`auto`";
 
 Status BadValue(const OptionRow& row, std::string_view value, std::string_view accepted) {
   return Status::InvalidArgument(fmt::format("{}={}: accepted are {}", row.key, value, accepted));
@@ -236,15 +237,15 @@ constexpr OptionRow kTable[] = {
      .print = [](const Options& o) { return std::string(ToString(o.scm.verify)); }},
     {.key = "pack",
      .member = "",
-     .values = "`off`, `lz4`, `zstd`",
-     .fallback = "`off`",
+     .values = "`off`, `lz4`, `zstd`, `auto`",
+     .fallback = kPackFallback,
      .meaning =
          "whether records are packed: more blocks fit, and each hit of a packed one is unpacked. The index takes "
-         "2.25 (`lz4`) or 3.25 times (`zstd`) the DRAM",
+         "2.25 (`lz4`, `auto`) or 3.25 times (`zstd`) the DRAM. `auto`: raw, `lz4` or `zstd` by what a miss costs now",
      .taken_by = TakenBy::kEveryUri,
      .parse =
          [](const OptionRow& row, std::string_view v, Options* o) {
-           return ParseEnum(row, v, {PackMode::kOff, PackMode::kLz4, PackMode::kZstd}, &o->scm.pack);
+           return ParseEnum(row, v, {PackMode::kOff, PackMode::kLz4, PackMode::kZstd, PackMode::kAuto}, &o->scm.pack);
          },
      .print = [](const Options& o) { return std::string(ToString(o.scm.pack)); }},
     {.key = "scrub",

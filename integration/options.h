@@ -46,6 +46,9 @@ struct HybridCacheOptions {
   std::function<Status(std::string_view name, const PolicyOptions& options, std::unique_ptr<Policy>* policy)>
       policy_maker;
   ServeMode serve = ServeMode::kAuto;
+  // Monotonic nanoseconds, for policies and for what a miss costs (pack=auto). Empty: std::chrono::steady_clock. For
+  // tests.
+  std::function<uint64_t()> now_ns;
 
   // Judges all of it without touching the medium, sizes by what the machine has. The only place that does.
   Status Validate(const Machine& machine = ThisMachine()) const;

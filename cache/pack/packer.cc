@@ -63,12 +63,23 @@ bool IsKnown(Codec codec) { return codec == Codec::kLz4 || codec == Codec::kZstd
 
 }  // namespace
 
-Packer::Packer(Codec codec, Counters* counters) : codec_(codec), counters_(counters), workspaces_(WorkspaceCount()) {
+Packer::Packer(Codec codec, Counters* counters)
+    : codec_(static_cast<uint8_t>(codec)), counters_(counters), workspaces_(WorkspaceCount()) {
   assert(IsKnown(codec));
 }
 
+void Packer::UseCodec(std::optional<Codec> codec) {
+  assert(!codec || IsKnown(*codec));
+  codec_.store(codec ? static_cast<uint8_t>(*codec) : 0, std::memory_order_relaxed);
+}
+
+std::optional<Codec> Packer::codec() const {
+  const uint8_t now = codec_.load(std::memory_order_relaxed);
+  return now == 0 ? std::nullopt : std::optional(static_cast<Codec>(now));
+}
+
 bool Packer::Wants(BlockRole role, size_t bytes) {
-  if (!IsPackable(role, bytes)) return false;
+  if (!codec() || !IsPackable(role, bytes)) return false;
   if (auto_skip_[static_cast<size_t>(role)].ShouldTry()) return true;
   counters_->Add(Event::kPackSkipped, role);
   NoteShare(1, 1);
@@ -102,13 +113,15 @@ PackedBlock Packer::Pack(BlockRole role, std::span<const std::byte> block, uint3
 
 PackedBlock Packer::PackIn(Workspaces::Lease workspace, BlockRole role, std::span<const std::byte> block,
                            uint32_t checksum) {
-  const size_t codec_bytes_max = CodecBytesMax(codec_, block.size());
+  const std::optional<Codec> codec = this->codec();
+  if (!codec) return PackedBlock(Outcome::kLeft);
+  const size_t codec_bytes_max = CodecBytesMax(*codec, block.size());
   assert(codec_bytes_max > 0);
   std::byte* const output = workspace ? workspace->Output(kPrefixBytes + codec_bytes_max) : nullptr;
   if (output == nullptr) return LeftForMemory(role);
   std::span<std::byte> packed(output + kPrefixBytes, codec_bytes_max);
   const Compressed done =
-      codec_ == Codec::kLz4 ? CompressLz4(*workspace, block, &packed) : CompressZstd(*workspace, block, &packed);
+      *codec == Codec::kLz4 ? CompressLz4(*workspace, block, &packed) : CompressZstd(*workspace, block, &packed);
   if (done == Compressed::kNoMemory) return LeftForMemory(role);
   auto_skip_[static_cast<size_t>(role)].Tried(/*rejected=*/done != Compressed::kDone);
   if (done == Compressed::kTooLarge) {
@@ -118,7 +131,7 @@ PackedBlock Packer::PackIn(Workspaces::Lease workspace, BlockRole role, std::spa
   }
   const layout::PackedPrefix prefix{.logical_bytes = static_cast<uint32_t>(block.size()),
                                     .logical_checksum = checksum,
-                                    .codec = codec_,
+                                    .codec = *codec,
                                     .type = 0,
                                     .dictionary = 0,
                                     .reserved = 0};

@@ -46,9 +46,9 @@ class PackedBlock {
 
 enum class Unpacked : uint8_t { kDone, kDamaged, kNoMemory };
 
-// Packs with one codec, unpacks every one. A block is packed only if its record then takes an eighth less of the
-// medium, with zstd a quarter; which roles' blocks do not pack is found out by trying some (AutoSkip), and those are
-// left alone.
+// Packs with one codec at a time, unpacks every one. A block is packed only if its record then takes an eighth less of
+// the medium, with zstd a quarter; which roles' blocks do not pack is found out by trying some (AutoSkip), and those
+// are left alone.
 //
 // Memory: a workspace for each thread that packs at the same time, twice the CPUs at most: its buffers (twice the
 // largest block seen, kPackBytesMax at most) and the codec's state, 16 KiB for LZ4 and 0.3 to 1.3 MiB for zstd.
@@ -59,6 +59,9 @@ class Packer {
  public:
   // `counters` is not owned.
   Packer(Codec codec, Counters* counters);
+
+  // Packs with this from now on; nothing: every block is left. Packing that runs meanwhile may go by the former.
+  void UseCodec(std::optional<Codec> codec);
 
   // Larger blocks are left: a reader would wait for all of it to be unpacked.
   static constexpr size_t kPackBytesMax = 256 << 10;
@@ -73,7 +76,7 @@ class Packer {
   // Asks the source for the whole block at once, if Wants says so.
   PackedBlock Pack(BlockRole role, size_t bytes, BlockSource source);
   // Of bytes that stay where they are meanwhile, and of which the checksum is known (record::PayloadChecksum).
-  // REQUIRES: Wants said so.
+  // REQUIRES: Wants said so (it may say no since).
   PackedBlock Pack(BlockRole role, std::span<const std::byte> block, uint32_t checksum);
 
   // The prefix of a packed record's payload; nothing if it is none that Pack makes.
@@ -90,10 +93,11 @@ class Packer {
 
  private:
   void NoteShare(uint64_t stored_bytes, uint64_t bytes);
+  std::optional<Codec> codec() const;
   PackedBlock PackIn(Workspaces::Lease workspace, BlockRole role, std::span<const std::byte> block, uint32_t checksum);
   PackedBlock LeftForMemory(BlockRole role);
 
-  const Codec codec_;
+  Atomic<uint8_t> codec_;  // a Codec, or 0; relaxed: each block names its own
   Counters* const counters_;
   Workspaces workspaces_;
   std::array<AutoSkip, kBlockRoles> auto_skip_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rocksdb/advanced_cache.h"
+#include "tests/support/flash_clock.h"
 #include "tests/support/hybrid_blocks.h"
 #include "tests/support/hybrid_fixture.h"
 #include "tests/support/seed.h"
@@ -57,6 +58,7 @@ class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
     options.policy = policy;
     options.serve = serve;
     options.scm.pack = pack;
+    options.now_ns = ChangingFlashClock();
     const Status made = NewHybridCache(options, &cache_);
     EXPECT_TRUE(made.ok()) << made.message();
     if (cache_ != nullptr) stats_ = GetHybridStats(cache_.get());
@@ -297,6 +299,9 @@ TEST_P(HybridCacheFuzz, ForgetsButNeverLies) {
     EXPECT_GT(counters[Event::kScmHit], counters[Event::kScmPackedHit] + 500);
     EXPECT_EQ(counters[Event::kScmUnpackFailed], 0u);
   }
+  if (pack == PackMode::kAuto) {
+    EXPECT_GT(counters[Event::kPackCodecChanged], 1u);
+  }
   EXPECT_EQ(counters[Event::kAdoptionFailed], 0u);
   EXPECT_EQ(counters[Event::kCreateFailed], 0u);
 }
@@ -328,7 +333,7 @@ INSTANTIATE_TEST_SUITE_P(Packed, HybridCacheFuzz,
                                             ::testing::Values(DramCacheKind::kHyperClock, DramCacheKind::kLru),
                                             ::testing::Values("dram_first", "bidirectional", "adaptive"),
                                             ::testing::Values(ServeMode::kInPlace),
-                                            ::testing::Values(PackMode::kLz4, PackMode::kZstd)),
+                                            ::testing::Values(PackMode::kLz4, PackMode::kZstd, PackMode::kAuto)),
                          ConfigName);
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "integration/hybrid_cache_v7.h"
 #include "tests/support/blocks_v7.h"
+#include "tests/support/flash_clock.h"
 #include "tests/support/hybrid_fixture.h"
 
 namespace mezz {
@@ -40,6 +41,7 @@ class Fuzz {
     HybridCacheOptions options = test::SmallOptions(setup.medium, file_, kDramBytes, kScmBytes);
     options.policy = setup.policy;
     options.scm.pack = setup.pack;
+    options.now_ns = test::ChangingFlashClock();
     options.scm.verify = OneIn(2) ? VerifyMode::kAlways : VerifyMode::kOff;
     const Status status = NewHybridCache(options, &cache_);
     EXPECT_TRUE(status.ok()) << status.message();
@@ -212,7 +214,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Setup{"dram_first", TestMedium::kThrottled}, Setup{"bidirectional", TestMedium::kThrottled},
                       Setup{"adaptive", TestMedium::kAnonymous, PackMode::kLz4},
                       Setup{"bidirectional", TestMedium::kAnonymous, PackMode::kZstd},
-                      Setup{"dram_first", TestMedium::kAnonymous, PackMode::kZstd}),
+                      Setup{"dram_first", TestMedium::kAnonymous, PackMode::kZstd},
+                      Setup{"adaptive", TestMedium::kAnonymous, PackMode::kAuto}),
     [](const auto& setup) {
       std::string name = setup.param.policy + "_" + test::NameOf(setup.param.medium);
       if (setup.param.pack != PackMode::kOff) name.append("_").append(ToString(setup.param.pack));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rocksdb/version.h"
+#include "tests/support/flash_clock.h"
 #include "tests/support/hybrid_fixture.h"
 #include "tests/support/random.h"
 #include "tests/support/seed.h"
@@ -62,6 +63,7 @@ TEST_P(HybridVersionsStress, AnOwnerReadsWhatItWroteLastOrMisses) {
   options.dram_cache = dram;
   options.policy = policy;
   options.scm.pack = pack;
+  options.now_ns = ChangingFlashClock();
   options.scm.expected_block_bytes = 1024;
   std::shared_ptr<rocksdb::Cache> cache;
   const Status made = NewHybridCache(options, &cache);
@@ -114,7 +116,7 @@ std::vector<Config> PackedConfigs() {
   for (const Config& config : Configs()) {
     const auto [dram, medium, policy, pack] = config;
     if (std::string_view(policy) != "dram_first" && std::string_view(policy) != "adaptive") continue;
-    for (const PackMode mode : {PackMode::kLz4, PackMode::kZstd})
+    for (const PackMode mode : {PackMode::kLz4, PackMode::kZstd, PackMode::kAuto})
       configs.emplace_back(dram, TestMedium::kAnonymous, policy, mode);
   }
   return configs;

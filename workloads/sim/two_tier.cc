@@ -60,6 +60,8 @@ class TwoTier {
   void Erase(BlockId block) { scm_.Erase(block); }
   // All is raw here.
   bool packs() const { return false; }
+  std::optional<Codec> codec() const { return std::nullopt; }
+  void UseCodec(std::optional<Codec>) {}
   bool grows() const { return false; }
   uint32_t PackedBytes(uint32_t bytes) const { return bytes; }
   bool Put(BlockId block, Generation generation, Form) {

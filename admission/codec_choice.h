@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <cstdint>
+#include <optional>
+
+#include "admission/policy.h"
+#include "cache/types.h"
+
+namespace mezz {
+
+// With what new records are packed, and why, where that follows what flash costs now: packing spares misses and makes
+// hits dearer, so it pays by as much as a miss takes longer than a hit.
+//
+//              fewer than kSamplesMin misses measured: LZ4
+//
+//         > kRawMaxNs             > kLz4MaxNs          of the mean time of a miss; in one step, if it is that far
+//   raw -------------->  LZ4  ----------------> zstd
+//       <--------------       <----------------
+//         < kLz4MinNs             < kZstdMinNs
+//
+// The mean is an average of the first kWindow misses, and decays over as many from then on. It is a mean and no median:
+// of a scan that reads ahead one miss takes long and the next fifty nothing, and what packing spares is their sum. So
+// that a stall moves it by a microsecond at most, a miss counts kMissMaxNs at most: far above all borders.
+//
+// Borders: docs/policies.md, "Raw or packed". In the simulator raw paid below some 13 to 25 us by trace, LZ4 from there
+// to 25 to 60; these are the geometric means of each band, and a fifth of it to either side.
+//
+// One atomic word: mean in 1/256 ns (40 bits), misses counted up to kWindow (16), codec (8; 0: raw). Changed by CAS
+// (relaxed: it is advice), tried once: a miss that loses a race is left out.
+//
+// Thread-safe.
+class CodecChoice {
+ public:
+  // A miss took so long. True: codec() is another one since.
+  bool OnMiss(uint64_t ns) {
+    uint64_t seen = word_.load(std::memory_order_relaxed);
+    const State before = Decode(seen);
+    State after = before;
+    after.misses = std::min(before.misses + 1, kWindow);
+    const auto sample = static_cast<int64_t>(std::min(ns, kMissMaxNs) << kFractionBits);
+    const auto mean = static_cast<int64_t>(before.mean);
+    after.mean = static_cast<uint64_t>(mean + (sample - mean) / static_cast<int64_t>(after.misses));
+    assert(after.mean <= kMissMaxNs << kFractionBits);
+    if (after.misses >= kSamplesMin) after.codec = Next(before.codec, after.mean >> kFractionBits);
+    return word_.compare_exchange_strong(seen, Encode(after), std::memory_order_relaxed, std::memory_order_relaxed) &&
+           after.codec != before.codec;
+  }
+
+  // Nothing: raw.
+  std::optional<Codec> codec() const { return Decode(word_.load(std::memory_order_relaxed)).codec; }
+  // Of a record that is to be packed.  -> kRaw | kPack
+  Decision OnPut() const {
+    const State now = Decode(word_.load(std::memory_order_relaxed));
+    if (!now.codec) return {Action::kRaw, Reason::kFlashFast};
+    if (now.misses < kSamplesMin) return {Action::kPack, Reason::kFull};
+    return {Action::kPack, *now.codec == Codec::kLz4 ? Reason::kFlashMedium : Reason::kFlashSlow};
+  }
+  // 0: nothing was measured.
+  uint64_t mean_ns() const { return Decode(word_.load(std::memory_order_relaxed)).mean >> kFractionBits; }
+
+  static constexpr uint64_t kLz4MinNs = 15'000, kRawMaxNs = 22'000;
+  static constexpr uint64_t kZstdMinNs = 32'000, kLz4MaxNs = 47'000;
+  static constexpr uint64_t kSamplesMin = 64, kWindow = 1024;
+  static constexpr uint64_t kMissMaxNs = 1'000'000;
+
+ private:
+  struct State {
+    uint64_t mean = 0;  // in 1/256 ns
+    uint64_t misses = 0;
+    std::optional<Codec> codec = Codec::kLz4;
+  };
+  static constexpr unsigned kFractionBits = 8, kMissesShift = 8, kMeanShift = 24;
+  static_assert(kWindow <= 0xffff && kMissMaxNs << kFractionBits < uint64_t{1} << 40);
+
+  static State Decode(uint64_t word) {
+    State state{.mean = word >> kMeanShift, .misses = word >> kMissesShift & 0xffff, .codec = std::nullopt};
+    if ((word & 0xff) != 0) state.codec = static_cast<Codec>(word & 0xff);
+    return state;
+  }
+  static constexpr uint64_t Encode(const State& state) {
+    return state.mean << kMeanShift | state.misses << kMissesShift |
+           (state.codec ? static_cast<uint64_t>(*state.codec) : 0);
+  }
+  static std::optional<Codec> Next(std::optional<Codec> now, uint64_t mean_ns) {
+    if (mean_ns > (now == Codec::kZstd ? kZstdMinNs : kLz4MaxNs)) return Codec::kZstd;
+    if (mean_ns < (now ? kLz4MinNs : kRawMaxNs)) return std::nullopt;
+    return Codec::kLz4;
+  }
+
+  std::atomic<uint64_t> word_{Encode({})};
+};
+
+}  // namespace mezz
