@@ -32,8 +32,13 @@ namespace mezz {
   X(kScmSecondChanceBytes, "scm.second_chance_bytes")                                \
   X(kScmPackedAtReclaim, "scm.packed_at_reclaim") /* instead of dropped */           \
   X(kScmDisplaced, "scm.displaced")               /* dropped from a full bucket */   \
+  X(kScmDeadDropped, "scm.dead_dropped")          /* of forgotten files */           \
+  X(kScmDeadDroppedBytes, "scm.dead_dropped_bytes")                                  \
+  X(kScmFileForgotten, "scm.file_forgotten") /* told that a file is gone */          \
+  X(kScmFileRevived, "scm.file_revived")     /* and it is asked for */               \
   X(kScmSegmentReclaimed, "scm.segment_reclaimed")                                   \
   X(kScmSegmentRequeued, "scm.segment_requeued") /* kept whole, nothing written */   \
+  X(kScmSegmentHollow, "scm.segment_hollow")     /* mostly dead: goes first */       \
   X(kScmSegmentSkippedPinned, "scm.segment_skipped_pinned")                          \
   X(kScmChecksumMismatch, "scm.checksum_mismatch")                                   \
   X(kScmDamagedHeader, "scm.damaged_header")                                         \
@@ -48,6 +53,7 @@ namespace mezz {
   X(kRefusedFillFailed, "refused.fill_failed") /* the source failed to copy */       \
   X(kRefusedForked, "refused.forked")          /* a put in a forked child */         \
   X(kRefusedKeySize, "refused.key_size")       /* a key that is not 16 bytes */      \
+  X(kRefusedDeadFile, "refused.dead_file")     /* a block of a forgotten file */     \
   X(kRefusedPolicy, "refused.policy")                                                \
   X(kRefusedChanged, "refused.changed")                /* its key was, meanwhile */  \
   X(kRefusedNotPersistable, "refused.not_persistable") /* helper without size_cb */  \

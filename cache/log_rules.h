@@ -32,6 +32,9 @@ inline constexpr uint32_t kSparingVictimsMax = 32;
 inline constexpr unsigned kRequeueHeat = 2;
 inline constexpr uint32_t kRequeuesInARowMax = 4;
 
+// A segment is reclaimed before all others once so much of it was records of forgotten files.
+inline constexpr unsigned kHollowPercent = 75;
+
 // Bytes walked for each byte appended. Victims yield at least a sixteenth of what was walked, so seventeen keep up in
 // the worst case; three suffice while a spare segment is left.
 inline constexpr uint64_t kPaceCalm = 3, kPaceUrgent = 17;

@@ -29,7 +29,7 @@ class Reclaimer::Stay {
 };
 
 Reclaimer::Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counters* counters, Throttle* throttle,
-                     SurvivorJudge* judge, Packer* packer)
+                     SurvivorJudge* judge, Packer* packer, const DeadFiles* dead)
     : medium_(medium),
       log_(log),
       index_(index),
@@ -37,6 +37,7 @@ Reclaimer::Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counte
       throttle_(throttle),
       judge_(judge),
       packer_(packer),
+      dead_(dead),
       survivor_credit_(log->segment_bytes()) {}
 
 void Reclaimer::Step(uint64_t bytes) {
@@ -170,7 +171,8 @@ void Reclaimer::WeighLocked(const record::Header& header, uint64_t offset) {
   }
   assert(victim_->pass == Pass::kWeigh);
   ++victim_->records;
-  if (entry && !entry.word.dram() && entry.word.heat() >= log_rules::kRequeueHeat) ++victim_->hot;
+  const bool hot = entry && !entry.word.dram() && entry.word.heat() >= log_rules::kRequeueHeat;
+  if (hot && !IsDead(header)) ++victim_->hot;
 }
 
 bool Reclaimer::PickVictimLocked(Mode mode) {
@@ -180,7 +182,7 @@ bool Reclaimer::PickVictimLocked(Mode mode) {
   pin_pressure_.store(4 * (picked.skipped_pinned + log_->draining_segments()) > picked.sealed,
                       std::memory_order_relaxed);
   if (!picked.segment) return false;
-  const bool weighed = mode == Mode::kSpare && picked.generation == Generation::kProven &&
+  const bool weighed = mode == Mode::kSpare && picked.generation == Generation::kProven && !picked.hollow &&
                        requeue_percent_.load(std::memory_order_relaxed) != 0 &&
                        requeued_in_a_row_ < log_rules::kRequeuesInARowMax;
   victim_ = Victim{.segment = *picked.segment, .generation = picked.generation, .pass = Pass::kWeigh};
@@ -210,12 +212,13 @@ void Reclaimer::SettleLocked(uint64_t offset, record::Header header, Mode mode) 
   const KeyHash hash = index_->Hash(header.key);
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
   Index::Entry entry = index_->FindLine(hash, offset / kLineBytes);
-  bool packable = entry && packer_ != nullptr && mode == Mode::kSpare &&
+  const bool dead = IsDead(header);
+  bool packable = entry && packer_ != nullptr && mode == Mode::kSpare && !dead &&
                   (header.flags & (layout::kRecordPacked | layout::kRecordRejected)) == 0 &&
                   packer_->Wants(header.role, header.payload_bytes);
   // Until it was replaced or erased.
   for (; entry; entry = index_->FindLine(hash, offset / kLineBytes)) {
-    const Fate fate = mode == Mode::kSpare ? FateOf(header, entry.word, packable) : Fate::kDrop;
+    const Fate fate = mode == Mode::kSpare && !dead ? FateOf(header, entry.word, packable) : Fate::kDrop;
     if (fate != Fate::kDrop && packable) {
       const Packing packing = PackLocked(offset, entry, fate);
       if (packing == Packing::kDone) return;
@@ -224,7 +227,10 @@ void Reclaimer::SettleLocked(uint64_t offset, record::Header header, Mode mode) 
       if (packing != Packing::kNoRoom && fate == Fate::kPack) continue;  // judged again, as what it is
     }
     if (fate == Fate::kSpare && bytes <= survivor_credit_ && SpareLocked(offset, header, entry)) return;
-    if (index_->Drop(entry) == Index::Outcome::kDone) return counters_->Add(Event::kScmDropped, header.role);
+    if (index_->Drop(entry) == Index::Outcome::kDone) {
+      if (dead) return CountDead(counters_, header);
+      return counters_->Add(Event::kScmDropped, header.role);
+    }
     // Hit or erased between the look and the drop: it is judged again, by what is known now.
   }
 }

@@ -6,6 +6,7 @@
 
 #include "cache/base/atomic.h"
 #include "cache/counters.h"
+#include "cache/dead_files.h"
 #include "cache/index.h"
 #include "cache/media/medium.h"
 #include "cache/media/model.h"
@@ -40,13 +41,16 @@ namespace mezz {
 // so space comes free even where everything is hot; a few victims may be spared whole on credit. Where that wins no
 // segment, because survivors lie as loosely as before, MakeRoom drops one whole.
 //
+// A record of a forgotten file is dropped without asking the judge. A hollow segment (SegmentLog) is emptied at once,
+// whatever its generation.
+//
 // Thread-safe. One thread at a time reclaims; Step gives up if another is at it, MakeRoom and ShrinkTo wait for one
 // victim at most.
 class Reclaimer {
  public:
-  // None is owned; all outlive this. `throttle`, `judge` and `packer` may be null.
+  // None is owned; all outlive this. `throttle`, `judge`, `packer` and `dead` may be null.
   Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counters* counters, Throttle* throttle,
-            SurvivorJudge* judge, Packer* packer = nullptr);
+            SurvivorJudge* judge, Packer* packer = nullptr, const DeadFiles* dead = nullptr);
 
   // Called for `bytes` appended: reclaims in proportion while free segments are few.
   void Step(uint64_t bytes);
@@ -81,6 +85,7 @@ class Reclaimer {
   enum class Mode { kSpare, kDrop, kDropPinned };
   class Stay;
 
+  bool IsDead(const record::Header& header) const { return dead_ != nullptr && dead_->Has(header.key.file()); }
   bool WorkLocked(uint64_t bytes, Mode mode);
   bool PickVictimLocked(Mode mode);
   uint64_t VisitNextLocked(Mode mode);
@@ -105,6 +110,7 @@ class Reclaimer {
   Throttle* const throttle_;
   SurvivorJudge* const judge_;
   Packer* const packer_;
+  const DeadFiles* const dead_;
 
   Mutex mutex_;
   std::optional<Victim> victim_;    // GUARDED_BY(mutex_)

@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "cache/dead_files.h"
 #include "cache/index.h"
 #include "cache/layout.h"
 #include "cache/log_reader.h"
@@ -68,7 +69,8 @@ class ScmTier::Impl {
         index_(ExpectedRecords(tier.options_), hash_seed),
         log_(medium_, tier.options_.capacity_bytes, tier.options_.EffectiveSegmentBytes(), format_id, counters, guard_),
         reader_(medium_, &log_, counters),
-        reclaimer_(medium_, &log_, &index_, counters, throttle_, judge, packer_.get()),
+        dead_(&index_, reader_, &log_, counters, throttle_),
+        reclaimer_(medium_, &log_, &index_, counters, throttle_, judge, packer_.get(), &dead_),
         scrubber_(&index_, reader_, counters, guard_) {}
 
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
@@ -96,6 +98,7 @@ class ScmTier::Impl {
   Index index_;
   SegmentLog log_;
   LogReader reader_;
+  DeadFiles dead_;
   Reclaimer reclaimer_;
   Scrubber scrubber_;  // last: its thread ends before what it reads
 
@@ -122,6 +125,7 @@ PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, 
   if (bytes > UINT32_MAX || layout::RecordBytes(bytes) > layout::SegmentPayloadBytes(log_.segment_bytes()))
     return Refused(role, Event::kRefusedTooLarge, PutResult::kTooLarge);
   if (log_.limit() == 0) return Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace);
+  if (dead_.Has(key.file())) return Refused(role, Event::kRefusedDeadFile, PutResult::kDeadFile);
   const PackedBlock packed =
       wanted == Form::kPacked && packer_ != nullptr ? packer_->Pack(role, bytes, source) : PackedBlock();
   if (packed.outcome() == PackedBlock::Outcome::kSourceFailed)
@@ -155,6 +159,7 @@ PutResult ScmTier::Impl::Store(const BlockKey& key, BlockRole role, size_t bytes
                                Generation generation, uint8_t flags) {
   const uint64_t record_bytes = layout::RecordBytes(bytes);
   reclaimer_.Step(record_bytes);
+  dead_.Step();
   const auto where = Reserve(record_bytes, generation);
   if (!where) {
     return log_.limit() == 0 ? Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace)
@@ -199,6 +204,8 @@ bool ScmTier::Impl::Find(const BlockKey& key, BlockRole role, Heat heat, PinnedB
   KeyReader reader(reader_, key);
   const Index::Entry entry = index_.Find(index_.Hash(key), reader);
   if (!entry) {
+    if (dead_.Has(key.file())) [[unlikely]]
+      dead_.Revive(key.file());
     counters_->Add(Event::kScmMiss, role);
     return false;
   }
@@ -458,6 +465,10 @@ void ScmTier::NotePromoted(const BlockKey& key) { impl_->SetDram(key, true); }
 bool ScmTier::NoteDramEviction(const BlockKey& key) { return impl_->SetDram(key, false); }
 bool ScmTier::Erase(const BlockKey& key) { return impl_->Erase(key); }
 void ScmTier::EraseAll() { impl_->index_.Clear(); }
+void ScmTier::ForgetFile(FileId file) {
+  if (guard_.InParent()) impl_->dead_.Add(file);  // a child's index is empty, and its parent's lock may be held
+}
+bool ScmTier::IsForgotten(FileId file) const { return impl_->dead_.Has(file); }
 void ScmTier::Unpin(const std::byte* payload) { impl_->log_.Unpin(impl_->SegmentOf(payload)); }
 Status ScmTier::SetCapacity(uint64_t bytes) { return impl_->SetCapacity(bytes); }
 void ScmTier::UseCodec(std::optional<Codec> codec) {
@@ -473,7 +484,9 @@ uint64_t ScmTier::usage_bytes() const {
 }
 uint64_t ScmTier::pinned_bytes() const { return impl_->log_.PinnedSegments() * impl_->log_.segment_bytes(); }
 bool ScmTier::PinPressure() { return impl_->reclaimer_.PinPressure(); }
-void ScmTier::ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit) { impl_->ForEach(visit); }
+void ScmTier::ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit) const {
+  impl_->ForEach(visit);
+}
 size_t ScmTier::max_block_bytes() const {
   return layout::SegmentPayloadBytes(impl_->log_.segment_bytes()) - sizeof(layout::RecordHeader);
 }

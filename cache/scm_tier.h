@@ -76,7 +76,7 @@ enum class Heat : uint8_t { kRaise, kKeep };
 // What a key's record holds, compared with bytes at hand.
 enum class Held : uint8_t { kNothing, kSame, kOther };
 
-enum class PutResult : uint8_t { kStored, kTooLarge, kAllPinned, kNoSpace, kFillFailed };
+enum class PutResult : uint8_t { kStored, kTooLarge, kAllPinned, kNoSpace, kFillFailed, kDeadFile };
 
 // What Audit() re-derived from the index and the medium. The tier must be quiescent while it runs.
 struct ScmAudit {
@@ -153,6 +153,15 @@ class ScmTier {
   // Forgets everything. Pinned bytes stay readable; the space comes back as reclaim reaches it.
   void EraseAll();
 
+  // A hint: no block of `file` will be asked for again, because the file is deleted. From now on its records leave the
+  // index, a few with each put; none of them survives a reclaim; segments that were full of them are reclaimed first;
+  // and puts of its blocks are refused. Wrong advice costs misses, nothing else: the first look-up that misses a block
+  // of the file takes it back. The latest thousand hints or so are kept. Takes a short lock. Does nothing for
+  // FileId{0}.
+  void ForgetFile(FileId file);
+  // Such a hint is kept. Two cache lines at most.
+  bool IsForgotten(FileId file) const;
+
   // `payload` must be an address that PinnedBlock::Detach returned.
   void Unpin(const std::byte* payload);
   bool Owns(const void* address) const {
@@ -193,7 +202,7 @@ class ScmTier {
   uint64_t TakeLongestReclaim();
 
   // Calls `visit(key, bytes of the block, role)` for resident blocks; concurrent changes may be seen or not.
-  void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit);
+  void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit) const;
 
   // The medium's pages are made ready in the background (ScmOptions::prepare): so far, from its start. The tier uses
   // what is ready; if space runs out meanwhile it stays with that, and PrepareStatus says why.

@@ -28,6 +28,7 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       limit_(segments_count_) {
   assert(std::has_single_bit(segment_bytes));
   for (auto* list : {&free_, &young_, &proven_, &draining_, &parked_}) list->reserve(segments_count_);
+  hollow_.reserve(segments_count_);
   unused_count_.store(segments_count_, std::memory_order_relaxed);
 }
 
@@ -127,6 +128,7 @@ void SegmentLog::OpenLocked(SegmentId id) {
   counters_->Add(Event::kScmWrittenBytes, BlockRole::kOther, sizeof(header));
   segment(id).sequence.store(header.sequence, std::memory_order_relaxed);
   segment(id).tail.store(FirstRecord(id) - (uint64_t{Raw(id)} << segment_shift_), std::memory_order_relaxed);
+  segment(id).dead.store(0, std::memory_order_relaxed);
   Change(id, State::kFree, State::kOpen);
 }
 
@@ -136,7 +138,30 @@ void SegmentLog::SealLocked(unsigned lane) {
   const SegmentId id{static_cast<uint32_t>(open)};
   lane_[lane].open.store(kNoSegment, std::memory_order_relaxed);
   Change(id, State::kOpen, State::kSealed);
-  (lane == proven_lane() ? proven_ : young_).push_back(id);
+  QueueLocked(id, lane == proven_lane() ? Generation::kProven : Generation::kYoung);
+}
+
+void SegmentLog::QueueLocked(SegmentId id, Generation generation) {
+  assert(state(id) == State::kSealed);
+  if (segment(id).dead.load(std::memory_order_relaxed) >= HollowBytes()) {
+    hollow_.push_back({id, generation});
+    counters_->Add(Event::kScmSegmentHollow, BlockRole::kOther);
+  } else {
+    (generation == Generation::kProven ? proven_ : young_).push_back(id);
+  }
+}
+
+void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
+  assert(pins(id) > 0);
+  const uint64_t before = segment(id).dead.fetch_add(bytes, std::memory_order_relaxed);
+  assert(before + bytes <= segment_bytes());
+  if (before >= HollowBytes() || before + bytes < HollowBytes()) return;
+  const std::lock_guard lock(mutex_);
+  for (const Generation generation : {Generation::kYoung, Generation::kProven}) {
+    std::vector<SegmentId>& queue = generation == Generation::kProven ? proven_ : young_;
+    if (std::erase(queue, id) != 0) return QueueLocked(id, generation);
+  }
+  // It is open, and is queued as hollow when it is sealed; or it is the victim already.
 }
 
 void SegmentLog::SealAll() {
@@ -153,7 +178,9 @@ void SegmentLog::Change(SegmentId id, State from, State to) {
 SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too) {
   const std::lock_guard lock(mutex_);
   Victim victim;
-  victim.sealed = static_cast<uint32_t>(young_.size() + proven_.size());
+  victim.sealed = static_cast<uint32_t>(young_.size() + proven_.size() + hollow_.size());
+  TakeHollowLocked(pinned_too, &victim);
+  if (victim.segment) return victim;
   const bool young_first = young_.size() * 100 > uint64_t{limit_.load(std::memory_order_relaxed)} *
                                                      young_percent_.load(std::memory_order_relaxed);
   const Generation first = young_first ? Generation::kYoung : Generation::kProven;
@@ -165,12 +192,24 @@ SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too) {
   return victim;
 }
 
+bool SegmentLog::MayTake(SegmentId id, bool pinned_too) const {
+  const uint64_t control = segment(id).control.load(std::memory_order_acquire);
+  return pinned_too ? WritersOf(control) == 0 : PinsOf(control) == 0;
+}
+
+void SegmentLog::TakeHollowLocked(bool pinned_too, Victim* victim) {
+  const auto found =
+      std::ranges::find_if(hollow_, [&](const Hollow& hollow) { return MayTake(hollow.id, pinned_too); });
+  if (found == hollow_.end()) return;
+  victim->segment = found->id;
+  victim->generation = found->generation;
+  victim->hollow = true;
+  hollow_.erase(found);
+}
+
 void SegmentLog::TakeLocked(Generation generation, bool pinned_too, Victim* victim) {
   std::vector<SegmentId>& queue = generation == Generation::kYoung ? young_ : proven_;
-  const auto may_take = [&](SegmentId id) {
-    const uint64_t control = segment(id).control.load(std::memory_order_acquire);
-    return pinned_too ? WritersOf(control) == 0 : PinsOf(control) == 0;
-  };
+  const auto may_take = [&](SegmentId id) { return MayTake(id, pinned_too); };
   const auto found = std::find_if(queue.begin(), queue.end(), may_take);
   if (!pinned_too) victim->skipped_pinned += static_cast<uint32_t>(found - queue.begin());
   if (found == queue.end()) return;
@@ -181,7 +220,7 @@ void SegmentLog::TakeLocked(Generation generation, bool pinned_too, Victim* vict
 
 bool SegmentLog::HasSealed() const {
   const std::lock_guard lock(mutex_);
-  return !young_.empty() || !proven_.empty();
+  return !young_.empty() || !proven_.empty() || !hollow_.empty();
 }
 
 uint32_t SegmentLog::PinnedSegments() const {
@@ -201,7 +240,7 @@ void SegmentLog::Requeue(SegmentId id) {
   const std::lock_guard lock(mutex_);
   assert(state(id) == State::kSealed && std::ranges::find(proven_, id) == proven_.end());
   assert(proven_.size() < proven_.capacity());
-  proven_.push_back(id);
+  QueueLocked(id, Generation::kProven);
 }
 
 void SegmentLog::CollectDrained() {
@@ -263,7 +302,8 @@ void SegmentLog::CountLocked() {
 }
 
 uint64_t SegmentLog::dram_bytes() const {
-  return sizeof(*this) + segments_count_ * (sizeof(Segment) + 5 * sizeof(SegmentId)) + lanes_ * sizeof(Lane);
+  return sizeof(*this) + segments_count_ * (sizeof(Segment) + 5 * sizeof(SegmentId) + sizeof(Hollow)) +
+         lanes_ * sizeof(Lane);
 }
 
 void SegmentLog::Audit(std::vector<std::string>* violations) const {
@@ -278,6 +318,9 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
   check(free_, State::kFree);
   check(young_, State::kSealed);
   check(proven_, State::kSealed);
+  std::vector<SegmentId> hollow;
+  for (const Hollow& one : hollow_) hollow.push_back(one.id);
+  check(hollow, State::kSealed);
   check(draining_, State::kDraining);
   check(parked_, State::kParked);
   for (uint32_t i = 0; i < segments_count_; ++i) {
@@ -297,7 +340,8 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
     if (segment(id).tail.load(std::memory_order_relaxed) > segment_bytes())
       violations->push_back(fmt::format("segment {} is filled past its end", i));
   }
-  if (young_.size() + proven_.size() + free_.size() + draining_.size() + parked_.size() > segments_count_)
+  if (young_.size() + proven_.size() + hollow_.size() + free_.size() + draining_.size() + parked_.size() >
+      segments_count_)
     violations->push_back("more segments than the medium holds");
 }
 

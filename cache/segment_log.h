@@ -11,6 +11,7 @@
 #include "cache/base/fork_guard.h"
 #include "cache/counters.h"
 #include "cache/layout.h"
+#include "cache/log_rules.h"
 #include "cache/media/medium.h"
 #include "cache/record.h"
 #include "cache/types.h"
@@ -92,11 +93,14 @@ class SegmentLog {
   // oldest of them is next, else the oldest proven one: S3-FIFO (Yang et al., SOSP'23) with segments for objects, so
   // that blocks nobody asks for again leave after a fraction of a turn of the log and survivors get a whole one.
   //
+  // Hollow segments stand in a queue of their own and go first: they cost least and yield most.
+  //
   // A pinned segment is never taken while another will do, and then only if `pinned_too`: its records are to be
   // dropped, and it drains until its readers have gone. One with writers never is.
   struct Victim {
     std::optional<SegmentId> segment;
     Generation generation = Generation::kYoung;
+    bool hollow = false;
     uint32_t skipped_pinned = 0;
     uint32_t sealed = 0;
   };
@@ -106,6 +110,9 @@ class SegmentLog {
   void StartDraining(SegmentId id);
   // Or its records stay where they are, as the youngest of the proven. REQUIRES: it was one of them.
   void Requeue(SegmentId id);
+  // `bytes` of the segment's records will not be asked for again and have left the index. Once that is most of it, it
+  // is the next victim, whatever its generation: hollow. REQUIRES: pinned by the caller, so that it is this fill's.
+  void NoteDead(SegmentId id, uint64_t bytes);
   // Frees what was drained and is unpinned by now.
   void CollectDrained();
   // Segments wait to be reclaimed. One that TakeVictim(pinned_too) did not give has a writer, who leaves soon.
@@ -135,6 +142,7 @@ class SegmentLog {
     Atomic<uint64_t> control{0};   // state << 48 | writers << 32 | pins
     Atomic<uint64_t> tail{0};      // relative; grows by CAS while open
     Atomic<uint64_t> sequence{0};  // of this fill
+    Atomic<uint64_t> dead{0};      // bytes of this fill that NoteDead told of; relaxed: whoever crosses the mark acts
   };
   static constexpr unsigned kStateShift = 48;
   static constexpr uint64_t kPin = 1;
@@ -156,6 +164,10 @@ class SegmentLog {
   void CollectLocked();
   uint32_t SurplusLocked() const;
   void ParkSurplusLocked();
+  uint64_t HollowBytes() const { return segment_bytes() * log_rules::kHollowPercent / 100; }
+  void QueueLocked(SegmentId id, Generation generation);
+  bool MayTake(SegmentId id, bool pinned_too) const;
+  void TakeHollowLocked(bool pinned_too, Victim* victim);
   void TakeLocked(Generation generation, bool pinned_too, Victim* victim);
   void CountLocked();
 
@@ -175,9 +187,14 @@ class SegmentLog {
 
   mutable Mutex mutex_;
   // The lists have their full capacity from the start: no allocation later.
-  std::vector<SegmentId> free_;      // GUARDED_BY(mutex_), a stack
-  std::vector<SegmentId> young_;     // GUARDED_BY(mutex_), oldest first
-  std::vector<SegmentId> proven_;    // GUARDED_BY(mutex_), oldest first
+  std::vector<SegmentId> free_;    // GUARDED_BY(mutex_), a stack
+  std::vector<SegmentId> young_;   // GUARDED_BY(mutex_), oldest first
+  std::vector<SegmentId> proven_;  // GUARDED_BY(mutex_), oldest first
+  struct Hollow {
+    SegmentId id;
+    Generation generation;
+  };
+  std::vector<Hollow> hollow_;       // GUARDED_BY(mutex_), oldest first
   std::vector<SegmentId> draining_;  // GUARDED_BY(mutex_)
   std::vector<SegmentId> parked_;    // GUARDED_BY(mutex_)
   uint64_t next_sequence_ = 1;       // GUARDED_BY(mutex_)

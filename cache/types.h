@@ -11,6 +11,10 @@
 
 namespace mezz {
 
+// The file that a block is part of: the first half of its key. RocksDB derives it from the file's unique id, once for
+// all time. 0: of no file.
+enum class FileId : uint64_t {};
+
 // A block's name: the 16 bytes of a RocksDB cache key, taken as they are. Immutable content: the same key never
 // names two different blocks unless it was erased in between.
 struct BlockKey {
@@ -23,6 +27,7 @@ struct BlockKey {
     std::memcpy(key.words, bytes, kBytes);
     return key;
   }
+  FileId file() const { return FileId{words[0]}; }
   std::string_view bytes() const { return {reinterpret_cast<const char*>(words), kBytes}; }
   friend bool operator==(const BlockKey&, const BlockKey&) = default;
 };

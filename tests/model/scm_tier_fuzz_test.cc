@@ -20,6 +20,15 @@ struct FuzzCase {
   PackMode pack = PackMode::kOff;
 };
 
+constexpr uint64_t kKeysPerFile = 40;
+
+BlockKey Key(uint64_t n) {
+  BlockKey key;
+  key.words[0] = (1 + n / kKeysPerFile) * 0x9e3779b97f4a7c15ull;
+  key.words[1] = n;
+  return key;
+}
+
 class ScmTierFuzz : public testing::TestWithParam<FuzzCase> {};
 
 class ModelRun {
@@ -53,7 +62,7 @@ class ModelRun {
       case 1:
         return Find(key);
       case 2:
-        tier_.Erase(test::Key(key));
+        tier_.Erase(Key(key));
         model_.erase(key);
         return;
       case 3:
@@ -66,9 +75,9 @@ class ModelRun {
         held_.pop_back();
         return;
       case 5:
-        return tier_.NotePromoted(test::Key(key));
+        return tier_.NotePromoted(Key(key));
       case 6:
-        if (tier_.NoteDramEviction(test::Key(key))) {
+        if (tier_.NoteDramEviction(Key(key))) {
           ASSERT_TRUE(model_.contains(key)) << Where();
         }
         return;
@@ -85,6 +94,11 @@ class ModelRun {
         if (random_() % 500 != 0) return;
         tier_.ForEach(
             [&](const BlockKey& found, size_t, BlockRole) { ASSERT_TRUE(model_.contains(found.words[1])) << Where(); });
+        return;
+      case 10:
+        if (random_() % 20 != 0) return;
+        tier_.ForgetFile(Key(key).file());
+        ASSERT_TRUE(tier_.IsForgotten(Key(key).file())) << Where();
         return;
     }
   }
@@ -108,17 +122,24 @@ class ModelRun {
     const auto generation = random_() % 2 == 0 ? Generation::kProven : Generation::kYoung;
     const auto role = static_cast<BlockRole>(key % kBlockRoles);
     const auto form = random_() % 4 == 0 ? Form::kRaw : Form::kPacked;
-    const auto result = tier_.Put(test::Key(key), role, bytes, source, generation, form);
+    const bool dead = tier_.IsForgotten(Key(key).file());
+    const auto result = tier_.Put(Key(key), role, bytes, source, generation, form);
     // A refused put leaves the key's earlier block, if any, in place.
     if (result == PutResult::kStored) model_[key] = {version, bytes};
+    if (dead) {
+      ASSERT_NE(result, PutResult::kStored) << Where();
+    }
     if (fail && bytes > 0) {
       ASSERT_NE(result, PutResult::kStored) << Where();
     }
   }
 
   void Find(uint64_t key) {
-    const PinnedBlock block = tier_.Find(test::Key(key));
-    if (!block) return;  // a cache may forget
+    const PinnedBlock block = tier_.Find(Key(key));
+    if (!block) {  // a cache may forget
+      ASSERT_FALSE(tier_.IsForgotten(Key(key).file())) << "a file that is asked for is not gone; " << Where();
+      return;
+    }
     const auto want = model_.find(key);
     ASSERT_NE(want, model_.end()) << "hit on an erased key; " << Where();
     ASSERT_EQ(test::BytesOf(block), test::MixedPayload(key, want->second.first, want->second.second))
@@ -127,7 +148,7 @@ class ModelRun {
   }
 
   void Hold(uint64_t key) {
-    PinnedBlock block = tier_.Find(test::Key(key));
+    PinnedBlock block = tier_.Find(Key(key));
     if (block) held_.push_back({std::move(block), key, model_[key].first, model_[key].second});
   }
 
@@ -140,7 +161,7 @@ class ModelRun {
 
   ScmTier& tier_;
   std::mt19937_64 random_;
-  unsigned weights_[10];
+  unsigned weights_[11];
   uint64_t keys_;
   size_t size_max_;
   int step_ = 0;

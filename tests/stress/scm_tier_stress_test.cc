@@ -73,6 +73,11 @@ class Worker {
       case 3:
         tier_.ForEach([&](const BlockKey& key, size_t bytes, BlockRole) { wrong_ += bytes != BytesOf(key.words[1]); });
         break;
+      case 4:
+      case 5:
+      case 6:
+        for (int i = 0; i < 100; ++i) tier_.ForgetFile(Key(random_() % kKeys).file());
+        break;
       default:
         tier_.Contains(Key(random_() % kKeys));
         break;
@@ -211,11 +216,18 @@ void RaceVersions(PackMode mode) {
     (void)tier->SetCapacity(kSegmentBytesMin * (kSegmentsMin + random() % 5));
     for (uint64_t key = 0; key < 100; ++key) tier->Contains(Key(key));
   });
+  until_stopped([&](auto& random) {
+    for (int i = 0; i < 20; ++i) tier->ForgetFile(Key(random() % (kThreads * Ledger::kKeysPerOwner)).file());
+    for (uint64_t key = 0; key < 1000; ++key) tier->Contains(Key(key));
+  });
   for (std::thread& thread : owners) thread.join();
   stop.store(true, std::memory_order_relaxed);
   for (std::thread& thread : others) thread.join();
   EXPECT_EQ(ledger.wrong(), 0u) << "stale or foreign bytes; MEZZ_SEED=" << test::Seed();
-  EXPECT_GT(tier->counters().Snapshot()[Event::kScmSecondChance], 0u) << "nothing moved: the test sees nothing";
+  const CounterSnapshot counters = tier->counters().Snapshot();
+  EXPECT_GT(counters[Event::kScmSecondChance], 0u) << "nothing moved: the test sees nothing";
+  EXPECT_GT(counters[Event::kScmDeadDropped], 0u) << "nothing was forgotten: the test sees nothing";
+  EXPECT_GT(counters[Event::kScmFileRevived], 0u);
   EXPECT_EQ(tier->SetCapacity(tier->options().capacity_bytes).message(), "");
   test::ExpectSound(*tier);
 }

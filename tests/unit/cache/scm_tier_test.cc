@@ -68,6 +68,61 @@ TEST_F(ScmTierTest, LastPutWinsAndErasedKeysStayAway) {
   EXPECT_EQ(Count(Event::kScmReplaced), 4u);
 }
 
+// --- forgotten files
+// ---------------------------------------------------------------------------------------------------
+
+// Sixteen blocks a file.
+BlockKey KeyInFile(uint64_t file, uint64_t n) {
+  BlockKey key;
+  key.words[0] = file;
+  key.words[1] = file * 1000 + n;
+  return key;
+}
+
+TEST_F(ScmTierTest, PutsOfAForgottenFileAreRefusedUntilALookUpMissesABlockOfIt) {
+  Open(test::AnonymousOptions(16 * kSegmentBytesMin));
+  const auto put = [&](uint64_t n) { return tier_->Put(KeyInFile(1, n), BlockRole::kData, Payload(n, 0, 500)); };
+  ASSERT_EQ(put(1), PutResult::kStored);
+  tier_->ForgetFile(FileId{1});
+  EXPECT_TRUE(tier_->IsForgotten(FileId{1}));
+  EXPECT_EQ(put(2), PutResult::kDeadFile);
+  EXPECT_EQ(Count(Event::kRefusedDeadFile), 1u);
+  EXPECT_TRUE(tier_->Find(KeyInFile(1, 1))) << "what is still here is served";
+  EXPECT_FALSE(tier_->Contains(KeyInFile(1, 2)));
+  EXPECT_TRUE(tier_->IsForgotten(FileId{1})) << "nobody missed anything";
+  EXPECT_FALSE(tier_->Find(KeyInFile(1, 2)));
+  EXPECT_FALSE(tier_->IsForgotten(FileId{1})) << "it is read, so it is not gone";
+  EXPECT_EQ(put(2), PutResult::kStored);
+  EXPECT_TRUE(tier_->Find(KeyInFile(1, 2)));
+}
+
+TEST_F(ScmTierTest, ForgottenFilesMakeRoomForTheLiving) {
+  Open(test::AnonymousOptions(16 * kSegmentBytesMin));
+  constexpr size_t kBytes = 4000;
+  const uint64_t per_tier = 16 * kSegmentBytesMin / layout::RecordBytes(kBytes);
+  const uint64_t files = per_tier / 16;
+  const auto put = [&](uint64_t file, uint64_t n) {
+    ASSERT_EQ(tier_->Put(KeyInFile(file, n), BlockRole::kData, Payload(file, n, kBytes)), PutResult::kStored);
+  };
+  for (uint64_t file = 1; file <= files / 2; ++file) {  // live and cold: the first to be reclaimed
+    for (uint64_t n = 0; n < 16; ++n) put(file, n);
+  }
+  for (uint64_t file = files / 2 + 1; file <= files * 15 / 16; ++file) {
+    for (uint64_t n = 0; n < 16; ++n) put(file, n);
+  }
+  for (uint64_t file = files / 2 + 1; file <= files * 15 / 16; ++file) tier_->ForgetFile(FileId{file});
+  for (uint64_t file = files + 1; file <= files + files * 3 / 8; ++file) {
+    for (uint64_t n = 0; n < 16; ++n) put(file, n);
+  }
+  uint64_t dead = 0;
+  tier_->ForEach([&](const BlockKey& key, size_t, BlockRole) { dead += tier_->IsForgotten(key.file()) ? 1 : 0; });
+  EXPECT_EQ(dead, 0u);
+  EXPECT_GT(Count(Event::kScmSegmentHollow), 0u);
+  uint64_t kept = 0;
+  for (uint64_t file = 1; file <= files / 2; ++file) kept += tier_->Contains(KeyInFile(file, 0)) ? 1 : 0;
+  EXPECT_GE(kept, files / 4) << "of " << files / 2 << ": the dead were to go first";
+}
+
 TEST_F(ScmTierTest, ReclaimSparesWhatWasHitAndDropsTheRestOldestFirst) {
   Open(test::AnonymousOptions(16 * kSegmentBytesMin));
   constexpr size_t kBytes = 4000;

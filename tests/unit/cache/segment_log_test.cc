@@ -235,5 +235,63 @@ TEST(LogReader, ARecordOfAnEarlierFillIsDamage) {
   EXPECT_TRUE(core.Find(1).empty());
 }
 
+// --- hollow ----------------------------------------------------------------------------------------------------------
+
+class HollowTest : public SegmentLogTest {
+ protected:
+  void NoteDead(SegmentId id, uint64_t percent) {
+    ASSERT_TRUE(log.Pin(id));
+    log.NoteDead(id, kSmallSegmentBytes * percent / 100);
+    log.Unpin(id);
+  }
+  uint64_t Hollow() { return core.counters.Snapshot()[Event::kScmSegmentHollow]; }
+};
+
+TEST_F(HollowTest, TheMarkIsCrossedOnceAndTheSegmentGoesFirst) {
+  const SegmentId old = Sealed(young), hollow = Sealed(proven);
+  NoteDead(hollow, 50);
+  EXPECT_EQ(Hollow(), 0u);
+  NoteDead(hollow, 30);
+  NoteDead(hollow, 10);
+  EXPECT_EQ(Hollow(), 1u);
+  const auto victim = log.TakeVictim();
+  EXPECT_EQ(victim.segment, hollow);
+  EXPECT_TRUE(victim.hollow);
+  EXPECT_EQ(victim.generation, Generation::kProven);
+  EXPECT_EQ(victim.sealed, 2u);
+  log.StartDraining(hollow);
+  const auto next = log.TakeVictim();
+  EXPECT_EQ(next.segment, old);
+  EXPECT_FALSE(next.hollow);
+  log.StartDraining(old);
+}
+
+TEST_F(HollowTest, AnOpenSegmentIsQueuedWhenItIsSealedAndTheNextFillBeginsAnew) {
+  const auto where = Open(young);
+  NoteDead(where.segment, 80);
+  EXPECT_EQ(Hollow(), 0u);
+  log.Leave(where);
+  log.SealAll();
+  EXPECT_EQ(Hollow(), 1u);
+  EXPECT_TRUE(log.HasSealed());
+  EXPECT_TRUE(log.TakeVictim().hollow);
+  log.StartDraining(where.segment);
+  EXPECT_EQ(Sealed(young), where.segment);
+  EXPECT_FALSE(log.TakeVictim().hollow);
+  log.StartDraining(where.segment);
+}
+
+TEST_F(HollowTest, APinnedOneWaits) {
+  const SegmentId hollow = Sealed(young), other = Sealed(young);
+  NoteDead(hollow, 80);
+  ASSERT_TRUE(log.Pin(hollow));
+  EXPECT_EQ(log.TakeVictim().segment, other);
+  log.StartDraining(other);
+  EXPECT_FALSE(log.TakeVictim().segment);
+  EXPECT_EQ(log.TakeVictim(/*pinned_too=*/true).segment, hollow);
+  log.StartDraining(hollow);
+  log.Unpin(hollow);
+}
+
 }  // namespace
 }  // namespace mezz

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/dead_files.h"
+
+#include <algorithm>
+#include <cassert>
+#include <mutex>
+
+namespace mezz {
+
+void DeadFiles::Add(FileId file) {
+  if (file == FileId{0} || Has(file)) return;
+  const std::lock_guard lock(mutex_);
+  if (Has(file)) return;  // by another thread
+  Line& line = lines_[LineOf(file)];
+  const auto empty = std::ranges::find_if(
+      line.words, [](const Atomic<uint64_t>& word) { return word.load(std::memory_order_relaxed) == 0; });
+  uint8_t& oldest = oldest_[LineOf(file)];
+  Atomic<uint64_t>& word = empty != line.words.end() ? *empty : line.words[oldest];
+  if (empty == line.words.end()) oldest = (oldest + 1) % line.words.size();
+  if (word.exchange(static_cast<uint64_t>(file), std::memory_order_relaxed) == 0)
+    count_.fetch_add(1, std::memory_order_relaxed);
+  counters_->Add(Event::kScmFileForgotten, BlockRole::kOther);
+  slots_left_.store(index_->slots(), std::memory_order_relaxed);
+}
+
+void DeadFiles::Revive(FileId file) {
+  for (Atomic<uint64_t>& word : lines_[LineOf(file)].words) {
+    auto expected = static_cast<uint64_t>(file);
+    if (word.load(std::memory_order_relaxed) != expected ||
+        !word.compare_exchange_strong(expected, 0, std::memory_order_relaxed, std::memory_order_relaxed))
+      continue;
+    count_.fetch_sub(1, std::memory_order_relaxed);
+    counters_->Add(Event::kScmFileRevived, BlockRole::kOther);
+  }
+}
+
+void DeadFiles::Step() {
+  if (slots_left_.load(std::memory_order_relaxed) == 0) return;
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  const uint64_t left = slots_left_.load(std::memory_order_relaxed);
+  const uint64_t count = std::min(left, kSlotsPerStep);
+  uint64_t records = 0;
+  // All headers are on their way before the first is looked at: they depend on nothing but their words.
+  for (uint64_t i = 0; i < count; ++i) {
+    const IndexWord word = index_->At((next_slot_ + i) % index_->slots()).word;
+    if (word.empty()) continue;
+    __builtin_prefetch(&reader_.HeaderOf(word));
+    ++records;
+  }
+  if (throttle_ != nullptr && records != 0) throttle_->ChargeStreamRead(records * throttle_->model().read_unit_bytes);
+  for (uint64_t i = 0; i < count; ++i) {
+    Visit(next_slot_);
+    next_slot_ = (next_slot_ + 1) % index_->slots();
+  }
+  slots_left_.store(left - count, std::memory_order_relaxed);
+}
+
+void DeadFiles::Visit(uint64_t slot) {
+  index_->VisitPinned(slot, reader_, [&](IndexWord word) {
+    const record::Header& header = reader_.HeaderOf(word);
+    if (!Has(header.key.file()) || index_->RemoveRecord({slot, word}) != Index::Outcome::kDone) return;
+    CountDead(counters_, header);
+    log_->NoteDead(reader_.SegmentOf(word), layout::RecordBytes(header.payload_bytes));
+  });
+}
+
+}  // namespace mezz

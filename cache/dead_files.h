@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "cache/base/atomic.h"
+#include "cache/counters.h"
+#include "cache/index.h"
+#include "cache/log_reader.h"
+#include "cache/media/model.h"
+#include "cache/record.h"
+#include "cache/segment_log.h"
+#include "cache/types.h"
+
+namespace mezz {
+
+// A record of a forgotten file has left the index.
+inline void CountDead(Counters* counters, const record::Header& header) {
+  counters->Add(Event::kScmDeadDropped, header.role);
+  counters->Add(Event::kScmDeadDroppedBytes, header.role, header.payload_bytes);
+}
+
+// Files whose blocks nobody will ask for again, as far as we were told, and the walk that takes their records out of
+// the index. Advice: what it says too much or too little costs a miss, or leaves a record for reclaim to drop.
+//
+// The set is 128 lines of eight words; a file has one line.
+//
+//   0 --Add--> file --Revive--> 0
+//              file --Add of another to a full line: the oldest gives way--> the other
+//
+// Add runs under mutex_; Revive exchanges by CAS. Relaxed, as all readers: a word publishes nothing but itself.
+//
+// The walk. Add asks for one round of the index from wherever it stands; Step takes the next slots of it. Who puts
+// pays, as for reclaim: while nothing is put, nobody needs the space. A round takes a sixteenth of the slots in puts,
+// so some 7 % of a turn of the log.
+//
+// Thread-safe. Has and Revive take no lock. Lock order: mutex_, then the log's.
+class DeadFiles {
+ public:
+  // None is owned; all outlive this. `throttle` may be null.
+  DeadFiles(Index* index, const LogReader& reader, SegmentLog* log, Counters* counters, Throttle* throttle)
+      : index_(index), reader_(reader), log_(log), counters_(counters), throttle_(throttle) {}
+
+  bool Has(FileId file) const {
+    if (count_.load(std::memory_order_relaxed) == 0) [[likely]]
+      return false;
+    for (const Atomic<uint64_t>& word : lines_[LineOf(file)].words) {
+      if (word.load(std::memory_order_relaxed) == static_cast<uint64_t>(file)) return file != FileId{0};
+    }
+    return false;
+  }
+  void Add(FileId file);
+  void Revive(FileId file);
+  // A few slots of the walk, if one is due and nobody else is at it.
+  void Step();
+
+ private:
+  static constexpr size_t kLines = 128;
+  static constexpr uint64_t kSlotsPerStep = Index::kSlotsPerBucket;
+  struct alignas(kLineBytes) Line {
+    std::array<Atomic<uint64_t>, kLineBytes / sizeof(uint64_t)> words{};
+  };
+
+  static size_t LineOf(FileId file) {
+    constexpr unsigned kShift = 64 - 7;
+    static_assert(uint64_t{1} << (64 - kShift) == kLines);
+    return static_cast<uint64_t>(file) * 0x9e3779b97f4a7c15ull >> kShift;
+  }
+  void Visit(uint64_t slot);
+
+  Index* const index_;
+  LogReader reader_;
+  SegmentLog* const log_;
+  Counters* const counters_;
+  Throttle* const throttle_;
+
+  std::array<Line, kLines> lines_;
+  Atomic<uint64_t> count_{0};       // words that are not 0; relaxed
+  Atomic<uint64_t> slots_left_{0};  // of the walk; stored under mutex_, read anywhere, relaxed
+
+  Mutex mutex_;
+  std::array<uint8_t, kLines> oldest_{};  // GUARDED_BY(mutex_): the word of a full line to give way
+  uint64_t next_slot_ = 0;                // GUARDED_BY(mutex_)
+};
+
+}  // namespace mezz
