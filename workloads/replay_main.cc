@@ -46,9 +46,10 @@ DEFINE_string(dram_cache, "", "DRAM tier of hybrid: hcc, lru. Empty: hcc where R
 DEFINE_bool(skip_bad, false, "Leave damaged records out and count them, instead of refusing the trace");
 DEFINE_int64(threads, 2, "Replay threads");
 DEFINE_int64(value_bytes, 1000, "Bytes of a value; 0: as the generator says");
-DEFINE_double(value_random, 1, "Share of a value that is random; the rest repeats it, for caches that compress");
+DEFINE_string(values, "", "What values and blocks hold: cut from this file, a sample of your data. Empty: made");
+DEFINE_double(value_ratio, 1, "Made values: LZ4 and zstd pack them to about one part in so many, 1 to 8");
 DEFINE_int64(block_bytes, 4096, "Block size");
-DEFINE_string(compression, "none", "Of the databases' blocks: none, lz4, zstd. See --value_random");
+DEFINE_string(compression, "none", "Of the databases' blocks: none, lz4, zstd. See --values and --value_ratio");
 DEFINE_string(write_buffer, "64M", "Bytes put between two flushes: RocksDB's memtable (K, M, G)");
 DEFINE_bool(index_in_cache, false, "Keep index and filter blocks in the block cache");
 DEFINE_string(db, "", "Folder of the databases, or of the file of blocks; written once and reused while it fits");
@@ -146,7 +147,8 @@ mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   o->db_dir = FLAGS_db;
   o->compression = FLAGS_compression;
   o->index_in_cache = FLAGS_index_in_cache;
-  o->value_random = FLAGS_value_random;
+  o->values = FLAGS_values;
+  o->value_ratio = FLAGS_value_ratio;
   MEZZ_RETURN_IF_ERROR(ParseWarmup(o));
   o->seconds = FLAGS_seconds;
   o->skew = FLAGS_skew;

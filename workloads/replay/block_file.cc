@@ -20,35 +20,27 @@ namespace {
 constexpr size_t kAlignment = 4096;
 constexpr size_t kFillBytes = 4 << 20;  // written at once
 
-// Calls each(offset, word, bytes of the word) for the words from byte `at` on. Each sector starts anew, from its
-// number; within one a loop has no branch but its end, since every hit goes through it.
-template <typename Each>
-void ForEachWord(uint64_t at, size_t bytes, Each each) {
-  constexpr uint64_t kStep = 0x9e3779b97f4a7c15ull;
-  for (size_t sector = 0; sector < bytes; sector += BlockFile::kSectorBytes) {
-    uint64_t word = MixWord((at + sector) / BlockFile::kSectorBytes);
-    const size_t end = std::min<size_t>(bytes, sector + BlockFile::kSectorBytes);
-    size_t i = sector;
-    for (; i + sizeof(word) <= end; i += sizeof(word), word += kStep) each(i, word, sizeof(word));
-    if (i < end) each(i, word, end - i);
+}  // namespace
+
+void BlockFile::Content(uint64_t at, std::span<std::byte> to) const {
+  Values::Sector sector;
+  for (; !to.empty(); at += kSectorBytes) {
+    values_.FillSector(at / kSectorBytes, &sector);
+    const size_t count = std::min<size_t>(to.size(), kSectorBytes);
+    std::memcpy(to.data(), sector.data(), count);
+    to = to.subspan(count);
   }
 }
 
-}  // namespace
-
-void BlockFile::Content(uint64_t at, std::span<std::byte> to) {
-  ForEachWord(at, to.size(),
-              [&](size_t offset, uint64_t word, size_t bytes) { std::memcpy(to.data() + offset, &word, bytes); });
-}
-
-bool BlockFile::Matches(uint64_t at, std::span<const std::byte> bytes) {
-  uint64_t wrong = 0;
-  ForEachWord(at, bytes.size(), [&](size_t offset, uint64_t word, size_t count) {
-    uint64_t found = word;
-    std::memcpy(&found, bytes.data() + offset, count);
-    wrong |= found ^ word;
-  });
-  return wrong == 0;
+bool BlockFile::Matches(uint64_t at, std::span<const std::byte> bytes) const {
+  Values::Sector sector;
+  for (; !bytes.empty(); at += kSectorBytes) {
+    values_.FillSector(at / kSectorBytes, &sector);
+    const size_t count = std::min<size_t>(bytes.size(), kSectorBytes);
+    if (std::memcmp(bytes.data(), sector.data(), count) != 0) return false;
+    bytes = bytes.subspan(count);
+  }
+  return true;
 }
 
 BlockFile::Buffer BlockFile::MakeBuffer(size_t bytes) {
@@ -65,11 +57,14 @@ Status BlockFile::Failed(const char* what) const {
   return Status::IoError(fmt::format("{} cannot be {}: {}", path_, what, std::strerror(errno)));
 }
 
-Status BlockFile::Claim(const std::string& folder, uint64_t bytes, std::unique_ptr<BlockFile>* file) {
+Status BlockFile::Claim(const std::string& folder, const Values& values, uint64_t bytes,
+                        std::unique_ptr<BlockFile>* file) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Status::IoError(fmt::format("--db={} cannot be made: {}", folder, error.message()));
-  std::unique_ptr<BlockFile> claimed(new BlockFile(folder + "/mezz_blocks"));
+  const std::string name = values.Name();
+  const std::string suffix = name == Values().Name() ? "" : "." + name;
+  std::unique_ptr<BlockFile> claimed(new BlockFile(fmt::format("{}/mezz_blocks{}", folder, suffix), values));
   MEZZ_RETURN_IF_ERROR(claimed->Open(O_RDWR | O_CREAT | O_DIRECT));
   MEZZ_RETURN_IF_ERROR(claimed->Lock());
   MEZZ_RETURN_IF_ERROR(claimed->Measure());
@@ -80,8 +75,9 @@ Status BlockFile::Claim(const std::string& folder, uint64_t bytes, std::unique_p
   return Status::Ok();
 }
 
-Status BlockFile::OpenToRead(const std::string& path, bool buffered, std::unique_ptr<BlockFile>* file) {
-  std::unique_ptr<BlockFile> opened(new BlockFile(path));
+Status BlockFile::OpenToRead(const std::string& path, const Values& values, bool buffered,
+                             std::unique_ptr<BlockFile>* file) {
+  std::unique_ptr<BlockFile> opened(new BlockFile(path, values));
   MEZZ_RETURN_IF_ERROR(opened->Open(O_RDONLY | (buffered ? 0 : O_DIRECT)));
   MEZZ_RETURN_IF_ERROR(opened->Measure());
   if (buffered) {

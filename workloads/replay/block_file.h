@@ -12,23 +12,28 @@
 #include "cache/status.h"
 #include "workloads/block_key.h"
 #include "workloads/replay/progress.h"
+#include "workloads/replay/values.h"
 
 namespace mezz {
 
 // Stands for flash where there is no database: bytes that follow from their position, read past the page cache. A
 // block's place follows from its key, so each one that a cache hands out can be checked without a table of places. The
-// file depends on nothing else: it is kept, reused by every later run, and grown when a trace needs more.
+// file depends on what its sectors hold and on nothing else: it is kept, reused by every later run with the same
+// values, and grown when a trace needs more.
 //
 // Written by one process at a time; Read from any thread.
 class BlockFile {
  public:
-  // Claims FOLDER/mezz_blocks, which is to have at least `bytes` bytes. Refuses a file of that name that is no such
-  // file, one in use, too little space, and a file system without direct I/O.
-  static Status Claim(const std::string& folder, uint64_t bytes, std::unique_ptr<BlockFile>* file);
+  // Claims FOLDER/mezz_blocks, which is to have at least `bytes` bytes; values other than the default add their name.
+  // Refuses a file of that name that is no such file, one in use, too little space, and a file system without direct
+  // I/O.
+  static Status Claim(const std::string& folder, const Values& values, uint64_t bytes,
+                      std::unique_ptr<BlockFile>* file);
   // Writes what is missing. Setting *stop ends that soon; what was written is kept.
   Status Fill(Progress* progress, const std::atomic<bool>& stop);
   // What another process claimed and filled. `buffered`: read through the page cache, which forgets the file first.
-  static Status OpenToRead(const std::string& path, bool buffered, std::unique_ptr<BlockFile>* file);
+  static Status OpenToRead(const std::string& path, const Values& values, bool buffered,
+                           std::unique_ptr<BlockFile>* file);
   ~BlockFile();
   BlockFile(const BlockFile&) = delete;
   BlockFile& operator=(const BlockFile&) = delete;
@@ -47,10 +52,10 @@ class BlockFile {
   Status Read(uint64_t at, size_t bytes, std::byte* to) const;
 
   // What the file holds from byte `at` on; `at` starts a sector.
-  static void Content(uint64_t at, std::span<std::byte> to);
-  static bool Matches(uint64_t at, std::span<const std::byte> bytes);
+  void Content(uint64_t at, std::span<std::byte> to) const;
+  bool Matches(uint64_t at, std::span<const std::byte> bytes) const;
 
-  static constexpr uint64_t kSectorBytes = 512;  // what direct I/O is aligned to
+  static constexpr uint64_t kSectorBytes = Values::kSectorBytes;  // what direct I/O is aligned to
   static constexpr uint64_t Sectors(uint64_t bytes) { return (bytes + kSectorBytes - 1) / kSectorBytes; }
 
   // Memory that direct I/O takes.
@@ -61,7 +66,7 @@ class BlockFile {
   static Buffer MakeBuffer(size_t bytes);
 
  private:
-  explicit BlockFile(std::string path) : path_(std::move(path)) {}
+  BlockFile(std::string path, const Values& values) : path_(std::move(path)), values_(values) {}
   Status Open(int flags);
   Status Lock() const;
   Status Measure();
@@ -70,6 +75,7 @@ class BlockFile {
   Status Failed(const char* what) const;
 
   const std::string path_;
+  const Values values_;
   int fd_ = -1;
   uint64_t sectors_ = 0;  // that are there
   uint64_t wanted_ = 0;

@@ -70,9 +70,9 @@ bool BlockTarget::Check(const Request& request, const BlockCache::Held& held) {
 // one block from another. To read a large block whole would take longer than to find it.
 bool BlockTarget::Matches(uint64_t place, std::span<const std::byte> bytes) const {
   constexpr size_t kSector = BlockFile::kSectorBytes;
-  if (settings_.verify || bytes.size() <= 2 * kSector) return BlockFile::Matches(place, bytes);
+  if (settings_.verify || bytes.size() <= 2 * kSector) return file_.Matches(place, bytes);
   const size_t last = (bytes.size() - 1) / kSector * kSector;
-  return BlockFile::Matches(place, bytes.first(kSector)) && BlockFile::Matches(place + last, bytes.subspan(last));
+  return file_.Matches(place, bytes.first(kSector)) && file_.Matches(place + last, bytes.subspan(last));
 }
 
 // What RocksDB's table readers would count, nobody else does here.

@@ -64,8 +64,10 @@ class BlockWorkload final : public Workload {
       bytes += BytesOf(block);
       sectors += BlockFile::Sectors(BytesOf(block));
     }
+    Values values;
+    MEZZ_RETURN_IF_ERROR(Values::Open(options_.value_options(), &values));
     std::unique_ptr<BlockFile> file;
-    MEZZ_RETURN_IF_ERROR(BlockFile::Claim(options_.db_dir, sectors * BlockFile::kSectorBytes, &file));
+    MEZZ_RETURN_IF_ERROR(BlockFile::Claim(options_.db_dir, values, sectors * BlockFile::kSectorBytes, &file));
     *store = std::make_unique<BlockStore>(std::move(file), bytes, bytes / trace_.unique());
     return Status::Ok();
   }

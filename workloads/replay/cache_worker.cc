@@ -103,16 +103,17 @@ class CacheWorker {
   Status Open(const OpenCommand& command) {
     team_ = std::make_unique<ThreadTeam>(options_.threads);
     mean_block_bytes_ = command.mean_block_bytes;
+    MEZZ_RETURN_IF_ERROR(Values::Open(options_.value_options(), &values_));
     if (options_.mode == ReplayMode::kBlock) {
       block_target_ = {.verify = options_.verify,
                        .salt = options_.seed == kPlainSeed ? 0 : MixWord(options_.seed),
                        .mean_block_bytes = command.mean_block_bytes};
-      return BlockFile::OpenToRead(command.path, built_.buffered, &file_);
+      return BlockFile::OpenToRead(command.path, values_, built_.buffered, &file_);
     }
     target_ = {.verify = options_.verify,
                .may_be_missing = command.may_be_missing,
                .put_value_bytes = options_.value_bytes,
-               .value_random = options_.value_random,
+               .values = values_,
                .mean_block_bytes = command.mean_block_bytes};
     MEZZ_RETURN_IF_ERROR(OpenClone(options_, command.path, built_.cache, built_.buffered, &dbs_));
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(false));
@@ -201,6 +202,7 @@ class CacheWorker {
   const std::atomic<bool>& stop_;
   Progress progress_;
   uint64_t mean_block_bytes_ = 0;
+  Values values_;
   TargetSettings target_;
   BlockTargetSettings block_target_;
   BuiltCache built_;

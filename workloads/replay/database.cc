@@ -19,7 +19,6 @@
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/version.h"
 #include "workloads/replay/open_db.h"
-#include "workloads/replay/values.h"
 
 namespace mezz {
 namespace {
@@ -124,9 +123,10 @@ std::string RocksDbVersion() { return rocksdb::GetRocksVersionAsString(/*with_pa
 Status Database::Claim(const ReplayOptions& options, const DatabaseWorkload& workload,
                        std::unique_ptr<Database>* database) {
   std::unique_ptr<Database> claimed(new Database(options, workload));
+  MEZZ_RETURN_IF_ERROR(Values::Open(options.value_options(), &claimed->values_));
   claimed->content_ = {{"workload", workload.Identity()},
                        {"value_bytes", options.value_bytes},
-                       {"value_random", options.value_random},
+                       {"values", claimed->values_.Name()},
                        {"block_bytes", options.block_bytes},
                        {"key_layout", "big-endian-8"},
                        {"rocksdb", RocksDbVersion()},
@@ -258,7 +258,7 @@ Status Database::WriteKeys(const Databases& dbs, Progress* progress, const std::
   for (uint64_t i = 0; i < keys && !stop.load(std::memory_order_relaxed); ++i) {
     const uint64_t key = workload_.key(i);
     const DatabaseKey encoded = EncodeKey(key);
-    FillValue(key, workload_.InitialValueBytes(key), options_.value_random, &value);
+    values_.Fill(key, workload_.InitialValueBytes(key), &value);
     const rocksdb::Status put = dbs.Of(key)->Put(write, {encoded.data(), encoded.size()}, value);
     if (!put.ok()) return FromRocksDb(put, "loading " + Path("base"));
     if (i % 8192 == 0) progress->Update(i, keys);

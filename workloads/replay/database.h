@@ -13,6 +13,7 @@
 #include "workloads/replay/databases.h"
 #include "workloads/replay/options.h"
 #include "workloads/replay/progress.h"
+#include "workloads/replay/values.h"
 #include "workloads/replay/workload.h"
 
 namespace mezz {
@@ -53,6 +54,7 @@ class Database final : public BackingStore {
 
   const ReplayOptions options_;
   const DatabaseWorkload& workload_;
+  Values values_;
   nlohmann::json content_;  // what the base must hold
   int lock_ = -1;
   bool reusable_ = false;

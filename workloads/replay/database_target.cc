@@ -118,7 +118,7 @@ bool DatabaseTarget::Write(const Request& request, const rocksdb::Slice& key) {
     return deleted.ok() || Fail(request, deleted.ToString());
   }
   const uint32_t bytes = settings_.put_value_bytes > 0 ? settings_.put_value_bytes : request.value_bytes;
-  FillValue(request.key, bytes, settings_.value_random, &put_value_);
+  settings_.values.Fill(request.key, bytes, &put_value_);
   const bool merge = request.operation == Operation::kMerge;
   const rocksdb::Status written = merge ? db->Merge(write_, key, put_value_) : db->Put(write_, key, put_value_);
   return written.ok() || Fail(request, written.ToString());
@@ -129,7 +129,7 @@ bool DatabaseTarget::Seek(const Request& request, const rocksdb::Slice& key) {
   uint32_t entries = 0;
   for (it->Seek(key); it->Valid() && entries < std::max(request.scan_length, 1u); it->Next(), ++entries) {
     touched_ += TouchLines(it->value());
-    if (settings_.verify && !ValueMatches(DecodeKey(View(it->key())), View(it->value()), settings_.value_random))
+    if (settings_.verify && !settings_.values.Matches(DecodeKey(View(it->key())), View(it->value())))
       return Fail(request, "a scanned value's bytes are wrong");
   }
   return it->status().ok() || Fail(request, it->status().ToString());
@@ -143,7 +143,7 @@ bool DatabaseTarget::Answer(const Request& request, const rocksdb::Status& statu
   }
   if (!status.ok()) return Fail(request, status.ToString());
   touched_ += TouchLines(value);
-  return !settings_.verify || ValueMatches(key, View(value), settings_.value_random) ||
+  return !settings_.verify || settings_.values.Matches(key, View(value)) ||
          Fail(request, "the value's bytes are wrong");
 }
 

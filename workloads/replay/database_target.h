@@ -20,7 +20,7 @@ struct TargetSettings {
   bool verify = false;           // check every byte of every value
   bool may_be_missing = false;   // the workload deletes: a key that is not found is an answer, else it is an error
   uint32_t put_value_bytes = 0;  // 0: as the request says
-  double value_random = 1;
+  Values values{};
   uint64_t mean_block_bytes = 4096;
 };
 

@@ -122,7 +122,6 @@ Status RefuseDatabaseOptions(const ReplayOptions& o) {
   MEZZ_RETURN_IF_ERROR(judge("dbs", o.dbs, defaults.dbs));
   MEZZ_RETURN_IF_ERROR(judge("compression", o.compression, defaults.compression));
   MEZZ_RETURN_IF_ERROR(judge("value_bytes", o.value_bytes, defaults.value_bytes));
-  MEZZ_RETURN_IF_ERROR(judge("value_random", o.value_random, defaults.value_random));
   MEZZ_RETURN_IF_ERROR(judge("index_in_cache", o.index_in_cache, defaults.index_in_cache));
   MEZZ_RETURN_IF_ERROR(judge("write_buffer", o.write_buffer_bytes, defaults.write_buffer_bytes));
   return judge("put_share", o.put_share, defaults.put_share);
@@ -206,6 +205,15 @@ GeneratorOptions ReplayOptions::generator_options(unsigned stream, unsigned stre
           .streams = streams};
 }
 
+ValueOptions ReplayOptions::value_options() const {
+  const bool blocks = mode == ReplayMode::kBlock;
+  return {.sample = values,
+          .ratio = value_ratio,
+          .block_bytes = blocks ? unit_bytes : block_bytes,
+          .value_bytes = blocks ? unit_bytes : value_bytes,
+          .block_flag = blocks ? "--unit" : "--block_bytes"};
+}
+
 bool ReplayOptions::has_common_sizes() const {
   return std::ranges::any_of(caches, [](const CacheSpec& spec) { return spec.dram_bytes == 0; });
 }
@@ -238,7 +246,6 @@ Status ReplayOptions::Validate() const {
   if (!(seconds >= 0 && seconds <= 86400)) return OutOfRange("seconds", seconds, "0 to 86400");
   if (value_bytes > kValueBytesMax)
     return OutOfRange("value_bytes", value_bytes, fmt::format("1 to {}", kValueBytesMax));
-  if (!(value_random > 0 && value_random <= 1)) return OutOfRange("value_random", value_random, "above 0 to 1");
   if (block_bytes < kBlockBytesMin || block_bytes > kBlockBytesMax) {
     return OutOfRange("block_bytes", block_bytes, fmt::format("{} to {}", kBlockBytesMin, kBlockBytesMax));
   }
@@ -250,7 +257,8 @@ Status ReplayOptions::Validate() const {
                       fmt::format("{} to {} bytes", kWriteBufferMin, kWriteBufferMax));
   }
   for (const CacheSpec& spec : caches) MEZZ_RETURN_IF_ERROR(SizedFor(spec).hybrid.Validate());
-  return Status::Ok();
+  Values opened;
+  return Values::Open(value_options(), &opened);
 }
 
 }  // namespace mezz

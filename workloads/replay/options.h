@@ -10,6 +10,7 @@
 #include "cache/status.h"
 #include "integration/options.h"
 #include "workloads/generators/generators.h"
+#include "workloads/replay/values.h"
 
 namespace mezz {
 
@@ -71,7 +72,8 @@ struct ReplayOptions {
   uint32_t unit_bytes = 4096;  // kBlock: what extents are cut into, and blocks of unknown size have
   BlockSizes sizes = BlockSizes::kTrace;
   uint32_t value_bytes = 1000;  // 0: as the generator says
-  double value_random = 1;      // share of a value that is random; the rest repeats it, for caches that compress
+  std::string values;           // what values, and blocks, hold: cut from this file
+  double value_ratio = 1;       // or, where it is empty, made so that codecs pack them to one part in so many
   uint32_t block_bytes = 4096;
   std::string compression = "none";  // kDatabase, of the blocks on flash: none, lz4, zstd
   bool index_in_cache = false;
@@ -105,6 +107,7 @@ struct ReplayOptions {
   std::string generator() const { return trace.substr(4); }
   // Of the generator, for one of `streams` threads.
   GeneratorOptions generator_options(unsigned stream, unsigned streams) const;
+  ValueOptions value_options() const;
   uint64_t dram_bytes() const { return hybrid.dram_bytes; }
   uint64_t scm_bytes() const { return hybrid.scm.capacity_bytes; }
 

@@ -91,11 +91,15 @@ std::string Headline(const ReplayOptions& o, const ReplayReport& report) {
   if (o.mode == ReplayMode::kBlock) {
     what += fmt::format(": {} accesses to {} blocks", report.requests, report.distinct_keys);
   }
+  const std::string values = !o.values.empty() ? fmt::format("values cut from {}\n", o.values)
+                             : o.value_ratio != 1
+                                 ? fmt::format("values made for codecs to pack to 1/{}\n", o.value_ratio)
+                                 : "";
   return fmt::format(
       "{}\nRocksDB {}, {} thread{}, {}{} MiB of data{} in blocks of {} bytes, direct reads\n"
-      "SCM medium: {}{}\n\n",
+      "{}SCM medium: {}{}\n\n",
       what, RocksDbVersion(), o.threads, o.threads == 1 ? "" : "s", TierSizes(o), report.database_bytes >> 20,
-      o.dbs == 1 ? "" : fmt::format(" in {} databases", o.dbs), report.mean_block_bytes, report.medium,
+      o.dbs == 1 ? "" : fmt::format(" in {} databases", o.dbs), report.mean_block_bytes, values, report.medium,
       report.emulated ? " (emulated)" : "");
 }
 
@@ -249,7 +253,8 @@ json OptionsToJson(const ReplayOptions& o) {
           {"db", o.db_dir},
           {"dbs", o.dbs},
           {"value_bytes", o.value_bytes},
-          {"value_random", o.value_random},
+          {"values", o.values},
+          {"value_ratio", o.value_ratio},
           {"block_bytes", o.block_bytes},
           {"compression", o.compression},
           {"mode", o.mode == ReplayMode::kBlock ? "block" : "db"},

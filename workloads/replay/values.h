@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a request's key and value look in the database. The key is 8 bytes, most significant first, so neighbours in the
-// workload's key space are neighbours in the database. A value's bytes follow from key and size alone, so that
-// every byte read can be checked. Only the first part of a value is random, the rest repeats it: what is to be
-// compressed must be compressible.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
-#include "workloads/generators/random.h"
+#include "cache/status.h"
 
 namespace mezz {
 
+// How a request's key looks in the database: 8 bytes, most significant first, so neighbours in the workload's key space
+// are neighbours there.
 using DatabaseKey = std::array<char, 8>;
 
 inline DatabaseKey EncodeKey(uint64_t key) {
@@ -29,32 +29,55 @@ inline uint64_t DecodeKey(std::string_view bytes) {
   return key;
 }
 
-// Words after which a value repeats itself.
-inline size_t ValuePeriod(size_t bytes, double random_share) {
-  const auto words = static_cast<size_t>(static_cast<double>((bytes + 7) / 8) * random_share);
-  return words == 0 ? 1 : words;
-}
+// What values, and the blocks of --mode=block, hold.
+struct ValueOptions {
+  std::string sample{};         // --values: a file they are cut from; empty: they are made
+  double ratio = 1;             // --value_ratio: made so that LZ4 and zstd pack them to about one part in so many
+  uint64_t block_bytes = 4096;  // a sample must be so long that a block hardly ever holds the same bytes twice,
+  uint64_t value_bytes = 0;     // and longer than a value of so many
+  std::string_view block_flag = "--block_bytes";  // names block_bytes in a refusal
 
-inline uint64_t ValueWord(uint64_t key, size_t word, size_t value_bytes) {
-  return Mix64(key * 0x9e3779b97f4a7c15ull + word + (static_cast<uint64_t>(value_bytes) << 40));
-}
+  // Refuses a ratio out of range, and a ratio beside a sample.
+  Status Validate() const;
+};
 
-inline void FillValue(uint64_t key, size_t bytes, double random_share, std::string* value) {
-  value->resize(bytes);
-  const size_t period = ValuePeriod(bytes, random_share);
-  for (size_t at = 0; at < bytes; at += 8) {
-    const uint64_t word = ValueWord(key, at / 8 % period, bytes);
-    std::memcpy(value->data() + at, &word, bytes - at < 8 ? bytes - at : 8);
-  }
-}
+// Gives every key its value: the bytes follow from key and size alone, so that every byte read can be checked.
+//
+// Made bytes are runs of random bytes, each repeated until it takes `ratio` times its place. A run is long beside what
+// a codec spends on saying "as before", so LZ4 and zstd come to the same within a few percent, and no cleverer codec,
+// level or dictionary gets further. Values of less than some 100 bytes pack worse than `ratio`, as any do.
+//
+// Bytes from a sample keep its order: the values of neighbouring keys are neighbours in it. Beyond its end it begins
+// again elsewhere, so that blocks do not come back.
+//
+// Thread-safe: constant once open. Copies share the sample, which is mapped: it must not be cut short meanwhile.
+class Values {
+ public:
+  Values() = default;  // made, incompressible
+  // Also refuses, naming the option, a sample that cannot be read, or is too small.
+  static Status Open(const ValueOptions& options, Values* values);
 
-inline bool ValueMatches(uint64_t key, std::string_view value, double random_share) {
-  const size_t period = ValuePeriod(value.size(), random_share);
-  for (size_t at = 0; at < value.size(); at += 8) {
-    const uint64_t word = ValueWord(key, at / 8 % period, value.size());
-    if (std::memcmp(value.data() + at, &word, value.size() - at < 8 ? value.size() - at : 8) != 0) return false;
-  }
-  return true;
-}
+  void Fill(uint64_t key, size_t bytes, std::string* value) const;
+  bool Matches(uint64_t key, std::string_view value) const;
+
+  // The same for a file of sectors, which are numbered. Each differs from all others, in its first word at least.
+  static constexpr size_t kSectorBytes = 512;
+  using Sector = std::array<std::byte, kSectorBytes>;
+  void FillSector(uint64_t number, Sector* sector) const;
+
+  // "ratio-2", "sample-0123456789abcdef": values of the same name are the same. Reads a sample through.
+  std::string Name() const;
+  // "made to pack to 1/2", "cut from text.bin"; for reports.
+  std::string Description() const;
+
+ private:
+  void Cut(uint64_t at, std::span<std::byte> to) const;
+  void FillBytes(uint64_t key, std::span<std::byte> to) const;
+
+  double ratio_ = 1;
+  std::string path_;
+  std::shared_ptr<const std::byte> sample_;  // null: made
+  size_t sample_bytes_ = 0;
+};
 
 }  // namespace mezz

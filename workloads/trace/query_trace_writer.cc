@@ -101,8 +101,7 @@ Status QueryTraceWriter::Add(const Request& request, std::string_view key) {
 }
 
 Status QueryTraceWriter::AddWrite(const Request& request, std::string_view key, uint64_t time_us) {
-  FillValue(request.key, request.value_bytes > 0 ? request.value_bytes : options_.value_bytes,
-            /*random_share=*/1, &value_);
+  Values().Fill(request.key, request.value_bytes > 0 ? request.value_bytes : options_.value_bytes, &value_);
   // The batch's own verbs take handles, which need a database, for all families but the first: there is none here.
   if (request.column_family != 0) {
     return Status::NotSupported(

@@ -173,7 +173,7 @@ class Recording {
   Status Write(const Request& request, const std::string& key) {
     ++report_->writes;
     if (request.operation == Operation::kDelete) return FromRocksDb(db_->Delete({}, key), "deleting");
-    FillValue(request.key, request.value_bytes > 0 ? request.value_bytes : kValueBytes, /*random_share=*/1, &value_);
+    Values().Fill(request.key, request.value_bytes > 0 ? request.value_bytes : kValueBytes, &value_);
     return FromRocksDb(db_->Put({}, key, value_), "putting");
   }
 

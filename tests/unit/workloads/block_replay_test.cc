@@ -40,12 +40,13 @@ class BlockFileTest : public ::testing::Test {
  protected:
   Status Open(uint64_t sectors, std::unique_ptr<BlockFile>* file) {
     file->reset();
-    const Status claimed = BlockFile::Claim(folder_.Path("db"), sectors * kSector, file);
+    const Status claimed = BlockFile::Claim(folder_.Path("db"), values_, sectors * kSector, file);
     return claimed.ok() ? (*file)->Fill(&progress_, stop_) : claimed;
   }
   std::string path() const { return folder_.Path("db/mezz_blocks"); }
 
   TemporaryFolder folder_;
+  Values values_;
   Progress progress_{/*quiet=*/true};
   std::atomic<bool> stop_{false};
 };
@@ -63,19 +64,21 @@ TEST_F(BlockFileTest, HoldsWhatFollowsFromThePlaceAndGrowsWithoutWritingWhatIsTh
     const uint64_t at = random() % (20'000 - 8) * kSector;
     const size_t bytes = 1 + random() % (8 * kSector);
     ASSERT_TRUE(file->Read(at, bytes, buffer.get()).ok());
-    EXPECT_TRUE(BlockFile::Matches(at, {buffer.get(), bytes})) << at << " " << bytes;
-    EXPECT_FALSE(BlockFile::Matches(at + kSector, {buffer.get(), std::max<size_t>(bytes, 8)})) << at << " " << bytes;
+    EXPECT_TRUE(file->Matches(at, {buffer.get(), bytes})) << at << " " << bytes;
+    EXPECT_FALSE(file->Matches(at + kSector, {buffer.get(), std::max<size_t>(bytes, 8)})) << at << " " << bytes;
   }
   EXPECT_FALSE(file->Read(20'000 * kSector, 1, buffer.get()).ok());
 }
 
 TEST_F(BlockFileTest, OneWrongByteIsSeen) {
+  std::unique_ptr<BlockFile> file;
+  ASSERT_TRUE(Open(1, &file).ok());
   std::vector<std::byte> bytes(2 * kSector + 13);
-  BlockFile::Content(7 * kSector, bytes);
-  ASSERT_TRUE(BlockFile::Matches(7 * kSector, bytes));
+  file->Content(7 * kSector, bytes);
+  ASSERT_TRUE(file->Matches(7 * kSector, bytes));
   for (size_t at = 0; at < bytes.size(); ++at) {
     bytes[at] ^= std::byte{1};
-    ASSERT_FALSE(BlockFile::Matches(7 * kSector, bytes));
+    ASSERT_FALSE(file->Matches(7 * kSector, bytes));
     bytes[at] ^= std::byte{1};
   }
 }
@@ -88,14 +91,14 @@ TEST_F(BlockFileTest, WhatAnInterruptedRunLeftIsCompleted) {
   ASSERT_EQ(Open(100, &file).message(), "");
   const BlockFile::Buffer buffer = BlockFile::MakeBuffer(kSector);
   ASSERT_TRUE(file->Read(50 * kSector, kSector, buffer.get()).ok());
-  EXPECT_TRUE(BlockFile::Matches(50 * kSector, {buffer.get(), kSector}));
+  EXPECT_TRUE(file->Matches(50 * kSector, {buffer.get(), kSector}));
 }
 
 TEST_F(BlockFileTest, ForeignFilesAndFilesInUseAreRefused) {
   std::unique_ptr<BlockFile> file, second;
   ASSERT_TRUE(Open(100, &file).ok());
-  EXPECT_EQ(BlockFile::Claim(folder_.Path("db"), 1, &second).code(), Status::Code::kBusy);
-  EXPECT_EQ(BlockFile::OpenToRead(path(), /*buffered=*/false, &second).message(), "") << "its workers may";
+  EXPECT_EQ(BlockFile::Claim(folder_.Path("db"), values_, 1, &second).code(), Status::Code::kBusy);
+  EXPECT_EQ(BlockFile::OpenToRead(path(), values_, /*buffered=*/false, &second).message(), "") << "its workers may";
   file.reset();
   std::ofstream(path(), std::ios::binary) << std::string(100 * kSector, 'x');
   const Status refused = Open(100, &file);
@@ -106,7 +109,7 @@ TEST_F(BlockFileTest, ForeignFilesAndFilesInUseAreRefused) {
 TEST_F(BlockFileTest, GivesEachKeyOnePlaceInsideTheFile) {
   std::unique_ptr<BlockFile> file;
   ASSERT_TRUE(Open(100, &file).ok());
-  ASSERT_TRUE(BlockFile::OpenToRead(path(), /*buffered=*/false, &file).ok());
+  ASSERT_TRUE(BlockFile::OpenToRead(path(), values_, /*buffered=*/false, &file).ok());
   std::mt19937_64 random(7);
   std::set<uint64_t> places;
   for (int i = 0; i < 2000; ++i) {
@@ -427,7 +430,7 @@ TEST_F(BlockReplay, ABlockOfWrongBytesIsAnError) {
   BuiltCache built;
   ASSERT_TRUE(BuildCache(options, options.caches[0], 0, &progress_, &built).ok());
   std::unique_ptr<BlockFile> file;
-  ASSERT_TRUE(BlockFile::Claim(options.db_dir, 100 * kSector, &file).ok());
+  ASSERT_TRUE(BlockFile::Claim(options.db_dir, {}, 100 * kSector, &file).ok());
   ASSERT_TRUE(file->Fill(&progress_, stop_).ok());
   BlockTarget target(file.get(), built, {});
   target.Begin();
@@ -445,6 +448,29 @@ TEST_F(BlockReplay, ABlockOfWrongBytesIsAnError) {
   EXPECT_THAT(target.error(), HasSubstr("block 3: the cache handed out wrong bytes"));
 }
 
+TEST_F(BlockReplay, BlocksHoldTheValuesThatWereAskedFor) {
+  ReplayOptions options = Options("gen:zipf", "hybrid:scm_first");
+  options.verify = true;
+  RunOk(options);
+  options.value_ratio = 3;
+  RunOk(options);
+  std::string sample;
+  while (sample.size() < (1 << 20)) sample += fmt::format("{} {}\n", sample.size(), MixWord(sample.size()));
+  options.values = folder_.Write("sample", sample);
+  options.value_ratio = 1;
+  RunOk(options);
+  std::set<uintmax_t> sizes;
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(options.db_dir)) {
+    sizes.insert(entry.file_size());
+    names.insert(entry.path().filename().string().substr(0, 18));
+  }
+  EXPECT_EQ(sizes.size(), 1u);
+  EXPECT_EQ(names.size(), 3u) << "each kind has a file of its own, so that all can be reused";
+  EXPECT_TRUE(names.contains("mezz_blocks"));
+  EXPECT_TRUE(names.contains("mezz_blocks.ratio-"));
+}
+
 TEST_F(BlockReplay, BadOptionsAreRefusedByNameBeforeTheRun) {
   const auto refused = [&](auto change, const char* part) {
     ReplayOptions options = Options("gen:zipf", "hybrid");
@@ -459,7 +485,9 @@ TEST_F(BlockReplay, BadOptionsAreRefusedByNameBeforeTheRun) {
   refused([](ReplayOptions& o) { o.threads = 0; }, "--threads=0");
   refused([](ReplayOptions& o) { o.seconds = 1; }, "--seconds=1 is for --mode=db");
   refused([](ReplayOptions& o) { o.value_bytes = 500; }, "--value_bytes=500 is for --mode=db");
-  refused([](ReplayOptions& o) { o.value_random = 0.5; }, "--value_random=0.5 is for --mode=db");
+  refused([](ReplayOptions& o) { o.value_ratio = 9; }, "--value_ratio=9 is out of range; it goes from 1 to 8");
+  refused([&](ReplayOptions& o) { o.values = folder_.Write("small", std::string(1000, 'x')); },
+          "small has 1000 bytes; values for --unit=512 are cut from at least 131072");
   refused([](ReplayOptions& o) { o.index_in_cache = true; }, "--index_in_cache=true is for --mode=db");
   refused([](ReplayOptions& o) { o.write_buffer_bytes = 1 << 20; }, "--write_buffer=1048576 is for --mode=db");
   refused([](ReplayOptions& o) { o.put_share = 0.1; }, "--put_share=0.1 is for --mode=db");

@@ -12,7 +12,6 @@
 #include "workloads/program.h"
 #include "workloads/replay/report.h"
 #include "workloads/replay/runner.h"
-#include "workloads/replay/values.h"
 
 namespace mezz {
 namespace {
@@ -110,7 +109,7 @@ TEST_F(Replay, ListsEveryCacheAndCountsWhereBlocksCameFrom) {
 
 TEST_F(Replay, SaysHowMuchACacheOfOursPackedAndTheOthersNothing) {
   ReplayOptions options = Options("gen:uniform", "hybrid+raw,hybrid+lz4:dram_first");
-  options.value_random = 0.3;
+  options.value_ratio = 2;
   options.hybrid.scm.capacity_bytes = kSegmentsMin * kSegmentBytesMin;
   RunOk(options);
   EXPECT_EQ(Row("hybrid+raw").total.packed.writes, 0u);
@@ -222,7 +221,7 @@ TEST_F(Replay, RefusesMoreKeysThanTheDiskHoldsBeforeWritingAny) {
 
 TEST_F(Replay, ACompressingTierHoldsMoreOfWhatCanBeCompressed) {
   ReplayOptions options = Options("gen:uniform", "lru+compressed,lru+compressed_lz4");
-  options.value_random = 0.25;
+  options.value_ratio = 4;
   options.hybrid.scm.capacity_bytes = 2 << 20;  // of 8 MB
   options.ops = 30000;
   RunOk(options);
@@ -230,6 +229,29 @@ TEST_F(Replay, ACompressingTierHoldsMoreOfWhatCanBeCompressed) {
   const WindowRow& lz4 = Row("lru+compressed_lz4").total;
   EXPECT_GT(lz4.scm_hit, 1.5 * plain.scm_hit);
   EXPECT_LT(lz4.scm_bytes_read_per_op / lz4.scm_hit, 0.6 * plain.scm_bytes_read_per_op / plain.scm_hit);
+}
+
+TEST_F(Replay, CutsValuesFromASampleAndSaysSo) {
+  std::string sample;
+  while (sample.size() < (1 << 20)) sample += std::to_string(sample.size() * 7919) + " is a number\n";
+  ReplayOptions options = Options("gen:zipf", "lru,hybrid+lz4:dram_first");
+  options.values = folder_.Write("sample", sample);
+  options.put_share = 0.2;
+  RunOk(options);
+  EXPECT_THAT(ReportTable(options, report_), HasSubstr("values cut from " + options.values));
+  EXPECT_EQ(ReportJson(options, report_)["options"]["values"], options.values);
+  RunOk(options);
+  EXPECT_TRUE(report_.database_reused);
+  sample[1000] ^= 1;
+  folder_.Write("sample", sample);
+  RunOk(options);
+  EXPECT_FALSE(report_.database_reused) << "another sample gives other values";
+  options.value_ratio = 2;
+  EXPECT_THAT(Run(options).message(), HasSubstr("use one of them"));
+  options.values = "";
+  RunOk(options);
+  EXPECT_FALSE(report_.database_reused);
+  EXPECT_THAT(ReportTable(options, report_), HasSubstr("values made for codecs to pack to 1/2"));
 }
 
 TEST_F(Replay, RefusesAFolderInUse) {
@@ -326,7 +348,7 @@ TEST_F(Replay, SeveralDatabasesShareACache) {
 TEST_F(Replay, CompressedBlocksFillTheTierOfThreeQueue) {
   ReplayOptions options = Options("gen:zipf", "hcc,tiered:three_queue");
   options.compression = "lz4";
-  options.value_random = 0.5;
+  options.value_ratio = 2;
   RunOk(options);
   EXPECT_LT(report_.database_bytes, 8000 * 1000 * 3 / 4);
   EXPECT_NEAR(static_cast<double>(report_.mean_block_bytes), 4096, 1024) << "as they are cached";
@@ -418,20 +440,6 @@ TEST_F(Replay, EndsCleanlyWhenStopped) {
   stop_ = false;
   RunOk(Options("gen:uniform", "lru"));
   EXPECT_TRUE(report_.complete);
-}
-
-TEST_F(Replay, FailsOnAWrongValue) {
-  std::string value;
-  FillValue(42, 1000, 1, &value);
-  EXPECT_TRUE(ValueMatches(42, value, 1));
-  for (size_t at : {size_t{0}, size_t{7}, size_t{500}, size_t{999}}) {
-    std::string wrong = value;
-    wrong[at] ^= 1;
-    EXPECT_FALSE(ValueMatches(42, wrong, 1));
-  }
-  EXPECT_FALSE(ValueMatches(43, value, 1));
-  EXPECT_FALSE(ValueMatches(42, std::string_view(value).substr(1), 1));
-  EXPECT_FALSE(ValueMatches(42, std::string_view(value).substr(0, 992), 1)) << "a value cut short is not right";
 }
 
 TEST(ReplayOptions, RefuseUnknownCachesByName) {
