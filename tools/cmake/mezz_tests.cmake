@@ -101,7 +101,7 @@ function(mezz_bench path)
   target_link_libraries(${target} PRIVATE ${ARG_DEPS} benchmark::benchmark)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   mezz_warnings(${target})
-  add_test(NAME ${path} COMMAND ${target} --benchmark_min_time=0.001)
+  add_test(NAME ${path} COMMAND ${target} --benchmark_min_time=0.000001)
   set_tests_properties(${path} PROPERTIES LABELS bench TIMEOUT 300)
 endfunction()
 
