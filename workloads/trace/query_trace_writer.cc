@@ -51,7 +51,7 @@ std::string Header() {
                      kRocksdbTraceMagic, ROCKSDB_MAJOR, ROCKSDB_MINOR);
 }
 
-Status FromRocksDb(const rocksdb::Status& status, const std::string& path) {
+Status StatusOf(const rocksdb::Status& status, const std::string& path) {
   return status.ok() ? Status::Ok() : Status::IoError(fmt::format("trace {}: {}", path, status.ToString()));
 }
 
@@ -68,7 +68,7 @@ Status QueryTraceWriter::Create(const std::string& path, const QueryTraceOptions
     return Status::ForeignFile(fmt::format("trace {}: it exists; remove it, or name another file", path));
   }
   std::unique_ptr<QueryTraceWriter> created(new QueryTraceWriter(path, options));
-  MEZZ_RETURN_IF_ERROR(FromRocksDb(
+  MEZZ_RETURN_IF_ERROR(StatusOf(
       rocksdb::NewFileTraceWriter(rocksdb::Env::Default(), rocksdb::EnvOptions(), path, &created->writer_), path));
   *writer = std::move(created);
   return Status::Ok();
@@ -112,7 +112,7 @@ Status QueryTraceWriter::AddWrite(const Request& request, std::string_view key, 
   if (request.operation == Operation::kPut) status = batch_.Put(key, value_);
   if (request.operation == Operation::kMerge) status = batch_.Merge(key, value_);
   if (request.operation == Operation::kDelete) status = batch_.Delete(key);
-  MEZZ_RETURN_IF_ERROR(FromRocksDb(status, path_));
+  MEZZ_RETURN_IF_ERROR(StatusOf(status, path_));
   if (request.batch_left > 0) return Status::Ok();
   std::string payload;
   AppendFixed(&payload, kHasWriteBatch);
@@ -145,7 +145,7 @@ Status QueryTraceWriter::WriteRecord(uint64_t time_us, uint8_t type, std::string
   record.append(payload);
   last_time_us_ = time_us;
   if (type != kRocksdbBegin && type != kRocksdbEnd) ++records_;
-  return FromRocksDb(writer_->Write(record), path_);
+  return StatusOf(writer_->Write(record), path_);
 }
 
 Status QueryTraceWriter::Finish() {
@@ -154,7 +154,7 @@ Status QueryTraceWriter::Finish() {
     return Status::InvalidArgument(fmt::format("trace {}: its last batch is incomplete", path_));
   }
   MEZZ_RETURN_IF_ERROR(WriteRecord(last_time_us_, kRocksdbEnd, ""));
-  return FromRocksDb(writer_->Close(), path_);
+  return StatusOf(writer_->Close(), path_);
 }
 
 Status WriteQueryTrace(RequestSource* source, uint64_t ops, const std::string& path, const QueryTraceOptions& options) {
