@@ -5,6 +5,7 @@ if(TARGET mezz_simulator)
   mezz_test(unit/sim/options_test LABELS unit DEPS mezz::simulator)
   mezz_test(unit/sim/dram_models_test LABELS unit DEPS mezz::simulator)
   mezz_test(unit/sim/scm_model_test LABELS unit DEPS mezz::simulator)
+  mezz_test(unit/sim/pack_model_test LABELS unit DEPS mezz::simulator)
   mezz_test(unit/sim/two_tier_test LABELS unit DEPS mezz::simulator ${MEZZ_FMT})
   mezz_test(unit/sim/report_test LABELS unit DEPS mezz::simulator)
   # One thread each, and minutes under the thread sanitizer; the runner's threads are those of unit/sim/report_test.

@@ -26,6 +26,10 @@ DEFINE_int64(dram_overhead, -1, "--sizes=bytes: charged to DRAM for each block. 
 DEFINE_int64(unit, 4096, "Extents are cut into blocks of so many bytes; also the size of blocks without one");
 DEFINE_string(sizes, "unit", "unit: blocks are equal and capacities hold exactly so many. bytes: as the live tiers");
 DEFINE_int64(segment_blocks, 0, "--sizes=unit: blocks of a segment. 0: a 256th of the SCM tier");
+DEFINE_string(pack, "off", "Whether the SCM tier packs records: off, lz4, zstd");
+DEFINE_string(
+    pack_ratio, "",
+    "How many times smaller blocks pack: a number, or a file of lines ratio,weight. Empty: 2.25 lz4, 3.25 zstd");
 DEFINE_double(warmup, 0, "Share of the accesses before counting starts");
 DEFINE_int32(threads, 0, "Policies and totals run at a time. 0: one per CPU");
 DEFINE_double(sample, 1, "Keep the accesses to this share of the blocks, chosen by hash");
@@ -46,6 +50,7 @@ mezz::Status OptionsFromFlags(mezz::sim::SimOptions* o) {
   MEZZ_RETURN_IF_ERROR(mezz::sim::ParseTotals(FLAGS_total, &o->totals));
   MEZZ_RETURN_IF_ERROR(mezz::sim::ParseDramCache(FLAGS_dram_cache, &o->dram_cache));
   MEZZ_RETURN_IF_ERROR(mezz::sim::ParseSizes(FLAGS_sizes, &o->sizes));
+  MEZZ_RETURN_IF_ERROR(mezz::sim::ParsePacking(FLAGS_pack, FLAGS_pack_ratio, o));
   MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--memory", FLAGS_memory, &o->memory_bytes));
   MEZZ_RETURN_IF_ERROR(mezz::Count("dram_shards", FLAGS_dram_shards, 0, &o->dram_shards));
   MEZZ_RETURN_IF_ERROR(mezz::Count("dram_overhead", FLAGS_dram_overhead, -1, &o->dram_overhead_bytes));

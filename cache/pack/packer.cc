@@ -19,21 +19,11 @@ constexpr size_t kPrefixBytes = sizeof(layout::PackedPrefix);
 // Source text in blocks of 4 KiB: 3.0 to 3.3 times smaller in 17 us. Higher levels cost more than they save here.
 constexpr int kZstdLevel = 3;
 constexpr int kLz4Acceleration = 1;
-constexpr unsigned kMeanShift = 8;
 // So much of what the record takes on the medium must be saved: an eighth; with zstd, whose hits cost 5 us more, a
 // quarter. (Text of random letters packs by a sixth: on a Zipfian load hits then cost more than the misses they spare.)
 constexpr uint64_t kSavedDenominatorLz4 = 8, kSavedDenominatorZstd = 4;
 
 unsigned WorkspaceCount() { return std::clamp(2 * std::thread::hardware_concurrency(), 2u, Workspaces::kCountMax); }
-
-// The most that the codec may make of a block for its packed record to be worth it.
-size_t CodecBytesMax(Codec codec, size_t block_bytes) {
-  const uint64_t denominator = codec == Codec::kLz4 ? kSavedDenominatorLz4 : kSavedDenominatorZstd;
-  const uint64_t raw = layout::RecordBytes(block_bytes);
-  const uint64_t record_max = (raw - (raw + denominator - 1) / denominator) / kLineBytes * kLineBytes;
-  const uint64_t beside = sizeof(layout::RecordHeader) + kPrefixBytes;
-  return record_max > beside ? record_max - beside : 0;
-}
 
 enum class Compressed : uint8_t { kDone, kTooLarge, kNoMemory };
 
@@ -78,6 +68,14 @@ std::optional<Codec> Packer::codec() const {
   return now == 0 ? std::nullopt : std::optional(static_cast<Codec>(now));
 }
 
+uint64_t Packer::CodecBytesMax(Codec codec, size_t block_bytes) {
+  const uint64_t denominator = codec == Codec::kLz4 ? kSavedDenominatorLz4 : kSavedDenominatorZstd;
+  const uint64_t raw = layout::RecordBytes(block_bytes);
+  const uint64_t record_max = (raw - (raw + denominator - 1) / denominator) / kLineBytes * kLineBytes;
+  const uint64_t beside = sizeof(layout::RecordHeader) + kPrefixBytes;
+  return record_max > beside ? record_max - beside : 0;
+}
+
 bool Packer::Wants(BlockRole role, size_t bytes) {
   if (!codec() || !IsPackable(role, bytes)) return false;
   if (auto_skip_[static_cast<size_t>(role)].ShouldTry()) return true;
@@ -89,7 +87,7 @@ bool Packer::Wants(BlockRole role, size_t bytes) {
 void Packer::NoteShare(uint64_t stored_bytes, uint64_t bytes) {
   const uint32_t mean = mean_share_.load(std::memory_order_relaxed);
   const auto share = static_cast<uint32_t>(stored_bytes * kWhole / bytes);
-  mean_share_.store(Decayed(mean, share, kMeanShift), std::memory_order_relaxed);
+  mean_share_.store(Decayed(mean, share, kMeanShareShift), std::memory_order_relaxed);
 }
 
 PackedBlock Packer::LeftForMemory(BlockRole role) {

@@ -71,6 +71,9 @@ class Packer {
     return RolePacks(role) && bytes >= kPackBytesMin && bytes <= kPackBytesMax;
   }
 
+  // The most that the codec may make of a block for its packed record to be worth it.
+  static uint64_t CodecBytesMax(Codec codec, size_t block_bytes);
+
   // Whether to try a block of this role and size. A no is counted if it is only for now (AutoSkip).
   bool Wants(BlockRole role, size_t bytes);
   // Asks the source for the whole block at once, if Wants says so.
@@ -87,6 +90,8 @@ class Packer {
 
   // What a packable block takes on average of late, in 1/kWhole of its size; those that did not pack count whole.
   static constexpr uint32_t kWhole = 1 << 16;
+  static constexpr uint32_t kMeanShareAtFirst = kWhole / 2;
+  static constexpr unsigned kMeanShareShift = 8;
   uint32_t mean_share() const { return mean_share_.load(std::memory_order_relaxed); }
 
   uint64_t dram_bytes() const { return sizeof(*this) + workspaces_.dram_bytes(); }
@@ -101,7 +106,7 @@ class Packer {
   Counters* const counters_;
   Workspaces workspaces_;
   std::array<AutoSkip, kBlockRoles> auto_skip_;
-  Atomic<uint32_t> mean_share_{kWhole / 2};  // relaxed load and store: an estimate, a lost race loses a block
+  Atomic<uint32_t> mean_share_{kMeanShareAtFirst};  // relaxed load and store: an estimate, a lost race loses a block
 };
 
 }  // namespace mezz

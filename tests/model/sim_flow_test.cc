@@ -7,10 +7,12 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "../unit/sim/test_traces.h"
 #include "cache/layout.h"
+#include "cache/pack/packer.h"
 #include "integration/hybrid_core.h"
 #include "workloads/block_key.h"
 #include "workloads/sim/dram_models.h"
@@ -51,11 +53,39 @@ LoadedTrace LoopTrace() {
   return TraceOf(accesses);
 }
 
+// The bytes of a block: random ones for a share of it, by its number, from none to more than is worth packing; and
+// zeros.
+SpanSource BytesOf(const LoadedTrace& trace, BlockId block, std::vector<std::byte>* bytes) {
+  bytes->assign(trace.bytes(block), std::byte{0});
+  uint64_t word = MixWord(trace.key(block));
+  const size_t end = trace.bytes(block) * (word % 10) / 9 / sizeof(word) * sizeof(word);
+  for (size_t at = 0; at < end; at += sizeof(word), word = MixWord(word))
+    std::memcpy(bytes->data() + at, &word, sizeof(word));
+  return SpanSource{*bytes};
+}
+
+// What the codec makes of each block; of one that saves too little, all of it.
+std::vector<uint32_t> CodecBytesOf(const LoadedTrace& trace, Codec codec) {
+  std::vector<uint32_t> codec_bytes;
+  std::vector<std::byte> bytes;
+  for (BlockId block = 0; block < trace.unique(); ++block) {
+    Counters counters;
+    Packer packer(codec, &counters);  // a fresh one skips nothing
+    const PackedBlock packed = packer.Pack(BlockRole::kData, trace.bytes(block), BytesOf(trace, block, &bytes));
+    const bool packs = packed.outcome() == PackedBlock::Outcome::kPacked;
+    codec_bytes.push_back(packs ? static_cast<uint32_t>(packed.bytes().size() - sizeof(layout::PackedPrefix))
+                                : trace.bytes(block));
+  }
+  return codec_bytes;
+}
+
 struct Seen {
   CounterSnapshot events;
   DecisionSnapshot decisions;
   uint64_t second_chances = 0;
+  uint64_t packed_at_reclaim = 0;
   uint64_t requeued_segments = 0;
+  uint64_t written_bytes = 0;
 };
 
 // What HybridCache does around its core, over a DRAM tier that is the simulator's.
@@ -74,7 +104,13 @@ class LiveRun {
     const CounterSnapshot events = core_->Snapshot();
     EXPECT_EQ(events[Event::kScmDisplaced], 0u);
     for (const std::string& violation : core_->scm().Audit().violations) ADD_FAILURE() << violation;
-    return {events, core_->Decisions(), events[Event::kScmSecondChance], events[Event::kScmSegmentRequeued]};
+    return {
+        events,
+        core_->Decisions(),
+        events[Event::kScmSecondChance],
+        events[Event::kScmPackedAtReclaim],
+        events[Event::kScmSegmentRequeued],
+        events[Event::kScmWrittenBytes] - events.of(Event::kScmWrittenBytes, BlockRole::kOther)};  // segment headers
   }
 
  private:
@@ -88,41 +124,39 @@ class LiveRun {
       const HybridCore::Serve serve = core_->OnScmHit(key, found);
       found.Release();
       if (serve == HybridCore::Serve::kInPlace) return core_->counters().Add(Event::kServedInPlace, role);
+      if (serve == HybridCore::Serve::kCopy) return core_->counters().Add(Event::kServedCopied, role);
       InsertToDram(block);
       return core_->OnPromoted(key, role, serve);
     }
     core_->counters().Add(Event::kMiss, role);
-    if (core_->wants_misses() && core_->OnMiss(key, role, trace_.bytes(block), Zeros()) != Placement::kDram) return;
+    if (core_->wants_misses() && core_->OnMiss(key, role, trace_.bytes(block), Source(block)) != Placement::kDram)
+      return;
     InsertToDram(block);
   }
 
   void InsertToDram(BlockId block) {
     dram_.Insert(block, DramPriority::kLow, [this](BlockId leaving, bool was_hit) {
-      core_->OnDramEviction(KeyOf(leaving), trace_.role(leaving), trace_.bytes(leaving), was_hit, Zeros());
+      core_->OnDramEviction(KeyOf(leaving), trace_.role(leaving), trace_.bytes(leaving), was_hit, Source(leaving));
     });
   }
 
-  static BlockSource Zeros() {
-    static const auto zeros = [](size_t, size_t bytes, std::byte* to) {
-      std::memset(to, 0, bytes);
-      return true;
-    };
-    return zeros;
-  }
+  // Until the next is asked for.
+  SpanSource Source(BlockId block) { return BytesOf(trace_, block, &bytes_); }
 
   const LoadedTrace& trace_;
   const Charges charges_;
   LruModel dram_;
   std::unique_ptr<HybridCore> core_;
+  std::vector<std::byte> bytes_;
 };
 
-std::vector<uint32_t> BytesOf(const LoadedTrace& trace) {
+std::vector<uint32_t> SizesOf(const LoadedTrace& trace) {
   std::vector<uint32_t> bytes;
   for (BlockId block = 0; block < trace.unique(); ++block) bytes.push_back(trace.bytes(block));
   return bytes;
 }
 
-Seen RunLive(const LoadedTrace& trace, std::string_view policy) {
+Seen RunLive(const LoadedTrace& trace, std::string_view policy, PackMode pack) {
   HybridCacheOptions options;
   options.dram_bytes = kDramBytes;
   options.scm.medium = MediumKind::kAnonymous;
@@ -130,39 +164,53 @@ Seen RunLive(const LoadedTrace& trace, std::string_view policy) {
   options.scm.segment_bytes = kSegmentBytes;
   options.scm.expected_block_bytes = kBlockBytes;
   options.scm.prepare = Prepare::kBeforeOpen;  // the models know no medium that grows
+  options.scm.pack = pack;
   options.policy = policy;
   options.serve = ServeMode::kInPlace;
-  return LiveRun(trace, options, BytesOf(trace)).Run();
+  return LiveRun(trace, options, SizesOf(trace)).Run();
 }
 
-Seen RunSimulated(const LoadedTrace& trace, std::string_view name) {
+Seen RunSimulated(const LoadedTrace& trace, std::string_view name, PackMode pack) {
   TwoTierOptions options;
   options.dram_cache = DramCache::kLru;
   options.dram = {.capacity = kDramBytes, .high_priority_pool = 0};
   options.scm = {.capacity = kSegments * kSegmentBytes, .segment = kSegmentBytes, .exact_capacity = false};
-  options.dram_charges = BytesOf(trace);
+  options.dram_charges = SizesOf(trace);
   for (const uint32_t bytes : options.dram_charges)
     options.record_units.push_back(static_cast<uint32_t>(layout::RecordBytes(bytes)));
   PolicyOptions sizes;
   sizes.dram_bytes = kDramBytes;
-  sizes.scm_bytes = options.scm.capacity;
+  sizes.scm_bytes = static_cast<uint64_t>(static_cast<double>(options.scm.capacity) * ExpectedPackRatio(pack));
   sizes.block_bytes = kBlockBytes;
+  sizes.pack = CodecOf(pack);
+  if (sizes.pack) {
+    options.pack = PackOptions{.codec = *sizes.pack,
+                               .block_bytes = SizesOf(trace),
+                               .codec_bytes = CodecBytesOf(trace, *sizes.pack),
+                               .dram_bytes = kDramBytes,
+                               .scm_bytes = options.scm.capacity};
+  }
   std::unique_ptr<Policy> policy;
   EXPECT_TRUE(MakePolicy(name, sizes, &policy).ok());
   SimClock clock;
   std::vector<std::string> violations;
   const SimCounts counts = RunTwoTier(trace, options, policy.get(), &clock, &violations);
   for (const std::string& violation : violations) ADD_FAILURE() << violation;
-  return {counts.events, counts.decisions, counts.second_chances, counts.requeued_segments};
+  return {counts.events,
+          counts.decisions,
+          counts.second_chances,
+          counts.packed_at_reclaim,
+          counts.requeued_segments,
+          counts.scm_written_units};
 }
 
 // Empty: none.
-std::string FirstDifference(std::string_view policy, const LoadedTrace& trace) {
-  const Seen live = RunLive(trace, policy);
-  const Seen simulated = RunSimulated(trace, policy);
-  for (const Event event :
-       {Event::kDramHit, Event::kServedInPlace, Event::kPromotion, Event::kMiss, Event::kInsertToScm,
-        Event::kInsertBypassed, Event::kDramEviction, Event::kCleanEviction, Event::kDemotion, Event::kRefusedPolicy}) {
+std::string FirstDifference(std::string_view policy, PackMode pack, const LoadedTrace& trace) {
+  const Seen live = RunLive(trace, policy, pack);
+  const Seen simulated = RunSimulated(trace, policy, pack);
+  for (const Event event : {Event::kDramHit, Event::kServedInPlace, Event::kServedCopied, Event::kScmPackedHit,
+                            Event::kPromotion, Event::kMiss, Event::kInsertToScm, Event::kInsertBypassed,
+                            Event::kDramEviction, Event::kCleanEviction, Event::kDemotion, Event::kRefusedPolicy}) {
     for (size_t role = 0; role < kBlockRoles; ++role) {
       const uint64_t l = live.events.of(event, static_cast<BlockRole>(role));
       const uint64_t s = simulated.events.of(event, static_cast<BlockRole>(role));
@@ -170,17 +218,30 @@ std::string FirstDifference(std::string_view policy, const LoadedTrace& trace) {
         return std::string(ToString(event)) + ": live " + std::to_string(l) + ", simulated " + std::to_string(s);
     }
   }
-  EXPECT_GT(live.events[Event::kMiss], 10'000u);
+  EXPECT_GT(live.events[Event::kMiss], pack == PackMode::kOff ? 10'000u : 3000u);
+  EXPECT_EQ(live.events[Event::kScmPackedPut] > 1000, pack != PackMode::kOff);
+  EXPECT_EQ(live.events[Event::kPackRejected] > 100, pack != PackMode::kOff) << "some blocks were not to pack";
   EXPECT_GT(live.decisions.of(DecisionPoint::kReclaim, Action::kDrop), 0u) << "reclaim was to have been asked";
   EXPECT_EQ(live.decisions.invalid(), 0u);
   if (live.decisions.counts != simulated.decisions.counts)
     return "live\n" + live.decisions.ToString() + "simulated\n" + simulated.decisions.ToString();
   if (live.second_chances != simulated.second_chances) return "second chances";
+  if (live.packed_at_reclaim != simulated.packed_at_reclaim) return "packed at reclaim";
   if (live.requeued_segments != simulated.requeued_segments) return "segments queued again";
+  if (live.written_bytes != simulated.written_bytes) {
+    return "bytes written: live " + std::to_string(live.written_bytes) + ", simulated " +
+           std::to_string(simulated.written_bytes);
+  }
   return "";
 }
 
-class SimFlow : public ::testing::TestWithParam<std::string_view> {};
+// By policy and form.
+class SimFlow : public ::testing::TestWithParam<std::tuple<std::string_view, PackMode>> {
+ protected:
+  static std::string FirstDifferenceOn(const LoadedTrace& trace) {
+    return FirstDifference(std::get<0>(GetParam()), std::get<1>(GetParam()), trace);
+  }
+};
 
 // The live tier tells records apart by a tag of 25 bits where it notes what DRAM holds (ScmTier::NoteDramEviction), so
 // one run in some hundred takes a stranger for resident. Its hash has another seed each time: what is no such chance
@@ -188,25 +249,34 @@ class SimFlow : public ::testing::TestWithParam<std::string_view> {};
 TEST_P(SimFlow, CountsWhatTheLiveCoreCounts) {
   SCOPED_TRACE("MEZZ_SEED=" + std::to_string(TestSeed()));
   const LoadedTrace trace = MixedTrace(TestSeed());
-  std::string difference = FirstDifference(GetParam(), trace);
-  if (!difference.empty()) difference = FirstDifference(GetParam(), trace);
+  std::string difference = FirstDifferenceOn(trace);
+  if (!difference.empty()) difference = FirstDifferenceOn(trace);
   EXPECT_EQ(difference, "");
 }
 
 // `adaptive` sends newcomers past DRAM then, some of them to SCM as proven.
 TEST_P(SimFlow, CountsALoopAlike) {
   const LoadedTrace trace = LoopTrace();
-  std::string difference = FirstDifference(GetParam(), trace);
-  if (!difference.empty()) difference = FirstDifference(GetParam(), trace);
+  std::string difference = FirstDifferenceOn(trace);
+  if (!difference.empty()) difference = FirstDifferenceOn(trace);
   EXPECT_EQ(difference, "");
-  if (GetParam() != "adaptive") return;
-  const Seen simulated = RunSimulated(trace, GetParam());
+  const auto [policy, pack] = GetParam();
+  if (policy != "adaptive" || pack != PackMode::kOff) return;
+  const Seen simulated = RunSimulated(trace, policy, pack);
   EXPECT_GT(simulated.events[Event::kInsertBypassed], 1000u);
   EXPECT_GT(simulated.events[Event::kInsertToScm], 100u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, SimFlow, ::testing::ValuesIn(PolicyNames()),
-                         [](const auto& test) { return std::string(test.param); });
+std::string NameOf(const ::testing::TestParamInfo<SimFlow::ParamType>& test) {
+  std::string name(std::get<0>(test.param));
+  name += '_';
+  return name.append(ToString(std::get<1>(test.param)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, SimFlow,
+                         ::testing::Combine(::testing::ValuesIn(PolicyNames()),
+                                            ::testing::Values(PackMode::kOff, PackMode::kLz4, PackMode::kZstd)),
+                         &NameOf);
 
 }  // namespace
 }  // namespace mezz::sim

@@ -102,10 +102,10 @@ class SideBySide {
     const Generation generation = random() % 3 == 0 ? Generation::kProven : Generation::kYoung;
     const auto put =
         live_->Put(key, BlockRole::kData, std::as_bytes(std::span(payload_)).first(bytes_[block]), generation);
-    const auto spare = [this](BlockId reached, Generation) {
-      return model_->heat(reached) > 0 && !model_->dram(reached);
+    const auto judge = [this](const ScmModel::Reached& reached) {
+      return model_->heat(reached.block) > 0 && !model_->dram(reached.block) ? Fate::kSpare : Fate::kDrop;
     };
-    return Same("put", put == PutResult::kStored, model_->Put(block, generation, spare));
+    return Same("put", put == PutResult::kStored, model_->Put(block, generation, Form::kRaw, judge));
   }
 
   std::vector<uint32_t> bytes_, units_;

@@ -38,6 +38,10 @@ def policy(name, file, source, case, *edits):
     return Mutant(name, file, edits, f"unit/admission/{source}_test", case)
 
 
+def workload(name, file, test, case, *edits):
+    return Mutant(name, f"workloads/{file}", edits, test, case, "system")
+
+
 INDEX, INDEX_CC, LOG, LOG_H = "cache/index_inl.h", "cache/index.cc", "cache/segment_log.cc", "cache/segment_log.h"
 RECLAIM, RECORD, TIER, READER = "cache/reclaimer.cc", "cache/record.cc", "cache/scm_tier.cc", "cache/log_reader.h"
 HEADER, STRIPE, STRIPE_H = "cache/header_checksum.h", "cache/base/stripe.cc", "cache/base/stripe.h"
@@ -331,4 +335,12 @@ MUTANTS = (
     unit("being packed costs heat", RECLAIM, "packed_records",
          "*/PackingReclaim.PaysHeatForBeingSparedAndNoneForBeingPacked/*",
          ("fate == Fate::kSpare ? 1 : 0);", "fate == Fate::kSpare ? 1 : 1);")),
+
+    # --- workloads ---------------------------------------------------------------------------------------------------
+    workload("a sample's next lap begins where the last did", "replay/values.cc", "unit/workloads/values_test",
+             "CutValues.*", ("(lap == 0 ? 0 : MixWord(lap) % sample_bytes_)", "0")),
+    workload("the simulator packs the young into the lane of the proven", "sim/scm_model.cc", "model/sim_flow_test",
+             "*SimFlow*adaptive*", ("young && Reserve(&young_lane_, units, 1)", "young && units == 0")),
+    workload("the simulator's policy is not told how blocks pack", "sim/two_tier.cc", "model/sim_flow_test",
+             "*SimFlow*adaptive*", ("    if (packs()) NotePacking();\n", "")),
 )

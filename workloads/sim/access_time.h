@@ -15,6 +15,10 @@ namespace mezz::sim {
 //   miss       flash + dram_hit
 //   scm_write  record / write bandwidth, at least the fixed part of a write
 //   spare      a record read and streamed back: random read + record / a thread's read bandwidth + scm_write
+//   unpack     a packed record read as a stream, and unpacked: LZ4 1.2 us, zstd 5.7 us for 4 KiB, as measured on source
+//              text (docs/benchmarking.md); of a hit and of a promotion alike, whose copy it is
+//   pack       7 us, zstd 17 us for 4 KiB, whether it then packs or not
+//   repack     a raw record read as a stream, and its packed record written
 //
 // Reads are never faster than the shared bandwidth allows. The mean access time charges every write and second chance
 // to the accesses, as if none were hidden: sum of count x cost / accesses. Queueing between threads is left out.
@@ -25,8 +29,16 @@ struct AccessCosts {
   double miss_ns = 0;
   double scm_write_ns = 0;
   double spare_ns = 0;
+  double unpack_ns = 0;
+  double pack_ns = 0;
+  double packed_write_ns = 0;  // as scm_write and spare, of packed records
+  double packed_spare_ns = 0;
+  double repack_ns = 0;
 };
 AccessCosts CostsOf(const MediumModel& model, double block_bytes, double flash_us);
+// Adds those of records that take `packed_record_bytes`.
+void AddPackedCosts(const MediumModel& model, double block_bytes, Codec codec, double packed_record_bytes,
+                    AccessCosts* costs);
 
 double MeanAccessNs(const AccessCosts& costs, const SimCounts& counts);
 

@@ -82,6 +82,27 @@ Status ParseShare(const std::string& item, bool percent, Total* total) {
   return Status::Ok();
 }
 
+// With equal blocks a raw record takes a unit, as without packing, and a packed one what it would live; both in bytes.
+void AddPacking(const LoadedTrace& trace, const SimOptions& o, const Capacity& capacity, TwoTierOptions* run) {
+  const bool unit = o.sizes == Sizes::kUnit;
+  const uint64_t bytes_of_unit = unit ? o.unit_bytes : 1;
+  run->scm.capacity *= bytes_of_unit;
+  run->scm.segment *= bytes_of_unit;
+  if (unit) run->record_units.assign(trace.unique(), o.unit_bytes);
+  PackOptions& pack = run->pack.emplace();
+  pack.codec = *CodecOf(o.pack);
+  pack.dram_bytes = capacity.dram * bytes_of_unit;
+  pack.scm_bytes = capacity.scm * bytes_of_unit;
+  pack.block_bytes.reserve(trace.unique());
+  pack.codec_bytes.reserve(trace.unique());
+  for (BlockId block = 0; block < trace.unique(); ++block) {
+    const uint32_t bytes = unit ? o.unit_bytes : trace.bytes(block);
+    pack.block_bytes.push_back(bytes);
+    pack.codec_bytes.push_back(
+        static_cast<uint32_t>(std::ceil(static_cast<double>(bytes) / o.pack_ratios.Of(trace.key(block), o.seed))));
+  }
+}
+
 }  // namespace
 
 const std::vector<std::string_view>& ReferenceNames() {
@@ -135,6 +156,18 @@ Status ParseSizes(const std::string& text, Sizes* sizes) {
   if (text != "unit" && text != "bytes")
     return Status::InvalidArgument(fmt::format("--sizes={} is not known; choose unit or bytes", text));
   *sizes = text == "unit" ? Sizes::kUnit : Sizes::kBytes;
+  return Status::Ok();
+}
+
+Status ParsePacking(const std::string& pack, const std::string& ratio, SimOptions* options) {
+  if (pack != "off" && pack != "lz4" && pack != "zstd")
+    return Status::InvalidArgument(fmt::format("--pack={} is not known; choose off, lz4 or zstd", pack));
+  options->pack = pack == "off" ? PackMode::kOff : pack == "lz4" ? PackMode::kLz4 : PackMode::kZstd;
+  options->pack_ratio = ratio;
+  if (options->pack == PackMode::kOff && !ratio.empty())
+    return Status::InvalidArgument(fmt::format("--pack_ratio={} needs --pack=lz4 or --pack=zstd", ratio));
+  if (!ratio.empty()) return PackRatios::Parse(ratio, &options->pack_ratios);
+  options->pack_ratios = PackRatios(ExpectedPackRatio(options->pack));
   return Status::Ok();
 }
 
@@ -214,6 +247,7 @@ TwoTierOptions MakeTwoTierOptions(const LoadedTrace& trace, const SimOptions& o,
   run.scm = {.capacity = capacity.scm, .segment = capacity.segment, .exact_capacity = unit};
   run.access_ns = o.access_ns;
   run.warmup_accesses = static_cast<uint64_t>(static_cast<double>(trace.accesses().size()) * o.warmup);
+  if (o.pack != PackMode::kOff) AddPacking(trace, o, capacity, &run);
   if (unit) return run;
   if (o.dram_shards == 0) {
     const uint64_t shard_bytes = o.dram_cache == DramCache::kLru ? kLruShardBytesMin : kHccShardBytesMin;

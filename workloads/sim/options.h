@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/options.h"
 #include "cache/status.h"
+#include "workloads/sim/pack_model.h"
 #include "workloads/sim/trace.h"
 #include "workloads/sim/two_tier.h"
 
@@ -39,8 +41,11 @@ struct SimOptions {
   uint32_t unit_bytes = 4096;
   Sizes sizes = Sizes::kUnit;
   uint64_t segment_blocks = 0;  // sizes=unit: of a segment; 0: a 256th of the SCM tier
-  double warmup = 0;            // share of the accesses that are not counted
-  unsigned threads = 0;         // 0: one per CPU
+  PackMode pack = PackMode::kOff;
+  std::string pack_ratio;  // as it was asked for; empty: what the codec makes of source text
+  PackRatios pack_ratios;  // what that means
+  double warmup = 0;       // share of the accesses that are not counted
+  unsigned threads = 0;    // 0: one per CPU
   double sample = 1;
   uint64_t memory_bytes = uint64_t{8} << 30;
   double flash_us = 80;
@@ -64,6 +69,8 @@ Status ParseList(std::string_view flag, const std::string& text, std::vector<std
 Status ParseTotals(const std::string& text, std::vector<Total>* totals);
 Status ParseDramCache(const std::string& text, DramCache* dram_cache);
 Status ParseSizes(const std::string& text, Sizes* sizes);
+// "off", "lz4", "zstd"; and a ratio, or a file of them (PackRatios::Parse).
+Status ParsePacking(const std::string& pack, const std::string& ratio, SimOptions* options);
 
 // One total on one trace, in units: blocks or bytes.
 struct Capacity {

@@ -34,6 +34,33 @@ std::string TableRow(const SimRow& row) {
                      row.optane100_ns, row.cxl_ns);
 }
 
+double Share(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+uint64_t PackedHits(const SimCounts& counts) { return counts.scm_unpacked + counts.packed_promotions; }
+
+// As mezz_replay's, of a row that packed.
+std::string PackedLine(const SimRow& row) {
+  const SimCounts& c = row.counts;
+  if (c.pack_tries + PackedHits(c) == 0) return "";
+  return fmt::format(
+      "{} at {}: packed {:.0f} % of its SCM writes, to records of {:.0f} bytes; unpacked {:.0f} % of its SCM hits\n",
+      row.policy, row.total, 100 * Share(c.packed_writes, c.scm_writes()), Share(c.packed_bytes, c.packed_writes),
+      100 * Share(PackedHits(c), c.scm_hits()));
+}
+
+json PackedToJson(const SimRow& row) {
+  const SimCounts& c = row.counts;
+  return {{"scm_hit_share", Share(PackedHits(c), c.scm_hits())},
+          {"scm_write_share", Share(c.packed_writes, c.scm_writes())},
+          {"hits_per_access", row.per_access(PackedHits(c))},
+          {"promotions_per_access", row.per_access(c.packed_promotions)},
+          {"writes_per_access", row.per_access(c.packed_writes)},
+          {"at_reclaim_per_access", row.per_access(c.packed_at_reclaim)},
+          {"tries_per_access", row.per_access(c.pack_tries)},
+          {"record_bytes", Share(c.packed_bytes, c.packed_writes)}};
+}
+
 json DecisionsToJson(const SimCounts& counts) {
   json all = json::object();
   for (size_t p = 0; p < kDecisionPoints; ++p) {
@@ -77,7 +104,7 @@ json RowToJson(const SimRow& row) {
   one["second_chances_per_access"] = row.per_access(c.second_chances);
   one["promotions_per_access"] = row.per_access(c.promotions);
   one["moves_per_access"] = row.per_access(c.moves);
-  one["scm_written_units_per_access"] = row.per_access(c.scm_written_units);
+  one["scm_written_bytes_per_access"] = row.scm_written_bytes_per_access();
   one["ghost_hits"] = c.ghost_hits;
   one["requeued_segments"] = c.requeued_segments;
   one["demotions"] = c.demotions;
@@ -85,6 +112,7 @@ json RowToJson(const SimRow& row) {
   one["scm_refused"] = c.scm_refused;
   one["spare_refused"] = c.spare_refused;
   one["policy_dram_bytes"] = row.policy_dram_bytes;
+  if (c.pack_tries + PackedHits(c) > 0) one["packed"] = PackedToJson(row);
   one["decisions"] = DecisionsToJson(c);
   return one;
 }
@@ -105,6 +133,8 @@ json OptionsToJson(const SimOptions& o) {
           {"unit", o.unit_bytes},
           {"sizes", o.sizes == Sizes::kUnit ? "unit" : "bytes"},
           {"segment_blocks", o.segment_blocks},
+          {"pack", ToString(o.pack)},
+          {"pack_ratio", o.pack_ratio},
           {"warmup", o.warmup},
           {"threads", o.threads},
           {"sample", o.sample},
@@ -123,6 +153,11 @@ std::string ReportTable(const SimOptions& options, const SimReport& report) {
       options.sizes == Sizes::kUnit ? fmt::format("blocks of one unit ({} bytes)", options.unit_bytes)
                                     : "sizes in bytes",
       options.flash_us);
+  if (options.pack != PackMode::kOff) {
+    text += fmt::format("records packed with {}, {}\n", ToString(options.pack),
+                        options.pack_ratio.empty() ? fmt::format("{} times smaller", ExpectedPackRatio(options.pack))
+                                                   : "--pack_ratio=" + options.pack_ratio);
+  }
   for (const TraceSummary& trace : report.traces) {
     text += fmt::format("\n{}: {} accesses, {} blocks{}\n", FileName(trace.trace), trace.accesses, trace.unique,
                         options.sample < 1 ? fmt::format(", a sample of {:.3g}", options.sample) : "");
@@ -132,6 +167,9 @@ std::string ReportTable(const SimOptions& options, const SimReport& report) {
                         "write", "spare", "promote", "ghost", "optane100", "cxl");
     for (const SimRow& row : report.rows) {
       if (row.trace == trace.trace) text += TableRow(row);
+    }
+    for (const SimRow& row : report.rows) {
+      if (row.trace == trace.trace) text += PackedLine(row);
     }
   }
   text +=
@@ -170,15 +208,16 @@ std::string ReportCsv(const SimReport& report) {
   std::string text =
       "trace,policy,tiers,total,total_units,total_share,accesses,miss,gap_closed,dram_hit,scm_hit,"
       "scm_writes_per_access,second_chances_per_access,promotions_per_access,ghost_hits,amat_ns_optane100,amat_ns_"
-      "cxl\n";
+      "cxl,scm_written_bytes_per_access,packed_hit,packed_writes_per_access\n";
   for (const SimRow& row : report.rows) {
     const SimCounts& c = row.counts;
-    text += fmt::format("{},{},{},{},{},{:.6f},{},{:.6f},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{:.1f},{:.1f}\n",
-                        FileName(row.trace), row.policy, row.single_tier ? 1 : 2, row.total, row.capacity.total,
-                        row.share, c.accesses, row.miss(), row.gap_closed ? fmt::format("{:.6f}", *row.gap_closed) : "",
-                        row.per_access(c.dram_hits), row.per_access(c.scm_hits()), row.per_access(c.scm_writes()),
-                        row.per_access(c.second_chances), row.per_access(c.promotions), c.ghost_hits, row.optane100_ns,
-                        row.cxl_ns);
+    text += fmt::format(
+        "{},{},{},{},{},{:.6f},{},{:.6f},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{:.1f},{:.1f},{:.1f},{:.6f},{:.6f}\n",
+        FileName(row.trace), row.policy, row.single_tier ? 1 : 2, row.total, row.capacity.total, row.share, c.accesses,
+        row.miss(), row.gap_closed ? fmt::format("{:.6f}", *row.gap_closed) : "", row.per_access(c.dram_hits),
+        row.per_access(c.scm_hits()), row.per_access(c.scm_writes()), row.per_access(c.second_chances),
+        row.per_access(c.promotions), c.ghost_hits, row.optane100_ns, row.cxl_ns, row.scm_written_bytes_per_access(),
+        row.per_access(PackedHits(c)), row.per_access(c.packed_writes));
   }
   return text;
 }

@@ -61,8 +61,16 @@ class Job {
     }
     row->cpu_seconds = ThreadCpuSeconds() - start;
     const double bytes = options_.sizes == Sizes::kUnit ? options_.unit_bytes : trace_.mean_access_bytes();
+    const SimCounts& counts = row->counts;
     const auto mean = [&](MediumModelName name) {
-      return MeanAccessNs(CostsOf(GetMediumModel(name), bytes, options_.flash_us), row->counts);
+      const MediumModel& model = GetMediumModel(name);
+      AccessCosts costs = CostsOf(model, bytes, options_.flash_us);
+      if (counts.packed_writes > 0) {
+        const double record_bytes =
+            static_cast<double>(counts.packed_bytes) / static_cast<double>(counts.packed_writes);
+        AddPackedCosts(model, bytes, *CodecOf(options_.pack), record_bytes, &costs);
+      }
+      return MeanAccessNs(costs, counts);
     };
     row->optane100_ns = mean(MediumModelName::kOptane100);
     row->cxl_ns = mean(MediumModelName::kCxl);
@@ -83,7 +91,8 @@ class Job {
     const uint64_t unit = options_.sizes == Sizes::kUnit ? options_.unit_bytes : 1;
     const PolicyOptions policy_options{
         .dram_bytes = row->capacity.dram * unit,
-        .scm_bytes = row->capacity.scm * unit,
+        .scm_bytes =
+            static_cast<uint64_t>(static_cast<double>(row->capacity.scm * unit) * ExpectedPackRatio(options_.pack)),
         .block_bytes = options_.sizes == Sizes::kUnit
                            ? options_.unit_bytes
                            : static_cast<uint32_t>(trace_.footprint_bytes() / trace_.unique()),
@@ -95,6 +104,8 @@ class Job {
     row->counts =
         RunTwoTier(trace_, MakeTwoTierOptions(trace_, options_, row->capacity), policy.get(), &clock, &violations);
     row->policy_dram_bytes = policy->dram_bytes();
+    const bool blocks = options_.sizes == Sizes::kUnit && options_.pack == PackMode::kOff;
+    row->scm_unit_bytes = blocks ? options_.unit_bytes : 1;
     if (violations.empty()) return Status::Ok();
     return Status::IoError(fmt::format("the simulator contradicts itself ({} on trace {} at {}): {}", row->policy,
                                        row->trace, row->total, violations.front()));

@@ -25,6 +25,7 @@ struct SimRow {
   double optane100_ns = 0;  // mean access time
   double cxl_ns = 0;
   std::optional<double> gap_closed{};  // of the way from LRU to OPT, where both were run
+  uint32_t scm_unit_bytes = 1;         // of counts.scm_written_units
   uint64_t policy_dram_bytes = 0;
   double cpu_seconds = 0;
 
@@ -32,6 +33,7 @@ struct SimRow {
     return counts.accesses == 0 ? 0 : static_cast<double>(count) / static_cast<double>(counts.accesses);
   }
   double miss() const { return per_access(counts.misses); }
+  double scm_written_bytes_per_access() const { return per_access(counts.scm_written_units) * scm_unit_bytes; }
 };
 
 struct TraceSummary {

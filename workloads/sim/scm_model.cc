@@ -6,9 +6,11 @@
 #include "cache/layout.h"
 
 namespace mezz::sim {
-ScmModel::ScmModel(uint32_t blocks, const std::vector<uint32_t>& record_units, const ScmModelOptions& options)
+ScmModel::ScmModel(uint32_t blocks, const std::vector<uint32_t>& record_units, const ScmModelOptions& options,
+                   PackModel* pack)
     : record_units_(record_units),
       options_(options),
+      pack_(pack),
       segments_max_(static_cast<uint32_t>(std::max<uint64_t>(1, options.capacity / options.segment))),
       words_(blocks),
       credit_(options.segment * log_rules::kSurvivorShareDenominator) {
@@ -29,6 +31,7 @@ uint32_t ScmModel::Open() {
   const uint32_t id = free_.back();
   free_.pop_back();
   segments_[id].records.clear();
+  segments_[id].forms.clear();
   segments_[id].tail = id == 0 ? first_segment_overhead_ : segment_overhead_;
   return id;
 }
@@ -43,8 +46,9 @@ void ScmModel::Seal(Lane* lane) {
   lane->open.reset();
 }
 
-void ScmModel::Append(Lane* lane, BlockId block, uint64_t units, uint8_t heat, bool dram) {
+void ScmModel::Append(Lane* lane, BlockId block, Stored form, uint8_t heat, bool dram) {
   Segment& segment = segments_[*lane->open];
+  const uint64_t units = UnitsOf(block, form);
   assert(segment.tail + units <= options_.segment);
   if (!Contains(block)) ++resident_;
   Word& word = words_[block];
@@ -53,10 +57,14 @@ void ScmModel::Append(Lane* lane, BlockId block, uint64_t units, uint8_t heat, b
   word.heat = heat & kHeatMax;
   word.dram = dram;
   segment.records.push_back(block);
+  if (pack_ != nullptr) segment.forms.push_back(form);
   segment.tail += units;
   used_ += units;
   ++counts_.writes;
   counts_.written_units += units;
+  if (form != Stored::kPacked) return;
+  ++counts_.packed_writes;
+  counts_.packed_units += units;
 }
 
 bool ScmModel::PickVictim() {
@@ -117,19 +125,44 @@ void ScmModel::Weigh(uint32_t segment, uint32_t record) {
   }
 }
 
-// True: the record lives on in reclaim's own segment.
-bool ScmModel::Copy(BlockId block, uint64_t units) {
-  if (!Fits(proven_lane_, units)) {
-    if (!options_.exact_capacity && free_.empty()) return false;
-    Advance(&proven_lane_);
-    if (!Fits(proven_lane_, units)) return false;
-  }
-  assert(credit_ >= units * log_rules::kSurvivorShareDenominator);
-  credit_ -= units * log_rules::kSurvivorShareDenominator;
+// Room in the lane's segment, or in another one, if that leaves `kept_free` free.
+bool ScmModel::Reserve(Lane* lane, uint64_t units, size_t kept_free) {
+  if (Fits(*lane, units)) return true;
+  if (!options_.exact_capacity && free_.size() <= kept_free) return false;
+  Advance(lane);
+  return Fits(*lane, units);
+}
+
+// Writes the record anew in a lane that has room for it, on credit.
+void ScmModel::MoveTo(Lane* lane, BlockId block, Stored form, unsigned heat_cost) {
+  const uint64_t cost = UnitsOf(block, form) * log_rules::kSurvivorShareDenominator;
+  assert(credit_ >= cost);
+  credit_ -= cost;
   const Word word = words_[block];
-  Append(&proven_lane_, block, units, static_cast<uint8_t>(word.heat > 0 ? word.heat - 1 : 0), word.dram != 0);
-  ++counts_.second_chances;
+  Append(lane, block, form, static_cast<uint8_t>(word.heat - std::min<unsigned>(word.heat, heat_cost)), word.dram != 0);
+  counts_.second_chances += heat_cost;
+  counts_.packed_second_chances += heat_cost != 0 && form == Stored::kPacked;
+}
+
+// True: the record lives on in reclaim's own segment.
+bool ScmModel::Copy(BlockId block, Stored form) {
+  const uint64_t units = UnitsOf(block, form);
+  if (units * log_rules::kSurvivorShareDenominator > credit_ || !Reserve(&proven_lane_, units, 0)) return false;
+  MoveTo(&proven_lane_, block, form, /*heat_cost=*/1);
   return true;
+}
+
+// Reclaimer::PackLocked: the young share a lane with writers, and the last free segment stays for the proven.
+ScmModel::Packing ScmModel::PackAtReclaim(BlockId block, Fate fate) {
+  if (!pack_->Pack(block)) return Packing::kUseless;
+  const uint64_t units = UnitsOf(block, Stored::kPacked);
+  if (units * log_rules::kSurvivorShareDenominator > credit_) return Packing::kNoRoom;
+  const bool young = fate == Fate::kPack && victim_->generation == Generation::kYoung;
+  Lane* const lane = young && Reserve(&young_lane_, units, 1) ? &young_lane_ : &proven_lane_;
+  if (lane == &proven_lane_ && !Reserve(lane, units, 0)) return Packing::kNoRoom;
+  MoveTo(lane, block, Stored::kPacked, fate == Fate::kSpare ? 1 : 0);
+  counts_.packed_at_reclaim += fate == Fate::kPack;
+  return Packing::kDone;
 }
 
 void ScmModel::Audit(std::vector<std::string>* violations) const {
@@ -154,7 +187,7 @@ void ScmModel::Audit(std::vector<std::string>* violations) const {
     if (!holds_records[id]) continue;
     const bool walked = victim_ && victim_->segment == id && victim_->pass == Pass::kEmpty;
     for (uint32_t record = walked ? victim_->cursor : 0; record < segments_[id].records.size(); ++record) {
-      used += UnitsOf(segments_[id].records[record]);
+      used += UnitsOf(segments_[id].records[record], FormAt(id, record));
       live += IsLive(id, record);
     }
   }

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "cache/log_rules.h"
+#include "cache/survivor_judge.h"
+#include "workloads/sim/pack_model.h"
 #include "workloads/sim/trace.h"
 
 namespace mezz::sim {
@@ -35,6 +37,10 @@ struct ScmCounts {
   uint64_t writes = 0;  // records, second chances included
   uint64_t written_units = 0;
   uint64_t second_chances = 0;
+  uint64_t packed_writes = 0;  // of the writes, and what they took
+  uint64_t packed_units = 0;
+  uint64_t packed_second_chances = 0;  // of the second chances
+  uint64_t packed_at_reclaim = 0;      // Fate::kPack
   uint64_t dropped = 0;
   uint64_t spare_refused = 0;  // the policy spared it; credit or space said no
   uint64_t refused = 0;        // Put found no room
@@ -44,14 +50,30 @@ struct ScmCounts {
 
 // The SCM tier without bytes: records in segments filled by appending; two queues of sealed segments, young and proven,
 // and the choice between them as SegmentLog::TakeVictim's; reclaim in small steps with survivors on credit as
-// Reclaimer's. Pins and the index's displacements are left out. Bytes never matter, so a record is its block's number.
+// Reclaimer's. Pins and the index's displacements are left out. Bytes never matter, so a record is its block's number
+// and its form.
 //
-// `spare(block, generation)`, asked in Put for each live record that reclaim reaches, is the policy's OnReclaim.
+// `judge(reached)`, asked in Put for each live record that reclaim reaches, is the policy's OnReclaim.
 class ScmModel {
  public:
-  // `record_units`: by block; empty: 1 each. Outlives this.
-  ScmModel(uint32_t blocks, const std::vector<uint32_t>& record_units, const ScmModelOptions& options);
+  // What `judge` is asked about.
+  struct Reached {
+    BlockId block;
+    Generation generation;
+    bool packed = false;
+    bool packable = false;
+  };
 
+  // `record_units`: by block, of a raw record; empty: 1 each. `pack`: null, or how records pack; units are bytes then.
+  // Both outlive this.
+  ScmModel(uint32_t blocks, const std::vector<uint32_t>& record_units, const ScmModelOptions& options,
+           PackModel* pack = nullptr);
+
+  // REQUIRES: Contains(block).
+  Form form(BlockId block) const {
+    const Word& word = words_[block];
+    return FormAt(word.segment, word.record) == Stored::kPacked ? Form::kPacked : Form::kRaw;
+  }
   bool Contains(BlockId block) const { return words_[block].segment != kNowhere; }
   uint8_t heat(BlockId block) const { return words_[block].heat; }
   bool dram(BlockId block) const { return words_[block].dram; }
@@ -74,18 +96,21 @@ class ScmModel {
     if (Contains(block)) Forget(block);
   }
 
-  // Writes a record; an older one of the block is replaced. False: no room.
-  template <typename Spare>
-  bool Put(BlockId block, Generation generation, Spare&& spare) {
+  // Writes a record; an older one of the block is replaced. False: no room. `wanted`: kPacked is a wish.
+  template <typename Judge>
+  bool Put(BlockId block, Generation generation, Form wanted, Judge&& judge) {
     Lane* const lane = generation == Generation::kProven ? &proven_lane_ : &young_lane_;
-    const uint64_t units = UnitsOf(block);
+    Stored form = Stored::kRaw;
+    if (wanted == Form::kPacked && pack_ != nullptr && pack_->Wants(block))
+      form = pack_->Pack(block) ? Stored::kPacked : Stored::kRejected;
+    const uint64_t units = UnitsOf(block, form);
     const bool room =
-        options_.exact_capacity ? MakeRoomExactly(lane, units, spare) : MakeRoomAsLive(lane, units, spare);
+        options_.exact_capacity ? MakeRoomExactly(lane, units, judge) : MakeRoomAsLive(lane, units, judge);
     if (!room) {
       ++counts_.refused;
       return false;
     }
-    Append(lane, block, units, static_cast<uint8_t>(HeatOfNew(generation)), /*dram=*/false);
+    Append(lane, block, form, static_cast<uint8_t>(HeatOfNew(generation)), /*dram=*/false);
     return true;
   }
 
@@ -108,9 +133,16 @@ class ScmModel {
     uint32_t dram : 1 = 0;
     uint32_t heat : 2 = 0;
   };
+  // As a record's flags tell.
+  enum class Stored : uint8_t {
+    kRaw,
+    kRejected,  // raw, and known not to pack
+    kPacked,
+  };
   struct Segment {
     std::vector<BlockId> records;
-    uint64_t tail = 0;  // units in use, what is not for records included
+    std::vector<Stored> forms;  // of them; empty where nothing packs
+    uint64_t tail = 0;          // units in use, what is not for records included
   };
   struct Lane {
     std::optional<uint32_t> open;
@@ -125,7 +157,13 @@ class ScmModel {
     uint64_t hot = 0;
   };
 
-  uint64_t UnitsOf(BlockId block) const { return record_units_.empty() ? 1 : record_units_[block]; }
+  uint64_t UnitsOf(BlockId block, Stored form) const {
+    if (form == Stored::kPacked) return pack_->record_bytes(block);
+    return record_units_.empty() ? 1 : record_units_[block];
+  }
+  Stored FormAt(uint32_t segment, uint32_t record) const {
+    return pack_ == nullptr ? Stored::kRaw : segments_[segment].forms[record];
+  }
   void Forget(BlockId block) {
     assert(Contains(block) && resident_ > 0);
     words_[block].segment = kNowhere;
@@ -139,7 +177,7 @@ class ScmModel {
     const Word& word = words_[segments_[segment].records[record]];
     return word.segment == segment && word.record == record;
   }
-  void Append(Lane* lane, BlockId block, uint64_t units, uint8_t heat, bool dram);
+  void Append(Lane* lane, BlockId block, Stored form, uint8_t heat, bool dram);
   bool Fits(const Lane& lane, uint64_t units) const {
     return lane.open && segments_[*lane.open].tail + units <= options_.segment;
   }
@@ -152,21 +190,26 @@ class ScmModel {
   void Weigh(uint32_t segment, uint32_t record);
   uint64_t free_segments() const { return free_.size(); }
 
-  template <typename Spare>
-  bool MakeRoomExactly(Lane* lane, uint64_t units, Spare& spare);
-  template <typename Spare>
-  bool MakeRoomAsLive(Lane* lane, uint64_t units, Spare& spare);
+  template <typename Judge>
+  bool MakeRoomExactly(Lane* lane, uint64_t units, Judge& judge);
+  template <typename Judge>
+  bool MakeRoomAsLive(Lane* lane, uint64_t units, Judge& judge);
   enum class Mode { kSpare, kDrop };
-  template <typename Spare>
-  bool Work(uint64_t units, Mode mode, Spare& spare);
-  template <typename Spare>
-  uint64_t VisitNext(Mode mode, Spare& spare);
-  template <typename Spare>
-  void Settle(uint32_t segment, uint32_t record, Spare& spare);
-  bool Copy(BlockId block, uint64_t units);
+  template <typename Judge>
+  bool Work(uint64_t units, Mode mode, Judge& judge);
+  template <typename Judge>
+  uint64_t VisitNext(Mode mode, Judge& judge);
+  template <typename Judge>
+  void Settle(uint32_t segment, uint32_t record, Judge& judge);
+  bool Reserve(Lane* lane, uint64_t units, size_t kept_free);
+  void MoveTo(Lane* lane, BlockId block, Stored form, unsigned heat_cost);
+  bool Copy(BlockId block, Stored form);
+  enum class Packing { kDone, kUseless, kNoRoom };  // as Reclaimer's
+  Packing PackAtReclaim(BlockId block, Fate fate);
 
   const std::vector<uint32_t>& record_units_;
   ScmModelOptions options_;
+  PackModel* const pack_;                                       // null: all is raw
   uint32_t segments_max_;                                       // the log's limit
   uint64_t segment_overhead_ = 0, first_segment_overhead_ = 0;  // units of a segment that hold no record
   std::vector<Word> words_;
@@ -183,50 +226,50 @@ class ScmModel {
   ScmCounts counts_;
 };
 
-template <typename Spare>
-bool ScmModel::MakeRoomExactly(Lane* lane, uint64_t units, Spare& spare) {
+template <typename Judge>
+bool ScmModel::MakeRoomExactly(Lane* lane, uint64_t units, Judge& judge) {
   if (units > options_.capacity) return false;
   while (used_ + units > options_.capacity) {
-    if (!Work(1, Mode::kSpare, spare)) return false;
+    if (!Work(1, Mode::kSpare, judge)) return false;
   }
   if (!Fits(*lane, units)) Advance(lane);
   return true;
 }
 
 // ScmTier::Put: a step of reclaim, then room in the lane's segment, or another one, or a whole victim.
-template <typename Spare>
-bool ScmModel::MakeRoomAsLive(Lane* lane, uint64_t units, Spare& spare) {
+template <typename Judge>
+bool ScmModel::MakeRoomAsLive(Lane* lane, uint64_t units, Judge& judge) {
   const uint64_t enough = 1 + options_.writer_lanes;
   if (free_segments() <= enough)
-    Work(units * (free_segments() <= 1 ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare, spare);
+    Work(units * (free_segments() <= 1 ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare, judge);
   if (Fits(*lane, units)) return true;
   if (units > options_.segment - first_segment_overhead_) return false;
   for (uint32_t tries = 0; free_segments() <= 1; ++tries) {
     if (tries == log_rules::kSparingVictimsMax + segments_max_) return false;
-    if (!Work(UINT64_MAX, tries < log_rules::kSparingVictimsMax ? Mode::kSpare : Mode::kDrop, spare)) return false;
+    if (!Work(UINT64_MAX, tries < log_rules::kSparingVictimsMax ? Mode::kSpare : Mode::kDrop, judge)) return false;
   }
   if (!Fits(*lane, units)) Advance(lane);  // reclaim may have opened a segment for the proven
   return Fits(*lane, units);
 }
 
-template <typename Spare>
-bool ScmModel::Work(uint64_t units, Mode mode, Spare& spare) {
+template <typename Judge>
+bool ScmModel::Work(uint64_t units, Mode mode, Judge& judge) {
   if (!victim_ && !PickVictim()) return false;
   if (mode == Mode::kDrop && victim_->pass != Pass::kEmpty) StartPass(Pass::kEmpty);
   uint64_t walked = 0;
   do {
-    if (victim_->cursor < segments_[victim_->segment].records.size()) walked += VisitNext(mode, spare);
+    if (victim_->cursor < segments_[victim_->segment].records.size()) walked += VisitNext(mode, judge);
     if (victim_->cursor == segments_[victim_->segment].records.size()) FinishPass();
   } while (victim_ && walked < units);
   return true;
 }
 
-template <typename Spare>
-uint64_t ScmModel::VisitNext(Mode mode, Spare& spare) {
+template <typename Judge>
+uint64_t ScmModel::VisitNext(Mode mode, Judge& judge) {
   const uint32_t segment = victim_->segment;
   const uint32_t record = victim_->cursor++;
   const BlockId block = segments_[segment].records[record];
-  const uint64_t units = UnitsOf(block);
+  const uint64_t units = UnitsOf(block, FormAt(segment, record));
   if (victim_->pass != Pass::kEmpty) {
     if (IsLive(segment, record)) Weigh(segment, record);
     return units;
@@ -235,22 +278,35 @@ uint64_t ScmModel::VisitNext(Mode mode, Spare& spare) {
   used_ -= units;
   if (!IsLive(segment, record)) return units;
   if (mode == Mode::kSpare) {
-    Settle(segment, record, spare);
+    Settle(segment, record, judge);
   } else {
     Drop(block);
   }
   return units;
 }
 
-template <typename Spare>
-void ScmModel::Settle(uint32_t segment, uint32_t record, Spare& spare) {
+// Reclaimer::SettleLocked.
+template <typename Judge>
+void ScmModel::Settle(uint32_t segment, uint32_t record, Judge& judge) {
   const BlockId block = segments_[segment].records[record];
-  const uint64_t units = UnitsOf(block);
-  if (spare(block, victim_->generation) && !dram(block)) {  // never a block that DRAM holds, whatever the policy says
-    if (units * log_rules::kSurvivorShareDenominator <= credit_ && Copy(block, units)) return;
-    ++counts_.spare_refused;
+  Stored form = FormAt(segment, record);
+  bool packable = pack_ != nullptr && form == Stored::kRaw && pack_->Wants(block);
+  for (;;) {
+    const bool packed = form == Stored::kPacked;
+    Fate fate = judge(Reached{block, victim_->generation, packed, packable});
+    // Never a raw copy of a block that DRAM holds, whatever the policy says.
+    if ((dram(block) && !packed) || (fate == Fate::kPack && !packable)) fate = Fate::kDrop;
+    if (fate != Fate::kDrop && packable) {
+      const Packing packing = PackAtReclaim(block, fate);
+      if (packing == Packing::kDone) return;
+      packable = false;
+      if (packing == Packing::kUseless) form = Stored::kRejected;
+      if (packing == Packing::kUseless && fate == Fate::kPack) continue;  // judged again, as what it is
+    }
+    if (fate == Fate::kSpare && Copy(block, form)) return;
+    counts_.spare_refused += fate == Fate::kSpare;
+    return Drop(block);
   }
-  Drop(block);
 }
 
 }  // namespace mezz::sim

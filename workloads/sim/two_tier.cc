@@ -2,6 +2,7 @@
 #include "workloads/sim/two_tier.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "admission/tier_flow.h"
 #include "workloads/block_key.h"
@@ -31,8 +32,11 @@ class TwoTier {
         clock_(clock),
         charges_(options.dram_charges),
         dram_(trace.unique(), charges_, options.dram),
-        scm_(trace.unique(), options.record_units, WithSharesOf(*policy, options.scm)),
-        flow_(this) {}
+        pack_(MakePack(trace, options)),
+        scm_(trace.unique(), options.record_units, WithSharesOf(*policy, options.scm), pack_.get()),
+        flow_(this) {
+    if (packs()) TellCapacity();
+  }
 
   SimCounts Run() {
     const std::vector<BlockId>& accesses = trace_.accesses();
@@ -41,9 +45,12 @@ class TwoTier {
     const CounterSnapshot events = events_;
     const DecisionSnapshot decisions = decisions_;
     const ScmCounts scm = scm_.counts();
+    const uint64_t tries = pack_tries();
     RunRange(warmup, accesses.size());
     flow_.TellDramHits();
-    return CountsOf(accesses.size() - warmup, events_ - events, decisions_ - decisions, scm);
+    SimCounts counts = CountsOf(accesses.size() - warmup, events_ - events, decisions_ - decisions, scm);
+    counts.pack_tries = pack_tries() - tries;
+    return counts;
   }
 
   void Audit(std::vector<std::string>* violations) const {
@@ -58,21 +65,23 @@ class TwoTier {
   bool NoteDramEviction(BlockId block) { return scm_.SetDram(block, false); }
   void NotePromoted(BlockId block) { scm_.SetDram(block, true); }
   void Erase(BlockId block) { scm_.Erase(block); }
-  // All is raw here.
-  bool packs() const { return false; }
-  std::optional<Codec> codec() const { return std::nullopt; }
-  void UseCodec(std::optional<Codec>) {}
+  bool packs() const { return pack_ != nullptr; }
+  std::optional<Codec> codec() const { return options_.pack->codec; }
+  void UseCodec(std::optional<Codec>) {}  // never asked: the codec is fixed
   bool grows() const { return false; }
-  uint32_t PackedBytes(uint32_t bytes) const { return bytes; }
-  bool Put(BlockId block, Generation generation, Form) {
-    return scm_.Put(block, generation, [this](BlockId reached, Generation of_record) {
-      const Fate fate = flow_.OnReclaim({.key = BlockKeyOf(trace_.key(reached)),
-                                         .role = trace_.role(reached),
-                                         .payload_bytes = trace_.bytes(reached),
-                                         .generation = of_record,
-                                         .heat = scm_.heat(reached),
-                                         .in_dram = scm_.dram(reached)});
-      return fate == Fate::kSpare;
+  uint32_t PackedBytes(uint32_t bytes) const { return pack_->PackedBytes(bytes); }
+  bool Put(BlockId block, Generation generation, Form form) {
+    if (packs()) NotePacking();
+    return scm_.Put(block, generation, form, [this](const ScmModel::Reached& reached) {
+      return flow_.OnReclaim(
+          {.key = BlockKeyOf(trace_.key(reached.block)),
+           .role = trace_.role(reached.block),
+           .payload_bytes = reached.packed ? pack_->payload_bytes(reached.block) : trace_.bytes(reached.block),
+           .generation = reached.generation,
+           .heat = scm_.heat(reached.block),
+           .in_dram = scm_.dram(reached.block),
+           .packed = reached.packed,
+           .packable = reached.packable});
     });
   }
   void Count(Event event, BlockRole role) { ++events_.by_role[static_cast<size_t>(event)][static_cast<size_t>(role)]; }
@@ -80,6 +89,29 @@ class TwoTier {
   uint64_t DramHits() const { return events_[Event::kDramHit]; }
 
  private:
+  static std::unique_ptr<PackModel> MakePack(const LoadedTrace& trace, const TwoTierOptions& options) {
+    if (!options.pack) return nullptr;
+    return std::make_unique<PackModel>(options.pack->codec, trace, options.pack->block_bytes,
+                                       options.pack->codec_bytes);
+  }
+  uint64_t pack_tries() const { return pack_ != nullptr ? pack_->tries() : 0; }
+
+  // HybridCore's: bytes of blocks that the SCM tier holds, as they pack at present, and when policies are told.
+  uint64_t BlockCapacity() const {
+    const uint64_t bytes = options_.pack->scm_bytes;
+    if (!flow_.packs_now()) return bytes;
+    constexpr uint32_t kUnit = 1 << 12;
+    return static_cast<uint64_t>(static_cast<double>(bytes) * kUnit / std::max(1u, pack_->PackedBytes(kUnit)));
+  }
+  void NotePacking() {
+    const uint64_t now = BlockCapacity();
+    if (now >= told_ + told_ / 4 || now + told_ / 4 <= told_) TellCapacity();
+  }
+  void TellCapacity() {
+    told_ = BlockCapacity();
+    policy_->OnCapacity(options_.pack->dram_bytes, told_);
+  }
+
   void RunRange(size_t from, size_t to) {
     const std::vector<BlockId>& accesses = trace_.accesses();
     for (size_t at = from; at < to; ++at) {
@@ -109,8 +141,12 @@ class TwoTier {
   }
 
   void ScmHit(BlockId block) {
-    const Action action = flow_.OnScmHit(block, scm_.Warm(block), /*by_compaction=*/false);
-    if (action == Action::kInPlace) return Count(Event::kServedInPlace, trace_.role(block));
+    const Form form = scm_.form(block);
+    const bool packed = form == Form::kPacked;
+    if (packed) Count(Event::kScmPackedHit, trace_.role(block));
+    const Action action = flow_.OnScmHit(block, scm_.Warm(block), /*by_compaction=*/false, form);
+    if (action == Action::kInPlace)
+      return Count(packed ? Event::kServedCopied : Event::kServedInPlace, trace_.role(block));
     InsertToDram(block);
     flow_.OnPromoted(block, action);
   }
@@ -128,14 +164,21 @@ class TwoTier {
     return {.accesses = accesses,
             .dram_hits = events[Event::kDramHit],
             .scm_in_place = events[Event::kServedInPlace],
+            .scm_unpacked = events[Event::kServedCopied],
             .promotions = events[Event::kPromotion],
+            .packed_promotions = events[Event::kScmPackedHit] - events[Event::kServedCopied],
             .moves = decisions.of(DecisionPoint::kScmHit, Action::kMove),
             .misses = events[Event::kMiss],
             .demotions = events[Event::kDemotion],
             .inserts_to_scm = events[Event::kInsertToScm],
             .second_chances = scm.second_chances - scm_before.second_chances,
+            .packed_second_chances = scm.packed_second_chances - scm_before.packed_second_chances,
+            .packed_at_reclaim = scm.packed_at_reclaim - scm_before.packed_at_reclaim,
             .requeued_segments = scm.requeued_segments - scm_before.requeued_segments,
             .scm_written_units = scm.written_units - scm_before.written_units,
+            .packed_writes = scm.packed_writes - scm_before.packed_writes,
+            .packed_bytes = scm.packed_units - scm_before.packed_units,
+            .pack_tries = 0,
             .scm_refused = scm.refused - scm_before.refused,
             .spare_refused = scm.spare_refused - scm_before.spare_refused,
             .ghost_hits = decisions.of(Reason::kGhost),
@@ -149,10 +192,12 @@ class TwoTier {
   SimClock* const clock_;
   const Charges charges_;
   Dram dram_;
+  const std::unique_ptr<PackModel> pack_;  // null: all is raw
   ScmModel scm_;
   TierFlow<TwoTier> flow_;
   CounterSnapshot events_;
   DecisionSnapshot decisions_;
+  uint64_t told_ = 0;  // to the policy
 };
 
 template <typename Dram>

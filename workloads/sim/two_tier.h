@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,15 +19,22 @@ namespace mezz::sim {
 struct SimCounts {
   uint64_t accesses = 0;
   uint64_t dram_hits = 0;
-  uint64_t scm_in_place = 0;  // hits served where they lay
-  uint64_t promotions = 0;    // hits copied to DRAM, moves included
-  uint64_t moves = 0;         // of those, records forgotten
+  uint64_t scm_in_place = 0;       // hits served where they lay
+  uint64_t scm_unpacked = 0;       // hits on packed records, served from a copy that goes at once
+  uint64_t promotions = 0;         // hits copied to DRAM, moves included
+  uint64_t packed_promotions = 0;  // of those, from packed records
+  uint64_t moves = 0;              // and records forgotten
   uint64_t misses = 0;
   uint64_t demotions = 0;       // blocks written to SCM: on a DRAM eviction
   uint64_t inserts_to_scm = 0;  // and on a miss
   uint64_t second_chances = 0;
+  uint64_t packed_second_chances = 0;  // of those, written packed
+  uint64_t packed_at_reclaim = 0;      // written anew, packed, without having been hit
   uint64_t requeued_segments = 0;
   uint64_t scm_written_units = 0;
+  uint64_t packed_writes = 0;  // of all writes, what was written packed, and its bytes
+  uint64_t packed_bytes = 0;
+  uint64_t pack_tries = 0;     // blocks that the codec was run on
   uint64_t scm_refused = 0;    // writes the policy wanted and the tier had no room for
   uint64_t spare_refused = 0;  // second chances likewise
   uint64_t ghost_hits = 0;     // decisions with Reason::kGhost
@@ -34,11 +42,20 @@ struct SimCounts {
   // Those of the flow between the tiers (admission/tier_flow.h), where a block was found, and how it was served.
   CounterSnapshot events{};
 
-  uint64_t scm_hits() const { return scm_in_place + promotions; }
-  uint64_t scm_writes() const { return demotions + inserts_to_scm + second_chances; }
+  uint64_t scm_hits() const { return scm_in_place + scm_unpacked + promotions; }
+  uint64_t scm_writes() const { return demotions + inserts_to_scm + second_chances + packed_at_reclaim; }
 };
 
 enum class DramCache : uint8_t { kHcc, kLru };
+
+// Of a tier that packs. Its units are bytes.
+struct PackOptions {
+  Codec codec = Codec::kLz4;
+  std::vector<uint32_t> block_bytes;  // by block
+  std::vector<uint32_t> codec_bytes;  // by block: what the codec makes of it, however much
+  uint64_t dram_bytes = 0;            // of the tiers, as the policy is told
+  uint64_t scm_bytes = 0;
+};
 
 struct TwoTierOptions {
   DramCache dram_cache = DramCache::kHcc;
@@ -47,6 +64,7 @@ struct TwoTierOptions {
   // Empty: every block is one unit in both tiers. Else by block: what it charges to DRAM, and its record in SCM.
   std::vector<uint32_t> dram_charges;
   std::vector<uint32_t> record_units;
+  std::optional<PackOptions> pack;
   uint64_t access_ns = 10'000;   // simulated time between accesses where the trace has no clock
   uint64_t warmup_accesses = 0;  // not counted
 };

@@ -11,6 +11,7 @@ namespace mezz::sim {
 namespace {
 
 using ::testing::IsEmpty;
+using Reached = ScmModel::Reached;
 
 const std::vector<uint32_t> kUnits;
 
@@ -37,8 +38,9 @@ TEST(ScmModel, HoldsExactlyItsCapacity) {
         if (random() % 20 == 0) model.Erase(block);
         continue;
       }
-      ASSERT_TRUE(
-          model.Put(block, Generation::kYoung, [&](BlockId reached, Generation) { return model.heat(reached) > 0; }));
+      ASSERT_TRUE(model.Put(block, Generation::kYoung, Form::kRaw, [&](const Reached& reached) {
+        return model.heat(reached.block) > 0 ? Fate::kSpare : Fate::kDrop;
+      }));
       ASSERT_TRUE(model.Contains(block)) << "capacity " << capacity << ", segment " << segment;
       ASSERT_LE(model.used_units(), capacity);
     }
@@ -49,7 +51,7 @@ TEST(ScmModel, HoldsExactlyItsCapacity) {
 TEST(ScmModel, DropsTheOldestFirstWhereNothingIsSpared) {
   ScmModel model = Make(1000, 100, 1);
   for (BlockId block = 0; block < 1000; ++block) {
-    model.Put(block, Generation::kYoung, [](BlockId, Generation) { return false; });
+    model.Put(block, Generation::kYoung, Form::kRaw, [](const Reached&) { return Fate::kDrop; });
     ASSERT_EQ(model.resident_blocks(), std::min<uint64_t>(block + 1, 100));
     if (block >= 100) {
       ASSERT_FALSE(model.Contains(block - 100));
@@ -60,11 +62,11 @@ TEST(ScmModel, DropsTheOldestFirstWhereNothingIsSpared) {
 
 TEST(ScmModel, SparesWhatIsHitAndCostsItOneHeat) {
   ScmModel model = Make(1000, 100, 4);
-  const auto spare = [&](BlockId block, Generation) { return model.heat(block) > 0; };
-  model.Put(0, Generation::kYoung, spare);
+  const auto spare = [&](const Reached& reached) { return model.heat(reached.block) > 0 ? Fate::kSpare : Fate::kDrop; };
+  model.Put(0, Generation::kYoung, Form::kRaw, spare);
   for (int i = 0; i < 5; ++i) model.Warm(0);
   EXPECT_EQ(model.heat(0), 3);
-  for (BlockId block = 1; block < 101; ++block) model.Put(block, Generation::kYoung, spare);
+  for (BlockId block = 1; block < 101; ++block) model.Put(block, Generation::kYoung, Form::kRaw, spare);
   EXPECT_TRUE(model.Contains(0));
   EXPECT_EQ(model.heat(0), 2);
   EXPECT_EQ(model.counts().second_chances, 1u);
@@ -73,11 +75,11 @@ TEST(ScmModel, SparesWhatIsHitAndCostsItOneHeat) {
 
 TEST(ScmModel, NeverSparesWhatDramHolds) {
   ScmModel model = Make(1000, 100, 4);
-  const auto spare = [](BlockId, Generation) { return true; };
-  model.Put(0, Generation::kYoung, spare);
+  const auto spare = [](const Reached&) { return Fate::kSpare; };
+  model.Put(0, Generation::kYoung, Form::kRaw, spare);
   model.Warm(0);
   EXPECT_TRUE(model.SetDram(0, true));
-  for (BlockId block = 1; block < 101; ++block) model.Put(block, Generation::kYoung, spare);
+  for (BlockId block = 1; block < 101; ++block) model.Put(block, Generation::kYoung, Form::kRaw, spare);
   EXPECT_FALSE(model.Contains(0));
   EXPECT_FALSE(model.SetDram(0, false));
 }
@@ -85,7 +87,7 @@ TEST(ScmModel, NeverSparesWhatDramHolds) {
 TEST(ScmModel, GetsSomewhereWhereEverythingIsSpared) {
   ScmModel model = Make(2000, 100, 10);
   for (BlockId block = 0; block < 2000; ++block)
-    ASSERT_TRUE(model.Put(block, Generation::kYoung, [](BlockId, Generation) { return true; }));
+    ASSERT_TRUE(model.Put(block, Generation::kYoung, Form::kRaw, [](const Reached&) { return Fate::kSpare; }));
   const ScmCounts& counts = model.counts();
   EXPECT_LE(counts.second_chances, (counts.second_chances + counts.dropped) * 15 / 16 + 80);
   EXPECT_GT(counts.spare_refused, 0u);
@@ -94,8 +96,8 @@ TEST(ScmModel, GetsSomewhereWhereEverythingIsSpared) {
 
 TEST(ScmModel, PutReplacesAnOlderRecord) {
   ScmModel model = Make(10, 5, 1);
-  const auto drop = [](BlockId, Generation) { return false; };
-  for (int i = 0; i < 20; ++i) model.Put(3, Generation::kYoung, drop);
+  const auto drop = [](const Reached&) { return Fate::kDrop; };
+  for (int i = 0; i < 20; ++i) model.Put(3, Generation::kYoung, Form::kRaw, drop);
   EXPECT_EQ(model.resident_blocks(), 1u);
   EXPECT_THAT(Audit(model), IsEmpty());
 }
