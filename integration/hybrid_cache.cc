@@ -76,6 +76,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   DecisionSnapshot Decisions() const override { return core_->Decisions(); }
   std::string_view PolicyName() const override { return core_->policy_name(); }
   Status SetPolicy(std::string_view name) override { return core_->SetPolicy(name); }
+  void ForgetFile(FileId file) override { core_->scm().ForgetFile(file); }
 
  private:
   // An object that create_cb made and nobody owns yet.
@@ -157,6 +158,8 @@ HybridCache::~HybridCache() {
 
 rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHelper* helper, CreateContext* context,
                                             Priority priority, rocksdb::Statistics* stats) {
+  // RocksDB asks so for one thing alone: to drop the blocks of a file that it has deleted (uncache_aggressiveness).
+  if (helper == nullptr && key.size() == BlockKey::kBytes) ForgetFile(BlockKey::FromBytes(key.data()).file());
   const bool demotable = Demotable(key, helper);
   if (demotable && missed_dram) core_->scm().Prefetch(BlockKey::FromBytes(key.data()));
   Handle* handle = target_->Lookup(key, helper, context, priority, stats);

@@ -46,6 +46,8 @@ class HybridStats {
   // back. Refuses unknown names, listing the known.
   virtual std::string_view PolicyName() const = 0;
   virtual Status SetPolicy(std::string_view name) = 0;
+  // A hint that the file is deleted: ScmTier::ForgetFile. NewDeadFileListener (dead_file_listener.h) gives them.
+  virtual void ForgetFile(FileId file) = 0;
 };
 HybridStats* GetHybridStats(rocksdb::Cache* cache);
 HybridStats* GetHybridStats(rocksdb::SecondaryCache* cache);

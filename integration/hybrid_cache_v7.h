@@ -94,6 +94,7 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   DecisionSnapshot Decisions() const override { return core()->Decisions(); }
   std::string_view PolicyName() const override { return core()->policy_name(); }
   Status SetPolicy(std::string_view name) override { return core()->SetPolicy(name); }
+  void ForgetFile(FileId file) override { core()->scm().ForgetFile(file); }
 
  private:
   class EvictionHook;

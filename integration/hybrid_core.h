@@ -205,6 +205,8 @@ void HybridCore::Offer(const Evicted& evicted, SizeOf size_of, SourceOf source_o
   try {
     if (!evicted.persistable) return Refuse(Event::kRefusedNotPersistable, evicted);
     if (evicted.key.size() != BlockKey::kBytes) return Refuse(Event::kRefusedKeySize, evicted);
+    if (scm_->IsForgotten(BlockKey::FromBytes(evicted.key.data()).file()))
+      return Refuse(Event::kRefusedDeadFile, evicted);
     const size_t bytes = size_of();
     if (bytes == 0) return Refuse(Event::kRefusedNotPersistable, evicted);
     const auto source = source_of(bytes);

@@ -149,6 +149,7 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridSta
   DecisionSnapshot Decisions() const override { return core_->Decisions(); }
   std::string_view PolicyName() const override { return core_->policy_name(); }
   Status SetPolicy(std::string_view name) override;
+  void ForgetFile(FileId file) override { core_->scm().ForgetFile(file); }
   std::string Report() const override { return core_->Report(HybridCore::UriKind::kScmSecondary); }
   const ScmTier& scm() const override { return core_->scm(); }
   Status SetScmCapacity(uint64_t bytes) override;
