@@ -2,6 +2,8 @@
 if(TARGET mezz_workloads)
   mezz_test(unit/workloads/latency_histogram_test LABELS unit DEPS mezz::workloads)
   mezz_test(unit/workloads/replay_loop_test LABELS unit DEPS mezz::workloads)
+  mezz_test(unit/workloads/flash_test LABELS unit DEPS mezz::workloads)
+  mezz_test(unit/workloads/flash_file_system_test LABELS unit DEPS mezz::workloads)
   mezz_test(unit/workloads/digest_test LABELS unit DEPS mezz::workloads)
   mezz_bench(bench/replay_loop_bench DEPS mezz::workloads)
   if(TARGET bench_replay_loop_bench)

@@ -53,6 +53,9 @@ DEFINE_string(compression, "none", "Of the databases' blocks: none, lz4, zstd. S
 DEFINE_string(write_buffer, "64M", "Bytes put between two flushes: RocksDB's memtable (K, M, G)");
 DEFINE_bool(index_in_cache, false, "Keep index and filter blocks in the block cache");
 DEFINE_string(db, "", "Folder of the databases, or of the file of blocks; written once and reused while it fits");
+DEFINE_string(flash, "disk",
+              "What databases and blocks are read from: disk, the one --db lies on; nvme_flash, optane_ssd, "
+              "network_volume: an emulated one, --db in /dev/shm");
 DEFINE_int64(dbs, 1, "Databases that share each cache; a key's hash says which has it");
 DEFINE_string(warmup, "0.3", "Share of the requests replayed before the clock starts; settle: until hit ratios settle");
 DEFINE_int64(warmup_ops, 0, "So many requests of warm-up instead. 0: as --warmup says");
@@ -145,6 +148,7 @@ mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   o->format = FLAGS_format;
   o->skip_bad = FLAGS_skip_bad;
   o->db_dir = FLAGS_db;
+  MEZZ_RETURN_IF_ERROR(mezz::ParseFlash(FLAGS_flash, &o->flash));
   o->compression = FLAGS_compression;
   o->index_in_cache = FLAGS_index_in_cache;
   o->values = FLAGS_values;
@@ -185,7 +189,7 @@ mezz::Status WriteResults(const mezz::ReplayOptions& options, const mezz::Replay
   }
   if (!FLAGS_html.empty()) MEZZ_RETURN_IF_ERROR(mezz::WriteFileAtomically(FLAGS_html, mezz::HtmlReport(json)));
   return options.csv_path.empty() ? mezz::Status::Ok()
-                                  : mezz::WriteFileAtomically(options.csv_path, mezz::ReportCsv(report));
+                                  : mezz::WriteFileAtomically(options.csv_path, mezz::ReportCsv(options, report));
 }
 
 mezz::Status MakePage() {

@@ -120,7 +120,7 @@ class BlockHits : public benchmark::Fixture {
     folder_ = mkdtemp(folder);
     Progress progress(/*quiet=*/true);
     const std::atomic<bool> stop{false};
-    Status status = BlockFile::Claim(folder_, {}, 1 << 20, &file_);
+    Status status = BlockFile::Claim(folder_, {}, 1 << 20, /*flash=*/nullptr, &file_);
     if (status.ok()) status = file_->Fill(&progress, stop);
     if (!status.ok()) state.SkipWithError(status.message().c_str());
     cache_.cache = rocksdb::NewLRUCache(size_t{64} << 20, /*num_shard_bits=*/0);

@@ -57,15 +57,16 @@ Status BlockFile::Failed(const char* what) const {
   return Status::IoError(fmt::format("{} cannot be {}: {}", path_, what, std::strerror(errno)));
 }
 
-Status BlockFile::Claim(const std::string& folder, const Values& values, uint64_t bytes,
+Status BlockFile::Claim(const std::string& folder, const Values& values, uint64_t bytes, const FlashModel* flash,
                         std::unique_ptr<BlockFile>* file) {
+  if (flash != nullptr) MEZZ_RETURN_IF_ERROR(CheckInMemory(folder, *flash));
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Status::IoError(fmt::format("--db={} cannot be made: {}", folder, error.message()));
   const std::string name = values.Name();
   const std::string suffix = name == Values().Name() ? "" : "." + name;
   std::unique_ptr<BlockFile> claimed(new BlockFile(fmt::format("{}/mezz_blocks{}", folder, suffix), values));
-  MEZZ_RETURN_IF_ERROR(claimed->Open(O_RDWR | O_CREAT | O_DIRECT));
+  MEZZ_RETURN_IF_ERROR(claimed->Open(O_RDWR | O_CREAT | (flash == nullptr ? O_DIRECT : 0)));
   MEZZ_RETURN_IF_ERROR(claimed->Lock());
   MEZZ_RETURN_IF_ERROR(claimed->Measure());
   MEZZ_RETURN_IF_ERROR(claimed->CheckWhatIsThere());
@@ -75,10 +76,11 @@ Status BlockFile::Claim(const std::string& folder, const Values& values, uint64_
   return Status::Ok();
 }
 
-Status BlockFile::OpenToRead(const std::string& path, const Values& values, bool buffered,
+Status BlockFile::OpenToRead(const std::string& path, const Values& values, bool buffered, Flash* flash,
                              std::unique_ptr<BlockFile>* file) {
   std::unique_ptr<BlockFile> opened(new BlockFile(path, values));
-  MEZZ_RETURN_IF_ERROR(opened->Open(O_RDONLY | (buffered ? 0 : O_DIRECT)));
+  opened->flash_ = flash;
+  MEZZ_RETURN_IF_ERROR(opened->Open(O_RDONLY | (buffered || flash != nullptr ? 0 : O_DIRECT)));
   MEZZ_RETURN_IF_ERROR(opened->Measure());
   if (buffered) {
     posix_fadvise(opened->fd_, 0, 0, POSIX_FADV_DONTNEED);
@@ -152,7 +154,9 @@ Status BlockFile::Fill(Progress* progress, const std::atomic<bool>& stop) {
 
 Status BlockFile::Read(uint64_t at, size_t bytes, std::byte* to) const {
   const uint64_t wanted = Sectors(bytes) * kSectorBytes;
+  const Flash::InFlight read = flash_ == nullptr ? Flash::InFlight{} : flash_->Begin(wanted);
   const ssize_t got = pread(fd_, to, wanted, static_cast<off_t>(at));
+  if (flash_ != nullptr) flash_->Await(read);
   return got == static_cast<ssize_t>(wanted) ? Status::Ok() : Failed("read");
 }
 

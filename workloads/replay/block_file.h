@@ -11,6 +11,7 @@
 
 #include "cache/status.h"
 #include "workloads/block_key.h"
+#include "workloads/replay/flash.h"
 #include "workloads/replay/progress.h"
 #include "workloads/replay/values.h"
 
@@ -26,13 +27,14 @@ class BlockFile {
  public:
   // Claims FOLDER/mezz_blocks, which is to have at least `bytes` bytes; values other than the default add their name.
   // Refuses a file of that name that is no such file, one in use, too little space, and a file system without direct
-  // I/O.
-  static Status Claim(const std::string& folder, const Values& values, uint64_t bytes,
+  // I/O; with `flash`, which is to be its device, one that does not lie in memory.
+  static Status Claim(const std::string& folder, const Values& values, uint64_t bytes, const FlashModel* flash,
                       std::unique_ptr<BlockFile>* file);
   // Writes what is missing. Setting *stop ends that soon; what was written is kept.
   Status Fill(Progress* progress, const std::atomic<bool>& stop);
   // What another process claimed and filled. `buffered`: read through the page cache, which forgets the file first.
-  static Status OpenToRead(const std::string& path, const Values& values, bool buffered,
+  // `flash`: each Read takes as long as it says; outlives this. Null: as long as the disk does.
+  static Status OpenToRead(const std::string& path, const Values& values, bool buffered, Flash* flash,
                            std::unique_ptr<BlockFile>* file);
   ~BlockFile();
   BlockFile(const BlockFile&) = delete;
@@ -76,6 +78,7 @@ class BlockFile {
 
   const std::string path_;
   const Values values_;
+  Flash* flash_ = nullptr;
   int fd_ = -1;
   uint64_t sectors_ = 0;  // that are there
   uint64_t wanted_ = 0;

@@ -67,7 +67,8 @@ class BlockWorkload final : public Workload {
     Values values;
     MEZZ_RETURN_IF_ERROR(Values::Open(options_.value_options(), &values));
     std::unique_ptr<BlockFile> file;
-    MEZZ_RETURN_IF_ERROR(BlockFile::Claim(options_.db_dir, values, sectors * BlockFile::kSectorBytes, &file));
+    MEZZ_RETURN_IF_ERROR(
+        BlockFile::Claim(options_.db_dir, values, sectors * BlockFile::kSectorBytes, options_.flash, &file));
     *store = std::make_unique<BlockStore>(std::move(file), bytes, bytes / trace_.unique());
     return Status::Ok();
   }

@@ -263,6 +263,10 @@ Status BuildCache(const ReplayOptions& options, const CacheSpec& spec, unsigned 
                   BuiltCache* built) {
   const ReplayOptions o = options.SizedFor(spec);
   built->spec = spec;
+  if (spec.kind == CacheKind::kPageCache && o.flash != nullptr) {
+    built->unavailable = fmt::format("with --flash={} the files lie in the page cache themselves", o.flash->name);
+    return Status::Ok();
+  }
   MEZZ_RETURN_IF_ERROR(BuildByKind(o, spec, ordinal, progress, built));
   if (built->stats != nullptr) {
     built->medium = MediumText(built->stats->scm());

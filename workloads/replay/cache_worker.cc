@@ -15,6 +15,7 @@
 #include "workloads/replay/cache_factory.h"
 #include "workloads/replay/database.h"
 #include "workloads/replay/database_target.h"
+#include "workloads/replay/flash_file_system.h"
 #include "workloads/replay/messages.h"
 #include "workloads/replay/window.h"
 #include "workloads/replay/workload.h"
@@ -104,18 +105,23 @@ class CacheWorker {
     team_ = std::make_unique<ThreadTeam>(options_.threads);
     mean_block_bytes_ = command.mean_block_bytes;
     MEZZ_RETURN_IF_ERROR(Values::Open(options_.value_options(), &values_));
+    if (options_.flash != nullptr) {
+      flash_ = std::make_unique<Flash>(*options_.flash, options_.seed);
+      env_ = NewFlashEnv(flash_.get());
+    }
     if (options_.mode == ReplayMode::kBlock) {
       block_target_ = {.verify = options_.verify,
                        .salt = options_.seed == kPlainSeed ? 0 : MixWord(options_.seed),
                        .mean_block_bytes = command.mean_block_bytes};
-      return BlockFile::OpenToRead(command.path, values_, built_.buffered, &file_);
+      return BlockFile::OpenToRead(command.path, values_, built_.buffered, flash_.get(), &file_);
     }
     target_ = {.verify = options_.verify,
                .may_be_missing = command.may_be_missing,
                .put_value_bytes = options_.value_bytes,
                .values = values_,
                .mean_block_bytes = command.mean_block_bytes};
-    MEZZ_RETURN_IF_ERROR(OpenClone(options_, command.path, built_.cache, built_.buffered, &dbs_));
+    MEZZ_RETURN_IF_ERROR(
+        OpenClone(options_, command.path, built_.cache, {.buffered = built_.buffered, .env = env_.get()}, &dbs_));
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(false));
     if (options_.seconds == 0) return Status::Ok();
     for (unsigned thread = 0; thread < options_.threads; ++thread)
@@ -136,6 +142,7 @@ class CacheWorker {
                                   .pacing = PacingOf(command),
                                   .mean_block_bytes = mean_block_bytes_};
     WindowResult result;
+    const FlashCounts flash_before = flash_ == nullptr ? FlashCounts{} : flash_->Counts();
     const auto replay = [&](const auto& make_target) {
       return RunWindow(make_target, built_, settings, team_.get(), feeds, &progress_, stop_,
                        command.cold ? nullptr : &series_, &result);
@@ -151,6 +158,7 @@ class CacheWorker {
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(false));
     window_->Unmap();
     const uint64_t anonymous = StatusBytes("RssAnon:");
+    if (flash_ != nullptr) result.flash = flash_->Counts() - flash_before;
     result.other_bytes = anonymous - std::min<uint64_t>(anonymous, built_.cache->GetUsage());
     *answer = ToJson(result);
     return Status::Ok();
@@ -206,6 +214,8 @@ class CacheWorker {
   TargetSettings target_;
   BlockTargetSettings block_target_;
   BuiltCache built_;
+  std::unique_ptr<Flash> flash_;                       // under --flash
+  std::unique_ptr<rocksdb::Env> env_;                  // under --flash, of the databases
   std::unique_ptr<BlockFile> file_;                    // --mode=block, else:
   Databases dbs_;                                      // closed before the cache goes
   std::vector<std::unique_ptr<RequestFeed>> endless_;  // --seconds: each cache walks the same streams at its own pace

@@ -18,6 +18,7 @@
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/version.h"
+#include "workloads/replay/flash_file_system.h"
 #include "workloads/replay/open_db.h"
 
 namespace mezz {
@@ -120,6 +121,17 @@ double Mebibytes(double bytes) { return bytes / (1 << 20); }
 
 std::string RocksDbVersion() { return rocksdb::GetRocksVersionAsString(/*with_patch=*/true); }
 
+Database::Database(const ReplayOptions& options, const DatabaseWorkload& workload)
+    : options_(options),
+      workload_(workload),
+      env_(options.flash != nullptr ? NewFlashEnv(/*flash=*/nullptr) : nullptr) {}
+
+rocksdb::Options Database::BaseOptions() const {
+  rocksdb::Options options = DbOptions(options_, nullptr);
+  if (env_ != nullptr) options.env = env_.get();
+  return options;
+}
+
 Status Database::Claim(const ReplayOptions& options, const DatabaseWorkload& workload,
                        std::unique_ptr<Database>* database) {
   std::unique_ptr<Database> claimed(new Database(options, workload));
@@ -133,6 +145,7 @@ Status Database::Claim(const ReplayOptions& options, const DatabaseWorkload& wor
                        {"dbs", options.dbs},
                        {"compression", options.compression}};
   MEZZ_RETURN_IF_ERROR(claimed->CheckOwner());
+  if (options.flash != nullptr) MEZZ_RETURN_IF_ERROR(CheckInMemory(options.db_dir, *options.flash));
   std::error_code error;
   fs::create_directory(options.db_dir, error);
   if (error) {
@@ -205,14 +218,16 @@ Status Database::CheckSpace() const {
   if (statvfs(options_.db_dir.c_str(), &disk) != 0) {
     return Status::IoError(fmt::format("--db={}: {}", options_.db_dir, std::strerror(errno)));
   }
-  const double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize) +
-                      static_cast<double>(FolderBytes(Path("base")));
+  double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
+  if (options_.flash != nullptr) free = std::min(free, static_cast<double>(FreeMemoryBytes()));
+  free += static_cast<double>(FolderBytes(Path("base")));
   if (needed <= free) return Status::Ok();
-  return Status::NoSpace(
-      fmt::format("--db={}: {} distinct keys of {:.0f} bytes need {:.0f} MiB, the disk has {:.0f} MiB; use fewer keys "
-                  "or smaller values, or "
-                  "another disk",
-                  options_.db_dir, keys, row_bytes, Mebibytes(needed), Mebibytes(free)));
+  return Status::NoSpace(fmt::format(
+      "--db={}: {} distinct keys of {:.0f} bytes need {:.0f} MiB, {} has {:.0f} MiB; use fewer keys or smaller values, "
+      "or "
+      "{}",
+      options_.db_dir, keys, row_bytes, Mebibytes(needed), options_.flash != nullptr ? "the memory" : "the disk",
+      Mebibytes(free), options_.flash != nullptr ? "--flash=disk with a folder on a disk" : "another disk"));
 }
 
 Status Database::WriteManifest(bool complete) {
@@ -235,7 +250,7 @@ Status Database::Load(Progress* progress, const std::atomic<bool>& stop) {
     MEZZ_RETURN_IF_ERROR(WriteManifest(/*complete=*/false));
     std::error_code error;
     fs::remove_all(Path("base"), error);
-    rocksdb::Options options = DbOptions(options_, nullptr);
+    rocksdb::Options options = BaseOptions();
     options.create_if_missing = true;
     options.error_if_exists = true;
     fs::create_directory(Path("base"), error);
@@ -273,7 +288,7 @@ Status Database::WriteKeys(const Databases& dbs, Progress* progress, const std::
 
 Status Database::MeasureBase() {
   Databases dbs;
-  MEZZ_RETURN_IF_ERROR(OpenAll(options_, DbOptions(options_, nullptr), Path("base"), &dbs));
+  MEZZ_RETURN_IF_ERROR(OpenAll(options_, BaseOptions(), Path("base"), &dbs));
   uint64_t blocks = 0;
   uint64_t bytes = 0;
   for (const auto& db : dbs.all()) {
@@ -294,7 +309,7 @@ Status Database::PathFor(unsigned number, std::string* path) {
   std::error_code error;
   fs::create_directory(*path, error);
   Databases base;
-  MEZZ_RETURN_IF_ERROR(OpenAll(options_, DbOptions(options_, nullptr), Path("base"), &base));
+  MEZZ_RETURN_IF_ERROR(OpenAll(options_, BaseOptions(), Path("base"), &base));
   for (unsigned i = 0; i < options_.dbs; ++i) {
     rocksdb::Checkpoint* made = nullptr;
     MEZZ_RETURN_IF_ERROR(
@@ -307,10 +322,11 @@ Status Database::PathFor(unsigned number, std::string* path) {
 }
 
 Status OpenClone(const ReplayOptions& options, const std::string& path, const std::shared_ptr<rocksdb::Cache>& cache,
-                 bool buffered, Databases* dbs) {
+                 const CloneReads& reads, Databases* dbs) {
   rocksdb::Options opened = DbOptions(options, cache);
-  opened.use_direct_reads = !buffered;
-  if (buffered) ForgetPages(path);
+  opened.use_direct_reads = !reads.buffered;
+  if (reads.env != nullptr) opened.env = reads.env;
+  if (reads.buffered) ForgetPages(path);
   return OpenAll(options, opened, path, dbs);
 }
 

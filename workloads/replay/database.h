@@ -9,6 +9,7 @@
 #include "cache/status.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
+#include "rocksdb/env.h"
 #include "workloads/replay/backing_store.h"
 #include "workloads/replay/databases.h"
 #include "workloads/replay/options.h"
@@ -41,11 +42,12 @@ class Database final : public BackingStore {
   uint64_t mean_block_bytes() const override { return mean_block_bytes_; }
 
  private:
-  Database(const ReplayOptions& options, const DatabaseWorkload& workload) : options_(options), workload_(workload) {}
+  Database(const ReplayOptions& options, const DatabaseWorkload& workload);
 
   Status Lock();
   Status CheckOwner() const;
   Status CheckSpace() const;
+  rocksdb::Options BaseOptions() const;
   Status WriteManifest(bool complete);
   Status WriteKeys(const Databases& dbs, Progress* progress, const std::atomic<bool>& stop);
   Status MeasureBase();
@@ -55,17 +57,22 @@ class Database final : public BackingStore {
   const ReplayOptions options_;
   const DatabaseWorkload& workload_;
   Values values_;
-  nlohmann::json content_;  // what the base must hold
+  const std::unique_ptr<rocksdb::Env> env_;  // of the base, whose reads do not wait; null: RocksDB's own
+  nlohmann::json content_;                   // what the base must hold
   int lock_ = -1;
   bool reusable_ = false;
   uint64_t mean_block_bytes_ = 0;
   uint64_t base_bytes_ = 0;
 };
 
-// Opens the databases of the clone at `path` with `cache` as their block cache, for direct reads; `buffered`: for reads
-// through the page cache, which forgets the clone first.
+// How a clone's files are read.
+struct CloneReads {
+  bool buffered = false;        // through the page cache, which forgets the clone first; else past it
+  rocksdb::Env* env = nullptr;  // outlives the databases; null: RocksDB's own
+};
+// Opens the databases of the clone at `path` with `cache` as their block cache.
 Status OpenClone(const ReplayOptions& options, const std::string& path, const std::shared_ptr<rocksdb::Cache>& cache,
-                 bool buffered, Databases* dbs);
+                 const CloneReads& reads, Databases* dbs);
 
 // "11.8.1", of the library that is loaded.
 std::string RocksDbVersion();

@@ -71,6 +71,7 @@ WindowRow Digest(const WindowResult& result) {
   row.latency = LatenciesOf(result.latencies);
   const double ops = static_cast<double>(std::max<uint64_t>(result.ops, 1));
   row.tiers = result.tiers;
+  row.flash = result.flash;
   const TierCounts& tiers = row.tiers;
   const double lookups = static_cast<double>(std::max<uint64_t>(tiers.lookups(), 1));
   row.scm_hit = static_cast<double>(tiers.second_hits) / lookups;

@@ -48,6 +48,7 @@ struct WindowRow {
   double ratio = 0;  // to the first cache, in the same window; 0: unknown
   Latencies latency;
   TierCounts tiers;
+  FlashCounts flash;
   double dram_hit = 0;  // shares of the block look-ups
   double scm_hit = 0;
   double miss = 0;

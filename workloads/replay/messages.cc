@@ -66,6 +66,13 @@ constexpr auto kPackedCounts = [](auto& o, const auto& visit) {
   visit("stored", o.stored);
 };
 
+constexpr auto kFlashCounts = [](auto& o, const auto& visit) {
+  visit("reads", o.reads);
+  visit("waits", o.waits);
+  visit("asked_ns", o.asked_ns);
+  visit("took_ns", o.took_ns);
+};
+
 constexpr auto kSeriesPoint = [](auto& o, const auto& visit) {
   visit("t_s", o.t_s);
   visit("seconds", o.seconds);
@@ -85,7 +92,7 @@ constexpr auto kBackground = [](auto& o, const auto& visit) {
   visit("written_gb", o.written_gb);
 };
 
-// Without what is written apart: tiers, roles, latencies.
+// Without what is written apart: tiers, flash, roles, latencies.
 constexpr auto kWindowResult = [](auto& o, const auto& visit) {
   visit("ops", o.ops);
   visit("seconds", o.seconds);
@@ -114,6 +121,7 @@ WindowCommand WindowCommandOf(const json& message) { return Read<WindowCommand>(
 json ToJson(const WindowResult& result) {
   json message = Write(result, kWindowResult);
   message["tiers"] = Write(result.tiers, kTierCounts);
+  message["flash"] = Write(result.flash, kFlashCounts);
   message["packed"] = Write(result.packed, kPackedCounts);
   for (const RoleCounts& role : result.roles) message["roles"].push_back(Write(role, kRoleCounts));
   json latencies = json::array();
@@ -129,6 +137,7 @@ json ToJson(const WindowResult& result) {
 WindowResult WindowResultOf(const json& message) {
   WindowResult result = Read<WindowResult>(message, kWindowResult);
   result.tiers = Read<TierCounts>(message.at("tiers"), kTierCounts);
+  result.flash = Read<FlashCounts>(message.at("flash"), kFlashCounts);
   result.packed = Read<PackedCounts>(message.at("packed"), kPackedCounts);
   for (size_t i = 0; i < kRoleSlots; ++i) result.roles[i] = Read<RoleCounts>(message.at("roles").at(i), kRoleCounts);
   const json& latencies = message.at("latencies");

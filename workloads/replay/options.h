@@ -10,6 +10,7 @@
 #include "cache/status.h"
 #include "integration/options.h"
 #include "workloads/generators/generators.h"
+#include "workloads/replay/flash_model.h"
 #include "workloads/replay/values.h"
 
 namespace mezz {
@@ -67,9 +68,10 @@ struct ReplayOptions {
   // The tiers. `hybrid` carries every setting of ours; its dram_bytes and capacity are those of the peers too.
   HybridCacheOptions hybrid;
 
-  std::string db_dir;          // the work folder of either mode
-  unsigned dbs = 1;            // kDatabase: so many over each cache, each with a share of the keys
-  uint32_t unit_bytes = 4096;  // kBlock: what extents are cut into, and blocks of unknown size have
+  std::string db_dir;                 // the work folder of either mode
+  const FlashModel* flash = nullptr;  // the device that its files are read from; null: the disk they lie on
+  unsigned dbs = 1;                   // kDatabase: so many over each cache, each with a share of the keys
+  uint32_t unit_bytes = 4096;         // kBlock: what extents are cut into, and blocks of unknown size have
   BlockSizes sizes = BlockSizes::kTrace;
   uint32_t value_bytes = 1000;  // 0: as the generator says
   std::string values;           // what values, and blocks, hold: cut from this file

@@ -60,6 +60,22 @@ std::string PackedLine(const CacheRow& row) {
                      percent(packed.hits, row.total.tiers.second_hits));
 }
 
+// How well an emulated device's time was kept.
+std::string FlashLine(const ReplayReport& report) {
+  double least = 0, most = 0;
+  for (const CacheRow& row : report.rows) {
+    const FlashCounts& flash = row.total.flash;
+    if (!row.reported() || flash.reads == 0) continue;
+    const double share = flash.took_us() / flash.asked_us();
+    least = most == 0 ? share : std::min(least, share);
+    most = std::max(most, share);
+  }
+  if (most == 0) return "";
+  return fmt::format(
+      "reads of the emulated flash took {:.1f} to {:.1f} % of the time that the device would have taken\n", 100 * least,
+      100 * most);
+}
+
 // Of --mode=block.
 std::string BlockTableRow(const CacheRow& row) {
   const WindowRow& t = row.total;
@@ -96,10 +112,11 @@ std::string Headline(const ReplayOptions& o, const ReplayReport& report) {
                                  ? fmt::format("values made for codecs to pack to 1/{}\n", o.value_ratio)
                                  : "";
   return fmt::format(
-      "{}\nRocksDB {}, {} thread{}, {}{} MiB of data{} in blocks of {} bytes, direct reads\n"
-      "{}SCM medium: {}{}\n\n",
+      "{}\nRocksDB {}, {} thread{}, {}{} MiB of data{} in blocks of {} bytes\n"
+      "{}flash: {}\nSCM medium: {}{}\n\n",
       what, RocksDbVersion(), o.threads, o.threads == 1 ? "" : "s", TierSizes(o), report.database_bytes >> 20,
-      o.dbs == 1 ? "" : fmt::format(" in {} databases", o.dbs), report.mean_block_bytes, values, report.medium,
+      o.dbs == 1 ? "" : fmt::format(" in {} databases", o.dbs), report.mean_block_bytes, values,
+      o.flash == nullptr ? "disk, direct reads" : Describe(*o.flash), report.medium,
       report.emulated ? " (emulated)" : "");
 }
 
@@ -170,6 +187,12 @@ json CostsToJson(const WindowRow& row) {
               {"operations", row.operations},
               {"not_found", row.not_found},
               {"roles", RolesToJson(row.roles)}};
+  if (row.flash.reads != 0) {
+    one["flash"] = {{"reads", row.flash.reads},
+                    {"waits", row.flash.waits},
+                    {"asked_us", row.flash.asked_us()},
+                    {"took_us", row.flash.took_us()}};
+  }
   if (row.packed.hits + row.packed.writes != 0) {
     one["packed"] = {{"scm_hits", row.packed.hits}, {"scm_writes", row.packed.writes}, {"ratio", row.packed.ratio()}};
   }
@@ -257,6 +280,7 @@ json OptionsToJson(const ReplayOptions& o) {
           {"value_ratio", o.value_ratio},
           {"block_bytes", o.block_bytes},
           {"compression", o.compression},
+          {"flash", FlashName(o.flash)},
           {"mode", o.mode == ReplayMode::kBlock ? "block" : "db"},
           {"unit_bytes", o.unit_bytes},
           {"sizes", o.sizes == BlockSizes::kTrace ? "bytes" : "unit"},
@@ -294,6 +318,7 @@ std::string ReportTable(const ReplayOptions& options, const ReplayReport& report
   if (emulated) text += "\nE: emulated: other memory stands for SCM, or a model adds its latency\n";
   if (idle) text += "I: idle: the second tier never hit; this is not a peer\n";
   text += NoiseText(report);
+  text += FlashLine(report);
   for (const CacheRow& row : report.rows) text += PackedLine(row);
   if (!report.warmup_settled) text += "the hit ratios had not settled when the warm-up ended\n";
   std::string cold;
@@ -313,6 +338,7 @@ json RunManifest(const ReplayOptions& options) {
   manifest.update({{"rocksdb", RocksDbVersion()},
                    {"seed", options.seed},
                    {"model", std::string(ToString(options.hybrid.scm.model))},
+                   {"flash", ToJson(options.flash)},
                    {"options", OptionsToJson(options)}});
   return manifest;
 }
@@ -341,12 +367,12 @@ json ReportJson(const ReplayOptions& options, const ReplayReport& report) {
   return result;
 }
 
-std::string ReportCsv(const ReplayReport& report) {
+std::string ReportCsv(const ReplayOptions& options, const ReplayReport& report) {
   std::string text =
       "cache,phase,window,ops,seconds,ops_per_s,ratio,p50_us,p95_us,p99_us,p99_9_us,dram_hit,scm_hit,flash_reads_per_"
       "op,"
       "scm_bytes_written_per_op,cpu_s_per_mop,emulated,flash_bytes_per_s,scm_bytes_read_per_op,"
-      "context_switches_per_op,demotions,promotions,clean_evictions,miss,scm_writes\n";
+      "context_switches_per_op,demotions,promotions,clean_evictions,miss,scm_writes,flash\n";
   for (const CacheRow& row : report.rows) {
     for (const bool cold : {true, false}) {
       const std::vector<WindowRow>& windows = cold ? row.cold_windows : row.windows;
@@ -354,12 +380,12 @@ std::string ReportCsv(const ReplayReport& report) {
         const WindowRow& w = windows[i];
         text += fmt::format(
             "{},{},{},{},{:.6f},{:.1f},{:.4f},{:.3f},{:.3f},{:.3f},{:.3f},{:.5f},{:.5f},{:.5f},{:.2f},{:.4f},{},"
-            "{:.0f},{:.2f},{:.5f},{},{},{},{:.6f},{}\n",
+            "{:.0f},{:.2f},{:.5f},{},{},{},{:.6f},{},{}\n",
             row.cache, cold ? "cold" : "measured", i + 1, w.ops, w.seconds, w.ops_per_s, w.ratio, w.latency.p50_us,
             w.latency.p95_us, w.latency.p99_us, w.latency.p99_9_us, w.dram_hit, w.scm_hit, w.flash_reads_per_op,
             w.scm_bytes_written_per_op, w.cpu_s_per_mop, row.emulated ? 1 : 0, w.flash_bytes_per_s,
             w.scm_bytes_read_per_op, w.context_switches_per_op, w.demotions, w.promotions, w.clean_evictions, w.miss,
-            w.scm_writes);
+            w.scm_writes, FlashName(options.flash));
       }
     }
   }

@@ -16,6 +16,6 @@ nlohmann::json RunManifest(const ReplayOptions& options);
 // The same, plus versions, host, seed, every option and every repeat.
 nlohmann::json ReportJson(const ReplayOptions& options, const ReplayReport& report);
 // One line a window and cache.
-std::string ReportCsv(const ReplayReport& report);
+std::string ReportCsv(const ReplayOptions& options, const ReplayReport& report);
 
 }  // namespace mezz

@@ -144,7 +144,7 @@ class Runner {
 
   Status Launch(CacheUnderTest& cache, size_t number) {
     WorkerOrder order{.number = number, .window_fd = window_->fd(), .group_fd = -1, .lock_fd = store_->lock_fd()};
-    if (cache.spec.kind == CacheKind::kPageCache) {
+    if (cache.spec.kind == CacheKind::kPageCache && options_.flash == nullptr) {
       const Status made = MemoryGroup::Create(GroupBytes(kProcessBytes), &cache.group);
       if (made.code() == Status::Code::kNotSupported) {
         cache.client.SetUnavailable(made.message());

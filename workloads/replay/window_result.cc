@@ -36,6 +36,7 @@ void WindowResult::Add(const WindowResult& other) {
   cpu_seconds += other.cpu_seconds;
   context_switches += other.context_switches;
   tiers += other.tiers;
+  flash += other.flash;
   latencies.Add(other.latencies);
   for (size_t i = 0; i < kRoleSlots; ++i) roles[i] += other.roles[i];
   second_hits_by_role = other.second_hits_by_role;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/replay/flash.h"
 #include "workloads/replay/latency_histogram.h"
 
 namespace mezz {
@@ -77,6 +78,7 @@ struct WindowResult {
   double cpu_seconds = 0;  // of the process, without what open loop spends waiting
   uint64_t context_switches = 0;
   TierCounts tiers;
+  FlashCounts flash;  // under --flash; compactions' reads included
   LatencyHistogram latencies;
 
   std::array<RoleCounts, kRoleSlots> roles;

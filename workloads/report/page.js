@@ -470,6 +470,13 @@
            value === '' || value === null || value === undefined ? NONE :
            typeof value === 'object'                             ? JSON.stringify(value) :
                                                                    String(value));
+  const flashText = () => {
+    const {flash} = result;
+    if (!flash || !flash.emulated) return flash && flash.name;
+    return `${flash.name}, emulated: ${flash.device}, ${flash.mean_latency_us.toFixed(0)} \u00b5s on average, ${
+        flash.queue_depth} reads at once, ${bytes(flash.bytes_per_s)}/s`;
+  };
+
   const manifest = () => {
     const host = result.host || {};
     const lines = [
@@ -481,6 +488,7 @@
       ['debug build', result.asserts],
       ['medium', result.medium || [...new Set(measured.map((row) => row.medium).filter(Boolean))]],
       ['device model', result.model],
+      ['flash', flashText()],
       ['emulated', result.emulated ?? measured.some((row) => row.emulated)],
       ['processor', `${valueText(host.cpu)}, ${valueText(host.cores)} cores`],
       ['memory', bytes(host.memory_bytes)],
@@ -539,6 +547,8 @@
           result.model && result.model !== 'none' ? `, with the latency of model ${result.model} added` :
                                                     ', without its latency'} (${emulated}).`);
     }
+    if (result.flash && result.flash.emulated)
+      note(`emulated: the data lay in memory, and reads took as long as those of ${flashText()}.`);
     return list.length ? html('ul', {class: 'notes', 'aria-label': 'notes'}, ...list) : null;
   };
 

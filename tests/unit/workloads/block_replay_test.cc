@@ -40,7 +40,7 @@ class BlockFileTest : public ::testing::Test {
  protected:
   Status Open(uint64_t sectors, std::unique_ptr<BlockFile>* file) {
     file->reset();
-    const Status claimed = BlockFile::Claim(folder_.Path("db"), values_, sectors * kSector, file);
+    const Status claimed = BlockFile::Claim(folder_.Path("db"), values_, sectors * kSector, /*flash=*/nullptr, file);
     return claimed.ok() ? (*file)->Fill(&progress_, stop_) : claimed;
   }
   std::string path() const { return folder_.Path("db/mezz_blocks"); }
@@ -97,8 +97,9 @@ TEST_F(BlockFileTest, WhatAnInterruptedRunLeftIsCompleted) {
 TEST_F(BlockFileTest, ForeignFilesAndFilesInUseAreRefused) {
   std::unique_ptr<BlockFile> file, second;
   ASSERT_TRUE(Open(100, &file).ok());
-  EXPECT_EQ(BlockFile::Claim(folder_.Path("db"), values_, 1, &second).code(), Status::Code::kBusy);
-  EXPECT_EQ(BlockFile::OpenToRead(path(), values_, /*buffered=*/false, &second).message(), "") << "its workers may";
+  EXPECT_EQ(BlockFile::Claim(folder_.Path("db"), values_, 1, /*flash=*/nullptr, &second).code(), Status::Code::kBusy);
+  EXPECT_EQ(BlockFile::OpenToRead(path(), values_, /*buffered=*/false, /*flash=*/nullptr, &second).message(), "")
+      << "its workers may";
   file.reset();
   std::ofstream(path(), std::ios::binary) << std::string(100 * kSector, 'x');
   const Status refused = Open(100, &file);
@@ -109,7 +110,7 @@ TEST_F(BlockFileTest, ForeignFilesAndFilesInUseAreRefused) {
 TEST_F(BlockFileTest, GivesEachKeyOnePlaceInsideTheFile) {
   std::unique_ptr<BlockFile> file;
   ASSERT_TRUE(Open(100, &file).ok());
-  ASSERT_TRUE(BlockFile::OpenToRead(path(), values_, /*buffered=*/false, &file).ok());
+  ASSERT_TRUE(BlockFile::OpenToRead(path(), values_, /*buffered=*/false, /*flash=*/nullptr, &file).ok());
   std::mt19937_64 random(7);
   std::set<uint64_t> places;
   for (int i = 0; i < 2000; ++i) {
@@ -421,7 +422,7 @@ TEST_F(BlockReplay, ReportsTableJsonAndCsv) {
   EXPECT_THAT(json["rows"][1]["counters"].get<std::string>(), HasSubstr("decision.miss.to_scm.policy_default"));
   std::istringstream table(ReportTable(options, report_));
   for (std::string line; std::getline(table, line);) EXPECT_LE(line.size(), 120u) << line;
-  EXPECT_THAT(ReportCsv(report_), HasSubstr("\nhybrid:scm_first,measured,2,15000,"));
+  EXPECT_THAT(ReportCsv(options, report_), HasSubstr("\nhybrid:scm_first,measured,2,15000,"));
 }
 
 TEST_F(BlockReplay, ABlockOfWrongBytesIsAnError) {
@@ -430,7 +431,7 @@ TEST_F(BlockReplay, ABlockOfWrongBytesIsAnError) {
   BuiltCache built;
   ASSERT_TRUE(BuildCache(options, options.caches[0], 0, &progress_, &built).ok());
   std::unique_ptr<BlockFile> file;
-  ASSERT_TRUE(BlockFile::Claim(options.db_dir, {}, 100 * kSector, &file).ok());
+  ASSERT_TRUE(BlockFile::Claim(options.db_dir, {}, 100 * kSector, /*flash=*/nullptr, &file).ok());
   ASSERT_TRUE(file->Fill(&progress_, stop_).ok());
   BlockTarget target(file.get(), built, {});
   target.Begin();

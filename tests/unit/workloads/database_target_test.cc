@@ -29,7 +29,7 @@ class Target : public ::testing::TestWithParam<unsigned> {
     std::string path;
     ASSERT_TRUE(database_->PathFor(0, &path).ok());
     cache_.cache = rocksdb::NewLRUCache(1 << 20);
-    ASSERT_TRUE(OpenClone(options_, path, cache_.cache, /*buffered=*/false, &dbs_).ok());
+    ASSERT_TRUE(OpenClone(options_, path, cache_.cache, {}, &dbs_).ok());
   }
 
   static Request Of(Operation operation, uint64_t key, uint32_t batch_left = 0) {

@@ -152,11 +152,35 @@ TEST_F(Replay, ReportsTheAgreedJsonAndATableOf120Columns) {
   }
   std::istringstream table(ReportTable(options, report_));
   for (std::string line; std::getline(table, line);) EXPECT_LE(line.size(), 120u) << line;
-  EXPECT_THAT(ReportCsv(report_), HasSubstr("hybrid,measured,2,"));
+  EXPECT_THAT(ReportCsv(options, report_), HasSubstr("hybrid,measured,2,"));
   const std::string path = folder_.Path("out.json");
   ASSERT_TRUE(WriteFileAtomically(path, j.dump()).ok());
   ASSERT_TRUE(WriteFileAtomically(path, j.dump()).ok());
   EXPECT_EQ(json::parse(std::ifstream(path)), j);
+}
+
+TEST_F(Replay, ReadsFromAnEmulatedDeviceAndSaysSo) {
+  if (!std::filesystem::exists("/dev/shm")) GTEST_SKIP() << "no /dev/shm here";
+  ReplayOptions options = Options("gen:uniform", "lru,hybrid,page_cache");
+  const TemporaryFolder memory("/dev/shm");
+  options.db_dir = memory.Path("db");
+  options.keys = options.ops = 2000;
+  ASSERT_TRUE(ParseFlash("nvme_flash", &options.flash).ok());
+  RunOk(options);
+  const FlashCounts& flash = Row("lru").total.flash;
+  EXPECT_GT(flash.waits, 500u);
+  EXPECT_GE(flash.asked_us(), 69) << "no read is faster";
+  EXPECT_GE(flash.took_us(), 69);
+  EXPECT_THAT(Row("page_cache").unavailable, HasSubstr("with --flash=nvme_flash"));
+  EXPECT_THAT(ReportTable(options, report_), AllOf(HasSubstr("flash: nvme_flash (emulated: Intel SSD DC P4500"),
+                                                   HasSubstr("reads of the emulated flash")));
+  const json j = ReportJson(options, report_);
+  EXPECT_EQ(j["flash"]["name"], "nvme_flash");
+  EXPECT_EQ(j["options"]["flash"], "nvme_flash");
+  EXPECT_EQ(j["rows"][0]["flash"]["waits"], flash.waits);
+  EXPECT_THAT(ReportCsv(options, report_), HasSubstr(",nvme_flash\n"));
+  options.db_dir = "/proc/mezz";
+  EXPECT_THAT(Run(options).message(), HasSubstr("lies on a disk"));
 }
 
 TEST_F(Replay, ReusesADatabaseThatHoldsTheSameAndOnlyThat) {

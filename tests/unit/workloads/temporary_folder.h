@@ -13,8 +13,8 @@ namespace mezz {
 // A folder of the test's own, gone with it.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string pattern = ::testing::TempDir() + "/mezz-workloads-XXXXXX";
+  explicit TemporaryFolder(const std::string& parent = ::testing::TempDir()) {
+    std::string pattern = parent + "/mezz-workloads-XXXXXX";
     path_ = mkdtemp(pattern.data());
   }
   ~TemporaryFolder() {
