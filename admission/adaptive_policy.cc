@@ -113,7 +113,7 @@ Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
       block.role != BlockRole::kData || !filled_.load(std::memory_order_relaxed) || window_.Admits(hash);
   if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, enters);
   CountLookup();
-  if (enters) return {Action::kToDram, Reason::kPolicyDefault};
+  if (enters) return Entry(block, hash);
   if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, /*was_hit=*/false);
   const Decision decision = Demotion(block, hash);
   return decision.action == Action::kToScm ? decision : Decision{Action::kBypass, Reason::kWindowClosed};
@@ -138,12 +138,28 @@ Decision AdaptivePolicy::OnDramEviction(const BlockFacts& block) {
   const uint64_t hash = HashOfBlock(block.key);
   if (block.was_hit_in_dram) sketch_.Increment(hash);
   if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, block.was_hit_in_dram);
+  // Not promoted: its image was stored when it came from flash, and Entry left its ghost to say so.
+  const bool by_image = block.in_scm && block.codec && ghost_.Take(hash);
+  if (by_image) {
+    window_.OnEviction(hash, block.was_hit_in_dram);
+    return {Action::kKeep, Reason::kClean};
+  }
   if (block.in_scm) {
     promotion_.OnDuplicateEviction(block.was_hit_in_dram, PromotionTarget(block));
     return {Action::kKeep, Reason::kClean};
   }
   window_.OnEviction(hash, block.was_hit_in_dram);
   return Demotion(block, hash);
+}
+
+// kToDram or kToBoth of a newcomer. What came back will be demoted when it leaves DRAM: its image costs as much now,
+// and no packing then.
+Decision AdaptivePolicy::Entry(const BlockFacts& block, uint64_t hash) {
+  constexpr Decision kToDram{Action::kToDram, Reason::kPolicyDefault};
+  if (block.image_bytes == 0 || !ghost_.Contains(hash)) return kToDram;
+  const Decision evidence = Evidence(block, hash, /*has_ghost=*/true);
+  if (evidence.action != Action::kToScm || LimitReached(block.write_bytes())) return kToDram;
+  return {Action::kToBoth, Reason::kGhost, /*proven=*/true};
 }
 
 // kToScm or kDrop of a block that is in neither tier from now on, unless it is written.

@@ -23,7 +23,8 @@ namespace mezz {
 // only knob.
 //
 //   on a miss           to DRAM; but data that a compaction reads goes nowhere, and data goes past DRAM, as if that
-//                       had evicted it at once, while newcomers find nothing there (DramWindow)
+//                       had evicted it at once, while newcomers find nothing there (DramWindow). To both, if its
+//                       ghost is known and its image is at hand
 //   on a DRAM eviction  kept if recorded. Else demoted with evidence: it was hit in DRAM, its ghost is known, or it is
 //                       metadata; how much evidence is needed the miniatures say (Strictness). Blocks whose ghost is
 //                       known are demoted as proven. While the SCM tier fills, all are.
@@ -79,6 +80,7 @@ class AdaptivePolicy final : public Policy {
   void Advance(uint64_t lookups);
   void AgeOwedLines();
   Decision Demotion(const BlockFacts& block, uint64_t hash);
+  Decision Entry(const BlockFacts& block, uint64_t hash);
   Decision Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost);
   Decision Survival(const BlockFacts& block, uint64_t hash);
   std::optional<Reason> LimitReached(uint32_t bytes);

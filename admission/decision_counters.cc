@@ -24,6 +24,7 @@ constexpr Answer kKnown[] = {
     {DecisionPoint::kScmHit, Action::kMove},       {DecisionPoint::kReclaim, Action::kSpare},
     {DecisionPoint::kReclaim, Action::kDrop},      {DecisionPoint::kReclaim, Action::kPack},
     {DecisionPoint::kForm, Action::kRaw},          {DecisionPoint::kForm, Action::kPack},
+    {DecisionPoint::kMiss, Action::kToBoth},
 };
 static_assert(std::size(kKnown) == kNoSuchAnswer);
 

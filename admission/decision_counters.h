@@ -23,7 +23,7 @@ std::string_view ToString(DecisionPoint point);
 bool IsAllowed(DecisionPoint point, Action action);
 
 // The answers that each point allows, and one place for all that no point does.
-inline constexpr size_t kAnswers = 15;
+inline constexpr size_t kAnswers = 16;
 inline constexpr size_t kNoSuchAnswer = kAnswers - 1;
 
 // A sum at one moment.

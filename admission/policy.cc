@@ -59,6 +59,8 @@ std::string_view ToString(Action action) {
       return "in_place";
     case Action::kBypass:
       return "bypass";
+    case Action::kToBoth:
+      return "to_both";
     case Action::kPromote:
       return "promote";
     case Action::kMove:

@@ -24,14 +24,15 @@ struct BlockFacts {
   uint32_t bytes = 0;                         // of the block; OnReclaim: of its record's payload, as stored
   uint32_t packed_bytes = 0;                  // what a record of it, written now, would take packed; 0: it would be raw
   std::optional<Codec> codec = std::nullopt;  // what the SCM tier packs with now; nothing: it does not pack
-  bool was_hit_in_dram = false;               // since it entered the DRAM tier; false where nobody can tell
-  bool in_scm = false;                        // the SCM tier holds a valid record
-  bool packed = false;                        // OnScmHit, OnReclaim: the record is packed
-  bool packable = false;                      // OnReclaim: it is raw, and may be worth packing
-  bool in_dram = false;                       // OnReclaim: the DRAM tier holds it too, as far as the SCM tier knows
-  bool by_compaction = false;                 // a compaction reads, not a user
-  bool proven = false;   // OnReclaim: the record lies among the proven (Decision::proven, or spared)
-  uint8_t scm_heat = 0;  // 0..3: RecordFacts::heat
+  uint32_t image_bytes = 0;      // OnMiss: what a record of its image would take (types.h); 0: there is none to take
+  bool was_hit_in_dram = false;  // since it entered the DRAM tier; false where nobody can tell
+  bool in_scm = false;           // the SCM tier holds a valid record
+  bool packed = false;           // OnScmHit, OnReclaim: the record is packed
+  bool packable = false;         // OnReclaim: it is raw, and may be worth packing
+  bool in_dram = false;          // OnReclaim: the DRAM tier holds it too, as far as the SCM tier knows
+  bool by_compaction = false;    // a compaction reads, not a user
+  bool proven = false;           // OnReclaim: the record lies among the proven (Decision::proven, or spared)
+  uint8_t scm_heat = 0;          // 0..3: RecordFacts::heat
 
   // Of the payload that a write of it would cost.
   uint32_t write_bytes() const { return packed_bytes != 0 ? packed_bytes : bytes; }
@@ -41,6 +42,7 @@ enum class Action : uint8_t {
   kToDram,   // OnMiss: into the DRAM tier
   kToScm,    // OnMiss: into the SCM tier.  OnDramEviction: demote
   kBypass,   // OnMiss: into neither tier
+  kToBoth,   // OnMiss: into the DRAM tier, and its image into the SCM tier. REQUIRES: image_bytes
   kDrop,     // OnDramEviction, OnReclaim: forget
   kKeep,     // OnDramEviction: the SCM tier has it already; nothing is written
   kInPlace,  // OnScmHit: serve where it lies
@@ -110,7 +112,7 @@ class Policy {
 
   // Whether OnMiss may ever answer anything but kToDram; constant. Callers that hear no need not ask it.
   virtual bool may_divert_misses() const = 0;
-  // A block was read from flash and is about to enter the cache.  -> kToDram | kToScm | kBypass
+  // A block was read from flash and is about to enter the cache.  -> kToDram | kToScm | kBypass | kToBoth
   virtual Decision OnMiss(const BlockFacts& block) = 0;
   // A block leaves the DRAM tier.  -> kToScm | kKeep | kDrop
   virtual Decision OnDramEviction(const BlockFacts& block) = 0;

@@ -17,8 +17,8 @@
 
 namespace mezz {
 
-// Where a block that comes from flash goes. kScm: it is written there already.
-enum class Placement : uint8_t { kDram, kScm, kNowhere };
+// Where a block that comes from flash goes. kScm, kBoth: it is written to SCM already.
+enum class Placement : uint8_t { kDram, kScm, kBoth, kNowhere };
 
 // The steps of a block between flash, DRAM and SCM: where the policy is asked, what it is told, what each of its
 // answers does, and what is counted. The live cache and mezz_sim are two instances of it over their own tiers, so that
@@ -26,7 +26,8 @@ enum class Placement : uint8_t { kDram, kScm, kNowhere };
 //
 //   look-up misses DRAM    OnDramMiss; then the tiers look in SCM
 //   SCM hit                OnScmHit -> kInPlace: serve it. kPromote, kMove: insert it into DRAM, then OnPromoted
-//   miss in both           OnMiss -> kDram: insert it into DRAM. kScm: it lies there already. kNowhere
+//   miss in both           OnMiss -> kDram: insert it into DRAM. kScm: it lies there already. kBoth: insert it as well;
+//                          its image lies in SCM, and its eviction will be clean. kNowhere
 //   DRAM evicts            OnDramEviction: written, kept, or refused
 //   reclaim reaches it     OnReclaim -> its fate
 //   a record is written    FormOf: raw or packed
@@ -46,12 +47,11 @@ enum class Placement : uint8_t { kDram, kScm, kNowhere };
 //   void UseCodec(optional<Codec>)                    CodecChoice says: with this from now on; nothing: not at all
 //   bool grows() const                                SCM has not its whole size yet: there will be room
 //   uint32_t PackedBytes(uint32_t bytes) const        what a packed record of so many would take
-//   bool Put(const Block&, Generation, Form)          writes a record; false: no room, and counted as such
-//   void NotePromoted(const Block&)                   SCM's record is a copy now, if it is still there
-//   void Erase(const Block&)                          forgets the record
-//   void Count(Event, BlockRole)
-//   void Count(DecisionPoint, const Decision&, BlockRole)
-//   uint64_t DramHits() const                         all there were
+//   uint32_t ImageBytes(const Block&) const           OnMiss: of a record of its image, if that is to be had; else 0
+//   bool Put(const Block&, Generation, Form)          writes a record, packed of the image if there is one; false: no
+//   room, and counted as such void NotePromoted(const Block&)                   SCM's record is a copy now, if it is
+//   still there void Erase(const Block&)                          forgets the record void Count(Event, BlockRole) void
+//   Count(DecisionPoint, const Decision&, BlockRole) uint64_t DramHits() const                         all there were
 //
 // Thread-safe as its tiers are. Neither blocks nor allocates.
 template <typename Tiers>
@@ -112,12 +112,19 @@ class TierFlow {
     BlockFacts facts = tiers_.FactsOf(block);
     facts.by_compaction = by_compaction;
     const Decision form = FormToBe(&facts);
+    if (form.action == Action::kPack) facts.image_bytes = tiers_.ImageBytes(block);
+    if (facts.image_bytes != 0) facts.packed_bytes = facts.image_bytes;
     const Decision decision = Counted(DecisionPoint::kMiss, tiers_.policy().OnMiss(facts), facts.role);
     switch (decision.action) {
       case Action::kToScm:
         if (!Put(block, GenerationOf(decision), form, facts.role)) return Placement::kDram;
         tiers_.Count(Event::kInsertToScm, facts.role);
         return Placement::kScm;
+      case Action::kToBoth:
+        if (facts.image_bytes == 0 || !Put(block, GenerationOf(decision), form, facts.role)) return Placement::kDram;
+        tiers_.Count(Event::kInsertToBoth, facts.role);
+        tiers_.NotePromoted(block);  // before it can be evicted
+        return Placement::kBoth;
       case Action::kBypass:
         tiers_.Count(Event::kInsertBypassed, facts.role);
         return Placement::kNowhere;

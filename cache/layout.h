@@ -75,9 +75,9 @@ enum RecordFlags : uint8_t {
 // Opens the payload of a packed record: what the block is when it is unpacked.
 struct PackedPrefix {
   uint32_t logical_bytes;
-  uint32_t logical_checksum;  // what payload_checksum would be of the raw record
+  uint32_t logical_checksum;  // what payload_checksum would be of the raw record; 0 of an image
   Codec codec;
-  uint8_t type;         // 0; kept for blocks as they lie in an SST: RocksDB's compression type
+  uint8_t type;         // of an image: RocksDB's compression type; else 0
   uint16_t dictionary;  // 0: none
   uint32_t reserved;    // zero
 };

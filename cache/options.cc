@@ -25,8 +25,11 @@ constexpr Named<MediumModelName> kModels[] = {
     {"none", MediumModelName::kNone}, {"optane100", MediumModelName::kOptane100}, {"cxl", MediumModelName::kCxl}};
 constexpr Named<VerifyMode> kVerifyModes[] = {
     {"off", VerifyMode::kOff}, {"sampled", VerifyMode::kSampled}, {"always", VerifyMode::kAlways}};
-constexpr Named<PackMode> kPackModes[] = {
-    {"off", PackMode::kOff}, {"lz4", PackMode::kLz4}, {"zstd", PackMode::kZstd}, {"auto", PackMode::kAuto}};
+constexpr Named<PackMode> kPackModes[] = {{"off", PackMode::kOff},
+                                          {"image", PackMode::kImage},
+                                          {"lz4", PackMode::kLz4},
+                                          {"zstd", PackMode::kZstd},
+                                          {"auto", PackMode::kAuto}};
 constexpr Named<Prepare> kPrepares[] = {{"background", Prepare::kBackground}, {"open", Prepare::kBeforeOpen}};
 
 template <typename T, size_t kCount>
@@ -155,7 +158,7 @@ Status CheckTuning(const ScmOptions& options) {
   }
   if (std::ranges::find(kPackModes, options.pack, &Named<PackMode>::value) == std::end(kPackModes)) {
     return Status::InvalidArgument(
-        fmt::format("pack={} is not one: choose kOff, kLz4, kZstd or kAuto", static_cast<int>(options.pack)));
+        fmt::format("pack={} is not one: choose kOff, kImage, kLz4, kZstd or kAuto", static_cast<int>(options.pack)));
   }
   return Status::Ok();
 }

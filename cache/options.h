@@ -38,11 +38,12 @@ std::string_view ToString(VerifyMode mode);
 // to say: ScmTier::Put. Packed records hold more blocks and cost each hit the unpacking.
 enum class PackMode {
   kOff,
-  kLz4,   // about half the size; 7 us to pack 4 KiB, 1.2 to unpack
-  kZstd,  // about a third; 17 and 6 us
-  kAuto,  // what the caller says, now and then anew: ScmTier::UseCodec. At first kLz4
+  kImage,  // with images of blocks that the host hands over compressed (ScmTier::PutImage); others as kLz4
+  kLz4,    // about half the size; 7 us to pack 4 KiB, 1.2 to unpack
+  kZstd,   // about a third; 17 and 6 us
+  kAuto,   // what the caller says, now and then anew: ScmTier::UseCodec. At first kLz4; takes images
 };
-std::string_view ToString(PackMode mode);  // "off", "lz4", "zstd", "auto"
+std::string_view ToString(PackMode mode);  // "off", "image", "lz4", "zstd", "auto"
 inline constexpr PackMode kDefaultPackMode = PackMode::kOff;
 // Blocks that the tier is expected to hold for each that it would hold raw: source text in blocks of 4 KiB. The index
 // is sized by it; data that pack better displace their coldest blocks (scm.displaced), data that do not pack waste
@@ -51,7 +52,8 @@ constexpr double ExpectedPackRatio(PackMode mode) {
   return mode == PackMode::kOff ? 1 : mode == PackMode::kZstd ? 3.25 : 2.25;
 }
 
-// What records are packed with at first; nothing: they are not.
+constexpr bool TakesImages(PackMode mode) { return mode == PackMode::kImage || mode == PackMode::kAuto; }
+// What the tier itself packs records with, at first; nothing: it does not.
 constexpr std::optional<Codec> CodecOf(PackMode mode) {
   if (mode == PackMode::kOff) return std::nullopt;
   return mode == PackMode::kZstd ? Codec::kZstd : Codec::kLz4;

@@ -75,7 +75,9 @@ class ScmTier::Impl {
 
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
                 Form wanted);
+  PutResult PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image, Generation generation);
   bool Unpack(const PinnedBlock& block, std::byte* to);
+  void RejectImage(const PinnedBlock& block);
   bool Find(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found);
   bool Contains(const BlockKey& key);
   Held Compare(const BlockKey& key, size_t bytes, BlockSource source);
@@ -106,6 +108,8 @@ class ScmTier::Impl {
   std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation);
   void Publish(const BlockKey& key, BlockRole role, uint64_t offset, Generation generation);
   PutResult Refused(BlockRole role, Event reason, PutResult result);
+  std::optional<PutResult> RefusedAtOnce(const BlockKey& key, BlockRole role, size_t bytes);
+  void CountPut(BlockRole role, size_t bytes, std::optional<size_t> packed_bytes);
   PutResult Store(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
                   uint8_t flags);
   bool PayloadFails(const record::Header& header);
@@ -120,12 +124,7 @@ class ScmTier::Impl {
 
 PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
                              Generation generation, Form wanted) {
-  // Before any lock and any byte of the medium, which a child shares with its parent.
-  if (!guard_.InParent()) return Refused(role, Event::kRefusedForked, PutResult::kNoSpace);
-  if (bytes > UINT32_MAX || layout::RecordBytes(bytes) > layout::SegmentPayloadBytes(log_.segment_bytes()))
-    return Refused(role, Event::kRefusedTooLarge, PutResult::kTooLarge);
-  if (log_.limit() == 0) return Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace);
-  if (dead_.Has(key.file())) return Refused(role, Event::kRefusedDeadFile, PutResult::kDeadFile);
+  if (const auto refused = RefusedAtOnce(key, role, bytes)) return *refused;
   const PackedBlock packed =
       wanted == Form::kPacked && packer_ != nullptr ? packer_->Pack(role, bytes, source) : PackedBlock();
   if (packed.outcome() == PackedBlock::Outcome::kSourceFailed)
@@ -139,14 +138,47 @@ PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, 
                    is_packed ? layout::kRecordPacked : layout::kRecordRejected);
   }
   if (result != PutResult::kStored) return result;
+  CountPut(role, bytes, is_packed ? std::optional(packed.bytes().size()) : std::nullopt);
+  return PutResult::kStored;
+}
+
+PutResult ScmTier::Impl::PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image,
+                                  Generation generation) {
+  static_assert(kImageOverheadBytes == sizeof(layout::PackedPrefix));
+  if (const auto refused = RefusedAtOnce(key, role, bytes)) return *refused;
+  const layout::PackedPrefix prefix = packer_->PrefixOfImage(role, bytes, image);
+  const auto prefix_then_image = [&](size_t offset, size_t count, std::byte* to) {
+    const size_t of_prefix = offset < sizeof(prefix) ? std::min(count, sizeof(prefix) - offset) : 0;
+    if (of_prefix != 0) std::memcpy(to, reinterpret_cast<const std::byte*>(&prefix) + offset, of_prefix);
+    if (of_prefix != count)
+      std::memcpy(to + of_prefix, image.bytes.data() + (offset + of_prefix - sizeof(prefix)), count - of_prefix);
+    return true;
+  };
+  const size_t stored_bytes = sizeof(prefix) + image.bytes.size();
+  const PutResult result = Store(key, role, stored_bytes, prefix_then_image, generation, layout::kRecordPacked);
+  if (result != PutResult::kStored) return result;
+  CountPut(role, bytes, stored_bytes);
+  counters_->Add(Event::kScmImagePut, role);
+  return PutResult::kStored;
+}
+
+// Before any lock and any byte of the medium, which a child shares with its parent.
+std::optional<PutResult> ScmTier::Impl::RefusedAtOnce(const BlockKey& key, BlockRole role, size_t bytes) {
+  if (!guard_.InParent()) return Refused(role, Event::kRefusedForked, PutResult::kNoSpace);
+  if (bytes > UINT32_MAX || layout::RecordBytes(bytes) > layout::SegmentPayloadBytes(log_.segment_bytes()))
+    return Refused(role, Event::kRefusedTooLarge, PutResult::kTooLarge);
+  if (log_.limit() == 0) return Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace);
+  if (dead_.Has(key.file())) return Refused(role, Event::kRefusedDeadFile, PutResult::kDeadFile);
+  return std::nullopt;
+}
+
+void ScmTier::Impl::CountPut(BlockRole role, size_t bytes, std::optional<size_t> packed_bytes) {
   counters_->Add(Event::kScmPut, role);
   counters_->Add(Event::kScmPutBytes, role, bytes);
-  if (is_packed) {
-    counters_->Add(Event::kScmPackedPut, role);
-    counters_->Add(Event::kScmPackedPutBytes, role, bytes);
-    counters_->Add(Event::kScmPackedPutStored, role, packed.bytes().size());
-  }
-  return PutResult::kStored;
+  if (!packed_bytes) return;
+  counters_->Add(Event::kScmPackedPut, role);
+  counters_->Add(Event::kScmPackedPutBytes, role, bytes);
+  counters_->Add(Event::kScmPackedPutStored, role, *packed_bytes);
 }
 
 PutResult ScmTier::Impl::Refused(BlockRole role, Event reason, PutResult result) {
@@ -247,7 +279,10 @@ bool ScmTier::Impl::TakePacked(const record::Header& header, PinnedBlock* found)
   }
   found->form_ = Form::kPacked;
   found->logical_bytes_ = prefix->logical_bytes;
+  found->codec_ = prefix->codec;
+  found->image_type_ = prefix->type;
   counters_->Add(Event::kScmPackedHit, header.role);
+  if (prefix->codec == Codec::kImage) counters_->Add(Event::kScmImageHit, header.role);
   return true;
 }
 
@@ -266,6 +301,11 @@ bool ScmTier::Impl::Unpack(const PinnedBlock& block, std::byte* to) {
   return false;
 }
 
+void ScmTier::Impl::RejectImage(const PinnedBlock& block) {
+  counters_->Add(Event::kScmImageFailed, block.role_);
+  ForgetRecord(*(reinterpret_cast<const record::Header*>(block.stored_.data()) - 1));
+}
+
 // REQUIRES: the record is pinned.
 void ScmTier::Impl::ForgetRecord(const record::Header& header) {
   const auto offset = static_cast<uint64_t>(reinterpret_cast<const std::byte*>(&header) - medium_.base());
@@ -280,7 +320,7 @@ bool ScmTier::Impl::Contains(const BlockKey& key) {
 }
 
 // The header alone is compared, and a packed record's prefix, which shares its line; not the payload: that would read
-// all of it from the medium. A damaged prefix compares as other bytes.
+// all of it from the medium. A damaged prefix compares as other bytes, and so does an image.
 Held ScmTier::Impl::Compare(const BlockKey& key, size_t bytes, BlockSource source) {
   KeyReader reader(reader_, key);
   const Index::Entry entry = index_.Find(index_.Hash(key), reader);
@@ -290,7 +330,7 @@ Held ScmTier::Impl::Compare(const BlockKey& key, size_t bytes, BlockSource sourc
   uint32_t held_checksum = header.payload_checksum;
   if (record::IsPacked(header)) {
     const auto prefix = Packer::ReadPrefix(record::PayloadOf(header));
-    held_bytes = prefix ? prefix->logical_bytes : SIZE_MAX;
+    held_bytes = prefix && prefix->codec != Codec::kImage ? prefix->logical_bytes : SIZE_MAX;
     held_checksum = prefix ? prefix->logical_checksum : 0;
   }
   reader.Unpin(entry.word);
@@ -383,6 +423,7 @@ void ScmTier::Impl::AuditPacked(const record::Header& header, ScmAudit* audit,
   if (!Packer::IsPackable(header.role, prefix->logical_bytes)) violation("is packed and should not be");
   if (8 * layout::RecordBytes(payload.size()) > 7 * layout::RecordBytes(prefix->logical_bytes))
     violation("is packed and saves less than an eighth");
+  if (prefix->codec == Codec::kImage) return;  // the host's to unpack
   std::vector<std::byte> block(prefix->logical_bytes);
   if (packer_->Unpack(payload, *prefix, block.data()) != Unpacked::kDone) {
     violation("does not unpack");
@@ -442,6 +483,15 @@ PutResult ScmTier::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockS
 PutResult ScmTier::Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload, Generation generation,
                        Form wanted) {
   return impl_->Put(key, role, payload.size(), SpanSource{payload}, generation, wanted);
+}
+
+PutResult ScmTier::PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image,
+                            Generation generation) {
+  assert(TakesImages(options_.pack) && ImagePays(role, bytes, image));
+  return impl_->PutImage(key, role, bytes, image, generation);
+}
+bool ScmTier::ImagePays(BlockRole role, size_t bytes, const Image& image) {
+  return Packer::ImagePays(role, bytes, image);
 }
 
 PinnedBlock ScmTier::Find(const BlockKey& key, BlockRole role_for_miss_counter, Heat heat) {
@@ -518,6 +568,8 @@ PinnedBlock& PinnedBlock::operator=(PinnedBlock&& other) noexcept {
     tier_ = std::exchange(other.tier_, nullptr);
     stored_ = other.stored_;
     logical_bytes_ = other.logical_bytes_;
+    codec_ = other.codec_;
+    image_type_ = other.image_type_;
     role_ = other.role_;
     heat_ = other.heat_;
     form_ = other.form_;
@@ -525,7 +577,18 @@ PinnedBlock& PinnedBlock::operator=(PinnedBlock&& other) noexcept {
   return *this;
 }
 
+std::optional<Image> PinnedBlock::image() const {
+  if (form_ != Form::kPacked || codec_ != Codec::kImage) return std::nullopt;
+  return Image{.bytes = stored_.subspan(ScmTier::kImageOverheadBytes), .type = image_type_};
+}
+
+void PinnedBlock::RejectImage() const {
+  assert(image());
+  tier_->impl_->RejectImage(*this);
+}
+
 bool PinnedBlock::Unpack(std::byte* to) const {
+  assert(!image());
   if (form_ == Form::kPacked) return tier_->impl_->Unpack(*this, to);
   if (!stored_.empty()) std::memcpy(to, stored_.data(), stored_.size());
   return true;

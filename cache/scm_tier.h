@@ -48,8 +48,14 @@ class PinnedBlock {
   }
   // Of the block, unpacked.
   size_t logical_bytes() const { return form_ == Form::kRaw ? stored_.size() : logical_bytes_; }
-  // Writes the block, logical_bytes() long, to `to`. False: it could not be unpacked, and this is a miss: the record is
-  // forgotten and counted, or there was no memory (allocation.failed). Reads stored() as one stream.
+  // As the host compressed it, who must unpack it, and check that logical_bytes() come of it. Nothing: it is raw, or
+  // Unpack does it. (Image::slow is not known.)
+  std::optional<Image> image() const;
+  // The image is whole, and the host made no such block of it: forgets and counts the record.
+  void RejectImage() const;
+  // Writes the block, logical_bytes() long, to `to`. REQUIRES: no image(). False: it could not be unpacked, and this is
+  // a miss: the record is forgotten and counted, or there was no memory (allocation.failed). Reads stored() as one
+  // stream.
   bool Unpack(std::byte* to) const;
   BlockRole role() const { return role_; }
   // 0..3: hits since the record was written (proven ones start with one), less one for each time it was spared. This
@@ -65,6 +71,8 @@ class PinnedBlock {
   ScmTier* tier_ = nullptr;
   std::span<const std::byte> stored_;
   uint32_t logical_bytes_ = 0;  // of a packed one
+  Codec codec_ = Codec::kLz4;   // of a packed one
+  uint8_t image_type_ = 0;
   BlockRole role_ = BlockRole::kOther;
   uint8_t heat_ = 0;
   Form form_ = Form::kRaw;
@@ -123,6 +131,14 @@ class ScmTier {
                 Generation generation = Generation::kYoung, Form wanted = Form::kRaw);
   PutResult Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload,
                 Generation generation = Generation::kYoung, Form wanted = Form::kRaw);
+
+  // As Put of a block of `bytes` bytes, packed; `image` holds it. REQUIRES: TakesImages(options().pack), and
+  // ImagePays.
+  PutResult PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image,
+                     Generation generation = Generation::kYoung);
+  // Whether a record of the image saves what a packed record must save.
+  static bool ImagePays(BlockRole role, size_t bytes, const Image& image);
+  static constexpr size_t kImageOverheadBytes = 16;  // of a record's payload, beside the image
 
   // Finds, pins and counts a hit or a miss; an empty result is a miss. The caller charges the model for what it
   // then reads: ChargeInPlace for what RocksDB reads of a block of that role where it lies, ChargeCopy for a copy,

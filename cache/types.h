@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
 
 namespace mezz {
@@ -55,8 +56,16 @@ constexpr bool RolePacks(BlockRole role) {
   return role == BlockRole::kData || role == BlockRole::kBlob || role == BlockRole::kOther;
 }
 
-// What packed bytes were packed with. Stored on the medium: append only, never renumber.
-enum class Codec : uint8_t { kLz4 = 1, kZstd = 2 };
+// What packed bytes were packed with. kImage: by the host; they are an Image. Stored on the medium: append only, never
+// renumber.
+enum class Codec : uint8_t { kLz4 = 1, kZstd = 2, kImage = 3 };
+
+// A block as its file holds it: compressed by the host, who alone can unpack it. The bytes are not owned.
+struct Image {
+  std::span<const std::byte> bytes;
+  uint8_t type = 0;   // the host's word for how
+  bool slow = false;  // to unpack: as zstd, not as LZ4
+};
 
 // The number of a segment: its place on the medium divided by the segment size.
 enum class SegmentId : uint32_t {};

@@ -104,7 +104,8 @@ Status ParseScmSide(std::string_view scheme, std::string_view uri, HybridCacheOp
   UriParser parser(scheme, &parsed);
   MEZZ_RETURN_IF_ERROR(parser.Parse(uri));
   MEZZ_RETURN_IF_ERROR(CheckMediumKeys(parser, parsed));
-  MEZZ_RETURN_IF_ERROR(parser.Prefixed(parsed.ValidateScmSide(machine)));
+  MEZZ_RETURN_IF_ERROR(parser.Prefixed(scheme == kScmSecondaryScheme ? parsed.ValidateScmSecondary(machine)
+                                                                     : parsed.ValidateScmSide(machine)));
   *options = std::move(parsed);
   return Status::Ok();
 }

@@ -106,6 +106,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   Handle* ServeCopy(PinnedBlock block, const Request& request);
   Handle* Promote(const BlockKey& key, PinnedBlock block, const Request& request, HybridCore::Serve serve);
   Created Copy(PinnedBlock block, const Request& request);
+  Created CreateOfImage(const PinnedBlock& block, const Image& image, const Request& request);
   Created UnpackAndCreate(PinnedBlock block, const Request& request);
   Created Create(std::span<const std::byte> payload, rocksdb::MemoryAllocator* allocator, const Request& request);
   Handle* Standalone(const Created& made, const Request& request);
@@ -113,7 +114,8 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   void Forget(const Slice& key);
   void EraseFromDram(const Slice& key);
   bool ReleaseInDram(Handle* handle, bool useful, bool erase_if_last_ref);
-  bool DivertMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper);
+  HybridCore::Placement PlaceMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper,
+                                  const Image* image);
   void OnDramEviction(const Slice& key, Handle* handle, bool was_hit) noexcept;
   void EraseRecordOf(Handle* handle);
 
@@ -252,6 +254,7 @@ rocksdb::Cache::Handle* HybridCache::Promote(const BlockKey& key, PinnedBlock bl
 
 HybridCache::Created HybridCache::Copy(PinnedBlock block, const Request& request) {
   core_->scm().ChargeCopy(block.stored().size());
+  if (const auto image = block.image()) return CreateOfImage(block, *image, request);
   if (block.form() == Form::kPacked) return UnpackAndCreate(std::move(block), request);
   return Create(block.payload(), memory_allocator(), request);
 }
@@ -261,6 +264,27 @@ HybridCache::Created HybridCache::UnpackAndCreate(PinnedBlock block, const Reque
   if (!block.Unpack(handover.data())) return {};
   block.Release();
   return Create(handover.payload(), &handover_allocator_, request);
+}
+
+// Damaged bytes would be unpacked to wrong ones without a word, or crash: ScmTier::Find has checked all of them, and
+// they are served under the key that they came with only, so what the look-up's context unpacks with is what they were
+// compressed with. Some look-ups have none.
+HybridCache::Created HybridCache::CreateOfImage(const PinnedBlock& block, const Image& image, const Request& request) {
+  if (request.context == nullptr) {
+    Count(Event::kScmImageUnread, request.helper);
+    return {};
+  }
+  Created made;
+  const rocksdb::Status created =
+      request.helper->create_cb(Slice(reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size()),
+                                static_cast<rocksdb::CompressionType>(image.type), kCreateSource, request.context,
+                                memory_allocator(), &made.obj, &made.charge);
+  if (created.ok() && made.obj != nullptr) {
+    if (request.helper->size_cb(made.obj) == block.logical_bytes()) return made;
+    request.helper->del_cb(made.obj, memory_allocator());
+  }
+  block.RejectImage();
+  return {};
 }
 
 HybridCache::Created HybridCache::Create(std::span<const std::byte> payload, rocksdb::MemoryAllocator* allocator,
@@ -298,10 +322,17 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
   // HyperClockCache would keep them, and LRUCache report them as evicted.
   Forget(key);
   const MoveGate::Window window(core_->gate());
-  if (!Demotable(key, helper) || !core_->wants_misses() || !DivertMiss(block_key, obj, helper)) {
+  using Placement = HybridCore::Placement;
+  Placement placement = Placement::kDram;
+  if (Demotable(key, helper) && core_->wants_misses()) {
+    const Image image = ImageOf(compressed, type);
+    placement = PlaceMiss(block_key, obj, helper, image.bytes.empty() ? nullptr : &image);
+  }
+  if (placement == Placement::kDram || placement == Placement::kBoth) {
     rocksdb::Status inserted = target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
     // LRUCache evicts what another thread has inserted under this key since; it may have been demoted just now.
     if (inserted.IsOkOverwritten()) core_->scm().Erase(block_key);
+    if (!inserted.ok() && placement == Placement::kBoth) core_->NoteNotInserted(block_key);
     return inserted;
   }
   if (handle != nullptr) {
@@ -312,16 +343,15 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
   return rocksdb::Status::OK();
 }
 
-// True: not for the DRAM tier. The policy sent it to the SCM tier, where it is stored, or nowhere.
-bool HybridCache::DivertMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper) {
+HybridCore::Placement HybridCache::PlaceMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper,
+                                             const Image* image) {
   try {
     const size_t bytes = helper->size_cb(obj);
-    if (bytes == 0) return false;
-    return core_->OnMiss(key, RoleOf(helper), bytes, SourceOf(obj, helper)) != HybridCore::Placement::kDram;
+    if (bytes != 0) return core_->OnMiss(key, RoleOf(helper), bytes, SourceOf(obj, helper), image);
   } catch (...) {  // of the block's callbacks
     Count(Event::kRefusedFillFailed, helper);
-    return false;
   }
+  return HybridCore::Placement::kDram;
 }
 
 void HybridCache::OnDramEviction(const Slice& key, Handle* handle, bool was_hit) noexcept {

@@ -177,10 +177,21 @@ bool HybridCore::Tiers::NoteDramEviction(const Block& block) {
   return false;
 }
 
+// Where a miss costs so little that LZ4 is right, an image that unpacks as zstd does is not.
+uint32_t HybridCore::Tiers::ImageBytes(const Block& block) const {
+  if (block.image == nullptr || !core_.takes_images()) return 0;
+  if (block.image->slow && core_.measures_misses_ && core_.flow_.codec() != Codec::kZstd) return 0;
+  if (!ScmTier::ImagePays(block.role, block.bytes, *block.image)) return 0;
+  return static_cast<uint32_t>(ScmTier::kImageOverheadBytes + block.image->bytes.size());
+}
+
 bool HybridCore::Tiers::Put(const Block& block, Generation generation, Form form) {
   assert(block.source != nullptr);
   if (packs()) core_.NotePacking();
+  const bool as_image = form == Form::kPacked && ImageBytes(block) != 0;
   const auto put = [&] {
+    if (as_image)
+      return core_.scm_->PutImage(block.key, block.role, block.bytes, *block.image, generation) == PutResult::kStored;
     return core_.scm_->Put(block.key, block.role, block.bytes, *block.source, generation, form) == PutResult::kStored;
   };
   if (!block.evicted || core_.gate_ == nullptr) return put();
@@ -192,11 +203,12 @@ bool HybridCore::Tiers::Put(const Block& block, Generation generation, Form form
 
 void HybridCore::OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source) {
   if (hit_bits_ != nullptr) was_hit = hit_bits_->Take(key) || was_hit;
-  flow_.OnDramEviction({key, role, bytes, &source, /*evicted=*/true}, was_hit);
+  flow_.OnDramEviction({key, role, bytes, &source, /*image=*/nullptr, /*evicted=*/true}, was_hit);
 }
 
-Placement HybridCore::OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source) {
-  return flow_.OnMiss({key, role, bytes, &source}, OnCompactionThread());
+Placement HybridCore::OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
+                             const Image* image) {
+  return flow_.OnMiss({key, role, bytes, &source, image}, OnCompactionThread());
 }
 
 HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& block) {
@@ -219,6 +231,10 @@ HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& b
 std::optional<std::span<const std::byte>> HybridCore::BytesToCopy(const PinnedBlock& block) {
   scm_->ChargeCopy(block.stored().size());
   if (block.form() == Form::kRaw) return block.payload();
+  if (block.image()) {
+    counters().Add(Event::kScmImageUnread, block.role());
+    return std::nullopt;
+  }
   thread_local std::vector<std::byte> unpacked;  // stays with the thread: Packer::kPackBytesMax at most
   try {
     if (unpacked.size() < block.logical_bytes()) unpacked.resize(block.logical_bytes());

@@ -80,9 +80,13 @@ class HybridCore final : private SurvivorJudge {
   void OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source);
 
   using Placement = mezz::Placement;
-  Placement OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source);
+  // `image`: how the block's file holds it; null: not known, or not compressed. kBoth: if the block does not enter DRAM
+  // after all, call NoteNotInserted.
+  Placement OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Image* image = nullptr);
+  void NoteNotInserted(const BlockKey& key) { scm_->NoteDramEviction(key); }
   // False: OnMiss would answer kDram, so it need not be asked.
   bool wants_misses() const { return flow_.wants_misses(); }
+  bool takes_images() const { return TakesImages(options_.scm.pack); }
 
   // The form for a record of a block that comes another way: as FormRule says, and counted.
   Form FormOf(BlockRole role) { return flow_.FormOf(role); }
@@ -91,7 +95,8 @@ class HybridCore final : private SurvivorJudge {
   enum class Serve { kInPlace, kCopy, kPromote, kMove };
   Serve OnScmHit(const BlockKey& key, const PinnedBlock& block);
   // The bytes of a hit, for who has them copied: where they lie, or unpacked into memory of this thread, good until its
-  // next call. Nothing: the block could not be unpacked, which is counted; a miss. Charges the model.
+  // next call. Nothing: the block could not be unpacked, which is counted; a miss. Charges the model. An image is such
+  // a miss: whoever has the file's decompressor unpacks that.
   std::optional<std::span<const std::byte>> BytesToCopy(const PinnedBlock& block);
   // The block is in the DRAM tier now, as `serve` (kPromote or kMove) said.
   void OnPromoted(const BlockKey& key, BlockRole role, Serve serve);
@@ -135,6 +140,7 @@ class HybridCore final : private SurvivorJudge {
       BlockRole role;
       size_t bytes;
       const BlockSource* source = nullptr;  // not null where it may come to a Put
+      const Image* image = nullptr;         // of a block that comes from flash, if it is known
       bool evicted = false;                 // a move of bytes that DRAM had: a change of the key may overtake it
     };
 
@@ -153,6 +159,7 @@ class HybridCore final : private SurvivorJudge {
       return core_.scm_->ready_bytes() < core_.scm_->capacity_bytes() && core_.scm_->PrepareStatus().ok();
     }
     uint32_t PackedBytes(uint32_t bytes) const { return core_.scm_->PackedBytesExpected(bytes); }
+    uint32_t ImageBytes(const Block& block) const;
     void NotePromoted(const Block& block) { core_.scm_->NotePromoted(block.key); }
     void Erase(const Block& block) { core_.scm_->Erase(block.key); }
     bool Put(const Block& block, Generation generation, Form form);

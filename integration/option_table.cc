@@ -237,15 +237,19 @@ constexpr OptionRow kTable[] = {
      .print = [](const Options& o) { return std::string(ToString(o.scm.verify)); }},
     {.key = "pack",
      .member = "",
-     .values = "`off`, `lz4`, `zstd`, `auto`",
+     .values = "`off`, `image`, `lz4`, `zstd`, `auto`",
      .fallback = kPackFallback,
      .meaning =
-         "whether records are packed: more blocks fit, and each hit of a packed one is unpacked. The index takes "
-         "2.25 (`lz4`, `auto`) or 3.25 times (`zstd`) the DRAM. `auto`: raw, `lz4` or `zstd` by what a miss costs now",
+         "whether records are packed: more blocks fit, and each hit of a packed one is unpacked. `image`: blocks that "
+         "came back as compressed SSTs hold them, others with LZ4. `auto`: `image`, and others raw, with `lz4` or "
+         "`zstd` by "
+         "what a miss costs now. The index takes 2.25 (`zstd`: 3.25) times the DRAM",
      .taken_by = TakenBy::kEveryUri,
      .parse =
          [](const OptionRow& row, std::string_view v, Options* o) {
-           return ParseEnum(row, v, {PackMode::kOff, PackMode::kLz4, PackMode::kZstd, PackMode::kAuto}, &o->scm.pack);
+           return ParseEnum(row, v,
+                            {PackMode::kOff, PackMode::kImage, PackMode::kLz4, PackMode::kZstd, PackMode::kAuto},
+                            &o->scm.pack);
          },
      .print = [](const Options& o) { return std::string(ToString(o.scm.pack)); }},
     {.key = "scrub",

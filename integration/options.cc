@@ -19,6 +19,7 @@ constexpr bool kHyperClockTellsEvictions = false;
 constexpr bool kHyperClockTellsEvictions = true;
 #endif
 
+constexpr bool kHandsImages = ROCKSDB_MAJOR > 8 || (ROCKSDB_MAJOR == 8 && ROCKSDB_MINOR >= 7);
 constexpr int kShardBitsMax = 19;  // RocksDB makes no cache with more
 // A shard of fewer blocks cannot keep what is in use, and hundreds of thousands of shards take more than they hold.
 constexpr uint64_t kBlocksOfShardMin = 16;
@@ -130,6 +131,12 @@ Status HybridCacheOptions::ValidateScmSide(const Machine& machine) const {
         fmt::format("scm_path={} contradicts medium={}: a path needs medium=file", scm.path, ToString(scm.medium)));
   }
   MEZZ_RETURN_IF_ERROR(scm.Validate());
+  if (scm.pack == PackMode::kImage && !kHandsImages) {
+    return Status::NotSupported(
+        fmt::format("pack=image needs RocksDB 8.7 or later, and this is {}.{}.{}, which hands no cache a block as its "
+                    "file holds it: use pack=lz4, zstd or auto",
+                    ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH));
+  }
   MEZZ_RETURN_IF_ERROR(CheckScmSideFits(scm, machine));
   if (write_budget_bytes_per_second > kRateMax) {
     return Status::InvalidArgument(
@@ -138,6 +145,14 @@ Status HybridCacheOptions::ValidateScmSide(const Machine& machine) const {
   }
   std::unique_ptr<Policy> made;
   return MakePolicy(policy, {}, &made);
+}
+
+Status HybridCacheOptions::ValidateScmSecondary(const Machine& machine) const {
+  if (scm.pack == PackMode::kImage) {
+    return Status::NotSupported(
+        "pack=image: a secondary cache is never handed blocks as their files hold them: use pack=lz4, zstd or auto");
+  }
+  return ValidateScmSide(machine);
 }
 
 Status HybridCacheOptions::MakePolicy(std::string_view name, const PolicyOptions& made_with,

@@ -54,6 +54,8 @@ struct HybridCacheOptions {
   Status Validate(const Machine& machine = ThisMachine()) const;
   // As Validate, without the DRAM tier: for a cache under one that exists already.
   Status ValidateScmSide(const Machine& machine = ThisMachine()) const;
+  // As ValidateScmSide, for mezzanine_scm://.
+  Status ValidateScmSecondary(const Machine& machine = ThisMachine()) const;
   Status MakePolicy(std::string_view name, const PolicyOptions& made_with, std::unique_ptr<Policy>* made) const;
   // The URI that gives these options again.
   std::string ToUri() const;

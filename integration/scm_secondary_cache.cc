@@ -280,6 +280,7 @@ Status ScmSecondaryCache::SetScmCapacity(uint64_t bytes) {
 }  // namespace
 
 Status MakeScmSecondaryCache(const HybridCacheOptions& options, std::unique_ptr<rocksdb::SecondaryCache>* cache) {
+  MEZZ_RETURN_IF_ERROR(options.ValidateScmSecondary());
   std::unique_ptr<HybridCore> core;
   MEZZ_RETURN_IF_ERROR(HybridCore::Open(options, &core));
   *cache = std::make_unique<ScmSecondaryCache>(std::move(core));

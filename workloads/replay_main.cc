@@ -40,8 +40,9 @@ DEFINE_string(write_budget, "0", "Bytes that a policy may write to SCM in a seco
 DEFINE_string(segment, "", "Size of an SCM segment (K, M). Empty: by the tier's size");
 DEFINE_int64(shard_bits, -1, "DRAM tiers have 2 to the power of this many shards. -1: as many as suit their size");
 DEFINE_string(serve, "auto", "How an SCM hit is answered: auto, in_place, copy");
-DEFINE_string(pack, std::string(mezz::ToString(mezz::kDefaultPackMode)),
-              "Whether our SCM tier packs records: off, lz4, zstd, auto. hybrid+lz4 and so on say it for one cache");
+DEFINE_string(
+    pack, std::string(mezz::ToString(mezz::kDefaultPackMode)),
+    "Whether our SCM tier packs records: off, image, lz4, zstd, auto. hybrid+lz4 and so on say it for one cache");
 DEFINE_string(dram_cache, "", "DRAM tier of hybrid: hcc, lru. Empty: hcc where RocksDB has it, from 8.9");
 DEFINE_bool(skip_bad, false, "Leave damaged records out and count them, instead of refusing the trace");
 DEFINE_int64(threads, 2, "Replay threads");

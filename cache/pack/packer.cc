@@ -21,7 +21,7 @@ constexpr int kZstdLevel = 3;
 constexpr int kLz4Acceleration = 1;
 // So much of what the record takes on the medium must be saved: an eighth; with zstd, whose hits cost 5 us more, a
 // quarter. (Text of random letters packs by a sixth: on a Zipfian load hits then cost more than the misses they spare.)
-constexpr uint64_t kSavedDenominatorLz4 = 8, kSavedDenominatorZstd = 4;
+constexpr uint64_t kSavedDenominator = 8, kSavedDenominatorZstd = 4;
 
 unsigned WorkspaceCount() { return std::clamp(2 * std::thread::hardware_concurrency(), 2u, Workspaces::kCountMax); }
 
@@ -49,17 +49,17 @@ Compressed CompressZstd(Workspace& workspace, std::span<const std::byte> block, 
   return Compressed::kDone;
 }
 
-bool IsKnown(Codec codec) { return codec == Codec::kLz4 || codec == Codec::kZstd; }
+bool IsOurs(Codec codec) { return codec == Codec::kLz4 || codec == Codec::kZstd; }
 
 }  // namespace
 
 Packer::Packer(Codec codec, Counters* counters)
     : codec_(static_cast<uint8_t>(codec)), counters_(counters), workspaces_(WorkspaceCount()) {
-  assert(IsKnown(codec));
+  assert(IsOurs(codec));
 }
 
 void Packer::UseCodec(std::optional<Codec> codec) {
-  assert(!codec || IsKnown(*codec));
+  assert(!codec || IsOurs(*codec));
   codec_.store(codec ? static_cast<uint8_t>(*codec) : 0, std::memory_order_relaxed);
 }
 
@@ -69,7 +69,7 @@ std::optional<Codec> Packer::codec() const {
 }
 
 uint64_t Packer::CodecBytesMax(Codec codec, size_t block_bytes) {
-  const uint64_t denominator = codec == Codec::kLz4 ? kSavedDenominatorLz4 : kSavedDenominatorZstd;
+  const uint64_t denominator = codec == Codec::kZstd ? kSavedDenominatorZstd : kSavedDenominator;
   const uint64_t raw = layout::RecordBytes(block_bytes);
   const uint64_t record_max = (raw - (raw + denominator - 1) / denominator) / kLineBytes * kLineBytes;
   const uint64_t beside = sizeof(layout::RecordHeader) + kPrefixBytes;
@@ -138,17 +138,36 @@ PackedBlock Packer::PackIn(Workspaces::Lease workspace, BlockRole role, std::spa
   return {Outcome::kPacked, {output, kPrefixBytes + packed.size()}, std::move(workspace)};
 }
 
+bool Packer::ImagePays(BlockRole role, size_t bytes, const Image& image) {
+  return image.type != 0 && !image.bytes.empty() && IsPackable(role, bytes) &&
+         image.bytes.size() <= CodecBytesMax(Codec::kImage, bytes);
+}
+
+layout::PackedPrefix Packer::PrefixOfImage(BlockRole role, size_t bytes, const Image& image) {
+  auto_skip_[static_cast<size_t>(role)].Tried(/*rejected=*/false);
+  NoteShare(kPrefixBytes + image.bytes.size(), bytes);
+  return {.logical_bytes = static_cast<uint32_t>(bytes),
+          .logical_checksum = 0,
+          .codec = Codec::kImage,
+          .type = image.type,
+          .dictionary = 0,
+          .reserved = 0};
+}
+
 std::optional<layout::PackedPrefix> Packer::ReadPrefix(std::span<const std::byte> payload) {
   if (payload.size() <= kPrefixBytes) return std::nullopt;
   layout::PackedPrefix prefix;
   std::memcpy(&prefix, payload.data(), kPrefixBytes);
-  const bool sound = IsKnown(prefix.codec) && prefix.type == 0 && prefix.dictionary == 0 && prefix.reserved == 0 &&
-                     prefix.logical_bytes > payload.size() && prefix.logical_bytes <= kPackBytesMax;
+  const bool is_image = prefix.codec == Codec::kImage;
+  const bool sound = (is_image ? prefix.type != 0 : IsOurs(prefix.codec) && prefix.type == 0) &&
+                     prefix.dictionary == 0 && prefix.reserved == 0 && prefix.logical_bytes > payload.size() &&
+                     prefix.logical_bytes <= kPackBytesMax;
   if (!sound) return std::nullopt;
   return prefix;
 }
 
 Unpacked Packer::Unpack(std::span<const std::byte> payload, const layout::PackedPrefix& prefix, std::byte* to) {
+  assert(prefix.codec != Codec::kImage);
   const auto packed = payload.subspan(kPrefixBytes);
   if (prefix.codec == Codec::kLz4) {
     const int bytes = LZ4_decompress_safe(reinterpret_cast<const char*>(packed.data()), reinterpret_cast<char*>(to),

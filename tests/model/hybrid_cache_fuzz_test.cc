@@ -98,7 +98,10 @@ class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
     Cache::Handle* handle = nullptr;
     const bool hold = random_.OneIn(4);
     const auto priority = static_cast<Cache::Priority>(random_.Below(3));
-    const rocksdb::Status s = cache_->Insert(Key(id), obj, block.helper, charge, hold ? &handle : nullptr, priority);
+    Cache::Handle** const held = hold ? &handle : nullptr;
+    const rocksdb::Status s = random_.OneIn(4)
+                                  ? cache_->Insert(Key(id), obj, block.helper, charge, held, priority)
+                                  : InsertWithImage(cache_.get(), Key(id), obj, block.helper, held, priority);
     if (!s.ok()) {
       ASSERT_TRUE(s.IsMemoryLimit()) << s.ToString();
       ASSERT_EQ(handle, nullptr);
@@ -121,11 +124,14 @@ class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
     ASSERT_TRUE(Content(id, block.generation, block.bytes).Matches(obj->data(), obj->bytes())) << "stale bytes " << id;
   }
 
+  // Not every look-up can unpack an image.
+  Cache::CreateContext* RandomContext() { return random_.OneIn(20) ? nullptr : &fake_context; }
+
   Cache::Handle* Lookup(uint64_t id) {
     const Block& block = blocks_[id];
     const Helper* helper = block.helper != nullptr ? block.helper : kHelpers[0];
     ++lookups_;
-    Cache::Handle* handle = cache_->Lookup(Key(id), random_.OneIn(20) ? nullptr : helper, nullptr);
+    Cache::Handle* handle = cache_->Lookup(Key(id), random_.OneIn(20) ? nullptr : helper, RandomContext());
     if (handle != nullptr) Check(id, handle);
     return handle;
   }
@@ -143,6 +149,7 @@ class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
       const Helper* helper = blocks_[ids[i]].helper;
       batch[i].key = keys[i];
       batch[i].helper = helper != nullptr ? helper : kHelpers[0];
+      batch[i].create_context = RandomContext();
       ++lookups_;
       cache_->StartAsyncLookup(batch[i]);
     }
@@ -252,12 +259,12 @@ class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
     Block& block = blocks_[id];
     if (!block.live || random_.OneIn(4)) return Insert(id);
     ++lookups_;
-    if (Cache::Handle* handle = cache_->Lookup(Key(id), block.helper, nullptr); handle != nullptr) {
+    if (Cache::Handle* handle = cache_->Lookup(Key(id), block.helper, RandomContext()); handle != nullptr) {
       Check(id, handle);
       return static_cast<void>(cache_->Release(handle));
     }
     TestBlock* obj = TestBlock::New(Content(id, block.generation, block.bytes), cache_->memory_allocator());
-    if (!cache_->Insert(Key(id), obj, block.helper, obj->charge()).ok()) delete obj;
+    if (!InsertWithImage(cache_.get(), Key(id), obj, block.helper).ok()) delete obj;
   }
 
   const uint64_t seed_;
@@ -299,6 +306,11 @@ TEST_P(HybridCacheFuzz, ForgetsButNeverLies) {
     EXPECT_GT(counters[Event::kScmHit], counters[Event::kScmPackedHit] + 500);
     EXPECT_EQ(counters[Event::kScmUnpackFailed], 0u);
   }
+  if (TakesImages(pack) && std::string(policy) == "adaptive") {
+    EXPECT_GT(counters[Event::kScmImageHit], 100u);
+    EXPECT_GT(counters[Event::kScmImageUnread], 0u);
+  }
+  EXPECT_EQ(counters[Event::kScmImageFailed], 0u);
   if (pack == PackMode::kAuto) {
     EXPECT_GT(counters[Event::kPackCodecChanged], 1u);
   }
@@ -333,7 +345,8 @@ INSTANTIATE_TEST_SUITE_P(Packed, HybridCacheFuzz,
                                             ::testing::Values(DramCacheKind::kHyperClock, DramCacheKind::kLru),
                                             ::testing::Values("dram_first", "bidirectional", "adaptive"),
                                             ::testing::Values(ServeMode::kInPlace),
-                                            ::testing::Values(PackMode::kLz4, PackMode::kZstd, PackMode::kAuto)),
+                                            ::testing::Values(PackMode::kImage, PackMode::kLz4, PackMode::kZstd,
+                                                              PackMode::kAuto)),
                          ConfigName);
 
 }  // namespace

@@ -182,11 +182,10 @@ Seen RunSimulated(const LoadedTrace& trace, std::string_view name, PackMode pack
   sizes.dram_bytes = kDramBytes;
   sizes.scm_bytes = static_cast<uint64_t>(static_cast<double>(options.scm.capacity) * ExpectedPackRatio(pack));
   sizes.block_bytes = kBlockBytes;
-  sizes.pack = CodecOf(pack);
-  if (sizes.pack) {
-    options.pack = PackOptions{.codec = *sizes.pack,
+  if (const std::optional<Codec> codec = CodecOf(pack)) {
+    options.pack = PackOptions{.codec = *codec,
                                .block_bytes = SizesOf(trace),
-                               .codec_bytes = CodecBytesOf(trace, *sizes.pack),
+                               .codec_bytes = CodecBytesOf(trace, *codec),
                                .dram_bytes = kDramBytes,
                                .scm_bytes = options.scm.capacity};
   }

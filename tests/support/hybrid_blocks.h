@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "cache/types.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/memory_allocator.h"
+#include "tests/support/fake_images.h"
 #include "tests/support/random.h"
 
 namespace mezz::test {
@@ -70,6 +72,8 @@ class TestBlock {
   }
 
   char* data() const { return data_; }
+  // As the file that it comes from would hold it.
+  std::string image() const { return FakeImage({data_, bytes_}); }
   size_t bytes() const { return bytes_; }
   size_t charge() const {
     return sizeof(*this) + (allocator_ != nullptr ? allocator_->UsableSize(data_, bytes_) : bytes_);
@@ -89,9 +93,21 @@ inline rocksdb::Status SaveTestBlock(rocksdb::Cache::ObjectPtr obj, size_t offse
   std::memcpy(to, static_cast<TestBlock*>(obj)->data() + offset, bytes);
   return rocksdb::Status::OK();
 }
-inline rocksdb::Status CreateTestBlock(const rocksdb::Slice& data, rocksdb::CompressionType, rocksdb::CacheTier,
-                                       rocksdb::Cache::CreateContext*, rocksdb::MemoryAllocator* allocator,
+// What unpacks a FakeImage. RocksDB's own callbacks crash without theirs, and give a null object where they fail.
+inline rocksdb::Cache::CreateContext fake_context;
+inline rocksdb::Status CreateTestBlock(const rocksdb::Slice& data, rocksdb::CompressionType type, rocksdb::CacheTier,
+                                       rocksdb::Cache::CreateContext* context, rocksdb::MemoryAllocator* allocator,
                                        rocksdb::Cache::ObjectPtr* obj, size_t* charge) {
+  if (type != rocksdb::kNoCompression) {
+    if (context != &fake_context || static_cast<unsigned char>(type) != kFakeCompression) std::abort();
+    const auto unpacked = UnpackFakeImage({data.data(), data.size()});
+    if (!unpacked) return rocksdb::Status::OK();
+    auto block = std::make_unique<TestBlock>(unpacked->size(), allocator);
+    unpacked->copy(block->data(), unpacked->size());
+    *charge = block->charge();
+    *obj = block.release();
+    return rocksdb::Status::OK();
+  }
   auto block = std::make_unique<TestBlock>(data.size(), allocator);
 #ifdef __SANITIZE_THREAD__
   // TSan takes the copy onto itself, which stores nothing, for a write.
@@ -104,6 +120,15 @@ inline rocksdb::Status CreateTestBlock(const rocksdb::Slice& data, rocksdb::Comp
 }
 
 using Helper = rocksdb::Cache::CacheItemHelper;
+
+// RocksDB's call after a miss of a block that its file holds compressed.
+inline rocksdb::Status InsertWithImage(rocksdb::Cache* cache, const rocksdb::Slice& key, TestBlock* block,
+                                       const Helper* helper, rocksdb::Cache::Handle** handle = nullptr,
+                                       rocksdb::Cache::Priority priority = rocksdb::Cache::Priority::LOW) {
+  const std::string image = block->image();
+  return cache->Insert(key, block, helper, block->charge(), handle, priority, image,
+                       static_cast<rocksdb::CompressionType>(kFakeCompression));
+}
 
 template <rocksdb::CacheEntryRole kRole>
 inline const Helper kBasicHelper{kRole, &DeleteTestBlock};

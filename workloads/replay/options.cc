@@ -37,6 +37,7 @@ constexpr NamedKind kKinds[] = {
     {"hybrid+raw", CacheKind::kHybrid, Policies::kOurs, PackMode::kOff},
     {"hybrid+lz4", CacheKind::kHybrid, Policies::kOurs, PackMode::kLz4},
     {"hybrid+zstd", CacheKind::kHybrid, Policies::kOurs, PackMode::kZstd},
+    {"hybrid+image", CacheKind::kHybrid, Policies::kOurs, PackMode::kImage},
     {"hybrid+auto", CacheKind::kHybrid, Policies::kOurs, PackMode::kAuto},
     {"scm_secondary+lru", CacheKind::kScmSecondaryLru, Policies::kOurs},
     {"scm_secondary+hcc", CacheKind::kScmSecondaryHcc, Policies::kOurs},

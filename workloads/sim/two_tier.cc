@@ -70,6 +70,7 @@ class TwoTier {
   void UseCodec(std::optional<Codec>) {}  // never asked: the codec is fixed
   bool grows() const { return false; }
   uint32_t PackedBytes(uint32_t bytes) const { return pack_->PackedBytes(bytes); }
+  uint32_t ImageBytes(BlockId) const { return 0; }
   bool Put(BlockId block, Generation generation, Form form) {
     if (packs()) NotePacking();
     return scm_.Put(block, generation, form, [this](const ScmModel::Reached& reached) {

@@ -88,6 +88,65 @@ TEST_F(Adaptive, DataThatACompactionReadsGoesNowhere) {
   EXPECT_EQ(policy_->OnMiss(index).action, Action::kToDram) << "users will probe it as well";
 }
 
+// A block that the SCM tier refused, and that comes back from a file that holds it compressed.
+BlockFacts WithImage(uint64_t number) {
+  BlockFacts block = Block(number);
+  block.codec = Codec::kLz4;
+  block.packed_bytes = block.image_bytes = 2000;
+  return block;
+}
+
+TEST_F(Adaptive, WhatCameBackWithItsImageGoesToBothTiers) {
+  Fill();
+  LookUp(100'000);
+  ExpectDecision(policy_->OnMiss(WithImage(1)), Action::kToDram, Reason::kPolicyDefault);  // never heard of
+  ASSERT_EQ(policy_->OnDramEviction(Block(2)).action, Action::kDrop);                      // leaves a ghost
+  ExpectDecision(policy_->OnMiss(Block(2)), Action::kToDram, Reason::kPolicyDefault);      // no image
+  const Decision decision = policy_->OnMiss(WithImage(2));
+  ExpectDecision(decision, Action::kToBoth, Reason::kGhost);
+  EXPECT_TRUE(decision.proven);
+}
+
+TEST_F(Adaptive, AnImagePaysTheBudgetAsOtherWritesDo) {
+  PolicyOptions options = Sizes();
+  options.write_budget_bytes_per_second = 20'000;  // a tenth of a second's burst: one image
+  options.now_ns = [] { return uint64_t{1}; };
+  Make(options);
+  Fill();
+  LookUp(100'000);
+  for (uint64_t n = 0; n < 10; ++n) ASSERT_EQ(policy_->OnDramEviction(Block(n)).action, Action::kDrop);
+  unsigned stored = 0;
+  for (uint64_t n = 0; n < 10; ++n) stored += policy_->OnMiss(WithImage(n)).action == Action::kToBoth ? 1 : 0;
+  EXPECT_GT(stored, 0u);
+  EXPECT_LT(stored, 10u);
+}
+
+// Its eviction says whether newcomers find anything in DRAM, and nothing of whether promotions pay: it was none.
+TEST_F(Adaptive, ABlockWithAnImageWasNotPromoted) {
+  Fill();
+  LookUp(1'000'000);
+  unsigned stored = 0;
+  for (uint64_t n = 0; n < 5'000; ++n) {
+    policy_->OnDramEviction(Block(n));
+    if (policy_->OnMiss(WithImage(n)).action != Action::kToBoth) continue;
+    ++stored;
+    BlockFacts evicted = Recorded(n);
+    evicted.codec = Codec::kLz4;
+    evicted.packed_bytes = 2000;
+    ExpectDecision(policy_->OnDramEviction(evicted), Action::kKeep, Reason::kClean);
+    LookUp(10);
+  }
+  EXPECT_GT(stored, 500u);
+  unsigned promoted = 0;
+  for (uint64_t n = 1'000'000; n < 1'000'100; ++n) {
+    BlockFacts hit = Recorded(n);
+    hit.packed = true;
+    policy_->OnScmHit(hit);
+    promoted += policy_->OnScmHit(hit).action == Action::kPromote ? 1 : 0;
+  }
+  EXPECT_GE(promoted, 95u) << "the second hit of a packed record promotes, unless promotions were found not to pay";
+}
+
 // Two policies see the same users; one sees compactions read the same blocks as well. It answers users the same.
 TEST_F(Adaptive, CompactionReadsAreNoHeat) {
   AdaptivePolicy other(Sizes());

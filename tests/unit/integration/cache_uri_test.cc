@@ -139,6 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;scrub=5T", "scrub=", "at most"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;scrub=fast", "scrub=fast", "whole number"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;prepare=never", "prepare=never", "background, open"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;pack=gzip", "pack=gzip", "off, image, lz4, zstd, auto"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;verify=2", "verify=2", "off, sampled and always"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=20", "shard_bits=20", "0 to 19"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=-2", "shard_bits=-2", "0 to 19, and -1"},
@@ -159,6 +160,18 @@ TEST(ParseHybridUri, HyperClockNeedsALaterRelease) {
   EXPECT_EQ(status.code(), Status::Code::kNotSupported);
   EXPECT_THAT(status.message(), AllOf(HasSubstr("dram_cache=hcc"), HasSubstr("use dram_cache=lru")));
 }
+TEST(ParseHybridUri, ImagesNeedALaterRelease) {
+  HybridCacheOptions options;
+  const Status status = ParseHybridUri("mezzanine://dram=8M;scm=64M;medium=anon;dram_cache=lru;pack=image", &options);
+  EXPECT_EQ(status.code(), Status::Code::kNotSupported);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("pack=image needs RocksDB 8.7"), HasSubstr("auto")));
+}
+#else
+TEST(ParseHybridUri, TakesImages) {
+  HybridCacheOptions options;
+  EXPECT_EQ(ParseHybridUri("mezzanine://dram=8M;scm=64M;medium=anon;pack=image", &options).message(), "");
+  EXPECT_EQ(options.scm.pack, PackMode::kImage);
+}
 #endif
 
 TEST(ParseWrapUri, TakesTheDramTierAsItComes) {
@@ -178,6 +191,8 @@ TEST(ParseScmSecondaryUri, TakesTheKeysOfTheScmSideAlone) {
     EXPECT_THAT(status.message(), AllOf(HasSubstr("unknown"), HasSubstr("the keys are scm, scm_path, medium")));
   }
   EXPECT_FALSE(ParseScmSecondaryUri("mezzanine://scm=64M;medium=anon", &options).ok());
+  EXPECT_THAT(ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=anon;pack=image", &options).message(),
+              AllOf(HasSubstr("pack=image"), HasSubstr("use pack=lz4, zstd or auto")));
   HybridCacheOptions again;
   ASSERT_EQ(ParseScmSecondaryUri(options.ToScmSecondaryUri(), &again).message(), "");
   EXPECT_EQ(again.ToScmSecondaryUri(), options.ToScmSecondaryUri());
