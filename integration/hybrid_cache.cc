@@ -330,9 +330,9 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
   }
   if (placement == Placement::kDram || placement == Placement::kBoth) {
     rocksdb::Status inserted = target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
-    // LRUCache evicts what another thread has inserted under this key since; it may have been demoted just now.
-    if (inserted.IsOkOverwritten()) core_->scm().Erase(block_key);
-    if (!inserted.ok() && placement == Placement::kBoth) core_->NoteNotInserted(block_key);
+    // LRUCache evicts what another thread has inserted under this key since; it may have been demoted just now. And an
+    // Insert that fails leaves nothing.
+    if (inserted.IsOkOverwritten() || !inserted.ok()) core_->scm().Erase(block_key);
     return inserted;
   }
   if (handle != nullptr) {

@@ -80,10 +80,8 @@ class HybridCore final : private SurvivorJudge {
   void OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source);
 
   using Placement = mezz::Placement;
-  // `image`: how the block's file holds it; null: not known, or not compressed. kBoth: if the block does not enter DRAM
-  // after all, call NoteNotInserted.
+  // `image`: how the block's file holds it; null: not known, or not compressed.
   Placement OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Image* image = nullptr);
-  void NoteNotInserted(const BlockKey& key) { scm_->NoteDramEviction(key); }
   // False: OnMiss would answer kDram, so it need not be asked.
   bool wants_misses() const { return flow_.wants_misses(); }
   bool takes_images() const { return TakesImages(options_.scm.pack); }

@@ -306,9 +306,12 @@ TEST_P(HybridCacheFuzz, ForgetsButNeverLies) {
     EXPECT_GT(counters[Event::kScmHit], counters[Event::kScmPackedHit] + 500);
     EXPECT_EQ(counters[Event::kScmUnpackFailed], 0u);
   }
-  if (TakesImages(pack) && std::string(policy) == "adaptive") {
+  if (TakesImages(pack) && std::string(policy) == "scm_first") {
     EXPECT_GT(counters[Event::kScmImageHit], 100u);
     EXPECT_GT(counters[Event::kScmImageUnread], 0u);
+  }
+  if (TakesImages(pack) && std::string(policy) == "adaptive") {
+    EXPECT_GT(counters[Event::kInsertToBoth], 10u);
   }
   EXPECT_EQ(counters[Event::kScmImageFailed], 0u);
   if (pack == PackMode::kAuto) {
@@ -343,7 +346,7 @@ INSTANTIATE_TEST_SUITE_P(Throttled, HybridCacheFuzz,
 INSTANTIATE_TEST_SUITE_P(Packed, HybridCacheFuzz,
                          ::testing::Combine(::testing::Values(TestMedium::kAnonymous),
                                             ::testing::Values(DramCacheKind::kHyperClock, DramCacheKind::kLru),
-                                            ::testing::Values("dram_first", "bidirectional", "adaptive"),
+                                            ::testing::Values("dram_first", "scm_first", "bidirectional", "adaptive"),
                                             ::testing::Values(ServeMode::kInPlace),
                                             ::testing::Values(PackMode::kImage, PackMode::kLz4, PackMode::kZstd,
                                                               PackMode::kAuto)),

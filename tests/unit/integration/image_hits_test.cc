@@ -214,15 +214,15 @@ TEST_F(ImageHits, WithoutMemoryIsAMissAndTheRecordStays) {
   cache_->EraseUnRefEntries();
 }
 
-TEST_F(ImageHits, ABlockThatFindsNoRoomInDramIsInScmAlone) {
+TEST_F(ImageHits, AnInsertThatFailsLeavesNothing) {
   cache_->SetStrictCapacityLimit(true);
   cache_->SetCapacity(0);
   TestBlock* block = TestBlock::New(ContentOf(kId), cache_->memory_allocator());
   Cache::Handle* handle = nullptr;
   EXPECT_TRUE(InsertWithImage(cache_.get(), KeyOf(kId), block, kData, &handle).IsMemoryLimit());
   delete block;
-  EXPECT_TRUE(Record());
-  EXPECT_TRUE(Finds());
+  EXPECT_EQ(Count(Event::kScmImagePut), 1u);
+  EXPECT_FALSE(Finds());
 }
 
 // Without an image it is packed by us when it leaves DRAM.
