@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <map>
 #include <mutex>
 #include <system_error>
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "cache/base/fork_guard.h"
+#include "cache/base/signals_blocked.h"
 #include "cache/base/text.h"
 #include "cache/media/collapse_budget.h"
 #include "cache/media/populate.h"
@@ -28,22 +28,6 @@ namespace mezz {
 namespace {
 
 constexpr uint64_t kTellEveryBytes = 16 << 20;
-
-// The threads of a library take no signals of their host's.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &old_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t old_;
-};
 
 int64_t NowNs() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
