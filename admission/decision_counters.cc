@@ -156,6 +156,4 @@ DecisionSnapshot DecisionCounters::Snapshot() const {
   return sum;
 }
 
-size_t DecisionCounters::dram_bytes() const { return sizeof(*this) + kStripes * sizeof(Stripe); }
-
 }  // namespace mezz

@@ -24,8 +24,11 @@ uint64_t Scale(uint64_t hash, uint64_t n) {
 
 }  // namespace
 
-Index::Index(uint64_t blocks, uint64_t hash_seed) : hash_seed_(hash_seed) {
-  buckets_ = static_cast<uint64_t>(static_cast<double>(blocks) / kLoadMax) / kSlotsPerBucket + 1;
+uint64_t Index::BucketsFor(uint64_t blocks) {
+  return static_cast<uint64_t>(static_cast<double>(blocks) / kLoadMax) / kSlotsPerBucket + 1;
+}
+
+Index::Index(uint64_t blocks, uint64_t hash_seed) : hash_seed_(hash_seed), buckets_(BucketsFor(blocks)) {
   mapped_bytes_ = bytes() < kHugePageBytes ? bytes() : RoundUp(bytes(), kHugePageBytes);
   void* memory = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return;

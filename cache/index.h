@@ -109,6 +109,7 @@ class Index {
 
   // Room for at least `blocks` words at the load two choices reach without displacing noticeably.
   Index(uint64_t blocks, uint64_t hash_seed);
+  static uint64_t BytesFor(uint64_t blocks) { return BucketsFor(blocks) * kSlotsPerBucket * sizeof(Slot); }
   ~Index();
   Index(const Index&) = delete;
   Index& operator=(const Index&) = delete;
@@ -178,6 +179,7 @@ class Index {
  private:
   using Slot = Atomic<uint64_t>;
 
+  static uint64_t BucketsFor(uint64_t blocks);
   Slot* Bucket(const KeyHash& hash, unsigned choice) const { return slots_ + hash.bucket[choice] * kSlotsPerBucket; }
   uint64_t NumberOf(const Slot& slot) const { return static_cast<uint64_t>(&slot - slots_); }
   // Calls visit(slot, word) for each word of this tag, loaded with `order`, until it returns true; returns that.
@@ -198,7 +200,7 @@ class Index {
   Slot* EmptySlot(const KeyHash& hash) const;
 
   const uint64_t hash_seed_;
-  uint64_t buckets_ = 0;
+  const uint64_t buckets_;
   uint64_t mapped_bytes_ = 0;
   Slot* slots_ = nullptr;  // own mapping, huge pages where the kernel gives them
   // Words that went in less words that went out, each counted after its exchange. Relaxed: publishes nothing.

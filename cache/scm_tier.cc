@@ -547,16 +547,26 @@ uint32_t ScmTier::PackedBytesExpected(uint32_t bytes) const {
 uint64_t ScmTier::resident_blocks() const { return impl_->index_.blocks(); }
 uint64_t ScmTier::Scrub(uint64_t bytes) { return impl_->scrubber_.Scrub(bytes); }
 uint64_t ScmTier::TakeLongestReclaim() { return impl_->reclaimer_.TakeLongestStay(); }
-uint64_t ScmTier::dram_bytes() const {
-  const uint64_t packer_bytes = impl_->packer_ == nullptr ? 0 : impl_->packer_->dram_bytes();
-  return sizeof(*this) + sizeof(Impl) + impl_->index_.bytes() + impl_->log_.dram_bytes() + Counters::kBytes +
-         packer_bytes;
+ScmDram ScmTier::dram() const {
+  return {.index = impl_->index_.bytes(),
+          .segments = impl_->log_.dram_bytes(),
+          .packing = impl_->packer_ == nullptr ? 0 : impl_->packer_->dram_bytes(),
+          .rest = sizeof(*this) + sizeof(Impl) + Counters::kBytes};
+}
+
+ScmDram ScmTier::DramNeeded(const ScmOptions& options) {
+  const uint64_t segment_bytes = options.EffectiveSegmentBytes();
+  const auto codec = CodecOf(options.pack);
+  return {.index = Index::BytesFor(ExpectedRecords(options)),
+          .segments = SegmentLog::DramBytesFor(static_cast<uint32_t>(options.capacity_bytes / segment_bytes)),
+          .packing = codec ? Packer::DramBytesFor(*codec, options.expected_block_bytes) : 0,
+          .rest = sizeof(ScmTier) + sizeof(Impl) + Counters::kBytes};
 }
 
 ScmAudit ScmTier::Audit() const {
   ScmAudit audit = impl_->Audit();
   audit.medium_bytes = capacity_bytes();
-  audit.dram_bytes = dram_bytes();
+  audit.dram_bytes = dram().total();
   return audit;
 }
 

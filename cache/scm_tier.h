@@ -86,6 +86,16 @@ enum class Held : uint8_t { kNothing, kSame, kOther };
 
 enum class PutResult : uint8_t { kStored, kTooLarge, kAllPinned, kNoSpace, kFillFailed, kDeadFile };
 
+// DRAM that a tier takes, in bytes.
+struct ScmDram {
+  uint64_t index = 0;
+  uint64_t segments = 0;  // the segment table
+  uint64_t packing = 0;
+  uint64_t rest = 0;  // counters, the object itself
+
+  uint64_t total() const { return index + segments + packing + rest; }
+};
+
 // What Audit() re-derived from the index and the medium. The tier must be quiescent while it runs.
 struct ScmAudit {
   uint64_t resident_blocks = 0;
@@ -230,7 +240,9 @@ class ScmTier {
   // What a block of `bytes` would take packed, as others did of late.
   uint32_t PackedBytesExpected(uint32_t bytes) const;
   uint64_t resident_blocks() const;
-  uint64_t dram_bytes() const;  // index, segment table, counters, packer
+  ScmDram dram() const;
+  // What a tier of these options takes once it is open, with one workspace if it packs. REQUIRES: they are valid.
+  static ScmDram DramNeeded(const ScmOptions& options);
   const ScmOptions& options() const { return options_; }
   const MediumInfo& medium_info() const { return medium_->info(); }
   Counters& counters() { return counters_; }

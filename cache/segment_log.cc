@@ -301,9 +301,10 @@ void SegmentLog::CountLocked() {
                       std::memory_order_relaxed);
 }
 
-uint64_t SegmentLog::dram_bytes() const {
-  return sizeof(*this) + segments_count_ * (sizeof(Segment) + 5 * sizeof(SegmentId) + sizeof(Hollow)) +
-         lanes_ * sizeof(Lane);
+uint64_t SegmentLog::DramBytesFor(uint32_t segments) {
+  const uint64_t lanes = log_rules::WriterLanes(segments) + 1;
+  return sizeof(SegmentLog) + segments * (sizeof(Segment) + 5 * sizeof(SegmentId) + sizeof(Hollow)) +
+         lanes * sizeof(Lane);
 }
 
 void SegmentLog::Audit(std::vector<std::string>* violations) const {

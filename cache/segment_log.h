@@ -132,7 +132,8 @@ class SegmentLog {
   uint32_t draining_segments() const { return draining_count_.load(std::memory_order_relaxed); }
   uint32_t unused_segments() const { return unused_count_.load(std::memory_order_relaxed); }  // hold no records
 
-  uint64_t dram_bytes() const;
+  uint64_t dram_bytes() const { return DramBytesFor(segments_count_); }
+  static uint64_t DramBytesFor(uint32_t segments);
 
   // REQUIRES: no other call runs. Appends what does not add up.
   void Audit(std::vector<std::string>* violations) const;

@@ -37,6 +37,16 @@ class UriParser {
     return Prefixed(Status::InvalidArgument(fmt::format("{} is missing: {}", key, why)));
   }
 
+  // dram_total was given as something, and not beside dram.
+  Status CheckTotal() const {
+    if (!seen("dram_total")) return Status::Ok();
+    if (options_->dram_total_bytes == 0)
+      return Prefixed(Status::InvalidArgument("dram_total=0 leaves no room: give all of our DRAM, or dram alone"));
+    if (!seen("dram")) return Status::Ok();
+    return Prefixed(Status::InvalidArgument(
+        "dram and dram_total contradict each other: give the DRAM tier's size or the size of all our DRAM, not both"));
+  }
+
   // The URI's user knows options by their keys.
   Status Prefixed(const Status& status) const {
     if (status.ok()) return status;
@@ -104,6 +114,7 @@ Status ParseScmSide(std::string_view scheme, std::string_view uri, HybridCacheOp
   UriParser parser(scheme, &parsed);
   MEZZ_RETURN_IF_ERROR(parser.Parse(uri));
   MEZZ_RETURN_IF_ERROR(CheckMediumKeys(parser, parsed));
+  MEZZ_RETURN_IF_ERROR(parser.CheckTotal());
   MEZZ_RETURN_IF_ERROR(parser.Prefixed(scheme == kScmSecondaryScheme ? parsed.ValidateScmSecondary(machine)
                                                                      : parsed.ValidateScmSide(machine)));
   *options = std::move(parsed);
@@ -116,7 +127,11 @@ Status ParseHybridUri(std::string_view uri, HybridCacheOptions* options, const M
   HybridCacheOptions parsed;
   UriParser parser(kHybridScheme, &parsed);
   MEZZ_RETURN_IF_ERROR(parser.Parse(uri));
-  MEZZ_RETURN_IF_ERROR(parser.Require("dram", "say how large the DRAM tier is, for example dram=256M"));
+  if (!parser.seen("dram_total")) {
+    MEZZ_RETURN_IF_ERROR(parser.Require(
+        "dram", "say how large the DRAM tier is, for example dram=256M, or all of our DRAM: dram_total=256M"));
+  }
+  MEZZ_RETURN_IF_ERROR(parser.CheckTotal());
   MEZZ_RETURN_IF_ERROR(CheckMediumKeys(parser, parsed));
   MEZZ_RETURN_IF_ERROR(parser.Prefixed(parsed.Validate(machine)));
   *options = std::move(parsed);

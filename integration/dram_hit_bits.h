@@ -57,6 +57,8 @@ class DramHitBits {
     if ((bit.word->load(std::memory_order_relaxed) & bit.mask) == 0) return false;
     return (bit.word->fetch_and(~bit.mask, std::memory_order_relaxed) & bit.mask) != 0;
   }
+  // What bits for so many blocks take.
+  static uint64_t BytesFor(uint64_t blocks) { return WordsFor(blocks) * sizeof(uint64_t); }
   size_t dram_bytes() const { return (mask_.load(std::memory_order_relaxed) + 1) * sizeof(uint64_t); }
 
  private:

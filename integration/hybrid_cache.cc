@@ -74,8 +74,9 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   const ScmTier& scm() const override { return core_->scm(); }
   Status SetScmCapacity(uint64_t bytes) override { return core_->SetScmCapacity(bytes); }
   DecisionSnapshot Decisions() const override { return core_->Decisions(); }
+  DramUse Dram() const override { return core_->dram_use(); }
   std::string_view PolicyName() const override { return core_->policy_name(); }
-  Status SetPolicy(std::string_view name) override { return core_->SetPolicy(name); }
+  Status SetPolicy(std::string_view name) override;
   void ForgetFile(FileId file) override { core_->scm().ForgetFile(file); }
 
  private:
@@ -111,6 +112,9 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   Created Create(std::span<const std::byte> payload, rocksdb::MemoryAllocator* allocator, const Request& request);
   Handle* Standalone(const Created& made, const Request& request);
 
+  void ResizeDram(size_t bytes);
+  // As HybridCore::FollowDram.
+  void FollowDram();
   void Forget(const Slice& key);
   void EraseFromDram(const Slice& key);
   bool ReleaseInDram(Handle* handle, bool useful, bool erase_if_last_ref);
@@ -152,6 +156,7 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<H
     OnDramEviction(key, handle, was_hit);
     return false;  // the object stays the target's to delete
   });
+  FollowDram();
 }
 
 HybridCache::~HybridCache() {
@@ -312,6 +317,7 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
                                     Handle** handle, Priority priority, const Slice& compressed,
                                     rocksdb::CompressionType type) {
   Count(Event::kInsert, helper);
+  FollowDram();
   if (key.size() != BlockKey::kBytes) {
     EraseFromDram(key);  // LRUCache keeps the old object where it has no room for the new one
     return target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
@@ -404,9 +410,22 @@ rocksdb::Cache::Handle* HybridCache::CreateStandalone(const Slice& key, ObjectPt
 }
 
 void HybridCache::SetCapacity(size_t bytes) {
-  core_->OnCapacity(bytes);
+  core_->SetDramCapacity(bytes, [this](size_t tier_bytes) { ResizeDram(tier_bytes); });
+}
+
+void HybridCache::ResizeDram(size_t bytes) {
   const MoveGate::Window window(core_->gate());
   target_->SetCapacity(bytes);
+}
+
+void HybridCache::FollowDram() {
+  core_->FollowDram([this](size_t bytes) { ResizeDram(bytes); });
+}
+
+Status HybridCache::SetPolicy(std::string_view name) {
+  MEZZ_RETURN_IF_ERROR(core_->SetPolicy(name));
+  FollowDram();
+  return Status::Ok();
 }
 
 void HybridCache::EraseUnRefEntries() {
@@ -527,13 +546,15 @@ Status ValidateDramTier(rocksdb::Cache* dram) {
 
 Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::Cache>* cache) {
   MEZZ_RETURN_IF_ERROR(options.Validate());
-  std::shared_ptr<rocksdb::Cache> dram = MakeDramTier(options);
+  HybridCacheOptions divided = options;
+  MEZZ_RETURN_IF_ERROR(DivideDram(&divided));
+  std::shared_ptr<rocksdb::Cache> dram = MakeDramTier(divided);
   if (dram == nullptr) {
     return Status::InvalidArgument(
         fmt::format("RocksDB refused a DRAM tier of {} bytes with shard_bits={}: use fewer shard bits (-1: its choice)",
-                    options.dram_bytes, options.dram_shard_bits));
+                    divided.dram_bytes, divided.dram_shard_bits));
   }
-  return OpenOver(std::move(dram), options, cache);
+  return OpenOver(std::move(dram), divided, cache);
 }
 
 Status WrapCache(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions& options,
@@ -546,7 +567,10 @@ Status WrapCache(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions&
   effective.dram_bytes = std::min<uint64_t>(dram->GetCapacity(), ThisMachine().memory_bytes);
   effective.strict_capacity_limit = dram->HasStrictCapacityLimit();
   effective.dram_shard_bits = -1;
-  return OpenOver(std::move(dram), effective, cache);
+  MEZZ_RETURN_IF_ERROR(DivideDram(&effective));
+  MEZZ_RETURN_IF_ERROR(OpenOver(std::move(dram), effective, cache));
+  if (effective.dram_total_bytes != 0) (*cache)->SetCapacity(effective.dram_bytes);
+  return Status::Ok();
 }
 
 }  // namespace mezz

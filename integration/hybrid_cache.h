@@ -10,6 +10,7 @@
 #include "cache/counters.h"
 #include "cache/scm_tier.h"
 #include "cache/status.h"
+#include "integration/dram_budget.h"
 #include "integration/options.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/secondary_cache.h"
@@ -18,10 +19,14 @@ namespace mezz {
 
 // Makes a hybrid cache: table_options.block_cache = cache. Share one among column families and databases. Destroy it
 // after the last of them. Thread-safe as rocksdb::Cache is.
+//
+// SetCapacity sets the DRAM tier, which GetCapacity tells. With dram_total the total follows: it is then what the tier
+// was given and what was charged for our own structures, and the tier goes on giving way to them.
 Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::Cache>* cache);
 
-// As above over a DRAM cache that exists: its kind and size are taken from it, options.dram_* are ignored. `dram` must
-// be a stock LRUCache or HyperClockCache without a secondary cache, not yet in use by anyone; from 8.9 on.
+// As above over a DRAM cache that exists: its kind and size are taken from it, options.dram_* are ignored; but with
+// dram_total_bytes it is resized. `dram` must be a stock LRUCache or HyperClockCache without a secondary cache, not yet
+// in use by anyone; from 8.9 on.
 Status WrapCache(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions& options,
                  std::shared_ptr<rocksdb::Cache>* cache);
 
@@ -39,6 +44,8 @@ class HybridStats {
   virtual std::string Report() const = 0;
   // To look at; what changes it goes through the cache.
   virtual const ScmTier& scm() const = 0;
+  // Our own DRAM beside the DRAM tier, now.
+  virtual DramUse Dram() const = 0;
   // Bytes of the medium in use from now on; at most what it was opened with.
   virtual Status SetScmCapacity(uint64_t bytes) = 0;
   // The policy that decides now, and another from now on: at any time, under any load. Blocks stay where they are. A

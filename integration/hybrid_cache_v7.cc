@@ -140,6 +140,8 @@ void HybridCacheV7::Arm(std::unique_ptr<HybridCore> core) {
   owned_core_->GuardMoves();
   core_.store(owned_core_.get(), std::memory_order_release);
   hook_->Connect(owned_core_.get());
+  const HybridCacheOptions& options = owned_core_->options();
+  if (options.dram_total_bytes != 0) ResizeDram(*owned_core_, options.dram_bytes);
 }
 
 HybridCacheV7::Standalone* HybridCacheV7::ToStandalone(Handle* handle) {
@@ -183,6 +185,7 @@ template <typename InsertCall>
 rocksdb::Status HybridCacheV7::Replace(const Slice& key, const void* value, InsertCall insert) {
   const InsertScope scope(key, value);
   if (HybridCore* const core = this->core()) {
+    FollowDram(*core);
     Forget(*core, key);
     const MoveGate::Window window(core->gate());
     return insert();
@@ -330,9 +333,22 @@ void HybridCacheV7::Erase(const Slice& key) {
 void HybridCacheV7::SetCapacity(size_t capacity) {
   HybridCore* const core = this->core();
   if (core == nullptr) return target_->SetCapacity(capacity);
-  core->OnCapacity(capacity);
-  const MoveGate::Window window(core->gate());
-  target_->SetCapacity(capacity);
+  core->SetDramCapacity(capacity, [&](size_t bytes) { ResizeDram(*core, bytes); });
+}
+
+void HybridCacheV7::ResizeDram(HybridCore& core, size_t bytes) {
+  const MoveGate::Window window(core.gate());
+  target_->SetCapacity(bytes);
+}
+
+void HybridCacheV7::FollowDram(HybridCore& core) {
+  core.FollowDram([&](size_t bytes) { ResizeDram(core, bytes); });
+}
+
+Status HybridCacheV7::SetPolicy(std::string_view name) {
+  MEZZ_RETURN_IF_ERROR(core()->SetPolicy(name));
+  FollowDram(*core());
+  return Status::Ok();
 }
 
 size_t HybridCacheV7::GetUsage(Handle* handle) const {
@@ -368,17 +384,19 @@ std::string HybridCacheV7::GetPrintableOptions() const {
 
 Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::Cache>* cache) {
   MEZZ_RETURN_IF_ERROR(options.Validate());
+  HybridCacheOptions divided = options;
+  MEZZ_RETURN_IF_ERROR(DivideDram(&divided));
   rocksdb::LRUCacheOptions dram;
-  dram.capacity = options.dram_bytes;
+  dram.capacity = divided.dram_bytes;
   dram.num_shard_bits = options.dram_shard_bits;
   dram.strict_capacity_limit = options.strict_capacity_limit;
   auto hybrid = std::make_shared<HybridCacheV7>(dram);
   if (!hybrid->valid()) {
     return Status::InvalidArgument(fmt::format("dram={}, shard_bits={}: RocksDB refuses to make this LRUCache",
-                                               options.dram_bytes, options.dram_shard_bits));
+                                               divided.dram_bytes, divided.dram_shard_bits));
   }
   std::unique_ptr<HybridCore> core;
-  MEZZ_RETURN_IF_ERROR(HybridCore::Open(options, &core));
+  MEZZ_RETURN_IF_ERROR(HybridCore::Open(divided, &core));
   hybrid->Arm(std::move(core));
   *cache = std::move(hybrid);
   return Status::Ok();

@@ -47,7 +47,8 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   ~HybridCacheV7() override;
   bool valid() const { return target_ != nullptr; }
 
-  // Puts the SCM tier underneath. At most once; others may use the cache meanwhile.
+  // Puts the SCM tier underneath. At most once; others may use the cache meanwhile. With dram_total (which has been
+  // divided: DivideDram) the cache is resized.
   void Arm(std::unique_ptr<HybridCore> core);
   bool armed() const { return core() != nullptr; }
 
@@ -92,8 +93,9 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   const ScmTier& scm() const override { return core()->scm(); }
   Status SetScmCapacity(uint64_t bytes) override { return core()->SetScmCapacity(bytes); }
   DecisionSnapshot Decisions() const override { return core()->Decisions(); }
+  DramUse Dram() const override { return core()->dram_use(); }
   std::string_view PolicyName() const override { return core()->policy_name(); }
-  Status SetPolicy(std::string_view name) override { return core()->SetPolicy(name); }
+  Status SetPolicy(std::string_view name) override;
   void ForgetFile(FileId file) override { core()->scm().ForgetFile(file); }
 
  private:
@@ -112,6 +114,9 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   // True: the policy sent the block to SCM or nowhere, and that is done. False: nothing was done, insert into DRAM.
   bool InsertElsewhere(HybridCore& core, const rocksdb::Slice& key, void* value, const CacheItemHelper* helper,
                        size_t charge, Handle** handle);
+  void ResizeDram(HybridCore& core, size_t bytes);
+  // As HybridCore::FollowDram.
+  void FollowDram(HybridCore& core);
   void Forget(HybridCore& core, const rocksdb::Slice& key);
   template <typename InsertCall>
   rocksdb::Status Replace(const rocksdb::Slice& key, const void* value, InsertCall insert);

@@ -11,8 +11,10 @@
 #include <span>
 #include <utility>
 
+#include "cache/base/text.h"
 #include "integration/compaction_thread.h"
 #include "integration/miss_timer.h"
+#include "integration/option_table.h"
 #include "rocksdb/version.h"
 
 namespace mezz {
@@ -55,13 +57,22 @@ void AppendCounters(const CounterSnapshot& counters, std::string* text) {
 HybridCore::HybridCore(const HybridCacheOptions& options)
     : options_(options),
       measures_misses_(options.scm.pack == PackMode::kAuto),
-      policy_options_{.dram_bytes = options.dram_bytes,
-                      .scm_bytes = static_cast<uint64_t>(static_cast<double>(options.scm.capacity_bytes) *
-                                                         ExpectedPackRatio(options.scm.pack)),
-                      .block_bytes = options.scm.expected_block_bytes,
-                      .write_budget_bytes_per_second = options.write_budget_bytes_per_second,
-                      .now_ns = options.now_ns,
-                      .seed = 0} {}
+      policy_options_(PolicyOptionsOf(options)) {
+  budget_.Open(options.dram_total_bytes, options.dram_bytes);
+}
+
+const uint64_t HybridCore::kOwnBytes =
+    sizeof(HybridCore) + sizeof(MoveGate) + sizeof(DramHits) + DecisionCounters::kBytes;
+
+DramUse HybridCore::dram_use() const {
+  const ScmDram scm = scm_->dram();
+  return {.index = scm.index,
+          .segments = scm.segments,
+          .policies = policies_bytes_.load(std::memory_order_relaxed),
+          .hit_bits = hit_bits_bytes(),
+          .packing = scm.packing,
+          .rest = scm.rest + kOwnBytes};
+}
 
 Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core) {
   MEZZ_RETURN_IF_ERROR(options.ValidateScmSide());
@@ -83,6 +94,11 @@ Status HybridCore::SetPolicy(std::string_view name) {
     try {
       std::unique_ptr<Policy> made;
       MEZZ_RETURN_IF_ERROR(options_.MakePolicy(name, policy_options_, &made));
+      if (!budget_.HasRoomFor(dram_use().total() + made->dram_bytes()))
+        return Status::NoSpace(
+            fmt::format("policy={} needs {} of DRAM, and dram_total={} has too little left: lower scm", name,
+                        HumanBytes(made->dram_bytes()), SizeText(budget_.total())));
+      policies_bytes_.fetch_add(made->dram_bytes(), std::memory_order_relaxed);
       if (BlockCapacity() < policy_options_.scm_bytes) made->OnCapacity(policy_options_.dram_bytes, BlockCapacity());
       found = policies_.insert(policies_.end(), std::move(made));
     } catch (const std::bad_alloc&) {
@@ -269,6 +285,16 @@ std::string HybridCore::PackedText(const CounterSnapshot& counters) const {
   return text;
 }
 
+std::string HybridCore::DramText() const {
+  uint64_t tier_bytes = 0;
+  {
+    const std::lock_guard lock(policies_mutex_);
+    tier_bytes = policy_options_.dram_bytes;
+  }
+  const std::string total = budget_.limited() ? fmt::format("dram.total_bytes: {}\n", budget_.total()) : "";
+  return fmt::format("{}dram.tier_bytes: {}\n{}", total, tier_bytes, dram_use().ToString());
+}
+
 std::string HybridCore::Report(UriKind uri) const {
   const MediumInfo& medium = scm_->medium_info();
   const Policy& policy = this->policy();
@@ -288,11 +314,12 @@ std::string HybridCore::Report(UriKind uri) const {
       "scm.pinned_bytes: {}\n"
       "scm.pin_pressure: {}\n"
       "scm.resident_blocks: {}\n"
-      "scm.dram_bytes: {}\n",
+      "scm.dram_bytes: {}\n"
+      "{}",
       uri == UriKind::kHybrid ? current.ToUri() : current.ToScmSecondaryUri(), policy.name(), policy.dram_bytes(),
       medium.description, medium.emulated, ToString(medium.granularity), medium.persistent_memory,
       ToString(options_.scm.model), scm_->capacity_bytes(), scm_->usage_bytes(), scm_->pinned_bytes(),
-      scm_->PinPressure(), scm_->resident_blocks(), scm_->dram_bytes());
+      scm_->PinPressure(), scm_->resident_blocks(), scm_->dram().total(), DramText());
   const CounterSnapshot counters = Snapshot();
   text += PackedText(counters);
   AppendCounters(counters, &text);

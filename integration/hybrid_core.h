@@ -16,6 +16,7 @@
 #include "admission/policy.h"
 #include "admission/tier_flow.h"
 #include "cache/scm_tier.h"
+#include "integration/dram_budget.h"
 #include "integration/dram_hit_bits.h"
 #include "integration/dram_hits.h"
 #include "integration/move_gate.h"
@@ -103,6 +104,19 @@ class HybridCore final : private SurvivorJudge {
   // and kept: one that comes back remembers what it knew when it was replaced. Refuses an unknown name.
   Status SetPolicy(std::string_view name);
   std::string_view policy_name() const { return policy().name(); }
+  // The DRAM tier is to have so many bytes: OnCapacity, and resize(bytes) does it. With dram_total: that follows too.
+  template <typename Resize>
+  void SetDramCapacity(uint64_t bytes, Resize&& resize) {
+    budget_.SetTier(bytes, Telling(resize));
+  }
+  // With dram_total: resize(bytes) of the DRAM tier, as above, where our structures have grown since. Cheap where not.
+  // Not from within an eviction.
+  template <typename Resize>
+  void FollowDram(Resize&& resize) {
+    budget_.Follow(dram_use().total(), Telling(resize));
+  }
+  // Our own DRAM now.
+  DramUse dram_use() const;
   // Capacities were changed: the DRAM tier's is this now (0: as it was), the SCM tier's is asked. Hit bits follow;
   // every policy is told, and those that are made later. Waits for SetPolicy.
   void OnCapacity(uint64_t dram_bytes);
@@ -121,6 +135,8 @@ class HybridCore final : private SurvivorJudge {
 
   // What the hit bits take; 0 without.
   size_t hit_bits_bytes() const { return hit_bits_ == nullptr ? 0 : hit_bits_->dram_bytes(); }
+  // What this takes beside the SCM tier, policies and hit bits.
+  static const uint64_t kOwnBytes;
 
   // Counters and configuration as text, one "name: value" a line: for GetPrintableOptions and ReportProblems.
   // The first line is the URI of a hybrid cache, or of a secondary one.
@@ -180,6 +196,14 @@ class HybridCore final : private SurvivorJudge {
   uint64_t NowNs() const;
   std::string PackedText(const CounterSnapshot& counters) const;
   void TellCapacityLocked();
+  template <typename Resize>
+  auto Telling(Resize& resize) {
+    return [this, &resize](uint64_t bytes) {
+      OnCapacity(bytes);
+      resize(bytes);
+    };
+  }
+  std::string DramText() const;
   Fate Judge(const RecordFacts& record) override { return flow_.OnReclaim(record); }
   void Refuse(Event reason, const Evicted& evicted);
 
@@ -191,6 +215,7 @@ class HybridCore final : private SurvivorJudge {
   mutable std::mutex policies_mutex_;
   uint64_t told_scm_bytes_ = 0;                    // guarded by policies_mutex_: the SCM tier's capacity
   std::atomic<uint64_t> told_block_capacity_{0};   // stored under policies_mutex_; relaxed: a hint
+  std::atomic<uint64_t> policies_bytes_{0};        // stored under policies_mutex_; relaxed: a figure
   std::vector<std::unique_ptr<Policy>> policies_;  // guarded by policies_mutex_; each name once, never removed
   // One of policies_. null --Open--> first --SetPolicy: release store--> another, any number of times. Who loads it
   // (acquire) sees that policy as it was made, and may use it after it was replaced: it lives as long as this object.
@@ -199,6 +224,7 @@ class HybridCore final : private SurvivorJudge {
   Tiers tiers_{this};
   TierFlow<Tiers> flow_{&tiers_};
 
+  DramBudget budget_;
   std::unique_ptr<ScmTier> scm_;    // after what its reclaim asks
   std::unique_ptr<MoveGate> gate_;  // null: nobody tells of changes; does not change once blocks are looked up
   std::unique_ptr<DramHits> dram_hits_;

@@ -6,6 +6,7 @@
 
 #include "cache/base/text.h"
 #include "fmt/format.h"
+#include "integration/dram_budget.h"
 #include "integration/option_table.h"
 #include "rocksdb/version.h"
 
@@ -144,7 +145,12 @@ Status HybridCacheOptions::ValidateScmSide(const Machine& machine) const {
                     SizeText(write_budget_bytes_per_second), SizeText(kRateMax)));
   }
   std::unique_ptr<Policy> made;
-  return MakePolicy(policy, {}, &made);
+  MEZZ_RETURN_IF_ERROR(MakePolicy(policy, {}, &made));
+  if (dram_total_bytes > machine.memory_bytes) {
+    return TooLarge(fmt::format("dram_total={}", SizeText(dram_total_bytes)), dram_total_bytes, "dram_total", machine);
+  }
+  HybridCacheOptions divided = *this;
+  return DivideDram(&divided);
 }
 
 Status HybridCacheOptions::ValidateScmSecondary(const Machine& machine) const {
@@ -161,6 +167,7 @@ Status HybridCacheOptions::MakePolicy(std::string_view name, const PolicyOptions
 }
 
 Status HybridCacheOptions::Validate(const Machine& machine) const {
+  if (dram_total_bytes != 0) return ValidateTotal(machine);
   if (dram_bytes == 0) {
     return Status::InvalidArgument("dram=0: the DRAM tier needs at least one byte, for example dram=256M");
   }
@@ -173,6 +180,21 @@ Status HybridCacheOptions::Validate(const Machine& machine) const {
   }
   MEZZ_RETURN_IF_ERROR(ValidateScmSide(machine));
   return CheckDramFits(*this, machine);
+}
+
+// As with dram, once what it is has been found.
+Status HybridCacheOptions::ValidateTotal(const Machine& machine) const {
+  if (dram_bytes != 0) {
+    return Status::InvalidArgument(
+        fmt::format("dram={} and dram_total={} contradict each other: give the DRAM tier's size or the size of all our "
+                    "DRAM, not both",
+                    SizeText(dram_bytes), SizeText(dram_total_bytes)));
+  }
+  MEZZ_RETURN_IF_ERROR(ValidateScmSide(machine));
+  HybridCacheOptions divided = *this;
+  MEZZ_RETURN_IF_ERROR(DivideDram(&divided));
+  divided.dram_total_bytes = 0;
+  return divided.Validate(machine);
 }
 
 }  // namespace mezz

@@ -31,6 +31,10 @@ struct HybridCacheOptions {
   // The DRAM tier: a stock RocksDB cache of this kind and size, made by us (or wrapped, see WrapCache).
   DramCacheKind dram_cache = kDefaultDramCache;  // 7.8: only kLru
   uint64_t dram_bytes = 0;
+  // Instead of dram_bytes: all of the DRAM that the cache may take. The DRAM tier gets what our own structures leave
+  // (dram_budget.h), and gives way as they grow. 0: they come on top of dram_bytes. A cache that exists already
+  // (WrapCache) is resized.
+  uint64_t dram_total_bytes = 0;
   // -1: a shard for every 2 MiB of HyperClockCache, 64 at most; RocksDB's choice for LRUCache.
   int dram_shard_bits = -1;
   bool strict_capacity_limit = false;
@@ -61,6 +65,9 @@ struct HybridCacheOptions {
   std::string ToUri() const;
   // The same for ParseScmSecondaryUri.
   std::string ToScmSecondaryUri() const;
+
+ private:
+  Status ValidateTotal(const Machine& machine) const;
 };
 
 inline constexpr std::string_view kHybridScheme = "mezzanine://";

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "integration/dram_budget.h"
 #include "integration/hybrid_cache.h"
 #include "integration/operator_io.h"
 #include "integration/option_table.h"
@@ -136,6 +137,7 @@ class PreloadedCache final : private ClaimHolder, public HybridCacheV7 {
     options.strict_capacity_limit = HasStrictCapacityLimit();
     const Status status = NoThrow([&] {
       std::unique_ptr<HybridCore> core;
+      MEZZ_RETURN_IF_ERROR(DivideDram(&options));
       MEZZ_RETURN_IF_ERROR(HybridCore::Open(options, &core));
       Arm(std::move(core));
       return Status::Ok();

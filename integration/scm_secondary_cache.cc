@@ -7,8 +7,10 @@
 #include <span>
 #include <utility>
 
+#include "fmt/format.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
+#include "integration/option_table.h"
 #include "integration/reporter.h"
 #include "rocksdb/version.h"
 
@@ -147,6 +149,7 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridSta
 
   CounterSnapshot Counters() const override { return core_->Snapshot(); }
   DecisionSnapshot Decisions() const override { return core_->Decisions(); }
+  DramUse Dram() const override { return core_->dram_use(); }
   std::string_view PolicyName() const override { return core_->policy_name(); }
   Status SetPolicy(std::string_view name) override;
   void ForgetFile(FileId file) override { core_->scm().ForgetFile(file); }
@@ -280,6 +283,12 @@ Status ScmSecondaryCache::SetScmCapacity(uint64_t bytes) {
 }  // namespace
 
 Status MakeScmSecondaryCache(const HybridCacheOptions& options, std::unique_ptr<rocksdb::SecondaryCache>* cache) {
+  if (options.dram_total_bytes != 0) {
+    return Status::InvalidArgument(
+        fmt::format("dram_total={} is for hybrid caches: the DRAM tier over this one is not ours to resize, so give it "
+                    "what the report's dram.beside_tier_bytes leaves",
+                    SizeText(options.dram_total_bytes)));
+  }
   MEZZ_RETURN_IF_ERROR(options.ValidateScmSecondary());
   std::unique_ptr<HybridCore> core;
   MEZZ_RETURN_IF_ERROR(HybridCore::Open(options, &core));

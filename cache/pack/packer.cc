@@ -76,6 +76,10 @@ uint64_t Packer::CodecBytesMax(Codec codec, size_t block_bytes) {
   return record_max > beside ? record_max - beside : 0;
 }
 
+uint64_t Packer::DramBytesFor(Codec codec, size_t block_bytes) {
+  return sizeof(Packer) + Workspace::BytesFor(codec, std::min(block_bytes, kPackBytesMax));
+}
+
 bool Packer::Wants(BlockRole role, size_t bytes) {
   if (!codec() || !IsPackable(role, bytes)) return false;
   if (auto_skip_[static_cast<size_t>(role)].ShouldTry()) return true;

@@ -99,6 +99,8 @@ class Packer {
   static constexpr unsigned kMeanShareShift = 8;
   uint32_t mean_share() const { return mean_share_.load(std::memory_order_relaxed); }
 
+  // With one workspace for blocks of this size.
+  static uint64_t DramBytesFor(Codec codec, size_t block_bytes);
   uint64_t dram_bytes() const { return sizeof(*this) + workspaces_.dram_bytes(); }
 
  private:

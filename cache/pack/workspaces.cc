@@ -9,6 +9,24 @@
 #include <new>
 
 namespace mezz {
+namespace {
+
+constexpr size_t kBufferBytesMin = 16 << 10;
+// What zstd 1.5 takes at level 3: 90 KB for blocks of 4 KiB, 284, 664 and 1041 KB for 16, 64 and 256 KiB.
+constexpr size_t kZstdCompressorBytesMax = 1100 << 10, kZstdCompressorBytesOfByte = 24;
+constexpr size_t kZstdDecompressorBytes = 100 << 10;
+
+size_t Grown(size_t bytes) { return std::bit_ceil(std::max(bytes, kBufferBytesMin)); }
+
+}  // namespace
+
+uint64_t Workspace::BytesFor(Codec codec, size_t block_bytes) {
+  const size_t buffers = 2 * Grown(block_bytes);
+  if (codec == Codec::kLz4) return buffers + Grown(static_cast<size_t>(LZ4_sizeofState()));
+  const size_t compressor =
+      std::min(std::max(block_bytes, size_t{4096}) * kZstdCompressorBytesOfByte, kZstdCompressorBytesMax);
+  return buffers + compressor + kZstdDecompressorBytes;
+}
 
 Workspace::~Workspace() {
   ZSTD_freeCCtx(compressor_);
@@ -16,9 +34,8 @@ Workspace::~Workspace() {
 }
 
 std::byte* Workspace::Grow(Buffer* buffer, size_t bytes) {
-  constexpr size_t kBytesMin = 16 << 10;
   if (bytes <= buffer->bytes) return buffer->memory.get();
-  const size_t grown = std::bit_ceil(std::max(bytes, kBytesMin));
+  const size_t grown = Grown(bytes);
   std::unique_ptr<std::byte[]> memory(new (std::nothrow) std::byte[grown]);
   if (memory == nullptr) return nullptr;
   buffer->memory = std::move(memory);

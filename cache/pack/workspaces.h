@@ -9,6 +9,7 @@
 
 #include "cache/base/atomic.h"
 #include "cache/base/free_numbers.h"
+#include "cache/types.h"
 
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
@@ -31,6 +32,8 @@ class Workspace {
   ZSTD_DCtx_s* ZstdDecompressor();
 
   size_t bytes() const;
+  // What one takes that has packed and unpacked blocks of this size; an upper bound.
+  static uint64_t BytesFor(Codec codec, size_t block_bytes);
 
  private:
   struct Buffer {

@@ -20,6 +20,7 @@ struct Script {
   Decision on_scm_hit{Action::kInPlace, Reason::kPolicyDefault};
   Decision on_reclaim{Action::kDrop, Reason::kNoEvidence};
   PolicyOptions made_with;
+  size_t dram_bytes = sizeof(Policy);  // what it says it takes
   int made = 0;
   uint64_t dram_hits = 0;
   uint64_t told_dram_bytes = 0, told_scm_bytes = 0;  // OnCapacity
@@ -52,7 +53,7 @@ class ScriptedPolicy final : public Policy {
     script_->told_dram_bytes = dram_bytes;
     script_->told_scm_bytes = scm_bytes;
   }
-  size_t dram_bytes() const override { return sizeof(*this); }
+  size_t dram_bytes() const override { return script_->dram_bytes; }
 
  private:
   const std::string name_;

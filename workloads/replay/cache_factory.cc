@@ -24,6 +24,9 @@ using rocksdb::SecondaryCache;
 // capacity is what LRU counts and not what its allocator wastes.
 constexpr double kMemkindRoom = 1.5;
 
+// Of all of RocksDB's caches: their tables and entries count towards their capacity. (Its default too.)
+constexpr rocksdb::CacheMetadataChargePolicy kChargePolicy = rocksdb::kFullChargeCacheMetadata;
+
 // Of page_cache, whose block cache is to be small: the page cache holds the same blocks.
 constexpr uint64_t kPageCacheShare = 8;
 constexpr uint64_t kPageCacheMin = 1 << 20;
@@ -34,7 +37,9 @@ std::shared_ptr<Cache> MakeHcc(const ReplayOptions& o, uint64_t bytes) {
 #else
   const size_t estimated_entry_charge = o.block_bytes;
 #endif
-  return rocksdb::HyperClockCacheOptions(bytes, estimated_entry_charge, o.hybrid.dram_shard_bits).MakeSharedCache();
+  rocksdb::HyperClockCacheOptions hcc(bytes, estimated_entry_charge, o.hybrid.dram_shard_bits);
+  hcc.metadata_charge_policy = kChargePolicy;
+  return hcc.MakeSharedCache();
 }
 
 std::shared_ptr<Cache> MakeLru(const ReplayOptions& o, uint64_t bytes, std::shared_ptr<SecondaryCache> secondary,
@@ -42,6 +47,7 @@ std::shared_ptr<Cache> MakeLru(const ReplayOptions& o, uint64_t bytes, std::shar
   rocksdb::LRUCacheOptions lru;
   lru.capacity = bytes;
   lru.num_shard_bits = o.hybrid.dram_shard_bits;
+  lru.metadata_charge_policy = kChargePolicy;
   lru.secondary_cache = std::move(secondary);
   lru.memory_allocator = std::move(allocator);
 #if MEZZ_ROCKSDB_AT_LEAST(8, 1)
@@ -55,6 +61,7 @@ std::shared_ptr<Cache> MakeLru(const ReplayOptions& o, uint64_t bytes, std::shar
 std::shared_ptr<Cache> MakeHccOver(const ReplayOptions& o, std::shared_ptr<SecondaryCache> secondary) {
 #if MEZZ_ROCKSDB_AT_LEAST(8, 9)
   rocksdb::HyperClockCacheOptions hcc(o.dram_bytes(), 0, o.hybrid.dram_shard_bits);
+  hcc.metadata_charge_policy = kChargePolicy;
   hcc.secondary_cache = std::move(secondary);
   return hcc.MakeSharedCache();
 #else
@@ -68,10 +75,19 @@ std::shared_ptr<Cache> MakeOver(const ReplayOptions& o, bool lru, std::shared_pt
   return lru ? MakeLru(o, o.dram_bytes(), std::move(secondary)) : MakeHccOver(o, std::move(secondary));
 }
 
+// The stock cache over our SCM tier: within --dram with what we take.
+std::shared_ptr<Cache> MakeOverOurs(const ReplayOptions& o, bool lru, const HybridStats& stats,
+                                    std::shared_ptr<SecondaryCache> ours) {
+  ReplayOptions left = o;
+  left.hybrid.dram_bytes -= std::min(o.dram_bytes() / 2, stats.Dram().total());
+  return MakeOver(left, lru, std::move(ours));
+}
+
 std::shared_ptr<SecondaryCache> MakeCompressed(const ReplayOptions& o, CacheKind kind) {
   const bool lz4 = kind == CacheKind::kHccCompressedLz4 || kind == CacheKind::kLruCompressedLz4;
   rocksdb::CompressedSecondaryCacheOptions compressed;
   compressed.capacity = o.scm_bytes();
+  compressed.metadata_charge_policy = kChargePolicy;
   compressed.compression_type = lz4 ? rocksdb::kLZ4Compression : rocksdb::kNoCompression;
   return rocksdb::NewCompressedSecondaryCache(compressed);
 }
@@ -143,8 +159,7 @@ bool FileExists(const std::string& path) {
 
 // The options of one of several caches of ours.
 HybridCacheOptions OurOptions(const ReplayOptions& o, const CacheSpec& spec, unsigned ordinal, Progress* progress) {
-  HybridCacheOptions ours = o.hybrid;
-  ours.policy = spec.policy;
+  HybridCacheOptions ours = o.OursFor(spec);
   if (ordinal > 0 && ours.scm.medium == MediumKind::kFile) ours.scm.path += fmt::format(".{}", ordinal);
   progress->Phase(fmt::format("preparing the SCM tier of {}", spec.name), /*announce=*/false);
   ours.scm.prepare = Prepare::kBeforeOpen;  // windows are compared: no first one may be spent on it
@@ -253,7 +268,7 @@ Status BuildByKind(const ReplayOptions& o, const CacheSpec& spec, unsigned ordin
       open_ours();
       MEZZ_RETURN_IF_ERROR(NewScmSecondaryCache(ours, &built->secondary_));
       built->stats = GetHybridStats(built->secondary_.get());
-      built->cache = MakeOver(o, spec.kind == CacheKind::kScmSecondaryLru, built->secondary_);
+      built->cache = MakeOverOurs(o, spec.kind == CacheKind::kScmSecondaryLru, *built->stats, built->secondary_);
       break;
   }
   return Status::Ok();

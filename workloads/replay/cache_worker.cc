@@ -167,7 +167,12 @@ class CacheWorker {
   Status Finish(json* answer) {
     CacheEnd end;
     end.series = series_.Points();
-    if (built_.stats != nullptr) end.counters = built_.stats->Report();
+    if (built_.stats != nullptr) {
+      end.counters = built_.stats->Report();
+      end.dram_beside_bytes = built_.stats->Dram().total();
+    }
+    if (built_.cache != nullptr && built_.second_tier != SecondTier::kWholeCache)
+      end.dram_tier_bytes = built_.cache->GetCapacity();
     end.background = BackgroundWorkOf(dbs_);
     end.peak_rss_bytes = StatusBytes("VmHWM:");
     team_.reset();

@@ -154,7 +154,9 @@ json ToJson(const CacheEnd& end) {
   return {{"series", std::move(series)},
           {"background", Write(end.background, kBackground)},
           {"counters", end.counters},
-          {"peak_rss_bytes", end.peak_rss_bytes}};
+          {"peak_rss_bytes", end.peak_rss_bytes},
+          {"dram_tier_bytes", end.dram_tier_bytes},
+          {"dram_beside_bytes", end.dram_beside_bytes}};
 }
 
 CacheEnd CacheEndOf(const json& message) {
@@ -163,6 +165,8 @@ CacheEnd CacheEndOf(const json& message) {
   end.background = Read<BackgroundWork>(message.at("background"), kBackground);
   message.at("counters").get_to(end.counters);
   message.at("peak_rss_bytes").get_to(end.peak_rss_bytes);
+  message.at("dram_tier_bytes").get_to(end.dram_tier_bytes);
+  message.at("dram_beside_bytes").get_to(end.dram_beside_bytes);
   return end;
 }
 

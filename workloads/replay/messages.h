@@ -53,6 +53,8 @@ struct CacheEnd {
   BackgroundWork background;
   std::string counters;  // a cache of ours: its report
   uint64_t peak_rss_bytes = 0;
+  uint64_t dram_tier_bytes = 0;    // capacity of the cache in DRAM: of RocksDB's with its table and entries
+  uint64_t dram_beside_bytes = 0;  // what a cache of ours takes of DRAM beside it: DramUse
 };
 
 nlohmann::json ToJson(const CacheFacts& facts);

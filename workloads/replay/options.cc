@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "admission/policy.h"
 #include "cache/base/text.h"
@@ -227,6 +228,13 @@ ReplayOptions ReplayOptions::SizedFor(const CacheSpec& spec) const {
   return sized;
 }
 
+HybridCacheOptions ReplayOptions::OursFor(const CacheSpec& spec) const {
+  HybridCacheOptions ours = SizedFor(spec).hybrid;
+  if (spec.kind != CacheKind::kTiered) ours.policy = spec.policy;  // whose policies are RocksDB's
+  if (spec.kind == CacheKind::kHybrid) ours.dram_total_bytes = std::exchange(ours.dram_bytes, 0);
+  return ours;
+}
+
 Status ReplayOptions::Validate() const {
   MEZZ_RETURN_IF_ERROR(ValidateWorkload(*this));
   MEZZ_RETURN_IF_ERROR(ValidateLoop(*this));
@@ -257,7 +265,7 @@ Status ReplayOptions::Validate() const {
     return OutOfRange("write_buffer", static_cast<double>(write_buffer_bytes),
                       fmt::format("{} to {} bytes", kWriteBufferMin, kWriteBufferMax));
   }
-  for (const CacheSpec& spec : caches) MEZZ_RETURN_IF_ERROR(SizedFor(spec).hybrid.Validate());
+  for (const CacheSpec& spec : caches) MEZZ_RETURN_IF_ERROR(OursFor(spec).Validate());
   Values opened;
   return Values::Open(value_options(), &opened);
 }

@@ -115,6 +115,9 @@ struct ReplayOptions {
 
   // The same with the tiers of the cache's own sizes.
   ReplayOptions SizedFor(const CacheSpec& spec) const;
+  // Of a cache of ours. --dram is all of its DRAM, as it is for RocksDB's caches, which charge what they take beside
+  // the blocks to their capacity.
+  HybridCacheOptions OursFor(const CacheSpec& spec) const;
 
   // Judges all that can be judged without reading the trace or touching DB and SCM.
   Status Validate() const;

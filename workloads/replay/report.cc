@@ -76,6 +76,19 @@ std::string FlashLine(const ReplayReport& report) {
       100 * most);
 }
 
+// Of --dram, where a cache of ours keeps some for itself.
+std::string DramLines(const ReplayReport& report) {
+  std::string text;
+  for (const CacheRow& row : report.rows) {
+    if (row.dram_beside_bytes == 0) continue;
+    text += fmt::format("{}: of its DRAM {:.1f} MiB are the DRAM tier, {:.2f} MiB index, policy and the rest of ours\n",
+                        row.cache, static_cast<double>(row.dram_tier_bytes) / (1 << 20),
+                        static_cast<double>(row.dram_beside_bytes) / (1 << 20));
+  }
+  if (!text.empty()) text += "(RocksDB's caches charge their tables and entries to their capacity)\n";
+  return text;
+}
+
 // Of --mode=block.
 std::string BlockTableRow(const CacheRow& row) {
   const WindowRow& t = row.total;
@@ -251,6 +264,8 @@ json RowToJson(const CacheRow& row, ReplayMode mode) {
   one["cold_ops_per_s"] = json::array();
   for (const WindowRow& window : row.cold_windows) one["cold_ops_per_s"].push_back(window.ops_per_s);
   one["peak_rss_bytes"] = row.peak_rss_bytes;
+  one["dram_tier_bytes"] = row.dram_tier_bytes;
+  one["dram_beside_tier_bytes"] = row.dram_beside_bytes;
   one["background"] = {{"flushes", row.background.flushes},
                        {"compactions", row.background.compactions},
                        {"written_gb", row.background.written_gb}};
@@ -320,6 +335,7 @@ std::string ReportTable(const ReplayOptions& options, const ReplayReport& report
   text += NoiseText(report);
   text += FlashLine(report);
   for (const CacheRow& row : report.rows) text += PackedLine(row);
+  text += DramLines(report);
   if (!report.warmup_settled) text += "the hit ratios had not settled when the warm-up ended\n";
   std::string cold;
   for (const CacheRow& row : report.rows) {

@@ -260,6 +260,8 @@ class Runner {
     row.counters = end.counters;
     row.background = end.background;
     row.peak_rss_bytes = end.peak_rss_bytes;
+    row.dram_tier_bytes = end.dram_tier_bytes;
+    row.dram_beside_bytes = end.dram_beside_bytes;
   }
 
   void DescribeMedium() {

@@ -105,7 +105,7 @@ TEST_P(BadUris, AreRefusedByName) {
 }
 
 constexpr std::string_view kKeys =
-    "the keys are dram, dram_cache, shard_bits, strict, scm, scm_path, medium, model, segment, block";
+    "the keys are dram, dram_total, dram_cache, shard_bits, strict, scm, scm_path, medium, model, segment, block";
 INSTANTIATE_TEST_SUITE_P(
     All, BadUris,
     ::testing::Values(

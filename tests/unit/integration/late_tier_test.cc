@@ -36,8 +36,10 @@ constexpr uint64_t kStranger = 1000;
 using LateCache = HybridCacheV7;
 std::shared_ptr<LateCache> MakeLate(const rocksdb::LRUCacheOptions& dram) { return std::make_shared<LateCache>(dram); }
 Status Arm(LateCache* cache, const HybridCacheOptions& options) {
+  HybridCacheOptions divided = options;
+  MEZZ_RETURN_IF_ERROR(DivideDram(&divided));
   std::unique_ptr<HybridCore> core;
-  MEZZ_RETURN_IF_ERROR(HybridCore::Open(options, &core));
+  MEZZ_RETURN_IF_ERROR(HybridCore::Open(divided, &core));
   cache->Arm(std::move(core));
   return Status::Ok();
 }
@@ -113,6 +115,23 @@ TEST_F(LateTier, IsAPlainCacheAndThenAHybridOne) {
   ASSERT_TRUE(cache_->Insert(kMoved, 2, kBlockBytes));
   FillDram();
   EXPECT_EQ(Found(kMoved), 2u) << "from the SCM tier";
+}
+
+TEST_F(LateTier, WithATotalItIsResizedAndPaysForWhatGrows) {
+  constexpr uint64_t kTotal = 4 << 20;
+  HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file_, /*dram_bytes=*/0, kScmBytes);
+  options.dram_total_bytes = kTotal;
+  const Status armed = Arm(raw_.get(), options);
+  ASSERT_TRUE(armed.ok()) << armed.message();
+  EXPECT_GT(raw_->GetCapacity(), kTotal / 2);
+  EXPECT_LE(raw_->GetCapacity() + stats().Dram().total(), kTotal);
+  raw_->SetCapacity(1 << 20);
+  EXPECT_EQ(raw_->GetCapacity(), size_t{1} << 20);
+  for (const std::string_view name : {"placeholder", "three_queue", "dram_first"})
+    ASSERT_TRUE(stats().SetPolicy(name).ok());
+  EXPECT_LE(raw_->GetCapacity(), size_t{1} << 20);
+  ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
+  EXPECT_EQ(Found(kMoved), 1u);
 }
 
 TEST_F(LateTier, AShrinkDemotesOnceThereIsATier) {

@@ -135,6 +135,9 @@ class BlockReplay : public ::testing::Test {
     o.mode = ReplayMode::kBlock;
     o.trace = trace;
     EXPECT_EQ(ParseCaches(caches, "dram_first", &o.caches).message(), "");
+    for (CacheSpec& spec : o.caches) {  // our own structures take more than such a tier
+      if (spec.kind == CacheKind::kHybrid) spec.dram_bytes = 512 << 10;
+    }
     o.hybrid.dram_cache = DramCacheKind::kLru;
     o.hybrid.dram_bytes = 200 << 10;
     o.hybrid.dram_shard_bits = 0;

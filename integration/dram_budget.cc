@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integration/dram_budget.h"
+
+#include <fmt/format.h>
+
+#include <cassert>
+#include <memory>
+#include <new>
+
+#include "cache/base/text.h"
+#include "cache/scm_tier.h"
+#include "integration/dram_hit_bits.h"
+#include "integration/hybrid_core.h"
+#include "integration/option_table.h"
+#include "rocksdb/version.h"
+
+namespace mezz {
+namespace {
+
+// Less is no tier: RocksDB's caches would hold next to nothing beside what is in use.
+constexpr uint64_t kTierBytesMin = 64 << 10;
+
+bool KeepsHitBits(const HybridCacheOptions& options) {
+  return ROCKSDB_MAJOR < 8 || options.dram_cache == DramCacheKind::kHyperClock;
+}
+
+}  // namespace
+
+std::string DramUse::ToString() const {
+  return fmt::format(
+      "dram.beside_tier_bytes: {}\n"
+      "dram.index_bytes: {}\n"
+      "dram.segments_bytes: {}\n"
+      "dram.policies_bytes: {}\n"
+      "dram.hit_bits_bytes: {}\n"
+      "dram.packing_bytes: {}\n"
+      "dram.rest_bytes: {}\n",
+      total(), index, segments, policies, hit_bits, packing, rest);
+}
+
+PolicyOptions PolicyOptionsOf(const HybridCacheOptions& options) {
+  return {.dram_bytes = options.dram_bytes,
+          .scm_bytes = static_cast<uint64_t>(static_cast<double>(options.scm.capacity_bytes) *
+                                             ExpectedPackRatio(options.scm.pack)),
+          .block_bytes = options.scm.expected_block_bytes,
+          .write_budget_bytes_per_second = options.write_budget_bytes_per_second,
+          .now_ns = options.now_ns,
+          .seed = 0};
+}
+
+Status DramNeeded(const HybridCacheOptions& options, DramUse* needed) {
+  HybridCacheOptions bound = options;
+  if (options.dram_total_bytes != 0) bound.dram_bytes = options.dram_total_bytes;
+  try {
+    std::unique_ptr<Policy> policy;
+    MEZZ_RETURN_IF_ERROR(bound.MakePolicy(bound.policy, PolicyOptionsOf(bound), &policy));
+    needed->policies = policy->dram_bytes();
+  } catch (const std::bad_alloc&) {
+    return Status::NoSpace(fmt::format("no memory for policy={}", bound.policy));
+  }
+  const ScmDram scm = ScmTier::DramNeeded(bound.scm);
+  needed->index = scm.index;
+  needed->segments = scm.segments;
+  needed->packing = scm.packing;
+  needed->rest = scm.rest + HybridCore::kOwnBytes;
+  needed->hit_bits = KeepsHitBits(bound) ? DramHitBits::BytesFor(bound.dram_bytes / bound.scm.expected_block_bytes) : 0;
+  return Status::Ok();
+}
+
+Status DivideDram(HybridCacheOptions* options) {
+  const uint64_t total = options->dram_total_bytes;
+  if (total == 0) return Status::Ok();
+  DramUse needed;
+  MEZZ_RETURN_IF_ERROR(DramNeeded(*options, &needed));
+  const uint64_t charged = RoundUp(needed.total(), DramBudget::kStepBytes);
+  if (total < charged + kTierBytesMin) {
+    return Status::InvalidArgument(fmt::format(
+        "dram_total={} is too small: for scm={}, block={} and policy={} our structures need {} (index {}, policy {}), "
+        "and the DRAM tier {}: give at least {}, lower scm, or raise block",
+        SizeText(total), SizeText(options->scm.capacity_bytes), SizeText(options->scm.expected_block_bytes),
+        options->policy, HumanBytes(charged), HumanBytes(needed.index), HumanBytes(needed.policies),
+        HumanBytes(kTierBytesMin), SizeText(charged + kTierBytesMin)));
+  }
+  options->dram_bytes = total - charged;
+  return Status::Ok();
+}
+
+void DramBudget::Open(uint64_t total, uint64_t tier_bytes) {
+  assert(total == 0 || tier_bytes < total);
+  if (total == 0) return;
+  total_.store(total, std::memory_order_relaxed);
+  charged_.store(total - tier_bytes, std::memory_order_relaxed);
+}
+
+bool DramBudget::HasRoomFor(uint64_t structures) const {
+  return !limited() || total() >= RoundUp(structures, kStepBytes) + kTierBytesMin;
+}
+
+uint64_t DramBudget::TierBytes() const {
+  const uint64_t charged = charged_.load(std::memory_order_relaxed);
+  return total() > charged + kTierBytesMin ? total() - charged : kTierBytesMin;
+}
+
+}  // namespace mezz

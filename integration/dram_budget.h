@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a hybrid cache takes of DRAM beside its DRAM tier, and how dram_total= is divided.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "admission/policy.h"
+#include "cache/status.h"
+#include "cache/types.h"
+#include "integration/options.h"
+
+namespace mezz {
+
+// The one sum of our own DRAM, in bytes. Blocks are no part of it, nor what RocksDB's cache takes for them, which it
+// charges to its own capacity.
+struct DramUse {
+  uint64_t index = 0;
+  uint64_t segments = 0;  // the segment table
+  uint64_t policies = 0;  // sketch, ghosts and miniatures of every policy that was made
+  uint64_t hit_bits = 0;
+  uint64_t packing = 0;  // workspaces: as many as threads have packed at once
+  uint64_t rest = 0;     // counters, and the objects themselves
+
+  uint64_t total() const { return index + segments + policies + hit_bits + packing + rest; }
+  // "dram.index_bytes: 614400", a line each.
+  std::string ToString() const;
+};
+
+// What policies are told of a cache of these options.
+PolicyOptions PolicyOptionsOf(const HybridCacheOptions& options);
+
+// What a cache of these options takes once it is open, with one workspace if it packs: an upper bound of DramUse at the
+// opening. Its policy is made, and thrown away.
+Status DramNeeded(const HybridCacheOptions& options, DramUse* needed);
+
+// With dram_total: gives the DRAM tier (dram_bytes) what is left after our own structures. They are sized as for a DRAM
+// tier of dram_total, which bounds them. Refuses a total that does not suffice, saying how much would.
+Status DivideDram(HybridCacheOptions* options);
+
+// Keeps both sides of a total: what the structures take more, the DRAM tier gives. It never gets anything back, so that
+// it does not swing.
+//
+//   charged_    what is left to the structures, whole steps of kStepBytes; grows. Without a total: everything.
+//   resizing_   false --Follow: exchange; SetTier: waits--> true --release store--> false: who resizes the tier
+//
+// Thread-safe. Follow takes no lock and never waits: who finds another thread at it goes on.
+class DramBudget {
+ public:
+  static constexpr uint64_t kStepBytes = 64 << 10;
+
+  DramBudget() = default;
+  // Of `total`, the tier has `tier_bytes` already.
+  void Open(uint64_t total, uint64_t tier_bytes);
+
+  // The structures take so much now. If that is more than was charged: resize(bytes) of the DRAM tier.
+  template <typename Resize>
+  void Follow(uint64_t structures, Resize&& resize) {
+    if (structures <= charged_.load(std::memory_order_relaxed)) [[likely]]
+      return;
+    if (resizing_.exchange(true, std::memory_order_acquire)) return;
+    charged_.store(RoundUp(structures, kStepBytes), std::memory_order_relaxed);
+    resize(TierBytes());
+    Leave();
+  }
+
+  // Somebody wants the tier itself to have `bytes`: the total follows. resize(bytes) is called in any case.
+  template <typename Resize>
+  void SetTier(uint64_t bytes, Resize&& resize) {
+    while (resizing_.exchange(true, std::memory_order_acquire)) resizing_.wait(true, std::memory_order_relaxed);
+    if (limited()) total_.store(bytes + charged_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    resize(bytes);
+    Leave();
+  }
+
+  bool limited() const { return total() != 0; }
+  uint64_t total() const { return total_.load(std::memory_order_relaxed); }
+  // Whether structures of so many bytes would leave the tier room for anything.
+  bool HasRoomFor(uint64_t structures) const;
+
+ private:
+  uint64_t TierBytes() const;
+  void Leave() {
+    resizing_.store(false, std::memory_order_release);
+    resizing_.notify_all();
+  }
+
+  std::atomic<uint64_t> charged_{std::numeric_limits<uint64_t>::max()};  // relaxed; stored while resizing_
+  std::atomic<uint64_t> total_{0};                                       // as charged_
+  std::atomic<bool> resizing_{false};
+};
+
+}  // namespace mezz

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// dram_total: one budget for the DRAM tier and for our own structures.
+#include "integration/dram_budget.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cache/base/text.h"
+#include "integration/option_table.h"
+#include "rocksdb/version.h"
+#include "tests/support/hybrid_fixture.h"
+#include "tests/support/scripted_policy.h"
+
+namespace mezz {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr uint64_t kTotal = 8 << 20;
+constexpr uint64_t kStep = DramBudget::kStepBytes;
+
+class DramTotal : public ::testing::TestWithParam<PackMode> {
+ protected:
+  HybridCacheOptions Options(uint64_t total = kTotal) const {
+    HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file_, /*dram_bytes=*/0, 64 << 20);
+    options.dram_cache = kDefaultDramCache;
+    options.dram_shard_bits = -1;
+    options.dram_total_bytes = total;
+    options.scm.pack = GetParam();
+    return options;
+  }
+  void Make(const HybridCacheOptions& options) {
+    const Status made = NewHybridCache(options, &cache_);
+    ASSERT_TRUE(made.ok()) << made.message();
+    stats_ = GetHybridStats(cache_.get());
+  }
+  // All of our DRAM is within `total`, and nothing of it is left lying about.
+  void ExpectDivided(uint64_t total) const {
+    const uint64_t structures = stats_->Dram().total();
+    EXPECT_LE(structures + cache_->GetCapacity(), total);
+    EXPECT_GE(structures + cache_->GetCapacity() + (uint64_t{1} << 20), total);
+  }
+
+  test::ScratchFile file_;
+  std::shared_ptr<rocksdb::Cache> cache_;
+  HybridStats* stats_ = nullptr;
+};
+
+TEST_P(DramTotal, IsTheTierAndAllOfOurOwn) {
+  Make(Options());
+  ExpectDivided(kTotal);
+  EXPECT_LT(cache_->GetCapacity(), kTotal - stats_->scm().dram().index);
+  const std::string report = cache_->GetPrintableOptions();
+  EXPECT_THAT(report, HasSubstr("dram_total=8M;"));
+  EXPECT_THAT(report, Not(HasSubstr(";dram=")));
+  EXPECT_THAT(report, HasSubstr("dram.total_bytes: 8388608\n"));
+  EXPECT_THAT(report, HasSubstr("dram.tier_bytes: " + std::to_string(cache_->GetCapacity())));
+  EXPECT_THAT(report, HasSubstr("dram.beside_tier_bytes: " + std::to_string(stats_->Dram().total())));
+}
+
+TEST_P(DramTotal, BoundsWhatTheStructuresTakeOnceTheyAreMade) {
+  const HybridCacheOptions options = Options();
+  DramUse needed;
+  ASSERT_TRUE(DramNeeded(options, &needed).ok());
+  Make(options);
+  const DramUse use = stats_->Dram();
+  EXPECT_LE(use.index, needed.index);
+  EXPECT_LE(use.segments, needed.segments);
+  EXPECT_LE(use.policies, needed.policies);
+  EXPECT_LE(use.hit_bits, needed.hit_bits);
+  EXPECT_LE(use.packing, needed.packing);
+  EXPECT_LE(use.rest, needed.rest);
+  EXPECT_GE(use.total() + (uint64_t{1} << 20), needed.total());
+}
+
+TEST_P(DramTotal, ATooSmallOneIsRefusedSayingWhatWouldDo) {
+  const Status refused = NewHybridCache(Options(300 << 10), &cache_);
+  EXPECT_EQ(refused.code(), Status::Code::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("dram_total=300K is too small: for scm=64M, block=4K"));
+  const std::string message(refused.message());
+  const std::string give = "give at least ";
+  const size_t from = message.find(give);
+  ASSERT_NE(from, std::string::npos) << message;
+  const std::string size = message.substr(from + give.size(), message.find(',', from) - from - give.size());
+  uint64_t enough = 0;
+  ASSERT_TRUE(ParseBytes("size", size, &enough).ok()) << message;
+  Make(Options(enough));
+  ExpectDivided(enough);
+}
+
+TEST_P(DramTotal, AnotherPolicyIsPaidForByTheTier) {
+  Make(Options());
+  const size_t before = cache_->GetCapacity();
+  const uint64_t first = stats_->Dram().policies;
+  ASSERT_TRUE(stats_->SetPolicy("placeholder").ok());
+  EXPECT_GT(stats_->Dram().policies, first);
+  ExpectDivided(kTotal);
+  const size_t with_two = cache_->GetCapacity();
+  EXPECT_LE(with_two, before);
+  ASSERT_TRUE(stats_->SetPolicy("adaptive").ok());
+  EXPECT_EQ(cache_->GetCapacity(), with_two) << "it was kept, and paid for";
+}
+
+TEST_P(DramTotal, APolicyThatHasNoRoomIsRefused) {
+  DramUse needed;
+  ASSERT_TRUE(DramNeeded(Options(), &needed).ok());
+  HybridCacheOptions options = Options(RoundUp(needed.total(), kStep) + (64 << 10) + kStep);
+  test::Script script;
+  script.dram_bytes = kTotal;
+  test::UseScript(&options, &script);
+  options.policy = "dram_first";
+  Make(options);
+  const size_t before = cache_->GetCapacity();
+  const Status refused = stats_->SetPolicy("scripted");
+  EXPECT_EQ(refused.code(), Status::Code::kNoSpace);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("needs 8 MiB of DRAM, and dram_total="));
+  EXPECT_EQ(stats_->PolicyName(), "dram_first");
+  EXPECT_EQ(cache_->GetCapacity(), before);
+}
+
+TEST_P(DramTotal, SetCapacitySetsTheTierAndTheTotalFollows) {
+  Make(Options());
+  cache_->SetCapacity(4 << 20);
+  EXPECT_EQ(cache_->GetCapacity(), size_t{4} << 20);
+  const uint64_t structures = stats_->Dram().total();
+  ASSERT_TRUE(stats_->SetPolicy("placeholder").ok());
+  const uint64_t more = stats_->Dram().total() - structures;
+  EXPECT_LE(cache_->GetCapacity() + more, (size_t{4} << 20) + (1 << 20));
+  EXPECT_THAT(stats_->Report(), HasSubstr("dram.tier_bytes: " + std::to_string(cache_->GetCapacity())));
+}
+
+INSTANTIATE_TEST_SUITE_P(Packing, DramTotal, ::testing::Values(PackMode::kOff, PackMode::kLz4, PackMode::kZstd),
+                         [](const auto& of) { return std::string(ToString(of.param)); });
+
+TEST(DramTotalUri, ExcludesDramWhereverItStands) {
+  HybridCacheOptions options;
+  for (const char* uri : {"mezzanine://dram=64M;dram_total=64M;scm=64M;medium=anon",
+                          "mezzanine://dram_total=64M;dram=64M;scm=64M;medium=anon"}) {
+    EXPECT_THAT(std::string(ParseHybridUri(uri, &options).message()), HasSubstr("dram and dram_total contradict"));
+    EXPECT_THAT(std::string(ParseWrapUri(uri, &options).message()), HasSubstr("dram and dram_total contradict"));
+  }
+  EXPECT_THAT(std::string(ParseHybridUri("mezzanine://scm=64M;medium=anon", &options).message()),
+              HasSubstr("dram is missing"));
+  EXPECT_THAT(
+      std::string(ParseScmSecondaryUri("mezzanine_scm://dram_total=1G;scm=64M;medium=anon", &options).message()),
+      HasSubstr("the key \"dram_total\""));
+}
+
+TEST(DramTotalUri, IsReadPrintedAndJudged) {
+  HybridCacheOptions options;
+  const Status read = ParseHybridUri("mezzanine://dram_total=64M;scm=256M;medium=anon", &options);
+  ASSERT_TRUE(read.ok()) << read.message();
+  EXPECT_EQ(options.dram_total_bytes, uint64_t{64} << 20);
+  EXPECT_EQ(options.dram_bytes, 0u);
+  EXPECT_THAT(options.ToUri(), HasSubstr("mezzanine://dram_total=64M;"));
+  for (auto* const parse : {&ParseHybridUri, &ParseWrapUri}) {
+    EXPECT_THAT(std::string(parse("mezzanine://dram_total=1M;scm=1G;medium=anon", &options, {}).message()),
+                HasSubstr("dram_total=1M is too small"));
+    const Machine small = {.memory_bytes = uint64_t{4} << 30};
+    EXPECT_THAT(std::string(parse("mezzanine://dram_total=8G;scm=1G;medium=anon", &options, small).message()),
+                HasSubstr("lower dram_total"));
+  }
+  options.dram_bytes = 1 << 20;
+  options.dram_total_bytes = 1 << 20;
+  EXPECT_THAT(std::string(options.Validate().message()), HasSubstr("contradict each other"));
+}
+
+TEST(DramTotalUri, AStockCacheOverUsIsNotOursToResize) {
+  const test::ScratchFile file;
+  HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file, /*dram_bytes=*/0, 16 << 20);
+  options.dram_total_bytes = 64 << 20;
+  std::shared_ptr<rocksdb::SecondaryCache> made;
+  EXPECT_THAT(std::string(NewScmSecondaryCache(options, &made).message()), HasSubstr("dram_total="));
+}
+
+#if ROCKSDB_MAJOR >= 8
+TEST(DramTotalUri, AWrappedCacheIsResized) {
+  const test::ScratchFile file;
+  HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file, /*dram_bytes=*/0, 64 << 20);
+  options.dram_total_bytes = kTotal;
+  rocksdb::LRUCacheOptions lru;
+  lru.capacity = 1 << 20;
+  std::shared_ptr<rocksdb::Cache> cache;
+  ASSERT_TRUE(WrapCache(lru.MakeSharedCache(), options, &cache).ok());
+  EXPECT_GT(cache->GetCapacity(), kTotal / 2);
+  EXPECT_LE(cache->GetCapacity() + GetHybridStats(cache.get())->Dram().total(), kTotal);
+}
+#endif
+
+TEST(DramBudget, ChargesInStepsAndNeverGivesBack) {
+  DramBudget budget;
+  budget.Open(100 * kStep, 90 * kStep);
+  uint64_t tier = 90 * kStep;
+  const auto resize = [&](uint64_t bytes) { tier = bytes; };
+  budget.Follow(10 * kStep, resize);
+  EXPECT_EQ(tier, 90 * kStep);
+  budget.Follow(10 * kStep + 1, resize);
+  EXPECT_EQ(tier, 89 * kStep);
+  budget.Follow(3 * kStep, resize);
+  EXPECT_EQ(tier, 89 * kStep);
+  budget.SetTier(20 * kStep, resize);
+  EXPECT_EQ(tier, 20 * kStep);
+  EXPECT_EQ(budget.total(), 31 * kStep);
+  budget.Follow(12 * kStep, resize);
+  EXPECT_EQ(tier, 19 * kStep);
+  budget.Follow(1000 * kStep, resize);
+  EXPECT_GT(tier, 0u) << "a tier of nothing would serve nobody";
+}
+
+TEST(DramBudget, WithoutATotalNothingIsCharged) {
+  DramBudget budget;
+  budget.Follow(uint64_t{1} << 40, [](uint64_t) { FAIL(); });
+  uint64_t tier = 0;
+  budget.SetTier(5, [&](uint64_t bytes) { tier = bytes; });
+  EXPECT_EQ(tier, 5u);
+  EXPECT_FALSE(budget.limited());
+}
+
+// Whatever the threads do, the tier ends with what the total leaves.
+TEST(DramBudget, OneThreadAtATimeResizes) {
+  DramBudget budget;
+  budget.Open(1000 * kStep, 990 * kStep);
+  std::atomic<int> inside{0};
+  std::atomic<uint64_t> structures{10 * kStep};
+  uint64_t tier = 990 * kStep;  // not atomic: the budget orders it
+  const auto resize = [&](uint64_t bytes) {
+    EXPECT_EQ(inside.fetch_add(1, std::memory_order_relaxed), 0);
+    tier = bytes;
+    inside.fetch_sub(1, std::memory_order_relaxed);
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 300; ++i) {
+        budget.Follow(structures.fetch_add(kStep / 4, std::memory_order_relaxed) + kStep / 4, resize);
+        if (t == 0 && i % 50 == 0) budget.SetTier(500 * kStep, resize);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  budget.Follow(structures.load(std::memory_order_relaxed), resize);
+  budget.SetTier(100 * kStep, resize);
+  EXPECT_EQ(tier, 100 * kStep);
+  budget.Follow(structures.load(std::memory_order_relaxed) + kStep, resize);
+  EXPECT_EQ(tier, 99 * kStep);
+}
+
+}  // namespace
+}  // namespace mezz
