@@ -28,6 +28,9 @@ size_t Blocks(uint64_t bytes, const PolicyOptions& options) {
   return static_cast<size_t>(std::max<uint64_t>(1, bytes / std::max(1u, options.block_bytes)));
 }
 
+// How often sketch and ghosts may grow: by packing, four times as many blocks may fit.
+unsigned DoublingsMax(const PolicyOptions& options) { return options.pack ? 2 : 0; }
+
 bool IsMetadata(BlockRole role) {
   return role == BlockRole::kIndex || role == BlockRole::kFilter || role == BlockRole::kDictionary;
 }
@@ -36,19 +39,23 @@ bool IsMetadata(BlockRole role) {
 
 AdaptivePolicy::AdaptivePolicy(const PolicyOptions& options)
     : options_(options),
-      sketch_(Blocks(options.dram_bytes + options.scm_bytes, options), options.seed),
-      ghost_(Blocks(options.dram_bytes + options.scm_bytes, options), options.seed),
+      sketch_(Blocks(options.dram_bytes + options.scm_bytes, options), options.seed, DoublingsMax(options)),
+      ghost_(Blocks(options.dram_bytes + options.scm_bytes, options), options.seed, DoublingsMax(options)),
       miniatures_({options.dram_bytes, options.scm_bytes, options.block_bytes, kYoungPercent}, sketch_),
       window_(Blocks(options.dram_bytes, options)),
       governor_(options.scm_bytes * kGovernorWindow),
       budget_(options.write_budget_bytes_per_second, options.now_ns),
       lookups_per_aged_line_(std::max<uint64_t>(
           1, kLookupsPerBlockAndHalving * Blocks(options.dram_bytes + options.scm_bytes, options) / sketch_.lines())),
-      unaged_lookups_max_(kHalvingsOwedMax * lookups_per_aged_line_ * sketch_.lines()),
+      sized_for_bytes_(options.dram_bytes + options.scm_bytes),
       scm_bytes_(options.scm_bytes) {}
 
 size_t AdaptivePolicy::dram_bytes() const {
   return sizeof(*this) + sketch_.dram_bytes() + ghost_.dram_bytes() + miniatures_.dram_bytes();
+}
+
+uint64_t AdaptivePolicy::unaged_lookups_max() const {
+  return kHalvingsOwedMax * lookups_per_aged_line_ * sketch_.lines();
 }
 
 uint64_t AdaptivePolicy::HashOfBlock(const BlockKey& key) const {
@@ -63,11 +70,21 @@ uint64_t AdaptivePolicy::HashOfBlock(const BlockKey& key) const {
 void AdaptivePolicy::OnDramHits(uint64_t count) { Advance(count); }
 
 void AdaptivePolicy::OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) {
+  Grow(dram_bytes + scm_bytes);
   miniatures_.SetCapacity(dram_bytes, scm_bytes);
   governor_.SetWindow(scm_bytes * kGovernorWindow);
   if (dram_bytes != 0) window_.SetCapacity(Blocks(dram_bytes, options_));
   if (scm_bytes_.exchange(scm_bytes, std::memory_order_relaxed) < scm_bytes)
     filled_.store(false, std::memory_order_relaxed);
+}
+
+// Between two thirds and four thirds of the memory that a policy made for so much would have.
+void AdaptivePolicy::Grow(uint64_t bytes) {
+  const std::lock_guard lock(growing_);
+  while (2 * bytes >= 3 * sized_for_bytes_ && sketch_.Double()) {
+    ghost_.Double();
+    sized_for_bytes_ *= 2;
+  }
 }
 
 void AdaptivePolicy::CountLookup() {
@@ -88,7 +105,7 @@ void AdaptivePolicy::Advance(uint64_t lookups) {
   uint64_t unaged = unaged_lookups_.load(std::memory_order_relaxed);
   uint64_t owed;
   do {
-    owed = unaged + std::min(lookups, unaged_lookups_max_ - unaged);
+    owed = unaged + std::min(lookups, unaged_lookups_max() - unaged);
   } while (!unaged_lookups_.compare_exchange_weak(unaged, owed, std::memory_order_relaxed, std::memory_order_relaxed));
   AgeOwedLines();
 }
@@ -96,7 +113,7 @@ void AdaptivePolicy::Advance(uint64_t lookups) {
 void AdaptivePolicy::AgeOwedLines() {
   uint64_t unaged = unaged_lookups_.load(std::memory_order_relaxed);
   for (unsigned line = 0; line < kAgedLinesPerCallMax && unaged >= lookups_per_aged_line_; ++line) {
-    assert(unaged <= unaged_lookups_max_);
+    assert(unaged <= unaged_lookups_max());
     if (!unaged_lookups_.compare_exchange_strong(unaged, unaged - lookups_per_aged_line_, std::memory_order_relaxed,
                                                  std::memory_order_relaxed))
       return;  // another thread ages

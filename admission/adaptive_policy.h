@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <string_view>
 
@@ -79,6 +80,8 @@ class AdaptivePolicy final : public Policy {
   void CountLookup();
   void Advance(uint64_t lookups);
   void AgeOwedLines();
+  void Grow(uint64_t bytes);
+  uint64_t unaged_lookups_max() const;
   Decision Demotion(const BlockFacts& block, uint64_t hash);
   Decision Entry(const BlockFacts& block, uint64_t hash);
   Decision Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost);
@@ -96,7 +99,8 @@ class AdaptivePolicy final : public Policy {
   WriteGovernor governor_;
   WriteBudget budget_;
   const uint64_t lookups_per_aged_line_;
-  const uint64_t unaged_lookups_max_;
+  std::mutex growing_;
+  uint64_t sized_for_bytes_;  // guarded by growing_: the tiers' blocks that sketch and ghosts are sized for
 
   // Look-ups that missed DRAM, counted apart by each thread's stripe and passed on in batches.
   struct alignas(64) Stripe {
@@ -107,7 +111,7 @@ class AdaptivePolicy final : public Policy {
   std::array<Stripe, kStripes> stripes_;
 
   // Relaxed, all three: they are estimates, and publish nothing.
-  // Look-ups that no line of the sketch was aged for yet: raised by CAS up to unaged_lookups_max_, lowered by CAS by
+  // Look-ups that no line of the sketch was aged for yet: raised by CAS up to unaged_lookups_max(), lowered by CAS by
   // whoever then ages a line.
   alignas(64) std::atomic<uint64_t> unaged_lookups_{0};
   std::atomic<uint32_t> dropped_frequency_{0};  // mean of what reclaim drops of the proven, in 1/1024

@@ -133,6 +133,8 @@ std::string DecisionSnapshot::ToString() const {
   return text;
 }
 
+size_t DecisionCounters::dram_bytes() { return sizeof(DecisionCounters) + kStripes * sizeof(Stripe); }
+
 DecisionCounters::DecisionCounters() : stripes_(std::make_unique<Stripe[]>(kStripes)) {}
 
 void DecisionCounters::Add(DecisionPoint point, const Decision& decision, BlockRole role) {

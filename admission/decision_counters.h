@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "admission/policy.h"
-#include "cache/base/stripe.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -46,19 +45,19 @@ struct DecisionSnapshot {
 // Counts without contention, as Counters does: each thread adds to one of a few stripes. Relaxed order: counts publish
 // nothing. Allocates when it is made only.
 class DecisionCounters {
-  struct alignas(kLineBytes) Stripe {
-    std::array<std::array<std::array<std::atomic<uint64_t>, kBlockRoles>, kReasons>, kAnswers> counts{};
-  };
-
  public:
   DecisionCounters();
 
   void Add(DecisionPoint point, const Decision& decision, BlockRole role);
   DecisionSnapshot Snapshot() const;
 
-  static constexpr size_t kBytes = kStripes * sizeof(Stripe);
+  static size_t dram_bytes();
 
  private:
+  struct alignas(kLineBytes) Stripe {
+    std::array<std::array<std::array<std::atomic<uint64_t>, kBlockRoles>, kReasons>, kAnswers> counts{};
+  };
+
   const std::unique_ptr<Stripe[]> stripes_;
 };
 

@@ -6,17 +6,12 @@
 
 namespace mezz {
 
-FrequencySketch::FrequencySketch(size_t keys, uint64_t seed)
-    : lines_(std::max<size_t>(1, (keys * kBytesPerKey + sizeof(Line) - 1) / sizeof(Line))),
-      seed_(seed),
-      table_(new Line[lines_]) {}
-
-FrequencySketch::Line& FrequencySketch::LineOf(uint64_t hash) const {
-  return table_[static_cast<size_t>((static_cast<unsigned __int128>(hash) * lines_) >> 64)];
-}
+FrequencySketch::FrequencySketch(size_t keys, uint64_t seed, unsigned doublings_max)
+    : seed_(seed),
+      table_(std::max<size_t>(1, (keys * kBytesPerKey + sizeof(Line) - 1) / sizeof(Line)), doublings_max) {}
 
 unsigned FrequencySketch::Estimate(uint64_t hash) const {
-  const Line& line = LineOf(hash);
+  const Line& line = table_.Of(hash);
   const uint64_t bits = BitsOf(hash);
   uint64_t least = kMax;
   for (size_t row = 0; row < kRows; ++row) {
@@ -29,7 +24,7 @@ unsigned FrequencySketch::Estimate(uint64_t hash) const {
 // Without branches: which counters are minimal is as good as random, and a mispredicted branch costs more than all
 // else.
 unsigned FrequencySketch::Increment(uint64_t hash) {
-  Line& line = LineOf(hash);
+  Line& line = table_.Of(hash);
   const uint64_t bits = BitsOf(hash);
   std::array<Counter, kRows> counters;
   std::array<uint64_t, kRows> seen, counts;
@@ -49,7 +44,7 @@ unsigned FrequencySketch::Increment(uint64_t hash) {
 }
 
 void FrequencySketch::AgeNextLine() {
-  Line& line = table_[hand_.fetch_add(1, std::memory_order_relaxed) % lines_];
+  Line& line = table_.At(hand_.fetch_add(1, std::memory_order_relaxed) % lines());
   for (std::atomic<uint64_t>& word : line.words) {
     uint64_t seen = word.load(std::memory_order_relaxed);
     while (seen != 0 && !word.compare_exchange_weak(seen, seen >> 1 & 0x7777'7777'7777'7777ull,

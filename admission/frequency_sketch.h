@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
+#include "admission/growing_table.h"
 namespace mezz {
 
 // How often keys were asked for lately, 0 to 15, in a fixed space: a count-min sketch of 4-bit counters with
@@ -24,7 +24,8 @@ namespace mezz {
 class FrequencySketch {
  public:
   // Two bytes for each of `keys`, rounded up to whole lines.
-  FrequencySketch(size_t keys, uint64_t seed);
+  // It can be doubled so many times.
+  FrequencySketch(size_t keys, uint64_t seed, unsigned doublings_max = 0);
 
   // Counts one access; returns the estimate with it. `hash` must be well mixed.
   unsigned Increment(uint64_t hash);
@@ -33,9 +34,12 @@ class FrequencySketch {
   // Halves the counters of the next line in turn: called lines() times, it has halved all.
   void AgeNextLine();
 
-  size_t lines() const { return lines_; }
+  // As GrowingTable::Double: every key keeps its estimate.
+  bool Double() { return table_.Double(); }
+
+  size_t lines() const { return table_.lines(); }
   uint64_t aged_lines() const { return hand_.load(std::memory_order_relaxed); }  // since it was made
-  size_t dram_bytes() const { return sizeof(*this) + lines_ * sizeof(Line); }
+  size_t dram_bytes() const { return sizeof(*this) + table_.bytes(); }
 
   static constexpr unsigned kMax = 15;
 
@@ -57,12 +61,10 @@ class FrequencySketch {
     const unsigned choice = bits >> (5 * row) & 31;
     return {2 * row + (choice >> 4), (choice & 15) * 4};
   }
-  Line& LineOf(uint64_t hash) const;
   uint64_t BitsOf(uint64_t hash) const { return (hash ^ seed_) * 0x9e3779b97f4a7c15ull >> 40; }
 
-  const size_t lines_;
   const uint64_t seed_;
-  const std::unique_ptr<Line[]> table_;
+  GrowingTable<Line> table_;
   std::atomic<size_t> hand_{0};
 };
 

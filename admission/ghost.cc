@@ -37,15 +37,13 @@ uint64_t Matches(size_t index, uint64_t word, uint64_t fingerprint) {
 
 }  // namespace
 
-Ghost::Ghost(size_t entries, uint64_t seed)
-    : lines_(std::max<size_t>(1, (entries + kLanes - 1) / kLanes)), seed_(seed), table_(new Line[lines_]) {}
+Ghost::Ghost(size_t entries, uint64_t seed, unsigned doublings_max)
+    : seed_(seed), table_(std::max<size_t>(1, (entries + kLanes - 1) / kLanes), doublings_max) {}
 
 Ghost::Place Ghost::PlaceOf(uint64_t hash) const {
   const uint64_t mixed = Mix(hash + 0x9e3779b97f4a7c15ull * (seed_ + 1));
-  const auto line = static_cast<size_t>((static_cast<unsigned __int128>(mixed) * lines_) >> 64);
-  assert(line < lines_);
   const uint64_t fingerprint = std::max<uint64_t>(mixed & kLaneMask, 1);
-  return {&table_[line], fingerprint * kLowBits};
+  return {&table_.Of(mixed), fingerprint * kLowBits};
 }
 
 bool Ghost::Contains(uint64_t hash) const {

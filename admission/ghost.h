@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
+#include "admission/growing_table.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -37,7 +37,8 @@ class Ghost {
  public:
   // As many entries as are worth remembering, rounded up to whole lines of 31. `seed`: of its hash. Sets with different
   // seeds err independently.
-  explicit Ghost(size_t entries, uint64_t seed = 0);
+  // It can be doubled so many times.
+  explicit Ghost(size_t entries, uint64_t seed = 0, unsigned doublings_max = 0);
 
   // As the latest, wherever it stood before.
   void Insert(uint64_t hash);
@@ -45,8 +46,11 @@ class Ghost {
   // Removes it; true if it was there.
   bool Take(uint64_t hash);
 
-  size_t entries() const { return lines_ * kLanes; }
-  size_t dram_bytes() const { return sizeof(*this) + lines_ * sizeof(Line); }
+  // As GrowingTable::Double: what it remembers now it finds for as long as before.
+  bool Double() { return table_.Double(); }
+
+  size_t entries() const { return table_.lines() * kLanes; }
+  size_t dram_bytes() const { return sizeof(*this) + table_.bytes(); }
 
  private:
   static constexpr unsigned kLanes = 31;
@@ -65,9 +69,8 @@ class Ghost {
   Place PlaceOf(uint64_t hash) const;
   static bool Remove(const Place& place);
 
-  const size_t lines_;
   const uint64_t seed_;
-  const std::unique_ptr<Line[]> table_;
+  GrowingTable<Line> table_;
 };
 
 }  // namespace mezz

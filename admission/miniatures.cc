@@ -73,11 +73,11 @@ Miniatures::Key* Miniatures::Find(uint64_t hash, bool make) {
   uint32_t victim_age = 0;
   bool victim_idle = false;
   for (Key* key = set; key != set + kWays; ++key) {
-    if (key->used != 0 && key->hash == hash) {
+    if (key->used != 0 && key->hash() == hash) {
       key->used = events_;
       return key;
     }
-    const bool idle = !key->in_dram &&
+    const bool idle = key->in_dram == 0 &&
                       std::ranges::all_of(key->views, [](const View& view) { return view.place == Place::kNowhere; });
     const uint32_t age = key->used == 0 ? UINT32_MAX : events_ - key->used;
     if (victim == nullptr || (idle && !victim_idle) || (idle == victim_idle && age > victim_age)) {
@@ -88,8 +88,9 @@ Miniatures::Key* Miniatures::Find(uint64_t hash, bool make) {
   }
   if (!make) return nullptr;
   Recycle(victim);
-  victim->hash = hash;
-  victim->bytes = block_bytes_;
+  victim->hash_low = static_cast<uint32_t>(hash);
+  victim->hash_high = static_cast<uint32_t>(hash >> 32);
+  victim->bytes = std::min(block_bytes_, kKeyBytesMax);
   victim->used = events_;
   return victim;
 }
@@ -114,7 +115,7 @@ void Miniatures::OnDramMiss(uint64_t hash, bool enters_dram) {
   if (!lock.owns_lock()) return;
   events_ = std::max(events_ + 1, 1u);
   Key* const key = Find(hash, /*make=*/true);
-  if (enters_dram) key->in_dram = true;
+  if (enters_dram) key->in_dram = 1;
   for (size_t of = 0; of < kStrictnesses; ++of) {
     View& view = key->views[of];
     if (view.place == Place::kNowhere) continue;
@@ -131,7 +132,8 @@ void Miniatures::OnDramEviction(uint64_t hash, uint32_t bytes, bool was_hit) {
   if (!lock.owns_lock()) return;
   events_ = std::max(events_ + 1, 1u);
   Key* const key = Find(hash, /*make=*/true);
-  key->in_dram = false;
+  key->in_dram = 0;
+  bytes = std::min(bytes, kKeyBytesMax);
   if (key->bytes != bytes) {
     for (size_t of = 0; of < kStrictnesses; ++of) Forget(of, key);
     key->bytes = bytes;
@@ -166,11 +168,11 @@ void Miniatures::Put(size_t of, uint32_t slot, bool proven) {
   if (queue.full()) {  // of records that are stale, or smaller than expected
     const Record oldest = queue.Pop();
     Key& other = keys_[oldest.slot];
-    if (other.views[of].place != Place::kNowhere && other.views[of].number == oldest.number) Forget(of, &other);
+    if (other.views[of].place != Place::kNowhere && oldest.IsOf(other.views[of])) Forget(of, &other);
   }
   view.number = ++tier.writes & kNumberMask;
   view.place = proven ? Place::kProven : Place::kYoung;
-  queue.Push({slot, view.number});
+  queue.Push({.slot = slot & 0xfffu, .number = static_cast<uint32_t>(view.number) & 0xfffffu});
   tier.used_bytes += key.bytes;
   if (!proven) tier.young_bytes += key.bytes;
   tier.written += static_cast<double>(key.bytes) / block_bytes_;
@@ -187,16 +189,17 @@ void Miniatures::MakeRoom(size_t of, uint64_t bytes) {
     Key& key = keys_[record.slot];
     View& view = key.views[of];
     const Place expected = young ? Place::kYoung : Place::kProven;
-    if (view.place != expected || view.number != record.number) continue;
+    if (view.place != expected || !record.IsOf(view)) continue;
     Forget(of, &key);
     // As AdaptivePolicy::OnReclaim.
-    if (!key.in_dram && view.heat > (young ? 0u : 1u) && walked < kWalkedPerEventMax / 2) {
+    if (key.in_dram == 0 && view.heat > (young ? 0u : 1u) && walked < kWalkedPerEventMax / 2) {
       --view.heat;
       Put(of, record.slot, /*proven=*/true);
       continue;
     }
     view.number = ++tier.ghosts & kNumberMask;
-    if (!young && !key.in_dram) tier.dropped_frequency += kDroppedWeight * (FrequencyOf(key) - tier.dropped_frequency);
+    if (!young && key.in_dram == 0)
+      tier.dropped_frequency += kDroppedWeight * (FrequencyOf(key) - tier.dropped_frequency);
   }
   walked_records_.store(walked_records_.load(std::memory_order_relaxed) + walked, std::memory_order_relaxed);
 }

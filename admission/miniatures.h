@@ -83,7 +83,7 @@ class Miniatures {
   static constexpr unsigned kNothingIsHot = FrequencySketch::kMax + 1;
 
  private:
-  // Of both tiers' capacity: 210 KB, 1.6 bytes a block from 2^16 blocks on.
+  // Of both tiers' capacity: 160 KB, 1.2 bytes a block from 2^16 blocks on.
   static constexpr uint32_t kSampledBlocksMax = 1024;
   static constexpr uint32_t kKeysPerBlock = 4;
   static constexpr size_t kWays = 8;
@@ -98,17 +98,24 @@ class Miniatures {
   static_assert(sizeof(View) == sizeof(uint32_t));
   static constexpr uint32_t kNumberMask = (1u << 28) - 1;
   struct Key {
-    uint64_t hash = 0;
-    uint32_t bytes = 0;
+    uint32_t hash_low = 0, hash_high = 0;  // halves: the whole would be padded to its alignment
+    uint32_t bytes : 31 = 0;
+    uint32_t in_dram : 1 = 0;
     uint32_t used = 0;  // number of its last event; 0: the slot is free
-    bool in_dram = false;
     std::array<View, kStrictnesses> views;
+
+    uint64_t hash() const { return uint64_t{hash_high} << 32 | hash_low; }
   };
-  static_assert(sizeof(Key) == 32);
+  static_assert(sizeof(Key) == 28);
+  static constexpr uint32_t kKeyBytesMax = (1u << 31) - 1;
+  // A record of the key in `slot`. The lower bits of its number suffice: stale ones are found out before 2^20 others.
   struct Record {
-    uint32_t slot;
-    uint32_t number;
+    uint32_t slot : 12;
+    uint32_t number : 20;
+
+    bool IsOf(const View& view) const { return number == (static_cast<uint32_t>(view.number) & ((1u << 20) - 1)); }
   };
+  static_assert(sizeof(Record) == 4 && kSampledBlocksMax * kKeysPerBlock <= 1u << 12);
   // First in, first out, in a fixed space. When it is full, the oldest is overwritten.
   class Queue {
    public:
@@ -152,7 +159,7 @@ class Miniatures {
   void Forget(size_t of, Key* key);
   void Judge();
   void SweepHistogram();
-  unsigned FrequencyOf(const Key& key) const { return sketch_.Estimate(key.hash); }
+  unsigned FrequencyOf(const Key& key) const { return sketch_.Estimate(key.hash()); }
 
   // `ratio_min`: one key in so many is sampled, or fewer.
   void Size(uint64_t dram_bytes, uint64_t scm_bytes, uint64_t ratio_min);

@@ -95,7 +95,7 @@ struct alignas(4) Decision {
 // What a policy is told when it is made. Sizes may be estimates: they scale its memory and its thresholds.
 struct PolicyOptions {
   uint64_t dram_bytes = 0;      // capacity of the DRAM tier; 0: not known
-  uint64_t scm_bytes = 0;       // capacity of the SCM tier, in bytes of the blocks that fit, if it packs
+  uint64_t scm_bytes = 0;       // capacity of the SCM tier; if it packs, OnCapacity tells how much more blocks fit
   uint32_t block_bytes = 4096;  // expected mean payload of a block
   // Bytes that may be written to the medium in a second, in the long run; 0: no limit.
   uint64_t write_budget_bytes_per_second = 0;
@@ -136,7 +136,8 @@ class Policy {
   // The tiers hold so much from now on (as PolicyOptions says it); 0: not known, or nothing. Told when a capacity was
   // changed, or blocks turn out to pack better or worse, hence hardly ever on a request's path: may wait for a mutex,
   // but not allocate. A policy keeps the memory it was made with, so one that was made for a fraction of the size
-  // remembers that fraction; what it tunes itself by follows.
+  // remembers that fraction; what it tunes itself by follows. With PolicyOptions::pack it may have reserved more, and
+  // take it now (dram_bytes).
   virtual void OnCapacity(uint64_t /*dram_bytes*/, uint64_t /*scm_bytes*/) {}
 
   // DRAM used by the policy, itself included.

@@ -40,8 +40,7 @@ std::string DramUse::ToString() const {
 
 PolicyOptions PolicyOptionsOf(const HybridCacheOptions& options) {
   return {.dram_bytes = options.dram_bytes,
-          .scm_bytes = static_cast<uint64_t>(static_cast<double>(options.scm.capacity_bytes) *
-                                             ExpectedPackRatio(options.scm.pack)),
+          .scm_bytes = options.scm.capacity_bytes,
           .block_bytes = options.scm.expected_block_bytes,
           .write_budget_bytes_per_second = options.write_budget_bytes_per_second,
           .now_ns = options.now_ns,
@@ -62,7 +61,7 @@ Status DramNeeded(const HybridCacheOptions& options, DramUse* needed) {
   needed->index = scm.index;
   needed->segments = scm.segments;
   needed->packing = scm.packing;
-  needed->rest = scm.rest + HybridCore::kOwnBytes;
+  needed->rest = scm.rest + HybridCore::OwnBytes();
   needed->hit_bits = KeepsHitBits(bound) ? DramHitBits::BytesFor(bound.dram_bytes / bound.scm.expected_block_bytes) : 0;
   return Status::Ok();
 }

@@ -74,7 +74,9 @@ class DramHitBits {
     hash ^= hash >> 32;
     return {&table_[hash >> 6 & mask_.load(std::memory_order_relaxed)], uint64_t{1} << (hash & 63)};
   }
-  static uint64_t WordsFor(uint64_t blocks) { return std::bit_ceil(blocks * kBitsPerBlock / 64 + 1); }
+  static uint64_t WordsFor(uint64_t blocks) {
+    return std::bit_ceil((blocks * kBitsPerBlock + 63) / 64 + (blocks == 0));
+  }
   static uint64_t MachineBytes() {
     return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   }

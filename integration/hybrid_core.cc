@@ -61,8 +61,9 @@ HybridCore::HybridCore(const HybridCacheOptions& options)
   budget_.Open(options.dram_total_bytes, options.dram_bytes);
 }
 
-const uint64_t HybridCore::kOwnBytes =
-    sizeof(HybridCore) + sizeof(MoveGate) + sizeof(DramHits) + DecisionCounters::kBytes;
+uint64_t HybridCore::OwnBytes() {
+  return sizeof(HybridCore) + sizeof(MoveGate) + sizeof(DramHits) + DecisionCounters::dram_bytes();
+}
 
 DramUse HybridCore::dram_use() const {
   const ScmDram scm = scm_->dram();
@@ -71,7 +72,7 @@ DramUse HybridCore::dram_use() const {
           .policies = policies_bytes_.load(std::memory_order_relaxed),
           .hit_bits = hit_bits_bytes(),
           .packing = scm.packing,
-          .rest = scm.rest + kOwnBytes};
+          .rest = scm.rest + OwnBytes()};
 }
 
 Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core) {
@@ -98,9 +99,9 @@ Status HybridCore::SetPolicy(std::string_view name) {
         return Status::NoSpace(
             fmt::format("policy={} needs {} of DRAM, and dram_total={} has too little left: lower scm", name,
                         HumanBytes(made->dram_bytes()), SizeText(budget_.total())));
-      policies_bytes_.fetch_add(made->dram_bytes(), std::memory_order_relaxed);
-      if (BlockCapacity() < policy_options_.scm_bytes) made->OnCapacity(policy_options_.dram_bytes, BlockCapacity());
+      if (BlockCapacity() != policy_options_.scm_bytes) made->OnCapacity(policy_options_.dram_bytes, BlockCapacity());
       found = policies_.insert(policies_.end(), std::move(made));
+      CountPoliciesLocked();
     } catch (const std::bad_alloc&) {
       return Status::NoSpace(fmt::format("no memory for policy={}", name));
     }
@@ -126,6 +127,13 @@ void HybridCore::TellCapacityLocked() {
   const uint64_t capacity = BlockCapacity();
   told_block_capacity_.store(capacity, std::memory_order_relaxed);
   for (const std::unique_ptr<Policy>& policy : policies_) policy->OnCapacity(policy_options_.dram_bytes, capacity);
+  CountPoliciesLocked();
+}
+
+void HybridCore::CountPoliciesLocked() {
+  uint64_t bytes = 0;
+  for (const std::unique_ptr<Policy>& policy : policies_) bytes += policy->dram_bytes();
+  policies_bytes_.store(bytes, std::memory_order_relaxed);
 }
 
 uint64_t HybridCore::BlockCapacity() const {

@@ -136,7 +136,7 @@ class HybridCore final : private SurvivorJudge {
   // What the hit bits take; 0 without.
   size_t hit_bits_bytes() const { return hit_bits_ == nullptr ? 0 : hit_bits_->dram_bytes(); }
   // What this takes beside the SCM tier, policies and hit bits.
-  static const uint64_t kOwnBytes;
+  static uint64_t OwnBytes();
 
   // Counters and configuration as text, one "name: value" a line: for GetPrintableOptions and ReportProblems.
   // The first line is the URI of a hybrid cache, or of a secondary one.
@@ -196,6 +196,7 @@ class HybridCore final : private SurvivorJudge {
   uint64_t NowNs() const;
   std::string PackedText(const CounterSnapshot& counters) const;
   void TellCapacityLocked();
+  void CountPoliciesLocked();
   template <typename Resize>
   auto Telling(Resize& resize) {
     return [this, &resize](uint64_t bytes) {

@@ -402,8 +402,40 @@ TEST_F(Adaptive, TakesAtMostSixBytesABlock) {
     const double bytes_per_block = static_cast<double>(policy_->dram_bytes()) / blocks;
     RecordProperty("bytes_per_block_of_" + std::to_string(static_cast<uint64_t>(blocks)),
                    std::to_string(bytes_per_block));
-    EXPECT_LE(bytes_per_block, 6.0);
+    EXPECT_LE(bytes_per_block, 5.6);
   }
+}
+
+// 4 GiB and 64 GiB: more SCM to the DRAM. Below 2^16 blocks what is fixed shows.
+TEST_F(Adaptive, TakesAtMostSixBytesABlockOfScmAloneWhereScmIsLarge) {
+  PolicyOptions options;
+  options.dram_bytes = uint64_t{4} << 30;
+  options.scm_bytes = uint64_t{64} << 30;
+  Make(options);
+  const auto blocks = static_cast<double>(options.scm_bytes / options.block_bytes);
+  EXPECT_LE(static_cast<double>(policy_->dram_bytes()) / blocks, 4.5);
+  options.dram_bytes = uint64_t{16} << 20;
+  options.scm_bytes = uint64_t{64} << 20;
+  Make(options);
+  EXPECT_LE(policy_->dram_bytes(), 5 * 20480 + (96u << 10));
+}
+
+TEST_F(Adaptive, TakesMoreMemoryOnlyOnceBlocksTurnOutToPack) {
+  PolicyOptions options;
+  options.dram_bytes = 64 << 20;
+  options.scm_bytes = 256 << 20;
+  Make(options);
+  const size_t raw = policy_->dram_bytes();
+  options.pack = Codec::kZstd;
+  Make(options);
+  EXPECT_EQ(policy_->dram_bytes(), raw) << "nothing has packed yet";
+  for (const double ratio : {1.0, 1.3, 2.0, 2.25, 3.25, 4.0, 1.0}) {
+    const auto scm_bytes = static_cast<uint64_t>(ratio * static_cast<double>(options.scm_bytes));
+    policy_->OnCapacity(options.dram_bytes, scm_bytes);
+    const auto blocks = static_cast<double>((options.dram_bytes + scm_bytes) / options.block_bytes);
+    EXPECT_LE(static_cast<double>(policy_->dram_bytes()), 6.0 * blocks * (ratio > 1 ? 1 : 3)) << ratio;
+  }
+  EXPECT_GT(policy_->dram_bytes(), 3 * raw) << "it keeps what it took";
 }
 
 TEST_F(Adaptive, FillsAgainWhenTheScmTierGrows) {

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/seed.h"
+
 namespace mezz {
 namespace {
 
@@ -169,6 +171,22 @@ TEST(FrequencySketch, StaysWithinItsCountersUnderThreads) {
   size_t touched = 0;
   for (int i = 0; i < 10'000; ++i) touched += sketch.Estimate(random()) != 0;
   EXPECT_LE(touched, 2u);
+}
+
+TEST(FrequencySketch, KeepsEveryEstimateWhereItIsDoubled) {
+  FrequencySketch sketch(1000, 1, /*doublings_max=*/2);
+  std::mt19937_64 random(test::Seed());
+  std::vector<uint64_t> keys(500);
+  for (uint64_t& key : keys) key = random();
+  for (int i = 0; i < 3000; ++i) sketch.Increment(keys[random() % keys.size()]);
+  std::vector<unsigned> before;
+  for (const uint64_t key : keys) before.push_back(sketch.Estimate(key));
+  const size_t bytes = sketch.dram_bytes() - sizeof(sketch);
+  EXPECT_TRUE(sketch.Double());
+  EXPECT_TRUE(sketch.Double());
+  EXPECT_FALSE(sketch.Double());
+  EXPECT_EQ(sketch.dram_bytes() - sizeof(sketch), 4 * bytes);
+  for (size_t i = 0; i < keys.size(); ++i) EXPECT_EQ(sketch.Estimate(keys[i]), before[i]);
 }
 
 }  // namespace

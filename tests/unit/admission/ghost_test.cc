@@ -170,5 +170,19 @@ TEST(Ghost, LosesNothingToItsNeighboursUnderThreads) {
   EXPECT_GE(found, kThreads * kEach - 8);
 }
 
+TEST(Ghost, RemembersTheSameWhereItIsDoubledAndThenMore) {
+  Ghost ghost(kEntries, 0, /*doublings_max=*/1);
+  for (uint64_t key = 0; key < kEntries / 2; ++key) ghost.Insert(key);
+  std::vector<bool> before;
+  for (uint64_t key = 0; key < kEntries; ++key) before.push_back(ghost.Contains(key));
+  EXPECT_TRUE(ghost.Double());
+  EXPECT_FALSE(ghost.Double());
+  for (uint64_t key = 0; key < kEntries; ++key) EXPECT_EQ(ghost.Contains(key), before[key]) << key;
+  for (uint64_t key = kEntries; key < 2 * kEntries; ++key) ghost.Insert(key);
+  size_t found = 0;
+  for (uint64_t key = kEntries; key < 2 * kEntries; ++key) found += ghost.Contains(key) ? 1 : 0;
+  EXPECT_GE(found, kEntries - kEntries / 100) << "half of what it has room for";
+}
+
 }  // namespace
 }  // namespace mezz
