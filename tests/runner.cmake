@@ -10,6 +10,7 @@ if(TARGET mezz_workloads)
     target_compile_options(bench_replay_loop_bench PRIVATE -fno-rtti) # it derives from RocksDB's classes
   endif()
   mezz_test(unit/workloads/database_target_test LABELS unit DEPS mezz::workloads)
+  mezz_test(unit/workloads/block_packing_test LABELS unit DEPS mezz::workloads ${MEZZ_FMT})
   mezz_test(unit/workloads/values_test LABELS unit DEPS mezz::workloads PkgConfig::LZ4 PkgConfig::ZSTD ${MEZZ_FMT})
   mezz_test(unit/workloads/series_test LABELS unit DEPS mezz::workloads)
   mezz_test(unit/workloads/thread_team_test LABELS unit DEPS mezz::workloads)

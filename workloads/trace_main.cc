@@ -114,6 +114,7 @@ mezz::Status RunRecord(const Arguments& arguments) {
   MEZZ_RETURN_IF_ERROR(mezz::RecordTraces(options, stop, &report));
   fmt::print("recorded {} reads, {} seeks and {} writes of {} keys; {} reads found nothing, {} writes were left out\n",
              report.reads, report.seeks, report.writes, report.keys, report.not_found, report.writes_left_out);
+  fmt::print("{}\n", ToString(report.packing));
   if (!report.complete) fmt::print("interrupted: the traces hold what was done until then\n");
   return mezz::Status::Ok();
 }

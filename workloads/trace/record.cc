@@ -23,6 +23,7 @@ namespace {
 
 constexpr uint32_t kValueBytes = 100;  // where a request does not say
 constexpr std::string_view kGenerated = "gen:";
+constexpr size_t kPackedBlocksMax = 1000;
 
 Status FromRocksDb(const rocksdb::Status& status, std::string_view doing) {
   return status.ok() ? Status::Ok() : Status::IoError(fmt::format("{}: {}", doing, status.ToString()));
@@ -55,6 +56,7 @@ class RecordedDb {
   }
 
   rocksdb::DB* operator->() const { return db_.get(); }
+  rocksdb::DB* get() const { return db_.get(); }
 
  private:
   std::vector<rocksdb::ColumnFamilyHandle*> families_;
@@ -80,6 +82,13 @@ Status SampleKeys(const RecordedDb& db, uint64_t max, const std::atomic<bool>& s
     keys->push_back(it->key().ToString());
   }
   return FromRocksDb(it->status(), "reading the keys");
+}
+
+std::vector<std::string> EvenlySpread(const std::vector<std::string>& keys, size_t max) {
+  std::vector<std::string> spread;
+  const size_t count = std::min(keys.size(), max);
+  for (size_t i = 0; i < count; ++i) spread.push_back(keys[i * keys.size() / count]);
+  return spread;
 }
 
 bool IsWrite(Operation operation) {
@@ -219,6 +228,8 @@ Status RecordTraces(const RecordOptions& options, const std::atomic<bool>& stop,
   MEZZ_RETURN_IF_ERROR(SampleKeys(db, options.keys_max, stop, &keys));
   if (keys.empty()) return Status::InvalidArgument(fmt::format("--db={} holds no keys", options.db));
   report->keys = keys.size();
+  MEZZ_RETURN_IF_ERROR(FromRocksDb(SampleBlockPacking(db.get(), EvenlySpread(keys, kPackedBlocksMax), &report->packing),
+                                   "sampling blocks"));
   std::unique_ptr<RequestSource> source;
   MEZZ_RETURN_IF_ERROR(OpenWorkload(options, keys.size(), &source));
   Recording recording(options, db, keys, report);

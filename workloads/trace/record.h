@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cache/status.h"
+#include "workloads/trace/block_packing.h"
 
 namespace mezz {
 
@@ -31,6 +32,7 @@ struct RecordReport {
   uint64_t writes = 0;
   uint64_t writes_left_out = 0;
   uint64_t not_found = 0;
+  BlockPacking packing;   // of a thousand of its data blocks at most, evenly spread, before the recording
   bool complete = false;  // false: *stop was set
 };
 
