@@ -6,6 +6,7 @@
 //   record   := RecordHeader (32 B) payload padding   padded with zeros to 64 bytes
 //   payload  := the block's bytes                     a raw record
 //             | PackedPrefix (16 B) packed bytes      a packed record (kRecordPacked)
+//             | a zstd dictionary                     what packed records name (kRecordDictionary)
 //
 // All integers are in the byte order of the machine that wrote them; the superblock says which. Checksums are XXH3
 // (xxHash 0.8, 64 bits, folded to the field's width by taking the low bits), seeded with kChecksumSeed.
@@ -19,7 +20,7 @@ namespace mezz::layout {
 
 inline constexpr char kMagic[16] = {'M', 'E', 'Z', 'Z', 'A', 'N',  'I',  'N',
                                     'E', '-', 'S', 'C', 'M', '\r', '\n', '\x1a'};
-inline constexpr uint32_t kFormatVersion = 2;
+inline constexpr uint32_t kFormatVersion = 3;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kChecksumSeed = 0x4d455a5aull;
 
@@ -67,10 +68,12 @@ struct RecordHeader {
 static_assert(sizeof(RecordHeader) == 32);
 
 enum RecordFlags : uint8_t {
-  kRecordVoid = 1,      // space was reserved and never filled: skip payload_bytes
-  kRecordPacked = 2,    // the payload begins with a PackedPrefix
-  kRecordRejected = 4,  // raw, and packing it was tried and would have saved too little
+  kRecordVoid = 1,        // space was reserved and never filled: skip payload_bytes
+  kRecordPacked = 2,      // the payload begins with a PackedPrefix
+  kRecordRejected = 4,    // raw, and packing it was tried and would have saved too little
+  kRecordDictionary = 8,  // no block: a dictionary; its key is kDictionaryKey, then number << 8 | role
 };
+inline constexpr uint64_t kDictionaryKey = 0x594e41524f494344ull;
 
 // Opens the payload of a packed record: what the block is when it is unpacked.
 struct PackedPrefix {
@@ -78,7 +81,7 @@ struct PackedPrefix {
   uint32_t logical_checksum;  // what payload_checksum would be of the raw record; 0 of an image
   Codec codec;
   uint8_t type;         // of an image: RocksDB's compression type; else 0
-  uint16_t dictionary;  // 0: none
+  uint16_t dictionary;  // number of the one it was packed with; 0: none
   uint32_t reserved;    // zero
 };
 static_assert(sizeof(PackedPrefix) == 16);

@@ -160,6 +160,10 @@ Status CheckTuning(const ScmOptions& options) {
     return Status::InvalidArgument(
         fmt::format("pack={} is not one: choose kOff, kImage, kLz4, kZstd or kAuto", static_cast<int>(options.pack)));
   }
+  if (options.dictionaries.sample_bytes_max < kSampleBytesMin) {
+    return Status::InvalidArgument(fmt::format("dictionaries.sample_bytes_max={} is too little: give at least {}",
+                                               options.dictionaries.sample_bytes_max, kSampleBytesMin));
+  }
   return Status::Ok();
 }
 

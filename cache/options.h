@@ -59,6 +59,20 @@ constexpr std::optional<Codec> CodecOf(PackMode mode) {
   return mode == PackMode::kZstd ? Codec::kZstd : Codec::kLz4;
 }
 
+// pack=kZstd trains a dictionary for each role from the blocks it packs, and uses it where that makes them a twentieth
+// smaller (cache/pack/trainer.h). The defaults are for production; tests train sooner.
+struct DictionaryRules {
+  // Of the blocks that are packed one in so many is a sample. 0: no dictionaries.
+  uint32_t sample_every = 8;
+  // A dictionary is trained from so many bytes of samples, and is a 32nd as large: 64 KiB, less where it would take
+  // more than a sixteenth of a segment.
+  uint32_t sample_bytes_max = 2 << 20;
+  // After a training so many times what its samples stood for is packed before the next: 1 GiB. Twice that after each
+  // training that was of no use, up to 64 times.
+  uint32_t rest = 64;
+};
+inline constexpr uint32_t kSampleBytesMin = 32 << 10;
+
 // When the medium's pages are made present.
 enum class Prepare {
   kBackground,  // a first part at open, the rest behind the open tier, which grows into it
@@ -104,6 +118,7 @@ struct ScmOptions {
   VerifyMode verify = VerifyMode::kSampled;
 
   PackMode pack = kDefaultPackMode;
+  DictionaryRules dictionaries;
 
   // A background thread checks the payloads of resident records at this rate, over and over, in the order of the index;
   // 0: none. Damaged records are forgotten and counted. A tier of 1 TB takes 12 days at 1 MB/s.

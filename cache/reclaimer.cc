@@ -29,7 +29,7 @@ class Reclaimer::Stay {
 };
 
 Reclaimer::Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counters* counters, Throttle* throttle,
-                     SurvivorJudge* judge, Packer* packer, const DeadFiles* dead)
+                     SurvivorJudge* judge, Packer* packer, Dictionaries* dictionaries, const DeadFiles* dead)
     : medium_(medium),
       log_(log),
       index_(index),
@@ -37,6 +37,7 @@ Reclaimer::Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counte
       throttle_(throttle),
       judge_(judge),
       packer_(packer),
+      dictionaries_(dictionaries),
       dead_(dead),
       survivor_credit_(log->segment_bytes()) {}
 
@@ -116,7 +117,7 @@ uint64_t Reclaimer::VisitNextLocked(Mode mode) {
     }
     return 0;
   }
-  if ((header->flags & layout::kRecordVoid) == 0) {
+  if ((header->flags & (layout::kRecordVoid | layout::kRecordDictionary)) == 0) {
     ++settled_;
     if (victim_->pass != Pass::kEmpty) {
       WeighLocked(*header, offset);
@@ -155,6 +156,7 @@ void Reclaimer::FinishPassLocked() {
       break;
     case Pass::kEmpty:
       requeued_in_a_row_ = 0;
+      RewriteDictionariesLocked();
       log_->StartDraining(victim_->segment);
       counters_->Add(Event::kScmSegmentReclaimed, BlockRole::kOther);
       break;
@@ -270,6 +272,7 @@ Reclaimer::Packing Reclaimer::PackLocked(uint64_t offset, Index::Entry entry, Fa
   survivor_credit_ -= bytes;
   record::Write(medium_, to->place, header.key, header.role, packed.bytes().size(), SpanSource{packed.bytes()},
                 layout::kRecordPacked);
+  if (packed.dictionary() != 0) log_->KeepDictionary(to->segment, packed.dictionary());
   if (throttle_ != nullptr) throttle_->ChargeWrite(bytes);
   counters_->Add(fate == Fate::kSpare ? Event::kScmSecondChance : Event::kScmPackedAtReclaim, header.role);
   if (fate == Fate::kSpare) counters_->Add(Event::kScmSecondChanceBytes, header.role, bytes);
@@ -302,11 +305,44 @@ std::optional<SegmentLog::Reservation> Reclaimer::CopyLocked(uint64_t offset, co
   const auto to = ReserveAsProvenLocked(bytes);
   if (!to) return std::nullopt;
   record::Copy(medium_, offset, header, to->place);
+  if (record::IsPacked(header)) KeepDictionaryLocked(offset, header, to->segment);
   if (throttle_ != nullptr) {
     throttle_->ChargeStreamRead(bytes);
     throttle_->ChargeWrite(bytes);
   }
   return to;
+}
+
+// Of the segment that the copied record goes to. One whose dictionary its own segment does not keep is damaged, and
+// will be a miss there too.
+void Reclaimer::KeepDictionaryLocked(uint64_t offset, const record::Header& header, SegmentId to) {
+  const auto* const payload = reinterpret_cast<const std::byte*>(&record::HeaderAt(medium_, offset) + 1);
+  const auto prefix = Packer::ReadPrefix({payload, header.payload_bytes});
+  if (prefix && log_->KeepsDictionary(victim_->segment, prefix->dictionary))
+    log_->KeepDictionary(to, prefix->dictionary);
+}
+
+// Whose record lay in the victim.
+void Reclaimer::RewriteDictionariesLocked() {
+  for (unsigned slot = 0; dictionaries_ != nullptr && slot < Dictionaries::kSlots; ++slot) {
+    const Dictionaries::Lease dictionary = dictionaries_->Take(slot);  // so the place is not another's in a moment
+    if (!dictionary) continue;
+    const uint64_t place = dictionaries_->place(slot);
+    if (place == 0) dictionaries_->LosePlace(slot);  // there may be room now
+    if (place == 0 || log_->SegmentAt(place) != victim_->segment) continue;
+    // A tier that is switched off keeps none; and it would not end.
+    const auto to = log_->limit() != 0 ? ReserveAsProvenLocked(dictionary->record_bytes()) : std::nullopt;
+    if (!to) {
+      dictionaries_->LosePlace(slot);
+      continue;
+    }
+    dictionary->Write(medium_, to->place);
+    dictionaries_->SetPlace(slot, to->place.offset);
+    if (throttle_ != nullptr) throttle_->ChargeWrite(dictionary->record_bytes());
+    counters_->Add(Event::kDictionaryWritten, dictionary->role());
+    counters_->Add(Event::kScmWrittenBytes, dictionary->role(), dictionary->record_bytes());
+    log_->Leave(*to);
+  }
 }
 
 // The medium lost a header, so the walk cannot go on: whatever the index still has of this segment is forgotten.

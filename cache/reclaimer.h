@@ -36,6 +36,9 @@ namespace mezz {
 // written raw while there was room (Form) makes place by getting smaller. That costs the time to pack under the mutex:
 // each raw record is packed so at most once, and a step of a put meets a few.
 //
+// Records of dictionaries are not judged: one that lies in a victim is written anew before the victim drains, unless
+// the dictionary is gone by then, or there is no room; then the trainer writes it later.
+//
 // The work is cut small: each Put pays for a little more than it wrote (Step), and only one that finds no free segment
 // finishes a whole victim (MakeRoom). Survivors take at most fifteen sixteenths of what is reclaimed in the long run,
 // so space comes free even where everything is hot; a few victims may be spared whole on credit. Where that wins no
@@ -48,9 +51,10 @@ namespace mezz {
 // victim at most.
 class Reclaimer {
  public:
-  // None is owned; all outlive this. `throttle`, `judge`, `packer` and `dead` may be null.
+  // None is owned; all outlive this. `throttle`, `judge`, `packer`, `dictionaries` and `dead` may be null.
   Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counters* counters, Throttle* throttle,
-            SurvivorJudge* judge, Packer* packer = nullptr, const DeadFiles* dead = nullptr);
+            SurvivorJudge* judge, Packer* packer = nullptr, Dictionaries* dictionaries = nullptr,
+            const DeadFiles* dead = nullptr);
 
   // Called for `bytes` appended: reclaims in proportion while free segments are few.
   void Step(uint64_t bytes);
@@ -101,6 +105,8 @@ class Reclaimer {
   std::optional<SegmentLog::Reservation> ReserveAsProvenLocked(uint64_t bytes);
   std::optional<SegmentLog::Reservation> ReserveForPackedLocked(uint64_t bytes, Fate fate);
   std::optional<SegmentLog::Reservation> CopyLocked(uint64_t offset, const record::Header& header);
+  void KeepDictionaryLocked(uint64_t offset, const record::Header& header, SegmentId to);
+  void RewriteDictionariesLocked();
   void ForgetRestLocked();
 
   const Medium& medium_;
@@ -110,6 +116,7 @@ class Reclaimer {
   Throttle* const throttle_;
   SurvivorJudge* const judge_;
   Packer* const packer_;
+  Dictionaries* const dictionaries_;
   const DeadFiles* const dead_;
 
   Mutex mutex_;

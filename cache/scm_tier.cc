@@ -16,6 +16,7 @@
 #include "cache/layout.h"
 #include "cache/log_reader.h"
 #include "cache/pack/packer.h"
+#include "cache/pack/trainer.h"
 #include "cache/reclaimer.h"
 #include "cache/scrubber.h"
 #include "cache/segment_log.h"
@@ -39,14 +40,30 @@ bool TimeToVerify(uint32_t payload_bytes) {
   return uint64_t{state} * std::max(kSampleOneInMin, payload_bytes / kSampleBytesPerHit) >> 32 == 0;
 }
 
-std::unique_ptr<Packer> MakePacker(PackMode mode, Counters* counters) {
+std::unique_ptr<Trainer> MakeTrainer(const ScmOptions& options, Counters* counters, const ForkGuard& guard) {
+  const bool may_use_zstd = options.pack == PackMode::kZstd || options.pack == PackMode::kAuto;
+  if (!may_use_zstd || options.dictionaries.sample_every == 0) return nullptr;
+  return std::make_unique<Trainer>(options.dictionaries, options.EffectiveSegmentBytes(), counters, guard);
+}
+
+Dictionaries* DictionariesOf(Trainer* trainer) { return trainer != nullptr ? &trainer->dictionaries() : nullptr; }
+
+std::unique_ptr<Packer> MakePacker(PackMode mode, Counters* counters, Trainer* trainer) {
   const auto codec = CodecOf(mode);
-  return codec ? std::make_unique<Packer>(*codec, counters) : nullptr;
+  if (!codec) return nullptr;
+  return std::make_unique<Packer>(*codec, counters, DictionariesOf(trainer),
+                                  trainer != nullptr ? &trainer->samples() : nullptr);
 }
 
 uint64_t ExpectedRecords(const ScmOptions& options) {
   const auto raw = static_cast<double>(options.capacity_bytes / layout::RecordBytes(options.expected_block_bytes));
   return static_cast<uint64_t>(raw * ExpectedPackRatio(options.pack));
+}
+
+Event EventOf(Unpacked failure) {
+  return failure == Unpacked::kNoMemory       ? Event::kAllocationFailed
+         : failure == Unpacked::kNoDictionary ? Event::kScmNoDictionary
+                                              : Event::kScmUnpackFailed;
 }
 
 uint64_t RandomWord() {
@@ -65,13 +82,23 @@ class ScmTier::Impl {
         counters_(counters),
         throttle_(tier.throttle_.get()),
         verify_(tier.options_.verify),
-        packer_(MakePacker(tier.options_.pack, counters)),
+        trainer_(MakeTrainer(tier.options_, counters, guard_)),
+        packer_(MakePacker(tier.options_.pack, counters, trainer_.get())),
         index_(ExpectedRecords(tier.options_), hash_seed),
-        log_(medium_, tier.options_.capacity_bytes, tier.options_.EffectiveSegmentBytes(), format_id, counters, guard_),
+        log_(medium_, tier.options_.capacity_bytes, tier.options_.EffectiveSegmentBytes(), format_id, counters, guard_,
+             DictionariesOf(trainer_.get())),
         reader_(medium_, &log_, counters),
         dead_(&index_, reader_, &log_, counters, throttle_),
-        reclaimer_(medium_, &log_, &index_, counters, throttle_, judge, packer_.get(), &dead_),
+        reclaimer_(medium_, &log_, &index_, counters, throttle_, judge, packer_.get(), DictionariesOf(trainer_.get()),
+                   &dead_),
         scrubber_(&index_, reader_, counters, guard_) {}
+  ~Impl() {
+    if (trainer_ != nullptr) trainer_->Stop();  // before what it stores dictionaries with
+  }
+
+  bool StartTrainer() {
+    return trainer_ == nullptr || trainer_->Start([this](const Dictionary& dictionary) { return Store(dictionary); });
+  }
 
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
                 Form wanted);
@@ -96,7 +123,8 @@ class ScmTier::Impl {
   Counters* const counters_;
   Throttle* const throttle_;
   const VerifyMode verify_;
-  const std::unique_ptr<Packer> packer_;  // null: pack=off
+  const std::unique_ptr<Trainer> trainer_;  // null: no dictionaries
+  const std::unique_ptr<Packer> packer_;    // null: pack=off
   Index index_;
   SegmentLog log_;
   LogReader reader_;
@@ -111,7 +139,9 @@ class ScmTier::Impl {
   std::optional<PutResult> RefusedAtOnce(const BlockKey& key, BlockRole role, size_t bytes);
   void CountPut(BlockRole role, size_t bytes, std::optional<size_t> packed_bytes);
   PutResult Store(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
-                  uint8_t flags);
+                  uint8_t flags, uint16_t dictionary = 0);
+  bool Store(const Dictionary& dictionary);
+  bool HasDictionaryOf(const layout::PackedPrefix& prefix, const record::Header& header) const;
   bool PayloadFails(const record::Header& header);
   bool TakePacked(const record::Header& header, PinnedBlock* found);
   void ForgetRecord(const record::Header& header);
@@ -135,7 +165,7 @@ PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, 
     result = Store(key, role, bytes, source, generation, /*flags=*/0);
   } else {
     result = Store(key, role, packed.bytes().size(), SpanSource{packed.bytes()}, generation,
-                   is_packed ? layout::kRecordPacked : layout::kRecordRejected);
+                   is_packed ? layout::kRecordPacked : layout::kRecordRejected, packed.dictionary());
   }
   if (result != PutResult::kStored) return result;
   CountPut(role, bytes, is_packed ? std::optional(packed.bytes().size()) : std::nullopt);
@@ -188,7 +218,7 @@ PutResult ScmTier::Impl::Refused(BlockRole role, Event reason, PutResult result)
 
 // Writes and publishes a record of `bytes` payload bytes; a refusal is counted.
 PutResult ScmTier::Impl::Store(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-                               Generation generation, uint8_t flags) {
+                               Generation generation, uint8_t flags, uint16_t dictionary) {
   const uint64_t record_bytes = layout::RecordBytes(bytes);
   reclaimer_.Step(record_bytes);
   dead_.Step();
@@ -200,10 +230,24 @@ PutResult ScmTier::Impl::Store(const BlockKey& key, BlockRole role, size_t bytes
   const bool written = record::Write(medium_, where->place, key, role, bytes, source, flags);
   if (throttle_ != nullptr) throttle_->ChargeWrite(record_bytes);
   counters_->Add(Event::kScmWrittenBytes, role, record_bytes);
+  if (dictionary != 0) log_.KeepDictionary(where->segment, dictionary);
   if (written) Publish(key, role, where->place.offset, generation);
   log_.Leave(*where);
   if (!written) return Refused(role, Event::kRefusedFillFailed, PutResult::kFillFailed);
   return PutResult::kStored;
+}
+
+// Called by the trainer's thread.
+bool ScmTier::Impl::Store(const Dictionary& dictionary) {
+  const auto where = log_.limit() != 0 ? Reserve(dictionary.record_bytes(), Generation::kProven) : std::nullopt;
+  if (!where) return false;
+  dictionary.Write(medium_, where->place);
+  trainer_->dictionaries().SetPlace(Dictionaries::SlotOf(dictionary.number()), where->place.offset);
+  log_.Leave(*where);
+  if (throttle_ != nullptr) throttle_->ChargeWrite(dictionary.record_bytes());
+  counters_->Add(Event::kDictionaryWritten, dictionary.role());
+  counters_->Add(Event::kScmWrittenBytes, dictionary.role(), dictionary.record_bytes());
+  return true;
 }
 
 std::optional<SegmentLog::Reservation> ScmTier::Impl::Reserve(uint64_t bytes, Generation generation) {
@@ -277,6 +321,10 @@ bool ScmTier::Impl::TakePacked(const record::Header& header, PinnedBlock* found)
     counters_->Add(whole ? Event::kScmUnpackFailed : Event::kScmChecksumMismatch, header.role);
     return false;
   }
+  if (!HasDictionaryOf(*prefix, header)) {
+    counters_->Add(Event::kScmNoDictionary, header.role);
+    return false;
+  }
   found->form_ = Form::kPacked;
   found->logical_bytes_ = prefix->logical_bytes;
   found->codec_ = prefix->codec;
@@ -286,18 +334,26 @@ bool ScmTier::Impl::TakePacked(const record::Header& header, PinnedBlock* found)
   return true;
 }
 
+// REQUIRES: the record is pinned.
+bool ScmTier::Impl::HasDictionaryOf(const layout::PackedPrefix& prefix, const record::Header& header) const {
+  if (prefix.dictionary == 0) return true;
+  return log_.KeepsDictionary(SegmentOf(reinterpret_cast<const std::byte*>(&header)), prefix.dictionary);
+}
+
 bool ScmTier::Impl::Unpack(const PinnedBlock& block, std::byte* to) {
   const record::Header& header = *(reinterpret_cast<const record::Header*>(block.stored_.data()) - 1);
   const auto prefix = Packer::ReadPrefix(block.stored_);
   Unpacked unpacked = Unpacked::kDamaged;
   MEZZ_READS_MEDIUM(block.stored_.data(), block.stored_.size());
-  if (prefix && prefix->logical_bytes == block.logical_bytes_) unpacked = packer_->Unpack(block.stored_, *prefix, to);
+  if (prefix && prefix->logical_bytes == block.logical_bytes_) {
+    unpacked = HasDictionaryOf(*prefix, header) ? packer_->Unpack(block.stored_, *prefix, to) : Unpacked::kNoDictionary;
+  }
   if (unpacked == Unpacked::kDone && verify_ == VerifyMode::kAlways &&
       record::PayloadChecksum({to, prefix->logical_bytes}) != prefix->logical_checksum)
     unpacked = Unpacked::kDamaged;
   if (unpacked == Unpacked::kDone) return true;
-  counters_->Add(unpacked == Unpacked::kNoMemory ? Event::kAllocationFailed : Event::kScmUnpackFailed, block.role_);
-  if (unpacked == Unpacked::kDamaged) ForgetRecord(header);
+  counters_->Add(EventOf(unpacked), block.role_);
+  if (unpacked != Unpacked::kNoMemory) ForgetRecord(header);
   return false;
 }
 
@@ -358,6 +414,7 @@ Status ScmTier::Impl::SetCapacity(uint64_t bytes) {
     return Status::InvalidArgument(fmt::format("SCM capacity {} is less than {} segments of {}; use 0 to switch it off",
                                                bytes, kSegmentsMin, log_.segment_bytes()));
   reclaimer_.ShrinkTo(static_cast<uint32_t>(wanted));
+  if (trainer_ != nullptr) trainer_->Wake();  // what found no room on the medium may find it now
   return Status::Ok();
 }
 
@@ -425,7 +482,9 @@ void ScmTier::Impl::AuditPacked(const record::Header& header, ScmAudit* audit,
     violation("is packed and saves less than an eighth");
   if (prefix->codec == Codec::kImage) return;  // the host's to unpack
   std::vector<std::byte> block(prefix->logical_bytes);
-  if (packer_->Unpack(payload, *prefix, block.data()) != Unpacked::kDone) {
+  if (!HasDictionaryOf(*prefix, header)) {
+    violation("was packed with a dictionary that is gone");
+  } else if (packer_->Unpack(payload, *prefix, block.data()) != Unpacked::kDone) {
     violation("does not unpack");
   } else if (record::PayloadChecksum(block) != prefix->logical_checksum) {
     violation("unpacks to other bytes");
@@ -471,6 +530,8 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   if (effective.scrub_bytes_per_second != 0 && !opened->impl_->scrubber_.Start(effective.scrub_bytes_per_second))
     return Status::NoSpace(fmt::format("no thread for scrub_bytes_per_second={}: set it to 0, or allow more threads",
                                        effective.scrub_bytes_per_second));
+  if (!opened->impl_->StartTrainer())
+    return Status::NoSpace("no thread to train dictionaries for pack=zstd: allow more threads, or use pack=lz4");
   *tier = std::move(opened);
   return Status::Ok();
 }
@@ -550,20 +611,27 @@ uint64_t ScmTier::TakeLongestReclaim() { return impl_->reclaimer_.TakeLongestSta
 ScmDram ScmTier::dram() const {
   return {.index = impl_->index_.bytes(),
           .segments = impl_->log_.dram_bytes(),
-          .packing = impl_->packer_ == nullptr ? 0 : impl_->packer_->dram_bytes(),
+          .packing = (impl_->packer_ == nullptr ? 0 : impl_->packer_->dram_bytes()) +
+                     (impl_->trainer_ == nullptr ? 0 : impl_->trainer_->dram_bytes()),
           .rest = sizeof(*this) + sizeof(Impl) + Counters::kBytes};
 }
 
 ScmDram ScmTier::DramNeeded(const ScmOptions& options) {
   const uint64_t segment_bytes = options.EffectiveSegmentBytes();
-  const auto codec = CodecOf(options.pack);
+  // Of the codec that takes the most.
+  const auto codec = options.pack == PackMode::kAuto ? Codec::kZstd : CodecOf(options.pack);
   return {.index = Index::BytesFor(ExpectedRecords(options)),
           .segments = SegmentLog::DramBytesFor(static_cast<uint32_t>(options.capacity_bytes / segment_bytes)),
           .packing = codec ? Packer::DramBytesFor(*codec, options.expected_block_bytes) : 0,
           .rest = sizeof(ScmTier) + sizeof(Impl) + Counters::kBytes};
 }
 
+void ScmTier::SettleDictionaries() const {
+  if (impl_->trainer_ != nullptr) impl_->trainer_->Settle();
+}
+
 ScmAudit ScmTier::Audit() const {
+  SettleDictionaries();
   ScmAudit audit = impl_->Audit();
   audit.medium_bytes = capacity_bytes();
   audit.dram_bytes = dram().total();

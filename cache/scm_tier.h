@@ -248,7 +248,9 @@ class ScmTier {
   Counters& counters() { return counters_; }
   const Throttle* throttle() const { return throttle_.get(); }
 
-  // REQUIRES: no other call runs.
+  // Until the dictionaries that were due are trained, and those that no record carries any more are gone; for tests.
+  void SettleDictionaries() const;
+  // REQUIRES: no other call runs. Settles the dictionaries first.
   ScmAudit Audit() const;
 
  private:

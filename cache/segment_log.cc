@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 
@@ -15,13 +16,14 @@
 namespace mezz {
 
 SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t segment_bytes, uint64_t format_id,
-                       Counters* counters, const ForkGuard& guard)
+                       Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries)
     : medium_(medium),
       guard_(guard),
       segment_shift_(static_cast<unsigned>(std::countr_zero(segment_bytes))),
       segments_count_(static_cast<uint32_t>(capacity_bytes / segment_bytes)),
       format_id_(format_id),
       counters_(counters),
+      dictionaries_(dictionaries),
       lanes_(log_rules::WriterLanes(segments_count_) + 1),
       segments_(std::make_unique<Segment[]>(segments_count_)),
       lane_(std::make_unique<Lane[]>(lanes_)),
@@ -96,6 +98,29 @@ std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64
   }
   Subtract(id, kWriter | kPin);
   return std::nullopt;
+}
+
+// Another writer may see the bit before the hold is counted: it has one of its own, and this one too, until then.
+void SegmentLog::KeepDictionary(SegmentId id, uint16_t number) {
+  assert(WritersOf(segment(id).control.load(std::memory_order_relaxed)) != 0);
+  const unsigned slot = Dictionaries::SlotOf(number);
+  Atomic<uint32_t>& kept = segment(id).dictionaries;
+  if ((kept.load(std::memory_order_relaxed) & 1u << slot) != 0) return;
+  if ((kept.fetch_or(1u << slot, std::memory_order_relaxed) & 1u << slot) == 0) dictionaries_->Hold(slot);
+}
+
+// Relaxed: the bit was set before the record was published, and stays while it can be read.
+bool SegmentLog::KeepsDictionary(SegmentId id, uint16_t number) const {
+  const uint32_t kept = segment(id).dictionaries.load(std::memory_order_relaxed);
+  return dictionaries_ != nullptr && number != 0 && (kept & 1u << Dictionaries::SlotOf(number)) != 0 &&
+         dictionaries_->Find(number) != nullptr;
+}
+
+void SegmentLog::ReleaseDictionariesLocked(SegmentId id) {
+  const uint32_t kept = segment(id).dictionaries.exchange(0, std::memory_order_relaxed);
+  for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
+    if ((kept & 1u << slot) != 0) dictionaries_->Release(slot);
+  }
 }
 
 bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
@@ -254,6 +279,7 @@ void SegmentLog::CollectLocked() {
     if (!segment(id).control.compare_exchange_strong(expected, Unused(State::kFree), std::memory_order_acq_rel,
                                                      std::memory_order_relaxed))
       return false;
+    ReleaseDictionariesLocked(id);
     free_.push_back(id);
     return true;
   });
@@ -310,6 +336,7 @@ uint64_t SegmentLog::DramBytesFor(uint32_t segments) {
 void SegmentLog::Audit(std::vector<std::string>* violations) const {
   const std::lock_guard lock(mutex_);
   std::vector<uint32_t> listed(segments_count_, 0);
+  std::array<uint32_t, Dictionaries::kSlots> dictionary_holds{};
   const auto check = [&](const std::vector<SegmentId>& list, State want) {
     for (SegmentId id : list) {
       ++listed[Raw(id)];
@@ -331,6 +358,12 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
     if ((state(id) == State::kUnready) != (i >= provided_))
       violations->push_back(fmt::format("segment {} is ready or not, against what was provided", i));
     if (state(id) == State::kUnready) ++listed[i];
+    const bool has_records = state(id) != State::kUnready && state(id) != State::kFree && state(id) != State::kParked;
+    for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
+      if ((segment(id).dictionaries.load(std::memory_order_relaxed) >> slot & 1) == 0) continue;
+      ++dictionary_holds[slot];
+      if (!has_records) violations->push_back(fmt::format("segment {} keeps a dictionary for no record", i));
+    }
     if (state(id) == State::kOpen) {
       const auto holds = [&](const Lane& lane) { return lane.open.load(std::memory_order_relaxed) == i; };
       listed[i] += static_cast<uint32_t>(std::count_if(lane_.get(), lane_.get() + lanes_, holds));
@@ -340,6 +373,11 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
     if (listed[i] != 1 && !victim) violations->push_back(fmt::format("segment {} is listed {} times", i, listed[i]));
     if (segment(id).tail.load(std::memory_order_relaxed) > segment_bytes())
       violations->push_back(fmt::format("segment {} is filled past its end", i));
+  }
+  for (unsigned slot = 0; dictionaries_ != nullptr && slot < Dictionaries::kSlots; ++slot) {
+    if (dictionaries_->holds(slot) != dictionary_holds[slot])
+      violations->push_back(fmt::format("dictionary slot {} is kept by {} segments and has {} holds", slot,
+                                        dictionary_holds[slot], dictionaries_->holds(slot)));
   }
   if (young_.size() + proven_.size() + hollow_.size() + free_.size() + draining_.size() + parked_.size() >
       segments_count_)

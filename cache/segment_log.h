@@ -13,6 +13,7 @@
 #include "cache/layout.h"
 #include "cache/log_rules.h"
 #include "cache/media/medium.h"
+#include "cache/pack/dictionaries.h"
 #include "cache/record.h"
 #include "cache/types.h"
 
@@ -50,8 +51,9 @@ class SegmentLog {
   };
 
   // Every segment is kUnready until Provide. `guard` tells whether this is the process that opened the medium.
+  // `dictionaries` may be null where no record has one; not owned.
   SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t segment_bytes, uint64_t format_id,
-             Counters* counters, const ForkGuard& guard);
+             Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries = nullptr);
 
   uint32_t segments() const { return segments_count_; }
   uint64_t segment_bytes() const { return uint64_t{1} << segment_shift_; }
@@ -78,6 +80,12 @@ class SegmentLog {
   unsigned lanes() const { return lanes_; }  // the last one is for the proven: survivors of reclaim among them
   unsigned proven_lane() const { return lanes_ - 1; }
   unsigned LaneOfThisThread() const;
+
+  // A record that was packed with this dictionary is about to be published in a segment: it keeps the dictionary until
+  // it is free. REQUIRES: the caller has space reserved in the segment, and holds the dictionary itself.
+  void KeepDictionary(SegmentId id, uint16_t number);
+  // Whether the segment keeps it, so that it may be used while the segment is pinned. REQUIRES: it is.
+  bool KeepsDictionary(SegmentId id, uint16_t number) const;
 
   // Seals the lane's segment, if it still is the one that lacked room, and opens a free one. Writers leave the last
   // free segment to reclaim. False: no segment to open.
@@ -144,6 +152,9 @@ class SegmentLog {
     Atomic<uint64_t> tail{0};      // relative; grows by CAS while open
     Atomic<uint64_t> sequence{0};  // of this fill
     Atomic<uint64_t> dead{0};      // bytes of this fill that NoteDead told of; relaxed: whoever crosses the mark acts
+    // A bit for each slot of Dictionaries of which this fill has records, and a hold on it. Set by KeepDictionary, by a
+    // writer, before the first such record is published; all cleared, under mutex_, when the segment becomes free.
+    Atomic<uint32_t> dictionaries{0};
   };
   static constexpr unsigned kStateShift = 48;
   static constexpr uint64_t kPin = 1;
@@ -169,6 +180,7 @@ class SegmentLog {
   void QueueLocked(SegmentId id, Generation generation);
   bool MayTake(SegmentId id, bool pinned_too) const;
   void TakeHollowLocked(bool pinned_too, Victim* victim);
+  void ReleaseDictionariesLocked(SegmentId id);
   void TakeLocked(Generation generation, bool pinned_too, Victim* victim);
   void CountLocked();
 
@@ -178,6 +190,7 @@ class SegmentLog {
   const uint32_t segments_count_;
   const uint64_t format_id_;
   Counters* const counters_;
+  Dictionaries* const dictionaries_;
   unsigned lanes_;
   std::unique_ptr<Segment[]> segments_;
 

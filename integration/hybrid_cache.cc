@@ -466,8 +466,8 @@ rocksdb::Status HybridCache::GetSecondaryCachePinnedUsage(size_t& bytes) const {
 void HybridCache::ReportProblems(const std::shared_ptr<rocksdb::Logger>& log) const {
   target_->ReportProblems(log);
   const CounterSnapshot counters = Counters();
-  for (const Event event :
-       {Event::kScmChecksumMismatch, Event::kScmDamagedHeader, Event::kScmUnpackFailed, Event::kAllocationFailed}) {
+  for (const Event event : {Event::kScmChecksumMismatch, Event::kScmDamagedHeader, Event::kScmUnpackFailed,
+                            Event::kScmNoDictionary, Event::kAllocationFailed}) {
     if (counters[event] != 0) {
       rocksdb::Warn(log, "mezzanine: %s: %llu", std::string(mezz::ToString(event)).c_str(),
                     static_cast<unsigned long long>(counters[event]));

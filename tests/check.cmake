@@ -20,8 +20,8 @@ if(NOT MEZZ_SANITIZE)
   # The real tier on a tiny medium; tiny_tier.cc stands for the media and for the judge of options.
   file(GLOB core CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cache/*.cc)
   list(FILTER core EXCLUDE REGEX "/options\\.cc$")
-  set(core ${core} ${PROJECT_SOURCE_DIR}/cache/pack/packer.cc ${PROJECT_SOURCE_DIR}/cache/pack/workspaces.cc
-           ${PROJECT_SOURCE_DIR}/cache/base/stripe.cc ${PROJECT_SOURCE_DIR}/cache/base/text.cc
+  file(GLOB pack CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cache/pack/*.cc)
+  set(core ${core} ${pack} ${PROJECT_SOURCE_DIR}/cache/base/stripe.cc ${PROJECT_SOURCE_DIR}/cache/base/text.cc
            ${PROJECT_SOURCE_DIR}/cache/media/model.cc ${PROJECT_SOURCE_DIR}/cache/media/spin_clock.cc
            ${checker}/tiny_tier.cc)
   mezz_check_test(check/scm_tier_check_test LABELS model SRCS ${core})

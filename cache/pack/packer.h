@@ -12,13 +12,17 @@
 #include "cache/counters.h"
 #include "cache/layout.h"
 #include "cache/pack/auto_skip.h"
+#include "cache/pack/dictionaries.h"
 #include "cache/pack/workspaces.h"
 #include "cache/record.h"
 #include "cache/types.h"
 
 namespace mezz {
 
-// A block after Packer looked at it. Holds a workspace until it goes, so keep it only as long as the bytes are read.
+class Samples;
+
+// A block after Packer looked at it. Holds a workspace until it goes, so keep it only as long as the bytes are read;
+// and its dictionary, so keep it until the record's segment does (SegmentLog::KeepDictionary).
 class PackedBlock {
  public:
   PackedBlock() = default;
@@ -32,6 +36,8 @@ class PackedBlock {
 
   Outcome outcome() const { return outcome_; }
   std::span<const std::byte> bytes() const { return bytes_; }
+  // That of the prefix; 0: none.
+  uint16_t dictionary() const { return dictionary_ ? dictionary_->number() : 0; }
 
  private:
   friend class Packer;
@@ -42,13 +48,14 @@ class PackedBlock {
   Outcome outcome_ = Outcome::kLeft;
   std::span<const std::byte> bytes_;
   Workspaces::Lease workspace_;
+  Dictionaries::Lease dictionary_;
 };
 
-enum class Unpacked : uint8_t { kDone, kDamaged, kNoMemory };
+enum class Unpacked : uint8_t { kDone, kDamaged, kNoDictionary, kNoMemory };
 
 // Packs with one codec at a time, unpacks every one. A block is packed only if its record then takes an eighth less of
 // the medium, with zstd a quarter; which roles' blocks do not pack is found out by trying some (AutoSkip), and those
-// are left alone.
+// are left alone. With zstd, and where the role has a live dictionary, a block is packed with that.
 //
 // Memory: a workspace for each thread that packs at the same time, twice the CPUs at most: its buffers (twice the
 // largest block seen, kPackBytesMax at most) and the codec's state, 16 KiB for LZ4 and 0.3 to 1.3 MiB for zstd.
@@ -57,8 +64,8 @@ enum class Unpacked : uint8_t { kDone, kDamaged, kNoMemory };
 // Thread-safe, without locks.
 class Packer {
  public:
-  // `counters` is not owned.
-  Packer(Codec codec, Counters* counters);
+  // None is owned. `dictionaries` and `samples` (of the blocks that are tried) may be null; they are for zstd only.
+  Packer(Codec codec, Counters* counters, Dictionaries* dictionaries = nullptr, Samples* samples = nullptr);
 
   // Packs with this from now on; nothing: every block is left. Packing that runs meanwhile may go by the former.
   void UseCodec(std::optional<Codec> codec);
@@ -85,7 +92,8 @@ class Packer {
   // The prefix of a packed record's payload; nothing if it is none that Pack or PrefixOfImage makes.
   static std::optional<layout::PackedPrefix> ReadPrefix(std::span<const std::byte> payload);
   // Unpacks such a payload into `to`, prefix.logical_bytes long. kDamaged: it does not unpack to exactly so much; `to`
-  // then holds anything. REQUIRES: ReadPrefix gave `prefix`, and it is not of an image.
+  // then holds anything. kNoDictionary: it was packed with another dictionary than the prefix says, or that is not
+  // here. REQUIRES: ReadPrefix gave `prefix`, it is not of an image, and its dictionary, if any, is held.
   Unpacked Unpack(std::span<const std::byte> payload, const layout::PackedPrefix& prefix, std::byte* to);
 
   // Whether a record of a block's image takes an eighth less of the medium than a raw one.
@@ -108,9 +116,12 @@ class Packer {
   std::optional<Codec> codec() const;
   PackedBlock PackIn(Workspaces::Lease workspace, BlockRole role, std::span<const std::byte> block, uint32_t checksum);
   PackedBlock LeftForMemory(BlockRole role);
+  Unpacked UnpackZstd(std::span<const std::byte> packed, const layout::PackedPrefix& prefix, std::byte* to);
 
   Atomic<uint8_t> codec_;  // a Codec, or 0; relaxed: each block names its own
   Counters* const counters_;
+  Dictionaries* const dictionaries_;
+  Samples* const samples_;
   Workspaces workspaces_;
   std::array<AutoSkip, kBlockRoles> auto_skip_;
   Atomic<uint32_t> mean_share_{kMeanShareAtFirst};  // relaxed load and store: an estimate, a lost race loses a block

