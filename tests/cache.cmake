@@ -11,6 +11,8 @@ mezz_test(unit/cache/packer_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/packed_records_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/image_records_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/packed_dictionaries_test LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/dictionaries_test LABELS unit DEPS mezz::cache)
 mezz_test(model/scm_tier_fuzz_test LABELS model DEPS mezz::cache TSAN_LONG)  # one thread, minutes
 mezz_test(stress/scm_tier_stress_test LABELS stress DEPS mezz::cache)
+mezz_test(stress/dictionaries_stress_test LABELS stress DEPS mezz::cache)
 mezz_bench(bench/scm_tier_bench DEPS mezz::cache ${MEZZ_FMT} GTest::gtest)

@@ -25,6 +25,7 @@ if(NOT MEZZ_SANITIZE)
            ${PROJECT_SOURCE_DIR}/cache/media/model.cc ${PROJECT_SOURCE_DIR}/cache/media/spin_clock.cc
            ${checker}/tiny_tier.cc)
   mezz_check_test(check/scm_tier_check_test LABELS model SRCS ${core})
+  mezz_check_test(check/dictionaries_check_test LABELS model SRCS ${core})
   if(MEZZ_LONG_TESTS)
     add_test(NAME long/scm_tier_check_deep COMMAND check_scm_tier_check_test)
     set_tests_properties(long/scm_tier_check_deep PROPERTIES LABELS long TIMEOUT 7200 ENVIRONMENT MEZZ_CHECK_DEPTH=1)

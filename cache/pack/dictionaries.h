@@ -16,7 +16,7 @@ namespace mezz {
 
 // The dictionaries that records were packed with: one that is live for each role, and retired ones for as long as a
 // record may carry them. One number is one dictionary; it lies in slot (number - 1) % kSlots, so who knows the number
-// finds the dictionary without a search, and a number comes back only after kSlots * 8191 others.
+// finds the dictionary without a search, and a number comes back only after 8191 others of its slot.
 //
 // A slot is one atomic word, state, number and holds together, so that all its steps have one order:
 //

@@ -101,10 +101,10 @@ void Trainer::Work() {
     const auto role = static_cast<BlockRole>(i);
     SampleSet set = state_->samples.Take(role);
     if (set.bytes == nullptr) continue;
-    bool useful = false;
+    bool useful = !state_->dictionaries.NextNumber();  // no slot: it was not the samples' fault
     working_bytes_.store(kZdictBytes, std::memory_order_relaxed);
     try {
-      useful = Train(role, set);
+      if (!useful) useful = Train(role, set);
     } catch (const std::bad_alloc&) {
     }
     working_bytes_.store(0, std::memory_order_relaxed);
@@ -134,7 +134,8 @@ bool Trainer::Train(BlockRole role, const SampleSet& set) {
   Dictionaries& dictionaries = state_->dictionaries;
   const auto number = dictionaries.NextNumber();
   const size_t trained_on = set.sizes.size() / 8 * 7;
-  if (!number || trained_on == 0 || trained_on == set.sizes.size()) return false;
+  assert(number);
+  if (trained_on == 0) return false;
   std::vector<std::byte> bytes(dictionary_bytes_);
   const size_t trained = ZDICT_trainFromBuffer(bytes.data(), bytes.size(), set.bytes.get(), set.sizes.data(),
                                                static_cast<unsigned>(trained_on));

@@ -173,6 +173,7 @@ class ModelRun {
 TEST_P(ScmTierFuzz, AgreesWithAPlainMap) {
   const FuzzCase& setup = GetParam();
   const test::ScratchFile file;
+  uint64_t with_dictionary = 0;
   for (int round = 0; round < 8; ++round) {
     ScmOptions options = test::AnonymousOptions(setup.segments * setup.segment_bytes, setup.segment_bytes);
     options.medium = setup.medium;
@@ -181,6 +182,7 @@ TEST_P(ScmTierFuzz, AgreesWithAPlainMap) {
     options.model = setup.model;
     options.verify = setup.verify ? VerifyMode::kAlways : VerifyMode::kOff;
     options.pack = setup.pack;
+    options.dictionaries = test::kTrainedSoon;
     options.expected_block_bytes = round % 2 == 0 ? 4096 : 32'768;  // the second starves the index
     std::unique_ptr<ScmTier> tier;
     const Status status = ScmTier::Open(options, &tier);
@@ -193,7 +195,11 @@ TEST_P(ScmTierFuzz, AgreesWithAPlainMap) {
     }
     test::ExpectSound(*tier);
     if (HasFatalFailure()) return;
+    const CounterSnapshot counters = tier->counters().Snapshot();
+    EXPECT_EQ(counters[Event::kScmNoDictionary] + counters[Event::kScmUnpackFailed], 0u);
+    with_dictionary += counters[Event::kPackedWithDictionary];
   }
+  EXPECT_EQ(with_dictionary > 0, setup.pack == PackMode::kZstd);
 }
 
 INSTANTIATE_TEST_SUITE_P(

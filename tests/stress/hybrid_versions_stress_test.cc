@@ -94,6 +94,7 @@ TEST_P(HybridVersionsStress, AnOwnerReadsWhatItWroteLastOrMisses) {
   EXPECT_GT(counters[Event::kDemotion], 1000u);
   if (options.scm.pack != PackMode::kOff) {
     EXPECT_GT(counters[Event::kScmPackedHit], 100u);
+    EXPECT_EQ(counters[Event::kScmUnpackFailed] + counters[Event::kScmNoDictionary], 0u);
   }
   ExpectSound(cache.get());
 }

@@ -126,6 +126,7 @@ TEST(ScmTierStress, ThreadsOnPackedRecords) {
   for (const PackMode mode : {PackMode::kLz4, PackMode::kZstd}) {
     ScmOptions options = test::AnonymousOptions(12 * kSegmentBytesMin);
     options.pack = mode;
+    options.dictionaries = test::kTrainedSoon;
     Race(options, 20'000);
   }
 }
@@ -187,9 +188,10 @@ class Ledger {
 
 // Owners put and erase; a toucher hits their keys, so that reclaim moves them; a churner of proven blocks makes it
 // reclaim; a resizer takes segments away and gives them back.
-void RaceVersions(PackMode mode) {
+void RaceVersions(PackMode mode, int steps) {
   ScmOptions options = test::AnonymousOptions(12 * kSegmentBytesMin);
   options.pack = mode;
+  options.dictionaries = test::kTrainedSoon;
   auto tier = test::OpenOrDie(options);
   ASSERT_NE(tier, nullptr);
   tier->SetRequeuePercent(30);
@@ -199,7 +201,7 @@ void RaceVersions(PackMode mode) {
   for (int owner = 0; owner < kThreads; ++owner) {
     owners.emplace_back([&, owner] {
       std::mt19937_64 random(test::Seed() + owner);
-      for (int i = 0; i < 30'000 && ledger.wrong() == 0; ++i) ledger.OwnersStep(*tier, owner, random);
+      for (int i = 0; i < steps && ledger.wrong() == 0; ++i) ledger.OwnersStep(*tier, owner, random);
     });
   }
   const auto until_stopped = [&](auto step) {
@@ -232,8 +234,9 @@ void RaceVersions(PackMode mode) {
   test::ExpectSound(*tier);
 }
 
-TEST(ScmTierStress, AFindNeverGivesAnOlderVersionThanTheLastFinishedPut) { RaceVersions(PackMode::kOff); }
-TEST(ScmTierStress, NorOneOfPackedRecords) { RaceVersions(PackMode::kLz4); }
+TEST(ScmTierStress, AFindNeverGivesAnOlderVersionThanTheLastFinishedPut) { RaceVersions(PackMode::kOff, 30'000); }
+TEST(ScmTierStress, NorOneOfPackedRecords) { RaceVersions(PackMode::kLz4, 20'000); }
+TEST(ScmTierStress, NorOneOfRecordsWithADictionary) { RaceVersions(PackMode::kZstd, 10'000); }
 
 // All threads put and erase the same few keys: duplicates, lost words and displaced words show in the audit.
 TEST(ScmTierStress, ThreadsOnTheSameKeys) {

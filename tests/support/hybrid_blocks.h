@@ -18,11 +18,12 @@
 namespace mezz::test {
 
 // The content of block `id` in its `generation`-th life: every word depends on all three. Those of even ids pack: four
-// words in a row are alike.
+// words in a row are alike. Behind their beginning those of every other of them are of one vocabulary, which a
+// dictionary holds.
 class Content {
  public:
   Content(uint64_t id, uint64_t generation, size_t bytes)
-      : seed_(Mix(Mix(id) ^ generation) ^ bytes), bytes_(bytes), alike_(id % 2 == 0 ? 32 : 8) {}
+      : seed_(Mix(Mix(id) ^ generation) ^ bytes), bytes_(bytes), alike_(id % 2 == 0 ? 32 : 8), common_(id % 4 == 0) {}
 
   size_t bytes() const { return bytes_; }
   void Write(char* to) const {
@@ -41,11 +42,15 @@ class Content {
   }
 
  private:
-  uint64_t Word(size_t at) const { return Mix(seed_ + at / alike_); }
+  uint64_t Word(size_t at) const {
+    const uint64_t word = Mix(seed_ + at / alike_);
+    return common_ && at >= 128 ? CommonWord(word) : word;
+  }
 
   uint64_t seed_;
   size_t bytes_;
   size_t alike_;  // bytes
+  bool common_;
 };
 
 // What RocksDB's Block and BlobContents are to a cache: an object that owns bytes it got from an allocator.

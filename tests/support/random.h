@@ -12,6 +12,9 @@ inline uint64_t Mix(uint64_t x) {  // splitmix64
   return x ^ x >> 31;
 }
 
+// One of a few hundred words that all blocks have in common.
+inline uint64_t CommonWord(uint64_t x) { return Mix(x % 256); }
+
 // A small generator whose seed a failing test prints.
 class Random {
  public:

@@ -22,14 +22,16 @@
 
 namespace mezz::test {
 
-// `version` of block `id`: both in front, then words that follow from them; those of even ids pack.
+// `version` of block `id`: both in front, then words that follow from them; those of even ids pack, and every other of
+// them shares its words with others.
 inline std::string VersionedBytes(uint64_t id, uint64_t version, size_t bytes) {
   std::string text(std::max<size_t>(bytes, 2 * sizeof(uint64_t)), '\0');
   std::memcpy(text.data(), &id, sizeof(id));
   std::memcpy(text.data() + sizeof(id), &version, sizeof(version));
   const uint64_t seed = Mix(Mix(id) ^ version) ^ text.size();
   for (size_t at = 2 * sizeof(uint64_t); at < text.size(); at += sizeof(uint64_t)) {
-    const uint64_t word = Mix(seed + at / (id % 2 == 0 ? 32 : 8));
+    const uint64_t own = Mix(seed + at / (id % 2 == 0 ? 32 : 8));
+    const uint64_t word = id % 4 == 0 && at >= 128 ? CommonWord(own) : own;
     std::memcpy(text.data() + at, &word, std::min(sizeof(word), text.size() - at));
   }
   return text;

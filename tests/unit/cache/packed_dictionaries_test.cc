@@ -42,9 +42,9 @@ class PackedDictionaries : public testing::Test {
   void TearDown() override {
     if (tier_ != nullptr) test::ExpectSound(*tier_);
   }
-  void Open(ScmOptions options) {
+  void Open(ScmOptions options, DictionaryRules rules = test::kTrainedSoon) {
     options.pack = PackMode::kZstd;
-    options.dictionaries = test::kTrainedSoon;
+    options.dictionaries = rules;
     tier_ = test::OpenOrDie(options);
   }
 
@@ -152,6 +152,9 @@ TEST_F(PackedDictionaries, ARecordThatNamesAnotherIsACountedMiss) {
 }
 
 TEST_F(PackedDictionaries, AFlippedBitOfARecordThatHasOneIsACountedMiss) {
+  DictionaryRules once = test::kTrainedSoon;
+  once.rest = 1'000'000;
+  Open(test::AnonymousOptions(kCapacity), once);
   TrainAnew(0);
   const auto block = TextPayload(1, 0, 700);
   uint64_t bits = 1;
@@ -210,7 +213,7 @@ TEST_F(PackedDictionaries, AreFewHoweverManyAreHeld) {
   for (uint64_t language = 0; language < Dictionaries::kSlots; ++language)
     EXPECT_EQ(test::BytesOf(held[language]), TextPayload(1 + language, 0, kBytes, language));
   held.clear();
-  TrainAnew(101);
+  PutUntilCollected(1, 101);
   EXPECT_LT(tier_->dram_bytes(), full);
 }
 
