@@ -101,7 +101,8 @@ struct PolicyOptions {
   uint64_t write_budget_bytes_per_second = 0;
   // Monotonic nanoseconds; the simulator passes its own. Empty: std::chrono::steady_clock.
   std::function<uint64_t()> now_ns;
-  uint64_t seed = 0;  // of the policy's own hashes
+  uint64_t seed = 0;   // of the policy's own hashes
+  bool packs = false;  // the SCM tier may pack records, and OnCapacity tell of up to four times scm_bytes
 };
 
 // Thread-safe: every method may be called from any thread at any time. None blocks, allocates or throws.
@@ -136,7 +137,7 @@ class Policy {
   // The tiers hold so much from now on (as PolicyOptions says it); 0: not known, or nothing. Told when a capacity was
   // changed, or blocks turn out to pack better or worse, hence hardly ever on a request's path: may wait for a mutex,
   // but not allocate. A policy keeps the memory it was made with, so one that was made for a fraction of the size
-  // remembers that fraction; what it tunes itself by follows. With PolicyOptions::pack it may have reserved more, and
+  // remembers that fraction; what it tunes itself by follows. With PolicyOptions::packs it may have reserved more, and
   // take it now (dram_bytes).
   virtual void OnCapacity(uint64_t /*dram_bytes*/, uint64_t /*scm_bytes*/) {}
 

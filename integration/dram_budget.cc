@@ -44,7 +44,8 @@ PolicyOptions PolicyOptionsOf(const HybridCacheOptions& options) {
           .block_bytes = options.scm.expected_block_bytes,
           .write_budget_bytes_per_second = options.write_budget_bytes_per_second,
           .now_ns = options.now_ns,
-          .seed = 0};
+          .seed = 0,
+          .packs = options.scm.pack != PackMode::kOff};
 }
 
 Status DramNeeded(const HybridCacheOptions& options, DramUse* needed) {

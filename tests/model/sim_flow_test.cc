@@ -180,7 +180,8 @@ Seen RunSimulated(const LoadedTrace& trace, std::string_view name, PackMode pack
     options.record_units.push_back(static_cast<uint32_t>(layout::RecordBytes(bytes)));
   PolicyOptions sizes;
   sizes.dram_bytes = kDramBytes;
-  sizes.scm_bytes = static_cast<uint64_t>(static_cast<double>(options.scm.capacity) * ExpectedPackRatio(pack));
+  sizes.scm_bytes = options.scm.capacity;
+  sizes.packs = pack != PackMode::kOff;
   sizes.block_bytes = kBlockBytes;
   if (const std::optional<Codec> codec = CodecOf(pack)) {
     options.pack = PackOptions{.codec = *codec,

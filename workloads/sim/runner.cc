@@ -91,13 +91,13 @@ class Job {
     const uint64_t unit = options_.sizes == Sizes::kUnit ? options_.unit_bytes : 1;
     const PolicyOptions policy_options{
         .dram_bytes = row->capacity.dram * unit,
-        .scm_bytes =
-            static_cast<uint64_t>(static_cast<double>(row->capacity.scm * unit) * ExpectedPackRatio(options_.pack)),
+        .scm_bytes = row->capacity.scm * unit,
         .block_bytes = options_.sizes == Sizes::kUnit
                            ? options_.unit_bytes
                            : static_cast<uint32_t>(trace_.footprint_bytes() / trace_.unique()),
         .now_ns = [&clock] { return clock.now_ns; },
-        .seed = options_.seed};
+        .seed = options_.seed,
+        .packs = options_.pack != PackMode::kOff};
     std::unique_ptr<Policy> policy;
     MEZZ_RETURN_IF_ERROR(MakePolicy(row->policy, policy_options, &policy));
     std::vector<std::string> violations;

@@ -10,7 +10,7 @@
 namespace mezz::sim {
 namespace {
 
-constexpr size_t kPrefetchDistance = 12;  // accesses
+constexpr size_t kBlocksAhead = 12;  // that are prefetched
 constexpr uint64_t kNsPerUs = 1000;
 
 ScmModelOptions WithSharesOf(const Policy& policy, ScmModelOptions options) {
@@ -116,9 +116,9 @@ class TwoTier {
   void RunRange(size_t from, size_t to) {
     const std::vector<BlockId>& accesses = trace_.accesses();
     for (size_t at = from; at < to; ++at) {
-      if (at + kPrefetchDistance < to) {
-        dram_.Prefetch(accesses[at + kPrefetchDistance]);
-        scm_.Prefetch(accesses[at + kPrefetchDistance]);
+      if (at + kBlocksAhead < to) {
+        dram_.Prefetch(accesses[at + kBlocksAhead]);
+        scm_.Prefetch(accesses[at + kBlocksAhead]);
       }
       if (trace_.has_time()) {
         clock_->now_ns = std::max(clock_->now_ns, trace_.time_us()[at] * kNsPerUs);

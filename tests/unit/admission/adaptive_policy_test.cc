@@ -426,7 +426,7 @@ TEST_F(Adaptive, TakesMoreMemoryOnlyOnceBlocksTurnOutToPack) {
   options.scm_bytes = 256 << 20;
   Make(options);
   const size_t raw = policy_->dram_bytes();
-  options.pack = Codec::kZstd;
+  options.packs = true;
   Make(options);
   EXPECT_EQ(policy_->dram_bytes(), raw) << "nothing has packed yet";
   for (const double ratio : {1.0, 1.3, 2.0, 2.25, 3.25, 4.0, 1.0}) {
