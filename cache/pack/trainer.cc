@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cassert>
 #include <new>
+#include <numeric>
 #include <system_error>
 
 #include "cache/base/signals_blocked.h"
@@ -28,12 +29,13 @@ size_t DictionaryBytes(const DictionaryRules& rules, uint64_t segment_bytes) {
   return std::min<size_t>(most, rules.sample_bytes_max / kSamplesPerByte);
 }
 
-// What the samples from `first` on take together, packed with that dictionary, or with none (null).
-uint64_t PackedBytes(const SampleSet& set, size_t first, size_t offset, const Dictionary* dictionary) {
+// What each of the samples from `first` on takes, packed with that dictionary, or with none (null); its own size if it
+// does not pack.
+std::vector<size_t> PackedBytes(const SampleSet& set, size_t first, size_t offset, const Dictionary* dictionary) {
   const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> state(ZSTD_createCCtx(), ZSTD_freeCCtx);
   if (state == nullptr) throw std::bad_alloc();
   std::vector<std::byte> to;
-  uint64_t sum = 0;
+  std::vector<size_t> packed_bytes;
   for (size_t i = first; i < set.sizes.size(); ++i) {
     const size_t bytes = set.sizes[i];
     const std::byte* const block = set.bytes.get() + offset;
@@ -43,10 +45,40 @@ uint64_t PackedBytes(const SampleSet& set, size_t first, size_t offset, const Di
         dictionary != nullptr
             ? ZSTD_compress_usingCDict(state.get(), to.data(), most, block, bytes, dictionary->packer())
             : ZSTD_compressCCtx(state.get(), to.data(), most, block, bytes, kZstdLevel);
-    sum += ZSTD_isError(packed) != 0 ? bytes : sizeof(layout::PackedPrefix) + packed;
+    packed_bytes.push_back(ZSTD_isError(packed) != 0 ? bytes : sizeof(layout::PackedPrefix) + packed);
     offset += bytes;
   }
-  return sum;
+  return packed_bytes;
+}
+
+// Of the held-back samples: what they take in all, and those that pack with any.
+struct Trial {
+  uint64_t whole = 0, never = 0;  // of all, and of those that do not pack at all
+  uint64_t with_none = 0, with_live = 0, with_fresh = 0;
+
+  // What never packs says nothing of a dictionary.
+  bool FreshGains() const {
+    return (with_fresh - never) * kGainDenominator <= (std::min(with_none, with_live) - never) * (kGainDenominator - 1);
+  }
+  uint32_t Share(uint64_t packed) const { return static_cast<uint32_t>(packed * Samples::kWhole / whole); }
+};
+
+Trial Judge(const SampleSet& set, size_t first, const Dictionary* live, const Dictionary* fresh) {
+  const size_t offset =
+      std::accumulate(set.sizes.begin(), set.sizes.begin() + static_cast<ptrdiff_t>(first), size_t{0});
+  const auto none = PackedBytes(set, first, offset, nullptr);
+  const auto with_live = live != nullptr ? PackedBytes(set, first, offset, live) : none;
+  const auto with_fresh = fresh != nullptr ? PackedBytes(set, first, offset, fresh) : none;
+  Trial trial;
+  for (size_t i = 0; i < none.size(); ++i) {
+    const size_t bytes = set.sizes[first + i];
+    trial.whole += bytes;
+    trial.with_none += none[i];
+    trial.with_live += with_live[i];
+    trial.with_fresh += with_fresh[i];
+    if (std::min({none[i], with_live[i], with_fresh[i]}) == bytes) trial.never += bytes;
+  }
+  return trial;
 }
 
 }  // namespace
@@ -142,28 +174,21 @@ bool Trainer::Train(BlockRole role, const SampleSet& set) {
   bytes.resize(ZDICT_isError(trained) != 0 ? 0 : trained);
   auto fresh = Dictionary::Make(bytes, *number, role);
 
-  size_t offset = 0;
-  for (size_t i = 0; i < trained_on; ++i) offset += set.sizes[i];
-  const uint64_t whole = set.used - offset;
   const Dictionary* const live = dictionaries.live(role);
-  const uint64_t with_none = PackedBytes(set, trained_on, offset, nullptr);
-  const uint64_t with_live = live != nullptr ? PackedBytes(set, trained_on, offset, live) : with_none;
-  const uint64_t with_fresh = fresh != nullptr ? PackedBytes(set, trained_on, offset, fresh.get()) : with_none;
-  const auto share = [&](uint64_t packed) { return static_cast<uint32_t>(packed * Samples::kWhole / whole); };
-
-  if (with_fresh * kGainDenominator <= std::min(with_none, with_live) * (kGainDenominator - 1)) {
+  const Trial trial = Judge(set, trained_on, live, fresh.get());
+  if (fresh != nullptr && trial.with_fresh != trial.never && trial.FreshGains()) {
     dictionaries.Publish(std::move(fresh));
-    state_->samples.Expect(role, *number, share(with_fresh));
+    state_->samples.Expect(role, *number, trial.Share(trial.with_fresh));
     counters_->Add(Event::kDictionaryTrained, role);
     return true;
   }
   counters_->Add(Event::kDictionaryUseless, role);
   if (live == nullptr) return false;
-  if (with_live >= with_none) {
+  if (trial.with_live >= trial.with_none) {
     dictionaries.Retire(role);
     state_->samples.Expect(role, 0, 0);
   } else {
-    state_->samples.Expect(role, live->number(), share(with_live));
+    state_->samples.Expect(role, live->number(), trial.Share(trial.with_live));
   }
   return false;
 }

@@ -23,8 +23,8 @@ namespace mezz {
 //
 // From a role's full set of samples seven eighths train a dictionary; the last eighth is packed with the new one, with
 // the live one and with none. The new one becomes the live one if what is packed with it takes at most 19/20 of what it
-// takes with the better of the others; a live one that does no better than none is retired. How well the live one does
-// there is what it is measured by from then on (Samples).
+// takes with the better of the others, not counting what packs with none of them; a live one that does no better than
+// none is retired. How well the live one does there is what it is measured by from then on (Samples).
 //
 // Memory: DictionaryRules::sample_bytes_max a role while it samples; some 0.6 MiB a dictionary (zstd's tables, most of
 // it), of which there are Dictionaries::kSlots at most: where all are in use none is trained; 6 MiB while one is.

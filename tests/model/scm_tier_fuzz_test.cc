@@ -43,7 +43,10 @@ class ModelRun {
 
   void Steps(int steps) {
     std::discrete_distribution<int> pick(std::begin(weights_), std::end(weights_));
-    for (step_ = 0; step_ < steps && !testing::Test::HasFatalFailure(); ++step_) Step(pick(random_));
+    for (step_ = 0; step_ < steps && !testing::Test::HasFatalFailure(); ++step_) {
+      Step(pick(random_));
+      if (step_ % 500 == 0) tier_.SettleDictionaries();
+    }
     for (const Held& held : held_) CheckHeld(held);
   }
 

@@ -236,7 +236,7 @@ void RaceVersions(PackMode mode, int steps) {
 
 TEST(ScmTierStress, AFindNeverGivesAnOlderVersionThanTheLastFinishedPut) { RaceVersions(PackMode::kOff, 30'000); }
 TEST(ScmTierStress, NorOneOfPackedRecords) { RaceVersions(PackMode::kLz4, 20'000); }
-TEST(ScmTierStress, NorOneOfRecordsWithADictionary) { RaceVersions(PackMode::kZstd, 10'000); }
+TEST(ScmTierStress, NorOneOfRecordsWithADictionary) { RaceVersions(PackMode::kZstd, 3'000); }
 
 // All threads put and erase the same few keys: duplicates, lost words and displaced words show in the audit.
 TEST(ScmTierStress, ThreadsOnTheSameKeys) {

@@ -18,12 +18,11 @@
 namespace mezz::test {
 
 // The content of block `id` in its `generation`-th life: every word depends on all three. Those of even ids pack: four
-// words in a row are alike. Behind their beginning those of every other of them are of one vocabulary, which a
-// dictionary holds.
+// words in a row are alike, or, behind the beginning, all are of one vocabulary, which a dictionary holds.
 class Content {
  public:
   Content(uint64_t id, uint64_t generation, size_t bytes)
-      : seed_(Mix(Mix(id) ^ generation) ^ bytes), bytes_(bytes), alike_(id % 2 == 0 ? 32 : 8), common_(id % 4 == 0) {}
+      : seed_(Mix(Mix(id) ^ generation) ^ bytes), bytes_(bytes), alike_(id % 4 == 2 ? 32 : 8), common_(id % 4 == 0) {}
 
   size_t bytes() const { return bytes_; }
   void Write(char* to) const {

@@ -47,7 +47,7 @@ inline HybridCacheOptions SmallOptions(MediumKind medium, const ScratchFile& fil
   if (medium == MediumKind::kFile) options.scm.path = file.path();
   options.scm.capacity_bytes = scm_bytes;
   options.scm.segment_bytes = kSegmentBytesMin;
-  options.scm.dictionaries = {.sample_every = 2, .sample_bytes_max = 64 << 10, .rest = 1};  // soon, and again
+  options.scm.dictionaries = {.sample_every = 1, .sample_bytes_max = kSampleBytesMin, .rest = 1};  // soon, and again
   options.scm.prepare = Prepare::kBeforeOpen;  // tests count on the whole medium from the first block
   return options;
 }

@@ -30,7 +30,7 @@ inline std::string VersionedBytes(uint64_t id, uint64_t version, size_t bytes) {
   std::memcpy(text.data() + sizeof(id), &version, sizeof(version));
   const uint64_t seed = Mix(Mix(id) ^ version) ^ text.size();
   for (size_t at = 2 * sizeof(uint64_t); at < text.size(); at += sizeof(uint64_t)) {
-    const uint64_t own = Mix(seed + at / (id % 2 == 0 ? 32 : 8));
+    const uint64_t own = Mix(seed + at / (id % 4 == 2 ? 32 : 8));
     const uint64_t word = id % 4 == 0 && at >= 128 ? CommonWord(own) : own;
     std::memcpy(text.data() + at, &word, std::min(sizeof(word), text.size() - at));
   }
