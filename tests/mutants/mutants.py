@@ -46,6 +46,8 @@ INDEX, INDEX_CC, LOG, LOG_H = "cache/index_inl.h", "cache/index.cc", "cache/segm
 RECLAIM, RECORD, TIER, READER = "cache/reclaimer.cc", "cache/record.cc", "cache/scm_tier.cc", "cache/log_reader.h"
 HEADER, STRIPE, STRIPE_H = "cache/header_checksum.h", "cache/base/stripe.cc", "cache/base/stripe.h"
 TAGS = "cache/tag_scan.h"
+PACKER, DICTIONARIES = "cache/pack/packer.cc", "cache/pack/dictionaries.cc"
+TRAINER, SAMPLES = "cache/pack/trainer.cc", "cache/pack/samples.cc"
 
 ADOPTING, LATE = "adopting_allocator.cc", "late_hybrid_cache.cc"
 HYBRID, V7 = "hybrid_cache.cc", "hybrid_cache_v7.cc"
@@ -343,4 +345,46 @@ MUTANTS = (
              "*SimFlow*adaptive*", ("young && Reserve(&young_lane_, units, 1)", "young && units == 0")),
     workload("the simulator's policy is not told how blocks pack", "sim/two_tier.cc", "model/sim_flow_test",
              "*SimFlow*adaptive*", ("    if (packs()) NotePacking();\n", "")),
+
+    # --- dictionaries ------------------------------------------------------------------------------------------------
+    unit("a hit does not ask for its dictionary", TIER, "packed_dictionaries",
+         "PackedDictionaries.ARecordThatNamesAnotherIsACountedMiss",
+         ("  if (prefix.dictionary == 0) return true;", "  if (prefix.dictionary < UINT16_MAX) return true;")),
+    unit("a frame is unpacked with a dictionary that it does not name", PACKER, "dictionaries",
+         "DictionariesTest.WhatWasPackedWithNoneUnpacksWithNone",
+         ("  if (ZSTD_getDictID_fromFrame(packed.data(), packed.size()) != prefix.dictionary) ",
+          "  if (ZSTD_getDictID_fromFrame(packed.data(), packed.size()) > prefix.dictionary) ")),
+    unit("a slot's other dictionary passes for the one that a record names", LOG, "dictionaries",
+         "DictionariesTest.ASegmentKeepsThoseOfItsRecordsUntilItIsFree",
+         ("         dictionaries_->Find(number) != nullptr;", "         number != UINT16_MAX;")),
+    unit("a copy's segment does not keep its dictionary", RECLAIM, "packed_dictionaries",
+         "PackedDictionaries.GoWithTheirRecordsWhereReclaimCopiesThem",
+         ("  if (record::IsPacked(header)) KeepDictionaryLocked(offset, header, to->segment);\n", "")),
+    unit("a segment gives its dictionaries up before its last pin", LOG, "dictionaries",
+         "DictionariesTest.ASegmentKeepsThoseOfItsRecordsUntilItIsFree",
+         ("  Change(id, State::kSealed, State::kDraining);\n",
+          "  Change(id, State::kSealed, State::kDraining);\n  ReleaseDictionariesLocked(id);\n")),
+    Mutant("a dictionary goes though it is held", DICTIONARIES,
+           (("    if (!slot.word.compare_exchange_strong(unused, Word(State::kEmpty, 0), std::memory_order_acquire,\n"
+             "                                           std::memory_order_relaxed))\n",
+             "    const uint64_t seen = slot.word.load(std::memory_order_acquire);\n"
+             "    if (StateOf(seen) == State::kRetired) slot.word.fetch_sub(unused, std::memory_order_acquire);\n"
+             "    if (StateOf(seen) != State::kRetired)\n"),),
+           "check/dictionaries_check_test", "CheckedDictionaries.NoneIsDestroyedThatARecordCarries"),
+    Mutant("who packs may take one that is retired, without another look", DICTIONARIES,
+           (("  if (good && NumberOf(before) == number) return", "  if (before != 0) return"),),
+           "check/dictionaries_check_test", "CheckedDictionaries.*"),
+    unit("reclaim forgets the dictionary of its victim", RECLAIM, "packed_dictionaries",
+         "DictionariesOnAFile.AreWrittenAgainWhenReclaimReachesThem",
+         ("      RewriteDictionariesLocked();\n", "")),
+    unit("a dictionary that gains nothing is used", TRAINER, "packed_dictionaries",
+         "PackedDictionaries.AreNotUsedWhereTheyGainTooLittle",
+         ("kGainDenominator = 20;", "kGainDenominator = 1000000;")),
+    unit("a dictionary is trained anew though it does as well as ever", SAMPLES, "dictionaries",
+         "SamplesTest.BeginAgainOnlyWhereTheDictionaryDoesATenthWorse",
+         ("rest_bytes == 0 && Decayed(role))", "rest_bytes == 0)")),
+    unit("a child waits for a thread that it does not have", TRAINER, "packed_dictionaries",
+         "PackedDictionaries.AChildUnpacksWhatItHoldsTrainsNothingAndLeaves",
+         ("  if (!state_->thread.joinable() || !guard_.InParent()) return;",
+          "  if (!state_->thread.joinable()) return;")),
 )

@@ -144,6 +144,8 @@ TEST_F(PackedDictionaries, ARecordThatNamesAnotherIsACountedMiss) {
   Forge(4, [](auto& prefix) { prefix.dictionary = 2; });
   Forge(5, [](auto& prefix) { prefix.dictionary = 4711; });
   for (uint64_t n = 1; n <= 5; ++n) {
+    const bool of_no_segment = n == 3 || n == 5;
+    EXPECT_FALSE(of_no_segment && tier_->Find(Key(n))) << "known before it is unpacked: " << n;
     EXPECT_FALSE(Serves(n)) << n;
     EXPECT_FALSE(tier_->Contains(Key(n))) << n;
     EXPECT_EQ(Count(Event::kScmNoDictionary), n);
@@ -193,6 +195,20 @@ TEST_F(PackedDictionaries, FollowTheDataAndStayUntilTheirLastRecordIsGone) {
   EXPECT_EQ(test::BytesOf(held), TextPayload(1, 0, kBytes)) << "a pinned record needs its dictionary";
   held.Release();
   PutUntilCollected(1, 3);
+}
+
+TEST_F(PackedDictionaries, GoWithTheirRecordsWhereReclaimCopiesThem) {
+  TrainAnew(0);
+  ASSERT_EQ(Put(1), PutResult::kStored);
+  ASSERT_EQ(DictionaryOf(1), 1);
+  const uint64_t reclaimed = Count(Event::kScmSegmentReclaimed) + 3 * kCapacity / kSegmentBytesMin;
+  while (Count(Event::kScmSegmentReclaimed) < reclaimed) {
+    ASSERT_EQ(Put(next_++, 1), PutResult::kStored);
+    ASSERT_TRUE(Serves(1));
+  }
+  EXPECT_EQ(DictionaryOf(1), 1);
+  EXPECT_GT(Count(Event::kDictionaryTrained), 1u) << "the first one is retired, and kept for one hot block";
+  EXPECT_EQ(Count(Event::kScmNoDictionary), 0u);
 }
 
 TEST_F(PackedDictionaries, AreFewHoweverManyAreHeld) {
