@@ -135,6 +135,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"ManyThreads",
                 [](ScmOptions* o) { o->prefault_threads = static_cast<unsigned>(-1); },
                 {"prefault_threads=4294967295", "at most 1024"}},
+        BadCase{"FewSamples",
+                [](ScmOptions* o) { o->dictionaries.sample_bytes_max = kSampleBytesMin - 1; },
+                {"dictionaries.sample_bytes_max=32767", "at least 32768"}},
         BadCase{"UnknownPrepare", [](ScmOptions* o) { o->prepare = static_cast<Prepare>(5); }, {"prepare=5"}},
         BadCase{"UnknownModel", [](ScmOptions* o) { o->model = static_cast<MediumModelName>(7); }, {"model=7"}}),
     [](const auto& test) { return test.param.name; });
