@@ -47,7 +47,7 @@ class DeadFilesTest : public ::testing::Test {
   Core core{kSegments};
   DeadFiles dead{&core.index, core.reader, &core.log, &core.counters, nullptr};
   NoJudge judge;
-  Reclaimer reclaimer{core.medium, &core.log, &core.index, &core.counters, nullptr, &judge, nullptr, &dead};
+  Reclaimer reclaimer{core.medium, &core.log, &core.index, &core.counters, nullptr, &judge, nullptr, nullptr, &dead};
 };
 
 TEST_F(DeadFilesTest, OneRoundOfTheWalkTakesOutTheForgottenAndNothingElse) {
