@@ -162,7 +162,8 @@ def check_memory_order(source):
 def functions(source):
     """(name, first line, lines) of each outermost brace block that follows a parameter list."""
     code = re.sub(r"(?<=[\w>]){[^{}]*}", lambda match: re.sub(r"[{};]", " ", match.group(0)), source.code)  # int x{0}
-    code = re.sub(r"(?m)^[ \t]*#.*$", lambda match: " " * len(match.group(0)), code)
+    # Directives, with the lines that continue them: a long macro is no function.
+    code = re.sub(r"(?m)^[ \t]*#(?:.*\\\n)*.*$", lambda match: re.sub(r"[^\n]", " ", match.group(0)), code)
     stack, last = [], 0
     for match in re.finditer(r"[{};]", code):
         at, token = match.start(), match.group(0)

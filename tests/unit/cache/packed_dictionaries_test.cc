@@ -219,18 +219,18 @@ TEST_F(PackedDictionaries, AreFewHoweverManyAreHeld) {
     held.push_back(tier_->Find(Key(1 + language)));
     ASSERT_NE(PrefixOf(held.back()).dictionary, 0);
   }
-  const uint64_t full = tier_->dram_bytes();
+  const uint64_t full = tier_->dram().total();
   EXPECT_LT(full, Dictionaries::kSlots * (600u << 10) + (3u << 20));
   const uint64_t trained = Count(Event::kDictionaryTrained);
   for (uint64_t i = 0; i < 2000; ++i) ASSERT_EQ(Put(next_++, 100), PutResult::kStored);
   tier_->SettleDictionaries();
   EXPECT_EQ(Count(Event::kDictionaryTrained), trained) << "all slots are in use";
-  EXPECT_LE(tier_->dram_bytes(), full + (1u << 20));
+  EXPECT_LE(tier_->dram().total(), full + (1u << 20));
   for (uint64_t language = 0; language < Dictionaries::kSlots; ++language)
     EXPECT_EQ(test::BytesOf(held[language]), TextPayload(1 + language, 0, kBytes, language));
   held.clear();
   PutUntilCollected(1, 101);
-  EXPECT_LT(tier_->dram_bytes(), full);
+  EXPECT_LT(tier_->dram().total(), full);
 }
 
 TEST_F(PackedDictionaries, EachRoleHasItsOwn) {
