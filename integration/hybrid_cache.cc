@@ -479,21 +479,10 @@ void HybridCache::ReportProblems(const std::shared_ptr<rocksdb::Logger>& log) co
   rocksdb::Info(log, "mezzanine: state of the hybrid cache\n%s", Report().c_str());
 }
 
-// Every SCM hit takes and returns a standalone handle, and with each HyperClockCache updates its shard's usage twice.
-// RocksDB's choice of at least 32 MiB a shard makes that one word for all threads of a small DRAM tier; LRUCache gets
-// a shard for every 512 KiB.
-int HyperClockShardBits(const HybridCacheOptions& options) {
-  constexpr uint64_t kShardBytesMin = 2 << 20;
-  constexpr int kShardBitsMax = 6;  // RocksDB's own bound
-  if (options.dram_shard_bits >= 0) return options.dram_shard_bits;
-  const uint64_t shards = std::max<uint64_t>(options.dram_bytes / kShardBytesMin, 1);
-  return std::min(static_cast<int>(std::bit_width(shards)) - 1, kShardBitsMax);
-}
-
 std::shared_ptr<rocksdb::Cache> MakeDramTier(const HybridCacheOptions& options) {
   if (options.dram_cache == DramCacheKind::kHyperClock) {
     return rocksdb::HyperClockCacheOptions(options.dram_bytes, /*_estimated_entry_charge=*/0,
-                                           HyperClockShardBits(options), options.strict_capacity_limit)
+                                           options.HyperClockShardBits(), options.strict_capacity_limit)
         .MakeSharedCache();
   }
   rocksdb::LRUCacheOptions lru;

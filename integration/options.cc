@@ -125,6 +125,17 @@ std::string_view ToString(ServeMode mode) {
   return "?";
 }
 
+// Every SCM hit takes and returns a standalone handle, and with each HyperClockCache updates its shard's usage twice.
+// RocksDB's choice of at least 32 MiB a shard makes that one word for all threads of a small DRAM tier; LRUCache gets
+// a shard for every 512 KiB.
+int HybridCacheOptions::HyperClockShardBits() const {
+  constexpr uint64_t kBytesMin = 2 << 20;
+  constexpr int kBitsMax = 6;  // RocksDB's own bound
+  if (dram_shard_bits >= 0) return dram_shard_bits;
+  const uint64_t shards = std::max<uint64_t>(dram_bytes / kBytesMin, 1);
+  return std::min(static_cast<int>(std::bit_width(shards)) - 1, kBitsMax);
+}
+
 Status HybridCacheOptions::ValidateScmSide(const Machine& machine) const {
   MEZZ_RETURN_IF_ERROR(CheckPath(scm.path));
   if (scm.medium != MediumKind::kFile && !scm.path.empty()) {

@@ -37,6 +37,8 @@ struct HybridCacheOptions {
   uint64_t dram_total_bytes = 0;
   // -1: a shard for every 2 MiB of HyperClockCache, 64 at most; RocksDB's choice for LRUCache.
   int dram_shard_bits = -1;
+  // What that comes to for a HyperClockCache of dram_bytes.
+  int HyperClockShardBits() const;
   bool strict_capacity_limit = false;
 
   ScmOptions scm;

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "rocksdb/version.h"
@@ -31,13 +33,15 @@ constexpr rocksdb::CacheMetadataChargePolicy kChargePolicy = rocksdb::kFullCharg
 constexpr uint64_t kPageCacheShare = 8;
 constexpr uint64_t kPageCacheMin = 1 << 20;
 
+// Each HyperClockCache has as many shards as our DRAM tier of the same --dram, whatever its own size: by RocksDB's
+// choice it would have fewer, and threads would meet on them.
 std::shared_ptr<Cache> MakeHcc(const ReplayOptions& o, uint64_t bytes) {
 #if MEZZ_ROCKSDB_AT_LEAST(8, 6)
   const size_t estimated_entry_charge = 0;  // the table grows with what comes
 #else
   const size_t estimated_entry_charge = o.block_bytes;
 #endif
-  rocksdb::HyperClockCacheOptions hcc(bytes, estimated_entry_charge, o.hybrid.dram_shard_bits);
+  rocksdb::HyperClockCacheOptions hcc(bytes, estimated_entry_charge, o.hybrid.HyperClockShardBits());
   hcc.metadata_charge_policy = kChargePolicy;
   return hcc.MakeSharedCache();
 }
@@ -60,7 +64,7 @@ std::shared_ptr<Cache> MakeLru(const ReplayOptions& o, uint64_t bytes, std::shar
 // Null where the release's HyperClockCache takes no second tier.
 std::shared_ptr<Cache> MakeHccOver(const ReplayOptions& o, std::shared_ptr<SecondaryCache> secondary) {
 #if MEZZ_ROCKSDB_AT_LEAST(8, 9)
-  rocksdb::HyperClockCacheOptions hcc(o.dram_bytes(), 0, o.hybrid.dram_shard_bits);
+  rocksdb::HyperClockCacheOptions hcc(o.dram_bytes(), 0, o.hybrid.HyperClockShardBits());
   hcc.metadata_charge_policy = kChargePolicy;
   hcc.secondary_cache = std::move(secondary);
   return hcc.MakeSharedCache();
@@ -97,7 +101,7 @@ std::shared_ptr<SecondaryCache> MakeCompressed(const ReplayOptions& o, CacheKind
 std::shared_ptr<Cache> MakeTiered(const ReplayOptions& o, const std::string& policy) {
 #if MEZZ_ROCKSDB_AT_LEAST(9, 3)
   const uint64_t total = o.dram_bytes() + o.scm_bytes();
-  rocksdb::HyperClockCacheOptions dram(0, 0);
+  rocksdb::HyperClockCacheOptions dram(0, 0, o.hybrid.HyperClockShardBits());
   rocksdb::TieredCacheOptions tiered;
   tiered.cache_opts = &dram;
   tiered.cache_type = rocksdb::PrimaryCacheType::kCacheTypeHCC;
@@ -201,6 +205,13 @@ BuiltCache::~BuiltCache() {
   secondary_.reset();
   allocator.reset();
   if (!file_to_remove_.empty()) unlink(file_to_remove_.c_str());
+}
+
+unsigned BuiltCache::dram_shards() const {
+  constexpr std::string_view kField = "num_shard_bits :";
+  const std::string options = cache == nullptr ? "" : cache->GetPrintableOptions();
+  const size_t at = options.find(kField);
+  return at == std::string::npos ? 0 : 1u << std::strtoul(options.c_str() + at + kField.size(), nullptr, 10);
 }
 
 Status BuildByKind(const ReplayOptions& o, const CacheSpec& spec, unsigned ordinal, Progress* progress,

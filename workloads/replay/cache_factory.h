@@ -41,6 +41,8 @@ struct BuiltCache {
   BuiltCache& operator=(BuiltCache&&) noexcept;
   ~BuiltCache();
 
+  // Of the DRAM tier, as RocksDB tells; 0: it does not.
+  unsigned dram_shards() const;
   // The SCM file, if it was not there before: removed with the cache.
   const std::string& file_to_remove() const { return file_to_remove_; }
 

@@ -97,6 +97,7 @@ class CacheWorker {
                                 .emulated = built_.emulated,
                                 .has_second_tier = built_.second_tier != SecondTier::kNone,
                                 .ours = built_.stats != nullptr,
+                                .dram_shards = built_.dram_shards(),
                                 .file = built_.file_to_remove()});
     return Status::Ok();
   }
@@ -147,6 +148,7 @@ class CacheWorker {
       return RunWindow(make_target, built_, settings, team_.get(), feeds, &progress_, stop_,
                        command.cold ? nullptr : &series_, &result);
     };
+    UseHugePages();  // each time: a heap grows
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(true));
     const TargetFactory<BlockTarget> on_file = [&] {
       return std::make_unique<BlockTarget>(file_.get(), built_, block_target_);
@@ -175,6 +177,7 @@ class CacheWorker {
       end.dram_tier_bytes = built_.cache->GetCapacity();
     end.background = BackgroundWorkOf(dbs_);
     end.peak_rss_bytes = StatusBytes("VmHWM:");
+    end.pages = PageCounts::Now();
     team_.reset();
     CloseDatabases();
     built_ = {};

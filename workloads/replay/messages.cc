@@ -28,6 +28,7 @@ constexpr auto kCacheFacts = [](auto& o, const auto& visit) {
   visit("emulated", o.emulated);
   visit("has_second_tier", o.has_second_tier);
   visit("ours", o.ours);
+  visit("dram_shards", o.dram_shards);
   visit("file", o.file);
 };
 
@@ -90,6 +91,11 @@ constexpr auto kBackground = [](auto& o, const auto& visit) {
   visit("flushes", o.flushes);
   visit("compactions", o.compactions);
   visit("written_gb", o.written_gb);
+};
+
+constexpr auto kPages = [](auto& o, const auto& visit) {
+  visit("resident_bytes", o.resident_bytes);
+  visit("huge_bytes", o.huge_bytes);
 };
 
 // Without what is written apart: tiers, flash, roles, latencies.
@@ -156,7 +162,8 @@ json ToJson(const CacheEnd& end) {
           {"counters", end.counters},
           {"peak_rss_bytes", end.peak_rss_bytes},
           {"dram_tier_bytes", end.dram_tier_bytes},
-          {"dram_beside_bytes", end.dram_beside_bytes}};
+          {"dram_beside_bytes", end.dram_beside_bytes},
+          {"pages", Write(end.pages, kPages)}};
 }
 
 CacheEnd CacheEndOf(const json& message) {
@@ -167,6 +174,7 @@ CacheEnd CacheEndOf(const json& message) {
   message.at("peak_rss_bytes").get_to(end.peak_rss_bytes);
   message.at("dram_tier_bytes").get_to(end.dram_tier_bytes);
   message.at("dram_beside_bytes").get_to(end.dram_beside_bytes);
+  end.pages = Read<PageCounts>(message.at("pages"), kPages);
   return end;
 }
 

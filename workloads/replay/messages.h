@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/replay/pages.h"
 #include "workloads/replay/window_result.h"
 
 namespace mezz {
@@ -24,6 +25,7 @@ struct CacheFacts {
   bool emulated = false;
   bool has_second_tier = false;
   bool ours = false;
+  unsigned dram_shards = 0;
   std::string file;  // of its SCM tier, to be removed if it cannot do so itself
 };
 
@@ -55,6 +57,7 @@ struct CacheEnd {
   uint64_t peak_rss_bytes = 0;
   uint64_t dram_tier_bytes = 0;    // capacity of the cache in DRAM: of RocksDB's with its table and entries
   uint64_t dram_beside_bytes = 0;  // what a cache of ours takes of DRAM beside it: DramUse
+  PageCounts pages;                // after the last window
 };
 
 nlohmann::json ToJson(const CacheFacts& facts);

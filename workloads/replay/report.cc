@@ -60,6 +60,37 @@ std::string PackedLine(const CacheRow& row) {
                      percent(packed.hits, row.total.tiers.second_hits));
 }
 
+// "title: CACHE FIGURE, CACHE FIGURE", in as many lines as it takes.
+template <typename Figure>
+std::string FigureOfEach(const ReplayReport& report, std::string_view title, const Figure& figure) {
+  constexpr size_t kColumns = 120;
+  std::string text;
+  std::string line(title);
+  for (const CacheRow& row : report.rows) {
+    if (!row.reported()) continue;
+    const std::string one = fmt::format(" {} {}", row.cache, figure(row));
+    if (line.size() + one.size() + 1 > kColumns) {
+      text += line + "\n";
+      line = " ";
+    }
+    line += one + ",";
+  }
+  line.back() = '\n';
+  return text + line;
+}
+
+// What the caches are to have alike.
+std::string FairnessLines(const ReplayReport& report) {
+  return FigureOfEach(report, "DRAM shards:",
+                      [](const CacheRow& row) {
+                        return row.dram_shards == 0 ? std::string("?") : std::to_string(row.dram_shards);
+                      }) +
+         FigureOfEach(report, "memory in huge pages:", [](const CacheRow& row) {
+           return row.pages.resident_bytes == 0 ? std::string("?")
+                                                : fmt::format("{:.0f} %", 100 * row.pages.huge_share());
+         });
+}
+
 // How well an emulated device's time was kept.
 std::string FlashLine(const ReplayReport& report) {
   double least = 0, most = 0;
@@ -266,6 +297,8 @@ json RowToJson(const CacheRow& row, ReplayMode mode) {
   one["peak_rss_bytes"] = row.peak_rss_bytes;
   one["dram_tier_bytes"] = row.dram_tier_bytes;
   one["dram_beside_tier_bytes"] = row.dram_beside_bytes;
+  one["dram_shards"] = row.dram_shards;
+  one["pages"] = {{"resident_bytes", row.pages.resident_bytes}, {"huge_bytes", row.pages.huge_bytes}};
   one["background"] = {{"flushes", row.background.flushes},
                        {"compactions", row.background.compactions},
                        {"written_gb", row.background.written_gb}};
@@ -334,6 +367,7 @@ std::string ReportTable(const ReplayOptions& options, const ReplayReport& report
   if (idle) text += "I: idle: the second tier never hit; this is not a peer\n";
   text += NoiseText(report);
   text += FlashLine(report);
+  text += FairnessLines(report);
   for (const CacheRow& row : report.rows) text += PackedLine(row);
   text += DramLines(report);
   if (!report.warmup_settled) text += "the hit ratios had not settled when the warm-up ended\n";
@@ -367,7 +401,8 @@ json ReportJson(const ReplayOptions& options, const ReplayReport& report) {
                  {"noisy", Noisy(report)},
                  {"warmup_settled", report.warmup_settled},
                  {"workload", report.workload},
-                 {"mean_block_bytes", report.mean_block_bytes}});
+                 {"mean_block_bytes", report.mean_block_bytes},
+                 {"window_order", report.window_order}});
   if (options.mode == ReplayMode::kBlock) {
     result.update({{"mode", "block"},
                    {"accesses", report.requests},
@@ -388,7 +423,7 @@ std::string ReportCsv(const ReplayOptions& options, const ReplayReport& report) 
       "cache,phase,window,ops,seconds,ops_per_s,ratio,p50_us,p95_us,p99_us,p99_9_us,dram_hit,scm_hit,flash_reads_per_"
       "op,"
       "scm_bytes_written_per_op,cpu_s_per_mop,emulated,flash_bytes_per_s,scm_bytes_read_per_op,"
-      "context_switches_per_op,demotions,promotions,clean_evictions,miss,scm_writes,flash\n";
+      "context_switches_per_op,demotions,promotions,clean_evictions,miss,scm_writes,flash,dram_shards,huge_pages\n";
   for (const CacheRow& row : report.rows) {
     for (const bool cold : {true, false}) {
       const std::vector<WindowRow>& windows = cold ? row.cold_windows : row.windows;
@@ -396,12 +431,12 @@ std::string ReportCsv(const ReplayOptions& options, const ReplayReport& report) 
         const WindowRow& w = windows[i];
         text += fmt::format(
             "{},{},{},{},{:.6f},{:.1f},{:.4f},{:.3f},{:.3f},{:.3f},{:.3f},{:.5f},{:.5f},{:.5f},{:.2f},{:.4f},{},"
-            "{:.0f},{:.2f},{:.5f},{},{},{},{:.6f},{},{}\n",
+            "{:.0f},{:.2f},{:.5f},{},{},{},{:.6f},{},{},{},{:.4f}\n",
             row.cache, cold ? "cold" : "measured", i + 1, w.ops, w.seconds, w.ops_per_s, w.ratio, w.latency.p50_us,
             w.latency.p95_us, w.latency.p99_us, w.latency.p99_9_us, w.dram_hit, w.scm_hit, w.flash_reads_per_op,
             w.scm_bytes_written_per_op, w.cpu_s_per_mop, row.emulated ? 1 : 0, w.flash_bytes_per_s,
             w.scm_bytes_read_per_op, w.context_switches_per_op, w.demotions, w.promotions, w.clean_evictions, w.miss,
-            w.scm_writes, FlashName(options.flash));
+            w.scm_writes, FlashName(options.flash), row.dram_shards, row.pages.huge_share());
       }
     }
   }

@@ -9,6 +9,7 @@
 #include "workloads/replay/cache_factory.h"
 #include "workloads/replay/memory_group.h"
 #include "workloads/replay/shared_window.h"
+#include "workloads/replay/window_order.h"
 #include "workloads/replay/workload.h"
 
 namespace mezz {
@@ -169,11 +170,19 @@ class Runner {
       command.may_be_missing = workload_->has_deletes();
       MEZZ_RETURN_IF_ERROR(store_->PathFor(number++, &command.path));
       MEZZ_RETURN_IF_ERROR(cache.client.Open(command));
+      if (cache.client.usable()) contestants_.push_back(&cache);
     }
     return Status::Ok();
   }
 
-  // The order rotates, so that no cache always follows the same one.
+  // Of those that can run: one that dies later leaves the order of the others as it is.
+  std::vector<CacheUnderTest*> InOrder(size_t round) {
+    std::vector<CacheUnderTest*> ordered;
+    for (const size_t number : WindowOrder(contestants_.size(), options_.seed).Round(round))
+      ordered.push_back(contestants_[number]);
+    return ordered;
+  }
+
   Status RunOnEveryCache(const PlannedWindow& window, size_t number, size_t windows) {
     if (options_.seconds == 0) {
       MEZZ_RETURN_IF_ERROR(workload_->NextWindow(window.requests));
@@ -186,14 +195,13 @@ class Runner {
     const std::string phase = fmt::format("{}window {} of {}", window.cold ? "warm-up " : "", number + 1, windows);
     progress_->Phase(phase);
     std::vector<std::pair<CacheUnderTest*, WindowResult>> results;
-    for (size_t i = 0; i < caches_.size() && !stopped(); ++i) {
-      CacheUnderTest& cache = caches_[(i + number) % caches_.size()];
-      if (!cache.client.usable()) continue;
-      progress_->Phase(fmt::format("{}: {}", phase, cache.spec.name), /*announce=*/false);
+    for (CacheUnderTest* const cache : InOrder(number)) {
+      if (stopped() || !cache->client.usable()) continue;
+      progress_->Phase(fmt::format("{}: {}", phase, cache->spec.name), /*announce=*/false);
       WindowResult result;
-      MEZZ_RETURN_IF_ERROR(cache.client.Run(command, &result));
-      if (cache.group != nullptr) cache.group->SetLimit(GroupBytes(result.other_bytes));
-      if (cache.client.usable()) results.emplace_back(&cache, std::move(result));
+      MEZZ_RETURN_IF_ERROR(cache->client.Run(command, &result));
+      if (cache->group != nullptr) cache->group->SetLimit(GroupBytes(result.other_bytes));
+      if (cache->client.usable()) results.emplace_back(cache, std::move(result));
     }
     if (!stopped()) Keep(window.cold, results);
     return Status::Ok();
@@ -204,6 +212,10 @@ class Runner {
     double base = 0;
     for (const auto& [cache, result] : results) {
       if (cache == first) base = result.ops_per_s();
+    }
+    if (!cold) {
+      std::vector<std::string>& order = report_->window_order.emplace_back();
+      for (const auto& [cache, result] : results) order.push_back(cache->spec.name);
     }
     for (const auto& [cache, result] : results) {
       WindowRow row = Digest(result);
@@ -244,6 +256,7 @@ class Runner {
     row.failure = cache.client.failure();
     row.medium = facts.medium;
     row.emulated = facts.emulated;
+    row.dram_shards = facts.dram_shards;
     std::vector<double> rates;
     std::vector<double> ratios;
     for (const WindowRow& window : row.windows) {
@@ -262,6 +275,7 @@ class Runner {
     row.peak_rss_bytes = end.peak_rss_bytes;
     row.dram_tier_bytes = end.dram_tier_bytes;
     row.dram_beside_bytes = end.dram_beside_bytes;
+    row.pages = end.pages;
   }
 
   void DescribeMedium() {
@@ -285,7 +299,8 @@ class Runner {
   std::unique_ptr<Workload> workload_;
   std::unique_ptr<BackingStore> store_;
   std::unique_ptr<SharedWindow> window_;
-  std::vector<CacheUnderTest> caches_;  // after store_: the workers close what it gave them before it goes
+  std::vector<CacheUnderTest*> contestants_;  // of caches_, once they are all there
+  std::vector<CacheUnderTest> caches_;        // after store_: the workers close what it gave them before it goes
 };
 
 }  // namespace

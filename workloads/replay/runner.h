@@ -37,11 +37,14 @@ struct CacheRow {
   uint64_t peak_rss_bytes = 0;
   uint64_t dram_tier_bytes = 0;  // CacheEnd
   uint64_t dram_beside_bytes = 0;
+  unsigned dram_shards = 0;  // 0: RocksDB does not tell
+  PageCounts pages;
   bool reported() const { return unavailable.empty() && failure.empty(); }
 };
 
 struct ReplayReport {
   std::vector<CacheRow> rows;
+  std::vector<std::vector<std::string>> window_order;  // of the measured windows: which cache ran when
   bool complete = false;  // false: interrupted; the rows hold the windows that were finished
   bool database_reused = false;
   bool warmup_settled = true;  // false: --warmup=settle gave up waiting

@@ -275,6 +275,8 @@
         }));
   };
 
+  const hugeShare = (row) =>
+      (row.pages && row.pages.resident_bytes ? row.pages.huge_bytes / row.pages.resident_bytes : undefined);
   const quantile = (name) => (row) => time((row.latency_us || {})[name] ?? row[`${name}_us`]);
   const latency = () => {
     const quantiles = [
@@ -396,6 +398,8 @@
     ['cpu_s_per_mop', 'CPU seconds per million operations', number('cpu_s_per_mop', plain)],
     ['medium', 'medium', (row) => row.medium || NONE],
     ['emulated', 'emulated', (row) => (row.emulated ? 'yes' : 'no')],
+    ['dram_shards', 'shards of the DRAM tier', (row) => row.dram_shards || NONE],
+    ['pages', 'memory in huge pages', (row) => (hugeShare(row) === undefined ? NONE : percent(hugeShare(row)))],
   ];
   const NOT_MEASURES = ['cache', 'tag', 'available', 'second_tier_idle', 'noisy', 'measured', 'reason'];
 

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "rocksdb/version.h"
 #include "temporary_folder.h"
@@ -159,6 +161,43 @@ TEST_F(Replay, ReportsTheAgreedJsonAndATableOf120Columns) {
   EXPECT_EQ(json::parse(std::ifstream(path)), j);
 }
 
+TEST_F(Replay, GivesEachHyperClockCacheTheSameShardsAndSaysWhatPagesAllHave) {
+  ReplayOptions options = Options("gen:uniform", "hcc,all_dram,hcc+compressed,tiered,scm_secondary+hcc,hybrid,lru");
+  options.hybrid.dram_shard_bits = -1;
+  options.hybrid.dram_bytes = 16 << 20;
+  options.hybrid.scm.capacity_bytes = 64 << 20;
+  options.keys = options.ops = 2000;
+  RunOk(options);
+  for (const CacheRow& row : report_.rows) {
+    SCOPED_TRACE(row.cache);
+    if (!row.unavailable.empty()) continue;
+    const bool lru = row.cache == "lru" || (row.cache == "hybrid" && !kWholeCacheApi);
+    EXPECT_EQ(row.dram_shards, lru ? 32u : 8u) << "HyperClockCache: a shard for 2 MiB of --dram, whatever its own size";
+    EXPECT_GT(row.pages.resident_bytes, 0u);
+    EXPECT_LE(row.pages.huge_bytes, row.pages.resident_bytes);
+  }
+  EXPECT_THAT(ReportTable(options, report_),
+              AllOf(HasSubstr("DRAM shards: hcc 8, all_dram 8"), HasSubstr("memory in huge pages: hcc ")));
+  const json j = ReportJson(options, report_);
+  EXPECT_EQ(j["rows"][0]["dram_shards"], 8);
+  EXPECT_EQ(j["rows"][0]["pages"]["huge_bytes"], report_.rows[0].pages.huge_bytes);
+}
+
+TEST_F(Replay, RunsTheWindowsInABalancedOrderAndSaysWhich) {
+  ReplayOptions options = Options("gen:uniform", "lru,lru,lru,lru");
+  options.keys = options.ops = 2000;
+  options.repeats = 4;
+  RunOk(options);
+  ASSERT_EQ(report_.window_order.size(), 4u);
+  std::set<std::pair<std::string, std::string>> neighbours;
+  for (const auto& round : report_.window_order) {
+    ASSERT_EQ(round.size(), 4u);
+    for (size_t i = 1; i < round.size(); ++i) neighbours.emplace(round[i - 1], round[i]);
+  }
+  EXPECT_EQ(neighbours.size(), 12u) << "each after each other one";
+  EXPECT_EQ(ReportJson(options, report_)["window_order"], json(report_.window_order));
+}
+
 TEST_F(Replay, ReadsFromAnEmulatedDeviceAndSaysSo) {
   if (!std::filesystem::exists("/dev/shm")) GTEST_SKIP() << "no /dev/shm here";
   ReplayOptions options = Options("gen:uniform", "lru,hybrid,page_cache");
@@ -178,7 +217,7 @@ TEST_F(Replay, ReadsFromAnEmulatedDeviceAndSaysSo) {
   EXPECT_EQ(j["flash"]["name"], "nvme_flash");
   EXPECT_EQ(j["options"]["flash"], "nvme_flash");
   EXPECT_EQ(j["rows"][0]["flash"]["waits"], flash.waits);
-  EXPECT_THAT(ReportCsv(options, report_), HasSubstr(",nvme_flash\n"));
+  EXPECT_THAT(ReportCsv(options, report_), HasSubstr(",nvme_flash,"));
   options.db_dir = "/proc/mezz";
   EXPECT_THAT(Run(options).message(), HasSubstr("lies on a disk"));
 }
