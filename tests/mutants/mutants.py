@@ -40,6 +40,8 @@ def policy(name, file, source, case, *edits):
 
 def workload(name, file, test, case, *edits):
     return Mutant(name, f"workloads/{file}", edits, test, case, "system")
+def replay(name, file, source, case, *edits):
+    return Mutant(name, f"workloads/replay/{file}", edits, f"unit/workloads/{source}_test", case, "system")
 
 
 INDEX, INDEX_CC, LOG, LOG_H = "cache/index_inl.h", "cache/index.cc", "cache/segment_log.cc", "cache/segment_log.h"
@@ -383,4 +385,21 @@ MUTANTS = (
     unit("a dictionary is trained anew though it does as well as ever", SAMPLES, "dictionaries",
          "SamplesTest.BeginAgainOnlyWhereTheDictionaryDoesATenthWorse",
          ("rest_bytes == 0 && Decayed(role))", "rest_bytes == 0)")),
+    # --- what comparisons rest on ------------------------------------------------------------------------------------
+    replay("a read waits for no slot of the device", "flash_model.cc", "flash",
+           "FlashQueue.AReaderTooManyWaitsUntilASlotIsFree",
+           ("std::max(static_cast<double>(now_ns), slot)", "static_cast<double>(now_ns) + 0 * slot")),
+    replay("reads do not share the device's bandwidth", "flash_model.cc", "flash",
+           "FlashQueue.LargeReadsAreBoundByBandwidth", ("std::max(start + own, moved_at_)", "start + own")),
+    replay("a late wake-up is not made up for", "flash.cc", "flash", "Flash.MakesUpForLateWakeUps",
+           ("late.ns = std::min(now - done, kLateMaxNs);", "late.ns = 0;")),
+    replay("a batch of reads is one read", "flash_file_system.cc", "flash_file_system",
+           "FlashFiles.ReadABatchInOneWait",
+           ("if (flash_ != nullptr) reads.push_back", "if (flash_ != nullptr && reads.empty()) reads.push_back")),
+    replay("the order of the windows rotates", "window_order.cc", "window_order",
+           "*/AnyNumberOfCaches.EachFollowsEachOtherAndHasEachPlaceEquallyOften/*",
+           ("(i % 2 == 0 ? i / 2 : n - 1 - i / 2)", "i")),
+    replay("all_dram has RocksDB's choice of shards", "cache_factory.cc", "replay", "Replay.GivesEachHyperClockCache*",
+           ("estimated_entry_charge, o.hybrid.HyperClockShardBits())",
+            "estimated_entry_charge, o.hybrid.dram_shard_bits)")),
 )
