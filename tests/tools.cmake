@@ -2,7 +2,8 @@
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
 add_test(NAME tools/tidy COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/tidy.py)
 add_test(NAME tools/verdict COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/verdict.py --self-test)
-set_tests_properties(tools/tidy tools/verdict PROPERTIES LABELS unit TIMEOUT 60)
+add_test(NAME tools/results COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/results.py --self-test)
+set_tests_properties(tools/tidy tools/verdict tools/results PROPERTIES LABELS unit TIMEOUT 60)
 
 # clang-tidy waits for nothing: beside the tests that wait for the disk it costs no time.
 if(NOT MEZZ_SANITIZE AND NOT MEZZ_COVERAGE AND NOT CMAKE_BUILD_TYPE STREQUAL "Release")

@@ -4,8 +4,13 @@
 
     tools/results.py FOLDER                    one table for each file
     tools/results.py FOLDER --ratio A B FILE   median and spread of cache A over cache B, window by window
+    tools/results.py FOLDER --across A FILE BASE_FILE
+                                               the same of cache A in one run over itself in another
+    tools/results.py --self-test
 
 Ratios are formed within a window (the caches ran it one after the other), then their median and extremes are taken.
+Across runs they are formed of the windows of the same number and of nothing else: to divide each by another cache of its
+run would hide what the runs differ in (a model, a flash) wherever that cache is touched by it too.
 """
 import argparse
 import json
@@ -28,17 +33,23 @@ def ratio(run, a, b):
     return spread([x / y for x, y in zip(windows(run, a), windows(run, b))])
 
 
+def across(run, base, cache):
+    return spread([x / y for x, y in zip(windows(run, cache), windows(base, cache))])
+
+
 def thousands(spread_of):
     return f"{spread_of['median'] / 1e3:.1f}k ({spread_of['min'] / 1e3:.1f}-{spread_of['max'] / 1e3:.1f})"
 
 
 def table(name, run):
     option = run["options"]
+    flash = run.get("flash", {"name": "disk"})["name"]
     lines = [
         f"### {name}",
         "",
         f"{run['workload']}; {option['dram_bytes'] >> 20} MiB DRAM + {option['scm_bytes'] >> 20} MiB SCM, "
-        f"{run['database_bytes'] >> 20} MiB of data, model {run['model']}, RocksDB {run['rocksdb']}, "
+        f"{run['database_bytes'] >> 20} MiB of data, model {run['model']}, flash {flash}, "
+        f"RocksDB {run['rocksdb']}, "
         f"{option['threads']} threads",
         "",
         "| cache | ops/s | ratio to the first | P50 / P95 / P99 us | DRAM hit | 2nd hit | flash reads/op | SCM B/op |"
@@ -63,11 +74,33 @@ def table(name, run):
     return "\n".join(lines) + "\n"
 
 
+def self_test():
+    def run(**speeds):
+        rows = [{"cache": cache, "available": True, "windows": [{"ops_per_s": speed * noise} for noise in (1, 2, 4)]}
+                for cache, speed in speeds.items()]
+        return {"rows": rows}
+    fast, slow = run(hybrid=100, hcc=50), run(hybrid=80, hcc=25)
+    assert ratio(fast, "hybrid", "hcc") == "2.00 (2.00-2.00)"
+    assert across(slow, fast, "hybrid") == "0.80 (0.80-0.80)", "the slower run is not made fast by its own hcc"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path, nargs="?")
     parser.add_argument("--ratio", nargs=3, metavar=("A", "B", "FILE"))
+    parser.add_argument("--across", nargs=3, metavar=("A", "FILE", "BASE_FILE"))
+    parser.add_argument("--self-test", action="store_true")
     arguments = parser.parse_args()
+    if arguments.self_test:
+        self_test()
+        return
+    if arguments.folder is None:
+        parser.error("name the FOLDER of the results")
+    if arguments.across:
+        a, name, base = arguments.across
+        run, base_run = (json.loads((arguments.folder / file).read_text()) for file in (name, base))
+        print(across(run, base_run, a))
+        return
     if arguments.ratio:
         a, b, name = arguments.ratio
         print(ratio(json.loads((arguments.folder / name).read_text()), a, b))
