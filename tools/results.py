@@ -9,8 +9,8 @@
     tools/results.py --self-test
 
 Ratios are formed within a window (the caches ran it one after the other), then their median and extremes are taken.
-Across runs they are formed of the windows of the same number and of nothing else: to divide each by another cache of its
-run would hide what the runs differ in (a model, a flash) wherever that cache is touched by it too.
+Across runs they are formed of the windows of the same number and of nothing else: to divide each by another cache of
+its run would hide, or make up, what the runs differ in.
 """
 import argparse
 import json
