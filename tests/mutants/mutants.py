@@ -53,6 +53,7 @@ TRAINER, SAMPLES = "cache/pack/trainer.cc", "cache/pack/samples.cc"
 
 ADOPTING, LATE = "adopting_allocator.cc", "late_hybrid_cache.cc"
 HYBRID, V7 = "hybrid_cache.cc", "hybrid_cache_v7.cc"
+IMAGES_TEST = "unit/integration/image_hits_test"
 ADOPTING_TEST, LATE_TEST = "unit/integration/adopting_allocator_test", "unit/integration/late_tier_test"
 
 SETTLING = "VisitTag(hash, std::memory_order_seq_cst, [&](Slot& slot, IndexWord seen) {\n    if (&slot == mine)"
@@ -339,6 +340,36 @@ MUTANTS = (
     unit("being packed costs heat", RECLAIM, "packed_records",
          "*/PackingReclaim.PaysHeatForBeingSparedAndNoneForBeingPacked/*",
          ("fate == Fate::kSpare ? 1 : 0);", "fate == Fate::kSpare ? 1 : 1);")),
+    unit("an image is not checked before it is handed out", TIER, "image_records",
+         "*/ImageRecords.AnyBitFlippedIsAMissAndForgotten/*",
+         ("  const bool whole = record::PayloadIsWhole(header);",
+          "  const bool whole = Packer::ReadPrefix(record::PayloadOf(header)) || record::PayloadIsWhole(header);")),
+    unit("a rejected image stays", TIER, "image_records", "*/ImageRecords.OneThatTheHostRejectsIsForgottenAndCounted/*",
+         ("  ForgetRecord(*(reinterpret_cast<const record::Header*>(block.stored_.data()) - 1));\n}",
+          "  static_cast<void>(&Impl::ForgetRecord);\n}")),
+    hybrid("an image is unpacked without a context", HYBRID, IMAGES_TEST,
+           "ImageHits.ALookupWithNothingToUnpackWithIsAMissAndTheRecordStays",
+           ("  if (request.context == nullptr) {", "  if (request.helper == nullptr) {")),
+    hybrid("a block of another size is served", HYBRID, IMAGES_TEST,
+           "ImageHits.AnObjectOfAnotherSizeOrNoneIsAMissAndForgotten",
+           ("if (request.helper->size_cb(made.obj) == block.logical_bytes()) return made;", "return made;")),
+    hybrid("an Insert that fails leaves its image", HYBRID, IMAGES_TEST, "ImageHits.AnInsertThatFailsLeavesNothing",
+           ("if (inserted.IsOkOverwritten() || !inserted.ok())", "if (inserted.IsOkOverwritten())")),
+    policy("an image at the miss counts as a promotion", "admission/adaptive_policy.cc", "adaptive_policy",
+           "Adaptive.ABlockWithAnImageWasNotPromoted",
+           ("block.in_scm && block.codec && ghost_.Take(hash);", "block.in_scm && !block.codec && ghost_.Take(hash);")),
+    policy("the codec has one border for both ways", "admission/codec_choice.h", "codec_choice",
+           "CodecChoice.ChangesAtOneBorderUpwardsAndAtAnotherDownwards",
+           ("(now == Codec::kZstd ? kZstdMinNs : kLz4MaxNs)", "(now == Codec::kZstd ? kLz4MaxNs : kLz4MaxNs)")),
+    policy("a stall counts as long as it took", "admission/codec_choice.h", "codec_choice",
+           "CodecChoice.AStallCountsLittleAndAReadaheadAsWhatItsMissesCost",
+           ("std::min(ns, kMissMaxNs) << kFractionBits", "std::min(ns, 100 * kMissMaxNs) << kFractionBits")),
+    hybrid("a batch counts for each of its blocks", "miss_timer.h", "unit/integration/miss_timer_test",
+           "MissTimer.SharesTheTimeOfABatchAmongItsBlocks",
+           ("(now_ns - latest_.since_ns) / latest_.inserts", "now_ns - latest_.since_ns")),
+    hybrid("the packer is not told of another codec", "hybrid_core.cc", "unit/integration/pack_auto_test",
+           "PackAuto.PacksWithWhatThePriceOfAMissPaysFor",
+           ("  core_.scm_->UseCodec(codec);", "  static_cast<void>(codec);")),
 
     # --- workloads ---------------------------------------------------------------------------------------------------
     workload("a sample's next lap begins where the last did", "replay/values.cc", "unit/workloads/values_test",

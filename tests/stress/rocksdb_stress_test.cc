@@ -18,6 +18,7 @@
 #include "rocksdb/table.h"
 #include "rocksdb/version.h"
 #include "rocksdb/write_buffer_manager.h"
+#include "tests/support/flash_clock.h"
 #include "tests/support/hybrid_fixture.h"
 #include "tests/support/open_db.h"
 #include "tests/support/random.h"
@@ -328,15 +329,19 @@ struct Config {
   DramCacheKind dram;
   const char* policy;
   ServeMode serve;
+  PackMode pack = PackMode::kOff;
 };
 
 class RocksDbStress : public ::testing::TestWithParam<Config> {
  protected:
-  RocksDbStress() : seed_(Seed()) {
-    HybridCacheOptions options = SmallOptions(MediumKind::kFile, file_, kDramBytes, kScmBytes);
+  // While everything fits, nothing is packed.
+  RocksDbStress() : scm_bytes_(GetParam().pack == PackMode::kOff ? kScmBytes : kScmBytes / 4), seed_(Seed()) {
+    HybridCacheOptions options = SmallOptions(MediumKind::kFile, file_, kDramBytes, scm_bytes_);
     options.dram_cache = GetParam().dram;
     options.policy = GetParam().policy;
     options.serve = GetParam().serve;
+    options.scm.pack = GetParam().pack;
+    options.now_ns = ChangingFlashClock();
     const mezz::Status made = NewHybridCache(options, &cache_);
     EXPECT_TRUE(made.ok()) << made.message();
     stats_ = GetHybridStats(cache_.get());
@@ -397,7 +402,7 @@ class RocksDbStress : public ::testing::TestWithParam<Config> {
           break;
         case 1: {
           const uint64_t halves[] = {0, 1, 2, 2};
-          EXPECT_TRUE(stats_->SetScmCapacity(halves[random.Below(4)] * kScmBytes / 2).ok());
+          EXPECT_TRUE(stats_->SetScmCapacity(halves[random.Below(4)] * scm_bytes_ / 2).ok());
           break;
         }
         case 2:
@@ -432,7 +437,7 @@ class RocksDbStress : public ::testing::TestWithParam<Config> {
     stop.store(true, std::memory_order_release);
     for (std::thread& other : others) other.join();
     cache_->SetCapacity(kDramBytes);
-    EXPECT_TRUE(stats_->SetScmCapacity(kScmBytes).ok());
+    EXPECT_TRUE(stats_->SetScmCapacity(scm_bytes_).ok());
   }
 
   // Blocks of every role went to the SCM tier, and came back from there as the policy and the serve mode ask (7.8 tells
@@ -463,8 +468,13 @@ class RocksDbStress : public ::testing::TestWithParam<Config> {
     const CounterSnapshot counters = stats_->Counters();
     EXPECT_EQ(counters[Event::kAdoptionFailed], 0u) << "RocksDB's callbacks no longer adopt";
     EXPECT_EQ(counters[Event::kCreateFailed], 0u);
+    EXPECT_EQ(counters[Event::kScmImageFailed] + counters[Event::kScmUnpackFailed], 0u);
+    if (GetParam().pack == PackMode::kImage) {
+      EXPECT_GT(counters[Event::kScmImageHit], 100u);
+    }
   }
 
+  const uint64_t scm_bytes_;
   const uint64_t seed_;
   ScratchFile file_;
   std::shared_ptr<rocksdb::Cache> cache_;
@@ -503,17 +513,25 @@ constexpr Config kConfigs[] = {
     {DramCacheKind::kLru, "scm_first", ServeMode::kCopy},
     {DramCacheKind::kLru, "bidirectional", ServeMode::kCopy},
     {DramCacheKind::kLru, "adaptive", ServeMode::kCopy},
+    {DramCacheKind::kLru, "adaptive", ServeMode::kCopy, PackMode::kAuto},
 #else
     {DramCacheKind::kHyperClock, "dram_first", ServeMode::kInPlace},
     {DramCacheKind::kLru, "dram_first", ServeMode::kInPlace},
     {DramCacheKind::kHyperClock, "scm_first", ServeMode::kAuto},
     {DramCacheKind::kLru, "bidirectional", ServeMode::kAuto},
     {DramCacheKind::kHyperClock, "dram_first", ServeMode::kCopy},
+    {DramCacheKind::kHyperClock, "scm_first", ServeMode::kAuto, PackMode::kImage},
+    {DramCacheKind::kHyperClock, "adaptive", ServeMode::kAuto, PackMode::kAuto},
 #endif
 };
-INSTANTIATE_TEST_SUITE_P(All, RocksDbStress, ::testing::ValuesIn(kConfigs), [](const auto& test) {
-  return NameOf(test.param.dram) + "_" + test.param.policy + (test.param.serve == ServeMode::kCopy ? "_copy" : "");
-});
+std::string ConfigName(const ::testing::TestParamInfo<Config>& info) {
+  const auto [dram, policy, serve, pack] = info.param;
+  std::string name = NameOf(dram);
+  name.append("_").append(policy).append(serve == ServeMode::kCopy ? "_copy" : "");
+  if (pack != PackMode::kOff) name.append("_").append(ToString(pack));
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(All, RocksDbStress, ::testing::ValuesIn(kConfigs), ConfigName);
 
 }  // namespace
 }  // namespace mezz::test

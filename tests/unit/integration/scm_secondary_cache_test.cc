@@ -213,6 +213,25 @@ TEST(ScmSecondaryCache, KeepsSavedBlocksThatAreNotCompressed) {
   EXPECT_EQ(LookedUp(*cache, kKey), "");
 }
 
+TEST(ScmSecondaryCache, TakesNoImages) {
+  HybridCacheOptions options = Anonymous("dram_first");
+  options.scm.pack = PackMode::kImage;
+  std::shared_ptr<rocksdb::SecondaryCache> cache;
+  const Status made = NewScmSecondaryCache(options, &cache);
+  EXPECT_EQ(made.code(), Status::Code::kNotSupported);
+  EXPECT_NE(made.message().find("pack=image: a secondary cache"), std::string::npos) << made.message();
+}
+
+// Nobody sees there how long a miss took.
+TEST(ScmSecondaryCache, PacksWithLz4UnderAuto) {
+  HybridCacheOptions options = Anonymous("dram_first");
+  options.scm.pack = PackMode::kAuto;
+  const auto cache = MustMake(options);
+  const std::string report = GetHybridStats(cache.get())->Report();
+  EXPECT_NE(report.find("pack.codec: lz4\nscm.packed_ratio"), std::string::npos) << report;
+  EXPECT_NE(report.find("flash.miss_ns: 0\n"), std::string::npos) << report;
+}
+
 TEST(ScmSecondaryCache, WhatItCannotTakeIsCountedAndForgotten) {
   const auto cache = MustMake(Anonymous("dram_first"));
   HybridStats* const stats = GetHybridStats(cache.get());
