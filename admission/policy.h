@@ -75,7 +75,7 @@ enum class Reason : uint8_t {
   kWindowClosed,   // what comes from flash leaves DRAM before it is hit there
   kFull,           // not everything fits raw any more
   kFlashFast,      // a miss costs too little for packing to pay: CodecChoice
-  kFlashMedium,    // it pays with LZ4
+  kFlashMedium,    // it pays with LZ4, and no better with zstd
   kFlashSlow,      // it pays with zstd
   kCount
 };

@@ -44,6 +44,7 @@ enum class Placement : uint8_t { kDram, kScm, kBoth, kNowhere };
 //   bool NoteDramEviction(const Block&)               it leaves DRAM; true: SCM has a record of it
 //   bool packs() const                                records may be packed; constant
 //   optional<Codec> codec() const                     with this; nothing: with what CodecChoice says. REQUIRES: packs()
+//   unsigned ZstdPercent() const                      for CodecChoice
 //   void UseCodec(optional<Codec>)                    CodecChoice says: with this from now on; nothing: not at all
 //   bool grows() const                                SCM has not its whole size yet: there will be room
 //   uint32_t PackedBytes(uint32_t bytes) const        what a packed record of so many would take
@@ -193,7 +194,7 @@ class TierFlow {
 
   // A miss took so long, until its block was there. Matters where CodecChoice says what to pack with.
   void OnFlashRead(uint64_t ns) {
-    if (!codec_choice_.OnMiss(ns)) return;
+    if (!codec_choice_.OnMiss(ns, tiers_.ZstdPercent())) return;
     // Who tells last has seen what was chosen last.
     for (std::optional<Codec> told;
          told = codec_choice_.codec(), tiers_.UseCodec(told), told != codec_choice_.codec();) {

@@ -51,8 +51,10 @@ Dictionaries* DictionariesOf(Trainer* trainer) { return trainer != nullptr ? &tr
 std::unique_ptr<Packer> MakePacker(PackMode mode, Counters* counters, Trainer* trainer) {
   const auto codec = CodecOf(mode);
   if (!codec) return nullptr;
-  return std::make_unique<Packer>(*codec, counters, DictionariesOf(trainer),
-                                  trainer != nullptr ? &trainer->samples() : nullptr);
+  auto packer = std::make_unique<Packer>(*codec, counters, DictionariesOf(trainer),
+                                         trainer != nullptr ? &trainer->samples() : nullptr);
+  if (mode == PackMode::kAuto) packer->CompareCodecs();
+  return packer;
 }
 
 uint64_t ExpectedRecords(const ScmOptions& options) {
@@ -605,6 +607,7 @@ uint32_t ScmTier::PackedBytesExpected(uint32_t bytes) const {
   const uint64_t share = impl_->packer_ == nullptr ? Packer::kWhole : impl_->packer_->mean_share();
   return static_cast<uint32_t>(bytes * share / Packer::kWhole);
 }
+unsigned ScmTier::zstd_percent() const { return impl_->packer_->zstd_percent(); }
 uint64_t ScmTier::resident_blocks() const { return impl_->index_.blocks(); }
 uint64_t ScmTier::Scrub(uint64_t bytes) { return impl_->scrubber_.Scrub(bytes); }
 uint64_t ScmTier::TakeLongestReclaim() { return impl_->reclaimer_.TakeLongestStay(); }

@@ -239,6 +239,8 @@ class ScmTier {
   size_t max_block_bytes() const;
   // What a block of `bytes` would take packed, as others did of late.
   uint32_t PackedBytesExpected(uint32_t bytes) const;
+  // What zstd makes of late of what LZ4 makes 100 bytes of. REQUIRES: options().pack == PackMode::kAuto.
+  unsigned zstd_percent() const;
   uint64_t resident_blocks() const;
   ScmDram dram() const;
   // What a tier of these options takes once it is open, with one workspace if it packs. REQUIRES: they are valid.

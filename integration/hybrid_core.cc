@@ -289,7 +289,10 @@ std::string HybridCore::PackedText(const CounterSnapshot& counters) const {
       fmt::format("pack.codec: {}\nscm.packed_ratio: {:.2f}\nscm.packed_hit_share: {:.3f}\n", ToString(flow_.codec()),
                   static_cast<double>(counters[Event::kScmPackedPutBytes]) / stored,
                   static_cast<double>(counters[Event::kScmPackedHit]) / hits);
-  if (measures_misses_) fmt::format_to(std::back_inserter(text), "flash.miss_ns: {}\n", flow_.flash_read_ns());
+  if (measures_misses_) {
+    fmt::format_to(std::back_inserter(text), "flash.miss_ns: {}\npack.zstd_percent: {}\n", flow_.flash_read_ns(),
+                   scm_->zstd_percent());
+  }
   return text;
 }
 

@@ -169,6 +169,7 @@ class HybridCore final : private SurvivorJudge {
       return core_.measures_misses_ ? std::nullopt : CodecOf(core_.options_.scm.pack);
     }
     void UseCodec(std::optional<Codec> codec);
+    unsigned ZstdPercent() const { return core_.scm_->zstd_percent(); }
     bool grows() const {
       return core_.scm_->ready_bytes() < core_.scm_->capacity_bytes() && core_.scm_->PrepareStatus().ok();
     }

@@ -122,14 +122,36 @@ PackedBlock Packer::Pack(BlockRole role, std::span<const std::byte> block, uint3
   return PackIn(workspaces_.Take(), role, block, checksum);
 }
 
+// What one of them cannot make small enough counts as it is.
+void Packer::CompareSometimes(Workspace& workspace, BlockRole role, std::span<const std::byte> block, std::span<std::byte> scratch) {
+  constexpr unsigned kShift = 4;
+  const uint32_t left = until_compared_.load(std::memory_order_relaxed);
+  until_compared_.store(left == 0 ? kComparedOneIn - 1 : left - 1, std::memory_order_relaxed);
+  if (left != 0) return;
+  std::span<std::byte> lz4 = scratch, zstd = scratch;
+  Dictionaries::Lease dictionary;
+  if (dictionaries_ != nullptr) dictionary = dictionaries_->TakeLive(role);
+  const Compressed by_lz4 = CompressLz4(workspace, block, &lz4);
+  const Compressed by_zstd = CompressZstd(workspace, block, dictionary, &zstd);
+  if (by_lz4 == Compressed::kNoMemory || by_zstd == Compressed::kNoMemory) return;
+  const uint64_t lz4_bytes = by_lz4 == Compressed::kDone ? lz4.size() : block.size();
+  const uint64_t zstd_bytes = by_zstd == Compressed::kDone ? zstd.size() : block.size();
+  const auto sample =
+      static_cast<uint32_t>(std::min(zstd_bytes * 100 * kPercentUnit / lz4_bytes, 1000ul * kPercentUnit));
+  const uint32_t mean = zstd_percent_.load(std::memory_order_relaxed);
+  zstd_percent_.store(Decayed(mean, sample, kShift), std::memory_order_relaxed);
+}
+
 PackedBlock Packer::PackIn(Workspaces::Lease workspace, BlockRole role, std::span<const std::byte> block,
                            uint32_t checksum) {
   const std::optional<Codec> codec = this->codec();
   if (!codec) return PackedBlock(Outcome::kLeft);
   const size_t codec_bytes_max = CodecBytesMax(*codec, block.size());
-  assert(codec_bytes_max > 0);
-  std::byte* const output = workspace ? workspace->Output(kPrefixBytes + codec_bytes_max) : nullptr;
+  const size_t bytes_max = CodecBytesMax(Codec::kLz4, block.size());  // of either
+  assert(codec_bytes_max > 0 && codec_bytes_max <= bytes_max);
+  std::byte* const output = workspace ? workspace->Output(kPrefixBytes + bytes_max) : nullptr;
   if (output == nullptr) return LeftForMemory(role);
+  if (compares_) CompareSometimes(*workspace, role, block, {output, bytes_max});
   std::span<std::byte> packed(output + kPrefixBytes, codec_bytes_max);
   Dictionaries::Lease dictionary;
   if (dictionaries_ != nullptr && *codec == Codec::kZstd) dictionary = dictionaries_->TakeLive(role);

@@ -70,6 +70,12 @@ class Packer {
   // Packs with this from now on; nothing: every block is left. Packing that runs meanwhile may go by the former.
   void UseCodec(std::optional<Codec> codec);
 
+  // From now on one block in kComparedOneIn is packed with both codecs, whichever is in use. Before any is packed.
+  void CompareCodecs() { compares_ = true; }
+  // Where they are compared: what zstd makes of late of what LZ4 makes 100 bytes of. At first it is taken to pay.
+  unsigned zstd_percent() const { return zstd_percent_.load(std::memory_order_relaxed) / kPercentUnit; }
+  static constexpr uint32_t kComparedOneIn = 32;
+
   // Larger blocks are left: a reader would wait for all of it to be unpacked.
   static constexpr size_t kPackBytesMax = 256 << 10;
   // Smaller ones cannot save a line in eight.
@@ -114,6 +120,8 @@ class Packer {
  private:
   void NoteShare(uint64_t stored_bytes, uint64_t bytes);
   std::optional<Codec> codec() const;
+  void CompareSometimes(Workspace& workspace, BlockRole role, std::span<const std::byte> block,
+                        std::span<std::byte> scratch);
   PackedBlock PackIn(Workspaces::Lease workspace, BlockRole role, std::span<const std::byte> block, uint32_t checksum);
   PackedBlock LeftForMemory(BlockRole role);
   Unpacked UnpackZstd(std::span<const std::byte> packed, const layout::PackedPrefix& prefix, std::byte* to);
@@ -124,6 +132,11 @@ class Packer {
   Samples* const samples_;
   Workspaces workspaces_;
   std::array<AutoSkip, kBlockRoles> auto_skip_;
+  static constexpr uint32_t kPercentUnit = 256, kZstdPercentAtFirst = 60;
+  bool compares_ = false;  // constant once blocks are packed
+  // Relaxed load and store, both: estimates, a lost race loses a block.
+  Atomic<uint32_t> until_compared_{0};
+  Atomic<uint32_t> zstd_percent_{kZstdPercentAtFirst * kPercentUnit};  // in 1/kPercentUnit
   Atomic<uint32_t> mean_share_{kMeanShareAtFirst};  // relaxed load and store: an estimate, a lost race loses a block
 };
 

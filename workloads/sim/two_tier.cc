@@ -68,6 +68,7 @@ class TwoTier {
   bool packs() const { return pack_ != nullptr; }
   std::optional<Codec> codec() const { return options_.pack->codec; }
   void UseCodec(std::optional<Codec>) {}  // never asked: the codec is fixed
+  unsigned ZstdPercent() const { return 0; }
   bool grows() const { return false; }
   uint32_t PackedBytes(uint32_t bytes) const { return pack_->PackedBytes(bytes); }
   uint32_t ImageBytes(BlockId) const { return 0; }

@@ -61,6 +61,20 @@ TEST(CodecChoice, ChangesAtOneBorderUpwardsAndAtAnotherDownwards) {
   EXPECT_EQ(settled(kUs), std::nullopt) << "and back";
 }
 
+TEST(CodecChoice, IsZstdOnlyWhereThatPacksBetter) {
+  CodecChoice choice;
+  const auto chosen = [&](unsigned zstd_percent) {
+    choice.OnMiss(90 * kUs, zstd_percent);
+    return choice.codec();
+  };
+  Settle(&choice, 90 * kUs);
+  EXPECT_EQ(chosen(CodecChoice::kZstdPercentKept), Codec::kZstd);
+  EXPECT_EQ(chosen(CodecChoice::kZstdPercentKept + 1), Codec::kLz4);
+  EXPECT_EQ(choice.OnPut().reason, Reason::kFlashMedium);
+  EXPECT_EQ(chosen(CodecChoice::kZstdPercentMax + 1), Codec::kLz4);
+  EXPECT_EQ(chosen(CodecChoice::kZstdPercentMax), Codec::kZstd);
+}
+
 TEST(CodecChoice, SaysEachChangeOnce) {
   CodecChoice choice;
   unsigned changes = 0;
