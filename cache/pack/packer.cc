@@ -123,7 +123,8 @@ PackedBlock Packer::Pack(BlockRole role, std::span<const std::byte> block, uint3
 }
 
 // What one of them cannot make small enough counts as it is.
-void Packer::CompareSometimes(Workspace& workspace, BlockRole role, std::span<const std::byte> block, std::span<std::byte> scratch) {
+void Packer::CompareSometimes(Workspace& workspace, BlockRole role, std::span<const std::byte> block,
+                              std::span<std::byte> scratch) {
   constexpr unsigned kShift = 4;
   const uint32_t left = until_compared_.load(std::memory_order_relaxed);
   until_compared_.store(left == 0 ? kComparedOneIn - 1 : left - 1, std::memory_order_relaxed);

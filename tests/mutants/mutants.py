@@ -40,6 +40,8 @@ def policy(name, file, source, case, *edits):
 
 def workload(name, file, test, case, *edits):
     return Mutant(name, f"workloads/{file}", edits, test, case, "system")
+
+
 def replay(name, file, source, case, *edits):
     return Mutant(name, f"workloads/replay/{file}", edits, f"unit/workloads/{source}_test", case, "system")
 
@@ -47,18 +49,48 @@ def replay(name, file, source, case, *edits):
 INDEX, INDEX_CC, LOG, LOG_H = "cache/index_inl.h", "cache/index.cc", "cache/segment_log.cc", "cache/segment_log.h"
 RECLAIM, RECORD, TIER, READER = "cache/reclaimer.cc", "cache/record.cc", "cache/scm_tier.cc", "cache/log_reader.h"
 HEADER, STRIPE, STRIPE_H = "cache/header_checksum.h", "cache/base/stripe.cc", "cache/base/stripe.h"
-TAGS = "cache/tag_scan.h"
+TAGS, DEAD = "cache/tag_scan.h", "cache/dead_files.cc"
 PACKER, DICTIONARIES = "cache/pack/packer.cc", "cache/pack/dictionaries.cc"
 TRAINER, SAMPLES = "cache/pack/trainer.cc", "cache/pack/samples.cc"
 
 ADOPTING, LATE = "adopting_allocator.cc", "late_hybrid_cache.cc"
 HYBRID, V7 = "hybrid_cache.cc", "hybrid_cache_v7.cc"
 IMAGES_TEST = "unit/integration/image_hits_test"
+LISTENER_TEST = "unit/integration/dead_file_listener_test"
 ADOPTING_TEST, LATE_TEST = "unit/integration/adopting_allocator_test", "unit/integration/late_tier_test"
 
 SETTLING = "VisitTag(hash, std::memory_order_seq_cst, [&](Slot& slot, IndexWord seen) {\n    if (&slot == mine)"
 
 MUTANTS = (
+    # --- the dead ----------------------------------------------------------------------------------------------------
+    unit("a hint during a round of the walk is not given a whole one", DEAD, "dead_files",
+         "DeadFilesTest.AHintInTheMiddleOfARoundGetsAWholeOne",
+         ("  slots_left_.store(index_->slots(), std::memory_order_relaxed);",
+          "  if (slots_left_.load(std::memory_order_relaxed) == 0) {\n"
+          "    slots_left_.store(index_->slots(), std::memory_order_relaxed);\n  }")),
+    unit("reclaim asks the judge about the dead", RECLAIM, "dead_files",
+         "DeadFilesTest.ReclaimSparesNoDeadRecordAndAsksNobody",
+         ("mode == Mode::kSpare && !dead ? FateOf", "mode == Mode::kSpare ? FateOf")),
+    unit("hot but dead records keep their segment", RECLAIM, "dead_files",
+         "DeadFilesTest.TheHotButDeadDoNotKeepASegment", ("if (hot && !IsDead(header))", "if (hot)")),
+    unit("hollow segments wait their turn", LOG, "scm_tier", "ScmTierTest.ForgottenFilesMakeRoomForTheLiving",
+         ("  TakeHollowLocked(pinned_too, &victim);\n", "")),
+    unit("a segment's next fill inherits its dead", LOG, "segment_log",
+         "HollowTest.AnOpenSegmentIsQueuedWhenItIsSealedAndTheNextFillBeginsAnew",
+         ("  segment(id).dead.store(0, std::memory_order_relaxed);\n", "")),
+    unit("a look-up that misses a forgotten file leaves it dead", TIER, "scm_tier",
+         "ScmTierTest.PutsOfAForgottenFileAreRefusedUntilALookUpMissesABlockOfIt",
+         ("    if (dead_.Has(key.file())) [[unlikely]]\n      dead_.Revive(key.file());\n", "")),
+    hybrid("tables of an earlier session are not learnt of", "dead_file_listener.cc", LISTENER_TEST,
+           "DeadFileListenerTest.TablesOfAnEarlierSessionAreLearntOfWhenTheyAreCompacted",
+           ("      for (const auto& [path, table] : info.table_properties)",
+            "      for (const auto& [path, table] : rocksdb::TablePropertiesCollection())")),
+    hybrid("the look-ups of uncache_aggressiveness say nothing", HYBRID, LISTENER_TEST,
+           "DeadFileListenerTest.UncacheAggressivenessNamesTheFilesByItself",
+           ("  if (helper == nullptr && key.size() == BlockKey::kBytes) ForgetFile", "  if (false) ForgetFile")),
+    hybrid("the hash before the public id is not taken back whole", "file_id.cc", LISTENER_TEST,
+           "DeadFileListenerTest.ATablesPropertiesTellTheKeysOfItsBlocks",
+           ("  high -= uint64_t{lower_half} * (kPrime32 - 1);\n", "  high -= lower_half;\n")),
     # --- index words -------------------------------------------------------------------------------------------------
     check("settling removed", INDEX, "TwoPutsOfOneKeyLeaveOneRecord",
           ("    if (&slot == mine) return false;", "    if (mine != nullptr || &slot == mine) return false;")),

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "integration/dead_file_listener.h"
 #include "rocksdb/db.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table.h"
@@ -108,6 +109,11 @@ class Store {
     options.create_missing_column_families = true;
     options.max_background_jobs = 2;
     options.write_buffer_manager = std::make_shared<rocksdb::WriteBufferManager>(1 << 20, cache_);
+    if (number_ == 0) {  // the other tells by uncache_aggressiveness alone
+      std::shared_ptr<rocksdb::EventListener> listener;
+      ASSERT_TRUE(NewDeadFileListener(cache_, &listener).ok());
+      options.listeners.push_back(std::move(listener));
+    }
     std::vector<rocksdb::ColumnFamilyDescriptor> families;
     for (int f = 0; f < kFamilies; ++f) families.emplace_back(kFamilyNames[f], FamilyOptions(static_cast<Family>(f)));
     const Status opened = OpenDb(options, path_, families, &handles_, &db_);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "integration/dead_file_listener.h"
 #include "rocksdb/version.h"
 
 #define MEZZ_ROCKSDB_AT_LEAST(major, minor) \
@@ -171,6 +172,13 @@ HybridCacheOptions OurOptions(const ReplayOptions& o, const CacheSpec& spec, uns
   return ours;
 }
 
+// `cache` is of ours, a secondary one or not.
+template <typename Cache>
+Status Watch(const std::shared_ptr<Cache>& cache, const CacheSpec& spec, BuiltCache* built) {
+  built->stats = GetHybridStats(cache.get());
+  return spec.keep_dead ? Status::Ok() : NewDeadFileListener(cache, &built->listener);
+}
+
 std::string MediumText(const ScmTier& scm) {
   const MediumModelName model = scm.options().model;
   return model == MediumModelName::kNone ? scm.medium_info().description
@@ -190,6 +198,7 @@ BuiltCache& BuiltCache::operator=(BuiltCache&& other) noexcept {
   std::swap(cache, other.cache);
   std::swap(second_tier, other.second_tier);
   std::swap(stats, other.stats);
+  std::swap(listener, other.listener);
   std::swap(allocator, other.allocator);
   std::swap(throttle, other.throttle);
   std::swap(medium, other.medium);
@@ -201,6 +210,7 @@ BuiltCache& BuiltCache::operator=(BuiltCache&& other) noexcept {
 }
 
 BuiltCache::~BuiltCache() {
+  listener.reset();
   cache.reset();
   secondary_.reset();
   allocator.reset();
@@ -271,14 +281,14 @@ Status BuildByKind(const ReplayOptions& o, const CacheSpec& spec, unsigned ordin
     case CacheKind::kHybrid:
       open_ours();
       MEZZ_RETURN_IF_ERROR(NewHybridCache(ours, &built->cache));
-      built->stats = GetHybridStats(built->cache.get());
+      MEZZ_RETURN_IF_ERROR(Watch(built->cache, spec, built));
       break;
     case CacheKind::kScmSecondaryLru:
     case CacheKind::kScmSecondaryHcc:
       if (spec.kind == CacheKind::kScmSecondaryHcc && !MEZZ_ROCKSDB_AT_LEAST(8, 9)) break;
       open_ours();
       MEZZ_RETURN_IF_ERROR(NewScmSecondaryCache(ours, &built->secondary_));
-      built->stats = GetHybridStats(built->secondary_.get());
+      MEZZ_RETURN_IF_ERROR(Watch(built->secondary_, spec, built));
       built->cache = MakeOverOurs(o, spec.kind == CacheKind::kScmSecondaryLru, *built->stats, built->secondary_);
       break;
   }

@@ -7,6 +7,7 @@
 #include "cache/media/model.h"
 #include "integration/hybrid_cache.h"
 #include "rocksdb/cache.h"
+#include "rocksdb/listener.h"
 #include "workloads/replay/memkind_allocator.h"
 #include "workloads/replay/options.h"
 #include "workloads/replay/progress.h"
@@ -28,7 +29,9 @@ struct BuiltCache {
   std::shared_ptr<rocksdb::Cache> cache;
 
   SecondTier second_tier = SecondTier::kNone;
-  HybridStats* stats = nullptr;                 // kOurs
+  HybridStats* stats = nullptr;  // kOurs
+  // kOurs: for its databases, so that it learns which files they delete. Null: it is not to.
+  std::shared_ptr<rocksdb::EventListener> listener;
   std::shared_ptr<MemkindAllocator> allocator;  // kWholeCache
   std::shared_ptr<Throttle> throttle;           // kStock, kWholeCache under a model: the runner charges it
 

@@ -8,8 +8,10 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 
+#include "integration/file_id.h"
 #include "workloads/block_key.h"
 #include "workloads/replay/block_target.h"
 #include "workloads/replay/cache_factory.h"
@@ -42,6 +44,23 @@ BackgroundWork BackgroundWorkOf(const Databases& dbs) {
     work.written_gb += number("compaction.Sum.WriteGB");
   }
   return work;
+}
+
+// The share of the SCM tier of a cache of ours that blocks take whose files the databases have no more; kUnknownShare
+// where there is no such tier, or no database.
+double DeadShare(const HybridStats* stats, const Databases& dbs) {
+  if (stats == nullptr || dbs.all().empty()) return kUnknownShare;
+  std::set<FileId> live;
+  for (const auto& db : dbs.all()) {
+    rocksdb::TablePropertiesCollection tables;
+    if (!db->GetPropertiesOfAllTables(&tables).ok()) return kUnknownShare;
+    for (const auto& [path, table] : tables) live.insert(FileIdOf(*table));
+  }
+  uint64_t dead_bytes = 0;
+  stats->scm().ForEach([&](const BlockKey& key, size_t bytes, BlockRole) {
+    if (!live.contains(key.file())) dead_bytes += bytes;
+  });
+  return static_cast<double>(dead_bytes) / static_cast<double>(stats->scm().capacity_bytes());
 }
 
 // A figure of this process; 0 if the kernel does not tell.
@@ -121,8 +140,8 @@ class CacheWorker {
                .put_value_bytes = options_.value_bytes,
                .values = values_,
                .mean_block_bytes = command.mean_block_bytes};
-    MEZZ_RETURN_IF_ERROR(
-        OpenClone(options_, command.path, built_.cache, {.buffered = built_.buffered, .env = env_.get()}, &dbs_));
+    MEZZ_RETURN_IF_ERROR(OpenClone(options_, command.path, built_.cache,
+                                   {.buffered = built_.buffered, .env = env_.get()}, &dbs_, built_.listener));
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(false));
     if (options_.seconds == 0) return Status::Ok();
     for (unsigned thread = 0; thread < options_.threads; ++thread)
@@ -162,6 +181,7 @@ class CacheWorker {
     const uint64_t anonymous = StatusBytes("RssAnon:");
     if (flash_ != nullptr) result.flash = flash_->Counts() - flash_before;
     result.other_bytes = anonymous - std::min<uint64_t>(anonymous, built_.cache->GetUsage());
+    result.scm_dead_share = DeadShare(built_.stats, dbs_);
     *answer = ToJson(result);
     return Status::Ok();
   }

@@ -322,8 +322,9 @@ Status Database::PathFor(unsigned number, std::string* path) {
 }
 
 Status OpenClone(const ReplayOptions& options, const std::string& path, const std::shared_ptr<rocksdb::Cache>& cache,
-                 const CloneReads& reads, Databases* dbs) {
+                 const CloneReads& reads, Databases* dbs, const std::shared_ptr<rocksdb::EventListener>& listener) {
   rocksdb::Options opened = DbOptions(options, cache);
+  if (listener != nullptr) opened.listeners.push_back(listener);
   opened.use_direct_reads = !reads.buffered;
   if (reads.env != nullptr) opened.env = reads.env;
   if (reads.buffered) ForgetPages(path);

@@ -70,9 +70,10 @@ struct CloneReads {
   bool buffered = false;        // through the page cache, which forgets the clone first; else past it
   rocksdb::Env* env = nullptr;  // outlives the databases; null: RocksDB's own
 };
-// Opens the databases of the clone at `path` with `cache` as their block cache.
+// Opens the databases of the clone at `path` with `cache` as their block cache, heard by `listener` if there is one.
 Status OpenClone(const ReplayOptions& options, const std::string& path, const std::shared_ptr<rocksdb::Cache>& cache,
-                 const CloneReads& reads, Databases* dbs);
+                 const CloneReads& reads, Databases* dbs,
+                 const std::shared_ptr<rocksdb::EventListener>& listener = nullptr);
 
 // "11.8.1", of the library that is loaded.
 std::string RocksDbVersion();

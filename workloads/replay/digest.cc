@@ -88,6 +88,7 @@ WindowRow Digest(const WindowResult& result) {
   row.scm_writes = result.scm_writes;
   row.clean_evictions = result.clean_evictions;
   row.packed = result.packed;
+  row.scm_dead_share = result.scm_dead_share;
   row.refusals = result.refusals;
   row.operations = result.operations;
   row.not_found = result.not_found;

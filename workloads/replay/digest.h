@@ -63,6 +63,7 @@ struct WindowRow {
   uint64_t scm_writes = 0;
   uint64_t clean_evictions = 0;
   PackedCounts packed;
+  double scm_dead_share = kUnknownShare;
   std::map<std::string, uint64_t> refusals;
   std::map<std::string, uint64_t> operations;
   uint64_t not_found = 0;

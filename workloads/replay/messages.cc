@@ -113,6 +113,7 @@ constexpr auto kWindowResult = [](auto& o, const auto& visit) {
   visit("operations", o.operations);
   visit("not_found", o.not_found);
   visit("other_bytes", o.other_bytes);
+  visit("scm_dead_share", o.scm_dead_share);
 };
 
 }  // namespace

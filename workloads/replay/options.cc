@@ -22,6 +22,7 @@ struct NamedKind {
   CacheKind kind;
   Policies policies;
   std::optional<PackMode> pack = std::nullopt;
+  bool keep_dead = false;
 };
 constexpr NamedKind kKinds[] = {
     {"hcc", CacheKind::kHcc, Policies::kNone},
@@ -40,6 +41,7 @@ constexpr NamedKind kKinds[] = {
     {"hybrid+zstd", CacheKind::kHybrid, Policies::kOurs, PackMode::kZstd},
     {"hybrid+image", CacheKind::kHybrid, Policies::kOurs, PackMode::kImage},
     {"hybrid+auto", CacheKind::kHybrid, Policies::kOurs, PackMode::kAuto},
+    {"hybrid+keep_dead", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/true},
     {"scm_secondary+lru", CacheKind::kScmSecondaryLru, Policies::kOurs},
     {"scm_secondary+hcc", CacheKind::kScmSecondaryHcc, Policies::kOurs},
     {"page_cache", CacheKind::kPageCache, Policies::kNone},
@@ -94,7 +96,8 @@ Status ParseCache(const std::string& name, const std::string& default_policy, Ca
     return Status::InvalidArgument(
         fmt::format("--caches names \"{}\", which is not known; the known caches are {}", name, KnownCaches()));
   }
-  *spec = {.name = name, .kind = kind->kind, .policy = default_policy, .pack = kind->pack};
+  *spec = {
+      .name = name, .kind = kind->kind, .policy = default_policy, .pack = kind->pack, .keep_dead = kind->keep_dead};
   if (colon != at) spec->policy = name.substr(colon + 1, at - colon - 1);
   if (at != name.size()) MEZZ_RETURN_IF_ERROR(ParseSizes(name, std::string_view(name).substr(at + 1), spec));
   if (kind->policies == Policies::kTiered) {

@@ -38,6 +38,7 @@ struct CacheSpec {
   CacheKind kind = CacheKind::kHcc;
   std::string policy;            // kHybrid, kScmSecondary*: the one named, else --policy. kTiered: the admission policy
   std::optional<PackMode> pack;  // kHybrid: "hybrid+lz4". Empty: as --pack says
+  bool keep_dead = false;        // kHybrid: "hybrid+keep_dead" is not told which files were deleted
   // Of its own tiers: "hcc@256M", "hybrid@256M+1G". 0: as --dram and --scm say.
   uint64_t dram_bytes = 0;
   uint64_t scm_bytes = 0;

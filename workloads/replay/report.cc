@@ -120,6 +120,12 @@ std::string DramLines(const ReplayReport& report) {
   return text;
 }
 
+std::string DeadLine(const CacheRow& row) {
+  if (row.total.scm_dead_share <= 0) return "";
+  return fmt::format("{}: blocks of deleted files took {:.1f} % of its SCM at the end\n", row.cache,
+                     100 * row.total.scm_dead_share);
+}
+
 // Of --mode=block.
 std::string BlockTableRow(const CacheRow& row) {
   const WindowRow& t = row.total;
@@ -240,6 +246,7 @@ json CostsToJson(const WindowRow& row) {
   if (row.packed.hits + row.packed.writes != 0) {
     one["packed"] = {{"scm_hits", row.packed.hits}, {"scm_writes", row.packed.writes}, {"ratio", row.packed.ratio()}};
   }
+  if (row.scm_dead_share != kUnknownShare) one["scm_dead_share"] = row.scm_dead_share;
   AddLatencies(row.latency, &one);
   return one;
 }
@@ -368,7 +375,7 @@ std::string ReportTable(const ReplayOptions& options, const ReplayReport& report
   text += NoiseText(report);
   text += FlashLine(report);
   text += FairnessLines(report);
-  for (const CacheRow& row : report.rows) text += PackedLine(row);
+  for (const CacheRow& row : report.rows) text += PackedLine(row) + DeadLine(row);
   text += DramLines(report);
   if (!report.warmup_settled) text += "the hit ratios had not settled when the warm-up ended\n";
   std::string cold;

@@ -49,6 +49,7 @@ void WindowResult::Add(const WindowResult& other) {
   for (const auto& [operation, count] : other.operations) operations[operation] += count;
   not_found += other.not_found;
   other_bytes = other.other_bytes;
+  scm_dead_share = other.scm_dead_share;
   touched += other.touched;
 }
 

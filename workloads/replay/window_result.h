@@ -72,6 +72,8 @@ struct SeriesPoint {
   double p99_us = 0;
 };
 
+inline constexpr double kUnknownShare = -1;
+
 struct WindowResult {
   uint64_t ops = 0;  // each key of a batch is one
   double seconds = 0;
@@ -92,7 +94,9 @@ struct WindowResult {
   std::map<std::string, uint64_t> operations;  // get, multiget (batches), put, ... -> requests
   uint64_t not_found = 0;
   uint64_t other_bytes = 0;  // the process's anonymous memory beside the block cache, at the end: memtables, for one
-  uint64_t touched = 0;      // a sum over the values' lines: keeps the reads from being optimised away
+  // What blocks of deleted files take of the SCM tier at the end, if it is of ours; their bytes unpacked.
+  double scm_dead_share = kUnknownShare;
+  uint64_t touched = 0;  // a sum over the values' lines: keeps the reads from being optimised away
 
   double ops_per_s() const { return seconds > 0 ? static_cast<double>(ops) / seconds : 0; }
   void Add(const WindowResult& other);

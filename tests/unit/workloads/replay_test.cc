@@ -127,6 +127,23 @@ TEST_F(Replay, SaysHowMuchACacheOfOursPackedAndTheOthersNothing) {
   EXPECT_EQ(j["rows"][1]["packed"]["scm_writes"], packed.writes);
 }
 
+TEST_F(Replay, SaysHowMuchOfAnSCMTierIsOfDeletedFiles) {
+  ReplayOptions options = Options("gen:uniform", "hcc,hybrid+keep_dead:dram_first,hybrid:dram_first");
+  options.put_share = 0.5;
+  options.write_buffer_bytes = 64 << 10;
+  RunOk(options);
+  const double kept = Row("hybrid+keep_dead:dram_first").total.scm_dead_share;
+  const double dropped = Row("hybrid:dram_first").total.scm_dead_share;
+  EXPECT_GT(kept, 0.05) << "compactions replace files";
+  EXPECT_LT(dropped, kept / 2);
+  EXPECT_GE(dropped, 0);
+  const std::string table = ReportTable(options, report_);
+  EXPECT_NE(table.find("hybrid+keep_dead:dram_first: blocks of deleted files took "), std::string::npos) << table;
+  const json j = ReportJson(options, report_);
+  EXPECT_FALSE(j["rows"][0].contains("scm_dead_share"));
+  EXPECT_EQ(j["rows"][1]["scm_dead_share"], kept);
+}
+
 TEST_F(Replay, ReportsTheAgreedJsonAndATableOf120Columns) {
   ReplayOptions options = Options("gen:zipf", "lru,hcc+compressed,tiered,hybrid");
   options.command_line = "mezz_replay --trace=gen:zipf";
