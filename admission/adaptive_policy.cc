@@ -131,7 +131,7 @@ Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
   if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, enters);
   CountLookup();
   if (enters) return Entry(block, hash);
-  if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, /*was_hit=*/false);
+  if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, /*was_hit=*/false, WriteCost(block));
   const Decision decision = Demotion(block, hash);
   return decision.action == Action::kToScm ? decision : Decision{Action::kBypass, Reason::kWindowClosed};
 }
@@ -154,7 +154,7 @@ Decision AdaptivePolicy::OnScmHit(const BlockFacts& block) {
 Decision AdaptivePolicy::OnDramEviction(const BlockFacts& block) {
   const uint64_t hash = HashOfBlock(block.key);
   if (block.was_hit_in_dram) sketch_.Increment(hash);
-  if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, block.was_hit_in_dram);
+  if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, block.was_hit_in_dram, WriteCost(block));
   // Not promoted: its image was stored when it came from flash, and Entry left its ghost to say so.
   const bool by_image = block.in_scm && block.codec && ghost_.Take(hash);
   if (by_image) {
@@ -197,6 +197,14 @@ Decision AdaptivePolicy::Demotion(const BlockFacts& block, uint64_t hash) {
 uint32_t AdaptivePolicy::PromotionTarget(const BlockFacts& block) const {
   if (!block.codec || block.packed_bytes == 0) return PromotionFeedback::kTargetRaw;
   return *block.codec == Codec::kLz4 ? PromotionFeedback::kTargetLz4 : PromotionFeedback::kTargetZstd;
+}
+
+// Of a mean block, written as this one would be, in flash reads: packed, fewer bytes, and the time to pack them.
+double AdaptivePolicy::WriteCost(const BlockFacts& block) {
+  if (!block.codec || block.packed_bytes == 0 || block.bytes == 0) return Miniatures::kWriteCost;
+  const double share = static_cast<double>(block.packed_bytes) / block.bytes;
+  packed_percent_.store(static_cast<uint32_t>(100 * share), std::memory_order_relaxed);
+  return Miniatures::kWriteCost * share + (*block.codec == Codec::kLz4 ? kPackCostLz4 : kPackCostZstd);
 }
 
 // kToScm if the block deserves a write, limits apart; else kDrop.
@@ -244,7 +252,9 @@ Decision AdaptivePolicy::OnReclaim(const BlockFacts& block) {
 }
 
 Decision AdaptivePolicy::Survival(const BlockFacts& block, uint64_t hash) {
-  const bool spares = block.scm_heat > (block.proven ? 1 : 0);
+  const bool large = options_.pack && !block.packed && !block.packable && RolePacks(block.role) &&
+                     packed_percent_.load(std::memory_order_relaxed) < kLargeUnderPercent;
+  const bool spares = block.scm_heat > (block.proven ? 1 : 0) + (large ? 1 : 0);
   if (block.in_dram && !(spares && block.packed)) return {Action::kDrop, Reason::kInDram};
   if (spares || block.packable) {
     if (const auto limit = LimitReached(block.write_bytes())) return {Action::kDrop, *limit};

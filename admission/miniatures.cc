@@ -50,7 +50,7 @@ void Miniatures::SetCapacity(uint64_t dram_bytes, uint64_t scm_bytes) {
     tier.young.Clear();
     tier.proven.Clear();
     tier.used_bytes = tier.young_bytes = 0;
-    tier.hits = tier.written = 0;
+    tier.hits = tier.write_cost = 0;
     tier.filled = false;
   }
   lookups_ = 0;
@@ -127,7 +127,7 @@ void Miniatures::OnDramMiss(uint64_t hash, bool enters_dram) {
   if (++lookups_ >= judge_every_) Judge();
 }
 
-void Miniatures::OnDramEviction(uint64_t hash, uint32_t bytes, bool was_hit) {
+void Miniatures::OnDramEviction(uint64_t hash, uint32_t bytes, bool was_hit, double write_cost) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   events_ = std::max(events_ + 1, 1u);
@@ -148,9 +148,9 @@ void Miniatures::OnDramEviction(uint64_t hash, uint32_t bytes, bool was_hit) {
       view.number = ++tier.ghosts & kNumberMask;
       continue;
     }
-    MakeRoom(of, bytes);
+    MakeRoom(of, bytes, write_cost);
     view.heat = HeatOfNew(proven ? Generation::kProven : Generation::kYoung);
-    Put(of, slot, proven);
+    Put(of, slot, proven, write_cost);
   }
 }
 
@@ -160,7 +160,7 @@ bool Miniatures::Admits(const Tier& tier, Strictness strictness, const Key& key,
   return strictness == Strictness::kEvidence || FrequencyOf(key) >= tier.dropped_frequency;
 }
 
-void Miniatures::Put(size_t of, uint32_t slot, bool proven) {
+void Miniatures::Put(size_t of, uint32_t slot, bool proven, double write_cost) {
   Tier& tier = tiers_[of];
   Key& key = keys_[slot];
   View& view = key.views[of];
@@ -175,10 +175,10 @@ void Miniatures::Put(size_t of, uint32_t slot, bool proven) {
   queue.Push({.slot = slot & 0xfffu, .number = static_cast<uint32_t>(view.number) & 0xfffffu});
   tier.used_bytes += key.bytes;
   if (!proven) tier.young_bytes += key.bytes;
-  tier.written += static_cast<double>(key.bytes) / block_bytes_;
+  tier.write_cost += write_cost * key.bytes / block_bytes_;
 }
 
-void Miniatures::MakeRoom(size_t of, uint64_t bytes) {
+void Miniatures::MakeRoom(size_t of, uint64_t bytes, double write_cost) {
   Tier& tier = tiers_[of];
   unsigned walked = 0;
   for (; walked < kWalkedPerEventMax && tier.used_bytes + bytes > scm_bytes_; ++walked) {
@@ -194,7 +194,7 @@ void Miniatures::MakeRoom(size_t of, uint64_t bytes) {
     // As AdaptivePolicy::OnReclaim.
     if (key.in_dram == 0 && view.heat > (young ? 0u : 1u) && walked < kWalkedPerEventMax / 2) {
       --view.heat;
-      Put(of, record.slot, /*proven=*/true);
+      Put(of, record.slot, /*proven=*/true, write_cost);
       continue;
     }
     view.number = ++tier.ghosts & kNumberMask;
@@ -207,7 +207,7 @@ void Miniatures::MakeRoom(size_t of, uint64_t bytes) {
 void Miniatures::Judge() {
   lookups_ = 0;
   size_t best = static_cast<size_t>(verdict());
-  const auto score = [this](size_t of) { return tiers_[of].hits - kWriteCost * tiers_[of].written; };
+  const auto score = [this](size_t of) { return tiers_[of].hits - tiers_[of].write_cost; };
   const double to_beat = score(best) + kHysteresis * std::max(1.0, score(best));
   double best_score = to_beat;
   for (size_t of = 0; of < kStrictnesses; ++of) {
@@ -219,7 +219,7 @@ void Miniatures::Judge() {
   stale_.store(tiers_[best].hits < kStaleHitShare * decayed_lookups_, std::memory_order_relaxed);
   for (Tier& tier : tiers_) {
     tier.hits *= kDecay;
-    tier.written *= kDecay;
+    tier.write_cost *= kDecay;
   }
   decayed_lookups_ *= kDecay;
 }

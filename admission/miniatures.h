@@ -30,8 +30,8 @@ inline constexpr size_t kStrictnesses = static_cast<size_t>(Strictness::kCount);
 // frequency where the working set is far larger than the cache.
 //
 // A miniature is a tier whose records have no bytes: two queues, young and proven, a share of the capacity for the
-// young, second chances as the policy's, ghosts as long as both tiers. Its score is its hits less kWriteCost for each
-// block written, both decaying. The best one's strictness is the verdict; a rival must be better by kHysteresis.
+// young, second chances as the policy's, ghosts as long as both tiers. Its score is its hits less the cost of what was
+// written, both decaying. The best one's strictness is the verdict; a rival must be better by kHysteresis.
 //
 // The hot threshold is the frequency from which on the sampled keys just fill kHotShare of the DRAM tier; none is hot
 // while that is not kHotOverMean times the mean, unless all of them fit.
@@ -61,8 +61,8 @@ class Miniatures {
 
   // A look-up missed the DRAM tier. `enters_dram`: it is there after it, read from flash or promoted.
   void OnDramMiss(uint64_t hash, bool enters_dram);
-  // The block leaves the DRAM tier.
-  void OnDramEviction(uint64_t hash, uint32_t bytes, bool was_hit);
+  // The block leaves the DRAM tier. `write_cost`: of a mean block written now, in flash reads.
+  void OnDramEviction(uint64_t hash, uint32_t bytes, bool was_hit, double write_cost = kWriteCost);
 
   Strictness verdict() const { return verdict_.load(std::memory_order_relaxed); }
   // Blocks asked for this often, and more, fill the DRAM tier.
@@ -76,7 +76,7 @@ class Miniatures {
 
   // Each event adds at most one record by itself, so 32 keep up.
   static constexpr unsigned kWalkedPerEventMax = 32;
-  static constexpr double kWriteCost = 0.06;   // of a flash read
+  static constexpr double kWriteCost = 0.06;   // of a raw block
   static constexpr double kHysteresis = 0.01;  // of the score
   static constexpr double kHotShare = 0.6;
   static constexpr double kHotOverMean = 1.5;  // the hot threshold, over the mean frequency of the keys that are known
@@ -141,10 +141,10 @@ class Miniatures {
     explicit Tier(size_t records) : young(records), proven(records) {}
     Queue young, proven;
     uint64_t used_bytes = 0, young_bytes = 0;
-    uint32_t writes = 0;           // numbers records
-    uint32_t ghosts = 0;           // numbers refusals and drops
-    double dropped_frequency = 0;  // of what left the proven queue, a decaying mean
-    double hits = 0, written = 0;  // decaying; written in mean blocks
+    uint32_t writes = 0;              // numbers records
+    uint32_t ghosts = 0;              // numbers refusals and drops
+    double dropped_frequency = 0;     // of what left the proven queue, a decaying mean
+    double hits = 0, write_cost = 0;  // decaying; in flash reads
     bool filled = false;
   };
 
@@ -154,8 +154,8 @@ class Miniatures {
   bool HasGhost(const Tier& tier, const View& view) const {
     return view.number != 0 && ((tier.ghosts - view.number) & kNumberMask) < ghosts_max_;
   }
-  void Put(size_t of, uint32_t slot, bool proven);
-  void MakeRoom(size_t of, uint64_t bytes);
+  void Put(size_t of, uint32_t slot, bool proven, double write_cost);
+  void MakeRoom(size_t of, uint64_t bytes, double write_cost);
   void Forget(size_t of, Key* key);
   void Judge();
   void SweepHistogram();

@@ -403,6 +403,9 @@ MUTANTS = (
            "PackAuto.PacksWithWhatThePriceOfAMissPaysFor",
            ("  core_.scm_->UseCodec(codec);", "  static_cast<void>(codec);")),
 
+    policy("what does not pack is spared as readily as what does", "admission/adaptive_policy.cc", "adaptive_policy",
+           "Adaptive.WhatDoesNotPackAmongWhatDoesNeedsOneHitMore", ("+ (large ? 1 : 0)", "+ (large ? 0 : 0)")),
+
     # --- workloads ---------------------------------------------------------------------------------------------------
     workload("a sample's next lap begins where the last did", "replay/values.cc", "unit/workloads/values_test",
              "CutValues.*", ("(lap == 0 ? 0 : MixWord(lap) % sample_bytes_)", "0")),

@@ -12,9 +12,10 @@ constexpr double kDramRandomReadNs = 81;
 // As integration/hybrid_core.cc weighs them for serve=auto.
 constexpr double kCopyFixedNs = 40;
 constexpr double kCopyNsPerByte = 0.03;
-// Blocks of 4 KiB of source text, one core.
+// Blocks of 4 KiB of source text, one core; rejected ones of random bytes.
 constexpr double kLz4PackNsPerByte = 7000.0 / 4096, kLz4UnpackNsPerByte = 1200.0 / 4096;
 constexpr double kZstdPackNsPerByte = 17000.0 / 4096, kZstdUnpackNsPerByte = 5700.0 / 4096;
+constexpr double kLz4RejectNsPerByte = 900.0 / 4096, kZstdRejectNsPerByte = 4100.0 / 4096;
 
 double StreamReadNs(const MediumModel& model, double bytes) {
   const double own = model.random_read_ns + bytes / model.thread_read_bytes_per_ns;
@@ -45,6 +46,7 @@ void AddPackedCosts(const MediumModel& model, double block_bytes, Codec codec, d
   costs->unpack_ns =
       StreamReadNs(model, packed_record_bytes) + (lz4 ? kLz4UnpackNsPerByte : kZstdUnpackNsPerByte) * block_bytes;
   costs->pack_ns = (lz4 ? kLz4PackNsPerByte : kZstdPackNsPerByte) * block_bytes;
+  costs->reject_ns = (lz4 ? kLz4RejectNsPerByte : kZstdRejectNsPerByte) * block_bytes;
   costs->packed_write_ns = std::max(model.write_ns, packed_record_bytes / model.write_bytes_per_ns);
   costs->packed_spare_ns = StreamReadNs(model, packed_record_bytes) + costs->packed_write_ns;
   costs->repack_ns = StreamReadNs(model, record_bytes) + costs->packed_write_ns;
@@ -54,14 +56,14 @@ double MeanAccessNs(const AccessCosts& costs, const SimCounts& counts) {
   const auto times = [](uint64_t count, double ns) { return static_cast<double>(count) * ns; };
   const uint64_t writes = counts.demotions + counts.inserts_to_scm;
   const uint64_t packed_writes = counts.packed_writes - counts.packed_second_chances - counts.packed_at_reclaim;
-  const double sum = times(counts.dram_hits, costs.dram_hit_ns) + times(counts.scm_in_place, costs.scm_hit_ns) +
-                     times(counts.scm_unpacked + counts.packed_promotions, costs.unpack_ns) +
-                     times(counts.promotions - counts.packed_promotions, costs.promotion_ns) +
-                     times(counts.misses, costs.miss_ns) + times(writes - packed_writes, costs.scm_write_ns) +
-                     times(packed_writes, costs.packed_write_ns) +
-                     times(counts.second_chances - counts.packed_second_chances, costs.spare_ns) +
-                     times(counts.packed_second_chances, costs.packed_spare_ns) +
-                     times(counts.packed_at_reclaim, costs.repack_ns) + times(counts.pack_tries, costs.pack_ns);
+  const double sum =
+      times(counts.dram_hits, costs.dram_hit_ns) + times(counts.scm_in_place, costs.scm_hit_ns) +
+      times(counts.scm_unpacked + counts.packed_promotions, costs.unpack_ns) +
+      times(counts.promotions - counts.packed_promotions, costs.promotion_ns) + times(counts.misses, costs.miss_ns) +
+      times(writes - packed_writes, costs.scm_write_ns) + times(packed_writes, costs.packed_write_ns) +
+      times(counts.second_chances - counts.packed_second_chances, costs.spare_ns) +
+      times(counts.packed_second_chances, costs.packed_spare_ns) + times(counts.packed_at_reclaim, costs.repack_ns) +
+      times(counts.pack_tries - counts.pack_rejected, costs.pack_ns) + times(counts.pack_rejected, costs.reject_ns);
   return counts.accesses == 0 ? 0 : sum / static_cast<double>(counts.accesses);
 }
 

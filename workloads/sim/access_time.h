@@ -17,7 +17,7 @@ namespace mezz::sim {
 //   spare      a record read and streamed back: random read + record / a thread's read bandwidth + scm_write
 //   unpack     a packed record read as a stream, and unpacked: LZ4 1.2 us, zstd 5.7 us for 4 KiB, as measured on source
 //              text (docs/benchmarking.md); of a hit and of a promotion alike, whose copy it is
-//   pack       7 us, zstd 17 us for 4 KiB, whether it then packs or not
+//   pack       7 us, zstd 17 us for 4 KiB; in vain, of random bytes, 0.9 and 4.1 us
 //   repack     a raw record read as a stream, and its packed record written
 //
 // Reads are never faster than the shared bandwidth allows. The mean access time charges every write and second chance
@@ -31,6 +31,7 @@ struct AccessCosts {
   double spare_ns = 0;
   double unpack_ns = 0;
   double pack_ns = 0;
+  double reject_ns = 0;        // of a try in vain
   double packed_write_ns = 0;  // as scm_write and spare, of packed records
   double packed_spare_ns = 0;
   double repack_ns = 0;

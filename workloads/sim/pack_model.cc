@@ -90,6 +90,7 @@ bool PackModel::Pack(BlockId block) {
   ++tries_;
   const uint32_t bytes = block_bytes_[block];
   const bool packs = codec_bytes_[block] <= Packer::CodecBytesMax(codec_, bytes);
+  rejected_ += !packs;
   auto_skip_[static_cast<size_t>(trace_.role(block))].Tried(/*rejected=*/!packs);
   NoteShare(packs ? payload_bytes(block) : 1, packs ? bytes : 1);
   return packs;

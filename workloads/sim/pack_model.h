@@ -56,7 +56,8 @@ class PackModel {
     return static_cast<uint32_t>(sizeof(layout::PackedPrefix)) + codec_bytes_[block];
   }
   uint64_t record_bytes(BlockId block) const { return layout::RecordBytes(payload_bytes(block)); }
-  uint64_t tries() const { return tries_; }
+  uint64_t tries() const { return tries_; }  // of which were in vain:
+  uint64_t rejected() const { return rejected_; }
 
  private:
   void NoteShare(uint64_t stored_bytes, uint64_t bytes);
@@ -68,6 +69,7 @@ class PackModel {
   std::array<AutoSkip, kBlockRoles> auto_skip_;
   uint32_t mean_share_ = Packer::kMeanShareAtFirst;
   uint64_t tries_ = 0;
+  uint64_t rejected_ = 0;
 };
 
 }  // namespace mezz::sim

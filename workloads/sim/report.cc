@@ -58,6 +58,7 @@ json PackedToJson(const SimRow& row) {
           {"writes_per_access", row.per_access(c.packed_writes)},
           {"at_reclaim_per_access", row.per_access(c.packed_at_reclaim)},
           {"tries_per_access", row.per_access(c.pack_tries)},
+          {"rejected_per_access", row.per_access(c.pack_rejected)},
           {"record_bytes", Share(c.packed_bytes, c.packed_writes)}};
 }
 

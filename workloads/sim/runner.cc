@@ -65,10 +65,10 @@ class Job {
     const auto mean = [&](MediumModelName name) {
       const MediumModel& model = GetMediumModel(name);
       AccessCosts costs = CostsOf(model, bytes, options_.flash_us);
-      if (counts.packed_writes > 0) {
-        const double record_bytes =
-            static_cast<double>(counts.packed_bytes) / static_cast<double>(counts.packed_writes);
-        AddPackedCosts(model, bytes, *CodecOf(options_.pack), record_bytes, &costs);
+      if (const auto codec = CodecOf(options_.pack)) {
+        const double packed_bytes = static_cast<double>(counts.packed_bytes);
+        const auto records = static_cast<double>(std::max<uint64_t>(1, counts.packed_writes));
+        AddPackedCosts(model, bytes, *codec, packed_bytes / records, &costs);
       }
       return MeanAccessNs(costs, counts);
     };

@@ -45,11 +45,14 @@ class TwoTier {
     const CounterSnapshot events = events_;
     const DecisionSnapshot decisions = decisions_;
     const ScmCounts scm = scm_.counts();
-    const uint64_t tries = pack_tries();
+    const uint64_t tries = pack_ != nullptr ? pack_->tries() : 0;
+    const uint64_t rejected = pack_ != nullptr ? pack_->rejected() : 0;
     RunRange(warmup, accesses.size());
     flow_.TellDramHits();
     SimCounts counts = CountsOf(accesses.size() - warmup, events_ - events, decisions_ - decisions, scm);
-    counts.pack_tries = pack_tries() - tries;
+    if (!packs()) return counts;
+    counts.pack_tries = pack_->tries() - tries;
+    counts.pack_rejected = pack_->rejected() - rejected;
     return counts;
   }
 
@@ -96,7 +99,6 @@ class TwoTier {
     return std::make_unique<PackModel>(options.pack->codec, trace, options.pack->block_bytes,
                                        options.pack->codec_bytes);
   }
-  uint64_t pack_tries() const { return pack_ != nullptr ? pack_->tries() : 0; }
 
   // HybridCore's: bytes of blocks that the SCM tier holds, as they pack at present, and when policies are told.
   uint64_t BlockCapacity() const {
@@ -180,7 +182,6 @@ class TwoTier {
             .scm_written_units = scm.written_units - scm_before.written_units,
             .packed_writes = scm.packed_writes - scm_before.packed_writes,
             .packed_bytes = scm.packed_units - scm_before.packed_units,
-            .pack_tries = 0,
             .scm_refused = scm.refused - scm_before.refused,
             .spare_refused = scm.spare_refused - scm_before.spare_refused,
             .ghost_hits = decisions.of(Reason::kGhost),

@@ -35,6 +35,7 @@ struct SimCounts {
   uint64_t packed_writes = 0;  // of all writes, what was written packed, and its bytes
   uint64_t packed_bytes = 0;
   uint64_t pack_tries = 0;     // blocks that the codec was run on
+  uint64_t pack_rejected = 0;  // of those, in vain
   uint64_t scm_refused = 0;    // writes the policy wanted and the tier had no room for
   uint64_t spare_refused = 0;  // second chances likewise
   uint64_t ghost_hits = 0;     // decisions with Reason::kGhost

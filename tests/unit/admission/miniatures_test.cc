@@ -28,8 +28,9 @@ uint64_t Mixed(uint64_t key) {
 // A strict LRU for the DRAM tier, which everything enters, and the calls AdaptivePolicy would make.
 class Driver {
  public:
-  explicit Driver(uint64_t scale = 1)
+  explicit Driver(uint64_t scale = 1, double write_cost = Miniatures::kWriteCost)
       : dram_blocks_(kDramBlocks * scale),
+        write_cost_(write_cost),
         sketch_((kDramBlocks + kScmBlocks) * scale, 1),
         miniatures_({kDramBlocks * scale * kBlockBytes, kScmBlocks * scale * kBlockBytes, kBlockBytes}, sketch_) {}
 
@@ -46,7 +47,8 @@ class Driver {
       const Entry oldest = order_.back();
       const uint64_t oldest_hash = Mixed(oldest.key);
       if (oldest.hit) sketch_.Increment(oldest_hash);
-      if (miniatures_.Samples(oldest_hash)) miniatures_.OnDramEviction(oldest_hash, kBlockBytes, oldest.hit);
+      if (miniatures_.Samples(oldest_hash))
+        miniatures_.OnDramEviction(oldest_hash, kBlockBytes, oldest.hit, write_cost_);
       where_.erase(oldest.key);
       order_.pop_back();
     }
@@ -64,6 +66,7 @@ class Driver {
     bool hit;
   };
   const uint64_t dram_blocks_;
+  const double write_cost_;
   FrequencySketch sketch_;
   Miniatures miniatures_;
   std::list<Entry> order_;
@@ -86,6 +89,13 @@ class MiniaturesVerdict : public testing::TestWithParam<uint64_t> {
 TEST_P(MiniaturesVerdict, IsOpenWhereReuseFollowsRecency) {
   for (uint64_t i = 0; i < 60'000 * scale_; ++i) driver_.Access(i / 4 + random_() % (kScmBlocks * scale_ / 2));
   EXPECT_EQ(driver_.miniatures().verdict(), Strictness::kOpen);
+}
+
+// The same where each write costs more than the hits that it brings: those that pack dearly.
+TEST_P(MiniaturesVerdict, AsksForEvidenceWhereWritesAreDear) {
+  Driver driver(scale_, /*write_cost=*/5);
+  for (uint64_t i = 0; i < 60'000 * scale_; ++i) driver.Access(i / 4 + random_() % (kScmBlocks * scale_ / 2));
+  EXPECT_NE(driver.miniatures().verdict(), Strictness::kOpen);
 }
 
 TEST_P(MiniaturesVerdict, AsksForEvidenceOnALoopLargerThanBothTiers) {

@@ -116,6 +116,7 @@ TEST(PackModel, PacksRejectsSkipsAndExpectsAsThePackerDoes) {
     EXPECT_GT(rejected, 100u);
     EXPECT_GT(skipped, 300u);
     EXPECT_EQ(model.tries(), packed_blocks + rejected);
+    EXPECT_EQ(model.rejected(), rejected);
   }
 }
 
@@ -136,11 +137,12 @@ TEST(PackModel, MeanAccessTimeChargesUnpackingAndPacking) {
                          .packed_second_chances = 1,
                          .packed_at_reclaim = 1,
                          .packed_writes = 5,
-                         .pack_tries = 6};
+                         .pack_tries = 6,
+                         .pack_rejected = 2};
   // Three of the demotions were packed: five packed writes less the second chance and the one at reclaim.
   const double sum = 4 * costs.unpack_ns + costs.promotion_ns + 5 * costs.miss_ns + costs.scm_write_ns +
                      3 * costs.packed_write_ns + costs.spare_ns + costs.packed_spare_ns + costs.repack_ns +
-                     6 * costs.pack_ns;
+                     4 * costs.pack_ns + 2 * costs.reject_ns;
   EXPECT_NEAR(MeanAccessNs(costs, counts), sum / 10, 1e-6);
 }
 

@@ -9,6 +9,7 @@
 #include "test_traces.h"
 #include "workloads/block_key.h"
 #include "workloads/sim/access_time.h"
+#include "workloads/sim/runner.h"
 
 namespace mezz::sim {
 namespace {
@@ -249,6 +250,27 @@ INSTANTIATE_TEST_SUITE_P(Policies, Goldens,
                                            Golden{"bidirectional", DramCache::kHcc, true, 33978, 20416, 35066},
                                            Golden{"bidirectional", DramCache::kLru, false, 33687, 20499, 36980},
                                            Golden{"bidirectional", DramCache::kHcc, false, 33944, 20380, 36694}));
+
+// Whoever changes what `adaptive` does in a tier that packs changes these.
+TEST(PackedGoldens, Hold) {
+  std::mt19937_64 random(1);
+  const std::vector<BlockId> blocks = MixedAccesses(random, 60'000, 4000);
+  const LoadedTrace trace = LoadKeys({blocks.begin(), blocks.end()});
+  SimOptions options;
+  options.policies = {"adaptive"};
+  options.totals = {{.text = "0.2", .share = 0.2}};
+  const auto run = [&](const char* pack, const char* ratio) {
+    EXPECT_TRUE(ParsePacking(pack, ratio, &options).ok());
+    SimReport report;
+    EXPECT_EQ(RunTrace(trace, options, &report).message(), "");
+    const SimCounts& counts = report.rows.front().counts;
+    return std::vector<uint64_t>{counts.misses, counts.scm_writes(), counts.packed_writes, counts.pack_rejected};
+  };
+  EXPECT_THAT(run("off", ""), ElementsAre(30451, 14955, 0, 0));
+  EXPECT_THAT(run("lz4", "2.2"), ElementsAre(23453, 19010, 18369, 0));
+  EXPECT_THAT(run("zstd", "3.3"), ElementsAre(18911, 21790, 21149, 0));
+  EXPECT_THAT(run("zstd", "1"), ElementsAre(30409, 10591, 0, 1053));
+}
 
 }  // namespace
 }  // namespace mezz::sim
