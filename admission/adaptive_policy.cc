@@ -251,10 +251,15 @@ Decision AdaptivePolicy::OnReclaim(const BlockFacts& block) {
   return decision;
 }
 
+// A record that does not pack, in a tier where most others do.
+bool AdaptivePolicy::IsLargeAmongPacked(const BlockFacts& block) const {
+  if (!options_.pack || block.packed || block.packable || !RolePacks(block.role)) return false;
+  const uint64_t mean_percent = packed_percent_.load(std::memory_order_relaxed);
+  return uint64_t{block.bytes} * 100 * 100 > kLargePercent * mean_percent * options_.block_bytes;
+}
+
 Decision AdaptivePolicy::Survival(const BlockFacts& block, uint64_t hash) {
-  const bool large = options_.pack && !block.packed && !block.packable && RolePacks(block.role) &&
-                     packed_percent_.load(std::memory_order_relaxed) < kLargeUnderPercent;
-  const bool spares = block.scm_heat > (block.proven ? 1 : 0) + (large ? 1 : 0);
+  const bool spares = block.scm_heat > (block.proven ? 1 : 0) + (IsLargeAmongPacked(block) ? 1 : 0);
   if (block.in_dram && !(spares && block.packed)) return {Action::kDrop, Reason::kInDram};
   if (spares || block.packable) {
     if (const auto limit = LimitReached(block.write_bytes())) return {Action::kDrop, *limit};

@@ -74,8 +74,8 @@ class AdaptivePolicy final : public Policy {
   static constexpr unsigned kRequeuePercent = 85;
   // Packing 4 KiB inline, in flash reads of 80 us: LZ4 7 us, zstd 17.
   static constexpr double kPackCostLz4 = 0.0875, kPackCostZstd = 0.2125;
-  // While blocks pack to less than this on average, one that does not takes the room of several.
-  static constexpr uint32_t kLargeUnderPercent = 80;
+  // Of the mean packed block: a raw one above that takes the room of several.
+  static constexpr uint64_t kLargePercent = 125;
   // Written bytes in percent of those looked up, above which only the strictest evidence counts, unless the miniatures
   // found that writing everything pays; and above which nothing is written.
   static constexpr uint64_t kChurnStrictPercent = 50;
@@ -92,6 +92,7 @@ class AdaptivePolicy final : public Policy {
   Decision Entry(const BlockFacts& block, uint64_t hash);
   Decision Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost);
   Decision Survival(const BlockFacts& block, uint64_t hash);
+  bool IsLargeAmongPacked(const BlockFacts& block) const;
   std::optional<Reason> LimitReached(uint32_t bytes);
   uint32_t PromotionTarget(const BlockFacts& block) const;
   double WriteCost(const BlockFacts& block);

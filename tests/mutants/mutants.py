@@ -404,7 +404,7 @@ MUTANTS = (
            ("  core_.scm_->UseCodec(codec);", "  static_cast<void>(codec);")),
 
     policy("what does not pack is spared as readily as what does", "admission/adaptive_policy.cc", "adaptive_policy",
-           "Adaptive.WhatDoesNotPackAmongWhatDoesNeedsOneHitMore", ("+ (large ? 1 : 0)", "+ (large ? 0 : 0)")),
+           "Adaptive.WhatDoesNotPackAmongWhatDoesNeedsOneHitMore", ("+ (IsLargeAmongPacked(block) ? 1 : 0)", "")),
 
     # --- workloads ---------------------------------------------------------------------------------------------------
     workload("a sample's next lap begins where the last did", "replay/values.cc", "unit/workloads/values_test",

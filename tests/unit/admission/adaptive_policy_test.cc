@@ -305,6 +305,9 @@ TEST_F(Adaptive, WhatDoesNotPackAmongWhatDoesNeedsOneHitMore) {
       ++record.scm_heat;
       ExpectDecision(policy_->OnReclaim(record), Action::kSpare, Reason::kHit);
       record.scm_heat = proven ? 2 : 1;
+      record.bytes = 1500;
+      ExpectDecision(policy_->OnReclaim(record), Action::kSpare, Reason::kHit);
+      record.bytes = 4096;
       record.role = BlockRole::kIndex;
       ExpectDecision(policy_->OnReclaim(record), Action::kSpare, Reason::kHit);
     }
