@@ -253,7 +253,7 @@ Decision AdaptivePolicy::OnReclaim(const BlockFacts& block) {
 
 // A record that does not pack, in a tier where most others do.
 bool AdaptivePolicy::IsLargeAmongPacked(const BlockFacts& block) const {
-  if (!options_.pack || block.packed || block.packable || !RolePacks(block.role)) return false;
+  if (!block.codec || block.packed || block.packable || !RolePacks(block.role)) return false;
   const uint64_t mean_percent = packed_percent_.load(std::memory_order_relaxed);
   return uint64_t{block.bytes} * 100 * 100 > kLargePercent * mean_percent * options_.block_bytes;
 }

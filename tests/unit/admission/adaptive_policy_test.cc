@@ -282,20 +282,20 @@ TEST_F(Adaptive, SparesTheYoungOnOneHitTheProvenOnTwo) {
 
 // It takes the room of several that pack, so it must have been hit once more. Where nothing packs, it is like all.
 TEST_F(Adaptive, WhatDoesNotPackAmongWhatDoesNeedsOneHitMore) {
-  PolicyOptions options = Sizes();
-  options.pack = Codec::kLz4;
   for (const uint32_t packed_bytes : {1500u, 4000u}) {
     SCOPED_TRACE(packed_bytes);
     const bool packs = packed_bytes == 1500;
-    Make(options);
+    Make(Sizes());
     LookUp(1'000'000);
     for (uint64_t n = 0; n < 1000; ++n) {
       BlockFacts leaving = Block(n);
+      leaving.codec = Codec::kLz4;
       leaving.packed_bytes = packed_bytes;
       policy_->OnDramEviction(leaving);
     }
     for (const bool proven : {false, true}) {
       BlockFacts record = Recorded(1);
+      record.codec = Codec::kLz4;
       record.proven = proven;
       record.scm_heat = proven ? 2 : 1;
       EXPECT_EQ(policy_->OnReclaim(record).action, packs ? Action::kDrop : Action::kSpare);
