@@ -60,7 +60,7 @@ std::string Mutated(std::mt19937_64& random) {
 std::string FromTable(std::mt19937_64& random, std::set<std::string_view>* tried) {
   const auto table = OptionTable();
   HybridCacheOptions options;
-  options.dram_bytes = random() % 4 == 0 ? random() : 64 << 20;
+  (random() % 4 == 0 ? options.dram_total_bytes : options.dram_bytes) = random() % 4 == 0 ? random() : 64 << 20;
   options.dram_shard_bits = static_cast<int>(random() % 24) - 2;
   options.scm.capacity_bytes = random() % 4 == 0 ? random() : 1 << 30;
   options.scm.segment_bytes = random() % 2 == 0 ? 0 : 1ull << random() % 40;

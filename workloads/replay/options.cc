@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -179,6 +180,11 @@ Status ValidateWorkload(const ReplayOptions& o) {
   return o.generator_options(0, 1).Validate();
 }
 
+// As RocksDB chooses for an LRUCache: one for every 512 KiB, 64 at most.
+int LruShardBits(uint64_t bytes) {
+  return std::min(static_cast<int>(std::bit_width(std::max<uint64_t>(bytes >> 19, 1))) - 1, 6);
+}
+
 }  // namespace
 
 Status ParseCaches(const std::string& text, const std::string& default_policy, std::vector<CacheSpec>* caches) {
@@ -234,7 +240,13 @@ ReplayOptions ReplayOptions::SizedFor(const CacheSpec& spec) const {
 HybridCacheOptions ReplayOptions::OursFor(const CacheSpec& spec) const {
   HybridCacheOptions ours = SizedFor(spec).hybrid;
   if (spec.kind != CacheKind::kTiered) ours.policy = spec.policy;  // whose policies are RocksDB's
-  if (spec.kind == CacheKind::kHybrid) ours.dram_total_bytes = std::exchange(ours.dram_bytes, 0);
+  if (spec.kind != CacheKind::kHybrid) return ours;
+  // Its DRAM tier is smaller than what the others have, but not in fewer shards.
+  if (ours.dram_shard_bits < 0) {
+    const bool lru = ours.dram_cache == DramCacheKind::kLru;
+    ours.dram_shard_bits = lru ? LruShardBits(ours.dram_bytes) : ours.HyperClockShardBits();
+  }
+  ours.dram_total_bytes = std::exchange(ours.dram_bytes, 0);
   return ours;
 }
 
