@@ -306,10 +306,10 @@ TEST_P(HybridCacheFuzz, ForgetsButNeverLies) {
     EXPECT_GT(counters[Event::kScmPackedHit], 100u);
     EXPECT_GT(counters[Event::kScmHit], counters[Event::kScmPackedHit] + 500);
     EXPECT_EQ(counters[Event::kScmUnpackFailed] + counters[Event::kScmNoDictionary], 0u);
-    EXPECT_EQ(counters[Event::kPackedWithDictionary] > 0, pack == PackMode::kZstd);
+    if (pack != PackMode::kAuto) EXPECT_EQ(counters[Event::kPackedWithDictionary] > 0, pack == PackMode::kZstd);
   }
   if (TakesImages(pack) && std::string(policy) == "scm_first") {
-    EXPECT_GT(counters[Event::kScmImageHit], 100u);
+    EXPECT_GT(counters[Event::kScmImageHit], 30u);
     EXPECT_GT(counters[Event::kScmImageUnread], 0u);
   }
   if (TakesImages(pack) && std::string(policy) == "adaptive") {

@@ -201,10 +201,9 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(ImageLru, ImageDbStress,
                          ::testing::Values(Config{kZstd, DramCacheKind::kLru, PackMode::kImage}),
                          [](const auto& config) { return std::string(std::get<0>(config.param).name); });
+// Where zstd gains little over LZ4, as here, `auto` takes no images of zstd.
 INSTANTIATE_TEST_SUITE_P(Auto, ImageDbStress,
-                         ::testing::Combine(::testing::Values(kLz4, kZstdDictionary),
-                                            ::testing::Values(DramCacheKind::kHyperClock),
-                                            ::testing::Values(PackMode::kAuto)),
+                         ::testing::Values(Config{kLz4, DramCacheKind::kHyperClock, PackMode::kAuto}),
                          [](const auto& config) { return std::string(std::get<0>(config.param).name); });
 
 }  // namespace

@@ -84,6 +84,7 @@ std::shared_ptr<Cache> MakeOver(const ReplayOptions& o, bool lru, std::shared_pt
 std::shared_ptr<Cache> MakeOverOurs(const ReplayOptions& o, bool lru, const HybridStats& stats,
                                     std::shared_ptr<SecondaryCache> ours) {
   ReplayOptions left = o;
+  if (!lru) left.hybrid.dram_shard_bits = o.hybrid.HyperClockShardBits();  // as over all of it
   left.hybrid.dram_bytes -= std::min(o.dram_bytes() / 2, stats.Dram().total());
   return MakeOver(left, lru, std::move(ours));
 }
