@@ -157,6 +157,25 @@ TEST_P(PackerTest, ThreadsPackAtTheSameTime) {
   EXPECT_EQ(wrong.load(std::memory_order_relaxed), 0);
 }
 
+// Text of 16 letters at random, which an entropy coder halves and LZ4 does not.
+std::vector<std::byte> Letters(uint64_t seed, size_t bytes) {
+  auto text = Payload(seed, 3, bytes);
+  for (std::byte& letter : text) letter = std::byte{'a'} | (letter & std::byte{15});
+  return text;
+}
+
+TEST_P(PackerTest, TellsHowMuchBetterZstdPacksWhicheverIsInUse) {
+  packer_.CompareCodecs();
+  EXPECT_EQ(packer_.zstd_percent(), 60u) << "as if it paid, until that is known";
+  for (uint64_t n = 0; n < 100 * Packer::kComparedOneIn; ++n) Pack(PackablePayload(n, 1, 2048));
+  const unsigned alike = packer_.zstd_percent();
+  EXPECT_GT(alike, 75u);
+  EXPECT_LT(alike, 110u);
+  for (uint64_t n = 0; n < 1000 * Packer::kComparedOneIn; ++n) Pack(Letters(n, 2048));  // LZ4 skips most
+  EXPECT_LT(packer_.zstd_percent(), 60u);
+  EXPECT_GT(packer_.zstd_percent(), 35u);
+}
+
 INSTANTIATE_TEST_SUITE_P(Codecs, PackerTest, testing::Values(Codec::kLz4, Codec::kZstd),
                          [](const auto& codec) { return codec.param == Codec::kLz4 ? "lz4" : "zstd"; });
 
