@@ -27,6 +27,7 @@ struct BlockFacts {
   uint32_t image_bytes = 0;      // OnMiss: what a record of its image would take (types.h); 0: there is none to take
   bool was_hit_in_dram = false;  // since it entered the DRAM tier; false where nobody can tell
   bool in_scm = false;           // the SCM tier holds a valid record
+  bool scm_hollow = false;       // OnDramEviction: segments full of deleted files' blocks are reclaimed first
   bool packed = false;           // OnScmHit, OnReclaim: the record is packed
   bool packable = false;         // OnReclaim: it is raw, and may be worth packing
   bool in_dram = false;          // OnReclaim: the DRAM tier holds it too, as far as the SCM tier knows
@@ -61,7 +62,7 @@ enum class Reason : uint8_t {
   kClean,          // the SCM tier holds the block already
   kCompaction,     // read by a compaction: no evidence that a user wants it
   kRole,           // the block's role
-  kFilling,        // the SCM tier is not full yet
+  kFilling,        // the SCM tier is not full yet, or is hollow
   kHit,            // it was hit where it lay
   kNoHit,          // it was not
   kGhost,          // it was refused or dropped not long ago, and came back

@@ -581,6 +581,7 @@ void ScmTier::EraseAll() { impl_->index_.Clear(); }
 void ScmTier::ForgetFile(FileId file) {
   if (guard_.InParent()) impl_->dead_.Add(file);  // a child's index is empty, and its parent's lock may be held
 }
+bool ScmTier::IsHollow() const { return impl_->log_.hollow_segments() != 0; }
 bool ScmTier::IsForgotten(FileId file) const { return impl_->dead_.Has(file); }
 void ScmTier::Unpin(const std::byte* payload) { impl_->log_.Unpin(impl_->SegmentOf(payload)); }
 Status ScmTier::SetCapacity(uint64_t bytes) { return impl_->SetCapacity(bytes); }

@@ -187,6 +187,8 @@ class ScmTier {
   void ForgetFile(FileId file);
   // Such a hint is kept. Two cache lines at most.
   bool IsForgotten(FileId file) const;
+  // Segments wait to be reclaimed of which most was of forgotten files: what is put now displaces little that lives.
+  bool IsHollow() const;
 
   // `payload` must be an address that PinnedBlock::Detach returned.
   void Unpin(const std::byte* payload);

@@ -170,6 +170,7 @@ void SegmentLog::QueueLocked(SegmentId id, Generation generation) {
   assert(state(id) == State::kSealed);
   if (segment(id).dead.load(std::memory_order_relaxed) >= HollowBytes()) {
     hollow_.push_back({id, generation});
+    hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
     counters_->Add(Event::kScmSegmentHollow, BlockRole::kOther);
   } else {
     (generation == Generation::kProven ? proven_ : young_).push_back(id);
@@ -230,6 +231,7 @@ void SegmentLog::TakeHollowLocked(bool pinned_too, Victim* victim) {
   victim->generation = found->generation;
   victim->hollow = true;
   hollow_.erase(found);
+  hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
 }
 
 void SegmentLog::TakeLocked(Generation generation, bool pinned_too, Victim* victim) {

@@ -137,6 +137,7 @@ class SegmentLog {
   uint32_t LimitTo(uint32_t count);
   uint32_t limit() const { return limit_.load(std::memory_order_relaxed); }
   uint32_t free_segments() const { return free_count_.load(std::memory_order_relaxed); }
+  uint32_t hollow_segments() const { return hollow_count_.load(std::memory_order_relaxed); }
   uint32_t draining_segments() const { return draining_count_.load(std::memory_order_relaxed); }
   uint32_t unused_segments() const { return unused_count_.load(std::memory_order_relaxed); }  // hold no records
 
@@ -215,7 +216,7 @@ class SegmentLog {
   uint32_t provided_ = 0;            // GUARDED_BY(mutex_): segments below are ready, grows
   Atomic<uint32_t> limit_;           // stored under mutex_, as are the counts below; read anywhere, relaxed: hints
   Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be chosen by the old one
-  Atomic<uint32_t> free_count_{0}, draining_count_{0}, unused_count_{0};
+  Atomic<uint32_t> free_count_{0}, hollow_count_{0}, draining_count_{0}, unused_count_{0};
 };
 
 }  // namespace mezz

@@ -159,8 +159,11 @@ class HybridCore final : private SurvivorJudge {
     };
 
     explicit Tiers(HybridCore* core) : core_(*core) {}
-    static BlockFacts FactsOf(const Block& block) {
-      return {.key = block.key, .role = block.role, .bytes = static_cast<uint32_t>(block.bytes)};
+    BlockFacts FactsOf(const Block& block) const {
+      return {.key = block.key,
+              .role = block.role,
+              .bytes = static_cast<uint32_t>(block.bytes),
+              .scm_hollow = core_.scm_->IsHollow()};
     }
     Policy& policy() const { return core_.policy(); }
     bool NoteDramEviction(const Block& block);

@@ -232,6 +232,17 @@ TEST_F(Adaptive, FillsTheScmTierWithWhateverComes) {
     ExpectDecision(policy_->OnDramEviction(Block(n)), Action::kToScm, Reason::kFilling);
 }
 
+TEST_F(Adaptive, AHollowScmTierIsFilledAgain) {
+  Fill();
+  LookUp(100'000);
+  BlockFacts block = Block(1);
+  ExpectDecision(policy_->OnDramEviction(block), Action::kDrop, Reason::kNoEvidence);
+  block = Block(2);
+  block.scm_hollow = true;
+  ExpectDecision(policy_->OnDramEviction(block), Action::kToScm, Reason::kFilling);
+  ExpectDecision(policy_->OnDramEviction(Block(3)), Action::kDrop, Reason::kNoEvidence);
+}
+
 TEST_F(Adaptive, WhatIsRefusedAndComesBackIsProven) {
   Fill();
   LookUp(100'000);

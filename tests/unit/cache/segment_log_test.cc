@@ -254,7 +254,9 @@ TEST_F(HollowTest, TheMarkIsCrossedOnceAndTheSegmentGoesFirst) {
   NoteDead(hollow, 30);
   NoteDead(hollow, 10);
   EXPECT_EQ(Hollow(), 1u);
+  EXPECT_EQ(log.hollow_segments(), 1u);
   const auto victim = log.TakeVictim();
+  EXPECT_EQ(log.hollow_segments(), 0u);
   EXPECT_EQ(victim.segment, hollow);
   EXPECT_TRUE(victim.hollow);
   EXPECT_EQ(victim.generation, Generation::kProven);
