@@ -347,14 +347,13 @@ INSTANTIATE_TEST_SUITE_P(Throttled, HybridCacheFuzz,
                                             kPolicies, ::testing::Values(ServeMode::kInPlace),
                                             ::testing::Values(PackMode::kOff)),
                          ConfigName);
-INSTANTIATE_TEST_SUITE_P(Packed, HybridCacheFuzz,
-                         ::testing::Combine(::testing::Values(TestMedium::kAnonymous),
-                                            ::testing::Values(DramCacheKind::kHyperClock),
-                                            ::testing::Values("dram_first", "scm_first", "bidirectional", "adaptive"),
-                                            ::testing::Values(ServeMode::kInPlace),
-                                            ::testing::Values(PackMode::kImage, PackMode::kLz4, PackMode::kZstd,
-                                                              PackMode::kAuto)),
-                         ConfigName);
+INSTANTIATE_TEST_SUITE_P(
+    Packed, HybridCacheFuzz,
+    ::testing::Combine(::testing::Values(TestMedium::kAnonymous), ::testing::Values(DramCacheKind::kHyperClock),
+                       ::testing::Values("dram_first", "scm_first", "bidirectional", "adaptive"),
+                       ::testing::Values(ServeMode::kInPlace),
+                       ::testing::Values(PackMode::kImage, PackMode::kLz4, PackMode::kZstd, PackMode::kAuto)),
+    ConfigName);
 INSTANTIATE_TEST_SUITE_P(PackedOverLru, HybridCacheFuzz,
                          ::testing::Combine(::testing::Values(TestMedium::kAnonymous),
                                             ::testing::Values(DramCacheKind::kLru), ::testing::Values("adaptive"),
