@@ -48,7 +48,7 @@ def verdict(result):
         parts.append(text)
         outcomes.append(outcome)
     # A peer whose second tier never hit is not a peer.
-    stock = [name for name in rows if name.endswith("+compressed") and not rows[name].get("second_tier_idle")]
+    stock = [name for name in rows if "+compressed" in name and not rows[name].get("second_tier_idle")]
     if stock:
         best = max(stock, key=lambda name: speed(rows[name]))
         text, outcome = compare(hybrid, rows[best], f"RocksDB's own best second tier ({best})")
