@@ -17,7 +17,7 @@ if(TARGET mezz_simulator)
     mezz_test(model/sim_dram_test LABELS model DEPS mezz::simulator mezz::rocksdb)
   endif()
   if(MEZZ_WITH_ROCKSDB)
-    mezz_test(model/sim_flow_test LABELS model DEPS mezz::simulator mezz::rocksdb)
+    mezz_test(model/sim_flow_test LABELS model DEPS mezz::simulator mezz::rocksdb TSAN_LONG)  # one thread, minutes
   endif()
   mezz_bench(bench/sim_bench DEPS mezz::simulator)
   find_package(Python3 COMPONENTS Interpreter)

@@ -7,6 +7,7 @@
 #include <deque>
 #include <thread>
 
+#include "tests/support/sanitizer.h"
 #include "tests/support/tier_fixture.h"
 
 namespace mezz {
@@ -111,7 +112,9 @@ void Race(const ScmOptions& options, int steps) {
   test::ExpectSound(*tier);
 }
 
-TEST(ScmTierStress, ThreadsOnATinyTier) { Race(test::AnonymousOptions(12 * kSegmentBytesMin), 40'000); }
+TEST(ScmTierStress, ThreadsOnATinyTier) {
+  Race(test::AnonymousOptions(12 * kSegmentBytesMin), 40'000 / test::kStressShare);
+}
 
 TEST(ScmTierStress, ThreadsOnAFileWithVerifiedHits) {
   const test::ScratchFile file;
@@ -119,7 +122,7 @@ TEST(ScmTierStress, ThreadsOnAFileWithVerifiedHits) {
   options.medium = MediumKind::kFile;
   options.path = file.path();
   options.verify = VerifyMode::kAlways;
-  Race(options, 40'000);
+  Race(options, 40'000 / test::kStressShare);
 }
 
 TEST(ScmTierStress, ThreadsOnPackedRecords) {
@@ -127,7 +130,7 @@ TEST(ScmTierStress, ThreadsOnPackedRecords) {
     ScmOptions options = test::AnonymousOptions(12 * kSegmentBytesMin);
     options.pack = mode;
     options.dictionaries = test::kTrainedSoon;
-    Race(options, 20'000);
+    Race(options, 20'000 / test::kStressShare);
   }
 }
 
@@ -246,7 +249,7 @@ TEST(ScmTierStress, ThreadsOnTheSameKeys) {
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       std::mt19937_64 random(test::Seed() + t);
-      for (int i = 0; i < 60'000; ++i) {
+      for (int i = 0; i < 60'000 / test::kStressShare; ++i) {
         const uint64_t key = random() % 8;
         if (random() % 3 == 0) tier->Erase(Key(key));
         tier->Put(Key(key), BlockRole::kData, Payload(key, 0, 500 + key));
