@@ -80,8 +80,9 @@ class ModelRun {
       case 5:
         return tier_.NotePromoted(Key(key));
       case 6:
-        if (tier_.NoteDramEviction(Key(key))) {
-          ASSERT_TRUE(model_.contains(key)) << Where();
+        // Judged by 25 bits of the hash, whose seed no run repeats: it may be wrong once in a million (limitations.md).
+        if (tier_.NoteDramEviction(Key(key)) && !model_.contains(key)) {
+          ASSERT_LE(++false_matches_, 2) << Where();
         }
         return;
       case 7:
@@ -168,6 +169,7 @@ class ModelRun {
   uint64_t keys_;
   size_t size_max_;
   int step_ = 0;
+  int false_matches_ = 0;
   uint64_t version_ = 0;
   std::unordered_map<uint64_t, std::pair<uint64_t, size_t>> model_;  // key -> version, bytes
   std::deque<Held> held_;
