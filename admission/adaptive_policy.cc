@@ -123,17 +123,19 @@ void AdaptivePolicy::AgeOwedLines() {
 }
 
 Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
-  if (block.by_compaction && block.role == BlockRole::kData) return {Action::kBypass, Reason::kCompaction};
+  if (block.by_compaction && (block.role == BlockRole::kData || block.past_dram))
+    return {Action::kBypass, Reason::kCompaction};
   const uint64_t hash = HashOfBlock(block.key);
   sketch_.Increment(hash);
-  const bool enters =
-      block.role != BlockRole::kData || !filled_.load(std::memory_order_relaxed) || window_.Admits(hash);
+  const bool enters = !block.past_dram && (block.role != BlockRole::kData || !filled_.load(std::memory_order_relaxed) ||
+                                           window_.Admits(hash));
   if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, enters);
   CountLookup();
   if (enters) return Entry(block, hash);
   if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, /*was_hit=*/false, WriteCost(block));
   const Decision decision = Demotion(block, hash);
-  return decision.action == Action::kToScm ? decision : Decision{Action::kBypass, Reason::kWindowClosed};
+  if (decision.action == Action::kToScm) return decision;
+  return {Action::kBypass, block.past_dram ? decision.reason : Reason::kWindowClosed};
 }
 
 Decision AdaptivePolicy::OnScmHit(const BlockFacts& block) {
@@ -141,7 +143,9 @@ Decision AdaptivePolicy::OnScmHit(const BlockFacts& block) {
   const uint64_t hash = HashOfBlock(block.key);
   const unsigned frequency = sketch_.Increment(hash);
   Decision decision = {Action::kInPlace, Reason::kTooCold};
-  if (IsMetadata(block.role)) {
+  if (block.past_dram) {
+    decision = {Action::kInPlace, Reason::kRole};
+  } else if (IsMetadata(block.role)) {
     decision = {block.bytes <= kSmallMetadataBytes ? Action::kPromote : Action::kInPlace, Reason::kRole};
   } else if (promotion_.Promotes(frequency, block.packed ? kHotPacked : miniatures_.hot_frequency(), hash)) {
     decision = {Action::kPromote, Reason::kFrequency};

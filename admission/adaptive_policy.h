@@ -24,13 +24,13 @@ namespace mezz {
 // only knob.
 //
 //   on a miss           to DRAM; but data that a compaction reads goes nowhere, and data goes past DRAM, as if that
-//                       had evicted it at once, while newcomers find nothing there (DramWindow). To both, if its
-//                       ghost is known and its image is at hand
+//                       had evicted it at once, while newcomers find nothing there (DramWindow), and always if DRAM
+//                       is not for it. To both, if its ghost is known and its image is at hand
 //   on a DRAM eviction  kept if recorded. Else demoted with evidence: it was hit in DRAM, its ghost is known, or it is
 //                       metadata; how much evidence is needed the miniatures say (Strictness). Blocks whose ghost is
 //                       known are demoted as proven. While the SCM tier fills, all are.
 //   on an SCM hit       promoted if its frequency reaches the hot threshold and promotions pay (PromotionFeedback), or
-//                       if it is small metadata; else in place
+//                       if it is small metadata; else in place, as what DRAM is not for (past_dram) always is
 //   on reclaim          spared if hit since it was written; a proven one, if hit more than once in its turn; one that
 //   does
 //                       not pack among others that do, if hit once more. Never if DRAM holds it, unless it is packed.

@@ -45,6 +45,19 @@ Decision Policy::OnReclaim(const BlockFacts& block) {
   return block.packable ? Decision{Action::kPack, Reason::kFull} : Decision{Action::kDrop, Reason::kNoHit};
 }
 
+Decision KeptFromDram(const Decision& decision) {
+  switch (decision.action) {
+    case Action::kToDram:
+    case Action::kToBoth:
+      return {Action::kToScm, Reason::kRole, decision.proven};
+    case Action::kPromote:
+    case Action::kMove:
+      return {Action::kInPlace, Reason::kRole};
+    default:
+      return decision;
+  }
+}
+
 std::string_view ToString(Action action) {
   switch (action) {
     case Action::kToDram:

@@ -32,6 +32,7 @@ struct BlockFacts {
   bool packable = false;         // OnReclaim: it is raw, and may be worth packing
   bool in_dram = false;          // OnReclaim: the DRAM tier holds it too, as far as the SCM tier knows
   bool by_compaction = false;    // a compaction reads, not a user
+  bool past_dram = false;        // DRAM is not for it: OnMiss may not send it there, nor OnScmHit (KeptFromDram)
   bool proven = false;           // OnReclaim: the record lies among the proven (Decision::proven, or spared)
   uint8_t scm_heat = 0;          // 0..3: RecordFacts::heat
 
@@ -61,7 +62,7 @@ enum class Reason : uint8_t {
   kPolicyDefault,  // the policy does this with every block
   kClean,          // the SCM tier holds the block already
   kCompaction,     // read by a compaction: no evidence that a user wants it
-  kRole,           // the block's role
+  kRole,           // the block's role; blobs=scm too
   kFilling,        // the SCM tier is not full yet, or is hollow
   kHit,            // it was hit where it lay
   kNoHit,          // it was not
@@ -145,6 +146,10 @@ class Policy {
   // DRAM used by the policy, itself included.
   virtual size_t dram_bytes() const = 0;
 };
+
+// What becomes of a policy's answer to OnMiss or OnScmHit about a block with past_dram, whether or not the policy knows
+// of that: past DRAM into the SCM tier, or served where it lies, for kRole, instead of into DRAM; else as it is.
+Decision KeptFromDram(const Decision& decision);
 
 // What a cache uses that names none.
 inline constexpr std::string_view kDefaultPolicyName = "adaptive";

@@ -41,6 +41,7 @@ enum class Placement : uint8_t { kDram, kScm, kBoth, kNowhere };
 //   using Block                                       names a block; has its bytes, if it comes to Put
 //   BlockFacts FactsOf(const Block&) const            key, role and bytes
 //   Policy& policy() const                            the one of the moment
+//   bool keeps_blobs_from_dram() const                FactsOf may say past_dram; constant
 //   bool NoteDramEviction(const Block&)               it leaves DRAM; true: SCM has a record of it
 //   bool packs() const                                records may be packed; constant
 //   optional<Codec> codec() const                     with this; nothing: with what CodecChoice says. REQUIRES: packs()
@@ -91,7 +92,8 @@ class TierFlow {
     facts.packed = form == Form::kPacked;
     facts.scm_heat = heat;
     facts.by_compaction = by_compaction;
-    const Action action = Counted(DecisionPoint::kScmHit, tiers_.policy().OnScmHit(facts), facts.role).action;
+    const Decision decision = ForTier(facts, tiers_.policy().OnScmHit(facts));
+    const Action action = Counted(DecisionPoint::kScmHit, decision, facts.role).action;
     return action == Action::kPromote || action == Action::kMove ? action : Action::kInPlace;
   }
 
@@ -108,17 +110,17 @@ class TierFlow {
   }
 
   // False: OnMiss would answer kDram, so it need not be asked.
-  bool wants_misses() const { return tiers_.policy().may_divert_misses(); }
+  bool wants_misses() const { return tiers_.policy().may_divert_misses() || tiers_.keeps_blobs_from_dram(); }
   Placement OnMiss(const Block& block, bool by_compaction) {
     BlockFacts facts = tiers_.FactsOf(block);
     facts.by_compaction = by_compaction;
     const Decision form = FormToBe(&facts);
     if (form.action == Action::kPack) facts.image_bytes = tiers_.ImageBytes(block);
     if (facts.image_bytes != 0) facts.packed_bytes = facts.image_bytes;
-    const Decision decision = Counted(DecisionPoint::kMiss, tiers_.policy().OnMiss(facts), facts.role);
+    const Decision decision = Counted(DecisionPoint::kMiss, ForTier(facts, tiers_.policy().OnMiss(facts)), facts.role);
     switch (decision.action) {
       case Action::kToScm:
-        if (!Put(block, GenerationOf(decision), form, facts.role)) return Placement::kDram;
+        if (!Put(block, GenerationOf(decision), form, facts.role)) return WithoutRoom(facts);
         tiers_.Count(Event::kInsertToScm, facts.role);
         return Placement::kScm;
       case Action::kToBoth:
@@ -210,6 +212,14 @@ class TierFlow {
  private:
   static Generation GenerationOf(const Decision& decision) {
     return decision.proven ? Generation::kProven : Generation::kYoung;
+  }
+  static Decision ForTier(const BlockFacts& facts, const Decision& decision) {
+    return facts.past_dram ? KeptFromDram(decision) : decision;
+  }
+  Placement WithoutRoom(const BlockFacts& facts) {
+    if (!facts.past_dram) return Placement::kDram;
+    tiers_.Count(Event::kInsertBypassed, facts.role);
+    return Placement::kNowhere;
   }
   static Form ToForm(const Decision& decision) { return decision.action == Action::kPack ? Form::kPacked : Form::kRaw; }
   Decision FormDecision(BlockRole role) const {

@@ -18,9 +18,16 @@ inline uint16_t HeaderChecksum(const Header& header) {
   return static_cast<uint16_t>(XXH3_64bits_withSeed(&header, offsetof(Header, checksum), layout::kChecksumSeed));
 }
 
+inline uint64_t SegmentHeaderChecksum(const layout::SegmentHeader& header) {
+  return XXH3_64bits_withSeed(&header, offsetof(layout::SegmentHeader, checksum), layout::kChecksumSeed);
+}
+
 // The header is as it was sealed, and of this fill of its segment.
 inline bool IsWhole(const Header& header, uint32_t sequence) {
   return header.sequence == sequence && header.checksum == HeaderChecksum(header);
 }
+
+// Its role is one of ours, so that it may be counted by: a checksum of 16 bits, which anyone can make, does not tell.
+inline bool HasRole(const Header& header) { return static_cast<size_t>(header.role) < kBlockRoles; }
 
 }  // namespace mezz::record

@@ -17,35 +17,94 @@ constexpr double kLoadMax = 0.86;
 
 constexpr uint64_t kHugePageBytes = 2 << 20;
 
-// Maps a uniform 64-bit hash onto [0, n) without a division (Lemire, "Fast random integer generation in an interval").
-uint64_t Scale(uint64_t hash, uint64_t n) {
-  return static_cast<uint64_t>(static_cast<unsigned __int128>(hash) * n >> 64);
-}
+// While it grows, groups that are still to be split take a larger share.
+constexpr double kGrowAbove = 0.81;
 
 }  // namespace
 
-uint64_t Index::BucketsFor(uint64_t blocks) {
-  return static_cast<uint64_t>(static_cast<double>(blocks) / kLoadMax) / kSlotsPerBucket + 1;
+uint64_t Index::GroupsFor(uint64_t blocks, Size size) {
+  const uint64_t buckets = static_cast<uint64_t>(static_cast<double>(blocks) / kLoadMax) / kSlotsPerBucket + 1;
+  return (buckets + MembersAtFirst(size) - 1) / MembersAtFirst(size);
 }
 
-Index::Index(uint64_t blocks, uint64_t hash_seed) : hash_seed_(hash_seed), buckets_(BucketsFor(blocks)) {
-  mapped_bytes_ = bytes() < kHugePageBytes ? bytes() : RoundUp(bytes(), kHugePageBytes);
-  void* memory = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+Index::Index(uint64_t blocks, uint64_t hash_seed, Size size)
+    : hash_seed_(hash_seed), members_(MembersAtFirst(size)), groups_(GroupsFor(blocks, size)) {
+  constexpr uint64_t kBucketBytes = kSlotsPerBucket * sizeof(Slot);
+  const bool grows = size == Size::kGrows;
+  const uint64_t bytes_max = (grows ? groups_ * BucketGroups::kMembersMax + 1 : groups_) * kBucketBytes;
+  mapped_bytes_ = bytes_max < kHugePageBytes ? bytes_max : RoundUp(bytes_max, kHugePageBytes);
+  const int reserve = grows ? MAP_NORESERVE : 0;
+  void* memory = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | reserve, -1, 0);
   if (memory == MAP_FAILED) return;
-  madvise(memory, mapped_bytes_, MADV_HUGEPAGE);  // a wish: fewer TLB misses on the hit path
+  madvise(memory, mapped_bytes_, grows ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);  // a wish: fewer TLB misses at hits
   // A child shares the medium but not the parent's later changes of it: it must find nothing (docs/limitations.md).
   madvise(memory, mapped_bytes_, MADV_WIPEONFORK);
-  slots_ = static_cast<Slot*>(memory);  // zero pages are empty words
+  memory_ = memory;
+  slots_ = static_cast<Slot*>(memory);  // zero pages are empty words, and the first state
+  if (!grows) return;
+  growth_ = slots_;
+  slots_ += kSlotsPerBucket;
+  AdviseHugePages(State{}, State{});
+}
+
+// In whole huge pages of what is in use: one that is not would take up to 2 MiB that hold no words, which for the index
+// of a small tier is several times what they hold. A wish.
+void Index::AdviseHugePages(State before, State after) {
+  const auto memory = reinterpret_cast<uintptr_t>(memory_);
+  const auto end = [&](State state) {
+    return reinterpret_cast<uintptr_t>(slots_ + BucketsIn(state) * kSlotsPerBucket) / kHugePageBytes * kHugePageBytes;
+  };
+  const bool first = after.raw == 0;
+  const uintptr_t from = first ? RoundUp(memory, kHugePageBytes) : end(before);
+  if (end(after) > from && from >= memory)
+    madvise(static_cast<char*>(memory_) + (from - memory), end(after) - from, MADV_HUGEPAGE);
 }
 
 Index::~Index() {
-  if (slots_ != nullptr) munmap(slots_, mapped_bytes_);
+  if (memory_ != nullptr) munmap(memory_, mapped_bytes_);
 }
 
 KeyHash Index::Hash(const BlockKey& key) const {
   const XXH128_hash_t hash = XXH3_128bits_withSeed(key.words, BlockKey::kBytes, hash_seed_);
-  return {{Scale(hash.low64, buckets_), Scale(hash.high64, buckets_)},
-          static_cast<uint32_t>(hash.low64 & ((1u << IndexWord::kTagBits) - 1))};
+  return {{hash.low64, hash.high64}, static_cast<uint32_t>(hash.low64 & ((1u << IndexWord::kTagBits) - 1))};
+}
+
+bool Index::InSplit(const KeyHash& hash, State state) const {
+  if (!state.splitting()) return false;
+  return GroupOf(hash.choice[0]) == state.next() || GroupOf(hash.choice[1]) == state.next();
+}
+
+bool Index::Moved(const KeyHash& hash, State then, State now) const {
+  if (then.raw == now.raw && !now.splitting()) return false;
+  if (InSplit(hash, now)) return true;
+  return NumberOfBucket(hash.choice[0], then) != NumberOfBucket(hash.choice[0], now) ||
+         NumberOfBucket(hash.choice[1], then) != NumberOfBucket(hash.choice[1], now);
+}
+
+// One in which no group of the key is being split, though that may begin at once.
+Index::State Index::StateToChange(const KeyHash& hash) {
+  for (;;) {
+    const State state = LoadState(std::memory_order_seq_cst);
+    if (!InSplit(hash, state)) return state;
+    const std::lock_guard split_is_over(split_mutex_);
+  }
+}
+
+bool Index::WantsToGrow() const {
+  const State state = LoadState(std::memory_order_relaxed);
+  if (growth_ == nullptr || members_ + state.added() == BucketGroups::kMembersMax) return false;
+  const auto slots = static_cast<double>(BucketsIn(state) * kSlotsPerBucket);
+  return static_cast<double>(counted()) > (state.raw == 0 ? kLoadMax : kGrowAbove) * slots;
+}
+
+// Nobody else puts anything there before the split is over.
+bool Index::PutInSplit(Slot* to, IndexWord word) {
+  for (size_t i = 0; i < kSlotsPerBucket; ++i) {
+    uint64_t expected = 0;
+    if (to[i].compare_exchange_strong(expected, word.raw(), std::memory_order_seq_cst, std::memory_order_relaxed))
+      return true;
+  }
+  return false;
 }
 
 // True: the slot's word named `record`, whatever its heat, and is `next` now.
@@ -59,6 +118,7 @@ bool Index::Exchange(Slot& slot, IndexWord record, IndexWord next, std::memory_o
 
 bool Index::Remove(Slot& slot, IndexWord record) {
   assert(!record.empty());
+  Note(record.tag());
   if (!Exchange(slot, record, IndexWord(), std::memory_order_seq_cst)) return false;
   blocks_.fetch_sub(1, std::memory_order_relaxed);
   return true;
@@ -75,21 +135,22 @@ IndexWord Index::Touch(Entry entry, unsigned heat) {
 }
 
 bool Index::SetDram(const KeyHash& hash, bool dram) {
-  return VisitTag(hash, std::memory_order_acquire, [&](Slot& slot, IndexWord word) {
-    uint64_t expected = word.raw();
-    while (!word.empty() && word.tag() == hash.tag) {
-      if (slot.compare_exchange_weak(expected, word.with(dram, word.heat()).raw(), std::memory_order_relaxed,
-                                     std::memory_order_relaxed))
-        return true;
-      word = IndexWord(expected);
-    }
-    return false;
-  });
+  return VisitTag(hash, LoadState(std::memory_order_acquire), std::memory_order_acquire,
+                  [&](Slot& slot, IndexWord word) {
+                    uint64_t expected = word.raw();
+                    while (!word.empty() && word.tag() == hash.tag) {
+                      if (slot.compare_exchange_weak(expected, word.with(dram, word.heat()).raw(),
+                                                     std::memory_order_relaxed, std::memory_order_relaxed))
+                        return true;
+                      word = IndexWord(expected);
+                    }
+                    return false;
+                  });
 }
 
 Index::Entry Index::FindLine(const KeyHash& hash, uint64_t line) const {
   Entry found;
-  VisitTag(hash, std::memory_order_acquire, [&](Slot& slot, IndexWord word) {
+  VisitTag(hash, LoadState(std::memory_order_acquire), std::memory_order_acquire, [&](Slot& slot, IndexWord word) {
     if (word.line() == line) found = {NumberOf(slot), word};
     return word.line() == line;
   });
@@ -124,6 +185,7 @@ Index::Outcome Index::Move(Entry entry, uint64_t line, unsigned heat_cost) {
 }
 
 Index::Outcome Index::Drop(Entry entry) {
+  Note(entry.word.tag());
   uint64_t expected = entry.word.raw();
   if (!slots_[entry.slot].compare_exchange_strong(expected, 0, std::memory_order_seq_cst, std::memory_order_relaxed))
     return Outcome::kChanged;
@@ -135,20 +197,93 @@ Index::Outcome Index::RemoveRecord(Entry entry) {
   return Remove(slots_[entry.slot], entry.word) ? Outcome::kDone : Outcome::kChanged;
 }
 
-void Index::Clear() {
-  for (uint64_t i = 0; i < slots(); ++i) {
-    if (slots_[i].load(std::memory_order_relaxed) == 0) continue;
-    if (slots_[i].exchange(0, std::memory_order_seq_cst) != 0) blocks_.fetch_sub(1, std::memory_order_relaxed);
+bool Index::RemoveLine(const KeyHash& hash, uint64_t line) {
+  for (;;) {
+    const State state = StateToChange(hash);
+    const bool removed = VisitTag(hash, state, std::memory_order_seq_cst, [&](Slot& slot, IndexWord word) {
+      return word.line() == line && Remove(slot, word);
+    });
+    if (removed || growth_ == nullptr || !Moved(hash, state, LoadState(std::memory_order_seq_cst))) return removed;
   }
+}
+
+bool Index::TakeShape(const Shape& shape) {
+  assert(counted() == 0);
+  if (shape.groups != groups_ || shape.members != members_) return false;
+  const State state{shape.growth};
+  if (growth_ == nullptr) return state.raw == 0;
+  const unsigned most = BucketGroups::kMembersMax - members_;
+  if (state.splitting() || state.next() >= groups_ || state.added() + (state.next() != 0 ? 1u : 0u) > most)
+    return false;
+  growth_->store(state.raw, std::memory_order_release);
+  if (state.raw != 0) AdviseHugePages(State{}, state);
+  return true;
+}
+
+void Index::Restore(uint64_t slot, IndexWord word) {
+  assert(slot < slots() && !word.empty() && At(slot).word.empty());
+  slots_[slot].store(word.raw(), std::memory_order_release);
+  blocks_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Index::Clear() {
+  EndRefill();
+  for (;;) {
+    const State then = LoadState(std::memory_order_seq_cst);
+    for (uint64_t i = 0; i < BucketsIn(then) * kSlotsPerBucket; ++i) {
+      if (slots_[i].load(growth_ == nullptr ? std::memory_order_relaxed : std::memory_order_seq_cst) == 0) continue;
+      if (slots_[i].exchange(0, std::memory_order_seq_cst) != 0) blocks_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    const State now = LoadState(std::memory_order_seq_cst);
+    if (now.raw == then.raw && !now.splitting()) return;
+    if (now.splitting()) const std::lock_guard split_is_over(split_mutex_);
+  }
+}
+
+bool Index::StartRefill() {
+  assert(notes_ == nullptr || !notes_->is_open());
+  notes_ = std::make_unique<TagNotes>();
+  if (!notes_->ok()) notes_.reset();
+  return notes_ != nullptr;
+}
+
+void Index::EndRefill() {
+  if (notes_ != nullptr) notes_->Close();
+}
+
+// Whoever takes the last word of a tag out, or out of its slot, has noted it before, or splits.
+bool Index::HasTag(const KeyHash& hash, State state) const {
+  return VisitTag(hash, state, std::memory_order_seq_cst, [](Slot&, IndexWord) { return true; });
+}
+
+Index::Refilled Index::PublishOldest(const KeyHash& hash, IndexWord oldest) {
+  assert(notes_ != nullptr && !oldest.empty() && oldest.tag() == hash.tag);
+  const std::unique_lock no_split = growth_ != nullptr ? std::unique_lock(split_mutex_) : std::unique_lock<Mutex>();
+  Refilled refilled = Refilled::kPassedOver;
+  const auto publish = [&] {
+    const State state = LoadState(std::memory_order_relaxed);
+    assert(!state.splitting());
+    if (HasTag(hash, state)) return;
+    refilled = Refilled::kFull;
+    while (Slot* const empty = EmptySlot(hash, state)) {
+      uint64_t expected = 0;
+      if (!empty->compare_exchange_strong(expected, oldest.raw(), std::memory_order_seq_cst, std::memory_order_relaxed))
+        continue;
+      blocks_.fetch_add(1, std::memory_order_relaxed);
+      refilled = Refilled::kPublished;
+      return;
+    }
+  };
+  return notes_->IfUnnoted(hash.tag, publish) == TagNotes::Seen::kClosed ? Refilled::kOver : refilled;
 }
 
 uint64_t Index::blocks() const { return static_cast<uint64_t>(std::max<int64_t>(0, counted())); }
 
-Index::Slot* Index::EmptySlot(const KeyHash& hash) const {
+Index::Slot* Index::EmptySlot(const KeyHash& hash, State state) const {
   Slot* first_empty[2] = {nullptr, nullptr};
   unsigned empties[2] = {0, 0};
   for (unsigned choice = 0; choice < 2; ++choice) {
-    Slot* bucket = Bucket(hash, choice);
+    Slot* bucket = Bucket(hash, choice, state);
     for (size_t i = 0; i < kSlotsPerBucket; ++i) {
       if (bucket[i].load(std::memory_order_relaxed) != 0) continue;
       if (empties[choice]++ == 0) first_empty[choice] = &bucket[i];

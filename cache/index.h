@@ -5,8 +5,11 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "cache/base/atomic.h"
+#include "cache/bucket_groups.h"
+#include "cache/tag_notes.h"
 #include "cache/tag_scan.h"
 #include "cache/types.h"
 
@@ -22,7 +25,7 @@ namespace mezz {
 class IndexWord {
  public:
   static constexpr unsigned kHeatMax = 3;
-  static constexpr unsigned kTagBits = 25;
+  static constexpr unsigned kTagBits = TagNotes::kTagBits;
   static constexpr unsigned kTagShift = 64 - kTagBits;
   static constexpr unsigned kLineBits = 36;
 
@@ -50,9 +53,9 @@ class IndexWord {
   uint64_t raw_ = 0;
 };
 
-// Where a key may be: two buckets, and the tag its word carries.
+// What the index knows a key by: of each of its two choices of a bucket all bits, and the tag its word carries.
 struct KeyHash {
-  uint64_t bucket[2];
+  uint64_t choice[2];
   uint32_t tag;
 };
 
@@ -69,9 +72,14 @@ concept RecordReader = requires(T& reader, IndexWord word) {
   reader.Unpin(word);
   { reader.Judge(word) } -> std::same_as<Verdict>;
 };
+// One that takes the records of every key; Prefetch: its header will be read soon, if the word still stands then.
+template <typename T>
+concept AnyRecordReader = RecordReader<T> && requires(T& reader, IndexWord word) {
+  reader.Prefetch(word);
+};
 
-// Key -> location of its record in 8 bytes of DRAM a block: a fixed array of buckets of sixteen words (two adjacent
-// cache lines, which the CPU fetches together), two buckets a key. The index alone never knows a key: operations that
+// Key -> location of its record in 8 bytes of DRAM a block: an array of buckets of sixteen words (two adjacent cache
+// lines, which the CPU fetches together), two buckets a key. The index alone never knows a key: operations that
 // are about a key are given a RecordReader, which compares it in the record.
 //
 // The index owns its words: every exchange, and every retry of one, is in this class. A slot is one atomic word:
@@ -80,20 +88,55 @@ concept RecordReader = requires(T& reader, IndexWord word) {
 //     ^                 |  \--Publish into full buckets: the coldest gives way-> word of another key (displaced)
 //     |                 |  \--Move: reclaim copied the record------------------> the same with another line, less heat
 //     |                 |  \--Touch, Cool, SetDram-----------------------------> the same record, other heat or dram
-//     bit
-//     +-- Erase, Drop, RemoveRecord, Clear; any operation that finds a damaged record
+//     |                 |
+//     +-----------------+-- Erase, Drop, RemoveRecord, Clear; Split, into a slot of the new bucket; any operation that
+//                           finds a damaged record
 //
 // Order. Publish and Move exchange with release, after the record was drained to the medium: who loads a word with
 // acquire and pins its segment sees the record. Publish and its scan for a second word of the key, Erase and Clear are
 // seq_cst: of two threads that publish one key in two slots at least one sees the other's word. Touch, Cool and SetDram
 // publish nothing: relaxed.
 //
-// "It changed meanwhile" is never "no". A word never moves between slots, so what an operation looks for stays in the
-// slot where it was seen or is gone; an operation that finds a slot changed under it reads that slot again, until it
-// has an answer for one value of it. That ends: each round means that another thread finished an operation there.
-// Only Drop reports the change (kChanged) instead, because its caller must judge anew.
+// "It changed meanwhile" is never "no". But for Split, a word never moves between slots, so what an operation looks for
+// stays in the slot where it was seen or is gone; an operation that finds a slot changed under it reads that slot
+// again, until it has an answer for one value of it. That ends: each round means that another thread finished an
+// operation there. Only Drop reports the change (kChanged) instead, because its caller must judge anew.
 //
-// Thread-safe, lock-free, allocates nothing after construction. In a child made by fork() the index is empty.
+// Growth, where it was asked for: buckets form groups, which get one bucket more each, one group after the other, and
+// then the next (BucketGroups). Memory is reserved for the most, and taken as buckets come into use. One word says how
+// far that is:
+//
+//   state: [added 6 | splitting 1 | next group 57]
+//     quiet(a, g) --Split: seq_cst--> splitting(a, g) --Split: seq_cst--> quiet(a, g + 1), after the last (a + 1, 0)
+//
+//   Split takes each word of the group that goes, one at a time, out of its slot (CAS) and puts it into one of the new
+//   bucket (CAS). Meanwhile, some instructions long, the word is in no slot. So whoever did not find a key looks at the
+//   state afterwards, and answers only if the key's buckets are where he looked, and neither group is being split: a
+//   word out of its slot was taken after `splitting` was stored, and put back before the next state was (all of it
+//   seq_cst). Who finds a key asks no more.
+//     Find              looks again: where the word was, where it will be, in turn. A bounded number of times, without
+//                       waiting: then it is a miss.
+//     Publish, Erase, RemoveLine
+//                       wait for the group (Split's mutex), and begin anew. A word that Publish put into a group that
+//                       was split meanwhile may be where nobody looks: it is removed first, unless Split has put it
+//                       where it belongs. Until then others may find it, and after it the older record once more:
+//                       all of that before Publish returns.
+//     Clear             waits, and begins anew.
+//     SetDram, FindLine answer "no": a forgotten bit. FindLine's only caller that must not miss is reclaim, which Split
+//                       excludes.
+//     RemoveRecord, Drop, Move, Touch, Cool
+//                       find another word in the slot, or none: kChanged. The walks (VisitPinned) may meet a word
+//                       twice.
+//
+// Refilling, while others use it: who recovers an earlier life's records publishes the youngest first, each only where
+// its key has no word. That would bring an older record back whose key has no word any more, because it was erased, or
+// put and displaced. So as long as a refill goes on, every operation notes the tag (TagNotes) before it publishes a
+// key, erases it, or takes a word out; PublishOldest passes noted tags over. It looks, and publishes, under the mutex
+// of the tag's stripe, so a note comes either before, or after the older word is there to be found and replaced or
+// removed.
+//
+// Thread-safe; lock-free but for the wait above, and the notes of a refill; allocates nothing after construction but
+// for a refill. In a child made by fork() the index is empty, nothing is being split, and nothing refilled.
 class Index {
  public:
   static constexpr size_t kSlotsPerBucket = tag_scan::kWords;
@@ -107,9 +150,14 @@ class Index {
   enum class Published : uint8_t { kInserted, kReplaced, kDisplaced };
   enum class Outcome : uint8_t { kDone, kChanged };
 
+  // kGrows: to four times as many words.
+  enum class Size : uint8_t { kFixed, kGrows };
+
   // Room for at least `blocks` words at the load two choices reach without displacing noticeably.
-  Index(uint64_t blocks, uint64_t hash_seed);
-  static uint64_t BytesFor(uint64_t blocks) { return BucketsFor(blocks) * kSlotsPerBucket * sizeof(Slot); }
+  Index(uint64_t blocks, uint64_t hash_seed, Size size = Size::kFixed);
+  static uint64_t BytesFor(uint64_t blocks, Size size) {
+    return GroupsFor(blocks, size) * MembersAtFirst(size) * kSlotsPerBucket * sizeof(Slot);
+  }
   ~Index();
   Index(const Index&) = delete;
   Index& operator=(const Index&) = delete;
@@ -118,14 +166,15 @@ class Index {
 
   KeyHash Hash(const BlockKey& key) const;
   void Prefetch(const KeyHash& hash) const {
+    const State state = LoadState(std::memory_order_relaxed);
     for (unsigned choice = 0; choice < 2; ++choice) {
-      __builtin_prefetch(Bucket(hash, choice));
-      __builtin_prefetch(Bucket(hash, choice) + kSlotsPerBucket / 2);
+      __builtin_prefetch(Bucket(hash, choice, state));
+      __builtin_prefetch(Bucket(hash, choice, state) + kSlotsPerBucket / 2);
     }
   }
 
   // The reader's key, with the pin of its record, which is the caller's now. False: no word of the key stayed in the
-  // index throughout the call.
+  // index throughout the call; or a bucket of the key was split for so long that it was not waited for.
   template <RecordReader Reader>
   Entry Find(const KeyHash& hash, Reader& reader);
 
@@ -156,16 +205,47 @@ class Index {
   Outcome Move(Entry entry, uint64_t line, unsigned heat_cost = 1);
   // Removes the entry's word. kChanged: it is not as it was seen: hit, replaced or erased since.
   Outcome Drop(Entry entry);
-  // Removes the entry's word, whatever its heat. kChanged: it names another record, or none.
+  // Removes the entry's word, whatever its heat. kChanged: it names another record, or none, or a split took it along.
   Outcome RemoveRecord(Entry entry);
+  // Removes the word of the key's record at `line`, wherever a split has put it. False: there is none.
+  bool RemoveLine(const KeyHash& hash, uint64_t line);
 
-  // Empties every slot: what was published before the call is gone after it.
+  // There are more words than its buckets should hold, and it may grow.
+  bool WantsToGrow() const;
+  // Splits one group. Returns how many words found no room in the new bucket, and are gone. `reader` takes records of
+  // every key, `key_of(word)` is the key of a pinned one. One thread at a time, and none that calls FindLine, Move,
+  // Drop or Cool meanwhile. REQUIRES: WantsToGrow() said so.
+  template <AnyRecordReader Reader, typename KeyOf>
+  unsigned Split(Reader& reader, KeyOf&& key_of);
+
+  // Which buckets there are: the words of an index fit, slot by slot, into another of its shape and hash seed.
+  struct Shape {
+    uint64_t groups = 0, members = 0, growth = 0;
+  };
+  Shape shape() const { return {groups_, members_, LoadState(std::memory_order_acquire).raw}; }
+  // Takes the shape, as far as it is one of growth; false: it cannot. Then Restore puts a word into a slot that is
+  // empty. REQUIRES, of both: nobody else uses the index, which was empty before.
+  bool TakeShape(const Shape& shape);
+  void Restore(uint64_t slot, IndexWord word);
+
+  // Empties every slot: what was published before the call is gone after it. Ends a refill.
   void Clear();
+
+  // From now until EndRefill, PublishOldest may be called, by any number of threads. REQUIRES: nobody else uses the
+  // index, and no refill goes on. False: no memory.
+  bool StartRefill();
+  enum class Refilled : uint8_t { kPublished, kPassedOver, kFull, kOver };
+  // Publishes the word of a record that is older than any other of its key that was published or erased since
+  // StartRefill: where a key with this tag was, or has a word in these buckets (one record in a million is passed over
+  // for a stranger's sake), or where there is no room, nothing is done. REQUIRES: as Publish.
+  Refilled PublishOldest(const KeyHash& hash, IndexWord oldest);
+  // Once it has returned, nothing is published by PublishOldest any more.
+  void EndRefill();
   // Removes every word for which `doomed(word)`, a pure function of its line. Returns how many.
   template <typename Doomed>
   uint64_t RemoveIf(Doomed&& doomed);
 
-  uint64_t slots() const { return buckets_ * kSlotsPerBucket; }
+  uint64_t slots() const { return BucketsIn(LoadState(std::memory_order_acquire)) * kSlotsPerBucket; }
   Entry At(uint64_t slot) const { return {slot, IndexWord(slots_[slot].load(std::memory_order_acquire))}; }
   // Calls visit(word) for the word of `slot` if it has one, while its record is pinned and current.
   template <RecordReader Reader, typename Visit>
@@ -179,30 +259,86 @@ class Index {
  private:
   using Slot = Atomic<uint64_t>;
 
-  static uint64_t BucketsFor(uint64_t blocks);
-  Slot* Bucket(const KeyHash& hash, unsigned choice) const { return slots_ + hash.bucket[choice] * kSlotsPerBucket; }
+  static constexpr unsigned MembersAtFirst(Size size) { return size == Size::kGrows ? BucketGroups::kMembersMin : 1; }
+  static uint64_t GroupsFor(uint64_t blocks, Size size);
+  // How far growth has come: see above.
+  struct State {
+    static constexpr unsigned kAddedShift = 58;
+    static constexpr uint64_t kSplitting = uint64_t{1} << 57;
+    uint64_t raw = 0;
+    unsigned added() const { return static_cast<unsigned>(raw >> kAddedShift); }
+    bool splitting() const { return (raw & kSplitting) != 0; }
+    uint64_t next() const { return raw & (kSplitting - 1); }
+  };
+  State LoadState(std::memory_order order) const { return growth_ == nullptr ? State{} : State{growth_->load(order)}; }
+  uint64_t BucketsIn(State state) const {
+    return groups_ * (members_ + state.added()) + state.next() + (state.splitting() ? 1 : 0);
+  }
+  // The state that ends this split.
+  State After(State splitting) const {
+    assert(splitting.splitting());
+    const bool last = splitting.next() + 1 == groups_;
+    return State{last ? uint64_t{splitting.added() + 1} << State::kAddedShift
+                      : (splitting.raw & ~State::kSplitting) + 1};
+  }
+  // Maps a uniform 64-bit hash onto the groups without a division (Lemire, "Fast random integer generation in an
+  // interval"). The bits above the tag choose the member.
+  uint64_t GroupOf(uint64_t choice) const {
+    return static_cast<uint64_t>(static_cast<unsigned __int128>(choice) * groups_ >> 64);
+  }
+  uint64_t NumberOfBucket(uint64_t choice, State state) const {
+    const uint64_t group = GroupOf(choice);
+    if (growth_ == nullptr) return group;
+    const unsigned members = members_ + state.added() + (group < state.next() ? 1 : 0);
+    return group + groups_ * BucketGroups::MemberOf(choice >> IndexWord::kTagBits, members);
+  }
+  Slot* Bucket(const KeyHash& hash, unsigned choice, State state) const {
+    return slots_ + NumberOfBucket(hash.choice[choice], state) * kSlotsPerBucket;
+  }
+  bool InSplit(const KeyHash& hash, State state) const;
+  // What was looked up in the buckets of `then` must be looked up anew.
+  bool Moved(const KeyHash& hash, State then, State now) const;
+  State StateToChange(const KeyHash& hash);
+  static bool PutInSplit(Slot* to, IndexWord word);
+  void AdviseHugePages(State before, State after);
   uint64_t NumberOf(const Slot& slot) const { return static_cast<uint64_t>(&slot - slots_); }
   // Calls visit(slot, word) for each word of this tag, loaded with `order`, until it returns true; returns that.
   template <typename Visit>
-  bool VisitTag(const KeyHash& hash, std::memory_order order, Visit&& visit) const;
+  bool VisitTag(const KeyHash& hash, State state, std::memory_order order, Visit&& visit) const;
+  template <RecordReader Reader, typename Goes>
+  unsigned SplitSlot(Slot& slot, Slot* to, Reader& reader, Goes&& goes);
+  template <RecordReader Reader>
+  Entry FindIn(const KeyHash& hash, State state, Reader& reader);
+  template <RecordReader Reader, typename OnRemoved>
+  bool EraseIn(const KeyHash& hash, State state, const Slot* but, Reader& reader, OnRemoved&& on_removed);
   // The word of `slot`, pinned, if it is of the reader's key, else the empty word; `word` was seen there. Removes it if
   // it is damaged.
   template <RecordReader Reader>
   IndexWord PinIfOfKey(Slot& slot, IndexWord word, Reader& reader);
   bool Exchange(Slot& slot, IndexWord record, IndexWord next, std::memory_order order);
+  void Note(uint32_t tag) {
+    if (notes_ != nullptr) [[unlikely]]
+      notes_->Note(tag);
+  }
+  bool HasTag(const KeyHash& hash, State state) const;
   bool Remove(Slot& slot, IndexWord record);
   template <RecordReader Reader>
-  Slot* Replace(const KeyHash& hash, IndexWord fresh, Reader& reader);
+  Slot* Replace(const KeyHash& hash, State state, IndexWord fresh, Reader& reader);
   template <typename Age>
-  Slot* Insert(const KeyHash& hash, IndexWord fresh, Age&& age, bool* displaced);
+  Slot* Insert(const KeyHash& hash, State state, IndexWord fresh, Age&& age, bool* displaced);
   template <typename Age>
-  Slot* Coldest(const KeyHash& hash, Age&& age, IndexWord* word) const;
-  Slot* EmptySlot(const KeyHash& hash) const;
+  Slot* Coldest(const KeyHash& hash, State state, Age&& age, IndexWord* word) const;
+  Slot* EmptySlot(const KeyHash& hash, State state) const;
 
   const uint64_t hash_seed_;
-  const uint64_t buckets_;
+  const unsigned members_;  // of a group, at first
+  const uint64_t groups_;
   uint64_t mapped_bytes_ = 0;
-  Slot* slots_ = nullptr;  // own mapping, huge pages where the kernel gives them
+  void* memory_ = nullptr;           // own mapping, huge pages where the kernel gives them
+  Slot* slots_ = nullptr;            // in it
+  Slot* growth_ = nullptr;           // State, in it too, so that it is wiped in a child; null: it does not grow
+  mutable Mutex split_mutex_;        // held over a Split; by PublishOldest, so that none is under way
+  std::unique_ptr<TagNotes> notes_;  // null: never refilled
   // Words that went in less words that went out, each counted after its exchange. Relaxed: publishes nothing.
   alignas(kLineBytes) Atomic<int64_t> blocks_{0};
 };

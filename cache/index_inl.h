@@ -11,14 +11,14 @@
 namespace mezz {
 
 template <typename Visit>
-bool Index::VisitTag(const KeyHash& hash, std::memory_order order, Visit&& visit) const {
+bool Index::VisitTag(const KeyHash& hash, State state, std::memory_order order, Visit&& visit) const {
   for (unsigned choice = 0; choice < 2; ++choice) {
-    Slot* bucket = Bucket(hash, choice);
+    Slot* bucket = Bucket(hash, choice, state);
     for (size_t i = 0; i < kSlotsPerBucket; ++i) {
       const IndexWord word(bucket[i].load(order));
       if (word.tag() == hash.tag && !word.empty() && visit(bucket[i], word)) return true;
     }
-    if (hash.bucket[0] == hash.bucket[1]) break;
+    if (bucket == Bucket(hash, 1, state)) break;
   }
   return false;
 }
@@ -60,12 +60,31 @@ IndexWord Index::PinIfOfKey(Slot& slot, IndexWord word, Reader& reader) {
 
 template <RecordReader Reader>
 Index::Entry Index::Find(const KeyHash& hash, Reader& reader) {
-  // Both buckets at once: which of them has the key is a coin toss to the branch predictor too.
-  uint32_t candidates = tag_scan::Find(Bucket(hash, 0), IndexWord::kTagShift, hash.tag) |
-                        tag_scan::Find(Bucket(hash, 1), IndexWord::kTagShift, hash.tag) << kSlotsPerBucket;
+  // A word is out of its slots for some instructions, unless the thread that splits is interrupted just then.
+  constexpr int kLooksMax = 64;
+  State state = LoadState(std::memory_order_acquire);
+  bool ahead = false;  // where the word will be: that it is not there yet says nothing
+  for (int look = 1;; ++look) {
+    if (const Entry found = FindIn(hash, state, reader)) return found;
+    if (growth_ == nullptr) return {};
+    const State now = LoadState(std::memory_order_acquire);
+    if ((!ahead && !Moved(hash, state, now)) || look == kLooksMax) return {};
+    ahead = !ahead && InSplit(hash, now);
+    state = ahead ? After(now) : now;
+  }
+}
+
+template <RecordReader Reader>
+Index::Entry Index::FindIn(const KeyHash& hash, State state, Reader& reader) {
+  // Both buckets at once: which of them has the key is a coin toss to the branch predictor too. In order before the
+  // state is looked at again, where it may change.
+  Slot* const buckets[2] = {Bucket(hash, 0, state), Bucket(hash, 1, state)};
+  const std::memory_order order = growth_ == nullptr ? std::memory_order_relaxed : std::memory_order_acquire;
+  uint32_t candidates = tag_scan::Find(buckets[0], IndexWord::kTagShift, hash.tag, order) |
+                        tag_scan::Find(buckets[1], IndexWord::kTagShift, hash.tag, order) << kSlotsPerBucket;
   for (; candidates != 0; candidates &= candidates - 1) {
     const unsigned candidate = static_cast<unsigned>(std::countr_zero(candidates));
-    Slot& slot = Bucket(hash, candidate / kSlotsPerBucket)[candidate % kSlotsPerBucket];
+    Slot& slot = buckets[candidate / kSlotsPerBucket][candidate % kSlotsPerBucket];
     const IndexWord word = PinIfOfKey(slot, IndexWord(slot.load(std::memory_order_acquire)), reader);
     if (!word.empty()) return {NumberOf(slot), word};
   }
@@ -75,29 +94,27 @@ Index::Entry Index::Find(const KeyHash& hash, Reader& reader) {
 template <RecordReader Reader, typename Age>
 Index::Published Index::Publish(const KeyHash& hash, IndexWord fresh, Reader& reader, Age&& age) {
   assert(!fresh.empty() && fresh.tag() == hash.tag);
-  bool displaced = false;
-  Slot* mine = Replace(hash, fresh, reader);
-  const bool replaced = mine != nullptr;
-  if (!replaced) mine = Insert(hash, fresh, std::forward<Age>(age), &displaced);
-  MEZZ_TEST_POINT("index.published");
-  // Another thread may have put the key into another slot meanwhile. Each publishes before it looks (both seq_cst), so
-  // at least one sees the other; if both do, the block is forgotten.
-  VisitTag(hash, std::memory_order_seq_cst, [&](Slot& slot, IndexWord seen) {
-    if (&slot == mine) return false;
-    for (IndexWord word; !(word = PinIfOfKey(slot, seen, reader)).empty();) {
-      const bool removed = Remove(slot, word);
-      reader.Unpin(word);
-      if (removed) break;
-    }
-    return false;
-  });
+  bool displaced = false, replaced = false;
+  Note(hash.tag);
+  for (;;) {
+    const State state = StateToChange(hash);
+    Slot* mine = Replace(hash, state, fresh, reader);
+    replaced |= mine != nullptr;
+    if (mine == nullptr) mine = Insert(hash, state, fresh, age, &displaced);
+    MEZZ_TEST_POINT("index.published");
+    // Another thread may have put the key into another slot meanwhile. Each publishes before it looks (both seq_cst),
+    // so at least one sees the other; if both do, the block is forgotten.
+    EraseIn(hash, state, mine, reader, [](IndexWord) {});
+    if (growth_ == nullptr || !Moved(hash, state, LoadState(std::memory_order_seq_cst))) break;
+    Remove(*mine, fresh);
+  }
   return replaced ? Published::kReplaced : displaced ? Published::kDisplaced : Published::kInserted;
 }
 
 template <RecordReader Reader>
-Index::Slot* Index::Replace(const KeyHash& hash, IndexWord fresh, Reader& reader) {
+Index::Slot* Index::Replace(const KeyHash& hash, State state, IndexWord fresh, Reader& reader) {
   Slot* replaced = nullptr;
-  VisitTag(hash, std::memory_order_acquire, [&](Slot& slot, IndexWord seen) {
+  VisitTag(hash, state, std::memory_order_acquire, [&](Slot& slot, IndexWord seen) {
     for (IndexWord word; !(word = PinIfOfKey(slot, seen, reader)).empty();) {
       MEZZ_TEST_POINT("index.before_replace");
       const bool done = Exchange(slot, word, fresh, std::memory_order_seq_cst);
@@ -111,18 +128,19 @@ Index::Slot* Index::Replace(const KeyHash& hash, IndexWord fresh, Reader& reader
 }
 
 template <typename Age>
-Index::Slot* Index::Insert(const KeyHash& hash, IndexWord fresh, Age&& age, bool* displaced) {
+Index::Slot* Index::Insert(const KeyHash& hash, State state, IndexWord fresh, Age&& age, bool* displaced) {
   for (;;) {
     uint64_t expected = 0;
-    if (Slot* empty = EmptySlot(hash)) {
+    if (Slot* empty = EmptySlot(hash, state)) {
       if (!empty->compare_exchange_strong(expected, fresh.raw(), std::memory_order_seq_cst, std::memory_order_relaxed))
         continue;
       blocks_.fetch_add(1, std::memory_order_relaxed);
       return empty;
     }
     IndexWord coldest_word;
-    Slot* const coldest = Coldest(hash, age, &coldest_word);
+    Slot* const coldest = Coldest(hash, state, age, &coldest_word);
     if (coldest == nullptr) continue;  // a slot came free
+    Note(coldest_word.tag());
     expected = coldest_word.raw();
     *displaced =
         coldest->compare_exchange_strong(expected, fresh.raw(), std::memory_order_seq_cst, std::memory_order_relaxed);
@@ -131,13 +149,13 @@ Index::Slot* Index::Insert(const KeyHash& hash, IndexWord fresh, Age&& age, bool
 }
 
 template <typename Age>
-Index::Slot* Index::Coldest(const KeyHash& hash, Age&& age, IndexWord* word) const {
+Index::Slot* Index::Coldest(const KeyHash& hash, State state, Age&& age, IndexWord* word) const {
   constexpr unsigned kAgeBits = 62;
   Slot* coldest = nullptr;
   uint64_t coldest_rank = UINT64_MAX;
   for (unsigned choice = 0; choice < 2; ++choice) {
     for (size_t i = 0; i < kSlotsPerBucket; ++i) {
-      Slot* const candidate = Bucket(hash, choice) + i;
+      Slot* const candidate = Bucket(hash, choice, state) + i;
       const IndexWord seen(candidate->load(std::memory_order_acquire));
       if (seen.empty()) continue;  // freed meanwhile: the next round takes it
       const uint64_t rank = uint64_t{seen.heat()} << kAgeBits | (age(seen) & ((uint64_t{1} << kAgeBits) - 1));
@@ -150,7 +168,20 @@ Index::Slot* Index::Coldest(const KeyHash& hash, Age&& age, IndexWord* word) con
 template <RecordReader Reader, typename OnRemoved>
 bool Index::Erase(const KeyHash& hash, Reader& reader, OnRemoved&& on_removed) {
   bool erased = false;
-  VisitTag(hash, std::memory_order_seq_cst, [&](Slot& slot, IndexWord seen) {
+  Note(hash.tag);
+  for (;;) {
+    const State state = StateToChange(hash);
+    erased |= EraseIn(hash, state, /*but=*/nullptr, reader, on_removed);
+    if (growth_ == nullptr || !Moved(hash, state, LoadState(std::memory_order_seq_cst))) return erased;
+  }
+}
+
+// Removes every word of the key from its buckets, but for what is in one slot.
+template <RecordReader Reader, typename OnRemoved>
+bool Index::EraseIn(const KeyHash& hash, State state, const Slot* but, Reader& reader, OnRemoved&& on_removed) {
+  bool erased = false;
+  VisitTag(hash, state, std::memory_order_seq_cst, [&](Slot& slot, IndexWord seen) {
+    if (&slot == but) return false;
     for (IndexWord word; !(word = PinIfOfKey(slot, seen, reader)).empty();) {
       MEZZ_TEST_POINT("index.before_erase");
       const bool removed = Remove(slot, word);
@@ -162,6 +193,66 @@ bool Index::Erase(const KeyHash& hash, Reader& reader, OnRemoved&& on_removed) {
     return false;
   });
   return erased;
+}
+
+template <AnyRecordReader Reader, typename KeyOf>
+unsigned Index::Split(Reader& reader, KeyOf&& key_of) {
+  const std::lock_guard lock(split_mutex_);
+  const State then = LoadState(std::memory_order_relaxed);
+  const unsigned members = members_ + then.added();
+  assert(growth_ != nullptr && !then.splitting() && members < BucketGroups::kMembersMax && then.next() < groups_);
+  const uint64_t group = then.next();
+  const State splitting{then.raw | State::kSplitting}, after = After(splitting);
+  const uint64_t added = group + groups_ * members;
+  Slot* const to = slots_ + added * kSlotsPerBucket;
+#ifndef MEZZ_MODEL_CHECK  // to which these loads are steps, of no effect
+  for (uint64_t bucket = group; bucket < added; bucket += groups_) {
+    for (uint64_t slot = bucket * kSlotsPerBucket; slot < (bucket + 1) * kSlotsPerBucket; ++slot) {
+      if (const Entry entry{slot, IndexWord(slots_[slot].load(std::memory_order_relaxed))}) reader.Prefetch(entry.word);
+    }
+  }
+#endif
+  growth_->store(splitting.raw, std::memory_order_seq_cst);
+  MEZZ_TEST_POINT("index.splitting");
+  unsigned forgotten = 0;
+  for (uint64_t from = group; from < added; from += groups_) {
+    const auto goes = [&](IndexWord word) {
+      const KeyHash hash = Hash(key_of(word));
+      const uint64_t first = NumberOfBucket(hash.choice[0], after), second = NumberOfBucket(hash.choice[1], after);
+      // In neither: a Publish of long ago is about to remove it, and would not find it elsewhere.
+      return first != from && second != from && (first == added || second == added);
+    };
+    for (size_t i = 0; i < kSlotsPerBucket; ++i)
+      forgotten += SplitSlot(slots_[from * kSlotsPerBucket + i], to, reader, goes);
+  }
+  growth_->store(after.raw, std::memory_order_seq_cst);
+  AdviseHugePages(then, after);
+  return forgotten;
+}
+
+// Puts the word of `slot` into `to` if it goes there. Returns 1 if there was no room for it, else 0.
+template <RecordReader Reader, typename Goes>
+unsigned Index::SplitSlot(Slot& slot, Slot* to, Reader& reader, Goes&& goes) {
+  for (;;) {
+    const IndexWord seen(slot.load(std::memory_order_seq_cst));
+    const IndexWord word = PinIfOfKey(slot, seen, reader);
+    if (word.empty()) {
+      const IndexWord now(slot.load(std::memory_order_seq_cst));
+      if (now.empty()) return 0;
+      if (now.raw() == seen.raw() && Remove(slot, now)) return 0;  // it could not be pinned: PinIfOfKey says why not
+      continue;                                                    // another key's by now
+    }
+    uint64_t expected = word.raw();
+    const bool stays = !goes(word);
+    const bool taken =
+        !stays && slot.compare_exchange_strong(expected, 0, std::memory_order_seq_cst, std::memory_order_relaxed);
+    MEZZ_TEST_POINT("index.out_of_its_slot");
+    const bool forgotten = taken && !PutInSplit(to, word);
+    if (forgotten) Note(word.tag());
+    if (forgotten) blocks_.fetch_sub(1, std::memory_order_relaxed);
+    reader.Unpin(word);
+    if (taken || stays) return forgotten ? 1 : 0;
+  }
 }
 
 template <typename Doomed>

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every byte on the medium. docs/media_format.md explains it; the asserts below pin it.
 //
-//   medium   := segment[0] segment[1] ...             segment[0] starts with 4 KiB that hold the superblock
+//   medium   := segment[0] segment[1] ...             segment[0] starts with 4 KiB: the superblock, twice
 //   segment  := SegmentHeader (64 B) record*          records follow one another without gaps, 64-byte aligned
 //   record   := RecordHeader (32 B) payload padding   padded with zeros to 64 bytes
 //   payload  := the block's bytes                     a raw record
 //             | PackedPrefix (16 B) packed bytes      a packed record (kRecordPacked)
 //             | a zstd dictionary                     what packed records name (kRecordDictionary)
+//             and after each, with verify=keyed, its MAC, 16 B (kRecordKeyed)
+//
+// A medium that was closed may hold a snapshot of the index too, in segments that hold no records then:
+//
+//   snapshot := SnapshotChunk (64 B) content          one for each segment; the contents, one after the other, are
+//   contents := SnapshotHead SnapshotFill* word*      the log's fills and the words of the index, slot by slot
 //
 // All integers are in the byte order of the machine that wrote them; the superblock says which. Checksums are XXH3
 // (xxHash 0.8, 64 bits, folded to the field's width by taking the low bits), seeded with kChecksumSeed.
@@ -20,35 +26,52 @@ namespace mezz::layout {
 
 inline constexpr char kMagic[16] = {'M', 'E', 'Z', 'Z', 'A', 'N',  'I',  'N',
                                     'E', '-', 'S', 'C', 'M', '\r', '\n', '\x1a'};
-inline constexpr uint32_t kFormatVersion = 3;
+inline constexpr uint32_t kFormatVersion = 5;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kChecksumSeed = 0x4d455a5aull;
 
-// Identifies the file as ours and fixes the geometry. Written once, when the medium is formatted.
+// Identifies the file as ours, fixes the geometry, and says which of the segments behind it are to be believed. It lies
+// there twice; superblock.h says how the two are written.
 struct Superblock {
   char magic[16];
   uint32_t format_version;
   uint32_t byte_order_mark;
   uint64_t capacity_bytes;
   uint64_t segment_bytes;
-  uint64_t hash_seed;     // of the index; a restart finds blocks again only with the same seed
-  uint64_t format_id;     // random, new at each format: tells one life of the medium from another
-  uint64_t host_version;  // of the program above the tier (RocksDB: major*1e6 + minor*1e3 + patch); 0 if it has none
-  uint64_t reserved[7];   // zero
-  uint64_t checksum;      // of the bytes before it
+  uint64_t hash_seed;       // of the index
+  uint64_t format_id;       // random, new at each format: tells one life of the medium from another
+  uint64_t host_version;    // of the program above the tier (RocksDB: major*1e6 + minor*1e3 + patch); 0 if it has none
+  uint64_t uuid[2];         // random, of the medium, whatever it is formatted for
+  uint64_t generation;      // from 1; grows by one each time the superblock is written
+  uint64_t sequence_end;    // every segment was opened with a sequence below
+  uint64_t sequence_begin;  // segments with a sequence below hold nothing: erased
+  uint32_t key_scheme;      // how the program above derives its keys; its own numbers, 0 if it has none
+  uint32_t flags;           // SuperblockFlags
+  uint32_t snapshot_segment;  // with the first chunk of a snapshot; 0: there is none
+  uint32_t snapshot_chunks;   // of it
+  uint64_t key_check;         // of verify=keyed: Authenticator::check(); else 0
+  uint64_t reserved[7];       // zero
+  uint64_t checksum;          // of the bytes before it
 };
-static_assert(sizeof(Superblock) == 128);
+static_assert(sizeof(Superblock) == 192);
+enum SuperblockFlags : uint32_t {
+  kClosedCleanly = 1,
+  kWiped = 2,  // nothing but superblocks lies on the medium (scrub_on_close)
+};
 
 inline constexpr uint64_t kSuperblockSpace = 4096;
+// In another sector, whatever a disk's are.
+inline constexpr uint64_t kSuperblockCopyAt = 2048;
 
 // Opens a segment. `sequence` grows by one with each segment opened anywhere on the medium, so it orders segments by
 // age and tells this fill of the segment from every earlier one.
 struct SegmentHeader {
-  uint64_t magic;      // kSegmentMagic
-  uint64_t sequence;   // from 1
-  uint64_t format_id;  // of the superblock
-  uint32_t segment;    // its own number
-  uint32_t reserved0;
+  uint64_t magic;         // kSegmentMagic
+  uint64_t sequence;      // from 1
+  uint64_t format_id;     // of the superblock
+  uint32_t segment;       // its own number
+  Generation generation;  // of its records
+  uint8_t reserved0[3];
   uint64_t reserved[3];
   uint64_t checksum;  // of the bytes before it
 };
@@ -58,8 +81,8 @@ inline constexpr uint64_t kSegmentMagic = 0x544e454d4745535aull;
 // Opens a record. A reader that walks a segment stops at the first header that is damaged or of another sequence.
 struct RecordHeader {
   BlockKey key;
-  uint32_t payload_bytes;     // as stored
-  uint32_t payload_checksum;  // of the bytes stored
+  uint32_t payload_bytes;     // as stored, with the MAC
+  uint32_t payload_checksum;  // of the bytes before the MAC, xor KeyFold(key): a torn header names no other's payload
   uint32_t sequence;          // low 32 bits of the segment's
   BlockRole role;
   uint8_t flags;      // RecordFlags
@@ -72,7 +95,10 @@ enum RecordFlags : uint8_t {
   kRecordPacked = 2,      // the payload begins with a PackedPrefix
   kRecordRejected = 4,    // raw, and packing it was tried and would have saved too little
   kRecordDictionary = 8,  // no block: a dictionary; its key is kDictionaryKey, then number << 8 | role
+  kRecordKeyed = 16,      // the payload ends with a MAC (authenticator.h)
 };
+inline constexpr uint32_t kMacBytes = 16;
+inline constexpr uint32_t kMacPieceBytes = 8192;  // of the payload, chained
 inline constexpr uint64_t kDictionaryKey = 0x594e41524f494344ull;
 
 // Opens the payload of a packed record: what the block is when it is unpacked.
@@ -86,6 +112,60 @@ struct PackedPrefix {
 };
 static_assert(sizeof(PackedPrefix) == 16);
 static_assert(sizeof(RecordHeader) + sizeof(PackedPrefix) <= kLineBytes, "a record's first line tells both sizes");
+
+// Opens a segment that holds a part of a snapshot. A snapshot is believed under the superblock that names it and no
+// later one: each carries the number of the next generation.
+struct SnapshotChunk {
+  uint64_t magic;          // kSnapshotMagic
+  uint64_t format_id;      // of the superblock
+  uint64_t generation;     // of the superblock that names the snapshot
+  uint32_t version;        // kSnapshotVersion
+  uint32_t number;         // from 0
+  uint32_t next;           // the segment of the next chunk; 0: this is the last one
+  uint32_t segment;        // its own
+  uint64_t content_bytes;  // that follow; a multiple of 8
+  uint64_t content_checksum;
+  uint64_t checksum;  // of the bytes before it
+};
+static_assert(sizeof(SnapshotChunk) == kLineBytes);
+inline constexpr uint64_t kSnapshotMagic = 0x544f485350414e53ull;
+inline constexpr uint32_t kSnapshotVersion = 1;
+
+// Opens a snapshot's contents.
+struct SnapshotHead {
+  struct DictionarySlot {
+    uint64_t place;        // of the dictionary's record; 0: the slot has none
+    uint16_t last_number;  // the slot's next dictionary has a higher one
+    uint8_t live;          // 1: new records of its role are packed with it
+    uint8_t reserved[5];   // zero
+  };
+  uint32_t fills;
+  uint8_t pack;                      // PackMode of who wrote it
+  uint8_t has_dictionaries;          // 1: who wrote it kept some, or would
+  uint8_t reserved[2];               // zero
+  uint64_t groups, members, growth;  // Index::Shape
+  uint64_t slots;
+  uint64_t records;  // words that are not 0
+  DictionarySlot dictionaries[8];
+};
+static_assert(sizeof(SnapshotHead) == 176);
+
+// What a segment holds, in the order in which reclaim would come to it.
+struct SnapshotFill {
+  uint64_t sequence;
+  uint64_t tail;  // absolute
+  uint64_t dead;  // bytes of forgotten files' records
+  uint32_t segment;
+  uint8_t dictionaries;  // a bit for each slot of which it has records
+  uint8_t reserved[3];   // zero
+};
+static_assert(sizeof(SnapshotFill) == 32);
+
+// Two keys that differ in one word have the same in one case of four billion.
+constexpr uint32_t KeyFold(const BlockKey& key) {
+  const uint64_t mixed = key.words[0] * 0x9e3779b97f4a7c15ull ^ key.words[1] * 0xc2b2ae3d27d4eb4full;
+  return static_cast<uint32_t>(mixed >> 32);
+}
 
 // Bytes a payload of this size occupies on the medium.
 constexpr uint64_t RecordBytes(uint64_t payload_bytes) {

@@ -23,14 +23,19 @@ struct Named {
 };
 constexpr Named<MediumModelName> kModels[] = {
     {"none", MediumModelName::kNone}, {"optane100", MediumModelName::kOptane100}, {"cxl", MediumModelName::kCxl}};
-constexpr Named<VerifyMode> kVerifyModes[] = {
-    {"off", VerifyMode::kOff}, {"sampled", VerifyMode::kSampled}, {"always", VerifyMode::kAlways}};
+constexpr Named<VerifyMode> kVerifyModes[] = {{"off", VerifyMode::kOff},
+                                              {"sampled", VerifyMode::kSampled},
+                                              {"always", VerifyMode::kAlways},
+                                              {"keyed", VerifyMode::kKeyed}};
 constexpr Named<PackMode> kPackModes[] = {{"off", PackMode::kOff},
                                           {"image", PackMode::kImage},
                                           {"lz4", PackMode::kLz4},
                                           {"zstd", PackMode::kZstd},
                                           {"auto", PackMode::kAuto}};
 constexpr Named<Prepare> kPrepares[] = {{"background", Prepare::kBackground}, {"open", Prepare::kBeforeOpen}};
+
+constexpr Named<Recovery> kRecoveries[] = {
+    {"discard", Recovery::kDiscard}, {"warm", Recovery::kWarm}, {"require", Recovery::kRequire}};
 
 template <typename T, size_t kCount>
 std::string_view TextOf(const Named<T> (&known)[kCount], T value) {
@@ -129,6 +134,31 @@ Status CheckCapacity(uint64_t capacity_bytes, uint64_t segment_bytes) {
   return Status::Ok();
 }
 
+Status CheckVerify(const ScmOptions& options) {
+  if (std::ranges::find(kVerifyModes, options.verify, &Named<VerifyMode>::value) == std::end(kVerifyModes)) {
+    return Status::InvalidArgument(fmt::format("verify={} is not one: choose kOff, kSampled, kAlways or kKeyed",
+                                               static_cast<int>(options.verify)));
+  }
+  const bool has_file = !options.verify_key_file.empty();
+  if (options.verify == VerifyMode::kKeyed) {
+    if (!has_file && !options.verify_key) {
+      return Status::InvalidArgument(
+          "verify=keyed needs a key: name its file with verify_key_file, or set ScmOptions::verify_key");
+    }
+    if (has_file && options.verify_key) {
+      return Status::InvalidArgument(fmt::format(
+          "verify_key_file={} contradicts ScmOptions::verify_key: leave out one of them", options.verify_key_file));
+    }
+    return Status::Ok();
+  }
+  if (has_file || options.verify_key) {
+    return Status::InvalidArgument(fmt::format("verify={} has no use for the key of verify_key{}{}: use verify=keyed",
+                                               ToString(options.verify), has_file ? "_file=" : "",
+                                               options.verify_key_file));
+  }
+  return Status::Ok();
+}
+
 Status CheckTuning(const ScmOptions& options) {
   if (options.scrub_bytes_per_second > kCapacityBytesMax) {
     return Status::InvalidArgument(
@@ -148,17 +178,33 @@ Status CheckTuning(const ScmOptions& options) {
     return Status::InvalidArgument(
         fmt::format("prepare={} is not one: choose kBackground or kBeforeOpen", static_cast<int>(options.prepare)));
   }
+  if (std::ranges::find(kRecoveries, options.recovery, &Named<Recovery>::value) == std::end(kRecoveries)) {
+    return Status::InvalidArgument(
+        fmt::format("recovery={} is not one: choose kDiscard, kWarm or kRequire", static_cast<int>(options.recovery)));
+  }
+  if (options.recovery == Recovery::kRequire && !Remembers(options.medium)) {
+    return Status::InvalidArgument(
+        fmt::format("recovery=require cannot be met by medium={}, which forgets: choose medium=file, or recovery=warm",
+                    ToString(options.medium)));
+  }
+  if (options.recovery_budget_ms > kRecoveryBudgetMsMax) {
+    return Status::InvalidArgument(
+        fmt::format("recovery_budget_ms={} is more than a day: give at most {}, or 0 for no bound",
+                    options.recovery_budget_ms, kRecoveryBudgetMsMax));
+  }
   if (std::ranges::find(kModels, options.model, &Named<MediumModelName>::value) == std::end(kModels)) {
     return Status::InvalidArgument(
         fmt::format("model={} is not one: choose kNone, kOptane100 or kCxl", static_cast<int>(options.model)));
   }
-  if (std::ranges::find(kVerifyModes, options.verify, &Named<VerifyMode>::value) == std::end(kVerifyModes)) {
-    return Status::InvalidArgument(
-        fmt::format("verify={} is not one: choose kOff, kSampled or kAlways", static_cast<int>(options.verify)));
-  }
   if (std::ranges::find(kPackModes, options.pack, &Named<PackMode>::value) == std::end(kPackModes)) {
     return Status::InvalidArgument(
         fmt::format("pack={} is not one: choose kOff, kImage, kLz4, kZstd or kAuto", static_cast<int>(options.pack)));
+  }
+  if (options.pack_stage_bytes != 0 &&
+      (options.pack_stage_bytes < kPackStageBytesMin || options.pack_stage_bytes > kPackStageBytesMax)) {
+    return Status::InvalidArgument(
+        fmt::format("pack_stage_bytes={} is out of range: give {} to {}, or 0 to have each put pack its block",
+                    options.pack_stage_bytes, ExactBytes(kPackStageBytesMin), ExactBytes(kPackStageBytesMax)));
   }
   if (options.dictionaries.sample_bytes_max < kSampleBytesMin) {
     return Status::InvalidArgument(fmt::format("dictionaries.sample_bytes_max={} is too little: give at least {}",
@@ -196,6 +242,7 @@ std::string_view ToString(MediumKind kind) {
 std::string_view ToString(MediumModelName name) { return TextOf(kModels, name); }
 std::string_view ToString(VerifyMode mode) { return TextOf(kVerifyModes, mode); }
 std::string_view ToString(PackMode mode) { return TextOf(kPackModes, mode); }
+std::string_view ToString(Recovery recovery) { return TextOf(kRecoveries, recovery); }
 std::string_view ToString(Prepare prepare) { return TextOf(kPrepares, prepare); }
 
 Status ParseMediumModel(std::string_view text, MediumModelName* name) {
@@ -216,6 +263,7 @@ Status ScmOptions::Validate() const {
   }
   MEZZ_RETURN_IF_ERROR(CheckSegment(segment_bytes));
   MEZZ_RETURN_IF_ERROR(CheckCapacity(capacity_bytes, EffectiveSegmentBytes()));
+  MEZZ_RETURN_IF_ERROR(CheckVerify(*this));
   return CheckTuning(*this);
 }
 

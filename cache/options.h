@@ -10,6 +10,7 @@
 
 #include "cache/status.h"
 #include "cache/types.h"
+#include "cache/verify_key.h"
 
 namespace mezz {
 
@@ -20,6 +21,8 @@ enum class MediumKind {
   kAnonymous,  // private memory of the process: tests, and machines without SCM
 };
 std::string_view ToString(MediumKind kind);
+// What was stored is there when the medium is opened again.
+constexpr bool Remembers(MediumKind kind) { return kind == MediumKind::kFile; }
 
 // Declared emulation: which device's latency and bandwidth are charged on top of the real medium (media/model.h).
 enum class MediumModelName { kNone, kOptane100, kCxl };
@@ -30,8 +33,12 @@ Status ParseMediumModel(std::string_view text, MediumModelName* name);  // refus
 // and the record is forgotten.
 //   kOff      never; but a packed record always is, before it is unpacked
 //   kSampled  about one hit in bytes / 4 (at least 256), by chance: damage that persists is found
-//   kAlways   at every hit: about 0.1 ns a byte, and all of the block is read; for media that are not trusted
-enum class VerifyMode { kOff, kSampled, kAlways };
+//   kAlways   at every hit: about 0.1 ns a byte, and all of the block is read; for media that may fail
+//   kKeyed    at every hit, against a code that nobody can make without the caller's key (authenticator.h): about 0.5
+//             ns a byte; for media that others may write to. Takes 16 bytes a record
+enum class VerifyMode { kOff, kSampled, kAlways, kKeyed };
+// At each hit.
+constexpr bool VerifiesAll(VerifyMode mode) { return mode == VerifyMode::kAlways || mode == VerifyMode::kKeyed; }
 std::string_view ToString(VerifyMode mode);
 
 // Whether records may be packed (docs/decisions.md, "Packed records"), and with what. Which of them are is the caller's
@@ -41,25 +48,22 @@ enum class PackMode {
   kImage,  // with images of blocks that the host hands over compressed (ScmTier::PutImage); others as kLz4
   kLz4,    // about half the size; 7 us to pack 4 KiB, 1.2 to unpack
   kZstd,   // about a third; 17 and 6 us
-  kAuto,   // what the caller says, now and then anew: ScmTier::UseCodec. At first kLz4; takes images
+  kAuto,   // what the caller says, now and then anew: ScmTier::UseCodec. At first kLz4
 };
 std::string_view ToString(PackMode mode);  // "off", "image", "lz4", "zstd", "auto"
-inline constexpr PackMode kDefaultPackMode = PackMode::kOff;
-// Blocks that the tier is expected to hold for each that it would hold raw: source text in blocks of 4 KiB. The index
-// is sized by it; data that pack better displace their coldest blocks (scm.displaced), data that do not pack waste
-// DRAM. kAuto is sized for LZ4.
-constexpr double ExpectedPackRatio(PackMode mode) {
-  return mode == PackMode::kOff ? 1 : mode == PackMode::kZstd ? 3.25 : 2.25;
-}
+inline constexpr PackMode kDefaultPackMode = PackMode::kAuto;
 
-constexpr bool TakesImages(PackMode mode) { return mode == PackMode::kImage || mode == PackMode::kAuto; }
+constexpr bool TakesImages(PackMode mode) { return mode == PackMode::kImage; }
 // What the tier itself packs records with, at first; nothing: it does not.
 constexpr std::optional<Codec> CodecOf(PackMode mode) {
   if (mode == PackMode::kOff) return std::nullopt;
   return mode == PackMode::kZstd ? Codec::kZstd : Codec::kLz4;
 }
 
-// pack=kZstd trains a dictionary for each role from the blocks it packs, and uses it where that makes them a twentieth
+// Packs with zstd, or may come to it (kAuto).
+constexpr bool MayUseZstd(PackMode mode) { return mode == PackMode::kZstd || mode == PackMode::kAuto; }
+
+// For each role a dictionary is trained from the blocks that zstd packs, and used where it makes them a twentieth
 // smaller (cache/pack/trainer.h). The defaults are for production; tests train sooner.
 struct DictionaryRules {
   // Of the blocks that are packed one in so many is a sample. 0: no dictionaries.
@@ -80,6 +84,25 @@ enum class Prepare {
 };
 std::string_view ToString(Prepare prepare);                    // "background", "open"
 Status ParsePrepare(std::string_view text, Prepare* prepare);  // refuses unknown words, listing the known
+
+// What becomes of the blocks that an earlier life left on a medium of kFile. The other media forget by themselves:
+// there every start is cold, and kRequire is refused.
+//
+// Open does not wait for it: blocks come back, the youngest first, while the tier serves.
+enum class Recovery {
+  kDiscard,  // they are forgotten
+  kWarm,     // they are found again, where medium and options are those they were stored with; else forgotten
+  kRequire,  // as kWarm; Open fails where nothing could be kept, and leaves the medium as it is
+};
+std::string_view ToString(Recovery recovery);  // "discard", "warm", "require"
+
+// What to give pack_stage_bytes where a core is to spare: 64 blocks of 4 KiB, each of which may be an eighth larger,
+// packed in 0.4 (LZ4) to 0.9 ms (zstd).
+inline constexpr uint64_t kUsualPackStageBytes = 288 << 10;
+inline constexpr uint64_t kPackStageBytesMin = 64 << 10;
+inline constexpr uint64_t kPackStageBytesMax = 64 << 20;
+
+struct RecoveryReport;  // cache/recoverer.h
 
 struct PrefaultProgress {
   uint64_t bytes_done = 0;
@@ -104,9 +127,9 @@ struct ScmOptions {
   // small medium.
   uint64_t segment_bytes = 0;
 
-  // The index has one 8-byte word for each `expected_block_bytes` of capacity (and a reserve), with `pack` for each so
-  // many that are expected to fit (ExpectedPackRatio). Smaller values cost DRAM; with larger ones a medium full of
-  // small blocks runs out of words first and drops its coldest blocks.
+  // The index has one 8-byte word for each `expected_block_bytes` of capacity (and a reserve); with `pack` it grows, as
+  // more blocks turn out to fit, to four times that. Smaller values cost DRAM; with larger ones a medium full of small
+  // blocks runs out of words first and drops its coldest blocks (scm.displaced).
   uint32_t expected_block_bytes = 4096;
 
   MediumModelName model = MediumModelName::kNone;
@@ -114,15 +137,43 @@ struct ScmOptions {
   // Version of the program above the tier, written into the superblock: RocksDB derives its cache keys differently
   // before 7.6, so a restart must know who wrote the file. RocksDB: major * 1000000 + minor * 1000 + patch.
   uint64_t host_version = 0;
+  // The host's name for how it derives its keys. Records that were stored under another one, or by another
+  // host_version, are not found again.
+  uint32_t key_scheme = 0;
+
+  // With anything but kDiscard a key must name the same bytes for all time, as RocksDB's do (docs/reliability.md): a
+  // record that was erased or replaced before a crash may be what comes back. Keys of FileId{0} do not come back.
+  Recovery recovery = Recovery::kDiscard;
+  // So long after Open the recovery ends; what did not come back by then is forgotten. 0: no such bound. A larger one
+  // brings more back, and costs the first requests more CPU and bandwidth of the medium beside them.
+  uint64_t recovery_budget_ms = 0;
+  // Called once when it is over, by a thread of its own or by Open, unless there is nothing to recover or the tier is
+  // closed before; must neither throw nor close the tier.
+  std::function<void(const RecoveryReport&)> on_recovered;
 
   VerifyMode verify = VerifyMode::kSampled;
+  // The secret of verify=keyed, or the file it is read from at Open (0600, and ours): one of them. The tier keeps
+  // neither it nor this copy. What was stored with another key, or with none, is discarded.
+  std::optional<VerifyKey> verify_key;
+  std::string verify_key_file;
 
   PackMode pack = kDefaultPackMode;
   DictionaryRules dictionaries;
 
+  // Blocks to be packed are copied into so much DRAM, and packed and stored from there by a background thread, so that
+  // no put waits for it; a block for which there is no room is packed by its put. Rounded down to whole lines for each
+  // of 64 parts: a block takes one part or more. 0: each put packs. Unused with pack=off.
+  uint64_t pack_stage_bytes = 0;
+
   // A background thread checks the payloads of resident records at this rate, over and over, in the order of the index;
   // 0: none. Damaged records are forgotten and counted. A tier of 1 TB takes 12 days at 1 MB/s.
   uint64_t scrub_bytes_per_second = 0;
+
+  // When the tier is closed, all bytes of a medium of kFile that ever held records are overwritten with zeros, durably,
+  // so that nothing is found there (docs/security.md). Takes what writing them takes: the destructor blocks. What a
+  // process leaves that is killed, the next tier with this option overwrites when it is closed, whatever `recovery` is.
+  // The other media forget by themselves: nothing is done.
+  bool scrub_on_close = false;
 
   // All pages of the medium are touched once, so that no hit pays a first-touch fault.
   Prepare prepare = Prepare::kBackground;
@@ -146,7 +197,8 @@ struct ScmOptions {
 inline constexpr uint64_t kSegmentBytesMin = 256 << 10;
 inline constexpr uint64_t kSegmentBytesAutoMax = 4 << 20;
 inline constexpr uint64_t kSegmentBytesMax = 64 << 20;
-inline constexpr uint32_t kSegmentsMin = 8;                // open segments, one kept free, and something to reclaim
+inline constexpr uint32_t kSegmentsMin = 8;  // open segments, one kept free, and something to reclaim
+inline constexpr uint64_t kRecoveryBudgetMsMax = 24ull * 3600 * 1000;
 inline constexpr uint64_t kCapacityBytesMax = 1ull << 42;  // 36 bits of 64-byte lines in an index word
 
 }  // namespace mezz

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <thread>
 
+#include "cache/log_reader.h"
 #include "cache/log_rules.h"
 
 namespace mezz {
@@ -29,7 +30,8 @@ class Reclaimer::Stay {
 };
 
 Reclaimer::Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counters* counters, Throttle* throttle,
-                     SurvivorJudge* judge, Packer* packer, Dictionaries* dictionaries, const DeadFiles* dead)
+                     SurvivorJudge* judge, Packer* packer, Dictionaries* dictionaries, const DeadFiles* dead,
+                     const Authenticator* authenticator)
     : medium_(medium),
       log_(log),
       index_(index),
@@ -39,6 +41,7 @@ Reclaimer::Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counte
       packer_(packer),
       dictionaries_(dictionaries),
       dead_(dead),
+      authenticator_(authenticator),
       survivor_credit_(log->segment_bytes()) {}
 
 void Reclaimer::Step(uint64_t bytes) {
@@ -50,6 +53,28 @@ void Reclaimer::Step(uint64_t bytes) {
   if (!lock.owns_lock()) return;
   const Stay stay(*this, std::move(lock));
   WorkLocked(bytes * (free <= 1 ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare);
+}
+
+void Reclaimer::GrowIndex() {
+  constexpr int kSplitsMax = 2;  // sixteen words' room each, for one record
+  constexpr unsigned kHeadersOfSplit = BucketGroups::kMembersMax / 2 * Index::kSlotsPerBucket;  // read, on average
+  if (!index_->WantsToGrow()) return;
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  LogReader reader(medium_, log_, counters_);
+  for (int i = 0; i < kSplitsMax && index_->WantsToGrow(); ++i) {
+    if (throttle_ != nullptr) throttle_->ChargeLines(kHeadersOfSplit);
+    const unsigned forgotten =
+        index_->Split(reader, [&](IndexWord word) -> const BlockKey& { return reader.HeaderOf(word).key; });
+    if (forgotten != 0) counters_->Add(Event::kScmDisplaced, BlockRole::kOther, forgotten);
+  }
+}
+
+void Reclaimer::WhileNothingMoves(const std::function<void()>& change) {
+  waiting_.fetch_add(1, std::memory_order_relaxed);
+  const Stay stay(*this, std::unique_lock(mutex_));
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  change();
 }
 
 bool Reclaimer::MakeRoom() {
@@ -91,6 +116,11 @@ bool Reclaimer::PinPressure() {
 
 // Walks up to `bytes` of one victim, in whatever pass. False: there is none to walk.
 bool Reclaimer::WorkLocked(uint64_t bytes, Mode mode) {
+  // What a recovery has not come to is older than all it has, and has no heat.
+  if (!victim_ && log_->GiveUpOldest(/*pinned_too=*/mode == Mode::kDropPinned)) {
+    counters_->Add(Event::kScmSegmentReclaimed, BlockRole::kOther);
+    return true;
+  }
   if (!victim_ && !PickVictimLocked(mode)) return false;
   if (mode != Mode::kSpare && victim_->pass != Pass::kEmpty) StartPassLocked(Pass::kEmpty);
   uint64_t walked = 0;
@@ -217,7 +247,7 @@ void Reclaimer::SettleLocked(uint64_t offset, record::Header header, Mode mode) 
   const bool dead = IsDead(header);
   bool packable = entry && packer_ != nullptr && mode == Mode::kSpare && !dead &&
                   (header.flags & (layout::kRecordPacked | layout::kRecordRejected)) == 0 &&
-                  packer_->Wants(header.role, header.payload_bytes);
+                  packer_->Wants(header.role, record::PayloadBytes(header));
   // Until it was replaced or erased.
   for (; entry; entry = index_->FindLine(hash, offset / kLineBytes)) {
     const Fate fate = mode == Mode::kSpare && !dead ? FateOf(header, entry.word, packable) : Fate::kDrop;
@@ -239,6 +269,13 @@ void Reclaimer::SettleLocked(uint64_t offset, record::Header header, Mode mode) 
 
 // True: the record lives on elsewhere, or was erased while it was copied. False: no room to copy it to.
 bool Reclaimer::SpareLocked(uint64_t offset, const record::Header& header, Index::Entry entry) {
+  // A copy is not told any more from what was stored in this life, so what no hit has checked is checked here.
+  if (entry.word.heat() == 0 && log_->IsAdopted(victim_->segment) &&
+      !record::PayloadIsWhole(record::HeaderAt(medium_, offset), authenticator_)) {
+    counters_->Add(Event::kScmChecksumMismatch, header.role);
+    index_->RemoveRecord(entry);
+    return true;
+  }
   const auto copy = CopyLocked(offset, header);
   if (!copy) return false;
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
@@ -258,20 +295,20 @@ bool Reclaimer::SpareLocked(uint64_t offset, const record::Header& header, Index
 Reclaimer::Packing Reclaimer::PackLocked(uint64_t offset, Index::Entry entry, Fate fate) {
   const record::Header& header = record::HeaderAt(medium_, offset);
   if (throttle_ != nullptr) throttle_->ChargeStreamRead(header.payload_bytes);
-  if (!record::PayloadIsWhole(header)) {
+  if (!record::PayloadIsWhole(header, authenticator_)) {
     counters_->Add(Event::kScmChecksumMismatch, header.role);
     index_->RemoveRecord(entry);
     return Packing::kDone;
   }
-  const PackedBlock packed = packer_->Pack(header.role, record::PayloadOf(header), header.payload_checksum);
+  const PackedBlock packed = packer_->Pack(header.role, record::PayloadOf(header), record::StoredChecksum(header));
   if (packed.outcome() == PackedBlock::Outcome::kRejected) return Packing::kUseless;
   if (packed.outcome() != PackedBlock::Outcome::kPacked) return Packing::kNoMemory;
-  const uint64_t bytes = layout::RecordBytes(packed.bytes().size());
+  const uint64_t bytes = record::BytesFor(packed.bytes().size(), authenticator_);
   const auto to = bytes <= survivor_credit_ ? ReserveForPackedLocked(bytes, fate) : std::nullopt;
   if (!to) return Packing::kNoRoom;
   survivor_credit_ -= bytes;
   record::Write(medium_, to->place, header.key, header.role, packed.bytes().size(), SpanSource{packed.bytes()},
-                layout::kRecordPacked);
+                layout::kRecordPacked, authenticator_);
   if (packed.dictionary() != 0) log_->KeepDictionary(to->segment, packed.dictionary());
   if (throttle_ != nullptr) throttle_->ChargeWrite(bytes);
   counters_->Add(fate == Fate::kSpare ? Event::kScmSecondChance : Event::kScmPackedAtReclaim, header.role);
@@ -305,7 +342,7 @@ std::optional<SegmentLog::Reservation> Reclaimer::CopyLocked(uint64_t offset, co
   const auto to = ReserveAsProvenLocked(bytes);
   if (!to) return std::nullopt;
   record::Copy(medium_, offset, header, to->place);
-  if (record::IsPacked(header)) KeepDictionaryLocked(offset, header, to->segment);
+  if (record::IsPacked(header)) KeepDictionaryLocked(offset, to->segment);
   if (throttle_ != nullptr) {
     throttle_->ChargeStreamRead(bytes);
     throttle_->ChargeWrite(bytes);
@@ -315,9 +352,8 @@ std::optional<SegmentLog::Reservation> Reclaimer::CopyLocked(uint64_t offset, co
 
 // Of the segment that the copied record goes to. One whose dictionary its own segment does not keep is damaged, and
 // will be a miss there too.
-void Reclaimer::KeepDictionaryLocked(uint64_t offset, const record::Header& header, SegmentId to) {
-  const auto* const payload = reinterpret_cast<const std::byte*>(&record::HeaderAt(medium_, offset) + 1);
-  const auto prefix = Packer::ReadPrefix({payload, header.payload_bytes});
+void Reclaimer::KeepDictionaryLocked(uint64_t offset, SegmentId to) {
+  const auto prefix = Packer::ReadPrefix(record::PayloadOf(record::HeaderAt(medium_, offset)));
   if (prefix && log_->KeepsDictionary(victim_->segment, prefix->dictionary))
     log_->KeepDictionary(to, prefix->dictionary);
 }
@@ -331,16 +367,12 @@ void Reclaimer::RewriteDictionariesLocked() {
     if (place == 0) dictionaries_->LosePlace(slot);  // there may be room now
     if (place == 0 || log_->SegmentAt(place) != victim_->segment) continue;
     // A tier that is switched off keeps none; and it would not end.
-    const auto to = log_->limit() != 0 ? ReserveAsProvenLocked(dictionary->record_bytes()) : std::nullopt;
+    const auto to = log_->limit() != 0 ? ReserveAsProvenLocked(dictionaries_->RecordBytes(*dictionary)) : std::nullopt;
     if (!to) {
       dictionaries_->LosePlace(slot);
       continue;
     }
-    dictionary->Write(medium_, to->place);
-    dictionaries_->SetPlace(slot, to->place.offset);
-    if (throttle_ != nullptr) throttle_->ChargeWrite(dictionary->record_bytes());
-    counters_->Add(Event::kDictionaryWritten, dictionary->role());
-    counters_->Add(Event::kScmWrittenBytes, dictionary->role(), dictionary->record_bytes());
+    dictionaries_->Write(*dictionary, medium_, to->place, throttle_, counters_);
     log_->Leave(*to);
   }
 }

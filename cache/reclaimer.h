@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "cache/base/atomic.h"
@@ -44,6 +45,9 @@ namespace mezz {
 // so space comes free even where everything is hot; a few victims may be spared whole on credit. Where that wins no
 // segment, because survivors lie as loosely as before, MakeRoom drops one whole.
 //
+// While a recovery goes on, segments that it has not come to go first, the oldest whole and unread: they hold what has
+// no heat, and what would go next (SegmentLog::GiveUpOldest).
+//
 // A record of a forgotten file is dropped without asking the judge. A hollow segment (SegmentLog) is emptied at once,
 // whatever its generation.
 //
@@ -51,16 +55,22 @@ namespace mezz {
 // victim at most.
 class Reclaimer {
  public:
-  // None is owned; all outlive this. `throttle`, `judge`, `packer`, `dictionaries` and `dead` may be null.
+  // None is owned; all outlive this. `throttle`, `judge` and what comes behind it may be null.
   Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counters* counters, Throttle* throttle,
             SurvivorJudge* judge, Packer* packer = nullptr, Dictionaries* dictionaries = nullptr,
-            const DeadFiles* dead = nullptr);
+            const DeadFiles* dead = nullptr, const Authenticator* authenticator = nullptr);
 
   // Called for `bytes` appended: reclaims in proportion while free segments are few.
   void Step(uint64_t bytes);
+  // Called after a record was published: splits a group or two of an index that is to grow, unless another thread
+  // reclaims. Under the mutex, because reclaim must find the words that Split moves.
+  void GrowIndex();
   // How many percent of a proven victim's records must be hot for it to be queued again; 0, until it is set: never.
   // Relaxed: the next victim may be judged by the old one.
   void SetRequeuePercent(unsigned percent) { requeue_percent_.store(percent, std::memory_order_relaxed); }
+
+  // Runs `change` while no record is being moved. Waits for another thread's step, or for its victim.
+  void WhileNothingMoves(const std::function<void()>& change);
 
   // Reclaims until a writer can open a segment. False: what is left is pinned, or there is nothing.
   bool MakeRoom();
@@ -105,7 +115,7 @@ class Reclaimer {
   std::optional<SegmentLog::Reservation> ReserveAsProvenLocked(uint64_t bytes);
   std::optional<SegmentLog::Reservation> ReserveForPackedLocked(uint64_t bytes, Fate fate);
   std::optional<SegmentLog::Reservation> CopyLocked(uint64_t offset, const record::Header& header);
-  void KeepDictionaryLocked(uint64_t offset, const record::Header& header, SegmentId to);
+  void KeepDictionaryLocked(uint64_t offset, SegmentId to);
   void RewriteDictionariesLocked();
   void ForgetRestLocked();
 
@@ -118,6 +128,7 @@ class Reclaimer {
   Packer* const packer_;
   Dictionaries* const dictionaries_;
   const DeadFiles* const dead_;
+  const Authenticator* const authenticator_;
 
   Mutex mutex_;
   std::optional<Victim> victim_;    // GUARDED_BY(mutex_)

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cstring>
 
+#include "cache/authenticator.h"
 #include "cache/base/atomic.h"
 #include "cache/header_checksum.h"
 
@@ -35,6 +36,35 @@ class RunningChecksum {
   const bool one_piece_;
   uint32_t sum_ = 0;
   XXH3_state_t state_;
+};
+
+// A payload as it goes to the medium: what the source gives, then the MAC of it.
+class Payload {
+ public:
+  Payload(const Header& header, size_t bytes, const BlockSource& source, const Authenticator* authenticator,
+          bool one_piece)
+      : bytes_(bytes), source_(source), checksum_(one_piece) {
+    if (authenticator != nullptr) mac_.emplace(*authenticator, header);
+  }
+  // The next `count` bytes, from `at` on. False: the source gave up.
+  bool Fill(uint64_t at, size_t count, std::byte* to) {
+    const size_t of_block = std::min<uint64_t>(count, bytes_ - std::min(at, bytes_));
+    if (!record::Fill(source_, at, of_block, to)) return false;
+    checksum_.Add({to, of_block});
+    if (!mac_) return true;
+    mac_->Add({to, of_block});
+    if (count == of_block) return true;
+    const Mac mac = mac_->Finish();
+    std::memcpy(to + of_block, mac.data() + (at + of_block - bytes_), count - of_block);
+    return true;
+  }
+  uint32_t Checksum() const { return checksum_.Sum(); }
+
+ private:
+  const uint64_t bytes_;
+  const BlockSource& source_;
+  RunningChecksum checksum_;
+  std::optional<Authenticator::Running> mac_;
 };
 
 // Puts the sealed header before what the first line holds of the payload, and makes the record visible to walks.
@@ -74,27 +104,35 @@ std::optional<uint32_t> SourceChecksum(size_t bytes, BlockSource source) {
   return checksum.Sum();
 }
 
-bool PayloadIsWhole(const Header& header) {
+bool PayloadIsWhole(const Header& header, const Authenticator* authenticator) {
   MEZZ_READS_MEDIUM(&header, sizeof(header) + header.payload_bytes);
-  return PayloadChecksum(PayloadOf(header)) == header.payload_checksum;
+  if (authenticator != nullptr) return authenticator->Accepts(header);
+  return PayloadChecksum(PayloadOf(header)) == StoredChecksum(header);
 }
 
 std::optional<Header> ReadHeader(const Medium& medium, Place place) {
   Header header;
   MEZZ_READS_MEDIUM(medium.base() + place.offset, sizeof(header));
   std::memcpy(&header, medium.base() + place.offset, sizeof(header));
-  if (!IsWhole(header, place.sequence)) return std::nullopt;
+  if (!IsWhole(header, place.sequence) || !HasRole(header)) return std::nullopt;
   return header;
 }
 
 bool Write(const Medium& medium, Place place, const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-           uint8_t flags) {
+           uint8_t flags, const Authenticator* authenticator) {
   assert(place.offset % kLineBytes == 0);
   alignas(kLineBytes) std::byte buffer[kWriteBufferBytes];
   alignas(kLineBytes) std::byte first_line[kLineBytes];
   std::byte* const to = medium.base() + place.offset;
-  const uint64_t record_bytes = layout::RecordBytes(bytes);
-  RunningChecksum checksum(record_bytes <= sizeof(buffer));
+  const uint64_t record_bytes = BytesFor(bytes, authenticator);
+  Header header{.key = key,
+                .payload_bytes = static_cast<uint32_t>(bytes + MacBytes(authenticator)),
+                .payload_checksum = 0,
+                .sequence = place.sequence,
+                .role = role,
+                .flags = static_cast<uint8_t>(flags | (authenticator != nullptr ? layout::kRecordKeyed : 0)),
+                .checksum = 0};
+  Payload payload(header, bytes, source, authenticator, record_bytes <= sizeof(buffer));
 
   bool filled = true;
   uint64_t done = 0;           // bytes of the record that are final, header included
@@ -102,11 +140,10 @@ bool Write(const Medium& medium, Place place, const BlockKey& key, BlockRole rol
   while (done < record_bytes && filled) {
     const uint64_t piece = std::min<uint64_t>(sizeof(buffer), record_bytes - done);
     const uint64_t payload_done = done == 0 ? 0 : done - sizeof(Header);
-    const size_t payload = std::min<uint64_t>(piece - at, bytes - payload_done);
-    filled = Fill(source, payload_done, payload, buffer + at);
-    const size_t kept = filled ? payload : 0;  // what a source left half-done stays off the medium
+    const size_t count = std::min<uint64_t>(piece - at, header.payload_bytes - payload_done);
+    filled = payload.Fill(payload_done, count, buffer + at);
+    const size_t kept = filled ? count : 0;  // what a source left half-done stays off the medium
     std::memset(buffer + at + kept, 0, piece - at - kept);
-    checksum.Add({buffer + at, payload});
     // The first line is held back until the checksum in it is known.
     if (done == 0) std::memcpy(first_line, buffer, kLineBytes);
     const size_t skip = done == 0 ? kLineBytes : 0;
@@ -114,15 +151,11 @@ bool Write(const Medium& medium, Place place, const BlockKey& key, BlockRole rol
     done += piece;
     at = 0;
   }
-  StreamFirstLine(medium, place.offset,
-                  {.key = key,
-                   .payload_bytes = static_cast<uint32_t>(bytes),
-                   .payload_checksum = checksum.Sum(),
-                   .sequence = place.sequence,
-                   .role = role,
-                   .flags = filled ? flags : static_cast<uint8_t>(layout::kRecordVoid),
-                   .checksum = 0},
-                  first_line);
+  if (!filled) header.flags = layout::kRecordVoid;
+  // A void record's is wrong by intent: if its flag flips, what lies there is no block.
+  const uint32_t sum = filled ? payload.Checksum() : ~payload.Checksum();
+  header.payload_checksum = sum ^ layout::KeyFold(key);
+  StreamFirstLine(medium, place.offset, header, first_line);
   return filled;
 }
 

@@ -4,44 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
-#include <type_traits>
 
+#include "cache/block_source.h"
 #include "cache/layout.h"
 #include "cache/media/medium.h"
 #include "cache/types.h"
 
 namespace mezz {
 
-// Copies bytes [offset, offset + bytes) of a block into `to`; false, or an exception, abandons the put. Non-owning,
-// never null.
-class BlockSource {
- public:
-  template <typename F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, BlockSource>)
-      BlockSource(F&& copy)  // NOLINT: implicit, like a function reference
-      : object_(const_cast<void*>(static_cast<const void*>(&copy))),
-        call_([](void* object, size_t offset, size_t bytes, std::byte* to) -> bool {
-          return (*static_cast<std::remove_reference_t<F>*>(object))(offset, bytes, to);
-        }) {}
-  bool operator()(size_t offset, size_t bytes, std::byte* to) const { return call_(object_, offset, bytes, to); }
-
- private:
-  void* object_;
-  bool (*call_)(void*, size_t, size_t, std::byte*);
-};
-
-// Of bytes that lie in memory. Put, Compare and their like take it as a temporary.
-struct SpanSource {
-  std::span<const std::byte> bytes;
-
-  bool operator()(size_t offset, size_t count, std::byte* to) const {
-    if (count != 0) std::memcpy(to, bytes.data() + offset, count);
-    return true;
-  }
-};
+class Authenticator;
 
 namespace record {
 
@@ -56,9 +29,27 @@ struct Place {
 inline const Header& HeaderAt(const Medium& medium, uint64_t offset) {
   return *reinterpret_cast<const Header*>(medium.base() + offset);
 }
-// As it is stored.
+// The payload's bytes before its MAC.
+inline uint32_t PayloadBytes(const Header& header) {
+  const uint32_t mac_bytes = (header.flags & layout::kRecordKeyed) != 0 ? layout::kMacBytes : 0;
+  return header.payload_bytes < mac_bytes ? 0 : header.payload_bytes - mac_bytes;
+}
+// As it is stored, without its MAC.
 inline std::span<const std::byte> PayloadOf(const Header& header) {
-  return {reinterpret_cast<const std::byte*>(&header + 1), header.payload_bytes};
+  return {reinterpret_cast<const std::byte*>(&header + 1), PayloadBytes(header)};
+}
+// That a record's payload ends with; an authenticator may be null.
+inline uint32_t MacBytes(const Authenticator* authenticator) {
+  return authenticator != nullptr ? layout::kMacBytes : 0;
+}
+// Of the medium, for a payload of `bytes` bytes.
+inline uint64_t BytesFor(uint64_t bytes, const Authenticator* authenticator) {
+  return layout::RecordBytes(bytes + MacBytes(authenticator));
+}
+
+// Of the record whose stored payload that is.
+inline const Header& HeaderOf(std::span<const std::byte> payload) {
+  return *(reinterpret_cast<const Header*>(payload.data()) - 1);
 }
 
 inline bool IsPacked(const Header& header) { return (header.flags & layout::kRecordPacked) != 0; }
@@ -72,20 +63,25 @@ uint32_t PayloadChecksum(std::span<const std::byte> payload);
 // The checksum a record of this source would carry; nothing if the source gives up or throws.
 std::optional<uint32_t> SourceChecksum(size_t bytes, BlockSource source);
 
-// The payload is as it was sealed. REQUIRES: IsWhole (header_checksum.h). Reads all of it: some 0.05 ns a byte in DRAM.
-bool PayloadIsWhole(const Header& header);
+// Of the bytes stored: PayloadChecksum of them, as long as they are as they were sealed.
+inline uint32_t StoredChecksum(const Header& header) { return header.payload_checksum ^ layout::KeyFold(header.key); }
 
-// The header at `place`, copied, if it is whole; else nothing: a walk over records ends here.
+// The payload is as it was sealed, under this key. REQUIRES: IsWhole (header_checksum.h). Reads all of it: some 0.05 ns
+// a byte in DRAM; with an authenticator, which asks for its MAC instead of a checksum that anyone can make, 0.5.
+bool PayloadIsWhole(const Header& header, const Authenticator* authenticator = nullptr);
+
+// The header at `place`, copied, if it is whole and of a role; else nothing: a walk over records ends here.
 std::optional<Header> ReadHeader(const Medium& medium, Place place);
 
-// Streams a record of `bytes` payload bytes and these flags to `place`, where layout::RecordBytes(bytes) are reserved,
-// and drains. False: the source gave up or threw; the space then carries a void record, so that walks go on behind it.
-// Nothing is thrown. The line with the header is streamed last: it carries the payload's checksum.
+// Streams a record of `bytes` payload bytes and these flags to `place`, where BytesFor(bytes) are reserved, and drains.
+// With an authenticator the record gets a MAC. False: the source gave up or threw; the space then carries a void
+// record, so that walks go on behind it. Nothing is thrown. The line with the header is streamed last: it carries the
+// payload's checksum.
 bool Write(const Medium& medium, Place place, const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-           uint8_t flags = 0);
+           uint8_t flags = 0, const Authenticator* authenticator = nullptr);
 
-// Copies the record at `from`, whose header is `header`, to `to`, and drains. Its payload keeps its checksum, so bytes
-// that were damaged before stay recognisable as damaged.
+// Copies the record at `from`, whose header is `header`, to `to`, and drains. Its payload keeps its checksum and
+// MAC, so bytes that were damaged before stay recognisable as damaged.
 void Copy(const Medium& medium, uint64_t from, const Header& header, Place to);
 
 }  // namespace record

@@ -6,20 +6,27 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <cstring>
 #include <new>
 #include <unordered_set>
 #include <utility>
 
+#include "cache/authenticator.h"
+#include "cache/base/if_memory.h"
 #include "cache/dead_files.h"
 #include "cache/index.h"
 #include "cache/layout.h"
 #include "cache/log_reader.h"
+#include "cache/media/wipe.h"
+#include "cache/pack/pack_stage.h"
 #include "cache/pack/packer.h"
 #include "cache/pack/trainer.h"
 #include "cache/reclaimer.h"
+#include "cache/recoverer.h"
 #include "cache/scrubber.h"
 #include "cache/segment_log.h"
+#include "cache/snapshot.h"
 #include "cache/superblock.h"
 
 namespace mezz {
@@ -41,8 +48,7 @@ bool TimeToVerify(uint32_t payload_bytes) {
 }
 
 std::unique_ptr<Trainer> MakeTrainer(const ScmOptions& options, Counters* counters, const ForkGuard& guard) {
-  const bool may_use_zstd = options.pack == PackMode::kZstd || options.pack == PackMode::kAuto;
-  if (!may_use_zstd || options.dictionaries.sample_every == 0) return nullptr;
+  if (!MayUseZstd(options.pack) || options.dictionaries.sample_every == 0) return nullptr;
   return std::make_unique<Trainer>(options.dictionaries, options.EffectiveSegmentBytes(), counters, guard);
 }
 
@@ -57,9 +63,24 @@ std::unique_ptr<Packer> MakePacker(PackMode mode, Counters* counters, Trainer* t
   return packer;
 }
 
+// Records may turn out to pack, and then more of them fit.
+Index::Size IndexSize(const ScmOptions& options) {
+  return options.pack == PackMode::kOff ? Index::Size::kFixed : Index::Size::kGrows;
+}
+
+// A whole number of lines for each unit; 0: there is no stage.
+uint64_t PackStageBytes(const ScmOptions& options) {
+  constexpr uint64_t kMultiple = StagedBlocks::kUnits * kLineBytes;
+  return options.pack == PackMode::kOff ? 0 : options.pack_stage_bytes / kMultiple * kMultiple;
+}
+
+std::unique_ptr<PackStage> MakeStage(const ScmOptions& options, const ForkGuard& guard) {
+  const uint64_t bytes = PackStageBytes(options);
+  return bytes == 0 ? nullptr : std::make_unique<PackStage>(bytes, guard);
+}
+
 uint64_t ExpectedRecords(const ScmOptions& options) {
-  const auto raw = static_cast<double>(options.capacity_bytes / layout::RecordBytes(options.expected_block_bytes));
-  return static_cast<uint64_t>(raw * ExpectedPackRatio(options.pack));
+  return options.capacity_bytes / layout::RecordBytes(options.expected_block_bytes);
 }
 
 Event EventOf(Unpacked failure) {
@@ -78,29 +99,52 @@ uint64_t RandomWord() {
 
 class ScmTier::Impl {
  public:
-  Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judge, uint64_t hash_seed, uint64_t format_id)
+  Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judge, const layout::Superblock& superblock)
       : guard_(tier.guard_),
+        keeper_(tier.keeper_.get()),
         medium_(*tier.medium_),
         counters_(counters),
         throttle_(tier.throttle_.get()),
         verify_(tier.options_.verify),
+        authenticator_(tier.authenticator_.get()),
         trainer_(MakeTrainer(tier.options_, counters, guard_)),
         packer_(MakePacker(tier.options_.pack, counters, trainer_.get())),
-        index_(ExpectedRecords(tier.options_), hash_seed),
-        log_(medium_, tier.options_.capacity_bytes, tier.options_.EffectiveSegmentBytes(), format_id, counters, guard_,
-             DictionariesOf(trainer_.get())),
-        reader_(medium_, &log_, counters),
+        stage_(MakeStage(tier.options_, guard_)),
+        index_(ExpectedRecords(tier.options_), superblock.hash_seed, IndexSize(tier.options_)),
+        log_(medium_, tier.options_.capacity_bytes, tier.options_.EffectiveSegmentBytes(), superblock.format_id,
+             counters, guard_, DictionariesOf(trainer_.get())),
+        reader_(medium_, &log_, counters, authenticator_),
         dead_(&index_, reader_, &log_, counters, throttle_),
         reclaimer_(medium_, &log_, &index_, counters, throttle_, judge, packer_.get(), DictionariesOf(trainer_.get()),
-                   &dead_),
-        scrubber_(&index_, reader_, counters, guard_) {}
-  ~Impl() {
-    if (trainer_ != nullptr) trainer_->Stop();  // before what it stores dictionaries with
+                   &dead_, authenticator_),
+        scrubber_(&index_, reader_, counters, guard_),
+        remembers_(Remembers(tier.options_.medium)),
+        pack_(tier.options_.pack) {
+    if (trainer_ != nullptr) trainer_->dictionaries().UseAuthenticator(authenticator_);
+    log_.TakeSequencesFrom([this] { return keeper_->ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
   }
+  ~Impl() { Stop(); }
+  // Of all threads. Nothing is put any more.
+  void Stop() {
+    if (recoverer_ != nullptr) recoverer_->Stop();  // before what it gives records and dictionaries to
+    if (stage_ != nullptr) stage_->Stop();          // before what it stores blocks with
+    if (trainer_ != nullptr) trainer_->Stop();      // before what it stores dictionaries with
+    scrubber_.Stop();
+  }
+  // REQUIRES: Stop. Nothing more is to be written but the superblock.
+  std::optional<SnapshotPlace> WriteSnapshot();
 
   bool StartTrainer() {
     return trainer_ == nullptr || trainer_->Start([this](const Dictionary& dictionary) { return Store(dictionary); });
   }
+  bool StartStage() {
+    return stage_ == nullptr || stage_->Start([this](const StagedBlocks::Block& block) { StoreStaged(block); });
+  }
+
+  // By the snapshot, which *report then tells, or else by a Recoverer. False: no memory.
+  bool PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options, RecoveryReport* report);
+  void StartRecovery(const ScmOptions& options);
+  RecoveryReport FromSnapshot() const;
 
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
                 Form wanted);
@@ -110,8 +154,13 @@ class ScmTier::Impl {
   bool Find(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found);
   bool Contains(const BlockKey& key);
   Held Compare(const BlockKey& key, size_t bytes, BlockSource source);
-  bool SetDram(const BlockKey& key, bool dram) { return index_.SetDram(index_.Hash(key), dram); }
+  Held CompareStaged(const BlockKey& key, size_t bytes, BlockSource source);
+  bool SetDram(const BlockKey& key, bool dram) {
+    return index_.SetDram(index_.Hash(key), dram) || (stage_ != nullptr && stage_->SetDram(key, dram));
+  }
   bool Erase(const BlockKey& key);
+  void EraseAll();
+  void Release(StagedBlocks::Slot slot) { stage_->Unpin(slot); }
   Status SetCapacity(uint64_t bytes);
   void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit);
   ScmAudit Audit();
@@ -121,30 +170,58 @@ class ScmTier::Impl {
   }
 
   const ForkGuard& guard_;
+  SuperblockKeeper* const keeper_;
   const Medium& medium_;
   Counters* const counters_;
   Throttle* const throttle_;
   const VerifyMode verify_;
-  const std::unique_ptr<Trainer> trainer_;  // null: no dictionaries
-  const std::unique_ptr<Packer> packer_;    // null: pack=off
+  const Authenticator* const authenticator_;  // null: without verify=keyed
+  const std::unique_ptr<Trainer> trainer_;    // null: no dictionaries
+  const std::unique_ptr<Packer> packer_;      // null: pack=off
+  const std::unique_ptr<PackStage> stage_;    // null: each put packs
   Index index_;
   SegmentLog log_;
   LogReader reader_;
   DeadFiles dead_;
   Reclaimer reclaimer_;
-  Scrubber scrubber_;  // last: its thread ends before what it reads
+  Scrubber scrubber_;                     // its thread ends before what it reads
+  std::unique_ptr<Recoverer> recoverer_;  // null: nothing to recover
 
  private:
+  const bool remembers_;    // the medium, when the tier is closed
+  bool recovered_ = false;  // there may be records of an earlier life; set before the tier is open
+  const PackMode pack_;
+  Atomic<bool> nameless_{false};  // a record of FileId{0} was published; relaxed: read when nobody puts any more
+
+  SnapshotOf Snapshotted() { return {medium_, &log_, &index_, DictionariesOf(trainer_.get()), pack_}; }
+  void ForgetNameless();
   std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation);
-  void Publish(const BlockKey& key, BlockRole role, uint64_t offset, Generation generation);
+  // A record to be, beside its bytes.
+  struct Fresh {
+    const BlockKey& key;
+    BlockRole role;
+    Generation generation;
+    uint8_t flags = 0;
+    uint16_t dictionary = 0;
+    std::optional<StagedBlocks::Slot> slot{};  // where its block was staged
+    bool published = false;                    // by Store
+  };
+  void Publish(Fresh* fresh, uint64_t offset);
+  void PublishInIndex(const Fresh& fresh, uint64_t offset, unsigned heat, bool dram);
   PutResult Refused(BlockRole role, Event reason, PutResult result);
   std::optional<PutResult> RefusedAtOnce(const BlockKey& key, BlockRole role, size_t bytes);
   void CountPut(BlockRole role, size_t bytes, std::optional<size_t> packed_bytes);
-  PutResult Store(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
-                  uint8_t flags, uint16_t dictionary = 0);
+  PutResult Store(Fresh* fresh, size_t bytes, BlockSource source);
+  PutResult StoreAsPacked(const PackedBlock& packed, Fresh fresh, size_t bytes, BlockSource source);
+  std::optional<PutResult> Stage(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
+                                 Generation generation);
+  void StoreStaged(const StagedBlocks::Block& block);
+  bool TakeStaged(const BlockKey& key, Heat heat, PinnedBlock* found);
+  bool Take(Index::Entry entry, KeyReader& reader, Heat heat, PinnedBlock* found);
+  bool ForgetStaged(const BlockKey& key) { return stage_ != nullptr && stage_->Forget(key); }
   bool Store(const Dictionary& dictionary);
   bool HasDictionaryOf(const layout::PackedPrefix& prefix, const record::Header& header) const;
-  bool PayloadFails(const record::Header& header);
+  bool PayloadFails(const record::Header& header, IndexWord word);
   bool TakePacked(const record::Header& header, PinnedBlock* found);
   void ForgetRecord(const record::Header& header);
   void AuditWord(Index::Entry entry, ScmAudit* audit, std::unordered_set<std::string>* keys);
@@ -152,26 +229,125 @@ class ScmTier::Impl {
                    const std::function<void(std::string_view)>& violation);
 };
 
+bool ScmTier::Impl::PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options,
+                                    RecoveryReport* report) {
+  recovered_ = true;
+  std::string no_snapshot;
+  if (superblock.snapshot_segment != 0) {
+    const auto begun = std::chrono::steady_clock::now();
+    no_snapshot = LoadSnapshot(Snapshotted(), superblock);
+    if (no_snapshot.empty()) {
+      *report = FromSnapshot();
+      report->milliseconds =
+          static_cast<uint64_t>((std::chrono::steady_clock::now() - begun) / std::chrono::milliseconds(1));
+      return true;
+    }
+  }
+  if (!index_.StartRefill()) return false;
+  recoverer_ = std::make_unique<Recoverer>(medium_, superblock, options, &log_, &index_, counters_,
+                                           DictionariesOf(trainer_.get()), guard_, std::move(no_snapshot));
+  recoverer_->Prepare();
+  if (trainer_ != nullptr) trainer_->Hold();
+  return true;
+}
+
+void ScmTier::Impl::StartRecovery(const ScmOptions& options) {
+  if (recoverer_ == nullptr) return;
+  recoverer_->Start({.grow = [this] { reclaimer_.GrowIndex(); },
+                     .is_forgotten = [this](FileId file) { return dead_.Has(file); },
+                     // Some may have lost their records, or their places.
+                     .dictionaries_known = [this] { trainer_->LetGo(); },
+                     .over = options.on_recovered});
+}
+
+RecoveryReport ScmTier::Impl::FromSnapshot() const {
+  RecoveryReport report;
+  report.outcome = RecoveryReport::Outcome::kRecovered;
+  report.clean = report.from_snapshot = true;
+  report.records = index_.blocks();
+  for (const SegmentLog::Fill& fill : log_.Fills()) {
+    ++report.segments;
+    report.bytes += fill.tail - log_.FirstRecord(fill.segment);
+  }
+  return report;
+}
+
+// Without memory there is none, nor where the recovery was stopped: the next life asks each record's header.
+std::optional<SnapshotPlace> ScmTier::Impl::WriteSnapshot() {
+  if (log_.HasAwaiting()) return std::nullopt;
+  std::optional<SnapshotPlace> place;
+  (void)IfThereIsMemory([&] {
+    if (nameless_.load(std::memory_order_relaxed)) ForgetNameless();
+    layout::Superblock next = keeper_->Now();
+    ++next.generation;
+    place = mezz::WriteSnapshot(Snapshotted(), next);
+  });
+  return place;
+}
+
+// Their keys may name other blocks in the next process.
+void ScmTier::Impl::ForgetNameless() {
+  for (uint64_t slot = 0; slot < index_.slots(); ++slot) {
+    bool nameless = false;
+    const auto judge = [&](IndexWord word) { nameless = reader_.HeaderOf(word).key.file() == FileId{0}; };
+    index_.VisitPinned(slot, reader_, judge);
+    if (nameless) index_.RemoveRecord(index_.At(slot));
+  }
+}
+
 // --- put -------------------------------------------------------------------------------------------------------------
 
 PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
                              Generation generation, Form wanted) {
   if (const auto refused = RefusedAtOnce(key, role, bytes)) return *refused;
-  const PackedBlock packed =
-      wanted == Form::kPacked && packer_ != nullptr ? packer_->Pack(role, bytes, source) : PackedBlock();
+  const bool packs = wanted == Form::kPacked && packer_ != nullptr && packer_->Wants(role, bytes);
+  if (packs && stage_ != nullptr) {
+    if (const auto staged = Stage(key, role, bytes, source, generation)) return *staged;
+  }
+  const PackedBlock packed = packs ? packer_->PackWanted(role, bytes, source) : PackedBlock();
   if (packed.outcome() == PackedBlock::Outcome::kSourceFailed)
     return Refused(role, Event::kRefusedFillFailed, PutResult::kFillFailed);
+  return StoreAsPacked(packed, {.key = key, .role = role, .generation = generation}, bytes, source);
+}
+
+// Nothing: there is no room.
+std::optional<PutResult> ScmTier::Impl::Stage(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
+                                              Generation generation) {
+  const auto block = stage_->Reserve(key, role, generation, bytes);
+  if (!block) return std::nullopt;
+  if (!record::Fill(source, 0, bytes, block->bytes.data())) {
+    stage_->Abandon(block->slot);
+    return Refused(role, Event::kRefusedFillFailed, PutResult::kFillFailed);
+  }
+  MEZZ_TEST_POINT("staged block filled");
+  // The index is asked first, and would answer with the older record. After Reserve: see StagedBlocks, held_.
+  KeyReader reader(reader_, key);
+  if (index_.Erase(index_.Hash(key), reader, [](IndexWord) {})) counters_->Add(Event::kScmReplaced, role);
+  stage_->Commit(block->slot);
+  return PutResult::kStored;
+}
+
+// Called by the stage's thread.
+void ScmTier::Impl::StoreStaged(const StagedBlocks::Block& block) {
+  if (dead_.Has(block.key.file())) return counters_->Add(Event::kRefusedDeadFile, block.role);
+  const PackedBlock packed = packer_->Pack(block.role, block.bytes, record::PayloadChecksum(block.bytes));
+  StoreAsPacked(packed, {.key = block.key, .role = block.role, .generation = block.generation, .slot = block.slot},
+                block.bytes.size(), SpanSource{block.bytes});
+}
+
+// `packed` was made of the source's block of `bytes`, or was not tried.
+PutResult ScmTier::Impl::StoreAsPacked(const PackedBlock& packed, Fresh fresh, size_t bytes, BlockSource source) {
   PutResult result = PutResult::kStored;
   const bool is_packed = packed.outcome() == PackedBlock::Outcome::kPacked;
   if (packed.outcome() == PackedBlock::Outcome::kLeft) {
-    result = Store(key, role, bytes, source, generation, /*flags=*/0);
+    result = Store(&fresh, bytes, source);
   } else {
-    result = Store(key, role, packed.bytes().size(), SpanSource{packed.bytes()}, generation,
-                   is_packed ? layout::kRecordPacked : layout::kRecordRejected, packed.dictionary());
+    fresh.flags = is_packed ? layout::kRecordPacked : layout::kRecordRejected;
+    fresh.dictionary = packed.dictionary();
+    result = Store(&fresh, packed.bytes().size(), SpanSource{packed.bytes()});
   }
-  if (result != PutResult::kStored) return result;
-  CountPut(role, bytes, is_packed ? std::optional(packed.bytes().size()) : std::nullopt);
-  return PutResult::kStored;
+  if (fresh.published) CountPut(fresh.role, bytes, is_packed ? std::optional(packed.bytes().size()) : std::nullopt);
+  return result;
 }
 
 PutResult ScmTier::Impl::PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image,
@@ -187,7 +363,8 @@ PutResult ScmTier::Impl::PutImage(const BlockKey& key, BlockRole role, size_t by
     return true;
   };
   const size_t stored_bytes = sizeof(prefix) + image.bytes.size();
-  const PutResult result = Store(key, role, stored_bytes, prefix_then_image, generation, layout::kRecordPacked);
+  Fresh fresh{.key = key, .role = role, .generation = generation, .flags = layout::kRecordPacked};
+  const PutResult result = Store(&fresh, stored_bytes, prefix_then_image);
   if (result != PutResult::kStored) return result;
   CountPut(role, bytes, stored_bytes);
   counters_->Add(Event::kScmImagePut, role);
@@ -197,7 +374,7 @@ PutResult ScmTier::Impl::PutImage(const BlockKey& key, BlockRole role, size_t by
 // Before any lock and any byte of the medium, which a child shares with its parent.
 std::optional<PutResult> ScmTier::Impl::RefusedAtOnce(const BlockKey& key, BlockRole role, size_t bytes) {
   if (!guard_.InParent()) return Refused(role, Event::kRefusedForked, PutResult::kNoSpace);
-  if (bytes > UINT32_MAX || layout::RecordBytes(bytes) > layout::SegmentPayloadBytes(log_.segment_bytes()))
+  if (bytes > UINT32_MAX || record::BytesFor(bytes, authenticator_) > layout::SegmentPayloadBytes(log_.segment_bytes()))
     return Refused(role, Event::kRefusedTooLarge, PutResult::kTooLarge);
   if (log_.limit() == 0) return Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace);
   if (dead_.Has(key.file())) return Refused(role, Event::kRefusedDeadFile, PutResult::kDeadFile);
@@ -219,36 +396,35 @@ PutResult ScmTier::Impl::Refused(BlockRole role, Event reason, PutResult result)
 }
 
 // Writes and publishes a record of `bytes` payload bytes; a refusal is counted.
-PutResult ScmTier::Impl::Store(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-                               Generation generation, uint8_t flags, uint16_t dictionary) {
-  const uint64_t record_bytes = layout::RecordBytes(bytes);
+PutResult ScmTier::Impl::Store(Fresh* fresh, size_t bytes, BlockSource source) {
+  const BlockRole role = fresh->role;
+  const uint64_t record_bytes = record::BytesFor(bytes, authenticator_);
   reclaimer_.Step(record_bytes);
   dead_.Step();
-  const auto where = Reserve(record_bytes, generation);
+  const auto where = Reserve(record_bytes, fresh->generation);
   if (!where) {
     return log_.limit() == 0 ? Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace)
                              : Refused(role, Event::kRefusedAllPinned, PutResult::kAllPinned);
   }
-  const bool written = record::Write(medium_, where->place, key, role, bytes, source, flags);
+  const bool written =
+      record::Write(medium_, where->place, fresh->key, role, bytes, source, fresh->flags, authenticator_);
   if (throttle_ != nullptr) throttle_->ChargeWrite(record_bytes);
   counters_->Add(Event::kScmWrittenBytes, role, record_bytes);
-  if (dictionary != 0) log_.KeepDictionary(where->segment, dictionary);
-  if (written) Publish(key, role, where->place.offset, generation);
+  if (fresh->dictionary != 0) log_.KeepDictionary(where->segment, fresh->dictionary);
+  if (written) Publish(fresh, where->place.offset);
   log_.Leave(*where);
+  reclaimer_.GrowIndex();
   if (!written) return Refused(role, Event::kRefusedFillFailed, PutResult::kFillFailed);
   return PutResult::kStored;
 }
 
 // Called by the trainer's thread.
 bool ScmTier::Impl::Store(const Dictionary& dictionary) {
-  const auto where = log_.limit() != 0 ? Reserve(dictionary.record_bytes(), Generation::kProven) : std::nullopt;
+  const auto where =
+      log_.limit() != 0 ? Reserve(trainer_->dictionaries().RecordBytes(dictionary), Generation::kProven) : std::nullopt;
   if (!where) return false;
-  dictionary.Write(medium_, where->place);
-  trainer_->dictionaries().SetPlace(Dictionaries::SlotOf(dictionary.number()), where->place.offset);
+  trainer_->dictionaries().Write(dictionary, medium_, where->place, throttle_, counters_);
   log_.Leave(*where);
-  if (throttle_ != nullptr) throttle_->ChargeWrite(dictionary.record_bytes());
-  counters_->Add(Event::kDictionaryWritten, dictionary.role());
-  counters_->Add(Event::kScmWrittenBytes, dictionary.role(), dictionary.record_bytes());
   return true;
 }
 
@@ -261,18 +437,36 @@ std::optional<SegmentLog::Reservation> ScmTier::Impl::Reserve(uint64_t bytes, Ge
   }
 }
 
-void ScmTier::Impl::Publish(const BlockKey& key, BlockRole role, uint64_t offset, Generation generation) {
-  const KeyHash hash = index_.Hash(key);
-  const IndexWord fresh = IndexWord::Make(hash.tag, offset / kLineBytes, /*dram=*/false, HeatOfNew(generation));
+// A staged block is published only as long as nobody erased it or put it anew. Other puts forget what is staged:
+// before, so that an older block does not follow; and after, as StagedBlocks asks.
+void ScmTier::Impl::Publish(Fresh* fresh, uint64_t offset) {
+  if (fresh->slot) {
+    MEZZ_TEST_POINT("staged block written");
+    fresh->published = stage_->blocks().Publish(
+        *fresh->slot, [&](unsigned heat, bool dram) { PublishInIndex(*fresh, offset, heat, dram); });
+    return;
+  }
+  ForgetStaged(fresh->key);
+  MEZZ_TEST_POINT("unstaged block written");
+  PublishInIndex(*fresh, offset, HeatOfNew(fresh->generation), /*dram=*/false);
+  ForgetStaged(fresh->key);
+  fresh->published = true;
+}
+
+void ScmTier::Impl::PublishInIndex(const Fresh& fresh, uint64_t offset, unsigned heat, bool dram) {
+  if (fresh.key.file() == FileId{0}) [[unlikely]]
+    nameless_.store(true, std::memory_order_relaxed);
+  const KeyHash hash = index_.Hash(fresh.key);
+  const IndexWord made = IndexWord::Make(hash.tag, offset / kLineBytes, dram, heat);
   const auto age = [this](IndexWord word) { return log_.Sequence(reader_.SegmentOf(word)); };
-  KeyReader reader(reader_, key);
-  switch (index_.Publish(hash, fresh, reader, age)) {
+  KeyReader reader(reader_, fresh.key);
+  switch (index_.Publish(hash, made, reader, age)) {
     case Index::Published::kInserted:
       return;
     case Index::Published::kReplaced:
-      return counters_->Add(Event::kScmReplaced, role);
+      return counters_->Add(Event::kScmReplaced, fresh.role);
     case Index::Published::kDisplaced:
-      return counters_->Add(Event::kScmDisplaced, role);
+      return counters_->Add(Event::kScmDisplaced, fresh.role);
   }
 }
 
@@ -280,24 +474,45 @@ void ScmTier::Impl::Publish(const BlockKey& key, BlockRole role, uint64_t offset
 
 bool ScmTier::Impl::Find(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found) {
   KeyReader reader(reader_, key);
-  const Index::Entry entry = index_.Find(index_.Hash(key), reader);
+  Index::Entry entry = index_.Find(index_.Hash(key), reader);
+  if (!entry && stage_ != nullptr && stage_->MayHold(key)) {
+    if (TakeStaged(key, heat, found)) return true;
+    entry = index_.Find(index_.Hash(key), reader);  // it may just have been stored
+  }
   if (!entry) {
     if (dead_.Has(key.file())) [[unlikely]]
       dead_.Revive(key.file());
     counters_->Add(Event::kScmMiss, role);
     return false;
   }
+  if (Take(entry, reader, heat, found)) return true;
+  counters_->Add(Event::kScmMiss, role);
+  return false;
+}
+
+bool ScmTier::Impl::TakeStaged(const BlockKey& key, Heat heat, PinnedBlock* found) {
+  const auto block = stage_->blocks().Pin(key, heat == Heat::kRaise);
+  if (!block) return false;
+  found->stored_ = block->bytes;
+  found->role_ = block->role;
+  found->heat_ = static_cast<uint8_t>(block->heat);
+  found->slot_ = static_cast<int8_t>(block->slot);
+  counters_->Add(Event::kScmHit, block->role);
+  return true;  // the pin goes to the caller
+}
+
+// False: it was damaged, and is forgotten.
+bool ScmTier::Impl::Take(Index::Entry entry, KeyReader& reader, Heat heat, PinnedBlock* found) {
   const record::Header& header = reader.HeaderOf(entry.word);
   const bool packed = record::IsPacked(header);
-  if (packed ? !TakePacked(header, found) : PayloadFails(header)) [[unlikely]] {
-    index_.RemoveRecord(entry);
+  if (packed ? !TakePacked(header, found) : PayloadFails(header, entry.word)) [[unlikely]] {
+    ForgetRecord(header);
     reader.Unpin(entry.word);
-    counters_->Add(Event::kScmMiss, role);
     return false;
   }
   found->stored_ = record::PayloadOf(header);
   // A search starts at the block's end; the line arrives while the caller builds its object.
-  if (!packed && header.payload_bytes > kLineBytes) __builtin_prefetch(&found->stored_.back());
+  if (!packed && found->stored_.size() > kLineBytes) __builtin_prefetch(&found->stored_.back());
   found->role_ = header.role;
   const unsigned raised = std::min(entry.word.heat() + 1, IndexWord::kHeatMax);
   // A hit that reached us missed the DRAM tier, so the block is not there, whatever we were told before.
@@ -306,10 +521,13 @@ bool ScmTier::Impl::Find(const BlockKey& key, BlockRole role, Heat heat, PinnedB
   return true;  // the pin goes to the caller
 }
 
-bool ScmTier::Impl::PayloadFails(const record::Header& header) {
+// Of an adopted segment a record without heat may be one that no hit has checked since: its payload is as likely as not
+// what a cut of power left. Each hit that passes gives it heat.
+bool ScmTier::Impl::PayloadFails(const record::Header& header, IndexWord word) {
+  const bool unproven = recovered_ && word.heat() == 0 && log_.IsAdopted(reader_.SegmentOf(word));
   const bool verify =
-      verify_ == VerifyMode::kAlways || (verify_ == VerifyMode::kSampled && TimeToVerify(header.payload_bytes));
-  if (!verify || record::PayloadIsWhole(header)) [[likely]]
+      unproven || VerifiesAll(verify_) || (verify_ == VerifyMode::kSampled && TimeToVerify(header.payload_bytes));
+  if (!verify || reader_.PayloadIsWhole(header)) [[likely]]
     return false;
   counters_->Add(Event::kScmChecksumMismatch, header.role);
   return true;
@@ -317,7 +535,7 @@ bool ScmTier::Impl::PayloadFails(const record::Header& header) {
 
 // A packed record, checked whole: what unpacks damaged bytes gives wrong ones without a word.
 bool ScmTier::Impl::TakePacked(const record::Header& header, PinnedBlock* found) {
-  const bool whole = record::PayloadIsWhole(header);
+  const bool whole = reader_.PayloadIsWhole(header);
   const auto prefix = whole && packer_ != nullptr ? Packer::ReadPrefix(record::PayloadOf(header)) : std::nullopt;
   if (!prefix) {
     counters_->Add(whole ? Event::kScmUnpackFailed : Event::kScmChecksumMismatch, header.role);
@@ -343,14 +561,14 @@ bool ScmTier::Impl::HasDictionaryOf(const layout::PackedPrefix& prefix, const re
 }
 
 bool ScmTier::Impl::Unpack(const PinnedBlock& block, std::byte* to) {
-  const record::Header& header = *(reinterpret_cast<const record::Header*>(block.stored_.data()) - 1);
+  const record::Header& header = record::HeaderOf(block.stored_);
   const auto prefix = Packer::ReadPrefix(block.stored_);
   Unpacked unpacked = Unpacked::kDamaged;
   MEZZ_READS_MEDIUM(block.stored_.data(), block.stored_.size());
   if (prefix && prefix->logical_bytes == block.logical_bytes_) {
     unpacked = HasDictionaryOf(*prefix, header) ? packer_->Unpack(block.stored_, *prefix, to) : Unpacked::kNoDictionary;
   }
-  if (unpacked == Unpacked::kDone && verify_ == VerifyMode::kAlways &&
+  if (unpacked == Unpacked::kDone && VerifiesAll(verify_) &&
       record::PayloadChecksum({to, prefix->logical_bytes}) != prefix->logical_checksum)
     unpacked = Unpacked::kDamaged;
   if (unpacked == Unpacked::kDone) return true;
@@ -361,20 +579,20 @@ bool ScmTier::Impl::Unpack(const PinnedBlock& block, std::byte* to) {
 
 void ScmTier::Impl::RejectImage(const PinnedBlock& block) {
   counters_->Add(Event::kScmImageFailed, block.role_);
-  ForgetRecord(*(reinterpret_cast<const record::Header*>(block.stored_.data()) - 1));
+  ForgetRecord(record::HeaderOf(block.stored_));
 }
 
 // REQUIRES: the record is pinned.
 void ScmTier::Impl::ForgetRecord(const record::Header& header) {
   const auto offset = static_cast<uint64_t>(reinterpret_cast<const std::byte*>(&header) - medium_.base());
-  if (const auto entry = index_.FindLine(index_.Hash(header.key), offset / kLineBytes)) index_.RemoveRecord(entry);
+  index_.RemoveLine(index_.Hash(header.key), offset / kLineBytes);
 }
 
 bool ScmTier::Impl::Contains(const BlockKey& key) {
   KeyReader reader(reader_, key);
   const Index::Entry entry = index_.Find(index_.Hash(key), reader);
   if (entry) reader.Unpin(entry.word);
-  return static_cast<bool>(entry);
+  return entry || (stage_ != nullptr && stage_->Has(key));
 }
 
 // The header alone is compared, and a packed record's prefix, which shares its line; not the payload: that would read
@@ -382,10 +600,10 @@ bool ScmTier::Impl::Contains(const BlockKey& key) {
 Held ScmTier::Impl::Compare(const BlockKey& key, size_t bytes, BlockSource source) {
   KeyReader reader(reader_, key);
   const Index::Entry entry = index_.Find(index_.Hash(key), reader);
-  if (!entry) return Held::kNothing;
+  if (!entry) return CompareStaged(key, bytes, source);
   const record::Header& header = reader.HeaderOf(entry.word);
-  size_t held_bytes = header.payload_bytes;
-  uint32_t held_checksum = header.payload_checksum;
+  size_t held_bytes = record::PayloadBytes(header);
+  uint32_t held_checksum = record::StoredChecksum(header);
   if (record::IsPacked(header)) {
     const auto prefix = Packer::ReadPrefix(record::PayloadOf(header));
     held_bytes = prefix && prefix->codec != Codec::kImage ? prefix->logical_bytes : SIZE_MAX;
@@ -396,12 +614,42 @@ Held ScmTier::Impl::Compare(const BlockKey& key, size_t bytes, BlockSource sourc
   return record::SourceChecksum(bytes, source) == held_checksum ? Held::kSame : Held::kOther;
 }
 
+Held ScmTier::Impl::CompareStaged(const BlockKey& key, size_t bytes, BlockSource source) {
+  const bool may_hold = stage_ != nullptr && stage_->MayHold(key);
+  const auto block = may_hold ? stage_->blocks().Pin(key, /*raise=*/false) : std::nullopt;
+  if (!block) return Held::kNothing;
+  const bool same =
+      block->bytes.size() == bytes && record::SourceChecksum(bytes, source) == record::PayloadChecksum(block->bytes);
+  stage_->Unpin(block->slot);
+  return same ? Held::kSame : Held::kOther;
+}
+
 // --- forget ----------------------------------------------------------------------------------------------------------
 
+// First what is staged: it is in the index by then, or stays out of it.
 bool ScmTier::Impl::Erase(const BlockKey& key) {
+  const bool staged = ForgetStaged(key);
   KeyReader reader(reader_, key);
-  return index_.Erase(index_.Hash(key), reader,
-                      [&](IndexWord word) { counters_->Add(Event::kScmErase, reader.HeaderOf(word).role); });
+  const bool stored = index_.Erase(
+      index_.Hash(key), reader, [&](IndexWord word) { counters_->Add(Event::kScmErase, reader.HeaderOf(word).role); });
+  return stored || staged;
+}
+
+// On a medium that remembers it is written first that nothing in today's segments is to be found again. A put that
+// goes on meanwhile is forgotten at a restart; but what was stored before must not get into a later segment: neither by
+// reclaim nor from the stage, whose thread stores a block that was forgotten under its hands.
+void ScmTier::Impl::EraseAll() {
+  if (stage_ != nullptr) stage_->ForgetAll();
+  if (recoverer_ != nullptr && guard_.InParent()) log_.GiveUpAwaiting();
+  if (!remembers_ || !guard_.InParent()) return index_.Clear();
+  if (stage_ != nullptr) stage_->Drain();
+  reclaimer_.WhileNothingMoves([this] {
+    const uint64_t next = log_.SealAll();
+    keeper_->Change([next](layout::Superblock* superblock) {
+      superblock->sequence_begin = std::max(superblock->sequence_begin, next);
+    });
+    index_.Clear();
+  });
 }
 
 Status ScmTier::Impl::SetCapacity(uint64_t bytes) {
@@ -416,6 +664,7 @@ Status ScmTier::Impl::SetCapacity(uint64_t bytes) {
     return Status::InvalidArgument(fmt::format("SCM capacity {} is less than {} segments of {}; use 0 to switch it off",
                                                bytes, kSegmentsMin, log_.segment_bytes()));
   reclaimer_.ShrinkTo(static_cast<uint32_t>(wanted));
+  if (wanted == 0 && stage_ != nullptr) stage_->ForgetAll();
   if (trainer_ != nullptr) trainer_->Wake();  // what found no room on the medium may find it now
   return Status::Ok();
 }
@@ -427,9 +676,10 @@ void ScmTier::Impl::ForEach(const std::function<void(const BlockKey&, size_t, Bl
     index_.VisitPinned(slot, reader_, [&](IndexWord word) {
       const record::Header& header = reader_.HeaderOf(word);
       const auto prefix = record::IsPacked(header) ? Packer::ReadPrefix(record::PayloadOf(header)) : std::nullopt;
-      visit(header.key, prefix ? prefix->logical_bytes : header.payload_bytes, header.role);
+      visit(header.key, prefix ? prefix->logical_bytes : record::PayloadBytes(header), header.role);
     });
   }
+  if (stage_ != nullptr && guard_.InParent()) stage_->blocks().ForEach(visit);
 }
 
 ScmAudit ScmTier::Impl::Audit() {
@@ -438,6 +688,11 @@ ScmAudit ScmTier::Impl::Audit() {
   for (uint64_t slot = 0; slot < index_.slots(); ++slot) AuditWord(index_.At(slot), &audit, &keys);
   for (uint32_t i = 0; i < log_.segments(); ++i) audit.live_pins += log_.pins(SegmentId{i});
   log_.Audit(&audit.violations);
+  if (stage_ != nullptr && guard_.InParent()) {
+    audit.live_pins += stage_->blocks().pins();
+    if (const unsigned busy = stage_->blocks().busy(); busy != 0)
+      audit.violations.push_back(fmt::format("{} blocks are staged, and nobody is at them", busy));
+  }
   if (!std::cmp_equal(audit.resident_blocks, index_.counted()))
     audit.violations.push_back(
         fmt::format("{} blocks in the index, {} counted", audit.resident_blocks, index_.counted()));
@@ -462,14 +717,14 @@ void ScmTier::Impl::AuditWord(Index::Entry entry, ScmAudit* audit, std::unordere
   if (!header) return violation("points to a damaged header");
   if (offset + layout::RecordBytes(header->payload_bytes) > log_.Tail(segment)) return violation("record is too long");
   if ((header->flags & layout::kRecordVoid) != 0) violation("points to a void record");
-  if (!record::PayloadIsWhole(record::HeaderAt(medium_, offset))) violation("payload does not match its checksum");
+  if (!reader_.PayloadIsWhole(record::HeaderAt(medium_, offset))) violation("payload does not match its checksum");
   if (index_.Hash(header->key).tag != word.tag()) violation("tag is not its key's");
   const Index::Entry found = index_.FindLine(index_.Hash(header->key), word.line());
   if (!found || found.slot != entry.slot) violation("is in a wrong bucket");
   if (!keys->emplace(header->key.bytes()).second) violation("is the second one of its key");
   audit->resident_payload_bytes += header->payload_bytes;
   if (record::IsPacked(*header)) return AuditPacked(record::HeaderAt(medium_, offset), audit, violation);
-  audit->resident_logical_bytes += header->payload_bytes;
+  audit->resident_logical_bytes += record::PayloadBytes(*header);
 }
 
 void ScmTier::Impl::AuditPacked(const record::Header& header, ScmAudit* audit,
@@ -496,7 +751,89 @@ void ScmTier::Impl::AuditPacked(const record::Header& header, ScmAudit* audit,
 // --- facade ----------------------------------------------------------------------------------------------------------
 
 ScmTier::ScmTier(const ScmOptions& options) : options_(options) {}
-ScmTier::~ScmTier() = default;
+
+ScmTier::~ScmTier() {
+  if (keeper_ != nullptr && guard_.InParent()) Close();
+  preparer_.reset();
+  impl_.reset();
+}
+
+// The superblock after what writes: so that nothing is stored behind one that says it was closed.
+void ScmTier::Close() {
+  const bool remembers = opened_ && Remembers(options_.medium);
+  const bool wipe = remembers && options_.scrub_on_close;
+  const bool remember = remembers && !wipe && options_.recovery != Recovery::kDiscard;
+  if (remember) Drain();
+  uint64_t ready_bytes = 0;
+  if (preparer_ != nullptr) {
+    if (wipe && leftovers_) static_cast<void>(preparer_->Wait());  // what cannot be made ready cannot be written to
+    preparer_->Stop();
+    ready_bytes = preparer_->ready_bytes();
+  }
+  preparer_.reset();
+  std::optional<SnapshotPlace> snapshot;
+  std::vector<uint32_t> held;  // segments that held records
+  if (wipe || remember) impl_->Stop();
+  if (remember) snapshot = impl_->WriteSnapshot();
+  for (uint32_t id = 0; wipe && id < impl_->log_.segments(); ++id)
+    if (leftovers_ || impl_->log_.Sequence(SegmentId{id}) != 0) held.push_back(id);
+  impl_.reset();
+  if (wipe) WipeSegments(held, ready_bytes);
+  const bool wiped = wipe && (!leftovers_ || ready_bytes == options_.capacity_bytes);
+  keeper_->Change([&](layout::Superblock* superblock) {
+    superblock->flags |= layout::kClosedCleanly | (wiped ? uint32_t{layout::kWiped} : 0u);
+    superblock->snapshot_segment = snapshot ? snapshot->segment : 0;
+    superblock->snapshot_chunks = snapshot ? snapshot->chunks : 0;
+  });
+}
+
+// The superblock first, so that nobody believes a part of what is left.
+void ScmTier::WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_bytes) {
+  keeper_->Change([](layout::Superblock* superblock) {
+    superblock->sequence_begin = superblock->sequence_end;
+    superblock->snapshot_segment = superblock->snapshot_chunks = 0;
+  });
+  for (const uint32_t id : held) {
+    const uint64_t from = std::max(id * options_.segment_bytes, layout::kSuperblockSpace);
+    const uint64_t end = std::min((id + 1) * options_.segment_bytes, ready_bytes);
+    if (from < end) Wipe(*medium_, from, end - from);
+  }
+}
+
+// What the medium's superblock says from now on. *keep: what lies behind it is of use.
+layout::Superblock ScmTier::TakeOver(bool existing, bool* keep) {
+  const std::span<const std::byte> head(medium_->base(), layout::kSuperblockSpace);
+  const bool remembers = Remembers(options_.medium);
+  const FoundSuperblock found = remembers ? FindSuperblock(head) : FoundSuperblock{};
+  recovery_.why = found.what == FoundSuperblock::What::kUnusable ? found.why
+                  : !existing                                    ? std::string()
+                  : options_.recovery == Recovery::kDiscard      ? "is opened with recovery=discard"
+                                                                 : WhyOfNoUse(found.superblock, options_);
+  if (!remembers && options_.recovery == Recovery::kWarm)
+    recovery_.why =
+        fmt::format("of medium={} remembers nothing, so recovery=warm starts cold", mezz::ToString(options_.medium));
+  recovery_.asked = existing && options_.recovery == Recovery::kDiscard;
+  if (!recovery_.why.empty()) recovery_.outcome = RecoveryReport::Outcome::kDiscarded;
+  *keep = existing && recovery_.why.empty();
+  leftovers_ =
+      found.what == FoundSuperblock::What::kUnusable || (existing && (found.superblock.flags & layout::kWiped) == 0);
+  const bool keyed = options_.verify == VerifyMode::kKeyed;
+  if (*keep && keyed) authenticator_ = std::make_unique<Authenticator>(*options_.verify_key, found.superblock);
+  if (*keep) return found.superblock;
+  layout::Superblock fresh = SuperblockOf(options_);
+  fresh.hash_seed = RandomWord();
+  fresh.format_id = RandomWord() | 1;  // 0 is a medium that was never formatted
+  // Above those of what both copies may say, and of records of earlier lives, which carry no format id.
+  fresh.generation = found.superblock.generation;
+  fresh.sequence_end = existing ? found.superblock.sequence_end : RandomWord() >> 2 | 1;
+  fresh.uuid[0] = existing ? found.superblock.uuid[0] : RandomWord();
+  fresh.uuid[1] = existing ? found.superblock.uuid[1] : RandomWord();
+  if (keyed) {
+    authenticator_ = std::make_unique<Authenticator>(*options_.verify_key, fresh);
+    fresh.key_check = authenticator_->check();
+  }
+  return fresh;
+}
 
 Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, SurvivorJudge* judge) {
   MEZZ_RETURN_IF_ERROR(options.Validate());
@@ -508,33 +845,57 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   const uint64_t segment_bytes = options.EffectiveSegmentBytes();
   effective.capacity_bytes = options.capacity_bytes / segment_bytes * segment_bytes;
   effective.segment_bytes = segment_bytes;
-  bool existing = false;  // what an earlier life left is discarded: docs/media_format.md, "Restart"
+  if (!options.verify_key_file.empty()) {
+    MEZZ_RETURN_IF_ERROR(ReadVerifyKey(options.verify_key_file, &effective.verify_key.emplace()));
+    effective.verify_key_file.clear();  // one of them
+  }
+  bool existing = false;
   MEZZ_RETURN_IF_ERROR(OpenMedium(effective, &opened->medium_, &existing, &opened->preparer_));
   if (effective.model != MediumModelName::kNone)
     opened->throttle_ = std::make_unique<Throttle>(GetMediumModel(effective.model));
-  const uint64_t hash_seed = RandomWord();
-  const uint64_t format_id = RandomWord() | 1;  // 0 is a medium that was never formatted
-  const layout::Superblock superblock =
-      MakeSuperblock(effective.capacity_bytes, segment_bytes, hash_seed, format_id, effective.host_version);
-  static_assert(sizeof(superblock) % kLineBytes == 0);
-  opened->medium_->Stream(opened->medium_->base(), &superblock, sizeof(superblock));
-  opened->medium_->Drain();
-  opened->impl_ = std::make_unique<Impl>(*opened, &opened->counters_, judge, hash_seed, format_id);
+  bool keep = false;
+  const layout::Superblock superblock = opened->TakeOver(existing, &keep);
+  effective.verify_key.reset();
+  effective.verify_key_file = options.verify_key_file;
+  layout::Superblock now = superblock;
+  now.capacity_bytes = effective.capacity_bytes;
+  opened->keeper_ = std::make_unique<SuperblockKeeper>(*opened->medium_, now);
+  opened->impl_ = std::make_unique<Impl>(*opened, &opened->counters_, judge, superblock);
   if (!opened->impl_->index_.ok())
     return Status::NoSpace(fmt::format("no memory for the index of {} bytes of SCM; raise expected_block_bytes ({})",
                                        effective.capacity_bytes, effective.expected_block_bytes));
-  SegmentLog* const log = &opened->impl_->log_;
+  opened->medium_->GiveUpRest();  // the superblock says so by now: the log has taken its sequences
+  if (keep && !opened->impl_->PrepareRecovery(superblock, effective, &opened->recovery_))
+    return Status::NoSpace("no memory for the recovery of the SCM tier: use recovery=discard, or allow more");
+  opened->StartPreparer();
+  MEZZ_RETURN_IF_ERROR(opened->StartThreads());
+  opened->opened_ = true;
+  opened->impl_->StartRecovery(effective);
+  if (opened->recovery_.from_snapshot && effective.on_recovered) effective.on_recovered(opened->recovery_);
+  *tier = std::move(opened);
+  return Status::Ok();
+}
+
+void ScmTier::StartPreparer() {
+  SegmentLog* const log = &impl_->log_;
   const auto provide = [log](uint64_t ready_bytes) {
     log->Provide(static_cast<uint32_t>(ready_bytes / log->segment_bytes()));
   };
-  provide(opened->preparer_->ready_bytes());
-  opened->preparer_->Start(provide);
-  if (effective.scrub_bytes_per_second != 0 && !opened->impl_->scrubber_.Start(effective.scrub_bytes_per_second))
+  provide(preparer_->ready_bytes());
+  preparer_->Start(provide);
+}
+
+Status ScmTier::StartThreads() {
+  if (options_.scrub_bytes_per_second != 0 && !impl_->scrubber_.Start(options_.scrub_bytes_per_second))
     return Status::NoSpace(fmt::format("no thread for scrub_bytes_per_second={}: set it to 0, or allow more threads",
-                                       effective.scrub_bytes_per_second));
-  if (!opened->impl_->StartTrainer())
-    return Status::NoSpace("no thread to train dictionaries for pack=zstd: allow more threads, or use pack=lz4");
-  *tier = std::move(opened);
+                                       options_.scrub_bytes_per_second));
+  if (!impl_->StartTrainer())
+    return Status::NoSpace(
+        fmt::format("no thread to train dictionaries for pack={}: allow more threads, or use pack=lz4",
+                    mezz::ToString(options_.pack)));
+  if (!impl_->StartStage())
+    return Status::NoSpace(fmt::format("no thread or memory for pack_stage_bytes={}: set it to 0, or allow more",
+                                       options_.pack_stage_bytes));
   return Status::Ok();
 }
 
@@ -577,7 +938,7 @@ Held ScmTier::Compare(const BlockKey& key, size_t bytes, BlockSource source) {
 void ScmTier::NotePromoted(const BlockKey& key) { impl_->SetDram(key, true); }
 bool ScmTier::NoteDramEviction(const BlockKey& key) { return impl_->SetDram(key, false); }
 bool ScmTier::Erase(const BlockKey& key) { return impl_->Erase(key); }
-void ScmTier::EraseAll() { impl_->index_.Clear(); }
+void ScmTier::EraseAll() { impl_->EraseAll(); }
 void ScmTier::ForgetFile(FileId file) {
   if (guard_.InParent()) impl_->dead_.Add(file);  // a child's index is empty, and its parent's lock may be held
 }
@@ -602,7 +963,8 @@ void ScmTier::ForEach(const std::function<void(const BlockKey&, size_t, BlockRol
   impl_->ForEach(visit);
 }
 size_t ScmTier::max_block_bytes() const {
-  return layout::SegmentPayloadBytes(impl_->log_.segment_bytes()) - sizeof(layout::RecordHeader);
+  return layout::SegmentPayloadBytes(impl_->log_.segment_bytes()) - sizeof(layout::RecordHeader) -
+         record::MacBytes(authenticator_.get());
 }
 uint32_t ScmTier::PackedBytesExpected(uint32_t bytes) const {
   const uint64_t share = impl_->packer_ == nullptr ? Packer::kWhole : impl_->packer_->mean_share();
@@ -616,21 +978,45 @@ ScmDram ScmTier::dram() const {
   return {.index = impl_->index_.bytes(),
           .segments = impl_->log_.dram_bytes(),
           .packing = (impl_->packer_ == nullptr ? 0 : impl_->packer_->dram_bytes()) +
-                     (impl_->trainer_ == nullptr ? 0 : impl_->trainer_->dram_bytes()),
+                     (impl_->trainer_ == nullptr ? 0 : impl_->trainer_->dram_bytes()) +
+                     (impl_->stage_ == nullptr ? 0 : impl_->stage_->dram_bytes()),
           .rest = sizeof(*this) + sizeof(Impl) + Counters::kBytes};
 }
 
 ScmDram ScmTier::DramNeeded(const ScmOptions& options) {
   const uint64_t segment_bytes = options.EffectiveSegmentBytes();
   // Of the codec that takes the most.
-  const auto codec = options.pack == PackMode::kAuto ? Codec::kZstd : CodecOf(options.pack);
-  return {.index = Index::BytesFor(ExpectedRecords(options)),
+  const auto codec = MayUseZstd(options.pack) ? Codec::kZstd : CodecOf(options.pack);
+  return {.index = Index::BytesFor(ExpectedRecords(options), IndexSize(options)),
           .segments = SegmentLog::DramBytesFor(static_cast<uint32_t>(options.capacity_bytes / segment_bytes)),
-          .packing = codec ? Packer::DramBytesFor(*codec, options.expected_block_bytes) : 0,
+          .packing = (codec ? Packer::DramBytesFor(*codec, options.expected_block_bytes) : 0) +
+                     PackStage::DramBytesFor(PackStageBytes(options)),
           .rest = sizeof(ScmTier) + sizeof(Impl) + Counters::kBytes};
 }
 
+RecoveryReport ScmTier::recovery() const {
+  return impl_->recoverer_ != nullptr ? impl_->recoverer_->report() : recovery_;
+}
+
+void ScmTier::WaitUntilRecovered() const {
+  if (impl_->recoverer_ != nullptr) impl_->recoverer_->Wait();
+}
+
+void ScmTier::Drain() const {
+  if (impl_->stage_ != nullptr) impl_->stage_->Drain();
+}
+
+uint64_t ScmTier::staged_puts() const {
+  return impl_->stage_ == nullptr || !guard_.InParent() ? 0 : impl_->stage_->blocks().committed();
+}
+
+uint64_t ScmTier::unstaged_puts() const {
+  return impl_->stage_ == nullptr || !guard_.InParent() ? 0 : impl_->stage_->blocks().found_full();
+}
+
 void ScmTier::SettleDictionaries() const {
+  WaitUntilRecovered();
+  Drain();
   if (impl_->trainer_ != nullptr) impl_->trainer_->Settle();
 }
 
@@ -655,6 +1041,7 @@ PinnedBlock& PinnedBlock::operator=(PinnedBlock&& other) noexcept {
     role_ = other.role_;
     heat_ = other.heat_;
     form_ = other.form_;
+    slot_ = other.slot_;
   }
   return *this;
 }
@@ -677,10 +1064,14 @@ bool PinnedBlock::Unpack(std::byte* to) const {
 }
 
 void PinnedBlock::Release() {
-  if (tier_ != nullptr) std::exchange(tier_, nullptr)->Unpin(stored_.data());
+  ScmTier* const tier = std::exchange(tier_, nullptr);
+  if (tier == nullptr) return;
+  if (staged()) return tier->impl_->Release(static_cast<StagedBlocks::Slot>(slot_));
+  tier->Unpin(stored_.data());
 }
 
 const std::byte* PinnedBlock::Detach() {
+  assert(!staged());
   tier_ = nullptr;
   return stored_.data();
 }

@@ -13,18 +13,21 @@
 #include <vector>
 
 #include "cache/base/fork_guard.h"
+#include "cache/block_source.h"
 #include "cache/counters.h"
 #include "cache/media/medium.h"
 #include "cache/media/model.h"
 #include "cache/media/preparer.h"
 #include "cache/options.h"
-#include "cache/record.h"
+#include "cache/recoverer.h"
 #include "cache/status.h"
+#include "cache/superblock.h"
 #include "cache/survivor_judge.h"
 #include "cache/types.h"
 
 namespace mezz {
 
+class Authenticator;
 class ScmTier;
 
 // A block found in the SCM tier: readable where it lies, or packed. While it lives, its segment cannot be reclaimed:
@@ -39,6 +42,8 @@ class PinnedBlock {
 
   explicit operator bool() const { return tier_ != nullptr; }
   Form form() const { return form_; }
+  // It lies in DRAM, and waits to be packed: raw, and there is little room there, so copy it. Never detached.
+  bool staged() const { return slot_ >= 0; }
   // The bytes as they lie there.
   std::span<const std::byte> stored() const { return stored_; }
   // The block. REQUIRES: form() == Form::kRaw.
@@ -49,7 +54,7 @@ class PinnedBlock {
   // Of the block, unpacked.
   size_t logical_bytes() const { return form_ == Form::kRaw ? stored_.size() : logical_bytes_; }
   // As the host compressed it, who must unpack it, and check that logical_bytes() come of it. Nothing: it is raw, or
-  // Unpack does it. (Image::slow is not known.)
+  // Unpack does it.
   std::optional<Image> image() const;
   // The image is whole, and the host made no such block of it: forgets and counts the record.
   void RejectImage() const;
@@ -63,7 +68,7 @@ class PinnedBlock {
   uint8_t heat() const { return heat_; }
 
   void Release();
-  // Gives the pin to the caller, who must pass the address to ScmTier::Unpin exactly once.
+  // Gives the pin to the caller, who must pass the address to ScmTier::Unpin exactly once. REQUIRES: not staged().
   const std::byte* Detach();
 
  private:
@@ -76,6 +81,7 @@ class PinnedBlock {
   BlockRole role_ = BlockRole::kOther;
   uint8_t heat_ = 0;
   Form form_ = Form::kRaw;
+  int8_t slot_ = -1;  // of PackStage; -1: it lies on the medium
 };
 
 // Whether a hit counts as evidence that the block is wanted.
@@ -86,7 +92,7 @@ enum class Held : uint8_t { kNothing, kSame, kOther };
 
 enum class PutResult : uint8_t { kStored, kTooLarge, kAllPinned, kNoSpace, kFillFailed, kDeadFile };
 
-// DRAM that a tier takes, in bytes.
+// DRAM that a tier takes, in bytes; while it recovers, 4 MiB more.
 struct ScmDram {
   uint64_t index = 0;
   uint64_t segments = 0;  // the segment table
@@ -112,8 +118,8 @@ struct ScmAudit {
 // DRAM, served in place under a pin, reclaimed oldest first with a second chance for what was hit.
 //
 // Thread-safe: every method may be called from any thread, except where noted. Find, Contains, Prefetch, Unpin,
-// Erase and the Note* calls take no lock. Put takes none unless it opens a segment. None of them allocates.
-// docs/synchronization.md has each atomic word as states and transitions.
+// Erase and the Note* calls take no lock, unless their block is staged. Put takes none unless it opens a segment or
+// stages its block. None of them allocates. docs/synchronization.md has each atomic word as states and transitions.
 //
 // Errors: Open judges everything and says what is wrong. Afterwards nothing fails: a look-up misses, a put is refused,
 // and a counter says why.
@@ -122,13 +128,23 @@ struct ScmAudit {
 // comes back. After Erase the key is a miss until it is put again. Of puts of one key at the same time either, or none,
 // stays.
 //
+// Of what an earlier life left (ScmOptions::recovery) the blocks come back while the tier serves already, the youngest
+// first; until then they are misses. None of them comes back once its key was put or erased, or after EraseAll; where
+// room is wanted meanwhile, those that did not come back yet go first. As long as that lasts a put and an Erase take a
+// short lock. Of two records that an earlier life left of one key the younger is found, or none; but if the younger one
+// lies behind a damaged header, or in a segment that is given up, it may be the older.
+//
+// A block that is staged (ScmOptions::pack_stage_bytes) is found, compared, erased and replaced as if it were stored,
+// and no call waits until it is. It may miss once, in the moment when it is stored; it is not in resident_blocks() and
+// usage_bytes() before; and if it can then not be stored, it is forgotten.
+//
 // In a child made by fork() every look-up misses and every put is refused; the parent never notices. Bytes that were
 // pinned before may change under the child: docs/limitations.md.
 class ScmTier {
  public:
   // `judge` decides what survives a reclaim; null: what was hit and is not in DRAM. Not owned; outlives the tier.
   static Status Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, SurvivorJudge* judge = nullptr);
-  // REQUIRES: no PinnedBlock and no detached pin is left.
+  // REQUIRES: no PinnedBlock and no detached pin is left. Blocks for long with scrub_on_close.
   ~ScmTier();
 
   // Stores `bytes` bytes under `key`, replacing what the key named before, also if it is just being moved by reclaim.
@@ -136,7 +152,8 @@ class ScmTier {
   // fails or throws, the put is refused.
   //
   // `wanted`: kPacked is a wish. The record is raw where ScmOptions::pack is off, where packing would save less than an
-  // eighth of it, and where Packer says so (cache/pack/packer.h); each reason has its counter.
+  // eighth of it, and where Packer says so (cache/pack/packer.h); each reason has its counter. kStored: or staged,
+  // where kScmPut and what comes with it are counted once it is stored.
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
                 Generation generation = Generation::kYoung, Form wanted = Form::kRaw);
   PutResult Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload,
@@ -229,7 +246,8 @@ class ScmTier {
   // for.
   uint64_t TakeLongestReclaim();
 
-  // Calls `visit(key, bytes of the block, role)` for resident blocks; concurrent changes may be seen or not.
+  // Calls `visit(key, bytes of the block, role)` for resident blocks; concurrent changes may be seen or not, and a
+  // block may be met twice while the index grows.
   void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit) const;
 
   // The medium's pages are made ready in the background (ScmOptions::prepare): so far, from its start. The tier uses
@@ -237,6 +255,11 @@ class ScmTier {
   uint64_t ready_bytes() const { return preparer_->ready_bytes(); }
   Status PrepareStatus() const { return preparer_->status(); }
   Status WaitUntilPrepared() { return preparer_->Wait(); }
+
+  // What becomes of what an earlier life left (ScmOptions::recovery): as far as it has come.
+  RecoveryReport recovery() const;
+  // Until nothing more comes back.
+  void WaitUntilRecovered() const;
 
   size_t max_block_bytes() const;
   // What a block of `bytes` would take packed, as others did of late.
@@ -252,22 +275,38 @@ class ScmTier {
   Counters& counters() { return counters_; }
   const Throttle* throttle() const { return throttle_.get(); }
 
-  // Until the dictionaries that were due are trained, and those that no record carries any more are gone; for tests.
+  // Until the blocks are stored that were staged before this call.
+  void Drain() const;
+  // Puts that were left to the stage; and that packed, because it was full.
+  uint64_t staged_puts() const;
+  uint64_t unstaged_puts() const;
+  // Drains. Until the dictionaries that were due are trained, and those that no record carries any more are gone; for
+  // tests.
   void SettleDictionaries() const;
-  // REQUIRES: no other call runs. Settles the dictionaries first.
+  // REQUIRES: no other call runs. Waits for the recovery, and settles the dictionaries, first.
   ScmAudit Audit() const;
 
  private:
   friend class PinnedBlock;
   class Impl;
   explicit ScmTier(const ScmOptions& options);
+  layout::Superblock TakeOver(bool existing, bool* keep);
+  void StartPreparer();
+  void Close();
+  void WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_bytes);
+  Status StartThreads();
 
   ScmOptions options_;
   ForkGuard guard_;
   std::unique_ptr<Medium> medium_;
   std::unique_ptr<Throttle> throttle_;  // null without a model
   Counters counters_;
+  std::unique_ptr<Authenticator> authenticator_;  // null without verify=keyed
+  RecoveryReport recovery_;                       // unless there is a recoverer
+  bool leftovers_ = false;                        // an earlier life's records may lie anywhere
+  std::unique_ptr<SuperblockKeeper> keeper_;
   std::unique_ptr<Impl> impl_;
+  bool opened_ = false;                 // Open has returned it
   std::unique_ptr<Preparer> preparer_;  // last: its threads end before what they tell
 };
 

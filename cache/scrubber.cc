@@ -3,14 +3,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
+#include <new>
+
+#include "cache/base/start_thread.h"
 
 namespace mezz {
 
 Scrubber::Scrubber(Index* index, const LogReader& reader, Counters* counters, const ForkGuard& guard)
     : index_(index), reader_(reader), counters_(counters), guard_(guard) {}
 
-Scrubber::~Scrubber() {
+Scrubber::~Scrubber() { Stop(); }
+
+void Scrubber::Stop() {
   if (background_ == nullptr) return;
   if (!guard_.InParent()) {
     // A child has no such thread to join, and a condition variable may not go while the parent's thread waits on it.
@@ -23,6 +27,7 @@ Scrubber::~Scrubber() {
   }
   background_->stop_changed.notify_all();
   background_->thread.join();
+  background_.reset();
 }
 
 uint64_t Scrubber::Scrub(uint64_t bytes) {
@@ -34,23 +39,20 @@ uint64_t Scrubber::Scrub(uint64_t bytes) {
     index_->VisitPinned(slot, reader_, [&](IndexWord word) {
       const record::Header& header = reader_.HeaderOf(word);
       checked += std::max<uint64_t>(header.payload_bytes, 1);
-      if (record::PayloadIsWhole(header)) return;
+      if (reader_.PayloadIsWhole(header)) return;
       counters_->Add(Event::kScmChecksumMismatch, header.role);
-      index_->RemoveRecord({slot, word});
+      index_->RemoveLine(index_->Hash(header.key), word.line());
     });
   }
   return checked;
 }
 
 bool Scrubber::Start(uint64_t bytes_per_second) {
-  try {
-    background_ = std::make_unique<Background>();
-    background_->thread = std::thread([this, bytes_per_second] { Run(bytes_per_second); });
-    return true;
-  } catch (const std::exception&) {
-    background_.reset();
-    return false;
-  }
+  background_.reset(new (std::nothrow) Background);
+  if (background_ == nullptr) return false;
+  background_->thread = StartThread("mezz-scrub", [this, bytes_per_second] { Run(bytes_per_second); });
+  if (!background_->thread.joinable()) background_.reset();
+  return background_ != nullptr;
 }
 
 void Scrubber::Run(uint64_t bytes_per_second) {

@@ -20,7 +20,7 @@ class Scrubber {
  public:
   // None is owned; all outlive this.
   Scrubber(Index* index, const LogReader& reader, Counters* counters, const ForkGuard& guard);
-  ~Scrubber();  // ends the thread, if this is the process that started it
+  ~Scrubber();  // stops
 
   // Checks the next records of `bytes` payload bytes and the one on the border, or all once if that is less. Returns
   // how many bytes were checked. May run beside the thread.
@@ -29,6 +29,8 @@ class Scrubber {
   // From now on a thread scrubs `bytes_per_second` (> 0), in pieces of a tenth of a second. Call it once. False: there
   // is no thread to be had.
   bool Start(uint64_t bytes_per_second);
+  // Ends the thread, if there is one and this is the process that started it.
+  void Stop();
 
  private:
   // The thread, and what it waits on.

@@ -8,9 +8,7 @@
 #include <bit>
 #include <cassert>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "cache/header_checksum.h"
 #include "cache/log_rules.h"
 
 namespace mezz {
@@ -27,10 +25,10 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       lanes_(log_rules::WriterLanes(segments_count_) + 1),
       segments_(std::make_unique<Segment[]>(segments_count_)),
       lane_(std::make_unique<Lane[]>(lanes_)),
+      unready_(segments_count_),
       limit_(segments_count_) {
   assert(std::has_single_bit(segment_bytes));
-  for (auto* list : {&free_, &young_, &proven_, &draining_, &parked_}) list->reserve(segments_count_);
-  hollow_.reserve(segments_count_);
+  for (auto* list : {&free_, &young_, &proven_, &draining_, &parked_, &hollow_}) list->reserve(segments_count_);
   unused_count_.store(segments_count_, std::memory_order_relaxed);
 }
 
@@ -38,16 +36,165 @@ void SegmentLog::Provide(uint32_t segments) {
   assert(segments <= segments_count_);
   const std::lock_guard lock(mutex_);
   if (segments <= provided_) return;
-  const uint32_t more = segments - provided_;
   // Below what is free already: the stack hands out the start of the medium first.
-  free_.insert(free_.begin(), more, SegmentId{});
-  for (uint32_t i = 0; i < more; ++i) {
-    free_[i] = SegmentId{segments - 1 - i};
-    Change(free_[i], State::kUnready, State::kFree);
+  std::vector<SegmentId> fresh;
+  for (uint32_t i = segments; i-- > provided_;) {
+    if (state(SegmentId{i}) != State::kUnready) continue;  // adopted
+    Change(SegmentId{i}, State::kUnready, State::kFree);
+    fresh.push_back(SegmentId{i});
   }
+  unready_ -= static_cast<uint32_t>(fresh.size());
+  free_.insert(free_.begin(), fresh.begin(), fresh.end());
   provided_ = segments;
   ParkSurplusLocked();
   CountLocked();
+}
+
+void SegmentLog::TakeSequencesFrom(std::function<uint64_t()> reserve, uint64_t at_once) {
+  const std::lock_guard lock(mutex_);
+  assert(next_sequence_ == 1);
+  reserve_ = std::move(reserve);
+  sequences_at_once_ = at_once;
+  next_sequence_ = reserve_();
+  sequences_end_ = next_sequence_ + at_once;
+}
+
+uint64_t SegmentLog::NextSequenceLocked() {
+  if (next_sequence_ == sequences_end_) {
+    next_sequence_ = reserve_();
+    sequences_end_ = next_sequence_ + sequences_at_once_;
+  }
+  return next_sequence_++;
+}
+
+void SegmentLog::Adopt(const Fill& fill) {
+  const std::lock_guard lock(mutex_);
+  const uint32_t id = Raw(fill.segment);
+  assert(id < segments_count_ && id >= provided_ && fill.tail >= FirstRecord(fill.segment));
+  Segment& s = segments_[id];
+  s.sequence.store(fill.sequence, std::memory_order_relaxed);
+  s.tail.store(fill.tail - (uint64_t{id} << segment_shift_), std::memory_order_relaxed);
+  s.dead.store(fill.dead, std::memory_order_relaxed);
+  s.adopted = true;
+  Change(fill.segment, State::kUnready, State::kSealed);
+  --unready_;
+  QueueLocked(fill.segment, fill.generation);
+  CountLocked();
+}
+
+std::vector<SegmentLog::Fill> SegmentLog::Fills() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Fill> fills;
+  std::vector<bool> listed(segments_count_);
+  const auto add = [&](SegmentId id, Generation generation) {
+    const Segment& s = segment(id);
+    listed[Raw(id)] = true;
+    fills.push_back({.segment = id,
+                     .sequence = Sequence(id),
+                     .tail = Tail(id),
+                     .generation = generation,
+                     .dead = s.dead.load(std::memory_order_relaxed),
+                     .dictionaries = static_cast<uint8_t>(s.dictionaries.load(std::memory_order_relaxed))});
+  };
+  for (const SegmentId id : hollow_) add(id, segment(id).hollow_of);
+  for (const SegmentId id : young_) add(id, Generation::kYoung);
+  for (const SegmentId id : proven_) add(id, Generation::kProven);
+  for (uint32_t i = 0; i < segments_count_; ++i) {
+    // A victim that reclaim has not finished: in no queue.
+    if (state(SegmentId{i}) == State::kSealed && !listed[i]) add(SegmentId{i}, Generation::kYoung);
+  }
+  return fills;
+}
+
+uint32_t SegmentLog::provided() const {
+  const std::lock_guard lock(mutex_);
+  return provided_;
+}
+
+void SegmentLog::Await(std::span<const Fill> fills, bool keep) {
+  const std::lock_guard lock(mutex_);
+  assert(provided_ == 0 && awaiting_.empty());
+  awaiting_.reserve(fills.size());
+  for (const Fill& fill : fills) {
+    segment(fill.segment).sequence.store(fill.sequence, std::memory_order_relaxed);
+    Change(fill.segment, State::kUnready, State::kAwaiting);
+    awaiting_.push_back(fill.segment);
+  }
+  unready_ -= static_cast<uint32_t>(fills.size());
+  keeps_awaiting_ = keep;
+  CountLocked();
+}
+
+void SegmentLog::LetGoOfAwaiting() {
+  const std::lock_guard lock(mutex_);
+  keeps_awaiting_ = false;
+}
+
+bool SegmentLog::PinAwaiting(SegmentId id) {
+  if (StateOf(segment(id).control.fetch_add(kPin, std::memory_order_acquire)) == State::kAwaiting) return true;
+  Unpin(id);
+  return false;
+}
+
+bool SegmentLog::IsAwaiting(SegmentId id) const {
+  const std::lock_guard lock(mutex_);
+  return state(id) == State::kAwaiting;
+}
+
+bool SegmentLog::HasAwaiting() const {
+  const std::lock_guard lock(mutex_);
+  return !awaiting_.empty();
+}
+
+bool SegmentLog::AdoptAwaiting(const Fill& fill) {
+  const std::lock_guard lock(mutex_);
+  assert(pins(fill.segment) > 0 && fill.tail >= FirstRecord(fill.segment));
+  if (state(fill.segment) != State::kAwaiting) return false;
+  const bool shrinks = SurplusLocked() > parked_.size() + draining_.size();
+  if (shrinks || fill.tail == FirstRecord(fill.segment)) {
+    std::erase(awaiting_, fill.segment);
+    GiveUpLocked(fill.segment);
+    return false;
+  }
+  Segment& s = segment(fill.segment);
+  s.tail.store(fill.tail - (uint64_t{Raw(fill.segment)} << segment_shift_), std::memory_order_relaxed);
+  s.adopted = true;
+  s.control.fetch_add(kWriter, std::memory_order_relaxed);
+  Change(fill.segment, State::kAwaiting, State::kSealed);
+  // It is the last one, but for those that other threads have not come to yet.
+  awaiting_.erase(std::find(awaiting_.rbegin(), awaiting_.rend(), fill.segment).base() - 1);
+  std::vector<SegmentId>& queue = fill.generation == Generation::kProven ? proven_ : young_;
+  queue.insert(queue.begin(), fill.segment);
+  return true;
+}
+
+bool SegmentLog::GiveUpOldest(bool pinned_too) {
+  const std::lock_guard lock(mutex_);
+  if (keeps_awaiting_ && !pinned_too) return false;
+  const auto oldest = std::ranges::find_if(awaiting_, [&](SegmentId id) { return MayTake(id, pinned_too); });
+  if (oldest == awaiting_.end()) return false;
+  const SegmentId id = *oldest;
+  awaiting_.erase(oldest);
+  GiveUpLocked(id);
+  CollectLocked();
+  return true;
+}
+
+void SegmentLog::GiveUpAwaiting() {
+  const std::lock_guard lock(mutex_);
+  for (const SegmentId id : awaiting_) GiveUpLocked(id);
+  awaiting_.clear();
+  CollectLocked();
+}
+
+// Its records are not read, so what lies there of a dictionary that is in use goes unseen: it is written anew.
+void SegmentLog::GiveUpLocked(SegmentId id) {
+  for (unsigned slot = 0; dictionaries_ != nullptr && slot < Dictionaries::kSlots; ++slot) {
+    const uint64_t place = dictionaries_->place(slot);
+    if (place != 0 && SegmentAt(place) == id) dictionaries_->LosePlace(slot);
+  }
+  Change(id, State::kAwaiting, State::kDraining);
+  draining_.push_back(id);
 }
 
 uint64_t SegmentLog::SegmentStart(SegmentId id) const {
@@ -103,6 +250,10 @@ std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64
 // Another writer may see the bit before the hold is counted: it has one of its own, and this one too, until then.
 void SegmentLog::KeepDictionary(SegmentId id, uint16_t number) {
   assert(WritersOf(segment(id).control.load(std::memory_order_relaxed)) != 0);
+  SetDictionaryBit(id, number);
+}
+
+void SegmentLog::SetDictionaryBit(SegmentId id, uint16_t number) {
   const unsigned slot = Dictionaries::SlotOf(number);
   Atomic<uint32_t>& kept = segment(id).dictionaries;
   if ((kept.load(std::memory_order_relaxed) & 1u << slot) != 0) return;
@@ -136,24 +287,26 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   const SegmentId id = free_.back();
   free_.pop_back();
   CountLocked();
-  OpenLocked(id);
+  OpenLocked(id, lane == proven_lane() ? Generation::kProven : Generation::kYoung);
   lane_[lane].open.store(Raw(id), std::memory_order_release);
   return true;
 }
 
-void SegmentLog::OpenLocked(SegmentId id) {
+void SegmentLog::OpenLocked(SegmentId id, Generation generation) {
   layout::SegmentHeader header{};
   header.magic = layout::kSegmentMagic;
-  header.sequence = next_sequence_++;
+  header.sequence = NextSequenceLocked();
   header.format_id = format_id_;
   header.segment = Raw(id);
-  header.checksum = XXH3_64bits_withSeed(&header, offsetof(layout::SegmentHeader, checksum), layout::kChecksumSeed);
+  header.generation = generation;
+  header.checksum = record::SegmentHeaderChecksum(header);
   medium_.Stream(medium_.base() + SegmentStart(id), &header, sizeof(header));
   medium_.Drain();
   counters_->Add(Event::kScmWrittenBytes, BlockRole::kOther, sizeof(header));
   segment(id).sequence.store(header.sequence, std::memory_order_relaxed);
   segment(id).tail.store(FirstRecord(id) - (uint64_t{Raw(id)} << segment_shift_), std::memory_order_relaxed);
   segment(id).dead.store(0, std::memory_order_relaxed);
+  segment(id).adopted = false;
   Change(id, State::kFree, State::kOpen);
 }
 
@@ -169,7 +322,8 @@ void SegmentLog::SealLocked(unsigned lane) {
 void SegmentLog::QueueLocked(SegmentId id, Generation generation) {
   assert(state(id) == State::kSealed);
   if (segment(id).dead.load(std::memory_order_relaxed) >= HollowBytes()) {
-    hollow_.push_back({id, generation});
+    segment(id).hollow_of = generation;
+    hollow_.push_back(id);
     hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
     counters_->Add(Event::kScmSegmentHollow, BlockRole::kOther);
   } else {
@@ -190,9 +344,10 @@ void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
   // It is open, and is queued as hollow when it is sealed; or it is the victim already.
 }
 
-void SegmentLog::SealAll() {
+uint64_t SegmentLog::SealAll() {
   const std::lock_guard lock(mutex_);
   for (unsigned lane = 0; lane < lanes_; ++lane) SealLocked(lane);
+  return next_sequence_;
 }
 
 void SegmentLog::Change(SegmentId id, State from, State to) {
@@ -219,16 +374,16 @@ SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too) {
 }
 
 bool SegmentLog::MayTake(SegmentId id, bool pinned_too) const {
+  if (Raw(id) >= provided_ && !pinned_too) return false;  // nothing could be written to it yet
   const uint64_t control = segment(id).control.load(std::memory_order_acquire);
   return pinned_too ? WritersOf(control) == 0 : PinsOf(control) == 0;
 }
 
 void SegmentLog::TakeHollowLocked(bool pinned_too, Victim* victim) {
-  const auto found =
-      std::ranges::find_if(hollow_, [&](const Hollow& hollow) { return MayTake(hollow.id, pinned_too); });
+  const auto found = std::ranges::find_if(hollow_, [&](SegmentId id) { return MayTake(id, pinned_too); });
   if (found == hollow_.end()) return;
-  victim->segment = found->id;
-  victim->generation = found->generation;
+  victim->segment = *found;
+  victim->generation = segment(*found).hollow_of;
   victim->hollow = true;
   hollow_.erase(found);
   hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
@@ -238,7 +393,8 @@ void SegmentLog::TakeLocked(Generation generation, bool pinned_too, Victim* vict
   std::vector<SegmentId>& queue = generation == Generation::kYoung ? young_ : proven_;
   const auto may_take = [&](SegmentId id) { return MayTake(id, pinned_too); };
   const auto found = std::find_if(queue.begin(), queue.end(), may_take);
-  if (!pinned_too) victim->skipped_pinned += static_cast<uint32_t>(found - queue.begin());
+  const auto is_provided = [&](SegmentId id) { return Raw(id) < provided_; };
+  if (!pinned_too) victim->skipped_pinned += static_cast<uint32_t>(std::count_if(queue.begin(), found, is_provided));
   if (found == queue.end()) return;
   victim->segment = *found;
   victim->generation = generation;
@@ -247,7 +403,7 @@ void SegmentLog::TakeLocked(Generation generation, bool pinned_too, Victim* vict
 
 bool SegmentLog::HasSealed() const {
   const std::lock_guard lock(mutex_);
-  return !young_.empty() || !proven_.empty() || !hollow_.empty();
+  return !young_.empty() || !proven_.empty() || !hollow_.empty() || !awaiting_.empty();
 }
 
 uint32_t SegmentLog::PinnedSegments() const {
@@ -282,6 +438,11 @@ void SegmentLog::CollectLocked() {
                                                      std::memory_order_relaxed))
       return false;
     ReleaseDictionariesLocked(id);
+    if (Raw(id) >= provided_) {
+      Change(id, State::kFree, State::kUnready);
+      ++unready_;
+      return true;
+    }
     free_.push_back(id);
     return true;
   });
@@ -307,7 +468,8 @@ uint32_t SegmentLog::LimitTo(uint32_t count) {
 // Of the segments that are ready, how many must not be used.
 uint32_t SegmentLog::SurplusLocked() const {
   const uint32_t limit = limit_.load(std::memory_order_relaxed);
-  return provided_ > limit ? provided_ - limit : 0;
+  const uint32_t usable = segments_count_ - unready_;
+  return usable > limit ? usable - limit : 0;
 }
 
 void SegmentLog::ParkSurplusLocked() {
@@ -325,14 +487,12 @@ void SegmentLog::ParkSurplusLocked() {
 void SegmentLog::CountLocked() {
   free_count_.store(static_cast<uint32_t>(free_.size()), std::memory_order_relaxed);
   draining_count_.store(static_cast<uint32_t>(draining_.size()), std::memory_order_relaxed);
-  unused_count_.store(segments_count_ - provided_ + static_cast<uint32_t>(free_.size() + parked_.size()),
-                      std::memory_order_relaxed);
+  unused_count_.store(unready_ + static_cast<uint32_t>(free_.size() + parked_.size()), std::memory_order_relaxed);
 }
 
 uint64_t SegmentLog::DramBytesFor(uint32_t segments) {
   const uint64_t lanes = log_rules::WriterLanes(segments) + 1;
-  return sizeof(SegmentLog) + segments * (sizeof(Segment) + 5 * sizeof(SegmentId) + sizeof(Hollow)) +
-         lanes * sizeof(Lane);
+  return sizeof(SegmentLog) + segments * (sizeof(Segment) + 6 * sizeof(SegmentId)) + lanes * sizeof(Lane);
 }
 
 void SegmentLog::Audit(std::vector<std::string>* violations) const {
@@ -348,16 +508,18 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
   check(free_, State::kFree);
   check(young_, State::kSealed);
   check(proven_, State::kSealed);
-  std::vector<SegmentId> hollow;
-  for (const Hollow& one : hollow_) hollow.push_back(one.id);
-  check(hollow, State::kSealed);
+  check(hollow_, State::kSealed);
   check(draining_, State::kDraining);
   check(parked_, State::kParked);
+  check(awaiting_, State::kAwaiting);
+  uint32_t unready = 0;
   for (uint32_t i = 0; i < segments_count_; ++i) {
     const SegmentId id{i};
     if (WritersOf(segment(id).control.load(std::memory_order_acquire)) != 0)
       violations->push_back(fmt::format("segment {} has a writer who never left", i));
-    if ((state(id) == State::kUnready) != (i >= provided_))
+    if (state(id) == State::kUnready) ++unready;
+    const bool writable = state(id) == State::kFree || state(id) == State::kOpen || state(id) == State::kParked;
+    if (i < provided_ ? state(id) == State::kUnready : writable)
       violations->push_back(fmt::format("segment {} is ready or not, against what was provided", i));
     if (state(id) == State::kUnready) ++listed[i];
     const bool has_records = state(id) != State::kUnready && state(id) != State::kFree && state(id) != State::kParked;
@@ -381,7 +543,9 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
       violations->push_back(fmt::format("dictionary slot {} is kept by {} segments and has {} holds", slot,
                                         dictionary_holds[slot], dictionaries_->holds(slot)));
   }
-  if (young_.size() + proven_.size() + hollow_.size() + free_.size() + draining_.size() + parked_.size() >
+  if (unready != unready_) violations->push_back(fmt::format("{} segments are unready, {} counted", unready, unready_));
+  if (young_.size() + proven_.size() + hollow_.size() + free_.size() + draining_.size() + parked_.size() +
+          awaiting_.size() >
       segments_count_)
     violations->push_back("more segments than the medium holds");
 }

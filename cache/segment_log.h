@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,15 @@ namespace mezz {
 //     | +---- LimitTo: add, under mutex_ ----> kParked                         v
 //     +------------- CollectDrained: CAS from (kDraining, nobody) ---------- kDraining
 //
+//   kUnready --Adopt: add, under mutex_--> kSealed: what an earlier life filled. Where the medium is not ready by then,
+//   such a segment is reclaimed only for a shrinking tier, and CollectDrained makes it kUnready again.
+//
+//   kUnready --Await: add, under mutex_--> kAwaiting --AdoptAwaiting: add, under mutex_--> kSealed, with a writer
+//                                            +--------GiveUp...: add, under mutex_-------> kDraining
+//   What an earlier life filled, while nobody knows its records. Who recovers them pins the segment (PinAwaiting: as
+//   Pin, but the state must be kAwaiting), so that it keeps its bytes if it is given up meanwhile; and is its writer
+//   until the last one is published, so that reclaim does not walk it before.
+//
 // Pin: fetch_add(1, acquire), good only if the state it saw was kOpen or kSealed, else taken back. So a pin taken
 // before StartDraining is seen by it and keeps the segment from kFree; one taken after it fails. A failed pin may show
 // for a moment in any state: CollectDrained then waits for it, the other steps add to the state and leave pins alone.
@@ -42,7 +53,7 @@ namespace mezz {
 // before the writer leaves: whoever walks a sealed segment without writers finds header after header up to the tail.
 class SegmentLog {
  public:
-  enum class State : uint64_t { kUnready, kFree, kOpen, kSealed, kDraining, kParked };
+  enum class State : uint64_t { kUnready, kFree, kOpen, kSealed, kDraining, kParked, kAwaiting };
 
   // Space taken in an open segment, which keeps a writer and a pin until Leave.
   struct Reservation {
@@ -54,6 +65,52 @@ class SegmentLog {
   // `dictionaries` may be null where no record has one; not owned.
   SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t segment_bytes, uint64_t format_id,
              Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries = nullptr);
+
+  // Segments are opened with numbers that `reserve` hands out, `at_once` from the returned one on; called now and then,
+  // under the log's mutex. REQUIRES: no segment was opened. Without it: from 1 on.
+  void TakeSequencesFrom(std::function<uint64_t()> reserve, uint64_t at_once);
+
+  // A segment as an earlier life filled it. Its records are not in the index yet, and they may be anything that their
+  // checksums allow.
+  struct Fill {
+    SegmentId segment{};
+    uint64_t sequence = 0;
+    uint64_t tail = 0;  // absolute
+    Generation generation = Generation::kYoung;
+    uint64_t dead = 0;         // as NoteDead was told
+    uint8_t dictionaries = 0;  // a bit for each slot of Dictionaries of which it has records
+  };
+  // It is sealed from now on. REQUIRES: it was not provided, and those adopted before are older.
+  void Adopt(const Fill& fill);
+
+  // What an earlier life filled, oldest first, to be adopted beside writers, readers and reclaim, the youngest first.
+  // Until then it goes before all others when room is wanted, the oldest first and unread; not before LetGoOfAwaiting,
+  // if `keep`. REQUIRES: nothing was provided; called once.
+  void Await(std::span<const Fill> fills, bool keep);
+  void LetGoOfAwaiting();
+  // For reading its bytes: false if it is not awaiting any more. Unpin, or AdoptAwaiting.
+  bool PinAwaiting(SegmentId id);
+  // It was not given up by those who did so before this call.
+  bool IsAwaiting(SegmentId id) const;
+  bool HasAwaiting() const;
+  // As Adopt, but those adopted before are younger. REQUIRES: pinned by PinAwaiting. True: the pin is the one of a
+  // writer now, who is to Leave. False: it was given up, is now because the tier shrinks, or is of no use: it has no
+  // records.
+  bool AdoptAwaiting(const Fill& fill);
+  // The oldest that awaits and may go, is pinned by nobody or `pinned_too`, and whose medium is ready or `pinned_too`:
+  // free now, or when its last pin goes. False: there is none.
+  bool GiveUpOldest(bool pinned_too);
+  void GiveUpAwaiting();  // all
+
+  // The segment was adopted, and not filled anew since. REQUIRES: it is pinned, or in no queue.
+  bool IsAdopted(SegmentId id) const { return segment(id).adopted; }
+  // Of every sealed segment, those that reclaim would take first before the others of their queue. REQUIRES: no other
+  // call runs, and nobody reclaims.
+  std::vector<Fill> Fills() const;
+  // Segments below are ready: something may be written to them.
+  uint32_t provided() const;
+  // As KeepDictionary. REQUIRES: the segment was adopted, and nobody else knows of its records.
+  void AdoptDictionary(SegmentId id, uint16_t number) { SetDictionaryBit(id, number); }
 
   uint32_t segments() const { return segments_count_; }
   uint64_t segment_bytes() const { return uint64_t{1} << segment_shift_; }
@@ -91,8 +148,8 @@ class SegmentLog {
   // free segment to reclaim. False: no segment to open.
   enum class For { kWriter, kReclaim };
   bool Advance(unsigned lane, uint64_t bytes, For whom);
-  // Seals what every lane has open, for a shrinking tier.
-  void SealAll();
+  // Seals what every lane has open, for a shrinking tier. Returns a number below that of every segment opened later.
+  uint64_t SealAll();
 
   // The next segment to reclaim; it leaves its queue. Empty: none that may be taken.
   //
@@ -141,7 +198,8 @@ class SegmentLog {
   uint32_t draining_segments() const { return draining_count_.load(std::memory_order_relaxed); }
   uint32_t unused_segments() const { return unused_count_.load(std::memory_order_relaxed); }  // hold no records
 
-  uint64_t dram_bytes() const { return DramBytesFor(segments_count_); }
+  // Await alone makes the list of those that it names, so its capacity does not change under us.
+  uint64_t dram_bytes() const { return DramBytesFor(segments_count_) + awaiting_.capacity() * sizeof(SegmentId); }
   static uint64_t DramBytesFor(uint32_t segments);
 
   // REQUIRES: no other call runs. Appends what does not add up.
@@ -156,6 +214,8 @@ class SegmentLog {
     // A bit for each slot of Dictionaries of which this fill has records, and a hold on it. Set by KeepDictionary, by a
     // writer, before the first such record is published; all cleared, under mutex_, when the segment becomes free.
     Atomic<uint32_t> dictionaries{0};
+    Generation hollow_of = Generation::kYoung;  // GUARDED_BY(mutex_): of one in hollow_
+    bool adopted = false;  // of this fill; written while it is kUnready, kAwaiting or kFree, read under a pin
   };
   static constexpr unsigned kStateShift = 48;
   static constexpr uint64_t kPin = 1;
@@ -172,7 +232,10 @@ class SegmentLog {
   uint64_t SegmentStart(SegmentId id) const;
   void Subtract(SegmentId id, uint64_t what);
   void Change(SegmentId id, State from, State to);
-  void OpenLocked(SegmentId id);
+  void OpenLocked(SegmentId id, Generation generation);
+  void SetDictionaryBit(SegmentId id, uint16_t number);
+  void GiveUpLocked(SegmentId id);
+  uint64_t NextSequenceLocked();
   void SealLocked(unsigned lane);
   void CollectLocked();
   uint32_t SurplusLocked() const;
@@ -202,19 +265,21 @@ class SegmentLog {
 
   mutable Mutex mutex_;
   // The lists have their full capacity from the start: no allocation later.
-  std::vector<SegmentId> free_;    // GUARDED_BY(mutex_), a stack
-  std::vector<SegmentId> young_;   // GUARDED_BY(mutex_), oldest first
-  std::vector<SegmentId> proven_;  // GUARDED_BY(mutex_), oldest first
-  struct Hollow {
-    SegmentId id;
-    Generation generation;
-  };
-  std::vector<Hollow> hollow_;       // GUARDED_BY(mutex_), oldest first
-  std::vector<SegmentId> draining_;  // GUARDED_BY(mutex_)
-  std::vector<SegmentId> parked_;    // GUARDED_BY(mutex_)
-  uint64_t next_sequence_ = 1;       // GUARDED_BY(mutex_)
-  uint32_t provided_ = 0;            // GUARDED_BY(mutex_): segments below are ready, grows
-  Atomic<uint32_t> limit_;           // stored under mutex_, as are the counts below; read anywhere, relaxed: hints
+  std::vector<SegmentId> free_;          // GUARDED_BY(mutex_), a stack
+  std::vector<SegmentId> young_;         // GUARDED_BY(mutex_), oldest first
+  std::vector<SegmentId> proven_;        // GUARDED_BY(mutex_), oldest first
+  std::vector<SegmentId> hollow_;        // GUARDED_BY(mutex_), oldest first
+  std::vector<SegmentId> draining_;      // GUARDED_BY(mutex_)
+  std::vector<SegmentId> parked_;        // GUARDED_BY(mutex_)
+  std::vector<SegmentId> awaiting_;      // GUARDED_BY(mutex_), oldest first
+  bool keeps_awaiting_ = false;          // GUARDED_BY(mutex_)
+  uint64_t next_sequence_ = 1;           // GUARDED_BY(mutex_)
+  uint64_t sequences_end_ = UINT64_MAX;  // GUARDED_BY(mutex_): the next one asks reserve_
+  std::function<uint64_t()> reserve_;    // may be empty
+  uint64_t sequences_at_once_ = 0;
+  uint32_t provided_ = 0;   // GUARDED_BY(mutex_): segments below are ready, grows
+  uint32_t unready_;        // GUARDED_BY(mutex_): segments that are kUnready
+  Atomic<uint32_t> limit_;  // stored under mutex_, as are the counts below; read anywhere, relaxed: hints
   Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be chosen by the old one
   Atomic<uint32_t> free_count_{0}, hollow_count_{0}, draining_count_{0}, unused_count_{0};
 };

@@ -25,6 +25,8 @@ class [[nodiscard]] Status {
   bool ok() const { return code_ == Code::kOk; }
   Code code() const { return code_; }
   const std::string& message() const { return message_; }
+  // The same outcome, told with a beginning in front.
+  Status WithPrefix(const std::string& prefix) const { return {code_, prefix + message_}; }
 
  private:
   Status(Code code, std::string message) : code_(code), message_(std::move(message)) {}

@@ -6,53 +6,144 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <array>
+#include <bit>
 #include <cstring>
+#include <mutex>
+
+#include "cache/authenticator.h"
+#include "cache/base/text.h"
 
 namespace mezz {
 namespace {
 
-uint64_t Checksum(const layout::Superblock& superblock) {
-  return XXH3_64bits_withSeed(&superblock, offsetof(layout::Superblock, checksum), layout::kChecksumSeed);
+using layout::Superblock;
+
+uint64_t Checksum(const Superblock& superblock) {
+  return XXH3_64bits_withSeed(&superblock, offsetof(Superblock, checksum), layout::kChecksumSeed);
+}
+
+bool HasMagic(const Superblock& superblock) {
+  return std::memcmp(superblock.magic, layout::kMagic, sizeof(layout::kMagic)) == 0;
+}
+
+// Who reads what lies behind it divides by these and adds them up.
+bool HasSoundGeometry(const Superblock& superblock) {
+  return std::has_single_bit(superblock.segment_bytes) && superblock.segment_bytes > layout::kSuperblockSpace &&
+         superblock.segment_bytes <= kSegmentBytesMax && superblock.capacity_bytes <= kCapacityBytesMax;
+}
+
+bool IsWhole(const Superblock& superblock) {
+  return HasMagic(superblock) && superblock.format_version == layout::kFormatVersion &&
+         superblock.byte_order_mark == layout::kByteOrderMark && superblock.checksum == Checksum(superblock) &&
+         HasSoundGeometry(superblock);
+}
+
+// Another version may keep its checksum elsewhere, so byte order and version are believed even where that fails.
+std::string WhyUnusable(const Superblock& superblock) {
+  if (superblock.byte_order_mark == __builtin_bswap32(layout::kByteOrderMark))
+    return "was written by a machine of the opposite byte order";
+  if (superblock.format_version != layout::kFormatVersion)
+    return fmt::format("has format version {} and this program knows only version {}", superblock.format_version,
+                       layout::kFormatVersion);
+  return "has no whole superblock any more";
 }
 
 }  // namespace
 
-layout::Superblock MakeSuperblock(uint64_t capacity_bytes, uint64_t segment_bytes, uint64_t hash_seed,
-                                  uint64_t format_id, uint64_t host_version) {
-  layout::Superblock superblock{};
+Superblock SuperblockOf(const ScmOptions& options) {
+  Superblock superblock{};
   std::memcpy(superblock.magic, layout::kMagic, sizeof(superblock.magic));
   superblock.format_version = layout::kFormatVersion;
   superblock.byte_order_mark = layout::kByteOrderMark;
-  superblock.capacity_bytes = capacity_bytes;
-  superblock.segment_bytes = segment_bytes;
-  superblock.hash_seed = hash_seed;
-  superblock.format_id = format_id;
-  superblock.host_version = host_version;
+  superblock.segment_bytes = options.EffectiveSegmentBytes();
+  superblock.capacity_bytes = options.capacity_bytes / superblock.segment_bytes * superblock.segment_bytes;
+  superblock.host_version = options.host_version;
+  superblock.key_scheme = options.key_scheme;
+  return superblock;
+}
+
+Superblock Sealed(Superblock superblock) {
   superblock.checksum = Checksum(superblock);
   return superblock;
 }
 
-Status ReadSuperblock(const std::byte* from, size_t bytes, layout::Superblock* superblock, bool* damaged) {
-  *damaged = false;
-  if (bytes < sizeof(*superblock) || std::memcmp(from, layout::kMagic, sizeof(layout::kMagic)) != 0) {
-    return Status::ForeignFile(
-        "holds data that is not Mezzanine's and is left as it is: name another file or remove it");
+FoundSuperblock FindSuperblock(std::span<const std::byte> head) {
+  FoundSuperblock found;
+  std::array<Superblock, 2> copies{};
+  unsigned there = 0;
+  for (const uint64_t at : {uint64_t{0}, layout::kSuperblockCopyAt}) {
+    if (head.size() >= at + sizeof(Superblock)) std::memcpy(&copies[there++], head.data() + at, sizeof(Superblock));
   }
-  std::memcpy(superblock, from, sizeof(*superblock));
-  // The byte order comes first: without it the other integers cannot be read.
-  if (superblock->byte_order_mark == __builtin_bswap32(layout::kByteOrderMark)) {
-    return Status::NotSupported(
-        "was written by a machine of the opposite byte order and is left as it is: name another file or remove it");
+  // The first one's is demanded: who made something else of a file began at its beginning, and may have left the other.
+  if (there == 0 || !HasMagic(copies[0])) {
+    found.why = "holds data that is not Mezzanine's and is left as it is: name another file or remove it";
+    return found;
   }
-  const bool checksum_ok = superblock->checksum == Checksum(*superblock);
-  // Another version may keep its checksum elsewhere, so the version is believed even where the checksum fails.
-  if (superblock->format_version != layout::kFormatVersion) {
-    return Status::NotSupported(
-        fmt::format("has format version {} and this program knows only version {}: name another file or remove it",
-                    superblock->format_version, layout::kFormatVersion));
+  const Superblock* younger = nullptr;
+  for (const Superblock& copy : copies) {
+    if (IsWhole(copy) && (younger == nullptr || copy.generation > younger->generation)) younger = &copy;
   }
-  *damaged = !checksum_ok || superblock->byte_order_mark != layout::kByteOrderMark;
-  return Status::Ok();
+  found.what = younger == nullptr                           ? FoundSuperblock::What::kUnusable
+               : younger->format_id == kProvisionalFormatId ? FoundSuperblock::What::kProvisional
+                                                            : FoundSuperblock::What::kWhole;
+  if (younger != nullptr) found.superblock = *younger;
+  if (younger == nullptr) found.why = WhyUnusable(copies[0]);
+  return found;
+}
+
+std::string WhyOfNoUse(const Superblock& superblock, const ScmOptions& options) {
+  const Superblock wanted = SuperblockOf(options);
+  if (superblock.segment_bytes != wanted.segment_bytes)
+    return fmt::format("was made with segments of {} and {} are asked for", HumanBytes(superblock.segment_bytes),
+                       HumanBytes(wanted.segment_bytes));
+  if (superblock.key_scheme != wanted.key_scheme)
+    return fmt::format("has keys of scheme {} and this program's are of {}", superblock.key_scheme, wanted.key_scheme);
+  if (superblock.host_version != wanted.host_version)
+    return fmt::format("was written by version {} of the program and this is {}", superblock.host_version,
+                       wanted.host_version);
+  return WhyOfNoUse(superblock, options.verify_key ? &*options.verify_key : nullptr);
+}
+
+std::string WhyOfNoUse(const Superblock& superblock, const VerifyKey* key) {
+  if (key == nullptr)
+    return superblock.key_check == 0 ? std::string() : "holds records of verify=keyed, which is not asked for";
+  if (superblock.key_check == 0) return "holds records that were stored without verify=keyed";
+  if (superblock.key_check != Authenticator(*key, superblock).check()) return "was keyed with another verify_key";
+  return {};
+}
+
+void SuperblockKeeper::Change(const std::function<void(Superblock*)>& change) {
+  const std::lock_guard lock(mutex_);
+  change(&superblock_);
+  ++superblock_.generation;
+  const Superblock sealed = Sealed(superblock_);
+  WriteLocked(0, sealed);
+  WriteLocked(layout::kSuperblockCopyAt, sealed);
+}
+
+uint64_t SuperblockKeeper::ReserveSequences() {
+  uint64_t first = 0;
+  Change([&](Superblock* superblock) {
+    first = superblock->sequence_end;
+    superblock->sequence_end += kSequencesAtOnce;
+    // They will be used: what was closed is open, and what an index held is going to change.
+    superblock->flags &= ~uint32_t{layout::kClosedCleanly | layout::kWiped};
+    superblock->snapshot_segment = superblock->snapshot_chunks = 0;
+  });
+  return first;
+}
+
+Superblock SuperblockKeeper::Now() const {
+  const std::lock_guard lock(mutex_);
+  return superblock_;
+}
+
+void SuperblockKeeper::WriteLocked(uint64_t at, const Superblock& sealed) const {
+  alignas(kLineBytes) const Superblock aligned = sealed;
+  static_assert(sizeof(aligned) % kLineBytes == 0);
+  medium_.Stream(medium_.base() + at, &aligned, sizeof(aligned));
+  medium_.Persist(medium_.base() + at, sizeof(aligned));
 }
 
 }  // namespace mezz

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes and judges the superblock: the only place that decides whether bytes on a medium are ours.
+// Makes, judges and keeps the superblock: the only place that decides whether bytes on a medium are ours.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
 
+#include "cache/base/atomic.h"
 #include "cache/layout.h"
+#include "cache/media/medium.h"
+#include "cache/options.h"
 #include "cache/status.h"
 
 namespace mezz {
@@ -14,15 +20,62 @@ namespace mezz {
 // is known as ours. It names no life of the medium; formatting replaces it.
 inline constexpr uint64_t kProvisionalFormatId = 0;
 
-layout::Superblock MakeSuperblock(uint64_t capacity_bytes, uint64_t segment_bytes, uint64_t hash_seed,
-                                  uint64_t format_id, uint64_t host_version);
+// Of the options, valid and with their sizes rounded down to whole segments. The rest is zero, and so is the checksum.
+layout::Superblock SuperblockOf(const ScmOptions& options);
+// With its checksum.
+layout::Superblock Sealed(layout::Superblock superblock);
 
-// Judges the first `bytes` bytes of a medium.
-//   ok, !*damaged   `*superblock` is valid and ours (provisional if its format_id says so)
-//   ok, *damaged    ours by its magic, but the checksum fails: format the medium again
-//   kForeignFile    not ours: must not be written to
-//   kNotSupported   ours, of another format version or byte order: must not be written to
-// The message is the rest of a sentence that begins with the name of the medium.
-Status ReadSuperblock(const std::byte* from, size_t bytes, layout::Superblock* superblock, bool* damaged);
+// What the first bytes of a medium hold.
+struct FoundSuperblock {
+  enum class What : uint8_t {
+    kForeign,      // not ours: must not be written to
+    kUnusable,     // ours, of another format version or byte order, or both copies are damaged: format it anew
+    kProvisional,  // ours, and never formatted
+    kWhole,
+  };
+  What what = What::kForeign;
+  layout::Superblock superblock{};  // of kWhole
+  std::string why;                  // of kForeign and kUnusable: the rest of a sentence that begins with the medium
+};
+
+// Takes the younger of the copies that are whole. `head`: the first kSuperblockSpace bytes; fewer if it has no more.
+FoundSuperblock FindSuperblock(std::span<const std::byte> head);
+
+// Why what the superblock describes is of no use to a tier of these options (as SuperblockOf takes them), as the rest
+// of a sentence that begins with the medium; empty: it is of use, if of another capacity as far as that goes.
+std::string WhyOfNoUse(const layout::Superblock& superblock, const ScmOptions& options);
+// Of its key alone. Null: who asks has none.
+std::string WhyOfNoUse(const layout::Superblock& superblock, const VerifyKey* key);
+
+// The superblock of an open medium. Each change is written to one copy, made durable (Medium::Persist), and only then
+// to the other: whenever it stops, one copy is whole, the younger one is what was to be or what was, and between
+// changes both are the same, so that the loss of one goes back in time nowhere.
+//
+// Thread-safe; each call blocks until the medium has it.
+class SuperblockKeeper {
+ public:
+  // Sequence numbers that are reserved at once, so that none ever comes back: not even one whose segment header a cut
+  // of power took, while records behind it stayed. At 4 MiB a segment the superblock is written each 16 GiB; and of
+  // the 32 bits that a record carries a restart costs a millionth.
+  static constexpr uint64_t kSequencesAtOnce = 4096;
+
+  // Nothing is written yet. `medium` is not owned.
+  SuperblockKeeper(const Medium& medium, const layout::Superblock& superblock)
+      : medium_(medium), superblock_(superblock) {}
+
+  // Applies `change` and writes it.
+  void Change(const std::function<void(layout::Superblock*)>& change);
+  // The numbers [returned, returned + kSequencesAtOnce) are the caller's.
+  uint64_t ReserveSequences();
+
+  layout::Superblock Now() const;
+
+ private:
+  void WriteLocked(uint64_t at, const layout::Superblock& sealed) const;
+
+  const Medium& medium_;
+  mutable Mutex mutex_;
+  layout::Superblock superblock_;  // GUARDED_BY(mutex_)
+};
 
 }  // namespace mezz

@@ -21,12 +21,14 @@ namespace mezz::tag_scan {
 
 inline constexpr size_t kWords = 16;
 
-// Bit n: the upper bits of word n, from `shift` on, are `tag`. A hint, without order: whoever acts on a word loads it
-// himself. A word that stays in its slot throughout the call is seen. `words` is aligned to 16 bytes.
-inline uint32_t Loop(const Atomic<uint64_t>* words, unsigned shift, uint32_t tag) {
+// Bit n: the upper bits of word n, from `shift` on, are `tag`. A hint: whoever acts on a word loads it himself. `order`
+// is that of what the caller loads afterwards: relaxed or acquire. A word that stays in its slot throughout the call is
+// seen. `words` is aligned to 16 bytes.
+inline uint32_t Loop(const Atomic<uint64_t>* words, unsigned shift, uint32_t tag,
+                     std::memory_order order = std::memory_order_relaxed) {
   uint32_t found = 0;
   for (size_t i = 0; i < kWords; ++i) {
-    found |= uint32_t{words[i].load(std::memory_order_relaxed) >> shift == tag} << i;
+    found |= uint32_t{words[i].load(order) >> shift == tag} << i;
   }
   return found;
 }
@@ -49,11 +51,14 @@ inline uint32_t Vector(const Atomic<uint64_t>* words, unsigned shift, uint32_t t
 }
 #endif
 
-inline uint32_t Find(const Atomic<uint64_t>* words, unsigned shift, uint32_t tag) {
+inline uint32_t Find(const Atomic<uint64_t>* words, unsigned shift, uint32_t tag,
+                     std::memory_order order = std::memory_order_relaxed) {
 #if MEZZ_VECTOR_TAG_SCAN
-  return Vector(words, shift, tag);
+  const uint32_t found = Vector(words, shift, tag);
+  std::atomic_signal_fence(order);  // the CPU keeps loads in order; so must the compiler
+  return found;
 #else
-  return Loop(words, shift, tag);
+  return Loop(words, shift, tag, order);
 #endif
 }
 

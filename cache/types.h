@@ -40,8 +40,9 @@ inline constexpr size_t kBlockRoles = 6;
 std::string_view ToString(BlockRole role);
 
 // Which records a new one is kept with. The young are reclaimed after a fraction of a turn of the log; the proven,
-// which have come back before or were spared by a reclaim, get a whole one.
-enum class Generation : uint8_t { kYoung, kProven };
+// which have come back before or were spared by a reclaim, get a whole one. Stored on the medium: append only, never
+// renumber.
+enum class Generation : uint8_t { kYoung = 0, kProven = 1 };
 // Heat of a record when it is put. What has come back was asked for already: it is spared for one hit more.
 constexpr unsigned HeatOfNew(Generation generation) { return generation == Generation::kProven ? 1 : 0; }
 // Of the segments, for the young, unless something else is set.
@@ -63,8 +64,7 @@ enum class Codec : uint8_t { kLz4 = 1, kZstd = 2, kImage = 3 };
 // A block as its file holds it: compressed by the host, who alone can unpack it. The bytes are not owned.
 struct Image {
   std::span<const std::byte> bytes;
-  uint8_t type = 0;   // the host's word for how
-  bool slow = false;  // to unpack: as zstd, not as LZ4
+  uint8_t type = 0;  // the host's word for how
 };
 
 // The number of a segment: its place on the medium divided by the segment size.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "integration/dram_budget.h"
 #include "integration/option_table.h"
 #include "integration/options.h"
 
@@ -43,8 +44,7 @@ class UriParser {
     if (options_->dram_total_bytes == 0)
       return Prefixed(Status::InvalidArgument("dram_total=0 leaves no room: give all of our DRAM, or dram alone"));
     if (!seen("dram")) return Status::Ok();
-    return Prefixed(Status::InvalidArgument(
-        "dram and dram_total contradict each other: give the DRAM tier's size or the size of all our DRAM, not both"));
+    return Prefixed(TotalContradictsDram(*options_));
   }
 
   // The URI's user knows options by their keys.

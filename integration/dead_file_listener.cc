@@ -5,12 +5,12 @@
 
 #include <charconv>
 #include <mutex>
-#include <new>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "cache/base/if_memory.h"
 #include "integration/file_id.h"
 #include "integration/hybrid_cache.h"
 #include "rocksdb/db.h"
@@ -26,15 +26,7 @@ uint64_t NumberIn(std::string_view path) {
   return number;
 }
 
-// Without memory a file is not learnt of, which costs its dead blocks' space. RocksDB knows no exceptions.
-template <typename Learn>
-void LearnIfThereIsMemory(Learn learn) noexcept {
-  try {
-    learn();
-  } catch (const std::bad_alloc&) {
-  }
-}
-
+// Without memory a file is not learnt of, which costs its dead blocks' space.
 class DeadFileListener final : public rocksdb::EventListener {
  public:
   DeadFileListener(std::shared_ptr<void> cache, HybridStats* stats) : cache_(std::move(cache)), stats_(*stats) {}
@@ -44,7 +36,7 @@ class DeadFileListener final : public rocksdb::EventListener {
   void OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) override {
     if (!info.status.ok()) return;
     const std::lock_guard lock(mutex_);
-    LearnIfThereIsMemory([&] {
+    IfThereIsMemory([&] {
       LearnLocked(info.db_name, info.file_path, info.table_properties);
       sessions_[info.db_name] = {info.table_properties.db_id, info.table_properties.db_session_id};
     });
@@ -52,7 +44,7 @@ class DeadFileListener final : public rocksdb::EventListener {
   // What is compacted may have been there when the database was opened.
   void OnCompactionBegin(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) override {
     const std::lock_guard lock(mutex_);
-    LearnIfThereIsMemory([&] {
+    IfThereIsMemory([&] {
       for (const auto& [path, table] : info.table_properties) LearnLocked(db->GetName(), path, *table);
     });
   }
@@ -75,7 +67,7 @@ class DeadFileListener final : public rocksdb::EventListener {
       const std::lock_guard lock(mutex_);
       const auto session = sessions_.find(info.db_name);
       if (session == sessions_.end()) return;
-      LearnIfThereIsMemory(
+      IfThereIsMemory(
           [&] { file = BlobFileIdOf(session->second.db_id, session->second.id, NumberIn(info.file_path)); });
     }
     stats_.ForgetFile(file);

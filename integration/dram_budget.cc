@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cassert>
 #include <memory>
 #include <new>
 
+#include "admission/curves/live_curve.h"
 #include "cache/base/text.h"
 #include "cache/scm_tier.h"
 #include "integration/dram_hit_bits.h"
@@ -26,6 +28,11 @@ bool KeepsHitBits(const HybridCacheOptions& options) {
 
 }  // namespace
 
+uint32_t CurveBlocks(const HybridCacheOptions& options) {
+  const uint64_t bytes = std::max(options.dram_bytes, options.dram_total_bytes) + options.scm.capacity_bytes;
+  return plan::LiveCurve::BlocksMaxFor(options.curve_rate, bytes / std::max(1u, options.scm.expected_block_bytes));
+}
+
 std::string DramUse::ToString() const {
   return fmt::format(
       "dram.beside_tier_bytes: {}\n"
@@ -34,8 +41,9 @@ std::string DramUse::ToString() const {
       "dram.policies_bytes: {}\n"
       "dram.hit_bits_bytes: {}\n"
       "dram.packing_bytes: {}\n"
+      "dram.curve_bytes: {}\n"
       "dram.rest_bytes: {}\n",
-      total(), index, segments, policies, hit_bits, packing, rest);
+      total(), index, segments, policies, hit_bits, packing, curve, rest);
 }
 
 PolicyOptions PolicyOptionsOf(const HybridCacheOptions& options) {
@@ -63,6 +71,7 @@ Status DramNeeded(const HybridCacheOptions& options, DramUse* needed) {
   needed->segments = scm.segments;
   needed->packing = scm.packing;
   needed->rest = scm.rest + HybridCore::OwnBytes();
+  needed->curve = bound.curve ? plan::LiveCurve::DramBytesMax(CurveBlocks(bound)) : 0;
   needed->hit_bits = KeepsHitBits(bound) ? DramHitBits::BytesFor(bound.dram_bytes / bound.scm.expected_block_bytes) : 0;
   return Status::Ok();
 }
@@ -75,14 +84,22 @@ Status DivideDram(HybridCacheOptions* options) {
   const uint64_t charged = RoundUp(needed.total(), DramBudget::kStepBytes);
   if (total < charged + kTierBytesMin) {
     return Status::InvalidArgument(fmt::format(
-        "dram_total={} is too small: for scm={}, block={} and policy={} our structures need {} (index {}, policy {}), "
-        "and the DRAM tier {}: give at least {}, lower scm, or raise block",
+        "dram_total={} is too small: for scm={}, block={}, policy={} and pack={} our structures need {} (index {}, "
+        "policy {}, packing {}, curve {}), and the DRAM tier {}: give at least {}, lower scm, or raise block",
         SizeText(total), SizeText(options->scm.capacity_bytes), SizeText(options->scm.expected_block_bytes),
-        options->policy, HumanBytes(charged), HumanBytes(needed.index), HumanBytes(needed.policies),
-        HumanBytes(kTierBytesMin), SizeText(charged + kTierBytesMin)));
+        options->policy, ToString(options->scm.pack), HumanBytes(charged), HumanBytes(needed.index),
+        HumanBytes(needed.policies), HumanBytes(needed.packing), HumanBytes(needed.curve), HumanBytes(kTierBytesMin),
+        SizeText(charged + kTierBytesMin)));
   }
   options->dram_bytes = total - charged;
   return Status::Ok();
+}
+
+Status TotalContradictsDram(const HybridCacheOptions& options) {
+  return Status::InvalidArgument(
+      fmt::format("dram and dram_total contradict each other: give the DRAM tier's size ({}) or the size of all our "
+                  "DRAM ({}), not both",
+                  SizeText(options.dram_bytes), SizeText(options.dram_total_bytes)));
 }
 
 void DramBudget::Open(uint64_t total, uint64_t tier_bytes) {

@@ -22,15 +22,19 @@ struct DramUse {
   uint64_t policies = 0;  // sketch, ghosts and miniatures of every policy that was made
   uint64_t hit_bits = 0;
   uint64_t packing = 0;  // workspaces: as many as threads have packed at once
+  uint64_t curve = 0;    // the live curve's samples
   uint64_t rest = 0;     // counters, and the objects themselves
 
-  uint64_t total() const { return index + segments + policies + hit_bits + packing + rest; }
+  uint64_t total() const { return index + segments + policies + hit_bits + packing + curve + rest; }
   // "dram.index_bytes: 614400", a line each.
   std::string ToString() const;
 };
 
 // What policies are told of a cache of these options.
 PolicyOptions PolicyOptionsOf(const HybridCacheOptions& options);
+
+// Of each sample of its live curve, at most.
+uint32_t CurveBlocks(const HybridCacheOptions& options);
 
 // What a cache of these options takes once it is open, with one workspace if it packs: an upper bound of DramUse at the
 // opening. Its policy is made, and thrown away.
@@ -40,25 +44,32 @@ Status DramNeeded(const HybridCacheOptions& options, DramUse* needed);
 // tier of dram_total, which bounds them. Refuses a total that does not suffice, saying how much would.
 Status DivideDram(HybridCacheOptions* options);
 
-// Keeps both sides of a total: what the structures take more, the DRAM tier gives. It never gets anything back, so that
-// it does not swing.
+// What to say of a total that was given beside the DRAM tier's own size.
+Status TotalContradictsDram(const HybridCacheOptions& options);
+
+// Keeps both sides of a total: what the structures take more, the DRAM tier gives, and gets back once it is worth a
+// resize (samples of blocks come and go).
 //
-//   charged_    what is left to the structures, whole steps of kStepBytes; grows. Without a total: everything.
+//   charged_    what is left to the structures, whole steps of kStepBytes. Without a total: everything.
 //   resizing_   false --Follow: exchange; SetTier: waits--> true --release store--> false: who resizes the tier
 //
 // Thread-safe. Follow takes no lock and never waits: who finds another thread at it goes on.
 class DramBudget {
  public:
   static constexpr uint64_t kStepBytes = 64 << 10;
+  // So much less than charged, and the tier gets it back.
+  static constexpr uint64_t kSlackBytes = 4 * kStepBytes;
 
   DramBudget() = default;
   // Of `total`, the tier has `tier_bytes` already.
   void Open(uint64_t total, uint64_t tier_bytes);
 
-  // The structures take so much now. If that is more than was charged: resize(bytes) of the DRAM tier.
+  // The structures take so much now. If that is more than was charged, or less by more than the slack: resize(bytes) of
+  // the DRAM tier.
   template <typename Resize>
   void Follow(uint64_t structures, Resize&& resize) {
-    if (structures <= charged_.load(std::memory_order_relaxed)) [[likely]]
+    const uint64_t charged = charged_.load(std::memory_order_relaxed);
+    if (structures <= charged && (charged - structures <= kSlackBytes || !limited())) [[likely]]
       return;
     if (resizing_.exchange(true, std::memory_order_acquire)) return;
     charged_.store(RoundUp(structures, kStepBytes), std::memory_order_relaxed);
@@ -66,11 +77,15 @@ class DramBudget {
     Leave();
   }
 
-  // Somebody wants the tier itself to have `bytes`: the total follows. resize(bytes) is called in any case.
+  // Somebody wants the tier itself to have `bytes`: the total is that and what the structures take now, unless it has
+  // so many already. resize(bytes) is called in any case.
   template <typename Resize>
-  void SetTier(uint64_t bytes, Resize&& resize) {
+  void SetTier(uint64_t bytes, uint64_t structures, Resize&& resize) {
     while (resizing_.exchange(true, std::memory_order_acquire)) resizing_.wait(true, std::memory_order_relaxed);
-    if (limited()) total_.store(bytes + charged_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    if (limited() && bytes != TierBytes()) {
+      charged_.store(RoundUp(structures, kStepBytes), std::memory_order_relaxed);
+      total_.store(bytes + RoundUp(structures, kStepBytes), std::memory_order_relaxed);
+    }
     resize(bytes);
     Leave();
   }

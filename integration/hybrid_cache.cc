@@ -17,6 +17,7 @@
 #include "integration/handover_allocator.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
+#include "integration/new_ids.h"
 #include "integration/rocksdb_compat.h"
 #include "rocksdb/env.h"
 
@@ -49,10 +50,11 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
                  rocksdb::Statistics* stats) override;
   Handle* CreateStandalone(const Slice& key, ObjectPtr obj, const CacheItemHelper* helper, size_t charge,
                            bool allow_uncharged) override;
-  void SetCapacity(size_t bytes) override;
+  void SetCapacity(size_t bytes) override { core_->SetDramCapacity(bytes); }
   void Erase(const Slice& key) override;
   // Forgets the SCM tier's blocks as well, those in use included: their bytes stay readable.
   void EraseUnRefEntries() override;
+  uint64_t NewId() override { return ids_.Of(target_->NewId()); }
 
   // The base class's do the look-up at once through our Lookup; CacheWrapper's would ask the target alone.
   void StartAsyncLookup(AsyncLookupHandle& handle) override { Cache::StartAsyncLookup(handle); }
@@ -76,7 +78,9 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   DecisionSnapshot Decisions() const override { return core_->Decisions(); }
   DramUse Dram() const override { return core_->dram_use(); }
   std::string_view PolicyName() const override { return core_->policy_name(); }
-  Status SetPolicy(std::string_view name) override;
+  Status SetPolicy(std::string_view name) override { return core_->SetPolicy(name); }
+  Status MakeCurve(plan::Curve* curve) const override { return core_->MakeCurve(curve); }
+  Status DumpCurve(const std::string& path) const override { return core_->DumpCurve(path); }
   void ForgetFile(FileId file) override { core_->scm().ForgetFile(file); }
 
  private:
@@ -112,9 +116,6 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   Created Create(std::span<const std::byte> payload, rocksdb::MemoryAllocator* allocator, const Request& request);
   Handle* Standalone(const Created& made, const Request& request);
 
-  void ResizeDram(size_t bytes);
-  // As HybridCore::FollowDram.
-  void FollowDram();
   void Forget(const Slice& key);
   void EraseFromDram(const Slice& key);
   bool ReleaseInDram(Handle* handle, bool useful, bool erase_if_last_ref);
@@ -128,6 +129,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   ErasedObjects erased_;
   AdoptingAllocator adopting_allocator_;
   HandoverAllocator& handover_allocator_;
+  const NewIds ids_;
   const HybridRegistration registration_;
 };
 
@@ -151,12 +153,13 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<H
       registration_(static_cast<const rocksdb::Cache*>(this), this) {
   memory_allocator_ = WrappedAllocator(target_);
   core_->GuardMoves();
+  core_->OwnDramTier([this](uint64_t bytes) { target_->SetCapacity(bytes); });
   if (std::string_view(target_->Name()) == "AutoHyperClockCache") core_->KeepHitBits(target_->GetCapacity());
   target_->SetEvictionCallback([this](const Slice& key, Handle* handle, bool was_hit) {
     OnDramEviction(key, handle, was_hit);
     return false;  // the object stays the target's to delete
   });
-  FollowDram();
+  core_->FollowDram();
 }
 
 HybridCache::~HybridCache() {
@@ -173,7 +176,10 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
   missed_dram = handle == nullptr;
   if (handle != nullptr) {
     core_->CountDramHit(RoleOf(helper));
-    if (demotable) core_->NoteDramHit(BlockKey::FromBytes(key.data()));
+    if (demotable) {
+      core_->NoteDramHit(BlockKey::FromBytes(key.data()), RoleOf(helper),
+                         [&] { return helper->size_cb(target_->Value(handle)); });
+    }
     return handle;
   }
   if (demotable) {
@@ -317,13 +323,14 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
                                     Handle** handle, Priority priority, const Slice& compressed,
                                     rocksdb::CompressionType type) {
   Count(Event::kInsert, helper);
-  FollowDram();
+  core_->FollowDram();
   if (key.size() != BlockKey::kBytes) {
     EraseFromDram(key);  // LRUCache keeps the old object where it has no room for the new one
     return target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
   }
   const BlockKey block_key = BlockKey::FromBytes(key.data());
   core_->NoteInsert(block_key);
+  if (Demotable(key, helper)) core_->NoteInsertedSize(block_key, [&] { return helper->size_cb(obj); });
   // RocksDB inserts what both tiers missed, so what is here was inserted meanwhile: perhaps other bytes.
   // HyperClockCache would keep them, and LRUCache report them as evicted.
   Forget(key);
@@ -407,25 +414,6 @@ rocksdb::Cache::Handle* HybridCache::CreateStandalone(const Slice& key, ObjectPt
                                                       size_t charge, bool allow_uncharged) {
   const MoveGate::Window window(core_->gate());
   return target_->CreateStandalone(key, obj, helper, charge, allow_uncharged);
-}
-
-void HybridCache::SetCapacity(size_t bytes) {
-  core_->SetDramCapacity(bytes, [this](size_t tier_bytes) { ResizeDram(tier_bytes); });
-}
-
-void HybridCache::ResizeDram(size_t bytes) {
-  const MoveGate::Window window(core_->gate());
-  target_->SetCapacity(bytes);
-}
-
-void HybridCache::FollowDram() {
-  core_->FollowDram([this](size_t bytes) { ResizeDram(bytes); });
-}
-
-Status HybridCache::SetPolicy(std::string_view name) {
-  MEZZ_RETURN_IF_ERROR(core_->SetPolicy(name));
-  FollowDram();
-  return Status::Ok();
 }
 
 void HybridCache::EraseUnRefEntries() {

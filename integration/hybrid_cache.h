@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "admission/curves/curve.h"
 #include "admission/decision_counters.h"
 #include "cache/counters.h"
 #include "cache/scm_tier.h"
@@ -53,6 +54,10 @@ class HybridStats {
   // back. Refuses unknown names, listing the known.
   virtual std::string_view PolicyName() const = 0;
   virtual Status SetPolicy(std::string_view name) = 0;
+  // Hit ratios at other sizes, of a cache with curve=on: HybridCore::MakeCurve. DumpCurve writes them to a file that
+  // `mezz_plan --curve=` reads.
+  virtual Status MakeCurve(plan::Curve* curve) const = 0;
+  virtual Status DumpCurve(const std::string& path) const = 0;
   // A hint that the file is deleted: ScmTier::ForgetFile. NewDeadFileListener (dead_file_listener.h) gives them.
   virtual void ForgetFile(FileId file) = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "integration/hybrid_cache_v7.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <new>
@@ -132,16 +133,23 @@ HybridCacheV7::~HybridCacheV7() {
   target_.reset();  // before the tier that its evictions went to
 }
 
-void HybridCacheV7::Arm(std::unique_ptr<HybridCore> core) {
+Status HybridCacheV7::Arm(const HybridCacheOptions& options) {
   assert(!armed());
-  owned_core_ = std::move(core);
+  HybridCacheOptions effective = options;
+  effective.dram_cache = DramCacheKind::kLru;
+  // What is sized by it must fit the machine, and "no limit" is a common capacity.
+  effective.dram_bytes = std::min<uint64_t>(GetCapacity(), ThisMachine().memory_bytes);
+  effective.strict_capacity_limit = HasStrictCapacityLimit();
+  MEZZ_RETURN_IF_ERROR(DivideDram(&effective));
+  MEZZ_RETURN_IF_ERROR(HybridCore::Open(effective, &owned_core_));
   registration_.emplace(static_cast<rocksdb::Cache*>(this), this);
-  owned_core_->KeepHitBits(owned_core_->options().dram_bytes);
+  owned_core_->KeepHitBits(effective.dram_bytes);
   owned_core_->GuardMoves();
+  owned_core_->OwnDramTier([this](uint64_t bytes) { target_->SetCapacity(bytes); });
   core_.store(owned_core_.get(), std::memory_order_release);
   hook_->Connect(owned_core_.get());
-  const HybridCacheOptions& options = owned_core_->options();
-  if (options.dram_total_bytes != 0) ResizeDram(*owned_core_, options.dram_bytes);
+  if (effective.dram_total_bytes != 0) owned_core_->SetDramCapacity(effective.dram_bytes);
+  return Status::Ok();
 }
 
 HybridCacheV7::Standalone* HybridCacheV7::ToStandalone(Handle* handle) {
@@ -185,7 +193,7 @@ template <typename InsertCall>
 rocksdb::Status HybridCacheV7::Replace(const Slice& key, const void* value, InsertCall insert) {
   const InsertScope scope(key, value);
   if (HybridCore* const core = this->core()) {
-    FollowDram(*core);
+    core->FollowDram();
     Forget(*core, key);
     const MoveGate::Window window(core->gate());
     return insert();
@@ -207,7 +215,11 @@ rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, const Cache
   return Replace(key, value, [&] {
     if (HybridCore* const core = this->core()) {
       core->counters().Add(Event::kInsert, BlockRole::kOther);
-      if (key.size() == BlockKey::kBytes) core->NoteInsert(BlockKey::FromBytes(key.data()));
+      if (key.size() == BlockKey::kBytes) {
+        core->NoteInsert(BlockKey::FromBytes(key.data()));
+        if (Persistable(helper))
+          core->NoteInsertedSize(BlockKey::FromBytes(key.data()), [&] { return helper->size_cb(value); });
+      }
       if (core->wants_misses() && Persistable(helper) && key.size() == BlockKey::kBytes &&
           InsertElsewhere(*core, key, value, helper, charge, handle)) {
         return rocksdb::Status::OK();
@@ -251,7 +263,8 @@ rocksdb::Cache::Handle* HybridCacheV7::Lookup(const Slice& key, const CacheItemH
   core->scm().Prefetch(BlockKey::FromBytes(key.data()));
   if (Handle* const hit = target_->Lookup(key, stats)) {
     core->CountDramHit(BlockRole::kOther);
-    core->NoteDramHit(BlockKey::FromBytes(key.data()));
+    core->NoteDramHit(BlockKey::FromBytes(key.data()), BlockRole::kOther,
+                      [&] { return helper->size_cb(target_->Value(hit)); });
     return hit;
   }
   Handle* const handle = LookupScm(*core, key, helper, create, priority, stats);
@@ -333,22 +346,7 @@ void HybridCacheV7::Erase(const Slice& key) {
 void HybridCacheV7::SetCapacity(size_t capacity) {
   HybridCore* const core = this->core();
   if (core == nullptr) return target_->SetCapacity(capacity);
-  core->SetDramCapacity(capacity, [&](size_t bytes) { ResizeDram(*core, bytes); });
-}
-
-void HybridCacheV7::ResizeDram(HybridCore& core, size_t bytes) {
-  const MoveGate::Window window(core.gate());
-  target_->SetCapacity(bytes);
-}
-
-void HybridCacheV7::FollowDram(HybridCore& core) {
-  core.FollowDram([&](size_t bytes) { ResizeDram(core, bytes); });
-}
-
-Status HybridCacheV7::SetPolicy(std::string_view name) {
-  MEZZ_RETURN_IF_ERROR(core()->SetPolicy(name));
-  FollowDram(*core());
-  return Status::Ok();
+  core->SetDramCapacity(capacity);
 }
 
 size_t HybridCacheV7::GetUsage(Handle* handle) const {
@@ -395,9 +393,7 @@ Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb
     return Status::InvalidArgument(fmt::format("dram={}, shard_bits={}: RocksDB refuses to make this LRUCache",
                                                divided.dram_bytes, divided.dram_shard_bits));
   }
-  std::unique_ptr<HybridCore> core;
-  MEZZ_RETURN_IF_ERROR(HybridCore::Open(divided, &core));
-  hybrid->Arm(std::move(core));
+  MEZZ_RETURN_IF_ERROR(hybrid->Arm(divided));
   *cache = std::move(hybrid);
   return Status::Ok();
 }

@@ -11,6 +11,7 @@
 #include "integration/hybrid_cache.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
+#include "integration/new_ids.h"
 
 namespace mezz {
 
@@ -47,9 +48,9 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   ~HybridCacheV7() override;
   bool valid() const { return target_ != nullptr; }
 
-  // Puts the SCM tier underneath. At most once; others may use the cache meanwhile. With dram_total (which has been
-  // divided: DivideDram) the cache is resized.
-  void Arm(std::unique_ptr<HybridCore> core);
+  // Puts the SCM tier underneath, as WrapCache on later releases. Until it has succeeded it may be called again, by one
+  // thread at a time; others may use the cache meanwhile.
+  Status Arm(const HybridCacheOptions& options);
   bool armed() const { return core() != nullptr; }
 
   // rocksdb::Cache
@@ -66,7 +67,7 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   bool Release(Handle* handle, bool useful, bool erase_if_last_ref) override;
   void* Value(Handle* handle) override;
   void Erase(const rocksdb::Slice& key) override;
-  uint64_t NewId() override { return target_->NewId(); }
+  uint64_t NewId() override { return ids_.Of(target_->NewId()); }
   void SetCapacity(size_t capacity) override;
   void SetStrictCapacityLimit(bool strict) override { target_->SetStrictCapacityLimit(strict); }
   bool HasStrictCapacityLimit() const override { return target_->HasStrictCapacityLimit(); }
@@ -95,7 +96,9 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   DecisionSnapshot Decisions() const override { return core()->Decisions(); }
   DramUse Dram() const override { return core()->dram_use(); }
   std::string_view PolicyName() const override { return core()->policy_name(); }
-  Status SetPolicy(std::string_view name) override;
+  Status SetPolicy(std::string_view name) override { return core()->SetPolicy(name); }
+  Status MakeCurve(plan::Curve* curve) const override { return core()->MakeCurve(curve); }
+  Status DumpCurve(const std::string& path) const override { return core()->DumpCurve(path); }
   void ForgetFile(FileId file) override { core()->scm().ForgetFile(file); }
 
  private:
@@ -114,15 +117,13 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   // True: the policy sent the block to SCM or nowhere, and that is done. False: nothing was done, insert into DRAM.
   bool InsertElsewhere(HybridCore& core, const rocksdb::Slice& key, void* value, const CacheItemHelper* helper,
                        size_t charge, Handle** handle);
-  void ResizeDram(HybridCore& core, size_t bytes);
-  // As HybridCore::FollowDram.
-  void FollowDram(HybridCore& core);
   void Forget(HybridCore& core, const rocksdb::Slice& key);
   template <typename InsertCall>
   rocksdb::Status Replace(const rocksdb::Slice& key, const void* value, InsertCall insert);
 
   std::shared_ptr<EvictionHook> hook_;
   std::shared_ptr<rocksdb::Cache> target_;
+  const NewIds ids_;
   std::unique_ptr<HybridCore> owned_core_;
   // null --Arm: release store--> the SCM tier; acquire loads see it whole. Never changes again.
   std::atomic<HybridCore*> core_{nullptr};

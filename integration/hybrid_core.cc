@@ -12,13 +12,18 @@
 #include <utility>
 
 #include "cache/base/text.h"
+#include "cache/base/write_file.h"
 #include "integration/compaction_thread.h"
 #include "integration/miss_timer.h"
 #include "integration/option_table.h"
+#include "integration/tell.h"
 #include "rocksdb/version.h"
 
 namespace mezz {
 namespace {
+
+// How RocksDB derives the keys of a file's blocks: as it does since 7.6. Another number as soon as it does otherwise.
+constexpr uint32_t kCacheKeyScheme = 2;
 
 // Making a block of DRAM for a copy: allocation, and the store half of the copy. On memory of the same speed a copied
 // hit of a 3.7 KB block costs 150 ns more than one in place.
@@ -52,6 +57,22 @@ void AppendCounters(const CounterSnapshot& counters, std::string* text) {
   }
 }
 
+std::string RecoveryText(const RecoveryReport& report) {
+  if (report.outcome != RecoveryReport::Outcome::kRecovered) return "";
+  return fmt::format(
+      "recovery.running: {}\nrecovery.recovered: {}\nrecovery.recovered_bytes: {}\nrecovery.dropped: {}\n"
+      "recovery.given_up_segments: {}\n",
+      report.running ? 1 : 0, report.records, report.bytes, report.dropped, report.given_up);
+}
+
+// One line, when nothing more will come back.
+void TellOfRecovery(ScmOptions* scm) {
+  scm->on_recovered = [told_too = std::move(scm->on_recovered)](const RecoveryReport& report) {
+    Tell(fmt::format("{} {}", report.medium, report.ToString()));
+    if (told_too) told_too(report);
+  };
+}
+
 }  // namespace
 
 HybridCore::HybridCore(const HybridCacheOptions& options)
@@ -72,23 +93,37 @@ DramUse HybridCore::dram_use() const {
           .policies = policies_bytes_.load(std::memory_order_relaxed),
           .hit_bits = hit_bits_bytes(),
           .packing = scm.packing,
+          .curve = curve_ == nullptr ? 0 : curve_->dram_bytes(),
           .rest = scm.rest + OwnBytes()};
 }
 
 Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core) {
   MEZZ_RETURN_IF_ERROR(options.ValidateScmSide());
+  if (!options.curve_file.empty()) MEZZ_RETURN_IF_ERROR(CheckFileWritable("curve_file", options.curve_file));
   std::unique_ptr<HybridCore> opened(new HybridCore(options));
   opened->options_.scm.host_version = ROCKSDB_MAJOR * 1'000'000 + ROCKSDB_MINOR * 1'000 + ROCKSDB_PATCH;
+  opened->options_.scm.key_scheme = kCacheKeyScheme;
+  TellOfRecovery(&opened->options_.scm);
   MEZZ_RETURN_IF_ERROR(ScmTier::Open(opened->options_.scm, &opened->scm_, opened.get()));
-  MEZZ_RETURN_IF_ERROR(opened->SetPolicy(options.policy));  // before the first put, so before the first reclaim
+  const RecoveryReport recovery = opened->scm_->recovery();
+  if (recovery.outcome == RecoveryReport::Outcome::kDiscarded && !recovery.asked)
+    Tell(fmt::format("{} {}", opened->scm_->medium_info().description, recovery.ToString()));
+  MEZZ_RETURN_IF_ERROR(opened->ChoosePolicy(options.policy));  // before the first put, so before the first reclaim
   opened->told_scm_bytes_ = opened->scm_->capacity_bytes();
   opened->told_block_capacity_.store(opened->told_scm_bytes_, std::memory_order_relaxed);
   opened->dram_hits_ = std::make_unique<DramHits>(opened->counters());
+  opened->OpenCurve();
   *core = std::move(opened);
   return Status::Ok();
 }
 
 Status HybridCore::SetPolicy(std::string_view name) {
+  MEZZ_RETURN_IF_ERROR(ChoosePolicy(name));
+  FollowDram();
+  return Status::Ok();
+}
+
+Status HybridCore::ChoosePolicy(std::string_view name) {
   const std::lock_guard lock(policies_mutex_);
   auto found = std::find_if(policies_.begin(), policies_.end(), [&](const auto& kept) { return kept->name() == name; });
   if (found == policies_.end()) {
@@ -110,6 +145,20 @@ Status HybridCore::SetPolicy(std::string_view name) {
   scm_->SetYoungPercent((*found)->young_percent());
   scm_->SetRequeuePercent((*found)->requeue_percent());
   return Status::Ok();
+}
+
+void HybridCore::SetDramCapacity(uint64_t bytes) {
+  budget_.SetTier(bytes, dram_use().total(), [this](uint64_t tier_bytes) { ResizeDram(tier_bytes); });
+}
+
+void HybridCore::FollowTotal() {
+  if (resize_dram_) budget_.Follow(dram_use().total(), [this](uint64_t bytes) { ResizeDram(bytes); });
+}
+
+void HybridCore::ResizeDram(uint64_t bytes) {
+  OnCapacity(bytes);
+  const MoveGate::Window window(*gate_);
+  resize_dram_(bytes);
 }
 
 // A policy is made for the SCM tier's size at the opening, which is as large as it may become again.
@@ -154,6 +203,7 @@ void HybridCore::NotePacking() {
 
 void HybridCore::KeepHitBits(uint64_t dram_bytes) {
   hit_bits_ = std::make_unique<DramHitBits>(dram_bytes / std::max<uint64_t>(1, options_.scm.expected_block_bytes));
+  notes_dram_hits_ = true;
 }
 
 Status HybridCore::SetScmCapacity(uint64_t bytes) {
@@ -201,10 +251,8 @@ bool HybridCore::Tiers::NoteDramEviction(const Block& block) {
   return false;
 }
 
-// Where a miss costs so little that LZ4 is right, an image that unpacks as zstd does is not.
 uint32_t HybridCore::Tiers::ImageBytes(const Block& block) const {
   if (block.image == nullptr || !core_.takes_images()) return 0;
-  if (block.image->slow && core_.measures_misses_ && core_.flow_.codec() != Codec::kZstd) return 0;
   if (!ScmTier::ImagePays(block.role, block.bytes, *block.image)) return 0;
   return static_cast<uint32_t>(ScmTier::kImageOverheadBytes + block.image->bytes.size());
 }
@@ -237,6 +285,7 @@ Placement HybridCore::OnMiss(const BlockKey& key, BlockRole role, size_t bytes, 
 
 HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& block) {
   const size_t bytes = block.logical_bytes();
+  if (curve_ != nullptr) curve_->NoteLookUp(key, block.role(), [bytes] { return bytes; });
   switch (flow_.OnScmHit({key, block.role(), bytes}, block.heat(), OnCompactionThread(), block.form())) {
     case Action::kPromote:
       return Serve::kPromote;
@@ -245,15 +294,15 @@ HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& b
     default:
       break;
   }
-  if (options_.serve == ServeMode::kCopy || block.form() == Form::kPacked || bytes < kInPlaceBytesMin ||
-      scm_->PinPressure())
+  if (options_.serve == ServeMode::kCopy || block.form() == Form::kPacked || block.staged() ||
+      bytes < kInPlaceBytesMin || scm_->PinPressure())
     return Serve::kCopy;
   if (options_.serve == ServeMode::kInPlace || scm_->throttle() == nullptr) return Serve::kInPlace;
   return InPlaceIsCheaper(scm_->throttle()->model(), block.role(), block.payload()) ? Serve::kInPlace : Serve::kCopy;
 }
 
 std::optional<std::span<const std::byte>> HybridCore::BytesToCopy(const PinnedBlock& block) {
-  scm_->ChargeCopy(block.stored().size());
+  if (!block.staged()) scm_->ChargeCopy(block.stored().size());
   if (block.form() == Form::kRaw) return block.payload();
   if (block.image()) {
     counters().Add(Event::kScmImageUnread, block.role());
@@ -292,6 +341,10 @@ std::string HybridCore::PackedText(const CounterSnapshot& counters) const {
   if (measures_misses_) {
     fmt::format_to(std::back_inserter(text), "flash.miss_ns: {}\npack.zstd_percent: {}\n", flow_.flash_read_ns(),
                    scm_->zstd_percent());
+  }
+  if (options_.scm.pack_stage_bytes != 0) {
+    fmt::format_to(std::back_inserter(text), "pack.staged: {}\npack.stage_full: {}\n", scm_->staged_puts(),
+                   scm_->unstaged_puts());
   }
   return text;
 }
@@ -332,9 +385,9 @@ std::string HybridCore::Report(UriKind uri) const {
       ToString(options_.scm.model), scm_->capacity_bytes(), scm_->usage_bytes(), scm_->pinned_bytes(),
       scm_->PinPressure(), scm_->resident_blocks(), scm_->dram().total(), DramText());
   const CounterSnapshot counters = Snapshot();
-  text += PackedText(counters);
+  text += PackedText(counters) + RecoveryText(scm_->recovery());
   AppendCounters(counters, &text);
-  return text + Decisions().ToString();
+  return text + Decisions().ToString() + CurveText();
 }
 
 }  // namespace mezz

@@ -4,14 +4,17 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "admission/curves/live_curve.h"
 #include "admission/decision_counters.h"
 #include "admission/policy.h"
 #include "admission/tier_flow.h"
@@ -34,10 +37,17 @@ class HybridCore final : private SurvivorJudge {
   // Judges the SCM side of the options only: who brings the DRAM tier judges that.
   static Status Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core);
 
+  // Writes options().curve_file.
+  ~HybridCore();
+  HybridCore(const HybridCore&) = delete;
+  HybridCore& operator=(const HybridCore&) = delete;
+
   // For a cache that is told of every change of a key: from now on a block is moved only inside of a MoveGate::Window,
   // and not where a change overtook it. Before the first look-up. Who is not told, of an Insert above all, does not
   // call it: then each eviction that finds a record compares the bytes, and replaces them where they differ.
   void GuardMoves() { gate_ = std::make_unique<MoveGate>(); }
+  // For a cache whose DRAM tier is ours to resize: resize(bytes) does it. Before the first look-up, after GuardMoves.
+  void OwnDramTier(std::function<void(uint64_t bytes)> resize) { resize_dram_ = std::move(resize); }
   // REQUIRES: GuardMoves().
   MoveGate& gate() { return *gate_; }
 
@@ -48,18 +58,29 @@ class HybridCore final : private SurvivorJudge {
   // read. Together they tell what a miss costs, where the pack mode follows it; a compaction's reads ahead, and are not
   // counted. (Under a stock cache, which inserts without us, nothing is measured.)
   void NoteMiss(const BlockKey& key, BlockRole role) {
+    if (curve_ != nullptr) curve_->NoteLookUp(key, role, [] { return size_t{0}; });
     if (measures_misses_ && RolePacks(role)) StartMissTimer(key);
   }
   void NoteInsert(const BlockKey& key) {
     if (measures_misses_) StopMissTimer(key);
   }
 
+  // What was read after a miss of a block that may be demoted, for the live curve. `size_of()`: its bytes; rarely
+  // asked.
+  template <typename SizeOf>
+  void NoteInsertedSize(const BlockKey& key, SizeOf&& size_of) {
+    if (curve_ != nullptr) curve_->NoteSize(key, size_of);
+  }
+
   // For a DRAM tier that does not tell, or not reliably, whether what it evicts was hit: from now on NoteDramHit
   // remembers. Before the first look-up.
   void KeepHitBits(uint64_t dram_bytes);
-  // The DRAM tier answered a look-up of a block that may be demoted.
-  void NoteDramHit(const BlockKey& key) {
+  // The DRAM tier answered a look-up of a block that may be demoted. `size_of()`: its bytes; rarely asked.
+  template <typename SizeOf>
+  void NoteDramHit(const BlockKey& key, BlockRole role, SizeOf&& size_of) {
+    if (!notes_dram_hits_) return;
     if (hit_bits_ != nullptr) hit_bits_->Set(key);
+    if (curve_ != nullptr) curve_->NoteLookUp(key, role, size_of);
   }
 
   // What a DRAM tier hands over as evicted. `persistable`: there is an object, and it can tell its size and save
@@ -101,19 +122,16 @@ class HybridCore final : private SurvivorJudge {
   void OnPromoted(const BlockKey& key, BlockRole role, Serve serve);
 
   // From now on the policy of this name decides; docs/synchronization.md has the word. Each name's policy is made once
-  // and kept: one that comes back remembers what it knew when it was replaced. Refuses an unknown name.
+  // and kept: one that comes back remembers what it knew when it was replaced. Refuses an unknown name. As FollowDram.
   Status SetPolicy(std::string_view name);
   std::string_view policy_name() const { return policy().name(); }
-  // The DRAM tier is to have so many bytes: OnCapacity, and resize(bytes) does it. With dram_total: that follows too.
-  template <typename Resize>
-  void SetDramCapacity(uint64_t bytes, Resize&& resize) {
-    budget_.SetTier(bytes, Telling(resize));
-  }
-  // With dram_total: resize(bytes) of the DRAM tier, as above, where our structures have grown since. Cheap where not.
-  // Not from within an eviction.
-  template <typename Resize>
-  void FollowDram(Resize&& resize) {
-    budget_.Follow(dram_use().total(), Telling(resize));
+  // The DRAM tier is to have so many bytes: it is resized, and OnCapacity. With dram_total: that follows too. REQUIRES:
+  // OwnDramTier().
+  void SetDramCapacity(uint64_t bytes);
+  // With dram_total: resizes the DRAM tier, as above, where our structures have grown or left enough since. Cheap where
+  // not, and next to nothing without. Not from within an eviction.
+  void FollowDram() {
+    if (budget_.limited()) FollowTotal();
   }
   // Our own DRAM now.
   DramUse dram_use() const;
@@ -133,6 +151,12 @@ class HybridCore final : private SurvivorJudge {
   DecisionSnapshot Decisions() const { return decisions_.Snapshot(); }
   const HybridCacheOptions& options() const { return options_; }  // as opened: the policy may be another now
 
+  // With options.curve: hit ratios at half, once, twice and four times each tier's present size, as the latest look-ups
+  // would have had them; takes up to some seconds. kNotSupported without; kNotFound: too few look-ups, and what to do.
+  Status MakeCurve(plan::Curve* curve) const;
+  // The same as a file that mezz_plan reads and merges. A reader of `path` sees the old file or the new, whole.
+  Status DumpCurve(const std::string& path) const;
+
   // What the hit bits take; 0 without.
   size_t hit_bits_bytes() const { return hit_bits_ == nullptr ? 0 : hit_bits_->dram_bytes(); }
   // What this takes beside the SCM tier, policies and hit bits.
@@ -145,6 +169,7 @@ class HybridCore final : private SurvivorJudge {
 
  private:
   explicit HybridCore(const HybridCacheOptions& options);
+  void OpenCurve();
 
   // Both tiers, as the flow between them needs them.
   class Tiers {
@@ -163,9 +188,11 @@ class HybridCore final : private SurvivorJudge {
       return {.key = block.key,
               .role = block.role,
               .bytes = static_cast<uint32_t>(block.bytes),
-              .scm_hollow = core_.scm_->IsHollow()};
+              .scm_hollow = block.evicted && core_.scm_->IsHollow(),
+              .past_dram = block.role == BlockRole::kBlob && keeps_blobs_from_dram()};
     }
     Policy& policy() const { return core_.policy(); }
+    bool keeps_blobs_from_dram() const { return core_.options_.blobs == BlobPlacement::kScm; }
     bool NoteDramEviction(const Block& block);
     bool packs() const { return core_.options_.scm.pack != PackMode::kOff; }
     std::optional<Codec> codec() const {
@@ -201,14 +228,13 @@ class HybridCore final : private SurvivorJudge {
   std::string PackedText(const CounterSnapshot& counters) const;
   void TellCapacityLocked();
   void CountPoliciesLocked();
-  template <typename Resize>
-  auto Telling(Resize& resize) {
-    return [this, &resize](uint64_t bytes) {
-      OnCapacity(bytes);
-      resize(bytes);
-    };
-  }
+  Status ChoosePolicy(std::string_view name);
+  void FollowTotal();
+  void ResizeDram(uint64_t bytes);
   std::string DramText() const;
+  std::string CurveText() const;
+  Status WriteCurve(const plan::Curve& curve, const std::string& path) const;
+  plan::LiveCurve::LookUps LookUps() const;
   Fate Judge(const RecordFacts& record) override { return flow_.OnReclaim(record); }
   void Refuse(Event reason, const Evicted& evicted);
 
@@ -232,8 +258,17 @@ class HybridCore final : private SurvivorJudge {
   DramBudget budget_;
   std::unique_ptr<ScmTier> scm_;    // after what its reclaim asks
   std::unique_ptr<MoveGate> gate_;  // null: nobody tells of changes; does not change once blocks are looked up
+  std::function<void(uint64_t)> resize_dram_;  // empty: not ours; does not change once blocks are looked up
   std::unique_ptr<DramHits> dram_hits_;
-  std::unique_ptr<DramHitBits> hit_bits_;  // null: the DRAM tier tells; does not change once blocks are looked up
+  std::unique_ptr<DramHitBits> hit_bits_;   // null: the DRAM tier tells; does not change once blocks are looked up
+  std::unique_ptr<plan::LiveCurve> curve_;  // null: curve=off; does not change once opened
+  bool notes_dram_hits_ = false;            // either of them is there
+  struct LatestCurveText {
+    std::mutex mutex;
+    std::string text;      // guarded by mutex
+    uint64_t sampled = 0;  // guarded by mutex: look-ups of which it was made
+  };
+  std::unique_ptr<LatestCurveText> curve_text_;  // there with curve_
 };
 
 template <typename SizeOf, typename SourceOf>

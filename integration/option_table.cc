@@ -19,7 +19,6 @@ using Options = HybridCacheOptions;
 
 constexpr int kNumaNodeMax = 1023;  // the kernel's MAX_NUMNODES is at most 1024
 constexpr int kShardBitsMax = 19;   // RocksDB makes no cache with more
-constexpr std::string_view kPackFallback = kDefaultPackMode == PackMode::kOff ? "`off`" : "`auto`";
 
 Status BadValue(const OptionRow& row, std::string_view value, std::string_view accepted) {
   return Status::InvalidArgument(fmt::format("{}={}: accepted are {}", row.key, value, accepted));
@@ -56,6 +55,23 @@ Status ParseRate(const OptionRow& row, std::string_view value, uint64_t* to) {
   if (value != "0") return ParseBytes(row.key, value, to);
   *to = 0;
   return Status::Ok();
+}
+
+// 0 means none.
+Status ParseTime(const OptionRow& row, std::string_view value, uint64_t* to_ms) {
+  const bool in_ms = value.ends_with("ms");
+  const std::string_view digits = value.substr(0, value.size() - (in_ms ? 2 : value.ends_with("s") ? 1 : 0));
+  uint64_t count = 0;
+  const bool read = ParseDigits(digits, &count) && (count == 0 || digits.size() != value.size());
+  if (!read || count > kRecoveryBudgetMsMax)
+    return BadValue(row, value, "a whole number with s or ms, of a day at most, and 0");
+  *to_ms = in_ms ? count : count * 1000;
+  return Status::Ok();
+}
+
+std::string TimeText(uint64_t ms) {
+  if (ms == 0) return "0";
+  return ms % 1000 == 0 ? fmt::format("{}s", ms / 1000) : fmt::format("{}ms", ms);
 }
 
 Status ParseMedium(const OptionRow& row, std::string_view value, Options* options) {
@@ -102,10 +118,12 @@ Status ParseVerify(const OptionRow& row, std::string_view value, Options* option
     options->scm.verify = all ? VerifyMode::kAlways : VerifyMode::kOff;
     return Status::Ok();
   }
-  if (ParseEnum(row, value, {VerifyMode::kOff, VerifyMode::kSampled, VerifyMode::kAlways}, &options->scm.verify).ok()) {
+  if (ParseEnum(row, value, {VerifyMode::kOff, VerifyMode::kSampled, VerifyMode::kAlways, VerifyMode::kKeyed},
+                &options->scm.verify)
+          .ok()) {
     return Status::Ok();
   }
-  return BadValue(row, value, "off, sampled and always (or false and true)");
+  return BadValue(row, value, "off, sampled, always and keyed (or false and true)");
 }
 
 Status ParseStrict(const OptionRow& row, std::string_view value, Options* options) {
@@ -237,24 +255,60 @@ constexpr OptionRow kTable[] = {
            return ParseEnum(row, v, {Prepare::kBackground, Prepare::kBeforeOpen}, &o->scm.prepare);
          },
      .print = [](const Options& o) { return std::string(ToString(o.scm.prepare)); }},
+    {.key = "recovery",
+     .member = "",
+     .values = "`discard`, `warm`, `require`",
+     .fallback = "`discard`",
+     .meaning = "what becomes of the blocks that an earlier process left in `scm_path`: forgotten, found again "
+                "([reliability](reliability.md)), or found again or refused. `anon` and `numa` start cold",
+     .taken_by = TakenBy::kEveryUri,
+     .parse =
+         [](const OptionRow& row, std::string_view v, Options* o) {
+           return ParseEnum(row, v, {Recovery::kDiscard, Recovery::kWarm, Recovery::kRequire}, &o->scm.recovery);
+         },
+     .print = [](const Options& o) { return std::string(ToString(o.scm.recovery)); }},
+    {.key = "recovery_budget",
+     .member = "recovery_budget_ms",
+     .values = "time, as `30s` or `500ms`, or 0: none",
+     .fallback = "0",
+     .meaning =
+         "so long after the cache opened `recovery` goes on beside the first requests; what is not back by then, "
+         "the oldest, is forgotten. Larger: more comes back, and they share CPU and medium with it for longer",
+     .taken_by = TakenBy::kEveryUri,
+     .parse = [](const OptionRow& row, std::string_view v,
+                 Options* o) { return ParseTime(row, v, &o->scm.recovery_budget_ms); },
+     .print = [](const Options& o) { return TimeText(o.scm.recovery_budget_ms); }},
     {.key = "verify",
      .member = "",
-     .values = "`off`, `sampled`, `always`",
+     .values = "`off`, `sampled`, `always`, `keyed`",
      .fallback = "`sampled`",
-     .meaning = "checksums of payloads at hits, about 0.1 ns a byte (`sampled`: about 4 bytes a hit); `true` is "
-                "`always`, `false` is `off`",
+     .meaning =
+         "checksums of payloads at hits, about 0.1 ns a byte (`sampled`: about 4 bytes a hit); `true` is "
+         "`always`, `false` is `off`. `keyed`: a code that nobody can make without `verify_key_file`, at every hit, "
+         "about 0.5 ns a byte ([security](security.md))",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseVerify,
      .print = [](const Options& o) { return std::string(ToString(o.scm.verify)); }},
+    {.key = "verify_key_file",
+     .member = "",
+     .values = "a file of 32 random bytes, 0600",
+     .fallback = "none",
+     .meaning = "the secret of `verify=keyed`. With another one the blocks are discarded",
+     .taken_by = TakenBy::kEveryUri,
+     .parse =
+         [](const OptionRow&, std::string_view v, Options* o) {
+           o->scm.verify_key_file = v;
+           return Status::Ok();
+         },
+     .print = [](const Options& o) { return o.scm.verify_key_file; }},
     {.key = "pack",
      .member = "",
      .values = "`off`, `image`, `lz4`, `zstd`, `auto`",
-     .fallback = kPackFallback,
+     .fallback = "`auto`",
      .meaning =
          "whether records are packed: more blocks fit, and each hit of a packed one is unpacked. `image`: blocks that "
-         "came back as compressed SSTs hold them, others with LZ4. `auto`: `image`, and others raw, with `lz4` or "
-         "`zstd` by "
-         "what a miss costs now. The index takes 2.25 (`zstd`: 3.25) times the DRAM",
+         "came back as compressed SSTs hold them, others with LZ4. `auto`: raw, with `lz4` or `zstd`, by what a miss "
+         "costs now. The index grows with the blocks that fit, to four times the DRAM at most",
      .taken_by = TakenBy::kEveryUri,
      .parse =
          [](const OptionRow& row, std::string_view v, Options* o) {
@@ -263,6 +317,17 @@ constexpr OptionRow kTable[] = {
                             &o->scm.pack);
          },
      .print = [](const Options& o) { return std::string(ToString(o.scm.pack)); }},
+    {.key = "pack_stage",
+     .member = "pack_stage_bytes",
+     .values = "bytes, or 0: none",
+     .fallback = "0",
+     .meaning =
+         "DRAM for blocks that a background thread packs, so that no request waits for it; 288K where a core is to "
+         "spare. Larger: longer bursts before requests pack themselves",
+     .taken_by = TakenBy::kEveryUri,
+     .parse = [](const OptionRow& row, std::string_view v,
+                 Options* o) { return ParseRate(row, v, &o->scm.pack_stage_bytes); },
+     .print = [](const Options& o) { return SizeText(o.scm.pack_stage_bytes); }},
     {.key = "scrub",
      .member = "scrub_bytes_per_second",
      .values = "bytes a second, or 0: none",
@@ -273,6 +338,18 @@ constexpr OptionRow kTable[] = {
      .parse = [](const OptionRow& row, std::string_view v,
                  Options* o) { return ParseRate(row, v, &o->scm.scrub_bytes_per_second); },
      .print = [](const Options& o) { return SizeText(o.scm.scrub_bytes_per_second); }},
+    {.key = "scrub_on_close",
+     .member = "",
+     .values = "`true`, `false`",
+     .fallback = "`false`",
+     .meaning = "overwrites all that was stored when the cache is closed, which takes what writing it takes "
+                "([security](security.md)). A killed process leaves it, for the next one to do so",
+     .taken_by = TakenBy::kEveryUri,
+     .parse =
+         [](const OptionRow& row, std::string_view v, Options* o) {
+           return ParseBool(v, &o->scm.scrub_on_close) ? Status::Ok() : BadValue(row, v, "true, false, 1 and 0");
+         },
+     .print = [](const Options& o) { return std::string(o.scm.scrub_on_close ? "true" : "false"); }},
     {.key = "policy",
      .member = "",
      .values = "`adaptive` and the others of [policies](policies.md)",
@@ -301,6 +378,57 @@ constexpr OptionRow kTable[] = {
            return ParseEnum(row, v, {ServeMode::kAuto, ServeMode::kInPlace, ServeMode::kCopy}, &o->serve);
          },
      .print = [](const Options& o) { return std::string(ToString(o.serve)); }},
+    {.key = "blobs",
+     .member = "",
+     .values = "`both`, `scm`",
+     .fallback = "`both`",
+     .meaning = "where BlobDB's values may lie. `scm`: in the SCM tier alone, which leaves DRAM to keys "
+                "([companions](companions.md#key-value-separation)). Not with RocksDB 7.8",
+     .taken_by = TakenBy::kNotSecondary,  // what enters a stock cache is its own choice
+     .parse =
+         [](const OptionRow& row, std::string_view v, Options* o) {
+           return ParseEnum(row, v, {BlobPlacement::kBoth, BlobPlacement::kScm}, &o->blobs);
+         },
+     .print = [](const Options& o) { return std::string(ToString(o.blobs)); }},
+    {.key = "curve",
+     .member = "",
+     .values = "`on`, `off`",
+     .fallback = "`off`",
+     .meaning = "whether the cache keeps a sample of its look-ups, for hit ratios at other sizes "
+                "([planning](planning.md#live-curves)). Takes 8 MiB of DRAM at most",
+     .taken_by = TakenBy::kNotSecondary,  // a stock cache tells nobody of its hits
+     .parse =
+         [](const OptionRow& row, std::string_view v, Options* o) {
+           o->curve = v == "on";
+           return o->curve || v == "off" ? Status::Ok() : BadValue(row, v, "on and off");
+         },
+     .print = [](const Options& o) { return std::string(o.curve ? "on" : "off"); }},
+    {.key = "curve_rate",
+     .member = "",
+     .values = "above 0 to 1",
+     .fallback = "0.01",
+     .meaning = "the share of the blocks that is looked at, at most. Larger: sure of smaller caches, and more hits pay",
+     .taken_by = TakenBy::kNotSecondary,
+     .parse =
+         [](const OptionRow& row, std::string_view v, Options* o) {
+           const auto [stop, error] = std::from_chars(v.data(), v.data() + v.size(), o->curve_rate);
+           const bool whole = error == std::errc() && stop == v.data() + v.size();
+           return whole ? Status::Ok() : BadValue(row, v, "numbers above 0 and up to 1");
+         },
+     .print =
+         [](const Options& o) { return o.curve_rate == kCurveRateDefault ? "" : fmt::format("{}", o.curve_rate); }},
+    {.key = "curve_file",
+     .member = "",
+     .values = "a file to write",
+     .fallback = "none",
+     .meaning = "where the curve goes, when the cache does and with each report: `mezz_plan --curve=` reads it",
+     .taken_by = TakenBy::kNotSecondary,
+     .parse =
+         [](const OptionRow&, std::string_view v, Options* o) {
+           o->curve_file = v;
+           return Status::Ok();
+         },
+     .print = [](const Options& o) { return o.curve_file; }},
 };
 
 std::string_view ToString(TakenBy taken_by) {

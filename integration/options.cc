@@ -31,14 +31,14 @@ constexpr double kIndexBytesOfBlock = 9.4;
 constexpr uint64_t kRateMax = kCapacityBytesMax;  // bytes a second
 
 // A path is one value of the URI, so it must not hold what ends a value.
-Status CheckPath(const std::string& path) {
+Status CheckPath(std::string_view key, const std::string& path) {
   const auto bad = std::find_if(path.begin(), path.end(), [](char c) { return c == ';' || (c >= 0 && c < ' '); });
   if (bad == path.end()) return Status::Ok();
   const char* what = *bad == ';' ? "';', which ends a value" : "a control character";
   std::string shown = path;
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return c >= 0 && c < ' '; }, '?');
-  return Status::InvalidArgument(fmt::format("scm_path={} contains {}: choose another path", shown, what));
+  return Status::InvalidArgument(fmt::format("{}={} contains {}: choose another path", key, shown, what));
 }
 
 Status TooLarge(std::string_view what, uint64_t needed, std::string_view lower, const Machine& machine) {
@@ -47,13 +47,11 @@ Status TooLarge(std::string_view what, uint64_t needed, std::string_view lower, 
 }
 
 uint64_t IndexBytes(const ScmOptions& scm) {
-  return static_cast<uint64_t>(kIndexBytesOfBlock * ExpectedPackRatio(scm.pack) *
-                               static_cast<double>(scm.capacity_bytes) / scm.expected_block_bytes);
+  return static_cast<uint64_t>(kIndexBytesOfBlock * static_cast<double>(scm.capacity_bytes) / scm.expected_block_bytes);
 }
 
 std::string ScmText(const ScmOptions& scm) {
-  return fmt::format("scm={} with block={}{}", SizeText(scm.capacity_bytes), SizeText(scm.expected_block_bytes),
-                     scm.pack == PackMode::kOff ? "" : fmt::format(" and pack={}", ToString(scm.pack)));
+  return fmt::format("scm={} with block={}", SizeText(scm.capacity_bytes), SizeText(scm.expected_block_bytes));
 }
 
 // What the SCM side takes of the machine's memory. A file and a node are judged when they are opened.
@@ -106,6 +104,68 @@ Status CheckDramFits(const HybridCacheOptions& options, const Machine& machine) 
   return Status::Ok();
 }
 
+Status CheckCurve(const HybridCacheOptions& options) {
+  if (!(options.curve_rate > 0 && options.curve_rate <= 1)) {
+    return Status::InvalidArgument(fmt::format(
+        "curve_rate={} is no share of the blocks: use one above 0, and at most 1 (all)", options.curve_rate));
+  }
+  if (!options.curve_file.empty() && !options.curve) {
+    return Status::InvalidArgument(
+        fmt::format("curve_file={} needs curve=on: without it there is nothing to write", options.curve_file));
+  }
+  return CheckPath("curve_file", options.curve_file);
+}
+
+// All of it but whether a total suffices.
+Status CheckScmSide(const HybridCacheOptions& options, const Machine& machine) {
+  const ScmOptions& scm = options.scm;
+  MEZZ_RETURN_IF_ERROR(CheckPath("scm_path", scm.path));
+  MEZZ_RETURN_IF_ERROR(CheckPath("verify_key_file", scm.verify_key_file));
+  if (scm.medium != MediumKind::kFile && !scm.path.empty()) {
+    return Status::InvalidArgument(
+        fmt::format("scm_path={} contradicts medium={}: a path needs medium=file", scm.path, ToString(scm.medium)));
+  }
+  MEZZ_RETURN_IF_ERROR(scm.Validate());
+  if (scm.pack == PackMode::kImage && !kHandsImages) {
+    return Status::NotSupported(
+        fmt::format("pack=image needs RocksDB 8.7 or later, and this is {}.{}.{}, which hands no cache a block as its "
+                    "file holds it: use pack=lz4, zstd or auto",
+                    ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH));
+  }
+  if (options.blobs == BlobPlacement::kScm && !kTellsRoles) {
+    return Status::NotSupported(
+        fmt::format("blobs=scm needs RocksDB 8.9 or later, and this is {}.{}.{}, which tells no cache what is a blob "
+                    "value: leave it out, or give blob_cache a cache of its own",
+                    ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH));
+  }
+  MEZZ_RETURN_IF_ERROR(CheckScmSideFits(scm, machine));
+  if (options.write_budget_bytes_per_second > kRateMax) {
+    return Status::InvalidArgument(
+        fmt::format("write_budget={} is more than any medium takes: use at most {} (bytes a second), or 0 for none",
+                    SizeText(options.write_budget_bytes_per_second), SizeText(kRateMax)));
+  }
+  MEZZ_RETURN_IF_ERROR(CheckCurve(options));
+  std::unique_ptr<Policy> made;
+  MEZZ_RETURN_IF_ERROR(options.MakePolicy(options.policy, {}, &made));
+  if (options.dram_total_bytes > machine.memory_bytes) {
+    return TooLarge(fmt::format("dram_total={}", SizeText(options.dram_total_bytes)), options.dram_total_bytes,
+                    "dram_total", machine);
+  }
+  return Status::Ok();
+}
+
+// The DRAM tier by itself: whether it fits is another question.
+Status CheckDramTier(const HybridCacheOptions& options) {
+  MEZZ_RETURN_IF_ERROR(CheckShards(options));
+  if (options.dram_cache == DramCacheKind::kHyperClock && !kHyperClockTellsEvictions) {
+    return Status::NotSupported(fmt::format(
+        "dram_cache=hcc needs RocksDB 8.9 or later, and this is {}.{}.{}, whose HyperClockCache cannot tell what it "
+        "evicts: use dram_cache=lru",
+        ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH));
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 constexpr DramCacheKind kDefaultDramCache =
@@ -125,6 +185,10 @@ std::string_view ToString(ServeMode mode) {
   return "?";
 }
 
+const bool kTellsRoles = ROCKSDB_MAJOR >= 8;
+
+std::string_view ToString(BlobPlacement blobs) { return blobs == BlobPlacement::kScm ? "scm" : "both"; }
+
 // Every SCM hit takes and returns a standalone handle, and with each HyperClockCache updates its shard's usage twice.
 // RocksDB's choice of at least 32 MiB a shard makes that one word for all threads of a small DRAM tier; LRUCache gets
 // a shard for every 512 KiB.
@@ -137,29 +201,7 @@ int HybridCacheOptions::HyperClockShardBits() const {
 }
 
 Status HybridCacheOptions::ValidateScmSide(const Machine& machine) const {
-  MEZZ_RETURN_IF_ERROR(CheckPath(scm.path));
-  if (scm.medium != MediumKind::kFile && !scm.path.empty()) {
-    return Status::InvalidArgument(
-        fmt::format("scm_path={} contradicts medium={}: a path needs medium=file", scm.path, ToString(scm.medium)));
-  }
-  MEZZ_RETURN_IF_ERROR(scm.Validate());
-  if (scm.pack == PackMode::kImage && !kHandsImages) {
-    return Status::NotSupported(
-        fmt::format("pack=image needs RocksDB 8.7 or later, and this is {}.{}.{}, which hands no cache a block as its "
-                    "file holds it: use pack=lz4, zstd or auto",
-                    ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH));
-  }
-  MEZZ_RETURN_IF_ERROR(CheckScmSideFits(scm, machine));
-  if (write_budget_bytes_per_second > kRateMax) {
-    return Status::InvalidArgument(
-        fmt::format("write_budget={} is more than any medium takes: use at most {} (bytes a second), or 0 for none",
-                    SizeText(write_budget_bytes_per_second), SizeText(kRateMax)));
-  }
-  std::unique_ptr<Policy> made;
-  MEZZ_RETURN_IF_ERROR(MakePolicy(policy, {}, &made));
-  if (dram_total_bytes > machine.memory_bytes) {
-    return TooLarge(fmt::format("dram_total={}", SizeText(dram_total_bytes)), dram_total_bytes, "dram_total", machine);
-  }
+  MEZZ_RETURN_IF_ERROR(CheckScmSide(*this, machine));
   HybridCacheOptions divided = *this;
   return DivideDram(&divided);
 }
@@ -182,30 +224,19 @@ Status HybridCacheOptions::Validate(const Machine& machine) const {
   if (dram_bytes == 0) {
     return Status::InvalidArgument("dram=0: the DRAM tier needs at least one byte, for example dram=256M");
   }
-  MEZZ_RETURN_IF_ERROR(CheckShards(*this));
-  if (dram_cache == DramCacheKind::kHyperClock && !kHyperClockTellsEvictions) {
-    return Status::NotSupported(fmt::format(
-        "dram_cache=hcc needs RocksDB 8.9 or later, and this is {}.{}.{}, whose HyperClockCache cannot tell what it "
-        "evicts: use dram_cache=lru",
-        ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH));
-  }
-  MEZZ_RETURN_IF_ERROR(ValidateScmSide(machine));
+  MEZZ_RETURN_IF_ERROR(CheckDramTier(*this));
+  MEZZ_RETURN_IF_ERROR(CheckScmSide(*this, machine));
   return CheckDramFits(*this, machine);
 }
 
 // As with dram, once what it is has been found.
 Status HybridCacheOptions::ValidateTotal(const Machine& machine) const {
-  if (dram_bytes != 0) {
-    return Status::InvalidArgument(
-        fmt::format("dram={} and dram_total={} contradict each other: give the DRAM tier's size or the size of all our "
-                    "DRAM, not both",
-                    SizeText(dram_bytes), SizeText(dram_total_bytes)));
-  }
-  MEZZ_RETURN_IF_ERROR(ValidateScmSide(machine));
+  if (dram_bytes != 0) return TotalContradictsDram(*this);
+  MEZZ_RETURN_IF_ERROR(CheckScmSide(*this, machine));
   HybridCacheOptions divided = *this;
   MEZZ_RETURN_IF_ERROR(DivideDram(&divided));
-  divided.dram_total_bytes = 0;
-  return divided.Validate(machine);
+  MEZZ_RETURN_IF_ERROR(CheckDramTier(divided));
+  return CheckDramFits(divided, machine);
 }
 
 }  // namespace mezz

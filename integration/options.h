@@ -15,6 +15,9 @@
 
 namespace mezz {
 
+// One look-up of a hundred blocks pays; a fleet's cache has enough blocks in it, a small one asks for more.
+inline constexpr double kCurveRateDefault = 0.01;
+
 enum class DramCacheKind { kHyperClock, kLru };
 std::string_view ToString(DramCacheKind kind);
 // HyperClockCache; LRUCache on RocksDB 7.8, whose HyperClockCache cannot tell anybody what it evicts.
@@ -26,6 +29,17 @@ enum class ServeMode {
   kCopy,     // always a copy in DRAM
 };
 std::string_view ToString(ServeMode mode);
+
+// Whether the RocksDB that this is built for tells a cache what a block is. Before 8 all are BlockRole::kOther; of
+// later ones, what is kOther may not be demoted.
+extern const bool kTellsRoles;
+
+// Where blob values (BlobDB with blob_cache) may lie.
+enum class BlobPlacement {
+  kBoth,  // as data blocks
+  kScm,   // in the SCM tier alone, and DRAM is left to the index, filter and key blocks that find them (TRocksDB)
+};
+std::string_view ToString(BlobPlacement blobs);
 
 struct HybridCacheOptions {
   // The DRAM tier: a stock RocksDB cache of this kind and size, made by us (or wrapped, see WrapCache).
@@ -52,6 +66,16 @@ struct HybridCacheOptions {
   std::function<Status(std::string_view name, const PolicyOptions& options, std::unique_ptr<Policy>* policy)>
       policy_maker;
   ServeMode serve = ServeMode::kAuto;
+  // kScm beside any policy: what the policy sends to DRAM of them goes to the SCM tier. From RocksDB 8.9 on, and not
+  // under a stock cache.
+  BlobPlacement blobs = BlobPlacement::kBoth;
+  // The cache keeps a sample of its look-ups, of which hit ratios at other sizes can be had (HybridStats::MakeCurve),
+  // in 8 MiB of DRAM at most. Not under a stock cache, whose hits nobody tells us of.
+  bool curve = false;
+  // Of the blocks, at most so many are looked at. Larger: sure of smaller caches, and more of their hits pay for it.
+  double curve_rate = kCurveRateDefault;
+  // Where the curve is written when the cache goes and with each report, for mezz_plan; empty: nowhere. Needs `curve`.
+  std::string curve_file;
   // Monotonic nanoseconds, for policies and for what a miss costs (pack=auto). Empty: std::chrono::steady_clock. For
   // tests.
   std::function<uint64_t()> now_ns;

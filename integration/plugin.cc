@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// libmezzanine_rocksdb.so: teaches RocksDB's object registry the two URIs of options.h, so that any program that makes
-// its caches from strings can name ours. Loading the library is enough.
+// libmezzanine_rocksdb.so: teaches RocksDB's object registry the two URIs of options.h, that of the log on SCM, and the
+// listener of companions/companions.h, so that any program that makes these from strings can name ours. Loading the
+// library is enough.
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "integration/companions/companions.h"
+#include "integration/companions/wal_file_system.h"
 #include "integration/hybrid_cache.h"
 #include "integration/operator_io.h"
 #include "integration/option_table.h"
@@ -100,10 +103,18 @@ rocksdb::Cache* MakeHybrid(const std::string& uri, std::unique_ptr<rocksdb::Cach
 }
 #endif
 
+rocksdb::EventListener* MakeCompanions(const std::string&, std::unique_ptr<rocksdb::EventListener>* owner,
+                                       std::string*) {
+  *owner = NewUnconfiguredCompanions();
+  return owner->get();
+}
+
 __attribute__((constructor)) void Register() {
   if (!RocksDBMatches()) return;
   const auto& library = rocksdb::ObjectLibrary::Default();
   library->AddFactory<rocksdb::SecondaryCache>(SchemeEntry(kScmSecondaryScheme), MakeSecondary);
+  if (kDatabaseTellsItsEnd) library->AddFactory<rocksdb::EventListener>(Companions::kName, MakeCompanions);
+  RegisterWalFileSystem(library.get());
 #ifdef MEZZ_CACHE_URI
   library->AddFactory<rocksdb::Cache>(SchemeEntry(kHybridScheme), MakeHybrid);
 #endif

@@ -5,7 +5,6 @@
 // of compressed secondary caches with the same functions, and a default block cache of 32 MiB that most programs throw
 // away. So each cache is made ready, and the first to which RocksDB gives a block that SCM can hold gets the SCM tier:
 // then, not before, the medium is opened. Its owner keeps it until it is destroyed; meanwhile others stay as they are.
-#include <algorithm>
 #include <atomic>
 #include <cassert>
 #include <cstdlib>
@@ -15,7 +14,6 @@
 #include <utility>
 
 #include "fmt/format.h"
-#include "integration/dram_budget.h"
 #include "integration/hybrid_cache.h"
 #include "integration/operator_io.h"
 #include "integration/option_table.h"
@@ -131,20 +129,11 @@ class PreloadedCache final : private ClaimHolder, public HybridCacheV7 {
  private:
   void OpenScm() {
     if (!claim_.Take()) return TellTaken("LRUCache");
-    HybridCacheOptions options = wanted_;
-    options.dram_cache = DramCacheKind::kLru;
-    options.dram_bytes = std::min<uint64_t>(GetCapacity(), ThisMachine().memory_bytes);  // as WrapCache
-    options.strict_capacity_limit = HasStrictCapacityLimit();
-    const Status status = NoThrow([&] {
-      std::unique_ptr<HybridCore> core;
-      MEZZ_RETURN_IF_ERROR(DivideDram(&options));
-      MEZZ_RETURN_IF_ERROR(HybridCore::Open(options, &core));
-      Arm(std::move(core));
-      return Status::Ok();
-    });
-    if (status.ok()) return KeepReported(*this);
-    claim_.Free();
-    Fail(status);
+    if (const Status status = NoThrow([&] { return Arm(wanted_); }); !status.ok()) {
+      claim_.Free();
+      return Fail(status);
+    }
+    KeepReported(*this);
   }
 
   const HybridCacheOptions& wanted_;

@@ -18,10 +18,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "cache/base/start_thread.h"
 #include "cache/base/text.h"
 #include "fmt/format.h"
 #include "integration/operator_io.h"
@@ -111,8 +112,8 @@ class Reporter {
   static Reporter* Get();
 
   void HearDemands();
-  void Keep(const HybridStats& stats);
-  void Drop(const HybridStats& stats);
+  void Keep(const void* who, std::function<std::string()> report);
+  void Drop(const void* who, std::string_view what);
   void AtExit();
 
   // Async-signal-safe.
@@ -122,7 +123,8 @@ class Reporter {
 
  private:
   struct Kept {
-    const HybridStats* stats;
+    const void* who;
+    std::function<std::string()> report;
     bool reported;  // at the process's end: what comes after is not worth telling
   };
   enum class Then { kGoOn, kEnd };
@@ -138,8 +140,8 @@ class Reporter {
     [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof(one));  // full: it is awake already
   }
   std::string ReportsLocked(std::string_view why, Then then);
-  std::string Titled(std::string_view why, const HybridStats& stats) const {
-    return fmt::format("report: {}, process {}\n{}", why, process_, stats.Report());
+  std::string Titled(std::string_view why, const Kept& kept) const {
+    return fmt::format("report: {}, process {}\n{}", why, process_, kept.report());
   }
   void Write(const std::string& text) const;
 
@@ -192,19 +194,9 @@ bool Reporter::StartLocked() {
     event.sigev_signo = kEndingSignals[i];
     has_timer_[i] = timer_create(CLOCK_MONOTONIC, &event, &timers_[i]) == 0;
   }
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread thread([this] { Run(); });
-    pthread_setname_np(thread.native_handle(), "mezz_report");
-    thread.detach();
-    started_ = true;
-  } catch (const std::system_error&) {
-    // No thread: then no signal is taken.
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  std::thread thread = StartThread("mezz-report", [this] { Run(); });
+  started_ = thread.joinable();  // no thread: then no signal is taken
+  if (started_) thread.detach();
   return started_;
 }
 
@@ -221,30 +213,30 @@ void Reporter::HearDemands() {
   told_ = true;
 }
 
-void Reporter::Keep(const HybridStats& stats) {
+void Reporter::Keep(const void* who, std::function<std::string()> report) {
   HearDemands();  // again: a handler that the program has set meanwhile is told
   const std::lock_guard lock(mutex_);
-  assert(std::none_of(kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.stats == &stats; }));
-  kept_.push_back({&stats, /*reported=*/false});
+  assert(std::none_of(kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.who == who; }));
+  kept_.push_back({who, std::move(report), /*reported=*/false});
   if (to_.empty()) return;
   static const int at_exit = [] {
-    const auto report = [] {
+    const auto end = [] {
       if (Reporter* const here = Here()) here->AtExit();
     };
-    return std::atexit(report) | std::at_quick_exit(report);
+    return std::atexit(end) | std::at_quick_exit(end);
   }();
   if (at_exit != 0) Tell("MEZZANINE_REPORT: there will be no report at the program's exit");
   if (!StartLocked()) return;
   for (const int signal : kEndingSignals) Install(signal, &OnEndingSignal);
 }
 
-void Reporter::Drop(const HybridStats& stats) {
+void Reporter::Drop(const void* who, std::string_view what) {
   std::string text;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.stats == &stats; });
+    const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.who == who; });
     if (found == kept_.end()) return;
-    if (!found->reported && !to_.empty()) text = Titled("the cache has gone", stats);
+    if (!found->reported && !to_.empty()) text = Titled(fmt::format("{} has gone", what), *found);
     kept_.erase(found);
   }
   Write(text);
@@ -307,7 +299,7 @@ void Reporter::End(int signal) {
 std::string Reporter::ReportsLocked(std::string_view why, Then then) {
   std::string text;
   for (Kept& kept : kept_) {
-    if (!kept.reported) text += Titled(why, *kept.stats);
+    if (!kept.reported) text += Titled(why, kept);
     kept.reported |= then == Then::kEnd;
   }
   return text;
@@ -347,12 +339,12 @@ void HearReportSignal() {
   if (Reporter* const reporter = Reporter::Get()) reporter->HearDemands();
 }
 
-void KeepReported(const HybridStats& stats) {
-  if (Reporter* const reporter = Reporter::Get()) reporter->Keep(stats);
+void KeepReported(const void* who, std::function<std::string()> report) {
+  if (Reporter* const reporter = Reporter::Get()) reporter->Keep(who, std::move(report));
 }
 
-void ReportAtEnd(const HybridStats& stats) {
-  if (Reporter* const reporter = Reporter::Here()) reporter->Drop(stats);
+void ReportAtEnd(const void* who, std::string_view what) {
+  if (Reporter* const reporter = Reporter::Here()) reporter->Drop(who, what);
 }
 
 }  // namespace mezz

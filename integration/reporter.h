@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reports of the caches that the preloaded libraries make: when a cache goes, at the process's end, on demand.
+// The reports of the caches, and of the log's file systems, that the preloaded libraries make: when one goes, at the
+// process's end, on demand.
 //
 // MEZZANINE_REPORT=stderr|PATH says where to (a file is appended to), MEZZANINE_REPORT_SIGNAL=USR1 which signal asks
 // for one at once (to stderr if MEZZANINE_REPORT is unset). With neither, nothing here does anything.
@@ -14,6 +15,10 @@
 //   no reporter --first use: CAS--> one of this process --fork, first use in the child: CAS--> one of the child
 #pragma once
 
+#include <functional>
+#include <string>
+#include <string_view>
+
 #include "integration/hybrid_cache.h"
 
 namespace mezz {
@@ -22,11 +27,16 @@ namespace mezz {
 // not end the process.
 void HearReportSignal();
 
-// From now on `stats` is reported at the process's end and on demand, until ReportAtEnd. Thread-safe, as all here.
-void KeepReported(const HybridStats& stats);
+// From now on what `report` gives of `who` is told at the process's end and on demand, until ReportAtEnd. It is called
+// by any thread. Thread-safe, as all here.
+void KeepReported(const void* who, std::function<std::string()> report);
+inline void KeepReported(const HybridStats& stats) {
+  KeepReported(&stats, [&stats] { return stats.Report(); });
+}
 
-// The cache goes: reports it, unless the process's end has, and forgets it. Before its destruction begins. Nothing
-// happens if it was not kept.
-void ReportAtEnd(const HybridStats& stats);
+// `who`, "the cache", goes: reports it, unless the process's end has, and forgets it. Before its destruction begins.
+// Nothing happens if it was not kept.
+void ReportAtEnd(const void* who, std::string_view what);
+inline void ReportAtEnd(const HybridStats& stats) { ReportAtEnd(&stats, "the cache"); }
 
 }  // namespace mezz

@@ -53,11 +53,7 @@ inline BlockRole ToBlockRole(rocksdb::CacheEntryRole role) {
 // How a block's file holds it, of what RocksDB hands to Insert: its bytes are empty where that is not compressed.
 inline Image ImageOf(const rocksdb::Slice& compressed, rocksdb::CompressionType type) {
   if (type == rocksdb::kNoCompression) return {};
-  const bool fast =
-      type == rocksdb::kSnappyCompression || type == rocksdb::kLZ4Compression || type == rocksdb::kLZ4HCCompression;
-  return {.bytes = std::as_bytes(std::span(compressed.data(), compressed.size())),
-          .type = static_cast<uint8_t>(type),
-          .slow = !fast};
+  return {.bytes = std::as_bytes(std::span(compressed.data(), compressed.size())), .type = static_cast<uint8_t>(type)};
 }
 
 // Calls visit(key) where the release can tell a handle's key: from 9.7 on.

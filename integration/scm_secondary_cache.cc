@@ -152,6 +152,8 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridSta
   DramUse Dram() const override { return core_->dram_use(); }
   std::string_view PolicyName() const override { return core_->policy_name(); }
   Status SetPolicy(std::string_view name) override;
+  Status MakeCurve(plan::Curve* curve) const override { return core_->MakeCurve(curve); }
+  Status DumpCurve(const std::string& path) const override { return core_->DumpCurve(path); }
   void ForgetFile(FileId file) override { core_->scm().ForgetFile(file); }
   std::string Report() const override { return core_->Report(HybridCore::UriKind::kScmSecondary); }
   const ScmTier& scm() const override { return core_->scm(); }

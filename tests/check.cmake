@@ -5,7 +5,7 @@ if(NOT MEZZ_SANITIZE)
   function(mezz_check_test path)
     cmake_parse_arguments(ARG "" "" "LABELS;SRCS" ${ARGN})
     mezz_test(${path} ALONE LABELS ${ARG_LABELS} DEPS Threads::Threads PkgConfig::XXHASH PkgConfig::LZ4
-              PkgConfig::ZSTD fmt::fmt-header-only)
+              PkgConfig::ZSTD PkgConfig::SODIUM fmt::fmt-header-only)
     string(REPLACE "/" "_" target ${path})
     target_sources(${target} PRIVATE ${checker}/arena.cc ${checker}/choices.cc ${checker}/explorer.cc
                                      ${checker}/memory_model.cc ${ARG_SRCS})
@@ -26,8 +26,18 @@ if(NOT MEZZ_SANITIZE)
            ${checker}/tiny_tier.cc)
   mezz_check_test(check/scm_tier_check_test LABELS model SRCS ${core})
   mezz_check_test(check/dictionaries_check_test LABELS model SRCS ${core})
+  mezz_check_test(check/workspaces_check_test LABELS model SRCS ${PROJECT_SOURCE_DIR}/cache/pack/workspaces.cc)
+  mezz_check_test(check/staged_blocks_check_test LABELS model
+                  SRCS ${PROJECT_SOURCE_DIR}/cache/pack/staged_blocks.cc
+                       ${PROJECT_SOURCE_DIR}/cache/types.cc ${PROJECT_SOURCE_DIR}/cache/base/stripe.cc)
+  mezz_check_test(check/index_growth_check_test LABELS model SRCS ${PROJECT_SOURCE_DIR}/cache/index.cc
+                                                                     ${PROJECT_SOURCE_DIR}/cache/tag_notes.cc)
+  mezz_check_test(check/index_refill_check_test LABELS model SRCS ${PROJECT_SOURCE_DIR}/cache/index.cc
+                                                                     ${PROJECT_SOURCE_DIR}/cache/tag_notes.cc)
   if(MEZZ_LONG_TESTS)
     add_test(NAME long/scm_tier_check_deep COMMAND check_scm_tier_check_test)
-    set_tests_properties(long/scm_tier_check_deep PROPERTIES LABELS long TIMEOUT 7200 ENVIRONMENT MEZZ_CHECK_DEPTH=1)
+    add_test(NAME long/index_growth_check_deep COMMAND check_index_growth_check_test)
+    set_tests_properties(long/scm_tier_check_deep long/index_growth_check_deep
+                         PROPERTIES LABELS long TIMEOUT 7200 ENVIRONMENT MEZZ_CHECK_DEPTH=1)
   endif()
 endif()

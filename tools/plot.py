@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws results as SVG: those of mezz_sim as curves, one file a trace; those of mezz_replay as bars, one file each.
+"""Draws results as SVG: those of mezz_sim as curves, one file a trace; those of mezz_replay, and of db_bench as
+tools/reproduce-trocksdb leaves them, as bars, one file each.
 
     tools/plot.py RESULT.json... [--out=FOLDER] [--value=NAME] [--policies=lru,opt,...]
 
@@ -8,7 +9,7 @@
 --value      mezz_sim, over the capacity: miss (if it is left out), dram_hit, scm_hit, scm_writes_per_access,
              promotions_per_access, gap_closed, amat_ns.optane100, amat_ns.cxl
              mezz_replay, for each cache: ops_per_s (if it is left out), p50_us, p95_us, p99_us, flash_reads_per_op,
-             cpu_s_per_mop, scm_bytes_written_per_op
+             cpu_s_per_mop, scm_bytes_written_per_op, flash_write_amplification (db_bench)
 --policies   mezz_sim: only these, in this order; all if it is left out
 
 Several results of mezz_sim are drawn as one; a policy at a capacity that two of them have is taken from the last.
@@ -37,6 +38,7 @@ REPLAY_LABELS = {
     "p99_us": "P99, us",
     "flash_reads_per_op": "flash reads per operation",
     "cpu_s_per_mop": "CPU seconds per million operations",
+    "flash_write_amplification": "bytes written to flash per byte that was put",
     "scm_bytes_written_per_op": "bytes written to the second tier per operation",
 }
 NS_PER_US = 1000
@@ -53,10 +55,10 @@ def load(path):
         die(f"{path}: {error.strerror}")
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         die(f"{path} is not JSON: {error}")
-    programs = ("mezz_sim", "mezz_replay")
+    programs = ("mezz_sim", "mezz_replay", "db_bench")
     known = isinstance(result, dict) and result.get("program") in programs
     if not known or not isinstance(result.get("rows"), list):
-        die(f"{path} is not a result of mezz_sim --json or mezz_replay --json")
+        die(f"{path} is not a result of mezz_sim --json, mezz_replay --json or tools/reproduce-trocksdb")
     return result
 
 
@@ -103,7 +105,7 @@ def draw_caches(pyplot, result, name, path):
     medians = [statistics.median(windows[cache]) for cache in caches]
     spread = [[median - min(windows[cache]) for cache, median in zip(caches, medians)],
               [max(windows[cache]) - median for cache, median in zip(caches, medians)]]
-    ours = [cache.startswith(("hybrid", "scm_secondary")) for cache in caches]
+    ours = ["hybrid" in cache or cache.startswith("scm_secondary") for cache in caches]
     figure, axes = pyplot.subplots(figsize=(7, 1.2 + 0.3 * len(caches)))
     axes.barh(range(len(caches)), medians, 0.7, xerr=spread, color=["#35c79a" if one else "#c9ced6" for one in ours],
               edgecolor="black", linewidth=0.5, error_kw={"linewidth": 1, "capsize": 2})
@@ -129,8 +131,8 @@ def main():
         sys.exit(__doc__)
     results = [load(path) for path in args.results]
     if len({result["program"] for result in results}) > 1:
-        die("these are results of both mezz_sim and mezz_replay: draw them one after the other")
-    replayed = results[0]["program"] == "mezz_replay"
+        die("these are results of several programs: draw them one after the other")
+    replayed = results[0]["program"] != "mezz_sim"
     labels = REPLAY_LABELS if replayed else LABELS
     args.value = args.value or next(iter(labels))
     if args.value not in labels:
@@ -146,6 +148,8 @@ def main():
     for path, result in zip(args.results, results):
         if replayed and not any(row.get("windows") for row in result["rows"]):
             die(f"{path}: no cache has a window to draw")
+        if replayed and any(args.value not in window for row in result["rows"] for window in row.get("windows", [])):
+            die(f"{path} has no --value={args.value}")
     try:
         import matplotlib
     except ImportError:

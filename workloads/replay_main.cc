@@ -12,15 +12,15 @@
 
 #include "cache/base/text.h"
 #include "rocksdb/version.h"
-#include "workloads/program.h"
-#include "workloads/replay/cache_worker.h"
+#include "workloads/program/program.h"
+#include "workloads/replay/processes/cache_worker.h"
+#include "workloads/replay/processes/worker_process.h"
 #include "workloads/replay/report.h"
-#include "workloads/replay/rocksdb_query_reader.h"
 #include "workloads/replay/runner.h"
-#include "workloads/replay/worker_process.h"
 #include "workloads/report/compare.h"
 #include "workloads/report/html_report.h"
 #include "workloads/report/result_file.h"
+#include "workloads/rocksdb/query_trace_reader.h"
 #include "workloads/sim/options.h"
 
 DEFINE_string(trace, "", "What to replay: a trace file, or a generator, such as gen:zipf, gen:messaging, gen:ycsb_a");
@@ -36,6 +36,11 @@ DEFINE_string(scm_path, "/dev/shm/mezz", "The SCM tier's file or devdax device")
 DEFINE_string(medium, "file", "What the SCM tier lies on: file, numa:N, anon");
 DEFINE_string(model, "none", "Emulated device, for our tier and the stock peers: none, optane100, cxl");
 DEFINE_string(policy, std::string(mezz::kDefaultPolicyName), "Policy of our caches that name none");
+DEFINE_string(
+    curve_file, "",
+    "hybrid: keeps a live curve, and writes it here for mezz_plan as the cache goes; each but the first cache "
+    "to a name with its number");
+DEFINE_double(curve_rate, 0.01, "Of that curve: look at this share of the blocks at most");
 DEFINE_string(write_budget, "0", "Bytes that a policy may write to SCM in a second (K, M, G, T). 0: any number");
 DEFINE_string(segment, "", "Size of an SCM segment (K, M). Empty: by the tier's size");
 DEFINE_int64(shard_bits, -1, "DRAM tiers have 2 to the power of this many shards. -1: as many as suit their size");
@@ -75,6 +80,7 @@ DEFINE_bool(verify, false, "Check every byte of every value, or block");
 DEFINE_string(worker, "", "For the processes that mezz_replay starts, one for each cache; not for users");
 DEFINE_string(json, "", "Write the results to this file");
 DEFINE_string(csv, "", "Write every window to this file, one a line");
+DEFINE_string(block_trace, "", "Record the look-ups of blocks of the one cache to this file, as RocksDB records them");
 DEFINE_string(html, "", "Write the results to this file as a page for a browser");
 DEFINE_string(compare, "", "Run nothing, compare two results of --json: --compare A.json B.json");
 DEFINE_string(from, "", "With --html: run nothing, make the page from this result of --json");
@@ -112,6 +118,8 @@ mezz::Status ParseTiers(mezz::ReplayOptions* o) {
   if (FLAGS_write_budget != "0") uri += fmt::format(";write_budget={}", FLAGS_write_budget);
   if (!FLAGS_segment.empty()) uri += fmt::format(";segment={}", FLAGS_segment);
   if (FLAGS_shard_bits != -1) uri += fmt::format(";shard_bits={}", FLAGS_shard_bits);
+  if (!FLAGS_curve_file.empty())
+    uri += fmt::format(";curve=on;curve_rate={};curve_file={}", FLAGS_curve_rate, FLAGS_curve_file);
   MEZZ_RETURN_IF_ERROR(mezz::ParseHybridUri(uri, &o->hybrid));
   o->hybrid.scm.expected_block_bytes = o->mode == mezz::ReplayMode::kBlock ? o->unit_bytes : o->block_bytes;
   return mezz::Status::Ok();
@@ -163,6 +171,7 @@ mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   o->timestamps = FLAGS_timestamps;
   o->json_path = FLAGS_json;
   o->csv_path = FLAGS_csv;
+  o->block_trace = FLAGS_block_trace;
   MEZZ_RETURN_IF_ERROR(mezz::Count("dbs", FLAGS_dbs, 1, &o->dbs));
   MEZZ_RETURN_IF_ERROR(mezz::Count("threads", FLAGS_threads, 1, &o->threads));
   MEZZ_RETURN_IF_ERROR(mezz::Count("value_bytes", FLAGS_value_bytes, 0, &o->value_bytes));

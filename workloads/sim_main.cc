@@ -7,15 +7,17 @@
 #include <nlohmann/json.hpp>
 
 #include "cache/base/text.h"
-#include "workloads/program.h"
+#include "workloads/program/program.h"
 #include "workloads/sim/report.h"
 #include "workloads/sim/runner.h"
 
 DEFINE_string(trace, "", "Trace files, comma-separated; compressed ones are read as they are");
 DEFINE_string(format, "auto", "Format of the trace files: be64, arc, twitter_csv, ... auto: by content and name");
 DEFINE_bool(skip_bad, false, "Leave damaged records out and count them, instead of refusing the trace");
-DEFINE_string(policies, "adaptive,dram_first,scm_first,bidirectional,lru,s3_fifo,opt",
-              "Two tiers: the names of policy=. One tier of the whole total: lru, clock, s3_fifo, w_tinylfu, opt");
+DEFINE_string(
+    policies, "adaptive,dram_first,scm_first,bidirectional,lru,s3_fifo,opt",
+    "Two tiers: the names of policy=. What else a buyer could have: dram_only, naive_scm, memory_mode, "
+    "compressed, page_cache, inline_memory. One tier of the whole total: lru, clock, s3_fifo, w_tinylfu, opt");
 DEFINE_string(total, "0.01,0.05,0.1,0.25",
               "Capacities of both tiers together: shares of the footprint (0.1, 10%) or bytes (64M)");
 DEFINE_double(dram_share, 0.2, "DRAM's part of the total");
@@ -27,9 +29,9 @@ DEFINE_int64(unit, 4096, "Extents are cut into blocks of so many bytes; also the
 DEFINE_string(sizes, "unit", "unit: blocks are equal and capacities hold exactly so many. bytes: as the live tiers");
 DEFINE_int64(segment_blocks, 0, "--sizes=unit: blocks of a segment. 0: a 256th of the SCM tier");
 DEFINE_string(pack, "off", "Whether the SCM tier packs records: off, lz4, zstd");
-DEFINE_string(
-    pack_ratio, "",
-    "How many times smaller blocks pack: a number, or a file of lines ratio,weight. Empty: 2.25 lz4, 3.25 zstd");
+DEFINE_string(pack_ratio, "",
+              "How many times smaller blocks pack, also in compressed, page_cache and inline_memory: a number, or a "
+              "file of lines ratio,weight. Empty: 2.25 lz4, 3.25 zstd");
 DEFINE_double(warmup, 0, "Share of the accesses before counting starts");
 DEFINE_int32(threads, 0, "Policies and totals run at a time. 0: one per CPU");
 DEFINE_double(sample, 1, "Keep the accesses to this share of the blocks, chosen by hash");

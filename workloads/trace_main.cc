@@ -3,23 +3,24 @@
 #include <fmt/format.h>
 #include <gflags/gflags.h>
 
-#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <string_view>
-#include <vector>
 
 #include "cache/base/text.h"
 #include "workloads/generators/generators.h"
-#include "workloads/program.h"
-#include "workloads/replay/rocksdb_query_reader.h"
+#include "workloads/program/program.h"
+#include "workloads/program/subcommands.h"
+#include "workloads/rocksdb/query_trace.h"
+#include "workloads/rocksdb/query_trace_reader.h"
+#include "workloads/rocksdb/record.h"
 #include "workloads/trace/convert.h"
 #include "workloads/trace/info.h"
 #include "workloads/trace/info_report.h"
-#include "workloads/trace/query_trace_writer.h"
-#include "workloads/trace/record.h"
 #include "workloads/trace/trace_writer.h"
 
 DEFINE_string(format, "auto", "Format of the trace: be64, arc, twitter_csv, ... auto: by content and name");
@@ -45,13 +46,10 @@ namespace {
 
 constexpr int kExitRefused = 2;
 
-struct Arguments {
-  std::string path;
-  std::string command_line;
-};
+using mezz::Arguments;
 
 mezz::Status RunInfo(const Arguments& arguments) {
-  mezz::InfoOptions options{.path = arguments.path, .format = FLAGS_format, .skip_bad = FLAGS_skip_bad};
+  mezz::InfoOptions options{.path = arguments.operands[0], .format = FLAGS_format, .skip_bad = FLAGS_skip_bad};
   MEZZ_RETURN_IF_ERROR(mezz::Count("unit", FLAGS_unit, 1, &options.unit_bytes));
   MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--memory", FLAGS_memory, &options.memory_bytes_max));
   MEZZ_RETURN_IF_ERROR(mezz::CheckWritable("json", FLAGS_json));
@@ -65,7 +63,7 @@ mezz::Status RunInfo(const Arguments& arguments) {
 }
 
 mezz::Status Convert(const Arguments& arguments, const std::string& to, double rate) {
-  mezz::ConvertOptions options{.path = arguments.path,
+  mezz::ConvertOptions options{.path = arguments.operands[0],
                                .format = FLAGS_format,
                                .skip_bad = FLAGS_skip_bad,
                                .to = to,
@@ -98,7 +96,7 @@ void OnSignal(int signal) {
 }
 
 mezz::Status RunRecord(const Arguments& arguments) {
-  mezz::RecordOptions options{.db = arguments.path,
+  mezz::RecordOptions options{.db = arguments.operands[0],
                               .workload = FLAGS_workload,
                               .format = FLAGS_format == "auto" ? "" : FLAGS_format,
                               .query_trace = FLAGS_query_trace,
@@ -121,11 +119,11 @@ mezz::Status RunRecord(const Arguments& arguments) {
 
 mezz::Status RunGenerate(const Arguments& arguments) {
   constexpr std::string_view kPrefix = "gen:";
-  if (!arguments.path.starts_with(kPrefix)) {
+  if (!arguments.operands[0].starts_with(kPrefix)) {
     return mezz::Status::InvalidArgument(
-        fmt::format("\"{}\" is no generator; they are named gen:zipf, gen:messaging and so on", arguments.path));
+        fmt::format("\"{}\" is no generator; they are named gen:zipf, gen:messaging and so on", arguments.operands[0]));
   }
-  mezz::GeneratorOptions options{.name = arguments.path.substr(kPrefix.size())};
+  mezz::GeneratorOptions options{.name = arguments.operands[0].substr(kPrefix.size())};
   MEZZ_RETURN_IF_ERROR(mezz::Count("keys", FLAGS_keys, 0, &options.keys));
   MEZZ_RETURN_IF_ERROR(mezz::Count("scale", FLAGS_scale, 1, &options.scale));
   MEZZ_RETURN_IF_ERROR(mezz::Count("ops", FLAGS_ops, 1, &options.ops));
@@ -138,92 +136,54 @@ mezz::Status RunGenerate(const Arguments& arguments) {
   return mezz::Status::Ok();
 }
 
-struct Subcommand {
-  std::string_view name;
-  std::string_view operand;  // what the argument behind the name is
-  std::string_view about;
-  std::vector<std::string_view> flags;  // that it takes
-  mezz::Status (*run)(const Arguments& arguments);
-};
-
-const std::vector<Subcommand>& Subcommands() {
-  static const std::vector<Subcommand> subcommands = {
-      {"info", "FILE", "what a trace holds", {"format", "skip_bad", "unit", "memory", "json"}, &RunInfo},
-      {"convert",
-       "FILE",
-       "the same requests in another format",
-       {"format", "skip_bad", "unit", "memory", "to", "out"},
-       &RunConvert},
-      {"sample",
-       "FILE",
-       "the requests for a share of the keys",
-       {"format", "skip_bad", "unit", "memory", "to", "out", "rate", "seed"},
-       &RunSample},
-      {"record",
-       "DB",
-       "what RocksDB does under a workload: its own two kinds of traces, of a database that stays as it is",
-       {"workload", "query_trace", "block_trace", "ops", "keys", "cache", "seed", "format", "writes"},
-       &RunRecord},
-      {"generate",
-       "gen:NAME",
-       "a generated workload as a RocksDB query trace, which db_bench --benchmarks=replay takes as well",
-       {"out", "ops", "keys", "scale", "seed"},
-       &RunGenerate},
-  };
-  return subcommands;
+const mezz::Program& Program() {
+  static const mezz::Program program = {
+      "mezz_trace",
+      "what a trace holds, and traces made of others",
+      {
+          {"info", "FILE", 1, "what a trace holds", {"format", "skip_bad", "unit", "memory", "json"}, &RunInfo},
+          {"convert",
+           "FILE",
+           1,
+           "the same requests in another format",
+           {"format", "skip_bad", "unit", "memory", "to", "out"},
+           &RunConvert},
+          {"sample",
+           "FILE",
+           1,
+           "the requests for a share of the keys",
+           {"format", "skip_bad", "unit", "memory", "to", "out", "rate", "seed"},
+           &RunSample},
+          {"record",
+           "DB",
+           1,
+           "what RocksDB does under a workload: its own two kinds of traces, of a database that stays as it is",
+           {"workload", "query_trace", "block_trace", "ops", "keys", "cache", "seed", "format", "writes"},
+           &RunRecord},
+          {"generate",
+           "gen:NAME",
+           1,
+           "a generated workload as a RocksDB query trace, which db_bench --benchmarks=replay takes as well",
+           {"out", "ops", "keys", "scale", "seed"},
+           &RunGenerate},
+      }};
+  return program;
 }
 
-std::string Usage() {
-  std::string text = "what a trace holds, and traces made of others\n\n";
-  for (const Subcommand& subcommand : Subcommands()) {
-    text += fmt::format("  mezz_trace {} {}", subcommand.name, subcommand.operand);
-    for (const std::string_view flag : subcommand.flags) text += fmt::format(" [--{}]", flag);
-    text += fmt::format("\n      {}\n", subcommand.about);
-  }
-  return text;
-}
-
-// A flag that the subcommand does not take would be passed over in silence.
-mezz::Status CheckFlags(const Subcommand& subcommand) {
-  for (const Subcommand& other : Subcommands()) {
-    for (const std::string_view flag : other.flags) {
-      gflags::CommandLineFlagInfo info;
-      if (std::ranges::find(subcommand.flags, flag) != subcommand.flags.end()) continue;
-      if (!gflags::GetCommandLineFlagInfo(std::string(flag).c_str(), &info) || info.is_default) continue;
-      return mezz::Status::InvalidArgument(
-          fmt::format("--{}={} is no flag of {}; leave it out", flag, info.current_value, subcommand.name));
-    }
-  }
-  return mezz::Status::Ok();
-}
-
-mezz::Status Run(const std::vector<std::string>& words, const std::string& command_line) {
-  if (words.empty()) return mezz::Status::InvalidArgument("what to do is missing; usage:\n\n" + Usage());
-  const auto found = std::ranges::find(Subcommands(), words[0], &Subcommand::name);
-  if (found == Subcommands().end()) {
-    return mezz::Status::InvalidArgument(fmt::format("\"{}\" is not known; usage:\n\n{}", words[0], Usage()));
-  }
-  if (words.size() == 1) {
-    return mezz::Status::InvalidArgument(
-        fmt::format("{} of what? mezz_trace {} {}", words[0], words[0], found->operand));
-  }
-  if (words.size() > 2) {
-    return mezz::Status::InvalidArgument(
-        fmt::format("\"{}\" is one argument too many; mezz_trace {} {} and flags as --name=value", words[2], words[0],
-                    found->operand));
-  }
-  MEZZ_RETURN_IF_ERROR(CheckFlags(*found));
-  return found->run({.path = words[1], .command_line = command_line});
+std::optional<std::string> FlagGiven(std::string_view flag) {
+  gflags::CommandLineFlagInfo info;
+  if (!gflags::GetCommandLineFlagInfo(std::string(flag).c_str(), &info) || info.is_default) return std::nullopt;
+  return info.current_value;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string command_line = mezz::CommandLine(argc, argv);
-  gflags::SetUsageMessage(Usage());
+  gflags::SetUsageMessage(Usage(Program()));
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
   mezz::UseRocksdbQueryReader();
-  const mezz::Status status = Run(std::vector<std::string>(argv + 1, argv + argc), command_line);
+  const mezz::Status status = mezz::RunSubcommand(Program(), {argv + 1, argv + argc}, command_line, &FlagGiven);
   if (status.ok()) return 0;
   fmt::print(stderr, "mezz_trace: {}\n", status.message());
   return kExitRefused;

@@ -15,7 +15,10 @@ namespace mezz {
 //   set --Take: CAS, acquire--> clear --Return: fetch_or, release--> set
 // so who takes a number comes after what its last holder did with it.
 //
+// Word: std::atomic<uint64_t>, or Atomic<uint64_t> (atomic.h) where the model checker is to see it.
+//
 // Thread-safe. Neither blocks nor allocates.
+template <typename Word>
 class FreeNumbers {
  public:
   static constexpr unsigned kCountMax = 64;
@@ -41,7 +44,7 @@ class FreeNumbers {
   }
 
  private:
-  std::atomic<uint64_t> free_;
+  Word free_;
 };
 
 }  // namespace mezz

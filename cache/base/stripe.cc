@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/base/stripe.h"
 
+#include <atomic>
+#include <cstdint>
+
 #include "cache/base/free_numbers.h"
 
 namespace mezz {
 namespace {
 
-// What a thread counted in a stripe its next owner sees, because it takes the number after it was given back.
-constinit FreeNumbers free_stripes(kSharedStripe);
+// What a thread counted in a stripe its next owner sees, because it takes the number after it was given back. One word
+// for the process, so not one of the model checker's, which runs the process's life many times.
+constinit FreeNumbers<std::atomic<uint64_t>> free_stripes(kSharedStripe);
 
 // Gives the stripe back when its thread ends. Destructors of the thread that run later count in the shared one.
 struct Owner {

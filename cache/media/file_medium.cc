@@ -19,7 +19,6 @@
 #include "cache/media/file_checks.h"
 #include "cache/media/open.h"
 #include "cache/media/populate.h"
-#include "cache/superblock.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -27,7 +26,6 @@ namespace {
 
 constexpr mode_t kFileMode = 0600;
 constexpr int kOpenAttempts = 16;
-using Superblock = layout::Superblock;
 
 // O_NONBLOCK: a fifo put there in the meantime must not stop us; it has no effect on files.
 constexpr int kOpenFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -83,6 +81,7 @@ class FileMedium : public Medium {
   ~FileMedium() override;
 
   Status Open(std::unique_ptr<Preparer>* preparer, bool* existing);
+  void GiveUpRest() const override;
 
  private:
   // One attempt; not *opened if the file vanished or was replaced in the meantime.
@@ -93,7 +92,7 @@ class FileMedium : public Medium {
   Status OpenDevdax(std::unique_ptr<Preparer>* preparer, bool* existing);
   Status JudgeFileContents(bool* existing);
   Status JudgeDeviceContents(bool* existing);
-  Status Judge(std::span<const std::byte> head, bool* existing);
+  Status Judge(std::span<const std::byte> head, uint64_t medium_bytes, bool* existing);
   Status StampProvisionalSuperblock();
   // Gives the file its size, and all of its space where that is cheap; else `*by_chunks` does, while it is prepared.
   Status Reserve(std::function<int(uint64_t offset, uint64_t bytes)>* by_chunks);
@@ -128,6 +127,12 @@ FileMedium::~FileMedium() {
   if (fd_ < 0) return;
   if (locked_ && !complete_) Undo();
   CloseDescriptor();
+}
+
+// A file that cannot be cut takes more room than it needs, and is cut when it is opened again.
+void FileMedium::GiveUpRest() const {
+  if (!child_rules_.InOwner() || !S_ISREG(stat_.st_mode) || stat_.st_size <= static_cast<off_t>(wanted_)) return;
+  [[maybe_unused]] const int ignored = ftruncate(fd_, static_cast<off_t>(wanted_));
 }
 
 void FileMedium::CloseDescriptor() {
@@ -248,47 +253,41 @@ Status FileMedium::OpenDevdax(std::unique_ptr<Preparer>* preparer, bool* existin
 
 Status FileMedium::JudgeFileContents(bool* existing) {
   *existing = false;
-  if (stat_.st_size == 0) return Status::Ok();
-  std::array<std::byte, sizeof(Superblock)> head;
+  if (stat_.st_size == 0) return Judge({}, 0, existing);
+  std::array<std::byte, MediumFormat::kHeadBytes> head;
   const ssize_t got = pread(fd_, head.data(), head.size(), 0);
   if (got < 0) {
     return Status::IoError(fmt::format("path={} cannot be read ({}): name another file", path_, ErrnoText(errno)));
   }
-  return Judge({head.data(), static_cast<size_t>(got)}, existing);
+  return Judge({head.data(), static_cast<size_t>(got)}, static_cast<uint64_t>(stat_.st_size), existing);
 }
 
 Status FileMedium::JudgeDeviceContents(bool* existing) {
   *existing = false;
-  const std::span<const std::byte> head(base_, sizeof(Superblock));
+  const std::span<const std::byte> head(base_, MediumFormat::kHeadBytes);
   // A device has no size that could tell a new one.
-  if (std::ranges::all_of(head, [](std::byte byte) { return byte == std::byte{0}; })) return Status::Ok();
-  return Judge(head, existing);
+  const bool empty = std::ranges::all_of(head, [](std::byte byte) { return byte == std::byte{0}; });
+  if (empty) return Judge({}, wanted_, existing);
+  return Judge(head, wanted_, existing);  // the device has them: OpenDevdax asked
 }
 
-Status FileMedium::Judge(std::span<const std::byte> head, bool* existing) {
-  Superblock superblock;
-  bool damaged = false;
-  const Status status = ReadSuperblock(head.data(), head.size(), &superblock, &damaged);
-  if (status.code() == Status::Code::kForeignFile) {
-    return Status::ForeignFile(fmt::format("path={} {}", path_, status.message()));
-  }
-  if (!status.ok()) return Status::NotSupported(fmt::format("path={} {}", path_, status.message()));
-  *existing = !damaged && superblock.format_id != kProvisionalFormatId;
-  return Status::Ok();
+Status FileMedium::Judge(std::span<const std::byte> head, uint64_t medium_bytes, bool* existing) {
+  const Status status = order_.format.judge(order_.options, head, medium_bytes, wanted_, existing);
+  return status.ok() ? status : status.WithPrefix(fmt::format("path={} ", path_));
 }
 
 Status FileMedium::StampProvisionalSuperblock() {
-  const Superblock superblock = MakeSuperblock(wanted_, order_.options.EffectiveSegmentBytes(), /*hash_seed=*/0,
-                                               kProvisionalFormatId, /*host_version=*/0);
+  const auto head = order_.format.provisional(order_.options, wanted_);
   resized_ = true;
-  const ssize_t put = pwrite(fd_, &superblock, sizeof(superblock), 0);
-  if (put == static_cast<ssize_t>(sizeof(superblock))) return Status::Ok();
+  const ssize_t put = pwrite(fd_, head.data(), head.size(), 0);
+  if (put == static_cast<ssize_t>(head.size())) return Status::Ok();
   return ReservationError(put < 0 ? errno : ENOSPC, "written");
 }
 
 Status FileMedium::Reserve(std::function<int(uint64_t offset, uint64_t bytes)>* by_chunks) {
-  resized_ = true;
-  if (ftruncate(fd_, static_cast<off_t>(wanted_)) != 0) return ReservationError(errno, "resized");
+  // What is cut off may be what a superblock still speaks of: GiveUpRest.
+  resized_ = stat_.st_size < static_cast<off_t>(wanted_);
+  if (resized_ && ftruncate(fd_, static_cast<off_t>(wanted_)) != 0) return ReservationError(errno, "resized");
   // Where populating reserves, and reports a shortage as well, fallocate would only be a slower way to do the same.
   const bool memory = IsMemoryFileSystem(fd_);
   if (memory && KernelCanPopulate()) return Status::Ok();
@@ -343,6 +342,7 @@ Status FileMedium::Map(const Source& source, uint64_t map_bytes) {
   bytes_ = wanted_;
   child_rules_.ProtectInChild(base_, pmem2_map_get_size(map_));
   info_.granularity = Granted(map_);
+  persist_ = pmem2_get_persist_fn(map_);
   madvise(base_, bytes_, MADV_HUGEPAGE);  // a wish: tmpfs heeds it where it is set up for it
   return Status::Ok();
 }

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
 #include <utility>
 
 #include "cache/base/machine_memory.h"
 #include "cache/media/open.h"
+#include "cache/superblock.h"
 
 namespace mezz {
 
@@ -41,7 +43,34 @@ Status Open(const MediumOrder& order, std::unique_ptr<Medium>* medium, std::uniq
   return Status::InvalidArgument("medium is unknown");
 }
 
+Status JudgeCache(const ScmOptions& options, std::span<const std::byte> head, uint64_t, uint64_t, bool* existing) {
+  using What = FoundSuperblock::What;
+  const bool demanded = options.recovery == Recovery::kRequire;
+  FoundSuperblock found;
+  found.what = What::kProvisional;
+  if (!head.empty()) found = FindSuperblock(head);
+  if (found.what == What::kForeign) return Status::ForeignFile(std::move(found.why));
+  if (found.what == What::kProvisional) found.why = "holds no blocks yet";
+  if (found.what == What::kWhole) found.why = WhyOfNoUse(found.superblock, options);
+  *existing = found.what == What::kWhole;
+  if (found.why.empty() || !demanded) return Status::Ok();
+  return Status::NotSupported(
+      fmt::format("{}, and recovery=require is asked for: use recovery=warm to begin anew", found.why));
+}
+
+std::array<std::byte, MediumFormat::kProvisionalBytes> ProvisionalCache(const ScmOptions& options, uint64_t) {
+  static_assert(sizeof(layout::Superblock) <= MediumFormat::kProvisionalBytes);
+  layout::Superblock superblock = SuperblockOf(options);
+  superblock.format_id = kProvisionalFormatId;
+  superblock = Sealed(superblock);
+  std::array<std::byte, MediumFormat::kProvisionalBytes> head{};
+  std::memcpy(head.data(), &superblock, sizeof(superblock));
+  return head;
+}
+
 }  // namespace
+
+const MediumFormat kCacheFormat{.judge = JudgeCache, .provisional = ProvisionalCache};
 
 std::string_view ToString(StoreGranularity granularity) {
   switch (granularity) {
@@ -78,7 +107,7 @@ Status OpenMedium(const ScmOptions& options, std::unique_ptr<Medium>* medium, bo
   const bool all = preparer == nullptr || options.prepare == Prepare::kBeforeOpen;
   const uint64_t first_bytes = all ? bytes : std::min(bytes, std::max(kFirstBytesMin, kSegmentsMin * segment));
   std::unique_ptr<Preparer> made;
-  MEZZ_RETURN_IF_ERROR(Open({options, bytes, first_bytes}, medium, &made, existing));
+  MEZZ_RETURN_IF_ERROR(Open({.options = options, .bytes = bytes, .first_bytes = first_bytes}, medium, &made, existing));
   if (preparer != nullptr) *preparer = std::move(made);
   return Status::Ok();
 }

@@ -46,6 +46,15 @@ class Medium {
   // kByte or kCacheLine, once that thread calls Drain().
   void Stream(std::byte* to, const void* from, size_t bytes) const { stream_(to, from, bytes); }
   void Drain() const { drain_(); }
+  // Until these bytes, which this thread streamed, are as durable as the medium can make them, whatever its
+  // granularity: under kPage that is an msync, so milliseconds. Drains.
+  void Persist(const std::byte* from, size_t bytes) const {
+    drain_();
+    if (persist_ != nullptr) persist_(from, bytes);
+  }
+  // The medium may end after bytes(): a file that was larger keeps its end until what stands on it says that it is
+  // smaller now.
+  virtual void GiveUpRest() const {}
 
  protected:
   Medium() = default;
@@ -56,6 +65,7 @@ class Medium {
   MediumInfo info_;
   void (*stream_)(void* to, const void* from, size_t bytes) = nullptr;
   void (*drain_)() = nullptr;
+  void (*persist_)(const void* from, size_t bytes) = nullptr;  // null: a drain does it, or nothing can
 };
 
 // Maps, checks, formats nothing: refuses what it must not use (missing parent, directory, symbolic link, foreign

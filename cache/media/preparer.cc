@@ -2,7 +2,6 @@
 #include "cache/media/preparer.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,13 +11,12 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "cache/base/fork_guard.h"
-#include "cache/base/signals_blocked.h"
+#include "cache/base/start_thread.h"
 #include "cache/base/text.h"
 #include "cache/media/collapse_budget.h"
 #include "cache/media/populate.h"
@@ -128,17 +126,15 @@ void Preparer::Work::Start(std::function<void(uint64_t)> on_ready) {
 
 void Preparer::Work::StartHelpers(unsigned count) {
   helpers_running_ = count;  // before there are any: afterwards one may hold the mutex as long as its callback takes
-  const SignalsBlocked blocked;
-  try {
-    for (unsigned i = 0; i < count; ++i) {
-      helpers_.emplace_back([this] { RunHelper(); });
-      pthread_setname_np(helpers_.back().native_handle(), "mezz-prepare");
-    }
-  } catch (const std::system_error&) {
-    // Fewer threads only take longer.
-    const std::scoped_lock lock(mutex_);
-    helpers_running_ -= count - static_cast<unsigned>(helpers_.size());
+  while (helpers_.size() < count) {
+    auto helper = StartThread<std::jthread>("mezz-prepare", [this] { RunHelper(); });
+    if (!helper.joinable()) break;
+    helpers_.push_back(std::move(helper));
   }
+  if (helpers_.size() == count) return;
+  // Fewer threads only take longer.
+  const std::scoped_lock lock(mutex_);
+  helpers_running_ -= count - static_cast<unsigned>(helpers_.size());
 }
 
 void Preparer::Work::Stop() {

@@ -81,6 +81,12 @@ void Dictionaries::Publish(std::unique_ptr<const Dictionary> dictionary) {
   live_[static_cast<size_t>(role)].store(number, std::memory_order_release);
 }
 
+void Dictionaries::Restore(std::unique_ptr<const Dictionary> dictionary, uint64_t place) {
+  const unsigned slot = SlotOf(dictionary->number());
+  Publish(std::move(dictionary));
+  SetPlace(slot, place);
+}
+
 void Dictionaries::Retire(BlockRole role) {
   const Dictionary* const old = live(role);
   if (old == nullptr) return;
@@ -93,6 +99,15 @@ void Dictionaries::Retire(BlockRole role) {
 
 const Dictionary* Dictionaries::live(BlockRole role) const {
   return Find(static_cast<uint16_t>(live_[static_cast<size_t>(role)].load(std::memory_order_acquire)));
+}
+
+void Dictionaries::Write(const Dictionary& dictionary, const Medium& medium, record::Place place, Throttle* throttle,
+                         Counters* counters) {
+  dictionary.Write(medium, place, authenticator_);
+  SetPlace(SlotOf(dictionary.number()), place.offset);
+  if (throttle != nullptr) throttle->ChargeWrite(RecordBytes(dictionary));
+  counters->Add(Event::kDictionaryWritten, dictionary.role());
+  counters->Add(Event::kScmWrittenBytes, dictionary.role(), RecordBytes(dictionary));
 }
 
 std::array<unsigned, kBlockRoles> Dictionaries::Collect() {

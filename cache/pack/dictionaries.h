@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -9,6 +10,8 @@
 
 #include "cache/base/atomic.h"
 #include "cache/base/wakeup.h"
+#include "cache/counters.h"
+#include "cache/media/model.h"
 #include "cache/pack/dictionary.h"
 #include "cache/types.h"
 
@@ -46,6 +49,11 @@ class Dictionaries {
   // `trainer` is called when a retired dictionary lost its last hold, and when one has no place; not owned.
   explicit Dictionaries(Wakeup* trainer) : trainer_(trainer) {}
 
+  // What their records get their MACs from (verify=keyed), before anything else is called; not owned.
+  void UseAuthenticator(const Authenticator* authenticator) { authenticator_ = authenticator; }
+  const Authenticator* authenticator() const { return authenticator_; }
+  uint64_t RecordBytes(const Dictionary& dictionary) const { return dictionary.RecordBytes(authenticator_); }
+
   // A hold, and the dictionary; empty: there is none.
   class Lease {
    public:
@@ -81,13 +89,25 @@ class Dictionaries {
   // Makes it the live one of its role, and retires the one that was. REQUIRES: the slot of its number is empty.
   void Publish(std::unique_ptr<const Dictionary> dictionary);
   void Retire(BlockRole role);
+  // As Publish of one whose record lies at `place` (0: it has to be written anew), by who takes a medium over, before
+  // anything else is called.
+  void Restore(std::unique_ptr<const Dictionary> dictionary, uint64_t place);
+  // Records may carry numbers of the slot up to this one: the next one is higher.
+  void SkipNumbers(unsigned slot, uint16_t number) {
+    slots_[slot].last_number = std::max(slots_[slot].last_number, number);
+  }
+  // REQUIRES: the trainer has stopped.
+  uint16_t last_number(unsigned slot) const { return slots_[slot].last_number; }
   // Null: none.
   const Dictionary* live(BlockRole role) const;
   // Destroys those that are retired and not held. How many of each role.
   std::array<unsigned, kBlockRoles> Collect();
 
   uint64_t place(unsigned slot) const { return slots_[slot].place.load(std::memory_order_acquire); }
-  void SetPlace(unsigned slot, uint64_t offset) { slots_[slot].place.store(offset, std::memory_order_release); }
+  // Writes its record there, and that is its place from now on; counted, and charged to `throttle`, which may be null.
+  // REQUIRES: the caller holds it, and RecordBytes() are reserved at `place`.
+  void Write(const Dictionary& dictionary, const Medium& medium, record::Place place, Throttle* throttle,
+             Counters* counters);
   void LosePlace(unsigned slot) {
     SetPlace(slot, 0);
     trainer_->Call();
@@ -111,8 +131,10 @@ class Dictionaries {
   static uint16_t NumberOf(uint64_t word) { return static_cast<uint16_t>(word >> 32); }
   static uint32_t HoldsOf(uint64_t word) { return static_cast<uint32_t>(word); }
   Lease Take(unsigned slot, uint16_t number, bool retired_too);
+  void SetPlace(unsigned slot, uint64_t offset) { slots_[slot].place.store(offset, std::memory_order_release); }
 
   Wakeup* const trainer_;
+  const Authenticator* authenticator_ = nullptr;
   std::array<Slot, kSlots> slots_;
   std::array<Atomic<uint32_t>, kBlockRoles> live_{};
   Atomic<uint64_t> held_bytes_{0};  // relaxed: a figure

@@ -49,9 +49,9 @@ std::unique_ptr<const Dictionary> Dictionary::Make(std::span<const std::byte> tr
   }
 }
 
-std::unique_ptr<const Dictionary> Dictionary::Read(const record::Header& header) {
-  if ((header.flags & layout::kRecordDictionary) == 0 || !record::PayloadIsWhole(header)) return nullptr;
-  const uint64_t number = header.key.words[1] >> 8;
+std::unique_ptr<const Dictionary> Dictionary::Read(const record::Header& header, const Authenticator* authenticator) {
+  if ((header.flags & layout::kRecordDictionary) == 0 || !record::PayloadIsWhole(header, authenticator)) return nullptr;
+  const uint64_t number = NumberIn(header.key);
   if (number == 0 || number > UINT16_MAX) return nullptr;
   const auto role = static_cast<BlockRole>(header.key.words[1] & 0xff);
   if (role != header.role || header.key != KeyOf(static_cast<uint16_t>(number), role)) return nullptr;
@@ -64,9 +64,16 @@ uint64_t Dictionary::dram_bytes() const {
   return sizeof(*this) + bytes_.capacity() + ZSTD_sizeof_CDict(packer_) + ZSTD_sizeof_DDict(unpacker_);
 }
 
-void Dictionary::Write(const Medium& medium, record::Place place) const {
+void Dictionary::Write(const Medium& medium, record::Place place, const Authenticator* authenticator) const {
   record::Write(medium, place, KeyOf(number_, role_), role_, bytes_.size(), SpanSource{bytes_},
-                layout::kRecordDictionary);
+                layout::kRecordDictionary, authenticator);
+}
+
+size_t PackFrame(ZSTD_CCtx* state, const Dictionary* dictionary, std::span<const std::byte> block,
+                 std::span<std::byte> to) {
+  return dictionary != nullptr
+             ? ZSTD_compress_usingCDict(state, to.data(), to.size(), block.data(), block.size(), dictionary->packer())
+             : ZSTD_compressCCtx(state, to.data(), to.size(), block.data(), block.size(), kZstdLevel);
 }
 
 }  // namespace mezz

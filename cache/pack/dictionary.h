@@ -12,6 +12,7 @@
 #include "cache/record.h"
 #include "cache/types.h"
 
+struct ZSTD_CCtx_s;
 struct ZSTD_CDict_s;
 struct ZSTD_DDict_s;
 
@@ -25,7 +26,10 @@ class Dictionary {
   static std::unique_ptr<const Dictionary> Make(std::span<const std::byte> trained, uint16_t number, BlockRole role);
   // From its record: null also for a record that is no dictionary's, or damaged. REQUIRES: the header is whole, and
   // the payload within the medium.
-  static std::unique_ptr<const Dictionary> Read(const record::Header& header);
+  static std::unique_ptr<const Dictionary> Read(const record::Header& header,
+                                                const Authenticator* authenticator = nullptr);
+  // What the key of a dictionary's record says, of any value: 1 to UINT16_MAX if Read takes it.
+  static uint64_t NumberIn(const BlockKey& key) { return key.words[1] >> 8; }
   ~Dictionary();
   Dictionary(const Dictionary&) = delete;
   Dictionary& operator=(const Dictionary&) = delete;
@@ -38,9 +42,11 @@ class Dictionary {
   // Some 0.5 MiB more than its bytes: zstd's tables.
   uint64_t dram_bytes() const;
 
-  // Writes its record, record_bytes() of the medium.
-  void Write(const Medium& medium, record::Place place) const;
-  uint64_t record_bytes() const { return layout::RecordBytes(bytes_.size()); }
+  // Writes its record, RecordBytes() of the medium.
+  void Write(const Medium& medium, record::Place place, const Authenticator* authenticator = nullptr) const;
+  uint64_t RecordBytes(const Authenticator* authenticator) const {
+    return record::BytesFor(bytes_.size(), authenticator);
+  }
 
  private:
   Dictionary(std::span<const std::byte> trained, uint16_t number, BlockRole role);
@@ -51,5 +57,10 @@ class Dictionary {
   ZSTD_CDict_s* packer_;
   ZSTD_DDict_s* unpacker_;
 };
+
+// Packs the block as one frame, with this dictionary or with none (null). The bytes it took, or what ZSTD_isError takes
+// for an error: `to` is too small, or there is no memory.
+size_t PackFrame(ZSTD_CCtx_s* state, const Dictionary* dictionary, std::span<const std::byte> block,
+                 std::span<std::byte> to);
 
 }  // namespace mezz

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <thread>
 
-#include "cache/pack/codec_rules.h"
 #include "cache/pack/samples.h"
 
 namespace mezz {
@@ -43,10 +42,7 @@ Compressed CompressZstd(Workspace& workspace, std::span<const std::byte> block, 
                         std::span<std::byte>* to) {
   ZSTD_CCtx* const state = workspace.ZstdCompressor();
   if (state == nullptr) return Compressed::kNoMemory;
-  const size_t bytes =
-      dictionary
-          ? ZSTD_compress_usingCDict(state, to->data(), to->size(), block.data(), block.size(), dictionary->packer())
-          : ZSTD_compressCCtx(state, to->data(), to->size(), block.data(), block.size(), kZstdLevel);
+  const size_t bytes = PackFrame(state, dictionary ? &*dictionary : nullptr, block, *to);
   if (ZSTD_isError(bytes) != 0) {
     return ZSTD_getErrorCode(bytes) == ZSTD_error_memory_allocation ? Compressed::kNoMemory : Compressed::kTooLarge;
   }
@@ -108,8 +104,7 @@ PackedBlock Packer::LeftForMemory(BlockRole role) {
   return PackedBlock(Outcome::kLeft);
 }
 
-PackedBlock Packer::Pack(BlockRole role, size_t bytes, BlockSource source) {
-  if (!Wants(role, bytes)) return PackedBlock(Outcome::kLeft);
+PackedBlock Packer::PackWanted(BlockRole role, size_t bytes, BlockSource source) {
   Workspaces::Lease workspace = workspaces_.Take();
   std::byte* const input = workspace ? workspace->Input(bytes) : nullptr;
   if (input == nullptr) return LeftForMemory(role);

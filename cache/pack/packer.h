@@ -90,7 +90,11 @@ class Packer {
   // Whether to try a block of this role and size. A no is counted if it is only for now (AutoSkip).
   bool Wants(BlockRole role, size_t bytes);
   // Asks the source for the whole block at once, if Wants says so.
-  PackedBlock Pack(BlockRole role, size_t bytes, BlockSource source);
+  PackedBlock Pack(BlockRole role, size_t bytes, BlockSource source) {
+    return Wants(role, bytes) ? PackWanted(role, bytes, source) : PackedBlock();
+  }
+  // REQUIRES: Wants said so (it may say no since).
+  PackedBlock PackWanted(BlockRole role, size_t bytes, BlockSource source);
   // Of bytes that stay where they are meanwhile, and of which the checksum is known (record::PayloadChecksum).
   // REQUIRES: Wants said so (it may say no since).
   PackedBlock Pack(BlockRole role, std::span<const std::byte> block, uint32_t checksum);

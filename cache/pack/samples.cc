@@ -28,7 +28,7 @@ void Samples::Tried(BlockRole role_of_block, std::span<const std::byte> block, u
   if (!lock.owns_lock()) return;
   if (role.phase == Phase::kResting) {
     role.rest_bytes -= std::min<uint64_t>(role.rest_bytes, block.size());
-    if (role.rest_bytes == 0 && Decayed(role)) role.phase = Phase::kCollecting;
+    if (role.rest_bytes == 0 && DoesWorse(role)) role.phase = Phase::kCollecting;
   } else if (role.phase == Phase::kCollecting) {
     AddLocked(role, block);
   }
@@ -39,13 +39,13 @@ void Samples::NoteShare(Role& role, uint16_t dictionary, size_t stored_bytes, si
   uint64_t seen = role.live_share.load(std::memory_order_relaxed);
   if (seen >> kShareShift != dictionary) return;
   const auto share = static_cast<uint32_t>(stored_bytes * kWhole / bytes);
-  const uint32_t mean = mezz::Decayed(static_cast<uint32_t>(seen), share, kMeanShift);
+  const uint32_t mean = Decayed(static_cast<uint32_t>(seen), share, kMeanShift);
   role.live_share.compare_exchange_weak(seen, uint64_t{dictionary} << kShareShift | mean, std::memory_order_relaxed,
                                         std::memory_order_relaxed);
 }
 
 // A role without a dictionary may get one.
-bool Samples::Decayed(const Role& role) {
+bool Samples::DoesWorse(const Role& role) {
   const uint64_t seen = role.live_share.load(std::memory_order_relaxed);
   return seen >> kShareShift == 0 || static_cast<uint32_t>(seen) > role.share_max.load(std::memory_order_relaxed);
 }

@@ -73,7 +73,7 @@ class Samples {
   void NoteShare(Role& role, uint16_t dictionary, size_t stored_bytes, size_t bytes);
   void AddLocked(Role& role, std::span<const std::byte> block);
   bool AllocateLocked(Role& role);
-  static bool Decayed(const Role& role);
+  static bool DoesWorse(const Role& role);
 
   const DictionaryRules rules_;
   const size_t bytes_;

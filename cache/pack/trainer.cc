@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/pack/trainer.h"
 
-#include <pthread.h>
 #include <zdict.h>
 #include <zstd.h>
 
@@ -9,10 +8,8 @@
 #include <cassert>
 #include <new>
 #include <numeric>
-#include <system_error>
 
-#include "cache/base/signals_blocked.h"
-#include "cache/pack/codec_rules.h"
+#include "cache/base/start_thread.h"
 #include "cache/pack/packer.h"
 
 namespace mezz {
@@ -22,7 +19,6 @@ constexpr size_t kDictionaryBytesMax = 64 << 10;
 constexpr size_t kSegmentShare = 16;    // all dictionaries together fill half of a segment at most
 constexpr size_t kSamplesPerByte = 32;  // ZDICT's advice is a hundred; 16 MiB or so of samples gain a hundredth
 constexpr uint64_t kGainDenominator = 20;
-constexpr uint64_t kZdictBytes = 6 << 20;  // what ZDICT_trainFromBuffer says that it takes
 
 size_t DictionaryBytes(const DictionaryRules& rules, uint64_t segment_bytes) {
   const size_t most = std::min<size_t>(kDictionaryBytesMax, segment_bytes / kSegmentShare);
@@ -38,13 +34,9 @@ std::vector<size_t> PackedBytes(const SampleSet& set, size_t first, size_t offse
   std::vector<size_t> packed_bytes;
   for (size_t i = first; i < set.sizes.size(); ++i) {
     const size_t bytes = set.sizes[i];
-    const std::byte* const block = set.bytes.get() + offset;
     const size_t most = Packer::CodecBytesMax(Codec::kZstd, bytes);
     to.resize(std::max(to.size(), most));
-    const size_t packed =
-        dictionary != nullptr
-            ? ZSTD_compress_usingCDict(state.get(), to.data(), most, block, bytes, dictionary->packer())
-            : ZSTD_compressCCtx(state.get(), to.data(), most, block, bytes, kZstdLevel);
+    const size_t packed = PackFrame(state.get(), dictionary, {set.bytes.get() + offset, bytes}, {to.data(), most});
     packed_bytes.push_back(ZSTD_isError(packed) != 0 ? bytes : sizeof(layout::PackedPrefix) + packed);
     offset += bytes;
   }
@@ -98,14 +90,8 @@ Trainer::~Trainer() {
 bool Trainer::Start(Store store) {
   assert(!state_->thread.joinable());
   store_ = std::move(store);
-  const SignalsBlocked blocked;
-  try {
-    state_->thread = std::thread([this] { Run(); });
-  } catch (const std::system_error&) {
-    return false;
-  }
-  pthread_setname_np(state_->thread.native_handle(), "mezz-train");
-  return true;
+  state_->thread = StartThread("mezz-train", [this] { Run(); });
+  return state_->thread.joinable();
 }
 
 void Trainer::Stop() {
@@ -119,12 +105,13 @@ void Trainer::Settle() const {
 }
 
 uint64_t Trainer::dram_bytes() const {
-  return sizeof(*this) + state_->dictionaries.dram_bytes() + state_->samples.dram_bytes() +
-         working_bytes_.load(std::memory_order_relaxed);
+  return sizeof(*this) + state_->dictionaries.dram_bytes() + state_->samples.dram_bytes();
 }
 
 void Trainer::Run() {
-  while (state_->wakeup.Await()) Work();
+  while (state_->wakeup.Await()) {
+    if (!held_.load(std::memory_order_acquire)) Work();
+  }
 }
 
 void Trainer::Work() {
@@ -134,12 +121,10 @@ void Trainer::Work() {
     SampleSet set = state_->samples.Take(role);
     if (set.bytes == nullptr) continue;
     bool useful = !state_->dictionaries.NextNumber();  // no slot: it was not the samples' fault
-    working_bytes_.store(kZdictBytes, std::memory_order_relaxed);
     try {
       if (!useful) useful = Train(role, set);
     } catch (const std::bad_alloc&) {
     }
-    working_bytes_.store(0, std::memory_order_relaxed);
     set = SampleSet();
     state_->samples.Rest(role, useful);
   }

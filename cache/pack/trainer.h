@@ -27,7 +27,8 @@ namespace mezz {
 // none is retired. How well the live one does there is what it is measured by from then on (Samples).
 //
 // Memory: DictionaryRules::sample_bytes_max a role while it samples; some 0.6 MiB a dictionary (zstd's tables, most of
-// it), of which there are Dictionaries::kSlots at most: where all are in use none is trained; 6 MiB while one is.
+// it), of which there are Dictionaries::kSlots at most: where all are in use none is trained. ZDICT takes some 6 MiB
+// more for the tenth of a second that a training lasts; that is no part of dram_bytes.
 //
 // Thread-safe. In a child made by fork() nothing runs and nothing blocks.
 class Trainer {
@@ -42,6 +43,13 @@ class Trainer {
   using Store = std::function<bool(const Dictionary&)>;
   // Call it once. `store` is called by the thread, until Stop. False: there is no thread to be had.
   bool Start(Store store);
+  // Until LetGo is called the thread does nothing: who takes a medium over uses the dictionaries in its stead.
+  // REQUIRES: before Start.
+  void Hold() { held_.store(true, std::memory_order_relaxed); }
+  void LetGo() {
+    held_.store(false, std::memory_order_release);
+    Wake();
+  }
   // Ends the thread, after the training it is at. Who packs goes on with what there is.
   void Stop();
   // A dictionary lost its place on the medium, or there is room again.
@@ -75,7 +83,7 @@ class Trainer {
   const ForkGuard& guard_;
   std::unique_ptr<State> state_;
   Store store_;
-  Atomic<uint64_t> working_bytes_{0};  // relaxed: a figure
+  Atomic<bool> held_{false};  // true only from before Start until LetGo (release), which hands the dictionaries over
 };
 
 }  // namespace mezz

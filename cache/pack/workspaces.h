@@ -53,7 +53,8 @@ class Workspace {
 // Thread-safe. Neither blocks nor allocates, but for the memory of a workspace that is new or grows.
 class Workspaces {
  public:
-  static constexpr unsigned kCountMax = FreeNumbers::kCountMax;
+  using Numbers = FreeNumbers<Atomic<uint64_t>>;
+  static constexpr unsigned kCountMax = Numbers::kCountMax;
 
   explicit Workspaces(unsigned count) : free_(count) {}
 
@@ -83,7 +84,7 @@ class Workspaces {
  private:
   std::array<Workspace, kCountMax> workspaces_;
   std::array<size_t, kCountMax> told_bytes_{};  // of each, as it is in held_bytes_; its holder's
-  FreeNumbers free_;
+  Numbers free_;
   Atomic<uint64_t> held_bytes_{0};  // relaxed: a figure
 };
 

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "admission/curves/block_key.h"
 #include "rocksdb/utilities/stackable_db.h"
 #include "rocksdb/version.h"
-#include "workloads/block_key.h"
-#include "workloads/replay/block_target.h"
-#include "workloads/replay/database_target.h"
-#include "workloads/replay/replay_loop.h"
+#include "workloads/replay/caches/block_target.h"
+#include "workloads/replay/caches/database_target.h"
+#include "workloads/replay/engine/replay_loop.h"
 
 namespace mezz {
 namespace {

@@ -5,13 +5,13 @@
 //   medium_bytes_per_demoted_byte  written to the medium / payload put, second chances apart
 //   allocations_per_hit            operator new calls of this thread / operations (a put is an operation too)
 #include <benchmark/benchmark.h>
-#include <fmt/format.h>
 
 #include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <new>
 
+#include "tests/support/bench_main.h"
 #include "tests/support/tier_fixture.h"
 
 static std::atomic<uint64_t> allocations{0};
@@ -156,6 +156,70 @@ void HitArguments(benchmark::internal::Benchmark* bench) {
 BENCHMARK(BM_HitInPlace)->Apply(HitArguments);
 BENCHMARK(BM_HitCopied)->Apply(HitArguments);
 
+// Does a hit cost more in a larger tier? Arguments: GiB of medium; whether the tier packs, and so has an index that
+// grew.
+void FillLarge(const benchmark::State& state) {
+  const uint64_t bytes = static_cast<uint64_t>(state.range(0)) << 30;
+  ScmOptions options = Options(bytes);
+  options.pack = state.range(1) != 0 ? PackMode::kLz4 : PackMode::kOff;
+  shared_tier = test::OpenOrDie(options);
+  shared_keys = bytes * 9 / 10 / (4096 + 64);
+  for (uint64_t key = 0; key < shared_keys; ++key)
+    shared_tier->Put(test::Key(key), BlockRole::kData, std::span(scratch).first(4096), Generation::kYoung, Form::kRaw);
+}
+// MEZZ_BENCH_LARGE=1 asks for 4 and 12 GiB of memory, too.
+void GrowthArguments(benchmark::internal::Benchmark* bench) {
+  const bool large = std::getenv("MEZZ_BENCH_LARGE") != nullptr;
+  bench->ArgNames({"gib", "packs"})
+      ->ArgsProduct({large ? std::vector<int64_t>{1, 4, 12} : std::vector<int64_t>{1}, {0, 1}});
+  bench->Setup(FillLarge)->Teardown(DropShared);
+}
+void BM_HitAsTheTierGrows(benchmark::State& state) {
+  std::mt19937_64 random(1);
+  for (auto _ : state) {
+    const PinnedBlock block = shared_tier->Find(test::Key(random() % shared_keys));
+    if (block) benchmark::DoNotOptimize(Search(block.payload()));
+  }
+  ReportSpace(state, *shared_tier);
+}
+BENCHMARK(BM_HitAsTheTierGrows)->Apply(GrowthArguments);
+
+// A hit on a packed record, unpacked into memory of its own. Arguments: block bytes; 0: LZ4, 1: zstd. The blocks pack
+// to less than half.
+void FillPacked(const benchmark::State& state) {
+  ScmOptions options = Options();
+  options.expected_block_bytes = static_cast<uint32_t>(state.range(0));
+  options.pack = state.range(1) == 0 ? PackMode::kLz4 : PackMode::kZstd;
+  shared_tier = test::OpenOrDie(options);
+  const auto bytes = static_cast<size_t>(state.range(0));
+  shared_keys = kMediumBytes / static_cast<uint64_t>(bytes);
+  for (uint64_t key = 0; key < shared_keys; ++key)
+    shared_tier->Put(test::Key(key), BlockRole::kData, test::PackablePayload(key, 1, bytes), Generation::kYoung,
+                     Form::kPacked);
+}
+void BM_HitUnpacked(benchmark::State& state) {
+  std::mt19937_64 random(state.thread_index() + 1);
+  uint64_t hits = 0;
+  for (auto _ : state) {
+    const PinnedBlock block = shared_tier->Find(test::Key(random() % shared_keys));
+    if (!block) continue;  // displaced while the index grew
+    if (block.form() != Form::kPacked) state.SkipWithError("a block is not packed");
+    ++hits;
+    std::unique_ptr<std::byte[]> to(new std::byte[block.logical_bytes()]);
+    if (!block.Unpack(to.get())) state.SkipWithError("a block could not be unpacked");
+    benchmark::DoNotOptimize(to.get());
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(hits));
+}
+BENCHMARK(BM_HitUnpacked)
+    ->ArgNames({"bytes", "zstd"})
+    ->ArgsProduct({{4096, 16384}, {0, 1}})
+    ->Setup(FillPacked)
+    ->Teardown(DropShared)
+    ->Threads(1)
+    ->Threads(2)
+    ->UseRealTime();
+
 void BM_Miss(benchmark::State& state) {
   std::mt19937_64 random(7);
   for (auto _ : state) benchmark::DoNotOptimize(static_cast<bool>(shared_tier->Find(test::Key(random() | 1ull << 63))));
@@ -165,11 +229,4 @@ BENCHMARK(BM_Miss)->ArgName("bytes")->Arg(4096)->Setup(FillShared)->Teardown(Dro
 }  // namespace
 }  // namespace mezz
 
-int main(int argc, char** argv) {
-#ifndef NDEBUG
-  fmt::print(stderr, "warning: assertions are on; these figures mean nothing\n");
-#endif
-  benchmark::AddCustomContext("medium", "anonymous memory (emulated SCM)");
-  benchmark::Initialize(&argc, argv);
-  benchmark::RunSpecifiedBenchmarks();
-}
+int main(int argc, char** argv) { return mezz::test::BenchMain(argc, argv, "anonymous memory (emulated SCM)"); }

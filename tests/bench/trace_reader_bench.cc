@@ -12,7 +12,7 @@
 #include <map>
 #include <random>
 
-#include "workloads/block_key.h"
+#include "admission/curves/block_key.h"
 #include "workloads/readers/open_trace.h"
 #include "workloads/trace/output_file.h"
 #include "workloads/trace/trace_writer.h"

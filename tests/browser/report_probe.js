@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report shows, as its reader would find it: evaluated in the page, answers with an object.
+// What a page shows, as its reader would find it: evaluated in the page, answers with an object.
 (() => {
   const textOf = (element) => [...element.childNodes]
                                   .filter((n) => n.nodeType === Node.TEXT_NODE)
@@ -59,10 +59,11 @@
     curves: all('.drawing svg').map((image) => image.querySelectorAll('.curve').length).filter((n) => n > 0),
     drawings: all('.drawing').length,
     drawn: all('.drawing svg').filter((image) => box(image).height > 40).length,
-    withoutAlternative:
-        all('.drawing')
-            .filter((d) => !d.querySelector('svg[role="img"]') || d.firstChild.getAttribute('aria-label').length < 20)
-            .length,
+    withoutAlternative: all('.drawing')
+                            .filter(
+                                (d) => !d.querySelector(':scope > svg:is([role="img"], [role="group"])') ||
+                                    d.firstChild.getAttribute('aria-label').length < 20)
+                            .length,
     badNumbers:
         all('svg *').filter((e) => [...e.attributes].some((a) => /NaN|undefined|Infinity/.test(a.value))).length,
     overlaps,

@@ -6,73 +6,20 @@
 
 Skipped, with exit status 77, where there is no Chromium: tools/install_deps browser installs it.
 """
-import argparse
-import json
-import pathlib
-import subprocess
 import sys
-import tempfile
-import unittest
 
-import chromium
+import looking
 import report_fixture
 
-SKIPPED = 77
-SIZES = {"phone": (390, 844), "laptop": (1280, 800)}
-SCHEMES = ("light", "dark")
 FIGURES = ["Throughput", "Latency", "Where blocks were found", "Over time"]
 PANELS = ["Hit ratio, both tiers", "Read from flash", "Read from SCM", "Written to SCM"]
-settings = None
 
 
-class Report(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="mezz-report-")
-        cls.browser = chromium.Chromium(settings.browser)
-        cls.probe = pathlib.Path(__file__).with_name("report_probe.js").read_text()
+class Report(looking.Looking):
+    fixture = report_fixture
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.__exit__()
-        cls.folder.cleanup()
-
-    def page(self, name):
-        folder = pathlib.Path(self.folder.name)
-        (folder / f"{name}.json").write_text(json.dumps(getattr(report_fixture, name)()))
-        page = folder / f"{name}.html"
-        subprocess.run([settings.mezz_replay, f"--html={page}", f"--from={folder / name}.json"], check=True, timeout=60)
-        return page
-
-    def views(self, name):
-        """What the page shows at each size, in each scheme; what must hold in all of them is asserted here."""
-        page, shown = self.page(name), []
-        for size, (width, height) in SIZES.items():
-            for scheme in SCHEMES:
-                with self.subTest(page=name, size=size, scheme=scheme):
-                    self.browser.open(page.as_uri(), width, height, scheme)
-                    seen = self.browser.evaluate(self.probe)
-                    if settings.screenshots:
-                        self.browser.screenshot(settings.screenshots / f"{name}-{size}-{scheme}.png")
-                    self.sound(page, width, scheme, seen)
-                    shown.append(seen)
-        return shown
-
-    def sound(self, page, width, scheme, seen):
-        self.assertEqual(self.browser.complaints(), [])
-        self.assertEqual(self.browser.fetched(), [page.as_uri()], "the page is all that is fetched")
-        self.assertEqual(seen["width"], width)
-        self.assertLessEqual(seen["scrollWidth"], width)
-        self.assertEqual(seen["drawn"], seen["drawings"])
-        for nothing in ("tooWide", "overlaps", "outside", "faint"):
-            self.assertEqual(seen[nothing], [], nothing)
-        for none in ("withoutAlternative", "badNumbers", "foreign"):
-            self.assertEqual(seen[none], 0, none)
-        self.assertNotRegex(seen["text"], r"NaN|undefined|\[object")
-        if scheme == "light":
-            self.assertGreater(seen["paper"], 0.8)
-        else:
-            self.assertLess(seen["paper"], 0.1)
+    def command(self, result, page):
+        return [looking.settings.tool, f"--html={page}", f"--from={result}"]
 
     def test_shows_everything_a_full_result_has(self):
         caches = len(report_fixture.CACHES)
@@ -124,21 +71,5 @@ class Report(unittest.TestCase):
             self.assertIn("hcc finished no window", seen["text"])
 
 
-def main():
-    global settings
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("mezz_replay")
-    parser.add_argument("--screenshots", type=pathlib.Path, help="keep a picture of each view here")
-    settings = parser.parse_args()
-    settings.browser = chromium.find()
-    if settings.browser is None:
-        print("SKIPPED: no Chromium here, so nobody has looked at the HTML report: tools/install_deps browser")
-        return SKIPPED
-    if settings.screenshots:
-        settings.screenshots.mkdir(parents=True, exist_ok=True)
-    outcome = unittest.TextTestRunner(verbosity=2).run(unittest.defaultTestLoader.loadTestsFromTestCase(Report))
-    return 0 if outcome.wasSuccessful() else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(looking.main(__doc__, "mezz_replay"))

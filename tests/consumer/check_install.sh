@@ -15,6 +15,22 @@ for file in libmezzanine_rocksdb.so libmezzanine_preload.so libmezzanine_preload
   [[ -n $(find "$prefix" -name "$file") ]] || { echo "not installed: $file"; exit 1; }
 done
 
+# Headers: all under mezzanine/, by which they name each other too; and none that no public one needs.
+mapfile -t headers < <(cd "$prefix/include" && find . -name '*.h' -printf '%P\n' | sort)
+[[ $(ls "$prefix/include") == mezzanine ]] || { echo "installed beside mezzanine/: $(ls "$prefix/include")"; exit 1; }
+public=(mezzanine/integration/{hybrid_cache,dead_file_listener,companions/companions,companions/wal_file_system}.h
+        mezzanine/admission/{policy,decision_counters}.h
+        mezzanine/cache/scm_tier.h)
+for header in "${public[@]}"; do
+  [[ -f $prefix/include/$header ]] || { echo "not installed: $header"; exit 1; }
+done
+for header in "${headers[@]}"; do
+  if [[ " ${public[*]} " != *" $header "* ]] && ! grep -rqF "#include \"$header\"" "$prefix/include"; then
+    echo "installed, but neither public nor included by what is: $header"
+    exit 1
+  fi
+done
+
 cp "$here/CMakeLists.txt" "$here/main.cc" "$work/"
 cmake -S "$work" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" >"$work/log" ||
   { cat "$work/log"; exit 1; }
@@ -23,6 +39,11 @@ echo "find_package: $("$work/build/consumer" "$work/db_cmake")"
 
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name mezzanine.pc)")
 export PKG_CONFIG_PATH
+# That each compiles alone is known of the tree's (headers_stand_alone); here they must find each other.
+printf '#include "%s"\n' "${headers[@]}" >"$work/headers.cc"
+# shellcheck disable=SC2046  # flags are words
+"$cxx" -fsyntax-only $(pkg-config --cflags mezzanine) "$work/headers.cc"
+echo "headers: ${#headers[@]}"
 # shellcheck disable=SC2046  # flags are words
 "$cxx" "$work/main.cc" $(pkg-config --cflags --libs mezzanine) -o "$work/consumer"
 echo "pkg-config: $("$work/consumer" "$work/db_pkgconfig")"

@@ -5,7 +5,7 @@
 #include <string>
 #include <type_traits>
 
-#include "integration/hybrid_cache.h"
+#include "mezzanine/integration/hybrid_cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/table.h"
 

@@ -3,13 +3,13 @@
 // and what it accepts it can say again.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <random>
 #include <set>
 #include <string>
 
 #include "integration/option_table.h"
 #include "integration/options.h"
+#include "tests/support/seed.h"
 
 namespace mezz {
 namespace {
@@ -23,11 +23,6 @@ constexpr std::string_view kGood[] = {
 constexpr std::string_view kWords[] = {"=",       ";",  "://", "dram=", "scm=", "0",   "-",    "18446744073709551615",
                                        "T",       "K",  "%",   "numa:", "true", "\n",  "\xff", "anon",
                                        "medium=", "..", "1e9", "  ",    "lru",  "=;=", "file", "block="};
-
-uint64_t Seed() {
-  const char* const given = std::getenv("MEZZ_SEED");
-  return given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-}
 
 std::string RandomBytes(std::mt19937_64& random) {
   std::string text(random() % 80, '\0');
@@ -65,13 +60,18 @@ std::string FromTable(std::mt19937_64& random, std::set<std::string_view>* tried
   options.scm.capacity_bytes = random() % 4 == 0 ? random() : 1 << 30;
   options.scm.segment_bytes = random() % 2 == 0 ? 0 : 1ull << random() % 40;
   options.scm.expected_block_bytes = random() % 2 == 0 ? 4096 : static_cast<uint32_t>(random());
-  options.scm.verify = static_cast<VerifyMode>(random() % 3);
+  options.scm.verify = static_cast<VerifyMode>(random() % 4);
+  if (options.scm.verify == VerifyMode::kKeyed) options.scm.verify_key_file = "/x";
   options.scm.prepare = static_cast<Prepare>(random() % 2);
+  options.scm.scrub_on_close = random() % 2 == 0;
   options.scm.scrub_bytes_per_second = random() % 2 == 0 ? 0 : random() >> random() % 64;
   options.write_budget_bytes_per_second = random() % 2 == 0 ? 0 : random() >> random() % 64;
   options.scm.medium = random() % 2 == 0 ? MediumKind::kFile : MediumKind::kAnonymous;
   if (options.scm.medium == MediumKind::kFile) options.scm.path = "/x";
   options.serve = static_cast<ServeMode>(random() % 3);
+  options.curve = random() % 2 == 0;
+  if (options.curve && random() % 2 == 0) options.curve_rate = static_cast<double>(1 + random() % 1000) / 1000;
+  if (options.curve && random() % 2 == 0) options.curve_file = "/x";
   std::string uri(random() % 2 == 0 ? kHybridScheme : kScmSecondaryScheme);
   for (const OptionRow& row : table) {
     if (uri.starts_with(kScmSecondaryScheme) && row.taken_by != TakenBy::kEveryUri && random() % 50 != 0) continue;
@@ -104,7 +104,7 @@ void Check(const std::string& uri, Parser parse, Printer print, uint64_t* accept
 }
 
 TEST(CacheUriFuzz, NothingCrashesTheParserAndWhatItTakesItCanSayAgain) {
-  const uint64_t seed = Seed();
+  const uint64_t seed = test::Seed();
   RecordProperty("seed", std::to_string(seed));
   SCOPED_TRACE("MEZZ_SEED=" + std::to_string(seed));
   std::mt19937_64 random(seed);

@@ -10,8 +10,9 @@
 #include "../unit/workloads/rocksdb_records.h"
 #include "../unit/workloads/temporary_folder.h"
 #include "rocksdb/write_batch.h"
+#include "tests/support/seed.h"
 #include "workloads/readers/open_trace.h"
-#include "workloads/replay/rocksdb_query_reader.h"
+#include "workloads/rocksdb/query_trace_reader.h"
 
 namespace mezz {
 namespace {
@@ -85,8 +86,7 @@ void Damage(std::mt19937_64& random, std::string* bytes) {
 
 TEST(RocksdbTraceFuzz, GivesRequestsOrAnErrorThatNamesTheFile) {
   UseRocksdbQueryReader();
-  const char* named = std::getenv("MEZZ_SEED");
-  const uint64_t seed = named != nullptr ? std::strtoull(named, nullptr, 0) : std::random_device()();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("replay with MEZZ_SEED=" + std::to_string(seed));
   std::mt19937_64 random(seed);
   TemporaryFolder folder;

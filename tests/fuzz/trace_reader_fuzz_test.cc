@@ -12,6 +12,7 @@
 #include "../support/requests.h"
 #include "../unit/workloads/compress.h"
 #include "../unit/workloads/temporary_folder.h"
+#include "tests/support/seed.h"
 #include "workloads/readers/open_trace.h"
 
 namespace mezz {
@@ -184,8 +185,7 @@ void CheckFile(const std::string& path, const std::string& format) {
 }
 
 TEST(TraceReaderFuzz, GivesRequestsOrAnErrorThatNamesTheFile) {
-  const char* named = std::getenv("MEZZ_SEED");
-  const uint64_t seed = named != nullptr ? std::strtoull(named, nullptr, 0) : std::random_device()();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("replay with MEZZ_SEED=" + std::to_string(seed));
   Random random(seed);
   TemporaryFolder folder;

@@ -4,10 +4,12 @@
 # value it sees. Rounds of random options (after RocksDB's tools/db_crashtest.py), tiny caches, so that blocks keep
 # moving between the tiers. Any wrong value ends a round with a non-zero status.
 #
-#   db_stress.sh secondary | preload  DB_STRESS  PLUGIN_FOLDER
+#   db_stress.sh secondary | preload | wal  DB_STRESS  PLUGIN_FOLDER
 #
 #   secondary     the SCM tier under RocksDB's LRUCache and HyperClockCache: --secondary_cache_uri
 #   preload       the hybrid cache in place of whatever cache db_stress makes: MEZZANINE_CACHE
+#   wal           the log on SCM: --fs_uri. Killed (-9) twice a round and begun again, as db_crashtest's blackbox does:
+#                 what it wrote before has to be there
 #
 # DURATION  seconds in which rounds start (180)
 # SEED      of the first round; the time if not given
@@ -65,6 +67,37 @@ choose_flags() {
   any --paranoid_file_checks 0 1
 }
 
+choose_log() {
+  local size
+  pick 4M 16M 64M; size=$picked
+  preload=$plugins/libmezzanine_rocksdb.so uri=''
+  flags+=("--fs_uri=mezzanine_wal://path=$scm;size=$size" --get_sorted_wal_files_one_in=500
+    --get_current_wal_file_one_in=500 --checkpoint_one_in=5000 --backup_one_in=10000 --use_blob_cache=0)
+  any --sync 0 1
+  any --sync_wal_one_in 0 100
+  any --manual_wal_flush_one_in 0 100
+  any --recycle_log_file_num 0 1 4
+  any --avoid_flush_during_recovery 0 1
+  any --avoid_flush_during_shutdown 0 1
+  any --wal_compression none zstd
+  any --max_write_buffer_number 2 6
+  any --db_write_buffer_size 0 4194304
+}
+
+# Begins the round's database anew, and kills it: twice. Its threads are killed wherever they are.
+kill_twice() {
+  local run
+  for run in 1 2; do
+    (export LD_PRELOAD=$preload; exec "$db_stress" "${flags[@]}" --ops_per_thread=100000000) \
+      >"$work/log" 2>"$work/err" &
+    local pid=$!
+    sleep $((3 + RANDOM % 6))
+    kill -9 "$pid" 2>/dev/null || { wait "$pid" || true; return 1; }
+    wait "$pid" 2>/dev/null || true
+    flags+=(--destroy_db_initially=0)
+  done
+}
+
 choose_cache() {
   local scm_size policy serve pack
   pick 8M 16M 48M; scm_size=$picked
@@ -87,12 +120,18 @@ run_round() {
   mkdir "$work/db" "$work/expected"
   RANDOM=$seed
   choose_flags
-  choose_cache
   local status=0
+  if [[ $way == wal ]]; then
+    choose_log
+    kill_twice || status=1
+  else
+    choose_cache
+  fi
   # Preloaded into db_stress alone: env and timeout would inherit it.
-  (export MEZZANINE_CACHE=$uri LD_PRELOAD=$preload; exec "$db_stress" "${flags[@]}") >"$work/log" 2>"$work/err" ||
+  ((status != 0)) ||
+    (export MEZZANINE_CACHE=$uri LD_PRELOAD=$preload; exec "$db_stress" "${flags[@]}") >"$work/log" 2>"$work/err" ||
     status=$?
-  # The SCM tier's file is the proof that db_stress took our cache.
+  # The medium's file is the proof that db_stress took our cache, or log.
   if ((status != 0)) || ! grep -qi 'verification successful' "$work/log" || [[ ! -s $scm ]]; then
     tail -n 20 "$work/log"
     tail -n 40 "$work/err"

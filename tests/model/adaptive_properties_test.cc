@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "../unit/sim/test_traces.h"
+#include "admission/curves/two_tier.h"
 #include "admission/policy.h"
 #include "admission/write_limits.h"
 #include "workloads/sim/runner.h"
-#include "workloads/sim/two_tier.h"
 
 namespace mezz::sim {
 namespace {
@@ -89,8 +89,8 @@ class Zipf {
 class AdaptiveProperty : public ::testing::TestWithParam<Tiers> {
  protected:
   const Tiers tiers_ = GetParam();
-  const ::testing::ScopedTrace trace_{__FILE__, __LINE__, "MEZZ_SEED=" + std::to_string(TestSeed())};
-  std::mt19937_64 random_{TestSeed()};
+  const ::testing::ScopedTrace trace_{__FILE__, __LINE__, "MEZZ_SEED=" + std::to_string(test::Seed())};
+  std::mt19937_64 random_{test::Seed()};
 
   // Each of the first `blocks` keys once, in random order.
   void AppendPass(uint64_t blocks, Keys* keys) {
@@ -336,8 +336,8 @@ class AdaptiveBudget : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(AdaptiveBudget, HoldsOverEveryWindow) {
   const uint64_t rate = GetParam();
-  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(TestSeed()));
-  std::mt19937_64 random(TestSeed());
+  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(test::Seed()));
+  std::mt19937_64 random(test::Seed());
   const std::vector<BlockId> blocks = MixedAccesses(random, 60'000, 8000);
   const LoadedTrace trace = LoadKeys({blocks.begin(), blocks.end()});
   TwoTierOptions options;
@@ -377,8 +377,8 @@ INSTANTIATE_TEST_SUITE_P(BytesPerSecond, AdaptiveBudget, ::testing::Values(1'000
 // A cache opened with a fraction of the DRAM that it is given later (Cache::SetCapacity), whose policy is told, misses
 // as a policy made for that size does, in the memory it had.
 TEST(AdaptiveResize, FollowsADramTierThatGrowsSixteenfold) {
-  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(TestSeed()));
-  std::mt19937_64 random(TestSeed());
+  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(test::Seed()));
+  std::mt19937_64 random(test::Seed());
   const std::vector<BlockId> blocks = MixedAccesses(random, 400'000, 30'000);
   const LoadedTrace trace = LoadKeys({blocks.begin(), blocks.end()});
   constexpr uint64_t kDram = 4000, kScm = 4000;

@@ -3,7 +3,6 @@
 // key never returns, and every object dies exactly once.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <string>
@@ -13,6 +12,7 @@
 #include "tests/support/blocks_v7.h"
 #include "tests/support/flash_clock.h"
 #include "tests/support/hybrid_fixture.h"
+#include "tests/support/seed.h"
 
 namespace mezz {
 namespace {
@@ -41,6 +41,7 @@ class Fuzz {
     HybridCacheOptions options = test::SmallOptions(setup.medium, file_, kDramBytes, kScmBytes);
     options.policy = setup.policy;
     options.scm.pack = setup.pack;
+    options.scm.pack_stage_bytes = kPackStageBytesMin;
     options.now_ns = test::ChangingFlashClock();
     options.scm.verify = OneIn(2) ? VerifyMode::kAlways : VerifyMode::kOff;
     const Status status = NewHybridCache(options, &cache_);
@@ -196,12 +197,10 @@ class Fuzz {
 class HybridCacheV7Fuzz : public ::testing::TestWithParam<Setup> {};
 
 TEST_P(HybridCacheV7Fuzz, NeverLies) {
-  const char* const given = std::getenv("MEZZ_SEED");
-  const uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-  const int runs = given != nullptr ? 1 : 3;
-  for (int run = 0; run < runs; ++run) {
-    SCOPED_TRACE("MEZZ_SEED=" + std::to_string(seed + static_cast<uint64_t>(run)));
-    Fuzz(GetParam(), seed + static_cast<uint64_t>(run)).Run();
+  constexpr uint64_t kRuns = 3;
+  for (uint64_t run = 0; run < kRuns; ++run) {
+    SCOPED_TRACE("MEZZ_SEED=" + std::to_string(test::Seed() + run));
+    Fuzz(GetParam(), test::Seed() + run).Run();
   }
 }
 

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "../unit/sim/test_traces.h"
+#include "admission/curves/block_key.h"
+#include "admission/curves/dram_models.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/cache.h"
-#include "workloads/block_key.h"
-#include "workloads/sim/dram_models.h"
 
 namespace mezz::sim {
 namespace {
@@ -33,7 +33,7 @@ bool Access(rocksdb::Cache& cache, BlockId block, size_t charge) {
 
 TEST(SimDram, LruHitsWhereLruCacheDoes) {
   for (const double pool : {0.0, 0.5}) {
-    std::mt19937_64 random(TestSeed());
+    std::mt19937_64 random(test::Seed());
     rocksdb::LRUCacheOptions options;
     options.capacity = 5000;
     options.num_shard_bits = 0;
@@ -45,13 +45,13 @@ TEST(SimDram, LruHitsWhereLruCacheDoes) {
     for (const BlockId block : MixedAccesses(random, 300'000, kBlocks)) {
       const bool hit = model.Hit(block);
       if (!hit) model.Insert(block, DramPriority::kLow, [](BlockId, bool) {});
-      ASSERT_EQ(Access(*cache, block, 1), hit) << "MEZZ_SEED=" << TestSeed();
+      ASSERT_EQ(Access(*cache, block, 1), hit) << "MEZZ_SEED=" << test::Seed();
     }
   }
 }
 
 TEST(SimDram, ShardedLruHitsAsOftenAsShardedLruCache) {
-  std::mt19937_64 random(TestSeed());
+  std::mt19937_64 random(test::Seed());
   rocksdb::LRUCacheOptions options;
   options.capacity = 4000 * (kBlockBytes + 88);
   options.num_shard_bits = 4;
@@ -68,13 +68,13 @@ TEST(SimDram, ShardedLruHitsAsOftenAsShardedLruCache) {
       model.Insert(block, DramPriority::kLow, [](BlockId, bool) {});
     }
   }
-  EXPECT_NEAR(static_cast<double>(lead) / kAccesses, 0, 0.003) << "MEZZ_SEED=" << TestSeed();
+  EXPECT_NEAR(static_cast<double>(lead) / kAccesses, 0, 0.003) << "MEZZ_SEED=" << test::Seed();
 }
 
 TEST(SimDram, HccHitsAsOftenAsHyperClockCache) {
   for (const int shard_bits : {0, 2}) {
     for (const size_t capacity_blocks : {1000, 8000}) {
-      std::mt19937_64 random(TestSeed());
+      std::mt19937_64 random(test::Seed());
       const size_t capacity = capacity_blocks * kBlockBytes;
       const auto cache = rocksdb::HyperClockCacheOptions(capacity, 0, shard_bits).MakeSharedCache();
       const Charges charges(std::vector<uint32_t>(kBlocks, kBlockBytes));
@@ -93,7 +93,7 @@ TEST(SimDram, HccHitsAsOftenAsHyperClockCache) {
       const double want = static_cast<double>(hits) / kAccesses;
       RecordProperty("model", std::to_string(got));
       RecordProperty("live", std::to_string(want));
-      EXPECT_NEAR(got, want, 0.002) << "MEZZ_SEED=" << TestSeed() << ", shard bits " << shard_bits << ", blocks "
+      EXPECT_NEAR(got, want, 0.002) << "MEZZ_SEED=" << test::Seed() << ", shard bits " << shard_bits << ", blocks "
                                     << capacity_blocks;
       EXPECT_NEAR(static_cast<double>(model.usage()), static_cast<double>(cache->GetOccupancyCount() * kBlockBytes),
                   0.02 * static_cast<double>(capacity));

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "../unit/sim/test_traces.h"
+#include "admission/curves/block_key.h"
+#include "admission/curves/dram_models.h"
+#include "admission/curves/two_tier.h"
 #include "cache/layout.h"
 #include "cache/pack/packer.h"
 #include "integration/hybrid_core.h"
-#include "workloads/block_key.h"
-#include "workloads/sim/dram_models.h"
-#include "workloads/sim/two_tier.h"
 
 namespace mezz::sim {
 namespace {
@@ -247,8 +247,8 @@ class SimFlow : public ::testing::TestWithParam<std::tuple<std::string_view, Pac
 // one run in some hundred takes a stranger for resident. Its hash has another seed each time: what is no such chance
 // comes again.
 TEST_P(SimFlow, CountsWhatTheLiveCoreCounts) {
-  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(TestSeed()));
-  const LoadedTrace trace = MixedTrace(TestSeed());
+  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(test::Seed()));
+  const LoadedTrace trace = MixedTrace(test::Seed());
   std::string difference = FirstDifferenceOn(trace);
   if (!difference.empty()) difference = FirstDifferenceOn(trace);
   EXPECT_EQ(difference, "");

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "workloads/readers/cut_extents.h"
 #include "workloads/readers/open_trace.h"
+#include "workloads/requests/cut_extents.h"
 #include "workloads/sim/opt.h"
 #include "workloads/sim/runner.h"
 

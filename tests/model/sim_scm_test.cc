@@ -2,27 +2,22 @@
 // The simulator's SCM tier against the live one: the same calls must leave the same blocks resident.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "admission/curves/block_key.h"
+#include "admission/curves/scm_model.h"
 #include "cache/layout.h"
 #include "cache/scm_tier.h"
-#include "workloads/block_key.h"
-#include "workloads/sim/scm_model.h"
+#include "tests/support/seed.h"
 
 namespace mezz::sim {
 namespace {
 
 constexpr uint32_t kBlocks = 20'000;
 constexpr uint64_t kSegmentBytes = 256 << 10;
-
-uint64_t Seed() {
-  const char* named = std::getenv("MEZZ_SEED");
-  return named != nullptr ? std::strtoull(named, nullptr, 0) : std::random_device()();
-}
 
 // The two tiers side by side. What returns a text names the first difference it met; an empty one is none.
 class SideBySide {
@@ -40,6 +35,7 @@ class SideBySide {
     options.capacity_bytes = segments * kSegmentBytes;
     options.segment_bytes = kSegmentBytes;
     options.prepare = Prepare::kBeforeOpen;        // the model knows no medium that grows
+    options.pack = PackMode::kOff;                 // both are asked for raw records only
     options.expected_block_bytes = bytes_min / 2;  // words to spare: the model knows no displacement
     const Status opened = ScmTier::Open(options, &live_);
     EXPECT_TRUE(opened.ok()) << opened.message();
@@ -129,7 +125,7 @@ class SimScm : public ::testing::TestWithParam<int> {};
 // The live tier notes promotions and evictions by a tag of 25 bits (ScmTier::Impl::SetDram), so once in a hundred runs
 // a stranger is noted. Its hash has another seed in each tier: what is no such chance comes again.
 TEST_P(SimScm, HoldsTheBlocksThatTheLiveTierHolds) {
-  const uint64_t seed = Seed();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("replay with MEZZ_SEED=" + std::to_string(seed));
   const uint64_t own_seed = seed + static_cast<uint64_t>(GetParam());
   const bool equal_sizes = GetParam() % 2 == 0;

@@ -22,8 +22,20 @@ def check(name, file, case, *edits):
     return Mutant(name, file, edits, "check/scm_tier_check_test", "CheckedTier." + case)
 
 
+def growth(name, file, case, *edits):
+    return Mutant(name, file, edits, "check/index_growth_check_test", "CheckedGrowth." + case)
+
+
+def refill(name, file, case, *edits):
+    return Mutant(name, file, edits, "check/index_refill_check_test", "CheckedRefill." + case)
+
+
 def unit(name, file, source, case, *edits):
     return Mutant(name, file, edits, f"unit/cache/{source}_test", case)
+
+
+def staged(name, file, case, *edits):
+    return Mutant(name, f"cache/pack/{file}", edits, "check/staged_blocks_check_test", "CheckedStage." + case)
 
 
 def hybrid(name, file, test, case, *edits):
@@ -38,16 +50,50 @@ def policy(name, file, source, case, *edits):
     return Mutant(name, file, edits, f"unit/admission/{source}_test", case)
 
 
+def reordered(name, *edits):
+    return Mutant(name, "cache/snapshot.cc", edits, "model/snapshot_reordering_test", "*SnapshotReordering.*")
+
+
 def workload(name, file, test, case, *edits):
     return Mutant(name, f"workloads/{file}", edits, test, case, "system")
+
+
+def tier_model(name, file, case, *edits):
+    return Mutant(name, f"admission/curves/{file}", edits, "model/sim_flow_test", case, "system")
+
+
+def simulated(name, file, case, *edits):
+    return Mutant(name, f"workloads/sim/{file}", edits, "unit/sim/alternatives_test", case)
 
 
 def replay(name, file, source, case, *edits):
     return Mutant(name, f"workloads/replay/{file}", edits, f"unit/workloads/{source}_test", case, "system")
 
 
+def plan(name, file, source, case, *edits):
+    return Mutant(name, f"workloads/plan/{file}", edits, f"unit/plan/{source}_test", case, "system")
+
+
+def curve(name, file, test, case, *edits):
+    return Mutant(name, file, edits, test, case)
+
+
+def companion(name, file, source, case, *edits):
+    return Mutant(name, f"integration/companions/{file}", edits, f"unit/companions/{source}", case, "system")
+
+
+def wal(name, file, *edits):
+    return Mutant(name, f"cache/wal/{file}", edits, "model/wal_store_fuzz_test", "WalStoreCrashes.*")
+
+
+def wal_files(name, file, case, *edits):
+    return Mutant(name, f"integration/companions/{file}", edits, "unit/integration/wal_file_system_test",
+                  "WalFileSystemTest." + case, "system")
+
+
 INDEX, INDEX_CC, LOG, LOG_H = "cache/index_inl.h", "cache/index.cc", "cache/segment_log.cc", "cache/segment_log.h"
 RECLAIM, RECORD, TIER, READER = "cache/reclaimer.cc", "cache/record.cc", "cache/scm_tier.cc", "cache/log_reader.h"
+SNAPSHOT = "cache/snapshot.cc"
 HEADER, STRIPE, STRIPE_H = "cache/header_checksum.h", "cache/base/stripe.cc", "cache/base/stripe.h"
 TAGS, DEAD = "cache/tag_scan.h", "cache/dead_files.cc"
 PACKER, DICTIONARIES = "cache/pack/packer.cc", "cache/pack/dictionaries.cc"
@@ -59,9 +105,71 @@ IMAGES_TEST = "unit/integration/image_hits_test"
 LISTENER_TEST = "unit/integration/dead_file_listener_test"
 ADOPTING_TEST, LATE_TEST = "unit/integration/adopting_allocator_test", "unit/integration/late_tier_test"
 
-SETTLING = "VisitTag(hash, std::memory_order_seq_cst, [&](Slot& slot, IndexWord seen) {\n    if (&slot == mine)"
+SETTLING = "VisitTag(hash, state, std::memory_order_seq_cst, [&](Slot& slot, IndexWord seen) {\n    if (&slot == but)"
 
 MUTANTS = (
+    # --- logs ---------------------------------------------------------------------------------------------------------
+    wal("a chunk is valid under any generation", "wal_checksums.h",
+        ("bound_to[] = {generation, at, bytes}", "bound_to[] = {generation * 0, at, bytes}")),
+    wal("an epoch comes twice", "wal_recoverer.cc", (">> kSerialBits) + 1;", ">> kSerialBits);")),
+    wal("an append is not drained", "wal_store.cc",
+        ("  Drain();\n  if (throttle_ != nullptr)", "  if (throttle_ != nullptr)")),
+    wal("a rename erases before it writes", "wal_store.cc",
+        ("  PutEntryLocked(to, file.get());\n  EraseSlotLocked(old_slot);\n",
+         "  EraseSlotLocked(old_slot);\n  PutEntryLocked(to, file.get());\n")),
+    wal("a removal is not drained", "wal_store.cc",
+        ("  DrainAndFlush(at, kLineBytes);\n  free_slots_.push_back(slot);", "  free_slots_.push_back(slot);")),
+    wal("the older of two entries is true", "wal_recoverer.cc",
+        ("std::ranges::greater(), [](const Slot&", "std::ranges::less(), [](const Slot&")),
+    wal("extents behind a gap are the file's", "wal_recoverer.cc", (" || header.start != length;", ";")),
+    wal("a torn line is left as it is", "wal_recoverer.cc",
+        ("  EraseTorn();\n", "  if (torn_.empty()) EraseTorn();\n")),
+    wal("a hole in a page cache's log is damage", "wal_recoverer.cc",
+        ("damaged_ = store_.settings_.write_back == nullptr;", "damaged_ = true;")),
+    wal("a sync writes nothing back", "wal_store.cc",
+        ("  for (const auto& [at, bytes] : dirty) Flush(at, bytes);\n", "")),
+    wal("an entry is not written back", "wal_store.cc",
+        ("RoundUp(sizeof(entry) + name.size(), kLineBytes));\n  DrainAndFlush(at, kSlotBytes);",
+         "RoundUp(sizeof(entry) + name.size(), kLineBytes));\n  Drain();")),
+    unit("a failed write-back is told once", "cache/wal/wal_store.cc", "wal_store",
+         "WalStoreTest.WhatTheKernelCouldNot*", ("  return Health();\n}\n\nWalOutcome WalStore::CheckEntry",
+         "  return broken_.exchange(false) ? WalOutcome::kIoError : WalOutcome::kOk;\n}\n\n"
+         "WalOutcome WalStore::CheckEntry")),
+    wal_files("logs of a removed directory are listed", "wal_file_system.cc", "LogsOfARemovedDirectory*",
+              ("  if (marker == names->end()) return status;  // what", "  if (marker != names->end())  // what"),
+              ("  names->erase(marker);\n", "    names->erase(marker);\n")),
+    wal_files("logs of a removed directory come under the next one's marker", "wal_marker.cc",
+              "LogsOfARemovedDirectory*", ("  drop_old();\n", "  if (!drop_old) drop_old();\n")),
+    wal_files("a moved directory is opened without its logs", "wal_marker.cc", "AMovedDirectory*",
+              ("if (written == directory) return", "if (!written.empty()) return")),
+    wal_files("the path's present file passes for the medium", "wal_file_system.cc", "AMediumThatVanishedIsNot*",
+              ("*medium = {known.store.lock(), known.id};",
+               "*medium = {known.store.lock(), FileId::Of(options.path)};")),
+    wal_files("a recycled log leaves the old one", "wal_file_system.cc", "ReusingALogReplacesIt",
+              ("return DeleteFile(old_name, IOOptions(), dbg);", "return status;")),
+    # --- snapshots of a closed index ----------------------------------------------------------------------------------
+    unit("a snapshot outlives what was closed", "cache/superblock.cc", "snapshot", "SnapshotTest.IsNeverBelieved*",
+         ("    superblock->snapshot_segment = superblock->snapshot_chunks = 0;\n", "")),
+    reordered("a snapshot is named before it is durable",
+              ("    medium_.Persist(StartOf(id), sizeof(chunk) + RoundUp(content_bytes_, kLineBytes));\n", "")),
+    reordered("a snapshot is written over segments that are still believed", ("  writer.EraseHeaders();\n", "")),
+    unit("a snapshot's contents are not checked", SNAPSHOT, "snapshot", "SnapshotTest.AFlippedBit*",
+         ("layout::kChecksumSeed) != chunk.content_checksum)", "layout::kChecksumSeed) == 0)")),
+    unit("a snapshot of any generation", SNAPSHOT, "snapshot", "SnapshotTest.OfAnotherGeneration*",
+         (" || chunk.generation != superblock_.generation)", ")")),
+    unit("a snapshot names what was given up", SNAPSHOT, "snapshot", "SnapshotTest.OfAFullMedium*",
+         ("kept.Has(OffsetOf(word)) ? word.raw() : 0;", "true ? word.raw() : 0;")),
+    unit("a snapshot's heat vouches for payloads", SNAPSHOT, "snapshot", "SnapshotTest.WhatWasHot*",
+         ("IndexWord(raw).with(/*dram=*/false, /*heat=*/0);", "IndexWord(raw);")),
+    unit("a snapshot's segments keep no dictionaries", SNAPSHOT, "snapshot", "Tiers/SnapshotOfAnyTier.*/2",
+         ("    of.log->AdoptDictionary(fill.segment, held->number());\n", "    static_cast<void>(held);\n")),
+    unit("a snapshot's growth is not taken", INDEX_CC, "snapshot", "Tiers/SnapshotOfAnyTier.*/1",
+         ("  growth_->store(state.raw, std::memory_order_release);\n", "")),
+    unit("a snapshot names keys of no file", TIER, "recovery", "RecoveryTest.AKeyOfNoFile*",
+         ("    nameless_.store(true, std::memory_order_relaxed);", "    static_cast<void>(nameless_);")),
+    unit("a file is cut before its superblock says so", "cache/media/file_medium.cc", "media/file_medium",
+         "FileMedium.OfAnotherSizeIsResized",
+         ("  if (resized_ && ftruncate(fd_,", "  if (ftruncate(fd_,")),
     # --- the dead ----------------------------------------------------------------------------------------------------
     unit("a hint during a round of the walk is not given a whole one", DEAD, "dead_files",
          "DeadFilesTest.AHintInTheMiddleOfARoundGetsAWholeOne",
@@ -95,7 +203,7 @@ MUTANTS = (
            ("  high -= uint64_t{lower_half} * (kPrime32 - 1);\n", "  high -= lower_half;\n")),
     # --- index words -------------------------------------------------------------------------------------------------
     check("settling removed", INDEX, "TwoPutsOfOneKeyLeaveOneRecord",
-          ("    if (&slot == mine) return false;", "    if (mine != nullptr || &slot == mine) return false;")),
+          ("    if (&slot == but) return false;", "    if (but != nullptr) return false;")),
     check("settling looks without a total order", INDEX, "TwoPutsIntoTwoSlotsLeaveOneRecord",
           (SETTLING, SETTLING.replace("seq_cst", "acquire"))),
     check("changed means no", INDEX, "ContainsSeesABlockThatMoves",
@@ -138,11 +246,9 @@ MUTANTS = (
            "                                               std::memory_order_relaxed);",
            "    if (expected != 0) slots_[entry.slot].store(touched.raw(), std::memory_order_relaxed);")),
     check("the dram bit is stored", INDEX_CC, "TheDramBitLosesNoMoveAndNoPut",
-          ("      if (slot.compare_exchange_weak(expected, word.with(dram, word.heat()).raw(), "
-           "std::memory_order_relaxed,\n"
-           "                                     std::memory_order_relaxed))\n        return true;",
-           "      slot.store(word.with(dram, word.heat()).raw(), std::memory_order_relaxed);\n"
-           "      if (expected != 0) return true;")),
+          ("if (slot.compare_exchange_weak(expected, word.with(dram, word.heat()).raw(),",
+           "slot.store(word.with(dram, word.heat()).raw(), std::memory_order_relaxed);\n"
+           "if (uint64_t mine = word.with(dram, word.heat()).raw(); slot.compare_exchange_weak(mine, mine,")),
     check("EraseAll counts what another erase took", INDEX_CC, "EraseAllBesideAnEraseCountsEachWordOnce",
           ("    if (slots_[i].exchange(0, std::memory_order_seq_cst) != 0) blocks_.fetch_sub(",
            "    slots_[i].exchange(0, std::memory_order_seq_cst);\n    blocks_.fetch_sub(")),
@@ -153,7 +259,8 @@ MUTANTS = (
 
     # --- pins and segments -------------------------------------------------------------------------------------------
     check("a pin without acquire", LOG, "AFoundBlockIsNotReusedWhileItIsPinned",
-          ("control.fetch_add(kPin, std::memory_order_acquire)", "control.fetch_add(kPin, std::memory_order_relaxed)")),
+          ("before = segment(id).control.fetch_add(kPin, std::memory_order_acquire)",
+           "before = segment(id).control.fetch_add(kPin, std::memory_order_relaxed)")),
     check("an unpin without release", LOG, "AFoundBlockIsNotReusedWhileItIsPinned",
           ("control.fetch_sub(what, std::memory_order_release)", "control.fetch_sub(what, std::memory_order_relaxed)")),
     check("neither who frees a segment nor who writes to it acquires", LOG, "AFoundBlockIsNotReusedWhileItIsPinned",
@@ -181,8 +288,8 @@ MUTANTS = (
     check("reclaim takes segments with writers", LOG, "AnUnpublishedRecordIsNotReclaimed",
           ("pinned_too ? WritersOf(control) == 0 : PinsOf(control) == 0;", "pinned_too || control != 0;")),
     check("a writer leaves before it publishes", TIER, "AnUnpublishedRecordIsNotReclaimed",
-          ("  if (written) Publish(key, role, where->place.offset, generation);\n  log_.Leave(*where);",
-           "  log_.Leave(*where);\n  if (written) Publish(key, role, where->place.offset, generation);")),
+          ("  if (written) Publish(fresh, where->place.offset);\n  log_.Leave(*where);",
+           "  log_.Leave(*where);\n  if (written) Publish(fresh, where->place.offset);")),
     check("a shrink leaves when nothing can be taken", RECLAIM, "ASwitchedOffTierHoldsNothingThoughAPutRan",
           ("    if (!done && !worked && !log_->HasSealed()) return;", "    if (!done && !worked) return;")),
     check("the last pin does not free its segment", LOG, "APinnedSegmentIsGivenUpWithItsLastPin",
@@ -199,6 +306,50 @@ MUTANTS = (
          "SegmentLogTest.ALimitParksWhatIsFreeAndTellsWhatMustBeReclaimed",
          ("    free_.push_back(id);\n    return true;\n  });\n  ParkSurplusLocked();",
           "    free_.push_back(id);\n    return true;\n  });")),
+
+    # --- what an earlier life left -----------------------------------------------------------------------------------
+    unit("both superblocks may be torn at once", "cache/superblock.cc", "superblock",
+         "Superblock.WhereverAChangeIsCutOffItIsTheOldOrTheNew",
+         ("  medium_.Persist(medium_.base() + at, sizeof(aligned));\n", "")),
+    unit("one damaged superblock is the end", "cache/superblock.cc", "superblock",
+         "Superblock.AFlippedBitInOneCopyCostsNothingAndInBothAll",
+         ("{uint64_t{0}, layout::kSuperblockCopyAt}", "{uint64_t{0}}")),
+    unit("each life counts segments anew", "cache/superblock.cc", "superblock", "Superblock.NoSequenceIsHandedOutTwice",
+         ("    superblock->sequence_end += kSequencesAtOnce;\n", "")),
+    unit("a tier that is open says it was closed", "cache/superblock.cc", "recovery",
+         "RecoveryTest.ReopenedItHoldsWhatItHeld",
+         ("    superblock->flags &= ~uint32_t{layout::kClosedCleanly | layout::kWiped};\n", "")),
+    Mutant("any geometry that a superblock names is believed", "cache/superblock.cc",
+           (("         HasSoundGeometry(superblock);", "         (HasSoundGeometry(superblock) || true);"),),
+           "fuzz/recovery_fuzz_test", "RecoveryFuzz.*"),
+    Mutant("a void record's payload may be whole", "cache/record.cc",
+           (("filled ? payload.Checksum() : ~payload.Checksum()", "payload.Checksum()"),),
+           "fuzz/recovery_fuzz_test", "RecoveryFuzz.*"),
+    Mutant("a copy that is on its way outlives that all is erased", "cache/reclaimer.cc",
+           (("""  const Stay stay(*this, std::unique_lock(mutex_));
+  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  change();""", """  waiting_.fetch_sub(1, std::memory_order_relaxed);
+  change();"""),),
+           "stress/crash_test", "CrashTest.*"),
+    unit("what was erased with all comes back", "cache/log_scan.cc", "recovery",
+         "RecoveryTest.WhatWasErasedWithAllStaysErased",
+         ("header.sequence >= superblock_.sequence_begin && ", "")),
+    Mutant("records of an older fill are taken for this one's", "cache/log_scan.cc",
+           (("!record::IsWhole(header, static_cast<uint32_t>(fill.sequence))",
+             "header.checksum != record::HeaderChecksum(header)"),),
+           "model/recovery_reordering_test", "RecoveryReordering.*"),
+    unit("keys that do not outlive a process do", "cache/recoverer.cc", "recovery",
+         "RecoveryTest.AKeyOfNoFileIsNotBelieved",
+         ("header.key.file() == FileId{0} || ", "")),
+    unit("records come back without their dictionary", "cache/recoverer.cc", "recovery",
+         "RecoveryTest.PackedRecordsComeBackWithTheirDictionariesAndNotWithout",
+         ("  if (!held || held->number() != number) return false;\n", "  if (!held) return true;\n")),
+    unit("a first hit believes what an earlier life left", TIER, "recovery",
+         "RecoveryTest.ADamagedPayloadIsAMissAtItsFirstUse",
+         ("const bool unproven = recovered_ &&", "const bool unproven = false && recovered_ &&")),
+    unit("reclaim copies what nobody has checked", RECLAIM, "recovery",
+         "RecoveryTest.ReclaimDoesNotVouchForWhatNobodyChecked",
+         ("if (entry.word.heat() == 0 && log_->IsAdopted(", "if (entry.word.heat() > 3 && log_->IsAdopted(")),
 
     # --- records and reclaim -----------------------------------------------------------------------------------------
     check("a record is published before it is drained", RECORD, "AFirstPutIsFoundWholeOrNotAtAll",
@@ -218,7 +369,8 @@ MUTANTS = (
     unit("what a source throws gets out", RECORD, "scm_tier", "ScmTierTest.ASourceThatThrowsIsARefusedPut",
          ("  } catch (...) {\n    return false;", "  } catch (...) {\n    std::terminate();")),
     unit("a failed source leaves no header", RECORD, "reclaimer", "ReclaimerTest.AVoidRecordIsWalkedOver",
-         ("  StreamFirstLine(medium, place.offset,\n", "  if (filled) StreamFirstLine(medium, place.offset,\n")),
+         ("  StreamFirstLine(medium, place.offset, header, first_line);",
+          "  if (filled) StreamFirstLine(medium, place.offset, header, first_line);")),
     unit("reclaim pays no heat", INDEX_CC, "reclaimer", "ReclaimerTest.WhatWasHitIsMovedForOneHeatAndKeepsItsBytes",
          ("seen.heat() - std::min(seen.heat(), heat_cost);", "seen.heat() - std::min(0u, heat_cost);")),
     unit("survivors have no budget", RECLAIM, "reclaimer",
@@ -246,7 +398,7 @@ MUTANTS = (
          "RequeueTest.HotSegmentsStayAsTheyAreForOneHeatARecord",
          ("    if (entry) index_->Cool(entry);", "    if (entry) static_cast<void>(entry);")),
     unit("it stands before the others", LOG, "reclaimer", "RequeueTest.TheyStandBehindTheOthersThen",
-         ("  proven_.push_back(id);\n}", "  proven_.insert(proven_.begin(), id);\n}")),
+         ("  QueueLocked(id, Generation::kProven);\n}", "  proven_.insert(proven_.begin(), id);\n}")),
     unit("any number in a row", RECLAIM, "reclaimer", "RequeueTest.FourInARowAtMostThenOneIsEmptied",
          ("      ++requeued_in_a_row_;\n", "")),
     unit("the row never ends", RECLAIM, "reclaimer", "RequeueTest.FourInARowAtMostThenOneIsEmptied",
@@ -269,7 +421,7 @@ MUTANTS = (
          ("generation == Generation::kProven ? 1 : 0;", "generation == Generation::kProven ? 0 : 0;")),
     policy("newcomers always enter", "admission/adaptive_policy.cc", "adaptive_policy",
            "Adaptive.DataPassesAWindowByThatFindsNothing",
-           ("|| window_.Admits(hash);", "|| window_.Admits(hash) || true;")),
+           ("window_.Admits(hash));", "window_.Admits(hash) || true);")),
     policy("what passes DRAM by leaves no ghost", "admission/adaptive_policy.cc", "adaptive_policy",
            "Adaptive.DataPassesAWindowByThatFindsNothing",
            ("  if (decision.action == Action::kDrop) {\n    ghost_.Insert(hash);",
@@ -284,9 +436,68 @@ MUTANTS = (
            "Adaptive.ChurnDoesNotCloseWhatTheMiniaturesFoundOpen",
            ("  if (strictness != Strictness::kOpen && governor_", "  if (governor_")),
     unit("a child of a fork writes", TIER, "scm_tier", "ScmTierTest.AForkedChildFindsNothingAndChangesNothing",
-         ("  if (!guard_.InParent()) return refuse(Event::kRefusedForked, PutResult::kNoSpace);", "")),
+         ("  if (!guard_.InParent()) return Refused(role, Event::kRefusedForked, PutResult::kNoSpace);\n", "")),
 
+    # --- the index that grows ----------------------------------------------------------------------------------------
+    unit("a look-up does not look again in a split", INDEX, "index_growth",
+         "GrowingIndex.FindsEveryKeyAtEveryStepOfASplit",
+         ("if ((!ahead && !Moved(hash, state, now)) || look == kLooksMax) return {};",
+          "if (ahead || look <= kLooksMax) return {};")),
+    unit("a look-up does not look where the word will be", INDEX, "index_growth",
+         "GrowingIndex.FindsEveryKeyAtEveryStepOfASplit",
+         ("    ahead = !ahead && InSplit(hash, now);\n", "")),
+    unit("a split takes along what has lost its way", INDEX, "index_growth",
+         "GrowingIndex.APutThatIsOvertakenByTwoSplitsLeavesOneWord", (" && (first == added || second == added);", ";")),
+    unit("a split leaves what goes", INDEX, "index_growth", "GrowingIndex.GrowsWithWhatComesAtTenBytesABlock",
+         ("    const bool stays = !goes(word);", "    const bool stays = goes(word) || true;")),
+    # --- recovery while the tier serves -------------------------------------------------------------------------------
+    refill("a put notes nothing", INDEX, "APutBeatsAnOlderRecord",
+           ("  bool displaced = false, replaced = false;\n  Note(hash.tag);\n",
+            "  bool displaced = false, replaced = false;\n")),
+    refill("an erase notes nothing", INDEX, "AnEraseIsNotUndone",
+           ("  bool erased = false;\n  Note(hash.tag);\n", "  bool erased = false;\n")),
+    refill("what is all erased comes back", INDEX_CC, "ClearLeavesNothing",
+           ("void Index::Clear() {\n  EndRefill();\n", "void Index::Clear() {\n")),
+    refill("an older record comes beside a split", INDEX_CC, "ASplitHidesNoYoungerRecord",
+           ("growth_ != nullptr ? std::unique_lock(split_mutex_) : std::unique_lock<Mutex>()",
+            "std::unique_lock<Mutex>()"),
+           ("    assert(!state.splitting());\n", "")),
+    unit("an older record comes beside a younger one", INDEX_CC, "serving_recovery",
+         "ServingRecovery.NeverServesWhatWasPutOverOrErased", ("    if (HasTag(hash, state)) return;\n", "")),
+    unit("an erase is undone by the recovery", INDEX, "serving_recovery",
+         "ServingRecovery.NeverServesWhatWasPutOverOrErased",
+         ("  bool erased = false;\n  Note(hash.tag);\n", "  bool erased = false;\n")),
+    unit("the oldest comes back first", "cache/recoverer.cc", "serving_recovery",
+         "ServingRecovery.TheYoungestComesFirst",
+         ("found_[found_.size() - 1 - ticket]", "found_[ticket]")),
+    unit("a shrinking tier adopts what comes back", "cache/segment_log.cc", "serving_recovery",
+         "ServingRecovery.ATierThatShrinksMeanwhileEndsSmall",
+         ("  if (shrinks || fill.tail", "  if (fill.tail"),
+         ("  const bool shrinks = SurplusLocked() > parked_.size() + draining_.size();\n", "")),
+    growth("an erase does not look again", INDEX, "WhatIsErasedIsGone",
+           ("if (growth_ == nullptr || !Moved(hash, state, LoadState(std::memory_order_seq_cst))) return erased;",
+            "return erased;")),
+    growth("a removal does not look again", INDEX_CC, "WhatIsRemovedIsGone",
+           ("if (removed || growth_ == nullptr || !Moved(hash, state, LoadState(std::memory_order_seq_cst)))", "")),
+    growth("a put does not look again", INDEX, "WhatIsPutIsNotLeftWhereNobodyLooks",
+           ("if (growth_ == nullptr || !Moved(hash, state, LoadState(std::memory_order_seq_cst))) break;", "break;")),
+    growth("a put that begins anew leaves its first word", INDEX, "WhatIsPutIsNotLeftWhereNobodyLooks",
+           ("    Remove(*mine, fresh);\n", "")),
+    growth("EraseAll does not look again", INDEX_CC, "ClearLeavesNothing",
+           ("    if (now.raw == then.raw && !now.splitting()) return;", "    if (now.raw != 1) return;")),
+    growth("a split does not say that it began", INDEX, "WhatIsErasedIsGone",
+           ("  growth_->store(splitting.raw, std::memory_order_seq_cst);\n", "")),
+    growth("a split says that it began without a total order", INDEX, "WhatIsPutIsNotLeftWhereNobodyLooks",
+           ("  growth_->store(splitting.raw, std::memory_order_seq_cst);",
+            "  growth_->store(splitting.raw, std::memory_order_release);")),
+    growth("a split takes what is in the slot, not what it looked at", INDEX, "WhatIsPutReplacesWhatMoves",
+           ("        !stays && slot.compare_exchange_strong(expected, 0, std::memory_order_seq_cst, "
+            "std::memory_order_relaxed);",
+            "        !stays && slot.exchange(0, std::memory_order_seq_cst) + expected != 0;")),
     # --- counting, finding -------------------------------------------------------------------------------------------
+    Mutant("a library's thread takes its host's signals", "cache/base/start_thread.h",
+           (("  pthread_sigmask(SIG_SETMASK, &all, &before);", "  pthread_sigmask(SIG_SETMASK, nullptr, &before);"),),
+           "unit/cache/base/start_thread_test", "StartThread.TakesNoSignalsOfItsHostAndIsNamed"),
     Mutant("threads that share a stripe add without a lock", STRIPE_H,
            (("    word.fetch_add(count, std::memory_order_relaxed);",
              "    word.store(word.load(std::memory_order_relaxed) + count, std::memory_order_relaxed);"),),
@@ -297,7 +508,7 @@ MUTANTS = (
     unit("the tags of two lanes are mixed up", TAGS, "tag_scan", "TagScan.FindsExactlyTheWordsOfTheTag",
          ("_mm_packs_epi32(four(4), four(6))", "_mm_packs_epi32(four(6), four(4))")),
     unit("a look-up sees one of its buckets", INDEX, "index", "Index.AgreesWithAMap",
-          ("tag_scan::Find(Bucket(hash, 1), IndexWord::kTagShift, hash.tag) << kSlotsPerBucket;", "0u;")),
+          ("tag_scan::Find(buckets[1], IndexWord::kTagShift, hash.tag, order) << kSlotsPerBucket;", "0u;")),
 
     # --- integration: objects in place -------------------------------------------------------------------------------
     hybrid("an adoption answers smaller requests", ADOPTING, ADOPTING_TEST,
@@ -329,7 +540,7 @@ MUTANTS = (
     # --- integration: versions ---------------------------------------------------------------------------------------
     hybrid("an insert forgets nothing", HYBRID, "model/hybrid_cache_fuzz_test",
            "Throttled/HybridCacheFuzz.ForgetsButNeverLies/throttled_*_bidirectional_in_place",
-           ("  Forget(key);\n  const BlockKey block_key", "  const BlockKey block_key")),
+           ("  Forget(key);\n  const MoveGate::Window", "  const MoveGate::Window")),
     hybrid("an insert forgets the DRAM tier alone", HYBRID, "model/hybrid_cache_fuzz_test",
            "All/HybridCacheFuzz.ForgetsButNeverLies/file_*_dram_first_in_place",
            ("  EraseFromDram(key);\n  core_->scm().Erase(block_key);", "  EraseFromDram(key);")),
@@ -364,22 +575,54 @@ MUTANTS = (
               '  if (core() == nullptr) {\n    MEZZ_TEST_POINT("late_tier.before_change");\n'
               '    return target_->Erase(key);\n  }\n  target_->Erase(key);')),
 
+    # --- verify=keyed ------------------------------------------------------------------------------------------------
+    unit("a record without a code is taken by its checksum", "cache/record.cc", "keyed_records",
+         "KeyedRecords.PlantedByWhoHasNoKeyAreCountedMisses",
+         ("  if (authenticator != nullptr) return authenticator->Accepts(header);",
+          "  if (authenticator != nullptr && (header.flags & layout::kRecordKeyed) != 0)\n"
+          "    return authenticator->Accepts(header);")),
+    unit("keyed hits are checked now and then", "cache/options.h", "keyed_records",
+         "KeyedRecords.ChangedByWhoHasNoKeyAreCountedMisses",
+         ("{ return mode == VerifyMode::kAlways || mode == VerifyMode::kKeyed; }",
+          "{ return mode == VerifyMode::kAlways; }")),
+    unit("a code does not say whose it is", "cache/authenticator.cc", "keyed_records",
+         "KeyedRecords.MovedToAnotherKeyAreCountedMisses", ("first{.key = header.key,", "first{.key = {},")),
+    unit("a code does not say of which life it is", "cache/authenticator.cc", "keyed_records",
+         "KeyedRecords.BehindAChangedSuperblockAreDiscarded",
+         (".key_scheme = superblock.key_scheme}", ".key_scheme = 0}")),
+    unit("reclaim signs what others wrote", RECLAIM, "keyed_records", "KeyedRecords.ForgedAreNotPackedByReclaim",
+         ("  if (!record::PayloadIsWhole(header, authenticator_)) {\n", "  if (!record::PayloadIsWhole(header)) {\n")),
+    unit("a forged dictionary is believed", "cache/recoverer.cc", "keyed_records",
+         "KeyedRecords.AreNotUnpackedWithAForgedDictionary", ("dictionaries_->authenticator())", "nullptr)")),
+    unit("a role that nobody knows is counted by", "cache/log_reader.h", "keyed_records",
+         "KeyedRecords.OfAChangedHeaderAreCountedMisses", ("                       record::HasRole(header) &&\n", "")),
+
+    # --- scrub_on_close ----------------------------------------------------------------------------------------------
+    unit("what an earlier life left is not wiped", TIER, "recovery",
+         "RecoveryTest.WhatAKilledProcessLeftIsScrubbedByTheNext",
+         ("(existing && (found.superblock.flags", "(!existing && (found.superblock.flags")),
+    unit("a wiped medium stays so", "cache/superblock.cc", "recovery",
+         "RecoveryTest.WhatAKilledProcessLeftIsScrubbedByTheNext",
+         ("~uint32_t{layout::kClosedCleanly | layout::kWiped}", "~uint32_t{layout::kClosedCleanly}")),
+    unit("what is half wiped is believed", TIER, "recovery", "RecoveryTest.AScrubThatIsCutOffLeavesNothingToBelieve",
+         ("    superblock->sequence_begin = superblock->sequence_end;\n", "")),
+
     # --- packed records ----------------------------------------------------------------------------------------------
     unit("a packed record is not checked before it is unpacked", TIER, "packed_records",
          "*/PackedRecords.AFlippedBitIsACountedMissAndNeverUnpacked/*",
-         ("  const bool whole = record::PayloadIsWhole(header);", "  const bool whole = true;")),
+         ("  const bool whole = reader_.PayloadIsWhole(header);", "  const bool whole = true;")),
     unit("reclaim packs bytes that it did not check", RECLAIM, "packed_records",
          "*/PackingReclaim.DoesNotPackDamagedBytes/*",
-         ("  if (!record::PayloadIsWhole(header)) {\n", "  if (header.payload_bytes == 0) {\n")),
+         ("  if (!record::PayloadIsWhole(header, authenticator_)) {\n", "  if (header.payload_bytes == 0) {\n")),
     unit("being packed costs heat", RECLAIM, "packed_records",
          "*/PackingReclaim.PaysHeatForBeingSparedAndNoneForBeingPacked/*",
          ("fate == Fate::kSpare ? 1 : 0);", "fate == Fate::kSpare ? 1 : 1);")),
     unit("an image is not checked before it is handed out", TIER, "image_records",
          "*/ImageRecords.AnyBitFlippedIsAMissAndForgotten/*",
-         ("  const bool whole = record::PayloadIsWhole(header);",
-          "  const bool whole = Packer::ReadPrefix(record::PayloadOf(header)) || record::PayloadIsWhole(header);")),
+         ("  const bool whole = reader_.PayloadIsWhole(header);",
+          "  const bool whole = Packer::ReadPrefix(record::PayloadOf(header)) || reader_.PayloadIsWhole(header);")),
     unit("a rejected image stays", TIER, "image_records", "*/ImageRecords.OneThatTheHostRejectsIsForgottenAndCounted/*",
-         ("  ForgetRecord(*(reinterpret_cast<const record::Header*>(block.stored_.data()) - 1));\n}",
+         ("  ForgetRecord(record::HeaderOf(block.stored_));\n}",
           "  static_cast<void>(&Impl::ForgetRecord);\n}")),
     hybrid("an image is unpacked without a context", HYBRID, IMAGES_TEST,
            "ImageHits.ALookupWithNothingToUnpackWithIsAMissAndTheRecordStays",
@@ -394,7 +637,7 @@ MUTANTS = (
            ("block.in_scm && block.codec && ghost_.Take(hash);", "block.in_scm && !block.codec && ghost_.Take(hash);")),
     policy("the codec has one border for both ways", "admission/codec_choice.h", "codec_choice",
            "CodecChoice.ChangesAtOneBorderUpwardsAndAtAnotherDownwards",
-           ("(now == Codec::kZstd ? kZstdMinNs : kLz4MaxNs)", "(now == Codec::kZstd ? kLz4MaxNs : kLz4MaxNs)")),
+           ("(is_zstd ? kZstdMinNs : kLz4MaxNs)", "kLz4MaxNs")),
     policy("a stall counts as long as it took", "admission/codec_choice.h", "codec_choice",
            "CodecChoice.AStallCountsLittleAndAReadaheadAsWhatItsMissesCost",
            ("std::min(ns, kMissMaxNs) << kFractionBits", "std::min(ns, 100 * kMissMaxNs) << kFractionBits")),
@@ -409,12 +652,26 @@ MUTANTS = (
            "Adaptive.WhatDoesNotPackAmongWhatDoesNeedsOneHitMore", ("+ (IsLargeAmongPacked(block) ? 1 : 0)", "")),
 
     # --- workloads ---------------------------------------------------------------------------------------------------
-    workload("a sample's next lap begins where the last did", "replay/values.cc", "unit/workloads/values_test",
+    workload("a sample's next lap begins where the last did", "rocksdb/values.cc", "unit/workloads/values_test",
              "CutValues.*", ("(lap == 0 ? 0 : MixWord(lap) % sample_bytes_)", "0")),
-    workload("the simulator packs the young into the lane of the proven", "sim/scm_model.cc", "model/sim_flow_test",
-             "*SimFlow*adaptive*", ("young && Reserve(&young_lane_, units, 1)", "young && units == 0")),
-    workload("the simulator's policy is not told how blocks pack", "sim/two_tier.cc", "model/sim_flow_test",
-             "*SimFlow*adaptive*", ("    if (packs()) NotePacking();\n", "")),
+    tier_model("the simulator packs the young into the lane of the proven", "scm_model.cc", "*SimFlow*adaptive*",
+               ("young && Reserve(&young_lane_, units, 1)", "young && units == 0")),
+    tier_model("the simulator's policy is not told how blocks pack", "two_tier.cc", "*SimFlow*adaptive*",
+               ("    if (packs()) NotePacking();\n", "")),
+
+    simulated("Memory Mode does not write back what a fill displaces", "memory_mode.h", "MemoryMode.HitsAndWritesBack*",
+              ("outcome.wrote_back = line.dirty;", "outcome.wrote_back = false;")),
+    simulated("a place of Memory Mode's memory is not handed out again", "alternatives.cc",
+              "MemoryMode.HitsAndWritesBack*", ("{ places_.Free(leaving); }", "{ static_cast<void>(leaving); }")),
+    simulated("a block goes to the compressed tier at its first eviction", "compressed_secondary.h",
+              "CompressedSecondary.FindsBlocks*", ("/*placeholder=*/!second_.Hit(block)", "/*placeholder=*/false")),
+    simulated("no room is made above for a copy served from the compressed tier", "compressed_secondary.h",
+              "CompressedSecondary.FindsBlocks*",
+              ("      first_.MakeRoom(block, [this](BlockId leaving, bool) { Leave(leaving); });\n", "")),
+    simulated("a refault never is within the working set", "page_cache.cc", "PageCache.HitsWhere*",
+              ("const bool refaults = state.left && ", "const bool refaults = false && state.left && ")),
+    simulated("a page is active at its first read", "page_cache.cc", "PageCache.HitsWhere*",
+              ("state.place == kInactive && state.referenced", "state.place == kInactive")),
 
     # --- dictionaries ------------------------------------------------------------------------------------------------
     unit("a hit does not ask for its dictionary", TIER, "packed_dictionaries",
@@ -429,7 +686,7 @@ MUTANTS = (
          ("         dictionaries_->Find(number) != nullptr;", "         number != UINT16_MAX;")),
     unit("a copy's segment does not keep its dictionary", RECLAIM, "packed_dictionaries",
          "PackedDictionaries.GoWithTheirRecordsWhereReclaimCopiesThem",
-         ("  if (record::IsPacked(header)) KeepDictionaryLocked(offset, header, to->segment);\n", "")),
+         ("  if (record::IsPacked(header)) KeepDictionaryLocked(offset, to->segment);\n", "")),
     unit("a segment gives its dictionaries up before its last pin", LOG, "dictionaries",
          "DictionariesTest.ASegmentKeepsThoseOfItsRecordsUntilItIsFree",
          ("  Change(id, State::kSealed, State::kDraining);\n",
@@ -444,30 +701,228 @@ MUTANTS = (
     Mutant("who packs takes a slot whatever it saw there", DICTIONARIES,
            (("  if (good && NumberOf(before) == number) return", "  if (good || number != 0) return"),),
            "check/dictionaries_check_test", "CheckedDictionaries.*"),
+    Mutant("who takes a number sees nothing of its last holder", "cache/base/free_numbers.h",
+           (("free, left, std::memory_order_acquire,", "free, left, std::memory_order_relaxed,"),),
+           "check/workspaces_check_test", "CheckedWorkspaces.*"),
+    Mutant("a number is given back before what was done with it", "cache/base/free_numbers.h",
+           (("fetch_or(bit, std::memory_order_release)", "fetch_or(bit, std::memory_order_relaxed)"),),
+           "check/workspaces_check_test", "CheckedWorkspaces.*"),
+    staged("what was forgotten is published", "staged_blocks.h", "WhatIsErasedIsNeverPublished",
+           ("    if (!IsHeld(slot)) return false;\n", "")),
+    staged("units are free though they are pinned", "staged_blocks.cc", "PinnedBytesStay",
+           ("  if (it.pins != 0) return;\n", "")),
+    staged("an older block stays when its key is put again", "staged_blocks.cc", "ANewerPutWinsOverOneThatIsPacked",
+           ("  if (const auto older = FindLocked(key)) ForgetLocked(*older);\n", "")),
+    staged("a slot counts before its tag is there", "staged_blocks.cc", "OfTwoPutsAtOnceOneStaysAtMost",
+           ("  tags_[slot].store(TagOf(key), std::memory_order_relaxed);\n", ""),
+           ("  return Block{slot, key, role, generation, BytesOf(slot)};\n",
+            "  tags_[slot].store(TagOf(key), std::memory_order_relaxed);\n"
+            "  return Block{slot, key, role, generation, BytesOf(slot)};\n")),
+    staged("what another put reserves is seen later", "staged_blocks.h", "OfTwoPutsAtOnceOneStaysAtMost",
+           ("left = held_.load(std::memory_order_seq_cst); left",
+            "left = held_.load(std::memory_order_acquire); left")),
+    unit("a put at once does not look at the stage again", TIER, "pack_stage", "PackStageTest.OfTwoPutsAtOnceOneStays",
+         ("  ForgetStaged(fresh->key);\n  fresh->published = true;", "  fresh->published = true;")),
+    unit("a put at once leaves what is staged for later", TIER, "pack_stage",
+         "PackStageTest.APutWhileTheOlderOneIsPackedWins",
+         ("  ForgetStaged(fresh->key);\n  MEZZ_TEST_POINT", "  MEZZ_TEST_POINT"),
+         ("  ForgetStaged(fresh->key);\n  fresh->published = true;", "  fresh->published = true;")),
+    unit("an older record is found before the staged block", TIER, "pack_stage",
+         "PackStageTest.OfSeveralPutsTheLastIsFoundAndStored",
+         ("  if (index_.Erase(index_.Hash(key), reader, [](IndexWord) {}))", "  if (false)")),
+    unit("an erase forgets the stage", TIER, "pack_stage", "PackStageTest.AnErasedBlockIsNeverStored",
+         ("  const bool staged = ForgetStaged(key);\n", "  const bool staged = false;\n")),
     unit("reclaim forgets the dictionary of its victim", RECLAIM, "packed_dictionaries",
          "DictionariesOnAFile.AreWrittenAgainWhenReclaimReachesThem",
          ("      RewriteDictionariesLocked();\n", "")),
+    unit("nobody knows where a dictionary was written", DICTIONARIES, "packed_dictionaries",
+         "DictionariesOnAFile.AreWrittenAgainWhenReclaimReachesThem",
+         ("  SetPlace(SlotOf(dictionary.number()), place.offset);\n", "")),
     unit("a dictionary that gains nothing is used", TRAINER, "packed_dictionaries",
          "PackedDictionaries.AreNotUsedWhereTheyGainTooLittle",
          (" && trial.FreshGains()) {", ") {")),
     unit("a dictionary is trained anew though it does as well as ever", SAMPLES, "dictionaries",
          "SamplesTest.BeginAgainOnlyWhereTheDictionaryDoesATenthWorse",
-         ("rest_bytes == 0 && Decayed(role))", "rest_bytes == 0)")),
+         ("rest_bytes == 0 && DoesWorse(role))", "rest_bytes == 0)")),
     # --- what comparisons rest on ------------------------------------------------------------------------------------
-    replay("a read waits for no slot of the device", "flash_model.cc", "flash",
+    replay("a read waits for no slot of the device", "engine/flash_model.cc", "flash",
            "FlashQueue.AReaderTooManyWaitsUntilASlotIsFree",
            ("std::max(static_cast<double>(now_ns), slot)", "static_cast<double>(now_ns) + 0 * slot")),
-    replay("reads do not share the device's bandwidth", "flash_model.cc", "flash",
+    replay("reads do not share the device's bandwidth", "engine/flash_model.cc", "flash",
            "FlashQueue.LargeReadsAreBoundByBandwidth", ("std::max(start + own, moved_at_)", "start + own")),
-    replay("a late wake-up is not made up for", "flash.cc", "flash", "Flash.MakesUpForLateWakeUps",
+    replay("a late wake-up is not made up for", "engine/flash.cc", "flash", "Flash.MakesUpForLateWakeUps",
            ("late.ns = std::min(now - done, kLateMaxNs);", "late.ns = 0;")),
-    replay("a batch of reads is one read", "flash_file_system.cc", "flash_file_system",
+    replay("a batch of reads is one read", "caches/flash_file_system.cc", "flash_file_system",
            "FlashFiles.ReadABatchInOneWait",
            ("if (flash_ != nullptr) reads.push_back", "if (flash_ != nullptr && reads.empty()) reads.push_back")),
-    replay("the order of the windows rotates", "window_order.cc", "window_order",
+    replay("a figure is taken from another's count", "engine/fields.cc", "fields", "Fields.OfAWindowHoldWhatWasCounted",
+           ("return w.per_s(w.tiers.flash_bytes); }", "return w.per_s(w.tiers.scm_bytes_read); }")),
+    replay("a column of the CSV moves", "engine/fields.cc", "fields", "Fields.KeepTheirPlacesInTheCsv",
+           (".csv_place = 18", ".csv_place = 29")),
+    replay("every hit is a hit in DRAM", "engine/window_result.h", "fields", "Fields.OfAWindowHoldWhatWasCounted",
+           ("return Share(dram_hits());", "return Share(hits);")),
+    replay("the order of the windows rotates", "engine/window_order.cc", "window_order",
            "*/AnyNumberOfCaches.EachFollowsEachOtherAndHasEachPlaceEquallyOften/*",
            ("(i % 2 == 0 ? i / 2 : n - 1 - i / 2)", "i")),
-    replay("all_dram has RocksDB's choice of shards", "cache_factory.cc", "replay", "Replay.GivesEachHyperClockCache*",
+    replay("all_dram has RocksDB's choice of shards", "caches/cache_factory.cc", "replay",
+           "Replay.GivesEachHyperClockCache*",
            ("estimated_entry_charge, o.hybrid.HyperClockShardBits())",
             "estimated_entry_charge, o.hybrid.dram_shard_bits)")),
+    # --- the planner -------------------------------------------------------------------------------------------------
+    plan("an arrival sees itself in the queue", "queueing.cc", "queueing", "Queueing.*",
+         ("Marginal(own, others, customers - 1)", "Marginal(own, others, customers)")),
+    plan("flash is one drive", "performance.cc", "performance", "Performance.TwoDrivesReadTwiceAsMuch",
+         ("machine.flash->queue_depth * machine.flash_devices}", "machine.flash->queue_depth}")),
+    plan("the bad end has the misses of the middle", "performance.cc", "performance",
+         "Performance.WhatIsNotKnownIsBracketed",
+         ("end == End::kBad ? shares.miss_band : 0", "end == End::kBad ? 0 * shares.miss_band : 0")),
+    plan("what is assumed needs no range", "price_book_reader.cc", "price_book",
+         "PriceBook.WhatIsWrongIsNamedWithItsLine",
+         ("if (priced.assumed && ", "if (priced.assumed && priced.value < 0 && ")),
+    plan("SCM priced against DRAM stays when DRAM moves", "cost.h", "answer", "Atc21.DramTurnsThePriceOfScm",
+         ("return with_dram ? own *", "return false ? own *")),
+    plan("the cheapest need not be feasible", "sensitivity.cc", "answer", "AnswerTest.TheCheapestThatMeetsTheTargets",
+         ("if (!plans[i].feasible || (among", "if ((among")),
+    plan("the worst is held against the baseline's middle", "target.cc", "answer",
+         "AnswerTest.TheCheapestThatMeetsTheTargets",
+         ("return of_baseline ? bound * WorstOf(baseline, metric, at_least) : bound;", "return Bound(baseline);")),
+    plan("data that grow find as much", "judge.cc", "run_plan", "RunPlan.GrowthScalesTheCurve",
+         ("At(dram / growth, scm / growth)", "At(dram, scm)")),
+    plan("two tiers of DRAM have all of it each", "alternatives.cc", "run_plan",
+         "RunPlan.ASecondTierOfDramIsPricedAsDram",
+         ("both_.At(share_ * dram_bytes, (1 - share_) * dram_bytes)", "both_.At(dram_bytes, dram_bytes)")),
+    plan("a compressed tier packs for nothing", "performance.cc", "performance",
+         "Performance.ASecondTierOfDramCostsWhatTheSimulatorSays",
+         ("writes * (costs.pack_ns + costs.scm_write_ns)", "writes * costs.scm_write_ns")),
+    plan("an emulated medium is charged twice", "calibrate.cc", "calibrate", "Calibrate.KeepsToWhatTheRowsShow",
+         ("bracket(1, ModelledNs(result))", "bracket(1, 0)")),
+    plan("processor time that emulates the flash is a cost of a read", "calibrate.cc", "calibrate",
+         "Calibrate.WhatEmulatesTheFlashIsNoCostOfARead",
+         ("if (emulated_flash_ns > 0) sample.own_ns =", "if (emulated_flash_ns < 0) sample.own_ns =")),
+    plan("an emulated medium replaces the host's memory", "performance.cc", "performance",
+         "Performance.AnEmulatedMediumComesOnTopOfTheHostsMemory",
+         ("machine.scm_emulated ? 0 : costs.dram_hit_ns", "costs.dram_hit_ns")),
+    plan("operations that vary have another mean", "performance.cc", "performance",
+         "Performance.OperationsVaryAsCalibrated",
+         ("- sigma * sigma / 2", "- 0 * sigma")),
+    plan("plans give the policy's DRAM to the cache", "judge.cc", "own_dram",
+         "OwnDram.IsWhatIndexAndPolicyTake",
+         ("(index + policy) * scm_bytes", "index * scm_bytes")),
+    # --- curves -------------------------------------------------------------------------------------------------------
+    curve("a sample keeps the block that it lowered its threshold for",
+          "admission/curves/sampler.cc", "unit/plan/sampler_test",
+          "Sampler.HoldsAllRequestsOfTheKeysItKeeps",
+          ("threshold_ = heap_.back() - 1;", "threshold_ = heap_.back();")),
+    curve("a hot block too many is not corrected for", "admission/curves/seed_run.cc", "model/curves_test",
+          "Curves.AreCorrectedForAHotBlock",
+          ("static_cast<double>(*first) + expected", "static_cast<double>(*first) + 0 * expected")),
+    curve("tiers are scaled by the threshold, not by the blocks it let in", "workloads/plan/build_curve.cc",
+          "model/curves_test", "Curves.OfALoopIsAStep",
+          ("static_cast<double>(sampler.blocks()) / static_cast<double>(curve_->sums.blocks)", "sampler.rate()")),
+    curve("the SCM tier of a miniature has its full size", "admission/curves/point_model.cc", "model/curves_test",
+          "Curves.SampledAreNearExactOnes",
+          ("Scaled(UsableScmBytes(scm_bytes), options.rate)", "Scaled(UsableScmBytes(scm_bytes), 1)")),
+    curve("the warm-up ends in the first part that is read again", "admission/curves/seed_run.cc", "model/curves_test",
+          "Curves.AreTheSameHoweverFewRequestsAreKept",
+          ("if (warmup_ < first || warmup_ >= first + size)", "if (first > 0)")),
+    curve("a second tier of DRAM is of the live SCM's usable size", "workloads/plan/known_policies.cc",
+          "model/alternative_curves_test",
+          "AlternativeCurves.OfDramTwiceHoldInTheSecondWhatFitsThereCompressed",
+          ("made->second_bytes = Scaled(second, ", "made->second_bytes = Scaled(UsableScmBytes(second), ")),
+    curve("a merged curve has the rate of its first host", "admission/curves/curve.cc", "unit/plan/curve_test",
+          "CurveMerge.CommutesAndAssociatesToTheLastDigit",
+          ("std::min(curve->rate_min, other.rate_min)", "curve->rate_min")),
+    curve("a warning is repeated for each host", "admission/curves/curve.cc", "unit/plan/curve_test",
+          "CurveMerge.NamesEachWarningOnce",
+          ("curve->warnings.erase(repeated, curve->warnings.end());", "(void)repeated;")),
+    curve("a curve's checksum is not looked at", "admission/curves/curve_file.cc", "unit/plan/curve_file_test",
+          "CurveFile.RefusesEveryFlippedBit",
+          ("if (first != FirstLine(rest))", "if (first.size() != FirstLine(rest).size())")),
+    curve("a seed's row has another order than its fields",
+          "admission/curves/curve_file.cc", "unit/plan/curve_file_test",
+          "CurveFile.GivesBackWhatWasWritten",
+          ("counts.*field = row.at(column++);", "counts.*field = row.at(row.size() - ++column);")),
+    # --- companions --------------------------------------------------------------------------------------------------
+    companion("a full Level 0 gets no threads", "adoc.cc", "adoc_test",
+              "AdocTest.AFullLevelZeroTakesThreadsUpToTheCpus",
+              ("if (flow.level0 >= 1 || flow.debt >= 1) {", "if (flow.debt >= 1) {")),
+    companion("one flush into an idle page cache makes all others slow", "adoc.cc", "adoc_test",
+              "AdocTest.OneFastFlushDoesNotMakeAllOthersSlowForEver",
+              ("  best_speed_ *= kBestFades;\n", "")),
+    companion("writes come in at RocksDB's own rate until a stop", "write_throttle.cc", "write_throttle_test",
+              "TwoStageThrottling.NeverComesToAStopThatRocksDbAloneWouldNotHaveComeTo",
+              ("if (state.level0_files >= to) return std::min(kLowest, accepted);",
+               "if (state.level0_files >= to) return std::max(own_rate_, kLowest);")),
+    companion("what the first stage let through is not given back", "write_throttle.cc", "write_throttle_test",
+              "WriteThrottle.GivesTheRateBackByTheLastTwoFiles",
+              ("return accepted * std::pow(own_rate_ / accepted, std::max(way, 0.0));", "return accepted;")),
+    companion("a cut takes triggers that Level 0 is beyond", "dynamic_level0.cc", "dynamic_level0_test",
+              "DynamicLevel0.NeverSetsATriggerThatLevel0IsBeyond",
+              ("if (level0_files >= wanted.slowdown_trigger) {", "if (level0_files >= 1'000'000) {")),
+    companion("few come back without a band", "dynamic_level0.cc", "dynamic_level0_test",
+              "DynamicLevel0.DoesNotFlapAtTheBorder",
+              ("options_.write_percent - options_.band_percent)", "options_.write_percent)")),
+    companion("what found no thread is refused for good", "companions.cc", "companions_test",
+              "CompanionsTest.WithoutAThreadTheNextReportAsksForOneAgain",
+              ("watched.due = worker_.joinable();", "watched.refused = !(watched.due = worker_.joinable());")),
+    companion("small memtables are still two at a time", "dynamic_level0.cc", "dynamic_level0_test",
+              "DynamicLevel0.KeepsMemoryAndRoomOfWhatItCuts",
+              ("memory / shape.write_buffer_size", "memory / opened_.write_buffer_size")),
+    companion("Level 0 has as many more files before a delay as it is cut into", "dynamic_level0.cc",
+              "dynamic_level0_test", "DynamicLevel0.KeepsMemoryAndRoomOfWhatItCuts",
+              ("std::min(opened, kRoom), opened);", "std::min(opened, kRoom), 1'000'000);")),
+    companion("arena blocks stay large in small memtables", "database_companions.cc", "companions_test",
+              "CompanionsTest.LevelZeroIsCutByTheShareOfWrites",
+              ("fmt::to_string(shape.arena_block_size)", "fmt::to_string(1 << 20)")),
+    companion("the same delayed_write_rate is set again", "database_companions.cc", "companions_test",
+              "CompanionsTest.TheThrottleHoldsTheRateToHalfWayAndGivesItBackThere",
+              ("rate == set_now ? rate - 1 : rate", "set_now == 0 ? rate - 1 : rate")),
+    companion("the throttle looks at the default family only", "database_companions.cc", "companions_test",
+              "CompanionsTest.TheThrottleLooksAtEveryColumnFamily",
+              ("    families_.Add(families", "    if (families.empty()) families_.Add(families")),
+    companion("every family has the default one's triggers", "watched_families.cc", "companions_test",
+              "CompanionsTest.TheThrottleLooksAtEveryColumnFamily",
+              ("known->second = ours->second;", "known->second = found.begin()->second;")),
+    curve("the live curve does not make up for what it dropped",
+          "admission/curves/live_curve.cc", "unit/curves/live_curve_test",
+          "LiveCurve.CountsWhatItDrops*",
+          ("run.miniature.rate * kept_share", "run.miniature.rate")),
+    curve("a live curve without memory goes on", "admission/curves/live_curve.cc", "unit/curves/live_curve_test",
+          "LiveCurve.WithoutMemoryNoLookUpIsSampledAnyMore",
+          ("  if (no_memory_) return threshold_.store(0, std::memory_order_relaxed);\n", "")),
+    curve("the live curve keeps every request", "admission/curves/live_curve.cc", "unit/curves/live_curve_test",
+          "LiveCurve.TakesBoundedMemory*",
+          ("  if (!full) return;", "  return;")),
+    curve("a threshold that a scan lowered stays", "admission/curves/live_curve.cc", "unit/curves/live_curve_test",
+          "LiveCurve.ComesBackToASmallWorkingSet*",
+          ("if (lowered && most", "if (!lowered && most")),
+    curve("a window begins with empty tiers", "admission/curves/sampler.cc", "unit/curves/live_curve_test",
+          "LiveCurve.OfAWindow*",
+          ("if (!seen[number] && blocks_[number].age", "if (false && blocks_[number].age")),
+    curve("the live curve looks at the whole hash for a fifth of the keys", "admission/curves/live_curve.cc",
+          "unit/curves/live_curve_test", "LiveCurve.IsThatOfAllLookUps",
+          (".share = 1.0 / kSeeds,", ".share = 1.0,")),
+    hybrid("look-ups that missed are not told to the live curve", "hybrid_core.h",
+           "unit/integration/hybrid_curve_test", "HybridCurve.SaysAtItsOwnSize*",
+           ("curve_->NoteLookUp(key, role, [] { return size_t{0}; });", "(void)role;")),
+    Mutant("a blob value that DRAM is not for enters it at a miss", "admission/policy.cc",
+           (("    case Action::kToDram:\n    case Action::kToBoth:\n", "    case Action::kToBoth:\n"),),
+           "unit/integration/blob_values_test", "All/BlobValues.AreTheLatest*", "11.8.1"),
+    Mutant("a blob value is promoted past blobs=scm", "admission/policy.cc",
+           (("    case Action::kPromote:\n    case Action::kMove:\n      return {Action::kInPlace, Reason::kRole};",
+             "    case Action::kMove:\n      return {Action::kInPlace, Reason::kRole};"),),
+           "unit/integration/blob_values_test", "All/BlobValues.AreTheLatest*", "11.8.1"),
+    Mutant("a policy that sends all to DRAM is not asked about blob values", "admission/tier_flow.h",
+           (("may_divert_misses() || tiers_.keeps_blobs_from_dram()", "may_divert_misses()"),),
+           "unit/integration/blob_values_test", "All/BlobValues.AreTheLatest*", "11.8.1"),
+    Mutant("a blob value that SCM refuses goes to DRAM after all", "admission/tier_flow.h",
+           (("    if (!facts.past_dram) return Placement::kDram;\n", "    return Placement::kDram;\n"),),
+           "unit/integration/hybrid_core_test", "HybridCoreTest.BlobValues*", "11.8.1"),
+    policy("blob values that go past DRAM close its window", "admission/adaptive_policy.cc", "adaptive_policy",
+           "Adaptive.WhatDramIsNotForGoesPastItByEvidence",
+           ("  if (enters) return Entry(block, hash);\n",
+            "  if (enters) return Entry(block, hash);\n  window_.OnEviction(hash, false);\n")),
+    hybrid("the live curve is no DRAM of ours", "dram_budget.cc", "unit/integration/hybrid_curve_test",
+           "HybridCurve.CountsInTheTotalOfDram",
+           ("bound.curve ? plan::LiveCurve::DramBytesMax(CurveBlocks(bound)) : 0", "0")),
 )

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "admission/policy.h"
+#include "tests/support/seed.h"
 
 namespace mezz {
 namespace {
@@ -68,7 +69,7 @@ Decision Ask(Policy* policy, Question question, const BlockFacts& block) {
 class PolicyStress : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(PolicyStress, AnswersLegallyFromManyThreadsAndKeepsItsMemory) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::atomic<uint64_t> now_ns{1};
   PolicyOptions options;

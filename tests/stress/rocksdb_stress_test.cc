@@ -119,11 +119,7 @@ class Store {
     const Status opened = OpenDb(options, path_, families, &handles_, &db_);
     ASSERT_TRUE(opened.ok()) << opened.ToString();
   }
-  void Close() {
-    for (rocksdb::ColumnFamilyHandle* handle : handles_) EXPECT_TRUE(db_->DestroyColumnFamilyHandle(handle).ok());
-    handles_.clear();
-    db_.reset();
-  }
+  void Close() { EXPECT_TRUE(CloseDb(&handles_, &db_).ok()); }
 
   rocksdb::DB* db() { return db_.get(); }
   rocksdb::ColumnFamilyHandle* handle(int family) { return handles_[family]; }
@@ -336,6 +332,7 @@ struct Config {
   const char* policy;
   ServeMode serve;
   PackMode pack = PackMode::kOff;
+  BlobPlacement blobs = BlobPlacement::kBoth;
 };
 
 class RocksDbStress : public ::testing::TestWithParam<Config> {
@@ -347,6 +344,7 @@ class RocksDbStress : public ::testing::TestWithParam<Config> {
     options.policy = GetParam().policy;
     options.serve = GetParam().serve;
     options.scm.pack = GetParam().pack;
+    options.blobs = GetParam().blobs;
     options.now_ns = ChangingFlashClock();
     const mezz::Status made = NewHybridCache(options, &cache_);
     EXPECT_TRUE(made.ok()) << made.message();
@@ -528,13 +526,15 @@ constexpr Config kConfigs[] = {
     {DramCacheKind::kHyperClock, "dram_first", ServeMode::kCopy},
     {DramCacheKind::kHyperClock, "scm_first", ServeMode::kAuto, PackMode::kImage},
     {DramCacheKind::kHyperClock, "adaptive", ServeMode::kAuto, PackMode::kAuto},
+    {DramCacheKind::kHyperClock, "dram_first", ServeMode::kInPlace, PackMode::kOff, BlobPlacement::kScm},
 #endif
 };
 std::string ConfigName(const ::testing::TestParamInfo<Config>& info) {
-  const auto [dram, policy, serve, pack] = info.param;
+  const auto [dram, policy, serve, pack, blobs] = info.param;
   std::string name = NameOf(dram);
   name.append("_").append(policy).append(serve == ServeMode::kCopy ? "_copy" : "");
   if (pack != PackMode::kOff) name.append("_").append(ToString(pack));
+  if (blobs == BlobPlacement::kScm) name.append("_blobs_in_scm");
   return name;
 }
 INSTANTIATE_TEST_SUITE_P(All, RocksDbStress, ::testing::ValuesIn(kConfigs), ConfigName);

@@ -90,4 +90,20 @@ struct Core {
   LogReader reader;
 };
 
+// Eight segments, and what no test of them may leave behind.
+class CoreTest : public ::testing::Test {
+ protected:
+  static constexpr uint32_t kSegments = 8;
+  static constexpr size_t kQuarter = 14'000;  // four records fill a segment, the first one too
+
+  void TearDown() override {
+    core.ExpectSound();
+    EXPECT_EQ(core.log.PinnedSegments(), 0u) << "a pin leaked";
+  }
+  bool Resident(uint64_t key) { return !core.Find(key).empty(); }
+  uint64_t Count(Event event) { return core.counters.Snapshot()[event]; }
+
+  Core core{kSegments};
+};
+
 }  // namespace mezz::test

@@ -28,4 +28,17 @@ auto OpenDb(const rocksdb::DBOptions& options, const std::string& path, const Fa
   return s;
 }
 
+// Closes what OpenDb opened, if anything.
+template <typename Db>
+rocksdb::Status CloseDb(Handles* handles, std::unique_ptr<Db>* db) {
+  rocksdb::Status first;
+  for (rocksdb::ColumnFamilyHandle* handle : *handles) {
+    const rocksdb::Status destroyed = (*db)->DestroyColumnFamilyHandle(handle);
+    if (first.ok()) first = destroyed;
+  }
+  handles->clear();
+  db->reset();
+  return first;
+}
+
 }  // namespace mezz::test

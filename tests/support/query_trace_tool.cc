@@ -7,8 +7,8 @@
 
 #include "workloads/generators/generators.h"
 #include "workloads/readers/open_trace.h"
-#include "workloads/replay/rocksdb_query_reader.h"
-#include "workloads/trace/query_trace_writer.h"
+#include "workloads/rocksdb/query_trace_reader.h"
+#include "workloads/rocksdb/query_trace_writer.h"
 
 namespace mezz {
 namespace {

@@ -8,9 +8,9 @@
 #include <tuple>
 #include <vector>
 
-#include "workloads/operation_name.h"
+#include "admission/curves/operation.h"
 #include "workloads/readers/open_trace.h"
-#include "workloads/request.h"
+#include "workloads/requests/request.h"
 
 namespace mezz {
 

@@ -8,7 +8,7 @@
 
 namespace mezz::test {
 
-// The seed of this run of a random test: another each time, and printed. MEZZ_SEED=n repeats a run.
+// The seed of this run of a random test, which prints it: MEZZ_SEED=n, or another each time.
 inline uint64_t Seed() {
   static const uint64_t seed = [] {
     const char* given = std::getenv("MEZZ_SEED");

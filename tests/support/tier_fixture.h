@@ -7,6 +7,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <random>
 #include <string>
@@ -94,12 +96,28 @@ class ScratchFile {
   std::string path_;
 };
 
+inline std::string Contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 inline ScmOptions AnonymousOptions(uint64_t capacity_bytes, uint64_t segment_bytes = kSegmentBytesMin) {
   ScmOptions options;
   options.medium = MediumKind::kAnonymous;
   options.capacity_bytes = capacity_bytes;
   options.segment_bytes = segment_bytes;
   options.prepare = Prepare::kBeforeOpen;  // tests count on the whole medium from the first put
+  options.pack = PackMode::kOff;           // tests of packing say so
+  return options;
+}
+
+// A medium that remembers; what a first hit after a restart checks is checked whatever `verify` says.
+inline ScmOptions WarmOptions(const std::string& path, uint64_t capacity_bytes) {
+  ScmOptions options = AnonymousOptions(capacity_bytes);
+  options.medium = MediumKind::kFile;
+  options.path = path;
+  options.recovery = Recovery::kWarm;
+  options.verify = VerifyMode::kOff;
   return options;
 }
 
@@ -108,6 +126,16 @@ inline std::unique_ptr<ScmTier> OpenOrDie(const ScmOptions& options, SurvivorJud
   const Status status = ScmTier::Open(options, &tier, judge);
   EXPECT_TRUE(status.ok()) << status.message();
   return tier;
+}
+
+// As if the process were killed now: what the tier stored is there, and nobody closed it. It may be null: nothing is
+// done.
+inline void Kill(const ScratchFile& file, std::unique_ptr<ScmTier>* tier) {
+  if (*tier == nullptr) return;
+  const ScratchFile copy;
+  std::filesystem::copy_file(file.path(), copy.path());
+  tier->reset();
+  std::filesystem::copy_file(copy.path(), file.path(), std::filesystem::copy_options::overwrite_existing);
 }
 
 inline void ExpectSound(ScmTier& tier) {

@@ -1,4 +1,4 @@
-# MEZZ_SANITIZE and MEZZ_COVERAGE.
+# MEZZ_SANITIZE, MEZZ_COVERAGE and MEZZ_FUZZ.
 if(MEZZ_SANITIZE)
   add_compile_options(-fsanitize=${MEZZ_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${MEZZ_SANITIZE})
@@ -14,4 +14,10 @@ endif()
 if(MEZZ_COVERAGE)
   add_compile_options(--coverage)
   add_link_options(--coverage)
+endif()
+if(MEZZ_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "MEZZ_FUZZ=ON needs Clang, which brings libFuzzer: tools/install_deps fuzz, "
+                        "then cmake -DCMAKE_CXX_COMPILER=clang++")
+  endif()
 endif()

@@ -4,7 +4,7 @@
 // numbered in the order they come and lie side by side in the space of keys, so that extents of two blocks never touch,
 // however many there are; a hash would leave too few bits for the place within the block. Costs some 24 bytes of memory
 // for each block, and two files of one recording number their blocks apart.
-#include "workloads/key_map.h"
+#include "admission/curves/key_map.h"
 #include "workloads/readers/key_hash.h"
 #include "workloads/readers/named_csv.h"
 #include "workloads/readers/trace_formats.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/mezz_csv.h"
 
-#include "workloads/operation_name.h"
+#include "admission/curves/operation.h"
 #include "workloads/readers/fields.h"
 #include "workloads/readers/named_csv.h"
 #include "workloads/readers/trace_formats.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/request.h"
+#include "workloads/requests/request.h"
 
 namespace mezz {
 

@@ -17,7 +17,7 @@ class Unreadable final : public RequestSource {
   Status status() const override {
     return Status::NotSupported(
         fmt::format("trace {}: this is a RocksDB query trace, which this program was built without RocksDB to read; "
-                    "use mezz_replay or mezz_trace",
+                    "use a mezz_replay or mezz_trace built with it",
                     path_));
   }
   Status Rewind() override { return status(); }

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "workloads/request.h"
+#include "workloads/requests/request.h"
 
 namespace mezz {
 

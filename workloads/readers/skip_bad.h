@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "workloads/request.h"
+#include "workloads/requests/request.h"
 
 namespace mezz {
 

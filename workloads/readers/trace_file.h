@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "workloads/readers/compressed_file.h"
-#include "workloads/request.h"
+#include "workloads/requests/request.h"
 
 namespace mezz {
 

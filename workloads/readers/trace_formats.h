@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "workloads/request.h"
+#include "workloads/requests/request.h"
 
 namespace mezz {
 

@@ -4,192 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
+#include <functional>
 #include <nlohmann/json.hpp>
 
-#include "workloads/program.h"
-#include "workloads/replay/database.h"
+#include "workloads/program/program.h"
+#include "workloads/replay/caches/database.h"
+#include "workloads/replay/engine/fields.h"
 
 namespace mezz {
 namespace {
 
 using nlohmann::json;
-
-std::string Rate(double ops_per_s) {
-  if (ops_per_s >= 1e6) return fmt::format("{:.2f}M", ops_per_s / 1e6);
-  if (ops_per_s >= 1e5) return fmt::format("{:.0f}k", ops_per_s / 1e3);
-  return ops_per_s >= 1e3 ? fmt::format("{:.1f}k", ops_per_s / 1e3) : fmt::format("{:.0f}", ops_per_s);
-}
-
-std::string Compact(double value) {
-  if (value >= 100) return fmt::format("{:.0f}", value);
-  return value >= 10 ? fmt::format("{:.1f}", value) : fmt::format("{:.2f}", value);
-}
-
-std::string SpreadText(const Spread& spread, std::string (*text)(double)) {
-  return fmt::format("{} ({}-{})", text(spread.median), text(spread.min), text(spread.max));
-}
-
-std::string Marks(const CacheRow& row) {
-  return fmt::format("{}{}{}", row.emulated ? "E" : "", row.second_tier_idle ? "I" : "", row.noise.noisy() ? "n" : "");
-}
-
-std::string NoiseText(const ReplayReport& report) {
-  double largest = 0;
-  bool noisy = false, too_few = false;
-  for (const CacheRow& row : report.rows) {
-    if (!row.reported() || !row.noise.noisy()) continue;
-    noisy = true;
-    too_few |= row.noise.rerun_spread < 0;
-    largest = std::max(largest, row.noise.rerun_spread);
-  }
-  if (!noisy) return "";
-  if (too_few) return "n: too few windows to say how far another run would differ; use --repeats=3 or more\n";
-  return fmt::format("n: too noisy: the median of another run may differ by more than {:.0f} % (by up to {:.0f} %)\n",
-                     100 * Noise::kSpreadMax, 100 * largest);
-}
-
-// Of a cache that packed: how much, and how much smaller.
-std::string PackedLine(const CacheRow& row) {
-  const PackedCounts& packed = row.total.packed;
-  if (packed.hits + packed.writes == 0) return "";
-  const auto percent = [](uint64_t part, uint64_t whole) {
-    return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
-  };
-  return fmt::format("{}: packed {:.0f} % of its SCM writes, {:.2f} times smaller; unpacked {:.0f} % of its SCM hits\n",
-                     row.cache, percent(packed.writes, row.total.scm_writes), packed.ratio(),
-                     percent(packed.hits, row.total.tiers.second_hits));
-}
-
-// "title: CACHE FIGURE, CACHE FIGURE", in as many lines as it takes.
-template <typename Figure>
-std::string FigureOfEach(const ReplayReport& report, std::string_view title, const Figure& figure) {
-  constexpr size_t kColumns = 120;
-  std::string text;
-  std::string line(title);
-  for (const CacheRow& row : report.rows) {
-    if (!row.reported()) continue;
-    const std::string one = fmt::format(" {} {}", row.cache, figure(row));
-    if (line.size() + one.size() + 1 > kColumns) {
-      text += line + "\n";
-      line = " ";
-    }
-    line += one + ",";
-  }
-  line.back() = '\n';
-  return text + line;
-}
-
-// What the caches are to have alike.
-std::string FairnessLines(const ReplayReport& report) {
-  return FigureOfEach(report, "DRAM shards:",
-                      [](const CacheRow& row) {
-                        return row.dram_shards == 0 ? std::string("?") : std::to_string(row.dram_shards);
-                      }) +
-         FigureOfEach(report, "memory in huge pages:", [](const CacheRow& row) {
-           return row.pages.resident_bytes == 0 ? std::string("?")
-                                                : fmt::format("{:.0f} %", 100 * row.pages.huge_share());
-         });
-}
-
-// How well an emulated device's time was kept.
-std::string FlashLine(const ReplayReport& report) {
-  double least = 0, most = 0;
-  for (const CacheRow& row : report.rows) {
-    const FlashCounts& flash = row.total.flash;
-    if (!row.reported() || flash.reads == 0) continue;
-    const double share = flash.took_us() / flash.asked_us();
-    least = most == 0 ? share : std::min(least, share);
-    most = std::max(most, share);
-  }
-  if (most == 0) return "";
-  return fmt::format(
-      "reads of the emulated flash took {:.1f} to {:.1f} % of the time that the device would have taken\n", 100 * least,
-      100 * most);
-}
-
-// Of --dram, where a cache of ours keeps some for itself.
-std::string DramLines(const ReplayReport& report) {
-  std::string text;
-  for (const CacheRow& row : report.rows) {
-    if (row.dram_beside_bytes == 0) continue;
-    text += fmt::format("{}: of its DRAM {:.1f} MiB are the DRAM tier, {:.2f} MiB index, policy and the rest of ours\n",
-                        row.cache, static_cast<double>(row.dram_tier_bytes) / (1 << 20),
-                        static_cast<double>(row.dram_beside_bytes) / (1 << 20));
-  }
-  if (!text.empty()) text += "(RocksDB's caches charge their tables and entries to their capacity)\n";
-  return text;
-}
-
-std::string DeadLine(const CacheRow& row) {
-  if (row.total.scm_dead_share <= 0) return "";
-  return fmt::format("{}: blocks of deleted files took {:.1f} % of its SCM at the end\n", row.cache,
-                     100 * row.total.scm_dead_share);
-}
-
-// Of --mode=block.
-std::string BlockTableRow(const CacheRow& row) {
-  const WindowRow& t = row.total;
-  return fmt::format("{:<19} {:>20} {:>18} {:>6.4f} {:>6.4f} {:>6.4f} {:>6.4f} {:>6.4f} {:>6} {:>6} {:>6} {}\n",
-                     row.cache, SpreadText(row.ops_per_s, &Rate), SpreadText(row.ratio, &Compact), t.dram_hit,
-                     t.scm_hit, t.miss, t.per_op(t.scm_writes), t.per_op(t.promotions), Compact(t.latency.p50_us),
-                     Compact(t.latency.p99_us), Compact(t.latency.p99_9_us), Marks(row));
-}
-
-std::string TableRow(const ReplayOptions& o, const CacheRow& row) {
-  if (!row.unavailable.empty()) return fmt::format("{:<19} not available: {}\n", row.cache, row.unavailable);
-  if (!row.failure.empty()) return fmt::format("{:<19} failed: {}\n", row.cache, row.failure);
-  if (row.windows.empty()) return fmt::format("{:<19} no window was finished\n", row.cache);
-  if (o.mode == ReplayMode::kBlock) return BlockTableRow(row);
-  const WindowRow& t = row.total;
-  return fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5.1f} {:>5.1f} {:>6.3f} {:>6.0f} {:>6} {}\n", row.cache,
-                     SpreadText(row.ops_per_s, &Rate), SpreadText(row.ratio, &Compact), Compact(t.latency.p50_us),
-                     Compact(t.latency.p95_us), Compact(t.latency.p99_us), 100 * t.dram_hit, 100 * t.scm_hit,
-                     t.flash_reads_per_op, t.scm_bytes_written_per_op, Compact(t.cpu_s_per_mop), Marks(row));
-}
-
-std::string TierSizes(const ReplayOptions& o) {
-  if (!o.has_common_sizes()) return "";
-  return fmt::format("{} MiB DRAM, {} MiB SCM, ", o.dram_bytes() >> 20, o.scm_bytes() >> 20);
-}
-
-std::string Headline(const ReplayOptions& o, const ReplayReport& report) {
-  std::string what = report.workload;
-  if (o.mode == ReplayMode::kBlock) {
-    what += fmt::format(": {} accesses to {} blocks", report.requests, report.distinct_keys);
-  }
-  const std::string values = !o.values.empty() ? fmt::format("values cut from {}\n", o.values)
-                             : o.value_ratio != 1
-                                 ? fmt::format("values made for codecs to pack to 1/{}\n", o.value_ratio)
-                                 : "";
-  return fmt::format(
-      "{}\nRocksDB {}, {} thread{}, {}{} MiB of data{} in blocks of {} bytes\n"
-      "{}flash: {}\nSCM medium: {}{}\n\n",
-      what, RocksDbVersion(), o.threads, o.threads == 1 ? "" : "s", TierSizes(o), report.database_bytes >> 20,
-      o.dbs == 1 ? "" : fmt::format(" in {} databases", o.dbs), report.mean_block_bytes, values,
-      o.flash == nullptr ? "disk, direct reads" : Describe(*o.flash), report.medium,
-      report.emulated ? " (emulated)" : "");
-}
-
-std::string Head() {
-  return fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5} {:>5} {:>6} {:>6} {:>6}\n", "", "", "", "P50", "P95",
-                     "P99", "DRAM", "2nd", "flash", "SCM", "CPU s") +
-         fmt::format("{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>5} {:>5} {:>6} {:>6} {:>6}\n", "cache",
-                     "ops/s (min-max)", "ratio (min-max)", "us", "us", "us", "hit %", "hit %", "rd/op", "B/op", "/Mop");
-}
-
-std::string BlockHead() {
-  static constexpr char kLine[] = "{:<19} {:>20} {:>18} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}\n";
-  return fmt::format(kLine, "", "", "", "DRAM", "2nd", "", "SCM", "promo-", "P50", "P99", "P99.9") +
-         fmt::format(kLine, "cache", "accesses/s (min-max)", "ratio (min-max)", "hit", "hit", "miss", "writes", "tions",
-                     "us", "us", "us");
-}
-
-std::string ColdLine(const CacheRow& row) {
-  std::string line = fmt::format("  {:<19}", row.cache);
-  for (const WindowRow& window : row.cold_windows)
-    line += fmt::format(" {:>8} ({:>5}x)", Rate(window.ops_per_s), Compact(window.ratio));
-  return line + "\n";
-}
 
 json ToJson(const Spread& spread) { return {{"median", spread.median}, {"min", spread.min}, {"max", spread.max}}; }
 
@@ -204,83 +30,20 @@ json RolesToJson(const std::map<std::string, RoleShares>& roles) {
   return all;
 }
 
-json SeriesToJson(const std::vector<SeriesPoint>& points) {
-  json all = json::array();
-  for (const SeriesPoint& point : points) {
-    all.push_back({{"t_s", point.t_s},
-                   {"seconds", point.seconds},
-                   {"ops", point.ops},
-                   {"dram_hit", point.dram_hit},
-                   {"scm_hit", point.scm_hit},
-                   {"flash_reads", point.flash_reads},
-                   {"flash_bytes", point.flash_bytes},
-                   {"scm_bytes_read", point.scm_bytes_read},
-                   {"scm_bytes_written", point.scm_bytes_written},
-                   {"p99_us", point.p99_us}});
-  }
-  return all;
-}
-
-json CostsToJson(const WindowRow& row) {
-  json one = {{"dram_hit", row.dram_hit},
-              {"scm_hit", row.scm_hit},
-              {"flash_reads_per_op", row.flash_reads_per_op},
-              {"flash_bytes_per_s", row.flash_bytes_per_s},
-              {"scm_bytes_read_per_op", row.scm_bytes_read_per_op},
-              {"scm_bytes_written_per_op", row.scm_bytes_written_per_op},
-              {"cpu_s_per_mop", row.cpu_s_per_mop},
-              {"context_switches_per_op", row.context_switches_per_op},
-              {"demotions", row.demotions},
-              {"promotions", row.promotions},
-              {"clean_evictions", row.clean_evictions},
-              {"refusals", row.refusals},
-              {"operations", row.operations},
-              {"not_found", row.not_found},
-              {"roles", RolesToJson(row.roles)}};
-  if (row.flash.reads != 0) {
-    one["flash"] = {{"reads", row.flash.reads},
-                    {"waits", row.flash.waits},
-                    {"asked_us", row.flash.asked_us()},
-                    {"took_us", row.flash.took_us()}};
-  }
-  if (row.packed.hits + row.packed.writes != 0) {
-    one["packed"] = {{"scm_hits", row.packed.hits}, {"scm_writes", row.packed.writes}, {"ratio", row.packed.ratio()}};
-  }
-  if (row.scm_dead_share != kUnknownShare) one["scm_dead_share"] = row.scm_dead_share;
-  AddLatencies(row.latency, &one);
+json FiguresToJson(const WindowRow& row, ReplayMode mode) {
+  json one = {{"refusals", row.refusals}, {"operations", row.operations}, {"roles", RolesToJson(row.roles)}};
+  AddFigures(row, mode == ReplayMode::kBlock, &one);
   return one;
-}
-
-// Named as mezz_sim names them.
-void AddAccesses(const WindowRow& row, json* one) {
-  one->update({{"accesses", row.ops},
-               {"miss", row.miss},
-               {"misses", row.tiers.flash_reads},
-               {"dram_hits", row.tiers.dram_hits()},
-               {"scm_hits", row.tiers.second_hits},
-               {"scm_writes", row.scm_writes},
-               {"scm_writes_per_access", row.per_op(row.scm_writes)},
-               {"scm_bytes_written_per_access", row.scm_bytes_written_per_op},
-               {"promotions_per_access", row.per_op(row.promotions)}});
 }
 
 json WindowsToJson(const std::vector<WindowRow>& windows, ReplayMode mode) {
   json all = json::array();
-  for (const WindowRow& window : windows) {
-    json one = CostsToJson(window);
-    if (mode == ReplayMode::kBlock) AddAccesses(window, &one);
-    one["ops"] = window.ops;
-    one["seconds"] = window.seconds;
-    one["ops_per_s"] = window.ops_per_s;
-    one["ratio"] = window.ratio;
-    all.push_back(std::move(one));
-  }
+  for (const WindowRow& window : windows) all.push_back(FiguresToJson(window, mode));
   return all;
 }
 
 json RowToJson(const CacheRow& row, ReplayMode mode) {
-  json one = CostsToJson(row.total);
-  if (mode == ReplayMode::kBlock) AddAccesses(row.total, &one);
+  json one = FiguresToJson(row.total, mode);
   one["cache"] = row.cache;
   one["available"] = row.reported();
   if (!row.unavailable.empty()) one["reason"] = row.unavailable;
@@ -290,17 +53,16 @@ json RowToJson(const CacheRow& row, ReplayMode mode) {
   one["noisy"] = row.reported() && row.noise.noisy();
   one["noise"] = {{"rerun_spread", row.noise.rerun_spread < 0 ? json() : json(row.noise.rerun_spread)},
                   {"limit", Noise::kSpreadMax}};
-  one["ops"] = row.total.ops;
-  one["seconds"] = row.total.seconds;
   one["medium"] = row.medium;
   one["emulated"] = row.emulated;
   one["second_tier_idle"] = row.second_tier_idle;
   one["windows"] = WindowsToJson(row.windows, mode);
   one["cold_windows"] = WindowsToJson(row.cold_windows, mode);
   AddCdf(row.latency_cdf, &one);
-  one["series"] = SeriesToJson(row.series);
+  one["series"] = json::array();
+  for (const SeriesPoint& point : row.series) one["series"].push_back(ToJson(point));
   one["cold_ops_per_s"] = json::array();
-  for (const WindowRow& window : row.cold_windows) one["cold_ops_per_s"].push_back(window.ops_per_s);
+  for (const WindowRow& window : row.cold_windows) one["cold_ops_per_s"].push_back(window.ops_per_s());
   one["peak_rss_bytes"] = row.peak_rss_bytes;
   one["dram_tier_bytes"] = row.dram_tier_bytes;
   one["dram_beside_tier_bytes"] = row.dram_beside_bytes;
@@ -356,39 +118,44 @@ json OptionsToJson(const ReplayOptions& o) {
           {"skew", o.skew},
           {"put_share", o.put_share},
           {"write_buffer_bytes", o.write_buffer_bytes},
+          {"block_trace", o.block_trace},
           {"seed", o.seed}};
 }
 
-}  // namespace
+struct CsvLine {
+  const ReplayOptions& options;
+  const CacheRow& row;
+  const WindowRow& window;
+  bool cold;
+  size_t number;
+};
+struct CsvColumn {
+  int place;
+  std::string_view name;
+  std::function<std::string(const CsvLine&)> text;
+};
 
-std::string ReportTable(const ReplayOptions& options, const ReplayReport& report) {
-  std::string text = Headline(options, report) + (options.mode == ReplayMode::kBlock ? BlockHead() : Head());
-  bool emulated = false;
-  bool idle = false;
-  for (const CacheRow& row : report.rows) {
-    text += TableRow(options, row);
-    emulated |= row.emulated && row.reported();
-    idle |= row.second_tier_idle;
+// From the left: the figures of a window, and between them what is the same for all windows of a row.
+std::vector<CsvColumn> CsvColumns() {
+  std::vector<CsvColumn> columns = {
+      {1, "cache", [](const CsvLine& line) { return line.row.cache; }},
+      {2, "phase", [](const CsvLine& line) { return line.cold ? "cold" : "measured"; }},
+      {3, "window", [](const CsvLine& line) { return fmt::format("{}", line.number); }},
+      {17, "emulated", [](const CsvLine& line) { return line.row.emulated ? "1" : "0"; }},
+      {26, "flash", [](const CsvLine& line) { return std::string(FlashName(line.options.flash)); }},
+      {27, "dram_shards", [](const CsvLine& line) { return fmt::format("{}", line.row.dram_shards); }},
+      {28, "huge_pages", [](const CsvLine& line) { return fmt::format("{:.4f}", line.row.pages.huge_share()); }}};
+  for (const Field& field : WindowFields()) {
+    if (field.csv_place == 0) continue;
+    columns.push_back(
+        {field.csv_place, field.name, [&field](const CsvLine& line) { return CsvText(field, line.window); }});
   }
-  if (emulated) text += "\nE: emulated: other memory stands for SCM, or a model adds its latency\n";
-  if (idle) text += "I: idle: the second tier never hit; this is not a peer\n";
-  text += NoiseText(report);
-  text += FlashLine(report);
-  text += FairnessLines(report);
-  for (const CacheRow& row : report.rows) text += PackedLine(row) + DeadLine(row);
-  text += DramLines(report);
-  if (!report.warmup_settled) text += "the hit ratios had not settled when the warm-up ended\n";
-  std::string cold;
-  for (const CacheRow& row : report.rows) {
-    if (!row.cold_windows.empty()) cold += ColdLine(row);
-  }
-  if (options.cold_windows > 0 && !cold.empty()) {
-    text += "\nfrom cold, ops/s by window (ratio to the first cache):\n" + cold;
-  }
-  if (kAsserts) text += "\nthis is a debug build: its figures mean nothing\n";
-  if (!report.complete) text += "\ninterrupted: only finished windows are in the table\n";
-  return text;
+  std::ranges::sort(columns, {}, &CsvColumn::place);
+  assert(std::ranges::adjacent_find(columns, {}, &CsvColumn::place) == columns.end());
+  return columns;
 }
+
+}  // namespace
 
 json RunManifest(const ReplayOptions& options) {
   json manifest = ManifestOf("mezz_replay", options.command_line);
@@ -426,24 +193,19 @@ json ReportJson(const ReplayOptions& options, const ReplayReport& report) {
 }
 
 std::string ReportCsv(const ReplayOptions& options, const ReplayReport& report) {
-  std::string text =
-      "cache,phase,window,ops,seconds,ops_per_s,ratio,p50_us,p95_us,p99_us,p99_9_us,dram_hit,scm_hit,flash_reads_per_"
-      "op,"
-      "scm_bytes_written_per_op,cpu_s_per_mop,emulated,flash_bytes_per_s,scm_bytes_read_per_op,"
-      "context_switches_per_op,demotions,promotions,clean_evictions,miss,scm_writes,flash,dram_shards,huge_pages\n";
+  const std::vector<CsvColumn> columns = CsvColumns();
+  std::string text;
+  for (const CsvColumn& column : columns) text += fmt::format("{}{}", text.empty() ? "" : ",", column.name);
+  text += '\n';
   for (const CacheRow& row : report.rows) {
     for (const bool cold : {true, false}) {
       const std::vector<WindowRow>& windows = cold ? row.cold_windows : row.windows;
       for (size_t i = 0; i < windows.size(); ++i) {
-        const WindowRow& w = windows[i];
-        text += fmt::format(
-            "{},{},{},{},{:.6f},{:.1f},{:.4f},{:.3f},{:.3f},{:.3f},{:.3f},{:.5f},{:.5f},{:.5f},{:.2f},{:.4f},{},"
-            "{:.0f},{:.2f},{:.5f},{},{},{},{:.6f},{},{},{},{:.4f}\n",
-            row.cache, cold ? "cold" : "measured", i + 1, w.ops, w.seconds, w.ops_per_s, w.ratio, w.latency.p50_us,
-            w.latency.p95_us, w.latency.p99_us, w.latency.p99_9_us, w.dram_hit, w.scm_hit, w.flash_reads_per_op,
-            w.scm_bytes_written_per_op, w.cpu_s_per_mop, row.emulated ? 1 : 0, w.flash_bytes_per_s,
-            w.scm_bytes_read_per_op, w.context_switches_per_op, w.demotions, w.promotions, w.clean_evictions, w.miss,
-            w.scm_writes, FlashName(options.flash), row.dram_shards, row.pages.huge_share());
+        const CsvLine line{options, row, windows[i], cold, i + 1};
+        for (const CsvColumn& column : columns) {
+          text += column.text(line);
+          text += &column == &columns.back() ? '\n' : ',';
+        }
       }
     }
   }

@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "workloads/replay/options.h"
+#include "workloads/replay/caches/options.h"
 #include "workloads/replay/runner.h"
 
 namespace mezz {

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
-#include "workloads/replay/cache_client.h"
-#include "workloads/replay/cache_factory.h"
-#include "workloads/replay/memory_group.h"
-#include "workloads/replay/shared_window.h"
-#include "workloads/replay/window_order.h"
-#include "workloads/replay/workload.h"
+#include "workloads/replay/caches/cache_factory.h"
+#include "workloads/replay/caches/workload.h"
+#include "workloads/replay/engine/window_order.h"
+#include "workloads/replay/processes/cache_client.h"
+#include "workloads/replay/processes/memory_group.h"
+#include "workloads/replay/processes/shared_window.h"
 
 namespace mezz {
 namespace {
@@ -219,7 +219,7 @@ class Runner {
     }
     for (const auto& [cache, result] : results) {
       WindowRow row = Digest(result);
-      row.ratio = base > 0 ? row.ops_per_s / base : 0;
+      row.ratio = base > 0 ? row.ops_per_s() / base : 0;
       if (!cold) cache->total.Add(result);
       (cold ? cache->row.cold_windows : cache->row.windows).push_back(std::move(row));
     }
@@ -260,7 +260,7 @@ class Runner {
     std::vector<double> rates;
     std::vector<double> ratios;
     for (const WindowRow& window : row.windows) {
-      rates.push_back(window.ops_per_s);
+      rates.push_back(window.ops_per_s());
       ratios.push_back(window.ratio);
     }
     row.ops_per_s = SpreadOf(rates);

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "cache/status.h"
-#include "workloads/replay/digest.h"
-#include "workloads/replay/messages.h"
-#include "workloads/replay/options.h"
-#include "workloads/replay/progress.h"
-#include "workloads/replay/worker.h"
+#include "workloads/replay/caches/options.h"
+#include "workloads/replay/engine/digest.h"
+#include "workloads/replay/engine/progress.h"
+#include "workloads/replay/processes/messages.h"
+#include "workloads/replay/processes/worker.h"
 
 namespace mezz {
 

@@ -7,36 +7,13 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "workloads/replay/engine/fields.h"
 #include "workloads/report/manifest_difference.h"
 
 namespace mezz {
 namespace {
 
 using nlohmann::json;
-
-struct Measure {
-  const char* key;
-  const char* title;
-  bool is_share;
-};
-
-constexpr Measure kMeasures[] = {
-    {"ops_per_s", "ops/s", false},
-    {"p50_us", "P50 us", false},
-    {"p95_us", "P95 us", false},
-    {"p99_us", "P99 us", false},
-    {"p99_9_us", "P99.9 us", false},
-    {"dram_hit", "DRAM hit", true},
-    {"scm_hit", "2nd hit", true},
-    {"miss", "miss", true},
-    {"flash_reads_per_op", "flash reads/op", false},
-    {"flash_bytes_per_s", "flash B/s", false},
-    {"scm_bytes_read_per_op", "SCM read B/op", false},
-    {"scm_bytes_written_per_op", "SCM B/op", false},
-    {"scm_writes_per_access", "SCM writes/access", false},
-    {"promotions_per_access", "promotions/access", false},
-    {"cpu_s_per_mop", "CPU s/Mop", false},
-};
 
 bool IsBlockMode(const json& result) { return result.value("mode", json()) == "block"; }
 bool IsTrue(const json& object, const char* name) { return object.value(name, json()) == true; }
@@ -50,10 +27,10 @@ const json* RowOf(const json& result, const std::string& cache) {
 }
 
 // Of each window; an older result of the block mode has but one value, over its whole run.
-std::vector<double> SamplesOf(const json& row, const char* key) {
+std::vector<double> SamplesOf(const json& row, std::string_view key) {
   std::vector<double> samples;
   const auto take = [&](const json& from) {
-    const auto at = from.is_object() ? from.find(key) : from.end();
+    const auto at = from.is_object() ? from.find(std::string(key)) : from.end();
     if (at != from.end() && at->is_number()) samples.push_back(at->get<double>());
   };
   if (!row.contains("windows")) {
@@ -72,14 +49,15 @@ double Median(std::vector<double> values) {
 
 void CompareRows(const std::string& cache, const json& a, const json& b, Comparison* comparison) {
   size_t compared = 0;
-  for (const Measure& measure : kMeasures) {
-    const std::vector<double> in_a = SamplesOf(a, measure.key);
-    const std::vector<double> in_b = SamplesOf(b, measure.key);
+  for (const Field& field : WindowFields()) {
+    if (field.compared.empty()) continue;
+    const std::vector<double> in_a = SamplesOf(a, field.name);
+    const std::vector<double> in_b = SamplesOf(b, field.name);
     if (in_a.empty() || in_b.empty()) continue;
     ++compared;
     comparison->differences.push_back({.cache = cache,
-                                       .measure = measure.title,
-                                       .is_share = measure.is_share,
+                                       .measure = std::string(field.compared),
+                                       .is_share = field.unit == Unit::kShare,
                                        .windows_a = in_a.size(),
                                        .windows_b = in_b.size(),
                                        .median_a = Median(in_a),

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes OUT, a C++ source that holds page.html with page.css and page.js in it.
-#   cmake -DFOLDER=... -DOUT=... -P embed.cmake
+# Writes OUT, a C++ source that defines NAME (such as mezz::kReportPage, declared in HEADER): FOLDER's page.html with
+# common.css and common.js of this folder in it, and FOLDER's page.css, where there is one, and page.js.
+#   cmake -DFOLDER=... -DHEADER=... -DNAME=... -DOUT=... -P embed.cmake
 file(READ ${FOLDER}/page.html page)
-file(READ ${FOLDER}/page.css style)
-file(READ ${FOLDER}/page.js script)
+file(READ ${CMAKE_CURRENT_LIST_DIR}/common.css style)
+file(READ ${CMAKE_CURRENT_LIST_DIR}/common.js script)
+if(EXISTS ${FOLDER}/page.css)
+  file(READ ${FOLDER}/page.css own_style)
+  string(APPEND style "${own_style}")
+endif()
+file(READ ${FOLDER}/page.js own_script)
+string(APPEND script "${own_script}")
 string(REPLACE "@STYLE@" "${style}" page "${page}")
 string(REPLACE "@SCRIPT@" "${script}" page "${page}")
 string(FIND "${page}" ")PAGE\"" closing)
 if(NOT closing EQUAL -1)
   message(FATAL_ERROR "${FOLDER}/page.* must not hold the characters that end a raw string")
 endif()
-file(WRITE ${OUT} "// Made from ${FOLDER}/page.* by embed.cmake.\n#include \"workloads/report/page.h\"\n\n"
-  "namespace mezz {\nconst std::string_view kReportPage = R\"PAGE(${page})PAGE\";\n}  // namespace mezz\n")
+file(WRITE ${OUT} "// Made from ${FOLDER}/page.* by embed.cmake.\n#include \"${HEADER}\"\n\n"
+  "const std::string_view ${NAME} = R\"PAGE(${page})PAGE\";\n")

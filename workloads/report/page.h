@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The HTML report without its result: page.html, page.css and page.js, joined by the build.
+// The HTML report without its result: page.html and page.js with common.css and common.js, joined by the build.
 #pragma once
 
 #include <string_view>
 
 namespace mezz {
 
-// Holds kReportPlace once.
+// Holds kFieldsPlace and, behind it, kReportPlace once.
 extern const std::string_view kReportPage;
-// Where the result goes, as JSON.
+// Where the fields and the result go, as JSON.
+inline constexpr std::string_view kFieldsPlace = "@FIELDS@";
 inline constexpr std::string_view kReportPlace = "@RESULT@";
 
 }  // namespace mezz

@@ -1,52 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws the result inside #result. Text enters the page as text only, never as markup: a result may hold anything.
+// Draws a result of mezz_replay.
 'use strict';
 (() => {
-  const result = JSON.parse(document.getElementById('result').textContent);
-  const report = document.getElementById('report');
+  const {
+    absent,
+    bytes,
+    canvas,
+    count,
+    decades,
+    disc,
+    drawing,
+    factList,
+    figure,
+    formatted,
+    frame,
+    html,
+    isNumber,
+    linear,
+    manifestTable,
+    MARGIN,
+    niceTicks,
+    NONE,
+    noteList,
+    path,
+    percent,
+    perSecond,
+    plain,
+    result,
+    section,
+    show,
+    spreadOf,
+    svg,
+    time,
+    times,
+    valueText,
+    whole,
+    wideTable,
+    withoutFolder,
+  } = Page;
   const blockMode = result.mode === 'block';
   const options = result.options || {};
+  const fields = JSON.parse(document.getElementById('fields').textContent);  // workloads/replay/engine/fields.h
 
-  // ---- Small helpers -----------------------------------------------------------------------------------------------
-
-  const SVG = 'http://www.w3.org/2000/svg';
-  const fill = (node, attributes, children) => {
-    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-    node.append(...children.filter((child) => child !== null));
-    return node;
+  const fixed = (digitsBehind) => formatted((value) => value.toFixed(digitsBehind));
+  // How a figure is shown, by its unit.
+  const BY_UNIT = {
+    '1/s': count,
+    'times': fixed(2),
+    'us': time,
+    'share': percent,
+    'B/s': perSecond,
+    'B/op': plain,
+    'reads/op': fixed(3),
+    's/Mop': plain
   };
-  const html = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
-  const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
-
-  const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
-  const NONE = '\u2013';
-  const show = (format) => (value) => (isNumber(value) ? format(value) : NONE);
-  const digits = (value) => {
-    const size = Math.abs(value);
-    if (value === 0) return '0';
-    return size >= 100 ? value.toFixed(0) :
-        size >= 10     ? value.toFixed(1) :
-        size >= 0.01   ? value.toFixed(2) :
-                         value.toPrecision(2);
-  };
-  const whole = (value) => String(Number(value.toPrecision(6)));  // of an axis: 20, not 20.0
-  const scaled = (steps) => {
-    const text = (number) => show((value) => {
-      const [size, unit] = steps.find(([least]) => Math.abs(value) >= least) || steps[steps.length - 1];
-      return (size === 1 && Number.isInteger(value) ? whole : number)(value / size) + unit;
-    });
-    return Object.assign(text(digits), {tick: text(whole)});
-  };
-  const count = scaled([[1e9, 'G'], [1e6, 'M'], [1e3, 'k'], [1, '']]);
-  const binary = scaled([[2 ** 30, ' GiB'], [2 ** 20, ' MiB'], [2 ** 10, ' KiB'], [1, ' B']]);
-  const bytes = (value) => binary(value).replace(/\.0+ /, ' ');  // sizes are round more often than not
-  const perSecond = scaled([[1e9, ' GB/s'], [1e6, ' MB/s'], [1e3, ' kB/s'], [1, ' B/s']]);
-  const time = scaled([[1e6, ' s'], [1e3, ' ms'], [1, ' \u00b5s']]);
-  const percent =
-      Object.assign(show((value) => (100 * value).toFixed(1) + ' %'), {tick: (value) => `${100 * value} %`});
-  const times = show((value) => value.toFixed(2) + '\u00d7');
-  const plain = show((value) => (Number.isInteger(value) ? whole : digits)(value));
-  const spreadOf = (spread, format) => `${format(spread.min)}\u2013${format(spread.max)}`;
+  const byUnit = (field) => BY_UNIT[field.unit] || plain;
 
   // ---- The rows ----------------------------------------------------------------------------------------------------
 
@@ -62,30 +70,9 @@
   const missOf = (row) => (isNumber(row.miss) ? row.miss : Math.max(0, 1 - row.dram_hit - row.scm_hit));
 
   // The row's number on a disc of its colour: what tells the curves apart besides their colours.
-  const tag = (row, x, y) =>
-      svg('g', {}, svg('circle', {cx: x, cy: y, r: 8, style: `fill:${row.colour}`}),
-          svg('text', {x, y: y + 3.5, class: 'tag'}, row.tag));
+  const tag = (row, x, y) => disc(row.tag, row.colour, x, y);
 
   // ---- Figures -----------------------------------------------------------------------------------------------------
-
-  const drawings = [];
-  // A drawing is made for the width it has, and again when that changes, so that its text keeps its size.
-  const drawing = (alternative, draw) => {
-    const box = html('div', {class: 'drawing'});
-    drawings.push(() => {
-      const width = Math.round(box.clientWidth);
-      if (width === 0 || Number(box.dataset.width) === width) return;
-      box.dataset.width = width;
-      const image = draw(width);
-      fill(image, {role: 'img', 'aria-label': alternative}, []);
-      box.replaceChildren(image);
-    });
-    return box;
-  };
-  const canvas = (width, height, ...children) => svg('svg', {viewBox: `0 0 ${width} ${height}`}, ...children);
-  const section = (title, ...children) => html('section', {}, html('h2', {}, title), ...children);
-  const figure = (caption, ...children) => html('figure', {}, html('figcaption', {}, caption), ...children);
-  const absent = (what) => html('p', {class: 'absent'}, what);
 
   // One bar a row: its name and value beside each other above it, or below one another where that is too narrow.
   const bars = (width, list, valueOf, bar) => {
@@ -165,52 +152,6 @@
 
   // ---- Curves ------------------------------------------------------------------------------------------------------
 
-  const linear = (from, to, low, high) => (value) => low + ((value - from) / (to - from || 1)) * (high - low);
-  const niceTicks = (most, wanted) => {
-    const rough = most / wanted || 1;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough);
-    return Array.from({length: Math.ceil(most / step - 1e-9) + 1}, (_, i) => i * step);
-  };
-  const decades = (low, high) => {
-    const from = Math.floor(Math.log10(low));
-    const to = Math.max(from + 1, Math.ceil(Math.log10(high) - 1e-9));
-    return Array.from({length: to - from + 1}, (_, i) => 10 ** (from + i));
-  };
-
-  const TICK_TEXT_WIDTH = 56;
-  // Every tick, or every second and so on where their texts would touch.
-  const sparse = (ticks, x) => {
-    const every = Math.ceil(TICK_TEXT_WIDTH / Math.abs(x(ticks[1]) - x(ticks[0])));
-    return ticks.filter((_, i) => i % every === 0);
-  };
-
-  const MARGIN = {left: 62, right: 14, top: 10, bottom: 38};
-  // axes: {x, y: value -> pixels; xTicks, yTicks; xText, yText: tick -> text; xTitle}
-  const frame =
-      (width, height, axes) =>
-          [...axes.yTicks.map(
-               (tick) => svg('path', {class: 'grid', d: `M${MARGIN.left} ${axes.y(tick)}H${width - MARGIN.right}`})),
-           ...axes.xTicks.map(
-               (tick) => svg('path', {class: 'grid', d: `M${axes.x(tick)} ${MARGIN.top}V${height - MARGIN.bottom}`})),
-           ...axes.yTicks.map(
-               (tick) => svg('text', {class: 'soft value', x: MARGIN.left - 6, y: axes.y(tick) + 4}, axes.yText(tick))),
-           ...sparse(axes.xTicks, axes.x)
-               .map(
-                   (tick) =>
-                       svg('text', {
-                         class: 'soft',
-                         y: height - MARGIN.bottom + 16,
-                         x: Math.min(axes.x(tick), width - 22),
-                         'text-anchor': 'middle'
-                       },
-                           axes.xText(tick))),
-           svg('text',
-               {class: 'soft', x: (MARGIN.left + width - MARGIN.right) / 2, y: height - 4, 'text-anchor': 'middle'},
-               axes.xTitle),
-  ];
-  const path = (points, axes) =>
-      points.map(([x, y], i) => `${i ? 'L' : 'M'}${axes.x(x).toFixed(1)} ${axes.y(y).toFixed(1)}`).join('');
   const curve = (row, points, axes) =>
       svg('path', {class: 'curve', d: path(points, axes), style: `stroke:${row.colour};stroke-dasharray:${row.dash}`});
 
@@ -346,14 +287,16 @@
                 what.most ? () => [0, 0.25, 0.5, 0.75, 1] : (most) => niceTicks(most, 4))));
   };
 
-  const PANELS = [
-    {title: 'Hit ratio, both tiers', value: (p) => p.dram_hit + p.scm_hit, text: percent, most: 1},
-    {title: 'Operations a second', value: (p) => p.ops, text: count},
-    {title: 'Read from flash', value: (p) => p.flash_bytes, text: perSecond},
-    {title: 'Read from SCM', value: (p) => p.scm_bytes_read, text: perSecond},
-    {title: 'Written to SCM', value: (p) => p.scm_bytes_written, text: perSecond},
-    {title: 'P99 latency', value: (p) => p.p99_us, text: time},
-  ];
+  // A panel shows the sum of the fields of its title.
+  const PANELS = [...new Set(fields.series.map((field) => field.panel).filter(Boolean))].map((title) => {
+    const its = fields.series.filter((field) => field.panel === title);
+    return {
+      title,
+      value: (point) => its.reduce((sum, field) => sum + point[field.name], 0),
+      text: byUnit(its[0]),
+      most: its[0].unit === 'share' ? 1 : undefined
+    };
+  });
   const overTime = () => {
     const list = measured.filter((row) => row.series && row.series.length > 1);
     if (blockMode && list.length === 0) return null;
@@ -373,34 +316,27 @@
 
   // ---- Tables ------------------------------------------------------------------------------------------------------
 
-  const withRange = (name, format) => (row) =>
-      (row[name] ?
-           html('span', {}, format(row[name].median), html('span', {class: 'range'}, spreadOf(row[name], format))) :
-           NONE);
   const number = (name, format) => (row) => format(row[name]);
-  const MEASURES = [
-    ['ops_per_s', 'operations a second, median (least\u2013most)', withRange('ops_per_s', count)],
-    ['ratio', 'ratio to the first cache', withRange('ratio', (value) => value.toFixed(2))],
-    ['p50_us', 'P50', quantile('p50')],
-    ['p95_us', 'P95', quantile('p95')],
-    ['p99_us', 'P99', quantile('p99')],
-    ['p99_9_us', 'P99.9', quantile('p99_9')],
-    ['latency_us', 'longest', quantile('max')],
-    ['dram_hit', 'found in DRAM', number('dram_hit', percent)],
-    ['scm_hit', 'found in the second tier', number('scm_hit', percent)],
-    ['miss', 'missed', number('miss', percent)],
-    [
-      'flash_reads_per_op', 'flash reads per operation', number('flash_reads_per_op', show((value) => value.toFixed(3)))
-    ],
-    ['flash_bytes_per_s', 'read from flash', number('flash_bytes_per_s', perSecond)],
-    ['scm_bytes_read_per_op', 'bytes read from SCM per operation', number('scm_bytes_read_per_op', plain)],
-    ['scm_bytes_written_per_op', 'bytes written to SCM per operation', number('scm_bytes_written_per_op', plain)],
-    ['cpu_s_per_mop', 'CPU seconds per million operations', number('cpu_s_per_mop', plain)],
-    ['medium', 'medium', (row) => row.medium || NONE],
-    ['emulated', 'emulated', (row) => (row.emulated ? 'yes' : 'no')],
-    ['dram_shards', 'shards of the DRAM tier', (row) => row.dram_shards || NONE],
-    ['pages', 'memory in huge pages', (row) => (hugeShare(row) === undefined ? NONE : percent(hugeShare(row)))],
-  ];
+  // 'latency_us.max': max of the object latency_us.
+  const valueOf = (row, name) => name.split('.').reduce((object, key) => (object || {})[key], row);
+  // A spread is shown by its median, with least and most below.
+  const figureOf = (field) => (row) => {
+    const format = byUnit(field);
+    const value = valueOf(row, field.name);
+    if (value === null || typeof value !== 'object') return format(value);
+    return html('span', {}, format(value.median), html('span', {class: 'range'}, spreadOf(value, format)));
+  };
+  // [key of the row, title, row -> text]: the figures of the windows, and then what the windows of a row have in
+  // common.
+  const MEASURES =
+      fields.window.filter((field) => field.title)
+          .map((field) => [field.name.split('.')[0], field.title, figureOf(field)])
+          .concat([
+            ['medium', 'medium', (row) => row.medium || NONE],
+            ['emulated', 'emulated', (row) => (row.emulated ? 'yes' : 'no')],
+            ['dram_shards', 'shards of the DRAM tier', (row) => row.dram_shards || NONE],
+            ['pages', 'memory in huge pages', (row) => (hugeShare(row) === undefined ? NONE : percent(hugeShare(row)))],
+          ]);
   const NOT_MEASURES = ['cache', 'tag', 'available', 'second_tier_idle', 'noisy', 'measured', 'reason'];
 
   // What the table above does not know is shown under its own name, so that a newer mezz_replay loses nothing.
@@ -422,21 +358,6 @@
     }
     return [...found.values()];
   };
-
-  const wideTable = (label, heads, lines) => html(
-      'div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label},
-      html(
-          'table', {class: 'wide'},
-          html(
-              'thead', {},
-              html(
-                  'tr', {}, html('th', {scope: 'row'}, label),
-                  ...heads.map((head) => html('th', {scope: 'col'}, head)))),
-          html(
-              'tbody', {},
-              ...lines.map(
-                  ([name, ...cells]) => html(
-                      'tr', {}, html('th', {scope: 'row'}, name), ...cells.map((cell) => html('td', {}, cell)))))));
 
   const everything = () => {
     if (measured.length === 0) return null;
@@ -468,12 +389,6 @@
             names.map((name) => [name.replace(/_/g, ' '), ...list.map((row) => cell(row.roles[name] || {}))])));
   };
 
-  const valueText = (value) =>
-      (Array.isArray(value)                                      ? value.join(', ') :
-           typeof value === 'boolean'                            ? (value ? 'yes' : 'no') :
-           value === '' || value === null || value === undefined ? NONE :
-           typeof value === 'object'                             ? JSON.stringify(value) :
-                                                                   String(value));
   const flashText = () => {
     const {flash} = result;
     if (!flash || !flash.emulated) return flash && flash.name;
@@ -503,17 +418,8 @@
       ['accesses', result.accesses],
       ['distinct blocks', result.unique],
       ...Object.entries(options).map(([name, value]) => [`--${name}`, value]),
-    ].filter(([, value]) => value !== undefined);
-    return section(
-        'How it was measured',
-        html(
-            'table', {class: 'manifest'},
-            html(
-                'tbody', {},
-                ...lines.map(
-                    ([name, value]) => html(
-                        'tr', {}, html('th', {scope: 'row'}, name),
-                        html('td', {}, value instanceof Node ? value : valueText(value)))))));
+    ];
+    return section('How it was measured', manifestTable(lines));
   };
 
   const counters = () => {
@@ -528,8 +434,8 @@
 
   const notes = () => {
     const list = [];
-    const warn = (text) => list.push(html('li', {class: 'warning'}, html('b', {}, 'Warning: '), text));
-    const note = (text) => list.push(html('li', {}, html('b', {}, 'Note: '), text));
+    const warn = (text) => list.push([text, 'warning']);
+    const note = (text) => list.push([text]);
     const named = (test) => rows.filter(test).map((row) => row.cache).join(', ');
     if (result.asserts) warn('this is a debug build: its figures mean nothing.');
     if (result.complete === false) warn('the run was interrupted; only what was finished is shown.');
@@ -553,7 +459,7 @@
     }
     if (result.flash && result.flash.emulated)
       note(`emulated: the data lay in memory, and reads took as long as those of ${flashText()}.`);
-    return list.length ? html('ul', {class: 'notes', 'aria-label': 'notes'}, ...list) : null;
+    return noteList(list);
   };
 
   const lead = () => {
@@ -571,18 +477,15 @@
   };
 
   const ownSizes = rows.length > 0 && rows.every((row) => row.cache.includes('@'));
-  const facts = () => html(
-      'ul', {class: 'facts'},
-      ...[['RocksDB', result.rocksdb],
-          ['threads', options.threads],
-          ['DRAM', ownSizes ? undefined : bytes(options.dram_bytes)],
-          ['SCM', ownSizes ? undefined : bytes(options.scm_bytes)],
-          ['data', bytes(result.database_bytes ?? result.footprint_bytes ?? result.unique * options.unit_bytes)],
-          ['windows', rows.some((row) => row.windows) ? options.repeats : undefined],
-  ].filter(([, value]) => value !== undefined && value !== NONE)
-          .map(([name, value]) => html('li', {}, `${name} `, html('b', {}, String(value)))));
+  const facts = () => factList([
+    ['RocksDB', result.rocksdb],
+    ['threads', options.threads],
+    ['DRAM', ownSizes ? undefined : bytes(options.dram_bytes)],
+    ['SCM', ownSizes ? undefined : bytes(options.scm_bytes)],
+    ['data', bytes(result.database_bytes ?? result.footprint_bytes ?? result.unique * options.unit_bytes)],
+    ['windows', rows.some((row) => row.windows) ? options.repeats : undefined],
+  ]);
 
-  const withoutFolder = (name) => (/\s/.test(name) ? name : name.replace(/^.*\//, ''));
   const workload = withoutFolder(valueText(result.workload));
   document.title = `${workload} \u2013 mezz_replay`;
   const parts = [
@@ -600,8 +503,5 @@
     counters(),
     manifest(),
   ];
-  report.append(...parts.filter((part) => part !== null));
-  const redraw = () => drawings.forEach((draw) => draw());
-  redraw();
-  new ResizeObserver(redraw).observe(report);
+  show(...parts);
 })();

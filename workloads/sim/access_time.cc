@@ -8,10 +8,6 @@
 namespace mezz::sim {
 namespace {
 
-constexpr double kDramRandomReadNs = 81;
-// As integration/hybrid_core.cc weighs them for serve=auto.
-constexpr double kCopyFixedNs = 40;
-constexpr double kCopyNsPerByte = 0.03;
 // Blocks of 4 KiB of source text, one core; rejected ones of random bytes.
 constexpr double kLz4PackNsPerByte = 7000.0 / 4096, kLz4UnpackNsPerByte = 1200.0 / 4096;
 constexpr double kZstdPackNsPerByte = 17000.0 / 4096, kZstdUnpackNsPerByte = 5700.0 / 4096;
@@ -38,6 +34,8 @@ AccessCosts CostsOf(const MediumModel& model, double block_bytes, double flash_u
   costs.spare_ns = StreamReadNs(model, record_bytes) + costs.scm_write_ns;
   return costs;
 }
+
+double Lz4UnpackNs(double block_bytes) { return kLz4UnpackNsPerByte * block_bytes; }
 
 void AddPackedCosts(const MediumModel& model, double block_bytes, Codec codec, double packed_record_bytes,
                     AccessCosts* costs) {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "admission/curves/two_tier.h"
 #include "cache/media/model.h"
-#include "workloads/sim/two_tier.h"
 
 namespace mezz::sim {
+
+inline constexpr double kDramRandomReadNs = 81;  // Izraelevitz et al. 2019
+// As integration/hybrid_core.cc weighs them for serve=auto.
+inline constexpr double kCopyFixedNs = 40, kCopyNsPerByte = 0.03;
 
 // What one access costs a thread that has the devices to itself, by where the block was found; nanoseconds. `lines` is
 // BlockSearchLines(block): the dependent line reads of RocksDB's search of a block.
@@ -37,6 +41,7 @@ struct AccessCosts {
   double repack_ns = 0;
 };
 AccessCosts CostsOf(const MediumModel& model, double block_bytes, double flash_us);
+double Lz4UnpackNs(double block_bytes);
 // Adds those of records that take `packed_record_bytes`.
 void AddPackedCosts(const MediumModel& model, double block_bytes, Codec codec, double packed_record_bytes,
                     AccessCosts* costs);

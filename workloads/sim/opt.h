@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "workloads/sim/trace.h"
+#include "workloads/readers/loaded_trace.h"
 
 namespace mezz::sim {
 

@@ -19,12 +19,10 @@ namespace mezz::sim {
 namespace {
 
 constexpr unsigned kThreadsMax = 256;
-constexpr uint32_t kShardsMax = 64;
 constexpr uint64_t kSegmentsOfUnitTier = 256;
-constexpr uint64_t kSlotBytes = 64;      // HyperClockCache: one slot of its table
-constexpr int64_t kLruHandleBytes = 88;  // LRUCache: its handle, as malloc rounds it
-// Least bytes of a shard: HyperClockCache's as the live cache sets it (integration/hybrid_cache.cc), LRUCache's own.
-constexpr uint64_t kHccShardBytesMin = 2 << 20, kLruShardBytesMin = 512 << 10;
+constexpr uint64_t kSlotBytes = 64;  // HyperClockCache: one slot of its table
+constexpr uint64_t kHccShardBytesMin =
+    2 << 20;  // least of a shard, as the live cache sets it (integration/hybrid_cache.cc)
 
 std::string Joined(const std::vector<std::string_view>& names) {
   std::string text;
@@ -47,13 +45,21 @@ Status CheckDistinct(std::string_view flag, const Items& items, Text&& text) {
   return Status::Ok();
 }
 
+bool IsPolicy(const std::string& name) { return std::ranges::find(PolicyNames(), name) != PolicyNames().end(); }
+
+// Its SCM tier is segments.
+bool HasSegments(const std::string& policy) {
+  return IsPolicy(policy) || AlternativeOf(policy) == Alternative::kInlineMemory;
+}
+
 Status CheckPolicies(const SimOptions& o) {
   if (o.policies.empty()) return Status::InvalidArgument("--policies is empty; name at least one policy");
   for (const std::string& policy : o.policies) {
-    if (IsReference(policy) || std::ranges::find(PolicyNames(), policy) != PolicyNames().end()) continue;
-    return Status::InvalidArgument(
-        fmt::format("--policies names \"{}\", which is not known; two tiers: {}; one tier of the total: {}", policy,
-                    Joined(PolicyNames()), Joined(ReferenceNames())));
+    if (IsReference(policy) || AlternativeOf(policy) || IsPolicy(policy)) continue;
+    return Status::InvalidArgument(fmt::format(
+        "--policies names \"{}\", which is not known; two tiers: {}; what else a buyer could have: {}; one tier of the "
+        "total: {}",
+        policy, Joined(PolicyNames()), Joined(AlternativeNames()), Joined(ReferenceNames())));
   }
   return CheckDistinct("policies", o.policies, [](const std::string& policy) { return policy; });
 }
@@ -164,10 +170,19 @@ Status ParsePacking(const std::string& pack, const std::string& ratio, SimOption
     return Status::InvalidArgument(fmt::format("--pack={} is not known; choose off, lz4 or zstd", pack));
   options->pack = pack == "off" ? PackMode::kOff : pack == "lz4" ? PackMode::kLz4 : PackMode::kZstd;
   options->pack_ratio = ratio;
-  if (options->pack == PackMode::kOff && !ratio.empty())
-    return Status::InvalidArgument(fmt::format("--pack_ratio={} needs --pack=lz4 or --pack=zstd", ratio));
+  const bool compresses = std::ranges::any_of(options->policies, [](const std::string& policy) {
+    const std::optional<Alternative> alternative = AlternativeOf(policy);
+    return alternative && Compresses(*alternative);
+  });
+  if (options->pack == PackMode::kOff && !compresses && !ratio.empty()) {
+    return Status::InvalidArgument(fmt::format(
+        "--pack_ratio={} needs --pack=lz4, --pack=zstd, or one of compressed, page_cache, inline_memory in --policies",
+        ratio));
+  }
   if (!ratio.empty()) return PackRatios::Parse(ratio, &options->pack_ratios);
-  options->pack_ratios = PackRatios(ExpectedPackRatio(options->pack));
+  // What the alternatives compress with, where nothing else is said, is LZ4.
+  options->pack_ratios =
+      PackRatios(RatioOfSourceText(options->pack == PackMode::kOff ? PackMode::kLz4 : options->pack));
   return Status::Ok();
 }
 
@@ -217,6 +232,7 @@ Status PlanCapacity(const LoadedTrace& trace, const SimOptions& o, const Total& 
     return Status::InvalidArgument(
         fmt::format("{}: at --dram_share={} one tier gets less than one block; raise it", what, o.dram_share));
   }
+  if (std::ranges::none_of(o.policies, HasSegments)) return Status::Ok();
   if (unit) {
     capacity->segment =
         o.segment_blocks != 0 ? o.segment_blocks : std::max<uint64_t>(1, capacity->scm / kSegmentsOfUnitTier);
@@ -250,11 +266,11 @@ TwoTierOptions MakeTwoTierOptions(const LoadedTrace& trace, const SimOptions& o,
   if (o.pack != PackMode::kOff) AddPacking(trace, o, capacity, &run);
   if (unit) return run;
   if (o.dram_shards == 0) {
-    const uint64_t shard_bytes = o.dram_cache == DramCache::kLru ? kLruShardBytesMin : kHccShardBytesMin;
+    const uint64_t shard_bytes = o.dram_cache == DramCache::kLru ? uint64_t{kLruShardBytesMin} : kHccShardBytesMin;
     const uint64_t shards = std::bit_floor(std::max<uint64_t>(1, capacity.dram / shard_bytes));
     run.dram.shards = static_cast<uint32_t>(std::min<uint64_t>(shards, kShardsMax));
   }
-  const int64_t own_overhead = o.dram_cache == DramCache::kLru ? kLruHandleBytes : 0;
+  const int64_t own_overhead = o.dram_cache == DramCache::kLru ? int64_t{kLruHandleBytes} : 0;
   const auto overhead = static_cast<uint32_t>(o.dram_overhead_bytes >= 0 ? o.dram_overhead_bytes : own_overhead);
   run.dram_charges.reserve(trace.unique());
   run.record_units.reserve(trace.unique());

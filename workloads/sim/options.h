@@ -7,15 +7,20 @@
 #include <string_view>
 #include <vector>
 
+#include "admission/curves/pack_model.h"
+#include "admission/curves/two_tier.h"
 #include "cache/options.h"
 #include "cache/status.h"
-#include "workloads/sim/pack_model.h"
-#include "workloads/sim/trace.h"
-#include "workloads/sim/two_tier.h"
+#include "workloads/readers/loaded_trace.h"
+#include "workloads/sim/alternatives.h"
 
 namespace mezz::sim {
 
 // A capacity of both tiers together, as it was asked for.
+// RocksDB's LRUCache: its handle as malloc rounds it, and the least bytes of a shard. Of any cache: its shards, at
+// most.
+inline constexpr uint32_t kLruHandleBytes = 88, kLruShardBytesMin = 512 << 10, kShardsMax = 64;
+
 struct Total {
   std::string text;
   double share = 0;    // of the trace's footprint; 0: bytes
@@ -31,7 +36,7 @@ struct SimOptions {
   std::vector<std::string> traces;
   std::string format;                 // of all traces; empty: by content and name
   bool skip_bad = false;              // damaged records are left out and counted
-  std::vector<std::string> policies;  // of PolicyNames() and ReferenceNames()
+  std::vector<std::string> policies;  // of PolicyNames(), AlternativeNames() and ReferenceNames()
   std::vector<Total> totals;
   double dram_share = 0.2;
   DramCache dram_cache = DramCache::kHcc;
@@ -69,7 +74,8 @@ Status ParseList(std::string_view flag, const std::string& text, std::vector<std
 Status ParseTotals(const std::string& text, std::vector<Total>* totals);
 Status ParseDramCache(const std::string& text, DramCache* dram_cache);
 Status ParseSizes(const std::string& text, Sizes* sizes);
-// "off", "lz4", "zstd"; and a ratio, or a file of them (PackRatios::Parse).
+// "off", "lz4", "zstd"; and a ratio, which is also that of the alternatives that compress, or a file of them
+// (PackRatios::Parse). Reads options->policies.
 Status ParsePacking(const std::string& pack, const std::string& ratio, SimOptions* options);
 
 // One total on one trace, in units: blocks or bytes.
@@ -84,5 +90,11 @@ struct Capacity {
 Status PlanCapacity(const LoadedTrace& trace, const SimOptions& options, const Total& total, Capacity* capacity);
 // The settings of a run at `capacity`.
 TwoTierOptions MakeTwoTierOptions(const LoadedTrace& trace, const SimOptions& options, const Capacity& capacity);
+// Of inline_memory. *scm_block_bytes: those of the blocks that its SCM is expected to hold.
+TwoTierOptions MakeInlineMemoryOptions(const LoadedTrace& trace, const SimOptions& options, const Capacity& capacity,
+                                       uint64_t* scm_block_bytes);
+// Of any other alternative.
+AlternativeOptions MakeAlternativeOptions(const LoadedTrace& trace, const SimOptions& options, const Capacity& capacity,
+                                          Alternative alternative);
 
 }  // namespace mezz::sim

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "workloads/sim/block_lists.h"
-#include "workloads/sim/trace.h"
+#include "admission/curves/block_lists.h"
+#include "workloads/readers/loaded_trace.h"
 
 namespace mezz::sim {
 

@@ -3,9 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "workloads/program.h"
+#include "workloads/program/program.h"
 
 namespace mezz::sim {
 namespace {
@@ -95,6 +96,7 @@ json RowToJson(const SimRow& row) {
               {"gap_closed", row.gap_closed ? json(*row.gap_closed) : json()},
               {"amat_ns", {{"optane100", row.optane100_ns}, {"cxl", row.cxl_ns}}},
               {"cpu_seconds", row.cpu_seconds}};
+  one["kind"] = row.single_tier ? "reference" : row.alternative ? "alternative" : "policy";
   if (row.single_tier) return one;
   one["dram_units"] = row.capacity.dram;
   one["scm_units"] = row.capacity.scm;
@@ -156,7 +158,7 @@ std::string ReportTable(const SimOptions& options, const SimReport& report) {
       options.flash_us);
   if (options.pack != PackMode::kOff) {
     text += fmt::format("records packed with {}, {}\n", ToString(options.pack),
-                        options.pack_ratio.empty() ? fmt::format("{} times smaller", ExpectedPackRatio(options.pack))
+                        options.pack_ratio.empty() ? fmt::format("{} times smaller", RatioOfSourceText(options.pack))
                                                    : "--pack_ratio=" + options.pack_ratio);
   }
   for (const TraceSummary& trace : report.traces) {
@@ -176,6 +178,11 @@ std::string ReportTable(const SimOptions& options, const SimReport& report) {
   text +=
       "\ngap: share of the way from lru to opt, both one tier of the whole total; lru, clock, s3_fifo, w_tinylfu and "
       "opt\nare one tier. dram ... promote: per access; write has second chances in it, spare is those alone\n";
+  if (std::ranges::any_of(report.rows, [](const SimRow& row) { return row.alternative.has_value(); })) {
+    text +=
+        "dram_only, naive_scm, memory_mode, compressed, page_cache, inline_memory: not the hybrid cache but what else "
+        "money\nbuys; their scm is the second tier, of whatever it is made (docs/simulating.md)\n";
+  }
   if (kAsserts) text += "\nthis is a debug build: its speed means nothing\n";
   return text;
 }

@@ -8,8 +8,8 @@
 #include <new>
 #include <thread>
 
-#include "workloads/readers/cut_extents.h"
 #include "workloads/readers/open_trace.h"
+#include "workloads/requests/cut_extents.h"
 #include "workloads/sim/access_time.h"
 #include "workloads/sim/opt.h"
 #include "workloads/sim/references.h"
@@ -54,7 +54,9 @@ class Job {
   Status Run(SimRow* row) const {
     const double start = ThreadCpuSeconds();
     try {
-      MEZZ_RETURN_IF_ERROR(row->single_tier ? RunReference(row) : RunPolicy(row));
+      const bool by_policy =
+          !row->single_tier && row->alternative.value_or(Alternative::kInlineMemory) == Alternative::kInlineMemory;
+      MEZZ_RETURN_IF_ERROR(row->single_tier ? RunReference(row) : by_policy ? RunPolicy(row) : RunOther(row));
     } catch (const std::bad_alloc&) {
       return Status::NoSpace(fmt::format("no memory to run {} on trace {}; use fewer --threads or a smaller --sample",
                                          row->policy, row->trace));
@@ -64,6 +66,13 @@ class Job {
     const SimCounts& counts = row->counts;
     const auto mean = [&](MediumModelName name) {
       const MediumModel& model = GetMediumModel(name);
+      if (row->alternative) {
+        const auto written = static_cast<double>(row->counts.scm_written_units);
+        const auto writes = static_cast<double>(std::max<uint64_t>(1, row->counts.scm_writes()));
+        const AccessCosts costs =
+            AlternativeCostsOf(*row->alternative, model, bytes, written / writes, options_.flash_us);
+        return MeanAccessNs(costs, counts);
+      }
       AccessCosts costs = CostsOf(model, bytes, options_.flash_us);
       if (const auto codec = CodecOf(options_.pack)) {
         const double packed_bytes = static_cast<double>(counts.packed_bytes);
@@ -89,26 +98,40 @@ class Job {
   Status RunPolicy(SimRow* row) const {
     SimClock clock;
     const uint64_t unit = options_.sizes == Sizes::kUnit ? options_.unit_bytes : 1;
+    uint64_t scm_block_bytes = row->capacity.scm * unit;
+    const TwoTierOptions run = row->alternative
+                                   ? MakeInlineMemoryOptions(trace_, options_, row->capacity, &scm_block_bytes)
+                                   : MakeTwoTierOptions(trace_, options_, row->capacity);
     const PolicyOptions policy_options{
         .dram_bytes = row->capacity.dram * unit,
-        .scm_bytes = row->capacity.scm * unit,
+        .scm_bytes = scm_block_bytes,
         .block_bytes = options_.sizes == Sizes::kUnit
                            ? options_.unit_bytes
                            : static_cast<uint32_t>(trace_.footprint_bytes() / trace_.unique()),
         .now_ns = [&clock] { return clock.now_ns; },
         .seed = options_.seed,
-        .packs = options_.pack != PackMode::kOff};
+        .packs = run.pack.has_value()};
     std::unique_ptr<Policy> policy;
-    MEZZ_RETURN_IF_ERROR(MakePolicy(row->policy, policy_options, &policy));
+    MEZZ_RETURN_IF_ERROR(MakePolicy(row->alternative ? "adaptive" : row->policy, policy_options, &policy));
     std::vector<std::string> violations;
-    row->counts =
-        RunTwoTier(trace_, MakeTwoTierOptions(trace_, options_, row->capacity), policy.get(), &clock, &violations);
+    row->counts = RunTwoTier(trace_, run, policy.get(), &clock, &violations);
     row->policy_dram_bytes = policy->dram_bytes();
-    const bool blocks = options_.sizes == Sizes::kUnit && options_.pack == PackMode::kOff;
-    row->scm_unit_bytes = blocks ? options_.unit_bytes : 1;
+    row->scm_unit_bytes = run.record_units.empty() ? options_.unit_bytes : 1;
+    return Judge(*row, violations);
+  }
+
+  Status RunOther(SimRow* row) const {
+    const AlternativeOptions run = MakeAlternativeOptions(trace_, options_, row->capacity, *row->alternative);
+    std::vector<std::string> violations;
+    row->counts = RunAlternative(*row->alternative, trace_, run, &violations);
+    row->scm_unit_bytes = run.second_charges.empty() && run.dram_charges.empty() ? options_.unit_bytes : 1;
+    return Judge(*row, violations);
+  }
+
+  static Status Judge(const SimRow& row, const std::vector<std::string>& violations) {
     if (violations.empty()) return Status::Ok();
-    return Status::IoError(fmt::format("the simulator contradicts itself ({} on trace {} at {}): {}", row->policy,
-                                       row->trace, row->total, violations.front()));
+    return Status::IoError(fmt::format("the simulator contradicts itself ({} on trace {} at {}): {}", row.policy,
+                                       row.trace, row.total, violations.front()));
   }
 
   const LoadedTrace& trace_;
@@ -199,7 +222,8 @@ Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* 
                       .total = total.text,
                       .capacity = capacity,
                       .share = static_cast<double>(capacity.total) / footprint,
-                      .single_tier = IsReference(policy)});
+                      .single_tier = IsReference(policy),
+                      .alternative = AlternativeOf(policy)});
     }
   }
   std::vector<uint32_t> next_uses;

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "admission/curves/two_tier.h"
 #include "cache/status.h"
 #include "workloads/sim/options.h"
-#include "workloads/sim/two_tier.h"
 
 namespace mezz::sim {
 
@@ -21,6 +21,7 @@ struct SimRow {
   Capacity capacity;
   double share = 0;  // of the footprint
   bool single_tier = false;
+  std::optional<Alternative> alternative{};  // else a policy, or single_tier
   SimCounts counts{};
   double optane100_ns = 0;  // mean access time
   double cxl_ns = 0;

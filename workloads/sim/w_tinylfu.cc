@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "workloads/block_key.h"
+#include "admission/curves/block_key.h"
 
 namespace mezz::sim {
 namespace {

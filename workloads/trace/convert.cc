@@ -5,10 +5,10 @@
 
 #include <filesystem>
 
-#include "workloads/program.h"
-#include "workloads/readers/cut_extents.h"
+#include "workloads/program/program.h"
 #include "workloads/readers/open_trace.h"
-#include "workloads/trace/sampled_source.h"
+#include "workloads/requests/cut_extents.h"
+#include "workloads/requests/sampled_source.h"
 #include "workloads/trace/trace_writer.h"
 
 namespace mezz {

@@ -2,7 +2,7 @@
 // See workloads/readers/rocksdb_block_csv.cc and mezz_csv.h for the columns.
 #include <fmt/format.h>
 
-#include "workloads/operation_name.h"
+#include "admission/curves/operation.h"
 #include "workloads/readers/mezz_csv.h"
 #include "workloads/readers/rocksdb_block_types.h"
 #include "workloads/trace/writers.h"

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <functional>
 
-#include "workloads/key_map.h"
-#include "workloads/readers/cut_extents.h"
+#include "admission/curves/key_map.h"
 #include "workloads/readers/open_trace.h"
+#include "workloads/requests/cut_extents.h"
 #include "workloads/trace/stack_distances.h"
 #include "workloads/trace/zipf_fit.h"
 

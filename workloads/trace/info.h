@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "admission/curves/operation.h"
 #include "cache/status.h"
-#include "workloads/operation_name.h"
-#include "workloads/request.h"
+#include "workloads/requests/request.h"
 #include "workloads/trace/log_histogram.h"
 
 namespace mezz {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "workloads/key_map.h"
+#include "admission/curves/key_map.h"
 #include "workloads/readers/bytes.h"
 #include "workloads/trace/writers.h"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "workloads/key_map.h"
-#include "workloads/spatial_sample.h"
+#include "admission/curves/key_map.h"
+#include "workloads/requests/spatial_sample.h"
 #include "workloads/trace/log_histogram.h"
 
 namespace mezz {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cache/status.h"
-#include "workloads/request.h"
+#include "workloads/requests/request.h"
 
 namespace mezz {
 

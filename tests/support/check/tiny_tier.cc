@@ -5,8 +5,10 @@
 
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "cache/media/preparer.h"
+#include "cache/media/wipe.h"
 #include "tests/support/check/core.h"
 #include "tests/support/check/explorer.h"
 
@@ -38,6 +40,8 @@ class TinyMedium : public Medium {
 Status ScmOptions::Validate() const { return Status::Ok(); }
 uint64_t ScmOptions::EffectiveSegmentBytes() const { return segment_bytes; }
 std::string ScmOptions::ToString() const { return "tiny"; }
+std::string_view ToString(PackMode) { return "tiny"; }
+std::string_view ToString(MediumKind) { return "tiny"; }
 
 ChildRules::ChildRules() : installed_(false), entry_(nullptr) {}
 ChildRules::~ChildRules() = default;
@@ -49,7 +53,11 @@ class Preparer::Work {
 Preparer::Preparer(PreparePlan plan) : work_(new Work{plan.bytes}) {}
 Preparer::~Preparer() = default;
 void Preparer::Start(std::function<void(uint64_t)>) {}
+Status Preparer::Wait() { return Status::Ok(); }
+void Preparer::Stop() {}
 uint64_t Preparer::ready_bytes() const { return work_->bytes; }
+
+void Wipe(const Medium&, uint64_t, uint64_t) {}
 
 Status OpenMedium(const ScmOptions& options, std::unique_ptr<Medium>* medium, bool* existing,
                   std::unique_ptr<Preparer>* preparer) {
@@ -69,6 +77,7 @@ TinyTier::TinyTier(uint32_t segments, SurvivorJudge* judge) {
   options.segment_bytes = kTinySegmentBytes;
   options.capacity_bytes = segments * kTinySegmentBytes;
   options.expected_block_bytes = 60'000;  // one bucket
+  options.pack = PackMode::kOff;          // hits are read in place, and no thread runs but the trial's
   Require(ScmTier::Open(options, &tier_, judge).ok(), "the tier opens");
 }
 

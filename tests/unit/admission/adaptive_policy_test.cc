@@ -11,6 +11,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "tests/support/seed.h"
+
 namespace mezz {
 namespace {
 
@@ -63,7 +65,7 @@ class Adaptive : public testing::Test {
   // Users look up blocks of which nothing more is heard: room for writes.
   void LookUp(uint64_t times) { policy_->OnDramHits(times); }
 
-  const uint64_t seed_ = std::random_device{}();
+  const uint64_t seed_ = test::Seed();
   const testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(seed_)};
   std::mt19937_64 random_{seed_};
   std::unique_ptr<AdaptivePolicy> policy_;
@@ -86,6 +88,29 @@ TEST_F(Adaptive, DataThatACompactionReadsGoesNowhere) {
   index.role = BlockRole::kIndex;
   index.by_compaction = true;
   EXPECT_EQ(policy_->OnMiss(index).action, Action::kToDram) << "users will probe it as well";
+}
+
+TEST_F(Adaptive, WhatDramIsNotForGoesPastItByEvidence) {
+  BlockFacts blob = Block(1);
+  blob.role = BlockRole::kBlob;
+  blob.past_dram = true;
+  ExpectDecision(policy_->OnMiss(blob), Action::kToScm, Reason::kFilling);
+  Fill();
+  LookUp(100'000);
+  blob.key = Block(2).key;
+  ExpectDecision(policy_->OnMiss(blob), Action::kBypass, Reason::kNoEvidence);
+  const Decision back = policy_->OnMiss(blob);
+  ExpectDecision(back, Action::kToScm, Reason::kGhost);
+  EXPECT_TRUE(back.proven);
+  for (int hits = 0; hits < 100; ++hits) ExpectDecision(policy_->OnScmHit(blob), Action::kInPlace, Reason::kRole);
+  blob.by_compaction = true;
+  ExpectDecision(policy_->OnMiss(blob), Action::kBypass, Reason::kCompaction);
+  for (uint64_t n = 0; n < 16 * kDramBlocks; ++n) {  // none of them leaves DRAM unhit: none closes its window
+    blob.by_compaction = false;
+    blob.key = Block(1'000'000 + n).key;
+    policy_->OnMiss(blob);
+  }
+  EXPECT_EQ(policy_->OnMiss(Block(3)).action, Action::kToDram);
 }
 
 // A block that the SCM tier refused, and that comes back from a file that holds it compressed.

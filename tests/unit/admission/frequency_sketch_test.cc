@@ -38,7 +38,7 @@ std::vector<uint64_t> Hashes(std::mt19937_64& random, size_t keys) {
 class FrequencySketchModel : public testing::TestWithParam<size_t> {};
 
 TEST_P(FrequencySketchModel, IsNeverBelowTheTrueCountAndAgeingHalves) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   const size_t keys = GetParam();
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Keys, FrequencySketchModel, testing::Values(1, 31, 33, 
 
 // At the load it is made for, a key's counters are its own often enough to order keys by.
 TEST(FrequencySketch, ErrsLittleAtOneKeyPerCountedKey) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   constexpr size_t kKeys = 50'000;
@@ -93,7 +93,7 @@ TEST(FrequencySketch, ErrsLittleAtOneKeyPerCountedKey) {
 
 // As many accesses as the policy makes between two halvings, a few keys taking most of them.
 TEST(FrequencySketch, OrdersKeysOfASkewedStream) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   constexpr size_t kKeys = 50'000;
@@ -121,7 +121,7 @@ TEST(FrequencySketch, OrdersKeysOfASkewedStream) {
 
 // All counters of a key lie in one line, so one step of ageing, and only one, halves it.
 TEST(FrequencySketch, AKeyLivesInOneLine) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   FrequencySketch sketch(1000, seed);
@@ -150,7 +150,7 @@ TEST(FrequencySketch, TakesTwoBytesAKey) {
 
 // Counts may be lost to a race, but a full counter must never run over into its neighbour.
 TEST(FrequencySketch, StaysWithinItsCountersUnderThreads) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   FrequencySketch sketch(1, seed);  // one line

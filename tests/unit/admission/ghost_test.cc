@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tests/support/seed.h"
+
 namespace mezz {
 namespace {
 
@@ -51,7 +53,7 @@ class Model {
 class GhostModel : public testing::TestWithParam<bool> {};
 
 TEST_P(GhostModel, FindsTheLatestHalfForgetsTheOldAndSeldomErrs) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   Ghost ghost(kEntries, seed);

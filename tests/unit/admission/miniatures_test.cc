@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tests/support/seed.h"
+
 namespace mezz {
 namespace {
 
@@ -78,7 +80,7 @@ class MiniaturesVerdict : public testing::TestWithParam<uint64_t> {
  protected:
   void SetUp() override { RecordProperty("seed", std::to_string(seed_)); }
   const uint64_t scale_ = GetParam();  // 1: every key is sampled
-  const uint64_t seed_ = std::random_device{}();
+  const uint64_t seed_ = test::Seed();
   const testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(seed_)};
   std::mt19937_64 random_{seed_};
   Driver driver_{scale_};
@@ -124,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(Scale, MiniaturesVerdict, testing::Values(1, 8));
 
 // At or above the threshold lies just more than kHotShare of DRAM, above it no more than that.
 TEST(Miniatures, TheHotThresholdFillsItsShareOfDram) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   for (int round = 0; round < 30; ++round) {
@@ -164,7 +166,7 @@ TEST(Miniatures, TheHotThresholdFillsItsShareOfDram) {
 }
 
 TEST(Miniatures, SampleTheSameNumberOfBlocksWhateverTheCapacity) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   const FrequencySketch sketch(1, 0);
@@ -186,7 +188,7 @@ TEST(Miniatures, SampleTheSameNumberOfBlocksWhateverTheCapacity) {
 }
 
 TEST(Miniatures, BearAnySizeAndAnyCall) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   for (int round = 0; round < 50; ++round) {
@@ -224,7 +226,7 @@ TEST(Miniatures, AreStaleOnlyWhereNothingIsFound) {
 // Sixteen times the size at first: one key in as many more is followed, in the same memory, and the verdict still
 // comes.
 TEST(Miniatures, FollowAGrownTierThroughAThinnerSampleInTheSameMemory) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   Driver driver;

@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 
+#include "tests/support/seed.h"
+
 namespace mezz {
 namespace {
 
@@ -28,7 +30,7 @@ TEST_P(SimplePolicyTable, HoldsForEveryBlock) {
   std::unique_ptr<Policy> policy;
   ASSERT_TRUE(MakePolicy(GetParam().name, {}, &policy).ok());
   EXPECT_EQ(policy->name(), GetParam().name);
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   for (int i = 0; i < 10'000; ++i) {

@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/seed.h"
+
 namespace mezz {
 namespace {
 
@@ -41,7 +43,7 @@ class WriteBudgetWindows : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(WriteBudgetWindows, NoneHoldsMoreThanTheRateAndTheBurst) {
   const uint64_t rate = GetParam();
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   for (int round = 0; round < 10; ++round) {
@@ -66,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(BytesPerSecond, WriteBudgetWindows,
                          testing::Values(1, 1000, 1'000'000, 100'000'000, 20'000'000'000));
 
 TEST(WriteBudget, GrantsTheRateToWhoeverKeepsAsking) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   constexpr uint64_t kRate = 10'000'000;
@@ -151,7 +153,7 @@ class DecayedModel {
 };
 
 TEST(WriteGovernor, FollowsADecayedWindow) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   constexpr uint64_t kWindow = 64 << 20;

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/seed.h"
+
 namespace mezz {
 namespace {
 
@@ -23,7 +25,7 @@ TEST(Counters, LoseNothingUnderManyThreads) {
   constexpr int kAdds = 20'000;
   Counters counters;
   CounterSnapshot expected;
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::vector<CounterSnapshot> mine(kThreads);
   {

@@ -9,12 +9,8 @@
 namespace mezz {
 namespace {
 
-using test::Core;
 using test::Key;
 using test::kSmallSegmentBytes;
-
-constexpr uint32_t kSegments = 8;
-constexpr size_t kQuarter = 14'000;  // four records fill a segment, the first one too
 
 class NoJudge : public SurvivorJudge {
  public:
@@ -26,12 +22,8 @@ class NoJudge : public SurvivorJudge {
 };
 
 // Each key is a file of its own (test::Key), but for 0, which is none.
-class DeadFilesTest : public ::testing::Test {
+class DeadFilesTest : public test::CoreTest {
  protected:
-  void TearDown() override {
-    core.ExpectSound();
-    EXPECT_EQ(core.log.PinnedSegments(), 0u) << "a pin leaked";
-  }
   void Forget(uint64_t key) { dead.Add(Key(key).file()); }
   bool Forgotten(uint64_t key) const { return dead.Has(Key(key).file()); }
   void WalkOnce() {
@@ -41,10 +33,7 @@ class DeadFilesTest : public ::testing::Test {
   void Fill(uint32_t segments, uint64_t first, unsigned heat = 0, unsigned lane = 0) {
     for (uint64_t key = first; key < first + 4 * segments; ++key) ASSERT_TRUE(core.Put(key, kQuarter, heat, lane));
   }
-  bool Resident(uint64_t key) { return !core.Find(key).empty(); }
-  uint64_t Count(Event event) { return core.counters.Snapshot()[event]; }
 
-  Core core{kSegments};
   DeadFiles dead{&core.index, core.reader, &core.log, &core.counters, nullptr};
   NoJudge judge;
   Reclaimer reclaimer{core.medium, &core.log, &core.index, &core.counters, nullptr, &judge, nullptr, nullptr, &dead};

@@ -116,7 +116,7 @@ TEST(ImagePays, WhereAnEighthOfTheRecordIsSaved) {
       << "not compressed";
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, ImageRecords, testing::Values(PackMode::kImage, PackMode::kAuto),
+INSTANTIATE_TEST_SUITE_P(Modes, ImageRecords, testing::Values(PackMode::kImage),
                          [](const auto& mode) { return std::string(ToString(mode.param)); });
 
 }  // namespace

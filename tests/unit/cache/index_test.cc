@@ -7,10 +7,13 @@
 #include <random>
 #include <unordered_map>
 
+#include "tests/support/fake_records.h"
 #include "tests/support/tier_fixture.h"
 
 namespace mezz {
 namespace {
+
+using test::FakeRecords;
 
 TEST(IndexWord, KeepsWhatItPacks) {
   std::mt19937_64 random(test::Seed());
@@ -31,55 +34,6 @@ TEST(IndexWord, KeepsWhatItPacks) {
 }
 
 const auto kNoAge = [](IndexWord) { return uint64_t{0}; };
-
-// Records that exist only in this table: which key lies at which line, and what befell it.
-class FakeRecords {
- public:
-  struct Reader {
-    bool Pin(IndexWord word) {
-      ++records.pins;
-      if (records.on_pin) std::exchange(records.on_pin, nullptr)(word);
-      return true;
-    }
-    void Unpin(IndexWord) { --records.pins; }
-    Verdict Judge(IndexWord word) {
-      if (records.damaged == word.line()) return Verdict::kDamaged;
-      return records.key_at[word.line()] == key ? Verdict::kThisKey : Verdict::kAnotherKey;
-    }
-    FakeRecords& records;
-    uint64_t key;
-  };
-
-  explicit FakeRecords(uint64_t blocks) : index(blocks, test::Seed()) {}
-
-  KeyHash Hash(uint64_t key) { return index.Hash(test::Key(key)); }
-  Index::Published Publish(uint64_t key, uint64_t line, unsigned heat = 0) {
-    key_at[line] = key;
-    Reader reader{*this, key};
-    const KeyHash hash = Hash(key);
-    return index.Publish(hash, IndexWord::Make(hash.tag, line, false, heat), reader,
-                         [](IndexWord word) { return word.line(); });
-  }
-  // The line of the key's record; 0: none.
-  uint64_t Find(uint64_t key) {
-    Reader reader{*this, key};
-    const auto entry = index.Find(Hash(key), reader);
-    if (!entry) return 0;
-    reader.Unpin(entry.word);
-    return entry.word.line();
-  }
-  bool Erase(uint64_t key) {
-    Reader reader{*this, key};
-    return index.Erase(Hash(key), reader, [](IndexWord) {});
-  }
-  Index::Entry EntryOf(uint64_t key) { return index.FindLine(Hash(key), Find(key)); }
-
-  Index index;
-  std::unordered_map<uint64_t, uint64_t> key_at;
-  uint64_t damaged = 0;  // a line
-  int pins = 0;
-  std::function<void(IndexWord)> on_pin;  // once, between the look at a slot and the look after the pin
-};
 
 // The promise behind ten bytes of DRAM a block: filled to its nominal number of blocks and then churned at random, the
 // index displaces under 1 % of what is inserted.

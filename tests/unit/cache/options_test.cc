@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/seed.h"
+
 namespace mezz {
 namespace {
 
@@ -143,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST(ScmOptions, EveryAcceptedSizeGivesEnoughSegmentsOfALawfulSize) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   for (int i = 0; i < 20'000; ++i) {

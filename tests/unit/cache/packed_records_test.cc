@@ -11,6 +11,7 @@
 #include "cache/pack/packer.h"
 #include "cache/record.h"
 #include "cache/scm_tier.h"
+#include "tests/support/record_medium.h"
 #include "tests/support/tier_fixture.h"
 
 namespace mezz {
@@ -19,18 +20,9 @@ namespace {
 using test::Key;
 using test::PackablePayload;
 using test::Payload;
+using test::RecordMedium;
 
 constexpr size_t kBytes = 4000;
-
-// The bytes of one record, to be written anew where they lie.
-class RecordMedium final : public Medium {
- public:
-  explicit RecordMedium(std::byte* record) {
-    base_ = record;
-    stream_ = [](void* to, const void* from, size_t count) { std::memcpy(to, from, count); };
-    drain_ = [] {};
-  }
-};
 
 class PackedRecords : public testing::TestWithParam<PackMode> {
  protected:
@@ -108,7 +100,7 @@ TEST_P(PackedRecords, HoldMoreThanTheMediumsSizeAndDisplaceNothing) {
   const uint64_t raw = tier_->options().capacity_bytes / layout::RecordBytes(kBytes);
   for (uint64_t n = 0; n < 2 * raw; ++n) PutPackable(n);
   EXPECT_GT(tier_->resident_blocks(), raw * 14 / 10) << "some segments are empty or half full";
-  EXPECT_LT(Count(Event::kScmDisplaced), raw / 50);
+  EXPECT_LT(Count(Event::kScmDisplaced), raw / 20);
 }
 
 TEST_P(PackedRecords, AreReplacedErasedAndComparedLikeOthers) {
@@ -129,6 +121,9 @@ TEST_P(PackedRecords, AreReplacedErasedAndComparedLikeOthers) {
 }
 
 TEST_P(PackedRecords, SurviveAReclaim) {
+  ScmOptions options = tier_->options();
+  options.expected_block_bytes = kBytes / 4;  // words to spare: a growing index may displace any block
+  Open(options);
   const auto block = PackablePayload(1, 0, kBytes);
   ASSERT_EQ(Put(1, block), PutResult::kStored);
   const uint64_t turns = 4 * tier_->options().capacity_bytes / layout::RecordBytes(kBytes);
@@ -302,11 +297,14 @@ TEST_P(PackingReclaim, MakesRoomByPackingBeforeItDropsAnything) {
   PutRaw(0, kRawBlocks * 11 / 10);
   EXPECT_GT(Count(Event::kScmPackedAtReclaim), kRawBlocks / 5);
   EXPECT_EQ(Count(Event::kScmDropped), 0u);
+  uint64_t missing = 0;
   for (uint64_t n = 0; n < kRawBlocks * 11 / 10; ++n) {
     const PinnedBlock found = tier_->Find(Key(n));
-    ASSERT_TRUE(found) << n;
-    ASSERT_EQ(test::BytesOf(found), PackablePayload(n, 0, kBytes)) << n;
+    missing += found ? 0 : 1;
+    ASSERT_TRUE(!found || test::BytesOf(found) == PackablePayload(n, 0, kBytes)) << n;
   }
+  EXPECT_EQ(missing, Count(Event::kScmDisplaced)) << "the index grows with what fits";
+  EXPECT_LE(missing, kRawBlocks / 50);
 }
 
 TEST_P(PackingReclaim, PaysHeatForBeingSparedAndNoneForBeingPacked) {
@@ -388,12 +386,25 @@ TEST_P(PackingReclaim, DoesNotPackDamagedBytes) {
 TEST_P(PackingReclaim, SparesAPackedRecordOfWhatDramHoldsAndNoRawOne) {
   Recorder judge([](const RecordFacts&) { return Fate::kSpare; });
   Open(test::AnonymousOptions(kCapacity), &judge);
-  ASSERT_EQ(Put(1, PackablePayload(1, 0, kBytes)), PutResult::kStored);
-  ASSERT_EQ(Put(2, Payload(2, 0, kBytes)), PutResult::kStored);
-  for (const uint64_t n : {1, 2}) tier_->NotePromoted(Key(n));
-  for (uint64_t n = 3; judge.asked(2).empty() && n < 4 * kRawBlocks; ++n) PutPackable(n);
-  EXPECT_TRUE(tier_->Contains(Key(1)));
-  EXPECT_FALSE(tier_->Contains(Key(2)));
+  constexpr uint64_t kLast = 32;  // odd ones pack
+  for (uint64_t n = 1; n <= kLast; ++n) {
+    ASSERT_EQ(Put(n, n % 2 == 1 ? PackablePayload(n, 0, kBytes) : Payload(n, 0, kBytes)), PutResult::kStored);
+    tier_->NotePromoted(Key(n));
+  }
+  const auto reached = [&] {  // a growing index may have displaced some
+    for (uint64_t n = 2; n <= kLast; n += 2) {
+      if (tier_->Contains(Key(n))) return false;
+    }
+    return true;
+  };
+  for (uint64_t n = kLast + 1; !reached() && n < 4 * kRawBlocks; ++n) PutPackable(n);
+  uint64_t missing = 0;
+  for (uint64_t n = 1; n <= kLast; n += 2) {
+    missing += tier_->Contains(Key(n)) ? 0 : 1;
+    EXPECT_FALSE(tier_->Contains(Key(n + 1))) << n + 1;
+  }
+  EXPECT_LE(missing, Count(Event::kScmDisplaced)) << "the index grows with what fits";
+  EXPECT_LT(missing, kLast / 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, PackingReclaim, testing::Values(PackMode::kLz4, PackMode::kZstd),

@@ -10,11 +10,7 @@
 namespace mezz {
 namespace {
 
-using test::Core;
 using test::kSmallSegmentBytes;
-
-constexpr uint32_t kSegments = 8;
-constexpr size_t kQuarter = 14'000;  // four records fill a segment, the first one too
 
 class FunctionJudge : public SurvivorJudge {
  public:
@@ -22,12 +18,8 @@ class FunctionJudge : public SurvivorJudge {
   std::function<bool(const RecordFacts&)> spare;
 };
 
-class ReclaimerTest : public ::testing::Test {
+class ReclaimerTest : public test::CoreTest {
  protected:
-  void TearDown() override {
-    core.ExpectSound();
-    EXPECT_EQ(core.log.PinnedSegments(), 0u) << "a pin leaked";
-  }
   // Fills segments with four records each, keys counting from `first`, until `free` segments are left.
   uint64_t Fill(uint32_t free, uint64_t first = 0, unsigned heat = 0) {
     uint64_t key = first;
@@ -35,10 +27,7 @@ class ReclaimerTest : public ::testing::Test {
     EXPECT_EQ(core.log.free_segments(), free);
     return key;
   }
-  uint64_t Count(Event event) { return core.counters.Snapshot()[event]; }
-  bool Resident(uint64_t key) { return !core.Find(key).empty(); }
 
-  Core core{kSegments};
   Reclaimer reclaimer{core.medium, &core.log, &core.index, &core.counters, nullptr, nullptr};
 };
 

@@ -5,76 +5,184 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "tests/support/crash_medium.h"
+#include "tests/support/seed.h"
 
 namespace mezz {
 namespace {
 
 using layout::Superblock;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using What = FoundSuperblock::What;
+using Image = test::CrashMedium::Image;
 
-struct Judgement {
-  Status status;
-  Superblock superblock{};
-  bool damaged = false;
-};
-
-Judgement Judge(const Superblock& superblock, size_t bytes = sizeof(Superblock)) {
-  Judgement judgement;
-  judgement.status =
-      ReadSuperblock(reinterpret_cast<const std::byte*>(&superblock), bytes, &judgement.superblock, &judgement.damaged);
-  return judgement;
+ScmOptions Options() {
+  ScmOptions options;
+  options.medium = MediumKind::kFile;
+  options.path = "/nowhere";
+  options.capacity_bytes = 1 << 30;
+  options.segment_bytes = 4 << 20;
+  options.host_version = 11'008'001;
+  options.key_scheme = 2;
+  return options;
 }
 
+Superblock Made(uint64_t generation = 1) {
+  Superblock superblock = SuperblockOf(Options());
+  superblock.format_id = 12;
+  superblock.generation = generation;
+  superblock.sequence_end = 100 * generation;
+  superblock.sequence_begin = generation;
+  return Sealed(superblock);
+}
+
+Image HeadOf(const Superblock& first, const Superblock& second) {
+  Image head(layout::kSuperblockSpace);
+  std::memcpy(head.data(), &first, sizeof(first));
+  std::memcpy(head.data() + layout::kSuperblockCopyAt, &second, sizeof(second));
+  return head;
+}
+
+bool Same(const Superblock& a, const Superblock& b) { return std::memcmp(&a, &b, sizeof(a)) == 0; }
+
+void Flip(Image* head, uint64_t at, size_t bit) { (*head)[at + bit / 8] ^= static_cast<std::byte>(1u << (bit % 8)); }
+
 TEST(Superblock, IsReadBackAsItWasMade) {
-  const Superblock made = MakeSuperblock(1 << 30, 4 << 20, 11, 12, 11008001);
-  const Judgement judgement = Judge(made);
-  ASSERT_TRUE(judgement.status.ok()) << judgement.status.message();
-  EXPECT_FALSE(judgement.damaged);
-  EXPECT_EQ(std::memcmp(&made, &judgement.superblock, sizeof(made)), 0);
+  const FoundSuperblock found = FindSuperblock(HeadOf(Made(), Made()));
+  ASSERT_EQ(found.what, What::kWhole) << found.why;
+  EXPECT_TRUE(Same(found.superblock, Made()));
+  EXPECT_THAT(WhyOfNoUse(found.superblock, Options()), IsEmpty());
 }
 
 TEST(Superblock, ForeignBytesAreForeign) {
-  EXPECT_EQ(Judge(Superblock{}).status.code(), Status::Code::kForeignFile) << "zeros";
-  Superblock foreign = MakeSuperblock(1 << 30, 4 << 20, 0, 1, 0);
+  EXPECT_EQ(FindSuperblock(Image(layout::kSuperblockSpace)).what, What::kForeign) << "zeros";
+  Superblock foreign = Made();
   foreign.magic[15] ^= 1;
-  EXPECT_EQ(Judge(foreign).status.code(), Status::Code::kForeignFile);
+  EXPECT_EQ(FindSuperblock(HeadOf(foreign, Made())).what, What::kForeign) << "something else begins the file now";
 }
 
 TEST(Superblock, ATruncatedOneIsForeign) {
-  const Superblock made = MakeSuperblock(1 << 30, 4 << 20, 0, 1, 0);
-  for (size_t bytes = 0; bytes < sizeof(made); ++bytes) {
-    EXPECT_EQ(Judge(made, bytes).status.code(), Status::Code::kForeignFile) << bytes;
+  const Image head = HeadOf(Made(), Made());
+  for (size_t bytes = 0; bytes < sizeof(Superblock); ++bytes) {
+    EXPECT_EQ(FindSuperblock({head.data(), bytes}).what, What::kForeign) << bytes;
+  }
+  EXPECT_EQ(FindSuperblock({head.data(), sizeof(Superblock)}).what, What::kWhole) << "a file of one copy";
+}
+
+TEST(Superblock, AnotherFormatVersionIsToldWithBothNumbers) {
+  Superblock other = Made();
+  other.format_version = 3;  // whose checksum may lie anywhere
+  const FoundSuperblock found = FindSuperblock(HeadOf(other, other));
+  EXPECT_EQ(found.what, What::kUnusable);
+  EXPECT_THAT(found.why, HasSubstr("version 3"));
+  EXPECT_THAT(found.why, HasSubstr("version " + std::to_string(layout::kFormatVersion)));
+}
+
+TEST(Superblock, TheOppositeByteOrderIsTold) {
+  Superblock other = Made();
+  other.byte_order_mark = __builtin_bswap32(other.byte_order_mark);
+  other.format_version = __builtin_bswap32(other.format_version);
+  const FoundSuperblock found = FindSuperblock(HeadOf(other, other));
+  EXPECT_EQ(found.what, What::kUnusable);
+  EXPECT_THAT(found.why, HasSubstr("byte order"));
+}
+
+TEST(Superblock, IsOfNoUseToOtherOptionsButOfAnySize) {
+  const std::pair<std::string, std::function<void(ScmOptions*)>> changes[] = {
+      {"segments", [](ScmOptions* o) { o->segment_bytes /= 2; }},
+      {"scheme 2", [](ScmOptions* o) { o->key_scheme = 3; }},
+      {"11008001", [](ScmOptions* o) { o->host_version = 7'008'003; }},
+  };
+  for (const auto& [said, change] : changes) {
+    ScmOptions options = Options();
+    change(&options);
+    EXPECT_THAT(WhyOfNoUse(Made(), options), HasSubstr(said));
+  }
+  ScmOptions larger = Options();
+  larger.capacity_bytes *= 2;
+  EXPECT_THAT(WhyOfNoUse(Made(), larger), IsEmpty());
+}
+
+TEST(Superblock, AFlippedBitInOneCopyCostsNothingAndInBothAll) {
+  const uint64_t seed = test::Seed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  constexpr size_t kBits = sizeof(Superblock) * 8, kMagicBits = sizeof(layout::kMagic) * 8;
+  for (size_t bit = 0; bit < kBits; ++bit) {
+    for (const uint64_t at : {uint64_t{0}, layout::kSuperblockCopyAt}) {
+      Image head = HeadOf(Made(), Made());
+      Flip(&head, at, bit);
+      const FoundSuperblock found = FindSuperblock(head);
+      if (at == 0 && bit < kMagicBits) {
+        EXPECT_EQ(found.what, What::kForeign) << "bit " << bit;
+      } else {
+        ASSERT_EQ(found.what, What::kWhole) << "bit " << bit;
+        EXPECT_TRUE(Same(found.superblock, Made()));
+      }
+      Flip(&head, layout::kSuperblockCopyAt - at, random() % kBits);
+      EXPECT_NE(FindSuperblock(head).what, What::kWhole) << "bit " << bit;
+    }
   }
 }
 
-TEST(Superblock, AnotherFormatVersionIsRefusedWithBothNumbers) {
-  Superblock other = MakeSuperblock(1 << 30, 4 << 20, 0, 1, 0);
-  other.format_version = 7;
-  const Judgement judgement = Judge(other);
-  EXPECT_EQ(judgement.status.code(), Status::Code::kNotSupported);
-  EXPECT_THAT(judgement.status.message(), HasSubstr("version 7"));
-  EXPECT_THAT(judgement.status.message(), HasSubstr("version " + std::to_string(layout::kFormatVersion)));
+// Any subset of the words that were stored and not yet drained, at each moment between two stores.
+TEST(Superblock, WhereverAChangeIsCutOffItIsTheOldOrTheNew) {
+  const uint64_t seed = test::Seed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < 50; ++round) {
+    const Superblock old = Made(random() % 1000 + 1);
+    test::CrashMedium medium(HeadOf(old, old));
+    const test::CrashMedium::Scope scope(&medium);
+    SuperblockKeeper keeper(medium, old);
+    int moments = 0, news = 0;
+    std::vector<Image> images;
+    medium.on_step = [&] {
+      ++moments;
+      for (size_t kept = 0; kept <= medium.pending(); ++kept) {
+        images.push_back(medium.After([&](size_t i) { return i < kept; }));
+        images.push_back(medium.After([&](size_t i) { return i >= kept; }));
+        images.push_back(medium.After([&](size_t) { return random() % 2 == 0; }));
+      }
+    };
+    keeper.Change([&](Superblock* superblock) {
+      superblock->sequence_begin = random();
+      superblock->sequence_end = random();
+      superblock->flags = random() % 2;
+    });
+    const Superblock fresh = Sealed(keeper.Now());
+    ASSERT_EQ(moments, 4) << "two copies, each drained for itself";
+    for (const Image& image : images) {
+      const FoundSuperblock found = FindSuperblock(image);
+      ASSERT_EQ(found.what, What::kWhole);
+      const bool is_new = Same(found.superblock, fresh);
+      ASSERT_TRUE(is_new || Same(found.superblock, old));
+      if (is_new) ++news;
+    }
+    EXPECT_GT(news, 0);
+    EXPECT_TRUE(Same(FindSuperblock(medium.AfterKill()).superblock, fresh));
+    const Image both = medium.After([](size_t) { return false; });
+    EXPECT_EQ(std::memcmp(both.data(), both.data() + layout::kSuperblockCopyAt, sizeof(Superblock)), 0);
+  }
 }
 
-TEST(Superblock, TheOppositeByteOrderIsRefused) {
-  Superblock other = MakeSuperblock(1 << 30, 4 << 20, 0, 1, 0);
-  other.byte_order_mark = __builtin_bswap32(other.byte_order_mark);
-  other.format_version = __builtin_bswap32(other.format_version);
-  const Judgement judgement = Judge(other);
-  EXPECT_EQ(judgement.status.code(), Status::Code::kNotSupported);
-  EXPECT_THAT(judgement.status.message(), HasSubstr("byte order"));
-}
-
-TEST(Superblock, EveryFlippedBitIsNoticed) {
-  const Superblock made = MakeSuperblock(1 << 30, 4 << 20, 5, 6, 7);
-  for (size_t bit = 0; bit < sizeof(made) * 8; ++bit) {
-    Superblock flipped = made;
-    reinterpret_cast<unsigned char*>(&flipped)[bit / 8] ^= static_cast<unsigned char>(1u << (bit % 8));
-    const Judgement judgement = Judge(flipped);
-    EXPECT_TRUE(!judgement.status.ok() || judgement.damaged) << "bit " << bit;
+TEST(Superblock, NoSequenceIsHandedOutTwice) {
+  test::CrashMedium medium(HeadOf(Made(), Made()));
+  const test::CrashMedium::Scope scope(&medium);
+  uint64_t last = 0;
+  for (int life = 0; life < 3; ++life) {
+    SuperblockKeeper keeper(medium, FindSuperblock(medium.AfterKill()).superblock);
+    for (int i = 0; i < 3; ++i) {
+      const uint64_t first = keeper.ReserveSequences();
+      EXPECT_GE(first, last);
+      last = first + SuperblockKeeper::kSequencesAtOnce;
+    }
   }
 }
 

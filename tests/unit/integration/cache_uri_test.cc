@@ -7,6 +7,7 @@
 #include "cache/base/text.h"
 #include "integration/options.h"
 #include "rocksdb/version.h"
+#include "tests/support/seed.h"
 
 namespace mezz {
 namespace {
@@ -28,7 +29,9 @@ TEST(ParseHybridUri, ReadsEveryKey) {
   const HybridCacheOptions options = MustParse(
       "mezzanine://dram=256M;scm=1G;scm_path=/mnt/pmem0/mezz;medium=file;model=optane100;dram_cache=lru;serve=in_place;"
       "policy=bidirectional;write_budget=90M;segment=2M;block=16K;strict=true;verify=1;shard_bits=4;"
-      "scrub=16M;prepare=open");
+      "scrub=16M;prepare=open;recovery=warm;recovery_budget=1500ms");
+  EXPECT_EQ(options.scm.recovery, Recovery::kWarm);
+  EXPECT_EQ(options.scm.recovery_budget_ms, 1500u);
   EXPECT_EQ(options.dram_bytes, 256ull << 20);
   EXPECT_EQ(options.scm.capacity_bytes, 1ull << 30);
   EXPECT_EQ(options.scm.path, "/mnt/pmem0/mezz");
@@ -137,10 +140,18 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;strict=yes", "strict=yes", "true, false"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=5T", "write_budget=5T", "at most 4T"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;scrub=5T", "scrub=", "at most"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;scrub_on_close=yes", "scrub_on_close=yes", "true, false"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;scrub=fast", "scrub=fast", "whole number"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery=yes", "recovery=yes", "discard, warm, require"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery=require", "recovery=require", "medium=anon"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery_budget=30", "recovery_budget=30", "with s or ms"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery_budget=ms", "recovery_budget=ms", "with s or ms"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery_budget=90000s", "recovery_budget", "day"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;prepare=never", "prepare=never", "background, open"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;pack=gzip", "pack=gzip", "off, image, lz4, zstd, auto"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;verify=2", "verify=2", "off, sampled and always"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;verify=2", "verify=2", "off, sampled, always and keyed"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;verify=keyed", "verify=keyed", "verify_key_file"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;verify_key_file=/k", "verify=sampled", "use verify=keyed"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=20", "shard_bits=20", "0 to 19"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=-2", "shard_bits=-2", "0 to 19, and -1"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;block=8G", "block=8G", "below 4G"},
@@ -238,9 +249,13 @@ HybridCacheOptions RandomOptions(std::mt19937_64& random) {
   options.scm.segment_bytes = pick(2) != 0 ? 0 : 1ull << (18 + pick(9));
   options.scm.expected_block_bytes = static_cast<uint32_t>(512 + pick(1 << 20));
   options.scm.model = static_cast<MediumModelName>(pick(3));
-  options.scm.verify = static_cast<VerifyMode>(pick(3));
+  options.scm.verify = static_cast<VerifyMode>(pick(4));
+  if (options.scm.verify == VerifyMode::kKeyed) options.scm.verify_key_file = "/etc/key" + std::to_string(pick(1000));
   options.scm.scrub_bytes_per_second = pick(2) != 0 ? 0 : pick(1ull << 40);
+  options.scm.scrub_on_close = pick(2) != 0;
+  options.scm.pack_stage_bytes = pick(2) != 0 ? 0 : kPackStageBytesMin + pick(1ull << 26);
   options.scm.prepare = static_cast<Prepare>(pick(2));
+  options.scm.recovery_budget_ms = pick(2) != 0 ? 0 : pick(2) != 0 ? pick(100'000) : 1000 * pick(86'400);
   options.policy = PolicyNames()[pick(PolicyNames().size())];
   options.write_budget_bytes_per_second = pick(2) != 0 ? 0 : pick(1ull << 40);
   options.serve = static_cast<ServeMode>(pick(3));
@@ -248,7 +263,7 @@ HybridCacheOptions RandomOptions(std::mt19937_64& random) {
 }
 
 TEST(ToUri, ParsesBackToTheSameOptions) {
-  const uint64_t seed = std::random_device()();
+  const uint64_t seed = test::Seed();
   std::mt19937_64 random(seed);
   int judged_good = 0;
   for (int i = 0; i < 2000; ++i) {
@@ -270,8 +285,12 @@ TEST(ToUri, ParsesBackToTheSameOptions) {
     ASSERT_EQ(got.scm.expected_block_bytes, want.scm.expected_block_bytes) << uri;
     ASSERT_EQ(got.scm.model, want.scm.model) << uri;
     ASSERT_EQ(got.scm.verify, want.scm.verify) << uri;
+    ASSERT_EQ(got.scm.verify_key_file, want.scm.verify_key_file) << uri;
     ASSERT_EQ(got.scm.scrub_bytes_per_second, want.scm.scrub_bytes_per_second) << uri;
+    ASSERT_EQ(got.scm.scrub_on_close, want.scm.scrub_on_close) << uri;
+    ASSERT_EQ(got.scm.pack_stage_bytes, want.scm.pack_stage_bytes) << uri;
     ASSERT_EQ(got.scm.prepare, want.scm.prepare) << uri;
+    ASSERT_EQ(got.scm.recovery_budget_ms, want.scm.recovery_budget_ms) << uri;
     ASSERT_EQ(got.policy, want.policy) << uri;
     ASSERT_EQ(got.write_budget_bytes_per_second, want.write_budget_bytes_per_second) << uri;
     ASSERT_EQ(got.serve, want.serve) << uri;

@@ -56,11 +56,7 @@ class DeadFileListenerTest : public ::testing::Test {
     const rocksdb::Status opened = OpenDb(options_, folder_.string(), {{"default", options_}}, &handles_, &db_);
     ASSERT_TRUE(opened.ok()) << opened.ToString();
   }
-  void Close() {
-    for (rocksdb::ColumnFamilyHandle* handle : handles_) EXPECT_TRUE(db_->DestroyColumnFamilyHandle(handle).ok());
-    handles_.clear();
-    db_.reset();
-  }
+  void Close() { EXPECT_TRUE(CloseDb(&handles_, &db_).ok()); }
   // Every key, into a table of its own.
   void Write(int version) {
     version_ = version;
@@ -93,6 +89,17 @@ class DeadFileListenerTest : public ::testing::Test {
     return std::ranges::all_of(files, [&](FileId file) { return stats_->scm().IsForgotten(file); });
   }
   uint64_t Count(Event event) const { return stats_->Counters()[event]; }
+  // Two tables become one; all blocks of the two were read before.
+  void CompactionForgetsWhatItReplaces() {
+    Open();
+    Write(1);
+    Write(2);
+    ReadAll();
+    const Files old = Live();
+    Compact();
+    EXPECT_TRUE(Forgotten(old));
+    for (const FileId file : Live()) EXPECT_FALSE(stats_->scm().IsForgotten(file));
+  }
 
   const ScratchFile file_;
   const std::filesystem::path folder_ =
@@ -136,15 +143,8 @@ TEST_F(DeadFileListenerTest, AnIngestedTableKeepsTheKeysOfItsWriter) {
 
 TEST_F(DeadFileListenerTest, WhatACompactionReplacedIsForgottenAndNothingElse) {
   Listen();
-  Open();
-  Write(1);
-  Write(2);
-  ReadAll();
-  const Files old = Live();
-  Compact();
-  EXPECT_TRUE(Forgotten(old));
+  CompactionForgetsWhatItReplaces();
   EXPECT_EQ(Count(Event::kScmFileForgotten), 2u);
-  for (const FileId file : Live()) EXPECT_FALSE(stats_->scm().IsForgotten(file));
   for (int version = 3; version < 6; ++version) {  // each demotion walks on
     ReadAll();
     Write(version);
@@ -192,14 +192,7 @@ bool UncacheDeletedFiles(Options* options) {
 
 TEST_F(DeadFileListenerTest, UncacheAggressivenessNamesTheFilesByItself) {
   if (!UncacheDeletedFiles(&options_)) GTEST_SKIP() << "this RocksDB has no uncache_aggressiveness";
-  Open();
-  Write(1);
-  Write(2);
-  ReadAll();
-  const Files old = Live();
-  Compact();
-  EXPECT_TRUE(Forgotten(old));
-  for (const FileId file : Live()) EXPECT_FALSE(stats_->scm().IsForgotten(file));
+  CompactionForgetsWhatItReplaces();
   ReadAll();
   Close();
   Open();

@@ -2,6 +2,7 @@
 // dram_total: one budget for the DRAM tier and for our own structures.
 #include "integration/dram_budget.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,6 +84,7 @@ TEST_P(DramTotal, ATooSmallOneIsRefusedSayingWhatWouldDo) {
   const Status refused = NewHybridCache(Options(300 << 10), &cache_);
   EXPECT_EQ(refused.code(), Status::Code::kInvalidArgument);
   EXPECT_THAT(std::string(refused.message()), HasSubstr("dram_total=300K is too small: for scm=64M, block=4K"));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr(fmt::format("pack={} our", ToString(GetParam()))));
   const std::string message(refused.message());
   const std::string give = "give at least ";
   const size_t from = message.find(give);
@@ -193,7 +195,7 @@ TEST(DramTotalUri, AWrappedCacheIsResized) {
 }
 #endif
 
-TEST(DramBudget, ChargesInStepsAndNeverGivesBack) {
+TEST(DramBudget, ChargesInStepsAndGivesBackWhatIsWorthIt) {
   DramBudget budget;
   budget.Open(100 * kStep, 90 * kStep);
   uint64_t tier = 90 * kStep;
@@ -202,9 +204,13 @@ TEST(DramBudget, ChargesInStepsAndNeverGivesBack) {
   EXPECT_EQ(tier, 90 * kStep);
   budget.Follow(10 * kStep + 1, resize);
   EXPECT_EQ(tier, 89 * kStep);
-  budget.Follow(3 * kStep, resize);
+  budget.Follow(7 * kStep, resize);
+  EXPECT_EQ(tier, 89 * kStep) << "not more than the slack";
+  budget.Follow(6 * kStep, resize);
+  EXPECT_EQ(tier, 94 * kStep);
+  budget.Follow(11 * kStep, resize);
   EXPECT_EQ(tier, 89 * kStep);
-  budget.SetTier(20 * kStep, resize);
+  budget.SetTier(20 * kStep, 11 * kStep, resize);
   EXPECT_EQ(tier, 20 * kStep);
   EXPECT_EQ(budget.total(), 31 * kStep);
   budget.Follow(12 * kStep, resize);
@@ -217,7 +223,7 @@ TEST(DramBudget, WithoutATotalNothingIsCharged) {
   DramBudget budget;
   budget.Follow(uint64_t{1} << 40, [](uint64_t) { FAIL(); });
   uint64_t tier = 0;
-  budget.SetTier(5, [&](uint64_t bytes) { tier = bytes; });
+  budget.SetTier(5, 0, [&](uint64_t bytes) { tier = bytes; });
   EXPECT_EQ(tier, 5u);
   EXPECT_FALSE(budget.limited());
 }
@@ -239,13 +245,13 @@ TEST(DramBudget, OneThreadAtATimeResizes) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 300; ++i) {
         budget.Follow(structures.fetch_add(kStep / 4, std::memory_order_relaxed) + kStep / 4, resize);
-        if (t == 0 && i % 50 == 0) budget.SetTier(500 * kStep, resize);
+        if (t == 0 && i % 50 == 0) budget.SetTier(500 * kStep, structures.load(std::memory_order_relaxed), resize);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   budget.Follow(structures.load(std::memory_order_relaxed), resize);
-  budget.SetTier(100 * kStep, resize);
+  budget.SetTier(100 * kStep, structures.load(std::memory_order_relaxed), resize);
   EXPECT_EQ(tier, 100 * kStep);
   budget.Follow(structures.load(std::memory_order_relaxed) + kStep, resize);
   EXPECT_EQ(tier, 99 * kStep);

@@ -85,6 +85,30 @@ TEST_F(HybridCoreTest, MissGoesWhereThePolicySays) {
   EXPECT_EQ(core_->Decisions().of(DecisionPoint::kMiss, Action::kBypass), 1u);
 }
 
+TEST_F(HybridCoreTest, BlobValuesStayOutOfDramWhateverThePolicySays) {
+  core_.reset();
+  options_.blobs = BlobPlacement::kScm;
+  const Status opened = HybridCore::Open(options_, &core_);
+  if (opened.code() == Status::Code::kNotSupported) GTEST_SKIP() << opened.message();
+  const auto miss = [&](uint64_t n, BlockRole role, size_t bytes = kBytes) {
+    return core_->OnMiss(test::Key(n), role, bytes, Zeros());
+  };
+  EXPECT_EQ(miss(1, BlockRole::kBlob), HybridCore::Placement::kScm);
+  EXPECT_TRUE(script_.misses.back().past_dram);
+  EXPECT_EQ(Decided(DecisionPoint::kMiss, Action::kToScm, Reason::kRole, BlockRole::kBlob), 1u);
+  EXPECT_EQ(miss(2, BlockRole::kData), HybridCore::Placement::kDram);
+  EXPECT_FALSE(script_.misses.back().past_dram);
+  EXPECT_EQ(miss(3, BlockRole::kBlob, kSegmentBytesMin), HybridCore::Placement::kNowhere) << "larger than a segment";
+  EXPECT_EQ(core_->Snapshot()[Event::kInsertBypassed], 1u);
+  script_.on_miss = {Action::kBypass, Reason::kCompaction};
+  EXPECT_EQ(miss(4, BlockRole::kBlob), HybridCore::Placement::kNowhere) << "the policy's own word against SCM";
+  for (const Action up : {Action::kPromote, Action::kMove}) {
+    script_.on_scm_hit = {up, Reason::kFrequency};
+    EXPECT_EQ(Hit(1), HybridCore::Serve::kInPlace);
+  }
+  EXPECT_EQ(Decided(DecisionPoint::kScmHit, Action::kInPlace, Reason::kRole, BlockRole::kBlob), 2u);
+}
+
 TEST_F(HybridCoreTest, RefusedEvictionIsCountedWithItsReason) {
   script_.on_eviction = {Action::kDrop, Reason::kTooCold};
   Evict(1, /*was_hit=*/true, BlockRole::kFilter);
@@ -149,7 +173,8 @@ TEST_F(HybridCoreTest, HitBitsAndPoliciesFollowTheDramTier) {
   core_->OnCapacity(16 * kBlocks * core_->options().scm.expected_block_bytes);
   EXPECT_EQ(script_.told_dram_bytes, 16 * kBlocks * core_->options().scm.expected_block_bytes);
   EXPECT_EQ(core_->hit_bits_bytes(), 16 * bytes);
-  for (uint64_t n = 0; n < 16 * kBlocks; ++n) core_->NoteDramHit(test::Key(n));
+  for (uint64_t n = 0; n < 16 * kBlocks; ++n)
+    core_->NoteDramHit(test::Key(n), BlockRole::kData, [] { return size_t{0}; });
   const uint64_t strangers = 4000;
   for (uint64_t n = 0; n < strangers; ++n) Evict(1'000'000 + n);
   const auto hit = std::ranges::count_if(script_.evictions, [](const BlockFacts& b) { return b.was_hit_in_dram; });

@@ -31,10 +31,9 @@ class ImageHits : public ::testing::Test {
   void SetUp() override { Open(PackMode::kImage); }
   void TearDown() override { ExpectSound(cache_.get()); }
 
-  void Open(PackMode pack, uint64_t miss_ns = 0) {
+  void Open(PackMode pack) {
     HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file_, kDramBytes, kScmBytes);
     options.scm.pack = pack;
-    options.now_ns = [this, miss_ns] { return now_ns_ += miss_ns; };
     script_ = {};
     UseScript(&options, &script_);
     const Status made = NewHybridCache(options, &cache_);
@@ -86,7 +85,6 @@ class ImageHits : public ::testing::Test {
 
   ScratchFile file_;
   Script script_;
-  uint64_t now_ns_ = 0;
   std::shared_ptr<Cache> cache_;
   HybridStats* stats_ = nullptr;
   uint64_t filled_ = 0;
@@ -238,28 +236,11 @@ TEST_F(ImageHits, AnUncompressedBlockIsPackedAtItsEviction) {
 }
 
 TEST_F(ImageHits, OtherModesTakeNone) {
-  for (const PackMode pack : {PackMode::kOff, PackMode::kLz4, PackMode::kZstd}) {
+  for (const PackMode pack : {PackMode::kOff, PackMode::kLz4, PackMode::kZstd, PackMode::kAuto}) {
     Open(pack);
     Insert(kId);
     EXPECT_EQ(script_.misses.back().image_bytes, 0u);
     EXPECT_EQ(Count(Event::kScmImagePut), 0u);
-  }
-}
-
-// The fake codec is none that is known to be fast.
-TEST_F(ImageHits, AutoTakesSlowOnesWhereFlashIsSlow) {
-  constexpr uint64_t kUs = 1000;
-  for (const auto& [ns, taken] : {std::pair{90 * kUs, true}, std::pair{30 * kUs, false}, std::pair{3 * kUs, false}}) {
-    Open(PackMode::kAuto, ns);
-    script_.on_miss = {Action::kToDram, Reason::kPolicyDefault};
-    for (uint64_t id = 1000; id < 3000; ++id) {
-      EXPECT_FALSE(Finds(id));
-      Insert(id);
-    }
-    EXPECT_EQ(script_.misses.back().codec.has_value(), ns != 3 * kUs);
-    script_.on_miss = {Action::kToBoth, Reason::kGhost};
-    Insert(kId);
-    EXPECT_EQ(Count(Event::kScmImagePut), taken ? 1u : 0u) << ns;
   }
 }
 

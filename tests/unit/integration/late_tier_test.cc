@@ -35,20 +35,11 @@ constexpr uint64_t kStranger = 1000;
 #if ROCKSDB_MAJOR < 8
 using LateCache = HybridCacheV7;
 std::shared_ptr<LateCache> MakeLate(const rocksdb::LRUCacheOptions& dram) { return std::make_shared<LateCache>(dram); }
-Status Arm(LateCache* cache, const HybridCacheOptions& options) {
-  HybridCacheOptions divided = options;
-  MEZZ_RETURN_IF_ERROR(DivideDram(&divided));
-  std::unique_ptr<HybridCore> core;
-  MEZZ_RETURN_IF_ERROR(HybridCore::Open(divided, &core));
-  cache->Arm(std::move(core));
-  return Status::Ok();
-}
 #else
 using LateCache = LateHybridCache;
 std::shared_ptr<LateCache> MakeLate(const rocksdb::LRUCacheOptions& dram) {
   return std::make_shared<LateCache>(rocksdb::NewLRUCache(dram));
 }
-Status Arm(LateCache* cache, const HybridCacheOptions& options) { return cache->Arm(options); }
 #endif
 
 class LateTier : public ::testing::Test {
@@ -67,7 +58,7 @@ class LateTier : public ::testing::Test {
   }
 
   void ArmIt() {
-    const Status armed = Arm(raw_.get(), SmallOptions(MediumKind::kAnonymous, file_, kDramBytes, kScmBytes));
+    const Status armed = raw_->Arm(SmallOptions(MediumKind::kAnonymous, file_, kDramBytes, kScmBytes));
     ASSERT_TRUE(armed.ok()) << armed.message();
   }
   HybridStats& stats() {
@@ -121,7 +112,7 @@ TEST_F(LateTier, WithATotalItIsResizedAndPaysForWhatGrows) {
   constexpr uint64_t kTotal = 4 << 20;
   HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file_, /*dram_bytes=*/0, kScmBytes);
   options.dram_total_bytes = kTotal;
-  const Status armed = Arm(raw_.get(), options);
+  const Status armed = raw_->Arm(options);
   ASSERT_TRUE(armed.ok()) << armed.message();
   EXPECT_GT(raw_->GetCapacity(), kTotal / 2);
   EXPECT_LE(raw_->GetCapacity() + stats().Dram().total(), kTotal);

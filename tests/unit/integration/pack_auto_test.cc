@@ -31,7 +31,7 @@ class PackAuto : public ::testing::Test {
   }
   void TearDown() override { ExpectSound(cache_.get()); }
 
-  // New blocks that pack, each read from flash in so long.
+  // New blocks that zstd packs best, each read from flash in so long.
   void Miss(uint64_t blocks, uint64_t ns) {
     for (uint64_t i = 0; i < blocks; ++i) {
       id_ += 2;
@@ -50,7 +50,7 @@ class PackAuto : public ::testing::Test {
   std::shared_ptr<rocksdb::Cache> cache_;
   HybridStats* stats_ = nullptr;
   std::unique_ptr<VersionedCache> blocks_;
-  uint64_t id_ = 0;
+  uint64_t id_ = kLetters;
 };
 
 constexpr uint64_t kEnough = 8 * CodecChoice::kWindow;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/sim/dram_models.h"
+#include "admission/curves/dram_models.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ class NaiveLruCache {
 };
 
 TEST(LruModel, HitsAndEvictsAsTheNaiveList) {
-  std::mt19937_64 random(TestSeed());
+  std::mt19937_64 random(test::Seed());
   for (int round = 0; round < 40; ++round) {
     const uint64_t capacity = 1 + random() % 100;
     const double pool = round % 3 == 0 ? 0 : round % 3 == 1 ? 0.5 : 0.2;
@@ -63,9 +63,9 @@ TEST(LruModel, HitsAndEvictsAsTheNaiveList) {
       const auto priority = block % 10 == 0 ? DramPriority::kHigh : DramPriority::kLow;
       std::vector<std::pair<BlockId, bool>> want, got;
       const bool hit = naive.Access(block, priority, &want);
-      ASSERT_EQ(model.Hit(block), hit) << "MEZZ_SEED=" << TestSeed() << ", round " << round;
+      ASSERT_EQ(model.Hit(block), hit) << "MEZZ_SEED=" << test::Seed() << ", round " << round;
       if (!hit) model.Insert(block, priority, [&](BlockId left, bool was_hit) { got.emplace_back(left, was_hit); });
-      ASSERT_EQ(got, want) << "MEZZ_SEED=" << TestSeed() << ", round " << round;
+      ASSERT_EQ(got, want) << "MEZZ_SEED=" << test::Seed() << ", round " << round;
     }
     std::vector<std::string> violations;
     model.Audit(&violations);
@@ -87,7 +87,7 @@ TEST(LruModel, MakesRoomInBytes) {
 }
 
 TEST(LruModel, KeepsItsShardsApart) {
-  std::mt19937_64 random(TestSeed());
+  std::mt19937_64 random(test::Seed());
   LruModel model(kBlocks, kUnits, {.capacity = 100, .shards = 8});
   for (const BlockId block : MixedAccesses(random, 5000, kBlocks)) {
     if (!model.Hit(block)) model.Insert(block, DramPriority::kLow, [](BlockId, bool) {});
@@ -102,13 +102,13 @@ TEST(LruModel, KeepsItsShardsApart) {
 class HccModelTest : public ::testing::TestWithParam<uint32_t> {};
 
 TEST_P(HccModelTest, HoldsWhatItSaysAndNoMoreThanItMay) {
-  std::mt19937_64 random(TestSeed());
+  std::mt19937_64 random(test::Seed());
   for (int round = 0; round < 20; ++round) {
     const uint64_t capacity = 20 + random() % 250;
     HccModel model(kBlocks, kUnits, {.capacity = capacity, .shards = GetParam(), .seed = random()});
     std::vector<bool> resident(kBlocks), was_hit(kBlocks);
     for (const BlockId block : MixedAccesses(random, 5000, kBlocks)) {
-      ASSERT_EQ(model.Hit(block), resident[block]) << "MEZZ_SEED=" << TestSeed();
+      ASSERT_EQ(model.Hit(block), resident[block]) << "MEZZ_SEED=" << test::Seed();
       if (resident[block]) {
         was_hit[block] = true;
         continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How blocks pack in the simulator: ratios as they were asked for, and the same blocks as Packer. What comes of it in
 // the tiers: tests/model/sim_flow_test.cc.
-#include "workloads/sim/pack_model.h"
+#include "admission/curves/pack_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -77,8 +77,8 @@ std::vector<std::byte> Content(std::mt19937_64& random, size_t bytes, size_t ran
 
 // In either order of good and bad data, so that skipping begins and ends.
 TEST(PackModel, PacksRejectsSkipsAndExpectsAsThePackerDoes) {
-  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(TestSeed()));
-  std::mt19937_64 random(TestSeed());
+  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(test::Seed()));
+  std::mt19937_64 random(test::Seed());
   constexpr uint32_t kBlocks = 3000;
   std::vector<uint64_t> keys;
   for (uint64_t key = 0; key < kBlocks; ++key) keys.push_back(key);

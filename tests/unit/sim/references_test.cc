@@ -192,7 +192,7 @@ constexpr uint32_t kBlocks = 200;
 
 template <typename Reference, typename Naive>
 void ExpectSameHits() {
-  std::mt19937_64 random(TestSeed());
+  std::mt19937_64 random(test::Seed());
   for (int round = 0; round < 60; ++round) {
     const std::vector<BlockId> accesses = MixedAccesses(random, 3000, kBlocks);
     const uint64_t capacity = 1 + random() % (round % 2 == 0 ? 15 : 150);
@@ -200,7 +200,7 @@ void ExpectSameHits() {
     Naive naive(capacity);
     for (size_t at = 0; at < accesses.size(); ++at) {
       ASSERT_EQ(reference.Access(accesses[at]), naive.Access(accesses[at]))
-          << "access " << at << ", capacity " << capacity << ", MEZZ_SEED=" << TestSeed() << ", round " << round;
+          << "access " << at << ", capacity " << capacity << ", MEZZ_SEED=" << test::Seed() << ", round " << round;
     }
   }
 }
@@ -211,7 +211,7 @@ TEST(S3FifoReference, HitsWhereTheNaiveModelDoes) { ExpectSameHits<S3FifoReferen
 TEST(WTinyLfuReference, HitsWhereTheNaiveModelDoes) { ExpectSameHits<WTinyLfuReference, NaiveWTinyLfu>(); }
 
 TEST(CountingFilter, NeverCountsLessThanWasAdded) {
-  std::mt19937_64 random(TestSeed());
+  std::mt19937_64 random(test::Seed());
   CountingFilter filter(100);
   std::map<BlockId, uint32_t> exact;
   for (int i = 0; i < 2000; ++i) {
@@ -256,7 +256,7 @@ uint64_t LeastMisses(const std::vector<BlockId>& accesses, size_t at, std::set<B
 }
 
 TEST(OptReference, MissesAsSeldomAsAnyChoiceCan) {
-  std::mt19937_64 random(TestSeed());
+  std::mt19937_64 random(test::Seed());
   for (int round = 0; round < 150; ++round) {
     const auto blocks = static_cast<uint32_t>(2 + random() % 5);
     std::vector<BlockId> accesses(4 + random() % 12);
@@ -264,19 +264,19 @@ TEST(OptReference, MissesAsSeldomAsAnyChoiceCan) {
     for (uint64_t capacity = 1; capacity <= 3; ++capacity) {
       std::map<std::pair<size_t, std::set<BlockId>>, uint64_t> known;
       ASSERT_EQ(OptMisses(accesses, blocks, capacity), LeastMisses(accesses, 0, {}, capacity, &known))
-          << "MEZZ_SEED=" << TestSeed() << ", round " << round << ", capacity " << capacity;
+          << "MEZZ_SEED=" << test::Seed() << ", round " << round << ", capacity " << capacity;
     }
   }
 }
 
 TEST(OptReference, NeverMissesMoreWithMoreCapacityAndNeverMoreThanAnyPolicy) {
-  std::mt19937_64 random(TestSeed());
+  std::mt19937_64 random(test::Seed());
   for (int round = 0; round < 20; ++round) {
     const std::vector<BlockId> accesses = MixedAccesses(random, 2000, kBlocks);
     uint64_t before = UINT64_MAX;
     for (uint64_t capacity = 1; capacity <= kBlocks; capacity += 1 + random() % 9) {
       const uint64_t misses = OptMisses(accesses, kBlocks, capacity);
-      ASSERT_LE(misses, before) << "MEZZ_SEED=" << TestSeed();
+      ASSERT_LE(misses, before) << "MEZZ_SEED=" << test::Seed();
       before = misses;
       S3FifoReference s3_fifo(kBlocks, capacity);
       LruReference lru(kBlocks, capacity);
@@ -285,13 +285,13 @@ TEST(OptReference, NeverMissesMoreWithMoreCapacityAndNeverMoreThanAnyPolicy) {
         s3_fifo_misses += !s3_fifo.Access(block);
         lru_misses += !lru.Access(block);
       }
-      ASSERT_LE(misses, std::min(s3_fifo_misses, lru_misses)) << "MEZZ_SEED=" << TestSeed();
+      ASSERT_LE(misses, std::min(s3_fifo_misses, lru_misses)) << "MEZZ_SEED=" << test::Seed();
     }
   }
 }
 
 TEST(PositionSet, IsASetWithAGreatest) {
-  std::mt19937_64 random(TestSeed());
+  std::mt19937_64 random(test::Seed());
   for (const uint64_t bound : {1, 63, 64, 65, 4096, 4097, 300000}) {
     PositionSet positions(bound);
     std::set<uint64_t> model;

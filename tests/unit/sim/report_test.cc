@@ -11,7 +11,7 @@
 
 #include "../workloads/temporary_folder.h"
 #include "test_traces.h"
-#include "workloads/program.h"
+#include "workloads/program/program.h"
 
 namespace mezz::sim {
 namespace {

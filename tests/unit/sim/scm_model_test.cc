@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // With exact capacity. How the model follows the live tier: tests/model/sim_scm_test.cc.
-#include "workloads/sim/scm_model.h"
+#include "admission/curves/scm_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::vector<std::string> Audit(const ScmModel& model) {
 }
 
 TEST(ScmModel, HoldsExactlyItsCapacity) {
-  std::mt19937_64 random(TestSeed());
+  std::mt19937_64 random(test::Seed());
   for (int round = 0; round < 60; ++round) {
     const uint64_t capacity = 1 + random() % 300;
     const uint64_t segment = 1 + random() % std::max<uint64_t>(1, capacity / (1 + random() % 8));
@@ -44,7 +44,7 @@ TEST(ScmModel, HoldsExactlyItsCapacity) {
       ASSERT_TRUE(model.Contains(block)) << "capacity " << capacity << ", segment " << segment;
       ASSERT_LE(model.used_units(), capacity);
     }
-    ASSERT_THAT(Audit(model), IsEmpty()) << "MEZZ_SEED=" << TestSeed() << ", round " << round;
+    ASSERT_THAT(Audit(model), IsEmpty()) << "MEZZ_SEED=" << test::Seed() << ", round " << round;
   }
 }
 

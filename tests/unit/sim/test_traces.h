@@ -4,25 +4,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "workloads/sim/trace.h"
+#include "tests/support/seed.h"
+#include "workloads/readers/loaded_trace.h"
 
 namespace mezz::sim {
-
-inline uint64_t TestSeed() {
-  static const uint64_t seed = [] {
-    const char* named = std::getenv("MEZZ_SEED");
-    const uint64_t chosen = named != nullptr ? std::strtoull(named, nullptr, 0) : std::random_device()();
-    std::fprintf(stderr, "MEZZ_SEED=%llu\n", static_cast<unsigned long long>(chosen));
-    return chosen;
-  }();
-  return seed;
-}
 
 class VectorSource final : public RequestSource {
  public:

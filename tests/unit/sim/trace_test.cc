@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/sim/trace.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <unordered_map>
 
+#include "admission/curves/key_map.h"
 #include "test_traces.h"
-#include "workloads/key_map.h"
-#include "workloads/readers/cut_extents.h"
+#include "workloads/readers/loaded_trace.h"
+#include "workloads/requests/cut_extents.h"
 
 namespace mezz::sim {
 namespace {
@@ -23,7 +22,7 @@ Status LoadWith(const std::vector<uint64_t>& keys, const LoadOptions& options, L
 }
 
 TEST(KeyMap, NumbersKeysInTheOrderTheyCome) {
-  std::mt19937_64 random(TestSeed());
+  std::mt19937_64 random(test::Seed());
   KeyMap map;
   std::unordered_map<uint64_t, uint32_t> model;
   for (int i = 0; i < 100'000; ++i) {
@@ -77,7 +76,7 @@ TEST(LoadedTrace, RefusesWhatDoesNotFitAndSaysHowToSample) {
 }
 
 TEST(LoadedTrace, SamplesBlocksNotAccesses) {
-  std::mt19937_64 random(TestSeed());
+  std::mt19937_64 random(test::Seed());
   std::vector<uint64_t> keys(200'000);
   std::map<uint64_t, uint32_t> wanted;
   for (uint64_t& key : keys) ++wanted[key = random() % 10'000];

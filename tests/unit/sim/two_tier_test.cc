@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order of events between the tiers, and the goldens of the policies.
-#include "workloads/sim/two_tier.h"
+#include "admission/curves/two_tier.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "admission/curves/block_key.h"
 #include "test_traces.h"
-#include "workloads/block_key.h"
 #include "workloads/sim/access_time.h"
 #include "workloads/sim/runner.h"
 
@@ -166,7 +166,7 @@ class RandomPolicy final : public Policy {
 };
 
 TEST(TwoTier, AddsUpWhateverThePolicyDoes) {
-  std::mt19937_64 random(TestSeed());
+  std::mt19937_64 random(test::Seed());
   for (int round = 0; round < 40; ++round) {
     const std::vector<BlockId> blocks = MixedAccesses(random, 5000, 500);
     const LoadedTrace trace = LoadKeys({blocks.begin(), blocks.end()});
@@ -177,9 +177,9 @@ TEST(TwoTier, AddsUpWhateverThePolicyDoes) {
     SimClock clock;
     std::vector<std::string> violations;
     const SimCounts counts = RunTwoTier(trace, options, &policy, &clock, &violations);
-    ASSERT_THAT(violations, IsEmpty()) << "MEZZ_SEED=" << TestSeed() << ", round " << round;
+    ASSERT_THAT(violations, IsEmpty()) << "MEZZ_SEED=" << test::Seed() << ", round " << round;
     ASSERT_EQ(counts.dram_hits + counts.scm_hits() + counts.misses, counts.accesses);
-    ASSERT_EQ(counts.scm_writes(), counts.scm_written_units) << "MEZZ_SEED=" << TestSeed() << ", round " << round;
+    ASSERT_EQ(counts.scm_writes(), counts.scm_written_units) << "MEZZ_SEED=" << test::Seed() << ", round " << round;
   }
 }
 

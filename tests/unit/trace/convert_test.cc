@@ -71,7 +71,7 @@ class Convert : public ::testing::Test {
 };
 
 TEST_F(Convert, GivesBackWhatEachFormatKeepsWhateverTheCompression) {
-  std::mt19937_64 random(sim::TestSeed());
+  std::mt19937_64 random(test::Seed());
   for (const WriterFormat& format : WriterFormats()) {
     for (const std::string suffix : {"", ".zst", ".gz", ".xz"}) {
       SCOPED_TRACE(std::string(format.name) + suffix);
@@ -118,7 +118,7 @@ TEST_F(Convert, CutsExtentsUnlessTheFormatTakesThem) {
 
 // All requests for the sampled keys in their order, and none for the others; the same keys as another sampling finds.
 TEST_F(Convert, SamplesWholeKeys) {
-  std::mt19937_64 random(sim::TestSeed());
+  std::mt19937_64 random(test::Seed());
   std::vector<Request> requests;
   for (int i = 0; i < 30'000; ++i)
     requests.push_back({.key = random() % 3000, .time_us = static_cast<uint64_t>(i) + 1});
@@ -138,15 +138,15 @@ TEST_F(Convert, SamplesWholeKeys) {
   EXPECT_EQ(sampled, want);
   EXPECT_EQ(summary.requests, want.size());
 
-  sim::LoadedTrace loaded;
+  LoadedTrace loaded;
   std::unique_ptr<RequestSource> source;
   ASSERT_TRUE(OpenTrace(folder_.Path("in"), "", &source).ok());
-  ASSERT_TRUE(sim::LoadedTrace::Load(source.get(), {.sample = 0.1, .seed = 1}, &loaded).ok());
+  ASSERT_TRUE(LoadedTrace::Load(source.get(), {.sample = 0.1, .seed = 1}, &loaded).ok());
   EXPECT_EQ(std::set<uint64_t>(loaded.keys().begin(), loaded.keys().end()), keys) << "mezz_sim --sample keeps others";
 }
 
 TEST_F(Convert, KeepsBatchesWholeWhenSampling) {
-  std::mt19937_64 random(sim::TestSeed());
+  std::mt19937_64 random(test::Seed());
   std::vector<Request> requests;
   while (requests.size() < 5000) {
     const auto batch = static_cast<uint32_t>(random() % 5);

@@ -36,7 +36,7 @@ std::vector<uint64_t> NaiveDistances(const std::vector<uint64_t>& keys) {
 }
 
 TEST(StackDistances, AreThoseOfTheDefinition) {
-  std::mt19937_64 random(sim::TestSeed());
+  std::mt19937_64 random(test::Seed());
   for (int round = 0; round < 20; ++round) {
     const auto accesses = sim::MixedAccesses(random, 3000, 1 + static_cast<uint32_t>(random() % 200));
     StackDistances distances(/*keys_max=*/256);  // fewer positions than accesses, so that they are renumbered
@@ -54,7 +54,7 @@ TEST(StackDistances, AreThoseOfTheDefinition) {
 // A loop has one distance: a sample must find it, and the number of accesses that have it.
 TEST(StackDistances, OfASampleAreScaledToAllKeys) {
   constexpr uint64_t kKeys = 40'000, kTurns = 5;
-  StackDistances distances(/*keys_max=*/2'000, sim::TestSeed());
+  StackDistances distances(/*keys_max=*/2'000, test::Seed());
   for (uint64_t i = 0; i < kKeys * kTurns; ++i) distances.Access(i % kKeys);
   EXPECT_LT(distances.rate(), 0.06);
   EXPECT_NEAR(static_cast<double>(distances.distances().Percentile(0.5)) / kKeys, 1.0, 0.12);
@@ -62,7 +62,7 @@ TEST(StackDistances, OfASampleAreScaledToAllKeys) {
 }
 
 TEST(LogHistogram, PercentilesAreWithinTheirPromise) {
-  std::mt19937_64 random(sim::TestSeed());
+  std::mt19937_64 random(test::Seed());
   LogHistogram histogram;
   std::vector<uint64_t> values;
   for (int i = 0; i < 5000; ++i) values.push_back(random() >> (random() % 64));

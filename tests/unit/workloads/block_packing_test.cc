@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a database's blocks pack, against tables that RocksDB compressed itself.
-#include "workloads/trace/block_packing.h"
+#include "workloads/rocksdb/block_packing.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -9,7 +9,7 @@
 #include "rocksdb/table.h"
 #include "temporary_folder.h"
 #include "workloads/generators/random.h"
-#include "workloads/replay/open_db.h"
+#include "workloads/rocksdb/open_db.h"
 
 namespace mezz {
 namespace {

@@ -13,14 +13,14 @@
 #include <set>
 #include <sstream>
 
+#include "admission/curves/block_key.h"
 #include "rocksdb/version.h"
 #include "temporary_folder.h"
 #include "thread_worker.h"
-#include "workloads/block_key.h"
 #include "workloads/readers/mezz_csv.h"
-#include "workloads/replay/block_file.h"
-#include "workloads/replay/block_target.h"
-#include "workloads/replay/cache_factory.h"
+#include "workloads/replay/caches/block_file.h"
+#include "workloads/replay/caches/block_target.h"
+#include "workloads/replay/caches/cache_factory.h"
 #include "workloads/replay/report.h"
 #include "workloads/replay/runner.h"
 
@@ -144,6 +144,7 @@ class BlockReplay : public ::testing::Test {
     o.hybrid.scm.capacity_bytes = 4 << 20;
     o.hybrid.scm.path = folder_.Path("scm");
     o.hybrid.scm.expected_block_bytes = kUnit;
+    o.hybrid.scm.pack = PackMode::kOff;  // a codec's workspace is as large as such a tier
     o.db_dir = folder_.Path("db");
     o.unit_bytes = kUnit;
     o.threads = 1;
@@ -184,7 +185,7 @@ void ExpectEachAccessInOnePlace(const CacheRow& row, uint64_t accesses) {
   EXPECT_EQ(row.total.ops, accesses);
   EXPECT_EQ(row.total.tiers.lookups(), accesses);
   EXPECT_LE(ScmHits(row), row.total.tiers.hits);
-  EXPECT_NEAR(row.total.dram_hit + row.total.scm_hit + row.total.miss, 1, 1e-9);
+  EXPECT_NEAR(row.total.tiers.dram_hit() + row.total.tiers.scm_hit() + row.total.tiers.miss(), 1, 1e-9);
   uint64_t by_role = 0;
   for (const auto& [role, shares] : row.total.roles) {
     by_role += shares.lookups;
@@ -281,7 +282,7 @@ TEST_F(BlockReplay, AnotherSeedPlacesTheSameBlocksOtherwise) {
   RunOk(options);
   EXPECT_EQ(DramHits(Row("lru")), DramHits(first.rows[0]));
   EXPECT_EQ(Row("hybrid").total.ops, 20'000u);
-  EXPECT_NEAR(Row("hybrid").total.miss, first.rows[1].total.miss, 0.01);
+  EXPECT_NEAR(Row("hybrid").total.tiers.miss(), first.rows[1].total.tiers.miss(), 0.01);
 }
 
 // From one byte to more than the whole DRAM tier. A size that changes later in the trace is data.
@@ -318,18 +319,18 @@ TEST_F(BlockReplay, ThreadsShareTheBlocksAndLoseNoAccess) {
   for (size_t i = 0; i < report_.rows.size(); ++i) {
     const CacheRow& row = report_.rows[i];
     ExpectEachAccessInOnePlace(row, 27'000);
-    EXPECT_NEAR(row.total.miss, one.rows[i].total.miss, 0.1) << row.cache;
+    EXPECT_NEAR(row.total.tiers.miss(), one.rows[i].total.tiers.miss(), 0.1) << row.cache;
   }
 }
 
 TEST_F(BlockReplay, WarmUpIsNotCounted) {
   ReplayOptions options = Options("gen:zipf", "hybrid");
   RunOk(options);
-  const double cold = Row("hybrid").total.miss;
+  const double cold = Row("hybrid").total.tiers.miss();
   options.warmup = 0.5;
   RunOk(options);
   ExpectEachAccessInOnePlace(Row("hybrid"), 15'000);
-  EXPECT_LT(Row("hybrid").total.miss, cold);
+  EXPECT_LT(Row("hybrid").total.tiers.miss(), cold);
 }
 
 // Whatever the windows, a cache sees the same accesses in the same order: what it answers in all of them together is

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "temporary_folder.h"
-#include "workloads/replay/cache_factory.h"
-#include "workloads/replay/options.h"
+#include "workloads/replay/caches/cache_factory.h"
+#include "workloads/replay/caches/options.h"
 
 namespace mezz {
 namespace {

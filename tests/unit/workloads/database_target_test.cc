@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every operation of a trace, put to a real database and checked byte by byte.
-#include "workloads/replay/database_target.h"
+#include "workloads/replay/caches/database_target.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "rocksdb/cache.h"
 #include "temporary_folder.h"
-#include "workloads/replay/database.h"
+#include "workloads/replay/caches/database.h"
 
 namespace mezz {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/replay/digest.h"
+#include "workloads/replay/engine/digest.h"
 
 #include <gtest/gtest.h>
 
@@ -41,12 +41,14 @@ TEST(Noise, IsTooMuchAboveThreePercentAndWithoutWindowsToTell) {
   EXPECT_TRUE(NoiseOf({1000, 1100, 900, 1200, 1050}).noisy());
 }
 
+uint64_t PerMille(double share) { return static_cast<uint64_t>(share * 1000 + 0.5); }
+
 TEST(HitRatio, HasSettledWhenTwoStepsAreSmall) {
   std::vector<WindowRow> windows;
   const auto add = [&](double dram, double scm) {
     WindowRow row;
-    row.dram_hit = dram;
-    row.scm_hit = scm;
+    row.tiers = {.hits = PerMille(dram) + PerMille(scm), .second_hits = PerMille(scm)};
+    row.tiers.flash_reads = 1000 - row.tiers.hits;
     windows.push_back(row);
     return HitRatioSettled(windows);
   };
@@ -64,9 +66,9 @@ TEST(Digest, SharesOfARoleAreOfItsOwnLookups) {
   result.tiers = {.hits = 30, .second_hits = 10, .flash_reads = 10, .flash_bytes = 40960};
   result.roles[static_cast<size_t>(RoleSlot::kIndex)] = {.hits = 8, .second_hits = 2, .flash_reads = 2};
   WindowRow row = Digest(result);
-  EXPECT_EQ(row.dram_hit, 0.5);
-  EXPECT_EQ(row.scm_hit, 0.25);
-  EXPECT_EQ(row.flash_bytes_per_s, 20480);
+  EXPECT_EQ(row.tiers.dram_hit(), 0.5);
+  EXPECT_EQ(row.tiers.scm_hit(), 0.25);
+  EXPECT_EQ(row.per_s(row.tiers.flash_bytes), 20480);
   ASSERT_EQ(row.roles.size(), 1u);
   EXPECT_EQ(row.roles.at("index").hit, 0.8);
   EXPECT_FALSE(row.roles.at("index").dram_hit) << "not every cache tells";

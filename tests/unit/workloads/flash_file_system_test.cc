@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // RocksDB over an emulated device: the same bytes, and a wait for each read.
-#include "workloads/replay/flash_file_system.h"
+#include "workloads/replay/caches/flash_file_system.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <fstream>
+#include <functional>
 
 #include "rocksdb/db.h"
 #include "rocksdb/file_system.h"
 #include "rocksdb/table.h"
 #include "temporary_folder.h"
-#include "workloads/replay/block_file.h"
-#include "workloads/replay/open_db.h"
+#include "workloads/replay/caches/block_file.h"
+#include "workloads/rocksdb/open_db.h"
 
 namespace mezz {
 namespace {
@@ -102,6 +103,52 @@ TEST_F(FlashFiles, AFileOfBlocksWaitsToo) {
   ASSERT_TRUE(file->Read(8192, 4096, buffer.get()).ok());
   EXPECT_EQ(clock_.NowNs() - begun, 50'000u);
   EXPECT_TRUE(file->Matches(8192, {buffer.get(), 4096}));
+}
+
+class WrittenFiles : public FlashFiles {
+ protected:
+  static FlashModel Written() {
+    FlashModel model = kFifty;
+    model.write_us = 20;
+    model.sync_us = 300;
+    model.write_bytes_per_ns = 1;
+    return model;
+  }
+  std::unique_ptr<rocksdb::FSWritableFile> NewFile(bool direct) {
+    rocksdb::FileOptions options;
+    options.use_direct_writes = direct;
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    EXPECT_TRUE(env_->GetFileSystem()->NewWritableFile(folder_.Path("log"), options, &file, nullptr).ok());
+    return file;
+  }
+  uint64_t Passed(const std::function<rocksdb::IOStatus()>& act) {
+    const uint64_t begun = clock_.NowNs();
+    EXPECT_TRUE(act().ok());
+    return clock_.NowNs() - begun;
+  }
+
+  Flash device_{Written(), 1, &clock_};
+  std::unique_ptr<rocksdb::Env> env_ = NewFlashEnv(&device_);
+};
+
+TEST_F(WrittenFiles, AppendsRunAheadOfTheDeviceAndSyncsWait) {
+  const auto file = NewFile(/*direct=*/false);
+  const std::string bytes(1'000'000, 'x');
+  EXPECT_EQ(Passed([&] { return file->Append(bytes, {}, nullptr); }), 0u);
+  EXPECT_EQ(Passed([&] { return file->Sync({}, nullptr); }), 1'300'000u);
+  EXPECT_EQ(Passed([&] { return file->Sync({}, nullptr); }), 0u) << "what is on the device need not go there again";
+  EXPECT_EQ(Passed([&] { return file->Append("x", {}, nullptr); }), 0u);
+  clock_.SleepUntilNs(clock_.NowNs() + 1'000'000);
+  EXPECT_EQ(Passed([&] { return file->Sync({}, nullptr); }), 300'000u) << "the device took it long ago";
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Passed([&] { return file->Append(bytes, {}, nullptr); }), 0u);
+  EXPECT_EQ(Passed([&] { return file->Append(bytes, {}, nullptr); }), 5'000'000u - kAheadBytes) << "far enough ahead";
+  EXPECT_TRUE(file->Close({}, nullptr).ok());
+}
+
+TEST_F(WrittenFiles, DirectWritesWaitEach) {
+  const auto file = NewFile(/*direct=*/true);
+  EXPECT_EQ(Passed([&] { return file->Append(std::string(4096, 'x'), {}, nullptr); }), 20'000u);
+  EXPECT_TRUE(file->Close({}, nullptr).ok());
 }
 
 TEST_F(FlashFiles, ReadAtOnceWithoutADevice) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an emulated device makes reads wait for, in virtual time.
-#include "workloads/replay/flash.h"
+#include "workloads/replay/engine/flash.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -237,19 +237,57 @@ TEST(Flash, OwesNothingForWhatAnotherMadeTheThreadWait) {
   EXPECT_EQ(clock.now - begun, 100'000u);
 }
 
+TEST(FlashQueue, WritesAreTakenAtTheDevicesBandwidth) {
+  FlashModel model = Constant(100, 4, 1e9);
+  model.write_us = 20;
+  model.write_bytes_per_ns = 2;
+  FlashQueue queue(model, 1);
+  EXPECT_EQ(queue.SubmitWrite(1000, 4096), 21'000u) << "its own time";
+  uint64_t done = 0;
+  for (int i = 0; i < 1000; ++i) done = queue.SubmitWrite(1'000'000, 1 << 20);
+  EXPECT_NEAR(static_cast<double>(done), 1e6 + 1000 * (1 << 20) / 2.0, 10);
+}
+
+TEST(FlashQueue, ReadsBesideWritesTakeTwiceTheirLatency) {
+  FlashModel model = Constant(100, 4, 1e9);
+  model.write_us = 20;
+  model.write_bytes_per_ns = 1;
+  FlashQueue queue(model, 1);
+  EXPECT_EQ(queue.Submit(0, 4096), 100'000u);
+  queue.SubmitWrite(1'000'000, 1'000'000);  // busy for a millisecond
+  EXPECT_EQ(queue.Submit(1'500'000, 4096), 1'700'000u);
+  EXPECT_EQ(queue.Submit(2'100'000, 4096), 2'200'000u) << "no more";
+}
+
+TEST(Flash, TheThreeGenerationsDifferInAllTheyAreComparedFor) {
+  const FlashModel &sata = Preset("sata_ssd"), &nvme = Preset("nvme_flash"), &xpoint = Preset("xpoint_ssd");
+  for (const auto& [slow, fast] : {std::pair(&sata, &nvme), std::pair(&nvme, &xpoint)}) {
+    EXPECT_GT(slow->MeanLatencyNs(), 2 * fast->MeanLatencyNs());
+    EXPECT_GT(slow->write_us, fast->write_us);
+    EXPECT_LT(slow->write_bytes_per_ns, fast->write_bytes_per_ns);
+  }
+  // What the sources give as the rate of 4 KiB reads.
+  const auto rate = [](const FlashModel& model) { return model.queue_depth * 1e9 / model.MeanLatencyNs(); };
+  EXPECT_NEAR(rate(sata), 41'000, 3000);
+  EXPECT_NEAR(rate(xpoint), 550'000, 20'000);
+}
+
 TEST(Flash, IsNamedInReports) {
   const FlashModel* model = nullptr;
   EXPECT_TRUE(ParseFlash("disk", &model).ok());
   EXPECT_EQ(model, nullptr);
   EXPECT_EQ(ToJson(model), (nlohmann::json{{"name", "disk"}, {"emulated", false}}));
   EXPECT_THAT(ParseFlash("flsh", &model).message(),
-              HasSubstr("--flash=flsh is not known; it is one of disk, nvme_flash, optane_ssd, network_volume"));
+              HasSubstr("--flash=flsh is not known; it is one of disk, sata_ssd, nvme_flash, xpoint_ssd, optane_ssd, "
+                        "network_volume"));
   const nlohmann::json json = ToJson(&Preset("optane_ssd"));
   EXPECT_EQ(json["name"], "optane_ssd");
   EXPECT_EQ(json["emulated"], true);
   EXPECT_EQ(json["queue_depth"], 5);
   EXPECT_EQ(json["bytes_per_s"], 2.4e9);
   EXPECT_THAT(Describe(Preset("nvme_flash")), HasSubstr("emulated: Intel SSD DC P4500"));
+  EXPECT_THAT(Describe(Preset("nvme_flash")), HasSubstr("13 us, 1.1 GB/s written"));
+  EXPECT_THAT(Describe(Preset("optane_ssd")), HasSubstr("writes take no time"));
 }
 
 TEST(Flash, RefusesFoldersThatAreNotInMemory) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The histogram against what it stands for: the sorted list of everything recorded.
-#include "workloads/replay/latency_histogram.h"
+#include "workloads/replay/engine/latency_histogram.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/replay/pages.h"
+#include "workloads/replay/processes/pages.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -7,7 +7,7 @@
 
 #include "../../support/public_traces.h"
 #include "../../support/requests.h"
-#include "workloads/readers/cut_extents.h"
+#include "workloads/requests/cut_extents.h"
 
 namespace mezz {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pacing and timing on a clock that only moves when it is told to.
-#include "workloads/replay/replay_loop.h"
+#include "workloads/replay/engine/replay_loop.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,8 @@
 #include "rocksdb/version.h"
 #include "temporary_folder.h"
 #include "thread_worker.h"
-#include "workloads/program.h"
+#include "workloads/program/program.h"
+#include "workloads/readers/open_trace.h"
 #include "workloads/replay/report.h"
 #include "workloads/replay/runner.h"
 
@@ -83,7 +84,8 @@ TEST_F(Replay, ListsEveryCacheAndCountsWhereBlocksCameFrom) {
     EXPECT_EQ(row.windows.size(), 2u);
     EXPECT_EQ(row.cold_windows.size(), 1u);
     EXPECT_EQ(row.total.ops, 5600u);  // the warm-up of 30 % is not in it
-    EXPECT_NEAR(row.total.dram_hit + row.total.scm_hit + row.total.flash_reads_per_op, 1, 0.02)
+    EXPECT_NEAR(row.total.tiers.dram_hit() + row.total.tiers.scm_hit() + row.total.per_op(row.total.tiers.flash_reads),
+                1, 0.02)
         << "every get looks up one data block";
     const Latencies& latency = row.total.latency;
     EXPECT_GT(latency.p50_us, 0);
@@ -91,19 +93,19 @@ TEST_F(Replay, ListsEveryCacheAndCountsWhereBlocksCameFrom) {
     EXPECT_LE(latency.p95_us, latency.p99_us);
     EXPECT_LE(latency.p99_us, latency.p99_9_us);
     EXPECT_LE(latency.p99_9_us, latency.max_us);
-    EXPECT_GT(row.total.cpu_s_per_mop, 0);
+    EXPECT_GT(row.total.cpu_seconds, 0);
   }
   EXPECT_EQ(Row("hcc").ratio.min, 1.0);
   EXPECT_EQ(Row("hcc").ratio.max, 1.0);
-  EXPECT_LT(Row("lru").total.dram_hit, 0.3);
-  EXPECT_EQ(Row("lru").total.scm_hit, 0);
-  EXPECT_GT(Row("lru+compressed").total.scm_hit, 0.2);
-  EXPECT_GT(Row("all_dram").total.dram_hit, 0.8);
-  EXPECT_GT(Row("hybrid").total.scm_hit, 0.5);
-  EXPECT_GT(Row("scm_secondary+lru").total.scm_hit, 0.5);
+  EXPECT_LT(Row("lru").total.tiers.dram_hit(), 0.3);
+  EXPECT_EQ(Row("lru").total.tiers.scm_hit(), 0);
+  EXPECT_GT(Row("lru+compressed").total.tiers.scm_hit(), 0.2);
+  EXPECT_GT(Row("all_dram").total.tiers.dram_hit(), 0.8);
+  EXPECT_GT(Row("hybrid").total.tiers.scm_hit(), 0.5);
+  EXPECT_GT(Row("scm_secondary+lru").total.tiers.scm_hit(), 0.5);
   if (Row("naive_scm").unavailable.empty()) {
-    EXPECT_EQ(Row("naive_scm").total.dram_hit, 0);
-    EXPECT_GT(Row("naive_scm").total.scm_hit, 0.8);
+    EXPECT_EQ(Row("naive_scm").total.tiers.dram_hit(), 0);
+    EXPECT_GT(Row("naive_scm").total.tiers.scm_hit(), 0.8);
   }
   EXPECT_FALSE(std::filesystem::exists(options.hybrid.scm.path)) << "the SCM files went with their caches";
   EXPECT_FALSE(std::filesystem::exists(folder_.Path("db/run-0"))) << "so did the clones";
@@ -300,15 +302,20 @@ TEST_F(Replay, RefusesMoreKeysThanTheDiskHoldsBeforeWritingAny) {
 }
 
 TEST_F(Replay, ACompressingTierHoldsMoreOfWhatCanBeCompressed) {
-  ReplayOptions options = Options("gen:uniform", "lru+compressed,lru+compressed_lz4");
+  ReplayOptions options = Options("gen:uniform", "lru+compressed,lru+compressed_lz4,lru+compressed_zstd");
   options.value_ratio = 4;
   options.hybrid.scm.capacity_bytes = 2 << 20;  // of 8 MB
   options.ops = 30000;
   RunOk(options);
   const WindowRow& plain = Row("lru+compressed").total;
-  const WindowRow& lz4 = Row("lru+compressed_lz4").total;
-  EXPECT_GT(lz4.scm_hit, 1.5 * plain.scm_hit);
-  EXPECT_LT(lz4.scm_bytes_read_per_op / lz4.scm_hit, 0.6 * plain.scm_bytes_read_per_op / plain.scm_hit);
+  const auto read_per_hit = [](const WindowRow& row) {
+    return row.per_op(row.tiers.scm_bytes_read) / row.tiers.scm_hit();
+  };
+  for (const char* name : {"lru+compressed_lz4", "lru+compressed_zstd"}) {
+    const WindowRow& packed = Row(name).total;
+    EXPECT_GT(packed.tiers.scm_hit(), 1.5 * plain.tiers.scm_hit()) << name;
+    EXPECT_LT(read_per_hit(packed), 0.6 * read_per_hit(plain)) << name;
+  }
 }
 
 TEST_F(Replay, CutsValuesFromASampleAndSaysSo) {
@@ -433,7 +440,7 @@ TEST_F(Replay, CompressedBlocksFillTheTierOfThreeQueue) {
   EXPECT_LT(report_.database_bytes, 8000 * 1000 * 3 / 4);
   EXPECT_NEAR(static_cast<double>(report_.mean_block_bytes), 4096, 1024) << "as they are cached";
   const CacheRow& tiered = Row("tiered:three_queue");
-  EXPECT_TRUE(!tiered.unavailable.empty() || tiered.total.scm_hit > 0.1) << tiered.total.scm_hit;
+  EXPECT_TRUE(!tiered.unavailable.empty() || tiered.total.tiers.scm_hit() > 0.1) << tiered.total.tiers.scm_hit();
   options.compression = "brotli";
   EXPECT_THAT(Run(options).message(), HasSubstr("--compression=brotli"));
 }
@@ -466,13 +473,29 @@ TEST_F(Replay, TellsWhatMovedAndWhichBlocksWereFoundWhere) {
     }
     EXPECT_EQ(t.roles.at("data").dram_hit.has_value(), row.cache != "lru+compressed");
     EXPECT_NEAR(static_cast<double>(t.roles.at("data").lookups), 5600, 60);
-    EXPECT_NEAR(t.flash_bytes_per_s * t.seconds, 4096 * t.flash_reads_per_op * 5600,
-                0.2 * t.flash_bytes_per_s * t.seconds);
-    EXPECT_GT(t.context_switches_per_op, 0);
+    EXPECT_NEAR(static_cast<double>(t.tiers.flash_bytes), 4096 * t.per_op(t.tiers.flash_reads) * 5600,
+                0.2 * static_cast<double>(t.tiers.flash_bytes));
+    EXPECT_GT(t.context_switches, 0);
   }
   EXPECT_GT(Row("hybrid").total.demotions, 0u);
-  EXPECT_GT(Row("hybrid").total.scm_bytes_read_per_op, 1000);
+  EXPECT_GT(Row("hybrid").total.per_op(Row("hybrid").total.tiers.scm_bytes_read), 1000);
   EXPECT_EQ(Row("lru").total.demotions, 0u);
+}
+
+TEST_F(Replay, RecordsTheLookUpsOfBlocks) {
+  ReplayOptions options = Options("gen:uniform", "lru");
+  options.block_trace = folder_.Path("blocks.trace");
+  RunOk(options);
+  std::unique_ptr<RequestSource> source;
+  ASSERT_TRUE(OpenTrace(options.block_trace, "", &source).ok());
+  uint64_t data = 0;
+  for (Request request; source->Next(&request);) data += request.role == BlockRole::kData ? 1 : 0;
+  EXPECT_TRUE(source->status().ok()) << source->status().message();
+  EXPECT_NEAR(static_cast<double>(data), 8000, 80) << "one a request, those of the warm-up too";
+  EXPECT_THAT(Run(options).message(), HasSubstr("it exists; remove it"));
+  options.block_trace = folder_.Path("other.trace");
+  options.caches.push_back(options.caches.front());
+  EXPECT_THAT(Run(options).message(), HasSubstr("--caches names 2"));
 }
 
 TEST_F(Replay, MakesASeriesOfTheMeasuredWindowsOnly) {

@@ -15,10 +15,10 @@
 #include "rocksdb_records.h"
 #include "temporary_folder.h"
 #include "workloads/readers/open_trace.h"
-#include "workloads/replay/open_db.h"
-#include "workloads/replay/query_keys.h"
-#include "workloads/replay/rocksdb_query_reader.h"
-#include "workloads/trace/query_trace_writer.h"
+#include "workloads/rocksdb/open_db.h"
+#include "workloads/rocksdb/query_keys.h"
+#include "workloads/rocksdb/query_trace_reader.h"
+#include "workloads/rocksdb/query_trace_writer.h"
 
 namespace mezz {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/replay/series.h"
+#include "workloads/replay/engine/series.h"
 
 #include <gtest/gtest.h>
 
@@ -26,11 +26,11 @@ TEST(Series, MakesPointsAcrossWindowsAndLosesNothing) {
   for (const SeriesPoint& point : points) {
     sum_s += point.seconds;
     EXPECT_NEAR(point.t_s, sum_s, 1e-9);
-    ops += point.ops * point.seconds;
-    bytes += point.flash_bytes * point.seconds;
-    EXPECT_NEAR(point.ops, 100, 1e-6);
-    EXPECT_NEAR(point.dram_hit, 0.5, 1e-9);
-    EXPECT_NEAR(point.scm_hit, 1.0 / 6, 1e-9);
+    ops += static_cast<double>(point.ops);
+    bytes += static_cast<double>(point.tiers.flash_bytes);
+    EXPECT_NEAR(point.per_s(point.ops), 100, 1e-6);
+    EXPECT_NEAR(point.tiers.dram_hit(), 0.5, 1e-9);
+    EXPECT_NEAR(point.tiers.scm_hit(), 1.0 / 6, 1e-9);
     EXPECT_NEAR(point.p99_us, 1, 1e-3);
   }
   EXPECT_NEAR(sum_s, seconds, 1e-9);

@@ -5,7 +5,7 @@
 #include "../../support/requests.h"
 #include "compress.h"
 #include "temporary_folder.h"
-#include "workloads/readers/cut_extents.h"
+#include "workloads/requests/cut_extents.h"
 
 namespace mezz {
 namespace {

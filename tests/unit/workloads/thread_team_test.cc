@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads that replay one window after another.
-#include "workloads/replay/thread_team.h"
+#include "workloads/replay/engine/thread_team.h"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <thread>
 
-#include "workloads/replay/cache_worker.h"
-#include "workloads/replay/worker.h"
+#include "workloads/replay/processes/cache_worker.h"
+#include "workloads/replay/processes/worker.h"
 
 namespace mezz {
 

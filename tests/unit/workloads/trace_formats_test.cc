@@ -6,8 +6,8 @@
 #include "../../support/requests.h"
 #include "temporary_folder.h"
 #include "workloads/readers/block_io.h"
-#include "workloads/readers/cut_extents.h"
 #include "workloads/readers/key_hash.h"
+#include "workloads/requests/cut_extents.h"
 
 namespace mezz {
 namespace {

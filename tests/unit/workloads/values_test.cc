@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values pack as much as they were asked to, and a wrong byte is seen.
-#include "workloads/replay/values.h"
+#include "workloads/rocksdb/values.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

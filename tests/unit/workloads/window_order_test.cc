@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/replay/window_order.h"
+#include "workloads/replay/engine/window_order.h"
 
 #include <gtest/gtest.h>
 

@@ -24,12 +24,14 @@
 #include "cache/media/medium.h"
 #include "cache/media/preparer.h"
 #include "cache/superblock.h"
+#include "tests/support/seed.h"
 
 namespace mezz {
 namespace {
 
 namespace fs = std::filesystem;
 using layout::Superblock;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr uint64_t kBytes = 4 << 20;
@@ -53,8 +55,11 @@ struct Opened {
   bool existing = false;
 };
 
-Opened Open(const fs::path& path, uint64_t bytes = kBytes) {
+Opened Open(const fs::path& path, uint64_t bytes = kBytes, Recovery recovery = Recovery::kDiscard,
+            uint32_t key_scheme = 0) {
   ScmOptions options;
+  options.key_scheme = key_scheme;
+  options.recovery = recovery;
   options.path = path;
   options.capacity_bytes = bytes;
   Opened opened;
@@ -64,9 +69,11 @@ Opened Open(const fs::path& path, uint64_t bytes = kBytes) {
 
 // Formats as the tier does.
 void Format(const Medium& medium, uint64_t format_id = 99) {
-  alignas(64) const Superblock superblock = MakeSuperblock(medium.bytes(), kSegmentBytesMin, 1, format_id, 0);
-  medium.Stream(medium.base(), &superblock, sizeof(superblock));
-  medium.Drain();
+  ScmOptions options;
+  options.capacity_bytes = medium.bytes();
+  Superblock superblock = SuperblockOf(options);
+  superblock.format_id = format_id;
+  SuperblockKeeper(medium, superblock).Change([](Superblock*) {});
 }
 
 class MountedTmpfs {
@@ -156,10 +163,9 @@ TEST_F(FileMedium, IsFoundAgainOnceFormatted) {
   const Opened again = Open(path_);
   ASSERT_TRUE(again.status.ok()) << again.status.message();
   EXPECT_TRUE(again.existing);
-  Superblock superblock;
-  bool damaged = true;
-  ASSERT_TRUE(ReadSuperblock(again.medium->base(), again.medium->bytes(), &superblock, &damaged).ok());
-  EXPECT_EQ(superblock.format_id, 99u);
+  const FoundSuperblock found = FindSuperblock({again.medium->base(), again.medium->bytes()});
+  ASSERT_EQ(found.what, FoundSuperblock::What::kWhole);
+  EXPECT_EQ(found.superblock.format_id, 99u);
 }
 
 TEST_F(FileMedium, NeverFormattedIsOursButHoldsNothing) {
@@ -173,8 +179,10 @@ TEST_F(FileMedium, WithADamagedSuperblockIsOursButHoldsNothing) {
   Format(*Open(path_).medium);
   {
     std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(offsetof(Superblock, hash_seed));
-    file.put('x');
+    for (const uint64_t copy : {uint64_t{0}, layout::kSuperblockCopyAt}) {
+      file.seekp(static_cast<std::streamoff>(copy + offsetof(Superblock, hash_seed)));
+      file.put('x');
+    }
   }
   const Opened again = Open(path_);
   ASSERT_TRUE(again.status.ok()) << again.status.message();
@@ -188,6 +196,8 @@ TEST_F(FileMedium, OfAnotherSizeIsResized) {
     ASSERT_TRUE(again.status.ok()) << again.status.message();
     EXPECT_TRUE(again.existing);
     EXPECT_EQ(again.medium->bytes(), bytes);
+    EXPECT_EQ(fs::file_size(path_), std::max<uint64_t>(bytes, 8 << 20)) << "what may be spoken of is not cut off yet";
+    again.medium->GiveUpRest();
     EXPECT_EQ(fs::file_size(path_), bytes);
   }
 }
@@ -242,7 +252,7 @@ TEST_F(FileMedium, FifoSocketAndDevicesAreRefused) {
 }
 
 TEST_F(FileMedium, ForeignFilesAreLeftByteForByte) {
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   std::string noise(random() % 100'000 + 1, '\0');
@@ -261,16 +271,33 @@ TEST_F(FileMedium, ForeignFilesAreLeftByteForByte) {
   }
 }
 
-TEST_F(FileMedium, AnotherFormatVersionIsRefusedAndLeftAlone) {
+TEST_F(FileMedium, OfNoUseIsTakenOverUnlessItIsDemanded) {
   Format(*Open(path_).medium);
   {
     std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(offsetof(Superblock, format_version));
-    file.put(9);
+    for (const uint64_t copy : {uint64_t{0}, layout::kSuperblockCopyAt}) {
+      file.seekp(static_cast<std::streamoff>(copy + offsetof(Superblock, format_version)));
+      file.put(9);
+    }
   }
   const std::string before = Contents(path_);
-  ExpectRefusal(path_, Status::Code::kNotSupported,
-                "version 9 and this program knows only version " + std::to_string(layout::kFormatVersion));
+  const std::string versions =
+      "version 9 and this program knows only version " + std::to_string(layout::kFormatVersion);
+  const Opened demanded = Open(path_, 2 * kBytes, Recovery::kRequire);
+  EXPECT_EQ(demanded.status.code(), Status::Code::kNotSupported);
+  EXPECT_THAT(demanded.status.message(), AllOf(HasSubstr(versions), HasSubstr("recovery=warm")));
+  EXPECT_EQ(Contents(path_), before);
+  const Opened opened = Open(path_);
+  EXPECT_TRUE(opened.status.ok()) << opened.status.message();
+  EXPECT_FALSE(opened.existing);
+}
+
+TEST_F(FileMedium, OfWhichSomethingIsDemandedIsNotCreatedNorResized) {
+  EXPECT_THAT(Open(path_, kBytes, Recovery::kRequire).status.message(), HasSubstr("holds no blocks yet"));
+  EXPECT_FALSE(fs::exists(path_));
+  Format(*Open(path_).medium);
+  const std::string before = Contents(path_);
+  EXPECT_THAT(Open(path_, 2 * kBytes, Recovery::kRequire, /*key_scheme=*/7).status.message(), HasSubstr("scheme 0"));
   EXPECT_EQ(Contents(path_), before);
 }
 

@@ -20,6 +20,7 @@
 #include "cache/base/machine_memory.h"
 #include "cache/media/preparer.h"
 #include "cache/types.h"
+#include "tests/support/seed.h"
 
 namespace mezz {
 namespace {
@@ -73,7 +74,7 @@ TEST_P(AnyMedium, IsOfTheSizeAskedInWholeSegments) {
 
 TEST_P(AnyMedium, StreamsWhatItIsGiven) {
   OPEN_OR_RETURN();
-  const uint64_t seed = std::random_device{}();
+  const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   std::vector<std::byte> source(256 << 10);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/types.h"
+
+namespace mezz {
+
+// A block of a trace in memory: 0 to unique() - 1, in the order of first access.
+using BlockId = uint32_t;
+inline constexpr BlockId kNoBlock = UINT32_MAX;
+
+// What is known of blocks, by their numbers.
+struct TraceBlocks {
+  std::vector<uint64_t> keys;
+  std::vector<uint32_t> bytes;   // empty: unit_bytes each
+  std::vector<BlockRole> roles;  // empty: data
+};
+
+// Accesses in memory, as the models of the tiers run them: dense block numbers instead of keys.
+class BlockTrace {
+ public:
+  BlockTrace() = default;
+  // Its accesses are set, and set anew where they come in parts. REQUIRES: accesses to these blocks.
+  BlockTrace(std::string name, uint32_t unit_bytes, TraceBlocks blocks);
+  void SetAccesses(std::vector<BlockId> accesses) { accesses_ = std::move(accesses); }
+  std::vector<BlockId> TakeAccesses() { return std::exchange(accesses_, {}); }
+
+  const std::string& name() const { return name_; }
+  const std::vector<BlockId>& accesses() const { return accesses_; }
+  uint32_t unique() const { return static_cast<uint32_t>(blocks_.keys.size()); }
+  uint64_t key(BlockId block) const { return blocks_.keys[block]; }
+  const std::vector<uint64_t>& keys() const { return blocks_.keys; }
+  uint32_t bytes(BlockId block) const { return blocks_.bytes.empty() ? unit_bytes_ : blocks_.bytes[block]; }
+  BlockRole role(BlockId block) const { return blocks_.roles.empty() ? BlockRole::kData : blocks_.roles[block]; }
+  bool has_time() const { return !time_us_.empty(); }
+  const std::vector<uint64_t>& time_us() const { return time_us_; }  // by access; empty where the trace has none
+  uint32_t unit_bytes() const { return unit_bytes_; }
+  uint64_t footprint_bytes() const { return footprint_bytes_; }
+
+ protected:
+  std::string name_;
+  uint32_t unit_bytes_ = 0;
+  TraceBlocks blocks_;
+  std::vector<BlockId> accesses_;
+  std::vector<uint64_t> time_us_;
+  uint64_t footprint_bytes_ = 0;
+};
+
+}  // namespace mezz

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+// The DRAM tier as RocksDB's stock caches keep it, without bytes. Each has
+//
+//   Hit(block)                       true, and the block's standing raised, if it is resident
+//   Insert(block, priority, evicted) makes room, calling evicted(block, was_hit) for each block that leaves, then
+//                                    brings the block in as not hit. REQUIRES: not resident
+//   MakeRoom(block, evicted)         as Insert does, for an object of that block that the cache holds for a while
+//   without
+//                                    finding it (CreateStandalone). REQUIRES: not resident
+//   Erase(block)                     the block is gone, nobody is told. REQUIRES: resident
+//   resident(block), usage(), Prefetch(block), Audit(violations)
+//
+// A block is released as soon as it was looked up: one thread, no pins. The charges outlive the model, and that of a
+// resident block stays.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "admission/curves/block_key.h"
+#include "admission/curves/block_lists.h"
+#include "admission/curves/block_trace.h"
+
+namespace mezz::sim {
+
+enum class DramPriority : uint8_t { kBottom, kLow, kHigh };
+// What RocksDB inserts blocks of this role with, by default.
+inline DramPriority PriorityOf(BlockRole role) {
+  const bool high = role == BlockRole::kIndex || role == BlockRole::kFilter || role == BlockRole::kDictionary;
+  return high ? DramPriority::kHigh : DramPriority::kLow;
+}
+
+struct DramModelOptions {
+  uint64_t capacity = 0;            // units: blocks or bytes, as the charges
+  double high_priority_pool = 0.5;  // LRUCacheOptions::high_pri_pool_ratio; 0: one strict LRU list
+  uint32_t shards = 1;              // a power of two
+  uint64_t slot_charge = 0;         // HyperClockCache charges each slot of its table
+  uint64_t seed = 1;                // of the hashes that deal blocks out
+};
+
+// What each block costs the tier: one unit, or bytes.
+class Charges {
+ public:
+  Charges() = default;
+  explicit Charges(std::vector<uint32_t> by_block) : by_block_(std::move(by_block)) {}
+  uint64_t of(BlockId block) const { return by_block_.empty() ? 1 : by_block_[block]; }
+  // REQUIRES: made by block; the block is in no tier that charges by these.
+  void Set(BlockId block, uint32_t charge) { by_block_[block] = charge; }
+
+ private:
+  std::vector<uint32_t> by_block_;  // empty: 1 each
+};
+
+// LRUCache with the midpoint insertion of its priority pools: new blocks of low priority start in the middle of the
+// list, those of high priority and those hit go to the front half (`high_priority_pool` of the capacity), which pushes
+// its oldest back to the middle. The oldest of all leaves. Each shard is such a list; blocks are dealt out by hash.
+class LruModel {
+ public:
+  LruModel(uint32_t blocks, const Charges&& charges, const DramModelOptions& options) = delete;
+  LruModel(uint32_t blocks, const Charges& charges, const DramModelOptions& options);
+
+  bool resident(BlockId block) const { return state_[block].resident; }
+  uint64_t usage() const;
+  void Prefetch(BlockId block) const {
+    __builtin_prefetch(&state_[block], 1);
+    lists_.Prefetch(block);
+  }
+
+  bool Hit(BlockId block) {
+    State& state = state_[block];
+    if (!state.resident) return false;
+    state.hit = true;
+    const uint32_t shard = ShardOf(block);
+    Unlink(shard, block);
+    Link(shard, block, pools_);
+    return true;
+  }
+
+  template <typename Evicted>
+  void MakeRoom(BlockId block, Evicted&& evicted) {
+    const uint64_t charge = charges_.of(block);
+    const uint32_t index = ShardOf(block);
+    Shard& shard = shards_[index];
+    while (shard.usage + charge > capacity_ && !(lists_.empty(LowList(index)) && lists_.empty(HighList(index)))) {
+      const BlockId oldest = lists_.Tail(lists_.empty(LowList(index)) ? HighList(index) : LowList(index));
+      Unlink(index, oldest);
+      shard.usage -= charges_.of(oldest);
+      state_[oldest].resident = false;
+      evicted(oldest, state_[oldest].hit);
+    }
+  }
+
+  template <typename Evicted>
+  void Insert(BlockId block, DramPriority priority, Evicted&& evicted) {
+    MakeRoom(block, evicted);
+    const uint32_t index = ShardOf(block);
+    shards_[index].usage += charges_.of(block);
+    state_[block] = State{.resident = true};
+    Link(index, block, pools_ && priority == DramPriority::kHigh);
+  }
+
+  void Erase(BlockId block) {
+    assert(resident(block));
+    const uint32_t shard = ShardOf(block);
+    Unlink(shard, block);
+    shards_[shard].usage -= charges_.of(block);
+    state_[block].resident = false;
+  }
+
+  void Audit(std::vector<std::string>* violations) const;
+
+ private:
+  struct State {
+    bool resident : 1 = false;
+    bool hit : 1 = false;
+    bool high : 1 = false;
+  };
+  struct Shard {
+    uint64_t usage = 0;
+    uint64_t high_usage = 0;
+  };
+  static constexpr uint32_t HighList(uint32_t shard) { return 2 * shard; }
+  static constexpr uint32_t LowList(uint32_t shard) { return 2 * shard + 1; }
+
+  uint32_t ShardOf(BlockId block) const {
+    return shards_.size() == 1 ? 0 : static_cast<uint32_t>(MixWord(block ^ salt_) & (shards_.size() - 1));
+  }
+  void Link(uint32_t shard, BlockId block, bool high) {
+    state_[block].high = high;
+    lists_.PushHead(high ? HighList(shard) : LowList(shard), block);
+    if (!high) return;
+    shards_[shard].high_usage += charges_.of(block);
+    while (shards_[shard].high_usage > high_max_) {
+      const BlockId back = lists_.Tail(HighList(shard));
+      Unlink(shard, back);
+      Link(shard, back, false);
+    }
+  }
+  void Unlink(uint32_t shard, BlockId block) {
+    lists_.Remove(block);
+    if (state_[block].high) shards_[shard].high_usage -= charges_.of(block);
+  }
+
+  const Charges& charges_;
+  const uint64_t capacity_, high_max_;  // of a shard
+  const bool pools_;
+  const uint64_t salt_;
+  BlockLists lists_;
+  std::vector<State> state_;
+  std::vector<Shard> shards_;
+};
+
+// AutoHyperClockCache: blocks hang in chains by a hash of their key; a table that grows by linear hashing to keep at
+// most 0.6 blocks a chain. A countdown stands at 3, 2 or 1 at first (priority), goes up with each hit, to 3. To make
+// room a pointer sweeps the table, four chains a step (and those that share their low bits): countdowns go down, and
+// blocks at 0 leave, all those of the step, so more may go than was needed.
+class HccModel {
+ public:
+  HccModel(uint32_t blocks, const Charges&& charges, const DramModelOptions& options) = delete;
+  HccModel(uint32_t blocks, const Charges& charges, const DramModelOptions& options);
+
+  bool resident(BlockId block) const { return state_[block].resident; }
+  uint64_t usage() const;  // blocks alone, without the table
+  void Prefetch(BlockId block) const { __builtin_prefetch(&state_[block], 1); }
+
+  bool Hit(BlockId block) {
+    State& state = state_[block];
+    if (!state.resident) return false;
+    state.hit = true;
+    state.countdown = static_cast<uint8_t>(std::min(state.countdown + 1, kCountdownMax));
+    return true;
+  }
+
+  template <typename Evicted>
+  void MakeRoom(BlockId block, Evicted&& evicted) {
+    Shard& shard = ShardOf(Hash(block));
+    const uint64_t charge = charges_.of(block);
+    if (shard.usage + charge <= shard.capacity || charge > shard.usage) return;
+    uint64_t wanted = charge;
+    if (shard.usage > shard.capacity) wanted += std::min(shard.capacity / 1024, charge) + 1;
+    Evict(&shard, wanted, evicted);
+  }
+
+  template <typename Evicted>
+  void Insert(BlockId block, DramPriority priority, Evicted&& evicted) {
+    const uint64_t hash = Hash(block);
+    Shard& shard = ShardOf(hash);
+    while (shard.occupancy + 1 > OccupancyMax(shard.homes.size())) Grow(&shard);
+    MakeRoom(block, evicted);
+    shard.usage += charges_.of(block);
+    ++shard.occupancy;
+    uint32_t& head = shard.homes[HomeOf(shard, hash)];
+    state_[block] =
+        State{.next = head, .countdown = static_cast<uint8_t>(1 + static_cast<int>(priority)), .resident = true};
+    head = block;
+  }
+
+  void Erase(BlockId block);
+
+  void Audit(std::vector<std::string>* violations) const;
+
+ private:
+  struct State {
+    uint32_t next = kNoBlock;  // of its chain
+    uint8_t countdown = 0;
+    bool hit = false;
+    bool resident = false;
+  };
+  struct Shard {
+    std::vector<uint32_t> homes;  // chains' first blocks; the size is the table's used length
+    uint64_t capacity = 0;
+    uint64_t usage = 0;  // charges of the blocks and of the table
+    uint64_t occupancy = 0;
+    uint64_t clock_pointer = 0;
+    uint64_t clock_mask = 0;
+    std::vector<BlockId> leaving;
+  };
+  static constexpr int kCountdownMax = 3;
+  static constexpr uint64_t kHomesPerStep = 4;
+
+  uint64_t Hash(BlockId block) const { return MixWord(block ^ salt_); }
+  Shard& ShardOf(uint64_t hash) { return shards_[hash >> 32 & (shards_.size() - 1)]; }
+  static uint64_t OccupancyMax(uint64_t homes) {
+    return static_cast<uint64_t>(static_cast<double>(homes) * 0.6 + 0.999);
+  }
+  static uint64_t HomeOf(const Shard& shard, uint64_t hash) {
+    const uint64_t wide = hash & (std::bit_ceil(shard.homes.size()) - 1);
+    return wide < shard.homes.size() ? wide : hash & (std::bit_floor(shard.homes.size()) - 1);
+  }
+  void Grow(Shard* shard);
+  void SweepChain(Shard* shard, uint64_t home);
+
+  template <typename Evicted>
+  void Evict(Shard* shard, uint64_t wanted, Evicted&& evicted) {
+    uint64_t freed = 0;
+    uint64_t pointer_max = 0;
+    while (freed < wanted) {
+      const uint64_t pointer = shard->clock_pointer;
+      shard->clock_pointer += kHomesPerStep;
+      // At the beginning of each pass: how the table is cut into steps may follow its growth.
+      if ((pointer & shard->clock_mask) == 0) shard->clock_mask = std::bit_floor(shard->homes.size()) - 1;
+      const uint64_t stride = shard->clock_mask + 1;
+      for (uint64_t base = pointer & shard->clock_mask; base < shard->homes.size(); base += stride) {
+        for (uint64_t home = base; home < std::min(base + kHomesPerStep, shard->homes.size()); ++home)
+          SweepChain(shard, home);
+      }
+      for (const BlockId block : shard->leaving) {
+        freed += charges_.of(block);
+        evicted(block, state_[block].hit);
+      }
+      shard->occupancy -= shard->leaving.size();
+      shard->leaving.clear();
+      if (pointer_max == 0) pointer_max = pointer + (kCountdownMax + 1) * stride;
+      if (pointer + kHomesPerStep >= pointer_max) break;
+    }
+    shard->usage -= freed;
+  }
+
+  const Charges& charges_;
+  const uint64_t slot_charge_;
+  const uint64_t salt_;
+  std::vector<State> state_;
+  std::vector<Shard> shards_;
+};
+
+}  // namespace mezz::sim

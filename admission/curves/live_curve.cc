@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "admission/curves/live_curve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <new>
+#include <utility>
+
+#include "admission/curves/seed_run.h"
+#include "cache/base/text.h"
+
+namespace mezz::plan {
+namespace {
+
+// Of blocks_max: with fewer left after a turn, a lowered threshold is forgotten.
+constexpr uint32_t kFewBlocksShare = 4;
+constexpr double kDroppedWarned = 0.01;
+
+// The sample that a hash is offered to, by bits that its threshold does not look at.
+uint32_t SampleOf(uint64_t hash) { return static_cast<uint32_t>((hash & UINT32_MAX) * LiveCurve::kSeeds >> 32); }
+
+std::vector<uint64_t> Axis(uint64_t bytes) { return {bytes / 2, bytes, bytes * 2, bytes * 4}; }
+
+}  // namespace
+
+LiveCurve::LiveCurve(Options options)
+    : options_(std::move(options)), requests_max_(size_t{options_.blocks_max} * kRequestsOfABlock), threshold_(0) {
+  assert(std::has_single_bit(options_.blocks_max));
+  const std::lock_guard lock(mutex_);
+  StartLocked();
+}
+
+void LiveCurve::StartLocked() {
+  samplers_.clear();
+  for (uint32_t i = 0; i < kSeeds; ++i) {
+    samplers_.emplace_back(Sampler::Options{.rate_max = options_.rate_max,
+                                            .blocks_max = options_.blocks_max,
+                                            .log_max = UINT32_MAX,
+                                            .block_bytes = options_.block_bytes,
+                                            .hashed = true,
+                                            .share = 1.0 / kSeeds,
+                                            .left_max = 1});
+  }
+  threshold_max_ = samplers_.front().threshold();
+  mark_.reset();
+  begin_ = NowLocked();
+  PublishLocked();
+}
+
+LiveCurve::Begin LiveCurve::NowLocked() const {
+  return {.look_ups = options_.look_ups(),
+          .ns = options_.now_ns(),
+          .kept = kept_,
+          .dropped = dropped_.load(std::memory_order_relaxed)};
+}
+
+void LiveCurve::PublishLocked() {
+  if (no_memory_) return threshold_.store(0, std::memory_order_relaxed);
+  uint64_t threshold = 0;
+  uint64_t bytes = 0;
+  for (const Sampler& sampler : samplers_) {
+    threshold = std::max(threshold, sampler.threshold());
+    bytes += sampler.memory_bytes();
+  }
+  threshold_.store(threshold, std::memory_order_relaxed);
+  // Samples shrink and grow; a DRAM tier that followed each time would evict for nothing.
+  const uint64_t most = std::max(bytes, dram_bytes_.load(std::memory_order_relaxed));
+  dram_bytes_.store(most, std::memory_order_relaxed);
+}
+
+void LiveCurve::Drop(const Note& note) {
+  if (!note.is_look_up) return;
+  dropped_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void LiveCurve::Push(const Note& note) {
+  if (note.is_look_up && note.role == BlockRole::kOther && !options_.takes_others) return;
+  Queue& queue = queues_[StripeOfThisThread()];
+  const std::unique_lock lock(queue.mutex, std::try_to_lock);
+  if (!lock.owns_lock()) return Drop(note);
+  if (queue.size == kQueue) {
+    const std::unique_lock samples(mutex_, std::try_to_lock);
+    if (!samples.owns_lock()) return Drop(note);
+    CarryLocked(&queue);
+    PublishLocked();
+  }
+  queue.notes[queue.size++] = note;
+  if (note.is_look_up) sampled_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// With the queue's mutex, too. By those who look a block up: nothing is thrown.
+void LiveCurve::CarryLocked(Queue* queue) {
+  try {
+    for (size_t i = 0; i < queue->size && !no_memory_; ++i) AddLocked(queue->notes[i]);
+  } catch (const std::bad_alloc&) {
+    no_memory_ = true;
+  }
+  queue->size = 0;
+}
+
+void LiveCurve::AddLocked(const Note& note) {
+  Sampler& sampler = samplers_[SampleOf(note.hash)];
+  if (note.is_look_up) ++kept_;
+  if (!sampler.Keeps(note.hash)) return;
+  if (!note.is_look_up) return sampler.SetBytes(note.hash, note.bytes);
+  sampler.Add(note.hash, note.role, note.bytes);
+  if (!mark_ && sampler.log_size() >= requests_max_ / 2) {
+    mark_ = NowLocked();
+    for (Sampler& each : samplers_) each.Mark();
+  }
+  if (sampler.log_size() >= requests_max_) TurnLocked();
+}
+
+// The longest log is full.
+void LiveCurve::TurnLocked() {
+  bool full = false;
+  for (Sampler& sampler : samplers_) {
+    sampler.Compact();
+    full |= sampler.log_size() >= requests_max_ - requests_max_ / 8;
+  }
+  if (!full) return;
+  assert(mark_);
+  uint32_t most = 0;
+  bool lowered = false;
+  for (Sampler& sampler : samplers_) {
+    sampler.DropToMark();
+    sampler.Mark();
+    most = std::max(most, sampler.active_blocks());
+    lowered |= sampler.threshold() < threshold_max_;
+  }
+  begin_ = *mark_;
+  mark_ = NowLocked();
+  if (lowered && most < options_.blocks_max / kFewBlocksShare) StartLocked();
+}
+
+LiveCurve::Window LiveCurve::TakeWindow() {
+  const std::lock_guard lock(mutex_);
+  for (Queue& queue : queues_) {
+    const std::lock_guard queued(queue.mutex);
+    CarryLocked(&queue);
+  }
+  PublishLocked();
+  if (no_memory_) throw std::bad_alloc();
+  Begin passed = NowLocked();
+  for (size_t role = 0; role < kBlockRoles; ++role) passed.look_ups[role] -= begin_.look_ups[role];
+  passed.ns -= std::min(passed.ns, begin_.ns);
+  passed.kept -= begin_.kept;
+  passed.dropped -= begin_.dropped;
+  return {samplers_, passed};
+}
+
+namespace {
+
+uint64_t Counted(uint64_t whole) {
+  return whole - static_cast<uint64_t>(static_cast<double>(whole) * LiveCurve::kWarmup);
+}
+
+// What all samples together say of the blocks.
+void DescribeBlocks(std::vector<Sampler>* samplers, Curve* curve) {
+  CurveSums& sums = curve->sums;
+  uint64_t requests = 0;
+  uint64_t request_bytes = 0;
+  uint64_t footprint = 0;
+  double blocks = 0;
+  for (Sampler& sampler : *samplers) {
+    sums.sampled_blocks += sampler.blocks();
+    requests += sampler.requests();
+    request_bytes += sampler.request_bytes();
+    footprint += sampler.footprint_bytes();
+    blocks += static_cast<double>(sampler.blocks()) / sampler.rate() / LiveCurve::kSeeds;
+    curve->rate_min = std::min(curve->rate_min, sampler.rate());
+  }
+  sums.blocks = static_cast<uint64_t>(std::llround(blocks));
+  if (requests == 0) return;
+  sums.footprint_bytes = static_cast<uint64_t>(
+      std::llround(static_cast<double>(footprint) / static_cast<double>(sums.sampled_blocks) * blocks));
+  sums.counted_bytes = static_cast<uint64_t>(std::llround(
+      static_cast<double>(request_bytes) / static_cast<double>(requests) * static_cast<double>(sums.counted_requests)));
+}
+
+Status CheckSays(const CurveSums& sums, double rate_max) {
+  if (sums.requests == 0) return Status::NotFound("no block was looked up yet; ask again later");
+  if (sums.sampled_blocks >= LiveCurve::kBlocksMin) return Status::Ok();
+  const double wanted =
+      rate_max * LiveCurve::kBlocksMin / std::max<double>(1, static_cast<double>(sums.sampled_blocks));
+  return Status::NotFound(fmt::format(
+      "{} look-ups so far, and at curve_rate={} their sample has {} blocks; {} are the least: ask again later, "
+      "or give curve_rate={:.2g}",
+      sums.requests, rate_max, sums.sampled_blocks, LiveCurve::kBlocksMin, std::min(1.0, wanted)));
+}
+
+}  // namespace
+
+Status LiveCurve::Make(const Tiers& tiers, Curve* curve) {
+  try {
+    return MakeOf(tiers, curve);
+  } catch (const std::bad_alloc&) {
+    return Status::NoSpace(
+        "no memory for the live curve: give the process more, lower curve_rate, or leave out curve=on");
+  }
+}
+
+Status LiveCurve::MakeOf(const Tiers& tiers, Curve* curve) {
+  Window window = TakeWindow();
+  Curve made;
+  made.form = {.policy = tiers.miniature.policy,
+               .dram_cache = tiers.miniature.dram_cache == sim::DramCache::kLru ? "lru" : "hcc",
+               .block_bytes = options_.block_bytes,
+               .pack = tiers.pack,
+               .pack_ratios = tiers.pack_ratios,
+               .warmup = kWarmup,
+               .seeds = kSeeds,
+               .dram = Axis(tiers.dram_bytes),
+               .scm = Axis(tiers.scm_bytes)};
+  made.form.scm.insert(made.form.scm.begin(), 0);
+  made.traces = {tiers.name};
+  CurveSums& sums = made.sums;
+  sums.hosts = 1;
+  for (size_t role = 0; role < kBlockRoles; ++role) {
+    sums.requests += window.passed.look_ups[role];
+    sums.role_requests[role] = Counted(window.passed.look_ups[role]);
+  }
+  sums.counted_requests = Counted(sums.requests);
+  sums.operations[static_cast<size_t>(Operation::kGet)] = sums.requests;
+  DescribeBlocks(&window.samplers, &made);
+  MEZZ_RETURN_IF_ERROR(CheckSays(sums, options_.rate_max));
+  for (const uint64_t dram : made.form.dram) {
+    for (const uint64_t scm : made.form.scm) made.points.push_back({.dram_bytes = dram, .scm_bytes = scm});
+  }
+  const auto kept = static_cast<double>(std::max<uint64_t>(1, window.passed.kept));
+  const double kept_share = kept / (kept + static_cast<double>(window.passed.dropped));
+  for (Sampler& sampler : window.samplers) {
+    SeedRunOptions run{.name = tiers.name, .miniature = tiers.miniature};
+    const auto requests = static_cast<double>(sampler.requests());
+    const auto front = static_cast<double>(sampler.kept_front());
+    run.warmup = (front + kWarmup * (requests - front)) / requests;
+    run.miniature.access_ns = std::max<uint64_t>(1, window.passed.ns / sums.requests);
+    run.miniature.rate = static_cast<double>(sampler.blocks()) / static_cast<double>(sums.blocks);
+    std::vector<SampleCounts> counts;
+    MEZZ_RETURN_IF_ERROR(RunSeed(made.points, run, &sampler, &counts));
+    for (size_t i = 0; i < made.points.size(); ++i)
+      AddSeed(sums, run.miniature.rate * kept_share, counts[i], &made.points[i]);
+  }
+  FinishSeeds(kSeeds, &made);
+  if (kept_share < 1 - kDroppedWarned) {
+    made.warnings.push_back(fmt::format("{}: {:.1f} % of the sampled look-ups were dropped where threads met",
+                                        tiers.name, 100 * (1 - kept_share)));
+  }
+  *curve = std::move(made);
+  return Status::Ok();
+}
+
+}  // namespace mezz::plan

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "admission/curves/curve.h"
+#include "admission/curves/point_model.h"
+#include "admission/curves/sampler.h"
+#include "admission/policy.h"
+#include "cache/base/stripe.h"
+#include "cache/status.h"
+#include "cache/types.h"
+
+namespace mezz::plan {
+
+// The curve of a cache at work: five disjoint spatial samples of its look-ups (Sampler), each of at most 8192 blocks
+// and of the latest requests for them, sixteen a block, from which the curve is simulated when somebody asks for it.
+//
+// A look-up whose key's hash lies above the threshold costs that hash and a comparison. The others, at most `rate_max`
+// of the blocks, wait in a short queue of the thread's stripe; whoever fills it carries it to the samples. Nobody
+// waits: where another thread has the queue or the samples, a full queue drops what comes, which is counted
+// and made up for by scaling.
+//
+// The requests that are kept are a window. Once the longest log is full, all of them lose their older half, but for the
+// last request of each block: so the models begin with what the tiers hold. Where the
+// samples then hold few blocks because the threshold fell for blocks that nobody asks for any more, they begin anew.
+//
+// Where there is no memory for a sample, no look-up is sampled any more, and Make says so.
+//
+// Lock order: the samples' mutex, then a stripe's. Who holds a stripe's only tries the samples'. Thread-safe.
+class LiveCurve {
+ public:
+  using LookUps = std::array<uint64_t, kBlockRoles>;
+
+  static constexpr uint32_t kSeeds = 5;
+  static constexpr uint32_t kBlocksMax = 8192;       // of a sample
+  static constexpr uint32_t kRequestsOfABlock = 16;  // that are kept, in the mean
+  static constexpr size_t kQueue = 32;
+  // The share of the window that is not counted, but only warms the models.
+  static constexpr double kWarmup = 0.5;
+  static constexpr uint32_t kBlocksMin = 500;  // fewer in all samples say nothing
+
+  struct Options {
+    double rate_max = 0.01;
+    uint32_t block_bytes = 4096;       // of blocks whose size nobody has told yet
+    uint32_t blocks_max = kBlocksMax;  // a power of two
+    bool takes_others = false;         // BlockRole::kOther; else those are left out
+    // All look-ups so far that were, or would have been, told to NoteLookUp; any thread's.
+    std::function<LookUps()> look_ups{};
+    std::function<uint64_t()> now_ns{};  // monotonic
+  };
+  explicit LiveCurve(Options options);
+
+  // A look-up, found or not. `size_of()`: the block's bytes, 0 where they are not known; it is asked of a sampled block
+  // alone, and may throw.
+  template <typename SizeOf>
+  void NoteLookUp(const BlockKey& key, BlockRole role, SizeOf&& size_of) {
+    const uint64_t hash = Hash(key);
+    if (hash > threshold_.load(std::memory_order_relaxed)) [[likely]]
+      return;
+    Push({.hash = hash, .bytes = BytesOf(size_of), .role = role, .is_look_up = true});
+  }
+  // A block's size, which a look-up that missed could not tell.
+  template <typename SizeOf>
+  void NoteSize(const BlockKey& key, SizeOf&& size_of) {
+    const uint64_t hash = Hash(key);
+    if (hash > threshold_.load(std::memory_order_relaxed)) [[likely]]
+      return;
+    Push({.hash = hash, .bytes = BytesOf(size_of), .role = BlockRole::kOther, .is_look_up = false});
+  }
+
+  // The cache of which the curve is made: its grid is half, once, twice and four times each tier, and no SCM.
+  struct Tiers {
+    std::string name{};  // of the host
+    MiniatureOptions miniature{};
+    std::string pack{};         // the form's
+    std::string pack_ratios{};  // the form's
+    uint64_t dram_bytes = 0;
+    uint64_t scm_bytes = 0;
+  };
+  // Takes up to some seconds of the caller, and some MiB meanwhile; look-ups go on. Refuses a window that says too
+  // little, with what to do.
+  Status Make(const Tiers& tiers, Curve* curve);
+
+  // Look-ups so far that are kept, or were until something newer came; and that would have been, but threads met.
+  uint64_t sampled() const { return sampled_.load(std::memory_order_relaxed); }
+  uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+
+  // Of DRAM: the most so far, and whatever comes.
+  uint64_t dram_bytes() const { return dram_bytes_.load(std::memory_order_relaxed) + sizeof(*this); }
+  static constexpr uint64_t DramBytesMax(uint32_t blocks_max) {
+    constexpr uint64_t kNumbersMin = 64 << 10;  // of a KeyMap
+    const uint64_t of_sample = blocks_max * uint64_t{kRequestsOfABlock * 4 + 2 * 24 + 2 * 8} +
+                               std::max<uint64_t>(kNumbersMin, blocks_max * 64);
+    return kSeeds * of_sample + sizeof(LiveCurve);
+  }
+  // What suffices for the curve of tiers that hold `blocks`, four times as large and half full, at this rate.
+  static constexpr uint32_t BlocksMaxFor(double rate, uint64_t blocks) {
+    constexpr double kFootprint = 8;
+    constexpr double kLeast = 512;
+    const double wanted =
+        std::clamp(rate * static_cast<double>(blocks) * kFootprint / kSeeds, kLeast, double{kBlocksMax});
+    return std::bit_ceil(static_cast<uint32_t>(wanted));
+  }
+
+  // Two multiplications, the halves of each product folded, as wyhash does (Wang Yi, 2019). One alone would pick blocks
+  // that follow each other at even distances.
+  static uint64_t Hash(const BlockKey& key) {
+    return Folded(Folded(key.words[0] ^ 0xa0761d6478bd642full, key.words[1] ^ 0xe7037ed1a0b428dbull),
+                  0x8ebc6af09c88c6e3ull);
+  }
+
+ private:
+  struct Note {
+    uint64_t hash;
+    uint32_t bytes;
+    BlockRole role;
+    bool is_look_up;
+  };
+  struct alignas(kLineBytes) Queue {
+    std::mutex mutex;
+    std::array<Note, kQueue> notes;  // guarded by mutex
+    size_t size = 0;                 // guarded by mutex
+  };
+  // What belongs to the samples' present window.
+  struct Begin {
+    LookUps look_ups{};
+    uint64_t ns = 0;
+    uint64_t kept = 0;
+    uint64_t dropped = 0;
+  };
+  struct Window {
+    std::vector<Sampler> samplers;
+    Begin passed;  // differences
+  };
+
+  static uint64_t Folded(uint64_t a, uint64_t b) {
+    const auto product = static_cast<unsigned __int128>(a) * b;
+    return static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
+  }
+  template <typename SizeOf>
+  static uint32_t BytesOf(SizeOf&& size_of) {
+    try {
+      return static_cast<uint32_t>(size_of());
+    } catch (...) {  // of a block's callback; nobody who looks a block up shall see it
+      return 0;
+    }
+  }
+  void Push(const Note& note);
+  void AddLocked(const Note& note);
+  void TurnLocked();
+  void StartLocked();
+  void PublishLocked();
+  void CarryLocked(Queue* queue);
+  Status MakeOf(const Tiers& tiers, Curve* curve);
+  Begin NowLocked() const;
+  Window TakeWindow();
+  void Drop(const Note& note);
+
+  const Options options_;
+  const size_t requests_max_;
+  uint64_t threshold_max_ = 0;  // as options_.rate_max says
+  // Of all samples, the greatest: nothing above it is looked at. 0 once there is no memory. Stored with the samples'
+  // mutex held; relaxed: a hint.
+  std::atomic<uint64_t> threshold_;
+  std::atomic<uint64_t> dram_bytes_{0};  // stored likewise; a figure
+  std::atomic<uint64_t> dropped_{0};     // look-ups; relaxed: a count
+  std::atomic<uint64_t> sampled_{0};     // as dropped_
+  std::array<Queue, kStripes> queues_;
+
+  std::mutex mutex_;
+  std::vector<Sampler> samplers_;  // guarded by mutex_, as what follows
+  bool no_memory_ = false;         // then the samples may be half of anything
+  uint64_t kept_ = 0;
+  Begin begin_;
+  std::optional<Begin> mark_;  // where the younger half begins
+};
+
+}  // namespace mezz::plan

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "admission/curves/block_trace.h"
+#include "cache/layout.h"
+#include "cache/options.h"
+#include "cache/pack/auto_skip.h"
+#include "cache/pack/packer.h"
+#include "cache/status.h"
+
+namespace mezz::sim {
+
+// What a codec makes of source text in blocks of 4 KiB, for who names no ratio.
+constexpr double RatioOfSourceText(PackMode mode) {
+  return mode == PackMode::kOff ? 1 : mode == PackMode::kZstd ? 3.25 : 2.25;
+}
+
+// How many times smaller a codec makes blocks: one ratio for all, or some for each, drawn by the hash of the block's
+// key: the same block packs alike in every run of the same seed.
+class PackRatios {
+ public:
+  explicit PackRatios(double ratio = 1) : ratios_{{ratio, 1}} {}
+  // "2.1", or a file of lines "ratio,weight"; # begins a comment. Refuses, naming flag and line, what is neither.
+  static Status Parse(const std::string& text, PackRatios* ratios);
+
+  double Of(uint64_t key, uint64_t seed) const;
+
+  static constexpr double kRatioMax = 1000;
+
+ private:
+  struct Ratio {
+    double ratio;
+    double cumulated;  // weight of this and of all before it; 1 for the last
+  };
+  std::vector<Ratio> ratios_;
+};
+
+// Packer without bytes: the same blocks pack, are rejected and are skipped, and PackedBytes says the same of them.
+class PackModel {
+ public:
+  // By block of `trace`: its bytes, and what the codec makes of them, however much that is. All outlive this.
+  PackModel(Codec codec, const BlockTrace& trace, const std::vector<uint32_t>& block_bytes,
+            const std::vector<uint32_t>& codec_bytes)
+      : codec_(codec), trace_(trace), block_bytes_(block_bytes), codec_bytes_(codec_bytes) {}
+
+  // Packer::Wants.
+  bool Wants(BlockId block);
+  // Packer::Pack of a block that is wanted. False: it would save too little.
+  bool Pack(BlockId block);
+  // ScmTier::PackedBytesExpected.
+  uint32_t PackedBytes(uint32_t bytes) const {
+    return static_cast<uint32_t>(uint64_t{bytes} * mean_share_ / Packer::kWhole);
+  }
+
+  // Of a packed record.
+  uint32_t payload_bytes(BlockId block) const {
+    return static_cast<uint32_t>(sizeof(layout::PackedPrefix)) + codec_bytes_[block];
+  }
+  uint64_t record_bytes(BlockId block) const { return layout::RecordBytes(payload_bytes(block)); }
+  uint64_t tries() const { return tries_; }  // of which were in vain:
+  uint64_t rejected() const { return rejected_; }
+
+ private:
+  void NoteShare(uint64_t stored_bytes, uint64_t bytes);
+
+  const Codec codec_;
+  const BlockTrace& trace_;
+  const std::vector<uint32_t>& block_bytes_;
+  const std::vector<uint32_t>& codec_bytes_;
+  std::array<AutoSkip, kBlockRoles> auto_skip_;
+  uint32_t mean_share_ = Packer::kMeanShareAtFirst;
+  uint64_t tries_ = 0;
+  uint64_t rejected_ = 0;
+};
+
+}  // namespace mezz::sim

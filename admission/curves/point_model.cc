@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "admission/curves/point_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "admission/policy.h"
+#include "cache/layout.h"
+#include "cache/log_rules.h"
+#include "cache/options.h"
+
+namespace mezz::plan {
+namespace {
+
+constexpr uint64_t kSlotBytes = 64;       // HyperClockCache: one slot of its table
+constexpr uint32_t kLruHandleBytes = 88;  // LRUCache: its handle, as malloc rounds it
+constexpr uint64_t kMiniatureSegments = 256;
+constexpr double kHighPriorityPool = 0.5;  // LRUCache's default
+
+bool IsScmAlone(std::string_view policy) { return std::ranges::find(ScmAloneNames(), policy) != ScmAloneNames().end(); }
+
+uint64_t Scaled(uint64_t bytes, double rate) {
+  return static_cast<uint64_t>(std::llround(static_cast<double>(bytes) * rate));
+}
+
+// Segments as the live tier would have them.
+struct LiveSegments {
+  explicit LiveSegments(uint64_t scm_bytes) {
+    ScmOptions live;
+    live.capacity_bytes = scm_bytes;
+    bytes = live.EffectiveSegmentBytes();
+    count = std::max<uint64_t>(kSegmentsMin, scm_bytes / bytes);
+    // One for the proven and one for each lane of writers, half full; as many kept free, and the one that is emptied.
+    const uint64_t lanes =
+        std::clamp<uint64_t>(count / log_rules::kSegmentsPerLane, 1, uint64_t{log_rules::kWriterLanesMax});
+    reserve = lanes + 2;
+  }
+  uint64_t bytes = 0;
+  uint64_t count = 0;
+  uint64_t reserve = 0;
+};
+
+class TwoTierPoint final : public PointModel {
+ public:
+  TwoTierPoint(const BlockTrace& trace, std::unique_ptr<sim::TwoTierRun> tiers, std::shared_ptr<const void> keeps)
+      : trace_(trace), keeps_(std::move(keeps)), tiers_(std::move(tiers)) {}
+
+  void Run(size_t from, size_t to) override { tiers_->Run(from, to); }
+  void StartCounting() override { tiers_->StartCounting(); }
+
+  Status Counts(SampleCounts* counts) override {
+    const sim::SimCounts sim = tiers_->Counts();
+    *counts = {.requests = sim.accesses,
+               .point = {.dram_hits = sim.dram_hits,
+                         .scm_in_place = sim.scm_in_place,
+                         .scm_unpacked = sim.scm_unpacked,
+                         .promotions = sim.promotions,
+                         .packed_promotions = sim.packed_promotions,
+                         .scm_writes = sim.scm_writes(),
+                         .second_chances = sim.second_chances,
+                         .packed_writes = sim.packed_writes,
+                         .scm_written_bytes = sim.scm_written_units}};
+    for (size_t role = 0; role < kBlockRoles; ++role) {
+      const auto of = [&](Event event) { return sim.events.by_role[static_cast<size_t>(event)][role]; };
+      counts->roles[role] = {.dram_hits = of(Event::kDramHit),
+                             .scm_hits = of(Event::kServedInPlace) + of(Event::kServedCopied) + of(Event::kPromotion)};
+      counts->role_requests[role] = counts->roles[role].dram_hits + counts->roles[role].scm_hits + of(Event::kMiss);
+    }
+    std::vector<std::string> violations;
+    tiers_->Audit(&violations);
+    if (sim.dram_hits + sim.scm_hits() + sim.misses != sim.accesses)
+      violations.push_back("hits and misses are not the accesses");
+    if (violations.empty()) return Status::Ok();
+    return Status::IoError(
+        fmt::format("the simulator contradicts itself on trace {}: {}", trace_.name(), violations.front()));
+  }
+
+ private:
+  const BlockTrace& trace_;
+  const std::shared_ptr<const void> keeps_;
+  const std::unique_ptr<sim::TwoTierRun> tiers_;
+};
+
+// What the live policies' tiers are made of.
+struct LivePolicyParts {
+  sim::TwoTierOptions options;
+  sim::SimClock clock;
+  std::unique_ptr<Policy> policy;
+};
+
+// A stock cache by itself, in DRAM or in SCM.
+template <typename Cache>
+class OneTierPoint final : public PointModel {
+ public:
+  OneTierPoint(const BlockTrace& trace, const BlockSizes& sizes, const sim::DramModelOptions& options, bool in_scm)
+      : trace_(trace),
+        charges_(sizes.dram_charges),
+        records_(sizes.records),
+        in_scm_(in_scm),
+        cache_(trace.unique(), charges_, options) {}
+
+  void Run(size_t from, size_t to) override {
+    const std::vector<BlockId>& accesses = trace_.accesses();
+    for (size_t at = from; at < to; ++at) Access(accesses[at]);
+    counts_.requests += to - from;
+  }
+  void StartCounting() override { counts_ = {}; }
+  Status Counts(SampleCounts* counts) override {
+    *counts = counts_;
+    return Status::Ok();
+  }
+
+ private:
+  void Access(BlockId block) {
+    const BlockRole role = trace_.role(block);
+    ++counts_.role_requests[static_cast<size_t>(role)];
+    RoleCounts& of_role = counts_.roles[static_cast<size_t>(role)];
+    if (cache_.Hit(block)) {
+      ++(in_scm_ ? of_role.scm_hits : of_role.dram_hits);
+      ++(in_scm_ ? counts_.point.scm_in_place : counts_.point.dram_hits);
+      return;
+    }
+    const bool high = role == BlockRole::kIndex || role == BlockRole::kFilter || role == BlockRole::kDictionary;
+    cache_.Insert(block, high ? sim::DramPriority::kHigh : sim::DramPriority::kLow, [](BlockId, bool) {});
+    if (!in_scm_) return;
+    ++counts_.point.scm_writes;
+    counts_.point.scm_written_bytes += records_[block];
+  }
+
+  const BlockTrace& trace_;
+  const sim::Charges charges_;
+  const std::vector<uint32_t>& records_;
+  const bool in_scm_;
+  Cache cache_;
+  SampleCounts counts_;
+};
+
+Status CheckHoldsBlock(std::string_view tier, uint64_t bytes, uint64_t scaled, uint64_t block, double rate) {
+  if (scaled >= block) return Status::Ok();
+  const double wanted = static_cast<double>(block) / static_cast<double>(std::max<uint64_t>(1, bytes));
+  if (rate >= 1 || wanted > 1) {
+    return Status::InvalidArgument(fmt::format("--{}={} holds no block of {} bytes; raise it", tier, bytes, block));
+  }
+  return Status::InvalidArgument(fmt::format(
+      "--{}={} holds no block of the sample at rate {:.2g}; raise it, or look at more: --blocks={} would do, "
+      "or --exact",
+      tier, bytes, rate, static_cast<uint64_t>(std::ceil(wanted / rate)) * 8192));
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& DramAloneNames() {
+  static const std::vector<std::string_view> names = {"lru", "hcc"};
+  return names;
+}
+
+const std::vector<std::string_view>& ScmAloneNames() {
+  static const std::vector<std::string_view> names = {"naive_scm"};
+  return names;
+}
+
+uint64_t UsableScmBytes(uint64_t scm_bytes) {
+  const LiveSegments live(scm_bytes);
+  return scm_bytes - scm_bytes / live.count * live.reserve;
+}
+
+BlockSizes::BlockSizes(const BlockTrace& trace, const MiniatureOptions& options) {
+  const bool lru = options.dram_cache == sim::DramCache::kLru || options.policy == "lru" || IsScmAlone(options.policy);
+  const bool packs = options.pack != PackMode::kOff;
+  for (BlockId block = 0; block < trace.unique(); ++block) {
+    const uint32_t bytes = trace.bytes(block);
+    dram_charges.push_back(bytes + (lru && options.policy != "hcc" ? kLruHandleBytes : 0));
+    records.push_back(static_cast<uint32_t>(layout::RecordBytes(bytes)));
+    if (options.policy == kInlineMemory) {
+      const double ratio = options.pack_ratios.Of(trace.key(block), options.seed);
+      const bool random_bits = trace.role(block) == BlockRole::kFilter;
+      const auto line_bytes = static_cast<uint64_t>(std::ceil(bytes / (random_bits ? 1 : ratio)));
+      records.back() = static_cast<uint32_t>(layout::RecordBytes(line_bytes));
+    }
+    record_max = std::max(record_max, records.back());
+    if (!packs) continue;
+    blocks.push_back(bytes);
+    const double ratio = options.pack_ratios.Of(trace.key(block), options.seed);
+    codec_bytes.push_back(static_cast<uint32_t>(std::ceil(bytes / ratio)));
+  }
+  block_mean = static_cast<uint32_t>(trace.footprint_bytes() / std::max(1u, trace.unique()));
+}
+
+Status CheckTiersHoldBlocks(const BlockSizes& sizes, const MiniatureOptions& options, uint64_t dram_bytes,
+                            uint64_t scm_bytes) {
+  const auto check = [&](std::string_view tier, uint64_t bytes, uint64_t usable) {
+    if (bytes == 0) return Status::Ok();
+    return CheckHoldsBlock(tier, bytes, Scaled(usable, options.rate), sizes.block_mean, options.rate);
+  };
+  MEZZ_RETURN_IF_ERROR(check("dram", dram_bytes, dram_bytes));
+  return check("scm", scm_bytes, scm_bytes == 0 ? 0 : UsableScmBytes(scm_bytes));
+}
+
+Status MakePointModel(const BlockTrace& trace, const BlockSizes& sizes, const MiniatureOptions& options,
+                      uint64_t dram_bytes, uint64_t scm_bytes, std::unique_ptr<PointModel>* model) {
+  assert(dram_bytes != 0 || scm_bytes != 0);
+  MEZZ_RETURN_IF_ERROR(CheckTiersHoldBlocks(sizes, options, dram_bytes, scm_bytes));
+  const uint64_t dram = Scaled(dram_bytes, options.rate);
+  const uint64_t scm = scm_bytes == 0 ? 0 : Scaled(UsableScmBytes(scm_bytes), options.rate);
+  const sim::DramModelOptions dram_options = DramOf(options, dram == 0 ? scm : dram);
+  if (dram == 0 || scm == 0) {
+    const bool lru =
+        options.policy == "lru" || dram == 0 || (options.policy != "hcc" && options.dram_cache == sim::DramCache::kLru);
+    if (lru) {
+      *model = std::make_unique<OneTierPoint<sim::LruModel>>(trace, sizes, dram_options, dram == 0);
+    } else {
+      *model = std::make_unique<OneTierPoint<sim::HccModel>>(trace, sizes, dram_options, dram == 0);
+    }
+    return Status::Ok();
+  }
+  const auto parts = std::make_shared<LivePolicyParts>();
+  sim::TwoTierOptions& two = parts->options;
+  two.dram_cache = options.dram_cache;
+  two.dram = dram_options;
+  const uint64_t segments = std::min(LiveSegments(scm_bytes).count, kMiniatureSegments);
+  const uint64_t segment = std::max<uint64_t>(scm / segments, sizes.record_max);
+  two.scm = {.capacity = std::max(scm, segment), .segment = segment, .exact_capacity = true};
+  two.dram_charges = sizes.dram_charges;
+  two.record_units = sizes.records;
+  two.access_ns = std::max<uint64_t>(1, static_cast<uint64_t>(static_cast<double>(options.access_ns) / options.rate));
+  if (options.pack != PackMode::kOff) {
+    two.pack = sim::PackOptions{.codec = *CodecOf(options.pack),
+                                .block_bytes = sizes.blocks,
+                                .codec_bytes = sizes.codec_bytes,
+                                .dram_bytes = dram,
+                                .scm_bytes = scm};
+  }
+  const PolicyOptions policy{.dram_bytes = dram,
+                             .scm_bytes = scm,
+                             .block_bytes = sizes.block_mean,
+                             .now_ns = [clock = &parts->clock] { return clock->now_ns; },
+                             .seed = options.seed,
+                             .packs = options.pack != PackMode::kOff};
+  const std::string_view name = options.policy == kInlineMemory ? kDefaultPolicyName : options.policy;
+  MEZZ_RETURN_IF_ERROR(options.policy_maker ? options.policy_maker(name, policy, &parts->policy)
+                                            : MakePolicy(name, policy, &parts->policy));
+  *model = PointOf(trace, sim::StartTwoTier(trace, two, parts->policy.get(), &parts->clock), parts);
+  return Status::Ok();
+}
+
+std::unique_ptr<PointModel> PointOf(const BlockTrace& trace, std::unique_ptr<sim::TwoTierRun> tiers,
+                                    std::shared_ptr<const void> keeps) {
+  return std::make_unique<TwoTierPoint>(trace, std::move(tiers), std::move(keeps));
+}
+
+sim::DramModelOptions DramOf(const MiniatureOptions& options, uint64_t capacity) {
+  return {
+      .capacity = capacity, .high_priority_pool = kHighPriorityPool, .slot_charge = kSlotBytes, .seed = options.seed};
+}
+
+}  // namespace mezz::plan

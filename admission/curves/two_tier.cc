@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "admission/curves/two_tier.h"
+
+#include <algorithm>
+#include <cassert>
+#include <memory>
+
+#include "admission/curves/block_key.h"
+#include "admission/tier_flow.h"
+
+namespace mezz::sim {
+namespace {
+
+constexpr size_t kBlocksAhead = 12;  // that are prefetched
+constexpr uint64_t kNsPerUs = 1000;
+
+ScmModelOptions WithSharesOf(const Policy& policy, ScmModelOptions options) {
+  options.young_percent = policy.young_percent();
+  options.requeue_percent = policy.requeue_percent();
+  return options;
+}
+
+template <typename Dram>
+class TwoTier final : public TwoTierRun {
+ public:
+  // As TierFlow needs the tiers.
+  using Block = BlockId;
+
+  TwoTier(const BlockTrace& trace, const TwoTierOptions& options, Policy* policy, SimClock* clock)
+      : trace_(trace),
+        options_(options),
+        policy_(policy),
+        clock_(clock),
+        charges_(options.dram_charges),
+        dram_(trace.unique(), charges_, options.dram),
+        pack_(MakePack(trace, options)),
+        scm_(trace.unique(), options.record_units, WithSharesOf(*policy, options.scm), pack_.get()),
+        flow_(this) {
+    if (packs()) TellCapacity();
+  }
+
+  void Run(size_t from, size_t to) override {
+    assert(from <= to && to <= trace_.accesses().size());
+    RunRange(from, to);
+    counted_ += to - from;
+  }
+
+  void StartCounting() override {
+    counted_ = 0;
+    events_before_ = events_;
+    decisions_before_ = decisions_;
+    scm_before_ = scm_.counts();
+    if (!packs()) return;
+    tries_before_ = pack_->tries();
+    rejected_before_ = pack_->rejected();
+  }
+
+  SimCounts Counts() override {
+    flow_.TellDramHits();
+    SimCounts counts = CountsOf(counted_, events_ - events_before_, decisions_ - decisions_before_, scm_before_);
+    if (!packs()) return counts;
+    counts.pack_tries = pack_->tries() - tries_before_;
+    counts.pack_rejected = pack_->rejected() - rejected_before_;
+    return counts;
+  }
+
+  void Audit(std::vector<std::string>* violations) const override {
+    dram_.Audit(violations);
+    scm_.Audit(violations);
+  }
+
+  BlockFacts FactsOf(BlockId block) const {
+    return {.key = BlockKeyOf(trace_.key(block)), .role = trace_.role(block), .bytes = trace_.bytes(block)};
+  }
+  Policy& policy() const { return *policy_; }
+  bool keeps_blobs_from_dram() const { return false; }
+  bool NoteDramEviction(BlockId block) { return scm_.SetDram(block, false); }
+  void NotePromoted(BlockId block) { scm_.SetDram(block, true); }
+  void Erase(BlockId block) { scm_.Erase(block); }
+  bool packs() const { return pack_ != nullptr; }
+  std::optional<Codec> codec() const { return options_.pack->codec; }
+  void UseCodec(std::optional<Codec>) {}  // never asked: the codec is fixed
+  unsigned ZstdPercent() const { return 0; }
+  bool grows() const { return false; }
+  uint32_t PackedBytes(uint32_t bytes) const { return pack_->PackedBytes(bytes); }
+  uint32_t ImageBytes(BlockId) const { return 0; }
+  bool Put(BlockId block, Generation generation, Form form) {
+    if (packs()) NotePacking();
+    return scm_.Put(block, generation, form, [this](const ScmModel::Reached& reached) {
+      return flow_.OnReclaim(
+          {.key = BlockKeyOf(trace_.key(reached.block)),
+           .role = trace_.role(reached.block),
+           .payload_bytes = reached.packed ? pack_->payload_bytes(reached.block) : trace_.bytes(reached.block),
+           .generation = reached.generation,
+           .heat = scm_.heat(reached.block),
+           .in_dram = scm_.dram(reached.block),
+           .packed = reached.packed,
+           .packable = reached.packable});
+    });
+  }
+  void Count(Event event, BlockRole role) { ++events_.by_role[static_cast<size_t>(event)][static_cast<size_t>(role)]; }
+  void Count(DecisionPoint point, const Decision& decision, BlockRole role) { decisions_.Add(point, decision, role); }
+  uint64_t DramHits() const { return events_[Event::kDramHit]; }
+
+ private:
+  static std::unique_ptr<PackModel> MakePack(const BlockTrace& trace, const TwoTierOptions& options) {
+    if (!options.pack) return nullptr;
+    return std::make_unique<PackModel>(options.pack->codec, trace, options.pack->block_bytes,
+                                       options.pack->codec_bytes);
+  }
+
+  // HybridCore's: bytes of blocks that the SCM tier holds, as they pack at present, and when policies are told.
+  uint64_t BlockCapacity() const {
+    const uint64_t bytes = options_.pack->scm_bytes;
+    if (!flow_.packs_now()) return bytes;
+    constexpr uint32_t kUnit = 1 << 12;
+    return static_cast<uint64_t>(static_cast<double>(bytes) * kUnit / std::max(1u, pack_->PackedBytes(kUnit)));
+  }
+  void NotePacking() {
+    const uint64_t now = BlockCapacity();
+    if (now >= told_ + told_ / 4 || now + told_ / 4 <= told_) TellCapacity();
+  }
+  void TellCapacity() {
+    told_ = BlockCapacity();
+    policy_->OnCapacity(options_.pack->dram_bytes, told_);
+  }
+
+  void RunRange(size_t from, size_t to) {
+    const std::vector<BlockId>& accesses = trace_.accesses();
+    for (size_t at = from; at < to; ++at) {
+      if (at + kBlocksAhead < to) {
+        dram_.Prefetch(accesses[at + kBlocksAhead]);
+        scm_.Prefetch(accesses[at + kBlocksAhead]);
+      }
+      if (trace_.has_time()) {
+        clock_->now_ns = std::max(clock_->now_ns, trace_.time_us()[at] * kNsPerUs);
+      } else {
+        clock_->now_ns += options_.access_ns;
+      }
+      Access(accesses[at]);
+    }
+  }
+
+  void Access(BlockId block) {
+    if (dram_.Hit(block)) return Count(Event::kDramHit, trace_.role(block));
+    flow_.OnDramMiss();
+    if (scm_.Contains(block)) {
+      ScmHit(block);
+    } else {
+      Count(Event::kMiss, trace_.role(block));
+      if (!flow_.wants_misses() || flow_.OnMiss(block, /*by_compaction=*/false) == Placement::kDram)
+        InsertToDram(block);
+    }
+  }
+
+  void ScmHit(BlockId block) {
+    const Form form = scm_.form(block);
+    const bool packed = form == Form::kPacked;
+    if (packed) Count(Event::kScmPackedHit, trace_.role(block));
+    const Action action = flow_.OnScmHit(block, scm_.Warm(block), /*by_compaction=*/false, form);
+    if (action == Action::kInPlace)
+      return Count(packed ? Event::kServedCopied : Event::kServedInPlace, trace_.role(block));
+    InsertToDram(block);
+    flow_.OnPromoted(block, action);
+  }
+
+  void InsertToDram(BlockId block) {
+    dram_.Insert(block, PriorityOf(trace_.role(block)),
+                 [this](BlockId leaving, bool was_hit) { flow_.OnDramEviction(leaving, was_hit); });
+  }
+
+  SimCounts CountsOf(uint64_t accesses, const CounterSnapshot& events, const DecisionSnapshot& decisions,
+                     const ScmCounts& scm_before) const {
+    const ScmCounts& scm = scm_.counts();
+    return {.accesses = accesses,
+            .dram_hits = events[Event::kDramHit],
+            .scm_in_place = events[Event::kServedInPlace],
+            .scm_unpacked = events[Event::kServedCopied],
+            .promotions = events[Event::kPromotion],
+            .packed_promotions = events[Event::kScmPackedHit] - events[Event::kServedCopied],
+            .moves = decisions.of(DecisionPoint::kScmHit, Action::kMove),
+            .misses = events[Event::kMiss],
+            .demotions = events[Event::kDemotion],
+            .inserts_to_scm = events[Event::kInsertToScm],
+            .second_chances = scm.second_chances - scm_before.second_chances,
+            .packed_second_chances = scm.packed_second_chances - scm_before.packed_second_chances,
+            .packed_at_reclaim = scm.packed_at_reclaim - scm_before.packed_at_reclaim,
+            .requeued_segments = scm.requeued_segments - scm_before.requeued_segments,
+            .scm_written_units = scm.written_units - scm_before.written_units,
+            .packed_writes = scm.packed_writes - scm_before.packed_writes,
+            .packed_bytes = scm.packed_units - scm_before.packed_units,
+            .scm_refused = scm.refused - scm_before.refused,
+            .spare_refused = scm.spare_refused - scm_before.spare_refused,
+            .ghost_hits = decisions.of(Reason::kGhost),
+            .decisions = decisions,
+            .events = events};
+  }
+
+  const BlockTrace& trace_;
+  const TwoTierOptions& options_;
+  Policy* const policy_;
+  SimClock* const clock_;
+  const Charges charges_;
+  Dram dram_;
+  const std::unique_ptr<PackModel> pack_;  // null: all is raw
+  ScmModel scm_;
+  TierFlow<TwoTier> flow_;
+  CounterSnapshot events_;
+  DecisionSnapshot decisions_;
+  uint64_t told_ = 0;  // to the policy
+  // As it was when counting began.
+  uint64_t counted_ = 0;
+  CounterSnapshot events_before_;
+  DecisionSnapshot decisions_before_;
+  ScmCounts scm_before_;
+  uint64_t tries_before_ = 0;
+  uint64_t rejected_before_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<TwoTierRun> StartTwoTier(const BlockTrace& trace, const TwoTierOptions& options, Policy* policy,
+                                         SimClock* clock) {
+  if (options.dram_cache == DramCache::kLru) return std::make_unique<TwoTier<LruModel>>(trace, options, policy, clock);
+  return std::make_unique<TwoTier<HccModel>>(trace, options, policy, clock);
+}
+
+SimCounts RunTwoTier(const BlockTrace& trace, const TwoTierOptions& options, Policy* policy, SimClock* clock,
+                     std::vector<std::string>* violations) {
+  const std::unique_ptr<TwoTierRun> tiers = StartTwoTier(trace, options, policy, clock);
+  const size_t accesses = trace.accesses().size();
+  const size_t warmup = std::min<size_t>(options.warmup_accesses, accesses);
+  tiers->Run(0, warmup);
+  tiers->StartCounting();
+  tiers->Run(warmup, accesses);
+  const SimCounts counts = tiers->Counts();
+  tiers->Audit(violations);
+  if (counts.dram_hits + counts.scm_hits() + counts.misses != counts.accesses)
+    violations->push_back("hits and misses are not the accesses");
+  return counts;
+}
+
+}  // namespace mezz::sim

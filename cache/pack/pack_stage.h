@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "cache/base/fork_guard.h"
+#include "cache/base/wakeup.h"
+#include "cache/pack/staged_blocks.h"
+
+namespace mezz {
+
+// StagedBlocks, and the thread that packs and stores them in the order in which they came. Nobody waits for the thread:
+// where there is no room, the block is the caller's to pack at once.
+//
+// The thread is woken for a quarter of the stage at a time. Blocks that few follow wait there, and are found there.
+//
+// Thread-safe. In a child made by fork() nothing is staged and nothing blocks.
+class PackStage {
+ public:
+  // `bytes`: as StagedBlocks. `guard` is not owned.
+  PackStage(uint64_t bytes, const ForkGuard& guard);
+  ~PackStage();  // Stop
+  PackStage(const PackStage&) = delete;
+  PackStage& operator=(const PackStage&) = delete;
+
+  // Packs the block and publishes it by StagedBlocks::Publish, or lets it go.
+  using Store = std::function<void(const StagedBlocks::Block&)>;
+  // Call it once. `store` is called by the thread, until Stop. False: there is no thread or no memory to be had.
+  bool Start(Store store);
+  // Ends the thread, after the block it is at; those that wait are never stored.
+  void Stop();
+  // Until all is stored that was staged before.
+  void Drain() const;
+
+  std::optional<StagedBlocks::Block> Reserve(const BlockKey& key, BlockRole role, Generation generation, size_t bytes) {
+    return state_->blocks.Reserve(key, role, generation, bytes);
+  }
+  void Commit(StagedBlocks::Slot slot) {
+    if (state_->blocks.Commit(slot)) state_->wakeup.Call();
+  }
+  void Abandon(StagedBlocks::Slot slot) { state_->blocks.Abandon(slot); }
+
+  bool MayHold(const BlockKey& key) const { return state_->blocks.MayHold(key) && guard_.InParent(); }
+  bool Forget(const BlockKey& key) { return MayHold(key) && state_->blocks.Forget(key); }
+  void ForgetAll() {
+    if (guard_.InParent()) state_->blocks.ForgetAll();
+  }
+  bool Has(const BlockKey& key) const { return MayHold(key) && state_->blocks.Has(key); }
+  bool SetDram(const BlockKey& key, bool dram) { return MayHold(key) && state_->blocks.SetDram(key, dram); }
+  void Unpin(StagedBlocks::Slot slot) {
+    if (guard_.InParent()) state_->blocks.Unpin(slot);
+  }
+  // REQUIRES: not in a child.
+  StagedBlocks& blocks() { return state_->blocks; }
+
+  static uint64_t DramBytesFor(uint64_t bytes) { return bytes == 0 ? 0 : sizeof(PackStage) + sizeof(State) + bytes; }
+  uint64_t dram_bytes() const {
+    return sizeof(*this) + sizeof(State) - sizeof(StagedBlocks) + state_->blocks.dram_bytes();
+  }
+
+ private:
+  // What the thread and its callers share. A child that leaves leaves it behind: its parent's threads may hold parts.
+  struct State {
+    explicit State(uint64_t bytes) : blocks(bytes) {}
+    StagedBlocks blocks;
+    Wakeup wakeup;
+    std::thread thread;
+    Atomic<bool> ends{false};  // relaxed: a hint to leave the rest
+  };
+
+  void Run();
+
+  const ForkGuard& guard_;
+  std::unique_ptr<State> state_;
+  Store store_;
+};
+
+}  // namespace mezz

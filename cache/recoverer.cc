@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/recoverer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cassert>
+#include <utility>
+
+#include "cache/base/if_memory.h"
+#include "cache/base/start_thread.h"
+#include "cache/base/text.h"
+#include "cache/header_checksum.h"
+#include "cache/log_reader.h"
+#include "cache/pack/dictionary.h"
+#include "cache/pack/packer.h"
+
+namespace mezz {
+namespace {
+
+constexpr unsigned kThreadsMax = 8;
+constexpr size_t kHeadersAThread = 1024;  // fewer do not repay the thread
+constexpr uint8_t kKnownFlags = layout::kRecordVoid | layout::kRecordPacked | layout::kRecordRejected |
+                                layout::kRecordDictionary | layout::kRecordKeyed;
+
+// The first line of a packed record holds its prefix.
+std::optional<layout::PackedPrefix> PrefixOf(const record::Header& header) {
+  return record::IsPacked(header) ? Packer::ReadPrefix(record::PayloadOf(header)) : std::nullopt;
+}
+
+bool IsNumber(uint64_t number) { return number != 0 && number <= UINT16_MAX; }
+
+}  // namespace
+
+std::string RecoveryReport::ToString() const {
+  switch (outcome) {
+    case Outcome::kNothingThere:
+      return {};
+    case Outcome::kDiscarded:
+      if (why.ends_with("cold")) return why;
+      return fmt::format("{}: its blocks are discarded", why);
+    case Outcome::kRecovered:
+      break;
+  }
+  const std::string how = from_snapshot ? " by the snapshot of its index"
+                          : no_snapshot.empty()
+                              ? std::string()
+                              : fmt::format(", record by record: the snapshot of its index {}", no_snapshot);
+  return fmt::format("was {}: {} blocks of {} are back{}, from {} segments in {} ms{}, and {} are not{}{}",
+                     clean ? "closed" : "not closed", records, HumanBytes(bytes), running ? " so far" : "", segments,
+                     milliseconds, how, dropped,
+                     given_up != 0 ? fmt::format("; {} segments were given up", given_up) : "",
+                     timed_out ? ": recovery_budget was over" : "");
+}
+
+Recoverer::Recoverer(const Medium& medium, const layout::Superblock& superblock, const ScmOptions& options,
+                     SegmentLog* log, Index* index, Counters* counters, Dictionaries* dictionaries,
+                     const ForkGuard& guard, std::string no_snapshot)
+    : medium_(medium),
+      options_(options),
+      log_(log),
+      index_(index),
+      counters_(counters),
+      dictionaries_(dictionaries),
+      guard_(guard),
+      scan_({medium.base(), medium.bytes()}, superblock),
+      begun_(std::chrono::steady_clock::now()),
+      shared_(std::make_unique<Shared>()) {
+  shared_->report.outcome = RecoveryReport::Outcome::kRecovered;
+  shared_->report.medium = medium.info().description;
+  shared_->report.clean = (superblock.flags & layout::kClosedCleanly) != 0;
+  shared_->report.no_snapshot = std::move(no_snapshot);
+  shared_->report.running = true;
+}
+
+Recoverer::~Recoverer() {
+  Stop();
+  // A child has no such thread to join, and its parent's may hold the mutex.
+  if (!guard_.InParent()) (void)shared_.release();
+}
+
+// Calls work() in as many threads as there are CPUs, at most `most`, this one among them.
+void Recoverer::InParallel(size_t most, const std::function<void()>& work) const {
+  const size_t cpus = std::clamp(std::thread::hardware_concurrency(), 1u, kThreadsMax);
+  std::array<std::thread, kThreadsMax> threads;
+  for (size_t i = 0; i + 1 < std::min(cpus, most); ++i) {
+    threads[i] = StartThread("mezz-recover", work);
+    if (!threads[i].joinable()) break;  // those there are do it
+  }
+  work();
+  for (std::thread& thread : threads) {
+    if (thread.joinable()) thread.join();
+  }
+}
+
+void Recoverer::ReadHeaders() {
+  const uint32_t segments = std::min(scan_.segments(), log_->segments());
+  std::vector<std::optional<SegmentLog::Fill>> fills(segments);
+  std::atomic<uint32_t> next{0};
+  InParallel(segments / kHeadersAThread, [&] {
+    for (uint32_t id; (id = next.fetch_add(1, std::memory_order_relaxed)) < segments;)
+      fills[id] = scan_.Open(SegmentId{id});
+  });
+  for (const auto& fill : fills) {
+    if (fill) found_.push_back({.fill = *fill, .dictionaries = {}});
+  }
+  std::ranges::sort(found_, {}, [](const Found& found) { return found.fill.sequence; });
+}
+
+void Recoverer::Prepare() {
+  ReadHeaders();
+  // Writers and reclaim need a few segments that are free.
+  const size_t most = log_->segments() - std::min(log_->lanes() + 1, log_->segments());
+  const size_t given_up = found_.size() - std::min(found_.size(), most);
+  for (size_t i = 0; dictionaries_ != nullptr && i < given_up; ++i) {
+    ScanForDictionaries(&found_[i]);
+    ReadDictionaries(found_[i], /*kept=*/false);
+    for (size_t slot = 0; slot < highest_.size(); ++slot)
+      highest_[slot] = std::max(highest_[slot], found_[i].numbers[slot]);
+  }
+  found_.erase(found_.begin(), found_.begin() + static_cast<ptrdiff_t>(given_up));
+  shared_->report.given_up = given_up;
+  std::vector<SegmentLog::Fill> fills;
+  fills.reserve(found_.size());
+  for (const Found& found : found_) fills.push_back(found.fill);
+  log_->Await(fills, /*keep=*/dictionaries_ != nullptr);
+}
+
+void Recoverer::Start(RecoveryHooks hooks) {
+  hooks_ = std::move(hooks);
+  shared_->thread = StartThread("mezz-recover", [this] { Run(); });
+  if (!shared_->thread.joinable()) Run();
+}
+
+void Recoverer::Stop() {
+  if (!guard_.InParent() || !shared_->thread.joinable()) return;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->stop = true;
+  }
+  shared_->thread.join();
+}
+
+void Recoverer::Wait() const {
+  if (!guard_.InParent()) return;
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait(lock, [this] { return !shared_->report.running; });
+}
+
+RecoveryReport Recoverer::report() const {
+  if (!guard_.InParent()) return {};
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->report;
+}
+
+void Recoverer::Run() {
+  if (dictionaries_ != nullptr) {
+    std::atomic<size_t> next{0};
+    InParallel(found_.size(), [&] {
+      for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < found_.size();) {
+        {
+          const std::lock_guard lock(shared_->mutex);
+          if (IsEndedLocked()) return;
+        }
+        const SegmentId id = found_[i].fill.segment;
+        if (!log_->PinAwaiting(id)) continue;
+        (void)IfThereIsMemory([&] { ScanForDictionaries(&found_[i]); });
+        log_->Unpin(id);
+      }
+    });
+    (void)IfThereIsMemory([&] { RestoreDictionaries(); });
+    log_->LetGoOfAwaiting();
+    hooks_.dictionaries_known();
+  }
+  InParallel(found_.size(), [this] { RecoverSegments(); });
+  Finish();
+}
+
+// REQUIRES: nobody writes to it.
+void Recoverer::ScanForDictionaries(Found* found) {
+  scan_.Walk(found->fill, [&](uint64_t offset, const record::Header& header) {
+    uint64_t number = 0;
+    if ((header.flags & layout::kRecordDictionary) != 0) {
+      found->dictionaries.push_back(offset);
+      number = Dictionary::NumberIn(header.key);
+    } else if (const auto prefix = PrefixOf(header)) {
+      number = prefix->dictionary;
+    }
+    if (!IsNumber(number)) return;
+    uint16_t& highest = found->numbers[Dictionaries::SlotOf(static_cast<uint16_t>(number))];
+    highest = std::max(highest, static_cast<uint16_t>(number));
+  });
+}
+
+// In order of age. Of each slot the youngest stays: older ones have no records, and are not to be mistaken for it.
+void Recoverer::ReadDictionaries(const Found& found, bool kept) {
+  for (const uint64_t offset : found.dictionaries) {
+    const uint64_t number = Dictionary::NumberIn(record::HeaderAt(medium_, offset).key);
+    if (!IsNumber(number)) continue;
+    youngest_[Dictionaries::SlotOf(static_cast<uint16_t>(number))] = {
+        .dictionary = Dictionary::Read(record::HeaderAt(medium_, offset), dictionaries_->authenticator()),
+        .offset = kept ? offset : 0,
+        .order = ++dictionaries_read_};
+  }
+}
+
+// What lies in a segment that is given up is written anew later.
+void Recoverer::RestoreDictionaries() {
+  for (const Found& found : found_) {
+    for (size_t slot = 0; slot < highest_.size(); ++slot)
+      highest_[slot] = std::max(highest_[slot], found.numbers[slot]);
+    if (found.dictionaries.empty() || !log_->PinAwaiting(found.fill.segment)) continue;
+    (void)IfThereIsMemory([&] { ReadDictionaries(found, /*kept=*/true); });
+    log_->Unpin(found.fill.segment);
+  }
+  std::ranges::sort(youngest_, {}, &FoundDictionary::order);  // so that the youngest of a role is the live one
+  for (FoundDictionary& found : youngest_) {
+    if (found.dictionary == nullptr) continue;
+    const unsigned slot = Dictionaries::SlotOf(found.dictionary->number());
+    dictionaries_->Restore(std::move(found.dictionary), found.offset);
+    if (found.offset != 0 && !log_->IsAwaiting(log_->SegmentAt(found.offset))) dictionaries_->LosePlace(slot);
+  }
+  for (unsigned slot = 0; slot < highest_.size(); ++slot) dictionaries_->SkipNumbers(slot, highest_[slot]);
+}
+
+// Of each thread, until all are taken. Every ticket gets its turn, whatever became of its segment.
+void Recoverer::RecoverSegments() {
+  Walked walked;
+  for (;;) {
+    size_t ticket = 0;
+    {
+      const std::lock_guard lock(shared_->mutex);
+      if (shared_->next_ticket == found_.size() || IsEndedLocked()) return;
+      ticket = shared_->next_ticket++;
+    }
+    const Found& found = found_[found_.size() - 1 - ticket];
+    const bool pinned = log_->PinAwaiting(found.fill.segment);
+    const bool is_walked = pinned && IfThereIsMemory([&] { Walk(found, &walked); });
+    if (pinned && !is_walked) log_->Unpin(found.fill.segment);
+    {
+      std::unique_lock lock(shared_->mutex);
+      shared_->changed.wait(lock, [&] { return shared_->turn == ticket; });
+    }
+    MEZZ_TEST_POINT("recovery.segment_walked");
+    if (is_walked) TakeSegment(walked);
+    const std::lock_guard lock(shared_->mutex);
+    ++shared_->turn;
+    shared_->changed.notify_all();
+  }
+}
+
+// REQUIRES: the segment is pinned.
+void Recoverer::Walk(const Found& found, Walked* walked) const {
+  walked->fill = found.fill;
+  walked->entries.clear();
+  walked->dropped = 0;
+  walked->fill.tail = scan_.Walk(found.fill, [&](uint64_t offset, const record::Header& header) {
+    if ((header.flags & (layout::kRecordVoid | layout::kRecordDictionary)) != 0) return;
+    if (!IsOfUse(header)) {
+      ++walked->dropped;
+      return;
+    }
+    const auto prefix = PrefixOf(header);
+    walked->entries.push_back({.hash = index_->Hash(header.key),
+                               .offset = offset,
+                               .bytes = header.payload_bytes,
+                               .role = header.role,
+                               .dictionary = prefix ? prefix->dictionary : uint16_t{0}});
+  });
+}
+
+// Whatever dictionaries there are.
+bool Recoverer::IsOfUse(const record::Header& header) const {
+  if ((header.flags & ~kKnownFlags) != 0 || !record::HasRole(header)) return false;
+  if (header.key.file() == FileId{0} || hooks_.is_forgotten(header.key.file())) return false;
+  if (!record::IsPacked(header)) return true;
+  const auto prefix = PrefixOf(header);
+  if (options_.pack == PackMode::kOff || !prefix) return false;
+  if (prefix->codec == Codec::kZstd) return MayUseZstd(options_.pack);
+  return prefix->codec != Codec::kImage || TakesImages(options_.pack);
+}
+
+// In this ticket's turn. The pin is the caller's no more.
+void Recoverer::TakeSegment(const Walked& walked) {
+  constexpr size_t kPrefetchAhead = 8;
+  const SegmentId segment = walked.fill.segment;
+  if (!log_->AdoptAwaiting(walked.fill)) {
+    log_->Unpin(segment);
+    const std::lock_guard lock(shared_->mutex);
+    shared_->empty += walked.fill.tail == log_->FirstRecord(segment) ? 1 : 0;
+    return;
+  }
+  RecoveryReport part;
+  part.dropped = walked.dropped;
+  const std::vector<Entry>& entries = walked.entries;
+  for (size_t left = entries.size(); left-- > 0;) {
+    if (left >= kPrefetchAhead) index_->Prefetch(entries[left - kPrefetchAhead].hash);
+    switch (Publish(entries[left], segment)) {
+      case Index::Refilled::kPublished:
+        ++part.records;
+        part.bytes += entries[left].bytes;
+        hooks_.grow();
+        break;
+      case Index::Refilled::kFull:
+        ++part.dropped;
+        break;
+      case Index::Refilled::kPassedOver:
+      case Index::Refilled::kOver:
+        break;
+    }
+    MEZZ_TEST_POINT("recovery.record_published");
+  }
+  log_->Leave({.segment = segment, .place = {}});
+  const std::lock_guard lock(shared_->mutex);
+  RecoveryReport& report = shared_->report;
+  ++report.segments;
+  report.records += part.records;
+  report.bytes += part.bytes;
+  report.dropped += part.dropped;
+}
+
+// kFull too if it is of no use without its dictionary.
+Index::Refilled Recoverer::Publish(const Entry& entry, SegmentId segment) {
+  if (entry.dictionary != 0 && !HoldsDictionary(entry.dictionary, segment)) return Index::Refilled::kFull;
+  // No heat: that is what tells a record that was not checked since (ScmTier::Find).
+  const IndexWord word = IndexWord::Make(entry.hash.tag, entry.offset / kLineBytes, /*dram=*/false, /*heat=*/0);
+  const Index::Refilled refilled = index_->PublishOldest(entry.hash, word);
+  if (refilled == Index::Refilled::kFull) counters_->Add(Event::kScmDisplaced, entry.role);
+  return refilled;
+}
+
+bool Recoverer::HoldsDictionary(uint16_t number, SegmentId segment) const {
+  if (dictionaries_ == nullptr) return false;
+  const auto held = dictionaries_->Take(Dictionaries::SlotOf(number));
+  if (!held || held->number() != number) return false;
+  log_->KeepDictionary(segment, number);
+  return true;
+}
+
+bool Recoverer::IsEndedLocked() {
+  if (shared_->stop || shared_->report.timed_out) return true;
+  const std::chrono::milliseconds budget(options_.recovery_budget_ms);
+  shared_->report.timed_out = budget.count() != 0 && std::chrono::steady_clock::now() - begun_ >= budget;
+  return shared_->report.timed_out;
+}
+
+// What is left is given up; but if the tier is being closed, it is for the next life.
+void Recoverer::Finish() {
+  index_->EndRefill();
+  bool stopped = false;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    stopped = shared_->stop;
+  }
+  if (!stopped) log_->GiveUpAwaiting();
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->report.running = false;
+    shared_->report.given_up += stopped ? 0 : found_.size() - shared_->report.segments - shared_->empty;
+    shared_->report.milliseconds =
+        static_cast<uint64_t>((std::chrono::steady_clock::now() - begun_) / std::chrono::milliseconds(1));
+    shared_->changed.notify_all();
+  }
+  found_ = {};  // as many as there are segments; nobody looks at them any more
+  if (!stopped && hooks_.over) (void)IfThereIsMemory([&] { hooks_.over(report()); });
+}
+
+}  // namespace mezz

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/snapshot.h"
+
+#include <fmt/format.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "cache/header_checksum.h"
+#include "cache/log_scan.h"
+#include "cache/pack/dictionary.h"
+
+namespace mezz {
+namespace {
+
+using layout::SnapshotChunk;
+using layout::SnapshotFill;
+using layout::SnapshotHead;
+
+static_assert(std::size(SnapshotHead{}.dictionaries) == Dictionaries::kSlots);
+
+// Beside the free segments that a reopened log needs anyway, this share of them may be given up.
+constexpr uint32_t kGivenUpOneIn = 32;
+
+uint64_t ChunkContentMax(uint64_t segment_bytes) { return segment_bytes - sizeof(SnapshotChunk); }
+
+uint64_t ChunkChecksum(const SnapshotChunk& chunk) {
+  return XXH3_64bits_withSeed(&chunk, offsetof(SnapshotChunk, checksum), layout::kChecksumSeed);
+}
+
+// Writes what is appended into one segment after the other.
+class ChunkWriter {
+ public:
+  ChunkWriter(const Medium& medium, uint64_t segment_bytes, const layout::Superblock& next,
+              std::vector<SegmentId> segments)
+      : medium_(medium),
+        segment_bytes_(segment_bytes),
+        superblock_(next),
+        segments_(std::move(segments)),
+        buffer_(std::make_unique<Buffer>()) {
+    XXH3_64bits_reset_withSeed(&checksum_, layout::kChecksumSeed);
+  }
+
+  // What an older fill left is no segment from now on, whenever the writing stops.
+  void EraseHeaders() {
+    alignas(kLineBytes) const std::byte zeros[kLineBytes] = {};
+    for (const SegmentId id : segments_) {
+      medium_.Stream(StartOf(id), zeros, sizeof(zeros));
+      medium_.Persist(StartOf(id), sizeof(zeros));
+    }
+  }
+
+  void Append(const void* from, uint64_t bytes) {
+    assert(bytes % sizeof(uint64_t) == 0);
+    for (const auto* at = static_cast<const std::byte*>(from); bytes != 0;) {
+      const uint64_t room =
+          std::min(sizeof(buffer_->bytes) - buffered_, ChunkContentMax(segment_bytes_) - content_bytes_ - buffered_);
+      const uint64_t taken = std::min(bytes, room);
+      std::memcpy(buffer_->bytes + buffered_, at, taken);
+      buffered_ += taken;
+      at += taken;
+      bytes -= taken;
+      if (buffered_ == sizeof(buffer_->bytes)) Flush();
+      if (content_bytes_ + buffered_ == ChunkContentMax(segment_bytes_)) EndChunk(/*last=*/false);
+    }
+  }
+
+  SnapshotPlace Finish() {
+    EndChunk(/*last=*/true);
+    return {Raw(segments_.front()), number_};
+  }
+
+ private:
+  struct Buffer {
+    alignas(kLineBytes) std::byte bytes[64 << 10];
+  };
+
+  std::byte* StartOf(SegmentId id) const { return medium_.base() + Raw(id) * segment_bytes_; }
+
+  void Flush() {
+    if (buffered_ == 0) return;
+    XXH3_64bits_update(&checksum_, buffer_->bytes, buffered_);
+    const uint64_t lines = RoundUp(buffered_, kLineBytes);
+    std::memset(buffer_->bytes + buffered_, 0, lines - buffered_);
+    medium_.Stream(StartOf(segments_[number_]) + sizeof(SnapshotChunk) + content_bytes_, buffer_->bytes, lines);
+    content_bytes_ += buffered_;
+    buffered_ = 0;
+  }
+
+  // The last one may be empty: Append does not know that nothing follows.
+  void EndChunk(bool last) {
+    Flush();
+    const SegmentId id = segments_[number_];
+    alignas(kLineBytes) SnapshotChunk chunk{};
+    chunk.magic = layout::kSnapshotMagic;
+    chunk.format_id = superblock_.format_id;
+    chunk.generation = superblock_.generation;
+    chunk.version = layout::kSnapshotVersion;
+    chunk.number = number_;
+    chunk.next = last ? 0 : Raw(segments_[number_ + 1]);
+    chunk.segment = Raw(id);
+    chunk.content_bytes = content_bytes_;
+    chunk.content_checksum = XXH3_64bits_digest(&checksum_);
+    chunk.checksum = ChunkChecksum(chunk);
+    medium_.Stream(StartOf(id), &chunk, sizeof(chunk));
+    medium_.Persist(StartOf(id), sizeof(chunk) + RoundUp(content_bytes_, kLineBytes));
+    ++number_;
+    content_bytes_ = 0;
+    XXH3_64bits_reset_withSeed(&checksum_, layout::kChecksumSeed);
+  }
+
+  const Medium& medium_;
+  const uint64_t segment_bytes_;
+  const layout::Superblock& superblock_;
+  const std::vector<SegmentId> segments_;
+  std::unique_ptr<Buffer> buffer_;
+  uint64_t buffered_ = 0;       // less than the buffer, and a whole number of lines where it is flushed but at the end
+  uint64_t content_bytes_ = 0;  // of this chunk, flushed
+  uint32_t number_ = 0;
+  XXH3_state_t checksum_;
+};
+
+// What stays of the log, and where the snapshot may lie.
+struct Room {
+  std::vector<SegmentLog::Fill> kept;
+  std::vector<SegmentId> segments;
+};
+
+std::optional<Room> FindRoom(const SnapshotOf& of, uint64_t sequence_begin, uint64_t chunks) {
+  const SegmentLog& log = *of.log;
+  const uint32_t spare = std::min(log.lanes() + 1, log.segments());
+  if (chunks > spare + log.segments() / kGivenUpOneIn) return std::nullopt;
+  Room room;
+  const uint32_t ready = log.provided();
+  for (uint32_t id = 1; id < ready && room.segments.size() < chunks; ++id) {
+    const auto state = log.state(SegmentId{id});
+    if (state == SegmentLog::State::kFree || state == SegmentLog::State::kParked)
+      room.segments.push_back(SegmentId{id});
+  }
+  const auto has_dictionary = [&](SegmentId id) {
+    for (unsigned slot = 0; of.dictionaries != nullptr && slot < Dictionaries::kSlots; ++slot) {
+      const uint64_t place = of.dictionaries->place(slot);
+      if (place != 0 && log.SegmentAt(place) == id) return true;
+    }
+    return false;
+  };
+  room.kept = log.Fills();
+  std::erase_if(room.kept, [&](const auto& fill) { return fill.sequence < sequence_begin; });
+  size_t kept = room.kept.size();
+  std::erase_if(room.kept, [&](const SegmentLog::Fill& fill) {
+    const bool useful = room.segments.size() < chunks && Raw(fill.segment) != 0 && Raw(fill.segment) < ready;
+    if ((!useful && log.segments() - kept >= spare) || has_dictionary(fill.segment)) return false;
+    if (useful) room.segments.push_back(fill.segment);
+    --kept;
+    return true;
+  });
+  if (room.segments.size() < chunks || log.segments() - kept < spare) return std::nullopt;
+  return room;
+}
+
+// Which words are of use: those into what was kept.
+class Kept {
+ public:
+  Kept(const SegmentLog& log, const std::vector<SegmentLog::Fill>& fills) : log_(log), of_(log.segments()) {
+    for (const SegmentLog::Fill& fill : fills) of_[Raw(fill.segment)] = {fill.tail, fill.sequence};
+  }
+  bool Has(uint64_t offset) const {
+    const SegmentId id = log_.SegmentAt(offset);
+    return Raw(id) < of_.size() && offset >= log_.FirstRecord(id) && offset < of_[Raw(id)].tail;
+  }
+  // The record at `offset`, if it is whole as far as its header tells; else null.
+  const record::Header* RecordAt(const Medium& medium, uint64_t offset) const {
+    if (offset % kLineBytes != 0 || !Has(offset)) return nullptr;
+    const Fill& fill = of_[Raw(log_.SegmentAt(offset))];
+    const record::Header& header = record::HeaderAt(medium, offset);
+    const bool whole = record::IsWhole(header, static_cast<uint32_t>(fill.sequence)) &&
+                       layout::RecordBytes(header.payload_bytes) <= fill.tail - offset;
+    return whole ? &header : nullptr;
+  }
+
+ private:
+  struct Fill {
+    uint64_t tail = 0;  // 0: nothing
+    uint64_t sequence = 0;
+  };
+  const SegmentLog& log_;
+  std::vector<Fill> of_;
+};
+
+// False: a dictionary that records need cannot be read again.
+bool DescribeDictionaries(const SnapshotOf& of, const std::vector<SegmentLog::Fill>& fills, const Kept& kept,
+                          SnapshotHead* head) {
+  if (of.dictionaries == nullptr) return true;
+  head->has_dictionaries = 1;
+  uint8_t needed = 0;
+  for (const SegmentLog::Fill& fill : fills) needed |= fill.dictionaries;
+  for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
+    SnapshotHead::DictionarySlot& described = head->dictionaries[slot];
+    described.last_number = of.dictionaries->last_number(slot);
+    const auto held = of.dictionaries->Take(slot);
+    uint64_t place = held ? of.dictionaries->place(slot) : 0;
+    if (place != 0 && !kept.Has(place)) place = 0;  // erased with all
+    if (place == 0 && (needed >> slot & 1) != 0) return false;
+    described.place = place;
+    described.live = place != 0 && of.dictionaries->live(held->role()) == &*held ? 1 : 0;
+  }
+  return true;
+}
+
+uint64_t OffsetOf(IndexWord word) { return word.line() * kLineBytes; }
+
+}  // namespace
+
+std::optional<SnapshotPlace> WriteSnapshot(const SnapshotOf& of, const layout::Superblock& next) {
+  of.log->SealAll();
+  const Index::Shape shape = of.index->shape();
+  const uint64_t slots = of.index->slots();
+  const uint64_t bytes_max =
+      sizeof(SnapshotHead) + of.log->segments() * sizeof(SnapshotFill) + slots * sizeof(uint64_t);
+  const uint64_t chunk_max = ChunkContentMax(of.log->segment_bytes());
+  // One more where the contents end with a chunk: EndChunk.
+  auto room = FindRoom(of, next.sequence_begin, bytes_max / chunk_max + 1);
+  if (!room) return std::nullopt;
+  SnapshotHead head{};
+  const Kept kept(*of.log, room->kept);
+  if (!DescribeDictionaries(of, room->kept, kept, &head)) return std::nullopt;
+  head.fills = static_cast<uint32_t>(room->kept.size());
+  head.pack = static_cast<uint8_t>(of.pack);
+  head.groups = shape.groups;
+  head.members = shape.members;
+  head.growth = shape.growth;
+  head.slots = slots;
+  for (uint64_t slot = 0; slot < slots; ++slot) {
+    const IndexWord word = of.index->At(slot).word;
+    if (!word.empty() && kept.Has(OffsetOf(word))) ++head.records;
+  }
+  ChunkWriter writer(of.medium, of.log->segment_bytes(), next, std::move(room->segments));
+  writer.EraseHeaders();
+  writer.Append(&head, sizeof(head));
+  for (const SegmentLog::Fill& fill : room->kept) {
+    SnapshotFill described{};
+    described.sequence = fill.sequence;
+    described.tail = fill.tail;
+    described.dead = fill.dead;
+    described.segment = Raw(fill.segment);
+    described.dictionaries = fill.dictionaries;
+    writer.Append(&described, sizeof(described));
+  }
+  for (uint64_t slot = 0; slot < slots; ++slot) {
+    const IndexWord word = of.index->At(slot).word;
+    const uint64_t raw = !word.empty() && kept.Has(OffsetOf(word)) ? word.raw() : 0;
+    writer.Append(&raw, sizeof(raw));
+  }
+  return writer.Finish();
+}
+
+// --- read ------------------------------------------------------------------------------------------------------------
+
+SnapshotReader::SnapshotReader(std::span<const std::byte> medium, const layout::Superblock& superblock)
+    : medium_(medium), superblock_(superblock), segments_(LogScan(medium, superblock).segments()) {}
+
+std::string SnapshotReader::Check() {
+  assert(superblock_.snapshot_segment != 0);
+  content_.clear();
+  bytes_ = 0;
+  uint32_t segment = superblock_.snapshot_segment;
+  for (uint32_t number = 0; number < superblock_.snapshot_chunks; ++number) {
+    uint32_t next = 0;
+    if (std::string wrong = CheckChunk(segment, number, &next); !wrong.empty()) return wrong;
+    if ((next == 0) != (number + 1 == superblock_.snapshot_chunks)) return "does not end where it should";
+    segment = next;
+  }
+  return CheckContents();
+}
+
+std::string SnapshotReader::CheckChunk(uint32_t segment, uint32_t number, uint32_t* next) {
+  if (segment == 0 || segment >= segments_) return "leaves the medium";
+  const std::byte* const start = medium_.data() + segment * superblock_.segment_bytes;
+  SnapshotChunk chunk;
+  std::memcpy(&chunk, start, sizeof(chunk));
+  if (chunk.magic != layout::kSnapshotMagic || chunk.checksum != ChunkChecksum(chunk)) return "is damaged";
+  if (chunk.version != layout::kSnapshotVersion)
+    return fmt::format("has version {} and this program knows only version {}", chunk.version,
+                       layout::kSnapshotVersion);
+  if (chunk.format_id != superblock_.format_id || chunk.generation != superblock_.generation)
+    return "is of an earlier life";
+  if (chunk.number != number || chunk.segment != segment || chunk.content_bytes % sizeof(uint64_t) != 0 ||
+      chunk.content_bytes > ChunkContentMax(superblock_.segment_bytes))
+    return "contradicts itself";
+  const std::span content(start + sizeof(chunk), chunk.content_bytes);
+  if (XXH3_64bits_withSeed(content.data(), content.size(), layout::kChecksumSeed) != chunk.content_checksum)
+    return "is damaged";
+  content_.push_back(content);
+  bytes_ += content.size();
+  *next = chunk.next;
+  return {};
+}
+
+std::string SnapshotReader::CheckContents() {
+  constexpr std::string_view kContradiction = "contradicts itself";
+  fills_.clear();
+  words_.clear();
+  if (content_.empty() || content_.front().size() < sizeof(head_)) return std::string(kContradiction);
+  std::memcpy(&head_, content_.front().data(), sizeof(head_));
+  const uint64_t behind_head = bytes_ - sizeof(head_);
+  if (head_.fills > segments_ || head_.fills * sizeof(SnapshotFill) > behind_head ||
+      (behind_head - head_.fills * sizeof(SnapshotFill)) / sizeof(uint64_t) != head_.slots)
+    return std::string(kContradiction);
+  fills_.resize(head_.fills);
+  auto* to = reinterpret_cast<std::byte*>(fills_.data());
+  uint64_t left = fills_.size() * sizeof(SnapshotFill), skip = sizeof(head_);
+  for (std::span<const std::byte> content : content_) {
+    content = content.subspan(std::exchange(skip, 0));
+    const uint64_t taken = std::min(left, content.size());
+    if (taken != 0) std::memcpy(to, content.data(), taken);
+    to += taken;
+    left -= taken;
+    content = content.subspan(taken);
+    words_.emplace_back(reinterpret_cast<const uint64_t*>(content.data()), content.size() / sizeof(uint64_t));
+  }
+  return {};
+}
+
+// --- load ------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// The fills as the segments' own headers confirm them; nothing: one does not.
+std::optional<std::vector<SegmentLog::Fill>> FillsOf(const SnapshotOf& of, const SnapshotReader& reader,
+                                                     const layout::Superblock& superblock) {
+  const LogScan scan({of.medium.base(), of.medium.bytes()}, superblock);
+  std::vector<SegmentLog::Fill> fills;
+  std::vector<uint8_t> listed(of.log->segments());
+  for (const SnapshotFill& described : reader.fills()) {
+    if (described.segment >= listed.size() || described.dead > of.log->segment_bytes()) return std::nullopt;
+    if (std::exchange(listed[described.segment], uint8_t{1}) != 0) return std::nullopt;
+    auto fill = scan.Open(SegmentId{described.segment});
+    const uint64_t end = (described.segment + uint64_t{1}) * of.log->segment_bytes();
+    if (!fill || fill->sequence != described.sequence || described.tail < fill->tail || described.tail > end ||
+        described.tail % kLineBytes != 0)
+      return std::nullopt;
+    fill->tail = described.tail;
+    fill->dead = described.dead;
+    fill->dictionaries = described.dictionaries;
+    fills.push_back(*fill);
+  }
+  return fills;
+}
+
+using ReadDictionaries = std::vector<std::pair<std::unique_ptr<const Dictionary>, uint64_t>>;  // with their places
+
+// Those that are live last, so that they stay it; nothing: one is damaged.
+std::optional<ReadDictionaries> DictionariesOf(const SnapshotOf& of, const SnapshotHead& head, const Kept& kept) {
+  ReadDictionaries read;
+  for (const bool live : {false, true}) {
+    for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
+      const SnapshotHead::DictionarySlot& described = head.dictionaries[slot];
+      if (described.place == 0 || (described.live != 0) != live) continue;
+      const record::Header* const header = kept.RecordAt(of.medium, described.place);
+      auto dictionary = header != nullptr && of.dictionaries != nullptr
+                            ? Dictionary::Read(*header, of.dictionaries->authenticator())
+                            : nullptr;
+      if (dictionary == nullptr || Dictionaries::SlotOf(dictionary->number()) != slot) return std::nullopt;
+      read.emplace_back(std::move(dictionary), described.place);
+    }
+  }
+  return read;
+}
+
+uint8_t SlotsOf(const ReadDictionaries& read) {
+  uint8_t slots = 0;
+  for (const auto& [dictionary, place] : read)
+    slots |= static_cast<uint8_t>(1u << Dictionaries::SlotOf(dictionary->number()));
+  return slots;
+}
+
+void Adopt(const SnapshotOf& of, const SegmentLog::Fill& fill) {
+  of.log->Adopt(fill);
+  for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
+    if ((fill.dictionaries >> slot & 1) == 0) continue;
+    const auto held = of.dictionaries->Take(slot);
+    of.log->AdoptDictionary(fill.segment, held->number());
+  }
+}
+
+// As an index may hold them: each once, in a slot that is there, into what was kept.
+bool RestoreWords(const SnapshotOf& of, const SnapshotReader& reader, const Kept& kept) {
+  const uint64_t slots = of.index->slots();
+  return reader.ForEachWord([&](uint64_t slot, uint64_t raw) {
+    const IndexWord word = IndexWord(raw).with(/*dram=*/false, /*heat=*/0);
+    if (slot >= slots || word.empty() || !kept.Has(OffsetOf(word))) return false;
+    of.index->Restore(slot, word);
+    return true;
+  });
+}
+
+}  // namespace
+
+std::string LoadSnapshot(const SnapshotOf& of, const layout::Superblock& superblock) {
+  constexpr std::string_view kContradiction = "contradicts the medium";
+  SnapshotReader reader({of.medium.base(), of.medium.bytes()}, superblock);
+  if (std::string wrong = reader.Check(); !wrong.empty()) return wrong;
+  const SnapshotHead& head = reader.head();
+  if (head.pack != static_cast<uint8_t>(of.pack) || head.has_dictionaries != (of.dictionaries != nullptr ? 1 : 0))
+    return "was written with other options of packing";
+  auto fills = FillsOf(of, reader, superblock);
+  if (!fills) return std::string(kContradiction);
+  const uint32_t spare = std::min(of.log->lanes() + 1, of.log->segments());
+  if (of.log->segments() - fills->size() < spare) return "leaves too little room to write";
+  const Kept kept(*of.log, *fills);
+  auto dictionaries = DictionariesOf(of, head, kept);
+  if (!dictionaries) return "names a dictionary that is damaged";
+  const uint8_t slots = SlotsOf(*dictionaries);
+  for (const SegmentLog::Fill& fill : *fills) {
+    if ((fill.dictionaries & ~slots) != 0) return std::string(kContradiction);
+  }
+  if (!of.index->TakeShape({head.groups, head.members, head.growth})) return "is of an index of another size";
+  if (head.slots != of.index->slots() || !RestoreWords(of, reader, kept)) {
+    of.index->Clear();
+    return std::string(kContradiction);
+  }
+  for (auto& [dictionary, place] : *dictionaries) of.dictionaries->Restore(std::move(dictionary), place);
+  for (unsigned slot = 0; of.dictionaries != nullptr && slot < Dictionaries::kSlots; ++slot)
+    of.dictionaries->SkipNumbers(slot, head.dictionaries[slot].last_number);
+  for (const SegmentLog::Fill& fill : *fills) Adopt(of, fill);
+  return {};
+}
+
+}  // namespace mezz

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+#include "cache/base/atomic.h"
+#include "cache/types.h"
+
+namespace mezz {
+
+// While an index is filled again with records of an earlier life, from the youngest to the oldest: the tags of keys
+// that were put, erased or displaced meanwhile. Of such a key no older record may follow. A bit for each of the 2^25
+// tags that index words carry: who takes a word out of the index need not know its key, and after n notes one record in
+// 2^25 / n is passed over for another key's sake, which costs a miss.
+//
+//   open:  1 --Close--> 0 (release store); 0 too in a child made by fork(), where all of it is zero: it notes nothing,
+//          and takes no lock that a thread of its parent's may hold
+//
+// Note and IfUnnoted of a tag exclude each other by its stripe's mutex. So once Note has returned, what IfUnnoted ran
+// for that tag is over and visible, and nothing more will run; acquire, so that this holds too for who finds it closed.
+//
+// 4 MiB, of which pages are taken as they are written, and given back by Close. Thread-safe. Lock order: the index's
+// split mutex, then a stripe's.
+class TagNotes {
+ public:
+  static constexpr unsigned kTagBits = 25;
+
+  TagNotes();
+  ~TagNotes();
+  TagNotes(const TagNotes&) = delete;
+  TagNotes& operator=(const TagNotes&) = delete;
+
+  bool ok() const { return memory_ != nullptr; }  // false: the memory was not to be had; nothing else may be called
+  bool is_open() const { return open_->load(std::memory_order_acquire) != 0; }
+
+  void Note(uint32_t tag) {
+    assert(tag < 1u << kTagBits);
+    if (!is_open()) [[likely]]
+      return;
+    const std::lock_guard lock(StripeOf(tag));
+    WordOf(tag) |= BitOf(tag);
+  }
+
+  enum class Seen : uint8_t { kUnnoted, kNoted, kClosed };
+  // Calls run(), which must not Note, if the tag was not noted.
+  template <typename Run>
+  Seen IfUnnoted(uint32_t tag, Run&& run) {
+    const std::lock_guard lock(StripeOf(tag));
+    if (!is_open()) return Seen::kClosed;
+    if ((WordOf(tag) & BitOf(tag)) != 0) return Seen::kNoted;
+    run();
+    return Seen::kUnnoted;
+  }
+
+  // For ever: once it has returned, nothing runs any more.
+  void Close();
+
+ private:
+  static constexpr uint64_t kPage = 4096;
+  static constexpr uint64_t kBytes = kPage + (uint64_t{1} << kTagBits) / 8;
+  static constexpr size_t kStripes = 64;
+  struct alignas(kLineBytes) Stripe {
+    Mutex mutex;
+  };
+
+  // Tags of one word have one stripe.
+  Mutex& StripeOf(uint32_t tag) { return stripes_[tag / 64 % kStripes].mutex; }
+  uint64_t& WordOf(uint32_t tag) { return words_[tag / 64]; }
+  static uint64_t BitOf(uint32_t tag) { return uint64_t{1} << tag % 64; }
+
+  void* memory_ = nullptr;            // own mapping: a page for open_, then the bits
+  Atomic<uint64_t>* open_ = nullptr;  // in it
+  uint64_t* words_ = nullptr;         // in it; guarded by the stripes
+  std::array<Stripe, kStripes> stripes_;
+};
+
+}  // namespace mezz

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recovery to its end, for tests that have no ScmTier around it.
+#pragma once
+
+#include "cache/recoverer.h"
+
+namespace mezz::test {
+
+// Nothing of it is owned; the index is empty, the log as it was made.
+struct RecoveryOf {
+  const Medium& medium;
+  const layout::Superblock& superblock;
+  const ScmOptions& options;
+  SegmentLog* log;
+  Index* index;
+  Counters* counters;
+  Dictionaries* dictionaries;
+  const ForkGuard& guard;
+};
+
+inline RecoveryReport Recover(const RecoveryOf& of) {
+  if (!of.index->StartRefill()) return {};
+  Recoverer recoverer(of.medium, of.superblock, of.options, of.log, of.index, of.counters, of.dictionaries, of.guard,
+                      /*no_snapshot=*/{});
+  recoverer.Prepare();
+  recoverer.Start(
+      {.grow = [] {}, .is_forgotten = [](FileId) { return false; }, .dictionaries_known = [] {}, .over = {}});
+  recoverer.Wait();
+  return recoverer.report();
+}
+
+}  // namespace mezz::test

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tier that serves while it recovers what an earlier one left. The recovery stops at its test points, and there a
+// test does what a caller would do just then.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "tests/support/tier_fixture.h"
+
+namespace mezz {
+namespace {
+
+using test::BytesOf;
+using test::Key;
+using test::Payload;
+using test::Same;
+using ::testing::HasSubstr;
+
+constexpr size_t kBytes = 4000;
+constexpr uint32_t kSegments = 16;
+constexpr uint64_t kASegment = 62;  // blocks of kBytes, or a few more
+
+class ServingRecovery : public ::testing::Test {
+ protected:
+  ~ServingRecovery() override {
+    g_test_point_hook.store(nullptr, std::memory_order_release);
+    current_ = nullptr;
+  }
+
+  void Open() {
+    tier_.reset();
+    tier_ = test::OpenOrDie(options_);
+    ASSERT_NE(tier_, nullptr);
+  }
+  // A tier that was closed would have less to recover.
+  void Kill() { test::Kill(file_, &tier_); }
+  // Kills, and opens again. The next tier's recovery calls `at_point(name)` whenever it comes to a test point, once
+  // Open has returned.
+  void OpenWith(std::function<void(std::string_view)> at_point) {
+    Kill();
+    at_point_ = std::move(at_point);
+    opened_.store(false, std::memory_order_relaxed);
+    current_ = this;
+    g_test_point_hook.store(
+        [](const char* name) {
+          if (std::string_view(name).starts_with("recovery.")) current_->AtPoint(name);
+        },
+        std::memory_order_release);
+    Open();
+    opened_.store(true, std::memory_order_release);
+    opened_.notify_all();
+  }
+  void Recovered() {
+    tier_->WaitUntilRecovered();
+    g_test_point_hook.store(nullptr, std::memory_order_release);
+  }
+  void PutAll(uint64_t first, uint64_t last, uint64_t version = 0) {
+    for (uint64_t n = first; n < last; ++n)
+      ASSERT_EQ(tier_->Put(Key(n), BlockRole::kData, Payload(n, version, kBytes)), PutResult::kStored) << n;
+  }
+  // Of keys [first, last), all of version `version`.
+  uint64_t Served(uint64_t first, uint64_t last, uint64_t version = 0) {
+    uint64_t served = 0;
+    for (uint64_t n = first; n < last; ++n) {
+      const PinnedBlock block = tier_->Find(Key(n));
+      if (!block) continue;
+      ++served;
+      EXPECT_TRUE(Same(BytesOf(block), Payload(n, version, kBytes))) << n;
+    }
+    return served;
+  }
+
+  const test::ScratchFile file_;
+  ScmOptions options_ = test::WarmOptions(file_.path(), uint64_t{kSegments} * kSegmentBytesMin);
+  std::unique_ptr<ScmTier> tier_;
+
+ private:
+  void AtPoint(std::string_view name) {
+    opened_.wait(false, std::memory_order_acquire);
+    if (at_point_) at_point_(name);
+  }
+  static inline ServingRecovery* current_ = nullptr;
+  std::function<void(std::string_view)> at_point_;
+  std::atomic<bool> opened_{false};
+};
+
+TEST_F(ServingRecovery, OpenDoesNotWaitForItAndWhatIsNotBackYetIsAMiss) {
+  Open();
+  PutAll(1, 5 * kASegment);
+  std::atomic<bool> go{false};
+  OpenWith([&](std::string_view) { go.wait(false); });
+  EXPECT_TRUE(tier_->recovery().running);
+  EXPECT_EQ(Served(1, 5 * kASegment), 0u);
+  PutAll(1000, 1000 + kASegment);
+  EXPECT_EQ(Served(1000, 1000 + kASegment), kASegment);
+  go.store(true);
+  go.notify_all();
+  Recovered();
+  const RecoveryReport report = tier_->recovery();
+  EXPECT_FALSE(report.running);
+  EXPECT_EQ(report.records, 5 * kASegment - 1);
+  EXPECT_EQ(Served(1, 5 * kASegment), 5 * kASegment - 1);
+  EXPECT_EQ(Served(1000, 1000 + kASegment), kASegment);
+  test::ExpectSound(*tier_);
+}
+
+TEST_F(ServingRecovery, TheYoungestComesFirst) {
+  constexpr uint64_t kLast = 8 * kASegment;
+  Open();
+  PutAll(1, kLast);
+  uint64_t points = 0, grew = 0, before = kLast;
+  OpenWith([&](std::string_view point) {
+    if (point != "recovery.segment_walked" && ++points % 50 != 0) return;
+    uint64_t oldest = 1;
+    while (oldest < kLast && !tier_->Contains(Key(oldest))) ++oldest;
+    EXPECT_LE(oldest, before);
+    grew += oldest < before ? 1 : 0;
+    before = oldest;
+    EXPECT_EQ(Served(oldest, kLast), kLast - oldest) << "what is back is the younger part, without gaps";
+  });
+  Recovered();
+  EXPECT_GT(grew, 10u);
+  test::ExpectSound(*tier_);
+}
+
+// However little comes back in a millisecond: the thread may not even start.
+TEST_F(ServingRecovery, ABudgetLeavesOutTheOldest) {
+  constexpr uint64_t kLast = 8 * kASegment;
+  Open();
+  PutAll(1, kLast);
+  options_.recovery_budget_ms = 1;
+  int walked = 0;
+  OpenWith([&](std::string_view point) {
+    if (point != "recovery.segment_walked" || ++walked != 3) return;
+    const auto here = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - here < std::chrono::milliseconds(1)) {
+    }
+  });
+  Recovered();
+  const RecoveryReport report = tier_->recovery();
+  EXPECT_TRUE(report.timed_out);
+  EXPECT_GT(report.given_up, 0u);
+  EXPECT_THAT(report.ToString(), HasSubstr("recovery_budget"));
+  uint64_t oldest = 1;
+  while (oldest < kLast && !tier_->Contains(Key(oldest))) ++oldest;
+  EXPECT_EQ(Served(oldest, kLast), kLast - oldest);
+  EXPECT_EQ(report.records, kLast - oldest);
+  PutAll(1, 6 * kASegment, 1);
+  test::ExpectSound(*tier_);
+}
+
+TEST_F(ServingRecovery, ToldOfWhenItIsOver) {
+  Open();
+  PutAll(1, kASegment);
+  std::atomic<uint64_t> told{0}, records{0};
+  options_.on_recovered = [&](const RecoveryReport& report) {
+    records.store(report.records);
+    ++told;
+    told.notify_all();
+  };
+  Kill();
+  Open();
+  told.wait(0);
+  EXPECT_EQ(told, 1u);
+  EXPECT_EQ(records, kASegment - 1);
+}
+
+// A full medium, and room is wanted before anything is back: the oldest goes, unread, and the youngest comes back.
+TEST_F(ServingRecovery, RoomIsMadeOfTheOldestThatAreNotBackYet) {
+  Open();
+  PutAll(1, 3 * kSegments * kASegment);
+  const uint64_t last = 3 * kSegments * kASegment;
+  bool done = false;
+  OpenWith([&](std::string_view) {
+    if (std::exchange(done, true)) return;
+    PutAll(10'000, 10'000 + 6 * kASegment);
+    EXPECT_EQ(Served(10'000, 10'000 + 6 * kASegment), 6 * kASegment);
+  });
+  Recovered();
+  EXPECT_GE(tier_->recovery().given_up, 6u);
+  EXPECT_EQ(Served(10'000, 10'000 + 6 * kASegment), 6 * kASegment);
+  EXPECT_EQ(Served(last - 2 * kASegment, last), 2 * kASegment);
+  test::ExpectSound(*tier_);
+}
+
+TEST_F(ServingRecovery, ATierThatShrinksMeanwhileEndsSmall) {
+  for (const uint64_t segments : {uint64_t{0}, uint64_t{kSegmentsMin}}) {
+    options_.segment_bytes = kSegmentBytesMin;
+    Open();
+    ASSERT_TRUE(tier_->SetCapacity(kSegments * kSegmentBytesMin).ok());
+    PutAll(1, 2 * kSegments * kASegment);
+    int at = 0;
+    OpenWith([&](std::string_view point) {
+      if (point != "recovery.segment_walked" || ++at != 3) return;
+      EXPECT_TRUE(tier_->SetCapacity(segments * kSegmentBytesMin).ok());
+    });
+    Recovered();
+    EXPECT_LE(tier_->usage_bytes(), segments * kSegmentBytesMin);
+    test::ExpectSound(*tier_);
+  }
+}
+
+TEST_F(ServingRecovery, ATierClosedMeanwhileLeavesTheRestToTheNext) {
+  Open();
+  PutAll(1, 8 * kASegment);
+  std::atomic<int> walked{0};
+  std::atomic<bool> go{false};
+  OpenWith([&](std::string_view point) {
+    if (point != "recovery.segment_walked") return;
+    if (++walked == 3) walked.notify_all(), go.wait(false);
+  });
+  for (int seen = walked; seen < 3; seen = walked) walked.wait(seen);
+  EXPECT_TRUE(tier_->Erase(Key(8 * kASegment - 1)));
+  go.store(true);
+  go.notify_all();
+  Open();
+  tier_->WaitUntilRecovered();
+  EXPECT_GE(Served(1, 8 * kASegment), 8 * kASegment - 2);
+  test::ExpectSound(*tier_);
+}
+
+std::vector<std::byte> Made(uint64_t n, uint64_t version) {
+  const size_t bytes = 100 + (n * 37 + version * 101) % 6000;
+  return n % 2 == 0 ? test::PackablePayload(n, version, bytes) : Payload(n, version, bytes);
+}
+
+// A thread that knows of each key with which versions it may still be found: the one that it put last, none once it was
+// erased, and of what the earlier life left always the same, once one was seen.
+class Caller {
+ public:
+  static constexpr uint64_t kKeys = 250;
+  Caller(std::unique_ptr<ScmTier>* tier, uint64_t seed) : tier_(tier), random(seed) {}
+
+  void Put(uint64_t n) {
+    const auto stored =
+        (*tier_)->Put(Key(n), BlockRole::kData, Made(n, ++version_),
+                      n % 5 == 0 ? Generation::kProven : Generation::kYoung, n % 4 == 0 ? Form::kPacked : Form::kRaw);
+    if (stored == PutResult::kStored) may_[n] = {version_};
+  }
+  void Find(uint64_t n) {
+    const auto heat = random() % 2 == 0 ? Heat::kKeep : Heat::kRaise;
+    const PinnedBlock block = (*tier_)->Find(Key(n), BlockRole::kOther, heat);
+    if (!block) return;
+    ++found;
+    const auto bytes = BytesOf(block);
+    std::set<uint64_t>& may = may_[n];
+    const auto is = std::ranges::find_if(may, [&](uint64_t v) { return Same(bytes, Made(n, v)); });
+    ASSERT_NE(is, may.end()) << "key " << n << " has bytes that were put over, or erased";
+    may = {*is};
+  }
+  void Erase(uint64_t n) {
+    (*tier_)->Erase(Key(n));
+    may_[n].clear();
+    EXPECT_FALSE((*tier_)->Contains(Key(n)));
+  }
+  void EraseAll() {
+    (*tier_)->EraseAll();
+    may_.clear();
+  }
+  void Any(uint64_t puts_in_hundred) {
+    const uint64_t n = random() % kKeys + 1;
+    if (random() % 100 < puts_in_hundred) {
+      Put(n);
+      if (random() % 8 == 0) Erase(n);
+    } else if (random() % 2 == 0) {
+      Erase(n);
+    } else {
+      Find(n);
+    }
+  }
+  // What the next life may find.
+  void PutMany() {
+    EraseAll();
+    std::map<uint64_t, std::set<uint64_t>> all;
+    for (int i = 0; i < 1500; ++i) {
+      const uint64_t n = random() % kKeys + 1;
+      Put(n);
+      all[n].insert(version_);
+    }
+    may_ = all;
+  }
+
+ private:
+  std::unique_ptr<ScmTier>* const tier_;
+  std::map<uint64_t, std::set<uint64_t>> may_;
+  uint64_t version_ = 0;
+
+ public:
+  std::mt19937_64 random;
+  uint64_t found = 0;
+};
+
+TEST_F(ServingRecovery, NeverServesWhatWasPutOverOrErased) {
+  const uint64_t seed = test::Seed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Caller caller(&tier_, seed);
+  std::mt19937_64& random = caller.random;
+  options_.pack = PackMode::kLz4;
+  for (int life = 0; life < 10 && !HasFailure(); ++life) {
+    const uint64_t puts_in_hundred = random() % 100, ops_in_hundred = random() % 60;
+    const bool erases_all = random() % 3 == 0, shrinks = random() % 4 == 0;
+    uint64_t points = 0;
+    OpenWith([&](std::string_view point) {
+      if (HasFailure()) return;
+      if (erases_all && ++points == 200) caller.EraseAll();
+      if (shrinks && point == "recovery.segment_walked" && random() % 4 == 0) {
+        const uint64_t segments = kSegmentsMin + random() % (kSegments - kSegmentsMin + 1);
+        EXPECT_TRUE(tier_->SetCapacity(segments * kSegmentBytesMin).ok());
+      }
+      while (random() % 100 < ops_in_hundred) caller.Any(puts_in_hundred);
+    });
+    Recovered();
+    for (uint64_t n = 1; n <= Caller::kKeys; ++n) caller.Find(n);
+    test::ExpectSound(*tier_);
+    ASSERT_TRUE(tier_->SetCapacity(kSegments * kSegmentBytesMin).ok());
+    caller.PutMany();
+  }
+  EXPECT_GT(caller.found, 100u);
+}
+
+}  // namespace
+}  // namespace mezz

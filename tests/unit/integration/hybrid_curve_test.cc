@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The live curve of a whole cache, of any RocksDB release.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "admission/curves/block_key.h"
+#include "admission/curves/curve_file.h"
+#include "integration/hybrid_cache.h"
+#include "integration/option_table.h"
+#include "tests/support/hybrid_fixture.h"
+#include "tests/support/random.h"
+#include "tests/support/seed.h"
+#include "workloads/replay/caches/block_cache.h"
+
+namespace mezz {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr size_t kBlockBytes = 4000;
+
+class HybridCurve : public ::testing::Test {
+ protected:
+  HybridCurve() {
+    options_.dram_bytes = 4 << 20;
+    options_.scm.medium = MediumKind::kAnonymous;
+    options_.scm.capacity_bytes = 16 << 20;
+    options_.scm.prepare = Prepare::kBeforeOpen;
+    options_.scm.pack = PackMode::kOff;
+    options_.curve = true;
+    options_.curve_rate = 1;
+    folder_ = std::filesystem::temp_directory_path() / ("mezz_curve_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  ~HybridCurve() override { std::filesystem::remove_all(folder_); }
+
+  void Open() {
+    const Status status = NewHybridCache(options_, &cache_);
+    ASSERT_TRUE(status.ok()) << status.message();
+    stats_ = GetHybridStats(cache_.get());
+  }
+  // Skewed look-ups, each miss inserted.
+  void LookUp(uint64_t count, uint64_t keys = 8000) {
+    BlockCache cache(cache_);
+    const std::vector<std::byte> bytes(kBlockBytes, std::byte{7});
+    for (uint64_t i = 0; i < count; ++i) {
+      const BlockKey key = BlockKeyOf(random_.Below(random_.OneIn(2) ? keys / 16 : keys));
+      if (!cache.Lookup(key, BlockRole::kData)) cache.Insert(key, BlockRole::kData, bytes);
+    }
+  }
+  std::string PathOf(const std::string& name) const { return folder_ / name; }
+  std::string Refused() {
+    std::shared_ptr<rocksdb::Cache> cache;
+    return std::string(NewHybridCache(options_, &cache).message());
+  }
+
+  test::Random random_{test::Seed()};
+  HybridCacheOptions options_;
+  std::filesystem::path folder_;
+  std::shared_ptr<rocksdb::Cache> cache_;
+  HybridStats* stats_ = nullptr;
+};
+
+TEST_F(HybridCurve, SaysAtItsOwnSizeWhatTheCacheFound) {
+  Open();
+  LookUp(100'000);
+  const CounterSnapshot before = stats_->Counters();
+  LookUp(100'000);
+  const CounterSnapshot found = stats_->Counters() - before;
+  plan::Curve curve;
+  ASSERT_TRUE(stats_->MakeCurve(&curve).ok());
+  EXPECT_EQ(curve.sums.requests, 200'000u) << "every look-up, wherever it was answered";
+  EXPECT_EQ(curve.sums.counted_requests, 100'000u);
+  EXPECT_EQ(curve.mean_block_bytes(), kBlockBytes);
+  plan::HitShares shares;
+  ASSERT_TRUE(curve.At(options_.dram_bytes, options_.scm.capacity_bytes, &shares).ok());
+  const double hits = 1 - static_cast<double>(found[Event::kMiss]) / 100'000;
+  EXPECT_NEAR(shares.both.value, hits, 0.03);
+  ASSERT_TRUE(curve.At(4 * options_.dram_bytes, 4 * options_.scm.capacity_bytes, &shares).ok());
+  EXPECT_GT(shares.both.value, 0.97) << "all of it fits";
+  ASSERT_TRUE(curve.At(options_.dram_bytes / 2, 0, &shares).ok());
+  EXPECT_EQ(shares.scm.value, 0);
+  EXPECT_LT(shares.both.value, hits);
+}
+
+TEST_F(HybridCurve, StandsInTheReportAndInTheFileThatMergesWithAnotherHosts) {
+  options_.curve_file = PathOf("a.curve");
+  Open();
+  EXPECT_THAT(stats_->Report(), HasSubstr("curve: no block was looked up yet"));
+  LookUp(30'000);
+  EXPECT_THAT(stats_->Report(), AllOf(HasSubstr("\ncurve.look_ups: 30000\n"), HasSubstr("\ncurve.sampled: 30000\n"),
+                                      HasSubstr("\ncurve.hit_percent.dram=4M.scm=16M: "),
+                                      HasSubstr("dram.curve_bytes: "), HasSubstr("curve=on;curve_rate=1;curve_file=")));
+  plan::Curve reported;
+  ASSERT_TRUE(plan::ReadCurve(options_.curve_file, &reported).ok()) << "written with the report";
+  EXPECT_EQ(reported.sums.requests, 30'000u);
+  LookUp(10'000);
+  ASSERT_TRUE(stats_->DumpCurve(PathOf("b.curve")).ok());
+  cache_.reset();
+  plan::Curve a;
+  plan::Curve b;
+  ASSERT_TRUE(plan::ReadCurve(options_.curve_file, &a).ok()) << "written anew as the cache went";
+  ASSERT_TRUE(plan::ReadCurve(PathOf("b.curve"), &b).ok());
+  EXPECT_EQ(a.sums.requests, 40'000u);
+  EXPECT_EQ(a.points, b.points) << "nothing was looked up between the two";
+  ASSERT_TRUE(plan::Merge(b, &a).ok());
+  EXPECT_EQ(a.sums.hosts, 2u);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2) << "a temporary file was left";
+}
+
+TEST_F(HybridCurve, OfATierThatPacksFindsMore) {
+  options_.scm.pack = PackMode::kLz4;
+  Open();
+  LookUp(150'000, 40'000);
+  plan::Curve packed;
+  ASSERT_TRUE(stats_->MakeCurve(&packed).ok());
+  EXPECT_EQ(packed.form.pack, "lz4");
+  EXPECT_EQ(packed.form.pack_ratios, "observed");
+  plan::HitShares shares;
+  ASSERT_TRUE(packed.At(options_.dram_bytes, options_.scm.capacity_bytes, &shares).ok());
+  EXPECT_GT(shares.both.value, 0.8) << "blocks of one byte's value pack a hundredfold";
+  EXPECT_GT(shares.scm_unpacked, 0.1);
+}
+
+TEST_F(HybridCurve, CountsInTheTotalOfDram) {
+  options_.dram_total_bytes = std::exchange(options_.dram_bytes, 0);
+  std::shared_ptr<rocksdb::Cache> cache;
+  EXPECT_THAT(Refused(), AllOf(HasSubstr("dram_total=4M is too small"), HasSubstr("curve 7.")));
+  options_.dram_total_bytes = 16 << 20;
+  Open();
+  LookUp(20'000);
+  EXPECT_GT(stats_->Dram().curve, 100u << 10);
+  EXPECT_LE(stats_->Dram().curve, uint64_t{8} << 20);
+  EXPECT_LE(cache_->GetCapacity() + stats_->Dram().total(), options_.dram_total_bytes);
+  plan::Curve curve;
+  ASSERT_TRUE(stats_->MakeCurve(&curve).ok());
+}
+
+TEST_F(HybridCurve, OffKeepsNothing) {
+  options_.curve = false;
+  Open();
+  LookUp(5000);
+  EXPECT_EQ(stats_->Dram().curve, 0u);
+  EXPECT_THAT(stats_->Report(), AllOf(HasSubstr("curve=off"), Not(HasSubstr("curve.sampled"))));
+  plan::Curve curve;
+  const Status status = stats_->MakeCurve(&curve);
+  EXPECT_EQ(status.code(), Status::Code::kNotSupported);
+  EXPECT_THAT(status.message(), HasSubstr("open the cache with curve=on"));
+}
+
+TEST_F(HybridCurve, RefusesAFileThatCannotBeWritten) {
+  options_.curve_file = PathOf("none/x.curve");
+  EXPECT_THAT(Refused(), AllOf(HasSubstr("curve_file="), HasSubstr("none/x.curve cannot be written: No such file")));
+  options_.curve_file = folder_;
+  EXPECT_THAT(Refused(), HasSubstr("cannot be written: Is a directory"));
+  options_.curve_file = PathOf("x.curve");
+  options_.curve = false;
+  EXPECT_THAT(Refused(), HasSubstr("x.curve needs curve=on"));
+  EXPECT_FALSE(std::filesystem::exists(PathOf("x.curve")));
+}
+
+TEST(CurveOptions, AreReadFromTheUriAndRefusedByName) {
+  const auto parse = [](const std::string& items, HybridCacheOptions* options) {
+    const Status status = ParseHybridUri("mezzanine://dram=8M;scm=16M;medium=anon;" + items, options);
+    return status.ok() ? "" : std::string(status.message());
+  };
+  HybridCacheOptions options;
+  EXPECT_EQ(parse("curve=on;curve_rate=0.25;curve_file=/tmp/x", &options), "");
+  EXPECT_TRUE(options.curve);
+  EXPECT_EQ(options.curve_rate, 0.25);
+  HybridCacheOptions again;
+  ASSERT_TRUE(ParseHybridUri(options.ToUri(), &again).ok()) << options.ToUri();
+  EXPECT_EQ(again.ToUri(), options.ToUri());
+  EXPECT_THAT(parse("curve=yes", &options), HasSubstr("curve=yes: accepted are on and off"));
+  EXPECT_THAT(parse("curve=on;curve_rate=lots", &options), HasSubstr("curve_rate=lots: accepted are numbers"));
+  EXPECT_THAT(parse("curve=on;curve_rate=0", &options), HasSubstr("curve_rate=0 is no share of the blocks"));
+  EXPECT_THAT(parse("curve=on;curve_rate=nan", &options), HasSubstr("curve_rate=nan is no share"));
+  EXPECT_THAT(parse("curve_file=/tmp/x", &options), HasSubstr("curve_file=/tmp/x needs curve=on"));
+  HybridCacheOptions secondary;
+  EXPECT_THAT(std::string(ParseScmSecondaryUri("mezzanine_scm://scm=16M;medium=anon;curve=on", &secondary).message()),
+              HasSubstr("\"curve\""));
+}
+
+}  // namespace
+}  // namespace mezz

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "admission/curves/curve_file.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/curves.h"
+#include "tests/support/seed.h"
+
+namespace mezz::plan {
+namespace {
+
+using test::Random;
+using ::testing::HasSubstr;
+
+Curve SomeCurve() {
+  Random random(test::Seed());
+  return test::RandomCurve(&random);
+}
+
+std::string Refusal(const std::string& text) {
+  Curve curve;
+  const Status status = ParseCurve(text, "host.curve", &curve);
+  return status.ok() ? "" : std::string(status.message());
+}
+
+TEST(CurveFile, GivesBackWhatWasWritten) {
+  Random random(test::Seed());
+  for (int round = 0; round < 50; ++round) {
+    const Curve curve = test::RandomCurve(&random);
+    Curve read;
+    const Status status = ParseCurve(CurveText(curve, {{"host", "a"}}), "x", &read);
+    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_EQ(read, curve);
+  }
+}
+
+TEST(CurveFile, IsJsonForOthers) {
+  const nlohmann::json json = nlohmann::json::parse(CurveText(SomeCurve(), {{"host", "a"}}));
+  EXPECT_EQ(json.at("version"), kCurveFileVersion);
+  EXPECT_EQ(json.at("manifest").at("host"), "a");
+  EXPECT_EQ(json.at("curve").at("points").size(), 4u);
+}
+
+TEST(CurveFile, RefusesEveryFlippedBit) {
+  const std::string text = CurveText(SomeCurve(), {});
+  for (size_t bit = 0; bit < 8 * text.size(); ++bit) {
+    std::string damaged = text;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
+    const std::string refusal = Refusal(damaged);
+    ASSERT_THAT(refusal, HasSubstr("host.curve")) << "bit " << bit;
+  }
+}
+
+TEST(CurveFile, RefusesEveryLengthButItsOwn) {
+  const std::string text = CurveText(SomeCurve(), {});
+  for (size_t length = 0; length < text.size(); ++length) ASSERT_NE(Refusal(text.substr(0, length)), "") << length;
+  EXPECT_NE(Refusal(text + " "), "");
+  EXPECT_EQ(Refusal(text), "");
+}
+
+TEST(CurveFile, SaysWhatIsWrong) {
+  const std::string text = CurveText(SomeCurve(), {});
+  EXPECT_THAT(Refusal("{}"), HasSubstr("does not begin as a curve does"));
+  std::string changed = text;
+  changed.replace(text.find("4096"), 4, "8192");
+  EXPECT_THAT(Refusal(changed), HasSubstr("damaged"));
+  std::string newer = text;
+  newer.replace(text.find("\"version\":1,"), 12, "\"version\":9,");
+  EXPECT_THAT(Refusal(newer), HasSubstr("another version than 1"));
+}
+
+TEST(CurveFile, RefusesNonsenseWithARightChecksum) {
+  const std::pair<std::function<void(Curve*)>, std::string> cases[] = {
+      {[](Curve* curve) {
+         curve->form.dram = {4, 2};
+       },
+       "do not ascend"},
+      {[](Curve* curve) { curve->form.scm.clear(); }, "do not ascend"},
+      {[](Curve* curve) { curve->points.pop_back(); }, "one point for each pair"},
+      {[](Curve* curve) { curve->points[1].scm_bytes = 5; }, "point 1 is not that of its grid"},
+      {[](Curve* curve) { curve->points[2].seeds.pop_back(); }, "point 2 has another number of seeds"},
+      {[](Curve* curve) { curve->sums.counted_requests = 0; }, "counts nothing"},
+      {[](Curve* curve) { curve->points[3].seeds[0].dram_hits = curve->sums.requests + 1; }, "more hits than requests"},
+  };
+  for (const auto& [change, message] : cases) {
+    Curve curve = SomeCurve();
+    change(&curve);
+    EXPECT_THAT(Refusal(CurveText(curve, {})), HasSubstr(message));
+  }
+}
+
+TEST(CurveFile, IsWrittenAndReadByPath) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / fmt::format("mezz_curve_{}", static_cast<int>(::getpid()));
+  const Curve curve = SomeCurve();
+  ASSERT_TRUE(WriteCurve(curve, {}, path).ok());
+  Curve read;
+  ASSERT_TRUE(ReadCurve(path, &read).ok());
+  EXPECT_EQ(read, curve);
+  std::filesystem::remove(path);
+  const Status missing = ReadCurve(path, &read);
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("No such file"));
+}
+
+}  // namespace
+}  // namespace mezz::plan

@@ -1,0 +1,23 @@
+# Run by the installation: the PUBLIC headers below ROOT, and those of ours that they include, to TO/mezzanine. There
+# they name each other as a user names them, "mezzanine/cache/types.h", so that no folder called cache/ gets into
+# anybody's include path. MADE: a folder for what is rewritten.
+cmake_policy(VERSION 3.21)
+set(left ${PUBLIC})
+set(taken "")
+while(left)
+  list(POP_FRONT left header)
+  if(header IN_LIST taken)
+    continue()
+  endif()
+  list(APPEND taken ${header})
+  file(READ ${ROOT}/${header} text)
+  string(REGEX MATCHALL "#include \"(cache|admission|integration)/[^\"]+" includes "${text}")
+  foreach(include ${includes})
+    string(REGEX REPLACE "^#include \"" "" included ${include})
+    list(APPEND left ${included})
+  endforeach()
+  string(REGEX REPLACE "(#include \")((cache|admission|integration)/)" "\\1mezzanine/\\2" text "${text}")
+  file(WRITE ${MADE}/${header} "${text}")
+  get_filename_component(folder ${header} DIRECTORY)
+  file(INSTALL ${MADE}/${header} DESTINATION ${TO}/mezzanine/${folder})
+endwhile()

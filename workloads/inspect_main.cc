@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// mezz_inspect: what lies on a medium that no cache has open. It only reads.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gflags/gflags.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cache/base/text.h"
+#include "cache/inspection.h"
+
+DEFINE_bool(verify, false, "Read every payload and check it");
+DEFINE_string(key_file, "",
+              "Of a medium of verify=keyed: the file of its key, so that --verify tells what is not its owner's");
+DEFINE_bool(json, false, "Print one JSON object instead of lines");
+
+namespace {
+
+constexpr int kExitDamaged = 1, kExitRefused = 2;
+constexpr uint64_t kDaxAlignment = 2 << 20;
+
+// The bytes of a file or of a device. `of_device`: how many a device is asked for.
+mezz::Status Map(int fd, const std::string& path, uint64_t of_device, std::span<const std::byte>* bytes) {
+  struct stat now {};
+  if (fstat(fd, &now) != 0) return mezz::Status::IoError(fmt::format("{}: {}", path, mezz::ErrnoText(errno)));
+  const uint64_t length = S_ISCHR(now.st_mode) ? mezz::RoundUp(of_device, kDaxAlignment)
+                                               : static_cast<uint64_t>(std::max<off_t>(now.st_size, 0));
+  if (length == 0) return mezz::Status::ForeignFile(fmt::format("{} is empty", path));
+  void* const mapped = mmap(nullptr, length, PROT_READ, MAP_SHARED, fd, 0);
+  if (mapped == MAP_FAILED)
+    return mezz::Status::IoError(fmt::format("{} cannot be mapped: {}", path, mezz::ErrnoText(errno)));
+  *bytes = {static_cast<const std::byte*>(mapped), length};
+  return mezz::Status::Ok();
+}
+
+nlohmann::json JsonOf(const mezz::Inspection::Records& counts) {
+  nlohmann::json json{{"records", counts.records}, {"payload_bytes", counts.bytes}, {"packed", counts.packed}};
+  if (FLAGS_verify) json["damaged"] = counts.damaged;
+  return json;
+}
+
+nlohmann::json JsonOf(const mezz::Inspection& found) {
+  const mezz::layout::Superblock& s = found.superblock.superblock;
+  nlohmann::json json;
+  json["keyed"] = found.keyed;
+  json["superblock"] = {
+      {"format_version", s.format_version}, {"uuid", fmt::format("{:016x}{:016x}", s.uuid[0], s.uuid[1])},
+      {"capacity_bytes", s.capacity_bytes}, {"segment_bytes", s.segment_bytes},
+      {"host_version", s.host_version},     {"key_scheme", s.key_scheme},
+      {"generation", s.generation},         {"sequence_begin", s.sequence_begin},
+      {"sequence_end", s.sequence_end},     {"closed_cleanly", (s.flags & mezz::layout::kClosedCleanly) != 0}};
+  json["segments"] = {{"total", found.segments},
+                      {"young", found.young},
+                      {"proven", found.proven},
+                      {"empty", found.empty},
+                      {"filled_bytes", found.filled_bytes}};
+  for (size_t i = 0; i < mezz::kBlockRoles; ++i)
+    json["blocks"][std::string(ToString(static_cast<mezz::BlockRole>(i)))] = JsonOf(found.of_role[i]);
+  json["dictionaries"] = JsonOf(found.dictionaries);
+  json["snapshot"] = {{"segments", found.snapshot.segments},
+                      {"bytes", found.snapshot.bytes},
+                      {"records", found.snapshot.records},
+                      {"state", found.snapshot.segments == 0   ? "none"
+                                : found.snapshot.wrong.empty() ? "whole"
+                                                               : found.snapshot.wrong}};
+  json["void"] = found.voids;
+  json["unknown"] = found.unknown;
+  return json;
+}
+
+// One line a figure: superblock.capacity_bytes 1073741824
+void PrintLines(const nlohmann::json& json) {
+  const nlohmann::json flat = json.flatten();
+  for (const auto& [key, value] : flat.items()) {
+    std::string name = key.substr(1);
+    std::replace(name.begin(), name.end(), '/', '.');
+    fmt::print("{} {}\n", name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+}
+
+uint64_t Damaged(const mezz::Inspection& found) {
+  uint64_t damaged = found.dictionaries.damaged + found.unknown + (found.snapshot.wrong.empty() ? 0 : 1);
+  for (const auto& counts : found.of_role) damaged += counts.damaged;
+  return damaged;
+}
+
+mezz::Status ReadKey(const mezz::layout::Superblock& superblock, const std::string& path,
+                     std::optional<mezz::VerifyKey>* key) {
+  if (FLAGS_key_file.empty()) {
+    if (FLAGS_verify && superblock.key_check != 0)
+      fmt::print(stderr, "mezz_inspect: {} is keyed: without --key_file damage is found, and forgery is not\n", path);
+    return mezz::Status::Ok();
+  }
+  MEZZ_RETURN_IF_ERROR(mezz::ReadVerifyKey(FLAGS_key_file, &key->emplace()));
+  const std::string why = mezz::WhyOfNoUse(superblock, &**key);
+  return why.empty() ? mezz::Status::Ok()
+                     : mezz::Status::InvalidArgument(
+                           fmt::format("{} {}: give the key_file that it was opened with", path, why));
+}
+
+mezz::Status Run(const std::string& path, uint64_t* damaged) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return mezz::Status::NotFound(fmt::format("{}: {}", path, mezz::ErrnoText(errno)));
+  if (flock(fd, LOCK_SH | LOCK_NB) != 0)
+    return mezz::Status::Busy(fmt::format("{} is in use by a cache, whose report tells more: close it first", path));
+  std::span<const std::byte> bytes;
+  MEZZ_RETURN_IF_ERROR(Map(fd, path, kDaxAlignment, &bytes));
+  const mezz::FoundSuperblock head =
+      mezz::FindSuperblock(bytes.first(std::min<size_t>(bytes.size(), mezz::layout::kSuperblockSpace)));
+  if (head.what == mezz::FoundSuperblock::What::kProvisional)
+    return mezz::Status::NotFound(fmt::format("{} is Mezzanine's and was never formatted", path));
+  if (head.what != mezz::FoundSuperblock::What::kWhole)
+    return mezz::Status::ForeignFile(fmt::format("{} {}", path, head.why));
+  MEZZ_RETURN_IF_ERROR(Map(fd, path, head.superblock.capacity_bytes, &bytes));
+  std::optional<mezz::VerifyKey> key;
+  MEZZ_RETURN_IF_ERROR(ReadKey(head.superblock, path, &key));
+  const mezz::Inspection found = mezz::Inspect(bytes, FLAGS_verify, key ? &*key : nullptr);
+  const nlohmann::json json = JsonOf(found);
+  if (FLAGS_json) {
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    PrintLines(json);
+  }
+  *damaged = Damaged(found);
+  return mezz::Status::Ok();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  gflags::SetUsageMessage("FILE: tells what lies on a medium that no cache has open; 1: some of it is damaged");
+  gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
+  if (argc != 2) {
+    fmt::print(stderr, "mezz_inspect: give one file or devdax device, and flags as --name=value\n");
+    return kExitRefused;
+  }
+  uint64_t damaged = 0;
+  const mezz::Status status = Run(argv[1], &damaged);
+  if (status.ok()) return damaged == 0 ? 0 : kExitDamaged;
+  fmt::print(stderr, "mezz_inspect: {}\n", status.message());
+  return kExitRefused;
+}

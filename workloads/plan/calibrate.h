@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Costs of operations on a machine, fitted to a result of mezz_replay there.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "cache/status.h"
+#include "workloads/plan/performance.h"
+
+namespace mezz::plan {
+
+struct Calibration {
+  OperationCosts costs;
+  double lookups_per_operation = 1;
+  std::string text;  // what was fitted from how many rows, and how well, for the terminal
+};
+
+// CPU time of an operation = base + SCM hits x scm_hit + flash reads x flash_read, by least squares over the windows of
+// all rows of stock caches and hybrid (peers unpack or copy), no coefficient negative; the brackets are the
+// coefficients' 95 % intervals, and at least what rows leave unexplained. The wait for one read of flash = (threads x
+// time - CPU time) / reads, in rows of a closed loop where it shows, unless the flash was emulated: then the device's
+// model has it, and instead of CPU time, part of which emulates the device while the thread waits for it, counts what
+// threads took beside these waits (a closed loop of no more threads than cores). The time that an emulated SCM takes is
+// taken out of scm_hit again: the planner adds that of the SCM it plans with.
+//
+// How much operations vary is seen where DRAM holds (nearly) all blocks, from P50 to P95.
+//
+// Refuses what is no result of mezz_replay, debug builds, and results in which nothing can be told apart, such as one
+// cache alone whose blocks all lie in DRAM: the message says which caches would do. What the rows cannot tell (no SCM
+// hit, no flash read) keeps its preset, and the text says so.
+Status Calibrate(const nlohmann::json& result, const std::string& path, Calibration* calibration);
+
+// A small JSON file, and back.
+nlohmann::json CalibrationToJson(const Calibration& calibration);
+Status ReadCalibration(const std::string& path, Calibration* calibration);
+
+}  // namespace mezz::plan

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plan/cost.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <set>
+
+#include "cache/base/text.h"
+
+namespace mezz::plan {
+namespace {
+
+constexpr double kHoursAYear = 365.25 * 24;
+
+unsigned SlotsOf(const Server& server, const Module& module) {
+  const auto at = server.slots.find(module.slot);
+  return at == server.slots.end() ? 0 : at->second;
+}
+
+// A module for every channel, several for every channel, or one for every n-th: what keeps the channels even.
+std::set<unsigned> EvenCounts(const Server& server, unsigned slots) {
+  std::set<unsigned> counts;
+  for (unsigned count = server.sockets; count <= slots; count += server.sockets) {
+    if (server.channels % count == 0 || count % server.channels == 0) counts.insert(count);
+  }
+  return counts;
+}
+
+std::vector<Population> PopulationsOf(const PriceBook& book, const Server& server, ModuleKind kind) {
+  std::vector<Population> all;
+  for (const Module& module : book.modules) {
+    if (module.kind != kind) continue;
+    const unsigned slots = SlotsOf(server, module);
+    std::set<unsigned> counts = EvenCounts(server, slots);
+    if (kind == ModuleKind::kScm) {
+      for (unsigned count = 1; count <= slots; count *= 2) counts.insert(count);
+    }
+    for (unsigned count : counts) all.push_back({&module, count});
+  }
+  return all;
+}
+
+std::vector<Population> FlashOf(const PriceBook& book, const Server& server, uint64_t data_bytes) {
+  std::vector<Population> all;
+  for (const Module& module : book.modules) {
+    if (module.kind != ModuleKind::kFlash) continue;
+    const auto fewest = static_cast<unsigned>(std::max<uint64_t>(1, (data_bytes + module.bytes - 1) / module.bytes));
+    for (unsigned count : {fewest, 2 * fewest}) {
+      if (count <= SlotsOf(server, module)) all.push_back({&module, count});
+    }
+  }
+  return all;
+}
+
+bool Fits(const Server& server, const Population& dram, const Population& scm) {
+  if (scm.module == nullptr || scm.module->slot != dram.module->slot) return true;
+  return dram.count + scm.count <= SlotsOf(server, *dram.module);
+}
+
+CostStep ModuleStep(const PriceBook& book, Knob knob, const Population& modules) {
+  const Module& module = *modules.module;
+  return {.knob = knob,
+          .with_dram = module.of_dram,
+          .text = fmt::format("{} x {} of {} at {:.6g} {}", modules.count, module.name, HumanBytes(module.bytes),
+                              module.price.value, book.currency),
+          .amount = modules.count * module.price.value};
+}
+
+std::vector<const Priced*> PricesOf(const PriceBook& book, Knob knob) {
+  std::vector<const Priced*> all;
+  const auto modules = [&](ModuleKind kind) {
+    for (const Module& module : book.modules) {
+      if (module.kind == kind) all.push_back(&module.price);
+    }
+  };
+  switch (knob) {
+    case Knob::kDram:
+      modules(ModuleKind::kDram);
+      break;
+    case Knob::kScm:
+      modules(ModuleKind::kScm);
+      break;
+    case Knob::kFlash:
+      modules(ModuleKind::kFlash);
+      break;
+    case Knob::kCpu:
+      for (const Server& server : book.servers) all.push_back(&server.cpu);
+      break;
+    case Knob::kChassis:
+      for (const Server& server : book.servers) all.push_back(&server.chassis);
+      break;
+    case Knob::kEnergy:
+      all = {&book.energy};
+      break;
+    case Knob::kQualification:
+      all = {&book.qualification};
+      break;
+    case Knob::kCount:
+      break;
+  }
+  return all;
+}
+
+}  // namespace
+
+bool Build::operator==(const Build& other) const {
+  const auto same = [](const Population& a, const Population& b) { return a.module == b.module && a.count == b.count; };
+  return server == other.server && same(dram, other.dram) && same(scm, other.scm) && same(flash, other.flash);
+}
+
+std::string Build::Name() const {
+  std::string name = fmt::format("{} {}", server->name, HumanBytes(dram.bytes()));
+  if (scm.module != nullptr) name += fmt::format(" + {} {}", HumanBytes(scm.bytes()), scm.module->device);
+  if (flash.module != nullptr) name += fmt::format(", {} x {}", flash.count, flash.module->name);
+  return name;
+}
+
+std::vector<Build> AllBuilds(const PriceBook& book, uint64_t data_bytes) {
+  std::vector<Build> all;
+  for (const Server& server : book.servers) {
+    std::vector<Population> scms = PopulationsOf(book, server, ModuleKind::kScm);
+    scms.insert(scms.begin(), Population{});
+    for (const Population& flash : FlashOf(book, server, data_bytes)) {
+      for (const Population& dram : PopulationsOf(book, server, ModuleKind::kDram)) {
+        for (const Population& scm : scms) {
+          if (Fits(server, dram, scm)) all.push_back({.server = &server, .dram = dram, .scm = scm, .flash = flash});
+        }
+      }
+    }
+  }
+  return all;
+}
+
+std::string_view ToString(Knob knob) {
+  static constexpr std::array<std::string_view, kKnobs> kNames = {"dram",    "scm",    "flash",        "cpu",
+                                                                  "chassis", "energy", "qualification"};
+  return kNames[static_cast<size_t>(knob)];
+}
+
+double Cost::At(const KnobFactors& factors) const {
+  double sum = 0;
+  for (const CostStep& step : steps) sum += step.At(factors);
+  return sum;
+}
+
+Cost CostOf(const PriceBook& book, const Build& build, bool new_kind, double hosts) {
+  assert(hosts >= 1);
+  const Server& server = *build.server;
+  Cost cost;
+  cost.steps.push_back(
+      {.knob = Knob::kChassis, .text = fmt::format("{}: chassis", server.name), .amount = server.chassis.value});
+  cost.steps.push_back(
+      {.knob = Knob::kCpu,
+       .text = fmt::format("{} x processor at {:.6g} {}", server.sockets, server.cpu.value, book.currency),
+       .amount = server.sockets * server.cpu.value});
+  cost.steps.push_back(ModuleStep(book, Knob::kDram, build.dram));
+  if (build.scm.module != nullptr) cost.steps.push_back(ModuleStep(book, Knob::kScm, build.scm));
+  if (build.flash.module != nullptr) cost.steps.push_back(ModuleStep(book, Knob::kFlash, build.flash));
+  const double kwh = build.watts() / 1e3 * book.pue.value * kHoursAYear * book.years.value;
+  cost.steps.push_back({.knob = Knob::kEnergy,
+                        .text = fmt::format("{:.0f} W x PUE {:.3g} x {:.3g} years at {:.4g} {}/kWh", build.watts(),
+                                            book.pue.value, book.years.value, book.energy.value, book.currency),
+                        .amount = kwh * book.energy.value});
+  if (new_kind && book.qualification.value > 0) {
+    cost.steps.push_back({.knob = Knob::kQualification,
+                          .text = fmt::format("qualification: {:.6g} {} over {:.0f} hosts", book.qualification.value,
+                                              book.currency, hosts),
+                          .amount = book.qualification.value / hosts});
+  }
+  return cost;
+}
+
+KnobRange RangeOf(const PriceBook& book, Knob knob) {
+  KnobRange range;
+  double widest = 0;
+  for (const Priced* price : PricesOf(book, knob)) {
+    range.assumed |= price->assumed;
+    if (price->value <= 0) continue;
+    range.low = std::min(range.low, price->low / price->value);
+    range.high = std::max(range.high, price->high / price->value);
+    const double width = (price->high - price->low) / price->value;
+    if (range.source.empty() || width > widest) {
+      widest = width;
+      range.source = price->source;
+      range.date = price->date;
+    }
+  }
+  if (knob == Knob::kEnergy && book.pue.value > 0) {  // a dearer kWh or more of them: the bill is the same
+    range.low *= book.pue.low / book.pue.value;
+    range.high *= book.pue.high / book.pue.value;
+    range.assumed |= book.pue.assumed;
+  }
+  return range;
+}
+
+}  // namespace mezz::plan

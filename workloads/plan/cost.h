@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Servers that can be bought, and what one of them costs until it is written off.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "workloads/plan/price_book.h"
+
+namespace mezz::plan {
+
+// `count` equal modules. No modules: module is null.
+struct Population {
+  const Module* module = nullptr;
+  unsigned count = 0;
+
+  uint64_t bytes() const { return module == nullptr ? 0 : count * module->bytes; }
+  double watts() const { return module == nullptr ? 0 : count * module->watts.value; }
+};
+
+// A server with its modules; points into the price book.
+struct Build {
+  const Server* server = nullptr;
+  Population dram{}, scm{}, flash{};
+
+  bool operator==(const Build& other) const;
+  double watts() const { return server->watts.value + dram.watts() + scm.watts() + flash.watts(); }
+  // "one_socket: 2 x 16G dram + 2 x 128G scm + 1 x 2T flash"
+  std::string Name() const;
+};
+
+// All that fit: DRAM modules fill the channels evenly (1, 2, ... for each channel, or one for every 2nd, 3rd, ...
+// channel), SCM modules are a power of two or fill the channels so; both may share the slots. Flash is the fewest
+// drives of a kind that hold `data_bytes`, and twice as many.
+std::vector<Build> AllBuilds(const PriceBook& book, uint64_t data_bytes);
+
+// What one may turn: each multiplies the amounts that name it.
+enum class Knob : uint8_t { kDram, kScm, kFlash, kCpu, kChassis, kEnergy, kQualification, kCount };
+inline constexpr size_t kKnobs = static_cast<size_t>(Knob::kCount);
+std::string_view ToString(Knob knob);
+using KnobFactors = std::array<double, kKnobs>;
+inline constexpr KnobFactors kAsListed = {1, 1, 1, 1, 1, 1, 1};
+
+// One line of the bill. The amount is to be multiplied with the factor of each knob.
+struct CostStep {
+  Knob knob;
+  bool with_dram = false;  // priced as a multiple of DRAM: Knob::kDram turns it too
+  std::string text{};      // "4 x rdimm_64: 4 x 885 USD"
+  double amount = 0;
+
+  double At(const KnobFactors& factors) const {
+    const double own = amount * factors[static_cast<size_t>(knob)];
+    return with_dram ? own * factors[static_cast<size_t>(Knob::kDram)] : own;
+  }
+};
+
+// Of one server, over the years of amortisation, in the book's currency.
+struct Cost {
+  std::vector<CostStep> steps;
+
+  double At(const KnobFactors& factors) const;
+  double total() const { return At(kAsListed); }
+};
+// `new_kind`: no such server is in use yet, so its qualification is shared by `hosts`.
+Cost CostOf(const PriceBook& book, const Build& build, bool new_kind, double hosts);
+
+// How far the book itself lets a knob go: the least low / value and the greatest high / value of its prices.
+struct KnobRange {
+  double low = 1;
+  double high = 1;
+  bool assumed = false;
+  std::string source;  // of the price with the widest range
+  Date date;
+};
+KnobRange RangeOf(const PriceBook& book, Knob knob);
+
+}  // namespace mezz::plan

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plan/predict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "cache/base/text.h"
+#include "workloads/plan/answer_text.h"
+#include "workloads/plan/calibrate.h"
+#include "workloads/plan/curve_surface.h"
+#include "workloads/plan/judge.h"
+#include "workloads/program/program.h"
+
+namespace mezz::plan {
+namespace {
+
+using nlohmann::json;
+
+struct Sizes {
+  uint64_t dram = 0;
+  uint64_t scm = 0;
+};
+
+Status ParseSizes(std::string_view text, std::vector<Sizes>* all) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(','), text.size());
+    const std::string_view one = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const size_t plus = std::min(one.find('+'), one.size());
+    Sizes sizes;
+    MEZZ_RETURN_IF_ERROR(ParseBytes("--sizes", one.substr(0, plus), &sizes.dram));
+    if (plus < one.size()) MEZZ_RETURN_IF_ERROR(ParseBytes("--sizes", one.substr(plus + 1), &sizes.scm));
+    all->push_back(sizes);
+  }
+  if (all->empty()) return Status::InvalidArgument("--sizes is missing; name tiers as DRAM+SCM: 256M+1G,512M");
+  return Status::Ok();
+}
+
+Status MachineOf(const PredictOptions& options, Machine* machine, double* lookups) {
+  *lookups = 1;
+  if (!options.calibration.empty()) {
+    Calibration calibration;
+    MEZZ_RETURN_IF_ERROR(ReadCalibration(options.calibration, &calibration));
+    machine->costs = calibration.costs;
+    *lookups = calibration.lookups_per_operation;
+  }
+  if (options.lookups_per_operation > 0) *lookups = options.lookups_per_operation;
+  machine->cores = options.cores > 0 ? options.cores : std::max(1u, std::thread::hardware_concurrency());
+  machine->scm_modules = std::max(1u, options.scm_modules);
+  MEZZ_RETURN_IF_ERROR(ParseScmModel(options.model, &machine->scm));
+  machine->scm_emulated = options.emulated && options.model != "none";
+  const bool disk = options.flash == "disk";
+  if (disk && machine->costs.flash_wait.value <= 0)
+    return Status::InvalidArgument("--flash=disk needs a --calibration in which the disk was read");
+  if (!disk) machine->costs.flash_wait = {};
+  // Of a disk the wait is known and the shape is not: a drive's is taken.
+  return ParseFlash(disk ? "nvme_flash" : options.flash, &machine->flash);
+}
+
+json RowOf(const Sizes& sizes, const Prediction& p) {
+  return {{"dram_bytes", sizes.dram},
+          {"scm_bytes", sizes.scm},
+          {"dram_hit", p.shares.dram},
+          {"scm_hit", p.shares.scm},
+          {"miss", p.shares.miss()},
+          {"miss_band", p.shares.miss_band},
+          {"throughput", ToJson(p.throughput)},
+          {"mean_us", ToJson(p.mean_us)},
+          {"p50_us", ToJson(p.p50_us)},
+          {"p95_us", ToJson(p.p95_us)},
+          {"p99_us", ToJson(p.p99_us)},
+          {"cpu_share", p.cpu_share},
+          {"flash_reads_per_s", p.flash_reads_per_s},
+          {"scm_written_bytes_per_s", p.scm_written_bytes_per_s},
+          {"bottleneck", p.bottleneck}};
+}
+
+std::string LineOf(const Sizes& sizes, const Prediction& p) {
+  return fmt::format("{:>9} + {:<9} {:>10.0f} {:>21} {:>9} {:>9} {:>9} {:>6.2f} {:>6.2f} {:>5.0f} {}\n",
+                     HumanBytes(sizes.dram), sizes.scm == 0 ? "none" : HumanBytes(sizes.scm), p.throughput.value,
+                     fmt::format("{:.0f}-{:.0f}", p.throughput.low, p.throughput.high), Duration(p.p50_us.value),
+                     Duration(p.p95_us.value), Duration(p.p99_us.value), 100 * p.shares.dram, 100 * p.shares.scm,
+                     100 * p.cpu_share, p.bottleneck);
+}
+
+}  // namespace
+
+Status RunPredict(const PredictOptions& options, const Curve& curve, std::string* text) {
+  MEZZ_RETURN_IF_ERROR(CheckWritable("json", options.json_path));
+  std::vector<Sizes> all;
+  MEZZ_RETURN_IF_ERROR(ParseSizes(options.sizes, &all));
+  Machine machine;
+  double lookups = 1;
+  MEZZ_RETURN_IF_ERROR(MachineOf(options, &machine, &lookups));
+  const Traffic traffic = TrafficOf(curve, lookups);
+  const Load load{.closed = options.rate == 0,
+                  .threads = options.threads > 0 ? options.threads : machine.cores,
+                  .rate = options.rate};
+  const CurveSurface surface(curve);
+  json rows = json::array();
+  *text = fmt::format("{}: {} cores, {} threads, SCM {}, flash {}; costs of operations: {}\n\n", traffic.name,
+                      machine.cores, load.threads, options.model, options.flash, machine.costs.source);
+  *text += fmt::format("{:>21} {:>10} {:>21} {:>9} {:>9} {:>9} {:>6} {:>6} {:>5} {}\n", "DRAM + SCM  ", "ops/s",
+                       "low-high", "P50", "P95", "P99", "DRAM%", "SCM%", "CPU%", "bottleneck");
+  for (const Sizes& sizes : all) {
+    const auto scm = static_cast<double>(sizes.scm);
+    const auto total = static_cast<double>(sizes.dram);
+    const double dram = total - OwnDramBytes(traffic, total, scm, load.threads);
+    if (dram <= 0)
+      return Status::InvalidArgument(fmt::format("--sizes: index and policy for {} of SCM take more than {} of DRAM",
+                                                 HumanBytes(sizes.scm), HumanBytes(sizes.dram)));
+    const Prediction p = Predict(machine, traffic, surface.At(dram, scm), load);
+    *text += LineOf(sizes, p);
+    rows.push_back(RowOf(sizes, p));
+  }
+  if (options.json_path.empty()) return Status::Ok();
+  json result = ManifestOf("mezz_plan predict", options.command_line);
+  result.update({{"cores", machine.cores},
+                 {"threads", load.threads},
+                 {"model", options.model},
+                 {"flash", options.flash},
+                 {"rows", rows}});
+  return WriteFileAtomically(options.json_path, result.dump(1) + "\n");
+}
+
+}  // namespace mezz::plan

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plan/run_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "admission/curves/curve_file.h"
+#include "workloads/plan/alternatives.h"
+#include "workloads/plan/calibrate.h"
+#include "workloads/plan/curve_surface.h"
+#include "workloads/plan/page/plan_page.h"
+#include "workloads/program/program.h"
+#include "workloads/sim/options.h"
+
+namespace mezz::plan {
+namespace {
+
+Status Missing(const char* flag, const char* what) {
+  return Status::InvalidArgument(fmt::format("--{} is missing; {}", flag, what));
+}
+
+// Leaves modules and servers out of the book.
+Status LeaveOut(std::string_view names, PriceBook* book) {
+  while (!names.empty()) {
+    const size_t end = std::min(names.find(','), names.size());
+    const std::string_view name = names.substr(0, end);
+    names.remove_prefix(std::min(end + 1, names.size()));
+    const auto is = [&](const auto& one) { return one.name == name; };
+    const size_t modules = std::erase_if(book->modules, is), servers = std::erase_if(book->servers, is);
+    if (modules + servers == 0)
+      return Status::InvalidArgument(fmt::format("--without={}: {} has no such module or server", name, book->path));
+    if (book->baseline == name) book->baseline.clear();
+  }
+  return Status::Ok();
+}
+
+Status Ask(const PlanOptions& options, const Curve& curve, Question* question) {
+  MEZZ_RETURN_IF_ERROR(ReadPriceBook(options.prices, &question->book));
+  MEZZ_RETURN_IF_ERROR(LeaveOut(options.without, &question->book));
+  MEZZ_RETURN_IF_ERROR(ParseTargets(options.target, &question->targets));
+  double lookups = 1;
+  if (!options.calibration.empty()) {
+    Calibration calibration;
+    MEZZ_RETURN_IF_ERROR(ReadCalibration(options.calibration, &calibration));
+    question->costs = calibration.costs;
+    lookups = calibration.lookups_per_operation;
+  }
+  if (options.lookups_per_operation > 0) lookups = options.lookups_per_operation;
+  question->traffic = TrafficOf(curve, lookups);
+  question->baseline = options.baseline;
+  question->load = {.closed = options.rate == 0, .threads = options.threads, .rate = options.rate};
+  question->flash = options.flash;
+  question->hosts = options.hosts;
+  question->growth = options.growth;
+  question->reserved_bytes = options.reserved_bytes;
+  question->today = Today();
+  return Status::Ok();
+}
+
+Status PriceAlternatives(const std::string& paths, const Question& question, const Answer& answer,
+                         std::vector<PricedAlternative>* alternatives) {
+  if (paths.empty()) return Status::Ok();
+  std::vector<std::string> items;
+  MEZZ_RETURN_IF_ERROR(sim::ParseList("alternatives", paths, &items));
+  for (const std::string& path : items) {
+    Curve curve;
+    MEZZ_RETURN_IF_ERROR(ReadCurve(path, &curve));
+    MEZZ_RETURN_IF_ERROR(PriceAlternative(question, answer, curve, path, &alternatives->emplace_back()));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status PlanOptions::Validate() const {
+  constexpr uint32_t kThreadsMax = 4096;
+  if (prices.empty()) return Missing("prices", "name a price book, such as workloads/plan/prices/2026.yaml");
+  if (target.empty()) return Missing("target", "say what the server must do: 'throughput>=0.95*baseline; p99<=1ms'");
+  if (baseline.empty()) return Missing("baseline", "say what you would buy otherwise: dram:256G");
+  if (threads > kThreadsMax)
+    return Status::InvalidArgument(fmt::format("--threads={} is too many; it goes up to {}", threads, kThreadsMax));
+  if (!(rate >= 0) || std::isinf(rate)) return Status::InvalidArgument(fmt::format("--ops_per_s={} is no rate", rate));
+  if (!(hosts >= 1) || std::isinf(hosts))
+    return Status::InvalidArgument(fmt::format("--hosts={}; it is 1 or more", hosts));
+  constexpr double kGrowthMax = 1e6;
+  if (!(growth >= 1.0 / kGrowthMax && growth <= kGrowthMax))
+    return Status::InvalidArgument(fmt::format("--growth={} is out of range; it is how many times the data", growth));
+  if (!(lookups_per_operation >= 0) || lookups_per_operation > 1000)
+    return Status::InvalidArgument(
+        fmt::format("--lookups={}; it goes from 0 (not known) to 1000", lookups_per_operation));
+  if (flash == "disk")
+    return Status::InvalidArgument("--flash=disk is no model; leave it out to take each drive's own");
+  const FlashModel* model = nullptr;
+  return flash.empty() ? Status::Ok() : ParseFlash(flash, &model);
+}
+
+Status RunPlan(const PlanOptions& options, const Curve& curve, std::string* text) {
+  MEZZ_RETURN_IF_ERROR(options.Validate());
+  MEZZ_RETURN_IF_ERROR(CheckWritable("json", options.json_path));
+  MEZZ_RETURN_IF_ERROR(CheckWritable("csv", options.csv_path));
+  MEZZ_RETURN_IF_ERROR(CheckWritable("html", options.html_path));
+  Question question;
+  MEZZ_RETURN_IF_ERROR(Ask(options, curve, &question));
+  const CurveSurface surface(curve);
+  question.surface = &surface;
+  Answer answer;
+  MEZZ_RETURN_IF_ERROR(MakeAnswer(question, &answer));
+  answer.warnings.insert(answer.warnings.end(), curve.warnings.begin(), curve.warnings.end());
+  *text = AnswerTable(question, answer);
+  std::vector<PricedAlternative> alternatives;
+  MEZZ_RETURN_IF_ERROR(PriceAlternatives(options.alternatives, question, answer, &alternatives));
+  *text += AlternativesText(question, answer, alternatives);
+  nlohmann::json json = ManifestOf("mezz_plan", options.command_line);
+  json.update(AnswerJson(question, answer));
+  json["alternatives"] = AlternativesJson(alternatives);
+  if (!options.json_path.empty()) MEZZ_RETURN_IF_ERROR(WriteFileAtomically(options.json_path, json.dump(1) + "\n"));
+  if (!options.html_path.empty()) MEZZ_RETURN_IF_ERROR(WriteFileAtomically(options.html_path, HtmlPlan(json)));
+  return options.csv_path.empty() ? Status::Ok() : WriteFileAtomically(options.csv_path, AnswerCsv(question, answer));
+}
+
+}  // namespace mezz::plan

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/plan/sensitivity.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+namespace mezz::plan {
+namespace {
+
+constexpr double kLeastFactor = 1e-3;
+constexpr double kGreatestFactor = 1e3;
+constexpr int kSteps = 60;  // halvings of the interval of logarithms: to the last digit shown and beyond
+
+KnobFactors Turned(Knob knob, double factor) {
+  KnobFactors factors = kAsListed;
+  factors[static_cast<size_t>(knob)] = factor;
+  return factors;
+}
+
+// Where between `inside` and `outside` the answer of `holds` turns. REQUIRES: holds(inside), not holds(outside).
+double Boundary(double inside, double outside, const auto& holds) {
+  for (int i = 0; i < kSteps; ++i) {
+    const double middle = std::sqrt(inside * outside);
+    (holds(middle) ? inside : outside) = middle;
+  }
+  return inside;
+}
+
+// Of a plan's bill, by what turns it. SCM that moves with DRAM is a part of its own.
+std::array<double, kKnobs + 1> PartsOf(const Plan& plan) {
+  std::array<double, kKnobs + 1> parts{};
+  for (const CostStep& step : plan.cost.steps)
+    parts[step.with_dram ? kKnobs : static_cast<size_t>(step.knob)] += step.amount;
+  return parts;
+}
+
+}  // namespace
+
+size_t CheapestAt(const std::vector<Plan>& plans, const KnobFactors& factors, Among among) {
+  size_t best = kNone;
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < plans.size(); ++i) {
+    const bool has_scm = plans[i].build.scm.module != nullptr;
+    if (!plans[i].feasible || (among == Among::kWithScm && !has_scm) || (among == Among::kWithoutScm && has_scm))
+      continue;
+    const double cost = plans[i].cost.At(factors);
+    if (cost < least) {
+      least = cost;
+      best = i;
+    }
+  }
+  return best;
+}
+
+Stays HowLongItStays(const PriceBook& book, const std::vector<Plan>& plans, size_t chosen, Knob knob) {
+  assert(chosen == CheapestAt(plans, kAsListed));
+  Stays stays{.knob = knob, .high = std::numeric_limits<double>::infinity(), .range = RangeOf(book, knob)};
+  const auto holds = [&](double factor) { return CheapestAt(plans, Turned(knob, factor)) == chosen; };
+  if (!holds(kLeastFactor)) {
+    stays.low = Boundary(1, kLeastFactor, holds);
+    stays.below = CheapestAt(plans, Turned(knob, stays.low * (1 - 1e-6)));
+  }
+  if (!holds(kGreatestFactor)) {
+    stays.high = Boundary(1, kGreatestFactor, holds);
+    stays.above = CheapestAt(plans, Turned(knob, stays.high * (1 + 1e-6)));
+  }
+  stays.at_low = CheapestAt(plans, Turned(knob, std::max(kLeastFactor, stays.range.low)));
+  stays.at_high = CheapestAt(plans, Turned(knob, stays.range.high));
+  return stays;
+}
+
+double BreakEven(const std::vector<Plan>& plans, Knob knob) {
+  const auto scm_wins = [&](double factor) {
+    const KnobFactors factors = Turned(knob, factor);
+    const size_t with = CheapestAt(plans, factors, Among::kWithScm);
+    const size_t without = CheapestAt(plans, factors, Among::kWithoutScm);
+    return plans[with].cost.At(factors) <= plans[without].cost.At(factors);
+  };
+  if (CheapestAt(plans, kAsListed, Among::kWithScm) == kNone ||
+      CheapestAt(plans, kAsListed, Among::kWithoutScm) == kNone)
+    return 0;
+  const bool at_least = scm_wins(kLeastFactor), at_greatest = scm_wins(kGreatestFactor);
+  if (at_least == at_greatest) return 0;
+  return Boundary(kLeastFactor, kGreatestFactor, [&](double factor) { return scm_wins(factor) == at_least; });
+}
+
+std::vector<bool> CanBeCheapest(const std::vector<Plan>& plans) {
+  std::vector<bool> can(plans.size());
+  for (size_t i = 0; i < plans.size(); ++i) {
+    if (!plans[i].feasible) continue;
+    const auto own = PartsOf(plans[i]);
+    bool beaten = false;
+    for (size_t j = 0; j < plans.size() && !beaten; ++j) {
+      if (!plans[j].feasible || j == i) continue;
+      const auto other = PartsOf(plans[j]);
+      const auto no_more = [](double a, double b) { return a <= b; };
+      beaten = std::equal(other.begin(), other.end(), own.begin(), no_more) && (other != own || j < i);
+    }
+    can[i] = !beaten;
+  }
+  return can;
+}
+
+}  // namespace mezz::plan

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/readers/loaded_trace.h"
+
+#include <fmt/format.h>
+
+#include <cassert>
+
+#include "admission/curves/key_map.h"
+#include "workloads/requests/spatial_sample.h"
+
+namespace mezz {
+namespace {
+
+constexpr uint64_t kCheckEvery = 1 << 16;  // accesses between two looks at the memory in use
+
+}  // namespace
+
+uint64_t LoadedTrace::memory_bytes() const {
+  return accesses_.capacity() * sizeof(BlockId) + blocks_.keys.capacity() * sizeof(uint64_t) +
+         blocks_.bytes.capacity() * sizeof(uint32_t) + blocks_.roles.capacity() * sizeof(BlockRole) +
+         time_us_.capacity() * sizeof(uint64_t);
+}
+
+void LoadedTrace::Append(const Request& request, BlockId block, bool fresh) {
+  if (fresh) {
+    blocks_.keys.push_back(request.key);
+    const uint32_t bytes = request.value_bytes == 0 ? unit_bytes_ : request.value_bytes;
+    footprint_bytes_ += bytes;
+    if (blocks_.bytes.empty() && bytes != unit_bytes_) blocks_.bytes.assign(block, unit_bytes_);
+    if (!blocks_.bytes.empty() || bytes != unit_bytes_) blocks_.bytes.push_back(bytes);
+    if (blocks_.roles.empty() && request.role != BlockRole::kData) blocks_.roles.assign(block, BlockRole::kData);
+    if (!blocks_.roles.empty() || request.role != BlockRole::kData) blocks_.roles.push_back(request.role);
+  }
+  if (request.time_us != 0 && time_us_.empty()) time_us_.assign(accesses_.size(), 0);
+  if (request.time_us != 0 || !time_us_.empty()) time_us_.push_back(request.time_us);
+  accesses_.push_back(block);
+}
+
+Status LoadedTrace::Load(RequestSource* source, const LoadOptions& options, LoadedTrace* trace) {
+  LoadedTrace loaded;
+  loaded.name_ = source->description();
+  loaded.unit_bytes_ = options.unit_bytes;
+  loaded.sample_ = options.sample;
+  const SpatialSample sample(options.sample, options.seed);
+  KeyMap map;
+  for (Request request; source->Next(&request);) {
+    if (!sample.Keeps(request.key)) {
+      ++loaded.skipped_;
+      continue;
+    }
+    const uint32_t known = map.size();
+    const BlockId block = map.Number(request.key);
+    loaded.Append(request, block, block == known);
+    const uint64_t count = loaded.accesses_.size();
+    if (count % kCheckEvery == 0 && loaded.memory_bytes() + map.bytes() > options.memory_bytes_max) {
+      return Status::NoSpace(fmt::format(
+          "trace {} needs more than the {} MiB of --memory: {} blocks after {} accesses; raise it, or run a "
+          "sample of the blocks, such as --sample={:.3g}",
+          loaded.name_, options.memory_bytes_max >> 20, map.size(), count, options.sample / 100));
+    }
+  }
+  MEZZ_RETURN_IF_ERROR(source->status());
+  loaded.damaged_ = source->skipped();
+  const std::string sampled = options.sample < 1 ? fmt::format(" at --sample={}", options.sample) : "";
+  if (loaded.accesses_.empty()) {
+    return Status::InvalidArgument(fmt::format("trace {} holds no requests{}", loaded.name_, sampled));
+  }
+  if (loaded.unique() == loaded.accesses_.size()) {
+    return Status::InvalidArgument(
+        fmt::format("trace {} asks for each of its {} blocks once{}: there is no reuse, so no cache helps",
+                    loaded.name_, loaded.unique(), sampled));
+  }
+  *trace = std::move(loaded);
+  return Status::Ok();
+}
+
+double LoadedTrace::mean_access_bytes() const {
+  if (blocks_.bytes.empty()) return unit_bytes_;
+  double sum = 0;
+  for (const BlockId block : accesses_) sum += blocks_.bytes[block];
+  return sum / static_cast<double>(accesses_.size());
+}
+
+}  // namespace mezz

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "admission/curves/block_trace.h"
+#include "cache/status.h"
+#include "cache/types.h"
+#include "workloads/requests/request.h"
+
+namespace mezz {
+
+inline constexpr uint32_t kUnitBytesMin = 64, kUnitBytesMax = 16 << 20;
+
+struct LoadOptions {
+  uint32_t unit_bytes = 4096;  // extents are cut into blocks of this size; blocks of traces without sizes have it
+  // Keep the accesses to this share of the blocks, chosen by a hash of the key (Waldspurger et al., FAST'15): the
+  // miss ratio at a share of the footprint is that of the whole trace, with an error that grows as the sample shrinks.
+  double sample = 1.0;
+  uint64_t seed = 1;                              // of that hash
+  uint64_t memory_bytes_max = uint64_t{8} << 30;  // refuse what does not fit
+};
+
+// A trace, or a sample of one, read into memory.
+class LoadedTrace : public BlockTrace {
+ public:
+  // Reads `source` to its end. Refuses a trace without requests, one that does not fit, and one without reuse: no cache
+  // helps there.
+  static Status Load(RequestSource* source, const LoadOptions& options, LoadedTrace* trace);
+
+  double sample() const { return sample_; }
+  uint64_t skipped_accesses() const { return skipped_; }  // by sampling
+  uint64_t damaged_records() const { return damaged_; }   // left out by the source
+  double mean_access_bytes() const;
+
+ private:
+  void Append(const Request& request, BlockId block, bool fresh);
+  uint64_t memory_bytes() const;
+
+  double sample_ = 1.0;
+  uint64_t skipped_ = 0;
+  uint64_t damaged_ = 0;
+};
+
+}  // namespace mezz

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/replay/caches/database.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "rocksdb/convenience.h"
+#include "rocksdb/filter_policy.h"
+#include "rocksdb/merge_operator.h"
+#include "rocksdb/table.h"
+#include "rocksdb/trace_reader_writer.h"
+#include "rocksdb/utilities/checkpoint.h"
+#include "rocksdb/version.h"
+#include "workloads/replay/caches/flash_file_system.h"
+#include "workloads/rocksdb/open_db.h"
+
+namespace mezz {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kManifest[] = "mezz_replay.json";
+constexpr char kLock[] = "mezz_replay.lock";
+constexpr char kProgram[] = "mezz_replay";
+constexpr char kClonePrefix[] = "run-";
+constexpr uint64_t kFixedRoom = 64 << 20;  // logs, manifests, one memtable's worth in flight
+constexpr uint64_t kRowOverhead = 24;      // key, sequence number, lengths
+constexpr double kRoomFactor = 1.25;       // index, filters, a compaction's output beside its input
+
+Status FromRocksDb(const rocksdb::Status& status, std::string_view doing) {
+  return status.ok() ? Status::Ok() : Status::IoError(fmt::format("{}: {}", doing, status.ToString()));
+}
+
+// A merge leaves what a put would have left, so that values can be checked whatever was merged.
+class NewestOperand final : public rocksdb::AssociativeMergeOperator {
+ public:
+  const char* Name() const override { return "mezz.NewestOperand"; }
+  bool Merge(const rocksdb::Slice&, const rocksdb::Slice*, const rocksdb::Slice& value, std::string* merged,
+             rocksdb::Logger*) const override {
+    merged->assign(value.data(), value.size());
+    return true;
+  }
+};
+
+rocksdb::Options DbOptions(const ReplayOptions& o, std::shared_ptr<rocksdb::Cache> cache) {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_size = o.block_bytes;
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+  table.cache_index_and_filter_blocks = o.index_in_cache && cache != nullptr;
+  table.block_cache = std::move(cache);
+  table.no_block_cache = table.block_cache == nullptr;
+  rocksdb::Options options;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  options.compression = o.compression == "lz4"    ? rocksdb::kLZ4Compression
+                        : o.compression == "zstd" ? rocksdb::kZSTD
+                                                  : rocksdb::kNoCompression;
+  options.use_direct_reads = true;
+  options.use_direct_io_for_flush_and_compaction = true;
+  options.max_background_jobs = 2;
+  options.merge_operator = std::make_shared<NewestOperand>();
+  options.write_buffer_size = o.write_buffer_bytes;
+  options.info_log_level = rocksdb::WARN_LEVEL;
+  options.stats_dump_period_sec = 0;
+  options.stats_persist_period_sec = 0;
+  return options;
+}
+
+bool IsOurName(const std::string& name) {
+  return name == kManifest || name == kLock || name == "base" || name.starts_with(kClonePrefix) ||
+         name.starts_with(std::string(kManifest) + ".");
+}
+
+nlohmann::json ReadManifest(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return nullptr;
+  nlohmann::json manifest = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  return manifest.is_object() && manifest.value("program", "") == kProgram ? manifest : nlohmann::json();
+}
+
+uint64_t FolderBytes(const std::string& path) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (const auto& entry : fs::recursive_directory_iterator(path, error)) {
+    if (entry.is_regular_file(error)) bytes += entry.file_size(error);
+  }
+  return bytes;
+}
+
+// Pages that an earlier run left belong to nobody's memory limit.
+void ForgetPages(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::recursive_directory_iterator(folder, error)) {
+    const int fd = open(entry.path().c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(fd);
+  }
+}
+
+// The databases in `folder`, "0" and up.
+Status OpenAll(const ReplayOptions& o, const rocksdb::Options& options, const std::string& folder, Databases* dbs) {
+  for (unsigned number = 0; number < o.dbs; ++number) {
+    const std::string path = fmt::format("{}/{}", folder, number);
+    std::unique_ptr<rocksdb::DB> db;
+    MEZZ_RETURN_IF_ERROR(FromRocksDb(OpenDb(options, path, &db), "opening " + path));
+    dbs->Add(std::move(db));
+  }
+  return Status::Ok();
+}
+
+double Mebibytes(double bytes) { return bytes / (1 << 20); }
+
+}  // namespace
+
+std::string RocksDbVersion() { return rocksdb::GetRocksVersionAsString(/*with_patch=*/true); }
+
+Database::Database(const ReplayOptions& options, const DatabaseWorkload& workload)
+    : options_(options),
+      workload_(workload),
+      env_(options.flash != nullptr ? NewFlashEnv(/*flash=*/nullptr) : nullptr) {}
+
+rocksdb::Options Database::BaseOptions() const {
+  rocksdb::Options options = DbOptions(options_, nullptr);
+  if (env_ != nullptr) options.env = env_.get();
+  return options;
+}
+
+Status Database::Claim(const ReplayOptions& options, const DatabaseWorkload& workload,
+                       std::unique_ptr<Database>* database) {
+  std::unique_ptr<Database> claimed(new Database(options, workload));
+  MEZZ_RETURN_IF_ERROR(Values::Open(options.value_options(), &claimed->values_));
+  claimed->content_ = {{"workload", workload.Identity()},
+                       {"value_bytes", options.value_bytes},
+                       {"values", claimed->values_.Name()},
+                       {"block_bytes", options.block_bytes},
+                       {"key_layout", "big-endian-8"},
+                       {"rocksdb", RocksDbVersion()},
+                       {"dbs", options.dbs},
+                       {"compression", options.compression}};
+  MEZZ_RETURN_IF_ERROR(claimed->CheckOwner());
+  if (options.flash != nullptr) MEZZ_RETURN_IF_ERROR(CheckInMemory(options.db_dir, *options.flash));
+  std::error_code error;
+  fs::create_directory(options.db_dir, error);
+  if (error) {
+    return Status::IoError(fmt::format("--db={} cannot be created: {}", options.db_dir, error.message()));
+  }
+  MEZZ_RETURN_IF_ERROR(claimed->Lock());
+  const nlohmann::json manifest = ReadManifest(claimed->Path(kManifest));
+  claimed->reusable_ = manifest.is_object() && manifest.value("complete", false) &&
+                       manifest.value("content", nlohmann::json()) == claimed->content_;
+  claimed->RemoveClones();  // of a run that was killed
+  if (!claimed->reusable_) MEZZ_RETURN_IF_ERROR(claimed->CheckSpace());
+  *database = std::move(claimed);
+  return Status::Ok();
+}
+
+Database::~Database() {
+  if (lock_ < 0) return;
+  RemoveClones();
+  close(lock_);
+}
+
+Status Database::CheckOwner() const {
+  const std::string& dir = options_.db_dir;
+  std::error_code error;
+  if (!fs::exists(dir, error)) {
+    fs::path folder = fs::absolute(dir).lexically_normal();
+    if (!folder.has_filename()) folder = folder.parent_path();  // it ended in a slash
+    const fs::path parent = folder.parent_path();
+    if (fs::is_directory(parent, error)) return Status::Ok();
+    return Status::NotFound(fmt::format("--db={}: its parent folder does not exist", dir));
+  }
+  if (!fs::is_directory(dir, error)) {
+    return Status::InvalidArgument(fmt::format("--db={} is not a folder", dir));
+  }
+  bool empty = true;
+  bool only_ours = true;
+  for (const auto& entry : fs::directory_iterator(dir, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name != kLock) empty = false;
+    if (!IsOurName(name)) only_ours = false;
+  }
+  if (error) return Status::IoError(fmt::format("--db={} cannot be read: {}", dir, error.message()));
+  if (empty || (only_ours && ReadManifest(Path(kManifest)).is_object())) return Status::Ok();
+  return Status::ForeignFile(fmt::format(
+      "--db={} holds files that mezz_replay did not make; name an empty or a new folder, or empty this one", dir));
+}
+
+Status Database::Lock() {
+  lock_ = open(Path(kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (lock_ < 0) {
+    return Status::IoError(fmt::format("--db={} cannot be written: {}", options_.db_dir, std::strerror(errno)));
+  }
+  if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return Status::Ok();
+  close(lock_);
+  lock_ = -1;
+  return Status::Busy(fmt::format("--db={} is in use by another mezz_replay; name another folder", options_.db_dir));
+}
+
+Status Database::CheckSpace() const {
+  constexpr uint64_t kSample = 1000;
+  const uint64_t keys = workload_.distinct_keys();
+  const uint64_t sample = std::min(keys, kSample);
+  double row_bytes = 0;
+  for (uint64_t i = 0; i < sample; ++i) {
+    row_bytes += kRowOverhead + workload_.InitialValueBytes(workload_.key(i * (keys / sample)));
+  }
+  row_bytes /= static_cast<double>(sample);
+  const double needed = static_cast<double>(keys) * row_bytes * kRoomFactor + kFixedRoom;
+  struct statvfs disk {};
+  if (statvfs(options_.db_dir.c_str(), &disk) != 0) {
+    return Status::IoError(fmt::format("--db={}: {}", options_.db_dir, std::strerror(errno)));
+  }
+  double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
+  if (options_.flash != nullptr) free = std::min(free, static_cast<double>(FreeMemoryBytes()));
+  free += static_cast<double>(FolderBytes(Path("base")));
+  if (needed <= free) return Status::Ok();
+  return Status::NoSpace(fmt::format(
+      "--db={}: {} distinct keys of {:.0f} bytes need {:.0f} MiB, {} has {:.0f} MiB; use fewer keys or smaller values, "
+      "or "
+      "{}",
+      options_.db_dir, keys, row_bytes, Mebibytes(needed), options_.flash != nullptr ? "the memory" : "the disk",
+      Mebibytes(free), options_.flash != nullptr ? "--flash=disk with a folder on a disk" : "another disk"));
+}
+
+Status Database::WriteManifest(bool complete) {
+  const nlohmann::json manifest = {{"program", kProgram}, {"content", content_}, {"complete", complete}};
+  const std::string temporary = Path(std::string(kManifest) + ".new");
+  {
+    std::ofstream file(temporary, std::ios::trunc);
+    file << manifest.dump(2) << '\n';
+    if (!file.flush()) return Status::IoError(fmt::format("{} cannot be written", temporary));
+  }
+  std::error_code error;
+  fs::rename(temporary, Path(kManifest), error);
+  return error ? Status::IoError(fmt::format("{} cannot be written: {}", Path(kManifest), error.message()))
+               : Status::Ok();
+}
+
+Status Database::Load(Progress* progress, const std::atomic<bool>& stop) {
+  if (!reusable_) {
+    progress->Phase(fmt::format("loading {} keys into {}", workload_.distinct_keys(), Path("base")));
+    MEZZ_RETURN_IF_ERROR(WriteManifest(/*complete=*/false));
+    std::error_code error;
+    fs::remove_all(Path("base"), error);
+    rocksdb::Options options = BaseOptions();
+    options.create_if_missing = true;
+    options.error_if_exists = true;
+    fs::create_directory(Path("base"), error);
+    Databases dbs;
+    MEZZ_RETURN_IF_ERROR(OpenAll(options_, options, Path("base"), &dbs));
+    MEZZ_RETURN_IF_ERROR(WriteKeys(dbs, progress, stop));
+    if (stop.load(std::memory_order_relaxed)) return Status::Ok();
+    for (const auto& db : dbs.all()) MEZZ_RETURN_IF_ERROR(FromRocksDb(db->Close(), "closing " + Path("base")));
+    dbs.Close();
+    MEZZ_RETURN_IF_ERROR(WriteManifest(/*complete=*/true));
+  }
+  return MeasureBase();
+}
+
+Status Database::WriteKeys(const Databases& dbs, Progress* progress, const std::atomic<bool>& stop) {
+  rocksdb::WriteOptions write;
+  write.disableWAL = true;
+  std::string value;
+  const uint64_t keys = workload_.distinct_keys();
+  for (uint64_t i = 0; i < keys && !stop.load(std::memory_order_relaxed); ++i) {
+    const uint64_t key = workload_.key(i);
+    const DatabaseKey encoded = EncodeKey(key);
+    values_.Fill(key, workload_.InitialValueBytes(key), &value);
+    const rocksdb::Status put = dbs.Of(key)->Put(write, {encoded.data(), encoded.size()}, value);
+    if (!put.ok()) return FromRocksDb(put, "loading " + Path("base"));
+    if (i % 8192 == 0) progress->Update(i, keys);
+  }
+  if (stop.load(std::memory_order_relaxed)) return Status::Ok();
+  for (const auto& db : dbs.all()) {
+    MEZZ_RETURN_IF_ERROR(FromRocksDb(db->Flush({}), "flushing " + Path("base")));
+    MEZZ_RETURN_IF_ERROR(FromRocksDb(db->CompactRange({}, nullptr, nullptr), "compacting " + Path("base")));
+  }
+  return Status::Ok();
+}
+
+Status Database::MeasureBase() {
+  Databases dbs;
+  MEZZ_RETURN_IF_ERROR(OpenAll(options_, BaseOptions(), Path("base"), &dbs));
+  uint64_t blocks = 0;
+  uint64_t bytes = 0;
+  for (const auto& db : dbs.all()) {
+    rocksdb::TablePropertiesCollection tables;
+    MEZZ_RETURN_IF_ERROR(FromRocksDb(db->GetPropertiesOfAllTables(&tables), "reading " + Path("base")));
+    for (const auto& [name, table] : tables) {
+      blocks += table->num_data_blocks;
+      bytes += options_.compression == "none" ? table->data_size : table->raw_key_size + table->raw_value_size;
+      base_bytes_ += table->data_size;
+    }
+  }
+  mean_block_bytes_ = blocks == 0 ? options_.block_bytes : bytes / blocks;
+  return Status::Ok();
+}
+
+Status Database::PathFor(unsigned number, std::string* path) {
+  *path = Path(kClonePrefix + std::to_string(number));
+  std::error_code error;
+  fs::create_directory(*path, error);
+  Databases base;
+  MEZZ_RETURN_IF_ERROR(OpenAll(options_, BaseOptions(), Path("base"), &base));
+  for (unsigned i = 0; i < options_.dbs; ++i) {
+    rocksdb::Checkpoint* made = nullptr;
+    MEZZ_RETURN_IF_ERROR(
+        FromRocksDb(rocksdb::Checkpoint::Create(base.all()[i].get(), &made), "cloning " + Path("base")));
+    const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
+    MEZZ_RETURN_IF_ERROR(
+        FromRocksDb(checkpoint->CreateCheckpoint(fmt::format("{}/{}", *path, i)), "cloning to " + *path));
+  }
+  return Status::Ok();
+}
+
+Status OpenClone(const ReplayOptions& options, const std::string& path, const std::shared_ptr<rocksdb::Cache>& cache,
+                 const CloneReads& reads, Databases* dbs, const std::shared_ptr<rocksdb::EventListener>& listener) {
+  rocksdb::Options opened = DbOptions(options, cache);
+  if (listener != nullptr) opened.listeners.push_back(listener);
+  opened.use_direct_reads = !reads.buffered;
+  if (reads.env != nullptr) opened.env = reads.env;
+  if (reads.buffered) ForgetPages(path);
+  return OpenAll(options, opened, path, dbs);
+}
+
+Status StartBlockTrace(const std::string& path, const Databases& dbs) {
+  std::error_code error;
+  if (fs::exists(path, error)) {
+    return Status::ForeignFile(fmt::format("--block_trace={}: it exists; remove it, or name another file", path));
+  }
+  std::unique_ptr<rocksdb::TraceWriter> writer;
+  MEZZ_RETURN_IF_ERROR(
+      FromRocksDb(rocksdb::NewFileTraceWriter(rocksdb::Env::Default(), rocksdb::EnvOptions(), path, &writer),
+                  "creating --block_trace=" + path));
+  return FromRocksDb(dbs.all().front()->StartBlockCacheTrace(rocksdb::TraceOptions(), std::move(writer)),
+                     "starting --block_trace=" + path);
+}
+
+Status EndBlockTrace(const std::string& path, const Databases& dbs) {
+  return FromRocksDb(dbs.all().front()->EndBlockCacheTrace(), "ending --block_trace=" + path);
+}
+
+void Database::RemoveClones() {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(options_.db_dir, error)) {
+    std::error_code ignored;
+    if (entry.path().filename().string().starts_with(kClonePrefix)) fs::remove_all(entry.path(), ignored);
+  }
+}
+
+}  // namespace mezz

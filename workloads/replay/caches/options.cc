@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/replay/caches/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "admission/policy.h"
+#include "cache/base/text.h"
+#include "workloads/generators/generators.h"
+#include "workloads/readers/loaded_trace.h"
+
+namespace mezz {
+namespace {
+
+enum class Policies { kNone, kOurs, kTiered };
+
+struct NamedKind {
+  std::string_view name;
+  CacheKind kind;
+  Policies policies;
+  std::optional<PackMode> pack = std::nullopt;
+  bool keep_dead = false;
+  bool pack_stage = false;
+};
+constexpr NamedKind kKinds[] = {
+    {"hcc", CacheKind::kHcc, Policies::kNone},
+    {"lru", CacheKind::kLru, Policies::kNone},
+    {"hcc+compressed", CacheKind::kHccCompressed, Policies::kNone},
+    {"lru+compressed", CacheKind::kLruCompressed, Policies::kNone},
+    {"hcc+compressed_lz4", CacheKind::kHccCompressedLz4, Policies::kNone},
+    {"lru+compressed_lz4", CacheKind::kLruCompressedLz4, Policies::kNone},
+    {"hcc+compressed_zstd", CacheKind::kHccCompressedZstd, Policies::kNone},
+    {"lru+compressed_zstd", CacheKind::kLruCompressedZstd, Policies::kNone},
+    {"tiered", CacheKind::kTiered, Policies::kTiered},
+    {"naive_scm", CacheKind::kNaiveScm, Policies::kNone},
+    {"all_dram", CacheKind::kAllDram, Policies::kNone},
+    {"all_dram_lru", CacheKind::kAllDramLru, Policies::kNone},
+    {"hybrid", CacheKind::kHybrid, Policies::kOurs},
+    {"hybrid+raw", CacheKind::kHybrid, Policies::kOurs, PackMode::kOff},
+    {"hybrid+lz4", CacheKind::kHybrid, Policies::kOurs, PackMode::kLz4},
+    {"hybrid+zstd", CacheKind::kHybrid, Policies::kOurs, PackMode::kZstd},
+    {"hybrid+image", CacheKind::kHybrid, Policies::kOurs, PackMode::kImage},
+    {"hybrid+auto", CacheKind::kHybrid, Policies::kOurs, PackMode::kAuto},
+    {"hybrid+keep_dead", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/true},
+    {"hybrid+pack_stage", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false,
+     /*pack_stage=*/true},
+    {"scm_secondary+lru", CacheKind::kScmSecondaryLru, Policies::kOurs},
+    {"scm_secondary+hcc", CacheKind::kScmSecondaryHcc, Policies::kOurs},
+    {"page_cache", CacheKind::kPageCache, Policies::kNone},
+};
+
+constexpr std::string_view kTieredPolicies[] = {"placeholder", "three_queue", "all"};
+
+constexpr std::string_view kCompressions[] = {"none", "lz4", "zstd"};
+
+constexpr unsigned kThreadsMax = 1024;
+constexpr unsigned kDbsMax = 256;
+constexpr unsigned kWindowsMax = 1000;
+constexpr double kRateMax = 1e9, kTimeScaleMax = 1e9;
+constexpr uint32_t kValueBytesMax = 16 << 20;
+constexpr uint32_t kBlockBytesMin = 512;
+constexpr uint32_t kBlockBytesMax = 16 << 20;
+constexpr uint64_t kWriteBufferMin = 64 << 10, kWriteBufferMax = uint64_t{1} << 30;
+
+std::string KnownCaches() {
+  std::string text;
+  for (const NamedKind& kind : kKinds) {
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", kind.name,
+                        kind.policies == Policies::kNone   ? ""
+                        : kind.policies == Policies::kOurs ? "[:POLICY]"
+                                                           : "[:placeholder|three_queue|all]");
+  }
+  return text + "; each may be followed by @DRAM or @DRAM+SCM, its own sizes";
+}
+
+// What follows the "@": DRAM, or DRAM+SCM for a cache with a second tier.
+Status ParseSizes(const std::string& name, std::string_view text, CacheSpec* spec) {
+  const std::string flag = fmt::format("--caches={}", name);
+  const size_t plus = text.find('+');
+  const bool one_tier = spec->kind == CacheKind::kHcc || spec->kind == CacheKind::kLru;
+  if (one_tier == (plus != std::string_view::npos)) {
+    return Status::InvalidArgument(fmt::format(
+        "{} needs {} after the \"@\"", flag, one_tier ? "one size, as it has no second tier" : "two sizes, DRAM+SCM"));
+  }
+  MEZZ_RETURN_IF_ERROR(ParseBytes(flag, text.substr(0, plus), &spec->dram_bytes));
+  if (!one_tier) MEZZ_RETURN_IF_ERROR(ParseBytes(flag, text.substr(plus + 1), &spec->scm_bytes));
+  if (spec->dram_bytes > 0 && (one_tier || spec->scm_bytes > 0)) return Status::Ok();
+  return Status::InvalidArgument(fmt::format("{}: a tier of no bytes; name a size (K, M, G, T)", flag));
+}
+
+Status ParseCache(const std::string& name, const std::string& default_policy, CacheSpec* spec) {
+  const size_t at = std::min(name.find('@'), name.size());
+  const size_t colon = std::min(name.find(':'), at);
+  const std::string_view base = std::string_view(name).substr(0, colon);
+  const auto* kind =
+      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const NamedKind& k) { return k.name == base; });
+  if (kind == std::end(kKinds) || (colon != at && kind->policies == Policies::kNone)) {
+    return Status::InvalidArgument(
+        fmt::format("--caches names \"{}\", which is not known; the known caches are {}", name, KnownCaches()));
+  }
+  *spec = {.name = name,
+           .kind = kind->kind,
+           .policy = default_policy,
+           .pack = kind->pack,
+           .keep_dead = kind->keep_dead,
+           .pack_stage = kind->pack_stage};
+  if (colon != at) spec->policy = name.substr(colon + 1, at - colon - 1);
+  if (at != name.size()) MEZZ_RETURN_IF_ERROR(ParseSizes(name, std::string_view(name).substr(at + 1), spec));
+  if (kind->policies == Policies::kTiered) {
+    if (colon == at) spec->policy = "all";
+    const bool known =
+        std::find(std::begin(kTieredPolicies), std::end(kTieredPolicies), spec->policy) != std::end(kTieredPolicies);
+    if (known) return Status::Ok();
+    return Status::InvalidArgument(fmt::format(
+        "--caches names \"{}\", but tiered has no such policy; it has placeholder, three_queue and all", name));
+  }
+  std::unique_ptr<Policy> policy;
+  return MakePolicy(spec->policy, {}, &policy);
+}
+
+Status OutOfRange(std::string_view flag, double value, std::string_view range) {
+  return Status::InvalidArgument(fmt::format("--{}={} is out of range; it goes from {}", flag, value, range));
+}
+
+// What says how a database looks.
+Status RefuseDatabaseOptions(const ReplayOptions& o) {
+  const ReplayOptions defaults;
+  const auto judge = [](std::string_view flag, const auto& value, const auto& unset) {
+    if (value == unset) return Status::Ok();
+    return Status::InvalidArgument(
+        fmt::format("--{}={} is for --mode=db: a trace of blocks needs no database; drop it", flag, value));
+  };
+  MEZZ_RETURN_IF_ERROR(judge("dbs", o.dbs, defaults.dbs));
+  MEZZ_RETURN_IF_ERROR(judge("compression", o.compression, defaults.compression));
+  MEZZ_RETURN_IF_ERROR(judge("value_bytes", o.value_bytes, defaults.value_bytes));
+  MEZZ_RETURN_IF_ERROR(judge("index_in_cache", o.index_in_cache, defaults.index_in_cache));
+  MEZZ_RETURN_IF_ERROR(judge("write_buffer", o.write_buffer_bytes, defaults.write_buffer_bytes));
+  return judge("put_share", o.put_share, defaults.put_share);
+}
+
+// Recording takes time, so what is recorded is not compared.
+Status ValidateBlockTrace(const ReplayOptions& o) {
+  if (o.block_trace.empty()) return Status::Ok();
+  const std::string flag = fmt::format("--block_trace={}", o.block_trace);
+  if (o.mode == ReplayMode::kBlock)
+    return Status::InvalidArgument(flag + " is for --mode=db: a trace of blocks is one already; drop it");
+  if (o.caches.size() != 1 || o.dbs != 1) {
+    return Status::InvalidArgument(
+        fmt::format("{} records one database over one cache, and --caches names {}, --dbs {}; name one", flag,
+                    o.caches.size(), o.dbs));
+  }
+  return Status::Ok();
+}
+
+Status ValidateBlockMode(const ReplayOptions& o) {
+  if (o.unit_bytes < kUnitBytesMin || o.unit_bytes > kUnitBytesMax) {
+    return OutOfRange("unit", o.unit_bytes, fmt::format("{} to {}", kUnitBytesMin, kUnitBytesMax));
+  }
+  if (o.is_generator() && o.ops == 0) return Status::InvalidArgument("--ops=0: an endless trace fits no memory");
+  if (o.seconds > 0) {
+    return Status::InvalidArgument(fmt::format(
+        "--seconds={} is for --mode=db: a trace of blocks is run to its end; say how far with --ops", o.seconds));
+  }
+  return RefuseDatabaseOptions(o);
+}
+
+Status ValidateLoop(const ReplayOptions& o) {
+  if (!(o.rate >= 0 && o.rate <= kRateMax)) return OutOfRange("rate", o.rate, fmt::format("0 to {}", kRateMax));
+  if (!(o.timestamps >= 0 && o.timestamps <= kTimeScaleMax)) {
+    return OutOfRange("timestamps", o.timestamps, fmt::format("0 to {}", kTimeScaleMax));
+  }
+  if (o.rate > 0 && o.timestamps > 0) {
+    return Status::InvalidArgument("--rate and --timestamps both say when requests are due; use one of them");
+  }
+  if (o.timestamps > 0 && o.is_generator()) {
+    return Status::InvalidArgument(fmt::format("--timestamps={}: {} has no times; use --rate", o.timestamps, o.trace));
+  }
+  return Status::Ok();
+}
+
+Status ValidateWorkload(const ReplayOptions& o) {
+  if (o.trace.empty()) {
+    return Status::InvalidArgument(fmt::format("--trace is missing; name a file or one of {}", KnownGenerators()));
+  }
+  if (o.seconds > 0 && !o.is_generator()) {
+    return Status::InvalidArgument("--seconds needs an endless workload; use it with --trace=gen:NAME or drop it");
+  }
+  if (o.mode == ReplayMode::kDatabase && o.value_bytes == 0 &&
+      !(o.is_generator() && GeneratorHasSizes(o.generator()))) {
+    return Status::InvalidArgument(
+        fmt::format("--value_bytes=0 means sizes from the workload, but {} has none; name a size", o.trace));
+  }
+  if (o.put_share != 0 && !o.is_generator()) {
+    return Status::InvalidArgument(
+        fmt::format("--put_share={} is for --mode=db with --trace=gen:uniform or gen:zipf", o.put_share));
+  }
+  if (!o.is_generator()) return Status::Ok();
+  if (!o.format.empty()) return Status::InvalidArgument("--format is for trace files; drop it with --trace=gen:NAME");
+  return o.generator_options(0, 1).Validate();
+}
+
+// As RocksDB chooses for an LRUCache: one for every 512 KiB, 64 at most.
+int LruShardBits(uint64_t bytes) {
+  return std::min(static_cast<int>(std::bit_width(std::max<uint64_t>(bytes >> 19, 1))) - 1, 6);
+}
+
+}  // namespace
+
+Status ParseCaches(const std::string& text, const std::string& default_policy, std::vector<CacheSpec>* caches) {
+  std::vector<CacheSpec> parsed;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    CacheSpec spec;
+    MEZZ_RETURN_IF_ERROR(ParseCache(text.substr(at, comma - at), default_policy, &spec));
+    const auto same = std::count_if(parsed.begin(), parsed.end(), [&](const CacheSpec& earlier) {
+      return earlier.name == spec.name || earlier.name.starts_with(spec.name + "#");
+    });
+    if (same > 0) spec.name += fmt::format("#{}", same + 1);
+    parsed.push_back(std::move(spec));
+    at = comma + 1;
+  }
+  *caches = std::move(parsed);
+  return Status::Ok();
+}
+
+GeneratorOptions ReplayOptions::generator_options(unsigned stream, unsigned streams) const {
+  return {.name = generator(),
+          .keys = keys,
+          .scale = scale,
+          .ops = ops,
+          .skew = skew,
+          .put_share = put_share,
+          .seed = seed,
+          .stream = stream,
+          .streams = streams};
+}
+
+ValueOptions ReplayOptions::value_options() const {
+  const bool blocks = mode == ReplayMode::kBlock;
+  return {.sample = values,
+          .ratio = value_ratio,
+          .block_bytes = blocks ? unit_bytes : block_bytes,
+          .value_bytes = blocks ? unit_bytes : value_bytes,
+          .block_flag = blocks ? "--unit" : "--block_bytes"};
+}
+
+bool ReplayOptions::has_common_sizes() const {
+  return std::ranges::any_of(caches, [](const CacheSpec& spec) { return spec.dram_bytes == 0; });
+}
+
+ReplayOptions ReplayOptions::SizedFor(const CacheSpec& spec) const {
+  ReplayOptions sized = *this;
+  if (spec.dram_bytes > 0) sized.hybrid.dram_bytes = spec.dram_bytes;
+  if (spec.scm_bytes > 0) sized.hybrid.scm.capacity_bytes = spec.scm_bytes;
+  if (spec.pack) sized.hybrid.scm.pack = *spec.pack;
+  if (spec.pack_stage) sized.hybrid.scm.pack_stage_bytes = kUsualPackStageBytes;
+  return sized;
+}
+
+HybridCacheOptions ReplayOptions::OursFor(const CacheSpec& spec) const {
+  HybridCacheOptions ours = SizedFor(spec).hybrid;
+  if (spec.kind != CacheKind::kTiered) ours.policy = spec.policy;  // whose policies are RocksDB's
+  if (spec.kind != CacheKind::kHybrid) {
+    ours.curve = false;
+    ours.curve_file.clear();
+    return ours;
+  }
+  // Its DRAM tier is smaller than what the others have, but not in fewer shards.
+  if (ours.dram_shard_bits < 0) {
+    const bool lru = ours.dram_cache == DramCacheKind::kLru;
+    ours.dram_shard_bits = lru ? LruShardBits(ours.dram_bytes) : ours.HyperClockShardBits();
+  }
+  ours.dram_total_bytes = std::exchange(ours.dram_bytes, 0);
+  return ours;
+}
+
+Status ReplayOptions::Validate() const {
+  MEZZ_RETURN_IF_ERROR(ValidateWorkload(*this));
+  MEZZ_RETURN_IF_ERROR(ValidateLoop(*this));
+  if (mode == ReplayMode::kBlock) MEZZ_RETURN_IF_ERROR(ValidateBlockMode(*this));
+  if (caches.empty()) return Status::InvalidArgument("--caches is empty; name at least one cache");
+  MEZZ_RETURN_IF_ERROR(ValidateBlockTrace(*this));
+  if (db_dir.empty()) return Status::InvalidArgument("--db is missing; name the folder the databases go to");
+  if (dbs == 0 || dbs > kDbsMax) return OutOfRange("dbs", dbs, fmt::format("1 to {}", kDbsMax));
+  if (threads == 0 || threads > kThreadsMax) return OutOfRange("threads", threads, fmt::format("1 to {}", kThreadsMax));
+  if (!(warmup >= 0 && warmup < 1)) return OutOfRange("warmup", warmup, "0 up to, not including, 1");
+  if (warmup_settle && warmup_ops > 0) {
+    return Status::InvalidArgument("--warmup=settle and --warmup_ops both say when warm-up ends; use one of them");
+  }
+  if (warmup_ops > 0 && seconds > 0) {
+    return Status::InvalidArgument("--warmup_ops counts requests, --seconds does not; use --warmup=SHARE or settle");
+  }
+  if (repeats == 0 || repeats > kWindowsMax) return OutOfRange("repeats", repeats, fmt::format("1 to {}", kWindowsMax));
+  if (cold_windows > kWindowsMax) return OutOfRange("cold_windows", cold_windows, fmt::format("0 to {}", kWindowsMax));
+  if (!(seconds >= 0 && seconds <= 86400)) return OutOfRange("seconds", seconds, "0 to 86400");
+  if (value_bytes > kValueBytesMax)
+    return OutOfRange("value_bytes", value_bytes, fmt::format("1 to {}", kValueBytesMax));
+  if (block_bytes < kBlockBytesMin || block_bytes > kBlockBytesMax) {
+    return OutOfRange("block_bytes", block_bytes, fmt::format("{} to {}", kBlockBytesMin, kBlockBytesMax));
+  }
+  if (std::ranges::find(kCompressions, compression) == std::end(kCompressions)) {
+    return Status::InvalidArgument(fmt::format("--compression={} is not known; it is none, lz4 or zstd", compression));
+  }
+  if (write_buffer_bytes < kWriteBufferMin || write_buffer_bytes > kWriteBufferMax) {
+    return OutOfRange("write_buffer", static_cast<double>(write_buffer_bytes),
+                      fmt::format("{} to {} bytes", kWriteBufferMin, kWriteBufferMax));
+  }
+  for (const CacheSpec& spec : caches) MEZZ_RETURN_IF_ERROR(OursFor(spec).Validate());
+  Values opened;
+  return Values::Open(value_options(), &opened);
+}
+
+}  // namespace mezz

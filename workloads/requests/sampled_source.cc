@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/requests/sampled_source.h"
+
+#include <utility>
+#include <vector>
+
+namespace mezz {
+namespace {
+
+constexpr size_t kBatchMax = 1 << 20;  // longer ones are cut
+
+class SampledSource final : public RequestSource {
+ public:
+  SampledSource(std::unique_ptr<RequestSource> source, const SpatialSample& sample)
+      : source_(std::move(source)), sample_(sample) {}
+
+  bool Next(Request* request) override {
+    if (next_ == kept_.size() && !TakeBatch()) return false;
+    *request = kept_[next_++];
+    return true;
+  }
+  Status status() const override { return source_->status(); }
+  Status Rewind() override {
+    kept_.clear();
+    next_ = 0;
+    return source_->Rewind();
+  }
+  std::string description() const override { return source_->description(); }
+  uint64_t skipped() const override { return source_->skipped(); }
+
+ private:
+  // At least one request, and all of the batch it belongs to.
+  bool TakeBatch() {
+    kept_.clear();
+    next_ = 0;
+    for (Request request; source_->Next(&request);) {
+      if (sample_.Keeps(request.key)) kept_.push_back(request);
+      const bool batch_goes_on = request.operation == Operation::kMultiGet && request.batch_left > 0;
+      if (!kept_.empty() && (!batch_goes_on || kept_.size() == kBatchMax)) break;
+    }
+    uint32_t behind = 0;
+    for (auto request = kept_.rbegin(); request != kept_.rend(); ++request) {
+      const bool in_batch = request->operation == Operation::kMultiGet;
+      request->batch_left = in_batch ? behind : request->batch_left;
+      behind = in_batch ? behind + 1 : 0;
+    }
+    return !kept_.empty();
+  }
+
+  const std::unique_ptr<RequestSource> source_;
+  const SpatialSample sample_;
+  std::vector<Request> kept_;
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<RequestSource> SampleKeys(std::unique_ptr<RequestSource> source, const SpatialSample& sample) {
+  return std::make_unique<SampledSource>(std::move(source), sample);
+}
+
+}  // namespace mezz
