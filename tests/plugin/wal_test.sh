@@ -30,8 +30,9 @@ echo "ok: the report tells of $(counter wal.fallback.full) + $(counter wal.fallb
 # What stands beside it: companions, on a log on SCM, in a program that knows of neither.
 if version_at_least 11.0.0; then
   rm -rf "$work/db" "$work/report"
-  MEZZANINE_COMPANIONS='write_throttle=true;dynamic_level0=true' wal_bench "$uri" --benchmarks=fillrandom,readrandom \
-    --num=100000 --sync=0 --write_buffer_size=1000000 --level0_file_num_compaction_trigger=2 --statistics ||
+  MEZZANINE_COMPANIONS='write_throttle=true;dynamic_level0=true;level0_many=24' \
+    wal_bench "$uri" --benchmarks=fillrandom,readrandom --num=100000 --sync=0 \
+    --write_buffer_size=1000000 --level0_file_num_compaction_trigger=2 --statistics ||
     fail "companions and the log: db_bench ended with $?"
   ! grep '^mezzanine: .*\(stays as it is\|was not taken\)' "$work/out" || fail "the companions stay out"
   # Writes alone cut Level 0 into many files: RocksDB's LOG says so.
