@@ -147,16 +147,24 @@ TEST_P(PreparerThreads, KeepWhatIsReadyWhenSpaceRunsOut) {
   EXPECT_EQ(preparer.status().code(), Status::Code::kNoSpace);
 }
 
-// Four GiB of addresses with the same 2 MiB behind all of them: more than is prepared while Stop is on its way.
+// Four GiB of addresses with the same 2 MiB behind all of them: more than is prepared while Stop is on its way. Nothing
+// is before that.
 TEST(Preparer, StopsAfterTheChunkItIsAtAndGoesOnWhenStartedAgain) {
   constexpr uint64_t kChunks = 2048;
   const Memory memory(kChunks * kChunk);
   const int fd = memfd_create("mezz-preparer-test", 0);
   ASSERT_EQ(ftruncate(fd, kChunk), 0);
   for (uint64_t i = 0; i < kChunks; ++i) Map(memory.base() + i * kChunk, kChunk, MAP_SHARED | MAP_FIXED, fd);
-  Preparer preparer(PlanFor(memory, kChunk));
+  PreparePlan plan = PlanFor(memory, kChunk);
+  std::atomic<bool> go_on{false};
+  plan.reserve = [&](uint64_t offset, uint64_t) {
+    while (offset == kChunk && !go_on.load(std::memory_order_acquire)) std::this_thread::yield();
+    return 0;
+  };
+  Preparer preparer(std::move(plan));
   ASSERT_TRUE(preparer.PrepareFirst().ok());
   preparer.Start();
+  go_on.store(true, std::memory_order_release);
   preparer.Stop();
   const uint64_t stopped_at = preparer.ready_bytes();
   EXPECT_LT(stopped_at, memory.bytes());
@@ -192,13 +200,20 @@ TEST(Preparer, TakesAnEndThatIsNoWholeChunk) {
 
 TEST(Preparer, StartDoesNotWaitForItsCallbacks) {
   const Memory memory(kBytes);
-  Preparer preparer(PlanFor(memory, kChunk, 3));
+  PreparePlan plan = PlanFor(memory, kChunk, 3);
+  std::atomic<bool> started{false};
+  plan.reserve = [&](uint64_t offset, uint64_t bytes) {  // the last chunk ends after Start
+    while (offset + bytes == kBytes && !started.load(std::memory_order_acquire)) std::this_thread::yield();
+    return 0;
+  };
+  Preparer preparer(std::move(plan));
   ASSERT_TRUE(preparer.PrepareFirst().ok());
   std::mutex tier;  // held by whoever opens the tier, and taken by the callback
   {
     const std::scoped_lock opening(tier);
     preparer.Start([&](uint64_t) { const std::scoped_lock growing(tier); });
     EXPECT_LT(preparer.ready_bytes(), kBytes);
+    started.store(true, std::memory_order_release);
   }
   EXPECT_TRUE(preparer.Wait().ok());
 }
