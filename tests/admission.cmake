@@ -3,7 +3,7 @@ mezz_test(unit/admission/form_rule_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/codec_choice_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/frequency_sketch_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/write_limits_test LABELS unit DEPS mezz::admission)
-mezz_test(unit/admission/miniatures_test LABELS unit DEPS mezz::admission)
+mezz_test(unit/admission/miniatures_test LABELS unit DEPS mezz::admission TSAN_LONG)  # one thread
 mezz_test(unit/admission/promotion_feedback_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/dram_window_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/adaptive_policy_test LABELS unit DEPS mezz::admission)

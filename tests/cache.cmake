@@ -11,19 +11,21 @@ endif()
 mezz_test(unit/cache/scm_tier_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/recovery_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/keyed_records_test LABELS unit DEPS mezz::cache)
-mezz_test(unit/cache/snapshot_test LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/snapshot_test LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, a minute
 mezz_test(unit/cache/persistence_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/packer_test LABELS unit DEPS mezz::cache)
-mezz_test(unit/cache/packed_records_test LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/packed_records_test LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, a minute
 mezz_test(unit/cache/pack_stage_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/image_records_test LABELS unit DEPS mezz::cache)
-mezz_test(unit/cache/packed_dictionaries_test LABELS unit DEPS mezz::cache)
+# Minutes of training; the trainer beside its users is stress/dictionaries_stress_test.
+mezz_test(unit/cache/packed_dictionaries_test LABELS unit DEPS mezz::cache TSAN_LONG)
 mezz_test(unit/cache/dictionaries_test LABELS unit DEPS mezz::cache)
 mezz_test(model/scm_tier_fuzz_test LABELS model DEPS mezz::cache TSAN_LONG)  # one thread, minutes
-mezz_test(model/recovery_reordering_test LABELS model DEPS mezz::cache)
-mezz_test(model/snapshot_reordering_test LABELS model DEPS mezz::cache)
+mezz_test(model/recovery_reordering_test LABELS model DEPS mezz::cache TSAN_LONG)  # one thread at a time
+mezz_test(model/snapshot_reordering_test LABELS model DEPS mezz::cache TSAN_LONG)  # one thread at a time
 mezz_test(fuzz/recovery_fuzz_test LABELS fuzz DEPS mezz::cache ${MEZZ_FMT}
-          DEFINITIONS MEZZ_FUZZ_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/recovery")
+          DEFINITIONS MEZZ_FUZZ_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/recovery"
+          TSAN_LONG)  # one thread, a minute
 if(MEZZ_FUZZ)
   add_executable(recovery_fuzzer fuzz/recovery_fuzzer.cc)
   target_link_libraries(recovery_fuzzer PRIVATE mezz::cache mezz_test_main ${MEZZ_FMT})

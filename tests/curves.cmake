@@ -5,8 +5,8 @@ if(TARGET mezz_plan_curves)
   mezz_test(unit/plan/curve_test LABELS unit DEPS mezz::plan_curves)
   mezz_test(unit/plan/curve_file_test LABELS unit DEPS mezz::plan_curves ${MEZZ_FMT})
   mezz_test(unit/plan/sampler_test LABELS unit DEPS mezz::plan_curves)
-  mezz_test(model/alternative_curves_test LABELS model DEPS mezz::plan_curves TSAN_LONG)  # one thread
-  mezz_test(model/curves_test LABELS model DEPS mezz::plan_curves DEFINITIONS ${traces_folder} TSAN_LONG)  # one thread
+  mezz_test(model/alternative_curves_test LABELS model DEPS mezz::plan_curves)
+  mezz_test(model/curves_test LABELS model DEPS mezz::plan_curves DEFINITIONS ${traces_folder})
 
   # As it is run: the arguments, and what it must say.
   function(mezz_curve_says name message)

@@ -2,16 +2,14 @@
 if(TARGET mezz_readers)
   set(compressors PkgConfig::LZMA PkgConfig::ZSTD PkgConfig::ZLIB)
   mezz_test(unit/workloads/rocksdb_block_trace_test LABELS unit DEPS mezz::readers ${compressors})
-  mezz_test(unit/workloads/production_generators_test LABELS unit DEPS mezz::generators
-            TSAN_LONG)  # one thread, minutes
+  mezz_test(unit/workloads/production_generators_test LABELS unit DEPS mezz::generators)
   mezz_test(unit/workloads/ycsb_test LABELS unit DEPS mezz::generators)
   mezz_test(unit/workloads/cachelib_generator_test LABELS unit DEPS mezz::generators DEFINITIONS ${traces_folder})
   mezz_bench(bench/rocksdb_trace_bench DEPS mezz::readers ${compressors})
 endif()
 if(TARGET mezz_rocksdb_traces)
   mezz_test(unit/workloads/rocksdb_query_trace_test LABELS unit DEPS mezz::rocksdb_traces ${compressors})
-  mezz_test(fuzz/rocksdb_trace_fuzz_test LABELS fuzz DEPS mezz::rocksdb_traces ${compressors}
-            TSAN_LONG)  # one thread, a minute
+  mezz_test(fuzz/rocksdb_trace_fuzz_test LABELS fuzz DEPS mezz::rocksdb_traces ${compressors})
   mezz_test(unit/workloads/record_test LABELS unit DEPS mezz::rocksdb_traces)
   mezz_test(unit/workloads/block_packing_test LABELS unit DEPS mezz::rocksdb_traces ${MEZZ_FMT})
   mezz_test(unit/workloads/values_test LABELS unit DEPS mezz::rocksdb_traces PkgConfig::LZ4 PkgConfig::ZSTD ${MEZZ_FMT})

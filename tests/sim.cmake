@@ -1,15 +1,15 @@
 # mezz_sim: the simulator against naive models, against the live tiers, and on the public traces.
 if(TARGET mezz_simulator)
-  mezz_test(unit/sim/alternatives_test LABELS unit DEPS mezz::simulator)
-  mezz_test(unit/sim/references_test LABELS unit DEPS mezz::simulator)
-  mezz_test(unit/sim/trace_test LABELS unit DEPS mezz::simulator)
-  mezz_test(unit/sim/options_test LABELS unit DEPS mezz::simulator)
-  mezz_test(unit/sim/dram_models_test LABELS unit DEPS mezz::simulator)
-  mezz_test(unit/sim/scm_model_test LABELS unit DEPS mezz::simulator)
-  mezz_test(unit/sim/pack_model_test LABELS unit DEPS mezz::simulator)
-  mezz_test(unit/sim/two_tier_test LABELS unit DEPS mezz::simulator ${MEZZ_FMT})
+  # One thread each, and some minutes under the thread sanitizer; the runner's threads are those of unit/sim/report_test.
+  mezz_test(unit/sim/alternatives_test LABELS unit DEPS mezz::simulator TSAN_LONG)
+  mezz_test(unit/sim/references_test LABELS unit DEPS mezz::simulator TSAN_LONG)
+  mezz_test(unit/sim/trace_test LABELS unit DEPS mezz::simulator TSAN_LONG)
+  mezz_test(unit/sim/options_test LABELS unit DEPS mezz::simulator TSAN_LONG)
+  mezz_test(unit/sim/dram_models_test LABELS unit DEPS mezz::simulator TSAN_LONG)
+  mezz_test(unit/sim/scm_model_test LABELS unit DEPS mezz::simulator TSAN_LONG)
+  mezz_test(unit/sim/pack_model_test LABELS unit DEPS mezz::simulator TSAN_LONG)
+  mezz_test(unit/sim/two_tier_test LABELS unit DEPS mezz::simulator ${MEZZ_FMT} TSAN_LONG)
   mezz_test(unit/sim/report_test LABELS unit DEPS mezz::simulator)
-  # One thread each, and minutes under the thread sanitizer; the runner's threads are those of unit/sim/report_test.
   mezz_test(model/sim_scm_test LABELS model DEPS mezz::simulator mezz::cache TSAN_LONG)
   mezz_test(model/sim_public_traces_test LABELS model DEPS mezz::simulator ${MEZZ_FMT}
             DEFINITIONS ${traces_folder} TSAN_LONG)

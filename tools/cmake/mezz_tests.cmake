@@ -1,14 +1,16 @@
 # The functions of tests/*.cmake, and the check of the headers.
 add_custom_target(core_tests)
+set(mezz_one_thread generators plan_curves plan_page readers report rocksdb_traces traces)
 set(mezz_tsan_suppressions suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp)
 
 # mezz_test(unit/cache/index_test LABELS unit DEPS mezz::cache [DEFINITIONS A="b"] [NEEDS target] [TIMEOUT s] [ALONE]
 #           [TSAN option=value...] [TSAN_LONG])
 # tests/<path>.cc as one ctest test named <path>. Sources of one label whose first dependency is the same share one
 # program, tests/<label>_<library>; ALONE gives a source its own. Definitions are the source's, not the program's.
-# Tests of what is installed have the label core as well; the target core_tests builds their programs.
-# TSAN: options of the thread sanitizer for this source alone. TSAN_LONG: tools/check runs it under the thread sanitizer
-# only with --long. Both with the reason beside them.
+# Tests of what is installed have the label core as well; the target core_tests builds their programs. Those of cache/ and
+# admission/, which no RocksDB can change, have the label cache.
+# TSAN: options of the thread sanitizer for this source alone. TSAN_LONG: under the thread sanitizer it is built and run
+# only with --long. Both with the reason beside them. Tests of libraries that start no thread are all TSAN_LONG.
 # Cases whose text has the word SKIP are ctest tests of their own, <path>/<case>, so that ctest says which were skipped.
 function(mezz_test path)
   cmake_parse_arguments(ARG "ALONE;TSAN_LONG" "TIMEOUT" "LABELS;DEPS;DEFINITIONS;NEEDS;TSAN" ${ARGN})
@@ -18,6 +20,10 @@ function(mezz_test path)
   list(GET ARG_LABELS 0 label)
   list(GET ARG_DEPS 0 library)
   string(REGEX REPLACE "^.*::" "" library ${library})
+  if(MEZZ_SANITIZE MATCHES thread AND NOT MEZZ_LONG_TESTS AND (ARG_TSAN_LONG OR library IN_LIST mezz_one_thread))
+    set_property(GLOBAL APPEND_STRING PROPERTY mezz_left_to_long " ${path}")
+    return()
+  endif()
   set(program ${label}_${library})
   if(ARG_ALONE)
     string(REPLACE "/" "_" program ${path})
@@ -35,6 +41,9 @@ function(mezz_test path)
   set_source_files_properties(${path}.cc PROPERTIES COMPILE_DEFINITIONS "${ARG_DEFINITIONS}")
   if(ARG_NEEDS)
     add_dependencies(${program} ${ARG_NEEDS})
+  endif()
+  if("${library}" MATCHES "^(cache|admission)$")
+    list(APPEND ARG_LABELS cache)
   endif()
   if("${library}" MATCHES "^(cache|admission|rocksdb)$")
     list(APPEND ARG_LABELS core)
@@ -58,9 +67,6 @@ function(mezz_test path)
     add_test(NAME ${path}/${case} COMMAND ${program} --source=${path}.cc --case=${case})
     list(APPEND tests ${path}/${case})
   endforeach()
-  if(ARG_TSAN_LONG)
-    list(APPEND ARG_LABELS tsan_long)
-  endif()
   set_tests_properties(${tests} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77)
   if(MEZZ_SANITIZE MATCHES thread)
     list(JOIN ARG_TSAN ":" options)
