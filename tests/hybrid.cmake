@@ -3,10 +3,10 @@ mezz_test(unit/admission/ghost_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/rocksdb_policies_test LABELS unit DEPS mezz::admission)
 if(MEZZ_WITH_ROCKSDB)
   mezz_test(unit/integration/dram_budget_test LABELS unit DEPS mezz::rocksdb)
-  mezz_test(unit/integration/dram_of_a_block_test LABELS unit DEPS mezz::rocksdb)
+  mezz_test(unit/integration/dram_of_a_block_test LABELS unit DEPS mezz::rocksdb TSAN_LONG)  # one thread, minutes
   mezz_test(unit/integration/hybrid_core_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/dead_file_listener_test LABELS unit DEPS mezz::rocksdb)
-  mezz_test(unit/integration/blob_values_test LABELS unit DEPS mezz::rocksdb)
+  mezz_test(unit/integration/blob_values_test LABELS unit DEPS mezz::rocksdb TSAN_LONG)  # one thread, minutes
   mezz_test(unit/integration/move_gate_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/miss_timer_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/pack_auto_test LABELS unit DEPS mezz::rocksdb)

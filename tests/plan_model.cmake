@@ -14,8 +14,8 @@ if(TARGET mezz_plan_model)
   endif()
 endif()
 
-# The program, from its flags to what it prints.
-if(TARGET mezz_plan)
+# The program, from its flags to what it prints. Its threads are those of unit/plan/run_plan_test.
+if(TARGET mezz_plan AND NOT MEZZ_SANITIZE MATCHES thread)
   set(books ${PROJECT_SOURCE_DIR}/workloads/plan/prices)
   set(small --trace=gen:ycsb_b --ops=200000 --keys=600000 --growth=1000 --baseline=dram:256G)
   function(mezz_plan_says name says)

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tests/support/ended_child.h"
+#include "tests/support/sanitizer.h"
 #include "tests/support/tier_fixture.h"
 
 namespace mezz {
@@ -102,7 +103,7 @@ TEST(CrashTest, AKilledProcessLeavesWhatItStored) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   const char* const thorough = std::getenv("MEZZ_CRASHES");
-  const uint64_t kills = thorough != nullptr ? std::strtoull(thorough, nullptr, 10) : 60;
+  const uint64_t kills = thorough != nullptr ? std::strtoull(thorough, nullptr, 10) : 60 / test::kStressShare;
   const test::ScratchFile file;
   ScmOptions options = test::WarmOptions(file.path(), 64 * kSegmentBytesMin);
   options.pack = PackMode::kZstd;

@@ -12,6 +12,7 @@
 #include "rocksdb/advanced_cache.h"
 #include "tests/support/hybrid_blocks.h"
 #include "tests/support/hybrid_fixture.h"
+#include "tests/support/sanitizer.h"
 #include "tests/support/seed.h"
 
 namespace mezz::test {
@@ -23,7 +24,7 @@ constexpr uint64_t kDramBytes = 1 << 20;
 constexpr uint64_t kScmBytes = 16 * kSegmentBytesMin;
 constexpr uint64_t kKeys = 2000;
 constexpr int kThreads = 4;
-constexpr int kStepsPerThread = 20000;
+constexpr int kStepsPerThread = 20000 / kStressShare;
 constexpr size_t kHeldMax = 16;
 
 Content ContentOf(uint64_t id) {

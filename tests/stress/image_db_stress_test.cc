@@ -28,7 +28,7 @@ constexpr uint64_t kScmBytes = 12 * kSegmentBytesMin;
 constexpr uint32_t kKeys = 20'000;
 constexpr size_t kValueBytes = 700;
 #ifdef __SANITIZE_THREAD__
-constexpr int kReads = 8'000;  // of each thread
+constexpr int kReads = 5'000;  // of each thread
 #else
 constexpr int kReads = 30'000;
 #endif

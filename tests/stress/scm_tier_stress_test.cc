@@ -253,8 +253,10 @@ void RaceVersions(PackMode mode, int steps, uint32_t expected_block_bytes = 4096
   test::ExpectSound(*tier);
 }
 
-TEST(ScmTierStress, AFindNeverGivesAnOlderVersionThanTheLastFinishedPut) { RaceVersions(PackMode::kOff, 30'000); }
-TEST(ScmTierStress, NorOneOfPackedRecords) { RaceVersions(PackMode::kLz4, 20'000); }
+TEST(ScmTierStress, AFindNeverGivesAnOlderVersionThanTheLastFinishedPut) {
+  RaceVersions(PackMode::kOff, 30'000 / test::kStressShare);
+}
+TEST(ScmTierStress, NorOneOfPackedRecords) { RaceVersions(PackMode::kLz4, 20'000 / test::kStressShare); }
 TEST(ScmTierStress, NorOneThatWasStaged) {
   for (const uint64_t stage_bytes : {kUsualPackStageBytes, uint64_t{4} << 20})  // often full, and hardly ever
     RaceVersions(PackMode::kLz4, 10'000, 4096, stage_bytes);
