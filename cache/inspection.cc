@@ -8,6 +8,7 @@
 #include "cache/header_checksum.h"
 #include "cache/log_scan.h"
 #include "cache/snapshot.h"
+#include "cache/tombstones.h"
 
 namespace mezz {
 namespace {
@@ -58,7 +59,7 @@ Inspection Inspect(std::span<const std::byte> medium, bool verify, const VerifyK
   for (uint32_t id = 0; id < scan.segments(); ++id) {
     const auto fill = scan.Open(SegmentId{id});
     if (!fill) {
-      ++inspection.empty;
+      ++(scan.OpenTombstones(SegmentId{id}) ? inspection.tombstones.segments : inspection.empty);
       continue;
     }
     ++(fill->generation == Generation::kProven ? inspection.proven : inspection.young);
@@ -67,6 +68,9 @@ Inspection Inspect(std::span<const std::byte> medium, bool verify, const VerifyK
     });
     inspection.filled_bytes += tail - id * superblock.segment_bytes;
   }
+  const auto erased = ErasedKeys::Read(medium, superblock);
+  inspection.tombstones.lost = !erased;
+  if (erased) inspection.tombstones.tombstones = erased->tombstones();
   inspection.snapshot = SnapshotIn(medium, superblock);
   inspection.empty -= std::min(inspection.empty, inspection.snapshot.segments);
   return inspection;

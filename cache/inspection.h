@@ -17,7 +17,8 @@ struct Inspection {
   FoundSuperblock superblock;  // the rest is of kWhole
   uint64_t segments = 0;
   uint64_t young = 0, proven = 0;  // segments that hold records
-  uint64_t empty = 0;  // the others, but for the snapshot's: never filled, erased, of another life, or damaged headers
+  uint64_t empty = 0;  // the others, but for those of snapshot and tombstones: never filled, erased, of another life,
+                       // or damaged headers
   uint64_t filled_bytes = 0;  // from each segment's start to the end of its last record
   struct Records {
     uint64_t records = 0;
@@ -28,6 +29,13 @@ struct Inspection {
   std::array<Records, kBlockRoles> of_role{};  // of blocks; older records of a key too
   Records dictionaries;
   bool keyed = false;  // by verify=keyed
+  // Of erased keys: what lies before them of a key is counted above all the same.
+  struct Tombstones {
+    uint64_t segments = 0;
+    uint64_t tombstones = 0;
+    bool lost = false;  // some are damaged or missing: nothing of the medium is found again
+  };
+  Tombstones tombstones;
   uint64_t voids = 0;  // space that was taken and never filled
   // Of the index, as a clean close left it: who opens the medium with the same options need not look further.
   struct Snapshot {

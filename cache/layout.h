@@ -3,6 +3,7 @@
 //
 //   medium   := segment[0] segment[1] ...             segment[0] starts with 4 KiB: the superblock, twice
 //   segment  := SegmentHeader (64 B) record*          records follow one another without gaps, 64-byte aligned
+//             | SegmentHeader (64 B) Tombstone*       of keys that were erased (erase=durable)
 //   record   := RecordHeader (32 B) payload padding   padded with zeros to 64 bytes
 //   payload  := the block's bytes                     a raw record
 //             | PackedPrefix (16 B) packed bytes      a packed record (kRecordPacked)
@@ -26,7 +27,7 @@ namespace mezz::layout {
 
 inline constexpr char kMagic[16] = {'M', 'E', 'Z', 'Z', 'A', 'N',  'I',  'N',
                                     'E', '-', 'S', 'C', 'M', '\r', '\n', '\x1a'};
-inline constexpr uint32_t kFormatVersion = 5;
+inline constexpr uint32_t kFormatVersion = 6;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kChecksumSeed = 0x4d455a5aull;
 
@@ -47,11 +48,13 @@ struct Superblock {
   uint64_t sequence_begin;  // segments with a sequence below hold nothing: erased
   uint32_t key_scheme;      // how the program above derives its keys; its own numbers, 0 if it has none
   uint32_t flags;           // SuperblockFlags
-  uint32_t snapshot_segment;  // with the first chunk of a snapshot; 0: there is none
-  uint32_t snapshot_chunks;   // of it
-  uint64_t key_check;         // of verify=keyed: Authenticator::check(); else 0
-  uint64_t reserved[7];       // zero
-  uint64_t checksum;          // of the bytes before it
+  uint32_t snapshot_segment;    // with the first chunk of a snapshot; 0: there is none
+  uint32_t snapshot_chunks;     // of it
+  uint64_t key_check;           // of verify=keyed: Authenticator::check(); else 0
+  uint32_t tombstone_segments;  // so many lie on the medium, or one more that is empty
+  uint32_t reserved0;           // zero
+  uint64_t reserved[6];         // zero
+  uint64_t checksum;            // of the bytes before it
 };
 static_assert(sizeof(Superblock) == 192);
 enum SuperblockFlags : uint32_t {
@@ -77,6 +80,26 @@ struct SegmentHeader {
 };
 static_assert(sizeof(SegmentHeader) == kLineBytes);
 inline constexpr uint64_t kSegmentMagic = 0x544e454d4745535aull;
+
+// Opens a segment of tombstones instead: they follow without gaps to the first line that is none.
+inline constexpr uint64_t kTombstonesMagic = 0x454e4f5453424d54ull;
+
+// Where a lane stands: what lies in its open segment from `line` on is later.
+struct OpenSegment {
+  uint32_t sequence = 0;       // low half
+  uint32_t line = UINT32_MAX;  // in units of 64 B from the segment's start; UINT32_MAX: the lane has no open segment
+};
+inline constexpr size_t kLanesMax = 5;
+
+// Says that a key was erased: its records in segments with a sequence below the next one hold nothing, but for what
+// was written later to those that were open then.
+struct Tombstone {
+  BlockKey key;
+  uint32_t next_sequence;       // low half: of the segment opened next
+  OpenSegment open[kLanesMax];  // a lane each
+  uint32_t checksum;            // of the bytes before it; its seed is xored with its segment's sequence
+};
+static_assert(sizeof(Tombstone) == kLineBytes);
 
 // Opens a record. A reader that walks a segment stops at the first header that is damaged or of another sequence.
 struct RecordHeader {

@@ -18,11 +18,16 @@ uint64_t LogScan::StartOf(SegmentId id) const {
   return Raw(id) == 0 ? layout::kSuperblockSpace : Raw(id) * superblock_.segment_bytes;
 }
 
-std::optional<SegmentLog::Fill> LogScan::Open(SegmentId id) const {
+std::optional<SegmentLog::Fill> LogScan::Open(SegmentId id) const { return OpenAs(id, layout::kSegmentMagic); }
+std::optional<SegmentLog::Fill> LogScan::OpenTombstones(SegmentId id) const {
+  return OpenAs(id, layout::kTombstonesMagic);
+}
+
+std::optional<SegmentLog::Fill> LogScan::OpenAs(SegmentId id, uint64_t magic) const {
   layout::SegmentHeader header;
   const uint64_t start = StartOf(id);
   std::memcpy(&header, medium_.data() + start, sizeof(header));
-  if (header.magic != layout::kSegmentMagic || header.checksum != record::SegmentHeaderChecksum(header)) return {};
+  if (header.magic != magic || header.checksum != record::SegmentHeaderChecksum(header)) return {};
   const bool current = header.sequence >= superblock_.sequence_begin && header.sequence < superblock_.sequence_end &&
                        header.sequence != 0;
   if (header.format_id != superblock_.format_id || header.segment != Raw(id) || !current) return {};

@@ -37,6 +37,8 @@ constexpr Named<Prepare> kPrepares[] = {{"background", Prepare::kBackground}, {"
 constexpr Named<Recovery> kRecoveries[] = {
     {"discard", Recovery::kDiscard}, {"warm", Recovery::kWarm}, {"require", Recovery::kRequire}};
 
+constexpr Named<EraseMode> kEraseModes[] = {{"volatile", EraseMode::kVolatile}, {"durable", EraseMode::kDurable}};
+
 template <typename T, size_t kCount>
 std::string_view TextOf(const Named<T> (&known)[kCount], T value) {
   const auto* const found = std::ranges::find(known, value, &Named<T>::value);
@@ -182,6 +184,10 @@ Status CheckTuning(const ScmOptions& options) {
     return Status::InvalidArgument(
         fmt::format("recovery={} is not one: choose kDiscard, kWarm or kRequire", static_cast<int>(options.recovery)));
   }
+  if (std::ranges::find(kEraseModes, options.erase, &Named<EraseMode>::value) == std::end(kEraseModes)) {
+    return Status::InvalidArgument(
+        fmt::format("erase={} is not one: choose kVolatile or kDurable", static_cast<int>(options.erase)));
+  }
   if (options.recovery == Recovery::kRequire && !Remembers(options.medium)) {
     return Status::InvalidArgument(
         fmt::format("recovery=require cannot be met by medium={}, which forgets: choose medium=file, or recovery=warm",
@@ -243,6 +249,7 @@ std::string_view ToString(MediumModelName name) { return TextOf(kModels, name); 
 std::string_view ToString(VerifyMode mode) { return TextOf(kVerifyModes, mode); }
 std::string_view ToString(PackMode mode) { return TextOf(kPackModes, mode); }
 std::string_view ToString(Recovery recovery) { return TextOf(kRecoveries, recovery); }
+std::string_view ToString(EraseMode mode) { return TextOf(kEraseModes, mode); }
 std::string_view ToString(Prepare prepare) { return TextOf(kPrepares, prepare); }
 
 Status ParseMediumModel(std::string_view text, MediumModelName* name) {

@@ -96,6 +96,13 @@ enum class Recovery {
 };
 std::string_view ToString(Recovery recovery);  // "discard", "warm", "require"
 
+// What ScmTier::Erase of one key promises of the time after a restart. (EraseAll is always durable.)
+enum class EraseMode {
+  kVolatile,  // nothing: an older record may be found again
+  kDurable,   // no older record is found again, however this process ends; a line of the medium and a drain each
+};
+std::string_view ToString(EraseMode mode);  // "volatile", "durable"
+
 // What to give pack_stage_bytes where a core is to spare: 64 blocks of 4 KiB, each of which may be an eighth larger,
 // packed in 0.4 (LZ4) to 0.9 ms (zstd).
 inline constexpr uint64_t kUsualPackStageBytes = 288 << 10;
@@ -144,6 +151,9 @@ struct ScmOptions {
   // With anything but kDiscard a key must name the same bytes for all time, as RocksDB's do (docs/reliability.md): a
   // record that was erased or replaced before a crash may be what comes back. Keys of FileId{0} do not come back.
   Recovery recovery = Recovery::kDiscard;
+  // kDurable is for keys whose bytes change: whoever changes them calls Erase before he puts the new ones. Also for a
+  // later life with another `recovery`. A medium that forgets by itself needs nothing for it.
+  EraseMode erase = EraseMode::kVolatile;
   // So long after Open the recovery ends; what did not come back by then is forgotten. 0: no such bound. A larger one
   // brings more back, and costs the first requests more CPU and bandwidth of the medium beside them.
   uint64_t recovery_budget_ms = 0;

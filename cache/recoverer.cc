@@ -112,7 +112,8 @@ void Recoverer::ReadHeaders() {
 void Recoverer::Prepare() {
   ReadHeaders();
   // Writers and reclaim need a few segments that are free.
-  const size_t most = log_->segments() - std::min(log_->lanes() + 1, log_->segments());
+  const uint32_t spare = log_->lanes() + 1 + log_->tombstone_segments();
+  const size_t most = log_->segments() - std::min(spare, log_->segments());
   const size_t given_up = found_.size() - std::min(found_.size(), most);
   for (size_t i = 0; dictionaries_ != nullptr && i < given_up; ++i) {
     ScanForDictionaries(&found_[i]);
@@ -258,7 +259,7 @@ void Recoverer::Walk(const Found& found, Walked* walked) const {
   walked->dropped = 0;
   walked->fill.tail = scan_.Walk(found.fill, [&](uint64_t offset, const record::Header& header) {
     if ((header.flags & (layout::kRecordVoid | layout::kRecordDictionary)) != 0) return;
-    if (!IsOfUse(header)) {
+    if (!IsOfUse(header) || (hooks_.is_erased && hooks_.is_erased(header.key, found.fill, offset))) {
       ++walked->dropped;
       return;
     }
@@ -363,7 +364,8 @@ void Recoverer::Finish() {
         static_cast<uint64_t>((std::chrono::steady_clock::now() - begun_) / std::chrono::milliseconds(1));
     shared_->changed.notify_all();
   }
-  found_ = {};  // as many as there are segments; nobody looks at them any more
+  hooks_.is_erased = nullptr;  // with what it knows
+  found_ = {};                 // as many as there are segments; nobody looks at them any more
   if (!stopped && hooks_.over) (void)IfThereIsMemory([&] { hooks_.over(report()); });
 }
 

@@ -41,16 +41,19 @@ struct RecoveryReport {
   uint64_t given_up = 0;       // segments that were not read: their room was wanted, all was erased, or time was over
   uint64_t records = 0;        // that went into the index
   uint64_t bytes = 0;          // of their payloads, as stored; from a snapshot: of their segments, as filled
-  uint64_t dropped = 0;  // whole records that are of no use: without their dictionary, of a form this tier does not
-                         // read, of FileId{0}, of a file that is deleted, or for which the index had no room
+  uint64_t dropped =
+      0;  // whole records that are of no use: without their dictionary, of a form this tier does not
+          // read, of FileId{0}, of a file that is deleted, of a key that was erased, or for which the index had no room
   uint64_t milliseconds = 0;     // since Open
   std::string ToString() const;  // one sentence; empty: there is nothing to say
 };
 
 // What a recovery asks of the tier that it is for. All may be called until `over` was.
 struct RecoveryHooks {
-  std::function<void()> grow;                       // after each record that went into the index
-  std::function<bool(FileId)> is_forgotten;         // its records are of no use
+  std::function<void()> grow;                // after each record that went into the index
+  std::function<bool(FileId)> is_forgotten;  // its records are of no use
+  // Its key was erased since the record at this place of the fill was put; empty: none was.
+  std::function<bool(const BlockKey&, const SegmentLog::Fill&, uint64_t offset)> is_erased{};
   std::function<void()> dictionaries_known;         // once, if there may be any
   std::function<void(const RecoveryReport&)> over;  // at the end, once, unless Stop comes before
 };

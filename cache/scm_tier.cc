@@ -28,6 +28,7 @@
 #include "cache/segment_log.h"
 #include "cache/snapshot.h"
 #include "cache/superblock.h"
+#include "cache/tombstones.h"
 
 namespace mezz {
 namespace {
@@ -118,7 +119,9 @@ class ScmTier::Impl {
         reclaimer_(medium_, &log_, &index_, counters, throttle_, judge, packer_.get(), DictionariesOf(trainer_.get()),
                    &dead_, authenticator_),
         scrubber_(&index_, reader_, counters, guard_),
+        tombstones_(medium_, &log_, keeper_, counters, throttle_),
         remembers_(Remembers(tier.options_.medium)),
+        erases_durably_(remembers_ && tier.options_.erase == EraseMode::kDurable),
         pack_(tier.options_.pack) {
     if (trainer_ != nullptr) trainer_->dictionaries().UseAuthenticator(authenticator_);
     log_.TakeSequencesFrom([this] { return keeper_->ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
@@ -142,8 +145,9 @@ class ScmTier::Impl {
   }
 
   // By the snapshot, which *report then tells, or else by a Recoverer. False: no memory.
-  bool PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options, RecoveryReport* report);
-  void StartRecovery(const ScmOptions& options);
+  bool PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options, const ErasedKeys* erased,
+                       RecoveryReport* report);
+  void StartRecovery(const ScmOptions& options, std::shared_ptr<const ErasedKeys> erased);
   RecoveryReport FromSnapshot() const;
 
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
@@ -158,7 +162,7 @@ class ScmTier::Impl {
   bool SetDram(const BlockKey& key, bool dram) {
     return index_.SetDram(index_.Hash(key), dram) || (stage_ != nullptr && stage_->SetDram(key, dram));
   }
-  bool Erase(const BlockKey& key);
+  bool Erase(const BlockKey& key) { return erases_durably_ && guard_.InParent() ? EraseDurably(key) : EraseHere(key); }
   void EraseAll();
   void Release(StagedBlocks::Slot slot) { stage_->Unpin(slot); }
   Status SetCapacity(uint64_t bytes);
@@ -184,17 +188,23 @@ class ScmTier::Impl {
   LogReader reader_;
   DeadFiles dead_;
   Reclaimer reclaimer_;
-  Scrubber scrubber_;                     // its thread ends before what it reads
+  Scrubber scrubber_;  // its thread ends before what it reads
+  Tombstones tombstones_;
   std::unique_ptr<Recoverer> recoverer_;  // null: nothing to recover
 
  private:
-  const bool remembers_;    // the medium, when the tier is closed
+  const bool remembers_;  // the medium, when the tier is closed
+  const bool erases_durably_;
+  Mutex store_mutex_;       // held while the stage's thread stores a block, if erases are durable
   bool recovered_ = false;  // there may be records of an earlier life; set before the tier is open
   const PackMode pack_;
   Atomic<bool> nameless_{false};  // a record of FileId{0} was published; relaxed: read when nobody puts any more
 
   SnapshotOf Snapshotted() { return {medium_, &log_, &index_, DictionariesOf(trainer_.get()), pack_}; }
   void ForgetNameless();
+  bool EraseHere(const BlockKey& key);
+  bool EraseDurably(const BlockKey& key);
+  void ForsakeRestart();
   std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation);
   // A record to be, beside its bytes.
   struct Fresh {
@@ -230,8 +240,9 @@ class ScmTier::Impl {
 };
 
 bool ScmTier::Impl::PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options,
-                                    RecoveryReport* report) {
+                                    const ErasedKeys* erased, RecoveryReport* report) {
   recovered_ = true;
+  if (erased != nullptr) tombstones_.Adopt(*erased);
   std::string no_snapshot;
   if (superblock.snapshot_segment != 0) {
     const auto begun = std::chrono::steady_clock::now();
@@ -251,13 +262,19 @@ bool ScmTier::Impl::PrepareRecovery(const layout::Superblock& superblock, const 
   return true;
 }
 
-void ScmTier::Impl::StartRecovery(const ScmOptions& options) {
+void ScmTier::Impl::StartRecovery(const ScmOptions& options, std::shared_ptr<const ErasedKeys> erased) {
   if (recoverer_ == nullptr) return;
-  recoverer_->Start({.grow = [this] { reclaimer_.GrowIndex(); },
-                     .is_forgotten = [this](FileId file) { return dead_.Has(file); },
-                     // Some may have lost their records, or their places.
-                     .dictionaries_known = [this] { trainer_->LetGo(); },
-                     .over = options.on_recovered});
+  RecoveryHooks hooks{.grow = [this] { reclaimer_.GrowIndex(); },
+                      .is_forgotten = [this](FileId file) { return dead_.Has(file); },
+                      // Some may have lost their records, or their places.
+                      .dictionaries_known = [this] { trainer_->LetGo(); },
+                      .over = options.on_recovered};
+  if (erased != nullptr && !erased->empty()) {
+    hooks.is_erased = [erased = std::move(erased)](const BlockKey& key, const SegmentLog::Fill& fill, uint64_t offset) {
+      return erased->Cover(key, fill.sequence, offset);
+    };
+  }
+  recoverer_->Start(std::move(hooks));
 }
 
 RecoveryReport ScmTier::Impl::FromSnapshot() const {
@@ -331,6 +348,10 @@ std::optional<PutResult> ScmTier::Impl::Stage(const BlockKey& key, BlockRole rol
 void ScmTier::Impl::StoreStaged(const StagedBlocks::Block& block) {
   if (dead_.Has(block.key.file())) return counters_->Add(Event::kRefusedDeadFile, block.role);
   const PackedBlock packed = packer_->Pack(block.role, block.bytes, record::PayloadChecksum(block.bytes));
+  MEZZ_TEST_POINT("staged block packed");
+  const std::unique_lock lock = erases_durably_ ? std::unique_lock(store_mutex_) : std::unique_lock<Mutex>();
+  if (erases_durably_ && !stage_->blocks().IsWanted(block.slot)) return;
+  MEZZ_TEST_POINT("staged block wanted");
   StoreAsPacked(packed, {.key = block.key, .role = block.role, .generation = block.generation, .slot = block.slot},
                 block.bytes.size(), SpanSource{block.bytes});
 }
@@ -626,8 +647,35 @@ Held ScmTier::Impl::CompareStaged(const BlockKey& key, size_t bytes, BlockSource
 
 // --- forget ----------------------------------------------------------------------------------------------------------
 
+// What was put before must lie before the position that the tombstone names: not only what is in the index, which no
+// reclaim moves once it is out of there, but also what reclaim is copying just now, and what the stage's thread writes
+// of a block that was forgotten under its hands. So both stand still between the removal and the position.
+bool ScmTier::Impl::EraseDurably(const BlockKey& key) {
+  bool erased = false;
+  LogPosition position;
+  {
+    const std::lock_guard stage_stores_nothing(store_mutex_);
+    reclaimer_.WhileNothingMoves([&] {
+      erased = EraseHere(key);
+      position = log_.Position();
+    });
+  }
+  while (!tombstones_.Add(key, position)) {
+    if (reclaimer_.MakeRoom()) continue;
+    ForsakeRestart();
+    break;
+  }
+  return erased;
+}
+
+// There is no room for a tombstone: the next life forgets all there is. Who takes a position meanwhile would add a
+// tombstone that is lost with the others, of a segment that is not.
+void ScmTier::Impl::ForsakeRestart() {
+  reclaimer_.WhileNothingMoves([this] { tombstones_.EraseBelow(log_.SealAll()); });
+}
+
 // First what is staged: it is in the index by then, or stays out of it.
-bool ScmTier::Impl::Erase(const BlockKey& key) {
+bool ScmTier::Impl::EraseHere(const BlockKey& key) {
   const bool staged = ForgetStaged(key);
   KeyReader reader(reader_, key);
   const bool stored = index_.Erase(
@@ -644,10 +692,7 @@ void ScmTier::Impl::EraseAll() {
   if (!remembers_ || !guard_.InParent()) return index_.Clear();
   if (stage_ != nullptr) stage_->Drain();
   reclaimer_.WhileNothingMoves([this] {
-    const uint64_t next = log_.SealAll();
-    keeper_->Change([next](layout::Superblock* superblock) {
-      superblock->sequence_begin = std::max(superblock->sequence_begin, next);
-    });
+    tombstones_.EraseBelow(log_.SealAll());
     index_.Clear();
   });
 }
@@ -663,6 +708,7 @@ Status ScmTier::Impl::SetCapacity(uint64_t bytes) {
   if (wanted != 0 && wanted < kSegmentsMin)
     return Status::InvalidArgument(fmt::format("SCM capacity {} is less than {} segments of {}; use 0 to switch it off",
                                                bytes, kSegmentsMin, log_.segment_bytes()));
+  tombstones_.TrimTo(static_cast<uint32_t>(wanted));
   reclaimer_.ShrinkTo(static_cast<uint32_t>(wanted));
   if (wanted == 0 && stage_ != nullptr) stage_->ForgetAll();
   if (trainer_ != nullptr) trainer_->Wake();  // what found no room on the medium may find it now
@@ -791,6 +837,7 @@ void ScmTier::Close() {
 void ScmTier::WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_bytes) {
   keeper_->Change([](layout::Superblock* superblock) {
     superblock->sequence_begin = superblock->sequence_end;
+    superblock->tombstone_segments = 0;
     superblock->snapshot_segment = superblock->snapshot_chunks = 0;
   });
   for (const uint32_t id : held) {
@@ -798,6 +845,19 @@ void ScmTier::WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_byt
     const uint64_t end = std::min((id + 1) * options_.segment_bytes, ready_bytes);
     if (from < end) Wipe(*medium_, from, end - from);
   }
+}
+
+// False: it is not known what was erased, so nothing is to be found again; recovery_ says why.
+bool ScmTier::TakeErasedKeys(const layout::Superblock& superblock) {
+  if (superblock.tombstone_segments == 0) return true;
+  std::optional<ErasedKeys> erased;
+  const bool memory = IfThereIsMemory([&] {
+    erased = ErasedKeys::Read({medium_->base(), medium_->bytes()}, superblock);
+  });
+  if (erased) return IfThereIsMemory([&] { erased_ = std::make_shared<const ErasedKeys>(std::move(*erased)); });
+  recovery_.why =
+      memory ? "has lost tombstones, so nobody knows what was erased" : "has more tombstones than there is memory for";
+  return false;
 }
 
 // What the medium's superblock says from now on. *keep: what lies behind it is of use.
@@ -813,10 +873,10 @@ layout::Superblock ScmTier::TakeOver(bool existing, bool* keep) {
     recovery_.why =
         fmt::format("of medium={} remembers nothing, so recovery=warm starts cold", mezz::ToString(options_.medium));
   recovery_.asked = existing && options_.recovery == Recovery::kDiscard;
-  if (!recovery_.why.empty()) recovery_.outcome = RecoveryReport::Outcome::kDiscarded;
-  *keep = existing && recovery_.why.empty();
+  *keep = existing && recovery_.why.empty() && TakeErasedKeys(found.superblock);
   leftovers_ =
       found.what == FoundSuperblock::What::kUnusable || (existing && (found.superblock.flags & layout::kWiped) == 0);
+  if (!recovery_.why.empty()) recovery_.outcome = RecoveryReport::Outcome::kDiscarded;
   const bool keyed = options_.verify == VerifyMode::kKeyed;
   if (*keep && keyed) authenticator_ = std::make_unique<Authenticator>(*options_.verify_key, found.superblock);
   if (*keep) return found.superblock;
@@ -855,6 +915,9 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
     opened->throttle_ = std::make_unique<Throttle>(GetMediumModel(effective.model));
   bool keep = false;
   const layout::Superblock superblock = opened->TakeOver(existing, &keep);
+  if (effective.recovery == Recovery::kRequire && !opened->recovery_.why.empty())
+    return Status::NotSupported(fmt::format("{} {}: use recovery=warm to have it discarded",
+                                            opened->medium_->info().description, opened->recovery_.why));
   effective.verify_key.reset();
   effective.verify_key_file = options.verify_key_file;
   layout::Superblock now = superblock;
@@ -865,12 +928,12 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
     return Status::NoSpace(fmt::format("no memory for the index of {} bytes of SCM; raise expected_block_bytes ({})",
                                        effective.capacity_bytes, effective.expected_block_bytes));
   opened->medium_->GiveUpRest();  // the superblock says so by now: the log has taken its sequences
-  if (keep && !opened->impl_->PrepareRecovery(superblock, effective, &opened->recovery_))
+  if (keep && !opened->impl_->PrepareRecovery(superblock, effective, opened->erased_.get(), &opened->recovery_))
     return Status::NoSpace("no memory for the recovery of the SCM tier: use recovery=discard, or allow more");
   opened->StartPreparer();
   MEZZ_RETURN_IF_ERROR(opened->StartThreads());
   opened->opened_ = true;
-  opened->impl_->StartRecovery(effective);
+  opened->impl_->StartRecovery(effective, std::move(opened->erased_));
   if (opened->recovery_.from_snapshot && effective.on_recovered) effective.on_recovered(opened->recovery_);
   *tier = std::move(opened);
   return Status::Ok();
@@ -1013,6 +1076,8 @@ uint64_t ScmTier::staged_puts() const {
 uint64_t ScmTier::unstaged_puts() const {
   return impl_->stage_ == nullptr || !guard_.InParent() ? 0 : impl_->stage_->blocks().found_full();
 }
+
+uint64_t ScmTier::tombstones_written() const { return impl_->tombstones_.written(); }
 
 void ScmTier::SettleDictionaries() const {
   WaitUntilRecovered();

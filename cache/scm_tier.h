@@ -28,6 +28,7 @@
 namespace mezz {
 
 class Authenticator;
+class ErasedKeys;
 class ScmTier;
 
 // A block found in the SCM tier: readable where it lies, or packed. While it lives, its segment cannot be reclaimed:
@@ -118,15 +119,16 @@ struct ScmAudit {
 // DRAM, served in place under a pin, reclaimed oldest first with a second chance for what was hit.
 //
 // Thread-safe: every method may be called from any thread, except where noted. Find, Contains, Prefetch, Unpin,
-// Erase and the Note* calls take no lock, unless their block is staged. Put takes none unless it opens a segment or
-// stages its block. None of them allocates. docs/synchronization.md has each atomic word as states and transitions.
+// Erase (but for erase=durable) and the Note* calls take no lock, unless their block is staged. Put takes none unless
+// it opens a segment or stages its block. None of them allocates. docs/synchronization.md has each atomic word as
+// states and transitions.
 //
 // Errors: Open judges everything and says what is wrong. Afterwards nothing fails: a look-up misses, a put is refused,
 // and a counter says why.
 //
 // Order: what a thread put and nobody put or erased since is found, or forgotten; an older record of the key never
-// comes back. After Erase the key is a miss until it is put again. Of puts of one key at the same time either, or none,
-// stays.
+// comes back. After Erase the key is a miss until it is put again, with erase=durable in every later life too. Of puts
+// of one key at the same time either, or none, stays.
 //
 // Of what an earlier life left (ScmOptions::recovery) the blocks come back while the tier serves already, the youngest
 // first; until then they are misses. None of them comes back once its key was put or erased, or after EraseAll; where
@@ -191,9 +193,12 @@ class ScmTier {
   Held Compare(const BlockKey& key, size_t bytes, BlockSource source);
 
   // Forgets `key`, also while reclaim moves it; true if it was resident. Bytes already pinned stay readable. Costs
-  // about what a miss costs where there is nothing to forget.
+  // about what a miss costs where there is nothing to forget. With erase=durable (ScmOptions): a line of the medium and
+  // a drain, resident or not, as an older record may lie there all the same; it waits for what reclaim is at, and where
+  // there is no room, for a victim.
   bool Erase(const BlockKey& key);
-  // Forgets everything. Pinned bytes stay readable; the space comes back as reclaim reaches it.
+  // Forgets everything, in every later life too. Pinned bytes stay readable; the space comes back as reclaim reaches
+  // it.
   void EraseAll();
 
   // A hint: no block of `file` will be asked for again, because the file is deleted. From now on its records leave the
@@ -280,6 +285,8 @@ class ScmTier {
   // Puts that were left to the stage; and that packed, because it was full.
   uint64_t staged_puts() const;
   uint64_t unstaged_puts() const;
+  // By erase=durable, since Open.
+  uint64_t tombstones_written() const;
   // Drains. Until the dictionaries that were due are trained, and those that no record carries any more are gone; for
   // tests.
   void SettleDictionaries() const;
@@ -290,6 +297,7 @@ class ScmTier {
   friend class PinnedBlock;
   class Impl;
   explicit ScmTier(const ScmOptions& options);
+  bool TakeErasedKeys(const layout::Superblock& superblock);
   layout::Superblock TakeOver(bool existing, bool* keep);
   void StartPreparer();
   void Close();
@@ -303,6 +311,7 @@ class ScmTier {
   Counters counters_;
   std::unique_ptr<Authenticator> authenticator_;  // null without verify=keyed
   RecoveryReport recovery_;                       // unless there is a recoverer
+  std::shared_ptr<const ErasedKeys> erased_;      // of an earlier life, until the recovery has it; null: none
   bool leftovers_ = false;                        // an earlier life's records may lie anywhere
   std::unique_ptr<SuperblockKeeper> keeper_;
   std::unique_ptr<Impl> impl_;

@@ -287,14 +287,14 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   const SegmentId id = free_.back();
   free_.pop_back();
   CountLocked();
-  OpenLocked(id, lane == proven_lane() ? Generation::kProven : Generation::kYoung);
+  OpenLocked(id, lane == proven_lane() ? Generation::kProven : Generation::kYoung, layout::kSegmentMagic);
   lane_[lane].open.store(Raw(id), std::memory_order_release);
   return true;
 }
 
-void SegmentLog::OpenLocked(SegmentId id, Generation generation) {
+void SegmentLog::OpenLocked(SegmentId id, Generation generation, uint64_t magic) {
   layout::SegmentHeader header{};
-  header.magic = layout::kSegmentMagic;
+  header.magic = magic;
   header.sequence = NextSequenceLocked();
   header.format_id = format_id_;
   header.segment = Raw(id);
@@ -342,6 +342,59 @@ void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
     if (std::erase(queue, id) != 0) return QueueLocked(id, generation);
   }
   // It is open, and is queued as hollow when it is sealed; or it is the victim already.
+}
+
+// Of a low number, so that a medium that is made smaller keeps it.
+std::optional<SegmentId> SegmentLog::OpenTombstones() {
+  const std::lock_guard lock(mutex_);
+  if (free_.size() <= 1) return std::nullopt;
+  const auto first = std::ranges::min_element(free_, {}, [](SegmentId id) { return Raw(id); });
+  const SegmentId id = *first;
+  free_.erase(first);
+  OpenLocked(id, Generation::kYoung, layout::kTombstonesMagic);
+  Change(id, State::kOpen, State::kTombstones);
+  ++tombstone_segments_;
+  CountLocked();
+  return id;
+}
+
+void SegmentLog::AdoptTombstones(SegmentId id, uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  assert(Raw(id) >= provided_);
+  segment(id).sequence.store(sequence, std::memory_order_relaxed);
+  Change(id, State::kUnready, State::kTombstones);
+  --unready_;
+  ++tombstone_segments_;
+  CountLocked();
+}
+
+void SegmentLog::CloseTombstones(SegmentId id) {
+  const std::lock_guard lock(mutex_);
+  assert(tombstone_segments_ > 0);
+  --tombstone_segments_;
+  Change(id, State::kTombstones, State::kDraining);
+  draining_.push_back(id);
+  CollectLocked();
+}
+
+uint32_t SegmentLog::tombstone_segments() const {
+  const std::lock_guard lock(mutex_);
+  return tombstone_segments_;
+}
+
+// A lane's segment is exchanged under the mutex; its tail grows beside it.
+LogPosition SegmentLog::Position() const {
+  const std::lock_guard lock(mutex_);
+  LogPosition position{.next_sequence = next_sequence_, .open = {}};
+  static_assert(log_rules::kWriterLanesMax + 1 <= layout::kLanesMax);
+  for (unsigned lane = 0; lane < lanes_; ++lane) {
+    const uint64_t open = lane_[lane].open.load(std::memory_order_relaxed);
+    if (open == kNoSegment) continue;
+    const Segment& s = segments_[open];
+    position.open[lane] = {.sequence = static_cast<uint32_t>(s.sequence.load(std::memory_order_relaxed)),
+                           .line = static_cast<uint32_t>(s.tail.load(std::memory_order_acquire) / kLineBytes)};
+  }
+  return position;
 }
 
 uint64_t SegmentLog::SealAll() {
@@ -521,8 +574,9 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
     const bool writable = state(id) == State::kFree || state(id) == State::kOpen || state(id) == State::kParked;
     if (i < provided_ ? state(id) == State::kUnready : writable)
       violations->push_back(fmt::format("segment {} is ready or not, against what was provided", i));
-    if (state(id) == State::kUnready) ++listed[i];
-    const bool has_records = state(id) != State::kUnready && state(id) != State::kFree && state(id) != State::kParked;
+    if (state(id) == State::kUnready || state(id) == State::kTombstones) ++listed[i];
+    const bool has_records = state(id) != State::kUnready && state(id) != State::kFree && state(id) != State::kParked &&
+                             state(id) != State::kTombstones;
     for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
       if ((segment(id).dictionaries.load(std::memory_order_relaxed) >> slot & 1) == 0) continue;
       ++dictionary_holds[slot];
@@ -545,7 +599,7 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
   }
   if (unready != unready_) violations->push_back(fmt::format("{} segments are unready, {} counted", unready, unready_));
   if (young_.size() + proven_.size() + hollow_.size() + free_.size() + draining_.size() + parked_.size() +
-          awaiting_.size() >
+          awaiting_.size() + tombstone_segments_ >
       segments_count_)
     violations->push_back("more segments than the medium holds");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,6 +21,13 @@
 #include "cache/types.h"
 
 namespace mezz {
+
+// Where all lanes of a log stood at one moment. What was reserved before that moment lies before it; what is reserved
+// after it does not.
+struct LogPosition {
+  uint64_t next_sequence = 0;  // of the segment opened next
+  std::array<layout::OpenSegment, layout::kLanesMax> open;
+};
 
 // The medium as a log of segments: who may append, who may read, what is free.
 //
@@ -41,6 +49,11 @@ namespace mezz {
 //   Pin, but the state must be kAwaiting), so that it keeps its bytes if it is given up meanwhile; and is its writer
 //   until the last one is published, so that reclaim does not walk it before.
 //
+//   kFree --OpenTombstones: add, through kOpen, under mutex_--> kTombstones
+//   kUnready --AdoptTombstones: add, under mutex_--> kTombstones --CloseTombstones: add, under mutex_--> kDraining
+//
+//   A segment without records, in no list: who opened or adopted it knows it, and alone writes to it (Tombstones).
+//
 // Pin: fetch_add(1, acquire), good only if the state it saw was kOpen or kSealed, else taken back. So a pin taken
 // before StartDraining is seen by it and keeps the segment from kFree; one taken after it fails. A failed pin may show
 // for a moment in any state: CollectDrained then waits for it, the other steps add to the state and leave pins alone.
@@ -53,7 +66,7 @@ namespace mezz {
 // before the writer leaves: whoever walks a sealed segment without writers finds header after header up to the tail.
 class SegmentLog {
  public:
-  enum class State : uint64_t { kUnready, kFree, kOpen, kSealed, kDraining, kParked, kAwaiting };
+  enum class State : uint64_t { kUnready, kFree, kOpen, kSealed, kDraining, kParked, kAwaiting, kTombstones };
 
   // Space taken in an open segment, which keeps a writer and a pin until Leave.
   struct Reservation {
@@ -104,6 +117,13 @@ class SegmentLog {
 
   // The segment was adopted, and not filled anew since. REQUIRES: it is pinned, or in no queue.
   bool IsAdopted(SegmentId id) const { return segment(id).adopted; }
+  // Segments for tombstones. A free one, of a number as low as can be; nothing: there is none but reclaim's last one.
+  // REQUIRES, of AdoptTombstones: it was not provided.
+  std::optional<SegmentId> OpenTombstones();
+  void AdoptTombstones(SegmentId id, uint64_t sequence);
+  void CloseTombstones(SegmentId id);
+  uint32_t tombstone_segments() const;
+
   // Of every sealed segment, those that reclaim would take first before the others of their queue. REQUIRES: no other
   // call runs, and nobody reclaims.
   std::vector<Fill> Fills() const;
@@ -148,6 +168,8 @@ class SegmentLog {
   // free segment to reclaim. False: no segment to open.
   enum class For { kWriter, kReclaim };
   bool Advance(unsigned lane, uint64_t bytes, For whom);
+  // Of now.
+  LogPosition Position() const;
   // Seals what every lane has open, for a shrinking tier. Returns a number below that of every segment opened later.
   uint64_t SealAll();
 
@@ -232,7 +254,7 @@ class SegmentLog {
   uint64_t SegmentStart(SegmentId id) const;
   void Subtract(SegmentId id, uint64_t what);
   void Change(SegmentId id, State from, State to);
-  void OpenLocked(SegmentId id, Generation generation);
+  void OpenLocked(SegmentId id, Generation generation, uint64_t magic);
   void SetDictionaryBit(SegmentId id, uint16_t number);
   void GiveUpLocked(SegmentId id);
   uint64_t NextSequenceLocked();
@@ -277,9 +299,10 @@ class SegmentLog {
   uint64_t sequences_end_ = UINT64_MAX;  // GUARDED_BY(mutex_): the next one asks reserve_
   std::function<uint64_t()> reserve_;    // may be empty
   uint64_t sequences_at_once_ = 0;
-  uint32_t provided_ = 0;   // GUARDED_BY(mutex_): segments below are ready, grows
-  uint32_t unready_;        // GUARDED_BY(mutex_): segments that are kUnready
-  Atomic<uint32_t> limit_;  // stored under mutex_, as are the counts below; read anywhere, relaxed: hints
+  uint32_t provided_ = 0;            // GUARDED_BY(mutex_): segments below are ready, grows
+  uint32_t unready_;                 // GUARDED_BY(mutex_): segments that are kUnready
+  uint32_t tombstone_segments_ = 0;  // GUARDED_BY(mutex_)
+  Atomic<uint32_t> limit_;           // stored under mutex_, as are the counts below; read anywhere, relaxed: hints
   Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be chosen by the old one
   Atomic<uint32_t> free_count_{0}, hollow_count_{0}, draining_count_{0}, unused_count_{0};
 };

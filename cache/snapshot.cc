@@ -135,6 +135,7 @@ struct Room {
 
 std::optional<Room> FindRoom(const SnapshotOf& of, uint64_t sequence_begin, uint64_t chunks) {
   const SegmentLog& log = *of.log;
+  const uint32_t segments = log.segments() - log.tombstone_segments();
   const uint32_t spare = std::min(log.lanes() + 1, log.segments());
   if (chunks > spare + log.segments() / kGivenUpOneIn) return std::nullopt;
   Room room;
@@ -156,12 +157,12 @@ std::optional<Room> FindRoom(const SnapshotOf& of, uint64_t sequence_begin, uint
   size_t kept = room.kept.size();
   std::erase_if(room.kept, [&](const SegmentLog::Fill& fill) {
     const bool useful = room.segments.size() < chunks && Raw(fill.segment) != 0 && Raw(fill.segment) < ready;
-    if ((!useful && log.segments() - kept >= spare) || has_dictionary(fill.segment)) return false;
+    if ((!useful && segments - kept >= spare) || has_dictionary(fill.segment)) return false;
     if (useful) room.segments.push_back(fill.segment);
     --kept;
     return true;
   });
-  if (room.segments.size() < chunks || log.segments() - kept < spare) return std::nullopt;
+  if (room.segments.size() < chunks || segments - kept < spare) return std::nullopt;
   return room;
 }
 
@@ -413,7 +414,8 @@ std::string LoadSnapshot(const SnapshotOf& of, const layout::Superblock& superbl
   auto fills = FillsOf(of, reader, superblock);
   if (!fills) return std::string(kContradiction);
   const uint32_t spare = std::min(of.log->lanes() + 1, of.log->segments());
-  if (of.log->segments() - fills->size() < spare) return "leaves too little room to write";
+  if (of.log->segments() - of.log->tombstone_segments() < fills->size() + spare)
+    return "leaves too little room to write";
   const Kept kept(*of.log, *fills);
   auto dictionaries = DictionariesOf(of, head, kept);
   if (!dictionaries) return "names a dictionary that is damaged";

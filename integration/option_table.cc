@@ -278,6 +278,19 @@ constexpr OptionRow kTable[] = {
      .parse = [](const OptionRow& row, std::string_view v,
                  Options* o) { return ParseTime(row, v, &o->scm.recovery_budget_ms); },
      .print = [](const Options& o) { return TimeText(o.scm.recovery_budget_ms); }},
+    {.key = "erase",
+     .member = "",
+     .values = "`volatile`, `durable`",
+     .fallback = "`volatile`",
+     .meaning = "whether an erase of one key outlives this process. RocksDB's blocks never change, so `volatile` is "
+                "right for them ([why](reliability.md)); `durable`, for keys whose bytes change, writes 64 bytes for "
+                "each erase and each insert",
+     .taken_by = TakenBy::kEveryUri,
+     .parse =
+         [](const OptionRow& row, std::string_view v, Options* o) {
+           return ParseEnum(row, v, {EraseMode::kVolatile, EraseMode::kDurable}, &o->scm.erase);
+         },
+     .print = [](const Options& o) { return std::string(ToString(o.scm.erase)); }},
     {.key = "verify",
      .member = "",
      .values = "`off`, `sampled`, `always`, `keyed`",

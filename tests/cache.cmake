@@ -7,12 +7,14 @@ mezz_test(unit/cache/dead_files_test LABELS unit DEPS mezz::cache)
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")  # which has no test points
   mezz_test(unit/cache/forced_interleavings_test LABELS unit DEPS mezz::cache)
   mezz_test(unit/cache/serving_recovery_test LABELS unit DEPS mezz::cache)
+  mezz_test(unit/cache/durable_erase_race_test LABELS unit DEPS mezz::cache)
 endif()
 mezz_test(unit/cache/scm_tier_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/recovery_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/keyed_records_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/snapshot_test LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, a minute
 mezz_test(unit/cache/persistence_test LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/durable_erase_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/packer_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/packed_records_test LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, a minute
 mezz_test(unit/cache/pack_stage_test LABELS unit DEPS mezz::cache)
@@ -23,6 +25,7 @@ mezz_test(unit/cache/dictionaries_test LABELS unit DEPS mezz::cache)
 mezz_test(model/scm_tier_fuzz_test LABELS model DEPS mezz::cache TSAN_LONG)  # one thread, minutes
 mezz_test(model/recovery_reordering_test LABELS model DEPS mezz::cache TSAN_LONG)  # one thread at a time
 mezz_test(model/snapshot_reordering_test LABELS model DEPS mezz::cache TSAN_LONG)  # one thread at a time
+mezz_test(model/durable_erase_fuzz_test LABELS model DEPS mezz::cache)
 mezz_test(fuzz/recovery_fuzz_test LABELS fuzz DEPS mezz::cache ${MEZZ_FMT}
           DEFINITIONS MEZZ_FUZZ_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/recovery"
           TSAN_LONG)  # one thread, a minute

@@ -71,6 +71,9 @@ nlohmann::json JsonOf(const mezz::Inspection& found) {
                       {"state", found.snapshot.segments == 0   ? "none"
                                 : found.snapshot.wrong.empty() ? "whole"
                                                                : found.snapshot.wrong}};
+  json["tombstones"] = {{"segments", found.tombstones.segments},
+                        {"tombstones", found.tombstones.tombstones},
+                        {"lost", found.tombstones.lost}};
   json["void"] = found.voids;
   json["unknown"] = found.unknown;
   return json;
@@ -87,7 +90,8 @@ void PrintLines(const nlohmann::json& json) {
 }
 
 uint64_t Damaged(const mezz::Inspection& found) {
-  uint64_t damaged = found.dictionaries.damaged + found.unknown + (found.snapshot.wrong.empty() ? 0 : 1);
+  uint64_t damaged = found.dictionaries.damaged + found.unknown + (found.snapshot.wrong.empty() ? 0 : 1) +
+                     (found.tombstones.lost ? 1 : 0);
   for (const auto& counts : found.of_role) damaged += counts.damaged;
   return damaged;
 }

@@ -170,6 +170,12 @@ std::optional<StagedBlocks::Block> StagedBlocks::Take() {
   return Block{*first, it.key, it.role, it.generation, BytesOf(*first)};
 }
 
+bool StagedBlocks::IsWanted(Slot slot) {
+  const std::lock_guard lock(mutex_);
+  assert(slots_[slot].state == State::kPacking);
+  return IsHeld(slot);
+}
+
 void StagedBlocks::Finish(Slot slot) {
   const std::lock_guard lock(mutex_);
   assert(slots_[slot].state == State::kPacking);

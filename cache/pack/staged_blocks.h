@@ -108,6 +108,8 @@ class StagedBlocks {
     Release(slot);
     return true;
   }
+  // Nobody forgot the block that is being packed.
+  bool IsWanted(Slot slot);
   void Finish(Slot slot);
 
   uint64_t pins();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a cut of power leaves: any subset of what was stored and not yet drained. Whatever that is, a block that is
-// found again is one that was put under its key, and what was drained is found.
+// found again is one that was put under its key, and was not erased durably since; and what was drained is found.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -13,6 +13,7 @@
 
 #include "cache/log_scan.h"
 #include "cache/superblock.h"
+#include "cache/tombstones.h"
 #include "tests/support/crash_medium.h"
 #include "tests/support/tier_fixture.h"
 
@@ -24,7 +25,7 @@ using test::Key;
 using test::Payload;
 
 constexpr uint64_t kSegmentBytes = 8 << 10;  // the log's own limit is a power of two
-constexpr uint32_t kSegments = 4;
+constexpr uint32_t kSegments = 8;
 constexpr uint64_t kKeys = 5;
 
 // A log that is written to in one thread, and what it was told.
@@ -39,17 +40,18 @@ class Log {
     log_ = std::make_unique<SegmentLog>(medium_, medium_.bytes(), kSegmentBytes, superblock_.format_id, &counters_,
                                         guard_);
     log_->TakeSequencesFrom([this] { return keeper_->ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
+    tombstones_ = std::make_unique<Tombstones>(medium_, log_.get(), keeper_.get(), &counters_, nullptr);
+    const auto erased = ErasedKeys::Read({medium_.base(), medium_.bytes()}, superblock_);
+    EXPECT_TRUE(erased) << "no crash loses a tombstone";
+    if (erased) tombstones_->Adopt(*erased);
     log_->Provide(kSegments);
   }
 
-  void Put(uint64_t key, uint64_t version, size_t bytes, bool fails = false) {
+  void Put(uint64_t key, uint64_t version, size_t bytes, bool fails = false, unsigned lane = 0) {
     const uint64_t record_bytes = layout::RecordBytes(bytes);
     std::optional<SegmentLog::Reservation> where;
-    while (!(where = log_->Reserve(0, record_bytes))) {
-      if (log_->Advance(0, record_bytes, SegmentLog::For::kReclaim)) continue;
-      const auto victim = log_->TakeVictim();
-      ASSERT_TRUE(victim.segment);
-      log_->StartDraining(*victim.segment);
+    while (!(where = log_->Reserve(lane, record_bytes))) {
+      if (!log_->Advance(lane, record_bytes, SegmentLog::For::kReclaim)) Reclaim();
     }
     const auto payload = Payload(key, version, bytes);
     const std::string text(reinterpret_cast<const char*>(payload.data()), payload.size());
@@ -61,10 +63,16 @@ class Log {
     if (!fails) drained = {key, text};
     log_->Leave(*where);
   }
-  void EraseAll() {
-    const uint64_t next = log_->SealAll();
+  // Tombstones may make way for others, and take with them what is as old.
+  void Erase(uint64_t key) {
     drained = {};
-    keeper_->Change([&](layout::Superblock* superblock) { superblock->sequence_begin = next; });
+    const LogPosition position = log_->Position();
+    while (!tombstones_->Add(Key(key), position)) Reclaim();
+    versions.erase(key);
+  }
+  void EraseAll() {
+    drained = {};
+    tombstones_->EraseBelow(log_->SealAll());
     versions.clear();
   }
 
@@ -73,6 +81,11 @@ class Log {
   std::pair<uint64_t, std::string> drained;  // the last one that it must
 
  private:
+  void Reclaim() {
+    const auto victim = log_->TakeVictim();
+    if (!victim.segment) log_->SealAll();
+    if (victim.segment) log_->StartDraining(*victim.segment);
+  }
   static layout::Superblock Fresh() {
     ScmOptions options;
     options.capacity_bytes = kSegments * kSegmentBytes;
@@ -90,6 +103,7 @@ class Log {
   layout::Superblock superblock_;
   std::unique_ptr<SuperblockKeeper> keeper_;
   std::unique_ptr<SegmentLog> log_;
+  std::unique_ptr<Tombstones> tombstones_;
 };
 
 // Judges what lies there as a restart does, and then each payload as a first hit does. Returns the blocks that are
@@ -99,11 +113,15 @@ Log::Versions Recovered(const CrashMedium::Image& image, const Log::Versions& ve
   const FoundSuperblock found = FindSuperblock({image.data(), layout::kSuperblockSpace});
   if (found.what != FoundSuperblock::What::kWhole) return good;
   const LogScan scan({image.data(), image.size()}, found.superblock);
+  const auto erased = ErasedKeys::Read({image.data(), image.size()}, found.superblock);
+  EXPECT_TRUE(erased) << "no crash loses a tombstone";
+  if (!erased) return good;
   for (uint32_t id = 0; id < scan.segments(); ++id) {
     const auto fill = scan.Open(SegmentId{id});
     if (!fill) continue;
-    scan.Walk(*fill, [&](uint64_t, const record::Header& header) {
+    scan.Walk(*fill, [&](uint64_t offset, const record::Header& header) {
       if (header.flags != 0 || !record::PayloadIsWhole(header)) return;
+      if (erased->Cover(header.key, fill->sequence, offset)) return;
       uint64_t key = 0;
       while (key < kKeys && header.key != Key(key + 1)) ++key;
       ASSERT_LT(key++, kKeys) << "a key that was never put";
@@ -156,7 +174,9 @@ TEST(RecoveryReordering, NoSubsetOfLinesOfSmallRecordsIsAnotherBlock) {
   };
   const uint64_t cases = CrashEverywhere(log, subsets, [&] {
     for (int i = 0; i < 60; ++i) {
-      log.Put(static_cast<uint64_t>(i) % kKeys + 1, ++version, 100 + static_cast<size_t>(i) % 4 * 64, i % 7 == 0);
+      const uint64_t key = static_cast<uint64_t>(i) % kKeys + 1;
+      if (i % 3 == 1) log.Erase(key);
+      log.Put(key, ++version, 100 + static_cast<size_t>(i) % 4 * 64, i % 7 == 0, static_cast<unsigned>(i) % 2);
     }
     log.EraseAll();
     log.Put(1, ++version, 300);
@@ -186,8 +206,11 @@ TEST(RecoveryReordering, NoSubsetOfWordsIsAnotherBlock) {
       for (uint64_t i = 0; i < steps; ++i) {
         if (random() % 50 == 0) {
           log.EraseAll();
+        } else if (random() % 4 == 0) {
+          log.Erase(random() % kKeys + 1);
         } else {
-          log.Put(random() % kKeys + 1, ++version, 1 + random() % 700, random() % 10 == 0);
+          log.Put(random() % kKeys + 1, ++version, 1 + random() % 700, random() % 10 == 0,
+                  static_cast<unsigned>(random() % 2));
         }
       }
     });

@@ -49,6 +49,10 @@ void Work(ScmTier& tier, Seen& seen, unsigned thread, uint64_t seed, int ticks) 
     seen.versions[key].store(version, std::memory_order_relaxed);
     tier.Put(test::Key(key), BlockRole::kData, Made(key, version),
              random() % 4 == 0 ? Generation::kProven : Generation::kYoung, key % 4 == 0 ? Form::kPacked : Form::kRaw);
+    if (random() % 16 == 0) {
+      tier.Erase(test::Key(key));
+      seen.erased[key].store(version, std::memory_order_relaxed);
+    }
     if (i % kPutsATick != 0) continue;
     if (thread == 0) seen.resident.store(tier.resident_blocks(), std::memory_order_relaxed);
     if (thread == 0 && random() % 8 == 0) {  // what the others put meanwhile may go or stay
@@ -84,7 +88,7 @@ uint64_t CountGood(ScmTier& tier, const Seen& seen) {
     uint32_t version = newest;
     while (version > 0 && !test::Same(bytes, Made(key, version))) --version;
     EXPECT_NE(version, 0u) << "key " << key << " has bytes that nobody put under it";
-    EXPECT_GT(version, seen.erased[key].load(std::memory_order_relaxed)) << "key " << key << " was erased with all";
+    EXPECT_GT(version, seen.erased[key].load(std::memory_order_relaxed)) << "key " << key << " was erased";
   }
   return found;
 }
@@ -107,6 +111,7 @@ TEST(CrashTest, AKilledProcessLeavesWhatItStored) {
   const test::ScratchFile file;
   ScmOptions options = test::WarmOptions(file.path(), 64 * kSegmentBytesMin);
   options.pack = PackMode::kZstd;
+  options.erase = EraseMode::kDurable;
   void* const shared = mmap(nullptr, sizeof(Seen), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(shared, MAP_FAILED);
   Seen& seen = *new (shared) Seen();

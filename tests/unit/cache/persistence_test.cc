@@ -8,6 +8,7 @@
 #include "cache/log_reader.h"
 #include "cache/snapshot.h"
 #include "cache/superblock.h"
+#include "cache/tombstones.h"
 #include "tests/support/counting_medium.h"
 #include "tests/support/tier_fixture.h"
 
@@ -82,6 +83,26 @@ TEST_P(Persistence, OfAHitAnEraseAndARemovalIsNothing) {
   EXPECT_TRUE(index_.Erase(index_.Hash(name), reader, [](IndexWord) {}));
   index_.Clear();
   EXPECT_EQ(medium_.Take(), Counts{});
+}
+
+// With erase=durable. The first one opens a segment for tombstones, which the superblock counts.
+TEST_P(Persistence, OfADurableEraseIsALineAndADrain) {
+  ASSERT_TRUE(log_.Advance(0, 64, SegmentLog::For::kWriter));
+  Put(1, 4096);
+  medium_.Take();
+  Tombstones tombstones(medium_, &log_, &keeper_, &counters_, nullptr);
+  ASSERT_TRUE(tombstones.Add(Key(1), log_.Position()));
+  Counts first = OfSuperblock();
+  first.lines += 2, first.drains += 2;
+  EXPECT_EQ(medium_.Take(), first);
+  for (uint64_t key = 1; key < 100; ++key) {
+    ASSERT_TRUE(tombstones.Add(Key(key), log_.Position()));
+    EXPECT_EQ(medium_.Take(), (Counts{1, 1, 0})) << key;
+  }
+  tombstones.EraseBelow(log_.SealAll());
+  EXPECT_EQ(medium_.Take(), OfSuperblock()) << "EraseAll";
+  ASSERT_TRUE(tombstones.Add(Key(1), log_.Position()));
+  EXPECT_EQ(medium_.Take(), Counts{}) << "nothing was put since";
 }
 
 TEST_P(Persistence, OfASealIsTheNextSegmentsHeader) {

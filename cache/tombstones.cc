@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/tombstones.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "cache/log_scan.h"
+
+namespace mezz {
+namespace {
+
+using layout::Tombstone;
+
+// Of this fill of its segment.
+uint32_t ChecksumOf(const Tombstone& tombstone, uint64_t sequence) {
+  return static_cast<uint32_t>(
+      XXH3_64bits_withSeed(&tombstone, offsetof(Tombstone, checksum), layout::kChecksumSeed ^ sequence));
+}
+
+// The sequence with this low half that is nearest to `near`.
+uint64_t WholeSequence(uint32_t low, uint64_t near) {
+  return near + static_cast<uint64_t>(int64_t{static_cast<int32_t>(low - static_cast<uint32_t>(near))});
+}
+
+// Of one log the positions with one next sequence stand in the order of this.
+uint64_t FilledLines(const std::array<layout::OpenSegment, layout::kLanesMax>& open) {
+  uint64_t lines = 0;
+  for (const layout::OpenSegment& segment : open) lines += segment.line;
+  return lines;
+}
+
+auto WordsOf(const BlockKey& key) { return std::tie(key.words[0], key.words[1]); }
+
+}  // namespace
+
+// --- read ------------------------------------------------------------------------------------------------------------
+
+std::optional<ErasedKeys> ErasedKeys::Read(std::span<const std::byte> medium, const layout::Superblock& superblock) {
+  ErasedKeys keys;
+  if (superblock.tombstone_segments == 0) return keys;
+  keys.segment_bytes_ = superblock.segment_bytes;
+  const LogScan scan(medium, superblock);
+  for (uint32_t id = 0; id < scan.segments(); ++id) {
+    if (const auto fill = scan.OpenTombstones(SegmentId{id}))
+      keys.segments_.push_back({.id = fill->segment, .sequence = fill->sequence, .tail = fill->tail});
+  }
+  // More of them: one that was opened, and whose opener died before the superblock knew it, has none.
+  if (keys.segments_.size() < superblock.tombstone_segments) return std::nullopt;
+  std::ranges::sort(keys.segments_, {}, &Segment::sequence);
+  for (Segment& segment : keys.segments_) {
+    if (!keys.ReadSegment(medium, superblock.segment_bytes, &segment)) return std::nullopt;
+  }
+  keys.KeepTheLastOfEachKey();
+  return keys;
+}
+
+// False: one of them is damaged. The last one may be torn: then its Erase has not returned.
+bool ErasedKeys::ReadSegment(std::span<const std::byte> medium, uint64_t segment_bytes, Segment* segment) {
+  const uint64_t end = (Raw(segment->id) + uint64_t{1}) * segment_bytes;
+  bool ended = false;
+  for (uint64_t at = segment->tail; at + sizeof(Tombstone) <= end; at += sizeof(Tombstone)) {
+    Tombstone tombstone;
+    std::memcpy(&tombstone, medium.data() + at, sizeof(tombstone));
+    const bool whole = tombstone.checksum == ChecksumOf(tombstone, segment->sequence);
+    if (whole && ended) return false;
+    ended |= !whole;
+    if (!whole) continue;
+    segment->tail = at + sizeof(Tombstone);
+    ++tombstones_;
+    Erased& erased = erased_.emplace_back();
+    erased.key = tombstone.key;
+    erased.next_sequence = WholeSequence(tombstone.next_sequence, segment->sequence);
+    std::ranges::copy(tombstone.open, erased.open.begin());
+  }
+  return true;
+}
+
+void ErasedKeys::KeepTheLastOfEachKey() {
+  std::ranges::sort(erased_, [](const Erased& a, const Erased& b) {
+    if (a.key != b.key) return WordsOf(a.key) < WordsOf(b.key);
+    if (a.next_sequence != b.next_sequence) return a.next_sequence > b.next_sequence;
+    return FilledLines(a.open) > FilledLines(b.open);
+  });
+  const auto rest = std::ranges::unique(erased_, {}, &Erased::key);
+  erased_.erase(rest.begin(), rest.end());
+}
+
+bool ErasedKeys::Cover(const BlockKey& key, uint64_t sequence, uint64_t offset) const {
+  const auto found = std::ranges::lower_bound(
+      erased_, key, [](const BlockKey& a, const BlockKey& b) { return WordsOf(a) < WordsOf(b); }, &Erased::key);
+  if (found == erased_.end() || found->key != key || sequence >= found->next_sequence) return false;
+  const uint64_t line = offset % segment_bytes_ / kLineBytes;
+  return std::ranges::none_of(found->open, [&](const layout::OpenSegment& open) {
+    return open.sequence == static_cast<uint32_t>(sequence) && line >= open.line;
+  });
+}
+
+// --- write -----------------------------------------------------------------------------------------------------------
+
+Tombstones::Tombstones(const Medium& medium, SegmentLog* log, SuperblockKeeper* keeper, Counters* counters,
+                       Throttle* throttle)
+    : medium_(medium),
+      log_(log),
+      keeper_(keeper),
+      counters_(counters),
+      throttle_(throttle),
+      begin_(keeper->Now().sequence_begin) {}
+
+void Tombstones::Adopt(const ErasedKeys& found) {
+  const std::lock_guard lock(mutex_);
+  assert(segments_.empty());
+  segments_ = found.segments();
+  for (const ErasedKeys::Segment& segment : segments_) log_->AdoptTombstones(segment.id, segment.sequence);
+  const auto count = static_cast<uint32_t>(segments_.size());
+  if (keeper_->Now().tombstone_segments == count) return;
+  keeper_->Change([count](layout::Superblock* superblock) { superblock->tombstone_segments = count; });
+}
+
+bool Tombstones::Add(const BlockKey& key, const LogPosition& position) {
+  const std::lock_guard lock(mutex_);
+  if (position.next_sequence <= begin_) return true;  // nothing of before is found again
+  if (!HasRoomLocked() && !OpenSegmentLocked()) return false;
+  ErasedKeys::Segment& segment = segments_.back();
+  alignas(kLineBytes) Tombstone tombstone{};
+  tombstone.key = key;
+  tombstone.next_sequence = static_cast<uint32_t>(position.next_sequence);
+  std::ranges::copy(position.open, tombstone.open);
+  tombstone.checksum = ChecksumOf(tombstone, segment.sequence);
+  medium_.Stream(medium_.base() + segment.tail, &tombstone, sizeof(tombstone));
+  medium_.Drain();
+  segment.tail += sizeof(tombstone);
+  if (throttle_ != nullptr) throttle_->ChargeWrite(sizeof(tombstone));
+  ++written_;
+  counters_->Add(Event::kScmWrittenBytes, BlockRole::kOther, sizeof(tombstone));
+  return true;
+}
+
+// One that was adopted may lie where the medium is not ready yet.
+bool Tombstones::HasRoomLocked() const {
+  if (segments_.empty()) return false;
+  const ErasedKeys::Segment& last = segments_.back();
+  const uint64_t end = (Raw(last.id) + uint64_t{1}) * log_->segment_bytes();
+  return last.tail + sizeof(Tombstone) <= end && Raw(last.id) < log_->provided();
+}
+
+// The superblock counts it before it has a tombstone, so that a header that is damaged later is missed.
+bool Tombstones::OpenSegmentLocked() {
+  const auto id = log_->OpenTombstones();
+  if (!id) return false;
+  segments_.push_back({.id = *id, .sequence = log_->Sequence(*id), .tail = log_->FirstRecord(*id)});
+  keeper_->Change([&](layout::Superblock* superblock) {
+    superblock->tombstone_segments = static_cast<uint32_t>(segments_.size());
+  });
+  TrimLocked(log_->limit());
+  return true;
+}
+
+void Tombstones::TrimLocked(uint32_t segments) {
+  while (segments_.size() > std::max(kSegmentsLeast, segments / kShareOneIn)) DropOldestLocked();
+}
+
+// Who wrote to it took its position before the next one was opened.
+void Tombstones::DropOldestLocked() {
+  assert(segments_.size() > 1);
+  const ErasedKeys::Segment oldest = segments_.front();
+  begin_ = std::max(begin_, segments_[1].sequence);
+  segments_.erase(segments_.begin());
+  keeper_->Change([&](layout::Superblock* superblock) {
+    superblock->sequence_begin = begin_;
+    superblock->tombstone_segments = static_cast<uint32_t>(segments_.size());
+  });
+  log_->CloseTombstones(oldest.id);
+}
+
+void Tombstones::EraseBelow(uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  if (sequence <= begin_ && segments_.empty()) return;
+  begin_ = std::max(begin_, sequence);
+  keeper_->Change([&](layout::Superblock* superblock) {
+    superblock->sequence_begin = begin_;
+    superblock->tombstone_segments = 0;
+  });
+  for (const ErasedKeys::Segment& segment : segments_) log_->CloseTombstones(segment.id);
+  segments_.clear();
+}
+
+uint64_t Tombstones::written() const {
+  const std::lock_guard lock(mutex_);
+  return written_;
+}
+
+void Tombstones::TrimTo(uint32_t segments) {
+  const std::lock_guard lock(mutex_);
+  TrimLocked(segments);
+}
+
+}  // namespace mezz

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// A durable Erase while the key's block is on its way to a place behind the position that its tombstone names.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <string_view>
+#include <thread>
+
+#include "tests/support/tier_fixture.h"
+
+namespace mezz {
+namespace {
+
+using test::Key;
+using test::Payload;
+
+constexpr size_t kBytes = 4000;
+
+// Erases a key once, by another thread, and gives it time to return: it does so only if nothing holds it back.
+class Eraser {
+ public:
+  ~Eraser() { Join(); }
+  void Start(ScmTier* tier, uint64_t key) {
+    if (started_.exchange(true)) return;
+    thread_ = std::thread([this, tier, key] {
+      tier->Erase(Key(key));
+      returned_.store(true);
+    });
+    for (int i = 0; i < 20'000 && !returned_.load(); ++i) std::this_thread::yield();
+  }
+  void Join() {
+    if (thread_.joinable()) thread_.join();
+  }
+  bool started() const { return started_.load(); }
+
+ private:
+  std::atomic<bool> started_{false}, returned_{false};
+  std::thread thread_;
+};
+
+std::function<void(std::string_view)> g_at_point;
+
+class DurableEraseRace : public ::testing::Test {
+ protected:
+  DurableEraseRace() { options_.erase = EraseMode::kDurable; }
+  ~DurableEraseRace() override {
+    g_test_point_hook.store(nullptr, std::memory_order_release);
+    tier_.reset();
+    g_at_point = nullptr;
+  }
+  void AtPoint(std::string_view point, const std::function<void()>& run) {
+    g_at_point = [point, run](std::string_view name) {
+      if (name == point) run();
+    };
+    g_test_point_hook.store([](const char* name) { g_at_point(name); }, std::memory_order_release);
+  }
+  void PutPacked(uint64_t key) {
+    const auto payload = test::PackablePayload(key, 0, kBytes);
+    ASSERT_EQ(tier_->Put(Key(key), BlockRole::kData, payload, Generation::kYoung, Form::kPacked), PutResult::kStored);
+    tier_->Drain();
+  }
+  void ExpectGoneAfterAKill(uint64_t key) {
+    g_test_point_hook.store(nullptr, std::memory_order_release);
+    EXPECT_FALSE(tier_->Contains(Key(key)));
+    test::Kill(file_, &tier_);
+    tier_ = test::OpenOrDie(options_);
+    tier_->WaitUntilRecovered();
+    EXPECT_EQ(tier_->recovery().outcome, RecoveryReport::Outcome::kRecovered);
+    EXPECT_GT(tier_->resident_blocks(), 0u);
+    EXPECT_FALSE(tier_->Contains(Key(key))) << "it came back";
+  }
+
+  const test::ScratchFile file_;
+  ScmOptions options_ = test::WarmOptions(file_.path(), 8 * kSegmentBytesMin);
+  std::unique_ptr<ScmTier> tier_;
+};
+
+// Reclaim has found the record and is about to copy it.
+class ErasingJudge final : public SurvivorJudge {
+ public:
+  Fate Judge(const RecordFacts& record) override {
+    if (record.key != Key(1)) return Fate::kDrop;
+    eraser.Start(tier, 1);
+    return Fate::kSpare;
+  }
+  ScmTier* tier = nullptr;
+  Eraser eraser;
+};
+
+TEST_F(DurableEraseRace, WaitsForTheCopyThatReclaimMakes) {
+  ErasingJudge judge;
+  tier_ = test::OpenOrDie(options_, &judge);
+  judge.tier = tier_.get();
+  for (uint64_t n = 1; !judge.eraser.started(); ++n) {
+    ASSERT_LT(n, 10'000u);
+    ASSERT_EQ(tier_->Put(Key(n), BlockRole::kData, Payload(n, 0, kBytes)), PutResult::kStored);
+  }
+  judge.eraser.Join();
+  ExpectGoneAfterAKill(1);
+}
+
+TEST_F(DurableEraseRace, WaitsForTheBlockThatTheStageStores) {
+  options_.pack = PackMode::kLz4;
+  options_.pack_stage_bytes = kPackStageBytesMin;
+  tier_ = test::OpenOrDie(options_);
+  PutPacked(2);
+  Eraser eraser;
+  AtPoint("staged block wanted", [&] { eraser.Start(tier_.get(), 1); });
+  PutPacked(1);
+  EXPECT_TRUE(eraser.started());
+  eraser.Join();
+  ExpectGoneAfterAKill(1);
+}
+
+TEST_F(DurableEraseRace, KeepsTheStageFromStoringWhatIsErased) {
+  options_.pack = PackMode::kLz4;
+  options_.pack_stage_bytes = kPackStageBytesMin;
+  tier_ = test::OpenOrDie(options_);
+  PutPacked(2);
+  std::atomic<int> erases{0};
+  AtPoint("staged block packed", [&] {
+    if (erases.fetch_add(1) == 0) tier_->Erase(Key(1));
+  });
+  PutPacked(1);
+  EXPECT_EQ(erases.load(), 1);
+  ExpectGoneAfterAKill(1);
+}
+
+}  // namespace
+}  // namespace mezz
