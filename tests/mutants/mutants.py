@@ -34,6 +34,10 @@ def unit(name, file, source, case, *edits):
     return Mutant(name, file, edits, f"unit/cache/{source}_test", case)
 
 
+def erased(name, file, case, *edits, source="durable_erase"):
+    return Mutant(name, f"cache/{file}", edits, f"unit/cache/{source}_test", case)
+
+
 def staged(name, file, case, *edits):
     return Mutant(name, f"cache/pack/{file}", edits, "check/staged_blocks_check_test", "CheckedStage." + case)
 
@@ -596,6 +600,54 @@ MUTANTS = (
          "KeyedRecords.AreNotUnpackedWithAForgedDictionary", ("dictionaries_->authenticator())", "nullptr)")),
     unit("a role that nobody knows is counted by", "cache/log_reader.h", "keyed_records",
          "KeyedRecords.OfAChangedHeaderAreCountedMisses", ("                       record::HasRole(header) &&\n", "")),
+
+    # --- erase=durable -----------------------------------------------------------------------------------------------
+    erased("the recovery asks no tombstone", "recoverer.cc", "*DurableErase.OutlivesTheProcess*",
+           (" || (hooks_.is_erased && hooks_.is_erased(header.key, found.fill, offset))", "")),
+    erased("a tombstone covers what was put since", "tombstones.cc", "*DurableErase.CoversWhatAnyLane*",
+           (" && line >= open.line;", " && line > open.line + 10'000;")),
+    erased("a tombstone covers what a later segment holds", "tombstones.cc", "*DurableErase.OfAKeyThatIsErasedAgain*",
+           (" || sequence >= found->next_sequence)", ")")),
+    erased("of two tombstones the older counts", "tombstones.cc", "*DurableErase.OfAKeyThatIsErasedAgain*",
+           ("a.next_sequence > b.next_sequence;", "a.next_sequence < b.next_sequence;")),
+    erased("a tombstone stays in the write buffers", "tombstones.cc", "*Persistence.OfADurableErase*",
+           ("""sizeof(tombstone));
+  medium_.Drain();
+""", """sizeof(tombstone));
+"""), source="persistence"),
+    Mutant("a cut of power undoes a durable erase", "cache/tombstones.cc",
+           (("""sizeof(tombstone));
+  medium_.Drain();
+""", """sizeof(tombstone));
+"""),), "model/recovery_reordering_test", "RecoveryReordering.*"),
+    Mutant("tombstones of an older fill count", "cache/tombstones.cc",
+           (("layout::kChecksumSeed ^ sequence", "layout::kChecksumSeed + 0 * sequence"),),
+           "model/recovery_reordering_test", "RecoveryReordering.*"),
+    erased("the next life loses the tombstones", TIER[len("cache/"):], "*DurableErase.OutlivesTheProcess*",
+           ("  if (erased != nullptr) tombstones_", "  if (erased == nullptr && erased != nullptr) tombstones_")),
+    erased("tombstones go before what they name", "tombstones.cc", "*DurableErase.GivesUpTheOldest*",
+           ("    superblock->sequence_begin = begin_;\n    superblock->tombstone_segments = "
+            "static_cast<uint32_t>(segments_.size());",
+            "    superblock->tombstone_segments = static_cast<uint32_t>(segments_.size());")),
+    erased("EraseAll leaves the open segment of tombstones open", "tombstones.cc", "*DurableErase.OfAllNeeds*",
+           ("  for (const ErasedKeys::Segment& segment : segments_) log_->CloseTombstones(segment.id);\n"
+            "  segments_.clear();\n", "")),
+    erased("a damaged tombstone is one that was never written", "tombstones.cc", "*DurableErase.LostTombstones*",
+           ("    if (whole && ended) return false;\n", "")),
+    erased("a lost segment of tombstones is not missed", "tombstones.cc", "*DurableErase.LostTombstones*",
+           ("keys.segments_.size() < superblock.tombstone_segments", "keys.segments_.empty() && false")),
+    erased("without room an erase is volatile", TIER[len("cache/"):], "*DurableErase.WithoutRoom*",
+           ("    ForsakeRestart();\n", "")),
+    erased("a durable erase goes on beside reclaim's copy", TIER[len("cache/"):], "DurableEraseRace.WaitsForTheCopy*",
+           ("    reclaimer_.WhileNothingMoves([&] {\n      erased = EraseHere(key);",
+            "    const auto run = [](auto&& f) { f(); };\n    run([&] {\n      erased = EraseHere(key);"),
+           source="durable_erase_race"),
+    erased("a durable erase goes on beside the stage's store", TIER[len("cache/"):],
+           "DurableEraseRace.WaitsForTheBlock*",
+           ("    const std::lock_guard stage_stores_nothing(store_mutex_);\n", ""), source="durable_erase_race"),
+    erased("the stage stores what was erased durably", TIER[len("cache/"):], "DurableEraseRace.KeepsTheStage*",
+           ("  if (erases_durably_ && !stage_->blocks().IsWanted(block.slot)) return;\n", ""),
+           source="durable_erase_race"),
 
     # --- scrub_on_close ----------------------------------------------------------------------------------------------
     unit("what an earlier life left is not wiped", TIER, "recovery",
