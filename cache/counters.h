@@ -59,7 +59,7 @@ namespace mezz {
   X(kDictionaryWritten, "dictionary.written")     /* to the medium, again too */             \
   X(kRefusedTooLarge, "refused.too_large")        /* larger than a segment */                \
   X(kRefusedAllPinned, "refused.all_pinned")      /* nothing can be reclaimed */             \
-  X(kRefusedNoSpace, "refused.no_space")          /* capacity set to zero, or busy */        \
+  X(kRefusedNoSpace, "refused.no_space")          /* capacity zero, closed, or busy */       \
   X(kRefusedFillFailed, "refused.fill_failed")    /* the source failed to copy */            \
   X(kRefusedForked, "refused.forked")             /* a put in a forked child */              \
   X(kRefusedKeySize, "refused.key_size")          /* a key that is not 16 bytes */           \

@@ -231,7 +231,7 @@ void Index::Clear() {
   for (;;) {
     const State then = LoadState(std::memory_order_seq_cst);
     for (uint64_t i = 0; i < BucketsIn(then) * kSlotsPerBucket; ++i) {
-      if (slots_[i].load(growth_ == nullptr ? std::memory_order_relaxed : std::memory_order_seq_cst) == 0) continue;
+      if (slots_[i].load(std::memory_order_seq_cst) == 0) continue;
       if (slots_[i].exchange(0, std::memory_order_seq_cst) != 0) blocks_.fetch_sub(1, std::memory_order_relaxed);
     }
     const State now = LoadState(std::memory_order_seq_cst);

@@ -36,7 +36,18 @@ class LogReader {
     if (whole) [[likely]]
       return Verdict::kThisKey;
     counters_->Add(Event::kScmDamagedHeader, BlockRole::kOther);
+    if (!log_->IsAdopted(segment)) log_->NoteFault(segment);
     return Verdict::kDamaged;
+  }
+
+  // In an adopted segment a record without heat may be one that no hit has checked since: its payload is as likely as
+  // not what a cut of power left. Each hit that passes gives it heat. REQUIRES: the record is pinned.
+  bool IsUnproven(IndexWord word) const { return word.heat() == 0 && log_->IsAdopted(SegmentOf(word)); }
+  // The payload of a record with this word, as it was before, is not as it was sealed: counted. What was never checked
+  // in this life is no fault of the memory's. REQUIRES: the record is pinned.
+  void NoteMismatch(const record::Header& header, IndexWord word) const {
+    counters_->Add(Event::kScmChecksumMismatch, header.role);
+    if (!IsUnproven(word)) log_->NoteFault(SegmentOf(word));
   }
 
   // As this tier asks of its records. REQUIRES: the record is pinned.

@@ -36,6 +36,10 @@ inline constexpr uint32_t kRequeuesInARowMax = 4;
 // A segment is reclaimed before all others once so much of it was records of forgotten files.
 inline constexpr unsigned kHollowPercent = 75;
 
+// Memory that failed so often in one segment will fail again: the segment is taken out of use. Once or twice may be
+// cosmic rays.
+inline constexpr uint32_t kFaultsOfSegmentMax = 3;
+
 // Bytes walked for each byte appended. Victims yield at least a sixteenth of what was walked, so seventeen keep up in
 // the worst case; three suffice while a spare segment is left.
 inline constexpr uint64_t kPaceCalm = 3, kPaceUrgent = 17;

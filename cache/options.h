@@ -109,6 +109,8 @@ inline constexpr uint64_t kUsualPackStageBytes = 288 << 10;
 inline constexpr uint64_t kPackStageBytesMin = 64 << 10;
 inline constexpr uint64_t kPackStageBytesMax = 64 << 20;
 
+inline constexpr uint32_t kFaultsMaxDefault = 16;
+
 struct RecoveryReport;  // cache/recoverer.h
 
 struct PrefaultProgress {
@@ -166,6 +168,14 @@ struct ScmOptions {
   // neither it nor this copy. What was stored with another key, or with none, is discarded.
   std::optional<VerifyKey> verify_key;
   std::string verify_key_file;
+
+  // After so many faults of the medium (docs/reliability.md) the tier closes itself for good: every look-up is a miss,
+  // and every put is refused. So it does too when less than kSegmentsMin segments are left that have not failed three
+  // times. 0: neither; a fault costs what it hit, and no more. Smaller: a failing device is left sooner.
+  uint32_t faults_max = kFaultsMaxDefault;
+  // Called with the rest of a sentence that begins with the medium: by Open, if the kernel knows bad blocks of it; and
+  // once if the tier closes itself, by whichever thread met the last fault. Must neither throw nor call the tier.
+  std::function<void(std::string_view what)> on_trouble;
 
   PackMode pack = kDefaultPackMode;
   DictionaryRules dictionaries;

@@ -46,6 +46,8 @@ Reclaimer::Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counte
 
 void Reclaimer::Step(uint64_t bytes) {
   // One segment is reclaim's reserve, each writer lane wants one ready.
+  if (log_->HasCondemned()) [[unlikely]]
+    Quarantine();
   const uint32_t enough = 1 + (log_->lanes() - 1);
   const uint32_t free = log_->free_segments();
   if (free > enough) return;
@@ -53,6 +55,27 @@ void Reclaimer::Step(uint64_t bytes) {
   if (!lock.owns_lock()) return;
   const Stay stay(*this, std::move(lock));
   WorkLocked(bytes * (free <= 1 ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare);
+}
+
+void Reclaimer::Quarantine() {
+  std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;  // the next put does it
+  const Stay stay(*this, std::move(lock));
+  QuarantineLocked();
+}
+
+void Reclaimer::QuarantineLocked() {
+  if (victim_ && log_->IsCondemned(victim_->segment)) {
+    QuarantineLocked(victim_->segment);
+    victim_.reset();
+  }
+  while (const auto condemned = log_->TakeCondemned()) QuarantineLocked(*condemned);
+}
+
+void Reclaimer::QuarantineLocked(SegmentId segment) {
+  ForgetRecordsLocked(segment);
+  RewriteDictionariesLocked(segment);
+  log_->StartDraining(segment);
 }
 
 void Reclaimer::GrowIndex() {
@@ -186,7 +209,7 @@ void Reclaimer::FinishPassLocked() {
       break;
     case Pass::kEmpty:
       requeued_in_a_row_ = 0;
-      RewriteDictionariesLocked();
+      RewriteDictionariesLocked(victim_->segment);
       log_->StartDraining(victim_->segment);
       counters_->Add(Event::kScmSegmentReclaimed, BlockRole::kOther);
       break;
@@ -296,7 +319,7 @@ Reclaimer::Packing Reclaimer::PackLocked(uint64_t offset, Index::Entry entry, Fa
   const record::Header& header = record::HeaderAt(medium_, offset);
   if (throttle_ != nullptr) throttle_->ChargeStreamRead(header.payload_bytes);
   if (!record::PayloadIsWhole(header, authenticator_)) {
-    counters_->Add(Event::kScmChecksumMismatch, header.role);
+    LogReader(medium_, log_, counters_).NoteMismatch(header, entry.word);
     index_->RemoveRecord(entry);
     return Packing::kDone;
   }
@@ -358,14 +381,14 @@ void Reclaimer::KeepDictionaryLocked(uint64_t offset, SegmentId to) {
     log_->KeepDictionary(to, prefix->dictionary);
 }
 
-// Whose record lay in the victim.
-void Reclaimer::RewriteDictionariesLocked() {
+// Whose record lay in the segment `lost`.
+void Reclaimer::RewriteDictionariesLocked(SegmentId lost) {
   for (unsigned slot = 0; dictionaries_ != nullptr && slot < Dictionaries::kSlots; ++slot) {
     const Dictionaries::Lease dictionary = dictionaries_->Take(slot);  // so the place is not another's in a moment
     if (!dictionary) continue;
     const uint64_t place = dictionaries_->place(slot);
     if (place == 0) dictionaries_->LosePlace(slot);  // there may be room now
-    if (place == 0 || log_->SegmentAt(place) != victim_->segment) continue;
+    if (place == 0 || log_->SegmentAt(place) != lost) continue;
     // A tier that is switched off keeps none; and it would not end.
     const auto to = log_->limit() != 0 ? ReserveAsProvenLocked(dictionaries_->RecordBytes(*dictionary)) : std::nullopt;
     if (!to) {
@@ -377,12 +400,17 @@ void Reclaimer::RewriteDictionariesLocked() {
   }
 }
 
+void Reclaimer::ForgetRecordsLocked(SegmentId segment) {
+  const auto lies_in = [&](IndexWord word) { return log_->SegmentAt(word.line() * kLineBytes) == segment; };
+  counters_->Add(Event::kScmDropped, BlockRole::kOther, index_->RemoveIf(lies_in));
+}
+
 // The medium lost a header, so the walk cannot go on: whatever the index still has of this segment is forgotten.
 void Reclaimer::ForgetRestLocked() {
   counters_->Add(Event::kScmDamagedHeader, BlockRole::kOther);
-  const uint64_t forgotten = index_->RemoveIf(
-      [this](IndexWord word) { return log_->SegmentAt(word.line() * kLineBytes) == victim_->segment; });
-  counters_->Add(Event::kScmDropped, BlockRole::kOther, forgotten);
+  // A look-up may have told of the same header.
+  if (!log_->IsAdopted(victim_->segment) && !log_->HadFault(victim_->segment)) log_->NoteFault(victim_->segment);
+  ForgetRecordsLocked(victim_->segment);
   victim_->cursor = victim_->end;
 }
 

@@ -51,6 +51,8 @@ namespace mezz {
 // A record of a forgotten file is dropped without asking the judge. A hollow segment (SegmentLog) is emptied at once,
 // whatever its generation.
 //
+// Segments whose memory failed go before all of these, at the next put: their records are not read again.
+//
 // Thread-safe. One thread at a time reclaims; Step gives up if another is at it, MakeRoom and ShrinkTo wait for one
 // victim at most.
 class Reclaimer {
@@ -60,8 +62,10 @@ class Reclaimer {
             SurvivorJudge* judge, Packer* packer = nullptr, Dictionaries* dictionaries = nullptr,
             const DeadFiles* dead = nullptr, const Authenticator* authenticator = nullptr);
 
-  // Called for `bytes` appended: reclaims in proportion while free segments are few.
+  // Called for `bytes` appended: reclaims in proportion while free segments are few, and quarantines what is condemned.
   void Step(uint64_t bytes);
+  // Forgets the records of condemned segments, unread, and lets those drain; not while another thread reclaims.
+  void Quarantine();
   // Called after a record was published: splits a group or two of an index that is to grow, unless another thread
   // reclaims. Under the mutex, because reclaim must find the words that Split moves.
   void GrowIndex();
@@ -116,8 +120,11 @@ class Reclaimer {
   std::optional<SegmentLog::Reservation> ReserveForPackedLocked(uint64_t bytes, Fate fate);
   std::optional<SegmentLog::Reservation> CopyLocked(uint64_t offset, const record::Header& header);
   void KeepDictionaryLocked(uint64_t offset, SegmentId to);
-  void RewriteDictionariesLocked();
+  void RewriteDictionariesLocked(SegmentId lost);
+  void ForgetRecordsLocked(SegmentId segment);
   void ForgetRestLocked();
+  void QuarantineLocked();
+  void QuarantineLocked(SegmentId segment);
 
   const Medium& medium_;
   SegmentLog* const log_;

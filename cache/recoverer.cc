@@ -101,7 +101,7 @@ void Recoverer::ReadHeaders() {
   std::atomic<uint32_t> next{0};
   InParallel(segments / kHeadersAThread, [&] {
     for (uint32_t id; (id = next.fetch_add(1, std::memory_order_relaxed)) < segments;)
-      fills[id] = scan_.Open(SegmentId{id});
+      if (log_->state(SegmentId{id}) != SegmentLog::State::kQuarantined) fills[id] = scan_.Open(SegmentId{id});
   });
   for (const auto& fill : fills) {
     if (fill) found_.push_back({.fill = *fill, .dictionaries = {}});
@@ -113,7 +113,7 @@ void Recoverer::Prepare() {
   ReadHeaders();
   // Writers and reclaim need a few segments that are free.
   const uint32_t spare = log_->lanes() + 1 + log_->tombstone_segments();
-  const size_t most = log_->segments() - std::min(spare, log_->segments());
+  const size_t most = log_->usable_segments() - std::min(spare, log_->usable_segments());
   const size_t given_up = found_.size() - std::min(found_.size(), most);
   for (size_t i = 0; dictionaries_ != nullptr && i < given_up; ++i) {
     ScanForDictionaries(&found_[i]);

@@ -108,6 +108,8 @@ class ScmTier::Impl {
         throttle_(tier.throttle_.get()),
         verify_(tier.options_.verify),
         authenticator_(tier.authenticator_.get()),
+        faults_(tier.options_.faults_max),
+        options_(tier.options_),
         trainer_(MakeTrainer(tier.options_, counters, guard_)),
         packer_(MakePacker(tier.options_.pack, counters, trainer_.get())),
         stage_(MakeStage(tier.options_, guard_)),
@@ -124,6 +126,7 @@ class ScmTier::Impl {
         erases_durably_(remembers_ && tier.options_.erase == EraseMode::kDurable),
         pack_(tier.options_.pack) {
     if (trainer_ != nullptr) trainer_->dictionaries().UseAuthenticator(authenticator_);
+    log_.TellFaultsTo(&faults_);
     log_.TakeSequencesFrom([this] { return keeper_->ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
   }
   ~Impl() { Stop(); }
@@ -164,6 +167,11 @@ class ScmTier::Impl {
   }
   bool Erase(const BlockKey& key) { return erases_durably_ && guard_.InParent() ? EraseDurably(key) : EraseHere(key); }
   void EraseAll();
+  // Where the last fault was found: closes the tier. REQUIRES: the caller holds no lock.
+  void AfterFault() {
+    if (faults_.IsClosing()) [[unlikely]]
+      CloseForGood();
+  }
   void Release(StagedBlocks::Slot slot) { stage_->Unpin(slot); }
   Status SetCapacity(uint64_t bytes);
   void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit);
@@ -180,9 +188,11 @@ class ScmTier::Impl {
   Throttle* const throttle_;
   const VerifyMode verify_;
   const Authenticator* const authenticator_;  // null: without verify=keyed
-  const std::unique_ptr<Trainer> trainer_;    // null: no dictionaries
-  const std::unique_ptr<Packer> packer_;      // null: pack=off
-  const std::unique_ptr<PackStage> stage_;    // null: each put packs
+  Faults faults_;
+  const ScmOptions& options_;
+  const std::unique_ptr<Trainer> trainer_;  // null: no dictionaries
+  const std::unique_ptr<Packer> packer_;    // null: pack=off
+  const std::unique_ptr<PackStage> stage_;  // null: each put packs
   Index index_;
   SegmentLog log_;
   LogReader reader_;
@@ -205,6 +215,7 @@ class ScmTier::Impl {
   bool EraseHere(const BlockKey& key);
   bool EraseDurably(const BlockKey& key);
   void ForsakeRestart();
+  void CloseForGood();
   std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation);
   // A record to be, beside its bytes.
   struct Fresh {
@@ -232,7 +243,7 @@ class ScmTier::Impl {
   bool Store(const Dictionary& dictionary);
   bool HasDictionaryOf(const layout::PackedPrefix& prefix, const record::Header& header) const;
   bool PayloadFails(const record::Header& header, IndexWord word);
-  bool TakePacked(const record::Header& header, PinnedBlock* found);
+  bool TakePacked(const record::Header& header, IndexWord word, PinnedBlock* found);
   void ForgetRecord(const record::Header& header);
   void AuditWord(Index::Entry entry, ScmAudit* audit, std::unordered_set<std::string>* keys);
   void AuditPacked(const record::Header& header, ScmAudit* audit,
@@ -244,7 +255,9 @@ bool ScmTier::Impl::PrepareRecovery(const layout::Superblock& superblock, const 
   recovered_ = true;
   if (erased != nullptr) tombstones_.Adopt(*erased);
   std::string no_snapshot;
-  if (superblock.snapshot_segment != 0) {
+  if (superblock.snapshot_segment != 0 && log_.quarantined_segments() != 0) {
+    no_snapshot = "is not read, for there are bad blocks";
+  } else if (superblock.snapshot_segment != 0) {
     const auto begun = std::chrono::steady_clock::now();
     no_snapshot = LoadSnapshot(Snapshotted(), superblock);
     if (no_snapshot.empty()) {
@@ -341,12 +354,14 @@ std::optional<PutResult> ScmTier::Impl::Stage(const BlockKey& key, BlockRole rol
   KeyReader reader(reader_, key);
   if (index_.Erase(index_.Hash(key), reader, [](IndexWord) {})) counters_->Add(Event::kScmReplaced, role);
   stage_->Commit(block->slot);
+  if (faults_.IsOver()) ForgetStaged(key);  // perhaps since CloseForGood looked
   return PutResult::kStored;
 }
 
 // Called by the stage's thread.
 void ScmTier::Impl::StoreStaged(const StagedBlocks::Block& block) {
   if (dead_.Has(block.key.file())) return counters_->Add(Event::kRefusedDeadFile, block.role);
+  if (faults_.IsOver()) return counters_->Add(Event::kRefusedNoSpace, block.role);
   const PackedBlock packed = packer_->Pack(block.role, block.bytes, record::PayloadChecksum(block.bytes));
   MEZZ_TEST_POINT("staged block packed");
   const std::unique_lock lock = erases_durably_ ? std::unique_lock(store_mutex_) : std::unique_lock<Mutex>();
@@ -395,6 +410,10 @@ PutResult ScmTier::Impl::PutImage(const BlockKey& key, BlockRole role, size_t by
 // Before any lock and any byte of the medium, which a child shares with its parent.
 std::optional<PutResult> ScmTier::Impl::RefusedAtOnce(const BlockKey& key, BlockRole role, size_t bytes) {
   if (!guard_.InParent()) return Refused(role, Event::kRefusedForked, PutResult::kNoSpace);
+  if (faults_.IsOver()) {
+    AfterFault();
+    return Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace);
+  }
   if (bytes > UINT32_MAX || record::BytesFor(bytes, authenticator_) > layout::SegmentPayloadBytes(log_.segment_bytes()))
     return Refused(role, Event::kRefusedTooLarge, PutResult::kTooLarge);
   if (log_.limit() == 0) return Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace);
@@ -435,14 +454,16 @@ PutResult ScmTier::Impl::Store(Fresh* fresh, size_t bytes, BlockSource source) {
   if (written) Publish(fresh, where->place.offset);
   log_.Leave(*where);
   reclaimer_.GrowIndex();
+  AfterFault();
   if (!written) return Refused(role, Event::kRefusedFillFailed, PutResult::kFillFailed);
   return PutResult::kStored;
 }
 
 // Called by the trainer's thread.
 bool ScmTier::Impl::Store(const Dictionary& dictionary) {
-  const auto where =
-      log_.limit() != 0 ? Reserve(trainer_->dictionaries().RecordBytes(dictionary), Generation::kProven) : std::nullopt;
+  const auto where = log_.limit() != 0 && !faults_.IsOver()
+                         ? Reserve(trainer_->dictionaries().RecordBytes(dictionary), Generation::kProven)
+                         : std::nullopt;
   if (!where) return false;
   trainer_->dictionaries().Write(dictionary, medium_, where->place, throttle_, counters_);
   log_.Leave(*where);
@@ -481,14 +502,11 @@ void ScmTier::Impl::PublishInIndex(const Fresh& fresh, uint64_t offset, unsigned
   const IndexWord made = IndexWord::Make(hash.tag, offset / kLineBytes, dram, heat);
   const auto age = [this](IndexWord word) { return log_.Sequence(reader_.SegmentOf(word)); };
   KeyReader reader(reader_, fresh.key);
-  switch (index_.Publish(hash, made, reader, age)) {
-    case Index::Published::kInserted:
-      return;
-    case Index::Published::kReplaced:
-      return counters_->Add(Event::kScmReplaced, fresh.role);
-    case Index::Published::kDisplaced:
-      return counters_->Add(Event::kScmDisplaced, fresh.role);
-  }
+  const Index::Published published = index_.Publish(hash, made, reader, age);
+  if (published == Index::Published::kReplaced) counters_->Add(Event::kScmReplaced, fresh.role);
+  if (published == Index::Published::kDisplaced) counters_->Add(Event::kScmDisplaced, fresh.role);
+  if (faults_.IsOver()) [[unlikely]]
+    index_.RemoveLine(hash, offset / kLineBytes);  // perhaps since CloseForGood emptied it
 }
 
 // --- find ------------------------------------------------------------------------------------------------------------
@@ -504,10 +522,12 @@ bool ScmTier::Impl::Find(const BlockKey& key, BlockRole role, Heat heat, PinnedB
     if (dead_.Has(key.file())) [[unlikely]]
       dead_.Revive(key.file());
     counters_->Add(Event::kScmMiss, role);
+    AfterFault();
     return false;
   }
   if (Take(entry, reader, heat, found)) return true;
   counters_->Add(Event::kScmMiss, role);
+  AfterFault();
   return false;
 }
 
@@ -526,7 +546,7 @@ bool ScmTier::Impl::TakeStaged(const BlockKey& key, Heat heat, PinnedBlock* foun
 bool ScmTier::Impl::Take(Index::Entry entry, KeyReader& reader, Heat heat, PinnedBlock* found) {
   const record::Header& header = reader.HeaderOf(entry.word);
   const bool packed = record::IsPacked(header);
-  if (packed ? !TakePacked(header, found) : PayloadFails(header, entry.word)) [[unlikely]] {
+  if (packed ? !TakePacked(header, entry.word, found) : PayloadFails(header, entry.word)) [[unlikely]] {
     ForgetRecord(header);
     reader.Unpin(entry.word);
     return false;
@@ -542,24 +562,25 @@ bool ScmTier::Impl::Take(Index::Entry entry, KeyReader& reader, Heat heat, Pinne
   return true;  // the pin goes to the caller
 }
 
-// Of an adopted segment a record without heat may be one that no hit has checked since: its payload is as likely as not
-// what a cut of power left. Each hit that passes gives it heat.
 bool ScmTier::Impl::PayloadFails(const record::Header& header, IndexWord word) {
-  const bool unproven = recovered_ && word.heat() == 0 && log_.IsAdopted(reader_.SegmentOf(word));
+  const bool unproven = recovered_ && reader_.IsUnproven(word);
   const bool verify =
       unproven || VerifiesAll(verify_) || (verify_ == VerifyMode::kSampled && TimeToVerify(header.payload_bytes));
   if (!verify || reader_.PayloadIsWhole(header)) [[likely]]
     return false;
-  counters_->Add(Event::kScmChecksumMismatch, header.role);
+  reader_.NoteMismatch(header, word);
   return true;
 }
 
 // A packed record, checked whole: what unpacks damaged bytes gives wrong ones without a word.
-bool ScmTier::Impl::TakePacked(const record::Header& header, PinnedBlock* found) {
-  const bool whole = reader_.PayloadIsWhole(header);
-  const auto prefix = whole && packer_ != nullptr ? Packer::ReadPrefix(record::PayloadOf(header)) : std::nullopt;
+bool ScmTier::Impl::TakePacked(const record::Header& header, IndexWord word, PinnedBlock* found) {
+  if (!reader_.PayloadIsWhole(header)) {
+    reader_.NoteMismatch(header, word);
+    return false;
+  }
+  const auto prefix = packer_ != nullptr ? Packer::ReadPrefix(record::PayloadOf(header)) : std::nullopt;
   if (!prefix) {
-    counters_->Add(whole ? Event::kScmUnpackFailed : Event::kScmChecksumMismatch, header.role);
+    counters_->Add(Event::kScmUnpackFailed, header.role);
     return false;
   }
   if (!HasDictionaryOf(*prefix, header)) {
@@ -613,6 +634,7 @@ bool ScmTier::Impl::Contains(const BlockKey& key) {
   KeyReader reader(reader_, key);
   const Index::Entry entry = index_.Find(index_.Hash(key), reader);
   if (entry) reader.Unpin(entry.word);
+  AfterFault();
   return entry || (stage_ != nullptr && stage_->Has(key));
 }
 
@@ -621,7 +643,10 @@ bool ScmTier::Impl::Contains(const BlockKey& key) {
 Held ScmTier::Impl::Compare(const BlockKey& key, size_t bytes, BlockSource source) {
   KeyReader reader(reader_, key);
   const Index::Entry entry = index_.Find(index_.Hash(key), reader);
-  if (!entry) return CompareStaged(key, bytes, source);
+  if (!entry) {
+    AfterFault();
+    return CompareStaged(key, bytes, source);
+  }
   const record::Header& header = reader.HeaderOf(entry.word);
   size_t held_bytes = record::PayloadBytes(header);
   uint32_t held_checksum = record::StoredChecksum(header);
@@ -680,6 +705,7 @@ bool ScmTier::Impl::EraseHere(const BlockKey& key) {
   KeyReader reader(reader_, key);
   const bool stored = index_.Erase(
       index_.Hash(key), reader, [&](IndexWord word) { counters_->Add(Event::kScmErase, reader.HeaderOf(word).role); });
+  AfterFault();
   return stored || staged;
 }
 
@@ -697,7 +723,25 @@ void ScmTier::Impl::EraseAll() {
   });
 }
 
+// Nothing of the medium is read or written for it, and what is pinned stays where it is.
+void ScmTier::Impl::CloseForGood() {
+  if (!guard_.InParent() || !faults_.Claim()) return;
+  if (stage_ != nullptr) stage_->ForgetAll();
+  if (recoverer_ != nullptr) log_.GiveUpAwaiting();
+  index_.Clear();
+  if (!options_.on_trouble) return;
+  (void)IfThereIsMemory([&] {
+    options_.on_trouble(fmt::format(
+        "failed {} times, and {} of its {} segments are out of use: the SCM tier is closed until the cache is opened "
+        "anew. Replace the device, or raise faults_max ({})",
+        faults_.count(), log_.quarantined_segments(), log_.segments(), options_.faults_max));
+  });
+}
+
 Status ScmTier::Impl::SetCapacity(uint64_t bytes) {
+  if (faults_.IsOver())
+    return Status::NotSupported(fmt::format(
+        "SCM capacity {} is asked for, and the tier has closed itself after faults of its medium: reopen it", bytes));
   if (!guard_.InParent())
     return Status::NotSupported(fmt::format("SCM capacity {} is asked for in a forked child: ask the parent", bytes));
   const uint64_t wanted = bytes / log_.segment_bytes();
@@ -808,7 +852,8 @@ ScmTier::~ScmTier() {
 void ScmTier::Close() {
   const bool remembers = opened_ && Remembers(options_.medium);
   const bool wipe = remembers && options_.scrub_on_close;
-  const bool remember = remembers && !wipe && options_.recovery != Recovery::kDiscard;
+  const bool gave_up = impl_ != nullptr && impl_->faults_.IsOver();
+  const bool remember = remembers && !wipe && !gave_up && options_.recovery != Recovery::kDiscard;
   if (remember) Drain();
   uint64_t ready_bytes = 0;
   if (preparer_ != nullptr) {
@@ -821,11 +866,23 @@ void ScmTier::Close() {
   std::vector<uint32_t> held;  // segments that held records
   if (wipe || remember) impl_->Stop();
   if (remember) snapshot = impl_->WriteSnapshot();
-  for (uint32_t id = 0; wipe && id < impl_->log_.segments(); ++id)
-    if (leftovers_ || impl_->log_.Sequence(SegmentId{id}) != 0) held.push_back(id);
+  // What the kernel knew to be bad is not touched; what failed since was filled once.
+  const auto is_bad = [this](uint32_t id) {
+    return impl_->log_.state(SegmentId{id}) == SegmentLog::State::kQuarantined &&
+           impl_->log_.Sequence(SegmentId{id}) == 0;
+  };
+  bool whole = true;
+  for (uint32_t id = 0; wipe && id < impl_->log_.segments(); ++id) {
+    if (is_bad(id)) {
+      whole = false;
+    } else if (leftovers_ || impl_->log_.Sequence(SegmentId{id}) != 0) {
+      held.push_back(id);
+    }
+  }
   impl_.reset();
+  if (gave_up && !wipe) return;  // the next life reads what it finds
   if (wipe) WipeSegments(held, ready_bytes);
-  const bool wiped = wipe && (!leftovers_ || ready_bytes == options_.capacity_bytes);
+  const bool wiped = wipe && (!leftovers_ || (ready_bytes == options_.capacity_bytes && whole));
   keeper_->Change([&](layout::Superblock* superblock) {
     superblock->flags |= layout::kClosedCleanly | (wiped ? uint32_t{layout::kWiped} : 0u);
     superblock->snapshot_segment = snapshot ? snapshot->segment : 0;
@@ -848,21 +905,21 @@ void ScmTier::WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_byt
 }
 
 // False: it is not known what was erased, so nothing is to be found again; recovery_ says why.
-bool ScmTier::TakeErasedKeys(const layout::Superblock& superblock) {
+bool ScmTier::TakeErasedKeys(const layout::Superblock& superblock, std::span<const SegmentId> bad) {
   if (superblock.tombstone_segments == 0) return true;
-  std::optional<ErasedKeys> erased;
   const bool memory = IfThereIsMemory([&] {
-    erased = ErasedKeys::Read({medium_->base(), medium_->bytes()}, superblock);
+    auto erased = ErasedKeys::Read({medium_->base(), medium_->bytes()}, superblock, bad);
+    if (erased) erased_ = std::make_shared<const ErasedKeys>(std::move(*erased));
   });
-  if (erased) return IfThereIsMemory([&] { erased_ = std::make_shared<const ErasedKeys>(std::move(*erased)); });
+  if (erased_ != nullptr) return true;
   recovery_.why =
       memory ? "has lost tombstones, so nobody knows what was erased" : "has more tombstones than there is memory for";
   return false;
 }
 
 // What the medium's superblock says from now on. *keep: what lies behind it is of use.
-layout::Superblock ScmTier::TakeOver(bool existing, bool* keep) {
-  const std::span<const std::byte> head(medium_->base(), layout::kSuperblockSpace);
+layout::Superblock ScmTier::TakeOver(std::span<const std::byte> head, std::span<const SegmentId> bad, bool existing,
+                                     bool* keep) {
   const bool remembers = Remembers(options_.medium);
   const FoundSuperblock found = remembers ? FindSuperblock(head) : FoundSuperblock{};
   recovery_.why = found.what == FoundSuperblock::What::kUnusable ? found.why
@@ -873,7 +930,7 @@ layout::Superblock ScmTier::TakeOver(bool existing, bool* keep) {
     recovery_.why =
         fmt::format("of medium={} remembers nothing, so recovery=warm starts cold", mezz::ToString(options_.medium));
   recovery_.asked = existing && options_.recovery == Recovery::kDiscard;
-  *keep = existing && recovery_.why.empty() && TakeErasedKeys(found.superblock);
+  *keep = existing && recovery_.why.empty() && TakeErasedKeys(found.superblock, bad);
   leftovers_ =
       found.what == FoundSuperblock::What::kUnusable || (existing && (found.superblock.flags & layout::kWiped) == 0);
   if (!recovery_.why.empty()) recovery_.outcome = RecoveryReport::Outcome::kDiscarded;
@@ -895,7 +952,34 @@ layout::Superblock ScmTier::TakeOver(bool existing, bool* keep) {
   return fresh;
 }
 
-Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, SurvivorJudge* judge) {
+// The superblock's copies, at the start of the first segment, are asked for by themselves.
+Status ScmTier::FindBadSegments(std::vector<SegmentId>* bad) const {
+  const uint64_t segment_bytes = options_.segment_bytes;
+  const uint64_t segments = options_.capacity_bytes / segment_bytes;
+  uint64_t ranges = 0;
+  std::vector<bool> is_bad(segments);
+  for (const BadRange& range : medium_->BadRanges()) {
+    const uint64_t from = std::max(range.begin, layout::kSuperblockSpace);
+    if (from >= range.end || from >= options_.capacity_bytes) continue;
+    ++ranges;
+    const uint64_t last = std::min((range.end - 1) / segment_bytes, segments - 1);
+    for (uint64_t id = from / segment_bytes; id <= last; ++id) is_bad[id] = true;
+  }
+  for (uint32_t id = 0; id < segments; ++id) {
+    if (is_bad[id]) bad->push_back(SegmentId{id});
+  }
+  if (bad->empty()) return Status::Ok();
+  const std::string what = fmt::format("has bad blocks in {} places, which the kernel knows of: {} of its {} segments",
+                                       ranges, bad->size(), segments);
+  if (segments - bad->size() < kSegmentsMin)
+    return Status::IoError(
+        fmt::format("{} {}, and {} are needed: use another medium", medium_->info().description, what, kSegmentsMin));
+  if (options_.on_trouble) options_.on_trouble(what + " are out of use");
+  return Status::Ok();
+}
+
+Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, SurvivorJudge* judge,
+                     const WrapMedium& wrap) {
   MEZZ_RETURN_IF_ERROR(options.Validate());
   std::unique_ptr<ScmTier> opened(new (std::nothrow) ScmTier(options));
   if (opened == nullptr) return Status::NoSpace("no memory for the SCM tier");
@@ -913,8 +997,15 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   MEZZ_RETURN_IF_ERROR(OpenMedium(effective, &opened->medium_, &existing, &opened->preparer_));
   if (effective.model != MediumModelName::kNone)
     opened->throttle_ = std::make_unique<Throttle>(GetMediumModel(effective.model));
+  if (wrap) opened->medium_ = wrap(std::move(opened->medium_));
+  std::vector<SegmentId> bad;
+  MEZZ_RETURN_IF_ERROR(opened->FindBadSegments(&bad));
+  const std::vector<std::byte> head = ReadHead(*opened->medium_);
+  if (head.empty())
+    return Status::IoError(fmt::format("{}: both copies of its superblock lie on bad blocks: use another medium",
+                                       opened->medium_->info().description));
   bool keep = false;
-  const layout::Superblock superblock = opened->TakeOver(existing, &keep);
+  const layout::Superblock superblock = opened->TakeOver(head, bad, existing, &keep);
   if (effective.recovery == Recovery::kRequire && !opened->recovery_.why.empty())
     return Status::NotSupported(fmt::format("{} {}: use recovery=warm to have it discarded",
                                             opened->medium_->info().description, opened->recovery_.why));
@@ -927,6 +1018,7 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   if (!opened->impl_->index_.ok())
     return Status::NoSpace(fmt::format("no memory for the index of {} bytes of SCM; raise expected_block_bytes ({})",
                                        effective.capacity_bytes, effective.expected_block_bytes));
+  for (const SegmentId id : bad) opened->impl_->log_.Quarantine(id);
   opened->medium_->GiveUpRest();  // the superblock says so by now: the log has taken its sequences
   if (keep && !opened->impl_->PrepareRecovery(superblock, effective, opened->erased_.get(), &opened->recovery_))
     return Status::NoSpace("no memory for the recovery of the SCM tier: use recovery=discard, or allow more");
@@ -1015,8 +1107,14 @@ void ScmTier::UseCodec(std::optional<Codec> codec) {
 }
 void ScmTier::SetYoungPercent(unsigned percent) { impl_->log_.SetYoungPercent(percent); }
 void ScmTier::SetRequeuePercent(unsigned percent) { impl_->reclaimer_.SetRequeuePercent(percent); }
-uint64_t ScmTier::capacity_bytes() const { return impl_->log_.limit() * impl_->log_.segment_bytes(); }
+uint64_t ScmTier::capacity_bytes() const {
+  return is_closed() ? 0 : impl_->log_.usable_segments() * impl_->log_.segment_bytes();
+}
+bool ScmTier::is_closed() const { return impl_->faults_.IsOver(); }
+uint32_t ScmTier::faults() const { return impl_->faults_.count(); }
+uint64_t ScmTier::quarantined_bytes() const { return impl_->log_.quarantined_segments() * impl_->log_.segment_bytes(); }
 uint64_t ScmTier::usage_bytes() const {
+  if (is_closed()) return 0;
   const SegmentLog& log = impl_->log_;
   return (log.segments() - std::min(log.unused_segments(), log.segments())) * log.segment_bytes();
 }
@@ -1035,7 +1133,12 @@ uint32_t ScmTier::PackedBytesExpected(uint32_t bytes) const {
 }
 unsigned ScmTier::zstd_percent() const { return impl_->packer_->zstd_percent(); }
 uint64_t ScmTier::resident_blocks() const { return impl_->index_.blocks(); }
-uint64_t ScmTier::Scrub(uint64_t bytes) { return impl_->scrubber_.Scrub(bytes); }
+uint64_t ScmTier::Scrub(uint64_t bytes) {
+  const uint64_t checked = impl_->scrubber_.Scrub(bytes);
+  if (impl_->log_.HasCondemned()) impl_->reclaimer_.Quarantine();
+  impl_->AfterFault();
+  return checked;
+}
 uint64_t ScmTier::TakeLongestReclaim() { return impl_->reclaimer_.TakeLongestStay(); }
 ScmDram ScmTier::dram() const {
   return {.index = impl_->index_.bytes(),

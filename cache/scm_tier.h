@@ -140,12 +140,20 @@ struct ScmAudit {
 // and no call waits until it is. It may miss once, in the moment when it is stored; it is not in resident_blocks() and
 // usage_bytes() before; and if it can then not be stored, it is forgotten.
 //
+// A medium that fails more often than ScmOptions::faults_max allows closes the tier for good: from the return of the
+// call that met the last fault every look-up misses and every put is refused (refused.no_space); if a thread of the
+// tier's own met it, from the next call on that misses, or stores or erases something. Pinned bytes stay
+// readable. That one call walks the index.
+//
 // In a child made by fork() every look-up misses and every put is refused; the parent never notices. Bytes that were
 // pinned before may change under the child: docs/limitations.md.
 class ScmTier {
  public:
   // `judge` decides what survives a reclaim; null: what was hit and is not in DRAM. Not owned; outlives the tier.
-  static Status Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, SurvivorJudge* judge = nullptr);
+  // `wrap`, for tests, is given the medium that was opened, and gives what the tier is to use.
+  using WrapMedium = std::function<std::unique_ptr<Medium>(std::unique_ptr<Medium>)>;
+  static Status Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, SurvivorJudge* judge = nullptr,
+                     const WrapMedium& wrap = {});
   // REQUIRES: no PinnedBlock and no detached pin is left. Blocks for long with scrub_on_close.
   ~ScmTier();
 
@@ -220,7 +228,7 @@ class ScmTier {
 
   // Uses at most `bytes` of the medium from now on; 0 stops admission and empties the tier. Segments that are pinned
   // now are given up as soon as they are released. Puts go on meanwhile, and wait for one segment's reclaim at most.
-  // Refuses more than the capacity at Open.
+  // Refuses more than the capacity at Open, and anything once the tier has closed itself.
   Status SetCapacity(uint64_t bytes);
 
   // New records are packed with this from now on, and those that reclaim packs; nothing: none is. What is packed is
@@ -234,7 +242,14 @@ class ScmTier {
   // queued again as it is, and nothing written; 0, until it is set: that is never done. A smaller one saves writes, and
   // keeps what else the segment holds.
   void SetRequeuePercent(unsigned percent);
+  // Without what is out of use because its memory failed; 0 if the tier is closed.
   uint64_t capacity_bytes() const;
+  // The tier has closed itself, or is about to: ScmOptions::faults_max.
+  bool is_closed() const;
+  // Of the medium, since it was opened: what was whole in this life and is not any more.
+  uint32_t faults() const;
+  // Of segments that are out of use, because their memory failed or holds bad blocks.
+  uint64_t quarantined_bytes() const;
   // Bytes of segments that hold records. Cheap.
   uint64_t usage_bytes() const;
   // Bytes of segments that are pinned now. Walks the segment table: tens of microseconds per 10,000 segments.
@@ -297,8 +312,10 @@ class ScmTier {
   friend class PinnedBlock;
   class Impl;
   explicit ScmTier(const ScmOptions& options);
-  bool TakeErasedKeys(const layout::Superblock& superblock);
-  layout::Superblock TakeOver(bool existing, bool* keep);
+  bool TakeErasedKeys(const layout::Superblock& superblock, std::span<const SegmentId> bad);
+  layout::Superblock TakeOver(std::span<const std::byte> head, std::span<const SegmentId> bad, bool existing,
+                              bool* keep);
+  Status FindBadSegments(std::vector<SegmentId>* bad) const;
   void StartPreparer();
   void Close();
   void WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_bytes);

@@ -40,7 +40,7 @@ uint64_t Scrubber::Scrub(uint64_t bytes) {
       const record::Header& header = reader_.HeaderOf(word);
       checked += std::max<uint64_t>(header.payload_bytes, 1);
       if (reader_.PayloadIsWhole(header)) return;
-      counters_->Add(Event::kScmChecksumMismatch, header.role);
+      reader_.NoteMismatch(header, word);
       index_->RemoveLine(index_->Hash(header.key), word.line());
     });
   }

@@ -39,7 +39,7 @@ void SegmentLog::Provide(uint32_t segments) {
   // Below what is free already: the stack hands out the start of the medium first.
   std::vector<SegmentId> fresh;
   for (uint32_t i = segments; i-- > provided_;) {
-    if (state(SegmentId{i}) != State::kUnready) continue;  // adopted
+    if (state(SegmentId{i}) != State::kUnready) continue;  // adopted, or quarantined
     Change(SegmentId{i}, State::kUnready, State::kFree);
     fresh.push_back(SegmentId{i});
   }
@@ -491,6 +491,10 @@ void SegmentLog::CollectLocked() {
                                                      std::memory_order_relaxed))
       return false;
     ReleaseDictionariesLocked(id);
+    if (IsCondemned(id)) {
+      QuarantineLocked(id);
+      return true;
+    }
     if (Raw(id) >= provided_) {
       Change(id, State::kFree, State::kUnready);
       ++unready_;
@@ -499,6 +503,7 @@ void SegmentLog::CollectLocked() {
     free_.push_back(id);
     return true;
   });
+  UnparkLocked();  // what was quarantined is no surplus any more
   ParkSurplusLocked();
   CountLocked();
 }
@@ -507,21 +512,79 @@ uint32_t SegmentLog::LimitTo(uint32_t count) {
   const std::lock_guard lock(mutex_);
   limit_.store(count, std::memory_order_relaxed);
   const uint32_t surplus = SurplusLocked();
-  while (parked_.size() > surplus) {
-    Change(parked_.back(), State::kParked, State::kFree);
-    free_.push_back(parked_.back());
-    parked_.pop_back();
-  }
+  UnparkLocked();
   ParkSurplusLocked();
   CountLocked();
   const auto going = static_cast<uint32_t>(parked_.size() + draining_.size());
   return surplus > going ? surplus - going : 0;
 }
 
+void SegmentLog::UnparkLocked() {
+  const uint32_t surplus = SurplusLocked();
+  while (parked_.size() > surplus) {
+    Change(parked_.back(), State::kParked, State::kFree);
+    free_.push_back(parked_.back());
+    parked_.pop_back();
+  }
+}
+
+void SegmentLog::Quarantine(SegmentId id) {
+  const std::lock_guard lock(mutex_);
+  assert(provided_ == 0 && state(id) == State::kUnready);
+  --unready_;
+  Change(id, State::kUnready, State::kFree);
+  QuarantineLocked(id);
+  CountLocked();
+}
+
+// REQUIRES: kFree, and in no list.
+void SegmentLog::QuarantineLocked(SegmentId id) {
+  Change(id, State::kFree, State::kQuarantined);
+  quarantined_count_.store(quarantined_segments() + 1, std::memory_order_relaxed);
+  if (faults_ != nullptr && segments_count_ - quarantined_segments() < kSegmentsMin) faults_->Close();
+}
+
+void SegmentLog::NoteFault(SegmentId id) {
+  if (faults_ != nullptr) faults_->Note();
+  if (faults_ != nullptr && !faults_->have_limit()) return;
+  const uint32_t before = segment(id).faults.fetch_add(1, std::memory_order_relaxed);
+  if (before + 1 == log_rules::kFaultsOfSegmentMax) condemned_.store(true, std::memory_order_release);
+}
+
+std::optional<SegmentId> SegmentLog::TakeCondemned() {
+  const std::lock_guard lock(mutex_);
+  if (!condemned_.exchange(false, std::memory_order_acquire)) return std::nullopt;
+  std::optional<SegmentId> taken;
+  bool left = false;
+  for (uint32_t i = 0; i < segments_count_; ++i) {
+    const SegmentId id{i};
+    if (!IsCondemned(id)) continue;
+    for (unsigned lane = 0; lane < lanes_; ++lane) {
+      if (lane_[lane].open.load(std::memory_order_relaxed) == i) SealLocked(lane);
+    }
+    if (state(id) != State::kSealed) continue;  // CollectLocked sees to it, or did
+    const bool may_take = !taken && WritersOf(segment(id).control.load(std::memory_order_acquire)) == 0;
+    if (may_take && TakeFromQueueLocked(id)) {
+      taken = id;
+    } else {
+      left = true;
+    }
+  }
+  if (left) condemned_.store(true, std::memory_order_release);
+  return taken;
+}
+
+// False: it is the victim.
+bool SegmentLog::TakeFromQueueLocked(SegmentId id) {
+  const bool taken = std::erase(young_, id) + std::erase(proven_, id) + std::erase(hollow_, id) != 0;
+  hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
+  return taken;
+}
+
 // Of the segments that are ready, how many must not be used.
 uint32_t SegmentLog::SurplusLocked() const {
   const uint32_t limit = limit_.load(std::memory_order_relaxed);
-  const uint32_t usable = segments_count_ - unready_;
+  const uint32_t usable = segments_count_ - unready_ - quarantined_segments();
   return usable > limit ? usable - limit : 0;
 }
 
@@ -540,7 +603,8 @@ void SegmentLog::ParkSurplusLocked() {
 void SegmentLog::CountLocked() {
   free_count_.store(static_cast<uint32_t>(free_.size()), std::memory_order_relaxed);
   draining_count_.store(static_cast<uint32_t>(draining_.size()), std::memory_order_relaxed);
-  unused_count_.store(unready_ + static_cast<uint32_t>(free_.size() + parked_.size()), std::memory_order_relaxed);
+  unused_count_.store(unready_ + quarantined_segments() + static_cast<uint32_t>(free_.size() + parked_.size()),
+                      std::memory_order_relaxed);
 }
 
 uint64_t SegmentLog::DramBytesFor(uint32_t segments) {
@@ -565,7 +629,7 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
   check(draining_, State::kDraining);
   check(parked_, State::kParked);
   check(awaiting_, State::kAwaiting);
-  uint32_t unready = 0;
+  uint32_t unready = 0, quarantined = 0;
   for (uint32_t i = 0; i < segments_count_; ++i) {
     const SegmentId id{i};
     if (WritersOf(segment(id).control.load(std::memory_order_acquire)) != 0)
@@ -575,8 +639,9 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
     if (i < provided_ ? state(id) == State::kUnready : writable)
       violations->push_back(fmt::format("segment {} is ready or not, against what was provided", i));
     if (state(id) == State::kUnready || state(id) == State::kTombstones) ++listed[i];
+    if (state(id) == State::kQuarantined) ++listed[i], ++quarantined;
     const bool has_records = state(id) != State::kUnready && state(id) != State::kFree && state(id) != State::kParked &&
-                             state(id) != State::kTombstones;
+                             state(id) != State::kTombstones && state(id) != State::kQuarantined;
     for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
       if ((segment(id).dictionaries.load(std::memory_order_relaxed) >> slot & 1) == 0) continue;
       ++dictionary_holds[slot];
@@ -598,8 +663,10 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
                                         dictionary_holds[slot], dictionaries_->holds(slot)));
   }
   if (unready != unready_) violations->push_back(fmt::format("{} segments are unready, {} counted", unready, unready_));
+  if (quarantined != quarantined_segments())
+    violations->push_back(fmt::format("{} segments are quarantined, {} counted", quarantined, quarantined_segments()));
   if (young_.size() + proven_.size() + hollow_.size() + free_.size() + draining_.size() + parked_.size() +
-          awaiting_.size() + tombstone_segments_ >
+          awaiting_.size() + tombstone_segments_ + quarantined_segments() >
       segments_count_)
     violations->push_back("more segments than the medium holds");
 }

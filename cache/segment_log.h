@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -13,6 +14,7 @@
 #include "cache/base/atomic.h"
 #include "cache/base/fork_guard.h"
 #include "cache/counters.h"
+#include "cache/faults.h"
 #include "cache/layout.h"
 #include "cache/log_rules.h"
 #include "cache/media/medium.h"
@@ -54,6 +56,13 @@ struct LogPosition {
 //
 //   A segment without records, in no list: who opened or adopted it knows it, and alone writes to it (Tombstones).
 //
+//   kUnready --Quarantine: add, under mutex_--> kQuarantined
+//   kDraining --CollectDrained: CAS, as if to kFree, of one that is condemned--> kQuarantined
+//   For good: never written, read, reclaimed or adopted again as long as the log is there. NoteFault condemns a
+//   segment; TakeCondemned seals it and gives it to reclaim, which forgets its records unread. So, as ever, words leave
+//   the index before their segment goes, a pin keeps its bytes until it is released, and a hit asks no more than it
+//   did.
+//
 // Pin: fetch_add(1, acquire), good only if the state it saw was kOpen or kSealed, else taken back. So a pin taken
 // before StartDraining is seen by it and keeps the segment from kFree; one taken after it fails. A failed pin may show
 // for a moment in any state: CollectDrained then waits for it, the other steps add to the state and leave pins alone.
@@ -66,7 +75,17 @@ struct LogPosition {
 // before the writer leaves: whoever walks a sealed segment without writers finds header after header up to the tail.
 class SegmentLog {
  public:
-  enum class State : uint64_t { kUnready, kFree, kOpen, kSealed, kDraining, kParked, kAwaiting, kTombstones };
+  enum class State : uint64_t {
+    kUnready,
+    kFree,
+    kOpen,
+    kSealed,
+    kDraining,
+    kParked,
+    kAwaiting,
+    kTombstones,
+    kQuarantined
+  };
 
   // Space taken in an open segment, which keeps a writer and a pin until Leave.
   struct Reservation {
@@ -202,6 +221,26 @@ class SegmentLog {
   void NoteDead(SegmentId id, uint64_t bytes);
   // Frees what was drained and is unpinned by now.
   void CollectDrained();
+
+  // NoteFault tells them too; so that they know it as well when quarantine leaves less than kSegmentsMin segments.
+  // Where they have no limit, no segment is condemned. REQUIRES: nothing was provided.
+  void TellFaultsTo(Faults* faults) { faults_ = faults; }
+  // The segment is never used. REQUIRES: it is kUnready, and nothing was provided.
+  void Quarantine(SegmentId id);
+  // Something in the segment was whole in this life and is not any more. With the kFaultsOfSegmentMax-th it is
+  // condemned. Takes no lock. REQUIRES: it is pinned by the caller, or the victim.
+  void NoteFault(SegmentId id);
+  bool HadFault(SegmentId id) const { return segment(id).faults.load(std::memory_order_relaxed) != 0; }
+  bool HasCondemned() const { return condemned_.load(std::memory_order_relaxed); }  // to be looked at
+  bool IsCondemned(SegmentId id) const {
+    return segment(id).faults.load(std::memory_order_relaxed) >= log_rules::kFaultsOfSegmentMax;
+  }
+  // The next segment that was condemned, as TakeVictim(pinned_too) gives it: it is to be drained. Empty: there is none,
+  // or it has writers, who leave soon, or it is the victim.
+  std::optional<SegmentId> TakeCondemned();
+  uint32_t quarantined_segments() const { return quarantined_count_.load(std::memory_order_relaxed); }
+  // That may be in use at once.
+  uint32_t usable_segments() const { return std::min(limit(), segments_count_ - quarantined_segments()); }
   // Segments wait to be reclaimed. One that TakeVictim(pinned_too) did not give has a writer, who leaves soon.
   bool HasSealed() const;
 
@@ -236,6 +275,7 @@ class SegmentLog {
     // A bit for each slot of Dictionaries of which this fill has records, and a hold on it. Set by KeepDictionary, by a
     // writer, before the first such record is published; all cleared, under mutex_, when the segment becomes free.
     Atomic<uint32_t> dictionaries{0};
+    Atomic<uint32_t> faults{0};  // that NoteFault told of, in this life of the log; relaxed: who acts looks again
     Generation hollow_of = Generation::kYoung;  // GUARDED_BY(mutex_): of one in hollow_
     bool adopted = false;  // of this fill; written while it is kUnready, kAwaiting or kFree, read under a pin
   };
@@ -259,9 +299,12 @@ class SegmentLog {
   void GiveUpLocked(SegmentId id);
   uint64_t NextSequenceLocked();
   void SealLocked(unsigned lane);
+  void QuarantineLocked(SegmentId id);
+  bool TakeFromQueueLocked(SegmentId id);
   void CollectLocked();
   uint32_t SurplusLocked() const;
   void ParkSurplusLocked();
+  void UnparkLocked();
   uint64_t HollowBytes() const { return segment_bytes() * log_rules::kHollowPercent / 100; }
   void QueueLocked(SegmentId id, Generation generation);
   bool MayTake(SegmentId id, bool pinned_too) const;
@@ -277,6 +320,7 @@ class SegmentLog {
   const uint64_t format_id_;
   Counters* const counters_;
   Dictionaries* const dictionaries_;
+  Faults* faults_ = nullptr;
   unsigned lanes_;
   std::unique_ptr<Segment[]> segments_;
 
@@ -304,7 +348,10 @@ class SegmentLog {
   uint32_t tombstone_segments_ = 0;  // GUARDED_BY(mutex_)
   Atomic<uint32_t> limit_;           // stored under mutex_, as are the counts below; read anywhere, relaxed: hints
   Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be chosen by the old one
-  Atomic<uint32_t> free_count_{0}, hollow_count_{0}, draining_count_{0}, unused_count_{0};
+  Atomic<uint32_t> free_count_{0}, hollow_count_{0}, draining_count_{0}, unused_count_{0}, quarantined_count_{0};
+  // false --NoteFault: a segment was condemned--> true --TakeCondemned, before it looks--> false. Who finds one that it
+  // must leave sets it again.
+  Atomic<bool> condemned_{false};
 };
 
 }  // namespace mezz

@@ -68,6 +68,19 @@ Superblock Sealed(Superblock superblock) {
   return superblock;
 }
 
+std::vector<std::byte> ReadHead(const Medium& medium) {
+  static_assert(layout::kSuperblockSpace == 2 * layout::kSuperblockCopyAt);
+  constexpr uint64_t kHalf = layout::kSuperblockCopyAt;
+  const std::vector<BadRange> bad = medium.BadRanges();
+  const bool first = !AnyMeets(bad, 0, kHalf), second = !AnyMeets(bad, kHalf, 2 * kHalf);
+  std::vector<std::byte> head;
+  if (!first && !second) return head;
+  head.resize(2 * kHalf);
+  std::memcpy(head.data(), medium.base() + (first ? 0 : kHalf), kHalf);
+  std::memcpy(head.data() + kHalf, medium.base() + (second ? kHalf : 0), kHalf);
+  return head;
+}
+
 FoundSuperblock FindSuperblock(std::span<const std::byte> head) {
   FoundSuperblock found;
   std::array<Superblock, 2> copies{};
@@ -140,6 +153,7 @@ Superblock SuperblockKeeper::Now() const {
 }
 
 void SuperblockKeeper::WriteLocked(uint64_t at, const Superblock& sealed) const {
+  if (AnyMeets(bad_, at, at + sizeof(Superblock))) return;
   alignas(kLineBytes) const Superblock aligned = sealed;
   static_assert(sizeof(aligned) % kLineBytes == 0);
   medium_.Stream(medium_.base() + at, &aligned, sizeof(aligned));

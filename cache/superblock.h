@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cache/base/atomic.h"
 #include "cache/layout.h"
@@ -38,6 +39,10 @@ struct FoundSuperblock {
   std::string why;                  // of kForeign and kUnusable: the rest of a sentence that begins with the medium
 };
 
+// The first kSuperblockSpace bytes of a medium, as FindSuperblock wants them: a copy that lies on a bad block is not
+// read, and the other one stands in its place. Empty: both do.
+std::vector<std::byte> ReadHead(const Medium& medium);
+
 // Takes the younger of the copies that are whole. `head`: the first kSuperblockSpace bytes; fewer if it has no more.
 FoundSuperblock FindSuperblock(std::span<const std::byte> head);
 
@@ -61,7 +66,7 @@ class SuperblockKeeper {
 
   // Nothing is written yet. `medium` is not owned.
   SuperblockKeeper(const Medium& medium, const layout::Superblock& superblock)
-      : medium_(medium), superblock_(superblock) {}
+      : medium_(medium), bad_(medium.BadRanges()), superblock_(superblock) {}
 
   // Applies `change` and writes it.
   void Change(const std::function<void(layout::Superblock*)>& change);
@@ -74,6 +79,7 @@ class SuperblockKeeper {
   void WriteLocked(uint64_t at, const layout::Superblock& sealed) const;
 
   const Medium& medium_;
+  const std::vector<BadRange> bad_;  // a copy that lies there is not written
   mutable Mutex mutex_;
   layout::Superblock superblock_;  // GUARDED_BY(mutex_)
 };

@@ -42,12 +42,14 @@ auto WordsOf(const BlockKey& key) { return std::tie(key.words[0], key.words[1]);
 
 // --- read ------------------------------------------------------------------------------------------------------------
 
-std::optional<ErasedKeys> ErasedKeys::Read(std::span<const std::byte> medium, const layout::Superblock& superblock) {
+std::optional<ErasedKeys> ErasedKeys::Read(std::span<const std::byte> medium, const layout::Superblock& superblock,
+                                           std::span<const SegmentId> bad) {
   ErasedKeys keys;
   if (superblock.tombstone_segments == 0) return keys;
   keys.segment_bytes_ = superblock.segment_bytes;
   const LogScan scan(medium, superblock);
   for (uint32_t id = 0; id < scan.segments(); ++id) {
+    if (std::ranges::count(bad, SegmentId{id}) != 0) continue;
     if (const auto fill = scan.OpenTombstones(SegmentId{id}))
       keys.segments_.push_back({.id = fill->segment, .sequence = fill->sequence, .tail = fill->tail});
   }

@@ -31,8 +31,9 @@ class ErasedKeys {
   };
 
   // Nothing: some of them are damaged or missing, so it is not known what was erased. `superblock` is whole, and
-  // describes these bytes, to which nobody writes.
-  static std::optional<ErasedKeys> Read(std::span<const std::byte> medium, const layout::Superblock& superblock);
+  // describes these bytes, to which nobody writes; the segments in `bad` may not be read, and are missing.
+  static std::optional<ErasedKeys> Read(std::span<const std::byte> medium, const layout::Superblock& superblock,
+                                        std::span<const SegmentId> bad = {});
 
   // The record of `key` at this place, absolute, of a segment's fill with this sequence, was there when the key was
   // erased.

@@ -73,6 +73,13 @@ void TellOfRecovery(ScmOptions* scm) {
   };
 }
 
+void TellOfTrouble(const std::string& medium, ScmOptions* scm) {
+  scm->on_trouble = [medium, told_too = std::move(scm->on_trouble)](std::string_view why) {
+    Tell(fmt::format("{} {}", medium, why));
+    if (told_too) told_too(why);
+  };
+}
+
 }  // namespace
 
 HybridCore::HybridCore(const HybridCacheOptions& options)
@@ -104,6 +111,7 @@ Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<Hybri
   opened->options_.scm.host_version = ROCKSDB_MAJOR * 1'000'000 + ROCKSDB_MINOR * 1'000 + ROCKSDB_PATCH;
   opened->options_.scm.key_scheme = kCacheKeyScheme;
   TellOfRecovery(&opened->options_.scm);
+  TellOfTrouble(opened->options_.scm.ToString(), &opened->options_.scm);
   MEZZ_RETURN_IF_ERROR(ScmTier::Open(opened->options_.scm, &opened->scm_, opened.get()));
   const RecoveryReport recovery = opened->scm_->recovery();
   if (recovery.outcome == RecoveryReport::Outcome::kDiscarded && !recovery.asked)
@@ -375,6 +383,9 @@ std::string HybridCore::Report(UriKind uri) const {
       "medium.model: {}\n"
       "scm.capacity_bytes: {}\n"
       "scm.usage_bytes: {}\n"
+      "scm.faults: {}\n"
+      "scm.quarantined_bytes: {}\n"
+      "scm.closed: {}\n"
       "scm.pinned_bytes: {}\n"
       "scm.pin_pressure: {}\n"
       "scm.resident_blocks: {}\n"
@@ -382,8 +393,9 @@ std::string HybridCore::Report(UriKind uri) const {
       "{}",
       uri == UriKind::kHybrid ? current.ToUri() : current.ToScmSecondaryUri(), policy.name(), policy.dram_bytes(),
       medium.description, medium.emulated, ToString(medium.granularity), medium.persistent_memory,
-      ToString(options_.scm.model), scm_->capacity_bytes(), scm_->usage_bytes(), scm_->pinned_bytes(),
-      scm_->PinPressure(), scm_->resident_blocks(), scm_->dram().total(), DramText());
+      ToString(options_.scm.model), scm_->capacity_bytes(), scm_->usage_bytes(), scm_->faults(),
+      scm_->quarantined_bytes(), scm_->is_closed() ? 1 : 0, scm_->pinned_bytes(), scm_->PinPressure(),
+      scm_->resident_blocks(), scm_->dram().total(), DramText());
   const CounterSnapshot counters = Snapshot();
   text += PackedText(counters) + RecoveryText(scm_->recovery());
   AppendCounters(counters, &text);

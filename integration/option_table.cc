@@ -131,6 +131,12 @@ Status ParseStrict(const OptionRow& row, std::string_view value, Options* option
                                                            : BadValue(row, value, "true, false, 1 and 0");
 }
 
+Status ParseFaultsMax(const OptionRow& row, std::string_view value, Options* options) {
+  return ParseDigits(value, &options->scm.faults_max)
+             ? Status::Ok()
+             : BadValue(row, value, "a whole number below 4294967296, and 0 for never");
+}
+
 Status ParseShardBits(const OptionRow& row, std::string_view value, Options* options) {
   int bits = -1;
   if (value != "-1" && (!ParseDigits(value, &bits) || bits > kShardBitsMax)) {
@@ -314,6 +320,16 @@ constexpr OptionRow kTable[] = {
            return Status::Ok();
          },
      .print = [](const Options& o) { return o.scm.verify_key_file; }},
+    {.key = "faults_max",
+     .member = "",
+     .values = "a number, or 0: never",
+     .fallback = "16",
+     .meaning = "after so many faults of the medium ([what counts](reliability.md#memory-that-fails-while-it-is-used)) "
+                "the SCM tier closes itself and RocksDB goes on with DRAM alone. Smaller: a failing device is left "
+                "sooner. 0: no segment is taken out of use either",
+     .taken_by = TakenBy::kEveryUri,
+     .parse = ParseFaultsMax,
+     .print = [](const Options& o) { return std::to_string(o.scm.faults_max); }},
     {.key = "pack",
      .member = "",
      .values = "`off`, `image`, `lz4`, `zstd`, `auto`",

@@ -82,6 +82,7 @@ class FileMedium : public Medium {
 
   Status Open(std::unique_ptr<Preparer>* preparer, bool* existing);
   void GiveUpRest() const override;
+  std::vector<BadRange> BadRanges() const override { return bad_; }
 
  private:
   // One attempt; not *opened if the file vanished or was replaced in the meantime.
@@ -99,6 +100,8 @@ class FileMedium : public Medium {
   // `fd` is another open of our file: a mapping keeps its open file alive, with all locks on it. So a forked child,
   // whose mapping stays, would keep the lock if the locked descriptor were mapped.
   Status MakeSource(int fd, Source* source);
+  // Asks the kernel. Refused: nobody could tell what the medium holds.
+  Status FindBadRanges(const Source& source);
   Status Map(const Source& source, uint64_t map_bytes);
   Status ReservationError(int error, const char* step) const;
   Status Pmem2Error(const char* step) const;
@@ -117,6 +120,7 @@ class FileMedium : public Medium {
   bool complete_ = false;
   struct stat stat_ {};  // before we changed anything
   pmem2_map* map_ = nullptr;
+  std::vector<BadRange> bad_;  // whole pages, ascending
 };
 
 FileMedium::~FileMedium() {
@@ -224,8 +228,9 @@ Status FileMedium::OpenFile(std::unique_ptr<Preparer>* preparer, bool* existing)
   const Descriptor mapped(open(path_.c_str(), kOpenFlags));
   Source source;
   MEZZ_RETURN_IF_ERROR(MakeSource(mapped.get(), &source));
+  MEZZ_RETURN_IF_ERROR(FindBadRanges(source));
   MEZZ_RETURN_IF_ERROR(Map(source, wanted_));
-  MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order_, base_, name(), std::move(reserve), preparer));
+  MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order_, base_, name(), std::move(reserve), preparer, bad_));
   const bool dax = info_.granularity != StoreGranularity::kPage;
   Describe(fmt::format("file {} ({}{})", path_, FileSystemName(fd_), dax ? "-dax" : ""), /*devdax=*/false);
   return Status::Ok();
@@ -244,9 +249,10 @@ Status FileMedium::OpenDevdax(std::unique_ptr<Preparer>* preparer, bool* existin
     return Status::NoSpace(fmt::format("path={} needs {} and the device has {}: lower capacity_bytes", path_,
                                        ExactBytes(wanted_), ExactBytes(device_bytes)));
   }
+  MEZZ_RETURN_IF_ERROR(FindBadRanges(source));
   MEZZ_RETURN_IF_ERROR(Map(source, RoundUp(wanted_, alignment)));
   MEZZ_RETURN_IF_ERROR(JudgeDeviceContents(existing));
-  MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order_, base_, name(), {}, preparer));
+  MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order_, base_, name(), {}, preparer, bad_));
   Describe(fmt::format("devdax {}", path_), /*devdax=*/true);
   return Status::Ok();
 }
@@ -328,6 +334,28 @@ Status FileMedium::MakeSource(int fd, Source* source) {
   if (pmem2_source_from_fd(&made, fd) != 0) return Pmem2Error("cannot be mapped");
   source->reset(made);
   return Status::Ok();
+}
+
+// The kernel counts sectors, and takes the page from who touches one that is bad.
+Status FileMedium::FindBadRanges(const Source& source) {
+  constexpr uint64_t kPageBytes = 4096;
+  pmem2_badblock_context* context = nullptr;
+  if (pmem2_badblock_context_new(&context, source.get()) != 0) return Status::Ok();  // it does not tell
+  pmem2_badblock found{};
+  while (pmem2_badblock_next(context, &found) == 0) {
+    const uint64_t begin = found.offset / kPageBytes * kPageBytes;
+    const uint64_t end = std::min(RoundUp(found.offset + found.length, kPageBytes), wanted_);
+    if (begin < end) bad_.push_back({begin, end});
+  }
+  pmem2_badblock_context_delete(&context);
+  std::ranges::sort(bad_, {}, &BadRange::begin);
+  // The cache goes on without the rest; a log could not.
+  const uint64_t needed = &order_.format == &kCacheFormat ? MediumFormat::kHeadBytes : wanted_;
+  if (!AnyMeets(bad_, 0, needed)) return Status::Ok();
+  return Status::IoError(fmt::format(
+      "path={} has bad blocks where none may be, which the kernel knows of: name another file or device, or have the "
+      "device cleared (ndctl clear-errors)",
+      path_));
 }
 
 Status FileMedium::Map(const Source& source, uint64_t map_bytes) {

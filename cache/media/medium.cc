@@ -86,12 +86,13 @@ std::string_view ToString(StoreGranularity granularity) {
 
 Status PrepareFirstPart(const MediumOrder& order, std::byte* base, std::string_view name,
                         std::function<int(uint64_t offset, uint64_t bytes)> reserve,
-                        std::unique_ptr<Preparer>* preparer) {
+                        std::unique_ptr<Preparer>* preparer, std::vector<BadRange> bad) {
   *preparer = std::make_unique<Preparer>(PreparePlan{.base = base,
                                                      .bytes = order.bytes,
                                                      .first_bytes = order.first_bytes,
                                                      .threads = ThreadCount(order),
                                                      .reserve = std::move(reserve),
+                                                     .bad = std::move(bad),
                                                      .on_progress = order.options.on_prefault,
                                                      .name = std::string(name)});
   return (*preparer)->PrepareFirst();

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cache/media/child_rules.h"
 #include "cache/options.h"
@@ -25,6 +27,15 @@ struct MediumInfo {
   bool persistent_memory = false;  // real persistent memory: the kernel granted MAP_SYNC, or devdax
   bool emulated = true;            // a stand-in for SCM (tmpfs, plain file, DRAM), or throttled by a model
 };
+
+// [begin, end) of a medium, in bytes.
+struct BadRange {
+  uint64_t begin = 0, end = 0;
+  bool Meets(uint64_t from, uint64_t to) const { return begin < to && from < end; }
+};
+inline bool AnyMeets(const std::vector<BadRange>& bad, uint64_t from, uint64_t to) {
+  return std::ranges::any_of(bad, [&](const BadRange& range) { return range.Meets(from, to); });
+}
 
 // A mapped range of byte-addressable memory that belongs to this process until the Medium is destroyed. Reads are plain
 // loads from base(). Thread-safe: callers write disjoint ranges, and only where the medium is ready (preparer.h).
@@ -55,6 +66,9 @@ class Medium {
   // The medium may end after bytes(): a file that was larger keeps its end until what stands on it says that it is
   // smaller now.
   virtual void GiveUpRest() const {}
+  // What the kernel knew to be bad when the medium was opened: a load or store there may end the process. None where it
+  // does not tell.
+  virtual std::vector<BadRange> BadRanges() const { return {}; }
 
  protected:
   Medium() = default;

@@ -63,6 +63,7 @@ class Preparer::Work {
   bool TakeChunk(uint64_t* begin, uint64_t* end);
   uint64_t ChunkEnd(uint64_t begin) const;
   int PrepareChunk(std::byte* at, uint64_t bytes);
+  int PopulateGood(uint64_t begin, uint64_t end);
   void CollapseWithinBudget(std::byte* at, uint64_t bytes);
   void Publish(uint64_t begin, uint64_t end);
   void Fail(int error);
@@ -160,7 +161,9 @@ void Preparer::Work::RunHelper() {
 void Preparer::Work::RunToLimit() {
   for (uint64_t begin = 0, end = 0; TakeChunk(&begin, &end);) {
     int error = plan_.reserve ? plan_.reserve(begin, end - begin) : 0;
-    if (error == 0) error = PrepareChunk(plan_.base + begin, end - begin);
+    if (error == 0)
+      error =
+          AnyMeets(plan_.bad, begin, end) ? PopulateGood(begin, end) : PrepareChunk(plan_.base + begin, end - begin);
     if (error != 0) return Fail(error);
     Publish(begin, end);
   }
@@ -189,6 +192,18 @@ int Preparer::Work::PrepareChunk(std::byte* at, uint64_t bytes) {
     if (pages == PageSize::kSmall) CollapseWithinBudget(at, bytes);
   }
   return Populate(at, bytes);
+}
+
+// What is bad lies in whole pages.
+int Preparer::Work::PopulateGood(uint64_t begin, uint64_t end) {
+  for (const BadRange& bad : plan_.bad) {
+    if (!bad.Meets(begin, end)) continue;
+    if (bad.begin > begin) {
+      if (const int error = Populate(plan_.base + begin, bad.begin - begin); error != 0) return error;
+    }
+    begin = std::min(bad.end, end);
+  }
+  return begin < end ? Populate(plan_.base + begin, end - begin) : 0;
 }
 
 // A hit in place touches two or three pages of the medium and little else, so 4 KiB pages would cost it as many page

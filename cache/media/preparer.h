@@ -6,13 +6,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "cache/media/medium.h"
 #include "cache/options.h"
 #include "cache/status.h"
 
 namespace mezz {
-
-class Medium;
 
 // What is to be prepared, and how.
 struct PreparePlan {
@@ -23,6 +23,7 @@ struct PreparePlan {
   // Gives [offset, offset + bytes) its space on the file system, so that no store to it can fail later: 0 or an errno.
   // Null where populating does that.
   std::function<int(uint64_t offset, uint64_t bytes)> reserve;
+  std::vector<BadRange> bad{};  // not touched, though told as ready
   std::function<void(const PrefaultProgress&)> on_progress;
   std::string name;  // begins the message of an error: "path=/mnt/pmem0/mezz"
 };

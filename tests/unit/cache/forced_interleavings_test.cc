@@ -139,5 +139,66 @@ TEST(Forced, APutLeavesOneRecordThoughTheOldOneIsTouchedAndThenMoves) {
   EXPECT_GT(points, 2);
 }
 
+// The last fault is met while a put goes on, at each of its test points.
+TEST(ForcedInterleavings, WhatIsPutWhileTheTierClosesIsNotFound) {
+  for (int point = 1;; ++point) {
+    SCOPED_TRACE("test point " + std::to_string(point));
+    ScmOptions options = test::AnonymousOptions(16 * kSegmentBytesMin);
+    options.verify = VerifyMode::kAlways;
+    options.faults_max = 1;
+    const auto tier = test::OpenOrDie(options);
+    ASSERT_EQ(tier->Put(test::Key(1), BlockRole::kData, test::Payload(1, 0, 4000)), PutResult::kStored);
+    const_cast<std::byte&>(tier->Find(test::Key(1)).payload()[99]) ^= std::byte{1};
+    g_intrusion = [&] { EXPECT_FALSE(tier->Find(test::Key(1))); };
+    g_points_left = point;
+    g_test_point_hook.store(Reached, std::memory_order_release);
+    tier->Put(test::Key(2), BlockRole::kData, test::Payload(2, 0, 4000));
+    g_test_point_hook.store(nullptr, std::memory_order_release);
+    const bool reached = g_intrusion == nullptr;
+    g_intrusion = nullptr;
+    EXPECT_EQ(tier->is_closed(), reached);
+    if (!reached) {
+      EXPECT_GE(point, 3);
+      return;
+    }
+    EXPECT_FALSE(tier->Find(test::Key(2)));
+    EXPECT_EQ(tier->resident_blocks(), 0u);
+    test::ExpectSound(*tier);
+  }
+}
+
+TEST(ForcedInterleavings, WhatIsStagedWhileTheTierClosesIsNotFound) {
+  for (const char* const point : {"staged block filled", "staged block written"}) {
+    SCOPED_TRACE(point);
+    ScmOptions options = test::AnonymousOptions(16 * kSegmentBytesMin);
+    options.verify = VerifyMode::kAlways;
+    options.faults_max = 1;
+    options.pack = PackMode::kLz4;
+    options.pack_stage_bytes = kPackStageBytesMin;
+    const auto tier = test::OpenOrDie(options);
+    ASSERT_EQ(tier->Put(test::Key(1), BlockRole::kData, test::Payload(1, 0, 4000)), PutResult::kStored);
+    const_cast<std::byte&>(tier->Find(test::Key(1)).payload()[99]) ^= std::byte{1};
+    static std::string_view where;
+    where = point;
+    g_intrusion = [&] { EXPECT_FALSE(tier->Find(test::Key(1))); };
+    g_test_point_hook.store(
+        [](const char* name) {
+          if (name == where && g_intrusion) std::exchange(g_intrusion, nullptr)();
+        },
+        std::memory_order_release);
+    tier->Put(test::Key(2), BlockRole::kData, test::PackablePayload(2, 0, 4000), Generation::kYoung, Form::kPacked);
+    if (where == "staged block filled") {
+      EXPECT_FALSE(tier->Find(test::Key(2)));
+    }
+    tier->Drain();
+    g_test_point_hook.store(nullptr, std::memory_order_release);
+    EXPECT_FALSE(g_intrusion) << "it was not reached";
+    EXPECT_TRUE(tier->is_closed());
+    EXPECT_FALSE(tier->Find(test::Key(2)));
+    EXPECT_EQ(tier->resident_blocks(), 0u);
+    test::ExpectSound(*tier);
+  }
+}
+
 }  // namespace
 }  // namespace mezz

@@ -23,6 +23,7 @@ class ImageRecords : public testing::TestWithParam<PackMode> {
   void SetUp() override {
     ScmOptions options = test::AnonymousOptions(16 * kSegmentBytesMin);
     options.pack = GetParam();
+    options.faults_max = 0;  // a fault costs what it hit
     tier_ = test::OpenOrDie(options);
   }
   void TearDown() override { test::ExpectSound(*tier_); }

@@ -140,6 +140,7 @@ class KeyedRecords : public ::testing::Test {
  protected:
   KeyedRecords() {
     options_ = test::AnonymousOptions(16 * kSegmentBytesMin);
+    options_.faults_max = 0;  // a fault costs what it hit
     options_.medium = MediumKind::kFile;
     options_.path = file_.path();
     options_.recovery = Recovery::kWarm;

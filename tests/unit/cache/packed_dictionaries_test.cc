@@ -37,6 +37,7 @@ class PackedDictionaries : public testing::Test {
   void Open(ScmOptions options, DictionaryRules rules = test::kTrainedSoon) {
     options.pack = PackMode::kZstd;
     options.dictionaries = rules;
+    options.faults_max = 0;  // a fault costs what it hit
     tier_ = test::OpenOrDie(options);
   }
 

@@ -106,6 +106,37 @@ TEST_F(ReclaimerTest, NeverSparesMoreThanItsCreditWhateverTheJudgeWants) {
   EXPECT_EQ(core.index.blocks() + Count(Event::kScmDropped), key);
 }
 
+TEST_F(ReclaimerTest, ACondemnedSegmentIsForgottenUnreadAtTheNextStep) {
+  Fill(3);
+  const SegmentId bad = core.SegmentOf(4);
+  std::memset(core.medium.base() + core.log.FirstRecord(bad), 0xff, kLineBytes);  // would be told if it were read
+  ASSERT_TRUE(core.log.Pin(bad));
+  for (uint32_t i = 0; i < log_rules::kFaultsOfSegmentMax; ++i) core.log.NoteFault(bad);
+  core.log.Unpin(bad);
+  const uint64_t free = core.log.free_segments();
+  reclaimer.Step(64);
+  EXPECT_EQ(Count(Event::kScmDropped), 4u);
+  EXPECT_EQ(Count(Event::kScmDamagedHeader), 0u);
+  EXPECT_EQ(core.log.state(bad), SegmentLog::State::kQuarantined);
+  EXPECT_EQ(core.log.free_segments(), free);
+  EXPECT_TRUE(Resident(0) && Resident(8));
+  for (uint64_t key = 4; key < 8; ++key) EXPECT_FALSE(Resident(key));
+}
+
+TEST_F(ReclaimerTest, AVictimThatIsCondemnedHalfWayIsGivenUp) {
+  Fill(2);
+  reclaimer.Step(64);
+  ASSERT_TRUE(Resident(1));
+  const SegmentId bad = core.SegmentOf(1);
+  ASSERT_TRUE(core.log.Pin(bad));
+  for (uint32_t i = 0; i < log_rules::kFaultsOfSegmentMax; ++i) core.log.NoteFault(bad);
+  core.log.Unpin(bad);
+  reclaimer.Quarantine();
+  EXPECT_EQ(core.log.state(bad), SegmentLog::State::kQuarantined);
+  EXPECT_FALSE(Resident(1) || Resident(2) || Resident(3));
+  EXPECT_EQ(Count(Event::kScmSegmentReclaimed), 0u);
+}
+
 TEST_F(ReclaimerTest, ADamagedHeaderCostsTheRestOfItsSegmentAndNoMore) {
   const uint64_t keys = Fill(2);
   core.medium.base()[core.Find(1).line() * kLineBytes + 3] ^= std::byte{4};

@@ -272,6 +272,34 @@ TEST_F(RecoveryTest, ADamagedPayloadIsAMissAtItsFirstUse) {
   test::ExpectSound(*tier_);
 }
 
+TEST_F(RecoveryTest, WhatWasNeverCheckedIsNoFaultAndWhatWasIs) {
+  Open();
+  PutAll(1, 10);
+  tier_.reset();
+  Damage([](const std::string& all) { return HeaderIn(all, 5) + sizeof(layout::RecordHeader) + 1000; });
+  Open();
+  EXPECT_FALSE(Serves(5));
+  EXPECT_EQ(Count(Event::kScmChecksumMismatch), 1u);
+  EXPECT_EQ(tier_->faults(), 0u) << "a cut of power may have left it so";
+}
+
+TEST_F(RecoveryTest, WhatATierLeftThatClosedItselfIsFoundByTheNext) {
+  options_.faults_max = 1;
+  options_.verify = VerifyMode::kAlways;
+  Open();
+  PutAll(1, 10);
+  const_cast<std::byte&>(tier_->Find(Key(5)).payload()[7]) ^= std::byte{1};
+  EXPECT_FALSE(Serves(5));
+  EXPECT_EQ(tier_->faults(), 1u);
+  EXPECT_TRUE(tier_->is_closed());
+  EXPECT_FALSE(Serves(4));
+  tier_.reset();
+  Open();
+  EXPECT_FALSE(tier_->recovery().clean) << "nothing was written after it had closed itself";
+  EXPECT_TRUE(Serves(4) && Serves(6));
+  EXPECT_FALSE(Serves(5));
+}
+
 TEST_F(RecoveryTest, ADamagedHeaderCostsTheRestOfItsSegment) {
   Open();
   PutAll(1, 120);

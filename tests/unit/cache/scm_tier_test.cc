@@ -357,7 +357,9 @@ TEST_F(ScmTierTest, DamagedHeaderCostsItsSegmentAndNothingElse) {
 
 // Every bit of a record's header, length and role and flags included: none may change what a hit serves.
 TEST_F(ScmTierTest, AFlippedBitInAHeaderIsACountedMiss) {
-  Open(test::AnonymousOptions(64 * kSegmentBytesMin));
+  ScmOptions options = test::AnonymousOptions(64 * kSegmentBytesMin);
+  options.faults_max = 0;  // a fault costs what it hit
+  Open(options);
   for (uint64_t bit = 0; bit < sizeof(layout::RecordHeader) * 8; ++bit) {
     ASSERT_EQ(Put(bit, 4000), PutResult::kStored);
     {
@@ -370,6 +372,119 @@ TEST_F(ScmTierTest, AFlippedBitInAHeaderIsACountedMiss) {
     ASSERT_EQ(Count(Event::kScmDamagedHeader), bit + 1) << "bit " << bit;
     ASSERT_EQ(tier_->resident_blocks(), 0u) << "the damaged record was kept";
   }
+}
+
+// Memory that fails again and again in one place.
+TEST_F(ScmTierTest, AThirdFaultCostsTheSegmentForGoodAndTheTierGoesOn) {
+  ScmOptions options = test::AnonymousOptions(16 * kSegmentBytesMin);
+  options.verify = VerifyMode::kAlways;
+  Open(options);
+  uint64_t next = 0;
+  for (; next < 50; ++next) ASSERT_EQ(Put(next, 4000), PutResult::kStored);
+  PinnedBlock held = tier_->Find(Key(40));
+  const std::byte* const end =  // of the segment, the first one
+      tier_->Find(Key(0)).payload().data() - sizeof(layout::RecordHeader) - sizeof(layout::SegmentHeader) -
+      layout::kSuperblockSpace + kSegmentBytesMin;
+  for (uint64_t n = 0; n < 3; ++n) {
+    const_cast<std::byte&>(tier_->Find(Key(n)).payload()[99]) ^= std::byte{1};
+    EXPECT_FALSE(tier_->Find(Key(n)));
+    EXPECT_EQ(tier_->faults(), n + 1);
+    Put(next++, 4000);
+    EXPECT_EQ(Serves(30, 4000), n < 2) << "the put after the third gives the segment up";
+  }
+  EXPECT_EQ(tier_->resident_blocks(), 1u) << "what was put since";
+  EXPECT_EQ(tier_->quarantined_bytes(), 0u) << "it is pinned";
+  EXPECT_EQ(test::BytesOf(held), test::Payload(40, 0, 4000));
+  held.Release();
+  EXPECT_EQ(tier_->quarantined_bytes(), kSegmentBytesMin);
+  EXPECT_EQ(tier_->capacity_bytes(), 15 * kSegmentBytesMin);
+  for (; next < 3000; ++next) {
+    ASSERT_EQ(Put(next, 4000), PutResult::kStored);
+    const PinnedBlock block = tier_->Find(Key(next));
+    ASSERT_TRUE(block && block.payload().data() >= end);
+  }
+  EXPECT_GT(tier_->resident_blocks(), 12 * 60u);
+  EXPECT_LE(tier_->usage_bytes(), 15 * kSegmentBytesMin);
+  EXPECT_EQ(tier_->quarantined_bytes(), kSegmentBytesMin);
+}
+
+TEST_F(ScmTierTest, AfterTooManyFaultsItClosesForGood) {
+  ScmOptions options = test::AnonymousOptions(16 * kSegmentBytesMin);
+  options.verify = VerifyMode::kAlways;
+  options.faults_max = 3;
+  std::string why;
+  int told = 0;
+  options.on_trouble = [&](std::string_view text) { why = text, ++told; };
+  Open(options);
+  for (uint64_t n = 0; n < 500; ++n) ASSERT_EQ(Put(n, 4000), PutResult::kStored);
+  const PinnedBlock held = tier_->Find(Key(40));
+  for (uint64_t n = 0; n < 300; n += 100) {
+    EXPECT_FALSE(tier_->is_closed());
+    EXPECT_TRUE(Serves(n + 1, 4000));
+    const_cast<std::byte&>(tier_->Find(Key(n)).payload()[99]) ^= std::byte{1};
+    EXPECT_FALSE(tier_->Find(Key(n)));
+  }
+  EXPECT_TRUE(tier_->is_closed());
+  EXPECT_EQ(told, 1);
+  EXPECT_NE(why.find("faults_max (3)"), std::string::npos) << why;
+  for (uint64_t n = 0; n < 500; ++n) ASSERT_FALSE(tier_->Find(Key(n)) || tier_->Contains(Key(n)));
+  EXPECT_EQ(tier_->resident_blocks() + tier_->capacity_bytes() + tier_->usage_bytes(), 0u);
+  EXPECT_EQ(Put(1, 4000), PutResult::kNoSpace);
+  EXPECT_EQ(Count(Event::kRefusedNoSpace), 1u);
+  EXPECT_EQ(test::BytesOf(held), test::Payload(40, 0, 4000)) << "a pin holds its bytes";
+  EXPECT_EQ(tier_->SetCapacity(options.capacity_bytes).code(), Status::Code::kNotSupported);
+  EXPECT_FALSE(tier_->Find(Key(1)));
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(ScmTierTest, WhoeverMeetsTheLastFaultClosesIt) {
+  const std::function<void()> calls[] = {
+      [&] { EXPECT_FALSE(tier_->Contains(Key(1))); }, [&] { EXPECT_FALSE(tier_->Erase(Key(1))); },
+      [&] { EXPECT_EQ(tier_->Compare(Key(1), 4000, SpanSource{Payload(1, 0, 4000)}), Held::kNothing); },
+      [&] { EXPECT_EQ(Put(1, 4000), PutResult::kStored); }};
+  for (const auto& call : calls) {
+    ScmOptions options = test::AnonymousOptions(16 * kSegmentBytesMin);
+    options.faults_max = 1;
+    Open(options);
+    ASSERT_EQ(Put(1, 4000), PutResult::kStored);
+    ASSERT_EQ(Put(2, 4000), PutResult::kStored);
+    std::memset(const_cast<std::byte*>(tier_->Find(Key(1)).payload().data()) - sizeof(layout::RecordHeader), 0xff, 16);
+    EXPECT_TRUE(Serves(2, 4000));
+    call();
+    EXPECT_FALSE(tier_->Find(Key(2)));
+    EXPECT_EQ(tier_->resident_blocks(), 0u);
+  }
+}
+
+TEST_F(ScmTierTest, WithTooFewSegmentsLeftItClosesForGood) {
+  ScmOptions options = test::AnonymousOptions(kSegmentsMin * kSegmentBytesMin);
+  options.verify = VerifyMode::kAlways;
+  Open(options);
+  for (uint64_t n = 0; n < 50; ++n) ASSERT_EQ(Put(n, 4000), PutResult::kStored);
+  for (uint64_t n = 0; n < 3; ++n) {
+    const_cast<std::byte&>(tier_->Find(Key(n)).payload()[99]) ^= std::byte{1};
+    EXPECT_FALSE(tier_->Find(Key(n)));
+  }
+  EXPECT_TRUE(Serves(10, 4000));
+  Put(100, 4000);
+  EXPECT_TRUE(tier_->is_closed());
+  EXPECT_FALSE(tier_->Find(Key(100)) || tier_->Find(Key(10)));
+}
+
+TEST_F(ScmTierTest, WithoutALimitFaultsCostWhatTheyHit) {
+  ScmOptions options = test::AnonymousOptions(16 * kSegmentBytesMin);
+  options.verify = VerifyMode::kAlways;
+  options.faults_max = 0;
+  Open(options);
+  for (uint64_t n = 0; n < 50; ++n) ASSERT_EQ(Put(n, 4000), PutResult::kStored);
+  for (uint64_t n = 0; n < 40; ++n) {
+    const_cast<std::byte&>(tier_->Find(Key(n)).payload()[99]) ^= std::byte{1};
+    EXPECT_FALSE(tier_->Find(Key(n)));
+  }
+  Put(100, 4000);
+  EXPECT_TRUE(Serves(45, 4000) && Serves(100, 4000));
+  EXPECT_EQ(tier_->faults(), 40u);
+  EXPECT_EQ(tier_->quarantined_bytes(), 0u);
 }
 
 TEST_F(ScmTierTest, SampledVerificationFindsDamageThatPersists) {

@@ -237,6 +237,124 @@ TEST(LogReader, ARecordOfAnEarlierFillIsDamage) {
 
 // --- hollow ----------------------------------------------------------------------------------------------------------
 
+class QuarantineTest : public SegmentLogTest {
+ protected:
+  // Of a segment that is pinned, or has a writer.
+  void Fail(SegmentId id) {
+    EXPECT_FALSE(log.IsCondemned(id));
+    for (uint32_t i = 0; i < log_rules::kFaultsOfSegmentMax; ++i) {
+      EXPECT_FALSE(log.HasCondemned());
+      log.NoteFault(id);
+    }
+    EXPECT_TRUE(log.IsCondemned(id) && log.HasCondemned());
+  }
+  SegmentId SealedAndFailed() {
+    const SegmentId id = Sealed(young);
+    EXPECT_TRUE(log.Pin(id));
+    Fail(id);
+    log.Unpin(id);
+    return id;
+  }
+  // Whatever is opened from now on.
+  void ExpectNeverUsedAgain(SegmentId id) {
+    EXPECT_EQ(StateOf(id), State::kQuarantined);
+    for (int fill = 0; fill < 20; ++fill) {
+      ASSERT_NE(Sealed(young), id);
+      const auto victim = log.TakeVictim(/*pinned_too=*/true);
+      ASSERT_TRUE(victim.segment);
+      ASSERT_NE(victim.segment, id);
+      log.StartDraining(*victim.segment);
+    }
+    EXPECT_FALSE(log.Pin(id));
+    EXPECT_EQ(StateOf(id), State::kQuarantined);
+  }
+};
+
+TEST_F(QuarantineTest, WhatFailedTooOftenGoesFirstAndForGood) {
+  const SegmentId older = Sealed(young), bad = SealedAndFailed();
+  ASSERT_EQ(log.TakeCondemned(), bad);
+  EXPECT_FALSE(log.HasCondemned());
+  EXPECT_EQ(StateOf(bad), State::kSealed) << "readable until its words are gone";
+  log.StartDraining(bad);
+  EXPECT_EQ(log.quarantined_segments(), 1u);
+  EXPECT_EQ(log.usable_segments(), 7u);
+  EXPECT_EQ(log.unused_segments(), 7u) << "it holds no records";
+  EXPECT_FALSE(log.TakeCondemned());
+  ASSERT_EQ(log.TakeVictim().segment, older);
+  log.StartDraining(older);
+  EXPECT_EQ(log.free_segments(), 7u);
+  ExpectNeverUsedAgain(bad);
+}
+
+TEST_F(QuarantineTest, FewerFaultsCostNothing) {
+  const SegmentId id = Sealed(young);
+  ASSERT_TRUE(log.Pin(id));
+  for (uint32_t i = 1; i < log_rules::kFaultsOfSegmentMax; ++i) log.NoteFault(id);
+  log.Unpin(id);
+  EXPECT_FALSE(log.HasCondemned() || log.TakeCondemned());
+  ASSERT_EQ(log.TakeVictim().segment, id);
+  log.StartDraining(id);
+  EXPECT_EQ(StateOf(id), State::kFree);
+}
+
+TEST_F(QuarantineTest, AnOpenOneIsSealedAndWaitsForItsWriters) {
+  const auto where = Open(young, 64);
+  Fail(where.segment);
+  EXPECT_FALSE(log.TakeCondemned());
+  EXPECT_TRUE(log.HasCondemned()) << "to be looked at again";
+  EXPECT_EQ(StateOf(where.segment), State::kSealed);
+  EXPECT_FALSE(log.Reserve(young, 64));
+  log.Leave(where);
+  ASSERT_EQ(log.TakeCondemned(), where.segment);
+  log.StartDraining(where.segment);
+  ExpectNeverUsedAgain(where.segment);
+}
+
+TEST_F(QuarantineTest, APinKeepsTheBytesUntilItIsReleased) {
+  const SegmentId bad = SealedAndFailed();
+  ASSERT_TRUE(log.Pin(bad));
+  ASSERT_EQ(log.TakeCondemned(), bad);
+  log.StartDraining(bad);
+  EXPECT_EQ(StateOf(bad), State::kDraining);
+  EXPECT_EQ(log.quarantined_segments(), 0u);
+  log.Unpin(bad);
+  ExpectNeverUsedAgain(bad);
+}
+
+TEST_F(QuarantineTest, TheVictimAndWhatDrainsGoWithoutBeingTaken) {
+  const SegmentId bad = Sealed(young);
+  ASSERT_TRUE(log.Pin(bad));
+  ASSERT_EQ(log.TakeVictim(/*pinned_too=*/true).segment, bad);
+  Fail(bad);
+  EXPECT_FALSE(log.TakeCondemned()) << "it is in no queue";
+  log.StartDraining(bad);
+  EXPECT_FALSE(log.TakeCondemned());
+  log.Unpin(bad);
+  ExpectNeverUsedAgain(bad);
+}
+
+TEST_F(QuarantineTest, AParkedSegmentTakesItsPlace) {
+  ASSERT_EQ(log.LimitTo(6), 0u);
+  EXPECT_EQ(log.free_segments(), 6u);
+  const SegmentId bad = SealedAndFailed();
+  ASSERT_EQ(log.TakeCondemned(), bad);
+  log.StartDraining(bad);
+  EXPECT_EQ(log.free_segments(), 6u);
+  EXPECT_EQ(log.usable_segments(), 6u);
+}
+
+TEST(Quarantine, WhatIsKnownAtOpenIsNeverProvided) {
+  Core core(8, /*provided=*/0);
+  core.log.Quarantine(kSecond);
+  core.log.Provide(4);
+  EXPECT_EQ(core.log.free_segments(), 3u);
+  core.log.Provide(8);
+  EXPECT_EQ(core.log.free_segments(), 7u);
+  EXPECT_EQ(core.log.usable_segments(), 7u);
+  EXPECT_EQ(core.log.state(kSecond), State::kQuarantined);
+  core.ExpectSound();
+}
+
 class HollowTest : public SegmentLogTest {
  protected:
   void NoteDead(SegmentId id, uint64_t percent) {

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+
+#include "cache/base/atomic.h"
+
+namespace mezz {
+
+// Counts what failed of a medium, and says when it has been enough: from then on the tier is closed, for good.
+//
+// One word, the faults in its lower half, the state in its upper one:
+//
+//   open --Note, the last one, or Close: CAS--> closing --Claim: CAS--> closed
+//   Note adds one in every state, up to the most that the half can hold.
+//
+// seq_cst, all of it: who closes the tier empties the index afterwards; who puts publishes first and then looks here
+// (IsOver). So one of the two sees the other, and no block stays behind.
+//
+// Thread-safe; waits for nothing, so it may be called under any lock.
+class Faults {
+ public:
+  // `max`: as ScmOptions::faults_max.
+  explicit Faults(uint32_t max) : max_(max) {}
+
+  // Whether faults cost more than what they hit.
+  bool have_limit() const { return max_ != 0; }
+  uint32_t count() const { return CountOf(word_.load(std::memory_order_relaxed)); }
+  void Note() {
+    Exchange([this](uint64_t seen) {
+      if (CountOf(seen) == UINT32_MAX) return seen;
+      const bool last = have_limit() && seen < kClosing && CountOf(seen) + 1 >= max_;
+      return (last ? seen | kClosing : seen) + 1;
+    });
+  }
+  // Whatever the count.
+  void Close() {
+    Exchange([](uint64_t seen) { return seen < kClosing ? seen | kClosing : seen; });
+  }
+  // Somebody is to Claim. A hint.
+  bool IsClosing() const { return word_.load(std::memory_order_relaxed) >> kStateShift == 1; }
+  // True, for one caller: it is to empty the tier.
+  bool Claim() {
+    const uint64_t before = Exchange([](uint64_t seen) { return seen >> kStateShift == 1 ? seen + kClosing : seen; });
+    assert(before >= kClosing);
+    return before >> kStateShift == 1;
+  }
+  // Nothing more is to be stored.
+  bool IsOver() const { return word_.load(std::memory_order_seq_cst) >= kClosing; }
+
+ private:
+  static constexpr unsigned kStateShift = 32;
+  static constexpr uint64_t kClosing = uint64_t{1} << kStateShift;
+
+  static uint32_t CountOf(uint64_t word) { return static_cast<uint32_t>(word); }
+  // Returns what was there.
+  template <typename Next>
+  uint64_t Exchange(Next next) {
+    uint64_t seen = word_.load(std::memory_order_seq_cst);
+    while (next(seen) != seen &&
+           !word_.compare_exchange_weak(seen, next(seen), std::memory_order_seq_cst, std::memory_order_seq_cst)) {
+    }
+    return seen;
+  }
+
+  const uint32_t max_;
+  Atomic<uint64_t> word_{0};
+};
+
+}  // namespace mezz

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "cache/layout.h"
+#include "cache/media/medium.h"
+#include "cache/options.h"
+
+namespace mezz::test {
+
+// What goes wrong, by chance: one store in so many of those behind the superblock; 0: never.
+struct FaultRates {
+  uint32_t dropped = 0;  // nothing of it arrives
+  uint32_t torn = 0;     // the first words of it arrive
+  uint32_t flipped = 0;  // all of it, but for one bit
+};
+
+// Another medium, which fails: by chance as it is written, and in ranges that the kernel knows of. Of those the whole
+// pages kill who touches them, as poison would. One at a time, because stores name no medium.
+class FaultyMedium final : public Medium {
+ public:
+  FaultyMedium(std::unique_ptr<Medium> medium, FaultRates rates, uint64_t seed, std::vector<BadRange> bad = {})
+      : medium_(std::move(medium)), rates_(rates), bad_(std::move(bad)), random_(seed) {
+    assert(active_ == nullptr);
+    active_ = this;
+    base_ = medium_->base();
+    bytes_ = medium_->bytes();
+    info_ = medium_->info();
+    stream_ = [](void* to, const void* from, size_t bytes) {
+      active_->Store(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
+    };
+    drain_ = [] { active_->medium_->Drain(); };
+    persist_ = [](const void* from, size_t bytes) {
+      active_->medium_->Persist(static_cast<const std::byte*>(from), bytes);
+    };
+    Protect(PROT_NONE);
+  }
+  ~FaultyMedium() override {
+    Protect(PROT_READ | PROT_WRITE);
+    active_ = nullptr;
+  }
+
+  // For ScmTier::Open.
+  static auto Wrap(FaultRates rates, uint64_t seed, std::vector<BadRange> bad = {}) {
+    return [=](std::unique_ptr<Medium> medium) -> std::unique_ptr<Medium> {
+      return std::make_unique<FaultyMedium>(std::move(medium), rates, seed, bad);
+    };
+  }
+  static FaultyMedium& Active() { return *active_; }
+
+  void GiveUpRest() const override { medium_->GiveUpRest(); }
+  std::vector<BadRange> BadRanges() const override { return bad_; }
+
+  // As memory that decays: a bit anywhere behind the superblock. REQUIRES: nobody reads or writes there meanwhile.
+  void FlipABit() {
+    const uint64_t at = layout::kSuperblockSpace + random_() % (bytes_ - layout::kSuperblockSpace);
+    if (!AnyMeets(bad_, at, at + 1)) base_[at] ^= static_cast<std::byte>(1u << random_() % 8);
+  }
+  uint64_t failed_stores() const { return failed_stores_; }
+
+ private:
+  static constexpr uint64_t kPageBytes = 4096;
+
+  void Protect(int how) {
+    for (const BadRange& range : bad_) {
+      const uint64_t begin = (range.begin + kPageBytes - 1) / kPageBytes * kPageBytes;
+      const uint64_t end = range.end / kPageBytes * kPageBytes;
+      if (begin < end) mprotect(base_ + begin, end - begin, how);
+    }
+  }
+  void Store(std::byte* to, const std::byte* from, size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (to < base_ + layout::kSuperblockSpace) return medium_->Stream(to, from, bytes);
+    const auto happens = [this](uint32_t one_in) { return one_in != 0 && random_() % one_in == 0; };
+    const bool dropped = happens(rates_.dropped), torn = happens(rates_.torn), flipped = happens(rates_.flipped);
+    failed_stores_ += dropped || torn || flipped ? 1 : 0;
+    if (dropped) return;
+    if (torn) {
+      const size_t kept = random_() % bytes / sizeof(uint64_t) * sizeof(uint64_t);
+      for (size_t i = 0; i < kept; ++i) to[i] = from[i];
+      return;
+    }
+    medium_->Stream(to, from, bytes);
+    if (!flipped) return;
+    medium_->Drain();
+    to[random_() % bytes] ^= static_cast<std::byte>(1u << random_() % 8);
+  }
+
+  static inline FaultyMedium* active_ = nullptr;
+  const std::unique_ptr<Medium> medium_;
+  const FaultRates rates_;
+  const std::vector<BadRange> bad_;
+  std::mutex mutex_;
+  std::mt19937_64 random_;
+  uint64_t failed_stores_ = 0;
+};
+
+}  // namespace mezz::test
