@@ -26,7 +26,8 @@ mezz_test(unit/cache/dictionaries_test LABELS unit DEPS mezz::cache)
 mezz_test(model/scm_tier_fuzz_test LABELS model DEPS mezz::cache TSAN_LONG)  # one thread, minutes
 mezz_test(model/recovery_reordering_test LABELS model DEPS mezz::cache TSAN_LONG)  # one thread at a time
 mezz_test(model/snapshot_reordering_test LABELS model DEPS mezz::cache TSAN_LONG)  # one thread at a time
-mezz_test(model/durable_erase_fuzz_test LABELS model DEPS mezz::cache)
+mezz_test(model/durable_erase_fuzz_test LABELS model DEPS mezz::cache TSAN_LONG)  # one user, minutes
+mezz_test(model/faulty_medium_fuzz_test LABELS model DEPS mezz::cache TSAN_LONG)  # one user, minutes
 mezz_test(fuzz/recovery_fuzz_test LABELS fuzz DEPS mezz::cache ${MEZZ_FMT}
           DEFINITIONS MEZZ_FUZZ_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/recovery"
           TSAN_LONG)  # one thread, a minute
@@ -39,6 +40,7 @@ if(MEZZ_FUZZ)
 endif()
 mezz_test(stress/scm_tier_stress_test LABELS stress DEPS mezz::cache)
 mezz_test(stress/serving_recovery_stress_test LABELS stress DEPS mezz::cache)
+mezz_test(stress/faults_stress_test LABELS stress DEPS mezz::cache)
 mezz_test(stress/crash_test LABELS stress DEPS mezz::cache)
 # By itself because of a hook of the sanitizer's; half an hour if asked for.
 mezz_test(stress/soak_test LABELS stress DEPS mezz::cache ALONE TIMEOUT 2400)

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// The SCM tier against a plain map, on a medium that drops, tears and flips what is stored, decays, and has bad blocks:
+// a hit returns the last bytes put, or is none; nothing crashes; in the end the tier closes itself, or goes on.
+#include <gtest/gtest.h>
+
+#include <unordered_map>
+
+#include "tests/support/faulty_medium.h"
+#include "tests/support/tier_fixture.h"
+
+namespace mezz {
+namespace {
+
+using test::FaultyMedium;
+using test::Key;
+
+struct FaultCase {
+  const char* name;
+  test::FaultRates rates;
+  uint32_t decays_one_in;  // steps
+  uint32_t faults_max;
+  bool bad_blocks = false;
+  PackMode pack = PackMode::kOff;
+  uint64_t stage_bytes = 0;
+};
+
+class FaultyMediumFuzz : public testing::TestWithParam<FaultCase> {};
+
+constexpr uint64_t kSegments = 16, kKeys = 1500;
+constexpr int kSteps = 6000;
+
+class FaultyRun {
+ public:
+  FaultyRun(ScmTier& tier, const FaultCase& setup, uint64_t seed) : tier_(tier), setup_(setup), random_(seed) {}
+
+  void Steps() {
+    for (int step = 0; step < kSteps && !testing::Test::HasFatalFailure(); ++step) {
+      SCOPED_TRACE(testing::Message() << "MEZZ_SEED=" << test::Seed() << " step " << step);
+      Step();
+    }
+  }
+
+ private:
+  void Step() {
+    if (setup_.decays_one_in != 0 && random_() % setup_.decays_one_in == 0) {
+      tier_.Drain();  // whose thread writes
+      FaultyMedium::Active().FlipABit();
+    }
+    const bool was_closed = tier_.is_closed();
+    const uint64_t key = 1 + random_() % kKeys;
+    switch (random_() % 16) {
+      case 0:
+        tier_.Erase(Key(key));
+        model_.erase(key);
+        break;
+      case 1:
+        tier_.Scrub(100'000);
+        break;
+      case 2:
+        if (random_() % 100 == 0) {
+          (void)tier_.SetCapacity(kSegmentBytesMin * (random_() % 4 == 0 ? 0 : 8 + random_() % 9));
+        }
+        break;
+      case 3:
+      case 4:
+      case 5:
+      case 6:
+      case 7:
+      case 8:
+        Put(key, was_closed);
+        break;
+      default:
+        Find(key, was_closed);
+    }
+    if (was_closed) {
+      ASSERT_TRUE(tier_.is_closed()) << "for good";
+    }
+  }
+  void Put(uint64_t key, bool was_closed) {
+    const uint64_t version = ++version_;
+    const size_t bytes = random_() % 9000;
+    const auto generation = random_() % 3 == 0 ? Generation::kProven : Generation::kYoung;
+    const auto result =
+        tier_.Put(Key(key), BlockRole::kData, test::MixedPayload(key, version, bytes), generation, Form::kPacked);
+    if (was_closed) {
+      ASSERT_EQ(result, PutResult::kNoSpace);
+    }
+    if (result == PutResult::kStored) model_[key] = {version, bytes};
+  }
+  void Find(uint64_t key, bool was_closed) {
+    const PinnedBlock block = tier_.Find(Key(key));
+    if (!block) return;
+    ASSERT_FALSE(was_closed) << "a hit of a closed tier";
+    const auto want = model_.find(key);
+    ASSERT_NE(want, model_.end()) << "a hit on what is not there";
+    ASSERT_EQ(test::BytesOf(block), test::MixedPayload(key, want->second.first, want->second.second));
+  }
+
+  ScmTier& tier_;
+  const FaultCase& setup_;
+  std::mt19937_64 random_;
+  uint64_t version_ = 0;
+  std::unordered_map<uint64_t, std::pair<uint64_t, size_t>> model_;  // key -> version, bytes
+};
+
+// Of what the audit says all is to hold that is no damage of the medium's.
+void ExpectSoundButForDamage(ScmTier& tier) {
+  const ScmAudit audit = tier.Audit();
+  for (const std::string& violation : audit.violations) {
+    const auto says = [&](const char* what) { return violation.find(what) != std::string::npos; };
+    if (!says("damaged header") && !says("does not match its checksum") && !says("does not unpack") &&
+        !says("unpacks to other bytes") && !says("is packed"))
+      ADD_FAILURE() << violation;
+  }
+  EXPECT_EQ(audit.live_pins, 0u);
+}
+
+TEST_P(FaultyMediumFuzz, NeverServesAWrongByte) {
+  const FaultCase& setup = GetParam();
+  uint64_t closed = 0, faults = 0, failed = 0, quarantined = 0;
+  for (uint64_t round = 0; round < 4 && !HasFatalFailure(); ++round) {
+    ScmOptions options = test::AnonymousOptions(kSegments * kSegmentBytesMin);
+    options.verify = VerifyMode::kAlways;
+    options.faults_max = setup.faults_max;
+    options.pack = setup.pack;
+    options.pack_stage_bytes = setup.stage_bytes;
+    options.dictionaries = test::kTrainedSoon;
+    int told = 0;
+    options.on_trouble = [&](std::string_view) { ++told; };
+    const uint64_t at = (1 + round) * kSegmentBytesMin + 8192;
+    const std::vector<BadRange> bad =
+        setup.bad_blocks ? std::vector<BadRange>{{at, at + 4096}, {9 * kSegmentBytesMin - 4096, 9 * kSegmentBytesMin}}
+                         : std::vector<BadRange>();
+    std::unique_ptr<ScmTier> tier;
+    const Status status =
+        ScmTier::Open(options, &tier, /*judge=*/nullptr, FaultyMedium::Wrap(setup.rates, test::Seed() + round, bad));
+    ASSERT_TRUE(status.ok()) << status.message();
+    FaultyRun(*tier, setup, test::Seed() + 100 * round).Steps();
+    ExpectSoundButForDamage(*tier);
+    const CounterSnapshot counters = tier->counters().Snapshot();
+    closed += tier->is_closed() ? 1 : 0;
+    EXPECT_EQ(told, (tier->is_closed() ? 1 : 0) + (bad.empty() ? 0 : 1));
+    EXPECT_LE(tier->faults(), counters[Event::kScmChecksumMismatch] + counters[Event::kScmDamagedHeader]);
+    if (setup.faults_max != 0 && tier->faults() >= setup.faults_max) {
+      EXPECT_TRUE(tier->is_closed());
+    }
+    if (setup.faults_max == 0) {
+      EXPECT_FALSE(tier->is_closed());
+    }
+    faults += tier->faults();
+    quarantined += tier->quarantined_bytes() / kSegmentBytesMin;
+    failed += FaultyMedium::Active().failed_stores();
+  }
+  const bool fails = setup.rates.dropped + setup.rates.torn + setup.rates.flipped != 0;
+  EXPECT_EQ(failed > 0, fails);
+  EXPECT_EQ(faults > 0, fails || setup.decays_one_in != 0);
+  EXPECT_EQ(closed > 0, faults > 0 && setup.faults_max != 0 && setup.faults_max < 1000);
+  if (setup.bad_blocks) {
+    EXPECT_GE(quarantined, 8u);
+  }
+  if (setup.faults_max == 0) {
+    EXPECT_EQ(quarantined, 0u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, FaultyMediumFuzz,
+                         testing::Values(FaultCase{"dropped", {.dropped = 20}, 0, 16},
+                                         FaultCase{"torn", {.torn = 20}, 0, 16},
+                                         FaultCase{"flipped", {.flipped = 20}, 0, 16},
+                                         FaultCase{"without_limit", {20, 20, 20}, 20, 0},
+                                         FaultCase{"decays", {}, 5, 16}, FaultCase{"bad_blocks", {}, 0, 16, true},
+                                         FaultCase{"all", {50, 50, 50}, 50, 40, true},
+                                         FaultCase{"packed", {50, 50, 50}, 50, 40, false, PackMode::kZstd},
+                                         FaultCase{"staged", {50, 50, 50}, 50, 40, false, PackMode::kLz4, 1 << 20}),
+                         [](const auto& fault_case) { return fault_case.param.name; });
+
+}  // namespace
+}  // namespace mezz
