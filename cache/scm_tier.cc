@@ -165,7 +165,7 @@ class ScmTier::Impl {
   bool SetDram(const BlockKey& key, bool dram) {
     return index_.SetDram(index_.Hash(key), dram) || (stage_ != nullptr && stage_->SetDram(key, dram));
   }
-  bool Erase(const BlockKey& key) { return erases_durably_ && guard_.InParent() ? EraseDurably(key) : EraseHere(key); }
+  bool Erase(const BlockKey& key);
   void EraseAll();
   // Where the last fault was found: closes the tier. REQUIRES: the caller holds no lock.
   void AfterFault() {
@@ -332,12 +332,16 @@ PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, 
   if (const auto refused = RefusedAtOnce(key, role, bytes)) return *refused;
   const bool packs = wanted == Form::kPacked && packer_ != nullptr && packer_->Wants(role, bytes);
   if (packs && stage_ != nullptr) {
-    if (const auto staged = Stage(key, role, bytes, source, generation)) return *staged;
+    const auto staged = Stage(key, role, bytes, source, generation);
+    AfterFault();
+    if (staged) return *staged;
   }
   const PackedBlock packed = packs ? packer_->PackWanted(role, bytes, source) : PackedBlock();
   if (packed.outcome() == PackedBlock::Outcome::kSourceFailed)
     return Refused(role, Event::kRefusedFillFailed, PutResult::kFillFailed);
-  return StoreAsPacked(packed, {.key = key, .role = role, .generation = generation}, bytes, source);
+  const PutResult result = StoreAsPacked(packed, {.key = key, .role = role, .generation = generation}, bytes, source);
+  AfterFault();
+  return result;
 }
 
 // Nothing: there is no room.
@@ -364,11 +368,14 @@ void ScmTier::Impl::StoreStaged(const StagedBlocks::Block& block) {
   if (faults_.IsOver()) return counters_->Add(Event::kRefusedNoSpace, block.role);
   const PackedBlock packed = packer_->Pack(block.role, block.bytes, record::PayloadChecksum(block.bytes));
   MEZZ_TEST_POINT("staged block packed");
-  const std::unique_lock lock = erases_durably_ ? std::unique_lock(store_mutex_) : std::unique_lock<Mutex>();
-  if (erases_durably_ && !stage_->blocks().IsWanted(block.slot)) return;
-  MEZZ_TEST_POINT("staged block wanted");
-  StoreAsPacked(packed, {.key = block.key, .role = block.role, .generation = block.generation, .slot = block.slot},
-                block.bytes.size(), SpanSource{block.bytes});
+  {
+    const std::unique_lock lock = erases_durably_ ? std::unique_lock(store_mutex_) : std::unique_lock<Mutex>();
+    if (erases_durably_ && !stage_->blocks().IsWanted(block.slot)) return;
+    MEZZ_TEST_POINT("staged block wanted");
+    StoreAsPacked(packed, {.key = block.key, .role = block.role, .generation = block.generation, .slot = block.slot},
+                  block.bytes.size(), SpanSource{block.bytes});
+  }
+  AfterFault();
 }
 
 // `packed` was made of the source's block of `bytes`, or was not tried.
@@ -401,6 +408,7 @@ PutResult ScmTier::Impl::PutImage(const BlockKey& key, BlockRole role, size_t by
   const size_t stored_bytes = sizeof(prefix) + image.bytes.size();
   Fresh fresh{.key = key, .role = role, .generation = generation, .flags = layout::kRecordPacked};
   const PutResult result = Store(&fresh, stored_bytes, prefix_then_image);
+  AfterFault();
   if (result != PutResult::kStored) return result;
   CountPut(role, bytes, stored_bytes);
   counters_->Add(Event::kScmImagePut, role);
@@ -454,7 +462,6 @@ PutResult ScmTier::Impl::Store(Fresh* fresh, size_t bytes, BlockSource source) {
   if (written) Publish(fresh, where->place.offset);
   log_.Leave(*where);
   reclaimer_.GrowIndex();
-  AfterFault();
   if (!written) return Refused(role, Event::kRefusedFillFailed, PutResult::kFillFailed);
   return PutResult::kStored;
 }
@@ -672,6 +679,12 @@ Held ScmTier::Impl::CompareStaged(const BlockKey& key, size_t bytes, BlockSource
 
 // --- forget ----------------------------------------------------------------------------------------------------------
 
+bool ScmTier::Impl::Erase(const BlockKey& key) {
+  const bool erased = erases_durably_ && guard_.InParent() ? EraseDurably(key) : EraseHere(key);
+  AfterFault();
+  return erased;
+}
+
 // What was put before must lie before the position that the tombstone names: not only what is in the index, which no
 // reclaim moves once it is out of there, but also what reclaim is copying just now, and what the stage's thread writes
 // of a block that was forgotten under its hands. So both stand still between the removal and the position.
@@ -685,16 +698,18 @@ bool ScmTier::Impl::EraseDurably(const BlockKey& key) {
       position = log_.Position();
     });
   }
-  while (!tombstones_.Add(key, position)) {
-    if (reclaimer_.MakeRoom()) continue;
+  for (;;) {
+    const Tombstones::Added added = tombstones_.Add(key, position);
+    if (added == Tombstones::Added::kDone) break;
+    if (added == Tombstones::Added::kNoRoom && reclaimer_.MakeRoom()) continue;
     ForsakeRestart();
     break;
   }
   return erased;
 }
 
-// There is no room for a tombstone: the next life forgets all there is. Who takes a position meanwhile would add a
-// tombstone that is lost with the others, of a segment that is not.
+// There is no room for a tombstone, or memory that failed may not hold what there are: the next life forgets all there
+// is. Who takes a position meanwhile would add a tombstone that is lost with the others, of a segment that is not.
 void ScmTier::Impl::ForsakeRestart() {
   reclaimer_.WhileNothingMoves([this] { tombstones_.EraseBelow(log_.SealAll()); });
 }
@@ -705,7 +720,6 @@ bool ScmTier::Impl::EraseHere(const BlockKey& key) {
   KeyReader reader(reader_, key);
   const bool stored = index_.Erase(
       index_.Hash(key), reader, [&](IndexWord word) { counters_->Add(Event::kScmErase, reader.HeaderOf(word).role); });
-  AfterFault();
   return stored || staged;
 }
 
@@ -723,12 +737,14 @@ void ScmTier::Impl::EraseAll() {
   });
 }
 
-// Nothing of the medium is read or written for it, and what is pinned stays where it is.
+// Nothing of the medium is read or written for it but, if erases are durable, the superblock: a medium that failed so
+// often may not hold what was erased. What is pinned stays where it is.
 void ScmTier::Impl::CloseForGood() {
   if (!guard_.InParent() || !faults_.Claim()) return;
   if (stage_ != nullptr) stage_->ForgetAll();
   if (recoverer_ != nullptr) log_.GiveUpAwaiting();
   index_.Clear();
+  if (erases_durably_) ForsakeRestart();
   if (!options_.on_trouble) return;
   (void)IfThereIsMemory([&] {
     options_.on_trouble(fmt::format(

@@ -344,11 +344,12 @@ void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
   // It is open, and is queued as hollow when it is sealed; or it is the victim already.
 }
 
-// Of a low number, so that a medium that is made smaller keeps it.
+// Of a low number, so that a medium that is made smaller keeps it; but first of memory that has not failed yet.
 std::optional<SegmentId> SegmentLog::OpenTombstones() {
   const std::lock_guard lock(mutex_);
   if (free_.size() <= 1) return std::nullopt;
-  const auto first = std::ranges::min_element(free_, {}, [](SegmentId id) { return Raw(id); });
+  const auto first =
+      std::ranges::min_element(free_, {}, [this](SegmentId id) { return std::pair(HadFault(id), Raw(id)); });
   const SegmentId id = *first;
   free_.erase(first);
   OpenLocked(id, Generation::kYoung, layout::kTombstonesMagic);

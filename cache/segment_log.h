@@ -228,7 +228,8 @@ class SegmentLog {
   // The segment is never used. REQUIRES: it is kUnready, and nothing was provided.
   void Quarantine(SegmentId id);
   // Something in the segment was whole in this life and is not any more. With the kFaultsOfSegmentMax-th it is
-  // condemned. Takes no lock. REQUIRES: it is pinned by the caller, or the victim.
+  // condemned. Takes no lock. REQUIRES: it is pinned by the caller, or the victim, or the caller's tombstones lie
+  // there.
   void NoteFault(SegmentId id);
   bool HadFault(SegmentId id) const { return segment(id).faults.load(std::memory_order_relaxed) != 0; }
   bool HasCondemned() const { return condemned_.load(std::memory_order_relaxed); }  // to be looked at

@@ -11,6 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "cache/header_checksum.h"
 #include "cache/log_scan.h"
 
 namespace mezz {
@@ -53,12 +54,16 @@ std::optional<ErasedKeys> ErasedKeys::Read(std::span<const std::byte> medium, co
     if (const auto fill = scan.OpenTombstones(SegmentId{id}))
       keys.segments_.push_back({.id = fill->segment, .sequence = fill->sequence, .tail = fill->tail});
   }
-  // More of them: one that was opened, and whose opener died before the superblock knew it, has none.
-  if (keys.segments_.size() < superblock.tombstone_segments) return std::nullopt;
   std::ranges::sort(keys.segments_, {}, &Segment::sequence);
+  size_t counted = 0;
   for (Segment& segment : keys.segments_) {
+    const uint64_t read = keys.tombstones_;
     if (!keys.ReadSegment(medium, superblock.segment_bytes, &segment)) return std::nullopt;
+    // One that was opened, and whose opener died before the superblock knew it, has none: it must not stand for another
+    // one, which may not be read.
+    counted += bad.empty() || keys.tombstones_ != read ? 1 : 0;
   }
+  if (counted < superblock.tombstone_segments) return std::nullopt;
   keys.KeepTheLastOfEachKey();
   return keys;
 }
@@ -125,10 +130,10 @@ void Tombstones::Adopt(const ErasedKeys& found) {
   keeper_->Change([count](layout::Superblock* superblock) { superblock->tombstone_segments = count; });
 }
 
-bool Tombstones::Add(const BlockKey& key, const LogPosition& position) {
+Tombstones::Added Tombstones::Add(const BlockKey& key, const LogPosition& position) {
   const std::lock_guard lock(mutex_);
-  if (position.next_sequence <= begin_) return true;  // nothing of before is found again
-  if (!HasRoomLocked() && !OpenSegmentLocked()) return false;
+  if (position.next_sequence <= begin_) return Added::kDone;  // nothing of before is found again
+  if (!HasRoomLocked() && !OpenSegmentLocked()) return Added::kNoRoom;
   ErasedKeys::Segment& segment = segments_.back();
   alignas(kLineBytes) Tombstone tombstone{};
   tombstone.key = key;
@@ -137,11 +142,26 @@ bool Tombstones::Add(const BlockKey& key, const LogPosition& position) {
   tombstone.checksum = ChecksumOf(tombstone, segment.sequence);
   medium_.Stream(medium_.base() + segment.tail, &tombstone, sizeof(tombstone));
   medium_.Drain();
-  segment.tail += sizeof(tombstone);
   if (throttle_ != nullptr) throttle_->ChargeWrite(sizeof(tombstone));
-  ++written_;
   counters_->Add(Event::kScmWrittenBytes, BlockRole::kOther, sizeof(tombstone));
-  return true;
+  const bool held = HoldsLocked(tombstone);
+  if (!held) log_->NoteFault(segment.id);
+  segment.tail += sizeof(tombstone);
+  ++written_;
+  return held ? Added::kDone : Added::kFailed;
+}
+
+// As the last one. No later life could tell one that did not arrive from one that was never written, nor a segment
+// whose header did not from none.
+bool Tombstones::HoldsLocked(const Tombstone& tombstone) const {
+  const ErasedKeys::Segment& segment = segments_.back();
+  if (throttle_ != nullptr) throttle_->ChargeLines(1);
+  if (std::memcmp(medium_.base() + segment.tail, &tombstone, sizeof(tombstone)) != 0) return false;
+  if (segment.tail != log_->FirstRecord(segment.id)) return true;
+  layout::SegmentHeader header;
+  std::memcpy(&header, medium_.base() + segment.tail - sizeof(header), sizeof(header));
+  return header.magic == layout::kTombstonesMagic && header.sequence == segment.sequence &&
+         header.checksum == record::SegmentHeaderChecksum(header);
 }
 
 // One that was adopted may lie where the medium is not ready yet.

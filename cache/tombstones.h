@@ -31,7 +31,7 @@ class ErasedKeys {
   };
 
   // Nothing: some of them are damaged or missing, so it is not known what was erased. `superblock` is whole, and
-  // describes these bytes, to which nobody writes; the segments in `bad` may not be read, and are missing.
+  // describes these bytes, to which nobody writes. The segments in `bad` may not be read; what lies there is missing.
   static std::optional<ErasedKeys> Read(std::span<const std::byte> medium, const layout::Superblock& superblock,
                                         std::span<const SegmentId> bad = {});
 
@@ -75,9 +75,12 @@ class Tombstones {
   // What an earlier life left goes on to count. REQUIRES: the log was not provided; called once at most.
   void Adopt(const ErasedKeys& found);
 
-  // Of `key` nothing that lies before `position` is found again, once this has returned true. False: there is no free
-  // segment for it.
-  bool Add(const BlockKey& key, const LogPosition& position);
+  enum class Added {
+    kDone,    // of the key nothing that lies before the position is found again
+    kNoRoom,  // there is no free segment for it
+    kFailed   // the memory does not hold it: a fault, and the caller is to EraseBelow what there is
+  };
+  [[nodiscard]] Added Add(const BlockKey& key, const LogPosition& position);
   // Nothing that lies in a segment with a sequence below is found again, once this has returned; no tombstone is needed
   // for that. REQUIRES: no such segment is open; and nobody took a position since one with that sequence was opened.
   void EraseBelow(uint64_t sequence);
@@ -90,6 +93,7 @@ class Tombstones {
   static constexpr uint32_t kShareOneIn = 128, kSegmentsLeast = 2;
 
   bool HasRoomLocked() const;
+  bool HoldsLocked(const layout::Tombstone& tombstone) const;
   bool OpenSegmentLocked();
   void TrimLocked(uint32_t segments);
   void DropOldestLocked();

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The SCM tier against a plain map, on a medium that drops, tears and flips what is stored, decays, and has bad blocks:
-// a hit returns the last bytes put, or is none; nothing crashes; in the end the tier closes itself, or goes on.
+// a hit returns the last bytes put, or is none; nothing crashes; in the end the tier closes itself, or goes on. With
+// erase=durable no later life finds what was put before an erase of its key.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <unordered_map>
+#include <vector>
 
 #include "tests/support/faulty_medium.h"
 #include "tests/support/tier_fixture.h"
@@ -172,6 +175,100 @@ INSTANTIATE_TEST_SUITE_P(Faults, FaultyMediumFuzz,
                                          FaultCase{"all", {50, 50, 50}, 50, 40, true},
                                          FaultCase{"packed", {50, 50, 50}, 50, 40, false, PackMode::kZstd},
                                          FaultCase{"staged", {50, 50, 50}, 50, 40, false, PackMode::kLz4, 1 << 20}),
+                         [](const auto& fault_case) { return fault_case.param.name; });
+
+// Lives of one medium that end by a kill or a close. What a put replaced may come back in a later life, what was erased
+// may not.
+class FaultyLives : public testing::TestWithParam<FaultCase> {
+ protected:
+  void Live(uint64_t life) {
+    const FaultCase& setup = GetParam();
+    ScmOptions options = test::WarmOptions(file_.path(), kSegments * kSegmentBytesMin);
+    options.erase = EraseMode::kDurable;
+    options.verify = VerifyMode::kAlways;
+    options.faults_max = setup.faults_max;
+    options.pack = setup.pack;
+    options.pack_stage_bytes = setup.stage_bytes;
+    options.dictionaries = test::kTrainedSoon;
+    const uint64_t at = (1 + life % 15) * kSegmentBytesMin + 8192;
+    const std::vector<BadRange> bad =
+        setup.bad_blocks ? std::vector<BadRange>{{at, at + 4096}} : std::vector<BadRange>();
+    const Status status =
+        ScmTier::Open(options, &tier_, /*judge=*/nullptr, FaultyMedium::Wrap(setup.rates, random_(), bad));
+    ASSERT_TRUE(status.ok()) << status.message();
+    recovered_ += tier_->recovery().outcome == RecoveryReport::Outcome::kRecovered ? 1 : 0;
+    last_.clear();
+    for (uint64_t steps = random_() % 3000; steps > 0 && !HasFatalFailure(); --steps) Step();
+    tier_->WaitUntilRecovered();
+    for (uint64_t key = 0; key < kKeys && !HasFatalFailure(); ++key) Find(key);
+    closed_ += tier_->is_closed() ? 1 : 0;
+    faults_ += tier_->faults();
+    if (random_() % 2 == 0) test::Kill(file_, &tier_);
+    tier_.reset();
+  }
+  void Step() {
+    const uint64_t key = random_() % kKeys, kind = random_() % 100;
+    if (kind < 50) return Put(key);
+    if (kind < 75) return Erase(key);
+    if (kind < 99 || random_() % 100 != 0) return Find(key);
+    for (int i = 0; i < 5000; ++i) Erase(random_() % kKeys);  // so many that the oldest make way
+  }
+  void Put(uint64_t key) {
+    const Version version{++versions_, random_() % 6000};
+    const auto payload = test::MixedPayload(key, version.first, version.second);
+    if (tier_->Put(Key(key), BlockRole::kData, payload, Generation::kYoung, Form::kPacked) != PutResult::kStored)
+      return;
+    may_come_[key].push_back(version);
+    last_[key] = version;
+  }
+  void Erase(uint64_t key) {
+    tier_->Erase(Key(key));
+    may_come_.erase(key);
+    last_.erase(key);
+  }
+  void Find(uint64_t key) {
+    const PinnedBlock block = tier_->Find(Key(key));
+    if (!block) return;
+    ++served_;
+    const auto bytes = test::BytesOf(block);
+    const auto is = [&](const Version& version) {
+      return version.second == bytes.size() && bytes == test::MixedPayload(key, version.first, version.second);
+    };
+    ASSERT_TRUE(std::ranges::any_of(may_come_[key], is)) << "of " << key << " what was erased, or never put";
+    const auto last = last_.find(key);
+    ASSERT_TRUE(last == last_.end() || is(last->second)) << "stale bytes of " << key;
+  }
+
+  using Version = std::pair<uint64_t, size_t>;  // number, bytes
+  const test::ScratchFile file_;
+  std::unique_ptr<ScmTier> tier_;
+  std::mt19937_64 random_{test::Seed()};
+  uint64_t versions_ = 0, served_ = 0, recovered_ = 0, closed_ = 0, faults_ = 0;
+  std::unordered_map<uint64_t, std::vector<Version>> may_come_;  // of each key what was put since it was erased
+  std::unordered_map<uint64_t, Version> last_;                   // put in this life, and not erased since
+};
+
+TEST_P(FaultyLives, ServeNothingThatWasErased) {
+  for (uint64_t life = 0; life < 30 && !HasFatalFailure(); ++life) {
+    SCOPED_TRACE(testing::Message() << "MEZZ_SEED=" << test::Seed() << " life " << life);
+    Live(life);
+  }
+  EXPECT_GT(served_, 1000u);
+  EXPECT_GT(recovered_, 5u);
+  EXPECT_EQ(faults_ > 0, GetParam().rates.dropped != 0);
+  if (GetParam().rates.dropped == 100) {
+    EXPECT_GT(closed_, 0u);
+  }
+}
+
+// No decay: a last tombstone that decays where it lies cannot be told from one that was being written.
+INSTANTIATE_TEST_SUITE_P(Faults, FaultyLives,
+                         testing::Values(FaultCase{"seldom", {500, 500, 500}, 0, 1000},
+                                         FaultCase{"often", {100, 100, 100}, 0, 16},
+                                         FaultCase{"without_limit", {50, 50, 50}, 0, 0},
+                                         FaultCase{"bad_blocks", {}, 0, 16, true},
+                                         FaultCase{"all", {500, 500, 500}, 0, 16, true},
+                                         FaultCase{"staged", {500, 500, 500}, 0, 16, true, PackMode::kZstd, 1 << 20}),
                          [](const auto& fault_case) { return fault_case.param.name; });
 
 }  // namespace

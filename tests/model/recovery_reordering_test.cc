@@ -67,7 +67,7 @@ class Log {
   void Erase(uint64_t key) {
     drained = {};
     const LogPosition position = log_->Position();
-    while (!tombstones_->Add(Key(key), position)) Reclaim();
+    while (tombstones_->Add(Key(key), position) != Tombstones::Added::kDone) Reclaim();
     versions.erase(key);
   }
   void EraseAll() {

@@ -30,7 +30,7 @@ struct FaultRates {
 class FaultyMedium final : public Medium {
  public:
   FaultyMedium(std::unique_ptr<Medium> medium, FaultRates rates, uint64_t seed, std::vector<BadRange> bad = {})
-      : medium_(std::move(medium)), rates_(rates), bad_(std::move(bad)), random_(seed) {
+      : medium_(std::move(medium)), bad_(std::move(bad)), rates_(rates), random_(seed) {
     assert(active_ == nullptr);
     active_ = this;
     base_ = medium_->base();
@@ -66,6 +66,12 @@ class FaultyMedium final : public Medium {
     const uint64_t at = layout::kSuperblockSpace + random_() % (bytes_ - layout::kSuperblockSpace);
     if (!AnyMeets(bad_, at, at + 1)) base_[at] ^= static_cast<std::byte>(1u << random_() % 8);
   }
+  // The next so many stores.
+  void Fail(FaultRates rates, uint64_t stores = UINT64_MAX) {
+    const std::lock_guard lock(mutex_);
+    rates_ = rates;
+    stores_left_ = stores;
+  }
   uint64_t failed_stores() const { return failed_stores_; }
 
  private:
@@ -81,6 +87,7 @@ class FaultyMedium final : public Medium {
   void Store(std::byte* to, const std::byte* from, size_t bytes) {
     const std::lock_guard lock(mutex_);
     if (to < base_ + layout::kSuperblockSpace) return medium_->Stream(to, from, bytes);
+    if (stores_left_-- == 0) rates_ = {};
     const auto happens = [this](uint32_t one_in) { return one_in != 0 && random_() % one_in == 0; };
     const bool dropped = happens(rates_.dropped), torn = happens(rates_.torn), flipped = happens(rates_.flipped);
     failed_stores_ += dropped || torn || flipped ? 1 : 0;
@@ -98,9 +105,10 @@ class FaultyMedium final : public Medium {
 
   static inline FaultyMedium* active_ = nullptr;
   const std::unique_ptr<Medium> medium_;
-  const FaultRates rates_;
   const std::vector<BadRange> bad_;
   std::mutex mutex_;
+  FaultRates rates_;  // GUARDED_BY(mutex_), as is the rest
+  uint64_t stores_left_ = UINT64_MAX;
   std::mt19937_64 random_;
   uint64_t failed_stores_ = 0;
 };

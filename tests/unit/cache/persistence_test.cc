@@ -91,17 +91,17 @@ TEST_P(Persistence, OfADurableEraseIsALineAndADrain) {
   Put(1, 4096);
   medium_.Take();
   Tombstones tombstones(medium_, &log_, &keeper_, &counters_, nullptr);
-  ASSERT_TRUE(tombstones.Add(Key(1), log_.Position()));
+  ASSERT_EQ(tombstones.Add(Key(1), log_.Position()), Tombstones::Added::kDone);
   Counts first = OfSuperblock();
   first.lines += 2, first.drains += 2;
   EXPECT_EQ(medium_.Take(), first);
   for (uint64_t key = 1; key < 100; ++key) {
-    ASSERT_TRUE(tombstones.Add(Key(key), log_.Position()));
+    ASSERT_EQ(tombstones.Add(Key(key), log_.Position()), Tombstones::Added::kDone);
     EXPECT_EQ(medium_.Take(), (Counts{1, 1, 0})) << key;
   }
   tombstones.EraseBelow(log_.SealAll());
   EXPECT_EQ(medium_.Take(), OfSuperblock()) << "EraseAll";
-  ASSERT_TRUE(tombstones.Add(Key(1), log_.Position()));
+  ASSERT_EQ(tombstones.Add(Key(1), log_.Position()), Tombstones::Added::kDone);
   EXPECT_EQ(medium_.Take(), Counts{}) << "nothing was put since";
 }
 

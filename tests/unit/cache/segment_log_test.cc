@@ -343,6 +343,30 @@ TEST_F(QuarantineTest, AParkedSegmentTakesItsPlace) {
   EXPECT_EQ(log.usable_segments(), 6u);
 }
 
+TEST_F(QuarantineTest, TombstonesLieWhereNothingFailedYet) {
+  const SegmentId bad = Sealed(young);
+  ASSERT_EQ(bad, kFirst) << "the lowest";
+  ASSERT_TRUE(log.Pin(bad));
+  log.NoteFault(bad);
+  log.Unpin(bad);
+  ASSERT_EQ(log.TakeVictim().segment, bad);
+  log.StartDraining(bad);
+  ASSERT_EQ(log.OpenTombstones(), kSecond);
+  for (int i = 0; i < 6; ++i) ASSERT_NE(log.OpenTombstones(), bad);
+}
+
+// Nobody reads them, so nothing is lost that their writer does not know of.
+TEST_F(QuarantineTest, ThatOfTombstonesWaitsUntilTheyAreClosed) {
+  const SegmentId bad = *log.OpenTombstones();
+  Fail(bad);
+  EXPECT_FALSE(log.TakeCondemned());
+  EXPECT_EQ(StateOf(bad), State::kTombstones);
+  log.CloseTombstones(bad);
+  EXPECT_EQ(log.quarantined_segments(), 1u);
+  EXPECT_EQ(log.tombstone_segments(), 0u);
+  ExpectNeverUsedAgain(bad);
+}
+
 TEST(Quarantine, WhatIsKnownAtOpenIsNeverProvided) {
   Core core(8, /*provided=*/0);
   core.log.Quarantine(kSecond);
