@@ -127,6 +127,10 @@ void Recoverer::Prepare() {
   fills.reserve(found_.size());
   for (const Found& found : found_) fills.push_back(found.fill);
   log_->Await(fills, /*keep=*/dictionaries_ != nullptr);
+  for (size_t i = 0; dictionaries_ != nullptr && i < fills.size(); ++i) {
+    [[maybe_unused]] const bool pinned = log_->PinAwaiting(fills[i].segment);  // until Run has read it
+    assert(pinned);
+  }
 }
 
 void Recoverer::Start(RecoveryHooks hooks) {
@@ -156,24 +160,22 @@ RecoveryReport Recoverer::report() const {
   return shared_->report;
 }
 
+// All segments are read for numbers of dictionaries, also those that are given up meanwhile: a number that a record has
+// and that were given out again would unpack that record in the next life, which finds it.
 void Recoverer::Run() {
+  MEZZ_TEST_POINT("recovery.begins");
   if (dictionaries_ != nullptr) {
-    std::atomic<size_t> next{0};
+    std::atomic<size_t> next{0}, scanned{0};
     InParallel(found_.size(), [&] {
       for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < found_.size();) {
-        {
-          const std::lock_guard lock(shared_->mutex);
-          if (IsEndedLocked()) return;
-        }
-        const SegmentId id = found_[i].fill.segment;
-        if (!log_->PinAwaiting(id)) continue;
-        (void)IfThereIsMemory([&] { ScanForDictionaries(&found_[i]); });
-        log_->Unpin(id);
+        if (!IsEnded() && IfThereIsMemory([&] { ScanForDictionaries(&found_[i]); }))
+          scanned.fetch_add(1, std::memory_order_relaxed);
+        log_->Unpin(found_[i].fill.segment);
       }
     });
     (void)IfThereIsMemory([&] { RestoreDictionaries(); });
     log_->LetGoOfAwaiting();
-    hooks_.dictionaries_known();
+    if (scanned.load(std::memory_order_relaxed) == found_.size()) hooks_.dictionaries_known();
   }
   InParallel(found_.size(), [this] { RecoverSegments(); });
   Finish();
@@ -338,6 +340,11 @@ bool Recoverer::HoldsDictionary(uint16_t number, SegmentId segment) const {
   if (!held || held->number() != number) return false;
   log_->KeepDictionary(segment, number);
   return true;
+}
+
+bool Recoverer::IsEnded() {
+  const std::lock_guard lock(shared_->mutex);
+  return IsEndedLocked();
 }
 
 bool Recoverer::IsEndedLocked() {

@@ -54,7 +54,7 @@ struct RecoveryHooks {
   std::function<bool(FileId)> is_forgotten;  // its records are of no use
   // Its key was erased since the record at this place of the fill was put; empty: none was.
   std::function<bool(const BlockKey&, const SegmentLog::Fill&, uint64_t offset)> is_erased{};
-  std::function<void()> dictionaries_known;         // once, if there may be any
+  std::function<void()> dictionaries_known;         // once, if there may be any; not if some could not be read
   std::function<void(const RecoveryReport&)> over;  // at the end, once, unless Stop comes before
 };
 
@@ -144,6 +144,7 @@ class Recoverer {
   Index::Refilled Publish(const Entry& entry, SegmentId segment);
   bool HoldsDictionary(uint16_t number, SegmentId segment) const;
   bool IsOfUse(const record::Header& header) const;
+  bool IsEnded();
   bool IsEndedLocked();
   void Finish();
 

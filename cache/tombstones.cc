@@ -95,8 +95,8 @@ void ErasedKeys::KeepTheLastOfEachKey() {
     if (a.next_sequence != b.next_sequence) return a.next_sequence > b.next_sequence;
     return FilledLines(a.open) > FilledLines(b.open);
   });
-  const auto rest = std::ranges::unique(erased_, {}, &Erased::key);
-  erased_.erase(rest.begin(), rest.end());
+  const auto same = [](const Erased& a, const Erased& b) { return a.key == b.key; };
+  erased_.erase(std::unique(erased_.begin(), erased_.end(), same), erased_.end());
 }
 
 bool ErasedKeys::Cover(const BlockKey& key, uint64_t sequence, uint64_t offset) const {

@@ -477,6 +477,12 @@ MUTANTS = (
          "ServingRecovery.ATierThatShrinksMeanwhileEndsSmall",
          ("  if (shrinks || fill.tail", "  if (fill.tail"),
          ("  const bool shrinks = SurplusLocked() > parked_.size() + draining_.size();\n", "")),
+    unit("what is given up is not asked for numbers of dictionaries", "cache/recoverer.cc", "serving_recovery",
+         "ServingRecovery.NumbersOfDictionaries*",
+         ("IfThereIsMemory([&] { ScanForDictionaries(&found_[i]); }))",
+          "log_->IsAwaiting(found_[i].fill.segment) &&\n            "
+          "IfThereIsMemory([&] { ScanForDictionaries(&found_[i]); }))"),
+         ("if (scanned.load(std::memory_order_relaxed) == found_.size()) hooks_", "hooks_")),
     unit("a condemned segment is used again", LOG, "segment_log", "QuarantineTest.*",
          ("    if (IsCondemned(id)) {\n      QuarantineLocked(id);\n      return true;\n    }\n", "")),
     unit("a condemned segment is taken under its writers", LOG, "segment_log", "QuarantineTest.AnOpenOne*",

@@ -207,6 +207,36 @@ TEST_F(ServingRecovery, ATierThatShrinksMeanwhileEndsSmall) {
   }
 }
 
+// The next life finds records of segments that were given up, and unpacks them with the dictionary of that number.
+TEST_F(ServingRecovery, NumbersOfDictionariesAreNotGivenOutAgainWhateverIsGivenUp) {
+  options_.pack = PackMode::kZstd;
+  options_.dictionaries = test::kTrainedSoon;
+  uint64_t next = 1;
+  const auto train = [&](uint64_t language) {
+    for (uint64_t i = 0; tier_->counters().Snapshot()[Event::kDictionaryTrained] == 0 || i < 500; ++i, ++next) {
+      ASSERT_LT(i, 20'000u);
+      ASSERT_EQ(tier_->Put(Key(next), BlockRole::kData, test::TextPayload(next, 0, kBytes, language),
+                           Generation::kYoung, Form::kPacked),
+                PutResult::kStored);
+      if (i % 50 == 0) tier_->SettleDictionaries();
+    }
+  };
+  Open();
+  train(0);
+  OpenWith([&](std::string_view point) {
+    if (point != "recovery.begins") return;
+    EXPECT_TRUE(tier_->SetCapacity(0).ok());
+    EXPECT_TRUE(tier_->SetCapacity(kSegments * kSegmentBytesMin).ok());
+  });
+  Recovered();
+  EXPECT_EQ(tier_->resident_blocks(), 0u);
+  train(1);
+  OpenWith([](std::string_view) {});
+  Recovered();
+  EXPECT_GT(tier_->resident_blocks(), 100u);
+  test::ExpectSound(*tier_);
+}
+
 TEST_F(ServingRecovery, ATierClosedMeanwhileLeavesTheRestToTheNext) {
   Open();
   PutAll(1, 8 * kASegment);
