@@ -1,6 +1,7 @@
 # mezz_sim: the simulator against naive models, against the live tiers, and on the public traces.
 if(TARGET mezz_simulator)
-  # One thread each, and some minutes under the thread sanitizer; the runner's threads are those of unit/sim/report_test.
+  # One thread each, some of them minutes under the thread sanitizer; the runner's threads are those of
+  # unit/sim/report_test.
   mezz_test(unit/sim/alternatives_test LABELS unit DEPS mezz::simulator TSAN_LONG)
   mezz_test(unit/sim/references_test LABELS unit DEPS mezz::simulator TSAN_LONG)
   mezz_test(unit/sim/trace_test LABELS unit DEPS mezz::simulator TSAN_LONG)

@@ -7,8 +7,8 @@ set(mezz_tsan_suppressions suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan
 #           [TSAN option=value...] [TSAN_LONG])
 # tests/<path>.cc as one ctest test named <path>. Sources of one label whose first dependency is the same share one
 # program, tests/<label>_<library>; ALONE gives a source its own. Definitions are the source's, not the program's.
-# Tests of what is installed have the label core as well; the target core_tests builds their programs. Those of cache/ and
-# admission/, which no RocksDB can change, have the label cache.
+# Tests of what is installed have the label core as well; the target core_tests builds their programs. Those of cache/
+# and admission/, which no RocksDB can change, have the label cache.
 # TSAN: options of the thread sanitizer for this source alone. TSAN_LONG: under the thread sanitizer it is built and run
 # only with --long. Both with the reason beside them. Tests of libraries that start no thread are all TSAN_LONG.
 # Cases whose text has the word SKIP are ctest tests of their own, <path>/<case>, so that ctest says which were skipped.
