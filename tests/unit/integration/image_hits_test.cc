@@ -34,6 +34,7 @@ class ImageHits : public ::testing::Test {
   void Open(PackMode pack) {
     HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file_, kDramBytes, kScmBytes);
     options.scm.pack = pack;
+    options.scm.faults_max = 0;  // what is damaged here is no reason to stop
     script_ = {};
     UseScript(&options, &script_);
     const Status made = NewHybridCache(options, &cache_);
