@@ -16,7 +16,7 @@ mezz_test(unit/cache/durable_erase_faults_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/keyed_records_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/snapshot_test LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, a minute
 mezz_test(unit/cache/persistence_test LABELS unit DEPS mezz::cache)
-mezz_test(unit/cache/durable_erase_test LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/durable_erase_test LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, minutes
 mezz_test(unit/cache/packer_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/packed_records_test LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, a minute
 mezz_test(unit/cache/pack_stage_test LABELS unit DEPS mezz::cache)

@@ -12,7 +12,8 @@ endif()
 if(TARGET mezz_replay_runner)
   # Minutes under the thread sanitizer; their threads are those of unit/workloads/replay_loop_test and thread_team_test.
   mezz_test(unit/workloads/replay_test LABELS unit DEPS mezz::replay_runner TSAN_LONG)
-  mezz_test(unit/integration/hybrid_curve_test LABELS unit DEPS mezz::replay_runner)  # whose caches speak any release
+  # The replay's caches speak any release. Its threads are those of stress/live_curve_stress_test.
+  mezz_test(unit/integration/hybrid_curve_test LABELS unit DEPS mezz::replay_runner TSAN_LONG)
   mezz_test(unit/workloads/block_replay_test LABELS unit DEPS mezz::replay_runner ${MEZZ_FMT} TSAN_LONG)
   mezz_test(unit/workloads/cache_sizes_test LABELS unit DEPS mezz::replay_runner)
   mezz_test(unit/workloads/flash_file_system_test LABELS unit DEPS mezz::replay_runner)

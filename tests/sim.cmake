@@ -16,7 +16,7 @@ if(TARGET mezz_simulator)
             DEFINITIONS ${traces_folder} TSAN_LONG)
   # The caches it compares with are those of RocksDB 8.9 on.
   if(MEZZ_WITH_ROCKSDB AND RocksDBLibrary_VERSION VERSION_GREATER_EQUAL 8.9)
-    mezz_test(model/sim_dram_test LABELS model DEPS mezz::simulator mezz::rocksdb)
+    mezz_test(model/sim_dram_test LABELS model DEPS mezz::simulator mezz::rocksdb TSAN_LONG)  # one thread
   endif()
   # What it charges for a block is that of RocksDB 10.6 on; built and compared here is 11.8. What sanitizers keep of
   # freed blocks is more than a small machine has.
