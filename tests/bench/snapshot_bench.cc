@@ -72,6 +72,7 @@ void BM_Reopen(benchmark::State& state) {
     tier = test::OpenOrDie(options);
     if (tier == nullptr) return state.SkipWithError("the medium could not be opened again");
     open_s += SecondsSince(begin);
+    tier->WaitUntilRecovered();
     state.SetIterationTime(SecondsSince(begin));
     if (tier->recovery().from_snapshot != (state.range(1) == 1)) state.SkipWithError("it was opened the other way");
   }
