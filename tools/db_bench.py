@@ -164,7 +164,7 @@ class Bench:
                 folder.unlink()
 
     def run(self, benchmarks, flags=(), *, device=None, fs_uri=None, cache=None, companions=None, environment=None,
-            folder=None, keep=False, seed=None, timeout=None):
+            folder=None, keep=False, seed=None, timeout=None, kill_after=None):
         """Runs db_bench and parses what it prints.
 
         benchmarks  of --benchmarks, in order
@@ -175,6 +175,7 @@ class Bench:
         environment further variables
         folder      of the database, made empty before and removed after; keep=True leaves it be both times, for what
                     is filled once and run often (--use_existing_db=true)
+        kill_after  SIGKILL after so many seconds, which it must not end before; what it had printed is parsed
         """
         if device is not None and fs_uri is not None:
             raise Error("device and fs_uri are both given: a device is a file system")
@@ -195,15 +196,18 @@ class Bench:
         command += flags
         try:
             done = subprocess.run(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                  errors="replace", check=False, timeout=timeout)
-        except subprocess.TimeoutExpired as late:
-            raise Error(f"{' '.join(command)} did not end within {timeout} s") from late
+                                  errors="replace", check=False, timeout=timeout if kill_after is None else kill_after)
+            text, ended_well = done.stdout, done.returncode == 0 and kill_after is None
+        except subprocess.TimeoutExpired as late:  # killed
+            if kill_after is None:
+                raise Error(f"{' '.join(command)} did not end within {timeout} s") from late
+            text, ended_well = (late.stdout or b"").decode(errors="replace"), True
         finally:
             if not keep:
                 shutil.rmtree(folder, ignore_errors=True)
-        run = parse(done.stdout)
-        if done.returncode != 0 or not run.phases:
-            raise Error(f"{' '.join(command)} failed:\n{done.stdout[-2000:]}")
+        run = parse(text)
+        if not ended_well or not run.phases:
+            raise Error(f"{' '.join(command)} failed:\n{text[-2000:]}")
         if "mezzanine_flash://" in (fs_uri or "") and not run.emulated:
             raise Error(f"{' '.join(command)} did not say that its device is emulated: {LIBRARIES[1]} is not loaded")
         return run
