@@ -24,16 +24,19 @@ class LogReader {
   void Unpin(IndexWord word) const { log_->Unpin(SegmentOf(word)); }
   void Prefetch(IndexWord word) const { __builtin_prefetch(&HeaderOf(word)); }
 
-  // A header that fails its checksum, is of another fill of its segment or of no role, or leaves it, is damage:
-  // counted.
+  // A header that fails its checksum, is of another fill of its segment or of no role, leaves it, or is not there any
+  // more (bus_errors.h), is damage: counted. Others may be read as long as the record is pinned; only a bus error in
+  // the instructions between is not contained.
   Verdict Judge(IndexWord word) const {
-    const record::Header& header = HeaderOf(word);
-    MEZZ_READS_MEDIUM(&header, sizeof(header));
     const SegmentId segment = SegmentOf(word);
-    const bool whole = record::IsWhole(header, static_cast<uint32_t>(log_->Sequence(segment))) &&
-                       record::HasRole(header) &&
-                       OffsetOf(word) + layout::RecordBytes(header.payload_bytes) <= log_->Tail(segment);
-    if (whole) [[likely]]
+    bool whole = false;
+    const auto check = [&] {
+      const record::Header& header = HeaderOf(word);
+      MEZZ_READS_MEDIUM(&header, sizeof(header));
+      whole = record::IsWhole(header, static_cast<uint32_t>(log_->Sequence(segment))) && record::HasRole(header) &&
+              OffsetOf(word) + layout::RecordBytes(header.payload_bytes) <= log_->Tail(segment);
+    };
+    if (BusErrors::Try(check) && whole) [[likely]]
       return Verdict::kThisKey;
     counters_->Add(Event::kScmDamagedHeader, BlockRole::kOther);
     if (!log_->IsAdopted(segment)) log_->NoteFault(segment);
@@ -44,9 +47,9 @@ class LogReader {
   // not what a cut of power left. Each hit that passes gives it heat. REQUIRES: the record is pinned.
   bool IsUnproven(IndexWord word) const { return word.heat() == 0 && log_->IsAdopted(SegmentOf(word)); }
   // The payload of a record with this word, as it was before, is not as it was sealed: counted. What was never checked
-  // in this life is no fault of the memory's. REQUIRES: the record is pinned.
-  void NoteMismatch(const record::Header& header, IndexWord word) const {
-    counters_->Add(Event::kScmChecksumMismatch, header.role);
+  // in this life is no fault of the memory's. Its header may be gone by now too. REQUIRES: the record is pinned.
+  void NoteMismatch(BlockRole role, IndexWord word) const {
+    counters_->Add(Event::kScmChecksumMismatch, role);
     if (!IsUnproven(word)) log_->NoteFault(SegmentOf(word));
   }
 
@@ -68,6 +71,8 @@ class LogReader {
 class KeyReader : public LogReader {
  public:
   KeyReader(const LogReader& reader, const BlockKey& key) : LogReader(reader), key_(key) {}
+
+  const BlockKey& key() const { return key_; }
 
   Verdict Judge(IndexWord word) const {
     const Verdict verdict = LogReader::Judge(word);

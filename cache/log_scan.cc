@@ -26,7 +26,7 @@ std::optional<SegmentLog::Fill> LogScan::OpenTombstones(SegmentId id) const {
 std::optional<SegmentLog::Fill> LogScan::OpenAs(SegmentId id, uint64_t magic) const {
   layout::SegmentHeader header;
   const uint64_t start = StartOf(id);
-  std::memcpy(&header, medium_.data() + start, sizeof(header));
+  if (!CopyBytes(medium_.subspan(start, sizeof(header)), &header)) return {};
   if (header.magic != magic || header.checksum != record::SegmentHeaderChecksum(header)) return {};
   const bool current = header.sequence >= superblock_.sequence_begin && header.sequence < superblock_.sequence_end &&
                        header.sequence != 0;
@@ -42,8 +42,12 @@ uint64_t LogScan::Walk(const SegmentLog::Fill& fill,
   uint64_t offset = StartOf(fill.segment) + sizeof(layout::SegmentHeader);
   while (offset + kLineBytes <= end) {
     const auto& header = *reinterpret_cast<const record::Header*>(medium_.data() + offset);
-    const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
-    if (!record::IsWhole(header, static_cast<uint32_t>(fill.sequence)) || bytes > end - offset) break;
+    uint64_t bytes = 0;
+    const bool read = BusErrors::Try([&] {
+      if (record::IsWhole(header, static_cast<uint32_t>(fill.sequence)))
+        bytes = layout::RecordBytes(header.payload_bytes);
+    });
+    if (!read || bytes == 0 || bytes > end - offset) break;
     visit(offset, header);
     offset += bytes;
   }

@@ -38,6 +38,7 @@ constexpr Named<Recovery> kRecoveries[] = {
     {"discard", Recovery::kDiscard}, {"warm", Recovery::kWarm}, {"require", Recovery::kRequire}};
 
 constexpr Named<EraseMode> kEraseModes[] = {{"volatile", EraseMode::kVolatile}, {"durable", EraseMode::kDurable}};
+constexpr Named<BusErrorMode> kBusErrorModes[] = {{"fatal", BusErrorMode::kFatal}, {"contain", BusErrorMode::kContain}};
 
 template <typename T, size_t kCount>
 std::string_view TextOf(const Named<T> (&known)[kCount], T value) {
@@ -188,6 +189,10 @@ Status CheckTuning(const ScmOptions& options) {
     return Status::InvalidArgument(
         fmt::format("erase={} is not one: choose kVolatile or kDurable", static_cast<int>(options.erase)));
   }
+  if (std::ranges::find(kBusErrorModes, options.bus_errors, &Named<BusErrorMode>::value) == std::end(kBusErrorModes)) {
+    return Status::InvalidArgument(
+        fmt::format("bus_errors={} is not one: choose kFatal or kContain", static_cast<int>(options.bus_errors)));
+  }
   if (options.recovery == Recovery::kRequire && !Remembers(options.medium)) {
     return Status::InvalidArgument(
         fmt::format("recovery=require cannot be met by medium={}, which forgets: choose medium=file, or recovery=warm",
@@ -250,6 +255,7 @@ std::string_view ToString(VerifyMode mode) { return TextOf(kVerifyModes, mode); 
 std::string_view ToString(PackMode mode) { return TextOf(kPackModes, mode); }
 std::string_view ToString(Recovery recovery) { return TextOf(kRecoveries, recovery); }
 std::string_view ToString(EraseMode mode) { return TextOf(kEraseModes, mode); }
+std::string_view ToString(BusErrorMode mode) { return TextOf(kBusErrorModes, mode); }
 std::string_view ToString(Prepare prepare) { return TextOf(kPrepares, prepare); }
 
 Status ParseMediumModel(std::string_view text, MediumModelName* name) {

@@ -103,6 +103,13 @@ enum class EraseMode {
 };
 std::string_view ToString(EraseMode mode);  // "volatile", "durable"
 
+// What becomes of the process when the medium's memory stops being there under its hands (cache/media/bus_errors.h).
+enum class BusErrorMode {
+  kFatal,    // it ends, as by any SIGBUS
+  kContain,  // what the tier itself touches is a counted miss, and its segment is not used any more; installs a handler
+};
+std::string_view ToString(BusErrorMode mode);  // "fatal", "contain"
+
 // What to give pack_stage_bytes where a core is to spare: 64 blocks of 4 KiB, each of which may be an eighth larger,
 // packed in 0.4 (LZ4) to 0.9 ms (zstd).
 inline constexpr uint64_t kUsualPackStageBytes = 288 << 10;
@@ -173,6 +180,9 @@ struct ScmOptions {
   // and every put is refused. So it does too when less than kSegmentsMin segments are left that have not failed three
   // times. 0: neither; a fault costs what it hit, and no more. Smaller: a failing device is left sooner.
   uint32_t faults_max = kFaultsMaxDefault;
+  // kContain: what the tier reads and writes. Bytes of a hit in place are read by others, whom a SIGBUS ends as before:
+  // copy them (PinnedBlock::SteadyBytes) where none may.
+  BusErrorMode bus_errors = BusErrorMode::kFatal;
   // Called with the rest of a sentence that begins with the medium: by Open, if the kernel knows bad blocks of it; and
   // once if the tier closes itself, by whichever thread met the last fault. Must neither throw nor call the tier.
   std::function<void(std::string_view what)> on_trouble;

@@ -2,6 +2,7 @@
 #include "cache/reclaimer.h"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <thread>
 
@@ -275,7 +276,7 @@ void Reclaimer::SettleLocked(uint64_t offset, record::Header header, Mode mode) 
   for (; entry; entry = index_->FindLine(hash, offset / kLineBytes)) {
     const Fate fate = mode == Mode::kSpare && !dead ? FateOf(header, entry.word, packable) : Fate::kDrop;
     if (fate != Fate::kDrop && packable) {
-      const Packing packing = PackLocked(offset, entry, fate);
+      const Packing packing = PackLocked(offset, header, entry, fate);
       if (packing == Packing::kDone) return;
       packable = false;
       if (packing == Packing::kUseless) header.flags |= layout::kRecordRejected;
@@ -315,23 +316,28 @@ bool Reclaimer::SpareLocked(uint64_t offset, const record::Header& header, Index
 }
 
 // Its bytes are checked first: packed, they would get a checksum that says nothing of them.
-Reclaimer::Packing Reclaimer::PackLocked(uint64_t offset, Index::Entry entry, Fate fate) {
-  const record::Header& header = record::HeaderAt(medium_, offset);
+Reclaimer::Packing Reclaimer::PackLocked(uint64_t offset, const record::Header& header, Index::Entry entry, Fate fate) {
   if (throttle_ != nullptr) throttle_->ChargeStreamRead(header.payload_bytes);
-  if (!record::PayloadIsWhole(header, authenticator_)) {
-    LogReader(medium_, log_, counters_).NoteMismatch(header, entry.word);
+  if (!record::PayloadIsWhole(record::HeaderAt(medium_, offset), authenticator_)) {
+    LogReader(medium_, log_, counters_).NoteMismatch(header.role, entry.word);
     index_->RemoveRecord(entry);
     return Packing::kDone;
   }
-  const PackedBlock packed = packer_->Pack(header.role, record::PayloadOf(header), record::StoredChecksum(header));
+  const auto payload =
+      record::SteadyBytes({medium_.base() + offset + sizeof(record::Header), record::PayloadBytes(header)});
+  if (!payload) return Packing::kNoMemory;
+  const PackedBlock packed = packer_->Pack(header.role, *payload, record::StoredChecksum(header));
   if (packed.outcome() == PackedBlock::Outcome::kRejected) return Packing::kUseless;
   if (packed.outcome() != PackedBlock::Outcome::kPacked) return Packing::kNoMemory;
   const uint64_t bytes = record::BytesFor(packed.bytes().size(), authenticator_);
   const auto to = bytes <= survivor_credit_ ? ReserveForPackedLocked(bytes, fate) : std::nullopt;
   if (!to) return Packing::kNoRoom;
   survivor_credit_ -= bytes;
-  record::Write(medium_, to->place, header.key, header.role, packed.bytes().size(), SpanSource{packed.bytes()},
-                layout::kRecordPacked, authenticator_);
+  if (!record::Write(medium_, to->place, header.key, header.role, packed.bytes().size(), SpanSource{packed.bytes()},
+                     layout::kRecordPacked, authenticator_)) {
+    log_->Leave(*to);
+    return Packing::kNoRoom;
+  }
   if (packed.dictionary() != 0) log_->KeepDictionary(to->segment, packed.dictionary());
   if (throttle_ != nullptr) throttle_->ChargeWrite(bytes);
   counters_->Add(fate == Fate::kSpare ? Event::kScmSecondChance : Event::kScmPackedAtReclaim, header.role);
@@ -364,7 +370,10 @@ std::optional<SegmentLog::Reservation> Reclaimer::CopyLocked(uint64_t offset, co
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
   const auto to = ReserveAsProvenLocked(bytes);
   if (!to) return std::nullopt;
-  record::Copy(medium_, offset, header, to->place);
+  if (!record::Copy(medium_, offset, header, to->place)) {
+    log_->Leave(*to);
+    return std::nullopt;
+  }
   if (record::IsPacked(header)) KeepDictionaryLocked(offset, to->segment);
   if (throttle_ != nullptr) {
     throttle_->ChargeStreamRead(bytes);
@@ -376,7 +385,9 @@ std::optional<SegmentLog::Reservation> Reclaimer::CopyLocked(uint64_t offset, co
 // Of the segment that the copied record goes to. One whose dictionary its own segment does not keep is damaged, and
 // will be a miss there too.
 void Reclaimer::KeepDictionaryLocked(uint64_t offset, SegmentId to) {
-  const auto prefix = Packer::ReadPrefix(record::PayloadOf(record::HeaderAt(medium_, offset)));
+  std::array<std::byte, sizeof(layout::PackedPrefix)> bytes;
+  if (!CopyBytes({medium_.base() + offset + sizeof(record::Header), bytes.size()}, bytes.data())) return;
+  const auto prefix = Packer::ReadPrefix(bytes);
   if (prefix && log_->KeepsDictionary(victim_->segment, prefix->dictionary))
     log_->KeepDictionary(to, prefix->dictionary);
 }

@@ -114,7 +114,7 @@ class Reclaimer {
   Fate FateOf(const record::Header& header, IndexWord word, bool packable) const;
   void SettleLocked(uint64_t offset, record::Header header, Mode mode);
   bool SpareLocked(uint64_t offset, const record::Header& header, Index::Entry entry);
-  Packing PackLocked(uint64_t offset, Index::Entry entry, Fate fate);
+  Packing PackLocked(uint64_t offset, const record::Header& header, Index::Entry entry, Fate fate);
   std::optional<SegmentLog::Reservation> ReserveLocked(unsigned lane, uint64_t bytes, SegmentLog::For whom);
   std::optional<SegmentLog::Reservation> ReserveAsProvenLocked(uint64_t bytes);
   std::optional<SegmentLog::Reservation> ReserveForPackedLocked(uint64_t bytes, Fate fate);

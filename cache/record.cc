@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <vector>
 
 #include "cache/authenticator.h"
 #include "cache/base/atomic.h"
+#include "cache/base/if_memory.h"
 #include "cache/header_checksum.h"
 
 namespace mezz::record {
@@ -68,11 +70,12 @@ class Payload {
 };
 
 // Puts the sealed header before what the first line holds of the payload, and makes the record visible to walks.
-void StreamFirstLine(const Medium& medium, uint64_t offset, Header header, std::byte* first_line) {
+bool StreamFirstLine(const Medium& medium, uint64_t offset, Header header, std::byte* first_line) {
   header.checksum = HeaderChecksum(header);
   std::memcpy(first_line, &header, sizeof(header));
-  medium.Stream(medium.base() + offset, first_line, kLineBytes);
+  const bool stored = medium.Stream(medium.base() + offset, first_line, kLineBytes);
   medium.Drain();
+  return stored;
 }
 
 }  // namespace
@@ -105,15 +108,32 @@ std::optional<uint32_t> SourceChecksum(size_t bytes, BlockSource source) {
 }
 
 bool PayloadIsWhole(const Header& header, const Authenticator* authenticator) {
-  MEZZ_READS_MEDIUM(&header, sizeof(header) + header.payload_bytes);
-  if (authenticator != nullptr) return authenticator->Accepts(header);
-  return PayloadChecksum(PayloadOf(header)) == StoredChecksum(header);
+  bool whole = false;
+  const auto check = [&] {
+    MEZZ_READS_MEDIUM(&header, sizeof(header) + header.payload_bytes);
+    whole = authenticator != nullptr ? authenticator->Accepts(header)
+                                     : PayloadChecksum(PayloadOf(header)) == StoredChecksum(header);
+  };
+  return BusErrors::Try(check) && whole;
+}
+
+std::optional<std::span<const std::byte>> SteadyBytes(std::span<const std::byte> bytes) {
+  if (!BusErrors::contained()) [[likely]]
+    return bytes;
+  constexpr size_t kKeptBytesMax = 1 << 20;  // what a rare giant took is given back by the next
+  thread_local std::vector<std::byte> copy;
+  const bool memory = IfThereIsMemory([&] {
+    if (copy.capacity() > kKeptBytesMax && bytes.size() <= kKeptBytesMax) std::vector<std::byte>().swap(copy);
+    if (copy.size() < bytes.size()) copy.resize(bytes.size());
+  });
+  if (!memory || !CopyBytes(bytes, copy.data())) return std::nullopt;
+  return std::span<const std::byte>(copy.data(), bytes.size());
 }
 
 std::optional<Header> ReadHeader(const Medium& medium, Place place) {
   Header header;
   MEZZ_READS_MEDIUM(medium.base() + place.offset, sizeof(header));
-  std::memcpy(&header, medium.base() + place.offset, sizeof(header));
+  if (!CopyBytes({medium.base() + place.offset, sizeof(header)}, &header)) return std::nullopt;
   if (!IsWhole(header, place.sequence) || !HasRole(header)) return std::nullopt;
   return header;
 }
@@ -134,7 +154,7 @@ bool Write(const Medium& medium, Place place, const BlockKey& key, BlockRole rol
                 .checksum = 0};
   Payload payload(header, bytes, source, authenticator, record_bytes <= sizeof(buffer));
 
-  bool filled = true;
+  bool filled = true, stored = true;
   uint64_t done = 0;           // bytes of the record that are final, header included
   size_t at = sizeof(Header);  // where the next payload byte goes in the buffer: the header leaves room once
   while (done < record_bytes && filled) {
@@ -147,29 +167,34 @@ bool Write(const Medium& medium, Place place, const BlockKey& key, BlockRole rol
     // The first line is held back until the checksum in it is known.
     if (done == 0) std::memcpy(first_line, buffer, kLineBytes);
     const size_t skip = done == 0 ? kLineBytes : 0;
-    if (piece > skip && filled) medium.Stream(to + done + skip, buffer + skip, piece - skip);
+    if (piece > skip && filled) stored &= medium.Stream(to + done + skip, buffer + skip, piece - skip);
     done += piece;
     at = 0;
   }
-  if (!filled) header.flags = layout::kRecordVoid;
+  const bool whole = filled && stored;
+  if (!whole) header.flags = layout::kRecordVoid;
   // A void record's is wrong by intent: if its flag flips, what lies there is no block.
-  const uint32_t sum = filled ? payload.Checksum() : ~payload.Checksum();
+  const uint32_t sum = whole ? payload.Checksum() : ~payload.Checksum();
   header.payload_checksum = sum ^ layout::KeyFold(key);
-  StreamFirstLine(medium, place.offset, header, first_line);
-  return filled;
+  return StreamFirstLine(medium, place.offset, header, first_line) && whole;
 }
 
-void Copy(const Medium& medium, uint64_t from, const Header& header, Place to) {
+bool Copy(const Medium& medium, uint64_t from, const Header& header, Place to) {
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
   std::byte* const source = medium.base() + from;
   alignas(kLineBytes) std::byte first_line[kLineBytes];
   MEZZ_READS_MEDIUM(source, bytes);
-  std::memcpy(first_line, source, kLineBytes);
-  if (bytes > kLineBytes)
-    medium.Stream(medium.base() + to.offset + kLineBytes, source + kLineBytes, bytes - kLineBytes);
+  bool copied = CopyBytes({source, kLineBytes}, first_line);
+  if (!copied) std::memset(first_line, 0, kLineBytes);
+  if (copied && bytes > kLineBytes)
+    copied = medium.Stream(medium.base() + to.offset + kLineBytes, source + kLineBytes, bytes - kLineBytes);
   Header renewed = header;
   renewed.sequence = to.sequence;
-  StreamFirstLine(medium, to.offset, renewed, first_line);
+  if (!copied) {
+    renewed.flags = layout::kRecordVoid;
+    renewed.payload_checksum = ~renewed.payload_checksum;
+  }
+  return StreamFirstLine(medium, to.offset, renewed, first_line) && copied;
 }
 
 }  // namespace mezz::record

@@ -9,6 +9,7 @@
 
 #include "cache/block_source.h"
 #include "cache/layout.h"
+#include "cache/media/bus_errors.h"
 #include "cache/media/medium.h"
 #include "cache/types.h"
 
@@ -67,22 +68,28 @@ std::optional<uint32_t> SourceChecksum(size_t bytes, BlockSource source);
 inline uint32_t StoredChecksum(const Header& header) { return header.payload_checksum ^ layout::KeyFold(header.key); }
 
 // The payload is as it was sealed, under this key. REQUIRES: IsWhole (header_checksum.h). Reads all of it: some 0.05 ns
-// a byte in DRAM; with an authenticator, which asks for its MAC instead of a checksum that anyone can make, 0.5.
+// a byte in DRAM; with an authenticator, which asks for its MAC instead of a checksum that anyone can make, 0.5. False
+// too if the memory is not there any more (bus_errors.h).
 bool PayloadIsWhole(const Header& header, const Authenticator* authenticator = nullptr);
+
+// For what must not be left half-way, as a Try leaves it: these bytes of the medium; or, if bus errors are contained, a
+// copy of them in memory of this thread, good until its next call. Nothing: they are not there any more, or no memory.
+std::optional<std::span<const std::byte>> SteadyBytes(std::span<const std::byte> bytes);
 
 // The header at `place`, copied, if it is whole and of a role; else nothing: a walk over records ends here.
 std::optional<Header> ReadHeader(const Medium& medium, Place place);
 
 // Streams a record of `bytes` payload bytes and these flags to `place`, where BytesFor(bytes) are reserved, and drains.
-// With an authenticator the record gets a MAC. False: the source gave up or threw; the space then carries a void
-// record, so that walks go on behind it. Nothing is thrown. The line with the header is streamed last: it carries the
-// payload's checksum.
+// With an authenticator the record gets a MAC. False: the source gave up or threw, or the medium did not take all of
+// it; the space then carries a void record, if it carries anything, so that walks go on behind it. Nothing is thrown.
+// The line with the header is streamed last: it carries the payload's checksum.
 bool Write(const Medium& medium, Place place, const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
            uint8_t flags = 0, const Authenticator* authenticator = nullptr);
 
 // Copies the record at `from`, whose header is `header`, to `to`, and drains. Its payload keeps its checksum and
-// MAC, so bytes that were damaged before stay recognisable as damaged.
-void Copy(const Medium& medium, uint64_t from, const Header& header, Place to);
+// MAC, so bytes that were damaged before stay recognisable as damaged. False, and a void record as of Write: some of
+// the memory is not there any more.
+[[nodiscard]] bool Copy(const Medium& medium, uint64_t from, const Header& header, Place to);
 
 }  // namespace record
 }  // namespace mezz

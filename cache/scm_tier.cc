@@ -157,6 +157,7 @@ class ScmTier::Impl {
                 Form wanted);
   PutResult PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image, Generation generation);
   bool Unpack(const PinnedBlock& block, std::byte* to);
+  std::optional<std::span<const std::byte>> SteadyBytes(const PinnedBlock& block);
   void RejectImage(const PinnedBlock& block);
   bool Find(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found);
   bool Contains(const BlockKey& key);
@@ -241,10 +242,10 @@ class ScmTier::Impl {
   bool Take(Index::Entry entry, KeyReader& reader, Heat heat, PinnedBlock* found);
   bool ForgetStaged(const BlockKey& key) { return stage_ != nullptr && stage_->Forget(key); }
   bool Store(const Dictionary& dictionary);
-  bool HasDictionaryOf(const layout::PackedPrefix& prefix, const record::Header& header) const;
+  bool HasDictionaryOf(const layout::PackedPrefix& prefix, SegmentId segment) const;
   bool PayloadFails(const record::Header& header, IndexWord word);
   bool TakePacked(const record::Header& header, IndexWord word, PinnedBlock* found);
-  void ForgetRecord(const record::Header& header);
+  void ForgetRecord(const PinnedBlock& block);
   void AuditWord(Index::Entry entry, ScmAudit* audit, std::unordered_set<std::string>* keys);
   void AuditPacked(const record::Header& header, ScmAudit* audit,
                    const std::function<void(std::string_view)>& violation);
@@ -552,89 +553,106 @@ bool ScmTier::Impl::TakeStaged(const BlockKey& key, Heat heat, PinnedBlock* foun
 // False: it was damaged, and is forgotten.
 bool ScmTier::Impl::Take(Index::Entry entry, KeyReader& reader, Heat heat, PinnedBlock* found) {
   const record::Header& header = reader.HeaderOf(entry.word);
+  const BlockRole role = header.role;
   const bool packed = record::IsPacked(header);
+  found->stored_ = record::PayloadOf(header);
   if (packed ? !TakePacked(header, entry.word, found) : PayloadFails(header, entry.word)) [[unlikely]] {
-    ForgetRecord(header);
+    index_.RemoveLine(index_.Hash(reader.key()), entry.word.line());  // its header may be gone too
     reader.Unpin(entry.word);
     return false;
   }
-  found->stored_ = record::PayloadOf(header);
   // A search starts at the block's end; the line arrives while the caller builds its object.
   if (!packed && found->stored_.size() > kLineBytes) __builtin_prefetch(&found->stored_.back());
-  found->role_ = header.role;
+  found->role_ = role;
   const unsigned raised = std::min(entry.word.heat() + 1, IndexWord::kHeatMax);
   // A hit that reached us missed the DRAM tier, so the block is not there, whatever we were told before.
   found->heat_ = static_cast<uint8_t>(index_.Touch(entry, heat == Heat::kRaise ? raised : entry.word.heat()).heat());
-  counters_->Add(Event::kScmHit, header.role);
+  counters_->Add(Event::kScmHit, role);
   return true;  // the pin goes to the caller
 }
 
 bool ScmTier::Impl::PayloadFails(const record::Header& header, IndexWord word) {
+  const BlockRole role = header.role;
   const bool unproven = recovered_ && reader_.IsUnproven(word);
   const bool verify =
       unproven || VerifiesAll(verify_) || (verify_ == VerifyMode::kSampled && TimeToVerify(header.payload_bytes));
   if (!verify || reader_.PayloadIsWhole(header)) [[likely]]
     return false;
-  reader_.NoteMismatch(header, word);
+  reader_.NoteMismatch(role, word);
   return true;
 }
 
 // A packed record, checked whole: what unpacks damaged bytes gives wrong ones without a word.
 bool ScmTier::Impl::TakePacked(const record::Header& header, IndexWord word, PinnedBlock* found) {
+  const BlockRole role = header.role;
   if (!reader_.PayloadIsWhole(header)) {
-    reader_.NoteMismatch(header, word);
+    reader_.NoteMismatch(role, word);
     return false;
   }
   const auto prefix = packer_ != nullptr ? Packer::ReadPrefix(record::PayloadOf(header)) : std::nullopt;
   if (!prefix) {
-    counters_->Add(Event::kScmUnpackFailed, header.role);
+    counters_->Add(Event::kScmUnpackFailed, role);
     return false;
   }
-  if (!HasDictionaryOf(*prefix, header)) {
-    counters_->Add(Event::kScmNoDictionary, header.role);
+  if (!HasDictionaryOf(*prefix, reader_.SegmentOf(word))) {
+    counters_->Add(Event::kScmNoDictionary, role);
     return false;
   }
   found->form_ = Form::kPacked;
   found->logical_bytes_ = prefix->logical_bytes;
   found->codec_ = prefix->codec;
   found->image_type_ = prefix->type;
-  counters_->Add(Event::kScmPackedHit, header.role);
-  if (prefix->codec == Codec::kImage) counters_->Add(Event::kScmImageHit, header.role);
+  counters_->Add(Event::kScmPackedHit, role);
+  if (prefix->codec == Codec::kImage) counters_->Add(Event::kScmImageHit, role);
   return true;
 }
 
 // REQUIRES: the record is pinned.
-bool ScmTier::Impl::HasDictionaryOf(const layout::PackedPrefix& prefix, const record::Header& header) const {
-  if (prefix.dictionary == 0) return true;
-  return log_.KeepsDictionary(SegmentOf(reinterpret_cast<const std::byte*>(&header)), prefix.dictionary);
+bool ScmTier::Impl::HasDictionaryOf(const layout::PackedPrefix& prefix, SegmentId segment) const {
+  return prefix.dictionary == 0 || log_.KeepsDictionary(segment, prefix.dictionary);
 }
 
 bool ScmTier::Impl::Unpack(const PinnedBlock& block, std::byte* to) {
-  const record::Header& header = record::HeaderOf(block.stored_);
-  const auto prefix = Packer::ReadPrefix(block.stored_);
-  Unpacked unpacked = Unpacked::kDamaged;
   MEZZ_READS_MEDIUM(block.stored_.data(), block.stored_.size());
+  const auto stored = record::SteadyBytes(block.stored_);
+  const auto prefix = stored ? Packer::ReadPrefix(*stored) : std::nullopt;
+  Unpacked unpacked = Unpacked::kDamaged;
   if (prefix && prefix->logical_bytes == block.logical_bytes_) {
-    unpacked = HasDictionaryOf(*prefix, header) ? packer_->Unpack(block.stored_, *prefix, to) : Unpacked::kNoDictionary;
+    unpacked = HasDictionaryOf(*prefix, SegmentOf(block.stored_.data())) ? packer_->Unpack(*stored, *prefix, to)
+                                                                         : Unpacked::kNoDictionary;
   }
   if (unpacked == Unpacked::kDone && VerifiesAll(verify_) &&
       record::PayloadChecksum({to, prefix->logical_bytes}) != prefix->logical_checksum)
     unpacked = Unpacked::kDamaged;
   if (unpacked == Unpacked::kDone) return true;
   counters_->Add(EventOf(unpacked), block.role_);
-  if (unpacked != Unpacked::kNoMemory) ForgetRecord(header);
+  if (unpacked != Unpacked::kNoMemory) ForgetRecord(block);
+  AfterFault();
   return false;
+}
+
+std::optional<std::span<const std::byte>> ScmTier::Impl::SteadyBytes(const PinnedBlock& block) {
+  if (block.staged()) return block.stored_;
+  const auto bytes = record::SteadyBytes(block.stored_);
+  if (bytes) [[likely]]
+    return bytes;
+  counters_->Add(Event::kScmChecksumMismatch, block.role_);
+  ForgetRecord(block);
+  AfterFault();
+  return std::nullopt;
 }
 
 void ScmTier::Impl::RejectImage(const PinnedBlock& block) {
   counters_->Add(Event::kScmImageFailed, block.role_);
-  ForgetRecord(record::HeaderOf(block.stored_));
+  ForgetRecord(block);
 }
 
-// REQUIRES: the record is pinned.
-void ScmTier::Impl::ForgetRecord(const record::Header& header) {
-  const auto offset = static_cast<uint64_t>(reinterpret_cast<const std::byte*>(&header) - medium_.base());
-  index_.RemoveLine(index_.Hash(header.key), offset / kLineBytes);
+// One whose header cannot be read any more goes with its segment.
+void ScmTier::Impl::ForgetRecord(const PinnedBlock& block) {
+  const auto offset = static_cast<uint64_t>(block.stored_.data() - medium_.base()) - sizeof(record::Header);
+  record::Header header;
+  if (CopyBytes({medium_.base() + offset, sizeof(header)}, &header))
+    index_.RemoveLine(index_.Hash(header.key), offset / kLineBytes);
 }
 
 bool ScmTier::Impl::Contains(const BlockKey& key) {
@@ -823,7 +841,8 @@ void ScmTier::Impl::AuditWord(Index::Entry entry, ScmAudit* audit, std::unordere
   if (!header) return violation("points to a damaged header");
   if (offset + layout::RecordBytes(header->payload_bytes) > log_.Tail(segment)) return violation("record is too long");
   if ((header->flags & layout::kRecordVoid) != 0) violation("points to a void record");
-  if (!reader_.PayloadIsWhole(record::HeaderAt(medium_, offset))) violation("payload does not match its checksum");
+  if (!reader_.PayloadIsWhole(record::HeaderAt(medium_, offset)))
+    return violation("payload does not match its checksum");
   if (index_.Hash(header->key).tag != word.tag()) violation("tag is not its key's");
   const Index::Entry found = index_.FindLine(index_.Hash(header->key), word.line());
   if (!found || found.slot != entry.slot) violation("is in a wrong bucket");
@@ -845,7 +864,7 @@ void ScmTier::Impl::AuditPacked(const record::Header& header, ScmAudit* audit,
     violation("is packed and saves less than an eighth");
   if (prefix->codec == Codec::kImage) return;  // the host's to unpack
   std::vector<std::byte> block(prefix->logical_bytes);
-  if (!HasDictionaryOf(*prefix, header)) {
+  if (!HasDictionaryOf(*prefix, SegmentOf(payload.data()))) {
     violation("was packed with a dictionary that is gone");
   } else if (packer_->Unpack(payload, *prefix, block.data()) != Unpacked::kDone) {
     violation("does not unpack");
@@ -897,8 +916,8 @@ void ScmTier::Close() {
   }
   impl_.reset();
   if (gave_up && !wipe) return;  // the next life reads what it finds
-  if (wipe) WipeSegments(held, ready_bytes);
-  const bool wiped = wipe && (!leftovers_ || (ready_bytes == options_.capacity_bytes && whole));
+  const bool wiped =
+      wipe && WipeSegments(held, ready_bytes) && (!leftovers_ || (ready_bytes == options_.capacity_bytes && whole));
   keeper_->Change([&](layout::Superblock* superblock) {
     superblock->flags |= layout::kClosedCleanly | (wiped ? uint32_t{layout::kWiped} : 0u);
     superblock->snapshot_segment = snapshot ? snapshot->segment : 0;
@@ -906,18 +925,20 @@ void ScmTier::Close() {
   });
 }
 
-// The superblock first, so that nobody believes a part of what is left.
-void ScmTier::WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_bytes) {
+// The superblock first, so that nobody believes a part of what is left. False: some of them did not take it.
+bool ScmTier::WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_bytes) {
   keeper_->Change([](layout::Superblock* superblock) {
     superblock->sequence_begin = superblock->sequence_end;
     superblock->tombstone_segments = 0;
     superblock->snapshot_segment = superblock->snapshot_chunks = 0;
   });
+  bool all = true;
   for (const uint32_t id : held) {
     const uint64_t from = std::max(id * options_.segment_bytes, layout::kSuperblockSpace);
     const uint64_t end = std::min((id + 1) * options_.segment_bytes, ready_bytes);
-    if (from < end) Wipe(*medium_, from, end - from);
+    if (from < end) all &= Wipe(*medium_, from, end - from);
   }
+  return all;
 }
 
 // False: it is not known what was erased, so nothing is to be found again; recovery_ says why.
@@ -1014,6 +1035,12 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   if (effective.model != MediumModelName::kNone)
     opened->throttle_ = std::make_unique<Throttle>(GetMediumModel(effective.model));
   if (wrap) opened->medium_ = wrap(std::move(opened->medium_));
+  if (effective.bus_errors == BusErrorMode::kContain) MEZZ_RETURN_IF_ERROR(ContainBusErrors());
+  ScmTier* const watched = opened.get();
+  opened->watch_ = std::make_unique<BusErrorWatch>(
+      std::span<const std::byte>(opened->medium_->base(), opened->medium_->bytes()), [watched](uint64_t offset) {
+        if (watched->impl_ != nullptr) watched->impl_->log_.NoteBusError(offset);
+      });
   std::vector<SegmentId> bad;
   MEZZ_RETURN_IF_ERROR(opened->FindBadSegments(&bad));
   const std::vector<std::byte> head = ReadHead(*opened->medium_);
@@ -1127,6 +1154,7 @@ uint64_t ScmTier::capacity_bytes() const {
   return is_closed() ? 0 : impl_->log_.usable_segments() * impl_->log_.segment_bytes();
 }
 bool ScmTier::is_closed() const { return impl_->faults_.IsOver(); }
+uint64_t ScmTier::bus_errors() const { return impl_->log_.bus_errors(); }
 uint32_t ScmTier::faults() const { return impl_->faults_.count(); }
 uint64_t ScmTier::quarantined_bytes() const { return impl_->log_.quarantined_segments() * impl_->log_.segment_bytes(); }
 uint64_t ScmTier::usage_bytes() const {
@@ -1240,11 +1268,14 @@ void PinnedBlock::RejectImage() const {
   tier_->impl_->RejectImage(*this);
 }
 
+std::optional<std::span<const std::byte>> PinnedBlock::SteadyBytes() const { return tier_->impl_->SteadyBytes(*this); }
+
 bool PinnedBlock::Unpack(std::byte* to) const {
   assert(!image());
   if (form_ == Form::kPacked) return tier_->impl_->Unpack(*this, to);
-  if (!stored_.empty()) std::memcpy(to, stored_.data(), stored_.size());
-  return true;
+  const auto bytes = SteadyBytes();
+  if (bytes && !bytes->empty()) std::memcpy(to, bytes->data(), bytes->size());
+  return bytes.has_value();
 }
 
 void PinnedBlock::Release() {

@@ -15,6 +15,7 @@
 #include "cache/base/fork_guard.h"
 #include "cache/block_source.h"
 #include "cache/counters.h"
+#include "cache/media/bus_errors.h"
 #include "cache/media/medium.h"
 #include "cache/media/model.h"
 #include "cache/media/preparer.h"
@@ -47,6 +48,9 @@ class PinnedBlock {
   bool staged() const { return slot_ >= 0; }
   // The bytes as they lie there.
   std::span<const std::byte> stored() const { return stored_; }
+  // The same; or, if bus errors are contained, a copy in memory of this thread, good until its next call: for code that
+  // may not be interrupted by them, as a host's. Nothing, a counted miss: they are not there any more, or no memory.
+  std::optional<std::span<const std::byte>> SteadyBytes() const;
   // The block. REQUIRES: form() == Form::kRaw.
   std::span<const std::byte> payload() const {
     assert(form_ == Form::kRaw);
@@ -248,6 +252,8 @@ class ScmTier {
   bool is_closed() const;
   // Of the medium, since it was opened: what was whole in this life and is not any more.
   uint32_t faults() const;
+  // Of those: that were bus errors, contained.
+  uint64_t bus_errors() const;
   // Of segments that are out of use, because their memory failed or holds bad blocks.
   uint64_t quarantined_bytes() const;
   // Bytes of segments that hold records. Cheap.
@@ -318,13 +324,14 @@ class ScmTier {
   Status FindBadSegments(std::vector<SegmentId>* bad) const;
   void StartPreparer();
   void Close();
-  void WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_bytes);
+  bool WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_bytes);
   Status StartThreads();
 
   ScmOptions options_;
   ForkGuard guard_;
   std::unique_ptr<Medium> medium_;
-  std::unique_ptr<Throttle> throttle_;  // null without a model
+  std::unique_ptr<BusErrorWatch> watch_;  // as long as the medium is read
+  std::unique_ptr<Throttle> throttle_;    // null without a model
   Counters counters_;
   std::unique_ptr<Authenticator> authenticator_;  // null without verify=keyed
   RecoveryReport recovery_;                       // unless there is a recoverer

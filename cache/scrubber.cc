@@ -37,10 +37,10 @@ uint64_t Scrubber::Scrub(uint64_t bytes) {
     const uint64_t slot = next_slot_;
     next_slot_ = (next_slot_ + 1) % index_->slots();
     index_->VisitPinned(slot, reader_, [&](IndexWord word) {
-      const record::Header& header = reader_.HeaderOf(word);
+      const record::Header header = reader_.HeaderOf(word);
       checked += std::max<uint64_t>(header.payload_bytes, 1);
-      if (reader_.PayloadIsWhole(header)) return;
-      reader_.NoteMismatch(header, word);
+      if (reader_.PayloadIsWhole(reader_.HeaderOf(word))) return;
+      reader_.NoteMismatch(header.role, word);
       index_->RemoveLine(index_->Hash(header.key), word.line());
     });
   }

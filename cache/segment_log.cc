@@ -300,7 +300,8 @@ void SegmentLog::OpenLocked(SegmentId id, Generation generation, uint64_t magic)
   header.segment = Raw(id);
   header.generation = generation;
   header.checksum = record::SegmentHeaderChecksum(header);
-  medium_.Stream(medium_.base() + SegmentStart(id), &header, sizeof(header));
+  // Where it is not taken, the segment is condemned, and what is put there before it is sealed is for this life only.
+  (void)medium_.Stream(medium_.base() + SegmentStart(id), &header, sizeof(header));
   medium_.Drain();
   counters_->Add(Event::kScmWrittenBytes, BlockRole::kOther, sizeof(header));
   segment(id).sequence.store(header.sequence, std::memory_order_relaxed);
@@ -545,7 +546,16 @@ void SegmentLog::QuarantineLocked(SegmentId id) {
   if (faults_ != nullptr && segments_count_ - quarantined_segments() < kSegmentsMin) faults_->Close();
 }
 
+void SegmentLog::NoteBusError(uint64_t offset) {
+  bus_errors_.fetch_add(1, std::memory_order_relaxed);
+  if (faults_ != nullptr) faults_->Note();
+  if (Raw(SegmentAt(offset)) >= segments_count_ || (faults_ != nullptr && !faults_->have_limit())) return;
+  segment(SegmentAt(offset)).faults.store(kUnreadable, std::memory_order_relaxed);
+  condemned_.store(true, std::memory_order_release);
+}
+
 void SegmentLog::NoteFault(SegmentId id) {
+  if (segment(id).faults.load(std::memory_order_relaxed) >= kUnreadable) return;  // told of as it was found
   if (faults_ != nullptr) faults_->Note();
   if (faults_ != nullptr && !faults_->have_limit()) return;
   const uint32_t before = segment(id).faults.fetch_add(1, std::memory_order_relaxed);

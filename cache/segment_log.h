@@ -231,6 +231,10 @@ class SegmentLog {
   // condemned. Takes no lock. REQUIRES: it is pinned by the caller, or the victim, or the caller's tombstones lie
   // there.
   void NoteFault(SegmentId id);
+  // The memory there did not answer (bus_errors.h): the segment is condemned at once. Takes no lock, touches no memory
+  // of the medium, and asks for no pin: it may be called in the middle of anything.
+  void NoteBusError(uint64_t offset);
+  uint64_t bus_errors() const { return bus_errors_.load(std::memory_order_relaxed); }
   bool HadFault(SegmentId id) const { return segment(id).faults.load(std::memory_order_relaxed) != 0; }
   bool HasCondemned() const { return condemned_.load(std::memory_order_relaxed); }  // to be looked at
   bool IsCondemned(SegmentId id) const {
@@ -276,7 +280,8 @@ class SegmentLog {
     // A bit for each slot of Dictionaries of which this fill has records, and a hold on it. Set by KeepDictionary, by a
     // writer, before the first such record is published; all cleared, under mutex_, when the segment becomes free.
     Atomic<uint32_t> dictionaries{0};
-    Atomic<uint32_t> faults{0};  // that NoteFault told of, in this life of the log; relaxed: who acts looks again
+    // That NoteFault told of, in this life of the log; or kUnreadable. Relaxed: who acts looks again.
+    Atomic<uint32_t> faults{0};
     Generation hollow_of = Generation::kYoung;  // GUARDED_BY(mutex_): of one in hollow_
     bool adopted = false;  // of this fill; written while it is kUnready, kAwaiting or kFree, read under a pin
   };
@@ -284,6 +289,8 @@ class SegmentLog {
   static constexpr uint64_t kPin = 1;
   static constexpr uint64_t kWriter = uint64_t{1} << 32;
   static constexpr uint64_t kNoSegment = UINT64_MAX;
+  // Of `faults`: as many as NoteFault never counts.
+  static constexpr uint32_t kUnreadable = 1u << 31;
 
   static State StateOf(uint64_t control) { return static_cast<State>(control >> kStateShift); }
   static uint64_t WritersOf(uint64_t control) { return control >> 32 & 0xffff; }
@@ -347,6 +354,7 @@ class SegmentLog {
   uint32_t provided_ = 0;            // GUARDED_BY(mutex_): segments below are ready, grows
   uint32_t unready_;                 // GUARDED_BY(mutex_): segments that are kUnready
   uint32_t tombstone_segments_ = 0;  // GUARDED_BY(mutex_)
+  Atomic<uint64_t> bus_errors_{0};   // relaxed: a count
   Atomic<uint32_t> limit_;           // stored under mutex_, as are the counts below; read anywhere, relaxed: hints
   Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be chosen by the old one
   Atomic<uint32_t> free_count_{0}, hollow_count_{0}, draining_count_{0}, unused_count_{0}, quarantined_count_{0};

@@ -52,7 +52,7 @@ class ChunkWriter {
   void EraseHeaders() {
     alignas(kLineBytes) const std::byte zeros[kLineBytes] = {};
     for (const SegmentId id : segments_) {
-      medium_.Stream(StartOf(id), zeros, sizeof(zeros));
+      stored_ &= medium_.Stream(StartOf(id), zeros, sizeof(zeros));
       medium_.Persist(StartOf(id), sizeof(zeros));
     }
   }
@@ -72,9 +72,11 @@ class ChunkWriter {
     }
   }
 
-  SnapshotPlace Finish() {
+  // Nothing: the medium did not take all of it.
+  std::optional<SnapshotPlace> Finish() {
     EndChunk(/*last=*/true);
-    return {Raw(segments_.front()), number_};
+    if (!stored_) return std::nullopt;
+    return SnapshotPlace{Raw(segments_.front()), number_};
   }
 
  private:
@@ -89,7 +91,8 @@ class ChunkWriter {
     XXH3_64bits_update(&checksum_, buffer_->bytes, buffered_);
     const uint64_t lines = RoundUp(buffered_, kLineBytes);
     std::memset(buffer_->bytes + buffered_, 0, lines - buffered_);
-    medium_.Stream(StartOf(segments_[number_]) + sizeof(SnapshotChunk) + content_bytes_, buffer_->bytes, lines);
+    stored_ &=
+        medium_.Stream(StartOf(segments_[number_]) + sizeof(SnapshotChunk) + content_bytes_, buffer_->bytes, lines);
     content_bytes_ += buffered_;
     buffered_ = 0;
   }
@@ -109,7 +112,7 @@ class ChunkWriter {
     chunk.content_bytes = content_bytes_;
     chunk.content_checksum = XXH3_64bits_digest(&checksum_);
     chunk.checksum = ChunkChecksum(chunk);
-    medium_.Stream(StartOf(id), &chunk, sizeof(chunk));
+    stored_ &= medium_.Stream(StartOf(id), &chunk, sizeof(chunk));
     medium_.Persist(StartOf(id), sizeof(chunk) + RoundUp(content_bytes_, kLineBytes));
     ++number_;
     content_bytes_ = 0;
@@ -124,6 +127,7 @@ class ChunkWriter {
   uint64_t buffered_ = 0;       // less than the buffer, and a whole number of lines where it is flushed but at the end
   uint64_t content_bytes_ = 0;  // of this chunk, flushed
   uint32_t number_ = 0;
+  bool stored_ = true;
   XXH3_state_t checksum_;
 };
 
@@ -181,9 +185,12 @@ class Kept {
     if (offset % kLineBytes != 0 || !Has(offset)) return nullptr;
     const Fill& fill = of_[Raw(log_.SegmentAt(offset))];
     const record::Header& header = record::HeaderAt(medium, offset);
-    const bool whole = record::IsWhole(header, static_cast<uint32_t>(fill.sequence)) &&
-                       layout::RecordBytes(header.payload_bytes) <= fill.tail - offset;
-    return whole ? &header : nullptr;
+    bool whole = false;
+    const bool read = BusErrors::Try([&] {
+      whole = record::IsWhole(header, static_cast<uint32_t>(fill.sequence)) &&
+              layout::RecordBytes(header.payload_bytes) <= fill.tail - offset;
+    });
+    return read && whole ? &header : nullptr;
   }
 
  private:
@@ -285,7 +292,7 @@ std::string SnapshotReader::CheckChunk(uint32_t segment, uint32_t number, uint32
   if (segment == 0 || segment >= segments_) return "leaves the medium";
   const std::byte* const start = medium_.data() + segment * superblock_.segment_bytes;
   SnapshotChunk chunk;
-  std::memcpy(&chunk, start, sizeof(chunk));
+  if (!CopyBytes({start, sizeof(chunk)}, &chunk)) return "cannot be read";
   if (chunk.magic != layout::kSnapshotMagic || chunk.checksum != ChunkChecksum(chunk)) return "is damaged";
   if (chunk.version != layout::kSnapshotVersion)
     return fmt::format("has version {} and this program knows only version {}", chunk.version,
@@ -296,8 +303,10 @@ std::string SnapshotReader::CheckChunk(uint32_t segment, uint32_t number, uint32
       chunk.content_bytes > ChunkContentMax(superblock_.segment_bytes))
     return "contradicts itself";
   const std::span content(start + sizeof(chunk), chunk.content_bytes);
-  if (XXH3_64bits_withSeed(content.data(), content.size(), layout::kChecksumSeed) != chunk.content_checksum)
-    return "is damaged";
+  uint64_t sum = 0;
+  if (!BusErrors::Try([&] { sum = XXH3_64bits_withSeed(content.data(), content.size(), layout::kChecksumSeed); }))
+    return "cannot be read";
+  if (sum != chunk.content_checksum) return "is damaged";
   content_.push_back(content);
   bytes_ += content.size();
   *next = chunk.next;
@@ -309,7 +318,7 @@ std::string SnapshotReader::CheckContents() {
   fills_.clear();
   words_.clear();
   if (content_.empty() || content_.front().size() < sizeof(head_)) return std::string(kContradiction);
-  std::memcpy(&head_, content_.front().data(), sizeof(head_));
+  if (!CopyBytes(content_.front().first(sizeof(head_)), &head_)) return "cannot be read";
   const uint64_t behind_head = bytes_ - sizeof(head_);
   if (head_.fills > segments_ || head_.fills * sizeof(SnapshotFill) > behind_head ||
       (behind_head - head_.fills * sizeof(SnapshotFill)) / sizeof(uint64_t) != head_.slots)
@@ -320,7 +329,7 @@ std::string SnapshotReader::CheckContents() {
   for (std::span<const std::byte> content : content_) {
     content = content.subspan(std::exchange(skip, 0));
     const uint64_t taken = std::min(left, content.size());
-    if (taken != 0) std::memcpy(to, content.data(), taken);
+    if (!CopyBytes(content.first(taken), to)) return "cannot be read";
     to += taken;
     left -= taken;
     content = content.subspan(taken);
@@ -394,12 +403,16 @@ void Adopt(const SnapshotOf& of, const SegmentLog::Fill& fill) {
 // As an index may hold them: each once, in a slot that is there, into what was kept.
 bool RestoreWords(const SnapshotOf& of, const SnapshotReader& reader, const Kept& kept) {
   const uint64_t slots = of.index->slots();
-  return reader.ForEachWord([&](uint64_t slot, uint64_t raw) {
-    const IndexWord word = IndexWord(raw).with(/*dram=*/false, /*heat=*/0);
-    if (slot >= slots || word.empty() || !kept.Has(OffsetOf(word))) return false;
-    of.index->Restore(slot, word);
-    return true;
+  bool restored = false;
+  const bool read = BusErrors::Try([&] {
+    restored = reader.ForEachWord([&](uint64_t slot, uint64_t raw) {
+      const IndexWord word = IndexWord(raw).with(/*dram=*/false, /*heat=*/0);
+      if (slot >= slots || word.empty() || !kept.Has(OffsetOf(word))) return false;
+      of.index->Restore(slot, word);
+      return true;
+    });
   });
+  return read && restored;
 }
 
 }  // namespace

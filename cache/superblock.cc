@@ -76,8 +76,9 @@ std::vector<std::byte> ReadHead(const Medium& medium) {
   std::vector<std::byte> head;
   if (!first && !second) return head;
   head.resize(2 * kHalf);
-  std::memcpy(head.data(), medium.base() + (first ? 0 : kHalf), kHalf);
-  std::memcpy(head.data() + kHalf, medium.base() + (second ? kHalf : 0), kHalf);
+  const bool read = CopyBytes({medium.base() + (first ? 0 : kHalf), kHalf}, head.data()) &&
+                    CopyBytes({medium.base() + (second ? kHalf : 0), kHalf}, head.data() + kHalf);
+  if (!read) head.clear();
   return head;
 }
 
@@ -156,8 +157,9 @@ void SuperblockKeeper::WriteLocked(uint64_t at, const Superblock& sealed) const 
   if (AnyMeets(bad_, at, at + sizeof(Superblock))) return;
   alignas(kLineBytes) const Superblock aligned = sealed;
   static_assert(sizeof(aligned) % kLineBytes == 0);
-  medium_.Stream(medium_.base() + at, &aligned, sizeof(aligned));
-  medium_.Persist(medium_.base() + at, sizeof(aligned));
+  // What it does not take is not there for the next process either, which finds the other copy or none.
+  if (medium_.Stream(medium_.base() + at, &aligned, sizeof(aligned)))
+    medium_.Persist(medium_.base() + at, sizeof(aligned));
 }
 
 }  // namespace mezz

@@ -74,7 +74,7 @@ bool ErasedKeys::ReadSegment(std::span<const std::byte> medium, uint64_t segment
   bool ended = false;
   for (uint64_t at = segment->tail; at + sizeof(Tombstone) <= end; at += sizeof(Tombstone)) {
     Tombstone tombstone;
-    std::memcpy(&tombstone, medium.data() + at, sizeof(tombstone));
+    if (!CopyBytes(medium.subspan(at, sizeof(tombstone)), &tombstone)) return false;
     const bool whole = tombstone.checksum == ChecksumOf(tombstone, segment->sequence);
     if (whole && ended) return false;
     ended |= !whole;
@@ -140,11 +140,11 @@ Tombstones::Added Tombstones::Add(const BlockKey& key, const LogPosition& positi
   tombstone.next_sequence = static_cast<uint32_t>(position.next_sequence);
   std::ranges::copy(position.open, tombstone.open);
   tombstone.checksum = ChecksumOf(tombstone, segment.sequence);
-  medium_.Stream(medium_.base() + segment.tail, &tombstone, sizeof(tombstone));
+  const bool stored = medium_.Stream(medium_.base() + segment.tail, &tombstone, sizeof(tombstone));
   medium_.Drain();
   if (throttle_ != nullptr) throttle_->ChargeWrite(sizeof(tombstone));
   counters_->Add(Event::kScmWrittenBytes, BlockRole::kOther, sizeof(tombstone));
-  const bool held = HoldsLocked(tombstone);
+  const bool held = stored && HoldsLocked(tombstone);
   if (!held) log_->NoteFault(segment.id);
   segment.tail += sizeof(tombstone);
   ++written_;
@@ -156,11 +156,14 @@ Tombstones::Added Tombstones::Add(const BlockKey& key, const LogPosition& positi
 bool Tombstones::HoldsLocked(const Tombstone& tombstone) const {
   const ErasedKeys::Segment& segment = segments_.back();
   if (throttle_ != nullptr) throttle_->ChargeLines(1);
-  if (std::memcmp(medium_.base() + segment.tail, &tombstone, sizeof(tombstone)) != 0) return false;
+  Tombstone read;
+  if (!CopyBytes({medium_.base() + segment.tail, sizeof(read)}, &read) ||
+      std::memcmp(&read, &tombstone, sizeof(read)) != 0)
+    return false;
   if (segment.tail != log_->FirstRecord(segment.id)) return true;
   layout::SegmentHeader header;
-  std::memcpy(&header, medium_.base() + segment.tail - sizeof(header), sizeof(header));
-  return header.magic == layout::kTombstonesMagic && header.sequence == segment.sequence &&
+  return CopyBytes({medium_.base() + segment.tail - sizeof(header), sizeof(header)}, &header) &&
+         header.magic == layout::kTombstonesMagic && header.sequence == segment.sequence &&
          header.checksum == record::SegmentHeaderChecksum(header);
 }
 

@@ -267,7 +267,8 @@ HybridCache::Created HybridCache::Copy(PinnedBlock block, const Request& request
   core_->scm().ChargeCopy(block.stored().size());
   if (const auto image = block.image()) return CreateOfImage(block, *image, request);
   if (block.form() == Form::kPacked) return UnpackAndCreate(std::move(block), request);
-  return Create(block.payload(), memory_allocator(), request);
+  const auto bytes = block.SteadyBytes();
+  return bytes ? Create(*bytes, memory_allocator(), request) : Created{};
 }
 
 HybridCache::Created HybridCache::UnpackAndCreate(PinnedBlock block, const Request& request) {
@@ -286,8 +287,11 @@ HybridCache::Created HybridCache::CreateOfImage(const PinnedBlock& block, const 
     return {};
   }
   Created made;
+  const auto stored = block.SteadyBytes();
+  if (!stored) return {};
+  const auto bytes = stored->last(image.bytes.size());
   const rocksdb::Status created =
-      request.helper->create_cb(Slice(reinterpret_cast<const char*>(image.bytes.data()), image.bytes.size()),
+      request.helper->create_cb(Slice(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
                                 static_cast<rocksdb::CompressionType>(image.type), kCreateSource, request.context,
                                 memory_allocator(), &made.obj, &made.charge);
   if (created.ok() && made.obj != nullptr) {

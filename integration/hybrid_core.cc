@@ -311,7 +311,7 @@ HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& b
 
 std::optional<std::span<const std::byte>> HybridCore::BytesToCopy(const PinnedBlock& block) {
   if (!block.staged()) scm_->ChargeCopy(block.stored().size());
-  if (block.form() == Form::kRaw) return block.payload();
+  if (block.form() == Form::kRaw) return block.SteadyBytes();
   if (block.image()) {
     counters().Add(Event::kScmImageUnread, block.role());
     return std::nullopt;
@@ -384,6 +384,7 @@ std::string HybridCore::Report(UriKind uri) const {
       "scm.capacity_bytes: {}\n"
       "scm.usage_bytes: {}\n"
       "scm.faults: {}\n"
+      "scm.bus_errors: {}\n"
       "scm.quarantined_bytes: {}\n"
       "scm.closed: {}\n"
       "scm.pinned_bytes: {}\n"
@@ -393,7 +394,7 @@ std::string HybridCore::Report(UriKind uri) const {
       "{}",
       uri == UriKind::kHybrid ? current.ToUri() : current.ToScmSecondaryUri(), policy.name(), policy.dram_bytes(),
       medium.description, medium.emulated, ToString(medium.granularity), medium.persistent_memory,
-      ToString(options_.scm.model), scm_->capacity_bytes(), scm_->usage_bytes(), scm_->faults(),
+      ToString(options_.scm.model), scm_->capacity_bytes(), scm_->usage_bytes(), scm_->faults(), scm_->bus_errors(),
       scm_->quarantined_bytes(), scm_->is_closed() ? 1 : 0, scm_->pinned_bytes(), scm_->PinPressure(),
       scm_->resident_blocks(), scm_->dram().total(), DramText());
   const CounterSnapshot counters = Snapshot();

@@ -330,6 +330,21 @@ constexpr OptionRow kTable[] = {
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseFaultsMax,
      .print = [](const Options& o) { return std::to_string(o.scm.faults_max); }},
+    {.key = "bus_errors",
+     .member = "",
+     .values = "`fatal`, `contain`",
+     .fallback = "`fatal`; `contain` with `mezzanine_preload`",
+     .meaning =
+         "memory that is not there any more, poisoned or of a file that was cut off, sends SIGBUS. `contain`: where "
+         "the cache itself reads or writes it, that is a counted miss, and its segment is taken out of use; a "
+         "handler for SIGBUS is installed. What RocksDB reads in place ends the process either way: with "
+         "`serve=copy` nothing is ([what is promised](reliability.md#memory-that-fails-while-it-is-used))",
+     .taken_by = TakenBy::kEveryUri,
+     .parse =
+         [](const OptionRow& row, std::string_view v, Options* o) {
+           return ParseEnum(row, v, {BusErrorMode::kFatal, BusErrorMode::kContain}, &o->scm.bus_errors);
+         },
+     .print = [](const Options& o) { return std::string(ToString(o.scm.bus_errors)); }},
     {.key = "pack",
      .member = "",
      .values = "`off`, `image`, `lz4`, `zstd`, `auto`",

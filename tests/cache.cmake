@@ -12,6 +12,7 @@ endif()
 mezz_test(unit/cache/scm_tier_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/recovery_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/bad_blocks_test LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/lost_memory_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/durable_erase_faults_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/keyed_records_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/snapshot_test LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, a minute

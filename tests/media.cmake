@@ -9,6 +9,7 @@ mezz_test(unit/cache/media/model_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/media/medium_test LABELS unit DEPS mezz::cache ${MEZZ_NUMA_LIBRARY})
 mezz_test(unit/cache/media/preparer_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/media/file_medium_test LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/media/bus_errors_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/admission/policy_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/cache/media/file_privacy_test LABELS unit DEPS mezz::cache)
 # The sanitizer takes the threads that a child does not have for leaked ones.

@@ -270,7 +270,10 @@ Status FileMedium::JudgeFileContents(bool* existing) {
 
 Status FileMedium::JudgeDeviceContents(bool* existing) {
   *existing = false;
-  const std::span<const std::byte> head(base_, MediumFormat::kHeadBytes);
+  std::array<std::byte, MediumFormat::kHeadBytes> head;
+  const BusErrorWatch watch({base_, head.size()});
+  if (!CopyBytes({base_, head.size()}, head.data()))
+    return Status::IoError(fmt::format("path={} cannot be read: replace the device", path_));
   // A device has no size that could tell a new one.
   const bool empty = std::ranges::all_of(head, [](std::byte byte) { return byte == std::byte{0}; });
   if (empty) return Judge({}, wanted_, existing);

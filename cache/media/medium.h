@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/media/bus_errors.h"
 #include "cache/media/child_rules.h"
 #include "cache/options.h"
 #include "cache/status.h"
@@ -54,8 +55,11 @@ class Medium {
 
   // Streams `bytes` from `from` to `to` with non-temporal stores. `to` is 64-byte aligned and on the medium; `bytes`
   // is a multiple of 64. The stores of one thread become visible to others, and durable where the granularity is
-  // kByte or kCacheLine, once that thread calls Drain().
-  void Stream(std::byte* to, const void* from, size_t bytes) const { stream_(to, from, bytes); }
+  // kByte or kCacheLine, once that thread calls Drain(). False: memory that is not there any more, contained
+  // (bus_errors.h); some of the bytes may have been stored.
+  [[nodiscard]] bool Stream(std::byte* to, const void* from, size_t bytes) const {
+    return BusErrors::Try([&] { stream_(to, from, bytes); });
+  }
   void Drain() const { drain_(); }
   // Until these bytes, which this thread streamed, are as durable as the medium can make them, whatever its
   // granularity: under kPage that is an msync, so milliseconds. Drains.

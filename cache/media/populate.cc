@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "cache/media/bus_errors.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -63,8 +65,8 @@ int Collapse(std::byte* at, uint64_t bytes) { return madvise(at, bytes, MADV_COL
 int Populate(std::byte* at, uint64_t bytes) {
   if (madvise(at, bytes, MADV_POPULATE_WRITE) == 0) return 0;
   if (errno != EINVAL) return errno;
-  TouchPages(at, bytes);  // an older kernel, or a kind of mapping that cannot be populated
-  return 0;
+  // An older kernel, or a kind of mapping that cannot be populated.
+  return BusErrors::Try([&] { TouchPages(at, bytes); }) ? 0 : EIO;
 }
 
 }  // namespace mezz

@@ -8,13 +8,15 @@
 
 namespace mezz {
 
-void Wipe(const Medium& medium, uint64_t from, uint64_t bytes) {
+bool Wipe(const Medium& medium, uint64_t from, uint64_t bytes) {
   assert(from % kLineBytes == 0 && bytes % kLineBytes == 0 && from + bytes <= medium.bytes());
   constexpr uint64_t kPieceBytes = 4096;
   alignas(kLineBytes) static constexpr std::byte kZeros[kPieceBytes] = {};
+  bool all = true;
   for (uint64_t done = 0; done < bytes; done += kPieceBytes)
-    medium.Stream(medium.base() + from + done, kZeros, std::min(kPieceBytes, bytes - done));
+    all &= medium.Stream(medium.base() + from + done, kZeros, std::min(kPieceBytes, bytes - done));
   medium.Persist(medium.base() + from, bytes);
+  return all;
 }
 
 }  // namespace mezz

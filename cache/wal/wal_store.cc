@@ -56,7 +56,10 @@ std::string_view ToString(WalOutcome outcome) {
 std::string ToString(const WalUuid& uuid) { return fmt::format("{:016x}{:016x}", uuid[0], uuid[1]); }
 
 WalStore::WalStore(std::unique_ptr<Medium> medium, const Geometry& geometry, const Settings& settings)
-    : medium_(std::move(medium)), geometry_(geometry), settings_(settings) {
+    : medium_(std::move(medium)),
+      watch_({medium_->base(), medium_->bytes()}),
+      geometry_(geometry),
+      settings_(settings) {
   assert(geometry.extent_bytes % kLineBytes == 0 && geometry.extent_bytes > kChunksAt);
   assert(geometry.ExtentAt(geometry.extents()) <= medium_->bytes());
   if (settings.model != MediumModelName::kNone) throttle_ = std::make_unique<Throttle>(GetMediumModel(settings.model));
@@ -91,7 +94,7 @@ void WalStore::Format() {
 
 void WalStore::Put(uint64_t at, const void* from, size_t bytes) {
   assert(at % kLineBytes == 0 && bytes % kLineBytes == 0 && at + bytes <= medium_->bytes());
-  medium_->Stream(medium_->base() + at, from, bytes);
+  if (!medium_->Stream(medium_->base() + at, from, bytes)) broken_.store(true, std::memory_order_release);
 }
 
 void WalStore::Flush(uint64_t at, uint64_t bytes) {

@@ -127,13 +127,15 @@ class WalStore {
   void DropLocked(const FilePtr& file);
 
   const std::unique_ptr<Medium> medium_;
+  const BusErrorWatch watch_;  // of its memory; what is read of it is not tried
   const Geometry geometry_;
   const Settings settings_;
   std::unique_ptr<Throttle> throttle_;  // null: no model
   WalUuid uuid_{};
   uint64_t seed_ = 0;  // of checksums, from the UUID
   WalRecovery recovery_;
-  std::atomic<bool> broken_{false};  // false --a write-back failed: release--> true; loaded with acquire
+  // false --a write-back failed, or the memory did not take a store: release--> true; loaded with acquire
+  std::atomic<bool> broken_{false};
 
   mutable std::mutex mutex_;
   uint64_t serial_ = 0;  // guarded by mutex_, as all below

@@ -25,6 +25,7 @@ struct FaultCase {
   bool bad_blocks = false;
   PackMode pack = PackMode::kOff;
   uint64_t stage_bytes = 0;
+  uint32_t loses_one_in = 0;  // steps: a page behind the first, which has the superblock
 };
 
 class FaultyMediumFuzz : public testing::TestWithParam<FaultCase> {};
@@ -49,6 +50,8 @@ class FaultyRun {
       tier_.Drain();  // whose thread writes
       FaultyMedium::Active().FlipABit();
     }
+    if (setup_.loses_one_in != 0 && random_() % setup_.loses_one_in == 0)
+      FaultyMedium::Active().LosePage(test::kPageBytes + random_() % (kSegments * kSegmentBytesMin - test::kPageBytes));
     const bool was_closed = tier_.is_closed();
     const uint64_t key = 1 + random_() % kKeys;
     switch (random_() % 16) {
@@ -120,7 +123,7 @@ void ExpectSoundButForDamage(ScmTier& tier) {
 
 TEST_P(FaultyMediumFuzz, NeverServesAWrongByte) {
   const FaultCase& setup = GetParam();
-  uint64_t closed = 0, faults = 0, failed = 0, quarantined = 0;
+  uint64_t closed = 0, faults = 0, failed = 0, quarantined = 0, lost = 0;
   for (uint64_t round = 0; round < 4 && !HasFatalFailure(); ++round) {
     ScmOptions options = test::AnonymousOptions(kSegments * kSegmentBytesMin);
     options.verify = VerifyMode::kAlways;
@@ -128,6 +131,7 @@ TEST_P(FaultyMediumFuzz, NeverServesAWrongByte) {
     options.pack = setup.pack;
     options.pack_stage_bytes = setup.stage_bytes;
     options.dictionaries = test::kTrainedSoon;
+    options.bus_errors = BusErrorMode::kContain;
     int told = 0;
     options.on_trouble = [&](std::string_view) { ++told; };
     const uint64_t at = (1 + round) * kSegmentBytesMin + 8192;
@@ -143,7 +147,9 @@ TEST_P(FaultyMediumFuzz, NeverServesAWrongByte) {
     const CounterSnapshot counters = tier->counters().Snapshot();
     closed += tier->is_closed() ? 1 : 0;
     EXPECT_EQ(told, (tier->is_closed() ? 1 : 0) + (bad.empty() ? 0 : 1));
-    EXPECT_LE(tier->faults(), counters[Event::kScmChecksumMismatch] + counters[Event::kScmDamagedHeader]);
+    EXPECT_LE(tier->faults(),
+              counters[Event::kScmChecksumMismatch] + counters[Event::kScmDamagedHeader] + tier->bus_errors());
+    EXPECT_LE(tier->bus_errors(), tier->faults());
     if (setup.faults_max != 0 && tier->faults() >= setup.faults_max) {
       EXPECT_TRUE(tier->is_closed());
     }
@@ -153,10 +159,12 @@ TEST_P(FaultyMediumFuzz, NeverServesAWrongByte) {
     faults += tier->faults();
     quarantined += tier->quarantined_bytes() / kSegmentBytesMin;
     failed += FaultyMedium::Active().failed_stores();
+    lost += tier->bus_errors();
   }
   const bool fails = setup.rates.dropped + setup.rates.torn + setup.rates.flipped != 0;
   EXPECT_EQ(failed > 0, fails);
-  EXPECT_EQ(faults > 0, fails || setup.decays_one_in != 0);
+  EXPECT_EQ(lost > 0, setup.loses_one_in != 0);
+  EXPECT_EQ(faults > 0, fails || setup.decays_one_in != 0 || lost > 0);
   EXPECT_EQ(closed > 0, faults > 0 && setup.faults_max != 0 && setup.faults_max < 1000);
   if (setup.bad_blocks) {
     EXPECT_GE(quarantined, 8u);
@@ -166,16 +174,19 @@ TEST_P(FaultyMediumFuzz, NeverServesAWrongByte) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Faults, FaultyMediumFuzz,
-                         testing::Values(FaultCase{"dropped", {.dropped = 20}, 0, 16},
-                                         FaultCase{"torn", {.torn = 20}, 0, 16},
-                                         FaultCase{"flipped", {.flipped = 20}, 0, 16},
-                                         FaultCase{"without_limit", {20, 20, 20}, 20, 0},
-                                         FaultCase{"decays", {}, 5, 16}, FaultCase{"bad_blocks", {}, 0, 16, true},
-                                         FaultCase{"all", {50, 50, 50}, 50, 40, true},
-                                         FaultCase{"packed", {50, 50, 50}, 50, 40, false, PackMode::kZstd},
-                                         FaultCase{"staged", {50, 50, 50}, 50, 40, false, PackMode::kLz4, 1 << 20}),
-                         [](const auto& fault_case) { return fault_case.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Faults, FaultyMediumFuzz,
+    testing::Values(FaultCase{"dropped", {.dropped = 20}, 0, 16}, FaultCase{"torn", {.torn = 20}, 0, 16},
+                    FaultCase{"flipped", {.flipped = 20}, 0, 16}, FaultCase{"without_limit", {20, 20, 20}, 20, 0},
+                    FaultCase{"decays", {}, 5, 16}, FaultCase{"bad_blocks", {}, 0, 16, true},
+                    FaultCase{"all", {50, 50, 50}, 50, 40, true},
+                    FaultCase{"packed", {50, 50, 50}, 50, 40, false, PackMode::kZstd},
+                    FaultCase{"staged", {50, 50, 50}, 50, 40, false, PackMode::kLz4, 1 << 20},
+                    FaultCase{"lost", {}, 0, 40, false, PackMode::kOff, 0, 50},
+                    FaultCase{"lost_without_limit", {}, 0, 0, false, PackMode::kOff, 0, 50},
+                    FaultCase{"lost_packed", {}, 0, 40, false, PackMode::kZstd, 0, 50},
+                    FaultCase{"lost_staged", {50, 50, 50}, 0, 40, true, PackMode::kLz4, 1 << 20, 50}),
+    [](const auto& fault_case) { return fault_case.param.name; });
 
 // Lives of one medium that end by a kill or a close. What a put replaced may come back in a later life, what was erased
 // may not.

@@ -34,6 +34,14 @@ def unit(name, file, source, case, *edits):
     return Mutant(name, file, edits, f"unit/cache/{source}_test", case)
 
 
+def bus(name, case, *edits):
+    return Mutant(name, "cache/media/bus_errors.cc", edits, "unit/cache/media/bus_errors_test", case)
+
+
+def lost(name, file, case, *edits):
+    return Mutant(name, file, edits, "unit/cache/lost_memory_test", "LostMemoryTest." + case)
+
+
 def erased(name, file, case, *edits, source="durable_erase"):
     return Mutant(name, f"cache/{file}", edits, f"unit/cache/{source}_test", case)
 
@@ -158,7 +166,7 @@ MUTANTS = (
               ("    medium_.Persist(StartOf(id), sizeof(chunk) + RoundUp(content_bytes_, kLineBytes));\n", "")),
     reordered("a snapshot is written over segments that are still believed", ("  writer.EraseHeaders();\n", "")),
     unit("a snapshot's contents are not checked", SNAPSHOT, "snapshot", "SnapshotTest.AFlippedBit*",
-         ("layout::kChecksumSeed) != chunk.content_checksum)", "layout::kChecksumSeed) == 0)")),
+         ("if (sum != chunk.content_checksum)", "if (sum == 0)")),
     unit("a snapshot of any generation", SNAPSHOT, "snapshot", "SnapshotTest.OfAnotherGeneration*",
          (" || chunk.generation != superblock_.generation)", ")")),
     unit("a snapshot names what was given up", SNAPSHOT, "snapshot", "SnapshotTest.OfAFullMedium*",
@@ -326,7 +334,7 @@ MUTANTS = (
            (("         HasSoundGeometry(superblock);", "         (HasSoundGeometry(superblock) || true);"),),
            "fuzz/recovery_fuzz_test", "RecoveryFuzz.*"),
     Mutant("a void record's payload may be whole", "cache/record.cc",
-           (("filled ? payload.Checksum() : ~payload.Checksum()", "payload.Checksum()"),),
+           (("whole ? payload.Checksum() : ~payload.Checksum()", "payload.Checksum()"),),
            "fuzz/recovery_fuzz_test", "RecoveryFuzz.*"),
     Mutant("a copy that is on its way outlives that all is erased", "cache/reclaimer.cc",
            (("""  const Stay stay(*this, std::unique_lock(mutex_));
@@ -338,8 +346,8 @@ MUTANTS = (
          "RecoveryTest.WhatWasErasedWithAllStaysErased",
          ("header.sequence >= superblock_.sequence_begin && ", "")),
     Mutant("records of an older fill are taken for this one's", "cache/log_scan.cc",
-           (("!record::IsWhole(header, static_cast<uint32_t>(fill.sequence))",
-             "header.checksum != record::HeaderChecksum(header)"),),
+           (("if (record::IsWhole(header, static_cast<uint32_t>(fill.sequence)))",
+             "if (header.checksum == record::HeaderChecksum(header))"),),
            "model/recovery_reordering_test", "RecoveryReordering.*"),
     unit("keys that do not outlive a process do", "cache/recoverer.cc", "recovery",
          "RecoveryTest.AKeyOfNoFileIsNotBelieved",
@@ -356,8 +364,8 @@ MUTANTS = (
 
     # --- records and reclaim -----------------------------------------------------------------------------------------
     check("a record is published before it is drained", RECORD, "AFirstPutIsFoundWholeOrNotAtAll",
-          ("  medium.Stream(medium.base() + offset, first_line, kLineBytes);\n  medium.Drain();",
-           "  medium.Stream(medium.base() + offset, first_line, kLineBytes);")),
+          ("first_line, kLineBytes);\n  medium.Drain();\n  return stored;",
+           "first_line, kLineBytes);\n  return stored;")),
     check("a move keeps the old sequence", RECORD, "AHotBlockIsNeverLostToReclaim",
           ("  renewed.sequence = to.sequence;", "  static_cast<void>(to.sequence);")),
     unit("the header's checksum is not checked", HEADER, "scm_tier", "ScmTierTest.AFlippedBitInAHeaderIsACountedMiss",
@@ -372,8 +380,8 @@ MUTANTS = (
     unit("what a source throws gets out", RECORD, "scm_tier", "ScmTierTest.ASourceThatThrowsIsARefusedPut",
          ("  } catch (...) {\n    return false;", "  } catch (...) {\n    std::terminate();")),
     unit("a failed source leaves no header", RECORD, "reclaimer", "ReclaimerTest.AVoidRecordIsWalkedOver",
-         ("  StreamFirstLine(medium, place.offset, header, first_line);",
-          "  if (filled) StreamFirstLine(medium, place.offset, header, first_line);")),
+         ("  return StreamFirstLine(medium, place.offset, header, first_line) && whole;",
+          "  return whole && StreamFirstLine(medium, place.offset, header, first_line);")),
     unit("reclaim pays no heat", INDEX_CC, "reclaimer", "ReclaimerTest.WhatWasHitIsMovedForOneHeatAndKeepsItsBytes",
          ("seen.heat() - std::min(seen.heat(), heat_cost);", "seen.heat() - std::min(0u, heat_cost);")),
     unit("survivors have no budget", RECLAIM, "reclaimer",
@@ -511,8 +519,8 @@ MUTANTS = (
     unit("what was never checked is a fault", READER, "recovery", "RecoveryTest.WhatWasNeverChecked*",
          ("    if (!IsUnproven(word)) log_->NoteFault(SegmentOf(word));", "    log_->NoteFault(SegmentOf(word));")),
     Mutant("bytes that fail their checksum are served", TIER,
-           (("  reader_.NoteMismatch(header, word);\n  return true;\n",
-             "  reader_.NoteMismatch(header, word);\n  return false;\n"),),
+           (("  reader_.NoteMismatch(role, word);\n  return true;\n",
+             "  reader_.NoteMismatch(role, word);\n  return false;\n"),),
            "model/faulty_medium_fuzz_test", "*FaultyMediumFuzz*"),
     unit("bad blocks are read when an earlier life is found again", "cache/recoverer.cc", "bad_blocks",
          "BadBlocksTest.*",
@@ -629,9 +637,8 @@ MUTANTS = (
     # --- verify=keyed ------------------------------------------------------------------------------------------------
     unit("a record without a code is taken by its checksum", "cache/record.cc", "keyed_records",
          "KeyedRecords.PlantedByWhoHasNoKeyAreCountedMisses",
-         ("  if (authenticator != nullptr) return authenticator->Accepts(header);",
-          "  if (authenticator != nullptr && (header.flags & layout::kRecordKeyed) != 0)\n"
-          "    return authenticator->Accepts(header);")),
+         ("    whole = authenticator != nullptr ?",
+          "    whole = authenticator != nullptr && (header.flags & layout::kRecordKeyed) != 0 ?")),
     unit("keyed hits are checked now and then", "cache/options.h", "keyed_records",
          "KeyedRecords.ChangedByWhoHasNoKeyAreCountedMisses",
          ("{ return mode == VerifyMode::kAlways || mode == VerifyMode::kKeyed; }",
@@ -642,11 +649,40 @@ MUTANTS = (
          "KeyedRecords.BehindAChangedSuperblockAreDiscarded",
          (".key_scheme = superblock.key_scheme}", ".key_scheme = 0}")),
     unit("reclaim signs what others wrote", RECLAIM, "keyed_records", "KeyedRecords.ForgedAreNotPackedByReclaim",
-         ("  if (!record::PayloadIsWhole(header, authenticator_)) {\n", "  if (!record::PayloadIsWhole(header)) {\n")),
+         ("  if (!record::PayloadIsWhole(record::HeaderAt(medium_, offset), authenticator_)) {\n",
+          "  if (!record::PayloadIsWhole(record::HeaderAt(medium_, offset))) {\n")),
     unit("a forged dictionary is believed", "cache/recoverer.cc", "keyed_records",
          "KeyedRecords.AreNotUnpackedWithAForgedDictionary", ("dictionaries_->authenticator())", "nullptr)")),
     unit("a role that nobody knows is counted by", "cache/log_reader.h", "keyed_records",
-         "KeyedRecords.OfAChangedHeaderAreCountedMisses", ("                       record::HasRole(header) &&\n", "")),
+         "KeyedRecords.OfAChangedHeaderAreCountedMisses", (" && record::HasRole(header) &&\n", " &&\n")),
+
+    # --- memory that is not there any more ----------------------------------------------------------------------------
+    bus("who tried around an attempt that failed goes on", "BusErrorsTest.AnAttemptWithinAnother*",
+        ("return failed_attempts == failed_before;", "return true || failed_attempts == failed_before;")),
+    bus("a bus error is told to nobody", "BusErrorsTest.AnAccess*", ("  Report(here.failed_at);\n", "")),
+    bus("a bus error stays blocked once one was contained", "BusErrorsTest.AnAccess*",
+        ("      pthread_sigmask(SIG_SETMASK, &static_cast<const ucontext_t*>(context)->uc_sigmask, nullptr);\n", "")),
+    bus("a bus error of any memory is contained", "BusErrorsDeathTest.OfMemoryThatNobodyWatches*",
+        ("if (fault && IsWatched(at))", "if (fault)")),
+    bus("the handler that was there before is not called", "BusErrorsPassOn.*",
+        ("  if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);\n", "")),
+    Mutant("threads of ours block bus errors", "cache/base/start_thread.h", (("  sigdelset(&all, SIGBUS);\n", ""),),
+           "unit/cache/media/bus_errors_test", "BusErrorsTest.EachThread*"),
+    lost("a bus error condemns no segment", LOG, "AHeaderIsAMiss*",
+         ("faults.store(kUnreadable,", "faults.fetch_add(1,")),
+    lost("a bus error counts twice", LOG, "APayload*",
+         ("  if (segment(id).faults.load(std::memory_order_relaxed) >= kUnreadable) return;", "")),
+    lost("a payload that was not taken is published", RECORD, "APutThatIsNotTaken*",
+         ("const bool whole = filled && stored;", "const bool whole = filled;")),
+    lost("a packed record is unpacked where it lies", TIER, "APackedRecord*",
+         ("const auto stored = record::SteadyBytes(block.stored_);",
+          "const auto stored = std::optional(block.stored_);")),
+    lost("a record that was lost on its way is moved", RECLAIM, "ReclaimGoesOnOverIt",
+         ("  if (!record::Copy(medium_, offset, header, to->place)) {",
+          "  if (!record::Copy(medium_, offset, header, to->place) && false) {")),
+    lost("a snapshot that is not there is read", SNAPSHOT, "ASnapshotThatIsNotThere*",
+         ("if (!BusErrors::Try([&] { sum = XXH3_64bits_withSeed(",
+          "const auto now = [](auto&& step) { step(); return true; };\n  if (!now([&] { sum = XXH3_64bits_withSeed(")),
 
     # --- erase=durable -----------------------------------------------------------------------------------------------
     erased("the recovery asks no tombstone", "recoverer.cc", "*DurableErase.OutlivesTheProcess*",
@@ -686,8 +722,8 @@ MUTANTS = (
     erased("without room an erase is volatile", TIER[len("cache/"):], "*DurableErase.WithoutRoom*",
            ("    ForsakeRestart();\n", "")),
     erased("a tombstone that did not arrive is believed", "tombstones.cc", "DurableEraseFaults.ATombstone*",
-           ("  const bool held = HoldsLocked(tombstone);\n  if (!held) log_",
-            "  const bool held = HoldsLocked(tombstone) || true;\n  if (!held) log_"), source="durable_erase_faults"),
+           ("  const bool held = stored && HoldsLocked(tombstone);\n  if (!held) log_",
+            "  const bool held = stored;\n  if (!held) log_"), source="durable_erase_faults"),
     erased("nobody looks whether a segment of tombstones has its header", "tombstones.cc",
            "DurableEraseFaults.ASegmentHeader*",
            ("  if (segment.tail != log_->FirstRecord(segment.id)) return true;\n",
@@ -734,7 +770,8 @@ MUTANTS = (
          ("  if (!reader_.PayloadIsWhole(header)) {\n", "  if (header.payload_bytes == 0) {\n")),
     unit("reclaim packs bytes that it did not check", RECLAIM, "packed_records",
          "*/PackingReclaim.DoesNotPackDamagedBytes/*",
-         ("  if (!record::PayloadIsWhole(header, authenticator_)) {\n", "  if (header.payload_bytes == 0) {\n")),
+         ("  if (!record::PayloadIsWhole(record::HeaderAt(medium_, offset), authenticator_)) {\n",
+          "  if (header.payload_bytes == 0) {\n")),
     unit("being packed costs heat", RECLAIM, "packed_records",
          "*/PackingReclaim.PaysHeatForBeingSparedAndNoneForBeingPacked/*",
          ("fate == Fate::kSpare ? 1 : 0);", "fate == Fate::kSpare ? 1 : 1);")),
@@ -743,8 +780,7 @@ MUTANTS = (
          ("  if (!reader_.PayloadIsWhole(header)) {\n",
           "  if (!Packer::ReadPrefix(record::PayloadOf(header)) && !reader_.PayloadIsWhole(header)) {\n")),
     unit("a rejected image stays", TIER, "image_records", "*/ImageRecords.OneThatTheHostRejectsIsForgottenAndCounted/*",
-         ("  ForgetRecord(record::HeaderOf(block.stored_));\n}",
-          "  static_cast<void>(&Impl::ForgetRecord);\n}")),
+         ("Event::kScmImageFailed, block.role_);\n  ForgetRecord(block);", "Event::kScmImageFailed, block.role_);")),
     hybrid("an image is unpacked without a context", HYBRID, IMAGES_TEST,
            "ImageHits.ALookupWithNothingToUnpackWithIsAMissAndTheRecordStays",
            ("  if (request.context == nullptr) {", "  if (request.helper == nullptr) {")),
@@ -797,7 +833,7 @@ MUTANTS = (
     # --- dictionaries ------------------------------------------------------------------------------------------------
     unit("a hit does not ask for its dictionary", TIER, "packed_dictionaries",
          "PackedDictionaries.ARecordThatNamesAnotherIsACountedMiss",
-         ("  if (prefix.dictionary == 0) return true;", "  if (prefix.dictionary < UINT16_MAX) return true;")),
+         ("  return prefix.dictionary == 0 ||", "  return prefix.dictionary < UINT16_MAX ||")),
     unit("a frame is unpacked with a dictionary that it does not name", PACKER, "dictionaries",
          "DictionariesTest.WhatWasPackedWithNoneUnpacksWithNone",
          ("  if (ZSTD_getDictID_fromFrame(packed.data(), packed.size()) != prefix.dictionary) ",

@@ -15,6 +15,7 @@
 #include "cache/layout.h"
 #include "cache/media/medium.h"
 #include "cache/options.h"
+#include "tests/support/lost_pages.h"
 
 namespace mezz::test {
 
@@ -66,6 +67,8 @@ class FaultyMedium final : public Medium {
     const uint64_t at = layout::kSuperblockSpace + random_() % (bytes_ - layout::kSuperblockSpace);
     if (!AnyMeets(bad_, at, at + 1)) base_[at] ^= static_cast<std::byte>(1u << random_() % 8);
   }
+  // As memory that does not answer any more (lost_pages.h).
+  void LosePage(uint64_t at) { test::LosePages(base_ + at / kPageBytes * kPageBytes); }
   // The next so many stores.
   void Fail(FaultRates rates, uint64_t stores = UINT64_MAX) {
     const std::lock_guard lock(mutex_);
@@ -75,8 +78,6 @@ class FaultyMedium final : public Medium {
   uint64_t failed_stores() const { return failed_stores_; }
 
  private:
-  static constexpr uint64_t kPageBytes = 4096;
-
   void Protect(int how) {
     for (const BadRange& range : bad_) {
       const uint64_t begin = (range.begin + kPageBytes - 1) / kPageBytes * kPageBytes;
@@ -86,19 +87,21 @@ class FaultyMedium final : public Medium {
   }
   void Store(std::byte* to, const std::byte* from, size_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (to < base_ + layout::kSuperblockSpace) return medium_->Stream(to, from, bytes);
+    if (to < base_ + layout::kSuperblockSpace) return (void)medium_->Stream(to, from, bytes);
     if (stores_left_-- == 0) rates_ = {};
     const auto happens = [this](uint32_t one_in) { return one_in != 0 && random_() % one_in == 0; };
     const bool dropped = happens(rates_.dropped), torn = happens(rates_.torn), flipped = happens(rates_.flipped);
     failed_stores_ += dropped || torn || flipped ? 1 : 0;
     if (dropped) return;
+    // Nothing is thrown through the lock by memory that is lost.
     if (torn) {
       const size_t kept = random_() % bytes / sizeof(uint64_t) * sizeof(uint64_t);
-      for (size_t i = 0; i < kept; ++i) to[i] = from[i];
+      (void)BusErrors::Try([&] {
+        for (size_t i = 0; i < kept; ++i) to[i] = from[i];
+      });
       return;
     }
-    medium_->Stream(to, from, bytes);
-    if (!flipped) return;
+    if (!medium_->Stream(to, from, bytes) || !flipped) return;
     medium_->Drain();
     to[random_() % bytes] ^= static_cast<std::byte>(1u << random_() % 8);
   }

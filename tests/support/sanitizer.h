@@ -11,4 +11,11 @@ inline constexpr int kStressShare = 4;
 inline constexpr int kStressShare = 1;
 #endif
 
+// Which handle the signals that a process ends by, and end it by a status of their own.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kHandlesSignals = true;
+#else
+inline constexpr bool kHandlesSignals = false;
+#endif
+
 }  // namespace mezz::test

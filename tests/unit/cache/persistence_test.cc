@@ -124,7 +124,7 @@ TEST_P(Persistence, OfAMoveIsOneDrain) {
   ASSERT_TRUE(to);
   medium_.Take();
   const uint64_t from = log_.FirstRecord(to->segment);
-  record::Copy(medium_, from, record::HeaderAt(medium_, from), to->place);
+  ASSERT_TRUE(record::Copy(medium_, from, record::HeaderAt(medium_, from), to->place));
   EXPECT_EQ(medium_.Take(), (Counts{layout::RecordBytes(4096) / kLineBytes, 1, 0}));
   log_.Leave(*to);
 }

@@ -29,7 +29,8 @@ TEST(ParseHybridUri, ReadsEveryKey) {
   const HybridCacheOptions options = MustParse(
       "mezzanine://dram=256M;scm=1G;scm_path=/mnt/pmem0/mezz;medium=file;model=optane100;dram_cache=lru;serve=in_place;"
       "policy=bidirectional;write_budget=90M;segment=2M;block=16K;strict=true;verify=1;shard_bits=4;"
-      "scrub=16M;prepare=open;recovery=warm;recovery_budget=1500ms;faults_max=40");
+      "scrub=16M;prepare=open;recovery=warm;recovery_budget=1500ms;faults_max=40;bus_errors=contain");
+  EXPECT_EQ(options.scm.bus_errors, BusErrorMode::kContain);
   EXPECT_EQ(options.scm.faults_max, 40u);
   EXPECT_EQ(options.scm.recovery, Recovery::kWarm);
   EXPECT_EQ(options.scm.recovery_budget_ms, 1500u);
@@ -145,6 +146,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;scrub=fast", "scrub=fast", "whole number"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery=yes", "recovery=yes", "discard, warm, require"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery=require", "recovery=require", "medium=anon"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;bus_errors=off", "bus_errors=off", "fatal"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;faults_max=-1", "faults_max=-1", "0 for never"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;faults_max=4294967296", "faults_max=4294967296", "whole"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery_budget=30", "recovery_budget=30", "with s or ms"},
@@ -257,6 +259,7 @@ HybridCacheOptions RandomOptions(std::mt19937_64& random) {
   options.scm.scrub_bytes_per_second = pick(2) != 0 ? 0 : pick(1ull << 40);
   options.scm.scrub_on_close = pick(2) != 0;
   options.scm.faults_max = static_cast<uint32_t>(pick(2) != 0 ? pick(40) : pick(1ull << 32));
+  options.scm.bus_errors = static_cast<BusErrorMode>(pick(2));
   options.scm.pack_stage_bytes = pick(2) != 0 ? 0 : kPackStageBytesMin + pick(1ull << 26);
   options.scm.prepare = static_cast<Prepare>(pick(2));
   options.scm.recovery_budget_ms = pick(2) != 0 ? 0 : pick(2) != 0 ? pick(100'000) : 1000 * pick(86'400);
@@ -293,6 +296,7 @@ TEST(ToUri, ParsesBackToTheSameOptions) {
     ASSERT_EQ(got.scm.scrub_bytes_per_second, want.scm.scrub_bytes_per_second) << uri;
     ASSERT_EQ(got.scm.scrub_on_close, want.scm.scrub_on_close) << uri;
     ASSERT_EQ(got.scm.faults_max, want.scm.faults_max) << uri;
+    ASSERT_EQ(got.scm.bus_errors, want.scm.bus_errors) << uri;
     ASSERT_EQ(got.scm.pack_stage_bytes, want.scm.pack_stage_bytes) << uri;
     ASSERT_EQ(got.scm.prepare, want.scm.prepare) << uri;
     ASSERT_EQ(got.scm.recovery_budget_ms, want.scm.recovery_budget_ms) << uri;

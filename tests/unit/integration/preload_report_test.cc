@@ -55,6 +55,7 @@ class PreloadReport : public ::testing::Test {
     EXPECT_EQ(reports(), 1);
     EXPECT_THAT(ReadFile(path_), HasSubstr("report: " + why));
     EXPECT_THAT(ReadFile(path_), HasSubstr("\nscm.put: "));
+    EXPECT_THAT(ReadFile(path_), HasSubstr(";bus_errors=contain"));
     EXPECT_EQ(ReadFile(path_).find("\nscm.put: 0"), std::string::npos);
   }
 

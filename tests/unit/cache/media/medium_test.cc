@@ -84,7 +84,7 @@ TEST_P(AnyMedium, StreamsWhatItIsGiven) {
     const size_t bytes = kLineBytes * (1 + random() % (i % 2 == 0 ? 16 : 2048));
     const size_t to = random() % ((kBytes - bytes) / kLineBytes) * kLineBytes;
     const size_t from = random() % (source.size() - bytes);  // any alignment
-    medium_->Stream(medium_->base() + to, source.data() + from, bytes);
+    (void)medium_->Stream(medium_->base() + to, source.data() + from, bytes);
     std::memcpy(expected.data() + to, source.data() + from, bytes);
   }
   medium_->Drain();
@@ -227,7 +227,7 @@ TEST(Medium, ManyThreadsStreamToTheirOwnLines) {
       threads.emplace_back([&, t] {
         const std::vector<std::byte> line(kLineBytes, static_cast<std::byte>(t + 1));
         for (uint64_t at = kLineBytes * static_cast<uint64_t>(t); at < kBytes; at += kThreads * kLineBytes) {
-          medium->Stream(medium->base() + at, line.data(), kLineBytes);
+          (void)medium->Stream(medium->base() + at, line.data(), kLineBytes);
         }
         medium->Drain();
       });
