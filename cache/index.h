@@ -21,7 +21,8 @@ namespace mezz {
 //   [   tag 25   ][  line 36 (64-byte units)   ][dram][heat ]
 //
 // 0 is the empty word: line 0 holds the superblock, never a record. `dram`: the DRAM tier holds the block too, as far
-// as we were told. `heat`: hits since the record was written or last spared, saturating at 3.
+// as we were told; in a segment of an earlier life, as long as there is no heat: held it when that life ended. `heat`:
+// hits since the record was written or last spared, saturating at 3.
 class IndexWord {
  public:
   static constexpr unsigned kHeatMax = 3;

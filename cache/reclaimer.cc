@@ -247,8 +247,16 @@ bool Reclaimer::PickVictimLocked(Mode mode) {
   return true;
 }
 
+// Of an earlier life: its DRAM tier held the block. This one's does not, or the mark were gone.
+bool Reclaimer::IsMark(IndexWord word) const {
+  return word.dram() && word.heat() == 0 && log_->IsAdopted(victim_->segment);
+}
+
 Fate Reclaimer::FateOf(const record::Header& header, IndexWord word, bool packable) const {
   const bool packed = record::IsPacked(header);
+  const bool in_dram = word.dram() && !IsMark(word);
+  if (in_dram && dram_goes_.load(std::memory_order_relaxed)) [[unlikely]]
+    return Fate::kSpare;
   Fate fate = word.heat() > 0 ? Fate::kSpare : packable ? Fate::kPack : Fate::kDrop;
   if (judge_ != nullptr) {
     fate = judge_->Judge({.key = header.key,
@@ -256,11 +264,11 @@ Fate Reclaimer::FateOf(const record::Header& header, IndexWord word, bool packab
                           .payload_bytes = header.payload_bytes,
                           .generation = victim_->generation,
                           .heat = static_cast<uint8_t>(word.heat()),
-                          .in_dram = word.dram(),
+                          .in_dram = in_dram,
                           .packed = packed,
                           .packable = packable});
   }
-  if ((word.dram() && !packed) || (fate == Fate::kPack && !packable)) return Fate::kDrop;
+  if ((in_dram && !packed) || (fate == Fate::kPack && !packable)) return Fate::kDrop;
   return fate;
 }
 
@@ -275,6 +283,8 @@ void Reclaimer::SettleLocked(uint64_t offset, record::Header header, Mode mode) 
   // Until it was replaced or erased.
   for (; entry; entry = index_->FindLine(hash, offset / kLineBytes)) {
     const Fate fate = mode == Mode::kSpare && !dead ? FateOf(header, entry.word, packable) : Fate::kDrop;
+    // Nobody could tell the copy's mark from what this life's DRAM tier holds.
+    if (fate != Fate::kDrop && IsMark(entry.word)) entry.word = index_->Touch(entry, /*heat=*/0);
     if (fate != Fate::kDrop && packable) {
       const Packing packing = PackLocked(offset, header, entry, fate);
       if (packing == Packing::kDone) return;

@@ -73,6 +73,10 @@ class Reclaimer {
   // Relaxed: the next victim may be judged by the old one.
   void SetRequeuePercent(unsigned percent) { requeue_percent_.store(percent, std::memory_order_relaxed); }
 
+  // The DRAM tier is going: from now on what it holds is spared, where it was dropped because it lies there too.
+  // Relaxed: what is judged meanwhile may be dropped still.
+  void SpareDram() { dram_goes_.store(true, std::memory_order_relaxed); }
+
   // Runs `change` while no record is being moved. Waits for another thread's step, or for its victim.
   void WhileNothingMoves(const std::function<void()>& change);
 
@@ -111,6 +115,7 @@ class Reclaimer {
   void FinishPassLocked();
   void WeighLocked(const record::Header& header, uint64_t offset);
   enum class Packing { kDone, kUseless, kNoMemory, kNoRoom };
+  bool IsMark(IndexWord word) const;
   Fate FateOf(const record::Header& header, IndexWord word, bool packable) const;
   void SettleLocked(uint64_t offset, record::Header header, Mode mode);
   bool SpareLocked(uint64_t offset, const record::Header& header, Index::Entry entry);
@@ -147,6 +152,7 @@ class Reclaimer {
   Atomic<bool> pin_pressure_{false};
   Atomic<uint32_t> asked_under_pressure_{0};
   Atomic<unsigned> requeue_percent_{0};
+  Atomic<bool> dram_goes_{false};
   Atomic<uint64_t> longest_stay_{0};
 };
 

@@ -48,10 +48,10 @@ std::string RecoveryReport::ToString() const {
                           : no_snapshot.empty()
                               ? std::string()
                               : fmt::format(", record by record: the snapshot of its index {}", no_snapshot);
-  return fmt::format("was {}: {} blocks of {} are back{}, from {} segments in {} ms{}, and {} are not{}{}",
-                     clean ? "closed" : "not closed", records, HumanBytes(bytes), running ? " so far" : "", segments,
-                     milliseconds, how, dropped,
-                     given_up != 0 ? fmt::format("; {} segments were given up", given_up) : "",
+  return fmt::format("was {}: {} blocks of {} are back{}{}, from {} segments in {} ms{}, and {} are not{}{}",
+                     clean ? "closed" : "not closed", records, HumanBytes(bytes), running ? " so far" : "",
+                     in_dram != 0 ? fmt::format(" ({} of them lay in DRAM too)", in_dram) : "", segments, milliseconds,
+                     how, dropped, given_up != 0 ? fmt::format("; {} segments were given up", given_up) : "",
                      timed_out ? ": recovery_budget was over" : "");
 }
 

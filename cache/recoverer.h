@@ -40,6 +40,7 @@ struct RecoveryReport {
   uint64_t segments = 0;       // whose records are in the index
   uint64_t given_up = 0;       // segments that were not read: their room was wanted, all was erased, or time was over
   uint64_t records = 0;        // that went into the index
+  uint64_t in_dram = 0;        // of them: from a snapshot, DRAM held their blocks when the tier was closed
   uint64_t bytes = 0;          // of their payloads, as stored; from a snapshot: of their segments, as filled
   uint64_t dropped =
       0;  // whole records that are of no use: without their dictionary, of a form this tier does not

@@ -243,7 +243,7 @@ class ScmTier::Impl {
   bool ForgetStaged(const BlockKey& key) { return stage_ != nullptr && stage_->Forget(key); }
   bool Store(const Dictionary& dictionary);
   bool HasDictionaryOf(const layout::PackedPrefix& prefix, SegmentId segment) const;
-  bool PayloadFails(const record::Header& header, IndexWord word);
+  bool PayloadFails(const record::Header& header, IndexWord word, bool unproven);
   bool TakePacked(const record::Header& header, IndexWord word, PinnedBlock* found);
   void ForgetRecord(const PinnedBlock& block);
   void AuditWord(Index::Entry entry, ScmAudit* audit, std::unordered_set<std::string>* keys);
@@ -260,9 +260,11 @@ bool ScmTier::Impl::PrepareRecovery(const layout::Superblock& superblock, const 
     no_snapshot = "is not read, for there are bad blocks";
   } else if (superblock.snapshot_segment != 0) {
     const auto begun = std::chrono::steady_clock::now();
-    no_snapshot = LoadSnapshot(Snapshotted(), superblock);
+    uint64_t in_dram = 0;
+    no_snapshot = LoadSnapshot(Snapshotted(), superblock, &in_dram);
     if (no_snapshot.empty()) {
       *report = FromSnapshot();
+      report->in_dram = in_dram;
       report->milliseconds =
           static_cast<uint64_t>((std::chrono::steady_clock::now() - begun) / std::chrono::milliseconds(1));
       return true;
@@ -295,6 +297,7 @@ RecoveryReport ScmTier::Impl::FromSnapshot() const {
   RecoveryReport report;
   report.outcome = RecoveryReport::Outcome::kRecovered;
   report.clean = report.from_snapshot = true;
+  report.medium = medium_.info().description;
   report.records = index_.blocks();
   for (const SegmentLog::Fill& fill : log_.Fills()) {
     ++report.segments;
@@ -555,8 +558,9 @@ bool ScmTier::Impl::Take(Index::Entry entry, KeyReader& reader, Heat heat, Pinne
   const record::Header& header = reader.HeaderOf(entry.word);
   const BlockRole role = header.role;
   const bool packed = record::IsPacked(header);
+  const bool unproven = recovered_ && reader_.IsUnproven(entry.word);
   found->stored_ = record::PayloadOf(header);
-  if (packed ? !TakePacked(header, entry.word, found) : PayloadFails(header, entry.word)) [[unlikely]] {
+  if (packed ? !TakePacked(header, entry.word, found) : PayloadFails(header, entry.word, unproven)) [[unlikely]] {
     index_.RemoveLine(index_.Hash(reader.key()), entry.word.line());  // its header may be gone too
     reader.Unpin(entry.word);
     return false;
@@ -564,16 +568,18 @@ bool ScmTier::Impl::Take(Index::Entry entry, KeyReader& reader, Heat heat, Pinne
   // A search starts at the block's end; the line arrives while the caller builds its object.
   if (!packed && found->stored_.size() > kLineBytes) __builtin_prefetch(&found->stored_.back());
   found->role_ = role;
+  if (unproven) [[unlikely]]
+    found->carried_ = entry.word.dram() ? Carried::kFromDram : Carried::kFromScm;
+  counters_->Add(Event::kScmHit, role);
+  if (unproven && heat == Heat::kKeep) return true;  // it stays unproven, and with its mark
   const unsigned raised = std::min(entry.word.heat() + 1, IndexWord::kHeatMax);
   // A hit that reached us missed the DRAM tier, so the block is not there, whatever we were told before.
   found->heat_ = static_cast<uint8_t>(index_.Touch(entry, heat == Heat::kRaise ? raised : entry.word.heat()).heat());
-  counters_->Add(Event::kScmHit, role);
   return true;  // the pin goes to the caller
 }
 
-bool ScmTier::Impl::PayloadFails(const record::Header& header, IndexWord word) {
+bool ScmTier::Impl::PayloadFails(const record::Header& header, IndexWord word, bool unproven) {
   const BlockRole role = header.role;
-  const bool unproven = recovered_ && reader_.IsUnproven(word);
   const bool verify =
       unproven || VerifiesAll(verify_) || (verify_ == VerifyMode::kSampled && TimeToVerify(header.payload_bytes));
   if (!verify || reader_.PayloadIsWhole(header)) [[likely]]
@@ -1133,8 +1139,9 @@ bool ScmTier::Contains(const BlockKey& key) { return impl_->Contains(key); }
 Held ScmTier::Compare(const BlockKey& key, size_t bytes, BlockSource source) {
   return impl_->Compare(key, bytes, source);
 }
-void ScmTier::NotePromoted(const BlockKey& key) { impl_->SetDram(key, true); }
+bool ScmTier::NotePromoted(const BlockKey& key) { return impl_->SetDram(key, true); }
 bool ScmTier::NoteDramEviction(const BlockKey& key) { return impl_->SetDram(key, false); }
+void ScmTier::NoteDramGoes() { impl_->reclaimer_.SpareDram(); }
 bool ScmTier::Erase(const BlockKey& key) { return impl_->Erase(key); }
 void ScmTier::EraseAll() { impl_->EraseAll(); }
 void ScmTier::ForgetFile(FileId file) {
@@ -1253,6 +1260,7 @@ PinnedBlock& PinnedBlock::operator=(PinnedBlock&& other) noexcept {
     role_ = other.role_;
     heat_ = other.heat_;
     form_ = other.form_;
+    carried_ = other.carried_;
     slot_ = other.slot_;
   }
   return *this;

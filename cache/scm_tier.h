@@ -32,6 +32,13 @@ class Authenticator;
 class ErasedKeys;
 class ScmTier;
 
+// What an earlier life of the medium left, as its first hit in this one finds it.
+enum class Carried : uint8_t {
+  kNo,        // it was stored in this life, or was hit in it before
+  kFromScm,   // the SCM tier held it alone, or nobody knows: the tier was not closed
+  kFromDram,  // the DRAM tier held its block too when the tier was closed
+};
+
 // A block found in the SCM tier: readable where it lies, or packed. While it lives, its segment cannot be reclaimed:
 // hold it for as long as the bytes are read, no longer. Move-only; the destructor releases the pin. Must not outlive
 // the tier.
@@ -71,6 +78,8 @@ class PinnedBlock {
   // 0..3: hits since the record was written (proven ones start with one), less one for each time it was spared. This
   // one is included, unless it was found with Heat::kKeep.
   uint8_t heat() const { return heat_; }
+  // A hit that is found with Heat::kKeep is not the first one: the next may be.
+  Carried carried() const { return carried_; }
 
   void Release();
   // Gives the pin to the caller, who must pass the address to ScmTier::Unpin exactly once. REQUIRES: not staged().
@@ -86,6 +95,7 @@ class PinnedBlock {
   BlockRole role_ = BlockRole::kOther;
   uint8_t heat_ = 0;
   Form form_ = Form::kRaw;
+  Carried carried_ = Carried::kNo;
   int8_t slot_ = -1;  // of PackStage; -1: it lies on the medium
 };
 
@@ -194,10 +204,13 @@ class ScmTier {
   // As Find, without a pin, heat or a count.
   bool Contains(const BlockKey& key);
 
-  // The DRAM tier now holds this block too, so reclaim need not spare the record.
-  void NotePromoted(const BlockKey& key);
+  // The DRAM tier now holds this block too, so reclaim need not spare the record. False: there is none.
+  bool NotePromoted(const BlockKey& key);
   // The block leaves the DRAM tier. True: a valid record is here, nothing need be written.
   bool NoteDramEviction(const BlockKey& key);
+  // The tier is about to be closed, and the DRAM tier with it: from now on reclaim spares what that holds, and the next
+  // life finds those records marked (Carried::kFromDram), if the tier is closed and has room for its snapshot.
+  void NoteDramGoes();
 
   // Whether the record of `key` was written from these bytes, by length and checksum: of changed bytes one in four
   // billion passes for the same. kOther too if the source fails. Reads one line of the medium, and the source as Put

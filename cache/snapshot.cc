@@ -224,6 +224,13 @@ bool DescribeDictionaries(const SnapshotOf& of, const std::vector<SegmentLog::Fi
 
 uint64_t OffsetOf(IndexWord word) { return word.line() * kLineBytes; }
 
+// The word as the next life is to find it. What a life before this one marked, and nobody asked for since, DRAM did not
+// hold in this one.
+IndexWord Unmarked(const SegmentLog& log, IndexWord word) {
+  const bool old_mark = word.dram() && word.heat() == 0 && log.IsAdopted(log.SegmentAt(OffsetOf(word)));
+  return old_mark ? word.with(/*dram=*/false, /*heat=*/0) : word;
+}
+
 }  // namespace
 
 std::optional<SnapshotPlace> WriteSnapshot(const SnapshotOf& of, const layout::Superblock& next) {
@@ -263,7 +270,7 @@ std::optional<SnapshotPlace> WriteSnapshot(const SnapshotOf& of, const layout::S
   }
   for (uint64_t slot = 0; slot < slots; ++slot) {
     const IndexWord word = of.index->At(slot).word;
-    const uint64_t raw = !word.empty() && kept.Has(OffsetOf(word)) ? word.raw() : 0;
+    const uint64_t raw = !word.empty() && kept.Has(OffsetOf(word)) ? Unmarked(*of.log, word).raw() : 0;
     writer.Append(&raw, sizeof(raw));
   }
   return writer.Finish();
@@ -401,14 +408,15 @@ void Adopt(const SnapshotOf& of, const SegmentLog::Fill& fill) {
 }
 
 // As an index may hold them: each once, in a slot that is there, into what was kept.
-bool RestoreWords(const SnapshotOf& of, const SnapshotReader& reader, const Kept& kept) {
+bool RestoreWords(const SnapshotOf& of, const SnapshotReader& reader, const Kept& kept, uint64_t* in_dram) {
   const uint64_t slots = of.index->slots();
   bool restored = false;
   const bool read = BusErrors::Try([&] {
     restored = reader.ForEachWord([&](uint64_t slot, uint64_t raw) {
-      const IndexWord word = IndexWord(raw).with(/*dram=*/false, /*heat=*/0);
+      const IndexWord word = IndexWord(raw).with(IndexWord(raw).dram(), /*heat=*/0);
       if (slot >= slots || word.empty() || !kept.Has(OffsetOf(word))) return false;
       of.index->Restore(slot, word);
+      *in_dram += word.dram() ? 1 : 0;
       return true;
     });
   });
@@ -417,7 +425,7 @@ bool RestoreWords(const SnapshotOf& of, const SnapshotReader& reader, const Kept
 
 }  // namespace
 
-std::string LoadSnapshot(const SnapshotOf& of, const layout::Superblock& superblock) {
+std::string LoadSnapshot(const SnapshotOf& of, const layout::Superblock& superblock, uint64_t* in_dram) {
   constexpr std::string_view kContradiction = "contradicts the medium";
   SnapshotReader reader({of.medium.base(), of.medium.bytes()}, superblock);
   if (std::string wrong = reader.Check(); !wrong.empty()) return wrong;
@@ -437,7 +445,7 @@ std::string LoadSnapshot(const SnapshotOf& of, const layout::Superblock& superbl
     if ((fill.dictionaries & ~slots) != 0) return std::string(kContradiction);
   }
   if (!of.index->TakeShape({head.groups, head.members, head.growth})) return "is of an index of another size";
-  if (head.slots != of.index->slots() || !RestoreWords(of, reader, kept)) {
+  if (head.slots != of.index->slots() || !RestoreWords(of, reader, kept, in_dram)) {
     of.index->Clear();
     return std::string(kContradiction);
   }

@@ -27,8 +27,9 @@ enum class Fate : uint8_t {
 };
 
 // Decides which records of a reclaimed segment are written anew. The tier keeps two safeguards of its own: a raw record
-// of what also lies in DRAM is never spared, and of what is written anew no more than fifteen in sixteen of the bytes
-// reclaimed, in the long run, so that reclaim gets somewhere even where everything is spared.
+// of what also lies in DRAM is never spared (and always, without a question, once the DRAM tier goes), and of what is
+// written anew no more than fifteen in sixteen of the bytes reclaimed, in the long run, so that reclaim gets somewhere
+// even where everything is spared.
 class SurvivorJudge {
  public:
   virtual ~SurvivorJudge() = default;

@@ -52,6 +52,10 @@ class DramHitBits {
     if ((bit.word->load(std::memory_order_relaxed) & bit.mask) == 0)
       bit.word->fetch_or(bit.mask, std::memory_order_relaxed);
   }
+  bool Has(const BlockKey& key) const {
+    const Bit bit = BitOf(key);
+    return (bit.word->load(std::memory_order_relaxed) & bit.mask) != 0;
+  }
   bool Take(const BlockKey& key) {
     const Bit bit = BitOf(key);
     if ((bit.word->load(std::memory_order_relaxed) & bit.mask) == 0) return false;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cassert>
 #include <limits>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cache/base/if_memory.h"
 #include "integration/adopting_allocator.h"
 #include "integration/erased_objects.h"
 #include "integration/handover_allocator.h"
@@ -62,7 +64,10 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
 
   bool Release(Handle* handle, bool erase_if_last_ref) override;
   bool Release(Handle* handle, bool useful, bool erase_if_last_ref) override;
-  void DisownData() override { target_->DisownData(); }
+  void DisownData() override {
+    disowned_.store(true, std::memory_order_relaxed);
+    target_->DisownData();
+  }
 
   // Capacity, usage and ApplyToAllEntries are the DRAM tier's (CacheWrapper forwards them): they speak of objects, and
   // callers size memtables and reservations by them. The SCM tier answers as RocksDB's secondary cache.
@@ -122,10 +127,12 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   HybridCore::Placement PlaceMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper,
                                   const Image* image);
   void OnDramEviction(const Slice& key, Handle* handle, bool was_hit) noexcept;
+  void SaveDram();
   void EraseRecordOf(Handle* handle);
 
   const std::unique_ptr<HybridCore> core_;
-  const bool erased_may_be_evicted_;  // by this DRAM tier
+  const bool erased_may_be_evicted_;   // by this DRAM tier
+  std::atomic<bool> disowned_{false};  // relaxed: read when nobody uses the cache any more
   ErasedObjects erased_;
   AdoptingAllocator adopting_allocator_;
   HandoverAllocator& handover_allocator_;
@@ -163,6 +170,7 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<H
 }
 
 HybridCache::~HybridCache() {
+  if (!disowned_.load(std::memory_order_relaxed)) (void)IfThereIsMemory([this] { SaveDram(); });
   target_->SetEvictionCallback({});  // the target may outlive us
 }
 
@@ -381,6 +389,23 @@ void HybridCache::OnDramEviction(const Slice& key, Handle* handle, bool was_hit)
        .was_hit = was_hit,
        .persistable = obj != nullptr && helper->IsSecondaryCacheCompatible()},
       [=] { return helper->size_cb(obj); }, [=](size_t) { return SourceOf(obj, helper); });
+}
+
+// The first walk has what DRAM was right to keep, the second the rest. What was erased is in neither.
+void HybridCache::SaveDram() {
+  if (!core_->StartSaving()) return;
+  for (const bool first : {true, false}) {
+    if (!core_->saves()) return;
+    target_->ApplyToAllEntries(
+        [&](const Slice& key, ObjectPtr obj, size_t /*charge*/, const CacheItemHelper* helper) {
+          if (!Demotable(key, helper) || obj == nullptr) return;
+          if (core_->SavedFirst(BlockKey::FromBytes(key.data()), RoleOf(helper)) != first) return;
+          core_->Save(
+              {.key = {key.data(), key.size()}, .role = RoleOf(helper), .was_hit = first, .persistable = true},
+              [=] { return helper->size_cb(obj); }, [=](size_t) { return SourceOf(obj, helper); });
+        },
+        {});
+  }
 }
 
 // When this returns, no copy of the key is left in either tier or on its way into one, but for those in readers' hands.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cache/base/atomic.h"
+#include "cache/base/if_memory.h"
 #include "fmt/format.h"
 #include "integration/whole_block_v7.h"
 #include "rocksdb/perf_context.h"
@@ -83,17 +84,22 @@ thread_local HybridCacheV7::InsertScope* HybridCacheV7::InsertScope::current_ = 
 class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
  public:
   void Connect(HybridCore* core) { core_.store(core, std::memory_order_release); }
+  // What is evicted from now on is saved. REQUIRES: nobody else uses the cache.
+  void Save() { saving_ = true; }
 
   const char* Name() const override { return "MezzanineEvictionHook"; }
   rocksdb::Status Insert(const Slice& key, void* value, const Cache::CacheItemHelper* helper) override {
     HybridCore* const core = core_.load(std::memory_order_acquire);
     if (core == nullptr || InsertScope::Replaces(key, value)) return rocksdb::Status::OK();
-    core->Offer(
-        {.key = {key.data(), key.size()},
-         .role = BlockRole::kOther,
-         .was_hit = false,
-         .persistable = value != nullptr && Persistable(helper)},
-        [=] { return helper->size_cb(value); }, [=](size_t bytes) { return WholeBlockV7(helper, value, bytes); });
+    const bool sixteen = key.size() == BlockKey::kBytes;
+    const HybridCore::Evicted evicted{
+        .key = {key.data(), key.size()},
+        .role = BlockRole::kOther,
+        .was_hit = saving_ && sixteen && core->SavedFirst(BlockKey::FromBytes(key.data()), BlockRole::kOther),
+        .persistable = value != nullptr && Persistable(helper)};
+    const auto size_of = [=] { return helper->size_cb(value); };
+    const auto source_of = [=](size_t bytes) { return WholeBlockV7(helper, value, bytes); };
+    saving_ ? core->Save(evicted, size_of, source_of) : core->Offer(evicted, size_of, source_of);
     return rocksdb::Status::OK();
   }
   std::unique_ptr<rocksdb::SecondaryCacheResultHandle> Lookup(const Slice&, const Cache::CreateCallback&, bool, bool,
@@ -107,6 +113,7 @@ class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
 
  private:
   std::atomic<HybridCore*> core_{nullptr};  // as HybridCacheV7::core_
+  bool saving_ = false;
 };
 
 // An object outside LRUCache, alive as long as somebody refers to it.
@@ -129,8 +136,21 @@ HybridCacheV7::HybridCacheV7(const rocksdb::LRUCacheOptions& dram)
 }
 
 HybridCacheV7::~HybridCacheV7() {
+  HybridCore* const core = this->core();
+  if (core != nullptr && !disowned_.load(std::memory_order_relaxed)) (void)IfThereIsMemory([&] { SaveDram(*core); });
   hook_->Connect(nullptr);
   target_.reset();  // before the tier that its evictions went to
+}
+
+// LRUCache shows nobody its blocks with what saves them, but evicts the coldest first, each through the hook: so all
+// but what may be saved goes unseen, and then the rest.
+void HybridCacheV7::SaveDram(HybridCore& core) {
+  if (!core.StartSaving()) return;
+  hook_->Connect(nullptr);
+  target_->SetCapacity(std::min<uint64_t>(GetCapacity(), core.options().WarmDramBytes()));
+  hook_->Save();
+  hook_->Connect(&core);
+  target_->SetCapacity(0);
 }
 
 Status HybridCacheV7::Arm(const HybridCacheOptions& options) {

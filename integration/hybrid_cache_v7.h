@@ -79,7 +79,10 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   size_t GetPinnedUsage() const override { return target_->GetPinnedUsage() + standalone_bytes_.Read(); }
   size_t GetCharge(Handle* handle) const override;
   DeleterFn GetDeleter(Handle* handle) const override;
-  void DisownData() override { target_->DisownData(); }
+  void DisownData() override {
+    disowned_.store(true, std::memory_order_relaxed);
+    target_->DisownData();
+  }
   void ApplyToAllEntries(const std::function<void(const rocksdb::Slice&, void*, size_t, DeleterFn)>& callback,
                          const ApplyToAllEntriesOptions& options) override;
   void EraseUnRefEntries() override;
@@ -118,6 +121,7 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   bool InsertElsewhere(HybridCore& core, const rocksdb::Slice& key, void* value, const CacheItemHelper* helper,
                        size_t charge, Handle** handle);
   void Forget(HybridCore& core, const rocksdb::Slice& key);
+  void SaveDram(HybridCore& core);
   template <typename InsertCall>
   rocksdb::Status Replace(const rocksdb::Slice& key, const void* value, InsertCall insert);
 
@@ -127,6 +131,7 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   std::unique_ptr<HybridCore> owned_core_;
   // null --Arm: release store--> the SCM tier; acquire loads see it whole. Never changes again.
   std::atomic<HybridCore*> core_{nullptr};
+  std::atomic<bool> disowned_{false};  // relaxed: read when nobody uses the cache any more
   StripedSum standalone_bytes_;
   std::optional<HybridRegistration> registration_;
 };

@@ -60,9 +60,10 @@ void AppendCounters(const CounterSnapshot& counters, std::string* text) {
 std::string RecoveryText(const RecoveryReport& report) {
   if (report.outcome != RecoveryReport::Outcome::kRecovered) return "";
   return fmt::format(
-      "recovery.running: {}\nrecovery.recovered: {}\nrecovery.recovered_bytes: {}\nrecovery.dropped: {}\n"
+      "recovery.running: {}\nrecovery.recovered: {}\nrecovery.recovered_bytes: {}\nrecovery.in_dram: {}\n"
+      "recovery.dropped: {}\n"
       "recovery.given_up_segments: {}\n",
-      report.running ? 1 : 0, report.records, report.bytes, report.dropped, report.given_up);
+      report.running ? 1 : 0, report.records, report.bytes, report.in_dram, report.dropped, report.given_up);
 }
 
 // One line, when nothing more will come back.
@@ -123,6 +124,12 @@ Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<Hybri
   opened->OpenCurve();
   *core = std::move(opened);
   return Status::Ok();
+}
+
+// Of what recovery finds, or is finding.
+void HybridCore::OwnDramTier(std::function<void(uint64_t bytes)> resize) {
+  resize_dram_ = std::move(resize);
+  if (scm_->recovery().outcome == RecoveryReport::Outcome::kRecovered) warm_.Open(options_.WarmDramBytes());
 }
 
 Status HybridCore::SetPolicy(std::string_view name) {
@@ -291,6 +298,15 @@ Placement HybridCore::OnMiss(const BlockKey& key, BlockRole role, size_t bytes, 
   return flow_.OnMiss({key, role, bytes, &source, image}, OnCompactionThread());
 }
 
+// A block that the policy leaves in SCM goes to DRAM all the same: an earlier life had it there, or had no time to tell
+// and it is of a kind that DRAM gains most by.
+bool HybridCore::BringsBack(const PinnedBlock& block) {
+  if (block.carried() == Carried::kNo || OnCompactionThread()) return false;
+  if (block.carried() != Carried::kFromDram && !IsMetadata(block.role())) return false;
+  if (block.role() == BlockRole::kBlob && options_.blobs == BlobPlacement::kScm) return false;
+  return warm_.Take(block.logical_bytes());
+}
+
 HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& block) {
   const size_t bytes = block.logical_bytes();
   if (curve_ != nullptr) curve_->NoteLookUp(key, block.role(), [bytes] { return bytes; });
@@ -302,6 +318,8 @@ HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& b
     default:
       break;
   }
+  if (!warm_.used_up() && BringsBack(block)) [[unlikely]]
+    return Serve::kPromote;
   if (options_.serve == ServeMode::kCopy || block.form() == Form::kPacked || block.staged() ||
       bytes < kInPlaceBytesMin || scm_->PinPressure())
     return Serve::kCopy;
@@ -325,6 +343,42 @@ std::optional<std::span<const std::byte>> HybridCore::BytesToCopy(const PinnedBl
   }
   if (!block.Unpack(unpacked.data())) return std::nullopt;
   return std::span<const std::byte>(unpacked.data(), block.logical_bytes());
+}
+
+// More than half of the SCM tier is not written over for it: that is warm by itself.
+bool HybridCore::StartSaving() {
+  assert(gate_ != nullptr);
+  if (options_.scm.scrub_on_close || scm_->is_closed()) return false;
+  save_left_ = std::min(options_.WarmDramBytes(), scm_->capacity_bytes() / 2);
+  if (!saves()) return false;
+  save_until_ns_ = NowNs() + HybridCacheOptions::kWarmSaveSeconds * 1'000'000'000;
+  scm_->NoteDramGoes();
+  return true;
+}
+
+// False: it is not to be found again, or has a record, which is marked by now; or there is no more time, or room.
+bool HybridCore::MaySave(const Evicted& block) {
+  if (!saves() || !block.persistable || block.key.size() != BlockKey::kBytes) return false;
+  const BlockKey key = BlockKey::FromBytes(block.key.data());
+  if (key.file() == FileId{0} || scm_->IsForgotten(key.file())) return false;
+  if (block.role == BlockRole::kBlob && options_.blobs == BlobPlacement::kScm) return false;
+  if (scm_->NotePromoted(key)) return false;
+  if (NowNs() >= save_until_ns_) save_left_ = 0;
+  return saves();
+}
+
+// Raw: packing would take most of the time. Reclaim may pack it.
+void HybridCore::WriteSaved(const Evicted& block, size_t bytes, BlockSource source) {
+  if (bytes > save_left_) {
+    save_left_ = 0;
+    return;
+  }
+  const BlockKey key = BlockKey::FromBytes(block.key.data());
+  const bool proven = block.was_hit || IsMetadata(block.role) || hit_bits_ == nullptr;
+  const Generation generation = proven ? Generation::kProven : Generation::kYoung;
+  if (scm_->Put(key, block.role, bytes, source, generation) != PutResult::kStored) return;
+  save_left_ -= bytes;
+  scm_->NotePromoted(key);
 }
 
 void HybridCore::OnPromoted(const BlockKey& key, BlockRole role, Serve serve) {
@@ -364,7 +418,8 @@ std::string HybridCore::DramText() const {
     tier_bytes = policy_options_.dram_bytes;
   }
   const std::string total = budget_.limited() ? fmt::format("dram.total_bytes: {}\n", budget_.total()) : "";
-  return fmt::format("{}dram.tier_bytes: {}\n{}", total, tier_bytes, dram_use().ToString());
+  return fmt::format("{}dram.tier_bytes: {}\ndram.warmed_bytes: {}\n{}", total, tier_bytes, warm_.taken(),
+                     dram_use().ToString());
 }
 
 std::string HybridCore::Report(UriKind uri) const {

@@ -24,6 +24,7 @@
 #include "integration/dram_hits.h"
 #include "integration/move_gate.h"
 #include "integration/options.h"
+#include "integration/warm_budget.h"
 
 namespace mezz {
 
@@ -47,7 +48,13 @@ class HybridCore final : private SurvivorJudge {
   // call it: then each eviction that finds a record compares the bytes, and replaces them where they differ.
   void GuardMoves() { gate_ = std::make_unique<MoveGate>(); }
   // For a cache whose DRAM tier is ours to resize: resize(bytes) does it. Before the first look-up, after GuardMoves.
-  void OwnDramTier(std::function<void(uint64_t bytes)> resize) { resize_dram_ = std::move(resize); }
+  void OwnDramTier(std::function<void(uint64_t bytes)> resize);
+  // For a cache with GuardMoves that is being closed, and is asked nothing more. False: the next life finds nothing of
+  // what DRAM holds, or is not to (warm_dram). Else whoever has the DRAM tier calls Save for each of its blocks, the
+  // hottest first, as long as saves().
+  bool StartSaving();
+  bool saves() const { return save_left_ != 0; }
+
   // REQUIRES: GuardMoves().
   MoveGate& gate() { return *gate_; }
 
@@ -96,6 +103,15 @@ class HybridCore final : private SurvivorJudge {
   // which is a refusal too.
   template <typename SizeOf, typename SourceOf>
   void Offer(const Evicted& evicted, SizeOf size_of, SourceOf source_of) noexcept;
+
+  // Has the next life bring the block back into DRAM: its record is marked, and written where the SCM tier has none, as
+  // long as saves(). As Offer. REQUIRES: StartSaving().
+  template <typename SizeOf, typename SourceOf>
+  void Save(const Evicted& block, SizeOf size_of, SourceOf source_of) noexcept;
+  // Worth saving before others: DRAM was right to keep it, as far as we know.
+  bool SavedFirst(const BlockKey& key, BlockRole role) const {
+    return IsMetadata(role) || (hit_bits_ != nullptr && hit_bits_->Has(key));
+  }
 
   // A block leaves the DRAM tier: asks the policy, writes if told so, counts. `source` copies the block's bytes.
   // `was_hit`: as the DRAM tier tells.
@@ -230,6 +246,12 @@ class HybridCore final : private SurvivorJudge {
   void CountPoliciesLocked();
   Status ChoosePolicy(std::string_view name);
   void FollowTotal();
+  static bool IsMetadata(BlockRole role) {
+    return role == BlockRole::kIndex || role == BlockRole::kFilter || role == BlockRole::kDictionary;
+  }
+  bool BringsBack(const PinnedBlock& block);
+  bool MaySave(const Evicted& block);
+  void WriteSaved(const Evicted& block, size_t bytes, BlockSource source);
   void ResizeDram(uint64_t bytes);
   std::string DramText() const;
   std::string CurveText() const;
@@ -263,6 +285,9 @@ class HybridCore final : private SurvivorJudge {
   std::unique_ptr<DramHitBits> hit_bits_;   // null: the DRAM tier tells; does not change once blocks are looked up
   std::unique_ptr<plan::LiveCurve> curve_;  // null: curve=off; does not change once opened
   bool notes_dram_hits_ = false;            // either of them is there
+  WarmBudget warm_;                         // does not grow once blocks are looked up
+  uint64_t save_left_ = 0;                  // bytes that may still be written; of the closing thread
+  uint64_t save_until_ns_ = 0;              // by then all is written; of the closing thread
   struct LatestCurveText {
     std::mutex mutex;
     std::string text;      // guarded by mutex
@@ -284,6 +309,18 @@ void HybridCore::Offer(const Evicted& evicted, SizeOf size_of, SourceOf source_o
     OnDramEviction(BlockKey::FromBytes(evicted.key.data()), evicted.role, bytes, evicted.was_hit, source);
   } catch (...) {
     Refuse(Event::kRefusedFillFailed, evicted);
+  }
+}
+
+template <typename SizeOf, typename SourceOf>
+void HybridCore::Save(const Evicted& block, SizeOf size_of, SourceOf source_of) noexcept {
+  try {
+    if (!MaySave(block)) return;
+    const size_t bytes = size_of();
+    const auto source = source_of(bytes);
+    if (bytes != 0) WriteSaved(block, bytes, source);
+  } catch (...) {
+    Refuse(Event::kRefusedFillFailed, block);
   }
 }
 

@@ -57,6 +57,11 @@ Status ParseRate(const OptionRow& row, std::string_view value, uint64_t* to) {
   return Status::Ok();
 }
 
+Status ParseWarmDram(const OptionRow& row, std::string_view value, Options* options) {
+  options->warm_dram_bytes.reset();
+  return value == "all" ? Status::Ok() : ParseRate(row, value, &options->warm_dram_bytes.emplace());
+}
+
 // 0 means none.
 Status ParseTime(const OptionRow& row, std::string_view value, uint64_t* to_ms) {
   const bool in_ms = value.ends_with("ms");
@@ -284,6 +289,18 @@ constexpr OptionRow kTable[] = {
      .parse = [](const OptionRow& row, std::string_view v,
                  Options* o) { return ParseTime(row, v, &o->scm.recovery_budget_ms); },
      .print = [](const Options& o) { return TimeText(o.scm.recovery_budget_ms); }},
+    {.key = "warm_dram",
+     .member = "",
+     .values = "size, `all`, or 0: none",
+     .fallback = "`all`",
+     .meaning =
+         "with `recovery`: how much of the DRAM tier outlives a restart ([how](reliability.md#what-dram-held)). So "
+         "many "
+         "bytes of blocks go back into it at their first SCM hit; and when the cache is closed, as many are written to "
+         "SCM that only DRAM has, which takes 5 s at most. Smaller: a close writes less",
+     .taken_by = TakenBy::kNotSecondary,  // a stock cache shows nobody what it holds
+     .parse = ParseWarmDram,
+     .print = [](const Options& o) { return o.warm_dram_bytes ? SizeText(*o.warm_dram_bytes) : std::string(); }},
     {.key = "erase",
      .member = "",
      .values = "`volatile`, `durable`",

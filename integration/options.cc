@@ -116,6 +116,24 @@ Status CheckCurve(const HybridCacheOptions& options) {
   return CheckPath("curve_file", options.curve_file);
 }
 
+Status CheckWarmDram(const HybridCacheOptions& options) {
+  const uint64_t bytes = options.warm_dram_bytes.value_or(0);
+  if (bytes == 0) return Status::Ok();
+  if (options.scm.recovery == Recovery::kDiscard) {
+    return Status::InvalidArgument(
+        fmt::format("warm_dram={} needs recovery=warm or require: with recovery=discard nothing of an earlier process "
+                    "is found again",
+                    SizeText(bytes)));
+  }
+  if (options.dram_bytes != 0 && bytes > options.dram_bytes) {
+    return Status::InvalidArgument(
+        fmt::format("warm_dram={} is more than the DRAM tier can hold: use at most {} here, or leave it out for all of "
+                    "the tier",
+                    SizeText(bytes), SizeText(options.dram_bytes)));
+  }
+  return Status::Ok();
+}
+
 // All of it but whether a total suffices.
 Status CheckScmSide(const HybridCacheOptions& options, const Machine& machine) {
   const ScmOptions& scm = options.scm;
@@ -145,6 +163,7 @@ Status CheckScmSide(const HybridCacheOptions& options, const Machine& machine) {
                     SizeText(options.write_budget_bytes_per_second), SizeText(kRateMax)));
   }
   MEZZ_RETURN_IF_ERROR(CheckCurve(options));
+  MEZZ_RETURN_IF_ERROR(CheckWarmDram(options));
   std::unique_ptr<Policy> made;
   MEZZ_RETURN_IF_ERROR(options.MakePolicy(options.policy, {}, &made));
   if (options.dram_total_bytes > machine.memory_bytes) {
@@ -198,6 +217,11 @@ int HybridCacheOptions::HyperClockShardBits() const {
   if (dram_shard_bits >= 0) return dram_shard_bits;
   const uint64_t shards = std::max<uint64_t>(dram_bytes / kBytesMin, 1);
   return std::min(static_cast<int>(std::bit_width(shards)) - 1, kBitsMax);
+}
+
+uint64_t HybridCacheOptions::WarmDramBytes() const {
+  if (scm.recovery == Recovery::kDiscard || !Remembers(scm.medium)) return 0;
+  return std::min(warm_dram_bytes.value_or(dram_bytes), dram_bytes);
 }
 
 Status HybridCacheOptions::ValidateScmSide(const Machine& machine) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -54,6 +55,15 @@ struct HybridCacheOptions {
   // What that comes to for a HyperClockCache of dram_bytes.
   int HyperClockShardBits() const;
   bool strict_capacity_limit = false;
+
+  // Where an earlier life is found again (ScmOptions::recovery): so many bytes of blocks are promoted at their first
+  // SCM hit, without having earned it: those that lay in the DRAM tier when the cache was closed, and index, filter and
+  // dictionary blocks. And when it is closed, so many bytes that the SCM tier lacks are written to it, within
+  // kWarmSaveSeconds. At most the DRAM tier's size; nothing: that. 0: none of it.
+  std::optional<uint64_t> warm_dram_bytes;
+  // What it comes to.
+  uint64_t WarmDramBytes() const;
+  static constexpr uint64_t kWarmSaveSeconds = 5;
 
   ScmOptions scm;
 

@@ -11,6 +11,8 @@ if(MEZZ_WITH_ROCKSDB)
   mezz_test(unit/integration/miss_timer_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/pack_auto_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/hybrid_moves_test LABELS unit DEPS mezz::rocksdb)
+  mezz_test(unit/integration/warm_core_test LABELS unit DEPS mezz::rocksdb)
+  mezz_test(unit/integration/warm_dram_test LABELS unit DEPS mezz::rocksdb)
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")  # which has no test points
     mezz_test(unit/integration/late_tier_test LABELS unit DEPS mezz::rocksdb)
   endif()

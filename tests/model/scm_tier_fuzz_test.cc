@@ -79,7 +79,8 @@ class ModelRun {
         held_.pop_back();
         return;
       case 5:
-        return tier_.NotePromoted(Key(key));
+        static_cast<void>(tier_.NotePromoted(Key(key)));
+        return;
       case 6:
         // Judged by 25 bits of the hash, whose seed no run repeats: it may be wrong once in a million (limitations.md).
         if (tier_.NoteDramEviction(Key(key)) && !model_.contains(key)) {

@@ -64,7 +64,8 @@ class Life {
   }
   std::string Load() {
     if (found_.snapshot_segment == 0) return "is not there";
-    return LoadSnapshot({medium_, &log_, &index_, nullptr, PackMode::kOff}, found_);
+    uint64_t in_dram = 0;
+    return LoadSnapshot({medium_, &log_, &index_, nullptr, PackMode::kOff}, found_, &in_dram);
   }
   void Put(uint64_t key, const std::vector<std::byte>& payload) {
     const uint64_t record_bytes = layout::RecordBytes(payload.size());

@@ -152,6 +152,21 @@ TEST_F(ScmTierTest, BlockInDramGetsNoSecondChance) {
   EXPECT_EQ(Count(Event::kScmSecondChance), 0u);
 }
 
+TEST_F(ScmTierTest, BlockInDramIsSparedOnceDramGoes) {
+  Open(test::AnonymousOptions(16 * kSegmentBytesMin));
+  constexpr size_t kBytes = 4000;
+  const uint64_t per_tier = 16 * kSegmentBytesMin / layout::RecordBytes(kBytes);
+  for (uint64_t n = 0; n < 50; ++n) {
+    ASSERT_EQ(Put(n, kBytes), PutResult::kStored);
+    EXPECT_TRUE(tier_->NotePromoted(Key(n)));
+  }
+  EXPECT_FALSE(tier_->NotePromoted(Key(50))) << "it has no record";
+  tier_->NoteDramGoes();
+  for (uint64_t n = 50; n < 2 * per_tier; ++n) ASSERT_EQ(Put(n, kBytes), PutResult::kStored);
+  for (uint64_t n = 0; n < 50; ++n) EXPECT_TRUE(Serves(n, kBytes)) << n;
+  EXPECT_FALSE(Serves(50, kBytes)) << "nothing was reclaimed, and the test shows nothing";
+}
+
 // Spares by key, and keeps what it was told.
 class Juror final : public SurvivorJudge {
  public:

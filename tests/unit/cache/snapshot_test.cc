@@ -92,6 +92,54 @@ class SnapshotTest : public ::testing::Test {
   std::unique_ptr<ScmTier> tier_;
 };
 
+// What DRAM held is known for one life, as that of what nobody asked for in it.
+TEST_F(SnapshotTest, TellsWhatDramHeldAndNotWhatItHeldBefore) {
+  Open();
+  PutAll(1, 11);
+  for (uint64_t n = 1; n < 6; ++n) ASSERT_TRUE(tier_->NotePromoted(Key(n)));
+  Open();
+  EXPECT_EQ(tier_->recovery().in_dram, 5u);
+  const auto carried = [&](uint64_t n, Heat heat = Heat::kRaise) {
+    return tier_->Find(Key(n), BlockRole::kData, heat).carried();
+  };
+  EXPECT_EQ(carried(1, Heat::kKeep), Carried::kFromDram);
+  EXPECT_EQ(carried(1), Carried::kFromDram);
+  EXPECT_EQ(carried(1), Carried::kNo) << "it was hit before";
+  EXPECT_EQ(carried(6), Carried::kFromScm);
+  PutAll(2, 3);
+  EXPECT_EQ(carried(2), Carried::kNo) << "it is of this life";
+  tier_->NotePromoted(Key(6));
+  Open();
+  EXPECT_EQ(tier_->recovery().in_dram, 1u);
+  EXPECT_EQ(carried(3), Carried::kFromScm) << "the life between did not have it in DRAM";
+  EXPECT_EQ(carried(6), Carried::kFromDram);
+}
+
+// This life's DRAM tier is empty, whatever an earlier one's held.
+class SparesAll final : public SurvivorJudge {
+ public:
+  Fate Judge(const RecordFacts& record) override {
+    in_dram += record.in_dram ? 1 : 0;
+    ++asked;
+    return Fate::kSpare;
+  }
+  uint64_t asked = 0, in_dram = 0;
+};
+
+TEST_F(SnapshotTest, WhatDramHeldIsNotInDram) {
+  Open();
+  PutAll(1, 51);
+  for (uint64_t n = 1; n < 51; ++n) ASSERT_TRUE(tier_->NotePromoted(Key(n)));
+  tier_.reset();
+  SparesAll judge;
+  tier_ = test::OpenOrDie(options_, &judge);
+  ASSERT_EQ(tier_->recovery().in_dram, 50u);
+  const uint64_t per_tier = options_.capacity_bytes / layout::RecordBytes(4000);
+  for (uint64_t n = 51; judge.asked < 2 * per_tier; ++n) PutAll(n, n + 1);
+  EXPECT_EQ(judge.in_dram, 0u) << "also of their copies, which are of this life";
+  tier_.reset();  // before its judge
+}
+
 // What the tier serves, key by key.
 std::map<uint64_t, std::vector<std::byte>> All(ScmTier& tier, uint64_t keys) {
   std::map<uint64_t, std::vector<std::byte>> all;
