@@ -27,15 +27,20 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/cache/media/bus_errors.h)
 endif()
 
 # The tests of the tier once more, on media that this machine does not have. Left out on the device is what a device
-# cannot do: it keeps its size.
+# cannot do: it keeps its size, and what it holds.
 set(media_suite recovery_test scm_tier_test snapshot_test durable_erase_test durable_erase_faults_test bad_blocks_test
                 keyed_records_test serving_recovery_test forced_interleavings_test durable_erase_race_test
                 packed_records_test pack_stage_test media/medium_test)
 set(not_on_devdax_recovery_test RecoveryTest.OfAnotherSizeKeepsWhatFits,RecoveryTest.AResizeThatIsCutOffLosesNothing)
+set(not_on_devdax_durable_erase_test EraseModes.AMediumThatForgetsNeedsNoTombstones)
+set(not_on_devdax_keyed_records_test KeyFile.IsPrivateAndOfItsSize)
 set(not_on_devdax_snapshot_test SnapshotTest.CutOffAnywhereIsNotBelieved)
 foreach(mode devdax system-ram)
   set(list "")
   foreach(test ${media_suite})
+    if(mode STREQUAL devdax AND test STREQUAL packed_records_test)
+      continue()  # opens a second tier before the first is closed
+    endif()
     string(APPEND list "$<TARGET_FILE:unit_cache>:unit/cache/${test}.cc:${not_on_${mode}_${test}}\n")
   endforeach()
   foreach(test durable_erase faulty_medium scm_tier)
