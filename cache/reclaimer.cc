@@ -2,7 +2,6 @@
 #include "cache/reclaimer.h"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <thread>
 
@@ -395,10 +394,10 @@ std::optional<SegmentLog::Reservation> Reclaimer::CopyLocked(uint64_t offset, co
 // Of the segment that the copied record goes to. One whose dictionary its own segment does not keep is damaged, and
 // will be a miss there too.
 void Reclaimer::KeepDictionaryLocked(uint64_t offset, SegmentId to) {
-  std::array<std::byte, sizeof(layout::PackedPrefix)> bytes;
-  if (!CopyBytes({medium_.base() + offset + sizeof(record::Header), bytes.size()}, bytes.data())) return;
-  const auto prefix = Packer::ReadPrefix(bytes);
-  if (prefix && log_->KeepsDictionary(victim_->segment, prefix->dictionary))
+  std::optional<layout::PackedPrefix> prefix;
+  const bool read =
+      BusErrors::Try([&] { prefix = Packer::ReadPrefix(record::PayloadOf(record::HeaderAt(medium_, offset))); });
+  if (read && prefix && log_->KeepsDictionary(victim_->segment, prefix->dictionary))
     log_->KeepDictionary(to, prefix->dictionary);
 }
 

@@ -183,9 +183,11 @@ TEST_P(ScmTierFuzz, AgreesWithAPlainMap) {
   uint64_t staged = 0, with_dictionary = 0;
   for (int round = 0; round < 8; ++round) {
     ScmOptions options = test::AnonymousOptions(setup.segments * setup.segment_bytes, setup.segment_bytes);
-    options.medium = setup.medium;
-    if (setup.medium == MediumKind::kFile) options.path = file.path();
-    if (setup.medium == MediumKind::kNumaNode) options.numa_node = 0;
+    if (setup.medium == MediumKind::kFile) {
+      test::UseFile(file.path(), &options);
+    } else if (setup.medium == MediumKind::kNumaNode) {
+      test::UseNode(&options);
+    }
     options.model = setup.model;
     options.verify = setup.verify ? VerifyMode::kAlways : VerifyMode::kOff;
     options.pack = setup.pack;

@@ -120,8 +120,7 @@ TEST(ScmTierStress, ThreadsOnATinyTier) {
 TEST(ScmTierStress, ThreadsOnAFileWithVerifiedHits) {
   const test::ScratchFile file;
   ScmOptions options = test::AnonymousOptions(150 * kSegmentBytesMin);  // several writer lanes
-  options.medium = MediumKind::kFile;
-  options.path = file.path();
+  test::UseFile(file.path(), &options);
   options.verify = VerifyMode::kAlways;
   Race(options, 40'000 / test::kStressShare);
 }

@@ -104,8 +104,7 @@ TEST(ServingRecoveryStress, NoThreadFindsWhatItPutOverOrErased) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   const test::ScratchFile file;
   ScmOptions options = test::AnonymousOptions(kSegments * kSegmentBytesMin);
-  options.medium = MediumKind::kFile;
-  options.path = file.path();
+  test::UseFile(file.path(), &options);
   options.recovery = Recovery::kWarm;
   options.pack = PackMode::kZstd;
   options.dictionaries = test::kTrainedSoon;
@@ -128,10 +127,7 @@ TEST(ServingRecoveryStress, NoThreadFindsWhatItPutOverOrErased) {
     for (Owner& owner : owners) owner.ForgetAll();
     for (Owner& owner : owners) owner.Fill(*tier);
     tier->Drain();
-    const test::ScratchFile copy;  // it is killed: a tier that was closed has less to recover
-    std::filesystem::copy_file(file.path(), copy.path());
-    tier.reset();
-    std::filesystem::copy_file(copy.path(), file.path(), std::filesystem::copy_options::overwrite_existing);
+    test::Kill(file, &tier);  // a tier that was closed has less to recover
   }
   uint64_t found = 0;
   for (const Owner& owner : owners) found += owner.found();

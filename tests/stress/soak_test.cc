@@ -43,8 +43,7 @@ class SoakTest : public ::testing::Test {
  protected:
   SoakTest() {
     options_ = test::AnonymousOptions(kBytes);
-    options_.medium = MediumKind::kFile;
-    options_.path = file_.path();
+    test::UseFile(file_.path(), &options_);
     options_.verify = VerifyMode::kAlways;  // bits flip
     options_.pack = PackMode::kZstd;
     options_.dictionaries = test::kTrainedSoon;
@@ -104,15 +103,12 @@ class SoakTest : public ::testing::Test {
 
   // Anywhere but in the superblocks.
   void FlipBits(std::mt19937_64& random) {
-    std::fstream raw(file_.path(), std::ios::in | std::ios::out | std::ios::binary);
+    std::string all = test::Contents(file_.path());
     for (auto flips = random() % 40; flips > 0; --flips) {
-      const auto at =
-          static_cast<std::streamoff>(layout::kSuperblockSpace + random() % (kBytes - layout::kSuperblockSpace));
-      raw.seekg(at);
-      const int was = raw.get();
-      raw.seekp(at);
-      raw.put(static_cast<char>(was ^ 1 << random() % 8));
+      const uint64_t at = layout::kSuperblockSpace + random() % (kBytes - layout::kSuperblockSpace);
+      all[at] = static_cast<char>(all[at] ^ 1 << random() % 8);
     }
+    test::Overwrite(file_.path(), 0, all);
   }
 
   const test::ScratchFile file_;

@@ -4,29 +4,23 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <memory>
 #include <string>
 
 #include "integration/hybrid_cache.h"
+#include "tests/support/chosen_medium.h"
 
 namespace mezz::test {
 
-// A path on memory that no other test process uses; the file is removed when this goes.
-class ScratchFile {
+class ScratchFile : public ScratchPath {
  public:
-  ScratchFile() {
-    static int next = 0;
-    path_ = "/dev/shm/mezz_test_" + std::to_string(getpid()) + "_" + std::to_string(next++);
-  }
-  ~ScratchFile() { std::remove(path_.c_str()); }
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-
-  const std::string& path() const { return path_; }
+  ScratchFile() : ScratchPath(Name(), true) {}
 
  private:
-  std::string path_;
+  static std::string Name() {
+    static int next = 0;
+    return "/dev/shm/mezz_test_" + std::to_string(getpid()) + "_" + std::to_string(next++);
+  }
 };
 
 // The media that differ for what runs on them: in how they are mapped, and in how long everything takes.
@@ -43,8 +37,11 @@ inline HybridCacheOptions SmallOptions(MediumKind medium, const ScratchFile& fil
   options.dram_cache = DramCacheKind::kLru;
   options.dram_bytes = dram_bytes;
   options.dram_shard_bits = 0;
-  options.scm.medium = medium;
-  if (medium == MediumKind::kFile) options.scm.path = file.path();
+  if (medium == MediumKind::kAnonymous) {
+    ChooseMedium(&options.scm);
+  } else {
+    UseFile(file.path(), &options.scm);
+  }
   options.scm.capacity_bytes = scm_bytes;
   options.scm.segment_bytes = kSegmentBytesMin;
   options.scm.dictionaries = {.sample_every = 1, .sample_bytes_max = kSampleBytesMin, .rest = 1};  // soon, and again

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cache/scm_tier.h"
+#include "tests/support/chosen_medium.h"
 #include "tests/support/seed.h"
 
 namespace mezz::test {
@@ -81,29 +82,22 @@ inline bool Same(std::span<const std::byte> a, std::span<const std::byte> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-// A path that no other test uses and that is removed with the object.
-class ScratchFile {
+class ScratchFile : public ScratchPath {
  public:
-  explicit ScratchFile(const char* folder = "/dev/shm") {
-    static std::atomic<int> next{0};
-    path_ = std::string(folder) + "/mezz-test-" + std::to_string(getpid()) + "-" +
-            std::to_string(next.fetch_add(1, std::memory_order_relaxed));
-  }
-  ~ScratchFile() { std::filesystem::remove(path_); }
-  const std::string& path() const { return path_; }
+  ScratchFile() : ScratchPath(Name("/dev/shm"), true) {}
+  explicit ScratchFile(const char* folder) : ScratchPath(Name(folder), false) {}
 
  private:
-  std::string path_;
+  static std::string Name(const std::string& folder) {
+    static std::atomic<int> next{0};
+    return folder + "/mezz-test-" + std::to_string(getpid()) + "-" +
+           std::to_string(next.fetch_add(1, std::memory_order_relaxed));
+  }
 };
-
-inline std::string Contents(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 inline ScmOptions AnonymousOptions(uint64_t capacity_bytes, uint64_t segment_bytes = kSegmentBytesMin) {
   ScmOptions options;
-  options.medium = MediumKind::kAnonymous;
+  ChooseMedium(&options);
   options.capacity_bytes = capacity_bytes;
   options.segment_bytes = segment_bytes;
   options.prepare = Prepare::kBeforeOpen;  // tests count on the whole medium from the first put
@@ -114,8 +108,7 @@ inline ScmOptions AnonymousOptions(uint64_t capacity_bytes, uint64_t segment_byt
 // A medium that remembers; what a first hit after a restart checks is checked whatever `verify` says.
 inline ScmOptions WarmOptions(const std::string& path, uint64_t capacity_bytes) {
   ScmOptions options = AnonymousOptions(capacity_bytes);
-  options.medium = MediumKind::kFile;
-  options.path = path;
+  UseFile(path, &options);
   options.recovery = Recovery::kWarm;
   options.verify = VerifyMode::kOff;
   return options;
@@ -132,10 +125,9 @@ inline std::unique_ptr<ScmTier> OpenOrDie(const ScmOptions& options, SurvivorJud
 // done.
 inline void Kill(const ScratchFile& file, std::unique_ptr<ScmTier>* tier) {
   if (*tier == nullptr) return;
-  const ScratchFile copy;
-  std::filesystem::copy_file(file.path(), copy.path());
+  const std::string copy = Contents(file.path());
   tier->reset();
-  std::filesystem::copy_file(copy.path(), file.path(), std::filesystem::copy_options::overwrite_existing);
+  Overwrite(file.path(), 0, copy);
 }
 
 inline void ExpectSound(ScmTier& tier) {

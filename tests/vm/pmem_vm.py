@@ -36,6 +36,7 @@ MODULES = """virtio_ring virtio virtio_pci_modern_dev virtio_pci_legacy_dev virt
  9p crc32c_generic libcrc32c crc16 mbcache jbd2 ext4 libnvdimm nfit nd_btt nd_pmem device_dax dax_pmem kmem""".split()
 SKIPPED = 77
 NO_STATUS = 124
+SETTINGS_MAX = 1900  # of 2,047 bytes; a longer command line is a guest that never starts
 
 
 class Unavailable(Exception):
@@ -116,6 +117,9 @@ class Vm:
             device.unlink(missing_ok=True)
             subprocess.run(["truncate", "-s", size, device], check=True)
         encoded = base64.b64encode(shlex.join(map(str, command)).encode()).decode()
+        settings = f"pmem_mode={mode} pmem_keep={int(keep)} pmem_command={encoded}"
+        if len(settings) > SETTINGS_MAX:
+            raise ValueError(f"the command is longer than a kernel's command line: {command}")
         # Node 0 has the processors and the memory; the device is node 1's, which has neither.
         arguments = [
             "qemu-system-x86_64", "-machine", "q35,nvdimm=on", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
@@ -126,7 +130,7 @@ class Vm:
             "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
             "-kernel", str(kernel), "-initrd", str(disk), "-display", "none", "-monitor", "none", "-serial", "stdio",
             "-no-reboot", "-append", "console=ttyS0 quiet panic=-1 mitigations=off "
-            f"pmem_mode={mode} pmem_keep={int(keep)} pmem_command={encoded}"]
+            + settings]
         self.status = NO_STATUS
         self._process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                          stderr=subprocess.STDOUT)

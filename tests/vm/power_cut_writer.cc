@@ -11,35 +11,21 @@
 // Prints "opening", "kept WRITER COUNT" for each, "checked ENTRIES", then "told WRITER COUNT" after each synced write.
 // Status 3: a write that was told is lost, or an entry is there that nobody wrote.
 #include <fmt/format.h>
-#include <termios.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "tests/support/wal_db.h"
+#include "tests/vm/guest.h"
 
 namespace mezz::test {
 namespace {
 
 constexpr uint64_t kMediumBytes = 8 << 20;
 constexpr uint64_t kWriterKeys = 1'000'000;  // a writer's own
-
-// Returns when the console has it: what waits in the terminal's buffer goes with the power, and the test would know of
-// fewer writes than were told.
-void Say(const std::string& line) {
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  std::fputs(line.c_str(), stdout);
-  std::fflush(stdout);
-  tcdrain(STDOUT_FILENO);
-}
 
 // Small, so that logs are created, recycled and dropped, and tables written, all the time.
 rocksdb::Options DbOptions() {
@@ -48,18 +34,6 @@ rocksdb::Options DbOptions() {
   options.recycle_log_file_num = 2;
   options.avoid_flush_during_recovery = true;
   return options;
-}
-
-// The kernel granted synchronous page faults: without them the file's blocks might not be the file's after a cut.
-bool MappedSynchronously(const std::string& path) {
-  std::ifstream maps("/proc/self/smaps");
-  bool ours = false;
-  for (std::string line; std::getline(maps, line);) {
-    if (line.find('-') < line.find(' ') && line.find(':') != std::string::npos && line.find("VmFlags") != 0)
-      ours = line.ends_with(path);
-    if (ours && line.starts_with("VmFlags:")) return line.find(" sf") != std::string::npos;
-  }
-  return false;
 }
 
 // Each writer's entries are its first ones without a gap: those told, and one more at most.

@@ -108,14 +108,12 @@ TEST_F(DurableEraseFaults, ASegmentWithoutTombstonesDoesNotStandForOneOnBadBlock
   test::Kill(file_, &tier_);
   const uint64_t at = TombstonesAt();
   {
-    std::fstream raw(file_.path(), std::ios::in | std::ios::out | std::ios::binary);
     layout::SegmentHeader header;
-    raw.seekg(static_cast<std::streamoff>(at)).read(reinterpret_cast<char*>(&header), sizeof(header));
+    std::memcpy(&header, test::Contents(file_.path()).data() + at, sizeof(header));
     ++header.sequence;
     header.segment = kSegments - 1;
     header.checksum = record::SegmentHeaderChecksum(header);
-    raw.seekp(static_cast<std::streamoff>((kSegments - 1) * kSegment));
-    raw.write(reinterpret_cast<const char*>(&header), sizeof(header));
+    test::Overwrite(file_.path(), (kSegments - 1) * kSegment, {reinterpret_cast<const char*>(&header), sizeof(header)});
   }
   Open({{at, at + 4096}});
   EXPECT_EQ(tier_->resident_blocks(), 0u);

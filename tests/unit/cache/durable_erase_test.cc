@@ -70,10 +70,8 @@ class DurableErase : public ::testing::TestWithParam<End> {
     return FindSuperblock(std::as_bytes(std::span(all))).superblock;
   }
   void Flip(size_t at) {
-    std::fstream raw(file_.path(), std::ios::in | std::ios::out | std::ios::binary);
-    char byte = 0;
-    raw.seekg(static_cast<std::streamoff>(at)).get(byte);
-    raw.seekp(static_cast<std::streamoff>(at)).put(static_cast<char>(byte ^ 1));
+    const char byte = test::Contents(file_.path())[at];
+    test::Overwrite(file_.path(), at, std::string(1, static_cast<char>(byte ^ 1)));
   }
   // Of the segment of tombstones that begins first.
   size_t TombstonesAt() const {

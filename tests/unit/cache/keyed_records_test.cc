@@ -141,8 +141,7 @@ class KeyedRecords : public ::testing::Test {
   KeyedRecords() {
     options_ = test::AnonymousOptions(16 * kSegmentBytesMin);
     options_.faults_max = 0;  // a fault costs what it hit
-    options_.medium = MediumKind::kFile;
-    options_.path = file_.path();
+    test::UseFile(file_.path(), &options_);
     options_.recovery = Recovery::kWarm;
     options_.verify = VerifyMode::kKeyed;
     options_.verify_key = KeyOf(1);
@@ -368,8 +367,7 @@ TEST_F(KeyedRecords, AreNotUnpackedWithAForgedDictionary) {
   }
   ASSERT_GT(Count(Event::kDictionaryWritten), 0u);
   tier_.reset();
-  std::string all(std::filesystem::file_size(file_.path()), '\0');
-  std::ifstream(file_.path(), std::ios::binary).read(all.data(), static_cast<std::streamsize>(all.size()));
+  std::string all = test::Contents(file_.path());
   const std::string key(reinterpret_cast<const char*>(&layout::kDictionaryKey), sizeof(layout::kDictionaryKey));
   for (size_t at = all.find(key); at != std::string::npos; at = all.find(key, at + 1)) {
     if (at % kLineBytes != 0) continue;
@@ -377,8 +375,7 @@ TEST_F(KeyedRecords, AreNotUnpackedWithAForgedDictionary) {
     record[sizeof(record::Header) + record::PayloadBytes(HeaderIn(record)) - 1] ^= std::byte{1};
     Repair(record);
   }
-  std::ofstream(file_.path(), std::ios::binary | std::ios::in)
-      .write(all.data(), static_cast<std::streamsize>(all.size()));
+  test::Overwrite(file_.path(), 0, all);
   Open();
   EXPECT_GT(tier_->recovery().dropped, 0u);
   for (uint64_t n = 1; n < 2000; ++n) Serves(n, test::TextPayload(n, 0, 1000));
@@ -422,15 +419,13 @@ TEST_F(KeyedRecords, BehindAChangedSuperblockAreDiscarded) {
   Open();
   ASSERT_EQ(Put(1, Payload(1, 0, kBytes)), PutResult::kStored);
   tier_.reset();
-  std::fstream raw(file_.path(), std::ios::in | std::ios::out | std::ios::binary);
-  for (const auto at : {std::streamoff{0}, std::streamoff{layout::kSuperblockCopyAt}}) {
+  for (const uint64_t at : {uint64_t{0}, layout::kSuperblockCopyAt}) {
     layout::Superblock superblock;
-    raw.seekg(at).read(reinterpret_cast<char*>(&superblock), sizeof(superblock));
+    std::memcpy(&superblock, test::Contents(file_.path()).data() + at, sizeof(superblock));
     superblock.key_scheme = 2;
     superblock = Sealed(superblock);
-    raw.seekp(at).write(reinterpret_cast<const char*>(&superblock), sizeof(superblock));
+    test::Overwrite(file_.path(), at, {reinterpret_cast<const char*>(&superblock), sizeof(superblock)});
   }
-  raw.close();
   options_.key_scheme = 2;
   Open();
   EXPECT_THAT(tier_->recovery().ToString(), HasSubstr("another verify_key"));
@@ -443,8 +438,7 @@ TEST_F(KeyedRecords, AreInspectedWithTheirKey) {
   at[sizeof(record::Header)] ^= std::byte{1};
   Repair(at);
   tier_.reset();
-  std::string all(std::filesystem::file_size(file_.path()), '\0');
-  std::ifstream(file_.path(), std::ios::binary).read(all.data(), static_cast<std::streamsize>(all.size()));
+  std::string all = test::Contents(file_.path());
   const auto inspect = [&](const VerifyKey* key) {
     const Inspection found = Inspect(std::as_bytes(std::span(all)), /*verify=*/true, key);
     EXPECT_TRUE(found.keyed);
@@ -469,7 +463,7 @@ class KeyFile : public ::testing::Test {
     return std::string(ReadVerifyKey(path, &key).message());
   }
 
-  const test::ScratchFile file_;
+  const test::ScratchFile file_{"/dev/shm"};  // never a device
 };
 
 TEST_F(KeyFile, IsPrivateAndOfItsSize) {

@@ -309,8 +309,7 @@ class Restart {
 class DictionariesOnAFile : public PackedDictionaries {
  protected:
   void SetUp() override {
-    options_.medium = MediumKind::kFile;
-    options_.path = file_.path();
+    test::UseFile(file_.path(), &options_);
     Open(options_);
   }
   void TrainOneAndStoreIt() {

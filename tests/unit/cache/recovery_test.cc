@@ -53,12 +53,10 @@ class RecoveryTest : public ::testing::Test {
   // Changes a bit of the file, while no tier has it open. `find` gets all of it.
   void Damage(const std::function<size_t(const std::string&)>& find, int times = 1) {
     const std::string all = Contents();
-    std::fstream raw(file_.path(), std::ios::in | std::ios::out | std::ios::binary);
     for (; times > 0; --times) {
       const size_t at = find(all);
       ASSERT_LT(at, all.size());
-      raw.seekp(static_cast<std::streamoff>(at));
-      raw.put(static_cast<char>(all[at] ^ 1));
+      test::Overwrite(file_.path(), at, std::string(1, static_cast<char>(all[at] ^ 1)));
     }
   }
   // Of the record's header, which lies there once.
@@ -538,11 +536,7 @@ TEST_F(RecoveryTest, AScrubThatIsCutOffLeavesNothingToBelieve) {
   tier_.reset();
   // Its superblock behind the bytes that were there before.
   const std::string after = Contents();
-  std::ofstream raw(file_.path(), std::ios::binary | std::ios::in);
-  raw.write(after.data(), layout::kSuperblockSpace);
-  raw.write(before.data() + layout::kSuperblockSpace,
-            static_cast<std::streamsize>(before.size() - layout::kSuperblockSpace));
-  raw.close();
+  test::Overwrite(file_.path(), 0, after.substr(0, layout::kSuperblockSpace) + before.substr(layout::kSuperblockSpace));
   Open();
   EXPECT_EQ(tier_->resident_blocks(), 0u);
 }

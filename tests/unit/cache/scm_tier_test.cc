@@ -578,8 +578,7 @@ TEST_F(ScmTierTest, AShrinkIsDoneVictimByVictim) {
 TEST_F(ScmTierTest, AForkedChildFindsNothingAndChangesNothing) {
   const test::ScratchFile file;
   ScmOptions options = test::AnonymousOptions(8 * kSegmentBytesMin);
-  options.medium = MediumKind::kFile;
-  options.path = file.path();
+  test::UseFile(file.path(), &options);
   options.scrub_bytes_per_second = 1 << 20;  // a thread that the child does not have
   Open(options);
   for (uint64_t n = 0; n < 100; ++n) Put(n, 4000);
@@ -604,17 +603,12 @@ TEST_F(ScmTierTest, AForkedChildFindsNothingAndChangesNothing) {
 TEST_F(ScmTierTest, WhatIsOnTheMediumDescribesItself) {
   const test::ScratchFile file;
   ScmOptions options = test::AnonymousOptions(8 * kSegmentBytesMin);
-  options.medium = MediumKind::kFile;
-  options.path = file.path();
+  test::UseFile(file.path(), &options);
   options.host_version = 11'008'001;
   Open(options);
   Put(1, 4000);
   Put(2, 100);
-  std::FILE* raw = std::fopen(file.path().c_str(), "rb");
-  ASSERT_NE(raw, nullptr);
-  std::vector<char> bytes(kSegmentBytesMin);
-  ASSERT_EQ(std::fread(bytes.data(), 1, bytes.size(), raw), bytes.size());
-  std::fclose(raw);
+  const std::string bytes = test::Contents(file.path());
   layout::Superblock superblock;
   std::memcpy(&superblock, bytes.data(), sizeof(superblock));
   EXPECT_EQ(std::memcmp(superblock.magic, layout::kMagic, sizeof(layout::kMagic)), 0);
@@ -636,8 +630,7 @@ TEST_F(ScmTierTest, WhatIsOnTheMediumDescribesItself) {
 TEST_F(ScmTierTest, ReopenDiscardsWhatAnEarlierLifeLeft) {
   const test::ScratchFile file;
   ScmOptions options = test::AnonymousOptions(8 * kSegmentBytesMin);
-  options.medium = MediumKind::kFile;
-  options.path = file.path();
+  test::UseFile(file.path(), &options);
   Open(options);
   Put(1, 4000);
   tier_.reset();

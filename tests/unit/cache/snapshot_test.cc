@@ -52,6 +52,7 @@ class SnapshotTest : public ::testing::Test {
   }
   std::string Contents() const { return test::Contents(file_.path()); }
   void Write(const std::string& all) const {
+    if (test::IsDevice(file_.path())) return test::Overwrite(file_.path(), 0, all);
     std::ofstream(file_.path(), std::ios::binary).write(all.data(), static_cast<std::streamsize>(all.size()));
   }
   static std::span<const std::byte> BytesIn(const std::string& all) { return std::as_bytes(std::span(all)); }
@@ -308,8 +309,7 @@ TEST_F(SnapshotTest, OfOtherOptionsIsPassedOverAndTheBlocksAreFound) {
   };
   for (const auto& change : changes) {
     options_ = test::AnonymousOptions(kSegments * kSegmentBytesMin);
-    options_.medium = MediumKind::kFile;
-    options_.path = file_.path();
+    test::UseFile(file_.path(), &options_);
     Open();
     options_.recovery = Recovery::kWarm;
     Open();
