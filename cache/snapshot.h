@@ -86,8 +86,8 @@ std::optional<SnapshotPlace> WriteSnapshot(const SnapshotOf& of, const layout::S
 // names: the superblock as it was found. A word's record may be damaged, as any; a word without heat says that nobody
 // checked it since, and its dram bit that the DRAM tier held the block at the close (ScmTier::Find). Empty: done. Else
 // why not, as the rest of a sentence that begins with the snapshot, and all is as it was, but for what the index has
-// reserved. *in_dram: how many words have
-// that bit. REQUIRES: as SnapshotReader::Check.
+// reserved. *in_dram: how many words have that bit.
+// REQUIRES: as SnapshotReader::Check.
 std::string LoadSnapshot(const SnapshotOf& of, const layout::Superblock& superblock, uint64_t* in_dram);
 
 }  // namespace mezz

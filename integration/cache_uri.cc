@@ -108,9 +108,10 @@ Status CheckMediumKeys(const UriParser& parser, const HybridCacheOptions& option
   return Status::Ok();
 }
 
-Status ParseScmSide(std::string_view scheme, std::string_view uri, HybridCacheOptions* options,
-                    const Machine& machine) {
+Status ParseScmSide(std::string_view scheme, std::string_view uri, HybridCacheOptions* options, const Machine& machine,
+                    BusErrorMode bus_errors = BusErrorMode::kFatal) {
   HybridCacheOptions parsed;
+  parsed.scm.bus_errors = bus_errors;
   UriParser parser(scheme, &parsed);
   MEZZ_RETURN_IF_ERROR(parser.Parse(uri));
   MEZZ_RETURN_IF_ERROR(CheckMediumKeys(parser, parsed));
@@ -139,7 +140,7 @@ Status ParseHybridUri(std::string_view uri, HybridCacheOptions* options, const M
 }
 
 Status ParseWrapUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine) {
-  return ParseScmSide(kHybridScheme, uri, options, machine);
+  return ParseScmSide(kHybridScheme, uri, options, machine, BusErrorMode::kContain);
 }
 
 Status ParseScmSecondaryUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine) {

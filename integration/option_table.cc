@@ -295,8 +295,8 @@ constexpr OptionRow kTable[] = {
      .fallback = "`all`",
      .meaning =
          "with `recovery`: how much of the DRAM tier outlives a restart ([how](reliability.md#what-dram-held)). So "
-         "many "
-         "bytes of blocks go back into it at their first SCM hit; and when the cache is closed, as many are written to "
+         "many bytes of blocks go back into it at their first SCM hit; and when the cache is closed, as many are "
+         "written to "
          "SCM that only DRAM has, which takes 5 s at most. Smaller: a close writes less",
      .taken_by = TakenBy::kNotSecondary,  // a stock cache shows nobody what it holds
      .parse = ParseWarmDram,
@@ -350,12 +350,13 @@ constexpr OptionRow kTable[] = {
     {.key = "bus_errors",
      .member = "",
      .values = "`fatal`, `contain`",
-     .fallback = "`fatal`; `contain` with `mezzanine_preload`",
+     .fallback = "`fatal`",
      .meaning =
-         "memory that is not there any more, poisoned or of a file that was cut off, sends SIGBUS. `contain`: where "
-         "the cache itself reads or writes it, that is a counted miss, and its segment is taken out of use; a "
-         "handler for SIGBUS is installed. What RocksDB reads in place ends the process either way: with "
-         "`serve=copy` nothing is ([what is promised](reliability.md#memory-that-fails-while-it-is-used))",
+         "memory that is not there any more, poisoned or of a file that was cut off, sends SIGBUS. `contain`, the "
+         "default of `mezzanine_preload`: where the cache itself reads or writes it, that is a counted miss, and its "
+         "segment is taken out of use; a handler for SIGBUS is installed. What RocksDB reads in place ends the process "
+         "either way: with `serve=copy` nothing is "
+         "([what is promised](reliability.md#memory-that-fails-while-it-is-used))",
      .taken_by = TakenBy::kEveryUri,
      .parse =
          [](const OptionRow& row, std::string_view v, Options* o) {

@@ -114,7 +114,8 @@ inline constexpr std::string_view kScmSecondaryScheme = "mezzanine_scm://";
 // with what it has. mezzanine_scm:// takes the keys of the SCM tier and policy, none of the DRAM tier.
 Status ParseHybridUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine = ThisMachine());
 Status ParseScmSecondaryUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine = ThisMachine());
-// As ParseHybridUri for a DRAM cache that exists already (WrapCache): its keys may be left out, and are not used.
+// As ParseHybridUri for a DRAM cache that exists already (WrapCache): its keys may be left out, and are not used. Its
+// program did not ask for our memory, and must not die of it: bus_errors is contain unless the URI says otherwise.
 Status ParseWrapUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine = ThisMachine());
 
 }  // namespace mezz

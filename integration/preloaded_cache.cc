@@ -46,7 +46,6 @@ const HybridCacheOptions* Wanted() {
     const char* const uri = std::getenv("MEZZANINE_CACHE");
     if (uri == nullptr) return nullptr;
     auto options = std::make_unique<HybridCacheOptions>();
-    options->scm.bus_errors = BusErrorMode::kContain;  // the program did not ask for our memory: it must not die of it
     if (const Status status = ParseWrapUri(uri, options.get()); !status.ok()) {
       Fail(status);
       return nullptr;
