@@ -165,42 +165,40 @@ TEST(ScmSecondaryCache, CapacityGoesDownAndUpButNotPastTheMedium) {
 // Somebody cuts the file off under a database. No read of it fails, in either of the caches.
 TEST(BusErrorsUnderADatabase, CloseTheTierAndItGoesOnWithDramAlone) {
   for (const bool hybrid : {false, true}) {
-    for (const PackMode pack : {PackMode::kOff, PackMode::kLz4}) {
-      SCOPED_TRACE(testing::Message() << (hybrid ? "mezzanine " : "mezzanine_scm ") << ToString(pack));
-      const test::ScratchFile file;
-      HybridCacheOptions options = Anonymous("adaptive");
-      options.scm.medium = MediumKind::kFile;
-      options.scm.path = file.path();
-      options.scm.pack = pack;
-      options.scm.bus_errors = BusErrorMode::kContain;
-      options.serve = hybrid ? ServeMode::kCopy : ServeMode::kAuto;
-      std::shared_ptr<rocksdb::SecondaryCache> secondary;
-      std::shared_ptr<rocksdb::Cache> cache;
-      if (hybrid) {
-        options.dram_bytes = 2 << 20;
-        options.dram_cache = DramCacheKind::kLru;
-        options.dram_shard_bits = 0;
-        const Status status = NewHybridCache(options, &cache);
-        ASSERT_TRUE(status.ok()) << status.message();
-      } else {
-        secondary = MustMake(options);
-        rocksdb::LRUCacheOptions dram;
-        dram.capacity = 2 << 20;
-        dram.num_shard_bits = 0;
-        dram.secondary_cache = secondary;
-        cache = rocksdb::NewLRUCache(dram);
-      }
-      HybridStats* const stats = hybrid ? GetHybridStats(cache.get()) : GetHybridStats(secondary.get());
-      {
-        test::SmallDb db(cache);
-        for (int round = 0; round < 3; ++round) db.ReadAll();
-        EXPECT_GT(stats->Counters()[Event::kScmHit], 1000u);
-        std::filesystem::resize_file(file.path(), 0);
-        for (int round = 0; round < 2; ++round) db.ReadAll();
-      }
-      EXPECT_GT(stats->scm().bus_errors(), 0u);
-      EXPECT_TRUE(stats->scm().is_closed());
+    SCOPED_TRACE(hybrid ? "mezzanine" : "mezzanine_scm");
+    const test::ScratchFile file;
+    HybridCacheOptions options = Anonymous("adaptive");
+    options.scm.medium = MediumKind::kFile;
+    options.scm.path = file.path();
+    options.scm.pack = hybrid ? PackMode::kLz4 : PackMode::kOff;
+    options.scm.bus_errors = BusErrorMode::kContain;
+    std::shared_ptr<rocksdb::SecondaryCache> secondary;
+    std::shared_ptr<rocksdb::Cache> cache;
+    if (hybrid) {
+      options.serve = ServeMode::kCopy;
+      options.dram_bytes = 2 << 20;
+      options.dram_cache = DramCacheKind::kLru;
+      options.dram_shard_bits = 0;
+      const Status status = NewHybridCache(options, &cache);
+      ASSERT_TRUE(status.ok()) << status.message();
+    } else {
+      secondary = MustMake(options);
+      rocksdb::LRUCacheOptions dram;
+      dram.capacity = 2 << 20;
+      dram.num_shard_bits = 0;
+      dram.secondary_cache = secondary;
+      cache = rocksdb::NewLRUCache(dram);
     }
+    HybridStats* const stats = hybrid ? GetHybridStats(cache.get()) : GetHybridStats(secondary.get());
+    {
+      test::SmallDb db(cache);
+      for (int round = 0; round < 2; ++round) db.ReadAll();
+      EXPECT_GT(stats->Counters()[Event::kScmHit], 1000u);
+      std::filesystem::resize_file(file.path(), 0);
+      db.ReadAll();
+    }
+    EXPECT_GT(stats->scm().bus_errors(), 0u);
+    EXPECT_TRUE(stats->scm().is_closed());
   }
 }
 
