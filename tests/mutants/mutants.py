@@ -660,7 +660,8 @@ MUTANTS = (
     # --- memory that is not there any more ----------------------------------------------------------------------------
     bus("who tried around an attempt that failed goes on", "BusErrorsTest.AnAttemptWithinAnother*",
         ("return failed_attempts == failed_before;", "return true || failed_attempts == failed_before;")),
-    bus("a bus error is told to nobody", "BusErrorsTest.AnAccess*", ("  Report(here.failed_at);\n", "  if (false) Report(here.failed_at);\n")),
+    bus("a bus error is told to nobody", "BusErrorsTest.AnAccess*",
+        ("  Report(here.failed_at);\n", "  if (false) Report(here.failed_at);\n")),
     bus("a bus error stays blocked once one was contained", "BusErrorsTest.AnAccess*",
         ("      pthread_sigmask(SIG_SETMASK, &static_cast<const ucontext_t*>(context)->uc_sigmask, nullptr);\n", "")),
     bus("a bus error of any memory is contained", "BusErrorsDeathTest.OfMemoryThatNobodyWatches*",
