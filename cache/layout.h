@@ -16,7 +16,8 @@
 //   contents := SnapshotHead SnapshotFill* word*      the log's fills and the words of the index, slot by slot
 //
 // All integers are in the byte order of the machine that wrote them; the superblock says which. Checksums are XXH3
-// (xxHash 0.8, 64 bits, folded to the field's width by taking the low bits), seeded with kChecksumSeed.
+// (xxHash 0.8, 64 bits, folded to the field's width by taking the low bits), seeded with kChecksumSeed; a record
+// header's is a residue (header_checksum.h).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,7 @@ namespace mezz::layout {
 
 inline constexpr char kMagic[16] = {'M', 'E', 'Z', 'Z', 'A', 'N',  'I',  'N',
                                     'E', '-', 'S', 'C', 'M', '\r', '\n', '\x1a'};
-inline constexpr uint32_t kFormatVersion = 6;
+inline constexpr uint32_t kFormatVersion = 7;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kChecksumSeed = 0x4d455a5aull;
 
@@ -109,7 +110,7 @@ struct RecordHeader {
   uint32_t sequence;          // low 32 bits of the segment's
   BlockRole role;
   uint8_t flags;      // RecordFlags
-  uint16_t checksum;  // of the bytes before it
+  uint16_t checksum;  // makes the whole header leave a fixed residue: header_checksum.h
 };
 static_assert(sizeof(RecordHeader) == 32);
 
