@@ -168,6 +168,18 @@ TEST_F(LostMemoryTest, ReclaimGoesOnOverIt) {
   }
 }
 
+// It was hit, so reclaim copies it; nobody looked at its end since that was lost.
+TEST_F(LostMemoryTest, WhatReclaimCannotCopyIsGone) {
+  Open();
+  PutAll(0, 40);
+  LosePage(OffsetOf(5) + kBytes);
+  for (uint64_t n = 100; n < 1500; ++n) (void)Put(n);
+  EXPECT_EQ(tier_->bus_errors(), 1u);
+  EXPECT_FALSE(tier_->Find(Key(6)));
+  EXPECT_EQ(tier_->quarantined_bytes(), kSegment);
+  test::ExpectSound(*tier_);
+}
+
 TEST_F(LostMemoryTest, ARestartFindsWhatIsNotThere) {
   for (const bool clean : {true, false}) {
     SCOPED_TRACE(clean);
