@@ -84,8 +84,7 @@ struct Tiers {
   ScmOptions Options(Life life, EraseMode erase) const {
     ScmOptions options = test::AnonymousOptions(MediumBytes(), /*segment_bytes=*/0);
     if (life == kAnonymous) return options;
-    options.medium = MediumKind::kFile;
-    options.path = file.path();
+    test::UseFile(file.path(), &options);
     options.recovery = life == kDiscard ? Recovery::kDiscard : Recovery::kWarm;
     options.erase = erase;
     return options;

@@ -121,9 +121,10 @@ inline std::unique_ptr<ScmTier> OpenOrDie(const ScmOptions& options, SurvivorJud
   return tier;
 }
 
-// As if the process were killed now: what the tier stored is there, and nobody closed it. It may be null: nothing is
-// done.
-inline void Kill(const ScratchFile& file, std::unique_ptr<ScmTier>* tier) {
+// As if the process were killed now: what the tier stored is there, and nobody closed it, nor what has the tier. It may
+// be null: nothing is done.
+template <typename Tier>
+void Kill(const ScratchFile& file, std::unique_ptr<Tier>* tier) {
   if (*tier == nullptr) return;
   const std::string copy = Contents(file.path());
   tier->reset();

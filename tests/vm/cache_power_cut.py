@@ -13,24 +13,17 @@ write that is lost, or a boot that finds hardly a block again is a failure.
 --canary=forged changes each block that the first life left and makes its checksums anew, --canary=cold has the second
 life forget all: either must be found (status 0 if it is).
 """
-import argparse
-import csv
 import random
 import re
 import sys
-import tempfile
 import time
-from pathlib import Path
 
+import cuts
 import pmem_vm
 
 BOOT_SECONDS_MAX = 240
 CLOSED_AFTER_WRITES = 300
 BLOCKS_MIN = 100  # of more than a thousand
-
-
-class Wrong(Exception):
-    """What the guest found wrong."""
 
 
 def run_once(device, writer, mode, options, told, when):
@@ -47,7 +40,7 @@ def run_once(device, writer, mode, options, told, when):
         tail = [*tail[-20:], line]
         if line.startswith("wrong: "):
             vm.cut()
-            raise Wrong(line)
+            raise cuts.Wrong(line)
         if line in ("opening", "loading", "closing"):
             at = line
             if when is not None and at == when[0]:
@@ -62,7 +55,7 @@ def run_once(device, writer, mode, options, told, when):
             told = int(match[1])
     ended = vm.status == 0
     if not was_cut and not (when is None and ended):
-        raise Wrong("\n".join([f"the guest ended with status {vm.status}:", *tail]))
+        raise cuts.Wrong("\n".join([f"the guest ended with status {vm.status}:", *tail]))
     # The guest may have come further than when it was killed.
     row["cut"] = "none" if when is None else f"{at}, over" if ended else at
     row["told"] = told
@@ -97,37 +90,12 @@ def run(options, device):
         rows.append({"boot": boot, **row, "seconds": round(time.monotonic() - begun, 1)})
         print(rows[-1], flush=True)
         if boot > 0 and row["recovered"] != "" and row["recovered"] < BLOCKS_MIN:
-            raise Wrong(f"{row['recovered']} blocks were found again")
-    if options.csv:
-        with open(options.csv, "w", newline="", encoding="utf-8") as file:
-            table = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
-            table.writeheader()
-            table.writerows(rows)
+            raise cuts.Wrong(f"{row['recovered']} blocks were found again")
+    cuts.write_csv(options.csv, rows)
     found = [row["recovered"] for row in rows[1:] if row["recovered"] != ""]
     print(f"{options.cuts} cuts, {told} writes: every value read was right, and {min(found)} to {max(found)} blocks "
           "were found again")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--writer", required=True, type=lambda path: Path(path).resolve())
-    parser.add_argument("--cuts", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
-    parser.add_argument("--csv")
-    parser.add_argument("--device")
-    parser.add_argument("--canary", choices=("cold", "forged"))
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            run(options, options.device or Path(folder) / "pmem")
-        except pmem_vm.Unavailable as why:
-            print(f"skipped: no VM here: {why}")
-            return pmem_vm.SKIPPED
-        except Wrong as wrong:
-            print(f"{'found, as it had to be' if options.canary else 'FAILED'}: {wrong}")
-            return 0 if options.canary else 1
-    return 1 if options.canary else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cuts.main(__doc__, run, choices=("cold", "forged")))

@@ -127,7 +127,7 @@ Found ReadAll(ScmTier& tier, uint64_t first, uint64_t last) {
     std::vector<std::byte> bytes(kBytes);
     const PinnedBlock block = tier.Find(Key(n));
     // Bytes that are handed out in place may fail in the reader's hands: it is the reader who contains that.
-    const bool here = block && BusErrors::Try([&] { std::memcpy(bytes.data(), block.payload().data(), kBytes); });
+    const bool here = block && CopyBytes(block.payload(), bytes.data());
     if (!here) {
       ++found.missing;
     } else if (Same(bytes, Payload(n, 0, kBytes))) {

@@ -10,23 +10,16 @@ writes, or while the database is being opened. Writes that are told before the c
 
 --canary tells writes as durable that are not: the loss must be found (status 0 if it is).
 """
-import argparse
-import csv
 import random
 import re
 import sys
-import tempfile
 import time
-from pathlib import Path
 
+import cuts
 import pmem_vm
 
 WRITERS = 2
 BOOT_SECONDS_MAX = 240
-
-
-class Loss(Exception):
-    """What the guest found wrong."""
 
 
 def run_once(device, writer, mode, told, keep, when):
@@ -40,7 +33,7 @@ def run_once(device, writer, mode, told, keep, when):
         tail = [*tail[-20:], line]
         if line.startswith("wrong: "):
             vm.cut()
-            raise Loss(line)
+            raise cuts.Wrong(line)
         if line == "opening" and when is not None and when[0] == "opening":
             time.sleep(when[1])
             vm.cut()
@@ -54,7 +47,7 @@ def run_once(device, writer, mode, told, keep, when):
                 vm.cut()
                 cut = "writing"
     if when is None and vm.status != 0 or when is not None and not cut:
-        raise Loss("\n".join([f"the guest ended with status {vm.status}:", *tail]))
+        raise cuts.Wrong("\n".join([f"the guest ended with status {vm.status}:", *tail]))
     if cut:
         cut = "opening" if checked is None else "writing"  # the guest may have come further than when it was killed
     return {"cut": cut or "none", "checked": "" if checked is None else checked, "writes": writes}
@@ -80,34 +73,9 @@ def run(options, device):
         row = run_once(device, options.writer, mode, told, boot > 0, when)
         rows.append({"boot": boot, "told_before": before, **row, "seconds": round(time.monotonic() - begun, 1)})
         print(rows[-1], flush=True)
-    if options.csv:
-        with open(options.csv, "w", newline="", encoding="utf-8") as file:
-            table = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
-            table.writeheader()
-            table.writerows(rows)
+    cuts.write_csv(options.csv, rows)
     print(f"{options.cuts} cuts, {sum(told)} writes told: every one is there, and nothing else")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--writer", required=True, type=lambda path: Path(path).resolve())
-    parser.add_argument("--cuts", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 32))
-    parser.add_argument("--csv")
-    parser.add_argument("--device")
-    parser.add_argument("--canary", action="store_true")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            run(options, options.device or Path(folder) / "pmem")
-        except pmem_vm.Unavailable as why:
-            print(f"skipped: no VM here: {why}")
-            return pmem_vm.SKIPPED
-        except Loss as loss:
-            print(f"{'found, as it had to be' if options.canary else 'FAILED'}: {loss}")
-            return 0 if options.canary else 1
-    return 1 if options.canary else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(cuts.main(__doc__, run, action="store_true"))

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -33,13 +32,6 @@ class WarmCore : public ::testing::Test {
     core_->OwnDramTier([](uint64_t) {});
     core_->scm().WaitUntilRecovered();
   }
-  // As if the process were killed now.
-  void Kill() {
-    const std::string copy = file_.path() + ".killed";
-    std::filesystem::copy_file(file_.path(), copy);
-    core_.reset();
-    std::filesystem::rename(copy, file_.path());
-  }
   void Put(uint64_t n, BlockRole role) {
     ASSERT_EQ(core_->scm().Put(test::Key(n), role, test::Payload(n, 0, 4000)), PutResult::kStored);
   }
@@ -63,7 +55,7 @@ TEST_F(WarmCore, AfterAKillIndexFilterAndDictionaryBlocksGoBackAndOthersEarnIt) 
                                   BlockRole::kDictionary, BlockRole::kBlob,  BlockRole::kOther};
   for (const BlockRole role : kRoles) Put(++n, role);
   core_->scm().NotePromoted(test::Key(1));
-  Kill();
+  test::Kill(file_, &core_);
   Open();
   EXPECT_EQ(core_->scm().recovery().in_dram, 0u) << "nobody could tell";
   n = 0;
