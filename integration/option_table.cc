@@ -296,8 +296,7 @@ constexpr OptionRow kTable[] = {
      .meaning =
          "with `recovery`: how much of the DRAM tier outlives a restart ([how](reliability.md#what-dram-held)). So "
          "many bytes of blocks go back into it at their first SCM hit; and when the cache is closed, as many are "
-         "written to "
-         "SCM that only DRAM has, which takes 5 s at most. Smaller: a close writes less",
+         "written to SCM that only DRAM has, which takes 5 s at most. Smaller: a close writes less",
      .taken_by = TakenBy::kNotSecondary,  // a stock cache shows nobody what it holds
      .parse = ParseWarmDram,
      .print = [](const Options& o) { return o.warm_dram_bytes ? SizeText(*o.warm_dram_bytes) : std::string(); }},
