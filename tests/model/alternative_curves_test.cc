@@ -97,9 +97,9 @@ TEST(AlternativeCurves, ThatCompressDifferentlyAreNotMerged) {
   CurveOptions options;
   options.policy = "inline_memory";
   CurvePlan two, four, unsaid;
-  options.pack_ratio = "2";
+  options.pack_ratio = "2.0";
   ASSERT_TRUE(MakeCurvePlan(options, &two).ok());
-  options.pack_ratio = "4";
+  options.pack_ratio = "4.0";
   ASSERT_TRUE(MakeCurvePlan(options, &four).ok());
   EXPECT_NE(two.form.pack_ratios, four.form.pack_ratios);
   options.pack_ratio = "";
