@@ -6,35 +6,27 @@
 #include <setjmp.h>
 #include <ucontext.h>
 
-#include <array>
+#include <cassert>
 #include <cerrno>
 #include <csignal>
+#include <memory>
 #include <mutex>
 #include <utility>
 
 #include "cache/base/text.h"
 
 namespace mezz {
-namespace {
 
-// Of one thread, innermost first; on its stack.
-struct Attempt {
-  sigjmp_buf jump;
-  const std::byte* failed_at = nullptr;
-  Attempt* outer = nullptr;
-};
-
-// A handler may run in a thread that never came here: the word must be there without being made (initial-exec).
-[[gnu::tls_model("initial-exec")]] thread_local constinit Attempt* attempt = nullptr;
-[[gnu::tls_model("initial-exec")]] thread_local constinit uint64_t failed_attempts = 0;
-
-// free: begin 0 --BusErrorWatch, under the mutex: end, then begin--> watched --~BusErrorWatch: begin 0--> free. Release
-// and acquire, for the handler reads both without the mutex; a slot that is used again cannot be mistaken by a thread
-// that touches the memory of its own watch.
-struct Watched {
+// free: used false, begin 0 --BusErrorWatch, under the mutex: used, end, then begin--> watched --~BusErrorWatch, under
+// it: begin 0, then used false--> free. Release and acquire of begin and end, for the handler reads both without the
+// mutex; an entry that is used again cannot be mistaken by a thread that touches the memory of its own watch. In a
+// child that was forked meanwhile one that was half-way stays used.
+struct BusErrorWatch::Entry {
   std::atomic<const std::byte*> begin{nullptr};
   std::atomic<const std::byte*> end{nullptr};
+  bool used = false;                              // GUARDED_BY(mutex)
   std::function<void(uint64_t offset)> on_error;  // GUARDED_BY(mutex)
+  Entry* next = nullptr;                          // constant once the entry is published
 
   bool Has(const std::byte* at) const {
     const std::byte* const from = begin.load(std::memory_order_acquire);
@@ -42,29 +34,106 @@ struct Watched {
   }
 };
 
-struct Watches {
-  std::mutex mutex;
-  std::array<Watched, BusErrorWatch::kWatchesMax> slots;
+// Entries are added at the head and never removed: a handler may walk over them at any time.
+class BusErrorWatches {
+ public:
+  using Entry = BusErrorWatch::Entry;
+
+  // Never destroyed.
+  static BusErrorWatches& The() {
+    static BusErrorWatches& watches = *new BusErrorWatches;
+    return watches;
+  }
+
+  // Async-signal-safe.
+  bool Has(const std::byte* at) const {
+    for (const Entry* entry = head_.load(std::memory_order_acquire); entry != nullptr; entry = entry->next) {
+      if (entry->Has(at)) return true;
+    }
+    return false;
+  }
+
+  // After the jump, where locks may be taken.
+  void Report(const std::byte* at) {
+    const std::lock_guard lock(mutex_);
+    for (const Entry* entry = head_.load(std::memory_order_relaxed); entry != nullptr; entry = entry->next) {
+      if (entry->Has(at) && entry->on_error)
+        entry->on_error(static_cast<uint64_t>(at - entry->begin.load(std::memory_order_relaxed)));
+    }
+  }
+
+  Entry* Add(std::span<const std::byte> memory, std::function<void(uint64_t offset)> on_error) {
+    const std::lock_guard lock(mutex_);
+    Entry& entry = FreeLocked();
+    assert(!entry.used && entry.begin.load(std::memory_order_relaxed) == nullptr);
+    entry.used = true;
+    entry.on_error = std::move(on_error);
+    entry.end.store(memory.data() + memory.size(), std::memory_order_release);
+    entry.begin.store(memory.data(), std::memory_order_release);
+    return &entry;
+  }
+
+  void Remove(Entry* entry) {
+    const std::lock_guard lock(mutex_);
+    assert(entry->used);
+    entry->begin.store(nullptr, std::memory_order_release);
+    entry->on_error = nullptr;
+    entry->used = false;
+  }
+
+  std::mutex& mutex() { return mutex_; }
+
+ private:
+  // In a child the mutex may be held by threads that do not exist there.
+  BusErrorWatches() {
+    pthread_atfork(nullptr, nullptr, [] { std::construct_at(&The().mutex_); });
+  }
+
+  Entry& FreeLocked() {
+    Entry* const head = head_.load(std::memory_order_relaxed);
+    for (Entry* entry = head; entry != nullptr; entry = entry->next) {
+      if (!entry->used) return *entry;
+    }
+    auto* const entry = new Entry;
+    entry->next = head;
+    head_.store(entry, std::memory_order_release);
+    return *entry;
+  }
+
+  std::mutex mutex_;
+  std::atomic<Entry*> head_{
+      nullptr};  // null --FreeLocked, under the mutex: release--> the latest; the handler: acquire
 };
 
-// Never destroyed: a handler may look at any time.
-Watches& TheWatches() {
-  static Watches& watches = *new Watches;
-  return watches;
-}
-Watches* handlers_watches = nullptr;  // set before the handler is installed
-struct sigaction before {};
+namespace {
 
-bool IsWatched(const std::byte* at) {
-  for (const Watched& watched : handlers_watches->slots) {
-    if (watched.Has(at)) return true;
-  }
-  return false;
-}
+// Of one thread, innermost first; on its stack. However the attempt ends, by an exception too, the outer one goes on.
+struct Attempt {
+  Attempt();
+  ~Attempt();
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  sigjmp_buf jump;
+  const std::byte* failed_at = nullptr;
+  stack_t signal_stack{};  // of the thread, as it was before the handler
+  Attempt* const outer;
+};
+
+// A handler may run in a thread that never came here: the word must be there without being made (initial-exec).
+[[gnu::tls_model("initial-exec")]] thread_local constinit Attempt* attempt = nullptr;
+[[gnu::tls_model("initial-exec")]] thread_local constinit uint64_t failed_attempts = 0;
+
+Attempt::Attempt() : outer(attempt) {}
+Attempt::~Attempt() { attempt = outer; }
+
+BusErrorWatches* handlers_watches = nullptr;  // set before the handler is installed
+struct sigaction before {};
 
 void PassOn(int signal, siginfo_t* info, void* context) {
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
-  const bool sent = info->si_code <= 0;  // by a process, not by a fault
+  // By a process, or by the kernel ahead of any fault: nothing will fault again.
+  const bool sent = info->si_code <= 0 || info->si_code == BUS_MCEERR_AO;
   if (before.sa_handler == SIG_IGN && sent) return;
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
   struct sigaction ends {};
@@ -73,29 +142,39 @@ void PassOn(int signal, siginfo_t* info, void* context) {
   if (sent) raise(signal);  // when the handler returns; and what faulted faults again
 }
 
+// What a handler's return would restore, and a jump does not: the kernel gives a handler its own.
+void RestoreControlWords([[maybe_unused]] const ucontext_t& context) {
+#ifdef __x86_64__
+  if (context.uc_mcontext.fpregs == nullptr) return;
+  const uint32_t mxcsr = context.uc_mcontext.fpregs->mxcsr;
+  const uint16_t x87 = context.uc_mcontext.fpregs->cwd;
+  asm volatile("ldmxcsr %0\n\tfldcw %1" : : "m"(mxcsr), "m"(x87));
+#endif
+}
+
 void OnBusError(int signal, siginfo_t* info, void* context) {
   const bool fault = info->si_code > 0;
   const auto* const at = static_cast<const std::byte*>(info->si_addr);
-  if (fault && IsWatched(at)) {
+  if (fault && handlers_watches->Has(at)) {
     // The kernel tells of a bad page before anybody needs it: whoever touches it will find out.
     if (info->si_code == BUS_MCEERR_AO) return;
     if (attempt != nullptr) {
-      attempt->failed_at = at;
       // As it was before the handler, which nobody returns from.
-      pthread_sigmask(SIG_SETMASK, &static_cast<const ucontext_t*>(context)->uc_sigmask, nullptr);
+      const auto& was = *static_cast<const ucontext_t*>(context);
+      attempt->failed_at = at;
+      attempt->signal_stack = was.uc_stack;
+      RestoreControlWords(was);
+      pthread_sigmask(SIG_SETMASK, &was.uc_sigmask, nullptr);
       siglongjmp(attempt->jump, 1);
     }
   }
   PassOn(signal, info, context);
 }
 
-// The reports come after the jump, where locks may be taken.
-void Report(const std::byte* at) {
-  const std::lock_guard lock(TheWatches().mutex);
-  for (const Watched& watched : TheWatches().slots) {
-    if (watched.Has(at) && watched.on_error)
-      watched.on_error(static_cast<uint64_t>(at - watched.begin.load(std::memory_order_relaxed)));
-  }
+// The kernel took this one away from the thread while a handler runs on it.
+void RearmSignalStack(const stack_t& stack) {
+  constexpr auto kAutoDisarm = 1u << 31;  // SS_AUTODISARM, which the C library does not name
+  if ((static_cast<unsigned>(stack.ss_flags) & kAutoDisarm) != 0) sigaltstack(&stack, nullptr);
 }
 
 }  // namespace
@@ -104,10 +183,10 @@ std::atomic<bool> BusErrors::contained_{false};
 
 // SA_ONSTACK: hosts whose threads have small stacks ask for it.
 Status ContainBusErrors() {
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
+  BusErrorWatches& watches = BusErrorWatches::The();
+  const std::lock_guard lock(watches.mutex());
   if (BusErrors::contained()) return Status::Ok();
-  handlers_watches = &TheWatches();
+  handlers_watches = &watches;
   struct sigaction ours {};
   ours.sa_sigaction = OnBusError;
   ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -119,44 +198,26 @@ Status ContainBusErrors() {
   return Status::Ok();
 }
 
-BusErrorWatch::BusErrorWatch(std::span<const std::byte> memory, std::function<void(uint64_t offset)> on_error) {
-  Watches& watches = TheWatches();
-  const std::lock_guard lock(watches.mutex);
-  for (size_t slot = 0; slot < kWatchesMax; ++slot) {
-    Watched& watched = watches.slots[slot];
-    if (watched.begin.load(std::memory_order_relaxed) != nullptr) continue;
-    watched.on_error = std::move(on_error);
-    watched.end.store(memory.data() + memory.size(), std::memory_order_release);
-    watched.begin.store(memory.data(), std::memory_order_release);
-    slot_ = slot;
-    return;
-  }
-}
+BusErrorWatch::BusErrorWatch(std::span<const std::byte> memory, std::function<void(uint64_t offset)> on_error)
+    : entry_(BusErrorWatches::The().Add(memory, std::move(on_error))) {}
 
-BusErrorWatch::~BusErrorWatch() {
-  if (!watching()) return;
-  const std::lock_guard lock(TheWatches().mutex);
-  Watched& watched = TheWatches().slots[slot_];
-  watched.begin.store(nullptr, std::memory_order_release);
-  watched.on_error = nullptr;
-}
+BusErrorWatch::~BusErrorWatch() { BusErrorWatches::The().Remove(entry_); }
 
 // Nothing of this frame changes between the two returns but what the handler writes through `attempt`.
 [[gnu::noinline]] bool BusErrors::TryContained(void (*call)(const void* that), const void* that) {
   const uint64_t failed_before = failed_attempts;
   Attempt here;
-  here.outer = attempt;
   if (sigsetjmp(here.jump, /*savemask=*/0) == 0) {
     attempt = &here;
     std::atomic_signal_fence(std::memory_order_seq_cst);
     call(that);
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    attempt = here.outer;
     return failed_attempts == failed_before;
   }
   attempt = here.outer;
   ++failed_attempts;
-  Report(here.failed_at);
+  RearmSignalStack(here.signal_stack);
+  BusErrorWatches::The().Report(here.failed_at);
   return false;
 }
 

@@ -21,23 +21,22 @@ namespace mezz {
 // must pass on what he does not know. Thread-safe.
 Status ContainBusErrors();
 
-// Memory of which BusErrors::Try may touch bytes that fail. At most kWatchesMax at a time: who finds `watching` false
-// is not helped. Thread-safe.
+// Memory of which BusErrors::Try may touch bytes that fail. As many as wanted; each costs 64 bytes, which later ones
+// use again. Thread-safe; in a forked child too, but for that of a raw clone(2).
 class BusErrorWatch {
  public:
-  static constexpr size_t kWatchesMax = 64;
-
   // `on_error(offset)` is called after an access failed there, by the thread that tried it, whatever locks it holds: it
-  // must neither wait for one, nor throw, nor touch the memory. `memory` and what the function needs must outlive this.
+  // must neither wait for one, nor throw, nor touch the memory. `memory` and what the function needs must outlive this,
+  // and this whoever tries to touch the memory. Throws std::bad_alloc.
   explicit BusErrorWatch(std::span<const std::byte> memory, std::function<void(uint64_t offset)> on_error = {});
   ~BusErrorWatch();
   BusErrorWatch(const BusErrorWatch&) = delete;
   BusErrorWatch& operator=(const BusErrorWatch&) = delete;
 
-  bool watching() const { return slot_ < kWatchesMax; }
-
  private:
-  size_t slot_ = kWatchesMax;
+  friend class BusErrorWatches;
+  struct Entry;
+  Entry* const entry_;
 };
 
 class BusErrors {
@@ -46,7 +45,7 @@ class BusErrors {
 
   // Calls access(). False: of the memory that it touched, or that a Try within it touched, some is not there any more;
   // what access() was doing is left where it was, without destructors: it must hold no lock, own nothing, and allocate
-  // nothing. Not contained, this is the call alone; else some 7 ns more.
+  // nothing. It may throw, which ends the attempt. Not contained, this is the call alone.
   template <typename Access>
   static bool Try(const Access& access) {
     if (!contained()) [[likely]] {
@@ -54,6 +53,13 @@ class BusErrors {
       return true;
     }
     return TryContained([](const void* that) { (*static_cast<const Access*>(that))(); }, &access);
+  }
+
+  // What test() says; false too as of Try.
+  template <typename Test>
+  static bool TryTest(const Test& test) {
+    bool passed = false;
+    return Try([&] { passed = test(); }) && passed;
   }
 
  private:

@@ -60,7 +60,7 @@ uint64_t Preparer::ready_bytes() const { return work_->bytes; }
 std::atomic<bool> BusErrors::contained_{false};
 bool BusErrors::TryContained(void (*)(const void*), const void*) { return false; }
 Status ContainBusErrors() { return Status::Ok(); }
-BusErrorWatch::BusErrorWatch(std::span<const std::byte>, std::function<void(uint64_t offset)>) {}
+BusErrorWatch::BusErrorWatch(std::span<const std::byte>, std::function<void(uint64_t offset)>) : entry_(nullptr) {}
 BusErrorWatch::~BusErrorWatch() = default;
 
 bool Wipe(const Medium&, uint64_t, uint64_t) { return true; }

@@ -2,9 +2,12 @@
 #include "cache/media/bus_errors.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cfenv>
 #include <csignal>
 #include <memory>
 #include <thread>
@@ -33,7 +36,6 @@ TEST_F(BusErrorsTest, AnAccessToLostMemoryFailsAndIsToldOnce) {
   const Pages pages(4);
   std::vector<uint64_t> told;
   const BusErrorWatch watch(pages.all(), [&](uint64_t offset) { told.push_back(offset); });
-  ASSERT_TRUE(watch.watching());
   LosePages(pages.base() + 2 * kPageBytes);
   uint8_t read = 7;
   EXPECT_TRUE(BusErrors::Try([&] { read = Load(pages.base() + 2 * kPageBytes - 1); }));
@@ -93,16 +95,108 @@ TEST_F(BusErrorsTest, EachThreadHasItsOwn) {
   EXPECT_EQ(told.load(std::memory_order_relaxed), kThreads * kTries);
 }
 
-TEST_F(BusErrorsTest, AWatchThatEndedMakesRoomForAnother) {
-  const Pages pages(1);
-  for (size_t round = 0; round < 3; ++round) {
+TEST_F(BusErrorsTest, AnyNumberOfWatchesIsKept) {
+  constexpr size_t kWatches = 200;
+  const Pages pages(kWatches);
+  LosePages(pages.base(), kWatches * kPageBytes);
+  for (int round = 0; round < 3; ++round) {
     std::vector<std::unique_ptr<BusErrorWatch>> watches;
-    for (size_t i = 0; i < BusErrorWatch::kWatchesMax; ++i) {
-      watches.push_back(std::make_unique<BusErrorWatch>(pages.all()));
-      ASSERT_TRUE(watches.back()->watching());
+    std::vector<size_t> told, expected;
+    for (size_t i = 0; i < kWatches; ++i) {
+      watches.push_back(std::make_unique<BusErrorWatch>(pages.all().subspan(i * kPageBytes, kPageBytes),
+                                                        [&told, i](uint64_t) { told.push_back(i); }));
     }
-    EXPECT_FALSE(BusErrorWatch(pages.all()).watching());
+    for (size_t i = 0; i < kWatches; i += 3) watches[i].reset();
+    for (size_t i = 0; i < kWatches; ++i) {
+      if (watches[i] == nullptr) continue;
+      EXPECT_FALSE(BusErrors::Try([&] { Load(pages.base() + i * kPageBytes); }));
+      expected.push_back(i);
+    }
+    EXPECT_EQ(told, expected);
   }
+}
+
+// Or the next error would go back to where nobody is any more.
+TEST_F(BusErrorsTest, AnAttemptThatThrowsIsOver) {
+  const Pages pages(1);
+  const BusErrorWatch watch(pages.all());
+  LosePages(pages.base());
+  bool thrown = false, went_on = false;
+  EXPECT_FALSE(BusErrors::Try([&] {
+    try {
+      (void)BusErrors::Try([] { throw 1; });
+    } catch (int) {
+      thrown = true;
+    }
+    Load(pages.base());
+    went_on = true;
+  }));
+  EXPECT_TRUE(thrown);
+  EXPECT_FALSE(went_on);
+}
+
+// A handler has its own, which a jump out of it would leave.
+TEST_F(BusErrorsTest, AnErrorLeavesTheRoundingModeAsItWas) {
+  const Pages pages(1);
+  const BusErrorWatch watch(pages.all());
+  LosePages(pages.base());
+  const int before = fegetround();
+  ASSERT_EQ(fesetround(FE_UPWARD), 0);
+  EXPECT_FALSE(BusErrors::Try([&] { Load(pages.base()); }));
+  const int after = fegetround();
+  volatile double one = 1, three = 3;
+  const double quotient = one / three;
+  volatile long double long_one = -1, long_three = 3;  // of 64 bits: the other way round
+  const long double long_quotient = long_one / long_three;
+  fesetround(before);
+  EXPECT_EQ(after, FE_UPWARD);
+  EXPECT_GT(quotient, one / three);
+  EXPECT_GT(long_quotient, long_one / long_three);
+}
+
+TEST_F(BusErrorsTest, AnErrorLeavesTheThreadItsSignalStack) {
+  constexpr unsigned kAutoDisarm = 1u << 31;  // SS_AUTODISARM
+  const Pages pages(1);
+  const BusErrorWatch watch(pages.all());
+  LosePages(pages.base());
+  std::thread([&] {
+    std::vector<std::byte> memory(256 << 10);
+    stack_t stack{}, before{}, after{};
+    stack.ss_sp = memory.data();
+    stack.ss_size = memory.size();
+    stack.ss_flags = static_cast<int>(kAutoDisarm);
+    ASSERT_EQ(sigaltstack(&stack, &before), 0);
+    EXPECT_FALSE(BusErrors::Try([&] { Load(pages.base()); }));
+    ASSERT_EQ(sigaltstack(&before, &after), 0);
+    EXPECT_EQ(after.ss_sp, memory.data());
+    EXPECT_EQ(after.ss_flags & SS_DISABLE, 0);
+  }).join();
+}
+
+// Of the thread that was telling of an error the child has nothing but the lock.
+TEST_F(BusErrorsTest, AChildGoesOnThatWasForkedWhileAnErrorWasTold) {
+  const Pages pages(1);
+  LosePages(pages.base());
+  std::atomic<int> calls{0};
+  std::atomic<bool> forked{false};
+  const BusErrorWatch watch(pages.all(), [&](uint64_t) {
+    if (calls.fetch_add(1, std::memory_order_acq_rel) != 0) return;
+    while (!forked.load(std::memory_order_acquire)) std::this_thread::yield();
+  });
+  const auto fails = [&] { return !BusErrors::Try([&] { Load(pages.base()); }); };
+  std::thread thread([&] { EXPECT_TRUE(fails()); });
+  while (calls.load(std::memory_order_acquire) == 0) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // a hang ends as a signal
+    { const BusErrorWatch another(pages.all()); }
+    _exit(fails() && calls.load(std::memory_order_relaxed) == 2 ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  forked.store(true, std::memory_order_release);
+  thread.join();
 }
 
 // What the process ends by otherwise. A sanitizer ends it by a status of its own.
@@ -153,6 +247,22 @@ TEST(BusErrorsPassOn, WhatIsNotContainedToTheHandlerThatWasThereBefore) {
 
 TEST_F(BusErrorsDeathTest, SentByAProcessItIsFatal) {
   EXPECT_EXIT(BusErrors::Try([] { raise(SIGBUS); }), testing::KilledBySignal(SIGBUS), "");
+}
+
+// As the kernel tells of poison that nobody has touched yet, by a signal without a fault.
+TEST_F(BusErrorsDeathTest, ToldAheadItIsFatalUnlessItsMemoryIsWatched) {
+  const Pages pages(2);
+  const BusErrorWatch watch(pages.all().first(kPageBytes));
+  const auto tell = [](std::byte* at) {
+    siginfo_t info{};
+    info.si_signo = SIGBUS;
+    info.si_code = BUS_MCEERR_AO;
+    info.si_addr = at;
+    if (syscall(SYS_rt_sigqueueinfo, getpid(), SIGBUS, &info) != 0) _exit(1);
+    _exit(0);
+  };
+  EXPECT_EXIT(tell(pages.base()), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(tell(pages.base() + kPageBytes), testing::KilledBySignal(SIGBUS), "");
 }
 
 }  // namespace
