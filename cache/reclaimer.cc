@@ -332,10 +332,11 @@ Reclaimer::Packing Reclaimer::PackLocked(uint64_t offset, const record::Header& 
     index_->RemoveRecord(entry);
     return Packing::kDone;
   }
-  const auto payload =
-      record::SteadyBytes({medium_.base() + offset + sizeof(record::Header), record::PayloadBytes(header)});
-  if (!payload) return Packing::kNoMemory;
-  const PackedBlock packed = packer_->Pack(header.role, *payload, record::StoredChecksum(header));
+  std::span<const std::byte> payload;
+  if (record::SteadyBytes({medium_.base() + offset + sizeof(record::Header), record::PayloadBytes(header)}, &payload) !=
+      record::Steady::kHere)
+    return Packing::kNoMemory;  // or the copy finds out what it is
+  const PackedBlock packed = packer_->Pack(header.role, payload, record::StoredChecksum(header));
   if (packed.outcome() == PackedBlock::Outcome::kRejected) return Packing::kUseless;
   if (packed.outcome() != PackedBlock::Outcome::kPacked) return Packing::kNoMemory;
   const uint64_t bytes = record::BytesFor(packed.bytes().size(), authenticator_);

@@ -117,17 +117,20 @@ bool PayloadIsWhole(const Header& header, const Authenticator* authenticator) {
   return BusErrors::Try(check) && whole;
 }
 
-std::optional<std::span<const std::byte>> SteadyBytes(std::span<const std::byte> bytes) {
+Steady SteadyBytes(std::span<const std::byte> bytes, std::span<const std::byte>* steady) {
+  *steady = bytes;
   if (!BusErrors::contained()) [[likely]]
-    return bytes;
+    return Steady::kHere;
   constexpr size_t kKeptBytesMax = 1 << 20;  // what a rare giant took is given back by the next
+    MEZZ_TEST_POINT("record.steady_bytes");
   thread_local std::vector<std::byte> copy;
   const bool memory = IfThereIsMemory([&] {
     if (copy.capacity() > kKeptBytesMax && bytes.size() <= kKeptBytesMax) std::vector<std::byte>().swap(copy);
     if (copy.size() < bytes.size()) copy.resize(bytes.size());
   });
-  if (!memory || !CopyBytes(bytes, copy.data())) return std::nullopt;
-  return std::span<const std::byte>(copy.data(), bytes.size());
+  if (!memory) return Steady::kNoMemory;
+  *steady = {copy.data(), bytes.size()};
+  return CopyBytes(bytes, copy.data()) ? Steady::kHere : Steady::kLost;
 }
 
 std::optional<Header> ReadHeader(const Medium& medium, Place place) {

@@ -72,9 +72,10 @@ inline uint32_t StoredChecksum(const Header& header) { return header.payload_che
 // too if the memory is not there any more (bus_errors.h).
 bool PayloadIsWhole(const Header& header, const Authenticator* authenticator = nullptr);
 
+enum class Steady : uint8_t { kHere, kLost, kNoMemory };  // kLost: they are not there any more (bus_errors.h)
 // For what must not be left half-way, as a Try leaves it: these bytes of the medium; or, if bus errors are contained, a
-// copy of them in memory of this thread, good until its next call. Nothing: they are not there any more, or no memory.
-std::optional<std::span<const std::byte>> SteadyBytes(std::span<const std::byte> bytes);
+// copy of them in memory of this thread, good until its next call.
+Steady SteadyBytes(std::span<const std::byte> bytes, std::span<const std::byte>* steady);
 
 // The header at `place`, copied, if it is whole and of a role; else nothing: a walk over records ends here.
 std::optional<Header> ReadHeader(const Medium& medium, Place place);

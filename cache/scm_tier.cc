@@ -620,11 +620,12 @@ bool ScmTier::Impl::HasDictionaryOf(const layout::PackedPrefix& prefix, SegmentI
 
 bool ScmTier::Impl::Unpack(const PinnedBlock& block, std::byte* to) {
   MEZZ_READS_MEDIUM(block.stored_.data(), block.stored_.size());
-  const auto stored = record::SteadyBytes(block.stored_);
-  const auto prefix = stored ? Packer::ReadPrefix(*stored) : std::nullopt;
-  Unpacked unpacked = Unpacked::kDamaged;
+  std::span<const std::byte> stored;
+  const record::Steady steady = record::SteadyBytes(block.stored_, &stored);
+  const auto prefix = steady == record::Steady::kHere ? Packer::ReadPrefix(stored) : std::nullopt;
+  Unpacked unpacked = steady == record::Steady::kNoMemory ? Unpacked::kNoMemory : Unpacked::kDamaged;
   if (prefix && prefix->logical_bytes == block.logical_bytes_) {
-    unpacked = HasDictionaryOf(*prefix, SegmentOf(block.stored_.data())) ? packer_->Unpack(*stored, *prefix, to)
+    unpacked = HasDictionaryOf(*prefix, SegmentOf(block.stored_.data())) ? packer_->Unpack(stored, *prefix, to)
                                                                          : Unpacked::kNoDictionary;
   }
   if (unpacked == Unpacked::kDone && VerifiesAll(verify_) &&
@@ -639,11 +640,13 @@ bool ScmTier::Impl::Unpack(const PinnedBlock& block, std::byte* to) {
 
 std::optional<std::span<const std::byte>> ScmTier::Impl::SteadyBytes(const PinnedBlock& block) {
   if (block.staged()) return block.stored_;
-  const auto bytes = record::SteadyBytes(block.stored_);
-  if (bytes) [[likely]]
+  std::span<const std::byte> bytes;
+  const record::Steady steady = record::SteadyBytes(block.stored_, &bytes);
+  if (steady == record::Steady::kHere) [[likely]]
     return bytes;
-  counters_->Add(Event::kScmChecksumMismatch, block.role_);
-  ForgetRecord(block);
+  const bool lost = steady == record::Steady::kLost;
+  counters_->Add(lost ? Event::kScmChecksumMismatch : Event::kAllocationFailed, block.role_);
+  if (lost) ForgetRecord(block);
   AfterFault();
   return std::nullopt;
 }
@@ -904,8 +907,8 @@ void ScmTier::Close() {
   }
   preparer_.reset();
   std::optional<SnapshotPlace> snapshot;
-  std::vector<uint32_t> held;  // segments that held records
-  if (wipe || remember) impl_->Stop();
+  std::vector<uint32_t> held;           // segments that held records
+  if (impl_ != nullptr) impl_->Stop();  // its threads may be told of a bus error, by impl_
   if (remember) snapshot = impl_->WriteSnapshot();
   // What the kernel knew to be bad is not touched; what failed since was filled once.
   const auto is_bad = [this](uint32_t id) {
@@ -1036,12 +1039,13 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
     MEZZ_RETURN_IF_ERROR(ReadVerifyKey(options.verify_key_file, &effective.verify_key.emplace()));
     effective.verify_key_file.clear();  // one of them
   }
+  // Before the medium is touched.
+  if (effective.bus_errors == BusErrorMode::kContain) MEZZ_RETURN_IF_ERROR(ContainBusErrors());
   bool existing = false;
   MEZZ_RETURN_IF_ERROR(OpenMedium(effective, &opened->medium_, &existing, &opened->preparer_));
   if (effective.model != MediumModelName::kNone)
     opened->throttle_ = std::make_unique<Throttle>(GetMediumModel(effective.model));
   if (wrap) opened->medium_ = wrap(std::move(opened->medium_));
-  if (effective.bus_errors == BusErrorMode::kContain) MEZZ_RETURN_IF_ERROR(ContainBusErrors());
   ScmTier* const watched = opened.get();
   opened->watch_ = std::make_unique<BusErrorWatch>(
       std::span<const std::byte>(opened->medium_->base(), opened->medium_->bytes()), [watched](uint64_t offset) {
@@ -1051,8 +1055,9 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   MEZZ_RETURN_IF_ERROR(opened->FindBadSegments(&bad));
   const std::vector<std::byte> head = ReadHead(*opened->medium_);
   if (head.empty())
-    return Status::IoError(fmt::format("{}: both copies of its superblock lie on bad blocks: use another medium",
-                                       opened->medium_->info().description));
+    return Status::IoError(
+        fmt::format("{}: both copies of its superblock lie on bad blocks, or cannot be read: use another medium",
+                    opened->medium_->info().description));
   bool keep = false;
   const layout::Superblock superblock = opened->TakeOver(head, bad, existing, &keep);
   if (effective.recovery == Recovery::kRequire && !opened->recovery_.why.empty())

@@ -56,7 +56,8 @@ class PinnedBlock {
   // The bytes as they lie there.
   std::span<const std::byte> stored() const { return stored_; }
   // The same; or, if bus errors are contained, a copy in memory of this thread, good until its next call: for code that
-  // may not be interrupted by them, as a host's. Nothing, a counted miss: they are not there any more, or no memory.
+  // may not be interrupted by them, as a host's. Nothing, a counted miss: they are not there any more, and the record
+  // is forgotten; or there was no memory (allocation.failed).
   std::optional<std::span<const std::byte>> SteadyBytes() const;
   // The block. REQUIRES: form() == Form::kRaw.
   std::span<const std::byte> payload() const {

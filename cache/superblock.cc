@@ -72,13 +72,14 @@ std::vector<std::byte> ReadHead(const Medium& medium) {
   static_assert(layout::kSuperblockSpace == 2 * layout::kSuperblockCopyAt);
   constexpr uint64_t kHalf = layout::kSuperblockCopyAt;
   const std::vector<BadRange> bad = medium.BadRanges();
-  const bool first = !AnyMeets(bad, 0, kHalf), second = !AnyMeets(bad, kHalf, 2 * kHalf);
-  std::vector<std::byte> head;
-  if (!first && !second) return head;
-  head.resize(2 * kHalf);
-  const bool read = CopyBytes({medium.base() + (first ? 0 : kHalf), kHalf}, head.data()) &&
-                    CopyBytes({medium.base() + (second ? kHalf : 0), kHalf}, head.data() + kHalf);
-  if (!read) head.clear();
+  std::vector<std::byte> head(2 * kHalf);
+  const auto read = [&](uint64_t at) {
+    return !AnyMeets(bad, at, at + kHalf) && CopyBytes({medium.base() + at, kHalf}, head.data() + at);
+  };
+  const bool first = read(0), second = read(kHalf);
+  if (!first && !second) return {};
+  if (!first) std::memcpy(head.data(), head.data() + kHalf, kHalf);
+  if (!second) std::memcpy(head.data() + kHalf, head.data(), kHalf);
   return head;
 }
 

@@ -40,7 +40,8 @@ struct FoundSuperblock {
 };
 
 // The first kSuperblockSpace bytes of a medium, as FindSuperblock wants them: a copy that lies on a bad block is not
-// read, and the other one stands in its place. Empty: both do.
+// read, and for one that is not there any more (bus_errors.h), or that, the other one stands in its place. Empty:
+// neither can be read.
 std::vector<std::byte> ReadHead(const Medium& medium);
 
 // Takes the younger of the copies that are whole. `head`: the first kSuperblockSpace bytes; fewer if it has no more.

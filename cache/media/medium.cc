@@ -95,6 +95,7 @@ Status PrepareFirstPart(const MediumOrder& order, std::byte* base, std::string_v
                                                      .bad = std::move(bad),
                                                      .on_progress = order.options.on_prefault,
                                                      .name = std::string(name)});
+  const BusErrorWatch watch({base, order.bytes});  // the owner's comes when it has the medium
   return (*preparer)->PrepareFirst();
 }
 

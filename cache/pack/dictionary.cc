@@ -51,14 +51,14 @@ std::unique_ptr<const Dictionary> Dictionary::Make(std::span<const std::byte> tr
 
 std::unique_ptr<const Dictionary> Dictionary::Read(const record::Header& header, const Authenticator* authenticator) {
   if ((header.flags & layout::kRecordDictionary) == 0 || !record::PayloadIsWhole(header, authenticator)) return nullptr;
-  const auto bytes = record::SteadyBytes(record::PayloadOf(header));
-  if (!bytes) return nullptr;
+  std::span<const std::byte> bytes;
+  if (record::SteadyBytes(record::PayloadOf(header), &bytes) != record::Steady::kHere) return nullptr;
   const uint64_t number = NumberIn(header.key);
   if (number == 0 || number > UINT16_MAX) return nullptr;
   const auto role = static_cast<BlockRole>(header.key.words[1] & 0xff);
   if (role != header.role || header.key != KeyOf(static_cast<uint16_t>(number), role)) return nullptr;
-  if (ZDICT_getDictID(bytes->data(), bytes->size()) != number) return nullptr;
-  return Make(*bytes, static_cast<uint16_t>(number), role);
+  if (ZDICT_getDictID(bytes.data(), bytes.size()) != number) return nullptr;
+  return Make(bytes, static_cast<uint16_t>(number), role);
 }
 
 uint64_t Dictionary::dram_bytes() const {

@@ -2,12 +2,31 @@
 // Memory that does not answer any more while the tier uses it: whoever touches it gets SIGBUS, and the tier contains
 // it.
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <new>
+#include <string_view>
 
 #include "tests/support/faulty_medium.h"
 #include "tests/support/tier_fixture.h"
+
+namespace {
+std::atomic<bool> cannot_populate{false};
+}  // namespace
+
+// The tier's calls come here.
+extern "C" int madvise(void* at, size_t bytes, int advice) noexcept {
+  constexpr int kPopulateWrite = 23;
+  if (advice != kPopulateWrite || !cannot_populate.load(std::memory_order_relaxed))
+    return static_cast<int>(syscall(SYS_madvise, at, bytes, advice));
+  errno = EINVAL;
+  return -1;
+}
 
 namespace mezz {
 namespace {
@@ -133,6 +152,32 @@ TEST_F(LostMemoryTest, APackedRecordIsAMissWhereItIsUnpacked) {
   }
 }
 
+#ifdef MEZZ_TEST_HOOKS
+TEST_F(LostMemoryTest, NoMemoryForACopyIsAMissThatKeepsTheRecord) {
+  for (const PackMode pack : {PackMode::kOff, PackMode::kLz4}) {
+    SCOPED_TRACE(ToString(pack));
+    options_.pack = pack;
+    options_.recovery = Recovery::kDiscard;
+    Open();
+    PutAll(0, 10);
+    PinnedBlock block = tier_->Find(Key(6));
+    ASSERT_EQ(block.form(), pack == PackMode::kOff ? Form::kRaw : Form::kPacked);
+    const auto no_memory = [](const char* at) {
+      if (std::string_view(at) == "record.steady_bytes") throw std::bad_alloc();
+    };
+    g_test_point_hook.store(no_memory, std::memory_order_release);
+    EXPECT_TRUE(test::BytesOf(block).empty());
+    g_test_point_hook.store(nullptr, std::memory_order_release);
+    block.Release();
+    const CounterSnapshot counters = tier_->counters().Snapshot();
+    EXPECT_EQ(counters[Event::kAllocationFailed], 1u);
+    EXPECT_EQ(counters[Event::kScmChecksumMismatch] + counters[Event::kScmUnpackFailed], 0u);
+    EXPECT_EQ(tier_->faults(), 0u);
+    EXPECT_EQ(Served(10), 10u);
+  }
+}
+#endif
+
 TEST_F(LostMemoryTest, APutThatIsNotTakenIsRefusedAndTheNextOnesGoElsewhere) {
   Open();
   PutAll(0, 10);
@@ -225,6 +270,22 @@ TEST_F(LostMemoryTest, ASuperblockThatIsNotThereIsRefused) {
   const Status status = TryOpen({0});
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.message().find("use another medium"), std::string::npos) << status.message();
+}
+
+// While the first pages are made present, by a kernel that cannot populate them.
+TEST_F(LostMemoryTest, AFileThatIsCutOffWhileItIsOpenedIsRefused) {
+  options_.capacity_bytes = 24 << 20;
+  options_.prepare = Prepare::kBeforeOpen;
+  options_.prefault_threads = 1;
+  options_.on_prefault = [&](const PrefaultProgress& progress) {
+    ASSERT_LT(progress.bytes_done, progress.bytes_total);
+    ASSERT_EQ(truncate(file_.path().c_str(), 0), 0);
+    cannot_populate.store(true, std::memory_order_relaxed);
+  };
+  const Status status = TryOpen();
+  cannot_populate.store(false, std::memory_order_relaxed);
+  EXPECT_EQ(status.code(), Status::Code::kIoError);
+  EXPECT_NE(status.message().find("could not be prefaulted"), std::string::npos) << status.message();
 }
 
 // Somebody cuts the file off under the tier, all of it or its end.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tests/support/crash_medium.h"
+#include "tests/support/lost_pages.h"
 #include "tests/support/seed.h"
 
 namespace mezz {
@@ -47,6 +48,37 @@ Image HeadOf(const Superblock& first, const Superblock& second) {
   std::memcpy(head.data(), &first, sizeof(first));
   std::memcpy(head.data() + layout::kSuperblockCopyAt, &second, sizeof(second));
   return head;
+}
+
+// A medium whose superblock's copies lie on two pages.
+class TwoPages : public Medium {
+ public:
+  TwoPages() {
+    base_ = pages_.base() + test::kPageBytes - layout::kSuperblockCopyAt;
+    bytes_ = layout::kSuperblockSpace;
+  }
+  void Lose(int page) { test::LosePages(pages_.base() + page * test::kPageBytes); }
+
+ private:
+  const test::Pages pages_{2};
+};
+
+TEST(Superblock, OfACopyThatIsNotThereTheOtherStandsInItsPlace) {
+  ASSERT_TRUE(ContainBusErrors().ok());
+  for (const int lost : {0, 1}) {
+    SCOPED_TRACE(lost);
+    TwoPages medium;
+    const BusErrorWatch watch({medium.base(), medium.bytes()});
+    const Image head = HeadOf(Made(1), Made(2));
+    std::memcpy(medium.base(), head.data(), head.size());
+    EXPECT_EQ(FindSuperblock(ReadHead(medium)).superblock.generation, 2u);
+    medium.Lose(lost);
+    const FoundSuperblock found = FindSuperblock(ReadHead(medium));
+    EXPECT_EQ(found.what, What::kWhole);
+    EXPECT_EQ(found.superblock.generation, lost == 0 ? 2u : 1u);
+    medium.Lose(1 - lost);
+    EXPECT_THAT(ReadHead(medium), IsEmpty());
+  }
 }
 
 bool Same(const Superblock& a, const Superblock& b) { return std::memcmp(&a, &b, sizeof(a)) == 0; }
