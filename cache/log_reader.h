@@ -29,14 +29,13 @@ class LogReader {
   // the instructions between is not contained.
   Verdict Judge(IndexWord word) const {
     const SegmentId segment = SegmentOf(word);
-    bool whole = false;
-    const auto check = [&] {
+    const auto whole = [&] {
       const record::Header& header = HeaderOf(word);
       MEZZ_READS_MEDIUM(&header, sizeof(header));
-      whole = record::IsWhole(header, static_cast<uint32_t>(log_->Sequence(segment))) && record::HasRole(header) &&
-              OffsetOf(word) + layout::RecordBytes(header.payload_bytes) <= log_->Tail(segment);
+      return record::IsWhole(header, static_cast<uint32_t>(log_->Sequence(segment))) && record::HasRole(header) &&
+             OffsetOf(word) + layout::RecordBytes(header.payload_bytes) <= log_->Tail(segment);
     };
-    if (BusErrors::Try(check) && whole) [[likely]]
+    if (BusErrors::TryTest(whole)) [[likely]]
       return Verdict::kThisKey;
     counters_->Add(Event::kScmDamagedHeader, BlockRole::kOther);
     if (!log_->IsAdopted(segment)) log_->NoteFault(segment);

@@ -43,11 +43,11 @@ uint64_t LogScan::Walk(const SegmentLog::Fill& fill,
   while (offset + kLineBytes <= end) {
     const auto& header = *reinterpret_cast<const record::Header*>(medium_.data() + offset);
     uint64_t bytes = 0;
-    const bool read = BusErrors::Try([&] {
-      if (record::IsWhole(header, static_cast<uint32_t>(fill.sequence)))
-        bytes = layout::RecordBytes(header.payload_bytes);
+    const bool whole = BusErrors::TryTest([&] {
+      bytes = layout::RecordBytes(header.payload_bytes);
+      return record::IsWhole(header, static_cast<uint32_t>(fill.sequence)) && bytes <= end - offset;
     });
-    if (!read || bytes == 0 || bytes > end - offset) break;
+    if (!whole) break;
     visit(offset, header);
     offset += bytes;
   }

@@ -108,13 +108,11 @@ std::optional<uint32_t> SourceChecksum(size_t bytes, BlockSource source) {
 }
 
 bool PayloadIsWhole(const Header& header, const Authenticator* authenticator) {
-  bool whole = false;
-  const auto check = [&] {
+  return BusErrors::TryTest([&] {
     MEZZ_READS_MEDIUM(&header, sizeof(header) + header.payload_bytes);
-    whole = authenticator != nullptr ? authenticator->Accepts(header)
-                                     : PayloadChecksum(PayloadOf(header)) == StoredChecksum(header);
-  };
-  return BusErrors::Try(check) && whole;
+    return authenticator != nullptr ? authenticator->Accepts(header)
+                                    : PayloadChecksum(PayloadOf(header)) == StoredChecksum(header);
+  });
 }
 
 Steady SteadyBytes(std::span<const std::byte> bytes, std::span<const std::byte>* steady) {
@@ -122,9 +120,9 @@ Steady SteadyBytes(std::span<const std::byte> bytes, std::span<const std::byte>*
   if (!BusErrors::contained()) [[likely]]
     return Steady::kHere;
   constexpr size_t kKeptBytesMax = 1 << 20;  // what a rare giant took is given back by the next
-    MEZZ_TEST_POINT("record.steady_bytes");
   thread_local std::vector<std::byte> copy;
   const bool memory = IfThereIsMemory([&] {
+    MEZZ_TEST_POINT("record.steady_bytes");
     if (copy.capacity() > kKeptBytesMax && bytes.size() <= kKeptBytesMax) std::vector<std::byte>().swap(copy);
     if (copy.size() < bytes.size()) copy.resize(bytes.size());
   });

@@ -185,12 +185,11 @@ class Kept {
     if (offset % kLineBytes != 0 || !Has(offset)) return nullptr;
     const Fill& fill = of_[Raw(log_.SegmentAt(offset))];
     const record::Header& header = record::HeaderAt(medium, offset);
-    bool whole = false;
-    const bool read = BusErrors::Try([&] {
-      whole = record::IsWhole(header, static_cast<uint32_t>(fill.sequence)) &&
-              layout::RecordBytes(header.payload_bytes) <= fill.tail - offset;
+    const bool whole = BusErrors::TryTest([&] {
+      return record::IsWhole(header, static_cast<uint32_t>(fill.sequence)) &&
+             layout::RecordBytes(header.payload_bytes) <= fill.tail - offset;
     });
-    return read && whole ? &header : nullptr;
+    return whole ? &header : nullptr;
   }
 
  private:
@@ -410,9 +409,8 @@ void Adopt(const SnapshotOf& of, const SegmentLog::Fill& fill) {
 // As an index may hold them: each once, in a slot that is there, into what was kept.
 bool RestoreWords(const SnapshotOf& of, const SnapshotReader& reader, const Kept& kept, uint64_t* in_dram) {
   const uint64_t slots = of.index->slots();
-  bool restored = false;
-  const bool read = BusErrors::Try([&] {
-    restored = reader.ForEachWord([&](uint64_t slot, uint64_t raw) {
+  return BusErrors::TryTest([&] {
+    return reader.ForEachWord([&](uint64_t slot, uint64_t raw) {
       const IndexWord word = IndexWord(raw).with(IndexWord(raw).dram(), /*heat=*/0);
       if (slot >= slots || word.empty() || !kept.Has(OffsetOf(word))) return false;
       of.index->Restore(slot, word);
@@ -420,7 +418,6 @@ bool RestoreWords(const SnapshotOf& of, const SnapshotReader& reader, const Kept
       return true;
     });
   });
-  return read && restored;
 }
 
 }  // namespace
