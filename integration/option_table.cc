@@ -45,6 +45,16 @@ Status ParseEnum(const OptionRow& row, std::string_view value, std::initializer_
   return BadValue(row, value, accepted);
 }
 
+// Of a row whose values are those of an enum in the SCM tier's options.
+template <auto kMember, auto... kAll>
+Status ParseScmEnum(const OptionRow& row, std::string_view value, Options* options) {
+  return ParseEnum(row, value, {kAll...}, &(options->scm.*kMember));
+}
+template <auto kMember>
+std::string PrintScmEnum(const Options& options) {
+  return std::string(ToString(options.scm.*kMember));
+}
+
 bool ParseBool(std::string_view value, bool* to) {
   *to = value == "true" || value == "1";
   return *to || value == "false" || value == "0";
@@ -236,7 +246,7 @@ constexpr OptionRow kTable[] = {
      .meaning = "declared emulation of a slower medium; never for production",
      .taken_by = TakenBy::kEveryUri,
      .parse = [](const OptionRow&, std::string_view v, Options* o) { return ParseMediumModel(v, &o->scm.model); },
-     .print = [](const Options& o) { return std::string(ToString(o.scm.model)); }},
+     .print = PrintScmEnum<&ScmOptions::model>},
     {.key = "segment",
      .member = "segment_bytes",
      .values = "size, a power of two",
@@ -261,11 +271,8 @@ constexpr OptionRow kTable[] = {
      .fallback = "`background`",
      .meaning = "when the medium's pages are made present: beside the first use, or before the cache opens",
      .taken_by = TakenBy::kEveryUri,
-     .parse =
-         [](const OptionRow& row, std::string_view v, Options* o) {
-           return ParseEnum(row, v, {Prepare::kBackground, Prepare::kBeforeOpen}, &o->scm.prepare);
-         },
-     .print = [](const Options& o) { return std::string(ToString(o.scm.prepare)); }},
+     .parse = ParseScmEnum<&ScmOptions::prepare, Prepare::kBackground, Prepare::kBeforeOpen>,
+     .print = PrintScmEnum<&ScmOptions::prepare>},
     {.key = "recovery",
      .member = "",
      .values = "`discard`, `warm`, `require`",
@@ -273,11 +280,8 @@ constexpr OptionRow kTable[] = {
      .meaning = "what becomes of the blocks that an earlier process left in `scm_path`: forgotten, found again "
                 "([reliability](reliability.md)), or found again or refused. `anon` and `numa` start cold",
      .taken_by = TakenBy::kEveryUri,
-     .parse =
-         [](const OptionRow& row, std::string_view v, Options* o) {
-           return ParseEnum(row, v, {Recovery::kDiscard, Recovery::kWarm, Recovery::kRequire}, &o->scm.recovery);
-         },
-     .print = [](const Options& o) { return std::string(ToString(o.scm.recovery)); }},
+     .parse = ParseScmEnum<&ScmOptions::recovery, Recovery::kDiscard, Recovery::kWarm, Recovery::kRequire>,
+     .print = PrintScmEnum<&ScmOptions::recovery>},
     {.key = "recovery_budget",
      .member = "recovery_budget_ms",
      .values = "time, as `30s` or `500ms`, or 0: none",
@@ -308,11 +312,8 @@ constexpr OptionRow kTable[] = {
                 "right for them ([why](reliability.md)); `durable`, for keys whose bytes change, writes 64 bytes for "
                 "each erase and each insert",
      .taken_by = TakenBy::kEveryUri,
-     .parse =
-         [](const OptionRow& row, std::string_view v, Options* o) {
-           return ParseEnum(row, v, {EraseMode::kVolatile, EraseMode::kDurable}, &o->scm.erase);
-         },
-     .print = [](const Options& o) { return std::string(ToString(o.scm.erase)); }},
+     .parse = ParseScmEnum<&ScmOptions::erase, EraseMode::kVolatile, EraseMode::kDurable>,
+     .print = PrintScmEnum<&ScmOptions::erase>},
     {.key = "verify",
      .member = "",
      .values = "`off`, `sampled`, `always`, `keyed`",
@@ -323,7 +324,7 @@ constexpr OptionRow kTable[] = {
          "about 0.5 ns a byte ([security](security.md))",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseVerify,
-     .print = [](const Options& o) { return std::string(ToString(o.scm.verify)); }},
+     .print = PrintScmEnum<&ScmOptions::verify>},
     {.key = "verify_key_file",
      .member = "",
      .values = "a file of 32 random bytes, 0600",
@@ -357,11 +358,8 @@ constexpr OptionRow kTable[] = {
          "either way: with `serve=copy` nothing is "
          "([what is promised](reliability.md#memory-that-fails-while-it-is-used))",
      .taken_by = TakenBy::kEveryUri,
-     .parse =
-         [](const OptionRow& row, std::string_view v, Options* o) {
-           return ParseEnum(row, v, {BusErrorMode::kFatal, BusErrorMode::kContain}, &o->scm.bus_errors);
-         },
-     .print = [](const Options& o) { return std::string(ToString(o.scm.bus_errors)); }},
+     .parse = ParseScmEnum<&ScmOptions::bus_errors, BusErrorMode::kFatal, BusErrorMode::kContain>,
+     .print = PrintScmEnum<&ScmOptions::bus_errors>},
     {.key = "pack",
      .member = "",
      .values = "`off`, `image`, `lz4`, `zstd`, `auto`",
@@ -371,13 +369,9 @@ constexpr OptionRow kTable[] = {
          "came back as compressed SSTs hold them, others with LZ4. `auto`: raw, with `lz4` or `zstd`, by what a miss "
          "costs now. The index grows with the blocks that fit, to four times the DRAM at most",
      .taken_by = TakenBy::kEveryUri,
-     .parse =
-         [](const OptionRow& row, std::string_view v, Options* o) {
-           return ParseEnum(row, v,
-                            {PackMode::kOff, PackMode::kImage, PackMode::kLz4, PackMode::kZstd, PackMode::kAuto},
-                            &o->scm.pack);
-         },
-     .print = [](const Options& o) { return std::string(ToString(o.scm.pack)); }},
+     .parse = ParseScmEnum<&ScmOptions::pack, PackMode::kOff, PackMode::kImage, PackMode::kLz4, PackMode::kZstd,
+                           PackMode::kAuto>,
+     .print = PrintScmEnum<&ScmOptions::pack>},
     {.key = "pack_stage",
      .member = "pack_stage_bytes",
      .values = "bytes, or 0: none",
