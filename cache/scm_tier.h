@@ -262,6 +262,8 @@ class ScmTier {
   void SetRequeuePercent(unsigned percent);
   // Without what is out of use because its memory failed; 0 if the tier is closed.
   uint64_t capacity_bytes() const;
+  // This is a forked child of the process that opened it.
+  bool in_child() const { return !guard_.InParent(); }
   // The tier has closed itself, or is about to: ScmOptions::faults_max.
   bool is_closed() const;
   // Of the medium, since it was opened: what was whole in this life and is not any more.

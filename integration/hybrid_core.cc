@@ -345,10 +345,11 @@ std::optional<std::span<const std::byte>> HybridCore::BytesToCopy(const PinnedBl
   return std::span<const std::byte>(unpacked.data(), block.logical_bytes());
 }
 
-// More than half of the SCM tier is not written over for it: that is warm by itself.
+// More than half of the SCM tier is not written over for it: that is warm by itself. A child stores nothing, and the
+// DRAM tier's locks may be held by threads that it does not have.
 bool HybridCore::StartSaving() {
   assert(gate_ != nullptr);
-  if (options_.scm.scrub_on_close || scm_->is_closed()) return false;
+  if (options_.scm.scrub_on_close || scm_->is_closed() || scm_->in_child()) return false;
   save_left_ = std::min(options_.WarmDramBytes(), scm_->capacity_bytes() / 2);
   if (!saves()) return false;
   save_until_ns_ = NowNs() + HybridCacheOptions::kWarmSaveSeconds * 1'000'000'000;

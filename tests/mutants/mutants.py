@@ -1142,6 +1142,8 @@ MUTANTS = (
            ("  for (const bool first : {true, false}) {", "  for (const bool first : {false, true}) {")),
     hybrid78("7.8: the coldest are saved too", V7, WARM_TEST, "All/WarmDram.TheHottestAreWritten/lru",
              ("  target_->SetCapacity(std::min<uint64_t>(GetCapacity(), core.options().WarmDramBytes()));\n", "")),
+    hybrid78("a child saves what DRAM holds", "hybrid_core.cc", WARM_CORE_TEST, "WarmCore.AChildSavesNothing",
+             (" || scm_->in_child()) return false;", ") return false;")),
     hybrid78("the close takes its time", "hybrid_core.cc", WARM_TEST, "All/WarmDram.TheCloseEndsInTime/*",
              ("if (NowNs() >= save_until_ns_) save_left_ = 0;", "")),
     hybrid78("what does not fit leaves the budget as it is", "warm_budget.h", WARM_TEST, "WarmBudget.*",

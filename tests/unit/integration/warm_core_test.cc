@@ -2,6 +2,8 @@
 // What goes back into DRAM after a restart, below any cache: with roles, which 7.8 does not tell.
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -104,6 +106,17 @@ TEST_F(WarmCore, NothingIsSavedThatTheNextLifeWouldNotFind) {
   options_.scm.recovery = Recovery::kWarm;
   Open();
   EXPECT_FALSE(core_->StartSaving());
+}
+
+// A process may fork and exit, and what is static with it.
+TEST_F(WarmCore, AChildSavesNothing) {
+  Open();
+  const pid_t child = fork();
+  if (child == 0) _exit(core_->StartSaving() ? 1 : 0);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(core_->StartSaving());
 }
 
 }  // namespace

@@ -188,7 +188,7 @@ TEST_F(BusErrorsTest, AChildGoesOnThatWasForkedWhileAnErrorWasTold) {
   while (calls.load(std::memory_order_acquire) == 0) std::this_thread::yield();
   const pid_t child = fork();
   if (child == 0) {
-    alarm(60);  // a hang ends as a signal
+    alarm(20);  // a hang ends as a signal
     { const BusErrorWatch another(pages.all()); }
     _exit(fails() && calls.load(std::memory_order_relaxed) == 2 ? 0 : 1);
   }
