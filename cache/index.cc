@@ -124,16 +124,6 @@ bool Index::Remove(Slot& slot, IndexWord record) {
   return true;
 }
 
-IndexWord Index::Touch(Entry entry, unsigned heat) {
-  const IndexWord touched = entry.word.with(/*dram=*/false, heat);
-  if (touched.raw() != entry.word.raw()) {
-    uint64_t expected = entry.word.raw();
-    slots_[entry.slot].compare_exchange_strong(expected, touched.raw(), std::memory_order_relaxed,
-                                               std::memory_order_relaxed);
-  }
-  return touched;
-}
-
 bool Index::SetDram(const KeyHash& hash, bool dram) {
   return VisitTag(hash, LoadState(std::memory_order_acquire), std::memory_order_acquire,
                   [&](Slot& slot, IndexWord word) {

@@ -192,7 +192,15 @@ class Index {
 
   // Sets the heat of the entry's record, if its slot still has it, and that the DRAM tier does not hold it. Returns the
   // word as it should be. A lost race with another hit costs one count of heat.
-  IndexWord Touch(Entry entry, unsigned heat);
+  IndexWord Touch(Entry entry, unsigned heat) {
+    const IndexWord touched = entry.word.with(/*dram=*/false, heat);
+    if (touched.raw() != entry.word.raw()) {
+      uint64_t expected = entry.word.raw();
+      slots_[entry.slot].compare_exchange_strong(expected, touched.raw(), std::memory_order_relaxed,
+                                                 std::memory_order_relaxed);
+    }
+    return touched;
+  }
   // Sets the dram bit of a word with this tag: to spare the medium a read, a stranger with the same 25-bit tag in the
   // same two buckets (one in a million look-ups of a full index) is taken for the key. False: there is none.
   bool SetDram(const KeyHash& hash, bool dram);

@@ -28,15 +28,9 @@ class LogReader {
   // more (bus_errors.h), is damage: counted. Others may be read as long as the record is pinned; only a bus error in
   // the instructions between is not contained.
   Verdict Judge(IndexWord word) const {
-    const SegmentId segment = SegmentOf(word);
-    const auto whole = [&] {
-      const record::Header& header = HeaderOf(word);
-      MEZZ_READS_MEDIUM(&header, sizeof(header));
-      return record::IsWhole(header, static_cast<uint32_t>(log_->Sequence(segment))) && record::HasRole(header) &&
-             OffsetOf(word) + layout::RecordBytes(header.payload_bytes) <= log_->Tail(segment);
-    };
-    if (BusErrors::TryTest(whole)) [[likely]]
+    if (BusErrors::contained() ? TryIsWhole(word) : IsWhole(word)) [[likely]]
       return Verdict::kThisKey;
+    const SegmentId segment = SegmentOf(word);
     counters_->Add(Event::kScmDamagedHeader, BlockRole::kOther);
     if (!log_->IsAdopted(segment)) log_->NoteFault(segment);
     return Verdict::kDamaged;
@@ -59,6 +53,17 @@ class LogReader {
 
  private:
   static uint64_t OffsetOf(IndexWord word) { return word.line() * kLineBytes; }
+  bool IsWhole(IndexWord word) const {
+    const SegmentId segment = SegmentOf(word);
+    const record::Header& header = HeaderOf(word);
+    MEZZ_READS_MEDIUM(&header, sizeof(header));
+    return record::IsWhole(header, static_cast<uint32_t>(log_->Sequence(segment))) && record::HasRole(header) &&
+           OffsetOf(word) + layout::RecordBytes(header.payload_bytes) <= log_->Tail(segment);
+  }
+  // Where bus errors are contained. A frame of its own: what Try is given lies in memory, and would in Judge's for all.
+  [[gnu::noinline]] bool TryIsWhole(IndexWord word) const {
+    return BusErrors::TryTest([&] { return IsWhole(word); });
+  }
 
   const Medium& medium_;
   SegmentLog* const log_;

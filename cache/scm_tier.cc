@@ -40,7 +40,7 @@ constexpr uint32_t kSampleOneInMin = 256;
 
 // True about once in so many calls on a thread, by chance, so that no pattern of accesses is always spared.
 bool TimeToVerify(uint32_t payload_bytes) {
-  thread_local constinit uint32_t state = 1;
+  [[gnu::tls_model("initial-exec")]] thread_local constinit uint32_t state = 1;  // as stripe_of_this_thread
   state = state * 1664525u + 1013904223u;  // Numerical Recipes' generator: its upper bits are good
   // Mostly settled before the header with the size has arrived.
   if (state >= UINT32_MAX / kSampleOneInMin) [[likely]]
@@ -238,13 +238,16 @@ class ScmTier::Impl {
   std::optional<PutResult> Stage(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
                                  Generation generation);
   void StoreStaged(const StagedBlocks::Block& block);
+  // Out of line, as all that Find calls and a hit does not need.
+  [[gnu::noinline]] bool FindElsewhere(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found);
+  [[gnu::noinline]] bool Miss(BlockRole role);  // false
   bool TakeStaged(const BlockKey& key, Heat heat, PinnedBlock* found);
   bool Take(Index::Entry entry, KeyReader& reader, Heat heat, PinnedBlock* found);
   bool ForgetStaged(const BlockKey& key) { return stage_ != nullptr && stage_->Forget(key); }
   bool Store(const Dictionary& dictionary);
   bool HasDictionaryOf(const layout::PackedPrefix& prefix, SegmentId segment) const;
   bool PayloadFails(const record::Header& header, IndexWord word, bool unproven);
-  bool TakePacked(const record::Header& header, IndexWord word, PinnedBlock* found);
+  [[gnu::noinline]] bool TakePacked(const record::Header& header, IndexWord word, PinnedBlock* found);
   void ForgetRecord(const PinnedBlock& block);
   void AuditWord(Index::Entry entry, ScmAudit* audit, std::unordered_set<std::string>* keys);
   void AuditPacked(const record::Header& header, ScmAudit* audit,
@@ -524,22 +527,28 @@ void ScmTier::Impl::PublishInIndex(const Fresh& fresh, uint64_t offset, unsigned
 
 bool ScmTier::Impl::Find(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found) {
   KeyReader reader(reader_, key);
-  Index::Entry entry = index_.Find(index_.Hash(key), reader);
-  if (!entry && stage_ != nullptr && stage_->MayHold(key)) {
-    if (TakeStaged(key, heat, found)) return true;
-    entry = index_.Find(index_.Hash(key), reader);  // it may just have been stored
-  }
-  if (!entry) {
-    if (dead_.Has(key.file())) [[unlikely]]
-      dead_.Revive(key.file());
-    counters_->Add(Event::kScmMiss, role);
-    AfterFault();
-    return false;
-  }
-  if (Take(entry, reader, heat, found)) return true;
+  if (const Index::Entry entry = index_.Find(index_.Hash(key), reader)) [[likely]]
+    return Take(entry, reader, heat, found) || Miss(role);
+  return FindElsewhere(key, role, heat, found);
+}
+
+bool ScmTier::Impl::Miss(BlockRole role) {
   counters_->Add(Event::kScmMiss, role);
   AfterFault();
   return false;
+}
+
+// The index does not have it: it may be staged.
+bool ScmTier::Impl::FindElsewhere(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found) {
+  if (stage_ != nullptr && stage_->MayHold(key)) {
+    if (TakeStaged(key, heat, found)) return true;
+    KeyReader reader(reader_, key);
+    if (const Index::Entry entry = index_.Find(index_.Hash(key), reader))  // it has just been stored
+      return Take(entry, reader, heat, found) || Miss(role);
+  }
+  if (dead_.Has(key.file())) [[unlikely]]
+    dead_.Revive(key.file());
+  return Miss(role);
 }
 
 bool ScmTier::Impl::TakeStaged(const BlockKey& key, Heat heat, PinnedBlock* found) {
@@ -1127,7 +1136,10 @@ bool ScmTier::ImagePays(BlockRole role, size_t bytes, const Image& image) {
   return Packer::ImagePays(role, bytes, image);
 }
 
-PinnedBlock ScmTier::Find(const BlockKey& key, BlockRole role_for_miss_counter, Heat heat) {
+// Flattened, one frame for all that a hit does: while a header is on its way from the medium, the processor works ahead
+// as far as its reorder window reaches, some 500 instructions. If that is up to the prefetch of the next hit's header,
+// the two overlap; so what comes between costs several times its own time (results/2026-11-23-hit-path/summary.md).
+[[gnu::flatten]] PinnedBlock ScmTier::Find(const BlockKey& key, BlockRole role_for_miss_counter, Heat heat) {
   PinnedBlock found;
   if (impl_->Find(key, role_for_miss_counter, heat, &found)) found.tier_ = this;
   return found;

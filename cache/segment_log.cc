@@ -203,27 +203,6 @@ uint64_t SegmentLog::SegmentStart(SegmentId id) const {
 
 uint64_t SegmentLog::FirstRecord(SegmentId id) const { return SegmentStart(id) + sizeof(layout::SegmentHeader); }
 
-uint64_t SegmentLog::Tail(SegmentId id) const {
-  return (uint64_t{Raw(id)} << segment_shift_) + segment(id).tail.load(std::memory_order_acquire);
-}
-
-bool SegmentLog::Pin(SegmentId id) {
-  const uint64_t before = segment(id).control.fetch_add(kPin, std::memory_order_acquire);
-  assert(PinsOf(before) < UINT32_MAX);
-  const State seen = StateOf(before);
-  if (seen == State::kOpen || seen == State::kSealed) return true;
-  Unpin(id);
-  return false;
-}
-
-void SegmentLog::Subtract(SegmentId id, uint64_t what) {
-  const uint64_t before = segment(id).control.fetch_sub(what, std::memory_order_release);
-  assert(PinsOf(before) >= PinsOf(what) && WritersOf(before) >= WritersOf(what));
-  // A child may hold pins of its parent's, and perhaps its locks: it lets them be.
-  if (before - what == Unused(State::kDraining) && guard_.InParent()) [[unlikely]]
-    CollectDrained();
-}
-
 unsigned SegmentLog::LaneOfThisThread() const {
   static std::atomic<unsigned> next{0};
   static thread_local const unsigned mine = next.fetch_add(1, std::memory_order_relaxed);

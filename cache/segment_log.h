@@ -155,7 +155,10 @@ class SegmentLog {
   uint64_t segment_bytes() const { return uint64_t{1} << segment_shift_; }
   SegmentId SegmentAt(uint64_t offset) const { return SegmentId{static_cast<uint32_t>(offset >> segment_shift_)}; }
   uint64_t FirstRecord(SegmentId id) const;
-  uint64_t Tail(SegmentId id) const;  // end of the space taken; absolute
+  // End of the space taken; absolute.
+  uint64_t Tail(SegmentId id) const {
+    return (uint64_t{Raw(id)} << segment_shift_) + segment(id).tail.load(std::memory_order_acquire);
+  }
   uint64_t Sequence(SegmentId id) const { return segment(id).sequence.load(std::memory_order_relaxed); }
   State state(SegmentId id) const { return StateOf(segment(id).control.load(std::memory_order_acquire)); }
   uint64_t pins(SegmentId id) const { return PinsOf(segment(id).control.load(std::memory_order_acquire)); }
@@ -165,7 +168,15 @@ class SegmentLog {
   void Provide(uint32_t segments);
 
   // For reading: false if the segment is neither open nor sealed.
-  bool Pin(SegmentId id);
+  bool Pin(SegmentId id) {
+    const uint64_t before = segment(id).control.fetch_add(kPin, std::memory_order_acquire);
+    assert(PinsOf(before) < UINT32_MAX);
+    const State seen = StateOf(before);
+    if (seen == State::kOpen || seen == State::kSealed) [[likely]]
+      return true;
+    Unpin(id);
+    return false;
+  }
   void Unpin(SegmentId id) { Subtract(id, kPin); }
 
   // Takes `bytes` (a multiple of 64) from the open segment of `lane`. Empty: the lane has no segment with that much
@@ -300,7 +311,13 @@ class SegmentLog {
   Segment& segment(SegmentId id) { return segments_[Raw(id)]; }
   const Segment& segment(SegmentId id) const { return segments_[Raw(id)]; }
   uint64_t SegmentStart(SegmentId id) const;
-  void Subtract(SegmentId id, uint64_t what);
+  void Subtract(SegmentId id, uint64_t what) {
+    const uint64_t before = segment(id).control.fetch_sub(what, std::memory_order_release);
+    assert(PinsOf(before) >= PinsOf(what) && WritersOf(before) >= WritersOf(what));
+    // A child may hold pins of its parent's, and perhaps its locks: it lets them be.
+    if (before - what == Unused(State::kDraining) && guard_.InParent()) [[unlikely]]
+      CollectDrained();
+  }
   void Change(SegmentId id, State from, State to);
   void OpenLocked(SegmentId id, Generation generation, uint64_t magic);
   void SetDictionaryBit(SegmentId id, uint16_t number);

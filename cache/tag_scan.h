@@ -34,16 +34,14 @@ inline uint32_t Loop(const Atomic<uint64_t>* words, unsigned shift, uint32_t tag
 }
 
 #if MEZZ_VECTOR_TAG_SCAN
-// REQUIRES: shift >= 32, so that a tag lies in the lower half of its lane.
+// REQUIRES: shift >= 32, so that a tag lies in the upper half of its word.
 inline uint32_t Vector(const Atomic<uint64_t>* words, unsigned shift, uint32_t tag) {
   const __m128i wanted = _mm_set1_epi32(static_cast<int>(tag));
-  const auto* const pairs = reinterpret_cast<const __m128i*>(words);
-  // The four tags of two pairs, compared; true is all ones.
+  const auto* const pairs = reinterpret_cast<const __m128*>(words);
+  // The four tags of two pairs, compared; true is all ones. The upper halves first, so that one shift does for four.
   const auto four = [&](size_t i) {
-    const __m128i low = _mm_srli_epi64(_mm_load_si128(pairs + i), static_cast<int>(shift));
-    const __m128i high = _mm_srli_epi64(_mm_load_si128(pairs + i + 1), static_cast<int>(shift));
-    const __m128 tags = _mm_shuffle_ps(_mm_castsi128_ps(low), _mm_castsi128_ps(high), _MM_SHUFFLE(2, 0, 2, 0));
-    return _mm_cmpeq_epi32(_mm_castps_si128(tags), wanted);
+    const __m128 uppers = _mm_shuffle_ps(pairs[i], pairs[i + 1], _MM_SHUFFLE(3, 1, 3, 1));
+    return _mm_cmpeq_epi32(_mm_srli_epi32(_mm_castps_si128(uppers), static_cast<int>(shift) - 32), wanted);
   };
   const __m128i lower = _mm_packs_epi32(four(0), four(2));
   const __m128i upper = _mm_packs_epi32(four(4), four(6));

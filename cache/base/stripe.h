@@ -17,7 +17,8 @@ inline constexpr size_t kSharedStripe = kStripes - 1;
 size_t TakeStripe();
 
 inline constexpr size_t kNoStripe = kStripes;
-inline thread_local constinit size_t stripe_of_this_thread = kNoStripe;
+// Initial-exec: found without a call from a shared library too, at every hit.
+[[gnu::tls_model("initial-exec")]] inline thread_local constinit size_t stripe_of_this_thread = kNoStripe;
 
 // Owned by the calling thread alone unless it is the shared one: the same for all counters of the process.
 inline size_t StripeOfThisThread() {
