@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The short form of recovery_fuzzer, for any compiler: the corpus that it left, and random changes of that.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,6 +52,9 @@ void Change(Input* input, const std::vector<Input>& corpus, std::mt19937_64& ran
   }
 }
 
+// For a file of the corpus: the round alone tells nothing once the corpus has grown.
+std::string Hex(const Input& input) { return fmt::format("{:02x}", fmt::join(input, "")); }
+
 TEST(RecoveryFuzz, NoMediumIsMisread) {
   const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -61,7 +66,7 @@ TEST(RecoveryFuzz, NoMediumIsMisread) {
   for (int round = 0; round < 2000; ++round) {
     Input input = corpus[random() % corpus.size()];
     Change(&input, corpus, random);
-    ASSERT_EQ(target.Run(input), "") << "round " << round;
+    ASSERT_EQ(target.Run(input), "") << "round " << round << ", input " << Hex(input);
   }
   const auto& reached = target.reached();
   EXPECT_GT(reached.recovered, 500u);
