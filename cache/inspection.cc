@@ -2,6 +2,7 @@
 #include "cache/inspection.h"
 
 #include <algorithm>
+#include <cassert>
 #include <optional>
 
 #include "cache/authenticator.h"
@@ -37,7 +38,7 @@ Inspection::Snapshot SnapshotIn(std::span<const std::byte> medium, const layout:
   if (superblock.snapshot_segment == 0) return snapshot;
   SnapshotReader reader(medium, superblock);
   snapshot.wrong = reader.Check();
-  snapshot.segments = superblock.snapshot_chunks;
+  snapshot.segments = reader.chunks();
   if (!snapshot.wrong.empty()) return snapshot;
   snapshot.bytes = reader.bytes();
   snapshot.records = reader.head().records;
@@ -72,7 +73,9 @@ Inspection Inspect(std::span<const std::byte> medium, bool verify, const VerifyK
   inspection.tombstones.lost = !erased;
   if (erased) inspection.tombstones.tombstones = erased->tombstones();
   inspection.snapshot = SnapshotIn(medium, superblock);
-  inspection.empty -= std::min(inspection.empty, inspection.snapshot.segments);
+  // No chunk is a segment's header, nor two chunks the same segment: each was counted above.
+  assert(inspection.snapshot.segments <= inspection.empty);
+  inspection.empty -= inspection.snapshot.segments;
   return inspection;
 }
 

@@ -39,10 +39,10 @@ struct Inspection {
   uint64_t voids = 0;  // space that was taken and never filled
   // Of the index, as a clean close left it: who opens the medium with the same options need not look further.
   struct Snapshot {
-    uint64_t segments = 0;  // none: there is no snapshot
+    uint64_t segments = 0;  // whole ones; the rest of one that is wrong counts as empty
     uint64_t bytes = 0;
     uint64_t records = 0;
-    std::string wrong;  // not empty: it is of no use
+    std::string wrong;  // not empty: it is of no use. Empty, and no segments: there is none
   };
   Snapshot snapshot;
   uint64_t unknown = 0;  // whole headers of a role or with flags that this program does not know

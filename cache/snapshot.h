@@ -32,6 +32,9 @@ class SnapshotReader {
   // Reads and checks all of it. Empty: it is whole. Else what is wrong, as the rest of a sentence that begins with the
   // snapshot. REQUIRES: superblock.snapshot_segment != 0. The rest: REQUIRES that it is whole.
   std::string Check();
+  // How many of its chunks were found whole, each in a segment of its own, before what is wrong or the end. Not what
+  // the superblock tells. REQUIRES: Check ran, whatever it said.
+  uint64_t chunks() const { return content_.size(); }
 
   const layout::SnapshotHead& head() const { return head_; }
   const std::vector<layout::SnapshotFill>& fills() const { return fills_; }

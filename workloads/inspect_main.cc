@@ -68,9 +68,9 @@ nlohmann::json JsonOf(const mezz::Inspection& found) {
   json["snapshot"] = {{"segments", found.snapshot.segments},
                       {"bytes", found.snapshot.bytes},
                       {"records", found.snapshot.records},
-                      {"state", found.snapshot.segments == 0   ? "none"
-                                : found.snapshot.wrong.empty() ? "whole"
-                                                               : found.snapshot.wrong}};
+                      {"state", !found.snapshot.wrong.empty()  ? found.snapshot.wrong
+                                : found.snapshot.segments == 0 ? "none"
+                                                               : "whole"}};
   json["tombstones"] = {{"segments", found.tombstones.segments},
                         {"tombstones", found.tombstones.tombstones},
                         {"lost", found.tombstones.lost}};

@@ -50,9 +50,9 @@ class RecoveryTarget {
     const Inspection seen = Inspect(length < kFuzzBytes ? part : std::span(medium_.base(), length), /*verify=*/true);
     if (seen.superblock.what != FoundSuperblock::What::kWhole) return;
     ++reached_.whole;
-    if (seen.young + seen.proven + seen.tombstones.segments + seen.empty != seen.segments)
-      Wrong("{} young, {} proven, {} of tombstones and {} empty segments of {}", seen.young, seen.proven,
-            seen.tombstones.segments, seen.empty, seen.segments);
+    if (seen.young + seen.proven + seen.tombstones.segments + seen.snapshot.segments + seen.empty != seen.segments)
+      Wrong("{} young, {} proven, {} of tombstones, {} of a snapshot and {} empty segments of {}", seen.young,
+            seen.proven, seen.tombstones.segments, seen.snapshot.segments, seen.empty, seen.segments);
     if (seen.filled_bytes > length) Wrong("{} bytes are filled of {}", seen.filled_bytes, length);
   }
 

@@ -400,5 +400,21 @@ TEST_F(SnapshotTest, IsShownByAnInspection) {
   EXPECT_EQ(Inspect(BytesIn(WithoutSnapshot(all)), /*verify=*/false).snapshot.segments, 0u);
 }
 
+// Whatever the superblock tells, each segment of the medium is counted once, and none that is not there.
+TEST_F(SnapshotTest, OnlyWhatIsThereOfItIsInspected) {
+  const std::string all = ClosedWithOneChunk().all;
+  const uint64_t empty = Inspect(BytesIn(all), /*verify=*/false).empty;
+  const auto inspect = [&](const std::function<void(layout::Superblock*)>& change, uint64_t there) {
+    const Inspection found = Inspect(BytesIn(With(all, change)), /*verify=*/false);
+    EXPECT_THAT(found.snapshot.wrong, Not(IsEmpty()));
+    EXPECT_EQ(found.snapshot.segments, there);
+    EXPECT_EQ(found.empty, empty + 1 - there);
+    EXPECT_EQ(found.young + found.proven + found.empty + found.snapshot.segments, found.segments);
+  };
+  inspect([](layout::Superblock* s) { s->snapshot_chunks = UINT32_MAX; }, 1);
+  inspect([](layout::Superblock* s) { s->snapshot_chunks = 0; }, 0);
+  inspect([](layout::Superblock* s) { s->snapshot_segment = kSegments; }, 0);
+}
+
 }  // namespace
 }  // namespace mezz
