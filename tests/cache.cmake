@@ -7,29 +7,29 @@ mezz_test(unit/cache/dead_files_test LABELS unit DEPS mezz::cache)
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")  # which has no test points
   mezz_test(unit/cache/forced_interleavings_test LABELS unit DEPS mezz::cache)
   mezz_test(unit/cache/serving_recovery_test LABELS unit DEPS mezz::cache)
-  mezz_test(unit/cache/durable_erase_race_test LABELS unit DEPS mezz::cache)
+  mezz_test(unit/cache/durable_erase_race_test APART LABELS unit DEPS mezz::cache)
 endif()
-mezz_test(unit/cache/scm_tier_test LABELS unit DEPS mezz::cache)
-mezz_test(unit/cache/recovery_test LABELS unit DEPS mezz::cache)
-mezz_test(unit/cache/bad_blocks_test LABELS unit DEPS mezz::cache)
-mezz_test(unit/cache/lost_memory_test LABELS unit DEPS mezz::cache)
-mezz_test(unit/cache/durable_erase_faults_test LABELS unit DEPS mezz::cache)
-mezz_test(unit/cache/keyed_records_test LABELS unit DEPS mezz::cache)
-mezz_test(unit/cache/snapshot_test LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, a minute
-mezz_test(unit/cache/persistence_test LABELS unit DEPS mezz::cache)
-mezz_test(unit/cache/durable_erase_test LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, minutes
+mezz_test(unit/cache/scm_tier_test APART LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/recovery_test APART LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/bad_blocks_test APART LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/lost_memory_test APART LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/durable_erase_faults_test APART LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/keyed_records_test APART LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/snapshot_test APART LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, a minute
+mezz_test(unit/cache/persistence_test APART LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/durable_erase_test APART LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, minutes
 mezz_test(unit/cache/packer_test LABELS unit DEPS mezz::cache)
-mezz_test(unit/cache/packed_records_test LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, a minute
-mezz_test(unit/cache/pack_stage_test LABELS unit DEPS mezz::cache)
-mezz_test(unit/cache/image_records_test LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/packed_records_test APART LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, a minute
+mezz_test(unit/cache/pack_stage_test APART LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/image_records_test APART LABELS unit DEPS mezz::cache)
 # Minutes of training; the trainer beside its users is stress/dictionaries_stress_test.
-mezz_test(unit/cache/packed_dictionaries_test LABELS unit DEPS mezz::cache TSAN_LONG)
+mezz_test(unit/cache/packed_dictionaries_test APART LABELS unit DEPS mezz::cache TSAN_LONG)
 mezz_test(unit/cache/dictionaries_test LABELS unit DEPS mezz::cache)
-mezz_test(model/scm_tier_fuzz_test LABELS model DEPS mezz::cache TSAN_LONG)  # one thread, minutes
-mezz_test(model/recovery_reordering_test LABELS model DEPS mezz::cache TSAN_LONG)  # one thread at a time
+mezz_test(model/scm_tier_fuzz_test APART LABELS model DEPS mezz::cache TSAN_LONG)  # one thread, minutes
+mezz_test(model/recovery_reordering_test APART LABELS model DEPS mezz::cache TSAN_LONG)  # one thread at a time
 mezz_test(model/snapshot_reordering_test LABELS model DEPS mezz::cache TSAN_LONG)  # one thread at a time
-mezz_test(model/durable_erase_fuzz_test LABELS model DEPS mezz::cache TSAN_LONG)  # one user, minutes
-mezz_test(model/faulty_medium_fuzz_test LABELS model DEPS mezz::cache TSAN_LONG)  # one user, minutes
+mezz_test(model/durable_erase_fuzz_test APART LABELS model DEPS mezz::cache TSAN_LONG)  # one user, minutes
+mezz_test(model/faulty_medium_fuzz_test APART LABELS model DEPS mezz::cache TSAN_LONG)  # one user, minutes
 mezz_test(fuzz/recovery_fuzz_test LABELS fuzz DEPS mezz::cache ${MEZZ_FMT}
           DEFINITIONS MEZZ_FUZZ_CORPUS="${CMAKE_CURRENT_SOURCE_DIR}/fuzz/corpus/recovery"
           TSAN_LONG)  # one thread, a minute
@@ -41,9 +41,9 @@ if(MEZZ_FUZZ)
   mezz_warnings(recovery_fuzzer)
 endif()
 mezz_test(stress/scm_tier_stress_test LABELS stress DEPS mezz::cache)
-mezz_test(stress/serving_recovery_stress_test LABELS stress DEPS mezz::cache)
-mezz_test(stress/faults_stress_test LABELS stress DEPS mezz::cache)
-mezz_test(stress/crash_test LABELS stress DEPS mezz::cache)
+mezz_test(stress/serving_recovery_stress_test APART LABELS stress DEPS mezz::cache)
+mezz_test(stress/faults_stress_test APART LABELS stress DEPS mezz::cache)
+mezz_test(stress/crash_test APART LABELS stress DEPS mezz::cache)
 # By itself because of a hook of the sanitizer's; half an hour if asked for.
 mezz_test(stress/soak_test LABELS stress DEPS mezz::cache ALONE TIMEOUT 2400)
 mezz_test(stress/dictionaries_stress_test LABELS stress DEPS mezz::cache)

@@ -7,7 +7,7 @@ mezz_test(unit/integration/cache_uri_test LABELS unit DEPS mezz::rocksdb)
 mezz_test(unit/integration/machine_test LABELS unit DEPS mezz::rocksdb)
 mezz_test(unit/integration/option_table_test LABELS unit DEPS mezz::rocksdb
           DEFINITIONS MEZZ_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-mezz_test(unit/integration/scm_secondary_cache_test LABELS unit DEPS mezz::rocksdb)
+mezz_test(unit/integration/scm_secondary_cache_test APART LABELS unit DEPS mezz::rocksdb)
 mezz_test(fuzz/cache_uri_fuzz_test LABELS fuzz DEPS mezz::rocksdb TSAN_LONG)  # one thread, minutes
 # Linked before RocksDB, the library's makers hide RocksDB's as they do when it is preloaded. Each case is a child that
 # ends with _exit, by a signal and the like: the sanitizer takes threads that nobody joined there for leaked ones.
@@ -16,7 +16,7 @@ mezz_test(unit/integration/preload_test LABELS unit DEPS mezzanine_preload Rocks
 mezz_test(unit/integration/preload_report_test LABELS unit DEPS mezzanine_preload RocksDBLibrary::rocksdb ALONE
           TSAN report_thread_leaks=0)
 if(RocksDBLibrary_VERSION VERSION_LESS 8.9)
-  mezz_test(unit/integration/hybrid_cache_v7_test LABELS unit DEPS mezz::rocksdb)
+  mezz_test(unit/integration/hybrid_cache_v7_test APART LABELS unit DEPS mezz::rocksdb)
   mezz_test(model/hybrid_cache_v7_fuzz_test LABELS model DEPS mezz::rocksdb)
 endif()
 

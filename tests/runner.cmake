@@ -14,7 +14,7 @@ if(TARGET mezz_replay_runner)
   mezz_test(unit/workloads/replay_test LABELS unit DEPS mezz::replay_runner TSAN_LONG)
   # The replay's caches speak any release. Its threads are those of stress/live_curve_stress_test.
   mezz_test(unit/integration/hybrid_curve_test LABELS unit DEPS mezz::replay_runner TSAN_LONG)
-  mezz_test(unit/workloads/block_replay_test LABELS unit DEPS mezz::replay_runner ${MEZZ_FMT} TSAN_LONG)
+  mezz_test(unit/workloads/block_replay_test APART LABELS unit DEPS mezz::replay_runner ${MEZZ_FMT} TSAN_LONG)
   mezz_test(unit/workloads/cache_sizes_test LABELS unit DEPS mezz::replay_runner)
   mezz_test(unit/workloads/flash_file_system_test LABELS unit DEPS mezz::replay_runner)
   mezz_test(unit/workloads/pages_test LABELS unit DEPS mezz::replay_runner)

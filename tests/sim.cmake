@@ -3,12 +3,12 @@ if(TARGET mezz_simulator)
   # One thread each, some of them minutes under the thread sanitizer; the runner's threads are those of
   # unit/sim/report_test.
   mezz_test(unit/sim/alternatives_test LABELS unit DEPS mezz::simulator TSAN_LONG)
-  mezz_test(unit/sim/references_test LABELS unit DEPS mezz::simulator TSAN_LONG)
+  mezz_test(unit/sim/references_test APART LABELS unit DEPS mezz::simulator TSAN_LONG)
   mezz_test(unit/sim/trace_test LABELS unit DEPS mezz::simulator TSAN_LONG)
   mezz_test(unit/sim/options_test LABELS unit DEPS mezz::simulator TSAN_LONG)
-  mezz_test(unit/sim/dram_models_test LABELS unit DEPS mezz::simulator TSAN_LONG)
-  mezz_test(unit/sim/scm_model_test LABELS unit DEPS mezz::simulator TSAN_LONG)
-  mezz_test(unit/sim/pack_model_test LABELS unit DEPS mezz::simulator TSAN_LONG)
+  mezz_test(unit/sim/dram_models_test APART LABELS unit DEPS mezz::simulator TSAN_LONG)
+  mezz_test(unit/sim/scm_model_test APART LABELS unit DEPS mezz::simulator TSAN_LONG)
+  mezz_test(unit/sim/pack_model_test APART LABELS unit DEPS mezz::simulator TSAN_LONG)
   mezz_test(unit/sim/two_tier_test LABELS unit DEPS mezz::simulator ${MEZZ_FMT} TSAN_LONG)
   mezz_test(unit/sim/report_test LABELS unit DEPS mezz::simulator)
   mezz_test(model/sim_scm_test LABELS model DEPS mezz::simulator mezz::cache TSAN_LONG)
@@ -16,15 +16,16 @@ if(TARGET mezz_simulator)
             DEFINITIONS ${traces_folder} TSAN_LONG)
   # The caches it compares with are those of RocksDB 8.9 on.
   if(MEZZ_WITH_ROCKSDB AND RocksDBLibrary_VERSION VERSION_GREATER_EQUAL 8.9)
-    mezz_test(model/sim_dram_test LABELS model DEPS mezz::simulator mezz::rocksdb TSAN_LONG)  # one thread
+    mezz_test(model/sim_dram_test APART LABELS model DEPS mezz::simulator mezz::rocksdb TSAN_LONG)  # one thread
   endif()
   # What it charges for a block is that of RocksDB 10.6 on; built and compared here is 11.8. What sanitizers keep of
   # freed blocks is more than a small machine has.
   if(MEZZ_WITH_ROCKSDB AND RocksDBLibrary_VERSION VERSION_GREATER_EQUAL 11 AND NOT MEZZ_SANITIZE)
-    mezz_test(model/sim_alternatives_test LABELS model DEPS mezz::simulator mezz::rocksdb)
+    mezz_test(model/sim_alternatives_test APART LABELS model DEPS mezz::simulator mezz::rocksdb)
   endif()
   if(MEZZ_WITH_ROCKSDB)
-    mezz_test(model/sim_flow_test LABELS model DEPS mezz::simulator mezz::rocksdb TSAN_LONG)  # one thread, minutes
+    # One thread, minutes.
+    mezz_test(model/sim_flow_test APART LABELS model DEPS mezz::simulator mezz::rocksdb TSAN_LONG)
   endif()
   mezz_bench(bench/sim_bench DEPS mezz::simulator)
   find_package(Python3 COMPONENTS Interpreter)

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -151,6 +152,20 @@ class ScratchPath {
 
   std::string path_;
   bool device_ = false;
+};
+
+// One that no other test has, in memory or in `folder`.
+class ScratchFile : public ScratchPath {
+ public:
+  ScratchFile() : ScratchPath(Name("/dev/shm"), true) {}
+  explicit ScratchFile(const char* folder) : ScratchPath(Name(folder), false) {}
+
+ private:
+  static std::string Name(const std::string& folder) {
+    static std::atomic<int> next{0};
+    return folder + "/mezz-test-" + std::to_string(getpid()) + "-" +
+           std::to_string(next.fetch_add(1, std::memory_order_relaxed));
+  }
 };
 
 }  // namespace mezz::test

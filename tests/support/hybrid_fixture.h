@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -11,17 +10,6 @@
 #include "tests/support/chosen_medium.h"
 
 namespace mezz::test {
-
-class ScratchFile : public ScratchPath {
- public:
-  ScratchFile() : ScratchPath(Name(), true) {}
-
- private:
-  static std::string Name() {
-    static int next = 0;
-    return "/dev/shm/mezz_test_" + std::to_string(getpid()) + "_" + std::to_string(next++);
-  }
-};
 
 // The media that differ for what runs on them: in how they are mapped, and in how long everything takes.
 enum class TestMedium { kAnonymous, kFile, kThrottled };

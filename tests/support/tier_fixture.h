@@ -3,7 +3,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -81,19 +80,6 @@ inline std::vector<std::byte> BytesOf(const PinnedBlock& block) {
 inline bool Same(std::span<const std::byte> a, std::span<const std::byte> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
-
-class ScratchFile : public ScratchPath {
- public:
-  ScratchFile() : ScratchPath(Name("/dev/shm"), true) {}
-  explicit ScratchFile(const char* folder) : ScratchPath(Name(folder), false) {}
-
- private:
-  static std::string Name(const std::string& folder) {
-    static std::atomic<int> next{0};
-    return folder + "/mezz-test-" + std::to_string(getpid()) + "-" +
-           std::to_string(next.fetch_add(1, std::memory_order_relaxed));
-  }
-};
 
 inline ScmOptions AnonymousOptions(uint64_t capacity_bytes, uint64_t segment_bytes = kSegmentBytesMin) {
   ScmOptions options;

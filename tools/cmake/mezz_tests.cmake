@@ -4,16 +4,17 @@ set(mezz_one_thread generators plan_curves plan_page readers report rocksdb_trac
 set(mezz_tsan_suppressions suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp)
 
 # mezz_test(unit/cache/index_test LABELS unit DEPS mezz::cache [DEFINITIONS A="b"] [NEEDS target] [TIMEOUT s] [ALONE]
-#           [TSAN option=value...] [TSAN_LONG])
+#           [APART] [TSAN option=value...] [TSAN_LONG])
 # tests/<path>.cc as one ctest test named <path>. Sources of one label whose first dependency is the same share one
-# program, tests/<label>_<library>; ALONE gives a source its own. Definitions are the source's, not the program's.
+# program, tests/<label>_<library>; ALONE gives a source its own. A quick build joins them, but those that are APART:
+# they have names that others of the program have too. Definitions are the source's, not the program's.
 # Tests of what is installed have the label core as well; the target core_tests builds their programs. Those of cache/
-# and admission/, which no RocksDB can change, have the label cache.
+# and admission/, model-checked or not, which no RocksDB can change, have the label cache.
 # TSAN: options of the thread sanitizer for this source alone. TSAN_LONG: under the thread sanitizer it is built and run
 # only with --long. Both with the reason beside them. Tests of libraries that start no thread are all TSAN_LONG.
 # Cases whose text has the word SKIP are ctest tests of their own, <path>/<case>, so that ctest says which were skipped.
 function(mezz_test path)
-  cmake_parse_arguments(ARG "ALONE;TSAN_LONG" "TIMEOUT" "LABELS;DEPS;DEFINITIONS;NEEDS;TSAN" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE;APART;TSAN_LONG" "TIMEOUT" "LABELS;DEPS;DEFINITIONS;NEEDS;TSAN" ${ARGN})
   if(NOT ARG_DEPS OR NOT ARG_LABELS OR ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "mezz_test(${path}): LABELS and DEPS are needed; not known: '${ARG_UNPARSED_ARGUMENTS}'")
   endif()
@@ -35,14 +36,20 @@ function(mezz_test path)
     # that no two sources of a program differ in it.
     target_compile_options(${program} PRIVATE -fno-rtti)
     target_precompile_headers(${program} REUSE_FROM mezz_test_main)
+    mezz_join_sources(${program})
   endif()
   target_sources(${program} PRIVATE ${path}.cc)
+  if(ARG_APART)
+    set_source_files_properties(${path}.cc PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
   target_link_libraries(${program} PRIVATE ${ARG_DEPS} mezz_test_main)
-  set_source_files_properties(${path}.cc PROPERTIES COMPILE_DEFINITIONS "${ARG_DEFINITIONS}")
+  if(ARG_DEFINITIONS)
+    set_source_files_properties(${path}.cc PROPERTIES COMPILE_DEFINITIONS "${ARG_DEFINITIONS}")
+  endif()
   if(ARG_NEEDS)
     add_dependencies(${program} ${ARG_NEEDS})
   endif()
-  if("${library}" MATCHES "^(cache|admission)$")
+  if("${library}" MATCHES "^(cache|admission|checked)$")
     list(APPEND ARG_LABELS cache)
   endif()
   if("${library}" MATCHES "^(cache|admission|rocksdb)$")
