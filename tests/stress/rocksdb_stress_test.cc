@@ -3,6 +3,7 @@
 // writers, long-held iterators, compactions and cache resizes run. Every value read is checked.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -70,9 +71,14 @@ std::string ValueOf(uint64_t key_seed, uint32_t version) {
   std::string value(200 + seed % 1200, '\0');
   std::memcpy(value.data(), &key_seed, 8);
   std::memcpy(value.data() + 8, &version, 4);
-  for (size_t at = 12; at < value.size(); ++at) {
-    value[at] = at % 64 < 32 ? "a common phrase of every value. "[at % 32]
-                             : static_cast<char>(Mix(seed + at / 8) >> at % 8 * 8);
+  for (size_t at = 12; at < value.size();) {  // rows of 64 bytes, half of them the phrase
+    constexpr char kPhrase[] = "a common phrase of every value. ";
+    const size_t column = at % 64;
+    const uint64_t word = Mix(seed + at / 8);
+    const char* const from = column < 32 ? kPhrase + column : reinterpret_cast<const char*>(&word) + at % 8;
+    const size_t bytes = std::min(column < 32 ? 32 - column : 8 - at % 8, value.size() - at);
+    std::memcpy(value.data() + at, from, bytes);
+    at += bytes;
   }
   return value;
 }

@@ -8,6 +8,7 @@
 #include "integration/hybrid_cache.h"
 #include "rocksdb/version.h"
 #include "tests/support/hybrid_fixture.h"
+#include "tests/support/sanitizer.h"
 #include "tests/support/small_db.h"
 #include "tests/support/versioned_cache.h"
 
@@ -74,7 +75,7 @@ TEST_P(ScmSecondaryCacheUnder, ServesWhatDramEvictsAndWritesEachBlockOnce) {
     for (int round = 0; round < 3; ++round) db.ReadAll();
   }
   const CounterSnapshot counters = stats->Counters();
-  EXPECT_GT(counters[Event::kScmHit], 10'000u);
+  EXPECT_GT(counters[Event::kScmHit], 10'000u / test::kStressShare);
   EXPECT_EQ(counters[Event::kScmHit], counters[Event::kPromotion] + counters[Event::kServedCopied]);
   EXPECT_EQ(counters[Event::kDemotion], counters[Event::kScmPut]);
   EXPECT_EQ(counters[Event::kScmReplaced], 0u) << "a block was written that was there already";
