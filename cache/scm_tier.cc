@@ -127,7 +127,6 @@ class ScmTier::Impl {
         pack_(tier.options_.pack) {
     if (trainer_ != nullptr) trainer_->dictionaries().UseAuthenticator(authenticator_);
     log_.TellFaultsTo(&faults_);
-    log_.TakeSequencesFrom([this] { return keeper_->ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
   }
   ~Impl() { Stop(); }
   // Of all threads. Nothing is put any more.
@@ -147,9 +146,17 @@ class ScmTier::Impl {
     return stage_ == nullptr || stage_->Start([this](const StagedBlocks::Block& block) { StoreStaged(block); });
   }
 
+  // Before anything else is written. False: the superblock is stored nowhere.
+  bool TakeSequences() {
+    const auto reserve = [this] {
+      const auto first = keeper_->ReserveSequences();
+      if (!first) LoseSuperblock();
+      return first;
+    };
+    return log_.TakeSequencesFrom(reserve, SuperblockKeeper::kSequencesAtOnce);
+  }
   // By the snapshot, which *report then tells, or else by a Recoverer. False: no memory.
-  bool PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options, const ErasedKeys* erased,
-                       RecoveryReport* report);
+  bool PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options, RecoveryReport* report);
   void StartRecovery(const ScmOptions& options, std::shared_ptr<const ErasedKeys> erased);
   RecoveryReport FromSnapshot() const;
 
@@ -209,6 +216,9 @@ class ScmTier::Impl {
   Mutex store_mutex_;       // held while the stage's thread stores a block, if erases are durable
   bool recovered_ = false;  // there may be records of an earlier life; set before the tier is open
   const PackMode pack_;
+  // A change of the superblock was stored nowhere; and then: what was erased may be found again. false, then true for
+  // good: stored before faults_ is closed (seq_cst), which is what tells; relaxed.
+  Atomic<bool> lost_superblock_{false}, may_lie_{false};
   Atomic<bool> nameless_{false};  // a record of FileId{0} was published; relaxed: read when nobody puts any more
 
   SnapshotOf Snapshotted() { return {medium_, &log_, &index_, DictionariesOf(trainer_.get()), pack_}; }
@@ -216,6 +226,13 @@ class ScmTier::Impl {
   bool EraseHere(const BlockKey& key);
   bool EraseDurably(const BlockKey& key);
   void ForsakeRestart();
+  void ForsakeWhatIsStored();
+  // What cannot be told to the next life any more must not become necessary: nothing more is stored.
+  void LoseSuperblock() {
+    lost_superblock_.store(true, std::memory_order_relaxed);
+    faults_.Close();
+  }
+  std::string WhyClosed() const;
   void CloseForGood();
   std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation);
   // A record to be, beside its bytes.
@@ -255,9 +272,8 @@ class ScmTier::Impl {
 };
 
 bool ScmTier::Impl::PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options,
-                                    const ErasedKeys* erased, RecoveryReport* report) {
+                                    RecoveryReport* report) {
   recovered_ = true;
-  if (erased != nullptr) tombstones_.Adopt(*erased);
   std::string no_snapshot;
   if (superblock.snapshot_segment != 0 && log_.quarantined_segments() != 0) {
     no_snapshot = "is not read, for there are bad blocks";
@@ -489,7 +505,7 @@ std::optional<SegmentLog::Reservation> ScmTier::Impl::Reserve(uint64_t bytes, Ge
   for (;;) {
     if (auto where = log_.Reserve(lane, bytes)) return where;
     if (!log_.Advance(lane, bytes, SegmentLog::For::kWriter) && !reclaimer_.MakeRoom()) return std::nullopt;
-    if (log_.limit() == 0) return std::nullopt;
+    if (log_.limit() == 0 || faults_.IsOver()) return std::nullopt;
   }
 }
 
@@ -737,7 +753,7 @@ bool ScmTier::Impl::EraseDurably(const BlockKey& key) {
   for (;;) {
     const Tombstones::Added added = tombstones_.Add(key, position);
     if (added == Tombstones::Added::kDone) break;
-    if (added == Tombstones::Added::kNoRoom && reclaimer_.MakeRoom()) continue;
+    if (added == Tombstones::Added::kNoRoom && !faults_.IsOver() && reclaimer_.MakeRoom()) continue;
     ForsakeRestart();
     break;
   }
@@ -747,7 +763,15 @@ bool ScmTier::Impl::EraseDurably(const BlockKey& key) {
 // There is no room for a tombstone, or memory that failed may not hold what there are: the next life forgets all there
 // is. Who takes a position meanwhile would add a tombstone that is lost with the others, of a segment that is not.
 void ScmTier::Impl::ForsakeRestart() {
-  reclaimer_.WhileNothingMoves([this] { tombstones_.EraseBelow(log_.SealAll()); });
+  reclaimer_.WhileNothingMoves([this] { ForsakeWhatIsStored(); });
+}
+
+// REQUIRES: nothing moves. What the superblock does not take, the headers of the segments say: that there is nothing.
+void ScmTier::Impl::ForsakeWhatIsStored() {
+  const uint64_t sequence = log_.SealAll();
+  if (tombstones_.EraseBelow(sequence) == SuperblockKeeper::Stored::kLasts) return;
+  if (!log_.EraseHeadersBelow(sequence)) may_lie_.store(true, std::memory_order_relaxed);
+  LoseSuperblock();
 }
 
 // First what is staged: it is in the index by then, or stays out of it.
@@ -768,9 +792,10 @@ void ScmTier::Impl::EraseAll() {
   if (!remembers_ || !guard_.InParent()) return index_.Clear();
   if (stage_ != nullptr) stage_->Drain();
   reclaimer_.WhileNothingMoves([this] {
-    tombstones_.EraseBelow(log_.SealAll());
+    ForsakeWhatIsStored();
     index_.Clear();
   });
+  AfterFault();
 }
 
 // Nothing of the medium is read or written for it but, if erases are durable, the superblock: a medium that failed so
@@ -782,12 +807,22 @@ void ScmTier::Impl::CloseForGood() {
   index_.Clear();
   if (erases_durably_) ForsakeRestart();
   if (!options_.on_trouble) return;
-  (void)IfThereIsMemory([&] {
-    options_.on_trouble(fmt::format(
-        "failed {} times, and {} of its {} segments are out of use: the SCM tier is closed until the cache is opened "
-        "anew. Replace the device, or raise faults_max ({})",
-        faults_.count(), log_.quarantined_segments(), log_.segments(), options_.faults_max));
-  });
+  (void)IfThereIsMemory([&] { options_.on_trouble(WhyClosed()); });
+}
+
+// As the rest of a sentence that begins with the medium.
+std::string ScmTier::Impl::WhyClosed() const {
+  if (lost_superblock_.load(std::memory_order_relaxed)) {
+    const bool may_lie = may_lie_.load(std::memory_order_relaxed);
+    return fmt::format(
+        "does not take its superblock any more: the SCM tier is closed until the cache is opened anew. Replace the "
+        "device{}",
+        may_lie ? "; what was erased may be found on it again, so open it with recovery=discard, if at all" : "");
+  }
+  return fmt::format(
+      "failed {} times, and {} of its {} segments are out of use: the SCM tier is closed until the cache is opened "
+      "anew. Replace the device, or raise faults_max ({})",
+      faults_.count(), log_.quarantined_segments(), log_.segments(), options_.faults_max);
 }
 
 Status ScmTier::Impl::SetCapacity(uint64_t bytes) {
@@ -804,7 +839,13 @@ Status ScmTier::Impl::SetCapacity(uint64_t bytes) {
   if (wanted != 0 && wanted < kSegmentsMin)
     return Status::InvalidArgument(fmt::format("SCM capacity {} is less than {} segments of {}; use 0 to switch it off",
                                                bytes, kSegmentsMin, log_.segment_bytes()));
-  tombstones_.TrimTo(static_cast<uint32_t>(wanted));
+  if (tombstones_.TrimTo(static_cast<uint32_t>(wanted)) == SuperblockKeeper::Stored::kNowhere) {
+    LoseSuperblock();
+    AfterFault();
+    return Status::IoError(fmt::format(
+        "SCM capacity {} is asked for, and {} does not take its superblock any more: the tier has closed itself", bytes,
+        medium_.info().description));
+  }
   reclaimer_.ShrinkTo(static_cast<uint32_t>(wanted));
   if (wanted == 0 && stage_ != nullptr) stage_->ForgetAll();
   if (trainer_ != nullptr) trainer_->Wake();  // what found no room on the medium may find it now
@@ -936,21 +977,23 @@ void ScmTier::Close() {
   if (gave_up && !wipe) return;  // the next life reads what it finds
   const bool wiped =
       wipe && WipeSegments(held, ready_bytes) && (!leftovers_ || (ready_bytes == options_.capacity_bytes && whole));
-  keeper_->Change([&](layout::Superblock* superblock) {
+  // Where it is stored nowhere, the next life finds a tier that was not closed, and asks each record's header.
+  (void)keeper_->Change([&](layout::Superblock* superblock) {
     superblock->flags |= layout::kClosedCleanly | (wiped ? uint32_t{layout::kWiped} : 0u);
     superblock->snapshot_segment = snapshot ? snapshot->segment : 0;
     superblock->snapshot_chunks = snapshot ? snapshot->chunks : 0;
   });
 }
 
-// The superblock first, so that nobody believes a part of what is left. False: some of them did not take it.
+// The superblock first, so that nobody believes a part of what is left. False: some of them did not take it, or nor did
+// the superblock: then that part is whole records, and the next close wipes them.
 bool ScmTier::WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_bytes) {
-  keeper_->Change([](layout::Superblock* superblock) {
+  const auto stored = keeper_->Change([](layout::Superblock* superblock) {
     superblock->sequence_begin = superblock->sequence_end;
     superblock->tombstone_segments = 0;
     superblock->snapshot_segment = superblock->snapshot_chunks = 0;
   });
-  bool all = true;
+  bool all = stored == SuperblockKeeper::Stored::kLasts;
   for (const uint32_t id : held) {
     const uint64_t from = std::max(id * options_.segment_bytes, layout::kSuperblockSpace);
     const uint64_t end = std::min((id + 1) * options_.segment_bytes, ready_bytes);
@@ -1082,8 +1125,8 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
     return Status::NoSpace(fmt::format("no memory for the index of {} bytes of SCM; raise expected_block_bytes ({})",
                                        effective.capacity_bytes, effective.expected_block_bytes));
   for (const SegmentId id : bad) opened->impl_->log_.Quarantine(id);
-  opened->medium_->GiveUpRest();  // the superblock says so by now: the log has taken its sequences
-  if (keep && !opened->impl_->PrepareRecovery(superblock, effective, opened->erased_.get(), &opened->recovery_))
+  MEZZ_RETURN_IF_ERROR(opened->TakeSuperblock());
+  if (keep && !opened->impl_->PrepareRecovery(superblock, effective, &opened->recovery_))
     return Status::NoSpace("no memory for the recovery of the SCM tier: use recovery=discard, or allow more");
   opened->StartPreparer();
   MEZZ_RETURN_IF_ERROR(opened->StartThreads());
@@ -1092,6 +1135,17 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   if (opened->recovery_.from_snapshot && effective.on_recovered) effective.on_recovered(opened->recovery_);
   *tier = std::move(opened);
   return Status::Ok();
+}
+
+// It is this life's from now on.
+Status ScmTier::TakeSuperblock() {
+  bool taken = impl_->TakeSequences();
+  if (taken) medium_->GiveUpRest();  // the superblock says so by now
+  if (taken && erased_ != nullptr) taken = impl_->tombstones_.Adopt(*erased_) == SuperblockKeeper::Stored::kLasts;
+  if (taken) return Status::Ok();
+  keeper_.reset();  // so that the medium stays as it is
+  return Status::IoError(fmt::format("{}: does not hold the superblock that is stored to it: use another medium",
+                                     medium_->info().description));
 }
 
 void ScmTier::StartPreparer() {

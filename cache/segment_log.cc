@@ -50,18 +50,23 @@ void SegmentLog::Provide(uint32_t segments) {
   CountLocked();
 }
 
-void SegmentLog::TakeSequencesFrom(std::function<uint64_t()> reserve, uint64_t at_once) {
+bool SegmentLog::TakeSequencesFrom(std::function<std::optional<uint64_t>()> reserve, uint64_t at_once) {
   const std::lock_guard lock(mutex_);
   assert(next_sequence_ == 1);
   reserve_ = std::move(reserve);
   sequences_at_once_ = at_once;
-  next_sequence_ = reserve_();
-  sequences_end_ = next_sequence_ + at_once;
+  const auto first = reserve_();
+  next_sequence_ = first.value_or(next_sequence_);
+  sequences_end_ = next_sequence_ + (first ? at_once : 0);
+  return first.has_value();
 }
 
-uint64_t SegmentLog::NextSequenceLocked() {
+// Nothing: another life would be given the next ones too.
+std::optional<uint64_t> SegmentLog::NextSequenceLocked() {
   if (next_sequence_ == sequences_end_) {
-    next_sequence_ = reserve_();
+    const auto first = reserve_();
+    if (!first) return std::nullopt;
+    next_sequence_ = *first;
     sequences_end_ = next_sequence_ + sequences_at_once_;
   }
   return next_sequence_++;
@@ -262,19 +267,21 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   }
   const size_t kept_for_reclaim = whom == For::kReclaim ? 0 : 1;
   if (free_.size() <= kept_for_reclaim) return false;
+  const auto sequence = NextSequenceLocked();
+  if (!sequence) return false;
   if (open != kNoSegment) SealLocked(lane);
   const SegmentId id = free_.back();
   free_.pop_back();
   CountLocked();
-  OpenLocked(id, lane == proven_lane() ? Generation::kProven : Generation::kYoung, layout::kSegmentMagic);
+  OpenLocked(id, *sequence, lane == proven_lane() ? Generation::kProven : Generation::kYoung, layout::kSegmentMagic);
   lane_[lane].open.store(Raw(id), std::memory_order_release);
   return true;
 }
 
-void SegmentLog::OpenLocked(SegmentId id, Generation generation, uint64_t magic) {
+void SegmentLog::OpenLocked(SegmentId id, uint64_t sequence, Generation generation, uint64_t magic) {
   layout::SegmentHeader header{};
   header.magic = magic;
-  header.sequence = NextSequenceLocked();
+  header.sequence = sequence;
   header.format_id = format_id_;
   header.segment = Raw(id);
   header.generation = generation;
@@ -331,8 +338,10 @@ std::optional<SegmentId> SegmentLog::OpenTombstones() {
   const auto first =
       std::ranges::min_element(free_, {}, [this](SegmentId id) { return std::pair(HadFault(id), Raw(id)); });
   const SegmentId id = *first;
+  const auto sequence = NextSequenceLocked();
+  if (!sequence) return std::nullopt;
   free_.erase(first);
-  OpenLocked(id, Generation::kYoung, layout::kTombstonesMagic);
+  OpenLocked(id, *sequence, Generation::kYoung, layout::kTombstonesMagic);
   Change(id, State::kOpen, State::kTombstones);
   ++tombstone_segments_;
   CountLocked();
@@ -382,6 +391,28 @@ uint64_t SegmentLog::SealAll() {
   const std::lock_guard lock(mutex_);
   for (unsigned lane = 0; lane < lanes_; ++lane) SealLocked(lane);
   return next_sequence_;
+}
+
+bool SegmentLog::EraseHeadersBelow(uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  bool erased = true;
+  for (uint32_t id = 0; id < segments_count_; ++id) {
+    // What is quarantined may not be touched; nor will the next life find what the kernel knows to be bad.
+    if (state(SegmentId{id}) != State::kQuarantined) erased &= EraseHeaderBelow(SegmentId{id}, sequence);
+  }
+  return erased;
+}
+
+// It is read first: of most segments of a medium that is not ready yet there is none, and nothing is to be written.
+bool SegmentLog::EraseHeaderBelow(SegmentId id, uint64_t sequence) const {
+  std::byte* const at = medium_.base() + SegmentStart(id);
+  layout::SegmentHeader header;
+  if (!CopyBytes({at, sizeof(header)}, &header)) return false;
+  if (header.magic != layout::kSegmentMagic || header.sequence >= sequence) return true;
+  alignas(kLineBytes) const std::byte zeros[sizeof(header)] = {};
+  if (!medium_.Stream(at, zeros, sizeof(zeros))) return false;
+  medium_.Persist(at, sizeof(zeros));
+  return CopyBytes({at, sizeof(header)}, &header) && header.magic == 0;
 }
 
 void SegmentLog::Change(SegmentId id, State from, State to) {

@@ -99,8 +99,9 @@ class SegmentLog {
              Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries = nullptr);
 
   // Segments are opened with numbers that `reserve` hands out, `at_once` from the returned one on; called now and then,
-  // under the log's mutex. REQUIRES: no segment was opened. Without it: from 1 on.
-  void TakeSequencesFrom(std::function<uint64_t()> reserve, uint64_t at_once);
+  // under the log's mutex. Where it has none, no segment is opened. REQUIRES: no segment was opened. Without it: from 1
+  // on. False: it has none to begin with.
+  [[nodiscard]] bool TakeSequencesFrom(std::function<std::optional<uint64_t>()> reserve, uint64_t at_once);
 
   // A segment as an earlier life filled it. Its records are not in the index yet, and they may be anything that their
   // checksums allow.
@@ -136,7 +137,8 @@ class SegmentLog {
 
   // The segment was adopted, and not filled anew since. REQUIRES: it is pinned, or in no queue.
   bool IsAdopted(SegmentId id) const { return segment(id).adopted; }
-  // Segments for tombstones. A free one, of a number as low as can be; nothing: there is none but reclaim's last one.
+  // Segments for tombstones. A free one, of a number as low as can be; nothing: there is none but reclaim's last one,
+  // or no sequence for it.
   // REQUIRES, of AdoptTombstones: it was not provided.
   std::optional<SegmentId> OpenTombstones();
   void AdoptTombstones(SegmentId id, uint64_t sequence);
@@ -195,13 +197,17 @@ class SegmentLog {
   bool KeepsDictionary(SegmentId id, uint16_t number) const;
 
   // Seals the lane's segment, if it still is the one that lacked room, and opens a free one. Writers leave the last
-  // free segment to reclaim. False: no segment to open.
+  // free segment to reclaim. False: no segment to open, or no sequence for it.
   enum class For { kWriter, kReclaim };
   bool Advance(unsigned lane, uint64_t bytes, For whom);
   // Of now.
   LogPosition Position() const;
   // Seals what every lane has open, for a shrinking tier. Returns a number below that of every segment opened later.
   uint64_t SealAll();
+  // As Tombstones::EraseBelow, for where the superblock cannot say it: takes from each such segment the header, by
+  // which a later life would know it. Also from those without records, whose last fill that life would find. Reads and
+  // writes one line of each, and makes it durable. False: not all of it was stored.
+  [[nodiscard]] bool EraseHeadersBelow(uint64_t sequence);
 
   // The next segment to reclaim; it leaves its queue. Empty: none that may be taken.
   //
@@ -319,10 +325,11 @@ class SegmentLog {
       CollectDrained();
   }
   void Change(SegmentId id, State from, State to);
-  void OpenLocked(SegmentId id, Generation generation, uint64_t magic);
+  void OpenLocked(SegmentId id, uint64_t sequence, Generation generation, uint64_t magic);
   void SetDictionaryBit(SegmentId id, uint16_t number);
   void GiveUpLocked(SegmentId id);
-  uint64_t NextSequenceLocked();
+  std::optional<uint64_t> NextSequenceLocked();
+  bool EraseHeaderBelow(SegmentId id, uint64_t sequence) const;
   void SealLocked(unsigned lane);
   void QuarantineLocked(SegmentId id);
   bool TakeFromQueueLocked(SegmentId id);
@@ -356,17 +363,17 @@ class SegmentLog {
 
   mutable Mutex mutex_;
   // The lists have their full capacity from the start: no allocation later.
-  std::vector<SegmentId> free_;          // GUARDED_BY(mutex_), a stack
-  std::vector<SegmentId> young_;         // GUARDED_BY(mutex_), oldest first
-  std::vector<SegmentId> proven_;        // GUARDED_BY(mutex_), oldest first
-  std::vector<SegmentId> hollow_;        // GUARDED_BY(mutex_), oldest first
-  std::vector<SegmentId> draining_;      // GUARDED_BY(mutex_)
-  std::vector<SegmentId> parked_;        // GUARDED_BY(mutex_)
-  std::vector<SegmentId> awaiting_;      // GUARDED_BY(mutex_), oldest first
-  bool keeps_awaiting_ = false;          // GUARDED_BY(mutex_)
-  uint64_t next_sequence_ = 1;           // GUARDED_BY(mutex_)
-  uint64_t sequences_end_ = UINT64_MAX;  // GUARDED_BY(mutex_): the next one asks reserve_
-  std::function<uint64_t()> reserve_;    // may be empty
+  std::vector<SegmentId> free_;                       // GUARDED_BY(mutex_), a stack
+  std::vector<SegmentId> young_;                      // GUARDED_BY(mutex_), oldest first
+  std::vector<SegmentId> proven_;                     // GUARDED_BY(mutex_), oldest first
+  std::vector<SegmentId> hollow_;                     // GUARDED_BY(mutex_), oldest first
+  std::vector<SegmentId> draining_;                   // GUARDED_BY(mutex_)
+  std::vector<SegmentId> parked_;                     // GUARDED_BY(mutex_)
+  std::vector<SegmentId> awaiting_;                   // GUARDED_BY(mutex_), oldest first
+  bool keeps_awaiting_ = false;                       // GUARDED_BY(mutex_)
+  uint64_t next_sequence_ = 1;                        // GUARDED_BY(mutex_)
+  uint64_t sequences_end_ = UINT64_MAX;               // GUARDED_BY(mutex_): the next one asks reserve_
+  std::function<std::optional<uint64_t>()> reserve_;  // may be empty
   uint64_t sequences_at_once_ = 0;
   uint32_t provided_ = 0;            // GUARDED_BY(mutex_): segments below are ready, grows
   uint32_t unready_;                 // GUARDED_BY(mutex_): segments that are kUnready

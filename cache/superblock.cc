@@ -128,25 +128,29 @@ std::string WhyOfNoUse(const Superblock& superblock, const VerifyKey* key) {
   return {};
 }
 
-void SuperblockKeeper::Change(const std::function<void(Superblock*)>& change) {
+SuperblockKeeper::Stored SuperblockKeeper::Change(const std::function<void(Superblock*)>& change) {
   const std::lock_guard lock(mutex_);
-  change(&superblock_);
-  ++superblock_.generation;
-  const Superblock sealed = Sealed(superblock_);
-  WriteLocked(0, sealed);
-  WriteLocked(layout::kSuperblockCopyAt, sealed);
+  ++superblock_.generation;  // not used again, whatever becomes of this one
+  Superblock changed = superblock_;
+  change(&changed);
+  const Superblock sealed = Sealed(changed);
+  const bool first = WriteLocked(0, sealed);
+  const bool second = WriteLocked(layout::kSuperblockCopyAt, sealed);
+  if (!first && !second) return Stored::kNowhere;
+  superblock_ = changed;
+  return Stored::kLasts;
 }
 
-uint64_t SuperblockKeeper::ReserveSequences() {
+std::optional<uint64_t> SuperblockKeeper::ReserveSequences() {
   uint64_t first = 0;
-  Change([&](Superblock* superblock) {
+  const Stored stored = Change([&](Superblock* superblock) {
     first = superblock->sequence_end;
     superblock->sequence_end += kSequencesAtOnce;
     // They will be used: what was closed is open, and what an index held is going to change.
     superblock->flags &= ~uint32_t{layout::kClosedCleanly | layout::kWiped};
     superblock->snapshot_segment = superblock->snapshot_chunks = 0;
   });
-  return first;
+  return stored == Stored::kLasts ? std::optional(first) : std::nullopt;
 }
 
 Superblock SuperblockKeeper::Now() const {
@@ -154,13 +158,15 @@ Superblock SuperblockKeeper::Now() const {
   return superblock_;
 }
 
-void SuperblockKeeper::WriteLocked(uint64_t at, const Superblock& sealed) const {
-  if (AnyMeets(bad_, at, at + sizeof(Superblock))) return;
+// False: it is not there.
+bool SuperblockKeeper::WriteLocked(uint64_t at, const Superblock& sealed) const {
+  if (AnyMeets(bad_, at, at + sizeof(Superblock))) return false;
   alignas(kLineBytes) const Superblock aligned = sealed;
   static_assert(sizeof(aligned) % kLineBytes == 0);
-  // What it does not take is not there for the next process either, which finds the other copy or none.
-  if (medium_.Stream(medium_.base() + at, &aligned, sizeof(aligned)))
-    medium_.Persist(medium_.base() + at, sizeof(aligned));
+  if (!medium_.Stream(medium_.base() + at, &aligned, sizeof(aligned))) return false;
+  medium_.Persist(medium_.base() + at, sizeof(aligned));
+  Superblock read;
+  return CopyBytes({medium_.base() + at, sizeof(read)}, &read) && std::memcmp(&read, &aligned, sizeof(read)) == 0;
 }
 
 }  // namespace mezz

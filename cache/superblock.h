@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,7 +56,8 @@ std::string WhyOfNoUse(const layout::Superblock& superblock, const VerifyKey* ke
 
 // The superblock of an open medium. Each change is written to one copy, made durable (Medium::Persist), and only then
 // to the other: whenever it stops, one copy is whole, the younger one is what was to be or what was, and between
-// changes both are the same, so that the loss of one goes back in time nowhere.
+// changes both are the same, so that the loss of one goes back in time nowhere. Each copy is read again: who opens the
+// medium could not tell a change that did not arrive from one that was never made.
 //
 // Thread-safe; each call blocks until the medium has it.
 class SuperblockKeeper {
@@ -69,15 +71,20 @@ class SuperblockKeeper {
   SuperblockKeeper(const Medium& medium, const layout::Superblock& superblock)
       : medium_(medium), bad_(medium.BadRanges()), superblock_(superblock) {}
 
+  enum class Stored : uint8_t {
+    kLasts,    // in one copy at least: whoever opens the medium next finds it
+    kNowhere,  // in none: he finds what was before, or no superblock; and so does Now()
+  };
   // Applies `change` and writes it.
-  void Change(const std::function<void(layout::Superblock*)>& change);
-  // The numbers [returned, returned + kSequencesAtOnce) are the caller's.
-  uint64_t ReserveSequences();
+  [[nodiscard]] Stored Change(const std::function<void(layout::Superblock*)>& change);
+  // The numbers [returned, returned + kSequencesAtOnce) are the caller's. Nothing: that is stored nowhere, so another
+  // life would be given them again.
+  [[nodiscard]] std::optional<uint64_t> ReserveSequences();
 
   layout::Superblock Now() const;
 
  private:
-  void WriteLocked(uint64_t at, const layout::Superblock& sealed) const;
+  bool WriteLocked(uint64_t at, const layout::Superblock& sealed) const;
 
   const Medium& medium_;
   const std::vector<BadRange> bad_;  // a copy that lies there is not written

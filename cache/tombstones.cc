@@ -18,6 +18,7 @@ namespace mezz {
 namespace {
 
 using layout::Tombstone;
+using Stored = SuperblockKeeper::Stored;
 
 // Of this fill of its segment.
 uint32_t ChecksumOf(const Tombstone& tombstone, uint64_t sequence) {
@@ -120,20 +121,22 @@ Tombstones::Tombstones(const Medium& medium, SegmentLog* log, SuperblockKeeper* 
       throttle_(throttle),
       begin_(keeper->Now().sequence_begin) {}
 
-void Tombstones::Adopt(const ErasedKeys& found) {
+Stored Tombstones::Adopt(const ErasedKeys& found) {
   const std::lock_guard lock(mutex_);
   assert(segments_.empty());
   segments_ = found.segments();
   for (const ErasedKeys::Segment& segment : segments_) log_->AdoptTombstones(segment.id, segment.sequence);
   const auto count = static_cast<uint32_t>(segments_.size());
-  if (keeper_->Now().tombstone_segments == count) return;
-  keeper_->Change([count](layout::Superblock* superblock) { superblock->tombstone_segments = count; });
+  if (keeper_->Now().tombstone_segments == count) return Stored::kLasts;
+  return keeper_->Change([count](layout::Superblock* superblock) { superblock->tombstone_segments = count; });
 }
 
 Tombstones::Added Tombstones::Add(const BlockKey& key, const LogPosition& position) {
   const std::lock_guard lock(mutex_);
   if (position.next_sequence <= begin_) return Added::kDone;  // nothing of before is found again
-  if (!HasRoomLocked() && !OpenSegmentLocked()) return Added::kNoRoom;
+  if (!HasRoomLocked()) {
+    if (const auto failed = OpenSegmentLocked()) return *failed;
+  }
   ErasedKeys::Segment& segment = segments_.back();
   alignas(kLineBytes) Tombstone tombstone{};
   tombstone.key = key;
@@ -175,45 +178,60 @@ bool Tombstones::HasRoomLocked() const {
   return last.tail + sizeof(Tombstone) <= end && Raw(last.id) < log_->provided();
 }
 
-// The superblock counts it before it has a tombstone, so that a header that is damaged later is missed.
-bool Tombstones::OpenSegmentLocked() {
+// The superblock counts it before it has a tombstone, so that a header that is damaged later is missed. Nothing: there
+// is room now.
+std::optional<Tombstones::Added> Tombstones::OpenSegmentLocked() {
   const auto id = log_->OpenTombstones();
-  if (!id) return false;
+  if (!id) return Added::kNoRoom;
   segments_.push_back({.id = *id, .sequence = log_->Sequence(*id), .tail = log_->FirstRecord(*id)});
-  keeper_->Change([&](layout::Superblock* superblock) {
+  const Stored counted = keeper_->Change([&](layout::Superblock* superblock) {
     superblock->tombstone_segments = static_cast<uint32_t>(segments_.size());
   });
-  TrimLocked(log_->limit());
-  return true;
+  if (counted == Stored::kNowhere) {  // one that nobody counts may not hold any
+    segments_.pop_back();
+    log_->CloseTombstones(*id);
+    return Added::kFailed;
+  }
+  if (TrimLocked(log_->limit()) == Stored::kNowhere) return Added::kFailed;
+  return std::nullopt;
 }
 
-void Tombstones::TrimLocked(uint32_t segments) {
-  while (segments_.size() > std::max(kSegmentsLeast, segments / kShareOneIn)) DropOldestLocked();
+Stored Tombstones::TrimLocked(uint32_t segments) {
+  while (segments_.size() > std::max(kSegmentsLeast, segments / kShareOneIn)) {
+    if (DropOldestLocked() == Stored::kNowhere) return Stored::kNowhere;
+  }
+  return Stored::kLasts;
 }
 
 // Who wrote to it took its position before the next one was opened.
-void Tombstones::DropOldestLocked() {
+Stored Tombstones::DropOldestLocked() {
   assert(segments_.size() > 1);
   const ErasedKeys::Segment oldest = segments_.front();
-  begin_ = std::max(begin_, segments_[1].sequence);
-  segments_.erase(segments_.begin());
-  keeper_->Change([&](layout::Superblock* superblock) {
-    superblock->sequence_begin = begin_;
-    superblock->tombstone_segments = static_cast<uint32_t>(segments_.size());
+  const uint64_t begin = std::max(begin_, segments_[1].sequence);
+  const Stored stored = keeper_->Change([&](layout::Superblock* superblock) {
+    superblock->sequence_begin = begin;
+    superblock->tombstone_segments = static_cast<uint32_t>(segments_.size() - 1);
   });
+  if (stored == Stored::kNowhere) return stored;
+  begin_ = begin;
+  segments_.erase(segments_.begin());
   log_->CloseTombstones(oldest.id);
+  return stored;
 }
 
-void Tombstones::EraseBelow(uint64_t sequence) {
+Stored Tombstones::EraseBelow(uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  if (sequence <= begin_ && segments_.empty()) return;
-  begin_ = std::max(begin_, sequence);
-  keeper_->Change([&](layout::Superblock* superblock) {
-    superblock->sequence_begin = begin_;
+  if (sequence <= begin_ && segments_.empty()) return Stored::kLasts;
+  const uint64_t begin = std::max(begin_, sequence);
+  const Stored stored = keeper_->Change([&](layout::Superblock* superblock) {
+    superblock->sequence_begin = begin;
     superblock->tombstone_segments = 0;
   });
+  if (stored == Stored::kNowhere) return stored;
+  begin_ = begin;
   for (const ErasedKeys::Segment& segment : segments_) log_->CloseTombstones(segment.id);
   segments_.clear();
+  return stored;
 }
 
 uint64_t Tombstones::written() const {
@@ -221,9 +239,9 @@ uint64_t Tombstones::written() const {
   return written_;
 }
 
-void Tombstones::TrimTo(uint32_t segments) {
+Stored Tombstones::TrimTo(uint32_t segments) {
   const std::lock_guard lock(mutex_);
-  TrimLocked(segments);
+  return TrimLocked(segments);
 }
 
 }  // namespace mezz

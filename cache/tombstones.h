@@ -73,19 +73,20 @@ class Tombstones {
   Tombstones(const Medium& medium, SegmentLog* log, SuperblockKeeper* keeper, Counters* counters, Throttle* throttle);
 
   // What an earlier life left goes on to count. REQUIRES: the log was not provided; called once at most.
-  void Adopt(const ErasedKeys& found);
+  [[nodiscard]] SuperblockKeeper::Stored Adopt(const ErasedKeys& found);
 
   enum class Added {
     kDone,    // of the key nothing that lies before the position is found again
     kNoRoom,  // there is no free segment for it
-    kFailed   // the memory does not hold it: a fault, and the caller is to EraseBelow what there is
+    kFailed   // the memory does not hold it, a fault, or not what the superblock says of it: EraseBelow what there is
   };
   [[nodiscard]] Added Add(const BlockKey& key, const LogPosition& position);
   // Nothing that lies in a segment with a sequence below is found again, once this has returned; no tombstone is needed
-  // for that. REQUIRES: no such segment is open; and nobody took a position since one with that sequence was opened.
-  void EraseBelow(uint64_t sequence);
-  // To the share of a log of so many segments.
-  void TrimTo(uint32_t segments);
+  // for that. kNowhere: all is as before. REQUIRES: no such segment is open; and nobody took a position since one with
+  // that sequence was opened.
+  [[nodiscard]] SuperblockKeeper::Stored EraseBelow(uint64_t sequence);
+  // To the share of a log of so many segments; kNowhere: not all the way.
+  [[nodiscard]] SuperblockKeeper::Stored TrimTo(uint32_t segments);
   uint64_t written() const;  // in this life
 
  private:
@@ -94,9 +95,9 @@ class Tombstones {
 
   bool HasRoomLocked() const;
   bool HoldsLocked(const layout::Tombstone& tombstone) const;
-  bool OpenSegmentLocked();
-  void TrimLocked(uint32_t segments);
-  void DropOldestLocked();
+  std::optional<Added> OpenSegmentLocked();
+  SuperblockKeeper::Stored TrimLocked(uint32_t segments);
+  SuperblockKeeper::Stored DropOldestLocked();
 
   const Medium& medium_;
   SegmentLog* const log_;

@@ -13,6 +13,7 @@ mezz_test(unit/cache/scm_tier_test APART LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/recovery_test APART LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/bad_blocks_test APART LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/lost_memory_test APART LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/lost_superblock_test APART LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/durable_erase_faults_test APART LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/keyed_records_test APART LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/snapshot_test APART LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, a minute

@@ -64,7 +64,7 @@ class FuzzMedia {
       superblock_.sequence_end = 1;
       keeper_ = std::make_unique<SuperblockKeeper>(medium_, superblock_);
       log_ = std::make_unique<SegmentLog>(medium_, kFuzzBytes, kFuzzSegmentBytes, 9, &counters_, guard_);
-      log_->TakeSequencesFrom([this] { return keeper_->ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
+      (void)log_->TakeSequencesFrom([this] { return keeper_->ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
       log_->Provide(kFuzzSegments);
     }
     SegmentLog::Reservation Reserve(unsigned lane, uint64_t bytes) {

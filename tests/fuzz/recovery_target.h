@@ -64,7 +64,7 @@ class RecoveryTarget {
               &dictionaries),
           reader(target.medium_, &log, &target.counters_),
           reclaimer(target.medium_, &log, &target.index_, &target.counters_, nullptr, nullptr, nullptr, &dictionaries) {
-      log.TakeSequencesFrom([this] { return keeper.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
+      (void)log.TakeSequencesFrom([this] { return keeper.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
     }
     SuperblockKeeper keeper;
     Dictionaries& dictionaries;

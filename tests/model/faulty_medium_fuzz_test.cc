@@ -25,7 +25,8 @@ struct FaultCase {
   bool bad_blocks = false;
   PackMode pack = PackMode::kOff;
   uint64_t stage_bytes = 0;
-  uint32_t loses_one_in = 0;  // steps: a page behind the first, which has the superblock
+  uint32_t loses_one_in = 0;       // steps: a page behind the first, which has the superblock
+  uint32_t superblock_one_in = 0;  // steps: after which it takes no store, in one copy or both, or takes them again
 };
 
 class FaultyMediumFuzz : public testing::TestWithParam<FaultCase> {};
@@ -218,7 +219,16 @@ class FaultyLives : public testing::TestWithParam<FaultCase> {
     tier_.reset();
   }
   void Step() {
-    const uint64_t key = random_() % kKeys, kind = random_() % 100;
+    const uint32_t one_in = GetParam().superblock_one_in;
+    if (one_in != 0 && random_() % one_in == 0) {
+      FaultyMedium::Active().FailSuperblock(
+          {.first = random_() % 2 == 0, .second = random_() % 2 == 0, .torn = random_() % 2 == 0});
+    }
+    const uint64_t key = random_() % kKeys, kind = random_() % 1000;
+    if (one_in != 0 && kind == 999) return EraseAll();
+    StepOf(key, kind / 10);
+  }
+  void StepOf(uint64_t key, uint64_t kind) {
     if (kind < 50) return Put(key);
     if (kind < 75) return Erase(key);
     if (kind < 99 || random_() % 100 != 0) return Find(key);
@@ -236,6 +246,11 @@ class FaultyLives : public testing::TestWithParam<FaultCase> {
     tier_->Erase(Key(key));
     may_come_.erase(key);
     last_.erase(key);
+  }
+  void EraseAll() {
+    tier_->EraseAll();
+    may_come_.clear();
+    last_.clear();
   }
   void Find(uint64_t key) {
     const PinnedBlock block = tier_->Find(Key(key));
@@ -267,7 +282,7 @@ TEST_P(FaultyLives, ServeNothingThatWasErased) {
   EXPECT_GT(served_, 1000u);
   EXPECT_GT(recovered_, 5u);
   EXPECT_EQ(faults_ > 0, GetParam().rates.dropped != 0);
-  if (GetParam().rates.dropped == 100) {
+  if (GetParam().rates.dropped == 100 || GetParam().superblock_one_in != 0) {
     EXPECT_GT(closed_, 0u);
   }
 }
@@ -279,6 +294,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, FaultyLives,
                                          FaultCase{"without_limit", {50, 50, 50}, 0, 0},
                                          FaultCase{"bad_blocks", {}, 0, 16, true},
                                          FaultCase{"all", {500, 500, 500}, 0, 16, true},
+                                         FaultCase{"superblock", {}, 0, 16, false, PackMode::kOff, 0, 0, 400},
                                          FaultCase{"staged", {500, 500, 500}, 0, 16, true, PackMode::kZstd, 1 << 20}),
                          [](const auto& fault_case) { return fault_case.param.name; });
 

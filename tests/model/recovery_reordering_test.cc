@@ -39,11 +39,14 @@ class Log {
     keeper_ = std::make_unique<SuperblockKeeper>(medium_, superblock_);
     log_ = std::make_unique<SegmentLog>(medium_, medium_.bytes(), kSegmentBytes, superblock_.format_id, &counters_,
                                         guard_);
-    log_->TakeSequencesFrom([this] { return keeper_->ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
+    EXPECT_TRUE(
+        log_->TakeSequencesFrom([this] { return keeper_->ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce));
     tombstones_ = std::make_unique<Tombstones>(medium_, log_.get(), keeper_.get(), &counters_, nullptr);
     const auto erased = ErasedKeys::Read({medium_.base(), medium_.bytes()}, superblock_);
     EXPECT_TRUE(erased) << "no crash loses a tombstone";
-    if (erased) tombstones_->Adopt(*erased);
+    if (erased) {
+      EXPECT_EQ(tombstones_->Adopt(*erased), SuperblockKeeper::Stored::kLasts);
+    }
     log_->Provide(kSegments);
   }
 
@@ -72,7 +75,7 @@ class Log {
   }
   void EraseAll() {
     drained = {};
-    tombstones_->EraseBelow(log_->SealAll());
+    EXPECT_EQ(tombstones_->EraseBelow(log_->SealAll()), SuperblockKeeper::Stored::kLasts);
     versions.clear();
   }
 

@@ -56,7 +56,8 @@ class Life {
   // Before anything is read or written. Returns why there is no snapshot to go on with.
   std::string Begin(const std::function<void()>& on_step) {
     medium_.on_step = on_step;
-    log_.TakeSequencesFrom([this] { return keeper_.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
+    EXPECT_TRUE(
+        log_.TakeSequencesFrom([this] { return keeper_.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce));
     const std::string why = Load();
     if (!why.empty()) test::Recover({medium_, found_, options_, &log_, &index_, &counters_, nullptr, guard_});
     log_.Provide(kSegments);
@@ -96,7 +97,7 @@ class Life {
     ++next.generation;
     const auto place = WriteSnapshot({medium_, &log_, &index_, nullptr, PackMode::kOff}, next);
     if (place) names_snapshot = true;  // from the next store on it may
-    keeper_.Change([&](layout::Superblock* superblock) {
+    (void)keeper_.Change([&](layout::Superblock* superblock) {
       superblock->flags |= layout::kClosedCleanly;
       superblock->snapshot_segment = place ? place->segment : 0;
       superblock->snapshot_chunks = place ? place->chunks : 0;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cache/layout.h"
+#include "cache/media/bus_errors.h"
 #include "cache/media/medium.h"
 #include "cache/options.h"
 #include "tests/support/lost_pages.h"
@@ -75,6 +76,14 @@ class FaultyMedium final : public Medium {
     rates_ = rates;
     stores_left_ = stores;
   }
+  // Of the superblock's copies, which do not take a store; torn: but for its first lines.
+  struct SuperblockFails {
+    bool first = false, second = false, torn = false;
+  };
+  void FailSuperblock(SuperblockFails fails) {
+    const std::lock_guard lock(mutex_);
+    superblock_ = fails;
+  }
   uint64_t failed_stores() const { return failed_stores_; }
 
  private:
@@ -87,7 +96,12 @@ class FaultyMedium final : public Medium {
   }
   void Store(std::byte* to, const std::byte* from, size_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (to < base_ + layout::kSuperblockSpace) return (void)medium_->Stream(to, from, bytes);
+    if (to < base_ + layout::kSuperblockSpace) {
+      const bool fails = to == base_ ? superblock_.first : superblock_.second;
+      const size_t kept = superblock_.torn ? 2 * kLineBytes : 0;  // with what changes
+      if (!fails || kept != 0) (void)medium_->Stream(to, from, fails ? kept : bytes);
+      return;
+    }
     if (stores_left_-- == 0) rates_ = {};
     const auto happens = [this](uint32_t one_in) { return one_in != 0 && random_() % one_in == 0; };
     const bool dropped = happens(rates_.dropped), torn = happens(rates_.torn), flipped = happens(rates_.flipped);
@@ -112,6 +126,7 @@ class FaultyMedium final : public Medium {
   std::mutex mutex_;
   FaultRates rates_;  // GUARDED_BY(mutex_), as is the rest
   uint64_t stores_left_ = UINT64_MAX;
+  SuperblockFails superblock_;
   std::mt19937_64 random_;
   uint64_t failed_stores_ = 0;
 };

@@ -25,7 +25,8 @@ constexpr uint64_t kSuperblockLines = sizeof(layout::Superblock) / kLineBytes;
 class Persistence : public ::testing::TestWithParam<StoreGranularity> {
  protected:
   Persistence() {
-    log_.TakeSequencesFrom([this] { return keeper_.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
+    EXPECT_TRUE(
+        log_.TakeSequencesFrom([this] { return keeper_.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce));
     EXPECT_EQ(medium_.Take(), OfSuperblock()) << "once for each 4096 segments";
     log_.Provide(kSegments);
   }
@@ -99,7 +100,7 @@ TEST_P(Persistence, OfADurableEraseIsALineAndADrain) {
     ASSERT_EQ(tombstones.Add(Key(key), log_.Position()), Tombstones::Added::kDone);
     EXPECT_EQ(medium_.Take(), (Counts{1, 1, 0})) << key;
   }
-  tombstones.EraseBelow(log_.SealAll());
+  EXPECT_EQ(tombstones.EraseBelow(log_.SealAll()), SuperblockKeeper::Stored::kLasts);
   EXPECT_EQ(medium_.Take(), OfSuperblock()) << "EraseAll";
   ASSERT_EQ(tombstones.Add(Key(1), log_.Position()), Tombstones::Added::kDone);
   EXPECT_EQ(medium_.Take(), Counts{}) << "nothing was put since";
@@ -139,7 +140,7 @@ TEST_P(Persistence, OfAClosingIsTheSnapshotAndTheSuperblock) {
   ASSERT_EQ(place->chunks, 1u);
   const uint64_t contents = sizeof(layout::SnapshotHead) + sizeof(layout::SnapshotFill) + 8 * index_.slots();
   EXPECT_EQ(medium_.Take(), Persisted(2 + RoundUp(contents, kLineBytes) / kLineBytes, 2));
-  keeper_.Change([](layout::Superblock*) {});
+  (void)keeper_.Change([](layout::Superblock*) {});
   EXPECT_EQ(medium_.Take(), OfSuperblock());
 }
 

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "tests/support/crash_medium.h"
+#include "tests/support/faulty_medium.h"
 #include "tests/support/lost_pages.h"
 #include "tests/support/seed.h"
+#include "tests/support/tier_fixture.h"
 
 namespace mezz {
 namespace {
@@ -183,11 +185,12 @@ TEST(Superblock, WhereverAChangeIsCutOffItIsTheOldOrTheNew) {
         images.push_back(medium.After([&](size_t) { return random() % 2 == 0; }));
       }
     };
-    keeper.Change([&](Superblock* superblock) {
+    const SuperblockKeeper::Stored stored = keeper.Change([&](Superblock* superblock) {
       superblock->sequence_begin = random();
       superblock->sequence_end = random();
       superblock->flags = random() % 2;
     });
+    EXPECT_EQ(stored, SuperblockKeeper::Stored::kLasts);
     const Superblock fresh = Sealed(keeper.Now());
     ASSERT_EQ(moments, 4) << "two copies, each drained for itself";
     for (const Image& image : images) {
@@ -211,10 +214,47 @@ TEST(Superblock, NoSequenceIsHandedOutTwice) {
   for (int life = 0; life < 3; ++life) {
     SuperblockKeeper keeper(medium, FindSuperblock(medium.AfterKill()).superblock);
     for (int i = 0; i < 3; ++i) {
-      const uint64_t first = keeper.ReserveSequences();
-      EXPECT_GE(first, last);
-      last = first + SuperblockKeeper::kSequencesAtOnce;
+      const auto first = keeper.ReserveSequences();
+      ASSERT_TRUE(first);
+      EXPECT_GE(*first, last);
+      last = *first + SuperblockKeeper::kSequencesAtOnce;
     }
+  }
+}
+
+// Dropped or torn, which nobody tells: it is seen where the copy is read again.
+TEST(Superblock, AChangeThatNoCopyTookIsNowhere) {
+  using Stored = SuperblockKeeper::Stored;
+  using Fails = test::FaultyMedium::SuperblockFails;
+  ScmOptions options = test::AnonymousOptions(8 * kSegmentBytesMin);
+  std::unique_ptr<Medium> plain;
+  bool existing = false;
+  ASSERT_TRUE(OpenMedium(options, &plain, &existing).ok());
+  test::FaultyMedium medium(std::move(plain), {}, test::Seed());
+  const auto on_medium = [&] { return FindSuperblock({medium.base(), layout::kSuperblockSpace}); };
+  SuperblockKeeper keeper(medium, Made());
+  ASSERT_EQ(keeper.Change([](Superblock* s) { s->flags = 1; }), Stored::kLasts);
+  uint64_t end = keeper.Now().sequence_end;
+  for (const bool torn : {false, true}) {
+    for (const auto& [first, second] : {std::pair(true, false), std::pair(false, true)}) {
+      medium.FailSuperblock({.first = first, .second = second, .torn = torn});
+      const auto reserved = keeper.ReserveSequences();
+      ASSERT_EQ(reserved, end) << "one copy has it";
+      end += SuperblockKeeper::kSequencesAtOnce;
+      EXPECT_TRUE(Same(on_medium().superblock, Sealed(keeper.Now())));
+    }
+    medium.FailSuperblock(Fails{});
+    ASSERT_EQ(keeper.Change([](Superblock*) {}), Stored::kLasts);
+    const Superblock before = Sealed(keeper.Now());
+    medium.FailSuperblock({.first = true, .second = true, .torn = torn});
+    EXPECT_EQ(keeper.Change([](Superblock* s) { s->sequence_begin = 77; }), Stored::kNowhere);
+    EXPECT_FALSE(keeper.ReserveSequences());
+    Superblock now = keeper.Now();
+    EXPECT_EQ(now.generation, before.generation + 2) << "two superblocks of one generation";
+    now.generation = before.generation;
+    EXPECT_TRUE(Same(Sealed(now), before));
+    EXPECT_TRUE(torn || Same(on_medium().superblock, before));
+    EXPECT_EQ(on_medium().what, torn ? What::kUnusable : What::kWhole);
   }
 }
 

@@ -73,7 +73,7 @@ void Format(const Medium& medium, uint64_t format_id = 99) {
   options.capacity_bytes = medium.bytes();
   Superblock superblock = SuperblockOf(options);
   superblock.format_id = format_id;
-  SuperblockKeeper(medium, superblock).Change([](Superblock*) {});
+  (void)SuperblockKeeper(medium, superblock).Change([](Superblock*) {});
 }
 
 class MountedTmpfs {
