@@ -130,12 +130,36 @@ Attempt::~Attempt() { attempt = outer; }
 BusErrorWatches* handlers_watches = nullptr;  // set before the handler is installed
 struct sigaction before {};
 
+// `before` was called, and asked to be so once (SA_RESETHAND): false, then true for good; relaxed, by an exchange.
+std::atomic<bool> spent{false};
+
+bool HasFlag(const struct sigaction& action, unsigned flag) {
+  return (static_cast<unsigned>(action.sa_flags) & flag) != 0;
+}
+
+// As the kernel would have: once, if it asked for that, and with what it wants to be blocked. The thread's own mask
+// comes back as our handler returns.
+bool PassOnToHandler(int signal, siginfo_t* info, void* context) {
+  const bool tells_more = HasFlag(before, SA_SIGINFO);
+  if (!tells_more && (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)) return false;
+  if (HasFlag(before, SA_RESETHAND) && spent.exchange(true, std::memory_order_relaxed)) return false;
+  pthread_sigmask(SIG_BLOCK, &before.sa_mask, nullptr);
+  const bool was_blocked = sigismember(&static_cast<const ucontext_t*>(context)->uc_sigmask, signal) == 1;
+  if (HasFlag(before, SA_NODEFER) && !was_blocked && sigismember(&before.sa_mask, signal) != 1) {
+    sigset_t it;
+    sigemptyset(&it);
+    sigaddset(&it, signal);
+    pthread_sigmask(SIG_UNBLOCK, &it, nullptr);
+  }
+  tells_more ? before.sa_sigaction(signal, info, context) : before.sa_handler(signal);
+  return true;
+}
+
 void PassOn(int signal, siginfo_t* info, void* context) {
-  if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
+  if (PassOnToHandler(signal, info, context)) return;
   // By a process, or by the kernel ahead of any fault: nothing will fault again.
   const bool sent = info->si_code <= 0 || info->si_code == BUS_MCEERR_AO;
   if (before.sa_handler == SIG_IGN && sent) return;
-  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
   struct sigaction ends {};
   ends.sa_handler = SIG_DFL;
   sigaction(signal, &ends, nullptr);

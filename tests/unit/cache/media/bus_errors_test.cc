@@ -245,6 +245,58 @@ TEST(BusErrorsPassOn, WhatIsNotContainedToTheHandlerThatWasThereBefore) {
   EXPECT_EXIT(with(false, send), testing::ExitedWithCode(42), "");
 }
 
+bool IsBlocked(int signal) {
+  sigset_t mask;
+  return pthread_sigmask(SIG_SETMASK, nullptr, &mask) == 0 && sigismember(&mask, signal) == 1;
+}
+struct sigaction Before(int flags, void (*handler)(int)) {
+  struct sigaction before {};
+  before.sa_handler = handler;
+  before.sa_flags = flags;
+  sigemptyset(&before.sa_mask);
+  sigaddset(&before.sa_mask, SIGUSR1);
+  return before;
+}
+
+TEST(BusErrorsPassOn, WithTheMaskThatTheHandlerBeforeAskedFor) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto with = [](int flags) {
+    const struct sigaction before =
+        Before(flags, [](int) { _exit(50 + (IsBlocked(SIGUSR1) ? 1 : 0) + (IsBlocked(SIGBUS) ? 2 : 0)); });
+    sigaction(SIGBUS, &before, nullptr);
+    if (!ContainBusErrors().ok()) _exit(49);
+    raise(SIGBUS);
+  };
+  EXPECT_EXIT(with(0), testing::ExitedWithCode(53), "");
+  EXPECT_EXIT(with(static_cast<int>(SA_NODEFER)), testing::ExitedWithCode(51), "");
+}
+
+TEST(BusErrorsPassOn, WhatOthersBlockedIsAsItWasAfterIt) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto back = [] {
+    const struct sigaction before = Before(0, [](int) {});
+    sigaction(SIGBUS, &before, nullptr);
+    if (!ContainBusErrors().ok()) _exit(49);
+    for (int i = 0; i < 3; ++i) raise(SIGBUS);
+    _exit(IsBlocked(SIGUSR1) || IsBlocked(SIGBUS) ? 48 : 0);
+  };
+  EXPECT_EXIT(back(), testing::ExitedWithCode(0), "");
+}
+
+TEST(BusErrorsPassOn, OnceToAHandlerThatAskedForThat) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto twice = [](bool again) {
+    const struct sigaction before = Before(static_cast<int>(SA_RESETHAND), [](int) {});
+    sigaction(SIGBUS, &before, nullptr);
+    if (!ContainBusErrors().ok()) _exit(49);
+    raise(SIGBUS);
+    if (again) raise(SIGBUS);
+    _exit(0);
+  };
+  EXPECT_EXIT(twice(false), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(twice(true), testing::KilledBySignal(SIGBUS), "");
+}
+
 TEST_F(BusErrorsDeathTest, SentByAProcessItIsFatal) {
   EXPECT_EXIT(BusErrors::Try([] { raise(SIGBUS); }), testing::KilledBySignal(SIGBUS), "");
 }
