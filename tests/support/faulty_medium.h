@@ -76,9 +76,10 @@ class FaultyMedium final : public Medium {
     rates_ = rates;
     stores_left_ = stores;
   }
-  // Of the superblock's copies, which do not take a store; torn: but for its first lines.
+  // Of the superblock's copies, which do not take a store; torn: but for its first lines. For so many stores to either.
   struct SuperblockFails {
     bool first = false, second = false, torn = false;
+    uint64_t stores = UINT64_MAX;
   };
   void FailSuperblock(SuperblockFails fails) {
     const std::lock_guard lock(mutex_);
@@ -97,6 +98,7 @@ class FaultyMedium final : public Medium {
   void Store(std::byte* to, const std::byte* from, size_t bytes) {
     const std::lock_guard lock(mutex_);
     if (to < base_ + layout::kSuperblockSpace) {
+      if (superblock_.stores-- == 0) superblock_ = {};
       const bool fails = to == base_ ? superblock_.first : superblock_.second;
       const size_t kept = superblock_.torn ? 2 * kLineBytes : 0;  // with what changes
       if (!fails || kept != 0) (void)medium_->Stream(to, from, fails ? kept : bytes);
