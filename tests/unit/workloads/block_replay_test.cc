@@ -476,6 +476,29 @@ TEST_F(BlockReplay, BlocksHoldTheValuesThatWereAskedFor) {
   EXPECT_TRUE(names.contains("mezz_blocks.ratio-"));
 }
 
+uint64_t CounterOf(const CacheRow& row, const std::string& name) {
+  std::istringstream lines(row.counters);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(name + ": ")) return std::stoull(line.substr(name.size() + 2));
+  }
+  ADD_FAILURE() << "no counter " << name;
+  return 0;
+}
+
+TEST_F(BlockReplay, ABlockThatWasUnpackedIntoDramTakesItsRoomThere) {
+  if (!kWholeCacheApi) GTEST_SKIP() << "RocksDB 7.8 hands over no buffer";
+  ReplayOptions options = Options("gen:zipf", "hybrid:bidirectional");
+  options.caches.front().dram_bytes = 1 << 20;
+  options.hybrid.scm.capacity_bytes = 2 << 20;
+  options.hybrid.scm.pack = PackMode::kLz4;
+  options.value_ratio = 3;
+  RunOk(options);
+  const CacheRow& row = report_.rows.front();
+  EXPECT_GT(CounterOf(row, "scm.packed_hit"), 1000u);
+  const uint64_t came = CounterOf(row, "insert") + CounterOf(row, "promotion");
+  EXPECT_LE((came - CounterOf(row, "dram.eviction")) * kUnit, row.dram_tier_bytes);
+}
+
 TEST_F(BlockReplay, BadOptionsAreRefusedByNameBeforeTheRun) {
   const auto refused = [&](auto change, const char* part) {
     ReplayOptions options = Options("gen:zipf", "hybrid");

@@ -23,20 +23,19 @@ class Block {
                                                            : ::operator new(bytes.size()))),
         bytes_(bytes.size()) {
     if (data_ != bytes.data()) std::memcpy(data_, bytes.data(), bytes_);  // in place, they are the same bytes
-    in_place_ = data_ == bytes.data();
   }
   ~Block() { allocator_ != nullptr ? allocator_->Deallocate(data_) : ::operator delete(data_); }
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
   std::span<const std::byte> bytes() const { return {data_, bytes_}; }
-  size_t charge() const { return in_place_ ? 0 : bytes_; }
+  // Nothing of a block that lies in SCM; an allocator that hands over a buffer which it filled has DRAM in it.
+  size_t charge() const { return allocator_ != nullptr && allocator_->UsableSize(data_, bytes_) == 0 ? 0 : bytes_; }
 
  private:
   MemoryAllocator* const allocator_;
   std::byte* const data_;
   const size_t bytes_;
-  bool in_place_ = false;
 };
 
 size_t SizeOf(void* object) { return static_cast<Block*>(object)->bytes().size(); }
