@@ -341,9 +341,10 @@ constexpr OptionRow kTable[] = {
      .member = "",
      .values = "a number, or 0: never",
      .fallback = "16",
-     .meaning = "after so many faults of the medium ([what counts](reliability.md#memory-that-fails-while-it-is-used)) "
-                "the SCM tier closes itself and RocksDB goes on with DRAM alone. Smaller: a failing device is left "
-                "sooner. 0: no segment is taken out of use either",
+     .meaning =
+         "after so many faults of the medium ([what counts](reliability.md#memory-that-fails-while-it-is-used)) "
+         "the SCM tier closes itself and RocksDB goes on with DRAM alone. Smaller: a failing device is left "
+         "sooner. Counted from the opening: watch `scm.faults` over restarts. 0: no segment is taken out of use either",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseFaultsMax,
      .print = [](const Options& o) { return std::to_string(o.scm.faults_max); }},
