@@ -18,7 +18,7 @@ if(MEZZ_WITH_ROCKSDB)
   endif()
   mezz_test(stress/policy_switch_stress_test LABELS stress DEPS mezz::rocksdb)
   mezz_test(stress/hybrid_versions_stress_test LABELS stress DEPS mezz::rocksdb)
-  mezz_test(stress/rocksdb_stress_test APART LABELS stress DEPS mezz::rocksdb)
+  mezz_test(stress/rocksdb_stress_test APART LABELS stress DEPS mezz::rocksdb TIMEOUT 600)
   mezz_test(stress/db_crash_test LABELS stress DEPS mezz::rocksdb ALONE TIMEOUT 900)  # that is for MEZZ_CRASHES=500
 endif()
 if(MEZZ_WITH_ROCKSDB AND RocksDBLibrary_VERSION VERSION_GREATER_EQUAL 8.9)
