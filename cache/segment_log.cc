@@ -10,6 +10,7 @@
 
 #include "cache/header_checksum.h"
 #include "cache/log_rules.h"
+#include "cache/media/wipe.h"
 
 namespace mezz {
 
@@ -409,9 +410,7 @@ bool SegmentLog::EraseHeaderBelow(SegmentId id, uint64_t sequence) const {
   layout::SegmentHeader header;
   if (!CopyBytes({at, sizeof(header)}, &header)) return false;
   if (header.magic != layout::kSegmentMagic || header.sequence >= sequence) return true;
-  alignas(kLineBytes) const std::byte zeros[sizeof(header)] = {};
-  if (!medium_.Stream(at, zeros, sizeof(zeros))) return false;
-  medium_.Persist(at, sizeof(zeros));
+  if (!Wipe(medium_, SegmentStart(id), sizeof(header))) return false;
   return CopyBytes({at, sizeof(header)}, &header) && header.magic == 0;
 }
 

@@ -15,6 +15,7 @@
 
 #include "cache/header_checksum.h"
 #include "cache/log_scan.h"
+#include "cache/media/wipe.h"
 #include "cache/pack/dictionary.h"
 
 namespace mezz {
@@ -50,11 +51,7 @@ class ChunkWriter {
 
   // What an older fill left is no segment from now on, whenever the writing stops.
   void EraseHeaders() {
-    alignas(kLineBytes) const std::byte zeros[kLineBytes] = {};
-    for (const SegmentId id : segments_) {
-      stored_ &= medium_.Stream(StartOf(id), zeros, sizeof(zeros));
-      medium_.Persist(StartOf(id), sizeof(zeros));
-    }
+    for (const SegmentId id : segments_) stored_ &= Wipe(medium_, Raw(id) * segment_bytes_, kLineBytes);
   }
 
   void Append(const void* from, uint64_t bytes) {
