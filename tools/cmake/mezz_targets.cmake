@@ -40,8 +40,8 @@ function(mezz_library name)
   mezz_warnings(mezz_${name})
 endfunction()
 
-# Two ways to compile once what many sources include. What is measured and installed uses neither, so that a source that
-# lacks an include is seen there.
+# Two ways to compile once what many sources include. What is installed, and what results/ has figures of, uses neither,
+# so that a source that lacks an include is seen there.
 function(mezz_join_sources target)
   if(MEZZ_QUICK_BUILD)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
