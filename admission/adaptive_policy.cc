@@ -220,8 +220,9 @@ Decision AdaptivePolicy::Evidence(const BlockFacts& block, uint64_t hash, bool h
   if (strictness != Strictness::kOpen && governor_.WrittenPercent() > kChurnStrictPercent)
     strictness = Strictness::kFrequency;
   if (has_ghost || block.was_hit_in_dram) {
-    const uint64_t frequency = uint64_t{sketch_.Estimate(hash)} << kFrequencyShift;
-    if (strictness == Strictness::kFrequency && frequency < dropped_frequency_.load(std::memory_order_relaxed))
+    const double dropped = dropped_frequency_.load(std::memory_order_relaxed);
+    if (strictness == Strictness::kFrequency &&
+        (sketch_.Estimate(hash) << kFrequencyShift) < Miniatures::kOverDropped * dropped)
       return {Action::kDrop, Reason::kTooCold};
     return {Action::kToScm, has_ghost ? Reason::kGhost : Reason::kHit, has_ghost};
   }

@@ -157,7 +157,7 @@ void Miniatures::OnDramEviction(uint64_t hash, uint32_t bytes, bool was_hit, dou
 bool Miniatures::Admits(const Tier& tier, Strictness strictness, const Key& key, const View& view, bool was_hit) const {
   if (strictness == Strictness::kOpen) return true;
   if (!was_hit && !HasGhost(tier, view)) return false;
-  return strictness == Strictness::kEvidence || FrequencyOf(key) >= tier.dropped_frequency;
+  return strictness == Strictness::kEvidence || FrequencyOf(key) >= kOverDropped * tier.dropped_frequency;
 }
 
 void Miniatures::Put(size_t of, uint32_t slot, bool proven, double write_cost) {

@@ -18,7 +18,7 @@ namespace mezz {
 enum class Strictness : uint8_t {
   kOpen,       // none
   kEvidence,   // it was hit in DRAM, or its ghost is known
-  kFrequency,  // that, and it is asked for as often as what the SCM tier drops
+  kFrequency,  // that, and it is asked for clearly more often than what the SCM tier drops (kOverDropped)
   kCount
 };
 inline constexpr size_t kStrictnesses = static_cast<size_t>(Strictness::kCount);
@@ -78,6 +78,10 @@ class Miniatures {
   static constexpr unsigned kWalkedPerEventMax = 32;
   static constexpr double kWriteCost = 0.06;   // of a raw block
   static constexpr double kHysteresis = 0.01;  // of the score
+  // The frequency that is asked for, over the mean of what is dropped. The sketch is halved line by line, so the
+  // estimate of a key that is asked for steadily varies by two. Among equals, as in a loop larger than both tiers, what
+  // lies in SCM is to stay: at 1 half of them were written again and again. From 1.75 on traces lose.
+  static constexpr double kOverDropped = 1.5;
   static constexpr double kHotShare = 0.6;
   static constexpr double kHotOverMean = 1.5;  // the hot threshold, over the mean frequency of the keys that are known
   static constexpr unsigned kNothingIsHot = FrequencySketch::kMax + 1;
