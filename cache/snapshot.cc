@@ -110,7 +110,7 @@ class ChunkWriter {
     chunk.content_checksum = XXH3_64bits_digest(&checksum_);
     chunk.checksum = ChunkChecksum(chunk);
     stored_ &= medium_.Stream(StartOf(id), &chunk, sizeof(chunk));
-    medium_.Persist(StartOf(id), sizeof(chunk) + RoundUp(content_bytes_, kLineBytes));
+    stored_ &= medium_.Persist(StartOf(id), sizeof(chunk) + RoundUp(content_bytes_, kLineBytes));
     ++number_;
     content_bytes_ = 0;
     XXH3_64bits_reset_withSeed(&checksum_, layout::kChecksumSeed);

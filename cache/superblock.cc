@@ -158,13 +158,14 @@ Superblock SuperblockKeeper::Now() const {
   return superblock_;
 }
 
-// False: it is not there.
+// False: it is not there, or will not be after a loss of power.
 bool SuperblockKeeper::WriteLocked(uint64_t at, const Superblock& sealed) const {
   if (AnyMeets(bad_, at, at + sizeof(Superblock))) return false;
   alignas(kLineBytes) const Superblock aligned = sealed;
   static_assert(sizeof(aligned) % kLineBytes == 0);
-  if (!medium_.Stream(medium_.base() + at, &aligned, sizeof(aligned))) return false;
-  medium_.Persist(medium_.base() + at, sizeof(aligned));
+  if (!medium_.Stream(medium_.base() + at, &aligned, sizeof(aligned)) ||
+      !medium_.Persist(medium_.base() + at, sizeof(aligned)))
+    return false;
   Superblock read;
   return CopyBytes({medium_.base() + at, sizeof(read)}, &read) && std::memcmp(&read, &aligned, sizeof(read)) == 0;
 }

@@ -62,6 +62,14 @@ int ReserveRange(int fd, uint64_t offset, uint64_t bytes) {
 
 bool SameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
+// Medium::Persist where pages are written back.
+bool SyncPages(const void* from, size_t bytes) {
+  static const auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(from);
+  const size_t before = begin % page_bytes;
+  return msync(reinterpret_cast<void*>(begin - before), before + bytes, MS_SYNC) == 0;
+}
+
 StoreGranularity Granted(pmem2_map* map) {
   switch (pmem2_map_get_store_granularity(map)) {
     case PMEM2_GRANULARITY_BYTE:
@@ -373,7 +381,8 @@ Status FileMedium::Map(const Source& source, uint64_t map_bytes) {
   bytes_ = wanted_;
   child_rules_.ProtectInChild(base_, pmem2_map_get_size(map_));
   info_.granularity = Granted(map_);
-  persist_ = pmem2_get_persist_fn(map_);
+  // libpmem2's own persist does the same, and keeps from its caller how it ended.
+  if (info_.granularity == StoreGranularity::kPage) persist_ = SyncPages;
   madvise(base_, bytes_, MADV_HUGEPAGE);  // a wish: tmpfs heeds it where it is set up for it
   return Status::Ok();
 }

@@ -62,10 +62,11 @@ class Medium {
   }
   void Drain() const { drain_(); }
   // Until these bytes, which this thread streamed, are as durable as the medium can make them, whatever its
-  // granularity: under kPage that is an msync, so milliseconds. Drains.
-  void Persist(const std::byte* from, size_t bytes) const {
+  // granularity: under kPage that is an msync, so milliseconds. Drains. False: the system could not write them back; it
+  // may have forgotten that they are to be, so trying again proves nothing.
+  [[nodiscard]] bool Persist(const std::byte* from, size_t bytes) const {
     drain_();
-    if (persist_ != nullptr) persist_(from, bytes);
+    return persist_ == nullptr || persist_(from, bytes);
   }
   // The medium may end after bytes(): a file that was larger keeps its end until what stands on it says that it is
   // smaller now.
@@ -83,7 +84,7 @@ class Medium {
   MediumInfo info_;
   void (*stream_)(void* to, const void* from, size_t bytes) = nullptr;
   void (*drain_)() = nullptr;
-  void (*persist_)(const void* from, size_t bytes) = nullptr;  // null: a drain does it, or nothing can
+  bool (*persist_)(const void* from, size_t bytes) = nullptr;  // null: a drain does it, or nothing can
 };
 
 // Maps, checks, formats nothing: refuses what it must not use (missing parent, directory, symbolic link, foreign

@@ -15,8 +15,7 @@ bool Wipe(const Medium& medium, uint64_t from, uint64_t bytes) {
   bool all = true;
   for (uint64_t done = 0; done < bytes; done += kPieceBytes)
     all &= medium.Stream(medium.base() + from + done, kZeros, std::min(kPieceBytes, bytes - done));
-  medium.Persist(medium.base() + from, bytes);
-  return all;
+  return medium.Persist(medium.base() + from, bytes) && all;
 }
 
 }  // namespace mezz

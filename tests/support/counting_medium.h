@@ -41,7 +41,12 @@ class CountingMedium final : public Medium {
       active_->counts_.lines += count / kLineBytes;
     };
     drain_ = [] { ++active_->counts_.drains; };
-    if (granularity == StoreGranularity::kPage) persist_ = [](const void*, size_t) { ++active_->counts_.persists; };
+    if (granularity == StoreGranularity::kPage) {
+      persist_ = [](const void*, size_t) {
+        ++active_->counts_.persists;
+        return true;
+      };
+    }
   }
   ~CountingMedium() override { active_ = nullptr; }
 

@@ -27,7 +27,12 @@ class CrashMedium final : public Medium {
     bytes_ = seen_.size();
     stream_ = [](void* to, const void* from, size_t bytes) { active_->DoStream(to, from, bytes); };
     drain_ = [] { active_->DoDrain(); };
-    if (paged_) persist_ = [](const void* from, size_t bytes) { active_->DoPersist(from, bytes); };
+    if (paged_) {
+      persist_ = [](const void* from, size_t bytes) {
+        active_->DoPersist(from, bytes);
+        return true;
+      };
+    }
   }
 
   class Scope {

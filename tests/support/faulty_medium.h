@@ -43,7 +43,7 @@ class FaultyMedium final : public Medium {
     };
     drain_ = [] { active_->medium_->Drain(); };
     persist_ = [](const void* from, size_t bytes) {
-      active_->medium_->Persist(static_cast<const std::byte*>(from), bytes);
+      return active_->Persisted(static_cast<const std::byte*>(from), bytes);
     };
     Protect(PROT_NONE);
   }
@@ -76,9 +76,10 @@ class FaultyMedium final : public Medium {
     rates_ = rates;
     stores_left_ = stores;
   }
-  // Of the superblock's copies, which do not take a store; torn: but for its first lines. For so many stores to either.
+  // Of the superblock's copies, which do not take a store; torn: but for its first lines; unwritten: they take it, and
+  // the system says that it cannot write it back. For so many stores to either.
   struct SuperblockFails {
-    bool first = false, second = false, torn = false;
+    bool first = false, second = false, torn = false, unwritten = false;
     uint64_t stores = UINT64_MAX;
   };
   void FailSuperblock(SuperblockFails fails) {
@@ -95,11 +96,17 @@ class FaultyMedium final : public Medium {
       if (begin < end) mprotect(base_ + begin, end - begin, how);
     }
   }
+  bool Fails(const std::byte* copy) const { return copy == base_ ? superblock_.first : superblock_.second; }
+  bool Persisted(const std::byte* from, size_t bytes) {
+    const bool written = medium_->Persist(from, bytes);
+    const std::lock_guard lock(mutex_);
+    return written && !(from < base_ + layout::kSuperblockSpace && superblock_.unwritten && Fails(from));
+  }
   void Store(std::byte* to, const std::byte* from, size_t bytes) {
     const std::lock_guard lock(mutex_);
     if (to < base_ + layout::kSuperblockSpace) {
       if (superblock_.stores-- == 0) superblock_ = {};
-      const bool fails = to == base_ ? superblock_.first : superblock_.second;
+      const bool fails = Fails(to) && !superblock_.unwritten;
       const size_t kept = superblock_.torn ? 2 * kLineBytes : 0;  // with what changes
       if (!fails || kept != 0) (void)medium_->Stream(to, from, fails ? kept : bytes);
       return;

@@ -130,6 +130,21 @@ TEST_F(LostSuperblockTest, WhatIsErasedWithAllStaysErased) {
   }
 }
 
+// A device behind a page cache that fails as it writes back: what a process reads says nothing of what a cut leaves.
+TEST_F(LostSuperblockTest, WhatIsNotWrittenBackIsNotReliedOn) {
+  constexpr FaultyMedium::SuperblockFails kUnwritten{.first = true, .second = true, .unwritten = true};
+  const Status status = TryOpen(kUnwritten);
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(status.message(), HasSubstr("superblock"));
+  Open({.first = true, .unwritten = true});  // one of the two lasts
+  PutAll(1, 100);
+  FaultyMedium::Active().FailSuperblock(kUnwritten);
+  tier_->EraseAll();
+  ExpectClosed();
+  KillAndOpen();
+  EXPECT_EQ(Served(1, 100), 0u);
+}
+
 // 4096 segments are opened with what is reserved once. No later one may be: another life would be given its number.
 TEST_F(LostSuperblockTest, NoSegmentIsOpenedWithASequenceThatIsReservedNowhere) {
   Open();
