@@ -65,9 +65,9 @@ bool SameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b
 // Medium::Persist where pages are written back.
 bool SyncPages(const void* from, size_t bytes) {
   static const auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<uintptr_t>(from);
-  const size_t before = begin % page_bytes;
-  return msync(reinterpret_cast<void*>(begin - before), before + bytes, MS_SYNC) == 0;
+  const size_t before = reinterpret_cast<uintptr_t>(from) % page_bytes;
+  auto* const page = const_cast<char*>(static_cast<const char*>(from) - before);  // msync takes it so, and stores nothing
+  return msync(page, before + bytes, MS_SYNC) == 0;
 }
 
 StoreGranularity Granted(pmem2_map* map) {
