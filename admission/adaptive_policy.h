@@ -32,9 +32,8 @@ namespace mezz {
 //   on an SCM hit       promoted if its frequency reaches the hot threshold and promotions pay (PromotionFeedback), or
 //                       if it is small metadata; else in place, as what DRAM is not for (past_dram) always is
 //   on reclaim          spared if hit since it was written; a proven one, if hit more than once in its turn; one that
-//   does
-//                       not pack among others that do, if hit once more. Never if DRAM holds it, unless it is packed.
-//                       What is dropped leaves a ghost.
+//                       does not pack among others that do, if hit once more. Never if DRAM holds it, unless it is
+//                       packed. What is dropped leaves a ghost.
 //
 // Every write passes the governor and the budget first.
 //

@@ -62,11 +62,11 @@ int ReserveRange(int fd, uint64_t offset, uint64_t bytes) {
 
 bool SameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-// Medium::Persist where pages are written back.
+// Medium::Persist where pages are written back. msync takes its address as one to store to, and stores nothing.
 bool SyncPages(const void* from, size_t bytes) {
   static const auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const size_t before = reinterpret_cast<uintptr_t>(from) % page_bytes;
-  auto* const page = const_cast<char*>(static_cast<const char*>(from) - before);  // msync takes it so, and stores nothing
+  auto* const page = const_cast<char*>(static_cast<const char*>(from) - before);
   return msync(page, before + bytes, MS_SYNC) == 0;
 }
 
