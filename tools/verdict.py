@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Says in one sentence what a result of mezz_replay shows.
+"""Says in one sentence what a result of mezz_replay shows, and in one each what takes from its worth.
 
     tools/verdict.py RESULT.json
 """
@@ -10,30 +10,66 @@ import sys
 
 # A median ratio nearer to 1 than this is no difference; nor is one whose windows disagree on who was faster.
 NOISE = 0.03
+# A cache whose flash reads an operation fell by more than this over the windows, and more than so many, was not warm.
+FALLING = 0.1
+FALLING_READS = 0.01
+# An emulated device whose reads took so many times their time: something else had the processors.
+BUSY = 1.15
 
 
-def speed(row):
-    return row["ops_per_s"]["median"]
-
-
-def compare(ours, theirs, name):
-    """'1.80 times as fast as NAME', and whether that is a win, a loss or neither (1, -1, 0).
+def ratios(ours, theirs):
+    """Window by window, from the least.
 
     The windows of all caches were interleaved, so those of the same number saw the same machine: they are compared.
     """
-    ratios = sorted(a["ops_per_s"] / b["ops_per_s"] for a, b in zip(ours["windows"], theirs["windows"]))
-    ratio = statistics.median(ratios)
-    if ratios[0] > 1 and ratio > 1 + NOISE:
+    return sorted(a["ops_per_s"] / b["ops_per_s"] for a, b in zip(ours["windows"], theirs["windows"]))
+
+
+def compare(ours, theirs, name):
+    """'1.80 times (1.71 to 1.84) as fast as NAME', and whether that is a win, a loss or neither (1, -1, 0)."""
+    of = ratios(ours, theirs)
+    ratio = statistics.median(of)
+    spread = f"{of[0]:.2f} to {of[-1]:.2f}"
+    if of[0] > 1 and ratio > 1 + NOISE:
         outcome = 1
-    elif ratios[-1] < 1 and ratio < 1 - NOISE:
+    elif of[-1] < 1 and ratio < 1 - NOISE:
         outcome = -1
     else:
-        return f"as fast as {name} within the spread ({ratios[0]:.2f} to {ratios[-1]:.2f} times)", 0
-    return f"{ratio:.2f} times as fast as {name}", outcome
+        return f"as fast as {name} within the spread ({spread} times)", 0
+    return f"{ratio:.2f} times ({spread}) as fast as {name}", outcome
 
 
 def measured(row):
     return row.get("available", True) and row.get("windows")
+
+
+def still_warming(row):
+    reads = [window.get("flash_reads_per_op", 0) for window in row["windows"]]
+    return reads[0] - reads[-1] > max(FALLING * reads[0], FALLING_READS)
+
+
+def caveats(rows):
+    """What takes from the sentence's worth, one sentence each."""
+    cold = [name for name in rows if still_warming(rows[name])]
+    if cold:
+        yield (f"This is no steady state: {', '.join(cold)} still warmed up, with fewer flash reads in the last window "
+               "than in the first.")
+    times = [row.get("flash", {}) for row in rows.values()]
+    busy = max((t["took_us"] / t["asked_us"] for t in times if t.get("asked_us")), default=0)
+    if busy > BUSY:
+        yield (f"The machine was busy: reads of the emulated flash took up to {busy:.2f} times their time. A quiet one "
+               "may say otherwise.")
+
+
+def emulated(result):
+    """What stood in for what, in brackets."""
+    parts = []
+    if result.get("emulated"):
+        parts.append("other memory stood in for SCM")
+    flash = result.get("flash")
+    if isinstance(flash, dict) and flash.get("emulated"):
+        parts.append(f"flash was emulated ({flash['name']})")
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def verdict(result):
@@ -47,10 +83,10 @@ def verdict(result):
         text, outcome = compare(hybrid, rows[alone], f"the same DRAM alone ({alone})")
         parts.append(text)
         outcomes.append(outcome)
-    # A peer whose second tier never hit is not a peer.
+    # A peer whose second tier never hit is not a peer. The best is the one that the hybrid cache leads by least.
     stock = [name for name in rows if "+compressed" in name and not rows[name].get("second_tier_idle")]
     if stock:
-        best = max(stock, key=lambda name: speed(rows[name]))
+        best = min(stock, key=lambda name: statistics.median(ratios(hybrid, rows[name])))
         text, outcome = compare(hybrid, rows[best], f"RocksDB's own best second tier ({best})")
         parts.append(text)
         outcomes.append(outcome)
@@ -64,32 +100,43 @@ def verdict(result):
         lead = "The hybrid cache did NOT win"
     sentence = f"{lead}: {' and '.join(parts)}"
     if "all_dram" in rows:
-        share = speed(hybrid) / speed(rows["all_dram"])
-        sentence += f"; it gave {share:.0%} of what a server with all of that memory in DRAM gives"
-    if result.get("emulated"):
-        sentence += " (other memory stood in for SCM)"
-    return sentence + "."
+        of = ratios(hybrid, rows["all_dram"])
+        sentence += (f"; it gave {statistics.median(of):.0%} ({of[0]:.0%} to {of[-1]:.0%}) of what a server with all "
+                     "of that memory in DRAM gives")
+    return " ".join([f"{sentence}{emulated(result)}.", *caveats(rows)])
 
 
 def self_test():
     def rows(**medians):
         def row(name, median):
-            windows = [{"ops_per_s": median * noise} for noise in (0.95, 1.0, 1.1)]
+            windows = [{"ops_per_s": median * noise, "flash_reads_per_op": 0.2} for noise in (0.95, 1.0, 1.1)]
             return {"cache": name, "ops_per_s": {"median": median}, "windows": windows}
         return {"rows": [row(*item) for item in medians.items()]}
 
-    stock = {"hcc": 100, "all_dram": 400, "lru+compressed": 150}
+    stock = {"hcc": 100, "all_dram": 400, "lru+compressed": 150, "hcc+compressed_lz4": 140}
     assert verdict(rows(hybrid=300, **stock)) == (
-        "The hybrid cache won: 3.00 times as fast as the same DRAM alone (hcc) and 2.00 times as fast as RocksDB's own"
-        " best second tier (lru+compressed); it gave 75% of what a server with all of that memory in DRAM gives.")
-    assert verdict(rows(hybrid=120, **stock)).startswith("The hybrid cache won in part only: 1.20 times")
+        "The hybrid cache won: 3.00 times (3.00 to 3.00) as fast as the same DRAM alone (hcc) and 2.00 times (2.00 to "
+        "2.00) as fast as RocksDB's own best second tier (lru+compressed); it gave 75% (75% to 75%) of what a server "
+        "with all of that memory in DRAM gives.")
+    assert verdict(rows(hybrid=120, **stock)).startswith("The hybrid cache won in part only: 1.20 times (")
     assert verdict(rows(hybrid=101, hcc=100)).startswith("The hybrid cache did NOT win: as fast as")
     assert verdict(rows(hybrid=50, hcc=100)).startswith("The hybrid cache did NOT win: 0.50 times")
     noisy = rows(hybrid=120, hcc=100)
     noisy["rows"][0]["windows"][0]["ops_per_s"] = 90
     assert verdict(noisy).startswith("The hybrid cache did NOT win: as fast as"), verdict(noisy)
+    noisy = rows(hybrid=90, hcc=100)
+    noisy["rows"][0]["windows"][0]["ops_per_s"] = 100
+    assert verdict(noisy).startswith("The hybrid cache did NOT win: as fast as"), verdict(noisy)
     assert "not measured" in verdict(rows(hcc=100))
     assert "not measured" in verdict({"rows": [{"cache": "hybrid", "available": False}]})
+    cold = rows(hybrid=120, **stock)
+    cold["rows"][3]["windows"][-1]["flash_reads_per_op"] = 0.1
+    assert "no steady state: lru+compressed still warmed up" in verdict(cold), verdict(cold)
+    busy = rows(hybrid=120, hcc=100)
+    busy["rows"][1]["flash"] = {"asked_us": 100, "took_us": 130}
+    assert "up to 1.30 times their time" in verdict(busy), verdict(busy)
+    modelled = {**rows(hybrid=120, hcc=100), "emulated": True, "flash": {"emulated": True, "name": "nvme_flash"}}
+    assert verdict(modelled).endswith("(other memory stood in for SCM, flash was emulated (nvme_flash)).")
 
 
 def main():
