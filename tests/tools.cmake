@@ -17,6 +17,11 @@ if(TARGET mezzanine_flash AND NOT MEZZ_SANITIZE AND NOT MEZZ_COVERAGE
   add_test(NAME plugin/tune COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/tune/tune_db_bench_test.py
            ${PROJECT_BINARY_DIR} ${MEZZ_ROCKSDB_ROOT}/bin/db_bench)
   set_tests_properties(plugin/tune PROPERTIES LABELS plugin TIMEOUT 300 SKIP_RETURN_CODE 77)
+  foreach(paper ispass20 trocksdb)
+    add_test(NAME plugin/${paper} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/papers/reproduce_test.py
+             ${paper} ${PROJECT_BINARY_DIR} ${MEZZ_ROCKSDB_ROOT}/bin/db_bench)
+    set_tests_properties(plugin/${paper} PROPERTIES LABELS plugin TIMEOUT 300 SKIP_RETURN_CODE 77)
+  endforeach()
 endif()
 
 # Its quick half is a step of .ci/run.
