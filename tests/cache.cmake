@@ -20,6 +20,7 @@ mezz_test(unit/cache/snapshot_test APART LABELS unit DEPS mezz::cache TSAN_LONG)
 mezz_test(unit/cache/persistence_test APART LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/durable_erase_test APART LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, minutes
 mezz_test(unit/cache/packer_test LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/mean_share_test APART LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/packed_records_test APART LABELS unit DEPS mezz::cache TSAN_LONG)  # one thread, a minute
 mezz_test(unit/cache/pack_stage_test APART LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/image_records_test APART LABELS unit DEPS mezz::cache)

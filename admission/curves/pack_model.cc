@@ -82,7 +82,7 @@ bool PackModel::Wants(BlockId block) {
   const BlockRole role = trace_.role(block);
   if (!Packer::IsPackable(role, block_bytes_[block])) return false;
   if (auto_skip_[static_cast<size_t>(role)].ShouldTry()) return true;
-  NoteShare(1, 1);
+  mean_share_.Note(1, 1);
   return false;
 }
 
@@ -92,13 +92,8 @@ bool PackModel::Pack(BlockId block) {
   const bool packs = codec_bytes_[block] <= Packer::CodecBytesMax(codec_, bytes);
   rejected_ += !packs;
   auto_skip_[static_cast<size_t>(trace_.role(block))].Tried(/*rejected=*/!packs);
-  NoteShare(packs ? payload_bytes(block) : 1, packs ? bytes : 1);
+  mean_share_.Note(packs ? payload_bytes(block) : 1, packs ? bytes : 1);
   return packs;
-}
-
-void PackModel::NoteShare(uint64_t stored_bytes, uint64_t bytes) {
-  const auto share = static_cast<uint32_t>(stored_bytes * Packer::kWhole / bytes);
-  mean_share_ = Decayed(mean_share_, share, Packer::kMeanShareShift);
 }
 
 }  // namespace mezz::sim

@@ -10,6 +10,7 @@
 #include "cache/layout.h"
 #include "cache/options.h"
 #include "cache/pack/auto_skip.h"
+#include "cache/pack/mean_share.h"
 #include "cache/pack/packer.h"
 #include "cache/status.h"
 
@@ -54,7 +55,7 @@ class PackModel {
   bool Pack(BlockId block);
   // ScmTier::PackedBytesExpected.
   uint32_t PackedBytes(uint32_t bytes) const {
-    return static_cast<uint32_t>(uint64_t{bytes} * mean_share_ / Packer::kWhole);
+    return static_cast<uint32_t>(uint64_t{bytes} * mean_share_.value() / MeanShare::kWhole);
   }
 
   // Of a packed record.
@@ -66,14 +67,12 @@ class PackModel {
   uint64_t rejected() const { return rejected_; }
 
  private:
-  void NoteShare(uint64_t stored_bytes, uint64_t bytes);
-
   const Codec codec_;
   const BlockTrace& trace_;
   const std::vector<uint32_t>& block_bytes_;
   const std::vector<uint32_t>& codec_bytes_;
   std::array<AutoSkip, kBlockRoles> auto_skip_;
-  uint32_t mean_share_ = Packer::kMeanShareAtFirst;
+  MeanShare mean_share_;
   uint64_t tries_ = 0;
   uint64_t rejected_ = 0;
 };

@@ -89,14 +89,8 @@ bool Packer::Wants(BlockRole role, size_t bytes) {
   if (!codec() || !IsPackable(role, bytes)) return false;
   if (auto_skip_[static_cast<size_t>(role)].ShouldTry()) return true;
   counters_->Add(Event::kPackSkipped, role);
-  NoteShare(1, 1);
+  mean_share_.Note(1, 1);
   return false;
-}
-
-void Packer::NoteShare(uint64_t stored_bytes, uint64_t bytes) {
-  const uint32_t mean = mean_share_.load(std::memory_order_relaxed);
-  const auto share = static_cast<uint32_t>(stored_bytes * kWhole / bytes);
-  mean_share_.store(Decayed(mean, share, kMeanShareShift), std::memory_order_relaxed);
 }
 
 PackedBlock Packer::LeftForMemory(BlockRole role) {
@@ -160,7 +154,7 @@ PackedBlock Packer::PackIn(Workspaces::Lease workspace, BlockRole role, std::spa
   if (samples_ != nullptr && *codec == Codec::kZstd) samples_->Tried(role, block, number, stored);
   if (done == Compressed::kTooLarge) {
     counters_->Add(Event::kPackRejected, role);
-    NoteShare(1, 1);
+    mean_share_.Note(1, 1);
     return {Outcome::kRejected, block, std::move(workspace)};
   }
   const layout::PackedPrefix prefix{.logical_bytes = static_cast<uint32_t>(block.size()),
@@ -170,7 +164,7 @@ PackedBlock Packer::PackIn(Workspaces::Lease workspace, BlockRole role, std::spa
                                     .dictionary = number,
                                     .reserved = 0};
   std::memcpy(output, &prefix, kPrefixBytes);
-  NoteShare(stored, block.size());
+  mean_share_.Note(stored, block.size());
   if (number != 0) counters_->Add(Event::kPackedWithDictionary, role);
   PackedBlock done_block(Outcome::kPacked, {output, stored}, std::move(workspace));
   done_block.dictionary_ = std::move(dictionary);
@@ -184,7 +178,7 @@ bool Packer::ImagePays(BlockRole role, size_t bytes, const Image& image) {
 
 layout::PackedPrefix Packer::PrefixOfImage(BlockRole role, size_t bytes, const Image& image) {
   auto_skip_[static_cast<size_t>(role)].Tried(/*rejected=*/false);
-  NoteShare(kPrefixBytes + image.bytes.size(), bytes);
+  mean_share_.Note(kPrefixBytes + image.bytes.size(), bytes);
   return {.logical_bytes = static_cast<uint32_t>(bytes),
           .logical_checksum = 0,
           .codec = Codec::kImage,

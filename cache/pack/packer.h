@@ -13,6 +13,7 @@
 #include "cache/layout.h"
 #include "cache/pack/auto_skip.h"
 #include "cache/pack/dictionaries.h"
+#include "cache/pack/mean_share.h"
 #include "cache/pack/workspaces.h"
 #include "cache/record.h"
 #include "cache/types.h"
@@ -111,18 +112,15 @@ class Packer {
   // The prefix of such a record. Counts in mean_share(), and as a try for those who would skip the role.
   layout::PackedPrefix PrefixOfImage(BlockRole role, size_t bytes, const Image& image);
 
-  // What a packable block takes on average of late, in 1/kWhole of its size; those that did not pack count whole.
-  static constexpr uint32_t kWhole = 1 << 16;
-  static constexpr uint32_t kMeanShareAtFirst = kWhole / 2;
-  static constexpr unsigned kMeanShareShift = 8;
-  uint32_t mean_share() const { return mean_share_.load(std::memory_order_relaxed); }
+  // Of packable blocks, in 1/kWhole.
+  static constexpr uint32_t kWhole = MeanShare::kWhole;
+  uint32_t mean_share() const { return mean_share_.value(); }
 
   // With one workspace for blocks of this size.
   static uint64_t DramBytesFor(Codec codec, size_t block_bytes);
   uint64_t dram_bytes() const { return sizeof(*this) + workspaces_.dram_bytes(); }
 
  private:
-  void NoteShare(uint64_t stored_bytes, uint64_t bytes);
   std::optional<Codec> codec() const;
   void CompareSometimes(Workspace& workspace, BlockRole role, std::span<const std::byte> block,
                         std::span<std::byte> scratch);
@@ -141,7 +139,7 @@ class Packer {
   // Relaxed load and store, both: estimates, a lost race loses a block.
   Atomic<uint32_t> until_compared_{0};
   Atomic<uint32_t> zstd_percent_{kZstdPercentAtFirst * kPercentUnit};  // in 1/kPercentUnit
-  Atomic<uint32_t> mean_share_{kMeanShareAtFirst};  // relaxed load and store: an estimate, a lost race loses a block
+  MeanShare mean_share_;
 };
 
 }  // namespace mezz

@@ -904,6 +904,12 @@ MUTANTS = (
     policy("what does not pack is spared as readily as what does", "admission/adaptive_policy.cc", "adaptive_policy",
            "Adaptive.WhatDoesNotPackAmongWhatDoesNeedsOneHitMore", ("+ (IsLargeAmongPacked(block) ? 1 : 0)", "")),
 
+    unit("a tier that has packed nothing is taken for twice as large", "cache/pack/mean_share.h", "mean_share",
+         "MeanShare.PromisesNothingWhereNothingPacks",
+         ("word_{kWhole * kFraction << kMeanShift", "word_{kWhole / 2 * kFraction << kMeanShift")),
+    unit("the first block that packs is believed", "cache/pack/mean_share.h", "mean_share",
+         "MeanShare.BelievesNoFewBlocks", ("<< kMeanShift | kDoubted}", "<< kMeanShift | 0}")),
+
     # --- workloads ---------------------------------------------------------------------------------------------------
     workload("a sample's next lap begins where the last did", "rocksdb/values.cc", "unit/workloads/values_test",
              "CutValues.*", ("(lap == 0 ? 0 : MixWord(lap) % sample_bytes_)", "0")),
