@@ -34,12 +34,22 @@ void DeadFiles::Revive(FileId file) {
   }
 }
 
-void DeadFiles::Step() {
+void DeadFiles::Step(uint64_t bytes) {
   if (slots_left_.load(std::memory_order_relaxed) == 0) return;
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   const uint64_t left = slots_left_.load(std::memory_order_relaxed);
-  const uint64_t count = std::min(left, kSlotsPerStep);
+  const uint64_t due = std::min(left, SlotsFor(bytes));
+  for (uint64_t done = 0; done < due; done += kSlotsAtOnce) WalkLocked(std::min(due - done, kSlotsAtOnce));
+  slots_left_.store(left - due, std::memory_order_relaxed);
+}
+
+uint64_t DeadFiles::SlotsFor(uint64_t bytes) const {
+  const uint64_t turn = std::max(uint64_t{1}, log_->limit() * log_->segment_bytes());
+  return std::max(kSlotsAtOnce, (index_->slots() * kRoundsPerTurn * bytes + turn - 1) / turn);
+}
+
+void DeadFiles::WalkLocked(uint64_t count) {
   uint64_t records = 0;
   // All headers are on their way before the first is looked at: they depend on nothing but their words.
   for (uint64_t i = 0; i < count; ++i) {
@@ -53,7 +63,6 @@ void DeadFiles::Step() {
     Visit(next_slot_);
     next_slot_ = (next_slot_ + 1) % index_->slots();
   }
-  slots_left_.store(left - count, std::memory_order_relaxed);
 }
 
 void DeadFiles::Visit(uint64_t slot) {

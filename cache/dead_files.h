@@ -33,8 +33,9 @@ inline void CountDead(Counters* counters, const record::Header& header) {
 // Add runs under mutex_; Revive exchanges by CAS. Relaxed, as all readers: a word publishes nothing but itself.
 //
 // The walk. Add asks for one round of the index from wherever it stands; Step takes the next slots of it. Who puts
-// pays, as for reclaim: while nothing is put, nobody needs the space. A round takes a sixteenth of the slots in puts,
-// so some 7 % of a turn of the log.
+// pays, as for reclaim: while nothing is put, nobody needs the space. A round ends within an eighth of a turn of the
+// log, however large the blocks are beside what the index was sized for: by then so many bytes were put. It looks at
+// each record once, so a put of the usual size looks at eight headers or so.
 //
 // Thread-safe. Has and Revive take no lock. Lock order: mutex_, then the log's.
 class DeadFiles {
@@ -53,12 +54,13 @@ class DeadFiles {
   }
   void Add(FileId file);
   void Revive(FileId file);
-  // A few slots of the walk, if one is due and nobody else is at it.
-  void Step();
+  // `bytes` are about to be put: the slots of the walk that are due for them, if one goes on and nobody else is at it.
+  void Step(uint64_t bytes);
 
  private:
   static constexpr size_t kLines = 128;
-  static constexpr uint64_t kSlotsPerStep = Index::kSlotsPerBucket;
+  static constexpr uint64_t kSlotsAtOnce = Index::kSlotsPerBucket;
+  static constexpr uint64_t kRoundsPerTurn = 8;
   struct alignas(kLineBytes) Line {
     std::array<Atomic<uint64_t>, kLineBytes / sizeof(uint64_t)> words{};
   };
@@ -68,6 +70,8 @@ class DeadFiles {
     static_assert(uint64_t{1} << (64 - kShift) == kLines);
     return static_cast<uint64_t>(file) * 0x9e3779b97f4a7c15ull >> kShift;
   }
+  uint64_t SlotsFor(uint64_t bytes) const;
+  void WalkLocked(uint64_t count);
   void Visit(uint64_t slot);
 
   Index* const index_;

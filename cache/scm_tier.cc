@@ -471,7 +471,7 @@ PutResult ScmTier::Impl::Store(Fresh* fresh, size_t bytes, BlockSource source) {
   const BlockRole role = fresh->role;
   const uint64_t record_bytes = record::BytesFor(bytes, authenticator_);
   reclaimer_.Step(record_bytes);
-  dead_.Step();
+  dead_.Step(record_bytes);
   const auto where = Reserve(record_bytes, fresh->generation);
   if (!where) {
     return log_.limit() == 0 ? Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace)

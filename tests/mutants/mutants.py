@@ -195,6 +195,9 @@ MUTANTS = (
          ("  slots_left_.store(index_->slots(), std::memory_order_relaxed);",
           "  if (slots_left_.load(std::memory_order_relaxed) == 0) {\n"
           "    slots_left_.store(index_->slots(), std::memory_order_relaxed);\n  }")),
+    unit("each put walks a bucket, however large it is", DEAD, "dead_files",
+         "DeadFilesTest.ARoundEndsWithinAnEighthOfATurnOfTheLogHoweverLargeTheBlocks",
+         ("std::min(left, SlotsFor(bytes));", "std::min(left, kSlotsAtOnce);")),
     unit("reclaim asks the judge about the dead", RECLAIM, "dead_files",
          "DeadFilesTest.ReclaimSparesNoDeadRecordAndAsksNobody",
          ("mode == Mode::kSpare && !dead ? FateOf", "mode == Mode::kSpare ? FateOf")),

@@ -27,7 +27,7 @@ class DeadFilesTest : public test::CoreTest {
   void Forget(uint64_t key) { dead.Add(Key(key).file()); }
   bool Forgotten(uint64_t key) const { return dead.Has(Key(key).file()); }
   void WalkOnce() {
-    for (uint64_t slot = 0; slot < core.index.slots(); slot += Index::kSlotsPerBucket) dead.Step();
+    for (uint64_t slot = 0; slot < core.index.slots(); slot += Index::kSlotsPerBucket) dead.Step(1);
   }
   // Keys from `first`, four a segment, so many segments.
   void Fill(uint32_t segments, uint64_t first, unsigned heat = 0, unsigned lane = 0) {
@@ -50,10 +50,20 @@ TEST_F(DeadFilesTest, OneRoundOfTheWalkTakesOutTheForgottenAndNothingElse) {
   EXPECT_EQ(Count(Event::kScmFileForgotten), 6u);
 }
 
+TEST_F(DeadFilesTest, ARoundEndsWithinAnEighthOfATurnOfTheLogHoweverLargeTheBlocks) {
+  for (const uint64_t bytes : {kQuarter / 8, kQuarter, kSegments * kSmallSegmentBytes / 8}) {
+    Fill(1, 1);
+    for (uint64_t key = 1; key <= 4; ++key) Forget(key);
+    for (uint64_t put = 0; put < kSegments * kSmallSegmentBytes / 8; put += bytes) dead.Step(bytes);
+    EXPECT_EQ(core.index.blocks(), 0u) << bytes;
+    for (uint64_t key = 1; key <= 4; ++key) dead.Revive(Key(key).file());
+  }
+}
+
 TEST_F(DeadFilesTest, AHintInTheMiddleOfARoundGetsAWholeOne) {
   Fill(3, 1);
   Forget(100);
-  for (uint64_t slot = 0; slot < core.index.slots() / 2; slot += Index::kSlotsPerBucket) dead.Step();
+  for (uint64_t slot = 0; slot < core.index.slots() / 2; slot += Index::kSlotsPerBucket) dead.Step(1);
   for (uint64_t key = 1; key <= 12; ++key) Forget(key);
   WalkOnce();
   EXPECT_EQ(core.index.blocks(), 0u);
