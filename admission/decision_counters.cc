@@ -7,8 +7,6 @@
 #include <iterator>
 #include <numeric>
 
-#include "cache/counters.h"
-
 namespace mezz {
 namespace {
 
@@ -133,25 +131,45 @@ std::string DecisionSnapshot::ToString() const {
   return text;
 }
 
-size_t DecisionCounters::dram_bytes() { return sizeof(DecisionCounters) + kStripes * sizeof(Stripe); }
+size_t DecisionCounters::dram_bytes() { return sizeof(DecisionCounters) + sizeof(Stripes); }
 
-DecisionCounters::DecisionCounters() : stripes_(std::make_unique<Stripe[]>(kStripes)) {}
+DecisionCounters::Stripe::Stripe() {
+  for (auto& of_answer : row_of) {
+    for (std::atomic<uint8_t>& number : of_answer) number.store(kNoRow, std::memory_order_relaxed);
+  }
+}
+
+DecisionCounters::DecisionCounters() : stripes_(std::make_unique<Stripes>()) {}
 
 void DecisionCounters::Add(DecisionPoint point, const Decision& decision, BlockRole role) {
+  const size_t answer = PlaceOf(point, decision.action), reason = PlaceOf(decision.reason);
   const size_t stripe = StripeOfThisThread();
-  auto& of_answer = stripes_[stripe].counts[PlaceOf(point, decision.action)];
-  AddInStripe(stripe, of_answer[PlaceOf(decision.reason)][static_cast<size_t>(role)], uint64_t{1});
+  if (stripe != kSharedStripe) [[likely]] {
+    Stripe& own = stripes_->own[stripe];
+    std::atomic<uint8_t>& row_of = own.row_of[answer][reason];
+    uint8_t number = row_of.load(std::memory_order_relaxed);
+    if (number == kNoRow && own.used != kRows) [[unlikely]] {
+      number = own.used++;
+      row_of.store(number, std::memory_order_relaxed);
+    }
+    if (number != kNoRow) [[likely]]
+      return AddInStripe(stripe, own.rows[number][static_cast<size_t>(role)], uint64_t{1});
+  }
+  AddInStripe(kSharedStripe, stripes_->shared[answer][reason][static_cast<size_t>(role)], uint64_t{1});
 }
 
 DecisionSnapshot DecisionCounters::Snapshot() const {
   DecisionSnapshot sum;
-  for (size_t stripe = 0; stripe < kStripes; ++stripe) {
-    for (size_t place = 0; place < kAnswers; ++place) {
-      for (size_t reason = 0; reason < kReasons; ++reason) {
-        for (size_t role = 0; role < kBlockRoles; ++role) {
-          sum.counts[place][reason][role] +=
-              stripes_[stripe].counts[place][reason][role].load(std::memory_order_relaxed);
-        }
+  const auto add = [](Roles* to, const Row& row) {
+    for (size_t role = 0; role < kBlockRoles; ++role) (*to)[role] += row[role].load(std::memory_order_relaxed);
+  };
+  for (size_t place = 0; place < kAnswers; ++place) {
+    for (size_t reason = 0; reason < kReasons; ++reason) {
+      Roles* const to = &sum.counts[place][reason];
+      add(to, stripes_->shared[place][reason]);
+      for (const Stripe& stripe : stripes_->own) {
+        const uint8_t number = stripe.row_of[place][reason].load(std::memory_order_relaxed);
+        if (number != kNoRow) add(to, stripe.rows[number]);
       }
     }
   }

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "admission/policy.h"
+#include "cache/counters.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -44,6 +45,11 @@ struct DecisionSnapshot {
 
 // Counts without contention, as Counters does: each thread adds to one of a few stripes. Relaxed order: counts publish
 // nothing. Allocates when it is made only.
+//
+// Few of the pairs of an answer and a reason are ever given (adaptive's are 36), so a stripe has a row of counts for
+// those only that its threads have counted. The shared stripe has all, and takes what finds no row in another.
+//
+//   number of a pair's row in a stripe: kNoRow --Add, by the thread that has the stripe--> a row, for good
 class DecisionCounters {
  public:
   DecisionCounters();
@@ -54,11 +60,20 @@ class DecisionCounters {
   static size_t dram_bytes();
 
  private:
+  static constexpr uint8_t kRows = 40, kNoRow = kRows;
+  using Row = std::array<std::atomic<uint64_t>, kBlockRoles>;
   struct alignas(kLineBytes) Stripe {
-    std::array<std::array<std::array<std::atomic<uint64_t>, kBlockRoles>, kReasons>, kAnswers> counts{};
+    Stripe();
+    std::array<std::array<std::atomic<uint8_t>, kReasons>, kAnswers> row_of;  // relaxed: a fresh row is zero
+    std::array<Row, kRows> rows{};
+    uint8_t used = 0;  // rows; of the thread that has the stripe
+  };
+  struct Stripes {
+    std::array<Stripe, kSharedStripe> own;
+    std::array<std::array<Row, kReasons>, kAnswers> shared{};
   };
 
-  const std::unique_ptr<Stripe[]> stripes_;
+  const std::unique_ptr<Stripes> stripes_;
 };
 
 }  // namespace mezz

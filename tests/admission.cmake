@@ -1,6 +1,7 @@
 # The adaptive policy and its parts: alone, under threads, and through the simulator.
 mezz_test(unit/admission/form_rule_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/codec_choice_test LABELS unit DEPS mezz::admission)
+mezz_test(unit/admission/decision_counters_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/frequency_sketch_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/write_limits_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/miniatures_test LABELS unit DEPS mezz::admission TSAN_LONG)  # one thread
