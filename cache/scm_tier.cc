@@ -1224,7 +1224,7 @@ void ScmTier::Unpin(const std::byte* payload) { impl_->log_.Unpin(impl_->Segment
 Status ScmTier::SetCapacity(uint64_t bytes) { return impl_->SetCapacity(bytes); }
 void ScmTier::UseCodec(std::optional<Codec> codec) {
   assert(options_.pack == PackMode::kAuto);
-  impl_->packer_->UseCodec(codec);
+  if (guard_.InParent()) impl_->packer_->UseCodec(codec);  // a child's parent may have held a lock of the samples
 }
 void ScmTier::SetYoungPercent(unsigned percent) { impl_->log_.SetYoungPercent(percent); }
 void ScmTier::SetRequeuePercent(unsigned percent) { impl_->reclaimer_.SetRequeuePercent(percent); }

@@ -27,10 +27,9 @@ unsigned WorkspaceCount() { return std::clamp(2 * std::thread::hardware_concurre
 
 enum class Compressed : uint8_t { kDone, kTooLarge, kNoMemory };
 
-Compressed CompressLz4(Workspace& workspace, std::span<const std::byte> block, std::span<std::byte>* to) {
-  void* const state = workspace.Lz4State();
-  if (state == nullptr) return Compressed::kNoMemory;
-  const int bytes = LZ4_compress_fast_extState(state, reinterpret_cast<const char*>(block.data()),
+Compressed CompressLz4(std::span<const std::byte> block, std::span<std::byte>* to) {
+  LZ4_stream_t state;  // 16 KiB, which LZ4 initialises
+  const int bytes = LZ4_compress_fast_extState(&state, reinterpret_cast<const char*>(block.data()),
                                                reinterpret_cast<char*>(to->data()), static_cast<int>(block.size()),
                                                static_cast<int>(to->size()), kLz4Acceleration);
   if (bytes <= 0) return Compressed::kTooLarge;
@@ -66,6 +65,9 @@ Packer::Packer(Codec codec, Counters* counters, Dictionaries* dictionaries, Samp
 void Packer::UseCodec(std::optional<Codec> codec) {
   assert(!codec || IsOurs(*codec));
   codec_.store(codec ? static_cast<uint8_t>(*codec) : 0, std::memory_order_relaxed);
+  const bool is_zstd = codec == Codec::kZstd;
+  if (samples_ != nullptr) samples_->Collect(is_zstd);
+  if (!is_zstd) workspaces_.GiveBackZstd();
 }
 
 std::optional<Codec> Packer::codec() const {
@@ -121,9 +123,9 @@ void Packer::CompareSometimes(Workspace& workspace, BlockRole role, std::span<co
   std::span<std::byte> lz4 = scratch, zstd = scratch;
   Dictionaries::Lease dictionary;
   if (dictionaries_ != nullptr) dictionary = dictionaries_->TakeLive(role);
-  const Compressed by_lz4 = CompressLz4(workspace, block, &lz4);
+  const Compressed by_lz4 = CompressLz4(block, &lz4);
   const Compressed by_zstd = CompressZstd(workspace, block, dictionary, &zstd);
-  if (by_lz4 == Compressed::kNoMemory || by_zstd == Compressed::kNoMemory) return;
+  if (by_zstd == Compressed::kNoMemory) return;
   const uint64_t lz4_bytes = by_lz4 == Compressed::kDone ? lz4.size() : block.size();
   const uint64_t zstd_bytes = by_zstd == Compressed::kDone ? zstd.size() : block.size();
   const auto sample =
@@ -142,12 +144,13 @@ PackedBlock Packer::PackIn(Workspaces::Lease workspace, BlockRole role, std::spa
   std::byte* const output = workspace ? workspace->Output(kPrefixBytes + bytes_max) : nullptr;
   if (output == nullptr) return LeftForMemory(role);
   if (compares_) CompareSometimes(*workspace, role, block, {output, bytes_max});
+  if (*codec != Codec::kZstd) workspace->GiveBackCompressor();  // a comparison's, or of before UseCodec
   std::span<std::byte> packed(output + kPrefixBytes, codec_bytes_max);
   Dictionaries::Lease dictionary;
   if (dictionaries_ != nullptr && *codec == Codec::kZstd) dictionary = dictionaries_->TakeLive(role);
   const uint16_t number = dictionary ? dictionary->number() : 0;
-  const Compressed done = *codec == Codec::kLz4 ? CompressLz4(*workspace, block, &packed)
-                                                : CompressZstd(*workspace, block, dictionary, &packed);
+  const Compressed done =
+      *codec == Codec::kLz4 ? CompressLz4(block, &packed) : CompressZstd(*workspace, block, dictionary, &packed);
   if (done == Compressed::kNoMemory) return LeftForMemory(role);
   auto_skip_[static_cast<size_t>(role)].Tried(/*rejected=*/done != Compressed::kDone);
   const size_t stored = done == Compressed::kDone ? kPrefixBytes + packed.size() : block.size();

@@ -59,8 +59,10 @@ enum class Unpacked : uint8_t { kDone, kDamaged, kNoDictionary, kNoMemory };
 // are left alone. With zstd, and where the role has a live dictionary, a block is packed with that.
 //
 // Memory: a workspace for each thread that packs at the same time, twice the CPUs at most: its buffers (twice the
-// largest block seen, kPackBytesMax at most) and the codec's state, 16 KiB for LZ4 and 0.3 to 1.3 MiB for zstd.
-// Nothing is allocated once these are warm. Without memory blocks are left as they are.
+// largest block seen, kPackBytesMax at most) and zstd's states, 0.2 MB for blocks of 4 KiB and up to 1.2 MiB for larger
+// ones. LZ4's state, 16 KiB, is on the stack. Nothing is allocated once these are warm, but for zstd's state where
+// codecs are compared and zstd is not the one in use: made for the comparison, and given back after it. Without memory
+// blocks are left as they are.
 //
 // Thread-safe, without locks.
 class Packer {
@@ -68,7 +70,8 @@ class Packer {
   // None is owned. `dictionaries` and `samples` (of the blocks that are tried) may be null; they are for zstd only.
   Packer(Codec codec, Counters* counters, Dictionaries* dictionaries = nullptr, Samples* samples = nullptr);
 
-  // Packs with this from now on; nothing: every block is left. Packing that runs meanwhile may go by the former.
+  // Packs with this from now on; nothing: every block is left. Packing that runs meanwhile may go by the former. Where
+  // that is not zstd, gives back the samples, and what the workspaces have of zstd; waits for whoever adds a sample.
   void UseCodec(std::optional<Codec> codec);
 
   // From now on one block in kComparedOneIn is packed with both codecs, whichever is in use. Before any is packed.

@@ -25,7 +25,7 @@ void Samples::Tried(BlockRole role_of_block, std::span<const std::byte> block, u
   if (dictionary != 0) NoteShare(role, dictionary, stored_bytes, block.size());
   if (role.tried.fetch_add(1, std::memory_order_relaxed) % rules_.sample_every != 0) return;
   const std::unique_lock lock(role.mutex, std::try_to_lock);
-  if (!lock.owns_lock()) return;
+  if (!lock.owns_lock() || !role.collects) return;
   if (role.phase == Phase::kResting) {
     role.rest_bytes -= std::min<uint64_t>(role.rest_bytes, block.size());
     if (role.rest_bytes == 0 && DoesWorse(role)) role.phase = Phase::kCollecting;
@@ -73,6 +73,18 @@ bool Samples::AllocateLocked(Role& role) {
   }
   held_bytes_.fetch_add(bytes_, std::memory_order_relaxed);
   return true;
+}
+
+void Samples::Collect(bool collects) {
+  for (Role& role : roles_) {
+    const std::lock_guard lock(role.mutex);
+    role.collects = collects;
+    if (collects || role.set.bytes == nullptr) continue;
+    assert(role.phase == Phase::kCollecting || role.phase == Phase::kFull);
+    role.set = SampleSet();
+    role.phase = Phase::kCollecting;
+    held_bytes_.fetch_sub(bytes_, std::memory_order_relaxed);
+  }
 }
 
 SampleSet Samples::Take(BlockRole role_of_blocks) {

@@ -28,6 +28,7 @@ struct SampleSet {
 //
 //   kCollecting --enough bytes: the trainer is woken--> kFull --Take--> kTraining --Rest--> kResting --rested, and the
 //   role's live dictionary, if it has one, does a tenth worse than when it was trained--> kCollecting
+//   kCollecting, kFull --Collect(false)--> kCollecting, without what was collected
 //
 // Memory: the samples of each role that packs, DictionaryRules::sample_bytes_max, from the first one until the trainer
 // is done with them.
@@ -48,6 +49,10 @@ class Samples {
   // not pack.
   void Tried(BlockRole role, std::span<const std::byte> block, uint16_t dictionary, size_t stored_bytes);
 
+  // Whether what is tried is collected, as it is at first. False: from now on nothing is, and what was collected and
+  // not taken is given back. Waits for whoever adds a sample.
+  void Collect(bool collects);
+
   // A full set; empty: there is none.
   SampleSet Take(BlockRole role);
   // The set that was taken is destroyed.
@@ -65,6 +70,7 @@ class Samples {
     Atomic<uint32_t> share_max{0};   // relaxed: worse, and the dictionary is trained anew
     Mutex mutex;
     Phase phase = Phase::kCollecting;  // GUARDED_BY(mutex), and so are those below
+    bool collects = true;
     SampleSet set;
     uint64_t rest_bytes = 0;   // of samples
     uint32_t rest_factor = 1;  // doubles with each useless training

@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/pack/workspaces.h"
 
-#include <lz4.h>
 #include <zstd.h>
 
 #include <algorithm>
-#include <bit>
 #include <new>
 
 namespace mezz {
 namespace {
 
-constexpr size_t kBufferBytesMin = 16 << 10;
+constexpr size_t kBufferStep = 4 << 10;  // so a buffer grows 64 times at most
 // What zstd 1.5 takes at level 3: 90 KB for blocks of 4 KiB, 284, 664 and 1041 KB for 16, 64 and 256 KiB.
 constexpr size_t kZstdCompressorBytesMax = 1100 << 10, kZstdCompressorBytesOfByte = 24;
 constexpr size_t kZstdDecompressorBytes = 100 << 10;
 
-size_t Grown(size_t bytes) { return std::bit_ceil(std::max(bytes, kBufferBytesMin)); }
+size_t Grown(size_t bytes) { return RoundUp(bytes, kBufferStep); }
 
 }  // namespace
 
 uint64_t Workspace::BytesFor(Codec codec, size_t block_bytes) {
   const size_t buffers = 2 * Grown(block_bytes);
-  if (codec == Codec::kLz4) return buffers + Grown(static_cast<size_t>(LZ4_sizeofState()));
+  if (codec == Codec::kLz4) return buffers;
   const size_t compressor =
       std::min(std::max(block_bytes, size_t{4096}) * kZstdCompressorBytesOfByte, kZstdCompressorBytesMax);
   return buffers + compressor + kZstdDecompressorBytes;
@@ -43,8 +41,6 @@ std::byte* Workspace::Grow(Buffer* buffer, size_t bytes) {
   return buffer->memory.get();
 }
 
-void* Workspace::Lz4State() { return Grow(&lz4_state_, static_cast<size_t>(LZ4_sizeofState())); }
-
 ZSTD_CCtx* Workspace::ZstdCompressor() {
   if (compressor_ == nullptr) compressor_ = ZSTD_createCCtx();
   return compressor_;
@@ -55,14 +51,31 @@ ZSTD_DCtx* Workspace::ZstdDecompressor() {
   return decompressor_;
 }
 
+void Workspace::GiveBackCompressor() {
+  if (compressor_ != nullptr) ZSTD_freeCCtx(std::exchange(compressor_, nullptr));
+}
+
+void Workspace::GiveBackZstd() {
+  GiveBackCompressor();
+  if (decompressor_ != nullptr) ZSTD_freeDCtx(std::exchange(decompressor_, nullptr));
+}
+
 size_t Workspace::bytes() const {
-  return input_.bytes + output_.bytes + lz4_state_.bytes + ZSTD_sizeof_CCtx(compressor_) +
-         ZSTD_sizeof_DCtx(decompressor_);
+  return input_.bytes + output_.bytes + ZSTD_sizeof_CCtx(compressor_) + ZSTD_sizeof_DCtx(decompressor_);
 }
 
 Workspaces::Lease Workspaces::Take() {
   const auto number = free_.Take();
   return number ? Lease(this, *number) : Lease();
+}
+
+void Workspaces::GiveBackZstd() {
+  std::array<Lease, kCountMax> held;
+  for (Lease& lease : held) {
+    lease = Take();
+    if (!lease) return;
+    lease->GiveBackZstd();
+  }
 }
 
 Workspaces::Lease& Workspaces::Lease::operator=(Lease&& other) noexcept {

@@ -16,8 +16,9 @@ struct ZSTD_DCtx_s;
 
 namespace mezz {
 
-// What one thread needs while it packs or unpacks one block: buffers and the states of the codecs. Each is made when it
-// is first asked for, grows to the largest block seen, and stays. Every method gives null where there is no memory.
+// What one thread needs while it packs or unpacks one block: buffers and zstd's states (LZ4's is on the stack). Each is
+// made when it is first asked for, grows to the largest block seen, and stays until it is given back. Who asks for one
+// gets null where there is no memory.
 class Workspace {
  public:
   Workspace() = default;
@@ -27,9 +28,10 @@ class Workspace {
 
   std::byte* Input(size_t bytes) { return Grow(&input_, bytes); }
   std::byte* Output(size_t bytes) { return Grow(&output_, bytes); }
-  void* Lz4State();
   ZSTD_CCtx_s* ZstdCompressor();
   ZSTD_DCtx_s* ZstdDecompressor();
+  void GiveBackCompressor();
+  void GiveBackZstd();
 
   size_t bytes() const;
   // What one takes that has packed and unpacked blocks of this size; an upper bound.
@@ -42,7 +44,7 @@ class Workspace {
   };
   static std::byte* Grow(Buffer* buffer, size_t bytes);
 
-  Buffer input_, output_, lz4_state_;
+  Buffer input_, output_;
   ZSTD_CCtx_s* compressor_ = nullptr;
   ZSTD_DCtx_s* decompressor_ = nullptr;
 };
@@ -78,6 +80,8 @@ class Workspaces {
   };
   // Empty: all are in use.
   Lease Take();
+  // Of all that nobody holds now. Who comes meanwhile may find none.
+  void GiveBackZstd();
 
   uint64_t dram_bytes() const { return sizeof(*this) + held_bytes_.load(std::memory_order_relaxed); }
 

@@ -17,9 +17,9 @@ constexpr double kIndexBytesPerBlock = 9.4;
 // takes: as their own dram_bytes() say (tests/unit/plan/own_dram_test.cc).
 constexpr double kPolicyBytesPerScmBlock = 3.9, kPackedPolicyBytesPerScmBlock = 6;
 constexpr double kPolicyBytesPerDramBlock = 7.7;
-constexpr double kFixedBytes = 352 << 10;
+constexpr double kFixedBytes = 263 << 10;
 // Workspaces, one for each thread that packs at once: Packer::DramBytesFor of 4 KiB.
-double WorkspaceBytes(const std::string& pack) { return pack == "off" ? 0 : pack == "lz4" ? 70'360 : 524'356; }
+double WorkspaceBytes(const std::string& pack) { return pack == "off" ? 0 : pack == "lz4" ? 11'992 : 212'696; }
 double IndexFactor(const std::string& pack) { return pack == "zstd" ? 3.25 : pack == "lz4" ? 2.25 : 1; }
 
 // Look-ups spread evenly find in each tier the share of the blocks that it holds.

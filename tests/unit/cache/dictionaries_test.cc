@@ -243,6 +243,35 @@ TEST_F(SamplesTest, TakeOneBlockInSoManyAndAreReleased) {
   EXPECT_EQ(samples_.dram_bytes(), empty);
 }
 
+TEST_F(SamplesTest, AreGivenBackWhereTheyAreNotWanted) {
+  const uint64_t empty = samples_.dram_bytes();
+  const unsigned set = 4 * kBytes / kBlock;
+  for (unsigned n = 0; n < set / 2; ++n) samples_.Tried(BlockRole::kData, block_, 0, kBlock);
+  EXPECT_EQ(samples_.dram_bytes(), empty + kBytes);
+  samples_.Collect(false);
+  EXPECT_EQ(samples_.dram_bytes(), empty);
+  EXPECT_FALSE(BlocksUntilFull(3 * set));
+  EXPECT_EQ(samples_.dram_bytes(), empty);
+  samples_.Collect(true);
+  const auto blocks = BlocksUntilFull(1000);
+  ASSERT_TRUE(blocks);
+  EXPECT_NEAR(*blocks, set, 4) << "from none";
+  samples_.Collect(false);
+  EXPECT_EQ(samples_.dram_bytes(), empty + kBytes) << "what was taken is the trainer's";
+  samples_.Rest(BlockRole::kData, true);
+  EXPECT_EQ(samples_.dram_bytes(), empty);
+}
+
+TEST_F(SamplesTest, AFullSetThatNobodyTookIsGivenBackToo) {
+  const uint64_t empty = samples_.dram_bytes();
+  for (unsigned n = 0; n < 8 * kBytes / kBlock; ++n) samples_.Tried(BlockRole::kData, block_, 0, kBlock);
+  samples_.Collect(false);
+  EXPECT_EQ(samples_.dram_bytes(), empty);
+  EXPECT_EQ(samples_.Take(BlockRole::kData).bytes, nullptr);
+  samples_.Collect(true);
+  EXPECT_TRUE(BlocksUntilFull(1000));
+}
+
 TEST_F(SamplesTest, RestLongerAfterEachTrainingInVain) {
   ASSERT_TRUE(BlocksUntilFull(1000));
   const unsigned set = 4 * kBytes / kBlock;

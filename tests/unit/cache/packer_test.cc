@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cache/pack/auto_skip.h"
+#include "cache/pack/samples.h"
 #include "cache/pack/workspaces.h"
 #include "tests/support/tier_fixture.h"
 
@@ -176,6 +177,45 @@ TEST_P(PackerTest, TellsHowMuchBetterZstdPacksWhicheverIsInUse) {
   EXPECT_GT(packer_.zstd_percent(), 35u);
 }
 
+TEST(PackerMemory, WhatComparesWithZstdGivesItsStateBack) {
+  Counters counters;
+  Packer packer(Codec::kLz4, &counters);
+  packer.CompareCodecs();
+  for (uint64_t n = 0; n < 3 * Packer::kComparedOneIn; ++n) {
+    const auto block = Payload(n, 0, 4096);
+    packer.Pack(BlockRole::kData, block.size(), SpanSource{block});
+    ASSERT_LE(packer.dram_bytes(), Packer::DramBytesFor(Codec::kLz4, block.size())) << n;
+  }
+  EXPECT_GT(packer.zstd_percent(), 60u) << "they were compared";
+}
+
+TEST(PackerMemory, ACodecThatIsNotZstdGivesBackWhatZstdTook) {
+  constexpr size_t kBlockBytes = 4096, kSamplesBytes = 1 << 20;
+  Counters counters;
+  Wakeup wakeup;
+  Samples samples({.sample_every = 1, .sample_bytes_max = kSamplesBytes, .rest = 1}, kSamplesBytes, &wakeup);
+  Packer packer(Codec::kZstd, &counters, /*dictionaries=*/nullptr, &samples);
+  const uint64_t no_samples = samples.dram_bytes();
+  const auto block = PackablePayload(1, 0, kBlockBytes);
+  const auto pack = [&] { return packer.Pack(BlockRole::kData, block.size(), SpanSource{block}); };
+  {
+    const PackedBlock packed = pack();
+    std::vector<std::byte> unpacked(kBlockBytes);
+    ASSERT_EQ(packer.Unpack(packed.bytes(), *Packer::ReadPrefix(packed.bytes()), unpacked.data()), Unpacked::kDone);
+  }
+  EXPECT_GT(packer.dram_bytes(), Packer::DramBytesFor(Codec::kLz4, kBlockBytes) + (100 << 10));
+  EXPECT_EQ(samples.dram_bytes(), no_samples + kSamplesBytes);
+  for (const std::optional<Codec> codec : {std::optional(Codec::kLz4), std::optional<Codec>()}) {
+    packer.UseCodec(codec);
+    pack();
+    EXPECT_LE(packer.dram_bytes(), Packer::DramBytesFor(Codec::kLz4, kBlockBytes));
+    EXPECT_EQ(samples.dram_bytes(), no_samples);
+    packer.UseCodec(Codec::kZstd);
+    EXPECT_EQ(pack().outcome(), Outcome::kPacked);
+    EXPECT_EQ(samples.dram_bytes(), no_samples + kSamplesBytes) << "collected anew";
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Codecs, PackerTest, testing::Values(Codec::kLz4, Codec::kZstd),
                          [](const auto& codec) { return codec.param == Codec::kLz4 ? "lz4" : "zstd"; });
 
@@ -191,6 +231,26 @@ TEST(Workspaces, EachIsHeldByOneAtATimeAndTheLowestComesFirst) {
   const auto again = pool.Take();
   ASSERT_TRUE(again);
   EXPECT_EQ(&*again, lowest);
+}
+
+TEST(Workspaces, GiveZstdsStatesBackWhereNobodyHoldsThem) {
+  Workspaces pool(2);
+  const uint64_t empty = pool.dram_bytes();
+  auto held = pool.Take();
+  ASSERT_NE(held->ZstdCompressor(), nullptr);
+  {
+    const auto free = pool.Take();
+    ASSERT_TRUE(free->ZstdCompressor() != nullptr && free->ZstdDecompressor() != nullptr);
+  }
+  const size_t of_held = held->bytes();
+  pool.GiveBackZstd();
+  EXPECT_EQ(pool.dram_bytes(), empty);
+  EXPECT_EQ(held->bytes(), of_held);
+  held = Workspaces::Lease();
+  EXPECT_EQ(pool.dram_bytes(), empty + of_held);
+  EXPECT_TRUE(pool.Take() && pool.Take()) << "none was kept";
+  pool.GiveBackZstd();
+  EXPECT_EQ(pool.dram_bytes(), empty);
 }
 
 TEST(Workspaces, CountsWhatTheyHold) {
