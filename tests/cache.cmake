@@ -28,8 +28,8 @@ mezz_test(unit/cache/image_records_test APART LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/packed_dictionaries_test APART LABELS unit DEPS mezz::cache TSAN_LONG)
 mezz_test(unit/cache/dictionaries_test LABELS unit DEPS mezz::cache)
 mezz_test(model/scm_tier_fuzz_test APART LABELS model DEPS mezz::cache TSAN_LONG)  # one thread, minutes
-mezz_test(model/recovery_reordering_test APART LABELS model DEPS mezz::cache TSAN_LONG)  # one thread at a time
-mezz_test(model/snapshot_reordering_test LABELS model DEPS mezz::cache TSAN_LONG)  # one thread at a time
+mezz_test(model/recovery_reordering_test APART LABELS model DEPS mezz::cache THOROUGH TSAN_LONG)  # one thread at a time
+mezz_test(model/snapshot_reordering_test LABELS model DEPS mezz::cache THOROUGH TSAN_LONG)  # one thread at a time
 mezz_test(model/durable_erase_fuzz_test APART LABELS model DEPS mezz::cache TSAN_LONG)  # one user, minutes
 mezz_test(model/faulty_medium_fuzz_test APART LABELS model DEPS mezz::cache TSAN_LONG)  # one user, minutes
 mezz_test(fuzz/recovery_fuzz_test LABELS fuzz DEPS mezz::cache ${MEZZ_FMT}
@@ -45,7 +45,7 @@ endif()
 mezz_test(stress/scm_tier_stress_test LABELS stress DEPS mezz::cache)
 mezz_test(stress/serving_recovery_stress_test APART LABELS stress DEPS mezz::cache)
 mezz_test(stress/faults_stress_test APART LABELS stress DEPS mezz::cache)
-mezz_test(stress/crash_test APART LABELS stress DEPS mezz::cache)
+mezz_test(stress/crash_test APART LABELS stress DEPS mezz::cache THOROUGH)
 # By itself because of a hook of the sanitizer's; half an hour if asked for.
 mezz_test(stress/soak_test LABELS stress DEPS mezz::cache ALONE TIMEOUT 2400)
 mezz_test(stress/dictionaries_stress_test LABELS stress DEPS mezz::cache)

@@ -4,17 +4,19 @@ set(mezz_one_thread generators plan_curves plan_page readers report rocksdb_trac
 set(mezz_tsan_suppressions suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp)
 
 # mezz_test(unit/cache/index_test LABELS unit DEPS mezz::cache [DEFINITIONS A="b"] [NEEDS target] [TIMEOUT s] [ALONE]
-#           [APART] [TSAN option=value...] [TSAN_LONG])
+#           [APART] [THOROUGH] [TSAN option=value...] [TSAN_LONG])
 # tests/<path>.cc as one ctest test named <path>. Sources of one label whose first dependency is the same share one
 # program, tests/<label>_<library>; ALONE gives a source its own. A quick build joins them, but those that are APART:
 # they have names that others of the program have too. Definitions are the source's, not the program's.
 # Tests of what is installed have the label core as well; the target core_tests builds their programs. Those of cache/
 # and admission/, model-checked or not, which no RocksDB can change, have the label cache.
+# THOROUGH: it does as much as the environment says (MEZZ_CRASHES, MEZZ_REORDERINGS), which is far more with --long:
+# there it has an hour.
 # TSAN: options of the thread sanitizer for this source alone. TSAN_LONG: under the thread sanitizer it is built and run
 # only with --long. Both with the reason beside them. Tests of libraries that start no thread are all TSAN_LONG.
 # Cases whose text has the word SKIP are ctest tests of their own, <path>/<case>, so that ctest says which were skipped.
 function(mezz_test path)
-  cmake_parse_arguments(ARG "ALONE;APART;TSAN_LONG" "TIMEOUT" "LABELS;DEPS;DEFINITIONS;NEEDS;TSAN" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE;APART;THOROUGH;TSAN_LONG" "TIMEOUT" "LABELS;DEPS;DEFINITIONS;NEEDS;TSAN" ${ARGN})
   if(NOT ARG_DEPS OR NOT ARG_LABELS OR ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "mezz_test(${path}): LABELS and DEPS are needed; not known: '${ARG_UNPARSED_ARGUMENTS}'")
   endif()
@@ -56,7 +58,9 @@ function(mezz_test path)
     list(APPEND ARG_LABELS core)
     add_dependencies(core_tests ${program})
   endif()
-  if(NOT ARG_TIMEOUT)
+  if(ARG_THOROUGH AND MEZZ_LONG_TESTS)
+    set(ARG_TIMEOUT 3600)
+  elseif(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
   if(MEZZ_SANITIZE)
