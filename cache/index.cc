@@ -214,6 +214,7 @@ void Index::Restore(uint64_t slot, IndexWord word) {
   assert(slot < slots() && !word.empty() && At(slot).word.empty());
   slots_[slot].store(word.raw(), std::memory_order_release);
   blocks_.fetch_add(1, std::memory_order_relaxed);
+  restored_ = true;
 }
 
 void Index::Clear() {

@@ -233,7 +233,9 @@ class Index {
   };
   Shape shape() const { return {groups_, members_, LoadState(std::memory_order_acquire).raw}; }
   // Takes the shape, as far as it is one of growth; false: it cannot. Then Restore puts a word into a slot that is
-  // empty. REQUIRES, of both: nobody else uses the index, which was empty before.
+  // empty. Reclaim finds words by the records' headers: where another record stands than the one that the word is of, it
+  // leaves the word behind, and who comes upon that in vain removes it. REQUIRES, of both: nobody else uses the index,
+  // which was empty before.
   bool TakeShape(const Shape& shape);
   void Restore(uint64_t slot, IndexWord word);
 
@@ -348,6 +350,7 @@ class Index {
   Slot* growth_ = nullptr;           // State, in it too, so that it is wiped in a child; null: it does not grow
   mutable Mutex split_mutex_;        // held over a Split; by PublishOldest, so that none is under way
   std::unique_ptr<TagNotes> notes_;  // null: never refilled
+  bool restored_ = false;            // a word was; written before anybody else uses the index
   // Words that went in less words that went out, each counted after its exchange. Relaxed: publishes nothing.
   alignas(kLineBytes) Atomic<int64_t> blocks_{0};
 };

@@ -26,7 +26,8 @@ bool Index::VisitTag(const KeyHash& hash, State state, std::memory_order order, 
 template <RecordReader Reader>
 IndexWord Index::PinIfOfKey(Slot& slot, IndexWord word, Reader& reader) {
   // Words leave the index before their segment does, so a pin that fails shows in the slot at once. The same word may
-  // come back for a new record at the same place; for ever it would mean that this order is broken.
+  // come back for a new record at the same place; for ever it would mean that this order is broken, or that a word that
+  // was restored has been left behind.
   constexpr int kFailedPinsMax = 1000;
   int failed_pins = 0;
   const uint32_t tag = word.tag();
@@ -36,7 +37,8 @@ IndexWord Index::PinIfOfKey(Slot& slot, IndexWord word, Reader& reader) {
     const IndexWord now(slot.load(std::memory_order_acquire));
     if (!pinned) {
       const bool broken = now.SameRecord(word) && ++failed_pins == kFailedPinsMax;
-      assert(!broken);
+      assert(!broken || restored_);
+      if (broken && restored_) Remove(slot, now);
       if (broken) return IndexWord();
     } else if (now.SameRecord(word)) {
       switch (reader.Judge(now)) {

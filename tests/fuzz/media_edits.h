@@ -16,7 +16,9 @@
 #include "cache/header_checksum.h"
 #include "cache/log_scan.h"
 #include "cache/pack/packer.h"
+#include "cache/snapshot.h"
 #include "cache/superblock.h"
+#include "cache/tombstones.h"
 #include "tests/support/core_fixture.h"
 
 namespace mezz::test {
@@ -25,6 +27,8 @@ inline constexpr uint64_t kFuzzSegmentBytes = 8 << 10;  // the log's own limit i
 inline constexpr uint32_t kFuzzSegments = 8;
 inline constexpr uint64_t kFuzzBytes = kFuzzSegments * kFuzzSegmentBytes;
 inline constexpr uint64_t kFuzzKeys = 12;
+inline constexpr uint64_t kFuzzHashSeed = 5;
+inline constexpr uint64_t kFuzzIndexBlocks = 60;
 
 inline ScmOptions FuzzOptions() {
   ScmOptions options;
@@ -39,11 +43,12 @@ inline ScmOptions FuzzOptions() {
 class FuzzMedia {
  public:
   using Image = std::vector<std::byte>;
-  enum class Kind : uint8_t { kEmpty, kRaw, kPacked, kWithDictionaries };
-  static constexpr size_t kKinds = 4;
+  // The last three are kWithDictionaries, but with a snapshot of the index, with tombstones, and with both.
+  enum class Kind : uint8_t { kEmpty, kRaw, kPacked, kWithDictionaries, kClosed, kErased, kClosedAndErased };
+  static constexpr size_t kKinds = 7;
   struct Made {
     Image image;
-    std::vector<uint64_t> records;  // where they lie
+    std::vector<uint64_t> places;  // of tombstones, of each line of a snapshot, and of records
   };
 
   FuzzMedia() {
@@ -59,62 +64,110 @@ class FuzzMedia {
  private:
   class Log {
    public:
-    Log() : superblock_(SuperblockOf(FuzzOptions())), medium_(kFuzzBytes) {
+    explicit Log(Dictionaries* dictionaries)
+        : dictionaries_(dictionaries), superblock_(SuperblockOf(FuzzOptions())), medium_(kFuzzBytes) {
       superblock_.format_id = 9;
       superblock_.sequence_end = 1;
       keeper_ = std::make_unique<SuperblockKeeper>(medium_, superblock_);
-      log_ = std::make_unique<SegmentLog>(medium_, kFuzzBytes, kFuzzSegmentBytes, 9, &counters_, guard_);
+      log_ = std::make_unique<SegmentLog>(medium_, kFuzzBytes, kFuzzSegmentBytes, 9, &counters_, guard_, dictionaries);
       (void)log_->TakeSequencesFrom([this] { return keeper_->ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
+      reader_.emplace(medium_, log_.get(), &counters_);
+      tombstones_.emplace(medium_, log_.get(), keeper_.get(), &counters_, nullptr);
       log_->Provide(kFuzzSegments);
     }
     SegmentLog::Reservation Reserve(unsigned lane, uint64_t bytes) {
       for (;;) {
         if (const auto where = log_->Reserve(lane, bytes)) return *where;
-        if (log_->Advance(lane, bytes, SegmentLog::For::kReclaim)) continue;
-        log_->StartDraining(*log_->TakeVictim().segment);
+        if (!log_->Advance(lane, bytes, SegmentLog::For::kReclaim)) Reclaim();
       }
     }
-    void Put(const BlockKey& key, std::span<const std::byte> stored, uint8_t flags, unsigned lane, bool fails = false) {
+    void Put(const BlockKey& key, std::span<const std::byte> stored, uint8_t flags, unsigned lane, bool fails = false,
+             uint16_t dictionary = 0) {
       const auto where = Reserve(lane, layout::RecordBytes(stored.size()));
       const auto fill = [&](size_t at, size_t n, std::byte* to) {
         std::memcpy(to, stored.data() + at, n);
         return !fails;
       };
       record::Write(medium_, where.place, key, BlockRole::kData, stored.size(), fill, flags);
+      if (!fails) {
+        if (dictionary != 0) log_->KeepDictionary(where.segment, dictionary);
+        const KeyHash hash = index_.Hash(key);
+        KeyReader of_key(*reader_, key);
+        index_.Publish(hash, IndexWord::Make(hash.tag, where.place.offset / kLineBytes, false, 1), of_key,
+                       [&](IndexWord word) { return log_->Sequence(reader_->SegmentOf(word)); });
+      }
       log_->Leave(where);
     }
     void Write(const Dictionary& dictionary) {
       const auto where = Reserve(log_->proven_lane(), dictionary.RecordBytes(nullptr));
-      dictionary.Write(medium_, where.place);
+      dictionaries_->Write(dictionary, medium_, where.place, nullptr, &counters_);
       log_->Leave(where);
+    }
+    void Erase(const BlockKey& key) {
+      KeyReader of_key(*reader_, key);
+      index_.Erase(index_.Hash(key), of_key, [](IndexWord) {});
+      const LogPosition position = log_->Position();
+      while (tombstones_->Add(key, position) != Tombstones::Added::kDone) Reclaim();
+    }
+    void Close() {
+      layout::Superblock next = keeper_->Now();
+      ++next.generation;
+      const auto place = WriteSnapshot({medium_, log_.get(), &index_, dictionaries_, FuzzOptions().pack}, next);
+      (void)keeper_->Change([&](layout::Superblock* superblock) {
+        superblock->flags |= layout::kClosedCleanly;
+        superblock->snapshot_segment = place.value().segment;
+        superblock->snapshot_chunks = place.value().chunks;
+      });
     }
     unsigned proven_lane() const { return log_->proven_lane(); }
     Made Take() const {
       Made made;
       made.image.assign(medium_.base(), medium_.base() + kFuzzBytes);
-      const LogScan scan(made.image, keeper_->Now());
+      const layout::Superblock now = keeper_->Now();
+      const auto add_lines = [&](uint64_t begin, uint64_t end) {
+        for (uint64_t at = begin; at < end; at += kLineBytes) made.places.push_back(at);
+      };
+      if (now.snapshot_segment != 0) {
+        const uint64_t at = now.snapshot_segment * kFuzzSegmentBytes;
+        const auto& chunk = *reinterpret_cast<const layout::SnapshotChunk*>(medium_.base() + at);
+        add_lines(at, at + sizeof(chunk) + chunk.content_bytes);
+      }
+      const auto erased = ErasedKeys::Read(made.image, now);
+      for (const ErasedKeys::Segment& tombstones : erased->segments())
+        add_lines(log_->FirstRecord(tombstones.id), tombstones.tail);
+      const LogScan scan(made.image, now);
       for (uint32_t id = 0; id < scan.segments(); ++id) {
         if (const auto fill = scan.Open(SegmentId{id}))
-          scan.Walk(*fill, [&](uint64_t offset, const record::Header&) { made.records.push_back(offset); });
+          scan.Walk(*fill, [&](uint64_t offset, const record::Header&) { made.places.push_back(offset); });
       }
       return made;
     }
 
    private:
+    void Reclaim() {
+      const SegmentId victim = log_->TakeVictim().segment.value();
+      index_.RemoveIf([&](IndexWord word) { return reader_->SegmentOf(word) == victim; });
+      log_->StartDraining(victim);
+    }
+
+    Dictionaries* const dictionaries_;
     layout::Superblock superblock_;
     HeapMedium medium_;
     Counters counters_;
     ForkGuard guard_;
+    Index index_{kFuzzIndexBlocks, kFuzzHashSeed};
     std::unique_ptr<SuperblockKeeper> keeper_;
     std::unique_ptr<SegmentLog> log_;
+    std::optional<LogReader> reader_;
+    std::optional<Tombstones> tombstones_;
   };
 
   Made Make(Kind kind) {
-    Log log;
     Wakeup wakeup;
     Counters counters;
     Dictionaries dictionaries(&wakeup);
-    if (kind == Kind::kWithDictionaries) {
+    Log log(&dictionaries);
+    if (kind >= Kind::kWithDictionaries) {
       dictionaries.Publish(Dictionary::Make(Trained(), 3, BlockRole::kData));
       log.Write(*dictionaries.live(BlockRole::kData));
     }
@@ -131,8 +184,10 @@ class FuzzMedia {
       const bool is_packed = packed.outcome() == PackedBlock::Outcome::kPacked;
       const auto stored = is_packed ? packed.bytes() : std::span<const std::byte>(block);
       put_.insert({key.words[0], key.words[1], XXH3_64bits(stored.data(), stored.size())});
-      log.Put(key, stored, is_packed ? layout::kRecordPacked : 0, lane, n % 11 == 10);
+      log.Put(key, stored, is_packed ? layout::kRecordPacked : 0, lane, n % 11 == 10, packed.dictionary());
+      if (kind >= Kind::kErased && n % 6 == 5) log.Erase(Key(n * 5 % kFuzzKeys + 1));
     }
+    if (kind == Kind::kClosed || kind == Kind::kClosedAndErased) log.Close();
     return log.Take();
   }
   static std::vector<std::byte> Trained() {
@@ -151,16 +206,17 @@ class FuzzMedia {
   std::set<std::array<uint64_t, 3>> put_;
 };
 
-// One medium, as the bytes say. The first is the Kind (2 bits), which checksums are made right (2), whether records get
-// the sequence of their segment (1), whether the rest is no list of edits but the medium itself (1), and whether who
-// takes it over writes to it (1).
+// One medium, as the bytes say. The first is the Kind (2 bits, and the highest one), which checksums are made right
+// (2), whether records get the sequence of their segment (1), whether the rest is no list of edits but the medium
+// itself (1), and whether who takes it over writes to it (1).
 class EditedMedium {
  public:
   enum class Seal : uint8_t { kNothing, kHeaders, kPayloadsToo };
 
   EditedMedium(const FuzzMedia& media, std::span<const uint8_t> input, std::byte* bytes) : input_(input), at_(bytes) {
     const uint8_t mode = Byte();
-    const FuzzMedia::Made& made = media.made(static_cast<FuzzMedia::Kind>(mode & 3));
+    const size_t kind = std::min<size_t>((mode & 3) | (mode >> 5 & 4), FuzzMedia::kKinds - 1);
+    const FuzzMedia::Made& made = media.made(static_cast<FuzzMedia::Kind>(kind));
     seal_ = static_cast<Seal>(std::min(mode >> 2 & 3, 2));
     stamp_ = (mode & 16) != 0;
     works_on_ = (mode & 64) != 0;
@@ -218,7 +274,7 @@ class EditedMedium {
         const uint64_t number = Word(2);
         const uint64_t within = Byte() % (sizeof(record::Header) + sizeof(layout::PackedPrefix));
         const uint64_t otherwise = StartOf(number % kFuzzSegments) + kLineBytes;
-        return Set((made.records.empty() ? otherwise : made.records[number % made.records.size()]) + within);
+        return Set((made.places.empty() ? otherwise : made.places[number % made.places.size()]) + within);
       }
       case 4: {
         const uint64_t from = Word(2) % (kFuzzBytes / kLineBytes), to = Word(2) % (kFuzzBytes / kLineBytes);
@@ -249,19 +305,45 @@ class EditedMedium {
     }
     for (uint32_t segment = 0; segment < kFuzzSegments; ++segment) {
       auto& header = *reinterpret_cast<layout::SegmentHeader*>(at_ + StartOf(segment));
-      header.checksum = record::SegmentHeaderChecksum(header);
       const uint64_t end = (segment + 1) * kFuzzSegmentBytes;
-      for (uint64_t at = StartOf(segment) + kLineBytes; at + kLineBytes <= end;) {
-        auto& one = *reinterpret_cast<record::Header*>(at_ + at);
-        const uint64_t bytes = layout::RecordBytes(one.payload_bytes);
-        if (stamp_) one.sequence = static_cast<uint32_t>(header.sequence);
-        if (forged() && bytes <= end - at)
-          one.payload_checksum = record::PayloadChecksum(record::PayloadOf(one)) ^ layout::KeyFold(one.key);
-        one.checksum = record::HeaderChecksum(one);
-        if (bytes > end - at) break;
-        at += bytes;
+      if (header.magic == layout::kSnapshotMagic) {
+        SealChunk(StartOf(segment));
+        continue;
+      }
+      header.checksum = record::SegmentHeaderChecksum(header);
+      if (header.magic == layout::kTombstonesMagic) {
+        SealTombstones(StartOf(segment) + kLineBytes, end, header.sequence);
+      } else {
+        SealRecords(StartOf(segment) + kLineBytes, end, header.sequence);
       }
     }
+  }
+  void SealRecords(uint64_t at, uint64_t end, uint64_t sequence) {
+    while (at + kLineBytes <= end) {
+      auto& one = *reinterpret_cast<record::Header*>(at_ + at);
+      const uint64_t bytes = layout::RecordBytes(one.payload_bytes);
+      if (stamp_) one.sequence = static_cast<uint32_t>(sequence);
+      if (forged() && bytes <= end - at)
+        one.payload_checksum = record::PayloadChecksum(record::PayloadOf(one)) ^ layout::KeyFold(one.key);
+      one.checksum = record::HeaderChecksum(one);
+      if (bytes > end - at) break;
+      at += bytes;
+    }
+  }
+  // To the first line that was never written.
+  void SealTombstones(uint64_t at, uint64_t end, uint64_t sequence) {
+    for (; at + sizeof(layout::Tombstone) <= end; at += sizeof(layout::Tombstone)) {
+      auto& one = *reinterpret_cast<layout::Tombstone*>(at_ + at);
+      if (one.key == BlockKey{} && one.checksum == 0) break;
+      one.checksum = static_cast<uint32_t>(
+          XXH3_64bits_withSeed(&one, offsetof(layout::Tombstone, checksum), layout::kChecksumSeed ^ sequence));
+    }
+  }
+  void SealChunk(uint64_t at) {
+    auto& chunk = *reinterpret_cast<layout::SnapshotChunk*>(at_ + at);
+    const uint64_t bytes = std::min(chunk.content_bytes, kFuzzSegmentBytes - sizeof(chunk));
+    chunk.content_checksum = XXH3_64bits_withSeed(&chunk + 1, bytes, layout::kChecksumSeed);
+    chunk.checksum = XXH3_64bits_withSeed(&chunk, offsetof(layout::SnapshotChunk, checksum), layout::kChecksumSeed);
   }
 
   std::span<const uint8_t> input_;

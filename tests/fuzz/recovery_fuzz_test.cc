@@ -74,6 +74,10 @@ TEST(RecoveryFuzz, NoMediumIsMisread) {
   EXPECT_GT(reached.unpacked, 100u);
   EXPECT_GT(reached.dictionaries, 100u);
   EXPECT_GT(reached.damaged, 10u);
+  EXPECT_GT(reached.snapshots, 50u);
+  EXPECT_GT(reached.useless_snapshots, 50u);
+  EXPECT_GT(reached.erased, 50u);
+  EXPECT_GT(reached.lost_tombstones, 5u);
 }
 
 }  // namespace

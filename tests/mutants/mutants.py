@@ -378,6 +378,13 @@ MUTANTS = (
     Mutant("a void record's payload may be whole", "cache/record.cc",
            (("whole ? payload.Checksum() : ~payload.Checksum()", "payload.Checksum()"),),
            "fuzz/recovery_fuzz_test", "RecoveryFuzz.*"),
+    Mutant("a snapshot of no use leaves its words", SNAPSHOT,
+           (("    of.index->Clear();\n    return std::string(kContradiction);",
+             "    return std::string(kContradiction);"),),
+           "fuzz/recovery_fuzz_test", "RecoveryFuzz.*"),
+    Mutant("a snapshot's words may lie anywhere", SNAPSHOT,
+           (("word.empty() || !kept.Has(OffsetOf(word))", "word.empty() || (!kept.Has(OffsetOf(word)) && false)"),),
+           "fuzz/recovery_fuzz_test", "RecoveryFuzz.*"),
     Mutant("a copy that is on its way outlives that all is erased", "cache/reclaimer.cc",
            (("""  const Stay stay(*this, std::unique_lock(mutex_));
   waiting_.fetch_sub(1, std::memory_order_relaxed);

@@ -2,7 +2,10 @@
 // A recovery to its end, for tests that have no ScmTier around it.
 #pragma once
 
+#include <utility>
+
 #include "cache/recoverer.h"
+#include "cache/tombstones.h"
 
 namespace mezz::test {
 
@@ -16,6 +19,7 @@ struct RecoveryOf {
   Counters* counters;
   Dictionaries* dictionaries;
   const ForkGuard& guard;
+  const ErasedKeys* erased = nullptr;  // null: nothing was
 };
 
 inline RecoveryReport Recover(const RecoveryOf& of) {
@@ -23,8 +27,14 @@ inline RecoveryReport Recover(const RecoveryOf& of) {
   Recoverer recoverer(of.medium, of.superblock, of.options, of.log, of.index, of.counters, of.dictionaries, of.guard,
                       /*no_snapshot=*/{});
   recoverer.Prepare();
-  recoverer.Start(
-      {.grow = [] {}, .is_forgotten = [](FileId) { return false; }, .dictionaries_known = [] {}, .over = {}});
+  RecoveryHooks hooks{
+      .grow = [] {}, .is_forgotten = [](FileId) { return false; }, .dictionaries_known = [] {}, .over = {}};
+  if (of.erased != nullptr) {
+    hooks.is_erased = [erased = of.erased](const BlockKey& key, const SegmentLog::Fill& fill, uint64_t offset) {
+      return erased->Cover(key, fill.sequence, offset);
+    };
+  }
+  recoverer.Start(std::move(hooks));
   recoverer.Wait();
   return recoverer.report();
 }
