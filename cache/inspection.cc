@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <cassert>
+#include <functional>
+#include <map>
 #include <optional>
+#include <unordered_set>
+#include <vector>
 
 #include "cache/authenticator.h"
 #include "cache/header_checksum.h"
@@ -16,22 +20,63 @@ namespace {
 
 constexpr uint8_t kBlockFlags = layout::kRecordPacked | layout::kRecordRejected | layout::kRecordKeyed;
 
-void Count(const record::Header& header, bool verify, const Authenticator* authenticator, Inspection* inspection) {
-  if ((header.flags & layout::kRecordVoid) != 0) {
-    ++inspection->voids;
-    return;
-  }
-  const bool dictionary = (header.flags & ~layout::kRecordKeyed) == layout::kRecordDictionary;
-  if (!record::HasRole(header) || (!dictionary && (header.flags & ~kBlockFlags) != 0)) {
-    ++inspection->unknown;
-    return;
-  }
-  auto& counts = dictionary ? inspection->dictionaries : inspection->of_role[static_cast<size_t>(header.role)];
-  ++counts.records;
-  counts.bytes += header.payload_bytes;
-  if (record::IsPacked(header)) ++counts.packed;
-  if (verify && !record::PayloadIsWhole(header, authenticator)) ++counts.damaged;
+void Add(Inspection::Records* to, const Inspection::Records& one) {
+  to->records += one.records;
+  to->bytes += one.bytes;
+  to->packed += one.packed;
+  to->damaged += one.damaged;
 }
+
+// What the records' headers say.
+class Tally {
+ public:
+  // `authenticator` may be null.
+  Tally(bool verify, const Authenticator* authenticator, Inspection* inspection)
+      : verify_(verify), authenticator_(authenticator), inspection_(*inspection) {}
+
+  void Count(const record::Header& header, Inspection::Age* age) {
+    if ((header.flags & layout::kRecordVoid) != 0) {
+      ++inspection_.voids;
+      return;
+    }
+    const bool dictionary = (header.flags & ~layout::kRecordKeyed) == layout::kRecordDictionary;
+    if (!record::HasRole(header) || (!dictionary && (header.flags & ~kBlockFlags) != 0)) {
+      ++inspection_.unknown;
+      return;
+    }
+    const bool damaged = verify_ && !record::PayloadIsWhole(header, authenticator_);
+    const Inspection::Records one{.records = 1,
+                                  .bytes = header.payload_bytes,
+                                  .packed = record::IsPacked(header) ? 1u : 0u,
+                                  .damaged = damaged ? 1u : 0u};
+    if (dictionary) return Add(&inspection_.dictionaries, one);
+    Add(&inspection_.of_role[static_cast<size_t>(header.role)], one);
+    Add(&age->blocks, one);
+    if (header.key.file() == FileId{0}) return Add(&inspection_.nameless, one);
+    Inspection::Session& session = sessions_[SessionOf(header.key)];
+    Add(&session.blocks, one);
+    if (files_.size() < Inspection::kFilesMax && files_.insert(header.key.words[0]).second) ++session.files;
+  }
+  void Finish() {
+    std::vector<Inspection::Session>& all = inspection_.sessions;
+    for (auto& [number, session] : sessions_) {
+      session.session = number;
+      all.push_back(session);
+    }
+    std::ranges::stable_sort(all, std::greater<>(), [](const auto& session) { return session.blocks.bytes; });
+    for (; all.size() > Inspection::kSessionsMax; all.pop_back()) {
+      ++inspection_.more_sessions;
+      Add(&inspection_.of_more_sessions, all.back().blocks);
+    }
+  }
+
+ private:
+  const bool verify_;
+  const Authenticator* const authenticator_;
+  Inspection& inspection_;
+  std::map<uint32_t, Inspection::Session> sessions_;
+  std::unordered_set<uint64_t> files_;
+};
 
 Inspection::Snapshot SnapshotIn(std::span<const std::byte> medium, const layout::Superblock& superblock) {
   Inspection::Snapshot snapshot;
@@ -57,18 +102,25 @@ Inspection Inspect(std::span<const std::byte> medium, bool verify, const VerifyK
   if (key != nullptr) authenticator.emplace(*key, superblock);
   const LogScan scan(medium, superblock);
   inspection.segments = scan.segments();
+  std::vector<SegmentLog::Fill> fills;
   for (uint32_t id = 0; id < scan.segments(); ++id) {
-    const auto fill = scan.Open(SegmentId{id});
-    if (!fill) {
-      ++(scan.OpenTombstones(SegmentId{id}) ? inspection.tombstones.segments : inspection.empty);
+    if (const auto fill = scan.Open(SegmentId{id})) {
+      fills.push_back(*fill);
       continue;
     }
-    ++(fill->generation == Generation::kProven ? inspection.proven : inspection.young);
-    const uint64_t tail = scan.Walk(*fill, [&](uint64_t, const record::Header& header) {
-      Count(header, verify, authenticator ? &*authenticator : nullptr, &inspection);
-    });
-    inspection.filled_bytes += tail - id * superblock.segment_bytes;
+    ++(scan.OpenTombstones(SegmentId{id}) ? inspection.tombstones.segments : inspection.empty);
   }
+  std::ranges::sort(fills, std::greater<>(), &SegmentLog::Fill::sequence);
+  Tally tally(verify, authenticator ? &*authenticator : nullptr, &inspection);
+  for (size_t i = 0; i < fills.size(); ++i) {
+    const SegmentLog::Fill& fill = fills[i];
+    Inspection::Age& age = inspection.of_age[i * Inspection::kAges / fills.size()];
+    ++age.segments;
+    ++(fill.generation == Generation::kProven ? inspection.proven : inspection.young);
+    const uint64_t tail = scan.Walk(fill, [&](uint64_t, const record::Header& header) { tally.Count(header, &age); });
+    inspection.filled_bytes += tail - Raw(fill.segment) * superblock.segment_bytes;
+  }
+  tally.Finish();
   const auto erased = ErasedKeys::Read(medium, superblock);
   inspection.tombstones.lost = !erased;
   if (erased) inspection.tombstones.tombstones = erased->tombstones();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cache/superblock.h"
 #include "cache/types.h"
@@ -28,6 +29,24 @@ struct Inspection {
   };
   std::array<Records, kBlockRoles> of_role{};  // of blocks; older records of a key too
   Records dictionaries;
+  // Of the same blocks, in each tenth of the segments that hold records, as these were opened: the youngest first.
+  struct Age {
+    uint64_t segments = 0;
+    Records blocks;
+  };
+  static constexpr size_t kAges = 10;
+  std::array<Age, kAges> of_age{};
+  // And by who wrote their files, as far as RocksDB's keys tell (SessionOf): those with most bytes first.
+  struct Session {
+    uint32_t session = 0;
+    uint64_t files = 0;  // at least: with more than kFilesMax in all, some are not told apart
+    Records blocks;
+  };
+  static constexpr size_t kSessionsMax = 64, kFilesMax = size_t{1} << 20;
+  std::vector<Session> sessions;
+  uint64_t more_sessions = 0;  // that have no place there
+  Records of_more_sessions;
+  Records nameless;    // of blocks whose keys name no file: they do not outlive the process
   bool keyed = false;  // by verify=keyed
   // Of erased keys: what lies before them of a key is counted above all the same.
   struct Tombstones {
@@ -47,6 +66,13 @@ struct Inspection {
   Snapshot snapshot;
   uint64_t unknown = 0;  // whole headers of a role or with flags that this program does not know
 };
+
+// Which opening of which database wrote the file that a block belongs to. RocksDB's key holds, in the upper bits of its
+// second half, the lowest 24 of the session's id, the last one first: RocksDB counts them up in a process and begins
+// anywhere in the next one. The database's own id went into a hash. So a database that was opened several times shows
+// as several sessions, two of different processes have the same number in one case of 16 million, and a file of more
+// than 4 TiB shows as several. REQUIRES: the key names a file.
+constexpr uint32_t SessionOf(const BlockKey& key) { return static_cast<uint32_t>(key.words[1] >> 40); }
 
 // `medium`: its bytes, or the first of them. `verify`: reads all payloads, and checks them; with the key of a keyed
 // medium against their codes, else against their checksums, which tell damage and not who made them. REQUIRES:

@@ -11,6 +11,10 @@ if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")  # which has no test points
 endif()
 mezz_test(unit/cache/scm_tier_test APART LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/recovery_test APART LABELS unit DEPS mezz::cache)
+if(MEZZ_PROGRAMS)
+  mezz_test(unit/cache/inspect_program_test APART LABELS unit DEPS mezz::cache PkgConfig::NLOHMANN_JSON
+            NEEDS mezz_inspect DEFINITIONS MEZZ_INSPECT_BINARY="${PROJECT_BINARY_DIR}/bin/mezz_inspect")
+endif()
 mezz_test(unit/cache/bad_blocks_test APART LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/lost_memory_test APART LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/lost_superblock_test APART LABELS unit DEPS mezz::cache)

@@ -47,6 +47,19 @@ nlohmann::json JsonOf(const mezz::Inspection::Records& counts) {
   return json;
 }
 
+nlohmann::json JsonOfSessions(const mezz::Inspection& found) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const mezz::Inspection::Session& session : found.sessions) {
+    json.push_back(JsonOf(session.blocks));
+    json.back()["session"] = fmt::format("{:06x}", session.session);
+    json.back()["files"] = session.files;
+  }
+  if (found.more_sessions == 0) return json;
+  json.push_back(JsonOf(found.of_more_sessions));
+  json.back()["session"] = fmt::format("{} more", found.more_sessions);
+  return json;
+}
+
 nlohmann::json JsonOf(const mezz::Inspection& found) {
   const mezz::layout::Superblock& s = found.superblock.superblock;
   nlohmann::json json;
@@ -65,6 +78,12 @@ nlohmann::json JsonOf(const mezz::Inspection& found) {
   for (size_t i = 0; i < mezz::kBlockRoles; ++i)
     json["blocks"][std::string(ToString(static_cast<mezz::BlockRole>(i)))] = JsonOf(found.of_role[i]);
   json["dictionaries"] = JsonOf(found.dictionaries);
+  for (const mezz::Inspection::Age& age : found.of_age) {
+    json["ages"].push_back(JsonOf(age.blocks));
+    json["ages"].back()["segments"] = age.segments;
+  }
+  json["sessions"] = JsonOfSessions(found);
+  json["nameless"] = JsonOf(found.nameless);
   json["snapshot"] = {{"segments", found.snapshot.segments},
                       {"bytes", found.snapshot.bytes},
                       {"records", found.snapshot.records},

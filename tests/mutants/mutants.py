@@ -385,6 +385,18 @@ MUTANTS = (
     Mutant("a snapshot's words may lie anywhere", SNAPSHOT,
            (("word.empty() || !kept.Has(OffsetOf(word))", "word.empty() || (!kept.Has(OffsetOf(word)) && false)"),),
            "fuzz/recovery_fuzz_test", "RecoveryFuzz.*"),
+    unit("an inspection tells the oldest for the youngest", "cache/inspection.cc", "recovery",
+         "RecoveryTest.AnInspectionTellsWhoWrote*",
+         ("std::ranges::sort(fills, std::greater<>(),", "std::ranges::sort(fills, std::less<>(),")),
+    unit("an inspection forgets the sessions that are too many", "cache/inspection.cc", "recovery",
+         "RecoveryTest.AnInspectionAddsUp*",
+         ("      Add(&inspection_.of_more_sessions, all.back().blocks);\n", "")),
+    unit("mezz_inspect ends as if nothing were damaged", "workloads/inspect_main.cc", "inspect_program",
+         "InspectProgram.ADamaged*",
+         ("return damaged == 0 ? 0 : kExitDamaged;", "return 0;")),
+    unit("mezz_inspect looks at what a cache has open", "workloads/inspect_main.cc", "inspect_program",
+         "InspectProgram.AMediumThatACacheHasOpen*",
+         ("flock(fd, LOCK_SH | LOCK_NB) != 0", "false && flock(fd, LOCK_SH | LOCK_NB) != 0")),
     Mutant("a copy that is on its way outlives that all is erased", "cache/reclaimer.cc",
            (("""  const Stay stay(*this, std::unique_lock(mutex_));
   waiting_.fetch_sub(1, std::memory_order_relaxed);

@@ -436,6 +436,53 @@ TEST_F(RecoveryTest, AnInspectionTellsWhatWillBeFoundAndWhatIsDamaged) {
   EXPECT_LT(inspect(true).of_role[static_cast<size_t>(BlockRole::kData)].records, 199u);
 }
 
+TEST_F(RecoveryTest, AnInspectionTellsWhoWroteWhatAndHowOldItIs) {
+  Open();
+  const auto put = [&](uint64_t file, uint64_t session, uint64_t count, size_t bytes) {
+    for (uint64_t n = 1; n <= count; ++n) {
+      const BlockKey key{{file, session << 40 | n}};
+      ASSERT_EQ(tier_->Put(key, BlockRole::kData, Payload(n, file, bytes)), PutResult::kStored);
+    }
+  };
+  put(1, 0xabcdef, 70, 4000);
+  put(2, 0xabcdef, 80, 4000);
+  put(3, 0x000001, 100, 400);
+  put(0, 0x000001, 1, 400);
+  tier_.reset();
+  const std::string all = Contents();
+  const Inspection found = Inspect(std::as_bytes(std::span(all)), /*verify=*/false);
+  ASSERT_EQ(found.sessions.size(), 2u);
+  EXPECT_EQ(found.sessions[0].session, 0xabcdefu);
+  EXPECT_EQ(found.sessions[0].files, 2u);
+  EXPECT_EQ(found.sessions[0].blocks.records, 150u);
+  EXPECT_EQ(found.sessions[0].blocks.bytes, 150 * 4000u);
+  EXPECT_EQ(found.sessions[1].session, 1u);
+  EXPECT_EQ(found.sessions[1].files, 1u);
+  EXPECT_EQ(found.sessions[1].blocks.records, 100u);
+  EXPECT_EQ(found.nameless.records, 1u);
+  EXPECT_EQ(found.more_sessions, 0u);
+  uint64_t segments = 0, records = 0;
+  for (const Inspection::Age& age : found.of_age) segments += age.segments, records += age.blocks.records;
+  EXPECT_EQ(segments, found.young + found.proven);
+  EXPECT_EQ(records, 251u);
+  const Inspection::Records &youngest = found.of_age.front().blocks, &oldest = found.of_age.back().blocks;
+  EXPECT_EQ(oldest.bytes, oldest.records * 4000) << "what was put first";
+  EXPECT_LT(youngest.bytes, youngest.records * 4000) << "what was put last is there";
+}
+
+TEST_F(RecoveryTest, AnInspectionAddsUpTheSessionsThatAreTooMany) {
+  Open();
+  for (uint64_t n = 1; n <= 100; ++n)
+    ASSERT_EQ(tier_->Put({{n, n << 40}}, BlockRole::kData, Payload(n, 0, 100 + n)), PutResult::kStored);
+  tier_.reset();
+  const std::string all = Contents();
+  const Inspection found = Inspect(std::as_bytes(std::span(all)), /*verify=*/false);
+  ASSERT_EQ(found.sessions.size(), Inspection::kSessionsMax);
+  EXPECT_EQ(found.sessions.front().session, 100u);
+  EXPECT_EQ(found.more_sessions, 100 - Inspection::kSessionsMax);
+  EXPECT_EQ(found.of_more_sessions.records, 100 - Inspection::kSessionsMax);
+}
+
 TEST_F(RecoveryTest, OfAMutatedMediumServesNothingWrong) {
   const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
