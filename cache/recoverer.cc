@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cassert>
+#include <functional>
 #include <utility>
 
 #include "cache/base/if_memory.h"
@@ -48,11 +49,12 @@ std::string RecoveryReport::ToString() const {
                           : no_snapshot.empty()
                               ? std::string()
                               : fmt::format(", record by record: the snapshot of its index {}", no_snapshot);
-  return fmt::format("was {}: {} blocks of {} are back{}{}, from {} segments in {} ms{}, and {} are not{}{}",
+  return fmt::format("was {}: {} blocks of {} are back{}{}, from {} segments in {} ms{}, and {} are not{}{}{}",
                      clean ? "closed" : "not closed", records, HumanBytes(bytes), running ? " so far" : "",
                      in_dram != 0 ? fmt::format(" ({} of them lay in DRAM too)", in_dram) : "", segments, milliseconds,
                      how, dropped, given_up != 0 ? fmt::format("; {} segments were given up", given_up) : "",
-                     timed_out ? ": recovery_budget was over" : "");
+                     timed_out ? ": recovery_budget was over" : "",
+                     without_memory != 0 ? fmt::format("; there was no memory for {} of them", without_memory) : "");
 }
 
 Recoverer::Recoverer(const Medium& medium, const layout::Superblock& superblock, const ScmOptions& options,
@@ -110,6 +112,7 @@ void Recoverer::ReadHeaders() {
 }
 
 void Recoverer::Prepare() {
+  MEZZ_TEST_POINT("opening.prepares_recovery");
   ReadHeaders();
   // Writers and reclaim need a few segments that are free.
   const uint32_t spare = log_->lanes() + 1 + log_->tombstone_segments();
@@ -166,13 +169,17 @@ void Recoverer::Run() {
   MEZZ_TEST_POINT("recovery.begins");
   if (dictionaries_ != nullptr) {
     std::atomic<size_t> next{0}, scanned{0};
-    InParallel(found_.size(), [&] {
+    const auto scan = [&] {
       for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < found_.size();) {
-        if (!IsEnded() && IfThereIsMemory([&] { ScanForDictionaries(&found_[i]); }))
-          scanned.fetch_add(1, std::memory_order_relaxed);
+        const bool is_scanned = !IsEnded() && IfThereIsMemory([&] {
+          MEZZ_TEST_POINT("recovery.scans_for_dictionaries");
+          ScanForDictionaries(&found_[i]);
+        });
+        if (is_scanned) scanned.fetch_add(1, std::memory_order_relaxed);
         log_->Unpin(found_[i].fill.segment);
       }
-    });
+    };
+    InParallel(found_.size(), std::ref(scan));  // else a copy, on the heap, where nothing may be thrown
     (void)IfThereIsMemory([&] { RestoreDictionaries(); });
     log_->LetGoOfAwaiting();
     if (scanned.load(std::memory_order_relaxed) == found_.size()) hooks_.dictionaries_known();
@@ -215,7 +222,10 @@ void Recoverer::RestoreDictionaries() {
     for (size_t slot = 0; slot < highest_.size(); ++slot)
       highest_[slot] = std::max(highest_[slot], found.numbers[slot]);
     if (found.dictionaries.empty() || !log_->PinAwaiting(found.fill.segment)) continue;
-    (void)IfThereIsMemory([&] { ReadDictionaries(found, /*kept=*/true); });
+    (void)IfThereIsMemory([&] {
+      MEZZ_TEST_POINT("recovery.reads_dictionaries");
+      ReadDictionaries(found, /*kept=*/true);
+    });
     log_->Unpin(found.fill.segment);
   }
   std::ranges::sort(youngest_, {}, &FoundDictionary::order);  // so that the youngest of a role is the live one
@@ -244,6 +254,7 @@ void Recoverer::RecoverSegments() {
     if (pinned && !is_walked) log_->Unpin(found.fill.segment);
     {
       std::unique_lock lock(shared_->mutex);
+      shared_->report.without_memory += pinned && !is_walked ? 1 : 0;
       shared_->changed.wait(lock, [&] { return shared_->turn == ticket; });
     }
     MEZZ_TEST_POINT("recovery.segment_walked");
@@ -259,6 +270,7 @@ void Recoverer::Walk(const Found& found, Walked* walked) const {
   walked->fill = found.fill;
   walked->entries.clear();
   walked->dropped = 0;
+  MEZZ_TEST_POINT("recovery.walks");
   walked->fill.tail = scan_.Walk(found.fill, [&](uint64_t offset, const record::Header& header) {
     if ((header.flags & (layout::kRecordVoid | layout::kRecordDictionary)) != 0) return;
     if (!IsOfUse(header) || (hooks_.is_erased && hooks_.is_erased(header.key, found.fill, offset))) {

@@ -29,19 +29,20 @@ namespace mezz {
 struct RecoveryReport {
   enum class Outcome : uint8_t { kNothingThere, kDiscarded, kRecovered };
   Outcome outcome = Outcome::kNothingThere;
-  std::string medium;          // of kRecovered: its description
-  std::string why;             // of kDiscarded: the rest of a sentence that begins with the medium
-  bool asked = false;          // of kDiscarded: by recovery=discard
-  bool clean = false;          // of kRecovered: the earlier life was closed, not killed
-  bool from_snapshot = false;  // of kRecovered: not from each record's header
-  std::string no_snapshot;     // of kRecovered: there was one, and this is why it was not used
-  bool running = false;        // of kRecovered: it goes on; the figures below grow
-  bool timed_out = false;      // of kRecovered: recovery_budget ended it
-  uint64_t segments = 0;       // whose records are in the index
-  uint64_t given_up = 0;       // segments that were not read: their room was wanted, all was erased, or time was over
-  uint64_t records = 0;        // that went into the index
-  uint64_t in_dram = 0;        // of them: from a snapshot, DRAM held their blocks when the tier was closed
-  uint64_t bytes = 0;          // of their payloads, as stored; from a snapshot: of their segments, as filled
+  std::string medium;           // of kRecovered: its description
+  std::string why;              // of kDiscarded: the rest of a sentence that begins with the medium
+  bool asked = false;           // of kDiscarded: by recovery=discard
+  bool clean = false;           // of kRecovered: the earlier life was closed, not killed
+  bool from_snapshot = false;   // of kRecovered: not from each record's header
+  std::string no_snapshot;      // of kRecovered: there was one, and this is why it was not used
+  bool running = false;         // of kRecovered: it goes on; the figures below grow
+  bool timed_out = false;       // of kRecovered: recovery_budget ended it
+  uint64_t segments = 0;        // whose records are in the index
+  uint64_t given_up = 0;        // segments that were not read: their room was wanted, all was erased, or time was over
+  uint64_t without_memory = 0;  // of them: for which there was no memory
+  uint64_t records = 0;         // that went into the index
+  uint64_t in_dram = 0;         // of them: from a snapshot, DRAM held their blocks when the tier was closed
+  uint64_t bytes = 0;           // of their payloads, as stored; from a snapshot: of their segments, as filled
   uint64_t dropped =
       0;  // whole records that are of no use: without their dictionary, of a form this tier does not
           // read, of FileId{0}, of a file that is deleted, of a key that was erased, or for which the index had no room
@@ -76,6 +77,8 @@ struct RecoveryHooks {
 //
 // What is left of a segment behind a damaged header is lost, and comes back when the segment is filled anew.
 //
+// Without memory for a segment's walk that segment is given up, without memory for its dictionaries, their records.
+//
 // Thread-safe, but for Prepare and Start. In a child made by fork() nothing runs and nothing blocks.
 class Recoverer {
  public:
@@ -86,7 +89,8 @@ class Recoverer {
   ~Recoverer();  // Stop
 
   // A few of the oldest segments of a full medium are given up, so that there is room to write: of them only the
-  // dictionaries are kept. Blocks for about a microsecond a segment. REQUIRES: nothing else uses log and index.
+  // dictionaries are kept. Blocks for about a microsecond a segment. Throws std::bad_alloc: then neither this nor the
+  // log is of any use. REQUIRES: nothing else uses log and index.
   void Prepare();
   // The rest, in the background, or, if there is no thread to be had, before this returns. Call it once, after Prepare.
   void Start(RecoveryHooks hooks);

@@ -155,7 +155,7 @@ class ScmTier::Impl {
     };
     return log_.TakeSequencesFrom(reserve, SuperblockKeeper::kSequencesAtOnce);
   }
-  // By the snapshot, which *report then tells, or else by a Recoverer. False: no memory.
+  // By the snapshot, which *report then tells, or else by a Recoverer. False, or std::bad_alloc: no memory.
   bool PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options, RecoveryReport* report);
   void StartRecovery(const ScmOptions& options, std::shared_ptr<const ErasedKeys> erased);
   RecoveryReport FromSnapshot() const;
@@ -1126,7 +1126,10 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
                                        effective.capacity_bytes, effective.expected_block_bytes));
   for (const SegmentId id : bad) opened->impl_->log_.Quarantine(id);
   MEZZ_RETURN_IF_ERROR(opened->TakeSuperblock());
-  if (keep && !opened->impl_->PrepareRecovery(superblock, effective, &opened->recovery_))
+  bool prepared = !keep;
+  (void)IfThereIsMemory(
+      [&] { prepared = prepared || opened->impl_->PrepareRecovery(superblock, effective, &opened->recovery_); });
+  if (!prepared)
     return Status::NoSpace("no memory for the recovery of the SCM tier: use recovery=discard, or allow more");
   opened->StartPreparer();
   MEZZ_RETURN_IF_ERROR(opened->StartThreads());

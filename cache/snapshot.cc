@@ -421,6 +421,7 @@ bool RestoreWords(const SnapshotOf& of, const SnapshotReader& reader, const Kept
 
 std::string LoadSnapshot(const SnapshotOf& of, const layout::Superblock& superblock, uint64_t* in_dram) {
   constexpr std::string_view kContradiction = "contradicts the medium";
+  MEZZ_TEST_POINT("opening.loads_snapshot");
   SnapshotReader reader({of.medium.base(), of.medium.bytes()}, superblock);
   if (std::string wrong = reader.Check(); !wrong.empty()) return wrong;
   const SnapshotHead& head = reader.head();

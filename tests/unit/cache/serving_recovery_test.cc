@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <new>
 #include <set>
 #include <string_view>
 
@@ -235,6 +236,98 @@ TEST_F(ServingRecovery, NumbersOfDictionariesAreNotGivenOutAgainWhateverIsGivenU
   Recovered();
   EXPECT_GT(tier_->resident_blocks(), 100u);
   test::ExpectSound(*tier_);
+}
+
+TEST_F(ServingRecovery, WithoutMemoryForSomeSegmentsTheOthersComeBack) {
+  constexpr uint64_t kLast = 8 * kASegment;
+  Open();
+  PutAll(1, kLast);
+  std::atomic<uint64_t> walks{0};
+  OpenWith([&](std::string_view point) {
+    if (point == "recovery.walks" && walks++ % 3 == 1) throw std::bad_alloc();
+  });
+  Recovered();
+  const RecoveryReport report = tier_->recovery();
+  EXPECT_GE(report.without_memory, 2u);
+  EXPECT_EQ(report.without_memory, report.given_up);
+  EXPECT_EQ(report.without_memory + report.segments, walks);
+  EXPECT_THAT(report.ToString(), HasSubstr("no memory for " + std::to_string(report.without_memory) + " of them"));
+  EXPECT_GT(report.records, 0u);
+  EXPECT_EQ(Served(1, kLast), report.records);
+  PutAll(1, kLast, 1);
+  EXPECT_EQ(Served(1, kLast, 1), kLast - 1);
+  test::ExpectSound(*tier_);
+}
+
+// Those of which nothing is known come back without them, and no number is given out again that one of them has.
+TEST_F(ServingRecovery, WithoutMemoryForDictionariesTheirRecordsAreMisses) {
+  options_.pack = PackMode::kZstd;
+  options_.dictionaries = test::kTrainedSoon;
+  for (const std::string_view where : {"recovery.scans_for_dictionaries", "recovery.reads_dictionaries"}) {
+    SCOPED_TRACE(where);
+    options_.recovery = Recovery::kDiscard;
+    Open();
+    options_.recovery = Recovery::kWarm;
+    uint64_t last = 1;
+    for (; tier_->counters().Snapshot()[Event::kDictionaryTrained] == 0 || last < 1000; ++last) {
+      ASSERT_LT(last, 20'000u);
+      ASSERT_EQ(tier_->Put(Key(last), BlockRole::kData, test::TextPayload(last, 0, kBytes), Generation::kYoung,
+                           Form::kPacked),
+                PutResult::kStored);
+      if (last % 50 == 0) tier_->SettleDictionaries();
+    }
+    const uint64_t before = tier_->resident_blocks();
+    std::atomic<uint64_t> refused{0};
+    OpenWith([&](std::string_view point) {
+      if (point == where) ++refused, throw std::bad_alloc();
+    });
+    Recovered();
+    EXPECT_GT(refused, 0u);
+    const RecoveryReport report = tier_->recovery();
+    EXPECT_GT(report.dropped, 0u);
+    EXPECT_LT(tier_->resident_blocks(), before);
+    for (uint64_t n = 1; n < last; ++n) {
+      const PinnedBlock block = tier_->Find(Key(n));
+      ASSERT_TRUE(!block || Same(BytesOf(block), test::TextPayload(n, 0, kBytes))) << n;
+    }
+    EXPECT_EQ(tier_->counters().Snapshot()[Event::kScmUnpackFailed], 0u);
+    for (uint64_t n = 1; n < 1000 && where == "recovery.scans_for_dictionaries"; ++n) {
+      ASSERT_EQ(
+          tier_->Put(Key(n), BlockRole::kData, test::TextPayload(n, 0, kBytes, 1), Generation::kYoung, Form::kPacked),
+          PutResult::kStored);
+      if (n % 50 == 0) tier_->SettleDictionaries();
+      ASSERT_EQ(tier_->counters().Snapshot()[Event::kDictionaryTrained], 0u) << "it might get a number that is in use";
+    }
+    test::ExpectSound(*tier_);
+  }
+}
+
+// Nothing is lost by it: the next one that has memory finds all.
+TEST_F(ServingRecovery, WithoutMemoryToBeginATierIsRefused) {
+  Open();
+  PutAll(1, 4 * kASegment);
+  for (const bool closed : {false, true}) {
+    SCOPED_TRACE(closed);
+    if (closed) {
+      tier_.reset();
+    } else {
+      Kill();
+    }
+    g_test_point_hook.store(
+        [](const char* name) {
+          if (std::string_view(name).starts_with("opening.")) throw std::bad_alloc();
+        },
+        std::memory_order_release);
+    const Status status = ScmTier::Open(options_, &tier_);
+    g_test_point_hook.store(nullptr, std::memory_order_release);
+    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(status.message(), HasSubstr("memory"));
+    EXPECT_EQ(tier_, nullptr);
+    Open();
+    tier_->WaitUntilRecovered();
+    EXPECT_EQ(Served(1, 4 * kASegment), 4 * kASegment - 1);
+    test::ExpectSound(*tier_);
+  }
 }
 
 TEST_F(ServingRecovery, ATierClosedMeanwhileLeavesTheRestToTheNext) {
