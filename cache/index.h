@@ -233,9 +233,9 @@ class Index {
   };
   Shape shape() const { return {groups_, members_, LoadState(std::memory_order_acquire).raw}; }
   // Takes the shape, as far as it is one of growth; false: it cannot. Then Restore puts a word into a slot that is
-  // empty. Reclaim finds words by the records' headers: where another record stands than the one that the word is of, it
-  // leaves the word behind, and who comes upon that in vain removes it. REQUIRES, of both: nobody else uses the index,
-  // which was empty before.
+  // empty. Reclaim finds words by the records' headers: where another record stands than the one that the word is of,
+  // it leaves the word behind, and who comes upon that in vain removes it. REQUIRES, of both: nobody else uses the
+  // index, which was empty before.
   bool TakeShape(const Shape& shape);
   void Restore(uint64_t slot, IndexWord word);
 
