@@ -183,6 +183,7 @@ class ScmTier::Impl {
   void Release(StagedBlocks::Slot slot) { stage_->Unpin(slot); }
   Status SetCapacity(uint64_t bytes);
   void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit);
+  uint64_t RecordBytesOf(const std::function<bool(FileId)>& such);
   ScmAudit Audit();
 
   SegmentId SegmentOf(const std::byte* address) const {
@@ -865,6 +866,17 @@ void ScmTier::Impl::ForEach(const std::function<void(const BlockKey&, size_t, Bl
   if (stage_ != nullptr && guard_.InParent()) stage_->blocks().ForEach(visit);
 }
 
+uint64_t ScmTier::Impl::RecordBytesOf(const std::function<bool(FileId)>& such) {
+  uint64_t bytes = 0;
+  for (uint64_t slot = 0; slot < index_.slots(); ++slot) {
+    index_.VisitPinned(slot, reader_, [&](IndexWord word) {
+      const record::Header& header = reader_.HeaderOf(word);
+      if (such(header.key.file())) bytes += layout::RecordBytes(header.payload_bytes);
+    });
+  }
+  return bytes;
+}
+
 ScmAudit ScmTier::Impl::Audit() {
   ScmAudit audit;
   std::unordered_set<std::string> keys;
@@ -1248,6 +1260,7 @@ bool ScmTier::PinPressure() { return impl_->reclaimer_.PinPressure(); }
 void ScmTier::ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit) const {
   impl_->ForEach(visit);
 }
+uint64_t ScmTier::RecordBytesOf(const std::function<bool(FileId)>& such) const { return impl_->RecordBytesOf(such); }
 size_t ScmTier::max_block_bytes() const {
   return layout::SegmentPayloadBytes(impl_->log_.segment_bytes()) - sizeof(layout::RecordHeader) -
          record::MacBytes(authenticator_.get());

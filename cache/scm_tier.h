@@ -291,6 +291,8 @@ class ScmTier {
   // Calls `visit(key, bytes of the block, role)` for resident blocks; concurrent changes may be seen or not, and a
   // block may be met twice while the index grows.
   void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit) const;
+  // What resident blocks of such files take of the medium: their records, as stored. Staged blocks take nothing yet.
+  uint64_t RecordBytesOf(const std::function<bool(FileId)>& such) const;
 
   // The medium's pages are made ready in the background (ScmOptions::prepare): so far, from its start. The tier uses
   // what is ready; if space runs out meanwhile it stays with that, and PrepareStatus says why.

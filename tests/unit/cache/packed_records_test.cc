@@ -103,6 +103,17 @@ TEST_P(PackedRecords, HoldMoreThanTheMediumsSizeAndDisplaceNothing) {
   EXPECT_LT(Count(Event::kScmDisplaced), raw / 20);
 }
 
+TEST_P(PackedRecords, TakeWhatIsStoredOfThemNotWhatTheyUnpackTo) {
+  PutPackable(1);
+  PutPackable(2);
+  const FileId file = Key(1).file();
+  const uint64_t taken = layout::RecordBytes(tier_->Find(Key(1)).stored().size());
+  EXPECT_LT(taken, kBytes * 3 / 4);
+  EXPECT_EQ(tier_->RecordBytesOf([&](FileId of) { return of == file; }), taken);
+  tier_->Erase(Key(1));
+  EXPECT_EQ(tier_->RecordBytesOf([&](FileId of) { return of == file; }), 0u);
+}
+
 TEST_P(PackedRecords, AreReplacedErasedAndComparedLikeOthers) {
   const auto first = PackablePayload(1, 1, kBytes), second = PackablePayload(1, 2, kBytes);
   const auto compare = [&](const std::vector<std::byte>& block) {

@@ -107,7 +107,7 @@ struct WindowCounts {
   std::map<std::string, uint64_t> refusals;    // reason -> blocks; caches of ours
   std::map<std::string, uint64_t> operations;  // get, multiget (batches), put, ... -> requests
   uint64_t not_found = 0;
-  // What blocks of deleted files take of the SCM tier at the end, if it is of ours; their bytes unpacked.
+  // What blocks of deleted files take of the SCM tier at the end, as stored, if it is of ours.
   double scm_dead_share = kUnknownShare;
 
   double ops_per_s() const { return per_s(ops); }

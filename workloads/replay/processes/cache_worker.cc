@@ -46,8 +46,8 @@ BackgroundWork BackgroundWorkOf(const Databases& dbs) {
   return work;
 }
 
-// The share of the SCM tier of a cache of ours that blocks take whose files the databases have no more; kUnknownShare
-// where there is no such tier, or no database.
+// The share of the SCM tier of a cache of ours that records take, as stored, of blocks whose files the databases have
+// no more; kUnknownShare where there is no such tier, or no database.
 double DeadShare(const HybridStats* stats, const Databases& dbs) {
   if (stats == nullptr || dbs.all().empty()) return kUnknownShare;
   std::set<FileId> live;
@@ -56,10 +56,7 @@ double DeadShare(const HybridStats* stats, const Databases& dbs) {
     if (!db->GetPropertiesOfAllTables(&tables).ok()) return kUnknownShare;
     for (const auto& [path, table] : tables) live.insert(FileIdOf(*table));
   }
-  uint64_t dead_bytes = 0;
-  stats->scm().ForEach([&](const BlockKey& key, size_t bytes, BlockRole) {
-    if (!live.contains(key.file())) dead_bytes += bytes;
-  });
+  const uint64_t dead_bytes = stats->scm().RecordBytesOf([&](FileId file) { return !live.contains(file); });
   return static_cast<double>(dead_bytes) / static_cast<double>(stats->scm().capacity_bytes());
 }
 
