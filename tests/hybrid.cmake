@@ -5,6 +5,7 @@ if(MEZZ_WITH_ROCKSDB)
   mezz_test(unit/integration/dram_budget_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/dram_of_a_block_test LABELS unit DEPS mezz::rocksdb TSAN_LONG)  # one thread, minutes
   mezz_test(unit/integration/hybrid_core_test LABELS unit DEPS mezz::rocksdb)
+  mezz_test(unit/integration/inspected_sessions_test APART LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/dead_file_listener_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/blob_values_test APART LABELS unit DEPS mezz::rocksdb TSAN_LONG)  # one thread, minutes
   mezz_test(unit/integration/move_gate_test APART LABELS unit DEPS mezz::rocksdb)
@@ -28,4 +29,8 @@ if(MEZZ_WITH_ROCKSDB AND RocksDBLibrary_VERSION VERSION_GREATER_EQUAL 8.9)
   mezz_test(model/hybrid_cache_fuzz_test LABELS model DEPS mezz::rocksdb TSAN_LONG)  # one thread, minutes
   mezz_test(stress/hybrid_cache_stress_test APART LABELS stress DEPS mezz::rocksdb)
   mezz_test(stress/image_db_stress_test APART LABELS stress DEPS mezz::rocksdb)
+  mezz_bench(bench/packed_hit_bench DEPS mezz::rocksdb ${MEZZ_FMT} GTest::gtest)
+  if(TARGET bench_packed_hit_bench)
+    target_compile_options(bench_packed_hit_bench PRIVATE -fno-rtti)  # it derives from RocksDB's classes
+  endif()
 endif()
