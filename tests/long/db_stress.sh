@@ -99,24 +99,33 @@ kill_twice() {
 }
 
 choose_cache() {
-  local scm_size policy serve pack
+  local scm_size policy serve forms=(off lz4 zstd auto) stage scm_uri
   pick 8M 16M 48M; scm_size=$picked
   pick adaptive dram_first scm_first bidirectional placeholder; policy=$picked
   pick auto in_place copy; serve=$picked
-  pick off lz4 zstd; pack=$picked
+  # A secondary cache is never handed a block as its file holds it; the other is, where that is compressed.
+  [[ $way == secondary ]] || forms+=(image)
+  pick "${forms[@]}"; pack=$picked
+  [[ $pack != image ]] || any --compression_type lz4 zstd snappy
+  any --compression_manager none mixed
+  pick 0 288K; stage=$picked
+  scm_uri="scm=$scm_size;scm_path=$scm;policy=$policy;pack=$pack;pack_stage=$stage"
   if [[ $way == secondary ]]; then
     preload=$plugins/libmezzanine_rocksdb.so uri=''
     any --cache_type lru_cache auto_hyper_clock_cache fixed_hyper_clock_cache
-    flags+=("--secondary_cache_uri=mezzanine_scm://scm=$scm_size;scm_path=$scm;policy=$policy;pack=$pack")
+    flags+=("--secondary_cache_uri=mezzanine_scm://$scm_uri")
   else
     preload=$plugins/libmezzanine_preload.so
-    uri="mezzanine://scm=$scm_size;scm_path=$scm;policy=$policy;serve=$serve;pack=$pack"
+    uri="mezzanine://$scm_uri;serve=$serve"
     any --cache_type lru_cache auto_hyper_clock_cache
   fi
 }
 
+# What the round's caches counted under this name.
+counted() { awk -v name="$1:" '$1 == name { sum += $2 } END { print sum + 0 }' "$work/report"; }
+
 run_round() {
-  rm -rf "$work/db" "$work/expected" "$scm"
+  rm -rf "$work/db" "$work/expected" "$scm" "$work/report"
   mkdir "$work/db" "$work/expected"
   RANDOM=$seed
   choose_flags
@@ -128,8 +137,9 @@ run_round() {
     choose_cache
   fi
   # Preloaded into db_stress alone: env and timeout would inherit it.
+  export MEZZANINE_CACHE=$uri MEZZANINE_REPORT=$work/report
   ((status != 0)) ||
-    (export MEZZANINE_CACHE=$uri LD_PRELOAD=$preload; exec "$db_stress" "${flags[@]}") >"$work/log" 2>"$work/err" ||
+    (export LD_PRELOAD=$preload; exec "$db_stress" "${flags[@]}") >"$work/log" 2>"$work/err" ||
     status=$?
   # The medium's file is the proof that db_stress took our cache, or log.
   if ((status != 0)) || ! grep -qi 'verification successful' "$work/log" || [[ ! -s $scm ]]; then
@@ -141,9 +151,18 @@ run_round() {
   fi
 }
 
-rounds=0
+pack='' rounds=0
+declare -A rounds_of=() packed_by=()
 while ((SECONDS < duration)); do
   run_round || exit 1
   seed=$(((seed + 1) % 32768)) rounds=$((rounds + 1))
+  [[ $way != wal ]] || continue
+  rounds_of[$pack]=$((${rounds_of[$pack]:-0} + 1))
+  what=scm.packed_put
+  [[ $pack != image ]] || what=scm.image_put
+  packed_by[$pack]=$((${packed_by[$pack]:-0} + $(counted $what)))
+done
+for pack in "${!rounds_of[@]}"; do
+  echo "pack=$pack: ${rounds_of[$pack]} rounds, ${packed_by[$pack]} blocks stored so"
 done
 echo "db_stress ($way): $rounds rounds in $SECONDS s, every value as expected"
