@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The SCM tier against a plain map, on a medium that drops, tears and flips what is stored, decays, and has bad blocks:
-// a hit returns the last bytes put, or is none; nothing crashes; in the end the tier closes itself, or goes on. With
-// erase=durable no later life finds what was put before an erase of its key.
+// The SCM tier against a plain map, on a medium that drops, tears and flips what is stored, is slow now and then,
+// decays, and has bad blocks: a hit returns the last bytes put, or is none; nothing crashes; in the end the tier closes
+// itself, or goes on. With erase=durable no later life finds what was put before an erase of its key.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -124,7 +124,7 @@ void ExpectSoundButForDamage(ScmTier& tier) {
 
 TEST_P(FaultyMediumFuzz, NeverServesAWrongByte) {
   const FaultCase& setup = GetParam();
-  uint64_t closed = 0, faults = 0, failed = 0, quarantined = 0, lost = 0;
+  uint64_t closed = 0, faults = 0, failed = 0, slow = 0, quarantined = 0, lost = 0;
   for (uint64_t round = 0; round < 4 && !HasFatalFailure(); ++round) {
     ScmOptions options = test::AnonymousOptions(kSegments * kSegmentBytesMin);
     options.verify = VerifyMode::kAlways;
@@ -160,10 +160,12 @@ TEST_P(FaultyMediumFuzz, NeverServesAWrongByte) {
     faults += tier->faults();
     quarantined += tier->quarantined_bytes() / kSegmentBytesMin;
     failed += FaultyMedium::Active().failed_stores();
+    slow += FaultyMedium::Active().slow_stores();
     lost += tier->bus_errors();
   }
   const bool fails = setup.rates.dropped + setup.rates.torn + setup.rates.flipped != 0;
   EXPECT_EQ(failed > 0, fails);
+  EXPECT_EQ(slow > 0, setup.rates.slow != 0);
   EXPECT_EQ(lost > 0, setup.loses_one_in != 0);
   EXPECT_EQ(faults > 0, fails || setup.decays_one_in != 0 || lost > 0);
   EXPECT_EQ(closed > 0, faults > 0 && setup.faults_max != 0 && setup.faults_max < 1000);
@@ -179,10 +181,10 @@ INSTANTIATE_TEST_SUITE_P(
     Faults, FaultyMediumFuzz,
     testing::Values(FaultCase{"dropped", {.dropped = 20}, 0, 16}, FaultCase{"torn", {.torn = 20}, 0, 16},
                     FaultCase{"flipped", {.flipped = 20}, 0, 16}, FaultCase{"without_limit", {20, 20, 20}, 20, 0},
-                    FaultCase{"decays", {}, 5, 16}, FaultCase{"bad_blocks", {}, 0, 16, true},
-                    FaultCase{"all", {50, 50, 50}, 50, 40, true},
+                    FaultCase{"slow", {.slow = 50}, 0, 16}, FaultCase{"decays", {}, 5, 16},
+                    FaultCase{"bad_blocks", {}, 0, 16, true}, FaultCase{"all", {50, 50, 50, 100}, 50, 40, true},
                     FaultCase{"packed", {50, 50, 50}, 50, 40, false, PackMode::kZstd},
-                    FaultCase{"staged", {50, 50, 50}, 50, 40, false, PackMode::kLz4, 1 << 20},
+                    FaultCase{"staged", {50, 50, 50, 100}, 50, 40, false, PackMode::kLz4, 1 << 20},
                     FaultCase{"lost", {}, 0, 40, false, PackMode::kOff, 0, 50},
                     FaultCase{"lost_without_limit", {}, 0, 0, false, PackMode::kOff, 0, 50},
                     FaultCase{"lost_packed", {}, 0, 40, false, PackMode::kZstd, 0, 50},
@@ -293,7 +295,7 @@ INSTANTIATE_TEST_SUITE_P(Faults, FaultyLives,
                                          FaultCase{"often", {100, 100, 100}, 0, 16},
                                          FaultCase{"without_limit", {50, 50, 50}, 0, 0},
                                          FaultCase{"bad_blocks", {}, 0, 16, true},
-                                         FaultCase{"all", {500, 500, 500}, 0, 16, true},
+                                         FaultCase{"all", {500, 500, 500, 500}, 0, 16, true},
                                          FaultCase{"superblock", {}, 0, 16, false, PackMode::kOff, 0, 0, 400},
                                          FaultCase{"staged", {500, 500, 500}, 0, 16, true, PackMode::kZstd, 1 << 20}),
                          [](const auto& fault_case) { return fault_case.param.name; });

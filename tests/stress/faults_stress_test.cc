@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads that put and look up while their medium fails, segments are quarantined and the tier closes itself.
+// Threads that put and look up while their medium fails, is slow now and then, segments are quarantined and the tier
+// closes itself.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -41,7 +42,7 @@ void Work(ScmTier& tier, uint64_t thread, uint64_t steps, std::atomic<uint64_t>*
 
 // Some rounds: by stores that fail; the others: by pages that are lost, here and there, while all go on.
 TEST(FaultsStress, SegmentsGoAndTheTierClosesUnderItsThreads) {
-  uint64_t quarantined = 0, closed = 0, bus_errors = 0;
+  uint64_t quarantined = 0, closed = 0, bus_errors = 0, slow = 0;
   std::atomic<uint64_t> hits{0};
   for (uint64_t round = 0; round < 20 / test::kStressShare; ++round) {
     ScmOptions options = test::AnonymousOptions(24 * kSegmentBytesMin);
@@ -51,8 +52,8 @@ TEST(FaultsStress, SegmentsGoAndTheTierClosesUnderItsThreads) {
     options.on_trouble = [&](std::string_view) { told.fetch_add(1, std::memory_order_relaxed); };
     const bool loses = round % 2 == 1;
     options.bus_errors = BusErrorMode::kContain;
-    const test::FaultRates rates =
-        loses ? test::FaultRates{} : test::FaultRates{.dropped = 100, .torn = 0, .flipped = 100};
+    const test::FaultRates rates = loses ? test::FaultRates{.slow = 100}
+                                         : test::FaultRates{.dropped = 100, .torn = 0, .flipped = 100, .slow = 100};
     std::unique_ptr<ScmTier> tier;
     const Status status =
         ScmTier::Open(options, &tier, /*judge=*/nullptr, test::FaultyMedium::Wrap(rates, test::Seed() + round));
@@ -68,6 +69,7 @@ TEST(FaultsStress, SegmentsGoAndTheTierClosesUnderItsThreads) {
     }
     for (std::thread& thread : threads) thread.join();
     bus_errors += tier->bus_errors();
+    slow += test::FaultyMedium::Active().slow_stores();
     quarantined += tier->quarantined_bytes();
     const bool is_closed = tier->is_closed();
     EXPECT_EQ(told.load(std::memory_order_relaxed), is_closed ? 1 : 0);
@@ -80,6 +82,7 @@ TEST(FaultsStress, SegmentsGoAndTheTierClosesUnderItsThreads) {
   EXPECT_GT(quarantined, 0u);
   EXPECT_GT(closed, 0u);
   EXPECT_GT(bus_errors, 0u);
+  EXPECT_GT(slow, 0u);
   EXPECT_GT(hits.load(std::memory_order_relaxed), 0u);
 }
 

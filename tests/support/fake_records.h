@@ -16,6 +16,7 @@ class FakeRecords {
  public:
   struct Reader {
     bool Pin(IndexWord word) {
+      if (records.gone == word.line()) return false;
       ++records.pins;
       if (records.on_pin) std::exchange(records.on_pin, nullptr)(word);
       return true;
@@ -75,6 +76,7 @@ class FakeRecords {
   Index index;
   std::unordered_map<uint64_t, uint64_t> key_at;
   uint64_t damaged = 0;  // a line
+  uint64_t gone = 0;     // a line in a segment that holds nothing
   int pins = 0;
   std::function<void()> on_split_step;    // for each word that a split looks at, before it judges it
   std::function<void(IndexWord)> on_pin;  // once, between the look at a slot and the look after the pin

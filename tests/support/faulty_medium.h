@@ -15,6 +15,7 @@
 #include "cache/layout.h"
 #include "cache/media/bus_errors.h"
 #include "cache/media/medium.h"
+#include "cache/media/spin_clock.h"
 #include "cache/options.h"
 #include "tests/support/lost_pages.h"
 
@@ -25,6 +26,7 @@ struct FaultRates {
   uint32_t dropped = 0;  // nothing of it arrives
   uint32_t torn = 0;     // the first words of it arrive
   uint32_t flipped = 0;  // all of it, but for one bit
+  uint32_t slow = 0;     // it takes 0.1 to 1 ms longer, others meanwhile do not
 };
 
 // Another medium, which fails: by chance as it is written, and in ranges that the kernel knows of. Of those the whole
@@ -87,6 +89,7 @@ class FaultyMedium final : public Medium {
     superblock_ = fails;
   }
   uint64_t failed_stores() const { return failed_stores_; }
+  uint64_t slow_stores() const { return slow_stores_; }  // which may arrive
 
  private:
   void Protect(int how) {
@@ -102,7 +105,15 @@ class FaultyMedium final : public Medium {
     const std::lock_guard lock(mutex_);
     return written && !(from < base_ + layout::kSuperblockSpace && superblock_.unwritten && Fails(from));
   }
+  // How long this store is to take.
+  uint64_t SpikeNs(const std::byte* to) {
+    const std::lock_guard lock(mutex_);
+    if (rates_.slow == 0 || to < base_ + layout::kSuperblockSpace || random_() % rates_.slow != 0) return 0;
+    ++slow_stores_;
+    return 100'000 + random_() % 900'000;
+  }
   void Store(std::byte* to, const std::byte* from, size_t bytes) {
+    if (const uint64_t spike = SpikeNs(to)) SpinClock::SpinUntilNs(SpinClock::NowNs() + spike);
     const std::lock_guard lock(mutex_);
     if (to < base_ + layout::kSuperblockSpace) {
       if (superblock_.stores-- == 0) superblock_ = {};
@@ -137,7 +148,7 @@ class FaultyMedium final : public Medium {
   uint64_t stores_left_ = UINT64_MAX;
   SuperblockFails superblock_;
   std::mt19937_64 random_;
-  uint64_t failed_stores_ = 0;
+  uint64_t failed_stores_ = 0, slow_stores_ = 0;
 };
 
 }  // namespace mezz::test

@@ -173,6 +173,20 @@ TEST(Index, TakesOutWhatItsReaderFindsDamaged) {
   EXPECT_EQ(records.pins, 0);
 }
 
+TEST(Index, AWordThatARestoreLeftBehindIsDropped) {
+  FakeRecords records(100);
+  records.Publish(7, 10);
+  const Index::Entry entry = records.EntryOf(7);
+  ASSERT_TRUE(records.Erase(7));
+  records.index.Restore(entry.slot, entry.word);
+  records.gone = 10;
+  EXPECT_EQ(records.Find(7), 0u);
+  EXPECT_EQ(records.index.blocks(), 0u);
+  EXPECT_EQ(records.pins, 0);
+  records.Publish(7, 20);
+  EXPECT_EQ(records.Find(7), 20u);
+}
+
 TEST(Index, KeepsTheDramBitThroughAMoveAndLosesItToAHit) {
   FakeRecords records(100);
   records.Publish(7, 10);
