@@ -33,6 +33,11 @@ uint32_t CurveBlocks(const HybridCacheOptions& options) {
   return plan::LiveCurve::BlocksMaxFor(options.curve_rate, bytes / std::max(1u, options.scm.expected_block_bytes));
 }
 
+std::optional<uint64_t> WatchedHashMax(const HybridCacheOptions& options) {
+  if (!options.curve) return std::nullopt;
+  return plan::LiveCurve::HashMax(options.curve_rate);
+}
+
 std::string DramUse::ToString() const {
   return fmt::format(
       "dram.beside_tier_bytes: {}\n"
@@ -72,7 +77,10 @@ Status DramNeeded(const HybridCacheOptions& options, DramUse* needed) {
   needed->packing = scm.packing;
   needed->rest = scm.rest + HybridCore::OwnBytes();
   needed->curve = bound.curve ? plan::LiveCurve::DramBytesMax(CurveBlocks(bound)) : 0;
-  needed->hit_bits = KeepsHitBits(bound) ? DramHitBits::BytesFor(bound.dram_bytes / bound.scm.expected_block_bytes) : 0;
+  if (KeepsHitBits(bound)) {
+    const uint64_t blocks = bound.dram_bytes / bound.scm.expected_block_bytes;
+    needed->hit_bits = DramHitBits::BytesFor(blocks, WatchedHashMax(bound));
+  }
   return Status::Ok();
 }
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "admission/policy.h"
@@ -35,6 +36,8 @@ PolicyOptions PolicyOptionsOf(const HybridCacheOptions& options);
 
 // Of each sample of its live curve, at most.
 uint32_t CurveBlocks(const HybridCacheOptions& options);
+// Of the blocks that its live curve looks at, the greatest BlockHash; nullopt: it keeps none.
+std::optional<uint64_t> WatchedHashMax(const HybridCacheOptions& options);
 
 // What a cache of these options takes once it is open, with one workspace if it packs: an upper bound of DramUse at the
 // opening. Its policy is made, and thrown away.

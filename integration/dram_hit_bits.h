@@ -10,9 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-
-#include "admission/ghost.h"
-#include "cache/types.h"
+#include <optional>
 
 namespace mezz {
 
@@ -21,22 +19,31 @@ namespace mezz {
 // path of a look-up (seen in RocksDB 8.10 to 11.8: AutoHyperClockTable::Lookup returns from its naive search, which
 // finds nearly everything, before the flag is set).
 //
-// One bit for each of kBitsPerBlock x the blocks the tier holds, by hash of the key: at most one block in kBitsPerBlock
-// that was not hit passes for hit. A hit reads one word, and writes it only the first time.
+// One bit for each of kBitsPerBlock x the blocks the tier holds, by hash of the key (BlockHash): at most one block in
+// kBitsPerBlock that was not hit passes for hit. A hit reads one word, and writes it only the first time.
 // Grows with the tier, within memory that is reserved, and not used, for the largest tier this machine could hold: so a
 // hit costs nothing for it. Growing forgets, once, what was hit. Never shrinks.
 //   bit: 0 --Set: or--> 1 --Take, when the block is evicted: and--> 0. Relaxed: it publishes nothing.
+//
+// The test that each hit makes anyway also tells whose hits somebody wants to see: those of the blocks with the lowest
+// hashes, "watched". Their bits stand in a table of their own, and in the one that hits read they are never set: so
+// each hit of theirs goes where else only a block's first does, and no other pays for it. A bit is shared by the same
+// blocks however many are watched.
 class DramHitBits {
  public:
-  explicit DramHitBits(uint64_t blocks) {
+  // At least all with a hash up to `watched_hash_max` are watched, at most so many more as one in kPlaces; nullopt:
+  // none.
+  explicit DramHitBits(uint64_t blocks, std::optional<uint64_t> watched_hash_max = std::nullopt)
+      : watched_(WatchedFor(watched_hash_max)) {
     const auto words = WordsFor(blocks);
     reserved_words_ = std::max(words, WordsFor(MachineBytes() / kBlockBytesMin));
-    table_ = Reserve(reserved_words_);
-    if (table_ == nullptr) table_ = Reserve(reserved_words_ = words);
-    if (table_ == nullptr) throw std::bad_alloc();
+    if (!Reserve()) {
+      reserved_words_ = words;
+      if (!Reserve()) throw std::bad_alloc();
+    }
     mask_.store(words - 1, std::memory_order_relaxed);
   }
-  ~DramHitBits() { munmap(table_, reserved_words_ * sizeof(uint64_t)); }
+  ~DramHitBits() { munmap(table_, TotalWords(reserved_words_, watched_) * sizeof(uint64_t)); }
   DramHitBits(const DramHitBits&) = delete;
   DramHitBits& operator=(const DramHitBits&) = delete;
 
@@ -47,23 +54,36 @@ class DramHitBits {
     }
   }
 
-  void Set(const BlockKey& key) {
-    const Bit bit = BitOf(key);
+  // A hit of this block has nothing to do here: its bit is set, and it is not watched.
+  bool IsSettled(uint64_t hash) const {
+    const uint64_t word = table_[hash & mask_.load(std::memory_order_relaxed)].load(std::memory_order_relaxed);
+    return (word >> PlaceOf(hash) & 1) != 0;
+  }
+  bool IsWatched(uint64_t hash) const { return PlaceOf(hash) < watched_; }
+
+  void Set(uint64_t hash) {
+    const Bit bit = BitOf(hash);
     if ((bit.word->load(std::memory_order_relaxed) & bit.mask) == 0)
       bit.word->fetch_or(bit.mask, std::memory_order_relaxed);
   }
-  bool Has(const BlockKey& key) const {
-    const Bit bit = BitOf(key);
+  bool Has(uint64_t hash) const {
+    const Bit bit = BitOf(hash);
     return (bit.word->load(std::memory_order_relaxed) & bit.mask) != 0;
   }
-  bool Take(const BlockKey& key) {
-    const Bit bit = BitOf(key);
+  bool Take(uint64_t hash) {
+    const Bit bit = BitOf(hash);
     if ((bit.word->load(std::memory_order_relaxed) & bit.mask) == 0) return false;
     return (bit.word->fetch_and(~bit.mask, std::memory_order_relaxed) & bit.mask) != 0;
   }
   // What bits for so many blocks take.
-  static uint64_t BytesFor(uint64_t blocks) { return WordsFor(blocks) * sizeof(uint64_t); }
-  size_t dram_bytes() const { return (mask_.load(std::memory_order_relaxed) + 1) * sizeof(uint64_t); }
+  static uint64_t BytesFor(uint64_t blocks, std::optional<uint64_t> watched_hash_max = std::nullopt) {
+    return TotalWords(WordsFor(blocks), WatchedFor(watched_hash_max)) * sizeof(uint64_t);
+  }
+  size_t dram_bytes() const {
+    return TotalWords(mask_.load(std::memory_order_relaxed) + 1, watched_) * sizeof(uint64_t);
+  }
+
+  static constexpr unsigned kPlaces = 64;  // in a word
 
  private:
   static constexpr uint64_t kBitsPerBlock = 16;
@@ -72,28 +92,42 @@ class DramHitBits {
     std::atomic<uint64_t>* word;
     uint64_t mask;
   };
-  Bit BitOf(const BlockKey& key) const {
-    uint64_t hash = HashOf(key);
-    hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93ull;
-    hash ^= hash >> 32;
-    return {&table_[hash >> 6 & mask_.load(std::memory_order_relaxed)], uint64_t{1} << (hash & 63)};
+  // The word by the hash's low bits, the place by its highest: so the watched are those in the lowest places.
+  static unsigned PlaceOf(uint64_t hash) { return static_cast<unsigned>(hash >> 58); }
+  static_assert(UINT64_MAX >> 58 == kPlaces - 1);
+  static unsigned WatchedFor(std::optional<uint64_t> hash_max) { return hash_max ? PlaceOf(*hash_max) + 1 : 0; }
+  // Of the watched, what each word of the table has in the other.
+  static uint64_t BitsApart(unsigned watched) { return watched == 0 ? 0 : std::bit_ceil(watched); }
+
+  Bit BitOf(uint64_t hash) const {
+    const uint64_t word = hash & mask_.load(std::memory_order_relaxed);
+    if (!IsWatched(hash)) return {&table_[word], uint64_t{1} << PlaceOf(hash)};
+    const uint64_t apart = word * BitsApart(watched_) + PlaceOf(hash);
+    return {&table_[reserved_words_ + apart / 64], uint64_t{1} << apart % 64};
   }
   static uint64_t WordsFor(uint64_t blocks) {
     return std::bit_ceil((blocks * kBitsPerBlock + 63) / 64 + (blocks == 0));
+  }
+  // With those of the watched.
+  static uint64_t TotalWords(uint64_t words, unsigned watched) {
+    return words + (words * BitsApart(watched) + 63) / 64;
   }
   static uint64_t MachineBytes() {
     return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   }
   // Zero pages are words without a bit.
-  static std::atomic<uint64_t>* Reserve(uint64_t words) {
-    void* const memory = mmap(nullptr, words * sizeof(uint64_t), PROT_READ | PROT_WRITE,
+  bool Reserve() {
+    void* const memory = mmap(nullptr, TotalWords(reserved_words_, watched_) * sizeof(uint64_t), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? nullptr : static_cast<std::atomic<uint64_t>*>(memory);
+    if (memory == MAP_FAILED) return false;
+    table_ = static_cast<std::atomic<uint64_t>*>(memory);
+    return true;
   }
 
-  std::atomic<uint64_t>* table_ = nullptr;
+  std::atomic<uint64_t>* table_ = nullptr;  // reserved_words_ that hits read, and behind them those of the watched
+  std::atomic<uint64_t> mask_{0};           // words in use, less one. Grows by CAS; relaxed: it publishes nothing
   uint64_t reserved_words_ = 0;
-  std::atomic<uint64_t> mask_{0};  // words in use, less one. Grows by CAS; relaxed: it publishes nothing
+  const unsigned watched_;  // places, the lowest
 };
 
 }  // namespace mezz

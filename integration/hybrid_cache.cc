@@ -186,7 +186,7 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
     core_->CountDramHit(RoleOf(helper));
     if (demotable) {
       core_->NoteDramHit(BlockKey::FromBytes(key.data()), RoleOf(helper),
-                         [&] { return helper->size_cb(target_->Value(handle)); });
+                         [=, this] { return helper->size_cb(target_->Value(handle)); });
     }
     return handle;
   }

@@ -284,7 +284,7 @@ rocksdb::Cache::Handle* HybridCacheV7::Lookup(const Slice& key, const CacheItemH
   if (Handle* const hit = target_->Lookup(key, stats)) {
     core->CountDramHit(BlockRole::kOther);
     core->NoteDramHit(BlockKey::FromBytes(key.data()), BlockRole::kOther,
-                      [&] { return helper->size_cb(target_->Value(hit)); });
+                      [=, this] { return helper->size_cb(target_->Value(hit)); });
     return hit;
   }
   Handle* const handle = LookupScm(*core, key, helper, create, priority, stats);

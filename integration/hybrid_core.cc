@@ -217,7 +217,8 @@ void HybridCore::NotePacking() {
 }
 
 void HybridCore::KeepHitBits(uint64_t dram_bytes) {
-  hit_bits_ = std::make_unique<DramHitBits>(dram_bytes / std::max<uint64_t>(1, options_.scm.expected_block_bytes));
+  const uint64_t blocks = dram_bytes / std::max<uint64_t>(1, options_.scm.expected_block_bytes);
+  hit_bits_ = std::make_unique<DramHitBits>(blocks, WatchedHashMax(options_));
   notes_dram_hits_ = true;
 }
 
@@ -289,7 +290,7 @@ bool HybridCore::Tiers::Put(const Block& block, Generation generation, Form form
 }
 
 void HybridCore::OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source) {
-  if (hit_bits_ != nullptr) was_hit = hit_bits_->Take(key) || was_hit;
+  if (hit_bits_ != nullptr) was_hit = hit_bits_->Take(BlockHash(key)) || was_hit;
   flow_.OnDramEviction({key, role, bytes, &source, /*image=*/nullptr, /*evicted=*/true}, was_hit);
 }
 
@@ -309,7 +310,7 @@ bool HybridCore::BringsBack(const PinnedBlock& block) {
 
 HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& block) {
   const size_t bytes = block.logical_bytes();
-  if (curve_ != nullptr) curve_->NoteLookUp(key, block.role(), [bytes] { return bytes; });
+  if (curve_ != nullptr) curve_->NoteLookUp(BlockHash(key), block.role(), [bytes] { return bytes; });
   switch (flow_.OnScmHit({key, block.role(), bytes}, block.heat(), OnCompactionThread(), block.form())) {
     case Action::kPromote:
       return Serve::kPromote;

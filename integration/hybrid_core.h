@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "admission/block_hash.h"
 #include "admission/curves/live_curve.h"
 #include "admission/decision_counters.h"
 #include "admission/policy.h"
@@ -65,7 +66,7 @@ class HybridCore final : private SurvivorJudge {
   // read. Together they tell what a miss costs, where the pack mode follows it; a compaction's reads ahead, and are not
   // counted. (Under a stock cache, which inserts without us, nothing is measured.)
   void NoteMiss(const BlockKey& key, BlockRole role) {
-    if (curve_ != nullptr) curve_->NoteLookUp(key, role, [] { return size_t{0}; });
+    if (curve_ != nullptr) curve_->NoteLookUp(BlockHash(key), role, [] { return size_t{0}; });
     if (measures_misses_ && RolePacks(role)) StartMissTimer(key);
   }
   void NoteInsert(const BlockKey& key) {
@@ -76,7 +77,7 @@ class HybridCore final : private SurvivorJudge {
   // asked.
   template <typename SizeOf>
   void NoteInsertedSize(const BlockKey& key, SizeOf&& size_of) {
-    if (curve_ != nullptr) curve_->NoteSize(key, size_of);
+    if (curve_ != nullptr) curve_->NoteSize(BlockHash(key), size_of);
   }
 
   // For a DRAM tier that does not tell, or not reliably, whether what it evicts was hit: from now on NoteDramHit
@@ -86,8 +87,10 @@ class HybridCore final : private SurvivorJudge {
   template <typename SizeOf>
   void NoteDramHit(const BlockKey& key, BlockRole role, SizeOf&& size_of) {
     if (!notes_dram_hits_) return;
-    if (hit_bits_ != nullptr) hit_bits_->Set(key);
-    if (curve_ != nullptr) curve_->NoteLookUp(key, role, size_of);
+    if (hit_bits_ == nullptr) return curve_->NoteLookUp(BlockHash(key), role, size_of);
+    const uint64_t hash = BlockHash(key);
+    if (!hit_bits_->IsSettled(hash)) [[unlikely]]
+      NoteUnsettledHit(hash, role, size_of);
   }
 
   // What a DRAM tier hands over as evicted. `persistable`: there is an object, and it can tell its size and save
@@ -110,7 +113,7 @@ class HybridCore final : private SurvivorJudge {
   void Save(const Evicted& block, SizeOf size_of, SourceOf source_of) noexcept;
   // Worth saving before others: DRAM was right to keep it, as far as we know.
   bool SavedFirst(const BlockKey& key, BlockRole role) const {
-    return IsMetadata(role) || (hit_bits_ != nullptr && hit_bits_->Has(key));
+    return IsMetadata(role) || (hit_bits_ != nullptr && hit_bits_->Has(BlockHash(key)));
   }
 
   // A block leaves the DRAM tier: asks the policy, writes if told so, counts. `source` copies the block's bytes.
@@ -233,6 +236,13 @@ class HybridCore final : private SurvivorJudge {
    private:
     HybridCore& core_;
   };
+
+  // Out of line: a hit shall have no more code than it needs.
+  template <typename SizeOf>
+  [[gnu::noinline]] void NoteUnsettledHit(uint64_t hash, BlockRole role, SizeOf& size_of) {
+    hit_bits_->Set(hash);
+    if (hit_bits_->IsWatched(hash)) curve_->NoteLookUp(hash, role, size_of);
+  }
 
   // SurvivorJudge
   // Bytes of blocks that the SCM tier holds, as they pack at present.

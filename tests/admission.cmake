@@ -1,4 +1,5 @@
 # The adaptive policy and its parts: alone, under threads, and through the simulator.
+mezz_test(unit/admission/block_hash_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/form_rule_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/codec_choice_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/decision_counters_test LABELS unit DEPS mezz::admission)

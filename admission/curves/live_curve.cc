@@ -27,7 +27,10 @@ std::vector<uint64_t> Axis(uint64_t bytes) { return {bytes / 2, bytes, bytes * 2
 }  // namespace
 
 LiveCurve::LiveCurve(Options options)
-    : options_(std::move(options)), requests_max_(size_t{options_.blocks_max} * kRequestsOfABlock), threshold_(0) {
+    : options_(std::move(options)),
+      requests_max_(size_t{options_.blocks_max} * kRequestsOfABlock),
+      threshold_max_(HashMax(options_.rate_max)),
+      threshold_(0) {
   assert(std::has_single_bit(options_.blocks_max));
   const std::lock_guard lock(mutex_);
   StartLocked();
@@ -44,7 +47,7 @@ void LiveCurve::StartLocked() {
                                             .share = 1.0 / kSeeds,
                                             .left_max = 1});
   }
-  threshold_max_ = samplers_.front().threshold();
+  assert(samplers_.front().threshold() == threshold_max_);
   mark_.reset();
   begin_ = NowLocked();
   PublishLocked();

@@ -26,9 +26,9 @@ namespace mezz::plan {
 // The curve of a cache at work: five disjoint spatial samples of its look-ups (Sampler), each of at most 8192 blocks
 // and of the latest requests for them, sixteen a block, from which the curve is simulated when somebody asks for it.
 //
-// A look-up whose key's hash lies above the threshold costs that hash and a comparison. The others, at most `rate_max`
-// of the blocks, wait in a short queue of the thread's stripe; whoever fills it carries it to the samples. Nobody
-// waits: where another thread has the queue or the samples, a full queue drops what comes, which is counted
+// A look-up whose block's hash (BlockHash) lies above the threshold costs a comparison, or is not told at all: nothing
+// above HashMax is ever looked at. The others, at most `rate_max` of the blocks, wait in a short queue of the thread's
+// stripe; whoever fills it carries it to the samples. Nobody waits: where another thread has the queue or the samples, a full queue drops what comes, which is counted
 // and made up for by scaling.
 //
 // The requests that are kept are a window. Once the longest log is full, all of them lose their older half, but for the
@@ -61,19 +61,20 @@ class LiveCurve {
   };
   explicit LiveCurve(Options options);
 
-  // A look-up, found or not. `size_of()`: the block's bytes, 0 where they are not known; it is asked of a sampled block
-  // alone, and may throw.
+  // The greatest hash of a block that a curve of this rate looks at, whatever its threshold is.
+  static uint64_t HashMax(double rate_max) { return Sampler::ThresholdOf(rate_max); }
+
+  // A look-up of the block of this BlockHash, found or not. `size_of()`: the block's bytes, 0 where they are not known;
+  // it is asked of a sampled block alone, and may throw.
   template <typename SizeOf>
-  void NoteLookUp(const BlockKey& key, BlockRole role, SizeOf&& size_of) {
-    const uint64_t hash = Hash(key);
+  void NoteLookUp(uint64_t hash, BlockRole role, SizeOf&& size_of) {
     if (hash > threshold_.load(std::memory_order_relaxed)) [[likely]]
       return;
     Push({.hash = hash, .bytes = BytesOf(size_of), .role = role, .is_look_up = true});
   }
   // A block's size, which a look-up that missed could not tell.
   template <typename SizeOf>
-  void NoteSize(const BlockKey& key, SizeOf&& size_of) {
-    const uint64_t hash = Hash(key);
+  void NoteSize(uint64_t hash, SizeOf&& size_of) {
     if (hash > threshold_.load(std::memory_order_relaxed)) [[likely]]
       return;
     Push({.hash = hash, .bytes = BytesOf(size_of), .role = BlockRole::kOther, .is_look_up = false});
@@ -113,13 +114,6 @@ class LiveCurve {
     return std::bit_ceil(static_cast<uint32_t>(wanted));
   }
 
-  // Two multiplications, the halves of each product folded, as wyhash does (Wang Yi, 2019). One alone would pick blocks
-  // that follow each other at even distances.
-  static uint64_t Hash(const BlockKey& key) {
-    return Folded(Folded(key.words[0] ^ 0xa0761d6478bd642full, key.words[1] ^ 0xe7037ed1a0b428dbull),
-                  0x8ebc6af09c88c6e3ull);
-  }
-
  private:
   struct Note {
     uint64_t hash;
@@ -144,10 +138,6 @@ class LiveCurve {
     Begin passed;  // differences
   };
 
-  static uint64_t Folded(uint64_t a, uint64_t b) {
-    const auto product = static_cast<unsigned __int128>(a) * b;
-    return static_cast<uint64_t>(product >> 64) ^ static_cast<uint64_t>(product);
-  }
   template <typename SizeOf>
   static uint32_t BytesOf(SizeOf&& size_of) {
     try {
@@ -169,7 +159,7 @@ class LiveCurve {
 
   const Options options_;
   const size_t requests_max_;
-  uint64_t threshold_max_ = 0;  // as options_.rate_max says
+  const uint64_t threshold_max_;
   // Of all samples, the greatest: nothing above it is looked at. 0 once there is no memory. Stored with the samples'
   // mutex held; relaxed: a hint.
   std::atomic<uint64_t> threshold_;

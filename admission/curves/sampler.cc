@@ -11,11 +11,11 @@ namespace {
 
 constexpr uint64_t kSaltWord = 0x63757276656d657aull;
 
-uint64_t ThresholdOf(double rate) {
+}  // namespace
+
+uint64_t Sampler::ThresholdOf(double rate) {
   return rate >= 1 ? UINT64_MAX : std::max<uint64_t>(1, static_cast<uint64_t>(std::ldexp(rate, 64))) - 1;
 }
-
-}  // namespace
 
 Sampler::Sampler(const Options& options)
     : options_(options), salt_(MixWord(options.seed ^ kSaltWord)), threshold_(ThresholdOf(options.rate_max)) {}

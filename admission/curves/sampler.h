@@ -35,6 +35,9 @@ class Sampler {
   };
   explicit Sampler(const Options& options);
 
+  // The greatest hash of so large a share of the keys.
+  static uint64_t ThresholdOf(double rate);
+
   bool Keeps(uint64_t key) const { return Hash(key) <= threshold_; }
   // A request. `bytes` of its block; 0: not known, now. REQUIRES: Keeps(key).
   void Add(uint64_t key, BlockRole role, uint32_t bytes);

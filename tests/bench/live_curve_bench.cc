@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "admission/block_hash.h"
 #include "admission/curves/block_key.h"
 #include "admission/curves/live_curve.h"
 #include "integration/hybrid_cache.h"
@@ -66,7 +67,7 @@ void BM_NoteLookUp(benchmark::State& state) {
                          .now_ns = [] { return uint64_t{0}; }});
   uint64_t key = 0;
   for (auto _ : state) {
-    curve.NoteLookUp(BlockKeyOf(key), BlockRole::kData, [] { return kBlockBytes; });
+    curve.NoteLookUp(BlockHash(BlockKeyOf(key)), BlockRole::kData, [] { return kBlockBytes; });
     key = (key + 1) % kBlocks;
   }
 }

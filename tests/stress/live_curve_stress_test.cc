@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "admission/block_hash.h"
 #include "admission/curves/block_key.h"
 #include "admission/curves/live_curve.h"
 #include "tests/support/random.h"
@@ -27,9 +28,9 @@ TEST(LiveCurveStress, EachLookUpIsKeptOrCountedAsDropped) {
     test::Random random(test::Seed() + thread);
     for (uint64_t i = 0; i < kLookUps; ++i) {
       look_ups.fetch_add(1, std::memory_order_relaxed);
-      const BlockKey key = BlockKeyOf(random.Below(i % 16 == 0 ? 1 << 20 : 2000));
-      live.NoteLookUp(key, BlockRole::kData, [] { return size_t{4096}; });
-      live.NoteSize(key, [] { return size_t{4096}; });
+      const uint64_t hash = BlockHash(BlockKeyOf(random.Below(i % 16 == 0 ? 1 << 20 : 2000)));
+      live.NoteLookUp(hash, BlockRole::kData, [] { return size_t{4096}; });
+      live.NoteSize(hash, [] { return size_t{4096}; });
     }
   };
   std::vector<std::thread> threads;

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "admission/block_hash.h"
 #include "tests/support/curves.h"
 #include "tests/support/seed.h"
 
@@ -36,7 +37,7 @@ class Live {
   }
 
   void LookUp(uint64_t key, BlockRole role = BlockRole::kData) {
-    curve->NoteLookUp(BlockKeyOf(key), role, kSized);
+    curve->NoteLookUp(BlockHash(BlockKeyOf(key)), role, kSized);
     ++look_ups[static_cast<size_t>(role)];
     now_ns += 10'000;
   }
@@ -182,8 +183,8 @@ TEST(LiveCurve, LearnsTheSizeOfABlockThatWasMissed) {
   Live live({.rate_max = 1});
   for (int round = 0; round < 2; ++round) {
     for (uint64_t key = 0; key < 2000; ++key) {
-      live.curve->NoteLookUp(BlockKeyOf(key), BlockRole::kData, [] { return size_t{0}; });
-      live.curve->NoteSize(BlockKeyOf(key), [] { return size_t{1000}; });
+      live.curve->NoteLookUp(BlockHash(BlockKeyOf(key)), BlockRole::kData, [] { return size_t{0}; });
+      live.curve->NoteSize(BlockHash(BlockKeyOf(key)), [] { return size_t{1000}; });
       ++live.look_ups[0];
     }
   }
@@ -223,7 +224,8 @@ TEST(LiveCurve, WithoutMemoryNoLookUpIsSampledAnyMore) {
 // A size_of that throws is the block's own trouble, not the reader's.
 TEST(LiveCurve, KeepsALookUpWhoseSizeCannotBeTold) {
   Live live({.rate_max = 1});
-  live.curve->NoteLookUp(BlockKeyOf(1), BlockRole::kData, []() -> size_t { throw std::runtime_error("no size"); });
+  live.curve->NoteLookUp(BlockHash(BlockKeyOf(1)), BlockRole::kData,
+                         []() -> size_t { throw std::runtime_error("no size"); });
   EXPECT_EQ(live.curve->sampled(), 1u);
 }
 

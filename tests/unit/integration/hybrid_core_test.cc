@@ -10,10 +10,13 @@
 #include <cstring>
 #include <future>
 #include <thread>
+#include <vector>
 
 #include "integration/compaction_thread.h"
 #include "rocksdb/env.h"
+#include "tests/support/random.h"
 #include "tests/support/scripted_policy.h"
+#include "tests/support/seed.h"
 #include "tests/support/tier_fixture.h"
 
 namespace mezz {
@@ -183,6 +186,34 @@ TEST_F(HybridCoreTest, HitBitsAndPoliciesFollowTheDramTier) {
   EXPECT_TRUE(script_.evictions.back().was_hit_in_dram);
   core_->OnCapacity(4096);
   EXPECT_EQ(core_->hit_bits_bytes(), 16 * bytes) << "what was noted is kept";
+}
+
+// The live curve sees hits by way of the hit bits.
+TEST_F(HybridCoreTest, PoliciesAreToldTheSameWithAndWithoutALiveCurve) {
+  const auto told = [&](double curve_rate) {
+    core_.reset();
+    options_.curve = curve_rate != 0;
+    if (options_.curve) options_.curve_rate = curve_rate;
+    EXPECT_TRUE(HybridCore::Open(options_, &core_).ok());
+    core_->KeepHitBits(100 * core_->options().scm.expected_block_bytes);
+    script_.evictions.clear();
+    test::Random random(test::Seed());
+    for (int i = 0; i < 20'000; ++i) {
+      const uint64_t n = random.Below(2000);  // so many that they share bits
+      if (random.OneIn(3)) {
+        Evict(n);
+      } else {
+        core_->NoteDramHit(test::Key(n), BlockRole::kData, [] { return kBytes; });
+      }
+    }
+    std::vector<bool> hit;
+    for (const BlockFacts& block : script_.evictions) hit.push_back(block.was_hit_in_dram);
+    return hit;
+  };
+  const std::vector<bool> without = told(0);
+  EXPECT_GT(std::ranges::count(without, true), 1000);
+  EXPECT_GT(std::ranges::count(without, false), 1000);
+  for (const double rate : {0.0001, 0.01, 0.3, 1.0}) EXPECT_EQ(told(rate), without) << "curve_rate=" << rate;
 }
 
 TEST_F(HybridCoreTest, DramHitsAreToldInBulkAndEachOnce) {

@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "admission/block_hash.h"
 #include "admission/curves/block_key.h"
 #include "admission/curves/curve_file.h"
+#include "admission/curves/live_curve.h"
 #include "integration/hybrid_cache.h"
 #include "integration/option_table.h"
 #include "tests/support/hybrid_fixture.h"
@@ -27,6 +29,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr size_t kBlockBytes = 4000;
+constexpr uint64_t kCurveKeys = 8000;
 
 class HybridCurve : public ::testing::Test {
  protected:
@@ -49,7 +52,7 @@ class HybridCurve : public ::testing::Test {
     stats_ = GetHybridStats(cache_.get());
   }
   // Skewed look-ups, each miss inserted.
-  void LookUp(uint64_t count, uint64_t keys = 8000) {
+  void LookUp(uint64_t count, uint64_t keys = kCurveKeys) {
     BlockCache cache(cache_);
     const std::vector<std::byte> bytes(kBlockBytes, std::byte{7});
     for (uint64_t i = 0; i < count; ++i) {
@@ -143,6 +146,23 @@ TEST_F(HybridCurve, CountsInTheTotalOfDram) {
   EXPECT_LE(cache_->GetCapacity() + stats_->Dram().total(), options_.dram_total_bytes);
   plan::Curve curve;
   ASSERT_TRUE(stats_->MakeCurve(&curve).ok());
+}
+
+// Spatial: of a block every look-up or none, wherever it was answered.
+TEST_F(HybridCurve, LooksAtEveryLookUpOfTheBlocksWithTheLowestHashes) {
+  for (const double rate : {0.001, 0.01, 0.1}) {
+    options_.curve_rate = rate;
+    Open();
+    test::Random random(test::Seed());
+    random_ = random;
+    LookUp(20'000);
+    uint64_t expected = 0;
+    for (uint64_t i = 0; i < 20'000; ++i)
+      expected += BlockHash(BlockKeyOf(random.Below(random.OneIn(2) ? kCurveKeys / 16 : kCurveKeys))) <=
+                  plan::LiveCurve::HashMax(rate);
+    EXPECT_GT(expected, 0u);
+    EXPECT_THAT(stats_->Report(), HasSubstr("\ncurve.sampled: " + std::to_string(expected) + "\n"));
+  }
 }
 
 TEST_F(HybridCurve, OffKeepsNothing) {
