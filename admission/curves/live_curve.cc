@@ -81,27 +81,44 @@ void LiveCurve::Drop(const Note& note) {
 
 void LiveCurve::Push(const Note& note) {
   if (note.is_look_up && note.role == BlockRole::kOther && !options_.takes_others) return;
-  Queue& queue = queues_[StripeOfThisThread()];
-  const std::unique_lock lock(queue.mutex, std::try_to_lock);
-  if (!lock.owns_lock()) return Drop(note);
-  if (queue.size == kQueue) {
-    const std::unique_lock samples(mutex_, std::try_to_lock);
-    if (!samples.owns_lock()) return Drop(note);
-    CarryLocked(&queue);
-    PublishLocked();
-  }
-  queue.notes[queue.size++] = note;
-  if (note.is_look_up) sampled_.fetch_add(1, std::memory_order_relaxed);
+  const size_t stripe = StripeOfThisThread();
+  if (stripe != kSharedStripe) [[likely]]
+    return PushTo(&queues_[stripe], note);
+  const std::unique_lock lock(shared_mutex_, std::try_to_lock);
+  lock.owns_lock() ? PushTo(&queues_[stripe], note) : Drop(note);
 }
 
-// With the queue's mutex, too. By those who look a block up: nothing is thrown.
+void LiveCurve::PushTo(Queue* queue, const Note& note) {
+  const uint64_t noted = queue->noted.load(std::memory_order_relaxed);
+  if (noted - queue->carried.load(std::memory_order_acquire) == kQueue) {
+    const std::unique_lock samples(mutex_, std::try_to_lock);
+    if (!samples.owns_lock()) return Drop(note);
+    CarryLocked(queue);
+    PublishLocked();
+  }
+  queue->notes[noted % kQueue] = note;
+  queue->noted.store(noted + 1, std::memory_order_release);
+  if (note.is_look_up)
+    queue->look_ups.store(queue->look_ups.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+uint64_t LiveCurve::sampled() const {
+  uint64_t sum = 0;
+  for (const Queue& queue : queues_) sum += queue.look_ups.load(std::memory_order_relaxed);
+  return sum;
+}
+
+// By those who look a block up: nothing is thrown.
 void LiveCurve::CarryLocked(Queue* queue) {
+  const uint64_t noted = queue->noted.load(std::memory_order_acquire);
+  uint64_t next = queue->carried.load(std::memory_order_relaxed);
+  assert(noted - next <= kQueue);
   try {
-    for (size_t i = 0; i < queue->size && !no_memory_; ++i) AddLocked(queue->notes[i]);
+    for (; next != noted && !no_memory_; ++next) AddLocked(queue->notes[next % kQueue]);
   } catch (const std::bad_alloc&) {
     no_memory_ = true;
   }
-  queue->size = 0;
+  queue->carried.store(noted, std::memory_order_release);
 }
 
 void LiveCurve::AddLocked(const Note& note) {
@@ -141,10 +158,7 @@ void LiveCurve::TurnLocked() {
 
 LiveCurve::Window LiveCurve::TakeWindow() {
   const std::lock_guard lock(mutex_);
-  for (Queue& queue : queues_) {
-    const std::lock_guard queued(queue.mutex);
-    CarryLocked(&queue);
-  }
+  for (Queue& queue : queues_) CarryLocked(&queue);
   PublishLocked();
   if (no_memory_) throw std::bad_alloc();
   Begin passed = NowLocked();

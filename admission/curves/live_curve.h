@@ -28,8 +28,9 @@ namespace mezz::plan {
 //
 // A look-up whose block's hash (BlockHash) lies above the threshold costs a comparison, or is not told at all: nothing
 // above HashMax is ever looked at. The others, at most `rate_max` of the blocks, wait in a short queue of the thread's
-// stripe; whoever fills it carries it to the samples. Nobody waits: where another thread has the queue or the samples, a full queue drops what comes, which is counted
-// and made up for by scaling.
+// stripe; whoever fills it carries it to the samples. A thread that owns its stripe notes with plain stores. Nobody
+// waits: where another thread has the samples, a full queue drops what comes, as does the shared stripe's where another
+// notes; that is counted and made up for by scaling.
 //
 // The requests that are kept are a window. Once the longest log is full, all of them lose their older half, but for the
 // last request of each block: so the models begin with what the tiers hold. Where the
@@ -37,7 +38,7 @@ namespace mezz::plan {
 //
 // Where there is no memory for a sample, no look-up is sampled any more, and Make says so.
 //
-// Lock order: the samples' mutex, then a stripe's. Who holds a stripe's only tries the samples'. Thread-safe.
+// Mutexes: the shared stripe's is only tried, and who holds it only tries the samples'. Thread-safe.
 class LiveCurve {
  public:
   using LookUps = std::array<uint64_t, kBlockRoles>;
@@ -94,7 +95,7 @@ class LiveCurve {
   Status Make(const Tiers& tiers, Curve* curve);
 
   // Look-ups so far that are kept, or were until something newer came; and that would have been, but threads met.
-  uint64_t sampled() const { return sampled_.load(std::memory_order_relaxed); }
+  uint64_t sampled() const;
   uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
   // Of DRAM: the most so far, and whatever comes.
@@ -121,10 +122,16 @@ class LiveCurve {
     BlockRole role;
     bool is_look_up;
   };
+  // Of a stripe; kept are the notes [carried, noted), each at its number modulo kQueue.
+  //   place: free --its noter writes the note; noted + 1: release--> kept --read by who has mutex_; carried: release-->
+  //          free
+  // One thread notes at a time, the stripe's owner or who has shared_mutex_, and one carries, who has mutex_: so each
+  // loads its own word relaxed, and the other's with acquire.
   struct alignas(kLineBytes) Queue {
-    std::mutex mutex;
-    std::array<Note, kQueue> notes;  // guarded by mutex
-    size_t size = 0;                 // guarded by mutex
+    std::atomic<uint64_t> noted{0};
+    std::atomic<uint64_t> look_ups{0};  // of the notes so far. Stored as noted; relaxed: a count
+    std::atomic<uint64_t> carried{0};
+    std::array<Note, kQueue> notes;
   };
   // What belongs to the samples' present window.
   struct Begin {
@@ -147,6 +154,7 @@ class LiveCurve {
     }
   }
   void Push(const Note& note);
+  void PushTo(Queue* queue, const Note& note);
   void AddLocked(const Note& note);
   void TurnLocked();
   void StartLocked();
@@ -165,8 +173,8 @@ class LiveCurve {
   std::atomic<uint64_t> threshold_;
   std::atomic<uint64_t> dram_bytes_{0};  // stored likewise; a figure
   std::atomic<uint64_t> dropped_{0};     // look-ups; relaxed: a count
-  std::atomic<uint64_t> sampled_{0};     // as dropped_
   std::array<Queue, kStripes> queues_;
+  std::mutex shared_mutex_;  // of who notes in the shared stripe
 
   std::mutex mutex_;
   std::vector<Sampler> samplers_;  // guarded by mutex_, as what follows

@@ -1232,6 +1232,13 @@ MUTANTS = (
            ("folded(folded(key.words[0] ^ 0xa0761d6478bd642full, key.words[1] ^ 0xe7037ed1a0b428dbull),\n"
             "                0x8ebc6af09c88c6e3ull)",
             "folded(key.words[0] ^ 0xa0761d6478bd642full, key.words[1] ^ 0xe7037ed1a0b428dbull)")),
+    curve("a queue of the live curve is written over before it is carried", "admission/curves/live_curve.cc",
+          "unit/curves/live_curve_test", "LiveCurve.CountsWhatItDrops*",
+          ("if (!samples.owns_lock()) return Drop(note);", "if (!samples.owns_lock()) queue->carried.fetch_add(1);")),
+    curve("who notes for the live curve publishes nothing", "admission/curves/live_curve.cc",
+          "unit/curves/live_curve_test", "LiveCurve.IsThatOfAllLookUps",
+          ("queue->noted.store(noted + 1, std::memory_order_release);",
+           "queue->noted.store(noted, std::memory_order_release);")),
     hybrid78("a watched block settles as any other", "dram_hit_bits.h", "unit/integration/dram_hit_bits_test",
              "DramHitBits.NeverSettle*",
              ("if (!IsWatched(hash)) return {&table_", "if (true) return {&table_")),
