@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -71,6 +72,27 @@ TEST(PriceBook, ScmMayBePricedAgainstDram) {
   ASSERT_NE(cxl, book.modules.end());
   EXPECT_NEAR(cxl->price.value, 1.18 * 2 * 885, 1e-9);
   EXPECT_NEAR(cxl->price.high, 1.25 * 2 * 885, 1e-9);
+}
+
+// No price of one is public: it is asked at both ends.
+TEST(PriceBook, AFasterDriveIsDearerThanFlashAndItsPriceIsAssumed) {
+  for (const auto& [name, fast] : {std::pair("2026.yaml", "fast_1.6T"), std::pair("atc21.yaml", "optane_ssd_1.6T")}) {
+    PriceBook book;
+    ASSERT_TRUE(ReadPriceBook(BookPath(name), &book).ok());
+    const auto per_gb = [](const Module& module, double price) {
+      return price / (static_cast<double>(module.bytes) / 1e9);
+    };
+    const auto drive = std::ranges::find(book.modules, fast, &Module::name);
+    ASSERT_NE(drive, book.modules.end()) << name;
+    EXPECT_EQ(drive->device, "optane_ssd");
+    EXPECT_TRUE(drive->price.assumed);
+    EXPECT_LT(drive->price.low, drive->price.value);
+    EXPECT_GT(drive->price.high, drive->price.value);
+    for (const Module& module : book.modules) {
+      if (module.device != "nvme_flash") continue;
+      EXPECT_GT(per_gb(*drive, drive->price.low), per_gb(module, module.price.high)) << name << ", " << module.name;
+    }
+  }
 }
 
 TEST(PriceBook, WhatIsWrongIsNamedWithItsLine) {
