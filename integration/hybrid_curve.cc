@@ -13,6 +13,7 @@
 #include "admission/curves/live_curve.h"
 #include "cache/base/write_file.h"
 #include "cache/layout.h"
+#include "cache/log_rules.h"
 #include "integration/hybrid_core.h"
 #include "integration/option_table.h"
 #include "integration/tell.h"
@@ -88,6 +89,7 @@ Status HybridCore::MakeCurve(plan::Curve* curve) const {
   tiers.scm_bytes = scm_->capacity_bytes();
   plan::MiniatureOptions& miniature = tiers.miniature;
   miniature.policy = policy_name();
+  miniature.writers = log_rules::WriterLanes(UINT32_MAX);  // of this machine
   miniature.dram_cache = options_.dram_cache == DramCacheKind::kLru ? sim::DramCache::kLru : sim::DramCache::kHcc;
   miniature.policy_maker = options_.policy_maker;
   tiers.pack = "off";

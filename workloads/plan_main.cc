@@ -65,9 +65,12 @@ DEFINE_string(
 DEFINE_double(warmup, 0, "Share of the requests before counting starts");
 DEFINE_double(rate, 1, "Look at this share of the blocks at most, chosen by hash");
 DEFINE_int64(blocks, 8192, "And at so many of them at most, for each seed");
-DEFINE_int32(seeds, 5, "Independent samples; their spread gives the confidence bands");
+DEFINE_int32(
+    seeds, 0,
+    "Independent samples; their spread gives the confidence bands. exact: seeds of the policy. 0: five, or one");
+DEFINE_int32(writers, 4, "CPUs of the machine that will serve: SCM has a lane for each that writes, up to four");
 DEFINE_int64(seed, 1, "Of the first sample and of the policies' hashes");
-DEFINE_bool(exact, false, "Look at every request, once");
+DEFINE_bool(exact, false, "Look at every request, with tiers as they live");
 DEFINE_string(memory, "8G", "exact: a trace that needs more is refused (K, M, G, T)");
 DEFINE_int64(access_ns, 10000, "Simulated time between requests");
 DEFINE_int64(ops, 10'000'000, "gen:NAME: requests");
@@ -103,7 +106,8 @@ mezz::Status CurveOptionsFromFlags(mezz::plan::CurveOptions* o) {
   o->exact = FLAGS_exact;
   MEZZ_RETURN_IF_ERROR(mezz::Count("unit", FLAGS_unit, 1, &o->block_bytes));
   MEZZ_RETURN_IF_ERROR(mezz::Count("blocks", FLAGS_blocks, 1, &o->blocks_max));
-  MEZZ_RETURN_IF_ERROR(mezz::Count("seeds", FLAGS_seeds, 1, &o->seeds));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("seeds", FLAGS_seeds, 0, &o->seeds));
+  MEZZ_RETURN_IF_ERROR(mezz::Count("writers", FLAGS_writers, 1, &o->writers));
   MEZZ_RETURN_IF_ERROR(mezz::Count("seed", FLAGS_seed, 0, &o->seed));
   MEZZ_RETURN_IF_ERROR(mezz::Count("access_ns", FLAGS_access_ns, 1, &o->access_ns));
   MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--memory", FLAGS_memory, &o->memory_bytes));
@@ -241,7 +245,7 @@ const mezz::Program& Program() {
             "lookups",       "json",    "csv",        "html",       "format",       "skip_bad",    "unit",
             "policy",        "pack",    "pack_ratio", "dram_cache", "dram",         "scm",         "warmup",
             "rate",          "blocks",  "seeds",      "seed",       "exact",        "memory",      "access_ns",
-            "ops",           "keys"},
+            "ops",           "keys",    "writers"},
            &RunPlan},
           {"predict",
            "CURVE",
@@ -262,7 +266,7 @@ const mezz::Program& Program() {
            "hit ratios of a trace over the sizes of both tiers; TRACE is a file or gen:NAME",
            {"out",  "format", "skip_bad",   "unit",      "policy", "dram_cache", "dram",
             "scm",  "pack",   "pack_ratio", "warmup",    "rate",   "blocks",     "seeds",
-            "seed", "exact",  "memory",     "access_ns", "ops",    "keys"},
+            "seed", "exact",  "memory",     "access_ns", "ops",    "keys",       "writers"},
            &RunCurve},
           {"merge",
            "CURVE...",

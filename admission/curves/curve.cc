@@ -141,6 +141,7 @@ Status Merge(const Curve& other, Curve* curve) {
   MEZZ_RETURN_IF_ERROR(CheckAlike("ratios of packed records", "pack_ratio", a.pack_ratios, b.pack_ratios));
   MEZZ_RETURN_IF_ERROR(CheckAlike("shares of warm-up", "warmup", a.warmup, b.warmup));
   MEZZ_RETURN_IF_ERROR(CheckAlike("numbers of samples", "seeds", a.seeds, b.seeds));
+  MEZZ_RETURN_IF_ERROR(CheckAlike("numbers of writers", "writers", a.writers, b.writers));
   MEZZ_RETURN_IF_ERROR(CheckAlike("DRAM sizes", "dram", a.dram, b.dram));
   MEZZ_RETURN_IF_ERROR(CheckAlike("SCM sizes", "scm", a.scm, b.scm));
 

@@ -61,7 +61,8 @@ struct CurveForm {
   std::string pack{};            // off, lz4, zstd
   std::string pack_ratios{};     // how many times smaller blocks become: a number, or a digest of the distribution
   double warmup = 0;             // share of the requests that are not counted
-  uint32_t seeds = 0;            // independent samples; 1 with rate 1 is exact
+  uint32_t seeds = 0;            // independent samples; of an exact curve, seeds of the policy
+  uint32_t writers = 0;          // CPUs of the machine that serves, those beyond the most lanes of writers left out
   std::vector<uint64_t> dram{};  // the grid: bytes, ascending; 0: no such tier
   std::vector<uint64_t> scm{};
   bool operator==(const CurveForm&) const = default;
@@ -83,7 +84,8 @@ struct CurveSums {
 };
 
 // A number and how far off the sample may have it: the whole trace's is within +-band in 95 of 100 cases. By Student's
-// distribution over the seeds, and kCommonBand for what all of them share; 0 for an exact curve.
+// distribution over the seeds, and kCommonBand for what all of them share. Of an exact curve the seeds are the
+// policy's, and the whole is their mean; with one of them 0.
 struct Estimate {
   double value = 0;
   double band = 0;

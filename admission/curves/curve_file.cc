@@ -54,14 +54,9 @@ constexpr std::pair<const char*, uint64_t CurveSums::*> kSumFields[] = {
 };
 
 json FormJson(const CurveForm& form) {
-  return {{"policy", form.policy},
-          {"dram_cache", form.dram_cache},
-          {"block_bytes", form.block_bytes},
-          {"pack", form.pack},
-          {"pack_ratios", form.pack_ratios},
-          {"warmup", form.warmup},
-          {"seeds", form.seeds},
-          {"dram", form.dram},
+  return {{"policy", form.policy}, {"dram_cache", form.dram_cache},   {"block_bytes", form.block_bytes},
+          {"pack", form.pack},     {"pack_ratios", form.pack_ratios}, {"warmup", form.warmup},
+          {"seeds", form.seeds},   {"writers", form.writers},         {"dram", form.dram},
           {"scm", form.scm}};
 }
 
@@ -112,6 +107,7 @@ CurveForm FormOf(const json& of) {
           .pack_ratios = of.at("pack_ratios"),
           .warmup = of.at("warmup"),
           .seeds = of.at("seeds"),
+          .writers = of.at("writers"),
           .dram = of.at("dram"),
           .scm = of.at("scm")};
 }

@@ -12,7 +12,7 @@
 
 namespace mezz::plan {
 
-inline constexpr int kCurveFileVersion = 1;
+inline constexpr int kCurveFileVersion = 2;  // 1 had no form.writers
 
 // `manifest`: where the curve comes from (program.h), for people; not read back. Equal arguments give equal text.
 std::string CurveText(const Curve& curve, const nlohmann::json& manifest);

@@ -27,6 +27,18 @@
 
 namespace mezz::sim {
 
+enum class DramCache : uint8_t { kHcc, kLru };
+
+// The least bytes of a shard, of RocksDB's LRUCache and of HyperClockCache as the live cache sets it
+// (integration/hybrid_cache.cc); of either, its shards at most.
+inline constexpr uint32_t kLruShardBytesMin = 512 << 10, kHccShardBytesMin = 2 << 20, kShardsMax = 64;
+// Shards of a live cache of so many bytes.
+inline uint32_t LiveShards(DramCache cache, uint64_t capacity) {
+  const uint64_t shard_bytes = cache == DramCache::kLru ? kLruShardBytesMin : kHccShardBytesMin;
+  return static_cast<uint32_t>(
+      std::min<uint64_t>(std::bit_floor(std::max<uint64_t>(1, capacity / shard_bytes)), kShardsMax));
+}
+
 enum class DramPriority : uint8_t { kBottom, kLow, kHigh };
 // What RocksDB inserts blocks of this role with, by default.
 inline DramPriority PriorityOf(BlockRole role) {

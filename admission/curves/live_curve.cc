@@ -230,6 +230,7 @@ Status LiveCurve::MakeOf(const Tiers& tiers, Curve* curve) {
                .pack_ratios = tiers.pack_ratios,
                .warmup = kWarmup,
                .seeds = kSeeds,
+               .writers = tiers.miniature.writers,
                .dram = Axis(tiers.dram_bytes),
                .scm = Axis(tiers.scm_bytes)};
   made.form.scm.insert(made.form.scm.begin(), 0);

@@ -26,21 +26,26 @@ uint64_t Scaled(uint64_t bytes, double rate) {
   return static_cast<uint64_t>(std::llround(static_cast<double>(bytes) * rate));
 }
 
+bool IsLruAlone(const MiniatureOptions& options) { return options.policy == "lru" || IsScmAlone(options.policy); }
+
 // Segments as the live tier would have them.
 struct LiveSegments {
-  explicit LiveSegments(uint64_t scm_bytes) {
+  LiveSegments(uint64_t scm_bytes, uint32_t writers) {
     ScmOptions live;
     live.capacity_bytes = scm_bytes;
     bytes = live.EffectiveSegmentBytes();
     count = std::max<uint64_t>(kSegmentsMin, scm_bytes / bytes);
     // One for the proven and one for each lane of writers, half full; as many kept free, and the one that is emptied.
-    const uint64_t lanes =
-        std::clamp<uint64_t>(count / log_rules::kSegmentsPerLane, 1, uint64_t{log_rules::kWriterLanesMax});
+    lanes = static_cast<uint32_t>(std::clamp<uint64_t>(count / log_rules::kSegmentsPerLane, 1,
+                                                       std::clamp(writers, 1u, log_rules::kWriterLanesMax)));
     reserve = lanes + 2;
+    lives = scm_bytes / bytes >= kSegmentsMin;
   }
   uint64_t bytes = 0;
   uint64_t count = 0;
+  uint32_t lanes = 0;
   uint64_t reserve = 0;
+  bool lives = false;  // else the tier is too small to be opened
 };
 
 class TwoTierPoint final : public PointModel {
@@ -138,6 +143,22 @@ class OneTierPoint final : public PointModel {
   SampleCounts counts_;
 };
 
+// What the DRAM tier is, where both tiers are, and where it is alone.
+sim::DramCache StockCacheOf(const MiniatureOptions& options) {
+  if (options.policy == "hcc") return sim::DramCache::kHcc;
+  return IsLruAlone(options) ? sim::DramCache::kLru : options.dram_cache;
+}
+
+// The SCM tier of `scm_bytes`, of which `scm` are modelled.
+sim::ScmModelOptions ScmOf(const BlockSizes& sizes, const MiniatureOptions& options, uint64_t scm_bytes, uint64_t scm,
+                           bool as_live) {
+  const LiveSegments live(scm_bytes, options.writers);
+  if (as_live) return {.capacity = scm, .segment = live.bytes, .exact_capacity = false, .writer_lanes = live.lanes};
+  const uint64_t segments = std::min(live.count, kMiniatureSegments);
+  const uint64_t segment = std::max<uint64_t>(scm / segments, sizes.record_max);
+  return {.capacity = std::max(scm, segment), .segment = segment, .exact_capacity = true};
+}
+
 Status CheckHoldsBlock(std::string_view tier, uint64_t bytes, uint64_t scaled, uint64_t block, double rate) {
   if (scaled >= block) return Status::Ok();
   const double wanted = static_cast<double>(block) / static_cast<double>(std::max<uint64_t>(1, bytes));
@@ -162,13 +183,13 @@ const std::vector<std::string_view>& ScmAloneNames() {
   return names;
 }
 
-uint64_t UsableScmBytes(uint64_t scm_bytes) {
-  const LiveSegments live(scm_bytes);
+uint64_t UsableScmBytes(uint64_t scm_bytes, uint32_t writers) {
+  const LiveSegments live(scm_bytes, writers);
   return scm_bytes - scm_bytes / live.count * live.reserve;
 }
 
 BlockSizes::BlockSizes(const BlockTrace& trace, const MiniatureOptions& options) {
-  const bool lru = options.dram_cache == sim::DramCache::kLru || options.policy == "lru" || IsScmAlone(options.policy);
+  const bool lru = options.dram_cache == sim::DramCache::kLru || IsLruAlone(options);
   const bool packs = options.pack != PackMode::kOff;
   for (BlockId block = 0; block < trace.unique(); ++block) {
     const uint32_t bytes = trace.bytes(block);
@@ -196,7 +217,7 @@ Status CheckTiersHoldBlocks(const BlockSizes& sizes, const MiniatureOptions& opt
     return CheckHoldsBlock(tier, bytes, Scaled(usable, options.rate), sizes.block_mean, options.rate);
   };
   MEZZ_RETURN_IF_ERROR(check("dram", dram_bytes, dram_bytes));
-  return check("scm", scm_bytes, scm_bytes == 0 ? 0 : UsableScmBytes(scm_bytes));
+  return check("scm", scm_bytes, scm_bytes == 0 ? 0 : UsableScmBytes(scm_bytes, options.writers));
 }
 
 Status MakePointModel(const BlockTrace& trace, const BlockSizes& sizes, const MiniatureOptions& options,
@@ -204,11 +225,16 @@ Status MakePointModel(const BlockTrace& trace, const BlockSizes& sizes, const Mi
   assert(dram_bytes != 0 || scm_bytes != 0);
   MEZZ_RETURN_IF_ERROR(CheckTiersHoldBlocks(sizes, options, dram_bytes, scm_bytes));
   const uint64_t dram = Scaled(dram_bytes, options.rate);
-  const uint64_t scm = scm_bytes == 0 ? 0 : Scaled(UsableScmBytes(scm_bytes), options.rate);
+  // Without a sample nothing is scaled, and the tier has its segments as it lives: what it keeps free follows from what
+  // writers do. A miniature's segments would be too few for that, so there it is taken off.
+  const bool as_live =
+      options.rate >= 1 && dram != 0 && scm_bytes != 0 && LiveSegments(scm_bytes, options.writers).lives;
+  const bool has_log = dram != 0 && scm_bytes != 0;  // a stock cache in SCM has none
+  const uint64_t usable = has_log && !as_live ? UsableScmBytes(scm_bytes, options.writers) : scm_bytes;
+  const uint64_t scm = Scaled(usable, options.rate);
   const sim::DramModelOptions dram_options = DramOf(options, dram == 0 ? scm : dram);
   if (dram == 0 || scm == 0) {
-    const bool lru =
-        options.policy == "lru" || dram == 0 || (options.policy != "hcc" && options.dram_cache == sim::DramCache::kLru);
+    const bool lru = StockCacheOf(options) == sim::DramCache::kLru || dram == 0;
     if (lru) {
       *model = std::make_unique<OneTierPoint<sim::LruModel>>(trace, sizes, dram_options, dram == 0);
     } else {
@@ -220,9 +246,7 @@ Status MakePointModel(const BlockTrace& trace, const BlockSizes& sizes, const Mi
   sim::TwoTierOptions& two = parts->options;
   two.dram_cache = options.dram_cache;
   two.dram = dram_options;
-  const uint64_t segments = std::min(LiveSegments(scm_bytes).count, kMiniatureSegments);
-  const uint64_t segment = std::max<uint64_t>(scm / segments, sizes.record_max);
-  two.scm = {.capacity = std::max(scm, segment), .segment = segment, .exact_capacity = true};
+  two.scm = ScmOf(sizes, options, scm_bytes, scm, as_live);
   two.dram_charges = sizes.dram_charges;
   two.record_units = sizes.records;
   two.access_ns = std::max<uint64_t>(1, static_cast<uint64_t>(static_cast<double>(options.access_ns) / options.rate));
@@ -252,8 +276,11 @@ std::unique_ptr<PointModel> PointOf(const BlockTrace& trace, std::unique_ptr<sim
 }
 
 sim::DramModelOptions DramOf(const MiniatureOptions& options, uint64_t capacity) {
-  return {
-      .capacity = capacity, .high_priority_pool = kHighPriorityPool, .slot_charge = kSlotBytes, .seed = options.seed};
+  return {.capacity = capacity,
+          .high_priority_pool = kHighPriorityPool,
+          .shards = options.rate >= 1 ? sim::LiveShards(StockCacheOf(options), capacity) : 1,
+          .slot_charge = kSlotBytes,
+          .seed = options.seed};
 }
 
 }  // namespace mezz::plan

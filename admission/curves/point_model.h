@@ -16,6 +16,7 @@
 #include "admission/curves/pack_model.h"
 #include "admission/curves/two_tier.h"
 #include "admission/policy.h"
+#include "cache/log_rules.h"
 #include "cache/options.h"
 #include "cache/status.h"
 
@@ -35,7 +36,8 @@ struct MiniatureOptions {
   sim::PackRatios pack_ratios{1};
   uint64_t access_ns = 10'000;  // between requests of the whole trace
   uint64_t seed = 1;            // of the policy's hashes and of the drawn ratios
-  double rate = 1;              // of the sample
+  double rate = 1;              // of the sample; with 1 the tiers are modelled as they live, not in miniature
+  uint32_t writers = log_rules::kWriterLanesMax;  // CPUs of the machine that serves: SCM has as many lanes at most
   // Makes the policy; empty: MakePolicy.
   std::function<Status(std::string_view name, const PolicyOptions& options, std::unique_ptr<Policy>* policy)>
       policy_maker{};
@@ -83,10 +85,10 @@ Status CheckTiersHoldBlocks(const BlockSizes& sizes, const MiniatureOptions& opt
 Status MakePointModel(const BlockTrace& trace, const BlockSizes& sizes, const MiniatureOptions& options,
                       uint64_t dram_bytes, uint64_t scm_bytes, std::unique_ptr<PointModel>* model);
 
-// A DRAM tier in miniature, as stock caches have it.
+// A DRAM tier as stock caches have it: in miniature one shard.
 sim::DramModelOptions DramOf(const MiniatureOptions& options, uint64_t capacity);
 
 // Of an SCM tier of `scm_bytes`, what records fill: without the segments that the live tier keeps free or half full.
-uint64_t UsableScmBytes(uint64_t scm_bytes);
+uint64_t UsableScmBytes(uint64_t scm_bytes, uint32_t writers);
 
 }  // namespace mezz::plan

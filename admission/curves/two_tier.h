@@ -48,8 +48,6 @@ struct SimCounts {
   uint64_t scm_writes() const { return demotions + inserts_to_scm + second_chances + packed_at_reclaim; }
 };
 
-enum class DramCache : uint8_t { kHcc, kLru };
-
 // Of a tier that packs. Its units are bytes.
 struct PackOptions {
   Codec codec = Codec::kLz4;

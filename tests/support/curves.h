@@ -65,7 +65,7 @@ inline plan::Curve CurveOf(RequestSource* source, const plan::CurveOptions& opti
 // A curve that no trace made, of a random amount of everything.
 inline plan::Curve RandomCurve(Random* random) {
   plan::Curve curve;
-  curve.form = {.policy = "lru", .dram_cache = "hcc", .block_bytes = 4096, .pack = "off", .seeds = 3};
+  curve.form = {.policy = "lru", .dram_cache = "hcc", .block_bytes = 4096, .pack = "off", .seeds = 3, .writers = 4};
   curve.form.dram = {uint64_t{1} << 20, uint64_t{4} << 20};
   curve.form.scm = {0, uint64_t{8} << 20};
   const uint64_t requests = 1000 + random->Below(1 << 20);

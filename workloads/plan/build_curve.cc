@@ -49,10 +49,9 @@ class Builder {
     MEZZ_RETURN_IF_ERROR(Judge());
     Describe();
     ChooseGrid();
-    // With everything sampled all seeds are one.
-    const size_t runs = curve_->exact() ? 1 : samplers_.size();
+    const size_t runs = Runs();
     for (size_t seed = 0; seed < runs; ++seed) {
-      Sampler& sampler = samplers_[seed];
+      Sampler& sampler = samplers_[std::min(seed, samplers_.size() - 1)];
       SeedRunOptions run{.name = source_->description(),
                          .miniature = plan_.miniature,
                          .warmup = options_.warmup,
@@ -62,8 +61,14 @@ class Builder {
       // asked for once are counted right, and a tier as large as the footprint holds all of the sample.
       run.miniature.rate =
           sampler.rate() >= 1 ? 1 : static_cast<double>(sampler.blocks()) / static_cast<double>(curve_->sums.blocks);
+      if (options_.exact) run.miniature.seed += seed;
       std::vector<SampleCounts> counts;
-      MEZZ_RETURN_IF_ERROR(RunSeed(curve_->points, run, &sampler, &counts));
+      if (options_.exact && seed + 1 < runs) {
+        Sampler again = sampler;  // whose log is taken
+        MEZZ_RETURN_IF_ERROR(RunSeed(curve_->points, run, &again, &counts));
+      } else {
+        MEZZ_RETURN_IF_ERROR(RunSeed(curve_->points, run, &sampler, &counts));
+      }
       for (size_t i = 0; i < curve_->points.size(); ++i)
         AddSeed(curve_->sums, run.miniature.rate, counts[i], &curve_->points[i]);
     }
@@ -87,6 +92,11 @@ class Builder {
     const Sampler& sampler = samplers_.front();
     return sampler.rate() >= 1 ? sampler.blocks() : static_cast<uint64_t>(std::llround(keys_.Estimate()));
   }
+  // Of the models. Where samples hold everything, they are all one.
+  size_t Runs() const {
+    if (options_.exact) return plan_.form.seeds;
+    return curve_->exact() ? 1 : samplers_.size();
+  }
   uint64_t Counted(uint64_t whole) const {
     return whole - static_cast<uint64_t>(static_cast<double>(whole) * options_.warmup);
   }
@@ -101,7 +111,7 @@ class Builder {
 };
 
 Status Builder::ReadTrace() {
-  const uint32_t seeds = options_.exact ? 1 : options_.seeds;
+  const uint32_t seeds = options_.exact ? 1 : plan_.form.seeds;
   for (uint32_t i = 0; i < seeds; ++i) {
     samplers_.emplace_back(Sampler::Options{.rate_max = options_.exact ? 1 : options_.rate,
                                             .blocks_max = options_.exact ? UINT32_MAX : options_.blocks_max,
@@ -130,7 +140,8 @@ Status Builder::ReadAgain(const std::function<Status(uint64_t key)>& each) {
 }
 
 Status Builder::CheckMemory() const {
-  if (samplers_.front().memory_bytes() <= options_.memory_bytes) return Status::Ok();
+  const uint64_t copies = plan_.form.seeds > 1 ? 2 : 1;
+  if (copies * samplers_.front().memory_bytes() <= options_.memory_bytes) return Status::Ok();
   return Status::NoSpace(fmt::format(
       "trace {} needs more than the {} MiB of --memory with --exact: {} blocks after {} requests; raise it, "
       "or leave --exact out",
@@ -230,7 +241,7 @@ void Builder::WarnOfSmallTiers() {
 }
 
 void Builder::Warn() {
-  WarnOfBand();
+  if (!curve_->exact()) WarnOfBand();
   if (!curve_->exact()) WarnOfSmallTiers();
   std::ranges::sort(curve_->warnings);
 }

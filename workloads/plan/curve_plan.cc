@@ -54,7 +54,8 @@ Status MakeCurvePlan(const CurveOptions& o, CurvePlan* plan) {
   if (!IsKnownPolicy(o.policy)) {
     return Status::InvalidArgument(fmt::format("--policy={} is not known; {}", o.policy, KnownPolicies()));
   }
-  plan->miniature = {.policy = o.policy, .access_ns = o.access_ns, .seed = o.seed};
+  const uint32_t writers = std::min(o.writers, log_rules::kWriterLanesMax);
+  plan->miniature = {.policy = o.policy, .access_ns = o.access_ns, .seed = o.seed, .writers = writers};
   MEZZ_RETURN_IF_ERROR(sim::ParseDramCache(o.dram_cache, &plan->miniature.dram_cache));
   sim::SimOptions packing;
   packing.policies = {o.policy};
@@ -68,7 +69,10 @@ Status MakeCurvePlan(const CurveOptions& o, CurvePlan* plan) {
           .pack = o.pack,
           .pack_ratios = DigestOfRatios(o, packing.pack),
           .warmup = o.warmup,
-          .seeds = o.exact ? 1 : o.seeds};
+          .seeds = o.seeds != 0 ? o.seeds
+                   : o.exact    ? 1
+                                : kSeedsDefault,
+          .writers = writers};
   MEZZ_RETURN_IF_ERROR(ParseSizes("dram", o.dram, &form.dram));
   MEZZ_RETURN_IF_ERROR(ParseSizes("scm", o.scm, &form.scm));
   const bool dram_alone = IsIn(DramAloneNames(), o.policy);
@@ -101,10 +105,11 @@ Status CurveOptions::Validate() const {
     return out_of_range("unit", block_bytes, fmt::format("{} to {}", kUnitBytesMin, kUnitBytesMax));
   if (!(warmup >= 0 && warmup < 1)) return out_of_range("warmup", warmup, "0 up to, not including, 1");
   if (!(rate > 0 && rate <= 1)) return out_of_range("rate", rate, "above 0 to 1");
-  if (seeds < 2 || seeds > kSeedsMax)
+  if (seeds > kSeedsMax || (seeds == 1 && !exact))
     return out_of_range("seeds", seeds, fmt::format("2, for there is no band without a second, to {}", kSeedsMax));
   if (blocks_max < kSampleBlocksMin)
     return out_of_range("blocks", blocks_max, fmt::format("{} on; fewer say nothing", kSampleBlocksMin));
+  if (writers == 0) return out_of_range("writers", writers, "1 on");
   if (access_ns == 0 || access_ns > 1'000'000'000)
     return out_of_range("access_ns", static_cast<double>(access_ns), "1 to 1000000000");
   if (exact && rate < 1) {

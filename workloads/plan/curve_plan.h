@@ -7,11 +7,12 @@
 
 #include "admission/curves/curve.h"
 #include "admission/curves/point_model.h"
+#include "cache/log_rules.h"
 #include "cache/status.h"
 
 namespace mezz::plan {
 
-inline constexpr uint32_t kSeedsMax = 32;
+inline constexpr uint32_t kSeedsDefault = 5, kSeedsMax = 32;
 inline constexpr size_t kGridMax = 64;             // sizes of a tier
 inline constexpr uint32_t kSampleBlocksMin = 500;  // fewer say nothing
 
@@ -24,14 +25,15 @@ struct CurveOptions {
   double warmup = 0;
   std::string dram{};  // "64M,256M"; empty: eight sizes, each twice the one before, the last the first power of
   std::string scm{};   // two that holds the footprint
-  uint32_t seeds = 5;
+  uint32_t seeds = 0;  // samples, 0: five; of an exact curve seeds of the policy from `seed` on, 0: one
   uint64_t seed = 1;
-  bool exact = false;                         // every request, once
+  bool exact = false;                         // every request
   double rate = 1;                            // at most this share of the blocks
   uint32_t blocks_max = 8192;                 // and at most so many, for each seed
   uint64_t memory_bytes = uint64_t{8} << 30;  // exact: a trace that needs more is refused
   uint64_t access_ns = 10'000;
-  uint32_t log_max = 1 << 20;  // sampled requests that are kept; more are read again. For tests
+  uint32_t writers = log_rules::kWriterLanesMax;  // CPUs of the machine that will serve
+  uint32_t log_max = 1 << 20;                     // sampled requests that are kept; more are read again. For tests
 
   // Judges all that can be judged without a trace.
   Status Validate() const;

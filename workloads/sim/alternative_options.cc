@@ -66,8 +66,7 @@ AlternativeOptions MakeAlternativeOptions(const LoadedTrace& trace, const SimOpt
   run.second_bytes = capacity.scm * (unit ? o.unit_bytes : 1);
   if (!unit) {
     run.placeholder_bytes = kLruHandleBytes;
-    run.second_shards = static_cast<uint32_t>(
-        std::min<uint64_t>(kShardsMax, std::bit_floor(std::max<uint64_t>(1, run.second_bytes / kLruShardBytesMin))));
+    run.second_shards = LiveShards(DramCache::kLru, run.second_bytes);
   }
   run.inactive_ratio = InactiveRatio(static_cast<double>(run.second_bytes) / o.sample);
   for (BlockId block = 0; block < trace.unique(); ++block) {

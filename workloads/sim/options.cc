@@ -21,8 +21,6 @@ namespace {
 constexpr unsigned kThreadsMax = 256;
 constexpr uint64_t kSegmentsOfUnitTier = 256;
 constexpr uint64_t kSlotBytes = 64;  // HyperClockCache: one slot of its table
-constexpr uint64_t kHccShardBytesMin =
-    2 << 20;  // least of a shard, as the live cache sets it (integration/hybrid_cache.cc)
 
 std::string Joined(const std::vector<std::string_view>& names) {
   std::string text;
@@ -265,11 +263,7 @@ TwoTierOptions MakeTwoTierOptions(const LoadedTrace& trace, const SimOptions& o,
   run.warmup_accesses = static_cast<uint64_t>(static_cast<double>(trace.accesses().size()) * o.warmup);
   if (o.pack != PackMode::kOff) AddPacking(trace, o, capacity, &run);
   if (unit) return run;
-  if (o.dram_shards == 0) {
-    const uint64_t shard_bytes = o.dram_cache == DramCache::kLru ? uint64_t{kLruShardBytesMin} : kHccShardBytesMin;
-    const uint64_t shards = std::bit_floor(std::max<uint64_t>(1, capacity.dram / shard_bytes));
-    run.dram.shards = static_cast<uint32_t>(std::min<uint64_t>(shards, kShardsMax));
-  }
+  if (o.dram_shards == 0) run.dram.shards = LiveShards(o.dram_cache, capacity.dram);
   const int64_t own_overhead = o.dram_cache == DramCache::kLru ? int64_t{kLruHandleBytes} : 0;
   const auto overhead = static_cast<uint32_t>(o.dram_overhead_bytes >= 0 ? o.dram_overhead_bytes : own_overhead);
   run.dram_charges.reserve(trace.unique());

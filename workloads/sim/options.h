@@ -17,9 +17,8 @@
 namespace mezz::sim {
 
 // A capacity of both tiers together, as it was asked for.
-// RocksDB's LRUCache: its handle as malloc rounds it, and the least bytes of a shard. Of any cache: its shards, at
-// most.
-inline constexpr uint32_t kLruHandleBytes = 88, kLruShardBytesMin = 512 << 10, kShardsMax = 64;
+// RocksDB's LRUCache: its handle as malloc rounds it.
+inline constexpr uint32_t kLruHandleBytes = 88;
 
 struct Total {
   std::string text;

@@ -14,6 +14,7 @@
 #include "admission/curves/block_key.h"
 #include "admission/curves/curve_file.h"
 #include "admission/curves/live_curve.h"
+#include "cache/log_rules.h"
 #include "integration/hybrid_cache.h"
 #include "integration/option_table.h"
 #include "tests/support/hybrid_fixture.h"
@@ -84,6 +85,7 @@ TEST_F(HybridCurve, SaysAtItsOwnSizeWhatTheCacheFound) {
   EXPECT_EQ(curve.sums.requests, 200'000u) << "every look-up, wherever it was answered";
   EXPECT_EQ(curve.sums.counted_requests, 100'000u);
   EXPECT_EQ(curve.mean_block_bytes(), kBlockBytes);
+  EXPECT_EQ(curve.form.writers, log_rules::WriterLanes(UINT32_MAX)) << "this machine's";
   plan::HitShares shares;
   ASSERT_TRUE(curve.At(options_.dram_bytes, options_.scm.capacity_bytes, &shares).ok());
   const double hits = 1 - static_cast<double>(found[Event::kMiss]) / 100'000;

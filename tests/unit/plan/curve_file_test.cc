@@ -72,8 +72,8 @@ TEST(CurveFile, SaysWhatIsWrong) {
   changed.replace(text.find("4096"), 4, "8192");
   EXPECT_THAT(Refusal(changed), HasSubstr("damaged"));
   std::string newer = text;
-  newer.replace(text.find("\"version\":1,"), 12, "\"version\":9,");
-  EXPECT_THAT(Refusal(newer), HasSubstr("another version than 1"));
+  newer.replace(text.find("\"version\":2,"), 12, "\"version\":9,");
+  EXPECT_THAT(Refusal(newer), HasSubstr("another version than 2"));
 }
 
 TEST(CurveFile, RefusesNonsenseWithARightChecksum) {
