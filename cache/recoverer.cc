@@ -172,7 +172,7 @@ void Recoverer::Run() {
     const auto scan = [&] {
       for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < found_.size();) {
         const bool is_scanned = !IsEnded() && IfThereIsMemory([&] {
-          MEZZ_TEST_POINT("recovery.scans_for_dictionaries");
+          MEZZ_TEST_POINT("walker.scans_for_dictionaries");
           ScanForDictionaries(&found_[i]);
         });
         if (is_scanned) scanned.fetch_add(1, std::memory_order_relaxed);
@@ -270,7 +270,7 @@ void Recoverer::Walk(const Found& found, Walked* walked) const {
   walked->fill = found.fill;
   walked->entries.clear();
   walked->dropped = 0;
-  MEZZ_TEST_POINT("recovery.walks");
+  MEZZ_TEST_POINT("walker.walks");
   walked->fill.tail = scan_.Walk(found.fill, [&](uint64_t offset, const record::Header& header) {
     if ((header.flags & (layout::kRecordVoid | layout::kRecordDictionary)) != 0) return;
     if (!IsOfUse(header) || (hooks_.is_erased && hooks_.is_erased(header.key, found.fill, offset))) {

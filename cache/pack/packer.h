@@ -121,7 +121,7 @@ class Packer {
 
   // With one workspace for blocks of this size.
   static uint64_t DramBytesFor(Codec codec, size_t block_bytes);
-  uint64_t dram_bytes() const { return sizeof(*this) + workspaces_.dram_bytes(); }
+  uint64_t dram_bytes() const { return sizeof(*this) - sizeof(workspaces_) + workspaces_.dram_bytes(); }
 
  private:
   std::optional<Codec> codec() const;

@@ -1146,7 +1146,7 @@ MUTANTS = (
           ("static_cast<double>(sampler.blocks()) / static_cast<double>(curve_->sums.blocks)", "sampler.rate()")),
     curve("the SCM tier of a miniature has its full size", "admission/curves/point_model.cc", "model/curves_test",
           "Curves.SampledAreNearExactOnes",
-          ("Scaled(usable, options.rate)", "Scaled(usable, 1)")),
+          ("scm = Scaled(usable, options.rate)", "scm = Scaled(usable, 1)")),
     curve("an exact point is a miniature", "admission/curves/point_model.cc", "model/curves_test",
           "Curves.ExactOnesAreTheSimulators", ("options.rate >= 1 && dram != 0", "options.rate > 1 && dram != 0")),
     curve("a stock cache in SCM keeps segments free", "admission/curves/point_model.cc", "model/curves_test",

@@ -43,15 +43,18 @@ class ServingRecovery : public ::testing::Test {
   // A tier that was closed would have less to recover.
   void Kill() { test::Kill(file_, &tier_); }
   // Kills, and opens again. The next tier's recovery calls `at_point(name)` whenever it comes to a test point, once
-  // Open has returned.
-  void OpenWith(std::function<void(std::string_view)> at_point) {
+  // Open has returned; one call at a time. With `walkers` also at points that several of its threads come to at once.
+  void OpenWith(std::function<void(std::string_view)> at_point, bool walkers = false) {
     Kill();
+    walkers_ = walkers;
     at_point_ = std::move(at_point);
     opened_.store(false, std::memory_order_relaxed);
     current_ = this;
     g_test_point_hook.store(
         [](const char* name) {
-          if (std::string_view(name).starts_with("recovery.")) current_->AtPoint(name);
+          const std::string_view point = name;
+          if (point.starts_with("recovery.") || (current_->walkers_ && point.starts_with("walker.")))
+            current_->AtPoint(point);
         },
         std::memory_order_release);
     Open();
@@ -89,6 +92,7 @@ class ServingRecovery : public ::testing::Test {
   }
   static inline ServingRecovery* current_ = nullptr;
   std::function<void(std::string_view)> at_point_;
+  bool walkers_ = false;
   std::atomic<bool> opened_{false};
 };
 
@@ -243,9 +247,10 @@ TEST_F(ServingRecovery, WithoutMemoryForSomeSegmentsTheOthersComeBack) {
   Open();
   PutAll(1, kLast);
   std::atomic<uint64_t> walks{0};
-  OpenWith([&](std::string_view point) {
-    if (point == "recovery.walks" && walks++ % 3 == 1) throw std::bad_alloc();
-  });
+  const auto at_point = [&](std::string_view point) {
+    if (point == "walker.walks" && walks++ % 3 == 1) throw std::bad_alloc();
+  };
+  OpenWith(at_point, /*walkers=*/true);
   Recovered();
   const RecoveryReport report = tier_->recovery();
   EXPECT_GE(report.without_memory, 2u);
@@ -263,7 +268,7 @@ TEST_F(ServingRecovery, WithoutMemoryForSomeSegmentsTheOthersComeBack) {
 TEST_F(ServingRecovery, WithoutMemoryForDictionariesTheirRecordsAreMisses) {
   options_.pack = PackMode::kZstd;
   options_.dictionaries = test::kTrainedSoon;
-  for (const std::string_view where : {"recovery.scans_for_dictionaries", "recovery.reads_dictionaries"}) {
+  for (const std::string_view where : {"walker.scans_for_dictionaries", "recovery.reads_dictionaries"}) {
     SCOPED_TRACE(where);
     options_.recovery = Recovery::kDiscard;
     Open();
@@ -278,9 +283,10 @@ TEST_F(ServingRecovery, WithoutMemoryForDictionariesTheirRecordsAreMisses) {
     }
     const uint64_t before = tier_->resident_blocks();
     std::atomic<uint64_t> refused{0};
-    OpenWith([&](std::string_view point) {
+    const auto at_point = [&](std::string_view point) {
       if (point == where) ++refused, throw std::bad_alloc();
-    });
+    };
+    OpenWith(at_point, /*walkers=*/true);
     Recovered();
     EXPECT_GT(refused, 0u);
     const RecoveryReport report = tier_->recovery();
@@ -291,7 +297,7 @@ TEST_F(ServingRecovery, WithoutMemoryForDictionariesTheirRecordsAreMisses) {
       ASSERT_TRUE(!block || Same(BytesOf(block), test::TextPayload(n, 0, kBytes))) << n;
     }
     EXPECT_EQ(tier_->counters().Snapshot()[Event::kScmUnpackFailed], 0u);
-    for (uint64_t n = 1; n < 1000 && where == "recovery.scans_for_dictionaries"; ++n) {
+    for (uint64_t n = 1; n < 1000 && where == "walker.scans_for_dictionaries"; ++n) {
       ASSERT_EQ(
           tier_->Put(Key(n), BlockRole::kData, test::TextPayload(n, 0, kBytes, 1), Generation::kYoung, Form::kPacked),
           PutResult::kStored);
