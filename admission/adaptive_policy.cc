@@ -47,7 +47,8 @@ AdaptivePolicy::AdaptivePolicy(const PolicyOptions& options)
       budget_(options.write_budget_bytes_per_second, options.now_ns),
       lookups_per_aged_line_(std::max<uint64_t>(
           1, kLookupsPerBlockAndHalving * Blocks(options.dram_bytes + options.scm_bytes, options) / sketch_.lines())),
-      sized_for_bytes_(options.dram_bytes + options.scm_bytes),
+      sketched_bytes_(options.dram_bytes + options.scm_bytes),
+      ghost_bytes_(options.dram_bytes + options.scm_bytes),
       scm_bytes_(options.scm_bytes) {}
 
 size_t AdaptivePolicy::dram_bytes() const {
@@ -78,13 +79,12 @@ void AdaptivePolicy::OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) {
     filled_.store(false, std::memory_order_relaxed);
 }
 
-// Between two thirds and four thirds of the memory that a policy made for so much would have.
+// The sketch: between two thirds and four thirds of the memory that a policy made for so much would have. Ghosts: never
+// more, as what they know too long is let in too easily.
 void AdaptivePolicy::Grow(uint64_t bytes) {
   const std::lock_guard lock(growing_);
-  while (2 * bytes >= 3 * sized_for_bytes_ && sketch_.Double()) {
-    ghost_.Double();
-    sized_for_bytes_ *= 2;
-  }
+  while (2 * bytes >= 3 * sketched_bytes_ && sketch_.Double()) sketched_bytes_ *= 2;
+  while (bytes >= 2 * ghost_bytes_ && ghost_.Double()) ghost_bytes_ *= 2;
 }
 
 void AdaptivePolicy::CountLookup() {
@@ -129,7 +129,7 @@ Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
   sketch_.Increment(hash);
   const bool enters = !block.past_dram && (block.role != BlockRole::kData || !filled_.load(std::memory_order_relaxed) ||
                                            window_.Admits(hash));
-  if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, enters);
+  if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, /*enters_dram=*/true);
   CountLookup();
   if (enters) return Entry(block, hash);
   if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, /*was_hit=*/false, WriteCost(block));

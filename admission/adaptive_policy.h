@@ -68,7 +68,7 @@ class AdaptivePolicy final : public Policy {
   // take the room of many data blocks in DRAM.
   static constexpr uint32_t kSmallMetadataBytes = 32 << 10;
   // Less than S3-FIFO's tenth: the DRAM tier before the young is such a window too.
-  static constexpr unsigned kYoungPercent = 8;
+  static constexpr unsigned kYoungPercent = 6;
   // Bounds the dead and the cold in a segment that is kept whole to the rest of it.
   static constexpr unsigned kRequeuePercent = 85;
   // Packing 4 KiB inline, in flash reads of 80 us: LZ4 7 us, zstd 17.
@@ -107,7 +107,8 @@ class AdaptivePolicy final : public Policy {
   WriteBudget budget_;
   const uint64_t lookups_per_aged_line_;
   std::mutex growing_;
-  uint64_t sized_for_bytes_;  // guarded by growing_: the tiers' blocks that sketch and ghosts are sized for
+  // Guarded by growing_: the tiers' blocks that each is sized for.
+  uint64_t sketched_bytes_, ghost_bytes_;
 
   // Look-ups that missed DRAM, counted apart by each thread's stripe and passed on in batches.
   struct alignas(64) Stripe {

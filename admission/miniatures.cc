@@ -115,10 +115,13 @@ void Miniatures::OnDramMiss(uint64_t hash, bool enters_dram) {
   if (!lock.owns_lock()) return;
   events_ = std::max(events_ + 1, 1u);
   Key* const key = Find(hash, /*make=*/true);
-  if (enters_dram) key->in_dram = 1;
+  key->in_dram = enters_dram ? 1 : 0;
   for (size_t of = 0; of < kStrictnesses; ++of) {
     View& view = key->views[of];
-    if (view.place == Place::kNowhere) continue;
+    if (view.place == Place::kNowhere) {
+      if (!enters_dram) Demote(of, key, /*was_hit=*/false, write_cost_);
+      continue;
+    }
     tiers_[of].hits += 1;
     view.heat = std::min(view.heat + 1u, 3u);
   }
@@ -138,20 +141,22 @@ void Miniatures::OnDramEviction(uint64_t hash, uint32_t bytes, bool was_hit, dou
     for (size_t of = 0; of < kStrictnesses; ++of) Forget(of, key);
     key->bytes = bytes;
   }
-  const auto slot = static_cast<uint32_t>(key - keys_.data());
-  for (size_t of = 0; of < kStrictnesses; ++of) {
-    Tier& tier = tiers_[of];
-    View& view = key->views[of];
-    if (view.place != Place::kNowhere) continue;
-    const bool proven = HasGhost(tier, view);
-    if (tier.filled && !Admits(tier, static_cast<Strictness>(of), *key, view, was_hit)) {
-      view.number = ++tier.ghosts & kNumberMask;
-      continue;
-    }
-    MakeRoom(of, bytes, write_cost);
-    view.heat = HeatOfNew(proven ? Generation::kProven : Generation::kYoung);
-    Put(of, slot, proven, write_cost);
+  write_cost_ = write_cost;
+  for (size_t of = 0; of < kStrictnesses; ++of) Demote(of, key, was_hit, write_cost);
+}
+
+void Miniatures::Demote(size_t of, Key* key, bool was_hit, double write_cost) {
+  Tier& tier = tiers_[of];
+  View& view = key->views[of];
+  if (view.place != Place::kNowhere) return;
+  const bool proven = HasGhost(tier, view);
+  if (tier.filled && !Admits(tier, static_cast<Strictness>(of), *key, view, was_hit)) {
+    view.number = ++tier.ghosts & kNumberMask;
+    return;
   }
+  MakeRoom(of, key->bytes, write_cost);
+  view.heat = HeatOfNew(proven ? Generation::kProven : Generation::kYoung);
+  Put(of, static_cast<uint32_t>(key - keys_.data()), proven, write_cost);
 }
 
 bool Miniatures::Admits(const Tier& tier, Strictness strictness, const Key& key, const View& view, bool was_hit) const {
@@ -206,17 +211,16 @@ void Miniatures::MakeRoom(size_t of, uint64_t bytes, double write_cost) {
 
 void Miniatures::Judge() {
   lookups_ = 0;
-  size_t best = static_cast<size_t>(verdict());
   const auto score = [this](size_t of) { return tiers_[of].hits - tiers_[of].write_cost; };
-  const double to_beat = score(best) + kHysteresis * std::max(1.0, score(best));
-  double best_score = to_beat;
+  double best_score = score(0);
+  for (size_t of = 1; of < kStrictnesses; ++of) best_score = std::max(best_score, score(of));
+  const double enough = best_score - kEquals * std::max(1.0, best_score);
+  size_t strictest = 0;
   for (size_t of = 0; of < kStrictnesses; ++of) {
-    if (score(of) <= best_score) continue;
-    best = of;
-    best_score = score(of);
+    if (score(of) >= enough) strictest = of;
   }
-  verdict_.store(static_cast<Strictness>(best), std::memory_order_relaxed);
-  stale_.store(tiers_[best].hits < kStaleHitShare * decayed_lookups_, std::memory_order_relaxed);
+  verdict_.store(static_cast<Strictness>(strictest), std::memory_order_relaxed);
+  stale_.store(tiers_[strictest].hits < kStaleHitShare * decayed_lookups_, std::memory_order_relaxed);
   for (Tier& tier : tiers_) {
     tier.hits *= kDecay;
     tier.write_cost *= kDecay;

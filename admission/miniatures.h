@@ -31,7 +31,13 @@ inline constexpr size_t kStrictnesses = static_cast<size_t>(Strictness::kCount);
 //
 // A miniature is a tier whose records have no bytes: two queues, young and proven, a share of the capacity for the
 // young, second chances as the policy's, ghosts as long as both tiers. Its score is its hits less the cost of what was
-// written, both decaying. The best one's strictness is the verdict; a rival must be better by kHysteresis.
+// written, both decaying. The verdict is the best one's strictness; of those that are as good to within kEquals, the
+// strictest: it writes least, and a chain of writes in the tier that the miniatures do not see has nothing to go on.
+//
+// All of them share the one DRAM tier that there is: what enters it, what leaves it, and what is hit in it. A block
+// that the SCM tier serves in place does not pass through DRAM. A miniature that has not got it would have read it from
+// flash, and it would soon have left DRAM again: there it is judged at once, as one that was not hit. Otherwise a
+// miniature could not get back what it had dropped for as long as the SCM tier kept it.
 //
 // The hot threshold is the frequency from which on the sampled keys just fill kHotShare of the DRAM tier; none is hot
 // while that is not kHotOverMean times the mean, unless all of them fit.
@@ -76,8 +82,8 @@ class Miniatures {
 
   // Each event adds at most one record by itself, so 32 keep up.
   static constexpr unsigned kWalkedPerEventMax = 32;
-  static constexpr double kWriteCost = 0.06;   // of a raw block
-  static constexpr double kHysteresis = 0.01;  // of the score
+  static constexpr double kWriteCost = 0.06;  // of a raw block
+  static constexpr double kEquals = 0.005;    // of the score
   // The frequency that is asked for, over the mean of what is dropped. The sketch is halved line by line, so the
   // estimate of a key that is asked for steadily varies by two. Among equals, as in a loop larger than both tiers, what
   // lies in SCM is to stay: at 1 half of them were written again and again. From 1.75 on traces lose.
@@ -158,6 +164,7 @@ class Miniatures {
   bool HasGhost(const Tier& tier, const View& view) const {
     return view.number != 0 && ((tier.ghosts - view.number) & kNumberMask) < ghosts_max_;
   }
+  void Demote(size_t of, Key* key, bool was_hit, double write_cost);
   void Put(size_t of, uint32_t slot, bool proven, double write_cost);
   void MakeRoom(size_t of, uint64_t bytes, double write_cost);
   void Forget(size_t of, Key* key);
@@ -182,6 +189,7 @@ class Miniatures {
   uint32_t ghosts_max_ = 0;
   std::vector<Key> keys_;  // kWays-way set-associative by hash
   std::vector<Tier> tiers_;
+  double write_cost_ = kWriteCost;  // as told last
   uint32_t events_ = 0;
   uint32_t lookups_ = 0;
   double decayed_lookups_ = 0;

@@ -22,7 +22,7 @@ namespace mezz {
 // The target is what a duplicate costs: 0.8 of them must be hit if they are raw, half if LZ4 made them half as large, a
 // fifth with zstd, which also makes the hit dear that a promotion spares.
 //
-// A fixed sixteenth of the keys is promoted whatever the offset is, as soon as it is hot: else an offset once high
+// A fixed 64th of the keys is promoted whatever the offset is, as soon as it is hot: else an offset once high
 // would leave nothing to learn from.
 //
 // One atomic word: s in 16 bits, evictions since the last step in 8, the offset in 8. Changed by CAS, tried once: an
@@ -60,7 +60,7 @@ class PromotionFeedback {
   static constexpr uint32_t kOne = 65535;
   static constexpr uint32_t kTargetRaw = kOne * 8 / 10, kTargetLz4 = kOne / 2, kTargetZstd = kOne / 5;
   static constexpr uint32_t kOffsetMax = 14;
-  static constexpr unsigned kProbes = 16;  // one key in so many
+  static constexpr unsigned kProbes = 64;  // one key in so many
 
  private:
   static bool IsProbe(uint64_t hash) { return (hash >> 40) % kProbes == 0; }

@@ -207,11 +207,11 @@ uint64_t HybridCore::BlockCapacity() const {
   return static_cast<uint64_t>(static_cast<double>(bytes) * kUnit / std::max(1u, scm_->PackedBytesExpected(kUnit)));
 }
 
-// Policies follow by steps of a quarter: what they tune themselves by begins anew with each.
+// Policies follow by steps of an eighth: what they tune themselves by begins anew with each.
 void HybridCore::NotePacking() {
   const uint64_t told = told_block_capacity_.load(std::memory_order_relaxed);
   const uint64_t now = BlockCapacity();
-  if (now < told + told / 4 && now + told / 4 > told) return;
+  if (now < told + told / 8 && now + told / 8 > told) return;
   const std::unique_lock lock(policies_mutex_, std::try_to_lock);
   if (lock.owns_lock()) TellCapacityLocked();
 }

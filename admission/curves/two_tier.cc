@@ -118,7 +118,7 @@ class TwoTier final : public TwoTierRun {
   }
   void NotePacking() {
     const uint64_t now = BlockCapacity();
-    if (now >= told_ + told_ / 4 || now + told_ / 4 <= told_) TellCapacity();
+    if (now >= told_ + told_ / 8 || now + told_ / 8 <= told_) TellCapacity();
   }
   void TellCapacity() {
     told_ = BlockCapacity();

@@ -413,10 +413,10 @@ struct Golden {
   uint64_t misses, dram_hits, scm_writes;
 };
 constexpr Golden kGoldens[] = {
-    {"mixed", DramCache::kLru, 33338, 18738, 6538},
-    {"mixed", DramCache::kHcc, 33371, 18110, 6403},
-    {"skewed_and_scans", DramCache::kLru, 42172, 8894, 2632},
-    {"skewed_and_scans", DramCache::kHcc, 42605, 1985, 3323},
+    {"mixed", DramCache::kLru, 33295, 18684, 6593},
+    {"mixed", DramCache::kHcc, 33310, 18258, 6396},
+    {"skewed_and_scans", DramCache::kLru, 42251, 8900, 2726},
+    {"skewed_and_scans", DramCache::kHcc, 42481, 2033, 2790},
 };
 
 Keys GoldenTrace(std::string_view name) {

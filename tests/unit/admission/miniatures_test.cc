@@ -124,6 +124,20 @@ TEST_P(MiniaturesVerdict, ChangesWithTheWorkload) {
 }
 INSTANTIATE_TEST_SUITE_P(Scale, MiniaturesVerdict, testing::Values(1, 8));
 
+// They dropped a block, or never had it, and the SCM tier goes on serving it in place.
+TEST(Miniatures, GetBackWhatTheTierServesInPlace) {
+  const FrequencySketch sketch(kDramBlocks + kScmBlocks, 1);
+  Miniatures miniatures({kDramBlocks * kBlockBytes, kScmBlocks * kBlockBytes, kBlockBytes}, sketch);
+  for (uint64_t key = 0; key < 2 * kScmBlocks; ++key) {
+    miniatures.OnDramMiss(Mixed(key), /*enters_dram=*/true);
+    miniatures.OnDramEviction(Mixed(key), kBlockBytes, /*was_hit=*/false);
+  }
+  ASSERT_TRUE(miniatures.stale()) << "no key came twice";
+  for (uint64_t i = 0; i < 10 * kScmBlocks; ++i)
+    miniatures.OnDramMiss(Mixed(1'000'000 + i % (kScmBlocks / 2)), /*enters_dram=*/false);
+  EXPECT_FALSE(miniatures.stale());
+}
+
 // At or above the threshold lies just more than kHotShare of DRAM, above it no more than that.
 TEST(Miniatures, TheHotThresholdFillsItsShareOfDram) {
   const uint64_t seed = test::Seed();

@@ -50,11 +50,11 @@ TEST(PromotionFeedback, StaysWhereItIsBetweenTheTargetAndItsSlack) {
   EXPECT_EQ(feedback.offset(), offset) << "above the target of 0.8, by less than a tenth";
 }
 
-TEST(PromotionFeedback, ASixteenthOfTheKeysKeepsItAlive) {
+TEST(PromotionFeedback, A64thOfTheKeysKeepsItAlive) {
   PromotionFeedback feedback;
   Evict(&feedback, 6400, 0);
   int promoted = 0;
-  for (uint64_t key = 0; key < 16'000; ++key) promoted += feedback.Promotes(kHot, kHot, key * 0x9e3779b97f4a7c15ull);
+  for (uint64_t key = 0; key < 64'000; ++key) promoted += feedback.Promotes(kHot, kHot, key * 0x9e3779b97f4a7c15ull);
   EXPECT_NEAR(promoted, 1000, 150);
 }
 
