@@ -322,6 +322,8 @@ void Recoverer::TakeSegment(const Walked& walked) {
         ++part.dropped;
         break;
       case Index::Refilled::kPassedOver:
+        ++part.passed_over;
+        break;
       case Index::Refilled::kOver:
         break;
     }
@@ -334,6 +336,7 @@ void Recoverer::TakeSegment(const Walked& walked) {
   report.records += part.records;
   report.bytes += part.bytes;
   report.dropped += part.dropped;
+  report.passed_over += part.passed_over;
 }
 
 // kFull too if it is of no use without its dictionary.

@@ -46,6 +46,9 @@ struct RecoveryReport {
   uint64_t dropped =
       0;  // whole records that are of no use: without their dictionary, of a form this tier does not
           // read, of FileId{0}, of a file that is deleted, of a key that was erased, or for which the index had no room
+  // Whole records that were not wanted any more: a younger one of their key, or of one with the same tag, was there
+  // before, or was put, erased or displaced meanwhile. Not counted from a snapshot.
+  uint64_t passed_over = 0;
   uint64_t milliseconds = 0;     // since Open
   std::string ToString() const;  // one sentence; empty: there is nothing to say
 };

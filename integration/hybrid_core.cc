@@ -61,9 +61,9 @@ std::string RecoveryText(const RecoveryReport& report) {
   if (report.outcome != RecoveryReport::Outcome::kRecovered) return "";
   return fmt::format(
       "recovery.running: {}\nrecovery.recovered: {}\nrecovery.recovered_bytes: {}\nrecovery.in_dram: {}\n"
-      "recovery.dropped: {}\n"
-      "recovery.given_up_segments: {}\n",
-      report.running ? 1 : 0, report.records, report.bytes, report.in_dram, report.dropped, report.given_up);
+      "recovery.dropped: {}\nrecovery.passed_over: {}\nrecovery.given_up_segments: {}\n",
+      report.running ? 1 : 0, report.records, report.bytes, report.in_dram, report.dropped, report.passed_over,
+      report.given_up);
 }
 
 // One line, when nothing more will come back.
