@@ -118,6 +118,17 @@ TEST(Curves, SampledAreNearExactOnes) {
   }
 }
 
+TEST(Curves, OfScmAloneHaveNoServerWithoutMemory) {
+  Random random(test::Seed());
+  KeySource source(test::SkewedKeys(&random, 20'000, 5'000), "skewed", /*varied=*/false);
+  const Curve curve = CurveOf(&source, {.policy = "naive_scm"});
+  ASSERT_FALSE(curve.points.empty());
+  for (const CurvePoint& point : curve.points) {
+    EXPECT_EQ(point.dram_bytes, 0u);
+    EXPECT_GT(point.scm_bytes, 0u);
+  }
+}
+
 // What mezz_sim --sizes=bytes counts with both tiers as they live: segments, lanes, shards. To the last request, so
 // that nothing of the one goes its own way.
 TEST(Curves, ExactOnesAreTheSimulators) {
@@ -344,6 +355,7 @@ TEST(CurveOptions, NameWhatTheyRefuse) {
       {{.dram = "0,2M"}, "needs DRAM; SCM without it is --policy=naive_scm"},
       {{.policy = "lru", .scm = "4M"}, "--scm=4M: lru is DRAM alone"},
       {{.policy = "naive_scm", .dram = "4M"}, "--dram=4M: naive_scm is SCM alone"},
+      {{.policy = "naive_scm", .scm = "0,4M"}, "--scm=0,4M: naive_scm is SCM alone"},
       {{.scm = "4X"}, "--scm"},
       {{.seeds = 1}, "--seeds=1 is out of range"},
       {{.writers = 0}, "--writers=0 is out of range"},

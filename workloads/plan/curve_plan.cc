@@ -94,6 +94,10 @@ Status MakeCurvePlan(const CurveOptions& o, CurvePlan* plan) {
     return Status::InvalidArgument(
         fmt::format("--dram={}: {} needs DRAM; SCM without it is --policy=naive_scm", o.dram, o.policy));
   }
+  if (scm_alone && !form.scm.empty() && form.scm.front() == 0) {
+    return Status::InvalidArgument(
+        fmt::format("--scm={}: {} is SCM alone, and a server has some memory; leave 0 out", o.scm, o.policy));
+  }
   return Status::Ok();
 }
 
