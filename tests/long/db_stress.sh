@@ -13,6 +13,7 @@
 #
 # DURATION  seconds in which rounds start (180)
 # SEED      of the first round; the time if not given
+# FORM      what records are packed with (pack=); drawn in each round if not given
 set -euo pipefail
 way=$1 db_stress=$2 plugins=$3
 duration=${DURATION:-180}
@@ -105,7 +106,7 @@ choose_cache() {
   pick auto in_place copy; serve=$picked
   # A secondary cache is never handed a block as its file holds it; the other is, where that is compressed.
   [[ $way == secondary ]] || forms+=(image)
-  pick "${forms[@]}"; pack=$picked
+  pick "${forms[@]}"; pack=${FORM:-$picked}
   [[ $pack != image ]] || any --compression_type lz4 zstd snappy
   any --compression_manager none mixed
   pick 0 288K; stage=$picked

@@ -185,7 +185,7 @@ TEST_P(AdaptiveTwice, WhatComesBackInTimeIsFound) {
   GTEST_SKIP()
       << "known weakness: adaptive finds 0.25 %, one LRU list 50.6 %. The first eviction is refused for want of "
          "evidence, the second is proven by its ghost and never asked for again; the open miniature's young, "
-         "8 % of SCM, leave before they are asked for, so the verdict never opens";
+         "6 % of SCM, leave before they are asked for, so the verdict never opens";
 }
 
 // Two working sets in turn. Both fit: soon nothing misses. Neither fits beside the other: two points at most behind
