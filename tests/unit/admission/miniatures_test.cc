@@ -138,6 +138,19 @@ TEST(Miniatures, GetBackWhatTheTierServesInPlace) {
   EXPECT_FALSE(miniatures.stale());
 }
 
+// Everything fits: all three find all of it and write nothing any more.
+TEST(Miniatures, OfEqualsTheStrictestIsFollowed) {
+  const FrequencySketch sketch(kDramBlocks + kScmBlocks, 1);
+  Miniatures miniatures({kDramBlocks * kBlockBytes, kScmBlocks * kBlockBytes, kBlockBytes}, sketch);
+  for (uint64_t key = 0; key < kScmBlocks / 2; ++key) {
+    miniatures.OnDramMiss(Mixed(key), /*enters_dram=*/true);
+    miniatures.OnDramEviction(Mixed(key), kBlockBytes, /*was_hit=*/false);
+  }
+  for (uint64_t i = 0; i < 10 * kScmBlocks; ++i)
+    miniatures.OnDramMiss(Mixed(i % (kScmBlocks / 2)), /*enters_dram=*/false);
+  EXPECT_EQ(miniatures.verdict(), Strictness::kFrequency);
+}
+
 // At or above the threshold lies just more than kHotShare of DRAM, above it no more than that.
 TEST(Miniatures, TheHotThresholdFillsItsShareOfDram) {
   const uint64_t seed = test::Seed();
