@@ -129,6 +129,7 @@ Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
   sketch_.Increment(hash);
   const bool enters = !block.past_dram && (block.role != BlockRole::kData || !filled_.load(std::memory_order_relaxed) ||
                                            window_.Admits(hash));
+  // What passes DRAM by enters it for them, and leaves it at once.
   if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, /*enters_dram=*/true);
   CountLookup();
   if (enters) return Entry(block, hash);

@@ -119,7 +119,7 @@ void Miniatures::OnDramMiss(uint64_t hash, bool enters_dram) {
   for (size_t of = 0; of < kStrictnesses; ++of) {
     View& view = key->views[of];
     if (view.place == Place::kNowhere) {
-      if (!enters_dram) Demote(of, key, /*was_hit=*/false, write_cost_);
+      if (!enters_dram) Demote(of, key, /*was_hit=*/false);
       continue;
     }
     tiers_[of].hits += 1;
@@ -142,10 +142,10 @@ void Miniatures::OnDramEviction(uint64_t hash, uint32_t bytes, bool was_hit, dou
     key->bytes = bytes;
   }
   write_cost_ = write_cost;
-  for (size_t of = 0; of < kStrictnesses; ++of) Demote(of, key, was_hit, write_cost);
+  for (size_t of = 0; of < kStrictnesses; ++of) Demote(of, key, was_hit);
 }
 
-void Miniatures::Demote(size_t of, Key* key, bool was_hit, double write_cost) {
+void Miniatures::Demote(size_t of, Key* key, bool was_hit) {
   Tier& tier = tiers_[of];
   View& view = key->views[of];
   if (view.place != Place::kNowhere) return;
@@ -154,9 +154,9 @@ void Miniatures::Demote(size_t of, Key* key, bool was_hit, double write_cost) {
     view.number = ++tier.ghosts & kNumberMask;
     return;
   }
-  MakeRoom(of, key->bytes, write_cost);
+  MakeRoom(of, key->bytes);
   view.heat = HeatOfNew(proven ? Generation::kProven : Generation::kYoung);
-  Put(of, static_cast<uint32_t>(key - keys_.data()), proven, write_cost);
+  Put(of, static_cast<uint32_t>(key - keys_.data()), proven);
 }
 
 bool Miniatures::Admits(const Tier& tier, Strictness strictness, const Key& key, const View& view, bool was_hit) const {
@@ -165,7 +165,7 @@ bool Miniatures::Admits(const Tier& tier, Strictness strictness, const Key& key,
   return strictness == Strictness::kEvidence || FrequencyOf(key) >= kOverDropped * tier.dropped_frequency;
 }
 
-void Miniatures::Put(size_t of, uint32_t slot, bool proven, double write_cost) {
+void Miniatures::Put(size_t of, uint32_t slot, bool proven) {
   Tier& tier = tiers_[of];
   Key& key = keys_[slot];
   View& view = key.views[of];
@@ -180,10 +180,10 @@ void Miniatures::Put(size_t of, uint32_t slot, bool proven, double write_cost) {
   queue.Push({.slot = slot & 0xfffu, .number = static_cast<uint32_t>(view.number) & 0xfffffu});
   tier.used_bytes += key.bytes;
   if (!proven) tier.young_bytes += key.bytes;
-  tier.write_cost += write_cost * key.bytes / block_bytes_;
+  tier.write_cost += write_cost_ * key.bytes / block_bytes_;
 }
 
-void Miniatures::MakeRoom(size_t of, uint64_t bytes, double write_cost) {
+void Miniatures::MakeRoom(size_t of, uint64_t bytes) {
   Tier& tier = tiers_[of];
   unsigned walked = 0;
   for (; walked < kWalkedPerEventMax && tier.used_bytes + bytes > scm_bytes_; ++walked) {
@@ -199,7 +199,7 @@ void Miniatures::MakeRoom(size_t of, uint64_t bytes, double write_cost) {
     // As AdaptivePolicy::OnReclaim.
     if (key.in_dram == 0 && view.heat > (young ? 0u : 1u) && walked < kWalkedPerEventMax / 2) {
       --view.heat;
-      Put(of, record.slot, /*proven=*/true, write_cost);
+      Put(of, record.slot, /*proven=*/true);
       continue;
     }
     view.number = ++tier.ghosts & kNumberMask;

@@ -164,9 +164,9 @@ class Miniatures {
   bool HasGhost(const Tier& tier, const View& view) const {
     return view.number != 0 && ((tier.ghosts - view.number) & kNumberMask) < ghosts_max_;
   }
-  void Demote(size_t of, Key* key, bool was_hit, double write_cost);
-  void Put(size_t of, uint32_t slot, bool proven, double write_cost);
-  void MakeRoom(size_t of, uint64_t bytes, double write_cost);
+  void Demote(size_t of, Key* key, bool was_hit);
+  void Put(size_t of, uint32_t slot, bool proven);
+  void MakeRoom(size_t of, uint64_t bytes);
   void Forget(size_t of, Key* key);
   void Judge();
   void SweepHistogram();

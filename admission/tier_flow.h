@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cassert>
@@ -193,6 +194,15 @@ class TierFlow {
     const std::optional<Codec> fixed = tiers_.codec();
     return fixed ? fixed : codec_choice_.codec();
   }
+
+  // Bytes of blocks that an SCM tier of so many bytes holds, as they pack at present.
+  uint64_t BlockCapacity(uint64_t scm_bytes) const {
+    if (!packs_now()) return scm_bytes;
+    constexpr uint32_t kUnit = 1 << 12;
+    return static_cast<uint64_t>(static_cast<double>(scm_bytes) * kUnit / std::max(1u, tiers_.PackedBytes(kUnit)));
+  }
+  // Policies follow it by steps of an eighth: what they tune themselves by begins anew with each.
+  static bool IsStep(uint64_t told, uint64_t now) { return now >= told + told / 8 || now + told / 8 <= told; }
 
   // A miss took so long, until its block was there. Matters where CodecChoice says what to pack with.
   void OnFlashRead(uint64_t ns) {

@@ -200,18 +200,10 @@ void HybridCore::CountPoliciesLocked() {
   policies_bytes_.store(bytes, std::memory_order_relaxed);
 }
 
-uint64_t HybridCore::BlockCapacity() const {
-  const uint64_t bytes = scm_->capacity_bytes();
-  if (!flow_.packs_now()) return bytes;
-  constexpr uint32_t kUnit = 1 << 12;
-  return static_cast<uint64_t>(static_cast<double>(bytes) * kUnit / std::max(1u, scm_->PackedBytesExpected(kUnit)));
-}
+uint64_t HybridCore::BlockCapacity() const { return flow_.BlockCapacity(scm_->capacity_bytes()); }
 
-// Policies follow by steps of an eighth: what they tune themselves by begins anew with each.
 void HybridCore::NotePacking() {
-  const uint64_t told = told_block_capacity_.load(std::memory_order_relaxed);
-  const uint64_t now = BlockCapacity();
-  if (now < told + told / 8 && now + told / 8 > told) return;
+  if (!flow_.IsStep(told_block_capacity_.load(std::memory_order_relaxed), BlockCapacity())) return;
   const std::unique_lock lock(policies_mutex_, std::try_to_lock);
   if (lock.owns_lock()) TellCapacityLocked();
 }

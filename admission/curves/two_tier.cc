@@ -109,19 +109,11 @@ class TwoTier final : public TwoTierRun {
                                        options.pack->codec_bytes);
   }
 
-  // HybridCore's: bytes of blocks that the SCM tier holds, as they pack at present, and when policies are told.
-  uint64_t BlockCapacity() const {
-    const uint64_t bytes = options_.pack->scm_bytes;
-    if (!flow_.packs_now()) return bytes;
-    constexpr uint32_t kUnit = 1 << 12;
-    return static_cast<uint64_t>(static_cast<double>(bytes) * kUnit / std::max(1u, pack_->PackedBytes(kUnit)));
-  }
   void NotePacking() {
-    const uint64_t now = BlockCapacity();
-    if (now >= told_ + told_ / 8 || now + told_ / 8 <= told_) TellCapacity();
+    if (flow_.IsStep(told_, flow_.BlockCapacity(options_.pack->scm_bytes))) TellCapacity();
   }
   void TellCapacity() {
-    told_ = BlockCapacity();
+    told_ = flow_.BlockCapacity(options_.pack->scm_bytes);
     policy_->OnCapacity(options_.pack->dram_bytes, told_);
   }
 

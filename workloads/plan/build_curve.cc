@@ -196,8 +196,8 @@ void Builder::ChooseGrid() {
   const uint64_t largest = std::bit_ceil(std::max<uint64_t>(curve_->sums.footprint_bytes, kLargestSizeMin));
   for (std::vector<uint64_t>* axis : {&form.dram, &form.scm}) {
     if (!axis->empty()) continue;
-    const bool dram_is_none = form.dram.size() == 1 && form.dram.front() == 0;
-    if (axis == &form.scm && !dram_is_none) axis->push_back(0);  // DRAM alone: what SCM is compared with
+    const bool adds_none = axis == &form.scm && form.dram.front() != 0;
+    if (adds_none) axis->push_back(0);  // DRAM alone: what SCM is compared with
     for (size_t i = kGridSizes; i-- > 0;) axis->push_back(largest >> i);
   }
   for (const uint64_t dram : form.dram) {

@@ -117,6 +117,19 @@ TEST_F(ServingRecovery, OpenDoesNotWaitForItAndWhatIsNotBackYetIsAMiss) {
   test::ExpectSound(*tier_);
 }
 
+TEST_F(ServingRecovery, CountsTheOlderRecordsThatItPassesOver) {
+  Open();
+  PutAll(1, 3 * kASegment);
+  PutAll(1, kASegment, 1);
+  OpenWith({});
+  Recovered();
+  const RecoveryReport report = tier_->recovery();
+  EXPECT_EQ(report.records + report.passed_over, 4 * kASegment - 2);
+  EXPECT_GE(report.passed_over, kASegment - 1);
+  EXPECT_EQ(Served(1, kASegment, 1), kASegment - 1);
+  test::ExpectSound(*tier_);
+}
+
 TEST_F(ServingRecovery, TheYoungestComesFirst) {
   constexpr uint64_t kLast = 8 * kASegment;
   Open();
