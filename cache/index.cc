@@ -93,6 +93,7 @@ Index::State Index::StateToChange(const KeyHash& hash) {
 bool Index::WantsToGrow() const {
   const State state = LoadState(std::memory_order_relaxed);
   if (growth_ == nullptr || members_ + state.added() == BucketGroups::kMembersMax) return false;
+  if (keeps_shape_.load(std::memory_order_acquire)) return false;
   const auto slots = static_cast<double>(BucketsIn(state) * kSlotsPerBucket);
   return static_cast<double>(counted()) > (state.raw == 0 ? kLoadMax : kGrowAbove) * slots;
 }
@@ -201,20 +202,14 @@ bool Index::TakeShape(const Shape& shape) {
   assert(counted() == 0);
   if (shape.groups != groups_ || shape.members != members_) return false;
   const State state{shape.growth};
-  if (growth_ == nullptr) return state.raw == 0;
-  const unsigned most = BucketGroups::kMembersMax - members_;
+  const unsigned most = growth_ != nullptr ? BucketGroups::kMembersMax - members_ : 0;
   if (state.splitting() || state.next() >= groups_ || state.added() + (state.next() != 0 ? 1u : 0u) > most)
     return false;
-  growth_->store(state.raw, std::memory_order_release);
+  if (growth_ != nullptr) growth_->store(state.raw, std::memory_order_release);
   if (state.raw != 0) AdviseHugePages(State{}, state);
-  return true;
-}
-
-void Index::Restore(uint64_t slot, IndexWord word) {
-  assert(slot < slots() && !word.empty() && At(slot).word.empty());
-  slots_[slot].store(word.raw(), std::memory_order_release);
-  blocks_.fetch_add(1, std::memory_order_relaxed);
   restored_ = true;
+  keeps_shape_.store(true, std::memory_order_release);
+  return true;
 }
 
 void Index::Clear() {
@@ -240,6 +235,7 @@ bool Index::StartRefill() {
 
 void Index::EndRefill() {
   if (notes_ != nullptr) notes_->Close();
+  LetGrow();
 }
 
 // Whoever takes the last word of a tag out, or out of its slot, has noted it before, or splits.
@@ -266,6 +262,29 @@ Index::Refilled Index::PublishOldest(const KeyHash& hash, IndexWord oldest) {
     }
   };
   return notes_->IfUnnoted(hash.tag, publish) == TagNotes::Seen::kClosed ? Refilled::kOver : refilled;
+}
+
+Index::Refilled Index::RestoreAt(uint64_t slot, IndexWord oldest) {
+  assert(notes_ != nullptr && slot < slots() && !oldest.empty());
+  Slot* const bucket = slots_ + slot / kSlotsPerBucket * kSlotsPerBucket;
+  bool has_room = false;
+  const auto restore = [&] {
+    for (size_t i = 0; i < kSlotsPerBucket && !has_room; ++i) {
+      uint64_t expected = 0;
+      has_room = bucket[(slot + i) % kSlotsPerBucket].compare_exchange_strong(
+          expected, oldest.raw(), std::memory_order_seq_cst, std::memory_order_relaxed);
+    }
+    if (has_room) blocks_.fetch_add(1, std::memory_order_relaxed);
+  };
+  switch (notes_->IfUnnoted(oldest.tag(), restore)) {
+    case TagNotes::Seen::kClosed:
+      return Refilled::kOver;
+    case TagNotes::Seen::kNoted:
+      return Refilled::kPassedOver;
+    case TagNotes::Seen::kUnnoted:
+      break;
+  }
+  return has_room ? Refilled::kPublished : Refilled::kFull;
 }
 
 uint64_t Index::blocks() const { return static_cast<uint64_t>(std::max<int64_t>(0, counted())); }

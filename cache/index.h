@@ -134,7 +134,8 @@ concept AnyRecordReader = RecordReader<T> && requires(T& reader, IndexWord word)
 // put and displaced. So as long as a refill goes on, every operation notes the tag (TagNotes) before it publishes a
 // key, erases it, or takes a word out; PublishOldest passes noted tags over. It looks, and publishes, under the mutex
 // of the tag's stripe, so a note comes either before, or after the older word is there to be found and replaced or
-// removed.
+// removed. RestoreAt need not look: of a snapshot's words each is of another key. It knows the slot, not the key, so
+// the index keeps its shape meanwhile.
 //
 // Thread-safe; lock-free but for the wait above, and the notes of a refill; allocates nothing after construction but
 // for a refill. In a child made by fork() the index is empty, nothing is being split, and nothing refilled.
@@ -232,25 +233,28 @@ class Index {
     uint64_t groups = 0, members = 0, growth = 0;
   };
   Shape shape() const { return {groups_, members_, LoadState(std::memory_order_acquire).raw}; }
-  // Takes the shape, as far as it is one of growth; false: it cannot. Then Restore puts a word into a slot that is
-  // empty. Reclaim finds words by the records' headers: where another record stands than the one that the word is of,
-  // it leaves the word behind, and who comes upon that in vain removes it. REQUIRES, of both: nobody else uses the
-  // index, which was empty before.
+  // Takes the shape, as far as it is one of growth, and keeps it, whatever is published, until LetGrow, EndRefill or
+  // Clear; false: it cannot. REQUIRES: nobody else uses the index, which is empty.
   bool TakeShape(const Shape& shape);
-  void Restore(uint64_t slot, IndexWord word);
+  void LetGrow() { keeps_shape_.store(false, std::memory_order_release); }
 
   // Empties every slot: what was published before the call is gone after it. Ends a refill.
   void Clear();
 
-  // From now until EndRefill, PublishOldest may be called, by any number of threads. REQUIRES: nobody else uses the
-  // index, and no refill goes on. False: no memory.
+  // From now until EndRefill, PublishOldest and RestoreAt may be called, by any number of threads. REQUIRES: nobody
+  // else uses the index, and no refill goes on. False: no memory.
   bool StartRefill();
   enum class Refilled : uint8_t { kPublished, kPassedOver, kFull, kOver };
   // Publishes the word of a record that is older than any other of its key that was published or erased since
   // StartRefill: where a key with this tag was, or has a word in these buckets (one record in a million is passed over
   // for a stranger's sake), or where there is no room, nothing is done. REQUIRES: as Publish.
   Refilled PublishOldest(const KeyHash& hash, IndexWord oldest);
-  // Once it has returned, nothing is published by PublishOldest any more.
+  // The same for the word that an index of this shape had in `slot`, of a key whose only one it was; in another slot of
+  // the bucket where this one is taken. Reclaim finds words by the records' headers: where another record stands than
+  // the one that the word is of, it leaves the word behind, and who comes upon that in vain removes it. REQUIRES: the
+  // index keeps the shape; the record's segment is not reclaimed before this returns.
+  Refilled RestoreAt(uint64_t slot, IndexWord oldest);
+  // Once it has returned, nothing is published by PublishOldest or RestoreAt any more.
   void EndRefill();
   // Removes every word for which `doomed(word)`, a pure function of its line. Returns how many.
   template <typename Doomed>
@@ -350,7 +354,9 @@ class Index {
   Slot* growth_ = nullptr;           // State, in it too, so that it is wiped in a child; null: it does not grow
   mutable Mutex split_mutex_;        // held over a Split; by PublishOldest, so that none is under way
   std::unique_ptr<TagNotes> notes_;  // null: never refilled
-  bool restored_ = false;            // a word was; written before anybody else uses the index
+  bool restored_ = false;            // words may be, from a snapshot; written before anybody else uses the index
+  // false --TakeShape--> true --LetGrow: release store--> false: after the last word was restored, before a Split.
+  Atomic<bool> keeps_shape_{false};
   // Words that went in less words that went out, each counted after its exchange. Relaxed: publishes nothing.
   alignas(kLineBytes) Atomic<int64_t> blocks_{0};
 };

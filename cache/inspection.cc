@@ -83,7 +83,7 @@ Inspection::Snapshot SnapshotIn(std::span<const std::byte> medium, const layout:
   if (superblock.snapshot_segment == 0) return snapshot;
   SnapshotReader reader(medium, superblock);
   snapshot.wrong = reader.Check();
-  snapshot.segments = reader.chunks();
+  snapshot.segments = reader.chunks().size();
   if (!snapshot.wrong.empty()) return snapshot;
   snapshot.bytes = reader.bytes();
   snapshot.records = reader.head().records;

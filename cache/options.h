@@ -88,9 +88,9 @@ Status ParsePrepare(std::string_view text, Prepare* prepare);  // refuses unknow
 // What becomes of the blocks that an earlier life left on a medium of kFile. The other media forget by themselves:
 // there every start is cold, and kRequire is refused.
 //
-// Open reads the snapshot of the index that a close left (some 4 ms for 1 GiB of 4 KiB blocks), or, where there is
-// none, one line of each segment (about 10 us each), and does not wait for more: the blocks come back, the youngest
-// first, while the tier serves.
+// Open reads what the snapshot of the index that a close left says of segments (32 bytes each), or, where there is
+// none, one line of each segment (about 10 us each), and does not wait for more: the blocks come back while the tier
+// serves, the youngest first where there is no snapshot.
 enum class Recovery {
   kDiscard,  // they are forgotten
   kWarm,     // they are found again, where medium and options are those they were stored with; else forgotten

@@ -11,17 +11,19 @@
 #include <utility>
 
 #include "cache/base/if_memory.h"
+#include "cache/base/in_parallel.h"
 #include "cache/base/start_thread.h"
 #include "cache/base/text.h"
 #include "cache/header_checksum.h"
 #include "cache/log_reader.h"
 #include "cache/pack/dictionary.h"
 #include "cache/pack/packer.h"
+#include "cache/snapshot_restorer.h"
 
 namespace mezz {
 namespace {
 
-constexpr unsigned kThreadsMax = 8;
+constexpr const char* kThreadName = "mezz-recover";
 constexpr size_t kHeadersAThread = 1024;  // fewer do not repay the thread
 constexpr uint8_t kKnownFlags = layout::kRecordVoid | layout::kRecordPacked | layout::kRecordRejected |
                                 layout::kRecordDictionary | layout::kRecordKeyed;
@@ -59,8 +61,9 @@ std::string RecoveryReport::ToString() const {
 
 Recoverer::Recoverer(const Medium& medium, const layout::Superblock& superblock, const ScmOptions& options,
                      SegmentLog* log, Index* index, Counters* counters, Dictionaries* dictionaries,
-                     const ForkGuard& guard, std::string no_snapshot)
+                     const ForkGuard& guard)
     : medium_(medium),
+      superblock_(superblock),
       options_(options),
       log_(log),
       index_(index),
@@ -73,7 +76,6 @@ Recoverer::Recoverer(const Medium& medium, const layout::Superblock& superblock,
   shared_->report.outcome = RecoveryReport::Outcome::kRecovered;
   shared_->report.medium = medium.info().description;
   shared_->report.clean = (superblock.flags & layout::kClosedCleanly) != 0;
-  shared_->report.no_snapshot = std::move(no_snapshot);
   shared_->report.running = true;
 }
 
@@ -83,25 +85,11 @@ Recoverer::~Recoverer() {
   if (!guard_.InParent()) (void)shared_.release();
 }
 
-// Calls work() in as many threads as there are CPUs, at most `most`, this one among them.
-void Recoverer::InParallel(size_t most, const std::function<void()>& work) const {
-  const size_t cpus = std::clamp(std::thread::hardware_concurrency(), 1u, kThreadsMax);
-  std::array<std::thread, kThreadsMax> threads;
-  for (size_t i = 0; i + 1 < std::min(cpus, most); ++i) {
-    threads[i] = StartThread("mezz-recover", work);
-    if (!threads[i].joinable()) break;  // those there are do it
-  }
-  work();
-  for (std::thread& thread : threads) {
-    if (thread.joinable()) thread.join();
-  }
-}
-
 void Recoverer::ReadHeaders() {
   const uint32_t segments = std::min(scan_.segments(), log_->segments());
   std::vector<std::optional<SegmentLog::Fill>> fills(segments);
   std::atomic<uint32_t> next{0};
-  InParallel(segments / kHeadersAThread, [&] {
+  InParallel(kThreadName, segments / kHeadersAThread, [&] {
     for (uint32_t id; (id = next.fetch_add(1, std::memory_order_relaxed)) < segments;)
       if (log_->state(SegmentId{id}) != SegmentLog::State::kQuarantined) fills[id] = scan_.Open(SegmentId{id});
   });
@@ -111,8 +99,28 @@ void Recoverer::ReadHeaders() {
   std::ranges::sort(found_, {}, [](const Found& found) { return found.fill.sequence; });
 }
 
+// False: there is none, or none of use.
+bool Recoverer::PrepareSnapshot() {
+  if (superblock_.snapshot_segment == 0) return false;
+  std::string& wrong = shared_->report.no_snapshot;
+  if (log_->quarantined_segments() != 0) {
+    wrong = "is not read, for there are bad blocks";
+    return false;
+  }
+  const SnapshotOf of{medium_, log_, index_, dictionaries_, options_.pack};
+  restorer_ = std::make_unique<SnapshotRestorer>(of, superblock_);
+  wrong = restorer_->Prepare();
+  if (!wrong.empty()) {
+    restorer_.reset();
+    return false;
+  }
+  for (const SegmentLog::Fill& fill : restorer_->fills()) found_.push_back({.fill = fill, .dictionaries = {}});
+  return true;
+}
+
 void Recoverer::Prepare() {
   MEZZ_TEST_POINT("opening.prepares_recovery");
+  if (PrepareSnapshot()) return;
   ReadHeaders();
   // Writers and reclaim need a few segments that are free.
   const uint32_t spare = log_->lanes() + 1 + log_->tombstone_segments();
@@ -138,7 +146,7 @@ void Recoverer::Prepare() {
 
 void Recoverer::Start(RecoveryHooks hooks) {
   hooks_ = std::move(hooks);
-  shared_->thread = StartThread("mezz-recover", [this] { Run(); });
+  shared_->thread = StartThread(kThreadName, [this] { Run(); });
   if (!shared_->thread.joinable()) Run();
 }
 
@@ -163,29 +171,88 @@ RecoveryReport Recoverer::report() const {
   return shared_->report;
 }
 
-// All segments are read for numbers of dictionaries, also those that are given up meanwhile: a number that a record has
-// and that were given out again would unpack that record in the next life, which finds it.
 void Recoverer::Run() {
   MEZZ_TEST_POINT("recovery.begins");
-  if (dictionaries_ != nullptr) {
-    std::atomic<size_t> next{0}, scanned{0};
-    const auto scan = [&] {
-      for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < found_.size();) {
-        const bool is_scanned = !IsEnded() && IfThereIsMemory([&] {
-          MEZZ_TEST_POINT("walker.scans_for_dictionaries");
-          ScanForDictionaries(&found_[i]);
-        });
-        if (is_scanned) scanned.fetch_add(1, std::memory_order_relaxed);
-        log_->Unpin(found_[i].fill.segment);
-      }
-    };
-    InParallel(found_.size(), std::ref(scan));  // else a copy, on the heap, where nothing may be thrown
-    (void)IfThereIsMemory([&] { RestoreDictionaries(); });
-    log_->LetGoOfAwaiting();
-    if (scanned.load(std::memory_order_relaxed) == found_.size()) hooks_.dictionaries_known();
+  if (restorer_ == nullptr || !RestoreSnapshot()) {
+    if (dictionaries_ != nullptr) FindDictionaries();
+    InParallel(kThreadName, found_.size(), [this] { RecoverSegments(); });
   }
-  InParallel(found_.size(), [this] { RecoverSegments(); });
   Finish();
+}
+
+// False: it is of no use, and nothing was changed, but that its segments await and those that hold records are as after
+// Prepare.
+bool Recoverer::RestoreSnapshot() {
+  std::string wrong;
+  const bool is_checked = IfThereIsMemory([&] { wrong = restorer_->Check(); });
+  if (!is_checked || !wrong.empty()) {
+    restorer_->Forsake();
+    for (unsigned slot = 0; slot < highest_.size(); ++slot) highest_[slot] = restorer_->last_number(slot);
+    restorer_.reset();
+    ConfirmFound();
+    (void)IfThereIsMemory([&] {
+      if (!is_checked) wrong = "needs more memory than there is";
+    });
+    const std::lock_guard lock(shared_->mutex);
+    shared_->report.no_snapshot.swap(wrong);
+    return false;
+  }
+  const auto is_overdue = [this] {
+    const std::lock_guard lock(shared_->mutex);
+    return IsOverdueLocked();
+  };
+  const SnapshotRestorer::Restored restored = restorer_->Restore(std::ref(is_overdue));
+  restorer_.reset();
+  if (dictionaries_ != nullptr) hooks_.dictionaries_known();
+  const std::lock_guard lock(shared_->mutex);
+  RecoveryReport& report = shared_->report;
+  report.from_snapshot = true;
+  report.segments = restored.segments;
+  report.bytes = restored.bytes;
+  report.records = restored.records;
+  report.in_dram = restored.in_dram;
+  report.dropped = restored.dropped;
+  report.passed_over = restored.passed_over;
+  shared_->empty = restored.empty;
+  return true;
+}
+
+// What a snapshot told of segments holds only as far as their own headers say so.
+void Recoverer::ConfirmFound() {
+  const size_t lost = std::erase_if(found_, [this](Found& found) {
+    const auto fill = scan_.Open(found.fill.segment);
+    if (!fill) log_->Unpin(found.fill.segment);
+    if (fill) found.fill = *fill;
+    return !fill;
+  });
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->report.given_up += lost;
+  }
+  std::ranges::sort(found_, {}, [](const Found& found) { return found.fill.sequence; });
+  log_->OrderAwaiting();
+  if (dictionaries_ != nullptr) return;
+  for (const Found& found : found_) log_->Unpin(found.fill.segment);
+  log_->LetGoOfAwaiting();
+}
+
+// All segments are read for numbers of dictionaries, also those that are given up meanwhile: a number that a record has
+// and that were given out again would unpack that record in the next life, which finds it.
+void Recoverer::FindDictionaries() {
+  std::atomic<size_t> next{0}, scanned{0};
+  InParallel(kThreadName, found_.size(), [&] {
+    for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < found_.size();) {
+      const bool is_scanned = !IsEnded() && IfThereIsMemory([&] {
+        MEZZ_TEST_POINT("walker.scans_for_dictionaries");
+        ScanForDictionaries(&found_[i]);
+      });
+      if (is_scanned) scanned.fetch_add(1, std::memory_order_relaxed);
+      log_->Unpin(found_[i].fill.segment);
+    }
+  });
+  (void)IfThereIsMemory([&] { RestoreDictionaries(); });
+  log_->LetGoOfAwaiting();
+  if (scanned.load(std::memory_order_relaxed) == found_.size()) hooks_.dictionaries_known();
 }
 
 // REQUIRES: nobody writes to it.
@@ -362,8 +429,10 @@ bool Recoverer::IsEnded() {
   return IsEndedLocked();
 }
 
-bool Recoverer::IsEndedLocked() {
-  if (shared_->stop || shared_->report.timed_out) return true;
+bool Recoverer::IsEndedLocked() { return shared_->stop || IsOverdueLocked(); }
+
+bool Recoverer::IsOverdueLocked() {
+  if (shared_->report.timed_out) return true;
   const std::chrono::milliseconds budget(options_.recovery_budget_ms);
   shared_->report.timed_out = budget.count() != 0 && std::chrono::steady_clock::now() - begun_ >= budget;
   return shared_->report.timed_out;

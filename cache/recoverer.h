@@ -25,6 +25,8 @@
 
 namespace mezz {
 
+class SnapshotRestorer;
+
 // What became of an earlier life's blocks when a tier was opened.
 struct RecoveryReport {
   enum class Outcome : uint8_t { kNothingThere, kDiscarded, kRecovered };
@@ -43,11 +45,11 @@ struct RecoveryReport {
   uint64_t records = 0;         // that went into the index
   uint64_t in_dram = 0;         // of them: from a snapshot, DRAM held their blocks when the tier was closed
   uint64_t bytes = 0;           // of their payloads, as stored; from a snapshot: of their segments, as filled
-  uint64_t dropped =
-      0;  // whole records that are of no use: without their dictionary, of a form this tier does not
-          // read, of FileId{0}, of a file that is deleted, of a key that was erased, or for which the index had no room
+  uint64_t dropped = 0;  // whole records that are of no use: without their dictionary, of a form this tier does not
+                         // read, of FileId{0}, of a file that is deleted, of a key that was erased, or for which the
+                         // index had no room; from a snapshot also of a segment that was given up
   // Whole records that were not wanted any more: a younger one of their key, or of one with the same tag, was there
-  // before, or was put, erased or displaced meanwhile. Not counted from a snapshot.
+  // before, or was put, erased or displaced meanwhile.
   uint64_t passed_over = 0;
   uint64_t milliseconds = 0;     // since Open
   std::string ToString() const;  // one sentence; empty: there is nothing to say
@@ -63,8 +65,9 @@ struct RecoveryHooks {
   std::function<void(const RecoveryReport&)> over;  // at the end, once, unless Stop comes before
 };
 
-// Finds the blocks again that an earlier life left on a medium, from headers and checksums alone, while the tier serves
-// already: a block that was not found yet is a miss.
+// Finds the blocks again that an earlier life left on a medium while the tier serves already: a block that was not
+// found yet is a miss. If that life was closed, by the snapshot of its index (SnapshotRestorer). Else, or where the
+// snapshot turns out to be of no use, from headers and checksums alone:
 //
 // Prepare reads the header of each segment, and nothing else: so it is known what is free. Then, on threads of its own,
 // as many as there are CPUs, eight at most:
@@ -85,19 +88,18 @@ struct RecoveryHooks {
 // Thread-safe, but for Prepare and Start. In a child made by fork() nothing runs and nothing blocks.
 class Recoverer {
  public:
-  // None is owned. `dictionaries` may be null: records that need one are dropped. `no_snapshot`: for the report.
+  // None is owned. `dictionaries` may be null: records that need one are dropped.
   Recoverer(const Medium& medium, const layout::Superblock& superblock, const ScmOptions& options, SegmentLog* log,
-            Index* index, Counters* counters, Dictionaries* dictionaries, const ForkGuard& guard,
-            std::string no_snapshot);
+            Index* index, Counters* counters, Dictionaries* dictionaries, const ForkGuard& guard);
   ~Recoverer();  // Stop
 
   // A few of the oldest segments of a full medium are given up, so that there is room to write: of them only the
   // dictionaries are kept. Blocks for about a microsecond a segment. Throws std::bad_alloc: then neither this nor the
-  // log is of any use. REQUIRES: nothing else uses log and index.
+  // log is of any use. REQUIRES: nothing else uses log and index, which is being refilled (Index::StartRefill).
   void Prepare();
   // The rest, in the background, or, if there is no thread to be had, before this returns. Call it once, after Prepare.
   void Start(RecoveryHooks hooks);
-  // Ends the threads, each after the segment it is at.
+  // Ends the threads, each after the segment it is at; a snapshot is restored to its end.
   void Stop();
   // Until it is over, or was stopped.
   void Wait() const;
@@ -140,9 +142,12 @@ class Recoverer {
     std::thread thread;
   };
 
-  void InParallel(size_t most, const std::function<void()>& work) const;
+  bool PrepareSnapshot();
   void ReadHeaders();
   void Run();
+  bool RestoreSnapshot();
+  void ConfirmFound();
+  void FindDictionaries();
   void ScanForDictionaries(Found* found);
   void ReadDictionaries(const Found& found, bool kept);
   void RestoreDictionaries();
@@ -154,9 +159,11 @@ class Recoverer {
   bool IsOfUse(const record::Header& header) const;
   bool IsEnded();
   bool IsEndedLocked();
+  bool IsOverdueLocked();
   void Finish();
 
   const Medium& medium_;
+  const layout::Superblock superblock_;
   const ScmOptions& options_;
   SegmentLog* const log_;
   Index* const index_;
@@ -166,6 +173,7 @@ class Recoverer {
   const LogScan scan_;
   const std::chrono::steady_clock::time_point begun_;
   RecoveryHooks hooks_;
+  std::unique_ptr<SnapshotRestorer> restorer_;  // null: no snapshot, or none any more
   std::vector<Found> found_;  // by sequence; not changed by threads, but for each its own in ScanForDictionaries
   std::array<uint16_t, Dictionaries::kSlots> highest_{};        // numbers that records name, of each slot
   std::array<FoundDictionary, Dictionaries::kSlots> youngest_;  // of each slot

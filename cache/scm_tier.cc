@@ -123,8 +123,7 @@ class ScmTier::Impl {
         scrubber_(&index_, reader_, counters, guard_),
         tombstones_(medium_, &log_, keeper_, counters, throttle_),
         remembers_(Remembers(tier.options_.medium)),
-        erases_durably_(remembers_ && tier.options_.erase == EraseMode::kDurable),
-        pack_(tier.options_.pack) {
+        erases_durably_(remembers_ && tier.options_.erase == EraseMode::kDurable) {
     if (trainer_ != nullptr) trainer_->dictionaries().UseAuthenticator(authenticator_);
     log_.TellFaultsTo(&faults_);
   }
@@ -155,10 +154,9 @@ class ScmTier::Impl {
     };
     return log_.TakeSequencesFrom(reserve, SuperblockKeeper::kSequencesAtOnce);
   }
-  // By the snapshot, which *report then tells, or else by a Recoverer. False, or std::bad_alloc: no memory.
-  bool PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options, RecoveryReport* report);
+  // False, or std::bad_alloc: no memory.
+  bool PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options);
   void StartRecovery(const ScmOptions& options, std::shared_ptr<const ErasedKeys> erased);
-  RecoveryReport FromSnapshot() const;
 
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
                 Form wanted);
@@ -216,13 +214,11 @@ class ScmTier::Impl {
   const bool erases_durably_;
   Mutex store_mutex_;       // held while the stage's thread stores a block, if erases are durable
   bool recovered_ = false;  // there may be records of an earlier life; set before the tier is open
-  const PackMode pack_;
   // A change of the superblock was stored nowhere; and then: what was erased may be found again. false, then true for
   // good: stored before faults_ is closed (seq_cst), which is what tells; relaxed.
   Atomic<bool> lost_superblock_{false}, may_lie_{false};
   Atomic<bool> nameless_{false};  // a record of FileId{0} was published; relaxed: read when nobody puts any more
 
-  SnapshotOf Snapshotted() { return {medium_, &log_, &index_, DictionariesOf(trainer_.get()), pack_}; }
   void ForgetNameless();
   bool EraseHere(const BlockKey& key);
   bool EraseDurably(const BlockKey& key);
@@ -272,27 +268,11 @@ class ScmTier::Impl {
                    const std::function<void(std::string_view)>& violation);
 };
 
-bool ScmTier::Impl::PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options,
-                                    RecoveryReport* report) {
+bool ScmTier::Impl::PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options) {
   recovered_ = true;
-  std::string no_snapshot;
-  if (superblock.snapshot_segment != 0 && log_.quarantined_segments() != 0) {
-    no_snapshot = "is not read, for there are bad blocks";
-  } else if (superblock.snapshot_segment != 0) {
-    const auto begun = std::chrono::steady_clock::now();
-    uint64_t in_dram = 0;
-    no_snapshot = LoadSnapshot(Snapshotted(), superblock, &in_dram);
-    if (no_snapshot.empty()) {
-      *report = FromSnapshot();
-      report->in_dram = in_dram;
-      report->milliseconds =
-          static_cast<uint64_t>((std::chrono::steady_clock::now() - begun) / std::chrono::milliseconds(1));
-      return true;
-    }
-  }
   if (!index_.StartRefill()) return false;
   recoverer_ = std::make_unique<Recoverer>(medium_, superblock, options, &log_, &index_, counters_,
-                                           DictionariesOf(trainer_.get()), guard_, std::move(no_snapshot));
+                                           DictionariesOf(trainer_.get()), guard_);
   recoverer_->Prepare();
   if (trainer_ != nullptr) trainer_->Hold();
   return true;
@@ -313,19 +293,6 @@ void ScmTier::Impl::StartRecovery(const ScmOptions& options, std::shared_ptr<con
   recoverer_->Start(std::move(hooks));
 }
 
-RecoveryReport ScmTier::Impl::FromSnapshot() const {
-  RecoveryReport report;
-  report.outcome = RecoveryReport::Outcome::kRecovered;
-  report.clean = report.from_snapshot = true;
-  report.medium = medium_.info().description;
-  report.records = index_.blocks();
-  for (const SegmentLog::Fill& fill : log_.Fills()) {
-    ++report.segments;
-    report.bytes += fill.tail - log_.FirstRecord(fill.segment);
-  }
-  return report;
-}
-
 // Without memory there is none, nor where the recovery was stopped: the next life asks each record's header.
 std::optional<SnapshotPlace> ScmTier::Impl::WriteSnapshot() {
   if (log_.HasAwaiting()) return std::nullopt;
@@ -334,7 +301,7 @@ std::optional<SnapshotPlace> ScmTier::Impl::WriteSnapshot() {
     if (nameless_.load(std::memory_order_relaxed)) ForgetNameless();
     layout::Superblock next = keeper_->Now();
     ++next.generation;
-    place = mezz::WriteSnapshot(Snapshotted(), next);
+    place = mezz::WriteSnapshot({medium_, &log_, &index_, DictionariesOf(trainer_.get()), options_.pack}, next);
   });
   return place;
 }
@@ -754,7 +721,13 @@ bool ScmTier::Impl::EraseDurably(const BlockKey& key) {
   for (;;) {
     const Tombstones::Added added = tombstones_.Add(key, position);
     if (added == Tombstones::Added::kDone) break;
-    if (added == Tombstones::Added::kNoRoom && !faults_.IsOver() && reclaimer_.MakeRoom()) continue;
+    const bool lacks_room = added == Tombstones::Added::kNoRoom && !faults_.IsOver();
+    if (lacks_room && reclaimer_.MakeRoom()) continue;
+    if (lacks_room && recoverer_ != nullptr && recoverer_->report().running) {
+      MEZZ_TEST_POINT("recovery.is_waited_for");
+      recoverer_->Wait();  // it may hold all there is
+      continue;
+    }
     ForsakeRestart();
     break;
   }
@@ -1139,15 +1112,13 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   for (const SegmentId id : bad) opened->impl_->log_.Quarantine(id);
   MEZZ_RETURN_IF_ERROR(opened->TakeSuperblock());
   bool prepared = !keep;
-  (void)IfThereIsMemory(
-      [&] { prepared = prepared || opened->impl_->PrepareRecovery(superblock, effective, &opened->recovery_); });
+  (void)IfThereIsMemory([&] { prepared = prepared || opened->impl_->PrepareRecovery(superblock, effective); });
   if (!prepared)
     return Status::NoSpace("no memory for the recovery of the SCM tier: use recovery=discard, or allow more");
   opened->StartPreparer();
   MEZZ_RETURN_IF_ERROR(opened->StartThreads());
   opened->opened_ = true;
   opened->impl_->StartRecovery(effective, std::move(opened->erased_));
-  if (opened->recovery_.from_snapshot && effective.on_recovered) effective.on_recovered(opened->recovery_);
   *tier = std::move(opened);
   return Status::Ok();
 }

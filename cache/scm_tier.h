@@ -146,10 +146,12 @@ struct ScmAudit {
 // of one key at the same time either, or none, stays.
 //
 // Of what an earlier life left (ScmOptions::recovery) the blocks come back while the tier serves already, the youngest
-// first; until then they are misses. None of them comes back once its key was put or erased, or after EraseAll; where
-// room is wanted meanwhile, those that did not come back yet go first. As long as that lasts a put and an Erase take a
-// short lock. Of two records that an earlier life left of one key the younger is found, or none; but if the younger one
-// lies behind a damaged header, or in a segment that is given up, it may be the older.
+// first, or, by a snapshot, in no order; until then they are misses. None of them comes back once its key was put or
+// erased, or after EraseAll; where room is wanted meanwhile, those that did not come back yet go first; but as long as
+// a snapshot is read nothing goes, and puts have what was free. As long as that lasts a put and an Erase take a short
+// lock, and SetCapacity to less waits for a snapshot. Of two records that an earlier life left of one key the younger
+// is found, or none; but if the younger one lies behind a damaged header, or in a segment that is given up, it may be
+// the older.
 //
 // A block that is staged (ScmOptions::pack_stage_bytes) is found, compared, erased and replaced as if it were stored,
 // and no call waits until it is. It may miss once, in the moment when it is stored; it is not in resident_blocks() and

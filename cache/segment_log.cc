@@ -73,21 +73,6 @@ std::optional<uint64_t> SegmentLog::NextSequenceLocked() {
   return next_sequence_++;
 }
 
-void SegmentLog::Adopt(const Fill& fill) {
-  const std::lock_guard lock(mutex_);
-  const uint32_t id = Raw(fill.segment);
-  assert(id < segments_count_ && id >= provided_ && fill.tail >= FirstRecord(fill.segment));
-  Segment& s = segments_[id];
-  s.sequence.store(fill.sequence, std::memory_order_relaxed);
-  s.tail.store(fill.tail - (uint64_t{id} << segment_shift_), std::memory_order_relaxed);
-  s.dead.store(fill.dead, std::memory_order_relaxed);
-  s.adopted = true;
-  Change(fill.segment, State::kUnready, State::kSealed);
-  --unready_;
-  QueueLocked(fill.segment, fill.generation);
-  CountLocked();
-}
-
 std::vector<SegmentLog::Fill> SegmentLog::Fills() const {
   const std::lock_guard lock(mutex_);
   std::vector<Fill> fills;
@@ -136,6 +121,12 @@ void SegmentLog::LetGoOfAwaiting() {
   keeps_awaiting_ = false;
 }
 
+void SegmentLog::OrderAwaiting() {
+  const std::lock_guard lock(mutex_);
+  assert(keeps_awaiting_);
+  std::ranges::sort(awaiting_, {}, [this](SegmentId id) { return Sequence(id); });
+}
+
 bool SegmentLog::PinAwaiting(SegmentId id) {
   if (StateOf(segment(id).control.fetch_add(kPin, std::memory_order_acquire)) == State::kAwaiting) return true;
   Unpin(id);
@@ -163,14 +154,15 @@ bool SegmentLog::AdoptAwaiting(const Fill& fill) {
     return false;
   }
   Segment& s = segment(fill.segment);
+  s.sequence.store(fill.sequence, std::memory_order_relaxed);  // by its own header, whatever Await was told
   s.tail.store(fill.tail - (uint64_t{Raw(fill.segment)} << segment_shift_), std::memory_order_relaxed);
+  s.dead.store(fill.dead, std::memory_order_relaxed);
   s.adopted = true;
   s.control.fetch_add(kWriter, std::memory_order_relaxed);
   Change(fill.segment, State::kAwaiting, State::kSealed);
   // It is the last one, but for those that other threads have not come to yet.
   awaiting_.erase(std::find(awaiting_.rbegin(), awaiting_.rend(), fill.segment).base() - 1);
-  std::vector<SegmentId>& queue = fill.generation == Generation::kProven ? proven_ : young_;
-  queue.insert(queue.begin(), fill.segment);
+  QueueLocked(fill.segment, fill.generation, At::kBegin);
   return true;
 }
 
@@ -235,10 +227,6 @@ std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64
 // Another writer may see the bit before the hold is counted: it has one of its own, and this one too, until then.
 void SegmentLog::KeepDictionary(SegmentId id, uint16_t number) {
   assert(WritersOf(segment(id).control.load(std::memory_order_relaxed)) != 0);
-  SetDictionaryBit(id, number);
-}
-
-void SegmentLog::SetDictionaryBit(SegmentId id, uint16_t number) {
   const unsigned slot = Dictionaries::SlotOf(number);
   Atomic<uint32_t>& kept = segment(id).dictionaries;
   if ((kept.load(std::memory_order_relaxed) & 1u << slot) != 0) return;
@@ -307,16 +295,15 @@ void SegmentLog::SealLocked(unsigned lane) {
   QueueLocked(id, lane == proven_lane() ? Generation::kProven : Generation::kYoung);
 }
 
-void SegmentLog::QueueLocked(SegmentId id, Generation generation) {
+void SegmentLog::QueueLocked(SegmentId id, Generation generation, At at) {
   assert(state(id) == State::kSealed);
-  if (segment(id).dead.load(std::memory_order_relaxed) >= HollowBytes()) {
-    segment(id).hollow_of = generation;
-    hollow_.push_back(id);
-    hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
-    counters_->Add(Event::kScmSegmentHollow, BlockRole::kOther);
-  } else {
-    (generation == Generation::kProven ? proven_ : young_).push_back(id);
-  }
+  const bool hollow = segment(id).dead.load(std::memory_order_relaxed) >= HollowBytes();
+  std::vector<SegmentId>& queue = hollow ? hollow_ : generation == Generation::kProven ? proven_ : young_;
+  queue.insert(at == At::kBegin ? queue.begin() : queue.end(), id);
+  if (!hollow) return;
+  segment(id).hollow_of = generation;
+  hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
+  counters_->Add(Event::kScmSegmentHollow, BlockRole::kOther);
 }
 
 void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
@@ -457,8 +444,11 @@ void SegmentLog::TakeLocked(Generation generation, bool pinned_too, Victim* vict
   std::vector<SegmentId>& queue = generation == Generation::kYoung ? young_ : proven_;
   const auto may_take = [&](SegmentId id) { return MayTake(id, pinned_too); };
   const auto found = std::find_if(queue.begin(), queue.end(), may_take);
-  const auto is_provided = [&](SegmentId id) { return Raw(id) < provided_; };
-  if (!pinned_too) victim->skipped_pinned += static_cast<uint32_t>(std::count_if(queue.begin(), found, is_provided));
+  // Whoever recovers records into one is no reader.
+  const auto is_skipped = [&](SegmentId id) {
+    return Raw(id) < provided_ && WritersOf(segment(id).control.load(std::memory_order_relaxed)) == 0;
+  };
+  if (!pinned_too) victim->skipped_pinned += static_cast<uint32_t>(std::count_if(queue.begin(), found, is_skipped));
   if (found == queue.end()) return;
   victim->segment = *found;
   victim->generation = generation;
@@ -582,6 +572,7 @@ std::optional<SegmentId> SegmentLog::TakeCondemned() {
     for (unsigned lane = 0; lane < lanes_; ++lane) {
       if (lane_[lane].open.load(std::memory_order_relaxed) == i) SealLocked(lane);
     }
+    left |= state(id) == State::kAwaiting;      // once it is adopted
     if (state(id) != State::kSealed) continue;  // CollectLocked sees to it, or did
     const bool may_take = !taken && WritersOf(segment(id).control.load(std::memory_order_acquire)) == 0;
     if (may_take && TakeFromQueueLocked(id)) {

@@ -42,14 +42,13 @@ struct LogPosition {
 //     | +---- LimitTo: add, under mutex_ ----> kParked                         v
 //     +------------- CollectDrained: CAS from (kDraining, nobody) ---------- kDraining
 //
-//   kUnready --Adopt: add, under mutex_--> kSealed: what an earlier life filled. Where the medium is not ready by then,
-//   such a segment is reclaimed only for a shrinking tier, and CollectDrained makes it kUnready again.
-//
 //   kUnready --Await: add, under mutex_--> kAwaiting --AdoptAwaiting: add, under mutex_--> kSealed, with a writer
 //                                            +--------GiveUp...: add, under mutex_-------> kDraining
 //   What an earlier life filled, while nobody knows its records. Who recovers them pins the segment (PinAwaiting: as
 //   Pin, but the state must be kAwaiting), so that it keeps its bytes if it is given up meanwhile; and is its writer
-//   until the last one is published, so that reclaim does not walk it before.
+//   until the last one is published, so that reclaim does not walk it before. Where the medium is not ready by then,
+//   such a segment is reclaimed only for a shrinking tier, and CollectDrained makes it kUnready again. What the earlier
+//   life wrote of its index awaits too, pinned until it is read, and is then given up.
 //
 //   kFree --OpenTombstones: add, through kOpen, under mutex_--> kTombstones
 //   kUnready --AdoptTombstones: add, under mutex_--> kTombstones --CloseTombstones: add, under mutex_--> kDraining
@@ -113,22 +112,21 @@ class SegmentLog {
     uint64_t dead = 0;         // as NoteDead was told
     uint8_t dictionaries = 0;  // a bit for each slot of Dictionaries of which it has records
   };
-  // It is sealed from now on. REQUIRES: it was not provided, and those adopted before are older.
-  void Adopt(const Fill& fill);
-
   // What an earlier life filled, oldest first, to be adopted beside writers, readers and reclaim, the youngest first.
   // Until then it goes before all others when room is wanted, the oldest first and unread; not before LetGoOfAwaiting,
   // if `keep`. REQUIRES: nothing was provided; called once.
   void Await(std::span<const Fill> fills, bool keep);
   void LetGoOfAwaiting();
+  // They were named in another order. REQUIRES: not LetGoOfAwaiting yet.
+  void OrderAwaiting();
   // For reading its bytes: false if it is not awaiting any more. Unpin, or AdoptAwaiting.
   bool PinAwaiting(SegmentId id);
   // It was not given up by those who did so before this call.
   bool IsAwaiting(SegmentId id) const;
   bool HasAwaiting() const;
-  // As Adopt, but those adopted before are younger. REQUIRES: pinned by PinAwaiting. True: the pin is the one of a
-  // writer now, who is to Leave. False: it was given up, is now because the tier shrinks, or is of no use: it has no
-  // records.
+  // It is sealed from now on. REQUIRES: pinned by PinAwaiting, and those adopted before are younger. True: the pin is
+  // the one of a writer now, who is to Leave. False: it was given up, is now because the tier shrinks, or is of no use:
+  // it has no records.
   bool AdoptAwaiting(const Fill& fill);
   // The oldest that awaits and may go, is pinned by nobody or `pinned_too`, and whose medium is ready or `pinned_too`:
   // free now, or when its last pin goes. False: there is none.
@@ -150,8 +148,6 @@ class SegmentLog {
   std::vector<Fill> Fills() const;
   // Segments below are ready: something may be written to them.
   uint32_t provided() const;
-  // As KeepDictionary. REQUIRES: the segment was adopted, and nobody else knows of its records.
-  void AdoptDictionary(SegmentId id, uint16_t number) { SetDictionaryBit(id, number); }
 
   uint32_t segments() const { return segments_count_; }
   uint64_t segment_bytes() const { return uint64_t{1} << segment_shift_; }
@@ -326,7 +322,6 @@ class SegmentLog {
   }
   void Change(SegmentId id, State from, State to);
   void OpenLocked(SegmentId id, uint64_t sequence, Generation generation, uint64_t magic);
-  void SetDictionaryBit(SegmentId id, uint16_t number);
   void GiveUpLocked(SegmentId id);
   std::optional<uint64_t> NextSequenceLocked();
   bool EraseHeaderBelow(SegmentId id, uint64_t sequence) const;
@@ -338,7 +333,8 @@ class SegmentLog {
   void ParkSurplusLocked();
   void UnparkLocked();
   uint64_t HollowBytes() const { return segment_bytes() * log_rules::kHollowPercent / 100; }
-  void QueueLocked(SegmentId id, Generation generation);
+  enum class At : uint8_t { kEnd, kBegin };
+  void QueueLocked(SegmentId id, Generation generation, At at = At::kEnd);
   bool MayTake(SegmentId id, bool pinned_too) const;
   void TakeHollowLocked(bool pinned_too, Victim* victim);
   void ReleaseDictionariesLocked(SegmentId id);

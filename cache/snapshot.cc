@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "cache/header_checksum.h"
+#include "cache/kept_fills.h"
 #include "cache/log_scan.h"
 #include "cache/media/wipe.h"
 #include "cache/pack/dictionary.h"
@@ -27,7 +28,7 @@ using layout::SnapshotHead;
 
 static_assert(std::size(SnapshotHead{}.dictionaries) == Dictionaries::kSlots);
 
-// Beside the free segments that a reopened log needs anyway, this share of them may be given up.
+// Beside the free segments that a reopened log needs while it reads the snapshot, this share of them may be given up.
 constexpr uint32_t kGivenUpOneIn = 32;
 
 uint64_t ChunkContentMax(uint64_t segment_bytes) { return segment_bytes - sizeof(SnapshotChunk); }
@@ -137,8 +138,8 @@ struct Room {
 std::optional<Room> FindRoom(const SnapshotOf& of, uint64_t sequence_begin, uint64_t chunks) {
   const SegmentLog& log = *of.log;
   const uint32_t segments = log.segments() - log.tombstone_segments();
-  const uint32_t spare = std::min(log.lanes() + 1, log.segments());
-  if (chunks > spare + log.segments() / kGivenUpOneIn) return std::nullopt;
+  if (chunks > log.lanes() + 1 + log.segments() / kGivenUpOneIn) return std::nullopt;
+  const uint64_t spare = SegmentsBeside(log, chunks);
   Room room;
   const uint32_t ready = log.provided();
   for (uint32_t id = 1; id < ready && room.segments.size() < chunks; ++id) {
@@ -167,39 +168,8 @@ std::optional<Room> FindRoom(const SnapshotOf& of, uint64_t sequence_begin, uint
   return room;
 }
 
-// Which words are of use: those into what was kept.
-class Kept {
- public:
-  Kept(const SegmentLog& log, const std::vector<SegmentLog::Fill>& fills) : log_(log), of_(log.segments()) {
-    for (const SegmentLog::Fill& fill : fills) of_[Raw(fill.segment)] = {fill.tail, fill.sequence};
-  }
-  bool Has(uint64_t offset) const {
-    const SegmentId id = log_.SegmentAt(offset);
-    return Raw(id) < of_.size() && offset >= log_.FirstRecord(id) && offset < of_[Raw(id)].tail;
-  }
-  // The record at `offset`, if it is whole as far as its header tells; else null.
-  const record::Header* RecordAt(const Medium& medium, uint64_t offset) const {
-    if (offset % kLineBytes != 0 || !Has(offset)) return nullptr;
-    const Fill& fill = of_[Raw(log_.SegmentAt(offset))];
-    const record::Header& header = record::HeaderAt(medium, offset);
-    const bool whole = BusErrors::TryTest([&] {
-      return record::IsWhole(header, static_cast<uint32_t>(fill.sequence)) &&
-             layout::RecordBytes(header.payload_bytes) <= fill.tail - offset;
-    });
-    return whole ? &header : nullptr;
-  }
-
- private:
-  struct Fill {
-    uint64_t tail = 0;  // 0: nothing
-    uint64_t sequence = 0;
-  };
-  const SegmentLog& log_;
-  std::vector<Fill> of_;
-};
-
 // False: a dictionary that records need cannot be read again.
-bool DescribeDictionaries(const SnapshotOf& of, const std::vector<SegmentLog::Fill>& fills, const Kept& kept,
+bool DescribeDictionaries(const SnapshotOf& of, const std::vector<SegmentLog::Fill>& fills, const KeptFills& kept,
                           SnapshotHead* head) {
   if (of.dictionaries == nullptr) return true;
   head->has_dictionaries = 1;
@@ -240,7 +210,7 @@ std::optional<SnapshotPlace> WriteSnapshot(const SnapshotOf& of, const layout::S
   auto room = FindRoom(of, next.sequence_begin, bytes_max / chunk_max + 1);
   if (!room) return std::nullopt;
   SnapshotHead head{};
-  const Kept kept(*of.log, room->kept);
+  const KeptFills kept(*of.log, room->kept);
   if (!DescribeDictionaries(of, room->kept, kept, &head)) return std::nullopt;
   head.fills = static_cast<uint32_t>(room->kept.size());
   head.pack = static_cast<uint8_t>(of.pack);
@@ -278,20 +248,26 @@ SnapshotReader::SnapshotReader(std::span<const std::byte> medium, const layout::
     : medium_(medium), superblock_(superblock), segments_(LogScan(medium, superblock).segments()) {}
 
 std::string SnapshotReader::Check() {
+  std::string wrong = CheckHead();
+  for (size_t number = 0; wrong.empty() && number < chunks_.size(); ++number) wrong = CheckChunk(number);
+  return wrong;
+}
+
+std::string SnapshotReader::CheckHead() {
   assert(superblock_.snapshot_segment != 0);
-  content_.clear();
+  chunks_.clear();
   bytes_ = 0;
   uint32_t segment = superblock_.snapshot_segment;
   for (uint32_t number = 0; number < superblock_.snapshot_chunks; ++number) {
     uint32_t next = 0;
-    if (std::string wrong = CheckChunk(segment, number, &next); !wrong.empty()) return wrong;
+    if (std::string wrong = FindChunk(segment, number, &next); !wrong.empty()) return wrong;
     if ((next == 0) != (number + 1 == superblock_.snapshot_chunks)) return "does not end where it should";
     segment = next;
   }
-  return CheckContents();
+  return ReadHead();
 }
 
-std::string SnapshotReader::CheckChunk(uint32_t segment, uint32_t number, uint32_t* next) {
+std::string SnapshotReader::FindChunk(uint32_t segment, uint32_t number, uint32_t* next) {
   if (segment == 0 || segment >= segments_) return "leaves the medium";
   const std::byte* const start = medium_.data() + segment * superblock_.segment_bytes;
   SnapshotChunk chunk;
@@ -305,149 +281,52 @@ std::string SnapshotReader::CheckChunk(uint32_t segment, uint32_t number, uint32
   if (chunk.number != number || chunk.segment != segment || chunk.content_bytes % sizeof(uint64_t) != 0 ||
       chunk.content_bytes > ChunkContentMax(superblock_.segment_bytes))
     return "contradicts itself";
-  const std::span content(start + sizeof(chunk), chunk.content_bytes);
-  uint64_t sum = 0;
-  if (!BusErrors::Try([&] { sum = XXH3_64bits_withSeed(content.data(), content.size(), layout::kChecksumSeed); }))
-    return "cannot be read";
-  if (sum != chunk.content_checksum) return "is damaged";
-  content_.push_back(content);
-  bytes_ += content.size();
+  chunks_.push_back({.segment = SegmentId{segment},
+                     .content = {start + sizeof(chunk), chunk.content_bytes},
+                     .checksum = chunk.content_checksum,
+                     .words = {}});
+  bytes_ += chunk.content_bytes;
   *next = chunk.next;
   return {};
 }
 
-std::string SnapshotReader::CheckContents() {
+std::string SnapshotReader::CheckChunk(size_t number) const {
+  const Chunk& chunk = chunks_[number];
+  uint64_t sum = 0;
+  const auto add_up = [&] {
+    sum = XXH3_64bits_withSeed(chunk.content.data(), chunk.content.size(), layout::kChecksumSeed);
+  };
+  if (!BusErrors::Try(add_up)) return "cannot be read";
+  return sum != chunk.checksum ? "is damaged" : "";
+}
+
+std::string SnapshotReader::ReadHead() {
   constexpr std::string_view kContradiction = "contradicts itself";
   fills_.clear();
-  words_.clear();
-  if (content_.empty() || content_.front().size() < sizeof(head_)) return std::string(kContradiction);
-  if (!CopyBytes(content_.front().first(sizeof(head_)), &head_)) return "cannot be read";
+  if (chunks_.empty() || chunks_.front().content.size() < sizeof(head_)) return std::string(kContradiction);
+  if (std::string wrong = CheckChunk(0); !wrong.empty()) return wrong;
+  if (!CopyBytes(chunks_.front().content.first(sizeof(head_)), &head_)) return "cannot be read";
   const uint64_t behind_head = bytes_ - sizeof(head_);
   if (head_.fills > segments_ || head_.fills * sizeof(SnapshotFill) > behind_head ||
       (behind_head - head_.fills * sizeof(SnapshotFill)) / sizeof(uint64_t) != head_.slots)
     return std::string(kContradiction);
   fills_.resize(head_.fills);
   auto* to = reinterpret_cast<std::byte*>(fills_.data());
-  uint64_t left = fills_.size() * sizeof(SnapshotFill), skip = sizeof(head_);
-  for (std::span<const std::byte> content : content_) {
-    content = content.subspan(std::exchange(skip, 0));
+  uint64_t left = fills_.size() * sizeof(SnapshotFill), skip = sizeof(head_), slot = 0;
+  for (size_t number = 0; number < chunks_.size(); ++number) {
+    Chunk& chunk = chunks_[number];
+    std::span<const std::byte> content = chunk.content.subspan(std::exchange(skip, 0));
     const uint64_t taken = std::min(left, content.size());
+    if (number != 0 && taken != 0) {
+      if (std::string wrong = CheckChunk(number); !wrong.empty()) return wrong;
+    }
     if (!CopyBytes(content.first(taken), to)) return "cannot be read";
     to += taken;
     left -= taken;
     content = content.subspan(taken);
-    words_.emplace_back(reinterpret_cast<const uint64_t*>(content.data()), content.size() / sizeof(uint64_t));
+    chunk.words = {reinterpret_cast<const uint64_t*>(content.data()), content.size() / sizeof(uint64_t)};
+    chunk.first_slot = std::exchange(slot, slot + chunk.words.size());
   }
-  return {};
-}
-
-// --- load ------------------------------------------------------------------------------------------------------------
-
-namespace {
-
-// The fills as the segments' own headers confirm them; nothing: one does not.
-std::optional<std::vector<SegmentLog::Fill>> FillsOf(const SnapshotOf& of, const SnapshotReader& reader,
-                                                     const layout::Superblock& superblock) {
-  const LogScan scan({of.medium.base(), of.medium.bytes()}, superblock);
-  std::vector<SegmentLog::Fill> fills;
-  std::vector<uint8_t> listed(of.log->segments());
-  for (const SnapshotFill& described : reader.fills()) {
-    if (described.segment >= listed.size() || described.dead > of.log->segment_bytes()) return std::nullopt;
-    if (std::exchange(listed[described.segment], uint8_t{1}) != 0) return std::nullopt;
-    auto fill = scan.Open(SegmentId{described.segment});
-    const uint64_t end = (described.segment + uint64_t{1}) * of.log->segment_bytes();
-    if (!fill || fill->sequence != described.sequence || described.tail < fill->tail || described.tail > end ||
-        described.tail % kLineBytes != 0)
-      return std::nullopt;
-    fill->tail = described.tail;
-    fill->dead = described.dead;
-    fill->dictionaries = described.dictionaries;
-    fills.push_back(*fill);
-  }
-  return fills;
-}
-
-using ReadDictionaries = std::vector<std::pair<std::unique_ptr<const Dictionary>, uint64_t>>;  // with their places
-
-// Those that are live last, so that they stay it; nothing: one is damaged.
-std::optional<ReadDictionaries> DictionariesOf(const SnapshotOf& of, const SnapshotHead& head, const Kept& kept) {
-  ReadDictionaries read;
-  for (const bool live : {false, true}) {
-    for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
-      const SnapshotHead::DictionarySlot& described = head.dictionaries[slot];
-      if (described.place == 0 || (described.live != 0) != live) continue;
-      const record::Header* const header = kept.RecordAt(of.medium, described.place);
-      auto dictionary = header != nullptr && of.dictionaries != nullptr
-                            ? Dictionary::Read(*header, of.dictionaries->authenticator())
-                            : nullptr;
-      if (dictionary == nullptr || Dictionaries::SlotOf(dictionary->number()) != slot) return std::nullopt;
-      read.emplace_back(std::move(dictionary), described.place);
-    }
-  }
-  return read;
-}
-
-uint8_t SlotsOf(const ReadDictionaries& read) {
-  uint8_t slots = 0;
-  for (const auto& [dictionary, place] : read)
-    slots |= static_cast<uint8_t>(1u << Dictionaries::SlotOf(dictionary->number()));
-  return slots;
-}
-
-void Adopt(const SnapshotOf& of, const SegmentLog::Fill& fill) {
-  of.log->Adopt(fill);
-  for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
-    if ((fill.dictionaries >> slot & 1) == 0) continue;
-    const auto held = of.dictionaries->Take(slot);
-    of.log->AdoptDictionary(fill.segment, held->number());
-  }
-}
-
-// As an index may hold them: each once, in a slot that is there, into what was kept.
-bool RestoreWords(const SnapshotOf& of, const SnapshotReader& reader, const Kept& kept, uint64_t* in_dram) {
-  const uint64_t slots = of.index->slots();
-  return BusErrors::TryTest([&] {
-    return reader.ForEachWord([&](uint64_t slot, uint64_t raw) {
-      const IndexWord word = IndexWord(raw).with(IndexWord(raw).dram(), /*heat=*/0);
-      if (slot >= slots || word.empty() || !kept.Has(OffsetOf(word))) return false;
-      of.index->Restore(slot, word);
-      *in_dram += word.dram() ? 1 : 0;
-      return true;
-    });
-  });
-}
-
-}  // namespace
-
-std::string LoadSnapshot(const SnapshotOf& of, const layout::Superblock& superblock, uint64_t* in_dram) {
-  constexpr std::string_view kContradiction = "contradicts the medium";
-  MEZZ_TEST_POINT("opening.loads_snapshot");
-  SnapshotReader reader({of.medium.base(), of.medium.bytes()}, superblock);
-  if (std::string wrong = reader.Check(); !wrong.empty()) return wrong;
-  const SnapshotHead& head = reader.head();
-  if (head.pack != static_cast<uint8_t>(of.pack) || head.has_dictionaries != (of.dictionaries != nullptr ? 1 : 0))
-    return "was written with other options of packing";
-  auto fills = FillsOf(of, reader, superblock);
-  if (!fills) return std::string(kContradiction);
-  const uint32_t spare = std::min(of.log->lanes() + 1, of.log->segments());
-  if (of.log->segments() - of.log->tombstone_segments() < fills->size() + spare)
-    return "leaves too little room to write";
-  const Kept kept(*of.log, *fills);
-  auto dictionaries = DictionariesOf(of, head, kept);
-  if (!dictionaries) return "names a dictionary that is damaged";
-  const uint8_t slots = SlotsOf(*dictionaries);
-  for (const SegmentLog::Fill& fill : *fills) {
-    if ((fill.dictionaries & ~slots) != 0) return std::string(kContradiction);
-  }
-  if (!of.index->TakeShape({head.groups, head.members, head.growth})) return "is of an index of another size";
-  if (head.slots != of.index->slots() || !RestoreWords(of, reader, kept, in_dram)) {
-    of.index->Clear();
-    return std::string(kContradiction);
-  }
-  for (auto& [dictionary, place] : *dictionaries) of.dictionaries->Restore(std::move(dictionary), place);
-  for (unsigned slot = 0; of.dictionaries != nullptr && slot < Dictionaries::kSlots; ++slot)
-    of.dictionaries->SkipNumbers(slot, head.dictionaries[slot].last_number);
-  for (const SegmentLog::Fill& fill : *fills) Adopt(of, fill);
   return {};
 }
 

@@ -8,6 +8,7 @@
 // (SegmentLog::TakeSequencesFrom), so that a snapshot is believed once, and never after a crash.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -30,43 +31,41 @@ class SnapshotReader {
   SnapshotReader(std::span<const std::byte> medium, const layout::Superblock& superblock);
 
   // Reads and checks all of it. Empty: it is whole. Else what is wrong, as the rest of a sentence that begins with the
-  // snapshot. REQUIRES: superblock.snapshot_segment != 0. The rest: REQUIRES that it is whole.
+  // snapshot. REQUIRES: superblock.snapshot_segment != 0.
   std::string Check();
-  // How many of its chunks were found whole, each in a segment of its own, before what is wrong or the end. Not what
-  // the superblock tells. REQUIRES: Check ran, whatever it said.
-  uint64_t chunks() const { return content_.size(); }
+  // The first part of that: one line of each chunk, and the contents of those that hold the head and the fills.
+  std::string CheckHead();
+  // The second, chunk by chunk. Thread-safe. REQUIRES, as the rest below: CheckHead found nothing wrong.
+  std::string CheckChunk(size_t number) const;
 
   const layout::SnapshotHead& head() const { return head_; }
   const std::vector<layout::SnapshotFill>& fills() const { return fills_; }
-  // Calls visit(slot, raw word), until it returns false, for the words that are not 0. Returns whether it never did.
-  template <typename Visit>
-  bool ForEachWord(Visit&& visit) const {
-    uint64_t slot = 0;
-    for (const std::span<const uint64_t> words : words_) {
-      for (const uint64_t word : words) {
-        if (word != 0 && !visit(slot, word)) return false;
-        ++slot;
-      }
-    }
-    return true;
-  }
+  void ForgetFills() { std::vector<layout::SnapshotFill>().swap(fills_); }
+  struct Chunk {
+    SegmentId segment{};
+    std::span<const std::byte> content;
+    uint64_t checksum = 0;
+    uint64_t first_slot = 0;  // of its words
+    std::span<const uint64_t> words;
+  };
+  // Each in a segment of its own. If CheckHead found something wrong: those before it. Not what the superblock tells.
+  const std::vector<Chunk>& chunks() const { return chunks_; }
   uint64_t bytes() const { return bytes_; }  // of its contents
 
  private:
-  std::string CheckChunk(uint32_t segment, uint32_t number, uint32_t* next);
-  std::string CheckContents();
+  std::string FindChunk(uint32_t segment, uint32_t number, uint32_t* next);
+  std::string ReadHead();
 
   const std::span<const std::byte> medium_;
   const layout::Superblock superblock_;
-  uint32_t segments_ = 0;                            // that the bytes have
-  std::vector<std::span<const std::byte>> content_;  // of each chunk
+  uint32_t segments_ = 0;  // that the bytes have
+  std::vector<Chunk> chunks_;
   uint64_t bytes_ = 0;
   layout::SnapshotHead head_{};
   std::vector<layout::SnapshotFill> fills_;
-  std::vector<std::span<const uint64_t>> words_;
 };
 
-// What a snapshot is of; nothing is owned. REQUIRES, of both calls below: no other call runs on any of it.
+// What a snapshot is of, or for; nothing is owned.
 struct SnapshotOf {
   const Medium& medium;
   SegmentLog* log;
@@ -80,17 +79,16 @@ struct SnapshotPlace {
   uint32_t segment = 0, chunks = 0;
 };
 
-// Writes one and makes it durable. `next`: the superblock that will name it, with its generation. Nothing: there is no
-// room, or a dictionary that is needed lies nowhere on the medium. What the log and the index hold is as before, but
-// the log is sealed, and is not to be written to again: records of some segments are not on the medium any more.
+// Writes one and makes it durable. REQUIRES: no other call runs on any of it. `next`: the superblock that will name it,
+// with its generation. Nothing: there is no room, or a dictionary that is needed lies nowhere on the medium. What the
+// log and the index hold is as before, but the log is sealed, and is not to be written to again: records of some
+// segments are not on the medium any more.
 std::optional<SnapshotPlace> WriteSnapshot(const SnapshotOf& of, const layout::Superblock& next);
 
-// Fills the log, the index and the dictionaries, which are as they were made, from the snapshot that `superblock`
-// names: the superblock as it was found. A word's record may be damaged, as any; a word without heat says that nobody
-// checked it since, and its dram bit that the DRAM tier held the block at the close (ScmTier::Find). Empty: done. Else
-// why not, as the rest of a sentence that begins with the snapshot, and all is as it was, but for what the index has
-// reserved. *in_dram: how many words have that bit.
-// REQUIRES: as SnapshotReader::Check.
-std::string LoadSnapshot(const SnapshotOf& of, const layout::Superblock& superblock, uint64_t* in_dram);
+// How many segments must be free for a log to be opened from a snapshot of so many chunks: these, until they are read,
+// and those that writers and reclaim need meanwhile.
+inline uint64_t SegmentsBeside(const SegmentLog& log, uint64_t chunks) {
+  return std::min<uint64_t>(log.lanes() + 1 + chunks, log.segments());
+}
 
 }  // namespace mezz

@@ -24,10 +24,16 @@ class Refill {
   };
 
   explicit Refill(Index::Size size) : index_(1, kSeed, size), hash_(index_.Hash(kKey)) {
+    Reader reader;
+    const IndexWord old = IndexWord::Make(hash_.tag, kOld, false, 0);
+    index_.Publish(hash_, old, reader, [](IndexWord) { return uint64_t{0}; });
+    snapshot_ = index_.FindLine(hash_, kOld);
+    Require(index_.Drop(snapshot_) == Index::Outcome::kDone, "it is empty again");
     Require(index_.ok() && index_.StartRefill(), "there is memory");
   }
 
-  void Recover() { index_.PublishOldest(hash_, IndexWord::Make(hash_.tag, kOld, false, 0)); }
+  void Recover() { index_.PublishOldest(hash_, snapshot_.word); }
+  void Restore() { index_.RestoreAt(snapshot_.slot, snapshot_.word); }
   void RecoverYounger() { index_.PublishOldest(hash_, IndexWord::Make(hash_.tag, kNew, false, 0)); }
   void Put() {
     Reader reader;
@@ -73,13 +79,16 @@ class Refill {
   }();
   Index index_;
   const KeyHash hash_;
+  Index::Entry snapshot_;  // as an earlier life had the old record
 };
 
+enum class By : uint8_t { kRecord, kSnapshot };
+
 // Beside the recovery of the old record, and perhaps a split.
-void ExpectHolds(const std::function<void(Refill&)>& owner, uint64_t found_at_last, bool splits = false) {
+void ExpectHolds(const std::function<void(Refill&)>& owner, uint64_t found_at_last, By by, bool splits = false) {
   const auto scenario = [&](Trial& trial) {
     Refill refill(splits ? Index::Size::kGrows : Index::Size::kFixed);
-    const auto recover = [&] { refill.Recover(); };
+    const auto recover = [&] { by == By::kRecord ? refill.Recover() : refill.Restore(); };
     const auto own = [&] { owner(refill); };
     const auto split = [&] { refill.Split(); };
     if (splits) {
@@ -97,15 +106,17 @@ void ExpectHolds(const std::function<void(Refill&)>& owner, uint64_t found_at_la
   EXPECT_TRUE(random.ok()) << random.failure;
 }
 
+void ExpectHoldsByBoth(const std::function<void(Refill&)>& owner, uint64_t found_at_last) {
+  for (const By by : {By::kRecord, By::kSnapshot}) ExpectHolds(owner, found_at_last, by);
+}
+
 TEST(CheckedRefill, APutBeatsAnOlderRecord) {
-  for (const bool splits : {false, true}) {
-    ExpectHolds(
-        [](Refill& refill) {
-          refill.Put();
-          Require(refill.Find() == Refill::kNew, "the new one is found");
-        },
-        Refill::kNew, splits);
-  }
+  const auto put = [](Refill& refill) {
+    refill.Put();
+    Require(refill.Find() == Refill::kNew, "the new one is found");
+  };
+  ExpectHoldsByBoth(put, Refill::kNew);
+  ExpectHolds(put, Refill::kNew, By::kRecord, /*splits=*/true);  // by a snapshot none is split
 }
 
 // One that came back before.
@@ -122,7 +133,7 @@ TEST(CheckedRefill, ASplitHidesNoYoungerRecord) {
 }
 
 TEST(CheckedRefill, AnEraseIsNotUndone) {
-  ExpectHolds(
+  ExpectHoldsByBoth(
       [](Refill& refill) {
         refill.Erase();
         Require(refill.Find() == 0, "it is gone");
@@ -131,7 +142,7 @@ TEST(CheckedRefill, AnEraseIsNotUndone) {
 }
 
 TEST(CheckedRefill, WhatWasPutAndDroppedIsNotFollowedByAnOlderRecord) {
-  ExpectHolds(
+  ExpectHoldsByBoth(
       [](Refill& refill) {
         refill.Put();
         refill.Drop();
@@ -141,7 +152,7 @@ TEST(CheckedRefill, WhatWasPutAndDroppedIsNotFollowedByAnOlderRecord) {
 }
 
 TEST(CheckedRefill, ClearLeavesNothing) {
-  ExpectHolds(
+  ExpectHoldsByBoth(
       [](Refill& refill) {
         refill.Clear();
         Require(refill.Find() == 0, "it is gone");

@@ -89,8 +89,7 @@ class RecoveryTarget {
     index_.Clear();
     Life life(*this, superblock);
     if (superblock.tombstone_segments != 0) (void)life.tombstones.Adopt(*erased);
-    life.by_snapshot = superblock.snapshot_segment != 0 && Load(life, superblock);
-    if (!life.by_snapshot) Scan(life, superblock, *erased);
+    Recover(life, superblock, *erased);
     Audit(life);
     UseAll(life, forged);
     life.log.Provide(kFuzzSegments);
@@ -101,20 +100,15 @@ class RecoveryTarget {
     index_.Clear();
   }
 
-  bool Load(Life& life, const layout::Superblock& superblock) {
-    uint64_t in_dram = 0;
-    const bool loaded =
-        LoadSnapshot({medium_, &life.log, &index_, &life.dictionaries, options_.pack}, superblock, &in_dram).empty();
-    ++(loaded ? reached_.snapshots : reached_.useless_snapshots);
-    if (!loaded && index_.blocks() != 0) Wrong("a snapshot of no use left {} words", index_.blocks());
-    if (in_dram > index_.blocks() && loaded) Wrong("{} of {} blocks lay in DRAM", in_dram, index_.blocks());
-    return loaded;
-  }
-  void Scan(Life& life, const layout::Superblock& superblock, const ErasedKeys& erased) {
-    const RecoveryReport report =
-        Recover({medium_, superblock, options_, &life.log, &index_, &counters_, &life.dictionaries, guard_, &erased});
-    ++reached_.recovered;
+  void Recover(Life& life, const layout::Superblock& superblock, const ErasedKeys& erased) {
+    const RecoveryReport report = test::Recover(
+        {medium_, superblock, options_, &life.log, &index_, &counters_, &life.dictionaries, guard_, &erased});
+    life.by_snapshot = report.from_snapshot;
+    if (superblock.snapshot_segment != 0) ++(life.by_snapshot ? reached_.snapshots : reached_.useless_snapshots);
     if (report.records != index_.blocks()) Wrong("{} blocks in the index, {} told", index_.blocks(), report.records);
+    if (report.in_dram > report.records) Wrong("{} of {} blocks lay in DRAM", report.in_dram, report.records);
+    if (life.by_snapshot) return;
+    ++reached_.recovered;
     if (erased.empty()) return;
     ++reached_.erased;
     for (uint64_t slot = 0; slot < index_.slots(); ++slot) {
@@ -127,7 +121,7 @@ class RecoveryTarget {
   }
 
   // A snapshot says where records lie, and each hit asks whether they do; a scan has asked. Nor do the words that it
-  // brought all leave with their segment, for reclaim finds them by the headers (Index::Restore).
+  // brought all leave with their segment, for reclaim finds them by the headers (Index::RestoreAt).
   void Audit(Life& life) {
     std::vector<std::string> violations;
     life.log.Audit(&violations);

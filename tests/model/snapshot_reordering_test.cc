@@ -60,14 +60,14 @@ class Life {
     EXPECT_TRUE(
         log_.TakeSequencesFrom([this] { return keeper_.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce));
     const std::string why = Load();
-    if (!why.empty()) test::Recover({medium_, found_, options_, &log_, &index_, &counters_, nullptr, guard_});
     log_.Provide(kSegments);
     return why;
   }
   std::string Load() {
-    if (found_.snapshot_segment == 0) return "is not there";
-    uint64_t in_dram = 0;
-    return LoadSnapshot({medium_, &log_, &index_, nullptr, PackMode::kOff}, found_, &in_dram);
+    const RecoveryReport report =
+        test::Recover({medium_, found_, options_, &log_, &index_, &counters_, nullptr, guard_});
+    EXPECT_EQ(report.from_snapshot, found_.snapshot_segment != 0 && report.no_snapshot.empty());
+    return found_.snapshot_segment == 0 ? "is not there" : report.no_snapshot;
   }
   void Put(uint64_t key, const std::vector<std::byte>& payload) {
     const uint64_t record_bytes = layout::RecordBytes(payload.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recovery to its end, for tests that have no ScmTier around it.
+// A recovery to its end, by a snapshot if the superblock names one, for tests that have no ScmTier around it.
 #pragma once
 
 #include <utility>
@@ -24,8 +24,7 @@ struct RecoveryOf {
 
 inline RecoveryReport Recover(const RecoveryOf& of) {
   if (!of.index->StartRefill()) return {};
-  Recoverer recoverer(of.medium, of.superblock, of.options, of.log, of.index, of.counters, of.dictionaries, of.guard,
-                      /*no_snapshot=*/{});
+  Recoverer recoverer(of.medium, of.superblock, of.options, of.log, of.index, of.counters, of.dictionaries, of.guard);
   recoverer.Prepare();
   RecoveryHooks hooks{
       .grow = [] {}, .is_forgotten = [](FileId) { return false; }, .dictionaries_known = [] {}, .over = {}};

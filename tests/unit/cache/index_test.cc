@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 #include <random>
 #include <unordered_map>
+#include <vector>
 
 #include "tests/support/fake_records.h"
 #include "tests/support/tier_fixture.h"
@@ -178,13 +180,50 @@ TEST(Index, AWordThatARestoreLeftBehindIsDropped) {
   records.Publish(7, 10);
   const Index::Entry entry = records.EntryOf(7);
   ASSERT_TRUE(records.Erase(7));
-  records.index.Restore(entry.slot, entry.word);
+  ASSERT_TRUE(records.index.StartRefill());
+  ASSERT_TRUE(records.index.TakeShape(records.index.shape()));
+  ASSERT_EQ(records.index.RestoreAt(entry.slot, entry.word), Index::Refilled::kPublished);
   records.gone = 10;
   EXPECT_EQ(records.Find(7), 0u);
   EXPECT_EQ(records.index.blocks(), 0u);
   EXPECT_EQ(records.pins, 0);
   records.Publish(7, 20);
   EXPECT_EQ(records.Find(7), 20u);
+}
+
+// A bucket of a snapshot, restored beside what is put into it meanwhile.
+TEST(Index, WordsOfASnapshotGoWhereThereIsRoomAndNothingWasPut) {
+  FakeRecords records(1);  // one bucket
+  std::vector<Index::Entry> snapshot;
+  for (uint64_t n = 1; n <= Index::kSlotsPerBucket; ++n) {
+    records.Publish(n, n);
+    snapshot.push_back(records.EntryOf(n));
+  }
+  for (uint64_t n = 1; n <= Index::kSlotsPerBucket; ++n) ASSERT_TRUE(records.Erase(n));
+  ASSERT_TRUE(records.index.StartRefill());
+  ASSERT_TRUE(records.index.TakeShape(records.index.shape()));
+  records.Publish(3, 30);
+  records.Publish(90, 90);  // takes a slot that a word of the snapshot had
+  std::map<Index::Refilled, int> counts;
+  for (const Index::Entry& entry : snapshot) ++counts[records.index.RestoreAt(entry.slot, entry.word)];
+  EXPECT_EQ(counts[Index::Refilled::kPassedOver], 1) << "a younger record of the key was put";
+  EXPECT_EQ(counts[Index::Refilled::kFull], 1);
+  EXPECT_EQ(counts[Index::Refilled::kPublished], static_cast<int>(Index::kSlotsPerBucket) - 2);
+  EXPECT_EQ(records.Find(3), 30u);
+  EXPECT_EQ(records.Find(90), 90u);
+  EXPECT_EQ(records.index.blocks(), Index::kSlotsPerBucket);
+  records.index.EndRefill();
+  EXPECT_EQ(records.index.RestoreAt(snapshot[0].slot, snapshot[0].word), Index::Refilled::kOver);
+}
+
+TEST(Index, KeepsItsShapeUntilItIsRestored) {
+  FakeRecords records(100, Index::Size::kGrows);
+  ASSERT_TRUE(records.index.StartRefill());
+  ASSERT_TRUE(records.index.TakeShape(records.index.shape()));
+  for (uint64_t n = 1; n <= records.index.slots(); ++n) records.Publish(n, n);
+  EXPECT_FALSE(records.index.WantsToGrow());
+  records.index.EndRefill();
+  EXPECT_TRUE(records.index.WantsToGrow());
 }
 
 TEST(Index, KeepsTheDramBitThroughAMoveAndLosesItToAHit) {

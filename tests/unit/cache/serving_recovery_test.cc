@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -12,7 +13,10 @@
 #include <new>
 #include <set>
 #include <string_view>
+#include <thread>
 
+#include "cache/snapshot.h"
+#include "cache/superblock.h"
 #include "tests/support/tier_fixture.h"
 
 namespace mezz {
@@ -40,12 +44,15 @@ class ServingRecovery : public ::testing::Test {
     tier_ = test::OpenOrDie(options_);
     ASSERT_NE(tier_, nullptr);
   }
-  // A tier that was closed would have less to recover.
+  // A tier that was closed has a snapshot, and less to recover.
+  enum class End : uint8_t { kKilled, kClosed };
   void Kill() { test::Kill(file_, &tier_); }
-  // Kills, and opens again. The next tier's recovery calls `at_point(name)` whenever it comes to a test point, once
-  // Open has returned; one call at a time. With `walkers` also at points that several of its threads come to at once.
-  void OpenWith(std::function<void(std::string_view)> at_point, bool walkers = false) {
-    Kill();
+  // Ends the tier, and opens it again. The next tier's recovery calls `at_point(name)` whenever it comes to a test
+  // point, once Open has returned; one call at a time, if its snapshot is of one chunk. With `walkers` also at points
+  // that several of its threads come to at once.
+  void OpenWith(std::function<void(std::string_view)> at_point, bool walkers = false, End end = End::kKilled) {
+    if (end == End::kKilled) Kill();
+    tier_.reset();
     walkers_ = walkers;
     at_point_ = std::move(at_point);
     opened_.store(false, std::memory_order_relaxed);
@@ -69,6 +76,35 @@ class ServingRecovery : public ::testing::Test {
     for (uint64_t n = first; n < last; ++n)
       ASSERT_EQ(tier_->Put(Key(n), BlockRole::kData, Payload(n, version, kBytes)), PutResult::kStored) << n;
   }
+  // Closes the tier, whose snapshot is whole as far as Open reads it. Flaw::kSegment: but for the header of a segment.
+  enum class Flaw : uint8_t { kChunk, kSegment };
+  void CloseWith(Flaw flaw) {
+    tier_.reset();
+    std::string all = test::Contents(file_.path());
+    const auto bytes = std::as_bytes(std::span(all));
+    const layout::Superblock superblock = FindSuperblock(bytes.first(layout::kSuperblockSpace)).superblock;
+    SnapshotReader reader(bytes, superblock);
+    ASSERT_EQ(reader.Check(), "");
+    const bool of_chunk = flaw == Flaw::kChunk;
+    ASSERT_GE(reader.chunks().size(), of_chunk ? 2u : 1u);
+    const uint64_t segment = of_chunk ? Raw(reader.chunks()[1].segment) : reader.fills().front().segment;
+    // Behind the chunk's own header; or in the segment's.
+    const uint64_t within = of_chunk ? sizeof(layout::SnapshotChunk) : segment == 0 ? layout::kSuperblockSpace : 0;
+    all[segment * superblock.segment_bytes + within + 8] ^= 1;
+    test::Overwrite(file_.path(), 0, all);
+  }
+  // Puts text until a dictionary is trained, and some more.
+  void Train(uint64_t language, uint64_t at_least = 500) {
+    const auto trained = [&] { return tier_->counters().Snapshot()[Event::kDictionaryTrained]; };
+    const uint64_t before = trained();
+    for (uint64_t i = 0; trained() == before || i < at_least; ++i, ++next_text_) {
+      ASSERT_LT(i, 20'000u);
+      ASSERT_EQ(tier_->Put(Key(next_text_), BlockRole::kData, test::TextPayload(next_text_, 0, kBytes, language),
+                           Generation::kYoung, Form::kPacked),
+                PutResult::kStored);
+      if (i % 50 == 0) tier_->SettleDictionaries();
+    }
+  }
   // Of keys [first, last), all of version `version`.
   uint64_t Served(uint64_t first, uint64_t last, uint64_t version = 0) {
     uint64_t served = 0;
@@ -84,6 +120,7 @@ class ServingRecovery : public ::testing::Test {
   const test::ScratchFile file_;
   ScmOptions options_ = test::WarmOptions(file_.path(), uint64_t{kSegments} * kSegmentBytesMin);
   std::unique_ptr<ScmTier> tier_;
+  uint64_t next_text_ = 1;
 
  private:
   void AtPoint(std::string_view name) {
@@ -97,23 +134,155 @@ class ServingRecovery : public ::testing::Test {
 };
 
 TEST_F(ServingRecovery, OpenDoesNotWaitForItAndWhatIsNotBackYetIsAMiss) {
+  for (const End end : {End::kKilled, End::kClosed}) {
+    Open();
+    tier_->EraseAll();
+    PutAll(1, 5 * kASegment);
+    std::atomic<bool> go{false};
+    OpenWith([&](std::string_view) { go.wait(false); }, /*walkers=*/false, end);
+    EXPECT_TRUE(tier_->recovery().running);
+    EXPECT_EQ(Served(1, 5 * kASegment), 0u);
+    PutAll(1000, 1000 + kASegment);
+    EXPECT_EQ(Served(1000, 1000 + kASegment), kASegment);
+    go.store(true);
+    go.notify_all();
+    Recovered();
+    const RecoveryReport report = tier_->recovery();
+    EXPECT_FALSE(report.running);
+    EXPECT_EQ(report.from_snapshot, end == End::kClosed) << report.no_snapshot;
+    EXPECT_EQ(report.records + report.passed_over, 5 * kASegment - 1);
+    EXPECT_LE(report.passed_over, 2u) << "whose tag one of those has that were put since: one run in 1,700";
+    EXPECT_EQ(Served(1, 5 * kASegment), report.records);
+    EXPECT_EQ(Served(1000, 1000 + kASegment), kASegment);
+    test::ExpectSound(*tier_);
+  }
+}
+
+// A full medium: reclaim leaves a segment alone as long as its words are not back, and nothing is written over what is
+// still to be read.
+TEST_F(ServingRecovery, NothingOfAClosedTierGoesWhileItComesBack) {
   Open();
-  PutAll(1, 5 * kASegment);
-  std::atomic<bool> go{false};
-  OpenWith([&](std::string_view) { go.wait(false); });
-  EXPECT_TRUE(tier_->recovery().running);
-  EXPECT_EQ(Served(1, 5 * kASegment), 0u);
-  PutAll(1000, 1000 + kASegment);
-  EXPECT_EQ(Served(1000, 1000 + kASegment), kASegment);
-  go.store(true);
-  go.notify_all();
+  PutAll(1, 3 * kSegments * kASegment);
+  const uint64_t last = 3 * kSegments * kASegment;
+  for (const std::string_view at : {"recovery.begins", "recovery.segments_adopted", "recovery.word_restored"}) {
+    SCOPED_TRACE(at);
+    const uint64_t held = tier_->resident_blocks();
+    bool done = false;
+    const auto put = [&](std::string_view point) {
+      if (point != at || std::exchange(done, true)) return;
+      for (uint64_t n = last; n < last + 2 * kSegments * kASegment; ++n)
+        tier_->Put(Key(n), BlockRole::kData, Payload(n, 1, kBytes));
+      EXPECT_GE(Served(last, last + 2 * kSegments * kASegment, 1), kASegment / 2) << "it begins with some room";
+    };
+    OpenWith(put, /*walkers=*/false, End::kClosed);
+    Recovered();
+    const RecoveryReport report = tier_->recovery();
+    ASSERT_TRUE(report.from_snapshot) << report.no_snapshot;
+    EXPECT_TRUE(done);
+    EXPECT_GE(report.records + report.passed_over + 8 * kASegment, held) << "all but what gave way to the snapshot";
+    EXPECT_LE(report.passed_over, 3u) << "whose tag one of those has that were put";
+    EXPECT_EQ(Served(1, last), report.records);
+    test::ExpectSound(*tier_);
+    tier_->EraseAll();
+    PutAll(1, last);
+  }
+}
+
+// What Open believed of the snapshot, and what its rest turns out to be.
+TEST_F(ServingRecovery, ASnapshotThatTurnsOutToBeOfNoUseCostsOnlyTime) {
+  options_.expected_block_bytes = kLineBytes;  // an index of two chunks
+  for (const PackMode pack : {PackMode::kOff, PackMode::kZstd}) {
+    for (const bool of_chunk : {true, false}) {
+      SCOPED_TRACE(of_chunk);
+      options_.pack = pack;
+      options_.dictionaries = test::kTrainedSoon;
+      Open();
+      tier_->EraseAll();
+      PutAll(1, 5 * kASegment);
+      CloseWith(of_chunk ? Flaw::kChunk : Flaw::kSegment);
+      bool done = false;
+      const auto meanwhile = [&](std::string_view point) {
+        if (point != "recovery.checks_snapshot" || std::exchange(done, true)) return;
+        PutAll(4 * kASegment, 4 * kASegment + 20, 1);
+        for (uint64_t n = 4 * kASegment + 20; n < 4 * kASegment + 40; ++n) tier_->Erase(Key(n));
+      };
+      OpenWith(meanwhile, /*walkers=*/false, End::kClosed);
+      Recovered();
+      EXPECT_TRUE(done);
+      const RecoveryReport report = tier_->recovery();
+      EXPECT_FALSE(report.from_snapshot);
+      EXPECT_THAT(report.no_snapshot, HasSubstr(of_chunk ? "damaged" : "contradicts the medium"));
+      EXPECT_EQ(Served(4 * kASegment, 4 * kASegment + 20, 1), 20u);
+      EXPECT_EQ(Served(4 * kASegment + 20, 4 * kASegment + 40), 0u);
+      const uint64_t of_earlier_life = 5 * kASegment - 1 - 40;
+      EXPECT_GE(Served(1, 4 * kASegment) + Served(4 * kASegment + 40, 5 * kASegment) + (of_chunk ? 2 : 4 + kASegment),
+                of_earlier_life);
+      test::ExpectSound(*tier_);
+    }
+  }
+}
+
+TEST_F(ServingRecovery, ATierThatShrinksBeforeItsSnapshotIsReadEndsSmall) {
+  for (const uint64_t segments : {uint64_t{0}, uint64_t{kSegmentsMin}}) {
+    Open();
+    ASSERT_TRUE(tier_->SetCapacity(kSegments * kSegmentBytesMin).ok());
+    PutAll(1, 2 * kSegments * kASegment);
+    const auto shrink = [&](std::string_view point) {
+      if (point != "recovery.checks_snapshot") return;
+      EXPECT_TRUE(tier_->SetCapacity(segments * kSegmentBytesMin).ok());
+    };
+    OpenWith(shrink, /*walkers=*/false, End::kClosed);
+    Recovered();
+    ASSERT_TRUE(tier_->recovery().from_snapshot) << tier_->recovery().no_snapshot;
+    EXPECT_LE(tier_->usage_bytes(), segments * kSegmentBytesMin);
+    EXPECT_EQ(Served(1, 2 * kSegments * kASegment), tier_->resident_blocks());
+    EXPECT_EQ(tier_->resident_blocks() == 0, segments == 0);
+    test::ExpectSound(*tier_);
+  }
+}
+
+TEST_F(ServingRecovery, ABudgetThatIsOverLeavesTheRestOfASnapshotOut) {
+  Open();
+  PutAll(1, 8 * kASegment);
+  options_.recovery_budget_ms = 1;
+  const auto wait = [&](std::string_view point) {
+    if (point != "recovery.segments_adopted") return;
+    const auto here = std::chrono::steady_clock::now();
+    while (std::chrono::steady_clock::now() - here < std::chrono::milliseconds(1)) {
+    }
+  };
+  OpenWith(wait, /*walkers=*/false, End::kClosed);
   Recovered();
   const RecoveryReport report = tier_->recovery();
-  EXPECT_FALSE(report.running);
-  EXPECT_EQ(report.records + report.passed_over, 5 * kASegment - 1);
-  EXPECT_LE(report.passed_over, 2u) << "whose tag one of those has that were put since: one run in 1,700";
-  EXPECT_EQ(Served(1, 5 * kASegment), report.records);
-  EXPECT_EQ(Served(1000, 1000 + kASegment), kASegment);
+  EXPECT_TRUE(report.from_snapshot && report.timed_out);
+  EXPECT_EQ(report.records, 0u);
+  EXPECT_EQ(Served(1, 8 * kASegment), 0u);
+  PutAll(1, 6 * kASegment, 1);
+  EXPECT_EQ(Served(1, 6 * kASegment, 1), 6 * kASegment - 1);
+  test::ExpectSound(*tier_);
+}
+
+// The next close writes a snapshot of all of it.
+TEST_F(ServingRecovery, ATierClosedMeanwhileRestoresItsSnapshotFirst) {
+  Open();
+  PutAll(1, 8 * kASegment);
+  std::atomic<bool> came{false}, go{false};
+  int restored = 0;
+  const auto wait = [&](std::string_view point) {
+    if (point != "recovery.word_restored" || ++restored != 10) return;
+    came.store(true);
+    came.notify_all();
+    go.wait(false);
+  };
+  OpenWith(wait, /*walkers=*/false, End::kClosed);
+  came.wait(false);
+  EXPECT_EQ(tier_->resident_blocks(), 10u);
+  go.store(true);
+  go.notify_all();
+  Open();
+  tier_->WaitUntilRecovered();
+  EXPECT_TRUE(tier_->recovery().from_snapshot) << tier_->recovery().no_snapshot;
+  EXPECT_EQ(Served(1, 8 * kASegment), 8 * kASegment - 1);
   test::ExpectSound(*tier_);
 }
 
@@ -230,18 +399,8 @@ TEST_F(ServingRecovery, ATierThatShrinksMeanwhileEndsSmall) {
 TEST_F(ServingRecovery, NumbersOfDictionariesAreNotGivenOutAgainWhateverIsGivenUp) {
   options_.pack = PackMode::kZstd;
   options_.dictionaries = test::kTrainedSoon;
-  uint64_t next = 1;
-  const auto train = [&](uint64_t language) {
-    for (uint64_t i = 0; tier_->counters().Snapshot()[Event::kDictionaryTrained] == 0 || i < 500; ++i, ++next) {
-      ASSERT_LT(i, 20'000u);
-      ASSERT_EQ(tier_->Put(Key(next), BlockRole::kData, test::TextPayload(next, 0, kBytes, language),
-                           Generation::kYoung, Form::kPacked),
-                PutResult::kStored);
-      if (i % 50 == 0) tier_->SettleDictionaries();
-    }
-  };
   Open();
-  train(0);
+  Train(0);
   OpenWith([&](std::string_view point) {
     if (point != "recovery.begins") return;
     EXPECT_TRUE(tier_->SetCapacity(0).ok());
@@ -249,10 +408,108 @@ TEST_F(ServingRecovery, NumbersOfDictionariesAreNotGivenOutAgainWhateverIsGivenU
   });
   Recovered();
   EXPECT_EQ(tier_->resident_blocks(), 0u);
-  train(1);
+  Train(1);
   OpenWith([](std::string_view) {});
   Recovered();
   EXPECT_GT(tier_->resident_blocks(), 100u);
+  test::ExpectSound(*tier_);
+}
+
+// Nor by what a snapshot tells that is of no use: records of an earlier number may lie where it names no segment.
+TEST_F(ServingRecovery, NumbersOfDictionariesAreNotGivenOutAgainWhereASnapshotIsOfNoUse) {
+  options_.pack = PackMode::kZstd;
+  options_.dictionaries = test::kTrainedSoon;
+  options_.capacity_bytes *= 4;
+  Open();
+  Train(0, 5000);  // more than what comes later is written over
+  Train(1);        // so that the first one goes with its records
+  ASSERT_TRUE(tier_->SetCapacity(0).ok());
+  ASSERT_TRUE(tier_->SetCapacity(options_.capacity_bytes).ok());
+  PutAll(100'000, 100'010);
+  CloseWith(Flaw::kSegment);
+  OpenWith([](std::string_view) {}, /*walkers=*/false, End::kClosed);
+  Recovered();
+  EXPECT_THAT(tier_->recovery().no_snapshot, HasSubstr("contradicts"));
+  Train(2);
+  OpenWith([](std::string_view) {});
+  Recovered();
+  EXPECT_GT(tier_->resident_blocks(), 100u);
+  test::ExpectSound(*tier_);
+}
+
+TEST_F(ServingRecovery, WithoutMemoryForASnapshotItIsDoneWithout) {
+  for (const PackMode pack : {PackMode::kOff, PackMode::kZstd}) {
+    options_.pack = pack;
+    Open();
+    tier_->EraseAll();
+    PutAll(1, 4 * kASegment);
+    const auto fail = [](std::string_view point) {
+      if (point == "recovery.checks_snapshot") throw std::bad_alloc();
+    };
+    OpenWith(fail, /*walkers=*/false, End::kClosed);
+    Recovered();
+    EXPECT_FALSE(tier_->recovery().from_snapshot);
+    EXPECT_THAT(tier_->recovery().ToString(), HasSubstr("memory"));
+    EXPECT_EQ(Served(1, 4 * kASegment), 4 * kASegment - 1);
+    test::ExpectSound(*tier_);
+  }
+}
+
+// Though reclaim, in whose order a snapshot names them, would take young ones before older ones that are proven.
+TEST_F(ServingRecovery, RoomIsMadeOfTheOldestWhereASnapshotIsOfNoUseToo) {
+  options_.expected_block_bytes = kLineBytes;
+  Open();
+  for (uint64_t n = 1; n < 6 * kASegment; ++n)
+    ASSERT_EQ(tier_->Put(Key(n), BlockRole::kData, Payload(n, 0, kBytes), Generation::kProven), PutResult::kStored);
+  PutAll(1000, 1000 + 3 * kASegment);
+  CloseWith(Flaw::kChunk);
+  bool done = false;
+  const auto put = [&](std::string_view point) {
+    if (point != "recovery.segment_walked" || std::exchange(done, true)) return;
+    PutAll(10'000, 10'000 + 9 * kASegment);
+  };
+  OpenWith(put, /*walkers=*/false, End::kClosed);
+  Recovered();
+  EXPECT_TRUE(done && !tier_->recovery().from_snapshot);
+  EXPECT_LT(Served(1, 6 * kASegment), 6 * kASegment - 1) << "room was needed";
+  EXPECT_EQ(Served(1000, 1000 + 3 * kASegment), 3 * kASegment);
+  test::ExpectSound(*tier_);
+}
+
+// Nothing can be reclaimed for a tombstone as long as the snapshot's segments are held. Were it not waited for, the
+// next life would have to forget all there is.
+TEST_F(ServingRecovery, ADurableEraseWithoutRoomWaitsForTheSnapshot) {
+  options_.erase = EraseMode::kDurable;
+  Open();
+  PutAll(1, 3 * kSegments * kASegment);
+  const uint64_t last = 3 * kSegments * kASegment;
+  std::atomic<bool> goes_on{false};
+  std::thread eraser;
+  bool done = false;
+  const auto erase = [&](std::string_view point) {
+    if (point == "recovery.is_waited_for") goes_on.store(true), goes_on.notify_all();
+    if (point != "recovery.checks_snapshot" || std::exchange(done, true)) return;
+    for (uint64_t n = last; n < last + kSegments * kASegment; ++n)
+      tier_->Put(Key(n), BlockRole::kData, Payload(n, 0, kBytes),
+                 n % 2 == 0 ? Generation::kYoung : Generation::kProven);
+    eraser = std::thread([&] {
+      EXPECT_FALSE(tier_->Erase(Key(last - 1))) << "it is not back yet";
+      goes_on.store(true);
+      goes_on.notify_all();
+    });
+    goes_on.wait(false);
+  };
+  OpenWith(erase, /*walkers=*/false, End::kClosed);
+  Recovered();
+  eraser.join();
+  ASSERT_TRUE(tier_->recovery().from_snapshot) << tier_->recovery().no_snapshot;
+  const uint64_t held = Served(1, last);
+  EXPECT_GT(held, 4 * kASegment);
+  Kill();
+  Open();
+  tier_->WaitUntilRecovered();
+  EXPECT_FALSE(tier_->Contains(Key(last - 1)));
+  EXPECT_GE(Served(1, last) + 4 * kASegment, held);
   test::ExpectSound(*tier_);
 }
 
@@ -446,26 +703,34 @@ TEST_F(ServingRecovery, NeverServesWhatWasPutOverOrErased) {
   Caller caller(&tier_, seed);
   std::mt19937_64& random = caller.random;
   options_.pack = PackMode::kLz4;
-  for (int life = 0; life < 10 && !HasFailure(); ++life) {
+  int snapshots = 0;
+  for (int life = 0; life < 16 && !HasFailure(); ++life) {
     const uint64_t puts_in_hundred = random() % 100, ops_in_hundred = random() % 60;
     const bool erases_all = random() % 3 == 0, shrinks = random() % 4 == 0;
+    const uint64_t erases_at = random() % 3 == 0 ? 1 : 200;
+    const End end = random() % 2 == 0 ? End::kKilled : End::kClosed;
     uint64_t points = 0;
-    OpenWith([&](std::string_view point) {
+    const auto meanwhile = [&](std::string_view point) {
       if (HasFailure()) return;
-      if (erases_all && ++points == 200) caller.EraseAll();
-      if (shrinks && point == "recovery.segment_walked" && random() % 4 == 0) {
+      if (erases_all && ++points == erases_at) caller.EraseAll();
+      // Later it would wait for the segments of a snapshot.
+      const bool may_shrink = point == "recovery.segment_walked" || point == "recovery.checks_snapshot";
+      if (shrinks && may_shrink && random() % 4 == 0) {
         const uint64_t segments = kSegmentsMin + random() % (kSegments - kSegmentsMin + 1);
         EXPECT_TRUE(tier_->SetCapacity(segments * kSegmentBytesMin).ok());
       }
       while (random() % 100 < ops_in_hundred) caller.Any(puts_in_hundred);
-    });
+    };
+    OpenWith(meanwhile, /*walkers=*/false, end);
     Recovered();
+    snapshots += tier_->recovery().from_snapshot ? 1 : 0;
     for (uint64_t n = 1; n <= Caller::kKeys; ++n) caller.Find(n);
     test::ExpectSound(*tier_);
     ASSERT_TRUE(tier_->SetCapacity(kSegments * kSegmentBytesMin).ok());
     caller.PutMany();
   }
   EXPECT_GT(caller.found, 100u);
+  EXPECT_GT(snapshots, 0);
 }
 
 }  // namespace

@@ -134,6 +134,7 @@ TEST_F(SnapshotTest, WhatDramHeldIsNotInDram) {
   tier_.reset();
   SparesAll judge;
   tier_ = test::OpenOrDie(options_, &judge);
+  tier_->WaitUntilRecovered();
   ASSERT_EQ(tier_->recovery().in_dram, 50u);
   const uint64_t per_tier = options_.capacity_bytes / layout::RecordBytes(4000);
   for (uint64_t n = 51; judge.asked < 2 * per_tier; ++n) PutAll(n, n + 1);
@@ -241,6 +242,7 @@ TEST_F(SnapshotTest, OfAFullMediumCostsAFewSegmentsOnce) {
     Open();
     ASSERT_TRUE(tier_->recovery().from_snapshot) << tier_->recovery().no_snapshot;
     EXPECT_THAT(tier_->recovery().ToString(), HasSubstr("snapshot of its index"));
+    EXPECT_EQ(tier_->recovery().dropped, 0u) << "it names nothing that was given up";
     const uint64_t now = tier_->resident_blocks();
     EXPECT_GE(now + (life == 0 ? 3 * 63 : 0), before);
     EXPECT_TRUE(life != 0 || now < before);

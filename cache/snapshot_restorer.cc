@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/snapshot_restorer.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <mutex>
+#include <ranges>
+#include <span>
+#include <string_view>
+
+#include "cache/base/atomic.h"
+#include "cache/base/in_parallel.h"
+#include "cache/log_scan.h"
+#include "cache/media/bus_errors.h"
+
+namespace mezz {
+namespace {
+
+constexpr const char* kThreadName = "mezz-restore";
+constexpr std::string_view kContradiction = "contradicts the medium";
+constexpr size_t kHeadersAThread = 1024;  // fewer do not repay the thread
+
+}  // namespace
+
+SnapshotRestorer::SnapshotRestorer(const SnapshotOf& of, const layout::Superblock& superblock)
+    : of_(of), superblock_(superblock), reader_({of.medium.base(), of.medium.bytes()}, superblock) {}
+
+std::string SnapshotRestorer::Prepare() {
+  MEZZ_TEST_POINT("opening.prepares_snapshot");
+  if (std::string wrong = reader_.CheckHead(); !wrong.empty()) return wrong;
+  const layout::SnapshotHead& head = reader_.head();
+  if (head.pack != static_cast<uint8_t>(of_.pack) || head.has_dictionaries != (of_.dictionaries != nullptr ? 1 : 0))
+    return "was written with other options of packing";
+  SegmentLog& log = *of_.log;
+  std::vector<SegmentLog::Fill> awaiting;
+  std::vector<bool> listed(log.segments());
+  const auto list = [&](const SegmentLog::Fill& fill) {
+    const uint32_t id = Raw(fill.segment);
+    if (id >= listed.size() || listed[id] || log.state(fill.segment) != SegmentLog::State::kUnready) return false;
+    listed[id] = true;
+    awaiting.push_back(fill);
+    return true;
+  };
+  for (const SnapshotReader::Chunk& chunk : reader_.chunks()) {
+    if (!list({.segment = chunk.segment})) return std::string(kContradiction);
+  }
+  for (const layout::SnapshotFill& described : reader_.fills()) {
+    const SegmentLog::Fill fill{.segment = SegmentId{described.segment},
+                                .sequence = described.sequence,
+                                .tail = described.tail,
+                                .dead = described.dead,
+                                .dictionaries = described.dictionaries};
+    const uint64_t end = (uint64_t{described.segment} + 1) * log.segment_bytes();
+    if (described.dead > log.segment_bytes() || fill.tail > end || fill.tail % kLineBytes != 0 || !list(fill) ||
+        fill.tail < log.FirstRecord(fill.segment))
+      return std::string(kContradiction);
+    fills_.push_back(fill);
+  }
+  reader_.ForgetFills();
+  if (log.segments() - log.tombstone_segments() < fills_.size() + SegmentsBeside(log, reader_.chunks().size()))
+    return "leaves too little room to write";
+  if (!of_.index->TakeShape({head.groups, head.members, head.growth})) return "is of an index of another size";
+  if (head.slots != of_.index->slots()) {
+    of_.index->LetGrow();
+    return std::string(kContradiction);
+  }
+  log.Await(awaiting, /*keep=*/true);
+  for (const SegmentLog::Fill& fill : awaiting) {
+    [[maybe_unused]] const bool pinned = log.PinAwaiting(fill.segment);
+    assert(pinned);
+  }
+  return {};
+}
+
+std::string SnapshotRestorer::Check() {
+  MEZZ_TEST_POINT("recovery.checks_snapshot");
+  if (std::string wrong = CheckChunks(); !wrong.empty()) return wrong;
+  if (!ConfirmFills()) return std::string(kContradiction);
+  kept_.emplace(*of_.log, fills_);
+  if (!ReadDictionaries()) return "names a dictionary that is damaged";
+  uint8_t slots = 0;
+  for (const FoundDictionary& found : dictionaries_)
+    slots |= static_cast<uint8_t>(1u << Dictionaries::SlotOf(found.dictionary->number()));
+  const auto lacks = [&](const SegmentLog::Fill& fill) { return (fill.dictionaries & ~slots) != 0; };
+  return std::ranges::any_of(fills_, lacks) ? std::string(kContradiction) : std::string();
+}
+
+// Those that hold the head and the fills once more: nobody knows how much of them CheckHead read.
+std::string SnapshotRestorer::CheckChunks() const {
+  std::atomic<size_t> next{0};
+  std::mutex mutex;
+  std::string wrong;
+  InParallel(kThreadName, reader_.chunks().size(), [&] {
+    for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < reader_.chunks().size();) {
+      std::string of_chunk = reader_.CheckChunk(i);
+      const std::lock_guard lock(mutex);
+      if (!of_chunk.empty()) wrong.swap(of_chunk);
+    }
+  });
+  return wrong;
+}
+
+// By the segments' own headers. False: one does not.
+bool SnapshotRestorer::ConfirmFills() {
+  std::atomic<size_t> next{0};
+  std::atomic<bool> confirmed{true};
+  InParallel(kThreadName, fills_.size() / kHeadersAThread, [&] {
+    for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < fills_.size();) {
+      if (!Confirm(&fills_[i])) confirmed.store(false, std::memory_order_relaxed);
+    }
+  });
+  return confirmed.load(std::memory_order_relaxed);
+}
+
+bool SnapshotRestorer::Confirm(SegmentLog::Fill* fill) const {
+  const LogScan scan({of_.medium.base(), of_.medium.bytes()}, superblock_);
+  const auto opened = scan.Open(fill->segment);
+  if (!opened || opened->sequence != fill->sequence) return false;
+  fill->generation = opened->generation;
+  return true;
+}
+
+// False: one is damaged.
+bool SnapshotRestorer::ReadDictionaries() {
+  for (const bool live : {false, true}) {
+    for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
+      const layout::SnapshotHead::DictionarySlot& described = reader_.head().dictionaries[slot];
+      if (described.place == 0 || (described.live != 0) != live) continue;
+      const record::Header* const header = kept_->RecordAt(of_.medium, described.place);
+      auto dictionary = header != nullptr && of_.dictionaries != nullptr
+                            ? Dictionary::Read(*header, of_.dictionaries->authenticator())
+                            : nullptr;
+      if (dictionary == nullptr || Dictionaries::SlotOf(dictionary->number()) != slot) return false;
+      dictionaries_.push_back({std::move(dictionary), described.place});
+    }
+  }
+  return true;
+}
+
+void SnapshotRestorer::LetGoOfSnapshot() {
+  for (const SnapshotReader::Chunk& chunk : reader_.chunks()) of_.log->Unpin(chunk.segment);
+}
+
+void SnapshotRestorer::Forsake() {
+  of_.index->LetGrow();
+  LetGoOfSnapshot();
+}
+
+// --- restore ---------------------------------------------------------------------------------------------------------
+
+SnapshotRestorer::Restored SnapshotRestorer::Restore(const std::function<bool()>& is_over) {
+  SegmentLog& log = *of_.log;
+  Restored all;
+  RestoreDictionaries();
+  const bool over = is_over();
+  for (SegmentLog::Fill& fill : fills_ | std::views::reverse) {
+    if (over) log.Unpin(fill.segment);
+    if (!over && Adopt(fill)) {
+      ++all.segments;
+      all.bytes += fill.tail - log.FirstRecord(fill.segment);
+      continue;
+    }
+    all.empty += fill.tail == log.FirstRecord(fill.segment) ? 1 : 0;
+    kept_->Drop(fill.segment);
+    fill.tail = 0;
+  }
+  MEZZ_TEST_POINT("recovery.segments_adopted");
+  std::atomic<size_t> next{0};
+  std::mutex mutex;
+  const std::vector<SnapshotReader::Chunk>& chunks = reader_.chunks();
+  InParallel(kThreadName, chunks.size(), [&] {
+    Restored mine;
+    for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < chunks.size();) {
+      if (!RestoreWords(chunks[i], is_over, &mine)) break;
+    }
+    const std::lock_guard lock(mutex);
+    all.records += mine.records;
+    all.in_dram += mine.in_dram;
+    all.dropped += mine.dropped;
+    all.passed_over += mine.passed_over;
+  });
+  for (const SegmentLog::Fill& fill : fills_) {
+    if (fill.tail != 0) log.Leave({.segment = fill.segment, .place = {}});
+  }
+  LetGoOfSnapshot();
+  log.GiveUpAwaiting();
+  return all;
+}
+
+void SnapshotRestorer::RestoreDictionaries() {
+  if (of_.dictionaries == nullptr) return;
+  for (FoundDictionary& found : dictionaries_) {
+    const unsigned slot = Dictionaries::SlotOf(found.dictionary->number());
+    of_.dictionaries->Restore(std::move(found.dictionary), found.place);
+    if (!of_.log->IsAwaiting(of_.log->SegmentAt(found.place))) of_.dictionaries->LosePlace(slot);
+  }
+  for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot)
+    of_.dictionaries->SkipNumbers(slot, reader_.head().dictionaries[slot].last_number);
+}
+
+// False: it was given up, and has no pin of ours any more.
+bool SnapshotRestorer::Adopt(const SegmentLog::Fill& fill) {
+  if (!of_.log->AdoptAwaiting(fill)) {
+    of_.log->Unpin(fill.segment);
+    return false;
+  }
+  for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
+    if ((fill.dictionaries >> slot & 1) == 0) continue;
+    if (const auto held = of_.dictionaries->Take(slot)) of_.log->KeepDictionary(fill.segment, held->number());
+  }
+  return true;
+}
+
+// False: nothing more is to be restored, for all was erased, or it is over. What cannot be read any more stays away.
+bool SnapshotRestorer::RestoreWords(const SnapshotReader::Chunk& chunk, const std::function<bool()>& is_over,
+                                    Restored* restored) const {
+  constexpr size_t kWordsAtOnce = 512;
+  std::array<uint64_t, kWordsAtOnce> words;
+  const uint64_t slots = of_.index->slots();
+  for (size_t done = 0; done < chunk.words.size(); done += kWordsAtOnce) {
+    const auto part = chunk.words.subspan(done, std::min(kWordsAtOnce, chunk.words.size() - done));
+    if (is_over()) return false;
+    if (!CopyBytes(std::as_bytes(part), words.data())) continue;
+    for (size_t i = 0; i < part.size(); ++i) {
+      if (words[i] == 0) continue;
+      const uint64_t slot = chunk.first_slot + done + i;
+      const IndexWord word = IndexWord(words[i]).with(IndexWord(words[i]).dram(), /*heat=*/0);
+      if (slot >= slots || word.empty() || !kept_->Has(word.line() * kLineBytes)) {
+        ++restored->dropped;
+        continue;
+      }
+      switch (of_.index->RestoreAt(slot, word)) {
+        case Index::Refilled::kPublished:
+          ++restored->records;
+          restored->in_dram += word.dram() ? 1 : 0;
+          break;
+        case Index::Refilled::kFull:
+          ++restored->dropped;
+          break;
+        case Index::Refilled::kPassedOver:
+          ++restored->passed_over;
+          break;
+        case Index::Refilled::kOver:
+          return false;
+      }
+      MEZZ_TEST_POINT("recovery.word_restored");
+    }
+  }
+  return true;
+}
+
+}  // namespace mezz
