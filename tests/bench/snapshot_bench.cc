@@ -43,11 +43,11 @@ void RemoveSnapshot(const std::string& path) {
   close(fd);
 }
 
-// Arguments: MiB of the medium; 1: from the snapshot, 0: by a scan. MEZZ_BENCH_LARGE=1 asks for up to 8 GiB of memory.
+// Arguments: MiB of the medium; 1: from the snapshot, 0: by a scan. MEZZ_BENCH_LARGE=1 asks for up to 12 GiB of memory.
 void Arguments(benchmark::internal::Benchmark* bench) {
   const bool large = std::getenv("MEZZ_BENCH_LARGE") != nullptr;
   bench->ArgNames({"MiB", "snapshot"});
-  bench->ArgsProduct({large ? std::vector<int64_t>{256, 1024, 4096, 8192} : std::vector<int64_t>{64}, {1, 0}});
+  bench->ArgsProduct({large ? std::vector<int64_t>{256, 1024, 4096, 8192, 12288} : std::vector<int64_t>{64}, {1, 0}});
 }
 void BM_Reopen(benchmark::State& state) {
   const test::ScratchFile file;
