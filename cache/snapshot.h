@@ -86,9 +86,10 @@ struct SnapshotPlace {
 std::optional<SnapshotPlace> WriteSnapshot(const SnapshotOf& of, const layout::Superblock& next);
 
 // How many segments must be free for a log to be opened from a snapshot of so many chunks: these, until they are read,
-// and those that writers and reclaim need meanwhile.
+// and those that writers and reclaim need meanwhile; where that were more than an eighth of the medium, at least two.
 inline uint64_t SegmentsBeside(const SegmentLog& log, uint64_t chunks) {
-  return std::min<uint64_t>(log.lanes() + 1 + chunks, log.segments());
+  const uint64_t spare = log.lanes() + 1, all = spare + chunks;
+  return all <= log.segments() / 8 ? all : std::min<uint64_t>(std::max(spare, chunks + 2), log.segments());
 }
 
 }  // namespace mezz

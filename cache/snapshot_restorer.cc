@@ -5,7 +5,6 @@
 #include <array>
 #include <cassert>
 #include <mutex>
-#include <ranges>
 #include <span>
 #include <string_view>
 
@@ -154,7 +153,8 @@ SnapshotRestorer::Restored SnapshotRestorer::Restore(const std::function<bool()>
   Restored all;
   RestoreDictionaries();
   const bool over = is_over();
-  for (SegmentLog::Fill& fill : fills_ | std::views::reverse) {
+  for (size_t left = fills_.size(); left-- > 0;) {
+    SegmentLog::Fill& fill = fills_[left];
     if (over) log.Unpin(fill.segment);
     if (!over && Adopt(fill)) {
       ++all.segments;
