@@ -88,10 +88,9 @@ Recoverer::~Recoverer() {
 void Recoverer::ReadHeaders() {
   const uint32_t segments = std::min(scan_.segments(), log_->segments());
   std::vector<std::optional<SegmentLog::Fill>> fills(segments);
-  std::atomic<uint32_t> next{0};
-  InParallel(kThreadName, segments / kHeadersAThread, [&] {
-    for (uint32_t id; (id = next.fetch_add(1, std::memory_order_relaxed)) < segments;)
-      if (log_->state(SegmentId{id}) != SegmentLog::State::kQuarantined) fills[id] = scan_.Open(SegmentId{id});
+  ForEachInParallel(kThreadName, 0, segments, kHeadersAThread, [&](size_t i) {
+    const SegmentId id{static_cast<uint32_t>(i)};
+    if (log_->state(id) != SegmentLog::State::kQuarantined) fills[i] = scan_.Open(id);
   });
   for (const auto& fill : fills) {
     if (fill) found_.push_back({.fill = *fill, .dictionaries = {}});
@@ -137,11 +136,7 @@ void Recoverer::Prepare() {
   std::vector<SegmentLog::Fill> fills;
   fills.reserve(found_.size());
   for (const Found& found : found_) fills.push_back(found.fill);
-  log_->Await(fills, /*keep=*/dictionaries_ != nullptr);
-  for (size_t i = 0; dictionaries_ != nullptr && i < fills.size(); ++i) {
-    [[maybe_unused]] const bool pinned = log_->PinAwaiting(fills[i].segment);  // until Run has read it
-    assert(pinned);
-  }
+  log_->Await(fills, /*keep=*/dictionaries_ != nullptr);  // until Run has read them
 }
 
 void Recoverer::Start(RecoveryHooks hooks) {
@@ -201,19 +196,14 @@ bool Recoverer::RestoreSnapshot() {
     const std::lock_guard lock(shared_->mutex);
     return IsOverdueLocked();
   };
-  const SnapshotRestorer::Restored restored = restorer_->Restore(std::ref(is_overdue));
+  size_t empty = 0;
+  const RecoveryCounts restored = restorer_->Restore(std::ref(is_overdue), &empty);
   restorer_.reset();
   if (dictionaries_ != nullptr) hooks_.dictionaries_known();
   const std::lock_guard lock(shared_->mutex);
-  RecoveryReport& report = shared_->report;
-  report.from_snapshot = true;
-  report.segments = restored.segments;
-  report.bytes = restored.bytes;
-  report.records = restored.records;
-  report.in_dram = restored.in_dram;
-  report.dropped = restored.dropped;
-  report.passed_over = restored.passed_over;
-  shared_->empty = restored.empty;
+  shared_->report.from_snapshot = true;
+  shared_->report += restored;
+  shared_->empty += empty;
   return true;
 }
 
@@ -239,16 +229,14 @@ void Recoverer::ConfirmFound() {
 // All segments are read for numbers of dictionaries, also those that are given up meanwhile: a number that a record has
 // and that were given out again would unpack that record in the next life, which finds it.
 void Recoverer::FindDictionaries() {
-  std::atomic<size_t> next{0}, scanned{0};
-  InParallel(kThreadName, found_.size(), [&] {
-    for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < found_.size();) {
-      const bool is_scanned = !IsEnded() && IfThereIsMemory([&] {
-        MEZZ_TEST_POINT("walker.scans_for_dictionaries");
-        ScanForDictionaries(&found_[i]);
-      });
-      if (is_scanned) scanned.fetch_add(1, std::memory_order_relaxed);
-      log_->Unpin(found_[i].fill.segment);
-    }
+  std::atomic<size_t> scanned{0};
+  ForEachInParallel(kThreadName, 0, found_.size(), /*a_thread=*/1, [&](size_t i) {
+    const bool is_scanned = !IsEnded() && IfThereIsMemory([&] {
+      MEZZ_TEST_POINT("walker.scans_for_dictionaries");
+      ScanForDictionaries(&found_[i]);
+    });
+    if (is_scanned) scanned.fetch_add(1, std::memory_order_relaxed);
+    log_->Unpin(found_[i].fill.segment);
   });
   (void)IfThereIsMemory([&] { RestoreDictionaries(); });
   log_->LetGoOfAwaiting();
@@ -374,8 +362,7 @@ void Recoverer::TakeSegment(const Walked& walked) {
     shared_->empty += walked.fill.tail == log_->FirstRecord(segment) ? 1 : 0;
     return;
   }
-  RecoveryReport part;
-  part.dropped = walked.dropped;
+  RecoveryCounts part{.segments = 1, .dropped = walked.dropped};
   const std::vector<Entry>& entries = walked.entries;
   for (size_t left = entries.size(); left-- > 0;) {
     if (left >= kPrefetchAhead) index_->Prefetch(entries[left - kPrefetchAhead].hash);
@@ -398,12 +385,7 @@ void Recoverer::TakeSegment(const Walked& walked) {
   }
   log_->Leave({.segment = segment, .place = {}});
   const std::lock_guard lock(shared_->mutex);
-  RecoveryReport& report = shared_->report;
-  ++report.segments;
-  report.records += part.records;
-  report.bytes += part.bytes;
-  report.dropped += part.dropped;
-  report.passed_over += part.passed_over;
+  shared_->report += part;
 }
 
 // kFull too if it is of no use without its dictionary.

@@ -21,6 +21,7 @@
 #include "cache/media/medium.h"
 #include "cache/options.h"
 #include "cache/pack/dictionaries.h"
+#include "cache/recovery_counts.h"
 #include "cache/segment_log.h"
 
 namespace mezz {
@@ -28,29 +29,19 @@ namespace mezz {
 class SnapshotRestorer;
 
 // What became of an earlier life's blocks when a tier was opened.
-struct RecoveryReport {
+struct RecoveryReport : RecoveryCounts {
   enum class Outcome : uint8_t { kNothingThere, kDiscarded, kRecovered };
   Outcome outcome = Outcome::kNothingThere;
-  std::string medium;           // of kRecovered: its description
-  std::string why;              // of kDiscarded: the rest of a sentence that begins with the medium
-  bool asked = false;           // of kDiscarded: by recovery=discard
-  bool clean = false;           // of kRecovered: the earlier life was closed, not killed
-  bool from_snapshot = false;   // of kRecovered: not from each record's header
-  std::string no_snapshot;      // of kRecovered: there was one, and this is why it was not used
-  bool running = false;         // of kRecovered: it goes on; the figures below grow
-  bool timed_out = false;       // of kRecovered: recovery_budget ended it
-  uint64_t segments = 0;        // whose records are in the index
-  uint64_t given_up = 0;        // segments that were not read: their room was wanted, all was erased, or time was over
-  uint64_t without_memory = 0;  // of them: for which there was no memory
-  uint64_t records = 0;         // that went into the index
-  uint64_t in_dram = 0;         // of them: from a snapshot, DRAM held their blocks when the tier was closed
-  uint64_t bytes = 0;           // of their payloads, as stored; from a snapshot: of their segments, as filled
-  uint64_t dropped = 0;  // whole records that are of no use: without their dictionary, of a form this tier does not
-                         // read, of FileId{0}, of a file that is deleted, of a key that was erased, or for which the
-                         // index had no room; from a snapshot also of a segment that was given up
-  // Whole records that were not wanted any more: a younger one of their key, or of one with the same tag, was there
-  // before, or was put, erased or displaced meanwhile.
-  uint64_t passed_over = 0;
+  std::string medium;            // of kRecovered: its description
+  std::string why;               // of kDiscarded: the rest of a sentence that begins with the medium
+  bool asked = false;            // of kDiscarded: by recovery=discard
+  bool clean = false;            // of kRecovered: the earlier life was closed, not killed
+  bool from_snapshot = false;    // of kRecovered: not from each record's header
+  std::string no_snapshot;       // of kRecovered: there was one, and this is why it was not used
+  bool running = false;          // of kRecovered: it goes on; the counts grow
+  bool timed_out = false;        // of kRecovered: recovery_budget ended it
+  uint64_t given_up = 0;         // segments that were not read: their room was wanted, all was erased, or time was over
+  uint64_t without_memory = 0;   // of them: for which there was no memory
   uint64_t milliseconds = 0;     // since Open
   std::string ToString() const;  // one sentence; empty: there is nothing to say
 };

@@ -109,6 +109,7 @@ void SegmentLog::Await(std::span<const Fill> fills, bool keep) {
   for (const Fill& fill : fills) {
     segment(fill.segment).sequence.store(fill.sequence, std::memory_order_relaxed);
     Change(fill.segment, State::kUnready, State::kAwaiting);
+    if (keep) segment(fill.segment).control.fetch_add(kPin, std::memory_order_relaxed);
     awaiting_.push_back(fill.segment);
   }
   unready_ -= static_cast<uint32_t>(fills.size());

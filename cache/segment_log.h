@@ -113,8 +113,8 @@ class SegmentLog {
     uint8_t dictionaries = 0;  // a bit for each slot of Dictionaries of which it has records
   };
   // What an earlier life filled, oldest first, to be adopted beside writers, readers and reclaim, the youngest first.
-  // Until then it goes before all others when room is wanted, the oldest first and unread; not before LetGoOfAwaiting,
-  // if `keep`. REQUIRES: nothing was provided; called once.
+  // Until then it goes before all others when room is wanted, the oldest first and unread; if `keep`, not before
+  // LetGoOfAwaiting, and each is pinned as by PinAwaiting. REQUIRES: nothing was provided; called once.
   void Await(std::span<const Fill> fills, bool keep);
   void LetGoOfAwaiting();
   // They were named in another order. REQUIRES: not LetGoOfAwaiting yet.

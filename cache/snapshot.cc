@@ -249,7 +249,7 @@ SnapshotReader::SnapshotReader(std::span<const std::byte> medium, const layout::
 
 std::string SnapshotReader::Check() {
   std::string wrong = CheckHead();
-  for (size_t number = 0; wrong.empty() && number < chunks_.size(); ++number) wrong = CheckChunk(number);
+  for (size_t i = first_unchecked_; wrong.empty() && i < chunks_.size(); ++i) wrong = CheckChunk(i);
   return wrong;
 }
 
@@ -305,6 +305,7 @@ std::string SnapshotReader::ReadHead() {
   fills_.clear();
   if (chunks_.empty() || chunks_.front().content.size() < sizeof(head_)) return std::string(kContradiction);
   if (std::string wrong = CheckChunk(0); !wrong.empty()) return wrong;
+  first_unchecked_ = 1;
   if (!CopyBytes(chunks_.front().content.first(sizeof(head_)), &head_)) return "cannot be read";
   const uint64_t behind_head = bytes_ - sizeof(head_);
   if (head_.fills > segments_ || head_.fills * sizeof(SnapshotFill) > behind_head ||
@@ -317,8 +318,9 @@ std::string SnapshotReader::ReadHead() {
     Chunk& chunk = chunks_[number];
     std::span<const std::byte> content = chunk.content.subspan(std::exchange(skip, 0));
     const uint64_t taken = std::min(left, content.size());
-    if (number != 0 && taken != 0) {
+    if (taken != 0 && number == first_unchecked_) {
       if (std::string wrong = CheckChunk(number); !wrong.empty()) return wrong;
+      ++first_unchecked_;
     }
     if (!CopyBytes(content.first(taken), to)) return "cannot be read";
     to += taken;

@@ -35,7 +35,8 @@ class SnapshotReader {
   std::string Check();
   // The first part of that: one line of each chunk, and the contents of those that hold the head and the fills.
   std::string CheckHead();
-  // The second, chunk by chunk. Thread-safe. REQUIRES, as the rest below: CheckHead found nothing wrong.
+  // The second: each chunk from this one on. Thread-safe. REQUIRES, as the rest below: CheckHead found nothing wrong.
+  size_t first_unchecked() const { return first_unchecked_; }
   std::string CheckChunk(size_t number) const;
 
   const layout::SnapshotHead& head() const { return head_; }
@@ -60,6 +61,7 @@ class SnapshotReader {
   const layout::Superblock superblock_;
   uint32_t segments_ = 0;  // that the bytes have
   std::vector<Chunk> chunks_;
+  size_t first_unchecked_ = 0;
   uint64_t bytes_ = 0;
   layout::SnapshotHead head_{};
   std::vector<layout::SnapshotFill> fills_;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
+#include <atomic>
 #include <mutex>
 #include <span>
 #include <string_view>
@@ -65,10 +65,6 @@ std::string SnapshotRestorer::Prepare() {
     return std::string(kContradiction);
   }
   log.Await(awaiting, /*keep=*/true);
-  for (const SegmentLog::Fill& fill : awaiting) {
-    [[maybe_unused]] const bool pinned = log.PinAwaiting(fill.segment);
-    assert(pinned);
-  }
   return {};
 }
 
@@ -85,29 +81,22 @@ std::string SnapshotRestorer::Check() {
   return std::ranges::any_of(fills_, lacks) ? std::string(kContradiction) : std::string();
 }
 
-// Those that hold the head and the fills once more: nobody knows how much of them CheckHead read.
 std::string SnapshotRestorer::CheckChunks() const {
-  std::atomic<size_t> next{0};
   std::mutex mutex;
   std::string wrong;
-  InParallel(kThreadName, reader_.chunks().size(), [&] {
-    for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < reader_.chunks().size();) {
-      std::string of_chunk = reader_.CheckChunk(i);
-      const std::lock_guard lock(mutex);
-      if (!of_chunk.empty()) wrong.swap(of_chunk);
-    }
+  ForEachInParallel(kThreadName, reader_.first_unchecked(), reader_.chunks().size(), /*a_thread=*/1, [&](size_t i) {
+    std::string of_chunk = reader_.CheckChunk(i);
+    const std::lock_guard lock(mutex);
+    if (!of_chunk.empty()) wrong.swap(of_chunk);
   });
   return wrong;
 }
 
 // By the segments' own headers. False: one does not.
 bool SnapshotRestorer::ConfirmFills() {
-  std::atomic<size_t> next{0};
   std::atomic<bool> confirmed{true};
-  InParallel(kThreadName, fills_.size() / kHeadersAThread, [&] {
-    for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < fills_.size();) {
-      if (!Confirm(&fills_[i])) confirmed.store(false, std::memory_order_relaxed);
-    }
+  ForEachInParallel(kThreadName, 0, fills_.size(), kHeadersAThread, [&](size_t i) {
+    if (!Confirm(&fills_[i])) confirmed.store(false, std::memory_order_relaxed);
   });
   return confirmed.load(std::memory_order_relaxed);
 }
@@ -148,9 +137,9 @@ void SnapshotRestorer::Forsake() {
 
 // --- restore ---------------------------------------------------------------------------------------------------------
 
-SnapshotRestorer::Restored SnapshotRestorer::Restore(const std::function<bool()>& is_over) {
+RecoveryCounts SnapshotRestorer::Restore(const std::function<bool()>& is_over, size_t* empty) {
   SegmentLog& log = *of_.log;
-  Restored all;
+  RecoveryCounts all;
   RestoreDictionaries();
   const bool over = is_over();
   for (size_t left = fills_.size(); left-- > 0;) {
@@ -161,24 +150,17 @@ SnapshotRestorer::Restored SnapshotRestorer::Restore(const std::function<bool()>
       all.bytes += fill.tail - log.FirstRecord(fill.segment);
       continue;
     }
-    all.empty += fill.tail == log.FirstRecord(fill.segment) ? 1 : 0;
+    *empty += fill.tail == log.FirstRecord(fill.segment) ? 1 : 0;
     kept_->Drop(fill.segment);
     fill.tail = 0;
   }
   MEZZ_TEST_POINT("recovery.segments_adopted");
-  std::atomic<size_t> next{0};
   std::mutex mutex;
   const std::vector<SnapshotReader::Chunk>& chunks = reader_.chunks();
-  InParallel(kThreadName, chunks.size(), [&] {
-    Restored mine;
-    for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < chunks.size();) {
-      if (!RestoreWords(chunks[i], is_over, &mine)) break;
-    }
+  ForEachInParallel(kThreadName, 0, chunks.size(), /*a_thread=*/1, [&](size_t i) {
+    const RecoveryCounts of_chunk = RestoreWords(chunks[i], is_over);
     const std::lock_guard lock(mutex);
-    all.records += mine.records;
-    all.in_dram += mine.in_dram;
-    all.dropped += mine.dropped;
-    all.passed_over += mine.passed_over;
+    all += of_chunk;
   });
   for (const SegmentLog::Fill& fill : fills_) {
     if (fill.tail != 0) log.Leave({.segment = fill.segment, .place = {}});
@@ -212,42 +194,43 @@ bool SnapshotRestorer::Adopt(const SegmentLog::Fill& fill) {
   return true;
 }
 
-// False: nothing more is to be restored, for all was erased, or it is over. What cannot be read any more stays away.
-bool SnapshotRestorer::RestoreWords(const SnapshotReader::Chunk& chunk, const std::function<bool()>& is_over,
-                                    Restored* restored) const {
+// Until it is over, or all was erased. What cannot be read any more stays away.
+RecoveryCounts SnapshotRestorer::RestoreWords(const SnapshotReader::Chunk& chunk,
+                                              const std::function<bool()>& is_over) const {
+  RecoveryCounts restored;
   constexpr size_t kWordsAtOnce = 512;
   std::array<uint64_t, kWordsAtOnce> words;
   const uint64_t slots = of_.index->slots();
   for (size_t done = 0; done < chunk.words.size(); done += kWordsAtOnce) {
     const auto part = chunk.words.subspan(done, std::min(kWordsAtOnce, chunk.words.size() - done));
-    if (is_over()) return false;
+    if (is_over()) break;
     if (!CopyBytes(std::as_bytes(part), words.data())) continue;
     for (size_t i = 0; i < part.size(); ++i) {
       if (words[i] == 0) continue;
       const uint64_t slot = chunk.first_slot + done + i;
       const IndexWord word = IndexWord(words[i]).with(IndexWord(words[i]).dram(), /*heat=*/0);
       if (slot >= slots || word.empty() || !kept_->Has(word.line() * kLineBytes)) {
-        ++restored->dropped;
+        ++restored.dropped;
         continue;
       }
       switch (of_.index->RestoreAt(slot, word)) {
         case Index::Refilled::kPublished:
-          ++restored->records;
-          restored->in_dram += word.dram() ? 1 : 0;
+          ++restored.records;
+          restored.in_dram += word.dram() ? 1 : 0;
           break;
         case Index::Refilled::kFull:
-          ++restored->dropped;
+          ++restored.dropped;
           break;
         case Index::Refilled::kPassedOver:
-          ++restored->passed_over;
+          ++restored.passed_over;
           break;
         case Index::Refilled::kOver:
-          return false;
+          return restored;
       }
       MEZZ_TEST_POINT("recovery.word_restored");
     }
   }
-  return true;
+  return restored;
 }
 
 }  // namespace mezz

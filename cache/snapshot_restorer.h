@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,6 +12,7 @@
 #include "cache/kept_fills.h"
 #include "cache/layout.h"
 #include "cache/pack/dictionary.h"
+#include "cache/recovery_counts.h"
 #include "cache/segment_log.h"
 #include "cache/snapshot.h"
 
@@ -51,14 +51,9 @@ class SnapshotRestorer {
   // The highest number that a dictionary of this slot ever had. Holds whatever Check says.
   uint16_t last_number(unsigned slot) const { return reader_.head().dictionaries[slot].last_number; }
 
-  struct Restored {
-    uint64_t segments = 0, empty = 0;                                 // that were adopted; that hold nothing
-    uint64_t bytes = 0;                                               // of the first, as filled
-    uint64_t records = 0, in_dram = 0, dropped = 0, passed_over = 0;  // as RecoveryReport has them
-  };
   // Asks is_over() now and then, from several threads: true ends it, and what is not back by then stays away, whatever
-  // its age. Throws nothing. REQUIRES: Check found nothing wrong.
-  Restored Restore(const std::function<bool()>& is_over);
+  // its age. *empty: how many segments hold nothing. Throws nothing. REQUIRES: Check found nothing wrong.
+  RecoveryCounts Restore(const std::function<bool()>& is_over, size_t* empty);
 
  private:
   struct FoundDictionary {
@@ -72,7 +67,7 @@ class SnapshotRestorer {
   bool ReadDictionaries();
   void RestoreDictionaries();
   bool Adopt(const SegmentLog::Fill& fill);
-  bool RestoreWords(const SnapshotReader::Chunk& chunk, const std::function<bool()>& is_over, Restored* restored) const;
+  RecoveryCounts RestoreWords(const SnapshotReader::Chunk& chunk, const std::function<bool()>& is_over) const;
   void LetGoOfSnapshot();
 
   const SnapshotOf of_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <thread>
@@ -26,6 +27,15 @@ void InParallel(const char* name, size_t most, const Work& work) {
   for (std::thread& thread : threads) {
     if (thread.joinable()) thread.join();
   }
+}
+
+// Calls visit(i) for each i in [from, to), once, as InParallel calls work(). So many of them repay a thread.
+template <typename Visit>
+void ForEachInParallel(const char* name, size_t from, size_t to, size_t a_thread, const Visit& visit) {
+  std::atomic<size_t> next{from};
+  InParallel(name, (to - from) / a_thread, [&] {
+    for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < to;) visit(i);
+  });
 }
 
 }  // namespace mezz
