@@ -34,8 +34,10 @@ constexpr Named<PackMode> kPackModes[] = {{"off", PackMode::kOff},
                                           {"auto", PackMode::kAuto}};
 constexpr Named<Prepare> kPrepares[] = {{"background", Prepare::kBackground}, {"open", Prepare::kBeforeOpen}};
 
-constexpr Named<Recovery> kRecoveries[] = {
-    {"discard", Recovery::kDiscard}, {"warm", Recovery::kWarm}, {"require", Recovery::kRequire}};
+constexpr Named<Recovery> kRecoveries[] = {{"auto", Recovery::kAuto},
+                                           {"discard", Recovery::kDiscard},
+                                           {"warm", Recovery::kWarm},
+                                           {"require", Recovery::kRequire}};
 
 constexpr Named<EraseMode> kEraseModes[] = {{"volatile", EraseMode::kVolatile}, {"durable", EraseMode::kDurable}};
 constexpr Named<BusErrorMode> kBusErrorModes[] = {{"fatal", BusErrorMode::kFatal}, {"contain", BusErrorMode::kContain}};
@@ -182,8 +184,8 @@ Status CheckTuning(const ScmOptions& options) {
         fmt::format("prepare={} is not one: choose kBackground or kBeforeOpen", static_cast<int>(options.prepare)));
   }
   if (std::ranges::find(kRecoveries, options.recovery, &Named<Recovery>::value) == std::end(kRecoveries)) {
-    return Status::InvalidArgument(
-        fmt::format("recovery={} is not one: choose kDiscard, kWarm or kRequire", static_cast<int>(options.recovery)));
+    return Status::InvalidArgument(fmt::format("recovery={} is not one: choose kAuto, kDiscard, kWarm or kRequire",
+                                               static_cast<int>(options.recovery)));
   }
   if (std::ranges::find(kEraseModes, options.erase, &Named<EraseMode>::value) == std::end(kEraseModes)) {
     return Status::InvalidArgument(

@@ -92,11 +92,12 @@ Status ParsePrepare(std::string_view text, Prepare* prepare);  // refuses unknow
 // none, one line of each segment (about 10 us each), and does not wait for more: the blocks come back while the tier
 // serves, the youngest first where there is no snapshot.
 enum class Recovery {
+  kAuto,     // kWarm where the medium remembers, kDiscard where it does not
   kDiscard,  // they are forgotten
   kWarm,     // they are found again, where medium and options are those they were stored with; else forgotten
   kRequire,  // as kWarm; Open fails where nothing could be kept, and leaves the medium as it is
 };
-std::string_view ToString(Recovery recovery);  // "discard", "warm", "require"
+std::string_view ToString(Recovery recovery);  // "auto", "discard", "warm", "require"
 
 // What ScmTier::Erase of one key promises of the time after a restart. (EraseAll is always durable.)
 enum class EraseMode {

@@ -275,12 +275,15 @@ constexpr OptionRow kTable[] = {
      .print = PrintScmEnum<&ScmOptions::prepare>},
     {.key = "recovery",
      .member = "",
-     .values = "`discard`, `warm`, `require`",
-     .fallback = "`discard`",
-     .meaning = "what becomes of the blocks that an earlier process left in `scm_path`: forgotten, found again "
-                "([reliability](reliability.md)), or found again or refused. `anon` and `numa` start cold",
+     .values = "`auto`, `discard`, `warm`, `require`",
+     .fallback = "`auto`",
+     .meaning = "what becomes of the blocks that an earlier process left in `scm_path`: `warm` finds them again "
+                "([reliability](reliability.md)), `discard` forgets them, `require` finds them or refuses to open. "
+                "`anon` and `numa` start cold, and `warm` says so; `auto` is `warm` for a file or device, and "
+                "`discard` for those",
      .taken_by = TakenBy::kEveryUri,
-     .parse = ParseScmEnum<&ScmOptions::recovery, Recovery::kDiscard, Recovery::kWarm, Recovery::kRequire>,
+     .parse =
+         ParseScmEnum<&ScmOptions::recovery, Recovery::kAuto, Recovery::kDiscard, Recovery::kWarm, Recovery::kRequire>,
      .print = PrintScmEnum<&ScmOptions::recovery>},
     {.key = "recovery_budget",
      .member = "recovery_budget_ms",

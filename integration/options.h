@@ -43,6 +43,9 @@ enum class BlobPlacement {
 std::string_view ToString(BlobPlacement blobs);
 
 struct HybridCacheOptions {
+  // RocksDB's keys name the same bytes for all time, so what a file or device holds comes back unless told otherwise.
+  HybridCacheOptions() { scm.recovery = Recovery::kAuto; }
+
   // The DRAM tier: a stock RocksDB cache of this kind and size, made by us (or wrapped, see WrapCache).
   DramCacheKind dram_cache = kDefaultDramCache;  // 7.8: only kLru
   uint64_t dram_bytes = 0;

@@ -98,7 +98,7 @@ class Laboratory:
         if hybrid:
             tier = self.bench.folder("tier")
             tier.unlink(missing_ok=True)
-            cache = f"mezzanine://dram={dram};scm={self.scale.scm_bytes()};scm_path={tier}"
+            cache = f"mezzanine://dram={dram};scm={self.scale.scm_bytes()};scm_path={tier};recovery=discard"
         run = self.bench.run(
             benchmark, [*self.scale.shape(), f"--duration={seconds or self.scale.seconds}",
                         f"--use_existing_db={'true' if filled else 'false'}",

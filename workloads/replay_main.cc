@@ -114,7 +114,8 @@ mezz::Status ParseTiers(mezz::ReplayOptions* o) {
   std::string uri =
       fmt::format("{}dram={};scm={};medium={};model={};policy={};serve={};pack={};dram_cache={}", mezz::kHybridScheme,
                   FLAGS_dram, FLAGS_scm, FLAGS_medium, FLAGS_model, FLAGS_policy, FLAGS_serve, FLAGS_pack, dram_cache);
-  if (FLAGS_medium == "file") uri += fmt::format(";scm_path={}", FLAGS_scm_path);
+  // Cold, as every other cache is: what an earlier run left in the file would be a head start.
+  if (FLAGS_medium == "file") uri += fmt::format(";scm_path={};recovery=discard", FLAGS_scm_path);
   if (FLAGS_write_budget != "0") uri += fmt::format(";write_budget={}", FLAGS_write_budget);
   if (!FLAGS_segment.empty()) uri += fmt::format(";segment={}", FLAGS_segment);
   if (FLAGS_shard_bits != -1) uri += fmt::format(";shard_bits={}", FLAGS_shard_bits);

@@ -34,6 +34,8 @@ inline std::string_view ChosenMedium() {
   return chosen != nullptr ? chosen : "";
 }
 inline bool DeviceIsChosen() { return ChosenMedium().starts_with('/'); }
+// Single pages of a mapping can be replaced by others (lost_pages.h); a device is mapped by its own, larger ones.
+inline bool CanLosePages() { return !DeviceIsChosen(); }
 inline bool IsDevice(const std::string& path) {
   struct stat info {};
   return stat(path.c_str(), &info) == 0 && S_ISCHR(info.st_mode);

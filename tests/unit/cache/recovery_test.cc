@@ -114,6 +114,18 @@ TEST_F(RecoveryTest, OfAMediumThatRemembersNothingStartsCold) {
   EXPECT_EQ(options_.Validate().code(), Status::Code::kInvalidArgument);
 }
 
+TEST_F(RecoveryTest, IsAutomaticWhereTheMediumRemembers) {
+  options_.recovery = Recovery::kAuto;
+  Open();
+  PutAll(1, 10);
+  Open();
+  EXPECT_EQ(tier_->resident_blocks(), 9u);
+  options_.medium = MediumKind::kAnonymous;
+  options_.path.clear();
+  Open();
+  EXPECT_EQ(tier_->recovery().ToString(), "") << "nobody asked for what cannot be";
+}
+
 TEST_F(RecoveryTest, OfWhatOtherOptionsStoredDiscardsItOrRefuses) {
   const std::function<void(ScmOptions*)> changes[] = {
       [](ScmOptions* o) { o->segment_bytes *= 2; },

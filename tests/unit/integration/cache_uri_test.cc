@@ -55,6 +55,7 @@ TEST(ParseHybridUri, ReadsEveryKey) {
 TEST(ParseHybridUri, LeavesTheRestAtItsDefault) {
   const HybridCacheOptions options = MustParse("mezzanine://dram=8M;scm=64M;scm_path=/dev/shm/mezz;");
   EXPECT_EQ(options.scm.medium, MediumKind::kFile);
+  EXPECT_EQ(options.scm.recovery, Recovery::kAuto);
   EXPECT_EQ(options.dram_cache, kDefaultDramCache);
   EXPECT_EQ(options.policy, kDefaultPolicyName);
   EXPECT_EQ(options.write_budget_bytes_per_second, 0u);
@@ -144,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;scrub=5T", "scrub=", "at most"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;scrub_on_close=yes", "scrub_on_close=yes", "true, false"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;scrub=fast", "scrub=fast", "whole number"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery=yes", "recovery=yes", "discard, warm, require"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery=yes", "recovery=yes", "auto, discard, warm, require"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery=require", "recovery=require", "medium=anon"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;bus_errors=off", "bus_errors=off", "fatal"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;faults_max=-1", "faults_max=-1", "0 for never"},

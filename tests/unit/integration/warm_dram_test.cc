@@ -18,10 +18,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The policy of these tests leaves in SCM what is hit there.
+// The policy of these tests leaves in SCM what is hit there. A file is warm without being told.
 HybridCacheOptions RestartOptions(const ScratchFile& file, Script* script) {
   HybridCacheOptions options = SmallOptions(MediumKind::kFile, file, /*dram_bytes=*/200'000, 16 * kSegmentBytesMin);
-  options.scm.recovery = Recovery::kWarm;
   UseScript(&options, script);
   return options;
 }
