@@ -678,7 +678,8 @@ TEST_F(HybridCacheTest, TheReportNamesEveryCounterAndTheMedium) {
     EXPECT_NE(report.find(std::string(ToString(static_cast<Event>(e))) + ": "), std::string::npos) << e;
   }
   EXPECT_NE(report.find("demotion: 1 (data 1)"), std::string::npos) << report;
-  EXPECT_NE(report.find("medium.emulated: true"), std::string::npos);
+  const char* const emulated = stats_->scm().medium_info().emulated ? "true" : "false";
+  EXPECT_NE(report.find(std::string("medium.emulated: ") + emulated), std::string::npos);
   EXPECT_NE(report.find("capacity : "), std::string::npos) << "the DRAM tier's own options";
 }
 

@@ -196,7 +196,7 @@ TEST_P(WarmDram, WhatScmHasOfItMakesNoRoomForTheRest) {
   uint64_t oldest = 1;
   while (oldest < kLast && cache_->Found(oldest) == 0) ++oldest;
   script_.on_scm_hit = {Action::kPromote, Reason::kFrequency};
-  ASSERT_GE(Found(oldest, oldest + 100, 5), 40u);  // HyperClockCache demotes in no order
+  ASSERT_GE(Found(oldest, oldest + 100, 5), 20u);  // HyperClockCache demotes in no order
   Insert(kLast, kLast + 120, 5);
   const size_t asked = script_.reclaims.size();
   Close();
