@@ -167,7 +167,11 @@ TEST_P(FaultyMediumFuzz, NeverServesAWrongByte) {
   const bool fails = setup.rates.dropped + setup.rates.torn + setup.rates.flipped != 0;
   EXPECT_EQ(failed > 0, fails);
   EXPECT_EQ(slow > 0, setup.rates.slow != 0);
-  EXPECT_EQ(lost > 0, setup.loses_one_in != 0);
+  if (setup.loses_one_in == 0) {
+    EXPECT_EQ(lost, 0u);
+  } else if (setup.stage_bytes == 0) {  // else it depends on when the stage writes whether other faults close it first
+    EXPECT_GT(lost, 0u);
+  }
   EXPECT_EQ(faults > 0, fails || setup.decays_one_in != 0 || lost > 0);
   EXPECT_EQ(closed > 0, faults > 0 && setup.faults_max != 0 && setup.faults_max < 1000);
   if (setup.bad_blocks) {

@@ -324,7 +324,9 @@ TEST_P(PackingReclaim, PaysHeatForBeingSparedAndNoneForBeingPacked) {
     if (!record.packable) return Fate::kDrop;
     return record.key.words[1] == 1 ? Fate::kSpare : Fate::kPack;
   });
-  Open(test::AnonymousOptions(kCapacity), &judge);
+  ScmOptions options = test::AnonymousOptions(kCapacity);
+  options.expected_block_bytes = 512;  // so roomy an index displaces none of the three
+  Open(options, &judge);
   PutRaw(1, 4);
   for (const uint64_t n : {1, 2}) {
     for (int hit = 0; hit < 2; ++hit) ASSERT_TRUE(tier_->Find(Key(n)));
