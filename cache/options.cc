@@ -286,6 +286,11 @@ uint64_t ScmOptions::EffectiveSegmentBytes() const {
   return segment_bytes != 0 ? segment_bytes : AutoSegmentBytes(capacity_bytes);
 }
 
+Recovery ScmOptions::EffectiveRecovery() const {
+  if (recovery != Recovery::kAuto) return recovery;
+  return Remembers(medium) ? Recovery::kWarm : Recovery::kDiscard;
+}
+
 std::string ScmOptions::ToString() const {
   return fmt::format("{} {}, {} segments, model {}", MediumText(*this), HumanBytes(capacity_bytes),
                      HumanBytes(EffectiveSegmentBytes()), mezz::ToString(model));

@@ -222,6 +222,8 @@ struct ScmOptions {
 
   // Resolved `segment_bytes`. REQUIRES: Validate() is ok.
   uint64_t EffectiveSegmentBytes() const;
+  // `recovery`, and what kAuto is on this medium.
+  Recovery EffectiveRecovery() const;
 
   // One line, as it appears in reports: "file:/mnt/pmem0/mezz 1.0 GiB, 4 MiB segments, model none".
   std::string ToString() const;

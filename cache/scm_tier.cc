@@ -1072,8 +1072,7 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   const uint64_t segment_bytes = options.EffectiveSegmentBytes();
   effective.capacity_bytes = options.capacity_bytes / segment_bytes * segment_bytes;
   effective.segment_bytes = segment_bytes;
-  if (effective.recovery == Recovery::kAuto)
-    effective.recovery = Remembers(effective.medium) ? Recovery::kWarm : Recovery::kDiscard;
+  effective.recovery = options.EffectiveRecovery();
   if (!options.verify_key_file.empty()) {
     MEZZ_RETURN_IF_ERROR(ReadVerifyKey(options.verify_key_file, &effective.verify_key.emplace()));
     effective.verify_key_file.clear();  // one of them

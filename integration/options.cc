@@ -119,11 +119,11 @@ Status CheckCurve(const HybridCacheOptions& options) {
 Status CheckWarmDram(const HybridCacheOptions& options) {
   const uint64_t bytes = options.warm_dram_bytes.value_or(0);
   if (bytes == 0) return Status::Ok();
-  if (options.scm.recovery == Recovery::kDiscard) {
+  if (options.scm.EffectiveRecovery() == Recovery::kDiscard) {
     return Status::InvalidArgument(
-        fmt::format("warm_dram={} needs recovery=warm or require: with recovery=discard nothing of an earlier process "
-                    "is found again",
-                    SizeText(bytes)));
+        fmt::format("warm_dram={} needs recovery=warm or require: with medium={} and recovery={} nothing of an earlier "
+                    "process is found again",
+                    SizeText(bytes), ToString(options.scm.medium), ToString(options.scm.recovery)));
   }
   if (options.dram_bytes != 0 && bytes > options.dram_bytes) {
     return Status::InvalidArgument(

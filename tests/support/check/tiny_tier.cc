@@ -39,6 +39,7 @@ class TinyMedium : public Medium {
 // What cache/options.cc and cache/media/ would answer. All of the medium is ready at once.
 Status ScmOptions::Validate() const { return Status::Ok(); }
 uint64_t ScmOptions::EffectiveSegmentBytes() const { return segment_bytes; }
+Recovery ScmOptions::EffectiveRecovery() const { return recovery; }
 std::string ScmOptions::ToString() const { return "tiny"; }
 std::string_view ToString(PackMode) { return "tiny"; }
 std::string_view ToString(MediumKind) { return "tiny"; }
