@@ -24,74 +24,69 @@ foreach(mode fsdax system-ram)
                $<TARGET_FILE:poison_test> ${mode})
 endforeach()
 
-# The tests of the tier once more, on media that this machine does not have. Left out on the device is what a device
-# cannot do: it keeps its size, and what it holds.
-set(media_suite recovery_test scm_tier_test snapshot_test durable_erase_test durable_erase_faults_test bad_blocks_test
-                keyed_records_test serving_recovery_test forced_interleavings_test durable_erase_race_test
-                packed_records_test pack_stage_test media/medium_test)
+# Tests once more, on media that this machine does not have. Each of the arguments is TARGET:SOURCE. Left out is what
+# not_on_<mode>_<source's name> names, or `all` of it: what a device cannot do. It keeps its size, and what it holds. An
+# hour where the guest's processors are emulated is not enough; who runs the guest gives up before ctest does.
+function(mezz_vm_suite name)
+  foreach(mode devdax system-ram)
+    set(list "")
+    foreach(entry ${ARGN})
+      string(REPLACE ":" ";" entry ${entry})
+      list(POP_FRONT entry target source)
+      add_dependencies(vm_tests ${target})
+      get_filename_component(stem ${source} NAME)
+      set(not "${not_on_${mode}_${stem}}")
+      if(NOT not STREQUAL "all")
+        string(APPEND list "$<TARGET_FILE:${target}>:${source}.cc:${not}\n")
+      endif()
+    endforeach()
+    file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/vm_${name}_${mode} CONTENT "${list}")
+    string(REPLACE - _ test ${name}_${mode})
+    mezz_vm_test(${test} pmem_vm.py --mode=${mode} ${size_${mode}} --timeout=7100 --
+                 ${CMAKE_CURRENT_SOURCE_DIR}/vm/media_suite ${medium_${mode}}
+                 ${CMAKE_CURRENT_BINARY_DIR}/vm_${name}_${mode})
+    set_tests_properties(vm/${test} PROPERTIES TIMEOUT 7200)
+  endforeach()
+endfunction()
+set(medium_devdax /dev/dax0.0)
+set(medium_system-ram numa:1)
+set(size_devdax --size=256M)
+
+# Those of the tier.
 set(not_on_devdax_recovery_test RecoveryTest.OfAnotherSizeKeepsWhatFits,RecoveryTest.AResizeThatIsCutOffLosesNothing)
 set(not_on_devdax_durable_erase_test EraseModes.AMediumThatForgetsNeedsNoTombstones)
 set(not_on_devdax_keyed_records_test KeyFile.IsPrivateAndOfItsSize)
 set(not_on_devdax_snapshot_test SnapshotTest.CutOffAnywhereIsNotBelieved)
-foreach(mode devdax system-ram)
-  set(list "")
-  foreach(test ${media_suite})
-    if(mode STREQUAL devdax AND test STREQUAL packed_records_test)
-      continue()  # opens a second tier before the first is closed
-    endif()
-    string(APPEND list "$<TARGET_FILE:unit_cache>:unit/cache/${test}.cc:${not_on_${mode}_${test}}\n")
-  endforeach()
-  foreach(test durable_erase faulty_medium scm_tier)
-    string(APPEND list "$<TARGET_FILE:model_cache>:model/${test}_fuzz_test.cc\n")
-  endforeach()
-  foreach(test serving_recovery_stress crash faults_stress scm_tier_stress)
-    string(APPEND list "$<TARGET_FILE:stress_cache>:stress/${test}_test.cc\n")
-  endforeach()
-  file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/media_suite_${mode} CONTENT "${list}")
+set(not_on_devdax_packed_records_test all)  # opens a second tier before the first is closed
+set(suite recovery scm_tier snapshot durable_erase durable_erase_faults bad_blocks keyed_records serving_recovery
+          forced_interleavings durable_erase_race packed_records pack_stage media/medium)
+list(TRANSFORM suite REPLACE "(.+)" "unit_cache:unit/cache/\\1_test")
+foreach(test durable_erase faulty_medium scm_tier)
+  list(APPEND suite model_cache:model/${test}_fuzz_test)
 endforeach()
-add_dependencies(vm_tests unit_cache model_cache stress_cache)
-set(suite ${CMAKE_CURRENT_SOURCE_DIR}/vm/media_suite)
-mezz_vm_test(suite_devdax pmem_vm.py --mode=devdax --size=256M --timeout=7100 -- ${suite} /dev/dax0.0
-             ${CMAKE_CURRENT_BINARY_DIR}/media_suite_devdax)
-mezz_vm_test(suite_system_ram pmem_vm.py --mode=system-ram --timeout=7100 -- ${suite} numa:1
-             ${CMAKE_CURRENT_BINARY_DIR}/media_suite_system-ram)
-# An hour where the guest's processors are emulated is not enough; who runs the guest gives up before ctest does.
-set_tests_properties(vm/suite_devdax vm/suite_system_ram PROPERTIES TIMEOUT 7200)
+foreach(test serving_recovery_stress crash faults_stress scm_tier_stress)
+  list(APPEND suite stress_cache:stress/${test}_test)
+endforeach()
+mezz_vm_suite(suite ${suite})
 
 if(NOT MEZZ_WITH_ROCKSDB)
   return()
 endif()
-# The hybrid cache over them.
-set(hybrid_sources hybrid_core scm_secondary_cache hybrid_moves warm_core warm_dram pack_auto)
+# Those of the hybrid cache.
+set(not_on_devdax_scm_secondary_cache_test BusErrorsUnderADatabase.CloseTheTierAndItGoesOnWithDramAlone)
+set(suite hybrid_core scm_secondary_cache hybrid_moves warm_core warm_dram pack_auto)
+set(since_8_9 "")
 if(RocksDBLibrary_VERSION VERSION_LESS 8.9)
-  list(APPEND hybrid_sources hybrid_cache_v7)
-  set(hybrid_models hybrid_cache_v7_fuzz)
-  set(hybrid_stress policy_switch_stress hybrid_versions_stress)
+  set(cache hybrid_cache_v7)
+  list(APPEND suite ${cache})
 else()
-  list(APPEND hybrid_sources hybrid_cache image_hits)
-  set(hybrid_models hybrid_cache_fuzz)
-  set(hybrid_stress policy_switch_stress hybrid_versions_stress hybrid_cache_stress)
+  set(cache hybrid_cache)
+  list(APPEND suite ${cache} image_hits)
+  set(since_8_9 stress_rocksdb:stress/hybrid_cache_stress_test)
 endif()
-set(not_on_devdax_scm_secondary_cache BusErrorsUnderADatabase.CloseTheTierAndItGoesOnWithDramAlone)
-foreach(mode devdax system-ram)
-  set(list "")
-  foreach(test ${hybrid_sources})
-    string(APPEND list "$<TARGET_FILE:unit_rocksdb>:unit/integration/${test}_test.cc:${not_on_${mode}_${test}}\n")
-  endforeach()
-  foreach(test ${hybrid_models})
-    string(APPEND list "$<TARGET_FILE:model_rocksdb>:model/${test}_test.cc\n")
-  endforeach()
-  foreach(test ${hybrid_stress})
-    string(APPEND list "$<TARGET_FILE:stress_rocksdb>:stress/${test}_test.cc\n")
-  endforeach()
-  file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/hybrid_suite_${mode} CONTENT "${list}")
-endforeach()
-add_dependencies(vm_tests unit_rocksdb model_rocksdb stress_rocksdb)
-mezz_vm_test(hybrid_devdax pmem_vm.py --mode=devdax --size=256M --timeout=7100 -- ${suite} /dev/dax0.0
-             ${CMAKE_CURRENT_BINARY_DIR}/hybrid_suite_devdax)
-mezz_vm_test(hybrid_system_ram pmem_vm.py --mode=system-ram --timeout=7100 -- ${suite} numa:1
-             ${CMAKE_CURRENT_BINARY_DIR}/hybrid_suite_system-ram)
-set_tests_properties(vm/hybrid_devdax vm/hybrid_system_ram PROPERTIES TIMEOUT 7200)
+list(TRANSFORM suite REPLACE "(.+)" "unit_rocksdb:unit/integration/\\1_test")
+mezz_vm_suite(hybrid ${suite} model_rocksdb:model/${cache}_fuzz_test stress_rocksdb:stress/policy_switch_stress_test
+              stress_rocksdb:stress/hybrid_versions_stress_test ${since_8_9})
 
 mezz_vm_program(power_cut_writer mezz::rocksdb)
 mezz_vm_program(cache_cut_writer mezz::rocksdb)
