@@ -57,7 +57,7 @@ bool IsBetter(const PricedAlternative& a, const PricedAlternative& b) {
 
 Status PriceAlternative(const Question& question, const Answer& answer, const Curve& curve, const std::string& path,
                         PricedAlternative* priced) {
-  const Traffic traffic = TrafficOf(curve, question.traffic.lookups_per_operation);
+  const Traffic traffic = TrafficOf(curve, question.traffic.lookups_per_operation, question.traffic.reads_per_miss);
   const auto differ = [](double a, double b) { return std::abs(a - b) > kFootprintsDiffer * std::max(a, b); };
   if (differ(traffic.block_bytes, question.traffic.block_bytes) ||
       differ(traffic.footprint_bytes, question.traffic.footprint_bytes)) {

@@ -212,6 +212,7 @@ json InputsToJson(const Question& question, const Answer& answer) {
             {"block_bytes", t.block_bytes},
             {"flash_bytes", t.flash_bytes},
             {"lookups_per_operation", t.lookups_per_operation},
+            {"reads_per_miss", t.reads_per_miss},
             {"footprint_bytes", t.footprint_bytes},
             {"growth", question.growth}}},
           {"load",

@@ -19,13 +19,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kTerms = 3;  // base, SCM hits, flash reads
+constexpr size_t kTerms = 3;  // base, SCM hits, misses
 using Terms = std::array<double, kTerms>;
 
 // One window of one cache.
 struct Sample {
   double scm_hits = 0;  // for an operation
-  double flash_reads = 0;
+  double misses = 0;
+  double reads = 0;     // of flash: fewer than misses where a scan reads ahead and the device counts what it is asked
   double own_ns = 0;    // of an operation, beside the waits for flash: what a core works, or the time that is left
   double ns = 0;        // of a thread
   double known_to = 0;  // errors of own_ns are a share of this: of itself, or of the time it is what is left of
@@ -34,6 +35,16 @@ struct Sample {
 double Number(const json& row, const char* key) {
   const auto at = row.find(key);
   return at != row.end() && at->is_number() ? at->get<double>() : 0;
+}
+
+double MissesOf(const json& row) { return Number(row, "flash_reads_per_op") + Number(row, "read_ahead_per_op"); }
+
+// Reads for an operation. Beside those of single blocks an emulated device also counts those that read ahead.
+double ReadsOf(const json& window) {
+  const double misses = MissesOf(window), ops = Number(window, "ops");
+  if (Number(window, "read_ahead_per_op") == 0 || ops == 0) return misses;
+  const double device = Number(window.value("flash", json::object()), "reads") / ops;
+  return device > 0 ? std::min(misses, device) : misses;
 }
 
 // Look-ups for an operation: from the misses, or from the roles where nothing missed.
@@ -45,14 +56,14 @@ double LookupsOf(const json& row) {
   }
   if (lookups > 0 && ops > 0) return lookups / ops;
   const double miss = 1 - Number(row, "dram_hit") - Number(row, "scm_hit");
-  return miss > 0.01 ? Number(row, "flash_reads_per_op") / miss : 0;
+  return miss > 0.01 ? MissesOf(row) / miss : 0;
 }
 
 // Solves the normal equations for the terms in use; the others stay 0. False if rows do not tell them apart.
 bool Solve(const std::vector<Sample>& samples, const std::array<bool, kTerms>& used, Terms* fitted, Terms* variance) {
   double a[kTerms][2 * kTerms + 1] = {};
   for (const Sample& sample : samples) {
-    const double x[kTerms] = {1, sample.scm_hits, sample.flash_reads};
+    const double x[kTerms] = {1, sample.scm_hits, sample.misses};
     // Relative errors count alike: a row of 30 us would drown one of 2.
     const double weight = 1 / (sample.known_to * sample.known_to);
     for (size_t i = 0; i < kTerms; ++i) {
@@ -118,11 +129,12 @@ std::vector<Sample> SamplesOf(const json& result, double threads, double emulate
     const double per_op = known > 0 ? known : 1;
     for (const json& window : row.value("windows", json::array())) {
       Sample sample{.scm_hits = per_op * Number(window, "scm_hit"),
-                    .flash_reads = Number(window, "flash_reads_per_op"),
+                    .misses = MissesOf(window),
+                    .reads = ReadsOf(window),
                     .own_ns = Number(window, "cpu_s_per_mop") * 1e3,
                     .ns = Number(window, "ops_per_s") > 0 ? threads * 1e9 / Number(window, "ops_per_s") : 0};
       // Beside an emulated device the processors also emulate it, while the thread waits for it anyway.
-      if (emulated_flash_ns > 0) sample.own_ns = sample.ns - sample.flash_reads * emulated_flash_ns;
+      if (emulated_flash_ns > 0) sample.own_ns = sample.ns - sample.reads * emulated_flash_ns;
       sample.known_to = emulated_flash_ns > 0 ? sample.ns : sample.own_ns;
       if (sample.own_ns > 0) samples.push_back(sample);
     }
@@ -142,7 +154,7 @@ bool Varies(const std::vector<Sample>& samples, double Sample::*what) {
 double Unexplained(const std::vector<Sample>& samples, const Terms& fitted) {
   double sum = 0;
   for (const Sample& s : samples) {
-    const double said = fitted[0] + fitted[1] * s.scm_hits + fitted[2] * s.flash_reads;
+    const double said = fitted[0] + fitted[1] * s.scm_hits + fitted[2] * s.misses;
     sum += std::pow((said - s.own_ns) / s.known_to, 2);
   }
   return sum / static_cast<double>(samples.size());
@@ -169,11 +181,20 @@ Bracket Around(double value, double sigma, double rms) {
   return {.low = std::max(value / 10, value - off), .value = value, .high = value + off};
 }
 
-// What a thread waits for one read, where reads make most of the time.
+double ReadsPerMiss(const std::vector<Sample>& samples) {
+  double reads = 0, misses = 0;
+  for (const Sample& s : samples) {
+    reads += s.reads;
+    misses += s.misses;
+  }
+  return misses > 0 ? reads / misses : 1;
+}
+
+// What a thread waits for one miss, where misses make most of the time.
 Bracket WaitOf(const std::vector<Sample>& samples) {
   std::vector<double> waits;
   for (const Sample& s : samples) {
-    if (s.flash_reads > 0.1 && s.ns > s.own_ns) waits.push_back((s.ns - s.own_ns) / s.flash_reads);
+    if (s.misses > 0.1 && s.ns > s.own_ns) waits.push_back((s.ns - s.own_ns) / s.misses);
   }
   if (waits.empty()) return {};
   std::sort(waits.begin(), waits.end());
@@ -190,8 +211,8 @@ double BaseSigmaOf(const json& result) {
     const json latency = row.value("latency_us", json::object());
     const double p50 = Number(latency, "p50"), p95 = Number(latency, "p95");
     if (!row.value("available", false) || !IsModelled(row.value("cache", "")) || Number(row, "scm_hit") > 0) continue;
-    if (Number(row, "flash_reads_per_op") >= least || p50 <= 0 || p95 < p50) continue;
-    least = Number(row, "flash_reads_per_op");
+    if (MissesOf(row) >= least || p50 <= 0 || p95 < p50) continue;
+    least = MissesOf(row);
     sigma = std::log(p95 / p50) / kP95;
   }
   return sigma;
@@ -218,7 +239,7 @@ Status Calibrate(const json& result, const std::string& path, Calibration* calib
   if (samples.size() < kFewest)
     return Refused(
         path, fmt::format("{} windows are too few to fit from; use --repeats=3 and several caches", samples.size()));
-  std::array<bool, kTerms> used = {true, Varies(samples, &Sample::scm_hits), Varies(samples, &Sample::flash_reads)};
+  std::array<bool, kTerms> used = {true, Varies(samples, &Sample::scm_hits), Varies(samples, &Sample::misses)};
   if (!used[1] && !used[2])
     return Refused(path,
                    "its caches find the same blocks in the same places, so their costs cannot be told apart; replay "
@@ -231,6 +252,7 @@ Status Calibrate(const json& result, const std::string& path, Calibration* calib
   const auto bracket = [&](size_t term, double less) {
     return Around(std::max(0.0, fitted[term] - less), std::sqrt(unexplained * variance[term]), rms);
   };
+  calibration->reads_per_miss = ReadsPerMiss(samples);
   OperationCosts& costs = calibration->costs;
   costs = PresetCosts();
   costs.base = bracket(0, 0);
@@ -252,6 +274,9 @@ Status Calibrate(const json& result, const std::string& path, Calibration* calib
   calibration->text += fmt::format("base_sigma {:>9.2f}{}\n", costs.base_sigma,
                                    costs.base_sigma > 0 ? "" : " no cache finds all blocks in DRAM: not known");
   calibration->text += fmt::format("look-ups for an operation {:.3f}\n", calibration->lookups_per_operation);
+  if (calibration->reads_per_miss < 1)
+    calibration->text +=
+        fmt::format("reads of flash for a miss {:.3f}: scans read ahead\n", calibration->reads_per_miss);
   return Status::Ok();
 }
 
@@ -280,7 +305,8 @@ json CalibrationToJson(const Calibration& calibration) {
           {"flash_read", ToJson(costs.flash_read)},
           {"flash_wait", ToJson(costs.flash_wait)},
           {"base_sigma", costs.base_sigma},
-          {"lookups_per_operation", calibration.lookups_per_operation}};
+          {"lookups_per_operation", calibration.lookups_per_operation},
+          {"reads_per_miss", calibration.reads_per_miss}};
 }
 
 Status ReadCalibration(const std::string& path, Calibration* calibration) {
@@ -301,7 +327,11 @@ Status ReadCalibration(const std::string& path, Calibration* calibration) {
     if (!read.contains(key) || !FromJson(read[key], bracket)) return refused();
   }
   calibration->lookups_per_operation = Number(read, "lookups_per_operation");
-  if (costs.base.low <= 0 || calibration->lookups_per_operation <= 0) return refused();
+  calibration->reads_per_miss = read.contains("reads_per_miss") ? Number(read, "reads_per_miss") : 1;
+  if (costs.base.low <= 0 || calibration->lookups_per_operation <= 0 || !(calibration->reads_per_miss > 0) ||
+      calibration->reads_per_miss > 1) {
+    return refused();
+  }
   costs.base_sigma = Number(read, "base_sigma");
   if (costs.base_sigma < 0 || costs.base_sigma > 3) return refused();
   costs.source = read.value("source", path);

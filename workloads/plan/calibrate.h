@@ -13,16 +13,21 @@ namespace mezz::plan {
 struct Calibration {
   OperationCosts costs;
   double lookups_per_operation = 1;
+  double reads_per_miss = 1;
   std::string text;  // what was fitted from how many rows, and how well, for the terminal
 };
 
-// CPU time of an operation = base + SCM hits x scm_hit + flash reads x flash_read, by least squares over the windows of
+// CPU time of an operation = base + SCM hits x scm_hit + misses x flash_read, by least squares over the windows of
 // all rows of stock caches and hybrid (peers unpack or copy), no coefficient negative; the brackets are the
-// coefficients' 95 % intervals, and at least what rows leave unexplained. The wait for one read of flash = (threads x
-// time - CPU time) / reads, in rows of a closed loop where it shows, unless the flash was emulated: then the device's
+// coefficients' 95 % intervals, and at least what rows leave unexplained. The wait for one miss = (threads x
+// time - CPU time) / misses, in rows of a closed loop where it shows, unless the flash was emulated: then the device's
 // model has it, and instead of CPU time, part of which emulates the device while the thread waits for it, counts what
 // threads took beside these waits (a closed loop of no more threads than cores). The time that an emulated SCM takes is
 // taken out of scm_hit again: the planner adds that of the SCM it plans with.
+//
+// Scans miss more blocks than they make reads, since RocksDB reads ahead of them. Only the emulated flash tells how
+// many reads those were (reads_per_miss; of compactions, which are few and large, it counts the reads, too). Of a disk
+// the wait for a miss is the mean over both kinds.
 //
 // How much operations vary is seen where DRAM holds (nearly) all blocks, from P50 to P95.
 //

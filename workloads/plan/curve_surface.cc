@@ -39,7 +39,7 @@ TierShares CurveSurface::At(double dram_bytes, double scm_bytes) const {
   return shares;
 }
 
-Traffic TrafficOf(const Curve& curve, double lookups_per_operation) {
+Traffic TrafficOf(const Curve& curve, double lookups_per_operation, double reads_per_miss) {
   Traffic traffic;
   traffic.name = curve.traces.empty() ? "a curve" : curve.traces.front();
   if (curve.traces.size() > 1) traffic.name += fmt::format(" and {} more", curve.traces.size() - 1);
@@ -48,6 +48,7 @@ Traffic TrafficOf(const Curve& curve, double lookups_per_operation) {
   traffic.block_bytes = curve.mean_block_bytes() > 0 ? curve.mean_block_bytes() : curve.form.block_bytes;
   traffic.flash_bytes = traffic.block_bytes;
   traffic.lookups_per_operation = lookups_per_operation;
+  traffic.reads_per_miss = reads_per_miss;
   // A sum over hosts; one of them has its share.
   traffic.footprint_bytes =
       static_cast<double>(curve.sums.footprint_bytes) / static_cast<double>(std::max<uint64_t>(1, curve.sums.hosts));

@@ -18,6 +18,6 @@ class CurveSurface : public HitSurface {
 };
 
 // An operation is one request of the trace; `lookups_per_operation` of them make one of RocksDB's.
-Traffic TrafficOf(const Curve& curve, double lookups_per_operation);
+Traffic TrafficOf(const Curve& curve, double lookups_per_operation, double reads_per_miss);
 
 }  // namespace mezz::plan

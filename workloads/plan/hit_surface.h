@@ -31,8 +31,9 @@ struct Traffic {
   std::string policy = "adaptive";
   std::string pack = "off";
   double block_bytes = 4096;
-  double flash_bytes = 4096;         // of one read
+  double flash_bytes = 4096;         // of one block read
   double lookups_per_operation = 1;  // 1: an operation is one block look-up, as in a block trace
+  double reads_per_miss = 1;         // less: scans read several blocks at once, ahead of asking for them
   double footprint_bytes = 0;        // of all blocks; 0: not known
   std::string curve;                 // how the surface was made, for the report
 };

@@ -35,7 +35,7 @@ double Pick(const Bracket& bracket, End end) {
 struct Demand {
   double base_ns = 0;       // of a core, whatever is found where
   double scm_hit_ns = 0;    // of a core, for a look-up found in SCM; the medium's own time included
-  double flash_cpu_ns = 0;  // of a core, for a read from flash
+  double flash_cpu_ns = 0;  // of a core, for a read from flash and all of its blocks
   double flash_ns = 0;      // on the device, for a read
   double write_ns = 0;      // of a core: the demotions' stores
   double scm_read_transfer_ns = 0, scm_write_transfer_ns = 0, flash_transfer_ns = 0;  // shared bandwidth
@@ -94,15 +94,17 @@ void AddScm(const Machine& machine, const Traffic& traffic, const TierShares& sh
   d->scm_read_bytes = d->scm_written_bytes = 0;  // of a device: there is none
 }
 
+double BytesOfARead(const Traffic& traffic) { return traffic.flash_bytes / traffic.reads_per_miss; }
+
 Demand DemandOf(const Machine& machine, const Traffic& traffic, const TierShares& shares, End end) {
   Demand d;
   d.base_ns = Pick(machine.costs.base, end);
   AddScm(machine, traffic, shares, end, &d);
-  d.flash_reads = traffic.lookups_per_operation * std::max(0.0, shares.miss());
-  d.flash_cpu_ns = Pick(machine.costs.flash_read, end);
-  const double transfer_ns = TransferNs(traffic.flash_bytes, machine.flash->bytes_per_ns);
-  const double beyond_ns =
-      TransferNs(std::max(0.0, traffic.flash_bytes - kFlashLatencyBytes), machine.flash->bytes_per_ns);
+  d.flash_reads = traffic.reads_per_miss * traffic.lookups_per_operation * std::max(0.0, shares.miss());
+  d.flash_cpu_ns = Pick(machine.costs.flash_read, end) / traffic.reads_per_miss;
+  const double read_bytes = BytesOfARead(traffic);
+  const double transfer_ns = TransferNs(read_bytes, machine.flash->bytes_per_ns);
+  const double beyond_ns = TransferNs(std::max(0.0, read_bytes - kFlashLatencyBytes), machine.flash->bytes_per_ns);
   const double fitted = Pick(machine.costs.flash_wait, end);
   const double latency_ns = fitted > 0 ? fitted : machine.flash->MeanLatencyNs() + beyond_ns;
   d.flash_transfer_ns = d.flash_reads * transfer_ns;
@@ -186,15 +188,16 @@ class Latencies {
     us_.reserve(kSamples);
     const StationLoad& cpu = network.stations[kCpu];
     const StationLoad& bandwidth = network.stations[kFlashBandwidth];
-    const double lookups = std::max(traffic.lookups_per_operation, demand.flash_reads + demand.scm_hits);
+    const double per_read = 1 / traffic.reads_per_miss;
+    const double misses = demand.flash_reads * per_read;
+    const double lookups = std::max(traffic.lookups_per_operation, misses + demand.scm_hits);
     const double mean_ns = demand.flash_ns + demand.flash_transfer_ns / std::max(1e-12, demand.flash_reads);
     const double stretch = mean_ns / machine.flash->MeanLatencyNs();
     for (const Point& at : Points()) {
       double rest = 0, unused = 0;
-      const unsigned reads = Binomial(demand.flash_reads, lookups, 1 - at[0], &rest);
-      const double left = std::max(0.0, lookups - reads);
-      const double scm_mean =
-          lookups > demand.flash_reads ? demand.scm_hits * left / (lookups - demand.flash_reads) : 0;
+      const unsigned reads = Binomial(demand.flash_reads, lookups / per_read, 1 - at[0], &rest);
+      const double left = std::max(0.0, lookups - reads * per_read);
+      const double scm_mean = lookups > misses ? demand.scm_hits * left / (lookups - misses) : 0;
       const unsigned scm = left > 0 ? Binomial(scm_mean, left, at[1], &unused) : 0;
       double ns = demand.base_ns * Lognormal(machine.costs.base_sigma, at[7]) + demand.write_ns +
                   scm * demand.scm_hit_ns + WaitNs(cpu, at[2]) +
@@ -280,7 +283,7 @@ void FillDevices(const Traffic& traffic, const Load& load, const Solved& middle,
   const double per_s = prediction->throughput.value;
   const Demand& demand = middle.demand;
   prediction->flash_reads_per_s = per_s * demand.flash_reads;
-  prediction->flash_bytes_per_s = prediction->flash_reads_per_s * traffic.flash_bytes;
+  prediction->flash_bytes_per_s = prediction->flash_reads_per_s * BytesOfARead(traffic);
   prediction->scm_read_bytes_per_s = per_s * demand.scm_read_bytes;
   prediction->scm_written_bytes_per_s = per_s * demand.scm_written_bytes;
   size_t busiest = kCpu;

@@ -27,7 +27,7 @@ struct OperationCosts {
   Bracket base;        // of an operation all of whose blocks lie in DRAM
   Bracket scm_hit;     // more for a look-up found in SCM, the medium's own time left out
   Bracket flash_read;  // more for a look-up read from flash: the system call, the checksum, the insert, the demotion
-  Bracket flash_wait;  // what a thread waits for one read on an idle device; 0: as the model of the device says
+  Bracket flash_wait;  // what a thread waits for such a look-up on an idle device; 0: as the model of the device says
   // How much the same operation varies, all blocks in DRAM: sigma of a lognormal whose mean is the operation's. 0: not.
   double base_sigma = 0;
   std::string source;

@@ -41,15 +41,12 @@ Status ParseSizes(std::string_view text, std::vector<Sizes>* all) {
   return Status::Ok();
 }
 
-Status MachineOf(const PredictOptions& options, Machine* machine, double* lookups) {
-  *lookups = 1;
+Status MachineOf(const PredictOptions& options, Machine* machine, Calibration* calibration) {
   if (!options.calibration.empty()) {
-    Calibration calibration;
-    MEZZ_RETURN_IF_ERROR(ReadCalibration(options.calibration, &calibration));
-    machine->costs = calibration.costs;
-    *lookups = calibration.lookups_per_operation;
+    MEZZ_RETURN_IF_ERROR(ReadCalibration(options.calibration, calibration));
+    machine->costs = calibration->costs;
   }
-  if (options.lookups_per_operation > 0) *lookups = options.lookups_per_operation;
+  if (options.lookups_per_operation > 0) calibration->lookups_per_operation = options.lookups_per_operation;
   machine->cores = options.cores > 0 ? options.cores : std::max(1u, std::thread::hardware_concurrency());
   machine->scm_modules = std::max(1u, options.scm_modules);
   MEZZ_RETURN_IF_ERROR(ParseScmModel(options.model, &machine->scm));
@@ -95,9 +92,9 @@ Status RunPredict(const PredictOptions& options, const Curve& curve, std::string
   std::vector<Sizes> all;
   MEZZ_RETURN_IF_ERROR(ParseSizes(options.sizes, &all));
   Machine machine;
-  double lookups = 1;
-  MEZZ_RETURN_IF_ERROR(MachineOf(options, &machine, &lookups));
-  const Traffic traffic = TrafficOf(curve, lookups);
+  Calibration calibration;
+  MEZZ_RETURN_IF_ERROR(MachineOf(options, &machine, &calibration));
+  const Traffic traffic = TrafficOf(curve, calibration.lookups_per_operation, calibration.reads_per_miss);
   const Load load{.closed = options.rate == 0,
                   .threads = options.threads > 0 ? options.threads : machine.cores,
                   .rate = options.rate};

@@ -42,15 +42,14 @@ Status Ask(const PlanOptions& options, const Curve& curve, Question* question) {
   MEZZ_RETURN_IF_ERROR(ReadPriceBook(options.prices, &question->book));
   MEZZ_RETURN_IF_ERROR(LeaveOut(options.without, &question->book));
   MEZZ_RETURN_IF_ERROR(ParseTargets(options.target, &question->targets));
-  double lookups = 1;
+  Calibration calibration;
   if (!options.calibration.empty()) {
-    Calibration calibration;
     MEZZ_RETURN_IF_ERROR(ReadCalibration(options.calibration, &calibration));
     question->costs = calibration.costs;
-    lookups = calibration.lookups_per_operation;
   }
-  if (options.lookups_per_operation > 0) lookups = options.lookups_per_operation;
-  question->traffic = TrafficOf(curve, lookups);
+  const double lookups =
+      options.lookups_per_operation > 0 ? options.lookups_per_operation : calibration.lookups_per_operation;
+  question->traffic = TrafficOf(curve, lookups, calibration.reads_per_miss);
   question->baseline = options.baseline;
   question->load = {.closed = options.rate == 0, .threads = options.threads, .rate = options.rate};
   question->flash = options.flash;

@@ -98,6 +98,32 @@ TEST(Calibrate, WhatEmulatesTheFlashIsNoCostOfARead) {
   EXPECT_NEAR(found.costs.flash_read.value, 28'000, 1);
 }
 
+// A quarter of the misses read by themselves, the others find what another quarter of reads had read ahead.
+TEST(Calibrate, ScansMissMoreThanTheyRead) {
+  constexpr double kReadsPerMiss = 0.5;
+  for (const bool emulated : {true, false}) {
+    Replay replay({.flash_wait = kReadsPerMiss * 100'000});
+    replay.Add("hcc@16M", 0, 0.6).Add("hybrid+raw@16M+192M", 0.5, 0.1).Add("all_dram", 0, 0);
+    for (json& row : replay.value()["rows"]) {
+      for (json& window : row["windows"]) {
+        const double misses = window["flash_reads_per_op"];
+        window["flash_reads_per_op"] = misses / 4;
+        window["read_ahead_per_op"] = misses - misses / 4;
+        window["ops"] = 1000;
+        if (emulated) window["flash"] = {{"reads", 1000 * kReadsPerMiss * misses}};
+      }
+    }
+    replay.value()["flash"] = {{"name", "nvme_flash"}, {"emulated", emulated}, {"mean_latency_us", 100}};
+    replay.value()["host"] = {{"cores", 2}};
+    Calibration found;
+    ASSERT_TRUE(Calibrate(replay.value(), "r.json", &found).ok());
+    EXPECT_NEAR(found.costs.base.value, 2600, 1);
+    EXPECT_NEAR(found.costs.flash_read.value, 8000, 1) << "for each miss, whoever read it";
+    EXPECT_NEAR(found.reads_per_miss, emulated ? kReadsPerMiss : 1, 1e-9) << "a disk does not tell";
+    EXPECT_NEAR(found.costs.flash_wait.value, emulated ? 0 : 50'000, 10) << "so its waits are the misses' mean";
+  }
+}
+
 TEST(Calibrate, SeesHowMuchOperationsInDramVary) {
   Replay replay{Truth{}};
   replay.Add("hcc", 0, 0.6).Add("hybrid", 0.5, 0).Add("all_dram", 0, 0.004);

@@ -119,6 +119,20 @@ TEST(Performance, AnOperationOfSeveralBlocksWaitsForEach) {
   EXPECT_GT(some.p99_us.value, 2 * 85);         // two of three: 0.027
 }
 
+// Four blocks a read: a quarter of the reads, each of as many bytes as four; the processor has its work for each block.
+TEST(Performance, BlocksThatWereReadAheadWaitOnce) {
+  Traffic traffic;
+  traffic.lookups_per_operation = 8;
+  const Prediction each = Predict(Simple(), traffic, {}, Threads(1));
+  traffic.reads_per_miss = 0.25;
+  const Prediction ahead = Predict(Simple(), traffic, {}, Threads(1));
+  const double transfer_us = 3 * 4096 / Simple().flash->bytes_per_ns / 1e3;
+  EXPECT_NEAR(ahead.mean_us.value, 2 + 8 * 5 + 2 * (kFlashNs / 1e3 + transfer_us), 0.5);
+  EXPECT_NEAR(ahead.flash_reads_per_s, 2 * ahead.throughput.value, 1e-6);
+  EXPECT_NEAR(ahead.flash_bytes_per_s, 8 * 4096 * ahead.throughput.value, 1e-3);
+  EXPECT_LT(ahead.p99_us.value, each.p50_us.value / 2);
+}
+
 TEST(Performance, OpenLoop) {
   const Load half{.closed = false, .threads = 1, .rate = 250'000};
   const Prediction easy = Predict(Simple(), Traffic(), {.dram = 1}, half);

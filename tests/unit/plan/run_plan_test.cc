@@ -105,7 +105,7 @@ TEST(CurveSurface, OfManyHostsIsOneOfThem) {
   Curve curve = ExampleCurve();
   curve.sums.hosts = 4;
   curve.traces = {"a", "b", "c", "d"};
-  const Traffic traffic = TrafficOf(curve, 2);
+  const Traffic traffic = TrafficOf(curve, 2, 1);
   EXPECT_NEAR(traffic.footprint_bytes, kExampleFootprint / 4, 1);
   EXPECT_EQ(traffic.name, "a and 3 more");
   EXPECT_DOUBLE_EQ(traffic.block_bytes, 4096);

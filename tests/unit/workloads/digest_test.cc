@@ -63,8 +63,9 @@ TEST(Digest, SharesOfARoleAreOfItsOwnLookups) {
   WindowResult result;
   result.ops = 10;
   result.seconds = 2;
-  result.tiers = {.hits = 30, .second_hits = 10, .flash_reads = 10, .flash_bytes = 40960};
-  result.roles[static_cast<size_t>(RoleSlot::kIndex)] = {.hits = 8, .second_hits = 2, .flash_reads = 2};
+  result.tiers = {.hits = 30, .second_hits = 10, .flash_reads = 7, .read_ahead = 3, .flash_bytes = 40960};
+  result.roles[static_cast<size_t>(RoleSlot::kIndex)] = {
+      .hits = 8, .second_hits = 2, .flash_reads = 1, .read_ahead = 1};
   WindowRow row = Digest(result);
   EXPECT_EQ(row.tiers.dram_hit(), 0.5);
   EXPECT_EQ(row.tiers.scm_hit(), 0.25);

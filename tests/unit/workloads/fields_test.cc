@@ -24,7 +24,8 @@ WindowRow Row() {
   row.context_switches = 250;
   row.tiers = {.hits = 3000,
                .second_hits = 500,
-               .flash_reads = 1000,
+               .flash_reads = 750,
+               .read_ahead = 250,
                .flash_bytes = 4'104'000,
                .scm_bytes_read = 2'056'000,
                .scm_bytes_written = 1'028'000};
@@ -52,7 +53,7 @@ const json kOfEitherMode = json::parse(R"({
   "p50_us": 11.0, "p95_us": 12.0, "p99_us": 13.0, "p99_9_us": 14.0,
   "latency_us": {"p50": 11.0, "p95": 12.0, "p99": 13.0, "p99_9": 14.0, "max": 15.0},
   "dram_hit": 0.625, "scm_hit": 0.125,
-  "flash_reads_per_op": 1.0, "flash_bytes_per_s": 2052000.0,
+  "flash_reads_per_op": 0.75, "read_ahead_per_op": 0.25, "flash_bytes_per_s": 2052000.0,
   "scm_bytes_read_per_op": 2056.0, "scm_bytes_written_per_op": 1028.0,
   "context_switches_per_op": 0.25, "demotions": 31, "promotions": 41, "clean_evictions": 59, "not_found": 71,
   "flash": {"reads": 70, "waits": 7, "asked_us": 3.0, "took_us": 4.0},
@@ -81,7 +82,7 @@ TEST(Fields, ThatAWindowHasNoneOfAreLeftOut) {
 TEST(Fields, OfAPointAreForASecond) {
   const SeriesPoint point{.t_s = 9, .seconds = 2, .ops = 1000, .tiers = Row().tiers, .p99_us = 13};
   EXPECT_EQ(ToJson(point).dump(1), json::parse(R"({"t_s": 9.0, "seconds": 2.0, "ops": 500.0, "dram_hit": 0.625,
-      "scm_hit": 0.125, "flash_reads": 500.0, "flash_bytes": 2052000.0, "scm_bytes_read": 1028000.0,
+      "scm_hit": 0.125, "flash_reads": 375.0, "flash_bytes": 2052000.0, "scm_bytes_read": 1028000.0,
       "scm_bytes_written": 514000.0, "p99_us": 13.0})")
                                        .dump(1));
 }
@@ -115,7 +116,7 @@ std::string Line(bool block_mode, const WindowRow& row) {
 
 TEST(Fields, FillTheTablesOfTheTerminal) {
   EXPECT_EQ(Line(false, Row()),
-            "P50|us  11.0\nP95|us  12.0\nP99|us  13.0\nDRAM|hit % 62.5\n2nd|hit % 12.5\nflash|rd/op 1.000\n"
+            "P50|us  11.0\nP95|us  12.0\nP99|us  13.0\nDRAM|hit % 62.5\n2nd|hit % 12.5\nflash|rd/op 0.750\n"
             "SCM|B/op  1028\nCPU s|/Mop   125\n");
   EXPECT_EQ(Line(true, Row()),
             "DRAM|hit0.6250\n2nd|hit0.1250\n|miss0.2500\nSCM|writes0.0530\npromo-|tions0.0410\nP50|us  11.0\n"
@@ -149,7 +150,13 @@ TEST(Fields, TellThePageHowToShowThem) {
 
 TEST(Counts, WhatWasAddedCanBeTakenAway) {
   TierCounts sum = Row().tiers;
-  sum += {.hits = 1, .second_hits = 2, .flash_reads = 3, .flash_bytes = 4, .scm_bytes_read = 5, .scm_bytes_written = 6};
+  sum += {.hits = 1,
+          .second_hits = 2,
+          .flash_reads = 3,
+          .read_ahead = 4,
+          .flash_bytes = 5,
+          .scm_bytes_read = 6,
+          .scm_bytes_written = 7};
   const TierCounts added = sum - Row().tiers;
   uint64_t expected = 0;
   for (const CountOf<TierCounts>& each : kCountsOf<TierCounts>) EXPECT_EQ(added.*each.count, ++expected) << each.name;

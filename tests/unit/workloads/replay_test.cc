@@ -388,6 +388,21 @@ TEST_F(Replay, MixesPutsAndSeeksAndStillChecksEveryByte) {
   }
 }
 
+// What a scan looks up depends on no cache, though it reads ahead what a small one misses.
+TEST_F(Replay, BlocksThatAScanReadAheadAreMisses) {
+  RunOk(Options("gen:production", "lru,hcc,all_dram"));
+  const double expected = static_cast<double>(Row("all_dram").total.roles.at("data").lookups);
+  for (const CacheRow& row : report_.rows) {
+    SCOPED_TRACE(row.cache);
+    const TierCounts& tiers = row.total.tiers;
+    EXPECT_NEAR(static_cast<double>(tiers.lookups()), expected, 0.01 * expected);
+    EXPECT_EQ(row.total.roles.at("data").lookups, tiers.lookups());
+    if (row.cache != "all_dram") {
+      EXPECT_GT(tiers.read_ahead, tiers.flash_reads / 4);
+    }
+  }
+}
+
 TEST_F(Replay, PutsAsManyAsAskedForWhileCompactionsRun) {
   ReplayOptions options = Options("gen:zipf", "lru,hybrid,hybrid:scm_first");
   options.put_share = 0.5;

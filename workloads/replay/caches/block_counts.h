@@ -16,6 +16,7 @@ struct BlockCounts {
   uint64_t hits = 0;
   uint64_t second_hits = 0;
   uint64_t flash_reads = 0;
+  uint64_t read_ahead = 0;  // see TierCounts; PerfContext does not tell it
   uint64_t flash_bytes = 0;
   uint64_t second_inserts = 0;
   uint64_t plain_bytes = 0;       // of what a compressing second tier took
@@ -31,6 +32,7 @@ struct BlockCounts {
     return {perf.block_cache_hit_count,
             perf.secondary_cache_hit_count,
             perf.block_read_count,
+            0,
             perf.block_read_byte,
             perf.compressed_sec_cache_insert_real_count,
             perf.compressed_sec_cache_uncompressed_bytes,
@@ -44,10 +46,11 @@ struct BlockCounts {
   }
 };
 template <>
-inline constexpr std::array<CountOf<BlockCounts>, 7> kCountsOf<BlockCounts> = {
+inline constexpr std::array<CountOf<BlockCounts>, 8> kCountsOf<BlockCounts> = {
     {{"hits", &BlockCounts::hits},
      {"second_hits", &BlockCounts::second_hits},
      {"flash_reads", &BlockCounts::flash_reads},
+     {"read_ahead", &BlockCounts::read_ahead},
      {"flash_bytes", &BlockCounts::flash_bytes},
      {"second_inserts", &BlockCounts::second_inserts},
      {"plain_bytes", &BlockCounts::plain_bytes},

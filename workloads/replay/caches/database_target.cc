@@ -18,14 +18,32 @@ uint64_t TouchLines(const rocksdb::Slice& value) {
 
 std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
-std::array<RoleCounts, kRoleSlots> RolesOf(const rocksdb::PerfContext& perf) {
-  const RoleCounts index{perf.block_cache_index_hit_count, 0, perf.index_block_read_count};
-  const RoleCounts filter{perf.block_cache_filter_hit_count, 0, perf.filter_block_read_count};
+std::array<RoleCounts, kRoleSlots> RolesOf(const rocksdb::PerfContext& perf, uint64_t read_ahead) {
+  const RoleCounts index{perf.block_cache_index_hit_count, 0, perf.index_block_read_count, 0};
+  const RoleCounts filter{perf.block_cache_filter_hit_count, 0, perf.filter_block_read_count, 0};
   const auto rest = [](uint64_t all, uint64_t a, uint64_t b) { return all - std::min(all, a + b); };
   return {RoleCounts{rest(perf.block_cache_hit_count, index.hits, filter.hits), 0,
-                     rest(perf.block_read_count, index.flash_reads, filter.flash_reads)},
+                     rest(perf.block_read_count, index.flash_reads, filter.flash_reads), read_ahead},
           index, filter};
 }
+
+// While one lives, RocksDB also counts this thread's look-ups by level, which alone tells of misses. That costs a
+// search of a tree each time, so only where misses and reads may differ.
+class LevelsCounted {
+ public:
+  LevelsCounted() { rocksdb::get_perf_context()->EnablePerLevelPerfContext(); }
+  ~LevelsCounted() { rocksdb::get_perf_context()->DisablePerLevelPerfContext(); }
+  LevelsCounted(const LevelsCounted&) = delete;
+  LevelsCounted& operator=(const LevelsCounted&) = delete;
+
+  // Since the thread's first.
+  uint64_t Misses() const {
+    uint64_t misses = 0;
+    for (const auto& level : *rocksdb::get_perf_context()->level_to_perf_context)
+      misses += level.second.block_cache_miss_count;
+    return misses;
+  }
+};
 
 }  // namespace
 
@@ -38,15 +56,21 @@ void DatabaseTarget::Begin() { perf_ = BlockCounts::Start(); }
 
 bool DatabaseTarget::Execute(const Request& request) {
   if (!Dispatch(request)) return false;
-  const BlockCounts now = BlockCounts::Of(*perf_);
+  const BlockCounts now = Counts();
   peer_.ChargeSinceLast(now);
   published_.Publish(now);
   return true;
 }
 
 void DatabaseTarget::End() {
-  published_.Publish(BlockCounts::Of(*perf_));
-  roles_ = RolesOf(*perf_);
+  published_.Publish(Counts());
+  roles_ = RolesOf(*perf_, read_ahead_);
+}
+
+BlockCounts DatabaseTarget::Counts() const {
+  BlockCounts counts = BlockCounts::Of(*perf_);
+  counts.read_ahead = read_ahead_;
+  return counts;
 }
 
 void DatabaseTarget::AddTo(WindowResult* result) const {
@@ -123,6 +147,15 @@ bool DatabaseTarget::Write(const Request& request, const rocksdb::Slice& key) {
 }
 
 bool DatabaseTarget::Seek(const Request& request, const rocksdb::Slice& key) {
+  const LevelsCounted counted;
+  const uint64_t misses = counted.Misses(), reads = perf_->block_read_count;
+  const bool right = Scan(request, key);
+  const uint64_t missed = counted.Misses() - misses;
+  read_ahead_ += missed - std::min(missed, perf_->block_read_count - reads);
+  return right;
+}
+
+bool DatabaseTarget::Scan(const Request& request, const rocksdb::Slice& key) {
   const std::unique_ptr<rocksdb::Iterator> it(dbs_.Of(request.key)->NewIterator(read_));
   uint32_t entries = 0;
   for (it->Seek(key); it->Valid() && entries < std::max(request.scan_length, 1u); it->Next(), ++entries) {

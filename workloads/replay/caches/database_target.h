@@ -49,6 +49,8 @@ class DatabaseTarget {
   bool MultiGet(const Request& last);
   bool Write(const Request& request, const rocksdb::Slice& key);
   bool Seek(const Request& request, const rocksdb::Slice& key);
+  bool Scan(const Request& request, const rocksdb::Slice& key);
+  BlockCounts Counts() const;
   bool Answer(const Request& request, const rocksdb::Status& status, const rocksdb::PinnableSlice& value, uint64_t key);
   bool Fail(const Request& request, std::string_view what);
 
@@ -68,6 +70,7 @@ class DatabaseTarget {
   std::string error_;
   std::array<uint64_t, 6> operations_{};  // by Operation; a batch is one
   uint64_t not_found_ = 0;
+  uint64_t read_ahead_ = 0;
   uint64_t touched_ = 0;
   std::array<RoleCounts, kRoleSlots> roles_;
   PublishedCounts published_;

@@ -148,7 +148,10 @@ class Window {
     for (const auto& thread : threads_) counts += thread->target->published().Read();
     const uint64_t mean_bytes = settings_.mean_block_bytes;
     const uint64_t block_bytes = cache_.second_tier == SecondTier::kStock ? counts.StoredBytes(mean_bytes) : mean_bytes;
-    TierCounts tiers{.hits = counts.hits, .flash_reads = counts.flash_reads, .flash_bytes = counts.flash_bytes};
+    TierCounts tiers{.hits = counts.hits,
+                     .flash_reads = counts.flash_reads,
+                     .read_ahead = counts.read_ahead,
+                     .flash_bytes = counts.flash_bytes};
     if (cache_.second_tier == SecondTier::kStock) {
       tiers.second_hits = counts.second_hits;
       tiers.scm_bytes_written = counts.second_inserts * block_bytes;

@@ -14,7 +14,7 @@ RoleShares SharesOf(const RoleCounts& counts, bool by_tier) {
     return static_cast<double>(count) / static_cast<double>(shares.lookups);
   };
   shares.hit = of_lookups(counts.hits);
-  shares.miss = of_lookups(counts.flash_reads);
+  shares.miss = of_lookups(counts.misses());
   if (by_tier) {
     shares.dram_hit = of_lookups(counts.dram_hits());
     shares.scm_hit = of_lookups(std::min(counts.second_hits, counts.hits));

@@ -72,6 +72,8 @@ constexpr Field kWindowFields[] = {
      .of = [](const Row& w) -> Figure { return w.per_op(w.tiers.flash_reads); },
      .title = "flash reads per operation", .compared = "flash reads/op", .csv_place = 14, .csv_decimals = 5,
      .db = Fixed(6, "flash", "rd/op", 3)},
+    {.name = "read_ahead_per_op", .unit = Unit::kPerOp,
+     .of = [](const Row& w) -> Figure { return w.per_op(w.tiers.read_ahead); }, .title = "blocks read ahead per operation"},
     {.name = "flash_bytes_per_s", .unit = Unit::kBytesPerSecond,
      .of = [](const Row& w) -> Figure { return w.per_s(w.tiers.flash_bytes); },
      .title = "read from flash", .compared = "flash B/s", .csv_place = 18, .csv_decimals = 0},
@@ -116,7 +118,7 @@ constexpr Field kWindowFields[] = {
 
     // Of --mode=block, named as mezz_sim names them.
     {.name = "accesses", .of = [](const Row& w) -> Figure { return w.ops; }, .json = kBlockMode},
-    {.name = "misses", .of = [](const Row& w) -> Figure { return w.tiers.flash_reads; }, .json = kBlockMode},
+    {.name = "misses", .of = [](const Row& w) -> Figure { return w.tiers.misses(); }, .json = kBlockMode},
     {.name = "dram_hits", .of = [](const Row& w) -> Figure { return w.tiers.dram_hits(); }, .json = kBlockMode},
     {.name = "scm_hits", .of = [](const Row& w) -> Figure { return w.tiers.second_hits; }, .json = kBlockMode},
     {.name = "scm_writes", .of = [](const Row& w) -> Figure { return w.scm_writes; }, .json = kBlockMode,

@@ -19,17 +19,19 @@ namespace mezz {
 struct TierCounts {
   uint64_t hits = 0;  // in any tier
   uint64_t second_hits = 0;
-  uint64_t flash_reads = 0;
+  uint64_t flash_reads = 0;  // blocks that were read by themselves
+  uint64_t read_ahead = 0;   // blocks that no tier had, but what a scan had read ahead in larger reads
   uint64_t flash_bytes = 0;
   uint64_t scm_bytes_read = 0;
   uint64_t scm_bytes_written = 0;
 
-  uint64_t lookups() const { return hits + flash_reads; }
+  uint64_t misses() const { return flash_reads + read_ahead; }
+  uint64_t lookups() const { return hits + misses(); }
   uint64_t dram_hits() const { return hits - (second_hits < hits ? second_hits : hits); }
   // Shares of the look-ups.
   double dram_hit() const { return Share(dram_hits()); }
   double scm_hit() const { return Share(second_hits); }
-  double miss() const { return Share(flash_reads); }
+  double miss() const { return Share(misses()); }
 
  private:
   double Share(uint64_t count) const {
@@ -37,10 +39,11 @@ struct TierCounts {
   }
 };
 template <>
-inline constexpr std::array<CountOf<TierCounts>, 6> kCountsOf<TierCounts> = {
+inline constexpr std::array<CountOf<TierCounts>, 7> kCountsOf<TierCounts> = {
     {{"hits", &TierCounts::hits},
      {"second_hits", &TierCounts::second_hits},
      {"flash_reads", &TierCounts::flash_reads},
+     {"read_ahead", &TierCounts::read_ahead},
      {"flash_bytes", &TierCounts::flash_bytes},
      {"scm_bytes_read", &TierCounts::scm_bytes_read},
      {"scm_bytes_written", &TierCounts::scm_bytes_written}}};
@@ -65,15 +68,17 @@ struct RoleCounts {
   uint64_t hits = 0;
   uint64_t second_hits = 0;  // only where the cache tells: WindowResult::second_hits_by_role
   uint64_t flash_reads = 0;
+  uint64_t read_ahead = 0;
 
-  uint64_t lookups() const { return hits + flash_reads; }
+  uint64_t misses() const { return flash_reads + read_ahead; }
+  uint64_t lookups() const { return hits + misses(); }
   uint64_t dram_hits() const { return hits - (second_hits < hits ? second_hits : hits); }
 };
 template <>
-inline constexpr std::array<CountOf<RoleCounts>, 3> kCountsOf<RoleCounts> = {
-    {{"hits", &RoleCounts::hits},
-     {"second_hits", &RoleCounts::second_hits},
-     {"flash_reads", &RoleCounts::flash_reads}}};
+inline constexpr std::array<CountOf<RoleCounts>, 4> kCountsOf<RoleCounts> = {{{"hits", &RoleCounts::hits},
+                                                                              {"second_hits", &RoleCounts::second_hits},
+                                                                              {"flash_reads", &RoleCounts::flash_reads},
+                                                                              {"read_ahead", &RoleCounts::read_ahead}}};
 enum class RoleSlot : uint8_t { kData, kIndex, kFilter, kCount };
 inline constexpr size_t kRoleSlots = static_cast<size_t>(RoleSlot::kCount);
 inline constexpr std::array<const char*, kRoleSlots> kRoleNames = {"data", "index", "filter"};
