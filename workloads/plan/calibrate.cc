@@ -338,4 +338,11 @@ Status ReadCalibration(const std::string& path, Calibration* calibration) {
   return Status::Ok();
 }
 
+Status ChooseCalibration(const std::string& path, double lookups, Calibration* calibration) {
+  *calibration = {};
+  if (!path.empty()) MEZZ_RETURN_IF_ERROR(ReadCalibration(path, calibration));
+  if (lookups > 0) calibration->lookups_per_operation = lookups;
+  return Status::Ok();
+}
+
 }  // namespace mezz::plan

@@ -11,7 +11,7 @@
 namespace mezz::plan {
 
 struct Calibration {
-  OperationCosts costs;
+  OperationCosts costs = PresetCosts();
   double lookups_per_operation = 1;
   double reads_per_miss = 1;
   std::string text;  // what was fitted from how many rows, and how well, for the terminal
@@ -39,5 +39,9 @@ Status Calibrate(const nlohmann::json& result, const std::string& path, Calibrat
 // A small JSON file, and back.
 nlohmann::json CalibrationToJson(const Calibration& calibration);
 Status ReadCalibration(const std::string& path, Calibration* calibration);
+
+// What is planned with: the calibration at `path`, or without a path the presets; with `lookups` for an operation in
+// place of its own, unless that is 0.
+Status ChooseCalibration(const std::string& path, double lookups, Calibration* calibration);
 
 }  // namespace mezz::plan

@@ -42,11 +42,8 @@ Status ParseSizes(std::string_view text, std::vector<Sizes>* all) {
 }
 
 Status MachineOf(const PredictOptions& options, Machine* machine, Calibration* calibration) {
-  if (!options.calibration.empty()) {
-    MEZZ_RETURN_IF_ERROR(ReadCalibration(options.calibration, calibration));
-    machine->costs = calibration->costs;
-  }
-  if (options.lookups_per_operation > 0) calibration->lookups_per_operation = options.lookups_per_operation;
+  MEZZ_RETURN_IF_ERROR(ChooseCalibration(options.calibration, options.lookups_per_operation, calibration));
+  machine->costs = calibration->costs;
   machine->cores = options.cores > 0 ? options.cores : std::max(1u, std::thread::hardware_concurrency());
   machine->scm_modules = std::max(1u, options.scm_modules);
   MEZZ_RETURN_IF_ERROR(ParseScmModel(options.model, &machine->scm));

@@ -43,13 +43,9 @@ Status Ask(const PlanOptions& options, const Curve& curve, Question* question) {
   MEZZ_RETURN_IF_ERROR(LeaveOut(options.without, &question->book));
   MEZZ_RETURN_IF_ERROR(ParseTargets(options.target, &question->targets));
   Calibration calibration;
-  if (!options.calibration.empty()) {
-    MEZZ_RETURN_IF_ERROR(ReadCalibration(options.calibration, &calibration));
-    question->costs = calibration.costs;
-  }
-  const double lookups =
-      options.lookups_per_operation > 0 ? options.lookups_per_operation : calibration.lookups_per_operation;
-  question->traffic = TrafficOf(curve, lookups, calibration.reads_per_miss);
+  MEZZ_RETURN_IF_ERROR(ChooseCalibration(options.calibration, options.lookups_per_operation, &calibration));
+  question->costs = calibration.costs;
+  question->traffic = TrafficOf(curve, calibration.lookups_per_operation, calibration.reads_per_miss);
   question->baseline = options.baseline;
   question->load = {.closed = options.rate == 0, .threads = options.threads, .rate = options.rate};
   question->flash = options.flash;

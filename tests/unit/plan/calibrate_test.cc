@@ -210,16 +210,26 @@ TEST(Calibrate, IsWrittenAndReadBack) {
   Calibration found, back;
   ASSERT_TRUE(Calibrate(replay.value(), "r.json", &found).ok());
   const auto write = [&](const std::string& text) { std::ofstream(path) << text; };
+  found.reads_per_miss = 0.5;
   write(CalibrationToJson(found).dump());
   ASSERT_TRUE(ReadCalibration(path, &back).ok());
+  EXPECT_EQ(back.reads_per_miss, 0.5);
   EXPECT_DOUBLE_EQ(back.costs.flash_read.value, found.costs.flash_read.value);
   EXPECT_DOUBLE_EQ(back.costs.base.low, found.costs.base.low);
   json damaged = CalibrationToJson(found);
   damaged["base"]["low"] = damaged["base"]["high"].get<double>() + 1;
-  for (const std::string& text : {std::string("{}"), std::string("no json"), std::string(), damaged.dump()}) {
+  json none = CalibrationToJson(found), too_many = none, earlier = none;
+  none["reads_per_miss"] = 0;
+  too_many["reads_per_miss"] = 1.5;
+  for (const std::string& text :
+       {std::string("{}"), std::string("no json"), std::string(), damaged.dump(), none.dump(), too_many.dump()}) {
     write(text);
     EXPECT_THAT(ReadCalibration(path, &back).message(), HasSubstr("calibrate RESULT")) << text;
   }
+  earlier.erase("reads_per_miss");
+  write(earlier.dump());
+  ASSERT_TRUE(ReadCalibration(path, &back).ok());
+  EXPECT_EQ(back.reads_per_miss, 1) << "scans were not counted before";
   std::remove(path.c_str());
   EXPECT_THAT(ReadCalibration(path, &back).message(), HasSubstr("cannot be read"));
 }

@@ -16,6 +16,7 @@
 #include "admission/curves/curve_file.h"
 #include "tests/unit/plan/example.h"
 #include "workloads/plan/alternatives.h"
+#include "workloads/plan/calibrate.h"
 #include "workloads/plan/curve_surface.h"
 #include "workloads/plan/predict.h"
 
@@ -67,6 +68,11 @@ Curve ExampleCurve() {
     }
   }
   return curve;
+}
+
+nlohmann::json ReadJson(const std::string& path) {
+  std::ifstream file(path);
+  return nlohmann::json::parse(file);
 }
 
 PlanOptions Options() {
@@ -124,8 +130,7 @@ TEST(RunPlan, FromACurveToThePlanAndItsFiles) {
                            "fleet of 1000:", "more buys", "stays best", "SCM lasts", "mezzanine://dram_total=",
                            "days old", "assumed, not published", "warning: this curve is an example"})
     EXPECT_THAT(text, HasSubstr(part));
-  std::ifstream file(options.json_path);
-  const nlohmann::json json = nlohmann::json::parse(file);
+  const nlohmann::json json = ReadJson(options.json_path);
   EXPECT_EQ(json["program"], "mezz_plan");
   EXPECT_EQ(json["command_line"], options.command_line);
   EXPECT_TRUE(json["plans"][json["cheapest"].get<size_t>()]["feasible"].get<bool>());
@@ -146,8 +151,7 @@ TEST(RunPlan, ASecondTierOfDramIsPricedAsDram) {
   std::string text;
   const Status status = RunPlan(options, ExampleCurve(), &text);
   ASSERT_TRUE(status.ok()) << status.message();
-  std::ifstream file(options.json_path);
-  const nlohmann::json json = nlohmann::json::parse(file);
+  const nlohmann::json json = ReadJson(options.json_path);
   const nlohmann::json& priced = json["alternatives"][0];
   EXPECT_TRUE(priced["feasible"].get<bool>());
   EXPECT_THAT(priced["server"].get<std::string>(), Not(HasSubstr("optane"))) << "of which it makes nothing";
@@ -203,17 +207,44 @@ TEST(Predict, SaysWhatThePlanSays) {
   options.cores = options.threads = 40;
   options.json_path = File("as_prediction.json");
   ASSERT_TRUE(RunPredict(options, ExampleCurve(), &text).ok());
-  const auto read = [](const std::string& path) {
-    std::ifstream file(path);
-    return nlohmann::json::parse(file);
-  };
-  const nlohmann::json planned = read(plan.json_path), predicted = read(options.json_path);
+  const nlohmann::json planned = ReadJson(plan.json_path), predicted = ReadJson(options.json_path);
   const auto& baseline = planned["plans"][planned["baseline"].get<size_t>()];
   EXPECT_EQ(predicted["rows"][0]["throughput"], baseline["throughput"]);
   EXPECT_EQ(predicted["rows"][0]["p99_us"], baseline["p99_us"]);
   EXPECT_GT(predicted["rows"][1]["scm_hit"].get<double>(), 0.05);
   std::remove(plan.json_path.c_str());
   std::remove(options.json_path.c_str());
+}
+
+// Of the calibration: how many look-ups an operation is, unless told otherwise, and how many reads a miss is.
+TEST(Predict, AndThePlanKnowWhatWasCalibrated) {
+  const std::string path = File("calibration.json");
+  Calibration calibration;
+  calibration.lookups_per_operation = 8;
+  calibration.reads_per_miss = 0.25;
+  std::ofstream(path) << CalibrationToJson(calibration);
+  for (const double lookups : {0.0, 2.0}) {
+    PredictOptions options;
+    options.sizes = "64G";
+    options.calibration = path;
+    options.lookups_per_operation = lookups;
+    options.json_path = File("as_calibrated.json");
+    std::string text;
+    ASSERT_TRUE(RunPredict(options, ExampleCurve(), &text).ok()) << text;
+    const nlohmann::json row = ReadJson(options.json_path)["rows"][0];
+    const double misses = (lookups > 0 ? lookups : 8) * row["miss"].get<double>();
+    EXPECT_NEAR(row["flash_reads_per_s"].get<double>() / row["throughput"]["value"].get<double>(), 0.25 * misses, 1e-6);
+    PlanOptions plan = Options();
+    plan.calibration = path;
+    plan.lookups_per_operation = lookups;
+    plan.json_path = options.json_path;
+    ASSERT_TRUE(RunPlan(plan, ExampleCurve(), &text).ok());
+    const nlohmann::json workload = ReadJson(plan.json_path)["workload"];
+    EXPECT_EQ(workload["lookups_per_operation"], lookups > 0 ? lookups : 8);
+    EXPECT_EQ(workload["reads_per_miss"], 0.25);
+    std::remove(plan.json_path.c_str());
+  }
+  std::remove(path.c_str());
 }
 
 TEST(Predict, WhatIsWrongIsNamed) {
@@ -245,8 +276,7 @@ TEST(RunPlan, GrowthScalesTheCurve) {
     options.json_path = File("growth.json");
     std::string text;
     EXPECT_TRUE(RunPlan(options, ExampleCurve(), &text).ok());
-    std::ifstream file(options.json_path);
-    const nlohmann::json json = nlohmann::json::parse(file);
+    const nlohmann::json json = ReadJson(options.json_path);
     std::remove(options.json_path.c_str());
     return json["plans"][json["baseline"].get<size_t>()]["dram_hit"].get<double>();
   };
