@@ -51,10 +51,13 @@ enum class Placement : uint8_t { kDram, kScm, kBoth, kNowhere };
 //   bool grows() const                                SCM has not its whole size yet: there will be room
 //   uint32_t PackedBytes(uint32_t bytes) const        what a packed record of so many would take
 //   uint32_t ImageBytes(const Block&) const           OnMiss: of a record of its image, if that is to be had; else 0
-//   bool Put(const Block&, Generation, Form)          writes a record, packed of the image if there is one; false: no
-//   room, and counted as such void NotePromoted(const Block&)                   SCM's record is a copy now, if it is
-//   still there void Erase(const Block&)                          forgets the record void Count(Event, BlockRole) void
-//   Count(DecisionPoint, const Decision&, BlockRole) uint64_t DramHits() const                         all there were
+//   bool Put(const Block&, Generation, Form)          writes a record, packed of the image if there is one; false:
+//                                                     there is no room, and that is counted
+//   void NotePromoted(const Block&)                   SCM's record is a copy now, if it is still there
+//   void Erase(const Block&)                          forgets the record
+//   void Count(Event, BlockRole)
+//   void Count(DecisionPoint, const Decision&, BlockRole)
+//   uint64_t DramHits() const                         all there were
 //
 // Thread-safe as its tiers are. Neither blocks nor allocates.
 template <typename Tiers>

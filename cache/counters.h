@@ -17,8 +17,9 @@ namespace mezz {
 // name, text. Counted per role.
 #define MEZZ_EVENTS(X)                                                                       \
   X(kScmHit, "scm.hit")                                                                      \
-  X(kScmPackedHit, "scm.packed_hit") /* of them: on packed records */                        \
-  X(kScmImageHit, "scm.image_hit")   /* of those: on images */                               \
+  X(kScmPackedHit, "scm.packed_hit")              /* of them: on packed records */           \
+  X(kScmPackedHitStored, "scm.packed_hit_stored") /* the bytes of their payloads */          \
+  X(kScmImageHit, "scm.image_hit")                /* of those: on images */                  \
   X(kScmMiss, "scm.miss")                                                                    \
   X(kScmPut, "scm.put")                                                                      \
   X(kScmPutBytes, "scm.put_bytes")                /* of the blocks, not as stored */         \

@@ -602,6 +602,7 @@ bool ScmTier::Impl::TakePacked(const record::Header& header, IndexWord word, Pin
   found->codec_ = prefix->codec;
   found->image_type_ = prefix->type;
   counters_->Add(Event::kScmPackedHit, role);
+  counters_->Add(Event::kScmPackedHitStored, role, header.payload_bytes);
   if (prefix->codec == Codec::kImage) counters_->Add(Event::kScmImageHit, role);
   return true;
 }

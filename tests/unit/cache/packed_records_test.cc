@@ -76,6 +76,7 @@ TEST_P(PackedRecords, ServeWhatWasPut) {
     EXPECT_LT(found.stored().size(), block.size() * 7 / 8);
   }
   EXPECT_EQ(Count(Event::kScmPackedHit), 400u);
+  EXPECT_EQ(Count(Event::kScmPackedHitStored), 2 * Count(Event::kScmPackedPutStored));
   EXPECT_EQ(Count(Event::kScmPackedPut), 200u);
   const ScmAudit audit = tier_->Audit();
   EXPECT_EQ(audit.packed_blocks, 200u);

@@ -302,17 +302,21 @@ TEST_F(Replay, RefusesMoreKeysThanTheDiskHoldsBeforeWritingAny) {
 }
 
 TEST_F(Replay, ACompressingTierHoldsMoreOfWhatCanBeCompressed) {
-  ReplayOptions options = Options("gen:uniform", "lru+compressed,lru+compressed_lz4,lru+compressed_zstd");
+  ReplayOptions options = Options("gen:uniform",
+                                  "lru+compressed,lru+compressed_lz4,lru+compressed_zstd,hybrid+raw:dram_first,"
+                                  "hybrid+lz4:dram_first");
   options.value_ratio = 4;
   options.hybrid.scm.capacity_bytes = 2 << 20;  // of 8 MB
   options.ops = 30000;
   RunOk(options);
-  const WindowRow& plain = Row("lru+compressed").total;
   const auto read_per_hit = [](const WindowRow& row) {
     return row.per_op(row.tiers.scm_bytes_read) / row.tiers.scm_hit();
   };
-  for (const char* name : {"lru+compressed_lz4", "lru+compressed_zstd"}) {
+  for (const auto& [name, raw] : {std::pair{"lru+compressed_lz4", "lru+compressed"},
+                                  {"lru+compressed_zstd", "lru+compressed"},
+                                  {"hybrid+lz4:dram_first", "hybrid+raw:dram_first"}}) {
     const WindowRow& packed = Row(name).total;
+    const WindowRow& plain = Row(raw).total;
     EXPECT_GT(packed.tiers.scm_hit(), 1.5 * plain.tiers.scm_hit()) << name;
     EXPECT_LT(read_per_hit(packed), 0.6 * read_per_hit(plain)) << name;
   }

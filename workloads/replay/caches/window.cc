@@ -158,9 +158,12 @@ class Window {
     } else if (cache_.second_tier == SecondTier::kWholeCache) {
       tiers.second_hits = counts.hits;
     }
+    uint64_t packed_hits = 0, packed_bytes = 0;
     if (cache_.stats != nullptr) {
       const CounterSnapshot ours = cache_.stats->Counters();
       tiers.second_hits = ours[Event::kScmHit];
+      packed_hits = ours[Event::kScmPackedHit];
+      packed_bytes = ours[Event::kScmPackedHitStored];
       tiers.scm_bytes_written = ours[Event::kScmWrittenBytes];
     }
     if (cache_.buffered) {
@@ -170,7 +173,8 @@ class Window {
       tiers.hits += counts.flash_reads - tiers.flash_reads;
     }
     if (cache_.allocator != nullptr) tiers.scm_bytes_written = cache_.allocator->allocated_bytes();
-    tiers.scm_bytes_read = tiers.second_hits * block_bytes;
+    // Both are counted while others run: a hit may be in one of them only.
+    tiers.scm_bytes_read = (tiers.second_hits - std::min(packed_hits, tiers.second_hits)) * block_bytes + packed_bytes;
     return tiers;
   }
 
