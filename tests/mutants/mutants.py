@@ -571,7 +571,7 @@ MUTANTS = (
           "      (static_cast<void>(medium_.Persist(medium_.base() + at, sizeof(aligned))), false))")),
     Mutant("the miniature admits what is asked for as often as what it drops", "admission/miniatures.cc",
            [(">= kOverDropped * tier.dropped_frequency", ">= tier.dropped_frequency")],
-           "model/adaptive_properties_test", "Tiers/AdaptiveLoop.KeepsMostOfOneAThirdLargerThanBothTiers/*"),
+           "model/adaptive_properties_test", "Adaptive/AdaptiveGoldens.Hold/*"),
     policy("a miniature loses for good what the tier serves in place", "admission/miniatures.cc", "miniatures",
            "Miniatures.GetBackWhatTheTierServesInPlace",
            ("      if (!enters_dram) Demote(", "      if (false) Demote(")),
