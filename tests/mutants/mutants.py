@@ -1259,7 +1259,7 @@ MUTANTS = (
     curve("a second tier of DRAM is of the live SCM's usable size", "workloads/plan/known_policies.cc",
           "model/alternative_curves_test",
           "AlternativeCurves.OfDramTwiceHoldInTheSecondWhatFitsThereCompressed",
-          ("made->second_bytes = Scaled(second, ", "made->second_bytes = Scaled(UsableScmBytes(second), ")),
+          ("made->second_bytes = Scaled(second, ", "made->second_bytes = Scaled(UsableScmBytes(second, 1), ")),
     curve("a merged curve has the rate of its first host", "admission/curves/curve.cc", "unit/plan/curve_test",
           "CurveMerge.CommutesAndAssociatesToTheLastDigit",
           ("std::min(curve->rate_min, other.rate_min)", "curve->rate_min")),
