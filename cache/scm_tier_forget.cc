@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is to be found no more: an erased key, all of them, files that are gone, segments past a smaller capacity.
+#include <fmt/format.h>
+
+#include <mutex>
+#include <utility>
+
+#include "cache/scm_tier_impl.h"
+
+namespace mezz {
+
+bool ScmTier::Impl::Erase(const BlockKey& key) {
+  const bool erased = erases_durably_ && guard_.InParent() ? EraseDurably(key) : EraseHere(key);
+  AfterFault();
+  return erased;
+}
+
+// What was put before must lie before the position that the tombstone names: not only what is in the index, which no
+// reclaim moves once it is out of there, but also what reclaim is copying just now, and what the stage's thread writes
+// of a block that was forgotten under its hands. So both stand still between the removal and the position.
+bool ScmTier::Impl::EraseDurably(const BlockKey& key) {
+  bool erased = false;
+  LogPosition position;
+  {
+    const std::lock_guard stage_stores_nothing(store_mutex_);
+    reclaimer_.WhileNothingMoves([&] {
+      erased = EraseHere(key);
+      position = log_.Position();
+    });
+  }
+  for (;;) {
+    const Tombstones::Added added = tombstones_.Add(key, position);
+    if (added == Tombstones::Added::kDone) break;
+    const bool lacks_room = added == Tombstones::Added::kNoRoom && !faults_.IsOver();
+    if (lacks_room && reclaimer_.MakeRoom()) continue;
+    if (lacks_room && recoverer_ != nullptr && recoverer_->report().running) {
+      MEZZ_TEST_POINT("recovery.is_waited_for");
+      recoverer_->Wait();  // it may hold all there is
+      continue;
+    }
+    ForsakeRestart();
+    break;
+  }
+  return erased;
+}
+
+// There is no room for a tombstone, or memory that failed may not hold what there are: the next life forgets all there
+// is. Who takes a position meanwhile would add a tombstone that is lost with the others, of a segment that is not.
+void ScmTier::Impl::ForsakeRestart() {
+  reclaimer_.WhileNothingMoves([this] { ForsakeWhatIsStored(); });
+}
+
+// REQUIRES: nothing moves. What the superblock does not take, the headers of the segments say: that there is nothing.
+void ScmTier::Impl::ForsakeWhatIsStored() {
+  const uint64_t sequence = log_.SealAll();
+  if (tombstones_.EraseBelow(sequence) == SuperblockKeeper::Stored::kLasts) return;
+  if (!log_.EraseHeadersBelow(sequence)) may_lie_.store(true, std::memory_order_relaxed);
+  LoseSuperblock();
+}
+
+// First what is staged: it is in the index by then, or stays out of it.
+bool ScmTier::Impl::EraseHere(const BlockKey& key) {
+  const bool staged = ForgetStaged(key);
+  KeyReader reader(reader_, key);
+  const bool stored = index_.Erase(
+      index_.Hash(key), reader, [&](IndexWord word) { counters_->Add(Event::kScmErase, reader.HeaderOf(word).role); });
+  return stored || staged;
+}
+
+// On a medium that remembers it is written first that nothing in today's segments is to be found again. A put that
+// goes on meanwhile is forgotten at a restart; but what was stored before must not get into a later segment: neither by
+// reclaim nor from the stage, whose thread stores a block that was forgotten under its hands.
+void ScmTier::Impl::EraseAll() {
+  if (stage_ != nullptr) stage_->ForgetAll();
+  if (recoverer_ != nullptr && guard_.InParent()) log_.GiveUpAwaiting();
+  if (!remembers_ || !guard_.InParent()) return index_.Clear();
+  if (stage_ != nullptr) stage_->Drain();
+  reclaimer_.WhileNothingMoves([this] {
+    ForsakeWhatIsStored();
+    index_.Clear();
+  });
+  AfterFault();
+}
+
+// Nothing of the medium is read or written for it but, if erases are durable, the superblock: a medium that failed so
+// often may not hold what was erased. What is pinned stays where it is.
+void ScmTier::Impl::CloseForGood() {
+  if (!guard_.InParent() || !faults_.Claim()) return;
+  if (stage_ != nullptr) stage_->ForgetAll();
+  if (recoverer_ != nullptr) log_.GiveUpAwaiting();
+  index_.Clear();
+  if (erases_durably_) ForsakeRestart();
+  if (!options_.on_trouble) return;
+  (void)IfThereIsMemory([&] { options_.on_trouble(WhyClosed()); });
+}
+
+// As the rest of a sentence that begins with the medium.
+std::string ScmTier::Impl::WhyClosed() const {
+  if (lost_superblock_.load(std::memory_order_relaxed)) {
+    const bool may_lie = may_lie_.load(std::memory_order_relaxed);
+    return fmt::format(
+        "does not take its superblock any more: the SCM tier is closed until the cache is opened anew. Replace the "
+        "device{}",
+        may_lie ? "; what was erased may be found on it again, so open it with recovery=discard, if at all" : "");
+  }
+  return fmt::format(
+      "failed {} times, and {} of its {} segments are out of use: the SCM tier is closed until the cache is opened "
+      "anew. Replace the device, or raise faults_max ({})",
+      faults_.count(), log_.quarantined_segments(), log_.segments(), options_.faults_max);
+}
+
+Status ScmTier::Impl::SetCapacity(uint64_t bytes) {
+  if (faults_.IsOver())
+    return Status::NotSupported(fmt::format(
+        "SCM capacity {} is asked for, and the tier has closed itself after faults of its medium: reopen it", bytes));
+  if (!guard_.InParent())
+    return Status::NotSupported(fmt::format("SCM capacity {} is asked for in a forked child: ask the parent", bytes));
+  const uint64_t wanted = bytes / log_.segment_bytes();
+  if (wanted > log_.segments())
+    return Status::InvalidArgument(
+        fmt::format("SCM capacity {} is more than the {} the tier was opened with; reopen it", bytes,
+                    log_.segments() * log_.segment_bytes()));
+  if (wanted != 0 && wanted < kSegmentsMin)
+    return Status::InvalidArgument(fmt::format("SCM capacity {} is less than {} segments of {}; use 0 to switch it off",
+                                               bytes, kSegmentsMin, log_.segment_bytes()));
+  if (tombstones_.TrimTo(static_cast<uint32_t>(wanted)) == SuperblockKeeper::Stored::kNowhere) {
+    LoseSuperblock();
+    AfterFault();
+    return Status::IoError(fmt::format(
+        "SCM capacity {} is asked for, and {} does not take its superblock any more: the tier has closed itself", bytes,
+        medium_.info().description));
+  }
+  reclaimer_.ShrinkTo(static_cast<uint32_t>(wanted));
+  if (wanted == 0 && stage_ != nullptr) stage_->ForgetAll();
+  if (trainer_ != nullptr) trainer_->Wake();  // what found no room on the medium may find it now
+  return Status::Ok();
+}
+
+bool ScmTier::Erase(const BlockKey& key) { return impl_->Erase(key); }
+void ScmTier::EraseAll() { impl_->EraseAll(); }
+
+void ScmTier::ForgetFile(FileId file) {
+  if (guard_.InParent()) impl_->dead_.Add(file);  // a child's index is empty, and its parent's lock may be held
+}
+
+Status ScmTier::SetCapacity(uint64_t bytes) { return impl_->SetCapacity(bytes); }
+bool ScmTier::IsForgotten(FileId file) const { return impl_->dead_.Has(file); }
+bool ScmTier::IsHollow() const { return impl_->log_.hollow_segments() != 0; }
+
+}  // namespace mezz

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an ScmTier is made of. For the files that define it: scm_tier.cc (put, find), scm_tier_forget.cc (erase, shrink,
+// give up), scm_tier_open.cc (open, recover, close) and scm_tier_watch.cc (audit, figures).
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "cache/authenticator.h"
+#include "cache/base/if_memory.h"
+#include "cache/dead_files.h"
+#include "cache/index.h"
+#include "cache/layout.h"
+#include "cache/log_reader.h"
+#include "cache/pack/pack_stage.h"
+#include "cache/pack/packer.h"
+#include "cache/pack/trainer.h"
+#include "cache/reclaimer.h"
+#include "cache/recoverer.h"
+#include "cache/scm_tier.h"
+#include "cache/scrubber.h"
+#include "cache/segment_log.h"
+#include "cache/snapshot.h"
+#include "cache/superblock.h"
+#include "cache/tombstones.h"
+
+namespace mezz {
+
+class ScmTier::Impl {
+ public:
+  Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judge, const layout::Superblock& superblock);
+  ~Impl() { Stop(); }
+  // Of all threads. Nothing is put any more.
+  void Stop() {
+    if (recoverer_ != nullptr) recoverer_->Stop();  // before what it gives records and dictionaries to
+    if (stage_ != nullptr) stage_->Stop();          // before what it stores blocks with
+    if (trainer_ != nullptr) trainer_->Stop();      // before what it stores dictionaries with
+    scrubber_.Stop();
+  }
+  // REQUIRES: Stop. Nothing more is to be written but the superblock.
+  std::optional<SnapshotPlace> WriteSnapshot();
+
+  bool StartTrainer() {
+    return trainer_ == nullptr || trainer_->Start([this](const Dictionary& dictionary) { return Store(dictionary); });
+  }
+  bool StartStage() {
+    return stage_ == nullptr || stage_->Start([this](const StagedBlocks::Block& block) { StoreStaged(block); });
+  }
+
+  // Before anything else is written. False: the superblock is stored nowhere.
+  bool TakeSequences() {
+    const auto reserve = [this] {
+      const auto first = keeper_->ReserveSequences();
+      if (!first) LoseSuperblock();
+      return first;
+    };
+    return log_.TakeSequencesFrom(reserve, SuperblockKeeper::kSequencesAtOnce);
+  }
+  // False, or std::bad_alloc: no memory.
+  bool PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options);
+  void StartRecovery(const ScmOptions& options, std::shared_ptr<const ErasedKeys> erased);
+
+  PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
+                Form wanted);
+  PutResult PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image, Generation generation);
+  bool Unpack(const PinnedBlock& block, std::byte* to);
+  std::optional<std::span<const std::byte>> SteadyBytes(const PinnedBlock& block);
+  void RejectImage(const PinnedBlock& block);
+  bool Find(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found);
+  bool Contains(const BlockKey& key);
+  Held Compare(const BlockKey& key, size_t bytes, BlockSource source);
+  Held CompareStaged(const BlockKey& key, size_t bytes, BlockSource source);
+  bool SetDram(const BlockKey& key, bool dram) {
+    return index_.SetDram(index_.Hash(key), dram) || (stage_ != nullptr && stage_->SetDram(key, dram));
+  }
+  bool Erase(const BlockKey& key);
+  void EraseAll();
+  // Where the last fault was found: closes the tier. REQUIRES: the caller holds no lock.
+  void AfterFault() {
+    if (faults_.IsClosing()) [[unlikely]]
+      CloseForGood();
+  }
+  void Release(StagedBlocks::Slot slot) { stage_->Unpin(slot); }
+  Status SetCapacity(uint64_t bytes);
+  void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit);
+  uint64_t RecordBytesOf(const std::function<bool(FileId)>& such);
+  ScmAudit Audit();
+
+  SegmentId SegmentOf(const std::byte* address) const {
+    return log_.SegmentAt(static_cast<uint64_t>(address - medium_.base()));
+  }
+
+  const ForkGuard& guard_;
+  SuperblockKeeper* const keeper_;
+  const Medium& medium_;
+  Counters* const counters_;
+  Throttle* const throttle_;
+  const VerifyMode verify_;
+  const Authenticator* const authenticator_;  // null: without verify=keyed
+  Faults faults_;
+  const ScmOptions& options_;
+  const std::unique_ptr<Trainer> trainer_;  // null: no dictionaries
+  const std::unique_ptr<Packer> packer_;    // null: pack=off
+  const std::unique_ptr<PackStage> stage_;  // null: each put packs
+  Index index_;
+  SegmentLog log_;
+  LogReader reader_;
+  DeadFiles dead_;
+  Reclaimer reclaimer_;
+  Scrubber scrubber_;  // its thread ends before what it reads
+  Tombstones tombstones_;
+  std::unique_ptr<Recoverer> recoverer_;  // null: nothing to recover
+
+ private:
+  const bool remembers_;  // the medium, when the tier is closed
+  const bool erases_durably_;
+  Mutex store_mutex_;       // held while the stage's thread stores a block, if erases are durable
+  bool recovered_ = false;  // there may be records of an earlier life; set before the tier is open
+  // A change of the superblock was stored nowhere; and then: what was erased may be found again. false, then true for
+  // good: stored before faults_ is closed (seq_cst), which is what tells; relaxed.
+  Atomic<bool> lost_superblock_{false}, may_lie_{false};
+  Atomic<bool> nameless_{false};  // a record of FileId{0} was published; relaxed: read when nobody puts any more
+
+  void ForgetNameless();
+  bool EraseHere(const BlockKey& key);
+  bool EraseDurably(const BlockKey& key);
+  void ForsakeRestart();
+  void ForsakeWhatIsStored();
+  // What cannot be told to the next life any more must not become necessary: nothing more is stored.
+  void LoseSuperblock() {
+    lost_superblock_.store(true, std::memory_order_relaxed);
+    faults_.Close();
+  }
+  std::string WhyClosed() const;
+  void CloseForGood();
+  std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation);
+  // A record to be, beside its bytes.
+  struct Fresh {
+    const BlockKey& key;
+    BlockRole role;
+    Generation generation;
+    uint8_t flags = 0;
+    uint16_t dictionary = 0;
+    std::optional<StagedBlocks::Slot> slot{};  // where its block was staged
+    bool published = false;                    // by Store
+  };
+  void Publish(Fresh* fresh, uint64_t offset);
+  void PublishInIndex(const Fresh& fresh, uint64_t offset, unsigned heat, bool dram);
+  PutResult Refused(BlockRole role, Event reason, PutResult result);
+  std::optional<PutResult> RefusedAtOnce(const BlockKey& key, BlockRole role, size_t bytes);
+  void CountPut(BlockRole role, size_t bytes, std::optional<size_t> packed_bytes);
+  PutResult Store(Fresh* fresh, size_t bytes, BlockSource source);
+  PutResult StoreAsPacked(const PackedBlock& packed, Fresh fresh, size_t bytes, BlockSource source);
+  std::optional<PutResult> Stage(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
+                                 Generation generation);
+  void StoreStaged(const StagedBlocks::Block& block);
+  // Out of line, as all that Find calls and a hit does not need.
+  [[gnu::noinline]] bool FindElsewhere(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found);
+  [[gnu::noinline]] bool Miss(BlockRole role);  // false
+  bool TakeStaged(const BlockKey& key, Heat heat, PinnedBlock* found);
+  bool Take(Index::Entry entry, KeyReader& reader, Heat heat, PinnedBlock* found);
+  bool ForgetStaged(const BlockKey& key) { return stage_ != nullptr && stage_->Forget(key); }
+  bool Store(const Dictionary& dictionary);
+  bool HasDictionaryOf(const layout::PackedPrefix& prefix, SegmentId segment) const;
+  bool PayloadFails(const record::Header& header, IndexWord word, bool unproven);
+  [[gnu::noinline]] bool TakePacked(const record::Header& header, IndexWord word, PinnedBlock* found);
+  void ForgetRecord(const PinnedBlock& block);
+  void AuditWord(Index::Entry entry, ScmAudit* audit, std::unordered_set<std::string>* keys);
+  void AuditPacked(const record::Header& header, ScmAudit* audit,
+                   const std::function<void(std::string_view)>& violation);
+};
+
+}  // namespace mezz

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a tier begins and ends.
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "cache/media/wipe.h"
+#include "cache/scm_tier_impl.h"
+
+namespace mezz {
+namespace {
+
+std::unique_ptr<Trainer> MakeTrainer(const ScmOptions& options, Counters* counters, const ForkGuard& guard) {
+  if (!MayUseZstd(options.pack) || options.dictionaries.sample_every == 0) return nullptr;
+  return std::make_unique<Trainer>(options.dictionaries, options.EffectiveSegmentBytes(), counters, guard);
+}
+
+Dictionaries* DictionariesOf(Trainer* trainer) { return trainer != nullptr ? &trainer->dictionaries() : nullptr; }
+
+std::unique_ptr<Packer> MakePacker(PackMode mode, Counters* counters, Trainer* trainer) {
+  const auto codec = CodecOf(mode);
+  if (!codec) return nullptr;
+  auto packer = std::make_unique<Packer>(*codec, counters, DictionariesOf(trainer),
+                                         trainer != nullptr ? &trainer->samples() : nullptr);
+  if (mode == PackMode::kAuto) packer->CompareCodecs();
+  return packer;
+}
+
+// Records may turn out to pack, and then more of them fit.
+Index::Size IndexSize(const ScmOptions& options) {
+  return options.pack == PackMode::kOff ? Index::Size::kFixed : Index::Size::kGrows;
+}
+
+// A whole number of lines for each unit; 0: there is no stage.
+uint64_t PackStageBytes(const ScmOptions& options) {
+  constexpr uint64_t kMultiple = StagedBlocks::kUnits * kLineBytes;
+  return options.pack == PackMode::kOff ? 0 : options.pack_stage_bytes / kMultiple * kMultiple;
+}
+
+std::unique_ptr<PackStage> MakeStage(const ScmOptions& options, const ForkGuard& guard) {
+  const uint64_t bytes = PackStageBytes(options);
+  return bytes == 0 ? nullptr : std::make_unique<PackStage>(bytes, guard);
+}
+
+uint64_t ExpectedRecords(const ScmOptions& options) {
+  return options.capacity_bytes / layout::RecordBytes(options.expected_block_bytes);
+}
+
+uint64_t RandomWord() {
+  uint64_t word = 0;
+  if (getrandom(&word, sizeof(word), 0) != sizeof(word)) word = reinterpret_cast<uintptr_t>(&word);
+  return word;
+}
+
+}  // namespace
+
+ScmTier::Impl::Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judge, const layout::Superblock& superblock)
+    : guard_(tier.guard_),
+      keeper_(tier.keeper_.get()),
+      medium_(*tier.medium_),
+      counters_(counters),
+      throttle_(tier.throttle_.get()),
+      verify_(tier.options_.verify),
+      authenticator_(tier.authenticator_.get()),
+      faults_(tier.options_.faults_max),
+      options_(tier.options_),
+      trainer_(MakeTrainer(tier.options_, counters, guard_)),
+      packer_(MakePacker(tier.options_.pack, counters, trainer_.get())),
+      stage_(MakeStage(tier.options_, guard_)),
+      index_(ExpectedRecords(tier.options_), superblock.hash_seed, IndexSize(tier.options_)),
+      log_(medium_, tier.options_.capacity_bytes, tier.options_.EffectiveSegmentBytes(), superblock.format_id, counters,
+           guard_, DictionariesOf(trainer_.get())),
+      reader_(medium_, &log_, counters, authenticator_),
+      dead_(&index_, reader_, &log_, counters, throttle_),
+      reclaimer_(medium_, &log_, &index_, counters, throttle_, judge, packer_.get(), DictionariesOf(trainer_.get()),
+                 &dead_, authenticator_),
+      scrubber_(&index_, reader_, counters, guard_),
+      tombstones_(medium_, &log_, keeper_, counters, throttle_),
+      remembers_(Remembers(tier.options_.medium)),
+      erases_durably_(remembers_ && tier.options_.erase == EraseMode::kDurable) {
+  if (trainer_ != nullptr) trainer_->dictionaries().UseAuthenticator(authenticator_);
+  log_.TellFaultsTo(&faults_);
+}
+
+bool ScmTier::Impl::PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options) {
+  recovered_ = true;
+  if (!index_.StartRefill()) return false;
+  recoverer_ = std::make_unique<Recoverer>(medium_, superblock, options, &log_, &index_, counters_,
+                                           DictionariesOf(trainer_.get()), guard_);
+  recoverer_->Prepare();
+  if (trainer_ != nullptr) trainer_->Hold();
+  return true;
+}
+
+void ScmTier::Impl::StartRecovery(const ScmOptions& options, std::shared_ptr<const ErasedKeys> erased) {
+  if (recoverer_ == nullptr) return;
+  RecoveryHooks hooks{.grow = [this] { reclaimer_.GrowIndex(); },
+                      .is_forgotten = [this](FileId file) { return dead_.Has(file); },
+                      // Some may have lost their records, or their places.
+                      .dictionaries_known = [this] { trainer_->LetGo(); },
+                      .over = options.on_recovered};
+  if (erased != nullptr && !erased->empty()) {
+    hooks.is_erased = [erased = std::move(erased)](const BlockKey& key, const SegmentLog::Fill& fill, uint64_t offset) {
+      return erased->Cover(key, fill.sequence, offset);
+    };
+  }
+  recoverer_->Start(std::move(hooks));
+}
+
+// Without memory there is none, nor where the recovery was stopped: the next life asks each record's header.
+std::optional<SnapshotPlace> ScmTier::Impl::WriteSnapshot() {
+  if (log_.HasAwaiting()) return std::nullopt;
+  std::optional<SnapshotPlace> place;
+  (void)IfThereIsMemory([&] {
+    if (nameless_.load(std::memory_order_relaxed)) ForgetNameless();
+    layout::Superblock next = keeper_->Now();
+    ++next.generation;
+    place = mezz::WriteSnapshot({medium_, &log_, &index_, DictionariesOf(trainer_.get()), options_.pack}, next);
+  });
+  return place;
+}
+
+// Their keys may name other blocks in the next process.
+void ScmTier::Impl::ForgetNameless() {
+  for (uint64_t slot = 0; slot < index_.slots(); ++slot) {
+    bool nameless = false;
+    const auto judge = [&](IndexWord word) { nameless = reader_.HeaderOf(word).key.file() == FileId{0}; };
+    index_.VisitPinned(slot, reader_, judge);
+    if (nameless) index_.RemoveRecord(index_.At(slot));
+  }
+}
+
+ScmTier::ScmTier(const ScmOptions& options) : options_(options) {}
+
+ScmTier::~ScmTier() {
+  if (keeper_ != nullptr && guard_.InParent()) Close();
+  preparer_.reset();
+  impl_.reset();
+}
+
+// The superblock after what writes: so that nothing is stored behind one that says it was closed.
+void ScmTier::Close() {
+  const bool remembers = opened_ && Remembers(options_.medium);
+  const bool wipe = remembers && options_.scrub_on_close;
+  const bool gave_up = impl_ != nullptr && impl_->faults_.IsOver();
+  const bool remember = remembers && !wipe && !gave_up && options_.recovery != Recovery::kDiscard;
+  if (remember) Drain();
+  uint64_t ready_bytes = 0;
+  if (preparer_ != nullptr) {
+    if (wipe && leftovers_) static_cast<void>(preparer_->Wait());  // what cannot be made ready cannot be written to
+    preparer_->Stop();
+    ready_bytes = preparer_->ready_bytes();
+  }
+  preparer_.reset();
+  std::optional<SnapshotPlace> snapshot;
+  std::vector<uint32_t> held;           // segments that held records
+  if (impl_ != nullptr) impl_->Stop();  // its threads may be told of a bus error, by impl_
+  if (remember) snapshot = impl_->WriteSnapshot();
+  // What the kernel knew to be bad is not touched; what failed since was filled once.
+  const auto is_bad = [this](uint32_t id) {
+    return impl_->log_.state(SegmentId{id}) == SegmentLog::State::kQuarantined &&
+           impl_->log_.Sequence(SegmentId{id}) == 0;
+  };
+  bool whole = true;
+  for (uint32_t id = 0; wipe && id < impl_->log_.segments(); ++id) {
+    if (is_bad(id)) {
+      whole = false;
+    } else if (leftovers_ || impl_->log_.Sequence(SegmentId{id}) != 0) {
+      held.push_back(id);
+    }
+  }
+  impl_.reset();
+  if (gave_up && !wipe) return;  // the next life reads what it finds
+  const bool wiped =
+      wipe && WipeSegments(held, ready_bytes) && (!leftovers_ || (ready_bytes == options_.capacity_bytes && whole));
+  // Where it is stored nowhere, the next life finds a tier that was not closed, and asks each record's header.
+  (void)keeper_->Change([&](layout::Superblock* superblock) {
+    superblock->flags |= layout::kClosedCleanly | (wiped ? uint32_t{layout::kWiped} : 0u);
+    superblock->snapshot_segment = snapshot ? snapshot->segment : 0;
+    superblock->snapshot_chunks = snapshot ? snapshot->chunks : 0;
+  });
+}
+
+// The superblock first, so that nobody believes a part of what is left. False: some of them did not take it, or nor did
+// the superblock: then that part is whole records, and the next close wipes them.
+bool ScmTier::WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_bytes) {
+  const auto stored = keeper_->Change([](layout::Superblock* superblock) {
+    superblock->sequence_begin = superblock->sequence_end;
+    superblock->tombstone_segments = 0;
+    superblock->snapshot_segment = superblock->snapshot_chunks = 0;
+  });
+  bool all = stored == SuperblockKeeper::Stored::kLasts;
+  for (const uint32_t id : held) {
+    const uint64_t from = std::max(id * options_.segment_bytes, layout::kSuperblockSpace);
+    const uint64_t end = std::min((id + 1) * options_.segment_bytes, ready_bytes);
+    if (from < end) all &= Wipe(*medium_, from, end - from);
+  }
+  return all;
+}
+
+// False: it is not known what was erased, so nothing is to be found again; recovery_ says why.
+bool ScmTier::TakeErasedKeys(const layout::Superblock& superblock, std::span<const SegmentId> bad) {
+  if (superblock.tombstone_segments == 0) return true;
+  const bool memory = IfThereIsMemory([&] {
+    auto erased = ErasedKeys::Read({medium_->base(), medium_->bytes()}, superblock, bad);
+    if (erased) erased_ = std::make_shared<const ErasedKeys>(std::move(*erased));
+  });
+  if (erased_ != nullptr) return true;
+  recovery_.why =
+      memory ? "has lost tombstones, so nobody knows what was erased" : "has more tombstones than there is memory for";
+  return false;
+}
+
+// What the medium's superblock says from now on. *keep: what lies behind it is of use.
+layout::Superblock ScmTier::TakeOver(std::span<const std::byte> head, std::span<const SegmentId> bad, bool existing,
+                                     bool* keep) {
+  const bool remembers = Remembers(options_.medium);
+  const FoundSuperblock found = remembers ? FindSuperblock(head) : FoundSuperblock{};
+  recovery_.why = found.what == FoundSuperblock::What::kUnusable ? found.why
+                  : !existing                                    ? std::string()
+                  : options_.recovery == Recovery::kDiscard      ? "is opened with recovery=discard"
+                                                                 : WhyOfNoUse(found.superblock, options_);
+  if (!remembers && options_.recovery == Recovery::kWarm)
+    recovery_.why =
+        fmt::format("of medium={} remembers nothing, so recovery=warm starts cold", mezz::ToString(options_.medium));
+  recovery_.asked = existing && options_.recovery == Recovery::kDiscard;
+  *keep = existing && recovery_.why.empty() && TakeErasedKeys(found.superblock, bad);
+  leftovers_ =
+      found.what == FoundSuperblock::What::kUnusable || (existing && (found.superblock.flags & layout::kWiped) == 0);
+  if (!recovery_.why.empty()) recovery_.outcome = RecoveryReport::Outcome::kDiscarded;
+  const bool keyed = options_.verify == VerifyMode::kKeyed;
+  if (*keep && keyed) authenticator_ = std::make_unique<Authenticator>(*options_.verify_key, found.superblock);
+  if (*keep) return found.superblock;
+  layout::Superblock fresh = SuperblockOf(options_);
+  fresh.hash_seed = RandomWord();
+  fresh.format_id = RandomWord() | 1;  // 0 is a medium that was never formatted
+  // Above those of what both copies may say, and of records of earlier lives, which carry no format id.
+  fresh.generation = found.superblock.generation;
+  fresh.sequence_end = existing ? found.superblock.sequence_end : RandomWord() >> 2 | 1;
+  fresh.uuid[0] = existing ? found.superblock.uuid[0] : RandomWord();
+  fresh.uuid[1] = existing ? found.superblock.uuid[1] : RandomWord();
+  if (keyed) {
+    authenticator_ = std::make_unique<Authenticator>(*options_.verify_key, fresh);
+    fresh.key_check = authenticator_->check();
+  }
+  return fresh;
+}
+
+// The superblock's copies, at the start of the first segment, are asked for by themselves.
+Status ScmTier::FindBadSegments(std::vector<SegmentId>* bad) const {
+  const uint64_t segment_bytes = options_.segment_bytes;
+  const uint64_t segments = options_.capacity_bytes / segment_bytes;
+  uint64_t ranges = 0;
+  std::vector<bool> is_bad(segments);
+  for (const BadRange& range : medium_->BadRanges()) {
+    const uint64_t from = std::max(range.begin, layout::kSuperblockSpace);
+    if (from >= range.end || from >= options_.capacity_bytes) continue;
+    ++ranges;
+    const uint64_t last = std::min((range.end - 1) / segment_bytes, segments - 1);
+    for (uint64_t id = from / segment_bytes; id <= last; ++id) is_bad[id] = true;
+  }
+  for (uint32_t id = 0; id < segments; ++id) {
+    if (is_bad[id]) bad->push_back(SegmentId{id});
+  }
+  if (bad->empty()) return Status::Ok();
+  const std::string what = fmt::format("has bad blocks in {} places, which the kernel knows of: {} of its {} segments",
+                                       ranges, bad->size(), segments);
+  if (segments - bad->size() < kSegmentsMin)
+    return Status::IoError(
+        fmt::format("{} {}, and {} are needed: use another medium", medium_->info().description, what, kSegmentsMin));
+  if (options_.on_trouble) options_.on_trouble(what + " are out of use");
+  return Status::Ok();
+}
+
+Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, SurvivorJudge* judge,
+                     const WrapMedium& wrap) {
+  MEZZ_RETURN_IF_ERROR(options.Validate());
+  std::unique_ptr<ScmTier> opened(new (std::nothrow) ScmTier(options));
+  if (opened == nullptr) return Status::NoSpace("no memory for the SCM tier");
+  if (!opened->guard_.ok())
+    return Status::NotSupported("this kernel does not tell forked children from their parent: use Linux 4.14 or newer");
+  ScmOptions& effective = opened->options_;
+  const uint64_t segment_bytes = options.EffectiveSegmentBytes();
+  effective.capacity_bytes = options.capacity_bytes / segment_bytes * segment_bytes;
+  effective.segment_bytes = segment_bytes;
+  effective.recovery = options.EffectiveRecovery();
+  if (!options.verify_key_file.empty()) {
+    MEZZ_RETURN_IF_ERROR(ReadVerifyKey(options.verify_key_file, &effective.verify_key.emplace()));
+    effective.verify_key_file.clear();  // one of them
+  }
+  // Before the medium is touched.
+  if (effective.bus_errors == BusErrorMode::kContain) MEZZ_RETURN_IF_ERROR(ContainBusErrors());
+  bool existing = false;
+  MEZZ_RETURN_IF_ERROR(OpenMedium(effective, &opened->medium_, &existing, &opened->preparer_));
+  if (effective.model != MediumModelName::kNone)
+    opened->throttle_ = std::make_unique<Throttle>(GetMediumModel(effective.model));
+  if (wrap) opened->medium_ = wrap(std::move(opened->medium_));
+  ScmTier* const watched = opened.get();
+  opened->watch_ = std::make_unique<BusErrorWatch>(
+      std::span<const std::byte>(opened->medium_->base(), opened->medium_->bytes()), [watched](uint64_t offset) {
+        if (watched->impl_ != nullptr) watched->impl_->log_.NoteBusError(offset);
+      });
+  std::vector<SegmentId> bad;
+  MEZZ_RETURN_IF_ERROR(opened->FindBadSegments(&bad));
+  const std::vector<std::byte> head = ReadHead(*opened->medium_);
+  if (head.empty())
+    return Status::IoError(
+        fmt::format("{}: both copies of its superblock lie on bad blocks, or cannot be read: use another medium",
+                    opened->medium_->info().description));
+  bool keep = false;
+  const layout::Superblock superblock = opened->TakeOver(head, bad, existing, &keep);
+  if (effective.recovery == Recovery::kRequire && !opened->recovery_.why.empty())
+    return Status::NotSupported(fmt::format("{} {}: use recovery=warm to have it discarded",
+                                            opened->medium_->info().description, opened->recovery_.why));
+  effective.verify_key.reset();
+  effective.verify_key_file = options.verify_key_file;
+  layout::Superblock now = superblock;
+  now.capacity_bytes = effective.capacity_bytes;
+  opened->keeper_ = std::make_unique<SuperblockKeeper>(*opened->medium_, now);
+  opened->impl_ = std::make_unique<Impl>(*opened, &opened->counters_, judge, superblock);
+  if (!opened->impl_->index_.ok())
+    return Status::NoSpace(fmt::format("no memory for the index of {} bytes of SCM; raise expected_block_bytes ({})",
+                                       effective.capacity_bytes, effective.expected_block_bytes));
+  for (const SegmentId id : bad) opened->impl_->log_.Quarantine(id);
+  MEZZ_RETURN_IF_ERROR(opened->TakeSuperblock());
+  bool prepared = !keep;
+  (void)IfThereIsMemory([&] { prepared = prepared || opened->impl_->PrepareRecovery(superblock, effective); });
+  if (!prepared)
+    return Status::NoSpace("no memory for the recovery of the SCM tier: use recovery=discard, or allow more");
+  opened->StartPreparer();
+  MEZZ_RETURN_IF_ERROR(opened->StartThreads());
+  opened->opened_ = true;
+  opened->impl_->StartRecovery(effective, std::move(opened->erased_));
+  *tier = std::move(opened);
+  return Status::Ok();
+}
+
+// It is this life's from now on.
+Status ScmTier::TakeSuperblock() {
+  bool taken = impl_->TakeSequences();
+  if (taken) medium_->GiveUpRest();  // the superblock says so by now
+  if (taken && erased_ != nullptr) taken = impl_->tombstones_.Adopt(*erased_) == SuperblockKeeper::Stored::kLasts;
+  if (taken) return Status::Ok();
+  keeper_.reset();  // so that the medium stays as it is
+  return Status::IoError(fmt::format("{}: does not hold the superblock that is stored to it: use another medium",
+                                     medium_->info().description));
+}
+
+void ScmTier::StartPreparer() {
+  SegmentLog* const log = &impl_->log_;
+  const auto provide = [log](uint64_t ready_bytes) {
+    log->Provide(static_cast<uint32_t>(ready_bytes / log->segment_bytes()));
+  };
+  provide(preparer_->ready_bytes());
+  preparer_->Start(provide);
+}
+
+Status ScmTier::StartThreads() {
+  if (options_.scrub_bytes_per_second != 0 && !impl_->scrubber_.Start(options_.scrub_bytes_per_second))
+    return Status::NoSpace(fmt::format("no thread for scrub_bytes_per_second={}: set it to 0, or allow more threads",
+                                       options_.scrub_bytes_per_second));
+  if (!impl_->StartTrainer())
+    return Status::NoSpace(
+        fmt::format("no thread to train dictionaries for pack={}: allow more threads, or use pack=lz4",
+                    mezz::ToString(options_.pack)));
+  if (!impl_->StartStage())
+    return Status::NoSpace(fmt::format("no thread or memory for pack_stage_bytes={}: set it to 0, or allow more",
+                                       options_.pack_stage_bytes));
+  return Status::Ok();
+}
+
+RecoveryReport ScmTier::recovery() const {
+  return impl_->recoverer_ != nullptr ? impl_->recoverer_->report() : recovery_;
+}
+
+void ScmTier::WaitUntilRecovered() const {
+  if (impl_->recoverer_ != nullptr) impl_->recoverer_->Wait();
+}
+
+ScmDram ScmTier::DramNeeded(const ScmOptions& options) {
+  const uint64_t segment_bytes = options.EffectiveSegmentBytes();
+  // Of the codec that takes the most.
+  const auto codec = MayUseZstd(options.pack) ? Codec::kZstd : CodecOf(options.pack);
+  return {.index = Index::BytesFor(ExpectedRecords(options), IndexSize(options)),
+          .segments = SegmentLog::DramBytesFor(static_cast<uint32_t>(options.capacity_bytes / segment_bytes)),
+          .packing = (codec ? Packer::DramBytesFor(*codec, options.expected_block_bytes) : 0) +
+                     PackStage::DramBytesFor(PackStageBytes(options)),
+          .rest = sizeof(ScmTier) + sizeof(Impl) + Counters::kBytes};
+}
+
+}  // namespace mezz

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a tier says of itself: its records, its figures, whether its invariants hold; and waits until its threads rest.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "cache/scm_tier_impl.h"
+
+namespace mezz {
+
+void ScmTier::Impl::ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit) {
+  for (uint64_t slot = 0; slot < index_.slots(); ++slot) {
+    index_.VisitPinned(slot, reader_, [&](IndexWord word) {
+      const record::Header& header = reader_.HeaderOf(word);
+      const auto prefix = record::IsPacked(header) ? Packer::ReadPrefix(record::PayloadOf(header)) : std::nullopt;
+      visit(header.key, prefix ? prefix->logical_bytes : record::PayloadBytes(header), header.role);
+    });
+  }
+  if (stage_ != nullptr && guard_.InParent()) stage_->blocks().ForEach(visit);
+}
+
+uint64_t ScmTier::Impl::RecordBytesOf(const std::function<bool(FileId)>& such) {
+  uint64_t bytes = 0;
+  for (uint64_t slot = 0; slot < index_.slots(); ++slot) {
+    index_.VisitPinned(slot, reader_, [&](IndexWord word) {
+      const record::Header& header = reader_.HeaderOf(word);
+      if (such(header.key.file())) bytes += layout::RecordBytes(header.payload_bytes);
+    });
+  }
+  return bytes;
+}
+
+ScmAudit ScmTier::Impl::Audit() {
+  ScmAudit audit;
+  std::unordered_set<std::string> keys;
+  for (uint64_t slot = 0; slot < index_.slots(); ++slot) AuditWord(index_.At(slot), &audit, &keys);
+  for (uint32_t i = 0; i < log_.segments(); ++i) audit.live_pins += log_.pins(SegmentId{i});
+  log_.Audit(&audit.violations);
+  if (stage_ != nullptr && guard_.InParent()) {
+    audit.live_pins += stage_->blocks().pins();
+    if (const unsigned busy = stage_->blocks().busy(); busy != 0)
+      audit.violations.push_back(fmt::format("{} blocks are staged, and nobody is at them", busy));
+  }
+  if (!std::cmp_equal(audit.resident_blocks, index_.counted()))
+    audit.violations.push_back(
+        fmt::format("{} blocks in the index, {} counted", audit.resident_blocks, index_.counted()));
+  return audit;
+}
+
+void ScmTier::Impl::AuditWord(Index::Entry entry, ScmAudit* audit, std::unordered_set<std::string>* keys) {
+  const IndexWord word = entry.word;
+  if (word.empty()) return;
+  ++audit->resident_blocks;
+  const auto violation = [&](std::string_view what) {
+    audit->violations.push_back(fmt::format("word of line {}: {}", word.line(), what));
+  };
+  const uint64_t offset = word.line() * kLineBytes;
+  if (offset >= medium_.bytes()) return violation("points past the medium");
+  const SegmentId segment = reader_.SegmentOf(word);
+  const auto state = log_.state(segment);
+  if (state != SegmentLog::State::kOpen && state != SegmentLog::State::kSealed)
+    return violation("points into a segment that holds no records");
+  if (offset < log_.FirstRecord(segment) || offset >= log_.Tail(segment)) return violation("points outside the log");
+  const auto header = record::ReadHeader(medium_, {offset, static_cast<uint32_t>(log_.Sequence(segment))});
+  if (!header) return violation("points to a damaged header");
+  if (offset + layout::RecordBytes(header->payload_bytes) > log_.Tail(segment)) return violation("record is too long");
+  if ((header->flags & layout::kRecordVoid) != 0) violation("points to a void record");
+  if (!reader_.PayloadIsWhole(record::HeaderAt(medium_, offset)))
+    return violation("payload does not match its checksum");
+  if (index_.Hash(header->key).tag != word.tag()) violation("tag is not its key's");
+  const Index::Entry found = index_.FindLine(index_.Hash(header->key), word.line());
+  if (!found || found.slot != entry.slot) violation("is in a wrong bucket");
+  if (!keys->emplace(header->key.bytes()).second) violation("is the second one of its key");
+  audit->resident_payload_bytes += header->payload_bytes;
+  if (record::IsPacked(*header)) return AuditPacked(record::HeaderAt(medium_, offset), audit, violation);
+  audit->resident_logical_bytes += record::PayloadBytes(*header);
+}
+
+void ScmTier::Impl::AuditPacked(const record::Header& header, ScmAudit* audit,
+                                const std::function<void(std::string_view)>& violation) {
+  const auto payload = record::PayloadOf(header);
+  const auto prefix = Packer::ReadPrefix(payload);
+  if (!prefix || packer_ == nullptr) return violation("is packed as nothing is");
+  ++audit->packed_blocks;
+  audit->resident_logical_bytes += prefix->logical_bytes;
+  if (!Packer::IsPackable(header.role, prefix->logical_bytes)) violation("is packed and should not be");
+  if (8 * layout::RecordBytes(payload.size()) > 7 * layout::RecordBytes(prefix->logical_bytes))
+    violation("is packed and saves less than an eighth");
+  if (prefix->codec == Codec::kImage) return;  // the host's to unpack
+  std::vector<std::byte> block(prefix->logical_bytes);
+  if (!HasDictionaryOf(*prefix, SegmentOf(payload.data()))) {
+    violation("was packed with a dictionary that is gone");
+  } else if (packer_->Unpack(payload, *prefix, block.data()) != Unpacked::kDone) {
+    violation("does not unpack");
+  } else if (record::PayloadChecksum(block) != prefix->logical_checksum) {
+    violation("unpacks to other bytes");
+  }
+}
+
+uint64_t ScmTier::bus_errors() const { return impl_->log_.bus_errors(); }
+uint32_t ScmTier::faults() const { return impl_->faults_.count(); }
+uint64_t ScmTier::quarantined_bytes() const { return impl_->log_.quarantined_segments() * impl_->log_.segment_bytes(); }
+
+uint64_t ScmTier::usage_bytes() const {
+  if (is_closed()) return 0;
+  const SegmentLog& log = impl_->log_;
+  return (log.segments() - std::min(log.unused_segments(), log.segments())) * log.segment_bytes();
+}
+
+uint64_t ScmTier::pinned_bytes() const { return impl_->log_.PinnedSegments() * impl_->log_.segment_bytes(); }
+
+void ScmTier::ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit) const {
+  impl_->ForEach(visit);
+}
+
+uint64_t ScmTier::RecordBytesOf(const std::function<bool(FileId)>& such) const { return impl_->RecordBytesOf(such); }
+unsigned ScmTier::zstd_percent() const { return impl_->packer_->zstd_percent(); }
+uint64_t ScmTier::resident_blocks() const { return impl_->index_.blocks(); }
+
+uint64_t ScmTier::Scrub(uint64_t bytes) {
+  const uint64_t checked = impl_->scrubber_.Scrub(bytes);
+  if (impl_->log_.HasCondemned()) impl_->reclaimer_.Quarantine();
+  impl_->AfterFault();
+  return checked;
+}
+
+uint64_t ScmTier::TakeLongestReclaim() { return impl_->reclaimer_.TakeLongestStay(); }
+
+ScmDram ScmTier::dram() const {
+  return {.index = impl_->index_.bytes(),
+          .segments = impl_->log_.dram_bytes(),
+          .packing = (impl_->packer_ == nullptr ? 0 : impl_->packer_->dram_bytes()) +
+                     (impl_->trainer_ == nullptr ? 0 : impl_->trainer_->dram_bytes()) +
+                     (impl_->stage_ == nullptr ? 0 : impl_->stage_->dram_bytes()),
+          .rest = sizeof(*this) + sizeof(Impl) + Counters::kBytes};
+}
+
+void ScmTier::Drain() const {
+  if (impl_->stage_ != nullptr) impl_->stage_->Drain();
+}
+
+uint64_t ScmTier::staged_puts() const {
+  return impl_->stage_ == nullptr || !guard_.InParent() ? 0 : impl_->stage_->blocks().committed();
+}
+
+uint64_t ScmTier::unstaged_puts() const {
+  return impl_->stage_ == nullptr || !guard_.InParent() ? 0 : impl_->stage_->blocks().found_full();
+}
+
+uint64_t ScmTier::tombstones_written() const { return impl_->tombstones_.written(); }
+
+void ScmTier::SettleDictionaries() const {
+  WaitUntilRecovered();
+  Drain();
+  if (impl_->trainer_ != nullptr) impl_->trainer_->Settle();
+}
+
+ScmAudit ScmTier::Audit() const {
+  SettleDictionaries();
+  ScmAudit audit = impl_->Audit();
+  audit.medium_bytes = capacity_bytes();
+  audit.dram_bytes = dram().total();
+  return audit;
+}
+
+uint64_t ScmTier::capacity_bytes() const {
+  return is_closed() ? 0 : impl_->log_.usable_segments() * impl_->log_.segment_bytes();
+}
+
+bool ScmTier::is_closed() const { return impl_->faults_.IsOver(); }
+
+size_t ScmTier::max_block_bytes() const {
+  return layout::SegmentPayloadBytes(impl_->log_.segment_bytes()) - sizeof(layout::RecordHeader) -
+         record::MacBytes(authenticator_.get());
+}
+
+}  // namespace mezz
