@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <mutex>
-#include <utility>
 
+#include "cache/base/if_memory.h"
 #include "cache/scm_tier_impl.h"
 
 namespace mezz {

@@ -3,7 +3,6 @@
 // give up), scm_tier_open.cc (open, recover, close) and scm_tier_watch.cc (audit, figures).
 #pragma once
 
-#include <cassert>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,7 +13,6 @@
 #include <unordered_set>
 
 #include "cache/authenticator.h"
-#include "cache/base/if_memory.h"
 #include "cache/dead_files.h"
 #include "cache/index.h"
 #include "cache/layout.h"

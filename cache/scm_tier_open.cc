@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "cache/base/if_memory.h"
 #include "cache/media/wipe.h"
 #include "cache/scm_tier_impl.h"
 

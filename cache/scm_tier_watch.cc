@@ -100,6 +100,17 @@ void ScmTier::Impl::AuditPacked(const record::Header& header, ScmAudit* audit,
   }
 }
 
+uint64_t ScmTier::capacity_bytes() const {
+  return is_closed() ? 0 : impl_->log_.usable_segments() * impl_->log_.segment_bytes();
+}
+
+bool ScmTier::is_closed() const { return impl_->faults_.IsOver(); }
+
+size_t ScmTier::max_block_bytes() const {
+  return layout::SegmentPayloadBytes(impl_->log_.segment_bytes()) - sizeof(layout::RecordHeader) -
+         record::MacBytes(authenticator_.get());
+}
+
 uint64_t ScmTier::bus_errors() const { return impl_->log_.bus_errors(); }
 uint32_t ScmTier::faults() const { return impl_->faults_.count(); }
 uint64_t ScmTier::quarantined_bytes() const { return impl_->log_.quarantined_segments() * impl_->log_.segment_bytes(); }
@@ -164,17 +175,6 @@ ScmAudit ScmTier::Audit() const {
   audit.medium_bytes = capacity_bytes();
   audit.dram_bytes = dram().total();
   return audit;
-}
-
-uint64_t ScmTier::capacity_bytes() const {
-  return is_closed() ? 0 : impl_->log_.usable_segments() * impl_->log_.segment_bytes();
-}
-
-bool ScmTier::is_closed() const { return impl_->faults_.IsOver(); }
-
-size_t ScmTier::max_block_bytes() const {
-  return layout::SegmentPayloadBytes(impl_->log_.segment_bytes()) - sizeof(layout::RecordHeader) -
-         record::MacBytes(authenticator_.get());
 }
 
 }  // namespace mezz

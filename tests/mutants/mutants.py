@@ -969,6 +969,8 @@ MUTANTS = (
     unit("a packed record is not checked before it is unpacked", TIER, "packed_records",
          "*/PackedRecords.AFlippedBitIsACountedMissAndNeverUnpacked/*",
          ("  if (!reader_.PayloadIsWhole(header)) {\n", "  if (header.payload_bytes == 0) {\n")),
+    unit("a packed hit counts the bytes of its block", TIER, "packed_records",
+         "*/PackedRecords.ServeWhatWasPut/*", ("role, header.payload_bytes);", "role, prefix->logical_bytes);")),
     unit("a packed record takes what its block would", TIER_WATCH, "packed_records",
          "*/PackedRecords.TakeWhatIsStoredOfThemNotWhatTheyUnpackTo/*",
          ("such(header.key.file())) bytes += layout::RecordBytes(header.payload_bytes);",
