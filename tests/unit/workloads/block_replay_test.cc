@@ -288,7 +288,8 @@ TEST_F(BlockReplay, AnotherSeedPlacesTheSameBlocksOtherwise) {
 // From one byte to more than the whole DRAM tier. A size that changes later in the trace is data.
 TEST_F(BlockReplay, BlocksAreAsLongAsTheTraceSays) {
   std::mt19937_64 random(7);
-  std::string text = std::string(kMezzCsvHeader) + "\n";
+  std::string text(kMezzCsvHeader);
+  text += "\n";
   std::map<uint64_t, uint64_t> first_bytes;
   for (int i = 0; i < 4000; ++i) {
     const uint64_t key = random() % 300;
@@ -376,7 +377,8 @@ TEST_F(BlockReplay, WarmsUpUntilTheHitRatiosSettle) {
 // Neither may be faster than it was asked to be, and neither may change what is found.
 TEST_F(BlockReplay, PacesAccessesByRateAndByTheTracesOwnTimes) {
   std::mt19937_64 random(7);
-  std::string text = std::string(kMezzCsvHeader) + "\n";
+  std::string text(kMezzCsvHeader);
+  text += "\n";
   constexpr uint64_t kAccesses = 6000, kUsApart = 200;
   for (uint64_t i = 0; i < kAccesses; ++i)
     text += fmt::format("{},get,0,512,0,0,0,{},data,0,0,-1,unknown,0\n", random() % 900, 1'000'000 + i * kUsApart);
