@@ -42,6 +42,7 @@ AdaptivePolicy::AdaptivePolicy(const PolicyOptions& options)
       sketch_(Blocks(options.dram_bytes + options.scm_bytes, options), options.seed, DoublingsMax(options)),
       ghost_(Blocks(options.dram_bytes + options.scm_bytes, options), options.seed, DoublingsMax(options)),
       miniatures_({options.dram_bytes, options.scm_bytes, options.block_bytes, kYoungPercent}, sketch_),
+      break_even_(Blocks(options.dram_bytes, options)),
       window_(Blocks(options.dram_bytes, options)),
       governor_(options.scm_bytes * kGovernorWindow),
       budget_(options.write_budget_bytes_per_second, options.now_ns),
@@ -74,7 +75,10 @@ void AdaptivePolicy::OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) {
   Grow(dram_bytes + scm_bytes);
   miniatures_.SetCapacity(dram_bytes, scm_bytes);
   governor_.SetWindow(scm_bytes * kGovernorWindow);
-  if (dram_bytes != 0) window_.SetCapacity(Blocks(dram_bytes, options_));
+  if (dram_bytes != 0) {
+    break_even_.SetCapacity(Blocks(dram_bytes, options_));
+    window_.SetCapacity(Blocks(dram_bytes, options_));
+  }
   if (scm_bytes_.exchange(scm_bytes, std::memory_order_relaxed) < scm_bytes)
     filled_.store(false, std::memory_order_relaxed);
 }
@@ -102,6 +106,7 @@ void AdaptivePolicy::CountLookup() {
 
 void AdaptivePolicy::Advance(uint64_t lookups) {
   governor_.AddLookups(lookups * options_.block_bytes);
+  break_even_.OnLookups(lookups);
   uint64_t unaged = unaged_lookups_.load(std::memory_order_relaxed);
   uint64_t owed;
   do {
@@ -126,13 +131,15 @@ Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
   if (block.by_compaction && (block.role == BlockRole::kData || block.past_dram))
     return {Action::kBypass, Reason::kCompaction};
   const uint64_t hash = HashOfBlock(block.key);
-  sketch_.Increment(hash);
+  CountMiss(hash);
+  if (!block.past_dram) break_even_.OnMiss(hash);
   const bool enters = !block.past_dram && (block.role != BlockRole::kData || !filled_.load(std::memory_order_relaxed) ||
                                            window_.Admits(hash));
   // What passes DRAM by enters it for them, and leaves it at once.
   if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, /*enters_dram=*/true);
   CountLookup();
   if (enters) return Entry(block, hash);
+  if (!block.past_dram) break_even_.OnEviction(hash);
   if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, /*was_hit=*/false, WriteCost(block));
   const Decision decision = Demotion(block, hash);
   if (decision.action == Action::kToScm) return decision;
@@ -148,7 +155,7 @@ Decision AdaptivePolicy::OnScmHit(const BlockFacts& block) {
     decision = {Action::kInPlace, Reason::kRole};
   } else if (IsMetadata(block.role)) {
     decision = {block.bytes <= kSmallMetadataBytes ? Action::kPromote : Action::kInPlace, Reason::kRole};
-  } else if (promotion_.Promotes(frequency, block.packed ? kHotPacked : miniatures_.hot_frequency(), hash)) {
+  } else if (Promotes(block, hash, frequency)) {
     decision = {Action::kPromote, Reason::kFrequency};
   }
   if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, decision.action == Action::kPromote);
@@ -156,8 +163,27 @@ Decision AdaptivePolicy::OnScmHit(const BlockFacts& block) {
   return decision;
 }
 
+// The first time that nobody knows of is left to its ghost, as TinyLFU leaves it to a doorkeeper: most that come once
+// never come again, and counted they would blur the counters that they share. While the SCM tier fills there are no
+// ghosts.
+void AdaptivePolicy::CountMiss(uint64_t hash) {
+  if (!filled_.load(std::memory_order_relaxed) || ghost_.Contains(hash)) sketch_.Increment(hash);
+}
+
+bool AdaptivePolicy::Promotes(const BlockFacts& block, uint64_t hash, unsigned frequency) const {
+  if (!promotion_.Promotes(frequency, block.packed ? kHotPacked : miniatures_.hot_frequency(), hash)) return false;
+  // While nothing is dropped, a newcomer's place costs no flash read.
+  if (!block.packed || !filled_.load(std::memory_order_relaxed)) return true;
+  // What lies in DRAM then stays, and nearly all of it is what SCM does not hold.
+  if (window_.closed()) return false;
+  const double gain = block.codec == Codec::kZstd ? kPackedHitCostZstd : kPackedHitCostLz4;
+  return PromotionFeedback::IsProbe(hash) ||
+         frequency >= break_even_.Frequency(lookups_per_aged_line_ * sketch_.lines(), gain);
+}
+
 Decision AdaptivePolicy::OnDramEviction(const BlockFacts& block) {
   const uint64_t hash = HashOfBlock(block.key);
+  break_even_.OnEviction(hash);
   if (block.was_hit_in_dram) sketch_.Increment(hash);
   if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, block.was_hit_in_dram, WriteCost(block));
   // Not promoted: its image was stored when it came from flash, and Entry left its ghost to say so.
@@ -192,6 +218,7 @@ Decision AdaptivePolicy::Demotion(const BlockFacts& block, uint64_t hash) {
     if (const auto limit = LimitReached(block.write_bytes())) decision = {Action::kDrop, *limit};
   }
   if (decision.action == Action::kDrop) {
+    if (!block.past_dram) break_even_.OnDrop(hash);
     ghost_.Insert(hash);
   } else if (has_ghost) {
     ghost_.Take(hash);

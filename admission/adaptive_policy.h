@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "admission/break_even.h"
 #include "admission/dram_window.h"
 #include "admission/frequency_sketch.h"
 #include "admission/ghost.h"
@@ -29,8 +30,10 @@ namespace mezz {
 //   on a DRAM eviction  kept if recorded. Else demoted with evidence: it was hit in DRAM, its ghost is known, or it is
 //                       metadata; how much evidence is needed the miniatures say (Strictness). Blocks whose ghost is
 //                       known are demoted as proven. While the SCM tier fills, all are.
-//   on an SCM hit       promoted if its frequency reaches the hot threshold and promotions pay (PromotionFeedback), or
-//                       if it is small metadata; else in place, as what DRAM is not for (past_dram) always is
+//   on an SCM hit       promoted if its frequency reaches the hot threshold and promotions pay: raw, by what became of
+//                       those before (PromotionFeedback); packed, if its place in DRAM earns more so than with
+//                       newcomers, too (BreakEven). Small metadata always; else in place, as what DRAM is not for
+//                       (past_dram) always is
 //   on reclaim          spared if hit since it was written; a proven one, if hit more than once in its turn; one that
 //                       does not pack among others that do, if hit once more. Never if DRAM holds it, unless it is
 //                       packed. What is dropped leaves a ghost.
@@ -73,6 +76,8 @@ class AdaptivePolicy final : public Policy {
   static constexpr unsigned kRequeuePercent = 85;
   // Packing 4 KiB inline, in flash reads of 80 us: LZ4 7 us, zstd 17.
   static constexpr double kPackCostLz4 = 0.0875, kPackCostZstd = 0.2125;
+  // What a hit in DRAM spares against a packed one, from find to release, in flash reads: LZ4 3 us, zstd 9.
+  static constexpr double kPackedHitCostLz4 = 0.0375, kPackedHitCostZstd = 0.1125;
   // Of the mean packed block: a raw one above that takes the room of several.
   static constexpr uint64_t kLargePercent = 125;
   // Written bytes in percent of those looked up, above which only the strictest evidence counts, unless the miniatures
@@ -96,12 +101,15 @@ class AdaptivePolicy final : public Policy {
   uint32_t PromotionTarget(const BlockFacts& block) const;
   double WriteCost(const BlockFacts& block);
   bool Probe(uint64_t hash);
+  void CountMiss(uint64_t hash);
+  bool Promotes(const BlockFacts& block, uint64_t hash, unsigned frequency) const;
 
   const PolicyOptions options_;
   FrequencySketch sketch_;
   Ghost ghost_;
   Miniatures miniatures_;
   PromotionFeedback promotion_;
+  BreakEven break_even_;
   DramWindow window_;
   WriteGovernor governor_;
   WriteBudget budget_;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 
+#include "admission/dram_sample.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -18,22 +17,20 @@ namespace mezz {
 //   open   --of the newcomers that leave DRAM fewer than kCloseBelow were hit there--> closed
 //   closed --of the newcomers more than kOpenAbove would have been hit there---------> open
 //
-// Both shares are means over the last 256 or so, of a sample of the keys, by hash, that makes DRAM some 128 to 256
-// blocks: about a turn of it. A newcomer would have been hit if it was turned away while no more than a DRAM's worth of
-// others came. One newcomer in kProbes enters nevertheless, so that DRAM changes, slowly, where all alike are asked for
-// again.
+// Both shares are means over the last 256 or so of a DramSample: about a turn of DRAM. A newcomer would have been hit
+// if it was turned away while no more than a DRAM's worth of others came. One newcomer in kProbes enters nevertheless,
+// so that DRAM changes, slowly, where all alike are asked for again.
 //
 // Atomic words. State: both shares in 16 bits each, and whether it is closed; changed by CAS, tried once: an event that
-// loses a race is left out. Entries of the table: which key was turned away last of those of its place, and as which
-// newcomer; stored. Newcomers: grows. All relaxed: it is advice.
+// loses a race is left out. Newcomers: grows. All relaxed: it is advice.
 //
 // Thread-safe.
 class DramWindow {
  public:
-  explicit DramWindow(uint64_t dram_blocks) { SetCapacity(dram_blocks); }
+  explicit DramWindow(uint64_t dram_blocks) : sample_(dram_blocks) {}
 
   // DRAM holds so many blocks from now on. Thread-safe: an event meanwhile may be counted by the former sample.
-  void SetCapacity(uint64_t dram_blocks);
+  void SetCapacity(uint64_t dram_blocks) { sample_.SetCapacity(dram_blocks); }
 
   // A block that SCM does not hold leaves DRAM. `hash` must be well mixed.
   void OnEviction(uint64_t hash, bool was_hit);
@@ -43,7 +40,6 @@ class DramWindow {
   bool closed() const { return (state_.load(std::memory_order_relaxed) & kClosed) != 0; }
 
   static constexpr uint64_t kProbes = 1024;
-  static constexpr uint64_t kSampledBlocksMax = 256;  // of DRAM
 
  private:
   static constexpr unsigned kWindowShift = 8;
@@ -53,24 +49,17 @@ class DramWindow {
   // hits | regrets << 16 | closed << 32
   static constexpr unsigned kRegretsShift = 16;
   static constexpr uint64_t kClosed = uint64_t{1} << 32;
-  static constexpr size_t kPlaces = 4 * kSampledBlocksMax;
 
-  bool Samples(uint64_t hash) const { return (hash & sample_mask_.load(std::memory_order_relaxed)) == 0; }
   bool IsProbe(uint64_t hash) const {
     return ((hash >> 20) + newcomers_.load(std::memory_order_relaxed)) % kProbes == 0;
   }
   static uint64_t Step(uint64_t share, bool yes) { return Decayed(share, yes ? kOne : 0, kWindowShift); }
   void CountRegret(bool would_have_been_hit);
 
-  std::atomic<uint64_t> sample_mask_{0};
-  std::atomic<uint32_t> blocks_{0};  // of DRAM, in the sample
+  DramSample sample_;
+  RecentKeys turned_away_;  // as which newcomer
   std::atomic<uint64_t> state_{kOne};
   std::atomic<uint32_t> newcomers_{0};  // in the sample
-  struct Entry {
-    uint32_t tag, newcomer;
-  };
-  static_assert(std::atomic<Entry>::is_always_lock_free);
-  std::array<std::atomic<Entry>, kPlaces> turned_away_{};
 };
 
 }  // namespace mezz

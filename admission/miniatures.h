@@ -86,8 +86,8 @@ class Miniatures {
   static constexpr double kEquals = 0.002;    // of the score: results/2026-11-25-equals/summary.md
   // The frequency that is asked for, over the mean of what is dropped. The sketch is halved line by line, so the
   // estimate of a key that is asked for steadily varies by two. Among equals, as in a loop larger than both tiers, what
-  // lies in SCM is to stay: at 1 half of them were written again and again. From 1.75 on traces lose.
-  static constexpr double kOverDropped = 1.5;
+  // lies in SCM is to stay: at 1 half of them were written again and again. From 1.6 on traces lose.
+  static constexpr double kOverDropped = 1.4;
   static constexpr double kHotShare = 0.6;
   static constexpr double kHotOverMean = 1.5;  // the hot threshold, over the mean frequency of the keys that are known
   static constexpr unsigned kNothingIsHot = FrequencySketch::kMax + 1;

@@ -55,6 +55,7 @@ class PromotionFeedback {
   bool Promotes(unsigned frequency, unsigned hot, uint64_t hash) const {
     return frequency >= hot && (frequency >= hot + offset() || IsProbe(hash));
   }
+  static bool IsProbe(uint64_t hash) { return (hash >> 40) % kProbes == 0; }
   unsigned offset() const { return word_.load(std::memory_order_relaxed) & kByte; }
 
   static constexpr uint32_t kOne = 65535;
@@ -63,8 +64,6 @@ class PromotionFeedback {
   static constexpr unsigned kProbes = 64;  // one key in so many
 
  private:
-  static bool IsProbe(uint64_t hash) { return (hash >> 40) % kProbes == 0; }
-
   static constexpr unsigned kWindowShift = 6;
   static constexpr uint32_t kWindow = 1u << kWindowShift;
   static constexpr uint32_t kSlack = kOne / 10;

@@ -94,6 +94,7 @@ class TierFlow {
     BlockFacts facts = tiers_.FactsOf(block);
     facts.in_scm = true;
     facts.packed = form == Form::kPacked;
+    if (facts.packed) facts.codec = codec();
     facts.scm_heat = heat;
     facts.by_compaction = by_compaction;
     const Decision decision = ForTier(facts, tiers_.policy().OnScmHit(facts));

@@ -413,10 +413,10 @@ struct Golden {
   uint64_t misses, dram_hits, scm_writes;
 };
 constexpr Golden kGoldens[] = {
-    {"mixed", DramCache::kLru, 33336, 18725, 6697},
-    {"mixed", DramCache::kHcc, 33321, 18238, 6569},
-    {"skewed_and_scans", DramCache::kLru, 42218, 8870, 2658},
-    {"skewed_and_scans", DramCache::kHcc, 42404, 2061, 2772},
+    {"mixed", DramCache::kLru, 33306, 18691, 5995},
+    {"mixed", DramCache::kHcc, 33341, 18564, 6319},
+    {"skewed_and_scans", DramCache::kLru, 42033, 9015, 2603},
+    {"skewed_and_scans", DramCache::kHcc, 42301, 2410, 2656},
 };
 
 Keys GoldenTrace(std::string_view name) {

@@ -64,6 +64,10 @@ class Adaptive : public testing::Test {
   void Fill() { policy_->OnReclaim(Recorded(999'999'999)); }
   // Users look up blocks of which nothing more is heard: room for writes.
   void LookUp(uint64_t times) { policy_->OnDramHits(times); }
+  // For so long that newcomers' room in DRAM is worth nothing.
+  void NothingReturns() {
+    for (int windows = 0; windows < 100; ++windows) LookUp(BreakEven::kTurns * kDramBlocks);
+  }
 
   const uint64_t seed_ = test::Seed();
   const testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(seed_)};
@@ -153,6 +157,7 @@ TEST_F(Adaptive, ABlockWithAnImageWasNotPromoted) {
   unsigned stored = 0;
   for (uint64_t n = 0; n < 5'000; ++n) {
     policy_->OnDramEviction(Block(n));
+    policy_->OnDramEviction(HitInDram(100'000 + n));  // or the window would close
     if (policy_->OnMiss(WithImage(n)).action != Action::kToBoth) continue;
     ++stored;
     BlockFacts evicted = Recorded(n);
@@ -162,6 +167,7 @@ TEST_F(Adaptive, ABlockWithAnImageWasNotPromoted) {
     LookUp(10);
   }
   EXPECT_GT(stored, 500u);
+  NothingReturns();
   unsigned promoted = 0;
   for (uint64_t n = 1'000'000; n < 1'000'100; ++n) {
     BlockFacts hit = Recorded(n);
@@ -356,6 +362,91 @@ TEST_F(Adaptive, PromotesWhatIsAskedForOften) {
   Decision decision{};
   for (unsigned hit = 0; hit < FrequencySketch::kMax; ++hit) decision = policy_->OnScmHit(Recorded(1));
   ExpectDecision(decision, Action::kPromote, Reason::kFrequency);
+}
+
+class AdaptivePromotion : public Adaptive {
+ protected:
+  static BlockFacts Packed(uint64_t number, Codec codec) {
+    BlockFacts block = Recorded(number);
+    block.packed = true;
+    block.codec = codec;
+    return block;
+  }
+  // Of a hundred blocks that nobody asked for before, those that their third hit promotes. A fixed 64th may be.
+  template <typename Facts>
+  int PromotedByThirdHit(Facts&& facts) {
+    int promoted = 0;
+    for (int block = 0; block < 100; ++block, ++next_) {
+      for (int hit = 0; hit < 2; ++hit) policy_->OnScmHit(facts(next_));
+      promoted += policy_->OnScmHit(facts(next_)).action == Action::kPromote;
+    }
+    return promoted;
+  }
+  int PromotedRaw() { return PromotedByThirdHit(Recorded); }
+  int PromotedPacked(Codec codec) {
+    return PromotedByThirdHit([codec](uint64_t number) { return Packed(number, codec); });
+  }
+  static constexpr int kFewProbes = 8, kNearlyAll = 92;
+
+  uint64_t next_ = 1'000'000;
+};
+
+TEST_F(AdaptivePromotion, OfPackedBlocksOnlyWhereTheirPlacePays) {
+  EXPECT_GE(PromotedPacked(Codec::kLz4), kNearlyAll) << "while the SCM tier fills newcomers lose nothing";
+  Fill();
+  EXPECT_LE(PromotedPacked(Codec::kLz4), kFewProbes) << "nothing is known yet";
+  EXPECT_GE(PromotedRaw(), kNearlyAll);
+  NothingReturns();
+  EXPECT_GE(PromotedPacked(Codec::kLz4), kNearlyAll);
+  // One look-up in 400 misses what a larger DRAM tier would have kept: five hits of LZ4's make up for that, or two of
+  // zstd's.
+  for (uint64_t n = 0; n < 2000; ++n) {
+    ASSERT_EQ(policy_->OnDramEviction(Block(n)).action, Action::kDrop);
+    if (n % 4 == 0) policy_->OnDramEviction(HitInDram(500'000 + n));  // or the window would close
+    policy_->OnMiss(Block(n));
+    LookUp(399);
+  }
+  EXPECT_LE(PromotedPacked(Codec::kLz4), kFewProbes);
+  EXPECT_GE(PromotedPacked(Codec::kZstd), kNearlyAll);
+  EXPECT_GE(PromotedRaw(), kNearlyAll);
+}
+
+// More DRAM would not keep them either.
+TEST_F(AdaptivePromotion, WhatDramIsNotForReturnsToNone) {
+  Fill();
+  NothingReturns();
+  for (uint64_t n = 0; n < 20'000; ++n) {
+    BlockFacts blob = Block(n);
+    blob.role = BlockRole::kBlob;
+    blob.past_dram = true;
+    for (int miss = 0; miss < 3; ++miss) policy_->OnMiss(blob);
+  }
+  EXPECT_GE(PromotedPacked(Codec::kLz4), kNearlyAll);
+}
+
+// What lies in DRAM stays there, and SCM does not hold it.
+TEST_F(AdaptivePromotion, OfNoPackedBlockWhileNewcomersPassDramBy) {
+  Fill();
+  for (uint64_t n = 0; n < 50'000; ++n) policy_->OnDramEviction(Block(n));
+  NothingReturns();
+  EXPECT_EQ(PromotedPacked(Codec::kZstd), 0);
+  EXPECT_GE(PromotedRaw(), kNearlyAll);
+}
+
+// Their promotion asks for two; a ghost stands for the first.
+TEST_F(AdaptivePromotion, AMissCountsOnceItsGhostIsKnown) {
+  Fill();
+  NothingReturns();
+  int unknown = 0, known = 0;
+  for (uint64_t n = 0; n < 100; ++n) {
+    policy_->OnMiss(Block(n));
+    unknown += policy_->OnScmHit(Packed(n, Codec::kLz4)).action == Action::kPromote;
+    ASSERT_EQ(policy_->OnDramEviction(Block(1000 + n)).action, Action::kDrop);
+    policy_->OnMiss(Block(1000 + n));
+    known += policy_->OnScmHit(Packed(1000 + n, Codec::kLz4)).action == Action::kPromote;
+  }
+  EXPECT_LE(unknown, kFewProbes);
+  EXPECT_GE(known, kNearlyAll);
 }
 
 TEST_F(Adaptive, ASpentWriteBudgetRefusesAndTimeGivesItBack) {

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "admission/break_even.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <thread>
+#include <vector>
+
+namespace mezz {
+namespace {
+
+constexpr uint64_t kDramBlocks = 200;
+constexpr double kGain = 0.05;
+
+uint64_t Mixed(uint64_t key) {
+  key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9ull;
+  key = (key ^ key >> 27) * 0x94d049bb133111ebull;
+  return key ^ key >> 31;
+}
+
+// 1: every key is sampled; 64: DRAM is so much larger.
+class BreakEvenTest : public ::testing::TestWithParam<uint64_t> {
+ protected:
+  // Each block is dropped, and missed again when `later` others were; of the look-ups these misses are one in
+  // `one_in`.
+  void Return(uint64_t later, uint64_t one_in, uint64_t misses) {
+    for (uint64_t i = 0; i < misses; ++i) {
+      const uint64_t key = next_++;
+      break_even_.OnEviction(Mixed(key));
+      break_even_.OnDrop(Mixed(key));
+      if (key >= later) break_even_.OnMiss(Mixed(key - later));
+      break_even_.OnLookups(one_in);
+    }
+  }
+  double Frequency() const { return break_even_.Frequency(10 * blocks_, kGain); }
+
+  const uint64_t blocks_ = kDramBlocks * GetParam();
+  BreakEven break_even_{blocks_};
+  uint64_t next_ = 0;
+};
+
+TEST_P(BreakEvenTest, NothingPaysBeforeSomethingIsKnown) {
+  EXPECT_TRUE(std::isinf(Frequency()));
+  break_even_.OnLookups(std::max(BreakEven::kTurns * blocks_, BreakEven::kLookupsMin) - 1);
+  EXPECT_TRUE(std::isinf(Frequency()));
+  break_even_.OnLookups(1);
+  EXPECT_EQ(Frequency(), 0) << "nothing returned";
+}
+
+// One look-up in 50 misses what twice the room would have kept: a block needs as many hits as that costs.
+TEST_P(BreakEvenTest, FollowsWhatReturns) {
+  Return(/*later=*/blocks_ / 2, /*one_in=*/50, /*misses=*/10 * blocks_);
+  const double expected = 1.5 * 10 * static_cast<double>(blocks_) / 50 / (static_cast<double>(blocks_) * kGain);
+  EXPECT_NEAR(Frequency(), expected, 0.25 * expected);
+  EXPECT_NEAR(break_even_.Frequency(10 * blocks_, 2 * kGain), Frequency() / 2, 1e-6);
+  EXPECT_NEAR(break_even_.Frequency(20 * blocks_, kGain), Frequency() * 2, 1e-6);
+}
+
+TEST_P(BreakEvenTest, WhatReturnsLaterThanTwiceTheRoomWouldKeepCostsNothing) {
+  Return(/*later=*/2 * blocks_, /*one_in=*/5, /*misses=*/10 * blocks_);
+  EXPECT_LT(Frequency(), 0.5);
+}
+
+TEST_P(BreakEvenTest, WhatWasNotDroppedIsNoReturn) {
+  for (uint64_t i = 0; i < 10 * blocks_; ++i) {
+    break_even_.OnEviction(Mixed(i));
+    break_even_.OnMiss(Mixed(i));
+    break_even_.OnLookups(5);
+  }
+  EXPECT_EQ(Frequency(), 0);
+}
+
+// Also where hardly anything is missed any more.
+TEST_P(BreakEvenTest, ForgetsWhatUsedToReturn) {
+  Return(blocks_ / 2, /*one_in=*/5, 10 * blocks_);
+  const double before = Frequency();
+  for (int windows = 0; windows < 20; ++windows)
+    break_even_.OnLookups(std::max(BreakEven::kTurns * blocks_, BreakEven::kLookupsMin));
+  EXPECT_LT(Frequency(), before / 100);
+}
+
+TEST_P(BreakEvenTest, FollowsTheSizeOfDram) {
+  break_even_.SetCapacity(4 * blocks_);
+  Return(2 * blocks_, /*one_in=*/50, 40 * blocks_);
+  const double expected = 1.5 * 10 * static_cast<double>(blocks_) / 50 / (4 * static_cast<double>(blocks_) * kGain);
+  EXPECT_NEAR(Frequency(), expected, 0.25 * expected);
+}
+INSTANTIATE_TEST_SUITE_P(Scale, BreakEvenTest, ::testing::Values(1, 64));
+
+TEST(BreakEven, WorksForOneBlockAndForNone) {
+  for (const uint64_t blocks : {0, 1}) {
+    BreakEven break_even(blocks);
+    for (int i = 0; i < 5000; ++i) {
+      break_even.OnEviction(Mixed(7));
+      break_even.OnDrop(Mixed(7));
+      break_even.OnMiss(Mixed(7));
+      break_even.OnLookups(1);
+    }
+    EXPECT_GT(break_even.Frequency(10, kGain), 100) << "the one block returns at each look-up";
+  }
+}
+
+// However many end windows at once, no look-up is lost and no return counted twice: the rate stays what it is.
+TEST(BreakEven, ThreadsMayDoAllOfItAtOnce) {
+  BreakEven break_even(kDramBlocks);
+  std::vector<std::thread> threads;
+  for (uint64_t thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&break_even, thread] {
+      for (uint64_t i = 0; i < 30'000; ++i) {
+        const uint64_t hash = Mixed(thread << 32 | i);
+        break_even.OnEviction(hash);
+        break_even.OnDrop(hash);
+        break_even.OnMiss(hash);
+        break_even.OnLookups(1 + i % 1500);
+        EXPECT_GE(break_even.Frequency(10, kGain), 0);
+        if (i % 1000 == 0) break_even.SetCapacity(1 + i % 7 * kDramBlocks);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace mezz
