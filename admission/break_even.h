@@ -11,8 +11,8 @@ namespace mezz {
 // How often a packed block must be asked for before its place in DRAM pays.
 //
 // In DRAM its hits need not be unpacked. But there is a block less of what SCM does not hold, and some of that would
-// have come back in time: that costs flash reads, each worth some fifteen to fifty such hits. So it is watched what
-// DRAM would still have had if it were larger:
+// have come back in time: that costs flash reads, each worth some nine (zstd) to thirty (LZ4) such hits. So it is
+// watched what DRAM would still have had if it were larger:
 //
 //   returns = of a look-up, how often it misses a block that DRAM dropped not longer ago than DRAM has blocks, counted
 //             in evictions: with twice the room it would still have been there
@@ -29,9 +29,9 @@ namespace mezz {
 // or so.
 //
 // Atomic words, all relaxed, as they are advice. Evictions, returns: grow; who ends a window takes the returns.
-// Look-ups of this window: grow; the thread whose own pass the window's length, and that then takes them all (CAS),
-// ends it; who loses that sees more than it took, and tries itself. Rate: unknown -> known, stored by who ends a
-// window.
+// Look-ups of this window: grow; who finds that they fill it takes them all (CAS, tried once) and ends it. Who loses to
+// another that added meanwhile leaves it to that one, who finds the window full as well. Rate: unknown -> known, stored
+// by who ends a window.
 //
 // Thread-safe.
 class BreakEven {
