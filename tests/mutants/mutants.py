@@ -1199,7 +1199,7 @@ MUTANTS = (
     replay("every hit is a hit in DRAM", "engine/window_result.h", "fields", "Fields.OfAWindowHoldWhatWasCounted",
            ("return Share(dram_hits());", "return Share(hits);")),
     replay("the order of the windows rotates", "engine/window_order.cc", "window_order",
-           "*/AnyNumberOfCaches.EachFollowsEachOtherAndHasEachPlaceEquallyOften/*",
+           "AnyNumberOfCaches.EachFollowsEachOtherAndHasEachPlaceEquallyOften/*",
            ("(i % 2 == 0 ? i / 2 : n - 1 - i / 2)", "i")),
     replay("what a scan read ahead was never looked up", "caches/database_target.cc", "replay",
            "Replay.BlocksThatAScanReadAheadAreMisses", ("counts.read_ahead = read_ahead_;", "")),

@@ -596,7 +596,7 @@ TEST_F(Adaptive, TakesMoreMemoryOnlyOnceBlocksTurnOutToPack) {
     const auto blocks = static_cast<double>((options.dram_bytes + scm_bytes) / options.block_bytes);
     EXPECT_LE(static_cast<double>(policy_->dram_bytes()), 6.0 * blocks * (ratio > 1 ? 1 : 3)) << ratio;
     if (ratio == 2.0) {
-      EXPECT_LT(policy_->dram_bytes(), 7 * raw / 4) << "ghosts of more than both tiers hold";
+      EXPECT_LT(policy_->dram_bytes(), 3 * raw / 2) << "ghosts of more than both tiers hold";
     }
   }
   EXPECT_GT(policy_->dram_bytes(), 12 * raw / 5) << "it keeps what it took";
