@@ -131,17 +131,21 @@ Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
   if (block.by_compaction && (block.role == BlockRole::kData || block.past_dram))
     return {Action::kBypass, Reason::kCompaction};
   const uint64_t hash = HashOfBlock(block.key);
-  CountMiss(hash);
+  const bool has_ghost = ghost_.Contains(hash);
+  // The first time that nobody knows of is left to its ghost, as TinyLFU leaves it to a doorkeeper: most that come once
+  // never come again, and counted they would blur the counters that they share. While the SCM tier fills there are no
+  // ghosts.
+  if (!filled_.load(std::memory_order_relaxed) || has_ghost) sketch_.Increment(hash);
   if (!block.past_dram) break_even_.OnMiss(hash);
   const bool enters = !block.past_dram && (block.role != BlockRole::kData || !filled_.load(std::memory_order_relaxed) ||
                                            window_.Admits(hash));
   // What passes DRAM by enters it for them, and leaves it at once.
   if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, /*enters_dram=*/true);
   CountLookup();
-  if (enters) return Entry(block, hash);
+  if (enters) return Entry(block, hash, has_ghost);
   if (!block.past_dram) break_even_.OnEviction(hash);
   if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, /*was_hit=*/false, WriteCost(block));
-  const Decision decision = Demotion(block, hash);
+  const Decision decision = Demotion(block, hash, has_ghost);
   if (decision.action == Action::kToScm) return decision;
   return {Action::kBypass, block.past_dram ? decision.reason : Reason::kWindowClosed};
 }
@@ -161,13 +165,6 @@ Decision AdaptivePolicy::OnScmHit(const BlockFacts& block) {
   if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, decision.action == Action::kPromote);
   CountLookup();
   return decision;
-}
-
-// The first time that nobody knows of is left to its ghost, as TinyLFU leaves it to a doorkeeper: most that come once
-// never come again, and counted they would blur the counters that they share. While the SCM tier fills there are no
-// ghosts.
-void AdaptivePolicy::CountMiss(uint64_t hash) {
-  if (!filled_.load(std::memory_order_relaxed) || ghost_.Contains(hash)) sketch_.Increment(hash);
 }
 
 bool AdaptivePolicy::Promotes(const BlockFacts& block, uint64_t hash, unsigned frequency) const {
@@ -197,22 +194,21 @@ Decision AdaptivePolicy::OnDramEviction(const BlockFacts& block) {
     return {Action::kKeep, Reason::kClean};
   }
   window_.OnEviction(hash, block.was_hit_in_dram);
-  return Demotion(block, hash);
+  return Demotion(block, hash, ghost_.Contains(hash));
 }
 
 // kToDram or kToBoth of a newcomer. What came back will be demoted when it leaves DRAM: its image costs as much now,
 // and no packing then.
-Decision AdaptivePolicy::Entry(const BlockFacts& block, uint64_t hash) {
+Decision AdaptivePolicy::Entry(const BlockFacts& block, uint64_t hash, bool has_ghost) {
   constexpr Decision kToDram{Action::kToDram, Reason::kPolicyDefault};
-  if (block.image_bytes == 0 || !ghost_.Contains(hash)) return kToDram;
+  if (block.image_bytes == 0 || !has_ghost) return kToDram;
   const Decision evidence = Evidence(block, hash, /*has_ghost=*/true);
   if (evidence.action != Action::kToScm || LimitReached(block.write_bytes())) return kToDram;
   return {Action::kToBoth, Reason::kGhost, /*proven=*/true};
 }
 
 // kToScm or kDrop of a block that is in neither tier from now on, unless it is written.
-Decision AdaptivePolicy::Demotion(const BlockFacts& block, uint64_t hash) {
-  const bool has_ghost = ghost_.Contains(hash);
+Decision AdaptivePolicy::Demotion(const BlockFacts& block, uint64_t hash, bool has_ghost) {
   Decision decision = Evidence(block, hash, has_ghost);
   if (decision.action == Action::kToScm) {
     if (const auto limit = LimitReached(block.write_bytes())) decision = {Action::kDrop, *limit};

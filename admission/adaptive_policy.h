@@ -92,8 +92,8 @@ class AdaptivePolicy final : public Policy {
   void AgeOwedLines();
   void Grow(uint64_t bytes);
   uint64_t unaged_lookups_max() const;
-  Decision Demotion(const BlockFacts& block, uint64_t hash);
-  Decision Entry(const BlockFacts& block, uint64_t hash);
+  Decision Demotion(const BlockFacts& block, uint64_t hash, bool has_ghost);
+  Decision Entry(const BlockFacts& block, uint64_t hash, bool has_ghost);
   Decision Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost);
   Decision Survival(const BlockFacts& block, uint64_t hash);
   bool IsLargeAmongPacked(const BlockFacts& block) const;
@@ -101,7 +101,6 @@ class AdaptivePolicy final : public Policy {
   uint32_t PromotionTarget(const BlockFacts& block) const;
   double WriteCost(const BlockFacts& block);
   bool Probe(uint64_t hash);
-  void CountMiss(uint64_t hash);
   bool Promotes(const BlockFacts& block, uint64_t hash, unsigned frequency) const;
 
   const PolicyOptions options_;

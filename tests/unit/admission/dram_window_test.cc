@@ -6,19 +6,17 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/random.h"
+
 namespace mezz {
 namespace {
 
+using test::Mix;  // keys are numbered; what is told must be well mixed
+
 constexpr uint64_t kDramBlocks = 200;
 
-uint64_t Mixed(uint64_t key) {
-  key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9ull;
-  key = (key ^ key >> 27) * 0x94d049bb133111ebull;
-  return key ^ key >> 31;
-}
-
 void Evict(DramWindow* window, uint64_t times, uint64_t one_hit_in = 0) {
-  for (uint64_t i = 0; i < times; ++i) window->OnEviction(Mixed(i), one_hit_in != 0 && i % one_hit_in == 0);
+  for (uint64_t i = 0; i < times; ++i) window->OnEviction(Mix(i), one_hit_in != 0 && i % one_hit_in == 0);
 }
 
 // 1: every key is sampled; 64: DRAM is so much larger.
@@ -31,7 +29,7 @@ class DramWindowTest : public ::testing::TestWithParam<uint64_t> {
   // Asks for each of `keys` in turn, over and over.
   uint64_t AdmittedOfLoop(uint64_t keys, uint64_t accesses) {
     uint64_t admitted = 0;
-    for (uint64_t i = 0; i < accesses; ++i) admitted += window_.Admits(Mixed(i % keys));
+    for (uint64_t i = 0; i < accesses; ++i) admitted += window_.Admits(Mix(i % keys));
     return admitted;
   }
   const uint64_t scale_ = GetParam();
@@ -39,7 +37,7 @@ class DramWindowTest : public ::testing::TestWithParam<uint64_t> {
 };
 
 TEST_P(DramWindowTest, IsOpenAtFirstAndWhileOneInTenIsHit) {
-  EXPECT_TRUE(window_.Admits(Mixed(1)));
+  EXPECT_TRUE(window_.Admits(Mix(1)));
   Evict(&window_, 20'000 * scale_, /*one_hit_in=*/10);
   EXPECT_FALSE(window_.closed());
 }
@@ -76,7 +74,7 @@ TEST(DramWindow, WorksForOneBlockAndForNone) {
     DramWindow window(blocks);
     Evict(&window, 5000);
     EXPECT_TRUE(window.closed());
-    for (int i = 0; i < 5000; ++i) window.Admits(Mixed(7));
+    for (int i = 0; i < 5000; ++i) window.Admits(Mix(7));
     EXPECT_FALSE(window.closed()) << "the same block again and again would stay in one place";
   }
 }
@@ -88,8 +86,8 @@ TEST(DramWindow, ThreadsMayDoAllOfItAtOnce) {
   for (uint64_t thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&window, thread] {
       for (uint64_t i = 0; i < 30'000; ++i) {
-        window.OnEviction(Mixed(i), i % 3000 > 2000);
-        window.Admits(Mixed(i % (thread % 2 == 0 ? 100 : 5000)));
+        window.OnEviction(Mix(i), i % 3000 > 2000);
+        window.Admits(Mix(i % (thread % 2 == 0 ? 100 : 5000)));
         if (i % 1000 == 0) window.SetCapacity(1 + i % 7 * kDramBlocks);
       }
     });

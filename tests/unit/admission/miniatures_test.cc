@@ -11,21 +11,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tests/support/random.h"
 #include "tests/support/seed.h"
 
 namespace mezz {
 namespace {
 
+using test::Mix;  // keys are numbered; what is told must be well mixed
+
 constexpr uint32_t kBlockBytes = 4096;
 constexpr uint64_t kDramBlocks = 200;
 constexpr uint64_t kScmBlocks = 800;
-
-// Keys are numbered; what the miniatures see must be well mixed.
-uint64_t Mixed(uint64_t key) {
-  key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9ull;
-  key = (key ^ key >> 27) * 0x94d049bb133111ebull;
-  return key ^ key >> 31;
-}
 
 // A strict LRU for the DRAM tier, which everything enters, and the calls AdaptivePolicy would make.
 class Driver {
@@ -37,7 +33,7 @@ class Driver {
         miniatures_({kDramBlocks * scale * kBlockBytes, kScmBlocks * scale * kBlockBytes, kBlockBytes}, sketch_) {}
 
   void Access(uint64_t key) {
-    const uint64_t hash = Mixed(key);
+    const uint64_t hash = Mix(key);
     if (const auto found = where_.find(key); found != where_.end()) {
       found->second->hit = true;
       order_.splice(order_.begin(), order_, found->second);
@@ -47,7 +43,7 @@ class Driver {
     if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, /*enters_dram=*/true);
     if (order_.size() == dram_blocks_) {
       const Entry oldest = order_.back();
-      const uint64_t oldest_hash = Mixed(oldest.key);
+      const uint64_t oldest_hash = Mix(oldest.key);
       if (oldest.hit) sketch_.Increment(oldest_hash);
       if (miniatures_.Samples(oldest_hash))
         miniatures_.OnDramEviction(oldest_hash, kBlockBytes, oldest.hit, write_cost_);
@@ -129,12 +125,12 @@ TEST(Miniatures, GetBackWhatTheTierServesInPlace) {
   const FrequencySketch sketch(kDramBlocks + kScmBlocks, 1);
   Miniatures miniatures({kDramBlocks * kBlockBytes, kScmBlocks * kBlockBytes, kBlockBytes}, sketch);
   for (uint64_t key = 0; key < 2 * kScmBlocks; ++key) {
-    miniatures.OnDramMiss(Mixed(key), /*enters_dram=*/true);
-    miniatures.OnDramEviction(Mixed(key), kBlockBytes, /*was_hit=*/false);
+    miniatures.OnDramMiss(Mix(key), /*enters_dram=*/true);
+    miniatures.OnDramEviction(Mix(key), kBlockBytes, /*was_hit=*/false);
   }
   ASSERT_TRUE(miniatures.stale()) << "no key came twice";
   for (uint64_t i = 0; i < 10 * kScmBlocks; ++i)
-    miniatures.OnDramMiss(Mixed(1'000'000 + i % (kScmBlocks / 2)), /*enters_dram=*/false);
+    miniatures.OnDramMiss(Mix(1'000'000 + i % (kScmBlocks / 2)), /*enters_dram=*/false);
   EXPECT_FALSE(miniatures.stale());
 }
 
@@ -143,11 +139,11 @@ TEST(Miniatures, OfEqualsTheStrictestIsFollowed) {
   const FrequencySketch sketch(kDramBlocks + kScmBlocks, 1);
   Miniatures miniatures({kDramBlocks * kBlockBytes, kScmBlocks * kBlockBytes, kBlockBytes}, sketch);
   for (uint64_t key = 0; key < kScmBlocks / 2; ++key) {
-    miniatures.OnDramMiss(Mixed(key), /*enters_dram=*/true);
-    miniatures.OnDramEviction(Mixed(key), kBlockBytes, /*was_hit=*/false);
+    miniatures.OnDramMiss(Mix(key), /*enters_dram=*/true);
+    miniatures.OnDramEviction(Mix(key), kBlockBytes, /*was_hit=*/false);
   }
   for (uint64_t i = 0; i < 10 * kScmBlocks; ++i)
-    miniatures.OnDramMiss(Mixed(i % (kScmBlocks / 2)), /*enters_dram=*/false);
+    miniatures.OnDramMiss(Mix(i % (kScmBlocks / 2)), /*enters_dram=*/false);
   EXPECT_EQ(miniatures.verdict(), Strictness::kFrequency);
 }
 
@@ -226,7 +222,7 @@ TEST(Miniatures, BearAnySizeAndAnyCall) {
     Miniatures miniatures(options, sketch);
     const size_t bytes = miniatures.dram_bytes();
     for (int i = 0; i < 5000; ++i) {
-      const uint64_t hash = Mixed(random() % 1000);
+      const uint64_t hash = Mix(random() % 1000);
       if (random() % 2 == 0) {
         miniatures.OnDramMiss(hash, random() % 2 == 0);
       } else {
@@ -261,7 +257,7 @@ TEST(Miniatures, FollowAGrownTierThroughAThinnerSampleInTheSameMemory) {
   const size_t bytes = miniatures.dram_bytes();
   const auto sampled = [&] {
     int count = 0;
-    for (uint64_t key = 0; key < 64'000; ++key) count += miniatures.Samples(Mixed(key));
+    for (uint64_t key = 0; key < 64'000; ++key) count += miniatures.Samples(Mix(key));
     return count;
   };
   EXPECT_EQ(sampled(), 64'000);
@@ -285,7 +281,7 @@ TEST(Miniatures, ThreadsShareThem) {
       std::mt19937_64 random(t);
       Miniatures& miniatures = driver.miniatures();
       for (int i = 0; i < 30'000; ++i) {
-        const uint64_t hash = Mixed(random() % 3000);
+        const uint64_t hash = Mix(random() % 3000);
         if (i % 2 == 0) {
           miniatures.OnDramMiss(hash, true);
         } else {
@@ -306,14 +302,14 @@ TEST(Miniatures, NoEventWalksMoreThanAFewRecords) {
   Miniatures miniatures({kDramBlocks * kBlockBytes, kScmBlocks * kBlockBytes, kBlockBytes}, sketch);
   uint64_t walked = 0;
   const auto evict = [&](uint64_t key, uint32_t bytes) {
-    miniatures.OnDramEviction(Mixed(key), bytes, /*was_hit=*/true);
+    miniatures.OnDramEviction(Mix(key), bytes, /*was_hit=*/true);
     const uint64_t now = miniatures.walked_records();
     ASSERT_LE(now - walked, kStrictnesses * Miniatures::kWalkedPerEventMax);
     walked = now;
   };
   for (uint64_t key = 0; key < kScmBlocks; ++key) evict(key, kBlockBytes);
   for (int hit = 0; hit < 3; ++hit) {
-    for (uint64_t key = 0; key < kScmBlocks; ++key) miniatures.OnDramMiss(Mixed(key), /*enters_dram=*/false);
+    for (uint64_t key = 0; key < kScmBlocks; ++key) miniatures.OnDramMiss(Mix(key), /*enters_dram=*/false);
   }
   for (uint64_t key = 10'000; key < 10'100; ++key) evict(key, 4);
   ASSERT_GT(walked, 0u);
