@@ -126,8 +126,9 @@ TEST(DynamicLevel0, DoesNotFlapAtTheBorder) {
   for (int i = 0; i < 100'000; ++i) {
     changes += mix.Second(std::uniform_real_distribution<>(0.15, 0.35)(random)).has_value();
   }
-  // Of thousands without a band. By chance the mean crosses it all the same, by one seed of some four hundred.
-  EXPECT_LE(changes, 20) << "a mix of a quarter writes, noisy by the second; seed " << seed;
+  // Of thousands without a band. By chance the mean crosses it all the same: of 3,001 seeds 16 had four changes, one
+  // six.
+  EXPECT_LE(changes, 8) << "a mix of a quarter writes, noisy by the second; seed " << seed;
 }
 
 TEST(DynamicLevel0, FollowsAMixThatStays) {
