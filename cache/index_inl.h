@@ -82,8 +82,9 @@ Index::Entry Index::FindIn(const KeyHash& hash, State state, Reader& reader) {
   // state is looked at again, where it may change.
   Slot* const buckets[2] = {Bucket(hash, 0, state), Bucket(hash, 1, state)};
   const std::memory_order order = growth_ == nullptr ? std::memory_order_relaxed : std::memory_order_acquire;
-  uint32_t candidates = tag_scan::Find(buckets[0], IndexWord::kTagShift, hash.tag, order) |
-                        tag_scan::Find(buckets[1], IndexWord::kTagShift, hash.tag, order) << kSlotsPerBucket;
+  uint32_t candidates = tag_scan::Find(buckets[0], IndexWord::kTagShift, hash.tag, order);
+  if (buckets[0] != buckets[1])
+    candidates |= tag_scan::Find(buckets[1], IndexWord::kTagShift, hash.tag, order) << kSlotsPerBucket;
   for (; candidates != 0; candidates &= candidates - 1) {
     const unsigned candidate = static_cast<unsigned>(std::countr_zero(candidates));
     Slot& slot = buckets[candidate / kSlotsPerBucket][candidate % kSlotsPerBucket];
