@@ -148,8 +148,7 @@ bool SegmentLog::AdoptAwaiting(const Fill& fill) {
   const std::lock_guard lock(mutex_);
   assert(pins(fill.segment) > 0 && fill.tail >= FirstRecord(fill.segment));
   if (state(fill.segment) != State::kAwaiting) return false;
-  const bool shrinks = SurplusLocked() > parked_.size() + draining_.size();
-  if (shrinks || fill.tail == FirstRecord(fill.segment)) {
+  if (fill.tail == FirstRecord(fill.segment)) {
     std::erase(awaiting_, fill.segment);
     GiveUpLocked(fill.segment);
     return false;

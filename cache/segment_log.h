@@ -125,8 +125,7 @@ class SegmentLog {
   bool IsAwaiting(SegmentId id) const;
   bool HasAwaiting() const;
   // It is sealed from now on. REQUIRES: pinned by PinAwaiting, and those adopted before are younger. True: the pin is
-  // the one of a writer now, who is to Leave. False: it was given up, is now because the tier shrinks, or is of no use:
-  // it has no records.
+  // the one of a writer now, who is to Leave. False: it was given up, or has no records.
   bool AdoptAwaiting(const Fill& fill);
   // The oldest that awaits and may go, is pinned by nobody or `pinned_too`, and whose medium is ready or `pinned_too`:
   // free now, or when its last pin goes. False: there is none.
