@@ -33,7 +33,7 @@ struct World {
     Require(block.has_value(), "there is room");
     block->bytes[0] = std::byte{version};
     WriteData(block->bytes.data(), 1);
-    index.exchange(0, std::memory_order_seq_cst);
+    EraseStored();
     stage.Commit(block->slot);
   }
   void PutAtOnce(uint8_t version) {
@@ -46,7 +46,11 @@ struct World {
   }
   void Erase() {
     Forget();
-    index.exchange(0, std::memory_order_seq_cst);
+    EraseStored();
+  }
+  // As the index does: what it does not see it leaves alone, so that only the order of all seq_cst steps has it see.
+  void EraseStored() {
+    if (index.load(std::memory_order_seq_cst) != 0) index.exchange(0, std::memory_order_seq_cst);
   }
   void StoreOne() {
     const auto block = stage.Take();

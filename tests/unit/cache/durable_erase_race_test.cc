@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A durable Erase while the key's block is on its way to a place behind the position that its tombstone names.
+// A durable Erase while the key's block is on its way to a place behind the position that its tombstone names, and an
+// EraseAll while one is on its way behind all that it forgets.
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <functional>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "tests/support/tier_fixture.h"
 
@@ -17,14 +19,14 @@ using test::Payload;
 
 constexpr size_t kBytes = 4000;
 
-// Erases a key once, by another thread, and gives it time to return: it does so only if nothing holds it back.
+// Erases once, by another thread, and gives it time to return: it does so only if nothing holds it back.
 class Eraser {
  public:
   ~Eraser() { Join(); }
-  void Start(ScmTier* tier, uint64_t key) {
+  void Start(const std::function<void()>& erase) {
     if (started_.exchange(true)) return;
-    thread_ = std::thread([this, tier, key] {
-      tier->Erase(Key(key));
+    thread_ = std::thread([this, erase] {
+      erase();
       returned_.store(true);
     });
     for (int i = 0; i < 20'000 && !returned_.load(); ++i) std::this_thread::yield();
@@ -37,6 +39,23 @@ class Eraser {
  private:
   std::atomic<bool> started_{false}, returned_{false};
   std::thread thread_;
+};
+
+// Reclaim has found the first key's record and is about to copy it.
+class ErasingJudge final : public SurvivorJudge {
+ public:
+  explicit ErasingJudge(std::function<void()> erase) : erase_(std::move(erase)) {}
+  Fate Judge(const RecordFacts& record) override {
+    if (record.key != Key(1)) return Fate::kDrop;
+    eraser_.Start(erase_);
+    return Fate::kSpare;
+  }
+  bool started() const { return eraser_.started(); }
+  void Join() { eraser_.Join(); }
+
+ private:
+  const std::function<void()> erase_;
+  Eraser eraser_;
 };
 
 std::function<void(std::string_view)> g_at_point;
@@ -54,6 +73,20 @@ class DurableEraseRace : public ::testing::Test {
       if (name == point) run();
     };
     g_test_point_hook.store([](const char* name) { g_at_point(name); }, std::memory_order_release);
+  }
+  void PutUntilItErases(ErasingJudge* judge) {
+    tier_ = test::OpenOrDie(options_, judge);
+    for (uint64_t n = 1; !judge->started(); ++n) {
+      ASSERT_LT(n, 10'000u);
+      ASSERT_EQ(tier_->Put(Key(n), BlockRole::kData, Payload(n, 0, kBytes)), PutResult::kStored);
+    }
+    judge->Join();
+  }
+  void ExpectOfAllToWaitForACopy() {
+    ErasingJudge judge([this] { tier_->EraseAll(); });
+    PutUntilItErases(&judge);
+    ASSERT_EQ(tier_->Put(Key(2), BlockRole::kData, Payload(2, 0, kBytes)), PutResult::kStored);
+    ExpectGoneAfterAKill(1);
   }
   void PutPacked(uint64_t key) {
     const auto payload = test::PackablePayload(key, 0, kBytes);
@@ -76,28 +109,17 @@ class DurableEraseRace : public ::testing::Test {
   std::unique_ptr<ScmTier> tier_;
 };
 
-// Reclaim has found the record and is about to copy it.
-class ErasingJudge final : public SurvivorJudge {
- public:
-  Fate Judge(const RecordFacts& record) override {
-    if (record.key != Key(1)) return Fate::kDrop;
-    eraser.Start(tier, 1);
-    return Fate::kSpare;
-  }
-  ScmTier* tier = nullptr;
-  Eraser eraser;
-};
-
 TEST_F(DurableEraseRace, WaitsForTheCopyThatReclaimMakes) {
-  ErasingJudge judge;
-  tier_ = test::OpenOrDie(options_, &judge);
-  judge.tier = tier_.get();
-  for (uint64_t n = 1; !judge.eraser.started(); ++n) {
-    ASSERT_LT(n, 10'000u);
-    ASSERT_EQ(tier_->Put(Key(n), BlockRole::kData, Payload(n, 0, kBytes)), PutResult::kStored);
-  }
-  judge.eraser.Join();
+  ErasingJudge judge([this] { tier_->Erase(Key(1)); });
+  PutUntilItErases(&judge);
   ExpectGoneAfterAKill(1);
+}
+
+TEST_F(DurableEraseRace, OfAllWaitsForTheCopyThatReclaimMakes) { ExpectOfAllToWaitForACopy(); }
+
+TEST_F(DurableEraseRace, OfAllWaitsWhereErasesAreVolatileToo) {
+  options_.erase = EraseMode::kVolatile;
+  ExpectOfAllToWaitForACopy();
 }
 
 TEST_F(DurableEraseRace, WaitsForTheBlockThatTheStageStores) {
@@ -106,7 +128,7 @@ TEST_F(DurableEraseRace, WaitsForTheBlockThatTheStageStores) {
   tier_ = test::OpenOrDie(options_);
   PutPacked(2);
   Eraser eraser;
-  AtPoint("staged block wanted", [&] { eraser.Start(tier_.get(), 1); });
+  AtPoint("staged block wanted", [&] { eraser.Start([this] { tier_->Erase(Key(1)); }); });
   PutPacked(1);
   EXPECT_TRUE(eraser.started());
   eraser.Join();

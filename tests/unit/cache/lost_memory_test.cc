@@ -12,6 +12,7 @@
 #include <new>
 #include <string_view>
 
+#include "cache/record.h"
 #include "tests/support/faulty_medium.h"
 #include "tests/support/tier_fixture.h"
 
@@ -107,6 +108,22 @@ TEST_F(LostMemoryTest, AHeaderIsAMissAndItsSegmentIsQuarantined) {
   EXPECT_GT(Served(100), 40u);
   EXPECT_EQ(tier_->faults(), 1u) << "nobody went there again";
   test::ExpectSound(*tier_);
+}
+
+// Should its flag flip, and what could not be stored be there after all, it is still no block.
+TEST_F(LostMemoryTest, ARecordThatCannotBeStoredIsVoidAndItsChecksumIsNotThatOfItsBytes) {
+  Open();
+  const auto put = [&](uint64_t n) {
+    return tier_->Put(Key(1 + n), BlockRole::kData, test::Payload(n, 0, kBytes), Generation::kYoung, Form::kRaw);
+  };
+  ASSERT_EQ(put(0), PutResult::kStored);
+  const uint64_t next = OffsetOf(0) + layout::RecordBytes(kBytes);
+  LosePage(next + layout::RecordBytes(kBytes) - 1);
+  ASSERT_NE(put(1), PutResult::kStored);
+  const record::Header& header = record::HeaderAt(FaultyMedium::Active(), next);
+  ASSERT_EQ(header.key, Key(2));
+  EXPECT_EQ(header.flags, layout::kRecordVoid);
+  EXPECT_NE(record::StoredChecksum(header), record::PayloadChecksum(test::Payload(1, 0, kBytes)));
 }
 
 TEST_F(LostMemoryTest, APayloadIsAMissWhereItIsRead) {

@@ -103,6 +103,8 @@ TEST_F(ReclaimerTest, NeverSparesMoreThanItsCreditWhateverTheJudgeWants) {
     for (int tries = 0; !judged.MakeRoom(); ++tries) ASSERT_LT(tries, 20) << "it gets nowhere";
   }
   EXPECT_GT(Count(Event::kScmSecondChance), 0u);
+  EXPECT_LE(Count(Event::kScmSecondChanceBytes) * log_rules::kSurvivorShareDenominator,
+            (Count(Event::kScmSegmentReclaimed) + 1) * kSmallSegmentBytes * log_rules::kSurvivorShareNumerator);
   EXPECT_EQ(core.index.blocks() + Count(Event::kScmDropped), key);
 }
 

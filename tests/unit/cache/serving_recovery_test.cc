@@ -117,6 +117,19 @@ class ServingRecovery : public ::testing::Test {
     return served;
   }
 
+  // Of the texts [first, last) that Train put.
+  uint64_t ServedTexts(uint64_t first, uint64_t last, uint64_t language) {
+    uint64_t served = 0;
+    for (uint64_t n = first; n < last; ++n) {
+      const PinnedBlock block = tier_->Find(Key(n));
+      const auto bytes = block ? BytesOf(block) : std::vector<std::byte>();
+      if (bytes.empty()) continue;  // not there, or it does not unpack
+      ++served;
+      EXPECT_TRUE(Same(bytes, test::TextPayload(n, 0, kBytes, language))) << n;
+    }
+    return served;
+  }
+
   const test::ScratchFile file_;
   ScmOptions options_ = test::WarmOptions(file_.path(), uint64_t{kSegments} * kSegmentBytesMin);
   std::unique_ptr<ScmTier> tier_;
@@ -399,19 +412,23 @@ TEST_F(ServingRecovery, ATierThatShrinksMeanwhileEndsSmall) {
 TEST_F(ServingRecovery, NumbersOfDictionariesAreNotGivenOutAgainWhateverIsGivenUp) {
   options_.pack = PackMode::kZstd;
   options_.dictionaries = test::kTrainedSoon;
+  options_.capacity_bytes *= 4;
   Open();
-  Train(0);
+  Train(0, 5000);  // more than what comes later is written over
   OpenWith([&](std::string_view point) {
     if (point != "recovery.begins") return;
     EXPECT_TRUE(tier_->SetCapacity(0).ok());
-    EXPECT_TRUE(tier_->SetCapacity(kSegments * kSegmentBytesMin).ok());
+    EXPECT_TRUE(tier_->SetCapacity(options_.capacity_bytes).ok());
   });
   Recovered();
   EXPECT_EQ(tier_->resident_blocks(), 0u);
+  const uint64_t second = next_text_;
   Train(1);
   OpenWith([](std::string_view) {});
   Recovered();
-  EXPECT_GT(tier_->resident_blocks(), 100u);
+  const uint64_t held = tier_->resident_blocks();
+  EXPECT_GT(held, 500u);
+  EXPECT_EQ(ServedTexts(1, second, 0) + ServedTexts(second, next_text_, 1), held) << "each unpacks";
   test::ExpectSound(*tier_);
 }
 
