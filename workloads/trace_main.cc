@@ -37,6 +37,10 @@ DEFINE_string(workload, "", "record: what to ask of the database: gen:NAME, or a
 DEFINE_int64(ops, 100'000, "record, generate: requests");
 DEFINE_string(query_trace, "", "record: write the requests to this file, as RocksDB records queries");
 DEFINE_string(block_trace, "", "record: write the look-ups of blocks to this file, as RocksDB records them");
+DEFINE_string(
+    pack_ratios, "",
+    "record: write how the database's blocks pack to PACK_RATIOS.lz4 and PACK_RATIOS.zstd, for --pack_ratio of "
+    "mezz_sim and mezz_plan");
 DEFINE_string(cache, "64M", "record: block cache of the database (K, M, G, T)");
 DEFINE_int64(keys, 0, "record: of the database's keys ask for so many (0: 1,000,000). generate: keys (0: its own)");
 DEFINE_int64(scale, 1, "generate: divides the workload's own number of keys");
@@ -101,6 +105,7 @@ mezz::Status RunRecord(const Arguments& arguments) {
                               .format = FLAGS_format == "auto" ? "" : FLAGS_format,
                               .query_trace = FLAGS_query_trace,
                               .block_trace = FLAGS_block_trace,
+                              .pack_ratios = FLAGS_pack_ratios,
                               .writes = FLAGS_writes};
   MEZZ_RETURN_IF_ERROR(mezz::Count("ops", FLAGS_ops, 1, &options.ops));
   MEZZ_RETURN_IF_ERROR(mezz::Count("seed", FLAGS_seed, 0, &options.seed));
@@ -158,7 +163,8 @@ const mezz::Program& Program() {
            "DB",
            1,
            "what RocksDB does under a workload: its own two kinds of traces, of a database that stays as it is",
-           {"workload", "query_trace", "block_trace", "ops", "keys", "cache", "seed", "format", "writes"},
+           {"workload", "query_trace", "block_trace", "pack_ratios", "ops", "keys", "cache", "seed", "format",
+            "writes"},
            &RunRecord},
           {"generate",
            "gen:NAME",

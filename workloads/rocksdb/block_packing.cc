@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "cache/pack/codec_rules.h"
 #include "rocksdb/db.h"
@@ -42,7 +43,7 @@ class Packed {
     packed_bytes_ += packed_bytes;
     ratios_.push_back(static_cast<double>(bytes) / static_cast<double>(std::max<size_t>(1, packed_bytes)));
   }
-  BlockPacking::Ratios Ratios() {
+  BlockPacking::Ratios TakeRatios() {
     BlockPacking::Ratios ratios;
     if (ratios_.empty()) return ratios;
     ratios.mean = static_cast<double>(bytes_) / static_cast<double>(std::max<uint64_t>(1, packed_bytes_));
@@ -51,6 +52,7 @@ class Packed {
       const double place = BlockPacking::kQuantiles[i] * static_cast<double>(ratios_.size() - 1);
       ratios.quantiles[i] = ratios_[static_cast<size_t>(place + 0.5)];
     }
+    ratios.blocks = std::move(ratios_);
     return ratios;
   }
   uint64_t bytes() const { return bytes_; }
@@ -129,8 +131,8 @@ rocksdb::Status SampleBlockPacking(rocksdb::DB* db, const std::vector<std::strin
   }
   if (packing->blocks == 0) return rocksdb::Status::OK();
   packing->block_bytes = lz4.bytes() / packing->blocks;
-  packing->lz4 = lz4.Ratios();
-  packing->zstd = zstd.Ratios();
+  packing->lz4 = lz4.TakeRatios();
+  packing->zstd = zstd.TakeRatios();
   return rocksdb::Status::OK();
 }
 
@@ -138,6 +140,13 @@ std::string ToString(const BlockPacking& packing) {
   if (packing.blocks == 0) return "no data blocks to pack";
   return fmt::format("{} blocks of {} bytes pack, on the whole and by quantile: {}; {}", packing.blocks,
                      packing.block_bytes, RatiosText("lz4", packing.lz4), RatiosText("zstd", packing.zstd));
+}
+
+std::string RatiosFile(const BlockPacking::Ratios& ratios) {
+  std::string file = "# ratio,weight\n";
+  // What does not pack is kept as it is, and no less than 1 is a ratio.
+  for (const double ratio : ratios.blocks) file += fmt::format("{:.4f},1\n", std::max(1.0, ratio));
+  return file;
 }
 
 }  // namespace mezz

@@ -21,6 +21,7 @@ struct BlockPacking {
   struct Ratios {
     double mean = 0;  // bytes of all blocks over what they pack to
     std::array<double, kQuantiles.size()> quantiles{};
+    std::vector<double> blocks;  // of each, ascending
   };
 
   uint64_t blocks = 0;       // looked at; 0: the database has none
@@ -51,5 +52,8 @@ rocksdb::Status SampleBlockPacking(rocksdb::DB* db, const std::vector<std::strin
 
 // One line for people.
 std::string ToString(const BlockPacking& packing);
+// A file for mezz_sim's and mezz_plan's --pack_ratio: a line for each block. With one ratio for all, each record would
+// take the same number of lines of the medium, which is more or less than the mean of those that vary.
+std::string RatiosFile(const BlockPacking::Ratios& ratios);
 
 }  // namespace mezz

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "cache/base/write_file.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
@@ -33,6 +34,19 @@ Status CheckNew(std::string_view flag, const std::string& path) {
   std::error_code error;
   if (path.empty() || !std::filesystem::exists(path, error)) return Status::Ok();
   return Status::ForeignFile(fmt::format("--{}={}: it exists; remove it, or name another file", flag, path));
+}
+
+// LZ4's, zstd's; none if none are asked for.
+std::vector<std::string> RatiosPaths(const RecordOptions& o) {
+  if (o.pack_ratios.empty()) return {};
+  return {o.pack_ratios + ".lz4", o.pack_ratios + ".zstd"};
+}
+
+Status WriteRatios(const RecordOptions& o, const BlockPacking& packing) {
+  const std::vector<std::string> paths = RatiosPaths(o);
+  if (paths.empty()) return Status::Ok();
+  MEZZ_RETURN_IF_ERROR(WriteFileAtomically(paths[0], RatiosFile(packing.lz4)));
+  return WriteFileAtomically(paths[1], RatiosFile(packing.zstd));
 }
 
 // The database as its own options say, but for the block cache.
@@ -216,6 +230,7 @@ Status RecordOptions::Validate() const {
   if (keys_max < 2) return Status::InvalidArgument(fmt::format("--keys_max={} is too few; it goes from 2", keys_max));
   MEZZ_RETURN_IF_ERROR(CheckNew("query_trace", query_trace));
   MEZZ_RETURN_IF_ERROR(CheckNew("block_trace", block_trace));
+  for (const std::string& path : RatiosPaths(*this)) MEZZ_RETURN_IF_ERROR(CheckNew("pack_ratios", path));
   if (!workload.starts_with(kGenerated)) return Status::Ok();
   return GeneratorOptions{.name = workload.substr(kGenerated.size())}.Validate();
 }
@@ -230,6 +245,7 @@ Status RecordTraces(const RecordOptions& options, const std::atomic<bool>& stop,
   report->keys = keys.size();
   MEZZ_RETURN_IF_ERROR(FromRocksDb(SampleBlockPacking(db.get(), EvenlySpread(keys, kPackedBlocksMax), &report->packing),
                                    "sampling blocks"));
+  MEZZ_RETURN_IF_ERROR(WriteRatios(options, report->packing));
   std::unique_ptr<RequestSource> source;
   MEZZ_RETURN_IF_ERROR(OpenWorkload(options, keys.size(), &source));
   Recording recording(options, db, keys, report);

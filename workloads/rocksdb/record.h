@@ -18,6 +18,7 @@ struct RecordOptions {
   uint64_t seed = 1;        // generators
   std::string query_trace;  // files to write; either may be empty, none may exist
   std::string block_trace;
+  std::string pack_ratios;  // how the data blocks pack: files of this name with .lz4 and .zstd; empty, or new too
   uint64_t cache_bytes = 64 << 20;  // block cache of the recorded database, cold at the start
   uint64_t keys_max = 1'000'000;    // of the database's keys, so many, evenly spread, are asked for
   bool writes = false;              // do the workload's puts and deletes, and merges as puts; else leave them out

@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "admission/curves/pack_model.h"
 #include "rocksdb/table.h"
 #include "temporary_folder.h"
 #include "workloads/generators/random.h"
@@ -80,6 +83,28 @@ TEST_F(BlockPackingTest, IsWhatRocksDbItselfMakesOfTheTables) {
   }
   EXPECT_GT(packing.zstd.mean, packing.lz4.mean);
   EXPECT_THAT(ToString(packing), ::testing::HasSubstr(fmt::format("lz4 {:.2f} (5 %: ", packing.lz4.mean)));
+}
+
+// What mezz_sim draws from the file is as many bytes as RocksDB's table has.
+TEST_F(BlockPackingTest, TheFileOfRatiosIsReadAsTheyAre) {
+  Fill(rocksdb::kLZ4Compression);
+  const auto packed = static_cast<double>(DataBytes());
+  Fill(rocksdb::kNoCompression);
+  BlockPacking packing;
+  ASSERT_TRUE(SampleBlockPacking(db_.get(), Keys(300), &packing).ok());
+  sim::PackRatios ratios;
+  const Status read = sim::PackRatios::Parse(folder_.Write("ratios", RatiosFile(packing.lz4)), &ratios);
+  ASSERT_TRUE(read.ok()) << read.message();
+  constexpr uint64_t kBlocks = 10'000;
+  double share = 0;
+  std::set<double> drawn;
+  for (uint64_t block = 0; block < kBlocks; ++block) {
+    const double ratio = ratios.Of(block, /*seed=*/1);
+    share += 1 / ratio / kBlocks;
+    drawn.insert(ratio);
+  }
+  EXPECT_NEAR(share * static_cast<double>(DataBytes()) / packed, 1, 0.06);
+  EXPECT_GT(drawn.size(), 100u) << "blocks differ";
 }
 
 TEST_F(BlockPackingTest, OfAnEmptyDatabaseIsNothing) {

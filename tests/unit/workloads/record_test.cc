@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -109,6 +111,19 @@ TEST_F(Record, WritesBothTracesOfAWorkloadAndLeavesTheDatabaseAlone) {
   EXPECT_EQ(recorded, (std::set<Recorded>{Recorded::kMiss, Recorded::kHit})) << "a small cache, cold at the start";
 }
 
+TEST_F(Record, WritesHowBlocksPackWhereAFileIsNamed) {
+  RecordOptions options = Options("gen:zipf");
+  options.pack_ratios = folder_.Path("ratios");
+  ASSERT_EQ(RecordTraces(options, stop_, &report_).message(), "");
+  EXPECT_GT(report_.packing.blocks, 100u);
+  const auto lines_of = [&](const char* codec) {
+    std::ifstream file(options.pack_ratios + codec);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(lines_of(".lz4"), RatiosFile(report_.packing.lz4));
+  EXPECT_EQ(lines_of(".zstd"), RatiosFile(report_.packing.zstd));
+}
+
 TEST_F(Record, WritesToTheDatabaseOnlyWhenAsked) {
   RecordOptions options = Options("gen:ycsb_a");
   options.writes = true;
@@ -161,6 +176,10 @@ TEST_F(Record, RefusesWhatItShouldNotTouchOrCannotUse) {
   EXPECT_THAT(error([](auto* o) { o->query_trace = o->block_trace = ""; }), HasSubstr("--query_trace"));
   EXPECT_THAT(error([](auto* o) { o->query_trace = o->block_trace; }), HasSubstr("both name"));
   EXPECT_THAT(error([](auto* o) { o->ops = 0; }), HasSubstr("--ops=0"));
+  const std::string ratios = folder_.Path("ratios");
+  folder_.Write("ratios.zstd", "precious");
+  EXPECT_THAT(error([&](auto* o) { o->pack_ratios = ratios; }),
+              HasSubstr("--pack_ratios=" + ratios + ".zstd: it exists"));
   folder_.Write("query", "precious");
   EXPECT_THAT(error([](auto*) {}), HasSubstr("it exists"));
 }
