@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,7 +21,9 @@ namespace mezz {
 // one later object its demotion. Where more objects of one line are in use than it has words, one is overwritten.
 class ErasedObjects {
  public:
+  // REQUIRES: not null.
   void Add(const void* object) {
+    assert(object != nullptr);
     const auto address = reinterpret_cast<uintptr_t>(object);
     Line& line = LineOf(address);
     count_.fetch_add(1, std::memory_order_relaxed);
@@ -31,9 +34,10 @@ class ErasedObjects {
     line.words[address / sizeof(Line) % line.words.size()].store(address, std::memory_order_relaxed);
     count_.fetch_sub(1, std::memory_order_relaxed);
   }
-  // True: it was among them, and is no longer. Cheap where nothing is erased while it is used.
+  // True: it was among them, and is no longer. Cheap where nothing is erased while it is used. An entry without an
+  // object (RocksDB reserves memory by such) never is: its address is that of words that are free.
   bool Take(const void* object) {
-    if (empty()) return false;
+    if (object == nullptr || empty()) return false;
     const auto address = reinterpret_cast<uintptr_t>(object);
     for (std::atomic<uintptr_t>& word : LineOf(address).words) {
       uintptr_t expected = address;

@@ -107,6 +107,15 @@ TEST(ErasedObjects, IsTakenOnceForEachTimeItWasAdded) {
   EXPECT_FALSE(erased.Take(&objects[7]));
 }
 
+TEST(ErasedObjects, WhatHasNoObjectIsNeverAmongThem) {
+  ErasedObjects erased;
+  const uint64_t object = 0;
+  erased.Add(&object);
+  EXPECT_FALSE(erased.Take(nullptr));
+  EXPECT_FALSE(erased.empty()) << "what was added is there still";
+  EXPECT_TRUE(erased.Take(&object));
+}
+
 TEST(ErasedObjects, KnowsTheLatestWhenItOverflows) {
   ErasedObjects erased;
   std::vector<uint64_t> objects(5000);
