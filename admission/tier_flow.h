@@ -206,7 +206,9 @@ class TierFlow {
     return static_cast<uint64_t>(static_cast<double>(scm_bytes) * kUnit / std::max(1u, tiers_.PackedBytes(kUnit)));
   }
   // Policies follow it by steps of an eighth: what they tune themselves by begins anew with each.
-  static bool IsStep(uint64_t told, uint64_t now) { return now >= told + told / 8 || now + told / 8 <= told; }
+  static bool IsStep(uint64_t told, uint64_t now) {
+    return now != told && (now >= told + told / 8 || now + told / 8 <= told);
+  }
 
   // A miss took so long, until its block was there. Matters where CodecChoice says what to pack with.
   void OnFlashRead(uint64_t ns) {

@@ -2,6 +2,7 @@
 // What a hybrid cache takes of DRAM beside its DRAM tier, and how dram_total= is divided.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <limits>
@@ -87,7 +88,9 @@ class DramBudget {
     while (resizing_.exchange(true, std::memory_order_acquire)) resizing_.wait(true, std::memory_order_relaxed);
     if (limited() && bytes != TierBytes()) {
       charged_.store(RoundUp(structures, kStepBytes), std::memory_order_relaxed);
-      total_.store(bytes + RoundUp(structures, kStepBytes), std::memory_order_relaxed);
+      const uint64_t beside = RoundUp(structures, kStepBytes);
+      constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();  // a common capacity: no limit
+      total_.store(bytes + std::min(beside, kMax - bytes), std::memory_order_relaxed);
     }
     resize(bytes);
     Leave();

@@ -117,8 +117,9 @@ Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<Hybri
   const RecoveryReport recovery = opened->scm_->recovery();
   if (recovery.outcome == RecoveryReport::Outcome::kDiscarded && !recovery.asked)
     Tell(fmt::format("{} {}", opened->scm_->medium_info().description, recovery.ToString()));
-  MEZZ_RETURN_IF_ERROR(opened->ChoosePolicy(options.policy));  // before the first put, so before the first reclaim
+  MEZZ_RETURN_IF_ERROR(opened->ChoosePolicy(options.policy));  // before the first put
   opened->told_scm_bytes_ = opened->scm_->capacity_bytes();
+  opened->told_dram_bytes_ = opened->policy_options_.dram_bytes;
   opened->told_block_capacity_.store(opened->told_scm_bytes_, std::memory_order_relaxed);
   opened->dram_hits_ = std::make_unique<DramHits>(opened->counters());
   opened->OpenCurve();
@@ -183,13 +184,17 @@ void HybridCore::OnCapacity(uint64_t dram_bytes) {
   const uint64_t blocks = policy_options_.dram_bytes / std::max(1u, options_.scm.expected_block_bytes);
   if (hit_bits_ != nullptr) hit_bits_->Grow(blocks);
   const uint64_t scm_bytes = scm_->capacity_bytes();
-  if (scm_bytes > std::exchange(told_scm_bytes_, scm_bytes)) flow_.OnScmGrown();
-  TellCapacityLocked();
+  const uint64_t told = std::exchange(told_scm_bytes_, scm_bytes);
+  if (scm_bytes > told) flow_.OnScmGrown();
+  // What they tune themselves by begins anew each time, and with dram_total the DRAM tier yields a little to each
+  // growth of our structures.
+  if (scm_bytes != told || flow_.IsStep(told_dram_bytes_, policy_options_.dram_bytes)) TellCapacityLocked();
 }
 
 void HybridCore::TellCapacityLocked() {
   const uint64_t capacity = BlockCapacity();
   told_block_capacity_.store(capacity, std::memory_order_relaxed);
+  told_dram_bytes_ = policy_options_.dram_bytes;
   for (const std::unique_ptr<Policy>& policy : policies_) policy->OnCapacity(policy_options_.dram_bytes, capacity);
   CountPoliciesLocked();
 }

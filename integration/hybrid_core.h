@@ -155,7 +155,8 @@ class HybridCore final : private SurvivorJudge {
   // Our own DRAM now.
   DramUse dram_use() const;
   // Capacities were changed: the DRAM tier's is this now (0: as it was), the SCM tier's is asked. Hit bits follow;
-  // every policy is told, and those that are made later. Waits for SetPolicy.
+  // every policy is told, once the DRAM tier has moved by an eighth, and those that are made later. Waits for
+  // SetPolicy.
   void OnCapacity(uint64_t dram_bytes);
   // As ScmTier::SetCapacity, and tells.
   Status SetScmCapacity(uint64_t bytes);
@@ -267,7 +268,12 @@ class HybridCore final : private SurvivorJudge {
   std::string CurveText() const;
   Status WriteCurve(const plan::Curve& curve, const std::string& path) const;
   plan::LiveCurve::LookUps LookUps() const;
-  Fate Judge(const RecordFacts& record) override { return flow_.OnReclaim(record); }
+  // A tier that opens over a full medium may have to make room before there is a policy.
+  Fate Judge(const RecordFacts& record) override {
+    if (policy_.load(std::memory_order_acquire) == nullptr) [[unlikely]]
+      return record.heat > 0 ? Fate::kSpare : Fate::kDrop;
+    return flow_.OnReclaim(record);
+  }
   void Refuse(Event reason, const Evicted& evicted);
 
   HybridCacheOptions options_;
@@ -277,6 +283,7 @@ class HybridCore final : private SurvivorJudge {
 
   mutable std::mutex policies_mutex_;
   uint64_t told_scm_bytes_ = 0;                    // guarded by policies_mutex_: the SCM tier's capacity
+  uint64_t told_dram_bytes_ = 0;                   // guarded by policies_mutex_: the DRAM tier's
   std::atomic<uint64_t> told_block_capacity_{0};   // stored under policies_mutex_; relaxed: a hint
   std::atomic<uint64_t> policies_bytes_{0};        // stored under policies_mutex_; relaxed: a figure
   std::vector<std::unique_ptr<Policy>> policies_;  // guarded by policies_mutex_; each name once, never removed

@@ -24,6 +24,7 @@ struct Script {
   int made = 0;
   uint64_t dram_hits = 0;
   uint64_t told_dram_bytes = 0, told_scm_bytes = 0;  // OnCapacity
+  int capacities_told = 0;
   std::vector<BlockFacts> misses, evictions, scm_hits, reclaims;
 };
 
@@ -52,6 +53,7 @@ class ScriptedPolicy final : public Policy {
   void OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) override {
     script_->told_dram_bytes = dram_bytes;
     script_->told_scm_bytes = scm_bytes;
+    ++script_->capacities_told;
   }
   size_t dram_bytes() const override { return script_->dram_bytes; }
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <limits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -217,6 +218,11 @@ TEST(DramBudget, ChargesInStepsAndGivesBackWhatIsWorthIt) {
   EXPECT_EQ(tier, 19 * kStep);
   budget.Follow(1000 * kStep, resize);
   EXPECT_GT(tier, 0u) << "a tier of nothing would serve nobody";
+  constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
+  budget.SetTier(kNoLimit, 12 * kStep, resize);
+  EXPECT_EQ(tier, kNoLimit);
+  budget.Follow(13 * kStep, resize);
+  EXPECT_GT(tier, kNoLimit / 2) << "the sum has no room for what is beside it";
 }
 
 TEST(DramBudget, WithoutATotalNothingIsCharged) {

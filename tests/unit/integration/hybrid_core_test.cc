@@ -239,6 +239,32 @@ TEST_F(HybridCoreTest, PoliciesHearOfNewCapacitiesThoseMadeLaterIncluded) {
   EXPECT_EQ(script_.told_scm_bytes, half);
 }
 
+// With dram_total= the DRAM tier yields 64 KiB at a time, and what a policy tunes itself by would begin anew each time.
+TEST_F(HybridCoreTest, PoliciesHearOfADramTierOnceItHasMovedByAnEighth) {
+  constexpr uint64_t kYielded = 64 << 10, kBefore = uint64_t{1} << 30;
+  core_->OnCapacity(kBefore);
+  const int told = script_.capacities_told;
+  for (uint64_t bytes = kBefore - kYielded; bytes > kBefore * 7 / 8; bytes -= kYielded) core_->OnCapacity(bytes);
+  EXPECT_EQ(script_.capacities_told, told);
+  core_->OnCapacity(kBefore * 7 / 8);
+  EXPECT_EQ(script_.capacities_told, told + 1);
+  EXPECT_EQ(script_.told_dram_bytes, kBefore * 7 / 8);
+  core_->OnCapacity(kBefore * 7 / 8 - kYielded);
+  ASSERT_TRUE(core_->SetPolicy("scripted2").ok());
+  EXPECT_EQ(script_.made_with.dram_bytes, kBefore * 7 / 8 - kYielded) << "one that is made later";
+}
+
+TEST_F(HybridCoreTest, ATierThatIsSwitchedOffTellsItsPolicyOnce) {
+  core_.reset();
+  options_.scm.pack = PackMode::kLz4;
+  ASSERT_TRUE(HybridCore::Open(options_, &core_).ok());
+  ASSERT_TRUE(core_->SetScmCapacity(0).ok());
+  const int told = script_.capacities_told;
+  for (uint64_t n = 0; n < 100; ++n) Evict(n);
+  EXPECT_EQ(script_.evictions.size(), 100u);
+  EXPECT_EQ(script_.capacities_told, told);
+}
+
 TEST_F(HybridCoreTest, PolicyIsReplacedWhileRunningAndKeptForLater) {
   EXPECT_EQ(core_->policy_name(), "scripted");
   for (int round = 0; round < 3; ++round) {
