@@ -155,10 +155,10 @@ void ScmTier::Close() {
     preparer_->Stop();
     ready_bytes = preparer_->ready_bytes();
   }
-  preparer_.reset();
   std::optional<SnapshotPlace> snapshot;
   std::vector<uint32_t> held;           // segments that held records
-  if (impl_ != nullptr) impl_->Stop();  // its threads may be told of a bus error, by impl_
+  if (impl_ != nullptr) impl_->Stop();  // its threads may be told of a bus error, by impl_, and ask for ready_bytes()
+  preparer_.reset();
   if (remember) snapshot = impl_->WriteSnapshot();
   // What the kernel knew to be bad is not touched; what failed since was filled once.
   const auto is_bad = [this](uint32_t id) {

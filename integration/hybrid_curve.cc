@@ -11,6 +11,7 @@
 
 #include "admission/curves/curve_file.h"
 #include "admission/curves/live_curve.h"
+#include "cache/base/if_memory.h"
 #include "cache/base/write_file.h"
 #include "cache/layout.h"
 #include "cache/log_rules.h"
@@ -65,8 +66,10 @@ void HybridCore::OpenCurve() {
 
 HybridCore::~HybridCore() {
   if (options_.curve_file.empty() || curve_ == nullptr) return;
-  const Status status = DumpCurve(options_.curve_file);
-  if (!status.ok()) Tell(fmt::format("curve_file={}: {}", options_.curve_file, status.message()));
+  (void)IfThereIsMemory([this] {
+    const Status status = DumpCurve(options_.curve_file);
+    if (!status.ok()) Tell(fmt::format("curve_file={}: {}", options_.curve_file, status.message()));
+  });
 }
 
 plan::LiveCurve::LookUps HybridCore::LookUps() const {
