@@ -230,7 +230,12 @@ Status RecordOptions::Validate() const {
   if (keys_max < 2) return Status::InvalidArgument(fmt::format("--keys_max={} is too few; it goes from 2", keys_max));
   MEZZ_RETURN_IF_ERROR(CheckNew("query_trace", query_trace));
   MEZZ_RETURN_IF_ERROR(CheckNew("block_trace", block_trace));
-  for (const std::string& path : RatiosPaths(*this)) MEZZ_RETURN_IF_ERROR(CheckNew("pack_ratios", path));
+  for (const std::string& path : RatiosPaths(*this)) {
+    MEZZ_RETURN_IF_ERROR(CheckNew("pack_ratios", path));
+    if (path == query_trace || path == block_trace)
+      return Status::InvalidArgument(
+          fmt::format("--pack_ratios={} would write {}, which a trace is to be", pack_ratios, path));
+  }
   if (!workload.starts_with(kGenerated)) return Status::Ok();
   return GeneratorOptions{.name = workload.substr(kGenerated.size())}.Validate();
 }
@@ -241,6 +246,7 @@ Status RecordTraces(const RecordOptions& options, const std::atomic<bool>& stop,
   MEZZ_RETURN_IF_ERROR(db.Open(options));
   std::vector<std::string> keys;
   MEZZ_RETURN_IF_ERROR(SampleKeys(db, options.keys_max, stop, &keys));
+  if (keys.empty() && stop.load(std::memory_order_relaxed)) return Status::Ok();
   if (keys.empty()) return Status::InvalidArgument(fmt::format("--db={} holds no keys", options.db));
   report->keys = keys.size();
   MEZZ_RETURN_IF_ERROR(FromRocksDb(SampleBlockPacking(db.get(), EvenlySpread(keys, kPackedBlocksMax), &report->packing),

@@ -176,6 +176,7 @@ TEST_F(Record, RefusesWhatItShouldNotTouchOrCannotUse) {
   EXPECT_THAT(error([](auto* o) { o->query_trace = o->block_trace = ""; }), HasSubstr("--query_trace"));
   EXPECT_THAT(error([](auto* o) { o->query_trace = o->block_trace; }), HasSubstr("both name"));
   EXPECT_THAT(error([](auto* o) { o->ops = 0; }), HasSubstr("--ops=0"));
+  EXPECT_THAT(error([&](auto* o) { o->pack_ratios = "t", o->query_trace = "t.lz4"; }), HasSubstr("would write t.lz4"));
   const std::string ratios = folder_.Path("ratios");
   folder_.Write("ratios.zstd", "precious");
   EXPECT_THAT(error([&](auto* o) { o->pack_ratios = ratios; }),
