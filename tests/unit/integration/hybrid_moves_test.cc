@@ -114,7 +114,7 @@ TEST_P(HybridMoves, ADemotionThatAnInsertOvertakesIsNotMade) {
   ASSERT_TRUE(cache_->Insert(kMoved, /*version=*/1, kBlockBytes));
   in_the_middle = [&] { ASSERT_TRUE(cache_->Insert(kMoved, 2, kBlockBytes)); };
   FillDram();
-  EXPECT_EQ(Count(Event::kRefusedChanged), 1u) << "version 2 hides it, and would be compared with it when it leaves";
+  EXPECT_GT(Count(Event::kRefusedChanged), 0u) << "version 2 hides it, and would be compared with it when it leaves";
   script_.on_eviction = {Action::kDrop, Reason::kNoEvidence};
   FillDram();  // version 2 leaves DRAM, too, and hides nothing any more
   EXPECT_NE(Found(kMoved), 1u) << "version 1 was demoted after version 2 was inserted";
