@@ -93,7 +93,7 @@ void Reclaimer::GrowIndex() {
   }
 }
 
-void Reclaimer::WhileNothingMoves(const std::function<void()>& change) {
+void Reclaimer::RunWhileNothingMoves(const std::function<void()>& change) {
   waiting_.fetch_add(1, std::memory_order_relaxed);
   const Stay stay(*this, std::unique_lock(mutex_));
   waiting_.fetch_sub(1, std::memory_order_relaxed);
@@ -256,7 +256,7 @@ Fate Reclaimer::FateOf(const record::Header& header, IndexWord word, bool packab
   const bool in_dram = word.dram() && !IsMark(word);
   if (in_dram && dram_goes_.load(std::memory_order_relaxed)) [[unlikely]]
     return Fate::kSpare;
-  Fate fate = word.heat() > 0 ? Fate::kSpare : packable ? Fate::kPack : Fate::kDrop;
+  Fate fate = FateByHeat(word.heat(), packable);
   if (judge_ != nullptr) {
     fate = judge_->Judge({.key = header.key,
                           .role = header.role,

@@ -78,7 +78,11 @@ class Reclaimer {
   void SpareDram() { dram_goes_.store(true, std::memory_order_relaxed); }
 
   // Runs `change` while no record is being moved. Waits for another thread's step, or for its victim.
-  void WhileNothingMoves(const std::function<void()>& change);
+  // Allocates nothing, whatever `change` holds.
+  template <typename Change>
+  void WhileNothingMoves(Change&& change) {
+    RunWhileNothingMoves(std::ref(change));
+  }
 
   // Reclaims until a writer can open a segment. False: what is left is pinned, or there is nothing.
   bool MakeRoom();
@@ -107,6 +111,7 @@ class Reclaimer {
   enum class Mode { kSpare, kDrop, kDropPinned };
   class Stay;
 
+  void RunWhileNothingMoves(const std::function<void()>& change);
   bool IsDead(const record::Header& header) const { return dead_ != nullptr && dead_->Has(header.key.file()); }
   bool WorkLocked(uint64_t bytes, Mode mode);
   bool PickVictimLocked(Mode mode);

@@ -2,7 +2,6 @@
 // What is to be found no more: an erased key, all of them, files that are gone, segments past a smaller capacity.
 #include <fmt/format.h>
 
-#include <functional>
 #include <mutex>
 
 #include "cache/base/if_memory.h"
@@ -24,12 +23,10 @@ bool ScmTier::Impl::EraseDurably(const BlockKey& key) {
   LogPosition position;
   {
     const std::lock_guard stage_stores_nothing(store_mutex_);
-    const auto erase = [&] {
+    reclaimer_.WhileNothingMoves([&] {
       erased = EraseHere(key);
       position = log_.Position();
-    };
-    // By reference: itself it is too large for a std::function without an allocation.
-    reclaimer_.WhileNothingMoves(std::ref(erase));
+    });
   }
   for (;;) {
     const Tombstones::Added added = tombstones_.Add(key, position);

@@ -26,6 +26,11 @@ enum class Fate : uint8_t {
   kPack,   // written anew among its own generation, packed, with the heat it has. REQUIRES: packable
 };
 
+// As the tier decides without a judge.
+constexpr Fate FateByHeat(unsigned heat, bool packable) {
+  return heat > 0 ? Fate::kSpare : packable ? Fate::kPack : Fate::kDrop;
+}
+
 // Decides which records of a reclaimed segment are written anew. The tier keeps two safeguards of its own: a raw record
 // of what also lies in DRAM is never spared (and always, without a question, once the DRAM tier goes), and of what is
 // written anew no more than fifteen in sixteen of the bytes reclaimed, in the long run, so that reclaim gets somewhere

@@ -87,9 +87,9 @@ class DramBudget {
   void SetTier(uint64_t bytes, uint64_t structures, Resize&& resize) {
     while (resizing_.exchange(true, std::memory_order_acquire)) resizing_.wait(true, std::memory_order_relaxed);
     if (limited() && bytes != TierBytes()) {
-      charged_.store(RoundUp(structures, kStepBytes), std::memory_order_relaxed);
       const uint64_t beside = RoundUp(structures, kStepBytes);
       constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();  // a common capacity: no limit
+      charged_.store(beside, std::memory_order_relaxed);
       total_.store(bytes + std::min(beside, kMax - bytes), std::memory_order_relaxed);
     }
     resize(bytes);

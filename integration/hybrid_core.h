@@ -271,7 +271,7 @@ class HybridCore final : private SurvivorJudge {
   // A tier that opens over a full medium may have to make room before there is a policy.
   Fate Judge(const RecordFacts& record) override {
     if (policy_.load(std::memory_order_acquire) == nullptr) [[unlikely]]
-      return record.heat > 0 ? Fate::kSpare : Fate::kDrop;
+      return FateByHeat(record.heat, record.packable);
     return flow_.OnReclaim(record);
   }
   void Refuse(Event reason, const Evicted& evicted);

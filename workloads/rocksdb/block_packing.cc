@@ -48,10 +48,6 @@ class Packed {
     if (ratios_.empty()) return ratios;
     ratios.mean = static_cast<double>(bytes_) / static_cast<double>(std::max<uint64_t>(1, packed_bytes_));
     std::ranges::sort(ratios_);
-    for (size_t i = 0; i < ratios.quantiles.size(); ++i) {
-      const double place = BlockPacking::kQuantiles[i] * static_cast<double>(ratios_.size() - 1);
-      ratios.quantiles[i] = ratios_[static_cast<size_t>(place + 0.5)];
-    }
     ratios.blocks = std::move(ratios_);
     return ratios;
   }
@@ -76,10 +72,10 @@ size_t ZstdBytes(const std::string& block, std::string* buffer) {
 }
 
 std::string RatiosText(std::string_view codec, const BlockPacking::Ratios& ratios) {
-  std::string text = fmt::format("{} {:.2f}", codec, ratios.mean);
-  for (size_t i = 0; i < ratios.quantiles.size(); ++i)
-    text +=
-        fmt::format("{}{:.0f} %: {:.2f}", i == 0 ? " (" : ", ", 100 * BlockPacking::kQuantiles[i], ratios.quantiles[i]);
+  std::string text = fmt::format("{} {:.2f} (", codec, ratios.mean);
+  std::string_view separator;
+  for (const double share : {0.05, 0.25, 0.5, 0.75, 0.95})
+    text += fmt::format("{}{:.0f} %: {:.2f}", std::exchange(separator, ", "), 100 * share, ratios.Quantile(share));
   return text + ")";
 }
 

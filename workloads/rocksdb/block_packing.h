@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,11 +16,13 @@ namespace mezz {
 
 // How the data blocks of a database pack: by LZ4, and by zstd at level 3, as an SCM tier packs them (cache/pack).
 struct BlockPacking {
-  static constexpr std::array<double, 5> kQuantiles = {0.05, 0.25, 0.5, 0.75, 0.95};
   struct Ratios {
-    double mean = 0;  // bytes of all blocks over what they pack to
-    std::array<double, kQuantiles.size()> quantiles{};
+    double mean = 0;             // bytes of all blocks over what they pack to
     std::vector<double> blocks;  // of each, ascending
+    // REQUIRES: some blocks.
+    double Quantile(double share) const {
+      return blocks[static_cast<size_t>(share * static_cast<double>(blocks.size() - 1) + 0.5)];
+    }
   };
 
   uint64_t blocks = 0;       // looked at; 0: the database has none

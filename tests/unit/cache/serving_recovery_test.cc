@@ -105,29 +105,26 @@ class ServingRecovery : public ::testing::Test {
       if (i % 50 == 0) tier_->SettleDictionaries();
     }
   }
-  // Of keys [first, last), all of version `version`.
-  uint64_t Served(uint64_t first, uint64_t last, uint64_t version = 0) {
+  // Of keys [first, last), each of which has the bytes wanted(key).
+  template <typename Wanted>
+  uint64_t ServedAs(uint64_t first, uint64_t last, Wanted&& wanted) {
     uint64_t served = 0;
     for (uint64_t n = first; n < last; ++n) {
       const PinnedBlock block = tier_->Find(Key(n));
       if (!block) continue;
       ++served;
-      EXPECT_TRUE(Same(BytesOf(block), Payload(n, version, kBytes))) << n;
+      EXPECT_TRUE(Same(BytesOf(block), wanted(n))) << n;
     }
     return served;
+  }
+  // Of keys [first, last), all of version `version`.
+  uint64_t Served(uint64_t first, uint64_t last, uint64_t version = 0) {
+    return ServedAs(first, last, [&](uint64_t n) { return Payload(n, version, kBytes); });
   }
 
   // Of the texts [first, last) that Train put.
   uint64_t ServedTexts(uint64_t first, uint64_t last, uint64_t language) {
-    uint64_t served = 0;
-    for (uint64_t n = first; n < last; ++n) {
-      const PinnedBlock block = tier_->Find(Key(n));
-      const auto bytes = block ? BytesOf(block) : std::vector<std::byte>();
-      if (bytes.empty()) continue;  // not there, or it does not unpack
-      ++served;
-      EXPECT_TRUE(Same(bytes, test::TextPayload(n, 0, kBytes, language))) << n;
-    }
-    return served;
+    return ServedAs(first, last, [&](uint64_t n) { return test::TextPayload(n, 0, kBytes, language); });
   }
 
   const test::ScratchFile file_;

@@ -124,6 +124,12 @@ TEST_F(Record, WritesHowBlocksPackWhereAFileIsNamed) {
   EXPECT_EQ(lines_of(".zstd"), RatiosFile(report_.packing.zstd));
 }
 
+TEST_F(Record, AStopBeforeTheFirstKeyIsNoError) {
+  stop_.store(true);
+  ASSERT_EQ(RecordTraces(Options("gen:zipf"), stop_, &report_).message(), "");
+  EXPECT_FALSE(report_.complete);
+}
+
 TEST_F(Record, WritesToTheDatabaseOnlyWhenAsked) {
   RecordOptions options = Options("gen:ycsb_a");
   options.writes = true;
