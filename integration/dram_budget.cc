@@ -118,10 +118,11 @@ void DramBudget::Open(uint64_t total, uint64_t tier_bytes) {
 }
 
 bool DramBudget::HasRoomFor(uint64_t structures) const {
-  return !limited() || total() >= RoundUp(structures, kStepBytes) + kTierBytesMin;
+  return !limited() || is_off() || total() >= RoundUp(structures, kStepBytes) + kTierBytesMin;
 }
 
 uint64_t DramBudget::TierBytes() const {
+  if (is_off()) return 0;
   const uint64_t charged = charged_.load(std::memory_order_relaxed);
   return total() > charged + kTierBytesMin ? total() - charged : kTierBytesMin;
 }

@@ -55,6 +55,7 @@ Status TotalContradictsDram(const HybridCacheOptions& options);
 // resize (samples of blocks come and go).
 //
 //   charged_    what is left to the structures, whole steps of kStepBytes. Without a total: everything.
+//   off_        the tier was set to nothing, which it stays, whatever the structures leave, until it is set again
 //   resizing_   false --Follow: exchange; SetTier: waits--> true --release store--> false: who resizes the tier
 //
 // Thread-safe. Follow takes no lock and never waits: who finds another thread at it goes on.
@@ -92,16 +93,18 @@ class DramBudget {
       charged_.store(beside, std::memory_order_relaxed);
       total_.store(bytes + std::min(beside, kMax - bytes), std::memory_order_relaxed);
     }
+    off_.store(bytes == 0, std::memory_order_relaxed);
     resize(bytes);
     Leave();
   }
 
   bool limited() const { return total() != 0; }
   uint64_t total() const { return total_.load(std::memory_order_relaxed); }
-  // Whether structures of so many bytes would leave the tier room for anything.
+  // Whether structures of so many bytes would leave the tier room for anything, if there is one.
   bool HasRoomFor(uint64_t structures) const;
 
  private:
+  bool is_off() const { return off_.load(std::memory_order_relaxed); }
   uint64_t TierBytes() const;
   void Leave() {
     resizing_.store(false, std::memory_order_release);
@@ -110,6 +113,7 @@ class DramBudget {
 
   std::atomic<uint64_t> charged_{std::numeric_limits<uint64_t>::max()};  // relaxed; stored while resizing_
   std::atomic<uint64_t> total_{0};                                       // as charged_
+  std::atomic<bool> off_{false};                                         // as charged_
   std::atomic<bool> resizing_{false};
 };
 

@@ -119,7 +119,7 @@ Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<Hybri
     Tell(fmt::format("{} {}", opened->scm_->medium_info().description, recovery.ToString()));
   MEZZ_RETURN_IF_ERROR(opened->ChoosePolicy(options.policy));  // before the first put
   opened->told_scm_bytes_ = opened->scm_->capacity_bytes();
-  opened->told_dram_bytes_ = opened->policy_options_.dram_bytes;
+  opened->told_dram_bytes_ = opened->dram_tier_bytes_ = opened->policy_options_.dram_bytes;
   opened->told_block_capacity_.store(opened->told_scm_bytes_, std::memory_order_relaxed);
   opened->dram_hits_ = std::make_unique<DramHits>(opened->counters());
   opened->OpenCurve();
@@ -172,23 +172,19 @@ void HybridCore::FollowTotal() {
 }
 
 void HybridCore::ResizeDram(uint64_t bytes) {
-  OnCapacity(bytes);
+  OnDramCapacity(bytes);
   const MoveGate::Window window(*gate_);
   resize_dram_(bytes);
 }
 
-// A policy is made for the SCM tier's size at the opening, which is as large as it may become again.
-void HybridCore::OnCapacity(uint64_t dram_bytes) {
+void HybridCore::OnDramCapacity(uint64_t bytes) {
   const std::lock_guard lock(policies_mutex_);
-  if (dram_bytes != 0) policy_options_.dram_bytes = dram_bytes;
-  const uint64_t blocks = policy_options_.dram_bytes / std::max(1u, options_.scm.expected_block_bytes);
-  if (hit_bits_ != nullptr) hit_bits_->Grow(blocks);
-  const uint64_t scm_bytes = scm_->capacity_bytes();
-  const uint64_t told = std::exchange(told_scm_bytes_, scm_bytes);
-  if (scm_bytes > told) flow_.OnScmGrown();
+  dram_tier_bytes_ = bytes;
+  policy_options_.dram_bytes = std::max<uint64_t>(1, bytes);  // 0 would be "not known"
+  if (hit_bits_ != nullptr) hit_bits_->Grow(bytes / std::max(1u, options_.scm.expected_block_bytes));
   // What they tune themselves by begins anew each time, and with dram_total the DRAM tier yields a little to each
   // growth of our structures.
-  if (scm_bytes != told || flow_.IsStep(told_dram_bytes_, policy_options_.dram_bytes)) TellCapacityLocked();
+  if (flow_.IsStep(told_dram_bytes_, policy_options_.dram_bytes)) TellCapacityLocked();
 }
 
 void HybridCore::TellCapacityLocked() {
@@ -219,9 +215,14 @@ void HybridCore::KeepHitBits(uint64_t dram_bytes) {
   notes_dram_hits_ = true;
 }
 
+// A policy is made for the SCM tier's size at the opening, which is as large as it may become again.
 Status HybridCore::SetScmCapacity(uint64_t bytes) {
   MEZZ_RETURN_IF_ERROR(scm_->SetCapacity(bytes));
-  OnCapacity(0);
+  const std::lock_guard lock(policies_mutex_);
+  const uint64_t scm_bytes = scm_->capacity_bytes();
+  const uint64_t told = std::exchange(told_scm_bytes_, scm_bytes);
+  if (scm_bytes > told) flow_.OnScmGrown();
+  if (scm_bytes != told) TellCapacityLocked();
   return Status::Ok();
 }
 
@@ -414,7 +415,7 @@ std::string HybridCore::DramText() const {
   uint64_t tier_bytes = 0;
   {
     const std::lock_guard lock(policies_mutex_);
-    tier_bytes = policy_options_.dram_bytes;
+    tier_bytes = dram_tier_bytes_;
   }
   const std::string total = budget_.limited() ? fmt::format("dram.total_bytes: {}\n", budget_.total()) : "";
   return fmt::format("{}dram.tier_bytes: {}\ndram.warmed_bytes: {}\n{}", total, tier_bytes, warm_.taken(),

@@ -144,8 +144,8 @@ class HybridCore final : private SurvivorJudge {
   // and kept: one that comes back remembers what it knew when it was replaced. Refuses an unknown name. As FollowDram.
   Status SetPolicy(std::string_view name);
   std::string_view policy_name() const { return policy().name(); }
-  // The DRAM tier is to have so many bytes: it is resized, and OnCapacity. With dram_total: that follows too. REQUIRES:
-  // OwnDramTier().
+  // The DRAM tier is to have so many bytes: it is resized, and OnDramCapacity. With dram_total: that follows too.
+  // REQUIRES: OwnDramTier().
   void SetDramCapacity(uint64_t bytes);
   // With dram_total: resizes the DRAM tier, as above, where our structures have grown or left enough since. Cheap where
   // not, and next to nothing without. Not from within an eviction.
@@ -154,10 +154,9 @@ class HybridCore final : private SurvivorJudge {
   }
   // Our own DRAM now.
   DramUse dram_use() const;
-  // Capacities were changed: the DRAM tier's is this now (0: as it was), the SCM tier's is asked. Hit bits follow;
-  // every policy is told, once the DRAM tier has moved by an eighth, and those that are made later. Waits for
-  // SetPolicy.
-  void OnCapacity(uint64_t dram_bytes);
+  // The DRAM tier has so many bytes from now on. Hit bits follow; every policy is told, once the tier has moved by an
+  // eighth, and those that are made later. Waits for SetPolicy.
+  void OnDramCapacity(uint64_t bytes);
   // As ScmTier::SetCapacity, and tells.
   Status SetScmCapacity(uint64_t bytes);
   Policy& policy() const { return *policy_.load(std::memory_order_acquire); }
@@ -284,6 +283,7 @@ class HybridCore final : private SurvivorJudge {
   mutable std::mutex policies_mutex_;
   uint64_t told_scm_bytes_ = 0;                    // guarded by policies_mutex_: the SCM tier's capacity
   uint64_t told_dram_bytes_ = 0;                   // guarded by policies_mutex_: the DRAM tier's
+  uint64_t dram_tier_bytes_ = 0;                   // guarded by policies_mutex_: what it has, which may be nothing
   std::atomic<uint64_t> told_block_capacity_{0};   // stored under policies_mutex_; relaxed: a hint
   std::atomic<uint64_t> policies_bytes_{0};        // stored under policies_mutex_; relaxed: a figure
   std::vector<std::unique_ptr<Policy>> policies_;  // guarded by policies_mutex_; each name once, never removed

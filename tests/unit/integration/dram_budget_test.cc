@@ -138,6 +138,17 @@ TEST_P(DramTotal, SetCapacitySetsTheTierAndTheTotalFollows) {
   EXPECT_THAT(stats_->Report(), HasSubstr("dram.tier_bytes: " + std::to_string(cache_->GetCapacity())));
 }
 
+TEST_P(DramTotal, ATierThatIsSwitchedOffStaysOffUntilItIsSetAgain) {
+  Make(Options());
+  cache_->SetCapacity(0);
+  ASSERT_TRUE(stats_->SetPolicy("dram_first").ok());
+  ASSERT_TRUE(stats_->SetPolicy("adaptive").ok());
+  EXPECT_EQ(cache_->GetCapacity(), 0u);
+  EXPECT_THAT(stats_->Report(), HasSubstr("dram.tier_bytes: 0\n"));
+  cache_->SetCapacity(4 << 20);
+  EXPECT_EQ(cache_->GetCapacity(), size_t{4} << 20);
+}
+
 INSTANTIATE_TEST_SUITE_P(Packing, DramTotal, ::testing::Values(PackMode::kOff, PackMode::kLz4, PackMode::kZstd),
                          [](const auto& of) { return std::string(ToString(of.param)); });
 
@@ -219,6 +230,15 @@ TEST(DramBudget, ChargesInStepsAndGivesBackWhatIsWorthIt) {
   budget.Follow(1000 * kStep, resize);
   EXPECT_GT(tier, 0u) << "a tier of nothing would serve nobody";
   constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
+  budget.SetTier(0, 12 * kStep, resize);
+  EXPECT_EQ(tier, 0u);
+  for (const uint64_t structures : {1000 * kStep, kStep}) {
+    budget.Follow(structures, resize);
+    EXPECT_EQ(tier, 0u) << "it was switched off";
+  }
+  budget.SetTier(20 * kStep, 12 * kStep, resize);
+  budget.Follow(13 * kStep, resize);
+  EXPECT_EQ(tier, 19 * kStep);
   budget.SetTier(kNoLimit, 12 * kStep, resize);
   EXPECT_EQ(tier, kNoLimit);
   budget.Follow(13 * kStep, resize);

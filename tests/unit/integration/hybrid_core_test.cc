@@ -173,7 +173,7 @@ TEST_F(HybridCoreTest, HitBitsAndPoliciesFollowTheDramTier) {
   constexpr uint64_t kBlocks = 1000;
   core_->KeepHitBits(kBlocks * core_->options().scm.expected_block_bytes);
   const size_t bytes = core_->hit_bits_bytes();
-  core_->OnCapacity(16 * kBlocks * core_->options().scm.expected_block_bytes);
+  core_->OnDramCapacity(16 * kBlocks * core_->options().scm.expected_block_bytes);
   EXPECT_EQ(script_.told_dram_bytes, 16 * kBlocks * core_->options().scm.expected_block_bytes);
   EXPECT_EQ(core_->hit_bits_bytes(), 16 * bytes);
   for (uint64_t n = 0; n < 16 * kBlocks; ++n)
@@ -184,7 +184,7 @@ TEST_F(HybridCoreTest, HitBitsAndPoliciesFollowTheDramTier) {
   EXPECT_LT(hit, strangers / 10);
   Evict(5);
   EXPECT_TRUE(script_.evictions.back().was_hit_in_dram);
-  core_->OnCapacity(4096);
+  core_->OnDramCapacity(4096);
   EXPECT_EQ(core_->hit_bits_bytes(), 16 * bytes) << "what was noted is kept";
 }
 
@@ -229,10 +229,9 @@ TEST_F(HybridCoreTest, PoliciesHearOfNewCapacitiesThoseMadeLaterIncluded) {
   ASSERT_TRUE(core_->SetPolicy("dram_first").ok());
   ASSERT_TRUE(core_->SetScmCapacity(half).ok());
   EXPECT_EQ(script_.told_scm_bytes, half) << "a policy that is kept for later was not told";
-  core_->OnCapacity(uint64_t{1} << 30);
+  core_->OnDramCapacity(uint64_t{1} << 30);
   EXPECT_EQ(script_.told_dram_bytes, uint64_t{1} << 30);
-  core_->OnCapacity(0);
-  EXPECT_EQ(script_.told_dram_bytes, uint64_t{1} << 30) << "0: as it was";
+  ASSERT_TRUE(core_->SetScmCapacity(half).ok());
   ASSERT_TRUE(core_->SetPolicy("scripted2").ok());
   EXPECT_EQ(script_.made_with.dram_bytes, uint64_t{1} << 30);
   EXPECT_EQ(script_.made_with.scm_bytes, options_.scm.capacity_bytes) << "it may grow again";
@@ -242,16 +241,28 @@ TEST_F(HybridCoreTest, PoliciesHearOfNewCapacitiesThoseMadeLaterIncluded) {
 // With dram_total= the DRAM tier yields 64 KiB at a time, and what a policy tunes itself by would begin anew each time.
 TEST_F(HybridCoreTest, PoliciesHearOfADramTierOnceItHasMovedByAnEighth) {
   constexpr uint64_t kYielded = 64 << 10, kBefore = uint64_t{1} << 30;
-  core_->OnCapacity(kBefore);
+  core_->OnDramCapacity(kBefore);
   const int told = script_.capacities_told;
-  for (uint64_t bytes = kBefore - kYielded; bytes > kBefore * 7 / 8; bytes -= kYielded) core_->OnCapacity(bytes);
+  for (uint64_t bytes = kBefore - kYielded; bytes > kBefore * 7 / 8; bytes -= kYielded) core_->OnDramCapacity(bytes);
   EXPECT_EQ(script_.capacities_told, told);
-  core_->OnCapacity(kBefore * 7 / 8);
+  core_->OnDramCapacity(kBefore * 7 / 8);
   EXPECT_EQ(script_.capacities_told, told + 1);
   EXPECT_EQ(script_.told_dram_bytes, kBefore * 7 / 8);
-  core_->OnCapacity(kBefore * 7 / 8 - kYielded);
+  core_->OnDramCapacity(kBefore * 7 / 8 - kYielded);
   ASSERT_TRUE(core_->SetPolicy("scripted2").ok());
   EXPECT_EQ(script_.made_with.dram_bytes, kBefore * 7 / 8 - kYielded) << "one that is made later";
+}
+
+// To a policy, a DRAM tier of 0 bytes is one of which it knows nothing.
+TEST_F(HybridCoreTest, PoliciesHearThatTheDramTierIsGone) {
+  core_->OnDramCapacity(uint64_t{1} << 30);
+  core_->OnDramCapacity(0);
+  EXPECT_EQ(script_.told_dram_bytes, 1u);
+  EXPECT_THAT(core_->Report(), HasSubstr("dram.tier_bytes: 0\n"));
+  ASSERT_TRUE(core_->SetScmCapacity(options_.scm.capacity_bytes / 2).ok());
+  EXPECT_EQ(script_.told_dram_bytes, 1u);
+  core_->OnDramCapacity(uint64_t{1} << 20);
+  EXPECT_EQ(script_.told_dram_bytes, uint64_t{1} << 20);
 }
 
 TEST_F(HybridCoreTest, ATierThatIsSwitchedOffTellsItsPolicyOnce) {

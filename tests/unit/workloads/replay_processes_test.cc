@@ -174,6 +174,30 @@ TEST_F(ReplayProcesses, WorkersDieWithARunThatIsKilledAndTheNextTrustsNoneOfThei
   EXPECT_FALSE(fs::exists(folder_.Path("db/run-0")));
 }
 
+// Every other cache begins cold.
+TEST_F(ReplayProcesses, WhatAKilledRunLeftOnTheMediumIsNoHeadStart) {
+  const auto start = [&](const std::string& ops) {
+    return StartWith({"--mode=block", "--caches=hybrid", "--policy=dram_first", "--pack=off", "--cold_windows=1",
+                      "--warmup_ops=4000", "--repeats=1", "--rate=20000", "--ops=" + ops});
+  };
+  const auto hits_from_cold = [&] {
+    EXPECT_EQ(Wait(start("4020")), 0) << ReadAll(folder_.Path("stderr"));
+    const json result = Result();
+    return result["rows"][0]["cold_windows"][0]["scm_hits"].get<uint64_t>();
+  };
+  ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  const pid_t killed = start("400000");  // its window would take 20 s
+  UntilWindowsRun("\nwindow 1 of 1");
+  const std::vector<pid_t> workers = WorkersOf(killed);
+  kill(killed, SIGKILL);
+  EXPECT_EQ(Wait(killed), -SIGKILL);
+  for (const pid_t worker : workers) Wait(worker);
+  ASSERT_TRUE(fs::exists(folder_.Path("scm")));
+  const uint64_t after_it = hits_from_cold();
+  ASSERT_TRUE(fs::remove(folder_.Path("scm"))) << "what lay there before is not ours to remove";
+  EXPECT_EQ(after_it, hits_from_cold());
+}
+
 TEST_F(ReplayProcesses, ARunOfManyCachesPutsEachInItsOwnProcess) {
   const pid_t run = Start("lru,lru,hybrid,hcc");
   UntilWindowsRun();
