@@ -61,7 +61,8 @@ uint64_t AdaptivePolicy::unaged_lookups_max() const {
 }
 
 uint64_t AdaptivePolicy::HashOfBlock(const BlockKey& key) const {
-  uint64_t hash = HashOf(key) + options_.seed;
+  // Not the seed alone: of blocks in a row one seed would take those beside another's.
+  uint64_t hash = HashOf(key) + options_.seed * 0x9e3779b97f4a7c15ull;
   hash ^= hash >> 32;
   hash *= 0xd6e8feb86659fd93ull;
   hash ^= hash >> 32;

@@ -70,7 +70,7 @@ class TwoTier final : public TwoTierRun {
   }
 
   BlockFacts FactsOf(BlockId block) const {
-    return {.key = BlockKeyOf(trace_.key(block)), .role = trace_.role(block), .bytes = trace_.bytes(block)};
+    return {.key = BlockKeyOf(trace_.key(block)), .role = trace_.role(block), .bytes = BytesOf(block)};
   }
   Policy& policy() const { return *policy_; }
   bool keeps_blobs_from_dram() const { return false; }
@@ -90,7 +90,7 @@ class TwoTier final : public TwoTierRun {
       return flow_.OnReclaim(
           {.key = BlockKeyOf(trace_.key(reached.block)),
            .role = trace_.role(reached.block),
-           .payload_bytes = reached.packed ? pack_->payload_bytes(reached.block) : trace_.bytes(reached.block),
+           .payload_bytes = reached.packed ? pack_->payload_bytes(reached.block) : BytesOf(reached.block),
            .generation = reached.generation,
            .heat = scm_.heat(reached.block),
            .in_dram = scm_.dram(reached.block),
@@ -103,6 +103,10 @@ class TwoTier final : public TwoTierRun {
   uint64_t DramHits() const { return events_[Event::kDramHit]; }
 
  private:
+  // As the tiers take it.
+  uint32_t BytesOf(BlockId block) const {
+    return options_.dram_charges.empty() ? trace_.unit_bytes() : trace_.bytes(block);
+  }
   static std::unique_ptr<PackModel> MakePack(const BlockTrace& trace, const TwoTierOptions& options) {
     if (!options.pack) return nullptr;
     return std::make_unique<PackModel>(options.pack->codec, trace, options.pack->block_bytes,

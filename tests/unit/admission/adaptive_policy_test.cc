@@ -392,6 +392,30 @@ class AdaptivePromotion : public Adaptive {
   uint64_t next_ = 1'000'000;
 };
 
+// The fixed 64th of one seed says nothing of another's, and not of the blocks beside its own: draws by seed are draws.
+TEST_F(AdaptivePromotion, EachSeedHasAFixedPartOfItsOwn) {
+  constexpr uint64_t kBlocks = 6000;  // BreakEven knows nothing yet
+  std::vector<std::vector<bool>> fixed;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    PolicyOptions options = Sizes();
+    options.seed = seed;
+    Make(options);
+    Fill();
+    fixed.emplace_back();
+    for (uint64_t n = 0; n < kBlocks; ++n)
+      fixed.back().push_back(policy_->OnScmHit(Packed(n, Codec::kLz4)).action == Action::kPromote);
+  }
+  for (uint64_t shift = 0; shift < 4; ++shift) {
+    for (uint64_t other = 1; other < 4; ++other) {
+      uint64_t both = 0;
+      for (uint64_t n = 3; n < kBlocks - 3; ++n)
+        both += fixed[0][n] && (fixed[other][n - shift] || fixed[other][n + shift]);
+      EXPECT_LT(both, kBlocks / 64 / 4) << "seed " << other << ", " << shift << " blocks beside";
+    }
+  }
+  EXPECT_GT(std::ranges::count(fixed[0], true), static_cast<ptrdiff_t>(kBlocks / 64 / 2));
+}
+
 TEST_F(AdaptivePromotion, OfPackedBlocksOnlyWhereTheirPlacePays) {
   EXPECT_GE(PromotedPacked(Codec::kLz4), kNearlyAll) << "while the SCM tier fills newcomers lose nothing";
   Fill();
