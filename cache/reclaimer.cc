@@ -408,7 +408,7 @@ void Reclaimer::RewriteDictionariesLocked(SegmentId lost) {
     const Dictionaries::Lease dictionary = dictionaries_->Take(slot);  // so the place is not another's in a moment
     if (!dictionary) continue;
     const uint64_t place = dictionaries_->place(slot);
-    if (place == 0) dictionaries_->LosePlace(slot);  // there may be room now
+    if (place == 0) dictionaries_->CallTrainer();  // there may be room now
     if (place == 0 || log_->SegmentAt(place) != lost) continue;
     // A tier that is switched off keeps none; and it would not end.
     const auto to = log_->limit() != 0 ? ReserveAsProvenLocked(dictionaries_->RecordBytes(*dictionary)) : std::nullopt;
@@ -416,7 +416,7 @@ void Reclaimer::RewriteDictionariesLocked(SegmentId lost) {
       dictionaries_->LosePlace(slot);
       continue;
     }
-    dictionaries_->Write(*dictionary, medium_, to->place, throttle_, counters_);
+    if (!dictionaries_->Write(*dictionary, medium_, to->place, throttle_, counters_)) dictionaries_->LosePlace(slot);
     log_->Leave(*to);
   }
 }

@@ -168,10 +168,13 @@ RecoveryReport Recoverer::report() const {
 
 void Recoverer::Run() {
   MEZZ_TEST_POINT("recovery.begins");
+  auto numbers = Dictionaries::Numbers::kKnown;
   if (restorer_ == nullptr || !RestoreSnapshot()) {
-    if (dictionaries_ != nullptr) FindDictionaries();
+    if (dictionaries_ != nullptr) numbers = FindDictionaries();
     InParallel(kThreadName, found_.size(), [this] { RecoverSegments(); });
   }
+  // Not before: a retired dictionary that nobody holds is destroyed.
+  if (dictionaries_ != nullptr && !IsStopped()) hooks_.dictionaries_taken(numbers);
   Finish();
 }
 
@@ -199,7 +202,6 @@ bool Recoverer::RestoreSnapshot() {
   size_t empty = 0;
   const RecoveryCounts restored = restorer_->Restore(std::ref(is_overdue), &empty);
   restorer_.reset();
-  if (dictionaries_ != nullptr) hooks_.dictionaries_known();
   const std::lock_guard lock(shared_->mutex);
   shared_->report.from_snapshot = true;
   shared_->report += restored;
@@ -228,7 +230,7 @@ void Recoverer::ConfirmFound() {
 
 // All segments are read for numbers of dictionaries, also those that are given up meanwhile: a number that a record has
 // and that were given out again would unpack that record in the next life, which finds it.
-void Recoverer::FindDictionaries() {
+Dictionaries::Numbers Recoverer::FindDictionaries() {
   std::atomic<size_t> scanned{0};
   ForEachInParallel(kThreadName, 0, found_.size(), /*a_thread=*/1, [&](size_t i) {
     const bool is_scanned = !IsEnded() && IfThereIsMemory([&] {
@@ -240,7 +242,8 @@ void Recoverer::FindDictionaries() {
   });
   (void)IfThereIsMemory([&] { RestoreDictionaries(); });
   log_->LetGoOfAwaiting();
-  if (scanned.load(std::memory_order_relaxed) == found_.size()) hooks_.dictionaries_known();
+  const bool all = scanned.load(std::memory_order_relaxed) == found_.size();
+  return all ? Dictionaries::Numbers::kKnown : Dictionaries::Numbers::kUnknown;
 }
 
 // REQUIRES: nobody writes to it.
@@ -406,6 +409,11 @@ bool Recoverer::HoldsDictionary(uint16_t number, SegmentId segment) const {
   return true;
 }
 
+bool Recoverer::IsStopped() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->stop;
+}
+
 bool Recoverer::IsEnded() {
   const std::lock_guard lock(shared_->mutex);
   return IsEndedLocked();
@@ -423,11 +431,7 @@ bool Recoverer::IsOverdueLocked() {
 // What is left is given up; but if the tier is being closed, it is for the next life.
 void Recoverer::Finish() {
   index_->EndRefill();
-  bool stopped = false;
-  {
-    const std::lock_guard lock(shared_->mutex);
-    stopped = shared_->stop;
-  }
+  const bool stopped = IsStopped();
   if (!stopped) log_->GiveUpAwaiting();
   {
     const std::lock_guard lock(shared_->mutex);

@@ -52,7 +52,8 @@ struct RecoveryHooks {
   std::function<bool(FileId)> is_forgotten;  // its records are of no use
   // Its key was erased since the record at this place of the fill was put; empty: none was.
   std::function<bool(const BlockKey&, const SegmentLog::Fill&, uint64_t offset)> is_erased{};
-  std::function<void()> dictionaries_known;         // once, if there may be any; not if some could not be read
+  // Once, if there may be any, when all that was recovered holds its own. Not if it was stopped.
+  std::function<void(Dictionaries::Numbers)> dictionaries_taken;
   std::function<void(const RecoveryReport&)> over;  // at the end, once, unless Stop comes before
 };
 
@@ -138,7 +139,7 @@ class Recoverer {
   void Run();
   bool RestoreSnapshot();
   void ConfirmFound();
-  void FindDictionaries();
+  Dictionaries::Numbers FindDictionaries();
   void ScanForDictionaries(Found* found);
   void ReadDictionaries(const Found& found, bool kept);
   void RestoreDictionaries();
@@ -148,6 +149,7 @@ class Recoverer {
   Index::Refilled Publish(const Entry& entry, SegmentId segment);
   bool HoldsDictionary(uint16_t number, SegmentId segment) const;
   bool IsOfUse(const record::Header& header) const;
+  bool IsStopped() const;
   bool IsEnded();
   bool IsEndedLocked();
   bool IsOverdueLocked();

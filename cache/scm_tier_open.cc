@@ -101,7 +101,7 @@ void ScmTier::Impl::StartRecovery(const ScmOptions& options, std::shared_ptr<con
   RecoveryHooks hooks{.grow = [this] { reclaimer_.GrowIndex(); },
                       .is_forgotten = [this](FileId file) { return dead_.Has(file); },
                       // Some may have lost their records, or their places.
-                      .dictionaries_known = [this] { trainer_->LetGo(); },
+                      .dictionaries_taken = [this](Dictionaries::Numbers numbers) { trainer_->LetGo(numbers); },
                       .over = options.on_recovered};
   if (erased != nullptr && !erased->empty()) {
     hooks.is_erased = [erased = std::move(erased)](const BlockKey& key, const SegmentLog::Fill& fill, uint64_t offset) {

@@ -101,13 +101,14 @@ const Dictionary* Dictionaries::live(BlockRole role) const {
   return Find(static_cast<uint16_t>(live_[static_cast<size_t>(role)].load(std::memory_order_acquire)));
 }
 
-void Dictionaries::Write(const Dictionary& dictionary, const Medium& medium, record::Place place, Throttle* throttle,
+bool Dictionaries::Write(const Dictionary& dictionary, const Medium& medium, record::Place place, Throttle* throttle,
                          Counters* counters) {
-  dictionary.Write(medium, place, authenticator_);
+  if (!dictionary.Write(medium, place, authenticator_)) return false;
   SetPlace(SlotOf(dictionary.number()), place.offset);
   if (throttle != nullptr) throttle->ChargeWrite(RecordBytes(dictionary));
   counters->Add(Event::kDictionaryWritten, dictionary.role());
   counters->Add(Event::kScmWrittenBytes, dictionary.role(), RecordBytes(dictionary));
+  return true;
 }
 
 std::array<unsigned, kBlockRoles> Dictionaries::Collect() {

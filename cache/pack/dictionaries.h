@@ -44,6 +44,8 @@ namespace mezz {
 class Dictionaries {
  public:
   static constexpr unsigned kSlots = 8;
+  // Whether all are known that records of an earlier life may have.
+  enum class Numbers { kKnown, kUnknown };
   static unsigned SlotOf(uint16_t number) { return (number - 1u) % kSlots; }
 
   // `trainer` is called when a retired dictionary lost its last hold, and when one has no place; not owned.
@@ -105,13 +107,16 @@ class Dictionaries {
 
   uint64_t place(unsigned slot) const { return slots_[slot].place.load(std::memory_order_acquire); }
   // Writes its record there, and that is its place from now on; counted, and charged to `throttle`, which may be null.
-  // REQUIRES: the caller holds it, and RecordBytes() are reserved at `place`.
-  void Write(const Dictionary& dictionary, const Medium& medium, record::Place place, Throttle* throttle,
+  // False: the medium did not take it, and the place is as before. REQUIRES: the caller holds it, and RecordBytes() are
+  // reserved at `place`.
+  bool Write(const Dictionary& dictionary, const Medium& medium, record::Place place, Throttle* throttle,
              Counters* counters);
   void LosePlace(unsigned slot) {
     SetPlace(slot, 0);
-    trainer_->Call();
+    CallTrainer();
   }
+  // There may be room for what has no place.
+  void CallTrainer() { trainer_->Call(); }
 
   uint32_t holds(unsigned slot) const { return HoldsOf(slots_[slot].word.load(std::memory_order_relaxed)); }
   uint64_t dram_bytes() const { return sizeof(*this) + held_bytes_.load(std::memory_order_relaxed); }

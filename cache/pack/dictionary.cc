@@ -7,6 +7,7 @@
 #include <cassert>
 #include <new>
 
+#include "cache/header_checksum.h"
 #include "cache/pack/codec_rules.h"
 
 namespace mezz {
@@ -50,7 +51,8 @@ std::unique_ptr<const Dictionary> Dictionary::Make(std::span<const std::byte> tr
 }
 
 std::unique_ptr<const Dictionary> Dictionary::Read(const record::Header& header, const Authenticator* authenticator) {
-  if ((header.flags & layout::kRecordDictionary) == 0 || !record::PayloadIsWhole(header, authenticator)) return nullptr;
+  if ((header.flags & layout::kRecordDictionary) == 0 || !record::HasRole(header)) return nullptr;
+  if (header.payload_bytes > kBytesMax || !record::PayloadIsWhole(header, authenticator)) return nullptr;
   std::span<const std::byte> bytes;
   if (record::SteadyBytes(record::PayloadOf(header), &bytes) != record::Steady::kHere) return nullptr;
   const uint64_t number = NumberIn(header.key);
@@ -65,9 +67,9 @@ uint64_t Dictionary::dram_bytes() const {
   return sizeof(*this) + bytes_.capacity() + ZSTD_sizeof_CDict(packer_) + ZSTD_sizeof_DDict(unpacker_);
 }
 
-void Dictionary::Write(const Medium& medium, record::Place place, const Authenticator* authenticator) const {
-  record::Write(medium, place, KeyOf(number_, role_), role_, bytes_.size(), SpanSource{bytes_},
-                layout::kRecordDictionary, authenticator);
+bool Dictionary::Write(const Medium& medium, record::Place place, const Authenticator* authenticator) const {
+  return record::Write(medium, place, KeyOf(number_, role_), role_, bytes_.size(), SpanSource{bytes_},
+                       layout::kRecordDictionary, authenticator);
 }
 
 size_t PackFrame(ZSTD_CCtx* state, const Dictionary* dictionary, std::span<const std::byte> block,

@@ -22,10 +22,12 @@ namespace mezz {
 // packed with it names it. Immutable: any thread may read it.
 class Dictionary {
  public:
+  static constexpr size_t kBytesMax = 64 << 10;
+
   // `number` > 0 replaces the one in `trained`, which is what ZDICT made. Null: it is none, or there is no memory.
   static std::unique_ptr<const Dictionary> Make(std::span<const std::byte> trained, uint16_t number, BlockRole role);
-  // From its record: null also for a record that is no dictionary's, or damaged. REQUIRES: the header is whole, and
-  // the payload within the medium.
+  // From its record: null also for a record that is no dictionary's that we would have written, or damaged. REQUIRES:
+  // the header is whole, and the payload within the medium.
   static std::unique_ptr<const Dictionary> Read(const record::Header& header,
                                                 const Authenticator* authenticator = nullptr);
   // What the key of a dictionary's record says, of any value: 1 to UINT16_MAX if Read takes it.
@@ -42,8 +44,8 @@ class Dictionary {
   // Some 0.5 MiB more than its bytes: zstd's tables.
   uint64_t dram_bytes() const;
 
-  // Writes its record, RecordBytes() of the medium.
-  void Write(const Medium& medium, record::Place place, const Authenticator* authenticator = nullptr) const;
+  // Writes its record, RecordBytes() of the medium. False: as record::Write.
+  bool Write(const Medium& medium, record::Place place, const Authenticator* authenticator = nullptr) const;
   uint64_t RecordBytes(const Authenticator* authenticator) const {
     return record::BytesFor(bytes_.size(), authenticator);
   }

@@ -15,13 +15,12 @@
 namespace mezz {
 namespace {
 
-constexpr size_t kDictionaryBytesMax = 64 << 10;
 constexpr size_t kSegmentShare = 16;    // all dictionaries together fill half of a segment at most
 constexpr size_t kSamplesPerByte = 32;  // ZDICT's advice is a hundred; 16 MiB or so of samples gain a hundredth
 constexpr uint64_t kGainDenominator = 20;
 
 size_t DictionaryBytes(const DictionaryRules& rules, uint64_t segment_bytes) {
-  const size_t most = std::min<size_t>(kDictionaryBytesMax, segment_bytes / kSegmentShare);
+  const size_t most = std::min<size_t>(Dictionary::kBytesMax, segment_bytes / kSegmentShare);
   return std::min<size_t>(most, rules.sample_bytes_max / kSamplesPerByte);
 }
 
@@ -110,12 +109,18 @@ uint64_t Trainer::dram_bytes() const {
 
 void Trainer::Run() {
   while (state_->wakeup.Await()) {
-    if (!held_.load(std::memory_order_acquire)) Work();
+    if (leash_.load(std::memory_order_acquire) != Leash::kHeld) Work();
   }
 }
 
 void Trainer::Work() {
   Collect();
+  if (leash_.load(std::memory_order_relaxed) == Leash::kNone) TrainDue();
+  Collect();
+  StoreMissing();
+}
+
+void Trainer::TrainDue() {
   for (size_t i = 0; i < kBlockRoles; ++i) {
     const auto role = static_cast<BlockRole>(i);
     SampleSet set = state_->samples.Take(role);
@@ -128,8 +133,6 @@ void Trainer::Work() {
     set = SampleSet();
     state_->samples.Rest(role, useful);
   }
-  Collect();
-  StoreMissing();
 }
 
 void Trainer::Collect() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -45,9 +46,12 @@ class Trainer {
   bool Start(Store store);
   // Until LetGo is called the thread does nothing: who takes a medium over uses the dictionaries in its stead.
   // REQUIRES: before Start.
-  void Hold() { held_.store(true, std::memory_order_relaxed); }
-  void LetGo() {
-    held_.store(false, std::memory_order_release);
+  void Hold() { leash_.store(Leash::kHeld, std::memory_order_relaxed); }
+  // With numbers unknown none is given out in this life.
+  void LetGo(Dictionaries::Numbers numbers) {
+    assert(leash_.load(std::memory_order_relaxed) == Leash::kHeld);
+    leash_.store(numbers == Dictionaries::Numbers::kKnown ? Leash::kNone : Leash::kTrainsNone,
+                 std::memory_order_release);
     Wake();
   }
   // Ends the thread, after the training it is at. Who packs goes on with what there is.
@@ -72,8 +76,12 @@ class Trainer {
     std::thread thread;
   };
 
+  // What the thread may do.
+  enum class Leash : uint8_t { kNone, kHeld, kTrainsNone };
+
   void Run();
   void Work();
+  void TrainDue();
   void Collect();
   void StoreMissing();
   bool Train(BlockRole role, const SampleSet& set);
@@ -83,7 +91,9 @@ class Trainer {
   const ForkGuard& guard_;
   std::unique_ptr<State> state_;
   Store store_;
-  Atomic<bool> held_{false};  // true only from before Start until LetGo (release), which hands the dictionaries over
+  // kNone --Hold, before Start--> kHeld --LetGo: release store, which hands the dictionaries over--> kNone or
+  // kTrainsNone
+  Atomic<Leash> leash_{Leash::kNone};
 };
 
 }  // namespace mezz

@@ -26,8 +26,10 @@ inline RecoveryReport Recover(const RecoveryOf& of) {
   if (!of.index->StartRefill()) return {};
   Recoverer recoverer(of.medium, of.superblock, of.options, of.log, of.index, of.counters, of.dictionaries, of.guard);
   recoverer.Prepare();
-  RecoveryHooks hooks{
-      .grow = [] {}, .is_forgotten = [](FileId) { return false; }, .dictionaries_known = [] {}, .over = {}};
+  RecoveryHooks hooks{.grow = [] {},
+                      .is_forgotten = [](FileId) { return false; },
+                      .dictionaries_taken = [](Dictionaries::Numbers) {},
+                      .over = {}};
   if (of.erased != nullptr) {
     hooks.is_erased = [erased = of.erased](const BlockKey& key, const SegmentLog::Fill& fill, uint64_t offset) {
       return erased->Cover(key, fill.sequence, offset);

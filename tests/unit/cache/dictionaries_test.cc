@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 #include <zdict.h>
 
+#include <atomic>
 #include <cstring>
 #include <string>
 
 #include "cache/pack/packer.h"
 #include "cache/pack/samples.h"
+#include "cache/pack/trainer.h"
 #include "tests/support/core_fixture.h"
 
 namespace mezz {
@@ -203,6 +205,47 @@ TEST_F(DictionariesTest, WhatWasPackedWithNoneUnpacksWithNone) {
   prefix.dictionary = 1;
   std::vector<std::byte> to(block.size());
   EXPECT_EQ(packer.Unpack(packed.bytes(), prefix, to.data()), Unpacked::kNoDictionary);
+}
+
+// Without verify=keyed anybody may seal one.
+TEST_F(DictionariesTest, OneThatWeWouldNotHaveWrittenIsNone) {
+  test::HeapMedium medium(4 * Dictionary::kBytesMax);
+  const auto read_back = [&](size_t bytes, BlockRole role) {
+    std::vector<std::byte> content = trained_;
+    content.resize(bytes);
+    const auto dictionary = Dictionary::Make(content, 1, role);
+    EXPECT_TRUE(dictionary != nullptr && dictionary->Write(medium, {0, 1}));
+    return Dictionary::Read(record::HeaderAt(medium, 0));
+  };
+  EXPECT_NE(read_back(Dictionary::kBytesMax, BlockRole::kData), nullptr);
+  EXPECT_EQ(read_back(Dictionary::kBytesMax + 1, BlockRole::kData), nullptr);
+  for (const size_t role : {kBlockRoles, size_t{200}})
+    EXPECT_EQ(read_back(trained_.size(), static_cast<BlockRole>(role)), nullptr) << role;
+}
+
+// --- the trainer's thread
+// ----------------------------------------------------------------------------------------------
+
+TEST(TrainerTest, WithNumbersUnknownItStoresWhatThereIsAndTrainsNothing) {
+  Counters counters;
+  const ForkGuard guard;
+  Trainer trainer(test::kTrainedSoon, 1 << 20, &counters, guard);
+  std::atomic<unsigned> stored{0};
+  trainer.Hold();
+  ASSERT_TRUE(trainer.Start([&](const Dictionary&) { return stored.fetch_add(1, std::memory_order_relaxed) == 0; }));
+  trainer.dictionaries().Restore(Dictionary::Make(Trained(), 1, BlockRole::kData), /*place=*/0);
+  trainer.Wake();
+  trainer.Settle();
+  EXPECT_EQ(stored.load(std::memory_order_relaxed), 0u) << "they are another's still";
+  trainer.LetGo(Dictionaries::Numbers::kUnknown);
+  for (uint64_t n = 0; n < 1000; ++n) {
+    const auto block = TextPayload(n, 0, 4000, /*language=*/1);
+    trainer.samples().Tried(BlockRole::kBlob, block, 0, block.size());
+  }
+  trainer.Settle();
+  EXPECT_GT(stored.load(std::memory_order_relaxed), 0u);
+  const CounterSnapshot counted = counters.Snapshot();
+  EXPECT_EQ(counted[Event::kDictionaryTrained] + counted[Event::kDictionaryUseless], 0u);
 }
 
 // --- samples

@@ -411,6 +411,36 @@ TEST_F(RecoveryTest, PackedRecordsComeBackWithTheirDictionariesAndNotWithout) {
   test::ExpectSound(*tier_);
 }
 
+// Nobody holds it until the first of its records is there.
+TEST_F(RecoveryTest, RecordsOfADictionaryThatWasRetiredComeBackToo) {
+  options_.pack = PackMode::kZstd;
+  options_.dictionaries = test::kTrainedSoon;
+  options_.segment_bytes = 1 << 20;
+  options_.capacity_bytes = 16 << 20;
+  Open();
+  uint64_t put = 0, second = 0;
+  for (uint64_t language = 0; language < 2; ++language) {
+    if (language == 1) second = put + 1;
+    const uint64_t with_one = Count(Event::kPackedWithDictionary);
+    while (Count(Event::kDictionaryTrained) <= language || Count(Event::kPackedWithDictionary) < with_one + 100) {
+      ASSERT_LT(++put, 5000u);
+      tier_->Put(Key(put), BlockRole::kData, test::TextPayload(put, 0, kBytes, language), Generation::kYoung,
+                 Form::kPacked);
+      if (put % 50 == 0) tier_->SettleDictionaries();
+    }
+  }
+  ASSERT_EQ(Count(Event::kDictionaryCollected), 0u);
+  ASSERT_EQ(tier_->resident_blocks(), put);
+  Kill();
+  Open();
+  for (uint64_t n = 1; n <= put; ++n) {
+    const PinnedBlock block = tier_->Find(Key(n));
+    ASSERT_TRUE(block) << n;
+    EXPECT_TRUE(Same(BytesOf(block), test::TextPayload(n, 0, kBytes, n < second ? 0 : 1))) << n;
+  }
+  test::ExpectSound(*tier_);
+}
+
 TEST_F(RecoveryTest, OfAFormThatTheTierDoesNotReadIsDropped) {
   options_.pack = PackMode::kLz4;
   Open();
