@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
-#include <vector>
 
 #include "cache/authenticator.h"
 #include "cache/base/atomic.h"
 #include "cache/base/if_memory.h"
+#include "cache/base/thread_buffer.h"
 #include "cache/header_checksum.h"
 
 namespace mezz::record {
@@ -119,16 +119,15 @@ Steady SteadyBytes(std::span<const std::byte> bytes, std::span<const std::byte>*
   *steady = bytes;
   if (!BusErrors::contained()) [[likely]]
     return Steady::kHere;
-  constexpr size_t kKeptBytesMax = 1 << 20;  // what a rare giant took is given back by the next
-  thread_local std::vector<std::byte> copy;
-  const bool memory = IfThereIsMemory([&] {
+  struct SteadyCopy;
+  std::byte* copy = nullptr;
+  (void)IfThereIsMemory([&] {
     MEZZ_TEST_POINT("record.steady_bytes");
-    if (copy.capacity() > kKeptBytesMax && bytes.size() <= kKeptBytesMax) std::vector<std::byte>().swap(copy);
-    if (copy.size() < bytes.size()) copy.resize(bytes.size());
+    copy = ThreadBuffer<SteadyCopy>::AtLeast(bytes.size());
   });
-  if (!memory) return Steady::kNoMemory;
-  *steady = {copy.data(), bytes.size()};
-  return CopyBytes(bytes, copy.data()) ? Steady::kHere : Steady::kLost;
+  if (copy == nullptr) return Steady::kNoMemory;
+  *steady = {copy, bytes.size()};
+  return CopyBytes(bytes, copy) ? Steady::kHere : Steady::kLost;
 }
 
 std::optional<Header> ReadHeader(const Medium& medium, Place place) {

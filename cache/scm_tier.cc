@@ -79,8 +79,8 @@ void ScmTier::Impl::StoreStaged(const StagedBlocks::Block& block) {
   const PackedBlock packed = packer_->Pack(block.role, block.bytes, record::PayloadChecksum(block.bytes));
   MEZZ_TEST_POINT("staged block packed");
   {
-    const std::unique_lock lock = erases_durably_ ? std::unique_lock(store_mutex_) : std::unique_lock<Mutex>();
-    if (erases_durably_ && !stage_->blocks().IsWanted(block.slot)) return;
+    const std::unique_lock lock = remembers_ ? std::unique_lock(store_mutex_) : std::unique_lock<Mutex>();
+    if (remembers_ && !stage_->blocks().IsWanted(block.slot)) return;
     MEZZ_TEST_POINT("staged block wanted");
     StoreAsPacked(packed, {.key = block.key, .role = block.role, .generation = block.generation, .slot = block.slot},
                   block.bytes.size(), SpanSource{block.bytes});
@@ -182,9 +182,9 @@ bool ScmTier::Impl::Store(const Dictionary& dictionary) {
                          ? Reserve(trainer_->dictionaries().RecordBytes(dictionary), Generation::kProven)
                          : std::nullopt;
   if (!where) return false;
-  trainer_->dictionaries().Write(dictionary, medium_, where->place, throttle_, counters_);
+  const bool written = trainer_->dictionaries().Write(dictionary, medium_, where->place, throttle_, counters_);
   log_.Leave(*where);
-  return true;
+  return written;
 }
 
 std::optional<SegmentLog::Reservation> ScmTier::Impl::Reserve(uint64_t bytes, Generation generation) {
@@ -452,8 +452,8 @@ void ScmTier::ChargeInPlace(BlockRole role, std::span<const std::byte> payload) 
   if (throttle_ != nullptr) throttle_->ChargeInPlace(HowReadInPlace(throttle_->model(), role, payload));
 }
 
-void ScmTier::ChargeCopy(size_t stored_bytes) {
-  if (throttle_ != nullptr) throttle_->ChargeStreamRead(stored_bytes);
+void ScmTier::ChargeCopy(const PinnedBlock& block) {
+  if (throttle_ != nullptr && !block.staged()) throttle_->ChargeStreamRead(block.stored().size());
 }
 
 void ScmTier::Prefetch(const BlockKey& key) const { impl_->index_.Prefetch(impl_->index_.Hash(key)); }

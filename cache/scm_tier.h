@@ -196,10 +196,11 @@ class ScmTier {
 
   // Finds, pins and counts a hit or a miss; an empty result is a miss. The caller charges the model for what it
   // then reads: ChargeInPlace for what RocksDB reads of a block of that role where it lies, ChargeCopy for a copy,
-  // which unpacking is of the bytes stored. A packed record's checksum is checked here, whatever `verify` says.
+  // which unpacking is of the bytes stored; what is staged lies in DRAM. A packed record's checksum is checked here,
+  // whatever `verify` says.
   PinnedBlock Find(const BlockKey& key, BlockRole role_for_miss_counter = BlockRole::kOther, Heat heat = Heat::kRaise);
   void ChargeInPlace(BlockRole role, std::span<const std::byte> payload);
-  void ChargeCopy(size_t stored_bytes);
+  void ChargeCopy(const PinnedBlock& block);
 
   // Brings the index lines of `key` towards this CPU; a hint that costs a hash.
   void Prefetch(const BlockKey& key) const;
@@ -321,7 +322,7 @@ class ScmTier {
   Counters& counters() { return counters_; }
   const Throttle* throttle() const { return throttle_.get(); }
 
-  // Until the blocks are stored that were staged before this call.
+  // Until nothing is staged: what is put meanwhile is waited for too.
   void Drain() const;
   // Puts that were left to the stage; and that packed, because it was full.
   uint64_t staged_puts() const;

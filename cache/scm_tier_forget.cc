@@ -74,11 +74,13 @@ void ScmTier::Impl::EraseAll() {
   if (stage_ != nullptr) stage_->ForgetAll();
   if (recoverer_ != nullptr && guard_.InParent()) log_.GiveUpAwaiting();
   if (!remembers_ || !guard_.InParent()) return index_.Clear();
-  if (stage_ != nullptr) stage_->Drain();
-  reclaimer_.WhileNothingMoves([this] {
-    ForsakeWhatIsStored();
-    index_.Clear();
-  });
+  {
+    const std::lock_guard stage_stores_nothing(store_mutex_);
+    reclaimer_.WhileNothingMoves([this] {
+      ForsakeWhatIsStored();
+      index_.Clear();
+    });
+  }
   AfterFault();
 }
 

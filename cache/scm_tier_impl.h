@@ -119,7 +119,7 @@ class ScmTier::Impl {
  private:
   const bool remembers_;  // the medium, when the tier is closed
   const bool erases_durably_;
-  Mutex store_mutex_;       // held while the stage's thread stores a block, if erases are durable
+  Mutex store_mutex_;       // held while the stage's thread stores a block, if the medium remembers it
   bool recovered_ = false;  // there may be records of an earlier life; set before the tier is open
   // A change of the superblock was stored nowhere; and then: what was erased may be found again. false, then true for
   // good: stored before faults_ is closed (seq_cst), which is what tells; relaxed.

@@ -116,6 +116,7 @@ Status ParseScmSide(std::string_view scheme, std::string_view uri, HybridCacheOp
   MEZZ_RETURN_IF_ERROR(parser.Parse(uri));
   MEZZ_RETURN_IF_ERROR(CheckMediumKeys(parser, parsed));
   MEZZ_RETURN_IF_ERROR(parser.CheckTotal());
+  parsed.dram_bytes = 0;  // the cache above has a size of its own
   MEZZ_RETURN_IF_ERROR(parser.Prefixed(scheme == kScmSecondaryScheme ? parsed.ValidateScmSecondary(machine)
                                                                      : parsed.ValidateScmSide(machine)));
   *options = std::move(parsed);

@@ -77,9 +77,9 @@ class DramBudget {
     if (structures <= charged && (charged - structures <= kSlackBytes || !limited())) [[likely]]
       return;
     if (resizing_.exchange(true, std::memory_order_acquire)) return;
+    const Turn turn(*this);
     charged_.store(RoundUp(structures, kStepBytes), std::memory_order_relaxed);
     resize(TierBytes());
-    Leave();
   }
 
   // Somebody wants the tier itself to have `bytes`: the total is that and what the structures take now, unless it has
@@ -87,6 +87,7 @@ class DramBudget {
   template <typename Resize>
   void SetTier(uint64_t bytes, uint64_t structures, Resize&& resize) {
     while (resizing_.exchange(true, std::memory_order_acquire)) resizing_.wait(true, std::memory_order_relaxed);
+    const Turn turn(*this);
     if (limited() && bytes != TierBytes()) {
       const uint64_t beside = RoundUp(structures, kStepBytes);
       constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();  // a common capacity: no limit
@@ -95,7 +96,6 @@ class DramBudget {
     }
     off_.store(bytes == 0, std::memory_order_relaxed);
     resize(bytes);
-    Leave();
   }
 
   bool limited() const { return total() != 0; }
@@ -104,12 +104,23 @@ class DramBudget {
   bool HasRoomFor(uint64_t structures) const;
 
  private:
+  // That of who resizes. Ends also where there is no memory for it.
+  class Turn {
+   public:
+    explicit Turn(DramBudget& budget) : budget_(budget) {}
+    ~Turn() {
+      budget_.resizing_.store(false, std::memory_order_release);
+      budget_.resizing_.notify_all();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    DramBudget& budget_;
+  };
+
   bool is_off() const { return off_.load(std::memory_order_relaxed); }
   uint64_t TierBytes() const;
-  void Leave() {
-    resizing_.store(false, std::memory_order_release);
-    resizing_.notify_all();
-  }
 
   std::atomic<uint64_t> charged_{std::numeric_limits<uint64_t>::max()};  // relaxed; stored while resizing_
   std::atomic<uint64_t> total_{0};                                       // as charged_

@@ -161,7 +161,7 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<H
   memory_allocator_ = WrappedAllocator(target_);
   core_->GuardMoves();
   core_->OwnDramTier([this](uint64_t bytes) { target_->SetCapacity(bytes); });
-  if (std::string_view(target_->Name()) == "AutoHyperClockCache") core_->KeepHitBits(target_->GetCapacity());
+  if (std::string_view(target_->Name()) == "AutoHyperClockCache") core_->KeepHitBits(core_->options().dram_bytes);
   target_->SetEvictionCallback([this](const Slice& key, Handle* handle, bool was_hit) {
     OnDramEviction(key, handle, was_hit);
     return false;  // the object stays the target's to delete
@@ -272,7 +272,7 @@ rocksdb::Cache::Handle* HybridCache::Promote(const BlockKey& key, PinnedBlock bl
 }
 
 HybridCache::Created HybridCache::Copy(PinnedBlock block, const Request& request) {
-  core_->scm().ChargeCopy(block.stored().size());
+  core_->scm().ChargeCopy(block);
   if (const auto image = block.image()) return CreateOfImage(block, *image, request);
   if (block.form() == Form::kPacked) return UnpackAndCreate(std::move(block), request);
   const auto bytes = block.SteadyBytes();
@@ -338,6 +338,7 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
   core_->FollowDram();
   if (key.size() != BlockKey::kBytes) {
     EraseFromDram(key);  // LRUCache keeps the old object where it has no room for the new one
+    const MoveGate::Window window(core_->gate());
     return target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
   }
   const BlockKey block_key = BlockKey::FromBytes(key.data());
@@ -573,6 +574,7 @@ Status WrapCache(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions&
   effective.dram_bytes = std::min<uint64_t>(dram->GetCapacity(), ThisMachine().memory_bytes);
   effective.strict_capacity_limit = dram->HasStrictCapacityLimit();
   effective.dram_shard_bits = -1;
+  MEZZ_RETURN_IF_ERROR(effective.ValidateScmSide());
   MEZZ_RETURN_IF_ERROR(DivideDram(&effective));
   MEZZ_RETURN_IF_ERROR(OpenOver(std::move(dram), effective, cache));
   if (effective.dram_total_bytes != 0) (*cache)->SetCapacity(effective.dram_bytes);

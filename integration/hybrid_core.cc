@@ -11,7 +11,9 @@
 #include <span>
 #include <utility>
 
+#include "cache/base/if_memory.h"
 #include "cache/base/text.h"
+#include "cache/base/thread_buffer.h"
 #include "cache/base/write_file.h"
 #include "integration/compaction_thread.h"
 #include "integration/miss_timer.h"
@@ -86,6 +88,7 @@ void TellOfTrouble(const std::string& medium, ScmOptions* scm) {
 HybridCore::HybridCore(const HybridCacheOptions& options)
     : options_(options),
       measures_misses_(options.scm.pack == PackMode::kAuto),
+      machine_bytes_(std::max<uint64_t>(1, ThisMachine().memory_bytes)),
       policy_options_(PolicyOptionsOf(options)) {
   budget_.Open(options.dram_total_bytes, options.dram_bytes);
 }
@@ -172,7 +175,7 @@ void HybridCore::FollowTotal() {
 }
 
 void HybridCore::ResizeDram(uint64_t bytes) {
-  OnDramCapacity(bytes);
+  (void)IfThereIsMemory([&] { OnDramCapacity(bytes); });  // else policies go on with the size that they know
   const MoveGate::Window window(*gate_);
   resize_dram_(bytes);
 }
@@ -180,8 +183,10 @@ void HybridCore::ResizeDram(uint64_t bytes) {
 void HybridCore::OnDramCapacity(uint64_t bytes) {
   const std::lock_guard lock(policies_mutex_);
   dram_tier_bytes_ = bytes;
-  policy_options_.dram_bytes = std::max<uint64_t>(1, bytes);  // 0 would be "not known"
-  if (hit_bits_ != nullptr) hit_bits_->Grow(bytes / std::max(1u, options_.scm.expected_block_bytes));
+  // 0 would be "not known", and "no limit" no size to prepare for.
+  policy_options_.dram_bytes = std::clamp<uint64_t>(bytes, 1, machine_bytes_);
+  const uint64_t blocks = policy_options_.dram_bytes / std::max(1u, options_.scm.expected_block_bytes);
+  if (hit_bits_ != nullptr) hit_bits_->Grow(blocks);
   // What they tune themselves by begins anew each time, and with dram_total the DRAM tier yields a little to each
   // growth of our structures.
   if (flow_.IsStep(told_dram_bytes_, policy_options_.dram_bytes)) TellCapacityLocked();
@@ -327,21 +332,19 @@ HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& b
 }
 
 std::optional<std::span<const std::byte>> HybridCore::BytesToCopy(const PinnedBlock& block) {
-  if (!block.staged()) scm_->ChargeCopy(block.stored().size());
+  scm_->ChargeCopy(block);
   if (block.form() == Form::kRaw) return block.SteadyBytes();
   if (block.image()) {
     counters().Add(Event::kScmImageUnread, block.role());
     return std::nullopt;
   }
-  thread_local std::vector<std::byte> unpacked;  // stays with the thread: Packer::kPackBytesMax at most
-  try {
-    if (unpacked.size() < block.logical_bytes()) unpacked.resize(block.logical_bytes());
-  } catch (const std::bad_alloc&) {
+  std::byte* const unpacked = ThreadBuffer<HybridCore>::AtLeast(block.logical_bytes());
+  if (unpacked == nullptr) {
     counters().Add(Event::kAllocationFailed, block.role());
     return std::nullopt;
   }
-  if (!block.Unpack(unpacked.data())) return std::nullopt;
-  return std::span<const std::byte>(unpacked.data(), block.logical_bytes());
+  if (!block.Unpack(unpacked)) return std::nullopt;
+  return std::span<const std::byte>(unpacked, block.logical_bytes());
 }
 
 // More than half of the SCM tier is not written over for it: that is warm by itself. A child stores nothing, and the

@@ -277,6 +277,7 @@ class HybridCore final : private SurvivorJudge {
 
   HybridCacheOptions options_;
   const bool measures_misses_;
+  const uint64_t machine_bytes_;
   PolicyOptions policy_options_;  // dram_bytes guarded by policies_mutex_, once opened
   DecisionCounters decisions_;
 

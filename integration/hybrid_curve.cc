@@ -65,7 +65,7 @@ void HybridCore::OpenCurve() {
 }
 
 HybridCore::~HybridCore() {
-  if (options_.curve_file.empty() || curve_ == nullptr) return;
+  if (options_.curve_file.empty() || curve_ == nullptr || scm_->in_child()) return;
   (void)IfThereIsMemory([this] {
     const Status status = DumpCurve(options_.curve_file);
     if (!status.ok()) Tell(fmt::format("curve_file={}: {}", options_.curve_file, status.message()));

@@ -12,7 +12,7 @@ namespace mezz {
 // A stock cache that gets an SCM tier while it is in use, and is a hybrid cache from then on. From RocksDB 8.9 on; what
 // HybridCacheV7::Arm does on 7.8.
 //
-// Handles are the stock cache's throughout, so what is done with a handle, but for erasing it, goes straight there.
+// Handles are the stock cache's throughout, so what is done with a handle, but for releasing it, goes straight there.
 //
 //   current_:  the stock cache --Arm: release store--> the hybrid cache. Never changes again.
 //
@@ -51,12 +51,11 @@ class LateHybridCache : public rocksdb::CacheWrapper {
                  rocksdb::Statistics* stats) override {
     return current()->Lookup(key, helper, context, priority, stats);
   }
-  // To erase concerns the SCM tier too; all other releases take the short way.
   bool Release(Handle* handle, bool erase_if_last_ref) override {
-    return (erase_if_last_ref ? current() : target_.get())->Release(handle, erase_if_last_ref);
+    return ForRelease(erase_if_last_ref)->Release(handle, erase_if_last_ref);
   }
   bool Release(Handle* handle, bool useful, bool erase_if_last_ref) override {
-    return (erase_if_last_ref ? current() : target_.get())->Release(handle, useful, erase_if_last_ref);
+    return ForRelease(erase_if_last_ref)->Release(handle, useful, erase_if_last_ref);
   }
   uint64_t NewId() override { return current()->NewId(); }
   void EraseUnRefEntries() override { current()->EraseUnRefEntries(); }
@@ -76,8 +75,12 @@ class LateHybridCache : public rocksdb::CacheWrapper {
   class EvictionSwitch;
 
   Cache* current() const { return current_.load(std::memory_order_acquire); }
+  // To erase concerns the SCM tier too, and over a HyperClockCache the hybrid cache looks out for objects that were
+  // erased in use; all other releases take the short way.
+  Cache* ForRelease(bool erases) const { return erases || !over_lru_ ? current() : target_.get(); }
   void ForgetIfArmedSince(const Cache* asked, const rocksdb::Slice& key);
 
+  const bool over_lru_;
   const std::shared_ptr<EvictionSwitch> switch_;
   std::shared_ptr<Cache> hybrid_;
   std::atomic<Cache*> current_;

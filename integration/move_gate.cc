@@ -43,7 +43,7 @@ MoveGate::Change::Change(MoveGate& gate, const BlockKey& key) : gate_(gate), str
   stripe_.state.fetch_add(kOneChange, std::memory_order_acq_rel);
   // A change within a move of this thread is the work of a destructor that the move set off: it would wait for itself.
   if (moves_of_this_thread != 0) return;
-  while ((stripe_.state.load(std::memory_order_acquire) & kMovesMask) != 0) sched_yield();
+  while ((stripe_.state.load(std::memory_order_acquire) & kMovesMask) != 0 && gate.guard_.InParent()) sched_yield();
 }
 
 MoveGate::Change::~Change() {

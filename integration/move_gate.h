@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cache/base/fork_guard.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -27,6 +28,9 @@ namespace mezz {
 // and all stripes share `changes_made_`, which grows by one with each change (acq_rel): it orders changes, and dates
 // the moves. A stripe's keys share their fate: one move in kStripes is refused because of a change of another key made
 // in the same few microseconds. A cache may forget.
+//
+// In a child made by fork() a change waits for nobody: the moves that were under way are its parent's, and nothing
+// moves to SCM there.
 //
 // Thread-safe. A move never waits, so a change waits for no more than the few moves of its stripe that it met.
 // Costs: a move two atomic additions on its stripe's line; a change three, and one on the shared line; a window a load
@@ -56,6 +60,7 @@ class MoveGate {
 
   Stripe& StripeOf(const BlockKey& key);
 
+  const ForkGuard guard_;
   alignas(kLineBytes) std::atomic<uint64_t> changes_made_{1};  // 0 is Moment::kUnknown
   alignas(kLineBytes) std::array<Stripe, kStripes> stripes_;
 };

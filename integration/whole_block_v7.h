@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstring>
-#include <vector>
 
+#include "cache/base/thread_buffer.h"
 #include "rocksdb/cache.h"
 
 namespace mezz {
@@ -20,24 +20,13 @@ class WholeBlockV7 {
   // A helper that throws has failed.
   bool operator()(size_t offset, size_t bytes, std::byte* to) const noexcept {
     if (offset == 0 && bytes == bytes_) return SaveTo(to);
-    if (offset == 0 && !SaveWhole()) return false;
-    std::memcpy(to, buffer_.data() + offset, bytes);
+    std::byte* const whole = ThreadBuffer<WholeBlockV7>::AtLeast(bytes_);
+    if (whole == nullptr || (offset == 0 && !SaveTo(whole))) return false;
+    std::memcpy(to, whole + offset, bytes);
     return true;
   }
 
  private:
-  // Memory for the largest common blocks stays with the thread; that of a rare giant is given back by the next block.
-  static constexpr size_t kKeptBytesMax = 1 << 20;
-
-  bool SaveWhole() const {
-    try {
-      if (buffer_.capacity() > kKeptBytesMax && bytes_ <= kKeptBytesMax) std::vector<std::byte>().swap(buffer_);
-      buffer_.resize(bytes_);
-    } catch (...) {
-      return false;
-    }
-    return SaveTo(buffer_.data());
-  }
   bool SaveTo(std::byte* to) const {
     try {
       return helper_->saveto_cb(object_, 0, bytes_, to).ok();
@@ -46,7 +35,6 @@ class WholeBlockV7 {
     }
   }
 
-  static inline thread_local std::vector<std::byte> buffer_;
   const rocksdb::Cache::CacheItemHelper* const helper_;
   void* const object_;
   const size_t bytes_;

@@ -178,7 +178,11 @@ std::string CurveText(const Curve& curve, const json& manifest) {
   // A line a point: these files are read by people, too.
   json list = json::array();
   points["points"].swap(list);
-  std::string rest = fmt::format("\"manifest\":{},\n\"curve\":{}", manifest.dump(), points.dump());
+  // Paths in it are any bytes.
+  const auto text = [](const json& of) {
+    return of.dump(-1, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace);
+  };
+  std::string rest = fmt::format("\"manifest\":{},\n\"curve\":{}", text(manifest), text(points));
   assert(rest.ends_with('}'));
   const std::string empty = "\"points\":[]";
   std::string lines;

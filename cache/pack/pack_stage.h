@@ -33,7 +33,7 @@ class PackStage {
   bool Start(Store store);
   // Ends the thread, after the block it is at; those that wait are never stored.
   void Stop();
-  // Until all is stored that was staged before.
+  // Until nothing is staged: what comes meanwhile is waited for too.
   void Drain() const;
 
   std::optional<StagedBlocks::Block> Reserve(const BlockKey& key, BlockRole role, Generation generation, size_t bytes) {

@@ -88,6 +88,12 @@ class DurableEraseRace : public ::testing::Test {
     ASSERT_EQ(tier_->Put(Key(2), BlockRole::kData, Payload(2, 0, kBytes)), PutResult::kStored);
     ExpectGoneAfterAKill(1);
   }
+  void OpenWithAStage() {
+    tier_.reset();
+    options_.pack = PackMode::kLz4;
+    options_.pack_stage_bytes = kPackStageBytesMin;
+    tier_ = test::OpenOrDie(options_);
+  }
   void PutPacked(uint64_t key) {
     const auto payload = test::PackablePayload(key, 0, kBytes);
     ASSERT_EQ(tier_->Put(Key(key), BlockRole::kData, payload, Generation::kYoung, Form::kPacked), PutResult::kStored);
@@ -122,10 +128,22 @@ TEST_F(DurableEraseRace, OfAllWaitsWhereErasesAreVolatileToo) {
   ExpectOfAllToWaitForACopy();
 }
 
+TEST_F(DurableEraseRace, OfAllWaitsForTheBlockThatTheStageStores) {
+  for (const EraseMode erase : {EraseMode::kDurable, EraseMode::kVolatile}) {
+    options_.erase = erase;
+    OpenWithAStage();
+    Eraser eraser;
+    AtPoint("staged block wanted", [&] { eraser.Start([this] { tier_->EraseAll(); }); });
+    PutPacked(1);
+    EXPECT_TRUE(eraser.started());
+    eraser.Join();
+    PutPacked(2);
+    ExpectGoneAfterAKill(1);
+  }
+}
+
 TEST_F(DurableEraseRace, WaitsForTheBlockThatTheStageStores) {
-  options_.pack = PackMode::kLz4;
-  options_.pack_stage_bytes = kPackStageBytesMin;
-  tier_ = test::OpenOrDie(options_);
+  OpenWithAStage();
   PutPacked(2);
   Eraser eraser;
   AtPoint("staged block wanted", [&] { eraser.Start([this] { tier_->Erase(Key(1)); }); });
@@ -136,9 +154,7 @@ TEST_F(DurableEraseRace, WaitsForTheBlockThatTheStageStores) {
 }
 
 TEST_F(DurableEraseRace, KeepsTheStageFromStoringWhatIsErased) {
-  options_.pack = PackMode::kLz4;
-  options_.pack_stage_bytes = kPackStageBytesMin;
-  tier_ = test::OpenOrDie(options_);
+  OpenWithAStage();
   PutPacked(2);
   std::atomic<int> erases{0};
   AtPoint("staged block packed", [&] {

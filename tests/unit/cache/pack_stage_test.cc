@@ -26,8 +26,8 @@ class PackStageTest : public testing::Test {
   void TearDown() override {
     if (tier_ != nullptr) test::ExpectSound(*tier_);
   }
-  void Open(uint64_t stage_bytes) {
-    ScmOptions options = test::AnonymousOptions(16 * kSegmentBytesMin);
+  void Open(uint64_t stage_bytes) { Open(test::AnonymousOptions(16 * kSegmentBytesMin), stage_bytes); }
+  void Open(ScmOptions options, uint64_t stage_bytes) {
     options.pack = PackMode::kLz4;
     options.pack_stage_bytes = stage_bytes;
     tier_ = test::OpenOrDie(options);
@@ -275,6 +275,24 @@ TEST_F(PackStageTest, OfTwoPutsAtOnceOneStays) {
     EXPECT_EQ(after ? test::BytesOf(after) : std::vector<std::byte>(), found);
     tier_->Erase(Key(kKey));
     EXPECT_FALSE(tier_->Find(Key(kKey)));
+  }
+}
+
+// On a medium that remembers it must not get into a segment of this life; who erases does not wait for what is staged.
+TEST_F(PackStageTest, WhatIsPackedWhileAllIsErasedStaysAway) {
+  const test::ScratchFile file;
+  for (const EraseMode erase : {EraseMode::kVolatile, EraseMode::kDurable}) {
+    ScmOptions options = test::WarmOptions(file.path(), 16 * kSegmentBytesMin);
+    options.erase = erase;
+    Open(options, kUsualPackStageBytes);
+    const Intrusion intrusion("staged block packed", [&] { tier_->EraseAll(); });
+    for (uint64_t n = 0; n < 8; ++n) Put(n);
+    tier_->Drain();
+    EXPECT_TRUE(intrusion.ran());
+    EXPECT_EQ(Count(Event::kScmWrittenBytes), 0u);
+    for (uint64_t n = 0; n < 8; ++n) EXPECT_FALSE(tier_->Contains(Key(n))) << n;
+    test::ExpectSound(*tier_);
+    tier_.reset();
   }
 }
 

@@ -195,6 +195,7 @@ TEST(ParseWrapUri, TakesTheDramTierAsItComes) {
   HybridCacheOptions options;
   EXPECT_EQ(ParseWrapUri("mezzanine://scm=64M;medium=anon", &options).message(), "");
   EXPECT_EQ(ParseWrapUri("mezzanine://dram=8M;scm=64M;medium=anon", &options).message(), "");
+  EXPECT_EQ(ParseWrapUri("mezzanine://dram=8M;scm=64M;scm_path=/f;warm_dram=16M", &options).message(), "");
   EXPECT_FALSE(ParseWrapUri("mezzanine://dram=8M", &options).ok());
 }
 

@@ -205,6 +205,20 @@ TEST(DramTotalUri, AWrappedCacheIsResized) {
   EXPECT_GT(cache->GetCapacity(), kTotal / 2);
   EXPECT_LE(cache->GetCapacity() + GetHybridStats(cache.get())->Dram().total(), kTotal);
 }
+
+// Hit bits are kept for a HyperClockCache: for what the total leaves it, not for what it was made for.
+TEST(DramTotalUri, AWrappedHyperClockCacheIsResizedWithItsHitBits) {
+  const test::ScratchFile file;
+  HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file, /*dram_bytes=*/0, 64 << 20);
+  options.dram_total_bytes = kTotal;
+  std::shared_ptr<rocksdb::Cache> cache;
+  const auto stock =
+      rocksdb::HyperClockCacheOptions(uint64_t{1} << 30, /*_estimated_entry_charge=*/0).MakeSharedCache();
+  ASSERT_TRUE(WrapCache(stock, options, &cache).ok());
+  const DramUse use = GetHybridStats(cache.get())->Dram();
+  EXPECT_GT(use.hit_bits, 0u);
+  EXPECT_LE(cache->GetCapacity() + use.total(), kTotal);
+}
 #endif
 
 TEST(DramBudget, ChargesInStepsAndGivesBackWhatIsWorthIt) {

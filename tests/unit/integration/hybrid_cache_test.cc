@@ -324,6 +324,19 @@ TEST_F(HybridCacheTest, AnObjectThatFindsNoRoomHidesTheOldOneOfItsKeyWhateverThe
   }
 }
 
+// As of a row cache that is the block cache too.
+TEST_F(HybridCacheTest, BlocksThatARowPushesOutAreDemoted) {
+  Open("dram_first", ServeMode::kCopy);
+  ASSERT_TRUE(Insert(1).ok());
+  for (uint64_t n = 0; n < 4 * kDramBytes / kBlockBytes; ++n) {
+    TestBlock* const row = TestBlock::New(ContentOf(1000 + n), cache_->memory_allocator());
+    ASSERT_TRUE(cache_->Insert(KeyOf(1000 + n) + "row", row, kData, row->charge()).ok());
+  }
+  EXPECT_EQ(Count(Event::kDemotion), 1u);
+  EXPECT_EQ(Count(Event::kRefusedChanged), 0u);
+  ExpectHit(1);
+}
+
 TEST_F(HybridCacheTest, BlocksTooSmallToAdoptAreCopied) {
   InsertAndDemote(1, kData, 1023);
   InsertAndDemote(2, kData, 1024);
@@ -743,6 +756,10 @@ TEST_F(HybridCacheTest, BadOptionsBuildNothing) {
   options = Options();
   options.dram_shard_bits = 25;
   EXPECT_FALSE(NewHybridCache(options, &out).ok());
+  options = Options();
+  options.dram_total_bytes = 64 << 20;
+  options.scm.expected_block_bytes = 0;
+  EXPECT_FALSE(WrapCache(StockLru(), options, &out).ok());
   EXPECT_EQ(out, nullptr);
 }
 

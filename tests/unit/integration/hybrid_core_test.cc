@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <future>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -263,6 +264,13 @@ TEST_F(HybridCoreTest, PoliciesHearThatTheDramTierIsGone) {
   EXPECT_EQ(script_.told_dram_bytes, 1u);
   core_->OnDramCapacity(uint64_t{1} << 20);
   EXPECT_EQ(script_.told_dram_bytes, uint64_t{1} << 20);
+}
+
+// A capacity of "no limit" is common where a cache is never to evict.
+TEST_F(HybridCoreTest, PoliciesHearOfNoMoreDramThanThereIs) {
+  core_->OnDramCapacity(std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(script_.told_dram_bytes, ThisMachine().memory_bytes);
+  for (const char* policy : {"adaptive", "placeholder", "three_queue"}) EXPECT_TRUE(core_->SetPolicy(policy).ok());
 }
 
 TEST_F(HybridCoreTest, ATierThatIsSwitchedOffTellsItsPolicyOnce) {

@@ -2,6 +2,7 @@
 // The live curve of a whole cache, of any RocksDB release.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -120,6 +121,31 @@ TEST_F(HybridCurve, StandsInTheReportAndInTheFileThatMergesWithAnotherHosts) {
   ASSERT_TRUE(plan::Merge(b, &a).ok());
   EXPECT_EQ(a.sums.hosts, 2u);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2) << "a temporary file was left";
+}
+
+// Paths are any bytes, and JSON is not.
+TEST_F(HybridCurve, GoesToAFileWhoseNameIsNoText) {
+  options_.curve_file = PathOf("caf\xe9");
+  Open();
+  LookUp(10'000);
+  EXPECT_THAT(stats_->Report(), HasSubstr("\ncurve.look_ups: 10000\n"));
+  plan::Curve curve;
+  EXPECT_TRUE(plan::ReadCurve(options_.curve_file, &curve).ok());
+}
+
+TEST_F(HybridCurve, OfAForkedChildIsNotWritten) {
+  options_.curve_file = PathOf("a.curve");
+  Open();
+  LookUp(10'000);
+  const pid_t child = fork();
+  if (child == 0) {
+    cache_.reset();
+    _exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(std::filesystem::exists(options_.curve_file));
 }
 
 TEST_F(HybridCurve, OfATierThatPacksFindsMore) {

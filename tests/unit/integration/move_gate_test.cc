@@ -2,6 +2,8 @@
 #include "integration/move_gate.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <memory>
@@ -93,6 +95,28 @@ TEST(MoveGate, AChangeThatAMoveOfThisThreadSetsOffDoesNotWaitForIt) {
   const MoveGate::Move move(gate, Key(1));
   ChangeKey(gate, 1);  // would hang
   EXPECT_FALSE(Moves(gate, 1));
+}
+
+TEST(MoveGate, AForkedChildWaitsForNoMoveOfItsParent) {
+  MoveGate gate;
+  std::atomic<bool> moves{false}, forked{false};
+  std::thread mover([&] {
+    const MoveGate::Window window(gate);
+    const MoveGate::Move move(gate, Key(1));
+    moves.store(true, std::memory_order_relaxed);
+    while (!forked.load(std::memory_order_relaxed)) std::this_thread::yield();
+  });
+  while (!moves.load(std::memory_order_relaxed)) std::this_thread::yield();
+  const pid_t child = fork();
+  if (child == 0) {
+    ChangeKey(gate, 1);  // would hang
+    _exit(0);
+  }
+  forked.store(true, std::memory_order_relaxed);
+  mover.join();
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(ErasedObjects, IsTakenOnceForEachTimeItWasAdded) {
