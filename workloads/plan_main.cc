@@ -72,7 +72,6 @@ DEFINE_int32(writers, 4, "CPUs of the machine that will serve: SCM has a lane fo
 DEFINE_int64(seed, 1, "Of the first sample and of the policies' hashes");
 DEFINE_bool(exact, false, "Look at every request, with tiers as they live");
 DEFINE_string(memory, "8G", "exact: a trace that needs more is refused (K, M, G, T)");
-DEFINE_int64(access_ns, 10000, "Simulated time between requests");
 DEFINE_int64(ops, 10'000'000, "gen:NAME: requests");
 DEFINE_int64(keys, 0, "gen:NAME: keys; 0: the workload's own number");
 
@@ -109,7 +108,6 @@ mezz::Status CurveOptionsFromFlags(mezz::plan::CurveOptions* o) {
   MEZZ_RETURN_IF_ERROR(mezz::Count("seeds", FLAGS_seeds, 0, &o->seeds));
   MEZZ_RETURN_IF_ERROR(mezz::Count("writers", FLAGS_writers, 1, &o->writers));
   MEZZ_RETURN_IF_ERROR(mezz::Count("seed", FLAGS_seed, 0, &o->seed));
-  MEZZ_RETURN_IF_ERROR(mezz::Count("access_ns", FLAGS_access_ns, 1, &o->access_ns));
   MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--memory", FLAGS_memory, &o->memory_bytes));
   return o->Validate();
 }
@@ -240,12 +238,11 @@ const mezz::Program& Program() {
            "--trace=TRACE or --curve=CURVE",
            0,
            "the cheapest server that meets the targets, and how sure that is",
-           {"trace",         "curve",   "prices",     "target",     "baseline",     "calibration", "flash",
-            "dram_reserved", "threads", "ops_per_s",  "without",    "alternatives", "hosts",       "growth",
-            "lookups",       "json",    "csv",        "html",       "format",       "skip_bad",    "unit",
-            "policy",        "pack",    "pack_ratio", "dram_cache", "dram",         "scm",         "warmup",
-            "rate",          "blocks",  "seeds",      "seed",       "exact",        "memory",      "access_ns",
-            "ops",           "keys",    "writers"},
+           {"trace",      "curve",     "prices",  "target",       "baseline", "calibration", "flash",   "dram_reserved",
+            "threads",    "ops_per_s", "without", "alternatives", "hosts",    "growth",      "lookups", "json",
+            "csv",        "html",      "format",  "skip_bad",     "unit",     "policy",      "pack",    "pack_ratio",
+            "dram_cache", "dram",      "scm",     "warmup",       "rate",     "blocks",      "seeds",   "seed",
+            "exact",      "memory",    "ops",     "keys",         "writers"},
            &RunPlan},
           {"predict",
            "CURVE",
@@ -264,9 +261,8 @@ const mezz::Program& Program() {
            "TRACE",
            1,
            "hit ratios of a trace over the sizes of both tiers; TRACE is a file or gen:NAME",
-           {"out",  "format", "skip_bad",   "unit",      "policy", "dram_cache", "dram",
-            "scm",  "pack",   "pack_ratio", "warmup",    "rate",   "blocks",     "seeds",
-            "seed", "exact",  "memory",     "access_ns", "ops",    "keys",       "writers"},
+           {"out",    "format", "skip_bad", "unit",  "policy", "dram_cache", "dram",   "scm", "pack", "pack_ratio",
+            "warmup", "rate",   "blocks",   "seeds", "seed",   "exact",      "memory", "ops", "keys", "writers"},
            &RunCurve},
           {"merge",
            "CURVE...",

@@ -31,13 +31,12 @@ DEFINE_int64(segment_blocks, 0, "--sizes=unit: blocks of a segment. 0: a 256th o
 DEFINE_string(pack, "off", "Whether the SCM tier packs records: off, lz4, zstd");
 DEFINE_string(pack_ratio, "",
               "How many times smaller blocks pack, also in compressed, page_cache and inline_memory: a number, or a "
-              "file of lines ratio,weight. Empty: 2.25 lz4, 3.25 zstd");
+              "file of lines ratio,weight. Empty: 2.25; for what --pack=zstd packs, 3.25");
 DEFINE_double(warmup, 0, "Share of the accesses before counting starts");
 DEFINE_int32(threads, 0, "Policies and totals run at a time. 0: one per CPU");
 DEFINE_double(sample, 1, "Keep the accesses to this share of the blocks, chosen by hash");
 DEFINE_string(memory, "8G", "A trace, or policy opt, that needs more is refused (K, M, G, T)");
 DEFINE_double(flash_us, 80, "Time of a miss, for the mean access times");
-DEFINE_int64(access_ns, 10000, "Simulated time between accesses of traces without a clock");
 DEFINE_int64(seed, 1, "Of the policies' hashes, of hashed placement and of the sample");
 DEFINE_string(json, "", "Write the results to this file; tools/plot.py draws it");
 DEFINE_string(csv, "", "Write the rows to this file");
@@ -59,7 +58,6 @@ mezz::Status OptionsFromFlags(mezz::sim::SimOptions* o) {
   MEZZ_RETURN_IF_ERROR(mezz::Count("unit", FLAGS_unit, 1, &o->unit_bytes));
   MEZZ_RETURN_IF_ERROR(mezz::Count("segment_blocks", FLAGS_segment_blocks, 0, &o->segment_blocks));
   MEZZ_RETURN_IF_ERROR(mezz::Count("threads", FLAGS_threads, 0, &o->threads));
-  MEZZ_RETURN_IF_ERROR(mezz::Count("access_ns", FLAGS_access_ns, 1, &o->access_ns));
   MEZZ_RETURN_IF_ERROR(mezz::Count("seed", FLAGS_seed, 0, &o->seed));
   o->format = FLAGS_format;
   o->skip_bad = FLAGS_skip_bad;

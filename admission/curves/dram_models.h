@@ -5,8 +5,7 @@
 //   Insert(block, priority, evicted) makes room, calling evicted(block, was_hit) for each block that leaves, then
 //                                    brings the block in as not hit. REQUIRES: not resident
 //   MakeRoom(block, evicted)         as Insert does, for an object of that block that the cache holds for a while
-//   without
-//                                    finding it (CreateStandalone). REQUIRES: not resident
+//                                    without finding it (CreateStandalone). REQUIRES: not resident
 //   Erase(block)                     the block is gone, nobody is told. REQUIRES: resident
 //   resident(block), usage(), Prefetch(block), Audit(violations)
 //
@@ -42,9 +41,22 @@ inline uint32_t LiveShards(DramCache cache, uint64_t capacity) {
 enum class DramPriority : uint8_t { kBottom, kLow, kHigh };
 // What RocksDB inserts blocks of this role with, by default.
 inline DramPriority PriorityOf(BlockRole role) {
-  const bool high = role == BlockRole::kIndex || role == BlockRole::kFilter || role == BlockRole::kDictionary;
-  return high ? DramPriority::kHigh : DramPriority::kLow;
+  switch (role) {
+    case BlockRole::kIndex:
+    case BlockRole::kFilter:
+    case BlockRole::kDictionary:
+      return DramPriority::kHigh;
+    case BlockRole::kBlob:
+      return DramPriority::kBottom;
+    case BlockRole::kData:
+    case BlockRole::kOther:
+      break;
+  }
+  return DramPriority::kLow;
 }
+
+inline constexpr uint32_t kLruHandleBytes = 88;  // LRUCache: its handle, as malloc rounds it
+inline constexpr uint64_t kHccSlotBytes = 64;    // HyperClockCache: one slot of its table
 
 struct DramModelOptions {
   uint64_t capacity = 0;            // units: blocks or bytes, as the charges
@@ -67,9 +79,10 @@ class Charges {
   std::vector<uint32_t> by_block_;  // empty: 1 each
 };
 
-// LRUCache with the midpoint insertion of its priority pools: new blocks of low priority start in the middle of the
-// list, those of high priority and those hit go to the front half (`high_priority_pool` of the capacity), which pushes
-// its oldest back to the middle. The oldest of all leaves. Each shard is such a list; blocks are dealt out by hash.
+// LRUCache with the midpoint insertion of its priority pools: new blocks start in the middle of the list, those of high
+// priority and those hit go to the front half (`high_priority_pool` of the capacity), which pushes its oldest back to
+// the middle. (Its pool for low priority is empty unless asked for: bottom is no lower.) The oldest of all leaves. Each
+// shard is such a list; blocks are dealt out by hash.
 class LruModel {
  public:
   LruModel(uint32_t blocks, const Charges&& charges, const DramModelOptions& options) = delete;

@@ -15,8 +15,6 @@
 namespace mezz::plan {
 namespace {
 
-constexpr uint64_t kSlotBytes = 64;       // HyperClockCache: one slot of its table
-constexpr uint32_t kLruHandleBytes = 88;  // LRUCache: its handle, as malloc rounds it
 constexpr uint64_t kMiniatureSegments = 256;
 constexpr double kHighPriorityPool = 0.5;  // LRUCache's default
 
@@ -128,8 +126,7 @@ class OneTierPoint final : public PointModel {
       ++(in_scm_ ? counts_.point.scm_in_place : counts_.point.dram_hits);
       return;
     }
-    const bool high = role == BlockRole::kIndex || role == BlockRole::kFilter || role == BlockRole::kDictionary;
-    cache_.Insert(block, high ? sim::DramPriority::kHigh : sim::DramPriority::kLow, [](BlockId, bool) {});
+    cache_.Insert(block, sim::PriorityOf(role), [](BlockId, bool) {});
     if (!in_scm_) return;
     ++counts_.point.scm_writes;
     counts_.point.scm_written_bytes += records_[block];
@@ -193,7 +190,7 @@ BlockSizes::BlockSizes(const BlockTrace& trace, const MiniatureOptions& options)
   const bool packs = options.pack != PackMode::kOff;
   for (BlockId block = 0; block < trace.unique(); ++block) {
     const uint32_t bytes = trace.bytes(block);
-    dram_charges.push_back(bytes + (lru && options.policy != "hcc" ? kLruHandleBytes : 0));
+    dram_charges.push_back(bytes + (lru && options.policy != "hcc" ? sim::kLruHandleBytes : 0));
     records.push_back(static_cast<uint32_t>(layout::RecordBytes(bytes)));
     if (options.policy == kInlineMemory) {
       const double ratio = options.pack_ratios.Of(trace.key(block), options.seed);
@@ -279,7 +276,7 @@ sim::DramModelOptions DramOf(const MiniatureOptions& options, uint64_t capacity)
   return {.capacity = capacity,
           .high_priority_pool = kHighPriorityPool,
           .shards = options.rate >= 1 ? sim::LiveShards(StockCacheOf(options), capacity) : 1,
-          .slot_charge = kSlotBytes,
+          .slot_charge = sim::kHccSlotBytes,
           .seed = options.seed};
 }
 

@@ -1151,6 +1151,9 @@ MUTANTS = (
               ("const bool refaults = state.left && ", "const bool refaults = false && state.left && ")),
     simulated("a page is active at its first read", "page_cache.cc", "PageCache.HitsWhere*",
               ("state.place == kInactive && state.referenced", "state.place == kInactive")),
+    simulated("alternatives compress by the ratio of --pack", "options.cc", "Alternatives.CompressByLz4sRatio*",
+              ("options->alternative_ratios = PackRatios(RatioOfSourceText(PackMode::kLz4))",
+               "options->alternative_ratios = options->pack_ratios")),
 
     # --- dictionaries ------------------------------------------------------------------------------------------------
     unit("samples stay where zstd is no more used", PACKER, "packer",

@@ -38,8 +38,7 @@ Status ParseSizes(std::string_view flag, const std::string& text, std::vector<ui
 
 // The text of a distribution, however its file is called; of a number, the number.
 std::string DigestOfRatios(const CurveOptions& o, PackMode mode) {
-  const auto alternative = sim::AlternativeOf(o.policy);
-  const bool compresses = alternative && sim::Compresses(*alternative);
+  const bool compresses = sim::Compresses(o.policy);
   if (mode == PackMode::kOff && !compresses) return "";
   if (o.pack_ratio.empty()) return fmt::format("{}", sim::RatioOfSourceText(compresses ? PackMode::kLz4 : mode));
   std::ifstream file(o.pack_ratio, std::ios::binary);
@@ -55,13 +54,13 @@ Status MakeCurvePlan(const CurveOptions& o, CurvePlan* plan) {
     return Status::InvalidArgument(fmt::format("--policy={} is not known; {}", o.policy, KnownPolicies()));
   }
   const uint32_t writers = std::min(o.writers, log_rules::kWriterLanesMax);
-  plan->miniature = {.policy = o.policy, .access_ns = o.access_ns, .seed = o.seed, .writers = writers};
+  plan->miniature = {.policy = o.policy, .seed = o.seed, .writers = writers};
   MEZZ_RETURN_IF_ERROR(sim::ParseDramCache(o.dram_cache, &plan->miniature.dram_cache));
   sim::SimOptions packing;
   packing.policies = {o.policy};
   MEZZ_RETURN_IF_ERROR(sim::ParsePacking(o.pack, o.pack_ratio, &packing));
   plan->miniature.pack = packing.pack;
-  plan->miniature.pack_ratios = packing.pack_ratios;
+  plan->miniature.pack_ratios = sim::Compresses(o.policy) ? packing.alternative_ratios : packing.pack_ratios;
   CurveForm& form = plan->form;
   form = {.policy = o.policy,
           .dram_cache = o.dram_cache,
@@ -114,8 +113,6 @@ Status CurveOptions::Validate() const {
   if (blocks_max < kSampleBlocksMin)
     return out_of_range("blocks", blocks_max, fmt::format("{} on; fewer say nothing", kSampleBlocksMin));
   if (writers == 0) return out_of_range("writers", writers, "1 on");
-  if (access_ns == 0 || access_ns > 1'000'000'000)
-    return out_of_range("access_ns", static_cast<double>(access_ns), "1 to 1000000000");
   if (exact && rate < 1) {
     return Status::InvalidArgument(
         fmt::format("--exact looks at every request, --rate={} at some; leave one of them out", rate));

@@ -27,11 +27,10 @@ struct CurveOptions {
   std::string scm{};   // two that holds the footprint
   uint32_t seeds = 0;  // samples, 0: five; of an exact curve seeds of the policy from `seed` on, 0: one
   uint64_t seed = 1;
-  bool exact = false;                         // every request
-  double rate = 1;                            // at most this share of the blocks
-  uint32_t blocks_max = 8192;                 // and at most so many, for each seed
-  uint64_t memory_bytes = uint64_t{8} << 30;  // exact: a trace that needs more is refused
-  uint64_t access_ns = 10'000;
+  bool exact = false;                             // every request
+  double rate = 1;                                // at most this share of the blocks
+  uint32_t blocks_max = 8192;                     // and at most so many, for each seed
+  uint64_t memory_bytes = uint64_t{8} << 30;      // exact: a trace that needs more is refused
   uint32_t writers = log_rules::kWriterLanesMax;  // CPUs of the machine that will serve
   uint32_t log_max = 1 << 20;                     // sampled requests that are kept; more are read again. For tests
 

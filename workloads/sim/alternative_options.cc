@@ -19,7 +19,7 @@ constexpr uint32_t MallocBytes(uint32_t bytes) { return std::max(24u, (bytes + 8
 // What the codec makes of the block. The bits of a filter are random: nothing is to be gained there.
 uint32_t CodecBytes(const LoadedTrace& trace, const SimOptions& o, BlockId block, uint32_t bytes) {
   if (trace.role(block) == BlockRole::kFilter) return bytes;
-  const double ratio = o.pack_ratios.Of(trace.key(block), o.seed);
+  const double ratio = o.alternative_ratios.Of(trace.key(block), o.seed);
   return std::max(1u, static_cast<uint32_t>(std::ceil(bytes / ratio)));
 }
 

@@ -246,6 +246,11 @@ std::optional<Alternative> AlternativeOf(std::string_view name) {
 
 bool Compresses(Alternative alternative) { return alternative >= Alternative::kCompressed; }
 
+bool Compresses(std::string_view policy) {
+  const std::optional<Alternative> alternative = AlternativeOf(policy);
+  return alternative && Compresses(*alternative);
+}
+
 std::unique_ptr<TwoTierRun> StartAlternative(Alternative alternative, const BlockTrace& trace,
                                              const AlternativeOptions& options) {
   return options.dram_cache == DramCache::kLru ? StartWith<LruModel>(alternative, trace, options)

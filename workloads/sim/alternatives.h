@@ -33,6 +33,8 @@ const std::vector<std::string_view>& AlternativeNames();
 std::optional<Alternative> AlternativeOf(std::string_view name);
 // Whether its second tier holds blocks compressed, by --pack_ratio, however --pack stands.
 bool Compresses(Alternative alternative);
+// Of a name in --policies; false too where it names none of them.
+bool Compresses(std::string_view policy);
 
 // How a second tier that compresses keeps a block that its codec makes `codec_bytes` of. With `live_charges` as the
 // process counts: the allocator's rounding, handles, trailers.

@@ -16,8 +16,7 @@ namespace mezz::sim {
 //   hit in the first tier     that is all
 //   miss there, or a placeholder, which goes: the second tier is asked
 //     block there, no placeholder was above   served from a copy, which takes room above while it is used; a
-//     placeholder
-//                                             is put above
+//                                             placeholder is put above
 //     block there, a placeholder was above    moves up; a placeholder stays behind
 //     none there                              a miss: the block comes into the first tier
 //   a block leaves the first tier             the first time a placeholder is put below, the next time the block is

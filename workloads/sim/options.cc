@@ -20,7 +20,6 @@ namespace {
 
 constexpr unsigned kThreadsMax = 256;
 constexpr uint64_t kSegmentsOfUnitTier = 256;
-constexpr uint64_t kSlotBytes = 64;  // HyperClockCache: one slot of its table
 
 std::string Joined(const std::vector<std::string_view>& names) {
   std::string text;
@@ -168,19 +167,18 @@ Status ParsePacking(const std::string& pack, const std::string& ratio, SimOption
     return Status::InvalidArgument(fmt::format("--pack={} is not known; choose off, lz4 or zstd", pack));
   options->pack = pack == "off" ? PackMode::kOff : pack == "lz4" ? PackMode::kLz4 : PackMode::kZstd;
   options->pack_ratio = ratio;
-  const bool compresses = std::ranges::any_of(options->policies, [](const std::string& policy) {
-    const std::optional<Alternative> alternative = AlternativeOf(policy);
-    return alternative && Compresses(*alternative);
-  });
+  const bool compresses =
+      std::ranges::any_of(options->policies, [](const std::string& policy) { return Compresses(policy); });
   if (options->pack == PackMode::kOff && !compresses && !ratio.empty()) {
     return Status::InvalidArgument(fmt::format(
         "--pack_ratio={} needs --pack=lz4, --pack=zstd, or one of compressed, page_cache, inline_memory in --policies",
         ratio));
   }
-  if (!ratio.empty()) return PackRatios::Parse(ratio, &options->pack_ratios);
-  // What the alternatives compress with, where nothing else is said, is LZ4.
-  options->pack_ratios =
-      PackRatios(RatioOfSourceText(options->pack == PackMode::kOff ? PackMode::kLz4 : options->pack));
+  options->pack_ratios = PackRatios(RatioOfSourceText(options->pack));
+  options->alternative_ratios = PackRatios(RatioOfSourceText(PackMode::kLz4));
+  if (ratio.empty()) return Status::Ok();
+  MEZZ_RETURN_IF_ERROR(PackRatios::Parse(ratio, &options->pack_ratios));
+  options->alternative_ratios = options->pack_ratios;
   return Status::Ok();
 }
 
@@ -204,8 +202,6 @@ Status SimOptions::Validate() const {
   if (threads > kThreadsMax) return OutOfRange("threads", threads, fmt::format("0 to {}", kThreadsMax));
   if (!(sample > 0 && sample <= 1)) return OutOfRange("sample", sample, "above 0 to 1");
   if (!(flash_us >= 0 && flash_us <= 1e6)) return OutOfRange("flash_us", flash_us, "0 to 1000000");
-  if (access_ns == 0 || access_ns > 1'000'000'000)
-    return OutOfRange("access_ns", static_cast<double>(access_ns), "1 to 1000000000");
   return Status::Ok();
 }
 
@@ -256,10 +252,9 @@ TwoTierOptions MakeTwoTierOptions(const LoadedTrace& trace, const SimOptions& o,
   run.dram = {.capacity = capacity.dram,
               .high_priority_pool = o.high_priority_pool,
               .shards = std::max(1u, o.dram_shards),
-              .slot_charge = unit ? 0 : kSlotBytes,
+              .slot_charge = unit ? 0 : kHccSlotBytes,
               .seed = o.seed};
   run.scm = {.capacity = capacity.scm, .segment = capacity.segment, .exact_capacity = unit};
-  run.access_ns = o.access_ns;
   run.warmup_accesses = static_cast<uint64_t>(static_cast<double>(trace.accesses().size()) * o.warmup);
   if (o.pack != PackMode::kOff) AddPacking(trace, o, capacity, &run);
   if (unit) return run;

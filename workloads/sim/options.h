@@ -17,9 +17,6 @@
 namespace mezz::sim {
 
 // A capacity of both tiers together, as it was asked for.
-// RocksDB's LRUCache: its handle as malloc rounds it.
-inline constexpr uint32_t kLruHandleBytes = 88;
-
 struct Total {
   std::string text;
   double share = 0;    // of the trace's footprint; 0: bytes
@@ -46,14 +43,14 @@ struct SimOptions {
   Sizes sizes = Sizes::kUnit;
   uint64_t segment_blocks = 0;  // sizes=unit: of a segment; 0: a 256th of the SCM tier
   PackMode pack = PackMode::kOff;
-  std::string pack_ratio;  // as it was asked for; empty: what the codec makes of source text
-  PackRatios pack_ratios;  // what that means
-  double warmup = 0;       // share of the accesses that are not counted
-  unsigned threads = 0;    // 0: one per CPU
+  std::string pack_ratio;         // as it was asked for; empty: what the codec makes of source text
+  PackRatios pack_ratios;         // what that means
+  PackRatios alternative_ratios;  // and in the alternatives that compress, which without it have LZ4's, not --pack's
+  double warmup = 0;              // share of the accesses that are not counted
+  unsigned threads = 0;           // 0: one per CPU
   double sample = 1;
   uint64_t memory_bytes = uint64_t{8} << 30;
   double flash_us = 80;
-  uint64_t access_ns = 10'000;
   uint64_t seed = 1;
   std::string json_path;
   std::string csv_path;

@@ -143,7 +143,6 @@ json OptionsToJson(const SimOptions& o) {
           {"sample", o.sample},
           {"memory", o.memory_bytes},
           {"flash_us", o.flash_us},
-          {"access_ns", o.access_ns},
           {"seed", o.seed}};
 }
 

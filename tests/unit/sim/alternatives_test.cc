@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "cache/layout.h"
 #include "test_traces.h"
 #include "workloads/sim/compressed_secondary.h"
 #include "workloads/sim/memory_mode.h"
@@ -21,6 +22,7 @@
 namespace mezz::sim {
 namespace {
 
+using ::testing::Each;
 using ::testing::HasSubstr;
 
 constexpr uint32_t kBlocks = 150;
@@ -371,6 +373,24 @@ TEST(Alternatives, FollowTheirCapacities) {
     EXPECT_LT(misses(compressing, "3"), misses(compressing, "1")) << compressing << ", MEZZ_SEED=" << test::Seed();
     EXPECT_LT(misses(compressing, "3"), misses("dram_only")) << compressing;
   }
+}
+
+TEST(Alternatives, CompressByLz4sRatioWhateverThePolicyBesideThemPacksWith) {
+  const LoadedTrace trace = LoadKeys({1, 2, 3, 4, 1, 2, 3, 4});
+  SimOptions options;
+  options.policies = {"adaptive", "compressed", "inline_memory"};
+  Capacity capacity;
+  ASSERT_TRUE(PlanCapacity(trace, options, {.text = "t", .share = 1}, &capacity).ok());
+  const auto expect = [&](const std::string& pack, const std::string& ratio, uint32_t codec_bytes) {
+    ASSERT_EQ(ParsePacking(pack, ratio, &options).message(), "");
+    EXPECT_THAT(MakeAlternativeOptions(trace, options, capacity, Alternative::kCompressed).second_charges,
+                Each(codec_bytes));
+    uint64_t scm_block_bytes = 0;
+    EXPECT_THAT(MakeInlineMemoryOptions(trace, options, capacity, &scm_block_bytes).record_units,
+                Each(layout::RecordBytes(codec_bytes)));
+  };
+  for (const char* pack : {"off", "lz4", "zstd"}) expect(pack, "", 1821);  // of 4096 bytes, 2.25 times smaller
+  expect("zstd", "2", 2048);
 }
 
 TEST(Alternatives, RunWithBytesToo) {

@@ -144,6 +144,17 @@ TEST(HccModel, KeepsWhatIsHitOverWhatIsNot) {
   EXPECT_EQ(held, 50u);
 }
 
+TEST(HccModel, BlobsLeaveBeforeDataAndDataBeforeFilters) {
+  HccModel model(1000, kUnits, {.capacity = 90});
+  constexpr BlockRole kRoles[] = {BlockRole::kBlob, BlockRole::kData, BlockRole::kFilter};
+  std::vector<int> left;  // by 30: blobs, data, filters
+  const auto note = [&](BlockId block, bool) { left.push_back(static_cast<int>(block / 30)); };
+  for (BlockId block = 0; block < 90; ++block) model.Insert(block, PriorityOf(kRoles[block / 30]), note);
+  for (BlockId block = 90; left.size() < 55; ++block) model.Insert(block, DramPriority::kHigh, note);
+  EXPECT_TRUE(std::ranges::is_sorted(left));
+  EXPECT_EQ(std::ranges::count(left, 0), 30);
+}
+
 TEST(HccModel, ChargesItsTable) {
   // 64 slots of 10 from the start, and one more for each 0.6 blocks: 100 blocks of 10 fill 1000 + 10 * 166.
   const Charges tens(std::vector<uint32_t>(1000, 10));

@@ -44,7 +44,6 @@ TEST(SimOptions, RefuseWhatIsOutOfRange) {
   EXPECT_THAT(Refusal([](auto& o) { o.dram_shards = 3; }), HasSubstr("--dram_shards=3"));
   EXPECT_THAT(Refusal([](auto& o) { o.threads = 100'000; }), HasSubstr("--threads=100000"));
   EXPECT_THAT(Refusal([](auto& o) { o.flash_us = -1; }), HasSubstr("--flash_us=-1"));
-  EXPECT_THAT(Refusal([](auto& o) { o.access_ns = 0; }), HasSubstr("--access_ns=0"));
   EXPECT_THAT(Refusal([](auto& o) { o.high_priority_pool = 2; }), HasSubstr("--high_priority_pool=2"));
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "admission/curves/dram_models.h"
 #include "rocksdb/memory_allocator.h"
 
 namespace mezz {
@@ -103,10 +104,16 @@ const Cache::CacheItemHelper* HelperOf(BlockRole role) {
 
 #endif
 
-// As BlockBasedTableOptions::cache_index_and_filter_blocks_with_high_priority has it by default.
 Cache::Priority PriorityOf(BlockRole role) {
-  const bool is_metadata = role == BlockRole::kIndex || role == BlockRole::kFilter || role == BlockRole::kDictionary;
-  return is_metadata ? Cache::Priority::HIGH : Cache::Priority::LOW;
+  switch (sim::PriorityOf(role)) {
+    case sim::DramPriority::kHigh:
+      return Cache::Priority::HIGH;
+    case sim::DramPriority::kBottom:
+      return Cache::Priority::BOTTOM;
+    case sim::DramPriority::kLow:
+      break;
+  }
+  return Cache::Priority::LOW;
 }
 
 }  // namespace
