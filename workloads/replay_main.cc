@@ -122,7 +122,28 @@ mezz::Status ParseTiers(mezz::ReplayOptions* o) {
   if (!FLAGS_curve_file.empty())
     uri += fmt::format(";curve=on;curve_rate={};curve_file={}", FLAGS_curve_rate, FLAGS_curve_file);
   MEZZ_RETURN_IF_ERROR(mezz::ParseHybridUri(uri, &o->hybrid));
-  o->hybrid.scm.expected_block_bytes = o->mode == mezz::ReplayMode::kBlock ? o->unit_bytes : o->block_bytes;
+  o->hybrid.scm.expected_block_bytes = o->expected_block_bytes();
+  return mezz::Status::Ok();
+}
+
+bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
+
+// What was given and would be ignored.
+mezz::Status RefuseUnused(const mezz::ReplayOptions& o) {
+  const bool block = o.mode == mezz::ReplayMode::kBlock;
+  const bool generator = o.is_generator() || o.trace.empty();  // nameless traces have a refusal of their own
+  const struct {
+    const char* flag;
+    bool used;
+    const char* with;
+  } flags[] = {{"unit", block, "--mode=block"},         {"sizes", block, "--mode=block"},
+               {"keys", generator, "--trace=gen:NAME"}, {"scale", generator, "--trace=gen:NAME"},
+               {"skew", generator, "--trace=gen:NAME"}, {"curve_rate", !FLAGS_curve_file.empty(), "--curve_file=FILE"}};
+  for (const auto& [flag, used, with] : flags) {
+    if (used || !IsGiven(flag)) continue;
+    return mezz::Status::InvalidArgument(fmt::format("--{}={} is only for {}; use that, or drop it", flag,
+                                                     gflags::GetCommandLineFlagInfoOrDie(flag).current_value, with));
+  }
   return mezz::Status::Ok();
 }
 
@@ -136,8 +157,8 @@ mezz::Status ParseMode(mezz::ReplayOptions* o) {
   MEZZ_RETURN_IF_ERROR(mezz::sim::ParseSizes(FLAGS_sizes, &sizes));
   o->sizes = sizes == mezz::sim::Sizes::kUnit ? mezz::BlockSizes::kUnit : mezz::BlockSizes::kTrace;
   // Defaults of the other mode that this one has no use for.
-  if (gflags::GetCommandLineFlagInfoOrDie("threads").is_default) FLAGS_threads = 1;
-  if (gflags::GetCommandLineFlagInfoOrDie("warmup").is_default) FLAGS_warmup = "0";
+  if (!IsGiven("threads")) FLAGS_threads = 1;
+  if (!IsGiven("warmup")) FLAGS_warmup = "0";
   return mezz::Status::Ok();
 }
 
@@ -155,6 +176,7 @@ mezz::Status ParseWarmup(mezz::ReplayOptions* o) {
 mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   MEZZ_RETURN_IF_ERROR(ParseMode(o));
   o->trace = FLAGS_trace;
+  MEZZ_RETURN_IF_ERROR(RefuseUnused(*o));
   o->format = FLAGS_format;
   o->skip_bad = FLAGS_skip_bad;
   o->db_dir = FLAGS_db;

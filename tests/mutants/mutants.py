@@ -1272,6 +1272,11 @@ MUTANTS = (
            "Replay.GivesEachHyperClockCache*",
            ("estimated_entry_charge, o.hybrid.HyperClockShardBits())",
             "estimated_entry_charge, o.hybrid.dram_shard_bits)")),
+    replay("page_cache has the memory of --dram and --scm whatever its own sizes", "runner.cc", "cache_sizes",
+           "CacheSizes.BoundTheMemory*",
+           ("sized = options_.SizedFor(spec)", "sized = (static_cast<void>(spec), options_)")),
+    replay("a request due in centuries is cast to one due at once", "engine/pacing.h", "replay_loop",
+           "ReplayLoop.ARequestThatIsDueInCenturies*", ("std::min(ns, kOffsetNsMax)", "ns")),
     # --- the planner -------------------------------------------------------------------------------------------------
     plan("an arrival sees itself in the queue", "queueing.cc", "queueing", "Queueing.*",
          ("Marginal(own, others, customers - 1)", "Marginal(own, others, customers)")),

@@ -140,13 +140,16 @@ class Runner {
                                             first.failure().empty() ? first.facts().unavailable : first.failure()));
   }
 
-  // What the tiers of the others have; what else the process needs, memtables above all, the others have on top too.
-  uint64_t GroupBytes(uint64_t other_bytes) const { return options_.dram_bytes() + options_.scm_bytes() + other_bytes; }
+  // What its tiers have; what else the process needs, memtables above all, the others have on top too.
+  uint64_t GroupBytes(const CacheSpec& spec, uint64_t other_bytes) const {
+    const ReplayOptions sized = options_.SizedFor(spec);
+    return sized.dram_bytes() + sized.scm_bytes() + other_bytes;
+  }
 
   Status Launch(CacheUnderTest& cache, size_t number) {
     WorkerOrder order{.number = number, .window_fd = window_->fd(), .group_fd = -1, .lock_fd = store_->lock_fd()};
     if (cache.spec.kind == CacheKind::kPageCache && options_.flash == nullptr) {
-      const Status made = MemoryGroup::Create(GroupBytes(kProcessBytes), &cache.group);
+      const Status made = MemoryGroup::Create(GroupBytes(cache.spec, kProcessBytes), &cache.group);
       if (made.code() == Status::Code::kNotSupported) {
         cache.client.SetUnavailable(made.message());
         return Status::Ok();
@@ -200,7 +203,7 @@ class Runner {
       progress_->Phase(fmt::format("{}: {}", phase, cache->spec.name), /*announce=*/false);
       WindowResult result;
       MEZZ_RETURN_IF_ERROR(cache->client.Run(command, &result));
-      if (cache->group != nullptr) cache->group->SetLimit(GroupBytes(result.other_bytes));
+      if (cache->group != nullptr) cache->group->SetLimit(GroupBytes(cache->spec, result.other_bytes));
       if (cache->client.usable()) results.emplace_back(cache, std::move(result));
     }
     if (!stopped()) Keep(window.cold, results);

@@ -18,6 +18,7 @@
 #include "temporary_folder.h"
 #include "thread_worker.h"
 #include "workloads/readers/mezz_csv.h"
+#include "workloads/replay/caches/block_cache.h"
 #include "workloads/replay/caches/block_file.h"
 #include "workloads/replay/caches/block_target.h"
 #include "workloads/replay/caches/cache_factory.h"
@@ -501,6 +502,24 @@ TEST_F(BlockReplay, ABlockThatWasUnpackedIntoDramTakesItsRoomThere) {
   EXPECT_LE((came - CounterOf(row, "dram.eviction")) * kUnit, row.dram_tier_bytes);
 }
 
+// The table of 7.8's HyperClockCache is as large as the blocks it is told of need; and blobs leave first.
+TEST_F(BlockReplay, AHyperClockCacheExpectsBlocksOfAUnitAndHasBlobsAtTheBottom) {
+  ReplayOptions options = Options("gen:zipf", "hcc");
+  options.hybrid.dram_bytes = 4 << 20;
+  BuiltCache built;
+  ASSERT_EQ(BuildCache(options, options.caches[0], 0, &progress_, &built).message(), "");
+  if (built.cache == nullptr) GTEST_SKIP() << built.unavailable;
+  BlockCache cache(built.cache);
+  const std::vector<std::byte> block(kUnit);
+  const auto role_of = [](uint64_t key) { return key % 2 == 0 ? BlockRole::kData : BlockRole::kBlob; };
+  for (uint64_t key = 0; key < 20'000; ++key) cache.Insert(BlockKeyOf(key), role_of(key), block);
+  EXPECT_GT(built.cache->GetUsage(), options.hybrid.dram_bytes / 2);
+  std::map<BlockRole, int> resident;
+  for (uint64_t key = 0; key < 20'000; ++key)
+    resident[role_of(key)] += static_cast<bool>(cache.Lookup(BlockKeyOf(key), role_of(key)));
+  EXPECT_GT(resident[BlockRole::kData], resident[BlockRole::kBlob] * 5 / 4);
+}
+
 TEST_F(BlockReplay, BadOptionsAreRefusedByNameBeforeTheRun) {
   const auto refused = [&](auto change, const char* part) {
     ReplayOptions options = Options("gen:zipf", "hybrid");
@@ -515,6 +534,7 @@ TEST_F(BlockReplay, BadOptionsAreRefusedByNameBeforeTheRun) {
   refused([](ReplayOptions& o) { o.threads = 0; }, "--threads=0");
   refused([](ReplayOptions& o) { o.seconds = 1; }, "--seconds=1 is for --mode=db");
   refused([](ReplayOptions& o) { o.value_bytes = 500; }, "--value_bytes=500 is for --mode=db");
+  refused([](ReplayOptions& o) { o.block_bytes = 8192; }, "--block_bytes=8192 is for --mode=db");
   refused([](ReplayOptions& o) { o.value_ratio = 9; }, "--value_ratio=9 is out of range; it goes from 1 to 8");
   refused([&](ReplayOptions& o) { o.values = folder_.Write("small", std::string(1000, 'x')); },
           "small has 1000 bytes; values for --unit=512 are cut from at least 131072");

@@ -3,9 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
 #include "temporary_folder.h"
 #include "workloads/replay/caches/cache_factory.h"
 #include "workloads/replay/caches/options.h"
+#include "workloads/replay/runner.h"
 
 namespace mezz {
 namespace {
@@ -60,6 +65,34 @@ TEST_F(CacheSizes, AreThoseOfTheCachesThatAreBuilt) {
       EXPECT_EQ(built.cache->GetCapacity(), want_mib[i] * kMiB) << options_.caches[i].name;
     }
   }
+}
+
+// Of the memory cgroup whose cgroup.procs that is.
+uint64_t LimitOf(int procs_fd) {
+  const auto group = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(procs_fd)).parent_path();
+  for (const char* name : {"memory.max", "memory.limit_in_bytes"}) {
+    uint64_t bytes = 0;
+    if (std::ifstream(group / name) >> bytes) return bytes;
+  }
+  return 0;
+}
+
+TEST_F(CacheSizes, BoundTheMemoryOfThePageCache) {
+  ParseOk("page_cache@8M+16M");
+  options_.trace = "gen:uniform";
+  options_.db_dir = folder_.Path("db");
+  options_.keys = options_.ops = 1000;
+  std::optional<uint64_t> limit;
+  const WorkerLauncher look = [&](const WorkerOrder& order, std::unique_ptr<Worker>*) {
+    limit = LimitOf(order.group_fd);
+    return Status::NotSupported("seen enough");
+  };
+  Progress progress(/*quiet=*/true);
+  const std::atomic<bool> stop{false};
+  ReplayReport report;
+  const Status status = RunReplay(options_, look, &progress, stop, &report);
+  if (!limit) GTEST_SKIP() << status.message();
+  EXPECT_EQ(*limit, (8 + 16 + 32) * kMiB) << "and 32 MiB for what the process has beside them";
 }
 
 TEST_F(CacheSizes, ThatMakeNoSenseAreRefusedByName) {

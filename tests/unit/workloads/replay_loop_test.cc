@@ -115,6 +115,17 @@ TEST(ReplayLoop, AStallShowsAtP999UnderOpenLoopAtHalfLoad) {
   EXPECT_EQ(naive.max_ns(), kStall);
 }
 
+TEST(ReplayLoop, ARequestThatIsDueInCenturiesIsNotDueAtOnce) {
+  std::vector<Request> requests(2);
+  requests[1].time_us = std::numeric_limits<uint64_t>::max();
+  FakeClock clock;
+  FakeTarget target{&clock, kUs};
+  LatencyHistogram latencies;
+  Replay(requests, {.ns_per_tick = 1e9}, &target, &latencies);
+  ASSERT_EQ(target.started.size(), 2u);
+  EXPECT_EQ(target.started[1], kStart + static_cast<uint64_t>(Pacing::kOffsetNsMax));
+}
+
 TEST(ReplayLoop, StartsRequestsWhenTheyAreDueAndNeverEarlier) {
   std::vector<Request> requests(4);
   const uint64_t times[] = {1000, 1500, 1500, 4000};

@@ -542,6 +542,10 @@ TEST_F(Replay, PacesRequestsByRateAndByTheTracesOwnTimes) {
   EXPECT_THAT(Run(options).message(), AllOf(HasSubstr("has no times"), HasSubstr("a.keys")));
   options.trace = "gen:uniform";
   EXPECT_THAT(Run(options).message(), HasSubstr("use --rate"));
+  options.timestamps = 1e-7;
+  EXPECT_THAT(Run(options).message(), HasSubstr("--timestamps=1e-07 is out of range; it goes from 1e-06"));
+  options.rate = 1e-9;
+  EXPECT_THAT(Run(options).message(), HasSubstr("--rate=1e-09 is out of range; it goes from 0.001"));
 }
 
 TEST_F(Replay, ChargesStockTiersByTheSameModel) {

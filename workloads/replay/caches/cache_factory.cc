@@ -40,7 +40,7 @@ std::shared_ptr<Cache> MakeHcc(const ReplayOptions& o, uint64_t bytes) {
 #if MEZZ_ROCKSDB_AT_LEAST(8, 6)
   const size_t estimated_entry_charge = 0;  // the table grows with what comes
 #else
-  const size_t estimated_entry_charge = o.block_bytes;
+  const size_t estimated_entry_charge = o.expected_block_bytes();
 #endif
   rocksdb::HyperClockCacheOptions hcc(bytes, estimated_entry_charge, o.hybrid.HyperClockShardBits());
   hcc.metadata_charge_policy = kChargePolicy;

@@ -60,7 +60,9 @@ constexpr std::string_view kCompressions[] = {"none", "lz4", "zstd"};
 constexpr unsigned kThreadsMax = 1024;
 constexpr unsigned kDbsMax = 256;
 constexpr unsigned kWindowsMax = 1000;
-constexpr double kRateMax = 1e9, kTimeScaleMax = 1e9;
+// Less is a slip: a request a quarter of an hour; a second of the trace in eleven days.
+constexpr double kRateMin = 1e-3, kRateMax = 1e9;
+constexpr double kTimeScaleMin = 1e-6, kTimeScaleMax = 1e9;
 constexpr uint32_t kValueBytesMax = 16 << 20;
 constexpr uint32_t kBlockBytesMin = 512;
 constexpr uint32_t kBlockBytesMax = 16 << 20;
@@ -135,6 +137,7 @@ Status RefuseDatabaseOptions(const ReplayOptions& o) {
         fmt::format("--{}={} is for --mode=db: a trace of blocks needs no database; drop it", flag, value));
   };
   MEZZ_RETURN_IF_ERROR(judge("dbs", o.dbs, defaults.dbs));
+  MEZZ_RETURN_IF_ERROR(judge("block_bytes", o.block_bytes, defaults.block_bytes));
   MEZZ_RETURN_IF_ERROR(judge("compression", o.compression, defaults.compression));
   MEZZ_RETURN_IF_ERROR(judge("value_bytes", o.value_bytes, defaults.value_bytes));
   MEZZ_RETURN_IF_ERROR(judge("index_in_cache", o.index_in_cache, defaults.index_in_cache));
@@ -168,11 +171,14 @@ Status ValidateBlockMode(const ReplayOptions& o) {
   return RefuseDatabaseOptions(o);
 }
 
+Status CheckOpenLoop(std::string_view flag, double value, double min, double max) {
+  if (value == 0 || (value >= min && value <= max)) return Status::Ok();
+  return OutOfRange(flag, value, fmt::format("{} to {}, or is 0 for a closed loop", min, max));
+}
+
 Status ValidateLoop(const ReplayOptions& o) {
-  if (!(o.rate >= 0 && o.rate <= kRateMax)) return OutOfRange("rate", o.rate, fmt::format("0 to {}", kRateMax));
-  if (!(o.timestamps >= 0 && o.timestamps <= kTimeScaleMax)) {
-    return OutOfRange("timestamps", o.timestamps, fmt::format("0 to {}", kTimeScaleMax));
-  }
+  MEZZ_RETURN_IF_ERROR(CheckOpenLoop("rate", o.rate, kRateMin, kRateMax));
+  MEZZ_RETURN_IF_ERROR(CheckOpenLoop("timestamps", o.timestamps, kTimeScaleMin, kTimeScaleMax));
   if (o.rate > 0 && o.timestamps > 0) {
     return Status::InvalidArgument("--rate and --timestamps both say when requests are due; use one of them");
   }
@@ -243,7 +249,7 @@ ValueOptions ReplayOptions::value_options() const {
   const bool blocks = mode == ReplayMode::kBlock;
   return {.sample = values,
           .ratio = value_ratio,
-          .block_bytes = blocks ? unit_bytes : block_bytes,
+          .block_bytes = expected_block_bytes(),
           .value_bytes = blocks ? unit_bytes : value_bytes,
           .block_flag = blocks ? "--unit" : "--block_bytes"};
 }

@@ -77,10 +77,10 @@ struct ReplayOptions {
   unsigned dbs = 1;                   // kDatabase: so many over each cache, each with a share of the keys
   uint32_t unit_bytes = 4096;         // kBlock: what extents are cut into, and blocks of unknown size have
   BlockSizes sizes = BlockSizes::kTrace;
-  uint32_t value_bytes = 1000;  // 0: as the generator says
-  std::string values;           // what values, and blocks, hold: cut from this file
-  double value_ratio = 1;       // or, where it is empty, made so that codecs pack them to one part in so many
-  uint32_t block_bytes = 4096;
+  uint32_t value_bytes = 1000;       // 0: as the generator says
+  std::string values;                // what values, and blocks, hold: cut from this file
+  double value_ratio = 1;            // or, where it is empty, made so that codecs pack them to one part in so many
+  uint32_t block_bytes = 4096;       // kDatabase
   std::string compression = "none";  // kDatabase, of the blocks on flash: none, lz4, zstd
   bool index_in_cache = false;
   uint64_t write_buffer_bytes = 64 << 20;  // RocksDB's memtable: how much is put between two flushes
@@ -115,6 +115,8 @@ struct ReplayOptions {
   // Of the generator, for one of `streams` threads.
   GeneratorOptions generator_options(unsigned stream, unsigned streams) const;
   ValueOptions value_options() const;
+  // About how long a block will be.
+  uint32_t expected_block_bytes() const { return mode == ReplayMode::kBlock ? unit_bytes : block_bytes; }
   uint64_t dram_bytes() const { return hybrid.dram_bytes; }
   uint64_t scm_bytes() const { return hybrid.scm.capacity_bytes; }
 

@@ -13,9 +13,13 @@ struct Pacing {
   double ns_per_tick = 0;   // 0: closed loop, a request is due when the one before has ended
   uint64_t first_tick = 0;  // due at once; earlier ones too, for traces whose clock steps back
 
+  // A century and a half, which no window lasts. A double beyond 64 bits cannot be cast to an integer.
+  static constexpr double kOffsetNsMax = 0x1p62;
+
   bool open() const { return ns_per_tick > 0; }
   uint64_t OffsetNs(uint64_t tick) const {
-    return static_cast<uint64_t>(static_cast<double>(tick - std::min(first_tick, tick)) * ns_per_tick);
+    const double ns = static_cast<double>(tick - std::min(first_tick, tick)) * ns_per_tick;
+    return static_cast<uint64_t>(std::min(ns, kOffsetNsMax));
   }
 };
 
