@@ -14,14 +14,16 @@ namespace mezz {
 // stops admitting when inserts and removals exceed a share of the look-ups). Here the window decays, and both sides
 // are bytes. No look-ups at all counts as overload: the worst case must not pass for the best (WT-8410).
 //
-// One atomic word, looked-up units << 32 | written units, a unit being 1 KiB:
+// One atomic word, looked-up units << 32 | written units, a unit being a line: whole KiB made a packed record up to
+// half as large again.
 //   word --Add: CAS--> both sides added; both halved when their sum passes the window
 // Relaxed: it publishes nothing.
 //
 // Thread-safe.
 class WriteGovernor {
  public:
-  // `window_bytes`: how much is looked up and written between two halvings. Larger ones react later and err less.
+  // `window_bytes`: how much is looked up and written between two halvings, 128 GiB at most. Larger ones react later
+  // and err less.
   explicit WriteGovernor(uint64_t window_bytes);
   void SetWindow(uint64_t window_bytes);
 
@@ -34,7 +36,7 @@ class WriteGovernor {
   static constexpr uint64_t kNoLookups = UINT64_MAX;
 
  private:
-  static constexpr unsigned kUnitShift = 10;
+  static constexpr unsigned kUnitShift = 6;
   void Add(uint64_t lookups, uint64_t writes);
 
   std::atomic<uint64_t> window_units_{0};  // relaxed: two words of advice, of which either may be the older

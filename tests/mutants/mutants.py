@@ -813,6 +813,8 @@ MUTANTS = (
            ("object == nullptr || empty()", "empty()")),
     hybrid("no limit and what is beside it is little", "dram_budget.h", "unit/integration/dram_budget_test",
            "DramBudget.ChargesInSteps*", ("bytes + std::min(beside, kMax - bytes)", "bytes + std::min(beside, kMax)")),
+    policy("a record is counted in whole KiB", "admission/write_limits.h", "write_limits",
+           "WriteGovernor.CountsARecord*", ("kUnitShift = 6;", "kUnitShift = 10;")),
     policy("seeds take each other's neighbours", POLICY, "adaptive_policy", "AdaptivePromotion.EachSeedHas*",
            ("options_.seed * 0x9e3779b97f4a7c15ull", "options_.seed")),
     unit("a dictionary of any role is read", "cache/pack/dictionary.cc", "dictionaries",

@@ -394,7 +394,7 @@ class AdaptivePromotion : public Adaptive {
 
 // The fixed 64th of one seed says nothing of another's, and not of the blocks beside its own: draws by seed are draws.
 TEST_F(AdaptivePromotion, EachSeedHasAFixedPartOfItsOwn) {
-  constexpr uint64_t kBlocks = 6000;  // BreakEven knows nothing yet
+  constexpr uint64_t kBlocks = 3500;  // of two look-ups each: BreakEven knows nothing yet
   std::vector<std::vector<bool>> fixed;
   for (uint64_t seed = 0; seed < 4; ++seed) {
     PolicyOptions options = Sizes();
@@ -402,8 +402,10 @@ TEST_F(AdaptivePromotion, EachSeedHasAFixedPartOfItsOwn) {
     Make(options);
     Fill();
     fixed.emplace_back();
-    for (uint64_t n = 0; n < kBlocks; ++n)
+    for (uint64_t n = 0; n < kBlocks; ++n) {
+      policy_->OnScmHit(Packed(n, Codec::kLz4));
       fixed.back().push_back(policy_->OnScmHit(Packed(n, Codec::kLz4)).action == Action::kPromote);
+    }
   }
   for (uint64_t shift = 0; shift < 4; ++shift) {
     for (uint64_t other = 1; other < 4; ++other) {

@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/support/seed.h"
@@ -203,12 +204,25 @@ TEST(WriteGovernor, LookupsOfThePastFadeUnderWritesAndBack) {
   EXPECT_EQ(governor.WrittenPercent(), 0u);
 }
 
+// Of 2190 bytes, as a packed block may take, or of 608, as a raw one of 512 does.
+TEST(WriteGovernor, CountsARecordAsLargeAsItIs) {
+  for (const auto& [looked_up, written] : {std::pair{4096u, 2190u}, std::pair{512u, 608u}}) {
+    WriteGovernor governor(uint64_t{1} << 30);
+    for (int i = 0; i < 10'000; ++i) {
+      governor.AddWrites(written);
+      governor.AddLookups(looked_up);
+    }
+    const double percent = 100.0 * written / looked_up;
+    EXPECT_NEAR(static_cast<double>(governor.WrittenPercent()), percent, percent * 0.06);
+  }
+}
+
 // A half-life is half a window: after one whole window of look-ups, at most half of the writes before it still count.
 TEST(WriteGovernor, HalvesOnceAWindow) {
   for (const uint64_t window : {uint64_t{1} << 16, uint64_t{1} << 20, uint64_t{1} << 28}) {
     WriteGovernor governor(window);
     for (uint64_t bytes = 0; bytes < window / 2; bytes += 1024) {
-      governor.AddWrites(512);  // rounded up to a unit
+      governor.AddWrites(1024);
       governor.AddLookups(1024);
     }
     ASSERT_EQ(governor.WrittenPercent(), 100u);

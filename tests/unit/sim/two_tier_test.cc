@@ -269,7 +269,7 @@ TEST(PackedGoldens, Hold) {
   EXPECT_THAT(run("off", ""), ElementsAre(30212, 6773, 0, 0));
   EXPECT_THAT(run("lz4", "2.2"), ElementsAre(23436, 9103, 8462, 0));
   EXPECT_THAT(run("zstd", "3.3"), ElementsAre(18339, 13285, 12644, 0));
-  EXPECT_THAT(run("zstd", "1"), ElementsAre(30405, 6947, 0, 679));
+  EXPECT_THAT(run("zstd", "1"), ElementsAre(30432, 7046, 0, 692));
 }
 
 // It decides as without packing: nothing grows for blocks that do not fit after all.
