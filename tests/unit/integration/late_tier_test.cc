@@ -138,12 +138,13 @@ TEST_F(LateTier, OverAHyperClockCacheWhatWasErasedInUseIsForgottenWithItsLastUse
   raw_ = std::make_shared<LateCache>(rocksdb::HyperClockCacheOptions(kDramBytes, 0, 0).MakeSharedCache());
   cache_.emplace(raw_.get());
   ArmIt();
+  rocksdb::Cache& cache = *raw_;
   for (uint64_t round = 0; round < 20; ++round) {
-    TestBlock* const old = TestBlock::New(Content(kMoved, round, kBlockBytes), raw_->memory_allocator());
+    TestBlock* const old = TestBlock::New(Content(kMoved, round, kBlockBytes), cache.memory_allocator());
     rocksdb::Cache::Handle* in_use = nullptr;
-    ASSERT_TRUE(raw_->Insert(VersionedCache::Key(kMoved), old, VersionedCache::kHelper, old->charge(), &in_use).ok());
+    ASSERT_TRUE(cache.Insert(VersionedCache::Key(kMoved), old, VersionedCache::kHelper, old->charge(), &in_use).ok());
     ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
-    raw_->Release(in_use);
+    cache.Release(in_use);
     FillDram();
   }
   const CounterSnapshot counted = stats().Counters();
