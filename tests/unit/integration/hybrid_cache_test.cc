@@ -330,7 +330,9 @@ TEST_F(HybridCacheTest, BlocksThatARowPushesOutAreDemoted) {
   ASSERT_TRUE(Insert(1).ok());
   for (uint64_t n = 0; n < 4 * kDramBytes / kBlockBytes; ++n) {
     TestBlock* const row = TestBlock::New(ContentOf(1000 + n), cache_->memory_allocator());
-    ASSERT_TRUE(cache_->Insert(KeyOf(1000 + n) + "row", row, kData, row->charge()).ok());
+    std::string key = KeyOf(1000 + n);
+    key.resize(key.size() + 4, 'r');
+    ASSERT_TRUE(cache_->Insert(key, row, kData, row->charge()).ok());
   }
   EXPECT_EQ(Count(Event::kDemotion), 1u);
   EXPECT_EQ(Count(Event::kRefusedChanged), 0u);
