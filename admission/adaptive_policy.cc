@@ -31,10 +31,6 @@ size_t Blocks(uint64_t bytes, const PolicyOptions& options) {
 // How often sketch and ghosts may grow: by packing, four times as many blocks may fit.
 unsigned DoublingsMax(const PolicyOptions& options) { return options.packs ? 2 : 0; }
 
-bool IsMetadata(BlockRole role) {
-  return role == BlockRole::kIndex || role == BlockRole::kFilter || role == BlockRole::kDictionary;
-}
-
 }  // namespace
 
 AdaptivePolicy::AdaptivePolicy(const PolicyOptions& options)

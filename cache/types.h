@@ -51,11 +51,13 @@ inline constexpr unsigned kYoungPercentDefault = 15;
 // How a record holds its block: as it is, to be read where it lies; or packed, to be unpacked by each hit.
 enum class Form : uint8_t { kRaw, kPacked };
 
+// What is read to find, and to unpack, data.
+constexpr bool IsMetadata(BlockRole role) {
+  return role == BlockRole::kIndex || role == BlockRole::kFilter || role == BlockRole::kDictionary;
+}
 // Index and filter blocks are read too often, and a dictionary is held for a table's life (ZFS spent a quarter of its
 // CPU on packed metadata).
-constexpr bool RolePacks(BlockRole role) {
-  return role == BlockRole::kData || role == BlockRole::kBlob || role == BlockRole::kOther;
-}
+constexpr bool RolePacks(BlockRole role) { return !IsMetadata(role); }
 
 // What packed bytes were packed with. kImage: by the host; they are an Image. Stored on the medium: append only, never
 // renumber.

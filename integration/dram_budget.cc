@@ -87,6 +87,7 @@ Status DramNeeded(const HybridCacheOptions& options, DramUse* needed) {
 Status DivideDram(HybridCacheOptions* options) {
   const uint64_t total = options->dram_total_bytes;
   if (total == 0) return Status::Ok();
+  MEZZ_RETURN_IF_ERROR(options->scm.Validate());  // what they are sized by
   DramUse needed;
   MEZZ_RETURN_IF_ERROR(DramNeeded(*options, &needed));
   const uint64_t charged = RoundUp(needed.total(), DramBudget::kStepBytes);

@@ -574,7 +574,6 @@ Status WrapCache(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions&
   effective.dram_bytes = std::min<uint64_t>(dram->GetCapacity(), ThisMachine().memory_bytes);
   effective.strict_capacity_limit = dram->HasStrictCapacityLimit();
   effective.dram_shard_bits = -1;
-  MEZZ_RETURN_IF_ERROR(effective.ValidateScmSide());
   MEZZ_RETURN_IF_ERROR(DivideDram(&effective));
   MEZZ_RETURN_IF_ERROR(OpenOver(std::move(dram), effective, cache));
   if (effective.dram_total_bytes != 0) (*cache)->SetCapacity(effective.dram_bytes);

@@ -160,7 +160,6 @@ Status HybridCacheV7::Arm(const HybridCacheOptions& options) {
   // What is sized by it must fit the machine, and "no limit" is a common capacity.
   effective.dram_bytes = std::min<uint64_t>(GetCapacity(), ThisMachine().memory_bytes);
   effective.strict_capacity_limit = HasStrictCapacityLimit();
-  MEZZ_RETURN_IF_ERROR(effective.ValidateScmSide());
   MEZZ_RETURN_IF_ERROR(DivideDram(&effective));
   MEZZ_RETURN_IF_ERROR(HybridCore::Open(effective, &owned_core_));
   registration_.emplace(static_cast<rocksdb::Cache*>(this), this);

@@ -256,9 +256,6 @@ class HybridCore final : private SurvivorJudge {
   void CountPoliciesLocked();
   Status ChoosePolicy(std::string_view name);
   void FollowTotal();
-  static bool IsMetadata(BlockRole role) {
-    return role == BlockRole::kIndex || role == BlockRole::kFilter || role == BlockRole::kDictionary;
-  }
   bool BringsBack(const PinnedBlock& block);
   bool MaySave(const Evicted& block);
   void WriteSaved(const Evicted& block, size_t bytes, BlockSource source);

@@ -41,18 +41,8 @@ inline uint32_t LiveShards(DramCache cache, uint64_t capacity) {
 enum class DramPriority : uint8_t { kBottom, kLow, kHigh };
 // What RocksDB inserts blocks of this role with, by default.
 inline DramPriority PriorityOf(BlockRole role) {
-  switch (role) {
-    case BlockRole::kIndex:
-    case BlockRole::kFilter:
-    case BlockRole::kDictionary:
-      return DramPriority::kHigh;
-    case BlockRole::kBlob:
-      return DramPriority::kBottom;
-    case BlockRole::kData:
-    case BlockRole::kOther:
-      break;
-  }
-  return DramPriority::kLow;
+  if (IsMetadata(role)) return DramPriority::kHigh;
+  return role == BlockRole::kBlob ? DramPriority::kBottom : DramPriority::kLow;
 }
 
 inline constexpr uint32_t kLruHandleBytes = 88;  // LRUCache: its handle, as malloc rounds it

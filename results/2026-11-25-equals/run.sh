@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # traces.csv, packed.csv, generated.csv and loop.csv again, of one program. Deterministic, a minute.
-# Usage: MEZZ_TRACES=FOLDER run.sh MEZZ_SIM GENERATED OUT
+# Usage: MEZZ_TRACES=FOLDER run.sh MEZZ_SIM GENERATED OUT, with SEEDS="1 2 ..." for traces.csv
 # GENERATED: prod, z99 and z90 .1.be64 and .2.be64 by gen of results/2026-11-24-nothing-packs/scripts.md, 1.4 million operations each, seeds 1
 # and 2; and loop3.be64, 30,720 blocks fourteen times in one order.
 set -euo pipefail
@@ -22,7 +22,7 @@ append() {  # CSV RUN SEED, then flags: one row a cell, which run and seed in fr
   sed "1d;s#^[^,]*/##;s/^/$run,$seed,/" "$part" >>"$csv"
 }
 rm -f "$out"/{traces,packed,generated,loop}.csv
-for seed in 1 2 3 4; do
+for seed in ${SEEDS:-1 2 3 4}; do
   append "$out/traces.csv" raw "$seed" --trace="$traces" --policies=adaptive --total=0.01,0.05,0.1,0.25,0.5
 done
 append "$out/traces.csv" others 1 --trace="$traces" --total=0.01,0.05,0.1,0.25,0.5 \

@@ -36,6 +36,13 @@ class RecoveryTest : public ::testing::Test {
     ASSERT_NE(tier_, nullptr);
     tier_->WaitUntilRecovered();
   }
+  void OpenWithDictionaries() {
+    options_.pack = PackMode::kZstd;
+    options_.dictionaries = test::kTrainedSoon;
+    options_.segment_bytes = 1 << 20;
+    options_.capacity_bytes = 16 << 20;
+    Open();
+  }
   void Kill() { test::Kill(file_, &tier_); }
   void PutAll(uint64_t first, uint64_t last, uint64_t version = 0) {
     for (uint64_t n = first; n < last; ++n)
@@ -364,11 +371,7 @@ TEST_F(RecoveryTest, AFullMediumIsWritableAgainWhileItIsPrepared) {
 }
 
 TEST_F(RecoveryTest, PackedRecordsComeBackWithTheirDictionariesAndNotWithout) {
-  options_.pack = PackMode::kZstd;
-  options_.dictionaries = test::kTrainedSoon;
-  options_.segment_bytes = 1 << 20;
-  options_.capacity_bytes = 16 << 20;
-  Open();
+  OpenWithDictionaries();
   constexpr uint64_t kBlocks = 600;
   const auto put = [&](uint64_t n) {
     tier_->Put(Key(n), BlockRole::kData, test::TextPayload(n, 0, kBytes), Generation::kYoung, Form::kPacked);
@@ -413,11 +416,7 @@ TEST_F(RecoveryTest, PackedRecordsComeBackWithTheirDictionariesAndNotWithout) {
 
 // Nobody holds it until the first of its records is there.
 TEST_F(RecoveryTest, RecordsOfADictionaryThatWasRetiredComeBackToo) {
-  options_.pack = PackMode::kZstd;
-  options_.dictionaries = test::kTrainedSoon;
-  options_.segment_bytes = 1 << 20;
-  options_.capacity_bytes = 16 << 20;
-  Open();
+  OpenWithDictionaries();
   uint64_t put = 0, second = 0;
   for (uint64_t language = 0; language < 2; ++language) {
     if (language == 1) second = put + 1;

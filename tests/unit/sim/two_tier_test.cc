@@ -63,13 +63,32 @@ TwoTierOptions Small(uint64_t dram, uint64_t scm) {
   return options;
 }
 
-SimCounts RunKeys(const std::vector<uint64_t>& keys, const TwoTierOptions& options, Policy* policy) {
-  const LoadedTrace trace = LoadKeys(keys);
+SimCounts RunOn(const LoadedTrace& trace, const TwoTierOptions& options, Policy* policy) {
   SimClock clock;
   std::vector<std::string> violations;
   const SimCounts counts = RunTwoTier(trace, options, policy, &clock, &violations);
   EXPECT_THAT(violations, IsEmpty());
   return counts;
+}
+
+SimCounts RunKeys(const std::vector<uint64_t>& keys, const TwoTierOptions& options, Policy* policy) {
+  return RunOn(LoadKeys(keys), options, policy);
+}
+
+// As the tiers do, where every block is a unit: the script expects blocks of one.
+TEST(TwoTier, TellsThePolicyOfUnitsWhateverTheTraceSays) {
+  std::vector<Request> requests;
+  for (const uint64_t key : {1, 2, 1}) {
+    requests.push_back({.key = key});
+    requests.back().value_bytes = 100'000;
+  }
+  VectorSource source(std::move(requests));
+  LoadedTrace trace;
+  ASSERT_TRUE(LoadedTrace::Load(&source, {}, &trace).ok());
+  ASSERT_EQ(trace.bytes(0), 100'000u);
+  ScriptedPolicy policy;
+  RunOn(trace, Small(1, 4), &policy);
+  EXPECT_GE(policy.log.size(), 4u);
 }
 
 TEST(TwoTier, PromotesAfterMakingRoomAndDemotesCleanly) {
