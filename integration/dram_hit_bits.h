@@ -19,8 +19,9 @@ namespace mezz {
 // path of a look-up (seen in RocksDB 8.10 to 11.8: AutoHyperClockTable::Lookup returns from its naive search, which
 // finds nearly everything, before the flag is set).
 //
-// One bit for each of kBitsPerBlock x the blocks the tier holds, by hash of the key (BlockHash): at most one block in
-// kBitsPerBlock that was not hit passes for hit. A hit reads one word, and writes it only the first time.
+// A bit for each block, by hash of the key (BlockHash), in a table of half to all of kBitsPerBlock x the blocks that
+// the tier holds. So one in 24 to 48 shares its bit with another: not hit, it then passes for hit; hit, it loses its
+// bit to the other's eviction, unless it is hit again. A hit reads one word, and writes it only the first time.
 // Grows with the tier, within memory that is reserved, and not used, for the largest tier this machine could hold: so a
 // hit costs nothing for it. Growing forgets, once, what was hit. Never shrinks.
 //   bit: 0 --Set: or--> 1 --Take, when the block is evicted: and--> 0. Relaxed: it publishes nothing.
@@ -86,7 +87,7 @@ class DramHitBits {
   static constexpr unsigned kPlaces = 64;  // in a word
 
  private:
-  static constexpr uint64_t kBitsPerBlock = 16;
+  static constexpr uint64_t kBitsPerBlock = 48;
   static constexpr uint64_t kBlockBytesMin = 1024;  // what the reserve is for
   struct Bit {
     std::atomic<uint64_t>* word;
@@ -106,7 +107,7 @@ class DramHitBits {
     return {&table_[reserved_words_ + apart / 64], uint64_t{1} << apart % 64};
   }
   static uint64_t WordsFor(uint64_t blocks) {
-    return std::bit_ceil((blocks * kBitsPerBlock + 63) / 64 + (blocks == 0));
+    return std::bit_floor(std::max<uint64_t>(1, blocks * kBitsPerBlock / 64));
   }
   // With those of the watched.
   static uint64_t TotalWords(uint64_t words, unsigned watched) {

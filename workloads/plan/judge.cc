@@ -16,7 +16,7 @@ constexpr double kIndexBytesPerBlock = 9.4;
 // What the policies keep for each block of SCM and of DRAM (ghosts, sketch, miniatures, hit bits), and what any size
 // takes: as their own dram_bytes() say (tests/unit/plan/own_dram_test.cc).
 constexpr double kPolicyBytesPerScmBlock = 3.9, kPackedPolicyBytesPerScmBlock = 6;
-constexpr double kPolicyBytesPerDramBlock = 7.7;
+constexpr double kPolicyBytesPerDramBlock = 9.4;
 constexpr double kFixedBytes = 263 << 10;
 // Workspaces, one for each thread that packs at once: Packer::DramBytesFor of 4 KiB.
 double WorkspaceBytes(const std::string& pack) { return pack == "off" ? 0 : pack == "lz4" ? 11'992 : 212'696; }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <unordered_set>
 #include <vector>
 
 #include "tests/support/random.h"
@@ -23,6 +24,33 @@ TEST(DramHitBits, SettleABlockThatIsNotWatchedByItsFirstHit) {
   EXPECT_TRUE(bits.Take(kPlace));
   EXPECT_FALSE(bits.IsSettled(kPlace));
   EXPECT_FALSE(bits.Take(kPlace));
+}
+
+// What a policy is told of a tier that turns over many times.
+TEST(DramHitBits, AreWrongOfFewBlocks) {
+  constexpr uint64_t kBlocks = 1024;
+  constexpr int kEvictions = 200'000;
+  DramHitBits bits(kBlocks);
+  test::Random random(test::Seed());
+  std::vector<uint64_t> tier(kBlocks);
+  for (uint64_t& hash : tier) hash = random.Next();
+  std::unordered_set<uint64_t> hit;
+  int wrongly_hit = 0, wrongly_not = 0;
+  for (int i = 0; i < kEvictions; ++i) {
+    for (int hits = 0; hits < 2; ++hits) {
+      const uint64_t hash = tier[random.Below(kBlocks * 3 / 4)];  // the others only pass
+      bits.Set(hash);
+      hit.insert(hash);
+    }
+    uint64_t& evicted = tier[random.OneIn(2) ? kBlocks * 3 / 4 + random.Below(kBlocks / 4) : random.Below(kBlocks)];
+    const bool was_hit = hit.erase(evicted) != 0;
+    const bool told = bits.Take(evicted);
+    wrongly_hit += told && !was_hit;
+    wrongly_not += !told && was_hit;
+    evicted = random.Next();
+  }
+  EXPECT_LT(wrongly_hit, kEvictions / 50) << test::Seed();
+  EXPECT_LT(wrongly_not, kEvictions / 200) << test::Seed();
 }
 
 // Else a hit of theirs would pass unseen.

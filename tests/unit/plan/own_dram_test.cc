@@ -31,7 +31,7 @@ TEST(OwnDram, IsWhatIndexAndPolicyTake) {
     options.packs = packs;
     ASSERT_TRUE(MakePolicy("adaptive", options, &policy).ok());
     // The grown index, hit bits, and what the objects take, as the live cache counts them (counters, dram.*_bytes).
-    const double index = 9.4 * scm * kMiB / 4096, hit_bits = 2.7 * dram * kMiB / 4096, rest = 125'000;
+    const double index = 9.4 * scm * kMiB / 4096, hit_bits = 4.5 * dram * kMiB / 4096, rest = 125'000;
     const double workspace = packs ? 11'992 : 0;
     const double taken =
         (packs ? 2.25 : 1) * index + workspace + hit_bits + rest + static_cast<double>(policy->dram_bytes());
