@@ -37,8 +37,8 @@ void Miniatures::Size(uint64_t dram_bytes, uint64_t scm_bytes, uint64_t ratio_mi
   young_bytes_ = scm_bytes_ * young_percent_ / 100;
   dram_bytes_ = dram_bytes / ratio;
   ghosts_max_ = static_cast<uint32_t>(std::max<uint64_t>(1, blocks / ratio));
-  const auto scm_blocks = static_cast<double>(scm_bytes_ / block_bytes_);
-  judge_every_ = std::max(kJudgeLookupsMin, static_cast<uint32_t>(kJudgeShare * scm_blocks));
+  const uint64_t scm_blocks = scm_bytes_ / block_bytes_;
+  judge_every_ = std::max(kJudgeLookupsMin, static_cast<uint32_t>(kJudgeShare * static_cast<double>(scm_blocks)));
 }
 
 void Miniatures::SetCapacity(uint64_t dram_bytes, uint64_t scm_bytes) {

@@ -3,7 +3,7 @@ if(TARGET mezz_report)
   mezz_test(unit/workloads/compare_test LABELS unit DEPS mezz::report)
   mezz_test(unit/workloads/mann_whitney_test LABELS unit DEPS mezz::report)
   mezz_test(unit/workloads/html_report_test LABELS unit DEPS mezz::report)
-  mezz_test(unit/workloads/result_file_test LABELS unit DEPS mezz::report)
+  mezz_test(unit/workloads/result_file_test LABELS unit DEPS mezz::report mezz::program)
 endif()
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
 # 77: there is no browser; ctest then lists the test as skipped.

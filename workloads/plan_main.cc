@@ -204,7 +204,7 @@ mezz::Status RunCalibrate(const Arguments& arguments) {
   MEZZ_RETURN_IF_ERROR(
       mezz::plan::Calibrate(nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false), path, &calibration));
   fmt::print("{}", calibration.text);
-  return mezz::WriteFileAtomically(FLAGS_out, mezz::plan::CalibrationToJson(calibration).dump(1) + "\n");
+  return mezz::WriteJson(FLAGS_out, mezz::plan::CalibrationToJson(calibration), 1);
 }
 
 mezz::Status RunPredict(const Arguments& arguments) {

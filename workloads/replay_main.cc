@@ -218,7 +218,7 @@ mezz::Status WriteResults(const mezz::ReplayOptions& options, const mezz::Replay
   std::fflush(stdout);
   const nlohmann::json json = mezz::ReportJson(options, report);
   if (!options.json_path.empty()) {
-    MEZZ_RETURN_IF_ERROR(mezz::WriteFileAtomically(options.json_path, json.dump(2) + "\n"));
+    MEZZ_RETURN_IF_ERROR(mezz::WriteJson(options.json_path, json, 2));
   }
   if (!FLAGS_html.empty()) MEZZ_RETURN_IF_ERROR(mezz::WriteFileAtomically(FLAGS_html, mezz::HtmlReport(json)));
   return options.csv_path.empty() ? mezz::Status::Ok()

@@ -82,8 +82,7 @@ mezz::Status Run(const std::string& command_line) {
   fmt::print("{}", mezz::sim::ReportTable(options, report));
   std::fflush(stdout);
   if (!options.json_path.empty()) {
-    MEZZ_RETURN_IF_ERROR(
-        mezz::WriteFileAtomically(options.json_path, mezz::sim::ReportJson(options, report).dump(2) + "\n"));
+    MEZZ_RETURN_IF_ERROR(mezz::WriteJson(options.json_path, mezz::sim::ReportJson(options, report), 2));
   }
   return options.csv_path.empty() ? mezz::Status::Ok()
                                   : mezz::WriteFileAtomically(options.csv_path, mezz::sim::ReportCsv(report));

@@ -63,7 +63,7 @@ mezz::Status RunInfo(const Arguments& arguments) {
   if (FLAGS_json.empty()) return mezz::Status::Ok();
   nlohmann::json result = mezz::ManifestOf("mezz_trace", arguments.command_line);
   result["info"] = mezz::InfoJson(info);
-  return mezz::WriteFileAtomically(FLAGS_json, result.dump(2) + "\n");
+  return mezz::WriteJson(FLAGS_json, result, 2);
 }
 
 mezz::Status Convert(const Arguments& arguments, const std::string& to, double rate) {

@@ -23,7 +23,12 @@
 namespace mezz {
 namespace {
 
-using namespace wal_layout;
+using wal_layout::kByteOrderMark;
+using wal_layout::kFormatVersion;
+using wal_layout::kMagic;
+using wal_layout::MakeSuperblock;
+using wal_layout::Superblock;
+using wal_layout::SuperblockChecksum;
 
 constexpr uint64_t kExtentBytesMin = 64 << 10;
 constexpr uint64_t kExtentBytesMax = 4 << 20;
@@ -117,7 +122,7 @@ Status WalOptions::Validate() const {
   return Status::Ok();
 }
 
-Geometry WalOptions::Geometry() const {
+wal_layout::Geometry WalOptions::Geometry() const {
   wal_layout::Geometry geometry;
   geometry.capacity_bytes = size / kLineBytes * kLineBytes;
   geometry.extent_bytes = std::clamp(std::bit_floor(size / kExtentsAimedAt), kExtentBytesMin, kExtentBytesMax);

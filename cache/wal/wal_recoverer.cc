@@ -11,11 +11,22 @@
 #include "cache/wal/wal_checksums.h"
 
 namespace mezz {
-
-using namespace wal_layout;
-
 namespace {
+
+using wal_layout::ChecksumBehind;
+using wal_layout::ChunkChecksum;
+using wal_layout::ChunkHeader;
+using wal_layout::ChunkSeed;
+using wal_layout::Entry;
+using wal_layout::EpochLine;
+using wal_layout::kEpochAt;
+using wal_layout::kNameBytesMax;
+using wal_layout::kSerialBits;
+using wal_layout::Superblock;
+using wal_layout::SuperblockChecksum;
+
 constexpr std::array<std::byte, kLineBytes> kNothing{};
+
 }  // namespace
 
 Status WalRecoverer::Recover() {
@@ -62,7 +73,7 @@ Status WalRecoverer::Recover() {
 Status WalRecoverer::ReadSuperblock() {
   Superblock superblock;
   std::memcpy(&superblock, At(0), sizeof(superblock));
-  const Geometry& geometry = store_.geometry();
+  const wal_layout::Geometry& geometry = store_.geometry();
   if (superblock.checksum != SuperblockChecksum(superblock) || superblock.extent_bytes != geometry.extent_bytes ||
       superblock.slots != geometry.slots || superblock.capacity_bytes != geometry.capacity_bytes) {
     return Status::IoError("has a superblock that is damaged, and perhaps logs behind it: it is left as it is");

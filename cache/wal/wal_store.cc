@@ -18,7 +18,19 @@
 namespace mezz {
 namespace {
 
-using namespace wal_layout;
+using wal_layout::ChecksumBehind;
+using wal_layout::ChunkChecksum;
+using wal_layout::ChunkHeader;
+using wal_layout::ChunkSeed;
+using wal_layout::Entry;
+using wal_layout::EpochLine;
+using wal_layout::ExtentHeader;
+using wal_layout::kEpochAt;
+using wal_layout::kNameBytesMax;
+using wal_layout::kSerialBits;
+using wal_layout::kSlotBytes;
+using wal_layout::MakeSuperblock;
+using wal_layout::Superblock;
 
 constexpr uint64_t kChunksAt = sizeof(ExtentHeader);
 constexpr size_t kZerosBytes = 64 << 10;

@@ -119,7 +119,7 @@ Status RunPredict(const PredictOptions& options, const Curve& curve, std::string
                  {"model", options.model},
                  {"flash", options.flash},
                  {"rows", rows}});
-  return WriteFileAtomically(options.json_path, result.dump(1) + "\n");
+  return WriteJson(options.json_path, result, 1);
 }
 
 }  // namespace mezz::plan

@@ -112,7 +112,7 @@ Status RunPlan(const PlanOptions& options, const Curve& curve, std::string* text
   nlohmann::json json = ManifestOf("mezz_plan", options.command_line);
   json.update(AnswerJson(question, answer));
   json["alternatives"] = AlternativesJson(alternatives);
-  if (!options.json_path.empty()) MEZZ_RETURN_IF_ERROR(WriteFileAtomically(options.json_path, json.dump(1) + "\n"));
+  if (!options.json_path.empty()) MEZZ_RETURN_IF_ERROR(WriteJson(options.json_path, json, 1));
   if (!options.html_path.empty()) MEZZ_RETURN_IF_ERROR(WriteFileAtomically(options.html_path, HtmlPlan(json)));
   return options.csv_path.empty() ? Status::Ok() : WriteFileAtomically(options.csv_path, AnswerCsv(question, answer));
 }

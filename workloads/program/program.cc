@@ -78,4 +78,9 @@ json ManifestOf(std::string_view program, const std::string& command_line) {
           {"compiler", __VERSION__}, {"asserts", kAsserts}, {"host", HostToJson()}};
 }
 
+Status WriteJson(const std::string& path, const json& result, int indent) {
+  const std::string text = result.dump(indent, ' ', /*ensure_ascii=*/false, json::error_handler_t::replace);
+  return WriteFileAtomically(path, text + "\n");
+}
+
 }  // namespace mezz

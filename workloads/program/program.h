@@ -39,4 +39,8 @@ Status CheckWritable(std::string_view flag, const std::string& path);
 // How a result begins: program, time, command line, compiler and host.
 nlohmann::json ManifestOf(std::string_view program, const std::string& command_line);
 
+// Atomically, as text with so many blanks a level. Paths and arguments in it are any bytes: what is not UTF-8 is
+// replaced.
+Status WriteJson(const std::string& path, const nlohmann::json& result, int indent);
+
 }  // namespace mezz

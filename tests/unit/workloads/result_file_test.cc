@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "temporary_folder.h"
+#include "workloads/program/program.h"
 
 namespace mezz {
 namespace {
@@ -30,6 +31,17 @@ TEST_F(ResultFile, IsReadWhole) {
   const Status status = Read(kGood);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(result_, json::parse(kGood));
+}
+
+TEST_F(ResultFile, OfAPathThatIsNotUtf8IsWrittenAllTheSame) {
+  json result = json::parse(kGood);
+  result["command_line"] = "--trace=\xff\xfe";
+  const std::string path = folder_.Path("result.json");
+  ASSERT_TRUE(WriteJson(path, result, /*indent=*/2).ok());
+  const Status status = ReadResult("from", path, &result_);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(result_["command_line"], "--trace=\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_EQ(result_["rows"], result["rows"]);
 }
 
 TEST_F(ResultFile, ThatIsForeignIsRefusedByName) {

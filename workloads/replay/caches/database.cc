@@ -236,7 +236,7 @@ Status Database::WriteManifest(bool complete) {
   const std::string temporary = Path(std::string(kManifest) + ".new");
   {
     std::ofstream file(temporary, std::ios::trunc);
-    file << manifest.dump(2) << '\n';
+    file << manifest.dump(2, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace) << '\n';
     if (!file.flush()) return Status::IoError(fmt::format("{} cannot be written", temporary));
   }
   std::error_code error;
