@@ -855,6 +855,8 @@ MUTANTS = (
     hybrid("policies prepare for a DRAM tier without a limit", "hybrid_core.cc", "unit/integration/hybrid_core_test",
            "HybridCoreTest.PoliciesHearOfNoMoreDramThanThereIs",
            ("std::clamp<uint64_t>(bytes, 1, machine_bytes_)", "std::max<uint64_t>(bytes, 1)")),
+    workload("a path that is not UTF-8 ends a run", "program/program.cc", "unit/workloads/result_file_test",
+             "ResultFile.OfAPath*", ("json::error_handler_t::replace", "json::error_handler_t::strict")),
     workload("a run begins with what a killed one left", "replay_main.cc", "unit/workloads/replay_processes_test",
              "ReplayProcesses.WhatAKilledRunLeft*", (";scm_path={};recovery=discard", ";scm_path={}")),
     hybrid("an insert forgets outside of the gate", HYBRID, "unit/integration/hybrid_moves_test",
