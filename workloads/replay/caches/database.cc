@@ -19,6 +19,7 @@
 #include "rocksdb/trace_reader_writer.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/version.h"
+#include "workloads/program/program.h"
 #include "workloads/replay/caches/flash_file_system.h"
 #include "workloads/rocksdb/open_db.h"
 
@@ -233,16 +234,7 @@ Status Database::CheckSpace() const {
 
 Status Database::WriteManifest(bool complete) {
   const nlohmann::json manifest = {{"program", kProgram}, {"content", content_}, {"complete", complete}};
-  const std::string temporary = Path(std::string(kManifest) + ".new");
-  {
-    std::ofstream file(temporary, std::ios::trunc);
-    file << manifest.dump(2, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace) << '\n';
-    if (!file.flush()) return Status::IoError(fmt::format("{} cannot be written", temporary));
-  }
-  std::error_code error;
-  fs::rename(temporary, Path(kManifest), error);
-  return error ? Status::IoError(fmt::format("{} cannot be written: {}", Path(kManifest), error.message()))
-               : Status::Ok();
+  return WriteJson(Path(kManifest), manifest, /*indent=*/2);
 }
 
 Status Database::Load(Progress* progress, const std::atomic<bool>& stop) {
