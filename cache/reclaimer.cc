@@ -221,7 +221,9 @@ void Reclaimer::FinishPassLocked() {
 void Reclaimer::WeighLocked(const record::Header& header, uint64_t offset) {
   const Index::Entry entry = index_->FindLine(index_->Hash(header.key), offset / kLineBytes);
   if (victim_->pass == Pass::kCool) {
-    if (entry) index_->Cool(entry);
+    // One that only this life's hits tell from what an earlier one left, unchecked, keeps the last of them.
+    const bool last_of_adopted = entry && entry.word.heat() == 1 && log_->IsAdopted(victim_->segment);
+    if (entry && !last_of_adopted) index_->Cool(entry);
     return;
   }
   assert(victim_->pass == Pass::kWeigh);
@@ -417,6 +419,7 @@ void Reclaimer::RewriteDictionariesLocked(SegmentId lost) {
       continue;
     }
     if (!dictionaries_->Write(*dictionary, medium_, to->place, throttle_, counters_)) dictionaries_->LosePlace(slot);
+    log_->CheckDictionaryPlaces();
     log_->Leave(*to);
   }
 }

@@ -267,10 +267,14 @@ void Recoverer::ReadDictionaries(const Found& found, bool kept) {
   for (const uint64_t offset : found.dictionaries) {
     const uint64_t number = Dictionary::NumberIn(record::HeaderAt(medium_, offset).key);
     if (!IsNumber(number)) continue;
-    youngest_[Dictionaries::SlotOf(static_cast<uint16_t>(number))] = {
-        .dictionary = Dictionary::Read(record::HeaderAt(medium_, offset), dictionaries_->authenticator()),
-        .offset = kept ? offset : 0,
-        .order = ++dictionaries_read_};
+    FoundDictionary& youngest = youngest_[Dictionaries::SlotOf(static_cast<uint16_t>(number))];
+    auto read = Dictionary::Read(record::HeaderAt(medium_, offset), dictionaries_->authenticator());
+    // Of one that was being written anew when power was cut the older copy is whole: it is written anew once more.
+    if (read == nullptr && youngest.dictionary != nullptr && youngest.dictionary->number() == number) {
+      youngest.offset = 0;
+      continue;
+    }
+    youngest = {.dictionary = std::move(read), .offset = kept ? offset : 0, .order = ++dictionaries_read_};
   }
 }
 

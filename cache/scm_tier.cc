@@ -57,6 +57,7 @@ PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, 
 // Nothing: there is no room.
 std::optional<PutResult> ScmTier::Impl::Stage(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
                                               Generation generation) {
+  MEZZ_TEST_POINT("stage reserves");
   const auto block = stage_->Reserve(key, role, generation, bytes);
   if (!block) return std::nullopt;
   if (!record::Fill(source, 0, bytes, block->bytes.data())) {
@@ -68,7 +69,8 @@ std::optional<PutResult> ScmTier::Impl::Stage(const BlockKey& key, BlockRole rol
   KeyReader reader(reader_, key);
   if (index_.Erase(index_.Hash(key), reader, [](IndexWord) {})) counters_->Add(Event::kScmReplaced, role);
   stage_->Commit(block->slot);
-  if (faults_.IsOver()) ForgetStaged(key);  // perhaps since CloseForGood looked
+  // Perhaps since CloseForGood or SetCapacity(0) looked, whose ForgetAll takes the mutex that Commit has taken.
+  if (faults_.IsOver() || log_.limit() == 0) ForgetStaged(key);
   return PutResult::kStored;
 }
 
@@ -183,6 +185,7 @@ bool ScmTier::Impl::Store(const Dictionary& dictionary) {
                          : std::nullopt;
   if (!where) return false;
   const bool written = trainer_->dictionaries().Write(dictionary, medium_, where->place, throttle_, counters_);
+  log_.CheckDictionaryPlaces();
   log_.Leave(*where);
   return written;
 }
@@ -341,7 +344,8 @@ bool ScmTier::Impl::Unpack(const PinnedBlock& block, std::byte* to) {
     unpacked = HasDictionaryOf(*prefix, SegmentOf(block.stored_.data())) ? packer_->Unpack(stored, *prefix, to)
                                                                          : Unpacked::kNoDictionary;
   }
-  if (unpacked == Unpacked::kDone && VerifiesAll(verify_) &&
+  // With a dictionary always: with another one of that number whole bytes would unpack, to wrong ones.
+  if (unpacked == Unpacked::kDone && (VerifiesAll(verify_) || prefix->dictionary != 0) &&
       record::PayloadChecksum({to, prefix->logical_bytes}) != prefix->logical_checksum)
     unpacked = Unpacked::kDamaged;
   if (unpacked == Unpacked::kDone) return true;

@@ -343,7 +343,8 @@ class ScmTier {
   layout::Superblock TakeOver(std::span<const std::byte> head, std::span<const SegmentId> bad, bool existing,
                               bool* keep);
   Status FindBadSegments(std::vector<SegmentId>* bad) const;
-  Status TakeSuperblock();
+  Status ForgetBeyond(const layout::Superblock& found);
+  Status TakeSuperblock(bool existing);
   void StartPreparer();
   void Close();
   bool WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_bytes);

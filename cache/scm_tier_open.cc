@@ -4,10 +4,12 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <array>
 #include <new>
 #include <utility>
 
 #include "cache/base/if_memory.h"
+#include "cache/log_scan.h"
 #include "cache/media/wipe.h"
 #include "cache/scm_tier_impl.h"
 
@@ -111,9 +113,10 @@ void ScmTier::Impl::StartRecovery(const ScmOptions& options, std::shared_ptr<con
   recoverer_->Start(std::move(hooks));
 }
 
-// Without memory there is none, nor where the recovery was stopped: the next life asks each record's header.
+// Without memory there is none, nor where the recovery was stopped: the next life asks each record's header. Nor where
+// not all numbers of dictionaries were found: it is the next life that must look for them, not believe this one.
 std::optional<SnapshotPlace> ScmTier::Impl::WriteSnapshot() {
-  if (log_.HasAwaiting()) return std::nullopt;
+  if (log_.HasAwaiting() || (trainer_ != nullptr && !trainer_->KnowsNumbers())) return std::nullopt;
   std::optional<SnapshotPlace> place;
   (void)IfThereIsMemory([&] {
     if (nameless_.load(std::memory_order_relaxed)) ForgetNameless();
@@ -174,6 +177,7 @@ void ScmTier::Close() {
     }
   }
   impl_.reset();
+  if (!opened_) return;          // what the medium holds is as it was, or a life that was not closed
   if (gave_up && !wipe) return;  // the next life reads what it finds
   const bool wiped =
       wipe && WipeSegments(held, ready_bytes) && (!leftovers_ || (ready_bytes == options_.capacity_bytes && whole));
@@ -326,7 +330,8 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
     return Status::NoSpace(fmt::format("no memory for the index of {} bytes of SCM; raise expected_block_bytes ({})",
                                        effective.capacity_bytes, effective.expected_block_bytes));
   for (const SegmentId id : bad) opened->impl_->log_.Quarantine(id);
-  MEZZ_RETURN_IF_ERROR(opened->TakeSuperblock());
+  if (keep) MEZZ_RETURN_IF_ERROR(opened->ForgetBeyond(superblock));
+  MEZZ_RETURN_IF_ERROR(opened->TakeSuperblock(existing));
   bool prepared = !keep;
   (void)IfThereIsMemory([&] { prepared = prepared || opened->impl_->PrepareRecovery(superblock, effective); });
   if (!prepared)
@@ -339,8 +344,30 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   return Status::Ok();
 }
 
+// A smaller life left what lies beyond its end to whoever comes after it. No dictionary's number there was known to it,
+// so these records must not be found again; and it wiped nothing there.
+Status ScmTier::ForgetBeyond(const layout::Superblock& found) {
+  const uint64_t old_end = std::min(medium_->bytes_before(), options_.capacity_bytes);
+  if (found.capacity_bytes >= old_end) return Status::Ok();
+  leftovers_ = true;
+  layout::Superblock beyond = found;
+  beyond.capacity_bytes = old_end;
+  const LogScan scan({medium_->base(), medium_->bytes()}, beyond);
+  static constexpr std::array<std::byte, sizeof(layout::SegmentHeader)> kNone{};
+  for (uint64_t id = found.capacity_bytes / options_.segment_bytes; id < scan.segments(); ++id) {
+    const SegmentId segment{static_cast<uint32_t>(id)};
+    if (impl_->log_.state(segment) == SegmentLog::State::kQuarantined || !scan.Open(segment)) continue;
+    std::byte* const header = medium_->base() + id * options_.segment_bytes;
+    if (!medium_->Stream(header, kNone.data(), kNone.size()) || !medium_->Persist(header, kNone.size()))
+      return Status::IoError(
+          fmt::format("{}: segment {} cannot be written to: use another medium", medium_->info().description, id));
+  }
+  return Status::Ok();
+}
+
 // It is this life's from now on.
-Status ScmTier::TakeSuperblock() {
+Status ScmTier::TakeSuperblock(bool existing) {
+  if (!existing) keeper_->PutMagic();
   bool taken = impl_->TakeSequences();
   if (taken) medium_->GiveUpRest();  // the superblock says so by now
   if (taken && erased_ != nullptr) taken = impl_->tombstones_.Adopt(*erased_) == SuperblockKeeper::Stored::kLasts;

@@ -37,15 +37,15 @@ void SegmentLog::Provide(uint32_t segments) {
   assert(segments <= segments_count_);
   const std::lock_guard lock(mutex_);
   if (segments <= provided_) return;
-  // Below what is free already: the stack hands out the start of the medium first.
-  std::vector<SegmentId> fresh;
+  // Below what is free already: the stack hands out the start of the medium first. No allocation: there is room.
+  const size_t before = free_.size();
   for (uint32_t i = segments; i-- > provided_;) {
     if (state(SegmentId{i}) != State::kUnready) continue;  // adopted, or quarantined
     Change(SegmentId{i}, State::kUnready, State::kFree);
-    fresh.push_back(SegmentId{i});
+    free_.push_back(SegmentId{i});
   }
-  unready_ -= static_cast<uint32_t>(fresh.size());
-  free_.insert(free_.begin(), fresh.begin(), fresh.end());
+  unready_ -= static_cast<uint32_t>(free_.size() - before);
+  std::ranges::rotate(free_, free_.begin() + static_cast<ptrdiff_t>(before));
   provided_ = segments;
   ParkSurplusLocked();
   CountLocked();
@@ -255,7 +255,12 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
     if (s.tail.load(std::memory_order_relaxed) + bytes <= segment_bytes()) return true;  // another thread advanced it
   }
   const size_t kept_for_reclaim = whom == For::kReclaim ? 0 : 1;
-  if (free_.size() <= kept_for_reclaim) return false;
+  if (free_.size() <= kept_for_reclaim) {
+    // Of a small tier every segment may be open, or hold tombstones: then this one is what reclaim can take.
+    const bool none_sealed = young_.empty() && proven_.empty() && hollow_.empty();
+    if (none_sealed && open != kNoSegment && whom == For::kWriter) SealLocked(lane);
+    return false;
+  }
   const auto sequence = NextSequenceLocked();
   if (!sequence) return false;
   if (open != kNoSegment) SealLocked(lane);
@@ -379,6 +384,24 @@ uint64_t SegmentLog::SealAll() {
   const std::lock_guard lock(mutex_);
   for (unsigned lane = 0; lane < lanes_; ++lane) SealLocked(lane);
   return next_sequence_;
+}
+
+void SegmentLog::SealBelow(uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  for (unsigned lane = 0; lane < lanes_; ++lane) {
+    const uint64_t open = lane_[lane].open.load(std::memory_order_relaxed);
+    if (open != kNoSegment && Sequence(SegmentId{static_cast<uint32_t>(open)}) < sequence) SealLocked(lane);
+  }
+}
+
+// A place that is stored before this takes the mutex is seen here, and one that is stored later is asked about later.
+void SegmentLog::LeaveBehind(uint64_t sequence) {
+  const std::lock_guard lock(mutex_);
+  left_behind_ = std::max(left_behind_, sequence);
+  for (unsigned slot = 0; dictionaries_ != nullptr && slot < Dictionaries::kSlots; ++slot) {
+    const uint64_t place = dictionaries_->place(slot);
+    if (place != 0 && Sequence(SegmentAt(place)) < left_behind_) dictionaries_->LosePlace(slot, place);
+  }
 }
 
 bool SegmentLog::EraseHeadersBelow(uint64_t sequence) {

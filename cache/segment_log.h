@@ -199,6 +199,12 @@ class SegmentLog {
   LogPosition Position() const;
   // Seals what every lane has open, for a shrinking tier. Returns a number below that of every segment opened later.
   uint64_t SealAll();
+  // No restart finds what lies in a segment with a lower sequence any more: none of these is written to any more, and
+  // dictionaries whose records lie there are written anew. Two calls, with the superblock's change between them.
+  void SealBelow(uint64_t sequence);
+  void LeaveBehind(uint64_t sequence);
+  // After a dictionary was written: LeaveBehind may not have seen it.
+  void CheckDictionaryPlaces() { LeaveBehind(0); }
   // As Tombstones::EraseBelow, for where the superblock cannot say it: takes from each such segment the header, by
   // which a later life would know it. Also from those without records, whose last fill that life would find. Reads and
   // writes one line of each, and makes it durable. False: not all of it was stored.
@@ -347,6 +353,7 @@ class SegmentLog {
   const uint64_t format_id_;
   Counters* const counters_;
   Dictionaries* const dictionaries_;
+  uint64_t left_behind_ = 0;  // guarded by mutex_: the highest of LeaveBehind
   Faults* faults_ = nullptr;
   unsigned lanes_;
   std::unique_ptr<Segment[]> segments_;

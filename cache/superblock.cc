@@ -128,6 +128,15 @@ std::string WhyOfNoUse(const Superblock& superblock, const VerifyKey* key) {
   return {};
 }
 
+void SuperblockKeeper::PutMagic() {
+  const std::lock_guard lock(mutex_);
+  if (AnyMeets(bad_, 0, kLineBytes)) return;  // nor is the first copy written
+  alignas(kLineBytes) std::array<char, kLineBytes> line{};
+  std::memcpy(line.data(), layout::kMagic, sizeof(layout::kMagic));
+  // Where it does not arrive, nor does the first copy, and Change says what becomes of that.
+  if (medium_.Stream(medium_.base(), line.data(), line.size())) (void)medium_.Persist(medium_.base(), line.size());
+}
+
 SuperblockKeeper::Stored SuperblockKeeper::Change(const std::function<void(Superblock*)>& change) {
   const std::lock_guard lock(mutex_);
   ++superblock_.generation;  // not used again, whatever becomes of this one

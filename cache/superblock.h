@@ -71,6 +71,10 @@ class SuperblockKeeper {
   SuperblockKeeper(const Medium& medium, const layout::Superblock& superblock)
       : medium_(medium), bad_(medium.BadRanges()), superblock_(superblock) {}
 
+  // The magic alone, for a medium that has no superblock yet: if power is cut in the first Change, and only other parts
+  // of it arrive, a medium without the magic is foreign to the next life.
+  void PutMagic();
+
   enum class Stored : uint8_t {
     kLasts,    // in one copy at least: whoever opens the medium next finds it
     kNowhere,  // in none: he finds what was before, or no superblock; and so does Now()

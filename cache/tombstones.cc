@@ -119,11 +119,17 @@ Tombstones::Tombstones(const Medium& medium, SegmentLog* log, SuperblockKeeper* 
       keeper_(keeper),
       counters_(counters),
       throttle_(throttle),
-      begin_(keeper->Now().sequence_begin) {}
+      begin_(keeper->Now().sequence_begin) {
+  segments_.reserve(MostSegments());
+}
+
+// One more than are kept: a new one is opened before the oldest goes.
+size_t Tombstones::MostSegments() const { return std::max(kSegmentsLeast, log_->segments() / kShareOneIn) + size_t{1}; }
 
 Stored Tombstones::Adopt(const ErasedKeys& found) {
   const std::lock_guard lock(mutex_);
   assert(segments_.empty());
+  segments_.reserve(found.segments().size() + MostSegments());
   segments_ = found.segments();
   for (const ErasedKeys::Segment& segment : segments_) log_->AdoptTombstones(segment.id, segment.sequence);
   const auto count = static_cast<uint32_t>(segments_.size());
@@ -208,12 +214,14 @@ Stored Tombstones::DropOldestLocked() {
   assert(segments_.size() > 1);
   const ErasedKeys::Segment oldest = segments_.front();
   const uint64_t begin = std::max(begin_, segments_[1].sequence);
+  log_->SealBelow(begin);  // what is put from now on is to be found again
   const Stored stored = keeper_->Change([&](layout::Superblock* superblock) {
     superblock->sequence_begin = begin;
     superblock->tombstone_segments = static_cast<uint32_t>(segments_.size() - 1);
   });
   if (stored == Stored::kNowhere) return stored;
   begin_ = begin;
+  log_->LeaveBehind(begin);
   segments_.erase(segments_.begin());
   log_->CloseTombstones(oldest.id);
   return stored;
@@ -229,6 +237,7 @@ Stored Tombstones::EraseBelow(uint64_t sequence) {
   });
   if (stored == Stored::kNowhere) return stored;
   begin_ = begin;
+  log_->LeaveBehind(begin);
   for (const ErasedKeys::Segment& segment : segments_) log_->CloseTombstones(segment.id);
   segments_.clear();
   return stored;

@@ -93,6 +93,7 @@ class Tombstones {
   // A 128th of the log: of 8 GiB that is a million keys.
   static constexpr uint32_t kShareOneIn = 128, kSegmentsLeast = 2;
 
+  size_t MostSegments() const;
   bool HasRoomLocked() const;
   bool HoldsLocked(const layout::Tombstone& tombstone) const;
   std::optional<Added> OpenSegmentLocked();
@@ -105,9 +106,10 @@ class Tombstones {
   Counters* const counters_;
   Throttle* const throttle_;
   mutable Mutex mutex_;
-  std::vector<ErasedKeys::Segment> segments_;  // GUARDED_BY(mutex_), oldest first: the last one is written to
-  uint64_t begin_;                             // GUARDED_BY(mutex_): the superblock's sequence_begin
-  uint64_t written_ = 0;                       // GUARDED_BY(mutex_)
+  // GUARDED_BY(mutex_), oldest first: the last one is written to. Has room for all: an erase allocates nothing.
+  std::vector<ErasedKeys::Segment> segments_;
+  uint64_t begin_;        // GUARDED_BY(mutex_): the superblock's sequence_begin
+  uint64_t written_ = 0;  // GUARDED_BY(mutex_)
 };
 
 }  // namespace mezz

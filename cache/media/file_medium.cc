@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <span>
 #include <string>
 
@@ -90,6 +91,9 @@ class FileMedium : public Medium {
 
   Status Open(std::unique_ptr<Preparer>* preparer, bool* existing);
   void GiveUpRest() const override;
+  uint64_t bytes_before() const override {
+    return S_ISREG(stat_.st_mode) ? static_cast<uint64_t>(stat_.st_size) : bytes_;  // a device has no length to grow by
+  }
   std::vector<BadRange> BadRanges() const override { return bad_; }
 
  private:
@@ -101,6 +105,7 @@ class FileMedium : public Medium {
   Status OpenDevdax(std::unique_ptr<Preparer>* preparer, bool* existing);
   Status JudgeFileContents(bool* existing);
   Status JudgeDeviceContents(bool* existing);
+  bool IsUntouched(std::span<const std::byte> head) const;
   Status Judge(std::span<const std::byte> head, uint64_t medium_bytes, bool* existing);
   Status StampProvisionalSuperblock();
   // Gives the file its size, and all of its space where that is cheap; else `*by_chunks` does, while it is prepared.
@@ -283,9 +288,19 @@ Status FileMedium::JudgeDeviceContents(bool* existing) {
   if (!CopyBytes({base_, head.size()}, head.data()))
     return Status::IoError(fmt::format("path={} cannot be read: replace the device", path_));
   // A device has no size that could tell a new one.
-  const bool empty = std::ranges::all_of(head, [](std::byte byte) { return byte == std::byte{0}; });
-  if (empty) return Judge({}, wanted_, existing);
+  if (IsUntouched(head)) return Judge({}, wanted_, existing);
   return Judge(head, wanted_, existing);  // the device has them: OpenDevdax asked
+}
+
+// Zeros, and perhaps words of the magic, which comes before all else: a cut of power may have let one arrive.
+bool FileMedium::IsUntouched(std::span<const std::byte> head) const {
+  const auto ours = order_.format.provisional(order_.options, wanted_);
+  for (size_t at = 0; at < head.size(); at += sizeof(uint64_t)) {
+    const auto is = [&](const std::byte* word) { return std::memcmp(head.data() + at, word, sizeof(uint64_t)) == 0; };
+    static constexpr std::array<std::byte, sizeof(uint64_t)> kZero{};
+    if (!is(kZero.data()) && !(at < MediumFormat::kMagicBytes && is(ours.data() + at))) return false;
+  }
+  return true;
 }
 
 Status FileMedium::Judge(std::span<const std::byte> head, uint64_t medium_bytes, bool* existing) {

@@ -71,6 +71,8 @@ class Medium {
   // The medium may end after bytes(): a file that was larger keeps its end until what stands on it says that it is
   // smaller now.
   virtual void GiveUpRest() const {}
+  // What of it held bytes before it was opened, from its beginning; what lies behind reads as zeros.
+  virtual uint64_t bytes_before() const { return 0; }
   // What the kernel knew to be bad when the medium was opened: a load or store there may end the process. None where it
   // does not tell.
   virtual std::vector<BadRange> BadRanges() const { return {}; }

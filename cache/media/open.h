@@ -18,6 +18,7 @@ namespace mezz {
 struct MediumFormat {
   static constexpr size_t kHeadBytes = 4096;
   static constexpr size_t kProvisionalBytes = 192;
+  static constexpr size_t kMagicBytes = 16;  // with which they begin
   // Judges the first bytes, at most kHeadBytes (none: it is new), of a medium before one is changed. It has
   // `medium_bytes`, and `wanted` are to be used. ok: may be, and *existing tells whether there is something to keep.
   // The message is the rest of a sentence that begins with the medium's name.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cache/base/fork_guard.h"
+#include "cache/base/if_memory.h"
 #include "cache/base/start_thread.h"
 #include "cache/base/text.h"
 #include "cache/media/collapse_budget.h"
@@ -224,7 +225,7 @@ void Preparer::Work::CollapseWithinBudget(std::byte* at, uint64_t bytes) {
 
 void Preparer::Work::Publish(uint64_t begin, uint64_t end) {
   const std::scoped_lock lock(mutex_);
-  ahead_.emplace(begin, end);
+  if (!IfThereIsMemory([&] { ahead_.emplace(begin, end); })) return Fail(ENOMEM);
   const uint64_t before = ready_bytes_.load(std::memory_order_relaxed);
   uint64_t ready = before;
   while (!ahead_.empty() && ahead_.begin()->first == ready) {

@@ -38,7 +38,8 @@ namespace mezz {
 //
 // place: where the dictionary's own record lies on the medium, 0 while there is none. Set by the thread that trains
 // where it was 0, and by reclaim, under its mutex, where it lay in the segment that is reclaimed; so each change has
-// one author. Release and acquire, though a segment's control word orders them already.
+// one author. But who leaves segments behind for good (SegmentLog) takes it to 0 from what it was, by CAS. Release and
+// acquire, though a segment's control word orders them already.
 //
 // Thread-safe. Publish, Retire, Collect, NextNumber and live are for one thread at a time, the trainer's.
 class Dictionaries {
@@ -114,6 +115,11 @@ class Dictionaries {
   void LosePlace(unsigned slot) {
     SetPlace(slot, 0);
     CallTrainer();
+  }
+  // If that is its place.
+  void LosePlace(unsigned slot, uint64_t place) {
+    if (slots_[slot].place.compare_exchange_strong(place, 0, std::memory_order_acq_rel, std::memory_order_relaxed))
+      CallTrainer();
   }
   // There may be room for what has no place.
   void CallTrainer() { trainer_->Call(); }

@@ -73,7 +73,7 @@ std::optional<StagedBlocks::Block> StagedBlocks::Reserve(const BlockKey& key, Bl
         .units = static_cast<unsigned>(units),
         .bytes = static_cast<uint32_t>(bytes),
         .key = key};
-  tags_[slot].store(TagOf(key), std::memory_order_relaxed);
+  tags_[slot].store(TagOf(key), std::memory_order_release);
   held_.fetch_or(uint64_t{1} << slot, std::memory_order_seq_cst);
   return Block{slot, key, role, generation, BytesOf(slot)};
 }

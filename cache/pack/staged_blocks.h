@@ -34,9 +34,10 @@ namespace mezz {
 //   last one went.
 //
 // held_: bit s is set by Reserve, seq_cst, after tags_[s] was stored; cleared under the mutex. Who looks for a key
-// reads both without the mutex, and takes it only if a tag fits. So Reserve orders as the index's Publish does: of two
-// threads that put one key, one reserving a slot and then erasing the key from the index, the other publishing to the
-// index and then forgetting the key here, at least one sees what the other did.
+// reads both without the mutex, and takes it only if a tag fits. Tags are stored with release and read with acquire:
+// who finds that of a slot's next block sees where its last one was published. So Reserve orders as the index's Publish
+// does: of two threads that put one key, one reserving a slot and then erasing the key from the index, the other
+// publishing to the index and then forgetting the key here, at least one sees what the other did.
 //
 // Thread-safe. The mutex is held for some hundred instructions; by Publish for what the caller's publication takes.
 // Never in a forked child. Allocates in the constructor only.
@@ -78,7 +79,7 @@ class StagedBlocks {
   bool MayHold(const BlockKey& key) const {
     for (uint64_t left = held_.load(std::memory_order_seq_cst); left != 0; left &= left - 1) {
       const auto slot = static_cast<Slot>(std::countr_zero(left));
-      if (tags_[slot].load(std::memory_order_relaxed) == TagOf(key)) return true;
+      if (tags_[slot].load(std::memory_order_acquire) == TagOf(key)) return true;
     }
     return false;
   }

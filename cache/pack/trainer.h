@@ -54,6 +54,8 @@ class Trainer {
                  std::memory_order_release);
     Wake();
   }
+  // False: what the medium holds may have numbers that nobody here has seen.
+  bool KnowsNumbers() const { return leash_.load(std::memory_order_acquire) == Leash::kNone; }
   // Ends the thread, after the training it is at. Who packs goes on with what there is.
   void Stop();
   // A dictionary lost its place on the medium, or there is room again.

@@ -63,6 +63,7 @@ class FaultyMedium final : public Medium {
   static FaultyMedium& Active() { return *active_; }
 
   void GiveUpRest() const override { medium_->GiveUpRest(); }
+  uint64_t bytes_before() const override { return medium_->bytes_before(); }
   std::vector<BadRange> BadRanges() const override { return bad_; }
 
   // As memory that decays: a bit anywhere behind the superblock. REQUIRES: nobody reads or writes there meanwhile.

@@ -200,5 +200,26 @@ TEST(ForcedInterleavings, WhatIsStagedWhileTheTierClosesIsNotFound) {
   }
 }
 
+// As an erase of all, and nothing of it would be woken for, or reclaimed, later.
+TEST(ForcedInterleavings, WhatIsStagedWhileTheTierIsSwitchedOffIsNotFound) {
+  ScmOptions options = test::AnonymousOptions(16 * kSegmentBytesMin);
+  options.pack = PackMode::kLz4;
+  options.pack_stage_bytes = kPackStageBytesMin;
+  const auto tier = test::OpenOrDie(options);
+  g_intrusion = [&] { EXPECT_TRUE(tier->SetCapacity(0).ok()); };
+  // Behind its own look at the capacity, before it has its place in the stage.
+  g_test_point_hook.store(
+      [](const char* name) {
+        if (std::string_view(name) == "stage reserves" && g_intrusion) std::exchange(g_intrusion, nullptr)();
+      },
+      std::memory_order_release);
+  tier->Put(test::Key(2), BlockRole::kData, test::PackablePayload(2, 0, 4000), Generation::kYoung, Form::kPacked);
+  g_test_point_hook.store(nullptr, std::memory_order_release);
+  EXPECT_FALSE(g_intrusion) << "it was not reached";
+  EXPECT_FALSE(tier->Find(test::Key(2)));
+  EXPECT_EQ(tier->resident_blocks(), 0u);
+  test::ExpectSound(*tier);
+}
+
 }  // namespace
 }  // namespace mezz

@@ -146,6 +146,17 @@ TEST_F(PackedDictionaries, ARecordThatNamesAnotherIsACountedMiss) {
   EXPECT_EQ(Count(Event::kScmUnpackFailed), 0u);
 }
 
+// Another dictionary of that number, with which whole bytes unpack, to others than were packed.
+TEST_F(PackedDictionaries, ARecordThatUnpacksToOtherBytesIsACountedMiss) {
+  TrainAnew(0);
+  ASSERT_EQ(Put(1), PutResult::kStored);
+  ASSERT_EQ(DictionaryOf(1), 1);
+  Forge(1, [](auto& prefix) { prefix.logical_checksum ^= 1; });
+  EXPECT_TRUE(test::BytesOf(tier_->Find(Key(1))).empty());
+  EXPECT_FALSE(tier_->Contains(Key(1)));
+  EXPECT_EQ(Count(Event::kScmUnpackFailed), 1u);
+}
+
 TEST_F(PackedDictionaries, AFlippedBitOfARecordThatHasOneIsACountedMiss) {
   DictionaryRules once = test::kTrainedSoon;
   once.rest = 1'000'000;

@@ -414,6 +414,53 @@ TEST_F(RecoveryTest, PackedRecordsComeBackWithTheirDictionariesAndNotWithout) {
   test::ExpectSound(*tier_);
 }
 
+// As where power is cut while it is written anew: the older copy is whole still.
+TEST_F(RecoveryTest, OfADictionaryWhoseYoungestCopyIsDamagedAnOlderOneStandsIn) {
+  OpenWithDictionaries();
+  options_.dictionaries.rest = 1'000'000;  // no other comes
+  Open();
+  const auto put = [&](uint64_t n) {
+    ASSERT_EQ(tier_->Put(Key(n), BlockRole::kData, test::TextPayload(n, 0, kBytes), Generation::kYoung, Form::kPacked),
+              PutResult::kStored);
+  };
+  for (uint64_t n = 1; Count(Event::kDictionaryWritten) == 0; ++n) {
+    ASSERT_LT(n, 5000u);
+    put(n);
+    if (n % 50 == 0) tier_->SettleDictionaries();
+  }
+  ASSERT_TRUE(tier_->SetCapacity(0).ok());
+  tier_->SettleDictionaries();
+  ASSERT_TRUE(tier_->SetCapacity(options_.capacity_bytes).ok());
+  tier_->SettleDictionaries();
+  ASSERT_EQ(Count(Event::kDictionaryWritten), 2u);
+  for (uint64_t n = 6000; n < 6100; ++n) put(n);
+  Kill();
+  tier_.reset();
+  Damage([this](const std::string& all) {
+    const std::string key(reinterpret_cast<const char*>(&layout::kDictionaryKey), sizeof(layout::kDictionaryKey));
+    size_t youngest = 0, copies = 0;
+    uint64_t newest = 0;
+    for (size_t at = all.find(key); at != std::string::npos; at = all.find(key, at + 1), ++copies) {
+      const uint64_t segment = at / options_.segment_bytes * options_.segment_bytes;
+      layout::SegmentHeader header;
+      std::memcpy(&header, all.data() + (segment == 0 ? layout::kSuperblockSpace : segment), sizeof(header));
+      if (header.sequence >= newest) youngest = at, newest = header.sequence;
+    }
+    EXPECT_EQ(copies, 2u);
+    return youngest + 200;
+  });
+  Open();
+  uint64_t served = 0;
+  for (uint64_t n = 6000; n < 6100; ++n) {
+    const PinnedBlock block = tier_->Find(Key(n));
+    served += block && Same(BytesOf(block), test::TextPayload(n, 0, kBytes)) ? 1 : 0;
+  }
+  EXPECT_EQ(served, 100u);
+  tier_->SettleDictionaries();
+  EXPECT_EQ(Count(Event::kDictionaryWritten), 1u) << "and it is written anew once more";
+  test::ExpectSound(*tier_);
+}
+
 // Nobody holds it until the first of its records is there.
 TEST_F(RecoveryTest, RecordsOfADictionaryThatWasRetiredComeBackToo) {
   OpenWithDictionaries();
@@ -609,6 +656,61 @@ TEST_F(RecoveryTest, WhatNobodyCanReadAnyMoreIsScrubbedToo) {
   options_.scrub_on_close = true;
   Open();
   EXPECT_EQ(tier_->resident_blocks(), 0u);
+  tier_.reset();
+  EXPECT_EQ(NotZeroBehindTheSuperblocks(Contents()), 0u);
+}
+
+// A device, whose end a smaller tier leaves as it was: what lies there named dictionaries that it knew nothing of.
+class Device final : public Medium {
+ public:
+  explicit Device(std::unique_ptr<Medium> medium) : medium_(std::move(medium)) {
+    active_ = medium_.get();
+    base_ = medium_->base();
+    bytes_ = medium_->bytes();
+    info_ = medium_->info();
+    stream_ = [](void* to, const void* from, size_t bytes) {
+      (void)active_->Stream(static_cast<std::byte*>(to), from, bytes);
+    };
+    drain_ = [] { active_->Drain(); };
+  }
+  uint64_t bytes_before() const override { return bytes_; }  // and GiveUpRest() cuts nothing
+
+ private:
+  static inline const Medium* active_ = nullptr;
+  const std::unique_ptr<Medium> medium_;
+};
+
+TEST_F(RecoveryTest, OfADeviceThatWasSmallerMeanwhileTheRestIsForgottenAndWiped) {
+  constexpr uint64_t kBlocks = (kSegments - 2) * 60;
+  const auto open = [&](uint32_t segments) {
+    tier_.reset();
+    options_.capacity_bytes = segments * kSegmentBytesMin;
+    const auto wrap = [](std::unique_ptr<Medium> medium) -> std::unique_ptr<Medium> {
+      return std::make_unique<Device>(std::move(medium));
+    };
+    ASSERT_TRUE(ScmTier::Open(options_, &tier_, /*judge=*/nullptr, wrap).ok());
+    tier_->WaitUntilRecovered();
+  };
+  open(kSegments);
+  PutAll(1, kBlocks);
+  std::set<uint64_t> beyond;
+  const std::byte* const first = tier_->Find(Key(1)).payload().data();  // of all, in the first segment
+  for (uint64_t n = 1; n < kBlocks; ++n) {
+    if (tier_->Find(Key(n)).payload().data() - first > kSegments / 2 * int64_t{kSegmentBytesMin}) beyond.insert(n);
+  }
+  EXPECT_GT(beyond.size(), kBlocks / 4);
+  open(kSegments / 2);
+  open(kSegments);
+  Kill();
+  open(kSegments);
+  EXPECT_EQ(tier_->recovery().outcome, Outcome::kRecovered);
+  EXPECT_GT(tier_->resident_blocks(), 100u);
+  for (const uint64_t n : beyond) EXPECT_FALSE(Serves(n)) << n;
+  PutAll(1, kBlocks, 1);
+  test::ExpectSound(*tier_);
+  options_.scrub_on_close = true;
+  open(kSegments / 2);
+  open(kSegments);
   tier_.reset();
   EXPECT_EQ(NotZeroBehindTheSuperblocks(Contents()), 0u);
 }

@@ -138,6 +138,26 @@ TEST_F(SegmentLogTest, WritersLeaveTheLastFreeSegmentToReclaim) {
   EXPECT_FALSE(log.Advance(young, kMost, For::kReclaim)) << "none is left";
 }
 
+// A small tier whose segments are all open or hold tombstones: reclaim would find nothing, for ever.
+TEST_F(SegmentLogTest, WhereNothingIsSealedAWriterWhoFindsNoSegmentSealsItsOwn) {
+  const auto where = Open(young);
+  log.Leave(where);
+  while (log.free_segments() > 1) ASSERT_TRUE(log.OpenTombstones());
+  EXPECT_FALSE(log.HasSealed());
+  EXPECT_FALSE(log.Advance(young, kMost, For::kWriter));
+  EXPECT_EQ(StateOf(where.segment), State::kSealed);
+}
+
+TEST_F(SegmentLogTest, WhatIsLeftBehindIsNotWrittenToAnyMore) {
+  const auto old = Open(young);
+  log.Leave(old);
+  const auto later = Open(proven);
+  log.Leave(later);
+  log.SealBelow(log.Sequence(later.segment));
+  EXPECT_EQ(StateOf(old.segment), State::kSealed);
+  EXPECT_EQ(StateOf(later.segment), State::kOpen);
+}
+
 TEST_F(SegmentLogTest, AnAdvanceThatAnotherThreadMadeIsNotRepeated) {
   ASSERT_TRUE(log.Advance(young, 64, For::kWriter));
   const uint32_t free = log.free_segments();

@@ -79,6 +79,7 @@ class ServingRecovery : public ::testing::Test {
   // Closes the tier, whose snapshot is whole as far as Open reads it. Flaw::kSegment: but for the header of a segment.
   enum class Flaw : uint8_t { kChunk, kSegment };
   void CloseWith(Flaw flaw) {
+    tier_->WaitUntilRecovered();  // or it has no snapshot
     tier_.reset();
     std::string all = test::Contents(file_.path());
     const auto bytes = std::as_bytes(std::span(all));
@@ -451,10 +452,72 @@ TEST_F(ServingRecovery, NumbersOfDictionariesAreNotGivenOutAgainWhereASnapshotIs
   test::ExpectSound(*tier_);
 }
 
+// Nor by what a life tells that has not seen them all itself: its snapshot would pass for knowing.
+TEST_F(ServingRecovery, NumbersOfDictionariesThatWereNotFoundAreLookedForByTheNextLifeToo) {
+  options_.pack = PackMode::kZstd;
+  options_.dictionaries = test::kTrainedSoon;
+  options_.capacity_bytes *= 4;
+  Open();
+  Train(0, 2000);
+  const auto fail = [](std::string_view point) {
+    if (point == "walker.scans_for_dictionaries") throw std::bad_alloc();
+  };
+  OpenWith(fail, /*walkers=*/true);
+  Recovered();
+  OpenWith([](std::string_view) {}, /*walkers=*/false, End::kClosed);
+  Recovered();
+  EXPECT_FALSE(tier_->recovery().from_snapshot);
+  const uint64_t second = next_text_;
+  Train(1);
+  OpenWith([](std::string_view) {});
+  Recovered();
+  const uint64_t held = tier_->resident_blocks();
+  EXPECT_GT(held, 500u);
+  EXPECT_EQ(ServedTexts(1, second, 0) + ServedTexts(second, next_text_, 1), held) << "each unpacks";
+  EXPECT_EQ(tier_->counters().Snapshot()[Event::kScmUnpackFailed], 0u);
+  test::ExpectSound(*tier_);
+}
+
+// What is packed goes on to name a dictionary whose record no restart finds any more: so that is written anew.
+TEST_F(ServingRecovery, DictionariesOutliveAllThatIsErasedOrGivenUp) {
+  options_.pack = PackMode::kZstd;
+  options_.dictionaries = test::kTrainedSoon;
+  options_.dictionaries.rest = 1'000'000;  // no other comes
+  options_.erase = EraseMode::kDurable;
+  for (const auto& [all, end] :
+       {std::pair(true, End::kKilled), {true, End::kClosed}, {false, End::kKilled}, {false, End::kClosed}}) {
+    options_.recovery = Recovery::kDiscard;
+    Open();
+    options_.recovery = Recovery::kWarm;
+    Open();
+    Train(0);
+    tier_->SettleDictionaries();
+    if (all) tier_->EraseAll();
+    // More tombstones than are kept: what is older than those that are left is given up.
+    constexpr uint64_t kMany = 5 * (kSegmentBytesMin / kLineBytes);
+    for (uint64_t n = 0; !all && n < kMany; ++n) tier_->Erase(Key(n % 2));
+    tier_->SettleDictionaries();
+    const uint64_t with = tier_->counters().Snapshot()[Event::kPackedWithDictionary];
+    const uint64_t first = next_text_;
+    for (; next_text_ < first + 200; ++next_text_) {
+      ASSERT_EQ(tier_->Put(Key(next_text_), BlockRole::kData, test::TextPayload(next_text_, 0, kBytes),
+                           Generation::kYoung, Form::kPacked),
+                PutResult::kStored);
+    }
+    EXPECT_GE(tier_->counters().Snapshot()[Event::kPackedWithDictionary], with + 200);
+    OpenWith([](std::string_view) {}, /*walkers=*/false, end);
+    Recovered();
+    EXPECT_EQ(tier_->recovery().from_snapshot, end == End::kClosed);
+    EXPECT_EQ(ServedTexts(first, next_text_, 0), 200u);
+    test::ExpectSound(*tier_);
+  }
+}
+
 TEST_F(ServingRecovery, WithoutMemoryForASnapshotItIsDoneWithout) {
   for (const PackMode pack : {PackMode::kOff, PackMode::kZstd}) {
     options_.pack = pack;
     Open();
+    tier_->WaitUntilRecovered();  // a tier that was closed meanwhile has none
     tier_->EraseAll();
     PutAll(1, 4 * kASegment);
     const auto fail = [](std::string_view point) {
@@ -614,6 +677,9 @@ TEST_F(ServingRecovery, WithoutMemoryToBeginATierIsRefused) {
     EXPECT_FALSE(status.ok());
     EXPECT_THAT(status.message(), HasSubstr("memory"));
     EXPECT_EQ(tier_, nullptr);
+    const std::string all = test::Contents(file_.path());
+    EXPECT_EQ(FindSuperblock(std::as_bytes(std::span(all))).superblock.flags & layout::kClosedCleanly, 0u)
+        << "who could not open it did not close it";
     Open();
     tier_->WaitUntilRecovered();
     EXPECT_EQ(Served(1, 4 * kASegment), 4 * kASegment - 1);

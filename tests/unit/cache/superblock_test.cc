@@ -207,6 +207,27 @@ TEST(Superblock, WhereverAChangeIsCutOffItIsTheOldOrTheNew) {
   }
 }
 
+// On a device that was never ours, whatever a cut of power lets arrive of the first one is ours, or nothing.
+TEST(Superblock, AFirstOneThatIsCutOffIsNotForeign) {
+  std::mt19937_64 random(test::Seed());
+  test::CrashMedium medium(Image(layout::kSuperblockSpace));
+  const test::CrashMedium::Scope scope(&medium);
+  SuperblockKeeper keeper(medium, Made());
+  std::vector<Image> images;
+  medium.on_step = [&] {
+    for (int i = 0; i < 20; ++i) images.push_back(medium.After([&](size_t) { return random() % 2 == 0; }));
+  };
+  keeper.PutMagic();
+  ASSERT_EQ(keeper.Change([](Superblock*) {}), SuperblockKeeper::Stored::kLasts);
+  for (const Image& image : images) {
+    const bool has_magic = std::memcmp(image.data(), layout::kMagic, sizeof(layout::kMagic)) == 0;
+    const auto rest = std::span(image).subspan(sizeof(layout::kMagic));
+    const bool nothing_else = std::ranges::all_of(rest, [](std::byte byte) { return byte == std::byte{0}; });
+    EXPECT_TRUE(has_magic || nothing_else);
+    EXPECT_EQ(FindSuperblock(image).what == What::kForeign, !has_magic);
+  }
+}
+
 TEST(Superblock, NoSequenceIsHandedOutTwice) {
   test::CrashMedium medium(HeadOf(Made(), Made()));
   const test::CrashMedium::Scope scope(&medium);
