@@ -33,8 +33,16 @@ using wal_layout::SuperblockChecksum;
 constexpr uint64_t kExtentBytesMin = 64 << 10;
 constexpr uint64_t kExtentBytesMax = 4 << 20;
 constexpr uint64_t kExtentsAimedAt = 256;
+constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kSlotsMin = 64;
 constexpr uint64_t kSlotsMax = 4096;
+
+// Formatted, to the end (WalStore::Format): the last step has brought both words of the UUID, and its checksum.
+bool IsFormatted(const Superblock& superblock) {
+  Superblock without = superblock;
+  without.uuid[0] = without.uuid[1] = 0;
+  return superblock.uuid[0] != 0 && superblock.uuid[1] != 0 && superblock.checksum != SuperblockChecksum(without);
+}
 
 Status Judge(const ScmOptions&, std::span<const std::byte> head, uint64_t medium_bytes, uint64_t wanted,
              bool* existing) {
@@ -50,17 +58,17 @@ Status Judge(const ScmOptions&, std::span<const std::byte> head, uint64_t medium
   if (superblock.byte_order_mark == __builtin_bswap32(kByteOrderMark)) {
     return Status::NotSupported("holds logs written by a machine of the opposite byte order: name another file");
   }
-  if (superblock.format_version != kFormatVersion) {
+  if (superblock.format_version != kFormatVersion && superblock.format_version != 0) {
     return Status::NotSupported(
         fmt::format("has log format version {} and this program knows only version {}: name another file",
                     superblock.format_version, kFormatVersion));
   }
+  *existing = IsFormatted(superblock);
+  if (!*existing) return Status::Ok();
   if (superblock.checksum != SuperblockChecksum(superblock)) {
     return Status::ForeignFile(
         "has a damaged superblock, and perhaps logs behind it: restore it, or remove the file if none are needed");
   }
-  *existing = superblock.uuid[0] != 0 || superblock.uuid[1] != 0;
-  if (!*existing) return Status::Ok();
   if (superblock.capacity_bytes != wanted) {
     return Status::InvalidArgument(
         fmt::format("was made with size={}, not {}: give that size, or remove the file if its logs are not needed",
@@ -124,7 +132,7 @@ Status WalOptions::Validate() const {
 
 wal_layout::Geometry WalOptions::Geometry() const {
   wal_layout::Geometry geometry;
-  geometry.capacity_bytes = size / kLineBytes * kLineBytes;
+  geometry.capacity_bytes = size / kPageBytes * kPageBytes;  // what can be mapped
   geometry.extent_bytes = std::clamp(std::bit_floor(size / kExtentsAimedAt), kExtentBytesMin, kExtentBytesMax);
   geometry.slots = static_cast<uint32_t>(std::clamp(size / geometry.extent_bytes, kSlotsMin, kSlotsMax));
   return geometry;

@@ -89,19 +89,23 @@ Status WalStore::Open(std::unique_ptr<Medium> medium, bool existing, const Geome
   return Status::Ok();
 }
 
-// The superblock comes last: until it is there, the medium has nothing on it. Nothing else need be cleared: what an
-// earlier life left is not valid under the new UUID.
+// The superblock comes last: until its UUID is there, the medium has nothing on it. Nothing else need be cleared: what
+// an earlier life left is not valid under the new UUID. In steps, each durable before the next, so that who finds what
+// a cut of power left of one knows it (open_wal.cc): the magic; all but the UUID; the UUID, and its checksum.
 void WalStore::Format() {
   WalUuid uuid{};
-  while (uuid == WalUuid{}) {
+  while (uuid[0] == 0 || uuid[1] == 0) {
     if (getrandom(uuid.data(), sizeof(uuid), 0) != static_cast<ssize_t>(sizeof(uuid))) uuid = {};
   }
   EpochLine epoch{};
   Put(kEpochAt, &epoch, sizeof(epoch));
   DrainAndFlush(kEpochAt, sizeof(epoch));
-  const Superblock superblock = MakeSuperblock(geometry_, uuid);
-  Put(0, &superblock, sizeof(superblock));
-  DrainAndFlush(0, sizeof(superblock));
+  Superblock magic{};
+  std::memcpy(magic.magic, wal_layout::kMagic, sizeof(magic.magic));
+  for (const Superblock& superblock : {magic, MakeSuperblock(geometry_, {}), MakeSuperblock(geometry_, uuid)}) {
+    Put(0, &superblock, sizeof(superblock));
+    DrainAndFlush(0, sizeof(superblock));
+  }
 }
 
 void WalStore::Put(uint64_t at, const void* from, size_t bytes) {
@@ -213,6 +217,10 @@ WalOutcome WalStore::Append(WalFile& file, std::span<const std::byte> bytes) {
   // Each append, not only each sync, ends in a drain: a later sync may come from another thread, whose drain does
   // nothing about these stores, and readers must not see a length before the bytes.
   Drain();
+  if (Health() != WalOutcome::kOk) {  // not all of it arrived: the file stays as long as it was
+    GiveBack(taken);
+    return WalOutcome::kIoError;
+  }
   if (throttle_ != nullptr) throttle_->ChargeWrite(charged);
   if (!taken.empty() || !dirty.empty()) {
     const std::lock_guard lock(file.mutex_);
@@ -230,7 +238,7 @@ WalOutcome WalStore::Append(WalFile& file, std::span<const std::byte> bytes) {
 WalOutcome WalStore::Sync(WalFile& file) {
   assert(file.store_ == this);
   Drain();
-  if (settings_.write_back == nullptr) return WalOutcome::kOk;
+  if (settings_.write_back == nullptr) return Health();
   const std::lock_guard one(file.sync_mutex_);
   std::vector<std::pair<uint64_t, uint64_t>> dirty;
   {

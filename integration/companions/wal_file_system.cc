@@ -199,6 +199,7 @@ class WalFileSystem final : public rocksdb::FileSystemWrapper, private WalEvacua
   // The medium's path still names it.
   bool Present() const { return Inode::Of(options_.medium.path) == medium_.id; }
   std::vector<std::string> LogsIn(const std::string& directory) const;
+  void DropNamesakes(const std::string& directory, const std::vector<std::string>& names);
 
   IOStatus PutMarkerLocked(const std::string& directory);
   // Counted and told the first time, where it is allowed.
@@ -350,14 +351,27 @@ std::vector<std::string> WalFileSystem::LogsIn(const std::string& directory) con
   return names;
 }
 
+// Logs of a directory that was removed, where one that was restored in its place has others of these names.
+void WalFileSystem::DropNamesakes(const std::string& directory, const std::vector<std::string>& names) {
+  const WalMarkerLock lock;
+  if (HasWalMarker(*target(), directory)) return;  // by now
+  for (const std::string& name : LogsIn(directory)) {
+    if (std::ranges::find(names, name) == names.end()) continue;
+    if (store_->Remove(directory + "/" + name) == WalOutcome::kOk) counters_.Count(WalEvent::kLogLeftOver);
+  }
+}
+
 IOStatus WalFileSystem::GetChildren(const std::string& directory, const IOOptions& options,
                                     std::vector<std::string>* names, IODebugContext* dbg) {
   IOStatus status = target()->GetChildren(directory, options, names, dbg);
   if (!status.ok()) return status;
-  const auto marker = std::ranges::find(*names, kWalMarkerName);
-  if (marker == names->end()) return status;  // what the medium may have of this path is not this directory's
-  names->erase(marker);
   const std::string path = CanonicalDirectory(directory);
+  const auto marker = std::ranges::find(*names, kWalMarkerName);
+  if (marker == names->end()) {  // what the medium may have of this path is not this directory's
+    DropNamesakes(path, *names);
+    return status;
+  }
+  names->erase(marker);
   status = CheckWalMarker(*target(), path, store_ == nullptr ? WalUuid{} : store_->uuid());
   if (!status.ok()) return status;
   for (std::string& name : LogsIn(path)) {

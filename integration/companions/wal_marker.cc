@@ -57,6 +57,10 @@ IOStatus PutWalMarker(FileSystem& base, const std::string& directory, const WalU
   return status.ok() ? listed->Fsync(IOOptions(), nullptr) : status;
 }
 
+bool HasWalMarker(FileSystem& base, const std::string& directory) {
+  return base.FileExists(MarkerOf(directory), IOOptions(), nullptr).ok();
+}
+
 IOStatus EraseWalMarker(FileSystem& base, const std::string& directory) {
   IOStatus status = base.DeleteFile(MarkerOf(directory), IOOptions(), nullptr);
   return status.IsNotFound() || status.IsPathNotFound() ? IOStatus::OK() : status;

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "cache/wal/open_wal.h"
+#include "cache/wal/wal_checksums.h"
 #include "tests/support/crash_medium.h"
 #include "tests/support/tier_fixture.h"
 
@@ -237,6 +238,58 @@ TEST_F(WalStoreTest, RefusesADamagedSuperblock) {
   medium.put('!');
   medium.close();
   EXPECT_EQ(OpenWith(Options()).code(), Status::Code::kForeignFile);
+}
+
+// Nothing was stored yet, so it is formatted anew, whatever words of a step a cut of power took.
+TEST_F(WalStoreTest, AFormatThatIsCutOffIsDoneAnew) {
+  std::mt19937_64 random(Seed());
+  { OpenOrDie(); }
+  std::string image = Contents(file_.path());
+  // As a new file is stamped before it is formatted.
+  const wal_layout::Superblock stamp = wal_layout::MakeSuperblock(Options().Geometry(), {});
+  std::memcpy(image.data(), &stamp, sizeof(stamp));
+  const auto bytes = std::as_bytes(std::span(image));
+  auto medium = std::make_unique<CrashMedium>(CrashMedium::Image(bytes.begin(), bytes.end()));
+  const CrashMedium::Scope scope(medium.get());
+  std::vector<std::string> heads;
+  medium->on_step = [&, crash = medium.get()] {
+    for (int i = 0; i < 4; ++i) {
+      const CrashMedium::Image after = crash->After([&](size_t) { return random() % 2 == 0; });
+      heads.emplace_back(reinterpret_cast<const char*>(after.data()), wal_layout::kDirectoryAt);
+    }
+  };
+  std::shared_ptr<WalStore> made;
+  ASSERT_TRUE(WalStore::Open(std::move(medium), /*existing=*/false, Options().Geometry(), {}, &made).ok());
+  made.reset();
+  ASSERT_GE(heads.size(), 8u);
+  for (const std::string& head : heads) {
+    Overwrite(file_.path(), 0, head);
+    const auto store = OpenOrDie();
+    ASSERT_NE(store, nullptr);
+    EXPECT_EQ(Content(Write(*store, "a", "kept")), "kept");
+  }
+}
+
+// A store that is not taken is told by the append, and by every sync since.
+TEST_F(WalStoreTest, WhatTheMemoryDidNotTakeIsNeverToldAsDurable) {
+  ASSERT_TRUE(ContainBusErrors().ok());
+  const auto store = OpenOrDie();
+  const FilePtr file = Write(*store, "a", "durable");
+  ASSERT_EQ(store->Append(*file, AsBytes(", stored")), WalOutcome::kOk);
+  std::filesystem::resize_file(file_.path(), wal_layout::kDirectoryAt);
+  EXPECT_EQ(store->Append(*file, AsBytes(", not stored")), WalOutcome::kIoError);
+  EXPECT_EQ(file->length(), std::string_view("durable, stored").size());
+  EXPECT_EQ(store->Sync(*file), WalOutcome::kIoError);
+  EXPECT_EQ(store->Append(*file, AsBytes("more")), WalOutcome::kIoError);
+}
+
+TEST_F(WalStoreTest, ASizeOfNoWholePagesIsRoundedDown) {
+  WalOptions options = Options();
+  options.size += 2 * kLineBytes;
+  for (int opening = 0; opening < 2; ++opening) {
+    const Status status = OpenWith(options);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
 }
 
 TEST_F(WalStoreTest, OptionsAreJudgedByName) {

@@ -249,6 +249,30 @@ TEST_F(WalFileSystemTest, LogsOfARemovedDirectoryAreNotTheNextOnes) {
   EXPECT_GE(Count(fs, WalEvent::kLogLeftOver), 3u);
 }
 
+// A checkpoint in the place of its database: its own log is the log, and not the one of that name that went on.
+TEST_F(WalFileSystemTest, ARestoredDirectoryHasItsOwnLogs) {
+  const auto fs = MakeOrDie();
+  rocksdb::Options kept = SmallOptions();
+  kept.avoid_flush_during_shutdown = kept.avoid_flush_during_recovery = true;
+  const std::string checkpoint = folder_ / "checkpoint";
+  {
+    const WalDb db(fs, kept, db_);
+    Fill(db, 0, 10);
+    rocksdb::Checkpoint* made = nullptr;
+    ASSERT_TRUE(rocksdb::Checkpoint::Create(db.get(), &made).ok());
+    const std::unique_ptr<rocksdb::Checkpoint> owned(made);
+    ASSERT_TRUE(owned->CreateCheckpoint(checkpoint, /*log_size_for_flush=*/1 << 20).ok());
+    Fill(db, 10, 20);
+  }
+  ASSERT_GT(LogsIn(checkpoint), 0u) << "or nothing is proved";
+  std::filesystem::remove_all(db_);
+  std::filesystem::copy(checkpoint, db_, std::filesystem::copy_options::recursive);
+  const WalDb db(fs, kept, db_);
+  Check(db, 0, 10);
+  for (uint64_t n = 10; n < 20; ++n) EXPECT_NE(db.Get(WalKey(n)), WalValue(n)) << n;
+  EXPECT_GE(Count(fs, WalEvent::kLogLeftOver), 1u);
+}
+
 // mv, cp -r, another mount point: the directory names logs that the medium has under another path.
 TEST_F(WalFileSystemTest, AMovedDirectoryIsNotOpenedWithoutItsLogs) {
   const auto fs = MakeOrDie();
