@@ -18,7 +18,8 @@ namespace mezz {
 //
 // One serves any number of databases that share the cache, and keeps it alive. It learns a table's cache keys when the
 // table is written or compacted; one that was there at DB::Open, and is deleted without either (DeleteFilesInRange, a
-// dropped column family), is not told of. Refuses a cache that is not ours. Thread-safe; some 100 bytes a file.
+// dropped column family), is not told of. Refuses a cache that is not ours. Thread-safe; some 100 bytes a file, also of
+// a database that was closed: opened again under its path, its files are known.
 //
 // A file that two databases have (a checkpoint of one, ingested by both) dies with the first: misses, no more.
 Status NewDeadFileListener(const std::shared_ptr<rocksdb::Cache>& cache,

@@ -18,7 +18,8 @@ namespace mezz {
 //
 // A small set of addresses.  0 --Add: CAS--> address --Take: CAS--> 0.  Relaxed: HyperClockCache orders the erasure,
 // which comes after Add, before what asks. An address that nobody takes, because its object was freed unseen, costs
-// one later object its demotion. Where more objects of one line are in use than it has words, one is overwritten.
+// one later object its demotion. Where more objects of one line are in use than it has words, one is overwritten
+// (exchange).
 class ErasedObjects {
  public:
   // REQUIRES: not null.
@@ -31,8 +32,9 @@ class ErasedObjects {
       uintptr_t empty = 0;
       if (word.compare_exchange_strong(empty, address, std::memory_order_relaxed)) return;
     }
-    line.words[address / sizeof(Line) % line.words.size()].store(address, std::memory_order_relaxed);
-    count_.fetch_sub(1, std::memory_order_relaxed);
+    // Somebody may have taken what lay there meanwhile, and counted it.
+    if (line.words[address / sizeof(Line) % line.words.size()].exchange(address, std::memory_order_relaxed) != 0)
+      count_.fetch_sub(1, std::memory_order_relaxed);
   }
   // True: it was among them, and is no longer. Cheap where nothing is erased while it is used. An entry without an
   // object (RocksDB reserves memory by such) never is: its address is that of words that are free.

@@ -176,8 +176,12 @@ HybridCache::~HybridCache() {
 
 rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHelper* helper, CreateContext* context,
                                             Priority priority, rocksdb::Statistics* stats) {
-  // RocksDB asks so for one thing alone: to drop the blocks of a file that it has deleted (uncache_aggressiveness).
-  if (helper == nullptr && key.size() == BlockKey::kBytes) ForgetFile(BlockKey::FromBytes(key.data()).file());
+  // RocksDB asks so to drop the blocks of a file that it has deleted (uncache_aggressiveness); and for each block of a
+  // database that has no second tier (lowest_used_cache_tier), of which the SCM tier holds nothing.
+  if (helper == nullptr && key.size() == BlockKey::kBytes) [[unlikely]] {
+    const BlockKey dead = BlockKey::FromBytes(key.data());
+    if (core_->scm().Contains(dead)) ForgetFile(dead.file());
+  }
   const bool demotable = Demotable(key, helper);
   if (demotable && missed_dram) core_->scm().Prefetch(BlockKey::FromBytes(key.data()));
   Handle* handle = target_->Lookup(key, helper, context, priority, stats);
@@ -575,9 +579,12 @@ Status WrapCache(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions&
   effective.strict_capacity_limit = dram->HasStrictCapacityLimit();
   effective.dram_shard_bits = -1;
   MEZZ_RETURN_IF_ERROR(DivideDram(&effective));
-  MEZZ_RETURN_IF_ERROR(OpenOver(std::move(dram), effective, cache));
-  if (effective.dram_total_bytes != 0) (*cache)->SetCapacity(effective.dram_bytes);
-  return Status::Ok();
+  // Before ours is opened, whose budget begins with it: set later, it would be a change of the total.
+  const size_t capacity = dram->GetCapacity();
+  if (effective.dram_total_bytes != 0) dram->SetCapacity(effective.dram_bytes);
+  const Status opened = OpenOver(dram, effective, cache);
+  if (!opened.ok()) dram->SetCapacity(capacity);
+  return opened;
 }
 
 }  // namespace mezz

@@ -147,7 +147,7 @@ HybridCacheV7::~HybridCacheV7() {
 void HybridCacheV7::SaveDram(HybridCore& core) {
   if (!core.StartSaving()) return;
   hook_->Connect(nullptr);
-  target_->SetCapacity(std::min<uint64_t>(GetCapacity(), core.options().WarmDramBytes()));
+  target_->SetCapacity(std::min<uint64_t>(GetCapacity(), core.save_left()));
   hook_->Save();
   hook_->Connect(&core);
   target_->SetCapacity(0);

@@ -55,6 +55,7 @@ class HybridCore final : private SurvivorJudge {
   // hottest first, as long as saves().
   bool StartSaving();
   bool saves() const { return save_left_ != 0; }
+  uint64_t save_left() const { return save_left_; }  // bytes
 
   // REQUIRES: GuardMoves().
   MoveGate& gate() { return *gate_; }

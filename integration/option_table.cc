@@ -212,7 +212,7 @@ constexpr OptionRow kTable[] = {
      .print = [](const Options& o) { return std::string(o.strict_capacity_limit ? "true" : "false"); }},
     {.key = "scm",
      .member = "capacity_bytes",
-     .values = "size",
+     .values = "size, eight segments to 4T",
      .fallback = "required",
      .meaning = "the SCM tier. Costs 9.4 bytes of DRAM for each `block` bytes",
      .taken_by = TakenBy::kEveryUri,
@@ -249,7 +249,7 @@ constexpr OptionRow kTable[] = {
      .print = PrintScmEnum<&ScmOptions::model>},
     {.key = "segment",
      .member = "segment_bytes",
-     .values = "size, a power of two",
+     .values = "a power of two, 256K to 64M",
      .fallback = "`scm` / 256, from 256K to 4M",
      .meaning =
          "what is reclaimed at once, and the largest block. Larger: longer reclaims, and a small tier wastes more",
@@ -259,9 +259,10 @@ constexpr OptionRow kTable[] = {
      .print = [](const Options& o) { return o.scm.segment_bytes == 0 ? "" : SizeText(o.scm.segment_bytes); }},
     {.key = "block",
      .member = "expected_block_bytes",
-     .values = "size",
+     .values = "size, 64 to `segment`",
      .fallback = "4K",
-     .meaning = "the usual size of a block. Larger: fewer index words, and with smaller blocks they run out",
+     .meaning = "the usual size of a block, by which index and policy count. Larger than blocks are: fewer index "
+                "words, and they run out. Smaller: writes are held back too early",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseBlock,
      .print = [](const Options& o) { return SizeText(o.scm.expected_block_bytes); }},
@@ -287,7 +288,7 @@ constexpr OptionRow kTable[] = {
      .print = PrintScmEnum<&ScmOptions::recovery>},
     {.key = "recovery_budget",
      .member = "recovery_budget_ms",
-     .values = "time, as `30s` or `500ms`, or 0: none",
+     .values = "time, as `30s` or `500ms`, a day at most, or 0: none",
      .fallback = "0",
      .meaning =
          "so long after the cache opened `recovery` goes on beside the first requests; what is not back by then, "
@@ -378,7 +379,7 @@ constexpr OptionRow kTable[] = {
      .print = PrintScmEnum<&ScmOptions::pack>},
     {.key = "pack_stage",
      .member = "pack_stage_bytes",
-     .values = "bytes, or 0: none",
+     .values = "64K to 64M, or 0: none",
      .fallback = "0",
      .meaning =
          "DRAM for blocks that a background thread packs, so that no request waits for it; 288K where a core is to "
@@ -421,7 +422,8 @@ constexpr OptionRow kTable[] = {
      .member = "",
      .values = "bytes a second, or 0: none",
      .fallback = "0",
-     .meaning = "what the policy may have written. Larger: more wear, reads that wait for writes, and more blocks kept",
+     .meaning = "what `adaptive` may have written; the other policies do not keep to it. Larger: more wear, reads that "
+                "wait for writes, and more blocks kept",
      .taken_by = TakenBy::kEveryUri,
      .parse = [](const OptionRow& row, std::string_view v,
                  Options* o) { return ParseRate(row, v, &o->write_budget_bytes_per_second); },

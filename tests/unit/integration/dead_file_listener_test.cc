@@ -201,6 +201,16 @@ TEST_F(DeadFileListenerTest, UncacheAggressivenessNamesTheFilesByItself) {
   for (const FileId file : Live()) EXPECT_TRUE(seen.contains(file)) << "closing is not deleting";
 }
 
+// Without a second tier RocksDB looks every block up as it does to drop those of deleted files.
+TEST_F(DeadFileListenerTest, ADatabaseOfDramAloneForgetsNoFileByReading) {
+  options_.lowest_used_cache_tier = rocksdb::CacheTier::kVolatileTier;
+  Open();
+  Write(1);
+  ReadAll();
+  ReadAll();
+  EXPECT_EQ(Count(Event::kScmFileForgotten), 0u);
+}
+
 TEST_F(DeadFileListenerTest, BlobFilesToo) {
   options_.enable_blob_files = true;
   options_.enable_blob_garbage_collection = true;

@@ -206,6 +206,25 @@ TEST(DramTotalUri, AWrappedCacheIsResized) {
   EXPECT_LE(cache->GetCapacity() + GetHybridStats(cache.get())->Dram().total(), kTotal);
 }
 
+// What is charged for at the opening and not taken yet is the tier's, and no part of another total.
+TEST(DramTotalUri, AWrappedCacheKeepsItsTotal) {
+  const test::ScratchFile file;
+  HybridCacheOptions options = test::SmallOptions(MediumKind::kAnonymous, file, /*dram_bytes=*/0, 64 << 20);
+  options.dram_total_bytes = 2 * kTotal;
+  options.curve = true;
+  rocksdb::LRUCacheOptions lru;
+  lru.capacity = 1 << 20;
+  std::shared_ptr<rocksdb::Cache> cache;
+  ASSERT_TRUE(WrapCache(lru.MakeSharedCache(), options, &cache).ok());
+  const HybridStats* const stats = GetHybridStats(cache.get());
+  EXPECT_THAT(stats->Report(), HasSubstr(fmt::format("dram.total_bytes: {}\n", 2 * kTotal)));
+  EXPECT_GT(cache->GetCapacity() + stats->Dram().total() + DramBudget::kSlackBytes + kStep, 2 * kTotal);
+  options.scm.capacity_bytes = 1;
+  const auto stock = lru.MakeSharedCache();
+  EXPECT_FALSE(WrapCache(stock, options, &cache).ok());
+  EXPECT_EQ(stock->GetCapacity(), lru.capacity) << "who is refused changes nothing";
+}
+
 // Hit bits are kept for a HyperClockCache: for what the total leaves it, not for what it was made for.
 TEST(DramTotalUri, AWrappedHyperClockCacheIsResizedWithItsHitBits) {
   const test::ScratchFile file;

@@ -135,6 +135,20 @@ TEST_P(WarmDram, TheHottestAreWritten) {
   EXPECT_EQ(Found(6, 11, 7), 5u);
 }
 
+// Half of the SCM tier is all that may be written.
+TEST_P(WarmDram, OfMoreThanHalfTheScmTierTheHottestAreWritten) {
+  if (ROCKSDB_MAJOR >= 8 && GetParam() == DramCacheKind::kLru) GTEST_SKIP() << "LRUCache does not tell what was hit";
+  options_.scm.capacity_bytes = kSegmentsMin * kSegmentBytesMin;
+  options_.dram_bytes = options_.scm.capacity_bytes * 9 / 10;
+  Open();
+  const uint64_t last = options_.scm.capacity_bytes / 2 / kBlockBytes + 100;
+  Insert(1, last, 7);
+  ASSERT_EQ(Count(Event::kScmPut), 0u);
+  ASSERT_EQ(InDram(last - 50, last, 7), 50u);
+  Open();
+  EXPECT_EQ(Found(last - 50, last, 7), 50u);
+}
+
 TEST_P(WarmDram, NoMoreIsPromotedThanTheOptionSays) {
   Open();
   Insert(1, 1 + kBlocks, 7);
