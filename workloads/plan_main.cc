@@ -31,7 +31,9 @@ DEFINE_string(prices, "", "Price book, such as workloads/plan/prices/2026.yaml")
 DEFINE_string(target, "", "What the server must do: 'throughput>=0.95*baseline; p99<=1ms'");
 DEFINE_string(baseline, "", "What would be bought otherwise, a population of the price book: [SERVER/]dram:256G");
 DEFINE_string(calibration, "", "Costs of operations on the machine: what `calibrate` wrote");
-DEFINE_string(flash, "", "Model of all drives: nvme_flash, optane_ssd, network_volume. Empty: as the price book says");
+DEFINE_string(
+    flash, "",
+    "Model of all drives: sata_ssd, nvme_flash, xpoint_ssd, optane_ssd, network_volume. Empty: as the book says");
 DEFINE_string(without, "", "Modules and servers of the price book that are not to be had, comma-separated");
 DEFINE_string(dram_reserved, "", "DRAM for all that is not the block cache (K, M, G, T)");
 DEFINE_int32(threads, 0, "Closed loop: threads that ask. 0: as many as the baseline has cores");

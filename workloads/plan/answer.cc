@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -103,7 +104,16 @@ Plan Priced(const Question& question, const Build& build, const Build& baseline)
   return plan;
 }
 
-// Of plans that do the same, the cheapest; none that has more memory than the data could fill, but one size.
+// Of two that do the same: no prices, no target of watts or of lifetime makes `a` the better one.
+bool IsNoBetter(const Plan& a, const Plan& b) {
+  const auto endurance = [](const Population& scm) {
+    return scm.module == nullptr ? 0 : scm.module->endurance_bytes.value * scm.count;
+  };
+  return CostsNoLess(a, b) && a.build.watts() >= b.build.watts() && endurance(a.build.scm) <= endurance(b.build.scm);
+}
+
+// Of plans that do the same, those that may be better than the others; none that has more memory than the data could
+// fill, but one size.
 std::vector<Plan> Worthwhile(const Question& question, const std::vector<Build>& builds, const Build& baseline) {
   const double footprint = DataBytes(question);
   std::map<const Server*, std::pair<uint64_t, uint64_t>> enough;  // the least DRAM and SCM that hold all
@@ -114,7 +124,7 @@ std::vector<Plan> Worthwhile(const Question& question, const std::vector<Build>&
     if (static_cast<double>(build.scm.bytes()) >= footprint) scm = std::min(scm, build.scm.bytes());
   }
   using Same = std::tuple<std::string, uint64_t, uint64_t, std::string, unsigned, std::string, unsigned>;
-  std::map<Same, Plan> best;
+  std::map<Same, std::vector<Plan>> best;
   for (const Build& build : builds) {
     const auto& [dram, scm] = enough[build.server];
     const bool is_baseline = build == baseline;
@@ -124,12 +134,14 @@ std::vector<Plan> Worthwhile(const Question& question, const std::vector<Build>&
     const std::string medium = build.scm.module == nullptr ? "" : build.scm.module->device;
     const Same same{build.server->name, build.dram.bytes(),         build.scm.bytes(), medium,
                     build.scm.count,    build.flash.module->device, build.flash.count};
-    const auto [at, is_new] = best.try_emplace(same, plan);
-    if (!is_new && (is_baseline || (plan.cost.total() < at->second.cost.total() && !(at->second.build == baseline))))
-      at->second = std::move(plan);
+    std::vector<Plan>& those = best[same];
+    const auto is_beaten = [&](const Plan& kept) { return IsNoBetter(plan, kept); };
+    if (!is_baseline && std::ranges::any_of(those, is_beaten)) continue;
+    std::erase_if(those, [&](const Plan& kept) { return !(kept.build == baseline) && IsNoBetter(kept, plan); });
+    those.push_back(std::move(plan));
   }
   std::vector<Plan> plans;
-  for (auto& [same, plan] : best) plans.push_back(std::move(plan));
+  for (auto& [same, those] : best) std::ranges::move(those, std::back_inserter(plans));
   return plans;
 }
 
@@ -160,12 +172,16 @@ void FindNearest(Answer* answer) {
   }
 }
 
+// Its drives hold the data, and it meets the targets.
+bool Takes(const Question& question, const Answer& answer, const Plan& plan, const Change& change) {
+  return static_cast<double>(plan.build.flash.bytes()) >= DataBytes(question) * change.growth &&
+         Meets(question, answer.bounds, Judge(question, answer.load, plan.build, plan.cost, change)).feasible;
+}
+
 // The largest change that the build still takes, by bisection between `from`, which it takes, and `most`.
 double Limit(const Question& question, const Answer& answer, const Plan& plan, double from, double most,
              const auto& change) {
-  const auto holds = [&](double x) {
-    return Meets(question, answer.bounds, Judge(question, answer.load, plan.build, plan.cost, change(x))).feasible;
-  };
+  const auto holds = [&](double x) { return Takes(question, answer, plan, change(x)); };
   if (holds(most)) return most;
   constexpr int kHalvings = 20;
   for (int i = 0; i < kHalvings; ++i) {
@@ -181,8 +197,7 @@ Withstands HowMuch(const Question& question, const Answer& answer, double from, 
   if (withstands.limit >= most) return withstands;
   const Change beyond = change(withstands.limit + (most - from) / 100);
   for (size_t i = 0; i < answer.plans.size(); ++i) {  // by cost
-    const Plan& plan = answer.plans[i];
-    if (!Meets(question, answer.bounds, Judge(question, answer.load, plan.build, plan.cost, beyond)).feasible) continue;
+    if (!Takes(question, answer, answer.plans[i], beyond)) continue;
     withstands.next = i;
     break;
   }

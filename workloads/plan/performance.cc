@@ -139,6 +139,15 @@ const std::array<Point, kSamples>& Points() {
   return *points;
 }
 
+// The normal distribution's quantile, to 4.5e-4 (Abramowitz and Stegun 1964, 26.2.23).
+double NormalQuantile(double q) {
+  const double tail = std::clamp(std::min(q, 1 - q), 1e-12, 0.5);
+  const double t = std::sqrt(-2 * std::log(tail));
+  const double z =
+      t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+  return q < 0.5 ? -z : z;
+}
+
 // The number of successes of a binomial with mean `mean` over about `trials`, at quantile `q`; the rest of q within the
 // class is handed on, so that one dimension chooses class and place in it.
 unsigned Binomial(double mean, double trials, double q, double* rest) {
@@ -147,6 +156,13 @@ unsigned Binomial(double mean, double trials, double q, double* rest) {
   if (p >= 1) {
     *rest = q;
     return n;
+  }
+  constexpr double kLeastExponent = -700;  // of what a double holds
+  if (n * std::log1p(-p) < kLeastExponent) {
+    const double at =
+        std::clamp(mean + std::sqrt(mean * (1 - p)) * NormalQuantile(q) + 0.5, 0.0, static_cast<double>(n));
+    *rest = at - std::floor(at);
+    return static_cast<unsigned>(at);
   }
   double at_most = 0, mass = std::pow(1 - p, n);
   for (unsigned k = 0;; ++k) {
@@ -157,15 +173,6 @@ unsigned Binomial(double mean, double trials, double q, double* rest) {
     at_most += mass;
     mass *= p / (1 - p) * (n - k) / (k + 1);
   }
-}
-
-// The normal distribution's quantile, to 4.5e-4 (Abramowitz and Stegun 1964, 26.2.23).
-double NormalQuantile(double q) {
-  const double tail = std::clamp(std::min(q, 1 - q), 1e-12, 0.5);
-  const double t = std::sqrt(-2 * std::log(tail));
-  const double z =
-      t - (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
-  return q < 0.5 ? -z : z;
 }
 
 // Of mean 1.

@@ -14,6 +14,7 @@
 #include "workloads/plan/calibrate.h"
 #include "workloads/plan/curve_surface.h"
 #include "workloads/plan/judge.h"
+#include "workloads/plan/run_plan.h"
 #include "workloads/program/program.h"
 
 namespace mezz::plan {
@@ -85,6 +86,7 @@ std::string LineOf(const Sizes& sizes, const Prediction& p) {
 }  // namespace
 
 Status RunPredict(const PredictOptions& options, const Curve& curve, std::string* text) {
+  MEZZ_RETURN_IF_ERROR(CheckLoad(options.threads, options.rate, options.lookups_per_operation));
   MEZZ_RETURN_IF_ERROR(CheckWritable("json", options.json_path));
   std::vector<Sizes> all;
   MEZZ_RETURN_IF_ERROR(ParseSizes(options.sizes, &all));

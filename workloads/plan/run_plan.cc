@@ -2,6 +2,7 @@
 #include "workloads/plan/run_plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,9 +10,11 @@
 #include <string_view>
 
 #include "admission/curves/curve_file.h"
+#include "admission/policy.h"
 #include "workloads/plan/alternatives.h"
 #include "workloads/plan/calibrate.h"
 #include "workloads/plan/curve_surface.h"
+#include "workloads/plan/known_policies.h"
 #include "workloads/plan/page/plan_page.h"
 #include "workloads/program/program.h"
 #include "workloads/sim/options.h"
@@ -39,6 +42,11 @@ Status LeaveOut(std::string_view names, PriceBook* book) {
 }
 
 Status Ask(const PlanOptions& options, const Curve& curve, Question* question) {
+  if (IsIn(OtherTwoTierNames(), curve.form.policy))
+    return Status::InvalidArgument(
+        fmt::format("a curve of {} is no curve of the cache that is planned; compare with it by --alternatives, or "
+                    "give --policy one of {}",
+                    curve.form.policy, fmt::join(PolicyNames(), ", ")));
   MEZZ_RETURN_IF_ERROR(ReadPriceBook(options.prices, &question->book));
   MEZZ_RETURN_IF_ERROR(LeaveOut(options.without, &question->book));
   MEZZ_RETURN_IF_ERROR(ParseTargets(options.target, &question->targets));
@@ -71,22 +79,27 @@ Status PriceAlternatives(const std::string& paths, const Question& question, con
 
 }  // namespace
 
-Status PlanOptions::Validate() const {
+Status CheckLoad(uint32_t threads, double rate, double lookups) {
   constexpr uint32_t kThreadsMax = 4096;
-  if (prices.empty()) return Missing("prices", "name a price book, such as workloads/plan/prices/2026.yaml");
-  if (target.empty()) return Missing("target", "say what the server must do: 'throughput>=0.95*baseline; p99<=1ms'");
-  if (baseline.empty()) return Missing("baseline", "say what you would buy otherwise: dram:256G");
+  constexpr double kLookupsMax = 1000;
   if (threads > kThreadsMax)
     return Status::InvalidArgument(fmt::format("--threads={} is too many; it goes up to {}", threads, kThreadsMax));
   if (!(rate >= 0) || std::isinf(rate)) return Status::InvalidArgument(fmt::format("--ops_per_s={} is no rate", rate));
+  if (!(lookups >= 0) || lookups > kLookupsMax)
+    return Status::InvalidArgument(fmt::format("--lookups={}; it goes from 0 (not known) to {}", lookups, kLookupsMax));
+  return Status::Ok();
+}
+
+Status PlanOptions::Validate() const {
+  if (prices.empty()) return Missing("prices", "name a price book, such as workloads/plan/prices/2026.yaml");
+  if (target.empty()) return Missing("target", "say what the server must do: 'throughput>=0.95*baseline; p99<=1ms'");
+  if (baseline.empty()) return Missing("baseline", "say what you would buy otherwise: dram:256G");
+  MEZZ_RETURN_IF_ERROR(CheckLoad(threads, rate, lookups_per_operation));
   if (!(hosts >= 1) || std::isinf(hosts))
     return Status::InvalidArgument(fmt::format("--hosts={}; it is 1 or more", hosts));
   constexpr double kGrowthMax = 1e6;
   if (!(growth >= 1.0 / kGrowthMax && growth <= kGrowthMax))
     return Status::InvalidArgument(fmt::format("--growth={} is out of range; it is how many times the data", growth));
-  if (!(lookups_per_operation >= 0) || lookups_per_operation > 1000)
-    return Status::InvalidArgument(
-        fmt::format("--lookups={}; it goes from 0 (not known) to 1000", lookups_per_operation));
   if (flash == "disk")
     return Status::InvalidArgument("--flash=disk is no model; leave it out to take each drive's own");
   const FlashModel* model = nullptr;

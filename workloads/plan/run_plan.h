@@ -33,6 +33,9 @@ struct PlanOptions {
   Status Validate() const;
 };
 
+// What --threads (0: not said), --ops_per_s (0: closed loop) and --lookups (0: not known) may be.
+Status CheckLoad(uint32_t threads, double rate, double lookups);
+
 // Makes the plan and writes its files; *text is for the terminal.
 Status RunPlan(const PlanOptions& options, const Curve& curve, std::string* text);
 

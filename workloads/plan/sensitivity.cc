@@ -87,6 +87,11 @@ double BreakEven(const std::vector<Plan>& plans, Knob knob) {
   return Boundary(kLeastFactor, kGreatestFactor, [&](double factor) { return scm_wins(factor) == at_least; });
 }
 
+bool CostsNoLess(const Plan& a, const Plan& b) {
+  const auto own = PartsOf(a), other = PartsOf(b);
+  return std::equal(own.begin(), own.end(), other.begin(), [](double of_a, double of_b) { return of_a >= of_b; });
+}
+
 std::vector<bool> CanBeCheapest(const std::vector<Plan>& plans) {
   std::vector<bool> can(plans.size());
   for (size_t i = 0; i < plans.size(); ++i) {

@@ -20,6 +20,8 @@ Stays HowLongItStays(const PriceBook& book, const std::vector<Plan>& plans, size
 // The factor of `knob` at which the cheapest feasible plan with SCM costs what the cheapest without does; 0: none.
 double BreakEven(const std::vector<Plan>& plans, Knob knob);
 
+// Whether no prices make `a` cheaper than `b`: it costs as much or more in every part.
+bool CostsNoLess(const Plan& a, const Plan& b);
 // Whether some prices can make the plan the cheapest: no feasible one costs at most as much in every part.
 std::vector<bool> CanBeCheapest(const std::vector<Plan>& plans);
 

@@ -221,6 +221,7 @@ std::string_view UnitOf(Metric metric) { return UnitsOf(RowOf(metric).kind).fron
 
 double Slack(const Target& target, double bound, double value) {
   if (std::isinf(value)) return target.at_least == (value > 0) ? 1 : -1e9;
+  if (std::isinf(bound)) return target.at_least ? -1e9 : 1;  // a baseline that is overloaded asks for anything or all
   const double difference = target.at_least ? value - bound : bound - value;
   return bound != 0 ? difference / bound : difference;
 }

@@ -196,6 +196,46 @@ TEST_F(AnswerTest, TheCheapestThatMeetsTheTargets) {
   }
 }
 
+// Drives that do not hold the data meet no target with it.
+TEST_F(AnswerTest, DataGrowNoFurtherThanTheirDrives) {
+  Ask("atc21.yaml", "dram:256G", "hit>=0.1");
+  ASSERT_NE(answer_.cheapest, kNone);
+  const auto holds = static_cast<double>(Cheapest().build.flash.bytes());
+  EXPECT_GT(answer_.growth.limit, 1);
+  EXPECT_LE(answer_.growth.limit * kExampleFootprint, holds * 1.0001);
+  ASSERT_LT(answer_.growth.limit, answer_.growth.most);
+  if (answer_.growth.next != kNone) {
+    EXPECT_GT(static_cast<double>(answer_.plans[answer_.growth.next].build.flash.bytes()), holds);
+  }
+}
+
+// Dearer modules of the same size may take less power, and be what a target asks for.
+TEST_F(AnswerTest, ATargetOfPowerIsMetByDearerModules) {
+  Ask("2026.yaml", "dram:384G", "hit>=0.01");
+  const Build baseline = answer_.plans[answer_.baseline].build;
+  Build least = baseline;
+  for (const Build& build : AllBuilds(question_.book, static_cast<uint64_t>(kExampleFootprint))) {
+    Build same = baseline;
+    same.dram = build.dram;
+    if (build == same && build.dram.bytes() == baseline.dram.bytes() && build.watts() < least.watts()) least = build;
+  }
+  ASSERT_FALSE(least == baseline) << "the book has no such modules any more";
+  const std::string name = least.Name();
+  const double hit = surface_.At(DramCacheBytes(question_, baseline), 0).dram;
+  const double watts = least.watts();  // the book is read anew
+  Ask("2026.yaml", "dram:384G", fmt::format("hit>={}; watts<={}", 0.999 * hit, watts));
+  EXPECT_TRUE(
+      std::ranges::any_of(answer_.plans, [&](const Plan& plan) { return plan.feasible && plan.build.Name() == name; }));
+}
+
+// A baseline that cannot serve the load asks for any latency, and for a throughput that nothing has.
+TEST(Targets, OfABaselineThatIsOverloadedAreAnythingOrNothing) {
+  std::vector<Target> targets;
+  ASSERT_TRUE(ParseTargets("p99<=baseline; throughput>=baseline", &targets).ok());
+  EXPECT_GE(Slack(targets[0], HUGE_VAL, 100), 0);
+  EXPECT_LT(Slack(targets[1], HUGE_VAL, 100), 0);
+}
+
 // What the sensitivity says, checked by turning the price.
 TEST_F(AnswerTest, StaysBestJustAsLongAsItSays) {
   Ask("atc21.yaml", "dram:256G", "throughput>=0.9*baseline");

@@ -119,6 +119,17 @@ TEST(Performance, AnOperationOfSeveralBlocksWaitsForEach) {
   EXPECT_GT(some.p99_us.value, 2 * 85);         // two of three: 0.027
 }
 
+// More than a double's exponent tells the chance of none.
+TEST(Performance, AnOperationOfAThousandBlocksReadsThoseThatAreMissed) {
+  Traffic traffic;
+  traffic.lookups_per_operation = 1000;
+  const Prediction p = Predict(Simple(), traffic, {.dram = 0.45}, Threads(1));
+  const double mean_us = 2 + 550 * (5 + kFlashNs / 1e3);
+  EXPECT_NEAR(p.mean_us.value, mean_us, 0.02 * mean_us);
+  EXPECT_NEAR(p.p50_us.value, mean_us, 0.05 * mean_us);
+  EXPECT_LT(p.p99_us.value, 1.2 * mean_us);
+}
+
 // Four blocks a read: a quarter of the reads, each of as many bytes as four; the processor has its work for each block.
 TEST(Performance, BlocksThatWereReadAheadWaitOnce) {
   Traffic traffic;

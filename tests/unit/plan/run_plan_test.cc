@@ -195,6 +195,16 @@ TEST(RunPlan, WhatIsMissingOrWrongIsNamed) {
   }
 }
 
+TEST(RunPlan, ACurveOfAnotherCacheIsNotPlannedWith) {
+  for (const char* const policy : {"memory_mode", "compressed"}) {
+    Curve other = ExampleCurve();
+    other.form.policy = policy;
+    std::string text;
+    EXPECT_THAT(RunPlan(Options(), other, &text).message(),
+                testing::AllOf(HasSubstr(policy), HasSubstr("by --alternatives"), HasSubstr("adaptive")));
+  }
+}
+
 // The planner and predict are one model: the same machine, the same figures.
 TEST(Predict, SaysWhatThePlanSays) {
   PlanOptions plan = Options();
@@ -257,6 +267,9 @@ TEST(Predict, WhatIsWrongIsNamed) {
       {[](PredictOptions* o) { o->sizes = "1M+1T"; }, "take more than 1 MiB of DRAM"},
       {[](PredictOptions* o) { o->model = "tape"; }, "SCM model tape"},
       {[](PredictOptions* o) { o->flash = "disk"; }, "--flash=disk needs a --calibration"},
+      {[](PredictOptions* o) { o->threads = 1'000'000; }, "--threads=1000000 is too many"},
+      {[](PredictOptions* o) { o->rate = -1000; }, "--ops_per_s=-1000"},
+      {[](PredictOptions* o) { o->lookups_per_operation = HUGE_VAL; }, "--lookups=inf"},
   };
   for (const auto& one : cases) {
     PredictOptions options;
