@@ -60,8 +60,8 @@ DEFINE_string(write_buffer, "64M", "Bytes put between two flushes: RocksDB's mem
 DEFINE_bool(index_in_cache, false, "Keep index and filter blocks in the block cache");
 DEFINE_string(db, "", "Folder of the databases, or of the file of blocks; written once and reused while it fits");
 DEFINE_string(flash, "disk",
-              "What databases and blocks are read from: disk, the one --db lies on; nvme_flash, optane_ssd, "
-              "network_volume: an emulated one, --db in /dev/shm");
+              "What databases and blocks are read from: disk, the one --db lies on; sata_ssd, nvme_flash, "
+              "xpoint_ssd, optane_ssd, network_volume: an emulated one, --db in /dev/shm");
 DEFINE_int64(dbs, 1, "Databases that share each cache; a key's hash says which has it");
 DEFINE_string(warmup, "0.3", "Share of the requests replayed before the clock starts; settle: until hit ratios settle");
 DEFINE_int64(warmup_ops, 0, "So many requests of warm-up instead. 0: as --warmup says");

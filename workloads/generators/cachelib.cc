@@ -32,6 +32,7 @@ class Cachelib final : public Generator {
   std::string description() const override {
     return fmt::format("gen:{}, {} popular keys and {} that come once", options().name, popular_keys_, lone_keys_);
   }
+  bool deletes() const override { return model_->del > 0; }
 
  protected:
   void Restart() override { lone_ = options().stream; }

@@ -211,20 +211,13 @@ class Runner {
   }
 
   void Keep(bool cold, const std::vector<std::pair<CacheUnderTest*, WindowResult>>& results) {
-    const CacheUnderTest* first = FirstUsable();
-    double base = 0;
-    for (const auto& [cache, result] : results) {
-      if (cache == first) base = result.ops_per_s();
-    }
     if (!cold) {
       std::vector<std::string>& order = report_->window_order.emplace_back();
       for (const auto& [cache, result] : results) order.push_back(cache->spec.name);
     }
     for (const auto& [cache, result] : results) {
-      WindowRow row = Digest(result);
-      row.ratio = base > 0 ? row.ops_per_s() / base : 0;
       if (!cold) cache->total.Add(result);
-      (cold ? cache->row.cold_windows : cache->row.windows).push_back(std::move(row));
+      (cold ? cache->row.cold_windows : cache->row.windows).push_back(Digest(result));
     }
   }
 
@@ -233,12 +226,29 @@ class Runner {
     return first == caches_.end() ? nullptr : &*first;
   }
 
-  Status Summarize() {
+  // Of all windows to the first cache that came to the end: to one cache throughout, whoever else did not.
+  void SetRatios(const CacheUnderTest* first) {
+    if (first == nullptr) return;
+    const auto divide = [](const std::vector<WindowRow>& base, std::vector<WindowRow>* windows) {
+      for (size_t i = 0; i < windows->size() && i < base.size(); ++i) {
+        const double ops_per_s = base[i].ops_per_s();
+        (*windows)[i].ratio = ops_per_s > 0 ? (*windows)[i].ops_per_s() / ops_per_s : 0;
+      }
+    };
     for (CacheUnderTest& cache : caches_) {
-      CacheEnd end;
-      MEZZ_RETURN_IF_ERROR(cache.client.Finish(&end));
-      FillRow(cache, end);
-      report_->rows.push_back(cache.row);
+      divide(first->row.cold_windows, &cache.row.cold_windows);
+      divide(first->row.windows, &cache.row.windows);
+    }
+  }
+
+  Status Summarize() {
+    const CacheUnderTest* const first = FirstUsable();
+    std::vector<CacheEnd> ends(caches_.size());
+    for (size_t i = 0; i < caches_.size(); ++i) MEZZ_RETURN_IF_ERROR(caches_[i].client.Finish(&ends[i]));
+    SetRatios(first);
+    for (size_t i = 0; i < caches_.size(); ++i) {
+      FillRow(caches_[i], ends[i]);
+      report_->rows.push_back(caches_[i].row);
     }
     report_->complete = !stopped();
     report_->database_reused = store_->reused();

@@ -48,6 +48,8 @@ class RequestSource {
   // Requests in all, where known without reading; else 0.
   virtual uint64_t size_hint() const { return 0; }
   virtual std::string description() const = 0;
+  // Whether it may delete keys that it asks for later. Of a generator; a trace tells by its requests.
+  virtual bool deletes() const { return false; }
   // After Next() failed on a damaged record: forgets the error, so that Next() goes on behind that record. False, and
   // the error stays, if there is none, or if it is not one record that is damaged.
   virtual bool SkipDamaged() { return false; }

@@ -237,6 +237,33 @@ TEST(Flash, OwesNothingForWhatAnotherMadeTheThreadWait) {
   EXPECT_EQ(clock.now - begun, 100'000u);
 }
 
+// A buffered append waits for what was written long ago: for nothing, mostly. That is no wake-up to be late from.
+TEST(Flash, OwesNothingForAWaitThatWasOver) {
+  LateClock clock;
+  Flash flash(kHundred, 1, &clock);
+  clock.now += 10'000'000;
+  for (const uint64_t ago : {9'000'000, 500'000, 1, 0}) flash.AwaitUntil(clock.now - ago);
+  EXPECT_EQ(clock.sleeps, 0u);
+  const uint64_t begun = clock.now;
+  flash.Await(flash.Begin(4096));
+  EXPECT_EQ(clock.now - begun, 100'000u);
+
+  clock.late = 40'000;
+  flash.Await(flash.Begin(4096));
+  clock.late = 0;
+  flash.AwaitUntil(clock.now - 41'000);  // over before the last read was
+  const uint64_t woken = clock.now;
+  flash.Await(flash.Begin(4096));
+  EXPECT_EQ(clock.now - woken, 60'000u) << "what the read was late is still made up for";
+  clock.late = 40'000;
+  flash.Await(flash.Begin(4096));
+  clock.late = 0;
+  flash.AwaitUntil(clock.now - 30'000);  // 10 us of the 40 are waited, as if in time
+  const uint64_t waited = clock.now;
+  flash.Await(flash.Begin(4096));
+  EXPECT_EQ(clock.now - waited, 70'000u);
+}
+
 TEST(FlashQueue, WritesAreTakenAtTheDevicesBandwidth) {
   FlashModel model = Constant(100, 4, 1e9);
   model.write_us = 20;

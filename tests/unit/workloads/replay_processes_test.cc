@@ -122,6 +122,23 @@ TEST_F(ReplayProcesses, ACrashIsReportedWithTheCachesNameAndTheOthersGoOn) {
   EXPECT_FALSE(fs::exists(folder_.Path("db/run-0")));
 }
 
+// Of all windows to one cache, also of those in which the first one was still there.
+TEST_F(ReplayProcesses, RatiosAreToTheFirstCacheThatCameToTheEnd) {
+  const pid_t run = Start("lru,hybrid,lru", "0.2");
+  UntilWindowsRun("window 2 of");
+  kill(Worker(run, 0), SIGABRT);
+  EXPECT_EQ(Wait(run), 3) << ReadAll(folder_.Path("stderr"));
+  const json result = Result();
+  ASSERT_TRUE(result.is_object());
+  const json &hybrid = result["rows"][1], &last = result["rows"][2];
+  ASSERT_EQ(hybrid["windows"].size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(hybrid["windows"][i]["ratio"], 1.0);
+    EXPECT_DOUBLE_EQ(last["windows"][i]["ratio"].get<double>(),
+                     last["windows"][i]["ops_per_s"].get<double>() / hybrid["windows"][i]["ops_per_s"].get<double>());
+  }
+}
+
 TEST_F(ReplayProcesses, AnInterruptGivesThePartialResultAndLeavesNothingButTheBase) {
   const pid_t run = Start("lru,hybrid");
   UntilWindowsRun();

@@ -15,6 +15,8 @@
 #include "workloads/readers/open_trace.h"
 #include "workloads/replay/report.h"
 #include "workloads/replay/runner.h"
+#include "workloads/rocksdb/query_trace_reader.h"
+#include "workloads/rocksdb/query_trace_writer.h"
 
 namespace mezz {
 namespace {
@@ -418,6 +420,7 @@ TEST_F(Replay, PutsAsManyAsAskedForWhileCompactionsRun) {
     EXPECT_GT(row.background.flushes, 10u) << row.cache;
     EXPECT_GT(row.background.compactions, 0u) << row.cache;
     EXPECT_GT(row.background.written_gb, 0) << row.cache;
+    EXPECT_GT(row.total.settle_seconds, 0) << row.cache << ": nobody waited for what still ran";
   }
 }
 
@@ -472,6 +475,63 @@ TEST_F(Replay, RunsForATimeWhenAskedTo) {
     EXPECT_EQ(row.windows.size(), 2u);
     EXPECT_GT(row.total.ops, 0u);
   }
+}
+
+// Each window begins at its first request, whatever the warm-up or a window before it got through.
+TEST_F(Replay, RunsForATimeAtARate) {
+  ReplayOptions options = Options("gen:uniform", "lru,all_dram_lru");
+  options.seconds = 0.1;
+  options.rate = 2000;
+  RunOk(options);
+  for (const CacheRow& row : report_.rows) {
+    for (const WindowRow& window : row.windows) {
+      EXPECT_GT(window.ops, 0u) << row.cache;
+      EXPECT_LE(window.ops, 201u) << row.cache;
+    }
+  }
+}
+
+// A batch stays whole. What a window takes too much for that, the next one lacks, and nothing is asked for that the
+// count of requests had left out of the database.
+TEST_F(Replay, CutsNoBatchAndAsksForNothingBehindTheLast) {
+  UseRocksdbQueryReader();
+  constexpr uint64_t kBatch = 8;
+  const std::string trace = folder_.Path("batches.trace");
+  {
+    std::unique_ptr<QueryTraceWriter> writer;
+    ASSERT_TRUE(QueryTraceWriter::Create(trace, {}, &writer).ok());
+    for (uint64_t n = 0; n < 100 * kBatch; ++n) {
+      ASSERT_TRUE(writer
+                      ->Add({.key = n,
+                             .operation = Operation::kMultiGet,
+                             .batch_left = static_cast<uint32_t>(kBatch - 1 - n % kBatch)})
+                      .ok());
+    }
+    ASSERT_TRUE(writer->Finish().ok());
+  }
+  ReplayOptions options = Options(trace, "lru");
+  options.ops = 50 * kBatch - 3;
+  options.repeats = 3;
+  options.warmup = 0;
+  RunOk(options);
+  EXPECT_EQ(report_.requests, 50 * kBatch);
+  EXPECT_EQ(report_.rows[0].total.ops, 50 * kBatch);
+}
+
+TEST_F(Replay, OfAModelThatDeletesKeysMayBeGoneAndItsFilesSayWhatIsLoaded) {
+  folder_.Write("config.json", R"({"test_config": {"getRatio": 0.6, "setRatio": 0.2, "delRatio": 0.2,
+                                   "popDistFile": "pop.json", "valSizeDistFile": "sizes.json"}})");
+  folder_.Write("pop.json", R"({"popularityBuckets": [10, 990], "popularityWeights": [5000, 5000]})");
+  folder_.Write("sizes.json", R"({"valSizeRange": [100, 200], "valSizeRangeProbability": [1, 1]})");
+  ReplayOptions options = Options("gen:cachelib:" + folder_.Path(""), "lru");
+  options.value_bytes = 0;
+  RunOk(options);
+  EXPECT_GT(report_.rows[0].total.not_found, 0u);
+  RunOk(options);
+  EXPECT_TRUE(report_.database_reused);
+  folder_.Write("sizes.json", R"({"valSizeRange": [100, 300], "valSizeRangeProbability": [1, 1]})");
+  RunOk(options);
+  EXPECT_FALSE(report_.database_reused);
 }
 
 TEST_F(Replay, TellsWhatMovedAndWhichBlocksWereFoundWhere) {

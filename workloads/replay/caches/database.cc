@@ -32,6 +32,9 @@ constexpr char kManifest[] = "mezz_replay.json";
 constexpr char kLock[] = "mezz_replay.lock";
 constexpr char kProgram[] = "mezz_replay";
 constexpr char kClonePrefix[] = "run-";
+// Of a database while it is loaded, whatever it is replayed with: files that a compaction only moves are as large as
+// what was flushed, and the database may be used again by a run with another --write_buffer.
+constexpr size_t kLoadBufferBytes = 64 << 20;
 constexpr uint64_t kFixedRoom = 64 << 20;  // logs, manifests, one memtable's worth in flight
 constexpr uint64_t kRowOverhead = 24;      // key, sequence number, lengths
 constexpr double kRoomFactor = 1.25;       // index, filters, a compaction's output beside its input
@@ -145,7 +148,8 @@ Status Database::Claim(const ReplayOptions& options, const DatabaseWorkload& wor
                        {"key_layout", "big-endian-8"},
                        {"rocksdb", RocksDbVersion()},
                        {"dbs", options.dbs},
-                       {"compression", options.compression}};
+                       {"compression", options.compression},
+                       {"loaded_by", kLoadBufferBytes}};
   MEZZ_RETURN_IF_ERROR(claimed->CheckOwner());
   if (options.flash != nullptr) MEZZ_RETURN_IF_ERROR(CheckInMemory(options.db_dir, *options.flash));
   std::error_code error;
@@ -246,6 +250,7 @@ Status Database::Load(Progress* progress, const std::atomic<bool>& stop) {
     rocksdb::Options options = BaseOptions();
     options.create_if_missing = true;
     options.error_if_exists = true;
+    options.write_buffer_size = kLoadBufferBytes;
     fs::create_directory(Path("base"), error);
     Databases dbs;
     MEZZ_RETURN_IF_ERROR(OpenAll(options_, options, Path("base"), &dbs));

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -34,9 +36,10 @@ struct ProcessUsage {
   }
 };
 
-uint64_t DeviceBytesRead() {
+// What the kernel has read from devices for a thread of this process, ahead of it too.
+uint64_t DeviceBytesRead(pid_t thread) {
   constexpr char kField[] = "read_bytes:";
-  std::ifstream io("/proc/self/io");
+  std::ifstream io(fmt::format("/proc/self/task/{}/io", thread));
   for (std::string line; std::getline(io, line);) {
     if (line.starts_with(kField)) return std::strtoull(line.c_str() + sizeof(kField) - 1, nullptr, 10);
   }
@@ -48,6 +51,8 @@ struct ReplayThread {
   explicit ReplayThread(std::unique_ptr<Target> its_target) : target(std::move(its_target)) {}
 
   void Run(RequestFeed* feed, const Pacing& pacing, uint64_t start_ns, const LoopEnd& end) {
+    device_bytes_before = DeviceBytesRead(gettid());
+    thread.store(gettid(), std::memory_order_release);
     ReplayLoop<ReplayClock, Target> loop(&clock, target.get(), &latencies);
     target->Begin();
     loop.Run(feed, pacing, start_ns, end);
@@ -55,6 +60,14 @@ struct ReplayThread {
     end_ns = loop.end_ns();
   }
 
+  // Since Run began; not those of compactions, which are other threads.
+  uint64_t DeviceBytes() const {
+    const pid_t its = thread.load(std::memory_order_acquire);
+    return its == 0 ? 0 : DeviceBytesRead(its) - device_bytes_before;
+  }
+
+  std::atomic<pid_t> thread{0};  // 0 -> the thread's, once, after device_bytes_before is written: release, acquire
+  uint64_t device_bytes_before = 0;
   ReplayClock clock;
   const std::unique_ptr<Target> target;
   LatencyHistogram latencies;
@@ -91,6 +104,9 @@ class Window {
     if (settings_.seconds > 0) deadline_ns = start_ns_ + static_cast<uint64_t>(settings_.seconds * 1e9);
     team_.Start([&](unsigned i) { threads_[i]->Run(feeds[i], settings_.pacing, start_ns_, {deadline_ns, stop}); });
     Watch(progress, series);
+    const uint64_t ended_ns = ReplayClock::NowNs();
+    MEZZ_RETURN_IF_ERROR(settings_.settle());
+    result->settle_seconds = static_cast<double>(ReplayClock::NowNs() - ended_ns) * 1e-9;
     const ProcessUsage after = ProcessUsage::Now();
     MEZZ_RETURN_IF_ERROR(Sum(ours, result));
     result->context_switches = after.context_switches - before.context_switches;
@@ -168,7 +184,8 @@ class Window {
     }
     if (cache_.buffered) {
       // What RocksDB reads from files comes from the page cache mostly; the kernel counts what comes from the device.
-      tiers.flash_bytes = DeviceBytesRead() - device_bytes_before_;
+      tiers.flash_bytes = 0;
+      for (const auto& thread : threads_) tiers.flash_bytes += thread->DeviceBytes();
       tiers.flash_reads = std::min(counts.flash_reads, tiers.flash_bytes / mean_bytes);
       tiers.hits += counts.flash_reads - tiers.flash_reads;
     }
@@ -240,7 +257,6 @@ class Window {
   const WindowSettings& settings_;
   ThreadTeam& team_;
   std::vector<std::unique_ptr<ReplayThread<Target>>> threads_;
-  const uint64_t device_bytes_before_ = DeviceBytesRead();
   uint64_t start_ns_ = 0;
   TierCounts base_;  // of the cache, before the window
 

@@ -22,6 +22,9 @@ struct WindowSettings {
   uint64_t expected_ops = 0;
   Pacing pacing;
   uint64_t mean_block_bytes = 4096;
+  // Ends what goes on in the background, and waits for it: work that the window brought about. It is counted, and its
+  // time told, but it is no part of the window's.
+  std::function<Status()> settle = [] { return Status::Ok(); };
 };
 
 // Makes a thread's target: what its requests are put to. DatabaseTarget or BlockTarget.

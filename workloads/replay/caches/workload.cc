@@ -32,9 +32,10 @@ class EndlessGeneratorFeed final : public RequestFeed {
  public:
   // The requests are every `step`th of all, from `first` on.
   EndlessGeneratorFeed(std::unique_ptr<RequestSource> source, uint64_t first, uint64_t step)
-      : source_(std::move(source)), ordinal_(first), step_(step) {
+      : source_(std::move(source)), first_(first), ordinal_(first), step_(step) {
     batch_.resize(kBatch);
   }
+  void BeginWindow() override { ordinal_ = first_; }
   std::span<const Request> Next() override {
     for (Request& request : batch_) {
       source_->Next(&request);
@@ -46,7 +47,8 @@ class EndlessGeneratorFeed final : public RequestFeed {
 
  private:
   std::unique_ptr<RequestSource> source_;
-  uint64_t ordinal_;
+  const uint64_t first_;
+  uint64_t ordinal_;  // of the next request in its window
   const uint64_t step_;
   std::vector<Request> batch_;
 };
@@ -60,13 +62,17 @@ class GeneratedWorkload final : public DatabaseWorkload {
   }
 
   nlohmann::json Identity() const override {
-    return {{"source", "generator"},
-            {"keys", options_.keys},
-            {"values", options_.value_bytes == 0 ? options_.generator() : "fixed"}};
+    nlohmann::json identity = {{"source", "generator"}, {"keys", options_.keys}, {"values", "fixed"}};
+    if (options_.value_bytes == 0) {
+      identity["values"] = options_.generator();
+      identity["sizes_xxh3"] = fmt::format("{:016x}", HashOfSizes());
+    }
+    return identity;
   }
   std::string Description() const override { return sources_.front()->description(); }
   uint64_t distinct_keys() const override { return options_.keys; }
   uint64_t requests() const override { return options_.seconds > 0 ? 0 : options_.ops; }
+  bool has_deletes() const override { return sources_.front()->deletes(); }
   uint64_t key(uint64_t index) const override { return index; }
   uint32_t InitialValueBytes(uint64_t key) const override {
     return options_.value_bytes > 0 ? options_.value_bytes : sizes_(key);
@@ -87,6 +93,17 @@ class GeneratedWorkload final : public DatabaseWorkload {
   }
 
  private:
+  // A model's files may say otherwise today than when a database was loaded by their name.
+  uint64_t HashOfSizes() const {
+    constexpr uint64_t kSample = 4096;
+    uint64_t hash = 0;
+    for (uint64_t i = 0; i < kSample; ++i) {
+      const uint32_t bytes = sizes_(i * std::max<uint64_t>(options_.keys / kSample, 1) % options_.keys);
+      hash = XXH3_64bits_withSeed(&bytes, sizeof(bytes), hash);
+    }
+    return hash;
+  }
+
   const ValueSizes sizes_;
   std::vector<std::unique_ptr<RequestSource>> sources_;
 };
@@ -104,8 +121,10 @@ class TraceWorkload final : public DatabaseWorkload {
     const uint64_t limit = options_.ops == 0 ? std::numeric_limits<uint64_t>::max() : options_.ops;
     size_t compact_at = 1 << 22;
     Request request;
-    while (requests_ < limit && source_->Next(&request)) {
+    bool in_batch = false;
+    while ((requests_ < limit || in_batch) && source_->Next(&request)) {
       ++requests_;
+      in_batch = IsCutAfter(request);
       has_times_ |= request.time_us != 0;
       has_deletes_ |= request.operation == Operation::kDelete;
       hash_ = XXH3_64bits_withSeed(&request.key, sizeof(request.key), hash_);
@@ -144,12 +163,14 @@ class TraceWorkload final : public DatabaseWorkload {
 
   Status NextWindow(uint64_t requests) override {
     for (std::vector<Request>& share : window_) share.clear();
+    // What the last window took beyond its end, so as not to cut a batch, this one lacks.
+    window_end_ = std::min(window_end_ + requests, requests_);
     Request request;
     bool in_batch = false;
     size_t thread = 0;
-    for (uint64_t i = 0; (i < requests || in_batch) && source_->Next(&request); ++i) {
+    for (uint64_t i = 0; (taken_ < window_end_ || in_batch) && source_->Next(&request); ++i, ++taken_) {
       if (!in_batch) thread = Mix64(request.key) % options_.threads;
-      in_batch = request.operation == Operation::kMultiGet && request.batch_left > 0;
+      in_batch = IsCutAfter(request);
       if (i == 0) first_time_us_ = request.time_us;
       if (options_.rate > 0) request.time_us = i;
       window_[thread].push_back(request);
@@ -158,6 +179,11 @@ class TraceWorkload final : public DatabaseWorkload {
   }
 
  private:
+  // To stop here would cut a batch.
+  static bool IsCutAfter(const Request& request) {
+    return request.operation == Operation::kMultiGet && request.batch_left > 0;
+  }
+
   void KeepDistinct() {
     std::sort(keys_.begin(), keys_.end());
     keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
@@ -166,6 +192,8 @@ class TraceWorkload final : public DatabaseWorkload {
   std::unique_ptr<RequestSource> source_;
   std::vector<uint64_t> keys_;
   uint64_t requests_ = 0;
+  uint64_t taken_ = 0;       // by windows, so far
+  uint64_t window_end_ = 0;  // as asked for
   uint64_t skipped_ = 0;
   uint64_t hash_ = 0;
   bool has_times_ = false;

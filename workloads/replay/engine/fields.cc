@@ -99,6 +99,7 @@ constexpr Field kWindowFields[] = {
     {.name = "ops", .of = [](const Row& w) -> Figure { return w.ops; }, .csv_place = 4},
     {.name = "seconds", .unit = Unit::kSeconds, .of = [](const Row& w) -> Figure { return w.seconds; },
      .csv_place = 5, .csv_decimals = 6},
+    {.name = "settle_seconds", .unit = Unit::kSeconds, .of = [](const Row& w) -> Figure { return w.settle_seconds; }},
     {.name = "context_switches_per_op", .unit = Unit::kPerOp,
      .of = [](const Row& w) -> Figure { return w.per_op(w.context_switches); }, .csv_place = 20, .csv_decimals = 5},
     {.name = "demotions", .of = [](const Row& w) -> Figure { return w.demotions; }, .csv_place = 21},

@@ -64,8 +64,10 @@ uint64_t Flash::AsIfInTime(uint64_t now_ns) const {
 uint64_t Flash::Write(size_t bytes) { return queue_.SubmitWrite(AsIfInTime(clock_->NowNs()), bytes); }
 
 void Flash::AwaitUntil(uint64_t done_ns) {
-  if (clock_->NowNs() < done_ns) clock_->SleepUntilNs(done_ns);
-  late = {number_, std::min(std::max(clock_->NowNs(), done_ns) - done_ns, kLateMaxNs)};
+  const uint64_t now = clock_->NowNs();
+  if (AsIfInTime(now) >= done_ns) return;  // there is no wait to be late from
+  if (now < done_ns) clock_->SleepUntilNs(done_ns);
+  late.ns = std::min(std::max(clock_->NowNs(), done_ns) - done_ns, kLateMaxNs);
 }
 
 void Flash::AwaitSync(uint64_t done_ns) {

@@ -12,6 +12,8 @@ class RequestFeed {
  public:
   virtual ~RequestFeed() = default;
   virtual std::span<const Request> Next() = 0;
+  // What comes now belongs to another window.
+  virtual void BeginWindow() {}
 };
 
 }  // namespace mezz

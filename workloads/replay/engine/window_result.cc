@@ -6,6 +6,7 @@ namespace mezz {
 void WindowResult::Add(const WindowResult& other) {
   ops += other.ops;
   seconds += other.seconds;
+  settle_seconds += other.settle_seconds;
   cpu_seconds += other.cpu_seconds;
   context_switches += other.context_switches;
   tiers += other.tiers;

@@ -100,7 +100,9 @@ inline constexpr double kUnknownShare = -1;
 struct WindowCounts {
   uint64_t ops = 0;  // each key of a batch is one
   double seconds = 0;
-  double cpu_seconds = 0;  // of the process, without what open loop spends waiting
+  // That flushes and compactions went on for after the window, before the next cache's turn. In no throughput.
+  double settle_seconds = 0;
+  double cpu_seconds = 0;  // of the process until then, without what open loop spends waiting
   uint64_t context_switches = 0;
   TierCounts tiers;
   FlashCounts flash;  // under --flash; compactions' reads included

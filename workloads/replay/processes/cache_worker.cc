@@ -154,11 +154,13 @@ class CacheWorker {
     for (unsigned thread = 0; thread < options_.threads; ++thread) {
       if (options_.seconds == 0) owned.push_back(std::make_unique<SpanFeed>(window_->of_thread(thread)));
       feeds.push_back(options_.seconds > 0 ? endless_[thread].get() : owned.back().get());
+      feeds.back()->BeginWindow();
     }
     const WindowSettings settings{.seconds = command.seconds,
                                   .expected_ops = command.requests,
                                   .pacing = PacingOf(command),
-                                  .mean_block_bytes = mean_block_bytes_};
+                                  .mean_block_bytes = mean_block_bytes_,
+                                  .settle = [this] { return SetBackgroundWork(false); }};
     WindowResult result;
     const FlashCounts flash_before = flash_ == nullptr ? FlashCounts{} : flash_->Counts();
     const auto replay = [&](const auto& make_target) {
@@ -174,7 +176,6 @@ class CacheWorker {
       return std::make_unique<DatabaseTarget>(dbs_, built_, target_);
     };
     MEZZ_RETURN_IF_ERROR(file_ != nullptr ? replay(on_file) : replay(on_databases));
-    MEZZ_RETURN_IF_ERROR(SetBackgroundWork(false));
     window_->Unmap();
     const uint64_t anonymous = StatusBytes("RssAnon:");
     if (flash_ != nullptr) result.flash = flash_->Counts() - flash_before;

@@ -82,6 +82,7 @@ constexpr auto kPages = [](auto& o, const auto& visit) {
 constexpr auto kWindowResult = [](auto& o, const auto& visit) {
   visit("ops", o.ops);
   visit("seconds", o.seconds);
+  visit("settle_seconds", o.settle_seconds);
   visit("cpu_seconds", o.cpu_seconds);
   visit("context_switches", o.context_switches);
   visit("second_hits_by_role", o.second_hits_by_role);
