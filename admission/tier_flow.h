@@ -203,7 +203,9 @@ class TierFlow {
   uint64_t BlockCapacity(uint64_t scm_bytes) const {
     if (!packs_now()) return scm_bytes;
     constexpr uint32_t kUnit = 1 << 12;
-    return static_cast<uint64_t>(static_cast<double>(scm_bytes) * kUnit / std::max(1u, tiers_.PackedBytes(kUnit)));
+    constexpr double kMostPerByte = 4;  // what the index grows to, and Policy is promised
+    const double packed = std::max(1u, tiers_.PackedBytes(kUnit));
+    return static_cast<uint64_t>(static_cast<double>(scm_bytes) * std::min(kUnit / packed, kMostPerByte));
   }
   // Policies follow it by steps of an eighth: what they tune themselves by begins anew with each.
   static bool IsStep(uint64_t told, uint64_t now) {

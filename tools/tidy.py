@@ -25,6 +25,9 @@ MAY_INCLUDE = {
     "admission": {"admission", "cache/types.h", "cache/status.h", "cache/counters.h", "cache/survivor_judge.h"},
     "admission/curves": {"admission", "cache"},
     "integration": {"integration", "admission", "cache", "rocksdb"},
+    # What stands beside the cache does not know it.
+    "integration/companions": {"cache/base", "cache/status.h", "cache/types.h", "cache/wal", "rocksdb",
+                               "integration/operator_io.h", "integration/reporter.h", "integration/tell.h"},
     "workloads": {"workloads", "integration", "admission", "cache", "rocksdb"},
     # Its rooms. Without RocksDB:
     "workloads/program": {"cache"},
@@ -51,6 +54,8 @@ MAY_INCLUDE = {
 }
 OURS = ("cache", "admission", "integration", "workloads", "tests", "results", "rocksdb")
 
+UNWRITTEN = "Not written yet."  # what tools/atc21.py leaves for a person to write
+
 LIBRARIES = ("cache/", "admission/", "integration/")
 # Loaded into a program that does not know them: all they can do about a wrong setting is to say so and stop.
 PRELOADED = ("integration/plugin.cc", "integration/preload.cc")
@@ -63,6 +68,7 @@ PRINTS = re.compile(r"std::c(?:out|err|log)\b|\b(?:f?printf|puts|fputs|putchar)\
 SLEEPS = re.compile(r"\b(?:sleep_for|sleep_until|u?sleep|nanosleep)\s*\(")
 INCLUDE = re.compile(r'\s*#\s*include\s+[<"]([^>"]+)[>"]')
 DEFINITION_NAME = re.compile(r"([~\w:]+|operator\S+)\s*\(")
+LINK = re.compile(r"\]\(([^)\s#]+)[^)]*\)")
 NOT_A_FUNCTION = re.compile(
     r"\s*(?:(?:inline\s+|extern\s+\"C\"\s*)?namespace|class|struct|union|enum|extern\s+\"C\"|TEST\w*\s*\(\s*\)|=)")
 
@@ -224,8 +230,24 @@ def check_library_manners(source):
         source.each(SLEEPS, "no-sleep", "tests do not sleep: {0}")
 
 
+def check_document(source):
+    if source.path.suffix != ".md":
+        return
+    fenced = False
+    for number, line in enumerate(source.lines, 1):
+        fenced ^= line.startswith("```")
+        for link in LINK.findall("" if fenced else re.sub(r"`[^`]*`", "", line)):
+            if not re.match(r"\w+:", link) and not (source.path.parent / link).exists():
+                source.report(number, "link", f"{link} does not exist")
+        if line.strip() == UNWRITTEN:
+            source.report(number, "unwritten", f"'{UNWRITTEN}' still stands where an account belongs")
+
+
 def check(path):
     source = Source(path)
+    check_document(source)
+    if source.folder == "results":
+        return source.violations
     check_text(source)
     check_name(source)
     if source.is_cxx:
@@ -248,6 +270,7 @@ def tree():
             data = path.suffix in (".csv", ".json", ".bin", ".png")
             if path.is_file() and "__pycache__" not in path.parts and not data:
                 yield path
+    yield from sorted((ROOT / "results").rglob("*.md"))
 
 
 def main():
