@@ -173,7 +173,7 @@ MUTANTS = (
               ("  names->erase(marker);\n  status = Check", "  if (marker != names->end()) names->erase(marker);\n"
                "  if (marker != names->end()) status = Check")),
     wal_files("a restored directory has the log of the one before", "wal_file_system.cc", "ARestoredDirectory*",
-              ("    DropNamesakes(path, *names);\n", "")),
+              ("if (std::ranges::find(names, name) == names.end()) continue;", "if (!names.empty()) continue;")),
     wal_files("logs of a removed directory come under the next one's marker", "wal_marker.cc",
               "LogsOfARemovedDirectory*", ("  drop_old();\n", "  if (!drop_old) drop_old();\n")),
     wal_files("a moved directory is opened without its logs", "wal_marker.cc", "AMovedDirectory*",
