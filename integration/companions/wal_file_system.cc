@@ -354,7 +354,7 @@ std::vector<std::string> WalFileSystem::LogsIn(const std::string& directory) con
 // Logs of a directory that was removed, where one that was restored in its place has others of these names.
 void WalFileSystem::DropNamesakes(const std::string& directory, const std::vector<std::string>& names) {
   const WalMarkerLock lock;
-  if (HasWalMarker(*target(), directory)) return;  // by now
+  if (!LacksWalMarker(*target(), directory)) return;  // it has one by now
   for (const std::string& name : LogsIn(directory)) {
     if (std::ranges::find(names, name) == names.end()) continue;
     if (store_->Remove(directory + "/" + name) == WalOutcome::kOk) counters_.Count(WalEvent::kLogLeftOver);

@@ -57,8 +57,9 @@ IOStatus PutWalMarker(FileSystem& base, const std::string& directory, const WalU
   return status.ok() ? listed->Fsync(IOOptions(), nullptr) : status;
 }
 
-bool HasWalMarker(FileSystem& base, const std::string& directory) {
-  return base.FileExists(MarkerOf(directory), IOOptions(), nullptr).ok();
+bool LacksWalMarker(FileSystem& base, const std::string& directory) {
+  const IOStatus status = base.FileExists(MarkerOf(directory), IOOptions(), nullptr);
+  return status.IsNotFound() || status.IsPathNotFound();
 }
 
 IOStatus EraseWalMarker(FileSystem& base, const std::string& directory) {

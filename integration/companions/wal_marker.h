@@ -30,7 +30,8 @@ class WalMarkerLock {
 // `drop_old` runs before a directory gets a marker that had none.
 rocksdb::IOStatus PutWalMarker(rocksdb::FileSystem& base, const std::string& directory, const WalUuid& uuid,
                                const std::string& path, const std::function<void()>& drop_old);
-bool HasWalMarker(rocksdb::FileSystem& base, const std::string& directory);
+// For sure: not where the base file system cannot tell.
+bool LacksWalMarker(rocksdb::FileSystem& base, const std::string& directory);
 rocksdb::IOStatus EraseWalMarker(rocksdb::FileSystem& base, const std::string& directory);
 // Ok if the marker names this medium and directory, or nothing, as one that a crash cut short. Zeros: no medium.
 rocksdb::IOStatus CheckWalMarker(rocksdb::FileSystem& base, const std::string& directory, const WalUuid& uuid);
