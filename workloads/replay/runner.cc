@@ -227,8 +227,7 @@ class Runner {
   }
 
   // Of all windows to the first cache that came to the end: to one cache throughout, whoever else did not.
-  void SetRatios(const CacheUnderTest* first) {
-    if (first == nullptr) return;
+  void SetRatios(const CacheUnderTest& first) {
     const auto divide = [](const std::vector<WindowRow>& base, std::vector<WindowRow>* windows) {
       for (size_t i = 0; i < windows->size() && i < base.size(); ++i) {
         const double ops_per_s = base[i].ops_per_s();
@@ -236,16 +235,18 @@ class Runner {
       }
     };
     for (CacheUnderTest& cache : caches_) {
-      divide(first->row.cold_windows, &cache.row.cold_windows);
-      divide(first->row.windows, &cache.row.windows);
+      divide(first.row.cold_windows, &cache.row.cold_windows);
+      divide(first.row.windows, &cache.row.windows);
     }
   }
 
   Status Summarize() {
-    const CacheUnderTest* const first = FirstUsable();
     std::vector<CacheEnd> ends(caches_.size());
     for (size_t i = 0; i < caches_.size(); ++i) MEZZ_RETURN_IF_ERROR(caches_[i].client.Finish(&ends[i]));
-    SetRatios(first);
+    const auto first = std::ranges::find_if(contestants_, [](const CacheUnderTest* cache) {
+      return cache->client.failure().empty();  // nor when it was asked for its end
+    });
+    if (first != contestants_.end()) SetRatios(**first);
     for (size_t i = 0; i < caches_.size(); ++i) {
       FillRow(caches_[i], ends[i]);
       report_->rows.push_back(caches_[i].row);

@@ -206,9 +206,12 @@ TEST_F(ReplayProcesses, WhatAKilledRunLeftOnTheMediumIsNoHeadStart) {
   const pid_t killed = start("400000");  // its window would take 20 s
   UntilWindowsRun("\nwindow 1 of 1");
   const std::vector<pid_t> workers = WorkersOf(killed);
+  // In this order nobody cleans up: a worker that finds its channel ended would, before the kernel's signal.
+  kill(killed, SIGSTOP);
+  for (const pid_t worker : workers) kill(worker, SIGKILL);
   kill(killed, SIGKILL);
   EXPECT_EQ(Wait(killed), -SIGKILL);
-  for (const pid_t worker : workers) Wait(worker);
+  for (const pid_t worker : workers) EXPECT_EQ(Wait(worker), -SIGKILL);
   ASSERT_TRUE(fs::exists(folder_.Path("scm")));
   const uint64_t after_it = hits_from_cold();
   ASSERT_TRUE(fs::remove(folder_.Path("scm"))) << "what lay there before is not ours to remove";
