@@ -45,7 +45,7 @@ void SegmentLog::Provide(uint32_t segments) {
     free_.push_back(SegmentId{i});
   }
   unready_ -= static_cast<uint32_t>(free_.size() - before);
-  std::ranges::rotate(free_, free_.begin() + static_cast<ptrdiff_t>(before));
+  std::rotate(free_.begin(), free_.begin() + static_cast<ptrdiff_t>(before), free_.end());
   provided_ = segments;
   ParkSurplusLocked();
   CountLocked();
