@@ -48,11 +48,14 @@ uint64_t DeviceBytesRead(pid_t thread) {
 
 template <typename Target>
 struct ReplayThread {
-  explicit ReplayThread(std::unique_ptr<Target> its_target) : target(std::move(its_target)) {}
+  ReplayThread(std::unique_ptr<Target> its_target, bool counts_device)
+      : counts_device_bytes(counts_device), target(std::move(its_target)) {}
 
   void Run(RequestFeed* feed, const Pacing& pacing, uint64_t start_ns, const LoopEnd& end) {
-    device_bytes_before = DeviceBytesRead(gettid());
-    thread.store(gettid(), std::memory_order_release);
+    if (counts_device_bytes) {
+      device_bytes_before = DeviceBytesRead(gettid());
+      thread.store(gettid(), std::memory_order_release);
+    }
     ReplayLoop<ReplayClock, Target> loop(&clock, target.get(), &latencies);
     target->Begin();
     loop.Run(feed, pacing, start_ns, end);
@@ -66,6 +69,7 @@ struct ReplayThread {
     return its == 0 ? 0 : DeviceBytesRead(its) - device_bytes_before;
   }
 
+  const bool counts_device_bytes;
   std::atomic<pid_t> thread{0};  // 0 -> the thread's, once, after device_bytes_before is written: release, acquire
   uint64_t device_bytes_before = 0;
   ReplayClock clock;
@@ -91,7 +95,7 @@ class Window {
          ThreadTeam* team)
       : cache_(cache), settings_(settings), team_(*team) {
     for (unsigned i = 0; i < team->size(); ++i)
-      threads_.push_back(std::make_unique<ReplayThread<Target>>(make_target()));
+      threads_.push_back(std::make_unique<ReplayThread<Target>>(make_target(), cache.buffered));
   }
 
   Status Run(const std::vector<RequestFeed*>& feeds, Progress* progress, const std::atomic<bool>& stop, Series* series,
