@@ -31,6 +31,9 @@ struct Request {
   int8_t level = -1;  // of the LSM tree; negative: the trace does not say
   Recorded recorded = Recorded::kUnknown;
   bool no_insert = false;  // the recorded cache was not to keep the block after a miss
+
+  // A key of a MultiGet, and not its last.
+  bool batch_goes_on() const { return operation == Operation::kMultiGet && batch_left > 0; }
 };
 
 // Longer extents are damage: readers refuse them.

@@ -35,8 +35,7 @@ class SampledSource final : public RequestSource {
     next_ = 0;
     for (Request request; source_->Next(&request);) {
       if (sample_.Keeps(request.key)) kept_.push_back(request);
-      const bool batch_goes_on = request.operation == Operation::kMultiGet && request.batch_left > 0;
-      if (!kept_.empty() && (!batch_goes_on || kept_.size() == kBatchMax)) break;
+      if (!kept_.empty() && (!request.batch_goes_on() || kept_.size() == kBatchMax)) break;
     }
     uint32_t behind = 0;
     for (auto request = kept_.rbegin(); request != kept_.rend(); ++request) {

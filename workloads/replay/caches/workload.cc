@@ -124,7 +124,7 @@ class TraceWorkload final : public DatabaseWorkload {
     bool in_batch = false;
     while ((requests_ < limit || in_batch) && source_->Next(&request)) {
       ++requests_;
-      in_batch = IsCutAfter(request);
+      in_batch = request.batch_goes_on();
       has_times_ |= request.time_us != 0;
       has_deletes_ |= request.operation == Operation::kDelete;
       hash_ = XXH3_64bits_withSeed(&request.key, sizeof(request.key), hash_);
@@ -170,7 +170,7 @@ class TraceWorkload final : public DatabaseWorkload {
     size_t thread = 0;
     for (uint64_t i = 0; (taken_ < window_end_ || in_batch) && source_->Next(&request); ++i, ++taken_) {
       if (!in_batch) thread = Mix64(request.key) % options_.threads;
-      in_batch = IsCutAfter(request);
+      in_batch = request.batch_goes_on();
       if (i == 0) first_time_us_ = request.time_us;
       if (options_.rate > 0) request.time_us = i;
       window_[thread].push_back(request);
@@ -179,11 +179,6 @@ class TraceWorkload final : public DatabaseWorkload {
   }
 
  private:
-  // To stop here would cut a batch.
-  static bool IsCutAfter(const Request& request) {
-    return request.operation == Operation::kMultiGet && request.batch_left > 0;
-  }
-
   void KeepDistinct() {
     std::sort(keys_.begin(), keys_.end());
     keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());

@@ -55,7 +55,7 @@ class ReplayLoop {
     }
     ++keys_;
     if (!target_->Execute(request)) return false;
-    if (request.operation == Operation::kMultiGet && request.batch_left > 0) return true;
+    if (request.batch_goes_on()) return true;
     last_ns_ = clock_->NowNs();
     latencies_->Record(last_ns_ - std::min(due_ns_, last_ns_), keys_);
     keys_ = 0;
