@@ -4,12 +4,11 @@
 #include <sys/random.h>
 
 #include <algorithm>
-#include <array>
 #include <new>
 #include <utility>
 
 #include "cache/base/if_memory.h"
-#include "cache/log_scan.h"
+#include "cache/base/text.h"
 #include "cache/media/wipe.h"
 #include "cache/scm_tier_impl.h"
 
@@ -347,22 +346,12 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
 // A smaller life left what lies beyond its end to whoever comes after it. No dictionary's number there was known to it,
 // so these records must not be found again; and it wiped nothing there.
 Status ScmTier::ForgetBeyond(const layout::Superblock& found) {
-  const uint64_t old_end = std::min(medium_->bytes_before(), options_.capacity_bytes);
-  if (found.capacity_bytes >= old_end) return Status::Ok();
+  if (found.capacity_bytes >= std::min(medium_->bytes_before(), options_.capacity_bytes)) return Status::Ok();
   leftovers_ = true;
-  layout::Superblock beyond = found;
-  beyond.capacity_bytes = old_end;
-  const LogScan scan({medium_->base(), medium_->bytes()}, beyond);
-  static constexpr std::array<std::byte, sizeof(layout::SegmentHeader)> kNone{};
-  for (uint64_t id = found.capacity_bytes / options_.segment_bytes; id < scan.segments(); ++id) {
-    const SegmentId segment{static_cast<uint32_t>(id)};
-    if (impl_->log_.state(segment) == SegmentLog::State::kQuarantined || !scan.Open(segment)) continue;
-    std::byte* const header = medium_->base() + id * options_.segment_bytes;
-    if (!medium_->Stream(header, kNone.data(), kNone.size()) || !medium_->Persist(header, kNone.size()))
-      return Status::IoError(
-          fmt::format("{}: segment {} cannot be written to: use another medium", medium_->info().description, id));
-  }
-  return Status::Ok();
+  const auto first = static_cast<uint32_t>(found.capacity_bytes / options_.segment_bytes);
+  if (impl_->log_.EraseHeadersBelow(found.sequence_end, first)) return Status::Ok();
+  return Status::IoError(fmt::format("{}: cannot be written to behind its first {}: use another medium",
+                                     medium_->info().description, HumanBytes(found.capacity_bytes)));
 }
 
 // It is this life's from now on.

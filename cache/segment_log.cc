@@ -185,12 +185,18 @@ void SegmentLog::GiveUpAwaiting() {
   CollectLocked();
 }
 
-// Its records are not read, so what lies there of a dictionary that is in use goes unseen: it is written anew.
-void SegmentLog::GiveUpLocked(SegmentId id) {
+// Of dictionaries whose records lie in segments that are lost.
+template <typename IsLost>
+void SegmentLog::LosePlacesIf(IsLost&& is_lost) const {
   for (unsigned slot = 0; dictionaries_ != nullptr && slot < Dictionaries::kSlots; ++slot) {
     const uint64_t place = dictionaries_->place(slot);
-    if (place != 0 && SegmentAt(place) == id) dictionaries_->LosePlace(slot);
+    if (place != 0 && is_lost(SegmentAt(place))) dictionaries_->LosePlace(slot, place);
   }
+}
+
+// Its records are not read, so what lies there of a dictionary that is in use goes unseen: it is written anew.
+void SegmentLog::GiveUpLocked(SegmentId id) {
+  LosePlacesIf([id](SegmentId lies_in) { return lies_in == id; });
   Change(id, State::kAwaiting, State::kDraining);
   draining_.push_back(id);
 }
@@ -398,16 +404,13 @@ void SegmentLog::SealBelow(uint64_t sequence) {
 void SegmentLog::LeaveBehind(uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   left_behind_ = std::max(left_behind_, sequence);
-  for (unsigned slot = 0; dictionaries_ != nullptr && slot < Dictionaries::kSlots; ++slot) {
-    const uint64_t place = dictionaries_->place(slot);
-    if (place != 0 && Sequence(SegmentAt(place)) < left_behind_) dictionaries_->LosePlace(slot, place);
-  }
+  LosePlacesIf([this](SegmentId id) { return Sequence(id) < left_behind_; });
 }
 
-bool SegmentLog::EraseHeadersBelow(uint64_t sequence) {
+bool SegmentLog::EraseHeadersBelow(uint64_t sequence, uint32_t from) {
   const std::lock_guard lock(mutex_);
   bool erased = true;
-  for (uint32_t id = 0; id < segments_count_; ++id) {
+  for (uint32_t id = from; id < segments_count_; ++id) {
     // What is quarantined may not be touched; nor will the next life find what the kernel knows to be bad.
     if (state(SegmentId{id}) != State::kQuarantined) erased &= EraseHeaderBelow(SegmentId{id}, sequence);
   }

@@ -207,8 +207,8 @@ class SegmentLog {
   void CheckDictionaryPlaces() { LeaveBehind(0); }
   // As Tombstones::EraseBelow, for where the superblock cannot say it: takes from each such segment the header, by
   // which a later life would know it. Also from those without records, whose last fill that life would find. Reads and
-  // writes one line of each, and makes it durable. False: not all of it was stored.
-  [[nodiscard]] bool EraseHeadersBelow(uint64_t sequence);
+  // writes one line of each, from segment `from` on, and makes it durable. False: not all of it was stored.
+  [[nodiscard]] bool EraseHeadersBelow(uint64_t sequence, uint32_t from = 0);
 
   // The next segment to reclaim; it leaves its queue. Empty: none that may be taken.
   //
@@ -330,6 +330,8 @@ class SegmentLog {
   void GiveUpLocked(SegmentId id);
   std::optional<uint64_t> NextSequenceLocked();
   bool EraseHeaderBelow(SegmentId id, uint64_t sequence) const;
+  template <typename IsLost>
+  void LosePlacesIf(IsLost&& is_lost) const;
   void SealLocked(unsigned lane);
   void QuarantineLocked(SegmentId id);
   bool TakeFromQueueLocked(SegmentId id);

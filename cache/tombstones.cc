@@ -123,8 +123,8 @@ Tombstones::Tombstones(const Medium& medium, SegmentLog* log, SuperblockKeeper* 
   segments_.reserve(MostSegments());
 }
 
-// One more than are kept: a new one is opened before the oldest goes.
-size_t Tombstones::MostSegments() const { return std::max(kSegmentsLeast, log_->segments() / kShareOneIn) + size_t{1}; }
+// A new one is opened before the oldest goes.
+size_t Tombstones::MostSegments() const { return KeptOf(log_->segments()) + 1; }
 
 Stored Tombstones::Adopt(const ErasedKeys& found) {
   const std::lock_guard lock(mutex_);
@@ -203,7 +203,7 @@ std::optional<Tombstones::Added> Tombstones::OpenSegmentLocked() {
 }
 
 Stored Tombstones::TrimLocked(uint32_t segments) {
-  while (segments_.size() > std::max(kSegmentsLeast, segments / kShareOneIn)) {
+  while (segments_.size() > KeptOf(segments)) {
     if (DropOldestLocked() == Stored::kNowhere) return Stored::kNowhere;
   }
   return Stored::kLasts;

@@ -3,6 +3,7 @@
 // the bytes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -93,6 +94,8 @@ class Tombstones {
   // A 128th of the log: of 8 GiB that is a million keys.
   static constexpr uint32_t kShareOneIn = 128, kSegmentsLeast = 2;
 
+  // So many segments of tombstones, of a log of so many.
+  static size_t KeptOf(uint32_t segments) { return std::max(kSegmentsLeast, segments / kShareOneIn); }
   size_t MostSegments() const;
   bool HasRoomLocked() const;
   bool HoldsLocked(const layout::Tombstone& tombstone) const;

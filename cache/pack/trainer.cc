@@ -115,7 +115,7 @@ void Trainer::Run() {
 
 void Trainer::Work() {
   Collect();
-  if (leash_.load(std::memory_order_relaxed) == Leash::kNone) TrainDue();
+  if (KnowsNumbers()) TrainDue();
   Collect();
   StoreMissing();
 }

@@ -199,6 +199,10 @@ class WalFileSystem final : public rocksdb::FileSystemWrapper, private WalEvacua
   // The medium's path still names it.
   bool Present() const { return Inode::Of(options_.medium.path) == medium_.id; }
   std::vector<std::string> LogsIn(const std::string& directory) const;
+  // A log of a directory that was removed.
+  void DropLeftOverLocked(const std::string& path) {
+    if (store_->Remove(path) == WalOutcome::kOk) counters_.Count(WalEvent::kLogLeftOver);
+  }
   void DropNamesakes(const std::string& directory, const std::vector<std::string>& names);
 
   IOStatus PutMarkerLocked(const std::string& directory);
@@ -235,9 +239,7 @@ IOStatus WalFileSystem::FallBack(const std::string& name, WalEvent reason) {
 
 IOStatus WalFileSystem::PutMarkerLocked(const std::string& directory) {
   return PutWalMarker(*target(), directory, store_->uuid(), options_.medium.path, [&] {
-    for (const std::string& name : LogsIn(directory)) {
-      if (store_->Remove(directory + "/" + name) == WalOutcome::kOk) counters_.Count(WalEvent::kLogLeftOver);
-    }
+    for (const std::string& name : LogsIn(directory)) DropLeftOverLocked(directory + "/" + name);
   });
 }
 
@@ -356,8 +358,7 @@ void WalFileSystem::DropNamesakes(const std::string& directory, const std::vecto
   const WalMarkerLock lock;
   if (!LacksWalMarker(*target(), directory)) return;  // it has one by now
   for (const std::string& name : LogsIn(directory)) {
-    if (std::ranges::find(names, name) == names.end()) continue;
-    if (store_->Remove(directory + "/" + name) == WalOutcome::kOk) counters_.Count(WalEvent::kLogLeftOver);
+    if (std::ranges::find(names, name) != names.end()) DropLeftOverLocked(directory + "/" + name);
   }
 }
 

@@ -24,6 +24,8 @@ std::mutex& MarkerMutex() {
 
 std::string MarkerOf(const std::string& directory) { return fmt::format("{}/{}", directory, kWalMarkerName); }
 
+bool IsAbsent(const IOStatus& status) { return status.IsNotFound() || status.IsPathNotFound(); }
+
 IOStatus ReadMarker(FileSystem& base, const std::string& directory, std::string* text) {
   std::unique_ptr<rocksdb::FSSequentialFile> file;
   IOStatus status = base.NewSequentialFile(MarkerOf(directory), FileOptions(), &file, nullptr);
@@ -44,7 +46,7 @@ IOStatus PutWalMarker(FileSystem& base, const std::string& directory, const WalU
   std::string text;
   const IOStatus read = ReadMarker(base, directory, &text);
   if (read.ok() && text.size() >= kUuidChars) return CheckWalMarker(base, directory, uuid);
-  if (!read.ok() && !read.IsNotFound() && !read.IsPathNotFound()) return read;
+  if (!read.ok() && !IsAbsent(read)) return read;
   drop_old();
   std::unique_ptr<rocksdb::FSWritableFile> file;
   IOStatus status = base.NewWritableFile(MarkerOf(directory), FileOptions(), &file, nullptr);
@@ -58,13 +60,12 @@ IOStatus PutWalMarker(FileSystem& base, const std::string& directory, const WalU
 }
 
 bool LacksWalMarker(FileSystem& base, const std::string& directory) {
-  const IOStatus status = base.FileExists(MarkerOf(directory), IOOptions(), nullptr);
-  return status.IsNotFound() || status.IsPathNotFound();
+  return IsAbsent(base.FileExists(MarkerOf(directory), IOOptions(), nullptr));
 }
 
 IOStatus EraseWalMarker(FileSystem& base, const std::string& directory) {
   IOStatus status = base.DeleteFile(MarkerOf(directory), IOOptions(), nullptr);
-  return status.IsNotFound() || status.IsPathNotFound() ? IOStatus::OK() : status;
+  return IsAbsent(status) ? IOStatus::OK() : status;
 }
 
 IOStatus CheckWalMarker(FileSystem& base, const std::string& directory, const WalUuid& uuid) {

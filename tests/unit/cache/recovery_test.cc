@@ -351,6 +351,29 @@ TEST_F(RecoveryTest, ReclaimDoesNotVouchForWhatNobodyChecked) {
   test::ExpectSound(*tier_);
 }
 
+// Its hit in this life vouches for it, and for where it lies: a segment that stays pays heat, but not the last of it.
+TEST_F(RecoveryTest, WhatWasHitInThisLifeStaysSoWhereItsSegmentIsQueuedAgain) {
+  constexpr uint64_t kHot = 4 * 62;
+  Open();
+  for (uint64_t n = 1; n <= kHot; ++n)
+    ASSERT_EQ(tier_->Put(Key(n), BlockRole::kData, Payload(n, 0, kBytes), Generation::kProven), PutResult::kStored);
+  ASSERT_TRUE(tier_->NotePromoted(Key(1)));
+  Open();
+  tier_->SetRequeuePercent(70);
+  tier_->SetYoungPercent(95);                                    // so that the proven are reached
+  EXPECT_EQ(tier_->Find(Key(1)).carried(), Carried::kFromDram);  // its only hit
+  ASSERT_TRUE(tier_->NotePromoted(Key(1)));
+  for (int hit = 0; hit < 3; ++hit) {
+    for (uint64_t n = 2; n <= kHot; ++n) ASSERT_TRUE(Serves(n)) << n;
+  }
+  for (uint64_t n = 10'000; Count(Event::kScmSegmentRequeued) == 0; ++n) {
+    ASSERT_LT(n, 20'000u);
+    PutAll(n, n + 1);
+  }
+  EXPECT_EQ(tier_->Find(Key(1)).carried(), Carried::kNo);
+  test::ExpectSound(*tier_);
+}
+
 TEST_F(RecoveryTest, AFullMediumIsWritableAgainWhileItIsPrepared) {
   Open();
   PutAll(1, 3 * kSegments * 62);

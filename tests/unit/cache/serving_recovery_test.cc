@@ -128,6 +128,18 @@ class ServingRecovery : public ::testing::Test {
     return ServedAs(first, last, [&](uint64_t n) { return test::TextPayload(n, 0, kBytes, language); });
   }
 
+  // Texts of a second language, with a dictionary of their own; and what a kill leaves of both.
+  void TrainAnotherAndUnpackAll() {
+    const uint64_t second = next_text_;
+    Train(1);
+    OpenWith([](std::string_view) {});
+    Recovered();
+    const uint64_t held = tier_->resident_blocks();
+    EXPECT_GT(held, 500u);
+    EXPECT_EQ(ServedTexts(1, second, 0) + ServedTexts(second, next_text_, 1), held) << "each unpacks";
+    test::ExpectSound(*tier_);
+  }
+
   const test::ScratchFile file_;
   ScmOptions options_ = test::WarmOptions(file_.path(), uint64_t{kSegments} * kSegmentBytesMin);
   std::unique_ptr<ScmTier> tier_;
@@ -420,14 +432,7 @@ TEST_F(ServingRecovery, NumbersOfDictionariesAreNotGivenOutAgainWhateverIsGivenU
   });
   Recovered();
   EXPECT_EQ(tier_->resident_blocks(), 0u);
-  const uint64_t second = next_text_;
-  Train(1);
-  OpenWith([](std::string_view) {});
-  Recovered();
-  const uint64_t held = tier_->resident_blocks();
-  EXPECT_GT(held, 500u);
-  EXPECT_EQ(ServedTexts(1, second, 0) + ServedTexts(second, next_text_, 1), held) << "each unpacks";
-  test::ExpectSound(*tier_);
+  TrainAnotherAndUnpackAll();
 }
 
 // Nor by what a snapshot tells that is of no use: records of an earlier number may lie where it names no segment.
@@ -467,15 +472,8 @@ TEST_F(ServingRecovery, NumbersOfDictionariesThatWereNotFoundAreLookedForByTheNe
   OpenWith([](std::string_view) {}, /*walkers=*/false, End::kClosed);
   Recovered();
   EXPECT_FALSE(tier_->recovery().from_snapshot);
-  const uint64_t second = next_text_;
-  Train(1);
-  OpenWith([](std::string_view) {});
-  Recovered();
-  const uint64_t held = tier_->resident_blocks();
-  EXPECT_GT(held, 500u);
-  EXPECT_EQ(ServedTexts(1, second, 0) + ServedTexts(second, next_text_, 1), held) << "each unpacks";
+  TrainAnotherAndUnpackAll();
   EXPECT_EQ(tier_->counters().Snapshot()[Event::kScmUnpackFailed], 0u);
-  test::ExpectSound(*tier_);
 }
 
 // What is packed goes on to name a dictionary whose record no restart finds any more: so that is written anew.

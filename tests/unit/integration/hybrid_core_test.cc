@@ -284,6 +284,19 @@ TEST_F(HybridCoreTest, ATierThatIsSwitchedOffTellsItsPolicyOnce) {
   EXPECT_EQ(script_.capacities_told, told);
 }
 
+// The index holds no more than four times as many, however well they pack.
+TEST_F(HybridCoreTest, PoliciesHearOfFourTimesTheScmTierAtMost) {
+  core_.reset();
+  options_.scm.pack = PackMode::kLz4;
+  ASSERT_TRUE(HybridCore::Open(options_, &core_).ok());
+  const uint64_t capacity = options_.scm.capacity_bytes;
+  for (uint64_t n = 0; n < 20 * capacity / kBytes; ++n) {
+    Evict(n);  // of zeros
+    ASSERT_LE(script_.told_scm_bytes, 4 * capacity);
+  }
+  EXPECT_GT(script_.told_scm_bytes, 3 * capacity) << "by steps of an eighth";
+}
+
 TEST_F(HybridCoreTest, PolicyIsReplacedWhileRunningAndKeptForLater) {
   EXPECT_EQ(core_->policy_name(), "scripted");
   for (int round = 0; round < 3; ++round) {
