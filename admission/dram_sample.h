@@ -52,7 +52,7 @@ class RecentKeys {
   }
 
  private:
-  struct Entry {
+  struct alignas(uint64_t) Entry {  // or Clang calls libatomic
     uint32_t tag, when;
   };
   static_assert(std::atomic<Entry>::is_always_lock_free);

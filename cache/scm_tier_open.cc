@@ -79,7 +79,7 @@ ScmTier::Impl::Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judg
       dead_(&index_, reader_, &log_, counters, throttle_),
       reclaimer_(medium_, &log_, &index_, counters, throttle_, judge, packer_.get(), DictionariesOf(trainer_.get()),
                  &dead_, authenticator_),
-      scrubber_(&index_, reader_, counters, guard_),
+      scrubber_(&index_, reader_, guard_),
       tombstones_(medium_, &log_, keeper_, counters, throttle_),
       remembers_(Remembers(tier.options_.medium)),
       erases_durably_(remembers_ && tier.options_.erase == EraseMode::kDurable) {

@@ -9,8 +9,8 @@
 
 namespace mezz {
 
-Scrubber::Scrubber(Index* index, const LogReader& reader, Counters* counters, const ForkGuard& guard)
-    : index_(index), reader_(reader), counters_(counters), guard_(guard) {}
+Scrubber::Scrubber(Index* index, const LogReader& reader, const ForkGuard& guard)
+    : index_(index), reader_(reader), guard_(guard) {}
 
 Scrubber::~Scrubber() { Stop(); }
 

@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "cache/base/fork_guard.h"
-#include "cache/counters.h"
 #include "cache/index.h"
 #include "cache/log_reader.h"
 
@@ -19,7 +18,7 @@ namespace mezz {
 class Scrubber {
  public:
   // None is owned; all outlive this.
-  Scrubber(Index* index, const LogReader& reader, Counters* counters, const ForkGuard& guard);
+  Scrubber(Index* index, const LogReader& reader, const ForkGuard& guard);
   ~Scrubber();  // stops
 
   // Checks the next records of `bytes` payload bytes and the one on the border, or all once if that is less. Returns
@@ -44,7 +43,6 @@ class Scrubber {
 
   Index* const index_;
   LogReader reader_;
-  Counters* const counters_;
   const ForkGuard& guard_;
 
   std::mutex scrub_mutex_;  // one pass at a time

@@ -132,7 +132,8 @@ class CompanionsListener final : public Companions {
   // Does not say of which database.
   void OnStallConditionsChanged(const rocksdb::WriteStallInfo& info) override {
     const std::lock_guard lock(mutex_);
-    for (auto& [session, watched] : watched_) {
+    for (auto& entry : watched_) {
+      Watched& watched = entry.second;
       if (watched.ended || watched.refused) continue;
       watched.due = true;
       IfThereIsMemory(

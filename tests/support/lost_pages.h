@@ -20,7 +20,7 @@ inline void LosePages(std::byte* at, uint64_t bytes = kPageBytes) {
   const int empty = memfd_create("lost", 0);
   ASSERT_GE(empty, 0);
   // Not by its function, which the thread sanitizer takes for a write by this thread.
-  ASSERT_NE(syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, empty, 0), -1);
+  ASSERT_NE(syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, empty, off_t{0}), -1);
   close(empty);
 }
 

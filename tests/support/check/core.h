@@ -9,12 +9,19 @@
 #include <cstdint>
 #include <cstring>
 #include <mutex>  // std::lock_guard and its like, which the core uses with Mutex
-#include <source_location>
 #include <type_traits>
 
 namespace mezz::check {
 
-using Place = std::source_location;
+// Of a step in the core's source. What std::source_location is for, which Clang 14 has not.
+struct Place {
+  const char* file;
+  unsigned line;
+
+  static constexpr Place Current(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
 
 // The word at `at`, which holds the newest value in modification order.
 struct Word {
@@ -50,33 +57,33 @@ class Atomic {
   Atomic(const Atomic&) = delete;
   Atomic& operator=(const Atomic&) = delete;
 
-  T load(std::memory_order order, const Place& place = Place::current()) const {
+  T load(std::memory_order order, const Place& place = Place::Current()) const {
     return From(LoadWord(word(), order, place));
   }
-  void store(T value, std::memory_order order, const Place& place = Place::current()) {
+  void store(T value, std::memory_order order, const Place& place = Place::Current()) {
     StoreWord(word(), To(value), order, place);
   }
-  T exchange(T value, std::memory_order order, const Place& place = Place::current()) {
+  T exchange(T value, std::memory_order order, const Place& place = Place::Current()) {
     return From(ModifyWord(word(), Modify::kExchange, To(value), order, place));
   }
-  T fetch_add(T value, std::memory_order order, const Place& place = Place::current()) {
+  T fetch_add(T value, std::memory_order order, const Place& place = Place::Current()) {
     return From(ModifyWord(word(), Modify::kAdd, To(value), order, place));
   }
-  T fetch_sub(T value, std::memory_order order, const Place& place = Place::current()) {
+  T fetch_sub(T value, std::memory_order order, const Place& place = Place::Current()) {
     return From(ModifyWord(word(), Modify::kSub, To(value), order, place));
   }
-  T fetch_or(T value, std::memory_order order, const Place& place = Place::current()) {
+  T fetch_or(T value, std::memory_order order, const Place& place = Place::Current()) {
     return From(ModifyWord(word(), Modify::kOr, To(value), order, place));
   }
-  T fetch_and(T value, std::memory_order order, const Place& place = Place::current()) {
+  T fetch_and(T value, std::memory_order order, const Place& place = Place::Current()) {
     return From(ModifyWord(word(), Modify::kAnd, To(value), order, place));
   }
   bool compare_exchange_strong(T& expected, T desired, std::memory_order success, std::memory_order failure,
-                               const Place& place = Place::current()) {
+                               const Place& place = Place::Current()) {
     return CompareExchange(expected, desired, /*weak=*/false, success, failure, place);
   }
   bool compare_exchange_weak(T& expected, T desired, std::memory_order success, std::memory_order failure,
-                             const Place& place = Place::current()) {
+                             const Place& place = Place::Current()) {
     return CompareExchange(expected, desired, /*weak=*/true, success, failure, place);
   }
 
@@ -108,12 +115,12 @@ class Mutex {
   Mutex() = default;
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
-  void lock(const Place& place = Place::current()) { LockMutex(this, place); }
-  bool try_lock(const Place& place = Place::current()) { return TryLockMutex(this, place); }
-  void unlock(const Place& place = Place::current()) { UnlockMutex(this, place); }
+  void lock(const Place& place = Place::Current()) { LockMutex(this, place); }
+  bool try_lock(const Place& place = Place::Current()) { return TryLockMutex(this, place); }
+  void unlock(const Place& place = Place::Current()) { UnlockMutex(this, place); }
 
  private:
-  uint64_t identity_ = 0;  // its address is what names it
+  [[maybe_unused]] uint64_t identity_ = 0;  // its address is what names it
 };
 
 }  // namespace mezz::check

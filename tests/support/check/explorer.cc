@@ -272,7 +272,7 @@ void Engine::CheckSpin(const void* at) {
 
 void Engine::Record(const char* what, const void* at, uint64_t before, uint64_t after, const char* order,
                     const Place& place) {
-  steps_.push_back({current_, what, at, before, after, order, place.file_name(), place.line(), ""});
+  steps_.push_back({current_, what, at, before, after, order, place.file, place.line, ""});
 }
 
 void Engine::Note(std::string_view what) {

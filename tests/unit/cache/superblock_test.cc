@@ -210,7 +210,7 @@ TEST(Superblock, WhereverAChangeIsCutOffItIsTheOldOrTheNew) {
 // On a device that was never ours, whatever a cut of power lets arrive of the first one is ours, or nothing.
 TEST(Superblock, AFirstOneThatIsCutOffIsNotForeign) {
   std::mt19937_64 random(test::Seed());
-  test::CrashMedium medium(Image(layout::kSuperblockSpace));
+  test::CrashMedium medium{Image(layout::kSuperblockSpace)};
   const test::CrashMedium::Scope scope(&medium);
   SuperblockKeeper keeper(medium, Made());
   std::vector<Image> images;

@@ -11,8 +11,8 @@ namespace mezz {
 namespace {
 
 // What the index asks for: a tag of 25 bits above 39 others.
-constexpr unsigned kShift = 39;
-constexpr uint32_t kTags = 1u << (64 - kShift);
+constexpr unsigned kTagShift = 39;
+constexpr uint32_t kTags = 1u << (64 - kTagShift);
 
 class TagScan : public ::testing::Test {
  protected:
@@ -26,19 +26,19 @@ TEST_F(TagScan, FindsExactlyTheWordsOfTheTag) {
     uint32_t expected = 0;
     for (size_t i = 0; i < tag_scan::kWords; ++i) {
       uint64_t word = random();
-      if (random() % 4 == 0) word = uint64_t{tag} << kShift | (word & ((uint64_t{1} << kShift) - 1));
-      if (random() % 4 == 0) word = uint64_t{tag ^ 1u << random() % 25} << kShift;  // a near miss
-      if (word >> kShift == tag) expected |= 1u << i;
+      if (random() % 4 == 0) word = uint64_t{tag} << kTagShift | (word & ((uint64_t{1} << kTagShift) - 1));
+      if (random() % 4 == 0) word = uint64_t{tag ^ 1u << random() % 25} << kTagShift;  // a near miss
+      if (word >> kTagShift == tag) expected |= 1u << i;
       words_[i].store(word, std::memory_order_relaxed);
     }
-    ASSERT_EQ(tag_scan::Loop(words_, kShift, tag), expected);
-    ASSERT_EQ(tag_scan::Find(words_, kShift, tag), expected);
+    ASSERT_EQ(tag_scan::Loop(words_, kTagShift, tag), expected);
+    ASSERT_EQ(tag_scan::Find(words_, kTagShift, tag), expected);
   }
 }
 
 TEST_F(TagScan, AnEmptyWordHasTagZero) {
-  EXPECT_EQ(tag_scan::Find(words_, kShift, 0), 0xffffu);
-  EXPECT_EQ(tag_scan::Find(words_, kShift, kTags - 1), 0u);
+  EXPECT_EQ(tag_scan::Find(words_, kTagShift, 0), 0xffffu);
+  EXPECT_EQ(tag_scan::Find(words_, kTagShift, kTags - 1), 0u);
 }
 
 }  // namespace

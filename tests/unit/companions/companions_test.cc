@@ -2,6 +2,7 @@
 // Companions of real databases: what they set, what they refuse, and that they let go of a database that is closed.
 #include "integration/companions/companions.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

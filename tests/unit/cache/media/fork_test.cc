@@ -160,7 +160,7 @@ TEST_P(MediumForkOn, AChildReadsButCannotWrite) {
 TEST_P(MediumForkOn, RulesEndWithTheMedium) {
   const test::ScratchFile file;
   const test::ScratchFile other;
-  Opened(Open(GetParam() ? file.path() : ""));
+  { const Opened gone = Open(GetParam() ? file.path() : ""); }
   const int fd = open(other.path().c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
   ASSERT_GE(fd, 0);
   EXPECT_EQ(Child([&] { return fcntl(fd, F_GETFD) >= 0 ? 0 : 1; }), 0);

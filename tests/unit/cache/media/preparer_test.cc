@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 
 // Not the C library's mmap: the thread sanitizer would note every byte of it, and some tests map gigabytes.
 void* Map(void* at, uint64_t bytes, int flags, int fd = -1) {
-  void* mapped = reinterpret_cast<void*>(syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE, flags, fd, 0));
+  void* mapped = reinterpret_cast<void*>(syscall(SYS_mmap, at, bytes, PROT_READ | PROT_WRITE, flags, fd, off_t{0}));
   EXPECT_NE(mapped, MAP_FAILED);
   return mapped;
 }
@@ -162,7 +162,8 @@ TEST(Preparer, StopsAfterTheChunkItIsAtAndGoesOnWhenStartedAgain) {
     return 0;
   };
   Preparer preparer(std::move(plan));
-  ASSERT_TRUE(preparer.PrepareFirst().ok());
+  const Status first = preparer.PrepareFirst();
+  ASSERT_TRUE(first.ok()) << first.message();
   preparer.Start();
   go_on.store(true, std::memory_order_release);
   preparer.Stop();
