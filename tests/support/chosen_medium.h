@@ -105,8 +105,9 @@ class MappedDevice {
 // All of a file; of a device what its superblock speaks of.
 inline std::string Contents(const std::filesystem::path& path) {
   if (!IsDevice(path)) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+    std::string bytes(std::filesystem::file_size(path), '\0');
+    std::ifstream(path, std::ios::binary).read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    return bytes;
   }
   layout::Superblock superblock;
   std::memcpy(&superblock, MappedDevice(path).base(), sizeof(superblock));

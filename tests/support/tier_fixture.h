@@ -15,6 +15,7 @@
 
 #include "cache/scm_tier.h"
 #include "tests/support/chosen_medium.h"
+#include "tests/support/payload.h"
 #include "tests/support/seed.h"
 
 namespace mezz::test {
@@ -26,47 +27,6 @@ inline BlockKey Key(uint64_t n) {
   return key;
 }
 
-// Bytes that differ for each key, version and position.
-inline std::vector<std::byte> Payload(uint64_t key, uint64_t version, size_t bytes) {
-  std::vector<std::byte> payload(bytes);
-  uint64_t state = key * 0x2545f4914f6cdd1dull + version * 0x9e3779b97f4a7c15ull + bytes;
-  for (size_t i = 0; i < bytes; ++i) {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    payload[i] = static_cast<std::byte>(state >> 56);
-  }
-  return payload;
-}
-
-// As Payload, but codecs make them less than half as large: of each 32 bytes twelve differ from the rest.
-inline std::vector<std::byte> PackablePayload(uint64_t key, uint64_t version, size_t bytes) {
-  std::vector<std::byte> payload = Payload(key, version, bytes);
-  for (size_t i = 0; i < bytes; ++i) {
-    if (i % 32 >= 12) payload[i] = std::byte{0x5a};
-  }
-  return payload;
-}
-
-// Words of one language, which every block shares with every other: a dictionary makes them smaller.
-inline std::vector<std::byte> TextPayload(uint64_t key, uint64_t version, size_t bytes, uint64_t language = 0) {
-  constexpr uint64_t kWords = 256, kMultiplier = 6364136223846793005ull;
-  std::vector<std::byte> payload(bytes);
-  uint64_t state = key * 0x2545f4914f6cdd1dull + version * 0x9e3779b97f4a7c15ull + bytes;
-  for (size_t at = 0; at < bytes;) {
-    state = state * kMultiplier + 1442695040888963407ull;
-    uint64_t letters = ((state >> 33) % kWords + language * kWords + 1) * 0x9e3779b97f4a7c15ull;
-    for (size_t end = std::min(bytes, at + 6 + letters % 6); at < end; ++at, letters = letters * kMultiplier + 1)
-      payload[at] = static_cast<std::byte>('a' + (letters >> 56) % 26);
-    if (at < bytes) payload[at++] = std::byte{' '};
-  }
-  return payload;
-}
-
-// Half of the keys have bytes that pack, and half of those text, whose language changes with the version.
-inline std::vector<std::byte> MixedPayload(uint64_t key, uint64_t version, size_t bytes) {
-  if (key % 4 == 0) return TextPayload(key, version, bytes, version / 2048);
-  return key % 2 == 0 ? PackablePayload(key, version, bytes) : Payload(key, version, bytes);
-}
-
 // Dictionaries after some hundred blocks instead of some ten thousand, and again after as many.
 inline constexpr DictionaryRules kTrainedSoon{.sample_every = 2, .sample_bytes_max = 128 << 10, .rest = 1};
 
@@ -75,10 +35,6 @@ inline std::vector<std::byte> BytesOf(const PinnedBlock& block) {
   std::vector<std::byte> bytes(block.logical_bytes());
   if (!block.Unpack(bytes.data())) bytes.clear();
   return bytes;
-}
-
-inline bool Same(std::span<const std::byte> a, std::span<const std::byte> b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
 inline ScmOptions AnonymousOptions(uint64_t capacity_bytes, uint64_t segment_bytes = kSegmentBytesMin) {
