@@ -21,15 +21,20 @@ constexpr uint64_t kKeys = 4 * (kDramBlocks + kScmBlocks);
 constexpr size_t kStream = size_t{1} << 21;  // a power of two
 constexpr uint32_t kBlockBytes = 4096;
 
-// Not inlined, or the loop would be emptier than any policy's.
+// Nothing of it is known where it is called, or the loop would be emptier than any policy's.
+#ifdef __clang__
+#define MEZZ_OPAQUE [[gnu::noinline]]
+#else
+#define MEZZ_OPAQUE [[gnu::noipa]]
+#endif
 class NoPolicy final : public Policy {
  public:
   std::string_view name() const override { return "none"; }
   bool may_divert_misses() const override { return false; }
-  [[gnu::noipa]] Decision OnMiss(const BlockFacts&) override { return {Action::kToDram, Reason::kPolicyDefault}; }
-  [[gnu::noipa]] Decision OnDramEviction(const BlockFacts&) override { return {Action::kDrop, Reason::kPolicyDefault}; }
-  [[gnu::noipa]] Decision OnScmHit(const BlockFacts&) override { return {Action::kInPlace, Reason::kPolicyDefault}; }
-  [[gnu::noipa]] Decision OnReclaim(const BlockFacts&) override { return {Action::kDrop, Reason::kPolicyDefault}; }
+  MEZZ_OPAQUE Decision OnMiss(const BlockFacts&) override { return {Action::kToDram, Reason::kPolicyDefault}; }
+  MEZZ_OPAQUE Decision OnDramEviction(const BlockFacts&) override { return {Action::kDrop, Reason::kPolicyDefault}; }
+  MEZZ_OPAQUE Decision OnScmHit(const BlockFacts&) override { return {Action::kInPlace, Reason::kPolicyDefault}; }
+  MEZZ_OPAQUE Decision OnReclaim(const BlockFacts&) override { return {Action::kDrop, Reason::kPolicyDefault}; }
   size_t dram_bytes() const override { return 0; }
 };
 

@@ -124,9 +124,11 @@ void RegisterAll() {
       {"spc",
        [](uint64_t i, uint64_t key) { return fmt::format("1,{},8192,R,{}.{:06}\n", key >> 36, i / 99, i % 99); }},
       {"arc", [](uint64_t i, uint64_t key) { return fmt::format("{} 8 0 {}\n", key >> 32, i); }}};
-  for (const auto& [format, line] : texts) {
+  for (const auto& text : texts) {
+    const std::string& format = text.first;
     Register(
-        format, [=] { return TheFiles().Get(format, [&](const std::string& path) { return WriteLines(path, line); }); },
+        format,
+        [text] { return TheFiles().Get(text.first, [&](const auto& path) { return WriteLines(path, text.second); }); },
         format);
   }
   const char* folder = std::getenv("MEZZ_TRACES");

@@ -100,7 +100,7 @@ class VersionedCache {
  private:
   rocksdb::Cache* const cache_;
   const Helper* const helper_;
-  const CreateCall create_;
+  [[maybe_unused]] const CreateCall create_;  // RocksDB 7 is asked with it
 };
 
 #if ROCKSDB_MAJOR < 8

@@ -11,6 +11,8 @@ set(MEZZ_HEADER_ONLY fmt::fmt-header-only PkgConfig::NLOHMANN_JSON PkgConfig::XX
 
 function(mezz_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
+  # What only some releases of RocksDB let override.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:-Wno-inconsistent-missing-override>)
   if(MEZZ_DEVELOPER_MODE)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
