@@ -17,6 +17,8 @@ constexpr uint64_t kGovernorWindow = 4;
 // Weight of one dropped block in the mean frequency of the dropped: 1 / 128.
 constexpr unsigned kDroppedShift = 7;
 constexpr unsigned kFrequencyShift = 10;
+// Weight of one batch of look-ups in the mean size of a block: 1 / 64.
+constexpr unsigned kMeanBytesShift = 6;
 // Of blocks without evidence, one in this many is let in where the SCM tier's content is of no use.
 constexpr uint64_t kProbes = 16;
 // A packed block that comes again is promoted: each of its hits is unpacked, and its duplicate is cheap.
@@ -46,7 +48,8 @@ AdaptivePolicy::AdaptivePolicy(const PolicyOptions& options)
           1, kLookupsPerBlockAndHalving * Blocks(options.dram_bytes + options.scm_bytes, options) / sketch_.lines())),
       sketched_bytes_(options.dram_bytes + options.scm_bytes),
       ghost_bytes_(options.dram_bytes + options.scm_bytes),
-      scm_bytes_(options.scm_bytes) {}
+      scm_bytes_(options.scm_bytes),
+      mean_bytes_(std::max(1u, options.block_bytes)) {}
 
 size_t AdaptivePolicy::dram_bytes() const {
   return sizeof(*this) + sketch_.dram_bytes() + ghost_.dram_bytes() + miniatures_.dram_bytes();
@@ -66,7 +69,7 @@ uint64_t AdaptivePolicy::HashOfBlock(const BlockKey& key) const {
   return hash ^ hash >> 32;
 }
 
-void AdaptivePolicy::OnDramHits(uint64_t count) { Advance(count); }
+void AdaptivePolicy::OnDramHits(uint64_t count) { Advance(count, count * mean_bytes_.load(std::memory_order_relaxed)); }
 
 void AdaptivePolicy::OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) {
   Grow(dram_bytes + scm_bytes);
@@ -88,21 +91,28 @@ void AdaptivePolicy::Grow(uint64_t bytes) {
   while (bytes >= 2 * ghost_bytes_ && ghost_.Double()) ghost_bytes_ *= 2;
 }
 
-void AdaptivePolicy::CountLookup() {
+void AdaptivePolicy::CountLookup(const BlockFacts& block) {
   static thread_local const size_t stripe = std::hash<std::thread::id>{}(std::this_thread::get_id()) % kStripes;
   // Two threads of one stripe may lose a count; an atomic add would cost as much as the rest of the decision.
-  std::atomic<uint32_t>& lookups = stripes_[stripe].lookups;
+  auto& [lookups, bytes] = stripes_[stripe];
   const uint32_t counted = lookups.load(std::memory_order_relaxed) + 1;
   lookups.store(counted, std::memory_order_relaxed);
-  if (counted % kBatch == 0) {
-    Advance(kBatch);
+  // Of metadata, however large, a look-up reads a few lines.
+  const uint64_t mean = mean_bytes_.load(std::memory_order_relaxed);
+  const uint64_t looked_up = IsMetadata(block.role) ? std::min<uint64_t>(block.bytes, mean) : block.bytes;
+  const uint64_t sum = bytes.load(std::memory_order_relaxed) + looked_up;
+  const bool passes_on = counted % kBatch == 0;
+  bytes.store(passes_on ? 0 : sum, std::memory_order_relaxed);
+  if (passes_on) {
+    mean_bytes_.store(std::max<uint64_t>(1, Decayed(mean, sum / kBatch, kMeanBytesShift)), std::memory_order_relaxed);
+    Advance(kBatch, sum);
   } else if (unaged_lookups_.load(std::memory_order_relaxed) >= lookups_per_aged_line_) {
     AgeOwedLines();
   }
 }
 
-void AdaptivePolicy::Advance(uint64_t lookups) {
-  governor_.AddLookups(lookups * options_.block_bytes);
+void AdaptivePolicy::Advance(uint64_t lookups, uint64_t bytes) {
+  governor_.AddLookups(bytes);
   break_even_.OnLookups(lookups);
   uint64_t unaged = unaged_lookups_.load(std::memory_order_relaxed);
   uint64_t owed;
@@ -138,7 +148,7 @@ Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
                                            window_.Admits(hash));
   // What passes DRAM by enters it for them, and leaves it at once.
   if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, /*enters_dram=*/true);
-  CountLookup();
+  CountLookup(block);
   if (enters) return Entry(block, hash, has_ghost);
   if (!block.past_dram) break_even_.OnEviction(hash);
   if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, /*was_hit=*/false, WriteCost(block));
@@ -160,7 +170,7 @@ Decision AdaptivePolicy::OnScmHit(const BlockFacts& block) {
     decision = {Action::kPromote, Reason::kFrequency};
   }
   if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, decision.action == Action::kPromote);
-  CountLookup();
+  CountLookup(block);
   return decision;
 }
 
@@ -280,8 +290,9 @@ Decision AdaptivePolicy::OnReclaim(const BlockFacts& block) {
 // A record that does not pack, in a tier where most others do.
 bool AdaptivePolicy::IsLargeAmongPacked(const BlockFacts& block) const {
   if (!block.codec || block.packed || block.packable || !RolePacks(block.role)) return false;
-  const uint64_t mean_percent = packed_percent_.load(std::memory_order_relaxed);
-  return uint64_t{block.bytes} * 100 * 100 > kLargePercent * mean_percent * options_.block_bytes;
+  const uint64_t packed_percent = packed_percent_.load(std::memory_order_relaxed);
+  return uint64_t{block.bytes} * 100 * 100 >
+         kLargePercent * packed_percent * mean_bytes_.load(std::memory_order_relaxed);
 }
 
 Decision AdaptivePolicy::Survival(const BlockFacts& block, uint64_t hash) {

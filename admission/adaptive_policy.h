@@ -87,8 +87,8 @@ class AdaptivePolicy final : public Policy {
 
  private:
   uint64_t HashOfBlock(const BlockKey& key) const;
-  void CountLookup();
-  void Advance(uint64_t lookups);
+  void CountLookup(const BlockFacts& block);
+  void Advance(uint64_t lookups, uint64_t bytes);
   void AgeOwedLines();
   void Grow(uint64_t bytes);
   uint64_t unaged_lookups_max() const;
@@ -120,12 +120,13 @@ class AdaptivePolicy final : public Policy {
   // Look-ups that missed DRAM, counted apart by each thread's stripe and passed on in batches.
   struct alignas(64) Stripe {
     std::atomic<uint32_t> lookups{0};
+    std::atomic<uint64_t> bytes{0};  // looked up since the last batch
   };
   static constexpr size_t kStripes = 8;
   static constexpr uint32_t kBatch = 64;
   std::array<Stripe, kStripes> stripes_;
 
-  // Relaxed, all three: they are estimates, and publish nothing.
+  // Relaxed, all of them: they are estimates, and publish nothing.
   // Look-ups that no line of the sketch was aged for yet: raised by CAS up to unaged_lookups_max(), lowered by CAS by
   // whoever then ages a line.
   alignas(64) std::atomic<uint64_t> unaged_lookups_{0};
@@ -135,6 +136,8 @@ class AdaptivePolicy final : public Policy {
   std::atomic<uint64_t> scm_bytes_;  // as told last
   // What a packed record takes of its block of late, in percent; 100 while records are raw.
   std::atomic<uint32_t> packed_percent_{100};
+  // A block looked up, as the last few thousand that missed DRAM had them; until there are some, what was expected.
+  std::atomic<uint64_t> mean_bytes_;
 };
 
 }  // namespace mezz

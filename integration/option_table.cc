@@ -261,8 +261,8 @@ constexpr OptionRow kTable[] = {
      .member = "expected_block_bytes",
      .values = "size, 64 to `segment`",
      .fallback = "4K",
-     .meaning = "the usual size of a block, by which index and policy count. Larger than blocks are: fewer index "
-                "words, and they run out. Smaller: writes are held back too early",
+     .meaning = "the usual size of a block, by which index and policy are sized. Larger than blocks are: too few index "
+                "words, so blocks are displaced. Smaller: more DRAM for words that nothing needs",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseBlock,
      .print = [](const Options& o) { return SizeText(o.scm.expected_block_bytes); }},

@@ -324,36 +324,89 @@ TEST_F(Adaptive, SparesTheYoungOnOneHitTheProvenOnTwo) {
 
 // It takes the room of several that pack, so it must have been hit once more. Where nothing packs, it is like all.
 TEST_F(Adaptive, WhatDoesNotPackAmongWhatDoesNeedsOneHitMore) {
-  for (const uint32_t packed_bytes : {1500u, 4000u}) {
-    SCOPED_TRACE(packed_bytes);
-    const bool packs = packed_bytes == 1500;
-    Make(Sizes());
-    LookUp(1'000'000);
-    for (uint64_t n = 0; n < 1000; ++n) {
-      BlockFacts leaving = Block(n);
+  for (const uint32_t scale : {1u, 8u}) {  // of the size expected
+    for (const uint32_t packed_bytes : {1500 * scale, 4000 * scale}) {
+      SCOPED_TRACE(packed_bytes);
+      const bool packs = packed_bytes == 1500 * scale;
+      Make(Sizes());
+      BlockFacts leaving = Block(0);
+      leaving.bytes *= scale;
       leaving.codec = Codec::kLz4;
       leaving.packed_bytes = packed_bytes;
-      policy_->OnDramEviction(leaving);
-    }
-    for (const bool proven : {false, true}) {
-      BlockFacts record = Recorded(1);
-      record.codec = Codec::kLz4;
-      record.proven = proven;
-      record.scm_heat = proven ? 2 : 1;
-      EXPECT_EQ(policy_->OnReclaim(record).action, packs ? Action::kDrop : Action::kSpare);
-      record.packed = true;
-      ExpectDecision(policy_->OnReclaim(record), Action::kSpare, Reason::kHit);
-      record.packed = false;
-      ++record.scm_heat;
-      ExpectDecision(policy_->OnReclaim(record), Action::kSpare, Reason::kHit);
-      record.scm_heat = proven ? 2 : 1;
-      record.bytes = 1500;
-      ExpectDecision(policy_->OnReclaim(record), Action::kSpare, Reason::kHit);
-      record.bytes = 4096;
-      record.role = BlockRole::kIndex;
-      ExpectDecision(policy_->OnReclaim(record), Action::kSpare, Reason::kHit);
+      for (uint64_t n = 0; n < 40'000; ++n) policy_->OnScmHit(leaving);
+      for (uint64_t n = 0; n < 1000; ++n) {
+        leaving.key = Block(n).key;
+        policy_->OnDramEviction(leaving);
+      }
+      for (const bool proven : {false, true}) {
+        BlockFacts record = Recorded(1);
+        record.bytes *= scale;
+        record.codec = Codec::kLz4;
+        record.proven = proven;
+        record.scm_heat = proven ? 2 : 1;
+        EXPECT_EQ(policy_->OnReclaim(record).action, packs ? Action::kDrop : Action::kSpare);
+        record.packed = true;
+        ExpectDecision(policy_->OnReclaim(record), Action::kSpare, Reason::kHit);
+        record.packed = false;
+        ++record.scm_heat;
+        ExpectDecision(policy_->OnReclaim(record), Action::kSpare, Reason::kHit);
+        record.scm_heat = proven ? 2 : 1;
+        record.bytes = 1500 * scale;
+        ExpectDecision(policy_->OnReclaim(record), Action::kSpare, Reason::kHit);
+        record.bytes = 4096 * scale;
+        record.role = BlockRole::kIndex;
+        ExpectDecision(policy_->OnReclaim(record), Action::kSpare, Reason::kHit);
+      }
     }
   }
+}
+
+// The governor weighs what is written against what is looked up, whatever was expected of a block's size.
+TEST_F(Adaptive, ALookUpCountsAsLargeAsItsBlock) {
+  for (const bool hits_in_dram : {false, true}) {
+    for (const uint32_t bytes : {1024u, 4096u, 32u << 10}) {
+      for (const bool too_much : {false, true}) {
+        SCOPED_TRACE(testing::Message() << hits_in_dram << " " << bytes << " " << too_much);
+        Make(Sizes());
+        Fill();
+        BlockFacts block = HitInDram(0);
+        block.bytes = bytes;
+        // The mean follows those that miss DRAM.
+        for (uint64_t n = 0; n < 40'000; ++n) policy_->OnScmHit(block);
+        uint64_t refused = 0, written = 0;
+        for (uint64_t n = 1; n <= (256u << 20) / bytes; ++n) {  // two of the governor's windows
+          if (hits_in_dram) {
+            policy_->OnDramHits(1);
+          } else {
+            policy_->OnScmHit(block);
+          }
+          for (; written < (too_much ? 3 * n / 2 : 4 * n / 5); ++written) {
+            block.key = Block(written).key;
+            if (policy_->OnDramEviction(block).reason == Reason::kChurn) ++refused;
+          }
+        }
+        if (too_much) {
+          EXPECT_GT(refused, written / 20);
+        } else {
+          EXPECT_EQ(refused, 0u);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Adaptive, ALookUpOfMetadataCountsAsNoMoreThanAMeanBlock) {
+  Fill();
+  BlockFacts filter = Recorded(1);
+  filter.role = BlockRole::kFilter;
+  filter.bytes = 1 << 20;
+  uint64_t refused = 0;
+  for (uint64_t n = 0; n < 40'000; ++n) {
+    policy_->OnScmHit(filter);
+    for (const uint64_t times : {0, 1})
+      if (policy_->OnDramEviction(HitInDram(2 * n + times)).reason == Reason::kChurn) ++refused;
+  }
+  EXPECT_GT(refused, 1000u);
 }
 
 TEST_F(Adaptive, PromotesWhatIsAskedForOften) {
