@@ -187,7 +187,8 @@ struct ScmOptions {
   // copy them (PinnedBlock::SteadyBytes) where none may.
   BusErrorMode bus_errors = BusErrorMode::kFatal;
   // Called with the rest of a sentence that begins with the medium: by Open, if the kernel knows bad blocks of it; and
-  // once if the tier closes itself, by whichever thread met the last fault. Must neither throw nor call the tier.
+  // once if the tier closes itself, by whichever thread met the last fault, or comes by after it; the destructor's too.
+  // Must neither throw nor call the tier.
   std::function<void(std::string_view what)> on_trouble;
 
   PackMode pack = kDefaultPackMode;

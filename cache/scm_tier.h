@@ -150,8 +150,9 @@ struct ScmAudit {
 // erased, or after EraseAll; where room is wanted meanwhile, those that did not come back yet go first; but as long as
 // a snapshot is read nothing goes, and puts have what was free. As long as that lasts a put and an Erase take a short
 // lock, and SetCapacity to less waits for a snapshot. Of two records that an earlier life left of one key the younger
-// is found, or none; but if the younger one lies behind a damaged header, or in a segment that is given up, it may be
-// the older.
+// is found, or none; but if the younger one is not taken back, it may be the older: if it lies behind a damaged header
+// or in a segment that is given up, has a form that `pack` does not read or a dictionary that is gone, or no room in
+// the index.
 //
 // A block that is staged (ScmOptions::pack_stage_bytes) is found, compared, erased and replaced as if it were stored,
 // and no call waits until it is. It may miss once, in the moment when it is stored; it is not in resident_blocks() and

@@ -148,8 +148,13 @@ ScmTier::~ScmTier() {
 void ScmTier::Close() {
   const bool remembers = opened_ && Remembers(options_.medium);
   const bool wipe = remembers && options_.scrub_on_close;
-  const bool gave_up = impl_ != nullptr && impl_->faults_.IsOver();
-  const bool remember = remembers && !wipe && !gave_up && options_.recovery != Recovery::kDiscard;
+  // Threads of its own may have met the last fault, and close nothing.
+  const auto gave_up = [this] {
+    if (!opened_) return false;
+    impl_->AfterFault();
+    return impl_->faults_.IsOver();
+  };
+  const bool remember = remembers && !wipe && !gave_up() && options_.recovery != Recovery::kDiscard;
   if (remember) Drain();
   uint64_t ready_bytes = 0;
   if (preparer_ != nullptr) {
@@ -161,7 +166,8 @@ void ScmTier::Close() {
   std::vector<uint32_t> held;           // segments that held records
   if (impl_ != nullptr) impl_->Stop();  // its threads may be told of a bus error, by impl_, and ask for ready_bytes()
   preparer_.reset();
-  if (remember) snapshot = impl_->WriteSnapshot();
+  if (remember && !gave_up()) snapshot = impl_->WriteSnapshot();
+  const bool closed_itself = gave_up();
   // What the kernel knew to be bad is not touched; what failed since was filled once.
   const auto is_bad = [this](uint32_t id) {
     return impl_->log_.state(SegmentId{id}) == SegmentLog::State::kQuarantined &&
@@ -176,8 +182,8 @@ void ScmTier::Close() {
     }
   }
   impl_.reset();
-  if (!opened_) return;          // what the medium holds is as it was, or a life that was not closed
-  if (gave_up && !wipe) return;  // the next life reads what it finds
+  if (!opened_) return;                // what the medium holds is as it was, or a life that was not closed
+  if (closed_itself && !wipe) return;  // the next life reads what it finds
   const bool wiped =
       wipe && WipeSegments(held, ready_bytes) && (!leftovers_ || (ready_bytes == options_.capacity_bytes && whole));
   // Where it is stored nowhere, the next life finds a tier that was not closed, and asks each record's header.

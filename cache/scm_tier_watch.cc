@@ -132,6 +132,7 @@ unsigned ScmTier::zstd_percent() const { return impl_->packer_->zstd_percent(); 
 uint64_t ScmTier::resident_blocks() const { return impl_->index_.blocks(); }
 
 uint64_t ScmTier::Scrub(uint64_t bytes) {
+  if (!guard_.InParent()) return 0;
   const uint64_t checked = impl_->scrubber_.Scrub(bytes);
   if (impl_->log_.HasCondemned()) impl_->reclaimer_.Quarantine();
   impl_->AfterFault();
@@ -161,7 +162,7 @@ uint64_t ScmTier::unstaged_puts() const {
   return impl_->stage_ == nullptr || !guard_.InParent() ? 0 : impl_->stage_->blocks().found_full();
 }
 
-uint64_t ScmTier::tombstones_written() const { return impl_->tombstones_.written(); }
+uint64_t ScmTier::tombstones_written() const { return guard_.InParent() ? impl_->tombstones_.written() : 0; }
 
 void ScmTier::SettleDictionaries() const {
   WaitUntilRecovered();

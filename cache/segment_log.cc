@@ -26,10 +26,13 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       lanes_(log_rules::WriterLanes(segments_count_) + 1),
       segments_(std::make_unique<Segment[]>(segments_count_)),
       lane_(std::make_unique<Lane[]>(lanes_)),
+      young_(segments_count_),
+      proven_(segments_count_),
+      hollow_(segments_count_),
       unready_(segments_count_),
       limit_(segments_count_) {
   assert(std::has_single_bit(segment_bytes));
-  for (auto* list : {&free_, &young_, &proven_, &draining_, &parked_, &hollow_}) list->reserve(segments_count_);
+  for (auto* list : {&free_, &draining_, &parked_}) list->reserve(segments_count_);
   unused_count_.store(segments_count_, std::memory_order_relaxed);
 }
 
@@ -87,9 +90,9 @@ std::vector<SegmentLog::Fill> SegmentLog::Fills() const {
                      .dead = s.dead.load(std::memory_order_relaxed),
                      .dictionaries = static_cast<uint8_t>(s.dictionaries.load(std::memory_order_relaxed))});
   };
-  for (const SegmentId id : hollow_) add(id, segment(id).hollow_of);
-  for (const SegmentId id : young_) add(id, Generation::kYoung);
-  for (const SegmentId id : proven_) add(id, Generation::kProven);
+  for (size_t at = 0; at < hollow_.size(); ++at) add(hollow_[at], segment(hollow_[at]).hollow_of);
+  for (size_t at = 0; at < young_.size(); ++at) add(young_[at], Generation::kYoung);
+  for (size_t at = 0; at < proven_.size(); ++at) add(proven_[at], Generation::kProven);
   for (uint32_t i = 0; i < segments_count_; ++i) {
     // A victim that reclaim has not finished: in no queue.
     if (state(SegmentId{i}) == State::kSealed && !listed[i]) add(SegmentId{i}, Generation::kYoung);
@@ -273,14 +276,15 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   const SegmentId id = free_.back();
   free_.pop_back();
   CountLocked();
-  OpenLocked(id, *sequence, lane == proven_lane() ? Generation::kProven : Generation::kYoung, layout::kSegmentMagic);
+  OpenLocked(id, *sequence, lane == proven_lane() ? Generation::kProven : Generation::kYoung, State::kOpen);
   lane_[lane].open.store(Raw(id), std::memory_order_release);
   return true;
 }
 
-void SegmentLog::OpenLocked(SegmentId id, uint64_t sequence, Generation generation, uint64_t magic) {
+// To kOpen or kTombstones, at once: who has been late since its lane's segment was this one may reserve in an open one.
+void SegmentLog::OpenLocked(SegmentId id, uint64_t sequence, Generation generation, State to) {
   layout::SegmentHeader header{};
-  header.magic = magic;
+  header.magic = to == State::kOpen ? layout::kSegmentMagic : layout::kTombstonesMagic;
   header.sequence = sequence;
   header.format_id = format_id_;
   header.segment = Raw(id);
@@ -294,7 +298,7 @@ void SegmentLog::OpenLocked(SegmentId id, uint64_t sequence, Generation generati
   segment(id).tail.store(FirstRecord(id) - (uint64_t{Raw(id)} << segment_shift_), std::memory_order_relaxed);
   segment(id).dead.store(0, std::memory_order_relaxed);
   segment(id).adopted = false;
-  Change(id, State::kFree, State::kOpen);
+  Change(id, State::kFree, to);
 }
 
 void SegmentLog::SealLocked(unsigned lane) {
@@ -309,8 +313,8 @@ void SegmentLog::SealLocked(unsigned lane) {
 void SegmentLog::QueueLocked(SegmentId id, Generation generation, At at) {
   assert(state(id) == State::kSealed);
   const bool hollow = segment(id).dead.load(std::memory_order_relaxed) >= HollowBytes();
-  std::vector<SegmentId>& queue = hollow ? hollow_ : generation == Generation::kProven ? proven_ : young_;
-  queue.insert(at == At::kBegin ? queue.begin() : queue.end(), id);
+  SegmentQueue& queue = hollow ? hollow_ : generation == Generation::kProven ? proven_ : young_;
+  at == At::kBegin ? queue.PushFront(id) : queue.PushBack(id);
   if (!hollow) return;
   segment(id).hollow_of = generation;
   hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
@@ -324,8 +328,8 @@ void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
   if (before >= HollowBytes() || before + bytes < HollowBytes()) return;
   const std::lock_guard lock(mutex_);
   for (const Generation generation : {Generation::kYoung, Generation::kProven}) {
-    std::vector<SegmentId>& queue = generation == Generation::kProven ? proven_ : young_;
-    if (std::erase(queue, id) != 0) return QueueLocked(id, generation);
+    SegmentQueue& queue = generation == Generation::kProven ? proven_ : young_;
+    if (queue.Erase(id)) return QueueLocked(id, generation);
   }
   // It is open, and is queued as hollow when it is sealed; or it is the victim already.
 }
@@ -340,8 +344,7 @@ std::optional<SegmentId> SegmentLog::OpenTombstones() {
   const auto sequence = NextSequenceLocked();
   if (!sequence) return std::nullopt;
   free_.erase(first);
-  OpenLocked(id, *sequence, Generation::kYoung, layout::kTombstonesMagic);
-  Change(id, State::kOpen, State::kTombstones);
+  OpenLocked(id, *sequence, Generation::kYoung, State::kTombstones);
   ++tombstone_segments_;
   CountLocked();
   return id;
@@ -457,28 +460,29 @@ bool SegmentLog::MayTake(SegmentId id, bool pinned_too) const {
 }
 
 void SegmentLog::TakeHollowLocked(bool pinned_too, Victim* victim) {
-  const auto found = std::ranges::find_if(hollow_, [&](SegmentId id) { return MayTake(id, pinned_too); });
-  if (found == hollow_.end()) return;
-  victim->segment = *found;
-  victim->generation = segment(*found).hollow_of;
+  const auto found = hollow_.Find([&](SegmentId id) { return MayTake(id, pinned_too); });
+  if (!found) return;
+  const SegmentId id = hollow_[*found];
+  victim->segment = id;
+  victim->generation = segment(id).hollow_of;
   victim->hollow = true;
-  hollow_.erase(found);
+  hollow_.EraseAt(*found);
   hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
 }
 
 void SegmentLog::TakeLocked(Generation generation, bool pinned_too, Victim* victim) {
-  std::vector<SegmentId>& queue = generation == Generation::kYoung ? young_ : proven_;
-  const auto may_take = [&](SegmentId id) { return MayTake(id, pinned_too); };
-  const auto found = std::find_if(queue.begin(), queue.end(), may_take);
-  // Whoever recovers records into one is no reader.
-  const auto is_skipped = [&](SegmentId id) {
-    return Raw(id) < provided_ && WritersOf(segment(id).control.load(std::memory_order_relaxed)) == 0;
-  };
-  if (!pinned_too) victim->skipped_pinned += static_cast<uint32_t>(std::count_if(queue.begin(), found, is_skipped));
-  if (found == queue.end()) return;
-  victim->segment = *found;
+  SegmentQueue& queue = generation == Generation::kYoung ? young_ : proven_;
+  const auto found = queue.Find([&](SegmentId id) {
+    if (MayTake(id, pinned_too)) return true;
+    // Whoever recovers records into one is no reader.
+    const bool has_writer = WritersOf(segment(id).control.load(std::memory_order_relaxed)) != 0;
+    if (!pinned_too && Raw(id) < provided_ && !has_writer) ++victim->skipped_pinned;
+    return false;
+  });
+  if (!found) return;
+  victim->segment = queue[*found];
   victim->generation = generation;
-  queue.erase(found);
+  queue.EraseAt(*found);
 }
 
 bool SegmentLog::HasSealed() const {
@@ -501,8 +505,7 @@ void SegmentLog::StartDraining(SegmentId id) {
 
 void SegmentLog::Requeue(SegmentId id) {
   const std::lock_guard lock(mutex_);
-  assert(state(id) == State::kSealed && std::ranges::find(proven_, id) == proven_.end());
-  assert(proven_.size() < proven_.capacity());
+  assert(state(id) == State::kSealed && !proven_.Find([id](SegmentId queued) { return queued == id; }));
   QueueLocked(id, Generation::kProven);
 }
 
@@ -613,7 +616,7 @@ std::optional<SegmentId> SegmentLog::TakeCondemned() {
 
 // False: it is the victim.
 bool SegmentLog::TakeFromQueueLocked(SegmentId id) {
-  const bool taken = std::erase(young_, id) + std::erase(proven_, id) + std::erase(hollow_, id) != 0;
+  const bool taken = young_.Erase(id) || proven_.Erase(id) || hollow_.Erase(id);
   hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
   return taken;
 }
@@ -653,10 +656,10 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
   const std::lock_guard lock(mutex_);
   std::vector<uint32_t> listed(segments_count_, 0);
   std::array<uint32_t, Dictionaries::kSlots> dictionary_holds{};
-  const auto check = [&](const std::vector<SegmentId>& list, State want) {
-    for (SegmentId id : list) {
-      ++listed[Raw(id)];
-      if (state(id) != want) violations->push_back(fmt::format("segment {} is in the wrong list", Raw(id)));
+  const auto check = [&](const auto& list, State want) {
+    for (size_t at = 0; at < list.size(); ++at) {
+      ++listed[Raw(list[at])];
+      if (state(list[at]) != want) violations->push_back(fmt::format("segment {} is in the wrong list", Raw(list[at])));
     }
   };
   check(free_, State::kFree);

@@ -20,6 +20,7 @@
 #include "cache/media/medium.h"
 #include "cache/pack/dictionaries.h"
 #include "cache/record.h"
+#include "cache/segment_queue.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -50,7 +51,7 @@ struct LogPosition {
 //   such a segment is reclaimed only for a shrinking tier, and CollectDrained makes it kUnready again. What the earlier
 //   life wrote of its index awaits too, pinned until it is read, and is then given up.
 //
-//   kFree --OpenTombstones: add, through kOpen, under mutex_--> kTombstones
+//   kFree --OpenTombstones: add, under mutex_--> kTombstones
 //   kUnready --AdoptTombstones: add, under mutex_--> kTombstones --CloseTombstones: add, under mutex_--> kDraining
 //
 //   A segment without records, in no list: who opened or adopted it knows it, and alone writes to it (Tombstones).
@@ -326,7 +327,7 @@ class SegmentLog {
       CollectDrained();
   }
   void Change(SegmentId id, State from, State to);
-  void OpenLocked(SegmentId id, uint64_t sequence, Generation generation, uint64_t magic);
+  void OpenLocked(SegmentId id, uint64_t sequence, Generation generation, State to);
   void GiveUpLocked(SegmentId id);
   std::optional<uint64_t> NextSequenceLocked();
   bool EraseHeaderBelow(SegmentId id, uint64_t sequence) const;
@@ -368,9 +369,7 @@ class SegmentLog {
   mutable Mutex mutex_;
   // The lists have their full capacity from the start: no allocation later.
   std::vector<SegmentId> free_;                       // GUARDED_BY(mutex_), a stack
-  std::vector<SegmentId> young_;                      // GUARDED_BY(mutex_), oldest first
-  std::vector<SegmentId> proven_;                     // GUARDED_BY(mutex_), oldest first
-  std::vector<SegmentId> hollow_;                     // GUARDED_BY(mutex_), oldest first
+  SegmentQueue young_, proven_, hollow_;              // GUARDED_BY(mutex_), oldest first
   std::vector<SegmentId> draining_;                   // GUARDED_BY(mutex_)
   std::vector<SegmentId> parked_;                     // GUARDED_BY(mutex_)
   std::vector<SegmentId> awaiting_;                   // GUARDED_BY(mutex_), oldest first

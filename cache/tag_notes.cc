@@ -13,9 +13,9 @@ TagNotes::TagNotes() {
     return;
   }
   memory_ = memory;
-  open_ = static_cast<Atomic<uint64_t>*>(memory);
+  state_ = static_cast<Atomic<uint64_t>*>(memory);
   words_ = reinterpret_cast<uint64_t*>(static_cast<std::byte*>(memory) + kPage);
-  open_->store(1, std::memory_order_release);
+  state_->store(kOpen, std::memory_order_release);
 }
 
 TagNotes::~TagNotes() {
@@ -23,9 +23,10 @@ TagNotes::~TagNotes() {
 }
 
 void TagNotes::Close() {
-  if (!is_open()) return;
-  open_->store(0, std::memory_order_release);
+  if (state_->load(std::memory_order_acquire) == kClosed) return;
+  state_->store(kClosing, std::memory_order_release);
   for (Stripe& stripe : stripes_) const std::lock_guard until_who_saw_it_open_is_done(stripe.mutex);
+  state_->store(kClosed, std::memory_order_release);
   madvise(words_, kBytes - kPage, MADV_DONTNEED);
 }
 

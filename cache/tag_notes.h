@@ -17,11 +17,13 @@ namespace mezz {
 // tags that index words carry: who takes a word out of the index need not know its key, and after n notes one record in
 // 2^25 / n is passed over for another key's sake, which costs a miss.
 //
-//   open:  1 --Close--> 0 (release store); 0 too in a child made by fork(), where all of it is zero: it notes nothing,
-//          and takes no lock that a thread of its parent's may hold
+//   state:  kOpen --Close--> kClosing --Close, once each stripe's mutex was passed--> kClosed (release stores)
+//           kClosed too in a child made by fork(), where all of it is zero: it notes nothing, and takes no lock that a
+//           thread of its parent's may hold
 //
-// Note and IfUnnoted of a tag exclude each other by its stripe's mutex. So once Note has returned, what IfUnnoted ran
-// for that tag is over and visible, and nothing more will run; acquire, so that this holds too for who finds it closed.
+// Note and IfUnnoted of a tag exclude each other by its stripe's mutex, while it is closing too. So once Note has
+// returned, what IfUnnoted ran for that tag is over and visible, and nothing more will run; acquire, so that this holds
+// too for who finds it closed.
 //
 // 4 MiB, of which pages are taken as they are written, and given back by Close. Thread-safe. Lock order: the index's
 // split mutex, then a stripe's.
@@ -35,11 +37,11 @@ class TagNotes {
   TagNotes& operator=(const TagNotes&) = delete;
 
   bool ok() const { return memory_ != nullptr; }  // false: the memory was not to be had; nothing else may be called
-  bool is_open() const { return open_->load(std::memory_order_acquire) != 0; }
+  bool is_open() const { return state_->load(std::memory_order_acquire) == kOpen; }
 
   void Note(uint32_t tag) {
     assert(tag < 1u << kTagBits);
-    if (!is_open()) [[likely]]
+    if (state_->load(std::memory_order_acquire) == kClosed) [[likely]]
       return;
     const std::lock_guard lock(StripeOf(tag));
     WordOf(tag) |= BitOf(tag);
@@ -60,6 +62,7 @@ class TagNotes {
   void Close();
 
  private:
+  static constexpr uint64_t kClosed = 0, kOpen = 1, kClosing = 2;
   static constexpr uint64_t kPage = 4096;
   static constexpr uint64_t kBytes = kPage + (uint64_t{1} << kTagBits) / 8;
   static constexpr size_t kStripes = 64;
@@ -72,9 +75,9 @@ class TagNotes {
   uint64_t& WordOf(uint32_t tag) { return words_[tag / 64]; }
   static uint64_t BitOf(uint32_t tag) { return uint64_t{1} << tag % 64; }
 
-  void* memory_ = nullptr;            // own mapping: a page for open_, then the bits
-  Atomic<uint64_t>* open_ = nullptr;  // in it
-  uint64_t* words_ = nullptr;         // in it; guarded by the stripes
+  void* memory_ = nullptr;             // own mapping: a page for state_, then the bits
+  Atomic<uint64_t>* state_ = nullptr;  // in it
+  uint64_t* words_ = nullptr;          // in it; guarded by the stripes
   std::array<Stripe, kStripes> stripes_;
 };
 

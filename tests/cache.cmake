@@ -2,6 +2,7 @@ mezz_test(unit/cache/index_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/index_growth_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/tag_scan_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/segment_log_test LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/segment_queue_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/reclaimer_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/dead_files_test LABELS unit DEPS mezz::cache)
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")  # which has no test points

@@ -20,7 +20,7 @@ if(NOT MEZZ_SANITIZE)
   mezz_join_sources(mezz_checked)
 
   foreach(test litmus_test scm_tier_check_test dictionaries_check_test workspaces_check_test staged_blocks_check_test
-               index_growth_check_test index_refill_check_test)
+               index_growth_check_test index_refill_check_test segment_log_check_test)
     mezz_test(check/${test} APART LABELS check DEPS mezz::checked)
   endforeach()
   # The headers that the other tests have precompiled are of another Atomic and -O.

@@ -52,7 +52,8 @@ std::unique_ptr<const Dictionary> Dictionary::Make(std::span<const std::byte> tr
 
 std::unique_ptr<const Dictionary> Dictionary::Read(const record::Header& header, const Authenticator* authenticator) {
   if ((header.flags & layout::kRecordDictionary) == 0 || !record::HasRole(header)) return nullptr;
-  if (header.payload_bytes > kBytesMax || !record::PayloadIsWhole(header, authenticator)) return nullptr;
+  if (header.payload_bytes > kBytesMax + record::MacBytes(authenticator)) return nullptr;
+  if (!record::PayloadIsWhole(header, authenticator)) return nullptr;
   std::span<const std::byte> bytes;
   if (record::SteadyBytes(record::PayloadOf(header), &bytes) != record::Steady::kHere) return nullptr;
   const uint64_t number = NumberIn(header.key);

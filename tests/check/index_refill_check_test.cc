@@ -151,6 +151,24 @@ TEST(CheckedRefill, WhatWasPutAndDroppedIsNotFollowedByAnOlderRecord) {
       0);
 }
 
+// Whoever finds the notes closing must wait as if they were open: what is being published would follow its erase.
+TEST(CheckedRefill, AnEraseBesideClearIsNotUndone) {
+  const auto scenario = [](Trial& trial) {
+    Refill refill(Index::Size::kFixed);
+    trial.Threads(
+        {{"recovery", [&] { refill.Recover(); }}, {"clear", [&] { refill.Clear(); }}, {"eraser", [&] {
+                                                                                         refill.Erase();
+                                                                                         Require(refill.Find() == 0,
+                                                                                                 "it is gone");
+                                                                                       }}});
+    refill.Expect(0);
+  };
+  const Result result =
+      Explore({.preemptions_max = 2, .stale_max = 0, .runs_max = 3'000'000, .steps_max = 60'000}, scenario);
+  EXPECT_TRUE(result.ok()) << result.failure;
+  EXPECT_TRUE(!result.ok() || result.complete) << "the bounds allow more than " << result.runs << " runs";
+}
+
 TEST(CheckedRefill, ClearLeavesNothing) {
   ExpectHoldsByBoth(
       [](Refill& refill) {

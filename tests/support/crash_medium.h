@@ -91,10 +91,10 @@ class CrashMedium final : public Medium {
     std::erase_if(pending_, written);
   }
   void DoPersist(const void* begin, size_t bytes) {
-    constexpr uint64_t kPageBytes = 4096;
+    constexpr uint64_t kPage = 4096;
     const auto from = static_cast<uint64_t>(static_cast<const std::byte*>(begin) - seen_.data());
-    const uint64_t first = from / kPageBytes * kPageBytes;
-    DoWriteBack(seen_.data() + first, std::min<uint64_t>(RoundUp(from + bytes, kPageBytes), seen_.size()) - first);
+    const uint64_t first = from / kPage * kPage;
+    DoWriteBack(seen_.data() + first, std::min<uint64_t>(RoundUp(from + bytes, kPage), seen_.size()) - first);
   }
   void DoDrain() {
     if (on_step) on_step();

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 
+#include "cache/authenticator.h"
 #include "cache/pack/packer.h"
 #include "cache/pack/samples.h"
 #include "cache/pack/trainer.h"
@@ -210,15 +211,18 @@ TEST_F(DictionariesTest, WhatWasPackedWithNoneUnpacksWithNone) {
 // Without verify=keyed anybody may seal one.
 TEST_F(DictionariesTest, OneThatWeWouldNotHaveWrittenIsNone) {
   test::HeapMedium medium(4 * Dictionary::kBytesMax);
-  const auto read_back = [&](size_t bytes, BlockRole role) {
+  const Authenticator authenticator(VerifyKey{}, layout::Superblock{});
+  const auto read_back = [&](size_t bytes, BlockRole role, const Authenticator* keyed = nullptr) {
     std::vector<std::byte> content = trained_;
     content.resize(bytes);
     const auto dictionary = Dictionary::Make(content, 1, role);
-    EXPECT_TRUE(dictionary != nullptr && dictionary->Write(medium, {0, 1}));
-    return Dictionary::Read(record::HeaderAt(medium, 0));
+    EXPECT_TRUE(dictionary != nullptr && dictionary->Write(medium, {0, 1}, keyed));
+    return Dictionary::Read(record::HeaderAt(medium, 0), keyed);
   };
-  EXPECT_NE(read_back(Dictionary::kBytesMax, BlockRole::kData), nullptr);
-  EXPECT_EQ(read_back(Dictionary::kBytesMax + 1, BlockRole::kData), nullptr);
+  for (const Authenticator* const keyed : {static_cast<const Authenticator*>(nullptr), &authenticator}) {
+    EXPECT_NE(read_back(Dictionary::kBytesMax, BlockRole::kData, keyed), nullptr);
+    EXPECT_EQ(read_back(Dictionary::kBytesMax + 1, BlockRole::kData, keyed), nullptr);
+  }
   for (const size_t role : {kBlockRoles, size_t{200}})
     EXPECT_EQ(read_back(trained_.size(), static_cast<BlockRole>(role)), nullptr) << role;
 }

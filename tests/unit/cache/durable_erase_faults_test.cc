@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <thread>
 
 #include "cache/header_checksum.h"
 #include "tests/support/faulty_medium.h"
@@ -185,6 +186,20 @@ TEST_F(DurableEraseFaults, AfterATierThatClosedItselfTheNextBeginsCold) {
     EXPECT_EQ(tier_->resident_blocks(), 0u);
     EXPECT_FALSE(tier_->is_closed());
   }
+}
+
+// A thread of the tier's own meets the last fault, and nobody comes by afterwards.
+TEST_F(DurableEraseFaults, AfterATierThatItsScrubFoundBrokenTheNextBeginsCold) {
+  options_.faults_max = 1;
+  options_.scrub_bytes_per_second = uint64_t{1} << 30;
+  ASSERT_TRUE(ScmTier::Open(options_, &tier_).ok());
+  Put(1, 100);
+  EXPECT_TRUE(tier_->Erase(Key(7)));
+  Damage(50);
+  while (!tier_->is_closed()) std::this_thread::yield();  // ctest has the last word
+  options_.scrub_bytes_per_second = 0;
+  Open();
+  EXPECT_EQ(tier_->resident_blocks(), 0u);
 }
 
 TEST_F(DurableEraseFaults, AnEraseThatClosesTheTierHoldsNoLock) {

@@ -579,7 +579,7 @@ TEST_F(ScmTierTest, AForkedChildFindsNothingAndChangesNothing) {
   const test::ScratchFile file;
   ScmOptions options = test::AnonymousOptions(8 * kSegmentBytesMin);
   test::UseFile(file.path(), &options);
-  options.scrub_bytes_per_second = 1 << 20;  // a thread that the child does not have
+  options.scrub_bytes_per_second = uint64_t{1} << 40;  // a thread that the child does not have, and its lock
   Open(options);
   for (uint64_t n = 0; n < 100; ++n) Put(n, 4000);
   const pid_t child = fork();
@@ -590,6 +590,7 @@ TEST_F(ScmTierTest, AForkedChildFindsNothingAndChangesNothing) {
     for (uint64_t n = 0; n < 100; ++n) wrong += static_cast<bool>(tier_->Find(Key(n)));
     wrong += tier_->SetCapacity(0).ok();
     tier_->EraseAll();
+    wrong += tier_->Scrub(1) != 0;
     tier_.reset();  // must not wait for threads that are not here
     _exit(wrong == 0 ? 0 : 1);
   }
