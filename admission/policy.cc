@@ -139,10 +139,11 @@ std::string_view ToString(Reason reason) {
 }
 
 const std::vector<std::string_view>& PolicyNames() {
-  static const std::vector<std::string_view> names = [] {
-    std::vector<std::string_view> all;
-    for (const SimpleRules& rules : AllSimpleRules()) all.push_back(rules.name);
-    for (const NamedMaker& other : kOthers) all.push_back(other.name);
+  // Never destroyed: caches outlive statics.
+  static const auto& names = *[] {
+    auto* const all = new std::vector<std::string_view>;
+    for (const SimpleRules& rules : AllSimpleRules()) all->push_back(rules.name);
+    for (const NamedMaker& other : kOthers) all->push_back(other.name);
     return all;
   }();
   return names;

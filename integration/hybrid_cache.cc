@@ -73,7 +73,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   // callers size memtables and reservations by them. The SCM tier answers as RocksDB's secondary cache.
   rocksdb::Status GetSecondaryCacheCapacity(size_t& bytes) const override;
   rocksdb::Status GetSecondaryCachePinnedUsage(size_t& bytes) const override;
-  std::string GetPrintableOptions() const override { return target_->GetPrintableOptions() + core_->Report(); }
+  std::string GetPrintableOptions() const override { return target_->GetPrintableOptions() + core_->QuickReport(); }
   void ReportProblems(const std::shared_ptr<rocksdb::Logger>& log) const override;
 
   CounterSnapshot Counters() const override { return core_->Snapshot(); }
@@ -124,8 +124,8 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   void Forget(const Slice& key);
   void EraseFromDram(const Slice& key);
   bool ReleaseInDram(Handle* handle, bool useful, bool erase_if_last_ref);
-  HybridCore::Placement PlaceMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper,
-                                  const Image* image);
+  HybridCore::Placement PlaceMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper, const Image* image,
+                                  bool warms);
   void OnDramEviction(const Slice& key, Handle* handle, bool was_hit) noexcept;
   void SaveDram();
   void EraseRecordOf(Handle* handle);
@@ -356,7 +356,7 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
   Placement placement = Placement::kDram;
   if (Demotable(key, helper) && core_->wants_misses()) {
     const Image image = ImageOf(compressed, type);
-    placement = PlaceMiss(block_key, obj, helper, image.bytes.empty() ? nullptr : &image);
+    placement = PlaceMiss(block_key, obj, helper, image.bytes.empty() ? nullptr : &image, /*warms=*/handle == nullptr);
   }
   if (placement == Placement::kDram || placement == Placement::kBoth) {
     rocksdb::Status inserted = target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
@@ -374,10 +374,10 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
 }
 
 HybridCore::Placement HybridCache::PlaceMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper,
-                                             const Image* image) {
+                                             const Image* image, bool warms) {
   try {
     const size_t bytes = helper->size_cb(obj);
-    if (bytes != 0) return core_->OnMiss(key, RoleOf(helper), bytes, SourceOf(obj, helper), image);
+    if (bytes != 0) return core_->OnMiss(key, RoleOf(helper), bytes, SourceOf(obj, helper), image, warms);
   } catch (...) {  // of the block's callbacks
     Count(Event::kRefusedFillFailed, helper);
   }

@@ -396,7 +396,7 @@ void HybridCacheV7::EraseUnRefEntries() {
 
 std::string HybridCacheV7::GetPrintableOptions() const {
   std::string text = target_->GetPrintableOptions();
-  if (const HybridCore* const core = this->core()) text += core->Report();
+  if (const HybridCore* const core = this->core()) text += core->QuickReport();
   return text;
 }
 

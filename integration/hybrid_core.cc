@@ -297,9 +297,10 @@ void HybridCore::OnDramEviction(const BlockKey& key, BlockRole role, size_t byte
   flow_.OnDramEviction({key, role, bytes, &source, /*image=*/nullptr, /*evicted=*/true}, was_hit);
 }
 
-Placement HybridCore::OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-                             const Image* image) {
-  return flow_.OnMiss({key, role, bytes, &source, image}, OnCompactionThread());
+Placement HybridCore::OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Image* image,
+                             bool warms) {
+  // What a compaction reads it does not insert; what it has written RocksDB may want in the cache.
+  return flow_.OnMiss({key, role, bytes, &source, image}, OnCompactionThread() && !warms);
 }
 
 // A block that the policy leaves in SCM goes to DRAM all the same: an earlier life had it there, or had no time to tell
@@ -425,7 +426,7 @@ std::string HybridCore::DramText() const {
                      dram_use().ToString());
 }
 
-std::string HybridCore::Report(UriKind uri) const {
+std::string HybridCore::Report(UriKind uri, CurveIs curve_is) const {
   const MediumInfo& medium = scm_->medium_info();
   const Policy& policy = this->policy();
   HybridCacheOptions current = options_;
@@ -458,7 +459,7 @@ std::string HybridCore::Report(UriKind uri) const {
   const CounterSnapshot counters = Snapshot();
   text += PackedText(counters) + RecoveryText(scm_->recovery());
   AppendCounters(counters, &text);
-  return text + Decisions().ToString() + CurveText();
+  return text + Decisions().ToString() + CurveText(curve_is);
 }
 
 }  // namespace mezz

@@ -123,7 +123,10 @@ class HybridCore final : private SurvivorJudge {
 
   using Placement = mezz::Placement;
   // `image`: how the block's file holds it; null: not known, or not compressed.
-  Placement OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Image* image = nullptr);
+  // `warms`: whoever inserts the block does not want it now, as after a flush or a compaction: it was written, not
+  // read.
+  Placement OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Image* image = nullptr,
+                   bool warms = false);
   // False: OnMiss would answer kDram, so it need not be asked.
   bool wants_misses() const { return flow_.wants_misses(); }
   bool takes_images() const { return TakesImages(options_.scm.pack); }
@@ -182,10 +185,14 @@ class HybridCore final : private SurvivorJudge {
   // What this takes beside the SCM tier, policies and hit bits.
   static uint64_t OwnBytes();
 
-  // Counters and configuration as text, one "name: value" a line: for GetPrintableOptions and ReportProblems.
-  // The first line is the URI of a hybrid cache, or of a secondary one.
+  // Counters and configuration as text, one "name: value" a line. The first line is the URI of a hybrid cache, or of a
+  // secondary one. A curve is simulated if the last one is old, which takes up to some seconds, or is the last one that
+  // there is.
   enum class UriKind { kHybrid, kScmSecondary };
-  std::string Report(UriKind uri = UriKind::kHybrid) const;
+  enum class CurveIs { kRecent, kLast };
+  std::string Report(UriKind uri = UriKind::kHybrid, CurveIs curve_is = CurveIs::kRecent) const;
+  // For GetPrintableOptions: RocksDB may hold its mutex, and all writes with it.
+  std::string QuickReport(UriKind uri = UriKind::kHybrid) const { return Report(uri, CurveIs::kLast); }
 
  private:
   explicit HybridCore(const HybridCacheOptions& options);
@@ -262,7 +269,7 @@ class HybridCore final : private SurvivorJudge {
   void WriteSaved(const Evicted& block, size_t bytes, BlockSource source);
   void ResizeDram(uint64_t bytes);
   std::string DramText() const;
-  std::string CurveText() const;
+  std::string CurveText(CurveIs curve_is) const;
   Status WriteCurve(const plan::Curve& curve, const std::string& path) const;
   plan::LiveCurve::LookUps LookUps() const;
   // A tier that opens over a full medium may have to make room before there is a policy.

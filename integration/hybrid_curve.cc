@@ -7,6 +7,7 @@
 #include <array>
 #include <ctime>
 #include <iterator>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "admission/curves/curve_file.h"
@@ -124,14 +125,17 @@ Status HybridCore::WriteCurve(const plan::Curve& curve, const std::string& path)
   return plan::WriteCurve(curve, {{"program", "mezzanine"}, {"time", UtcNow()}, {"options", current.ToUri()}}, path);
 }
 
-// Simulated anew only once an eighth more was sampled: RocksDB asks for each column family that it opens.
-std::string HybridCore::CurveText() const {
+// Simulated anew only once an eighth more was sampled.
+std::string HybridCore::CurveText(CurveIs curve_is) const {
   if (curve_ == nullptr) return "";
-  const std::lock_guard lock(curve_text_->mutex);
+  std::unique_lock lock(curve_text_->mutex, std::defer_lock);
+  curve_is == CurveIs::kLast ? static_cast<void>(lock.try_lock()) : lock.lock();
+  if (!lock.owns_lock()) return "";
   const uint64_t sampled = curve_->sampled();
   std::string& text = curve_text_->text;
   const std::string counts = fmt::format("curve.sampled: {}\ncurve.dropped: {}\n", sampled, curve_->dropped());
-  if (!text.empty() && sampled - curve_text_->sampled <= curve_text_->sampled / 8) return counts + text;
+  const bool is_recent = !text.empty() && sampled - curve_text_->sampled <= curve_text_->sampled / 8;
+  if (is_recent || curve_is == CurveIs::kLast) return counts + text;
   curve_text_->sampled = sampled;
   plan::Curve curve;
   Status status = MakeCurve(&curve);

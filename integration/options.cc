@@ -233,8 +233,12 @@ Status HybridCacheOptions::ValidateScmSide(const Machine& machine) const {
 Status HybridCacheOptions::ValidateScmSecondary(const Machine& machine) const {
   if (scm.pack == PackMode::kImage) {
     return Status::NotSupported(
-        "pack=image: a secondary cache is never handed blocks as their files hold them: use pack=lz4, zstd or auto");
+        "pack=image: a secondary cache cannot unpack blocks as their files hold them: use pack=lz4, zstd or auto");
   }
+  if (curve || !curve_file.empty())
+    return Status::NotSupported("curve: a secondary cache is not told what its cache finds; leave it out");
+  if (blobs == BlobPlacement::kScm)
+    return Status::NotSupported("blobs=scm: a secondary cache does not decide what enters its cache; leave it out");
   return ValidateScmSide(machine);
 }
 

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/base/if_memory.h"
 #include "cache/base/start_thread.h"
 #include "cache/base/text.h"
 #include "fmt/format.h"
@@ -236,17 +237,18 @@ void Reporter::Drop(const void* who, std::string_view what) {
     const std::lock_guard lock(mutex_);
     const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.who == who; });
     if (found == kept_.end()) return;
-    if (!found->reported && !to_.empty()) text = Titled(fmt::format("{} has gone", what), *found);
+    if (!found->reported && !to_.empty())
+      (void)IfThereIsMemory([&] { text = Titled(fmt::format("{} has gone", what), *found); });
     kept_.erase(found);
   }
-  Write(text);
+  (void)IfThereIsMemory([&] { Write(text); });
 }
 
 // A thread that called exit() inside a handler may hold the mutex itself, so the wait is bounded.
 void Reporter::AtExit() {
   std::unique_lock lock(mutex_, kExitWaitMax);
   if (!lock.owns_lock()) return;
-  Write(ReportsLocked("the program has ended", Then::kEnd));
+  (void)IfThereIsMemory([&] { Write(ReportsLocked("the program has ended", Then::kEnd)); });
 }
 
 bool Reporter::AskForEnd(int signal) {
@@ -269,12 +271,14 @@ void Reporter::Run() {
     uint64_t wakes = 0;
     if (read(wake_, &wakes, sizeof(wakes)) < 0) continue;
     const int signal = ending_.load(std::memory_order_acquire);
-    std::string text;
-    if (signal == 0 || IsOurs(signal, &OnEndingSignal)) {
-      const std::lock_guard lock(mutex_);
-      text = signal != 0 ? ReportsLocked(NameOf(signal), Then::kEnd) : ReportsLocked("on demand", Then::kGoOn);
-    }
-    Write(text);
+    (void)IfThereIsMemory([&] {
+      std::string text;
+      if (signal == 0 || IsOurs(signal, &OnEndingSignal)) {
+        const std::lock_guard lock(mutex_);
+        text = signal != 0 ? ReportsLocked(NameOf(signal), Then::kEnd) : ReportsLocked("on demand", Then::kGoOn);
+      }
+      Write(text);
+    });
     if (signal != 0) End(signal);
   }
 }
@@ -340,7 +344,9 @@ void HearReportSignal() {
 }
 
 void KeepReported(const void* who, std::function<std::string()> report) {
-  if (Reporter* const reporter = Reporter::Get()) reporter->Keep(who, std::move(report));
+  (void)IfThereIsMemory([&] {
+    if (Reporter* const reporter = Reporter::Get()) reporter->Keep(who, std::move(report));
+  });
 }
 
 void ReportAtEnd(const void* who, std::string_view what) {

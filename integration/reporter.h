@@ -28,7 +28,7 @@ namespace mezz {
 void HearReportSignal();
 
 // From now on what `report` gives of `who` is told at the process's end and on demand, until ReportAtEnd. It is called
-// by any thread. Thread-safe, as all here.
+// by any thread. Thread-safe, as all here. Without the memory for it a report is left out, and nothing throws.
 void KeepReported(const void* who, std::function<std::string()> report);
 inline void KeepReported(const HybridStats& stats) {
   KeepReported(&stats, [&stats] { return stats.Report(); });

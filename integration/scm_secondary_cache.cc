@@ -12,6 +12,7 @@
 #include "integration/hybrid_registry.h"
 #include "integration/option_table.h"
 #include "integration/reporter.h"
+#include "integration/tell.h"
 #include "rocksdb/version.h"
 
 #if ROCKSDB_MAJOR < 8
@@ -170,8 +171,9 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridSta
 
   const std::unique_ptr<HybridCore> core_;
   std::mutex mutex_;
-  size_t capacity_;                   // as configured; guarded by mutex_
-  size_t deflated_ = 0;               // given up for a while; guarded by mutex_
+  size_t capacity_;                              // as configured; guarded by mutex_
+  size_t deflated_ = 0;                          // given up for a while; guarded by mutex_
+  std::atomic<bool> told_of_compressed_{false};  // relaxed: false -> true, once; publishes nothing
   std::atomic<bool> moves_each_hit_;  // of the latest policy; a look-up that runs meanwhile may go by the former
   const HybridRegistration registration_;
 };
@@ -242,8 +244,16 @@ std::unique_ptr<Result> ScmSecondaryCache::Find(const Slice& key, BlockRole role
 // A record has no place for a compression type, so only what create_cb takes as it is can be stored.
 rocksdb::Status ScmSecondaryCache::InsertSaved(const Slice& key, const Slice& saved, rocksdb::CompressionType type,
                                                rocksdb::CacheTier /*source*/) {
-  if (type != rocksdb::kNoCompression)
+  if (type != rocksdb::kNoCompression) {
+    core_->counters().Add(Event::kRefusedCompressed, BlockRole::kOther);
+    if (!told_of_compressed_.exchange(true, std::memory_order_relaxed)) {
+      Tell(
+          "mezzanine_scm://: a tiered cache hands down blocks as their files hold them, compressed, and none of them "
+          "is "
+          "stored: use mezzanine://, or make this the secondary cache of an LRUCache or HyperClockCache");
+    }
     return rocksdb::Status::NotSupported("ScmSecondaryCache keeps blocks uncompressed");
+  }
   if (key.size() != BlockKey::kBytes) {
     core_->counters().Add(Event::kRefusedKeySize, BlockRole::kOther);
     return rocksdb::Status::OK();

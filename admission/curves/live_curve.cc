@@ -221,6 +221,8 @@ Status LiveCurve::Make(const Tiers& tiers, Curve* curve) {
 }
 
 Status LiveCurve::MakeOf(const Tiers& tiers, Curve* curve) {
+  if (tiers.dram_bytes < 2)
+    return Status::NotSupported("the DRAM tier has no size now, and sizes around it are asked for");
   Window window = TakeWindow();
   Curve made;
   made.form = {.policy = tiers.miniature.policy,
@@ -232,7 +234,7 @@ Status LiveCurve::MakeOf(const Tiers& tiers, Curve* curve) {
                .seeds = kSeeds,
                .writers = tiers.miniature.writers,
                .dram = Axis(tiers.dram_bytes),
-               .scm = Axis(tiers.scm_bytes)};
+               .scm = tiers.scm_bytes == 0 ? std::vector<uint64_t>() : Axis(tiers.scm_bytes)};
   made.form.scm.insert(made.form.scm.begin(), 0);
   made.traces = {tiers.name};
   CurveSums& sums = made.sums;

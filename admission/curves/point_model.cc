@@ -171,12 +171,12 @@ Status CheckHoldsBlock(std::string_view tier, uint64_t bytes, uint64_t scaled, u
 }  // namespace
 
 const std::vector<std::string_view>& DramAloneNames() {
-  static const std::vector<std::string_view> names = {"lru", "hcc"};
+  static const auto& names = *new std::vector<std::string_view>{"lru", "hcc"};  // caches outlive statics
   return names;
 }
 
 const std::vector<std::string_view>& ScmAloneNames() {
-  static const std::vector<std::string_view> names = {"naive_scm"};
+  static const auto& names = *new std::vector<std::string_view>{"naive_scm"};
   return names;
 }
 

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -14,12 +16,16 @@
 namespace mezz {
 namespace {
 
-std::string TemporaryOf(const std::string& path) { return path + fmt::format(".{}.new", getpid()); }
+// Nobody else's: two threads may write one file.
+std::string NewTemporaryOf(const std::string& path) {
+  static std::atomic<uint64_t> last{0};
+  return path + fmt::format(".{}.{}.new", getpid(), last.fetch_add(1, std::memory_order_relaxed));
+}
 
 }  // namespace
 
 Status CheckFileWritable(std::string_view option, const std::string& path) {
-  const std::string temporary = TemporaryOf(path);
+  const std::string temporary = NewTemporaryOf(path);
   std::error_code error;
   int refused = EISDIR;
   if (!std::filesystem::is_directory(path, error)) {
@@ -34,7 +40,7 @@ Status CheckFileWritable(std::string_view option, const std::string& path) {
 }
 
 Status WriteFileAtomically(const std::string& path, const std::string& content) {
-  const std::string temporary = TemporaryOf(path);
+  const std::string temporary = NewTemporaryOf(path);
   std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
   file << content;
   file.close();

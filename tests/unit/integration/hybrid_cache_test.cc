@@ -129,6 +129,20 @@ class HybridCacheTest : public ::testing::Test {
   HybridStats* stats_ = nullptr;
 };
 
+// prepopulate_block_cache: a compaction puts what it has written into the cache, and keeps nothing it has read there.
+TEST_F(HybridCacheTest, WhatACompactionHasWrittenEntersAndWhatItReadDoesNot) {
+  Open("adaptive", ServeMode::kInPlace);
+  std::thread([this] {
+    ASSERT_EQ(pthread_setname_np(pthread_self(), "rocksdb:low"), 0);
+    ASSERT_TRUE(Insert(1).ok());
+    Cache::Handle* handle = nullptr;
+    ASSERT_TRUE(Insert(2, kData, kBlockBytes, &handle).ok());
+    cache_->Release(handle);
+  }).join();
+  ExpectHit(1);
+  EXPECT_EQ(Lookup(2), nullptr);
+}
+
 TEST_F(HybridCacheTest, AHitInPlaceLiesOnTheMediumAndTakesNoDram) {
   InsertAndDemote(1);
   Cache::Handle* handle = Lookup(1);

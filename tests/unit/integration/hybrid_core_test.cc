@@ -357,9 +357,11 @@ TEST_F(HybridCoreTest, CompactionReadsAreNoEvidence) {
   OnThreadNamed("rocksdb:low", [&] {
     for (int i = 0; i < 3; ++i) Hit(1);
     core_->OnMiss(test::Key(2), BlockRole::kData, kBytes, Zeros());
+    EXPECT_TRUE(script_.misses.back().by_compaction);
+    core_->OnMiss(test::Key(3), BlockRole::kData, kBytes, Zeros(), /*image=*/nullptr, /*warms=*/true);
+    EXPECT_FALSE(script_.misses.back().by_compaction) << "what it has written is not what it read";
   });
   EXPECT_TRUE(script_.scm_hits.back().by_compaction);
-  EXPECT_TRUE(script_.misses.back().by_compaction);
   EXPECT_EQ(script_.scm_hits.back().scm_heat, 0) << "a compaction's read made the block hot";
   Hit(1);
   EXPECT_FALSE(script_.scm_hits.back().by_compaction);

@@ -123,6 +123,37 @@ TEST_F(HybridCurve, StandsInTheReportAndInTheFileThatMergesWithAnotherHosts) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2) << "a temporary file was left";
 }
 
+// RocksDB asks for the options while its writes wait.
+TEST_F(HybridCurve, IsNotMadeForPrintableOptions) {
+  options_.curve_file = PathOf("a.curve");
+  Open();
+  LookUp(30'000);
+  EXPECT_THAT(cache_->GetPrintableOptions(),
+              AllOf(HasSubstr("\ncurve.sampled: 30000\n"), Not(HasSubstr("curve.look_ups"))));
+  EXPECT_FALSE(std::filesystem::exists(options_.curve_file));
+  EXPECT_THAT(stats_->Report(), HasSubstr("\ncurve.look_ups: 30000\n"));
+  LookUp(30'000);
+  EXPECT_THAT(cache_->GetPrintableOptions(),
+              AllOf(HasSubstr("\ncurve.sampled: 60000\n"), HasSubstr("\ncurve.look_ups: 30000\n")));
+}
+
+// With the SCM tier off its curve is one of DRAM; with both, it is none, and the one that is there stays.
+TEST_F(HybridCurve, OfTiersThatWereTurnedOffIsReadOrNotWritten) {
+  options_.curve_file = PathOf("a.curve");
+  Open();
+  LookUp(30'000);
+  ASSERT_TRUE(stats_->SetScmCapacity(0).ok());
+  EXPECT_THAT(stats_->Report(), HasSubstr("\ncurve.hit_percent.dram=4M.scm=0: "));
+  plan::Curve curve;
+  ASSERT_TRUE(plan::ReadCurve(options_.curve_file, &curve).ok());
+  EXPECT_EQ(curve.form.scm, std::vector<uint64_t>{0});
+  cache_->SetCapacity(0);
+  cache_.reset();
+  plan::Curve kept;
+  ASSERT_TRUE(plan::ReadCurve(options_.curve_file, &kept).ok());
+  EXPECT_EQ(kept.points, curve.points);
+}
+
 // Paths are any bytes, and JSON is not.
 TEST_F(HybridCurve, GoesToAFileWhoseNameIsNoText) {
   options_.curve_file = PathOf("caf\xe9");

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "integration/hybrid_cache.h"
@@ -249,7 +250,15 @@ std::string LookedUp(rocksdb::SecondaryCache& cache, const std::string& key,
 
 TEST(ScmSecondaryCache, KeepsSavedBlocksThatAreNotCompressed) {
   const auto cache = MustMake(Anonymous("dram_first"));
-  EXPECT_TRUE(cache->InsertSaved(kKey, "squeezed", rocksdb::kZSTD, rocksdb::CacheTier::kVolatileTier).IsNotSupported());
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(
+        cache->InsertSaved(kKey, "squeezed", rocksdb::kZSTD, rocksdb::CacheTier::kVolatileTier).IsNotSupported());
+  }
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_NE(told.find("none of them is stored: use mezzanine://"), std::string::npos) << told;
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << "told once: " << told;
+  EXPECT_EQ(GetHybridStats(cache.get())->Counters()[Event::kRefusedCompressed], 2u);
   EXPECT_EQ(LookedUp(*cache, kKey), "");
   EXPECT_TRUE(cache->InsertSaved(kKey, "plain", rocksdb::kNoCompression, rocksdb::CacheTier::kVolatileTier).ok());
   EXPECT_EQ(LookedUp(*cache, kKey), "plain");
@@ -264,6 +273,16 @@ TEST(ScmSecondaryCache, TakesNoImages) {
   const Status made = NewScmSecondaryCache(options, &cache);
   EXPECT_EQ(made.code(), Status::Code::kNotSupported);
   EXPECT_NE(made.message().find("pack=image: a secondary cache"), std::string::npos) << made.message();
+}
+
+TEST(ScmSecondaryCache, RefusesWhatIsForHybridCaches) {
+  std::shared_ptr<rocksdb::SecondaryCache> cache;
+  HybridCacheOptions options = Anonymous("dram_first");
+  options.curve = true;
+  EXPECT_NE(NewScmSecondaryCache(options, &cache).message().find("curve: a secondary cache"), std::string::npos);
+  options = Anonymous("dram_first");
+  options.blobs = BlobPlacement::kScm;
+  EXPECT_NE(NewScmSecondaryCache(options, &cache).message().find("blobs=scm: a secondary cache"), std::string::npos);
 }
 
 // Nobody sees there how long a miss took.

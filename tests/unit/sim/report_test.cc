@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "../workloads/temporary_folder.h"
 #include "test_traces.h"
@@ -16,6 +17,7 @@
 namespace mezz::sim {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 class Report : public ::testing::Test {
@@ -108,9 +110,21 @@ TEST_F(Report, IsReplacedWholeOrRefused) {
   const std::string path = folder_.Path("out.json");
   ASSERT_TRUE(WriteFileAtomically(path, "old").ok());
   ASSERT_TRUE(WriteFileAtomically(path, "new").ok());
-  std::ifstream file(path);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), "new");
+  const auto read = [&path] {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  EXPECT_EQ(read(), "new");
   EXPECT_THAT(WriteFileAtomically(folder_.Path("none/out.json"), "x").message(), HasSubstr("cannot be written"));
+  // By two at once it is one's or the other's, whole.
+  const std::string contents[] = {std::string(300'000, 'a'), std::string(200'000, 'b')};
+  std::vector<std::jthread> writers;
+  for (const std::string& content : contents) {
+    writers.emplace_back([&] {
+      for (int i = 0; i < 30; ++i) EXPECT_EQ(WriteFileAtomically(path, content).message(), "");
+    });
+  }
+  for (int i = 0; i < 100; ++i) EXPECT_THAT(read(), AnyOf("new", contents[0], contents[1]));
 }
 
 TEST_F(Report, WarmupAndSizesInBytesRunToo) {
