@@ -28,6 +28,8 @@ if(TARGET mezz_plan AND NOT MEZZ_SANITIZE MATCHES thread)
                  ${small} --prices=${books}/2026.yaml --target=p99<=1us)
   mezz_plan_says(without_prices "mezz_plan: --prices is missing" ${small} --target=throughput>=1)
   mezz_plan_says(trace_and_curve "one of --trace=T and --curve=FILE" ${small} --curve=c --prices=p --target=t)
+  mezz_plan_says(a_rate_with_a_curve "--rate=5000.* is of no use with --curve.*--ops_per_s"
+                 --curve=c --prices=${books}/2026.yaml --baseline=dram:256G --target=hit>=1 --rate=5000)
   mezz_plan_says(a_flag_of_another_command "is no flag of" --out=file ${small})
   mezz_plan_says(calibrate_refuses_what_is_no_result "this is no result of mezz_replay"
                  calibrate ${PROJECT_SOURCE_DIR}/README.md --out=${CMAKE_CURRENT_BINARY_DIR}/calibration.json)

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "admission/curves/curve_file.h"
 #include "cache/base/text.h"
@@ -179,6 +180,37 @@ mezz::Status PlanOptionsFromFlags(mezz::plan::PlanOptions* o) {
   return o->Validate();
 }
 
+// What the making of a curve takes, and nothing else does.
+using Flags = std::vector<std::string_view>;
+const Flags& CurveFlags() {
+  static const Flags flags = {"format", "skip_bad",   "unit",   "policy", "dram_cache", "dram",  "scm",
+                              "pack",   "pack_ratio", "warmup", "rate",   "blocks",     "seeds", "seed",
+                              "exact",  "memory",     "ops",    "keys",   "writers"};
+  return flags;
+}
+Flags WithCurveFlags(Flags flags) {
+  flags.insert(flags.end(), CurveFlags().begin(), CurveFlags().end());
+  return flags;
+}
+
+std::optional<std::string> FlagGiven(std::string_view flag) {
+  gflags::CommandLineFlagInfo info;
+  if (!gflags::GetCommandLineFlagInfo(std::string(flag).c_str(), &info) || info.is_default) return std::nullopt;
+  return info.current_value;
+}
+
+// A curve that is there was made with its own.
+mezz::Status RefuseCurveFlags() {
+  for (const std::string_view flag : CurveFlags()) {
+    if (const auto given = FlagGiven(flag)) {
+      return mezz::Status::InvalidArgument(
+          fmt::format("--{}={} is of no use with --curve, which was made already: give it to mezz_plan curve{}", flag,
+                      *given, flag == "rate" ? "; operations a second are --ops_per_s" : ""));
+    }
+  }
+  return mezz::Status::Ok();
+}
+
 mezz::Status RunPlan(const Arguments& arguments) {
   mezz::plan::PlanOptions options;
   MEZZ_RETURN_IF_ERROR(PlanOptionsFromFlags(&options));
@@ -189,6 +221,7 @@ mezz::Status RunPlan(const Arguments& arguments) {
   if (FLAGS_curve.empty()) {
     MEZZ_RETURN_IF_ERROR(CurveOf(FLAGS_trace, &curve));
   } else {
+    MEZZ_RETURN_IF_ERROR(RefuseCurveFlags());
     MEZZ_RETURN_IF_ERROR(mezz::plan::ReadCurve(FLAGS_curve, &curve));
   }
   std::string text;
@@ -236,15 +269,10 @@ const mezz::Program& Program() {
       "mezz_plan",
       "from traces to the server to buy",
       {
-          {"",
-           "--trace=TRACE or --curve=CURVE",
-           0,
-           "the cheapest server that meets the targets, and how sure that is",
-           {"trace",      "curve",     "prices",  "target",       "baseline", "calibration", "flash",   "dram_reserved",
-            "threads",    "ops_per_s", "without", "alternatives", "hosts",    "growth",      "lookups", "json",
-            "csv",        "html",      "format",  "skip_bad",     "unit",     "policy",      "pack",    "pack_ratio",
-            "dram_cache", "dram",      "scm",     "warmup",       "rate",     "blocks",      "seeds",   "seed",
-            "exact",      "memory",    "ops",     "keys",         "writers"},
+          {"", "--trace=TRACE or --curve=CURVE", 0, "the cheapest server that meets the targets, and how sure that is",
+           WithCurveFlags({"trace", "curve", "prices", "target", "baseline", "calibration", "flash", "dram_reserved",
+                           "threads", "ops_per_s", "without", "alternatives", "hosts", "growth", "lookups", "json",
+                           "csv", "html"}),
            &RunPlan},
           {"predict",
            "CURVE",
@@ -259,13 +287,8 @@ const mezz::Program& Program() {
            "costs of operations, fitted to what mezz_replay --json=RESULT measured on the machine",
            {"out"},
            &RunCalibrate},
-          {"curve",
-           "TRACE",
-           1,
-           "hit ratios of a trace over the sizes of both tiers; TRACE is a file or gen:NAME",
-           {"out",    "format", "skip_bad", "unit",  "policy", "dram_cache", "dram",   "scm", "pack", "pack_ratio",
-            "warmup", "rate",   "blocks",   "seeds", "seed",   "exact",      "memory", "ops", "keys", "writers"},
-           &RunCurve},
+          {"curve", "TRACE", 1, "hit ratios of a trace over the sizes of both tiers; TRACE is a file or gen:NAME",
+           WithCurveFlags({"out"}), &RunCurve},
           {"merge",
            "CURVE...",
            SIZE_MAX,
@@ -274,12 +297,6 @@ const mezz::Program& Program() {
            &RunMerge},
       }};
   return program;
-}
-
-std::optional<std::string> FlagGiven(std::string_view flag) {
-  gflags::CommandLineFlagInfo info;
-  if (!gflags::GetCommandLineFlagInfo(std::string(flag).c_str(), &info) || info.is_default) return std::nullopt;
-  return info.current_value;
 }
 
 }  // namespace

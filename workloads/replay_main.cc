@@ -136,9 +136,13 @@ mezz::Status RefuseUnused(const mezz::ReplayOptions& o) {
     const char* flag;
     bool used;
     const char* with;
-  } flags[] = {{"unit", block, "--mode=block"},         {"sizes", block, "--mode=block"},
-               {"keys", generator, "--trace=gen:NAME"}, {"scale", generator, "--trace=gen:NAME"},
-               {"skew", generator, "--trace=gen:NAME"}, {"curve_rate", !FLAGS_curve_file.empty(), "--curve_file=FILE"}};
+  } flags[] = {{"unit", block, "--mode=block"},
+               {"sizes", block, "--mode=block"},
+               {"keys", generator, "--trace=gen:NAME"},
+               {"scale", generator, "--trace=gen:NAME"},
+               {"skew", generator, "--trace=gen:NAME"},
+               {"curve_rate", !FLAGS_curve_file.empty(), "--curve_file=FILE"},
+               {"ops", FLAGS_seconds == 0, "runs without --seconds"}};
   for (const auto& [flag, used, with] : flags) {
     if (used || !IsGiven(flag)) continue;
     return mezz::Status::InvalidArgument(fmt::format("--{}={} is only for {}; use that, or drop it", flag,

@@ -5,6 +5,7 @@
 #include <cassert>
 
 #include "workloads/plan/queueing.h"
+#include "workloads/sim/alternatives.h"
 
 namespace mezz::plan {
 namespace {
@@ -54,7 +55,9 @@ Machine MachineOf(const Question& question, const Build& build) {
 }  // namespace
 
 double OwnDramBytes(const Traffic& traffic, double dram_bytes, double scm_bytes, unsigned threads) {
-  if (scm_bytes <= 0) return 0;
+  const auto alternative = sim::AlternativeOf(traffic.policy);
+  const bool is_hybrid = !alternative || *alternative == sim::Alternative::kInlineMemory;
+  if (scm_bytes <= 0 || !is_hybrid) return 0;
   const double index = kIndexBytesPerBlock * IndexFactor(traffic.pack);
   const double packing = threads * WorkspaceBytes(traffic.pack);
   const double policy = traffic.pack == "off" ? kPolicyBytesPerScmBlock : kPackedPolicyBytesPerScmBlock;

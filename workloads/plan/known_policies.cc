@@ -57,6 +57,7 @@ std::unique_ptr<PointModel> DramTwicePoint(const BlockTrace& trace, const BlockS
   made->dram = DramOf(options, Scaled(first, options.rate));
   made->dram_charges = sizes.dram_charges;
   made->second_bytes = Scaled(second, options.rate);
+  if (options.rate >= 1) made->second_shards = sim::LiveShards(sim::DramCache::kLru, made->second_bytes);
   for (BlockId block = 0; block < trace.unique(); ++block) {
     const sim::KeptBlock kept = KeptIn(alternative, trace, options, block);
     made->second_charges.push_back(kept.charge);

@@ -59,10 +59,8 @@ MediumCost MediumCostOf(const Machine& machine, const Traffic& traffic, const Ti
   sim::AccessCosts costs = sim::CostsOf(machine.scm, traffic.block_bytes, 0);
   sim::AddPackedCosts(machine.scm, traffic.block_bytes, traffic.pack == "zstd" ? Codec::kZstd : Codec::kLz4,
                       record_bytes, &costs);
-  if (IsOfDramTwice(traffic.policy)) {
-    costs =
-        sim::AlternativeCostsOf(*sim::AlternativeOf(traffic.policy), machine.scm, traffic.block_bytes, record_bytes, 0);
-  }
+  if (const auto alternative = sim::AlternativeOf(traffic.policy))
+    costs = sim::AlternativeCostsOf(*alternative, machine.scm, traffic.block_bytes, record_bytes, 0);
   const double hidden_ns = machine.scm_emulated ? 0 : costs.dram_hit_ns;
   return {.ns = in_place * std::max(0.0, costs.scm_hit_ns - hidden_ns) + promoted * costs.promotion_ns +
                 unpacked * costs.unpack_ns,

@@ -113,7 +113,12 @@ Status CheckIsReadableFile(const std::string& path) {
   if (S_ISDIR(info.st_mode)) {
     return Status::InvalidArgument(fmt::format("trace {}: this is a directory; name a file in it", path));
   }
-  if (S_ISREG(info.st_mode) && info.st_size == 0) {
+  if (!S_ISREG(info.st_mode)) {
+    return Status::InvalidArgument(fmt::format(
+        "trace {}: this is a pipe or a device, and a trace is read more than once; name a file (.zst, .xz and .gz too)",
+        path));
+  }
+  if (info.st_size == 0) {
     return Status::InvalidArgument(fmt::format("trace {}: the file is empty", path));
   }
   return Status::Ok();

@@ -98,15 +98,7 @@ class Runner {
     MEZZ_RETURN_IF_ERROR(BuildCaches());
     MEZZ_RETURN_IF_ERROR(store_->Load(progress_, stop_));
     if (!stopped()) MEZZ_RETURN_IF_ERROR(OpenStore());
-    uint64_t used = 0;
-    for (size_t i = 0; i < warmup.size() && !stopped() && !Settled(); ++i) {
-      MEZZ_RETURN_IF_ERROR(RunOnEveryCache(warmup[i], i, warmup.size()));
-      used += warmup[i].requests;
-    }
-    report_->warmup_settled = !options_.warmup_settle || Settled();
-    const auto plan = Cut(false, workload_->requests() - used, options_.repeats, options_.seconds);
-    for (size_t i = 0; i < plan.size() && !stopped(); ++i)
-      MEZZ_RETURN_IF_ERROR(RunOnEveryCache(plan[i], i, plan.size()));
+    if (!contestants_.empty()) MEZZ_RETURN_IF_ERROR(RunWindows(warmup));
     MEZZ_RETURN_IF_ERROR(Summarize());
     progress_->End();
     return Status::Ok();
@@ -184,6 +176,19 @@ class Runner {
     for (const size_t number : WindowOrder(contestants_.size(), options_.seed).Round(round))
       ordered.push_back(contestants_[number]);
     return ordered;
+  }
+
+  Status RunWindows(const std::vector<PlannedWindow>& warmup) {
+    uint64_t used = 0;
+    for (size_t i = 0; i < warmup.size() && !stopped() && !Settled(); ++i) {
+      MEZZ_RETURN_IF_ERROR(RunOnEveryCache(warmup[i], i, warmup.size()));
+      used += warmup[i].requests;
+    }
+    report_->warmup_settled = !options_.warmup_settle || Settled();
+    const auto plan = Cut(false, workload_->requests() - used, options_.repeats, options_.seconds);
+    for (size_t i = 0; i < plan.size() && !stopped(); ++i)
+      MEZZ_RETURN_IF_ERROR(RunOnEveryCache(plan[i], i, plan.size()));
+    return Status::Ok();
   }
 
   Status RunOnEveryCache(const PlannedWindow& window, size_t number, size_t windows) {

@@ -41,6 +41,17 @@ TEST(OwnDram, IsWhatIndexAndPolicyTake) {
   }
 }
 
+// Inline memory lies below a hybrid cache; the others have no structures of ours.
+TEST(OwnDram, WhatElseABuyerCouldHaveHasNone) {
+  Traffic traffic;
+  const double hybrid = OwnDramBytes(traffic, 64 * kMiB, 256 * kMiB, 2);
+  for (const char* const policy : {"memory_mode", "compressed", "page_cache", "naive_scm", "inline_memory"}) {
+    traffic.policy = policy;
+    EXPECT_EQ(OwnDramBytes(traffic, 64 * kMiB, 256 * kMiB, 2), traffic.policy == "inline_memory" ? hybrid : 0)
+        << policy;
+  }
+}
+
 TEST(OwnDram, DramAloneHasNone) { EXPECT_EQ(OwnDramBytes(Traffic(), 1e9, 0, 2), 0); }
 
 }  // namespace

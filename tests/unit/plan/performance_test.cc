@@ -203,6 +203,27 @@ TEST(Performance, ASecondTierOfDramCostsWhatTheSimulatorSays) {
   }
 }
 
+TEST(Performance, WhatElseReadsScmCostsWhatTheSimulatorSays) {
+  for (const auto& [policy, shares] :
+       {std::pair("naive_scm", TierShares{.scm = 1}), std::pair("inline_memory", TierShares{.scm = 1}),
+        std::pair("inline_memory", TierShares{.scm = 1, .scm_promoted = 1}),
+        std::pair("memory_mode", TierShares{.scm = 1, .scm_promoted = 1})}) {
+    SCOPED_TRACE(testing::Message() << policy << " promoted " << shares.scm_promoted);
+    Traffic traffic, hybrid;
+    traffic.policy = policy;
+    const Machine machine = Simple(1, "optane100");
+    const sim::Alternative alternative = *sim::AlternativeOf(policy);
+    const sim::AccessCosts costs = sim::AlternativeCostsOf(alternative, machine.scm, traffic.block_bytes, 4160, 0);
+    const sim::AccessCosts ours = sim::CostsOf(machine.scm, hybrid.block_bytes, 0);
+    const double more_ns =
+        shares.scm_promoted > 0 ? costs.promotion_ns - ours.promotion_ns : costs.scm_hit_ns - ours.scm_hit_ns;
+    EXPECT_GT(more_ns, 50);
+    EXPECT_NEAR(Predict(machine, traffic, shares, Threads(1)).mean_us.value -
+                    Predict(machine, hybrid, shares, Threads(1)).mean_us.value,
+                more_ns / 1e3, 0.01);
+  }
+}
+
 TEST(Performance, WritesTakeTimeAndWear) {
   const TierShares shares{.dram = 0.5, .scm = 0.5, .scm_writes = 0.5};
   const Prediction p = Predict(Simple(1, "optane100"), Traffic(), shares, Threads(1));

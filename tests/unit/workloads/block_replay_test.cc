@@ -108,6 +108,19 @@ TEST_F(BlockFileTest, ForeignFilesAndFilesInUseAreRefused) {
   EXPECT_THAT(refused.message(), HasSubstr("remove it"));
 }
 
+TEST_F(BlockFileTest, MoreThanIsFreeIsRefusedBeforeAnyIsWritten) {
+  std::unique_ptr<BlockFile> file;
+  constexpr uint64_t kPebibyte = uint64_t{1} << 50;
+  EXPECT_THAT(Open(kPebibyte / kSector, &file).message(), HasSubstr("and its disk has"));
+  const FlashModel* flash = nullptr;
+  ASSERT_TRUE(ParseFlash("nvme_flash", &flash).ok());
+  if (!std::filesystem::exists("/dev/shm")) GTEST_SKIP() << "no /dev/shm here";
+  const TemporaryFolder memory("/dev/shm");
+  const Status refused = BlockFile::Claim(memory.Path("db"), values_, kPebibyte, flash, &file);
+  EXPECT_EQ(refused.code(), Status::Code::kNoSpace);
+  EXPECT_THAT(refused.message(), HasSubstr("and the memory has"));
+}
+
 TEST_F(BlockFileTest, GivesEachKeyOnePlaceInsideTheFile) {
   std::unique_ptr<BlockFile> file;
   ASSERT_TRUE(Open(100, &file).ok());

@@ -115,6 +115,31 @@ TEST(ReplayLoop, AStallShowsAtP999UnderOpenLoopAtHalfLoad) {
   EXPECT_EQ(naive.max_ns(), kStall);
 }
 
+// What a generator takes to draw is neither a request's time nor the cache's.
+TEST(ReplayLoop, AFeedThatTakesItsTimeIsNoRequestsTime) {
+  struct SlowFeed final : RequestFeed {
+    explicit SlowFeed(FakeClock* its) : clock(its) {}
+    std::span<const Request> Next() override {
+      if (++given > 10) return {};
+      clock->now_ns += 50 * kUs;
+      return batch;
+    }
+    FakeClock* clock;
+    const std::vector<Request> batch = std::vector<Request>(100);
+    int given = 0;
+  };
+  FakeClock clock;
+  FakeTarget target{&clock, kUs};
+  LatencyHistogram latencies;
+  SlowFeed feed(&clock);
+  ReplayLoop<FakeClock, FakeTarget> loop(&clock, &target, &latencies);
+  loop.Run(&feed, {}, kStart, {kNever, kGoOn});
+  EXPECT_EQ(latencies.count(), 1000u);
+  EXPECT_EQ(latencies.max_ns(), kUs);
+  EXPECT_EQ(loop.fed_ns(), 10 * 50 * kUs);
+  EXPECT_EQ(loop.end_ns() - kStart - loop.fed_ns(), 1000 * kUs);
+}
+
 TEST(ReplayLoop, ARequestThatIsDueInCenturiesIsNotDueAtOnce) {
   std::vector<Request> requests(2);
   requests[1].time_us = std::numeric_limits<uint64_t>::max();

@@ -122,6 +122,22 @@ TEST_F(ReplayProcesses, ACrashIsReportedWithTheCachesNameAndTheOthersGoOn) {
   EXPECT_FALSE(fs::exists(folder_.Path("db/run-0")));
 }
 
+// Its database is loaded after it was built, and then opened by it.
+TEST_F(ReplayProcesses, TheOnlyCacheMayCrashBeforeItsFirstWindow) {
+  const pid_t run = StartWith({"--caches=hybrid", "--keys=100000", "--seconds=0.3", "--repeats=2"});
+  Until([&] { return ReadAll(folder_.Path("stderr")).find("loading") != std::string::npos; });
+  EXPECT_TRUE(fs::exists(folder_.Path("scm")));
+  kill(Worker(run, 0), SIGKILL);
+  EXPECT_EQ(Wait(run), 3) << ReadAll(folder_.Path("stderr"));
+  const json result = Result();
+  ASSERT_TRUE(result.is_object());
+  const json& row = result["rows"][0];
+  EXPECT_EQ(row["available"], false);
+  EXPECT_EQ(row["windows"].size(), 0u);
+  EXPECT_THAT(row["failed"].get<std::string>(), HasSubstr("killed by signal 9"));
+  EXPECT_FALSE(fs::exists(folder_.Path("scm")));
+}
+
 // Of all windows to one cache, also of those in which the first one was still there.
 TEST_F(ReplayProcesses, RatiosAreToTheFirstCacheThatCameToTheEnd) {
   const pid_t run = Start("lru,hybrid,lru", "0.2");

@@ -12,7 +12,9 @@
 #include "temporary_folder.h"
 #include "thread_worker.h"
 #include "workloads/program/program.h"
+#include "workloads/readers/mezz_csv.h"
 #include "workloads/readers/open_trace.h"
+#include "workloads/replay/caches/workload.h"
 #include "workloads/replay/report.h"
 #include "workloads/replay/runner.h"
 #include "workloads/rocksdb/query_trace_reader.h"
@@ -606,6 +608,34 @@ TEST_F(Replay, PacesRequestsByRateAndByTheTracesOwnTimes) {
   EXPECT_THAT(Run(options).message(), HasSubstr("--timestamps=1e-07 is out of range; it goes from 1e-06"));
   options.rate = 1e-9;
   EXPECT_THAT(Run(options).message(), HasSubstr("--rate=1e-09 is out of range; it goes from 0.001"));
+}
+
+// A trace that tells its times by the second, as many do.
+TEST_F(Replay, TheRequestsOfASecondAreNotAllDueAtOnce) {
+  constexpr uint64_t kSecondUs = 1'000'000, kOfEach = 100;
+  std::string text(kMezzCsvHeader);
+  text += '\n';
+  for (uint64_t i = 0; i < 4 * kOfEach; ++i)
+    text += fmt::format("{},get,0,512,0,0,0,{},data,0,0,-1,unknown,0\n", i % 200, (7 + i / kOfEach) * kSecondUs);
+  for (const ReplayMode mode : {ReplayMode::kDatabase, ReplayMode::kBlock}) {
+    ReplayOptions options = Options(folder_.Write("seconds.csv", text), "lru");
+    options.mode = mode;
+    options.threads = 1;
+    options.timestamps = 1;
+    std::unique_ptr<Workload> workload;
+    ASSERT_EQ(Workload::Open(options, &progress_, &workload).message(), "");
+    uint64_t i = 0;
+    for (const uint64_t requests : {150, 250}) {  // the first window ends within a second
+      ASSERT_TRUE(workload->NextWindow(requests).ok());
+      EXPECT_EQ(workload->window_first_time_us(), 7 * kSecondUs + i * kSecondUs / kOfEach);
+      ASSERT_EQ(workload->window()[0].size(), requests);
+      for (const Request& request : workload->window()[0]) {
+        ASSERT_EQ(request.key, i % 200);
+        ASSERT_EQ(request.time_us, 7 * kSecondUs + i * kSecondUs / kOfEach);
+        ++i;
+      }
+    }
+  }
 }
 
 TEST_F(Replay, ChargesStockTiersByTheSameModel) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <unordered_set>
@@ -132,6 +133,9 @@ TEST_F(TraceReaders, RefuseWhatIsNoTrace) {
   EXPECT_THAT(ReadAll(folder_.Write("a.keys", "")).status.message(), HasSubstr("empty"));
   EXPECT_THAT(ReadAll(folder_.Write("a.keys", Compress(Compression::kXz, ""))).status.message(),
               HasSubstr("no requests"));
+  // It would be empty when it is read again, or begin in the middle.
+  ASSERT_EQ(mkfifo(folder_.Path("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(ReadAll(folder_.Path("pipe"), "text").status.message(), HasSubstr("is a pipe or a device"));
 }
 
 TEST_F(TraceReaders, RewindToTheSameRequests) {

@@ -71,7 +71,7 @@ Status BlockFile::Claim(const std::string& folder, const Values& values, uint64_
   MEZZ_RETURN_IF_ERROR(claimed->Measure());
   MEZZ_RETURN_IF_ERROR(claimed->CheckWhatIsThere());
   claimed->wanted_ = Sectors(bytes);
-  if (!claimed->whole()) MEZZ_RETURN_IF_ERROR(claimed->CheckSpace());
+  if (!claimed->whole()) MEZZ_RETURN_IF_ERROR(claimed->CheckSpace(/*in_memory=*/flash != nullptr));
   *file = std::move(claimed);
   return Status::Ok();
 }
@@ -124,13 +124,16 @@ Status BlockFile::CheckWhatIsThere() const {
   return Status::Ok();
 }
 
-Status BlockFile::CheckSpace() const {
+Status BlockFile::CheckSpace(bool in_memory) const {
   struct statvfs fs {};
   const uint64_t missing = (wanted_ - sectors_) * kSectorBytes;
-  if (fstatvfs(fd_, &fs) != 0 || fs.f_bavail * fs.f_frsize >= missing) return Status::Ok();
+  if (fstatvfs(fd_, &fs) != 0) return Status::Ok();
+  // A file system in memory may be larger than what is free of it.
+  const uint64_t free = std::min<uint64_t>(fs.f_bavail * fs.f_frsize, in_memory ? FreeMemoryBytes() : UINT64_MAX);
+  if (free >= missing) return Status::Ok();
   return Status::NoSpace(
-      fmt::format("{} needs {} MiB more, and its disk has {} MiB free; use a smaller --unit, or a sample of the trace",
-                  path_, missing >> 20, fs.f_bavail * fs.f_frsize >> 20));
+      fmt::format("{} needs {} MiB more, and {} has {} MiB free; use a smaller --unit, or a sample of the trace", path_,
+                  missing >> 20, in_memory ? "the memory" : "its disk", free >> 20));
 }
 
 Status BlockFile::Fill(Progress* progress, const std::atomic<bool>& stop) {

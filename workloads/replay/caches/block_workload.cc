@@ -11,6 +11,7 @@
 #include "workloads/readers/open_trace.h"
 #include "workloads/replay/caches/block_file.h"
 #include "workloads/requests/cut_extents.h"
+#include "workloads/requests/trace_clock.h"
 
 namespace mezz {
 namespace {
@@ -52,9 +53,12 @@ class BlockWorkload final : public Workload {
       source = CutExtents(std::move(source), options_.unit_bytes);
     }
     MEZZ_RETURN_IF_ERROR(LoadedTrace::Load(source.get(), {.unit_bytes = options_.unit_bytes}, &trace_));
-    if (options_.timestamps == 0 || trace_.has_time()) return Status::Ok();
-    return Status::InvalidArgument(
-        fmt::format("--timestamps={}: trace {} has no times; use --rate", options_.timestamps, options_.trace));
+    if (options_.timestamps > 0 && !trace_.has_time()) {
+      return Status::InvalidArgument(
+          fmt::format("--timestamps={}: trace {} has no times; use --rate", options_.timestamps, options_.trace));
+    }
+    if (options_.timestamps > 0) due_us_ = SpreadTimes(trace_.time_us());
+    return Status::Ok();
   }
 
   Status ClaimStore(std::unique_ptr<BackingStore>* store) const override {
@@ -105,10 +109,12 @@ class BlockWorkload final : public Workload {
   uint32_t BytesOf(BlockId block) const {
     return options_.sizes == BlockSizes::kUnit ? trace_.unit_bytes() : trace_.bytes(block);
   }
-  uint64_t TimeOf(uint64_t access) const { return trace_.has_time() ? trace_.time_us()[access] : 0; }
+  // 0 where nothing is paced by times.
+  uint64_t TimeOf(uint64_t access) const { return due_us_.empty() ? 0 : due_us_[access]; }
 
   const ReplayOptions options_;
   LoadedTrace trace_;
+  std::vector<uint64_t> due_us_;
   uint64_t next_ = 0;
   uint64_t first_time_us_ = 0;
 };

@@ -60,7 +60,8 @@ struct ReplayThread {
     target->Begin();
     loop.Run(feed, pacing, start_ns, end);
     target->End();
-    end_ns = loop.end_ns();
+    end_ns = loop.end_ns() - loop.fed_ns();
+    fed_ns = loop.fed_ns();
   }
 
   // Since Run began; not those of compactions, which are other threads.
@@ -75,7 +76,8 @@ struct ReplayThread {
   ReplayClock clock;
   const std::unique_ptr<Target> target;
   LatencyHistogram latencies;
-  uint64_t end_ns = 0;
+  uint64_t end_ns = 0;  // as if requests had cost nothing to draw
+  uint64_t fed_ns = 0;
 };
 
 // The counters of a cache of ours at one moment.
@@ -114,7 +116,7 @@ class Window {
     const ProcessUsage after = ProcessUsage::Now();
     MEZZ_RETURN_IF_ERROR(Sum(ours, result));
     result->context_switches = after.context_switches - before.context_switches;
-    result->cpu_seconds = std::max(0.0, after.cpu_seconds - before.cpu_seconds - SpunSeconds());
+    result->cpu_seconds = std::max(0.0, after.cpu_seconds - before.cpu_seconds - HarnessSeconds());
     if (series != nullptr) Sample(start_ns_ + static_cast<uint64_t>(result->seconds * 1e9), series);
     return Status::Ok();
   }
@@ -199,9 +201,10 @@ class Window {
     return tiers;
   }
 
-  double SpunSeconds() const {
+  // Processor time that went into waiting and drawing.
+  double HarnessSeconds() const {
     double seconds = 0;
-    for (const auto& thread : threads_) seconds += static_cast<double>(thread->clock.spun_ns()) * 1e-9;
+    for (const auto& thread : threads_) seconds += static_cast<double>(thread->clock.spun_ns() + thread->fed_ns) * 1e-9;
     return seconds;
   }
 

@@ -14,6 +14,7 @@
 #include "workloads/readers/open_trace.h"
 #include "workloads/replay/caches/block_workload.h"
 #include "workloads/replay/caches/database.h"
+#include "workloads/requests/trace_clock.h"
 
 namespace mezz {
 namespace {
@@ -120,12 +121,14 @@ class TraceWorkload final : public DatabaseWorkload {
     progress->Phase(fmt::format("reading {}", options_.trace));
     const uint64_t limit = options_.ops == 0 ? std::numeric_limits<uint64_t>::max() : options_.ops;
     size_t compact_at = 1 << 22;
+    TraceClock clock;
     Request request;
     bool in_batch = false;
     while ((requests_ < limit || in_batch) && source_->Next(&request)) {
       ++requests_;
       in_batch = request.batch_goes_on();
       has_times_ |= request.time_us != 0;
+      clock.Add(request.time_us);
       has_deletes_ |= request.operation == Operation::kDelete;
       hash_ = XXH3_64bits_withSeed(&request.key, sizeof(request.key), hash_);
       keys_.push_back(request.key);
@@ -143,7 +146,9 @@ class TraceWorkload final : public DatabaseWorkload {
     }
     KeepDistinct();
     skipped_ = source_->skipped();
-    return source_->Rewind();
+    MEZZ_RETURN_IF_ERROR(source_->Rewind());
+    if (options_.timestamps > 0) source_ = SpreadTimes(std::move(source_), clock.tick_us());
+    return Status::Ok();
   }
 
   nlohmann::json Identity() const override {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <span>
 
 #include "workloads/replay/engine/latency_histogram.h"
 #include "workloads/replay/engine/pacing.h"
@@ -18,10 +19,10 @@ struct LoopEnd {
   const std::atomic<bool>& stop;
 };
 
-// Goes through the requests of one feed. Closed loop: a request starts when the one before has ended, and its latency
-// is its own time. Open loop: a request is due at a moment of its own, whatever became of those before it, and its
-// latency counts from that moment: what a user who came then would have waited. (Counting from the real start instead
-// leaves out all who queue behind a stall: "coordinated omission".)
+// Goes through the requests of one feed. Closed loop: a request starts when the one before has ended, or the feed has
+// handed it over, and its latency is its own time. Open loop: a request is due at a moment of its own, whatever became
+// of those before it, and its latency counts from that moment: what a user who came then would have waited. (Counting
+// from the real start instead leaves out all who queue behind a stall: "coordinated omission".)
 //
 // Clock: NowNs(), WaitUntilNs(ns). Target: bool Execute(const Request&), false to give up. The keys of a batch are
 // handed over one by one and timed together, from when the first was due to the end of the last.
@@ -32,8 +33,8 @@ class ReplayLoop {
       : clock_(clock), target_(target), latencies_(latencies) {}
 
   void Run(RequestFeed* feed, const Pacing& pacing, uint64_t start_ns, const LoopEnd& end) {
-    last_ns_ = start_ns;
-    for (auto requests = feed->Next(); !requests.empty(); requests = feed->Next()) {
+    last_ns_ = pacing.open() ? start_ns : clock_->NowNs();
+    for (auto requests = Feed(feed, pacing); !requests.empty(); requests = Feed(feed, pacing)) {
       for (const Request& request : requests) {
         if (!Replay(request, pacing, start_ns, end)) return;
       }
@@ -42,8 +43,20 @@ class ReplayLoop {
 
   // When the last request ended.
   uint64_t end_ns() const { return last_ns_; }
+  // What the feed took of that in a closed loop: it is no request's.
+  uint64_t fed_ns() const { return fed_ns_; }
 
  private:
+  // A generator's feed draws the requests that it hands over. In an open loop they are due all the same.
+  std::span<const Request> Feed(RequestFeed* feed, const Pacing& pacing) {
+    const auto requests = feed->Next();
+    if (pacing.open() || requests.empty()) return requests;
+    const uint64_t now_ns = clock_->NowNs();
+    fed_ns_ += now_ns - last_ns_;
+    last_ns_ = now_ns;
+    return requests;
+  }
+
   bool Replay(const Request& request, const Pacing& pacing, uint64_t start_ns, const LoopEnd& end) {
     if (keys_ == 0) {
       due_ns_ = last_ns_;
@@ -67,6 +80,7 @@ class ReplayLoop {
   LatencyHistogram* const latencies_;
   uint64_t last_ns_ = 0;
   uint64_t due_ns_ = 0;
+  uint64_t fed_ns_ = 0;
   uint64_t keys_ = 0;  // of the batch that is being handed over
 };
 
