@@ -22,6 +22,9 @@ import statistics
 import subprocess
 import sys
 
+import ending
+import provenance
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LIBRARIES = ("libmezzanine_rocksdb.so", "libmezzanine_flash.so")
 INTERVAL = re.compile(
@@ -138,7 +141,7 @@ def parse(text):
 class Bench:
     """Where things are. `build`: a build folder against RocksDB 11 or later with lib/libmezzanine_rocksdb.so and
     lib/libmezzanine_flash.so; `program`: db_bench of the same RocksDB; `work`: where databases go, in memory if devices
-    are modelled; `seed`: of every run that is not told another."""
+    are modelled; `seed`: of every run that is not told another. `made_by`: for the manifest."""
 
     def __init__(self, build, program, work="/dev/shm", seed=1):
         self.build, self.program, self.work, self.seed = (
@@ -151,6 +154,7 @@ class Bench:
             raise Error(f"--db-bench={program} is no program")
         if not self.work.is_dir():
             raise Error(f"--work={work} is no folder")
+        self.made_by = provenance.of(self.program, *(self.build / "lib" / library for library in LIBRARIES))
 
     def folder(self, name="db"):
         """Of this process; what is in it goes when the process calls remove()."""
@@ -195,8 +199,8 @@ class Bench:
         command += [f"--cache_uri={cache}"] if cache else []
         command += flags
         try:
-            done = subprocess.run(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                  errors="replace", check=False, timeout=timeout if kill_after is None else kill_after)
+            done = ending.run(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", timeout=timeout if kill_after is None else kill_after)
             text, ended_well = done.stdout, done.returncode == 0 and kill_after is None
         except subprocess.TimeoutExpired as late:  # killed
             if kill_after is None:
@@ -243,20 +247,13 @@ def ratios(values, base):
     return spread(values[number] / base[number] for number in values if number in base and base[number])
 
 
-def git(*words):
-    """What git says of this tree; empty if it says nothing."""
-    done = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=False)
-    return done.stdout.strip()
-
-
-def manifest(question, run, *, command, rounds, seed, date, **more):
+def manifest(question, run, made_by, *, command, rounds, seed, date, **more):
     """What a results folder says of its runs. `run` is any of them; no path of this machine goes in."""
     command = [re.sub(r"(?<==)/\S+|^/\S+", lambda path: pathlib.PurePath(path[0]).name, str(word)) for word in command]
     model = next((line.split(":", 1)[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
                   if line.startswith("model name")), "unknown")
-    return {"question": question, "date": date, "commit": git("rev-parse", "--short", "HEAD"),
-            "changed": bool(git("status", "--porcelain", "--untracked-files=no")), "command": command,
-            "rocksdb": run.rocksdb, "processor": model, "processors": os.cpu_count(), "seed": seed, "rounds": rounds,
+    return {"question": question, "date": date, **made_by, "command": command, "rocksdb": run.rocksdb,
+            "processor": model, "processors": os.cpu_count(), "seed": seed, "rounds": rounds,
             "emulated": bool(run.emulated), "media": sorted(set(run.emulated))} | more
 
 
@@ -311,8 +308,8 @@ def self_test():
     assert list(interleaved(2, ["a", "b"])) == [(0, "a"), (0, "b"), (1, "b"), (1, "a")]
     assert str(spread([3, 1, 2])) == "2 (1-3)"
     assert ratios({0: 2, 1: 9}, {0: 1, 1: 3}).median == 2.5, "within a round, not of medians"
-    told = manifest("q", run, command=["/a/tool", "--build=/b/c", "--quick"], rounds=1, seed=1, date="d")
-    assert told["command"] == ["tool", "--build=c", "--quick"] and told["emulated"], told
+    told = manifest("q", run, {"commit": "c"}, command=["/a/tool", "--build=/b/c", "-q"], rounds=1, seed=1, date="d")
+    assert told["command"] == ["tool", "--build=c", "-q"] and told["emulated"] and told["commit"] == "c", told
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@
                    worker's disk first, and called by its path there
     --list         a file of such names, a line each
     --kept         folder or URL, the same on all workers, for the curve of each trace: a rerun makes only those that
-                   are missing, or whose trace, flags or mezz_plan have changed
+                   are missing, or whose trace, flags, files that flags name, or mezz_plan have changed
     --workers      of a cluster on this machine (default: one for each core), or
     --scheduler    that of a cluster there is, such as tcp://host:8786; --mezz_plan is then its path on the workers, too
     --retries      what fails is tried so often again (default 2), on any worker, before its trace is named
@@ -69,9 +69,20 @@ def scratch():
     return tempfile.TemporaryDirectory(prefix="mezz-", dir=distributed.get_worker().local_directory)
 
 
+def digest_of(path):
+    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+
+
+def files_of(flags):
+    """Digests of the files that flags name, as they are here: --pack_ratio=FILE, or FILE behind its flag."""
+    values = [flag.partition("=")[2] or flag for flag in flags]
+    return [digest_of(value) for value in values if os.path.isfile(value)]
+
+
 def make_curve(trace, settings):
     """The curve's name among those kept, and whether it was there."""
-    said_by = (trace.fs.to_json(), trace.path, trace.fs.ukey(trace.path), settings["flags"], settings["digest"])
+    said_by = (trace.fs.to_json(), trace.path, trace.fs.ukey(trace.path), settings["flags"], settings["digest"],
+               *files_of(settings["flags"]))
     name = hashlib.sha256(repr(said_by).encode()).hexdigest()[:40] + ".curve"
     fs, folder = fsspec.core.url_to_fs(settings["kept"])
     if fs.exists(f"{folder}/{name}"):
@@ -191,7 +202,7 @@ def run(arguments):
     fs.makedirs(folder, exist_ok=True)
     settings = {"program": program, "flags": arguments.flags,
                 "kept": os.path.abspath(folder) if is_local(fs) else arguments.kept,
-                "digest": hashlib.sha256(pathlib.Path(program).read_bytes()).hexdigest()}
+                "digest": digest_of(program)}
     if arguments.scheduler:
         client = distributed.Client(arguments.scheduler)
     else:

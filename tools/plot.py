@@ -13,6 +13,7 @@ tools/reproduce-trocksdb leaves them, as bars, one file each.
 --policies   mezz_sim: only these, in this order; all if it is left out
 
 Several results of mezz_sim are drawn as one; a policy at a capacity that two of them have is taken from the last.
+Caches that a result calls not available are left out, and named.
 """
 import argparse
 import json
@@ -60,6 +61,15 @@ def load(path):
     if not known or not isinstance(result.get("rows"), list):
         die(f"{path} is not a result of mezz_sim --json, mezz_replay --json or tools/reproduce-trocksdb")
     return result
+
+
+def leave_unavailable_out(path, result):
+    """Their windows, if they have any, mean nothing."""
+    for row in result["rows"]:
+        if not row.get("available", True):
+            print(f"tools/plot.py: {path}: {row['cache']} is left out: {row.get('reason', 'not available')}",
+                  file=sys.stderr)
+    result["rows"] = [row for row in result["rows"] if row.get("available", True)]
 
 
 def value_of(row, name):
@@ -145,10 +155,11 @@ def main():
             die(f"--policies names \"{policy}\"; the results have {', '.join(sorted(known)) or 'none'}")
     if not traces and not replayed:
         die(f"no row has --value={args.value}")
-    for path, result in zip(args.results, results):
-        if replayed and not any(row.get("windows") for row in result["rows"]):
+    for path, result in zip(args.results, results) if replayed else ():
+        leave_unavailable_out(path, result)
+        if not any(row.get("windows") for row in result["rows"]):
             die(f"{path}: no cache has a window to draw")
-        if replayed and any(args.value not in window for row in result["rows"] for window in row.get("windows", [])):
+        if any(args.value not in window for row in result["rows"] for window in row.get("windows", [])):
             die(f"{path} has no --value={args.value}")
     try:
         import matplotlib

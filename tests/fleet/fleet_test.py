@@ -126,6 +126,16 @@ class Fleet(unittest.TestCase):
         self.assertIn(f"trace file://{self.folder}/host4.trace failed: the worker died", done.stderr)
         self.assertIn(f"{TRACES - 2} of {TRACES - 1} curves", done.stderr)
 
+    def test_curves_are_kept_by_what_files_that_flags_name_hold(self):
+        ratios = self.folder / "ratios"
+        for content, flags, kept in (("2,1\n", [f"--pack_ratio={ratios}"], 0), ("2,1\n", [f"--pack_ratio={ratios}"], 2),
+                                     ("4,1\n", [f"--pack_ratio={ratios}"], 0), ("4,1\n", ["--pack_ratio", ratios], 0),
+                                     ("3,1\n", ["--pack_ratio", ratios], 0)):
+            ratios.write_text(content)
+            done = self.fleet("host0.trace", "host1.trace", flags=[*FLAGS, "--pack=lz4", *flags])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"2 of 2 curves, {kept} of them kept from before", done.stderr)
+
     def test_refuses_before_it_starts_a_cluster(self):
         for words, flags, said in (
                 (["host*.trace"], ["--scm=0,8M"], "--dram is missing behind --"),
