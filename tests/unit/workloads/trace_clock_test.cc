@@ -45,15 +45,17 @@ TEST(SpreadTimes, SpreadsThoseOfATickOverItAndChangesNothingElse) {
     const uint64_t step = TickOf(times);
     const std::vector<uint64_t> spread = SpreadTimes(times);
     const auto source = SpreadTimes(std::make_unique<sim::VectorSource>(requests), step);
-    for (int pass = 0; pass < 2; ++pass) {
+    for (const size_t passed : {random() % requests.size(), requests.size(), requests.size()}) {
       Request request;
-      for (size_t i = 0; i < requests.size(); ++i) {
+      for (size_t i = 0; i < passed; ++i) {
         ASSERT_TRUE(source->Next(&request));
         ASSERT_EQ(request.key, requests[i].key);
         ASSERT_EQ(request.value_bytes, requests[i].value_bytes);
         ASSERT_EQ(request.time_us, spread[i]);
       }
-      ASSERT_FALSE(source->Next(&request));
+      if (passed == requests.size()) {
+        ASSERT_FALSE(source->Next(&request));
+      }
       ASSERT_TRUE(source->status().ok());
       ASSERT_TRUE(source->Rewind().ok());
     }
