@@ -195,8 +195,11 @@ TEST_F(DurableEraseFaults, AfterATierThatItsScrubFoundBrokenTheNextBeginsCold) {
   ASSERT_TRUE(ScmTier::Open(options_, &tier_).ok());
   Put(1, 100);
   EXPECT_TRUE(tier_->Erase(Key(7)));
-  Damage(50);
-  while (!tier_->is_closed()) std::this_thread::yield();  // ctest has the last word
+  const std::vector<std::byte> payload = Payload(50, 0, kBytes);
+  const size_t at = test::Contents(file_.path()).find({reinterpret_cast<const char*>(payload.data()), kBytes});
+  ASSERT_NE(at, std::string::npos);
+  test::Overwrite(file_.path(), at + 7, std::string(1, static_cast<char>(~payload[7])));  // the scrub reads meanwhile
+  while (!tier_->is_closed()) std::this_thread::yield();                                  // ctest has the last word
   options_.scrub_bytes_per_second = 0;
   Open();
   EXPECT_EQ(tier_->resident_blocks(), 0u);
