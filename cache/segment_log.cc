@@ -281,7 +281,8 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   return true;
 }
 
-// To kOpen or kTombstones, at once: who has been late since its lane's segment was this one may reserve in an open one.
+// `to` is kOpen or kTombstones, in one step: a late writer, for whom this is still its lane's segment, would reserve in
+// an open one.
 void SegmentLog::OpenLocked(SegmentId id, uint64_t sequence, Generation generation, State to) {
   layout::SegmentHeader header{};
   header.magic = to == State::kOpen ? layout::kSegmentMagic : layout::kTombstonesMagic;
