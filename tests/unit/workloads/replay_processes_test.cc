@@ -127,7 +127,9 @@ TEST_F(ReplayProcesses, TheOnlyCacheMayCrashBeforeItsFirstWindow) {
   const pid_t run = StartWith({"--caches=hybrid", "--keys=100000", "--seconds=0.3", "--repeats=2"});
   Until([&] { return ReadAll(folder_.Path("stderr")).find("loading") != std::string::npos; });
   EXPECT_TRUE(fs::exists(folder_.Path("scm")));
-  kill(Worker(run, 0), SIGKILL);
+  const pid_t worker = Worker(run, 0);
+  ASSERT_NE(worker, 0);
+  kill(worker, SIGKILL);
   EXPECT_EQ(Wait(run), 3) << ReadAll(folder_.Path("stderr"));
   const json result = Result();
   ASSERT_TRUE(result.is_object());
