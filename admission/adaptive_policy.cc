@@ -101,14 +101,13 @@ void AdaptivePolicy::CountLookup(const BlockFacts& block) {
   const uint64_t mean = mean_bytes_.load(std::memory_order_relaxed);
   const uint64_t looked_up = IsMetadata(block.role) ? std::min<uint64_t>(block.bytes, mean) : block.bytes;
   const uint64_t sum = bytes.load(std::memory_order_relaxed) + looked_up;
-  const bool passes_on = counted % kBatch == 0;
-  bytes.store(passes_on ? 0 : sum, std::memory_order_relaxed);
-  if (passes_on) {
+  if (counted % kBatch == 0) {
+    bytes.store(0, std::memory_order_relaxed);
     mean_bytes_.store(std::max<uint64_t>(1, Decayed(mean, sum / kBatch, kMeanBytesShift)), std::memory_order_relaxed);
-    Advance(kBatch, sum);
-  } else if (unaged_lookups_.load(std::memory_order_relaxed) >= lookups_per_aged_line_) {
-    AgeOwedLines();
+    return Advance(kBatch, sum);
   }
+  bytes.store(sum, std::memory_order_relaxed);
+  if (unaged_lookups_.load(std::memory_order_relaxed) >= lookups_per_aged_line_) AgeOwedLines();
 }
 
 void AdaptivePolicy::Advance(uint64_t lookups, uint64_t bytes) {

@@ -192,7 +192,7 @@ class HybridCore final : private SurvivorJudge {
   enum class CurveIs { kRecent, kLast };
   std::string Report(UriKind uri = UriKind::kHybrid, CurveIs curve_is = CurveIs::kRecent) const;
   // For GetPrintableOptions: RocksDB may hold its mutex, and all writes with it.
-  std::string QuickReport(UriKind uri = UriKind::kHybrid) const { return Report(uri, CurveIs::kLast); }
+  std::string QuickReport() const { return Report(UriKind::kHybrid, CurveIs::kLast); }
 
  private:
   explicit HybridCore(const HybridCacheOptions& options);

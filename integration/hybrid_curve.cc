@@ -129,8 +129,11 @@ Status HybridCore::WriteCurve(const plan::Curve& curve, const std::string& path)
 std::string HybridCore::CurveText(CurveIs curve_is) const {
   if (curve_ == nullptr) return "";
   std::unique_lock lock(curve_text_->mutex, std::defer_lock);
-  curve_is == CurveIs::kLast ? static_cast<void>(lock.try_lock()) : lock.lock();
-  if (!lock.owns_lock()) return "";
+  if (curve_is == CurveIs::kRecent) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    return "";
+  }
   const uint64_t sampled = curve_->sampled();
   std::string& text = curve_text_->text;
   const std::string counts = fmt::format("curve.sampled: {}\ncurve.dropped: {}\n", sampled, curve_->dropped());

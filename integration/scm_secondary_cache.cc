@@ -248,8 +248,7 @@ rocksdb::Status ScmSecondaryCache::InsertSaved(const Slice& key, const Slice& sa
     core_->counters().Add(Event::kRefusedCompressed, BlockRole::kOther);
     if (!told_of_compressed_.exchange(true, std::memory_order_relaxed)) {
       Tell(
-          "mezzanine_scm://: a tiered cache hands down blocks as their files hold them, compressed, and none of them "
-          "is "
+          "mezzanine_scm://: a tiered cache hands down compressed blocks as their files hold them, and none of them is "
           "stored: use mezzanine://, or make this the secondary cache of an LRUCache or HyperClockCache");
     }
     return rocksdb::Status::NotSupported("ScmSecondaryCache keeps blocks uncompressed");

@@ -56,11 +56,14 @@ MediumCost MediumCostOf(const Machine& machine, const Traffic& traffic, const Ti
   const double promoted = std::min(1 - unpacked, shares.scm_promoted / shares.scm);
   const double in_place = 1 - unpacked - promoted;
   const double lines = BlockSearchLines(static_cast<size_t>(traffic.block_bytes));
-  sim::AccessCosts costs = sim::CostsOf(machine.scm, traffic.block_bytes, 0);
-  sim::AddPackedCosts(machine.scm, traffic.block_bytes, traffic.pack == "zstd" ? Codec::kZstd : Codec::kLz4,
-                      record_bytes, &costs);
-  if (const auto alternative = sim::AlternativeOf(traffic.policy))
+  sim::AccessCosts costs;
+  if (const auto alternative = sim::AlternativeOf(traffic.policy)) {
     costs = sim::AlternativeCostsOf(*alternative, machine.scm, traffic.block_bytes, record_bytes, 0);
+  } else {
+    costs = sim::CostsOf(machine.scm, traffic.block_bytes, 0);
+    sim::AddPackedCosts(machine.scm, traffic.block_bytes, traffic.pack == "zstd" ? Codec::kZstd : Codec::kLz4,
+                        record_bytes, &costs);
+  }
   const double hidden_ns = machine.scm_emulated ? 0 : costs.dram_hit_ns;
   return {.ns = in_place * std::max(0.0, costs.scm_hit_ns - hidden_ns) + promoted * costs.promotion_ns +
                 unpacked * costs.unpack_ns,

@@ -3,12 +3,14 @@
 
 #include <utility>
 
+#include "workloads/requests/wrapped_source.h"
+
 namespace mezz {
 namespace {
 
-class SkippingSource final : public RequestSource {
+class SkippingSource final : public WrappedSource {
  public:
-  explicit SkippingSource(std::unique_ptr<RequestSource> source) : source_(std::move(source)) {}
+  using WrappedSource::WrappedSource;
 
   bool Next(Request* request) override {
     while (!source_->Next(request)) {
@@ -17,17 +19,13 @@ class SkippingSource final : public RequestSource {
     }
     return true;
   }
-  Status status() const override { return source_->status(); }
   Status Rewind() override {
     skipped_ = 0;
     return source_->Rewind();
   }
-  uint64_t size_hint() const override { return source_->size_hint(); }
-  std::string description() const override { return source_->description(); }
   uint64_t skipped() const override { return skipped_; }
 
  private:
-  const std::unique_ptr<RequestSource> source_;
   uint64_t skipped_ = 0;
 };
 

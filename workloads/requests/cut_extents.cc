@@ -3,13 +3,15 @@
 
 #include <utility>
 
+#include "workloads/requests/wrapped_source.h"
+
 namespace mezz {
 namespace {
 
-class CutSource final : public RequestSource {
+class CutSource final : public WrappedSource {
  public:
   CutSource(std::unique_ptr<RequestSource> source, uint32_t unit_bytes)
-      : source_(std::move(source)), unit_bytes_(unit_bytes) {}
+      : WrappedSource(std::move(source)), unit_bytes_(unit_bytes) {}
 
   bool Next(Request* request) override {
     if (next_block_ > last_block_) {
@@ -28,20 +30,14 @@ class CutSource final : public RequestSource {
     return true;
   }
 
-  Status status() const override { return source_->status(); }
+  // size_hint() is the source's: an extent is one block at least.
   Status Rewind() override {
     next_block_ = 1;
     last_block_ = 0;
     return source_->Rewind();
   }
-  // An extent is one block at least.
-  uint64_t size_hint() const override { return source_->size_hint(); }
-  std::string description() const override { return source_->description(); }
-  bool SkipDamaged() override { return source_->SkipDamaged(); }
-  uint64_t skipped() const override { return source_->skipped(); }
 
  private:
-  const std::unique_ptr<RequestSource> source_;
   const uint32_t unit_bytes_;
   Request extent_;
   uint64_t next_block_ = 1;  // of the extent; past last_block_ when it is used up

@@ -4,29 +4,29 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/requests/wrapped_source.h"
+
 namespace mezz {
 namespace {
 
 constexpr size_t kBatchMax = 1 << 20;  // longer ones are cut
 
-class SampledSource final : public RequestSource {
+class SampledSource final : public WrappedSource {
  public:
   SampledSource(std::unique_ptr<RequestSource> source, const SpatialSample& sample)
-      : source_(std::move(source)), sample_(sample) {}
+      : WrappedSource(std::move(source)), sample_(sample) {}
 
   bool Next(Request* request) override {
     if (next_ == kept_.size() && !TakeBatch()) return false;
     *request = kept_[next_++];
     return true;
   }
-  Status status() const override { return source_->status(); }
   Status Rewind() override {
     kept_.clear();
     next_ = 0;
     return source_->Rewind();
   }
-  std::string description() const override { return source_->description(); }
-  uint64_t skipped() const override { return source_->skipped(); }
+  uint64_t size_hint() const override { return 0; }
 
  private:
   // At least one request, and all of the batch it belongs to.
@@ -46,7 +46,6 @@ class SampledSource final : public RequestSource {
     return !kept_.empty();
   }
 
-  const std::unique_ptr<RequestSource> source_;
   const SpatialSample sample_;
   std::vector<Request> kept_;
   size_t next_ = 0;

@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "workloads/requests/wrapped_source.h"
+
 namespace mezz {
 namespace {
 
@@ -13,10 +15,10 @@ uint64_t OffsetUs(uint64_t tick_us, uint64_t nth, uint64_t count) {
   return static_cast<uint64_t>(static_cast<unsigned __int128>(tick_us) * nth / count);
 }
 
-class SpreadSource final : public RequestSource {
+class SpreadSource final : public WrappedSource {
  public:
   SpreadSource(std::unique_ptr<RequestSource> source, uint64_t tick_us)
-      : source_(std::move(source)), tick_us_(tick_us) {}
+      : WrappedSource(std::move(source)), tick_us_(tick_us) {}
 
   bool Next(Request* request) override {
     if (given_ == tick_.size() && !ReadTick()) return false;
@@ -26,17 +28,12 @@ class SpreadSource final : public RequestSource {
     return true;
   }
 
-  Status status() const override { return source_->status(); }
   Status Rewind() override {
     tick_.clear();
     given_ = 0;
     has_ahead_ = false;
     return source_->Rewind();
   }
-  uint64_t size_hint() const override { return source_->size_hint(); }
-  std::string description() const override { return source_->description(); }
-  bool SkipDamaged() override { return source_->SkipDamaged(); }
-  uint64_t skipped() const override { return source_->skipped(); }
 
  private:
   bool ReadTick() {
@@ -50,7 +47,6 @@ class SpreadSource final : public RequestSource {
     return true;
   }
 
-  const std::unique_ptr<RequestSource> source_;
   const uint64_t tick_us_;
   std::vector<Request> tick_;  // the requests of one
   size_t given_ = 0;           // of them

@@ -9,6 +9,7 @@
 #include "admission/curves/key_map.h"
 #include "workloads/readers/open_trace.h"
 #include "workloads/requests/cut_extents.h"
+#include "workloads/requests/wrapped_source.h"
 #include "workloads/trace/stack_distances.h"
 #include "workloads/trace/zipf_fit.h"
 
@@ -18,19 +19,16 @@ namespace {
 constexpr uint64_t kCheckEvery = 1 << 16;  // accesses between two looks at the memory in use
 
 // Notes what the requests say themselves, before extents are cut, and passes them on.
-class RequestNotes final : public RequestSource {
+class RequestNotes final : public WrappedSource {
  public:
-  RequestNotes(std::unique_ptr<RequestSource> source, TraceInfo* info) : source_(std::move(source)), info_(*info) {}
+  RequestNotes(std::unique_ptr<RequestSource> source, TraceInfo* info)
+      : WrappedSource(std::move(source)), info_(*info) {}
 
   bool Next(Request* request) override {
     if (!source_->Next(request)) return false;
     Note(*request);
     return true;
   }
-  Status status() const override { return source_->status(); }
-  Status Rewind() override { return source_->Rewind(); }
-  std::string description() const override { return source_->description(); }
-  uint64_t skipped() const override { return source_->skipped(); }
 
  private:
   void Note(const Request& r) {
@@ -56,7 +54,6 @@ class RequestNotes final : public RequestSource {
     info_.has_time = true;
   }
 
-  const std::unique_ptr<RequestSource> source_;
   TraceInfo& info_;
   KeyMap clients_, families_;
 };

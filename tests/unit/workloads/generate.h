@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "workloads/generators/generators.h"
@@ -33,11 +34,21 @@ inline std::map<uint64_t, uint64_t> CountKeys(const std::vector<Request>& reques
   return counts;
 }
 
+// By key, of keys below `keys`.
+inline std::vector<uint64_t> CountKeys(const std::vector<Request>& requests, uint64_t keys) {
+  std::vector<uint64_t> counts(keys);
+  for (const Request& request : requests) ++counts.at(request.key);
+  return counts;
+}
+
+inline std::vector<uint64_t> Descending(std::vector<uint64_t> counts) {
+  std::sort(counts.rbegin(), counts.rend());
+  return counts;
+}
 inline std::vector<uint64_t> Descending(const std::map<uint64_t, uint64_t>& counts) {
-  std::vector<uint64_t> sorted;
-  for (const auto& [key, count] : counts) sorted.push_back(count);
-  std::sort(sorted.rbegin(), sorted.rend());
-  return sorted;
+  std::vector<uint64_t> unsorted;
+  for (const auto& [key, count] : counts) unsorted.push_back(count);
+  return Descending(std::move(unsorted));
 }
 
 }  // namespace mezz

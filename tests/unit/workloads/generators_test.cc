@@ -17,18 +17,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::vector<uint64_t> CountsOf(const std::vector<Request>& requests, uint64_t keys) {
-  std::vector<uint64_t> counts(keys);
-  for (const Request& request : requests) ++counts.at(request.key);
-  return counts;
-}
-
-std::vector<uint64_t> CountsDescending(const std::vector<Request>& requests, uint64_t keys) {
-  std::vector<uint64_t> counts = CountsOf(requests, keys);
-  std::sort(counts.rbegin(), counts.rend());
-  return counts;
-}
-
 bool Same(const Request& a, const Request& b) {
   return a.key == b.key && a.operation == b.operation && a.value_bytes == b.value_bytes &&
          a.scan_length == b.scan_length;
@@ -123,7 +111,7 @@ TEST(Generators, GiveTheNeighbourOfAScaleTheSameShape) {
     for (int i = 0; i < 2; ++i) {
       const uint64_t keys = i == 0 ? 64'000 : 256'000;
       const auto sorted =
-          CountsDescending(GenerateAll({.name = std::string(name), .keys = keys, .ops = 2'000'000}), keys);
+          Descending(CountKeys(GenerateAll({.name = std::string(name), .keys = keys, .ops = 2'000'000}), keys));
       const auto top = static_cast<std::ptrdiff_t>(keys / 20);
       share[i] = static_cast<double>(std::accumulate(sorted.begin(), sorted.begin() + top, uint64_t{0})) / 2e6;
     }
@@ -164,7 +152,7 @@ TEST(Uniform, HitsEveryKeyAboutEquallyOften) {
   constexpr uint64_t kKeys = 100;
   constexpr uint64_t kOps = 100000;
   double chi_square = 0;
-  for (uint64_t count : CountsDescending(GenerateAll({.name = "uniform", .keys = kKeys, .ops = kOps}), kKeys)) {
+  for (uint64_t count : Descending(CountKeys(GenerateAll({.name = "uniform", .keys = kKeys, .ops = kOps}), kKeys))) {
     const double off = static_cast<double>(count) - kOps / kKeys;
     chi_square += off * off / (kOps / kKeys);
   }
@@ -178,7 +166,7 @@ TEST(Zipf, GivesEachRankItsShare) {
     double norm = 0;
     for (uint64_t rank = 1; rank <= kKeys; ++rank) norm += std::pow(rank, -skew);
     const auto counts =
-        CountsDescending(GenerateAll({.name = "zipf", .keys = kKeys, .ops = kOps, .skew = skew}), kKeys);
+        Descending(CountKeys(GenerateAll({.name = "zipf", .keys = kKeys, .ops = kOps, .skew = skew}), kKeys));
     for (uint64_t rank : {1, 2, 10}) {
       const double want = std::pow(rank, -skew) / norm * kOps;
       EXPECT_NEAR(static_cast<double>(counts[rank - 1]), want, 5 * std::sqrt(want) + 0.02 * want)
@@ -189,7 +177,7 @@ TEST(Zipf, GivesEachRankItsShare) {
 
 TEST(Zipf, ScattersThePopularKeys) {
   constexpr uint64_t kKeys = 1 << 20;
-  const auto counts = CountsOf(GenerateAll({.name = "zipf", .keys = kKeys, .ops = 200000}), kKeys);
+  const auto counts = CountKeys(GenerateAll({.name = "zipf", .keys = kKeys, .ops = 200000}), kKeys);
   std::vector<std::pair<uint64_t, uint64_t>> by_count;
   for (uint64_t key = 0; key < kKeys; ++key)
     if (counts[key] != 0) by_count.emplace_back(counts[key], key);
@@ -236,7 +224,7 @@ TEST_F(Production, HasHotRangesButNoneThatIsNearlyEverything) {
 
 TEST_F(Production, FollowsThePublishedPowerLawWithinARange) {
   constexpr uint64_t kKeysOfRange = kKeys / 30;
-  const std::vector<uint64_t> of_keys = CountsOf(Requests(), kKeys);
+  const std::vector<uint64_t> of_keys = CountKeys(Requests(), kKeys);
   std::vector<uint64_t> counts;  // of the hottest range
   uint64_t most = 0;
   for (auto range = of_keys.begin(); range != of_keys.end(); range += kKeysOfRange) {

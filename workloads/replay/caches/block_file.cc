@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <optional>
 
 namespace mezz {
 namespace {
@@ -71,7 +71,7 @@ Status BlockFile::Claim(const std::string& folder, const Values& values, uint64_
   MEZZ_RETURN_IF_ERROR(claimed->Measure());
   MEZZ_RETURN_IF_ERROR(claimed->CheckWhatIsThere());
   claimed->wanted_ = Sectors(bytes);
-  if (!claimed->whole()) MEZZ_RETURN_IF_ERROR(claimed->CheckSpace(/*in_memory=*/flash != nullptr));
+  if (!claimed->whole()) MEZZ_RETURN_IF_ERROR(claimed->CheckSpace(flash));
   *file = std::move(claimed);
   return Status::Ok();
 }
@@ -124,16 +124,13 @@ Status BlockFile::CheckWhatIsThere() const {
   return Status::Ok();
 }
 
-Status BlockFile::CheckSpace(bool in_memory) const {
-  struct statvfs fs {};
+Status BlockFile::CheckSpace(const FlashModel* flash) const {
   const uint64_t missing = (wanted_ - sectors_) * kSectorBytes;
-  if (fstatvfs(fd_, &fs) != 0) return Status::Ok();
-  // A file system in memory may be larger than what is free of it.
-  const uint64_t free = std::min<uint64_t>(fs.f_bavail * fs.f_frsize, in_memory ? FreeMemoryBytes() : UINT64_MAX);
-  if (free >= missing) return Status::Ok();
+  const std::optional<uint64_t> room = RoomIn(path_, flash);
+  if (!room || *room >= missing) return Status::Ok();
   return Status::NoSpace(
       fmt::format("{} needs {} MiB more, and {} has {} MiB free; use a smaller --unit, or a sample of the trace", path_,
-                  missing >> 20, in_memory ? "the memory" : "its disk", free >> 20));
+                  missing >> 20, flash != nullptr ? "the memory" : "its disk", *room >> 20));
 }
 
 Status BlockFile::Fill(Progress* progress, const std::atomic<bool>& stop) {

@@ -73,7 +73,7 @@ class BlockFile {
   Status Lock() const;
   Status Measure();
   Status CheckWhatIsThere() const;
-  Status CheckSpace(bool in_memory) const;
+  Status CheckSpace(const FlashModel* flash) const;
   Status Failed(const char* what) const;
 
   const std::string path_;

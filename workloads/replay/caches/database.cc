@@ -4,13 +4,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "rocksdb/convenience.h"
 #include "rocksdb/filter_policy.h"
@@ -220,13 +220,9 @@ Status Database::CheckSpace() const {
   }
   row_bytes /= static_cast<double>(sample);
   const double needed = static_cast<double>(keys) * row_bytes * kRoomFactor + kFixedRoom;
-  struct statvfs disk {};
-  if (statvfs(options_.db_dir.c_str(), &disk) != 0) {
-    return Status::IoError(fmt::format("--db={}: {}", options_.db_dir, std::strerror(errno)));
-  }
-  double free = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
-  if (options_.flash != nullptr) free = std::min(free, static_cast<double>(FreeMemoryBytes()));
-  free += static_cast<double>(FolderBytes(Path("base")));
+  const std::optional<uint64_t> room = RoomIn(options_.db_dir, options_.flash);
+  if (!room) return Status::IoError(fmt::format("--db={}: {}", options_.db_dir, std::strerror(errno)));
+  const double free = static_cast<double>(*room) + static_cast<double>(FolderBytes(Path("base")));
   if (needed <= free) return Status::Ok();
   return Status::NoSpace(fmt::format(
       "--db={}: {} distinct keys of {:.0f} bytes need {:.0f} MiB, {} has {:.0f} MiB; use fewer keys or smaller values, "

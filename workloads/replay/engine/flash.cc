@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <linux/magic.h>
 #include <sys/prctl.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <time.h>
 
@@ -45,6 +46,15 @@ struct Late {
 thread_local Late late;
 
 std::atomic<uint64_t> flashes{0};  // a count that gives numbers; relaxed
+
+uint64_t FreeMemoryBytes() {
+  constexpr std::string_view kField = "MemAvailable:";
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string line; std::getline(meminfo, line);) {
+    if (line.starts_with(kField)) return std::strtoull(line.c_str() + kField.size(), nullptr, 10) * 1024;
+  }
+  return std::numeric_limits<uint64_t>::max();  // the kernel does not tell
+}
 
 }  // namespace
 
@@ -117,13 +127,11 @@ Status CheckInMemory(const std::string& folder, const FlashModel& model) {
       folder, model.name));
 }
 
-uint64_t FreeMemoryBytes() {
-  constexpr std::string_view kField = "MemAvailable:";
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string line; std::getline(meminfo, line);) {
-    if (line.starts_with(kField)) return std::strtoull(line.c_str() + kField.size(), nullptr, 10) * 1024;
-  }
-  return std::numeric_limits<uint64_t>::max();  // the kernel does not tell
+std::optional<uint64_t> RoomIn(const std::string& folder, const FlashModel* model) {
+  struct statvfs fs {};
+  if (statvfs(folder.c_str(), &fs) != 0) return std::nullopt;
+  const uint64_t room = uint64_t{fs.f_bavail} * fs.f_frsize;
+  return model == nullptr ? room : std::min(room, FreeMemoryBytes());
 }
 
 }  // namespace mezz

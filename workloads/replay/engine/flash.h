@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -93,7 +94,8 @@ class Flash {
 
 // Refuses a folder, there or to be made, whose files do not lie in memory: a disk's own time would come on top.
 Status CheckInMemory(const std::string& folder, const FlashModel& model);
-// What files in memory can still take; the size of their file system may promise more.
-uint64_t FreeMemoryBytes();
+// What files in a folder that is there can still take, of --flash=`model`: in memory no more than is free of that,
+// whatever the size of the file system promises. Nothing: the file system does not tell, and errno says why.
+std::optional<uint64_t> RoomIn(const std::string& folder, const FlashModel* model);
 
 }  // namespace mezz

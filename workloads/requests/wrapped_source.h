@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "workloads/requests/request.h"
+
+namespace mezz {
+
+// What changes the requests of another source, or leaves some out: all but Next() is that one's, unless it is
+// overridden.
+class WrappedSource : public RequestSource {
+ public:
+  explicit WrappedSource(std::unique_ptr<RequestSource> source) : source_(std::move(source)) {}
+
+  Status status() const override { return source_->status(); }
+  Status Rewind() override { return source_->Rewind(); }
+  uint64_t size_hint() const override { return source_->size_hint(); }
+  std::string description() const override { return source_->description(); }
+  bool deletes() const override { return source_->deletes(); }
+  bool SkipDamaged() override { return source_->SkipDamaged(); }
+  uint64_t skipped() const override { return source_->skipped(); }
+
+ protected:
+  const std::unique_ptr<RequestSource> source_;
+};
+
+}  // namespace mezz
