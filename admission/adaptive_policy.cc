@@ -184,6 +184,22 @@ bool AdaptivePolicy::Promotes(const BlockFacts& block, uint64_t hash, unsigned f
          frequency >= break_even_.Frequency(lookups_per_aged_line_ * sketch_.lines(), gain);
 }
 
+// What a flush wrote holds the keys that are written most, which are read more than most. In DRAM it would push out
+// what was hit there, a whole memtable at a time.
+Decision AdaptivePolicy::OnWarm(const BlockFacts& block, const Lineage& lineage) {
+  Decision decision = Policy::OnWarm(block, lineage);
+  if (decision.reason == Reason::kFlushed) decision = {Action::kToScm, Reason::kFlushed, /*proven=*/true};
+  if (decision.action != Action::kToScm) return decision;
+  if (const auto limit = LimitReached(block.write_bytes()))
+    return {lineage.kind == Lineage::Kind::kFlushed ? Action::kToDram : Action::kBypass, *limit};
+  sketch_.Raise(HashOfBlock(block.key), lineage.frequency);
+  return decision;
+}
+
+uint8_t AdaptivePolicy::Frequency(const BlockKey& key) const {
+  return static_cast<uint8_t>(sketch_.Estimate(HashOfBlock(key)));
+}
+
 Decision AdaptivePolicy::OnDramEviction(const BlockFacts& block) {
   const uint64_t hash = HashOfBlock(block.key);
   break_even_.OnEviction(hash);

@@ -27,6 +27,9 @@ namespace mezz {
 //   on a miss           to DRAM; but data that a compaction reads goes nowhere, and data goes past DRAM, as if that
 //                       had evicted it at once, while newcomers find nothing there (DramWindow), and always if DRAM
 //                       is not for it. To both, if its ghost is known and its image is at hand
+//   on what RocksDB     of a flush to SCM, as proven; of a compaction to SCM if a parent was in the cache, as proven if
+//   has written         one was hit there, and it is known to have been asked for as often as they; else nowhere.
+//                       Metadata to DRAM
 //   on a DRAM eviction  kept if recorded. Else demoted with evidence: it was hit in DRAM, its ghost is known, or it is
 //                       metadata; how much evidence is needed the miniatures say (Strictness). Blocks whose ghost is
 //                       known are demoted as proven. While the SCM tier fills, all are.
@@ -51,6 +54,8 @@ class AdaptivePolicy final : public Policy {
   std::string_view name() const override { return kName; }
   bool may_divert_misses() const override { return true; }
   Decision OnMiss(const BlockFacts& block) override;
+  Decision OnWarm(const BlockFacts& block, const Lineage& lineage) override;
+  uint8_t Frequency(const BlockKey& key) const override;
   Decision OnDramEviction(const BlockFacts& block) override;
   Decision OnScmHit(const BlockFacts& block) override;
   Decision OnReclaim(const BlockFacts& block) override;

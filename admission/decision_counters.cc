@@ -22,7 +22,8 @@ constexpr Answer kKnown[] = {
     {DecisionPoint::kScmHit, Action::kMove},       {DecisionPoint::kReclaim, Action::kSpare},
     {DecisionPoint::kReclaim, Action::kDrop},      {DecisionPoint::kReclaim, Action::kPack},
     {DecisionPoint::kForm, Action::kRaw},          {DecisionPoint::kForm, Action::kPack},
-    {DecisionPoint::kMiss, Action::kToBoth},
+    {DecisionPoint::kMiss, Action::kToBoth},       {DecisionPoint::kWarm, Action::kToDram},
+    {DecisionPoint::kWarm, Action::kToScm},        {DecisionPoint::kWarm, Action::kBypass},
 };
 static_assert(std::size(kKnown) == kNoSuchAnswer);
 
@@ -70,6 +71,8 @@ std::string_view ToString(DecisionPoint point) {
       return "reclaim";
     case DecisionPoint::kForm:
       return "form";
+    case DecisionPoint::kWarm:
+      return "warm";
     case DecisionPoint::kCount:
       break;
   }

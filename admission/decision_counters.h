@@ -17,14 +17,14 @@
 namespace mezz {
 
 // Where a policy is asked; kForm: where FormRule is.
-enum class DecisionPoint : uint8_t { kMiss, kDramEviction, kScmHit, kReclaim, kForm, kCount };
+enum class DecisionPoint : uint8_t { kMiss, kDramEviction, kScmHit, kReclaim, kForm, kWarm, kCount };
 inline constexpr size_t kDecisionPoints = static_cast<size_t>(DecisionPoint::kCount);
 std::string_view ToString(DecisionPoint point);
 // Whether a policy may answer so there.
 bool IsAllowed(DecisionPoint point, Action action);
 
 // The answers that each point allows, and one place for all that no point does.
-inline constexpr size_t kAnswers = 16;
+inline constexpr size_t kAnswers = 19;
 inline constexpr size_t kNoSuchAnswer = kAnswers - 1;
 
 // A sum at one moment.

@@ -43,6 +43,12 @@ unsigned FrequencySketch::Increment(uint64_t hash) {
   return static_cast<unsigned>(least + grows);
 }
 
+void FrequencySketch::Raise(uint64_t hash, unsigned frequency) {
+  frequency = std::min(frequency, kMax);
+  for (unsigned counted = Estimate(hash); counted < frequency; counted = Increment(hash)) {
+  }
+}
+
 void FrequencySketch::AgeNextLine() {
   Line& line = table_.At(hand_.fetch_add(1, std::memory_order_relaxed) % lines());
   for (std::atomic<uint64_t>& word : line.words) {

@@ -30,6 +30,8 @@ class FrequencySketch {
   // Counts one access; returns the estimate with it. `hash` must be well mixed.
   unsigned Increment(uint64_t hash);
   unsigned Estimate(uint64_t hash) const;
+  // From now on the key counts as asked for so often at least; kMax at most.
+  void Raise(uint64_t hash, unsigned frequency);
 
   // Halves the counters of the next line in turn: called lines() times, it has halved all.
   void AgeNextLine();

@@ -39,6 +39,24 @@ std::string KnownNames() {
 
 }  // namespace
 
+Reason ReasonOf(const Lineage& lineage) {
+  if (lineage.kind == Lineage::Kind::kFlushed) return Reason::kFlushed;
+  if (lineage.kind == Lineage::Kind::kUnknown) return Reason::kHeirOfUnknown;
+  constexpr Reason kByStanding[kStandings] = {Reason::kHeirOfNothing, Reason::kHeirOfCold, Reason::kHeirOfHot,
+                                              Reason::kHeirOfDram};
+  return kByStanding[static_cast<size_t>(lineage.best)];
+}
+
+Decision Policy::OnWarm(const BlockFacts& block, const Lineage& lineage) {
+  if (IsMetadata(block.role)) return {Action::kToDram, Reason::kRole};
+  const Reason reason = ReasonOf(lineage);
+  if (reason == Reason::kFlushed) return {Action::kToDram, reason};
+  if (reason == Reason::kHeirOfNothing) return {Action::kBypass, reason};
+  return {Action::kToScm, reason, /*proven=*/lineage.best >= Standing::kScmHot};
+}
+
+uint8_t Policy::Frequency(const BlockKey&) const { return 0; }
+
 Decision Policy::OnReclaim(const BlockFacts& block) {
   if (block.in_dram && (!block.packed || block.scm_heat == 0)) return {Action::kDrop, Reason::kInDram};
   if (block.scm_heat > 0) return {Action::kSpare, Reason::kHit};
@@ -132,6 +150,18 @@ std::string_view ToString(Reason reason) {
       return "flash_medium";
     case Reason::kFlashSlow:
       return "flash_slow";
+    case Reason::kFlushed:
+      return "flushed";
+    case Reason::kHeirOfDram:
+      return "heir_of_dram";
+    case Reason::kHeirOfHot:
+      return "heir_of_hot";
+    case Reason::kHeirOfCold:
+      return "heir_of_cold";
+    case Reason::kHeirOfNothing:
+      return "heir_of_nothing";
+    case Reason::kHeirOfUnknown:
+      return "heir_of_unknown";
     case Reason::kCount:
       break;
   }

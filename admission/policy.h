@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "admission/lineage.h"
 #include "cache/status.h"
 #include "cache/types.h"
 
@@ -41,9 +42,9 @@ struct BlockFacts {
 };
 
 enum class Action : uint8_t {
-  kToDram,   // OnMiss: into the DRAM tier
-  kToScm,    // OnMiss: into the SCM tier.  OnDramEviction: demote
-  kBypass,   // OnMiss: into neither tier
+  kToDram,   // OnMiss, OnWarm: into the DRAM tier
+  kToScm,    // OnMiss, OnWarm: into the SCM tier.  OnDramEviction: demote
+  kBypass,   // OnMiss, OnWarm: into neither tier
   kToBoth,   // OnMiss: into the DRAM tier, and its image into the SCM tier. REQUIRES: image_bytes
   kDrop,     // OnDramEviction, OnReclaim: forget
   kKeep,     // OnDramEviction: the SCM tier has it already; nothing is written
@@ -79,6 +80,12 @@ enum class Reason : uint8_t {
   kFlashFast,      // a miss costs too little for packing to pay: CodecChoice
   kFlashMedium,    // it pays with LZ4, and no better with zstd
   kFlashSlow,      // it pays with zstd
+  kFlushed,        // a flush wrote it: its keys were in no block before
+  kHeirOfDram,     // a compaction wrote it, and one of its parents, the best, lies in DRAM
+  kHeirOfHot,      // in SCM, hit there
+  kHeirOfCold,     // in SCM, not hit
+  kHeirOfNothing,  // in neither tier
+  kHeirOfUnknown,  // nobody can tell its parents
   kCount
 };
 inline constexpr size_t kReasons = static_cast<size_t>(Reason::kCount);
@@ -117,6 +124,12 @@ class Policy {
   virtual bool may_divert_misses() const = 0;
   // A block was read from flash and is about to enter the cache.  -> kToDram | kToScm | kBypass | kToBoth
   virtual Decision OnMiss(const BlockFacts& block) = 0;
+  // RocksDB has written the block, and offers it before anybody asked for it.  -> kToDram | kToScm | kBypass
+  // The default: what a flush wrote to DRAM, as RocksDB asks; an heir to where its parents lay, but to SCM instead of
+  // DRAM, among the proven if they were hit; metadata to DRAM.
+  virtual Decision OnWarm(const BlockFacts& block, const Lineage& lineage);
+  // How often the block was asked for lately, 0 to 15, as far as the policy knows: what its heirs begin with.
+  virtual uint8_t Frequency(const BlockKey& key) const;
   // A block leaves the DRAM tier.  -> kToScm | kKeep | kDrop
   virtual Decision OnDramEviction(const BlockFacts& block) = 0;
   // A look-up missed the DRAM tier and found the block in the SCM tier.  -> kInPlace | kPromote | kMove
@@ -146,6 +159,9 @@ class Policy {
   // DRAM used by the policy, itself included.
   virtual size_t dram_bytes() const = 0;
 };
+
+// Why a policy treats a block that RocksDB has written as it does, as far as its lineage says.
+Reason ReasonOf(const Lineage& lineage);
 
 // What becomes of a policy's answer to OnMiss or OnScmHit about a block with past_dram, whether or not the policy knows
 // of that: past DRAM into the SCM tier, or served where it lies, for kRole, instead of into DRAM; else as it is.

@@ -29,13 +29,15 @@ enum class Placement : uint8_t { kDram, kScm, kBoth, kNowhere };
 //   SCM hit                OnScmHit -> kInPlace: serve it. kPromote, kMove: insert it into DRAM, then OnPromoted
 //   miss in both           OnMiss -> kDram: insert it into DRAM. kScm: it lies there already. kBoth: insert it as well;
 //                          its image lies in SCM, and its eviction will be clean. kNowhere
+//   flush, compaction      OnWarm -> as OnMiss, but not kBoth. Nobody waits for the block
 //   DRAM evicts            OnDramEviction: written, kept, or refused
 //   reclaim reaches it     OnReclaim -> its fate
 //   a record is written    FormOf: raw or packed
 //   a miss was measured    OnFlashRead: what records are packed with may change
 //
 // An answer that its point does not allow is counted as such (DecisionSnapshot::invalid) and does what the tiers would
-// do without a policy: DRAM on a miss, in place on a hit, refuse on an eviction, drop on reclaim.
+// do without a policy: DRAM on a miss and for what was written, in place on a hit, refuse on an eviction, drop on
+// reclaim.
 //
 // `Tiers` is what the flow needs of both tiers, all of it called directly and inlined:
 //
@@ -140,6 +142,23 @@ class TierFlow {
         return Placement::kDram;
     }
   }
+
+  // RocksDB has written the block and offers it. What finds no room is dropped: nobody asked for it yet.
+  Placement OnWarm(const Block& block, const Lineage& lineage) {
+    BlockFacts facts = tiers_.FactsOf(block);
+    const Decision form = FormToBe(&facts);
+    const Decision decision =
+        Counted(DecisionPoint::kWarm, ForTier(facts, tiers_.policy().OnWarm(facts, lineage)), facts.role);
+    if (decision.action == Action::kToScm && Put(block, GenerationOf(decision), form, facts.role)) {
+      tiers_.Count(Event::kInsertToScm, facts.role);
+      return Placement::kScm;
+    }
+    if (decision.action != Action::kToScm && decision.action != Action::kBypass) return Placement::kDram;
+    tiers_.Count(Event::kInsertBypassed, facts.role);
+    return Placement::kNowhere;
+  }
+  // How often the block was asked for lately, as the policy knows.
+  uint8_t Frequency(const BlockKey& key) const { return tiers_.policy().Frequency(key); }
 
   // Who inserted the block is not recorded, so it is not known whether a compaction did: a policy that minds refuses at
   // the miss. The evicting thread says nothing about the block.

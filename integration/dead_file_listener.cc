@@ -12,6 +12,7 @@
 
 #include "cache/base/if_memory.h"
 #include "integration/file_id.h"
+#include "integration/heirs.h"
 #include "integration/hybrid_cache.h"
 #include "rocksdb/db.h"
 
@@ -34,7 +35,7 @@ class DeadFileListener final : public rocksdb::EventListener {
   const char* Name() const override { return "MezzanineDeadFileListener"; }
 
   void OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) override {
-    if (!info.status.ok()) return;
+    if (!info.status.ok()) return ForgetUnfinished();
     const std::lock_guard lock(mutex_);
     IfThereIsMemory([&] {
       LearnLocked(info.db_name, info.file_path, info.table_properties);
@@ -43,11 +44,13 @@ class DeadFileListener final : public rocksdb::EventListener {
   }
   // What is compacted may have been there when the database was opened.
   void OnCompactionBegin(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) override {
+    Heirs::ForgetParents();
     const std::lock_guard lock(mutex_);
     IfThereIsMemory([&] {
       for (const auto& [path, table] : info.table_properties) LearnLocked(db->GetName(), path, *table);
     });
   }
+  void OnSubcompactionBegin(const rocksdb::SubcompactionJobInfo&) override { Heirs::ForgetParents(); }
   void OnTableFileDeleted(const rocksdb::TableFileDeletionInfo& info) override {
     FileId file{0};
     {
@@ -74,6 +77,11 @@ class DeadFileListener final : public rocksdb::EventListener {
   }
 
  private:
+  // On the thread that was to write the file.
+  void ForgetUnfinished() {
+    if (const FileId file = Heirs::TakeOutput(); file != FileId{0}) stats_.ForgetFile(file);
+  }
+
   struct Session {
     std::string db_id;
     std::string id;

@@ -14,9 +14,12 @@
 #include <utility>
 
 #include "cache/base/if_memory.h"
+#include "cache/base/thread_buffer.h"
 #include "integration/adopting_allocator.h"
+#include "integration/compaction_thread.h"
 #include "integration/erased_objects.h"
 #include "integration/handover_allocator.h"
+#include "integration/heirs.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
 #include "integration/new_ids.h"
@@ -126,6 +129,9 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   bool ReleaseInDram(Handle* handle, bool useful, bool erase_if_last_ref);
   HybridCore::Placement PlaceMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper, const Image* image,
                                   bool warms);
+  HybridCore::Placement PlaceWarm(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper, Priority priority);
+  std::span<const std::byte> BytesOf(ObjectPtr obj, const CacheItemHelper* helper, size_t bytes);
+  void NoteParent(const BlockKey& key, const CacheItemHelper* helper, Handle* handle, Standing standing) noexcept;
   void OnDramEviction(const Slice& key, Handle* handle, bool was_hit) noexcept;
   void SaveDram();
   void EraseRecordOf(Handle* handle);
@@ -134,6 +140,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   const bool erased_may_be_evicted_;   // by this DRAM tier
   std::atomic<bool> disowned_{false};  // relaxed: read when nobody uses the cache any more
   ErasedObjects erased_;
+  Heirs heirs_;
   AdoptingAllocator adopting_allocator_;
   HandoverAllocator& handover_allocator_;
   const NewIds ids_;
@@ -188,7 +195,10 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
   missed_dram = handle == nullptr;
   if (handle != nullptr) {
     core_->CountDramHit(RoleOf(helper));
-    if (demotable) {
+    if (!demotable) return handle;
+    if (OnCompactionThread()) [[unlikely]] {
+      NoteParent(BlockKey::FromBytes(key.data()), helper, handle, Standing::kDram);
+    } else {
       core_->NoteDramHit(BlockKey::FromBytes(key.data()), RoleOf(helper),
                          [=, this] { return helper->size_cb(target_->Value(handle)); });
     }
@@ -199,9 +209,31 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
     handle = LookupScm(BlockKey::FromBytes(key.data()), request, stats);
     if (handle != nullptr) return handle;
     core_->NoteMiss(BlockKey::FromBytes(key.data()), RoleOf(helper));
+    if (OnCompactionThread()) [[unlikely]]
+      NoteParent(BlockKey::FromBytes(key.data()), helper, nullptr, Standing::kNowhere);
   }
   Count(Event::kMiss, helper);
   return nullptr;
+}
+
+// `handle`: the block's, if it was found. Without memory it counts as one that was not.
+void HybridCache::NoteParent(const BlockKey& key, const CacheItemHelper* helper, Handle* handle,
+                             Standing standing) noexcept {
+  if (!core_->options().heirs || RoleOf(helper) != BlockRole::kData) return;
+  try {
+    if (handle == nullptr) return heirs_.NoteParent({}, Standing::kNowhere, 0);
+    const ObjectPtr obj = target_->Value(handle);
+    heirs_.NoteParent(BytesOf(obj, helper, helper->size_cb(obj)), standing, core_->Frequency(key));
+  } catch (...) {  // of the block's callbacks, or without memory
+    Count(Event::kAllocationFailed, helper);
+  }
+}
+
+// Good until this thread's next call.
+std::span<const std::byte> HybridCache::BytesOf(ObjectPtr obj, const CacheItemHelper* helper, size_t bytes) {
+  std::byte* const copy = ThreadBuffer<HybridCache>::AtLeast(bytes);
+  if (copy == nullptr || !helper->saveto_cb(obj, 0, bytes, reinterpret_cast<char*>(copy)).ok()) return {};
+  return {copy, bytes};
 }
 
 rocksdb::Cache::Handle* HybridCache::LookupScm(const BlockKey& key, const Request& request,
@@ -209,6 +241,7 @@ rocksdb::Cache::Handle* HybridCache::LookupScm(const BlockKey& key, const Reques
   const MoveGate::Window window(core_->gate());
   PinnedBlock block = core_->Find(key, RoleOf(request.helper));
   if (!block) return nullptr;
+  const Standing standing = block.heat() > 0 ? Standing::kScmHot : Standing::kScmCold;
   Handle* handle = nullptr;
   try {
     handle = Serve(key, std::move(block), request);
@@ -217,7 +250,10 @@ rocksdb::Cache::Handle* HybridCache::LookupScm(const BlockKey& key, const Reques
   } catch (...) {  // of create_cb
     Count(Event::kCreateFailed, request.helper);
   }
-  if (handle != nullptr) CountSecondaryHit(request.helper->role, stats);
+  if (handle == nullptr) return nullptr;
+  CountSecondaryHit(request.helper->role, stats);
+  if (OnCompactionThread()) [[unlikely]]
+    NoteParent(key, request.helper, handle, standing);
   return handle;
 }
 
@@ -354,7 +390,9 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
   const MoveGate::Window window(core_->gate());
   using Placement = HybridCore::Placement;
   Placement placement = Placement::kDram;
-  if (Demotable(key, helper) && core_->wants_misses()) {
+  if (handle == nullptr && Demotable(key, helper) && core_->options().heirs) {
+    placement = PlaceWarm(block_key, obj, helper, priority);
+  } else if (Demotable(key, helper) && core_->wants_misses()) {
     const Image image = ImageOf(compressed, type);
     placement = PlaceMiss(block_key, obj, helper, image.bytes.empty() ? nullptr : &image, /*warms=*/handle == nullptr);
   }
@@ -379,6 +417,26 @@ HybridCore::Placement HybridCache::PlaceMiss(const BlockKey& key, ObjectPtr obj,
     const size_t bytes = helper->size_cb(obj);
     if (bytes != 0) return core_->OnMiss(key, RoleOf(helper), bytes, SourceOf(obj, helper), image, warms);
   } catch (...) {  // of the block's callbacks
+    Count(Event::kRefusedFillFailed, helper);
+  }
+  return HybridCore::Placement::kDram;
+}
+
+// RocksDB warms the cache at BOTTOM priority with what a compaction has written, at LOW with what a flush has. (Blobs,
+// which only flushes warm it with, are BOTTOM.)
+HybridCore::Placement HybridCache::PlaceWarm(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper,
+                                             Priority priority) {
+  try {
+    const BlockRole role = RoleOf(helper);
+    const size_t bytes = helper->size_cb(obj);
+    if (bytes == 0) return HybridCore::Placement::kDram;
+    Lineage lineage{.kind = Lineage::Kind::kFlushed};
+    if (priority == Priority::BOTTOM && role != BlockRole::kBlob) {
+      NoteCompactionOutput();
+      lineage = role == BlockRole::kData ? heirs_.LineageOf(key.file(), BytesOf(obj, helper, bytes)) : Lineage{};
+    }
+    return core_->OnWarm(key, role, bytes, SourceOf(obj, helper), lineage);
+  } catch (...) {  // of the block's callbacks, or without memory
     Count(Event::kRefusedFillFailed, helper);
   }
   return HybridCore::Placement::kDram;

@@ -127,6 +127,13 @@ class HybridCore final : private SurvivorJudge {
   // read.
   Placement OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Image* image = nullptr,
                    bool warms = false);
+  // RocksDB has written the block and offers it; nobody waits for it. As OnMiss.
+  Placement OnWarm(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage) {
+    return flow_.OnWarm({key, role, bytes, &source}, lineage);
+  }
+  // How often the block was asked for lately, as the policy knows.
+  uint8_t Frequency(const BlockKey& key) const { return flow_.Frequency(key); }
+
   // False: OnMiss would answer kDram, so it need not be asked.
   bool wants_misses() const { return flow_.wants_misses(); }
   bool takes_images() const { return TakesImages(options_.scm.pack); }

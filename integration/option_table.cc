@@ -451,6 +451,19 @@ constexpr OptionRow kTable[] = {
            return ParseEnum(row, v, {BlobPlacement::kBoth, BlobPlacement::kScm}, &o->blobs);
          },
      .print = [](const Options& o) { return std::string(ToString(o.blobs)); }},
+    {.key = "heirs",
+     .member = "",
+     .values = "`on`, `off`",
+     .fallback = "`on`",
+     .meaning = "whether blocks that a compaction writes take the places of those that it read "
+                "([heirs](heirs.md)). `off`: RocksDB's own warming, if there is any, goes to DRAM",
+     .taken_by = TakenBy::kNotSecondary,  // a stock cache has its own way with what it is offered
+     .parse =
+         [](const OptionRow& row, std::string_view v, Options* o) {
+           o->heirs = v == "on";
+           return o->heirs || v == "off" ? Status::Ok() : BadValue(row, v, "on and off");
+         },
+     .print = [](const Options& o) { return std::string(o.heirs ? "" : "off"); }},
     {.key = "curve",
      .member = "",
      .values = "`on`, `off`",

@@ -82,6 +82,9 @@ struct HybridCacheOptions {
   // kScm beside any policy: what the policy sends to DRAM of them goes to the SCM tier. From RocksDB 8.9 on, and not
   // under a stock cache.
   BlobPlacement blobs = BlobPlacement::kBoth;
+  // What a flush or a compaction has written, and offers to the cache, is kept by what the cache knows of its parents
+  // (admission/lineage.h). False: as RocksDB asks, in DRAM.
+  bool heirs = true;
   // The cache keeps a sample of its look-ups, of which hit ratios at other sizes can be had (HybridStats::MakeCurve),
   // in 8 MiB of DRAM at most. Not under a stock cache, whose hits nobody tells us of.
   bool curve = false;
