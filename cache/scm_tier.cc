@@ -286,10 +286,11 @@ bool ScmTier::Impl::Take(Index::Entry entry, KeyReader& reader, Heat heat, Pinne
   if (unproven) [[unlikely]]
     found->carried_ = entry.word.dram() ? Carried::kFromDram : Carried::kFromScm;
   counters_->Add(Event::kScmHit, role);
-  if (unproven && heat == Heat::kKeep) return true;  // it stays unproven, and with its mark
+  if (unproven && heat != Heat::kRaise) return true;  // it stays unproven, and with its mark
   const unsigned raised = std::min(entry.word.heat() + 1, IndexWord::kHeatMax);
+  found->heat_ = static_cast<uint8_t>(heat == Heat::kRaise ? raised : entry.word.heat());
   // A hit that reached us missed the DRAM tier, so the block is not there, whatever we were told before.
-  found->heat_ = static_cast<uint8_t>(index_.Touch(entry, heat == Heat::kRaise ? raised : entry.word.heat()).heat());
+  index_.Touch(entry, heat == Heat::kHandOver ? 0 : found->heat_);
   return true;  // the pin goes to the caller
 }
 

@@ -76,8 +76,8 @@ class PinnedBlock {
   // stream.
   bool Unpack(std::byte* to) const;
   BlockRole role() const { return role_; }
-  // 0..3: hits since the record was written (proven ones start with one), less one for each time it was spared. This
-  // one is included, unless it was found with Heat::kKeep.
+  // 0..3: as it was found: hits since the record was written (proven ones start with one), less one for each time it
+  // was spared. This one is included if it was found with Heat::kRaise.
   uint8_t heat() const { return heat_; }
   // A hit that is found with Heat::kKeep is not the first one: the next may be.
   Carried carried() const { return carried_; }
@@ -100,8 +100,12 @@ class PinnedBlock {
   int8_t slot_ = -1;  // of PackStage; -1: it lies on the medium
 };
 
-// Whether a hit counts as evidence that the block is wanted.
-enum class Heat : uint8_t { kRaise, kKeep };
+// What a hit does to the record's heat.
+enum class Heat : uint8_t {
+  kRaise,     // it is evidence that the block is wanted
+  kKeep,      // it is none
+  kHandOver,  // another block inherits the heat, and the record keeps none: reclaim lets it go
+};
 
 // What a key's record holds, compared with bytes at hand.
 enum class Held : uint8_t { kNothing, kSame, kOther };

@@ -26,10 +26,9 @@ bool IsCompactionThread() {
   using Pool = ThreadKind::Pool;
   ThreadKind& kind = this_thread_kind;
   if (kind.pool == Pool::kUnknown) kind.pool = NamedForCompactions() ? Pool::kCompactions : Pool::kOther;
-  if (kind.pool == Pool::kCompactions) return true;
-  if (kind.compacts == 0) return false;
-  --kind.compacts;
-  return true;
+  const bool compacts = kind.compacts > 0;
+  if (compacts) --kind.compacts;
+  return compacts || kind.pool == Pool::kCompactions;
 }
 
 void NoteCompactionOutput() { this_thread_kind.compacts = kAskedPerOutput; }

@@ -35,5 +35,7 @@ inline bool OnCompactionThread() {
 
 // This thread inserts what a compaction has written.
 void NoteCompactionOutput();
+// And it did so lately: RocksDB warms the cache with what this thread's compaction writes.
+inline bool WarmsWithOutput() { return this_thread_kind.compacts > 0; }
 
 }  // namespace mezz

@@ -231,9 +231,15 @@ Status HybridCore::SetScmCapacity(uint64_t bytes) {
   return Status::Ok();
 }
 
+// What a compaction reads goes with its file. Where it offers what it writes, its heirs have the heat.
+Heat HybridCore::HeatOfLookUp() const {
+  if (!OnCompactionThread()) return Heat::kRaise;
+  return options_.heirs && WarmsWithOutput() ? Heat::kHandOver : Heat::kKeep;
+}
+
 PinnedBlock HybridCore::Find(const BlockKey& key, BlockRole role_for_miss_counter) {
   flow_.OnDramMiss();
-  return scm_->Find(key, role_for_miss_counter, OnCompactionThread() ? Heat::kKeep : Heat::kRaise);
+  return scm_->Find(key, role_for_miss_counter, HeatOfLookUp());
 }
 
 uint64_t HybridCore::NowNs() const {

@@ -60,7 +60,8 @@ class HybridCore final : private SurvivorJudge {
   // REQUIRES: GuardMoves().
   MoveGate& gate() { return *gate_; }
 
-  // A look-up that the DRAM tier did not answer. A compaction's leaves the block's heat as it is.
+  // A look-up that the DRAM tier did not answer. A compaction's leaves the block's heat as it is, or
+  // takes it for the block's heirs.
   PinnedBlock Find(const BlockKey& key, BlockRole role_for_miss_counter);
 
   // The same look-up found no block, or none that could be served: the caller reads flash. And it inserts what it has
@@ -259,6 +260,7 @@ class HybridCore final : private SurvivorJudge {
     if (hit_bits_->IsWatched(hash)) curve_->NoteLookUp(hash, role, size_of);
   }
 
+  Heat HeatOfLookUp() const;
   // SurvivorJudge
   // Bytes of blocks that the SCM tier holds, as they pack at present.
   uint64_t BlockCapacity() const;

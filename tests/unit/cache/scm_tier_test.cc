@@ -247,6 +247,15 @@ TEST_F(ScmTierTest, HitThatIsNoEvidenceLeavesTheHeat) {
   EXPECT_EQ(Count(Event::kScmHit), 5u);
 }
 
+TEST_F(ScmTierTest, HitThatHandsTheHeatOverTellsItAndLeavesNone) {
+  Open(test::AnonymousOptions(16 * kSegmentBytesMin));
+  ASSERT_EQ(Put(1, 4000), PutResult::kStored);
+  for (int i = 0; i < 2; ++i) tier_->Find(Key(1));
+  EXPECT_EQ(tier_->Find(Key(1), BlockRole::kData, Heat::kHandOver).heat(), 2);
+  EXPECT_EQ(tier_->Find(Key(1), BlockRole::kData, Heat::kKeep).heat(), 0);
+  EXPECT_EQ(tier_->Find(Key(1)).heat(), 1) << "it can be hit again";
+}
+
 TEST_F(ScmTierTest, DramEvictionIsCleanWhileTheRecordLives) {
   Open(test::AnonymousOptions(16 * kSegmentBytesMin));
   EXPECT_FALSE(tier_->NoteDramEviction(Key(5)));
