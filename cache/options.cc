@@ -91,7 +91,7 @@ Status CheckNumaMedium(const ScmOptions& options) {
 Status CheckAnonymousMedium(const ScmOptions& options) {
   if (options.numa_node != -1) {
     return Status::InvalidArgument(fmt::format(
-        "numa_node={} has no meaning for medium=anon: leave it out, or choose medium=numa", options.numa_node));
+        "numa_node={} has no meaning for medium=dram: leave it out, or choose medium=numa", options.numa_node));
   }
   return CheckNoPath(options);
 }
@@ -247,7 +247,7 @@ std::string_view ToString(MediumKind kind) {
     case MediumKind::kNumaNode:
       return "numa";
     case MediumKind::kAnonymous:
-      return "anon";
+      return "dram";
   }
   return "unknown";
 }

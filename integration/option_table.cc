@@ -94,13 +94,13 @@ Status ParseMedium(const OptionRow& row, std::string_view value, Options* option
   ScmOptions& scm = options->scm;
   if (value == ToString(MediumKind::kFile)) {
     scm.medium = MediumKind::kFile;
-  } else if (value == ToString(MediumKind::kAnonymous)) {
+  } else if (value == ToString(MediumKind::kAnonymous) || value == "anon") {  // its former name
     scm.medium = MediumKind::kAnonymous;
   } else if (value.starts_with(kNuma) && ParseDigits(value.substr(kNuma.size()), &scm.numa_node) &&
              scm.numa_node <= kNumaNodeMax) {
     scm.medium = MediumKind::kNumaNode;
   } else {
-    return BadValue(row, value, fmt::format("file, anon and numa:N with N from 0 to {}", kNumaNodeMax));
+    return BadValue(row, value, fmt::format("file, dram and numa:N with N from 0 to {}", kNumaNodeMax));
   }
   return Status::Ok();
 }
@@ -233,9 +233,10 @@ constexpr OptionRow kTable[] = {
      .print = [](const Options& o) { return o.scm.path; }},
     {.key = "medium",
      .member = "",
-     .values = "`file`, `numa:N`, `anon`",
+     .values = "`file`, `numa:N`, `dram`",
      .fallback = "`file`",
-     .meaning = "`numa:N`: memory of node N (CXL); `anon`: the process's own, for tests",
+     .meaning = "`numa:N`: memory of node N (CXL); `dram`: memory of the process, which ends with it; a file in "
+                "`/dev/shm` does not",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseMedium,
      .print = PrintMedium},
@@ -280,7 +281,7 @@ constexpr OptionRow kTable[] = {
      .fallback = "`auto`",
      .meaning = "what becomes of the blocks that an earlier process left in `scm_path`: `warm` finds them again "
                 "([reliability](reliability.md)), `discard` forgets them, `require` finds them or refuses to open. "
-                "`anon` and `numa` start cold, and `warm` says so; `auto` is `warm` for a file or device, and "
+                "`dram` and `numa` start cold, and `warm` says so; `auto` is `warm` for a file or device, and "
                 "`discard` for those",
      .taken_by = TakenBy::kEveryUri,
      .parse =

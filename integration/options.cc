@@ -64,7 +64,7 @@ Status CheckScmSideFits(const ScmOptions& scm, const Machine& machine) {
   if (IndexBytes(scm) > machine.memory_bytes) {
     return TooLarge(fmt::format("the index of {}", ScmText(scm)), IndexBytes(scm), "scm, or raise block", machine);
   }
-  return TooLarge(fmt::format("scm={} of medium=anon", SizeText(scm.capacity_bytes)), ScmSideBytes(scm), "scm",
+  return TooLarge(fmt::format("scm={} of medium=dram", SizeText(scm.capacity_bytes)), ScmSideBytes(scm), "scm",
                   machine);
 }
 

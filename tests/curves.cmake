@@ -31,7 +31,7 @@ if(TARGET mezz_plan_curves)
     # A cache's own curve, in the planner's hands.
     add_test(NAME tools/mezz_replay_live_curve
              COMMAND mezz_replay --mode=block --trace=gen:zipf --keys=20000 --ops=60000 --unit=1024 --sizes=unit
-                     --caches=hybrid --dram=10M --scm=8M --medium=anon --repeats=2 --db=live_curve.db
+                     --caches=hybrid --dram=10M --scm=8M --medium=dram --repeats=2 --db=live_curve.db
                      --curve_file=live.curve --curve_rate=1
              WORKING_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
     set_tests_properties(tools/mezz_replay_live_curve PROPERTIES LABELS unit FIXTURES_SETUP live_curve)

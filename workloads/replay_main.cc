@@ -33,7 +33,7 @@ DEFINE_string(caches, "hcc,hcc+compressed,lru+compressed,naive_scm,all_dram,hybr
 DEFINE_string(dram, "64M", "Size of the DRAM tier (K, M, G, T)");
 DEFINE_string(scm, "256M", "Size of the SCM tier (K, M, G, T)");
 DEFINE_string(scm_path, "/dev/shm/mezz", "The SCM tier's file or devdax device");
-DEFINE_string(medium, "file", "What the SCM tier lies on: file, numa:N, anon");
+DEFINE_string(medium, "file", "What the SCM tier lies on: file, numa:N, dram");
 DEFINE_string(model, "none", "Emulated device, for our tier and the stock peers: none, optane100, cxl");
 DEFINE_string(policy, std::string(mezz::kDefaultPolicyName), "Policy of our caches that name none");
 DEFINE_string(

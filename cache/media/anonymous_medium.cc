@@ -53,15 +53,15 @@ Status AnonymousMedium::Reserve(uint64_t bytes, std::string_view name) {
 
 Status OpenAnonymousMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium,
                            std::unique_ptr<Preparer>* preparer) {
-  static constexpr std::string_view kName = "medium=anon";
+  static constexpr std::string_view kName = "medium=dram";
   MEZZ_RETURN_IF_ERROR(CheckMemoryHolds(order.bytes, kName));
   auto memory = std::make_unique<AnonymousMedium>();
   MEZZ_RETURN_IF_ERROR(memory->Reserve(order.bytes, kName));
   MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order, memory->base(), kName, {}, preparer));
-  memory->Describe({.description = "anonymous memory",
+  memory->Describe({.description = "DRAM of this process",
                     .granularity = StoreGranularity::kPage,
                     .persistent_memory = false,
-                    .emulated = true});
+                    .emulated = order.options.model != MediumModelName::kNone});
   *medium = std::move(memory);
   return Status::Ok();
 }

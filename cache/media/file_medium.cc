@@ -407,7 +407,8 @@ void FileMedium::Describe(const std::string& description, bool devdax) {
   const bool forced = std::getenv("PMEM2_FORCE_GRANULARITY") != nullptr;
   info_.description = description;
   info_.persistent_memory = devdax || (info_.granularity != StoreGranularity::kPage && !forced);
-  info_.emulated = !info_.persistent_memory || order_.options.model != MediumModelName::kNone;
+  const bool memory = info_.persistent_memory || IsMemoryFileSystem(fd_);
+  info_.emulated = !memory || order_.options.model != MediumModelName::kNone;
 }
 
 }  // namespace

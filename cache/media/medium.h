@@ -23,10 +23,12 @@ std::string_view ToString(StoreGranularity granularity);
 
 // What every report says about the medium.
 struct MediumInfo {
-  std::string description;  // "file /mnt/pmem0/mezz (ext4-dax)", "numa node 1", "anonymous memory"
+  std::string description;  // "file /mnt/pmem0/mezz (ext4-dax)", "numa node 1", "DRAM of this process"
   StoreGranularity granularity = StoreGranularity::kPage;
   bool persistent_memory = false;  // real persistent memory: the kernel granted MAP_SYNC, or devdax
-  bool emulated = true;            // a stand-in for SCM (tmpfs, plain file, DRAM), or throttled by a model
+  // It stands in for another: a model adds a device's time, or the page cache of a disk's file serves as memory. DRAM
+  // that is used as DRAM, in the process, on tmpfs or on a node with CPUs, stands in for nothing.
+  bool emulated = true;
 };
 
 // [begin, end) of a medium, in bytes.

@@ -111,7 +111,7 @@ Status OpenNumaMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium,
       {.description = fmt::format("numa node {} ({})", node, ordinary_dram ? "DRAM, with CPUs" : "no CPUs"),
        .granularity = StoreGranularity::kPage,
        .persistent_memory = false,
-       .emulated = ordinary_dram || order.options.model != MediumModelName::kNone});
+       .emulated = order.options.model != MediumModelName::kNone});
   *medium = std::move(memory);
   return Status::Ok();
 }

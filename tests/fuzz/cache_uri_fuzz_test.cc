@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kGood[] = {
     "mezzanine://dram=256M;scm=1G;scm_path=/mnt/pmem0/mezz",
-    "mezzanine://dram=8M;scm=64M;medium=anon;model=cxl;dram_cache=lru;serve=copy;policy=scm_first",
+    "mezzanine://dram=8M;scm=64M;medium=dram;model=cxl;dram_cache=lru;serve=copy;policy=scm_first",
     "mezzanine://scm=64M;medium=numa:1;dram=1T;segment=1M;block=4K;strict=true;verify=false;shard_bits=6",
     "mezzanine_scm://scm=64M;scm_path=/dev/shm/x;policy=bidirectional",
 };

@@ -7,7 +7,7 @@ bench $library --secondary_cache_uri="mezzanine_scm://scm=64M;scm_path=$scm/mezz
   fail "--secondary_cache_uri: db_bench ended with $?"
 expect_hits "--secondary_cache_uri under lru_cache"
 if version_at_least 8.9; then
-  bench $library --secondary_cache_uri="mezzanine_scm://scm=64M;medium=anon;policy=bidirectional" \
+  bench $library --secondary_cache_uri="mezzanine_scm://scm=64M;medium=dram;policy=bidirectional" \
     --cache_type=auto_hyper_clock_cache || fail "--secondary_cache_uri: db_bench ended with $?"
   expect_hits "--secondary_cache_uri under auto_hyper_clock_cache"
 fi
@@ -28,12 +28,12 @@ refused() {
   grep -q "^mezzanine: .*$1" "$work/out" || fail "$2: no sentence with '$1'"
   echo "ok: refused: $(grep '^mezzanine: ' "$work/out")"
 }
-refused 'the key "speed"' 'scm=64M;medium=anon;speed=fast'
-refused 'the index of scm=4T.*this machine\|the index of scm=4T.*the control group' 'scm=4T;medium=anon;block=64'
+refused 'the key "speed"' 'scm=64M;medium=dram;speed=fast'
+refused 'the index of scm=4T.*this machine\|the index of scm=4T.*the control group' 'scm=4T;medium=dram;block=64'
 if version_at_least 9.7; then
-  scheme=mezzanine:// refused 'dram=4000000T needs.*lower dram' 'dram=4000000T;scm=64M;medium=anon'
-  scheme=mezzanine:// refused 'shard_bits=19 cuts dram=8M' 'dram=8M;scm=64M;medium=anon;shard_bits=19'
+  scheme=mezzanine:// refused 'dram=4000000T needs.*lower dram' 'dram=4000000T;scm=64M;medium=dram'
+  scheme=mezzanine:// refused 'shard_bits=19 cuts dram=8M' 'dram=8M;scm=64M;medium=dram;shard_bits=19'
 fi
-refused 'scm=many' 'scm=many;medium=anon'
+refused 'scm=many' 'scm=many;medium=dram'
 refused 'scm_path' 'scm=64M'
 refused "$scm" "scm=64M;scm_path=$scm"

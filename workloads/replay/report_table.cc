@@ -190,7 +190,7 @@ std::string ReportTable(const ReplayOptions& options, const ReplayReport& report
     emulated |= row.emulated && row.reported();
     idle |= row.second_tier_idle;
   }
-  if (emulated) text += "\nE: emulated: other memory stands for SCM, or a model adds its latency\n";
+  if (emulated) text += "\nE: emulated: a model adds a device's time, or a disk's page cache serves as memory\n";
   if (idle) text += "I: idle: the second tier never hit; this is not a peer\n";
   text += NoiseText(report);
   text += FlashLine(report);

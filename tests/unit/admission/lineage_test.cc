@@ -12,8 +12,8 @@
 namespace mezz {
 namespace {
 
-constexpr Parent kCold{.standing = Standing::kScmCold, .frequency = 3, .entries = 4};
-constexpr Parent kHot{.standing = Standing::kScmHot, .frequency = 9, .entries = 4};
+constexpr Parent kColdParent{.standing = Standing::kScmCold, .frequency = 3, .entries = 4};
+constexpr Parent kHotParent{.standing = Standing::kScmHot, .frequency = 9, .entries = 4};
 
 uint64_t Mixed(uint64_t number) {
   number *= 0x9e3779b97f4a7c15ull;
@@ -25,7 +25,7 @@ uint64_t Mixed(uint64_t number) {
 TEST(ParentTable, FindsWhatWasNoted) {
   ParentTable table;
   EXPECT_FALSE(table.Find(Mixed(1)));
-  table.Note(Mixed(1), kHot);
+  table.Note(Mixed(1), kHotParent);
   table.Note(Mixed(2), {.standing = Standing::kDram, .frequency = 15, .entries = 65535});
   const auto one = table.Find(Mixed(1)), two = table.Find(Mixed(2));
   ASSERT_TRUE(one && two);
@@ -40,8 +40,8 @@ TEST(ParentTable, FindsWhatWasNoted) {
 TEST(ParentTable, KeepsTheBetterOfTwoVersionsOfAKey) {
   for (const bool better_first : {true, false}) {
     ParentTable table;
-    table.Note(Mixed(1), better_first ? kHot : kCold);
-    table.Note(Mixed(1), better_first ? kCold : kHot);
+    table.Note(Mixed(1), better_first ? kHotParent : kColdParent);
+    table.Note(Mixed(1), better_first ? kColdParent : kHotParent);
     EXPECT_EQ(table.Find(Mixed(1))->standing, Standing::kScmHot);
   }
 }
@@ -49,18 +49,18 @@ TEST(ParentTable, KeepsTheBetterOfTwoVersionsOfAKey) {
 TEST(ParentTable, ForgetsTheOldestOfASetFirst) {
   ParentTable table;
   const auto in_set = [](uint64_t number) { return number << 20; };  // all of one set
-  for (uint64_t number = 1; number <= 9; ++number) table.Note(in_set(number), kHot);
+  for (uint64_t number = 1; number <= 9; ++number) table.Note(in_set(number), kHotParent);
   EXPECT_FALSE(table.Find(in_set(1)));
   for (uint64_t number = 2; number <= 9; ++number) EXPECT_TRUE(table.Find(in_set(number))) << number;
-  table.Note(in_set(2), kHot);  // the youngest now
-  table.Note(in_set(10), kHot);
+  table.Note(in_set(2), kHotParent);  // the youngest now
+  table.Note(in_set(10), kHotParent);
   EXPECT_TRUE(table.Find(in_set(2)));
   EXPECT_FALSE(table.Find(in_set(3)));
 }
 
 TEST(ParentTable, ForgetsAllThatIsCleared) {
   ParentTable table;
-  for (uint64_t number = 1; number < 100; ++number) table.Note(Mixed(number), kHot);
+  for (uint64_t number = 1; number < 100; ++number) table.Note(Mixed(number), kHotParent);
   table.Clear();
   for (uint64_t number = 1; number < 100; ++number) EXPECT_FALSE(table.Find(Mixed(number)));
 }
@@ -93,9 +93,9 @@ TEST(ParentTable, AgreesWithAMap) {
 TEST(Lineage, TellsWhichShareOfItsKeysStoodWhere) {
   Lineage::Sum sum;
   sum.Add({});
-  sum.Add(kCold);
-  sum.Add(kHot);
-  sum.Add(kHot);
+  sum.Add(kColdParent);
+  sum.Add(kHotParent);
+  sum.Add(kHotParent);
   const Lineage lineage = sum.Result();
   EXPECT_EQ(lineage.kind, Lineage::Kind::kHeir);
   EXPECT_EQ(lineage.best, Standing::kScmHot);
@@ -105,11 +105,11 @@ TEST(Lineage, TellsWhichShareOfItsKeysStoodWhere) {
 // Four keys of a parent asked for nine times: two of them bring half.
 TEST(Lineage, InheritsFrequencyByTheShareOfKeys) {
   Lineage::Sum half, whole;
-  for (int key = 0; key < 2; ++key) half.Add(kHot);
-  for (int key = 0; key < 4; ++key) whole.Add(kHot);
+  for (int key = 0; key < 2; ++key) half.Add(kHotParent);
+  for (int key = 0; key < 4; ++key) whole.Add(kHotParent);
   EXPECT_EQ(half.Result().frequency, 5);
   EXPECT_EQ(whole.Result().frequency, 9);
-  for (int key = 0; key < 60; ++key) whole.Add(kHot);
+  for (int key = 0; key < 60; ++key) whole.Add(kHotParent);
   EXPECT_EQ(whole.Result().frequency, 15) << "no more than a policy counts";
 }
 

@@ -87,13 +87,13 @@ INSTANTIATE_TEST_SUITE_P(
                 {"path=/mnt/pmem0/mezz", "medium=numa", "leave it out"}},
         BadCase{"PathForAnonymous",
                 [](ScmOptions* o) { o->medium = MediumKind::kAnonymous; },
-                {"path=/mnt/pmem0/mezz", "medium=anon"}},
+                {"path=/mnt/pmem0/mezz", "medium=dram"}},
         BadCase{"NodeForAnonymous",
                 [](ScmOptions* o) {
                   MakeAnonymous(o);
                   o->numa_node = 3;
                 },
-                {"numa_node=3", "medium=anon"}},
+                {"numa_node=3", "medium=dram"}},
         BadCase{"UnknownMedium", [](ScmOptions* o) { o->medium = static_cast<MediumKind>(9); }, {"medium=9"}},
         BadCase{"NoCapacity", [](ScmOptions* o) { o->capacity_bytes = 0; }, {"capacity_bytes=0", "at least"}},
         BadCase{"SmallCapacity",

@@ -114,7 +114,7 @@ TEST_F(RecoveryTest, OfAMediumThatRemembersNothingStartsCold) {
   options_.medium = MediumKind::kAnonymous;
   options_.path.clear();
   Open();
-  EXPECT_THAT(tier_->recovery().ToString(), AllOf(HasSubstr("medium=anon"), HasSubstr("cold")));
+  EXPECT_THAT(tier_->recovery().ToString(), AllOf(HasSubstr("medium=dram"), HasSubstr("cold")));
   PutAll(1, 10);
   tier_->EraseAll();
   options_.recovery = Recovery::kRequire;

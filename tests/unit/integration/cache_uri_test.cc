@@ -63,19 +63,19 @@ TEST(ParseHybridUri, LeavesTheRestAtItsDefault) {
 }
 
 TEST(ParseHybridUri, AWriteBudgetOfZeroIsNone) {
-  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=anon;write_budget=0").write_budget_bytes_per_second, 0u);
-  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=anon;write_budget=2g").write_budget_bytes_per_second,
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=dram;write_budget=0").write_budget_bytes_per_second, 0u);
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=dram;write_budget=2g").write_budget_bytes_per_second,
             2ull << 30);
 }
 
 TEST(ParseHybridUri, ShardBitsOfMinusOneAreRocksDBsChoiceAsDocumented) {
-  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=-1").dram_shard_bits, -1);
-  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=0").dram_shard_bits, 0);
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=dram;shard_bits=-1").dram_shard_bits, -1);
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=dram;shard_bits=0").dram_shard_bits, 0);
 }
 
 TEST(ParseHybridUri, VerifyTakesItsWordsAndTheOldOnes) {
   const auto verify = [](const std::string& value) {
-    return MustParse("mezzanine://dram=8M;scm=64M;medium=anon;verify=" + value).scm.verify;
+    return MustParse("mezzanine://dram=8M;scm=64M;medium=dram;verify=" + value).scm.verify;
   };
   for (const char* const off : {"off", "false", "0"}) EXPECT_EQ(verify(off), VerifyMode::kOff) << off;
   for (const char* const always : {"always", "true", "1"}) EXPECT_EQ(verify(always), VerifyMode::kAlways) << always;
@@ -124,92 +124,92 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://=8M", "\"=8M\" is not key=value", kKeys},
         BadUri{"mezzanine://dram=8M;;scm=64M", "\"\" is not key=value", kKeys},
         BadUri{"mezzanine://dram=;scm=64M", "dram=", "empty"}, BadUri{"mezzanine://dram=8M", "scm", "is missing"},
-        BadUri{"mezzanine://scm=64M;medium=anon", "dram", "is missing"},
+        BadUri{"mezzanine://scm=64M;medium=dram", "dram", "is missing"},
         BadUri{"mezzanine://dram=8M;scm=64M", "scm_path", "is missing"},
-        BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=anon", "scm_path=/a", "contradicts medium=anon:"},
+        BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=dram", "scm_path=/a", "contradicts medium=dram:"},
         BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=numa:0", "scm_path=/a", "contradicts"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=tape", "medium=tape", "file, anon and numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:", "medium=numa:", "numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:-1", "medium=numa:-1", "numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:99999999999", "medium=numa:99999999999", "1023"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;model=disk", "disk", "optane100"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;dram_cache=arc", "dram_cache=arc", "hcc, lru"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;serve=fast", "serve=fast", "auto, in_place, copy"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;policy=best", "policy=best", "dram_first"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=fast", "write_budget=fast", "whole number"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=-1", "write_budget=-1", "whole number"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=0M", "write_budget=0M", "larger than zero"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=", "write_budget=", "empty"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;strict=yes", "strict=yes", "true, false"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;write_budget=5T", "write_budget=5T", "at most 4T"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;scrub=5T", "scrub=", "at most"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;scrub_on_close=yes", "scrub_on_close=yes", "true, false"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;scrub=fast", "scrub=fast", "whole number"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery=yes", "recovery=yes", "auto, discard, warm, require"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery=require", "recovery=require", "medium=anon"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;bus_errors=off", "bus_errors=off", "fatal"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;faults_max=-1", "faults_max=-1", "0 for never"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;faults_max=4294967296", "faults_max=4294967296", "whole"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery_budget=30", "recovery_budget=30", "with s or ms"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery_budget=ms", "recovery_budget=ms", "with s or ms"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;recovery_budget=90000s", "recovery_budget", "day"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;prepare=never", "prepare=never", "background, open"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;pack=gzip", "pack=gzip", "off, image, lz4, zstd, auto"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;verify=2", "verify=2", "off, sampled, always and keyed"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;verify=keyed", "verify=keyed", "verify_key_file"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;verify_key_file=/k", "verify=sampled", "use verify=keyed"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=20", "shard_bits=20", "0 to 19"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;shard_bits=-2", "shard_bits=-2", "0 to 19, and -1"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;block=8G", "block=8G", "below 4G"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=anon;segment=3M", "segment=3145728", "power of two"},
-        BadUri{"mezzanine://dram=0;scm=64M;medium=anon", "dram=0", "larger than zero"},
-        BadUri{"mezzanine://dram=-1;scm=64M;medium=anon", "dram=-1", "whole number"},
-        BadUri{"mezzanine://dram=1.5G;scm=64M;medium=anon", "dram=1.5G", "whole number"},
-        BadUri{"mezzanine://dram=8MB;scm=64M;medium=anon", "dram=8MB", "K, M, G or T"},
-        BadUri{"mezzanine://dram=8M;scm=1;medium=anon", "scm=1 is too small", "at least"},
-        BadUri{"mezzanine://dram=8M;scm=99999999999999999999;medium=anon", "scm=99999999999999999999", "64 bits"},
-        BadUri{"mezzanine://dram=8M;scm=18014398509481984T;medium=anon", "scm=18014398509481984T", "64 bits"}));
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;model=disk", "disk", "optane100"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;dram_cache=arc", "dram_cache=arc", "hcc, lru"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;serve=fast", "serve=fast", "auto, in_place, copy"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;policy=best", "policy=best", "dram_first"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;write_budget=fast", "write_budget=fast", "whole number"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;write_budget=-1", "write_budget=-1", "whole number"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;write_budget=0M", "write_budget=0M", "larger than zero"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;write_budget=", "write_budget=", "empty"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;strict=yes", "strict=yes", "true, false"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;write_budget=5T", "write_budget=5T", "at most 4T"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;scrub=5T", "scrub=", "at most"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;scrub_on_close=yes", "scrub_on_close=yes", "true, false"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;scrub=fast", "scrub=fast", "whole number"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;recovery=yes", "recovery=yes", "auto, discard, warm, require"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;recovery=require", "recovery=require", "medium=dram"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;bus_errors=off", "bus_errors=off", "fatal"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;faults_max=-1", "faults_max=-1", "0 for never"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;faults_max=4294967296", "faults_max=4294967296", "whole"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;recovery_budget=30", "recovery_budget=30", "with s or ms"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;recovery_budget=ms", "recovery_budget=ms", "with s or ms"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;recovery_budget=90000s", "recovery_budget", "day"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;prepare=never", "prepare=never", "background, open"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;pack=gzip", "pack=gzip", "off, image, lz4, zstd, auto"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;verify=2", "verify=2", "off, sampled, always and keyed"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;verify=keyed", "verify=keyed", "verify_key_file"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;verify_key_file=/k", "verify=sampled", "use verify=keyed"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;shard_bits=20", "shard_bits=20", "0 to 19"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;shard_bits=-2", "shard_bits=-2", "0 to 19, and -1"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;block=8G", "block=8G", "below 4G"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;segment=3M", "segment=3145728", "power of two"},
+        BadUri{"mezzanine://dram=0;scm=64M;medium=dram", "dram=0", "larger than zero"},
+        BadUri{"mezzanine://dram=-1;scm=64M;medium=dram", "dram=-1", "whole number"},
+        BadUri{"mezzanine://dram=1.5G;scm=64M;medium=dram", "dram=1.5G", "whole number"},
+        BadUri{"mezzanine://dram=8MB;scm=64M;medium=dram", "dram=8MB", "K, M, G or T"},
+        BadUri{"mezzanine://dram=8M;scm=1;medium=dram", "scm=1 is too small", "at least"},
+        BadUri{"mezzanine://dram=8M;scm=99999999999999999999;medium=dram", "scm=99999999999999999999", "64 bits"},
+        BadUri{"mezzanine://dram=8M;scm=18014398509481984T;medium=dram", "scm=18014398509481984T", "64 bits"}));
 
 #if ROCKSDB_MAJOR < 8
 TEST(ParseHybridUri, HyperClockNeedsALaterRelease) {
   HybridCacheOptions options;
-  const Status status = ParseHybridUri("mezzanine://dram=8M;scm=64M;medium=anon;dram_cache=hcc", &options);
+  const Status status = ParseHybridUri("mezzanine://dram=8M;scm=64M;medium=dram;dram_cache=hcc", &options);
   EXPECT_EQ(status.code(), Status::Code::kNotSupported);
   EXPECT_THAT(status.message(), AllOf(HasSubstr("dram_cache=hcc"), HasSubstr("use dram_cache=lru")));
 }
 TEST(ParseHybridUri, ImagesNeedALaterRelease) {
   HybridCacheOptions options;
-  const Status status = ParseHybridUri("mezzanine://dram=8M;scm=64M;medium=anon;dram_cache=lru;pack=image", &options);
+  const Status status = ParseHybridUri("mezzanine://dram=8M;scm=64M;medium=dram;dram_cache=lru;pack=image", &options);
   EXPECT_EQ(status.code(), Status::Code::kNotSupported);
   EXPECT_THAT(status.message(), AllOf(HasSubstr("pack=image needs RocksDB 8.7"), HasSubstr("auto")));
 }
 #else
 TEST(ParseHybridUri, TakesImages) {
   HybridCacheOptions options;
-  EXPECT_EQ(ParseHybridUri("mezzanine://dram=8M;scm=64M;medium=anon;pack=image", &options).message(), "");
+  EXPECT_EQ(ParseHybridUri("mezzanine://dram=8M;scm=64M;medium=dram;pack=image", &options).message(), "");
   EXPECT_EQ(options.scm.pack, PackMode::kImage);
 }
 #endif
 
 TEST(ParseWrapUri, TakesTheDramTierAsItComes) {
   HybridCacheOptions options;
-  EXPECT_EQ(ParseWrapUri("mezzanine://scm=64M;medium=anon", &options).message(), "");
-  EXPECT_EQ(ParseWrapUri("mezzanine://dram=8M;scm=64M;medium=anon", &options).message(), "");
+  EXPECT_EQ(ParseWrapUri("mezzanine://scm=64M;medium=dram", &options).message(), "");
+  EXPECT_EQ(ParseWrapUri("mezzanine://dram=8M;scm=64M;medium=dram", &options).message(), "");
   EXPECT_EQ(ParseWrapUri("mezzanine://dram=8M;scm=64M;scm_path=/f;warm_dram=16M", &options).message(), "");
   EXPECT_FALSE(ParseWrapUri("mezzanine://dram=8M", &options).ok());
 }
 
 TEST(ParseScmSecondaryUri, TakesTheKeysOfTheScmSideAlone) {
   HybridCacheOptions options;
-  EXPECT_EQ(ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=anon;policy=scm_first;verify=1", &options).message(),
+  EXPECT_EQ(ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=dram;policy=scm_first;verify=1", &options).message(),
             "");
   EXPECT_EQ(options.policy, "scm_first");
   for (const std::string_view key : {"dram=8M", "dram_cache=lru", "serve=copy", "strict=1", "shard_bits=1"}) {
-    const Status status = ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=anon;" + std::string(key), &options);
+    const Status status = ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=dram;" + std::string(key), &options);
     EXPECT_THAT(status.message(), AllOf(HasSubstr("unknown"), HasSubstr("the keys are scm, scm_path, medium")));
   }
-  EXPECT_FALSE(ParseScmSecondaryUri("mezzanine://scm=64M;medium=anon", &options).ok());
-  EXPECT_THAT(ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=anon;pack=image", &options).message(),
+  EXPECT_FALSE(ParseScmSecondaryUri("mezzanine://scm=64M;medium=dram", &options).ok());
+  EXPECT_THAT(ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=dram;pack=image", &options).message(),
               AllOf(HasSubstr("pack=image"), HasSubstr("use pack=lz4, zstd or auto")));
   HybridCacheOptions again;
   ASSERT_EQ(ParseScmSecondaryUri(options.ToScmSecondaryUri(), &again).message(), "");

@@ -78,7 +78,7 @@ TEST(OptionTable, IsWhatTheOperationsPageShows) {
 
 TEST(InKeys, SpeaksOfKeysNotOfMembers) {
   EXPECT_EQ(InKeys("capacity_bytes=1 is too small"), "scm=1 is too small");
-  EXPECT_EQ(InKeys("medium=anon needs more: lower capacity_bytes"), "medium=anon needs more: lower scm");
+  EXPECT_EQ(InKeys("medium=dram needs more: lower capacity_bytes"), "medium=dram needs more: lower scm");
   EXPECT_EQ(InKeys("path=/a/path=b is a path"), "scm_path=/a/path=b is a path");
   EXPECT_EQ(InKeys("numa_node=7 is empty"), "medium=numa:7 is empty");
   EXPECT_EQ(InKeys("my_capacity_bytes, segment_bytes_max"), "my_capacity_bytes, segment_bytes_max");

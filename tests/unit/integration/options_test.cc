@@ -83,7 +83,7 @@ TEST(HybridCacheOptions, NoSizeMayExceedTheMachine) {
   ExpectNoSpace(options, "dram=4000000T needs 3.8 EiB of memory", "lower dram");
   options = Good();
   options.scm.capacity_bytes = 2ull << 30;
-  ExpectNoSpace(options, "scm=2G of medium=anon", "lower scm");
+  ExpectNoSpace(options, "scm=2G of medium=dram", "lower scm");
   options.scm.medium = MediumKind::kFile;
   options.scm.path = "/mnt/pmem0/mezz";
   EXPECT_EQ(options.Validate(Small()).message(), "") << "a file is judged when it is opened";

@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr size_t kDramBytes = test::kSmallLruBytes;
-constexpr char kUri[] = "mezzanine://scm=64M;medium=anon";
+constexpr char kUri[] = "mezzanine://scm=64M;medium=dram";
 
 std::shared_ptr<rocksdb::Cache> MakeLru() { return test::MakeSmallLru(); }
 
@@ -167,7 +167,7 @@ TEST_F(Preload, TheNextCacheOpensTheMediumOnlyWhenTheLastHasClosedIt) {
 }
 
 TEST_F(Preload, ThreadsMayUseACacheThatGetsTheTier) {
-  setenv("MEZZANINE_CACHE", "mezzanine://scm=16M;medium=anon", 1);
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=16M;medium=dram", 1);
   EXPECT_EXIT(_exit(UseBesideTheOpening(4)), ::testing::ExitedWithCode(0), "");
   EXPECT_EQ(reports(), 4);
   EXPECT_GT(SumOf(report(), "scm.hit"), 1000u);
@@ -186,13 +186,13 @@ TEST_F(Preload, WithoutTheVariableNothingChanges) {
 }
 
 TEST_F(Preload, ABadUriIsToldAndTheProgramGoesOn) {
-  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=anon;speed=fast", 1);
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=dram;speed=fast", 1);
   EXPECT_EXIT(_exit(UseDatabase(MakeLru())), ::testing::ExitedWithCode(0), "key \"speed\".*goes on with its own cache");
   EXPECT_EQ(reports(), 0);
 }
 
 TEST_F(Preload, ABadUriEndsAStrictProgramWhenItMakesACache) {
-  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=anon;speed=fast", 1);
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=dram;speed=fast", 1);
   setenv("MEZZANINE_STRICT", "1", 1);
   EXPECT_EXIT(
       {
@@ -252,7 +252,7 @@ TEST_F(Preload, TheProgramsHyperClockCacheGetsAnScmTier) {
 #if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 907  // earlier ones do not tell a handle's key
 // As uncache_aggressiveness drops the blocks of deleted files.
 TEST_F(Preload, ABlockThatIsReleasedToBeErasedLeavesTheScmTierToo) {
-  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=anon;policy=bidirectional", 1);
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=dram;policy=bidirectional", 1);
   EXPECT_EXIT(
       {
         const auto cache = MakeLru();

@@ -243,8 +243,8 @@ Status BuildByKind(const ReplayOptions& o, const CacheSpec& spec, unsigned ordin
   const bool model = o.hybrid.scm.model != MediumModelName::kNone;
   const auto use_stock_second_tier = [&] {
     built->second_tier = SecondTier::kStock;
-    built->medium = model ? fmt::format("DRAM as SCM, model {}", ToString(o.hybrid.scm.model)) : "DRAM as SCM";
-    built->emulated = true;
+    built->medium = model ? fmt::format("DRAM, model {}", ToString(o.hybrid.scm.model)) : "DRAM";
+    built->emulated = model;
     if (model) built->throttle = std::make_shared<Throttle>(GetMediumModel(o.hybrid.scm.model));
   };
   HybridCacheOptions ours;

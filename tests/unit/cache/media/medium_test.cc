@@ -180,13 +180,13 @@ INSTANTIATE_TEST_SUITE_P(Kinds, AnyMedium,
                          testing::Values(MediumKind::kAnonymous, MediumKind::kNumaNode, MediumKind::kFile),
                          [](const auto& test) { return std::string(ToString(test.param)); });
 
-TEST(AnonymousMedium, IsAStandInAndSaysSo) {
+TEST(AnonymousMedium, IsDramAndStandsInForNothing) {
   std::unique_ptr<Medium> medium;
   bool existing = true;
   ASSERT_TRUE(OpenMedium(OptionsFor(MediumKind::kAnonymous), &medium, &existing).ok());
-  EXPECT_EQ(medium->info().description, "anonymous memory");
+  EXPECT_EQ(medium->info().description, "DRAM of this process");
   EXPECT_FALSE(medium->info().persistent_memory);
-  EXPECT_TRUE(medium->info().emulated);
+  EXPECT_FALSE(medium->info().emulated);
   EXPECT_TRUE(std::all_of(medium->base(), medium->base() + kBytes, [](std::byte b) { return b == std::byte{0}; }));
 }
 
@@ -202,9 +202,8 @@ TEST(NumaMedium, LiesOnItsNodeAndOnNoOther) {
   ASSERT_EQ(move_pages(0, pages.size(), pages.data(), nullptr, nodes.data(), 0), 0);
   const int node = OptionsFor(MediumKind::kNumaNode).numa_node;
   EXPECT_THAT(nodes, testing::Each(node));
-  if (node == 0) {
-    EXPECT_TRUE(medium->info().emulated) << "node 0 has CPUs, so it is ordinary DRAM";
-  }
+  EXPECT_FALSE(medium->info().emulated);
+  if (node == 0) EXPECT_THAT(medium->info().description, testing::HasSubstr("DRAM, with CPUs"));
   EXPECT_FALSE(medium->info().persistent_memory);
 }
 
