@@ -1,6 +1,6 @@
 # The hybrid cache: what its releases share, and HybridCache over the whole-cache API of RocksDB 8.9 and later.
 mezz_test(unit/admission/ghost_test LABELS unit DEPS mezz::admission)
-mezz_test(unit/admission/lineage_test LABELS unit DEPS mezz::admission)
+mezz_test(unit/admission/lineage_test APART LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/rocksdb_policies_test APART LABELS unit DEPS mezz::admission)
 if(MEZZ_WITH_ROCKSDB)
   mezz_test(unit/integration/dram_budget_test LABELS unit DEPS mezz::rocksdb)

@@ -122,8 +122,11 @@ inline bool VersionedCache::Insert(uint64_t id, uint64_t version, size_t bytes) 
   auto* const block = new TestBlock(text.size(), cache_->memory_allocator());
   text.copy(block->data(), text.size());
   // Three files in four are compressed.
-  if (id % 8 < 6) return InsertWithImage(cache_, Key(id), block, helper_).ok();
-  return cache_->Insert(Key(id), block, helper_, block->charge()).ok();
+  const bool inserted =
+      (id % 8 < 6 ? InsertWithImage(cache_, Key(id), block, helper_) : InsertRead(cache_, Key(id), block, helper_))
+          .ok();
+  if (!inserted) delete block;
+  return inserted;
 }
 inline std::optional<VersionedCache::Hit> VersionedCache::Lookup(uint64_t id) const {
   rocksdb::Cache::Handle* const handle = cache_->Lookup(Key(id), helper_, &fake_context);

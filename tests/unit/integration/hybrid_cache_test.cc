@@ -92,7 +92,7 @@ class HybridCacheTest : public ::testing::Test {
   rocksdb::Status Insert(uint64_t id, const Helper* helper = kData, size_t bytes = kBlockBytes,
                          Cache::Handle** handle = nullptr) {
     TestBlock* obj = TestBlock::New(ContentOf(id, bytes), cache_->memory_allocator());
-    rocksdb::Status s = cache_->Insert(KeyOf(id), obj, helper, obj->charge(), handle);
+    rocksdb::Status s = InsertRead(cache_.get(), KeyOf(id), obj, helper, handle);
     if (!s.ok()) delete obj;
     return s;
   }
@@ -134,10 +134,9 @@ TEST_F(HybridCacheTest, WhatACompactionHasWrittenEntersAndWhatItReadDoesNot) {
   Open("adaptive", ServeMode::kInPlace);
   std::thread([this] {
     ASSERT_EQ(pthread_setname_np(pthread_self(), "rocksdb:low"), 0);
-    ASSERT_TRUE(Insert(1).ok());
-    Cache::Handle* handle = nullptr;
-    ASSERT_TRUE(Insert(2, kData, kBlockBytes, &handle).ok());
-    cache_->Release(handle);
+    TestBlock* written = TestBlock::New(ContentOf(1), cache_->memory_allocator());
+    ASSERT_TRUE(cache_->Insert(KeyOf(1), written, kData, written->charge(), /*handle=*/nullptr).ok());
+    ASSERT_TRUE(Insert(2).ok());
   }).join();
   ExpectHit(1);
   EXPECT_EQ(Lookup(2), nullptr);

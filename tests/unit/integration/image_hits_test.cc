@@ -228,7 +228,7 @@ TEST_F(ImageHits, AnInsertThatFailsLeavesNothing) {
 TEST_F(ImageHits, AnUncompressedBlockIsPackedAtItsEviction) {
   script_.on_eviction = {Action::kToScm, Reason::kPolicyDefault};
   TestBlock* block = TestBlock::New(ContentOf(kId), cache_->memory_allocator());
-  ASSERT_TRUE(cache_->Insert(KeyOf(kId), block, kData, block->charge()).ok());
+  ASSERT_TRUE(InsertRead(cache_.get(), KeyOf(kId), block, kData).ok());
   EXPECT_EQ(script_.misses.back().image_bytes, 0u);
   DemoteAll();
   EXPECT_EQ(Count(Event::kScmPackedPut), 1u);
