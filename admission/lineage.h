@@ -74,6 +74,7 @@ class ParentTable {
 
   // Keys of which some hundred open inputs of a compaction have theirs in it: 64 KiB.
   static constexpr size_t kKeys = 8192;
+  static constexpr size_t kBytes = kKeys * sizeof(uint64_t);
 
  private:
   static constexpr size_t kWays = 8;  // a line

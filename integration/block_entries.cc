@@ -13,7 +13,8 @@ namespace {
 
 constexpr size_t kSequenceBytes = 8;  // of sequence number and type, behind the user key
 constexpr size_t kWordBytes = sizeof(uint32_t);
-constexpr uint32_t kRestartsMask = (1u << 24) - 1;  // above are flags
+constexpr uint32_t kRestartsMask = (1u << 28) - 1;  // above are flags
+constexpr uint32_t kValuesApart = 1u << 28;
 
 uint32_t WordAt(const std::byte* at) {
   uint32_t word = 0;
@@ -48,7 +49,9 @@ class Cursor {
 bool HashEntries(std::span<const std::byte> block, uint64_t salt, std::vector<uint64_t>* hashes) {
   hashes->clear();
   if (block.size() < 2 * kWordBytes) return false;
-  const size_t restarts = WordAt(block.data() + block.size() - kWordBytes) & kRestartsMask;
+  const uint32_t footer = WordAt(block.data() + block.size() - kWordBytes);
+  if ((footer & kValuesApart) != 0) return false;
+  const size_t restarts = footer & kRestartsMask;
   const size_t tail = (restarts + 1) * kWordBytes;  // at least: a hash index may stand between
   if (restarts == 0 || tail > block.size()) return false;
   std::array<char, kEntryKeyBytesMax> key;

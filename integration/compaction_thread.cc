@@ -31,6 +31,8 @@ bool IsCompactionThread() {
   return compacts || kind.pool == Pool::kCompactions;
 }
 
+void NoteCompactionEnd() { this_thread_kind.compacts = 0; }
+
 void NoteCompactionOutput() { this_thread_kind.compacts = kAskedPerOutput; }
 
 }  // namespace mezz

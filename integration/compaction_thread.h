@@ -37,5 +37,7 @@ inline bool OnCompactionThread() {
 void NoteCompactionOutput();
 // And it did so lately: RocksDB warms the cache with what this thread's compaction writes.
 inline bool WarmsWithOutput() { return this_thread_kind.compacts > 0; }
+// It has done so for the last time: what it reads next is its own.
+void NoteCompactionEnd();
 
 }  // namespace mezz

@@ -9,8 +9,10 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "cache/base/if_memory.h"
+#include "integration/compaction_thread.h"
 #include "integration/file_id.h"
 #include "integration/heirs.h"
 #include "integration/hybrid_cache.h"
@@ -31,26 +33,53 @@ uint64_t NumberIn(std::string_view path) {
 class DeadFileListener final : public rocksdb::EventListener {
  public:
   DeadFileListener(std::shared_ptr<void> cache, HybridStats* stats) : cache_(std::move(cache)), stats_(*stats) {}
+  // A database that closes says nothing of the compactions that it breaks off.
+  ~DeadFileListener() override {
+    for (const auto& [db, jobs] : jobs_) Forget(jobs);
+  }
 
   const char* Name() const override { return "MezzanineDeadFileListener"; }
 
   void OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) override {
-    if (!info.status.ok()) return ForgetUnfinished();
+    if (!info.status.ok()) return ForgetNumber(info.db_name, NumberIn(info.file_path));
     const std::lock_guard lock(mutex_);
     IfThereIsMemory([&] {
       LearnLocked(info.db_name, info.file_path, info.table_properties);
       sessions_[info.db_name] = {info.table_properties.db_id, info.table_properties.db_session_id};
+      if (info.reason != rocksdb::TableFileCreationReason::kCompaction) return;
+      const auto jobs = jobs_.find(info.db_name);
+      if (jobs == jobs_.end()) return;
+      const auto job = jobs->second.find(info.job_id);
+      if (job != jobs->second.end()) job->second.push_back(FileIdOf(info.table_properties));
     });
   }
+  void OnFlushBegin(rocksdb::DB* db, const rocksdb::FlushJobInfo&) override { LearnSession(db); }
   // What is compacted may have been there when the database was opened.
   void OnCompactionBegin(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) override {
     Heirs::ForgetParents();
+    LearnSession(db);
     const std::lock_guard lock(mutex_);
     IfThereIsMemory([&] {
       for (const auto& [path, table] : info.table_properties) LearnLocked(db->GetName(), path, *table);
+      jobs_[db->GetName()][info.job_id].clear();
     });
   }
+  // Whose outputs are not installed RocksDB may delete in hours.
+  void OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) override {
+    Jobs failed;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto jobs = jobs_.find(db->GetName());
+      if (jobs == jobs_.end()) return;
+      auto job = jobs->second.extract(info.job_id);
+      if (!job || info.status.ok()) return;
+      IfThereIsMemory([&] { failed.insert(std::move(job)); });
+    }
+    Forget(failed);
+  }
   void OnSubcompactionBegin(const rocksdb::SubcompactionJobInfo&) override { Heirs::ForgetParents(); }
+  // Under CompactFiles, of which nothing else is told, the thread is the caller's and has its own reads ahead.
+  void OnSubcompactionCompleted(const rocksdb::SubcompactionJobInfo&) override { NoteCompactionEnd(); }
   void OnTableFileDeleted(const rocksdb::TableFileDeletionInfo& info) override {
     FileId file{0};
     {
@@ -65,27 +94,48 @@ class DeadFileListener final : public rocksdb::EventListener {
     stats_.ForgetFile(file);
   }
   void OnBlobFileDeleted(const rocksdb::BlobFileDeletionInfo& info) override {
-    FileId file{0};
-    {
-      const std::lock_guard lock(mutex_);
-      const auto session = sessions_.find(info.db_name);
-      if (session == sessions_.end()) return;
-      IfThereIsMemory(
-          [&] { file = BlobFileIdOf(session->second.db_id, session->second.id, NumberIn(info.file_path)); });
-    }
-    stats_.ForgetFile(file);
+    ForgetNumber(info.db_name, NumberIn(info.file_path));
   }
 
  private:
-  // On the thread that was to write the file.
-  void ForgetUnfinished() {
-    if (const FileId file = Heirs::TakeOutput(); file != FileId{0}) stats_.ForgetFile(file);
+  // What this session of the database has written under this number: a blob file, or a table that was not finished, of
+  // which there are no properties. 0: there was none.
+  void ForgetNumber(const std::string& db, uint64_t number) {
+    FileId file{0};
+    {
+      const std::lock_guard lock(mutex_);
+      const auto session = sessions_.find(db);
+      if (session == sessions_.end() || number == 0) return;
+      IfThereIsMemory([&] { file = FileIdOf(session->second.db_id, session->second.id, number); });
+    }
+    if (file != FileId{0}) stats_.ForgetFile(file);
   }
 
   struct Session {
     std::string db_id;
     std::string id;
   };
+  using Jobs = std::unordered_map<int, std::vector<FileId>>;  // by number: the tables that it has finished
+
+  void Forget(const Jobs& jobs) {
+    for (const auto& [job, files] : jobs) {
+      for (const FileId file : files) stats_.ForgetFile(file);
+    }
+  }
+
+  // The first file of a session may be one that fails. What an earlier one compacted to no end is as dead.
+  void LearnSession(rocksdb::DB* db) {
+    Jobs broken_off;
+    IfThereIsMemory([&] {
+      Session session;
+      if (!db->GetDbIdentity(session.db_id).ok() || !db->GetDbSessionId(session.id).ok()) return;
+      const std::lock_guard lock(mutex_);
+      Session& known = sessions_[db->GetName()];
+      if (known.id != session.id) std::swap(broken_off, jobs_[db->GetName()]);
+      known = std::move(session);
+    });
+    Forget(broken_off);
+  }
 
   void LearnLocked(const std::string& db, const std::string& path, const rocksdb::TableProperties& table) {
     if (const uint64_t number = NumberIn(path); number != 0) files_[db][number] = FileIdOf(table);
@@ -94,9 +144,10 @@ class DeadFileListener final : public rocksdb::EventListener {
   const std::shared_ptr<void> cache_;  // keeps stats_ alive
   HybridStats& stats_;
   std::mutex mutex_;
-  // By the database's path; both guarded by mutex_.
+  // By the database's path; guarded by mutex_.
   std::unordered_map<std::string, std::unordered_map<uint64_t, FileId>> files_;  // by number: tables that live
   std::unordered_map<std::string, Session> sessions_;                            // the latest
+  std::unordered_map<std::string, Jobs> jobs_;                                   // compactions that run
 };
 
 template <typename Cache>

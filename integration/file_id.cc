@@ -79,7 +79,7 @@ FileId FileIdOf(const rocksdb::TableProperties& table) {
   return FileId{first != 0 ? first : ReversedBits(id.low)};  // RocksDB swaps its halves where the first is empty
 }
 
-FileId BlobFileIdOf(const std::string& db_id, const std::string& db_session_id, uint64_t file_number) {
+FileId FileIdOf(const std::string& db_id, const std::string& db_session_id, uint64_t file_number) {
   rocksdb::TableProperties file;
   file.db_id = db_id;
   file.db_session_id = db_session_id;

@@ -13,7 +13,8 @@ namespace mezz {
 // persistent caches rely on them.
 FileId FileIdOf(const rocksdb::TableProperties& table);
 
-// And those of a blob file: its number, and the database and the session that read it.
-FileId BlobFileIdOf(const std::string& db_id, const std::string& db_session_id, uint64_t file_number);
+// And those of the file that this session of the database wrote under this number, a table; or of a blob file: the
+// session that reads it.
+FileId FileIdOf(const std::string& db_id, const std::string& db_session_id, uint64_t file_number);
 
 }  // namespace mezz

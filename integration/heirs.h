@@ -6,7 +6,6 @@
 #include <span>
 
 #include "admission/lineage.h"
-#include "cache/types.h"
 
 namespace mezz {
 
@@ -20,33 +19,34 @@ namespace mezz {
 // what the thread compacted before.
 //
 // Where keys cannot be read (HashEntries), the best of what the thread has found since its last output, and just before
-// that one, counts for all of them.
+// that one, counts for all of them: in an output whose own cannot be read, and in kOutputsByOrder after an input.
 //
 // Where the output is inserted by another thread than the input was looked up by
 // (CompressionOptions::parallel_threads), or much later (a compression dictionary is sampled first), all threads'
-// tables are asked. Whose inputs nobody has looked up lately, is Lineage::Kind::kUnknown.
+// tables are asked. An output of which nobody knows a key is Lineage::Kind::kUnknown if nobody has looked inputs up
+// lately, or if so many were that a table has forgotten some before an output came: one of a dictionary's first file.
 //
-// A thread that looks inputs up keeps a table of 64 KiB, for all caches, until it ends.
+// A thread that finds inputs in the cache keeps a table of 64 KiB, for all caches, until it ends.
 // Thread-safe; each call is about the calling thread's compaction. Allocates when a thread calls for the first time, or
-// meets a block with more keys than before.
+// meets a block with more keys than before. Of a thread that has destroyed its own objects nothing is known.
 class Heirs {
  public:
+  static constexpr uint32_t kOutputsByOrder = 64;
+
+  Heirs();
   // This thread reads a data block, found at `standing`. kNowhere: `block` may be empty.
   void NoteParent(std::span<const std::byte> block, Standing standing, uint8_t frequency) const;
-  // This thread has written a data block of that file. One call a block.
-  Lineage LineageOf(FileId file, std::span<const std::byte> block) const;
+  // This thread has written a data block. One call a block.
+  Lineage LineageOf(std::span<const std::byte> block) const;
 
   // This thread begins another compaction: what it has read counts no more.
   static void ForgetParents();
-  // The file that this thread wrote a block of last; FileId{0}: none, or it was taken.
-  static FileId TakeOutput();
 
-  // Of all threads.
+  // Of all threads, for all caches. Cheap.
   static size_t dram_bytes();
 
  private:
-  // Two caches may hold databases with the same keys.
-  uint64_t salt() const { return reinterpret_cast<uintptr_t>(this); }
+  const uint64_t salt_;  // a cache's own: two may hold databases with the same keys
 };
 
 }  // namespace mezz

@@ -197,6 +197,8 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
     core_->CountDramHit(RoleOf(helper));
     if (!demotable) return handle;
     if (OnCompactionThread()) [[unlikely]] {
+      core_->NoteDramRead(BlockKey::FromBytes(key.data()), RoleOf(helper),
+                          [=, this] { return helper->size_cb(target_->Value(handle)); });
       NoteParent(BlockKey::FromBytes(key.data()), helper, handle, Standing::kDram);
     } else {
       core_->NoteDramHit(BlockKey::FromBytes(key.data()), RoleOf(helper),
@@ -433,7 +435,7 @@ HybridCore::Placement HybridCache::PlaceWarm(const BlockKey& key, ObjectPtr obj,
     Lineage lineage{.kind = Lineage::Kind::kFlushed};
     if (priority == Priority::BOTTOM && role != BlockRole::kBlob) {
       NoteCompactionOutput();
-      lineage = role == BlockRole::kData ? heirs_.LineageOf(key.file(), BytesOf(obj, helper, bytes)) : Lineage{};
+      lineage = role == BlockRole::kData ? heirs_.LineageOf(BytesOf(obj, helper, bytes)) : Lineage{};
     }
     return core_->OnWarm(key, role, bytes, SourceOf(obj, helper), lineage);
   } catch (...) {  // of the block's callbacks, or without memory

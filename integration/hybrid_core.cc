@@ -16,6 +16,7 @@
 #include "cache/base/thread_buffer.h"
 #include "cache/base/write_file.h"
 #include "integration/compaction_thread.h"
+#include "integration/heirs.h"
 #include "integration/miss_timer.h"
 #include "integration/option_table.h"
 #include "integration/tell.h"
@@ -105,7 +106,7 @@ DramUse HybridCore::dram_use() const {
           .hit_bits = hit_bits_bytes(),
           .packing = scm.packing,
           .curve = curve_ == nullptr ? 0 : curve_->dram_bytes(),
-          .rest = scm.rest + OwnBytes()};
+          .rest = scm.rest + OwnBytes() + (options_.heirs ? Heirs::dram_bytes() : 0)};
 }
 
 Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core) {

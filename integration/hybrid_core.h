@@ -95,6 +95,12 @@ class HybridCore final : private SurvivorJudge {
       NoteUnsettledHit(hash, role, size_of);
   }
 
+  // The same for a compaction, which is no evidence that a user wants the block; the live curve counts all look-ups.
+  template <typename SizeOf>
+  void NoteDramRead(const BlockKey& key, BlockRole role, SizeOf&& size_of) {
+    if (curve_ != nullptr) curve_->NoteLookUp(BlockHash(key), role, size_of);
+  }
+
   // What a DRAM tier hands over as evicted. `persistable`: there is an object, and it can tell its size and save
   // itself.
   struct Evicted {
@@ -190,7 +196,7 @@ class HybridCore final : private SurvivorJudge {
 
   // What the hit bits take; 0 without.
   size_t hit_bits_bytes() const { return hit_bits_ == nullptr ? 0 : hit_bits_->dram_bytes(); }
-  // What this takes beside the SCM tier, policies and hit bits.
+  // What this takes beside the SCM tier, policies, hit bits and what threads keep of what they compact (Heirs).
   static uint64_t OwnBytes();
 
   // Counters and configuration as text, one "name: value" a line. The first line is the URI of a hybrid cache, or of a
