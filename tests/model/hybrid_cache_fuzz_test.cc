@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "integration/compaction_thread.h"
 #include "rocksdb/advanced_cache.h"
 #include "tests/support/flash_clock.h"
 #include "tests/support/hybrid_blocks.h"
@@ -29,11 +31,24 @@ constexpr size_t kHeldMax = 64;
 
 using Config = std::tuple<TestMedium, DramCacheKind, const char*, ServeMode, PackMode>;
 
-enum class Op { kLookup, kInsert, kAsyncLookup, kErase, kHold, kRelease, kReserve, kUnreserve, kResize, kEraseUnRef };
+enum class Op {
+  kLookup,
+  kInsert,
+  kWarm,
+  kAsyncLookup,
+  kErase,
+  kHold,
+  kRelease,
+  kReserve,
+  kUnreserve,
+  kResize,
+  kEraseUnRef
+};
 // How often, of the sum.
 constexpr std::pair<Op, unsigned> kWeights[] = {
-    {Op::kLookup, 500}, {Op::kInsert, 350}, {Op::kAsyncLookup, 60}, {Op::kErase, 60}, {Op::kHold, 60},
-    {Op::kRelease, 60}, {Op::kReserve, 6},  {Op::kUnreserve, 6},    {Op::kResize, 2}, {Op::kEraseUnRef, 1},
+    {Op::kLookup, 500}, {Op::kInsert, 350},   {Op::kAsyncLookup, 60}, {Op::kErase, 60},
+    {Op::kHold, 60},    {Op::kRelease, 60},   {Op::kReserve, 6},      {Op::kUnreserve, 6},
+    {Op::kResize, 2},   {Op::kEraseUnRef, 1}, {Op::kWarm, 40},
 };
 
 class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
@@ -95,13 +110,12 @@ class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
     block.bytes = RandomBytes();
     block.helper = kHelpers[random_.Below(std::size(kHelpers))];
     TestBlock* obj = TestBlock::New(Content(id, block.generation, block.bytes), cache_->memory_allocator());
-    const size_t charge = obj->charge();
     Cache::Handle* handle = nullptr;
     const bool hold = random_.OneIn(4);
     const auto priority = static_cast<Cache::Priority>(random_.Below(3));
     Cache::Handle** const held = hold ? &handle : nullptr;
     const rocksdb::Status s = random_.OneIn(4)
-                                  ? cache_->Insert(Key(id), obj, block.helper, charge, held, priority)
+                                  ? InsertRead(cache_.get(), Key(id), obj, block.helper, held, priority)
                                   : InsertWithImage(cache_.get(), Key(id), obj, block.helper, held, priority);
     if (!s.ok()) {
       ASSERT_TRUE(s.IsMemoryLimit()) << s.ToString();
@@ -114,6 +128,30 @@ class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
     ASSERT_NE(handle, nullptr);
     Check(id, handle);
     Keep(id, handle);
+  }
+
+  // As RocksDB inserts what a flush (LOW) or a compaction (BOTTOM) has written, on a thread that has read some of it or
+  // on a new one. The thread passes for a compaction's from then on, as one that calls CompactFiles, until it says that
+  // it is done.
+  void Warm(uint64_t id) {
+    const auto warm = [this, id] {
+      Block& block = blocks_[id];
+      block.live = false;
+      ++block.generation;
+      block.bytes = RandomBytes();
+      block.helper = kHelpers[random_.Below(std::size(kHelpers))];
+      TestBlock* obj = TestBlock::New(Content(id, block.generation, block.bytes), cache_->memory_allocator());
+      const auto priority = random_.OneIn(2) ? Cache::Priority::BOTTOM : Cache::Priority::LOW;
+      const rocksdb::Status s = cache_->Insert(Key(id), obj, block.helper, obj->charge(), /*handle=*/nullptr, priority);
+      block.live = s.ok();
+      if (!s.ok()) delete obj;
+    };
+    if (random_.OneIn(8)) return std::thread(warm).join();
+    warm();
+    for (uint64_t reads = random_.Below(4); reads > 0; --reads) {
+      if (Cache::Handle* handle = Lookup(RandomId()); handle != nullptr) cache_->Release(handle);
+    }
+    NoteCompactionEnd();
   }
 
   // What `handle`, a hit on `id`, must hold.
@@ -235,6 +273,8 @@ class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
       case Op::kInsert:
         // As RocksDB does after a miss; a block the cache forgot comes back with the same bytes.
         return InsertAfterMiss(id);
+      case Op::kWarm:
+        return Warm(id);
       case Op::kAsyncLookup:
         return LookupSeveral();
       case Op::kErase:
@@ -306,6 +346,9 @@ TEST_P(HybridCacheFuzz, ForgetsButNeverLies) {
   EXPECT_GT(counters[Event::kDemotion] + counters[Event::kInsertToScm], 1000u);
   EXPECT_GT(counters[Event::kScmHit], 1000u);
   EXPECT_GT(counters[Event::kScmErase], 10u);
+  const DecisionSnapshot decisions = stats_->Decisions();
+  for (const Action action : {Action::kToDram, Action::kToScm, Action::kBypass})
+    EXPECT_GT(decisions.of(DecisionPoint::kWarm, action), 10u) << ToString(action);
   EXPECT_GT(counters[Event::kScmSegmentReclaimed], 10u);
   EXPECT_GT(counters[Event::kRefusedTooLarge], 0u);
   EXPECT_GT(counters[Event::kRefusedNotPersistable] + counters[Event::kRefusedKeySize], 0u);

@@ -54,7 +54,8 @@ class Worker {
   void Step() {
     const uint64_t id = random_.OneIn(2) ? random_.Below(kKeys / 10) : random_.Below(kKeys);
     const uint64_t roll = random_.Below(1000);
-    if (roll < 950) return Read(id);
+    if (roll < 930) return Read(id);
+    if (roll < 950) return Warm(id);
     if (roll < 990) return cache_->Erase(KeyOf(id));
     if (roll < 994) return cache_->SetCapacity(kDramBytes / (1 + random_.Below(3)));
     if (roll < 996) return cache_->SetStrictCapacityLimit(random_.OneIn(2));
@@ -92,10 +93,16 @@ class Worker {
   Cache::Handle* InsertAfterMiss(const std::string& key, uint64_t id) {
     TestBlock* obj = TestBlock::New(ContentOf(id), cache_->memory_allocator());
     Cache::Handle* handle = nullptr;
-    const rocksdb::Status s =
-        cache_->Insert(key, obj, HelperOf(id), obj->charge(), random_.OneIn(2) ? &handle : nullptr);
+    const rocksdb::Status s = InsertRead(cache_, key, obj, HelperOf(id), random_.OneIn(2) ? &handle : nullptr);
     if (!s.ok()) delete obj;
     return handle;
+  }
+
+  // As RocksDB does with what a flush (LOW) or a compaction (BOTTOM) has written.
+  void Warm(uint64_t id) {
+    TestBlock* obj = TestBlock::New(ContentOf(id), cache_->memory_allocator());
+    const auto priority = random_.OneIn(2) ? Cache::Priority::BOTTOM : Cache::Priority::LOW;
+    if (!cache_->Insert(KeyOf(id), obj, HelperOf(id), obj->charge(), /*handle=*/nullptr, priority).ok()) delete obj;
   }
 
   void Check(Held held) {
@@ -157,6 +164,7 @@ TEST_P(HybridCacheStress, EveryHitIsRight) {
   const CounterSnapshot counters = stats->Counters();
   EXPECT_GT(counters[Event::kScmHit], 500u);
   EXPECT_GT(counters[Event::kDramHit], 1000u);
+  EXPECT_GT(stats->Decisions().of(DecisionPoint::kWarm, Action::kToScm), 100u);
   EXPECT_EQ(counters[Event::kCreateFailed] + counters[Event::kAdoptionFailed], 0u);
   ExpectLookupsAddUp(counters, lookups);
   ExpectSound(cache.get());
