@@ -56,7 +56,11 @@ DEFINE_string(values, "", "What values and blocks hold: cut from this file, a sa
 DEFINE_double(value_ratio, 1, "Made values: LZ4 and zstd pack them to about one part in so many, 1 to 8");
 DEFINE_int64(block_bytes, 4096, "Block size");
 DEFINE_string(compression, "none", "Of the databases' blocks: none, lz4, zstd. See --values and --value_ratio");
-DEFINE_string(write_buffer, "64M", "Bytes put between two flushes: RocksDB's memtable (K, M, G)");
+DEFINE_string(write_buffer, "0",
+              "Bytes put between two flushes: RocksDB's memtable (K, M, G). 0: a 64th of both tiers, 1 to 64 MiB, and "
+              "levels to match");
+DEFINE_string(settle, "within",
+              "Flushes and compactions that a window brought about end within its time, or after it: within, after");
 DEFINE_bool(index_in_cache, false, "Keep index and filter blocks in the block cache");
 DEFINE_string(db, "", "Folder of the databases, or of the file of blocks; written once and reused while it fits");
 DEFINE_string(flash, "disk",
@@ -189,6 +193,9 @@ mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   o->index_in_cache = FLAGS_index_in_cache;
   o->values = FLAGS_values;
   o->value_ratio = FLAGS_value_ratio;
+  if (FLAGS_settle != "within" && FLAGS_settle != "after")
+    return mezz::Status::InvalidArgument(fmt::format("--settle={} is unknown; it is within or after", FLAGS_settle));
+  o->settle_within = FLAGS_settle == "within";
   MEZZ_RETURN_IF_ERROR(ParseWarmup(o));
   o->seconds = FLAGS_seconds;
   o->skew = FLAGS_skew;

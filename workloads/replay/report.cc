@@ -68,9 +68,7 @@ json RowToJson(const CacheRow& row, ReplayMode mode) {
   one["dram_beside_tier_bytes"] = row.dram_beside_bytes;
   one["dram_shards"] = row.dram_shards;
   one["pages"] = {{"resident_bytes", row.pages.resident_bytes}, {"huge_bytes", row.pages.huge_bytes}};
-  one["background"] = {{"flushes", row.background.flushes},
-                       {"compactions", row.background.compactions},
-                       {"written_gb", row.background.written_gb}};
+  one["only_fills_memtables"] = row.total.only_fills_memtables();
   if (!row.counters.empty()) one["counters"] = row.counters;
   return one;
 }
@@ -117,7 +115,8 @@ json OptionsToJson(const ReplayOptions& o) {
           {"ops", o.ops},
           {"skew", o.skew},
           {"put_share", o.put_share},
-          {"write_buffer_bytes", o.write_buffer_bytes},
+          {"write_buffer_bytes", o.memtable_bytes()},
+          {"settle", o.settle_within ? "within" : "after"},
           {"block_trace", o.block_trace},
           {"seed", o.seed}};
 }

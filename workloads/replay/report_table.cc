@@ -123,6 +123,24 @@ std::string DeadLine(const CacheRow& row) {
                      100 * row.total.scm_dead_share);
 }
 
+std::string BackgroundLine(const CacheRow& row) {
+  const BackgroundCounts& did = row.total.background;
+  if (!row.reported() || row.total.writes() == 0) return "";
+  if (row.total.only_fills_memtables())
+    return fmt::format(
+        "{}: its windows have puts, and neither a flush nor a compaction: they show no database that is written to; "
+        "use a smaller --write_buffer or more --ops\n",
+        row.cache);
+  constexpr double kMiB = 1 << 20;
+  return fmt::format(
+      "{}: {} flushes of {:.0f} MiB, {} compactions that read {:.0f} and wrote {:.0f} MiB; {:.2f} s of it after the "
+      "last "
+      "request\n",
+      row.cache, did.flushes, static_cast<double>(did.flushed_bytes) / kMiB, did.compactions,
+      static_cast<double>(did.compacted_read_bytes) / kMiB, static_cast<double>(did.compacted_bytes) / kMiB,
+      row.total.settle_seconds);
+}
+
 std::string TableRow(bool block_mode, const CacheRow& row) {
   if (!row.unavailable.empty()) return fmt::format("{:<19} not available: {}\n", row.cache, row.unavailable);
   if (!row.failure.empty()) return fmt::format("{:<19} failed: {}\n", row.cache, row.failure);
@@ -195,7 +213,7 @@ std::string ReportTable(const ReplayOptions& options, const ReplayReport& report
   text += NoiseText(report);
   text += FlashLine(report);
   text += FairnessLines(report);
-  for (const CacheRow& row : report.rows) text += PackedLine(row) + DeadLine(row);
+  for (const CacheRow& row : report.rows) text += PackedLine(row) + DeadLine(row) + BackgroundLine(row);
   text += DramLines(report);
   if (!report.warmup_settled) text += "the hit ratios had not settled when the warm-up ended\n";
   std::string cold;

@@ -290,7 +290,6 @@ class Runner {
     row.second_tier_idle = facts.has_second_tier && !row.windows.empty() && cache.total.tiers.second_hits == 0;
     row.series = end.series;
     row.counters = end.counters;
-    row.background = end.background;
     row.peak_rss_bytes = end.peak_rss_bytes;
     row.dram_tier_bytes = end.dram_tier_bytes;
     row.dram_beside_bytes = end.dram_beside_bytes;

@@ -33,7 +33,6 @@ struct CacheRow {
   std::string medium;
   bool emulated = false;
   std::string counters;  // a cache of ours: its report at the end
-  BackgroundWork background;
   uint64_t peak_rss_bytes = 0;
   uint64_t dram_tier_bytes = 0;  // CacheEnd
   uint64_t dram_beside_bytes = 0;

@@ -51,6 +51,33 @@ TEST_F(CacheSizes, AreTheCachesOwnOrThoseOfAll) {
   EXPECT_FALSE(options_.has_common_sizes());
 }
 
+TEST_F(CacheSizes, StandBehindWhatWarmsTheCache) {
+  ParseOk("lru,lru+warm,hybrid,hybrid:adaptive+nowarm,hybrid+lz4+warmflush@8M+16M,lru+compressed_lz4+warm@1M+2M");
+  const Warming want[] = {Warming::kNone,  Warming::kFlushAndCompaction, Warming::kBest, Warming::kNone,
+                          Warming::kFlush, Warming::kFlushAndCompaction};
+  for (size_t i = 0; i < std::size(want); ++i)
+    EXPECT_EQ(options_.caches[i].warming, want[i]) << options_.caches[i].name;
+  EXPECT_EQ(options_.caches[3].policy, "adaptive");
+  EXPECT_EQ(options_.caches[4].pack, PackMode::kLz4);
+  EXPECT_EQ(Sized(4).dram_bytes(), 8 * kMiB);
+  EXPECT_EQ(options_.caches[5].kind, CacheKind::kLruCompressedLz4);
+  for (const char* bad : {"lru+warmer", "lru+warm+warm", "lru@2M+warm", "+warm", "lru+warm:adaptive"})
+    EXPECT_FALSE(Parse(bad).ok()) << bad;
+  EXPECT_THAT(Parse("lru+warmer").message(), HasSubstr("+warmflush"));
+}
+
+TEST_F(CacheSizes, MemtableIsA64thOfBothTiersUnlessItIsSaid) {
+  options_.hybrid.dram_bytes = 32 * kMiB;
+  options_.hybrid.scm.capacity_bytes = 128 * kMiB;
+  EXPECT_EQ(options_.memtable_bytes(), 160 * kMiB / 64);
+  options_.hybrid.scm.capacity_bytes = 1;
+  EXPECT_EQ(options_.memtable_bytes(), kMiB);
+  options_.hybrid.scm.capacity_bytes = uint64_t{64} << 30;
+  EXPECT_EQ(options_.memtable_bytes(), 64 * kMiB);
+  options_.write_buffer_bytes = 5 * kMiB;
+  EXPECT_EQ(options_.memtable_bytes(), 5 * kMiB);
+}
+
 TEST_F(CacheSizes, AreThoseOfTheCachesThatAreBuilt) {
   ParseOk("lru,lru@2M,all_dram_lru@1M+3M,hybrid@8M+16M");
   Progress progress;

@@ -26,6 +26,7 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr bool kWholeCacheApi = ROCKSDB_MAJOR > 8 || (ROCKSDB_MAJOR == 8 && ROCKSDB_MINOR >= 9);
 constexpr char kEveryCache[] =
@@ -419,11 +420,65 @@ TEST_F(Replay, PutsAsManyAsAskedForWhileCompactionsRun) {
   RunOk(options);
   for (const CacheRow& row : report_.rows) {
     EXPECT_EQ(row.total.ops, 42000u) << row.cache;
-    EXPECT_GT(row.background.flushes, 10u) << row.cache;
-    EXPECT_GT(row.background.compactions, 0u) << row.cache;
-    EXPECT_GT(row.background.written_gb, 0) << row.cache;
+    const BackgroundCounts& did = row.total.background;
+    EXPECT_GT(did.flushes, 10u) << row.cache;
+    EXPECT_GT(did.flushed_bytes, 10u * (128 << 10)) << row.cache;
+    EXPECT_GT(did.compactions, 0u) << row.cache;
+    EXPECT_GT(did.compacted_read_bytes, 0u) << row.cache;
+    EXPECT_GT(did.compacted_bytes, 0u) << row.cache;
+    EXPECT_FALSE(row.total.only_fills_memtables()) << row.cache;
     EXPECT_GT(row.total.settle_seconds, 0) << row.cache << ": nobody waited for what still ran";
+    uint64_t flushes = 0;
+    for (const WindowRow& window : row.windows) flushes += window.background.flushes;
+    EXPECT_EQ(flushes, did.flushes) << row.cache << ": of the measured windows, and of no others";
   }
+}
+
+// A cache that slows compactions down must not look fast: what a window brought about is paid for within.
+TEST_F(Replay, PaysForItsCompactionsWithinTheWindow) {
+  ReplayOptions options = Options("gen:zipf", "lru");
+  options.put_share = 0.5;
+  options.ops = 30000;
+  options.write_buffer_bytes = 256 << 10;
+  for (const bool within : {true, false}) {
+    options.settle_within = within;
+    RunOk(options);
+    const WindowRow& total = Row("lru").total;
+    EXPECT_EQ(total.seconds > total.settle_seconds + 1e-9 * static_cast<double>(total.ops), true);
+    double windows = 0;
+    for (const WindowRow& window : Row("lru").windows) windows += static_cast<double>(window.ops) / window.ops_per_s();
+    EXPECT_NEAR(windows, total.seconds, 1e-6);
+    EXPECT_EQ(ReportJson(options, report_)["options"]["settle"], within ? "within" : "after");
+  }
+}
+
+// A memtable that takes all puts shows nothing of a database that is written to, and the report says so.
+TEST_F(Replay, WarnsOfPutsThatOnlyFillTheMemtable) {
+  ReplayOptions options = Options("gen:zipf", "lru,hybrid");
+  options.put_share = 0.5;
+  options.write_buffer_bytes = 256 << 20;
+  RunOk(options);
+  EXPECT_TRUE(Row("lru").total.only_fills_memtables());
+  EXPECT_THAT(ReportTable(options, report_), HasSubstr("lru: its windows have puts, and neither a flush nor a"));
+  EXPECT_EQ(ReportJson(options, report_)["rows"][0]["only_fills_memtables"], true);
+  options.put_share = 0;
+  RunOk(options);
+  EXPECT_FALSE(Row("lru").total.only_fills_memtables()) << "there is nothing to flush";
+  EXPECT_THAT(ReportTable(options, report_), Not(HasSubstr("neither a flush")));
+}
+
+TEST_F(Replay, WarmsTheCachesThatAskForIt) {
+  const bool compactions = WarmsWithCompactions();
+  ReplayOptions options = Options("gen:zipf", "lru,lru+warmflush,lru+warm,hybrid,hybrid+nowarm");
+  options.put_share = 0.5;
+  options.ops = 30000;
+  options.write_buffer_bytes = 256 << 10;
+  RunOk(options);
+  EXPECT_EQ(Row("lru+warm").reported(), compactions) << Row("lru+warm").unavailable;
+  if (!compactions) EXPECT_THAT(Row("lru+warm").unavailable, HasSubstr("warms with flushes only"));
+  EXPECT_LT(Row("lru+warmflush").total.tiers.flash_reads, Row("lru").total.tiers.flash_reads);
+  EXPECT_THAT(Row("hybrid").counters, HasSubstr(kTellsRoles ? "decision.warm." : "decision."));
+  EXPECT_THAT(Row("hybrid+nowarm").counters, Not(HasSubstr("decision.warm.")));
 }
 
 TEST_F(Replay, PutsWhereNoneCanBeAreRefused) {
@@ -445,7 +500,7 @@ TEST_F(Replay, SeveralDatabasesShareACache) {
   options.write_buffer_bytes = 64 << 10;
   RunOk(options);
   EXPECT_FALSE(report_.database_reused);
-  for (const CacheRow& row : report_.rows) EXPECT_GT(row.background.flushes, 2u) << row.cache;
+  for (const CacheRow& row : report_.rows) EXPECT_GT(row.total.background.flushes, 1u) << row.cache;
   RunOk(options);
   EXPECT_TRUE(report_.database_reused);
   options.dbs = 2;

@@ -13,6 +13,7 @@
 
 #include "integration/dead_file_listener.h"
 #include "rocksdb/version.h"
+#include "workloads/replay/caches/database.h"
 
 #define MEZZ_ROCKSDB_AT_LEAST(major, minor) \
   (ROCKSDB_MAJOR > (major) || (ROCKSDB_MAJOR == (major) && ROCKSDB_MINOR >= (minor)))
@@ -313,6 +314,10 @@ Status BuildCache(const ReplayOptions& options, const CacheSpec& spec, unsigned 
   built->spec = spec;
   if (spec.kind == CacheKind::kPageCache && o.flash != nullptr) {
     built->unavailable = fmt::format("with --flash={} the files lie in the page cache themselves", o.flash->name);
+    return Status::Ok();
+  }
+  if (spec.warming == Warming::kFlushAndCompaction && !WarmsWithCompactions()) {
+    built->unavailable = fmt::format("RocksDB {} warms with flushes only: +warmflush", RocksDbVersion());
     return Status::Ok();
   }
   MEZZ_RETURN_IF_ERROR(BuildByKind(o, spec, ordinal, progress, built));

@@ -54,8 +54,18 @@ class NewestOperand final : public rocksdb::AssociativeMergeOperator {
   }
 };
 
-rocksdb::Options DbOptions(const ReplayOptions& o, std::shared_ptr<rocksdb::Cache> cache) {
+void Warm(Warming warming, rocksdb::BlockBasedTableOptions* table) {
+  using Prepopulate = rocksdb::BlockBasedTableOptions::PrepopulateBlockCache;
+  if (warming == Warming::kBest) warming = WarmsWithCompactions() ? Warming::kFlushAndCompaction : Warming::kFlush;
+  if (warming == Warming::kFlush) table->prepopulate_block_cache = Prepopulate::kFlushOnly;
+#if ROCKSDB_MAJOR > 11 || (ROCKSDB_MAJOR == 11 && ROCKSDB_MINOR >= 1)
+  if (warming == Warming::kFlushAndCompaction) table->prepopulate_block_cache = Prepopulate::kFlushAndCompaction;
+#endif
+}
+
+rocksdb::Options DbOptions(const ReplayOptions& o, std::shared_ptr<rocksdb::Cache> cache, Warming warming) {
   rocksdb::BlockBasedTableOptions table;
+  Warm(warming, &table);
   table.block_size = o.block_bytes;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   table.cache_index_and_filter_blocks = o.index_in_cache && cache != nullptr;
@@ -70,7 +80,11 @@ rocksdb::Options DbOptions(const ReplayOptions& o, std::shared_ptr<rocksdb::Cach
   options.use_direct_io_for_flush_and_compaction = true;
   options.max_background_jobs = 2;
   options.merge_operator = std::make_shared<NewestOperand>();
-  options.write_buffer_size = o.write_buffer_bytes;
+  options.write_buffer_size = o.memtable_bytes();
+  if (o.write_buffer_bytes == 0) {
+    options.target_file_size_base = options.write_buffer_size;
+    options.max_bytes_for_level_base = 4 * options.write_buffer_size;
+  }
   options.info_log_level = rocksdb::WARN_LEVEL;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
@@ -124,6 +138,8 @@ double Mebibytes(double bytes) { return bytes / (1 << 20); }
 
 }  // namespace
 
+bool WarmsWithCompactions() { return ROCKSDB_MAJOR > 11 || (ROCKSDB_MAJOR == 11 && ROCKSDB_MINOR >= 1); }
+
 std::string RocksDbVersion() { return rocksdb::GetRocksVersionAsString(/*with_patch=*/true); }
 
 Database::Database(const ReplayOptions& options, const DatabaseWorkload& workload)
@@ -132,7 +148,7 @@ Database::Database(const ReplayOptions& options, const DatabaseWorkload& workloa
       env_(options.flash != nullptr ? NewFlashEnv(/*flash=*/nullptr) : nullptr) {}
 
 rocksdb::Options Database::BaseOptions() const {
-  rocksdb::Options options = DbOptions(options_, nullptr);
+  rocksdb::Options options = DbOptions(options_, nullptr, Warming::kNone);
   if (env_ != nullptr) options.env = env_.get();
   return options;
 }
@@ -317,7 +333,7 @@ Status Database::PathFor(unsigned number, std::string* path) {
 
 Status OpenClone(const ReplayOptions& options, const std::string& path, const std::shared_ptr<rocksdb::Cache>& cache,
                  const CloneReads& reads, Databases* dbs, const std::shared_ptr<rocksdb::EventListener>& listener) {
-  rocksdb::Options opened = DbOptions(options, cache);
+  rocksdb::Options opened = DbOptions(options, cache, reads.warming);
   if (listener != nullptr) opened.listeners.push_back(listener);
   opened.use_direct_reads = !reads.buffered;
   if (reads.env != nullptr) opened.env = reads.env;

@@ -67,8 +67,9 @@ class Database final : public BackingStore {
 
 // How a clone's files are read.
 struct CloneReads {
-  bool buffered = false;        // through the page cache, which forgets the clone first; else past it
-  rocksdb::Env* env = nullptr;  // outlives the databases; null: RocksDB's own
+  bool buffered = false;             // through the page cache, which forgets the clone first; else past it
+  rocksdb::Env* env = nullptr;       // outlives the databases; null: RocksDB's own
+  Warming warming = Warming::kNone;  // the cache, with what they write
 };
 // Opens the databases of the clone at `path` with `cache` as their block cache, heard by `listener` if there is one.
 Status OpenClone(const ReplayOptions& options, const std::string& path, const std::shared_ptr<rocksdb::Cache>& cache,
@@ -79,6 +80,9 @@ Status OpenClone(const ReplayOptions& options, const std::string& path, const st
 // exists.
 Status StartBlockTrace(const std::string& path, const Databases& dbs);
 Status EndBlockTrace(const std::string& path, const Databases& dbs);
+
+// Whether this release warms a cache with what compactions write: Warming::kFlushAndCompaction.
+bool WarmsWithCompactions();
 
 // "11.8.1", of the library that is loaded.
 std::string RocksDbVersion();

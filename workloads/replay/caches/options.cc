@@ -25,6 +25,7 @@ struct NamedKind {
   std::optional<PackMode> pack = std::nullopt;
   bool keep_dead = false;
   bool pack_stage = false;
+  bool heirs = true;
 };
 constexpr NamedKind kKinds[] = {
     {"hcc", CacheKind::kHcc, Policies::kNone},
@@ -48,6 +49,8 @@ constexpr NamedKind kKinds[] = {
     {"hybrid+keep_dead", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/true},
     {"hybrid+pack_stage", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false,
      /*pack_stage=*/true},
+    {"hybrid+noheirs", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false, /*pack_stage=*/false,
+     /*heirs=*/false},
     {"scm_secondary+lru", CacheKind::kScmSecondaryLru, Policies::kOurs},
     {"scm_secondary+hcc", CacheKind::kScmSecondaryHcc, Policies::kOurs},
     {"page_cache", CacheKind::kPageCache, Policies::kNone},
@@ -76,7 +79,7 @@ std::string KnownCaches() {
                         : kind.policies == Policies::kOurs ? "[:POLICY]"
                                                            : "[:placeholder|three_queue|all]");
   }
-  return text + "; each may be followed by @DRAM or @DRAM+SCM, its own sizes";
+  return text + "; each may be followed by +warm, +warmflush or +nowarm, and by @DRAM or @DRAM+SCM, its own sizes";
 }
 
 // What follows the "@": DRAM, or DRAM+SCM for a cache with a second tier.
@@ -94,10 +97,30 @@ Status ParseSizes(const std::string& name, std::string_view text, CacheSpec* spe
   return Status::InvalidArgument(fmt::format("{}: a tier of no bytes; name a size (K, M, G, T)", flag));
 }
 
+struct WarmingSuffix {
+  std::string_view text;
+  Warming warming;
+};
+constexpr WarmingSuffix kWarmings[] = {
+    {"+warm", Warming::kFlushAndCompaction}, {"+warmflush", Warming::kFlush}, {"+nowarm", Warming::kNone}};
+
+// Takes the suffix off.
+std::optional<Warming> TakeWarming(std::string_view* name) {
+  for (const auto& [text, warming] : kWarmings) {
+    if (!name->ends_with(text)) continue;
+    name->remove_suffix(text.size());
+    return warming;
+  }
+  return std::nullopt;
+}
+
 Status ParseCache(const std::string& name, const std::string& default_policy, CacheSpec* spec) {
-  const size_t at = std::min(name.find('@'), name.size());
-  const size_t colon = std::min(name.find(':'), at);
-  const std::string_view base = std::string_view(name).substr(0, colon);
+  const size_t sizes_at = std::min(name.find('@'), name.size());
+  std::string_view named = std::string_view(name).substr(0, sizes_at);
+  const std::optional<Warming> warming = TakeWarming(&named);
+  const size_t at = named.size();
+  const size_t colon = std::min(named.find(':'), at);
+  const std::string_view base = named.substr(0, colon);
   const auto* kind =
       std::find_if(std::begin(kKinds), std::end(kKinds), [&](const NamedKind& k) { return k.name == base; });
   if (kind == std::end(kKinds) || (colon != at && kind->policies == Policies::kNone)) {
@@ -109,9 +132,12 @@ Status ParseCache(const std::string& name, const std::string& default_policy, Ca
            .policy = default_policy,
            .pack = kind->pack,
            .keep_dead = kind->keep_dead,
-           .pack_stage = kind->pack_stage};
-  if (colon != at) spec->policy = name.substr(colon + 1, at - colon - 1);
-  if (at != name.size()) MEZZ_RETURN_IF_ERROR(ParseSizes(name, std::string_view(name).substr(at + 1), spec));
+           .pack_stage = kind->pack_stage,
+           .heirs = kind->heirs,
+           .warming = warming.value_or(kind->kind == CacheKind::kHybrid ? Warming::kBest : Warming::kNone)};
+  if (colon != at) spec->policy = named.substr(colon + 1);
+  if (sizes_at != name.size())
+    MEZZ_RETURN_IF_ERROR(ParseSizes(name, std::string_view(name).substr(sizes_at + 1), spec));
   if (kind->policies == Policies::kTiered) {
     if (colon == at) spec->policy = "all";
     const bool known =
@@ -254,6 +280,12 @@ ValueOptions ReplayOptions::value_options() const {
           .block_flag = blocks ? "--unit" : "--block_bytes"};
 }
 
+uint64_t ReplayOptions::memtable_bytes() const {
+  constexpr uint64_t kShare = 64, kMin = 1 << 20, kMax = 64 << 20;
+  if (write_buffer_bytes != 0) return write_buffer_bytes;
+  return std::clamp((dram_bytes() + scm_bytes()) / kShare, kMin, kMax);
+}
+
 bool ReplayOptions::has_common_sizes() const {
   return std::ranges::any_of(caches, [](const CacheSpec& spec) { return spec.dram_bytes == 0; });
 }
@@ -263,6 +295,7 @@ ReplayOptions ReplayOptions::SizedFor(const CacheSpec& spec) const {
   if (spec.dram_bytes > 0) sized.hybrid.dram_bytes = spec.dram_bytes;
   if (spec.scm_bytes > 0) sized.hybrid.scm.capacity_bytes = spec.scm_bytes;
   if (spec.pack) sized.hybrid.scm.pack = *spec.pack;
+  if (!spec.heirs) sized.hybrid.heirs = false;
   if (spec.pack_stage) sized.hybrid.scm.pack_stage_bytes = kUsualPackStageBytes;
   return sized;
 }
@@ -311,9 +344,9 @@ Status ReplayOptions::Validate() const {
   if (std::ranges::find(kCompressions, compression) == std::end(kCompressions)) {
     return Status::InvalidArgument(fmt::format("--compression={} is not known; it is none, lz4 or zstd", compression));
   }
-  if (write_buffer_bytes < kWriteBufferMin || write_buffer_bytes > kWriteBufferMax) {
+  if (write_buffer_bytes != 0 && (write_buffer_bytes < kWriteBufferMin || write_buffer_bytes > kWriteBufferMax)) {
     return OutOfRange("write_buffer", static_cast<double>(write_buffer_bytes),
-                      fmt::format("{} to {} bytes", kWriteBufferMin, kWriteBufferMax));
+                      fmt::format("{} to {} bytes, or is 0: as suits the cache", kWriteBufferMin, kWriteBufferMax));
   }
   for (const CacheSpec& spec : caches) MEZZ_RETURN_IF_ERROR(OursFor(spec).Validate());
   Values opened;

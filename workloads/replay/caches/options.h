@@ -35,6 +35,14 @@ enum class CacheKind {
   kPageCache,  // buffered reads and a small block cache, in a cgroup of DRAM + SCM bytes
 };
 
+// What RocksDB puts into the block cache unasked: BlockBasedTableOptions::prepopulate_block_cache.
+enum class Warming {
+  kBest,                // as much as the release can; what the cache makes of it is its own matter
+  kNone,                // "+nowarm"
+  kFlush,               // "+warmflush": what flushes write
+  kFlushAndCompaction,  // "+warm": what compactions write, too; RocksDB 11.1 and later
+};
+
 struct CacheSpec {
   std::string name;  // as it was asked for; the second of the same name gets "#2"
   CacheKind kind = CacheKind::kHcc;
@@ -42,12 +50,15 @@ struct CacheSpec {
   std::optional<PackMode> pack;  // kHybrid: "hybrid+lz4". Empty: as --pack says
   bool keep_dead = false;        // kHybrid: "hybrid+keep_dead" is not told which files were deleted
   bool pack_stage = false;       // kHybrid: "hybrid+pack_stage" packs behind its requests
+  bool heirs = true;             // kHybrid: "hybrid+noheirs" takes what RocksDB warms it with as that asks
+  Warming warming = Warming::kNone;  // of its databases; kHybrid that says nothing: kBest, as UseHybridCache has it
   // Of its own tiers: "hcc@256M", "hybrid@256M+1G". 0: as --dram and --scm say.
   uint64_t dram_bytes = 0;
   uint64_t scm_bytes = 0;
 };
 
-// Splits "hcc,hybrid:scm_first@64M+1G"; refuses unknown and empty names, listing the known.
+// Splits "hcc,lru+warm,hybrid:scm_first+warmflush@64M+1G": a name, ":POLICY", one suffix of Warming, and "@SIZES"; all
+// but the name may be left out. Refuses unknown and empty names, listing the known.
 Status ParseCaches(const std::string& text, const std::string& default_policy, std::vector<CacheSpec>* caches);
 
 // What the requests are put to.
@@ -83,7 +94,10 @@ struct ReplayOptions {
   uint32_t block_bytes = 4096;       // kDatabase
   std::string compression = "none";  // kDatabase, of the blocks on flash: none, lz4, zstd
   bool index_in_cache = false;
-  uint64_t write_buffer_bytes = 64 << 20;  // RocksDB's memtable: how much is put between two flushes
+  // RocksDB's memtable: how much is put between two flushes. 0: as large beside these caches as RocksDB's 64 MiB are
+  // beside a server's 4 GiB, a 64th of both tiers, from 1 to 64 MiB; and the levels below in RocksDB's own proportions
+  // to it. A larger one would take all puts of a short run, which then shows nothing of a database that is written to.
+  uint64_t write_buffer_bytes = 0;
 
   unsigned threads = 2;
   double warmup = 0.3;         // share of the requests, before the clock
@@ -92,6 +106,7 @@ struct ReplayOptions {
   unsigned cold_windows = 1;   // the warm-up is cut into these
   unsigned repeats = 5;        // and the rest into these
   double seconds = 0;          // > 0: windows of fixed time instead of fixed requests; generators only
+  bool settle_within = true;   // flushes and compactions that a window brought about end within its time
   bool verify = false;         // check every byte of every value, or block
   double rate = 0;             // > 0: open loop, so many requests a second over all threads
   double timestamps = 0;       // > 0: open loop at the trace's own times, so many times as fast
@@ -120,6 +135,8 @@ struct ReplayOptions {
   uint64_t dram_bytes() const { return hybrid.dram_bytes; }
   uint64_t scm_bytes() const { return hybrid.scm.capacity_bytes; }
 
+  // What write_buffer_bytes comes to.
+  uint64_t memtable_bytes() const;
   // The same with the tiers of the cache's own sizes.
   ReplayOptions SizedFor(const CacheSpec& spec) const;
   // Of a cache of ours. --dram is all of its DRAM, as it is for RocksDB's caches, which charge what they take beside

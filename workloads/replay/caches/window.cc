@@ -115,6 +115,7 @@ class Window {
     result->settle_seconds = static_cast<double>(ReplayClock::NowNs() - ended_ns) * 1e-9;
     const ProcessUsage after = ProcessUsage::Now();
     MEZZ_RETURN_IF_ERROR(Sum(ours, result));
+    if (settings_.settle_within) result->seconds += result->settle_seconds;
     result->context_switches = after.context_switches - before.context_switches;
     result->cpu_seconds = std::max(0.0, after.cpu_seconds - before.cpu_seconds - HarnessSeconds());
     if (series != nullptr) Sample(start_ns_ + static_cast<uint64_t>(result->seconds * 1e9), series);

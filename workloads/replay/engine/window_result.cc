@@ -3,10 +3,19 @@
 
 namespace mezz {
 
+uint64_t WindowCounts::writes() const {
+  uint64_t sum = 0;
+  for (const char* const operation : {"put", "merge", "delete"}) {
+    if (const auto found = operations.find(operation); found != operations.end()) sum += found->second;
+  }
+  return sum;
+}
+
 void WindowResult::Add(const WindowResult& other) {
   ops += other.ops;
   seconds += other.seconds;
   settle_seconds += other.settle_seconds;
+  background += other.background;
   cpu_seconds += other.cpu_seconds;
   context_switches += other.context_switches;
   tiers += other.tiers;

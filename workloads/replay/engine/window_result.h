@@ -94,15 +94,32 @@ struct SeriesPoint {
   double per_s(uint64_t count) const { return seconds > 0 ? static_cast<double>(count) / seconds : 0; }
 };
 
+// What the databases did beside their requests.
+struct BackgroundCounts {
+  uint64_t flushes = 0;
+  uint64_t compactions = 0;
+  uint64_t flushed_bytes = 0;
+  uint64_t compacted_read_bytes = 0;  // of their inputs
+  uint64_t compacted_bytes = 0;       // written
+};
+template <>
+inline constexpr std::array<CountOf<BackgroundCounts>, 5> kCountsOf<BackgroundCounts> = {
+    {{"flushes", &BackgroundCounts::flushes},
+     {"compactions", &BackgroundCounts::compactions},
+     {"flushed_bytes", &BackgroundCounts::flushed_bytes},
+     {"compacted_read_bytes", &BackgroundCounts::compacted_read_bytes},
+     {"compacted_bytes", &BackgroundCounts::compacted_bytes}}};
+
 inline constexpr double kUnknownShare = -1;
 
 // Of one window on one cache, or several together.
 struct WindowCounts {
   uint64_t ops = 0;  // each key of a batch is one
   double seconds = 0;
-  // That flushes and compactions went on for after the window, before the next cache's turn. In no throughput.
+  // That flushes and compactions went on for after the last request. With --settle=within a part of `seconds`.
   double settle_seconds = 0;
-  double cpu_seconds = 0;  // of the process until then, without what open loop spends waiting
+  BackgroundCounts background;  // until then
+  double cpu_seconds = 0;       // of the process until then, without what open loop spends waiting
   uint64_t context_switches = 0;
   TierCounts tiers;
   FlashCounts flash;  // under --flash; compactions' reads included
@@ -120,6 +137,9 @@ struct WindowCounts {
   double ops_per_s() const { return per_s(ops); }
   double per_s(uint64_t count) const { return seconds > 0 ? static_cast<double>(count) / seconds : 0; }
   double per_op(uint64_t count) const { return per_op(static_cast<double>(count)); }
+  uint64_t writes() const;  // of the operations: what changes a key
+  // Whether the databases were written to, and neither flushed nor compacted: the window says nothing of a server's.
+  bool only_fills_memtables() const { return writes() > 0 && background.flushes + background.compactions == 0; }
   double per_op(double sum) const { return sum / static_cast<double>(ops == 0 ? 1 : ops); }
 };
 

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
+#include <thread>
 
 #include "admission/curves/block_key.h"
 #include "integration/file_id.h"
@@ -31,19 +33,35 @@ using nlohmann::json;
 // and here.
 constexpr uint64_t kPlainSeed = 1;
 
-// From RocksDB's own table by level; what it does not name stays 0.
-BackgroundWork BackgroundWorkOf(const Databases& dbs) {
-  BackgroundWork work;
+// From RocksDB's own table by level, since the databases were opened.
+BackgroundCounts BackgroundOf(const Databases& dbs) {
+  constexpr double kGiB = 1 << 30;
+  BackgroundCounts work;
   for (const auto& db : dbs.all()) {
     std::map<std::string, std::string> stats;
     db->GetMapProperty(rocksdb::DB::Properties::kCFStats, &stats);
     const auto number = [&](const char* name) { return std::strtod(stats[name].c_str(), nullptr); };
+    const auto bytes = [&](const char* name) { return static_cast<uint64_t>(number(name) * kGiB); };
     const auto flushes = static_cast<uint64_t>(number("compaction.L0.CompCount"));
+    const uint64_t flushed = bytes("compaction.L0.WriteGB");
     work.flushes += flushes;
+    work.flushed_bytes += flushed;
     work.compactions += static_cast<uint64_t>(number("compaction.Sum.CompCount")) - flushes;
-    work.written_gb += number("compaction.Sum.WriteGB");
+    work.compacted_read_bytes += bytes("compaction.Sum.ReadGB");
+    work.compacted_bytes += bytes("compaction.Sum.WriteGB") - flushed;
   }
   return work;
+}
+
+// Whether a database flushes or compacts, or is to.
+bool Works(rocksdb::DB* db) {
+  using Properties = rocksdb::DB::Properties;
+  for (const std::string& property : {Properties::kMemTableFlushPending, Properties::kNumRunningFlushes,
+                                      Properties::kCompactionPending, Properties::kNumRunningCompactions}) {
+    uint64_t value = 0;
+    if (db->GetIntProperty(property, &value) && value != 0) return true;
+  }
+  return false;
 }
 
 // The share of the SCM tier of a cache of ours that records take, as stored, of blocks whose files the databases have
@@ -138,7 +156,8 @@ class CacheWorker {
                .values = values_,
                .mean_block_bytes = command.mean_block_bytes};
     MEZZ_RETURN_IF_ERROR(OpenClone(options_, command.path, built_.cache,
-                                   {.buffered = built_.buffered, .env = env_.get()}, &dbs_, built_.listener));
+                                   {.buffered = built_.buffered, .env = env_.get(), .warming = spec_.warming}, &dbs_,
+                                   built_.listener));
     if (!options_.block_trace.empty()) MEZZ_RETURN_IF_ERROR(StartBlockTrace(options_.block_trace, dbs_));
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(false));
     if (options_.seconds == 0) return Status::Ok();
@@ -160,8 +179,10 @@ class CacheWorker {
                                   .expected_ops = command.requests,
                                   .pacing = PacingOf(command),
                                   .mean_block_bytes = mean_block_bytes_,
-                                  .settle = [this] { return SetBackgroundWork(false); }};
+                                  .settle_within = options_.settle_within,
+                                  .settle = [this] { return Settle(); }};
     WindowResult result;
+    const BackgroundCounts background_before = BackgroundOf(dbs_);
     const FlashCounts flash_before = flash_ == nullptr ? FlashCounts{} : flash_->Counts();
     const auto replay = [&](const auto& make_target) {
       return RunWindow(make_target, built_, settings, team_.get(), feeds, &progress_, stop_,
@@ -180,6 +201,7 @@ class CacheWorker {
     const uint64_t anonymous = StatusBytes("RssAnon:");
     if (flash_ != nullptr) result.flash = flash_->Counts() - flash_before;
     result.other_bytes = anonymous - std::min<uint64_t>(anonymous, built_.cache->GetUsage());
+    result.background = BackgroundOf(dbs_) - background_before;
     result.scm_dead_share = DeadShare(built_.stats, dbs_);
     *answer = ToJson(result);
     return Status::Ok();
@@ -194,7 +216,6 @@ class CacheWorker {
     }
     if (built_.cache != nullptr && built_.second_tier != SecondTier::kWholeCache)
       end.dram_tier_bytes = built_.cache->GetCapacity();
-    end.background = BackgroundWorkOf(dbs_);
     end.peak_rss_bytes = StatusBytes("VmHWM:");
     end.pages = PageCounts::Now();
     team_.reset();
@@ -224,6 +245,16 @@ class CacheWorker {
       }
     }
     return Status::Ok();
+  }
+
+  // Until all that is due is done, or --settle=after: what runs now.
+  Status Settle() {
+    constexpr auto kLook = std::chrono::milliseconds(1);
+    for (const auto& db : dbs_.all()) {
+      while (options_.settle_within && Works(db.get()) && !stop_.load(std::memory_order_relaxed))
+        std::this_thread::sleep_for(kLook);
+    }
+    return SetBackgroundWork(false);
   }
 
   void CloseDatabases() {

@@ -67,18 +67,12 @@ constexpr auto kSeriesPoint = [](auto& o, const auto& visit) {
   visit("p99_us", o.p99_us);
 };
 
-constexpr auto kBackground = [](auto& o, const auto& visit) {
-  visit("flushes", o.flushes);
-  visit("compactions", o.compactions);
-  visit("written_gb", o.written_gb);
-};
-
 constexpr auto kPages = [](auto& o, const auto& visit) {
   visit("resident_bytes", o.resident_bytes);
   visit("huge_bytes", o.huge_bytes);
 };
 
-// Without what is written apart: tiers, flash, roles, latencies.
+// Without what is written apart: tiers, flash, packed, background, roles, latencies.
 constexpr auto kWindowResult = [](auto& o, const auto& visit) {
   visit("ops", o.ops);
   visit("seconds", o.seconds);
@@ -111,6 +105,7 @@ json ToJson(const WindowResult& result) {
   message["tiers"] = Write(result.tiers);
   message["flash"] = Write(result.flash);
   message["packed"] = Write(result.packed);
+  message["background"] = Write(result.background);
   for (const RoleCounts& role : result.roles) message["roles"].push_back(Write(role));
   json latencies = json::array();
   result.latencies.ForEach([&](uint64_t ns, uint64_t count) {
@@ -127,6 +122,7 @@ WindowResult WindowResultOf(const json& message) {
   result.tiers = Read<TierCounts>(message.at("tiers"));
   result.flash = Read<FlashCounts>(message.at("flash"));
   result.packed = Read<PackedCounts>(message.at("packed"));
+  result.background = Read<BackgroundCounts>(message.at("background"));
   for (size_t i = 0; i < kRoleSlots; ++i) result.roles[i] = Read<RoleCounts>(message.at("roles").at(i));
   const json& latencies = message.at("latencies");
   for (size_t i = 0; i + 1 < latencies.size(); i += 2) {
@@ -143,7 +139,6 @@ json ToJson(const CacheEnd& end) {
     series.back()["tiers"] = Write(point.tiers);
   }
   return {{"series", std::move(series)},
-          {"background", Write(end.background, kBackground)},
           {"counters", end.counters},
           {"peak_rss_bytes", end.peak_rss_bytes},
           {"dram_tier_bytes", end.dram_tier_bytes},
@@ -157,7 +152,6 @@ CacheEnd CacheEndOf(const json& message) {
     end.series.push_back(Read<SeriesPoint>(point, kSeriesPoint));
     end.series.back().tiers = Read<TierCounts>(point.at("tiers"));
   }
-  end.background = Read<BackgroundWork>(message.at("background"), kBackground);
   message.at("counters").get_to(end.counters);
   message.at("peak_rss_bytes").get_to(end.peak_rss_bytes);
   message.at("dram_tier_bytes").get_to(end.dram_tier_bytes);

@@ -43,16 +43,8 @@ struct WindowCommand {
   uint64_t first_time_us = 0;
 };
 
-// What a database did beside its requests, warm-up included.
-struct BackgroundWork {
-  uint64_t flushes = 0;
-  uint64_t compactions = 0;
-  double written_gb = 0;  // by both, in 2^30 bytes
-};
-
 struct CacheEnd {
   std::vector<SeriesPoint> series;
-  BackgroundWork background;
   std::string counters;  // a cache of ours: its report
   uint64_t peak_rss_bytes = 0;
   uint64_t dram_tier_bytes = 0;    // capacity of the cache in DRAM: of RocksDB's with its table and entries
