@@ -83,7 +83,7 @@ class Miniatures {
   // Each event adds at most one record by itself, so 32 keep up.
   static constexpr unsigned kWalkedPerEventMax = 32;
   static constexpr double kWriteCost = 0.05;  // of a raw block
-  static constexpr double kEquals = 0.002;    // of the score: results/2026-11-25-equals/summary.md
+  static constexpr double kEquals = 0.002;    // of the score: results/policy/summary.md
   // The frequency that is asked for, over the mean of what is dropped. The sketch is halved line by line, so the
   // estimate of a key that is asked for steadily varies by two. Among equals, as in a loop larger than both tiers, what
   // lies in SCM is to stay: at 1 half of them were written again and again. From 1.6 on traces lose.

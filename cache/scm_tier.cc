@@ -446,7 +446,7 @@ bool ScmTier::ImagePays(BlockRole role, size_t bytes, const Image& image) {
 
 // Flattened, one frame for all that a hit does: while a header is on its way from the medium, the processor works ahead
 // as far as its reorder window reaches, some 500 instructions. If that is up to the prefetch of the next hit's header,
-// the two overlap; so what comes between costs several times its own time (results/2026-11-23-hit-path/summary.md).
+// the two overlap; so what comes between costs several times its own time (results/hit-cost/summary.md).
 [[gnu::flatten]] PinnedBlock ScmTier::Find(const BlockKey& key, BlockRole role_for_miss_counter, Heat heat) {
   PinnedBlock found;
   if (impl_->Find(key, role_for_miss_counter, heat, &found)) found.tier_ = this;

@@ -35,6 +35,6 @@ if(TARGET mezz_plan AND NOT MEZZ_SANITIZE MATCHES thread)
                  calibrate ${PROJECT_SOURCE_DIR}/README.md --out=${CMAKE_CURRENT_BINARY_DIR}/calibration.json)
   mezz_plan_says(predicts_nothing_without_a_curve "/nowhere.curve" predict /nowhere.curve --sizes=1M+1M)
   mezz_plan_says(calibrates "base +2708 ns"
-                 calibrate ${PROJECT_SOURCE_DIR}/results/2026-11-20-hybrid-vs-stock/a_none.json
+                 calibrate ${PROJECT_SOURCE_DIR}/results/calibration/a_none.json
                  --out=${CMAKE_CURRENT_BINARY_DIR}/calibration.json)
 endif()

@@ -13,7 +13,7 @@ struct DynamicLevel0Options {
   // Files in Level 0 when a compaction of it begins: of a database that is mostly read, and of one that is written to.
   // 0: a quarter of those that the database was opened with, and as many as those. The paper has 6 and 24, the same
   // quarter. More than the database was opened with have made reads slower and writes no faster here
-  // (results/2026-11-23-ispass20).
+  // (results/ispass20/summary.md).
   int few = 0;
   int many = 0;
   // Percent of the operations that must be writes for many; the paper's. Few come back this band below.

@@ -315,7 +315,7 @@ nlohmann::json ToJson(const Bracket& bracket) {
 
 const OperationCosts& PresetCosts() {
   // One core of a virtual machine of 2026, RocksDB 11.8.1, 4 KiB blocks, assertions off: mezz_replay of
-  // results/2026-11-20-hybrid-vs-stock (a_none.json): 2.7 us a Get whose blocks lie in DRAM, 0.36 more for one in SCM,
+  // results/calibration (a_none.json): 2.7 us a Get whose blocks lie in DRAM, 0.36 more for one in SCM,
   // 39 more for one from the machine's own disk. An NVMe drive without a hypervisor between costs a few us.
   static const OperationCosts preset = {
       .base = {.low = 1500, .value = 2700, .high = 5400},
