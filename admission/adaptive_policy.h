@@ -20,9 +20,9 @@
 
 namespace mezz {
 
-// Writes to SCM what is likely to be asked for again, and copies to DRAM what is asked for most. docs/policies.md has
-// the picture, the reasons and the measurements. It tunes itself; PolicyOptions::write_budget_bytes_per_second is the
-// only knob.
+// Writes to SCM what is likely to be asked for again, and copies to DRAM what is asked for most.
+// docs/explanation/policies.md has the picture, the reasons and the measurements. It tunes itself;
+// PolicyOptions::write_budget_bytes_per_second is the only knob.
 //
 //   on a miss           to DRAM; but data that a compaction reads goes nowhere, and data goes past DRAM, as if that
 //                       had evicted it at once, while newcomers find nothing there (DramWindow), and always if DRAM
@@ -44,7 +44,7 @@ namespace mezz {
 // Every write passes the governor and the budget first.
 //
 // Costs: an SCM hit is one line of the sketch, an eviction that line and one of the ghost; of one key in many also a
-// step of the miniatures. About five bytes a block of capacity (docs/policies.md).
+// step of the miniatures. About five bytes a block of capacity (docs/explanation/policies.md).
 class AdaptivePolicy final : public Policy {
  public:
   static constexpr std::string_view kName = "adaptive";

@@ -29,8 +29,8 @@ namespace mezz {
 // of a scan that reads ahead one miss takes long and the next fifty nothing, and what packing spares is their sum. So
 // that a stall moves it by a microsecond at most, a miss counts kMissMaxNs at most: far above all borders.
 //
-// Borders: docs/policies.md, "Raw or packed". In the simulator raw paid below some 13 to 25 us by trace, LZ4 from there
-// to 25 to 60; these are the geometric means of each band, and a fifth of it to either side.
+// Borders: docs/explanation/policies.md, "Raw or packed". In the simulator raw paid below some 13 to 25 us by
+// trace, LZ4 from there to 25 to 60; these are the geometric means of each band, and a fifth of it to either side.
 //
 // One atomic word: mean in 1/256 ns (40 bits), misses counted up to kWindow (16), codec (8; 0: raw). Changed by CAS
 // (relaxed: it is advice), tried once: a miss that loses a race is left out.

@@ -10,7 +10,7 @@ namespace mezz {
 
 // Which form new records get in a tier that can pack, and why. Raw while everything fits: nothing is gained by packing
 // then, and each hit of a packed record costs. From the first reclaim on every record is to be packed, hot or cold: a
-// block so hot that a raw record pays for itself belongs in DRAM (docs/policies.md, "Raw or packed").
+// block so hot that a raw record pays for itself belongs in DRAM (docs/explanation/policies.md, "Raw or packed").
 //
 //   raw --OnReclaim--> packed --OnGrown--> raw
 //

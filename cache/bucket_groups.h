@@ -13,7 +13,7 @@ namespace mezz {
 // stays where it is or goes to the new one, and each of the others gives the same share. So groups that have grown and
 // those that are still to grow differ by a quarter in what they take, at most, and two choices of a bucket even that
 // out: with buckets split in two instead, those still to be split took twice the share and overflowed
-// (docs/decisions.md).
+// (docs/explanation/decisions.md).
 class BucketGroups {
  public:
   static constexpr unsigned kMembersMin = 4, kMembersMax = 16;

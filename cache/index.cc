@@ -37,7 +37,8 @@ Index::Index(uint64_t blocks, uint64_t hash_seed, Size size)
   void* memory = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | reserve, -1, 0);
   if (memory == MAP_FAILED) return;
   madvise(memory, mapped_bytes_, grows ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);  // a wish: fewer TLB misses at hits
-  // A child shares the medium but not the parent's later changes of it: it must find nothing (docs/limitations.md).
+  // A child shares the medium but not the parent's later changes of it: it must find nothing
+  // (docs/reference/limitations.md).
   madvise(memory, mapped_bytes_, MADV_WIPEONFORK);
   memory_ = memory;
   slots_ = static_cast<Slot*>(memory);  // zero pages are empty words, and the first state

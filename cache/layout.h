@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every byte on the medium. docs/media_format.md explains it; the asserts below pin it.
+// Every byte on the medium. docs/reference/media_format.md explains it; the asserts below pin it.
 //
 //   medium   := segment[0] segment[1] ...             segment[0] starts with 4 KiB: the superblock, twice
 //   segment  := SegmentHeader (64 B) record*          records follow one another without gaps, 64-byte aligned

@@ -41,8 +41,8 @@ enum class VerifyMode { kOff, kSampled, kAlways, kKeyed };
 constexpr bool VerifiesAll(VerifyMode mode) { return mode == VerifyMode::kAlways || mode == VerifyMode::kKeyed; }
 std::string_view ToString(VerifyMode mode);
 
-// Whether records may be packed (docs/decisions.md, "Packed records"), and with what. Which of them are is the caller's
-// to say: ScmTier::Put. Packed records hold more blocks and cost each hit the unpacking.
+// Whether records may be packed (docs/explanation/decisions.md, "Packed records"), and with what. Which of them
+// are is the caller's to say: ScmTier::Put. Packed records hold more blocks and cost each hit the unpacking.
 enum class PackMode {
   kOff,
   kImage,  // with images of blocks that the host hands over compressed (ScmTier::PutImage); others as kLz4
@@ -160,8 +160,9 @@ struct ScmOptions {
   // host_version, are not found again.
   uint32_t key_scheme = 0;
 
-  // With anything but kDiscard a key must name the same bytes for all time, as RocksDB's do (docs/reliability.md): a
-  // record that was erased or replaced before a crash may be what comes back. Keys of FileId{0} do not come back.
+  // With anything but kDiscard a key must name the same bytes for all time, as RocksDB's do
+  // (docs/explanation/reliability.md): a record that was erased or replaced before a crash may be what comes back. Keys
+  // of FileId{0} do not come back.
   Recovery recovery = Recovery::kDiscard;
   // kDurable is for keys whose bytes change: whoever changes them calls Erase before he puts the new ones. Also for a
   // later life with another `recovery`. A medium that forgets by itself needs nothing for it.
@@ -179,9 +180,10 @@ struct ScmOptions {
   std::optional<VerifyKey> verify_key;
   std::string verify_key_file;
 
-  // After so many faults of the medium (docs/reliability.md) the tier closes itself for good: every look-up is a miss,
-  // and every put is refused. So it does too when less than kSegmentsMin segments are left that have not failed three
-  // times. 0: neither; a fault costs what it hit, and no more. Smaller: a failing device is left sooner.
+  // After so many faults of the medium (docs/explanation/reliability.md) the tier closes itself for good: every
+  // look-up is a miss, and every put is refused. So it does too when less than kSegmentsMin segments are left that
+  // have not failed three times. 0: neither; a fault costs what it hit, and no more. Smaller: a failing device is left
+  // sooner.
   uint32_t faults_max = kFaultsMaxDefault;
   // kContain: what the tier reads and writes. Bytes of a hit in place are read by others, whom a SIGBUS ends as before:
   // copy them (PinnedBlock::SteadyBytes) where none may.
@@ -204,8 +206,9 @@ struct ScmOptions {
   uint64_t scrub_bytes_per_second = 0;
 
   // When the tier is closed, all bytes of a medium of kFile that ever held records are overwritten with zeros, durably,
-  // so that nothing is found there (docs/security.md). Takes what writing them takes: the destructor blocks. What a
-  // process leaves that is killed, the next tier with this option overwrites when it is closed, whatever `recovery` is.
+  // so that nothing is found there (docs/explanation/security.md). Takes what writing them takes: the destructor
+  // blocks. What a process leaves that is killed, the next tier with this option overwrites when it is closed, whatever
+  // `recovery` is.
   // The other media forget by themselves: nothing is done.
   bool scrub_on_close = false;
 

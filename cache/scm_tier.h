@@ -139,8 +139,8 @@ struct ScmAudit {
 //
 // Thread-safe: every method may be called from any thread, except where noted. Find, Contains, Prefetch, Unpin,
 // Erase (but for erase=durable) and the Note* calls take no lock, unless their block is staged. Put takes none unless
-// it opens a segment or stages its block. None of them allocates. docs/synchronization.md has each atomic word as
-// states and transitions.
+// it opens a segment or stages its block. None of them allocates. docs/explanation/synchronization.md has each
+// atomic word as states and transitions.
 //
 // Errors: Open judges everything and says what is wrong. Afterwards nothing fails: a look-up misses, a put is refused,
 // and a counter says why.
@@ -168,7 +168,7 @@ struct ScmAudit {
 // readable. That one call walks the index.
 //
 // In a child made by fork() every look-up misses and every put is refused; the parent never notices. Bytes that were
-// pinned before may change under the child: docs/limitations.md.
+// pinned before may change under the child: docs/reference/limitations.md.
 class ScmTier {
  public:
   // `judge` decides what survives a reclaim; null: what was hit and is not in DRAM. Not owned; outlives the tier.

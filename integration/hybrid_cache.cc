@@ -39,7 +39,7 @@ thread_local constinit bool missed_dram = false;
 // so whatever is done with a handle is forwarded as it is. Keeps no state per handle, and takes no lock for a hit.
 //
 // Where one thread at a time inserts and erases a key, no older version of it is found once Insert or Erase has
-// returned, whatever moves meanwhile: docs/synchronization.md, "Between the tiers".
+// returned, whatever moves meanwhile: docs/explanation/synchronization.md, "Between the tiers".
 class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
  public:
   HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<HybridCore> core);

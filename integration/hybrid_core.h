@@ -158,8 +158,9 @@ class HybridCore final : private SurvivorJudge {
   // The block is in the DRAM tier now, as `serve` (kPromote or kMove) said.
   void OnPromoted(const BlockKey& key, BlockRole role, Serve serve);
 
-  // From now on the policy of this name decides; docs/synchronization.md has the word. Each name's policy is made once
-  // and kept: one that comes back remembers what it knew when it was replaced. Refuses an unknown name. As FollowDram.
+  // From now on the policy of this name decides; docs/explanation/synchronization.md has the word. Each name's policy
+  // is made once and kept: one that comes back remembers what it knew when it was replaced. Refuses
+  // an unknown name. As FollowDram.
   Status SetPolicy(std::string_view name);
   std::string_view policy_name() const { return policy().name(); }
   // The DRAM tier is to have so many bytes: it is resized, and OnDramCapacity. With dram_total: that follows too.

@@ -18,8 +18,8 @@ namespace mezz {
 //
 // Acquire loads see the hybrid cache whole. An Insert or Erase that began on the stock cache may meet the SCM tier on
 // its way: what was there before may have been demoted meanwhile by another thread. So it looks again when it is done,
-// and has the hybrid cache forget the key: the promise of docs/synchronization.md, "No older version comes back", holds
-// over an LRUCache from the first call on. (A HyperClockCache alone keeps the older of two objects.)
+// and has the hybrid cache forget the key: the promise of docs/explanation/synchronization.md, "No older version comes
+// back", holds over an LRUCache from the first call on. (A HyperClockCache alone keeps the older of two objects.)
 //
 // Thread-safe as rocksdb::Cache is.
 class LateHybridCache : public rocksdb::CacheWrapper {

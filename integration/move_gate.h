@@ -16,7 +16,7 @@ namespace mezz {
 // A *move* carries a block's bytes into the other tier: a demotion or a promotion. A *change* is what a user does to a
 // key: an Erase, or an Insert, which erases first. A move may be overtaken: the block has left the DRAM tier, a change
 // then finds it in neither tier, and the move would put it back afterwards. The gate refuses such moves. Both tiers
-// stay as they are; docs/synchronization.md ("Between the tiers") proves it.
+// stay as they are; docs/explanation/synchronization.md ("Between the tiers") proves it.
 //
 // Each key belongs to one of kStripes stripes:
 //

@@ -34,7 +34,7 @@ std::span<const OptionRow> OptionTable();
 // key=value;key=value... with all that the table prints, for a URI that takes them.
 std::string PrintItems(const HybridCacheOptions& options, bool secondary);
 
-// The table of docs/operations.md.
+// The table of docs/reference/options.md.
 std::string OptionsAsMarkdown();
 
 // Replaces the names of our structs in a judge's sentence by the keys that the URI's user knows.

@@ -18,7 +18,7 @@ namespace mezz::plan {
 inline constexpr size_t kOperations = kOperationNames.size();
 
 // Of a share of the requests: the error of the counted footprint, and of tiers that hold few blocks. With it 97 of 100
-// points of the public traces lie in their bands, without it half of them (docs/planning.md).
+// points of the public traces lie in their bands, without it half of them (docs/explanation/planning.md).
 inline constexpr double kCommonBand = 0.0015;
 
 // What a host asks for and where it is found, at one point of the grid; of the requests that are counted. Estimated for

@@ -108,7 +108,7 @@ const MediumModel& GetMediumModel(MediumModelName name) {
 }
 
 unsigned BlockSearchLines(size_t block_bytes) {
-  // docs/emulation.md derives the numbers.
+  // docs/explanation/emulation.md derives the numbers.
   constexpr size_t kBytesPerRestart = 1024;
   constexpr size_t kRestartsPerLine = kLineBytes / sizeof(uint32_t);
   constexpr unsigned kHeaderLines = 1;

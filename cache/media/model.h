@@ -26,7 +26,7 @@ const MediumModel& GetMediumModel(MediumModelName name);  // kNone: all zero
 
 // How many dependent line reads RocksDB's search of a block costs when the block is read where it lies: the record
 // header, the restart count at the block's end, a binary search over the restart array and the restart keys, and the
-// lines of the entry found. docs/emulation.md derives it.
+// lines of the entry found. docs/explanation/emulation.md derives it.
 unsigned BlockSearchLines(size_t block_bytes);
 
 // What reading a block where it lies asks of the medium: `lines` dependent lines, then a stream of `stream_bytes`.
@@ -36,7 +36,7 @@ struct InPlaceRead {
 };
 // What RocksDB does with a block of this role and these bytes. Read whole: blobs, dictionaries, `other`. Searched: data
 // and index blocks, and of a data block the value found is streamed, as long as its number of restart points lets one
-// guess it. Probed: filters. docs/emulation.md derives it; the estimate errs on the slow side.
+// guess it. Probed: filters. docs/explanation/emulation.md derives it; the estimate errs on the slow side.
 InPlaceRead HowReadInPlace(const MediumModel& model, BlockRole role, std::span<const std::byte> payload);
 // What that costs the thread on an idle device.
 double OwnNs(const MediumModel& model, const InPlaceRead& read);

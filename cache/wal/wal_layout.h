@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every byte of a medium that holds logs. docs/wal_format.md draws it; the asserts below pin it.
+// Every byte of a medium that holds logs. docs/reference/wal_format.md draws it; the asserts below pin it.
 //
 //   medium    := superblock, epoch line, ... directory at 4 KiB, extents behind it
 //   directory := Entry[slots]                  1 KiB each: 64 bytes and the file's name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answers as mezz_plan writes them (docs/planning.md, "The JSON"), with everything that its page can show."""
+"""Answers as mezz_plan writes them (docs/reference/plan.md, "The JSON"), with everything that its page can show."""
 import copy
 import math
 

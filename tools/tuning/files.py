@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two files that tools/tune takes, and what is wrong with them, by file, line and name. See docs/tuning.md."""
+"""The two files that tools/tune takes, and what is wrong with them, by file, line and name. See docs/how-to/tune.md."""
 import dataclasses
 import difflib
 import re

@@ -40,7 +40,7 @@ Status PriceAlternative(const Question& question, const Answer& answer, const Cu
 // Lines for the terminal.
 std::string AlternativesText(const Question& question, const Answer& answer,
                              const std::vector<PricedAlternative>& alternatives);
-// docs/planning.md, "The JSON".
+// docs/reference/plan.md, "The JSON".
 nlohmann::json AlternativesJson(const std::vector<PricedAlternative>& alternatives);
 
 }  // namespace mezz::plan

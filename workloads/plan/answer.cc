@@ -230,7 +230,7 @@ void FillNextDollars(Answer* answer) {
   }
 }
 
-// As docs/operations.md spells sizes: in the largest unit that leaves a whole number.
+// As docs/reference/options.md spells sizes: in the largest unit that leaves a whole number.
 std::string UriSize(uint64_t bytes) {
   static constexpr char kUnits[] = {'T', 'G', 'M', 'K'};
   for (int i = 0; i < 4; ++i) {

@@ -97,7 +97,7 @@ Status MakeAnswer(const Question& question, Answer* answer);
 
 std::string AnswerTable(const Question& question, const Answer& answer);
 std::string AnswerCsv(const Question& question, const Answer& answer);
-// docs/planning.md, "The JSON".
+// docs/reference/plan.md, "The JSON".
 nlohmann::json AnswerJson(const Question& question, const Answer& answer);
 
 }  // namespace mezz::plan

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kSecondsAYear = 365.25 * 24 * 3600;
 
-// docs/operations.md, "The URI": for each block of SCM, and times as many where records are packed.
+// docs/reference/options.md, "The URI": for each block of SCM, and times as many where records are packed.
 constexpr double kIndexBytesPerBlock = 9.4;
 // What the policies keep for each block of SCM and of DRAM (ghosts, sketch, miniatures, hit bits), and what any size
 // takes: as their own dram_bytes() say (tests/unit/plan/own_dram_test.cc).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast a machine serves a workload whose hit shares are known. docs/planning.md explains the model.
+// How fast a machine serves a workload whose hit shares are known. docs/explanation/planning.md explains the model.
 #pragma once
 
 #include <cstdint>

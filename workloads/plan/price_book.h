@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What hardware costs: a commented YAML file in which each value carries its unit, its source and its date.
-// docs/planning.md describes the format; prices/ has two books.
+// docs/reference/plan.md describes the format; prices/ has two books.
 #pragma once
 
 #include <cstdint>

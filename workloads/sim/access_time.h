@@ -20,7 +20,7 @@ inline constexpr double kCopyFixedNs = 40, kCopyNsPerByte = 0.03;
 //   scm_write  record / write bandwidth, at least the fixed part of a write
 //   spare      a record read and streamed back: random read + record / a thread's read bandwidth + scm_write
 //   unpack     a packed record read as a stream, and unpacked: LZ4 1.2 us, zstd 5.7 us for 4 KiB, as measured on source
-//              text (docs/simulating.md); of a hit and of a promotion alike, whose copy it is
+//              text (docs/how-to/simulate.md); of a hit and of a promotion alike, whose copy it is
 //   pack       7 us, zstd 17 us for 4 KiB; in vain, of random bytes, 0.9 and 4.1 us
 //   repack     a raw record read as a stream, and its packed record written
 //

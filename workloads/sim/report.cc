@@ -180,7 +180,7 @@ std::string ReportTable(const SimOptions& options, const SimReport& report) {
   if (std::ranges::any_of(report.rows, [](const SimRow& row) { return row.alternative.has_value(); })) {
     text +=
         "dram_only, naive_scm, memory_mode, compressed, page_cache, inline_memory: not the hybrid cache but what else "
-        "money\nbuys; their scm is the second tier, of whatever it is made (docs/simulating.md)\n";
+        "money\nbuys; their scm is the second tier, of whatever it is made (docs/how-to/simulate.md)\n";
   }
   if (kAsserts) text += "\nthis is a debug build: its speed means nothing\n";
   return text;

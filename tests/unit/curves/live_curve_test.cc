@@ -137,7 +137,7 @@ TEST(LiveCurve, NeverTakesMoreThanItSays) {
   constexpr uint64_t kBound = LiveCurve::DramBytesMax(LiveCurve::kBlocksMax);
   EXPECT_LE(most, kBound);
   EXPECT_GT(most, kBound / 2);
-  EXPECT_LE(kBound, uint64_t{8} << 20) << "as docs/planning.md says";
+  EXPECT_LE(kBound, uint64_t{8} << 20) << "as docs/explanation/planning.md says";
 }
 
 // A scan of millions of blocks lowers the threshold; the working set behind it is too small for what is left.

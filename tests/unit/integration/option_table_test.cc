@@ -68,12 +68,12 @@ TEST(OptionTable, EachDocumentedChoiceIsTaken) {
 }
 
 TEST(OptionTable, IsWhatTheOperationsPageShows) {
-  std::ifstream file(MEZZ_SOURCE_DIR "/docs/operations.md");
+  std::ifstream file(MEZZ_SOURCE_DIR "/docs/reference/options.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   const std::string want = OptionsAsMarkdown();
   const size_t at = page.find(want.substr(0, want.find('\n')));
-  ASSERT_NE(at, std::string::npos) << "docs/operations.md shows no table of options; it should be\n" << want;
-  EXPECT_EQ(page.substr(at, page.find("\n\n", at) + 1 - at), want) << "put the second into docs/operations.md";
+  ASSERT_NE(at, std::string::npos) << "docs/reference/options.md shows no table of options; it should be\n" << want;
+  EXPECT_EQ(page.substr(at, page.find("\n\n", at) + 1 - at), want) << "put the second into docs/reference/options.md";
 }
 
 TEST(InKeys, SpeaksOfKeysNotOfMembers) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Draws an answer of mezz_plan (docs/planning.md, "The JSON"), and turns its prices and capacities in the page.
+// Draws an answer of mezz_plan (docs/reference/plan.md, "The JSON"), and turns its prices and capacities in the page.
 'use strict';
 (() => {
   const {
