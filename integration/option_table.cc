@@ -280,8 +280,9 @@ constexpr OptionRow kTable[] = {
      .values = "`auto`, `discard`, `warm`, `require`",
      .fallback = "`auto`",
      .meaning = "what becomes of the blocks that an earlier process left in `scm_path`: `warm` finds them again "
-                "([reliability](reliability.md)), `discard` forgets them, `require` finds them or refuses to open. "
-                "`dram` and `numa` start cold, and `warm` says so; `auto` is `warm` for a file or device, and "
+                "([reliability](../explanation/reliability.md)), `discard` forgets them, "
+                "`require` finds them or refuses to open. "
+                "`anon` and `numa` start cold, and `warm` says so; `auto` is `warm` for a file or device, and "
                 "`discard` for those",
      .taken_by = TakenBy::kEveryUri,
      .parse =
@@ -302,10 +303,10 @@ constexpr OptionRow kTable[] = {
      .member = "",
      .values = "size, `all`, or 0: none",
      .fallback = "`all`",
-     .meaning =
-         "with `recovery`: how much of the DRAM tier outlives a restart ([how](reliability.md#what-dram-held)). So "
-         "many bytes of blocks go back into it at their first SCM hit; and when the cache is closed, as many are "
-         "written to SCM that only DRAM has, which takes 5 s at most. Smaller: a close writes less",
+     .meaning = "with `recovery`: how much of the DRAM tier outlives a restart "
+                "([how](../explanation/reliability.md#what-dram-held)). So many bytes of blocks go back into it at "
+                "their first SCM hit; and when the cache is closed, as many are written to SCM that only DRAM has, "
+                "which takes 5 s at most. Smaller: a close writes less",
      .taken_by = TakenBy::kNotSecondary,  // a stock cache shows nobody what it holds
      .parse = ParseWarmDram,
      .print = [](const Options& o) { return o.warm_dram_bytes ? SizeText(*o.warm_dram_bytes) : std::string(); }},
@@ -314,7 +315,8 @@ constexpr OptionRow kTable[] = {
      .values = "`volatile`, `durable`",
      .fallback = "`volatile`",
      .meaning = "whether an erase of one key outlives this process. RocksDB's blocks never change, so `volatile` is "
-                "right for them ([why](reliability.md)); `durable`, for keys whose bytes change, writes 64 bytes for "
+                "right for them ([why](../explanation/reliability.md)); `durable`, for keys whose bytes change, "
+                "writes 64 bytes for "
                 "each erase and each insert",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseScmEnum<&ScmOptions::erase, EraseMode::kVolatile, EraseMode::kDurable>,
@@ -326,7 +328,7 @@ constexpr OptionRow kTable[] = {
      .meaning =
          "checksums of payloads at hits, about 0.1 ns a byte (`sampled`: about 4 bytes a hit); `true` is "
          "`always`, `false` is `off`. `keyed`: a code that nobody can make without `verify_key_file`, at every hit, "
-         "about 0.5 ns a byte ([security](security.md))",
+         "about 0.5 ns a byte ([security](../explanation/security.md))",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseVerify,
      .print = PrintScmEnum<&ScmOptions::verify>},
@@ -347,7 +349,8 @@ constexpr OptionRow kTable[] = {
      .values = "a number, or 0: never",
      .fallback = "16",
      .meaning =
-         "after so many faults of the medium ([what counts](reliability.md#memory-that-fails-while-it-is-used)) "
+         "after so many faults of the medium "
+         "([what counts](../explanation/reliability.md#memory-that-fails-while-it-is-used)) "
          "the SCM tier closes itself and RocksDB goes on with DRAM alone. Smaller: a failing device is left "
          "sooner. Counted from the opening: watch `scm.faults` over restarts. 0: no segment is taken out of use either",
      .taken_by = TakenBy::kEveryUri,
@@ -362,7 +365,7 @@ constexpr OptionRow kTable[] = {
          "default of `mezzanine_preload`: where the cache itself reads or writes it, that is a counted miss, and its "
          "segment is taken out of use; a handler for SIGBUS is installed. What RocksDB reads in place ends the process "
          "either way: with `serve=copy` nothing is "
-         "([what is promised](reliability.md#memory-that-fails-while-it-is-used))",
+         "([what is promised](../explanation/reliability.md#memory-that-fails-while-it-is-used))",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseScmEnum<&ScmOptions::bus_errors, BusErrorMode::kFatal, BusErrorMode::kContain>,
      .print = PrintScmEnum<&ScmOptions::bus_errors>},
@@ -404,7 +407,7 @@ constexpr OptionRow kTable[] = {
      .values = "`true`, `false`",
      .fallback = "`false`",
      .meaning = "overwrites all that was stored when the cache is closed, which takes what writing it takes "
-                "([security](security.md)). A killed process leaves it, for the next one to do so",
+                "([security](../explanation/security.md)). A killed process leaves it, for the next one to do so",
      .taken_by = TakenBy::kEveryUri,
      .parse =
          [](const OptionRow& row, std::string_view v, Options* o) {
@@ -413,7 +416,7 @@ constexpr OptionRow kTable[] = {
      .print = [](const Options& o) { return std::string(o.scm.scrub_on_close ? "true" : "false"); }},
     {.key = "policy",
      .member = "",
-     .values = "`adaptive` and the others of [policies](policies.md)",
+     .values = "`adaptive` and the others of [policies](../explanation/policies.md)",
      .fallback = "`adaptive`",
      .meaning = "decides what moves between the tiers",
      .taken_by = TakenBy::kEveryUri,
@@ -445,7 +448,7 @@ constexpr OptionRow kTable[] = {
      .values = "`both`, `scm`",
      .fallback = "`both`",
      .meaning = "where BlobDB's values may lie. `scm`: in the SCM tier alone, which leaves DRAM to keys "
-                "([companions](companions.md#key-value-separation)). Not with RocksDB 7.8",
+                "([companions](../how-to/separate_values.md)). Not with RocksDB 7.8",
      .taken_by = TakenBy::kNotSecondary,  // what enters a stock cache is its own choice
      .parse =
          [](const OptionRow& row, std::string_view v, Options* o) {
@@ -470,7 +473,7 @@ constexpr OptionRow kTable[] = {
      .values = "`on`, `off`",
      .fallback = "`off`",
      .meaning = "whether the cache keeps a sample of its look-ups, for hit ratios at other sizes "
-                "([planning](planning.md#live-curves)). Takes 8 MiB of DRAM at most",
+                "([planning](../explanation/planning.md#live-curves)). Takes 8 MiB of DRAM at most",
      .taken_by = TakenBy::kNotSecondary,  // a stock cache tells nobody of its hits
      .parse =
          [](const OptionRow& row, std::string_view v, Options* o) {

@@ -82,7 +82,8 @@ class ModelRun {
         static_cast<void>(tier_.NotePromoted(Key(key)));
         return;
       case 6:
-        // Judged by 25 bits of the hash, whose seed no run repeats: it may be wrong once in a million (limitations.md).
+        // Judged by 25 bits of the hash, whose seed no run repeats: it may be wrong once in a million
+        // (docs/reference/limitations.md).
         if (tier_.NoteDramEviction(Key(key)) && !model_.contains(key)) {
           ASSERT_LE(++false_matches_, 2) << Where();
         }
