@@ -39,3 +39,12 @@ foreach(test plugin_test preload_test dlopen_test wal_test)
   set_tests_properties(plugin/${test} PROPERTIES LABELS plugin TIMEOUT 300 SKIP_RETURN_CODE 77
                        ENVIRONMENT "${environment}")
 endforeach()
+
+# Its programs are those that the page builds.
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+if(TARGET mezz_sim AND TARGET mezz_inspect)
+  add_test(NAME plugin/first_cache
+           COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/plugin/first_cache_test.py ${PROJECT_BINARY_DIR}
+                   ${MEZZ_DB_BENCH} ${RocksDBLibrary_VERSION} "${MEZZ_SANITIZE}")
+  set_tests_properties(plugin/first_cache PROPERTIES LABELS plugin TIMEOUT 300 SKIP_RETURN_CODE 77)
+endif()

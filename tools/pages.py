@@ -145,7 +145,7 @@ def check_page(page, root):
     text = page.read_text(encoding="utf-8")
     for number, message in check_figures(page, text, root):
         yield number, message
-    if page.parent != root / "docs" and page.name != "README.md":
+    if page not in (root / "README.md", root / "docs" / "README.md"):
         lines = text.split("\n")
         if not lines[0].startswith("# ") or len(lines) < 3 or not lines[2].startswith("This page "):
             yield 1, "does not begin with its name and with what `This page` is for"

@@ -6,6 +6,7 @@
     tools/results.py FOLDER --ratio A B FILE   median and spread of cache A over cache B, window by window
     tools/results.py FOLDER --across A FILE BASE_FILE
                                                the same of cache A in one run over itself in another
+    tools/results.py --check                   whether results/ is what its README says: a folder a question
     tools/results.py --self-test
 
 Ratios are formed within a window (the caches ran it one after the other), then their median and extremes are taken.
@@ -15,7 +16,17 @@ its run would hide, or make up, what the runs differ in.
 import argparse
 import json
 import pathlib
+import re
 import statistics
+import sys
+
+import pages
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDERS_MAX = 30
+BYTES_MAX = 8 << 20
+SUMMARY_LINES_MAX = 80  # a page
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def windows(run, cache):
@@ -74,6 +85,60 @@ def table(name, run):
     return "\n".join(lines) + "\n"
 
 
+def check_folder(folder):
+    name = f"results/{folder.name}"
+    if DAY.match(folder.name):
+        yield f"{name}: is named by a day; a folder is named by its question"
+    for needed in ("manifest.json", "summary.md"):
+        if not (folder / needed).is_file():
+            yield f"{name}: has no {needed}"
+    summary = folder / "summary.md"
+    if summary.is_file() and summary.read_text(encoding="utf-8").count("\n") > SUMMARY_LINES_MAX:
+        yield f"{name}/summary.md: more than {SUMMARY_LINES_MAX} lines, a page"
+
+
+def check_row(cells, folder):
+    """Date and commit are those of the manifest, and the answer's figures are in the summary."""
+    name = f"results/README.md: {folder.name}"
+    _, answer, date, commit, _ = cells
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return  # told of already
+    if manifest.get("date") != date:
+        yield f"{name}: date {date}, of its manifest {manifest.get('date')}"
+    if not re.search(rf"\b{commit}", str(manifest.get("commit"))):
+        yield f"{name}: commit {commit} is not that of its manifest, {manifest.get('commit')}"
+    for figure in pages.figures(answer):
+        if pages.digits(figure) not in pages.carried(folder):
+            yield f"{name}: {figure} is not in {folder.name}"
+
+
+def check(root):
+    """What is wrong with results/, a line each."""
+    results = root / "results"
+    folders = sorted(path for path in results.iterdir() if path.is_dir())
+    wrong = [line for folder in folders for line in check_folder(folder)]
+    rows = {}
+    for line in (results / "README.md").read_text(encoding="utf-8").split("\n"):
+        link = re.search(r"\]\(([\w-]+)/summary\.md\) \|$", line)
+        if link and line.startswith("|"):
+            rows.setdefault(link.group(1), []).append([cell.strip() for cell in line.strip("|").split("|")])
+    for folder in folders:
+        its = rows.get(folder.name, [])
+        if len(its) != 1:
+            wrong.append(f"results/{folder.name}: is not in results/README.md" if not its else
+                         f"results/{folder.name}: is in results/README.md {len(its)} times")
+        for cells in its:
+            whole = len(cells) == 5
+            wrong += check_row(cells, folder) if whole else [f"results/README.md: {folder.name}: five columns"]
+    if len(folders) > FOLDERS_MAX:
+        wrong.append(f"results: {len(folders)} folders, at most {FOLDERS_MAX}")
+    if (size := sum(path.stat().st_size for path in results.rglob("*") if path.is_file())) > BYTES_MAX:
+        wrong.append(f"results: {size} bytes, at most {BYTES_MAX}")
+    return wrong
+
+
 def self_test():
     def run(**speeds):
         rows = [{"cache": cache, "available": True, "windows": [{"ops_per_s": speed * noise} for noise in (1, 2, 4)]}
@@ -89,11 +154,16 @@ def main():
     parser.add_argument("folder", type=pathlib.Path, nargs="?")
     parser.add_argument("--ratio", nargs=3, metavar=("A", "B", "FILE"))
     parser.add_argument("--across", nargs=3, metavar=("A", "FILE", "BASE_FILE"))
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--self-test", action="store_true")
     arguments = parser.parse_args()
     if arguments.self_test:
         self_test()
         return
+    if arguments.check:
+        wrong = check(ROOT)
+        print("\n".join([*wrong, f"{len(wrong)} violations in results/"]))
+        sys.exit(1 if wrong else 0)
     if arguments.folder is None:
         parser.error("name the FOLDER of the results")
     if arguments.across:

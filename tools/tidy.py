@@ -68,7 +68,7 @@ PRINTS = re.compile(r"std::c(?:out|err|log)\b|\b(?:f?printf|puts|fputs|putchar)\
 SLEEPS = re.compile(r"\b(?:sleep_for|sleep_until|u?sleep|nanosleep)\s*\(")
 INCLUDE = re.compile(r'\s*#\s*include\s+[<"]([^>"]+)[>"]')
 DEFINITION_NAME = re.compile(r"([~\w:]+|operator\S+)\s*\(")
-LINK = re.compile(r"\]\(([^)\s#]+)[^)]*\)")
+LINK = re.compile(r"\]\(([^)\s#]*)(?:#([^)\s]+))?[^)]*\)")
 NOT_A_FUNCTION = re.compile(
     r"\s*(?:(?:inline\s+|extern\s+\"C\"\s*)?namespace|class|struct|union|enum|extern\s+\"C\"|TEST\w*\s*\(\s*\)|=)")
 
@@ -230,15 +230,28 @@ def check_library_manners(source):
         source.each(SLEEPS, "no-sleep", "tests do not sleep: {0}")
 
 
+def anchors(page):
+    """Where a link into the page can lead: its headings as GitHub names them, and what it names by itself."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    headings = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line) for line in re.findall(r"^#+ +(.*)$", text, re.M)]
+    slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return slugs | set(re.findall(r'<a id="([^"]+)">', text))
+
+
 def check_document(source):
     if source.path.suffix != ".md":
         return
     fenced = False
     for number, line in enumerate(source.lines, 1):
         fenced ^= line.startswith("```")
-        for link in LINK.findall("" if fenced else re.sub(r"`[^`]*`", "", line)):
-            if not re.match(r"\w+:", link) and not (source.path.parent / link).exists():
+        for link, anchor in LINK.findall("" if fenced else re.sub(r"`[^`]*`", "", line)):
+            target = source.path.parent / link if link else source.path
+            if re.match(r"\w+:", link) or not (link or anchor):
+                continue
+            if not target.exists():
                 source.report(number, "link", f"{link} does not exist")
+            elif anchor and target.suffix == ".md" and anchor not in anchors(target):
+                source.report(number, "link", f"{link} has no heading or anchor #{anchor}")
         if line.strip() == UNWRITTEN:
             source.report(number, "unwritten", f"'{UNWRITTEN}' still stands where an account belongs")
 
