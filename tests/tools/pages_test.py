@@ -109,6 +109,21 @@ class Figures(Tree):
         self.add("So it was ([runs](../../results/speed/summary.md)):\n\n| it | ratio |\n|---|---|\n| is | 1.35 |")
         self.expect("1.35 is not in speed")
 
+    def test_of_a_row_with_a_link_of_its_own_are_in_that_folder(self):
+        self.write("results/size/summary.md", "It takes 7 us.\n")
+        table = ("So it was ([runs](../../results/speed/summary.md)):\n\n| it | ratio |\n|---|---|\n"
+                 "| [is](../../results/size/summary.md) | {} us |")
+        self.add(table.format(7))
+        self.expect()
+        self.add(table.format(12))
+        self.expect("12 is not in size")
+
+    def test_of_a_list_are_in_the_folder_of_the_sentence_with_a_colon(self):
+        self.add("So it was ([runs](../../results/speed/summary.md)):\n\n- It takes 12 us.")
+        self.expect()
+        self.add("So it was ([runs](../../results/speed/summary.md)).\n\n- It takes 12 us.")
+        self.expect("12: neither")
+
     def test_of_another_paragraph_do_not_pass_by_its_link(self):
         self.add("So it was ([runs](../../results/speed/summary.md)).\n\nIt takes 12 us.")
         self.expect("12: neither")
@@ -135,6 +150,8 @@ class Shape(Tree):
     def test_wants_each_page_in_the_index_and_of_a_kind(self):
         self.write("docs/page.md", "# Another\n\nThis page is not in a folder.\n")
         self.assertIn("docs/page.md", " ".join(self.violations()))
+        self.write("docs/history/page.md", "# Old\n\nThis page tells.\n")
+        self.assertIn("docs/history/page.md:1: is of no kind", " ".join(self.violations()))
         self.write("docs/reference/new.md", "# New\n\nThis page lists.\n")
         self.assertIn("docs/reference/new.md:1: is not in docs/README.md", self.violations())
 
@@ -145,6 +162,9 @@ class Shape(Tree):
     def test_is_not_longer_than_its_bounds(self):
         self.write("README.md", "# Us\n" * (pages.README_LINES_MAX + 1))
         self.expect("README.md: 151 lines")
+        self.write("README.md", "# Us\n")
+        self.add("\n" * pages.DOCS_LINES_MAX)
+        self.expect("docs: 25")
 
 
 class Links(Tree):
@@ -213,6 +233,9 @@ class Results(Tree):
     def test_are_few_and_small(self):
         self.write("results/speed/large.csv", "x" * (results.BYTES_MAX + 1))
         self.assertIn("bytes", self.found()[-1])
+        for number in range(results.FOLDERS_MAX):
+            self.write(f"results/other{number}/summary.md", "")
+        self.assertIn(f"results: {results.FOLDERS_MAX + 1} folders", " ".join(self.found()))
 
 
 class Deployed(unittest.TestCase):
