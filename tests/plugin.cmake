@@ -31,7 +31,7 @@ foreach(target dlopen_host rocksdb_user other_rocksdb)
 endforeach()
 
 find_program(MEZZ_DB_BENCH db_bench HINTS ${MEZZ_ROCKSDB_ROOT}/bin NO_CACHE)
-foreach(test plugin_test preload_test dlopen_test wal_test)
+foreach(test plugin_test preload_test dlopen_test wal_test limits_test)
   add_test(NAME plugin/${test} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/plugin/${test}.sh)
   set(environment "LIBRARIES=${PROJECT_BINARY_DIR}/lib" "DB_BENCH=${MEZZ_DB_BENCH}" "SANITIZE=${MEZZ_SANITIZE}"
                   "VERSION=${RocksDBLibrary_VERSION}" "HOST=$<TARGET_FILE:dlopen_host>"
