@@ -340,6 +340,36 @@ class Commands(unittest.TestCase):
                     self.assertIn(flag, known, f"{name}: {line.strip()}")
         self.assertGreater(seen, 40)
 
+    def test_tests_are_there(self):
+        source = "\n".join(path.read_text(errors="replace") for path in (ROOT / "tests").rglob("*.cc"))
+        known = set(re.findall(r"TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)", source))
+        prefixes = set(re.findall(r"INSTANTIATE_\w+\(\s*(\w+),", source))  # Prefix/Suite.Name is told as Prefix.Name
+        seen = 0
+        for page in pages.pages(ROOT):
+            for line in page.read_text().split("\n"):
+                suite = None
+                for span in pages.CODE.findall(line):
+                    found = re.fullmatch(r"`([A-Z]\w*)?\.(\w+|\*)(?:\.\.\.)?(\w*)`", span)
+                    if not found or not (found.group(1) or suite):
+                        continue
+                    suite, name = found.group(1) or suite, found.group(2).strip("*")
+                    seen += 1
+                    self.assertTrue(suite in prefixes or any(a == suite and b.startswith(name) for a, b in known),
+                                    f"{page.name}: {span}")
+        self.assertGreater(seen, 100)
+
+    def test_counters_are_there(self):
+        folders = ("cache", "admission", "integration", "workloads")
+        source = "\n".join(path.read_text(errors="replace") for folder in folders
+                           for path in (ROOT / folder).rglob("*.[ch]*"))
+        groups = "scm|pack|dram|recovery|refused|served|flash|curve|promotion|adoption|allocation|dictionary|medium|wal"
+        seen = 0
+        for page in pages.pages(ROOT):
+            for counter in re.findall(rf"`(?:{groups})\.([a-z_]+)`", page.read_text()):
+                seen += 1
+                self.assertRegex(source, rf"[\".]{counter}\b", f"{page.name}: {counter}")
+        self.assertGreater(seen, 80)
+
 
 if __name__ == "__main__":
     unittest.main()
