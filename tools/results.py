@@ -26,6 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS_MAX = 30
 BYTES_MAX = 8 << 20
 SUMMARY_LINES_MAX = 80  # a page
+PATHS_BYTES_MAX = 64 << 10  # larger files are runs as they came
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
@@ -97,6 +98,17 @@ def check_folder(folder):
         yield f"{name}/summary.md: more than {SUMMARY_LINES_MAX} lines, a page"
 
 
+def check_paths(folder):
+    """A manifest or a script that names another file of results/ names one that is there."""
+    results = folder.parent
+    for path in sorted(folder.rglob("*")):
+        if path.suffix not in (".json", ".md", ".py", ".sh") or path.stat().st_size > PATHS_BYTES_MAX:
+            continue
+        for name in re.findall(r"\bresults/([a-z0-9][\w./-]*\w)", path.read_text(encoding="utf-8")):
+            if not (results / name).exists():
+                yield f"{path.relative_to(results.parent)}: results/{name} is not there"
+
+
 def check_row(cells, folder):
     """Date and commit are those of the manifest, and the answer's figures are in the summary."""
     name = f"results/README.md: {folder.name}"
@@ -118,7 +130,7 @@ def check(root):
     """What is wrong with results/, a line each."""
     results = root / "results"
     folders = sorted(path for path in results.iterdir() if path.is_dir())
-    wrong = [line for folder in folders for line in check_folder(folder)]
+    wrong = [line for folder in folders for line in (*check_folder(folder), *check_paths(folder))]
     rows = {}
     for line in (results / "README.md").read_text(encoding="utf-8").split("\n"):
         link = re.search(r"\]\(([\w-]+)/summary\.md\) \|$", line)

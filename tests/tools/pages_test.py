@@ -226,6 +226,14 @@ class Results(Tree):
         self.write("results/speed/summary.md", "1.34\n" * (results.SUMMARY_LINES_MAX + 1))
         self.assertIn("lines", self.found()[0])
 
+    def test_name_scripts_that_are_there(self):
+        self.write("results/speed/run.sh", "")
+        self.write("results/speed/manifest.json",
+                   '{"date": "2026-11-26", "commit": "1e27b22", "command": "results/speed/run.sh A"}')
+        self.assertEqual(self.found(), [])
+        (self.root / "results/speed/run.sh").unlink()
+        self.assertIn("results/speed/run.sh is not there", self.found()[0])
+
     def test_are_named_by_questions_not_by_days(self):
         self.write("results/2026-11-27-speed/summary.md", "# Again\n")
         self.assertIn("named by its question", " ".join(self.found()))

@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 : "${MEZZ_TRACES:?the folder with arc/, cloudphysics/, scarab/, cache2k/ and lirs/}"
 sim=${MEZZ_SIM:-build/release/bin/mezz_sim}
-out=${OUT:-results/2026-11-22-policy-rules}
+out=${OUT:-results/policy/rules}
 name=${NAME:-rules}
 json=$(mktemp)
 t=$MEZZ_TRACES
