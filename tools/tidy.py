@@ -54,6 +54,7 @@ MAY_INCLUDE = {
 }
 OURS = ("cache", "admission", "integration", "workloads", "tests", "results", "rocksdb")
 
+MENTIONS_MADE_UP = ("tests/tools/pages_test.py",)  # its trees are its own
 UNWRITTEN = "Not written yet."  # what tools/atc21.py leaves for a person to write
 
 LIBRARIES = ("cache/", "admission/", "integration/")
@@ -69,6 +70,7 @@ SLEEPS = re.compile(r"\b(?:sleep_for|sleep_until|u?sleep|nanosleep)\s*\(")
 INCLUDE = re.compile(r'\s*#\s*include\s+[<"]([^>"]+)[>"]')
 DEFINITION_NAME = re.compile(r"([~\w:]+|operator\S+)\s*\(")
 LINK = re.compile(r"\]\(([^)\s#]*)(?:#([^)\s]+))?[^)]*\)")
+MENTION = re.compile(r"(?<![\w/.])(?:docs|results)/[\w./-]+\.md\b")
 NOT_A_FUNCTION = re.compile(
     r"\s*(?:(?:inline\s+|extern\s+\"C\"\s*)?namespace|class|struct|union|enum|extern\s+\"C\"|TEST\w*\s*\(\s*\)|=)")
 
@@ -230,6 +232,14 @@ def check_library_manners(source):
         source.each(SLEEPS, "no-sleep", "tests do not sleep: {0}")
 
 
+def check_mentions(source):
+    """A page that a comment or a message names is there."""
+    for number, line in enumerate(source.lines, 1):
+        for page in MENTION.findall(line):
+            if not (ROOT / page).exists():
+                source.report(number, "mention", f"{page} does not exist")
+
+
 def anchors(page):
     """Where a link into the page can lead: its headings as GitHub names them, and what it names by itself."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
@@ -263,6 +273,8 @@ def check(path):
         return source.violations
     check_text(source)
     check_name(source)
+    if source.path.suffix != ".md" and source.name not in MENTIONS_MADE_UP:
+        check_mentions(source)
     if source.is_cxx:
         check_licence(source)
         check_includes(source)

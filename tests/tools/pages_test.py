@@ -183,6 +183,17 @@ class Links(Tree):
             self.assertEqual(len(self.of(f"[a]({broken})\n")), 1, broken)
 
 
+class Mentions(Tree):
+    def test_of_comments_are_there(self):
+        with mock.patch.object(tidy, "ROOT", self.root):
+            for text, wrong in (("// docs/how-to/page.md says so, and results/speed/summary.md", 0),
+                                ("// docs/page.md says so", 1)):
+                self.write("cache/code.h", text + "\n")
+                source = tidy.Source(self.root / "cache/code.h")
+                tidy.check_mentions(source)
+                self.assertEqual(len(source.violations), wrong, text)
+
+
 class TheTree(unittest.TestCase):
     def test_readmes_figures_are_held(self):
         text = (ROOT / "README.md").read_text()
