@@ -282,7 +282,7 @@ constexpr OptionRow kTable[] = {
      .meaning = "what becomes of the blocks that an earlier process left in `scm_path`: `warm` finds them again "
                 "([reliability](../explanation/reliability.md)), `discard` forgets them, "
                 "`require` finds them or refuses to open. "
-                "`anon` and `numa` start cold, and `warm` says so; `auto` is `warm` for a file or device, and "
+                "`dram` and `numa` start cold, and `warm` says so; `auto` is `warm` for a file or device, and "
                 "`discard` for those",
      .taken_by = TakenBy::kEveryUri,
      .parse =
@@ -459,8 +459,10 @@ constexpr OptionRow kTable[] = {
      .member = "",
      .values = "`on`, `off`",
      .fallback = "`on`",
-     .meaning = "whether blocks that a compaction writes take the places of those that it read "
-                "([heirs](heirs.md)). `off`: RocksDB's own warming, if there is any, goes to DRAM",
+     .meaning =
+         "whether blocks that a compaction writes take the places of those that it read "
+         "([heirs](../explanation/architecture.md#what-happens-to-a-block)). `off`: RocksDB's own warming, if there is "
+         "any, goes to DRAM",
      .taken_by = TakenBy::kNotSecondary,  // a stock cache has its own way with what it is offered
      .parse =
          [](const OptionRow& row, std::string_view v, Options* o) {
