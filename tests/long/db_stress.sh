@@ -14,6 +14,7 @@
 # DURATION  seconds in which rounds start (180)
 # SEED      of the first round; the time if not given
 # FORM      what records are packed with (pack=); drawn in each round if not given
+# WARM      of what RocksDB writes (prepopulate_block_cache: 0 nothing, 1 flushes, 2 compactions too); drawn likewise
 set -euo pipefail
 way=$1 db_stress=$2 plugins=$3
 duration=${DURATION:-180}
@@ -53,7 +54,8 @@ choose_flags() {
   any --index_type 0 2
   any --cache_index_and_filter_blocks 0 1
   any --bloom_bits 0 10
-  any --prepopulate_block_cache 0 1 2
+  any --prepopulate_block_cache ${WARM:-0 1 2 2}
+  any --compression_parallel_threads 1 1 4
   any --compression_type none lz4 zstd
   any --compression_max_dict_bytes 0 16384
   any --use_multiget 0 1
@@ -117,7 +119,8 @@ choose_cache() {
     flags+=("--secondary_cache_uri=mezzanine_scm://$scm_uri")
   else
     preload=$plugins/libmezzanine_preload.so
-    uri="mezzanine://$scm_uri;serve=$serve"
+    pick on on off
+    uri="mezzanine://$scm_uri;serve=$serve;heirs=$picked"
     any --cache_type lru_cache auto_hyper_clock_cache
   fi
 }
@@ -152,7 +155,7 @@ run_round() {
   fi
 }
 
-pack='' rounds=0
+pack='' rounds=0 heirs=0
 declare -A rounds_of=() packed_by=()
 while ((SECONDS < duration)); do
   run_round || exit 1
@@ -162,8 +165,10 @@ while ((SECONDS < duration)); do
   what=scm.packed_put
   [[ $pack != image ]] || what=scm.image_put
   packed_by[$pack]=$((${packed_by[$pack]:-0} + $(counted $what)))
+  heirs=$((heirs + $(counted decision.warm.to_scm)))
 done
 for pack in "${!rounds_of[@]}"; do
   echo "pack=$pack: ${rounds_of[$pack]} rounds, ${packed_by[$pack]} blocks stored so"
 done
+[[ $way != preload ]] || echo "$heirs blocks that flushes and compactions wrote were kept in SCM"
 echo "db_stress ($way): $rounds rounds in $SECONDS s, every value as expected"

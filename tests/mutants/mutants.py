@@ -58,6 +58,10 @@ def hybrid(name, file, test, case, *edits):
     return Mutant(name, f"integration/{file}", edits, test, case, "11.8.1")
 
 
+def heir(name, file, test, case, *edits):
+    return Mutant(name, file, edits, test, case, "11.8.1")
+
+
 def hybrid78(name, file, test, case, *edits):
     return Mutant(name, f"integration/{file}", edits, test, case, "system")
 
@@ -126,6 +130,9 @@ HYBRID, V7 = "hybrid_cache.cc", "hybrid_cache_v7.cc"
 WARM_TEST, WARM_CORE_TEST = "unit/integration/warm_dram_test", "unit/integration/warm_core_test"
 IMAGES_TEST = "unit/integration/image_hits_test"
 LISTENER_TEST = "unit/integration/dead_file_listener_test"
+LISTENER, HEIRS, ENTRIES = "dead_file_listener.cc", "heirs.cc", "block_entries.cc"
+HEIRS_TEST, HEIRS_DB_TEST = "unit/integration/heirs_test", "unit/integration/heirs_db_test"
+ENTRIES_TEST = "unit/integration/block_entries_test"
 ADOPTING_TEST, LATE_TEST = "unit/integration/adopting_allocator_test", "unit/integration/late_tier_test"
 
 SETTLING = "VisitTag(hash, state, std::memory_order_seq_cst, [&](Slot& slot, IndexWord seen) {\n    if (&slot == but)"
@@ -1709,6 +1716,89 @@ MUTANTS = (
              ("if (block.carried() == Carried::kNo || OnCompactionThread())", "if (OnCompactionThread())")),
     hybrid78("a compaction's read goes back unearned", "hybrid_core.cc", WARM_CORE_TEST, "WarmCore.ACompactionsRead*",
              ("if (block.carried() == Carried::kNo || OnCompactionThread())", "if (block.carried() == Carried::kNo)")),
+    # --- heirs -------------------------------------------------------------------------------------------------------
+    heir("an heir of nothing is kept", "admission/policy.cc", HEIRS_DB_TEST, "HeirsDbTest.LeveledCompaction",
+           ("  if (reason == Reason::kHeirOfNothing) return {Action::kBypass, reason};\n", "")),
+    heir("heirs are dropped", "admission/policy.cc", HEIRS_DB_TEST, "HeirsDbTest.LeveledCompaction",
+           ("  return {Action::kToScm, reason, /*proven=*/lineage.best", "  return {Action::kBypass, reason, /*proven=*/lineage.best")),
+    heir("a flush goes to DRAM under adaptive", "admission/adaptive_policy.cc", HEIRS_DB_TEST,
+           "HeirsDbTest.AFlushGoesToScmAsProven",
+           ("decision = {Action::kToScm, Reason::kFlushed, /*proven=*/true};", "return decision;")),
+    heir("heirs know no write budget", "admission/adaptive_policy.cc", HEIRS_DB_TEST,
+           "HeirsDbTest.TheWriteBudgetHolds",
+           ("  if (const auto limit = LimitReached(block.write_bytes()))\n    return {lineage.kind", "  if (const auto limit = std::optional<Reason>())\n    return {lineage.kind")),
+    heir("a flush that SCM refuses is dropped", "admission/tier_flow.h", HEIRS_DB_TEST,
+           "HeirsDbTest.AFullMedium*",
+           ("    if (decision.action == Action::kToScm && lineage.kind == Lineage::Kind::kFlushed) return WithoutRoom(facts);\n", "")),
+    heir("an heir that SCM refuses goes to DRAM", "admission/tier_flow.h", HEIRS_DB_TEST,
+           "HeirsDbTest.AFullMedium*",
+           ("kToScm && lineage.kind == Lineage::Kind::kFlushed) return", "kToScm) return")),
+    hybrid("heirs=off is not heard", HYBRID, HEIRS_DB_TEST, "HeirsDbTest.OffIsRocksDbsOwnWarming",
+           ("Demotable(key, helper) && core_->options().heirs) {", "Demotable(key, helper)) {")),
+    hybrid("what a compaction finds in DRAM is no parent", HYBRID, HEIRS_DB_TEST, "HeirsDbTest.LeveledCompaction",
+           ("      NoteParent(BlockKey::FromBytes(key.data()), helper, handle, Standing::kDram);\n", "")),
+    hybrid("all that is warmed is a flush's", HYBRID, HEIRS_DB_TEST, "HeirsDbTest.LeveledCompaction",
+           ("priority == Priority::BOTTOM && role", "priority == Priority::HIGH && role")),
+    hybrid("a thread that compacts under no name passes for a user's", HYBRID, HEIRS_DB_TEST,
+           "HeirsDbTest.WhatThreadsKeepIsCounted:HeirsDbTest.AnEnv*",
+           ("      NoteCompactionOutput();\n", "")),
+    hybrid("what threads keep is in no sum", "hybrid_core.cc", HEIRS_DB_TEST, "HeirsDbTest.WhatThreadsKeepIsCounted",
+           (" + (options_.heirs ? Heirs::dram_bytes() : 0)", "")),
+    hybrid("a table that was not finished is not forgotten", LISTENER, HEIRS_DB_TEST, "HeirsDbAbortedTest.ByAWrite*",
+           ("    if (!info.status.ok()) return ForgetNumber(info.db_name, NumberIn(info.file_path));\n",
+            "    if (!info.status.ok()) return;\n")),
+    hybrid("a session is learnt of its first table only", LISTENER, HEIRS_DB_TEST, "HeirsDbAbortedTest.AsTheFirst*",
+           ("    Heirs::ForgetParents();\n    LearnSession(db);\n", "    Heirs::ForgetParents();\n")),
+    hybrid("what a failed compaction had finished is not forgotten", LISTENER, HEIRS_DB_TEST,
+           "HeirsDbAbortedTest.ByItsCaller", ("      if (!job || info.status.ok()) return;\n", "      return;\n")),
+    hybrid("what a compaction has installed is forgotten", LISTENER, HEIRS_DB_TEST, "HeirsDbTest.TheDeadMakeRoom*",
+           ("      if (!job || info.status.ok()) return;\n", "      if (!job) return;\n")),
+    hybrid("a database that closes leaves half a compaction", LISTENER, HEIRS_DB_TEST,
+           "HeirsDbAbortedTest.ByTheClosing*",
+           ("    for (const auto& [db, jobs] : jobs_) Forget(jobs);\n", "")),
+    hybrid("a compaction keeps its predecessor's parents", LISTENER, HEIRS_DB_TEST, "HeirsDbTest.FamiliesWith*",
+           ("    Heirs::ForgetParents();\n    LearnSession(db);\n", "    LearnSession(db);\n"),
+           ("override { Heirs::ForgetParents(); }", "override {}")),
+    hybrid("CompactFiles never ends", LISTENER, HEIRS_DB_TEST, "HeirsDbTest.CompactFiles",
+           ("override { NoteCompactionEnd(); }", "override {}")),
+    hybrid("a strange input decides by order for ever", HEIRS, HEIRS_TEST, "HeirsTest.AStrange*",
+           ("  if (by_order) --reader->outputs_by_order;\n", "")),
+    hybrid("a strange input decides nothing", HEIRS, HEIRS_TEST, "HeirsTest.AStrange*",
+           ("    reader->outputs_by_order = kOutputsByOrder;\n", "")),
+    hybrid("outputs by keys leave what counts by order", HEIRS, HEIRS_TEST, "HeirsTest.OutputsByKeys*",
+           ("  reader->since = Standing::kNowhere;\n", "")),
+    hybrid("what a table has forgotten was in no block", HEIRS, HEIRS_TEST, "HeirsTest.WhatATable*",
+           ("return reader.HasForgotten() ? Lineage{} : lineage;", "return lineage;")),
+    hybrid("what another's table has forgotten was in no block", HEIRS, HEIRS_TEST, "HeirsTest.WhatATable*",
+           ("  return forgotten || own->", "  return own->")),
+    hybrid("a table that forgot once is never trusted again", HEIRS, HEIRS_TEST, "HeirsTest.WhatATable*",
+           ("  reader.keys_unfound.store(0, std::memory_order_relaxed);\n  return lineage;", "  return lineage;")),
+    hybrid("others are not asked", HEIRS, HEIRS_TEST, "HeirsTest.AThreadThatReadNothing*",
+           ("  if (!reads) return FromOthers(reader);\n", "")),
+    hybrid("where nobody reads there are no parents", HEIRS, HEIRS_TEST, "HeirsTest.WhereNobodyReads*",
+           ("forgotten || own->outputs_since_others_read > kOutputsUnreadMax ?", "forgotten ?")),
+    hybrid("caches share their keys", HEIRS, HEIRS_TEST, "HeirsTest.KeysOf*",
+           ("Heirs::Heirs() : salt_(NextSalt()) {}", "Heirs::Heirs() : salt_(0) {}")),
+    hybrid("a thread that has ended is asked", HEIRS, HEIRS_TEST, "HeirsTest.AThreadThatEnds*",
+           ("  if (this_thread_ends) return nullptr;\n", "")),
+    hybrid("a thread that ends keeps its place", HEIRS, HEIRS_TEST, "HeirsTest.OnlyThreads*",
+           ("    readers.bytes.fetch_sub(", "    readers.bytes.fetch_sub(0 * ")),
+    hybrid("threads that write keep a table", HEIRS, HEIRS_TEST, "HeirsTest.OnlyThreads*",
+           ("  if (standing == Standing::kNowhere) return;\n", "  TableOf(reader);\n  if (standing == Standing::kNowhere) return;\n")),
+    hybrid("the next compaction starts with the last one's order", HEIRS, HEIRS_TEST, "HeirsTest.WhatAnEarlier*",
+           ("  reader.outputs_by_order = 0;\n", ""), ("  reader.since = reader.last = Standing::kNowhere;\n", "")),
+    hybrid("values that lie apart pass for entries", ENTRIES, ENTRIES_TEST, "BlockEntriesOfRocksDb.AreNotRead*",
+           ("  if ((footer & kValuesApart) != 0) return false;\n", "")),
+    hybrid("flags count as restarts", ENTRIES, ENTRIES_TEST, "BlockEntriesOfRocksDb.AreReadBesideAHashIndex",
+           ("(1u << 28) - 1;", "~0u;")),
+    hybrid("a hash index is taken for entries", ENTRIES, ENTRIES_TEST, "BlockEntriesOfRocksDb.AreReadBesideAHashIndex",
+           ("      if (!hashes->empty() && WordAt(cursor.at()) == 0) return true;\n", "      if (!hashes->empty() && cursor.left() == tail) return true;\n")),
+    hybrid("sequence numbers count", ENTRIES, ENTRIES_TEST, "BlockEntries.SequenceNumbers*",
+           ("key.data(), key_bytes - kSequenceBytes, salt", "key.data(), key_bytes, salt")),
+    hybrid("what is shared with the key before is lost", ENTRIES, ENTRIES_TEST, "BlockEntriesOfRocksDb.AreReadAsTheyCome*",
+           ("    std::memcpy(key.data() + *shared, entry.at(), *own);", "    std::memcpy(key.data(), entry.at(), *own);")),
+    hybrid("values are not bounded by their block", ENTRIES, ENTRIES_TEST, "BlockEntries.*",
+           ("                       *value <= entry.left() - *own && size_t", "                       size_t")),
     hybrid("the live curve is no DRAM of ours", "dram_budget.cc", "unit/integration/hybrid_curve_test",
            "HybridCurve.CountsInTheTotalOfDram",
            ("bound.curve ? plan::LiveCurve::DramBytesMax(CurveBlocks(bound)) : 0", "0")),

@@ -20,6 +20,7 @@
 #include "integration/dead_file_listener.h"
 #include "integration/file_id.h"
 #include "integration/hybrid_cache.h"
+#include "rocksdb/advanced_cache.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
 #include "rocksdb/file_system.h"
@@ -49,6 +50,16 @@ template <typename Table>
 bool WarmAll(Table* table) {
   if constexpr (requires { Table::PrepopulateBlockCache::kFlushAndCompaction; }) {
     table->prepopulate_block_cache = Table::PrepopulateBlockCache::kFlushAndCompaction;
+    return true;
+  }
+  return false;
+}
+
+// Sets the option, where the release has it.
+template <typename Options>
+bool DropBlocksOfDeletedFiles(Options* options) {
+  if constexpr (requires { options->uncache_aggressiveness; }) {
+    options->uncache_aggressiveness = 1000;
     return true;
   }
   return false;
@@ -228,6 +239,24 @@ class HeirsDbTest : public ::testing::Test {
     stats_->scm().ForEach([&](const BlockKey& key, size_t, BlockRole) {
       if (!live.contains(key.file()) && !stats_->scm().IsForgotten(key.file())) ++blocks;
     });
+    return blocks;
+  }
+  // In SCM, of files that it knows to be gone.
+  size_t Dead() const {
+    size_t blocks = 0;
+    stats_->scm().ForEach(
+        [&](const BlockKey& key, size_t, BlockRole) { blocks += stats_->scm().IsForgotten(key.file()); });
+    return blocks;
+  }
+  size_t InDram(const std::set<FileId>& files) {
+    size_t blocks = 0;
+    cache_->ApplyToAllEntries(
+        [&](const rocksdb::Slice& key, rocksdb::Cache::ObjectPtr, size_t,
+            const rocksdb::Cache::CacheItemHelper* helper) {
+          if (helper == nullptr || helper->role != rocksdb::CacheEntryRole::kDataBlock) return;
+          if (key.size() == BlockKey::kBytes) blocks += files.contains(BlockKey::FromBytes(key.data()).file());
+        },
+        {});
     return blocks;
   }
   void ExpectNoLiveFileForgotten() {
@@ -536,8 +565,9 @@ TEST_F(HeirsDbTest, ACompactionWithoutOutputForgetsNoLiveFile) {
   ExpectFirstHalfFound(1);
 }
 
-// Once a compaction is installed its inputs' records are known to be dead: a write needs no room but theirs.
-TEST_F(HeirsDbTest, TheDeadMakeRoomFirst) {
+// Once a compaction is installed its inputs are known to be dead: their records go as others are written, with room for
+// all of them and nothing reclaimed for the want of it.
+TEST_F(HeirsDbTest, TheDeadMakeRoomInScmBeforeAnythingIsReclaimed) {
   Open();
   Write(1);
   const auto parents = Live();
@@ -545,6 +575,31 @@ TEST_F(HeirsDbTest, TheDeadMakeRoomFirst) {
   for (const FileId file : parents) EXPECT_TRUE(stats_->scm().IsForgotten(file));
   EXPECT_EQ(Garbage(), 0u);
   ExpectNoLiveFileForgotten();
+  for (int version = 2; Dead() > 0 && version < 5; ++version) Write(version);
+  EXPECT_EQ(Dead(), 0u);
+  EXPECT_GE(Count(Event::kScmDeadDropped), kBlocks);
+  EXPECT_EQ(Count(Event::kScmDropped), 0u);
+}
+
+// In DRAM the parents stay until they are the coldest, or RocksDB looks them up to drop them.
+TEST_F(HeirsDbTest, TheDeadInDramGoWithUncacheAggressiveness) {
+  for (const bool uncaches : {false, true}) {
+    if (uncaches && !DropBlocksOfDeletedFiles(&options_)) GTEST_SKIP() << "this RocksDB has no uncache_aggressiveness";
+    Open();
+    Write(1);
+    KnowFirstHalf(1);
+    const auto parents = Live();
+    EXPECT_GE(InDram(parents), kBlocks / 2);
+    Compact();
+    if (uncaches) {
+      EXPECT_EQ(InDram(parents), 0u);
+    } else {
+      EXPECT_GE(InDram(parents), kBlocks / 2);
+    }
+    Read(0, kKeys, 1);
+    Close();
+    std::filesystem::remove_all(folder_);
+  }
 }
 
 TEST_F(HeirsDbTest, AFullMediumDropsHeirsAndLeavesFlushesToDram) {
