@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cstring>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -16,10 +19,13 @@
 #include "integration/file_id.h"
 #include "integration/heirs.h"
 #include "integration/hybrid_cache.h"
+#include "integration/warming.h"
 #include "rocksdb/db.h"
 
 namespace mezz {
 namespace {
+
+constexpr char kListenerName[] = "MezzanineDeadFileListener";
 
 // The number in ".../000123.sst"; 0: there is none. Paths to one file differ between callbacks, by a slash for one.
 uint64_t NumberIn(std::string_view path) {
@@ -32,13 +38,13 @@ uint64_t NumberIn(std::string_view path) {
 // Without memory a file is not learnt of, which costs its dead blocks' space.
 class DeadFileListener final : public rocksdb::EventListener {
  public:
-  DeadFileListener(std::shared_ptr<void> cache, HybridStats* stats) : cache_(std::move(cache)), stats_(*stats) {}
+  explicit DeadFileListener(std::function<HybridStats*()> stats) : stats_(std::move(stats)) {}
   // A database that closes says nothing of the compactions that it breaks off.
   ~DeadFileListener() override {
     for (const auto& [db, jobs] : jobs_) Forget(jobs);
   }
 
-  const char* Name() const override { return "MezzanineDeadFileListener"; }
+  const char* Name() const override { return kListenerName; }
 
   void OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) override {
     if (!info.status.ok()) return ForgetNumber(info.db_name, NumberIn(info.file_path));
@@ -91,7 +97,7 @@ class DeadFileListener final : public rocksdb::EventListener {
       file = found->second;
       files->second.erase(found);
     }
-    stats_.ForgetFile(file);
+    Forget(file);
   }
   void OnBlobFileDeleted(const rocksdb::BlobFileDeletionInfo& info) override {
     ForgetNumber(info.db_name, NumberIn(info.file_path));
@@ -108,7 +114,10 @@ class DeadFileListener final : public rocksdb::EventListener {
       if (session == sessions_.end() || number == 0) return;
       IfThereIsMemory([&] { file = FileIdOf(session->second.db_id, session->second.id, number); });
     }
-    if (file != FileId{0}) stats_.ForgetFile(file);
+    if (file != FileId{0}) Forget(file);
+  }
+  void Forget(FileId file) {
+    if (HybridStats* const stats = stats_()) stats->ForgetFile(file);
   }
 
   struct Session {
@@ -119,7 +128,7 @@ class DeadFileListener final : public rocksdb::EventListener {
 
   void Forget(const Jobs& jobs) {
     for (const auto& [job, files] : jobs) {
-      for (const FileId file : files) stats_.ForgetFile(file);
+      for (const FileId file : files) Forget(file);
     }
   }
 
@@ -141,8 +150,7 @@ class DeadFileListener final : public rocksdb::EventListener {
     if (const uint64_t number = NumberIn(path); number != 0) files_[db][number] = FileIdOf(table);
   }
 
-  const std::shared_ptr<void> cache_;  // keeps stats_ alive
-  HybridStats& stats_;
+  const std::function<HybridStats*()> stats_;  // keeps the cache alive
   std::mutex mutex_;
   // By the database's path; guarded by mutex_.
   std::unordered_map<std::string, std::unordered_map<uint64_t, FileId>> files_;  // by number: tables that live
@@ -157,11 +165,20 @@ Status Make(const std::shared_ptr<Cache>& cache, std::shared_ptr<rocksdb::EventL
     return Status::InvalidArgument(fmt::format("a listener for deleted files needs a cache of Mezzanine, not {}",
                                                cache == nullptr ? "none" : cache->Name()));
   }
-  *listener = std::make_shared<DeadFileListener>(cache, stats);
+  *listener = MakeDeadFileListener([cache, stats] { return stats; });
   return Status::Ok();
 }
 
 }  // namespace
+
+std::shared_ptr<rocksdb::EventListener> MakeDeadFileListener(std::function<HybridStats*()> stats) {
+  return std::make_shared<DeadFileListener>(std::move(stats));
+}
+bool HasDeadFileListener(const rocksdb::DBOptions& options) {
+  return std::ranges::any_of(options.listeners, [](const auto& listener) {
+    return listener != nullptr && std::strcmp(listener->Name(), kListenerName) == 0;
+  });
+}
 
 Status NewDeadFileListener(const std::shared_ptr<rocksdb::Cache>& cache,
                            std::shared_ptr<rocksdb::EventListener>* listener) {

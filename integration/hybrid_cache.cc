@@ -89,6 +89,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   Status SetPolicy(std::string_view name) override { return core_->SetPolicy(name); }
   Status MakeCurve(plan::Curve* curve) const override { return core_->MakeCurve(curve); }
   Status DumpCurve(const std::string& path) const override { return core_->DumpCurve(path); }
+  bool TakesHeirs() const override { return core_->options().heirs; }
   void ForgetFile(FileId file) override { core_->scm().ForgetFile(file); }
 
  private:
@@ -222,6 +223,7 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
 void HybridCache::NoteParent(const BlockKey& key, const CacheItemHelper* helper, Handle* handle,
                              Standing standing) noexcept {
   if (!core_->options().heirs || RoleOf(helper) != BlockRole::kData) return;
+  core_->NoteReadByCompaction();
   try {
     if (handle == nullptr) return heirs_.NoteParent({}, Standing::kNowhere, 0);
     const ObjectPtr obj = target_->Value(handle);

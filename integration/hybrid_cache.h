@@ -58,6 +58,8 @@ class HybridStats {
   // `mezz_plan --curve=` reads.
   virtual Status MakeCurve(plan::Curve* curve) const = 0;
   virtual Status DumpCurve(const std::string& path) const = 0;
+  // Whether blocks inherit what RocksDB's warming offers (HybridCacheOptions::heirs). Never under a stock cache.
+  virtual bool TakesHeirs() const = 0;
   // A hint that the file is deleted: ScmTier::ForgetFile. NewDeadFileListener (dead_file_listener.h) gives them.
   virtual void ForgetFile(FileId file) = 0;
 };

@@ -236,6 +236,7 @@ rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, const Cache
     if (HybridCore* const core = this->core()) {
       core->counters().Add(Event::kInsert, BlockRole::kOther);
       if (key.size() == BlockKey::kBytes) {
+        if (handle == nullptr && priority == Priority::LOW) core->NoteOfferedByFlush();
         core->NoteInsert(BlockKey::FromBytes(key.data()));
         if (Persistable(helper))
           core->NoteInsertedSize(BlockKey::FromBytes(key.data()), [&] { return helper->size_cb(value); });

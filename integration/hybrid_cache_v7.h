@@ -102,6 +102,7 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   Status SetPolicy(std::string_view name) override { return core()->SetPolicy(name); }
   Status MakeCurve(plan::Curve* curve) const override { return core()->MakeCurve(curve); }
   Status DumpCurve(const std::string& path) const override { return core()->DumpCurve(path); }
+  bool TakesHeirs() const override { return core()->options().heirs; }
   void ForgetFile(FileId file) override { core()->scm().ForgetFile(file); }
 
  private:

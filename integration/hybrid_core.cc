@@ -20,6 +20,7 @@
 #include "integration/miss_timer.h"
 #include "integration/option_table.h"
 #include "integration/tell.h"
+#include "integration/warming.h"
 #include "rocksdb/version.h"
 
 namespace mezz {
@@ -433,6 +434,16 @@ std::string HybridCore::DramText() const {
                      dram_use().ToString());
 }
 
+std::string HybridCore::HeirsText(const CounterSnapshot& counters) const {
+  const auto read = [](const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); };
+  return fmt::format("heirs: {}\n",
+                     WarmingText({.heirs = options_.heirs,
+                                  .flushed = read(offered_.by_flushes),
+                                  .compacted = read(offered_.by_compactions),
+                                  .read_by_compactions = read(offered_.read_by_compactions),
+                                  .without_scm = counters.of(Event::kRefusedNotPersistable, BlockRole::kData)}));
+}
+
 std::string HybridCore::Report(UriKind uri, CurveIs curve_is) const {
   const MediumInfo& medium = scm_->medium_info();
   const Policy& policy = this->policy();
@@ -464,6 +475,7 @@ std::string HybridCore::Report(UriKind uri, CurveIs curve_is) const {
       scm_->quarantined_bytes(), scm_->is_closed() ? 1 : 0, scm_->pinned_bytes(), scm_->PinPressure(),
       scm_->resident_blocks(), scm_->dram().total(), DramText());
   const CounterSnapshot counters = Snapshot();
+  if (uri == UriKind::kHybrid) text += HeirsText(counters);
   text += PackedText(counters) + RecoveryText(scm_->recovery());
   AppendCounters(counters, &text);
   return text + Decisions().ToString() + CurveText(curve_is);

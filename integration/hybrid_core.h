@@ -136,8 +136,17 @@ class HybridCore final : private SurvivorJudge {
                    bool warms = false);
   // RocksDB has written the block and offers it; nobody waits for it. As OnMiss.
   Placement OnWarm(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage) {
+    if (lineage.kind == Lineage::Kind::kFlushed) {
+      NoteOfferedByFlush();
+    } else {
+      offered_.by_compactions.fetch_add(1, std::memory_order_relaxed);
+    }
     return flow_.OnWarm({key, role, bytes, &source}, lineage);
   }
+  // RocksDB has offered a block that a flush wrote, and OnWarm is not asked; for the report.
+  void NoteOfferedByFlush() { offered_.by_flushes.fetch_add(1, std::memory_order_relaxed); }
+  // A compaction has looked a data block up; for the report.
+  void NoteReadByCompaction() { offered_.read_by_compactions.fetch_add(1, std::memory_order_relaxed); }
   // How often the block was asked for lately, as the policy knows.
   uint8_t Frequency(const BlockKey& key) const { return flow_.Frequency(key); }
 
@@ -285,6 +294,7 @@ class HybridCore final : private SurvivorJudge {
   void WriteSaved(const Evicted& block, size_t bytes, BlockSource source);
   void ResizeDram(uint64_t bytes);
   std::string DramText() const;
+  std::string HeirsText(const CounterSnapshot& counters) const;
   std::string CurveText(CurveIs curve_is) const;
   Status WriteCurve(const plan::Curve& curve, const std::string& path) const;
   plan::LiveCurve::LookUps LookUps() const;
@@ -333,6 +343,10 @@ class HybridCore final : private SurvivorJudge {
     uint64_t sampled = 0;  // guarded by mutex: look-ups of which it was made
   };
   std::unique_ptr<LatestCurveText> curve_text_;  // there with curve_
+  // Blocks that RocksDB offered as written, and look-ups of what compactions read. Relaxed: figures.
+  struct Offered {
+    std::atomic<uint64_t> by_flushes{0}, by_compactions{0}, read_by_compactions{0};
+  } offered_;
 };
 
 template <typename SizeOf, typename SourceOf>

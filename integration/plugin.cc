@@ -9,6 +9,7 @@
 #include "integration/companions/companions.h"
 #include "integration/companions/wal_file_system.h"
 #include "integration/hybrid_cache.h"
+#include "integration/hybrid_registry.h"
 #include "integration/operator_io.h"
 #include "integration/option_table.h"
 #include "integration/reporter.h"
@@ -64,7 +65,9 @@ rocksdb::SecondaryCache* MakeSecondary(const std::string& uri, std::unique_ptr<r
 // out, and reports when the program lets go of the cache.
 class RegisteredCache final : public rocksdb::CacheWrapper {
  public:
-  explicit RegisteredCache(std::shared_ptr<rocksdb::Cache> hybrid) : CacheWrapper(std::move(hybrid)) {
+  explicit RegisteredCache(std::shared_ptr<rocksdb::Cache> hybrid)
+      : CacheWrapper(std::move(hybrid)),
+        registration_(static_cast<const rocksdb::Cache*>(this), GetHybridStats(target_.get())) {
     memory_allocator_ = WrappedAllocator(target_);
   }
   ~RegisteredCache() override { ReportAtEnd(*GetHybridStats(target_.get())); }
@@ -82,6 +85,9 @@ class RegisteredCache final : public rocksdb::CacheWrapper {
   }
   void DisownData() override { target_->DisownData(); }
   std::string GetPrintableOptions() const override { return target_->GetPrintableOptions(); }
+
+ private:
+  const HybridRegistration registration_;  // the databases that have it are opened as plugin_open.cc says
 };
 
 rocksdb::Cache* MakeHybrid(const std::string& uri, std::unique_ptr<rocksdb::Cache>* owner, std::string* message) {

@@ -3,8 +3,9 @@
 //
 //   LD_PRELOAD=libmezzanine_preload.so MEZZANINE_CACHE='mezzanine://scm=1G;scm_path=/mnt/pmem0/mezz' program ...
 //
-// It interposes the functions that make RocksDB's caches; what is made instead lies in libmezzanine_preloaded.so beside
-// it. MEZZANINE_CACHE unset: nothing changes.
+// It interposes the functions that make RocksDB's caches, and those that open its databases with them (open_hooks.h);
+// what is made instead, and what is added to the databases' options, lies in libmezzanine_preloaded.so beside it.
+// MEZZANINE_CACHE unset: nothing changes.
 //
 // This library is loaded into every process that inherits the preload, so it brings no RocksDB along: a shared object
 // that the program opens with a RocksDB of its own would be bound to ours, function by function where names agree. Each
@@ -112,7 +113,9 @@ const PreloadModule* Open(const Object& rocksdb) {
   auto module = std::make_unique<PreloadModule>();
   if (handle == nullptr || !Bind(handle, PreloadModule::kRocksDB, &module->rocksdb) ||
       !Bind(handle, PreloadModule::kMakeLru, &module->make_lru) ||
-      !Bind(handle, PreloadModule::kMakeHyperClock, &module->make_hyper_clock)) {
+      !Bind(handle, PreloadModule::kMakeHyperClock, &module->make_hyper_clock) ||
+      !Bind(handle, PreloadModule::kRaiseWarming, &module->raise_warming) ||
+      !Bind(handle, PreloadModule::kWithListeners, &module->with_listeners)) {
     const char* const error = dlerror();
     Fail(fmt::format("{} cannot be used: {}", path, error == nullptr ? "?" : error));
     return nullptr;
@@ -173,7 +176,49 @@ CachePtr MakeInstead(const char* mangled, const Options* options, const void* ca
   return made;
 }
 
+// The options that the database is to be opened with; null: the program's. `real` opens it.
+template <typename Function>
+std::unique_ptr<rocksdb::DBOptions> With(Function* real, const rocksdb::DBOptions& options, const Families& families) {
+  std::unique_ptr<rocksdb::DBOptions> with;
+  const PreloadModule* const module = ModuleFor(reinterpret_cast<const void*>(real));
+  if (module != nullptr) module->with_listeners(options, families, &with);
+  return with;
+}
+
 }  // namespace
+
+rocksdb::Status HidesValidateFamily(const rocksdb::DBOptions& options, const rocksdb::ColumnFamilyOptions& family)
+    MEZZ_HIDES(MEZZ_VALIDATE_FAMILY);
+rocksdb::Status HidesValidateFamily(const rocksdb::DBOptions& options, const rocksdb::ColumnFamilyOptions& family) {
+  auto* const real = reinterpret_cast<ValidateFamily*>(Real(MEZZ_VALIDATE_FAMILY, __builtin_return_address(0)));
+  if (real == nullptr) return rocksdb::Status::OK();
+  const PreloadModule* const module = ModuleFor(reinterpret_cast<const void*>(real));
+  if (module != nullptr) module->raise_warming(family, options);
+  return real(options, family);
+}
+
+rocksdb::Status HidesOpenDatabase(const rocksdb::DBOptions& options, const std::string& name, const Families& families,
+                                  FamilyHandles* handles, void* db) MEZZ_HIDES(MEZZ_OPEN_DATABASE);
+rocksdb::Status HidesOpenDatabase(const rocksdb::DBOptions& options, const std::string& name, const Families& families,
+                                  FamilyHandles* handles, void* db) {
+  auto* const real = reinterpret_cast<OpenDatabase*>(Real(MEZZ_OPEN_DATABASE, __builtin_return_address(0)));
+  if (real == nullptr) return rocksdb::Status::NotSupported();
+  const auto with = With(real, options, families);
+  return real(with == nullptr ? options : *with, name, families, handles, db);
+}
+
+rocksdb::Status HidesOpenTransactions(const rocksdb::DBOptions& options,
+                                      const rocksdb::TransactionDBOptions& transactions, const std::string& name,
+                                      const Families& families, FamilyHandles* handles, void* db)
+    MEZZ_HIDES(MEZZ_OPEN_TRANSACTIONS);
+rocksdb::Status HidesOpenTransactions(const rocksdb::DBOptions& options,
+                                      const rocksdb::TransactionDBOptions& transactions, const std::string& name,
+                                      const Families& families, FamilyHandles* handles, void* db) {
+  auto* const real = reinterpret_cast<OpenTransactions*>(Real(MEZZ_OPEN_TRANSACTIONS, __builtin_return_address(0)));
+  if (real == nullptr) return rocksdb::Status::NotSupported();
+  const auto with = With(real, options, families);
+  return real(with == nullptr ? options : *with, transactions, name, families, handles, db);
+}
 
 }  // namespace mezz
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "integration/open_hooks.h"
 #include "rocksdb/cache.h"
 
 namespace mezz {
@@ -26,12 +27,18 @@ struct PreloadModule {
   static constexpr char kRocksDB[] = "mezz_preload_rocksdb";
   static constexpr char kMakeLru[] = "mezz_preload_make_lru";
   static constexpr char kMakeHyperClock[] = "mezz_preload_make_hyper_clock";
+  static constexpr char kRaiseWarming[] = "mezz_preload_raise_warming";
+  static constexpr char kWithListeners[] = "mezz_preload_with_listeners";
 
   // An address inside of the RocksDB that the module works with.
   const void* (*rocksdb)();
   void (*make_lru)(const MakeRequest<rocksdb::LRUCacheOptions>& request, std::shared_ptr<rocksdb::Cache>* made);
   void (*make_hyper_clock)(const MakeRequest<rocksdb::HyperClockCacheOptions>& request,
                            std::shared_ptr<rocksdb::Cache>* made);
+  // What databases are opened with: as warming.h says, of the caches that it made.
+  void (*raise_warming)(const rocksdb::ColumnFamilyOptions& family, const rocksdb::DBOptions& options);
+  void (*with_listeners)(const rocksdb::DBOptions& options, const Families& families,
+                         std::unique_ptr<rocksdb::DBOptions>* with);
 };
 
 }  // namespace mezz

@@ -10,7 +10,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <shared_mutex>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "fmt/format.h"
@@ -19,6 +21,7 @@
 #include "integration/option_table.h"
 #include "integration/preload_module.h"
 #include "integration/reporter.h"
+#include "integration/warming.h"
 #include "rocksdb/version.h"
 
 #if ROCKSDB_MAJOR < 8
@@ -100,19 +103,101 @@ void TellSecondary(const char* name) {
   Tell(fmt::format("MEZZANINE_CACHE: this {} has a secondary cache already, so it is left as it is", name));
 }
 
-// A base class, because the other one closes the medium, and bases go in the reverse of their order.
-struct ClaimHolder {
+// What the program itself has asked RocksDB to warm a cache with. Its databases are opened with more, for the SCM
+// tier's sake; where the cache gets none after all, what the program did not ask for must not push its blocks out of
+// DRAM.
+//
+//   kAsAsked --Raised: CAS--> the most that one of these databases asks for --Raised: CAS--> more
+//
+// A factory that was raised before shows as one that asks for the best, so what asks for the best is not noted.
+// Relaxed: publishes nothing.
+class ProgramsWarming {
+ public:
+  void Raised(Warming chosen) {
+    int known = asked_.load(std::memory_order_relaxed);
+    while (known < static_cast<int>(chosen) &&
+           !asked_.compare_exchange_weak(known, static_cast<int>(chosen), std::memory_order_relaxed)) {
+    }
+  }
+  // RocksDB offers a block that it has written: with LOW priority what a flush has, with BOTTOM what a compaction has,
+  // or a blob, which is warmed by an option of its own.
+  bool AskedFor(Cache::Priority priority, bool blob) const {
+    const int asked = asked_.load(std::memory_order_relaxed);
+    if (asked == kAsAsked) return true;
+    if (priority == Cache::Priority::BOTTOM)
+      return blob || !kWarmsWithCompactions || asked >= static_cast<int>(kBestWarming);
+    return asked >= static_cast<int>(Warming::kFlushOnly);
+  }
+
+ private:
+  static constexpr int kAsAsked = -1;
+  std::atomic<int> asked_{kAsAsked};
+};
+
+// What a cache of this library is, beside RocksDB's: a base class that outlives the other one, which closes the medium.
+class MadeCache {
+ public:
+  explicit MadeCache(const HybridCacheOptions& wanted) : wanted_(wanted) {}
+  virtual HybridStats* StatsIfArmed() = 0;
+
+  // Whether databases may be opened for the sake of the SCM tier.
+  bool TakesHeirs() const { return wanted_.heirs && !goes_without_.load(std::memory_order_relaxed); }
+  // A database that asks for `chosen` by itself is opened with more.
+  void WarmingRaised(Warming chosen) { warming_.Raised(chosen); }
+
+ protected:
+  ~MadeCache() = default;
+
+  const HybridCacheOptions& wanted_;
   Claim claim_;
+  Chance chance_;
+  ProgramsWarming warming_;
+  // Its chance has gone, and it has no SCM tier. Relaxed: publishes nothing.
+  std::atomic<bool> goes_without_{false};
+};
+
+// The caches that this library has made and that live, by the address that RocksDB knows them by.
+class MadeCaches {
+ public:
+  static MadeCaches& Get() {
+    static auto* const made = new MadeCaches;  // never destroyed: caches may outlive our statics
+    return *made;
+  }
+  void Add(const Cache* address, MadeCache* cache) {
+    const std::unique_lock lock(mutex_);
+    made_[address] = cache;
+  }
+  void Remove(const Cache* address) {
+    const std::unique_lock lock(mutex_);
+    made_.erase(address);
+  }
+  // Lives as long as the caller has the cache. Null: not ours.
+  MadeCache* Find(const Cache* address) const {
+    const std::shared_lock lock(mutex_);
+    const auto found = made_.find(address);
+    return found == made_.end() ? nullptr : found->second;
+  }
+
+ private:
+  mutable std::shared_mutex mutex_;
+  std::unordered_map<const Cache*, MadeCache*> made_;  // guarded by mutex_
 };
 
 #if ROCKSDB_MAJOR < 8
 
 // An LRUCache, until the first block comes.
-class PreloadedCache final : private ClaimHolder, public HybridCacheV7 {
+class PreloadedCache final : public MadeCache, public HybridCacheV7 {
  public:
   PreloadedCache(const rocksdb::LRUCacheOptions& dram, const HybridCacheOptions& wanted)
-      : HybridCacheV7(dram), wanted_(wanted) {}
-  ~PreloadedCache() override { ReportAtEnd(*this); }
+      : MadeCache(wanted), HybridCacheV7(dram) {
+    MadeCaches::Get().Add(this, this);
+  }
+  ~PreloadedCache() override {
+    MadeCaches::Get().Remove(this);
+    ReportAtEnd(*this);
+  }
+
+  HybridStats* StatsIfArmed() override { return armed() ? this : nullptr; }
 
   // Until then this is what the program believes it is.
   const char* Name() const override { return armed() ? HybridCacheV7::Name() : "LRUCache"; }
@@ -122,6 +207,12 @@ class PreloadedCache final : private ClaimHolder, public HybridCacheV7 {
     if (!chance_.gone() && helper != nullptr && helper->size_cb != nullptr && key.size() == BlockKey::kBytes &&
         chance_.Take()) {
       OpenScm();
+      goes_without_.store(!armed(), std::memory_order_relaxed);
+    }
+    if (handle == nullptr && helper != nullptr && key.size() == BlockKey::kBytes && !armed() &&
+        !warming_.AskedFor(priority, /*blob=*/false)) {
+      helper->del_cb(key, value);
+      return rocksdb::Status::OK();
     }
     return HybridCacheV7::Insert(key, value, helper, charge, handle, priority);
   }
@@ -135,9 +226,6 @@ class PreloadedCache final : private ClaimHolder, public HybridCacheV7 {
     }
     KeepReported(*this);
   }
-
-  const HybridCacheOptions& wanted_;
-  Chance chance_;
 };
 
 CachePtr Make(const MakeRequest<rocksdb::HyperClockCacheOptions>& request) {
@@ -163,19 +251,30 @@ CachePtr Make(const MakeRequest<rocksdb::LRUCacheOptions>& request) {
 #else
 
 // A stock cache, until the first block comes.
-class PreloadedCache final : private ClaimHolder, public LateHybridCache {
+class PreloadedCache final : public MadeCache, public LateHybridCache {
  public:
   PreloadedCache(CachePtr stock, const HybridCacheOptions& wanted)
-      : LateHybridCache(std::move(stock)), wanted_(wanted) {}
+      : MadeCache(wanted), LateHybridCache(std::move(stock)) {
+    MadeCaches::Get().Add(this, this);
+  }
   ~PreloadedCache() override {
+    MadeCaches::Get().Remove(this);
     if (armed()) ReportAtEnd(stats());
   }
+
+  HybridStats* StatsIfArmed() override { return armed() ? &stats() : nullptr; }
 
   rocksdb::Status Insert(const Slice& key, ObjectPtr object, const CacheItemHelper* helper, size_t charge,
                          Handle** handle, Priority priority, const Slice& compressed,
                          rocksdb::CompressionType type) override {
     if (!chance_.gone() && helper->IsSecondaryCacheCompatible() && key.size() == BlockKey::kBytes && chance_.Take()) {
       OpenScm();
+      goes_without_.store(!armed(), std::memory_order_relaxed);
+    }
+    if (handle == nullptr && key.size() == BlockKey::kBytes && !armed() &&
+        !warming_.AskedFor(priority, helper->role == rocksdb::CacheEntryRole::kBlobValue)) {
+      helper->del_cb(object, memory_allocator());
+      return rocksdb::Status::OK();
     }
     return LateHybridCache::Insert(key, object, helper, charge, handle, priority, compressed, type);
   }
@@ -190,9 +289,6 @@ class PreloadedCache final : private ClaimHolder, public LateHybridCache {
     }
     KeepReported(stats());
   }
-
-  const HybridCacheOptions& wanted_;
-  Chance chance_;
 };
 
 template <typename Options>
@@ -208,6 +304,23 @@ CachePtr Make(const MakeRequest<Options>& request) {
 }
 
 #endif
+
+const CacheHooks& Hooks() {
+  static const auto* const hooks =
+      new CacheHooks{.may_warm =
+                         [](const Cache& cache, Warming chosen) {
+                           MadeCache* const made = MadeCaches::Get().Find(&cache);
+                           if (made == nullptr || !made->TakesHeirs()) return false;
+                           made->WarmingRaised(chosen);
+                           return true;
+                         },
+                     .listener = [](const CachePtr& cache) -> std::shared_ptr<rocksdb::EventListener> {
+                       MadeCache* const made = MadeCaches::Get().Find(cache.get());
+                       if (made == nullptr || !made->TakesHeirs()) return nullptr;
+                       return MakeDeadFileListener([cache, made] { return made->StatsIfArmed(); });
+                     }};
+  return *hooks;
+}
 
 template <typename Options>
 CachePtr Answer(const MakeRequest<Options>& request) {
@@ -235,6 +348,16 @@ MEZZ_EXPORT void mezz_preload_make_lru(const mezz::MakeRequest<rocksdb::LRUCache
 MEZZ_EXPORT void mezz_preload_make_hyper_clock(const mezz::MakeRequest<rocksdb::HyperClockCacheOptions>& request,
                                                std::shared_ptr<rocksdb::Cache>* made) {
   *made = mezz::Answer(request);
+}
+
+MEZZ_EXPORT void mezz_preload_raise_warming(const rocksdb::ColumnFamilyOptions& family,
+                                            const rocksdb::DBOptions& options) {
+  mezz::RaiseWarming(family, options, mezz::Hooks());
+}
+
+MEZZ_EXPORT void mezz_preload_with_listeners(const rocksdb::DBOptions& options, const mezz::Families& families,
+                                             std::unique_ptr<rocksdb::DBOptions>* with) {
+  *with = mezz::WithListeners(options, families, mezz::Hooks());
 }
 
 }  // extern "C"

@@ -155,6 +155,7 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridSta
   Status SetPolicy(std::string_view name) override;
   Status MakeCurve(plan::Curve* curve) const override { return core_->MakeCurve(curve); }
   Status DumpCurve(const std::string& path) const override { return core_->DumpCurve(path); }
+  bool TakesHeirs() const override { return false; }
   void ForgetFile(FileId file) override { core_->scm().ForgetFile(file); }
   std::string Report() const override { return core_->Report(HybridCore::UriKind::kScmSecondary); }
   const ScmTier& scm() const override { return core_->scm(); }

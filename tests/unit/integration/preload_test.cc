@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <limits>
@@ -12,8 +13,12 @@
 #include <thread>
 #include <vector>
 
+#include "integration/warming.h"
+#include "rocksdb/convenience.h"
 #include "rocksdb/secondary_cache.h"
+#include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/version.h"
+#include "tests/support/open_db.h"
 #include "tests/support/preload_blocks.h"
 #include "tests/support/seed.h"
 #include "tests/support/small_db.h"
@@ -79,6 +84,85 @@ int UseBesideTheOpening(int rounds) {
     if (!HasScm(*cache)) ++lies;
   }
   return lies;
+}
+
+// A database of a program that says what it wants of its tables, and of nothing else that the cache gains by.
+class PlainDb {
+ public:
+  PlainDb() { std::filesystem::remove_all(folder_); }
+  ~PlainDb() {
+    Close();
+    std::filesystem::remove_all(folder_);
+  }
+  void UseTables(std::shared_ptr<rocksdb::Cache> cache, Warming warming = Warming::kDisable) {
+    options_ = TablesOf(std::move(cache), warming);
+  }
+  static rocksdb::Options TablesOf(std::shared_ptr<rocksdb::Cache> cache, Warming warming = Warming::kDisable) {
+    rocksdb::Options options;
+    rocksdb::BlockBasedTableOptions table;
+    table.block_cache = std::move(cache);
+    table.prepopulate_block_cache = warming;
+    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    options.create_if_missing = true;
+    options.compression = rocksdb::kNoCompression;
+    return options;
+  }
+  rocksdb::Status Open() {
+    return test::OpenDb<rocksdb::DB>(options_, folder_.string(), {{"default", options_}}, &handles_, &db_);
+  }
+  void Close() { EXPECT_TRUE(test::CloseDb(&handles_, &db_).ok()); }
+  void WriteTwiceAndCompact() {
+    for (int version = 0; version < 2; ++version) {
+      for (int i = 0; i < 2000; ++i) {
+        EXPECT_TRUE(db_->Put({}, std::to_string(10'000 + i), std::string(900, 'a')).ok());
+      }
+      EXPECT_TRUE(db_->Flush({}).ok());
+    }
+    EXPECT_TRUE(db_->CompactRange({}, nullptr, nullptr).ok());
+  }
+  Warming warming() const { return WarmingOf(db_->DefaultColumnFamily()); }
+  Warming WarmingOf(rocksdb::ColumnFamilyHandle* family) const {
+    return TableOptionsOf(db_->GetOptions(family).table_factory.get())->prepopulate_block_cache;
+  }
+  bool listens() const { return Listens(db_->GetDBOptions()); }
+  static bool Listens(const rocksdb::DBOptions& options) {
+    return options.listeners.size() == 1 && std::string(options.listeners[0]->Name()) == "MezzanineDeadFileListener";
+  }
+
+  rocksdb::Options options_;
+  std::unique_ptr<rocksdb::DB> db_;
+  test::Handles handles_;
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("mezz_plain_db_" + std::to_string(getpid()));
+};
+
+int ExitOfTest() {
+  const ::testing::TestResult& result = *::testing::UnitTest::GetInstance()->current_test_info()->result();
+  for (int i = 0; i < result.total_part_count(); ++i)  // GoogleTest prints nothing of a child
+    std::cerr << result.GetTestPartResult(i).line_number() << ": " << result.GetTestPartResult(i).message();
+  return ::testing::Test::HasFailure() ? 1 : 0;
+}
+
+// Blocks in a cache that another one keeps from the SCM tier, after a database was written to that asks for `own`.
+size_t BlocksWithoutScm(Warming own, bool compact) {
+  const auto first = MakeLru();
+  test::InsertBlock(*first, 1);
+  EXPECT_TRUE(HasScm(*first));
+  const auto second = rocksdb::NewLRUCache(16 << 20, /*num_shard_bits=*/0);
+  PlainDb db;
+  db.UseTables(second, own);
+  EXPECT_TRUE(db.Open().ok());
+  db.Close();
+  EXPECT_TRUE(db.Open().ok()) << "again, with tables that were raised before";
+  const size_t before = second->GetUsage();
+  if (compact) {
+    db.WriteTwiceAndCompact();
+  } else {
+    for (int i = 0; i < 2000; ++i) EXPECT_TRUE(db.db_->Put({}, std::to_string(i), std::string(900, 'a')).ok());
+    EXPECT_TRUE(db.db_->Flush({}).ok());
+  }
+  EXPECT_FALSE(HasScm(*second));
+  return (second->GetUsage() - before) / 4096;
 }
 
 uint64_t SumOf(const std::string& report, const std::string& counter) {
@@ -300,6 +384,147 @@ TEST_F(Preload, ACacheThatRocksDBPutsASecondaryCacheOverStillTellsItWhatItEvicts
   EXPECT_EQ(reports(), 0);
 }
 #endif
+
+// --- the options of the program's databases ---
+
+TEST_F(Preload, DatabasesAreOpenedToWarmTheCacheAndToTellOfDeletedFiles) {
+  EXPECT_EXIT(
+      {
+        PlainDb db;
+        db.UseTables(MakeLru());
+        EXPECT_TRUE(db.Open().ok());
+        EXPECT_EQ(db.warming(), kBestWarming);
+        EXPECT_TRUE(db.listens());
+        EXPECT_TRUE(db.options_.listeners.empty()) << "the program's options";
+        db.WriteTwiceAndCompact();
+        db.Close();
+        EXPECT_TRUE(db.Open().ok());
+        EXPECT_TRUE(db.listens()) << "one";
+        _exit(ExitOfTest());
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(Preload, TheReportSaysThatWarmingArrives) {
+  EXPECT_EXIT(
+      {
+        const auto cache = MakeLru();
+        {
+          PlainDb db;
+          db.UseTables(cache);
+          EXPECT_TRUE(db.Open().ok());
+          db.WriteTwiceAndCompact();
+        }
+        exit(ExitOfTest());
+      },
+      ::testing::ExitedWithCode(0), "");
+  EXPECT_THAT(report(),
+              HasSubstr(kWarmsWithCompactions ? "\nheirs: on, warming arrives: " : " warms with flushes only"));
+  EXPECT_EQ(SumOf(report(), "scm.file_forgotten"), 2u);
+}
+
+TEST_F(Preload, FamiliesThatAreCreatedLaterAndTablesFromStringsAreWarmedToo) {
+  EXPECT_EXIT(
+      {
+        PlainDb db;
+        rocksdb::Options base;
+        base.create_if_missing = true;
+        EXPECT_EQ(rocksdb::GetOptionsFromString(base, "block_based_table_factory={block_cache=4M;block_size=8K}",
+                                                &db.options_)
+                      .ToString(),
+                  "OK");
+        EXPECT_TRUE(db.Open().ok());
+        EXPECT_EQ(db.warming(), kBestWarming);
+        rocksdb::ColumnFamilyHandle* family = nullptr;
+        EXPECT_EQ(db.db_->CreateColumnFamily(PlainDb::TablesOf(MakeLru()), "later", &family).ToString(), "OK");
+        EXPECT_EQ(db.WarmingOf(family), kBestWarming);
+        db.handles_.push_back(family);
+        db.Close();
+        _exit(ExitOfTest());
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(Preload, DatabasesWithTransactionsToo) {
+  EXPECT_EXIT(
+      {
+        PlainDb db;
+        db.UseTables(MakeLru());
+        rocksdb::TransactionDB* transactions = nullptr;
+        EXPECT_TRUE(rocksdb::TransactionDB::Open(db.options_, {}, db.folder_.string(), &transactions).ok());
+        EXPECT_TRUE(PlainDb::Listens(transactions->GetDBOptions()));
+        EXPECT_EQ(TableOptionsOf(transactions->GetOptions().table_factory.get())->prepopulate_block_cache,
+                  kBestWarming);
+        delete transactions;
+        _exit(ExitOfTest());
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(Preload, WithoutHeirsTheOptionsAreTheProgramsOwn) {
+  setenv("MEZZANINE_CACHE", (std::string(kUri) + ";heirs=off").c_str(), 1);
+  EXPECT_EXIT(
+      {
+        PlainDb db;
+        db.UseTables(MakeLru());
+        EXPECT_TRUE(db.Open().ok());
+        EXPECT_EQ(db.warming(), Warming::kDisable);
+        EXPECT_FALSE(db.listens());
+        db.WriteTwiceAndCompact();
+        _exit(ExitOfTest());
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(Preload, CachesThatAreNotOursAreNotWarmed) {
+  unsetenv("MEZZANINE_CACHE");
+  EXPECT_EXIT(
+      {
+        PlainDb db;
+        db.UseTables(MakeLru());
+        EXPECT_TRUE(db.Open().ok());
+        EXPECT_EQ(db.warming(), Warming::kDisable);
+        EXPECT_FALSE(db.listens());
+        _exit(ExitOfTest());
+      },
+      ::testing::ExitedWithCode(0), "^$");
+}
+
+TEST_F(Preload, ADatabaseOfDramAloneIsNotWarmed) {
+  EXPECT_EXIT(
+      {
+        PlainDb db;
+        db.UseTables(MakeLru());
+        db.options_.lowest_used_cache_tier = rocksdb::CacheTier::kVolatileTier;
+        EXPECT_TRUE(db.Open().ok());
+        EXPECT_EQ(db.warming(), Warming::kDisable);
+        _exit(ExitOfTest());
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(Preload, AnOpeningFailsAsItWouldWithoutUs) {
+  EXPECT_EXIT(
+      {
+        PlainDb db;
+        db.UseTables(MakeLru());
+        db.options_.create_if_missing = false;
+        EXPECT_THAT(db.Open().ToString(), HasSubstr("create_if_missing is false"));
+        _exit(ExitOfTest());
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+// What only the SCM tier's sake warms must not push out what a cache without it holds.
+TEST_F(Preload, ACacheThatGoesWithoutScmIsWarmedAsTheProgramAskedAndNoMore) {
+  EXPECT_EXIT(_exit(BlocksWithoutScm(Warming::kDisable, /*compact=*/true) < 20 ? ExitOfTest() : 1),
+              ::testing::ExitedWithCode(0), "another cache of this process has the SCM tier");
+  EXPECT_EXIT(_exit(BlocksWithoutScm(Warming::kFlushOnly, /*compact=*/false) > 400 ? ExitOfTest() : 1),
+              ::testing::ExitedWithCode(0), "");
+  if (kBestWarming == Warming::kFlushOnly) return;
+  EXPECT_EXIT(_exit(BlocksWithoutScm(kBestWarming, /*compact=*/true) > 400 ? ExitOfTest() : 1),
+              ::testing::ExitedWithCode(0), "");
+}
 
 }  // namespace
 }  // namespace mezz
