@@ -461,7 +461,7 @@ constexpr OptionRow kTable[] = {
      .fallback = "`on`",
      .meaning =
          "whether blocks that a compaction writes take the places of those that it read "
-         "([heirs](../explanation/architecture.md#what-happens-to-a-block)). `off`: RocksDB's own warming, if there is "
+         "([heirs](../explanation/heirs.md)). `off`: RocksDB's own warming, if there is "
          "any, goes to DRAM",
      .taken_by = TakenBy::kNotSecondary,  // a stock cache has its own way with what it is offered
      .parse =

@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include "mezzanine/integration/hybrid_cache.h"
+#include "mezzanine/integration/use_hybrid_cache.h"
 #include "rocksdb/db.h"
-#include "rocksdb/table.h"
 
 namespace {
 
@@ -43,11 +43,10 @@ int main(int argc, char** argv) {
   if (status.ok()) status = mezz::NewHybridCache(hybrid, &cache);
   if (!status.ok()) return Fail(status.message());
 
-  rocksdb::BlockBasedTableOptions table;
-  table.block_cache = cache;
   rocksdb::Options options;
   options.create_if_missing = true;
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  status = mezz::UseHybridCache(cache, &options);
+  if (!status.ok()) return Fail(status.message());
   std::unique_ptr<rocksdb::DB> db;
   if (auto opened = OpenDb(options, argv[1], &db); !opened.ok()) return Fail(opened.ToString());
 

@@ -38,4 +38,25 @@ expect_hits() {
   echo "ok: $1: $hits SCM hits, $puts puts"
 }
 
+# For bench: so that there are tables to compact.
+flushes_often=--write_buffer_size=$((4 << 20))
+
+# expect_heirs NAME: what the database wrote was offered to the cache, though nobody has asked RocksDB to.
+expect_heirs() {
+  local some='[1-9][0-9]*'
+  local want="^heirs: on, warming arrives: $some blocks of flushes, $some of compactions"
+  version_at_least 11.1 || want="^heirs: on, but RocksDB $VERSION warms with flushes only.*($some blocks of flushes"
+  grep -q "$want" "$work/report" || fail "$1: no heirs in the report: $(grep '^heirs' "$work/report")"
+  [[ $(counter scm.file_forgotten) -gt 0 ]] || fail "$1: the cache was not told of deleted files"
+  echo "ok: $1: $(grep '^heirs' "$work/report")"
+}
+
+# expect_options NAME WARMING: what the database was opened with.
+expect_options() {
+  local found
+  found=$(grep -ho "prepopulate_block_cache=[A-Za-z]*" "$work"/db/OPTIONS-* | sort -u)
+  [[ $found == "prepopulate_block_cache=$2" ]] || fail "$1: the database was opened with $found, not $2"
+  echo "ok: $1: $found"
+}
+
 version_at_least() { [[ $(printf '%s\n' "$1" "$VERSION" | sort -V | head -n 1) == "$1" ]]; }

@@ -4,12 +4,18 @@ source "$(dirname "$0")/common.sh"
 library=libmezzanine_preload.so
 
 export MEZZANINE_CACHE="mezzanine://scm=64M;scm_path=$scm/mezz"
-bench $library --cache_type=lru_cache || fail "lru_cache: db_bench ended with $?"
+bench $library --cache_type=lru_cache "$flushes_often" || fail "lru_cache: db_bench ended with $?"
 expect_hits "preloaded under lru_cache"
+expect_heirs "preloaded under lru_cache"
 if version_at_least 8.9; then
   bench $library --cache_type=auto_hyper_clock_cache || fail "auto_hyper_clock_cache: db_bench ended with $?"
   expect_hits "preloaded under auto_hyper_clock_cache"
 fi
+
+MEZZANINE_CACHE+=';heirs=off'
+bench $library --cache_type=lru_cache "$flushes_often" || fail "heirs=off: db_bench ended with $?"
+grep -q '^heirs: off$' "$work/report" || fail "heirs=off is not in the report"
+expect_options "heirs=off" kDisable
 
 unset MEZZANINE_CACHE
 bench $library --cache_type=lru_cache || fail "MEZZANINE_CACHE unset: db_bench ended with $?"
