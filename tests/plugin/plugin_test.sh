@@ -17,10 +17,10 @@ if version_at_least 9.7; then
       fail "--cache_uri: db_bench ended with $?"
     expect_hits "--cache_uri over $dram_cache"
   done
-  bench $library "$flushes_often" --cache_uri="mezzanine://dram=4M;scm=64M;medium=anon" ||
+  bench $library "$flushes_often" --cache_uri="mezzanine://dram=4M;scm=64M;medium=dram" ||
     fail "--cache_uri: db_bench ended with $?"
   expect_heirs "--cache_uri"
-  bench $library "$flushes_often" --cache_uri="mezzanine://dram=4M;scm=64M;medium=anon;heirs=off" ||
+  bench $library "$flushes_often" --cache_uri="mezzanine://dram=4M;scm=64M;medium=dram;heirs=off" ||
     fail "heirs=off: db_bench ended with $?"
   expect_options "heirs=off" kDisable
   uri_option=--cache_uri scheme=mezzanine://dram=4M\;
