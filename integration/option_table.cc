@@ -459,10 +459,9 @@ constexpr OptionRow kTable[] = {
      .member = "",
      .values = "`on`, `off`",
      .fallback = "`on`",
-     .meaning =
-         "whether blocks that a compaction writes take the places of those that it read "
-         "([heirs](../explanation/heirs.md)). `off`: RocksDB's own warming, if there is "
-         "any, goes to DRAM",
+     .meaning = "whether blocks that a compaction writes take the places of those that it read "
+                "([heirs](../explanation/heirs.md)). `off`: RocksDB's own warming, if there is "
+                "any, goes to DRAM",
      .taken_by = TakenBy::kNotSecondary,  // a stock cache has its own way with what it is offered
      .parse =
          [](const OptionRow& row, std::string_view v, Options* o) {
