@@ -125,8 +125,11 @@ choose_cache() {
   fi
 }
 
-# What the round's caches counted under this name.
-counted() { awk -v name="$1:" '$1 == name { sum += $2 } END { print sum + 0 }' "$work/report"; }
+# What the round's caches counted under this name; or, where it ends in a point, under all that begin so.
+counted() {
+  awk -v name="$1" '$1 == name ":" || (name ~ /[.]$/ && index($1, name) == 1) { sum += $2 } END { print sum + 0 }' \
+    "$work/report"
+}
 
 run_round() {
   rm -rf "$work/db" "$work/expected" "$scm" "$work/report"
@@ -165,7 +168,7 @@ while ((SECONDS < duration)); do
   what=scm.packed_put
   [[ $pack != image ]] || what=scm.image_put
   packed_by[$pack]=$((${packed_by[$pack]:-0} + $(counted $what)))
-  heirs=$((heirs + $(counted decision.warm.to_scm)))
+  heirs=$((heirs + $(counted decision.warm.to_scm.)))
 done
 for pack in "${!rounds_of[@]}"; do
   echo "pack=$pack: ${rounds_of[$pack]} rounds, ${packed_by[$pack]} blocks stored so"

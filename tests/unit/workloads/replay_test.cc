@@ -14,6 +14,7 @@
 #include "workloads/program/program.h"
 #include "workloads/readers/mezz_csv.h"
 #include "workloads/readers/open_trace.h"
+#include "workloads/replay/caches/database.h"
 #include "workloads/replay/caches/workload.h"
 #include "workloads/replay/report.h"
 #include "workloads/replay/runner.h"
