@@ -2,6 +2,8 @@
 if(TARGET mezz_traces)
   set(compressors PkgConfig::LZMA PkgConfig::ZSTD PkgConfig::ZLIB)
   mezz_test(unit/workloads/trace_formats_test LABELS unit DEPS mezz::readers)
+  mezz_test(unit/workloads/csv_reader_test LABELS unit DEPS mezz::readers)
+  mezz_test(unit/workloads/foreign_files_test LABELS unit DEPS mezz::readers ${compressors} PkgConfig::LZ4 BZip2::BZip2)
   mezz_test(unit/workloads/trace_clock_test LABELS unit DEPS mezz::readers)
   mezz_test(unit/workloads/skip_bad_test LABELS unit DEPS mezz::readers ${compressors})
   mezz_test(unit/workloads/public_samples_test LABELS unit DEPS mezz::readers DEFINITIONS ${traces_folder})

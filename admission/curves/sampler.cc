@@ -32,6 +32,7 @@ void Sampler::Add(uint64_t key, BlockRole role, uint32_t bytes) {
   }
   Block& block = blocks_[number];
   ++block.requests;
+  block.resized = block.resized || (block.bytes != 0 && bytes != 0 && block.bytes != bytes);
   if (block.bytes == 0) block.bytes = bytes;
   if (!overflown_) log_.push_back(number);
   if (blocks_.size() < (uint64_t{options_.left_max} + 1) * options_.blocks_max && log_.size() < options_.log_max)
@@ -132,6 +133,11 @@ uint64_t Sampler::request_bytes() {
   uint64_t sum = 0;
   for (const Block& block : blocks_) sum += block.requests * (block.bytes == 0 ? options_.block_bytes : block.bytes);
   return sum;
+}
+
+uint64_t Sampler::resized() {
+  Compact();
+  return static_cast<uint64_t>(std::ranges::count(blocks_, true, &Block::resized));
 }
 
 uint64_t Sampler::memory_bytes() const {

@@ -63,6 +63,7 @@ class Sampler {
   uint64_t requests();
   uint64_t footprint_bytes();  // of these blocks
   uint64_t request_bytes();    // of these requests
+  uint64_t resized();          // of these blocks: their requests tell several sizes; the first that is not 0 counts
   uint64_t memory_bytes() const;
   uint32_t log_max() const { return options_.log_max; }
   bool has_log() const { return !overflown_; }
@@ -76,6 +77,7 @@ class Sampler {
     uint32_t bytes;  // 0: not known
     BlockRole role;
     uint8_t age;  // drops since it was asked for
+    bool resized = false;
   };
 
   uint64_t Hash(uint64_t key) const { return options_.hashed ? key : MixWord(key ^ salt_); }

@@ -16,6 +16,7 @@
 #include "cache/base/text.h"
 #include "workloads/plan/distinct_count.h"
 #include "workloads/plan/known_policies.h"
+#include "workloads/requests/remarks.h"
 
 namespace mezz::plan {
 namespace {
@@ -27,13 +28,15 @@ constexpr uint64_t kCheckEvery = 1 << 16;  // requests between two looks at the 
 // Of all requests.
 struct TraceTotals {
   uint64_t requests = 0;
-  uint64_t bytes = 0;
+  uint64_t bytes = 0;         // as the requests tell them
+  bool unknown_size = false;  // of a request: its block may have one by another
   std::array<uint64_t, kOperations> operations{};
   std::array<uint64_t, kBlockRoles> roles{};
 
   void Add(const Request& request, uint32_t block_bytes) {
     ++requests;
     bytes += request.value_bytes == 0 ? block_bytes : request.value_bytes;
+    unknown_size = unknown_size || request.value_bytes == 0;
     ++operations[static_cast<size_t>(request.operation)];
     ++roles[static_cast<size_t>(request.role)];
   }
@@ -96,6 +99,19 @@ class Builder {
   size_t Runs() const {
     if (options_.exact) return plan_.form.seeds;
     return curve_->exact() ? 1 : samplers_.size();
+  }
+  // Of all requests, each with the size of its block: the first that is not 0. Where all requests tell the same, they
+  // are added up; else the sample says what a request has.
+  uint64_t RequestBytes() {
+    uint64_t bytes = 0, requests = 0, resized = 0;
+    for (Sampler& sampler : samplers_) {
+      bytes += sampler.request_bytes();
+      requests += sampler.requests();
+      resized += sampler.resized();
+    }
+    if (resized == 0 && !totals_.unknown_size) return totals_.bytes;
+    const double mean = static_cast<double>(bytes) / static_cast<double>(requests);
+    return static_cast<uint64_t>(std::llround(mean * static_cast<double>(totals_.requests)));
   }
   uint64_t Counted(uint64_t whole) const {
     return whole - static_cast<uint64_t>(static_cast<double>(whole) * options_.warmup);
@@ -173,7 +189,7 @@ void Builder::Describe() {
   sums = {.hosts = 1,
           .requests = totals_.requests,
           .counted_requests = Counted(totals_.requests),
-          .counted_bytes = Counted(totals_.bytes),
+          .counted_bytes = Counted(RequestBytes()),
           .damaged_records = source_->skipped(),
           .operations = totals_.operations};
   for (size_t role = 0; role < kBlockRoles; ++role) sums.role_requests[role] = Counted(totals_.roles[role]);
@@ -244,6 +260,14 @@ void Builder::WarnOfSmallTiers() {
 void Builder::Warn() {
   if (!curve_->exact()) WarnOfBand();
   if (!curve_->exact()) WarnOfSmallTiers();
+  for (const std::string& remark : source_->remarks())
+    curve_->warnings.push_back(fmt::format("trace {}: {}", source_->description(), remark));
+  uint64_t resized = 0;
+  for (Sampler& sampler : samplers_) resized = std::max(resized, sampler.resized());
+  if (resized > 0) {
+    curve_->warnings.push_back(fmt::format("trace {}: {}{}", source_->description(),
+                                           curve_->exact() ? "" : "of the sample, ", SizesChangeRemark(resized)));
+  }
   std::ranges::sort(curve_->warnings);
 }
 

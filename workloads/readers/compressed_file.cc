@@ -2,107 +2,18 @@
 #include "workloads/readers/compressed_file.h"
 
 #include <fmt/format.h>
-#include <lzma.h>
 #include <sys/stat.h>
-#include <zlib.h>
-#include <zstd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 namespace mezz {
 namespace {
 
 constexpr size_t kInputBytes = 256 << 10;
-constexpr uint64_t kDecoderMemoryMax = 1ull << 30;
-
-class XzDecoder : public Decoder {
- public:
-  XzDecoder() { Start(); }
-  ~XzDecoder() override { lzma_end(&stream_); }
-
-  Result Step(const uint8_t** in, size_t* in_bytes, uint8_t** out, size_t* out_bytes) override {
-    if (!started_) return Result::kCorrupt;
-    stream_.next_in = *in;
-    stream_.avail_in = *in_bytes;
-    stream_.next_out = *out;
-    stream_.avail_out = *out_bytes;
-    const lzma_ret result = lzma_code(&stream_, LZMA_RUN);
-    *in = stream_.next_in;
-    *in_bytes = stream_.avail_in;
-    *out = stream_.next_out;
-    *out_bytes = stream_.avail_out;
-    if (result == LZMA_STREAM_END) {
-      Start();
-      return Result::kStreamEnd;
-    }
-    return result == LZMA_OK || result == LZMA_BUF_ERROR ? Result::kMore : Result::kCorrupt;
-  }
-
- private:
-  void Start() { started_ = lzma_stream_decoder(&stream_, kDecoderMemoryMax, 0) == LZMA_OK; }
-
-  lzma_stream stream_ = LZMA_STREAM_INIT;
-  bool started_ = false;
-};
-
-class ZstdDecoder : public Decoder {
- public:
-  ~ZstdDecoder() override { ZSTD_freeDStream(stream_); }
-
-  Result Step(const uint8_t** in, size_t* in_bytes, uint8_t** out, size_t* out_bytes) override {
-    ZSTD_inBuffer input{*in, *in_bytes, 0};
-    ZSTD_outBuffer output{*out, *out_bytes, 0};
-    const size_t result = ZSTD_decompressStream(stream_, &output, &input);
-    *in += input.pos;
-    *in_bytes -= input.pos;
-    *out += output.pos;
-    *out_bytes -= output.pos;
-    if (ZSTD_isError(result)) return Result::kCorrupt;
-    return result == 0 ? Result::kStreamEnd : Result::kMore;
-  }
-
- private:
-  ZSTD_DStream* stream_ = ZSTD_createDStream();
-};
-
-class GzipDecoder : public Decoder {
- public:
-  GzipDecoder() { inflateInit2(&stream_, 15 + 16); }
-  ~GzipDecoder() override { inflateEnd(&stream_); }
-
-  Result Step(const uint8_t** in, size_t* in_bytes, uint8_t** out, size_t* out_bytes) override {
-    stream_.next_in = const_cast<uint8_t*>(*in);
-    stream_.avail_in = static_cast<unsigned>(*in_bytes);
-    stream_.next_out = *out;
-    stream_.avail_out = static_cast<unsigned>(*out_bytes);
-    const int result = inflate(&stream_, Z_NO_FLUSH);
-    *in = stream_.next_in;
-    *in_bytes = stream_.avail_in;
-    *out = stream_.next_out;
-    *out_bytes = stream_.avail_out;
-    if (result == Z_STREAM_END) {
-      inflateReset(&stream_);
-      return Result::kStreamEnd;
-    }
-    return result == Z_OK || result == Z_BUF_ERROR ? Result::kMore : Result::kCorrupt;
-  }
-
- private:
-  z_stream stream_{};
-};
-
-bool StartsWith(const uint8_t* bytes, size_t size, std::initializer_list<uint8_t> magic) {
-  return size >= magic.size() && std::equal(magic.begin(), magic.end(), bytes);
-}
-
-std::unique_ptr<Decoder> MakeDecoder(const uint8_t* head, size_t size) {
-  if (StartsWith(head, size, {0xfd, '7', 'z', 'X', 'Z', 0x00})) return std::make_unique<XzDecoder>();
-  if (StartsWith(head, size, {0x28, 0xb5, 0x2f, 0xfd})) return std::make_unique<ZstdDecoder>();
-  if (StartsWith(head, size, {0x1f, 0x8b, 0x08})) return std::make_unique<GzipDecoder>();
-  return nullptr;
-}
 
 Status CheckIsReadableFile(const std::string& path) {
   struct stat info {};
@@ -115,7 +26,7 @@ Status CheckIsReadableFile(const std::string& path) {
   }
   if (!S_ISREG(info.st_mode)) {
     return Status::InvalidArgument(fmt::format(
-        "trace {}: this is a pipe or a device, and a trace is read more than once; name a file (.zst, .xz and .gz too)",
+        "trace {}: this is a pipe or a device, and a trace is read more than once; name a file, compressed or not",
         path));
   }
   if (info.st_size == 0) {
@@ -133,7 +44,7 @@ Status CompressedFile::Open(const std::string& path, std::unique_ptr<CompressedF
   if (opened->file_ == nullptr) return Status::IoError(fmt::format("trace {}: {}", path, std::strerror(errno)));
   opened->input_.resize(kInputBytes);
   MEZZ_RETURN_IF_ERROR(opened->Refill());
-  opened->decoder_ = MakeDecoder(opened->next_, opened->available_);
+  MEZZ_RETURN_IF_ERROR(opened->FindDecoder());
   *file = std::move(opened);
   return Status::Ok();
 }
@@ -152,6 +63,38 @@ Status CompressedFile::Refill() {
     file_ended_ = true;
   }
   return Status::Ok();
+}
+
+// Skippable frames belong to the stream behind them, whose decoder passes over them; a file of nothing else is zstd's.
+Status CompressedFile::FindDecoder() {
+  decoder_ = MakeDecoder(next_, available_);
+  uint64_t frame = SkippableFrameBytes(next_, available_);
+  if (frame == 0) return Status::Ok();
+  constexpr size_t kPeekBytes = 16;
+  uint8_t head[kPeekBytes] = {0x28, 0xb5, 0x2f, 0xfd};
+  size_t got = sizeof(head);
+  std::error_code error;
+  const uint64_t file_bytes = std::filesystem::file_size(path_, error);
+  for (uint64_t at = frame; frame != 0 && at != file_bytes; at += frame) {
+    got = fseeko(file_, static_cast<off_t>(at), SEEK_SET) == 0 ? std::fread(head, 1, sizeof(head), file_) : 0;
+    frame = SkippableFrameBytes(head, got);
+  }
+  decoder_ = MakeDecoder(head, got);
+  std::rewind(file_);
+  file_ended_ = false;
+  return Refill();
+}
+
+// Zeros up to the end of the file are no stream; other bytes are left to the decoder, which refuses them.
+Status CompressedFile::PassZeros() {
+  while (true) {
+    while (available_ > 0 && *next_ == 0) {
+      ++next_;
+      --available_;
+    }
+    if (available_ > 0 || file_ended_) return Status::Ok();
+    MEZZ_RETURN_IF_ERROR(Refill());
+  }
 }
 
 Status CompressedFile::Damaged(std::string_view how) {
@@ -176,11 +119,14 @@ Status CompressedFile::Read(void* to, size_t bytes, size_t* got) {
       out += moved;
       room -= moved;
     } else if (available_ > 0 || inside_stream_) {
-      const Decoder::Result result = decoder_->Step(&next_, &available_, &out, &room);
+      const Decoder::Result result = decoder_->Step(&next_, &available_, &out, &room, file_ended_);
       position_ += room_before - room;
       *got = bytes - room;
       if (result == Decoder::Result::kCorrupt) return Damaged("is damaged");
+      if (result == Decoder::Result::kRefused)
+        return Status::NotSupported(fmt::format("trace {}: {}", path_, decoder_->problem()));
       inside_stream_ = result == Decoder::Result::kMore;
+      if (!inside_stream_ && decoder_->zeros_may_follow()) MEZZ_RETURN_IF_ERROR(PassZeros());
       if (room == room_before && available_ == available_before && file_ended_ && inside_stream_) {
         return Damaged("is cut short");
       }

@@ -10,21 +10,12 @@
 #include <vector>
 
 #include "cache/status.h"
+#include "workloads/readers/decoders.h"
 
 namespace mezz {
 
-// One compression format, streaming. Checksums of the format are verified.
-class Decoder {
- public:
-  enum class Result { kMore, kStreamEnd, kCorrupt };
-
-  virtual ~Decoder() = default;
-  // Moves *in and *out past what was consumed and produced. After kStreamEnd the next call starts a new stream.
-  virtual Result Step(const uint8_t** in, size_t* in_bytes, uint8_t** out, size_t* out_bytes) = 0;
-};
-
-// A file read from front to back, decompressed on the way when its first bytes are those of xz, zstd or gzip.
-// Concatenated streams are one. Every error names the file and the position.
+// A file read from front to back, decompressed on the way when its first bytes are those of a format of decoders.h,
+// which may stand behind skippable frames. Concatenated streams are one. Every error names the file and the position.
 class CompressedFile {
  public:
   static Status Open(const std::string& path, std::unique_ptr<CompressedFile>* file);
@@ -35,12 +26,16 @@ class CompressedFile {
   // Reads `bytes` decompressed bytes, fewer only at the end. *got == 0: the end.
   Status Read(void* to, size_t bytes, size_t* got);
   uint64_t position() const { return position_; }  // decompressed bytes read so far
+  // xz, zstd, gzip, bzip2 or lz4; empty: it is not compressed.
+  std::string_view compression() const { return decoder_ == nullptr ? std::string_view() : decoder_->name(); }
   // Whether the last Read() failed because of what the file holds. What it read before that is good.
   bool damaged() const { return damaged_; }
 
  private:
   explicit CompressedFile(std::string path) : path_(std::move(path)) {}
   Status Refill();
+  Status FindDecoder();
+  Status PassZeros();
   Status Damaged(std::string_view how);
 
   std::string path_;

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cassert>
 
 #include "admission/curves/key_map.h"
+#include "workloads/requests/remarks.h"
 #include "workloads/requests/spatial_sample.h"
 
 namespace mezz {
@@ -24,16 +26,34 @@ uint64_t LoadedTrace::memory_bytes() const {
 void LoadedTrace::Append(const Request& request, BlockId block, bool fresh) {
   if (fresh) {
     blocks_.keys.push_back(request.key);
-    const uint32_t bytes = request.value_bytes == 0 ? unit_bytes_ : request.value_bytes;
-    footprint_bytes_ += bytes;
-    if (blocks_.bytes.empty() && bytes != unit_bytes_) blocks_.bytes.assign(block, unit_bytes_);
-    if (!blocks_.bytes.empty() || bytes != unit_bytes_) blocks_.bytes.push_back(bytes);
+    if (!blocks_.bytes.empty()) blocks_.bytes.push_back(0);
     if (blocks_.roles.empty() && request.role != BlockRole::kData) blocks_.roles.assign(block, BlockRole::kData);
     if (!blocks_.roles.empty() || request.role != BlockRole::kData) blocks_.roles.push_back(request.role);
   }
+  if (request.value_bytes != 0) NoteBytes(request.value_bytes, block);
   if (request.time_us != 0 && time_us_.empty()) time_us_.assign(accesses_.size(), 0);
   if (request.time_us != 0 || !time_us_.empty()) time_us_.push_back(request.time_us);
   accesses_.push_back(block);
+}
+
+// While all is read, 0 is what is not known.
+void LoadedTrace::NoteBytes(uint32_t bytes, BlockId block) {
+  if (blocks_.bytes.empty()) blocks_.bytes.assign(blocks_.keys.size(), 0);
+  uint32_t& known = blocks_.bytes[block];
+  if (known != 0 && known != bytes) {
+    resized_.resize(blocks_.keys.size());
+    resized_[block] = true;
+  }
+  if (known == 0) known = bytes;
+}
+
+void LoadedTrace::FinishBytes() {
+  for (uint32_t& bytes : blocks_.bytes) bytes = bytes == 0 ? unit_bytes_ : bytes;
+  if (std::ranges::all_of(blocks_.bytes, [this](uint32_t bytes) { return bytes == unit_bytes_; })) blocks_.bytes = {};
+  footprint_bytes_ = 0;
+  for (BlockId block = 0; block < unique(); ++block) footprint_bytes_ += bytes(block);
+  const auto resized = static_cast<uint64_t>(std::ranges::count(resized_, true));
+  if (resized > 0) remarks_.push_back(SizesChangeRemark(resized));
 }
 
 Status LoadedTrace::Load(RequestSource* source, const LoadOptions& options, LoadedTrace* trace) {
@@ -61,6 +81,8 @@ Status LoadedTrace::Load(RequestSource* source, const LoadOptions& options, Load
   }
   MEZZ_RETURN_IF_ERROR(source->status());
   loaded.damaged_ = source->skipped();
+  loaded.remarks_ = source->remarks();
+  loaded.FinishBytes();
   const std::string sampled = options.sample < 1 ? fmt::format(" at --sample={}", options.sample) : "";
   if (loaded.accesses_.empty()) {
     return Status::InvalidArgument(fmt::format("trace {} holds no requests{}", loaded.name_, sampled));

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "admission/curves/block_trace.h"
 #include "cache/status.h"
@@ -21,7 +23,8 @@ struct LoadOptions {
   uint64_t memory_bytes_max = uint64_t{8} << 30;  // refuse what does not fit
 };
 
-// A trace, or a sample of one, read into memory.
+// A trace, or a sample of one, read into memory. A block has the first size that is not 0 of those that its requests
+// tell; if all are 0, that of a unit.
 class LoadedTrace : public BlockTrace {
  public:
   // Reads `source` to its end. Refuses a trace without requests, one that does not fit, and one without reuse: no cache
@@ -32,14 +35,19 @@ class LoadedTrace : public BlockTrace {
   uint64_t skipped_accesses() const { return skipped_; }  // by sampling
   uint64_t damaged_records() const { return damaged_; }   // left out by the source
   double mean_access_bytes() const;
+  const std::vector<std::string>& remarks() const { return remarks_; }  // of the source, and on sizes
 
  private:
   void Append(const Request& request, BlockId block, bool fresh);
+  void NoteBytes(uint32_t bytes, BlockId block);
+  void FinishBytes();
   uint64_t memory_bytes() const;
 
   double sample_ = 1.0;
   uint64_t skipped_ = 0;
   uint64_t damaged_ = 0;
+  std::vector<bool> resized_;  // by block; empty while no size has changed
+  std::vector<std::string> remarks_;
 };
 
 }  // namespace mezz

@@ -6,7 +6,9 @@
 #include <algorithm>
 
 #include "workloads/readers/compressed_file.h"
+#include "workloads/readers/csv_spec.h"
 #include "workloads/readers/fields.h"
+#include "workloads/readers/foreign_content.h"
 #include "workloads/readers/skip_bad.h"
 #include "workloads/readers/trace_formats.h"
 
@@ -20,6 +22,9 @@ bool IsText(Head head) {
     return c >= ' ' && c <= '~' ? true : c == '\n' || c == '\r' || c == '\t';
   });
 }
+// "csv:key=id,...": the columns as the user says them.
+constexpr std::string_view kCsvPrefix = "csv:";
+
 bool Never(Head) { return false; }  // no mark of their own
 
 enum class Kind : uint8_t { kBinary, kText };
@@ -32,6 +37,8 @@ struct TraceFormat {
   std::unique_ptr<RequestSource> (*make)(std::string path);
   Kind kind = Kind::kText;
   bool (*may_match)(Head head) = &Never;  // if neither content nor name are clearer
+
+  bool Tells(Head head) const { return matches(head) || may_match(head); }
 };
 
 const std::vector<TraceFormat>& Formats() {
@@ -50,6 +57,7 @@ const std::vector<TraceFormat>& Formats() {
        Kind::kBinary},
       {"le64", "raw little-endian 64-bit keys", {".le64"}, &Never, &MakeLittleEndian64, Kind::kBinary},
       {"le32", "raw little-endian 32-bit keys", {".le32"}, &Never, &MakeLittleEndian32, Kind::kBinary},
+      {"lcs", "libCacheSim's lcs, versions 1 to 8", {}, &LooksLikeLcs, &MakeLcs, Kind::kBinary},
       {"oracle_general",
        "libCacheSim's oracleGeneral",
        {"oracleGeneral"},
@@ -68,6 +76,24 @@ const std::vector<TraceFormat>& Formats() {
        &LooksLikeRocksdbBlockCsv,
        &MakeRocksdbBlockCsv},
       {"twitter_csv", "Twitter's cache-trace CSV", {}, &LooksLikeTwitterCsv, &MakeTwitterCsv},
+      {"meta_cdn", "Meta's CDN CSV", {}, &LooksLikeMetaCdn, &MakeMetaCdn},
+      {"wiki_cdn", "Wikimedia's CDN, images, 2019", {}, &LooksLikeWikiCdn, &MakeWikiCdn},
+      {"wiki_cdn_text", "Wikimedia's CDN, pages, 2019", {}, &LooksLikeWikiCdnText, &MakeWikiCdnText},
+      {"msr", "block I/O: Microsoft Research Cambridge", {}, &LooksLikeMsr, &MakeMsr},
+      {"alibaba_block",
+       "block I/O: Alibaba, device_id,opcode,offset,length,timestamp",
+       {},
+       &LooksLikeAlibabaBlock,
+       &MakeAlibabaBlock},
+      {"fiu", "block I/O: Florida International University", {}, &LooksLikeFiu, &MakeFiu},
+      {"systor17", "block I/O: Systor '17", {}, &LooksLikeSystor17, &MakeSystor17},
+      {"tencent_cbs",
+       "block I/O: Tencent, Timestamp,Offset,Size,IOType,VolumeID",
+       {"tencent", "Tencent"},
+       &Never,
+       &MakeTencentCbs,
+       Kind::kText,
+       &MayBeTencentCbs},
       {"spc", "block I/O: ASU,LBA,size,opcode,timestamp", {".spc"}, &LooksLikeSpc, &MakeSpc},
       {"mqsim", "block I/O: arrival_ns device start_sector sectors op", {}, &LooksLikeMqsim, &MakeMqsim},
       {"rocksdb_block",
@@ -77,6 +103,12 @@ const std::vector<TraceFormat>& Formats() {
        &MakeRocksdbBlockTrace,
        Kind::kBinary},
       {"rocksdb_query", "RocksDB query trace", {}, &LooksLikeRocksdbQueryTrace, &MakeRocksdbQueryTrace, Kind::kBinary},
+      // Behind all whose header is their own.
+      {"csv",
+       "CSV by the names in its header, or csv:key=id,time=ts,size=bytes,op=type,delimiter=; by yours",
+       {},
+       &LooksLikeCsv,
+       &MakeCsv},
       // Before "arc": OLTP's records are pages, and its reader refuses a file whose records are anything else.
       {"arc_pages", "ARC list whose records are one page each (OLTP)", {"OLTP.lis"}, &Never, &MakeArcPages},
       {"arc",
@@ -112,6 +144,7 @@ std::string KnownFormats() {
 }
 
 const TraceFormat* FindByName(std::string_view name) {
+  if (name.starts_with(kCsvPrefix)) name = kCsvPrefix.substr(0, kCsvPrefix.size() - 1);
   const auto found = std::ranges::find(Formats(), name, &TraceFormat::name);
   return found == Formats().end() ? nullptr : &*found;
 }
@@ -147,7 +180,21 @@ Status FindFormat(const std::string& path, std::string_view format_name, const T
   // A stream that is damaged later on is the reader's to report.
   if (Status read = file->Read(head, sizeof(head), &head_bytes); !read.ok() && head_bytes == 0) return read;
   if (head_bytes == 0) return Status::InvalidArgument(fmt::format("trace {}: it holds no requests", path));
+  const bool as_text = guess || (*format)->kind == Kind::kText;
+  const std::string foreign =
+      ForeignContent({head, head_bytes}, {.unpacked = !file->compression().empty(), .text = as_text, .guessed = guess});
+  if (!foreign.empty()) return Status::InvalidArgument(fmt::format("trace {}: this is {}", path, foreign));
   if (guess) *format = Guess(path, {head, head_bytes});
+  if (guess && (*format == nullptr || !(*format)->Tells({head, head_bytes}))) {
+    const std::string unread = ForeignName(path);
+    if (!unread.empty()) return Status::InvalidArgument(fmt::format("trace {}: {}", path, unread));
+  }
+  // Of raw keys the name is the only witness, and behind bzip2 it is not taken for enough.
+  if (guess && *format != nullptr && (*format)->kind == Kind::kBinary && !(*format)->Tells({head, head_bytes}) &&
+      file->compression() == "bzip2") {
+    return Status::InvalidArgument(
+        fmt::format("trace {}: of raw keys in bzip2 the name is not enough; say --format={}", path, (*format)->name));
+  }
   if (*format != nullptr) return Status::Ok();
   return Status::InvalidArgument(fmt::format(
       "trace {}: neither content nor name tells its format; name it with --format ({})", path, KnownFormats()));
@@ -167,6 +214,8 @@ std::string_view AboutTraceFormat(std::string_view name) {
 }
 
 Status CheckTraceFormat(std::string_view name) {
+  CsvSpec spec;
+  if (name.starts_with(kCsvPrefix)) return ParseCsvSpec(name.substr(kCsvPrefix.size()), &spec);
   if (IsAuto(name) || FindByName(name) != nullptr) return Status::Ok();
   return Status::InvalidArgument(fmt::format("--format={} is not known; auto, or one of {}", name, KnownFormats()));
 }
@@ -174,14 +223,18 @@ Status CheckTraceFormat(std::string_view name) {
 Status FindTraceFormat(const std::string& path, std::string_view format, std::string* name) {
   const TraceFormat* found = nullptr;
   MEZZ_RETURN_IF_ERROR(FindFormat(path, format, &found));
-  *name = found->name;
+  *name = format.starts_with(kCsvPrefix) ? format : found->name;
   return Status::Ok();
 }
 
 Status OpenTrace(const std::string& path, const OpenOptions& options, std::unique_ptr<RequestSource>* source) {
   const TraceFormat* format = nullptr;
   MEZZ_RETURN_IF_ERROR(FindFormat(path, options.format, &format));
-  std::unique_ptr<RequestSource> opened = format->make(path);
+  CsvSpec spec;
+  const std::string_view named = options.format;
+  const bool columns = named.starts_with(kCsvPrefix);
+  if (columns) MEZZ_RETURN_IF_ERROR(ParseCsvSpec(named.substr(kCsvPrefix.size()), &spec));
+  std::unique_ptr<RequestSource> opened = columns ? MakeCsvOf(path, std::move(spec)) : format->make(path);
   if (options.skip_bad) opened = SkipBad(std::move(opened));
   MEZZ_RETURN_IF_ERROR(opened->Rewind());
   *source = std::move(opened);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "workloads/readers/csv_spec.h"
 #include "workloads/requests/request.h"
 
 namespace mezz {
@@ -30,6 +31,18 @@ std::unique_ptr<RequestSource> MakeMqsim(std::string path);
 std::unique_ptr<RequestSource> MakeSpc(std::string path);
 std::unique_ptr<RequestSource> MakeRocksdbBlockCsv(std::string path);
 std::unique_ptr<RequestSource> MakeMezzCsv(std::string path);
+std::unique_ptr<RequestSource> MakeLcs(std::string path);
+// CSV with the columns that its header names, or that `spec` says.
+std::unique_ptr<RequestSource> MakeCsv(std::string path);
+std::unique_ptr<RequestSource> MakeCsvOf(std::string path, CsvSpec spec);
+std::unique_ptr<RequestSource> MakeMsr(std::string path);
+std::unique_ptr<RequestSource> MakeAlibabaBlock(std::string path);
+std::unique_ptr<RequestSource> MakeTencentCbs(std::string path);
+std::unique_ptr<RequestSource> MakeFiu(std::string path);
+std::unique_ptr<RequestSource> MakeSystor17(std::string path);
+std::unique_ptr<RequestSource> MakeWikiCdn(std::string path);
+std::unique_ptr<RequestSource> MakeWikiCdnText(std::string path);
+std::unique_ptr<RequestSource> MakeMetaCdn(std::string path);
 
 bool LooksLikeArc(std::string_view head);
 bool LooksLikeCloudPhysicsCsv(std::string_view head);
@@ -43,6 +56,16 @@ bool LooksLikeMqsim(std::string_view head);
 bool LooksLikeSpc(std::string_view head);
 bool LooksLikeRocksdbBlockCsv(std::string_view head);
 bool LooksLikeMezzCsv(std::string_view head);
+bool LooksLikeLcs(std::string_view head);
+bool LooksLikeCsv(std::string_view head);
+bool LooksLikeMsr(std::string_view head);
+bool LooksLikeAlibabaBlock(std::string_view head);
+bool MayBeTencentCbs(std::string_view head);
+bool LooksLikeFiu(std::string_view head);
+bool LooksLikeSystor17(std::string_view head);
+bool LooksLikeWikiCdn(std::string_view head);
+bool LooksLikeWikiCdnText(std::string_view head);
+bool LooksLikeMetaCdn(std::string_view head);
 std::unique_ptr<RequestSource> MakeRocksdbBlockTrace(std::string path);
 std::unique_ptr<RequestSource> MakeRocksdbQueryTrace(std::string path);
 

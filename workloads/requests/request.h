@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "admission/curves/operation.h"
 #include "cache/status.h"
@@ -58,6 +59,11 @@ class RequestSource {
   virtual bool SkipDamaged() { return false; }
   // Damaged records that were left out since the start, by a source opened to do so.
   virtual uint64_t skipped() const { return 0; }
+  // Share of the keys of the recorded workload that are here, with all of their requests. 1: all of them. Known once
+  // the first request is.
+  virtual double sample_rate() const { return 1; }
+  // What people should know of the requests so far, a sentence each: how a file was understood, what is odd in it.
+  virtual std::vector<std::string> remarks() const { return {}; }
 };
 
 }  // namespace mezz

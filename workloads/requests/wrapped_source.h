@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "workloads/requests/request.h"
 
@@ -23,6 +24,8 @@ class WrappedSource : public RequestSource {
   bool deletes() const override { return source_->deletes(); }
   bool SkipDamaged() override { return source_->SkipDamaged(); }
   uint64_t skipped() const override { return source_->skipped(); }
+  double sample_rate() const override { return source_->sample_rate(); }
+  std::vector<std::string> remarks() const override { return source_->remarks(); }
 
  protected:
   const std::unique_ptr<RequestSource> source_;

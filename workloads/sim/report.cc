@@ -164,6 +164,7 @@ std::string ReportTable(const SimOptions& options, const SimReport& report) {
     text += fmt::format("\n{}: {} accesses, {} blocks{}\n", FileName(trace.trace), trace.accesses, trace.unique,
                         options.sample < 1 ? fmt::format(", a sample of {:.3g}", options.sample) : "");
     if (trace.damaged_records > 0) text += fmt::format("{} damaged records were left out\n", trace.damaged_records);
+    for (const std::string& remark : trace.remarks) text += remark + "\n";
     text += fmt::format("{:<14} {:>7} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7} {:>8} {:>9} {:>9}\n", "policy",
                         "total", options.sizes == Sizes::kUnit ? "blocks" : "bytes", "miss", "gap", "dram", "scm",
                         "write", "spare", "promote", "ghost", "optane100", "cxl");
@@ -196,7 +197,8 @@ json ReportJson(const SimOptions& options, const SimReport& report) {
                       {"footprint_bytes", trace.footprint_bytes},
                       {"mean_access_bytes", trace.mean_access_bytes},
                       {"has_time", trace.has_time},
-                      {"damaged_records", trace.damaged_records}});
+                      {"damaged_records", trace.damaged_records},
+                      {"remarks", trace.remarks}});
   }
   json rows = json::array();
   size_t i = 0;

@@ -238,7 +238,8 @@ Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* 
                             .footprint_bytes = trace.footprint_bytes(),
                             .mean_access_bytes = unit ? options.unit_bytes : trace.mean_access_bytes(),
                             .has_time = trace.has_time(),
-                            .damaged_records = trace.damaged_records()});
+                            .damaged_records = trace.damaged_records(),
+                            .remarks = trace.remarks()});
   report->rows.insert(report->rows.end(), rows.begin(), rows.end());
   return Status::Ok();
 }

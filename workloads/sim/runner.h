@@ -45,6 +45,7 @@ struct TraceSummary {
   double mean_access_bytes = 0;
   bool has_time = false;
   uint64_t damaged_records = 0;  // left out
+  std::vector<std::string> remarks{};
 };
 
 struct SimReport {

@@ -9,6 +9,7 @@
 #include "admission/curves/key_map.h"
 #include "workloads/readers/open_trace.h"
 #include "workloads/requests/cut_extents.h"
+#include "workloads/requests/remarks.h"
 #include "workloads/requests/wrapped_source.h"
 #include "workloads/trace/stack_distances.h"
 #include "workloads/trace/zipf_fit.h"
@@ -71,7 +72,7 @@ class AccessNotes {
       key.last_us = request.time_us;
     }
     if (key.bytes != 0 && request.value_bytes != 0) key.resized = key.resized || key.bytes != request.value_bytes;
-    key.bytes = std::max(key.bytes, request.value_bytes);
+    if (key.bytes == 0) key.bytes = request.value_bytes;
     key.accesses += key.accesses < UINT32_MAX;
     distances_.Access(request.key);
     ++accesses_;
@@ -148,12 +149,14 @@ Status InspectTrace(const InfoOptions& options, TraceInfo* info) {
   }
   MEZZ_RETURN_IF_ERROR(source->status());
   noted.damaged_records = source->skipped();
+  noted.remarks = source->remarks();
   if (notes.accesses() == 0) {
     return Status::InvalidArgument(
         fmt::format("trace {}: it holds no requests{}", options.path,
                     noted.damaged_records > 0 ? fmt::format(", only {} damaged records", noted.damaged_records) : ""));
   }
   notes.Conclude(&noted);
+  if (noted.keys_of_changing_size > 0) noted.remarks.push_back(SizesChangeRemark(noted.keys_of_changing_size));
   *info = std::move(noted);
   return Status::Ok();
 }

@@ -36,11 +36,12 @@ struct TraceInfo {
   std::string path;
   std::string format;
   uint64_t damaged_records = 0;  // left out
+  std::vector<std::string> remarks;
   uint64_t requests = 0;
   uint64_t extents = 0;   // of the requests
   uint64_t accesses = 0;  // after extents are cut
   uint64_t distinct_keys = 0;
-  // Sum over the keys of the largest size each had; of those that have one.
+  // Sum over the keys of the first size that is not 0; of those that have one.
   uint64_t footprint_bytes = 0;
   uint64_t keys_without_size = 0;
   uint64_t keys_of_changing_size = 0;

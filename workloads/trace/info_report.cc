@@ -53,7 +53,6 @@ std::string Footprint(const TraceInfo& info) {
   if (info.keys_without_size == info.distinct_keys) return "";
   std::string text = ExactBytes(info.footprint_bytes);
   if (info.keys_without_size > 0) text += fmt::format(", without {} keys of unknown size", info.keys_without_size);
-  if (info.keys_of_changing_size > 0) text += fmt::format("; the size of {} keys changes", info.keys_of_changing_size);
   return Line("footprint", text);
 }
 
@@ -127,6 +126,7 @@ std::string InfoTable(const TraceInfo& info) {
   std::string text = Line("trace", info.path);
   text += Line("format", fmt::format("{}: {}", info.format, AboutTraceFormat(info.format)));
   if (info.damaged_records > 0) text += Line("damaged records", fmt::format("{}, left out", info.damaged_records));
+  for (const std::string& remark : info.remarks) text += Line("remark", remark);
   text += Line("requests", fmt::format("{}", info.requests));
   if (info.extents > 0) {
     text += Line("accesses", fmt::format("{}, once {} extents are cut into blocks", info.accesses, info.extents));
@@ -145,6 +145,7 @@ json InfoJson(const TraceInfo& info) {
   return {{"path", info.path},
           {"format", info.format},
           {"damaged_records", info.damaged_records},
+          {"remarks", info.remarks},
           {"requests", info.requests},
           {"extents", info.extents},
           {"accesses", info.accesses},

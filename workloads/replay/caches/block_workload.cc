@@ -79,7 +79,9 @@ class BlockWorkload final : public Workload {
 
   std::string Description() const override {
     const uint64_t damaged = trace_.damaged_records();
-    return trace_.name() + (damaged == 0 ? "" : fmt::format(", {} damaged left out", damaged));
+    std::string text = trace_.name() + (damaged == 0 ? "" : fmt::format(", {} damaged left out", damaged));
+    for (const std::string& remark : trace_.remarks()) text += "; " + remark;
+    return text;
   }
   uint64_t distinct_keys() const override { return trace_.unique(); }
   uint64_t requests() const override {

@@ -146,6 +146,7 @@ class TraceWorkload final : public DatabaseWorkload {
     }
     KeepDistinct();
     skipped_ = source_->skipped();
+    remarks_ = source_->remarks();
     MEZZ_RETURN_IF_ERROR(source_->Rewind());
     if (options_.timestamps > 0) source_ = SpreadTimes(std::move(source_), clock.tick_us());
     return Status::Ok();
@@ -156,8 +157,10 @@ class TraceWorkload final : public DatabaseWorkload {
         {"source", "trace"}, {"requests", requests_}, {"keys", keys_.size()}, {"xxh3", fmt::format("{:016x}", hash_)}};
   }
   std::string Description() const override {
-    return fmt::format("{}: {} requests, {} keys{}", source_->description(), requests_, keys_.size(),
-                       skipped_ == 0 ? "" : fmt::format(", {} damaged left out", skipped_));
+    std::string text = fmt::format("{}: {} requests, {} keys{}", source_->description(), requests_, keys_.size(),
+                                   skipped_ == 0 ? "" : fmt::format(", {} damaged left out", skipped_));
+    for (const std::string& remark : remarks_) text += "; " + remark;
+    return text;
   }
   uint64_t distinct_keys() const override { return keys_.size(); }
   uint64_t requests() const override { return requests_; }
@@ -195,6 +198,7 @@ class TraceWorkload final : public DatabaseWorkload {
   uint64_t taken_ = 0;       // by windows, so far
   uint64_t window_end_ = 0;  // as asked for
   uint64_t skipped_ = 0;
+  std::vector<std::string> remarks_;
   uint64_t hash_ = 0;
   bool has_times_ = false;
   bool has_deletes_ = false;

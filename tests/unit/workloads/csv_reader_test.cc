@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// CSV with any columns: what is understood, what is refused, and the published traces that have no header.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "../../support/requests.h"
+#include "temporary_folder.h"
+#include "workloads/readers/block_io.h"
+#include "workloads/readers/csv_time.h"
+#include "workloads/readers/key_hash.h"
+
+namespace mezz {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr uint64_t kSecond = 1'000'000;
+
+class CsvReader : public ::testing::Test {
+ protected:
+  std::vector<Request> Read(const std::string& content, const std::string& format = "") {
+    const RequestsRead read = ReadRequests(folder_.Write("trace.csv", content), {.format = format});
+    EXPECT_TRUE(read.status.ok()) << read.status.message();
+    return read.requests;
+  }
+  std::string Refused(const std::string& content, const std::string& format = "") {
+    return std::string(ReadRequests(folder_.Write("trace.csv", content), {.format = format}).status.message());
+  }
+  std::vector<std::string> Remarks(const std::string& content, const std::string& format = "") {
+    std::unique_ptr<RequestSource> source;
+    EXPECT_TRUE(OpenTrace(folder_.Write("trace.csv", content), format, &source).ok());
+    for (Request request; source->Next(&request);) {
+    }
+    return source->remarks();
+  }
+  std::string FormatOf(const std::string& content) {
+    std::string name;
+    const Status status = FindTraceFormat(folder_.Write("trace", content), "", &name);
+    return status.ok() ? name : std::string(status.message());
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(CsvReader, KnowsTheCommonestHeader) {
+  const std::string content = "time,id,size\n1,7,4096\n2.5,8,100\n";
+  EXPECT_EQ(FormatOf(content), "csv");
+  EXPECT_THAT(Read(content), ElementsAre(Request{.key = 7, .value_bytes = 4096, .time_us = kSecond},
+                                         Request{.key = 8, .value_bytes = 100, .time_us = 5 * kSecond / 2}));
+  EXPECT_THAT(Remarks(content), ElementsAre("read as CSV: key=id, time=time in seconds, size=size"));
+}
+
+// The same two requests, as other programs write them.
+TEST_F(CsvReader, ReadsWhatOtherProgramsWrite) {
+  const std::vector<Request> want = Read("time,id,size\n1,7,4096\n2,8,100\n");
+  for (const char* content :
+       {"time,id,size\r\n1,7,4096\r\n2,8,100\r\n", "\xef\xbb\xbftime,id,size\n1,7,4096\n2,8,100\n",
+        "\"time\",\"id\",\"size\"\n\"1\",\"7\",\"4096\"\n\"2\",\"8\",\"100\"\n", "time;id;size\n1;7;4096\n2;8;100\n",
+        "time\tid\tsize\n1\t7\t4096\n2\t8\t100\n", "time|id|size\n1|7|4096\n2|8|100\n",
+        "sep=;\ntime;id;size\n1;7;4096\n2;8;100\n", "# time,id,size\n1,7,4096\n2,8,100\n",
+        "\n\nTime, ID, Size\n\n1, 7, 4096\n\n2, 8, 100", ",time,id,size\n0,1,7,4096\n1,2,8,100\n",
+        "\ttime\tid\tsize\n0\t1\t7\t4096\n1\t2\t8\t100\n",
+        "Timestamp (ms),Object_ID,obj-size\n1000,7,4096\n2000,8,100\n",
+        "ts_us,key,bytes\n1000000,0x7,4096.0\n2000000,0X8,100.0\n",
+        "time_ns,url,length\n1000000000,7,4096\n2000000000,8,100\n",
+        "date,id,size\n1970-01-01 00:00:01,7,4096\n1970-01-01T00:00:02Z,8,100\n"})
+    EXPECT_EQ(Read(content), want) << content;
+}
+
+TEST_F(CsvReader, TakesTheColumnsThatAreNamed) {
+  EXPECT_THAT(Read("ts;who;bytes;type;id\n5;x;10;READ;a\n6;y;11;w;b\n",
+                   "csv:key=id,time=ts,size=bytes,op=type,client=who,delimiter=;"),
+              ElementsAre(Request{.key = HashKey("a"),
+                                  .value_bytes = 10,
+                                  .time_us = 5 * kSecond,
+                                  .client = static_cast<uint32_t>(HashKey("x") | 1)},
+                          Request{.key = HashKey("b"),
+                                  .operation = Operation::kPut,
+                                  .value_bytes = 11,
+                                  .time_us = 6 * kSecond,
+                                  .client = static_cast<uint32_t>(HashKey("y") | 1)}));
+  EXPECT_THAT(Read("5,7,1\n", "csv:key=#2,time=#1,op=#3,get=0,put=1,time_unit=ms,size=512"),
+              ElementsAre(Request{.key = 7, .operation = Operation::kPut, .value_bytes = 512, .time_us = 5000}));
+  EXPECT_THAT(
+      Read("id,count\n7,2\n8,0\n9,1\n", "csv:op=put"),
+      ElementsAre(Request{.key = 7, .operation = Operation::kPut}, Request{.key = 7, .operation = Operation::kPut},
+                  Request{.key = 9, .operation = Operation::kPut}));
+}
+
+// Ids that differ as text differ as keys.
+TEST_F(CsvReader, KeepsIdsApart) {
+  const std::vector<Request> read =
+      Read("id\n1\n01\n0x1\n-1\n1.0\nabc\nABC\n\"a,b\"\n\"a\nb\"\n\"a\"\"b\"\n18446744073709551616\n");
+  std::vector<uint64_t> keys;
+  for (const Request& request : read) keys.push_back(request.key);
+  EXPECT_THAT(keys, ElementsAre(1, HashKey("01"), 1, HashKey("-1"), HashKey("1.0"), HashKey("abc"), HashKey("ABC"),
+                                HashKey("a,b"), HashKey("a\nb"), HashKey("a\"b"), HashKey("18446744073709551616")));
+}
+
+TEST_F(CsvReader, CountsWhatGoesBackInTime) {
+  EXPECT_THAT(Remarks("ts,id,extra\n3,1,x\n2,1,x\n5,1,x\n4,1,x\n"),
+              ElementsAre("read as CSV: key=id, time=ts in seconds; not used: extra",
+                          HasSubstr("2 requests are at an earlier time")));
+}
+
+TEST_F(CsvReader, FindsTheUnitOfAbsoluteTimes) {
+  EXPECT_EQ(UnitOfTime("1574072461.57"), TimeUnit::kSeconds);
+  EXPECT_EQ(UnitOfTime("1574072461570"), TimeUnit::kMillis);
+  EXPECT_EQ(UnitOfTime("1574072461570000"), TimeUnit::kMicros);
+  EXPECT_EQ(UnitOfTime("1574072461570000000"), TimeUnit::kNanos);
+  EXPECT_EQ(UnitOfTime("128166372003061629"), TimeUnit::kFileTime);
+  uint64_t us = 0;
+  ASSERT_TRUE(ParseTime("2026-11-27T12:00:00.25Z", TimeUnit::kSeconds, &us));
+  EXPECT_EQ(us, 1'795'780'800'250'000u);
+  for (const char* wrong : {"", "x", "-1", "2026-13-01 00:00:00", "2026-11-27 24:00:00", "1e300", "nan"})
+    EXPECT_FALSE(ParseTime(wrong, TimeUnit::kSeconds, &us)) << wrong;
+}
+
+TEST_F(CsvReader, RefusesWhatItWouldHaveToGuess) {
+  const std::pair<const char*, const char*> kRefused[] = {
+      {"id,key,size\n1,2,3\n", "line 1: its columns id and key may both be the key"},
+      {"time,id,size\n1,7\n", "line 2: 2 fields; the header has 3"},
+      {"time,id,size\n1,7,8,9\n", "line 2: 4 fields; the header has 3"},
+      {"time,id,size\n1,,8\n", "line 2: field id is \"\"; want a key"},
+      {"time,id,size\n1,7,x\n", "line 2: field size is \"x\"; want a whole number"},
+      {"time,id,size\n1,7,-8\n", "line 2: field size is \"-8\""},
+      {"time,id,size\n1,7,8.5\n", "line 2: field size is \"8.5\""},
+      {"time,id,size\n1,7,4294967296\n", "line 2: field size is \"4294967296\""},
+      {"time,id,size\nnoon,7,8\n", "line 2: field time is \"noon\""},
+      {"id,op\n7,peek\n", "line 2: field op is \"peek\"; want get, put"},
+      {"id,op\n7,1\n", "say what it means, such as put=1"},
+      {"id,size\n1.23457E+12,8\n", "line 2: field id is \"1.23457E+12\"; want a key that is not rounded"},
+      {"id,size\n\"7,8\n", "a quote opens in this record and is not closed"},
+      {"id,size\r1,2\r3,4\r", "single carriage returns"}};
+  for (const auto& [content, message] : kRefused) EXPECT_THAT(Refused(content, "csv"), HasSubstr(message)) << content;
+  const std::pair<const char*, const char*> kFormats[] = {
+      {"csv:key", "\"key\" is not understood"},
+      {"csv:color=red", "it names key, time"},
+      {"csv:key=id,key=id", "key is named twice"},
+      {"csv:delimiter=ab", "delimiter is one character"},
+      {"csv:time_unit=h", "time_unit is s, ms"},
+      {"csv:key=nope", "key=nope is no column of its header; there are time, id, size"},
+      {"csv:key=#4", "key=#4 is no column: the first line has 3"},
+      {"csv:key=id,size=id", "size=id is the column that key is, too"}};
+  for (const auto& [format, message] : kFormats)
+    EXPECT_THAT(Refused("time,id,size\n1,7,8\n", format), HasSubstr(message)) << format;
+}
+
+TEST_F(CsvReader, SkipsDamagedRecordsAlone) {
+  const std::string path =
+      folder_.Write("trace.csv", "id,size\n1,2\nx\n\"3\n4,5\n" + std::string(70'000, '6') + "\n7,8\n");
+  const RequestsRead read = ReadRequests(path, {.skip_bad = true});
+  EXPECT_TRUE(read.status.ok()) << read.status.message();
+  EXPECT_EQ(read.skipped, 2u) << "one of two fields, one whose quote is not closed";
+  EXPECT_THAT(read.requests, ElementsAre(Request{.key = 1, .value_bytes = 2}));
+}
+
+TEST_F(CsvReader, ReadsBlockIo) {
+  EXPECT_THAT(Read("time,device,offset,size,op\n1,2,1000,512,R\n1,2,0,0,R\n"),
+              ElementsAre(Request{.key = (2ull << kDeviceShift) + 1000, .extent_bytes = 512, .time_us = kSecond}));
+  EXPECT_THAT(Read("lba,sectors,disk\n8,4,sda\n8,4,sdb\n"),
+              ElementsAre(Request{.key = 4096, .extent_bytes = 2048},
+                          Request{.key = (1ull << kDeviceShift) + 4096, .extent_bytes = 2048}));
+}
+
+TEST_F(CsvReader, ReadsPublishedBlockTraces) {
+  const std::string msr =
+      "128166372003061629,hm,1,Read,383496192,32768,1331\n128166372016382155,hm,0,Write,2822144,4096,1\n";
+  EXPECT_EQ(FormatOf(msr), "msr");
+  EXPECT_THAT(Read(msr), ElementsAre(Request{.key = 383496192, .extent_bytes = 32768, .time_us = 12816637200306162},
+                                     Request{.key = (1ull << kDeviceShift) + 2822144,
+                                             .operation = Operation::kPut,
+                                             .extent_bytes = 4096,
+                                             .time_us = 12816637201638215}));
+  const std::string alibaba = "64,R,126703644672,4096,1577808000000046\n";
+  EXPECT_EQ(FormatOf(alibaba), "alibaba_block");
+  EXPECT_THAT(Read(alibaba),
+              ElementsAre(Request{
+                  .key = (64ull << kDeviceShift) + 126703644672, .extent_bytes = 4096, .time_us = 1577808000000046}));
+  const std::string tencent = "1538323199,105352008,8,1,1576\n";
+  EXPECT_EQ(FormatOf(tencent), "tencent_cbs");
+  EXPECT_THAT(Read(tencent), ElementsAre(Request{.key = (1576ull << kDeviceShift) + 105352008ull * 512,
+                                                 .operation = Operation::kPut,
+                                                 .extent_bytes = 4096,
+                                                 .time_us = 1538323199 * kSecond}));
+  const std::string fiu = "89968195792462 20782 gzip 283193184 8 R 6 0 56f11b711d91a065a2b6458eca924523\n";
+  EXPECT_EQ(FormatOf(fiu), "fiu");
+  EXPECT_THAT(
+      Read(fiu),
+      ElementsAre(Request{.key = 283193184ull * 512, .extent_bytes = 4096, .time_us = 89968195792, .client = 20782}));
+  const std::string systor = "Timestamp,Response,IOType,LUN,Offset,Size\n1455592800.5,0.001,W,3,4096,512\n";
+  EXPECT_EQ(FormatOf(systor), "systor17");
+  EXPECT_THAT(Read(systor), ElementsAre(Request{.key = (3ull << kDeviceShift) + 4096,
+                                                .operation = Operation::kPut,
+                                                .extent_bytes = 512,
+                                                .time_us = 1455592800'500'000}));
+}
+
+TEST_F(CsvReader, ReadsPublishedCdnTraces) {
+  const std::vector<Request> want = {{.key = HashKey("-833"), .value_bytes = 900, .time_us = 7 * kSecond}};
+  EXPECT_EQ(FormatOf("7\t-833\tjpeg\t900\t0.01\n"), "wiki_cdn");
+  EXPECT_EQ(Read("7\t-833\tjpeg\t900\t0.01\n"), want);
+  EXPECT_EQ(FormatOf("7\t-833\t900\t0.01\n"), "wiki_cdn_text");
+  EXPECT_EQ(Read("7\t-833\t900\t0.01\n"), want);
+  EXPECT_EQ(
+      Read("relative_unix\thashed_path_query\timage_type\tresponse_size\ttime_firstbyte\n7\t-833\tjpeg\t900\t.1\n"),
+      want);
+  const std::string meta =
+      "timestamp,cacheKey,OpType,objectSize,responseSize,responseHeaderSize,rangeStart,rangeEnd,TTL,SamplingRate,"
+      "cache_hit\n7,-833,1,900,1000,100,-1,-1,60,1.5,0\n";
+  EXPECT_EQ(FormatOf(meta), "meta_cdn");
+  EXPECT_EQ(Read(meta), want);
+  EXPECT_EQ(FormatOf("7,k1,1,900,1000,100,-1,-1,60,1.5,0\n"), "meta_cdn");
+}
+
+}  // namespace
+}  // namespace mezz

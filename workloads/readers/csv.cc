@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+// CSV with any columns (RFC 4180; other delimiters, line ends LF or CRLF, a byte-order mark, Excel's first line
+// "sep=;"), taken apart by libcsv. csv_spec.h says which column is what.
+//
+// Keys: a decimal number below 2^64 without leading zeros, or 0x and hexadecimal digits, is that number; all else is
+// text and hashed. Numbers of rows that go back in time are counted. See csv_formats.cc for what has a name of its own.
+#include <csv.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+
+#include "admission/curves/key_map.h"
+#include "workloads/readers/block_io.h"
+#include "workloads/readers/csv_spec.h"
+#include "workloads/readers/csv_time.h"
+#include "workloads/readers/fields.h"
+#include "workloads/readers/key_hash.h"
+#include "workloads/readers/trace_file.h"
+#include "workloads/readers/trace_formats.h"
+
+namespace mezz {
+namespace {
+
+constexpr size_t kRecordBytesMax = 64 << 10;
+constexpr uint64_t kRowCountMax = 1'000'000;  // more requests in one row are damage
+
+// One record, the fields that are wanted by their role. libcsv gives each field once, in a buffer that it uses again.
+class CsvRecord {
+ public:
+  CsvRecord() { csv_init(&parser_, 0); }
+  ~CsvRecord() { csv_free(&parser_); }
+  CsvRecord(const CsvRecord&) = delete;
+  CsvRecord& operator=(const CsvRecord&) = delete;
+
+  void Start(char delimiter, const CsvLayout* layout) {
+    csv_fini(&parser_, nullptr, nullptr, nullptr);
+    csv_set_delim(&parser_, static_cast<unsigned char>(delimiter));
+    layout_ = layout;
+    skip_empty_ = delimiter == ' ';
+    Clear();
+  }
+  // Forgets a record that is not whole.
+  void Reset() {
+    csv_fini(&parser_, nullptr, nullptr, nullptr);
+    Clear();
+  }
+  void Clear() {
+    column_ = 0;
+    records_ = 0;
+    fed_ = 0;
+    text_bytes_ = 0;
+    fields_.fill({});
+  }
+  // A line without its end.
+  void Feed(std::string_view line) {
+    fed_ += line.size() + 1;
+    csv_parse(&parser_, line.data(), line.size(), &OnField, &OnRecord, this);
+    csv_parse(&parser_, "\n", 1, &OnField, &OnRecord, this);
+  }
+
+  size_t records() const { return records_; }  // since Clear()
+  size_t fields() const { return last_fields_; }
+  size_t fed() const { return fed_; }
+  std::string_view field(CsvRole role) const {
+    const Place& place = fields_[static_cast<size_t>(role)];
+    return {text_.data() + place.at, place.bytes};
+  }
+
+ private:
+  struct Place {
+    uint32_t at = 0, bytes = 0;
+  };
+
+  static void OnField(void* bytes, size_t size, void* self) {
+    static_cast<CsvRecord*>(self)->TakeField(static_cast<const char*>(bytes), size);
+  }
+  static void OnRecord(int /*end*/, void* self) {
+    auto* record = static_cast<CsvRecord*>(self);
+    ++record->records_;
+    record->last_fields_ = record->column_;
+    record->column_ = 0;
+  }
+  void TakeField(const char* bytes, size_t size) {
+    if (skip_empty_ && size == 0) return;
+    const size_t column = column_++;
+    if (column >= layout_->role_of.size()) return;
+    const uint8_t role = layout_->role_of[column];
+    if (role == CsvLayout::kUnused || text_bytes_ + size > text_.size()) return;
+    std::memcpy(text_.data() + text_bytes_, bytes, size);
+    fields_[role] = {static_cast<uint32_t>(text_bytes_), static_cast<uint32_t>(size)};
+    text_bytes_ += size;
+  }
+
+  csv_parser parser_;
+  const CsvLayout* layout_ = nullptr;
+  bool skip_empty_ = false;
+  size_t column_ = 0, records_ = 0, last_fields_ = 0, fed_ = 0, text_bytes_ = 0;
+  std::array<Place, kCsvRoles> fields_{};
+  std::vector<char> text_ = std::vector<char>(2 * kRecordBytesMax);
+};
+
+// "1.23457E+12": what a spreadsheet, or a column of floats, makes of a long number.
+bool IsRounded(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() &&
+         text.find_first_of("eE") != std::string_view::npos && text.find_first_of(".+") != std::string_view::npos;
+}
+
+uint64_t KeyOf(std::string_view text) {
+  uint64_t key = 0;
+  const bool zero_ahead = text.size() > 1 && text[0] == '0';
+  if (!zero_ahead && ParseNumber(text, 10, &key)) return key;
+  const bool hex = text.starts_with("0x") || text.starts_with("0X");
+  if (hex && ParseNumber(text.substr(2), 16, &key)) return key;
+  return HashKey(text);
+}
+
+// A whole number, also as columns of floats have it ("4096.0"). What is not known is nothing, -, nan or null.
+bool ParseSize(std::string_view text, uint64_t* value) {
+  if (ParseNumber(text, 10, value)) return true;
+  if (text.empty() || text == "-" || text == "nan" || text == "NaN" || text == "null" || text == "NULL") {
+    *value = 0;
+    return true;
+  }
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number < 1e15)) return false;
+  *value = static_cast<uint64_t>(number);
+  return number == std::floor(number);
+}
+
+class Csv final : public TraceFile {
+ public:
+  Csv(std::string path, CsvSpec spec) : TraceFile(std::move(path)), spec_(std::move(spec)) {}
+
+  Status Rewind() override {
+    started_ = false;
+    left_ = 0;
+    back_in_time_ = 0;
+    last_us_ = 0;
+    return TraceFile::Rewind();
+  }
+
+  bool Next(Request* request) override {
+    while (left_ == 0) {
+      if (!started_ && !Start()) return false;
+      if (first_is_record_) {
+        first_is_record_ = false;
+      } else if (!TakeRecord()) {
+        return false;
+      }
+      if (!TakeRow()) return false;
+    }
+    --left_;
+    *request = request_;
+    return true;
+  }
+
+  std::vector<std::string> remarks() const override {
+    std::vector<std::string> remarks;
+    if (started_) remarks.push_back(Understood(layout_, unit_));
+    if (back_in_time_ > 0)
+      remarks.push_back(fmt::format("{} requests are at an earlier time than the one before; they stay where they are",
+                                    back_in_time_));
+    return remarks;
+  }
+
+ private:
+  bool Start();
+  bool TakeFirst(std::string_view* line);
+  bool TakeRecord();
+  bool TakeRow();
+  bool TakeTime();
+  bool TakeOperation();
+  bool TakePlace(uint64_t bytes);
+  bool TakeDevice(uint64_t* device);
+  bool FailField(CsvRole role, std::string_view want) {
+    return Fail(fmt::format("field {} is \"{}\"; want {}", layout_.name(role), Shown(record_.field(role)), want));
+  }
+  bool TakeNumber(CsvRole role, uint64_t max, uint64_t* value) {
+    if (!layout_.has(role)) return true;
+    if (ParseSize(record_.field(role), value) && *value <= max) return true;
+    return FailField(role, fmt::format("a whole number up to {}", max));
+  }
+
+  const CsvSpec spec_;
+  CsvLayout layout_;
+  CsvRecord record_;
+  bool started_ = false;
+  bool first_is_record_ = false;
+  size_t columns_ = 0;
+  TimeUnit unit_ = TimeUnit::kFind;
+  Request request_;
+  uint64_t left_ = 0;  // of the row: requests still to be given
+  std::string last_operation_;
+  Operation last_known_ = Operation::kGet;
+  uint64_t last_us_ = 0;
+  uint64_t back_in_time_ = 0;
+  KeyMap devices_;  // that are text, numbered as they come; kept by Rewind()
+  std::string device_;
+};
+
+// The next line that is not blank, without its end. Tabs at its ends are delimiters.
+bool Csv::TakeFirst(std::string_view* line) {
+  do {
+    if (!TakeLine(line)) return false;
+  } while (Trim(*line).empty());
+  if (line->ends_with('\r')) line->remove_suffix(1);
+  return true;
+}
+
+bool Csv::Start() {
+  std::string_view line;
+  if (!TakeFirst(&line)) return false;
+  CsvSpec spec = spec_;
+  line = WithoutByteOrderMark(line);
+  if (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff") || line.find('\0') != std::string_view::npos)
+    return FailForGood("this is text in UTF-16, or no text; make it UTF-8, such as with iconv -f UTF-16 -t UTF-8");
+  if (line.starts_with("sep=") && line.size() == 5) {
+    if (spec.delimiter == 0) spec.delimiter = line[4];
+    if (!TakeFirst(&line)) return false;
+  }
+  const std::string_view header = line.starts_with('#') ? Trim(line.substr(1)) : line;
+  const char found = spec.delimiter != 0 ? spec.delimiter : DelimiterOfHeader(header);
+  const char delimiter = found != 0 ? found : LikelyDelimiter(line);
+  const std::string first(found != 0 ? header : line);
+  if (first.find('\r') != std::string::npos)
+    return FailForGood("its lines end in single carriage returns; make these line feeds, such as with tr '\\r' '\\n'");
+  const std::vector<std::string> fields = SplitCsvLine(first, delimiter);
+  const std::string wrong = ResolveCsv(spec, fields, &layout_);
+  if (!wrong.empty()) return FailForGood(wrong);
+  columns_ = fields.size();
+  unit_ = layout_.time_unit;
+  record_.Start(delimiter, &layout_);
+  started_ = true;
+  first_is_record_ = !layout_.has_header;
+  if (first_is_record_) record_.Feed(first);
+  return true;
+}
+
+// The next record that is not blank, over several lines if a quoted field holds their ends.
+bool Csv::TakeRecord() {
+  record_.Clear();
+  bool open = false;
+  std::string_view line;
+  while (record_.records() == 0) {
+    if (!TakeLine(&line)) {
+      if (!open || !status().ok()) return false;
+      record_.Reset();
+      return Fail("a quote opens in this record and is not closed");
+    }
+    open = open || !Trim(line).empty();
+    record_.Feed(line);
+    if (record_.records() == 0 && record_.fed() > kRecordBytesMax && open) {
+      record_.Reset();
+      return Fail(fmt::format("a quote opens in this record and is not closed within {} bytes", kRecordBytesMax));
+    }
+  }
+  if (record_.records() > 1) return Fail("a carriage return stands within the line; lines end in LF or CRLF");
+  return true;
+}
+
+bool Csv::TakeRow() {
+  if (record_.fields() != columns_) {
+    return Fail(fmt::format("{} fields; the {} has {}", record_.fields(), layout_.has_header ? "header" : "first line",
+                            columns_));
+  }
+  request_ = {.operation = layout_.operation.value_or(Operation::kGet)};
+  uint64_t size = layout_.size, key_size = 0, client = 0, count = 1;
+  if (!TakeTime() || !TakeOperation()) return false;
+  if (!TakeNumber(CsvRole::kKeySize, UINT32_MAX, &key_size) || !TakeNumber(CsvRole::kSize, UINT32_MAX, &size))
+    return false;
+  if (!TakeNumber(CsvRole::kCount, kRowCountMax, &count)) return false;
+  if (layout_.has(CsvRole::kClient)) {
+    const std::string_view text = record_.field(CsvRole::kClient);
+    if (!ParseNumber(text, 10, &client) || client > UINT32_MAX) client = HashKey(text) | 1;
+  }
+  request_.key_bytes = static_cast<uint32_t>(key_size);
+  request_.client = static_cast<uint32_t>(client);
+  left_ = count;
+  if (!layout_.has(CsvRole::kKey)) {
+    if (!TakePlace(size)) left_ = 0;
+    return left_ > 0 || status().ok();
+  }
+  const std::string_view key = record_.field(CsvRole::kKey);
+  left_ = 0;
+  if (key.empty()) return FailField(CsvRole::kKey, "a key");
+  if (IsRounded(key))
+    return FailField(CsvRole::kKey, "a key that is not rounded; write the column as text or whole numbers");
+  request_.key = KeyOf(key);
+  request_.value_bytes = static_cast<uint32_t>(size);
+  left_ = count;
+  return true;
+}
+
+bool Csv::TakeTime() {
+  if (!layout_.has(CsvRole::kTime)) return true;
+  const std::string_view text = record_.field(CsvRole::kTime);
+  if (text.empty()) return true;
+  if (unit_ == TimeUnit::kFind) unit_ = UnitOfTime(text);
+  if (!ParseTime(text, unit_, &request_.time_us))
+    return FailField(CsvRole::kTime, "a time, such as 12.5 or 2026-11-27T12:00:00Z");
+  back_in_time_ += request_.time_us < last_us_;
+  last_us_ = request_.time_us;
+  return true;
+}
+
+bool Csv::TakeOperation() {
+  if (!layout_.has(CsvRole::kOperation)) return true;
+  const std::string_view text = record_.field(CsvRole::kOperation);
+  if (text.empty()) return true;
+  if (text != last_operation_) {
+    std::string lower(text);
+    for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const auto named = std::ranges::find(spec_.operations, lower, &std::pair<std::string, Operation>::first);
+    const std::optional<Operation> known =
+        named != spec_.operations.end() ? std::optional(named->second) : OperationOfField(lower);
+    if (!known)
+      return FailField(
+          CsvRole::kOperation,
+          "get, put, read, write, delete or the like; say what it means, such as put=1, in --format='csv:...'");
+    last_operation_ = text;
+    last_known_ = *known;
+  }
+  request_.operation = last_known_;
+  return true;
+}
+
+bool Csv::TakePlace(uint64_t bytes) {
+  uint64_t offset = 0, sector = 0, sectors = 0;
+  if (!TakeNumber(CsvRole::kOffset, UINT64_MAX, &offset) || !TakeNumber(CsvRole::kSector, UINT64_MAX, &sector))
+    return false;
+  if (!TakeNumber(CsvRole::kSectors, kExtentBytesMax / kSectorBytes, &sectors)) return false;
+  const bool in_bytes = layout_.has(CsvRole::kOffset);
+  BlockIo io{.sector = in_bytes ? offset / kSectorBytes : sector,
+             .length = layout_.has(CsvRole::kSectors) ? sectors * kSectorBytes : bytes,
+             .device_name = layout_.name(CsvRole::kDevice),
+             .sector_name = layout_.name(in_bytes ? CsvRole::kOffset : CsvRole::kSector),
+             .length_name = layout_.name(layout_.has(CsvRole::kSectors) ? CsvRole::kSectors : CsvRole::kSize)};
+  if (!TakeDevice(&io.device)) return false;
+  if (io.length == 0) {  // touches nothing
+    left_ = 0;
+    return true;
+  }
+  const std::string problem = TakeExtent(io, &request_);
+  if (!problem.empty()) return Fail(problem);
+  if (in_bytes) request_.key += offset % kSectorBytes;
+  return true;
+}
+
+// One column of numbers is the devices' own; all else is numbered as it comes.
+bool Csv::TakeDevice(uint64_t* device) {
+  if (!layout_.has(CsvRole::kDevice)) return true;
+  const std::string_view text = record_.field(CsvRole::kDevice);
+  if (!layout_.has(CsvRole::kDevice2) && devices_.size() == 0 && ParseNumber(text, 10, device)) {
+    if (*device < kDevicesMax) return true;
+    return FailField(CsvRole::kDevice, fmt::format("a device up to {}", kDevicesMax - 1));
+  }
+  device_.assign(text).append(1, '\0').append(record_.field(CsvRole::kDevice2));
+  *device = devices_.Number(HashKey(device_));
+  return true;
+}
+
+}  // namespace
+
+bool LooksLikeCsv(std::string_view head) {
+  std::string_view text = WithoutByteOrderMark(head);
+  for (int lines = 0; lines < 3 && !text.empty(); ++lines) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = Trim(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.starts_with("sep=")) continue;
+    if (line.starts_with('#')) line = Trim(line.substr(1));
+    const bool is_text =
+        std::ranges::none_of(line, [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; });
+    return is_text && DelimiterOfHeader(line) != 0;
+  }
+  return false;
+}
+
+std::unique_ptr<RequestSource> MakeCsv(std::string path) { return MakeCsvOf(std::move(path), CsvSpec()); }
+std::unique_ptr<RequestSource> MakeCsvOf(std::string path, CsvSpec spec) {
+  return std::make_unique<Csv>(std::move(path), std::move(spec));
+}
+
+}  // namespace mezz
