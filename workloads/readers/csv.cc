@@ -250,8 +250,8 @@ bool Csv::TakeRecord() {
   std::string_view line;
   while (record_.records() == 0) {
     if (!TakeLine(&line)) {
-      if (!open || !status().ok()) return false;
       record_.Reset();
+      if (!open || !status().ok()) return false;
       return Fail("a quote opens in this record and is not closed");
     }
     open = open || !Trim(line).empty();

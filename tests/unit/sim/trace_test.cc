@@ -60,6 +60,23 @@ TEST(LoadedTrace, TakesSizesRolesAndTimesWhereTheTraceHasThem) {
   EXPECT_DOUBLE_EQ(trace.mean_access_bytes(), (3 * 4096 + 100) / 4.0);
 }
 
+// A look-up that missed tells 0, the write behind it the size; a size that changes later does not count.
+TEST(LoadedTrace, GivesAKeyTheFirstSizeThatIsNotZero) {
+  VectorSource source({{.key = 1},
+                       {.key = 2, .value_bytes = 4096},
+                       {.key = 1, .value_bytes = 82},
+                       {.key = 1, .value_bytes = 90},
+                       {.key = 3},
+                       {.key = 3}});
+  LoadedTrace trace;
+  ASSERT_TRUE(LoadedTrace::Load(&source, {}, &trace).ok());
+  EXPECT_EQ(trace.bytes(0), 82u);
+  EXPECT_EQ(trace.bytes(1), 4096u);
+  EXPECT_EQ(trace.bytes(2), 4096u) << "no request tells it";
+  EXPECT_EQ(trace.footprint_bytes(), 82u + 2 * 4096);
+  EXPECT_THAT(trace.remarks(), ElementsAre("the size of 1 key changes; each has the first that is not 0"));
+}
+
 TEST(LoadedTrace, RefusesATraceWithoutReuseAndOneWithoutRequests) {
   LoadedTrace trace;
   EXPECT_THAT(LoadWith({1, 2, 3}, {}, &trace).message(), HasSubstr("no cache helps"));
