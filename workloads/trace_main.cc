@@ -25,7 +25,9 @@
 
 DEFINE_string(format, "auto", "Format of the trace: be64, arc, twitter_csv, ... auto: by content and name");
 DEFINE_bool(skip_bad, false, "Leave damaged records out and count them, instead of refusing the trace");
-DEFINE_int64(unit, 4096, "Extents are cut into blocks of so many bytes");
+DEFINE_int64(
+    unit, 4096,
+    "Extents are cut into blocks of so many bytes; convert to oracle_general: also the size of keys without one");
 DEFINE_string(memory, "8G", "A trace that needs more is refused (K, M, G, T)");
 DEFINE_string(json, "", "info: write what was found to this file");
 DEFINE_string(to, "",
@@ -52,6 +54,12 @@ constexpr int kExitRefused = 2;
 
 using mezz::Arguments;
 
+std::optional<std::string> FlagGiven(std::string_view flag) {
+  gflags::CommandLineFlagInfo info;
+  if (!gflags::GetCommandLineFlagInfo(std::string(flag).c_str(), &info) || info.is_default) return std::nullopt;
+  return info.current_value;
+}
+
 mezz::Status RunInfo(const Arguments& arguments) {
   mezz::InfoOptions options{.path = arguments.operands[0], .format = FLAGS_format, .skip_bad = FLAGS_skip_bad};
   MEZZ_RETURN_IF_ERROR(mezz::Count("unit", FLAGS_unit, 1, &options.unit_bytes));
@@ -74,6 +82,7 @@ mezz::Status Convert(const Arguments& arguments, const std::string& to, double r
                                .out = FLAGS_out,
                                .rate = rate};
   MEZZ_RETURN_IF_ERROR(mezz::Count("unit", FLAGS_unit, 1, &options.unit_bytes));
+  if (FlagGiven("unit")) options.unknown_bytes = options.unit_bytes;
   MEZZ_RETURN_IF_ERROR(mezz::Count("seed", FLAGS_seed, 0, &options.seed));
   MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--memory", FLAGS_memory, &options.memory_bytes_max));
   mezz::ConvertSummary summary;
@@ -81,6 +90,7 @@ mezz::Status Convert(const Arguments& arguments, const std::string& to, double r
   fmt::print("{}: {} requests as {}, which keeps {}\n", options.out, summary.requests, to,
              mezz::FindWriterFormat(to)->keeps);
   if (summary.operations > 0) fmt::print("{} of them were no gets, and now look like gets\n", summary.operations);
+  for (const std::string& remark : summary.remarks) fmt::print("{}\n", remark);
   if (summary.damaged_records > 0) fmt::print("{} damaged records were left out\n", summary.damaged_records);
   return mezz::Status::Ok();
 }
@@ -174,12 +184,6 @@ const mezz::Program& Program() {
            &RunGenerate},
       }};
   return program;
-}
-
-std::optional<std::string> FlagGiven(std::string_view flag) {
-  gflags::CommandLineFlagInfo info;
-  if (!gflags::GetCommandLineFlagInfo(std::string(flag).c_str(), &info) || info.is_default) return std::nullopt;
-  return info.current_value;
 }
 
 }  // namespace

@@ -20,6 +20,14 @@ class ArcLis final : public TraceFile {
   ArcLis(std::string path, bool pages) : TraceFile(std::move(path)), pages_(pages) {}
 
   bool Next(Request* request) override {
+    while (TakeRecord(request)) {
+      if (pages_ || request->extent_bytes != 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  bool TakeRecord(Request* request) {
     std::string_view line;
     if (!TakeFilledLine(&line)) return false;
     std::array<std::string_view, kFields> fields;
@@ -34,7 +42,6 @@ class ArcLis final : public TraceFile {
     return pages_ ? TakePage(values[0], values[1], request) : TakeBlocks(values[0], values[1], request);
   }
 
- private:
   bool TakePage(uint64_t page, uint64_t blocks, Request* request) {
     *request = Request{.key = page};
     if (blocks == 1) return true;

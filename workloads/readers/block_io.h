@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "workloads/readers/trace_file.h"
 #include "workloads/requests/request.h"
 
 namespace mezz {
@@ -26,11 +27,33 @@ struct BlockIo {
   std::string_view length_name = "size";
 };
 
-// Fills in key and extent_bytes of *request. Else what is wrong with `io`; empty is nothing.
+// Fills in key and extent_bytes of *request. Else what is wrong with `io`; empty is nothing. A length of 0 is sound:
+// SCSI has such reads, which touch nothing.
 std::string TakeExtent(const BlockIo& io, Request* request);
+
+// A trace of nothing but block I/O, a record each: those of length 0 are counted and passed over.
+class BlockIoFile : public TraceFile {
+ public:
+  bool Next(Request* request) final;
+  Status Rewind() override;
+  std::vector<std::string> remarks() const override;
+
+ protected:
+  using TraceFile::TraceFile;
+  // The next record, or Fail().
+  virtual bool TakeIo(Request* request) = 0;
+
+ private:
+  uint64_t empty_ = 0;
+};
+// What remarks say of so many.
+std::string EmptyIoRemark(uint64_t count);
 
 // The commands that read and write, of 6, 10, 12 and 16 bytes.
 constexpr bool IsScsiRead(uint64_t op) { return op == 0x08 || op == 0x28 || op == 0xa8 || op == 0x88; }
-constexpr bool IsScsiWrite(uint64_t op) { return op == 0x0a || op == 0x2a || op == 0xaa || op == 0x8a; }
+constexpr bool IsScsiWrite(uint64_t op) {
+  const bool verified = op == 0x2e || op == 0xae || op == 0x8e;  // WRITE AND VERIFY, from 10 bytes on
+  return op == 0x0a || op == 0x2a || op == 0xaa || op == 0x8a || verified;
+}
 
 }  // namespace mezz

@@ -6,7 +6,6 @@
 
 #include "workloads/readers/block_io.h"
 #include "workloads/readers/fields.h"
-#include "workloads/readers/trace_file.h"
 #include "workloads/readers/trace_formats.h"
 
 namespace mezz {
@@ -17,11 +16,12 @@ constexpr uint64_t kMicrosecondsPerSecond = 1'000'000;
 constexpr size_t kFields = 5;
 constexpr std::array<std::string_view, kFields> kFieldNames = {"version", "time", "op", "size", "lbn"};
 
-class CloudPhysicsCsv final : public TraceFile {
+class CloudPhysicsCsv final : public BlockIoFile {
  public:
-  explicit CloudPhysicsCsv(std::string path) : TraceFile(std::move(path)) {}
+  explicit CloudPhysicsCsv(std::string path) : BlockIoFile(std::move(path)) {}
 
-  bool Next(Request* request) override {
+ private:
+  bool TakeIo(Request* request) override {
     std::string_view line;
     do {
       if (!TakeLine(&line)) return false;
@@ -43,11 +43,10 @@ class CloudPhysicsCsv final : public TraceFile {
                                 base == 16 ? "hexadecimal" : "decimal"));
       }
     }
-    return TakeIo(values, request);
+    return TakeValues(values, request);
   }
 
- private:
-  bool TakeIo(const std::array<uint64_t, kFields>& values, Request* request) {
+  bool TakeValues(const std::array<uint64_t, kFields>& values, Request* request) {
     const auto [version, seconds, op, bytes, sector] = values;
     if (!IsScsiRead(op) && !IsScsiWrite(op)) {
       return Fail(fmt::format("field op is {:x}; want a SCSI read or write", op));

@@ -142,6 +142,7 @@ class Csv final : public TraceFile {
     started_ = false;
     left_ = 0;
     back_in_time_ = 0;
+    empty_ = 0;
     last_us_ = 0;
     return TraceFile::Rewind();
   }
@@ -167,6 +168,7 @@ class Csv final : public TraceFile {
     if (back_in_time_ > 0)
       remarks.push_back(fmt::format("{} requests are at an earlier time than the one before; they stay where they are",
                                     back_in_time_));
+    if (empty_ > 0) remarks.push_back(EmptyIoRemark(empty_));
     return remarks;
   }
 
@@ -201,7 +203,8 @@ class Csv final : public TraceFile {
   Operation last_known_ = Operation::kGet;
   uint64_t last_us_ = 0;
   uint64_t back_in_time_ = 0;
-  KeyMap devices_;  // that are text, numbered as they come; kept by Rewind()
+  uint64_t empty_ = 0;  // I/O of length 0
+  KeyMap devices_;      // that are text, numbered as they come; kept by Rewind()
   std::string device_;
 };
 
@@ -284,8 +287,9 @@ bool Csv::TakeRow() {
   request_.client = static_cast<uint32_t>(client);
   left_ = count;
   if (!layout_.has(CsvRole::kKey)) {
-    if (!TakePlace(size)) left_ = 0;
-    return left_ > 0 || status().ok();
+    if (TakePlace(size)) return true;
+    left_ = 0;
+    return false;
   }
   const std::string_view key = record_.field(CsvRole::kKey);
   left_ = 0;
@@ -343,12 +347,12 @@ bool Csv::TakePlace(uint64_t bytes) {
              .sector_name = layout_.name(in_bytes ? CsvRole::kOffset : CsvRole::kSector),
              .length_name = layout_.name(layout_.has(CsvRole::kSectors) ? CsvRole::kSectors : CsvRole::kSize)};
   if (!TakeDevice(&io.device)) return false;
-  if (io.length == 0) {  // touches nothing
-    left_ = 0;
-    return true;
-  }
   const std::string problem = TakeExtent(io, &request_);
   if (!problem.empty()) return Fail(problem);
+  if (request_.extent_bytes == 0) {
+    ++empty_;
+    left_ = 0;
+  }
   if (in_bytes) request_.key += offset % kSectorBytes;
   return true;
 }

@@ -98,7 +98,8 @@ bool LooksLikeAlibabaBlock(std::string_view head) {
 }
 // Five numbers; the year tells.
 bool MayBeTencentCbs(std::string_view head) {
-  constexpr uint64_t kYear2017 = 1'483'228'800, kYear2033 = 1'988'150'400;
+  constexpr uint64_t kYear2017 = 1'483'228'800;
+  constexpr uint64_t kYear2033 = 1'988'150'400;
   return LinesAre(head, ',', {"nnnBn"}, [](const auto& fields) {
     return NumberOf(fields[0]) >= kYear2017 && NumberOf(fields[0]) < kYear2033;
   });

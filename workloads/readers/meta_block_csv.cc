@@ -33,7 +33,7 @@ class MetaBlockCsv final : public NamedCsv {
     if (!ParseColumn(kTime, UINT64_MAX / 1'000'000, &seconds)) return false;
     if (!ParseColumn(kSize, kBlockBytesMax, &bytes) || !ParseColumn(kOffset, kBlockBytesMax, &offset)) return false;
     if (!ParseColumn(kOpCount, kRowCountMax, &row->count)) return false;
-    if (bytes == 0) return FailColumn(kSize, "at least 1");
+    if (bytes == 0) row->count = 0;  // touches nothing
     if (offset + bytes > kBlockBytesMax) return FailColumn(kOffset, "a place from which io_size bytes end below 2^30");
     if (field(kOp).starts_with("putChunk")) {
       request.operation = Operation::kPut;

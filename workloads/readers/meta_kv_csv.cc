@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Meta's key-value cache traces as CacheLib publishes them (kvcache/202206 and later): columns by name, a row stands
-// for op_count operations on one key. Keys are text and hashed. A lease is a get or set. Where the row says cache_hits,
-// the misses come before the hits.
+// for op_count operations on one key, one if there is no such column (so CacheLib's KVReplayGenerator reads it). Keys
+// are text and hashed. A lease is a get or set. Where the row says cache_hits, the misses come before the hits.
 #include <algorithm>
 
 #include "workloads/readers/key_hash.h"
@@ -20,7 +20,7 @@ class MetaKvCsv final : public NamedCsv {
                                    {"key", true},
                                    {"key_size", false},
                                    {"op", true},
-                                   {"op_count", true},
+                                   {"op_count", false},
                                    {"size", true},
                                    {"cache_hits", false}}) {}
 
@@ -58,7 +58,11 @@ class MetaKvCsv final : public NamedCsv {
 
 }  // namespace
 
-bool LooksLikeMetaKvCsv(std::string_view head) { return HeaderNames(head, {"key", "op", "op_count", "size"}); }
+// CacheLib wants key, op and size; a file with no more than these may be anybody's CSV, which is read alike.
+bool LooksLikeMetaKvCsv(std::string_view head) {
+  if (!HeaderNames(head, {"key", "op", "size"})) return false;
+  return HeaderNames(head, {"op_count"}) || HeaderNames(head, {"cache_hits"}) || HeaderNames(head, {"sub_usecase"});
+}
 
 std::unique_ptr<RequestSource> MakeMetaKvCsv(std::string path) { return std::make_unique<MetaKvCsv>(std::move(path)); }
 

@@ -4,7 +4,6 @@
 
 #include "workloads/readers/block_io.h"
 #include "workloads/readers/fields.h"
-#include "workloads/readers/trace_file.h"
 #include "workloads/readers/trace_formats.h"
 
 namespace mezz {
@@ -13,11 +12,12 @@ namespace {
 enum : size_t { kTime, kDevice, kSector, kSectors, kOp, kFields };
 constexpr std::array<std::string_view, kFields> kFieldNames = {"arrival_ns", "device", "start_sector", "sectors", "op"};
 
-class Mqsim final : public TraceFile {
+class Mqsim final : public BlockIoFile {
  public:
-  explicit Mqsim(std::string path) : TraceFile(std::move(path)) {}
+  explicit Mqsim(std::string path) : BlockIoFile(std::move(path)) {}
 
-  bool Next(Request* request) override {
+ private:
+  bool TakeIo(Request* request) override {
     std::string_view line;
     if (!TakeFilledLine(&line)) return false;
     std::array<std::string_view, kFields> fields;

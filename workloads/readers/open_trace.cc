@@ -26,6 +26,7 @@ bool IsText(Head head) {
 constexpr std::string_view kCsvPrefix = "csv:";
 
 bool Never(Head) { return false; }  // no mark of their own
+bool Always(Head) { return true; }
 
 enum class Kind : uint8_t { kBinary, kText };
 
@@ -36,7 +37,8 @@ struct TraceFormat {
   bool (*matches)(Head head);                     // for certain, whatever the name
   std::unique_ptr<RequestSource> (*make)(std::string path);
   Kind kind = Kind::kText;
-  bool (*may_match)(Head head) = &Never;  // if neither content nor name are clearer
+  bool (*may_match)(Head head) = &Never;     // if neither content nor name are clearer
+  bool (*allows_name)(Head head) = &Always;  // else the content contradicts what the name tells
 
   bool Tells(Head head) const { return matches(head) || may_match(head); }
 };
@@ -63,8 +65,10 @@ const std::vector<TraceFormat>& Formats() {
        {"oracleGeneral"},
        &LooksLikeOracleGeneral,
        &MakeOracleGeneral,
-       Kind::kBinary},
-      {"vscsi1", "block I/O: vscsiStats records of 32 bytes", {".vscsi"}, &LooksLikeVscsi1, &MakeVscsi1, Kind::kBinary},
+       Kind::kBinary,
+       &Never,
+       &MayBeOracleGeneral},
+      {"vscsi1", "block I/O: vscsiStats records of 32 bytes", {}, &LooksLikeVscsi1, &MakeVscsi1, Kind::kBinary},
       {"vscsi2", "block I/O: vscsiStats records of 40 bytes", {}, &LooksLikeVscsi2, &MakeVscsi2, Kind::kBinary},
       {"cloudphysics_csv", "block I/O: version,time,op,size,lbn", {}, &LooksLikeCloudPhysicsCsv, &MakeCloudPhysicsCsv},
       {"mezz_csv", "our own CSV, all a request holds", {}, &LooksLikeMezzCsv, &MakeMezzCsv},
@@ -164,8 +168,9 @@ const TraceFormat* Guess(std::string_view path, Head head) {
     return found == Formats().end() ? nullptr : &*found;
   };
   if (const TraceFormat* sure = first([&](const TraceFormat& f) { return f.matches(head); })) return sure;
-  const TraceFormat* named =
-      first([&](const TraceFormat& f) { return NameTells(path, f) && !(is_text && f.kind == Kind::kBinary); });
+  const TraceFormat* named = first([&](const TraceFormat& f) {
+    return NameTells(path, f) && f.allows_name(head) && !(is_text && f.kind == Kind::kBinary);
+  });
   return named != nullptr ? named : first([&](const TraceFormat& f) { return f.may_match(head); });
 }
 

@@ -62,6 +62,14 @@ bool LooksLikeOracleGeneral(std::string_view head) {
   return records >= kRecordsMin;
 }
 
+// Under its name: few records, or damaged ones among those that point to a request.
+bool MayBeOracleGeneral(std::string_view head) {
+  size_t records = 0, sound = 0;
+  for (; head.size() >= kRecordBytes; head.remove_prefix(kRecordBytes), ++records)
+    sound += IsNext(Load(reinterpret_cast<const uint8_t*>(head.data())).next);
+  return records > 0 && 2 * sound >= records;
+}
+
 std::unique_ptr<RequestSource> MakeOracleGeneral(std::string path) {
   return std::make_unique<OracleGeneral>(std::move(path));
 }

@@ -6,7 +6,6 @@
 
 #include "workloads/readers/block_io.h"
 #include "workloads/readers/fields.h"
-#include "workloads/readers/trace_file.h"
 #include "workloads/readers/trace_formats.h"
 
 namespace mezz {
@@ -24,11 +23,12 @@ size_t SplitRecord(std::string_view line, std::array<std::string_view, kFields>*
   return count;
 }
 
-class Spc final : public TraceFile {
+class Spc final : public BlockIoFile {
  public:
-  explicit Spc(std::string path) : TraceFile(std::move(path)) {}
+  explicit Spc(std::string path) : BlockIoFile(std::move(path)) {}
 
-  bool Next(Request* request) override {
+ private:
+  bool TakeIo(Request* request) override {
     std::string_view line;
     if (!TakeFilledLine(&line)) return false;
     std::array<std::string_view, kFields> fields;

@@ -50,6 +50,7 @@ bool LooksLikeTwitterCsv(std::string_view head);
 bool LooksLikeMetaKvCsv(std::string_view head);
 bool LooksLikeMetaBlockCsv(std::string_view head);
 bool LooksLikeOracleGeneral(std::string_view head);
+bool MayBeOracleGeneral(std::string_view head);
 bool LooksLikeVscsi1(std::string_view head);
 bool LooksLikeVscsi2(std::string_view head);
 bool LooksLikeMqsim(std::string_view head);

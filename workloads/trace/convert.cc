@@ -44,8 +44,11 @@ Status ConvertOptions::Validate() const {
 Status ConvertTrace(const ConvertOptions& options, ConvertSummary* summary) {
   MEZZ_RETURN_IF_ERROR(options.Validate());
   std::unique_ptr<TraceWriter> writer;
-  MEZZ_RETURN_IF_ERROR(OpenTraceWriter(
-      {.path = options.out, .format = options.to, .memory_bytes_max = options.memory_bytes_max}, &writer));
+  MEZZ_RETURN_IF_ERROR(OpenTraceWriter({.path = options.out,
+                                        .format = options.to,
+                                        .memory_bytes_max = options.memory_bytes_max,
+                                        .unknown_bytes = options.unknown_bytes},
+                                       &writer));
   std::unique_ptr<RequestSource> source;
   MEZZ_RETURN_IF_ERROR(OpenSource(options, &source));
   const bool tells_operations = FindWriterFormat(options.to)->keeps_operations;
@@ -62,8 +65,11 @@ Status ConvertTrace(const ConvertOptions& options, ConvertSummary* summary) {
                     options.rate < 1 ? fmt::format(" at --rate={}; raise it", options.rate) : std::string()));
   }
   written.damaged_records = source->skipped();
-  *summary = written;
-  return writer->Finish();
+  MEZZ_RETURN_IF_ERROR(writer->Finish());
+  written.remarks = source->remarks();
+  for (std::string& remark : writer->remarks()) written.remarks.push_back(std::move(remark));
+  *summary = std::move(written);
+  return Status::Ok();
 }
 
 }  // namespace mezz

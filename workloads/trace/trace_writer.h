@@ -20,6 +20,8 @@ class TraceWriter {
   virtual Status Write(const Request& request) = 0;
   // The file has its name only after this.
   virtual Status Finish() = 0;
+  // What was written that the requests did not tell, a sentence each; known after Finish().
+  virtual std::vector<std::string> remarks() const { return {}; }
 };
 
 // A format that can be written; the name is the reader's, too.
@@ -38,6 +40,8 @@ struct WriterOptions {
   std::string format = "";  // of WriterFormats()
   // oracle_general is written at the end, because its records point forward; refuse what needs more.
   uint64_t memory_bytes_max = uint64_t{8} << 30;
+  // The size of keys of which no request tells it, where the format needs one.
+  uint32_t unknown_bytes = 1;
 };
 Status OpenTraceWriter(const WriterOptions& options, std::unique_ptr<TraceWriter>* writer);
 

@@ -192,7 +192,6 @@ TEST_F(TraceReaders, NameLineAndFieldOfADamagedArcList) {
       {"x 8 0 0", "field 1 (starting block) is \"x\""},
       {"-1 8 0 0", "field 1 (starting block) is \"-1\""},
       {"1 8 0 18446744073709551616", "field 4 (request number)"},
-      {"1 0 0 0", "field 2 (number of blocks) is 0"},
       {"1 99999999 0 0", "field 2 (number of blocks) is 99999999"},
       {"18446744073709551615 8 0 0", "field 1 (starting block) is 18446744073709551615"}};
   for (const auto& [line, message] : kDamaged) {
@@ -216,7 +215,6 @@ TEST_F(TraceReaders, NameLineAndFieldOfADamagedCloudPhysicsTrace) {
       {"1,7,28,512", "4 fields"},
       {"1,7,zz,512,3", "field op is \"zz\""},
       {"1,7,12,512,3", "field op is 12"},
-      {"1,7,28,0,3", "field size is 0"},
       {"1,7,28,9999999999,3", "field size is 9999999999"},
       {"1,7,28,512,-3", "field lbn is \"-3\""},
       {"1,7,28,512,18446744073709551615", "field lbn is 18446744073709551615"},
