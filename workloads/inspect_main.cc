@@ -16,6 +16,7 @@
 
 #include "cache/base/text.h"
 #include "cache/inspection.h"
+#include "workloads/program/command_line.h"
 
 DEFINE_bool(verify, false, "Read every payload and check it");
 DEFINE_string(key_file, "",
@@ -156,10 +157,24 @@ mezz::Status Run(const std::string& path, uint64_t* damaged) {
   return mezz::Status::Ok();
 }
 
+const mezz::Program& Program() {
+  static const mezz::Program program = {
+      "mezz_inspect",
+      "what lies on a medium that no cache has open",
+      {{"", "FILE", 1, "its header, records and space. Status 1: some of it is damaged", {"verify"}, nullptr}}};
+  return program;
+}
+
+const mezz::FlagGroup kFlagGroups[] = {{"Flags", {"verify", "key_file", "json"}}};
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  gflags::SetUsageMessage("FILE: tells what lies on a medium that no cache has open; 1: some of it is damaged");
+  std::vector<gflags::CommandLineFlagInfo> known;
+  gflags::GetAllFlags(&known);
+  const std::vector<mezz::Flag> flags = mezz::OwnFlags(known, __FILE__);
+  const std::vector<const char*> words(argv, argv + argc);
+  if (const auto done = mezz::BeforeFlags(Program(), kFlagGroups, flags, words)) return *done;
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
   if (argc != 2) {
     fmt::print(stderr, "mezz_inspect: give one file or devdax device, and flags as --name=value\n");

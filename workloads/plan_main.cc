@@ -20,6 +20,7 @@
 #include "workloads/plan/curve_table.h"
 #include "workloads/plan/predict.h"
 #include "workloads/plan/run_plan.h"
+#include "workloads/program/command_line.h"
 #include "workloads/program/program.h"
 #include "workloads/program/subcommands.h"
 #include "workloads/readers/open_trace.h"
@@ -299,11 +300,24 @@ const mezz::Program& Program() {
   return program;
 }
 
+const mezz::FlagGroup kFlagGroups[] = {
+    {"What to plan for", {"trace", "curve", "target", "baseline", "hosts", "growth"}},
+    {"Prices and hardware", {"prices", "flash", "without", "dram_reserved", "model", "emulated", "modules", "cores"}},
+    {"Load", {"threads", "ops_per_s", "lookups", "calibration"}},
+    {"Results", {"json", "csv", "html", "alternatives", "out"}},
+    {"Reading a trace", {"format", "skip_bad", "unit", "ops", "keys", "memory"}},
+    {"The curve", {"policy", "dram_cache", "dram", "scm", "sizes", "pack", "pack_ratio", "warmup", "writers"}},
+    {"Its samples", {"rate", "blocks", "seeds", "seed", "exact"}}};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string command_line = mezz::CommandLine(argc, argv);
-  gflags::SetUsageMessage(Usage(Program()));
+  std::vector<gflags::CommandLineFlagInfo> known;
+  gflags::GetAllFlags(&known);
+  const std::vector<mezz::Flag> flags = mezz::OwnFlags(known, __FILE__);
+  const std::vector<const char*> words(argv, argv + argc);
+  if (const auto done = mezz::BeforeFlags(Program(), kFlagGroups, flags, words)) return *done;
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
   mezz::UseRocksdbQueryReader();
   const mezz::Status status = mezz::RunSubcommand(Program(), {argv + 1, argv + argc}, command_line, &FlagGiven);

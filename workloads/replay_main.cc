@@ -12,6 +12,7 @@
 
 #include "cache/base/text.h"
 #include "rocksdb/version.h"
+#include "workloads/program/command_line.h"
 #include "workloads/program/program.h"
 #include "workloads/replay/processes/cache_worker.h"
 #include "workloads/replay/processes/worker_process.h"
@@ -301,12 +302,40 @@ mezz::Status Run(const std::vector<std::string>& arguments, const std::string& c
   return Replay(options, arguments, exit_status);
 }
 
+const mezz::Program& Program() {
+  static const mezz::Program program = {
+      "mezz_replay",
+      "a workload against RocksDB over several block caches, side by side",
+      {{"", "--trace=FILE|gen:NAME", 0, "runs it over each cache", {"trace"}, nullptr},
+       {"--compare", "A.json B.json", 2, "what differs between two results", {}, nullptr},
+       {"--from", "A.json --html=FILE", 1, "a page of a result", {}, nullptr}}};
+  return program;
+}
+
+// What a group does not name stands behind them.
+const mezz::FlagGroup kFlagGroups[] = {
+    {"The workload",
+     {"trace", "format", "skip_bad", "mode", "unit", "sizes", "keys", "scale", "ops", "seconds", "skew", "put_share",
+      "seed"}},
+    {"The caches",
+     {"caches", "dram", "scm", "scm_path", "medium", "model", "policy", "serve", "pack", "dram_cache", "write_budget",
+      "segment", "shard_bits"}},
+    {"The database",
+     {"db", "dbs", "flash", "value_bytes", "values", "value_ratio", "block_bytes", "compression", "write_buffer",
+      "index_in_cache"}},
+    {"The clock", {"warmup", "warmup_ops", "cold_windows", "repeats", "threads", "rate", "timestamps", "verify"}},
+    {"Results", {"json", "csv", "html", "compare", "from", "block_trace", "curve_file", "curve_rate"}}};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string command_line = mezz::CommandLine(argc, argv);
   const std::vector<std::string> arguments(argv, argv + argc);
-  gflags::SetUsageMessage("replays a workload against RocksDB over several block caches, side by side");
+  std::vector<gflags::CommandLineFlagInfo> known;
+  gflags::GetAllFlags(&known);
+  const std::vector<mezz::Flag> flags = mezz::OwnFlags(known, __FILE__);
+  const std::vector<const char*> words(argv, argv + argc);
+  if (const auto done = mezz::BeforeFlags(Program(), kFlagGroups, flags, words)) return *done;
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
   if (argc > 2) {
     fmt::print(stderr, "mezz_replay: \"{}\" is not a flag; flags are spelt --name=value\n", argv[2]);

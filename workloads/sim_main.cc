@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cache/base/text.h"
+#include "workloads/program/command_line.h"
 #include "workloads/program/program.h"
 #include "workloads/sim/report.h"
 #include "workloads/sim/runner.h"
@@ -88,11 +89,34 @@ mezz::Status Run(const std::string& command_line) {
                                   : mezz::WriteFileAtomically(options.csv_path, mezz::sim::ReportCsv(report));
 }
 
+const mezz::Program& Program() {
+  static const mezz::Program program = {"mezz_sim",
+                                        "the policies of the hybrid cache over traces, without bytes",
+                                        {{"",
+                                          "--trace=FILE[,FILE]...",
+                                          0,
+                                          "miss ratios and mean access times of each policy at each total",
+                                          {"trace"},
+                                          nullptr}}};
+  return program;
+}
+
+const mezz::FlagGroup kFlagGroups[] = {
+    {"What is run", {"trace", "policies", "total", "sizes", "warmup", "threads"}},
+    {"The tiers", {"dram_share", "dram_cache", "high_priority_pool", "dram_shards", "dram_overhead", "segment_blocks"}},
+    {"Packing", {"pack", "pack_ratio"}},
+    {"Reading a trace", {"format", "skip_bad", "unit", "sample", "memory"}},
+    {"Results", {"flash_us", "seed", "json", "csv"}}};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string command_line = mezz::CommandLine(argc, argv);
-  gflags::SetUsageMessage("runs the policies of the hybrid cache over traces, without bytes");
+  std::vector<gflags::CommandLineFlagInfo> known;
+  gflags::GetAllFlags(&known);
+  const std::vector<mezz::Flag> flags = mezz::OwnFlags(known, __FILE__);
+  const std::vector<const char*> words(argv, argv + argc);
+  if (const auto done = mezz::BeforeFlags(Program(), kFlagGroups, flags, words)) return *done;
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
   if (argc > 1) {
     fmt::print(stderr, "mezz_sim: \"{}\" is not a flag; flags are spelt --name=value\n", argv[1]);

@@ -13,6 +13,7 @@
 
 #include "cache/base/text.h"
 #include "workloads/generators/generators.h"
+#include "workloads/program/command_line.h"
 #include "workloads/program/program.h"
 #include "workloads/program/subcommands.h"
 #include "workloads/rocksdb/query_trace.h"
@@ -186,11 +187,21 @@ const mezz::Program& Program() {
   return program;
 }
 
+const mezz::FlagGroup kFlagGroups[] = {
+    {"The trace", {"format", "skip_bad", "unit", "memory"}},
+    {"What is written", {"to", "out", "json", "query_trace", "block_trace", "pack_ratios"}},
+    {"Samples", {"rate"}},
+    {"Workloads", {"workload", "ops", "keys", "scale", "seed", "cache", "writes"}}};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string command_line = mezz::CommandLine(argc, argv);
-  gflags::SetUsageMessage(Usage(Program()));
+  std::vector<gflags::CommandLineFlagInfo> known;
+  gflags::GetAllFlags(&known);
+  const std::vector<mezz::Flag> flags = mezz::OwnFlags(known, __FILE__);
+  const std::vector<const char*> words(argv, argv + argc);
+  if (const auto done = mezz::BeforeFlags(Program(), kFlagGroups, flags, words)) return *done;
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
   mezz::UseRocksdbQueryReader();
   const mezz::Status status = mezz::RunSubcommand(Program(), {argv + 1, argv + argc}, command_line, &FlagGiven);
