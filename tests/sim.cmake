@@ -4,6 +4,7 @@ if(TARGET mezz_simulator)
   # unit/sim/report_test.
   mezz_test(unit/sim/alternatives_test LABELS unit DEPS mezz::simulator TSAN_LONG)
   mezz_test(unit/sim/references_test APART LABELS unit DEPS mezz::simulator TSAN_LONG)
+  mezz_test(unit/sim/sized_references_test APART LABELS unit DEPS mezz::simulator TSAN_LONG)
   mezz_test(unit/sim/trace_test LABELS unit DEPS mezz::simulator TSAN_LONG)
   mezz_test(unit/sim/options_test LABELS unit DEPS mezz::simulator TSAN_LONG)
   mezz_test(unit/sim/dram_models_test APART LABELS unit DEPS mezz::simulator TSAN_LONG)

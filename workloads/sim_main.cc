@@ -15,10 +15,10 @@
 DEFINE_string(trace, "", "Trace files, comma-separated; compressed ones are read as they are");
 DEFINE_string(format, "auto", "Format of the trace files: be64, arc, twitter_csv, ... auto: by content and name");
 DEFINE_bool(skip_bad, false, "Leave damaged records out and count them, instead of refusing the trace");
-DEFINE_string(
-    policies, "adaptive,dram_first,scm_first,bidirectional,lru,s3_fifo,opt",
-    "Two tiers: the names of policy=. What else a buyer could have: dram_only, naive_scm, memory_mode, "
-    "compressed, page_cache, inline_memory. One tier of the whole total: lru, clock, s3_fifo, w_tinylfu, opt");
+DEFINE_string(policies, "adaptive,dram_first,scm_first,bidirectional,lru,s3_fifo,opt",
+              "Two tiers: the names of policy=. What else a buyer could have: dram_only, naive_scm, memory_mode, "
+              "compressed, page_cache, inline_memory. One tier of the whole total: lru, clock, s3_fifo, s3_fifo_lib, "
+              "w_tinylfu, opt");
 DEFINE_string(total, "0.01,0.05,0.1,0.25",
               "Capacities of both tiers together: shares of the footprint (0.1, 10%) or bytes (64M)");
 DEFINE_double(dram_share, 0.2, "DRAM's part of the total");

@@ -109,7 +109,7 @@ void AddPacking(const LoadedTrace& trace, const SimOptions& o, const Capacity& c
 }  // namespace
 
 const std::vector<std::string_view>& ReferenceNames() {
-  static const std::vector<std::string_view> names = {"lru", "clock", "s3_fifo", "w_tinylfu", "opt"};
+  static const std::vector<std::string_view> names = {"lru", "clock", "s3_fifo", "s3_fifo_lib", "w_tinylfu", "opt"};
   return names;
 }
 
@@ -213,15 +213,14 @@ Status PlanCapacity(const LoadedTrace& trace, const SimOptions& o, const Total& 
   capacity->total = static_cast<uint64_t>(total.bytes == 0 ? footprint * total.share : sampled_bytes);
   capacity->dram = static_cast<uint64_t>(std::llround(static_cast<double>(capacity->total) * o.dram_share));
   capacity->scm = capacity->total - capacity->dram;
-  const double mean_bytes = static_cast<double>(trace.footprint_bytes()) / trace.unique();
-  capacity->reference_blocks =
-      unit ? capacity->total : static_cast<uint64_t>(static_cast<double>(capacity->total) / mean_bytes);
+  uint32_t smallest = unit ? 1 : UINT32_MAX;
+  for (BlockId block = 0; !unit && block < trace.unique(); ++block) smallest = std::min(smallest, trace.bytes(block));
   const std::string what = fmt::format("--total={} of trace {} is {} {}", total.text, trace.name(), capacity->total,
                                        unit ? "blocks" : "bytes");
-  if (capacity->reference_blocks == 0) return Status::InvalidArgument(what + ": less than one block; raise it");
+  if (capacity->total < smallest) return Status::InvalidArgument(what + ": less than one block; raise it");
   if (std::ranges::all_of(o.policies, [](const std::string& policy) { return IsReference(policy); }))
     return Status::Ok();
-  const uint64_t block = unit ? 1 : o.unit_bytes;
+  const uint64_t block = smallest;
   if (capacity->dram < block || capacity->scm < block) {
     return Status::InvalidArgument(
         fmt::format("{}: at --dram_share={} one tier gets less than one block; raise it", what, o.dram_share));

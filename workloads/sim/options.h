@@ -80,7 +80,6 @@ struct Capacity {
   uint64_t dram = 0;
   uint64_t scm = 0;
   uint64_t segment = 0;
-  uint64_t reference_blocks = 0;  // of the single-tier caches
 };
 // Refuses what holds no block, or no segment, in a tier.
 Status PlanCapacity(const LoadedTrace& trace, const SimOptions& options, const Total& total, Capacity* capacity);

@@ -87,9 +87,14 @@ class ClockReference {
 // S3-FIFO (Yang et al., SOSP'23): a tenth of the capacity is a FIFO of newcomers; those hit twice there, and those
 // whose key is in the ghost, go to the main FIFO, which reinserts what was hit (2 bits). The ghost holds 0.9 x capacity
 // keys. libCacheSim admits nothing to a small FIFO of one block; ours does.
-class S3FifoReference {
+//
+// `fills_main`: as later releases of libCacheSim have it, such as 0.3.5 of its package libcachesim: until the first
+// eviction, newcomers that find the small FIFO full go to the main FIFO. So the blocks that fill the cache are not
+// pushed out of the small FIFO as soon as it is full.
+template <bool fills_main>
+class S3FifoOf {
  public:
-  S3FifoReference(uint32_t blocks, uint64_t capacity)
+  S3FifoOf(uint32_t blocks, uint64_t capacity)
       : capacity_(capacity),
         small_max_(std::max<uint64_t>(1, static_cast<uint64_t>(static_cast<double>(capacity) * 0.1))),
         main_max_(capacity - std::min(capacity, small_max_)),
@@ -107,7 +112,8 @@ class S3FifoReference {
     if (ghost) Take(block);
     while (size_[kSmall] + size_[kMain] >= capacity_) Evict();
     state.hits = 0;
-    Put(ghost ? kMain : kSmall, block);
+    const bool filling = fills_main && !has_evicted_ && size_[kSmall] >= small_max_;
+    Put(ghost || filling ? kMain : kSmall, block);
     return false;
   }
 
@@ -134,6 +140,7 @@ class S3FifoReference {
   }
 
   void Evict() {
+    has_evicted_ = true;
     if (size_[kMain] > main_max_ || size_[kSmall] == 0) {
       EvictMain();
     } else {
@@ -172,6 +179,10 @@ class S3FifoReference {
   BlockLists lists_;
   std::vector<State> state_;
   uint64_t size_[3] = {0, 0, 0};
+  bool has_evicted_ = false;
 };
+
+using S3FifoReference = S3FifoOf<false>;
+using LibS3FifoReference = S3FifoOf<true>;
 
 }  // namespace mezz::sim

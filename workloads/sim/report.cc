@@ -176,8 +176,12 @@ std::string ReportTable(const SimOptions& options, const SimReport& report) {
     }
   }
   text +=
-      "\ngap: share of the way from lru to opt, both one tier of the whole total; lru, clock, s3_fifo, w_tinylfu and "
-      "opt\nare one tier. dram ... promote: per access; write has second chances in it, spare is those alone\n";
+      "\ngap: share of the way from lru to opt, both one tier of the whole total; lru, clock, s3_fifo (the paper's),\n"
+      "s3_fifo_lib (libCacheSim's), w_tinylfu and opt are one tier. dram ... promote: per access; write has second\n"
+      "chances in it, spare is those alone\n";
+  if (options.sizes == Sizes::kBytes) {
+    text += "opt is a bound that no cache of blocks of several sizes reaches: PFOO-L (docs/simulating.md)\n";
+  }
   if (std::ranges::any_of(report.rows, [](const SimRow& row) { return row.alternative.has_value(); })) {
     text +=
         "dram_only, naive_scm, memory_mode, compressed, page_cache, inline_memory: not the hybrid cache but what else "

@@ -13,6 +13,7 @@
 #include "workloads/sim/access_time.h"
 #include "workloads/sim/opt.h"
 #include "workloads/sim/references.h"
+#include "workloads/sim/sized_references.h"
 #include "workloads/sim/w_tinylfu.h"
 
 namespace mezz::sim {
@@ -90,7 +91,8 @@ class Job {
   Status RunReference(SimRow* row) const {
     const auto warmup = static_cast<uint64_t>(static_cast<double>(trace_.accesses().size()) * options_.warmup);
     row->counts.accesses = trace_.accesses().size() - warmup;
-    row->counts.misses = CountReferenceMisses(row->policy, trace_, row->capacity.reference_blocks, warmup, next_uses_);
+    const auto count = options_.sizes == Sizes::kUnit ? &CountReferenceMisses : &CountSizedReferenceMisses;
+    row->counts.misses = count(row->policy, trace_, row->capacity.total, warmup, next_uses_);
     row->counts.dram_hits = row->counts.accesses - row->counts.misses;
     return Status::Ok();
   }
@@ -195,8 +197,25 @@ uint64_t CountReferenceMisses(std::string_view policy, const LoadedTrace& trace,
   if (policy == "lru") return CountMisses<LruReference>(trace, capacity, warmup);
   if (policy == "clock") return CountMisses<ClockReference>(trace, capacity, warmup);
   if (policy == "s3_fifo") return CountMisses<S3FifoReference>(trace, capacity, warmup);
+  if (policy == "s3_fifo_lib") return CountMisses<LibS3FifoReference>(trace, capacity, warmup);
   if (policy == "w_tinylfu") return CountMisses<WTinyLfuReference>(trace, capacity, warmup);
   return CountOptMisses(next_uses, capacity, warmup);
+}
+
+uint64_t CountSizedReferenceMisses(std::string_view policy, const LoadedTrace& trace, uint64_t capacity,
+                                   uint64_t warmup, const std::vector<uint32_t>& next_uses) {
+  const auto count = [&](auto cache) {
+    uint64_t misses = 0;
+    for (size_t at = 0; at < trace.accesses().size(); ++at)
+      misses += !cache.Access(trace.accesses()[at]) & (at >= warmup);
+    return misses;
+  };
+  if (policy == "lru") return count(SizedLru(trace, capacity));
+  if (policy == "clock") return count(SizedClock(trace, capacity));
+  if (policy == "s3_fifo") return count(SizedS3Fifo(trace, capacity, /*fills_main=*/false));
+  if (policy == "s3_fifo_lib") return count(SizedS3Fifo(trace, capacity, /*fills_main=*/true));
+  if (policy == "w_tinylfu") return count(SizedWTinyLfu(trace, capacity));
+  return PfooLowerMisses(trace, next_uses, capacity, warmup);
 }
 
 Status JudgeTrace(const LoadedTrace& trace, const SimOptions& options) {

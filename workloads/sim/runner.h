@@ -61,9 +61,12 @@ Status JudgeTrace(const LoadedTrace& trace, const SimOptions& options);
 // The runs on one trace; appends to *report.
 Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* report);
 
-// Misses of a single-tier reference on the accesses from `warmup` on. `next_uses` is for opt alone.
-// REQUIRES: IsReference(policy).
+// Misses of a single-tier reference of `capacity` equal blocks on the accesses from `warmup` on. `next_uses` is for opt
+// alone. REQUIRES: IsReference(policy).
 uint64_t CountReferenceMisses(std::string_view policy, const LoadedTrace& trace, uint64_t capacity, uint64_t warmup,
                               const std::vector<uint32_t>& next_uses);
+// The same of `capacity` bytes, each block with its own; opt is a bound (sized_references.h).
+uint64_t CountSizedReferenceMisses(std::string_view policy, const LoadedTrace& trace, uint64_t capacity,
+                                   uint64_t warmup, const std::vector<uint32_t>& next_uses);
 
 }  // namespace mezz::sim
