@@ -85,6 +85,24 @@ Status DramNeeded(const HybridCacheOptions& options, DramUse* needed) {
   return Status::Ok();
 }
 
+namespace {
+
+// The least total, not below dram_total_bytes, that holds what a cache of that total needs: with the total grows what
+// keeps account of DRAM.
+Status LeastTotal(const HybridCacheOptions& options, uint64_t* total) {
+  HybridCacheOptions larger = options;
+  for (;;) {
+    DramUse needed;
+    MEZZ_RETURN_IF_ERROR(DramNeeded(larger, &needed));
+    *total = larger.dram_total_bytes;
+    const uint64_t least = RoundUp(needed.total(), DramBudget::kStepBytes) + kTierBytesMin;
+    if (least <= *total) return Status::Ok();
+    larger.dram_total_bytes = least;
+  }
+}
+
+}  // namespace
+
 Status DivideDram(HybridCacheOptions* options) {
   const uint64_t total = options->dram_total_bytes;
   if (total == 0) return Status::Ok();
@@ -93,13 +111,15 @@ Status DivideDram(HybridCacheOptions* options) {
   MEZZ_RETURN_IF_ERROR(DramNeeded(*options, &needed));
   const uint64_t charged = RoundUp(needed.total(), DramBudget::kStepBytes);
   if (total < charged + kTierBytesMin) {
+    uint64_t enough = 0;
+    MEZZ_RETURN_IF_ERROR(LeastTotal(*options, &enough));
     return Status::InvalidArgument(fmt::format(
         "dram_total={} is too small: for scm={}, block={}, policy={} and pack={} our structures need {} (index {}, "
         "policy {}, packing {}, curve {}), and the DRAM tier {}: give at least {}, lower scm, or raise block",
         SizeText(total), SizeText(options->scm.capacity_bytes), SizeText(options->scm.expected_block_bytes),
         options->policy, ToString(options->scm.pack), HumanBytes(charged), HumanBytes(needed.index),
         HumanBytes(needed.policies), HumanBytes(needed.packing), HumanBytes(needed.curve), HumanBytes(kTierBytesMin),
-        SizeText(charged + kTierBytesMin)));
+        SizeText(enough)));
   }
   options->dram_bytes = total - charged;
   return Status::Ok();

@@ -32,7 +32,8 @@ if(TARGET mezz_traces)
     mezz_trace_refuses(generate_without_gen "\"zipf\" is no generator" generate zipf --out=q)
     mezz_trace_refuses(generate_without_out "--out is missing" generate gen:zipf)
     # Whatever a library registers with gflags besides.
-    mezz_trace_refuses(flag_of_another "--trace_path is no flag of mezz_trace; mezz_trace --help" info none --trace_path=x)
+    mezz_trace_refuses(flag_of_another "--trace_path is no flag of mezz_trace; mezz_trace --help" info none
+                       --trace_path=x)
     mezz_trace_refuses(near_miss "--formt is no flag of mezz_trace; did you mean --format\\?" info none --formt=x)
     mezz_trace_refuses(missing_file "trace none: there is no such file" info none)
     mezz_trace_refuses(unknown_format "--format=magic is not known; auto, or one of" info none --format=magic)

@@ -211,7 +211,8 @@ mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   MEZZ_RETURN_IF_ERROR(mezz::Count("threads", FLAGS_threads, 1, &o->threads));
   MEZZ_RETURN_IF_ERROR(mezz::Count("value_bytes", FLAGS_value_bytes, 0, &o->value_bytes));
   MEZZ_RETURN_IF_ERROR(mezz::Count("block_bytes", FLAGS_block_bytes, 1, &o->block_bytes));
-  MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--write_buffer", FLAGS_write_buffer, &o->write_buffer_bytes));
+  if (FLAGS_write_buffer != "0")
+    MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--write_buffer", FLAGS_write_buffer, &o->write_buffer_bytes));
   MEZZ_RETURN_IF_ERROR(mezz::Count("unit", FLAGS_unit, 1, &o->unit_bytes));
   MEZZ_RETURN_IF_ERROR(mezz::Count("cold_windows", FLAGS_cold_windows, 0, &o->cold_windows));
   MEZZ_RETURN_IF_ERROR(mezz::Count("repeats", FLAGS_repeats, 1, &o->repeats));

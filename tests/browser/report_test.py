@@ -33,7 +33,7 @@ class Report(looking.Looking):
             self.assertEqual(len(seen["curves"]), 1 + 6, "latency, and six panels over time")
             for text in ("interrupted", "too noisy", "naive_scm was not available", "emulated", "model optane100",
                          "second tier never hit: hcc+compressed", "11.8.1", "peak rss bytes", "46.0k ops/s",
-                         "background: flushes", "refusals: cold key", "SCM 128 MiB", "35.0 MB/s"):
+                         "flushes within the windows", "refusals: cold key", "SCM 128 MiB", "35.0 MB/s"):
                 self.assertIn(text, seen["text"])
             for row in report_fixture.full()["rows"]:
                 if "series" in row:

@@ -72,6 +72,7 @@ std::string FromTable(std::mt19937_64& random, std::set<std::string_view>* tried
   options.scm.medium = random() % 2 == 0 ? MediumKind::kFile : MediumKind::kAnonymous;
   if (options.scm.medium == MediumKind::kFile) options.scm.path = "/x";
   options.serve = static_cast<ServeMode>(random() % 3);
+  options.heirs = random() % 2 == 0;
   options.curve = random() % 2 == 0;
   if (options.curve && random() % 2 == 0) options.curve_rate = static_cast<double>(1 + random() % 1000) / 1000;
   if (options.curve && random() % 2 == 0) options.curve_file = "/x";

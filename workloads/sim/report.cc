@@ -180,7 +180,7 @@ std::string ReportTable(const SimOptions& options, const SimReport& report) {
       "s3_fifo_lib (libCacheSim's), w_tinylfu and opt are one tier. dram ... promote: per access; write has second\n"
       "chances in it, spare is those alone\n";
   if (options.sizes == Sizes::kBytes) {
-    text += "opt is a bound that no cache of blocks of several sizes reaches: PFOO-L (docs/simulating.md)\n";
+    text += "opt is a bound that no cache of blocks of several sizes reaches: PFOO-L (docs/how-to/simulate.md)\n";
   }
   if (std::ranges::any_of(report.rows, [](const SimRow& row) { return row.alternative.has_value(); })) {
     text +=

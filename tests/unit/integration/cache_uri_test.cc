@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;scm=64M", "scm_path", "is missing"},
         BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=dram", "scm_path=/a", "contradicts medium=dram:"},
         BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=numa:0", "scm_path=/a", "contradicts"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=tape", "medium=tape", "file, anon and numa:N"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=tape", "medium=tape", "file, dram and numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:", "medium=numa:", "numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:-1", "medium=numa:-1", "numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:99999999999", "medium=numa:99999999999", "1023"},

@@ -100,11 +100,13 @@ TEST(Fields, KeepTheirPlacesInTheCsv) {
   }
   std::vector<std::string> names;
   for (const auto& [place, name] : columns) names.push_back(name);
-  EXPECT_THAT(names,
-              ElementsAre("ops", "seconds", "ops_per_s", "ratio", "p50_us", "p95_us", "p99_us", "p99_9_us", "dram_hit",
-                          "scm_hit", "flash_reads_per_op", "scm_bytes_written_per_op", "cpu_s_per_mop",
-                          "flash_bytes_per_s", "scm_bytes_read_per_op", "context_switches_per_op", "demotions",
-                          "promotions", "clean_evictions", "miss", "scm_writes"));
+  EXPECT_THAT(
+      names,
+      ElementsAre("ops", "seconds", "ops_per_s", "ratio", "p50_us", "p95_us", "p99_us", "p99_9_us", "dram_hit",
+                  "scm_hit", "flash_reads_per_op", "scm_bytes_written_per_op", "cpu_s_per_mop", "flash_bytes_per_s",
+                  "scm_bytes_read_per_op", "context_switches_per_op", "demotions", "promotions", "clean_evictions",
+                  "miss", "scm_writes", "background.flushes", "background.compactions", "background.flushed_bytes",
+                  "background.compacted_read_bytes", "background.compacted_bytes"));
 }
 
 // The table's line below its heads, without the cache and its throughput.

@@ -136,17 +136,18 @@ TEST_F(Replay, SaysHowMuchACacheOfOursPackedAndTheOthersNothing) {
 }
 
 TEST_F(Replay, SaysHowMuchOfAnSCMTierIsOfDeletedFiles) {
-  ReplayOptions options = Options("gen:uniform", "hcc,hybrid+keep_dead:dram_first,hybrid:dram_first");
+  ReplayOptions options = Options("gen:uniform", "hcc,hybrid+keep_dead:dram_first+nowarm,hybrid:dram_first+nowarm");
   options.put_share = 0.5;
   options.write_buffer_bytes = 64 << 10;
   RunOk(options);
-  const double kept = Row("hybrid+keep_dead:dram_first").total.scm_dead_share;
-  const double dropped = Row("hybrid:dram_first").total.scm_dead_share;
+  const double kept = Row("hybrid+keep_dead:dram_first+nowarm").total.scm_dead_share;
+  const double dropped = Row("hybrid:dram_first+nowarm").total.scm_dead_share;
   EXPECT_GT(kept, 0.05) << "compactions replace files";
   EXPECT_LT(dropped, 0.8 * kept);
   EXPECT_GE(dropped, 0);
   const std::string table = ReportTable(options, report_);
-  EXPECT_NE(table.find("hybrid+keep_dead:dram_first: blocks of deleted files took "), std::string::npos) << table;
+  EXPECT_NE(table.find("hybrid+keep_dead:dram_first+nowarm: blocks of deleted files took "), std::string::npos)
+      << table;
   const json j = ReportJson(options, report_);
   EXPECT_FALSE(j["rows"][0].contains("scm_dead_share"));
   EXPECT_EQ(j["rows"][1]["scm_dead_share"], kept);
