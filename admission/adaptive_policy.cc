@@ -43,6 +43,7 @@ AdaptivePolicy::AdaptivePolicy(const PolicyOptions& options)
       break_even_(Blocks(options.dram_bytes, options)),
       window_(Blocks(options.dram_bytes, options)),
       governor_(options.scm_bytes * kGovernorWindow),
+      renewal_(options.scm_bytes * kGovernorWindow),
       budget_(options.write_budget_bytes_per_second, options.now_ns),
       lookups_per_aged_line_(std::max<uint64_t>(
           1, kLookupsPerBlockAndHalving * Blocks(options.dram_bytes + options.scm_bytes, options) / sketch_.lines())),
@@ -75,6 +76,7 @@ void AdaptivePolicy::OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) {
   Grow(dram_bytes + scm_bytes);
   miniatures_.SetCapacity(dram_bytes, scm_bytes);
   governor_.SetWindow(scm_bytes * kGovernorWindow);
+  renewal_.SetWindow(scm_bytes * kGovernorWindow);
   if (dram_bytes != 0) {
     break_even_.SetCapacity(Blocks(dram_bytes, options_));
     window_.SetCapacity(Blocks(dram_bytes, options_));
@@ -112,6 +114,7 @@ void AdaptivePolicy::CountLookup(const BlockFacts& block) {
 
 void AdaptivePolicy::Advance(uint64_t lookups, uint64_t bytes) {
   governor_.AddLookups(bytes);
+  renewal_.AddLookups(bytes);
   break_even_.OnLookups(lookups);
   uint64_t unaged = unaged_lookups_.load(std::memory_order_relaxed);
   uint64_t owed;
@@ -144,7 +147,7 @@ Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
   if (!filled_.load(std::memory_order_relaxed) || has_ghost) sketch_.Increment(hash);
   if (!block.past_dram) break_even_.OnMiss(hash);
   const bool enters = !block.past_dram && (block.role != BlockRole::kData || !filled_.load(std::memory_order_relaxed) ||
-                                           window_.Admits(hash));
+                                           IsRenewed() || window_.Admits(hash));
   // What passes DRAM by enters it for them, and leaves it at once.
   if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, /*enters_dram=*/true);
   CountLookup(block);
@@ -187,6 +190,7 @@ bool AdaptivePolicy::Promotes(const BlockFacts& block, uint64_t hash, unsigned f
 // What a flush wrote holds the keys that are written most, which are read more than most. In DRAM it would push out
 // what was hit there, a whole memtable at a time.
 Decision AdaptivePolicy::OnWarm(const BlockFacts& block, const Lineage& lineage) {
+  renewal_.AddWrites(block.bytes);
   Decision decision = Policy::OnWarm(block, lineage);
   if (decision.reason == Reason::kFlushed) decision = {Action::kToScm, Reason::kFlushed, /*proven=*/true};
   if (decision.action != Action::kToScm) return decision;
@@ -262,6 +266,7 @@ Decision AdaptivePolicy::Evidence(const BlockFacts& block, uint64_t hash, bool h
   const bool filled = filled_.load(std::memory_order_relaxed);
   if (!filled || block.scm_hollow) return {Action::kToScm, Reason::kFilling, has_ghost};
   if (IsMetadata(block.role)) return {Action::kToScm, Reason::kRole, /*proven=*/true};
+  if (IsRenewed()) return {Action::kToScm, Reason::kRenewed};
   Strictness strictness = miniatures_.verdict();
   if (strictness != Strictness::kOpen && governor_.WrittenPercent() > kChurnStrictPercent)
     strictness = Strictness::kFrequency;
@@ -285,7 +290,8 @@ bool AdaptivePolicy::Probe(uint64_t hash) {
 // The reason not to write, if there is one; else the write is charged to both limits.
 std::optional<Reason> AdaptivePolicy::LimitReached(uint32_t bytes) {
   const uint64_t record_bytes = uint64_t{bytes} + kRecordOverheadBytes;
-  if (filled_.load(std::memory_order_relaxed) && governor_.WrittenPercent() > kChurnStopPercent) return Reason::kChurn;
+  const bool churns = filled_.load(std::memory_order_relaxed) && governor_.WrittenPercent() > kChurnStopPercent;
+  if (churns && !IsRenewed()) return Reason::kChurn;
   if (!budget_.Take(record_bytes)) return Reason::kWriteBudget;
   governor_.AddWrites(record_bytes);
   return std::nullopt;
@@ -311,7 +317,8 @@ bool AdaptivePolicy::IsLargeAmongPacked(const BlockFacts& block) const {
 }
 
 Decision AdaptivePolicy::Survival(const BlockFacts& block, uint64_t hash) {
-  const bool spares = block.scm_heat > (block.proven ? 1 : 0) + (IsLargeAmongPacked(block) ? 1 : 0);
+  const bool second_hit = block.proven && !IsRenewed();
+  const bool spares = block.scm_heat > (second_hit ? 1 : 0) + (IsLargeAmongPacked(block) ? 1 : 0);
   if (block.in_dram && !(spares && block.packed)) return {Action::kDrop, Reason::kInDram};
   if (spares || block.packable) {
     if (const auto limit = LimitReached(block.write_bytes())) return {Action::kDrop, *limit};

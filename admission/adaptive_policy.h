@@ -41,6 +41,11 @@ namespace mezz {
 //                       does not pack among others that do, if hit once more. Never if DRAM holds it, unless it is
 //                       packed. What is dropped leaves a ghost.
 //
+// Where flushes and compactions replace files (IsRenewed), this evidence is not to be had: it is kept by block, and
+// each new file has new blocks, of which nothing is known though their keys were asked for before. There everything
+// that leaves DRAM is demoted, one hit spares a record of either generation, and the governor does not stop what mostly
+// takes the place of dead blocks; the write budget holds.
+//
 // Every write passes the governor and the budget first.
 //
 // Costs: an SCM hit is one line of the sketch, an eviction that line and one of the ghost; of one key in many also a
@@ -85,6 +90,9 @@ class AdaptivePolicy final : public Policy {
   static constexpr double kPackedHitCostLz4 = 0.0375, kPackedHitCostZstd = 0.1125;
   // Of the mean packed block: a raw one above that takes the room of several.
   static constexpr uint64_t kLargePercent = 125;
+  // Bytes that RocksDB's flushes and compactions have offered, in percent of those looked up, from which on files are
+  // taken to be replaced faster than evidence gathers: results/heirs/summary.md.
+  static constexpr uint64_t kRenewedPercent = 2;
   // Written bytes in percent of those looked up, above which only the strictest evidence counts, unless the miniatures
   // found that writing everything pays; and above which nothing is written.
   static constexpr uint64_t kChurnStrictPercent = 50;
@@ -106,6 +114,11 @@ class AdaptivePolicy final : public Policy {
   uint32_t PromotionTarget(const BlockFacts& block) const;
   double WriteCost(const BlockFacts& block);
   bool Probe(uint64_t hash);
+  // Files are replaced so fast that what is known of blocks by their keys is of files that are gone.
+  bool IsRenewed() const {
+    const uint64_t percent = renewal_.WrittenPercent();
+    return percent >= kRenewedPercent && percent != WriteGovernor::kNoLookups;
+  }
   bool Promotes(const BlockFacts& block, uint64_t hash, unsigned frequency) const;
 
   const PolicyOptions options_;
@@ -116,6 +129,7 @@ class AdaptivePolicy final : public Policy {
   BreakEven break_even_;
   DramWindow window_;
   WriteGovernor governor_;
+  WriteGovernor renewal_;  // of bytes that RocksDB has written, beside those looked up
   WriteBudget budget_;
   const uint64_t lookups_per_aged_line_;
   std::mutex growing_;

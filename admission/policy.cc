@@ -162,6 +162,8 @@ std::string_view ToString(Reason reason) {
       return "heir_of_nothing";
     case Reason::kHeirOfUnknown:
       return "heir_of_unknown";
+    case Reason::kRenewed:
+      return "renewed";
     case Reason::kCount:
       break;
   }

@@ -86,6 +86,7 @@ enum class Reason : uint8_t {
   kHeirOfCold,     // in SCM, not hit
   kHeirOfNothing,  // in neither tier
   kHeirOfUnknown,  // nobody can tell its parents
+  kRenewed,        // files are replaced so fast that nothing is known of their blocks
   kCount
 };
 inline constexpr size_t kReasons = static_cast<size_t>(Reason::kCount);

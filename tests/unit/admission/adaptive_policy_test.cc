@@ -630,6 +630,48 @@ TEST_F(Adaptive, DataPassesAWindowByThatFindsNothing) {
 }
 
 // The governor's window must not keep the strictness of an unfilled tier: filling is limited by the budget alone.
+// What RocksDB offers, so much for so many look-ups.
+TEST_F(Adaptive, WhereFilesAreReplacedNoEvidenceIsAskedFor) {
+  Fill();
+  LookUp(100'000);
+  ExpectDecision(policy_->OnDramEviction(Block(1)), Action::kDrop, Reason::kNoEvidence);
+  BlockFacts proven = Recorded(2);
+  proven.proven = true;
+  proven.scm_heat = 1;
+  ExpectDecision(policy_->OnReclaim(proven), Action::kDrop, Reason::kNoHit);
+  const Lineage of_nothing{.kind = Lineage::Kind::kHeir};
+  for (uint64_t n = 0; n < 300; ++n) policy_->OnWarm(Block(10'000 + n), of_nothing);
+  ExpectDecision(policy_->OnDramEviction(Block(3)), Action::kDrop, Reason::kNoEvidence);
+  for (uint64_t n = 0; n < 4000; ++n) policy_->OnWarm(Block(20'000 + n), of_nothing);
+  ExpectDecision(policy_->OnDramEviction(Block(4)), Action::kToScm, Reason::kRenewed);
+  ExpectDecision(policy_->OnReclaim(proven), Action::kSpare, Reason::kHit);
+  LookUp(10'000'000);
+  ExpectDecision(policy_->OnDramEviction(Block(5)), Action::kDrop, Reason::kNoEvidence);
+}
+
+TEST_F(Adaptive, WhereFilesAreReplacedTheGovernorStopsNothingAndTheBudgetDoes) {
+  PolicyOptions options = Sizes();
+  uint64_t now = 1;
+  options.now_ns = [&now] { return now; };
+  for (const uint64_t budget : {uint64_t{0}, uint64_t{1} << 20}) {
+    options.write_budget_bytes_per_second = budget;
+    Make(options);
+    Fill();
+    LookUp(10'000);
+    const Lineage of_hot{.kind = Lineage::Kind::kHeir, .best = Standing::kScmHot};
+    uint64_t written = 0, over_budget = 0, churn = 0;
+    for (uint64_t n = 0; n < 30'000; ++n) {
+      const Decision decision = policy_->OnWarm(Block(n), of_hot);
+      written += decision.action == Action::kToScm;
+      over_budget += decision.reason == Reason::kWriteBudget;
+      churn += decision.reason == Reason::kChurn;
+    }
+    EXPECT_EQ(churn, 0u);
+    EXPECT_EQ(over_budget > 0, budget != 0);
+    EXPECT_EQ(written + over_budget, 30'000u);
+  }
+}
+
 TEST_F(Adaptive, FillingIsNoChurn) {
   for (uint64_t n = 0; n < 4 * kScmBlocks; ++n) ASSERT_EQ(policy_->OnDramEviction(Block(n)).action, Action::kToScm);
 }
