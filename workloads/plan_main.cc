@@ -128,13 +128,16 @@ mezz::Status CheckOut() {
   return mezz::CheckWritable("out", FLAGS_out);
 }
 
-mezz::Status CurveOf(const std::string& trace, mezz::plan::Curve* curve) {
+// `*sample_rate`: of the trace, if not null.
+mezz::Status CurveOf(const std::string& trace, mezz::plan::Curve* curve, double* sample_rate = nullptr) {
   mezz::plan::CurveOptions options;
   MEZZ_RETURN_IF_ERROR(CurveOptionsFromFlags(&options));
   std::unique_ptr<mezz::RequestSource> source;
   MEZZ_RETURN_IF_ERROR(OpenSource(trace, &source));
   source = mezz::CutExtents(std::move(source), options.block_bytes);
-  return mezz::plan::BuildCurve(source.get(), options, curve);
+  MEZZ_RETURN_IF_ERROR(mezz::plan::BuildCurve(source.get(), options, curve));
+  if (sample_rate != nullptr) *sample_rate = source->sample_rate();
+  return mezz::Status::Ok();
 }
 
 mezz::Status RunCurve(const Arguments& arguments) {
@@ -220,7 +223,12 @@ mezz::Status RunPlan(const Arguments& arguments) {
     return mezz::Status::InvalidArgument("name one of --trace=T and --curve=FILE: what to plan for");
   mezz::plan::Curve curve;
   if (FLAGS_curve.empty()) {
-    MEZZ_RETURN_IF_ERROR(CurveOf(FLAGS_trace, &curve));
+    double sample_rate = 1;
+    MEZZ_RETURN_IF_ERROR(CurveOf(FLAGS_trace, &curve, &sample_rate));
+    options.growth /= sample_rate;
+    if (sample_rate < 1)
+      fmt::print("the trace is a sample of {} of the keys: planned for {:.6g} times its data\n", sample_rate,
+                 options.growth);
   } else {
     MEZZ_RETURN_IF_ERROR(RefuseCurveFlags());
     MEZZ_RETURN_IF_ERROR(mezz::plan::ReadCurve(FLAGS_curve, &curve));

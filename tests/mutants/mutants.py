@@ -54,6 +54,10 @@ def staged(name, file, case, *edits):
     return Mutant(name, f"cache/pack/{file}", edits, "check/staged_blocks_check_test", "CheckedStage." + case)
 
 
+def trace(name, file, source, case, *edits):
+    return Mutant(name, f"workloads/{file}", edits, f"unit/{source}_test", case)
+
+
 def hybrid(name, file, test, case, *edits):
     return Mutant(name, f"integration/{file}", edits, test, case, "11.8.1")
 

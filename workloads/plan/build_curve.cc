@@ -262,6 +262,12 @@ void Builder::Warn() {
   if (!curve_->exact()) WarnOfSmallTiers();
   for (const std::string& remark : source_->remarks())
     curve_->warnings.push_back(fmt::format("trace {}: {}", source_->description(), remark));
+  if (source_->sample_rate() < 1) {
+    curve_->warnings.push_back(fmt::format(
+        "trace {} is a sample of {} of the keys, so sizes are a sample's and bands leave out how it was drawn; plan "
+        "this curve with --growth={:.6g} times what you want",
+        source_->description(), source_->sample_rate(), 1 / source_->sample_rate()));
+  }
   uint64_t resized = 0;
   for (Sampler& sampler : samplers_) resized = std::max(resized, sampler.resized());
   if (resized > 0) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "workloads/readers/fields.h"
 
@@ -38,6 +39,10 @@ bool NamedCsv::Next(Request* request) {
   while (row_.count == 0) {
     std::string_view line;
     if (!TakeFilledLine(&line)) return false;
+    if (places_.empty() && line.starts_with('#')) {
+      TakeComment(line);
+      continue;
+    }
     if (places_.empty()) {
       if (!TakeHeader(line)) return false;
       continue;
@@ -54,6 +59,16 @@ bool NamedCsv::Next(Request* request) {
     row_.misses -= row_.misses > 0 ? 1 : 0;
   }
   return true;
+}
+
+// "# sample_rate=0.01" stands before the header of a sample that mezz_trace has made.
+void NamedCsv::TakeComment(std::string_view line) {
+  constexpr std::string_view kRate = "sample_rate=";
+  const size_t at = line.find(kRate);
+  double rate = 0;
+  if (at == std::string_view::npos) return;
+  std::from_chars(line.data() + at + kRate.size(), line.data() + line.size(), rate);
+  if (rate > 0 && rate <= 1) sample_rate_ = rate;
 }
 
 bool NamedCsv::TakeHeader(std::string_view line) {
@@ -89,7 +104,9 @@ bool NamedCsv::FailColumn(size_t column, std::string_view want) {
 }
 
 bool HeaderNames(std::string_view head, std::initializer_list<std::string_view> columns) {
-  const std::string_view line = head.substr(0, head.find('\n'));
+  std::string_view line = head.substr(0, head.find('\n'));
+  for (; line.starts_with('#'); line = head.substr(0, head.find('\n')))
+    head.remove_prefix(std::min(line.size() + 1, head.size()));
   return std::ranges::all_of(columns, [line](std::string_view column) {
     bool named = false;
     VisitFields(line, [&](size_t, std::string_view name) { named = named || Trim(name) == column; });

@@ -17,6 +17,7 @@ class NamedCsv : public TraceFile {
  public:
   bool Next(Request* request) final;
   Status Rewind() override;
+  double sample_rate() const override { return sample_rate_; }
 
  protected:
   struct Column {
@@ -53,12 +54,14 @@ class NamedCsv : public TraceFile {
  private:
   bool TakeHeader(std::string_view line);
   bool SplitRow(std::string_view line);
+  void TakeComment(std::string_view line);
 
   const std::vector<Column> columns_;
   std::vector<size_t> places_;            // in the file -> in columns_, or its size: not known
   std::vector<bool> present_;             // by column
   std::vector<std::string_view> fields_;  // by column; the last takes what is not known
-  Row row_;                               // row_.count of it are still to be given
+  double sample_rate_ = 1;
+  Row row_;  // row_.count of it are still to be given
 };
 
 // Whether the first line of `head` names `columns`.

@@ -43,17 +43,21 @@ Status ConvertOptions::Validate() const {
 
 Status ConvertTrace(const ConvertOptions& options, ConvertSummary* summary) {
   MEZZ_RETURN_IF_ERROR(options.Validate());
+  WriterOptions out{.path = options.out,
+                    .format = options.to,
+                    .memory_bytes_max = options.memory_bytes_max,
+                    .unknown_bytes = options.unknown_bytes};
   std::unique_ptr<TraceWriter> writer;
-  MEZZ_RETURN_IF_ERROR(OpenTraceWriter({.path = options.out,
-                                        .format = options.to,
-                                        .memory_bytes_max = options.memory_bytes_max,
-                                        .unknown_bytes = options.unknown_bytes},
-                                       &writer));
+  if (FindWriterFormat(options.to) == nullptr) return OpenTraceWriter(out, &writer);  // which says what there is
   std::unique_ptr<RequestSource> source;
   MEZZ_RETURN_IF_ERROR(OpenSource(options, &source));
+  Request request;
+  bool more = source->Next(&request);
+  out.sample_rate = options.rate * source->sample_rate();
+  MEZZ_RETURN_IF_ERROR(OpenTraceWriter(out, &writer));
   const bool tells_operations = FindWriterFormat(options.to)->keeps_operations;
   ConvertSummary written;
-  for (Request request; source->Next(&request);) {
+  for (; more; more = source->Next(&request)) {
     MEZZ_RETURN_IF_ERROR(writer->Write(request));
     ++written.requests;
     written.operations += !tells_operations && request.operation != Operation::kGet;

@@ -34,7 +34,8 @@ class RocksdbBlockCsvWriter final : public TraceWriter {
 
 class MezzCsvWriter final : public TraceWriter {
  public:
-  explicit MezzCsvWriter(std::unique_ptr<OutputFile> file) : file_(std::move(file)) {
+  MezzCsvWriter(std::unique_ptr<OutputFile> file, double sample_rate) : file_(std::move(file)) {
+    if (sample_rate < 1) fmt::format_to(std::back_inserter(line_), "# sample_rate={}\n", sample_rate);
     fmt::format_to(std::back_inserter(line_), "{}\n", kMezzCsvHeader);
   }
 
@@ -67,8 +68,8 @@ class MezzCsvWriter final : public TraceWriter {
 std::unique_ptr<TraceWriter> MakeRocksdbBlockCsvWriter(std::unique_ptr<OutputFile> file, const WriterOptions&) {
   return std::make_unique<RocksdbBlockCsvWriter>(std::move(file));
 }
-std::unique_ptr<TraceWriter> MakeMezzCsvWriter(std::unique_ptr<OutputFile> file, const WriterOptions&) {
-  return std::make_unique<MezzCsvWriter>(std::move(file));
+std::unique_ptr<TraceWriter> MakeMezzCsvWriter(std::unique_ptr<OutputFile> file, const WriterOptions& options) {
+  return std::make_unique<MezzCsvWriter>(std::move(file), options.sample_rate);
 }
 
 }  // namespace mezz

@@ -42,6 +42,7 @@ struct WriterOptions {
   uint64_t memory_bytes_max = uint64_t{8} << 30;
   // The size of keys of which no request tells it, where the format needs one.
   uint32_t unknown_bytes = 1;
+  double sample_rate = 1;  // RequestSource::sample_rate() of what is written; mezz_csv says it
 };
 Status OpenTraceWriter(const WriterOptions& options, std::unique_ptr<TraceWriter>* writer);
 

@@ -107,6 +107,28 @@ TEST_F(Convert, GivesBackWhatEachFormatKeepsWhateverTheCompression) {
   }
 }
 
+TEST_F(Convert, SamplesSayTheirShare) {
+  std::string content = "key,op,extent_bytes,time_us\n";
+  for (int i = 0; i < 4000; ++i) content += std::to_string(i) + ",get,0,0\n";
+  const std::string whole = folder_.Write("whole", content);
+  ConvertSummary summary;
+  const auto rate_of = [&](const std::string& path) {
+    std::unique_ptr<RequestSource> source;
+    EXPECT_TRUE(OpenTrace(path, "", &source).ok());
+    Request request;
+    EXPECT_TRUE(source->Next(&request));
+    return source->sample_rate();
+  };
+  EXPECT_EQ(rate_of(whole), 1);
+  ASSERT_TRUE(ConvertTrace({.path = whole, .to = "mezz_csv", .out = folder_.Path("s"), .rate = 0.5}, &summary).ok());
+  EXPECT_EQ(rate_of(folder_.Path("s")), 0.5);
+  ASSERT_TRUE(
+      ConvertTrace({.path = folder_.Path("s"), .to = "mezz_csv", .out = folder_.Path("t"), .rate = 0.25, .seed = 2},
+                   &summary)
+          .ok());
+  EXPECT_EQ(rate_of(folder_.Path("t")), 0.125) << "a sample of a sample";
+}
+
 TEST_F(Convert, SaysWhichSizesItMadeUp) {
   ConvertSummary summary;
   ConvertOptions options{
