@@ -91,7 +91,7 @@ class AdaptivePolicy final : public Policy {
   // Of the mean packed block: a raw one above that takes the room of several.
   static constexpr uint64_t kLargePercent = 125;
   // Bytes that RocksDB's flushes and compactions have offered, in percent of those looked up, from which on files are
-  // taken to be replaced faster than evidence gathers: results/heirs/summary.md.
+  // taken to be replaced faster than evidence gathers: docs/explanation/heirs.md.
   static constexpr uint64_t kRenewedPercent = 2;
   // Written bytes in percent of those looked up, above which only the strictest evidence counts, unless the miniatures
   // found that writing everything pays; and above which nothing is written.
