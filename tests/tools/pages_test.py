@@ -304,12 +304,6 @@ class Deployed(unittest.TestCase):
         self.assertGreaterEqual(size(limits["memory"]),
                                 size(options["dram_total"]) + size(volume["sizeLimit"]) + BESIDE)
 
-    def test_pod_on_huge_pages(self):
-        options, limits, volume = self.pod("pod-hugepages.yaml")
-        self.assertEqual(volume["medium"], "HugePages")
-        self.assertGreaterEqual(size(limits["hugepages-2Mi"]), size(options["scm"]))
-        self.assertEqual(size(limits["hugepages-2Mi"]) % (2 << 20), 0)
-
     def test_compose(self):
         (service,) = yaml.safe_load((HOW_TO / "compose.yaml").read_text())["services"].values()
         options = self.judge(service["environment"]["MEZZANINE_CACHE"], size(service["mem_limit"]),
