@@ -5,9 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <utility>
+
 #include "rocksdb/cache.h"
 #include "temporary_folder.h"
 #include "workloads/replay/caches/database.h"
+#include "workloads/replay/caches/window.h"
 
 namespace mezz {
 namespace {
@@ -103,6 +107,40 @@ TEST_P(Target, AWrongValueIsAnError) {
   EXPECT_THAT(Serve({Of(Operation::kGet, 5)}, true), HasSubstr("bytes are wrong"));
   EXPECT_THAT(Serve({Of(Operation::kMultiGet, 5)}, true), HasSubstr("bytes are wrong"));
   EXPECT_THAT(Serve({Of(Operation::kSeek, 5)}, true), HasSubstr("bytes are wrong"));
+}
+
+class OneBatch final : public RequestFeed {
+ public:
+  explicit OneBatch(const std::vector<Request>& requests) : requests_(requests) {}
+  std::span<const Request> Next() override { return std::exchange(requests_, {}); }
+
+ private:
+  std::span<const Request> requests_;
+};
+
+// Settling takes twice as long here as all of the window before it: only a window that pays for it is that long.
+TEST_P(Target, WhatAWindowLeavesDueIsPaidForWithinItOrNotAtAll) {
+  using Clock = std::chrono::steady_clock;
+  const std::vector<Request> requests = {Of(Operation::kPut, 1), Of(Operation::kGet, 1)};
+  for (const bool within : {true, false}) {
+    ThreadTeam team(1);
+    OneBatch feed(requests);
+    const Clock::time_point began = Clock::now();
+    const WindowSettings settings{.settle_within = within, .settle = [&] {
+                                    const Clock::time_point ended = Clock::now();
+                                    while (Clock::now() - ended < 2 * (ended - began)) {
+                                    }
+                                    return Status::Ok();
+                                  }};
+    const TargetFactory<DatabaseTarget> make = [&] {
+      return std::make_unique<DatabaseTarget>(dbs_, cache_, TargetSettings{});
+    };
+    WindowResult result;
+    ASSERT_TRUE(RunWindow(make, cache_, settings, &team, {&feed}, &progress_, stop_, nullptr, &result).ok());
+    EXPECT_EQ(result.ops, 2u);
+    EXPECT_GT(result.settle_seconds, 0);
+    EXPECT_EQ(result.seconds > result.settle_seconds, within) << result.seconds << " " << result.settle_seconds;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Databases, Target, ::testing::Values(1u, 3u));
