@@ -236,7 +236,6 @@ TEST_F(UseHybridCacheTest, TheReportSaysWhatToDoWhereCompactionsAreNotOffered) {
   }
 }
 
-#if ROCKSDB_MAJOR > 7  // 7.8 does not tell a block's role
 TEST_F(UseHybridCacheTest, TheReportSaysWhatToDoAboutADatabaseOfDramAlone) {
   if (!kWarmsWithCompactions) GTEST_SKIP() << "this RocksDB says something else";
   options_.lowest_used_cache_tier = rocksdb::CacheTier::kVolatileTier;
@@ -246,7 +245,6 @@ TEST_F(UseHybridCacheTest, TheReportSaysWhatToDoAboutADatabaseOfDramAlone) {
   ReadAll();
   EXPECT_THAT(Report(), HasSubstr("set lowest_used_cache_tier=kNonVolatileBlockTier"));
 }
-#endif
 
 TEST(WarmingText, TellsOneThingAtATime) {
   EXPECT_EQ(WarmingText({.heirs = false, .flushed = 1, .compacted = 1}), "off");
