@@ -58,8 +58,7 @@ DEFINE_double(value_ratio, 1, "Made values: LZ4 and zstd pack them to about one 
 DEFINE_int64(block_bytes, 4096, "Block size");
 DEFINE_string(compression, "none", "Of the databases' blocks: none, lz4, zstd. See --values and --value_ratio");
 DEFINE_string(write_buffer, "0",
-              "Bytes put between two flushes: RocksDB's memtable (K, M, G). 0: a 64th of both tiers, 1 to 64 MiB, and "
-              "levels to match");
+              "Bytes put between two flushes: RocksDB's memtable (K, M, G). 0: a 64th of both tiers, 1 to 64 MiB");
 DEFINE_string(settle, "within",
               "Flushes and compactions that a window brought about end within its time, or after it: within, after");
 DEFINE_bool(index_in_cache, false, "Keep index and filter blocks in the block cache");

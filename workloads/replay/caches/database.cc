@@ -81,10 +81,6 @@ rocksdb::Options DbOptions(const ReplayOptions& o, std::shared_ptr<rocksdb::Cach
   options.max_background_jobs = 2;
   options.merge_operator = std::make_shared<NewestOperand>();
   options.write_buffer_size = o.memtable_bytes();
-  if (o.write_buffer_bytes == 0) {
-    options.target_file_size_base = options.write_buffer_size;
-    options.max_bytes_for_level_base = 4 * options.write_buffer_size;
-  }
   options.info_log_level = rocksdb::WARN_LEVEL;
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;

@@ -95,8 +95,9 @@ struct ReplayOptions {
   std::string compression = "none";  // kDatabase, of the blocks on flash: none, lz4, zstd
   bool index_in_cache = false;
   // RocksDB's memtable: how much is put between two flushes. 0: as large beside these caches as RocksDB's 64 MiB are
-  // beside a server's 4 GiB, a 64th of both tiers, from 1 to 64 MiB; and the levels below in RocksDB's own proportions
-  // to it. A larger one would take all puts of a short run, which then shows nothing of a database that is written to.
+  // beside a server's 4 GiB, a 64th of both tiers, from 1 to 64 MiB. A larger one would take all puts of a short run,
+  // which then shows nothing of a database that is written to. The levels below stay RocksDB's own: the database was
+  // loaded with them, and others would have it compacted anew within the first windows.
   uint64_t write_buffer_bytes = 0;
 
   unsigned threads = 2;
