@@ -33,22 +33,24 @@ using nlohmann::json;
 // and here.
 constexpr uint64_t kPlainSeed = 1;
 
-// From RocksDB's own table by level, since the databases were opened.
+// From RocksDB's own table by level, since the databases were opened: what comes to Level 0 a flush has written. Its
+// sums over levels are rounded apart from them, so that a difference may be less than nothing.
 BackgroundCounts BackgroundOf(const Databases& dbs) {
   constexpr double kGiB = 1 << 30;
   BackgroundCounts work;
   for (const auto& db : dbs.all()) {
     std::map<std::string, std::string> stats;
     db->GetMapProperty(rocksdb::DB::Properties::kCFStats, &stats);
-    const auto number = [&](const char* name) { return std::strtod(stats[name].c_str(), nullptr); };
-    const auto bytes = [&](const char* name) { return static_cast<uint64_t>(number(name) * kGiB); };
-    const auto flushes = static_cast<uint64_t>(number("compaction.L0.CompCount"));
-    const uint64_t flushed = bytes("compaction.L0.WriteGB");
-    work.flushes += flushes;
-    work.flushed_bytes += flushed;
-    work.compactions += static_cast<uint64_t>(number("compaction.Sum.CompCount")) - flushes;
-    work.compacted_read_bytes += bytes("compaction.Sum.ReadGB");
-    work.compacted_bytes += bytes("compaction.Sum.WriteGB") - flushed;
+    for (int level = 0; level < db->NumberLevels(); ++level) {
+      const auto number = [&](const char* what) {
+        return std::strtod(stats[fmt::format("compaction.L{}.{}", level, what)].c_str(), nullptr);
+      };
+      const auto written = static_cast<uint64_t>(number("WriteGB") * kGiB);
+      const auto jobs = static_cast<uint64_t>(number("CompCount"));
+      (level == 0 ? work.flushes : work.compactions) += jobs;
+      (level == 0 ? work.flushed_bytes : work.compacted_bytes) += written;
+      work.compacted_read_bytes += static_cast<uint64_t>(number("ReadGB") * kGiB);
+    }
   }
   return work;
 }
