@@ -67,6 +67,7 @@ ATOMIC_DECLARATION = re.compile(r"(?:std::atomic|\bAtomic)(?:<[^;=(]*>|_\w+)\s*&
 EXITS = re.compile(r"\b(?:abort|exit|_exit|quick_exit|terminate)\s*\(")
 PRINTS = re.compile(r"std::c(?:out|err|log)\b|\b(?:f?printf|puts|fputs|putchar)\s*\(|\bfmt::print\s*\(")
 SLEEPS = re.compile(r"\b(?:sleep_for|sleep_until|u?sleep|nanosleep)\s*\(")
+BARE_CLAIM = re.compile(r"^\s*(?:else )?if (?:constexpr )?\(.*\) ((?:EXPECT|ASSERT)_\w+)\(")
 INCLUDE = re.compile(r'\s*#\s*include\s+[<"]([^>"]+)[>"]')
 DEFINITION_NAME = re.compile(r"([~\w:]+|operator\S+)\s*\(")
 LINK = re.compile(r"\]\(([^)\s#]*)(?:#([^)\s]+))?[^)]*\)")
@@ -230,6 +231,7 @@ def check_library_manners(source):
         source.each(PRINTS, "no-print", "a library must not print: {0}")
     if source.folder == "tests":
         source.each(SLEEPS, "no-sleep", "tests do not sleep: {0}")
+        source.each(BARE_CLAIM, "braces", "GCC takes an else within {0} for one of the if before it: write braces")
 
 
 def check_mentions(source):

@@ -482,7 +482,9 @@ TEST_F(Replay, WarmsTheCachesThatAskForIt) {
   options.write_buffer_bytes = 256 << 10;
   RunOk(options);
   EXPECT_EQ(Row("lru+warm").reported(), compactions) << Row("lru+warm").unavailable;
-  if (!compactions) EXPECT_THAT(Row("lru+warm").unavailable, HasSubstr("warms with flushes only"));
+  if (!compactions) {
+    EXPECT_THAT(Row("lru+warm").unavailable, HasSubstr("warms with flushes only"));
+  }
   EXPECT_LT(Row("lru+warmflush").total.tiers.flash_reads, Row("lru").total.tiers.flash_reads);
   EXPECT_THAT(Row("hybrid").counters, HasSubstr(kTellsRoles ? "decision.warm." : "decision."));
   EXPECT_THAT(Row("hybrid+nowarm").counters, Not(HasSubstr("decision.warm.")));

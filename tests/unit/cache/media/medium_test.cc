@@ -203,7 +203,9 @@ TEST(NumaMedium, LiesOnItsNodeAndOnNoOther) {
   const int node = OptionsFor(MediumKind::kNumaNode).numa_node;
   EXPECT_THAT(nodes, testing::Each(node));
   EXPECT_FALSE(medium->info().emulated);
-  if (node == 0) EXPECT_THAT(medium->info().description, testing::HasSubstr("DRAM, with CPUs"));
+  if (node == 0) {
+    EXPECT_THAT(medium->info().description, testing::HasSubstr("DRAM, with CPUs"));
+  }
   EXPECT_FALSE(medium->info().persistent_memory);
 }
 
