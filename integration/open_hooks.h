@@ -51,4 +51,4 @@ using OpenTransactions = rocksdb::Status(const rocksdb::DBOptions& options,
 #endif
 
 // The definition of a function takes the place of RocksDB's, for all that is loaded after us.
-#define MEZZ_HIDES(name) __attribute__((visibility("default"))) asm(name)
+#define MEZZ_HIDES(name) asm(name) __attribute__((visibility("default")))
