@@ -12,8 +12,8 @@ namespace {
 constexpr uint64_t kLookupsPerBlockAndHalving = 10;
 // Halved so often, a counter of four bits is zero: more is never owed.
 constexpr uint64_t kHalvingsOwedMax = 4;
-// The governor's window: so many times the SCM tier.
-constexpr uint64_t kGovernorWindow = 4;
+// The governor's window: so many times the SCM tier. That of renewal is to hold several flushes.
+constexpr uint64_t kGovernorWindow = 4, kRenewalWindow = 16;
 // Weight of one dropped block in the mean frequency of the dropped: 1 / 128.
 constexpr unsigned kDroppedShift = 7;
 constexpr unsigned kFrequencyShift = 10;
@@ -43,7 +43,7 @@ AdaptivePolicy::AdaptivePolicy(const PolicyOptions& options)
       break_even_(Blocks(options.dram_bytes, options)),
       window_(Blocks(options.dram_bytes, options)),
       governor_(options.scm_bytes * kGovernorWindow),
-      renewal_(options.scm_bytes * kGovernorWindow),
+      renewal_(options.scm_bytes * kRenewalWindow),
       budget_(options.write_budget_bytes_per_second, options.now_ns),
       lookups_per_aged_line_(std::max<uint64_t>(
           1, kLookupsPerBlockAndHalving * Blocks(options.dram_bytes + options.scm_bytes, options) / sketch_.lines())),
@@ -76,7 +76,7 @@ void AdaptivePolicy::OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) {
   Grow(dram_bytes + scm_bytes);
   miniatures_.SetCapacity(dram_bytes, scm_bytes);
   governor_.SetWindow(scm_bytes * kGovernorWindow);
-  renewal_.SetWindow(scm_bytes * kGovernorWindow);
+  renewal_.SetWindow(scm_bytes * kRenewalWindow);
   if (dram_bytes != 0) {
     break_even_.SetCapacity(Blocks(dram_bytes, options_));
     window_.SetCapacity(Blocks(dram_bytes, options_));
@@ -177,6 +177,7 @@ Decision AdaptivePolicy::OnScmHit(const BlockFacts& block) {
 }
 
 bool AdaptivePolicy::Promotes(const BlockFacts& block, uint64_t hash, unsigned frequency) const {
+  if (IsRenewed()) return false;
   if (!promotion_.Promotes(frequency, block.packed ? kHotPacked : miniatures_.hot_frequency(), hash)) return false;
   // While nothing is dropped, a newcomer's place costs no flash read.
   if (!block.packed || !filled_.load(std::memory_order_relaxed)) return true;
@@ -187,15 +188,11 @@ bool AdaptivePolicy::Promotes(const BlockFacts& block, uint64_t hash, unsigned f
          frequency >= break_even_.Frequency(lookups_per_aged_line_ * sketch_.lines(), gain);
 }
 
-// What a flush wrote holds the keys that are written most, which are read more than most. In DRAM it would push out
-// what was hit there, a whole memtable at a time.
 Decision AdaptivePolicy::OnWarm(const BlockFacts& block, const Lineage& lineage) {
   renewal_.AddWrites(block.bytes);
-  Decision decision = Policy::OnWarm(block, lineage);
-  if (decision.reason == Reason::kFlushed) decision = {Action::kToScm, Reason::kFlushed, /*proven=*/true};
+  const Decision decision = Policy::OnWarm(block, lineage);
   if (decision.action != Action::kToScm) return decision;
-  if (const auto limit = LimitReached(block.write_bytes()))
-    return {lineage.kind == Lineage::Kind::kFlushed ? Action::kToDram : Action::kBypass, *limit};
+  if (const auto limit = LimitReached(block.write_bytes())) return {Action::kBypass, *limit};
   sketch_.Raise(HashOfBlock(block.key), lineage.frequency);
   return decision;
 }
@@ -227,7 +224,7 @@ Decision AdaptivePolicy::OnDramEviction(const BlockFacts& block) {
 // and no packing then.
 Decision AdaptivePolicy::Entry(const BlockFacts& block, uint64_t hash, bool has_ghost) {
   constexpr Decision kToDram{Action::kToDram, Reason::kPolicyDefault};
-  if (block.image_bytes == 0 || !has_ghost) return kToDram;
+  if (block.image_bytes == 0 || !has_ghost || IsRenewed()) return kToDram;
   const Decision evidence = Evidence(block, hash, /*has_ghost=*/true);
   if (evidence.action != Action::kToScm || LimitReached(block.write_bytes())) return kToDram;
   return {Action::kToBoth, Reason::kGhost, /*proven=*/true};

@@ -27,9 +27,9 @@ namespace mezz {
 //   on a miss           to DRAM; but data that a compaction reads goes nowhere, and data goes past DRAM, as if that
 //                       had evicted it at once, while newcomers find nothing there (DramWindow), and always if DRAM
 //                       is not for it. To both, if its ghost is known and its image is at hand
-//   on what RocksDB     of a flush to SCM, as proven; of a compaction to SCM if a parent was in the cache, as proven if
-//   has written         one was hit there, and it is known to have been asked for as often as they; else nowhere.
-//                       Metadata to DRAM
+//   on what RocksDB     of a flush to DRAM; of a compaction to SCM if a parent was in the cache, as proven if one was
+//   has written         hit there, and it is known to have been asked for as often as they; else nowhere. Metadata to
+//                       DRAM
 //   on a DRAM eviction  kept if recorded. Else demoted with evidence: it was hit in DRAM, its ghost is known, or it is
 //                       metadata; how much evidence is needed the miniatures say (Strictness). Blocks whose ghost is
 //                       known are demoted as proven. While the SCM tier fills, all are.
@@ -42,9 +42,10 @@ namespace mezz {
 //                       packed. What is dropped leaves a ghost.
 //
 // Where flushes and compactions replace files (IsRenewed), this evidence is not to be had: it is kept by block, and
-// each new file has new blocks, of which nothing is known though their keys were asked for before. There everything
-// that leaves DRAM is demoted, one hit spares a record of either generation, and the governor does not stop what mostly
-// takes the place of dead blocks; the write budget holds.
+// each new file has new blocks, of which nothing is known though their keys were asked for before. There it does as
+// dram_first does: everything that leaves DRAM is demoted, nothing is promoted, one hit spares a record of either
+// generation, and the young have more room. The governor does not stop what mostly takes the place of dead blocks; the
+// write budget holds.
 //
 // Every write passes the governor and the budget first.
 //
@@ -66,7 +67,7 @@ class AdaptivePolicy final : public Policy {
   Decision OnReclaim(const BlockFacts& block) override;
   void OnDramHits(uint64_t count) override;
   void OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) override;
-  unsigned young_percent() const override { return kYoungPercent; }
+  unsigned young_percent() const override { return IsRenewed() ? kYoungPercentDefault : kYoungPercent; }
   unsigned requeue_percent() const override { return kRequeuePercent; }
   size_t dram_bytes() const override;
 
@@ -92,7 +93,7 @@ class AdaptivePolicy final : public Policy {
   static constexpr uint64_t kLargePercent = 125;
   // Bytes that RocksDB's flushes and compactions have offered, in percent of those looked up, from which on files are
   // taken to be replaced faster than evidence gathers: docs/explanation/heirs.md.
-  static constexpr uint64_t kRenewedPercent = 2;
+  static constexpr uint64_t kRenewedPercent = 1;
   // Written bytes in percent of those looked up, above which only the strictest evidence counts, unless the miniatures
   // found that writing everything pays; and above which nothing is written.
   static constexpr uint64_t kChurnStrictPercent = 50;

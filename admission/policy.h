@@ -140,7 +140,7 @@ class Policy {
   // What was not hit and may be packed is packed: reclaim wants room, and gets it so.
   virtual Decision OnReclaim(const BlockFacts& block);
 
-  // Share of the SCM tier for the young, in percent; constant. The default serves policies that admit everything:
+  // Share of the SCM tier for the young, in percent. The default serves policies that admit everything:
   // S3-FIFO takes 10, more was better on some traces and worse on others (docs/explanation/decisions.md).
   virtual unsigned young_percent() const { return kYoungPercentDefault; }
   // Of the records of a proven segment, how many percent must be hot for reclaim to queue it again instead of asking

@@ -143,7 +143,7 @@ class TierFlow {
     }
   }
 
-  // RocksDB has written the block and offers it. An heir that finds no room is dropped: nobody asked for it yet.
+  // RocksDB has written the block and offers it. What finds no room in SCM is dropped: nobody asked for it yet.
   Placement OnWarm(const Block& block, const Lineage& lineage) {
     BlockFacts facts = tiers_.FactsOf(block);
     const Decision form = FormToBe(&facts);
@@ -153,7 +153,6 @@ class TierFlow {
       tiers_.Count(Event::kInsertToScm, facts.role);
       return Placement::kScm;
     }
-    if (decision.action == Action::kToScm && lineage.kind == Lineage::Kind::kFlushed) return WithoutRoom(facts);
     if (decision.action != Action::kToScm && decision.action != Action::kBypass) return Placement::kDram;
     tiers_.Count(Event::kInsertBypassed, facts.role);
     return Placement::kNowhere;

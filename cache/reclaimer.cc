@@ -233,6 +233,7 @@ void Reclaimer::WeighLocked(const record::Header& header, uint64_t offset) {
 }
 
 bool Reclaimer::PickVictimLocked(Mode mode) {
+  if (judge_ != nullptr) log_->SetYoungPercent(judge_->young_percent());
   const SegmentLog::Victim picked = log_->TakeVictim(/*pinned_too=*/mode == Mode::kDropPinned);
   if (picked.skipped_pinned != 0)
     counters_->Add(Event::kScmSegmentSkippedPinned, BlockRole::kOther, picked.skipped_pinned);

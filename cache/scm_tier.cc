@@ -478,7 +478,6 @@ void ScmTier::UseCodec(std::optional<Codec> codec) {
   if (guard_.InParent()) impl_->packer_->UseCodec(codec);  // a child's parent may have held a lock of the samples
 }
 
-void ScmTier::SetYoungPercent(unsigned percent) { impl_->log_.SetYoungPercent(percent); }
 void ScmTier::SetRequeuePercent(unsigned percent) { impl_->reclaimer_.SetRequeuePercent(percent); }
 bool ScmTier::PinPressure() { return impl_->reclaimer_.PinPressure(); }
 

@@ -261,9 +261,6 @@ class ScmTier {
   // unpacked with what it was packed with. REQUIRES: options().pack == PackMode::kAuto.
   void UseCodec(std::optional<Codec> codec);
 
-  // Share of the segments for the young, in percent; kYoungPercentDefault until it is set. Smaller shares give blocks
-  // that come once less room, and blocks that come again less time to do so.
-  void SetYoungPercent(unsigned percent);
   // Of the records of a proven segment that reclaim has reached, how many percent must be worth sparing for it to be
   // queued again as it is, and nothing written; 0, until it is set: that is never done. A smaller one saves writes, and
   // keeps what else the segment holds.

@@ -42,6 +42,9 @@ class SurvivorJudge {
   // record that is hit while it is judged may be asked about again, and so is one that does not pack, with `packable`
   // false. Not called while the capacity is lowered.
   virtual Fate Judge(const RecordFacts& record) = 0;
+  // Share of the segments for the young, in percent. Asked whenever the next victim is picked, under the same rules. A
+  // smaller share gives blocks that come once less room, and blocks that come again less time to do so.
+  virtual unsigned young_percent() const { return kYoungPercentDefault; }
 };
 
 }  // namespace mezz

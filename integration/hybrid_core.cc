@@ -163,7 +163,6 @@ Status HybridCore::ChoosePolicy(std::string_view name) {
     }
   }
   policy_.store(found->get(), std::memory_order_release);
-  scm_->SetYoungPercent((*found)->young_percent());
   scm_->SetRequeuePercent((*found)->requeue_percent());
   return Status::Ok();
 }

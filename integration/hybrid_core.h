@@ -304,6 +304,10 @@ class HybridCore final : private SurvivorJudge {
       return FateByHeat(record.heat, record.packable);
     return flow_.OnReclaim(record);
   }
+  unsigned young_percent() const override {
+    const Policy* const policy = policy_.load(std::memory_order_acquire);
+    return policy == nullptr ? kYoungPercentDefault : policy->young_percent();
+  }
   void Refuse(Event reason, const Evicted& evicted);
 
   HybridCacheOptions options_;

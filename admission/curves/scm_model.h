@@ -95,6 +95,8 @@ class ScmModel {
   void Erase(BlockId block) {
     if (Contains(block)) Forget(block);
   }
+  // As SurvivorJudge::young_percent says it.
+  void SetYoungPercent(unsigned percent) { options_.young_percent = percent; }
 
   // Writes a record; an older one of the block is replaced. False: no room. `wanted`: kPacked is a wish.
   template <typename Judge>

@@ -15,7 +15,6 @@ constexpr size_t kBlocksAhead = 12;  // that are prefetched
 constexpr uint64_t kNsPerUs = 1000;
 
 ScmModelOptions WithSharesOf(const Policy& policy, ScmModelOptions options) {
-  options.young_percent = policy.young_percent();
   options.requeue_percent = policy.requeue_percent();
   return options;
 }
@@ -86,6 +85,7 @@ class TwoTier final : public TwoTierRun {
   uint32_t ImageBytes(BlockId) const { return 0; }
   bool Put(BlockId block, Generation generation, Form form) {
     if (packs()) NotePacking();
+    scm_.SetYoungPercent(policy_->young_percent());
     return scm_.Put(block, generation, form, [this](const ScmModel::Reached& reached) {
       return flow_.OnReclaim(
           {.key = BlockKeyOf(trace_.key(reached.block)),

@@ -629,7 +629,6 @@ TEST_F(Adaptive, DataPassesAWindowByThatFindsNothing) {
   }
 }
 
-// The governor's window must not keep the strictness of an unfilled tier: filling is limited by the budget alone.
 // What RocksDB offers, so much for so many look-ups.
 TEST_F(Adaptive, WhereFilesAreReplacedNoEvidenceIsAskedFor) {
   Fill();
@@ -672,6 +671,29 @@ TEST_F(Adaptive, WhereFilesAreReplacedTheGovernorStopsNothingAndTheBudgetDoes) {
   }
 }
 
+TEST_F(Adaptive, WhereFilesAreReplacedItDoesAsDramFirst) {
+  Fill();
+  LookUp(100'000);
+  policy_->OnMiss(WithImage(1));
+  policy_->OnDramEviction(WithImage(1));  // refused: leaves a ghost
+  EXPECT_EQ(policy_->young_percent(), AdaptivePolicy::kYoungPercent);
+  NothingReturns();
+  BlockFacts packed = Recorded(2);
+  packed.packed = true;
+  packed.codec = Codec::kLz4;
+  Decision hit;
+  for (int hits = 0; hits < 15; ++hits) hit = policy_->OnScmHit(packed);
+  EXPECT_EQ(hit.action, Action::kPromote);
+
+  for (uint64_t n = 0; n < 40'000; ++n)
+    ExpectDecision(policy_->OnWarm(Block(10'000 + n), {.kind = Lineage::Kind::kFlushed}), Action::kToDram,
+                   Reason::kFlushed);
+  EXPECT_EQ(policy_->young_percent(), kYoungPercentDefault);
+  ExpectDecision(policy_->OnScmHit(packed), Action::kInPlace, Reason::kTooCold);
+  ExpectDecision(policy_->OnMiss(WithImage(1)), Action::kToDram, Reason::kPolicyDefault);
+}
+
+// The governor's window must not keep the strictness of an unfilled tier: filling is limited by the budget alone.
 TEST_F(Adaptive, FillingIsNoChurn) {
   for (uint64_t n = 0; n < 4 * kScmBlocks; ++n) ASSERT_EQ(policy_->OnDramEviction(Block(n)).action, Action::kToScm);
 }

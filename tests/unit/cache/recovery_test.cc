@@ -358,9 +358,12 @@ TEST_F(RecoveryTest, WhatWasHitInThisLifeStaysSoWhereItsSegmentIsQueuedAgain) {
   for (uint64_t n = 1; n <= kHot; ++n)
     ASSERT_EQ(tier_->Put(Key(n), BlockRole::kData, Payload(n, 0, kBytes), Generation::kProven), PutResult::kStored);
   ASSERT_TRUE(tier_->NotePromoted(Key(1)));
-  Open();
+  struct ReachesProven : SurvivorJudge {
+    Fate Judge(const RecordFacts& record) override { return FateByHeat(record.heat, record.packable); }
+    unsigned young_percent() const override { return 95; }
+  } judge;
+  Open(&judge);
   tier_->SetRequeuePercent(70);
-  tier_->SetYoungPercent(95);                                    // so that the proven are reached
   EXPECT_EQ(tier_->Find(Key(1)).carried(), Carried::kFromDram);  // its only hit
   ASSERT_TRUE(tier_->NotePromoted(Key(1)));
   for (int hit = 0; hit < 3; ++hit) {

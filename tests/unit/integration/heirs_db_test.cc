@@ -292,12 +292,12 @@ TEST_F(HeirsDbTest, LeveledCompaction) {
   ExpectFirstHalfFound(2);
 }
 
-TEST_F(HeirsDbTest, AFlushGoesToScmAsProven) {
+TEST_F(HeirsDbTest, AFlushGoesToDram) {
   Open();
   Write(1);
-  EXPECT_NEAR(static_cast<double>(Decided(Action::kToScm, Reason::kFlushed)), kBlocks, kBlocks / 20.0);
+  EXPECT_NEAR(static_cast<double>(Decided(Action::kToDram, Reason::kFlushed)), kBlocks, kBlocks / 20.0);
   EXPECT_EQ(Kept() + Dropped() + Unknown(), 0u);
-  EXPECT_EQ(stats_->Decisions().of(DecisionPoint::kWarm, Action::kToScm, Reason::kFlushed, BlockRole::kIndex), 0u);
+  EXPECT_EQ(stats_->Decisions().of(DecisionPoint::kWarm, Action::kToDram, Reason::kFlushed, BlockRole::kIndex), 0u);
   EXPECT_GT(stats_->Decisions().of(DecisionPoint::kWarm, Action::kToDram, Reason::kRole, BlockRole::kIndex), 0u);
 }
 
@@ -570,12 +570,13 @@ TEST_F(HeirsDbTest, ACompactionWithoutOutputForgetsNoLiveFile) {
 TEST_F(HeirsDbTest, TheDeadMakeRoomInScmBeforeAnythingIsReclaimed) {
   Open();
   Write(1);
+  Compact();  // to SCM
   const auto parents = Live();
   Compact();
   for (const FileId file : parents) EXPECT_TRUE(stats_->scm().IsForgotten(file));
   EXPECT_EQ(Garbage(), 0u);
   ExpectNoLiveFileForgotten();
-  for (int version = 2; Dead() > 0 && version < 5; ++version) Write(version);
+  for (int version = 2; Dead() > 0 && version < 20; ++version) Write(version);
   EXPECT_EQ(Dead(), 0u);
   EXPECT_GE(Count(Event::kScmDeadDropped), kBlocks);
   EXPECT_EQ(Count(Event::kScmDropped), 0u);
@@ -619,7 +620,6 @@ TEST_F(HeirsDbTest, TheWriteBudgetHolds) {
   cache_options_.write_budget_bytes_per_second = 4096;
   Open();
   Write(1);
-  EXPECT_GT(Decided(Action::kToDram, Reason::kWriteBudget), kBlocks / 2) << "a flush: as RocksDB asks";
   Compact();
   EXPECT_GT(Decided(Action::kBypass, Reason::kWriteBudget), kBlocks / 2);
   EXPECT_LT(Kept(), kBlocks / 10);
