@@ -136,6 +136,14 @@ void AdaptivePolicy::AgeOwedLines() {
   }
 }
 
+// Once the load has moved, all that was counted stands in the way of what is asked for now: it is forgotten, line by
+// line.
+void AdaptivePolicy::TellMiniatures(uint64_t hash, bool in_scm, bool enters_dram) {
+  if (!miniatures_.Samples(hash) || !miniatures_.OnDramMiss(hash, in_scm, enters_dram)) return;
+  unaged_lookups_.store(unaged_lookups_max(), std::memory_order_relaxed);
+  dropped_frequency_.store(0, std::memory_order_relaxed);
+}
+
 Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
   if (block.by_compaction && (block.role == BlockRole::kData || block.past_dram))
     return {Action::kBypass, Reason::kCompaction};
@@ -149,7 +157,7 @@ Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
   const bool enters = !block.past_dram && (block.role != BlockRole::kData || !filled_.load(std::memory_order_relaxed) ||
                                            IsRenewed() || window_.Admits(hash));
   // What passes DRAM by enters it for them, and leaves it at once.
-  if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, /*enters_dram=*/true);
+  TellMiniatures(hash, /*in_scm=*/false, /*enters_dram=*/true);
   CountLookup(block);
   if (enters) return Entry(block, hash, has_ghost);
   if (!block.past_dram) break_even_.OnEviction(hash);
@@ -171,7 +179,7 @@ Decision AdaptivePolicy::OnScmHit(const BlockFacts& block) {
   } else if (Promotes(block, hash, frequency)) {
     decision = {Action::kPromote, Reason::kFrequency};
   }
-  if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, decision.action == Action::kPromote);
+  TellMiniatures(hash, /*in_scm=*/true, decision.action == Action::kPromote);
   CountLookup(block);
   return decision;
 }
@@ -265,8 +273,11 @@ Decision AdaptivePolicy::Evidence(const BlockFacts& block, uint64_t hash, bool h
   if (IsMetadata(block.role)) return {Action::kToScm, Reason::kRole, /*proven=*/true};
   if (IsRenewed()) return {Action::kToScm, Reason::kRenewed};
   Strictness strictness = miniatures_.verdict();
-  if (strictness != Strictness::kOpen && governor_.WrittenPercent() > kChurnStrictPercent)
-    strictness = Strictness::kFrequency;
+  const bool churns = governor_.WrittenPercent() > kChurnStrictPercent;
+  if (AsksForEvidence(strictness) && churns) strictness = Strictness::kFrequency;
+  if (strictness == Strictness::kOnce && churns) return {Action::kDrop, Reason::kChurn};
+  if (strictness <= Strictness::kLatest) return {Action::kToScm, Reason::kPolicyDefault, /*proven=*/true};
+  if (strictness == Strictness::kDramFirst) return {Action::kToScm, Reason::kPolicyDefault};
   if (has_ghost || block.was_hit_in_dram) {
     const double dropped = dropped_frequency_.load(std::memory_order_relaxed);
     if (strictness == Strictness::kFrequency &&
@@ -314,8 +325,8 @@ bool AdaptivePolicy::IsLargeAmongPacked(const BlockFacts& block) const {
 }
 
 Decision AdaptivePolicy::Survival(const BlockFacts& block, uint64_t hash) {
-  const bool second_hit = block.proven && !IsRenewed();
-  const bool spares = block.scm_heat > (second_hit ? 1 : 0) + (IsLargeAmongPacked(block) ? 1 : 0);
+  const unsigned of_its_generation = block.proven && !IsRenewed() ? HeatOfSpared(miniatures_.verdict()) : 1;
+  const bool spares = block.scm_heat >= of_its_generation + (IsLargeAmongPacked(block) ? 1 : 0);
   if (block.in_dram && !(spares && block.packed)) return {Action::kDrop, Reason::kInDram};
   if (spares || block.packable) {
     if (const auto limit = LimitReached(block.write_bytes())) return {Action::kDrop, *limit};

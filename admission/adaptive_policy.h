@@ -91,9 +91,9 @@ class AdaptivePolicy final : public Policy {
   static constexpr double kPackedHitCostLz4 = 0.0375, kPackedHitCostZstd = 0.1125;
   // Of the mean packed block: a raw one above that takes the room of several.
   static constexpr uint64_t kLargePercent = 125;
-  // Bytes that RocksDB's flushes and compactions have offered, in percent of those looked up, from which on files are
-  // taken to be replaced faster than evidence gathers: docs/explanation/heirs.md.
-  static constexpr uint64_t kRenewedPercent = 1;
+  // Bytes that RocksDB's flushes and compactions have offered, in thousandths of those looked up, from which on files
+  // are taken to be replaced faster than evidence gathers: docs/explanation/heirs.md.
+  static constexpr uint64_t kRenewedPermille = 4;
   // Written bytes in percent of those looked up, above which only the strictest evidence counts, unless the miniatures
   // found that writing everything pays; and above which nothing is written.
   static constexpr uint64_t kChurnStrictPercent = 50;
@@ -104,6 +104,7 @@ class AdaptivePolicy final : public Policy {
   void CountLookup(const BlockFacts& block);
   void Advance(uint64_t lookups, uint64_t bytes);
   void AgeOwedLines();
+  void TellMiniatures(uint64_t hash, bool in_scm, bool enters_dram);
   void Grow(uint64_t bytes);
   uint64_t unaged_lookups_max() const;
   Decision Demotion(const BlockFacts& block, uint64_t hash, bool has_ghost);
@@ -117,8 +118,8 @@ class AdaptivePolicy final : public Policy {
   bool Probe(uint64_t hash);
   // Files are replaced so fast that what is known of blocks by their keys is of files that are gone.
   bool IsRenewed() const {
-    const uint64_t percent = renewal_.WrittenPercent();
-    return percent >= kRenewedPercent && percent != WriteGovernor::kNoLookups;
+    const uint64_t permille = renewal_.WrittenPermille();
+    return permille >= kRenewedPermille && permille != WriteGovernor::kNoLookups;
   }
   bool Promotes(const BlockFacts& block, uint64_t hash, unsigned frequency) const;
 
@@ -147,8 +148,8 @@ class AdaptivePolicy final : public Policy {
   std::array<Stripe, kStripes> stripes_;
 
   // Relaxed, all of them: they are estimates, and publish nothing.
-  // Look-ups that no line of the sketch was aged for yet: raised by CAS up to unaged_lookups_max(), lowered by CAS by
-  // whoever then ages a line.
+  // Look-ups that no line of the sketch was aged for yet: raised by CAS up to unaged_lookups_max(), or stored as that,
+  // lowered by CAS by whoever then ages a line.
   alignas(64) std::atomic<uint64_t> unaged_lookups_{0};
   std::atomic<uint32_t> dropped_frequency_{0};  // mean of what reclaim drops of the proven, in 1/1024
   // false -> true at the first reclaim; true -> false when the SCM tier grows: there is room again.

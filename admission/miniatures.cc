@@ -9,9 +9,9 @@ namespace mezz {
 namespace {
 
 // Scores are judged, and decay, after this share of the sampled SCM tier's blocks was looked up.
-constexpr double kJudgeShare = 0.25;
+constexpr double kJudgeShare = 0.125;
 constexpr uint32_t kJudgeLookupsMin = 64;
-constexpr double kDecay = 0.9;
+constexpr double kDecay = 0.98;
 // Of the mean frequency of what is dropped, for each drop.
 constexpr double kDroppedWeight = 0.01;
 // Below this share of hits the tier's content is of no use.
@@ -23,14 +23,16 @@ Miniatures::Miniatures(const Options& options, const FrequencySketch& sketch)
     : sketch_(sketch), block_bytes_(std::max(1u, options.block_bytes)), young_percent_(options.young_percent) {
   Size(options.dram_bytes, options.scm_bytes, /*ratio_min=*/1);
   ratio_at_first_ = sample_mask_.load(std::memory_order_relaxed) + 1;
-  keys_.resize(std::max<size_t>(8 * kWays, (ghosts_max_ * kKeysPerBlock + kWays - 1) / kWays * kWays));
-  // Stale records stay queued until they are reached, so there is room for twice what fits.
-  tiers_.assign(kStrictnesses, Tier(2 * static_cast<size_t>(scm_bytes_ / block_bytes_) + kWays));
+  keys_.resize(std::max<size_t>(8 * kWays, (ghosts_max_ * kKeysPerTwoBlocks / 2 + kWays - 1) / kWays * kWays));
+  // Stale records stay queued until they are reached, so there is room for more than what fits.
+  const size_t records = static_cast<size_t>(scm_bytes_ / block_bytes_) * 9 / 8 + kWays;
+  for (size_t of = 0; of < kStrictnesses; ++of)
+    tiers_.emplace_back(static_cast<Strictness>(of) <= Strictness::kLatest ? 0 : records, records);
 }
 
 void Miniatures::Size(uint64_t dram_bytes, uint64_t scm_bytes, uint64_t ratio_min) {
   const uint64_t blocks = std::max<uint64_t>(1, (dram_bytes + scm_bytes) / block_bytes_);
-  const uint64_t keys_max = keys_.empty() ? kSampledBlocksMax : keys_.size() / kKeysPerBlock;
+  const uint64_t keys_max = keys_.empty() ? kSampledBlocksMax : keys_.size() * 2 / kKeysPerTwoBlocks;
   const uint64_t ratio = std::bit_ceil(std::max(ratio_min, (blocks + keys_max - 1) / keys_max));
   sample_mask_.store(ratio - 1, std::memory_order_relaxed);
   scm_bytes_ = std::max<uint64_t>(scm_bytes / ratio, block_bytes_);
@@ -45,16 +47,22 @@ void Miniatures::SetCapacity(uint64_t dram_bytes, uint64_t scm_bytes) {
   if (dram_bytes + scm_bytes == 0) return;
   const std::lock_guard lock(mutex_);
   Size(dram_bytes, scm_bytes, ratio_at_first_);
+  StartAnew();
+}
+
+void Miniatures::StartAnew() {
   std::ranges::fill(keys_, Key{});
   for (Tier& tier : tiers_) {
     tier.young.Clear();
     tier.proven.Clear();
     tier.used_bytes = tier.young_bytes = 0;
-    tier.hits = tier.write_cost = 0;
+    tier.hits = tier.write_cost = tier.dropped_frequency = 0;
+    tier.hits_in_turn = 0;
     tier.filled = false;
   }
-  lookups_ = 0;
+  lookups_ = found_ = behind_ = 0;
   decayed_lookups_ = 0;
+  turning_ = false;
   swept_ = 0;
   histogram_ = {};
 }
@@ -74,12 +82,12 @@ Miniatures::Key* Miniatures::Find(uint64_t hash, bool make) {
   bool victim_idle = false;
   for (Key* key = set; key != set + kWays; ++key) {
     if (key->used != 0 && key->hash() == hash) {
-      key->used = events_;
+      key->used = Now();
       return key;
     }
     const bool idle = key->in_dram == 0 &&
                       std::ranges::all_of(key->views, [](const View& view) { return view.place == Place::kNowhere; });
-    const uint32_t age = key->used == 0 ? UINT32_MAX : events_ - key->used;
+    const uint32_t age = key->used == 0 ? UINT32_MAX : static_cast<uint16_t>(Now() - key->used);
     if (victim == nullptr || (idle && !victim_idle) || (idle == victim_idle && age > victim_age)) {
       victim = key;
       victim_age = age;
@@ -91,7 +99,7 @@ Miniatures::Key* Miniatures::Find(uint64_t hash, bool make) {
   victim->hash_low = static_cast<uint32_t>(hash);
   victim->hash_high = static_cast<uint32_t>(hash >> 32);
   victim->bytes = std::min(block_bytes_, kKeyBytesMax);
-  victim->used = events_;
+  victim->used = Now();
   return victim;
 }
 
@@ -110,9 +118,9 @@ void Miniatures::Forget(size_t of, Key* key) {
   view.number = 0;
 }
 
-void Miniatures::OnDramMiss(uint64_t hash, bool enters_dram) {
+bool Miniatures::OnDramMiss(uint64_t hash, bool in_scm, bool enters_dram) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return;
+  if (!lock.owns_lock()) return false;
   events_ = std::max(events_ + 1, 1u);
   Key* const key = Find(hash, /*make=*/true);
   key->in_dram = enters_dram ? 1 : 0;
@@ -123,11 +131,13 @@ void Miniatures::OnDramMiss(uint64_t hash, bool enters_dram) {
       continue;
     }
     tiers_[of].hits += 1;
+    ++tiers_[of].hits_in_turn;
     view.heat = std::min(view.heat + 1u, 3u);
   }
+  found_ += in_scm ? 1 : 0;
   decayed_lookups_ += 1;
   SweepHistogram();
-  if (++lookups_ >= judge_every_) Judge();
+  return ++lookups_ >= judge_every_ && Judge();
 }
 
 void Miniatures::OnDramEviction(uint64_t hash, uint32_t bytes, bool was_hit, double write_cost) {
@@ -149,18 +159,20 @@ void Miniatures::Demote(size_t of, Key* key, bool was_hit) {
   Tier& tier = tiers_[of];
   View& view = key->views[of];
   if (view.place != Place::kNowhere) return;
-  const bool proven = HasGhost(tier, view);
-  if (tier.filled && !Admits(tier, static_cast<Strictness>(of), *key, view, was_hit)) {
+  const auto strictness = static_cast<Strictness>(of);
+  if (tier.filled && !Admits(tier, strictness, *key, view, was_hit)) {
     view.number = ++tier.ghosts & kNumberMask;
     return;
   }
+  const bool proven =
+      strictness <= Strictness::kLatest || (strictness != Strictness::kDramFirst && HasGhost(tier, view));
   MakeRoom(of, key->bytes);
   view.heat = HeatOfNew(proven ? Generation::kProven : Generation::kYoung);
   Put(of, static_cast<uint32_t>(key - keys_.data()), proven);
 }
 
 bool Miniatures::Admits(const Tier& tier, Strictness strictness, const Key& key, const View& view, bool was_hit) const {
-  if (strictness == Strictness::kOpen) return true;
+  if (!AsksForEvidence(strictness)) return true;
   if (!was_hit && !HasGhost(tier, view)) return false;
   return strictness == Strictness::kEvidence || FrequencyOf(key) >= kOverDropped * tier.dropped_frequency;
 }
@@ -177,7 +189,7 @@ void Miniatures::Put(size_t of, uint32_t slot, bool proven) {
   }
   view.number = ++tier.writes & kNumberMask;
   view.place = proven ? Place::kProven : Place::kYoung;
-  queue.Push({.slot = slot & 0xfffu, .number = static_cast<uint32_t>(view.number) & 0xfffffu});
+  queue.Push({.slot = slot & 0xfffu, .number = static_cast<uint32_t>(view.number)});
   tier.used_bytes += key.bytes;
   if (!proven) tier.young_bytes += key.bytes;
   tier.write_cost += write_cost_ * key.bytes / block_bytes_;
@@ -197,7 +209,8 @@ void Miniatures::MakeRoom(size_t of, uint64_t bytes) {
     if (view.place != expected || !record.IsOf(view)) continue;
     Forget(of, &key);
     // As AdaptivePolicy::OnReclaim.
-    if (key.in_dram == 0 && view.heat > (young ? 0u : 1u) && walked < kWalkedPerEventMax / 2) {
+    if (key.in_dram == 0 && view.heat >= (young ? 1 : HeatOfSpared(static_cast<Strictness>(of))) &&
+        walked < kWalkedPerEventMax / 2) {
       --view.heat;
       Put(of, record.slot, /*proven=*/true);
       continue;
@@ -209,16 +222,40 @@ void Miniatures::MakeRoom(size_t of, uint64_t bytes) {
   walked_records_.store(walked_records_.load(std::memory_order_relaxed) + walked, std::memory_order_relaxed);
 }
 
-void Miniatures::Judge() {
-  lookups_ = 0;
+// The SCM tier lags behind what the latest blocks alone would find.
+bool Miniatures::HasMoved() {
+  const uint32_t latest = TierOf(Strictness::kLatest).hits_in_turn;
+  const bool behind = TierOf(Strictness::kFrequency).filled && 2 * latest > 3 * found_ &&
+                      latest > kMovedShare * static_cast<double>(lookups_);
+  behind_ = behind ? behind_ + 1 : 0;
+  since_moved_ += lookups_;
+  return behind_ >= kMovedJudgements && since_moved_ > kMovesApart * (scm_bytes_ / block_bytes_);
+}
+
+// True: the load has moved.
+bool Miniatures::Judge() {
+  if (HasMoved()) {
+    StartAnew();
+    since_moved_ = 0;
+    turning_ = true;
+    verdict_.store(Strictness::kLatest, std::memory_order_relaxed);
+    return true;
+  }
+  lookups_ = found_ = 0;
+  for (Tier& tier : tiers_) tier.hits_in_turn = 0;
+  turning_ = turning_ && !TierOf(Strictness::kLatest).filled;
+  if (turning_) return false;
   const auto score = [this](size_t of) { return tiers_[of].hits - tiers_[of].write_cost; };
-  double best_score = score(0);
-  for (size_t of = 1; of < kStrictnesses; ++of) best_score = std::max(best_score, score(of));
+  constexpr auto kFirst = static_cast<size_t>(Strictness::kLatest);
+  double best_score = score(kFirst);
+  for (size_t of = kFirst; of < kStrictnesses; ++of) best_score = std::max(best_score, score(of));
   const double enough = best_score - kEquals * std::max(1.0, best_score);
-  size_t strictest = 0;
-  for (size_t of = 0; of < kStrictnesses; ++of) {
+  size_t strictest = kFirst;
+  for (size_t of = kFirst; of < kStrictnesses; ++of) {
     if (score(of) >= enough) strictest = of;
   }
+  constexpr auto kOnce = static_cast<size_t>(Strictness::kOnce);
+  if (strictest == kFirst && score(kOnce) > kOnceOverLatest * score(kFirst)) strictest = kOnce;
   verdict_.store(static_cast<Strictness>(strictest), std::memory_order_relaxed);
   stale_.store(tiers_[strictest].hits < kStaleHitShare * decayed_lookups_, std::memory_order_relaxed);
   for (Tier& tier : tiers_) {
@@ -226,6 +263,7 @@ void Miniatures::Judge() {
     tier.write_cost *= kDecay;
   }
   decayed_lookups_ *= kDecay;
+  return false;
 }
 
 // Two keys a look-up, so that no look-up pays for all of them.

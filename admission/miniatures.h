@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cassert>
@@ -14,20 +15,31 @@
 
 namespace mezz {
 
-// How much evidence a block needs to be demoted. From the first to the last, fewer are.
+// How much evidence a block needs to be demoted, and where it is kept then: each is a whole policy. From the first to
+// the last, fewer bytes are written.
 enum class Strictness : uint8_t {
-  kOpen,       // none
+  kOnce,       // as kLatest, but a single hit spares nothing: for what is asked for twice and never again
+  kLatest,     // none; proven at once, so that each stays for a turn of the log, as in a list by age
+  kOpen,       // none; proven if its ghost is known
+  kDramFirst,  // none; young, and one hit spares a proven record too: what policy=dram_first does
   kEvidence,   // it was hit in DRAM, or its ghost is known
   kFrequency,  // that, and it is asked for clearly more often than what the SCM tier drops (kOverDropped)
   kCount
 };
 inline constexpr size_t kStrictnesses = static_cast<size_t>(Strictness::kCount);
+inline bool AsksForEvidence(Strictness strictness) { return strictness >= Strictness::kEvidence; }
+// The heat that spares a proven record. What came back starts with one, as all do that kOnce and kLatest write.
+inline unsigned HeatOfSpared(Strictness strictness) {
+  if (strictness == Strictness::kDramFirst) return 1;
+  return strictness == Strictness::kOnce ? 3 : 2;
+}
 
 // Which strictness suits the workload of the moment, and which blocks are hot: found out by running the SCM tier in
 // miniature, once for each strictness, on the accesses to a small sample of the keys (miniature simulation,
 // Waldspurger et al., ATC'17; the sample is spatial, by hash, as in SHARDS, FAST'15). No rule for all workloads is
 // known: admitting everything wins where reuse follows recency, asking for evidence where it follows frequency, and
-// frequency where the working set is far larger than the cache.
+// frequency where the working set is far larger than the cache. Who runs every one of them in miniature and does as the
+// best one did loses no more to it than it takes to find out.
 //
 // A miniature is a tier whose records have no bytes: two queues, young and proven, a share of the capacity for the
 // young, second chances as the policy's, ghosts as long as both tiers. Its score is its hits less the cost of what was
@@ -38,6 +50,12 @@ inline constexpr size_t kStrictnesses = static_cast<size_t>(Strictness::kCount);
 // that the SCM tier serves in place does not pass through DRAM. A miniature that has not got it would have read it from
 // flash, and it would soon have left DRAM again: there it is judged at once, as one that was not hit. Otherwise a
 // miniature could not get back what it had dropped for as long as the SCM tier kept it.
+//
+// What was scored before the load moved says nothing about what comes, and the strict ones are slow to let go of what
+// was hot. So if kLatest has found half as much again as the SCM tier itself in each of kMovedJudgements judgements in
+// a row, the load has moved: all of them start anew, and kLatest is the verdict until its miniature is
+// full, by when the SCM tier has about turned over. A scan is no such move, as kLatest finds nothing either; nor are
+// working sets that alternate, as two moves are kMovesApart tiers' worth of look-ups apart at least.
 //
 // The hot threshold is the frequency from which on the sampled keys just fill kHotShare of the DRAM tier; none is hot
 // while that is not kHotOverMean times the mean, unless all of them fit.
@@ -65,8 +83,9 @@ class Miniatures {
   // Whether events of this key are wanted; the others are cheap to leave out. `hash` must be well mixed.
   bool Samples(uint64_t hash) const { return (hash & sample_mask_.load(std::memory_order_relaxed)) == 0; }
 
-  // A look-up missed the DRAM tier. `enters_dram`: it is there after it, read from flash or promoted.
-  void OnDramMiss(uint64_t hash, bool enters_dram);
+  // A look-up missed the DRAM tier. `in_scm`: it found the block there. `enters_dram`: the block is in DRAM after it,
+  // read from flash or promoted. True: the load has moved, as this look-up made certain.
+  bool OnDramMiss(uint64_t hash, bool in_scm, bool enters_dram);
   // The block leaves the DRAM tier. `write_cost`: of a mean block written now, in flash reads.
   void OnDramEviction(uint64_t hash, uint32_t bytes, bool was_hit, double write_cost = kWriteCost);
 
@@ -88,44 +107,50 @@ class Miniatures {
   // estimate of a key that is asked for steadily varies by two. Among equals, as in a loop larger than both tiers, what
   // lies in SCM is to stay: at 1 half of them were written again and again. From 1.6 on traces lose.
   static constexpr double kOverDropped = 1.4;
+  // See above: a share of the look-ups below which what kLatest finds says nothing; tiers' worth of look-ups.
+  // What kOnce must find more than kLatest, of the score: it lets go of what the others have found worth keeping.
+  static constexpr double kOnceOverLatest = 1.02;
+  static constexpr uint32_t kMovedJudgements = 5;
+  static constexpr double kMovedShare = 0.12;
+  static constexpr uint64_t kMovesApart = 16;
   static constexpr double kHotShare = 0.6;
   static constexpr double kHotOverMean = 1.5;  // the hot threshold, over the mean frequency of the keys that are known
   static constexpr unsigned kNothingIsHot = FrequencySketch::kMax + 1;
 
  private:
-  // Of both tiers' capacity: 160 KB, 1.2 bytes a block from 2^16 blocks on.
+  // Of both tiers' capacity: 160 KB at most, 1.2 bytes a block at 2^17.
   static constexpr uint32_t kSampledBlocksMax = 1024;
-  static constexpr uint32_t kKeysPerBlock = 4;
+  static constexpr uint32_t kKeysPerTwoBlocks = 7;
   static constexpr size_t kWays = 8;
 
   enum class Place : uint32_t { kNowhere, kYoung, kProven };
-  // A sampled key, as one miniature sees it.
-  struct View {
-    uint32_t number : 28 = 0;  // of its record while it has a place, else of its refusal or drop; 0: none
+  // A sampled key, as one miniature sees it. Packed: of the six a key has, three bytes each.
+  struct [[gnu::packed]] View {
+    uint32_t number : 20 = 0;  // of its record while it has a place, else of its refusal or drop; 0: none
     Place place : 2 = Place::kNowhere;
     uint32_t heat : 2 = 0;
   };
-  static_assert(sizeof(View) == sizeof(uint32_t));
-  static constexpr uint32_t kNumberMask = (1u << 28) - 1;
+  static_assert(sizeof(View) == 3);
+  static constexpr uint32_t kNumberMask = (1u << 20) - 1;
   struct Key {
     uint32_t hash_low = 0, hash_high = 0;  // halves: the whole would be padded to its alignment
     uint32_t bytes : 31 = 0;
     uint32_t in_dram : 1 = 0;
-    uint32_t used = 0;  // number of its last event; 0: the slot is free
     std::array<View, kStrictnesses> views;
+    uint16_t used = 0;  // when its last event was (Now()); 0: the slot is free
 
     uint64_t hash() const { return uint64_t{hash_high} << 32 | hash_low; }
   };
-  static_assert(sizeof(Key) == 28);
+  static_assert(sizeof(Key) == 32);
   static constexpr uint32_t kKeyBytesMax = (1u << 31) - 1;
-  // A record of the key in `slot`. The lower bits of its number suffice: stale ones are found out before 2^20 others.
+  // A record of the key in `slot`. A stale one is found out before 2^20 others are written.
   struct Record {
     uint32_t slot : 12;
     uint32_t number : 20;
 
-    bool IsOf(const View& view) const { return number == (static_cast<uint32_t>(view.number) & ((1u << 20) - 1)); }
+    bool IsOf(const View& view) const { return number == view.number; }
   };
-  static_assert(sizeof(Record) == 4 && kSampledBlocksMax * kKeysPerBlock <= 1u << 12);
+  static_assert(sizeof(Record) == 4 && kSampledBlocksMax * kKeysPerTwoBlocks / 2 <= 1u << 12);
   // First in, first out, in a fixed space. When it is full, the oldest is overwritten.
   class Queue {
    public:
@@ -148,11 +173,12 @@ class Miniatures {
     size_t begin_ = 0, end_ = 0;
   };
   struct Tier {
-    explicit Tier(size_t records) : young(records), proven(records) {}
+    Tier(size_t young_records, size_t proven_records) : young(young_records), proven(proven_records) {}
     Queue young, proven;
     uint64_t used_bytes = 0, young_bytes = 0;
     uint32_t writes = 0;              // numbers records
     uint32_t ghosts = 0;              // numbers refusals and drops
+    uint32_t hits_in_turn = 0;        // since the last judgement
     double dropped_frequency = 0;     // of what left the proven queue, a decaying mean
     double hits = 0, write_cost = 0;  // decaying; in flash reads
     bool filled = false;
@@ -168,7 +194,10 @@ class Miniatures {
   void Put(size_t of, uint32_t slot, bool proven);
   void MakeRoom(size_t of, uint64_t bytes);
   void Forget(size_t of, Key* key);
-  void Judge();
+  bool Judge();
+  bool HasMoved();
+  void StartAnew();
+  Tier& TierOf(Strictness strictness) { return tiers_[static_cast<size_t>(strictness)]; }
   void SweepHistogram();
   unsigned FrequencyOf(const Key& key) const { return sketch_.Estimate(key.hash()); }
 
@@ -191,9 +220,15 @@ class Miniatures {
   std::vector<Tier> tiers_;
   double write_cost_ = kWriteCost;  // as told last
   uint32_t events_ = 0;
+  // Of sixteen events each. It wraps after a million: many times the keys there are.
+  uint16_t Now() const { return static_cast<uint16_t>(std::max(1u, events_ >> 4 & 0xffff)); }
   uint32_t lookups_ = 0;
   double decayed_lookups_ = 0;
   uint32_t judge_every_ = 0;
+  uint32_t found_ = 0;                     // in the SCM tier since the last judgement
+  uint32_t behind_ = 0;                    // judgements in a row in which kLatest found that much more
+  uint64_t since_moved_ = UINT64_MAX / 2;  // look-ups
+  bool turning_ = false;                   // the load has moved, and kLatest is not full yet
   size_t swept_ = 0;
   std::array<uint64_t, FrequencySketch::kMax + 1> histogram_{};  // bytes by frequency
 

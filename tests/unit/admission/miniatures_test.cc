@@ -40,7 +40,7 @@ class Driver {
       return;
     }
     sketch_.Increment(hash);
-    if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, /*enters_dram=*/true);
+    if (miniatures_.Samples(hash)) miniatures_.OnDramMiss(hash, /*in_scm=*/true, /*enters_dram=*/true);
     if (order_.size() == dram_blocks_) {
       const Entry oldest = order_.back();
       const uint64_t oldest_hash = Mix(oldest.key);
@@ -86,37 +86,37 @@ class MiniaturesVerdict : public testing::TestWithParam<uint64_t> {
 // shorter than SCM does. Waiting for a ghost costs each of them a miss.
 TEST_P(MiniaturesVerdict, IsOpenWhereReuseFollowsRecency) {
   for (uint64_t i = 0; i < 60'000 * scale_; ++i) driver_.Access(i / 4 + random_() % (kScmBlocks * scale_ / 2));
-  EXPECT_EQ(driver_.miniatures().verdict(), Strictness::kOpen);
+  EXPECT_FALSE(AsksForEvidence(driver_.miniatures().verdict()));
 }
 
 // The same where each write costs more than the hits that it brings: those that pack dearly.
 TEST_P(MiniaturesVerdict, AsksForEvidenceWhereWritesAreDear) {
   Driver driver(scale_, /*write_cost=*/5);
   for (uint64_t i = 0; i < 60'000 * scale_; ++i) driver.Access(i / 4 + random_() % (kScmBlocks * scale_ / 2));
-  EXPECT_NE(driver.miniatures().verdict(), Strictness::kOpen);
+  EXPECT_TRUE(AsksForEvidence(driver.miniatures().verdict()));
 }
 
 TEST_P(MiniaturesVerdict, AsksForEvidenceOnALoopLargerThanBothTiers) {
   for (uint64_t i = 0; i < 60'000 * scale_; ++i) driver_.Access(i % (3 * (kDramBlocks + kScmBlocks) * scale_));
-  EXPECT_NE(driver_.miniatures().verdict(), Strictness::kOpen);
+  EXPECT_TRUE(AsksForEvidence(driver_.miniatures().verdict()));
 }
 
 // Half of the accesses go to blocks that never come back, the others to a set somewhat larger than SCM.
 TEST_P(MiniaturesVerdict, AsksForEvidenceAmongOneHitBlocks) {
   const uint64_t lasting = kScmBlocks * scale_ * 5 / 4;
   for (uint64_t i = 0; i < 60'000 * scale_; ++i) driver_.Access(i % 2 == 0 ? random_() % lasting : 1'000'000'000 + i);
-  EXPECT_NE(driver_.miniatures().verdict(), Strictness::kOpen);
+  EXPECT_TRUE(AsksForEvidence(driver_.miniatures().verdict()));
 }
 
 TEST_P(MiniaturesVerdict, ChangesWithTheWorkload) {
   for (uint64_t i = 0; i < 60'000 * scale_; ++i) driver_.Access(i / 4 + random_() % (kScmBlocks * scale_ / 2));
-  ASSERT_EQ(driver_.miniatures().verdict(), Strictness::kOpen);
+  ASSERT_FALSE(AsksForEvidence(driver_.miniatures().verdict()));
   for (uint64_t i = 0; i < 60'000 * scale_; ++i)
     driver_.Access(1'000'000'000 + i % (3 * (kDramBlocks + kScmBlocks) * scale_));
-  ASSERT_NE(driver_.miniatures().verdict(), Strictness::kOpen);
+  ASSERT_TRUE(AsksForEvidence(driver_.miniatures().verdict()));
   for (uint64_t i = 0; i < 60'000 * scale_; ++i)
     driver_.Access(2'000'000'000 + i / 4 + random_() % (kScmBlocks * scale_ / 2));
-  EXPECT_EQ(driver_.miniatures().verdict(), Strictness::kOpen);
+  EXPECT_FALSE(AsksForEvidence(driver_.miniatures().verdict()));
 }
 INSTANTIATE_TEST_SUITE_P(Scale, MiniaturesVerdict, testing::Values(1, 8));
 
@@ -125,25 +125,58 @@ TEST(Miniatures, GetBackWhatTheTierServesInPlace) {
   const FrequencySketch sketch(kDramBlocks + kScmBlocks, 1);
   Miniatures miniatures({kDramBlocks * kBlockBytes, kScmBlocks * kBlockBytes, kBlockBytes}, sketch);
   for (uint64_t key = 0; key < 2 * kScmBlocks; ++key) {
-    miniatures.OnDramMiss(Mix(key), /*enters_dram=*/true);
+    miniatures.OnDramMiss(Mix(key), /*in_scm=*/true, /*enters_dram=*/true);
     miniatures.OnDramEviction(Mix(key), kBlockBytes, /*was_hit=*/false);
   }
   ASSERT_TRUE(miniatures.stale()) << "no key came twice";
   for (uint64_t i = 0; i < 10 * kScmBlocks; ++i)
-    miniatures.OnDramMiss(Mix(1'000'000 + i % (kScmBlocks / 2)), /*enters_dram=*/false);
+    miniatures.OnDramMiss(Mix(1'000'000 + i % (kScmBlocks / 2)), /*in_scm=*/true, /*enters_dram=*/false);
   EXPECT_FALSE(miniatures.stale());
 }
 
-// Everything fits: all three find all of it and write nothing any more.
+// A set that fits is asked for in turn. How often that was a move. `in_scm`: the SCM tier has it, too.
+int MovesWhile(uint64_t lookups, uint64_t first_key, bool in_scm, Miniatures* miniatures) {
+  int moves = 0;
+  for (uint64_t i = 0; i < lookups; ++i)
+    moves += miniatures->OnDramMiss(Mix(first_key + i % (kScmBlocks / 2)), in_scm, /*enters_dram=*/false);
+  return moves;
+}
+// All miniatures are full after it.
+void Scan(uint64_t first_key, Miniatures* miniatures) {
+  for (uint64_t key = 0; key < 2 * kScmBlocks; ++key)
+    ASSERT_FALSE(miniatures->OnDramMiss(Mix(first_key + key), /*in_scm=*/false, /*enters_dram=*/false));
+}
+
+TEST(Miniatures, TellThatTheLoadHasMovedWhereTheTierLagsBehind) {
+  const FrequencySketch sketch(kDramBlocks + kScmBlocks, 1);
+  Miniatures miniatures({kDramBlocks * kBlockBytes, kScmBlocks * kBlockBytes, kBlockBytes}, sketch);
+  Scan(1'000'000, &miniatures);
+  EXPECT_EQ(MovesWhile(20 * kScmBlocks, 0, /*in_scm=*/true, &miniatures), 0);
+  EXPECT_EQ(MovesWhile(3 * kScmBlocks, 10'000, /*in_scm=*/false, &miniatures), 1);
+  EXPECT_EQ(miniatures.verdict(), Strictness::kLatest) << "until that one is full";
+  Scan(2'000'000, &miniatures);
+  EXPECT_NE(miniatures.verdict(), Strictness::kLatest);
+  EXPECT_EQ(MovesWhile(8 * kScmBlocks, 20'000, /*in_scm=*/false, &miniatures), 0) << "too soon";
+  EXPECT_EQ(MovesWhile(8 * kScmBlocks, 20'000, /*in_scm=*/false, &miniatures), 1);
+}
+
+TEST(Miniatures, TakeNoScanForAMove) {
+  const FrequencySketch sketch(kDramBlocks + kScmBlocks, 1);
+  Miniatures miniatures({kDramBlocks * kBlockBytes, kScmBlocks * kBlockBytes, kBlockBytes}, sketch);
+  for (uint64_t key = 0; key < 40 * kScmBlocks; ++key)
+    ASSERT_FALSE(miniatures.OnDramMiss(Mix(key), /*in_scm=*/false, /*enters_dram=*/false));
+}
+
+// Everything fits: all find all of it and write nothing any more.
 TEST(Miniatures, OfEqualsTheStrictestIsFollowed) {
   const FrequencySketch sketch(kDramBlocks + kScmBlocks, 1);
   Miniatures miniatures({kDramBlocks * kBlockBytes, kScmBlocks * kBlockBytes, kBlockBytes}, sketch);
   for (uint64_t key = 0; key < kScmBlocks / 2; ++key) {
-    miniatures.OnDramMiss(Mix(key), /*enters_dram=*/true);
+    miniatures.OnDramMiss(Mix(key), /*in_scm=*/true, /*enters_dram=*/true);
     miniatures.OnDramEviction(Mix(key), kBlockBytes, /*was_hit=*/false);
   }
   for (uint64_t i = 0; i < 10 * kScmBlocks; ++i)
-    miniatures.OnDramMiss(Mix(i % (kScmBlocks / 2)), /*enters_dram=*/false);
+    miniatures.OnDramMiss(Mix(i % (kScmBlocks / 2)), /*in_scm=*/true, /*enters_dram=*/false);
   EXPECT_EQ(miniatures.verdict(), Strictness::kFrequency);
 }
 
@@ -164,7 +197,7 @@ TEST(Miniatures, TheHotThresholdFillsItsShareOfDram) {
       while (sketch.Estimate(hash) < wanted) sketch.Increment(hash);
     }
     for (int pass = 0; pass < 8; ++pass) {
-      for (const uint64_t hash : hashes) miniatures.OnDramMiss(hash, /*enters_dram=*/false);
+      for (const uint64_t hash : hashes) miniatures.OnDramMiss(hash, /*in_scm=*/true, /*enters_dram=*/false);
     }
     const unsigned threshold = miniatures.hot_frequency();
     const auto blocks_from = [&](unsigned frequency) {
@@ -224,7 +257,7 @@ TEST(Miniatures, BearAnySizeAndAnyCall) {
     for (int i = 0; i < 5000; ++i) {
       const uint64_t hash = Mix(random() % 1000);
       if (random() % 2 == 0) {
-        miniatures.OnDramMiss(hash, random() % 2 == 0);
+        miniatures.OnDramMiss(hash, random() % 2 == 0, random() % 2 == 0);
       } else {
         miniatures.OnDramEviction(hash, static_cast<uint32_t>(random() % 8 == 0 ? random() : random() % 9000),
                                   random() % 2 == 0);
@@ -265,12 +298,12 @@ TEST(Miniatures, FollowAGrownTierThroughAThinnerSampleInTheSameMemory) {
   EXPECT_NEAR(sampled(), 64'000 / 16, 400);
   EXPECT_EQ(miniatures.dram_bytes(), bytes);
   for (uint64_t i = 0; i < 1'000'000; ++i) driver.Access(i / 4 + random() % (16 * kScmBlocks / 2));
-  EXPECT_EQ(miniatures.verdict(), Strictness::kOpen) << "recency, over what a tier of this size can bridge";
+  EXPECT_FALSE(AsksForEvidence(miniatures.verdict())) << "recency, over what a tier of this size can bridge";
   miniatures.SetCapacity(kDramBlocks * kBlockBytes / 8, kScmBlocks * kBlockBytes / 8);
   EXPECT_EQ(sampled(), 64'000) << "never denser than there is memory for";
   EXPECT_EQ(miniatures.dram_bytes(), bytes);
   for (uint64_t i = 0; i < 30'000; ++i) driver.Access(2'000'000'000 + i % (3 * (kDramBlocks + kScmBlocks)));
-  EXPECT_NE(miniatures.verdict(), Strictness::kOpen);
+  EXPECT_TRUE(AsksForEvidence(miniatures.verdict()));
 }
 
 TEST(Miniatures, ThreadsShareThem) {
@@ -283,7 +316,7 @@ TEST(Miniatures, ThreadsShareThem) {
       for (int i = 0; i < 30'000; ++i) {
         const uint64_t hash = Mix(random() % 3000);
         if (i % 2 == 0) {
-          miniatures.OnDramMiss(hash, true);
+          miniatures.OnDramMiss(hash, /*in_scm=*/true, /*enters_dram=*/true);
         } else {
           miniatures.OnDramEviction(hash, kBlockBytes, random() % 2 == 0);
         }
@@ -309,7 +342,8 @@ TEST(Miniatures, NoEventWalksMoreThanAFewRecords) {
   };
   for (uint64_t key = 0; key < kScmBlocks; ++key) evict(key, kBlockBytes);
   for (int hit = 0; hit < 3; ++hit) {
-    for (uint64_t key = 0; key < kScmBlocks; ++key) miniatures.OnDramMiss(Mix(key), /*enters_dram=*/false);
+    for (uint64_t key = 0; key < kScmBlocks; ++key)
+      miniatures.OnDramMiss(Mix(key), /*in_scm=*/true, /*enters_dram=*/false);
   }
   for (uint64_t key = 10'000; key < 10'100; ++key) evict(key, 4);
   ASSERT_GT(walked, 0u);
