@@ -11,7 +11,7 @@ import sys
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("cache", "admission", "integration", "workloads", "tests", "tools", ".ci", "docs")
+FOLDERS = ("cache", "admission", "integration", "workloads", "tests", "tools", "findings", ".ci", "docs")
 LINE_MAX = 120
 FUNCTION_LINES_MAX = 70
 
