@@ -306,7 +306,8 @@ void HybridCore::OnDramEviction(const BlockKey& key, BlockRole role, size_t byte
 
 Placement HybridCore::OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Image* image,
                              bool warms) {
-  // What a compaction reads it does not insert; what it has written RocksDB may want in the cache.
+  // What a compaction reads it does not insert, but for its own output under paranoid_file_checks: nobody asked for
+  // that either. What it has written RocksDB may want in the cache.
   return flow_.OnMiss({key, role, bytes, &source, image}, OnCompactionThread() && !warms);
 }
 
