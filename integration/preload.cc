@@ -4,8 +4,9 @@
 //   LD_PRELOAD=libmezzanine_preload.so MEZZANINE_CACHE='mezzanine://scm=1G;scm_path=/mnt/pmem0/mezz' program ...
 //
 // It interposes the functions that make RocksDB's caches, and those that open its databases with them (open_hooks.h);
-// what is made instead, and what is added to the databases' options, lies in libmezzanine_preloaded.so beside it.
-// MEZZANINE_CACHE unset: nothing changes.
+// what is made instead, and what is added to the databases' options, lies in libmezzanine_preloaded.so beside it. The
+// makers of all releases are interposed: a release that is not ours is to be told. MEZZANINE_CACHE unset: nothing
+// changes.
 //
 // This library is loaded into every process that inherits the preload, so it brings no RocksDB along: a shared object
 // that the program opens with a RocksDB of its own would be bound to ours, function by function where names agree. Each
@@ -176,6 +177,22 @@ CachePtr MakeInstead(const char* mangled, const Options* options, const void* ca
   return made;
 }
 
+using LruOfArguments = CachePtr(size_t capacity, int num_shard_bits, bool strict_capacity_limit,
+                                double high_pri_pool_ratio, std::shared_ptr<rocksdb::MemoryAllocator> memory_allocator,
+                                bool use_adaptive_mutex, rocksdb::CacheMetadataChargePolicy metadata_charge_policy,
+                                double low_pri_pool_ratio);
+
+// A maker that our release does not export; its RocksDB has been judged. Later headers have such makers inline, so that
+// one may lie in whatever was compiled with them: what counts is the RocksDB that this calls.
+template <typename Function>
+Function* Others(const char* mangled, const void* caller) {
+  void* const real = Real(mangled, caller);
+  if (real == nullptr) return nullptr;
+  void* const version = Object(real).Find(kVersionFunction);
+  ModuleFor(version == nullptr ? real : version);
+  return reinterpret_cast<Function*>(real);
+}
+
 // The options that the database is to be opened with; null: the program's. `real` opens it.
 template <typename Function>
 std::unique_ptr<rocksdb::DBOptions> With(Function* real, const rocksdb::DBOptions& options, const Families& families) {
@@ -223,14 +240,23 @@ rocksdb::Status HidesOpenTransactions(const rocksdb::DBOptions& options,
 }  // namespace mezz
 
 #define MEZZ_INTERPOSE __attribute__((visibility("default")))
+#define MEZZ_LRU_OF_OPTIONS "_ZN7rocksdb11NewLRUCacheERKNS_15LRUCacheOptionsE"
+#define MEZZ_LRU_OF_ARGUMENTS \
+  "_ZN7rocksdb11NewLRUCacheEmibdSt10shared_ptrINS_15MemoryAllocatorEEbNS_25CacheMetadataChargePolicyEd"
+#define MEZZ_LRU_OF_MEMBER "_ZNK7rocksdb15LRUCacheOptions15MakeSharedCacheEv"
+#define MEZZ_HYPER_CLOCK "_ZNK7rocksdb22HyperClockCacheOptions15MakeSharedCacheEv"
 
 namespace ROCKSDB_NAMESPACE {
+
+// Of every release that we build for.
+MEZZ_INTERPOSE std::shared_ptr<Cache> HyperClockCacheOptions::MakeSharedCache() const {
+  return mezz::MakeInstead(MEZZ_HYPER_CLOCK, this, __builtin_return_address(0), &mezz::PreloadModule::make_hyper_clock);
+}
 
 #if ROCKSDB_MAJOR < 8
 
 MEZZ_INTERPOSE std::shared_ptr<Cache> NewLRUCache(const LRUCacheOptions& options) {
-  return mezz::MakeInstead("_ZN7rocksdb11NewLRUCacheERKNS_15LRUCacheOptionsE", &options, __builtin_return_address(0),
-                           &mezz::PreloadModule::make_lru);
+  return mezz::MakeInstead(MEZZ_LRU_OF_OPTIONS, &options, __builtin_return_address(0), &mezz::PreloadModule::make_lru);
 }
 
 // The options are ours, so only a RocksDB of our release may see them: others get the arguments.
@@ -241,10 +267,7 @@ MEZZ_INTERPOSE std::shared_ptr<Cache> NewLRUCache(size_t capacity, int num_shard
                                                   CacheMetadataChargePolicy metadata_charge_policy,
                                                   double low_pri_pool_ratio) {
   const void* const caller = __builtin_return_address(0);
-  const auto real = reinterpret_cast<std::shared_ptr<Cache> (*)(
-      size_t, int, bool, double, std::shared_ptr<MemoryAllocator>, bool, CacheMetadataChargePolicy, double)>(
-      mezz::Real("_ZN7rocksdb11NewLRUCacheEmibdSt10shared_ptrINS_15MemoryAllocatorEEbNS_25CacheMetadataChargePolicyEd",
-                 caller));
+  const auto real = reinterpret_cast<mezz::LruOfArguments*>(mezz::Real(MEZZ_LRU_OF_ARGUMENTS, caller));
   if (real == nullptr) return nullptr;
   if (mezz::making || mezz::ModuleFor(reinterpret_cast<const void*>(real)) == nullptr) {
     return real(capacity, num_shard_bits, strict_capacity_limit, high_pri_pool_ratio, std::move(memory_allocator),
@@ -253,27 +276,52 @@ MEZZ_INTERPOSE std::shared_ptr<Cache> NewLRUCache(size_t capacity, int num_shard
   const LRUCacheOptions options(capacity, num_shard_bits, strict_capacity_limit, high_pri_pool_ratio,
                                 std::move(memory_allocator), use_adaptive_mutex, metadata_charge_policy,
                                 low_pri_pool_ratio);
-  return mezz::MakeInstead("_ZN7rocksdb11NewLRUCacheERKNS_15LRUCacheOptionsE", &options, caller,
-                           &mezz::PreloadModule::make_lru);
-}
-
-MEZZ_INTERPOSE std::shared_ptr<Cache> HyperClockCacheOptions::MakeSharedCache() const {
-  return mezz::MakeInstead("_ZNK7rocksdb22HyperClockCacheOptions15MakeSharedCacheEv", this, __builtin_return_address(0),
-                           &mezz::PreloadModule::make_hyper_clock);
+  return mezz::MakeInstead(MEZZ_LRU_OF_OPTIONS, &options, caller, &mezz::PreloadModule::make_lru);
 }
 
 #else
 
 MEZZ_INTERPOSE std::shared_ptr<Cache> LRUCacheOptions::MakeSharedCache() const {
-  return mezz::MakeInstead("_ZNK7rocksdb15LRUCacheOptions15MakeSharedCacheEv", this, __builtin_return_address(0),
-                           &mezz::PreloadModule::make_lru);
-}
-
-MEZZ_INTERPOSE std::shared_ptr<Cache> HyperClockCacheOptions::MakeSharedCache() const {
-  return mezz::MakeInstead("_ZNK7rocksdb22HyperClockCacheOptions15MakeSharedCacheEv", this, __builtin_return_address(0),
-                           &mezz::PreloadModule::make_hyper_clock);
+  return mezz::MakeInstead(MEZZ_LRU_OF_MEMBER, this, __builtin_return_address(0), &mezz::PreloadModule::make_lru);
 }
 
 #endif
 
 }  // namespace ROCKSDB_NAMESPACE
+
+// Makers that our release does not export, so the RocksDB of whoever calls them is another one: it is told, and called.
+namespace mezz {
+
+#if ROCKSDB_MAJOR < 8
+
+CachePtr HidesLruOfMember(const void* options) MEZZ_HIDES(MEZZ_LRU_OF_MEMBER);
+CachePtr HidesLruOfMember(const void* options) {
+  auto* const real = Others<CachePtr(const void*)>(MEZZ_LRU_OF_MEMBER, __builtin_return_address(0));
+  return real == nullptr ? nullptr : real(options);
+}
+
+#else
+
+CachePtr HidesLruOfOptions(const void* options) MEZZ_HIDES(MEZZ_LRU_OF_OPTIONS);
+CachePtr HidesLruOfOptions(const void* options) {
+  auto* const real = Others<CachePtr(const void*)>(MEZZ_LRU_OF_OPTIONS, __builtin_return_address(0));
+  return real == nullptr ? nullptr : real(options);
+}
+
+CachePtr HidesLruOfArguments(size_t capacity, int num_shard_bits, bool strict_capacity_limit,
+                             double high_pri_pool_ratio, std::shared_ptr<rocksdb::MemoryAllocator> memory_allocator,
+                             bool use_adaptive_mutex, rocksdb::CacheMetadataChargePolicy metadata_charge_policy,
+                             double low_pri_pool_ratio) MEZZ_HIDES(MEZZ_LRU_OF_ARGUMENTS);
+CachePtr HidesLruOfArguments(size_t capacity, int num_shard_bits, bool strict_capacity_limit,
+                             double high_pri_pool_ratio, std::shared_ptr<rocksdb::MemoryAllocator> memory_allocator,
+                             bool use_adaptive_mutex, rocksdb::CacheMetadataChargePolicy metadata_charge_policy,
+                             double low_pri_pool_ratio) {
+  auto* const real = Others<LruOfArguments>(MEZZ_LRU_OF_ARGUMENTS, __builtin_return_address(0));
+  if (real == nullptr) return nullptr;
+  return real(capacity, num_shard_bits, strict_capacity_limit, high_pri_pool_ratio, std::move(memory_allocator),
+              use_adaptive_mutex, metadata_charge_policy, low_pri_pool_ratio);
+}
+
+#endif
+
+}  // namespace mezz

@@ -26,16 +26,19 @@ target_link_libraries(dlopen_host PRIVATE ${CMAKE_DL_LIBS})
 add_library(rocksdb_user MODULE plugin/rocksdb_user.cc)
 target_link_libraries(rocksdb_user PRIVATE RocksDBLibrary::rocksdb)
 add_library(other_rocksdb MODULE plugin/other_rocksdb.cc)
-foreach(target dlopen_host rocksdb_user other_rocksdb)
+add_executable(cache_maker plugin/cache_maker.cc)
+target_link_libraries(cache_maker PRIVATE ${CMAKE_DL_LIBS})
+foreach(target dlopen_host rocksdb_user other_rocksdb cache_maker)
   mezz_warnings(${target})
 endforeach()
 
 find_program(MEZZ_DB_BENCH db_bench HINTS ${MEZZ_ROCKSDB_ROOT}/bin NO_CACHE)
-foreach(test plugin_test preload_test dlopen_test wal_test limits_test)
+foreach(test plugin_test preload_test dlopen_test other_release_test wal_test limits_test)
   add_test(NAME plugin/${test} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/plugin/${test}.sh)
   set(environment "LIBRARIES=${PROJECT_BINARY_DIR}/lib" "DB_BENCH=${MEZZ_DB_BENCH}" "SANITIZE=${MEZZ_SANITIZE}"
                   "VERSION=${RocksDBLibrary_VERSION}" "HOST=$<TARGET_FILE:dlopen_host>"
-                  "USER_OBJECT=$<TARGET_FILE:rocksdb_user>" "OTHER_OBJECT=$<TARGET_FILE:other_rocksdb>")
+                  "USER_OBJECT=$<TARGET_FILE:rocksdb_user>" "OTHER_OBJECT=$<TARGET_FILE:other_rocksdb>"
+                  "MAKER=$<TARGET_FILE:cache_maker>")
   set_tests_properties(plugin/${test} PROPERTIES LABELS plugin TIMEOUT 300 SKIP_RETURN_CODE 77
                        ENVIRONMENT "${environment}")
 endforeach()
