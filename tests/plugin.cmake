@@ -15,6 +15,7 @@ mezz_test(unit/integration/preload_test LABELS unit DEPS mezzanine_preload Rocks
           TSAN report_thread_leaks=0)
 mezz_test(unit/integration/preload_report_test LABELS unit DEPS mezzanine_preload RocksDBLibrary::rocksdb ALONE
           TSAN report_thread_leaks=0)
+mezz_test(unit/integration/c_cache_test LABELS unit DEPS mezz::c RocksDBLibrary::rocksdb ALONE)
 if(RocksDBLibrary_VERSION VERSION_LESS 8.9)
   mezz_test(unit/integration/hybrid_cache_v7_test APART LABELS unit DEPS mezz::rocksdb)
   mezz_test(model/hybrid_cache_v7_fuzz_test LABELS model DEPS mezz::rocksdb)

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integration/c/open_cache.h"
+
+#include <iterator>
+
+#include "cache/status.h"
+#include "fmt/format.h"
+#include "integration/operator_io.h"
+#include "integration/option_table.h"
+#include "integration/options.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/version.h"
+
+namespace mezz {
+
+namespace {
+
+// Classes of another release have another layout.
+Status CheckRelease() {
+  const std::string built = fmt::format("{}.{}.{}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH);
+  const std::string loaded = rocksdb::GetRocksVersionAsString(/*with_patch=*/true);
+  if (built == loaded) return Status::Ok();
+  return Status::NotSupported(fmt::format(
+      "this library was built for RocksDB {} and the program runs {}: build it for {}", built, loaded, loaded));
+}
+
+}  // namespace
+
+bool OpenCache(std::string_view uri, std::shared_ptr<rocksdb::Cache>* cache, std::string* error) {
+  const Status status = NoThrow([&] {
+    MEZZ_RETURN_IF_ERROR(CheckRelease());
+    HybridCacheOptions options;
+    MEZZ_RETURN_IF_ERROR(ParseHybridUri(uri, &options));
+    return NewHybridCache(options, cache);
+  });
+  if (!status.ok()) *error = InKeys(status.message());
+  return status.ok();
+}
+
+std::string StatisticsText(const HybridStats& stats) {
+  const CounterSnapshot counters = stats.Counters();
+  std::string text;
+  for (size_t i = 0; i < kEvents; ++i) {
+    const auto event = static_cast<Event>(i);
+    fmt::format_to(std::back_inserter(text), "{}: {}\n", ToString(event), counters[event]);
+  }
+  return text;
+}
+
+std::optional<uint64_t> CounterNamed(const HybridStats& stats, std::string_view name) {
+  for (size_t i = 0; i < kEvents; ++i) {
+    const auto event = static_cast<Event>(i);
+    if (ToString(event) == name) return stats.Counters()[event];
+  }
+  return std::nullopt;
+}
+
+}  // namespace mezz
