@@ -3,11 +3,9 @@
 
 #include <iterator>
 
-#include "cache/status.h"
 #include "fmt/format.h"
 #include "integration/operator_io.h"
 #include "integration/option_table.h"
-#include "integration/options.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/version.h"
 
@@ -26,11 +24,14 @@ Status CheckRelease() {
 
 }  // namespace
 
-bool OpenCache(std::string_view uri, std::shared_ptr<rocksdb::Cache>* cache, std::string* error) {
+bool OpenCache(std::string_view uri, std::shared_ptr<rocksdb::Cache>* cache, std::string* error, LanguagesJudge judge) {
   const Status status = NoThrow([&] {
     MEZZ_RETURN_IF_ERROR(CheckRelease());
+    // Paths would end there.
+    if (uri.find('\0') != std::string_view::npos) return Status::InvalidArgument("the URI has a NUL in it");
     HybridCacheOptions options;
     MEZZ_RETURN_IF_ERROR(ParseHybridUri(uri, &options));
+    if (judge != nullptr) MEZZ_RETURN_IF_ERROR(judge(options));
     return NewHybridCache(options, cache);
   });
   if (!status.ok()) *error = InKeys(status.message());

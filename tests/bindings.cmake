@@ -1,0 +1,14 @@
+# What other languages have of us, over the unmodified packages of their registries: tools/check --bindings.
+if(NOT MEZZ_WITH_ROCKSDB OR MEZZ_SANITIZE OR RocksDBLibrary_VERSION VERSION_LESS 8.9)
+  return()
+endif()
+add_custom_target(bindings_tests)
+set(library "")
+if(TARGET mezzanine_jni)
+  set(library $<TARGET_FILE:mezzanine_jni>)
+  add_dependencies(bindings_tests mezzanine_jni)
+endif()
+add_test(NAME bindings/jvm COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/bindings/jvm_test.sh
+         "${library}" ${RocksDBLibrary_VERSION} ${PROJECT_BINARY_DIR})
+# What Maven fetches the first time takes minutes.
+set_tests_properties(bindings/jvm PROPERTIES LABELS bindings TIMEOUT 1200 SKIP_RETURN_CODE 77)
