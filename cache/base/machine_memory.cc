@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <fstream>
 #include <limits>
+#include <mutex>
 #include <optional>
 #include <sstream>
 
@@ -96,6 +98,7 @@ void Narrow(const Hierarchy& hierarchy, MachineMemory* memory) {
       if (available < memory->available_bytes) {
         memory->available_bytes = available;
         memory->limited_by = name;
+        memory->limit_bytes = *limit;
       }
     }
     if (group.empty()) return;
@@ -113,15 +116,27 @@ MachineMemory ReadMachineMemory(const std::string& root) {
                        .available_bytes = KibToBytes(Field(meminfo, "MemAvailable")),
                        .total_of = "this machine",
                        .limited_by = "this machine"};
+  memory.limit_bytes = memory.total_bytes;
   if (const auto hierarchy = FindHierarchy(root)) Narrow(*hierarchy, &memory);
   return memory;
 }
 
-Status CheckMemoryHolds(uint64_t bytes, std::string_view what, std::string_view option) {
+Status CheckMemoryHolds(uint64_t bytes, std::string_view what, std::string_view option, PromisedMemory* promised) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
   const MachineMemory memory = ReadMachineMemory();
-  if (bytes <= memory.available_bytes) return Status::Ok();
-  return Status::NoSpace(fmt::format("{} needs {} of memory and {} has {} available: lower {}", what, ExactBytes(bytes),
-                                     memory.limited_by, ExactBytes(memory.available_bytes), option));
+  const uint64_t taken = std::min(memory.available_bytes, PromisedMemory::Bytes());
+  if (bytes <= memory.available_bytes - taken) {
+    if (promised == nullptr) return Status::Ok();
+    assert(promised->bytes_ == 0);
+    promised->bytes_ = bytes;
+    PromisedMemory::all_.fetch_add(bytes, std::memory_order_relaxed);
+    return Status::Ok();
+  }
+  return Status::NoSpace(fmt::format(
+      "{} needs {} of memory and {} has {} available of {}{}: lower {}", what, ExactBytes(bytes), memory.limited_by,
+      ExactBytes(memory.available_bytes - taken), ExactBytes(memory.limit_bytes),
+      taken == 0 ? "" : fmt::format(", beside {} that this process is still to take", ExactBytes(taken)), option));
 }
 
 }  // namespace mezz

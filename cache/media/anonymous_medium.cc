@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "cache/base/machine_memory.h"
 #include "cache/base/text.h"
@@ -54,10 +55,11 @@ Status AnonymousMedium::Reserve(uint64_t bytes, std::string_view name) {
 Status OpenAnonymousMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium,
                            std::unique_ptr<Preparer>* preparer) {
   static constexpr std::string_view kName = "medium=dram";
-  MEZZ_RETURN_IF_ERROR(CheckMemoryHolds(order.bytes, kName));
+  PromisedMemory promised;
+  MEZZ_RETURN_IF_ERROR(CheckMemoryHolds(order.bytes, kName, "capacity_bytes", &promised));
   auto memory = std::make_unique<AnonymousMedium>();
   MEZZ_RETURN_IF_ERROR(memory->Reserve(order.bytes, kName));
-  MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order, memory->base(), kName, {}, preparer));
+  MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order, memory->base(), kName, {}, preparer, std::move(promised)));
   memory->Describe({.description = "DRAM of this process",
                     .granularity = StoreGranularity::kPage,
                     .persistent_memory = false,

@@ -152,7 +152,8 @@ Status InUseError(const std::string& path, const struct stat& file) {
   return Status::Busy(fmt::format("path={} is in use by {}: give each cache a file of its own", path, by));
 }
 
-Status CheckFileSystemHolds(const std::string& path, int fd, const struct stat& file, uint64_t bytes) {
+Status CheckFileSystemHolds(const std::string& path, int fd, const struct stat& file, uint64_t bytes,
+                            PromisedMemory* promised) {
   MEZZ_RETURN_IF_ERROR(CheckFileSizeLimit(path, bytes));
   struct statvfs space {};
   if (fstatvfs(fd, &space) != 0) {
@@ -172,7 +173,8 @@ Status CheckFileSystemHolds(const std::string& path, int fd, const struct stat& 
                     "capacity_bytes",
                     path, ExactBytes(bytes), ExactBytes(available)));
   }
-  return IsMemoryFileSystem(fd) ? CheckMemoryHolds(bytes - occupied, fmt::format("path={}", path)) : Status::Ok();
+  if (!IsMemoryFileSystem(fd)) return Status::Ok();
+  return CheckMemoryHolds(bytes - occupied, fmt::format("path={}", path), "capacity_bytes", promised);
 }
 
 bool IsMemoryFileSystem(int fd) {

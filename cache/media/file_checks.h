@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "cache/base/machine_memory.h"
 #include "cache/status.h"
 
 namespace mezz {
@@ -31,8 +32,10 @@ Status OpenError(const std::string& path, int error);
 // That another open of `file` holds its lock; says whose, where the kernel tells.
 Status InUseError(const std::string& path, const struct stat& file);
 
-// NoSpace if the file system of `fd`, or the memory behind it, cannot hold `bytes` bytes of this file.
-Status CheckFileSystemHolds(const std::string& path, int fd, const struct stat& file, uint64_t bytes);
+// NoSpace if the file system of `fd`, or the memory behind it, cannot hold `bytes` bytes of this file. Memory that it
+// will take is promised.
+Status CheckFileSystemHolds(const std::string& path, int fd, const struct stat& file, uint64_t bytes,
+                            PromisedMemory* promised);
 
 bool IsMemoryFileSystem(int fd);  // tmpfs, ramfs
 // "tmpfs", "ext4", ...

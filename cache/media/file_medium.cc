@@ -234,7 +234,8 @@ Status FileMedium::OpenDescriptor() {
 
 Status FileMedium::OpenFile(std::unique_ptr<Preparer>* preparer, bool* existing) {
   MEZZ_RETURN_IF_ERROR(JudgeFileContents(existing));
-  MEZZ_RETURN_IF_ERROR(CheckFileSystemHolds(path_, fd_, stat_, wanted_));
+  PromisedMemory promised;
+  MEZZ_RETURN_IF_ERROR(CheckFileSystemHolds(path_, fd_, stat_, wanted_, &promised));
   if (stat_.st_size == 0) MEZZ_RETURN_IF_ERROR(StampProvisionalSuperblock());
   std::function<int(uint64_t, uint64_t)> reserve;
   MEZZ_RETURN_IF_ERROR(Reserve(&reserve));
@@ -243,7 +244,8 @@ Status FileMedium::OpenFile(std::unique_ptr<Preparer>* preparer, bool* existing)
   MEZZ_RETURN_IF_ERROR(MakeSource(mapped.get(), &source));
   MEZZ_RETURN_IF_ERROR(FindBadRanges(source));
   MEZZ_RETURN_IF_ERROR(Map(source, wanted_));
-  MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order_, base_, name(), std::move(reserve), preparer, bad_));
+  MEZZ_RETURN_IF_ERROR(
+      PrepareFirstPart(order_, base_, name(), std::move(reserve), preparer, std::move(promised), bad_));
   const bool dax = info_.granularity != StoreGranularity::kPage;
   Describe(fmt::format("file {} ({}{})", path_, FileSystemName(fd_), dax ? "-dax" : ""), /*devdax=*/false);
   return Status::Ok();
@@ -265,7 +267,7 @@ Status FileMedium::OpenDevdax(std::unique_ptr<Preparer>* preparer, bool* existin
   MEZZ_RETURN_IF_ERROR(FindBadRanges(source));
   MEZZ_RETURN_IF_ERROR(Map(source, RoundUp(wanted_, alignment)));
   MEZZ_RETURN_IF_ERROR(JudgeDeviceContents(existing));
-  MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order_, base_, name(), {}, preparer, bad_));
+  MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order_, base_, name(), {}, preparer, PromisedMemory(), bad_));
   Describe(fmt::format("devdax {}", path_), /*devdax=*/true);
   return Status::Ok();
 }

@@ -86,7 +86,7 @@ std::string_view ToString(StoreGranularity granularity) {
 
 Status PrepareFirstPart(const MediumOrder& order, std::byte* base, std::string_view name,
                         std::function<int(uint64_t offset, uint64_t bytes)> reserve,
-                        std::unique_ptr<Preparer>* preparer, std::vector<BadRange> bad) {
+                        std::unique_ptr<Preparer>* preparer, PromisedMemory promised, std::vector<BadRange> bad) {
   *preparer = std::make_unique<Preparer>(PreparePlan{.base = base,
                                                      .bytes = order.bytes,
                                                      .first_bytes = order.first_bytes,
@@ -95,6 +95,7 @@ Status PrepareFirstPart(const MediumOrder& order, std::byte* base, std::string_v
                                                      .bad = std::move(bad),
                                                      .on_progress = order.options.on_prefault,
                                                      .name = std::string(name)});
+                                                     .promised = std::move(promised),
   const BusErrorWatch watch({base, order.bytes});  // the owner's comes when it has the medium
   return (*preparer)->PrepareFirst();
 }

@@ -8,7 +8,9 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "cache/base/machine_memory.h"
 #include "cache/base/text.h"
 #include "cache/media/anonymous_medium.h"
 #include "cache/media/open.h"
@@ -53,7 +55,7 @@ uint64_t ReclaimableBytes(int node) {
   return sum_kib << 10;
 }
 
-Status CheckNode(int node, uint64_t bytes) {
+Status CheckNode(int node, uint64_t bytes, PromisedMemory* promised) {
   if (numa_available() < 0) {
     return Status::NotSupported(
         fmt::format("numa_node={} cannot be used: this kernel has no NUMA support; choose another medium", node));
@@ -77,7 +79,8 @@ Status CheckNode(int node, uint64_t bytes) {
         fmt::format("numa_node={} has {} free and capacity_bytes needs {}: free some or lower capacity_bytes", node,
                     ExactBytes(available), ExactBytes(bytes)));
   }
-  return Status::Ok();
+  // A control group's limit holds for the memory of every node, and who is bound to one is killed there.
+  return CheckMemoryHolds(bytes, fmt::format("numa_node={}", node), "capacity_bytes", promised);
 }
 
 // Strict: memory of another node would be a different medium than the one that was asked for.
@@ -100,12 +103,13 @@ Status Bind(const Medium& medium, int node) {
 
 Status OpenNumaMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium, std::unique_ptr<Preparer>* preparer) {
   const int node = order.options.numa_node;
-  MEZZ_RETURN_IF_ERROR(CheckNode(node, order.bytes));
+  PromisedMemory promised;
+  MEZZ_RETURN_IF_ERROR(CheckNode(node, order.bytes, &promised));
   const std::string name = fmt::format("numa_node={}", node);
   auto memory = std::make_unique<AnonymousMedium>();
   MEZZ_RETURN_IF_ERROR(memory->Reserve(order.bytes, name));
   MEZZ_RETURN_IF_ERROR(Bind(*memory, node));
-  MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order, memory->base(), name, {}, preparer));
+  MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order, memory->base(), name, {}, preparer, std::move(promised)));
   const bool ordinary_dram = HasCpus(node);
   memory->Describe(
       {.description = fmt::format("numa node {} ({})", node, ordinary_dram ? "DRAM, with CPUs" : "no CPUs"),

@@ -45,6 +45,6 @@ Status OpenAnonymousMedium(const MediumOrder& order, std::unique_ptr<Medium>* me
 // For the makers: prepares the first part of a mapped medium.
 Status PrepareFirstPart(const MediumOrder& order, std::byte* base, std::string_view name,
                         std::function<int(uint64_t offset, uint64_t bytes)> reserve,
-                        std::unique_ptr<Preparer>* preparer, std::vector<BadRange> bad = {});
+                        std::unique_ptr<Preparer>* preparer, PromisedMemory promised, std::vector<BadRange> bad = {});
 
 }  // namespace mezz

@@ -43,7 +43,7 @@ int64_t NowNs() {
 //   stop_:         false --Stop--> true --Stop has joined--> false         relaxed: only a hint to end soon
 class Preparer::Work {
  public:
-  explicit Work(PreparePlan plan) : plan_(std::move(plan)) {
+  explicit Work(PreparePlan&& plan) : plan_(std::move(plan)) {
     assert(plan_.base != nullptr && plan_.bytes > 0 && plan_.first_bytes <= plan_.bytes && plan_.threads > 0);
   }
 
@@ -69,7 +69,7 @@ class Preparer::Work {
   void Publish(uint64_t begin, uint64_t end);
   void Fail(int error);
 
-  const PreparePlan plan_;
+  PreparePlan plan_;  // of it only `promised` changes, under mutex_
   const ForkGuard guard_;
   std::atomic<uint64_t> ready_bytes_{0};
   std::atomic<int> error_{0};
@@ -157,6 +157,7 @@ void Preparer::Work::RunHelper() {
   const std::scoped_lock lock(mutex_);
   --helpers_running_;
   helper_ended_.notify_all();
+  if (error_.load(std::memory_order_relaxed) != 0) plan_.promised.ShrinkTo(0);  // the rest is never taken
 }
 
 void Preparer::Work::RunToLimit() {
@@ -239,6 +240,7 @@ void Preparer::Work::Publish(uint64_t begin, uint64_t end) {
   }
   done_bytes_ += end - begin;
   if (plan_.on_progress && (done_bytes_ - told_bytes_ >= kTellEveryBytes || done_bytes_ == plan_.bytes)) {
+  plan_.promised.ShrinkTo(plan_.bytes - done_bytes_);
     told_bytes_ = done_bytes_;
     plan_.on_progress({.bytes_done = done_bytes_, .bytes_total = plan_.bytes});
   }

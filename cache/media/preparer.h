@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/base/machine_memory.h"
 #include "cache/media/medium.h"
 #include "cache/options.h"
 #include "cache/status.h"
@@ -25,7 +26,8 @@ struct PreparePlan {
   std::function<int(uint64_t offset, uint64_t bytes)> reserve;
   std::vector<BadRange> bad{};  // not touched, though told as ready
   std::function<void(const PrefaultProgress&)> on_progress;
-  std::string name;  // begins the message of an error: "path=/mnt/pmem0/mezz"
+  PromisedMemory promised{};  // what of it takes memory that is not taken yet; shrinks as it is
+  std::string name;           // begins the message of an error: "path=/mnt/pmem0/mezz"
 };
 
 // Makes the pages of a medium present and writable, from its start to its end, without changing a byte: what is ready

@@ -92,6 +92,24 @@ TEST_F(MachineMemoryTest, IsUnboundedWhereNothingIsTold) {
   EXPECT_EQ(Read().available_bytes, std::numeric_limits<uint64_t>::max());
 }
 
+TEST(CheckMemoryHolds, GivesNothingAwayTwice) {
+  const uint64_t most = AvailableMemoryBytes() / 10 * 7;
+  PromisedMemory first;
+  ASSERT_TRUE(CheckMemoryHolds(most, "dram", "dram", &first).ok());
+  EXPECT_EQ(PromisedMemory::Bytes(), most);
+  PromisedMemory second;
+  const Status status = CheckMemoryHolds(most, "scm", "scm", &second);
+  EXPECT_EQ(status.code(), Status::Code::kNoSpace);
+  EXPECT_THAT(status.message(), HasSubstr(std::to_string(most) + " bytes"));
+  EXPECT_THAT(status.message(), HasSubstr("this process is still to take"));
+  first.ShrinkTo(most / 10);
+  EXPECT_TRUE(CheckMemoryHolds(most, "scm", "scm", &second).ok());
+  EXPECT_EQ(PromisedMemory::Bytes(), most + most / 10);
+  first = PromisedMemory();
+  second = PromisedMemory();
+  EXPECT_EQ(PromisedMemory::Bytes(), 0u);
+}
+
 TEST(CheckMemoryHolds, JudgesAgainstThisMachine) {
   EXPECT_GT(TotalMemoryBytes(), 0u);
   EXPECT_LE(AvailableMemoryBytes(), TotalMemoryBytes());

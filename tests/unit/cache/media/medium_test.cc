@@ -176,6 +176,26 @@ TEST_P(AnyMedium, LargerThanTheMachineIsRefused) {
   EXPECT_THAT(status.message(), HasSubstr("lower capacity_bytes"));
 }
 
+// Of the first only a small part is touched when the second is opened, so that the kernel calls the rest available.
+TEST_P(AnyMedium, MemoryThatAnotherIsStillToTakeIsNotThere) {
+  if (GetParam() == MediumKind::kFile) GTEST_SKIP() << "its memory is limited by its file system first";
+  options_.capacity_bytes = AvailableMemoryBytes() / 10 * 7 / (4 << 20) * (4 << 20);
+  options_.prepare = Prepare::kBackground;
+  bool existing = true;
+  std::unique_ptr<Preparer> preparer;
+  const Status status = OpenMedium(options_, &medium_, &existing, &preparer);
+  if (status.code() == Status::Code::kNotSupported) GTEST_SKIP() << "NOT TESTED here: " << status.message();
+  ASSERT_TRUE(status.ok()) << status.message();
+  std::unique_ptr<Medium> other;
+  std::unique_ptr<Preparer> of_other;
+  const Status second = OpenMedium(options_, &other, &existing, &of_other);
+  EXPECT_EQ(second.code(), Status::Code::kNoSpace) << second.message();
+  EXPECT_THAT(second.message(), HasSubstr("this process is still to take"));
+  preparer.reset();
+  medium_.reset();
+  EXPECT_TRUE(OpenMedium(options_, &other, &existing, &of_other).ok());
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, AnyMedium,
                          testing::Values(MediumKind::kAnonymous, MediumKind::kNumaNode, MediumKind::kFile),
                          [](const auto& test) { return std::string(ToString(test.param)); });
