@@ -126,6 +126,7 @@ struct RecoveryReport;  // cache/recoverer.h
 struct PrefaultProgress {
   uint64_t bytes_done = 0;
   uint64_t bytes_total = 0;
+  double seconds = 0;  // since this medium was mapped
 };
 
 struct ScmOptions {
@@ -189,8 +190,9 @@ struct ScmOptions {
   // copy them (PinnedBlock::SteadyBytes) where none may.
   BusErrorMode bus_errors = BusErrorMode::kFatal;
   // Called with the rest of a sentence that begins with the medium: by Open, if the kernel knows bad blocks of it; and
-  // once if the tier closes itself, by whichever thread met the last fault, or comes by after it; the destructor's too.
-  // Must neither throw nor call the tier.
+  // once if the tier closes itself, by whichever thread met the last fault, or comes by after it; the destructor's too;
+  // and once if the file is removed, replaced or renamed, by a thread of the medium's. Must neither throw nor call the
+  // tier.
   std::function<void(std::string_view what)> on_trouble;
 
   PackMode pack = kDefaultPackMode;
@@ -211,6 +213,9 @@ struct ScmOptions {
   // `recovery` is.
   // The other media forget by themselves: nothing is done.
   bool scrub_on_close = false;
+
+  // Whether a core dump of the process holds the medium (MADV_DONTDUMP otherwise).
+  bool core_dump = false;
 
   // All pages of the medium are touched once, so that no hit pays a first-touch fault.
   Prepare prepare = Prepare::kBackground;

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <string>
 
@@ -13,8 +12,6 @@
 namespace mezz {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 double ToMiB(uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
@@ -33,13 +30,12 @@ bool RocksDBMatches() {
 }
 
 std::function<void(const PrefaultProgress&)> PrefaultLine() {
-  return [terminal = isatty(STDERR_FILENO) == 1, start = Clock::now()](const PrefaultProgress& progress) {
+  return [terminal = isatty(STDERR_FILENO) == 1](const PrefaultProgress& progress) {
     const bool done = progress.bytes_done >= progress.bytes_total;
     if (!terminal && !done) return;
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const std::string line =
         fmt::format("{}mezzanine: preparing the SCM tier: {:.0f} of {:.0f} MiB, {:.1f} s{}", terminal ? "\r" : "",
-                    ToMiB(progress.bytes_done), ToMiB(progress.bytes_total), seconds, done ? "\n" : "");
+                    ToMiB(progress.bytes_done), ToMiB(progress.bytes_total), progress.seconds, done ? "\n" : "");
     std::fwrite(line.data(), 1, line.size(), stderr);
   };
 }

@@ -414,6 +414,17 @@ constexpr OptionRow kTable[] = {
            return ParseBool(v, &o->scm.scrub_on_close) ? Status::Ok() : BadValue(row, v, "true, false, 1 and 0");
          },
      .print = [](const Options& o) { return std::string(o.scm.scrub_on_close ? "true" : "false"); }},
+    {.key = "core_dump",
+     .member = "",
+     .values = "`true`, `false`",
+     .fallback = "`false`",
+     .meaning = "whether a core dump holds the medium ([security](../explanation/security.md))",
+     .taken_by = TakenBy::kEveryUri,
+     .parse =
+         [](const OptionRow& row, std::string_view v, Options* o) {
+           return ParseBool(v, &o->scm.core_dump) ? Status::Ok() : BadValue(row, v, "true, false, 1 and 0");
+         },
+     .print = [](const Options& o) { return std::string(o.scm.core_dump ? "true" : "false"); }},
     {.key = "policy",
      .member = "",
      .values = "`adaptive` and the others of [policies](../explanation/policies.md)",

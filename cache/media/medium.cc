@@ -2,6 +2,7 @@
 #include "cache/media/medium.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -94,8 +95,10 @@ Status PrepareFirstPart(const MediumOrder& order, std::byte* base, std::string_v
                                                      .reserve = std::move(reserve),
                                                      .bad = std::move(bad),
                                                      .on_progress = order.options.on_prefault,
-                                                     .name = std::string(name)});
                                                      .promised = std::move(promised),
+                                                     .name = std::string(name)});
+  // Without it a dump of a process that has crashed takes as long to write, and as much room, as the medium is large.
+  if (!order.options.core_dump) madvise(base, order.bytes, MADV_DONTDUMP);
   const BusErrorWatch watch({base, order.bytes});  // the owner's comes when it has the medium
   return (*preparer)->PrepareFirst();
 }

@@ -71,6 +71,7 @@ class Preparer::Work {
 
   PreparePlan plan_;  // of it only `promised` changes, under mutex_
   const ForkGuard guard_;
+  const int64_t began_ns_ = NowNs();
   std::atomic<uint64_t> ready_bytes_{0};
   std::atomic<int> error_{0};
   std::atomic<bool> stop_{false};
@@ -156,8 +157,8 @@ void Preparer::Work::RunHelper() {
   RunToLimit();
   const std::scoped_lock lock(mutex_);
   --helpers_running_;
-  helper_ended_.notify_all();
   if (error_.load(std::memory_order_relaxed) != 0) plan_.promised.ShrinkTo(0);  // the rest is never taken
+  helper_ended_.notify_all();
 }
 
 void Preparer::Work::RunToLimit() {
@@ -239,10 +240,12 @@ void Preparer::Work::Publish(uint64_t begin, uint64_t end) {
     if (on_ready_) on_ready_(ready);
   }
   done_bytes_ += end - begin;
-  if (plan_.on_progress && (done_bytes_ - told_bytes_ >= kTellEveryBytes || done_bytes_ == plan_.bytes)) {
   plan_.promised.ShrinkTo(plan_.bytes - done_bytes_);
+  if (plan_.on_progress && (done_bytes_ - told_bytes_ >= kTellEveryBytes || done_bytes_ == plan_.bytes)) {
     told_bytes_ = done_bytes_;
-    plan_.on_progress({.bytes_done = done_bytes_, .bytes_total = plan_.bytes});
+    plan_.on_progress({.bytes_done = done_bytes_,
+                       .bytes_total = plan_.bytes,
+                       .seconds = static_cast<double>(NowNs() - began_ns_) / 1e9});
   }
 }
 

@@ -260,6 +260,7 @@ HybridCacheOptions RandomOptions(std::mt19937_64& random) {
   if (options.scm.verify == VerifyMode::kKeyed) options.scm.verify_key_file = "/etc/key" + std::to_string(pick(1000));
   options.scm.scrub_bytes_per_second = pick(2) != 0 ? 0 : pick(1ull << 40);
   options.scm.scrub_on_close = pick(2) != 0;
+  options.scm.core_dump = pick(2) != 0;
   options.scm.faults_max = static_cast<uint32_t>(pick(2) != 0 ? pick(40) : pick(1ull << 32));
   options.scm.bus_errors = static_cast<BusErrorMode>(pick(2));
   options.scm.pack_stage_bytes = pick(2) != 0 ? 0 : kPackStageBytesMin + pick(1ull << 26);
@@ -297,6 +298,7 @@ TEST(ToUri, ParsesBackToTheSameOptions) {
     ASSERT_EQ(got.scm.verify_key_file, want.scm.verify_key_file) << uri;
     ASSERT_EQ(got.scm.scrub_bytes_per_second, want.scm.scrub_bytes_per_second) << uri;
     ASSERT_EQ(got.scm.scrub_on_close, want.scm.scrub_on_close) << uri;
+    ASSERT_EQ(got.scm.core_dump, want.scm.core_dump) << uri;
     ASSERT_EQ(got.scm.faults_max, want.scm.faults_max) << uri;
     ASSERT_EQ(got.scm.bus_errors, want.scm.bus_errors) << uri;
     ASSERT_EQ(got.scm.pack_stage_bytes, want.scm.pack_stage_bytes) << uri;

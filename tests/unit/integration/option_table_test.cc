@@ -54,8 +54,8 @@ TEST(OptionTable, TheDocumentedDefaultIsTheDefault) {
 }
 
 TEST(OptionTable, EachDocumentedChoiceIsTaken) {
-  for (const std::string_view key :
-       {"dram_cache", "strict", "model", "prepare", "verify", "pack", "scrub_on_close", "serve", "blobs"}) {
+  for (const std::string_view key : {"dram_cache", "strict", "model", "prepare", "verify", "pack", "scrub_on_close",
+                                     "core_dump", "serve", "blobs"}) {
     const OptionRow& row = Row(key);
     const std::string values = Plain(row.values) + ", ";
     for (size_t at = 0; at < values.size(); at = values.find(", ", at) + 2) {

@@ -9,8 +9,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
@@ -107,6 +110,19 @@ TEST_P(AnyMedium, TellsItsProgressUpToTheEnd) {
   EXPECT_GT(calls, 1);
 }
 
+TEST_P(AnyMedium, ItsPreparationIsTimedFromItsOwnBeginning) {
+  using Clock = std::chrono::steady_clock;
+  double told = -1;
+  options_.on_prefault = [&](const PrefaultProgress& progress) { told = progress.seconds; };
+  for (int i = 0; i < 2; ++i) {
+    medium_.reset();
+    const Clock::time_point began = Clock::now();
+    OPEN_OR_RETURN();
+    EXPECT_GE(told, 0);
+    EXPECT_LE(told, std::chrono::duration<double>(Clock::now() - began).count());
+  }
+}
+
 TEST_P(AnyMedium, OpensWithAFirstPartAndIsPreparedBehindItsUser) {
   std::unique_ptr<Preparer> preparer;
   bool existing = true;
@@ -140,6 +156,29 @@ TEST_P(AnyMedium, GivesItsFirstPartEightSegments) {
   if (status.code() == Status::Code::kNotSupported) GTEST_SKIP() << "NOT TESTED here: " << status.message();
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(preparer->ready_bytes(), 32u << 20);
+}
+
+// "rd wr sh mr dd ...", of the mapping that `address` lies in.
+std::string KernelFlagsOf(const void* address) {
+  std::ifstream maps("/proc/self/smaps");
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2)
+      inside = begin <= reinterpret_cast<uintptr_t>(address) && reinterpret_cast<uintptr_t>(address) < end;
+    if (inside && line.starts_with("VmFlags:")) return line + " ";
+  }
+  return "";
+}
+
+TEST_P(AnyMedium, LiesInNoCoreDumpUnlessItIsAskedFor) {
+  for (const bool asked : {false, true}) {
+    medium_.reset();
+    options_.core_dump = asked;
+    OPEN_OR_RETURN();
+    for (const std::byte* at : {medium_->base(), medium_->base() + medium_->bytes() - 1})
+      EXPECT_EQ(KernelFlagsOf(at).find(" dd ") == std::string::npos, asked) << KernelFlagsOf(at);
+  }
 }
 
 TEST_P(AnyMedium, IsEmulatedWithAModel) {
