@@ -321,6 +321,9 @@ class ScmTier {
   static ScmDram DramNeeded(const ScmOptions& options);
   const ScmOptions& options() const { return options_; }
   const MediumInfo& medium_info() const { return medium_->info(); }
+  // Of the file that the medium lies in: Medium::NameTrouble, and IsNameless.
+  std::string name_trouble() const { return medium_->NameTrouble(); }
+  bool is_nameless() const { return medium_->IsNameless(); }
   Counters& counters() { return counters_; }
   const Throttle* throttle() const { return throttle_.get(); }
 

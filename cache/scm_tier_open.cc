@@ -154,7 +154,8 @@ void ScmTier::Close() {
     impl_->AfterFault();
     return impl_->faults_.IsOver();
   };
-  const bool remember = remembers && !wipe && !gave_up() && options_.recovery != Recovery::kDiscard;
+  const bool remember =
+      remembers && !wipe && !gave_up() && !medium_->IsNameless() && options_.recovery != Recovery::kDiscard;
   if (remember) Drain();
   uint64_t ready_bytes = 0;
   if (preparer_ != nullptr) {
@@ -344,6 +345,12 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   opened->StartPreparer();
   MEZZ_RETURN_IF_ERROR(opened->StartThreads());
   opened->opened_ = true;
+  if (options.on_trouble) {
+    const auto tell = [watched] {
+      (void)IfThereIsMemory([&] { watched->options_.on_trouble(watched->medium_->NameTrouble()); });
+    };
+    (void)IfThereIsMemory([&] { watched->medium_->WatchName(tell); });
+  }
   opened->impl_->StartRecovery(effective, std::move(opened->erased_));
   *tier = std::move(opened);
   return Status::Ok();

@@ -360,7 +360,7 @@ std::optional<std::span<const std::byte>> HybridCore::BytesToCopy(const PinnedBl
 // DRAM tier's locks may be held by threads that it does not have.
 bool HybridCore::StartSaving() {
   assert(gate_ != nullptr);
-  if (options_.scm.scrub_on_close || scm_->is_closed() || scm_->in_child()) return false;
+  if (options_.scm.scrub_on_close || scm_->is_closed() || scm_->in_child() || scm_->is_nameless()) return false;
   save_left_ = std::min(options_.WarmDramBytes(), scm_->capacity_bytes() / 2);
   if (!saves()) return false;
   save_until_ns_ = NowNs() + HybridCacheOptions::kWarmSaveSeconds * 1'000'000'000;
@@ -449,11 +449,12 @@ std::string HybridCore::Report(UriKind uri, CurveIs curve_is) const {
   const Policy& policy = this->policy();
   HybridCacheOptions current = options_;
   current.policy = policy.name();
+  const std::string name_trouble = scm_->name_trouble();
   std::string text = fmt::format(
       "options: {}\n"
       "policy: {}\n"
       "policy.dram_bytes: {}\n"
-      "medium: {}\n"
+      "medium: {}{}\n"
       "medium.emulated: {}\n"
       "medium.store_granularity: {}\n"
       "medium.persistent_memory: {}\n"
@@ -470,10 +471,10 @@ std::string HybridCore::Report(UriKind uri, CurveIs curve_is) const {
       "scm.dram_bytes: {}\n"
       "{}",
       uri == UriKind::kHybrid ? current.ToUri() : current.ToScmSecondaryUri(), policy.name(), policy.dram_bytes(),
-      medium.description, medium.emulated, ToString(medium.granularity), medium.persistent_memory,
-      ToString(options_.scm.model), scm_->capacity_bytes(), scm_->usage_bytes(), scm_->faults(), scm_->bus_errors(),
-      scm_->quarantined_bytes(), scm_->is_closed() ? 1 : 0, scm_->pinned_bytes(), scm_->PinPressure(),
-      scm_->resident_blocks(), scm_->dram().total(), DramText());
+      medium.description, name_trouble.empty() ? "" : ", which " + name_trouble, medium.emulated,
+      ToString(medium.granularity), medium.persistent_memory, ToString(options_.scm.model), scm_->capacity_bytes(),
+      scm_->usage_bytes(), scm_->faults(), scm_->bus_errors(), scm_->quarantined_bytes(), scm_->is_closed() ? 1 : 0,
+      scm_->pinned_bytes(), scm_->PinPressure(), scm_->resident_blocks(), scm_->dram().total(), DramText());
   const CounterSnapshot counters = Snapshot();
   if (uri == UriKind::kHybrid) text += HeirsText(counters);
   text += PackedText(counters) + RecoveryText(scm_->recovery());

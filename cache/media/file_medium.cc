@@ -9,15 +9,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <span>
 #include <string>
 
 #include "cache/base/text.h"
 #include "cache/media/copy.h"
 #include "cache/media/file_checks.h"
+#include "cache/media/name_watch.h"
 #include "cache/media/open.h"
 #include "cache/media/populate.h"
 #include "cache/types.h"
@@ -61,6 +64,13 @@ int ReserveRange(int fd, uint64_t offset, uint64_t bytes) {
   return error;
 }
 
+// As the kernel has it now, wherever the process has gone since. Empty: it cannot be told, or not from here.
+std::string NameOf(int fd) {
+  std::error_code error;
+  const std::string name = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd), error);
+  return name.starts_with('/') ? name : std::string();
+}
+
 bool SameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
 // Medium::Persist where pages are written back. msync takes its address as one to store to, and stores nothing.
@@ -95,6 +105,9 @@ class FileMedium : public Medium {
     return S_ISREG(stat_.st_mode) ? static_cast<uint64_t>(stat_.st_size) : bytes_;  // a device has no length to grow by
   }
   std::vector<BadRange> BadRanges() const override { return bad_; }
+  std::string NameTrouble() const override;
+  bool IsNameless() const override;
+  void WatchName(std::function<void()> told) override;
 
  private:
   // One attempt; not *opened if the file vanished or was replaced in the meantime.
@@ -134,11 +147,17 @@ class FileMedium : public Medium {
   struct stat stat_ {};  // before we changed anything
   pmem2_map* map_ = nullptr;
   std::vector<BadRange> bad_;  // whole pages, ascending
+  std::string opened_as_;      // its name for the kernel; empty: it is a device, whose nodes may come and go
+  std::unique_ptr<NameWatch> name_watch_;
 };
 
 FileMedium::~FileMedium() {
   // In a child libpmem2's locks may be held for ever, and the descriptor's number may be another file's by now.
-  if (!child_rules_.InOwner()) return;
+  if (!child_rules_.InOwner()) {
+    [[maybe_unused]] NameWatch* const left = name_watch_.release();  // its thread is not here
+    return;
+  }
+  name_watch_.reset();
   child_rules_.ProtectInChild(nullptr, 0);
   if (map_ != nullptr) pmem2_map_delete(&map_);
   if (fd_ < 0) return;
@@ -150,6 +169,37 @@ FileMedium::~FileMedium() {
 void FileMedium::GiveUpRest() const {
   if (!child_rules_.InOwner() || !S_ISREG(stat_.st_mode) || stat_.st_size <= static_cast<off_t>(wanted_)) return;
   [[maybe_unused]] const int ignored = ftruncate(fd_, static_cast<off_t>(wanted_));
+}
+
+std::string FileMedium::NameTrouble() const {
+  if (!child_rules_.InOwner() || opened_as_.empty()) return {};
+  if (IsNameless()) {
+    return "has lost its file, which was removed or replaced: the next start is cold, and who opens the path takes the "
+           "space a second time";
+  }
+  const std::string now = NameOf(fd_);
+  if (now == opened_as_ || now.empty()) return {};
+  return fmt::format(
+      "was renamed to {}, and its old name removed: who opens that starts cold, and takes the space a "
+      "second time",
+      now);
+}
+
+bool FileMedium::IsNameless() const {
+  struct stat now {};
+  return child_rules_.InOwner() && !opened_as_.empty() && fstat(fd_, &now) == 0 && now.st_nlink == 0;
+}
+
+void FileMedium::WatchName(std::function<void()> told) {
+  assert(name_watch_ == nullptr);
+  if (opened_as_.empty()) return;
+  name_watch_ = std::make_unique<NameWatch>();
+  const bool watched = name_watch_->Start(fd_, [this, told = std::move(told)] {
+    if (NameTrouble().empty()) return false;
+    told();
+    return true;
+  });
+  if (!watched) name_watch_.reset();
 }
 
 void FileMedium::CloseDescriptor() {
@@ -191,6 +241,7 @@ Status FileMedium::Open(std::unique_ptr<Preparer>* preparer, bool* existing) {
   if (fstat(fd_, &now) != 0) return OpenError(path_, errno);
   MEZZ_RETURN_IF_ERROR(CheckPrivate(path_, now, geteuid()));
   MEZZ_RETURN_IF_ERROR(S_ISCHR(stat_.st_mode) ? OpenDevdax(preparer, existing) : OpenFile(preparer, existing));
+  if (S_ISREG(stat_.st_mode)) opened_as_ = NameOf(fd_);
   complete_ = true;
   return Status::Ok();
 }

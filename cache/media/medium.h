@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -75,6 +76,14 @@ class Medium {
   virtual void GiveUpRest() const {}
   // What of it held bytes before it was opened, from its beginning; what lies behind reads as zeros.
   virtual uint64_t bytes_before() const { return 0; }
+  // What has become of the file that it lies in, as the rest of a sentence that begins with the medium. Empty: it is
+  // found again by the name it was opened by, or never had one. Some 2 us.
+  virtual std::string NameTrouble() const { return {}; }
+  // The file has no name any more: nobody will open it again, so that nothing need be kept in it.
+  virtual bool IsNameless() const { return false; }
+  // From now on, while the medium lives, `told` is called once, when there is NameTrouble; by a thread of the medium's.
+  // Where the system does not tell of it, nothing is done. Call it once.
+  virtual void WatchName(std::function<void()> told) { static_cast<void>(told); }
   // What the kernel knew to be bad when the medium was opened: a load or store there may end the process. None where it
   // does not tell.
   virtual std::vector<BadRange> BadRanges() const { return {}; }

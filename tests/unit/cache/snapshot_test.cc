@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <map>
 
 #include "cache/inspection.h"
@@ -267,6 +268,27 @@ TEST_F(SnapshotTest, WhatWasHotIsCheckedAtItsFirstUseToo) {
   ASSERT_TRUE(tier_->recovery().from_snapshot);
   EXPECT_EQ(ServedOf(1, 300), 298u);
   EXPECT_EQ(tier_->counters().Snapshot()[Event::kScmChecksumMismatch], 1u);
+}
+
+// Nobody will open the file again.
+TEST_F(SnapshotTest, OfAFileWithoutANameIsNotWritten) {
+  if (test::IsDevice(file_.path())) GTEST_SKIP() << "a device has no name to lose";
+  std::promise<std::string> told;
+  options_.on_trouble = [&](std::string_view what) { told.set_value(std::string(what)); };
+  for (const bool removed : {false, true}) {
+    Open();
+    PutAll(1, 300);
+    std::ifstream file(file_.path(), std::ios::binary);
+    if (removed) {
+      std::filesystem::remove(file_.path());
+      EXPECT_TRUE(tier_->is_nameless());
+      EXPECT_THAT(told.get_future().get(), HasSubstr("removed or replaced"));
+    }
+    tier_.reset();
+    const std::string all(std::istreambuf_iterator<char>(file), {});
+    EXPECT_EQ(SuperblockIn(all).snapshot_segment == 0, removed);
+    EXPECT_NE(SuperblockIn(all).flags & layout::kClosedCleanly, 0u);
+  }
 }
 
 TEST_F(SnapshotTest, IsNeverBelievedAfterACrash) {
