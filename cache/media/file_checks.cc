@@ -14,6 +14,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
+#include <utility>
 
 #include "cache/base/machine_memory.h"
 #include "cache/base/text.h"
@@ -93,16 +95,15 @@ Status CheckPrivate(const std::string& path, const struct stat& file, uid_t euid
   const bool device = S_ISCHR(file.st_mode);
   if (file.st_uid != euid && !(device && file.st_uid == 0)) {
     return Status::ForeignFile(
-        fmt::format("path={} belongs to uid {} and this process is uid {}: remove it, name another one, or chown {} to "
-                    "make it ours",
-                    path, file.st_uid, euid, euid));
+        fmt::format("path={} belongs to uid {} and this process is uid {}: {}name another one, or chown {} to make it "
+                    "ours",
+                    path, file.st_uid, euid, device ? "" : "remove it, ", euid));
   }
   const mode_t too_wide = device ? S_IRWXO : S_IRWXG | S_IRWXO;
   if ((file.st_mode & too_wide) != 0) {
     return Status::ForeignFile(fmt::format(
-        "path={} has mode {:04o}, so that others may read or change cached blocks: chmod {} it, or remove it "
-        "if they may have it open, or name another one",
-        path, file.st_mode & 07777, device ? "o=" : "0600"));
+        "path={} has mode {:04o}, so that others may read or change cached blocks: chmod {} it, {}or name another one",
+        path, file.st_mode & 07777, device ? "o=" : "0600", device ? "" : "or remove it if they may have it open, "));
   }
   if (!device && file.st_nlink != 1) {
     return Status::ForeignFile(fmt::format(
@@ -111,6 +112,20 @@ Status CheckPrivate(const std::string& path, const struct stat& file, uid_t euid
         path, file.st_nlink, file.st_ino));
   }
   return Status::Ok();
+}
+
+std::string ForDevice(std::string sentence) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"name another file or remove it", "name another device, or clear the first 2 MiB of this one"},
+      {"name another file", "name another device"},
+      {"remove the file", "clear its first 2 MiB"},
+      {"remove it", "clear its first 2 MiB"},
+  };
+  for (const auto& [of_file, of_device] : kWords) {
+    if (const size_t at = sentence.find(of_file); at != std::string::npos)
+      return sentence.replace(at, of_file.size(), of_device);
+  }
+  return sentence;
 }
 
 Status OpenError(const std::string& path, int error) {

@@ -26,6 +26,9 @@ Status CheckFileKind(const std::string& path, const struct stat& file);
 //              hands devices to a service, and only root makes device nodes
 Status CheckPrivate(const std::string& path, const struct stat& file, uid_t euid);
 
+// A sentence about a file, as it fits a device: nobody removes that.
+std::string ForDevice(std::string sentence);
+
 // Why open(2) of `path` failed with `error`, and what to do.
 Status OpenError(const std::string& path, int error);
 

@@ -358,7 +358,18 @@ bool FileMedium::IsUntouched(std::span<const std::byte> head) const {
 
 Status FileMedium::Judge(std::span<const std::byte> head, uint64_t medium_bytes, bool* existing) {
   const Status status = order_.format.judge(order_.options, head, medium_bytes, wanted_, existing);
-  return status.ok() ? status : status.WithPrefix(fmt::format("path={} ", path_));
+  if (status.ok()) return status;
+  const std::string prefix = fmt::format("path={} ", path_);
+  if (!S_ISCHR(stat_.st_mode)) return status.WithPrefix(prefix);
+  const std::string said = prefix + ForDevice(status.message());
+  switch (status.code()) {
+    case Status::Code::kForeignFile:
+      return Status::ForeignFile(said);
+    case Status::Code::kNotSupported:
+      return Status::NotSupported(said);
+    default:
+      return Status::InvalidArgument(said);
+  }
 }
 
 Status FileMedium::StampProvisionalSuperblock() {

@@ -15,12 +15,15 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
 
+#include "cache/media/file_checks.h"
 #include "cache/media/medium.h"
 #include "cache/media/preparer.h"
 #include "cache/superblock.h"
@@ -33,6 +36,7 @@ namespace fs = std::filesystem;
 using layout::Superblock;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr uint64_t kBytes = 4 << 20;
 
@@ -124,6 +128,65 @@ class FileMedium : public testing::Test {
   fs::path directory_;
   fs::path path_;
 };
+
+// By somebody who cleans up while the medium is in use.
+TEST_F(FileMedium, ThatLosesItsNameIsToldOnce) {
+  const fs::path other = directory_ / "other";
+  const struct {
+    std::string how;
+    std::function<void()> act;
+    bool nameless;
+    std::string said;
+  } cases[] = {{"removed", [&] { fs::remove(path_); }, true, "removed or replaced"},
+               {"replaced",
+                [&] {
+                  Write(other, "new");
+                  fs::rename(other, path_);
+                },
+                true, "removed or replaced"},
+               {"renamed", [&] { fs::rename(path_, other); }, false, "was renamed to " + other.string()}};
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.how);
+    fs::remove(path_);
+    const Opened opened = Open(path_);
+    ASSERT_TRUE(opened.status.ok()) << opened.status.message();
+    std::promise<void> told;
+    opened.medium->WatchName([&] { told.set_value(); });  // a second time would throw
+    ASSERT_EQ(chmod(path_.c_str(), 0400), 0) << "changes no name";
+    EXPECT_EQ(opened.medium->NameTrouble(), "");
+    EXPECT_FALSE(opened.medium->IsNameless());
+    one.act();
+    EXPECT_THAT(opened.medium->NameTrouble(), HasSubstr(one.said));
+    EXPECT_EQ(opened.medium->IsNameless(), one.nameless);
+    told.get_future().wait();
+  }
+}
+
+// A devdax that held a file system, say.
+TEST_F(FileMedium, WhatIsSaidOfADeviceFitsOne) {
+  WriteOurs(std::string(kBytes, 'x'));
+  const std::string of_file = Open(path_).status.message();
+  EXPECT_THAT(of_file, HasSubstr("name another file or remove it"));
+  EXPECT_THAT(ForDevice(of_file),
+              HasSubstr("left as it is: name another device, or clear the first 2 MiB of this one"));
+  EXPECT_EQ(ForDevice("give that size, or remove the file if its logs are not needed"),
+            "give that size, or clear its first 2 MiB if its logs are not needed");
+  struct stat device {};
+  device.st_mode = S_IFCHR | 0666;
+  device.st_uid = geteuid();
+  EXPECT_THAT(CheckPrivate("/dev/dax0.0", device, geteuid()).message(), Not(HasSubstr("remove")));
+  device.st_uid = geteuid() + 1;
+  EXPECT_THAT(CheckPrivate("/dev/dax0.0", device, geteuid()).message(), Not(HasSubstr("remove")));
+}
+
+TEST_F(FileMedium, KeepsItsNameWhereverTheProcessGoes) {
+  const fs::path before = fs::current_path();
+  fs::current_path(directory_);
+  const Opened opened = Open("medium");
+  fs::current_path(before);
+  ASSERT_TRUE(opened.status.ok()) << opened.status.message();
+  EXPECT_EQ(opened.medium->NameTrouble(), "");
+}
 
 TEST_F(FileMedium, IsCreatedReservedAndDescribed) {
   const Opened opened = Open(path_);
