@@ -195,10 +195,11 @@ Function* Others(const char* mangled, const void* caller) {
 
 // The options that the database is to be opened with; null: the program's. `real` opens it.
 template <typename Function>
-std::unique_ptr<rocksdb::DBOptions> With(Function* real, const rocksdb::DBOptions& options, const Families& families) {
+std::unique_ptr<rocksdb::DBOptions> With(Function* real, const rocksdb::DBOptions& options, const std::string& name,
+                                         const Families& families) {
   std::unique_ptr<rocksdb::DBOptions> with;
   const PreloadModule* const module = ModuleFor(reinterpret_cast<const void*>(real));
-  if (module != nullptr) module->with_listeners(options, families, &with);
+  if (module != nullptr) module->with_listeners(options, name, families, &with);
   return with;
 }
 
@@ -220,7 +221,7 @@ rocksdb::Status HidesOpenDatabase(const rocksdb::DBOptions& options, const std::
                                   FamilyHandles* handles, void* db) {
   auto* const real = reinterpret_cast<OpenDatabase*>(Real(MEZZ_OPEN_DATABASE, __builtin_return_address(0)));
   if (real == nullptr) return rocksdb::Status::NotSupported();
-  const auto with = With(real, options, families);
+  const auto with = With(real, options, name, families);
   return real(with == nullptr ? options : *with, name, families, handles, db);
 }
 
@@ -233,7 +234,7 @@ rocksdb::Status HidesOpenTransactions(const rocksdb::DBOptions& options,
                                       const Families& families, FamilyHandles* handles, void* db) {
   auto* const real = reinterpret_cast<OpenTransactions*>(Real(MEZZ_OPEN_TRANSACTIONS, __builtin_return_address(0)));
   if (real == nullptr) return rocksdb::Status::NotSupported();
-  const auto with = With(real, options, families);
+  const auto with = With(real, options, name, families);
   return real(with == nullptr ? options : *with, transactions, name, families, handles, db);
 }
 

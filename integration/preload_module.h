@@ -37,7 +37,7 @@ struct PreloadModule {
                            std::shared_ptr<rocksdb::Cache>* made);
   // What databases are opened with: as warming.h says, of the caches that it made.
   void (*raise_warming)(const rocksdb::ColumnFamilyOptions& family, const rocksdb::DBOptions& options);
-  void (*with_listeners)(const rocksdb::DBOptions& options, const Families& families,
+  void (*with_listeners)(const rocksdb::DBOptions& options, const std::string& name, const Families& families,
                          std::unique_ptr<rocksdb::DBOptions>* with);
 };
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The preload library as a program meets it. Each test runs in a child process, because MEZZANINE_CACHE is judged once
 // a process.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -174,6 +177,12 @@ uint64_t SumOf(const std::string& report, const std::string& counter) {
   return sum;
 }
 
+int CountOf(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
 class Preload : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -183,6 +192,7 @@ class Preload : public ::testing::Test {
     setenv("MEZZANINE_REPORT", report_.c_str(), 1);
     setenv("MEZZANINE_CACHE", kUri, 1);
     unsetenv("MEZZANINE_STRICT");
+    unsetenv("MEZZANINE_WAIT");
   }
   void TearDown() override { std::remove(report_.c_str()); }
 
@@ -190,12 +200,7 @@ class Preload : public ::testing::Test {
     std::ifstream file(report_);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  int reports() const {
-    const std::string text = report();
-    int count = 0;
-    for (size_t at = text.find("options: "); at != std::string::npos; at = text.find("options: ", at + 1)) ++count;
-    return count;
-  }
+  int reports() const { return CountOf(report(), "options: "); }
 
   std::string report_;
 };
@@ -240,6 +245,109 @@ TEST_F(Preload, OneCacheOfAProcessHasTheTierAndTheNextGetsItAfterwards) {
       },
       ::testing::ExitedWithCode(0), "another cache of this process has the SCM tier");
   EXPECT_EQ(reports(), 2);
+}
+
+TEST_F(Preload, TheTierPassesOnToACacheThatHasGoneWithout) {
+  EXPECT_EXIT(
+      {
+        auto first = MakeLru();
+        const auto second = MakeLru();
+        test::InsertBlock(*first, 1);
+        test::InsertBlock(*second, 1);
+        EXPECT_TRUE(HasScm(*first));
+        EXPECT_FALSE(HasScm(*second));
+        first.reset();
+        test::InsertBlock(*second, 2);
+        EXPECT_TRUE(HasScm(*second));
+        UseDatabase(second);
+        exit(ExitOfTest());
+      },
+      ::testing::ExitedWithCode(0), "goes without until that one has gone.*the LRUCache of 2 MiB has the SCM tier now");
+  EXPECT_EQ(reports(), 2);
+  EXPECT_GT(SumOf(report(), "scm.hit"), 1000u);
+}
+
+TEST_F(Preload, AProgramOfManyCachesIsToldHowManyGoWithout) {
+  EXPECT_EXIT(
+      {
+        std::vector<std::shared_ptr<rocksdb::Cache>> caches;
+        for (int i = 0; i < 16; ++i) {
+          caches.push_back(MakeLru());
+          test::InsertBlock(*caches.back(), 1);
+        }
+        exit(0);
+      },
+      ::testing::ExitedWithCode(0), "goes without until that one has gone; 15 caches without now");
+  EXPECT_THAT(report(), HasSubstr("\ncaches without this tier: 15 (LRUCache of 2 MiB, "));
+  EXPECT_THAT(report(), HasSubstr("LRUCache of 2 MiB has it\n"));
+  EXPECT_EQ(CountOf(report(), "report: "), 1) << "of the one that has it";
+}
+
+// A medium that another process has, as one that is about to end.
+class HeldMedium {
+ public:
+  explicit HeldMedium(const std::string& path)
+      : path_(path), file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    EXPECT_EQ(flock(file_, LOCK_EX), 0);
+    setenv("MEZZANINE_CACHE", ("mezzanine://scm=16M;scm_path=" + path).c_str(), 1);
+  }
+  ~HeldMedium() {
+    close(file_);
+    std::remove(path_.c_str());
+  }
+  void LetGo() const { EXPECT_EQ(flock(file_, LOCK_UN), 0); }
+
+ private:
+  const std::string path_;
+  const int file_;
+};
+
+TEST_F(Preload, ARestartThatOverlapsTheOldProcessGetsTheTierOnceThatHasGone) {
+  const HeldMedium medium(::testing::TempDir() + "/mezz_preload_held_" + std::to_string(getpid()));
+  EXPECT_EXIT(
+      {
+        const auto cache = MakeLru();
+        const auto other = MakeLru();
+        for (uint64_t id = 0; id < 100; ++id) test::InsertBlock(*cache, id);
+        test::InsertBlock(*other, 1);
+        EXPECT_FALSE(HasScm(*cache));
+        medium.LetGo();
+        for (uint64_t id = 0; !HasScm(*cache); ++id) test::InsertBlock(*cache, id);
+        UseDatabase(cache);
+        exit(ExitOfTest());
+      },
+      ::testing::ExitedWithCode(0), "in use by .* asks again for 300 s .*has the SCM tier now, after ");
+  EXPECT_EQ(reports(), 1);
+  EXPECT_GT(SumOf(report(), "scm.hit"), 1000u);
+}
+
+TEST_F(Preload, AMediumThatOthersKeepIsAskedForNoLongerThanTheBoundSays) {
+  const HeldMedium medium(::testing::TempDir() + "/mezz_preload_held_" + std::to_string(getpid()));
+  setenv("MEZZANINE_WAIT", "50ms", 1);
+  setenv("MEZZANINE_STRICT", "1", 1);
+  EXPECT_EXIT(
+      {
+        const auto cache = MakeLru();
+        for (uint64_t id = 0;; ++id) test::InsertBlock(*cache, id);
+      },
+      ::testing::ExitedWithCode(2), "asks again for 0.05 s .*asked for 0.05 s, and .* in use by .*the program ends");
+  unsetenv("MEZZANINE_STRICT");
+  setenv("MEZZANINE_WAIT", "0", 1);
+  EXPECT_EXIT(
+      {
+        const auto cache = MakeLru();
+        test::InsertBlock(*cache, 1);
+        medium.LetGo();
+        for (uint64_t id = 0; id < 1000; ++id) test::InsertBlock(*cache, id);
+        EXPECT_FALSE(HasScm(*cache));
+        exit(ExitOfTest());
+      },
+      ::testing::ExitedWithCode(0), "in use by .* goes on with its own cache");
+  EXPECT_THAT(report(), AllOf(HasSubstr("report: the program has ended"), HasSubstr("no SCM tier: scm_path="),
+                              HasSubstr("cache: LRUCache of 2 MiB")));
+  setenv("MEZZANINE_WAIT", "soon", 1);
+  EXPECT_EXIT(_exit(UseDatabase(MakeLru())), ::testing::ExitedWithCode(0),
+              "MEZZANINE_WAIT=soon: accepted are 0 and a whole number with s or ms");
 }
 
 TEST_F(Preload, TheNextCacheOpensTheMediumOnlyWhenTheLastHasClosedIt) {
@@ -518,7 +626,9 @@ TEST_F(Preload, AnOpeningFailsAsItWouldWithoutUs) {
 // What only the SCM tier's sake warms must not push out what a cache without it holds.
 TEST_F(Preload, ACacheThatGoesWithoutScmIsWarmedAsTheProgramAskedAndNoMore) {
   EXPECT_EXIT(_exit(BlocksWithoutScm(Warming::kDisable, /*compact=*/true) < 20 ? ExitOfTest() : 1),
-              ::testing::ExitedWithCode(0), "another cache of this process has the SCM tier");
+              ::testing::ExitedWithCode(0),
+              "another cache of this process has the SCM tier, the LRUCache of 2 MiB, so the LRUCache of 16 MiB of "
+              "[^ ]*mezz_plain_db_[0-9]* goes without");
   EXPECT_EXIT(_exit(BlocksWithoutScm(Warming::kFlushOnly, /*compact=*/false) > 400 ? ExitOfTest() : 1),
               ::testing::ExitedWithCode(0), "");
   if (kBestWarming == Warming::kFlushOnly) return;
