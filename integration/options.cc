@@ -54,9 +54,10 @@ std::string ScmText(const ScmOptions& scm) {
   return fmt::format("scm={} with block={}", SizeText(scm.capacity_bytes), SizeText(scm.expected_block_bytes));
 }
 
-// What the SCM side takes of the machine's memory. A file and a node are judged when they are opened.
+// What the SCM side takes of the machine's memory, or of its control group's. A file is judged when it is opened, and a
+// node's own memory then too.
 uint64_t ScmSideBytes(const ScmOptions& scm) {
-  return IndexBytes(scm) + (scm.medium == MediumKind::kAnonymous ? scm.capacity_bytes : 0);
+  return IndexBytes(scm) + (scm.medium == MediumKind::kFile ? 0 : scm.capacity_bytes);
 }
 
 Status CheckScmSideFits(const ScmOptions& scm, const Machine& machine) {
@@ -64,8 +65,8 @@ Status CheckScmSideFits(const ScmOptions& scm, const Machine& machine) {
   if (IndexBytes(scm) > machine.memory_bytes) {
     return TooLarge(fmt::format("the index of {}", ScmText(scm)), IndexBytes(scm), "scm, or raise block", machine);
   }
-  return TooLarge(fmt::format("scm={} of medium=dram", SizeText(scm.capacity_bytes)), ScmSideBytes(scm), "scm",
-                  machine);
+  return TooLarge(fmt::format("scm={} of medium={}", SizeText(scm.capacity_bytes), ToString(scm.medium)),
+                  ScmSideBytes(scm), "scm", machine);
 }
 
 Status CheckShards(const HybridCacheOptions& options) {

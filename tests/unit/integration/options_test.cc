@@ -84,6 +84,10 @@ TEST(HybridCacheOptions, NoSizeMayExceedTheMachine) {
   options = Good();
   options.scm.capacity_bytes = 2ull << 30;
   ExpectNoSpace(options, "scm=2G of medium=dram", "lower scm");
+  options.scm.medium = MediumKind::kNumaNode;
+  options.scm.numa_node = 1;
+  ExpectNoSpace(options, "scm=2G of medium=numa", "lower scm");
+  options.scm.numa_node = -1;
   options.scm.medium = MediumKind::kFile;
   options.scm.path = "/mnt/pmem0/mezz";
   EXPECT_EQ(options.Validate(Small()).message(), "") << "a file is judged when it is opened";

@@ -190,13 +190,13 @@ TEST(Preparer, TakesAnEndThatIsNoWholeChunk) {
   const Memory memory(kBytes);
   PreparePlan plan = PlanFor(memory, 5 * kChunk);
   plan.base += 4096 * 3;
-  plan.bytes = 7 * kChunk + 256 * 1024;
-  Preparer preparer(plan);
+  const uint64_t bytes = plan.bytes = 7 * kChunk + 256 * 1024;
+  Preparer preparer(std::move(plan));
   ASSERT_TRUE(preparer.PrepareFirst().ok());
   preparer.Start();
   ASSERT_TRUE(preparer.Wait().ok());
-  EXPECT_EQ(preparer.ready_bytes(), plan.bytes);
-  EXPECT_EQ(memory.PresentBytes(4096 * 3, 4096 * 3 + plan.bytes), plan.bytes);
+  EXPECT_EQ(preparer.ready_bytes(), bytes);
+  EXPECT_EQ(memory.PresentBytes(4096 * 3, 4096 * 3 + bytes), bytes);
 }
 
 TEST(Preparer, StartDoesNotWaitForItsCallbacks) {
