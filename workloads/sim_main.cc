@@ -33,6 +33,9 @@ DEFINE_string(pack, "off", "Whether the SCM tier packs records: off, lz4, zstd")
 DEFINE_string(pack_ratio, "",
               "How many times smaller blocks pack, also in compressed, page_cache and inline_memory: a number, or a "
               "file of lines ratio,weight. Empty: 2.25; for what --pack=zstd packs, 3.25");
+DEFINE_bool(heirs, true,
+            "Traces with the parents of blocks: the two tiers keep what becomes of a block when its file goes. false: "
+            "what is written is a new block");
 DEFINE_double(warmup, 0, "Share of the accesses before counting starts");
 DEFINE_int32(threads, 0, "Policies and totals run at a time. 0: one per CPU");
 DEFINE_double(sample, 1, "Keep the accesses to this share of the blocks, chosen by hash");
@@ -64,6 +67,7 @@ mezz::Status OptionsFromFlags(mezz::sim::SimOptions* o) {
   o->skip_bad = FLAGS_skip_bad;
   o->dram_share = FLAGS_dram_share;
   o->high_priority_pool = FLAGS_high_priority_pool;
+  o->heirs = FLAGS_heirs;
   o->warmup = FLAGS_warmup;
   o->sample = FLAGS_sample;
   o->flash_us = FLAGS_flash_us;

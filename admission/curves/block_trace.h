@@ -2,15 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "admission/curves/block_event.h"
+#include "admission/lineage.h"
 #include "cache/types.h"
 
 namespace mezz {
 
-// A block of a trace in memory: 0 to unique() - 1, in the order of first access.
+// A block of a trace in memory: 0 to unique() - 1, in the order in which they are first named.
 using BlockId = uint32_t;
 inline constexpr BlockId kNoBlock = UINT32_MAX;
 
@@ -19,6 +22,28 @@ struct TraceBlocks {
   std::vector<uint64_t> keys;
   std::vector<uint32_t> bytes;   // empty: unit_bytes each
   std::vector<BlockRole> roles;  // empty: data
+};
+
+// What happens between accesses (BlockEvent), as the models run it.
+struct TraceEvent {
+  uint64_t before = 0;  // the access that it comes before
+  uint64_t time_us = 0;
+  BlockEventKind kind = BlockEventKind::kFileDeleted;
+  BlockId block = kNoBlock;       // kFileDeleted: none
+  uint32_t keys = 0;              // in the block; 0: not known
+  uint32_t first = 0, count = 0;  // of TraceEvents::shares (kCompacted) or dead (kFileDeleted)
+  Lineage lineage{};              // kFlushed, kCompacted without shares: as it was recorded
+};
+struct TraceEvents {
+  std::vector<TraceEvent> events;  // by `before`
+  std::vector<ParentShare<BlockId>> shares;
+  std::vector<BlockId> dead;
+
+  std::span<const ParentShare<BlockId>> SharesOf(const TraceEvent& event) const {
+    if (event.kind != BlockEventKind::kCompacted) return {};
+    return {shares.data() + event.first, event.count};
+  }
+  std::span<const BlockId> DeadOf(const TraceEvent& event) const { return {dead.data() + event.first, event.count}; }
 };
 
 // Accesses in memory, as the models of the tiers run them: dense block numbers instead of keys.
@@ -31,6 +56,7 @@ class BlockTrace {
   std::vector<BlockId> TakeAccesses() { return std::exchange(accesses_, {}); }
 
   const std::string& name() const { return name_; }
+  const TraceEvents& events() const { return events_; }  // none: nobody writes, or the trace does not say it
   const std::vector<BlockId>& accesses() const { return accesses_; }
   uint32_t unique() const { return static_cast<uint32_t>(blocks_.keys.size()); }
   uint64_t key(BlockId block) const { return blocks_.keys[block]; }
@@ -48,6 +74,7 @@ class BlockTrace {
   TraceBlocks blocks_;
   std::vector<BlockId> accesses_;
   std::vector<uint64_t> time_us_;
+  TraceEvents events_;
   uint64_t footprint_bytes_ = 0;
 };
 

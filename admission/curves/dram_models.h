@@ -95,6 +95,9 @@ class LruModel {
     return true;
   }
 
+  // A compaction's hit passes for one here.
+  bool HitByCompaction(BlockId block) { return Hit(block); }
+
   template <typename Evicted>
   void MakeRoom(BlockId block, Evicted&& evicted) {
     const uint64_t charge = charges_.of(block);
@@ -187,6 +190,14 @@ class HccModel {
     if (!state.resident) return false;
     state.hit = true;
     state.countdown = static_cast<uint8_t>(std::min(state.countdown + 1, kCountdownMax));
+    return true;
+  }
+
+  // It stays longer for a compaction's hit too; but whether it was hit is told by the live cache, which knows better.
+  bool HitByCompaction(BlockId block) {
+    const bool hit = state_[block].hit;
+    if (!Hit(block)) return false;
+    state_[block].hit = hit;
     return true;
   }
 

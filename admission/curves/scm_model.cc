@@ -32,6 +32,7 @@ uint32_t ScmModel::Open() {
   free_.pop_back();
   segments_[id].records.clear();
   segments_[id].forms.clear();
+  segments_[id].dead = 0;
   segments_[id].tail = id == 0 ? first_segment_overhead_ : segment_overhead_;
   return id;
 }
@@ -42,8 +43,30 @@ void ScmModel::Advance(Lane* lane) {
 }
 
 void ScmModel::Seal(Lane* lane) {
-  if (lane->open) lane->sealed->push_back(*lane->open);
-  lane->open.reset();
+  const std::optional<uint32_t> sealed = std::exchange(lane->open, {});
+  if (!sealed) return;
+  lane->sealed->push_back(*sealed);
+  if (IsHollow(segments_[*sealed])) MoveToHollow(lane->sealed, *sealed);
+}
+
+bool ScmModel::MoveToHollow(std::deque<uint32_t>* sealed, uint32_t segment) {
+  const auto found = std::ranges::find(*sealed, segment);
+  if (found == sealed->end()) return false;
+  sealed->erase(found);
+  hollow_.push_back({segment, sealed == &proven_ ? Generation::kProven : Generation::kYoung});
+  ++counts_.hollow_segments;
+  return true;
+}
+
+void ScmModel::EraseDead(BlockId block) {
+  if (!Contains(block)) return;
+  const uint32_t id = words_[block].segment;
+  Segment& segment = segments_[id];
+  const bool was_hollow = IsHollow(segment);
+  segment.dead += UnitsOf(block, FormAt(id, words_[block].record));
+  Forget(block);
+  // One that is open is looked at when it is sealed; the victim is emptied anyway.
+  if (!was_hollow && IsHollow(segment) && !MoveToHollow(&young_, id)) MoveToHollow(&proven_, id);
 }
 
 void ScmModel::Append(Lane* lane, BlockId block, Stored form, uint8_t heat, bool dram) {
@@ -68,9 +91,16 @@ void ScmModel::Append(Lane* lane, BlockId block, Stored form, uint8_t heat, bool
 }
 
 bool ScmModel::PickVictim() {
-  if (options_.exact_capacity && young_.empty() && proven_.empty()) {
+  if (options_.exact_capacity && young_.empty() && proven_.empty() && hollow_.empty()) {
     // All there is lies in open segments: with few and small ones that can be.
     Seal(young_lane_.open ? &young_lane_ : &proven_lane_);
+  }
+  if (!hollow_.empty()) {
+    const Hollow first = hollow_.front();
+    hollow_.pop_front();
+    victim_ = Victim{.segment = first.segment, .generation = first.of};
+    StartPass(Pass::kEmpty);
+    return true;
   }
   const bool young_first = young_.size() * 100 > uint64_t{segments_max_} * options_.young_percent;
   std::deque<uint32_t>* queue = young_first ? &young_ : &proven_;
@@ -175,6 +205,7 @@ void ScmModel::Audit(std::vector<std::string>* violations) const {
   };
   for (const uint32_t id : young_) holds(id);
   for (const uint32_t id : proven_) holds(id);
+  for (const Hollow& hollow : hollow_) holds(hollow.segment);
   for (const Lane* lane : {&young_lane_, &proven_lane_}) {
     if (lane->open) holds(*lane->open);
   }

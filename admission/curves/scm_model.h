@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "admission/curves/block_trace.h"
@@ -46,6 +47,7 @@ struct ScmCounts {
   uint64_t refused = 0;        // Put found no room
   uint64_t reclaimed_segments = 0;
   uint64_t requeued_segments = 0;
+  uint64_t hollow_segments = 0;  // that became so
 };
 
 // The SCM tier without bytes: records in segments filled by appending; two queues of sealed segments, young and proven,
@@ -97,6 +99,19 @@ class ScmModel {
   }
   // As SurvivorJudge::young_percent says it.
   void SetYoungPercent(unsigned percent) { options_.young_percent = percent; }
+  // A compaction looks the block up, whose heirs have its heat from now on. Returns the heat. REQUIRES:
+  // Contains(block).
+  uint8_t HandOver(BlockId block) {
+    Word& word = words_[block];
+    const auto heat = static_cast<uint8_t>(word.heat);
+    word.dram = 0;
+    word.heat = 0;
+    return heat;
+  }
+  // Its file was deleted: the record goes, and a segment of which kHollowPercent went so is the next victim, as
+  // SegmentLog's. (The live tier walks its index for that in steps, paced by what is written.)
+  void EraseDead(BlockId block);
+  bool hollow() const { return !hollow_.empty(); }
 
   // Writes a record; an older one of the block is replaced. False: no room. `wanted`: kPacked is a wish.
   template <typename Judge>
@@ -145,6 +160,7 @@ class ScmModel {
     std::vector<BlockId> records;
     std::vector<Stored> forms;  // of them; empty where nothing packs
     uint64_t tail = 0;          // units in use, what is not for records included
+    uint64_t dead = 0;          // units of deleted files' records
   };
   struct Lane {
     std::optional<uint32_t> open;
@@ -187,6 +203,10 @@ class ScmModel {
   void Advance(Lane* lane);
   void Seal(Lane* lane);
   bool PickVictim();
+  bool IsHollow(const Segment& segment) const {
+    return segment.dead * 100 >= options_.segment * log_rules::kHollowPercent;
+  }
+  bool MoveToHollow(std::deque<uint32_t>* sealed, uint32_t segment);
   void StartPass(Pass pass);
   void FinishPass();
   void Weigh(uint32_t segment, uint32_t record);
@@ -218,6 +238,11 @@ class ScmModel {
   std::vector<Segment> segments_;
   std::vector<uint32_t> free_;  // a stack
   std::deque<uint32_t> young_, proven_;
+  struct Hollow {
+    uint32_t segment;
+    Generation of;
+  };
+  std::deque<Hollow> hollow_;
   Lane young_lane_{.open = {}, .sealed = &young_};
   Lane proven_lane_{.open = {}, .sealed = &proven_};
   std::optional<Victim> victim_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <memory>
+#include <span>
 
 #include "admission/curves/block_key.h"
 #include "admission/tier_flow.h"
@@ -36,6 +37,9 @@ class TwoTier final : public TwoTierRun {
         scm_(trace.unique(), options.record_units, WithSharesOf(*policy, options.scm), pack_.get()),
         flow_(this) {
     if (packs()) TellCapacity();
+    if (!follows_events()) return;
+    found_.resize(trace.unique());
+    dead_.resize(trace.unique());
   }
 
   void Run(size_t from, size_t to) override {
@@ -69,7 +73,10 @@ class TwoTier final : public TwoTierRun {
   }
 
   BlockFacts FactsOf(BlockId block) const {
-    return {.key = BlockKeyOf(trace_.key(block)), .role = trace_.role(block), .bytes = BytesOf(block)};
+    return {.key = BlockKeyOf(trace_.key(block)),
+            .role = trace_.role(block),
+            .bytes = BytesOf(block),
+            .scm_hollow = scm_.hollow()};
   }
   Policy& policy() const { return *policy_; }
   bool keeps_blobs_from_dram() const { return false; }
@@ -98,9 +105,12 @@ class TwoTier final : public TwoTierRun {
            .packable = reached.packable});
     });
   }
-  void Count(Event event, BlockRole role) { ++events_.by_role[static_cast<size_t>(event)][static_cast<size_t>(role)]; }
+  void Count(Event event, BlockRole role) {
+    CounterSnapshot& counts = compacts_ && IsAnswer(event) ? compaction_events_ : events_;
+    ++counts.by_role[static_cast<size_t>(event)][static_cast<size_t>(role)];
+  }
   void Count(DecisionPoint point, const Decision& decision, BlockRole role) { decisions_.Add(point, decision, role); }
-  uint64_t DramHits() const { return events_[Event::kDramHit]; }
+  uint64_t DramHits() const { return events_[Event::kDramHit] + compaction_events_[Event::kDramHit]; }
 
  private:
   // As the tiers take it.
@@ -133,8 +143,85 @@ class TwoTier final : public TwoTierRun {
       } else {
         clock_->now_ns += options_.access_ns;
       }
+      if (follows_events()) FollowEvents(at);
       Access(accesses[at]);
     }
+  }
+
+  // Where a look-up found its block.
+  static bool IsAnswer(Event event) {
+    return event == Event::kDramHit || event == Event::kServedInPlace || event == Event::kServedCopied ||
+           event == Event::kPromotion || event == Event::kScmPackedHit || event == Event::kMiss;
+  }
+  bool follows_events() const { return options_.heirs && !trace_.events().events.empty(); }
+  // Those that come before this access.
+  void FollowEvents(size_t at) {
+    const TraceEvents& events = trace_.events();
+    for (; next_event_ < events.events.size() && events.events[next_event_].before <= at; ++next_event_) {
+      const TraceEvent& event = events.events[next_event_];
+      clock_->now_ns = std::max(clock_->now_ns, event.time_us * kNsPerUs);
+      switch (event.kind) {
+        case BlockEventKind::kCompactionLookUp:
+          compacts_ = true;
+          found_[event.block] = FindForCompaction(event);
+          compacts_ = false;
+          break;
+        case BlockEventKind::kFlushed:
+        case BlockEventKind::kCompacted:
+          Warm(event);
+          break;
+        case BlockEventKind::kFileDeleted:
+          for (const BlockId block : events.DeadOf(event)) {
+            dead_[block] = true;
+            scm_.EraseDead(block);
+          }
+          break;
+      }
+    }
+  }
+
+  // Neither hit nor miss is a user's, and what is missed is not kept.
+  Parent FindForCompaction(const TraceEvent& event) {
+    const BlockId block = event.block;
+    Parent found{.frequency = flow_.Frequency(BlockKeyOf(trace_.key(block))),
+                 .entries = static_cast<uint16_t>(std::clamp<uint32_t>(event.keys, 1, UINT16_MAX))};
+    if (dram_.HitByCompaction(block)) {
+      Count(Event::kDramHit, trace_.role(block));
+      found.standing = Standing::kDram;
+      return found;
+    }
+    flow_.OnDramMiss();
+    if (!scm_.Contains(block)) {
+      Count(Event::kMiss, trace_.role(block));
+      return {};
+    }
+    const uint8_t heat = scm_.HandOver(block);
+    ServeFromScm(block, heat);
+    found.standing = heat > 0 ? Standing::kScmHot : Standing::kScmCold;
+    return found;
+  }
+
+  void Warm(const TraceEvent& event) {
+    if (flow_.OnWarm(event.block, LineageOf(event)) != Placement::kDram) return;
+    // As RocksDB inserts what it warms the cache with.
+    InsertToDram(event.block, event.kind == BlockEventKind::kCompacted ? DramPriority::kBottom : DramPriority::kLow);
+  }
+
+  // By where its parents stood when they were looked up: as Heirs does it.
+  Lineage LineageOf(const TraceEvent& event) const {
+    const std::span<const ParentShare<BlockId>> shares = trace_.events().SharesOf(event);
+    if (shares.empty()) return event.lineage;
+    Lineage::Sum sum;
+    for (size_t at = 0; at < shares.size();) {
+      const uint32_t keys = shares[at].keys;
+      Parent best;
+      do {
+        const BlockId parent = shares[at].parent;
+        if (parent != shares[at].kNoParent && found_[parent].standing >= best.standing) best = found_[parent];
+      } while (++at < shares.size() && shares[at].keys == 0);
+      for (uint32_t key = 0; key < keys; ++key) sum.Add(best);
+    }
+    return sum.Result();
   }
 
   void Access(BlockId block) {
@@ -149,20 +236,25 @@ class TwoTier final : public TwoTierRun {
     }
   }
 
-  void ScmHit(BlockId block) {
+  void ScmHit(BlockId block) { ServeFromScm(block, scm_.Warm(block)); }
+
+  void ServeFromScm(BlockId block, uint8_t heat) {
     const Form form = scm_.form(block);
     const bool packed = form == Form::kPacked;
     if (packed) Count(Event::kScmPackedHit, trace_.role(block));
-    const Action action = flow_.OnScmHit(block, scm_.Warm(block), /*by_compaction=*/false, form);
+    const Action action = flow_.OnScmHit(block, heat, compacts_, form);
     if (action == Action::kInPlace)
       return Count(packed ? Event::kServedCopied : Event::kServedInPlace, trace_.role(block));
     InsertToDram(block);
     flow_.OnPromoted(block, action);
   }
 
-  void InsertToDram(BlockId block) {
-    dram_.Insert(block, PriorityOf(trace_.role(block)),
-                 [this](BlockId leaving, bool was_hit) { flow_.OnDramEviction(leaving, was_hit); });
+  void InsertToDram(BlockId block) { InsertToDram(block, PriorityOf(trace_.role(block))); }
+  void InsertToDram(BlockId block, DramPriority priority) {
+    dram_.Insert(block, priority, [this](BlockId leaving, bool was_hit) {
+      if (follows_events() && dead_[leaving]) return Count(Event::kRefusedDeadFile, trace_.role(leaving));
+      flow_.OnDramEviction(leaving, was_hit);
+    });
   }
 
   SimCounts CountsOf(uint64_t accesses, const CounterSnapshot& events, const DecisionSnapshot& decisions,
@@ -204,6 +296,12 @@ class TwoTier final : public TwoTierRun {
   CounterSnapshot events_;
   DecisionSnapshot decisions_;
   uint64_t told_ = 0;  // to the policy
+  // Of a trace with events:
+  size_t next_event_ = 0;
+  bool compacts_ = false;              // a compaction looks a block up
+  CounterSnapshot compaction_events_;  // its answers
+  std::vector<Parent> found_;          // by block, as a compaction found it last
+  std::vector<bool> dead_;             // by block: its file is deleted
   // As it was when counting began.
   uint64_t counted_ = 0;
   CounterSnapshot events_before_;

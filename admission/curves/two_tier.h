@@ -27,7 +27,7 @@ struct SimCounts {
   uint64_t moves = 0;              // and records forgotten
   uint64_t misses = 0;
   uint64_t demotions = 0;       // blocks written to SCM: on a DRAM eviction
-  uint64_t inserts_to_scm = 0;  // and on a miss
+  uint64_t inserts_to_scm = 0;  // and on a miss, or as a flush or compaction wrote them
   uint64_t second_chances = 0;
   uint64_t packed_second_chances = 0;  // of those, written packed
   uint64_t packed_at_reclaim = 0;      // written anew, packed, without having been hit
@@ -41,7 +41,7 @@ struct SimCounts {
   uint64_t spare_refused = 0;  // second chances likewise
   uint64_t ghost_hits = 0;     // decisions with Reason::kGhost
   DecisionSnapshot decisions{};
-  // Those of the flow between the tiers (admission/tier_flow.h), where a block was found, and how it was served.
+  // Those of the flow between the tiers (admission/tier_flow.h), and where users' look-ups found a block.
   CounterSnapshot events{};
 
   uint64_t scm_hits() const { return scm_in_place + scm_unpacked + promotions; }
@@ -67,6 +67,8 @@ struct TwoTierOptions {
   std::optional<PackOptions> pack;
   uint64_t access_ns = 10'000;   // simulated time between accesses where the trace has no clock
   uint64_t warmup_accesses = 0;  // not counted
+  // Does what the trace's events say. False: what is written is a new block to the cache, and the dead stay.
+  bool heirs = true;
 };
 
 // Simulated time, shared with the policy's PolicyOptions::now_ns: nanoseconds, never falls.
@@ -91,8 +93,9 @@ std::unique_ptr<TwoTierRun> StartTwoTier(const BlockTrace& trace, const TwoTierO
                                          SimClock* clock);
 
 // Runs `policy` over `trace` as the hybrid cache would: look-up in DRAM, then SCM, then flash; what happens then is the
-// live cache's own code (admission/tier_flow.h). Appends to *violations what does not add up at the end.
-// Single-threaded; several may run over one trace at once.
+// live cache's own code (admission/tier_flow.h). Of a trace with events compactions look up as they do there, and the
+// policy decides what becomes of each block that was written, by where its parents lie in these tiers. Appends to
+// *violations what does not add up at the end. Single-threaded; several may run over one trace at once.
 SimCounts RunTwoTier(const BlockTrace& trace, const TwoTierOptions& options, Policy* policy, SimClock* clock,
                      std::vector<std::string>* violations);
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cassert>
 
-#include "admission/curves/key_map.h"
 #include "workloads/requests/remarks.h"
 #include "workloads/requests/spatial_sample.h"
 
@@ -20,16 +19,42 @@ constexpr uint64_t kCheckEvery = 1 << 16;  // accesses between two looks at the 
 uint64_t LoadedTrace::memory_bytes() const {
   return accesses_.capacity() * sizeof(BlockId) + blocks_.keys.capacity() * sizeof(uint64_t) +
          blocks_.bytes.capacity() * sizeof(uint32_t) + blocks_.roles.capacity() * sizeof(BlockRole) +
-         time_us_.capacity() * sizeof(uint64_t);
+         time_us_.capacity() * sizeof(uint64_t) + events_.events.capacity() * sizeof(TraceEvent) +
+         events_.shares.capacity() * sizeof(ParentShare<BlockId>) + events_.dead.capacity() * sizeof(BlockId);
 }
 
-void LoadedTrace::Append(const Request& request, BlockId block, bool fresh) {
-  if (fresh) {
-    blocks_.keys.push_back(request.key);
-    if (!blocks_.bytes.empty()) blocks_.bytes.push_back(0);
-    if (blocks_.roles.empty() && request.role != BlockRole::kData) blocks_.roles.assign(block, BlockRole::kData);
-    if (!blocks_.roles.empty() || request.role != BlockRole::kData) blocks_.roles.push_back(request.role);
+void LoadedTrace::AppendBlock(uint64_t key, BlockRole role) {
+  if (blocks_.roles.empty() && role != BlockRole::kData) blocks_.roles.assign(unique(), BlockRole::kData);
+  if (!blocks_.roles.empty() || role != BlockRole::kData) blocks_.roles.push_back(role);
+  blocks_.keys.push_back(key);
+  if (!blocks_.bytes.empty()) blocks_.bytes.push_back(0);
+}
+
+void LoadedTrace::AppendEvent(const BlockEvent& event, KeyMap* map) {
+  TraceEvent added{.before = accesses_.size(), .time_us = event.time_us, .kind = event.kind, .keys = event.keys};
+  if (event.kind == BlockEventKind::kFileDeleted) {
+    added.first = static_cast<uint32_t>(events_.dead.size());
+    for (uint32_t number = 0;; ++number) {
+      const std::optional<BlockId> block = map->Find(KeyInFile(FileOfKey(event.key), number));
+      if (!block) break;
+      events_.dead.push_back(*block);
+    }
+    added.count = static_cast<uint32_t>(events_.dead.size()) - added.first;
+  } else {
+    added.block = map->Number(event.key);
+    if (added.block == unique()) AppendBlock(event.key, event.role);
+    if (event.bytes != 0) NoteBytes(event.bytes, added.block);
+    if (event.kind == BlockEventKind::kFlushed) added.lineage.kind = Lineage::Kind::kFlushed;
+    added.first = static_cast<uint32_t>(events_.shares.size());
+    added.count = static_cast<uint32_t>(event.parents.size());
+    for (const auto& [keys, parent] : event.parents)  // one that nothing has named stood in no tier
+      events_.shares.push_back({keys, map->Find(parent).value_or(ParentShare<BlockId>::kNoParent)});
   }
+  events_.events.push_back(added);
+}
+
+void LoadedTrace::Append(const Request& request, BlockId block) {
+  if (block == unique()) AppendBlock(request.key, request.role);
   if (request.value_bytes != 0) NoteBytes(request.value_bytes, block);
   if (request.time_us != 0 && time_us_.empty()) time_us_.assign(accesses_.size(), 0);
   if (request.time_us != 0 || !time_us_.empty()) time_us_.push_back(request.time_us);
@@ -64,13 +89,17 @@ Status LoadedTrace::Load(RequestSource* source, const LoadOptions& options, Load
   const SpatialSample sample(options.sample, options.seed);
   KeyMap map;
   for (Request request; source->Next(&request);) {
+    for (const BlockEvent& event : source->events()) loaded.AppendEvent(event, &map);
+    if (!loaded.events_.events.empty() && options.sample < 1) {
+      return Status::InvalidArgument(fmt::format(
+          "trace {} names the parents of blocks, and a sample would lack most of them; leave out --sample={}",
+          loaded.name_, options.sample));
+    }
     if (!sample.Keeps(request.key)) {
       ++loaded.skipped_;
       continue;
     }
-    const uint32_t known = map.size();
-    const BlockId block = map.Number(request.key);
-    loaded.Append(request, block, block == known);
+    loaded.Append(request, map.Number(request.key));
     const uint64_t count = loaded.accesses_.size();
     if (count % kCheckEvery == 0 && loaded.memory_bytes() + map.bytes() > options.memory_bytes_max) {
       return Status::NoSpace(fmt::format(
@@ -87,7 +116,7 @@ Status LoadedTrace::Load(RequestSource* source, const LoadOptions& options, Load
   if (loaded.accesses_.empty()) {
     return Status::InvalidArgument(fmt::format("trace {} holds no requests{}", loaded.name_, sampled));
   }
-  if (loaded.unique() == loaded.accesses_.size()) {
+  if (loaded.unique() == loaded.accesses_.size() && loaded.events_.events.empty()) {
     return Status::InvalidArgument(
         fmt::format("trace {} asks for each of its {} blocks once{}: there is no reuse, so no cache helps",
                     loaded.name_, loaded.unique(), sampled));

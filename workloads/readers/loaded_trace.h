@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "admission/curves/block_trace.h"
+#include "admission/curves/key_map.h"
 #include "cache/status.h"
 #include "cache/types.h"
 #include "workloads/requests/request.h"
@@ -27,8 +29,8 @@ struct LoadOptions {
 // tell; if all are 0, that of a unit.
 class LoadedTrace : public BlockTrace {
  public:
-  // Reads `source` to its end. Refuses a trace without requests, one that does not fit, and one without reuse: no cache
-  // helps there.
+  // Reads `source` to its end, with its events. Refuses a trace without requests, one that does not fit, one without
+  // reuse, where no cache helps, and a sample of one with events: its blocks would lack their parents.
   static Status Load(RequestSource* source, const LoadOptions& options, LoadedTrace* trace);
 
   double sample() const { return sample_; }
@@ -38,7 +40,9 @@ class LoadedTrace : public BlockTrace {
   const std::vector<std::string>& remarks() const { return remarks_; }  // of the source, and on sizes
 
  private:
-  void Append(const Request& request, BlockId block, bool fresh);
+  void AppendBlock(uint64_t key, BlockRole role);
+  void Append(const Request& request, BlockId block);
+  void AppendEvent(const BlockEvent& event, KeyMap* map);
   void NoteBytes(uint32_t bytes, BlockId block);
   void FinishBytes();
   uint64_t memory_bytes() const;

@@ -31,6 +31,7 @@ std::unique_ptr<RequestSource> MakeMqsim(std::string path);
 std::unique_ptr<RequestSource> MakeSpc(std::string path);
 std::unique_ptr<RequestSource> MakeRocksdbBlockCsv(std::string path);
 std::unique_ptr<RequestSource> MakeMezzCsv(std::string path);
+std::unique_ptr<RequestSource> MakeLineageCsv(std::string path);
 std::unique_ptr<RequestSource> MakeLcs(std::string path);
 // CSV with the columns that its header names, or that `spec` says.
 std::unique_ptr<RequestSource> MakeCsv(std::string path);
@@ -57,6 +58,7 @@ bool LooksLikeMqsim(std::string_view head);
 bool LooksLikeSpc(std::string_view head);
 bool LooksLikeRocksdbBlockCsv(std::string_view head);
 bool LooksLikeMezzCsv(std::string_view head);
+bool LooksLikeLineageCsv(std::string_view head);
 bool LooksLikeLcs(std::string_view head);
 bool LooksLikeCsv(std::string_view head);
 bool LooksLikeMsr(std::string_view head);

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "admission/curves/block_event.h"
 #include "admission/curves/operation.h"
 #include "cache/status.h"
 #include "cache/types.h"
@@ -47,6 +49,8 @@ class RequestSource {
   // True and *request, or false at the end or on an error; then status() tells which.
   virtual bool Next(Request* request) = 0;
   virtual Status status() const = 0;
+  // What happened to blocks between the request before and the one that Next() gave last. Good until its next call.
+  virtual std::span<const BlockEvent> events() const { return {}; }
   // From the first request again, giving the same requests.
   virtual Status Rewind() = 0;
   // Requests in all, where known without reading; else 0.

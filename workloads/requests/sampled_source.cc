@@ -27,6 +27,7 @@ class SampledSource final : public WrappedSource {
     return source_->Rewind();
   }
   uint64_t size_hint() const override { return 0; }
+  std::span<const BlockEvent> events() const override { return {}; }  // parents would be missing
 
  private:
   // At least one request, and all of the batch it belongs to.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@ class WrappedSource : public RequestSource {
   explicit WrappedSource(std::unique_ptr<RequestSource> source) : source_(std::move(source)) {}
 
   Status status() const override { return source_->status(); }
+  std::span<const BlockEvent> events() const override { return source_->events(); }
   Status Rewind() override { return source_->Rewind(); }
   uint64_t size_hint() const override { return source_->size_hint(); }
   std::string description() const override { return source_->description(); }

@@ -248,6 +248,7 @@ TwoTierOptions MakeTwoTierOptions(const LoadedTrace& trace, const SimOptions& o,
   TwoTierOptions run;
   const bool unit = o.sizes == Sizes::kUnit;
   run.dram_cache = o.dram_cache;
+  run.heirs = o.heirs;
   run.dram = {.capacity = capacity.dram,
               .high_priority_pool = o.high_priority_pool,
               .shards = std::max(1u, o.dram_shards),

@@ -46,6 +46,7 @@ struct SimOptions {
   std::string pack_ratio;         // as it was asked for; empty: what the codec makes of source text
   PackRatios pack_ratios;         // what that means
   PackRatios alternative_ratios;  // and in the alternatives that compress, which without it have LZ4's, not --pack's
+  bool heirs = true;              // of traces with events: TwoTierOptions::heirs
   double warmup = 0;              // share of the accesses that are not counted
   unsigned threads = 0;           // 0: one per CPU
   double sample = 1;

@@ -94,6 +94,28 @@ TEST(ScmModel, GetsSomewhereWhereEverythingIsSpared) {
   EXPECT_THAT(Audit(model), IsEmpty());
 }
 
+// Segments of 4 of which 3 are dead go first, whatever their age.
+TEST(ScmModel, EmptiesFirstWhatIsMostlyOfDeletedFiles) {
+  ScmModel model = Make(100, 16, 4);
+  const auto put = [&](BlockId block) {
+    model.Put(block, Generation::kYoung, Form::kRaw, [](const Reached&) { return Fate::kDrop; });
+  };
+  for (BlockId block = 0; block < 16; ++block) put(block);
+  model.EraseDead(9);
+  model.EraseDead(10);
+  EXPECT_FALSE(model.hollow());
+  model.EraseDead(11);
+  EXPECT_TRUE(model.hollow());
+  EXPECT_THAT(Audit(model), IsEmpty());
+  put(20);
+  EXPECT_TRUE(model.Contains(0)) << "the oldest";
+  for (BlockId block = 21; block < 24; ++block) put(block);
+  EXPECT_FALSE(model.Contains(8)) << "it lay among the dead";
+  EXPECT_TRUE(model.Contains(0));
+  EXPECT_FALSE(model.hollow());
+  EXPECT_THAT(Audit(model), IsEmpty());
+}
+
 TEST(ScmModel, PutReplacesAnOlderRecord) {
   ScmModel model = Make(10, 5, 1);
   const auto drop = [](const Reached&) { return Fate::kDrop; };

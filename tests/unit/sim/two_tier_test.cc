@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
+
 #include "admission/curves/block_key.h"
 #include "test_traces.h"
 #include "workloads/sim/access_time.h"
@@ -21,6 +24,7 @@ using ::testing::IsEmpty;
 class ScriptedPolicy final : public Policy {
  public:
   Action on_miss = Action::kToDram;
+  Action on_warm = Action::kToScm;
   Action on_eviction = Action::kToScm;
   Action on_hit = Action::kInPlace;
   Action on_reclaim = Action::kDrop;
@@ -33,6 +37,14 @@ class ScriptedPolicy final : public Policy {
     EXPECT_FALSE(block.in_scm);
     return Answer("miss", block, on_miss);
   }
+  Decision OnWarm(const BlockFacts& block, const Lineage& lineage) override {
+    log.push_back(fmt::format("{} best {} of {} {} {} {} frequency {}",
+                              lineage.kind == Lineage::Kind::kHeir ? "heir" : "flushed", static_cast<int>(lineage.best),
+                              lineage.percent[0], lineage.percent[1], lineage.percent[2], lineage.percent[3],
+                              lineage.frequency));
+    return Answer("warm", block, on_warm);
+  }
+  uint8_t Frequency(const BlockKey& key) const override { return static_cast<uint8_t>(key.words[1]); }
   Decision OnDramEviction(const BlockFacts& block) override {
     log.push_back(fmt::format("{}{}", block.was_hit_in_dram ? "hit " : "", block.in_scm ? "clean" : "dirty"));
     return Answer("evict", block, block.in_scm ? Action::kKeep : on_eviction);
@@ -73,6 +85,114 @@ SimCounts RunOn(const LoadedTrace& trace, const TwoTierOptions& options, Policy*
 
 SimCounts RunKeys(const std::vector<uint64_t>& keys, const TwoTierOptions& options, Policy* policy) {
   return RunOn(LoadKeys(keys), options, policy);
+}
+
+// Users' look-ups of keys, each after its events.
+class EventSource final : public RequestSource {
+ public:
+  struct Step {
+    uint64_t key;
+    std::vector<BlockEvent> events;
+  };
+  explicit EventSource(std::vector<Step> steps) : steps_(std::move(steps)) {}
+  bool Next(Request* request) override {
+    if (at_ == steps_.size()) return false;
+    *request = {.key = steps_[at_++].key};
+    return true;
+  }
+  std::span<const BlockEvent> events() const override { return steps_[at_ - 1].events; }
+  Status status() const override { return Status::Ok(); }
+  Status Rewind() override { return Status::NotSupported(""); }
+  std::string description() const override { return "events"; }
+
+ private:
+  const std::vector<Step> steps_;
+  size_t at_ = 0;
+};
+
+LoadedTrace LoadSteps(std::vector<EventSource::Step> steps) {
+  EventSource source(std::move(steps));
+  LoadedTrace trace;
+  const Status loaded = LoadedTrace::Load(&source, {}, &trace);
+  EXPECT_TRUE(loaded.ok()) << loaded.message();
+  return trace;
+}
+
+// In the tests below all blocks are of file 0, unless they say so. The script knows a block to be asked for as often as
+// its number says.
+BlockEvent Read(uint64_t key, uint32_t keys) {
+  return {.kind = BlockEventKind::kCompactionLookUp, .key = key, .keys = keys};
+}
+BlockEvent Written(uint64_t key, std::vector<ParentShare<uint64_t>> parents) {
+  return {.kind = BlockEventKind::kCompacted, .key = key, .parents = std::move(parents)};
+}
+constexpr uint64_t kNone = ParentShare<uint64_t>::kNoParent;
+
+// 1 goes to DRAM, and to SCM when 2 comes. Of block 9's ten keys 4 stood in 1, 3 in 2, 1 in both, 2 in none; of
+// those parents' frequencies each key has its share.
+TEST(TwoTier, AnHeirComesFromWhereItsParentsStoodInTheseTiers) {
+  const LoadedTrace trace =
+      LoadSteps({{1, {}},
+                 {2, {}},
+                 {2, {Read(1, 10), Read(2, 4), Written(9, {{4, 1}, {3, 2}, {1, 1}, {0, 2}, {2, kNone}})}},
+                 {9, {}}});
+  ScriptedPolicy policy;
+  const SimCounts counts = RunOn(trace, Small(1, 4), &policy);
+  EXPECT_THAT(policy.log, ElementsAre("miss 1 heat 0", "miss 2 heat 0", "dirty", "evict 1 heat 0",  // as ever
+                                      "scm 1 heat 0",                                               // a compaction's
+                                      "heir best 3 of 20 40 0 40 frequency 2", "warm 9 heat 0",     // 0.4 + 4 * 0.5
+                                      "scm 9 heat 1"));
+  EXPECT_EQ(counts.inserts_to_scm, 1u);
+}
+
+TEST(TwoTier, WhatCompactionsLookUpIsNoUsersHitOrMiss) {
+  const LoadedTrace trace = LoadSteps({{1, {}}, {1, {Read(1, 4), Read(1, 4), Read(2, 4)}}, {3, {}}, {1, {Read(1, 4)}}});
+  ScriptedPolicy policy;
+  const SimCounts counts = RunOn(trace, Small(1, 4), &policy);
+  EXPECT_EQ(counts.accesses, 4u);
+  EXPECT_EQ(counts.dram_hits, 1u);
+  EXPECT_EQ(counts.misses, 2u) << "2 was missed by a compaction alone, and is not kept";
+  EXPECT_EQ(counts.scm_hits(), 1u);
+  EXPECT_EQ(policy.dram_hits, 3u) << "the policy is told of all";
+}
+
+// The heat of 1 goes to its heirs: the second is one of a cold block.
+TEST(TwoTier, ARecordHandsItsHeatOver) {
+  const LoadedTrace trace =
+      LoadSteps({{1, {}}, {2, {}}, {1, {}}, {2, {Read(1, 1), Written(8, {{1, 1}}), Read(1, 1), Written(9, {{1, 1}})}}});
+  ScriptedPolicy policy;
+  RunOn(trace, Small(1, 8), &policy);
+  const auto warmed = [&](const char* text) { return std::ranges::count(policy.log, text); };
+  EXPECT_EQ(warmed("heir best 2 of 0 0 100 0 frequency 1"), 1);
+  EXPECT_EQ(warmed("heir best 1 of 0 100 0 0 frequency 1"), 1);
+}
+
+// 0 and 1 lie in SCM, 2 in DRAM.
+TEST(TwoTier, ABlockOfADeletedFileMakesRoom) {
+  std::vector<EventSource::Step> steps = {{0, {}}, {1, {}}, {2, {}}};
+  steps.push_back({2, {{.kind = BlockEventKind::kFileDeleted, .key = KeyInFile(0, 0)}}});
+  steps.push_back({KeyInFile(7, 0), {}});
+  const LoadedTrace trace = LoadSteps(std::move(steps));
+  ScriptedPolicy policy;
+  const SimCounts counts = RunOn(trace, Small(1, 2), &policy);
+  EXPECT_EQ(counts.demotions, 2u) << "2 left DRAM for nowhere: its file is gone as well";
+  EXPECT_EQ(counts.events[Event::kRefusedDeadFile], 1u);
+}
+
+TEST(TwoTier, WithoutHeirsWhatIsWrittenIsANewBlock) {
+  const LoadedTrace trace = LoadSteps({{1, {}}, {2, {Read(1, 1), Written(9, {{1, 1}})}}, {9, {}}});
+  ScriptedPolicy policy;
+  TwoTierOptions options = Small(1, 4);
+  options.heirs = false;
+  const SimCounts counts = RunOn(trace, options, &policy);
+  EXPECT_EQ(counts.misses, 3u);
+  EXPECT_EQ(counts.inserts_to_scm, 0u);
+}
+
+TEST(LoadedTrace, RefusesASampleOfATraceThatNamesParents) {
+  EventSource source({{1, {Read(1, 1)}}, {1, {}}});
+  LoadedTrace trace;
+  EXPECT_THAT(LoadedTrace::Load(&source, {.sample = 0.5}, &trace).message(), testing::HasSubstr("--sample=0.5"));
 }
 
 // As the tiers do, where every block is a unit: the script expects blocks of one.

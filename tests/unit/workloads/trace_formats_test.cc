@@ -7,6 +7,7 @@
 #include "temporary_folder.h"
 #include "workloads/readers/block_io.h"
 #include "workloads/readers/key_hash.h"
+#include "workloads/readers/open_trace.h"
 #include "workloads/requests/cut_extents.h"
 
 namespace mezz {
@@ -43,6 +44,63 @@ class TraceFormats : public ::testing::Test {
 
   TemporaryFolder folder_;
 };
+
+TEST_F(TraceFormats, LineageHoldsUsersLookUpsWithTheEventsBetweenThem) {
+  const std::string path = folder_.Write("trace",
+                                         "event,block,role,bytes,keys,time_us,parents\n"
+                                         "read,0.0,data,4000,4,10,\n"
+                                         "flushed,1.0,data,3000,3,11,\n"
+                                         "compaction_read,0.0,data,4000,4,12,\n"
+                                         "compaction_read,1.0,data,3000,3,13,\n"
+                                         "compacted,2.0,data,4100,6,14,3:0.0 1:0.0+1.0 2:\n"
+                                         "compacted,2.1,filter,500,,14,\n"
+                                         "deleted,1,,,,15,\n"
+                                         "read,2.0,data,4100,6,16,\n");
+  std::unique_ptr<RequestSource> source;
+  ASSERT_TRUE(OpenTrace(path, "", &source).ok());
+  Request request;
+  ASSERT_TRUE(source->Next(&request));
+  EXPECT_EQ(request, (Request{.key = KeyInFile(0, 0), .value_bytes = 4000, .time_us = 10}));
+  EXPECT_TRUE(source->events().empty());
+  ASSERT_TRUE(source->Next(&request)) << source->status().message();
+  EXPECT_EQ(request, (Request{.key = KeyInFile(2, 0), .value_bytes = 4100, .time_us = 16}));
+  const std::span<const BlockEvent> events = source->events();
+  ASSERT_EQ(events.size(), 6u);
+  EXPECT_EQ(events[0].kind, BlockEventKind::kFlushed);
+  EXPECT_EQ(events[2].kind, BlockEventKind::kCompactionLookUp);
+  EXPECT_EQ(events[2].keys, 3u);
+  using Share = ParentShare<uint64_t>;
+  EXPECT_THAT(events[3].parents, ElementsAre(Share{3, KeyInFile(0, 0)}, Share{1, KeyInFile(0, 0)},
+                                             Share{0, KeyInFile(1, 0)}, Share{2, Share::kNoParent}));
+  EXPECT_EQ(events[4].role, BlockRole::kFilter);
+  EXPECT_EQ(events[5].kind, BlockEventKind::kFileDeleted);
+  EXPECT_EQ(FileOfKey(events[5].key), 1u);
+  EXPECT_FALSE(source->Next(&request));
+  EXPECT_TRUE(source->status().ok());
+  ASSERT_TRUE(source->Rewind().ok());
+  ASSERT_TRUE(source->Next(&request));
+  EXPECT_TRUE(source->events().empty());
+}
+
+TEST_F(TraceFormats, LineageNamesWhatIsDamaged) {
+  const std::string header = "event,block,role,bytes,keys,time_us,parents\n";
+  const std::pair<const char*, const char*> kDamaged[] = {
+      {"write,0.0,data,1,1,1,\n", "line 2: field event is \"write\""},
+      {"read,0,data,1,1,1,\n", "line 2: field block is \"0\""},
+      {"read,0.4294967296,data,1,1,1,\n", "line 2: field block is"},
+      {"read,0.0,date,1,1,1,\n", "line 2: field role is \"date\""},
+      {"read,0.0,data,0,1,1,\n", "line 2: field bytes is \"0\""},
+      {"flushed,0.0,data,1,many,1,\n", "line 2: field keys is \"many\""},
+      {"flushed,0.0,data,1,1,1,1:0.1\n", "line 2: field parents is \"1:0.1\""},
+      {"compacted,0.0,data,1,1,1,1\n", "line 2: field parents is \"1\""},
+      {"compacted,0.0,data,1,1,1,1:0.1+\n", "line 2: field parents is"},
+      {"compacted,0.0,data,1,1,1,0:0.1\n", "line 2: field parents is"},
+      {"compacted,0.0,data,1,3,1,1:0.1 1:0.2\n", "line 2: field parents is \"1:0.1 1:0.2\"; want shares of all 3 keys"},
+      {"deleted,1.0,,,,1,\n", "line 2: field block is \"1.0\""},
+      {"read,0.0,data,1,1,1\n", "line 2: 6 fields"},
+  };
+  for (const auto& [line, message] : kDamaged) ExpectDamage("lineage_csv", header, 0, line, message);
+}
 
 TEST_F(TraceFormats, Twitter) {
   const std::string content =
