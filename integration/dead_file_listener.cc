@@ -38,13 +38,13 @@ uint64_t NumberIn(std::string_view path) {
 // Without memory a file is not learnt of, which costs its dead blocks' space.
 class DeadFileListener final : public rocksdb::EventListener {
  public:
-  explicit DeadFileListener(std::function<HybridStats*()> stats) : stats_(std::move(stats)) {}
+  DeadFileListener(const char* name, FileEvents events) : name_(name), events_(std::move(events)) {}
   // A database that closes says nothing of the compactions that it breaks off.
   ~DeadFileListener() override {
     for (const auto& [db, jobs] : jobs_) Forget(jobs);
   }
 
-  const char* Name() const override { return kListenerName; }
+  const char* Name() const override { return name_; }
 
   void OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) override {
     if (!info.status.ok()) return ForgetNumber(info.db_name, NumberIn(info.file_path));
@@ -62,7 +62,7 @@ class DeadFileListener final : public rocksdb::EventListener {
   void OnFlushBegin(rocksdb::DB* db, const rocksdb::FlushJobInfo&) override { LearnSession(db); }
   // What is compacted may have been there when the database was opened.
   void OnCompactionBegin(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) override {
-    Heirs::ForgetParents();
+    events_.compaction_begins();
     LearnSession(db);
     const std::lock_guard lock(mutex_);
     IfThereIsMemory([&] {
@@ -83,7 +83,7 @@ class DeadFileListener final : public rocksdb::EventListener {
     }
     Forget(failed);
   }
-  void OnSubcompactionBegin(const rocksdb::SubcompactionJobInfo&) override { Heirs::ForgetParents(); }
+  void OnSubcompactionBegin(const rocksdb::SubcompactionJobInfo&) override { events_.compaction_begins(); }
   // Under CompactFiles, of which nothing else is told, the thread is the caller's and has its own reads ahead.
   void OnSubcompactionCompleted(const rocksdb::SubcompactionJobInfo&) override { NoteCompactionEnd(); }
   void OnTableFileDeleted(const rocksdb::TableFileDeletionInfo& info) override {
@@ -116,9 +116,7 @@ class DeadFileListener final : public rocksdb::EventListener {
     }
     if (file != FileId{0}) Forget(file);
   }
-  void Forget(FileId file) {
-    if (HybridStats* const stats = stats_()) stats->ForgetFile(file);
-  }
+  void Forget(FileId file) { events_.deleted(file); }
 
   struct Session {
     std::string db_id;
@@ -150,7 +148,8 @@ class DeadFileListener final : public rocksdb::EventListener {
     if (const uint64_t number = NumberIn(path); number != 0) files_[db][number] = FileIdOf(table);
   }
 
-  const std::function<HybridStats*()> stats_;  // keeps the cache alive
+  const char* const name_;
+  const FileEvents events_;  // keep the cache alive
   std::mutex mutex_;
   // By the database's path; guarded by mutex_.
   std::unordered_map<std::string, std::unordered_map<uint64_t, FileId>> files_;  // by number: tables that live
@@ -172,7 +171,13 @@ Status Make(const std::shared_ptr<Cache>& cache, std::shared_ptr<rocksdb::EventL
 }  // namespace
 
 std::shared_ptr<rocksdb::EventListener> MakeDeadFileListener(std::function<HybridStats*()> stats) {
-  return std::make_shared<DeadFileListener>(std::move(stats));
+  const auto forget = [stats = std::move(stats)](FileId file) {
+    if (HybridStats* const cache = stats()) cache->ForgetFile(file);
+  };
+  return MakeFileListener(kListenerName, {.deleted = forget, .compaction_begins = &Heirs::ForgetParents});
+}
+std::shared_ptr<rocksdb::EventListener> MakeFileListener(const char* name, FileEvents events) {
+  return std::make_shared<DeadFileListener>(name, std::move(events));
 }
 bool HasDeadFileListener(const rocksdb::DBOptions& options) {
   return std::ranges::any_of(options.listeners, [](const auto& listener) {

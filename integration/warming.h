@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/types.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/listener.h"
@@ -68,6 +69,13 @@ std::unique_ptr<rocksdb::DBOptions> WithListeners(const rocksdb::DBOptions& opti
 // Thread-safe, if stats() is.
 std::shared_ptr<rocksdb::EventListener> MakeDeadFileListener(std::function<HybridStats*()> stats);
 bool HasDeadFileListener(const rocksdb::DBOptions& options);
+
+// The same for whoever wants to know; any thread calls.
+struct FileEvents {
+  std::function<void(FileId)> deleted;      // a file was, or is as good as
+  std::function<void()> compaction_begins;  // on the calling thread
+};
+std::shared_ptr<rocksdb::EventListener> MakeFileListener(const char* name, FileEvents events);
 
 // What has reached a cache of what its databases wrote.
 struct WarmingSeen {

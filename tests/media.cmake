@@ -1,4 +1,5 @@
 # Options, counters, media, the device model and the policies.
+mezz_test(unit/cache/base/background_file_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/base/fork_guard_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/base/start_thread_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/base/stripe_test LABELS unit DEPS mezz::cache)

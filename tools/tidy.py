@@ -42,7 +42,7 @@ MAY_INCLUDE = {
                        "workloads/requests", "workloads/replay/engine", "workloads/report", "workloads/program",
                        "admission", "cache"},
     # With it:
-    "workloads/rocksdb": {"workloads/readers", "workloads/generators", "workloads/requests", "cache",
+    "workloads/rocksdb": {"workloads/readers", "workloads/generators", "workloads/requests", "integration", "cache",
                           "admission/curves", "rocksdb"},
     "workloads/replay/caches": {"workloads/replay/engine", "workloads/rocksdb", "workloads/readers",
                                 "workloads/generators", "workloads/requests", "workloads/program", "integration",

@@ -85,6 +85,9 @@ DEFINE_string(worker, "", "For the processes that mezz_replay starts, one for ea
 DEFINE_string(json, "", "Write the results to this file");
 DEFINE_string(csv, "", "Write every window to this file, one a line");
 DEFINE_string(block_trace, "", "Record the look-ups of blocks of the one cache to this file, as RocksDB records them");
+DEFINE_string(lineage_trace, "",
+              "Record what the one cache sees of its blocks, and the parents of those that are written, to this file, "
+              "for mezz_sim and mezz_plan");
 DEFINE_string(html, "", "Write the results to this file as a page for a browser");
 DEFINE_string(compare, "", "Run nothing, compare two results of --json: --compare A.json B.json");
 DEFINE_string(from, "", "With --html: run nothing, make the page from this result of --json");
@@ -206,6 +209,7 @@ mezz::Status OptionsFromFlags(mezz::ReplayOptions* o) {
   o->json_path = FLAGS_json;
   o->csv_path = FLAGS_csv;
   o->block_trace = FLAGS_block_trace;
+  o->lineage_trace = FLAGS_lineage_trace;
   MEZZ_RETURN_IF_ERROR(mezz::Count("dbs", FLAGS_dbs, 1, &o->dbs));
   MEZZ_RETURN_IF_ERROR(mezz::Count("threads", FLAGS_threads, 1, &o->threads));
   MEZZ_RETURN_IF_ERROR(mezz::Count("value_bytes", FLAGS_value_bytes, 0, &o->value_bytes));
@@ -324,7 +328,8 @@ const mezz::FlagGroup kFlagGroups[] = {
      {"db", "dbs", "flash", "value_bytes", "values", "value_ratio", "block_bytes", "compression", "write_buffer",
       "index_in_cache"}},
     {"The clock", {"warmup", "warmup_ops", "cold_windows", "repeats", "threads", "rate", "timestamps", "verify"}},
-    {"Results", {"json", "csv", "html", "compare", "from", "block_trace", "curve_file", "curve_rate"}}};
+    {"Results",
+     {"json", "csv", "html", "compare", "from", "block_trace", "lineage_trace", "curve_file", "curve_rate"}}};
 
 }  // namespace
 

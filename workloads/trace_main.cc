@@ -41,6 +41,10 @@ DEFINE_int64(ops, 100'000, "record, generate: requests");
 DEFINE_string(query_trace, "", "record: write the requests to this file, as RocksDB records queries");
 DEFINE_string(block_trace, "", "record: write the look-ups of blocks to this file, as RocksDB records them");
 DEFINE_string(
+    lineage_trace, "",
+    "record: write the look-ups of blocks to this file, and the parents of those that are written, for mezz_sim "
+    "and mezz_plan");
+DEFINE_string(
     pack_ratios, "",
     "record: write how the database's blocks pack to PACK_RATIOS.lz4 and PACK_RATIOS.zstd, for --pack_ratio of "
     "mezz_sim and mezz_plan");
@@ -116,6 +120,7 @@ mezz::Status RunRecord(const Arguments& arguments) {
                               .format = FLAGS_format == "auto" ? "" : FLAGS_format,
                               .query_trace = FLAGS_query_trace,
                               .block_trace = FLAGS_block_trace,
+                              .lineage_trace = FLAGS_lineage_trace,
                               .pack_ratios = FLAGS_pack_ratios,
                               .writes = FLAGS_writes};
   MEZZ_RETURN_IF_ERROR(mezz::Count("ops", FLAGS_ops, 1, &options.ops));
@@ -174,8 +179,8 @@ const mezz::Program& Program() {
            "DB",
            1,
            "what RocksDB does under a workload: its own two kinds of traces, of a database that stays as it is",
-           {"workload", "query_trace", "block_trace", "pack_ratios", "ops", "keys", "cache", "seed", "format",
-            "writes"},
+           {"workload", "query_trace", "block_trace", "lineage_trace", "pack_ratios", "ops", "keys", "cache", "seed",
+            "format", "writes"},
            &RunRecord},
           {"generate",
            "gen:NAME",
@@ -189,7 +194,7 @@ const mezz::Program& Program() {
 
 const mezz::FlagGroup kFlagGroups[] = {
     {"The trace", {"format", "skip_bad", "unit", "memory"}},
-    {"What is written", {"to", "out", "json", "query_trace", "block_trace", "pack_ratios"}},
+    {"What is written", {"to", "out", "json", "query_trace", "block_trace", "lineage_trace", "pack_ratios"}},
     {"Samples", {"rate"}},
     {"Workloads", {"workload", "ops", "keys", "scale", "seed", "cache", "writes"}}};
 

@@ -86,6 +86,10 @@ def tier_model(name, file, case, *edits):
     return Mutant(name, f"admission/curves/{file}", edits, "model/sim_flow_test", case, "system")
 
 
+def events(name, file, case, *edits, test="two_tier"):
+    return Mutant(name, f"admission/curves/{file}", edits, f"unit/sim/{test}_test", case)
+
+
 def simulated(name, file, case, *edits):
     return Mutant(name, f"workloads/sim/{file}", edits, "unit/sim/alternatives_test", case)
 
@@ -136,6 +140,7 @@ WARM_TEST, WARM_CORE_TEST = "unit/integration/warm_dram_test", "unit/integration
 IMAGES_TEST = "unit/integration/image_hits_test"
 LISTENER_TEST = "unit/integration/dead_file_listener_test"
 LISTENER, HEIRS, ENTRIES = "dead_file_listener.cc", "heirs.cc", "block_entries.cc"
+RECORDER_TEST = "unit/integration/lineage_recorder_test"
 HEIRS_TEST, HEIRS_DB_TEST = "unit/integration/heirs_test", "unit/integration/heirs_db_test"
 ENTRIES_TEST = "unit/integration/block_entries_test"
 ADOPTING_TEST, LATE_TEST = "unit/integration/adopting_allocator_test", "unit/integration/late_tier_test"
@@ -1817,7 +1822,7 @@ MUTANTS = (
            ("    if (!info.status.ok()) return ForgetNumber(info.db_name, NumberIn(info.file_path));\n",
             "    if (!info.status.ok()) return;\n")),
     hybrid("a session is learnt of its first table only", LISTENER, HEIRS_DB_TEST, "HeirsDbAbortedTest.AsTheFirst*",
-           ("    Heirs::ForgetParents();\n    LearnSession(db);\n", "    Heirs::ForgetParents();\n")),
+           ("    events_.compaction_begins();\n    LearnSession(db);\n", "    events_.compaction_begins();\n")),
     hybrid("what a failed compaction had finished is not forgotten", LISTENER, HEIRS_DB_TEST,
            "HeirsDbAbortedTest.ByItsCaller", ("      if (!job || info.status.ok()) return;\n", "      return;\n")),
     hybrid("what a compaction has installed is forgotten", LISTENER, HEIRS_DB_TEST, "HeirsDbTest.TheDeadMakeRoom*",
@@ -1826,8 +1831,7 @@ MUTANTS = (
            "HeirsDbAbortedTest.ByTheClosing*",
            ("    for (const auto& [db, jobs] : jobs_) Forget(jobs);\n", "")),
     hybrid("a compaction keeps its predecessor's parents", LISTENER, HEIRS_DB_TEST, "HeirsDbTest.FamiliesWith*",
-           ("    Heirs::ForgetParents();\n    LearnSession(db);\n", "    LearnSession(db);\n"),
-           ("override { Heirs::ForgetParents(); }", "override {}")),
+           (".compaction_begins = &Heirs::ForgetParents", ".compaction_begins = [] {}")),
     hybrid("CompactFiles never ends", LISTENER, HEIRS_DB_TEST, "HeirsDbTest.CompactFiles",
            ("override { NoteCompactionEnd(); }", "override {}")),
     hybrid("a strange input decides by order for ever", HEIRS, HEIRS_TEST, "HeirsTest.AStrange*",
@@ -1875,6 +1879,41 @@ MUTANTS = (
     hybrid("the live curve is no DRAM of ours", "dram_budget.cc", "unit/integration/hybrid_curve_test",
            "HybridCurve.CountsInTheTotalOfDram",
            ("bound.curve ? plan::LiveCurve::DramBytesMax(CurveBlocks(bound)) : 0", "0")),
+    # --- heirs in recordings and the simulator -----------------------------------------------------------------------
+    events("what a compaction finds is a user's hit", "two_tier.cc", "TwoTier.WhatCompactionsLookUp*",
+           ("compacts_ && IsAnswer(event) ?", "false && IsAnswer(event) ?")),
+    events("what a compaction misses is kept", "two_tier.cc", "TwoTier.WhatCompactionsLookUp*",
+           ("      return {};\n    }\n    const uint8_t heat",
+            "      InsertToDram(block);\n      return {};\n    }\n    const uint8_t heat")),
+    events("a record keeps the heat that its heirs have", "scm_model.h", "TwoTier.ARecordHandsItsHeatOver",
+           ("    word.dram = 0;\n    word.heat = 0;\n", "    word.dram = 0;\n")),
+    events("the worst of a key's parents counts", "two_tier.cc", "TwoTier.AnHeirComes*",
+           ("standing >= best.standing", "standing <= best.standing")),
+    events("a block of a deleted file is demoted", "two_tier.cc", "TwoTier.ABlockOfADeletedFile*",
+           ("if (follows_events() && dead_[leaving])", "if (false && dead_[leaving])")),
+    events("a deleted file's records stay", "two_tier.cc", "TwoTier.ABlockOfADeletedFile*",
+           ("            scm_.EraseDead(block);\n", "")),
+    events("heirs=false follows events", "two_tier.cc", "TwoTier.WithoutHeirs*",
+           ("return options_.heirs && !trace", "return !trace")),
+    events("segments of the dead wait for their turn", "scm_model.cc", "ScmModel.EmptiesFirst*",
+           ("  if (!was_hollow && IsHollow(segment) && ", "  if (was_hollow && IsHollow(segment) && "),
+           test="scm_model"),
+    trace("only a deleted file's first block is dead", "readers/loaded_trace.cc", "sim/two_tier",
+          "TwoTier.ABlockOfADeletedFile*", ("      if (!block) break;\n", "      if (!block || number > 0) break;\n")),
+    trace("a request's events come with the next one again", "readers/lineage_csv.cc", "workloads/trace_formats",
+          "TraceFormats.LineageHolds*", ("if (std::exchange(given_, false)) events_.clear();", "")),
+    hybrid("a compaction has the parents of the one before", "lineage_recorder.cc", RECORDER_TEST,
+           "*.ACompactionsParentsAreItsOwn", (".compaction_begins = [to = recording_] { to->ForgetParents(); }",
+                                              ".compaction_begins = [] {}")),
+    hybrid("a recording does not see what is read after a miss", "lineage_recorder.cc", RECORDER_TEST,
+           "*.ABlockThatIsMissed*", ("awaited_.insert(key);", "static_cast<void>(key);")),
+    hybrid("a recording knows no bound of memory", "lineage_recorder.cc", RECORDER_TEST, "*.EndsAtItsLimits",
+           ("* kNodeBytes > options_.memory_bytes_max)", "* kNodeBytes > UINT64_MAX - 1)")),
+    unit("what has no room is appended", "cache/base/background_file.cc", "base/background_file",
+         "BackgroundFileTest.TakesNothing*", ("waiting_.size() + text.size() > waiting_bytes_max_", "false")),
+    unit("a file that was not written passes for whole", "cache/base/background_file.cc", "base/background_file",
+         "BackgroundFileTest.SaysThatItWasNotWritten",
+         ("!= writing.size()) error_ = errno;", "!= writing.size()) static_cast<void>(errno);")),
     # --- heirs by themselves -----------------------------------------------------------------------------------------
     hybrid("warming that is more than ours is lowered", "use_hybrid_cache.cc", USE_TEST, "*.AStrongerSettingStays",
            ("std::max(table->prepopulate_block_cache, kBestWarming)", "kBestWarming")),

@@ -118,6 +118,7 @@ json OptionsToJson(const ReplayOptions& o) {
           {"write_buffer_bytes", o.memtable_bytes()},
           {"settle", o.settle_within ? "within" : "after"},
           {"block_trace", o.block_trace},
+          {"lineage_trace", o.lineage_trace},
           {"seed", o.seed}};
 }
 

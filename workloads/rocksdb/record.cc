@@ -3,11 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "cache/base/write_file.h"
+#include "integration/lineage_recorder.h"
+#include "integration/warming.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
@@ -62,17 +67,33 @@ class RecordedDb {
     rocksdb::DBOptions options;
     std::vector<rocksdb::ColumnFamilyDescriptor> families;
     std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(o.cache_bytes);
+    if (!o.lineage_trace.empty()) {
+      MEZZ_RETURN_IF_ERROR(LineageRecorder::Open({.path = o.lineage_trace}, cache, &recorder_));
+      cache = recorder_->cache();
+    }
     const std::string name = fmt::format("--db={}", o.db);
     MEZZ_RETURN_IF_ERROR(
         FromRocksDb(rocksdb::LoadLatestOptions(config, o.db, &options, &families, &cache), name + " has no options"));
     options.create_if_missing = false;
+    if (recorder_ != nullptr) Warm(&options, families);
     return FromRocksDb(OpenFamilies(!o.writes, options, o.db, families, &families_, &db_), name + " cannot be opened");
   }
 
   rocksdb::DB* operator->() const { return db_.get(); }
   rocksdb::DB* get() const { return db_.get(); }
+  LineageRecorder* recorder() const { return recorder_.get(); }  // null: none was asked for
 
  private:
+  // So that what is written comes to be recorded.
+  void Warm(rocksdb::DBOptions* options, const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
+    options->listeners.push_back(recorder_->listener());
+    for (const rocksdb::ColumnFamilyDescriptor& family : families) {
+      if (auto* const table = TableOptionsOf(family.options.table_factory.get()))
+        table->prepopulate_block_cache = kBestWarming;
+    }
+  }
+
+  std::unique_ptr<LineageRecorder> recorder_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;
   std::unique_ptr<rocksdb::DB> db_;
 };
@@ -132,6 +153,7 @@ class Recording {
 
   Status Finish() const {
     if (queries_ != nullptr) MEZZ_RETURN_IF_ERROR(queries_->Finish());
+    if (db_.recorder() != nullptr) MEZZ_RETURN_IF_ERROR(db_.recorder()->Finish());
     return options_.block_trace.empty() ? Status::Ok()
                                         : FromRocksDb(db_->EndBlockCacheTrace(), "ending the block-cache trace");
   }
@@ -220,19 +242,24 @@ Status OpenWorkload(const RecordOptions& o, uint64_t keys, std::unique_ptr<Reque
 Status RecordOptions::Validate() const {
   if (db.empty()) return Status::InvalidArgument("--db is missing; name the folder of a RocksDB database");
   if (workload.empty()) return Status::InvalidArgument("--workload is missing; name a trace or gen:NAME");
-  if (query_trace.empty() && block_trace.empty()) {
-    return Status::InvalidArgument("--query_trace and --block_trace are both missing; name at least one file");
+  const std::array<std::pair<std::string_view, const std::string&>, 3> traces = {
+      {{"query_trace", query_trace}, {"block_trace", block_trace}, {"lineage_trace", lineage_trace}}};
+  if (std::ranges::all_of(traces, [](const auto& trace) { return trace.second.empty(); })) {
+    return Status::InvalidArgument(
+        "--query_trace, --block_trace and --lineage_trace are all missing; name at least one file");
   }
-  if (query_trace == block_trace) {
-    return Status::InvalidArgument(fmt::format("--query_trace and --block_trace both name {}", query_trace));
+  for (const auto& [flag, path] : traces) {
+    MEZZ_RETURN_IF_ERROR(CheckNew(flag, path));
+    for (const auto& [other, other_path] : traces) {
+      if (flag < other && path == other_path && !path.empty())
+        return Status::InvalidArgument(fmt::format("--{} and --{} both name {}", flag, other, path));
+    }
   }
   if (ops == 0) return Status::InvalidArgument("--ops=0 records nothing; it goes from 1");
   if (keys_max < 2) return Status::InvalidArgument(fmt::format("--keys_max={} is too few; it goes from 2", keys_max));
-  MEZZ_RETURN_IF_ERROR(CheckNew("query_trace", query_trace));
-  MEZZ_RETURN_IF_ERROR(CheckNew("block_trace", block_trace));
   for (const std::string& path : RatiosPaths(*this)) {
     MEZZ_RETURN_IF_ERROR(CheckNew("pack_ratios", path));
-    if (path == query_trace || path == block_trace)
+    if (path == query_trace || path == block_trace || path == lineage_trace)
       return Status::InvalidArgument(
           fmt::format("--pack_ratios={} would write {}, which a trace is to be", pack_ratios, path));
   }

@@ -16,9 +16,10 @@ struct RecordOptions {
   std::string format;       // of the trace file; empty: by content and name
   uint64_t ops = 100'000;   // requests
   uint64_t seed = 1;        // generators
-  std::string query_trace;  // files to write; either may be empty, none may exist
+  std::string query_trace;  // files to write; any may be empty, none may exist
   std::string block_trace;
-  std::string pack_ratios;  // how the data blocks pack: files of this name with .lz4 and .zstd; empty, or new too
+  std::string lineage_trace;  // blocks, with the parents of those that are written (admission/curves/lineage_csv.h)
+  std::string pack_ratios;    // how the data blocks pack: files of this name with .lz4 and .zstd; empty, or new too
   uint64_t cache_bytes = 64 << 20;  // block cache of the recorded database, cold at the start
   uint64_t keys_max = 1'000'000;    // of the database's keys, so many, evenly spread, are asked for
   bool writes = false;              // do the workload's puts and deletes, and merges as puts; else leave them out
@@ -37,7 +38,8 @@ struct RecordReport {
   bool complete = false;  // false: *stop was set
 };
 
-// Records what RocksDB does under a workload: the requests as a query trace, its block look-ups as a block-cache trace.
+// Records what RocksDB does under a workload: the requests as a query trace, its block look-ups as a block-cache trace,
+// or with what becomes of blocks that are written. The cache is then warmed with those.
 // A request's key stands for one of the default column family's keys: number k for the k-th of those sampled, in their
 // order, so neighbours stay neighbours. The database is read through once to sample them.
 //

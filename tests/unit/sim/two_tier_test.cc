@@ -17,8 +17,11 @@
 namespace mezz::sim {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 // Writes down what it is asked, and answers as it was told.
 class ScriptedPolicy final : public Policy {
@@ -167,15 +170,16 @@ TEST(TwoTier, ARecordHandsItsHeatOver) {
   EXPECT_EQ(warmed("heir best 1 of 0 100 0 0 frequency 1"), 1);
 }
 
-// 0 and 1 lie in SCM, 2 in DRAM.
+// 0 and 1 lie in SCM, which is full, and 2 in DRAM.
 TEST(TwoTier, ABlockOfADeletedFileMakesRoom) {
   std::vector<EventSource::Step> steps = {{0, {}}, {1, {}}, {2, {}}};
   steps.push_back({2, {{.kind = BlockEventKind::kFileDeleted, .key = KeyInFile(0, 0)}}});
-  steps.push_back({KeyInFile(7, 0), {}});
+  for (uint32_t other = 0; other < 3; ++other) steps.push_back({KeyInFile(7, other), {}});
   const LoadedTrace trace = LoadSteps(std::move(steps));
   ScriptedPolicy policy;
   const SimCounts counts = RunOn(trace, Small(1, 2), &policy);
-  EXPECT_EQ(counts.demotions, 2u) << "2 left DRAM for nowhere: its file is gone as well";
+  EXPECT_EQ(counts.demotions, 4u) << "2 left DRAM for nowhere: its file is gone as well";
+  EXPECT_THAT(policy.log, Not(Contains(HasSubstr("reclaim"))));
   EXPECT_EQ(counts.events[Event::kRefusedDeadFile], 1u);
 }
 
@@ -192,7 +196,7 @@ TEST(TwoTier, WithoutHeirsWhatIsWrittenIsANewBlock) {
 TEST(LoadedTrace, RefusesASampleOfATraceThatNamesParents) {
   EventSource source({{1, {Read(1, 1)}}, {1, {}}});
   LoadedTrace trace;
-  EXPECT_THAT(LoadedTrace::Load(&source, {.sample = 0.5}, &trace).message(), testing::HasSubstr("--sample=0.5"));
+  EXPECT_THAT(LoadedTrace::Load(&source, {.sample = 0.5}, &trace).message(), HasSubstr("--sample=0.5"));
 }
 
 // As the tiers do, where every block is a unit: the script expects blocks of one.

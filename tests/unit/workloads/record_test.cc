@@ -141,6 +141,21 @@ TEST_F(Record, WritesToTheDatabaseOnlyWhenAsked) {
   EXPECT_EQ(puts, report_.writes);
 }
 
+// The writes are too few for a flush: all are look-ups by users.
+TEST_F(Record, WritesTheLookUpsOfBlocksForTheirLineage) {
+  RecordOptions options = Options("gen:ycsb_a");
+  options.block_trace.clear();
+  options.lineage_trace = folder_.Path("lineage");
+  options.writes = true;
+  const Status recorded = RecordTraces(options, stop_, &report_);
+  if (recorded.code() == Status::Code::kNotSupported) GTEST_SKIP() << recorded.message();
+  ASSERT_EQ(recorded.message(), "");
+  uint64_t data = 0;
+  for (const Request& r : Read(options.lineage_trace)) data += r.role == BlockRole::kData ? 1 : 0;
+  EXPECT_GE(data, report_.reads);
+  EXPECT_THAT(RecordTraces(options, stop_, &report_).message(), HasSubstr("it exists"));
+}
+
 TEST_F(Record, ReplaysATraceInsteadOfAGenerator) {
   std::unique_ptr<QueryTraceWriter> writer;
   ASSERT_TRUE(QueryTraceWriter::Create(folder_.Path("workload"), {}, &writer).ok());

@@ -12,6 +12,7 @@
 #include "temporary_folder.h"
 #include "thread_worker.h"
 #include "workloads/program/program.h"
+#include "workloads/readers/loaded_trace.h"
 #include "workloads/readers/mezz_csv.h"
 #include "workloads/readers/open_trace.h"
 #include "workloads/replay/caches/database.h"
@@ -641,6 +642,26 @@ TEST_F(Replay, RecordsTheLookUpsOfBlocks) {
   options.block_trace = folder_.Path("other.trace");
   options.caches.push_back(options.caches.front());
   EXPECT_THAT(Run(options).message(), HasSubstr("--caches names 2"));
+}
+
+TEST_F(Replay, RecordsBlocksWithTheParentsOfThoseThatAreWritten) {
+  if (!WarmsWithCompactions()) GTEST_SKIP() << "this RocksDB does not offer what compactions write";
+  ReplayOptions options = Options("gen:uniform", "hybrid");
+  options.put_share = 0.5;
+  options.write_buffer_bytes = 256 << 10;
+  options.lineage_trace = folder_.Path("blocks.csv");
+  RunOk(options);
+  std::unique_ptr<RequestSource> source;
+  ASSERT_TRUE(OpenTrace(options.lineage_trace, "", &source).ok());
+  LoadedTrace trace;
+  const Status loaded = LoadedTrace::Load(source.get(), {}, &trace);
+  ASSERT_TRUE(loaded.ok()) << loaded.message();
+  EXPECT_GT(trace.accesses().size(), 3000u) << "users' look-ups";
+  std::set<BlockEventKind> kinds;
+  for (const TraceEvent& event : trace.events().events) kinds.insert(event.kind);
+  EXPECT_EQ(kinds.size(), kBlockEventNames.size()) << "of all";
+  options.caches.push_back(options.caches.front());
+  EXPECT_THAT(Run(options).message(), HasSubstr("--lineage_trace="));
 }
 
 TEST_F(Replay, MakesASeriesOfTheMeasuredWindowsOnly) {

@@ -55,7 +55,8 @@ TEST_F(TraceFormats, LineageHoldsUsersLookUpsWithTheEventsBetweenThem) {
                                          "compacted,2.0,data,4100,6,14,3:0.0 1:0.0+1.0 2:\n"
                                          "compacted,2.1,filter,500,,14,\n"
                                          "deleted,1,,,,15,\n"
-                                         "read,2.0,data,4100,6,16,\n");
+                                         "read,2.0,data,4100,6,16,\n"
+                                         "read,2.0,data,4100,6,17,\n");
   std::unique_ptr<RequestSource> source;
   ASSERT_TRUE(OpenTrace(path, "", &source).ok());
   Request request;
@@ -75,6 +76,8 @@ TEST_F(TraceFormats, LineageHoldsUsersLookUpsWithTheEventsBetweenThem) {
   EXPECT_EQ(events[4].role, BlockRole::kFilter);
   EXPECT_EQ(events[5].kind, BlockEventKind::kFileDeleted);
   EXPECT_EQ(FileOfKey(events[5].key), 1u);
+  ASSERT_TRUE(source->Next(&request));
+  EXPECT_TRUE(source->events().empty());
   EXPECT_FALSE(source->Next(&request));
   EXPECT_TRUE(source->status().ok());
   ASSERT_TRUE(source->Rewind().ok());

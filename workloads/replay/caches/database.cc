@@ -328,9 +328,10 @@ Status Database::PathFor(unsigned number, std::string* path) {
 }
 
 Status OpenClone(const ReplayOptions& options, const std::string& path, const std::shared_ptr<rocksdb::Cache>& cache,
-                 const CloneReads& reads, Databases* dbs, const std::shared_ptr<rocksdb::EventListener>& listener) {
+                 const CloneReads& reads, Databases* dbs,
+                 const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners) {
   rocksdb::Options opened = DbOptions(options, cache, reads.warming);
-  if (listener != nullptr) opened.listeners.push_back(listener);
+  opened.listeners = listeners;
   opened.use_direct_reads = !reads.buffered;
   if (reads.env != nullptr) opened.env = reads.env;
   if (reads.buffered) ForgetPages(path);

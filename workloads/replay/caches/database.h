@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "cache/status.h"
 #include "rocksdb/cache.h"
@@ -71,10 +72,10 @@ struct CloneReads {
   rocksdb::Env* env = nullptr;       // outlives the databases; null: RocksDB's own
   Warming warming = Warming::kNone;  // the cache, with what they write
 };
-// Opens the databases of the clone at `path` with `cache` as their block cache, heard by `listener` if there is one.
+// Opens the databases of the clone at `path` with `cache` as their block cache, heard by `listeners`.
 Status OpenClone(const ReplayOptions& options, const std::string& path, const std::shared_ptr<rocksdb::Cache>& cache,
                  const CloneReads& reads, Databases* dbs,
-                 const std::shared_ptr<rocksdb::EventListener>& listener = nullptr);
+                 const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners = {});
 
 // Records the look-ups of blocks of the one database to the file `path`, whole at EndBlockTrace. Refuses one that
 // exists.

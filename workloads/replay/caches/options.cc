@@ -172,9 +172,9 @@ Status RefuseDatabaseOptions(const ReplayOptions& o) {
 }
 
 // Recording takes time, so what is recorded is not compared.
-Status ValidateBlockTrace(const ReplayOptions& o) {
-  if (o.block_trace.empty()) return Status::Ok();
-  const std::string flag = fmt::format("--block_trace={}", o.block_trace);
+Status ValidateBlockTrace(const ReplayOptions& o, std::string_view name, const std::string& path) {
+  if (path.empty()) return Status::Ok();
+  const std::string flag = fmt::format("--{}={}", name, path);
   if (o.mode == ReplayMode::kBlock)
     return Status::InvalidArgument(flag + " is for --mode=db: a trace of blocks is one already; drop it");
   if (o.caches.size() != 1 || o.dbs != 1) {
@@ -322,7 +322,8 @@ Status ReplayOptions::Validate() const {
   MEZZ_RETURN_IF_ERROR(ValidateLoop(*this));
   if (mode == ReplayMode::kBlock) MEZZ_RETURN_IF_ERROR(ValidateBlockMode(*this));
   if (caches.empty()) return Status::InvalidArgument("--caches is empty; name at least one cache");
-  MEZZ_RETURN_IF_ERROR(ValidateBlockTrace(*this));
+  MEZZ_RETURN_IF_ERROR(ValidateBlockTrace(*this, "block_trace", block_trace));
+  MEZZ_RETURN_IF_ERROR(ValidateBlockTrace(*this, "lineage_trace", lineage_trace));
   if (db_dir.empty()) return Status::InvalidArgument("--db is missing; name the folder the databases go to");
   if (dbs == 0 || dbs > kDbsMax) return OutOfRange("dbs", dbs, fmt::format("1 to {}", kDbsMax));
   if (threads == 0 || threads > kThreadsMax) return OutOfRange("threads", threads, fmt::format("1 to {}", kThreadsMax));

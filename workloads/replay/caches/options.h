@@ -122,6 +122,8 @@ struct ReplayOptions {
   std::string json_path;
   std::string csv_path;
   std::string block_trace;  // kDatabase, one cache: its look-ups of blocks from the first request on; no file of before
+  // kDatabase, one cache: what it sees of its blocks, with the parents of those that are written. No file of before.
+  std::string lineage_trace;
   std::string command_line;
 
   // Whether --dram and --scm are the sizes of any cache at all.

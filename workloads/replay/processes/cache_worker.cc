@@ -15,6 +15,7 @@
 
 #include "admission/curves/block_key.h"
 #include "integration/file_id.h"
+#include "integration/lineage_recorder.h"
 #include "workloads/replay/caches/block_target.h"
 #include "workloads/replay/caches/cache_factory.h"
 #include "workloads/replay/caches/database.h"
@@ -157,9 +158,17 @@ class CacheWorker {
                .put_value_bytes = options_.value_bytes,
                .values = values_,
                .mean_block_bytes = command.mean_block_bytes};
-    MEZZ_RETURN_IF_ERROR(OpenClone(options_, command.path, built_.cache,
+    std::shared_ptr<rocksdb::Cache> cache = built_.cache;
+    std::vector<std::shared_ptr<rocksdb::EventListener>> listeners;
+    if (built_.listener != nullptr) listeners.push_back(built_.listener);
+    if (!options_.lineage_trace.empty()) {
+      MEZZ_RETURN_IF_ERROR(LineageRecorder::Open({.path = options_.lineage_trace}, cache, &recorder_));
+      cache = recorder_->cache();
+      listeners.push_back(recorder_->listener());
+    }
+    MEZZ_RETURN_IF_ERROR(OpenClone(options_, command.path, cache,
                                    {.buffered = built_.buffered, .env = env_.get(), .warming = spec_.warming}, &dbs_,
-                                   built_.listener));
+                                   listeners));
     if (!options_.block_trace.empty()) MEZZ_RETURN_IF_ERROR(StartBlockTrace(options_.block_trace, dbs_));
     MEZZ_RETURN_IF_ERROR(SetBackgroundWork(false));
     if (options_.seconds == 0) return Status::Ok();
@@ -223,6 +232,8 @@ class CacheWorker {
     team_.reset();
     if (!options_.block_trace.empty()) MEZZ_RETURN_IF_ERROR(EndBlockTrace(options_.block_trace, dbs_));
     CloseDatabases();
+    if (recorder_ != nullptr) MEZZ_RETURN_IF_ERROR(recorder_->Finish());
+    recorder_.reset();
     built_ = {};
     *answer = ToJson(end);
     return Status::Ok();
@@ -278,6 +289,7 @@ class CacheWorker {
   std::unique_ptr<Flash> flash_;                       // under --flash
   std::unique_ptr<rocksdb::Env> env_;                  // under --flash, of the databases
   std::unique_ptr<BlockFile> file_;                    // --mode=block, else:
+  std::unique_ptr<LineageRecorder> recorder_;          // under --lineage_trace
   Databases dbs_;                                      // closed before the cache goes
   std::vector<std::unique_ptr<RequestFeed>> endless_;  // --seconds: each cache walks the same streams at its own pace
   std::unique_ptr<ThreadTeam> team_;                   // from Open on
