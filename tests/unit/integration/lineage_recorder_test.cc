@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -80,6 +81,7 @@ class LineageRecorderTest : public ::testing::Test {
     EXPECT_EQ(text, kLineageCsvHeader);
     std::vector<Line> lines;
     while (std::getline(file, text)) {
+      EXPECT_EQ(std::ranges::count(text, ','), 6) << "a whole line";
       std::istringstream fields(text);
       std::string bytes, keys, time;
       Line line;
@@ -207,7 +209,7 @@ TEST_F(LineageRecorderTest, EndsAtItsLimits) {
     EXPECT_EQ(finished.code(), Status::Code::kNoSpace);
     EXPECT_THAT(finished.message(), HasSubstr(reason));
     EXPECT_LE(std::filesystem::file_size(path_), 4096u);
-    for (const Line& line : Lines()) EXPECT_TRUE(line.role == "data" && line.keys > 0) << "a whole line";
+    EXPECT_GT(Lines().size(), 10u);
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directory(folder_);
   };
