@@ -19,6 +19,7 @@
 #include "integration/heirs.h"
 #include "integration/miss_timer.h"
 #include "integration/option_table.h"
+#include "integration/packing_advice.h"
 #include "integration/tell.h"
 #include "integration/warming.h"
 #include "rocksdb/version.h"
@@ -420,7 +421,7 @@ std::string HybridCore::PackedText(const CounterSnapshot& counters) const {
     fmt::format_to(std::back_inserter(text), "pack.staged: {}\npack.stage_full: {}\n", scm_->staged_puts(),
                    scm_->unstaged_puts());
   }
-  return text;
+  return text + PackingAdvice(options_.scm.medium, scm_->medium_info(), counters);
 }
 
 std::string HybridCore::DramText() const {

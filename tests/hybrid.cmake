@@ -7,6 +7,7 @@ if(MEZZ_WITH_ROCKSDB)
   mezz_test(unit/integration/dram_of_a_block_test LABELS unit DEPS mezz::rocksdb TSAN_LONG)  # one thread, minutes
   mezz_test(unit/integration/dram_hit_bits_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/hybrid_core_test LABELS unit DEPS mezz::rocksdb)
+  mezz_test(unit/integration/packing_advice_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/inspected_sessions_test APART LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/dead_file_listener_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/use_hybrid_cache_test LABELS unit DEPS mezz::rocksdb)
