@@ -19,7 +19,7 @@ done
 # Headers: all under mezzanine/, by which they name each other too; and none that no public one needs.
 mapfile -t headers < <(cd "$prefix/include" && find . -name '*.h' -printf '%P\n' | sort)
 [[ $(ls "$prefix/include") == mezzanine ]] || { echo "installed beside mezzanine/: $(ls "$prefix/include")"; exit 1; }
-public=(mezzanine/c.h mezzanine/integration/{hybrid_cache,use_hybrid_cache,dead_file_listener}.h
+public=(mezzanine/c.h mezzanine/integration/{hybrid_cache,use_hybrid_cache,dead_file_listener,lineage_recorder}.h
         mezzanine/integration/companions/{companions,wal_file_system}.h
         mezzanine/admission/{policy,decision_counters}.h
         mezzanine/cache/scm_tier.h)
