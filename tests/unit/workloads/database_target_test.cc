@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "rocksdb/cache.h"
@@ -30,10 +32,9 @@ class Target : public ::testing::TestWithParam<unsigned> {
     ASSERT_TRUE(DatabaseWorkload::Open(options_, &progress_, &workload_).ok());
     ASSERT_TRUE(Database::Claim(options_, *workload_, &database_).ok());
     ASSERT_TRUE(database_->Load(&progress_, stop_).ok());
-    std::string path;
-    ASSERT_TRUE(database_->PathFor(0, &path).ok());
+    ASSERT_TRUE(database_->PathFor(0, &path_).ok());
     cache_.cache = rocksdb::NewLRUCache(1 << 20);
-    ASSERT_TRUE(OpenClone(options_, path, cache_.cache, {}, &dbs_).ok());
+    ASSERT_TRUE(OpenClone(options_, path_, cache_.cache, {}, &dbs_).ok());
   }
 
   static Request Of(Operation operation, uint64_t key, uint32_t batch_left = 0) {
@@ -63,6 +64,7 @@ class Target : public ::testing::TestWithParam<unsigned> {
   ReplayOptions options_;
   std::unique_ptr<DatabaseWorkload> workload_;
   std::unique_ptr<Database> database_;
+  std::string path_;  // of the clone
   BuiltCache cache_;
   Databases dbs_;
   WindowResult result_;
@@ -141,6 +143,36 @@ TEST_P(Target, WhatAWindowLeavesDueIsPaidForWithinItOrNotAtAll) {
     EXPECT_GT(result.settle_seconds, 0);
     EXPECT_EQ(result.seconds > result.settle_seconds, within) << result.seconds << " " << result.settle_seconds;
   }
+}
+
+// What is due is never done then.
+TEST_P(Target, AfterAFailedFlushNobodyWaitsForWhatIsStillDue) {
+  rocksdb::DB* const db = dbs_.Of(1);
+  const DatabaseKey key = EncodeKey(1);
+  ASSERT_TRUE(db->Put({}, {key.data(), key.size()}, "x").ok());
+  std::filesystem::rename(path_, path_ + ".away");
+  EXPECT_FALSE(db->Flush({}).ok());
+  std::filesystem::rename(path_ + ".away", path_);
+  uint64_t due = 0;
+  ASSERT_TRUE(db->GetIntProperty(rocksdb::DB::Properties::kMemTableFlushPending, &due));
+  ASSERT_EQ(due, 1u);
+  AwaitBackgroundWork(db, stop_);
+}
+
+TEST_P(Target, WorkThatIsDueIsAwaited) {
+  rocksdb::DB* const db = dbs_.Of(1);
+  const DatabaseKey key = EncodeKey(1);
+  ASSERT_TRUE(db->PauseBackgroundWork().ok());
+  ASSERT_TRUE(db->Put({}, {key.data(), key.size()}, "x").ok());
+  rocksdb::FlushOptions later;
+  later.wait = false;
+  ASSERT_TRUE(db->Flush(later).ok());
+  std::thread goes_on([db] { EXPECT_TRUE(db->ContinueBackgroundWork().ok()); });
+  AwaitBackgroundWork(db, stop_);
+  goes_on.join();
+  uint64_t due = 1;
+  ASSERT_TRUE(db->GetIntProperty(rocksdb::DB::Properties::kNumImmutableMemTable, &due));
+  EXPECT_EQ(due, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Databases, Target, ::testing::Values(1u, 3u));

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <thread>
 
 #include "rocksdb/convenience.h"
 #include "rocksdb/filter_policy.h"
@@ -336,6 +338,26 @@ Status OpenClone(const ReplayOptions& options, const std::string& path, const st
   if (reads.env != nullptr) opened.env = reads.env;
   if (reads.buffered) ForgetPages(path);
   return OpenAll(options, opened, path, dbs);
+}
+
+void AwaitBackgroundWork(rocksdb::DB* db, const std::atomic<bool>& stop) {
+  constexpr auto kLook = std::chrono::milliseconds(1);
+  constexpr int kIdleLooks = 2;  // a job that ends, and what it has made due, may lie between two questions of one look
+  using Properties = rocksdb::DB::Properties;
+  const auto number = [db](const std::string& property) {
+    uint64_t value = 0;
+    return db->GetIntProperty(property, &value) ? value : 0;
+  };
+  for (int idle = 0; idle < kIdleLooks && !stop.load(std::memory_order_relaxed); std::this_thread::sleep_for(kLook)) {
+    const bool failed = number(Properties::kBackgroundErrors) != 0;
+    // In the order in which work moves on, so that none is overlooked on its way.
+    const uint64_t flush_due = number(Properties::kMemTableFlushPending);
+    const uint64_t flushes = number(Properties::kNumRunningFlushes);
+    const uint64_t compaction_due = number(Properties::kCompactionPending);
+    const uint64_t compactions = number(Properties::kNumRunningCompactions);
+    const bool works = flushes + compactions != 0 || (!failed && flush_due + compaction_due != 0);
+    idle = works ? 0 : idle + 1;
+  }
 }
 
 Status StartBlockTrace(const std::string& path, const Databases& dbs) {

@@ -77,6 +77,10 @@ Status OpenClone(const ReplayOptions& options, const std::string& path, const st
                  const CloneReads& reads, Databases* dbs,
                  const std::vector<std::shared_ptr<rocksdb::EventListener>>& listeners = {});
 
+// Until `db` flushes and compacts no more and is not to, or `stop` is set. After a failed job, which leaves what is due
+// undone for ever, until nothing runs.
+void AwaitBackgroundWork(rocksdb::DB* db, const std::atomic<bool>& stop);
+
 // Records the look-ups of blocks of the one database to the file `path`, whole at EndBlockTrace. Refuses one that
 // exists.
 Status StartBlockTrace(const std::string& path, const Databases& dbs);

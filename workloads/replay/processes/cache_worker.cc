@@ -4,14 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
-#include <thread>
 
 #include "admission/curves/block_key.h"
 #include "integration/file_id.h"
@@ -54,17 +52,6 @@ BackgroundCounts BackgroundOf(const Databases& dbs) {
     }
   }
   return work;
-}
-
-// Whether a database flushes or compacts, or is to.
-bool Works(rocksdb::DB* db) {
-  using Properties = rocksdb::DB::Properties;
-  for (const std::string& property : {Properties::kMemTableFlushPending, Properties::kNumRunningFlushes,
-                                      Properties::kCompactionPending, Properties::kNumRunningCompactions}) {
-    uint64_t value = 0;
-    if (db->GetIntProperty(property, &value) && value != 0) return true;
-  }
-  return false;
 }
 
 // The share of the SCM tier of a cache of ours that records take, as stored, of blocks whose files the databases have
@@ -262,10 +249,8 @@ class CacheWorker {
 
   // Until all that is due is done, or --settle=after: what runs now.
   Status Settle() {
-    constexpr auto kLook = std::chrono::milliseconds(1);
     for (const auto& db : dbs_.all()) {
-      while (options_.settle_within && Works(db.get()) && !stop_.load(std::memory_order_relaxed))
-        std::this_thread::sleep_for(kLook);
+      if (options_.settle_within) AwaitBackgroundWork(db.get(), stop_);
     }
     return SetBackgroundWork(false);
   }
