@@ -67,6 +67,7 @@ json RowToJson(const CacheRow& row, ReplayMode mode) {
   one["dram_tier_bytes"] = row.dram_tier_bytes;
   one["dram_beside_tier_bytes"] = row.dram_beside_bytes;
   one["dram_shards"] = row.dram_shards;
+  if (row.dram_shards_usual != 0) one["dram_shards_usual"] = row.dram_shards_usual;
   one["pages"] = {{"resident_bytes", row.pages.resident_bytes}, {"huge_bytes", row.pages.huge_bytes}};
   one["only_fills_memtables"] = row.total.only_fills_memtables();
   if (!row.counters.empty()) one["counters"] = row.counters;

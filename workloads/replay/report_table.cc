@@ -80,7 +80,10 @@ std::string FigureOfEach(const ReplayReport& report, std::string_view title, con
 std::string FairnessLines(const ReplayReport& report) {
   return FigureOfEach(report, "DRAM shards:",
                       [](const CacheRow& row) {
-                        return row.dram_shards == 0 ? std::string("?") : std::to_string(row.dram_shards);
+                        if (row.dram_shards == 0) return std::string("?");
+                        return row.dram_shards_usual == 0
+                                   ? std::to_string(row.dram_shards)
+                                   : fmt::format("{} (instead of {})", row.dram_shards, row.dram_shards_usual);
                       }) +
          FigureOfEach(report, "memory in huge pages:", [](const CacheRow& row) {
            return row.pages.resident_bytes == 0 ? std::string("?")

@@ -276,6 +276,7 @@ class Runner {
     row.medium = facts.medium;
     row.emulated = facts.emulated;
     row.dram_shards = facts.dram_shards;
+    row.dram_shards_usual = facts.dram_shards_usual;
     std::vector<double> rates;
     std::vector<double> ratios;
     for (const WindowRow& window : row.windows) {

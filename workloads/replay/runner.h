@@ -32,11 +32,12 @@ struct CacheRow {
   bool second_tier_idle = false;  // it has a second tier that never hit in the measured windows: not a peer
   std::string medium;
   bool emulated = false;
-  std::string counters;  // a cache of ours: its report at the end
+  std::string counters;  // a cache of ours: its report at the end; naive_scm: what its allocator counted
   uint64_t peak_rss_bytes = 0;
   uint64_t dram_tier_bytes = 0;  // CacheEnd
   uint64_t dram_beside_bytes = 0;
-  unsigned dram_shards = 0;  // 0: RocksDB does not tell
+  unsigned dram_shards = 0;        // 0: RocksDB does not tell
+  unsigned dram_shards_usual = 0;  // where others of its kind have another number; else 0
   PageCounts pages;
   bool reported() const { return unavailable.empty() && failure.empty(); }
 };

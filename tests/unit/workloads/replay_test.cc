@@ -113,6 +113,8 @@ TEST_F(Replay, ListsEveryCacheAndCountsWhereBlocksCameFrom) {
   if (Row("naive_scm").unavailable.empty()) {
     EXPECT_EQ(Row("naive_scm").total.tiers.dram_hit(), 0);
     EXPECT_GT(Row("naive_scm").total.tiers.scm_hit(), 0.8);
+    EXPECT_THAT(Row("naive_scm").counters,
+                AllOf(HasSubstr("memkind.arenas_per_kind: 1\n"), HasSubstr("memkind.heap_fallbacks: 0\n")));
   }
   EXPECT_FALSE(std::filesystem::exists(options.hybrid.scm.path)) << "the SCM files went with their caches";
   EXPECT_FALSE(std::filesystem::exists(folder_.Path("db/run-0"))) << "so did the clones";
@@ -199,10 +201,16 @@ TEST_F(Replay, GivesEachHyperClockCacheTheSameShardsAndSaysWhatPagesAllHave) {
     SCOPED_TRACE(row.cache);
     if (!row.unavailable.empty()) continue;
     const bool lru = row.cache == "lru" || (row.cache == "hybrid" && !kWholeCacheApi);
-    EXPECT_EQ(row.dram_shards, lru ? 32u : 8u) << "HyperClockCache: a shard for 2 MiB of --dram, whatever its own size";
+    // HyperClockCache: a shard for 2 MiB of --dram, whatever its own size.
+    const bool reserves =
+        row.cache == "tiered";  // its second tier's share, in entries that would fill shards by chance
+    EXPECT_EQ(row.dram_shards, lru ? 32u : reserves ? 1u : 8u);
+    EXPECT_EQ(row.dram_shards_usual, reserves ? 8u : 0u);
     EXPECT_GT(row.pages.resident_bytes, 0u);
     EXPECT_LE(row.pages.huge_bytes, row.pages.resident_bytes);
   }
+  if (Row("tiered").unavailable.empty())
+    EXPECT_THAT(ReportTable(options, report_), HasSubstr("tiered 1 (instead of 8)"));
   EXPECT_THAT(ReportTable(options, report_),
               AllOf(HasSubstr("DRAM shards: hcc 8, all_dram 8"), HasSubstr("memory in huge pages: hcc ")));
   const json j = ReportJson(options, report_);

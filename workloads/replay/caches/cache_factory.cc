@@ -111,12 +111,19 @@ std::shared_ptr<SecondaryCache> MakeCompressed(const ReplayOptions& o, CacheKind
   return rocksdb::NewCompressedSecondaryCache(compressed);
 }
 
+// RocksDB's adapter takes the second tier's share of the capacity by entries of 256 KiB in the primary. By chance some
+// of many shards get more of them than they hold, and then cache nothing: one shard has all that is left.
+int TieredShardBits(const ReplayOptions& o, const std::string& policy) {
+  const bool reserves = policy != "three_queue";
+  return o.hybrid.dram_shard_bits < 0 && reserves ? 0 : o.hybrid.HyperClockShardBits();
+}
+
 // Under three_queue the second tier of SCM size is what RocksDB calls non-volatile; stock RocksDB has none, so the same
 // uncompressed second tier stands in for one.
 std::shared_ptr<Cache> MakeTiered(const ReplayOptions& o, const std::string& policy) {
 #if MEZZ_ROCKSDB_AT_LEAST(9, 3)
   const uint64_t total = o.dram_bytes() + o.scm_bytes();
-  rocksdb::HyperClockCacheOptions dram(0, 0, o.hybrid.HyperClockShardBits());
+  rocksdb::HyperClockCacheOptions dram(0, 0, TieredShardBits(o, policy));
   rocksdb::TieredCacheOptions tiered;
   tiered.cache_opts = &dram;
   tiered.cache_type = rocksdb::PrimaryCacheType::kCacheTypeHCC;
@@ -219,6 +226,7 @@ BuiltCache& BuiltCache::operator=(BuiltCache&& other) noexcept {
   std::swap(medium, other.medium);
   std::swap(emulated, other.emulated);
   std::swap(buffered, other.buffered);
+  std::swap(dram_shards_usual, other.dram_shards_usual);
   std::swap(secondary_, other.secondary_);
   std::swap(file_to_remove_, other.file_to_remove_);
   return *this;
@@ -278,6 +286,8 @@ Status BuildByKind(const ReplayOptions& o, const CacheSpec& spec, unsigned ordin
     case CacheKind::kTiered:
       use_stock_second_tier();
       built->cache = MakeTiered(o, spec.policy);
+      if (TieredShardBits(o, spec.policy) != o.hybrid.HyperClockShardBits())
+        built->dram_shards_usual = 1u << o.hybrid.HyperClockShardBits();
       break;
     case CacheKind::kPageCache:
       built->cache = MakeLru(o, std::max(o.dram_bytes() / kPageCacheShare, kPageCacheMin), nullptr);

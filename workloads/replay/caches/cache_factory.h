@@ -38,6 +38,8 @@ struct BuiltCache {
   std::string medium = "DRAM";
   bool emulated = false;
   bool buffered = false;  // its database reads through the page cache
+  // What caches of its kind have in this run, where it has other shards because they are better for it; 0: it has not.
+  unsigned dram_shards_usual = 0;
 
   BuiltCache() = default;
   BuiltCache(BuiltCache&& other) noexcept { *this = std::move(other); }

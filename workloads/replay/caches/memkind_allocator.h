@@ -27,6 +27,8 @@ class MemkindAllocator : public rocksdb::MemoryAllocator {
   void Deallocate(void* p) override;
   size_t UsableSize(void* p, size_t allocation_size) const override;
 
+  // Lines of "name: value".
+  std::string Report() const;
   uint64_t allocated_bytes() const { return allocated_bytes_.load(std::memory_order_relaxed); }
   uint64_t heap_fallbacks() const { return heap_fallbacks_.load(std::memory_order_relaxed); }
 

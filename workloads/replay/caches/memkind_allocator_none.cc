@@ -10,6 +10,7 @@ Status MemkindAllocator::Create(const std::string&, uint64_t, std::shared_ptr<Th
   return Status::NotSupported("--caches=naive_scm: built without memkind");
 }
 MemkindAllocator::~MemkindAllocator() = default;
+std::string MemkindAllocator::Report() const { return {}; }
 void* MemkindAllocator::Allocate(size_t) { return nullptr; }
 void MemkindAllocator::Deallocate(void*) {}
 size_t MemkindAllocator::UsableSize(void*, size_t allocation_size) const { return allocation_size; }

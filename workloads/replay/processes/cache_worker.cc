@@ -122,6 +122,7 @@ class CacheWorker {
                                 .has_second_tier = built_.second_tier != SecondTier::kNone,
                                 .ours = built_.stats != nullptr,
                                 .dram_shards = built_.dram_shards(),
+                                .dram_shards_usual = built_.dram_shards_usual,
                                 .file = built_.file_to_remove()});
     return Status::Ok();
   }
@@ -212,6 +213,7 @@ class CacheWorker {
       end.counters = built_.stats->Report();
       end.dram_beside_bytes = built_.stats->Dram().total();
     }
+    if (built_.allocator != nullptr) end.counters = built_.allocator->Report();
     if (built_.cache != nullptr && built_.second_tier != SecondTier::kWholeCache)
       end.dram_tier_bytes = built_.cache->GetCapacity();
     end.peak_rss_bytes = StatusBytes("VmHWM:");

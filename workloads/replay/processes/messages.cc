@@ -43,6 +43,7 @@ constexpr auto kCacheFacts = [](auto& o, const auto& visit) {
   visit("has_second_tier", o.has_second_tier);
   visit("ours", o.ours);
   visit("dram_shards", o.dram_shards);
+  visit("dram_shards_usual", o.dram_shards_usual);
   visit("file", o.file);
 };
 

@@ -25,7 +25,7 @@ struct CacheFacts {
   bool emulated = false;
   bool has_second_tier = false;
   bool ours = false;
-  unsigned dram_shards = 0;
+  unsigned dram_shards = 0, dram_shards_usual = 0;
   std::string file;  // of its SCM tier, to be removed if it cannot do so itself
 };
 
@@ -45,7 +45,7 @@ struct WindowCommand {
 
 struct CacheEnd {
   std::vector<SeriesPoint> series;
-  std::string counters;  // a cache of ours: its report
+  std::string counters;  // a cache of ours: its report; naive_scm: what its allocator counted
   uint64_t peak_rss_bytes = 0;
   uint64_t dram_tier_bytes = 0;    // capacity of the cache in DRAM: of RocksDB's with its table and entries
   uint64_t dram_beside_bytes = 0;  // what a cache of ours takes of DRAM beside it: DramUse
