@@ -79,7 +79,10 @@ void ExpectNearExact(const Curve& live, const std::vector<uint64_t>& keys) {
   for (size_t i = 0; i < live.points.size(); ++i) {
     const HitShares of_live = live.Shares(live.points[i]);
     const double off = of_live.both.value - exact.Shares(exact.points[i]).both.value;
-    EXPECT_LE(std::abs(off), 0.02 + 1.5 * of_live.both.band)
+    // Where the tiers hold just the footprint, a sample that is a percent larger than its share does not fit them.
+    const auto bytes = static_cast<double>(live.points[i].dram_bytes + live.points[i].scm_bytes);
+    const bool just_fits = std::abs(bytes / (blocks * kBlockBytes) - 1) < 0.05;
+    EXPECT_LE(std::abs(off), (just_fits ? 0.03 : 0.02) + 1.5 * of_live.both.band)
         << "dram=" << live.points[i].dram_bytes << " scm=" << live.points[i].scm_bytes;
     sum += std::abs(off);
   }
