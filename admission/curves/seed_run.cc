@@ -19,20 +19,21 @@ constexpr size_t kPartMax = 1 << 18;
 
 class SeedRun {
  public:
-  SeedRun(const std::vector<CurvePoint>& points, const SeedRunOptions& options, Sampler* sampler)
+  // `sampler`: of a sample whose requests are read again; null: `trace` has them.
+  SeedRun(const std::vector<CurvePoint>& points, const SeedRunOptions& options, uint64_t requests,
+          const Sampler* sampler, BlockTrace trace)
       : points_(points),
         options_(options),
-        requests_(sampler->requests()),
+        requests_(requests),
         warmup_(static_cast<uint64_t>(static_cast<double>(requests_) * options.warmup)),
-        has_log_(sampler->has_log()),
-        sampler_(*sampler),
-        trace_(sampler->Take(options.name)),
+        sampler_(sampler),
+        trace_(std::move(trace)),
         sizes_(trace_, options.miniature),
         models_(points.size()) {}
 
   Status Run(std::vector<SampleCounts>* counts) {
     counts->resize(points_.size());
-    if (!has_log_) return RunTogether(counts);
+    if (sampler_ != nullptr) return RunTogether(counts);
     for (size_t i = 0; i < points_.size(); ++i) {
       MEZZ_RETURN_IF_ERROR(Make(i));
       Play(models_[i].get(), 0);
@@ -71,7 +72,7 @@ class SeedRun {
     KeyMap numbers;
     for (const uint64_t key : trace_.keys()) numbers.Number(key);
     assert(options_.read_again != nullptr);
-    const size_t part_max = std::min<size_t>(kPartMax, sampler_.log_max());
+    const size_t part_max = std::min<size_t>(kPartMax, sampler_->log_max());
     uint64_t first = 0;
     std::vector<BlockId> part;
     const auto play = [&] {
@@ -82,7 +83,7 @@ class SeedRun {
       part.clear();
     };
     MEZZ_RETURN_IF_ERROR(options_.read_again([&](uint64_t key) {
-      if (!sampler_.Keeps(key)) return Status::Ok();
+      if (!sampler_->Keeps(key)) return Status::Ok();
       part.push_back(numbers.Number(key));
       if (part.back() >= trace_.unique()) return Changed();
       if (part.size() == part_max) play();
@@ -100,8 +101,7 @@ class SeedRun {
   const SeedRunOptions& options_;
   const uint64_t requests_;
   const uint64_t warmup_;  // of them
-  const bool has_log_;
-  const Sampler& sampler_;
+  const Sampler* const sampler_;
   BlockTrace trace_;
   const BlockSizes sizes_;
   std::vector<std::unique_ptr<PointModel>> models_;
@@ -124,7 +124,15 @@ void Correct(uint64_t requests, uint64_t sample_requests, double rate, uint64_t*
 
 Status RunSeed(const std::vector<CurvePoint>& points, const SeedRunOptions& options, Sampler* sampler,
                std::vector<SampleCounts>* counts) {
-  return SeedRun(points, options, sampler).Run(counts);
+  const uint64_t requests = sampler->requests();
+  const Sampler* const read_again = sampler->has_log() ? nullptr : sampler;
+  return SeedRun(points, options, requests, read_again, sampler->Take(options.name)).Run(counts);
+}
+
+Status RunSeed(const std::vector<CurvePoint>& points, const SeedRunOptions& options, BlockTrace trace,
+               std::vector<SampleCounts>* counts) {
+  const uint64_t requests = trace.accesses().size();
+  return SeedRun(points, options, requests, /*sampler=*/nullptr, std::move(trace)).Run(counts);
 }
 
 void AddSeed(const CurveSums& sums, double rate, const SampleCounts& counts, CurvePoint* point) {

@@ -33,6 +33,9 @@ struct SeedRunOptions {
 // blocks, they are read again and all points run side by side; else one after the other. Takes the sampler's log.
 Status RunSeed(const std::vector<CurvePoint>& points, const SeedRunOptions& options, Sampler* sampler,
                std::vector<SampleCounts>* counts);
+// The same on a whole trace, which may have events.
+Status RunSeed(const std::vector<CurvePoint>& points, const SeedRunOptions& options, BlockTrace trace,
+               std::vector<SampleCounts>* counts);
 
 // What is estimated for all requests (`sums`) of counts on a sample of `rate` of the blocks, as one more seed of the
 // point. A sample that happens to have too many or too few requests is corrected: SHARDS-adj.

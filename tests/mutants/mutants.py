@@ -1667,6 +1667,8 @@ MUTANTS = (
           "admission/curves/live_curve.cc", "unit/curves/live_curve_test",
           "LiveCurve.CountsWhatItDrops*",
           ("run.miniature.rate * kept_share", "run.miniature.rate")),
+    curve("an exact curve does not follow events", "workloads/plan/build_curve.cc", "unit/plan/curve_test",
+          "Curve.OfADatabaseThatIsWrittenTo*", ("      if (events_) {\n", "      if (events_ && runs == 0) {\n")),
     curve("a live curve without memory goes on", "admission/curves/live_curve.cc", "unit/curves/live_curve_test",
           "LiveCurve.WithoutMemoryNoLookUpIsSampledAnyMore",
           ("  if (no_memory_) return threshold_.store(0, std::memory_order_relaxed);\n", "")),

@@ -9,6 +9,7 @@
 #include <cassert>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "admission/curves/sampler.h"
@@ -16,6 +17,7 @@
 #include "cache/base/text.h"
 #include "workloads/plan/distinct_count.h"
 #include "workloads/plan/known_policies.h"
+#include "workloads/readers/loaded_trace.h"
 #include "workloads/requests/remarks.h"
 
 namespace mezz::plan {
@@ -66,7 +68,9 @@ class Builder {
           sampler.rate() >= 1 ? 1 : static_cast<double>(sampler.blocks()) / static_cast<double>(curve_->sums.blocks);
       if (options_.exact) run.miniature.seed += seed;
       std::vector<SampleCounts> counts;
-      if (options_.exact && seed + 1 < runs) {
+      if (events_) {
+        MEZZ_RETURN_IF_ERROR(RunSeed(curve_->points, run, *events_, &counts));
+      } else if (options_.exact && seed + 1 < runs) {
         Sampler again = sampler;  // whose log is taken
         MEZZ_RETURN_IF_ERROR(RunSeed(curve_->points, run, &again, &counts));
       } else {
@@ -82,6 +86,7 @@ class Builder {
 
  private:
   Status ReadTrace();
+  Status LoadEvents();
   Status ReadAgain(const std::function<Status(uint64_t key)>& each);
   Status CheckMemory() const;
   Status Judge();
@@ -124,6 +129,7 @@ class Builder {
   TraceTotals totals_;
   DistinctCount keys_;
   std::vector<Sampler> samplers_;
+  std::optional<LoadedTrace> events_;  // all of the trace, if it has any
 };
 
 Status Builder::ReadTrace() {
@@ -135,8 +141,10 @@ Status Builder::ReadTrace() {
                                             .block_bytes = options_.block_bytes,
                                             .seed = options_.seed + i});
   }
+  bool has_events = false;
   for (Request request; source_->Next(&request);) {
     totals_.Add(request, options_.block_bytes);
+    has_events = has_events || !source_->events().empty();
     if (!options_.exact) keys_.Add(request.key);
     for (Sampler& sampler : samplers_) {
       if (sampler.Keeps(request.key)) sampler.Add(request.key, request.role, request.value_bytes);
@@ -146,7 +154,18 @@ Status Builder::ReadTrace() {
   MEZZ_RETURN_IF_ERROR(source_->status());
   if (totals_.requests == 0)
     return Status::InvalidArgument(fmt::format("trace {} holds no requests", source_->description()));
-  return Status::Ok();
+  return has_events ? LoadEvents() : Status::Ok();
+}
+
+Status Builder::LoadEvents() {
+  if (!options_.exact) {
+    return Status::InvalidArgument(
+        fmt::format("trace {} names the parents of blocks, and a sample would lack most of them; use --exact",
+                    source_->description()));
+  }
+  MEZZ_RETURN_IF_ERROR(source_->Rewind());
+  const LoadOptions options{.unit_bytes = options_.block_bytes, .memory_bytes_max = options_.memory_bytes};
+  return LoadedTrace::Load(source_, options, &events_.emplace());
 }
 
 Status Builder::ReadAgain(const std::function<Status(uint64_t key)>& each) {
@@ -178,7 +197,7 @@ Status Builder::Judge() {
         "least; use --rate={:.2g}, or --exact",
         source_->description(), options_.rate, options_.blocks_max, sampler.blocks(), kSampleBlocksMin, rate));
   }
-  if (requests > blocks) return Status::Ok();
+  if (requests > blocks || events_) return Status::Ok();
   return Status::InvalidArgument(
       fmt::format("trace {} asks for each of its {} blocks once: there is no reuse, so no cache helps",
                   source_->description(), Blocks()));

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "tests/support/curves.h"
 #include "tests/support/seed.h"
@@ -125,6 +127,52 @@ TEST(Curve, BandIsStudents) {
   // Standard deviation 0.01, of three.
   EXPECT_NEAR(curve.Shares(curve.points[0]).both.band, 4.303 * 0.01 / std::sqrt(3.0) + kCommonBand, 1e-6);
   EXPECT_NEAR(curve.Shares(curve.points[1]).both.band, kCommonBand, 1e-12);
+}
+
+// Two files of 500 blocks are read twice; a compaction makes a third of them, which is read once.
+class CompactedSource final : public RequestSource {
+ public:
+  static constexpr uint32_t kBlocks = 1000;
+
+  bool Next(Request* request) override {
+    if (next_ == 3 * kBlocks) return false;
+    events_.clear();
+    for (uint32_t i = 0; next_ == 2 * kBlocks && i < kBlocks; ++i) {
+      const BlockEventKind read = BlockEventKind::kCompactionLookUp;
+      events_.push_back({.kind = read, .key = Parent(i), .bytes = 4096, .keys = 4});
+      events_.push_back({.kind = BlockEventKind::kCompacted,
+                         .key = KeyInFile(2, i),
+                         .bytes = 4096,
+                         .keys = 4,
+                         .parents = {{.keys = 4, .parent = Parent(i)}}});
+    }
+    request->key = next_ < 2 * kBlocks ? Parent(next_ % kBlocks) : KeyInFile(2, next_ % kBlocks);
+    ++next_;
+    return true;
+  }
+  std::span<const BlockEvent> events() const override { return events_; }
+  Status status() const override { return Status::Ok(); }
+  Status Rewind() override {
+    next_ = 0;
+    return Status::Ok();
+  }
+  std::string description() const override { return "compacted"; }
+
+ private:
+  static uint64_t Parent(uint32_t i) { return KeyInFile(i % 2, i / 2); }
+
+  uint32_t next_ = 0;
+  std::vector<BlockEvent> events_;
+};
+
+TEST(Curve, OfADatabaseThatIsWrittenToFindsHeirs) {
+  CompactedSource source;
+  const Curve curve = test::CurveOf(&source, {.dram = "1M", .scm = "32M", .exact = true});
+  EXPECT_EQ(curve.sums.requests, 3 * CompactedSource::kBlocks) << "users'";
+  EXPECT_NEAR(curve.Shares(curve.points[0]).both.value, 2.0 / 3, 0.01) << "each block is missed once, its heir never";
+  CompactedSource again;
+  Curve sampled;
+  EXPECT_THAT(BuildCurve(&again, {.dram = "1M", .scm = "32M"}, &sampled).message(), HasSubstr("use --exact"));
 }
 
 }  // namespace
