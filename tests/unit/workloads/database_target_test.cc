@@ -145,20 +145,6 @@ TEST_P(Target, WhatAWindowLeavesDueIsPaidForWithinItOrNotAtAll) {
   }
 }
 
-// What is due is never done then.
-TEST_P(Target, AfterAFailedFlushNobodyWaitsForWhatIsStillDue) {
-  rocksdb::DB* const db = dbs_.Of(1);
-  const DatabaseKey key = EncodeKey(1);
-  ASSERT_TRUE(db->Put({}, {key.data(), key.size()}, "x").ok());
-  std::filesystem::rename(path_, path_ + ".away");
-  EXPECT_FALSE(db->Flush({}).ok());
-  std::filesystem::rename(path_ + ".away", path_);
-  uint64_t due = 0;
-  ASSERT_TRUE(db->GetIntProperty(rocksdb::DB::Properties::kMemTableFlushPending, &due));
-  ASSERT_EQ(due, 1u);
-  AwaitBackgroundWork(db, stop_);
-}
-
 TEST_P(Target, WorkThatIsDueIsAwaited) {
   rocksdb::DB* const db = dbs_.Of(1);
   const DatabaseKey key = EncodeKey(1);
