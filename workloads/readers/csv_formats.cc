@@ -89,17 +89,17 @@ std::unique_ptr<RequestSource> Make(std::string path, std::string_view columns) 
 }  // namespace
 
 bool LooksLikeMsr(std::string_view head) {
-  static constexpr uint64_t kFileTimeMin = 100'000'000'000'000'000;
+  [[maybe_unused]] static constexpr uint64_t kFileTimeMin = 100'000'000'000'000'000;
   return LinesAre(head, ',', {"ntnRnnn"}, [](const auto& fields) { return NumberOf(fields[0]) > kFileTimeMin; });
 }
 bool LooksLikeAlibabaBlock(std::string_view head) {
-  static constexpr uint64_t kMicrosMin = 1'000'000'000'000'000;  // of this century
+  [[maybe_unused]] static constexpr uint64_t kMicrosMin = 1'000'000'000'000'000;  // of this century
   return LinesAre(head, ',', {"nWnnn"}, [](const auto& fields) { return NumberOf(fields[4]) > kMicrosMin; });
 }
 // Five numbers; the year tells.
 bool MayBeTencentCbs(std::string_view head) {
-  static constexpr uint64_t kYear2017 = 1'483'228'800;
-  static constexpr uint64_t kYear2033 = 1'988'150'400;
+  [[maybe_unused]] static constexpr uint64_t kYear2017 = 1'483'228'800;
+  [[maybe_unused]] static constexpr uint64_t kYear2033 = 1'988'150'400;
   return LinesAre(head, ',', {"nnnBn"}, [](const auto& fields) {
     return NumberOf(fields[0]) >= kYear2017 && NumberOf(fields[0]) < kYear2033;
   });

@@ -213,9 +213,9 @@ TEST_F(LineageRecorderTest, EndsAtItsLimits) {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directory(folder_);
   };
-  record({.file_bytes_max = 4096}, "its file");
-  record({.memory_bytes_max = 4096}, "of memory");
-  record({.waiting_bytes_max = 4096}, "waiting for the disk");
+  record({.path = "", .file_bytes_max = 4096}, "its file");
+  record({.path = "", .memory_bytes_max = 4096}, "of memory");
+  record({.path = "", .waiting_bytes_max = 4096}, "waiting for the disk");
 }
 
 TEST_F(LineageRecorderTest, RefusesAFileThatExists) {

@@ -209,8 +209,9 @@ TEST_F(Replay, GivesEachHyperClockCacheTheSameShardsAndSaysWhatPagesAllHave) {
     EXPECT_GT(row.pages.resident_bytes, 0u);
     EXPECT_LE(row.pages.huge_bytes, row.pages.resident_bytes);
   }
-  if (Row("tiered").unavailable.empty())
+  if (Row("tiered").unavailable.empty()) {
     EXPECT_THAT(ReportTable(options, report_), HasSubstr("tiered 1 (instead of 8)"));
+  }
   EXPECT_THAT(ReportTable(options, report_),
               AllOf(HasSubstr("DRAM shards: hcc 8, all_dram 8"), HasSubstr("memory in huge pages: hcc ")));
   const json j = ReportJson(options, report_);

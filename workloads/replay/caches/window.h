@@ -20,7 +20,7 @@ namespace mezz {
 struct WindowSettings {
   double seconds = 0;  // > 0: stop then; else when the feeds are empty
   uint64_t expected_ops = 0;
-  Pacing pacing;
+  Pacing pacing = {};
   uint64_t mean_block_bytes = 4096;
   // Waits for what goes on in the background, and ends it: work that the window brought about. It is counted, and its
   // time told; `settle_within`: as a part of the window's, so that a cache that slows compactions down does not look
