@@ -29,6 +29,12 @@
 namespace mezz {
 namespace {
 
+// Times that tell a format from others of the same shape.
+constexpr uint64_t kFileTimeMin = 100'000'000'000'000'000;
+constexpr uint64_t kMicrosMin = 1'000'000'000'000'000;  // of this century
+constexpr uint64_t kYear2017 = 1'483'228'800;
+constexpr uint64_t kYear2033 = 1'988'150'400;
+
 // A shape has a letter for each field: n a number, f one with a fraction, i one that may be negative, t any text, *
 // more of any; upper case letters are those of the operation: R one of Read and Write, W one of R and W, B 0 or 1.
 bool IsField(char shape, std::string_view field) {
@@ -89,17 +95,13 @@ std::unique_ptr<RequestSource> Make(std::string path, std::string_view columns) 
 }  // namespace
 
 bool LooksLikeMsr(std::string_view head) {
-  [[maybe_unused]] static constexpr uint64_t kFileTimeMin = 100'000'000'000'000'000;
   return LinesAre(head, ',', {"ntnRnnn"}, [](const auto& fields) { return NumberOf(fields[0]) > kFileTimeMin; });
 }
 bool LooksLikeAlibabaBlock(std::string_view head) {
-  [[maybe_unused]] static constexpr uint64_t kMicrosMin = 1'000'000'000'000'000;  // of this century
   return LinesAre(head, ',', {"nWnnn"}, [](const auto& fields) { return NumberOf(fields[4]) > kMicrosMin; });
 }
 // Five numbers; the year tells.
 bool MayBeTencentCbs(std::string_view head) {
-  [[maybe_unused]] static constexpr uint64_t kYear2017 = 1'483'228'800;
-  [[maybe_unused]] static constexpr uint64_t kYear2033 = 1'988'150'400;
   return LinesAre(head, ',', {"nnnBn"}, [](const auto& fields) {
     return NumberOf(fields[0]) >= kYear2017 && NumberOf(fields[0]) < kYear2033;
   });

@@ -7,8 +7,11 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "cache/types.h"
 
 namespace mezz {
 
@@ -23,6 +26,14 @@ inline std::string_view Trim(std::string_view text) {
 inline bool ParseNumber(std::string_view text, int base, uint64_t* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value, base);
   return error == std::errc() && end == text.data() + text.size();
+}
+
+// As ToString(BlockRole) has it.
+inline std::optional<BlockRole> RoleOfName(std::string_view name) {
+  for (size_t i = 0; i < kBlockRoles; ++i) {
+    if (ToString(static_cast<BlockRole>(i)) == name) return static_cast<BlockRole>(i);
+  }
+  return std::nullopt;
 }
 
 // Garbage is shown, but not all of it and nothing a terminal would act on.

@@ -18,13 +18,6 @@ namespace {
 
 enum : size_t { kEvent, kBlock, kRole, kBytes, kKeys, kTime, kParents };
 
-std::optional<BlockRole> RoleOfName(std::string_view name) {
-  for (size_t i = 0; i < kBlockRoles; ++i) {
-    if (ToString(static_cast<BlockRole>(i)) == name) return static_cast<BlockRole>(i);
-  }
-  return std::nullopt;
-}
-
 // "12.345" as KeyInFile. False: it is something else.
 bool ParseBlock(std::string_view text, uint64_t* key) {
   const size_t dot = text.find('.');

@@ -26,13 +26,6 @@ enum : size_t {
   kNoInsert
 };
 
-std::optional<BlockRole> RoleOfName(std::string_view name) {
-  for (size_t i = 0; i < kBlockRoles; ++i) {
-    if (ToString(static_cast<BlockRole>(i)) == name) return static_cast<BlockRole>(i);
-  }
-  return std::nullopt;
-}
-
 class MezzCsv final : public NamedCsv {
  public:
   explicit MezzCsv(std::string path)
