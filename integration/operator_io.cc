@@ -17,14 +17,19 @@ double ToMiB(uint64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
 }  // namespace
 
+std::string OtherRocksDB(std::string_view consequence) {
+  const std::string built = fmt::format("{}.{}.{}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH);
+  const std::string loaded = rocksdb::GetRocksVersionAsString(/*with_patch=*/true);
+  if (built == loaded) return "";
+  return fmt::format("this library was built for RocksDB {} and the program runs {}: {}build it for {}", built, loaded,
+                     consequence, loaded);
+}
+
 bool RocksDBMatches() {
   static const bool matches = [] {
-    const std::string built = fmt::format("{}.{}.{}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH);
-    const std::string loaded = rocksdb::GetRocksVersionAsString(/*with_patch=*/true);
-    if (built == loaded) return true;
-    Tell(fmt::format("this library was built for RocksDB {} and the program runs {}: it stays out, build it for {}",
-                     built, loaded, loaded));
-    return false;
+    const std::string other = OtherRocksDB("it stays out, ");
+    if (!other.empty()) Tell(other);
+    return other.empty();
   }();
   return matches;
 }

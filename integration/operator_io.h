@@ -25,6 +25,9 @@ Status NoThrow(Make make) {
   }
 }
 
+// Empty if the RocksDB in this process is the release that this library was built for. Else a sentence that says which
+// it is, `consequence`, and what to do.
+std::string OtherRocksDB(std::string_view consequence = {});
 // True if the RocksDB in this process is the one this library was built for. Otherwise tells, once, and says false:
 // classes of another release have another layout.
 bool RocksDBMatches();

@@ -6,27 +6,13 @@
 #include "fmt/format.h"
 #include "integration/operator_io.h"
 #include "integration/option_table.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/version.h"
 
 namespace mezz {
 
-namespace {
-
-// Classes of another release have another layout.
-Status CheckRelease() {
-  const std::string built = fmt::format("{}.{}.{}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH);
-  const std::string loaded = rocksdb::GetRocksVersionAsString(/*with_patch=*/true);
-  if (built == loaded) return Status::Ok();
-  return Status::NotSupported(fmt::format(
-      "this library was built for RocksDB {} and the program runs {}: build it for {}", built, loaded, loaded));
-}
-
-}  // namespace
-
 bool OpenCache(std::string_view uri, std::shared_ptr<rocksdb::Cache>* cache, std::string* error, LanguagesJudge judge) {
   const Status status = NoThrow([&] {
-    MEZZ_RETURN_IF_ERROR(CheckRelease());
+    // Classes of another release have another layout.
+    if (const std::string other = OtherRocksDB(); !other.empty()) return Status::NotSupported(other);
     // Paths would end there.
     if (uri.find('\0') != std::string_view::npos) return Status::InvalidArgument("the URI has a NUL in it");
     HybridCacheOptions options;
