@@ -37,9 +37,9 @@ namespace mezz {
 //                       those before (PromotionFeedback); packed, if its place in DRAM earns more so than with
 //                       newcomers, too (BreakEven). Small metadata always; else in place, as what DRAM is not for
 //                       (past_dram) always is
-//   on reclaim          spared if hit since it was written; a proven one, if hit more than once in its turn; one that
-//                       does not pack among others that do, if hit once more. Never if DRAM holds it, unless it is
-//                       packed. What is dropped leaves a ghost.
+//   on reclaim          spared if hit since it was written; a proven one, if hit as often in its turn as the miniatures
+//                       say (HeatOfSpared); one that does not pack among others that do, if hit once more. Never if
+//                       DRAM holds it, unless it is packed. What is dropped leaves a ghost.
 //
 // Where flushes and compactions replace files (IsRenewed), this evidence is not to be had: it is kept by block, and
 // each new file has new blocks, of which nothing is known though their keys were asked for before. There it does as
@@ -117,10 +117,7 @@ class AdaptivePolicy final : public Policy {
   double WriteCost(const BlockFacts& block);
   bool Probe(uint64_t hash);
   // Files are replaced so fast that what is known of blocks by their keys is of files that are gone.
-  bool IsRenewed() const {
-    const uint64_t permille = renewal_.WrittenPermille();
-    return permille >= kRenewedPermille && permille != WriteGovernor::kNoLookups;
-  }
+  bool IsRenewed() const { return renewal_.HasWritten(kRenewedPermille); }
   bool Promotes(const BlockFacts& block, uint64_t hash, unsigned frequency) const;
 
   const PolicyOptions options_;

@@ -107,9 +107,10 @@ class Miniatures {
   // estimate of a key that is asked for steadily varies by two. Among equals, as in a loop larger than both tiers, what
   // lies in SCM is to stay: at 1 half of them were written again and again. From 1.6 on traces lose.
   static constexpr double kOverDropped = 1.4;
-  // See above: a share of the look-ups below which what kLatest finds says nothing; tiers' worth of look-ups.
   // What kOnce must find more than kLatest, of the score: it lets go of what the others have found worth keeping.
   static constexpr double kOnceOverLatest = 1.02;
+  // See above: judgements in a row; a share of the look-ups below which what kLatest finds says nothing; tiers' worth
+  // of look-ups.
   static constexpr uint32_t kMovedJudgements = 5;
   static constexpr double kMovedShare = 0.12;
   static constexpr uint64_t kMovesApart = 16;

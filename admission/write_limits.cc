@@ -15,8 +15,6 @@ uint64_t SteadyNowNs() {
           .count());
 }
 
-constexpr uint64_t kSideMax = UINT32_MAX;
-
 }  // namespace
 
 WriteGovernor::WriteGovernor(uint64_t window_bytes) { SetWindow(window_bytes); }
@@ -41,12 +39,12 @@ void WriteGovernor::Add(uint64_t lookups, uint64_t writes) {
   } while (!word_.compare_exchange_weak(seen, next, std::memory_order_relaxed, std::memory_order_relaxed));
 }
 
-uint64_t WriteGovernor::WrittenIn(uint64_t parts) const {
+uint64_t WriteGovernor::WrittenPercent() const {
   const uint64_t seen = word_.load(std::memory_order_relaxed);
   const uint64_t looked_up = seen >> 32;
   const uint64_t written = seen & kSideMax;
   if (written == 0) return 0;
-  return looked_up == 0 ? kNoLookups : written * parts / looked_up;
+  return looked_up == 0 ? kNoLookups : written * 100 / looked_up;
 }
 
 WriteBudget::WriteBudget(uint64_t bytes_per_second, std::function<uint64_t()> now_ns)

@@ -30,16 +30,21 @@ class WriteGovernor {
   void AddLookups(uint64_t bytes) { Add(bytes >> kUnitShift, 0); }
   void AddWrites(uint64_t bytes) { Add(0, (bytes + (1u << kUnitShift) - 1) >> kUnitShift); }
 
-  // Written bytes in parts of looked-up bytes, 0 while nothing was written, kNoLookups if nothing was looked up.
-  uint64_t WrittenPercent() const { return WrittenIn(100); }
-  uint64_t WrittenPermille() const { return WrittenIn(1000); }
+  // Written bytes in percent of looked-up bytes, 0 while nothing was written, kNoLookups if nothing was looked up.
+  uint64_t WrittenPercent() const;
+  // Of each thousand bytes looked up so many were written, or more. False if nothing was looked up.
+  bool HasWritten(uint64_t permille) const {
+    const uint64_t seen = word_.load(std::memory_order_relaxed);
+    const uint64_t looked_up = seen >> 32;
+    return looked_up != 0 && (seen & kSideMax) * 1000 >= permille * looked_up;
+  }
 
   static constexpr uint64_t kNoLookups = UINT64_MAX;
 
  private:
   static constexpr unsigned kUnitShift = 6;
+  static constexpr uint64_t kSideMax = UINT32_MAX;
   void Add(uint64_t lookups, uint64_t writes);
-  uint64_t WrittenIn(uint64_t parts) const;
 
   std::atomic<uint64_t> window_units_{0};  // relaxed: two words of advice, of which either may be the older
   std::atomic<uint64_t> word_{0};
