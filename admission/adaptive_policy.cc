@@ -232,7 +232,7 @@ Decision AdaptivePolicy::OnDramEviction(const BlockFacts& block) {
 // and no packing then.
 Decision AdaptivePolicy::Entry(const BlockFacts& block, uint64_t hash, bool has_ghost) {
   constexpr Decision kToDram{Action::kToDram, Reason::kPolicyDefault};
-  if (block.image_bytes == 0 || !has_ghost || IsRenewed()) return kToDram;
+  if (block.image_bytes == 0 || !has_ghost) return kToDram;
   const Decision evidence = Evidence(block, hash, /*has_ghost=*/true);
   if (evidence.action != Action::kToScm || LimitReached(block.write_bytes())) return kToDram;
   return {Action::kToBoth, Reason::kGhost, /*proven=*/true};

@@ -1739,8 +1739,6 @@ MUTANTS = (
            "Adaptive.WhereFilesAreReplacedTheGovernor*", ("if (churns && !IsRenewed())", "if (churns)")),
     policy("where files are replaced blocks of SCM are promoted", "admission/adaptive_policy.cc", "adaptive_policy",
            "Adaptive.WhereFilesAreReplacedItDoes*", ("  if (IsRenewed()) return false;\n", "")),
-    policy("where files are replaced images are stored at the miss", "admission/adaptive_policy.cc", "adaptive_policy",
-           "Adaptive.WhereFilesAreReplacedItDoes*", ("!has_ghost || IsRenewed())", "!has_ghost)")),
     policy("where files are replaced the young leave soon", "admission/adaptive_policy.h", "adaptive_policy",
            "Adaptive.WhereFilesAreReplacedItDoes*",
            ("IsRenewed() ? kYoungPercentDefault : kYoungPercent", "kYoungPercent")),

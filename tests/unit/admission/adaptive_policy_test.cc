@@ -675,8 +675,6 @@ TEST_F(Adaptive, WhereFilesAreReplacedTheGovernorStopsNothingAndTheBudgetDoes) {
 TEST_F(Adaptive, WhereFilesAreReplacedItDoesAsDramFirst) {
   Fill();
   LookUp(100'000);
-  policy_->OnMiss(WithImage(1));
-  policy_->OnDramEviction(WithImage(1));  // refused: leaves a ghost
   EXPECT_EQ(policy_->young_percent(), AdaptivePolicy::kYoungPercent);
   NothingReturns();
   BlockFacts packed = Recorded(2);
@@ -691,7 +689,6 @@ TEST_F(Adaptive, WhereFilesAreReplacedItDoesAsDramFirst) {
                    Reason::kFlushed);
   EXPECT_EQ(policy_->young_percent(), kYoungPercentDefault);
   ExpectDecision(policy_->OnScmHit(packed), Action::kInPlace, Reason::kTooCold);
-  ExpectDecision(policy_->OnMiss(WithImage(1)), Action::kToDram, Reason::kPolicyDefault);
 }
 
 // The governor's window must not keep the strictness of an unfilled tier: filling is limited by the budget alone.
