@@ -54,7 +54,7 @@ class Worker {
   void Step() {
     const uint64_t id = random_.OneIn(2) ? random_.Below(kKeys / 10) : random_.Below(kKeys);
     const uint64_t roll = random_.Below(1000);
-    if (roll < 930) return Read(id);
+    if (roll < 890) return Read(id);
     if (roll < 950) return Warm(id);
     if (roll < 990) return cache_->Erase(KeyOf(id));
     if (roll < 994) return cache_->SetCapacity(kDramBytes / (1 + random_.Below(3)));
