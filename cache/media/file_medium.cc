@@ -107,7 +107,7 @@ class FileMedium : public Medium {
   std::vector<BadRange> BadRanges() const override { return bad_; }
   std::string NameTrouble() const override;
   bool IsNameless() const override;
-  void WatchName(std::function<void()> told) override;
+  void WatchName(const std::function<void()>& told) override;
 
  private:
   // One attempt; not *opened if the file vanished or was replaced in the meantime.
@@ -190,11 +190,11 @@ bool FileMedium::IsNameless() const {
   return child_rules_.InOwner() && !opened_as_.empty() && fstat(fd_, &now) == 0 && now.st_nlink == 0;
 }
 
-void FileMedium::WatchName(std::function<void()> told) {
+void FileMedium::WatchName(const std::function<void()>& told) {
   assert(name_watch_ == nullptr);
   if (opened_as_.empty()) return;
   name_watch_ = std::make_unique<NameWatch>();
-  const bool watched = name_watch_->Start(fd_, [this, told = std::move(told)] {
+  const bool watched = name_watch_->Start(fd_, [this, told] {
     if (NameTrouble().empty()) return false;
     told();
     return true;
@@ -357,7 +357,7 @@ bool FileMedium::IsUntouched(std::span<const std::byte> head) const {
 }
 
 Status FileMedium::Judge(std::span<const std::byte> head, uint64_t medium_bytes, bool* existing) {
-  const Status status = order_.format.judge(order_.options, head, medium_bytes, wanted_, existing);
+  Status status = order_.format.judge(order_.options, head, medium_bytes, wanted_, existing);
   if (status.ok()) return status;
   const std::string prefix = fmt::format("path={} ", path_);
   if (!S_ISCHR(stat_.st_mode)) return status.WithPrefix(prefix);

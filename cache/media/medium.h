@@ -83,7 +83,7 @@ class Medium {
   virtual bool IsNameless() const { return false; }
   // From now on, while the medium lives, `told` is called once, when there is NameTrouble; by a thread of the medium's.
   // Where the system does not tell of it, nothing is done. Call it once.
-  virtual void WatchName(std::function<void()> told) { static_cast<void>(told); }
+  virtual void WatchName(const std::function<void()>& /*told*/) {}
   // What the kernel knew to be bad when the medium was opened: a load or store there may end the process. None where it
   // does not tell.
   virtual std::vector<BadRange> BadRanges() const { return {}; }
