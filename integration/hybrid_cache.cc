@@ -8,9 +8,12 @@
 #include <atomic>
 #include <bit>
 #include <cassert>
+#include <functional>
 #include <limits>
+#include <mutex>
 #include <new>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "cache/base/if_memory.h"
@@ -22,6 +25,7 @@
 #include "integration/heirs.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
+#include "integration/large_entries.h"
 #include "integration/new_ids.h"
 #include "integration/rocksdb_compat.h"
 #include "rocksdb/env.h"
@@ -40,7 +44,7 @@ thread_local constinit bool missed_dram = false;
 //
 // Where one thread at a time inserts and erases a key, no older version of it is found once Insert or Erase has
 // returned, whatever moves meanwhile: docs/explanation/synchronization.md, "Between the tiers".
-class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
+class HybridCache final : public rocksdb::CacheWrapper, public HybridStats, private LargeEntries::Owner {
  public:
   HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<HybridCore> core);
   ~HybridCache() override;
@@ -72,8 +76,16 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
     target_->DisownData();
   }
 
-  // Capacity, usage and ApplyToAllEntries are the DRAM tier's (CacheWrapper forwards them): they speak of objects, and
-  // callers size memtables and reservations by them. The SCM tier answers as RocksDB's secondary cache.
+  // Capacity, usage and ApplyToAllEntries are the DRAM tier's, with what is kept beside its shards: they speak of
+  // objects, and callers size memtables and reservations by them. The SCM tier answers as RocksDB's secondary cache.
+  using CacheWrapper::GetUsage;
+  size_t GetCapacity() const override { return large_.capacity(); }
+  size_t GetUsage() const override { return target_->GetUsage() + large_.bytes(); }
+  size_t GetPinnedUsage() const override { return target_->GetPinnedUsage() + large_.reserved(); }
+  size_t GetOccupancyCount() const override { return target_->GetOccupancyCount() + large_.listed(); }
+  void ApplyToAllEntries(
+      const std::function<void(const Slice&, ObjectPtr, size_t charge, const CacheItemHelper*)>& callback,
+      const ApplyToAllEntriesOptions& options) override;
   rocksdb::Status GetSecondaryCacheCapacity(size_t& bytes) const override;
   rocksdb::Status GetSecondaryCachePinnedUsage(size_t& bytes) const override;
   std::string GetPrintableOptions() const override { return target_->GetPrintableOptions() + core_->QuickReport(); }
@@ -126,6 +138,15 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   Handle* Standalone(const Created& made, const Request& request);
 
   void Forget(const Slice& key);
+  void RefLarge(Handle* handle) override { target_->Ref(handle); }
+  void DropLarge(const BlockKey& key, Handle* handle, bool was_hit, bool offer) override;
+  void ResizeShards(uint64_t bytes) override { target_->SetCapacity(bytes); }
+  rocksdb::Status InsertInDram(const Slice& key, const Created& made, const CacheItemHelper* helper, Handle** handle,
+                               Priority priority, const Slice& compressed, rocksdb::CompressionType type);
+  Handle* InsertLarge(const Slice& key, const Created& made, const CacheItemHelper* helper, bool wanted);
+  bool Reserve(const Slice& key, const CacheItemHelper* helper, size_t charge, Handle** handle);
+  void Unreserve(Handle* handle);
+  void ForEachLarge(const std::function<void(const Slice&, ObjectPtr, size_t, const CacheItemHelper*)>& visit);
   void EraseFromDram(const Slice& key);
   bool ReleaseInDram(Handle* handle, bool useful, bool erase_if_last_ref);
   HybridCore::Placement PlaceMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper, const Image* image,
@@ -145,6 +166,10 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   AdoptingAllocator adopting_allocator_;
   HandoverAllocator& handover_allocator_;
   const NewIds ids_;
+  const size_t scm_block_bytes_max_;
+  LargeEntries large_{this};
+  std::mutex reservations_mutex_;
+  std::unordered_map<const Handle*, size_t> reservations_;  // guarded by it: bytes of those beside the shards
   const HybridRegistration registration_;
 };
 
@@ -165,10 +190,12 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<H
       erased_may_be_evicted_(std::string_view(target_->Name()) != "LRUCache"),
       adopting_allocator_(core_->scm(), target_->memory_allocator()),
       handover_allocator_(HandoverAllocator::Over(target_->memory_allocator())),
+      scm_block_bytes_max_(core_->scm().max_block_bytes()),
       registration_(static_cast<const rocksdb::Cache*>(this), this) {
   memory_allocator_ = WrappedAllocator(target_);
   core_->GuardMoves();
-  core_->OwnDramTier([this](uint64_t bytes) { target_->SetCapacity(bytes); });
+  large_.Open(target_->GetCapacity(), LargeEntries::ShardsIn(target_->GetPrintableOptions()));
+  core_->OwnDramTier([this](uint64_t bytes) { large_.SetCapacity(bytes); });
   if (std::string_view(target_->Name()) == "AutoHyperClockCache") core_->KeepHitBits(core_->options().dram_bytes);
   target_->SetEvictionCallback([this](const Slice& key, Handle* handle, bool was_hit) {
     OnDramEviction(key, handle, was_hit);
@@ -178,7 +205,10 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<H
 }
 
 HybridCache::~HybridCache() {
-  if (!disowned_.load(std::memory_order_relaxed)) (void)IfThereIsMemory([this] { SaveDram(); });
+  if (!disowned_.load(std::memory_order_relaxed)) {
+    (void)IfThereIsMemory([this] { SaveDram(); });
+    large_.Clear();
+  }
   target_->SetEvictionCallback({});  // the target may outlive us
 }
 
@@ -193,6 +223,8 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
   const bool demotable = Demotable(key, helper);
   if (demotable && missed_dram) core_->scm().Prefetch(BlockKey::FromBytes(key.data()));
   Handle* handle = target_->Lookup(key, helper, context, priority, stats);
+  if (handle == nullptr && large_.any() && key.size() == BlockKey::kBytes)
+    handle = large_.Find(BlockKey::FromBytes(key.data()));
   missed_dram = handle == nullptr;
   if (handle != nullptr) {
     core_->CountDramHit(RoleOf(helper));
@@ -304,7 +336,7 @@ rocksdb::Cache::Handle* HybridCache::Promote(const BlockKey& key, PinnedBlock bl
   if (made.obj == nullptr) return nullptr;
   Handle* handle = nullptr;
   if (const MoveGate::Move move(core_->gate(), key); move) {
-    if (target_->Insert(request.key, made.obj, request.helper, made.charge, &handle, request.priority).ok()) {
+    if (InsertInDram(request.key, made, request.helper, &handle, request.priority, {}, rocksdb::kNoCompression).ok()) {
       core_->OnPromoted(key, RoleOf(request.helper), serve);
       return handle;
     }
@@ -392,6 +424,8 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
   // HyperClockCache would keep them, and LRUCache report them as evicted.
   Forget(key);
   const MoveGate::Window window(core_->gate());
+  if (charge > scm_block_bytes_max_ && Demotable(key, helper)) core_->TellTooLarge(RoleOf(helper), charge);
+  if (obj == nullptr && handle != nullptr && Reserve(key, helper, charge, handle)) return rocksdb::Status::OK();
   using Placement = HybridCore::Placement;
   Placement placement = Placement::kDram;
   if (handle == nullptr && Demotable(key, helper) && core_->options().heirs) {
@@ -401,7 +435,7 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
     placement = PlaceMiss(block_key, obj, helper, image.bytes.empty() ? nullptr : &image, /*warms=*/handle == nullptr);
   }
   if (placement == Placement::kDram || placement == Placement::kBoth) {
-    rocksdb::Status inserted = target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
+    rocksdb::Status inserted = InsertInDram(key, {obj, charge}, helper, handle, priority, compressed, type);
     // LRUCache evicts what another thread has inserted under this key since; it may have been demoted just now. And an
     // Insert that fails leaves nothing.
     if (inserted.IsOkOverwritten() || !inserted.ok()) core_->scm().Erase(block_key);
@@ -413,6 +447,79 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
     helper->del_cb(obj, memory_allocator());
   }
   return rocksdb::Status::OK();
+}
+
+rocksdb::Status HybridCache::InsertInDram(const Slice& key, const Created& made, const CacheItemHelper* helper,
+                                          Handle** handle, Priority priority, const Slice& compressed,
+                                          rocksdb::CompressionType type) {
+  if (large_.IsLarge(made.charge) && Demotable(key, helper) && !target_->HasStrictCapacityLimit()) [[unlikely]] {
+    if (Handle* const large = InsertLarge(key, made, helper, handle != nullptr)) {
+      if (handle != nullptr) *handle = large;
+      return rocksdb::Status::OK();
+    }
+  }
+  return target_->Insert(key, made.obj, helper, made.charge, handle, priority, compressed, type);
+}
+
+// Null: nothing was done. `wanted`: with a reference of the caller's.
+rocksdb::Cache::Handle* HybridCache::InsertLarge(const Slice& key, const Created& made, const CacheItemHelper* helper,
+                                                 bool wanted) {
+  Handle* const large = target_->CreateStandalone(key, made.obj, helper, /*charge=*/0, /*allow_uncharged=*/true);
+  if (large == nullptr) return nullptr;
+  if (wanted) target_->Ref(large);
+  if (!large_.Put(BlockKey::FromBytes(key.data()), large, made.charge)) target_->Release(large, false);
+  return large;
+}
+
+void HybridCache::DropLarge(const BlockKey& key, Handle* handle, bool was_hit, bool offer) {
+  if (offer) OnDramEviction({key.bytes().data(), BlockKey::kBytes}, handle, was_hit);
+  target_->Release(handle, /*erase_if_last_ref=*/false);
+}
+
+// Its last user releases it to be erased: so all of RocksDB's reservations do.
+bool HybridCache::Reserve(const Slice& key, const CacheItemHelper* helper, size_t charge, Handle** handle) {
+  if (!large_.IsLargeReservation(charge) || target_->HasStrictCapacityLimit()) return false;
+  Handle* const made = target_->CreateStandalone(key, nullptr, helper, /*charge=*/0, /*allow_uncharged=*/true);
+  if (made == nullptr) return false;
+  const bool memory = IfThereIsMemory([&] {
+    const std::lock_guard lock(reservations_mutex_);
+    reservations_.emplace(made, charge);
+  });
+  if (!memory) {
+    target_->Release(made, false);
+    return false;
+  }
+  large_.Reserve(charge);
+  *handle = made;
+  return true;
+}
+
+// Before it is released: its address may be another's then.
+void HybridCache::Unreserve(Handle* handle) {
+  size_t charge = 0;
+  {
+    const std::lock_guard lock(reservations_mutex_);
+    const auto found = reservations_.find(handle);
+    if (found == reservations_.end()) return;
+    charge = found->second;
+    reservations_.erase(found);
+  }
+  const MoveGate::Window window(core_->gate());
+  large_.Unreserve(charge);
+}
+
+void HybridCache::ForEachLarge(
+    const std::function<void(const Slice&, ObjectPtr, size_t, const CacheItemHelper*)>& visit) {
+  large_.ForEach([&](const BlockKey& key, Handle* handle, size_t charge) {
+    visit({key.bytes().data(), BlockKey::kBytes}, target_->Value(handle), charge, target_->GetCacheItemHelper(handle));
+  });
+}
+
+void HybridCache::ApplyToAllEntries(
+    const std::function<void(const Slice&, ObjectPtr, size_t charge, const CacheItemHelper*)>& callback,
+    const ApplyToAllEntriesOptions& options) {
+  target_->ApplyToAllEntries(callback, options);
+  ForEachLarge(callback);
 }
 
 HybridCore::Placement HybridCache::PlaceMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper,
@@ -463,7 +570,7 @@ void HybridCache::SaveDram() {
   if (!core_->StartSaving()) return;
   for (const bool first : {true, false}) {
     if (!core_->saves()) return;
-    target_->ApplyToAllEntries(
+    ApplyToAllEntries(
         [&](const Slice& key, ObjectPtr obj, size_t /*charge*/, const CacheItemHelper* helper) {
           if (!Demotable(key, helper) || obj == nullptr) return;
           if (core_->SavedFirst(BlockKey::FromBytes(key.data()), RoleOf(helper)) != first) return;
@@ -482,6 +589,7 @@ void HybridCache::Forget(const Slice& key) {
   const BlockKey block_key = BlockKey::FromBytes(key.data());
   const MoveGate::Change change(core_->gate(), block_key);
   EraseFromDram(key);
+  large_.Erase(block_key);
   core_->scm().Erase(block_key);
 }
 
@@ -514,6 +622,7 @@ rocksdb::Cache::Handle* HybridCache::CreateStandalone(const Slice& key, ObjectPt
 
 void HybridCache::EraseUnRefEntries() {
   target_->EraseUnRefEntries();
+  large_.Clear();
   core_->scm().EraseAll();
 }
 
@@ -531,7 +640,9 @@ bool HybridCache::Release(Handle* handle, bool useful, bool erase_if_last_ref) {
 
 // uncache_aggressiveness drops the blocks of deleted files by look-up and release, not by Erase.
 void HybridCache::EraseRecordOf(Handle* handle) {
+  if (large_.reserved() != 0 && target_->Value(handle) == nullptr) return Unreserve(handle);
   if (!target_->GetCacheItemHelper(handle)->IsSecondaryCacheCompatible()) return;
+  large_.Erase(handle);
   ApplyToKey(*target_, handle, [this](const Slice& key) {
     if (key.size() == BlockKey::kBytes) core_->scm().Erase(BlockKey::FromBytes(key.data()));
   });

@@ -123,6 +123,8 @@ struct HybridCacheV7::Standalone {
   size_t charge;
   std::atomic<uint32_t> refs{1};  // acq_rel when it falls: the last one deletes what the others used
   BlockKey key;
+  const CacheItemHelper* helper = nullptr;  // of what is listed as large
+  bool reserved = false;                    // counted as such
 
   size_t bytes() const { return charge + sizeof(Standalone); }
 };
@@ -137,7 +139,10 @@ HybridCacheV7::HybridCacheV7(const rocksdb::LRUCacheOptions& dram)
 
 HybridCacheV7::~HybridCacheV7() {
   HybridCore* const core = this->core();
-  if (core != nullptr && !disowned_.load(std::memory_order_relaxed)) (void)IfThereIsMemory([&] { SaveDram(*core); });
+  if (core != nullptr && !disowned_.load(std::memory_order_relaxed)) {
+    (void)IfThereIsMemory([&] { SaveDram(*core); });
+    large_.Clear();
+  }
   hook_->Connect(nullptr);
   target_.reset();  // before the tier that its evictions went to
 }
@@ -146,6 +151,13 @@ HybridCacheV7::~HybridCacheV7() {
 // but what may be saved goes unseen, and then the rest.
 void HybridCacheV7::SaveDram(HybridCore& core) {
   if (!core.StartSaving()) return;
+  large_.ForEach([&](const BlockKey& key, Handle* handle, size_t /*charge*/) {
+    const Standalone* const entry = ToStandalone(handle);
+    core.Save(
+        {.key = key.bytes(), .role = BlockRole::kOther, .was_hit = true, .persistable = true},
+        [=] { return entry->helper->size_cb(entry->object); },
+        [=](size_t bytes) { return WholeBlockV7(entry->helper, entry->object, bytes); });
+  });
   hook_->Connect(nullptr);
   target_->SetCapacity(std::min<uint64_t>(GetCapacity(), core.save_left()));
   hook_->Save();
@@ -165,11 +177,16 @@ Status HybridCacheV7::Arm(const HybridCacheOptions& options) {
   registration_.emplace(static_cast<rocksdb::Cache*>(this), this);
   owned_core_->KeepHitBits(effective.dram_bytes);
   owned_core_->GuardMoves();
-  owned_core_->OwnDramTier([this](uint64_t bytes) { target_->SetCapacity(bytes); });
+  large_.Open(target_->GetCapacity(), LargeEntries::ShardsIn(target_->GetPrintableOptions()));
+  owned_core_->OwnDramTier([this](uint64_t bytes) { large_.SetCapacity(bytes); });
   core_.store(owned_core_.get(), std::memory_order_release);
   hook_->Connect(owned_core_.get());
   if (effective.dram_total_bytes != 0) owned_core_->SetDramCapacity(effective.dram_bytes);
   return Status::Ok();
+}
+
+rocksdb::Cache::Handle* HybridCacheV7::ToHandle(Standalone* entry) {
+  return reinterpret_cast<Handle*>(reinterpret_cast<uintptr_t>(entry) | kStandaloneTag);
 }
 
 HybridCacheV7::Standalone* HybridCacheV7::ToStandalone(Handle* handle) {
@@ -185,14 +202,19 @@ rocksdb::Cache::Handle* HybridCacheV7::MakeStandalone(const Slice& key, void* ob
     return nullptr;
   }
   standalone_bytes_.Add(entry->bytes());
-  return reinterpret_cast<Handle*>(reinterpret_cast<uintptr_t>(entry) | kStandaloneTag);
+  return ToHandle(entry);
 }
 
 bool HybridCacheV7::ReleaseStandalone(Standalone* entry, bool erase_if_last_ref) {
+  if (erase_if_last_ref && entry->helper != nullptr) large_.Erase(ToHandle(entry));  // the list's reference goes
   if (entry->refs.fetch_sub(1, std::memory_order_acq_rel) > 1) return false;
   const std::string_view key = entry->key.bytes();
   if (erase_if_last_ref) core()->scm().Erase(entry->key);
   standalone_bytes_.Subtract(entry->bytes());
+  if (entry->reserved) {
+    const MoveGate::Window window(core()->gate());
+    large_.Unreserve(entry->charge);
+  }
   entry->deleter(Slice(key.data(), key.size()), entry->object);
   delete entry;
   return true;
@@ -204,6 +226,7 @@ void HybridCacheV7::Forget(HybridCore& core, const Slice& key) {
   const BlockKey block = BlockKey::FromBytes(key.data());
   const MoveGate::Change change(core.gate(), block);
   target_->Erase(key);
+  large_.Erase(block);
   core.scm().Erase(block);
 }
 
@@ -226,7 +249,11 @@ rocksdb::Status HybridCacheV7::Replace(const Slice& key, const void* value, Inse
 
 rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, size_t charge, DeleterFn deleter, Handle** handle,
                                       Priority priority) {
-  return Replace(key, value, [&] { return target_->Insert(key, value, charge, deleter, handle, priority); });
+  return Replace(key, value, [&] {
+    if (value == nullptr && handle != nullptr && Reserve(key, value, deleter, charge, handle))
+      return rocksdb::Status::OK();
+    return target_->Insert(key, value, charge, deleter, handle, priority);
+  });
 }
 
 rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, const CacheItemHelper* helper, size_t charge,
@@ -245,9 +272,48 @@ rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, const Cache
           InsertElsewhere(*core, key, value, helper, charge, handle)) {
         return rocksdb::Status::OK();
       }
+      if (InsertLarge(key, value, helper, charge, handle)) return rocksdb::Status::OK();
     }
     return target_->Insert(key, value, helper, charge, handle, priority);
   });
+}
+
+bool HybridCacheV7::InsertLarge(const Slice& key, void* value, const CacheItemHelper* helper, size_t charge,
+                                Handle** handle) {
+  if (!Persistable(helper) || key.size() != BlockKey::kBytes) return false;
+  if (charge > core()->scm().max_block_bytes()) core()->TellTooLarge(BlockRole::kOther, charge);
+  if (!large_.IsLarge(charge) || HasStrictCapacityLimit()) return false;
+  Handle* const large = MakeStandalone(key, value, helper->del_cb, charge);
+  if (large == nullptr) return false;
+  ToStandalone(large)->helper = helper;
+  if (handle != nullptr) {
+    Ref(large);
+    *handle = large;
+  }
+  if (!large_.Put(BlockKey::FromBytes(key.data()), large, charge)) Release(large, /*erase_if_last_ref=*/false);
+  return true;
+}
+
+void HybridCacheV7::DropLarge(const BlockKey& key, Handle* handle, bool was_hit, bool offer) {
+  const Standalone* const entry = ToStandalone(handle);
+  if (offer) {
+    const auto size_of = [=] { return entry->helper->size_cb(entry->object); };
+    const auto source_of = [=](size_t bytes) { return WholeBlockV7(entry->helper, entry->object, bytes); };
+    core()->Offer({.key = key.bytes(), .role = BlockRole::kOther, .was_hit = was_hit, .persistable = true}, size_of,
+                  source_of);
+  }
+  Release(handle, /*erase_if_last_ref=*/false);
+}
+
+bool HybridCacheV7::Reserve(const Slice& key, void* value, DeleterFn deleter, size_t charge, Handle** handle) {
+  if (!armed() || key.size() != BlockKey::kBytes || !large_.IsLargeReservation(charge) || HasStrictCapacityLimit())
+    return false;
+  Handle* const made = MakeStandalone(key, value, deleter, charge);
+  if (made == nullptr) return false;
+  ToStandalone(made)->reserved = true;
+  large_.Reserve(charge);
+  *handle = made;
+  return true;
 }
 
 bool HybridCacheV7::InsertElsewhere(HybridCore& core, const Slice& key, void* value, const CacheItemHelper* helper,
@@ -271,21 +337,25 @@ bool HybridCacheV7::InsertElsewhere(HybridCore& core, const Slice& key, void* va
 }
 
 rocksdb::Cache::Handle* HybridCacheV7::Lookup(const Slice& key, rocksdb::Statistics* stats) {
-  return target_->Lookup(key, stats);
+  Handle* const handle = target_->Lookup(key, stats);
+  if (handle != nullptr || key.size() != BlockKey::kBytes) return handle;
+  return large_.Find(BlockKey::FromBytes(key.data()));
 }
 
 rocksdb::Cache::Handle* HybridCacheV7::Lookup(const Slice& key, const CacheItemHelper* helper,
                                               const CreateCallback& create, Priority priority, bool /*wait*/,
                                               rocksdb::Statistics* stats) {
   HybridCore* const core = this->core();
-  if (core == nullptr || !Persistable(helper) || !create || key.size() != BlockKey::kBytes) {
-    return target_->Lookup(key, stats);
-  }
+  if (core == nullptr || !Persistable(helper) || !create || key.size() != BlockKey::kBytes) return Lookup(key, stats);
   core->scm().Prefetch(BlockKey::FromBytes(key.data()));
   if (Handle* const hit = target_->Lookup(key, stats)) {
     core->CountDramHit(BlockRole::kOther);
     core->NoteDramHit(BlockKey::FromBytes(key.data()), BlockRole::kOther,
                       [=, this] { return helper->size_cb(target_->Value(hit)); });
+    return hit;
+  }
+  if (Handle* const hit = large_.Find(BlockKey::FromBytes(key.data()))) {
+    core->CountDramHit(BlockRole::kOther);
     return hit;
   }
   Handle* const handle = LookupScm(*core, key, helper, create, priority, stats);
@@ -320,7 +390,8 @@ rocksdb::Cache::Handle* HybridCacheV7::LookupScm(HybridCore& core, const Slice& 
     Handle* handle = nullptr;
     const InsertScope scope(key, object);
     const MoveGate::Move move(core.gate(), name);
-    if (move && target_->Insert(key, object, helper, charge, &handle, priority).ok()) {
+    if (move && (InsertLarge(key, object, helper, charge, &handle) ||
+                 target_->Insert(key, object, helper, charge, &handle, priority).ok())) {
       core.OnPromoted(name, role, serve);
       return handle;
     }
@@ -388,10 +459,14 @@ rocksdb::Cache::DeleterFn HybridCacheV7::GetDeleter(Handle* handle) const {
 void HybridCacheV7::ApplyToAllEntries(const std::function<void(const Slice&, void*, size_t, DeleterFn)>& callback,
                                       const ApplyToAllEntriesOptions& options) {
   target_->ApplyToAllEntries(callback, options);
+  large_.ForEach([&](const BlockKey& key, Handle* handle, size_t charge) {
+    callback({key.bytes().data(), BlockKey::kBytes}, Value(handle), charge, GetDeleter(handle));
+  });
 }
 
 void HybridCacheV7::EraseUnRefEntries() {
   target_->EraseUnRefEntries();
+  large_.Clear();
   if (HybridCore* const core = this->core()) core->scm().EraseAll();
 }
 

@@ -11,6 +11,7 @@
 #include "integration/hybrid_cache.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
+#include "integration/large_entries.h"
 #include "integration/new_ids.h"
 
 namespace mezz {
@@ -41,7 +42,7 @@ class StripedSum {
 // 7.8 does not tell a block's role, nor whether an evicted block was hit: policies see kOther and false.
 //
 // It starts without an SCM tier, as the plain LRUCache, and gets one with Arm. Thread-safe as rocksdb::Cache is.
-class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
+class HybridCacheV7 : public rocksdb::Cache, public HybridStats, private LargeEntries::Owner {
  public:
   // `dram` must have no secondary cache. valid() is false if RocksDB refuses to make such a cache.
   explicit HybridCacheV7(const rocksdb::LRUCacheOptions& dram);
@@ -71,9 +72,9 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   void SetCapacity(size_t capacity) override;
   void SetStrictCapacityLimit(bool strict) override { target_->SetStrictCapacityLimit(strict); }
   bool HasStrictCapacityLimit() const override { return target_->HasStrictCapacityLimit(); }
-  size_t GetCapacity() const override { return target_->GetCapacity(); }
+  size_t GetCapacity() const override { return armed() ? large_.capacity() : target_->GetCapacity(); }
   size_t GetUsage() const override { return target_->GetUsage() + standalone_bytes_.Read(); }
-  size_t GetOccupancyCount() const override { return target_->GetOccupancyCount(); }
+  size_t GetOccupancyCount() const override { return target_->GetOccupancyCount() + large_.listed(); }
   size_t GetTableAddressCount() const override { return target_->GetTableAddressCount(); }
   size_t GetUsage(Handle* handle) const override;
   size_t GetPinnedUsage() const override { return target_->GetPinnedUsage() + standalone_bytes_.Read(); }
@@ -112,6 +113,7 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
 
   HybridCore* core() const { return core_.load(std::memory_order_acquire); }
   static Standalone* ToStandalone(Handle* handle);
+  static Handle* ToHandle(Standalone* entry);
 
   // A handle of ours for `object`, which it owns from then on. Null if there is no memory: the object is the caller's.
   Handle* MakeStandalone(const rocksdb::Slice& key, void* object, DeleterFn deleter, size_t charge);
@@ -121,6 +123,13 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   // True: the policy sent the block to SCM or nowhere, and that is done. False: nothing was done, insert into DRAM.
   bool InsertElsewhere(HybridCore& core, const rocksdb::Slice& key, void* value, const CacheItemHelper* helper,
                        size_t charge, Handle** handle);
+  void RefLarge(Handle* handle) override { Ref(handle); }
+  void DropLarge(const BlockKey& key, Handle* handle, bool was_hit, bool offer) override;
+  void ResizeShards(uint64_t bytes) override { target_->SetCapacity(bytes); }
+  // An object beside the shards, with a reference of the caller's if there is a `handle`. False: nothing was done.
+  bool InsertLarge(const rocksdb::Slice& key, void* value, const CacheItemHelper* helper, size_t charge,
+                   Handle** handle);
+  bool Reserve(const rocksdb::Slice& key, void* value, DeleterFn deleter, size_t charge, Handle** handle);
   void Forget(HybridCore& core, const rocksdb::Slice& key);
   void SaveDram(HybridCore& core);
   template <typename InsertCall>
@@ -134,6 +143,7 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats {
   std::atomic<HybridCore*> core_{nullptr};
   std::atomic<bool> disowned_{false};  // relaxed: read when nobody uses the cache any more
   StripedSum standalone_bytes_;
+  LargeEntries large_{this};  // open once there is an SCM tier
   std::optional<HybridRegistration> registration_;
 };
 

@@ -168,6 +168,22 @@ Status HybridCore::ChoosePolicy(std::string_view name) {
   return Status::Ok();
 }
 
+void HybridCore::TellTooLarge(BlockRole role, size_t bytes) {
+  if (told_too_large_.load(std::memory_order_relaxed) || told_too_large_.exchange(true, std::memory_order_relaxed))
+    return;
+  (void)IfThereIsMemory([&] {
+    const ScmOptions& scm = scm_->options();
+    const uint64_t segment = std::bit_ceil(bytes + bytes / 8);  // some more may come
+    const bool can = segment <= kSegmentBytesMax && scm.capacity_bytes / kSegmentsMin >= segment;
+    Tell(fmt::format(
+        "{}: a block of {} ({}) fits no segment, which holds {}: such blocks stay in DRAM or are read from "
+        "flash. {}",
+        options_.scm.ToString(), HumanBytes(bytes), mezz::ToString(role), HumanBytes(scm_->max_block_bytes()),
+        can ? fmt::format("Set segment={}, or partition filters and indexes", SizeText(segment))
+            : "Partition filters and indexes, or give more scm and segment"));
+  });
+}
+
 void HybridCore::SetDramCapacity(uint64_t bytes) {
   budget_.SetTier(bytes, dram_use().total(), [this](uint64_t tier_bytes) { ResizeDram(tier_bytes); });
 }

@@ -192,6 +192,8 @@ class HybridCore final : private SurvivorJudge {
   ScmTier& scm() { return *scm_; }
   Counters& counters() { return scm_->counters(); }
   // As counters().Add(Event::kDramHit, role), at a fraction of its cost.
+  // A block that may be demoted is larger than any record: told once, with what would hold it.
+  void TellTooLarge(BlockRole role, size_t bytes);
   void CountDramHit(BlockRole role) { dram_hits_->Add(role); }
   // All of it: what both have counted.
   CounterSnapshot Snapshot() const;
@@ -334,6 +336,7 @@ class HybridCore final : private SurvivorJudge {
   std::unique_ptr<ScmTier> scm_;    // after what its reclaim asks
   std::unique_ptr<MoveGate> gate_;  // null: nobody tells of changes; does not change once blocks are looked up
   std::function<void(uint64_t)> resize_dram_;  // empty: not ours; does not change once blocks are looked up
+  std::atomic<bool> told_too_large_{false};    // relaxed: publishes nothing
   std::unique_ptr<DramHits> dram_hits_;
   std::unique_ptr<DramHitBits> hit_bits_;   // null: the DRAM tier tells; does not change once blocks are looked up
   std::unique_ptr<plan::LiveCurve> curve_;  // null: curve=off; does not change once opened

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 
 #include "integration/hybrid_cache.h"
@@ -56,6 +57,15 @@ class LateHybridCache : public rocksdb::CacheWrapper {
   }
   bool Release(Handle* handle, bool useful, bool erase_if_last_ref) override {
     return ForRelease(erase_if_last_ref)->Release(handle, useful, erase_if_last_ref);
+  }
+  using CacheWrapper::GetUsage;
+  size_t GetCapacity() const override { return current()->GetCapacity(); }
+  size_t GetUsage() const override { return current()->GetUsage(); }
+  size_t GetPinnedUsage() const override { return current()->GetPinnedUsage(); }
+  void ApplyToAllEntries(
+      const std::function<void(const rocksdb::Slice&, ObjectPtr, size_t charge, const CacheItemHelper*)>& callback,
+      const ApplyToAllEntriesOptions& options) override {
+    current()->ApplyToAllEntries(callback, options);
   }
   uint64_t NewId() override { return current()->NewId(); }
   void EraseUnRefEntries() override { current()->EraseUnRefEntries(); }
