@@ -44,10 +44,9 @@ class Cursor {
   const std::byte* end_;
 };
 
-}  // namespace
-
-bool HashEntries(std::span<const std::byte> block, uint64_t salt, std::vector<uint64_t>* hashes) {
-  hashes->clear();
+// visit(key) for each entry, the user key.
+template <typename Visit>
+bool Visited(std::span<const std::byte> block, Visit visit) {
   if (block.size() < 2 * kWordBytes) return false;
   const uint32_t footer = WordAt(block.data() + block.size() - kWordBytes);
   if ((footer & kValuesApart) != 0) return false;
@@ -56,24 +55,38 @@ bool HashEntries(std::span<const std::byte> block, uint64_t salt, std::vector<ui
   if (restarts == 0 || tail > block.size()) return false;
   std::array<char, kEntryKeyBytesMax> key;
   size_t key_bytes = 0;
+  bool any = false;
   for (Cursor cursor(block); cursor.left() >= tail;) {
     Cursor entry = cursor;
     const auto shared = entry.Varint(), own = entry.Varint(), value = entry.Varint();
     const bool whole = shared && own && value && *shared <= key_bytes && *own <= entry.left() &&
                        *value <= entry.left() - *own && size_t{*shared} + *own <= key.size();
     // The restarts begin with a zero, which would be a key of no bytes.
-    if (!whole || *shared + *own < kSequenceBytes) {
-      if (!hashes->empty() && WordAt(cursor.at()) == 0) return true;
-      break;
-    }
+    if (!whole || *shared + *own < kSequenceBytes) return any && WordAt(cursor.at()) == 0;
     std::memcpy(key.data() + *shared, entry.at(), *own);
     key_bytes = *shared + *own;
-    hashes->push_back(XXH3_64bits_withSeed(key.data(), key_bytes - kSequenceBytes, salt));
+    visit(std::string_view(key.data(), key_bytes - kSequenceBytes));
+    any = true;
     entry.Skip(size_t{*own} + *value);
     cursor = entry;
   }
-  hashes->clear();
   return false;
 }
+
+}  // namespace
+
+bool HashEntries(std::span<const std::byte> block, uint64_t salt, std::vector<uint64_t>* hashes) {
+  hashes->clear();
+  const bool whole = Visited(
+      block, [&](std::string_view key) { hashes->push_back(XXH3_64bits_withSeed(key.data(), key.size(), salt)); });
+  if (!whole) hashes->clear();
+  return whole;
+}
+
+bool VisitEntries(std::span<const std::byte> block, const std::function<void(std::string_view key)>& visit) {
+  return Visited(block, visit);
+}
+
+uint64_t HashOfEntry(std::string_view key, uint64_t salt) { return XXH3_64bits_withSeed(key.data(), key.size(), salt); }
 
 }  // namespace mezz

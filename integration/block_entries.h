@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace mezz {
@@ -20,6 +22,12 @@ namespace mezz {
 // `hashes` then holds nothing. A block of another format may pass for entries only where its bytes happen to add up to
 // the restarts; the hashes are then of nothing, and match nothing. Never reads beyond `block`. Thread-safe.
 bool HashEntries(std::span<const std::byte> block, uint64_t salt, std::vector<uint64_t>* hashes);
+// The same of the keys themselves: calls visit(key) for each, in order. False: as above, and what was visited is of no
+// use.
+bool VisitEntries(std::span<const std::byte> block, const std::function<void(std::string_view key)>& visit);
+
+// As HashEntries hashes a key.
+uint64_t HashOfEntry(std::string_view key, uint64_t salt);
 
 inline constexpr size_t kEntryKeyBytesMax = 2048;
 

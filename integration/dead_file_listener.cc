@@ -19,13 +19,16 @@
 #include "integration/file_id.h"
 #include "integration/heirs.h"
 #include "integration/hybrid_cache.h"
+#include "integration/read_back.h"
 #include "integration/warming.h"
 #include "rocksdb/db.h"
+#include "rocksdb/env.h"
 
 namespace mezz {
 namespace {
 
 constexpr char kListenerName[] = "MezzanineDeadFileListener";
+constexpr auto kCompacted = rocksdb::TableFileCreationReason::kCompaction;
 
 // The number in ".../000123.sst"; 0: there is none. Paths to one file differ between callbacks, by a slash for one.
 uint64_t NumberIn(std::string_view path) {
@@ -48,11 +51,13 @@ class DeadFileListener final : public rocksdb::EventListener {
 
   void OnTableFileCreated(const rocksdb::TableFileCreationInfo& info) override {
     if (!info.status.ok()) return ForgetNumber(info.db_name, NumberIn(info.file_path));
+    if (ReadBack* const reader = ReaderOfHeirs(); reader != nullptr && info.reason == kCompacted)
+      reader->OnFileWritten(DatabaseOf(info.db_name), info);
     const std::lock_guard lock(mutex_);
     IfThereIsMemory([&] {
       LearnLocked(info.db_name, info.file_path, info.table_properties);
       sessions_[info.db_name] = {info.table_properties.db_id, info.table_properties.db_session_id};
-      if (info.reason != rocksdb::TableFileCreationReason::kCompaction) return;
+      if (info.reason != kCompacted) return;
       const auto jobs = jobs_.find(info.db_name);
       if (jobs == jobs_.end()) return;
       const auto job = jobs->second.find(info.job_id);
@@ -64,6 +69,7 @@ class DeadFileListener final : public rocksdb::EventListener {
   void OnCompactionBegin(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) override {
     events_.compaction_begins();
     LearnSession(db);
+    BeginReadBack(db);
     const std::lock_guard lock(mutex_);
     IfThereIsMemory([&] {
       for (const auto& [path, table] : info.table_properties) LearnLocked(db->GetName(), path, *table);
@@ -72,6 +78,7 @@ class DeadFileListener final : public rocksdb::EventListener {
   }
   // Whose outputs are not installed RocksDB may delete in hours.
   void OnCompactionCompleted(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) override {
+    ReadBack::End();
     Jobs failed;
     {
       const std::lock_guard lock(mutex_);
@@ -83,9 +90,27 @@ class DeadFileListener final : public rocksdb::EventListener {
     }
     Forget(failed);
   }
-  void OnSubcompactionBegin(const rocksdb::SubcompactionJobInfo&) override { events_.compaction_begins(); }
+  void OnSubcompactionBegin(const rocksdb::SubcompactionJobInfo&) override {
+    events_.compaction_begins();
+    if (ReadBack* const reader = ReaderOfHeirs()) reader->Begin();
+  }
   // Under CompactFiles, of which nothing else is told, the thread is the caller's and has its own reads ahead.
-  void OnSubcompactionCompleted(const rocksdb::SubcompactionJobInfo&) override { NoteCompactionEnd(); }
+  void OnSubcompactionCompleted(const rocksdb::SubcompactionJobInfo&) override {
+    NoteCompactionEnd();
+    ReadBack::End();
+  }
+  // A database that closes deletes its own handle, in each release, before what it reads files with may go.
+  void OnColumnFamilyHandleDeletionStarted(rocksdb::ColumnFamilyHandle* handle) override {
+    std::shared_ptr<ReadBack::Database> closed;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = open_.find(handle);
+      if (found == open_.end()) return;
+      closed = std::move(found->second.database);
+      open_.erase(found);
+    }
+    if (ReadBack* const reader = ReaderOfHeirs()) reader->CloseDatabase(closed);
+  }
   void OnTableFileDeleted(const rocksdb::TableFileDeletionInfo& info) override {
     FileId file{0};
     {
@@ -118,6 +143,31 @@ class DeadFileListener final : public rocksdb::EventListener {
   }
   void Forget(FileId file) { events_.deleted(file); }
 
+  ReadBack* ReaderOfHeirs() const { return events_.reader == nullptr ? nullptr : events_.reader(); }
+  void BeginReadBack(rocksdb::DB* db) {
+    ReadBack* const reader = ReaderOfHeirs();
+    if (reader == nullptr) return;
+    IfThereIsMemory([&] {
+      auto database = std::make_shared<ReadBack::Database>();
+      database->files = db->GetEnv()->GetFileSystem();
+      database->direct = db->GetDBOptions().use_direct_io_for_flush_and_compaction;
+      const std::lock_guard lock(mutex_);
+      open_.try_emplace(db->DefaultColumnFamily(), Open{db->GetName(), std::move(database)});
+    });
+    reader->Begin();
+  }
+  std::shared_ptr<ReadBack::Database> DatabaseOf(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [handle, open] : open_) {
+      if (open.name == name) return open.database;
+    }
+    return nullptr;
+  }
+
+  struct Open {
+    std::string name;
+    std::shared_ptr<ReadBack::Database> database;
+  };
   struct Session {
     std::string db_id;
     std::string id;
@@ -155,6 +205,8 @@ class DeadFileListener final : public rocksdb::EventListener {
   std::unordered_map<std::string, std::unordered_map<uint64_t, FileId>> files_;  // by number: tables that live
   std::unordered_map<std::string, Session> sessions_;                            // the latest
   std::unordered_map<std::string, Jobs> jobs_;                                   // compactions that run
+  // Databases that have compacted, by their own handle of the default family; guarded by mutex_.
+  std::unordered_map<const rocksdb::ColumnFamilyHandle*, Open> open_;
 };
 
 template <typename Cache>
@@ -171,10 +223,15 @@ Status Make(const std::shared_ptr<Cache>& cache, std::shared_ptr<rocksdb::EventL
 }  // namespace
 
 std::shared_ptr<rocksdb::EventListener> MakeDeadFileListener(std::function<HybridStats*()> stats) {
-  const auto forget = [stats = std::move(stats)](FileId file) {
+  const auto forget = [stats](FileId file) {
     if (HybridStats* const cache = stats()) cache->ForgetFile(file);
   };
-  return MakeFileListener(kListenerName, {.deleted = forget, .compaction_begins = &Heirs::ForgetParents});
+  const auto reader = [stats] {
+    HybridStats* const cache = stats();
+    return cache == nullptr ? nullptr : cache->read_back();
+  };
+  return MakeFileListener(kListenerName,
+                          {.deleted = forget, .compaction_begins = &Heirs::ForgetParents, .reader = reader});
 }
 std::shared_ptr<rocksdb::EventListener> MakeFileListener(const char* name, FileEvents events) {
   return std::make_shared<DeadFileListener>(name, std::move(events));

@@ -16,6 +16,8 @@ namespace mezz {
 //   mezz::Status status = mezz::NewDeadFileListener(cache, &listener);
 //   options.listeners.push_back(listener);
 //
+// It also has heirs read back after compactions that do not warm the cache (read_back.h), unless heirs=off.
+//
 // One serves any number of databases that share the cache, and keeps it alive. It learns a table's cache keys when the
 // table is written or compacted; one that was there at DB::Open, and is deleted without either (DeleteFilesInRange, a
 // dropped column family), is not told of. Refuses a cache that is not ours. Thread-safe; some 100 bytes a file, also of

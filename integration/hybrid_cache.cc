@@ -27,6 +27,7 @@
 #include "integration/hybrid_registry.h"
 #include "integration/large_entries.h"
 #include "integration/new_ids.h"
+#include "integration/read_back.h"
 #include "integration/rocksdb_compat.h"
 #include "rocksdb/env.h"
 
@@ -103,6 +104,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats, priv
   Status DumpCurve(const std::string& path) const override { return core_->DumpCurve(path); }
   bool TakesHeirs() const override { return core_->options().heirs; }
   void ForgetFile(FileId file) override { core_->scm().ForgetFile(file); }
+  ReadBack* read_back() override { return read_back_.get(); }
 
  private:
   // An object that create_cb made and nobody owns yet.
@@ -152,6 +154,9 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats, priv
   HybridCore::Placement PlaceMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper, const Image* image,
                                   bool warms);
   HybridCore::Placement PlaceWarm(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper, Priority priority);
+  rocksdb::Status InsertReadBack(const Slice& key, ObjectPtr obj, const CacheItemHelper* helper, size_t charge,
+                                 Handle** handle);
+  void PlaceReadBack(const Slice& key, ObjectPtr obj, const CacheItemHelper* helper);
   std::span<const std::byte> BytesOf(ObjectPtr obj, const CacheItemHelper* helper, size_t bytes);
   void NoteParent(const BlockKey& key, const CacheItemHelper* helper, Handle* handle, Standing standing) noexcept;
   void OnDramEviction(const Slice& key, Handle* handle, bool was_hit) noexcept;
@@ -170,6 +175,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats, priv
   LargeEntries large_{this};
   std::mutex reservations_mutex_;
   std::unordered_map<const Handle*, size_t> reservations_;  // guarded by it: bytes of those beside the shards
+  std::unique_ptr<ReadBack> read_back_;  // null: heirs=off; does not change once in use
   const HybridRegistration registration_;
 };
 
@@ -201,10 +207,18 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<H
     OnDramEviction(key, handle, was_hit);
     return false;  // the object stays the target's to delete
   });
+  if (core_->options().heirs) {
+    read_back_ = std::make_unique<ReadBack>(
+        ReadBack::Cache{.cache = this,
+                        .is_forgotten = [this](FileId file) { return core_->scm().IsForgotten(file); },
+                        .blocks_offered = [this] { return core_->offered_by_compactions(); }});
+    core_->TellReadBack([reader = read_back_.get()] { return reader->counts(); });
+  }
   core_->FollowDram();
 }
 
 HybridCache::~HybridCache() {
+  ReadBack::Stop(&read_back_);
   if (!disowned_.load(std::memory_order_relaxed)) {
     (void)IfThereIsMemory([this] { SaveDram(); });
     large_.Clear();
@@ -220,6 +234,8 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
     const BlockKey dead = BlockKey::FromBytes(key.data());
     if (core_->scm().Contains(dead)) ForgetFile(dead.file());
   }
+  if (ReadBack::OnThisThread()) [[unlikely]]
+    return target_->Lookup(key);
   const bool demotable = Demotable(key, helper);
   if (demotable && missed_dram) core_->scm().Prefetch(BlockKey::FromBytes(key.data()));
   Handle* handle = target_->Lookup(key, helper, context, priority, stats);
@@ -259,7 +275,10 @@ void HybridCache::NoteParent(const BlockKey& key, const CacheItemHelper* helper,
   try {
     if (handle == nullptr) return heirs_.NoteParent({}, Standing::kNowhere, 0);
     const ObjectPtr obj = target_->Value(handle);
-    heirs_.NoteParent(BytesOf(obj, helper, helper->size_cb(obj)), standing, core_->Frequency(key));
+    const std::span<const std::byte> block = BytesOf(obj, helper, helper->size_cb(obj));
+    const uint8_t frequency = core_->Frequency(key);
+    heirs_.NoteParent(block, standing, frequency);
+    read_back_->NoteParent(standing, frequency, [block] { return block; });
   } catch (...) {  // of the block's callbacks, or without memory
     Count(Event::kAllocationFailed, helper);
   }
@@ -410,6 +429,8 @@ rocksdb::Cache::Handle* HybridCache::Standalone(const Created& made, const Reque
 rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const CacheItemHelper* helper, size_t charge,
                                     Handle** handle, Priority priority, const Slice& compressed,
                                     rocksdb::CompressionType type) {
+  if (ReadBack::OnThisThread()) [[unlikely]]
+    return InsertReadBack(key, obj, helper, charge, handle);
   Count(Event::kInsert, helper);
   core_->FollowDram();
   if (key.size() != BlockKey::kBytes) {
@@ -551,6 +572,34 @@ HybridCore::Placement HybridCache::PlaceWarm(const BlockKey& key, ObjectPtr obj,
     Count(Event::kRefusedFillFailed, helper);
   }
   return HybridCore::Placement::kDram;
+}
+
+// Of our own thread, which is the only one that wants the object.
+rocksdb::Status HybridCache::InsertReadBack(const Slice& key, ObjectPtr obj, const CacheItemHelper* helper,
+                                            size_t charge, Handle** handle) {
+  if (Demotable(key, helper) && RoleOf(helper) == BlockRole::kData) PlaceReadBack(key, obj, helper);
+  if (handle != nullptr) {
+    *handle = target_->CreateStandalone(key, obj, helper, charge, /*allow_uncharged=*/true);
+  } else {
+    helper->del_cb(obj, memory_allocator());
+  }
+  return rocksdb::Status::OK();
+}
+
+// What somebody has asked for meanwhile stays where it is.
+void HybridCache::PlaceReadBack(const Slice& key, ObjectPtr obj, const CacheItemHelper* helper) {
+  try {
+    const size_t bytes = helper->size_cb(obj);
+    const Lineage lineage = read_back_->LineageOf(BytesOf(obj, helper, bytes));
+    if (Handle* const there = target_->Lookup(key)) {
+      target_->Release(there, /*erase_if_last_ref=*/false);
+    } else if (bytes != 0) {
+      const MoveGate::Window window(core_->gate());
+      core_->OnReadBack(BlockKey::FromBytes(key.data()), BlockRole::kData, bytes, SourceOf(obj, helper), lineage);
+    }
+  } catch (...) {  // of the block's callbacks, or without memory
+    Count(Event::kRefusedFillFailed, helper);
+  }
 }
 
 void HybridCache::OnDramEviction(const Slice& key, Handle* handle, bool was_hit) noexcept {

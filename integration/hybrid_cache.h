@@ -35,6 +35,8 @@ Status WrapCache(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions&
 // Hits are copied out: the interface cannot serve in place.
 Status NewScmSecondaryCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::SecondaryCache>* cache);
 
+class ReadBack;
+
 // What a hybrid cache or an ScmSecondaryCache knows about itself. Null if `cache` is neither.
 class HybridStats {
  public:
@@ -62,6 +64,8 @@ class HybridStats {
   virtual bool TakesHeirs() const = 0;
   // A hint that the file is deleted: ScmTier::ForgetFile. NewDeadFileListener (dead_file_listener.h) gives them.
   virtual void ForgetFile(FileId file) = 0;
+  // What reads heirs back after a compaction; null: nothing does. For the listener.
+  virtual ReadBack* read_back() { return nullptr; }
 };
 HybridStats* GetHybridStats(rocksdb::Cache* cache);
 HybridStats* GetHybridStats(rocksdb::SecondaryCache* cache);

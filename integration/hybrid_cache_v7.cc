@@ -9,7 +9,10 @@
 
 #include "cache/base/atomic.h"
 #include "cache/base/if_memory.h"
+#include "cache/base/thread_buffer.h"
 #include "fmt/format.h"
+#include "integration/compaction_thread.h"
+#include "integration/read_back.h"
 #include "integration/whole_block_v7.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/perf_level.h"
@@ -138,6 +141,7 @@ HybridCacheV7::HybridCacheV7(const rocksdb::LRUCacheOptions& dram)
 }
 
 HybridCacheV7::~HybridCacheV7() {
+  ReadBack::Stop(&read_back_);
   HybridCore* const core = this->core();
   if (core != nullptr && !disowned_.load(std::memory_order_relaxed)) {
     (void)IfThereIsMemory([&] { SaveDram(*core); });
@@ -179,6 +183,13 @@ Status HybridCacheV7::Arm(const HybridCacheOptions& options) {
   owned_core_->GuardMoves();
   large_.Open(target_->GetCapacity(), LargeEntries::ShardsIn(target_->GetPrintableOptions()));
   owned_core_->OwnDramTier([this](uint64_t bytes) { large_.SetCapacity(bytes); });
+  if (effective.heirs) {
+    read_back_ = std::make_unique<ReadBack>(ReadBack::Cache{
+        .cache = this,
+        .is_forgotten = [core = owned_core_.get()](FileId file) { return core->scm().IsForgotten(file); },
+        .blocks_offered = [core = owned_core_.get()] { return core->offered_by_compactions(); }});
+    owned_core_->TellReadBack([reader = read_back_.get()] { return reader->counts(); });
+  }
   core_.store(owned_core_.get(), std::memory_order_release);
   hook_->Connect(owned_core_.get());
   if (effective.dram_total_bytes != 0) owned_core_->SetDramCapacity(effective.dram_bytes);
@@ -259,6 +270,8 @@ rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, size_t char
 rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, const CacheItemHelper* helper, size_t charge,
                                       Handle** handle, Priority priority) {
   if (helper == nullptr) return rocksdb::Status::InvalidArgument("Insert needs a helper");
+  if (ReadBack::OnThisThread()) [[unlikely]]
+    return InsertReadBack(*core(), key, value, helper, charge, handle);
   return Replace(key, value, [&] {
     if (HybridCore* const core = this->core()) {
       core->counters().Add(Event::kInsert, BlockRole::kOther);
@@ -316,6 +329,51 @@ bool HybridCacheV7::Reserve(const Slice& key, void* value, DeleterFn deleter, si
   return true;
 }
 
+// Of our own thread. What somebody has asked for meanwhile stays where it is.
+rocksdb::Status HybridCacheV7::InsertReadBack(HybridCore& core, const Slice& key, void* value,
+                                              const CacheItemHelper* helper, size_t charge, Handle** handle) {
+  if (Persistable(helper) && key.size() == BlockKey::kBytes) {
+    const BlockKey name = BlockKey::FromBytes(key.data());
+    try {
+      const size_t bytes = helper->size_cb(value);
+      const WholeBlockV7 source(helper, value, bytes);
+      std::byte* const copy = ThreadBuffer<HybridCacheV7>::AtLeast(bytes);
+      const bool whole = copy != nullptr && source(0, bytes, copy);
+      const Lineage lineage = read_back_->LineageOf(whole ? std::span(copy, bytes) : std::span<std::byte>());
+      if (!InDram(key)) {
+        const MoveGate::Window window(core.gate());
+        core.OnReadBack(name, BlockRole::kOther, bytes, source, lineage);
+      }
+    } catch (...) {  // of the block's callbacks
+      core.counters().Add(Event::kRefusedFillFailed, BlockRole::kOther);
+    }
+  }
+  if (handle == nullptr) {
+    helper->del_cb(key, value);
+    return rocksdb::Status::OK();
+  }
+  *handle = MakeStandalone(key, value, helper->del_cb, charge);
+  return *handle == nullptr ? rocksdb::Status::MemoryLimit() : rocksdb::Status::OK();
+}
+
+bool HybridCacheV7::InDram(const Slice& key) {
+  Handle* const there = Lookup(key, nullptr);
+  if (there == nullptr) return false;
+  Release(there, /*erase_if_last_ref=*/false);
+  return true;
+}
+
+// A compaction has found it. 7.8 does not tell data blocks from others: those have no such entries.
+void HybridCacheV7::NoteParent(HybridCore& core, const Slice& key, const CacheItemHelper* helper, void* value,
+                               Standing standing) {
+  read_back_->NoteParent(standing, core.Frequency(BlockKey::FromBytes(key.data())), [=]() -> std::span<std::byte> {
+    const size_t bytes = helper->size_cb(value);
+    std::byte* const copy = ThreadBuffer<HybridCacheV7>::AtLeast(bytes);
+    if (copy == nullptr || !helper->saveto_cb(value, 0, bytes, copy).ok()) return {};
+    return {copy, bytes};
+  });
+}
+
 bool HybridCacheV7::InsertElsewhere(HybridCore& core, const Slice& key, void* value, const CacheItemHelper* helper,
                                     size_t charge, Handle** handle) {
   const BlockKey name = BlockKey::FromBytes(key.data());
@@ -347,8 +405,12 @@ rocksdb::Cache::Handle* HybridCacheV7::Lookup(const Slice& key, const CacheItemH
                                               rocksdb::Statistics* stats) {
   HybridCore* const core = this->core();
   if (core == nullptr || !Persistable(helper) || !create || key.size() != BlockKey::kBytes) return Lookup(key, stats);
+  if (ReadBack::OnThisThread()) [[unlikely]]
+    return Lookup(key, nullptr);
   core->scm().Prefetch(BlockKey::FromBytes(key.data()));
   if (Handle* const hit = target_->Lookup(key, stats)) {
+    if (read_back_ != nullptr && OnCompactionThread()) [[unlikely]]
+      NoteParent(*core, key, helper, target_->Value(hit), Standing::kDram);
     core->CountDramHit(BlockRole::kOther);
     core->NoteDramHit(BlockKey::FromBytes(key.data()), BlockRole::kOther,
                       [=, this] { return helper->size_cb(target_->Value(hit)); });
@@ -374,6 +436,7 @@ rocksdb::Cache::Handle* HybridCacheV7::LookupScm(HybridCore& core, const Slice& 
   PinnedBlock block = core.Find(name, BlockRole::kOther);
   if (!block) return nullptr;
   const BlockRole role = block.role();
+  const Standing standing = block.heat() > 0 ? Standing::kScmHot : Standing::kScmCold;
   const HybridCore::Serve serve = core.OnScmHit(name, block);
   const auto bytes = core.BytesToCopy(block);
   if (!bytes) return nullptr;
@@ -386,6 +449,8 @@ rocksdb::Cache::Handle* HybridCacheV7::LookupScm(HybridCore& core, const Slice& 
     return nullptr;
   }
   CountSecondaryHit(stats);
+  if (read_back_ != nullptr && OnCompactionThread()) [[unlikely]]
+    NoteParent(core, key, helper, object, standing);
   if (serve == HybridCore::Serve::kPromote || serve == HybridCore::Serve::kMove) {
     Handle* handle = nullptr;
     const InsertScope scope(key, object);

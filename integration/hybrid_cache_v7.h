@@ -105,6 +105,7 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats, private LargeEn
   Status DumpCurve(const std::string& path) const override { return core()->DumpCurve(path); }
   bool TakesHeirs() const override { return core()->options().heirs; }
   void ForgetFile(FileId file) override { core()->scm().ForgetFile(file); }
+  ReadBack* read_back() override { return read_back_.get(); }
 
  private:
   class EvictionHook;
@@ -130,6 +131,11 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats, private LargeEn
   bool InsertLarge(const rocksdb::Slice& key, void* value, const CacheItemHelper* helper, size_t charge,
                    Handle** handle);
   bool Reserve(const rocksdb::Slice& key, void* value, DeleterFn deleter, size_t charge, Handle** handle);
+  rocksdb::Status InsertReadBack(HybridCore& core, const rocksdb::Slice& key, void* value,
+                                 const CacheItemHelper* helper, size_t charge, Handle** handle);
+  void NoteParent(HybridCore& core, const rocksdb::Slice& key, const CacheItemHelper* helper, void* value,
+                  Standing standing);
+  bool InDram(const rocksdb::Slice& key);
   void Forget(HybridCore& core, const rocksdb::Slice& key);
   void SaveDram(HybridCore& core);
   template <typename InsertCall>
@@ -144,6 +150,7 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats, private LargeEn
   std::atomic<bool> disowned_{false};  // relaxed: read when nobody uses the cache any more
   StripedSum standalone_bytes_;
   LargeEntries large_{this};  // open once there is an SCM tier
+  std::unique_ptr<ReadBack> read_back_;  // null: not armed, or heirs=off; does not change once armed
   std::optional<HybridRegistration> registration_;
 };
 

@@ -108,7 +108,7 @@ DramUse HybridCore::dram_use() const {
           .hit_bits = hit_bits_bytes(),
           .packing = scm.packing,
           .curve = curve_ == nullptr ? 0 : curve_->dram_bytes(),
-          .rest = scm.rest + OwnBytes() + (options_.heirs ? Heirs::dram_bytes() : 0)};
+          .rest = scm.rest + OwnBytes() + (options_.heirs ? Heirs::dram_bytes() + ReadBack::dram_bytes() : 0)};
 }
 
 Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core) {
@@ -458,7 +458,8 @@ std::string HybridCore::HeirsText(const CounterSnapshot& counters) const {
                                   .flushed = read(offered_.by_flushes),
                                   .compacted = read(offered_.by_compactions),
                                   .read_by_compactions = read(offered_.read_by_compactions),
-                                  .without_scm = counters.of(Event::kRefusedNotPersistable, BlockRole::kData)}));
+                                  .without_scm = counters.of(Event::kRefusedNotPersistable, BlockRole::kData),
+                                  .read_back = read_back_counts_ ? read_back_counts_() : ReadBackCounts{}}));
 }
 
 std::string HybridCore::Report(UriKind uri, CurveIs curve_is) const {

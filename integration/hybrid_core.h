@@ -25,6 +25,7 @@
 #include "integration/dram_hits.h"
 #include "integration/move_gate.h"
 #include "integration/options.h"
+#include "integration/read_back.h"
 #include "integration/warm_budget.h"
 
 namespace mezz {
@@ -147,6 +148,13 @@ class HybridCore final : private SurvivorJudge {
   void NoteOfferedByFlush() { offered_.by_flushes.fetch_add(1, std::memory_order_relaxed); }
   // A compaction has looked a data block up; for the report.
   void NoteReadByCompaction() { offered_.read_by_compactions.fetch_add(1, std::memory_order_relaxed); }
+  uint64_t offered_by_compactions() const { return offered_.by_compactions.load(std::memory_order_relaxed); }
+  // A block of a compaction's new file was read back for the cache, and nobody waits for it: as OnWarm.
+  Placement OnReadBack(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage) {
+    return flow_.OnWarm({key, role, bytes, &source}, lineage);
+  }
+  // From now on the report tells what `counts()` says. Before the first look-up.
+  void TellReadBack(std::function<ReadBackCounts()> counts) { read_back_counts_ = std::move(counts); }
   // How often the block was asked for lately, as the policy knows.
   uint8_t Frequency(const BlockKey& key) const { return flow_.Frequency(key); }
 
@@ -354,6 +362,7 @@ class HybridCore final : private SurvivorJudge {
   struct Offered {
     std::atomic<uint64_t> by_flushes{0}, by_compactions{0}, read_by_compactions{0};
   } offered_;
+  std::function<ReadBackCounts()> read_back_counts_;  // empty: nothing is read back; does not change once in use
 };
 
 template <typename SizeOf, typename SourceOf>

@@ -26,6 +26,17 @@ std::string WhatToSet() {
   return fmt::format("set prepopulate_block_cache={} (mezz::UseHybridCache does)", kBestWarmingName);
 }
 
+std::string ReadBackText(const ReadBackCounts& back) {
+  if (back.files + back.dropped == 0) {
+    return "nothing was read back after a compaction, which needs the listener for deleted files (mezz::UseHybridCache "
+           "adds it)";
+  }
+  return fmt::format(
+      "{} blocks of {} files were read back after compactions, by {} reads of {} bytes ({} failed, {} left "
+      "out)",
+      back.blocks, back.files, back.reads, back.bytes, back.failed, back.dropped);
+}
+
 }  // namespace
 
 // A factory that open databases use is not written to again: its warming is the best by then.
@@ -68,17 +79,15 @@ std::unique_ptr<rocksdb::DBOptions> WithListeners(const rocksdb::DBOptions& opti
 std::string WarmingText(const WarmingSeen& seen) {
   if (!seen.heirs) return "off";
   if (!kWarmsWithCompactions) {
-    return fmt::format(
-        "on, but {} warms with flushes only, so what compactions write is read from flash again ({} blocks of flushes "
-        "arrived)",
-        Release(), seen.flushed);
+    return fmt::format("on, {} warms with flushes only ({} blocks arrived); {}", Release(), seen.flushed,
+                       ReadBackText(seen.read_back));
   }
   if (seen.compacted != 0) {
     return fmt::format("on, warming arrives: {} blocks of flushes, {} of compactions", seen.flushed, seen.compacted);
   }
   if (seen.read_by_compactions >= kReadsToJudgeMin) {
-    return fmt::format("on, but compactions looked up {} blocks and none that they wrote was offered: {}",
-                       seen.read_by_compactions, WhatToSet());
+    return fmt::format("on, but compactions looked up {} blocks and none that they wrote was offered: {}; {}",
+                       seen.read_by_compactions, WhatToSet(), ReadBackText(seen.read_back));
   }
   if (seen.without_scm != 0) {
     return fmt::format(

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cache/types.h"
+#include "integration/read_back.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/db.h"
 #include "rocksdb/listener.h"
@@ -74,6 +75,7 @@ bool HasDeadFileListener(const rocksdb::DBOptions& options);
 struct FileEvents {
   std::function<void(FileId)> deleted;      // a file was, or is as good as
   std::function<void()> compaction_begins;  // on the calling thread
+  std::function<ReadBack*()> reader = {};   // reads back what compactions have written; empty or null: nobody does
 };
 std::shared_ptr<rocksdb::EventListener> MakeFileListener(const char* name, FileEvents events);
 
@@ -84,6 +86,7 @@ struct WarmingSeen {
   uint64_t compacted = 0;            // blocks that a compaction did
   uint64_t read_by_compactions = 0;  // look-ups of data blocks
   uint64_t without_scm = 0;          // data blocks that came as those of a database that leaves the SCM tier out
+  ReadBackCounts read_back = {};     // after compactions
 };
 // The report's line: whether warming reaches the cache, and what to do if it does not.
 std::string WarmingText(const WarmingSeen& seen);

@@ -1869,10 +1869,9 @@ MUTANTS = (
     hybrid("flags count as restarts", ENTRIES, ENTRIES_TEST, "BlockEntriesOfRocksDb.AreReadBesideAHashIndex",
            ("(1u << 28) - 1;", "~0u;")),
     hybrid("a hash index is taken for entries", ENTRIES, ENTRIES_TEST, "BlockEntriesOfRocksDb.AreReadBesideAHashIndex",
-           ("      if (!hashes->empty() && WordAt(cursor.at()) == 0) return true;\n",
-            "      if (!hashes->empty() && cursor.left() == tail) return true;\n")),
+           ("return any && WordAt(cursor.at()) == 0;", "return any && cursor.left() == tail;")),
     hybrid("sequence numbers count", ENTRIES, ENTRIES_TEST, "BlockEntries.SequenceNumbers*",
-           ("key.data(), key_bytes - kSequenceBytes, salt", "key.data(), key_bytes, salt")),
+           ("key.data(), key_bytes - kSequenceBytes)", "key.data(), key_bytes)")),
     hybrid("what is shared with the key before is lost", ENTRIES, ENTRIES_TEST, "BlockEntriesOfRocksDb.AreRead"
      "AsTheyCome*",
            ("    std::memcpy(key.data() + *shared, entry.at(), *own);",

@@ -217,7 +217,7 @@ TEST_F(UseHybridCacheTest, WhatIsWrittenReachesTheCacheAndTheReportSaysSo) {
     EXPECT_THAT(Report(), HasSubstr("\nheirs: on, warming arrives: "));
     EXPECT_GT(GetHybridStats(cache_.get())->Decisions().of(DecisionPoint::kWarm, Action::kToScm), 100u);
   } else {
-    EXPECT_THAT(Report(), AllOf(HasSubstr("\nheirs: on, but RocksDB " + rocksdb::GetRocksVersionAsString() +
+    EXPECT_THAT(Report(), AllOf(HasSubstr("\nheirs: on, RocksDB " + rocksdb::GetRocksVersionAsString() +
                                           " warms with flushes only"),
                                 Not(HasSubstr("(0 blocks"))));
     EXPECT_GT(GetHybridStats(cache_.get())->Counters()[Event::kInsert], 2u * kKeys / 8);

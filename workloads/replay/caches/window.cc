@@ -13,6 +13,7 @@
 #include <limits>
 #include <memory>
 
+#include "integration/read_back.h"
 #include "workloads/replay/caches/block_target.h"
 #include "workloads/replay/caches/database_target.h"
 #include "workloads/replay/engine/replay_loop.h"
@@ -188,6 +189,12 @@ class Window {
       packed_hits = ours[Event::kScmPackedHit];
       packed_bytes = ours[Event::kScmPackedHitStored];
       tiers.scm_bytes_written = ours[Event::kScmWrittenBytes];
+    }
+    if (!cache_.buffered && cache_.stats != nullptr) {
+      if (ReadBack* const reader = cache_.stats->read_back()) {
+        tiers.flash_reads += reader->counts().reads;
+        tiers.flash_bytes += reader->counts().bytes;
+      }
     }
     if (cache_.buffered) {
       // What RocksDB reads from files comes from the page cache mostly; the kernel counts what comes from the device.
