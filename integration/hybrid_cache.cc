@@ -175,7 +175,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats, priv
   LargeEntries large_{this};
   std::mutex reservations_mutex_;
   std::unordered_map<const Handle*, size_t> reservations_;  // guarded by it: bytes of those beside the shards
-  std::unique_ptr<ReadBack> read_back_;  // null: heirs=off; does not change once in use
+  std::unique_ptr<ReadBack> read_back_;                     // null: heirs=off; does not change once in use
   const HybridRegistration registration_;
 };
 

@@ -303,7 +303,8 @@ bool HybridCacheV7::InsertLarge(const Slice& key, void* value, const CacheItemHe
     Ref(large);
     *handle = large;
   }
-  if (!large_.Put(BlockKey::FromBytes(key.data()), large, charge)) Release(large, /*erase_if_last_ref=*/false);
+  if (!large_.Put(BlockKey::FromBytes(key.data()), large, ToStandalone(large)->bytes()))
+    Release(large, /*erase_if_last_ref=*/false);
   return true;
 }
 
@@ -516,6 +517,12 @@ size_t HybridCacheV7::GetCharge(Handle* handle) const {
   return target_->GetCharge(handle);
 }
 
+// Of what is listed as large only some may be in use: it counts as idle.
+size_t HybridCacheV7::GetPinnedUsage() const {
+  const size_t standalone = standalone_bytes_.Read();
+  return target_->GetPinnedUsage() + standalone - std::min<size_t>(standalone, large_.listed_bytes());
+}
+
 rocksdb::Cache::DeleterFn HybridCacheV7::GetDeleter(Handle* handle) const {
   if (const Standalone* const entry = ToStandalone(handle)) return entry->deleter;
   return target_->GetDeleter(handle);
@@ -525,7 +532,7 @@ void HybridCacheV7::ApplyToAllEntries(const std::function<void(const Slice&, voi
                                       const ApplyToAllEntriesOptions& options) {
   target_->ApplyToAllEntries(callback, options);
   large_.ForEach([&](const BlockKey& key, Handle* handle, size_t charge) {
-    callback({key.bytes().data(), BlockKey::kBytes}, Value(handle), charge, GetDeleter(handle));
+    callback({key.bytes().data(), BlockKey::kBytes}, Value(handle), charge - sizeof(Standalone), GetDeleter(handle));
   });
 }
 

@@ -77,7 +77,7 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats, private LargeEn
   size_t GetOccupancyCount() const override { return target_->GetOccupancyCount() + large_.listed(); }
   size_t GetTableAddressCount() const override { return target_->GetTableAddressCount(); }
   size_t GetUsage(Handle* handle) const override;
-  size_t GetPinnedUsage() const override { return target_->GetPinnedUsage() + standalone_bytes_.Read(); }
+  size_t GetPinnedUsage() const override;
   size_t GetCharge(Handle* handle) const override;
   DeleterFn GetDeleter(Handle* handle) const override;
   void DisownData() override {
@@ -149,7 +149,7 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats, private LargeEn
   std::atomic<HybridCore*> core_{nullptr};
   std::atomic<bool> disowned_{false};  // relaxed: read when nobody uses the cache any more
   StripedSum standalone_bytes_;
-  LargeEntries large_{this};  // open once there is an SCM tier
+  LargeEntries large_{this};             // open once there is an SCM tier
   std::unique_ptr<ReadBack> read_back_;  // null: not armed, or heirs=off; does not change once armed
   std::optional<HybridRegistration> registration_;
 };

@@ -71,8 +71,9 @@ class LargeEntries {
 
   bool any() const { return listed_.load(std::memory_order_relaxed) != 0; }
   size_t listed() const { return listed_.load(std::memory_order_relaxed); }
+  uint64_t listed_bytes() const { return bytes_.load(std::memory_order_relaxed); }
   // Of what is listed, and reserved.
-  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed) + reserved(); }
+  uint64_t bytes() const { return listed_bytes() + reserved(); }
   uint64_t reserved() const { return reserved_.load(std::memory_order_relaxed); }
 
   // Null: it is not listed. Else a reference of the caller's.

@@ -66,10 +66,14 @@ class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
     Cache::Handle* handle;
   };
 
-  HybridCacheFuzz() : seed_(Seed()), random_(seed_) {
+  // Shards smaller than the larger blocks: these are kept beside them.
+  static constexpr int kSmallShardBits = 4;
+
+  explicit HybridCacheFuzz(int shard_bits = 0) : seed_(Seed()), random_(seed_) {
     const auto [medium, dram, policy, serve, pack] = GetParam();
     HybridCacheOptions options = SmallOptions(medium, file_, kDramBytes, kScmBytes);
     options.dram_cache = dram;
+    options.dram_shard_bits = shard_bits;
     options.policy = policy;
     options.serve = serve;
     options.scm.pack = pack;
@@ -220,11 +224,12 @@ class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
 
   void Reserve() {
     Cache::Handle* handle = nullptr;
+    const size_t bytes = random_.OneIn(2) ? 16 << 10 : 4 << 10;
     const std::string key = KeyOf(1'000'000 + reservations_++);
     if (random_.OneIn(2)) {  // left to be evicted
-      return cache_->Insert(key, nullptr, &kReservationHelper, 16 << 10).PermitUncheckedError();
+      return cache_->Insert(key, nullptr, &kReservationHelper, bytes).PermitUncheckedError();
     }
-    if (cache_->Insert(key, nullptr, &kReservationHelper, 16 << 10, &handle).ok()) reserved_.push_back(handle);
+    if (cache_->Insert(key, nullptr, &kReservationHelper, bytes, &handle).ok()) reserved_.push_back(handle);
   }
   void Unreserve() {
     if (reserved_.empty()) return;
@@ -308,6 +313,8 @@ class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
     if (!InsertWithImage(cache_.get(), Key(id), obj, block.helper).ok()) delete obj;
   }
 
+  void Run();
+
   const uint64_t seed_;
   Random random_;
   ScratchFile file_;
@@ -320,7 +327,7 @@ class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
   uint64_t lookups_ = 0;
 };
 
-TEST_P(HybridCacheFuzz, ForgetsButNeverLies) {
+void HybridCacheFuzz::Run() {
   SCOPED_TRACE("MEZZ_SEED=" + std::to_string(seed_));
   ASSERT_NE(stats_, nullptr);
   for (int step = 0; step < kSteps; ++step) {
@@ -383,6 +390,14 @@ TEST_P(HybridCacheFuzz, ForgetsButNeverLies) {
   EXPECT_EQ(counters[Event::kCreateFailed], 0u);
 }
 
+TEST_P(HybridCacheFuzz, ForgetsButNeverLies) { Run(); }
+
+class HybridCacheOfSmallShardsFuzz : public HybridCacheFuzz {
+ protected:
+  HybridCacheOfSmallShardsFuzz() : HybridCacheFuzz(kSmallShardBits) {}
+};
+TEST_P(HybridCacheOfSmallShardsFuzz, ForgetsButNeverLies) { Run(); }
+
 std::string ConfigName(const ::testing::TestParamInfo<Config>& info) {
   const auto [medium, dram, policy, serve, pack] = info.param;
   std::string name = NameOf(medium) + "_" + NameOf(dram) + "_" + policy;
@@ -412,6 +427,13 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Values(ServeMode::kInPlace),
                        ::testing::Values(PackMode::kImage, PackMode::kLz4, PackMode::kZstd, PackMode::kAuto)),
     ConfigName);
+INSTANTIATE_TEST_SUITE_P(All, HybridCacheOfSmallShardsFuzz,
+                         ::testing::Combine(::testing::Values(TestMedium::kAnonymous),
+                                            ::testing::Values(DramCacheKind::kHyperClock, DramCacheKind::kLru),
+                                            ::testing::Values("dram_first", "bidirectional", "adaptive"),
+                                            ::testing::Values(ServeMode::kInPlace),
+                                            ::testing::Values(PackMode::kOff, PackMode::kZstd)),
+                         ConfigName);
 INSTANTIATE_TEST_SUITE_P(PackedOverLru, HybridCacheFuzz,
                          ::testing::Combine(::testing::Values(TestMedium::kAnonymous),
                                             ::testing::Values(DramCacheKind::kLru), ::testing::Values("adaptive"),

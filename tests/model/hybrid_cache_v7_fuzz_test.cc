@@ -33,6 +33,7 @@ struct Setup {
   std::string policy;
   TestMedium medium;
   PackMode pack = PackMode::kOff;
+  int shard_bits = 0;  // 2: shards smaller than the larger blocks, which are kept beside them
 };
 
 class Fuzz {
@@ -40,6 +41,7 @@ class Fuzz {
   Fuzz(const Setup& setup, uint64_t seed) : random_(seed), seed_(seed) {
     HybridCacheOptions options = test::SmallOptions(setup.medium, file_, kDramBytes, kScmBytes);
     options.policy = setup.policy;
+    options.dram_shard_bits = setup.shard_bits;
     options.scm.pack = setup.pack;
     options.scm.pack_stage_bytes = kPackStageBytesMin;
     options.now_ns = test::ChangingFlashClock();
@@ -214,9 +216,12 @@ INSTANTIATE_TEST_SUITE_P(
                       Setup{"adaptive", TestMedium::kAnonymous, PackMode::kLz4},
                       Setup{"bidirectional", TestMedium::kAnonymous, PackMode::kZstd},
                       Setup{"dram_first", TestMedium::kAnonymous, PackMode::kZstd},
-                      Setup{"adaptive", TestMedium::kAnonymous, PackMode::kAuto}),
+                      Setup{"adaptive", TestMedium::kAnonymous, PackMode::kAuto},
+                      Setup{"bidirectional", TestMedium::kAnonymous, PackMode::kOff, /*shard_bits=*/2},
+                      Setup{"adaptive", TestMedium::kAnonymous, PackMode::kZstd, /*shard_bits=*/2}),
     [](const auto& setup) {
       std::string name = setup.param.policy + "_" + test::NameOf(setup.param.medium);
+      if (setup.param.shard_bits != 0) name += "_small_shards";
       if (setup.param.pack != PackMode::kOff) name.append("_").append(ToString(setup.param.pack));
       return name;
     });

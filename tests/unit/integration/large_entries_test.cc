@@ -236,8 +236,8 @@ TEST(LargeBlocks, ThatFitNoSegmentAreToldOnceWithWhatWouldHoldThem) {
   const auto cache = Make(kDramBytes);
   ::testing::internal::CaptureStderr();
   Insert(*cache, 1, 4000);
-  Insert(*cache, 2, 700'000);
-  Insert(*cache, 3, 700'000);
+  Insert(*cache, 2, 600'000);
+  Insert(*cache, 3, 600'000);
   const std::string told = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(told, ::testing::HasSubstr(" fits no segment, which holds 25"));
   EXPECT_THAT(told, ::testing::HasSubstr("Set segment=1M, or partition filters"));
