@@ -1959,7 +1959,7 @@ MUTANTS = (
     hybrid78("deleted files are read back", "read_back.cc", READ_BACK_TEST, "ReadBackTest.FilesThatAreDeleted*",
              (" ||\n         cache_.is_forgotten(item.file);", ";")),
     hybrid78("keys of a failed read go on", "read_back.cc", READ_BACK_TEST, "ReadBackTest.ReadsThatFail*",
-             ("    if (at->status().IsIOError()) {\n      read_failed_ = true;", "    if (at->status().IsIOError()) {")),
+             ("at->status().IsIOError()) {\n      read_failed_ = true;", "at->status().IsIOError()) {")),
     hybrid78("keys behind a table's end are lost", "read_back.cc", READ_BACK_TEST, "ReadBackTest.BlocksOfLevel0*",
              ("    item.keys.MoveTail(behind, &rest);\n", "    static_cast<void>(behind);\n")),
     hybrid78("notes outlive their compaction", "read_back.cc", READ_BACK_TEST, "ReadBackTest.WhatIsNotedIsFreed*",
