@@ -14,6 +14,7 @@
 #include "integration/dram_hit_bits.h"
 #include "integration/heirs.h"
 #include "integration/hybrid_core.h"
+#include "integration/metrics_endpoint.h"
 #include "integration/option_table.h"
 #include "rocksdb/version.h"
 
@@ -76,7 +77,8 @@ Status DramNeeded(const HybridCacheOptions& options, DramUse* needed) {
   needed->index = scm.index;
   needed->segments = scm.segments;
   needed->packing = scm.packing;
-  needed->rest = scm.rest + HybridCore::OwnBytes() + (bound.heirs ? Heirs::dram_bytes() : 0);
+  needed->rest = scm.rest + HybridCore::OwnBytes() + (bound.heirs ? Heirs::dram_bytes() : 0) +
+                 (bound.metrics.empty() ? 0 : MetricsEndpoint::kDramBytes);
   needed->curve = bound.curve ? plan::LiveCurve::DramBytesMax(CurveBlocks(bound)) : 0;
   if (KeepsHitBits(bound)) {
     const uint64_t blocks = bound.dram_bytes / bound.scm.expected_block_bytes;

@@ -20,6 +20,7 @@
 #include "cache/base/thread_buffer.h"
 #include "integration/adopting_allocator.h"
 #include "integration/compaction_thread.h"
+#include "integration/dram_tier_use.h"
 #include "integration/erased_objects.h"
 #include "integration/handover_allocator.h"
 #include "integration/heirs.h"
@@ -97,6 +98,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats, priv
   const ScmTier& scm() const override { return core_->scm(); }
   Status SetScmCapacity(uint64_t bytes) override { return core_->SetScmCapacity(bytes); }
   DecisionSnapshot Decisions() const override { return core_->Decisions(); }
+  MetricFamilies Metrics() const override { return core_->Metrics(); }
   DramUse Dram() const override { return core_->dram_use(); }
   std::string_view PolicyName() const override { return core_->policy_name(); }
   Status SetPolicy(std::string_view name) override { return core_->SetPolicy(name); }
@@ -215,6 +217,7 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<H
     core_->TellReadBack([reader = read_back_.get()] { return reader->counts(); });
   }
   core_->FollowDram();
+  core_->ServeMetrics(DramTierUseOf(target_));
 }
 
 HybridCache::~HybridCache() {

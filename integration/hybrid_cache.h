@@ -12,6 +12,7 @@
 #include "cache/scm_tier.h"
 #include "cache/status.h"
 #include "integration/dram_budget.h"
+#include "integration/metrics.h"
 #include "integration/options.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/secondary_cache.h"
@@ -45,6 +46,9 @@ class HybridStats {
   // What the policy answered, by point, action, reason and role.
   virtual DecisionSnapshot Decisions() const = 0;
   virtual std::string Report() const = 0;
+  // All of that and the rest of the figures, as monitoring has them (`metrics=`): MetricsText makes the text. With
+  // curve=on it takes up to some seconds now and then.
+  virtual MetricFamilies Metrics() const = 0;
   // To look at; what changes it goes through the cache.
   virtual const ScmTier& scm() const = 0;
   // Our own DRAM beside the DRAM tier, now.

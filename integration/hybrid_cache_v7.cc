@@ -12,6 +12,7 @@
 #include "cache/base/thread_buffer.h"
 #include "fmt/format.h"
 #include "integration/compaction_thread.h"
+#include "integration/dram_tier_use.h"
 #include "integration/read_back.h"
 #include "integration/whole_block_v7.h"
 #include "rocksdb/perf_context.h"
@@ -193,6 +194,7 @@ Status HybridCacheV7::Arm(const HybridCacheOptions& options) {
   core_.store(owned_core_.get(), std::memory_order_release);
   hook_->Connect(owned_core_.get());
   if (effective.dram_total_bytes != 0) owned_core_->SetDramCapacity(effective.dram_bytes);
+  owned_core_->ServeMetrics(DramTierUseOf(target_));
   return Status::Ok();
 }
 

@@ -98,6 +98,7 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats, private LargeEn
   const ScmTier& scm() const override { return core()->scm(); }
   Status SetScmCapacity(uint64_t bytes) override { return core()->SetScmCapacity(bytes); }
   DecisionSnapshot Decisions() const override { return core()->Decisions(); }
+  MetricFamilies Metrics() const override { return core()->Metrics(); }
   DramUse Dram() const override { return core()->dram_use(); }
   std::string_view PolicyName() const override { return core()->policy_name(); }
   Status SetPolicy(std::string_view name) override { return core()->SetPolicy(name); }

@@ -17,6 +17,7 @@
 #include "cache/base/write_file.h"
 #include "integration/compaction_thread.h"
 #include "integration/heirs.h"
+#include "integration/metrics_endpoint.h"
 #include "integration/miss_timer.h"
 #include "integration/option_table.h"
 #include "integration/packing_advice.h"
@@ -108,13 +109,15 @@ DramUse HybridCore::dram_use() const {
           .hit_bits = hit_bits_bytes(),
           .packing = scm.packing,
           .curve = curve_ == nullptr ? 0 : curve_->dram_bytes(),
-          .rest = scm.rest + OwnBytes() + (options_.heirs ? Heirs::dram_bytes() + ReadBack::dram_bytes() : 0)};
+          .rest = scm.rest + OwnBytes() + (options_.heirs ? Heirs::dram_bytes() + ReadBack::dram_bytes() : 0) +
+                  (metrics_ == nullptr ? 0 : MetricsEndpoint::kDramBytes)};
 }
 
 Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core) {
   MEZZ_RETURN_IF_ERROR(options.ValidateScmSide());
   if (!options.curve_file.empty()) MEZZ_RETURN_IF_ERROR(CheckFileWritable("curve_file", options.curve_file));
   std::unique_ptr<HybridCore> opened(new HybridCore(options));
+  MEZZ_RETURN_IF_ERROR(MetricsEndpoint::Open(options.metrics, &opened->metrics_));
   opened->options_.scm.host_version = ROCKSDB_MAJOR * 1'000'000 + ROCKSDB_MINOR * 1'000 + ROCKSDB_PATCH;
   opened->options_.scm.key_scheme = kCacheKeyScheme;
   TellOfRecovery(&opened->options_.scm);
@@ -270,7 +273,10 @@ void HybridCore::StartMissTimer(const BlockKey& key) {
 }
 
 void HybridCore::StopMissTimer(const BlockKey& key) {
-  if (const auto ns = MissTimer::OnInsert(this, key, [this] { return NowNs(); })) flow_.OnFlashRead(*ns);
+  if (const auto ns = MissTimer::OnInsert(this, key, [this] { return NowNs(); })) {
+    flow_.OnFlashRead(*ns);
+    miss_latency_.Add(*ns);
+  }
 }
 
 void HybridCore::Tiers::UseCodec(std::optional<Codec> codec) {

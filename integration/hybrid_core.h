@@ -23,6 +23,8 @@
 #include "integration/dram_budget.h"
 #include "integration/dram_hit_bits.h"
 #include "integration/dram_hits.h"
+#include "integration/metrics.h"
+#include "integration/miss_latency.h"
 #include "integration/move_gate.h"
 #include "integration/options.h"
 #include "integration/read_back.h"
@@ -33,6 +35,15 @@ namespace mezz {
 // Smaller blocks are copied. A copy of one costs less than its pin, on every medium; and glibc loads and stores its
 // smallest copies (up to 512 bytes with 64-byte vectors) whatever the addresses, so adopting would write to the medium.
 inline constexpr size_t kInPlaceBytesMin = 1024;
+
+class MetricsEndpoint;
+struct CoreFigures;
+
+// What a DRAM tier holds now.
+struct DramTierUse {
+  uint64_t bytes = 0;
+  uint64_t pinned_bytes = 0;  // of them: in use
+};
 
 // Thread-safe like its parts. No exception leaves it but what a block's source throws.
 class HybridCore final : private SurvivorJudge {
@@ -214,6 +225,12 @@ class HybridCore final : private SurvivorJudge {
   // The same as a file that mezz_plan reads and merges. A reader of `path` sees the old file or the new, whole.
   Status DumpCurve(const std::string& path) const;
 
+  // All figures, as monitoring has them. With a curve: takes up to some seconds now and then, as Report.
+  MetricFamilies Metrics() const;
+  // The cache is whole: options.metrics is served from now on. `dram_use()`, of any thread as long as this lives;
+  // empty: nobody knows. Before the first look-up.
+  void ServeMetrics(std::function<DramTierUse()> dram_use = {});
+
   // What the hit bits take; 0 without.
   size_t hit_bits_bytes() const { return hit_bits_ == nullptr ? 0 : hit_bits_->dram_bytes(); }
   // What this takes beside the SCM tier, policies, hit bits and what threads keep of what they compact (Heirs).
@@ -308,6 +325,8 @@ class HybridCore final : private SurvivorJudge {
   std::string CurveText(CurveIs curve_is) const;
   Status WriteCurve(const plan::Curve& curve, const std::string& path) const;
   plan::LiveCurve::LookUps LookUps() const;
+  CoreFigures Figures() const;
+  void ReadCurve(CoreFigures* figures) const;
   // A tier that opens over a full medium may have to make room before there is a policy.
   Fate Judge(const RecordFacts& record) override {
     if (policy_.load(std::memory_order_acquire) == nullptr) [[unlikely]]
@@ -363,6 +382,15 @@ class HybridCore final : private SurvivorJudge {
     std::atomic<uint64_t> by_flushes{0}, by_compactions{0}, read_by_compactions{0};
   } offered_;
   std::function<ReadBackCounts()> read_back_counts_;  // empty: nothing is read back; does not change once in use
+  MissLatency miss_latency_;                    // with measures_misses_
+  std::function<DramTierUse()> dram_tier_use_;  // empty: not known; does not change once blocks are looked up
+  struct LatestCurve {
+    std::mutex mutex;
+    plan::Curve curve;     // guarded by mutex
+    uint64_t sampled = 0;  // guarded by mutex: look-ups of which it was made
+  };
+  std::unique_ptr<LatestCurve> latest_curve_;  // there with curve_; of Metrics
+  std::unique_ptr<MetricsEndpoint> metrics_;   // null: metrics= is not set; last, so that its thread ends first
 };
 
 template <typename SizeOf, typename SourceOf>

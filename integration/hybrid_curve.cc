@@ -17,6 +17,7 @@
 #include "cache/layout.h"
 #include "cache/log_rules.h"
 #include "integration/hybrid_core.h"
+#include "integration/metrics_endpoint.h"
 #include "integration/option_table.h"
 #include "integration/tell.h"
 
@@ -62,10 +63,12 @@ void HybridCore::OpenCurve() {
                                                                       .look_ups = [this] { return LookUps(); },
                                                                       .now_ns = [this] { return NowNs(); }});
   curve_text_ = std::make_unique<LatestCurveText>();
+  latest_curve_ = std::make_unique<LatestCurve>();
   notes_dram_hits_ = true;
 }
 
 HybridCore::~HybridCore() {
+  metrics_.reset();
   if (options_.curve_file.empty() || curve_ == nullptr || scm_->in_child()) return;
   (void)IfThereIsMemory([this] {
     const Status status = DumpCurve(options_.curve_file);

@@ -11,6 +11,7 @@
 #include "cache/base/text.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
+#include "integration/metrics_target.h"
 
 namespace mezz {
 namespace {
@@ -519,6 +520,22 @@ constexpr OptionRow kTable[] = {
            return Status::Ok();
          },
      .print = [](const Options& o) { return o.curve_file; }},
+    {.key = "metrics",
+     .member = "",
+     .values = "`unix:PATH`, `tcp:127.0.0.1:PORT`, `tcp-any:ADDRESS:PORT`, `file:PATH`",
+     .fallback = "none",
+     .meaning =
+         "where monitoring finds the figures ([metrics](../how-to/watch.md#metrics)): a socket that answers HTTP, "
+         "or a file that is written every ten seconds. `tcp` takes loopback addresses only: who reaches a socket "
+         "needs no password",
+     .taken_by = TakenBy::kEveryUri,
+     .parse =
+         [](const OptionRow&, std::string_view v, Options* o) {
+           o->metrics = v;
+           MetricsTarget target;
+           return ParseMetricsTarget(v, &target);
+         },
+     .print = [](const Options& o) { return o.metrics; }},
 };
 
 std::string_view ToString(TakenBy taken_by) {

@@ -7,6 +7,7 @@
 #include "cache/base/text.h"
 #include "fmt/format.h"
 #include "integration/dram_budget.h"
+#include "integration/metrics_target.h"
 #include "integration/option_table.h"
 #include "rocksdb/version.h"
 
@@ -117,6 +118,11 @@ Status CheckCurve(const HybridCacheOptions& options) {
   return CheckPath("curve_file", options.curve_file);
 }
 
+Status CheckMetrics(const HybridCacheOptions& options) {
+  MetricsTarget target;
+  return options.metrics.empty() ? Status::Ok() : ParseMetricsTarget(options.metrics, &target);
+}
+
 Status CheckWarmDram(const HybridCacheOptions& options) {
   const uint64_t bytes = options.warm_dram_bytes.value_or(0);
   if (bytes == 0) return Status::Ok();
@@ -165,6 +171,7 @@ Status CheckScmSide(const HybridCacheOptions& options, const Machine& machine) {
   }
   MEZZ_RETURN_IF_ERROR(CheckCurve(options));
   MEZZ_RETURN_IF_ERROR(CheckWarmDram(options));
+  MEZZ_RETURN_IF_ERROR(CheckMetrics(options));
   std::unique_ptr<Policy> made;
   MEZZ_RETURN_IF_ERROR(options.MakePolicy(options.policy, {}, &made));
   if (options.dram_total_bytes > machine.memory_bytes) {

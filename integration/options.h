@@ -92,6 +92,9 @@ struct HybridCacheOptions {
   double curve_rate = kCurveRateDefault;
   // Where the curve is written when the cache goes and with each report, for mezz_plan; empty: nowhere. Needs `curve`.
   std::string curve_file;
+  // Where the figures of the cache are to be had for monitoring (MetricsTarget): "unix:PATH", "tcp:127.0.0.1:PORT",
+  // "file:PATH"; empty: nowhere. A socket or a file of this cache alone.
+  std::string metrics;
   // Monotonic nanoseconds, for policies and for what a miss costs (pack=auto). Empty: std::chrono::steady_clock. For
   // tests.
   std::function<uint64_t()> now_ns;

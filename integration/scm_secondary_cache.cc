@@ -150,6 +150,7 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridSta
 
   CounterSnapshot Counters() const override { return core_->Snapshot(); }
   DecisionSnapshot Decisions() const override { return core_->Decisions(); }
+  MetricFamilies Metrics() const override { return core_->Metrics(); }
   DramUse Dram() const override { return core_->dram_use(); }
   std::string_view PolicyName() const override { return core_->policy_name(); }
   Status SetPolicy(std::string_view name) override;
@@ -304,6 +305,7 @@ Status MakeScmSecondaryCache(const HybridCacheOptions& options, std::unique_ptr<
   MEZZ_RETURN_IF_ERROR(options.ValidateScmSecondary());
   std::unique_ptr<HybridCore> core;
   MEZZ_RETURN_IF_ERROR(HybridCore::Open(options, &core));
+  core->ServeMetrics();
   *cache = std::make_unique<ScmSecondaryCache>(std::move(core));
   return Status::Ok();
 }
