@@ -52,3 +52,8 @@ if(TARGET mezz_sim AND TARGET mezz_inspect)
                    ${MEZZ_DB_BENCH} ${RocksDBLibrary_VERSION} "${MEZZ_SANITIZE}")
   set_tests_properties(plugin/first_cache PROPERTIES LABELS plugin TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()
+
+add_test(NAME plugin/metrics
+         COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/plugin/metrics_test.py ${PROJECT_BINARY_DIR}
+                 ${MEZZ_DB_BENCH} ${RocksDBLibrary_VERSION} "${MEZZ_SANITIZE}")
+set_tests_properties(plugin/metrics PROPERTIES LABELS plugin TIMEOUT 600 SKIP_RETURN_CODE 77)
