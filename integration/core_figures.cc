@@ -25,6 +25,11 @@ void HybridCore::ServeMetrics(std::function<DramTierUse()> dram_use) {
   if (metrics_ != nullptr) metrics_->Serve([this](MetricsFormat format) { return MetricsText(Metrics(), format); });
 }
 
+void HybridCore::StopMetrics() {
+  metrics_.reset();
+  dram_tier_use_ = nullptr;
+}
+
 MetricFamilies HybridCore::Metrics() const { return ToMetrics(Figures()); }
 
 CoreFigures HybridCore::Figures() const {
@@ -74,6 +79,7 @@ CoreFigures HybridCore::Figures() const {
     figures.staged_puts = scm_->staged_puts();
     figures.unstaged_puts = scm_->unstaged_puts();
   }
+  if (read_back_counts_) figures.read_back = read_back_counts_();
   figures.offered_by_flushes = read(offered_.by_flushes);
   figures.offered_by_compactions = read(offered_.by_compactions);
   figures.read_by_compactions = read(offered_.read_by_compactions);

@@ -16,6 +16,7 @@
 #include "integration/metrics.h"
 #include "integration/metrics_endpoint.h"
 #include "integration/miss_latency.h"
+#include "integration/read_back.h"
 
 namespace mezz {
 
@@ -45,6 +46,7 @@ struct CoreFigures {
   std::optional<uint64_t> flash_read_ns;               // with pack=auto
   std::optional<uint64_t> zstd_percent;                // with pack=auto
   std::optional<uint64_t> staged_puts, unstaged_puts;  // with pack_stage=
+  ReadBackCounts read_back;
   uint64_t offered_by_flushes = 0, offered_by_compactions = 0, read_by_compactions = 0;
 
   // Of the live curve. Factors are of the present sizes.

@@ -20,7 +20,6 @@
 #include "cache/base/thread_buffer.h"
 #include "integration/adopting_allocator.h"
 #include "integration/compaction_thread.h"
-#include "integration/dram_tier_use.h"
 #include "integration/erased_objects.h"
 #include "integration/handover_allocator.h"
 #include "integration/heirs.h"
@@ -217,10 +216,11 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<H
     core_->TellReadBack([reader = read_back_.get()] { return reader->counts(); });
   }
   core_->FollowDram();
-  core_->ServeMetrics(DramTierUseOf(target_));
+  core_->ServeMetrics([this] { return DramTierUse{.bytes = GetUsage(), .pinned_bytes = GetPinnedUsage()}; });
 }
 
 HybridCache::~HybridCache() {
+  core_->StopMetrics();
   ReadBack::Stop(&read_back_);
   if (!disowned_.load(std::memory_order_relaxed)) {
     (void)IfThereIsMemory([this] { SaveDram(); });

@@ -12,7 +12,6 @@
 #include "cache/base/thread_buffer.h"
 #include "fmt/format.h"
 #include "integration/compaction_thread.h"
-#include "integration/dram_tier_use.h"
 #include "integration/read_back.h"
 #include "integration/whole_block_v7.h"
 #include "rocksdb/perf_context.h"
@@ -144,6 +143,7 @@ HybridCacheV7::HybridCacheV7(const rocksdb::LRUCacheOptions& dram)
 HybridCacheV7::~HybridCacheV7() {
   ReadBack::Stop(&read_back_);
   HybridCore* const core = this->core();
+  if (core != nullptr) core->StopMetrics();
   if (core != nullptr && !disowned_.load(std::memory_order_relaxed)) {
     (void)IfThereIsMemory([&] { SaveDram(*core); });
     large_.Clear();
@@ -194,7 +194,7 @@ Status HybridCacheV7::Arm(const HybridCacheOptions& options) {
   core_.store(owned_core_.get(), std::memory_order_release);
   hook_->Connect(owned_core_.get());
   if (effective.dram_total_bytes != 0) owned_core_->SetDramCapacity(effective.dram_bytes);
-  owned_core_->ServeMetrics(DramTierUseOf(target_));
+  owned_core_->ServeMetrics([this] { return DramTierUse{.bytes = GetUsage(), .pinned_bytes = GetPinnedUsage()}; });
   return Status::Ok();
 }
 

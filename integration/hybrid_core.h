@@ -227,9 +227,11 @@ class HybridCore final : private SurvivorJudge {
 
   // All figures, as monitoring has them. With a curve: takes up to some seconds now and then, as Report.
   MetricFamilies Metrics() const;
-  // The cache is whole: options.metrics is served from now on. `dram_use()`, of any thread as long as this lives;
+  // The cache is whole: options.metrics is served from now on. `dram_use()`, of any thread until StopMetrics;
   // empty: nobody knows. Before the first look-up.
   void ServeMetrics(std::function<DramTierUse()> dram_use = {});
+  // Nobody is served any more, and `dram_use()` is not called. By whom it refers to, before that goes.
+  void StopMetrics();
 
   // What the hit bits take; 0 without.
   size_t hit_bits_bytes() const { return hit_bits_ == nullptr ? 0 : hit_bits_->dram_bytes(); }
@@ -382,8 +384,8 @@ class HybridCore final : private SurvivorJudge {
     std::atomic<uint64_t> by_flushes{0}, by_compactions{0}, read_by_compactions{0};
   } offered_;
   std::function<ReadBackCounts()> read_back_counts_;  // empty: nothing is read back; does not change once in use
-  MissLatency miss_latency_;                    // with measures_misses_
-  std::function<DramTierUse()> dram_tier_use_;  // empty: not known; does not change once blocks are looked up
+  MissLatency miss_latency_;                          // with measures_misses_
+  std::function<DramTierUse()> dram_tier_use_;        // empty: not known; does not change once blocks are looked up
   struct LatestCurve {
     std::mutex mutex;
     plan::Curve curve;     // guarded by mutex

@@ -157,6 +157,11 @@ constexpr FigureRow kFigureRows[] = {
      MEZZ_READ(Maybe(f.dram_total_bytes))},
     {"dram_warmed_bytes", kGauge, kBytes, false, "What went back to DRAM after a restart.",
      MEZZ_READ(f.dram_warmed_bytes)},
+    {"read_back_reads", kCounter, "", false, "Reads of files, to bring the heirs of what a compaction rewrote back.",
+     MEZZ_READ(f.read_back.reads)},
+    {"read_back_bytes", kCounter, kBytes, false, "What these reads have read.", MEZZ_READ(f.read_back.bytes)},
+    {"read_back_blocks", kCounter, "", false, "Blocks that were read so, and decided on.",
+     MEZZ_READ(f.read_back.blocks)},
     {"flash_read_seconds", kGauge, kSeconds, false, "Mean time of a miss of late, by which pack=auto chooses.",
      MEZZ_READ(Maybe(f.flash_read_ns, kNsOfSecond))},
     {"pack_zstd_ratio", kGauge, kRatio, false, "What zstd makes of late of what LZ4 makes 1 of.",
@@ -311,6 +316,14 @@ class Families {
     AddSplit("warming_offered", kCounter, "", "Blocks that RocksDB wrote and offered to the cache, by who wrote them.",
              "writer",
              {{"flush", number(figures_.offered_by_flushes)}, {"compaction", number(figures_.offered_by_compactions)}});
+    const ReadBackCounts& back = figures_.read_back;
+    AddSplit(
+        "read_back_files", kCounter, "",
+        "Tables that compactions wrote, by whether their heirs were read back (left_out: by none of their blocks).",
+        "outcome",
+        {{"read", number(back.files - back.failed)},
+         {"failed", number(back.failed)},
+         {"left_out", number(back.dropped)}});
     AddSplit("pack_codec", kGauge, "", "1 at the codec that new records are packed with; raw: they are not.", "codec",
              {{"raw", figures_.codec == "raw"}, {"lz4", figures_.codec == "lz4"}, {"zstd", figures_.codec == "zstd"}});
     AddSplit("metrics_deliveries", kCounter, "",
