@@ -8,12 +8,11 @@
 #include "cache/counters.h"
 #include "cache/media/medium.h"
 #include "cache/options.h"
+#include "cache/pack/codec_rules.h"
 #include "fmt/format.h"
 
 namespace mezz {
 
-// Packing is all that a tier of ordinary DRAM gains: below this ratio the same memory serves better as DRAM cache.
-inline constexpr double kPackingPaysFrom = 1.25;
 // So many blocks must have been packed, or tried, before anything is said.
 inline constexpr uint64_t kPackingTriesMin = 1000;
 

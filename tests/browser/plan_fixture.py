@@ -84,6 +84,17 @@ def surface():
             "miss": pick(lambda c: 1 - c[0] - c[1]), "throughput": pick(lambda c: c[2]), "p99_us": pick(lambda c: c[3])}
 
 
+def no_purchase(bound):
+    """The baseline's 512 GiB, parted."""
+    split = lambda dram, factor: {"dram_bytes": dram * GIB, "packed_bytes": (512 - dram) * GIB, "pack_ratio": 3.25,
+                                  "throughput": bracket(factor * bound), "mean_us": bracket(11.0),
+                                  "p99_us": bracket(333.0), "miss": 0.0456, "feasible": factor > 1,
+                                  "sure": factor > 1.1}
+    return {"verdict": "recommended", "best": 1, "splits": [split(64, 0.9), split(128, 1.3), split(256, 1.05)],
+            "uri": "mezzanine://dram_total=128G;scm=384G;medium=dram;pack=zstd;policy=adaptive",
+            "text": "no purchase: pack what you have: 128 GiB as DRAM " + HOSTILE}
+
+
 def full():
     plans = [plan(server, dram, scm) for server in SERVERS for dram in DRAMS for scm in SCMS]
     plans.sort(key=lambda one: one["cost"]["total"])
@@ -144,6 +155,7 @@ def full():
         "fleet": {"hosts": 400, "total": 400 * total, "baseline_total": 400 * before, "saving": 400 * (before - total),
                   "saving_share": 1 - total / before, "watts": 4e5, "baseline_watts": 5e5,
                   "hosts_for_baseline_throughput": 417},
+        "no_purchase": no_purchase(bounds[0]),
         "alternatives": [{"policy": policy, "server": f"two_socket {dram} GiB", "cost": total * factor,
                           "throughput": bounds[0], "p99_us": 900.0, "miss": 0.3, "feasible": feasible}
                          for policy, dram, factor, feasible in

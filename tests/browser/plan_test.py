@@ -15,8 +15,8 @@ from report_fixture import HOSTILE
 
 WIDTH, HEIGHT = looking.SIZES["laptop"]
 SECTIONS = ["Turn the prices", "Cost and performance", "Capacities", "What each further dollar buys", "How sure",
-            "Other uses of the same modules", "The fleet", "The bill", "All plans", "What configures it",
-            "How it was planned"]
+            "No purchase: the memory you have", "Other uses of the same modules", "The fleet", "The bill", "All plans",
+            "What configures it", "How it was planned"]
 
 
 def money(value):
@@ -72,7 +72,8 @@ class Plan(looking.Looking):
             for text in ("less than the baseline", "older than a year", "1234",
                          "no public price stands behind: SCM, qualification", "4 years", "stays best until SCM costs",
                          "Stays best until the data is 1.3 times", "mezzanine://dram=112G", "400 hosts cost",
-                         "417", "memory_mode", "7.0 %", "nothing does; nearest", "Assumed, no public price",
+                         "417", "Pack what you have: 128 GiB as DRAM",
+                         "128 GiB + 384 GiB packed", "4.6 %", "medium=dram", "memory_mode", "7.0 %", "nothing does; nearest", "Assumed, no public price",
                          "prices/2026.yaml"):
                 self.assertIn(text, seen["text"])
             self.assertIn(" ".join(HOSTILE.split()), " ".join(seen["text"].split()), "text of an answer stays text")

@@ -241,18 +241,6 @@ std::string UriSize(uint64_t bytes) {
   return fmt::format("{}", bytes);
 }
 
-std::string UriOf(const Question& question, const Build& build) {
-  if (build.scm.module == nullptr) return "";
-  const bool is_node = build.scm.module->device == "cxl";
-  std::string uri = fmt::format("mezzanine://dram_total={};scm={};",
-                                UriSize(build.dram.bytes() - question.reserved_bytes), UriSize(build.scm.bytes()));
-  uri += is_node ? "medium=numa:1;" : "scm_path=/mnt/pmem0/mezz;";
-  const uint64_t block = std::bit_floor(static_cast<uint64_t>(std::llround(question.traffic.block_bytes * 4 / 3)));
-  if (block != 4096) uri += fmt::format("block={};", UriSize(block));
-  if (question.traffic.pack != "off") uri += fmt::format("pack={};", question.traffic.pack);
-  return fmt::format("{}policy={}", uri, question.traffic.policy);
-}
-
 // Only what can be an answer at some prices, and what it is compared with, is told.
 void DropOthers(Answer* answer) {
   const std::vector<bool> can = CanBeCheapest(answer->plans);
@@ -288,6 +276,18 @@ void Choose(const Question& question, Answer* answer) {
 }
 
 }  // namespace
+
+std::string UriOf(const Question& question, const Build& build) {
+  if (build.scm.module == nullptr) return "";
+  const std::string& device = build.scm.module->device;
+  std::string uri = fmt::format("mezzanine://dram_total={};scm={};",
+                                UriSize(build.dram.bytes() - question.reserved_bytes), UriSize(build.scm.bytes()));
+  uri += device == "cxl" ? "medium=numa:1;" : device == "none" ? "medium=dram;" : "scm_path=/mnt/pmem0/mezz;";
+  const uint64_t block = std::bit_floor(static_cast<uint64_t>(std::llround(question.traffic.block_bytes * 4 / 3)));
+  if (block != 4096) uri += fmt::format("block={};", UriSize(block));
+  if (question.traffic.pack != "off") uri += fmt::format("pack={};", question.traffic.pack);
+  return fmt::format("{}policy={}", uri, question.traffic.policy);
+}
 
 Status MakeAnswer(const Question& question, Answer* answer) {
   constexpr double kMostGrowth = 16;

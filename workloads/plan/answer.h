@@ -95,6 +95,9 @@ struct Answer {
 // those that are near), and books without DRAM or flash.
 Status MakeAnswer(const Question& question, Answer* answer);
 
+// What configures the cache of a build; empty: it has no SCM. SCM of the device "none" is DRAM of the process.
+std::string UriOf(const Question& question, const Build& build);
+
 std::string AnswerTable(const Question& question, const Answer& answer);
 std::string AnswerCsv(const Question& question, const Answer& answer);
 // docs/reference/plan.md, "The JSON".

@@ -42,6 +42,22 @@ std::string Money(const PriceBook& book, double amount) {
   return fmt::format("{:.0f} {}", amount, book.currency);
 }
 
+std::string Rate(double per_s) {
+  if (per_s >= 1e6) return fmt::format("{:.2f}M", per_s / 1e6);
+  return per_s >= 1e3 ? fmt::format("{:.1f}k", per_s / 1e3) : fmt::format("{:.0f}", per_s);
+}
+
+std::string Wrapped(std::string text) {
+  constexpr size_t kColumns = 120;
+  for (size_t start = 0; text.size() - start > kColumns;) {
+    const size_t blank = text.rfind(' ', start + kColumns);
+    if (blank == std::string::npos || blank <= start) break;
+    text.replace(blank, 1, "\n  ");
+    start = blank + 1;
+  }
+  return text;
+}
+
 std::string Duration(double us) {
   if (std::isinf(us)) return "never";
   if (us >= 1e4) return fmt::format("{:.1f} ms", us / 1e3);

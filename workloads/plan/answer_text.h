@@ -10,6 +10,8 @@ namespace mezz::plan {
 
 std::string Money(const PriceBook& book, double amount);
 std::string Duration(double us);
+std::string Rate(double per_s);
+std::string Wrapped(std::string text);  // in lines of the table's width
 std::string StaysText(const Question& question, const Answer& answer, const Stays& stays);
 std::string GrowthText(const Answer& answer);
 std::string FlatterText(const Answer& answer);

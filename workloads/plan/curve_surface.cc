@@ -35,6 +35,8 @@ TierShares CurveSurface::At(double dram_bytes, double scm_bytes) const {
   shares.scm_writes = scm_bytes > 0 ? found.scm_writes : 0;
   shares.scm_promoted = scm.share * (found.promotions - found.packed_promotions);
   shares.scm_unpacked = scm.share * (found.scm_unpacked + found.packed_promotions);
+  // A packed record that gets a second chance is moved as it is.
+  shares.scm_packs = scm_bytes > 0 ? std::max(0.0, found.packed_writes - found.second_chances) : 0;
   shares.scm_record_bytes = found.scm_writes > 0 ? found.scm_written_bytes / found.scm_writes : 0;
   return shares;
 }

@@ -14,6 +14,7 @@ struct TierShares {
   double scm_writes = 0;        // records written to SCM for each look-up, second chances included
   double scm_promoted = 0;      // of the look-ups: raw SCM hits that were copied to DRAM
   double scm_unpacked = 0;      // of the look-ups: SCM hits that had to be unpacked
+  double scm_packs = 0;         // records packed for each look-up
   double scm_record_bytes = 0;  // mean bytes of a record written; 0: a block
 
   double miss() const { return 1 - dram - scm; }

@@ -45,6 +45,7 @@ Machine MachineOf(const Question& question, const Build& build) {
   const Module* const scm = build.scm.module;
   Status status = ParseScmModel(scm == nullptr ? "none" : scm->device, &machine.scm);
   assert(status.ok());  // the price book's reader and the flags' judge have seen both names
+  machine.charges_packing = scm != nullptr && scm->kind == ModuleKind::kDram;
   machine.scm_modules = std::max(1u, build.scm.count);
   status = ParseFlash(question.flash.empty() ? build.flash.module->device : question.flash, &machine.flash);
   assert(status.ok() && machine.flash != nullptr);

@@ -95,12 +95,22 @@ void AddScm(const Machine& machine, const Traffic& traffic, const TierShares& sh
   d->scm_read_bytes = d->scm_written_bytes = 0;  // of a device: there is none
 }
 
+// Of a core, for the records that an operation packs.
+double PackingNs(const Machine& machine, const Traffic& traffic, const TierShares& shares) {
+  if (!machine.charges_packing || traffic.pack == "off") return 0;
+  sim::AccessCosts costs;
+  sim::AddPackedCosts(machine.scm, traffic.block_bytes, traffic.pack == "zstd" ? Codec::kZstd : Codec::kLz4,
+                      shares.scm_record_bytes, &costs);
+  return traffic.lookups_per_operation * shares.scm_packs * costs.pack_ns;
+}
+
 double BytesOfARead(const Traffic& traffic) { return traffic.flash_bytes / traffic.reads_per_miss; }
 
 Demand DemandOf(const Machine& machine, const Traffic& traffic, const TierShares& shares, End end) {
   Demand d;
   d.base_ns = Pick(machine.costs.base, end);
   AddScm(machine, traffic, shares, end, &d);
+  d.write_ns += PackingNs(machine, traffic, shares);
   d.flash_reads = traffic.reads_per_miss * traffic.lookups_per_operation * std::max(0.0, shares.miss());
   d.flash_cpu_ns = Pick(machine.costs.flash_read, end) / traffic.reads_per_miss;
   const double read_bytes = BytesOfARead(traffic);

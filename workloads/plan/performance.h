@@ -40,6 +40,8 @@ struct Machine {
   unsigned scm_modules = 1;
   // As mezz_replay --model does it: the medium's times come on top of what the host's own memory takes.
   bool scm_emulated = false;
+  // Packing a record takes time of a core beyond the costs of operations. Else these are taken to have it.
+  bool charges_packing = false;
   const FlashModel* flash = nullptr;
   unsigned flash_devices = 1;
   OperationCosts costs = PresetCosts();

@@ -12,9 +12,11 @@
 #include "admission/curves/curve_file.h"
 #include "admission/policy.h"
 #include "workloads/plan/alternatives.h"
+#include "workloads/plan/answer_text.h"
 #include "workloads/plan/calibrate.h"
 #include "workloads/plan/curve_surface.h"
 #include "workloads/plan/known_policies.h"
+#include "workloads/plan/no_purchase.h"
 #include "workloads/plan/page/plan_page.h"
 #include "workloads/program/program.h"
 #include "workloads/sim/options.h"
@@ -119,11 +121,15 @@ Status RunPlan(const PlanOptions& options, const Curve& curve, std::string* text
   MEZZ_RETURN_IF_ERROR(MakeAnswer(question, &answer));
   answer.warnings.insert(answer.warnings.end(), curve.warnings.begin(), curve.warnings.end());
   *text = AnswerTable(question, answer);
+  const NoPurchase no_purchase = PackWhatYouHave(question, answer);
+  if (const std::string line = NoPurchaseSentence(question, answer, no_purchase); !line.empty())
+    *text += fmt::format("\n{}\n{}", Wrapped(line), no_purchase.uri.empty() ? "" : no_purchase.uri + "\n");
   std::vector<PricedAlternative> alternatives;
   MEZZ_RETURN_IF_ERROR(PriceAlternatives(options.alternatives, question, answer, &alternatives));
   *text += AlternativesText(question, answer, alternatives);
   nlohmann::json json = ManifestOf("mezz_plan", options.command_line);
   json.update(AnswerJson(question, answer));
+  json["no_purchase"] = NoPurchaseJson(question, answer, no_purchase);
   json["alternatives"] = AlternativesJson(alternatives);
   if (!options.json_path.empty()) MEZZ_RETURN_IF_ERROR(WriteJson(options.json_path, json, 1));
   if (!options.html_path.empty()) MEZZ_RETURN_IF_ERROR(WriteFileAtomically(options.html_path, HtmlPlan(json)));

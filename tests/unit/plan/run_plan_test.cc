@@ -29,13 +29,13 @@ using testing::Not;
 constexpr uint64_t kGiB = uint64_t{1} << 30;
 constexpr uint64_t kRequests = 1'000'000;
 
-// SkewedSurface as a curve of two seeds that differ a little.
-Curve ExampleCurve() {
+// SkewedSurface as a curve of two seeds that differ a little. `ratio`: so many times smaller SCM packs its records.
+Curve ExampleCurve(double ratio = 1) {
   Curve curve;
   curve.form.policy = "adaptive";
   curve.form.dram_cache = "hcc";
   curve.form.block_bytes = 4096;
-  curve.form.pack = "off";
+  curve.form.pack = ratio > 1 ? "zstd" : "off";
   curve.form.seeds = 2;
   for (uint64_t gib = 8; gib <= 1024; gib *= 2) curve.form.dram.push_back(gib * kGiB);
   curve.form.scm = curve.form.dram;
@@ -50,7 +50,7 @@ Curve ExampleCurve() {
   const SkewedSurface surface(kExampleFootprint);
   for (uint64_t dram : curve.form.dram) {
     for (uint64_t scm : curve.form.scm) {
-      const TierShares shares = surface.At(static_cast<double>(dram), static_cast<double>(scm));
+      const TierShares shares = surface.At(static_cast<double>(dram), ratio * static_cast<double>(scm));
       CurvePoint point{.dram_bytes = dram, .scm_bytes = scm};
       for (double seed : {0.999, 1.001}) {
         const auto count = [&](double share) {
@@ -61,7 +61,8 @@ Curve ExampleCurve() {
         counts.scm_in_place = count(shares.scm * 0.75);
         counts.promotions = count(shares.scm * 0.25);
         counts.scm_writes = count(shares.scm_writes);
-        counts.scm_written_bytes = counts.scm_writes * 4160;
+        counts.packed_writes = ratio > 1 ? counts.scm_writes : 0;
+        counts.scm_written_bytes = static_cast<uint64_t>(static_cast<double>(counts.scm_writes) * 4160 / ratio);
         point.seeds.push_back(counts);
       }
       curve.points.push_back(point);
@@ -160,6 +161,26 @@ TEST(RunPlan, ASecondTierOfDramIsPricedAsDram) {
   EXPECT_THAT(text, HasSubstr("% of its DRAM for the block cache"));
   std::remove(options.json_path.c_str());
   std::remove(options.alternatives.c_str());
+}
+
+TEST(RunPlan, TheMemoryThatIsThereIsAChoiceBesideEachPurchase) {
+  PlanOptions options = Options();
+  options.without = "rdimm_16,rdimm_32";  // fewer servers to judge
+  options.json_path = File("plan.json");
+  options.html_path = File("plan.html");
+  std::string text;
+  ASSERT_TRUE(RunPlan(options, ExampleCurve(3), &text).ok());
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("no purchase: pack what you have: "), HasSubstr(";medium=dram;")));
+  const nlohmann::json json = ReadJson(options.json_path);
+  EXPECT_EQ(json["no_purchase"]["verdict"], "recommended");
+  std::ifstream page(options.html_path);
+  const std::string html{std::istreambuf_iterator<char>(page), std::istreambuf_iterator<char>()};
+  EXPECT_THAT(html, HasSubstr("pack what you have: "));
+  ASSERT_TRUE(RunPlan(options, ExampleCurve(), &text).ok());
+  EXPECT_EQ(ReadJson(options.json_path)["no_purchase"]["verdict"], "raw");
+  EXPECT_THAT(text, Not(HasSubstr("medium=dram")));
+  std::remove(options.json_path.c_str());
+  std::remove(options.html_path.c_str());
 }
 
 TEST(RunPlan, WhatIsMissingOrWrongIsNamed) {

@@ -721,6 +721,37 @@
             'plans'));
   };
 
+  const noPurchase = () => {
+    const {no_purchase: found} = result;
+    if (!found) return null;
+    const parts = valueText(found.text).replace(/^no purchase: /, '');
+    const line = (split, i) => ({
+      is: i === found.best && found.uri ? 'is-best' :
+          split.feasible                ? '' :
+                                          'misses',
+      cells: [
+        `${bytes(split.dram_bytes)} + ${bytes(split.packed_bytes)} packed`,
+        plain(split.pack_ratio),
+        count(of(split.throughput)),
+        time(of(split.mean_us)),
+        time(of(split.p99_us)),
+        percent(split.miss),
+        split.sure         ? 'meets all, surely' :
+            split.feasible ? 'meets all' :
+                             'misses some',
+      ],
+    });
+    const splits = found.splits || [];
+    return section(
+        'No purchase: the memory you have', html('p', {}, `${parts.charAt(0).toUpperCase()}${parts.slice(1)}.`),
+        splits.length ? table(
+                            'ways to part the memory',
+                            ['DRAM and packed', 'packs', 'operations/s', 'mean', 'P99', 'missed', 'targets'],
+                            splits.map(line), 'splits') :
+                        null,
+        found.uri ? html('pre', {}, found.uri) : null);
+  };
+
   const alternatives = () => {
     const list = result.alternatives || [];
     const best = plans[result.cheapest];
@@ -870,6 +901,7 @@
     sizesTable(),
     nextDollars(),
     sure(),
+    noPurchase(),
     alternatives(),
     fleet(),
     plans.length ? bill() : null,
