@@ -52,6 +52,16 @@ long LockHolder(const struct stat& file) {
   return 0;
 }
 
+// 0 if the kernel does not tell.
+uint64_t HugePageCount(uint64_t page_bytes, std::string_view what) {
+  std::ifstream file(fmt::format("/sys/kernel/mm/hugepages/hugepages-{}kB/{}", page_bytes >> 10, what));
+  uint64_t count = 0;
+  file >> count;
+  return file ? count : 0;
+}
+
+uint64_t Less(uint64_t all, uint64_t some) { return all - std::min(all, some); }
+
 Status CheckFileSizeLimit(const std::string& path, uint64_t bytes) {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur) {
@@ -167,9 +177,32 @@ Status InUseError(const std::string& path, const struct stat& file) {
   return Status::Busy(fmt::format("path={} is in use by {}: give each cache a file of its own", path, by));
 }
 
+HugePages HugePagesOf(int fd) {
+  struct statfs info {};
+  if (FileSystemType(fd) != HUGETLBFS_MAGIC || fstatfs(fd, &info) != 0) return {};
+  const auto page = static_cast<uint64_t>(info.f_bsize);
+  const auto count = [page](std::string_view what) { return HugePageCount(page, what); };
+  const uint64_t reserved = Less(count("free_hugepages"), count("resv_hugepages"));
+  const uint64_t more = Less(count("nr_overcommit_hugepages"), count("surplus_hugepages"));
+  // A mount without a size of its own says 0.
+  const uint64_t of_mount = info.f_blocks == 0 ? UINT64_MAX : static_cast<uint64_t>(info.f_bavail);
+  return {.page_bytes = page, .available = std::min(reserved + more, of_mount)};
+}
+
+Status CheckHugePagesHold(const std::string& path, const HugePages& pages, uint64_t occupied, uint64_t bytes) {
+  const uint64_t needed = Less((bytes + pages.page_bytes - 1) / pages.page_bytes, occupied / pages.page_bytes);
+  if (needed <= pages.available) return Status::Ok();
+  return Status::NoSpace(
+      fmt::format("path={} needs {} more huge pages of {} and {} can be had: reserve them "
+                  "(/sys/kernel/mm/hugepages/hugepages-{}kB/nr_hugepages), or lower capacity_bytes",
+                  path, needed, HumanBytes(pages.page_bytes), pages.available, pages.page_bytes >> 10));
+}
+
 Status CheckFileSystemHolds(const std::string& path, int fd, const struct stat& file, uint64_t bytes,
                             PromisedMemory* promised) {
   MEZZ_RETURN_IF_ERROR(CheckFileSizeLimit(path, bytes));
+  if (const HugePages pages = HugePagesOf(fd); pages.page_bytes != 0)
+    return CheckHugePagesHold(path, pages, static_cast<uint64_t>(file.st_blocks) * 512, bytes);
   struct statvfs space {};
   if (fstatvfs(fd, &space) != 0) {
     return Status::IoError(fmt::format("path={} does not tell the size of its file system ({}): name another file",
@@ -194,7 +227,7 @@ Status CheckFileSystemHolds(const std::string& path, int fd, const struct stat& 
 
 bool IsMemoryFileSystem(int fd) {
   const uint64_t type = FileSystemType(fd);
-  return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
+  return type == TMPFS_MAGIC || type == RAMFS_MAGIC || type == HUGETLBFS_MAGIC;
 }
 
 std::string FileSystemName(int fd) {
@@ -203,6 +236,8 @@ std::string FileSystemName(int fd) {
       return "tmpfs";
     case RAMFS_MAGIC:
       return "ramfs";
+    case HUGETLBFS_MAGIC:
+      return "hugetlbfs";
     case EXT4_SUPER_MAGIC:
       return "ext4";
     case kXfsMagic:

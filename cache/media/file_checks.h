@@ -35,12 +35,21 @@ Status OpenError(const std::string& path, int error);
 // That another open of `file` holds its lock; says whose, where the kernel tells.
 Status InUseError(const std::string& path, const struct stat& file);
 
+// The huge pages that a file on hugetlbfs is made of.
+struct HugePages {
+  uint64_t page_bytes = 0;  // 0: it is on another file system
+  uint64_t available = 0;   // that the kernel would still give
+};
+HugePages HugePagesOf(int fd);
+// NoSpace if a file of `bytes` bytes, of which it has `occupied`, takes more of them than there are.
+Status CheckHugePagesHold(const std::string& path, const HugePages& pages, uint64_t occupied, uint64_t bytes);
+
 // NoSpace if the file system of `fd`, or the memory behind it, cannot hold `bytes` bytes of this file. Memory that it
-// will take is promised.
+// will take is promised, but for huge pages: whoever reserved them has taken it.
 Status CheckFileSystemHolds(const std::string& path, int fd, const struct stat& file, uint64_t bytes,
                             PromisedMemory* promised);
 
-bool IsMemoryFileSystem(int fd);  // tmpfs, ramfs
+bool IsMemoryFileSystem(int fd);  // tmpfs, ramfs, hugetlbfs
 // "tmpfs", "ext4", ...
 std::string FileSystemName(int fd);
 

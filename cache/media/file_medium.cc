@@ -121,6 +121,10 @@ class FileMedium : public Medium {
   bool IsUntouched(std::span<const std::byte> head) const;
   Status Judge(std::span<const std::byte> head, uint64_t medium_bytes, bool* existing);
   Status StampProvisionalSuperblock();
+  // The same through the mapping: hugetlbfs takes no write.
+  Status StampMapped();
+  // Of the file: on hugetlbfs whole pages.
+  uint64_t FileBytes() const { return huge_page_bytes_ == 0 ? wanted_ : RoundUp(wanted_, huge_page_bytes_); }
   // Gives the file its size, and all of its space where that is cheap; else `*by_chunks` does, while it is prepared.
   Status Reserve(std::function<int(uint64_t offset, uint64_t bytes)>* by_chunks);
   // `fd` is another open of our file: a mapping keeps its open file alive, with all locks on it. So a forked child,
@@ -139,7 +143,8 @@ class FileMedium : public Medium {
   const MediumOrder order_;  // its options are of the caller: not used once Open has returned
   const std::string path_;
   const uint64_t wanted_;
-  int fd_ = -1;  // carries the lock
+  uint64_t huge_page_bytes_ = 0;  // of hugetlbfs; 0: the file is not there
+  int fd_ = -1;                   // carries the lock
   bool locked_ = false;
   bool created_ = false;  // by us: unlinked again on failure
   bool resized_ = false;  // not created by us, and no longer of its old size
@@ -167,8 +172,8 @@ FileMedium::~FileMedium() {
 
 // A file that cannot be cut takes more room than it needs, and is cut when it is opened again.
 void FileMedium::GiveUpRest() const {
-  if (!child_rules_.InOwner() || !S_ISREG(stat_.st_mode) || stat_.st_size <= static_cast<off_t>(wanted_)) return;
-  [[maybe_unused]] const int ignored = ftruncate(fd_, static_cast<off_t>(wanted_));
+  if (!child_rules_.InOwner() || !S_ISREG(stat_.st_mode) || stat_.st_size <= static_cast<off_t>(FileBytes())) return;
+  [[maybe_unused]] const int ignored = ftruncate(fd_, static_cast<off_t>(FileBytes()));
 }
 
 std::string FileMedium::NameTrouble() const {
@@ -284,17 +289,20 @@ Status FileMedium::OpenDescriptor() {
 }
 
 Status FileMedium::OpenFile(std::unique_ptr<Preparer>* preparer, bool* existing) {
+  huge_page_bytes_ = HugePagesOf(fd_).page_bytes;
   MEZZ_RETURN_IF_ERROR(JudgeFileContents(existing));
   PromisedMemory promised;
   MEZZ_RETURN_IF_ERROR(CheckFileSystemHolds(path_, fd_, stat_, wanted_, &promised));
-  if (stat_.st_size == 0) MEZZ_RETURN_IF_ERROR(StampProvisionalSuperblock());
+  const bool stamps_mapped = huge_page_bytes_ != 0 && !*existing;
+  if (stat_.st_size == 0 && !stamps_mapped) MEZZ_RETURN_IF_ERROR(StampProvisionalSuperblock());
   std::function<int(uint64_t, uint64_t)> reserve;
   MEZZ_RETURN_IF_ERROR(Reserve(&reserve));
   const Descriptor mapped(open(path_.c_str(), kOpenFlags));
   Source source;
   MEZZ_RETURN_IF_ERROR(MakeSource(mapped.get(), &source));
   MEZZ_RETURN_IF_ERROR(FindBadRanges(source));
-  MEZZ_RETURN_IF_ERROR(Map(source, wanted_));
+  MEZZ_RETURN_IF_ERROR(Map(source, FileBytes()));
+  if (stamps_mapped) MEZZ_RETURN_IF_ERROR(StampMapped());
   MEZZ_RETURN_IF_ERROR(
       PrepareFirstPart(order_, base_, name(), std::move(reserve), preparer, std::move(promised), bad_));
   const bool dax = info_.granularity != StoreGranularity::kPage;
@@ -331,6 +339,8 @@ Status FileMedium::JudgeFileContents(bool* existing) {
   if (got < 0) {
     return Status::IoError(fmt::format("path={} cannot be read ({}): name another file", path_, ErrnoText(errno)));
   }
+  // It has its size before its first bytes.
+  if (huge_page_bytes_ != 0 && IsUntouched(head)) return Judge({}, 0, existing);
   return Judge({head.data(), static_cast<size_t>(got)}, static_cast<uint64_t>(stat_.st_size), existing);
 }
 
@@ -380,10 +390,17 @@ Status FileMedium::StampProvisionalSuperblock() {
   return ReservationError(put < 0 ? errno : ENOSPC, "written");
 }
 
+Status FileMedium::StampMapped() {
+  const auto head = order_.format.provisional(order_.options, wanted_);
+  const BusErrorWatch watch({base_, head.size()});
+  if (BusErrors::Try([&] { std::memcpy(base_, head.data(), head.size()); })) return Status::Ok();
+  return ReservationError(ENOSPC, "written");
+}
+
 Status FileMedium::Reserve(std::function<int(uint64_t offset, uint64_t bytes)>* by_chunks) {
   // What is cut off may be what a superblock still speaks of: GiveUpRest.
-  resized_ = stat_.st_size < static_cast<off_t>(wanted_);
-  if (resized_ && ftruncate(fd_, static_cast<off_t>(wanted_)) != 0) return ReservationError(errno, "resized");
+  resized_ = stat_.st_size < static_cast<off_t>(FileBytes());
+  if (resized_ && ftruncate(fd_, static_cast<off_t>(FileBytes())) != 0) return ReservationError(errno, "resized");
   // Where populating reserves, and reports a shortage as well, fallocate would only be a slower way to do the same.
   const bool memory = IsMemoryFileSystem(fd_);
   if (memory && KernelCanPopulate()) return Status::Ok();

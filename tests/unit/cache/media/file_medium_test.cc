@@ -401,6 +401,96 @@ TEST_F(FileMedium, InUseByAnotherProcessIsRefusedUntilItEnds) {
   for (const int fd : {ready[0], ready[1], leave[0]}) close(fd);
 }
 
+TEST(HugePages, TooFewAreRefusedWithHowManyAreMissing) {
+  const HugePages pages{.page_bytes = 2 << 20, .available = 3};
+  EXPECT_TRUE(CheckHugePagesHold("/huge/file", pages, 0, 6 << 20).ok());
+  const Status status = CheckHugePagesHold("/huge/file", pages, 0, (6 << 20) + 1);
+  EXPECT_EQ(status.code(), Status::Code::kNoSpace);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("needs 4 more huge pages of 2 MiB and 3 can be had"),
+                                      HasSubstr("hugepages-2048kB/nr_hugepages")));
+  EXPECT_TRUE(CheckHugePagesHold("/huge/file", pages, 2 << 20, (6 << 20) + 1).ok()) << "which the file has already";
+}
+
+// Pages of hugetlbfs, more than there were, until the object goes.
+class ReservedHugePages {
+ public:
+  explicit ReservedHugePages(uint64_t more) : before_(Read()) { Write(before_ + more); }
+  ~ReservedHugePages() { Write(before_); }
+  ReservedHugePages(const ReservedHugePages&) = delete;
+  ReservedHugePages& operator=(const ReservedHugePages&) = delete;
+  uint64_t got() const { return Read() - std::min(Read(), before_); }
+
+ private:
+  static constexpr char kFile[] = "/proc/sys/vm/nr_hugepages";
+  static uint64_t Read() {
+    uint64_t pages = 0;
+    std::ifstream(kFile) >> pages;
+    return pages;
+  }
+  static void Write(uint64_t pages) { std::ofstream(kFile) << pages; }
+  const uint64_t before_;
+};
+
+class HugetlbFile : public FileMedium {
+ protected:
+  // Why there is none here; empty: there is.
+  std::string Mount() {
+    fs::create_directories(directory_ / "huge");
+    if (mount("none", (directory_ / "huge").c_str(), "hugetlbfs", 0, nullptr) != 0)
+      return std::string("hugetlbfs cannot be mounted (") + strerror(errno) + ")";
+    mounted_ = true;
+    path_ = directory_ / "huge" / "medium";
+    return "";
+  }
+  ~HugetlbFile() override {
+    if (mounted_) umount2((directory_ / "huge").c_str(), MNT_DETACH);
+  }
+  bool mounted_ = false;
+};
+
+TEST_F(HugetlbFile, OpensRoundedToItsPagesAndIsFoundAgain) {
+  if (const std::string why = Mount(); !why.empty()) GTEST_SKIP() << "NOT TESTED here: " << why;
+  const ReservedHugePages reserved(4);
+  if (reserved.got() < 4) GTEST_SKIP() << "NOT TESTED here: the kernel gave " << reserved.got() << " of 4 huge pages";
+  {
+    const Opened opened = Open(path_);
+    ASSERT_TRUE(opened.status.ok()) << opened.status.message();
+    EXPECT_FALSE(opened.existing);
+    EXPECT_FALSE(opened.medium->info().emulated) << "it is memory";
+    EXPECT_THAT(opened.medium->info().description, HasSubstr("hugetlbfs"));
+    EXPECT_EQ(fs::file_size(path_) % (2 << 20), 0u);
+    Format(*opened.medium);
+    std::memset(opened.medium->base() + kBytes / 2, 'x', kBytes / 2);
+  }
+  const Opened again = Open(path_);
+  ASSERT_TRUE(again.status.ok()) << again.status.message();
+  EXPECT_TRUE(again.existing);
+  EXPECT_EQ(again.medium->base()[kBytes - 1], std::byte{'x'});
+}
+
+// By a crash between its size and its first bytes.
+TEST_F(HugetlbFile, WithoutItsFirstBytesIsNew) {
+  if (const std::string why = Mount(); !why.empty()) GTEST_SKIP() << "NOT TESTED here: " << why;
+  const ReservedHugePages reserved(4);
+  if (reserved.got() < 4) GTEST_SKIP() << "NOT TESTED here: the kernel gave " << reserved.got() << " of 4 huge pages";
+  const int fd = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(ftruncate(fd, kBytes), 0);
+  close(fd);
+  const Opened opened = Open(path_);
+  ASSERT_TRUE(opened.status.ok()) << opened.status.message();
+  EXPECT_FALSE(opened.existing);
+}
+
+TEST_F(HugetlbFile, WithoutPagesIsRefusedAndLeavesNoFile) {
+  if (const std::string why = Mount(); !why.empty()) GTEST_SKIP() << "NOT TESTED here: " << why;
+  constexpr uint64_t kMore = uint64_t{1} << 40;  // than this machine has
+  const Opened opened = Open(path_, kMore);
+  EXPECT_EQ(opened.status.code(), Status::Code::kNoSpace);
+  EXPECT_THAT(opened.status.message(), AllOf(HasSubstr("huge pages of 2 MiB"), HasSubstr("nr_hugepages")));
+  EXPECT_FALSE(fs::exists(path_));
+}
+
 TEST_F(FileMedium, OnAReadOnlyFileSystemIsRefused) {
   MOUNT_OR_SKIP(tmpfs, directory_ / "mount", 0, "size=16m");
   const fs::path path = directory_ / "mount" / "medium";
