@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "cache/base/if_memory.h"
 #include "cache/base/text.h"
 #include "cache/layout.h"
 #include "cache/media/file_checks.h"
@@ -160,7 +161,15 @@ Status OpenWalStore(const WalOptions& options, std::shared_ptr<WalStore>* store)
     if (!existing) MEZZ_RETURN_IF_ERROR(SyncFolderOf(options.path));
   }
   const Status status = WalStore::Open(std::move(medium), existing, geometry, settings, store);
-  return status.ok() ? status : status.WithPrefix(fmt::format("path={} ", options.path));
+  if (!status.ok()) return status.WithPrefix(fmt::format("path={} ", options.path));
+  if (options.on_trouble) {
+    // The watch ends before the store does.
+    const auto tell = [watched = store->get(), told = options.on_trouble] {
+      (void)IfThereIsMemory([&] { told(watched->NameTrouble()); });
+    };
+    (void)IfThereIsMemory([&] { (*store)->WatchName(tell); });
+  }
+  return status;
 }
 
 }  // namespace mezz

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "cache/options.h"
 #include "cache/status.h"
@@ -17,6 +19,9 @@ struct WalOptions {
   // Of which so many bytes are used, now and at every later opening.
   uint64_t size = 0;
   MediumModelName model = MediumModelName::kNone;  // charged on top of the real medium
+  // Told once, while the store lives, if its file is removed, replaced or renamed: WalStore::NameTrouble. By a thread
+  // of the medium's; it must not destroy the store.
+  std::function<void(std::string_view what)> on_trouble{};
 
   // Judges what can be judged without touching the medium.
   Status Validate() const;

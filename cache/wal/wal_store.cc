@@ -378,6 +378,18 @@ WalOutcome WalStore::Truncate(FilePtr* file, uint64_t length) {
   return Health();
 }
 
+std::string WalStore::NameTrouble() const {
+  const std::string trouble = medium_->NameTrouble();
+  if (trouble.empty()) return {};
+  if (medium_->IsNameless()) {
+    return "has lost its file, which was removed or replaced: flush the databases before they are closed, or the "
+           "writes "
+           "that only these logs have are lost";
+  }
+  return "was renamed: give the file its name back before the databases are opened again, or they refuse to open "
+         "without their logs";
+}
+
 uint64_t WalStore::free_bytes() const {
   const std::lock_guard lock(mutex_);
   return free_extents_.size() * RoomBehind(kChunksAt, geometry_.extent_bytes);

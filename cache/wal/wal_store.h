@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -84,6 +85,11 @@ class WalStore {
   WalOutcome Truncate(FilePtr* file, uint64_t length);
 
   const Medium& medium() const { return *medium_; }
+  // What has become of the file that the logs lie in, as the rest of a sentence that begins with its path, and what to
+  // do. Empty: it is found again by the name it was opened by.
+  std::string NameTrouble() const;
+  // As Medium::WatchName. Call it once.
+  void WatchName(const std::function<void()>& told) { medium_->WatchName(told); }
   const Geometry& geometry() const { return geometry_; }
   const WalUuid& uuid() const { return uuid_; }
   const WalRecovery& recovery() const { return recovery_; }

@@ -100,7 +100,9 @@ class WalFileSystem final : public rocksdb::FileSystemWrapper, private WalEvacua
   // Until it goes: for programs that cannot ask for the counters.
   void Report() const {
     KeepReported(this, [this] {
-      return fmt::format("log on SCM: {}\n{}wal.free_bytes: {}\n", options_.ToUri(), counters_.ToString(),
+      const std::string trouble = store_ == nullptr ? "" : store_->NameTrouble();
+      return fmt::format("log on SCM: {}\n{}{}wal.free_bytes: {}\n", options_.ToUri(),
+                         trouble.empty() ? "" : fmt::format("wal.trouble: it {}\n", trouble), counters_.ToString(),
                          store_ == nullptr ? 0 : store_->free_bytes());
     });
   }
@@ -452,7 +454,12 @@ Status OpenShared(const WalOptions& options, SharedMedium* medium) {
     if (medium->store->geometry().capacity_bytes == options.Geometry().capacity_bytes) return Status::Ok();
     return Status::InvalidArgument(fmt::format("path={} is open with another size in this process", options.path));
   }
-  MEZZ_RETURN_IF_ERROR(OpenWalStore(options, &medium->store));
+  WalOptions watched = options;
+  watched.on_trouble = [path = options.path, told_too = options.on_trouble](std::string_view what) {
+    Tell(fmt::format("{} path={} {}", kWalScheme, path, what));
+    if (told_too) told_too(what);
+  };
+  MEZZ_RETURN_IF_ERROR(OpenWalStore(watched, &medium->store));
   medium->id = Inode::Of(options.path);
   known = {medium->store, medium->id};
   return Status::Ok();

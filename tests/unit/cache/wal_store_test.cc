@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <string>
 #include <thread>
 
@@ -74,6 +76,29 @@ TEST_F(WalStoreTest, LogsComeBackAtTheNextOpening) {
   EXPECT_EQ(store->List("/db/"), (std::vector<std::string>{"/db/000002.log", "/db/archive/000001.log"}));
   EXPECT_EQ(Content(store->Find("/db/archive/000001.log")), "one");
   EXPECT_EQ(Content(store->Find("/db/000002.log")), std::string(3 * store->geometry().extent_bytes, 'x'));
+}
+
+// By somebody who cleans up while databases are open. What is there can still be read and written.
+TEST_F(WalStoreTest, TellsOnceThatItsFileWasRemovedOrRenamed) {
+  for (const bool renamed : {false, true}) {
+    SCOPED_TRACE(renamed);
+    ScratchFile other;
+    std::promise<std::string> told;
+    WalOptions options = Options();
+    options.on_trouble = [&](std::string_view what) { told.set_value(std::string(what)); };  // twice would throw
+    std::shared_ptr<WalStore> store;
+    ASSERT_TRUE(OpenWalStore(options, &store).ok());
+    EXPECT_EQ(store->NameTrouble(), "");
+    if (renamed) {
+      std::filesystem::rename(file_.path(), other.path());
+    } else {
+      std::filesystem::remove(file_.path());
+    }
+    const std::string what = told.get_future().get();
+    EXPECT_EQ(what, store->NameTrouble());
+    EXPECT_THAT(what, testing::HasSubstr(renamed ? "give the file its name back" : "flush the databases"));
+    EXPECT_EQ(Content(Write(*store, "/db/000001.log", "one")), "one");
+  }
 }
 
 TEST_F(WalStoreTest, WhoHoldsARemovedLogReadsItOn) {

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -215,6 +216,18 @@ TEST_F(WalFileSystemTest, AMediumThatVanishesTakesNoFurtherLog) {
     EXPECT_GT(LogsIn(db_), 0u);
   }
   Check(WalDb(fs, SmallOptions(), db_), 0, 500);
+}
+
+TEST_F(WalFileSystemTest, AMediumWhoseFileIsRemovedIsTold) {
+  std::promise<std::string> told;
+  WalFileSystemOptions options = Options();
+  options.medium.on_trouble = [&](std::string_view what) { told.set_value(std::string(what)); };
+  const auto fs = MakeOrDie(options);
+  const WalDb db(fs, SmallOptions(), db_);
+  Fill(db, 0, 10);
+  std::filesystem::remove(medium_.path());
+  EXPECT_THAT(told.get_future().get(), HasSubstr("flush the databases"));
+  Check(db, 0, 10);
 }
 
 // A new medium at the old path, as a tmpfs after a reboot: the logs were on the old one.
