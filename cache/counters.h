@@ -20,6 +20,8 @@ namespace mezz {
   X(kScmPackedHit, "scm.packed_hit")              /* of them: on packed records */           \
   X(kScmPackedHitStored, "scm.packed_hit_stored") /* the bytes of their payloads */          \
   X(kScmImageHit, "scm.image_hit")                /* of those: on images */                  \
+  X(kScmHitByCompaction, "scm.hit_by_compaction") /* of the hits: no user asked */           \
+  X(kScmPackedHitByCompaction, "scm.packed_hit_by_compaction")                               \
   X(kScmMiss, "scm.miss")                                                                    \
   X(kScmPut, "scm.put")                                                                      \
   X(kScmPutBytes, "scm.put_bytes")                /* of the blocks, not as stored */         \

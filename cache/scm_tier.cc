@@ -265,6 +265,7 @@ bool ScmTier::Impl::TakeStaged(const BlockKey& key, Heat heat, PinnedBlock* foun
   found->heat_ = static_cast<uint8_t>(block->heat);
   found->slot_ = static_cast<int8_t>(block->slot);
   counters_->Add(Event::kScmHit, block->role);
+  if (heat != Heat::kRaise) counters_->Add(Event::kScmHitByCompaction, block->role);
   return true;  // the pin goes to the caller
 }
 
@@ -286,6 +287,10 @@ bool ScmTier::Impl::Take(Index::Entry entry, KeyReader& reader, Heat heat, Pinne
   if (unproven) [[unlikely]]
     found->carried_ = entry.word.dram() ? Carried::kFromDram : Carried::kFromScm;
   counters_->Add(Event::kScmHit, role);
+  if (heat != Heat::kRaise) [[unlikely]] {
+    counters_->Add(Event::kScmHitByCompaction, role);
+    if (packed) counters_->Add(Event::kScmPackedHitByCompaction, role);
+  }
   if (unproven && heat != Heat::kRaise) return true;  // it stays unproven, and with its mark
   const unsigned raised = std::min(entry.word.heat() + 1, IndexWord::kHeatMax);
   found->heat_ = static_cast<uint8_t>(heat == Heat::kRaise ? raised : entry.word.heat());

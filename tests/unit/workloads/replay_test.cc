@@ -451,6 +451,33 @@ TEST_F(Replay, PutsAsManyAsAskedForWhileCompactionsRun) {
   }
 }
 
+// Nine puts for a Get: compactions find far more blocks in SCM than users do.
+TEST_F(Replay, CountsNoHitsOfCompactionsAsUsers) {
+  ReplayOptions options = Options("gen:zipf", "hybrid+raw:dram_first+nowarm,hybrid+lz4:dram_first+nowarm");
+  options.put_share = 0.9;
+  options.ops = 60000;
+  options.write_buffer_bytes = 256 << 10;
+  options.value_ratio = 2;
+  RunOk(options);
+  for (const CacheRow& row : report_.rows) {
+    SCOPED_TRACE(row.cache);
+    const auto counted = [&](const std::string& name) {
+      const size_t at = row.counters.find("\n" + name + ": ");
+      return at == std::string::npos ? 0 : std::stoull(row.counters.substr(at + name.size() + 3));
+    };
+    const uint64_t users = counted("scm.hit") - counted("scm.hit_by_compaction");
+    EXPECT_GT(counted("scm.hit_by_compaction"), users) << "the premise";
+    EXPECT_GT(row.total.tiers.second_hits, 0u);
+    EXPECT_LE(row.total.tiers.second_hits, users);
+    EXPECT_LE(row.total.tiers.second_hits, row.total.tiers.hits) << "which the replay's threads count";
+    EXPECT_LE(row.total.packed.hits, row.total.tiers.second_hits);
+    double by_role = 0;
+    for (const auto& [role, shares] : row.total.roles)
+      by_role += shares.scm_hit.value_or(0) * static_cast<double>(shares.lookups);
+    EXPECT_NEAR(by_role, static_cast<double>(row.total.tiers.second_hits), 1);
+  }
+}
+
 // A cache that slows compactions down must not look fast: what a window brought about is paid for within.
 TEST_F(Replay, PaysForItsCompactionsWithinTheWindow) {
   ReplayOptions options = Options("gen:zipf", "lru");

@@ -81,6 +81,12 @@ struct ReplayThread {
   uint64_t fed_ns = 0;
 };
 
+uint64_t Less(uint64_t all, uint64_t some) { return all - std::min(all, some); }
+// The replay's threads count their own look-ups; a cache counts those of compactions, too.
+uint64_t ByUsers(const CounterSnapshot& counts, Event all, Event by_compaction) {
+  return Less(counts[all], counts[by_compaction]);
+}
+
 // The counters of a cache of ours at one moment.
 struct OurCounts {
   CounterSnapshot events;
@@ -182,10 +188,11 @@ class Window {
     } else if (cache_.second_tier == SecondTier::kWholeCache) {
       tiers.second_hits = counts.hits;
     }
-    uint64_t packed_hits = 0, packed_bytes = 0;
+    uint64_t read_blocks = tiers.second_hits, packed_hits = 0, packed_bytes = 0;
     if (cache_.stats != nullptr) {
       const CounterSnapshot ours = cache_.stats->Counters();
-      tiers.second_hits = ours[Event::kScmHit];
+      read_blocks = ours[Event::kScmHit];
+      tiers.second_hits = ByUsers(ours, Event::kScmHit, Event::kScmHitByCompaction);
       packed_hits = ours[Event::kScmPackedHit];
       packed_bytes = ours[Event::kScmPackedHitStored];
       tiers.scm_bytes_written = ours[Event::kScmWrittenBytes];
@@ -205,7 +212,7 @@ class Window {
     }
     if (cache_.allocator != nullptr) tiers.scm_bytes_written = cache_.allocator->allocated_bytes();
     // Both are counted while others run: a hit may be in one of them only.
-    tiers.scm_bytes_read = (tiers.second_hits - std::min(packed_hits, tiers.second_hits)) * block_bytes + packed_bytes;
+    tiers.scm_bytes_read = (read_blocks - std::min(packed_hits, read_blocks)) * block_bytes + packed_bytes;
     return tiers;
   }
 
@@ -245,13 +252,17 @@ class Window {
     const CounterSnapshot events = now.events - before.events;
     const DecisionSnapshot decisions = now.decisions - before.decisions;
     const auto slot = [&](RoleSlot role) { return &result->roles[static_cast<size_t>(role)].second_hits; };
-    *slot(RoleSlot::kIndex) = events.of(Event::kScmHit, BlockRole::kIndex);
-    *slot(RoleSlot::kFilter) = events.of(Event::kScmHit, BlockRole::kFilter);
-    *slot(RoleSlot::kData) = events[Event::kScmHit] - *slot(RoleSlot::kIndex) - *slot(RoleSlot::kFilter);
+    const auto of_role = [&](BlockRole role) {
+      return Less(events.of(Event::kScmHit, role), events.of(Event::kScmHitByCompaction, role));
+    };
+    *slot(RoleSlot::kIndex) = of_role(BlockRole::kIndex);
+    *slot(RoleSlot::kFilter) = of_role(BlockRole::kFilter);
+    *slot(RoleSlot::kData) = Less(ByUsers(events, Event::kScmHit, Event::kScmHitByCompaction),
+                                  *slot(RoleSlot::kIndex) + *slot(RoleSlot::kFilter));
     result->demotions = events[Event::kDemotion];
     result->promotions = events[Event::kPromotion];
     result->scm_writes = events[Event::kScmPut] + events[Event::kScmSecondChance] + events[Event::kScmPackedAtReclaim];
-    result->packed = {.hits = events[Event::kScmPackedHit],
+    result->packed = {.hits = ByUsers(events, Event::kScmPackedHit, Event::kScmPackedHitByCompaction),
                       .writes = events[Event::kScmPackedPut],
                       .bytes = events[Event::kScmPackedPutBytes],
                       .stored = events[Event::kScmPackedPutStored]};
