@@ -49,7 +49,7 @@ MAY_INCLUDE = {
                                 "admission", "cache", "rocksdb"},
     "workloads/replay/processes": {"workloads/replay/caches", "workloads/replay/engine", "workloads/requests",
                                    "integration", "cache", "admission/curves", "rocksdb"},
-    "workloads/replay": {"workloads/replay", "workloads/program", "cache", "admission/curves"},
+    "workloads/replay": {"workloads/replay", "workloads/requests", "workloads/program", "cache", "admission/curves"},
     "tests": {"tests", "workloads", "integration", "admission", "cache", "rocksdb"},
 }
 OURS = ("cache", "admission", "integration", "workloads", "tests", "results", "rocksdb")

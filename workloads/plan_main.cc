@@ -25,6 +25,8 @@
 #include "workloads/program/subcommands.h"
 #include "workloads/readers/open_trace.h"
 #include "workloads/requests/cut_extents.h"
+#include "workloads/requests/progress.h"
+#include "workloads/requests/tracked_source.h"
 #include "workloads/rocksdb/query_trace_reader.h"
 
 DEFINE_string(trace, "", "Trace to plan for, or gen:NAME; its curve is made first");
@@ -134,8 +136,9 @@ mezz::Status CurveOf(const std::string& trace, mezz::plan::Curve* curve, double*
   MEZZ_RETURN_IF_ERROR(CurveOptionsFromFlags(&options));
   std::unique_ptr<mezz::RequestSource> source;
   MEZZ_RETURN_IF_ERROR(OpenSource(trace, &source));
-  source = mezz::CutExtents(std::move(source), options.block_bytes);
-  MEZZ_RETURN_IF_ERROR(mezz::plan::BuildCurve(source.get(), options, curve));
+  mezz::Progress progress;
+  source = mezz::CutExtents(mezz::TrackProgress(std::move(source), &progress), options.block_bytes);
+  MEZZ_RETURN_IF_ERROR(mezz::plan::BuildCurve(source.get(), options, curve, &progress));
   if (sample_rate != nullptr) *sample_rate = source->sample_rate();
   return mezz::Status::Ok();
 }

@@ -83,7 +83,8 @@ mezz::Status Run(const std::string& command_line) {
   MEZZ_RETURN_IF_ERROR(mezz::CheckWritable("csv", options.csv_path));
   options.command_line = command_line;
   mezz::sim::SimReport report;
-  MEZZ_RETURN_IF_ERROR(mezz::sim::RunSim(options, &report));
+  mezz::Progress progress;
+  MEZZ_RETURN_IF_ERROR(mezz::sim::RunSim(options, &report, &progress));
   fmt::print("{}", mezz::sim::ReportTable(options, report));
   std::fflush(stdout);
   if (!options.json_path.empty()) {

@@ -16,6 +16,8 @@
 #include "workloads/program/command_line.h"
 #include "workloads/program/program.h"
 #include "workloads/program/subcommands.h"
+#include "workloads/requests/progress.h"
+#include "workloads/requests/tracked_source.h"
 #include "workloads/rocksdb/query_trace.h"
 #include "workloads/rocksdb/query_trace_reader.h"
 #include "workloads/rocksdb/record.h"
@@ -71,7 +73,8 @@ mezz::Status RunInfo(const Arguments& arguments) {
   MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--memory", FLAGS_memory, &options.memory_bytes_max));
   MEZZ_RETURN_IF_ERROR(mezz::CheckWritable("json", FLAGS_json));
   mezz::TraceInfo info;
-  MEZZ_RETURN_IF_ERROR(mezz::InspectTrace(options, &info));
+  mezz::Progress progress;
+  MEZZ_RETURN_IF_ERROR(mezz::InspectTrace(options, &info, &progress));
   fmt::print("{}", mezz::InfoTable(info));
   if (FLAGS_json.empty()) return mezz::Status::Ok();
   nlohmann::json result = mezz::ManifestOf("mezz_trace", arguments.command_line);
@@ -91,7 +94,8 @@ mezz::Status Convert(const Arguments& arguments, const std::string& to, double r
   MEZZ_RETURN_IF_ERROR(mezz::Count("seed", FLAGS_seed, 0, &options.seed));
   MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--memory", FLAGS_memory, &options.memory_bytes_max));
   mezz::ConvertSummary summary;
-  MEZZ_RETURN_IF_ERROR(mezz::ConvertTrace(options, &summary));
+  mezz::Progress progress;
+  MEZZ_RETURN_IF_ERROR(mezz::ConvertTrace(options, &summary, &progress));
   fmt::print("{}: {} requests as {}, which keeps {}\n", options.out, summary.requests, to,
              mezz::FindWriterFormat(to)->keeps);
   if (summary.operations > 0) fmt::print("{} of them were no gets, and now look like gets\n", summary.operations);
@@ -130,7 +134,8 @@ mezz::Status RunRecord(const Arguments& arguments) {
   std::signal(SIGINT, &OnSignal);
   std::signal(SIGTERM, &OnSignal);
   mezz::RecordReport report;
-  MEZZ_RETURN_IF_ERROR(mezz::RecordTraces(options, stop, &report));
+  mezz::Progress progress;
+  MEZZ_RETURN_IF_ERROR(mezz::RecordTraces(options, stop, &report, &progress));
   fmt::print("recorded {} reads, {} seeks and {} writes of {} keys; {} reads found nothing, {} writes were left out\n",
              report.reads, report.seeks, report.writes, report.keys, report.not_found, report.writes_left_out);
   fmt::print("{}\n", ToString(report.packing));
@@ -152,6 +157,8 @@ mezz::Status RunGenerate(const Arguments& arguments) {
   std::unique_ptr<mezz::RequestSource> source;
   MEZZ_RETURN_IF_ERROR(mezz::MakeGenerator(options, &source));
   if (FLAGS_out.empty()) return mezz::Status::InvalidArgument("--out is missing; name the file to write");
+  mezz::Progress progress;
+  source = mezz::TrackProgress(std::move(source), &progress);
   MEZZ_RETURN_IF_ERROR(mezz::WriteQueryTrace(source.get(), options.ops, FLAGS_out, {}));
   fmt::print("{}: {}, {} requests as a RocksDB query trace\n", FLAGS_out, source->description(), options.ops);
   return mezz::Status::Ok();

@@ -49,6 +49,7 @@ class SeedRun {
   Status Finish(size_t i, SampleCounts* counts) {
     MEZZ_RETURN_IF_ERROR(models_[i]->Counts(counts));
     models_[i].reset();
+    if (options_.on_point) options_.on_point();
     return Status::Ok();
   }
 

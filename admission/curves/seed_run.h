@@ -26,7 +26,8 @@ struct SeedRunOptions {
   MiniatureOptions miniature;
   double warmup = 0;
   PointMaker make = MakePointModel;
-  ReadAgain read_again{};  // needed where the sampler has no log
+  ReadAgain read_again{};            // needed where the sampler has no log
+  std::function<void()> on_point{};  // a point is done
 };
 
 // Simulates `points` on what `sampler` has kept, behind the first `warmup` of its requests. Where it has kept only the

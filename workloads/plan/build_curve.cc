@@ -46,8 +46,8 @@ struct TraceTotals {
 
 class Builder {
  public:
-  Builder(RequestSource* source, const CurveOptions& options, CurvePlan plan, Curve* curve)
-      : source_(source), options_(options), plan_(std::move(plan)), curve_(curve) {}
+  Builder(RequestSource* source, const CurveOptions& options, CurvePlan plan, Curve* curve, Progress* progress)
+      : source_(source), options_(options), plan_(std::move(plan)), curve_(curve), progress_(progress) {}
 
   Status Run() {
     MEZZ_RETURN_IF_ERROR(ReadTrace());
@@ -55,13 +55,15 @@ class Builder {
     Describe();
     ChooseGrid();
     const size_t runs = Runs();
+    const std::function<void()> on_point = TellOfPoints(runs * curve_->points.size());
     for (size_t seed = 0; seed < runs; ++seed) {
       Sampler& sampler = samplers_[std::min(seed, samplers_.size() - 1)];
       SeedRunOptions run{.name = source_->description(),
                          .miniature = plan_.miniature,
                          .warmup = options_.warmup,
                          .make = MakeKnownPoint,
-                         .read_again = [this](const auto& each) { return ReadAgain(each); }};
+                         .read_again = [this](const auto& each) { return ReadAgain(each); },
+                         .on_point = on_point};
       // The share of the blocks that the sample has, not the one that its threshold should give it: so blocks that are
       // asked for once are counted right, and a tier as large as the footprint holds all of the sample.
       run.miniature.rate =
@@ -79,6 +81,7 @@ class Builder {
       for (size_t i = 0; i < curve_->points.size(); ++i)
         AddSeed(curve_->sums, run.miniature.rate, counts[i], &curve_->points[i]);
     }
+    if (progress_ != nullptr) progress_->End();
     FinishSeeds(runs, curve_);
     Warn();
     return Status::Ok();
@@ -96,6 +99,11 @@ class Builder {
   void WarnOfBand();
   void WarnOfSmallTiers();
 
+  std::function<void()> TellOfPoints(size_t all) {
+    if (progress_ == nullptr) return {};
+    progress_->Phase(fmt::format("points of the curve of {}", source_->description()), /*announce=*/false, " points");
+    return [this, all] { progress_->Update(++points_done_, all); };
+  }
   uint64_t Blocks() const {
     const Sampler& sampler = samplers_.front();
     return sampler.rate() >= 1 ? sampler.blocks() : static_cast<uint64_t>(std::llround(keys_.Estimate()));
@@ -126,6 +134,8 @@ class Builder {
   const CurveOptions& options_;
   const CurvePlan plan_;
   Curve* const curve_;
+  Progress* const progress_;
+  size_t points_done_ = 0;
   TraceTotals totals_;
   DistinctCount keys_;
   std::vector<Sampler> samplers_;
@@ -298,12 +308,12 @@ void Builder::Warn() {
 
 }  // namespace
 
-Status BuildCurve(RequestSource* source, const CurveOptions& options, Curve* curve) {
+Status BuildCurve(RequestSource* source, const CurveOptions& options, Curve* curve, Progress* progress) {
   MEZZ_RETURN_IF_ERROR(options.Validate());
   CurvePlan plan;
   MEZZ_RETURN_IF_ERROR(MakeCurvePlan(options, &plan));
   Curve built;
-  MEZZ_RETURN_IF_ERROR(Builder(source, options, std::move(plan), &built).Run());
+  MEZZ_RETURN_IF_ERROR(Builder(source, options, std::move(plan), &built, progress).Run());
   *curve = std::move(built);
   return Status::Ok();
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kInputBytes = 256 << 10;
 
-Status CheckIsReadableFile(const std::string& path) {
+Status CheckIsReadableFile(const std::string& path, uint64_t* bytes) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) {
     return errno == ENOENT ? Status::NotFound(fmt::format("trace {}: there is no such file", path))
@@ -32,14 +32,17 @@ Status CheckIsReadableFile(const std::string& path) {
   if (info.st_size == 0) {
     return Status::InvalidArgument(fmt::format("trace {}: the file is empty", path));
   }
+  *bytes = static_cast<uint64_t>(info.st_size);
   return Status::Ok();
 }
 
 }  // namespace
 
 Status CompressedFile::Open(const std::string& path, std::unique_ptr<CompressedFile>* file) {
-  MEZZ_RETURN_IF_ERROR(CheckIsReadableFile(path));
+  uint64_t bytes = 0;
+  MEZZ_RETURN_IF_ERROR(CheckIsReadableFile(path, &bytes));
   std::unique_ptr<CompressedFile> opened(new CompressedFile(path));
+  opened->file_bytes_ = bytes;
   opened->file_ = std::fopen(path.c_str(), "rb");
   if (opened->file_ == nullptr) return Status::IoError(fmt::format("trace {}: {}", path, std::strerror(errno)));
   opened->input_.resize(kInputBytes);
@@ -51,6 +54,11 @@ Status CompressedFile::Open(const std::string& path, std::unique_ptr<CompressedF
 
 CompressedFile::~CompressedFile() {
   if (file_ != nullptr) std::fclose(file_);
+}
+
+uint64_t CompressedFile::file_position() const {
+  const off_t at = ftello(file_);
+  return at < 0 ? 0 : static_cast<uint64_t>(at) - std::min(static_cast<uint64_t>(at), uint64_t{available_});
 }
 
 Status CompressedFile::Refill() {

@@ -26,6 +26,9 @@ class CompressedFile {
   // Reads `bytes` decompressed bytes, fewer only at the end. *got == 0: the end.
   Status Read(void* to, size_t bytes, size_t* got);
   uint64_t position() const { return position_; }  // decompressed bytes read so far
+  // Of the file's own bytes: how many there are, and how many are used up.
+  uint64_t file_bytes() const { return file_bytes_; }
+  uint64_t file_position() const;
   // xz, zstd, gzip, bzip2 or lz4; empty: it is not compressed.
   std::string_view compression() const { return decoder_ == nullptr ? std::string_view() : decoder_->name(); }
   // Whether the last Read() failed because of what the file holds. What it read before that is good.
@@ -48,6 +51,7 @@ class CompressedFile {
   bool inside_stream_ = false;
   bool damaged_ = false;
   uint64_t position_ = 0;
+  uint64_t file_bytes_ = 0;
 };
 
 }  // namespace mezz

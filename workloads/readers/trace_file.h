@@ -18,6 +18,9 @@ class TraceFile : public RequestSource {
  public:
   Status status() const override { return status_; }
   Status Rewind() override;
+  Position position() const override {
+    return file_ == nullptr ? Position() : Position{file_->file_position(), file_->file_bytes()};
+  }
   std::string description() const override { return path_; }
   bool SkipDamaged() override;
 

@@ -10,9 +10,9 @@
 #include "cache/status.h"
 #include "workloads/replay/caches/options.h"
 #include "workloads/replay/engine/digest.h"
-#include "workloads/replay/engine/progress.h"
 #include "workloads/replay/processes/messages.h"
 #include "workloads/replay/processes/worker.h"
+#include "workloads/requests/progress.h"
 
 namespace mezz {
 

@@ -55,6 +55,12 @@ class RequestSource {
   virtual Status Rewind() = 0;
   // Requests in all, where known without reading; else 0.
   virtual uint64_t size_hint() const { return 0; }
+  // How far it has read its file, in the file's own bytes. total 0: not known; size_hint() may be.
+  struct Position {
+    uint64_t done = 0;
+    uint64_t total = 0;
+  };
+  virtual Position position() const { return {}; }
   virtual std::string description() const = 0;
   // Whether it may delete keys that it asks for later. Of a generator; a trace tells by its requests.
   virtual bool deletes() const { return false; }

@@ -22,6 +22,7 @@ class WrappedSource : public RequestSource {
   std::span<const BlockEvent> events() const override { return source_->events(); }
   Status Rewind() override { return source_->Rewind(); }
   uint64_t size_hint() const override { return source_->size_hint(); }
+  Position position() const override { return source_->position(); }
   std::string description() const override { return source_->description(); }
   bool deletes() const override { return source_->deletes(); }
   bool SkipDamaged() override { return source_->SkipDamaged(); }

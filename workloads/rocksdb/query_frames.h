@@ -9,6 +9,7 @@
 #include "rocksdb/trace_reader_writer.h"
 #include "workloads/readers/compressed_file.h"
 #include "workloads/readers/rocksdb_record.h"
+#include "workloads/requests/request.h"
 
 namespace mezz {
 
@@ -29,6 +30,10 @@ class QueryFrames final : public rocksdb::TraceReader {
   void Fail(std::string_view message) { Fail(Lost::kRecord, message); }
   // As RequestSource's.
   bool SkipDamaged();
+  RequestSource::Position position() const {
+    return file_ == nullptr ? RequestSource::Position()
+                            : RequestSource::Position{file_->file_position(), file_->file_bytes()};
+  }
 
  private:
   // By the damage that status_ tells of.

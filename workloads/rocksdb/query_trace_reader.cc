@@ -135,6 +135,7 @@ class RocksdbQueryReader final : public RequestSource {
     return true;
   }
   Status status() const override { return status_; }
+  Position position() const override { return frames_ == nullptr ? Position() : frames_->position(); }
   std::string description() const override { return path_; }
   bool SkipDamaged() override {
     if (frames_ == nullptr || !frames_->SkipDamaged()) return false;

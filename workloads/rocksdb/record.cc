@@ -20,6 +20,7 @@
 #include "rocksdb/utilities/options_util.h"
 #include "workloads/generators/generators.h"
 #include "workloads/readers/open_trace.h"
+#include "workloads/requests/tracked_source.h"
 #include "workloads/rocksdb/open_db.h"
 #include "workloads/rocksdb/query_trace_writer.h"
 #include "workloads/rocksdb/values.h"
@@ -267,7 +268,8 @@ Status RecordOptions::Validate() const {
   return GeneratorOptions{.name = workload.substr(kGenerated.size())}.Validate();
 }
 
-Status RecordTraces(const RecordOptions& options, const std::atomic<bool>& stop, RecordReport* report) {
+Status RecordTraces(const RecordOptions& options, const std::atomic<bool>& stop, RecordReport* report,
+                    Progress* progress) {
   MEZZ_RETURN_IF_ERROR(options.Validate());
   RecordedDb db;
   MEZZ_RETURN_IF_ERROR(db.Open(options));
@@ -281,6 +283,7 @@ Status RecordTraces(const RecordOptions& options, const std::atomic<bool>& stop,
   MEZZ_RETURN_IF_ERROR(WriteRatios(options, report->packing));
   std::unique_ptr<RequestSource> source;
   MEZZ_RETURN_IF_ERROR(OpenWorkload(options, keys.size(), &source));
+  source = TrackProgress(std::move(source), progress);
   Recording recording(options, db, keys, report);
   MEZZ_RETURN_IF_ERROR(recording.Start());
   Request request;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cache/status.h"
+#include "workloads/requests/progress.h"
 #include "workloads/rocksdb/block_packing.h"
 
 namespace mezz {
@@ -45,6 +46,7 @@ struct RecordReport {
 //
 // Without options.writes the database is opened read-only: nothing in its folder changes, and another process may have
 // it open meanwhile (what that writes later is not seen). With it, the database must be no one else's.
-Status RecordTraces(const RecordOptions& options, const std::atomic<bool>& stop, RecordReport* report);
+Status RecordTraces(const RecordOptions& options, const std::atomic<bool>& stop, RecordReport* report,
+                    Progress* progress = nullptr);
 
 }  // namespace mezz

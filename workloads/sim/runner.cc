@@ -5,11 +5,13 @@
 #include <time.h>
 
 #include <algorithm>
+#include <mutex>
 #include <new>
 #include <thread>
 
 #include "workloads/readers/open_trace.h"
 #include "workloads/requests/cut_extents.h"
+#include "workloads/requests/tracked_source.h"
 #include "workloads/sim/access_time.h"
 #include "workloads/sim/opt.h"
 #include "workloads/sim/references.h"
@@ -150,12 +152,43 @@ Status CheckOptFits(const LoadedTrace& trace, const SimOptions& options) {
       needed >> 20, trace.accesses().size(), trace.name(), options.memory_bytes >> 20, options.sample / 100));
 }
 
-Status RunAll(std::vector<SimRow>* rows, const Job& job, unsigned threads) {
+// A row at a time, whichever thread has finished it.
+class RowProgress {
+ public:
+  RowProgress(Progress* progress, const LoadedTrace& trace, size_t rows)
+      : progress_(progress), accesses_(trace.accesses().size()), all_(rows * accesses_) {
+    if (progress_ != nullptr)
+      progress_->Phase(fmt::format("running {}", trace.name()), /*announce=*/false, " accesses");
+  }
+  ~RowProgress() {
+    if (progress_ != nullptr) progress_->End();
+  }
+  RowProgress(const RowProgress&) = delete;
+  RowProgress& operator=(const RowProgress&) = delete;
+
+  void RowIsDone() {
+    if (progress_ == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    done_ += accesses_;
+    progress_->Update(done_, all_);
+  }
+
+ private:
+  Progress* const progress_;  // guarded by mutex_, as done_
+  const uint64_t accesses_;   // of a row
+  const uint64_t all_;
+  std::mutex mutex_;
+  uint64_t done_ = 0;
+};
+
+Status RunAll(std::vector<SimRow>* rows, const Job& job, unsigned threads, RowProgress* progress) {
   std::vector<Status> statuses(rows->size());
   std::atomic<size_t> next{0};
   const auto work = [&] {
-    for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < rows->size();)
+    for (size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < rows->size();) {
       statuses[i] = job.Run(&(*rows)[i]);
+      progress->RowIsDone();
+    }
   };
   std::vector<std::thread> helpers;
   for (unsigned i = 1; i < threads && i < rows->size(); ++i) helpers.emplace_back(work);
@@ -165,10 +198,10 @@ Status RunAll(std::vector<SimRow>* rows, const Job& job, unsigned threads) {
   return Status::Ok();
 }
 
-Status LoadFile(const std::string& path, const SimOptions& options, LoadedTrace* trace) {
+Status LoadFile(const std::string& path, const SimOptions& options, Progress* progress, LoadedTrace* trace) {
   std::unique_ptr<RequestSource> source;
   MEZZ_RETURN_IF_ERROR(OpenTrace(path, OpenOptions{.format = options.format, .skip_bad = options.skip_bad}, &source));
-  source = CutExtents(std::move(source), options.unit_bytes);
+  source = CutExtents(TrackProgress(std::move(source), progress), options.unit_bytes);
   const LoadOptions load{.unit_bytes = options.unit_bytes,
                          .sample = options.sample,
                          .seed = options.seed,
@@ -227,7 +260,7 @@ Status JudgeTrace(const LoadedTrace& trace, const SimOptions& options) {
   return runs_opt ? CheckOptFits(trace, options) : Status::Ok();
 }
 
-Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* report) {
+Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* report, Progress* progress) {
   MEZZ_RETURN_IF_ERROR(JudgeTrace(trace, options));
   std::vector<SimRow> rows;
   const bool unit = options.sizes == Sizes::kUnit;
@@ -249,7 +282,10 @@ Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* 
   if (std::ranges::find(options.policies, "opt") != options.policies.end())
     next_uses = NextUses(trace.accesses(), trace.unique());
   const unsigned threads = options.threads != 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-  MEZZ_RETURN_IF_ERROR(RunAll(&rows, Job(trace, options, next_uses), threads));
+  {
+    RowProgress done(progress, trace, rows.size());
+    MEZZ_RETURN_IF_ERROR(RunAll(&rows, Job(trace, options, next_uses), threads, &done));
+  }
   FillGapClosed(&rows);
   report->traces.push_back({.trace = trace.name(),
                             .accesses = trace.accesses().size(),
@@ -263,15 +299,15 @@ Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* 
   return Status::Ok();
 }
 
-Status RunSim(const SimOptions& options, SimReport* report) {
+Status RunSim(const SimOptions& options, SimReport* report, Progress* progress) {
   MEZZ_RETURN_IF_ERROR(options.Validate());
   // With several traces, all are judged before the first is run: reading one is quick beside running it.
   for (const bool judge : {true, false}) {
     if (judge && options.traces.size() == 1) continue;
     for (const std::string& path : options.traces) {
       LoadedTrace trace;
-      MEZZ_RETURN_IF_ERROR(LoadFile(path, options, &trace));
-      MEZZ_RETURN_IF_ERROR(judge ? JudgeTrace(trace, options) : RunTrace(trace, options, report));
+      MEZZ_RETURN_IF_ERROR(LoadFile(path, options, progress, &trace));
+      MEZZ_RETURN_IF_ERROR(judge ? JudgeTrace(trace, options) : RunTrace(trace, options, report, progress));
     }
   }
   return Status::Ok();

@@ -9,6 +9,7 @@
 
 #include "admission/curves/two_tier.h"
 #include "cache/status.h"
+#include "workloads/requests/progress.h"
 #include "workloads/sim/options.h"
 
 namespace mezz::sim {
@@ -54,12 +55,12 @@ struct SimReport {
 };
 
 // Runs every policy at every total on every trace. What can be refused is refused before the first run.
-Status RunSim(const SimOptions& options, SimReport* report);
+Status RunSim(const SimOptions& options, SimReport* report, Progress* progress = nullptr);
 
 // Whether every total has room on this trace, and policy opt the memory.
 Status JudgeTrace(const LoadedTrace& trace, const SimOptions& options);
 // The runs on one trace; appends to *report.
-Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* report);
+Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* report, Progress* progress = nullptr);
 
 // Misses of a single-tier reference of `capacity` equal blocks on the accesses from `warmup` on. `next_uses` is for opt
 // alone. REQUIRES: IsReference(policy).

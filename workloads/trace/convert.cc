@@ -9,6 +9,7 @@
 #include "workloads/readers/open_trace.h"
 #include "workloads/requests/cut_extents.h"
 #include "workloads/requests/sampled_source.h"
+#include "workloads/requests/tracked_source.h"
 #include "workloads/trace/trace_writer.h"
 
 namespace mezz {
@@ -19,8 +20,9 @@ bool IsSameFile(const std::string& a, const std::string& b) {
   return std::filesystem::equivalent(a, b, error);
 }
 
-Status OpenSource(const ConvertOptions& o, std::unique_ptr<RequestSource>* source) {
+Status OpenSource(const ConvertOptions& o, Progress* progress, std::unique_ptr<RequestSource>* source) {
   MEZZ_RETURN_IF_ERROR(OpenTrace(o.path, {.format = o.format, .skip_bad = o.skip_bad}, source));
+  *source = TrackProgress(std::move(*source), progress);
   // Blocks are sampled, not extents: an extent's first byte says little of what else it covers.
   if (o.rate < 1 || !FindWriterFormat(o.to)->takes_extents) *source = CutExtents(std::move(*source), o.unit_bytes);
   if (o.rate < 1) *source = SampleKeys(std::move(*source), SpatialSample(o.rate, o.seed));
@@ -41,7 +43,7 @@ Status ConvertOptions::Validate() const {
   return Status::Ok();
 }
 
-Status ConvertTrace(const ConvertOptions& options, ConvertSummary* summary) {
+Status ConvertTrace(const ConvertOptions& options, ConvertSummary* summary, Progress* progress) {
   MEZZ_RETURN_IF_ERROR(options.Validate());
   WriterOptions out{.path = options.out,
                     .format = options.to,
@@ -50,7 +52,7 @@ Status ConvertTrace(const ConvertOptions& options, ConvertSummary* summary) {
   std::unique_ptr<TraceWriter> writer;
   if (FindWriterFormat(options.to) == nullptr) return OpenTraceWriter(out, &writer);  // which says what there is
   std::unique_ptr<RequestSource> source;
-  MEZZ_RETURN_IF_ERROR(OpenSource(options, &source));
+  MEZZ_RETURN_IF_ERROR(OpenSource(options, progress, &source));
   Request request;
   bool more = source->Next(&request);
   out.sample_rate = options.rate * source->sample_rate();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cache/status.h"
+#include "workloads/requests/progress.h"
 
 namespace mezz {
 
@@ -33,6 +34,6 @@ struct ConvertSummary {
 };
 
 // Reads a trace and writes another. A trace that cannot be read or written to its end leaves no file.
-Status ConvertTrace(const ConvertOptions& options, ConvertSummary* summary);
+Status ConvertTrace(const ConvertOptions& options, ConvertSummary* summary, Progress* progress = nullptr);
 
 }  // namespace mezz

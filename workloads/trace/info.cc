@@ -10,6 +10,7 @@
 #include "workloads/readers/open_trace.h"
 #include "workloads/requests/cut_extents.h"
 #include "workloads/requests/remarks.h"
+#include "workloads/requests/tracked_source.h"
 #include "workloads/requests/wrapped_source.h"
 #include "workloads/trace/stack_distances.h"
 #include "workloads/trace/zipf_fit.h"
@@ -131,12 +132,13 @@ class AccessNotes {
 
 }  // namespace
 
-Status InspectTrace(const InfoOptions& options, TraceInfo* info) {
+Status InspectTrace(const InfoOptions& options, TraceInfo* info, Progress* progress) {
   TraceInfo noted;
   noted.path = options.path;
   MEZZ_RETURN_IF_ERROR(FindTraceFormat(options.path, options.format, &noted.format));
   std::unique_ptr<RequestSource> source;
   MEZZ_RETURN_IF_ERROR(OpenTrace(options.path, {.format = noted.format, .skip_bad = options.skip_bad}, &source));
+  source = TrackProgress(std::move(source), progress);
   source = CutExtents(std::make_unique<RequestNotes>(std::move(source), &noted), options.unit_bytes);
   AccessNotes notes;
   for (Request request; source->Next(&request);) {

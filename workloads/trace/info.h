@@ -9,6 +9,7 @@
 
 #include "admission/curves/operation.h"
 #include "cache/status.h"
+#include "workloads/requests/progress.h"
 #include "workloads/requests/request.h"
 #include "workloads/trace/log_histogram.h"
 
@@ -63,6 +64,6 @@ struct TraceInfo {
 };
 
 // Reads a trace to its end. Refuses what OpenTrace() refuses, traces without requests, and what does not fit.
-Status InspectTrace(const InfoOptions& options, TraceInfo* info);
+Status InspectTrace(const InfoOptions& options, TraceInfo* info, Progress* progress = nullptr);
 
 }  // namespace mezz

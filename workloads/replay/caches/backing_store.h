@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cache/status.h"
-#include "workloads/replay/engine/progress.h"
+#include "workloads/requests/progress.h"
 
 namespace mezz {
 

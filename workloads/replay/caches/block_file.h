@@ -12,7 +12,7 @@
 #include "admission/curves/block_key.h"
 #include "cache/status.h"
 #include "workloads/replay/engine/flash.h"
-#include "workloads/replay/engine/progress.h"
+#include "workloads/requests/progress.h"
 #include "workloads/rocksdb/values.h"
 
 namespace mezz {

@@ -10,7 +10,7 @@
 #include "rocksdb/listener.h"
 #include "workloads/replay/caches/memkind_allocator.h"
 #include "workloads/replay/caches/options.h"
-#include "workloads/replay/engine/progress.h"
+#include "workloads/requests/progress.h"
 
 namespace mezz {
 

@@ -15,7 +15,7 @@
 #include "workloads/replay/caches/databases.h"
 #include "workloads/replay/caches/options.h"
 #include "workloads/replay/caches/workload.h"
-#include "workloads/replay/engine/progress.h"
+#include "workloads/requests/progress.h"
 #include "workloads/rocksdb/values.h"
 
 namespace mezz {

@@ -9,11 +9,11 @@
 
 #include "workloads/replay/caches/cache_factory.h"
 #include "workloads/replay/engine/pacing.h"
-#include "workloads/replay/engine/progress.h"
 #include "workloads/replay/engine/request_feed.h"
 #include "workloads/replay/engine/series.h"
 #include "workloads/replay/engine/thread_team.h"
 #include "workloads/replay/engine/window_result.h"
+#include "workloads/requests/progress.h"
 
 namespace mezz {
 

@@ -10,8 +10,8 @@
 
 #include "workloads/replay/caches/backing_store.h"
 #include "workloads/replay/caches/options.h"
-#include "workloads/replay/engine/progress.h"
 #include "workloads/replay/engine/request_feed.h"
+#include "workloads/requests/progress.h"
 #include "workloads/requests/request.h"
 
 namespace mezz {

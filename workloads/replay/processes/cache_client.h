@@ -7,9 +7,9 @@
 #include <string>
 
 #include "cache/status.h"
-#include "workloads/replay/engine/progress.h"
 #include "workloads/replay/processes/messages.h"
 #include "workloads/replay/processes/worker.h"
+#include "workloads/requests/progress.h"
 
 namespace mezz {
 
