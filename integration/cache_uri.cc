@@ -140,8 +140,9 @@ Status ParseHybridUri(std::string_view uri, HybridCacheOptions* options, const M
   return Status::Ok();
 }
 
-Status ParseWrapUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine) {
-  return ParseScmSide(kHybridScheme, uri, options, machine, BusErrorMode::kContain);
+Status ParseWrapUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine,
+                    BusErrorMode bus_errors) {
+  return ParseScmSide(kHybridScheme, uri, options, machine, bus_errors);
 }
 
 Status ParseScmSecondaryUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine) {

@@ -124,7 +124,9 @@ inline constexpr std::string_view kScmSecondaryScheme = "mezzanine_scm://";
 Status ParseHybridUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine = ThisMachine());
 Status ParseScmSecondaryUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine = ThisMachine());
 // As ParseHybridUri for a DRAM cache that exists already (WrapCache): its keys may be left out, and are not used. Its
-// program did not ask for our memory, and must not die of it: bus_errors is contain unless the URI says otherwise.
-Status ParseWrapUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine = ThisMachine());
+// program did not ask for our memory, and must not die of it: bus_errors is contain unless the URI says otherwise, or
+// the host has a handler of its own and `bus_errors` says so.
+Status ParseWrapUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine = ThisMachine(),
+                    BusErrorMode bus_errors = BusErrorMode::kContain);
 
 }  // namespace mezz

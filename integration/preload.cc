@@ -11,15 +11,20 @@
 // This library is loaded into every process that inherits the preload, so it brings no RocksDB along: a shared object
 // that the program opens with a RocksDB of its own would be bound to ours, function by function where names agree. Each
 // call is passed to the RocksDB that it was meant for. The other library is opened when the first such RocksDB is a
-// librocksdb.so of the release it was built for, and used only if it is bound to that very object.
+// librocksdb.so, or a librocksdbjni.so, of the release it was built for, and used only if it is bound to that very
+// object.
 //
 // Programs that never make a cache (env, timeout, a shell) are not judged. A URI, a RocksDB or a medium that is no good
 // is told on stderr, and the program goes on with its own cache; with MEZZANINE_STRICT=1 it ends with status 2.
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -41,6 +46,8 @@ using CachePtr = std::shared_ptr<rocksdb::Cache>;
 
 constexpr int kStrictStatus = 2;
 constexpr char kVersionFunction[] = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
+// The same where C++'s strings are those of before GCC 5.
+constexpr char kOldVersionFunction[] = "_ZN7rocksdb23GetRocksVersionAsStringEb";
 
 // Ends the program if it asked for that; else the sentence has been said and it goes on.
 void Fail(const std::string& sentence) {
@@ -83,16 +90,25 @@ void* Real(const char* mangled, const void* caller) {
   return nullptr;
 }
 
+// With our module for it; before 8.9 there is none.
+bool IsRocksJava(const Object& object) { return ROCKSDB_MAJOR >= 8 && object.file().starts_with("librocksdbjni"); }
+
 // Empty: the module may work with the RocksDB in `object`. Else why not.
 std::string WhyNot(const Object& object) {
-  if (!object.file().starts_with("librocksdb.so")) {
+  if (!object.file().starts_with("librocksdb.so") && !IsRocksJava(object)) {
     return fmt::format("this program's RocksDB is a part of {}, not a librocksdb.so: it is left alone", object.path);
   }
+  const std::string built = fmt::format("{}.{}.{}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH);
   void* const version = object.Find(kVersionFunction);
+  if (version == nullptr && object.Find(kOldVersionFunction) != nullptr) {
+    return fmt::format(
+        "this library was built for RocksDB {} and {} has the C++ strings of before GCC 5, as rocksdbjni has before "
+        "11.0: it stays out",
+        built, object.path);
+  }
   if (version == nullptr || Object(version).base != object.base) {
     return fmt::format("{} does not tell its release: it is left alone", object.path);
   }
-  const std::string built = fmt::format("{}.{}.{}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH);
   const std::string loaded = reinterpret_cast<std::string (*)(bool)>(version)(/*with_patch=*/true);
   if (built == loaded) return "";
   return fmt::format("this library was built for RocksDB {} and {} is {}: it stays out, build it for {}", built,
@@ -105,20 +121,69 @@ bool Bind(void* handle, const char* name, Function* function) {
   return *function != nullptr;
 }
 
+// The library at `path` with `rocksdb` in the place that it was linked with for one (integration/jvm/CMakeLists.txt).
+// Empty: it cannot be read, or has no place for that.
+std::string BoundTo(const std::string& path, const std::string& rocksdb) {
+  std::ifstream file(path, std::ios::binary);
+  std::string library{std::istreambuf_iterator<char>(file), {}};
+  const size_t place = library.find(std::string(PreloadModule::kPlaceBytes, '@'));
+  if (place == std::string::npos || rocksdb.size() > PreloadModule::kPlaceBytes) return "";
+  std::string name = rocksdb;
+  name.resize(PreloadModule::kPlaceBytes);
+  return library.replace(place, name.size(), name);
+}
+
+bool WriteAll(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file, bytes.data(), bytes.size());
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+// Null: *why says why.
+void* OpenLibrary(const std::string& path, std::string* why) {
+  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle == nullptr) *why = dlerror();
+  return handle;
+}
+
+// The module at `path` for a RocksDB that the program opened for itself: only this module is to see its functions.
+// Opened from memory.
+void* OpenBound(const std::string& path, const Object& rocksdb, std::string* why) {
+  const std::string library = BoundTo(path, rocksdb.path);
+  if (library.empty()) {
+    *why = fmt::format("it cannot be read, or {} is too long a path", rocksdb.path);
+    return nullptr;
+  }
+  const int memory = memfd_create(PreloadModule::kFileOfRocksJava, MFD_CLOEXEC);
+  if (memory < 0 || !WriteAll(memory, library)) {
+    *why = fmt::format("a file in memory: {}", std::strerror(errno));
+    if (memory >= 0) close(memory);
+    return nullptr;
+  }
+  void* const handle = OpenLibrary(fmt::format("/proc/self/fd/{}", memory), why);
+  close(memory);
+  return handle;
+}
+
 // The module, opened beside this library and never closed: caches of its making live on. Null, and told, if it does not
 // work with `rocksdb`.
 const PreloadModule* Open(const Object& rocksdb) {
   const Object self(reinterpret_cast<const void*>(&Open));
-  const std::string path = self.path.substr(0, self.path.size() - self.file().size()) + PreloadModule::kFile;
-  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  const bool rocks_java = IsRocksJava(rocksdb);
+  const std::string path = self.path.substr(0, self.path.size() - self.file().size()) +
+                           (rocks_java ? PreloadModule::kFileOfRocksJava : PreloadModule::kFile);
+  std::string why = "it is of another build than this library";
+  void* const handle = rocks_java ? OpenBound(path, rocksdb, &why) : OpenLibrary(path, &why);
   auto module = std::make_unique<PreloadModule>();
   if (handle == nullptr || !Bind(handle, PreloadModule::kRocksDB, &module->rocksdb) ||
       !Bind(handle, PreloadModule::kMakeLru, &module->make_lru) ||
       !Bind(handle, PreloadModule::kMakeHyperClock, &module->make_hyper_clock) ||
       !Bind(handle, PreloadModule::kRaiseWarming, &module->raise_warming) ||
       !Bind(handle, PreloadModule::kWithListeners, &module->with_listeners)) {
-    const char* const error = dlerror();
-    Fail(fmt::format("{} cannot be used: {}", path, error == nullptr ? "?" : error));
+    Fail(fmt::format("{} cannot be used: {}", path, why));
     return nullptr;
   }
   if (const Object bound(module->rocksdb()); bound.base != rocksdb.base) {

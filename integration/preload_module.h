@@ -24,6 +24,9 @@ struct MakeRequest {
 // What the module exports, by these names; see preloaded_cache.cc.
 struct PreloadModule {
   static constexpr char kFile[] = "libmezzanine_preloaded.so";
+  // The same for the RocksDB inside of a rocksdbjni, by a path of at most so many bytes.
+  static constexpr char kFileOfRocksJava[] = "libmezzanine_preloaded_jni.so";
+  static constexpr size_t kPlaceBytes = 1023;
   static constexpr char kRocksDB[] = "mezz_preload_rocksdb";
   static constexpr char kMakeLru[] = "mezz_preload_make_lru";
   static constexpr char kMakeHyperClock[] = "mezz_preload_make_hyper_clock";

@@ -27,6 +27,9 @@
 #else
 #include "integration/late_hybrid_cache.h"
 #endif
+#ifdef MEZZ_FOR_ROCKSJAVA
+#include "integration/jvm/judge.h"
+#endif
 
 namespace mezz {
 
@@ -44,8 +47,18 @@ struct Settings {
   std::chrono::milliseconds wait = kWaitDefault;
 };
 
+// In a JVM SIGBUS stays the JVM's, which turns one into an error of the one thread.
+Status ReadUri(const char* uri, HybridCacheOptions* options) {
+#ifdef MEZZ_FOR_ROCKSJAVA
+  MEZZ_RETURN_IF_ERROR(ParseWrapUri(uri, options, ThisMachine(), BusErrorMode::kFatal));
+  return JudgeForTheJvm(*options);
+#else
+  return ParseWrapUri(uri, options);
+#endif
+}
+
 Status ReadSettings(const char* uri, Settings* settings) {
-  MEZZ_RETURN_IF_ERROR(ParseWrapUri(uri, &settings->options));
+  MEZZ_RETURN_IF_ERROR(ReadUri(uri, &settings->options));
   const char* const wait = std::getenv("MEZZANINE_WAIT");
   return wait == nullptr || *wait == '\0' ? Status::Ok() : ParseWait(wait, &settings->wait);
 }

@@ -3,6 +3,7 @@ if(NOT MEZZ_WITH_ROCKSDB OR MEZZ_SANITIZE OR RocksDBLibrary_VERSION VERSION_LESS
   return()
 endif()
 add_custom_target(bindings_tests)
+add_dependencies(bindings_tests mezzanine_preload mezzanine_preloaded_jni)
 set(library "")
 if(TARGET mezzanine_jni)
   set(library $<TARGET_FILE:mezzanine_jni>)

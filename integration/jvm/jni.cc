@@ -16,6 +16,7 @@
 
 #include "integration/c/open_cache.h"
 #include "integration/hybrid_cache.h"
+#include "integration/jvm/judge.h"
 #include "integration/operator_io.h"
 #include "integration/use_hybrid_cache.h"
 #include "rocksdb/cache.h"
@@ -64,13 +65,6 @@ jbyteArray TextFrom(JNIEnv* env, const Make& make) {
     if (jclass const error = env->FindClass("java/lang/OutOfMemoryError")) env->ThrowNew(error, "the cache's text");
     return nullptr;
   }
-}
-
-// The JVM has handlers for SIGBUS and SIGSEGV of its own, and must be the only one.
-Status JudgeForTheJvm(const HybridCacheOptions& options) {
-  if (options.scm.bus_errors == BusErrorMode::kFatal) return Status::Ok();
-  return Status::InvalidArgument(
-      "bus_errors=contain installs a handler for SIGBUS, which the JVM needs for itself: leave it out");
 }
 
 // `families` are the native ColumnFamilyOptions of a database to be opened with `db`.

@@ -22,7 +22,8 @@ trap 'rm -rf "$work"' EXIT
 
 mvn_verify() {
   mvn -B "$@" -f "$here/../../integration/jvm" verify "-Dmezzanine.build=$build" "-Dmezzanine.native=$build/native" \
-    "-Dmezzanine.tmp=$work" "-Drocksdbjni.version=$release" >"$build/mvn.log" 2>&1
+    "-Dmezzanine.tmp=$work" "-Dmezzanine.preload=$(dirname "$library")/libmezzanine_preload.so" \
+    "-Drocksdbjni.version=$release" >"$build/mvn.log" 2>&1
 }
 # What was fetched once is asked of nobody again.
 unfetched='Could not transfer artifact|offline mode|Unknown host|Could not find artifact'

@@ -85,6 +85,9 @@ function(mezz_install)
   if(MEZZ_WITH_ROCKSDB)
     # Loaded by path with LD_PRELOAD, never linked against: no SOVERSION.
     install(TARGETS mezzanine_rocksdb mezzanine_preload mezzanine_preloaded LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    if(TARGET mezzanine_preloaded_jni)
+      install(TARGETS mezzanine_preloaded_jni LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    endif()
     install(TARGETS mezzanine_c EXPORT mezzanine)
     install(FILES ${PROJECT_SOURCE_DIR}/integration/c/mezzanine_c.h RENAME c.h
             DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mezzanine)

@@ -199,6 +199,19 @@ TEST(ParseWrapUri, TakesTheDramTierAsItComes) {
   EXPECT_FALSE(ParseWrapUri("mezzanine://dram=8M", &options).ok());
 }
 
+TEST(ParseWrapUri, ContainsBusErrorsUnlessTheUriOrTheHostSaysOtherwise) {
+  const std::string uri = "mezzanine://scm=64M;medium=dram";
+  HybridCacheOptions options;
+  ASSERT_EQ(ParseWrapUri(uri, &options).message(), "");
+  EXPECT_EQ(options.scm.bus_errors, BusErrorMode::kContain);
+  ASSERT_EQ(ParseWrapUri(uri + ";bus_errors=fatal", &options).message(), "");
+  EXPECT_EQ(options.scm.bus_errors, BusErrorMode::kFatal);
+  ASSERT_EQ(ParseWrapUri(uri, &options, ThisMachine(), BusErrorMode::kFatal).message(), "");
+  EXPECT_EQ(options.scm.bus_errors, BusErrorMode::kFatal);
+  ASSERT_EQ(ParseWrapUri(uri + ";bus_errors=contain", &options, ThisMachine(), BusErrorMode::kFatal).message(), "");
+  EXPECT_EQ(options.scm.bus_errors, BusErrorMode::kContain);
+}
+
 TEST(ParseScmSecondaryUri, TakesTheKeysOfTheScmSideAlone) {
   HybridCacheOptions options;
   EXPECT_EQ(ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=dram;policy=scm_first;verify=1", &options).message(),

@@ -3,12 +3,17 @@ package org.mezzanine;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.LRUCache;
 
 /** Run beside a true rocksdbjni of another release (pom.xml). */
 class AnotherRelease {
+  @TempDir Path folder;
+
   @Test
   void isRefusedAndGoesOnWithItsOwnCache() {
     for (int times = 0; times < 2; ++times) {
@@ -21,5 +26,22 @@ class AnotherRelease {
     try (LRUCache cache = new LRUCache(1 << 20)) {
       assertEquals(0, cache.getPinnedUsage());
     }
+  }
+
+  @Test
+  void isToldUnderThePreloadAndGoesOnWithItsOwnCache() throws Exception {
+    Preloaded program = new Preloaded(folder, "mezzanine://scm=64M;medium=dram", false);
+    assertEquals(0, program.status, program.said);
+    assertTrue(program.said.contains("rocksdbjni has before 11.0"), program.said);
+    assertTrue(program.said.contains("built for RocksDB 11.8.1"), program.said);
+    assertTrue(program.said.contains("the program goes on with its own cache"), program.said);
+    assertTrue(program.said.contains("read all as it was written"), program.said);
+  }
+
+  @Test
+  void endsAStrictProgram() throws Exception {
+    Preloaded program = new Preloaded(folder, "mezzanine://scm=64M;medium=dram", true);
+    assertEquals(2, program.status, program.said);
+    assertTrue(program.said.contains("MEZZANINE_STRICT=1"), program.said);
   }
 }
