@@ -1,8 +1,22 @@
 # What other languages have of us, over the unmodified packages of their registries: tools/check --bindings.
-if(NOT MEZZ_WITH_ROCKSDB OR MEZZ_SANITIZE OR RocksDBLibrary_VERSION VERSION_LESS 8.9)
+if(NOT MEZZ_WITH_ROCKSDB OR MEZZ_SANITIZE)
   return()
 endif()
 add_custom_target(bindings_tests)
+
+# What stands on libmezzanine_c: with any RocksDB.
+add_library(bindings_other_release MODULE EXCLUDE_FROM_ALL bindings/other_release.cc)
+add_dependencies(bindings_tests mezzanine_c bindings_other_release)
+foreach(language go)
+  add_test(NAME bindings/${language} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/bindings/${language}_test.sh
+           ${PROJECT_BINARY_DIR} ${RocksDBLibrary_VERSION} ${RocksDBLibrary_INCLUDE_DIR} ${RocksDBLibrary_LIBRARY}
+           $<TARGET_FILE:bindings_other_release>)
+  set_tests_properties(bindings/${language} PROPERTIES LABELS bindings TIMEOUT 1200 SKIP_RETURN_CODE 77)
+endforeach()
+
+if(RocksDBLibrary_VERSION VERSION_LESS 8.9)
+  return()
+endif()
 add_dependencies(bindings_tests mezzanine_preload mezzanine_preloaded_jni)
 set(library "")
 if(TARGET mezzanine_jni)
