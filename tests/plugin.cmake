@@ -44,8 +44,14 @@ foreach(test plugin_test preload_test dlopen_test other_release_test wal_test li
                        ENVIRONMENT "${environment}")
 endforeach()
 
-# Its programs are those that the page builds.
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
+if(NOT MEZZ_ROCKSDB_ROOT AND NOT MEZZ_SANITIZE)
+  add_test(NAME plugin/strangers COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/plugin/strangers_test.py
+           ${PROJECT_BINARY_DIR}/lib)
+  set_tests_properties(plugin/strangers PROPERTIES LABELS plugin TIMEOUT 600)
+endif()
+
+# Its programs are those that the page builds.
 if(TARGET mezz_sim AND TARGET mezz_inspect)
   add_test(NAME plugin/first_cache
            COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/plugin/first_cache_test.py ${PROJECT_BINARY_DIR}
