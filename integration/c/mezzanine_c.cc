@@ -88,6 +88,7 @@ Status NewHandle(const CachePtr& cache, rocksdb_cache_t** handle) {
 
 // Likewise, around Options: two of them are read both ways first.
 Status Use(const CachePtr& cache, rocksdb_options_t* handle) {
+  if (handle == nullptr) return Status::InvalidArgument("there are no options: NULL was given");
   auto* const options = reinterpret_cast<rocksdb::Options*>(handle);
   if (options->write_buffer_size != rocksdb_options_get_write_buffer_size(handle) ||
       options->max_open_files != rocksdb_options_get_max_open_files(handle)) {

@@ -159,6 +159,8 @@ class MezzanineTest(unittest.TestCase):
         self.assert_refused("NUL", Cache, "mezzanine://dram=4M;scm=64M;scm_path=/dev/shm/a\0b")
         self.assert_refused("policy", Cache, (URI + ";policy=").encode() + b"\xff\xfe")
         self.assert_refused("dram=4000000T", Cache, "mezzanine://dram=4000000T;scm=64M;medium=dram")
+        self.assert_refused("no pointer", Cache(URI).use, None)
+        self.assert_refused("no options", Cache(URI).use, 0)
         self.assert_refused("NUL", Database, "a\0b")
         self.assert_refused("speed", Database, self.folder, options="speed=fast")
         self.assert_refused("missing", Database, self.folder / "none", create_if_missing=False)

@@ -190,6 +190,9 @@ TEST(CCache, WhatIsNoGoodIsAnErrorWithASentence) {
   EXPECT_THAT(WhyNot("mezzanine://dram=4M;scm=64M;scm_path=/no/such/folder/mezz"), HasSubstr("/no/such/folder"));
   EXPECT_THAT(WhyNot("mezzanine://dram=4M;scm=64M;medium=dram;policy=\xff\xfe"), HasSubstr("policy"));
   EXPECT_EQ(mezzanine_cache_open("", nullptr), nullptr);
+  char* error = nullptr;
+  EXPECT_EQ(mezzanine_cache_use(Open(kUri).get(), nullptr, &error), -1);
+  EXPECT_THAT(Text(error), HasSubstr("no options"));
   mezzanine_cache_close(nullptr);
   mezzanine_free(nullptr);
   EXPECT_EQ(mezzanine_rocksdb_release(),

@@ -38,6 +38,8 @@ class Cache:
 
     def use(self, options):
         """Prepares a rocksdb_options_t* of RocksDB's C functions, given as a number: for other bindings of theirs."""
+        if not isinstance(options, int):
+            raise MezzanineError(f"{options!r} is no pointer as a number")
         self._ask(library().mezzanine_cache_use, options)
 
     def report(self):
