@@ -32,6 +32,8 @@ constexpr EventRow kEventRows[] = {
     {Event::kScmPackedHit, Of::kTimes, "Of the SCM hits: those of packed records, which had to be unpacked."},
     {Event::kScmPackedHitStored, Of::kSize, "What the packed records that were hit take on the medium."},
     {Event::kScmImageHit, Of::kTimes, "Of the packed hits: those of images, as compressed SST files hold the block."},
+    {Event::kScmHitByCompaction, Of::kTimes, "Of the SCM hits: those of compactions, which no user asked for."},
+    {Event::kScmPackedHitByCompaction, Of::kTimes, "Of the packed hits: those of compactions."},
     {Event::kScmMiss, Of::kTimes, "Look-ups that the SCM tier was asked for and did not answer."},
     {Event::kScmPut, Of::kTimes, "Blocks that were stored in the SCM tier."},
     {Event::kScmPutBytes, Of::kSize, "Their size, unpacked."},

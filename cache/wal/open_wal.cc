@@ -160,7 +160,7 @@ Status OpenWalStore(const WalOptions& options, std::shared_ptr<WalStore>* store)
     settings.write_back = [](void* pages, size_t bytes) { return msync(pages, bytes, MS_SYNC); };
     if (!existing) MEZZ_RETURN_IF_ERROR(SyncFolderOf(options.path));
   }
-  const Status status = WalStore::Open(std::move(medium), existing, geometry, settings, store);
+  Status status = WalStore::Open(std::move(medium), existing, geometry, settings, store);
   if (!status.ok()) return status.WithPrefix(fmt::format("path={} ", options.path));
   if (options.on_trouble) {
     // The watch ends before the store does.

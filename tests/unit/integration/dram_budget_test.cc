@@ -173,7 +173,11 @@ TEST(DramTotalUri, IsReadPrintedAndJudged) {
   EXPECT_EQ(options.dram_total_bytes, uint64_t{64} << 20);
   EXPECT_EQ(options.dram_bytes, 0u);
   EXPECT_THAT(options.ToUri(), HasSubstr("mezzanine://dram_total=64M;"));
-  for (auto* const parse : {&ParseHybridUri, &ParseWrapUri}) {
+  using Parse = Status (*)(std::string_view, HybridCacheOptions*, const Machine&);
+  constexpr Parse kParseWrapUri = [](std::string_view uri, HybridCacheOptions* parsed, const Machine& machine) {
+    return ParseWrapUri(uri, parsed, machine);
+  };
+  for (const Parse parse : {Parse{&ParseHybridUri}, kParseWrapUri}) {
     EXPECT_THAT(std::string(parse("mezzanine://dram_total=1M;scm=1G;medium=dram", &options, {}).message()),
                 HasSubstr("dram_total=1M is too small"));
     const Machine small = {.memory_bytes = uint64_t{4} << 30};

@@ -215,6 +215,22 @@ TEST_F(ReadBackTest, SparseHeirsAreReadBlockByBlock) {
   EXPECT_EQ(Count(Event::kMiss), missed);
 }
 
+// A block of Level 0 has keys of many outputs, and is looked up once.
+TEST_F(ReadBackTest, KeysBehindATablesEndWaitForTheNext) {
+  constexpr int kStep = 600;
+  Open();
+  Write(1);
+  Compact();
+  Write(2, 0, kStep);
+  cache_->EraseUnRefEntries();
+  for (int i = 0; i < kKeys; i += kStep) Read(i, i + 1, 2);
+  CompactAndDrain();
+  EXPECT_GE(Counts().files, 5u);
+  const uint64_t missed = Count(Event::kMiss);
+  for (int i = 0; i < kKeys; i += kStep) Read(i, i + 1, 2);
+  EXPECT_EQ(Count(Event::kMiss), missed);
+}
+
 TEST_F(ReadBackTest, Subcompactions) {
   options_.max_subcompactions = 4;
   options_.target_file_size_base = 256 << 10;
@@ -294,7 +310,21 @@ TEST_F(ReadBackTest, ReadsThatFailAreCountedAndHarmNobody) {
   CompactAndDrain();
   files_->on_read_back = nullptr;
   EXPECT_GT(Counts().failed, 0u);
+  EXPECT_EQ(Counts().failed, Counts().files);
   EXPECT_EQ(Kept(), 0u);
+  Read(0, kKeys, 1);
+}
+
+TEST_F(ReadBackTest, AReadThatFailsBehindTheOpeningIsCounted) {
+  options_.target_file_size_base = 64 << 20;  // one file, of which opening reads the end
+  Open();
+  Write(1);
+  KnowFirstHalf(1);
+  files_->on_read_back = [reads = 0]() mutable { return ++reads == 1; };
+  CompactAndDrain();
+  files_->on_read_back = nullptr;
+  EXPECT_EQ(Counts().files, 1u);
+  EXPECT_EQ(Counts().failed, 1u);
   Read(0, kKeys, 1);
 }
 
@@ -303,18 +333,24 @@ TEST_F(ReadBackTest, ADatabaseThatClosesWaitsForTheReadAndTheQueueGoes) {
   Open();
   Write(1);
   KnowFirstHalf(1);
-  std::atomic<bool> reads{false}, closes{false};
+  std::atomic<bool> reads{false}, goes_on{false}, closed{false};
   files_->on_read_back = [&] {
     reads = true;
     reads.notify_all();
-    closes.wait(false);
+    goes_on.wait(false);
     return true;
   };
   Compact();
   reads.wait(false);
-  std::thread closer([&] { Close(); });
-  closes = true;
-  closes.notify_all();
+  std::thread closer([&] {
+    Close();
+    closed = true;
+  });
+  while (Counts().dropped == 0) std::this_thread::yield();                // the queue goes first
+  for (int i = 0; i < 50'000 && !closed; ++i) std::this_thread::yield();  // time enough to close by mistake
+  EXPECT_FALSE(closed) << "amidst a read";
+  goes_on = true;
+  goes_on.notify_all();
   closer.join();
   files_->on_read_back = [] {
     ADD_FAILURE() << "read after the database was closed";
@@ -350,6 +386,16 @@ TEST_F(ReadBackTest, WhatIsNotedIsFreedWithItsCompaction) {
   Write(1);
   KnowFirstHalf(1);
   CompactAndDrain();
+  EXPECT_EQ(ReadBack::dram_bytes(), 0u);
+}
+
+TEST_F(ReadBackTest, WhatIsNotedOfACompactionThatWritesNothingIsFreed) {
+  Open();
+  Write(1);
+  KnowFirstHalf(1);
+  ASSERT_TRUE(db_->DeleteRange({}, handles_[0], KeyName(0), KeyName(kKeys)).ok());
+  CompactAndDrain();
+  EXPECT_EQ(Counts().files, 0u);
   EXPECT_EQ(ReadBack::dram_bytes(), 0u);
 }
 
