@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "admission/curves/curve_file.h"
@@ -246,7 +248,9 @@ mezz::Status RunCalibrate(const Arguments& arguments) {
   MEZZ_RETURN_IF_ERROR(CheckOut());
   const std::string& path = arguments.operands[0];
   std::ifstream file(path, std::ios::binary);
-  if (!file) return mezz::Status::NotFound(fmt::format("{} cannot be read", path));
+  std::error_code error;
+  if (!file || std::filesystem::is_directory(path, error))
+    return mezz::Status::NotFound(fmt::format("{} cannot be read", path));
   mezz::plan::Calibration calibration;
   MEZZ_RETURN_IF_ERROR(
       mezz::plan::Calibrate(nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false), path, &calibration));

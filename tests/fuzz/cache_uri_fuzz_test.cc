@@ -77,6 +77,7 @@ std::string FromTable(std::mt19937_64& random, std::set<std::string_view>* tried
   options.curve = random() % 2 == 0;
   if (options.curve && random() % 2 == 0) options.curve_rate = static_cast<double>(1 + random() % 1000) / 1000;
   if (options.curve && random() % 2 == 0) options.curve_file = "/x";
+  if (random() % 2 == 0) options.metrics = "file:/x";
   std::string uri(random() % 2 == 0 ? kHybridScheme : kScmSecondaryScheme);
   for (const OptionRow& row : table) {
     if (uri.starts_with(kScmSecondaryScheme) && row.taken_by != TakenBy::kEveryUri && random() % 50 != 0) continue;

@@ -163,7 +163,8 @@ def main():
         skip("db_bench not found: install rocksdb-tools, or build RocksDB with tools/rocksdb")
     if not shutil.which("prometheus") or not shutil.which("promtool"):
         skip("Prometheus not found: tools/install_deps metrics")
-    told = subprocess.run([db_bench, "--benchmarks=", "--db=/nowhere"], capture_output=True, text=True)
+    with tempfile.TemporaryDirectory() as nowhere:
+        told = subprocess.run([db_bench, "--benchmarks=", f"--db={nowhere}"], capture_output=True, text=True)
     if f"version {version}" not in told.stdout + told.stderr:
         skip(f"{db_bench} is not of RocksDB {version}")
     target = f"127.0.0.1:{free_port()}"

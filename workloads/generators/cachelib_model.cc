@@ -9,6 +9,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <system_error>
 
 #include "workloads/generators/distributions.h"
 
@@ -25,7 +26,9 @@ Status Damaged(const std::string& path, std::string_view entry, std::string_view
 
 Status ReadObject(const std::string& path, json* object) {
   std::ifstream file(path);
-  if (!file) return Status::NotFound(fmt::format("{}: there is no such file, or it cannot be read", path));
+  std::error_code error;
+  if (!file || std::filesystem::is_directory(path, error))
+    return Status::NotFound(fmt::format("{}: there is no such file, or it cannot be read", path));
   *object = json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (object->is_object()) return Status::Ok();
   return Status::InvalidArgument(fmt::format("{}: this is not a JSON object", path));

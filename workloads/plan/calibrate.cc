@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "workloads/sim/access_time.h"
@@ -311,7 +313,9 @@ json CalibrationToJson(const Calibration& calibration) {
 
 Status ReadCalibration(const std::string& path, Calibration* calibration) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return Status::NotFound(fmt::format("--calibration={} cannot be read", path));
+  std::error_code error;
+  if (!file || std::filesystem::is_directory(path, error))
+    return Status::NotFound(fmt::format("--calibration={} cannot be read", path));
   const json read = json::parse(file, nullptr, /*allow_exceptions=*/false);
   OperationCosts& costs = calibration->costs;
   const auto refused = [&] {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <set>
@@ -325,7 +326,9 @@ Status ReadPriceBook(const std::string& path, PriceBook* book) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();
-  if (!file) return Status::NotFound(fmt::format("--prices={} cannot be read", path));
+  std::error_code error;
+  if (!file || std::filesystem::is_directory(path, error))
+    return Status::NotFound(fmt::format("--prices={} cannot be read", path));
   return ParsePriceBook(path, text.str(), book);
 }
 

@@ -201,6 +201,8 @@ TEST(RunPlan, WhatIsMissingOrWrongIsNamed) {
       {[](PlanOptions* o) { o->threads = 5000; }, "--threads=5000 is too many"},
       {[](PlanOptions* o) { o->lookups_per_operation = 1e6; }, "--lookups="},
       {[](PlanOptions* o) { o->calibration = "/nowhere"; }, "--calibration=/nowhere cannot be read"},
+      {[](PlanOptions* o) { o->calibration = "/"; }, "--calibration=/ cannot be read"},
+      {[](PlanOptions* o) { o->prices = "/"; }, "--prices=/ cannot be read"},
       {[](PlanOptions* o) { o->without = "rdimm_7"; }, "--without=rdimm_7"},
       {[](PlanOptions* o) { o->reserved_bytes = 300 * kGiB; }, "--dram_reserved"},
       {[](PlanOptions* o) { o->growth = 1e5; }, "no server has slots for drives that hold the data"},
