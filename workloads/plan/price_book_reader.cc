@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <set>
 #include <sstream>
+#include <system_error>
 
 #include "cache/base/text.h"
 #include "workloads/plan/performance.h"
