@@ -15,7 +15,9 @@ Status NeedsRocksDb(const char* what) {
 
 }  // namespace
 
-Status RecordTraces(const RecordOptions&, const std::atomic<bool>&, RecordReport*) { return NeedsRocksDb("record"); }
+Status RecordTraces(const RecordOptions&, const std::atomic<bool>&, RecordReport*, Progress*) {
+  return NeedsRocksDb("record");
+}
 std::string ToString(const BlockPacking&) { return ""; }
 Status WriteQueryTrace(RequestSource*, uint64_t, const std::string&, const QueryTraceOptions&) {
   return NeedsRocksDb("generate");
