@@ -5,16 +5,14 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "admission/curves/curve_file.h"
+#include "cache/base/read_file.h"
 #include "cache/base/text.h"
 #include "workloads/generators/generators.h"
 #include "workloads/plan/build_curve.h"
@@ -247,13 +245,11 @@ mezz::Status RunPlan(const Arguments& arguments) {
 mezz::Status RunCalibrate(const Arguments& arguments) {
   MEZZ_RETURN_IF_ERROR(CheckOut());
   const std::string& path = arguments.operands[0];
-  std::ifstream file(path, std::ios::binary);
-  std::error_code error;
-  if (!file || std::filesystem::is_directory(path, error))
-    return mezz::Status::NotFound(fmt::format("{} cannot be read", path));
+  std::string text;
+  if (!mezz::ReadWholeFile(path, &text)) return mezz::Status::NotFound(fmt::format("{} cannot be read", path));
   mezz::plan::Calibration calibration;
   MEZZ_RETURN_IF_ERROR(
-      mezz::plan::Calibrate(nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false), path, &calibration));
+      mezz::plan::Calibrate(nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false), path, &calibration));
   fmt::print("{}", calibration.text);
   return mezz::WriteJson(FLAGS_out, mezz::plan::CalibrationToJson(calibration), 1);
 }

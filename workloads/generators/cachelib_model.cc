@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <system_error>
 
+#include "cache/base/read_file.h"
 #include "workloads/generators/distributions.h"
 
 namespace mezz {
@@ -25,11 +24,10 @@ Status Damaged(const std::string& path, std::string_view entry, std::string_view
 }
 
 Status ReadObject(const std::string& path, json* object) {
-  std::ifstream file(path);
-  std::error_code error;
-  if (!file || std::filesystem::is_directory(path, error))
+  std::string text;
+  if (!ReadWholeFile(path, &text))
     return Status::NotFound(fmt::format("{}: there is no such file, or it cannot be read", path));
-  *object = json::parse(file, nullptr, /*allow_exceptions=*/false);
+  *object = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (object->is_object()) return Status::Ok();
   return Status::InvalidArgument(fmt::format("{}: this is not a JSON object", path));
 }

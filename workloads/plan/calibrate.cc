@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
+#include "cache/base/read_file.h"
 #include "workloads/sim/access_time.h"
 
 namespace mezz::plan {
@@ -312,11 +310,9 @@ json CalibrationToJson(const Calibration& calibration) {
 }
 
 Status ReadCalibration(const std::string& path, Calibration* calibration) {
-  std::ifstream file(path, std::ios::binary);
-  std::error_code error;
-  if (!file || std::filesystem::is_directory(path, error))
-    return Status::NotFound(fmt::format("--calibration={} cannot be read", path));
-  const json read = json::parse(file, nullptr, /*allow_exceptions=*/false);
+  std::string text;
+  if (!ReadWholeFile(path, &text)) return Status::NotFound(fmt::format("--calibration={} cannot be read", path));
+  const json read = json::parse(text, nullptr, /*allow_exceptions=*/false);
   OperationCosts& costs = calibration->costs;
   const auto refused = [&] {
     return Status::InvalidArgument(

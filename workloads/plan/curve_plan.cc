@@ -5,9 +5,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
+#include "cache/base/read_file.h"
 #include "cache/base/text.h"
 #include "workloads/plan/known_policies.h"
 #include "workloads/sim/alternatives.h"
@@ -41,9 +40,8 @@ std::string DigestOfRatios(const CurveOptions& o, PackMode mode) {
   const bool compresses = sim::Compresses(o.policy);
   if (mode == PackMode::kOff && !compresses) return "";
   if (o.pack_ratio.empty()) return fmt::format("{}", sim::RatioOfSourceText(compresses ? PackMode::kLz4 : mode));
-  std::ifstream file(o.pack_ratio, std::ios::binary);
-  if (!file) return o.pack_ratio;
-  const std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string content;
+  if (!ReadWholeFile(o.pack_ratio, &content)) return o.pack_ratio;
   return fmt::format("xxh3:{:016x}", XXH3_64bits(content.data(), content.size()));
 }
 

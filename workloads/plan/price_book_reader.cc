@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <fstream>
 #include <initializer_list>
 #include <set>
-#include <sstream>
 #include <system_error>
 
+#include "cache/base/read_file.h"
 #include "cache/base/text.h"
 #include "workloads/plan/performance.h"
 #include "workloads/plan/price_book.h"
@@ -324,13 +322,9 @@ Status ParsePriceBook(const std::string& path, const std::string& text, PriceBoo
 }
 
 Status ReadPriceBook(const std::string& path, PriceBook* book) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  std::error_code error;
-  if (!file || std::filesystem::is_directory(path, error))
-    return Status::NotFound(fmt::format("--prices={} cannot be read", path));
-  return ParsePriceBook(path, text.str(), book);
+  std::string text;
+  if (!ReadWholeFile(path, &text)) return Status::NotFound(fmt::format("--prices={} cannot be read", path));
+  return ParsePriceBook(path, text, book);
 }
 
 }  // namespace mezz::plan

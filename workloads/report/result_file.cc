@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
-#include <system_error>
+
+#include "cache/base/read_file.h"
 
 namespace mezz {
 namespace {
@@ -40,14 +38,11 @@ std::string WhyNoResult(const json& result) {
 }  // namespace
 
 Status ReadResult(const std::string& flag, const std::string& path, json* result) {
-  std::ifstream file(path, std::ios::binary);
-  std::error_code error;
-  if (!file.is_open() || std::filesystem::is_directory(path, error)) {
+  std::string text;
+  if (!ReadWholeFile(path, &text)) {
     return Status::NotFound(fmt::format("--{}={} cannot be read; name a file that --json wrote", flag, path));
   }
-  std::ostringstream text;
-  text << file.rdbuf();
-  *result = json::parse(text.str(), nullptr, /*allow_exceptions=*/false);
+  *result = json::parse(text, nullptr, /*allow_exceptions=*/false);
   const std::string why = WhyNoResult(*result);
   if (why.empty()) return Status::Ok();
   return Status::ForeignFile(
