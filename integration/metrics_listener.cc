@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "cache/base/descriptor.h"
 #include "cache/base/text.h"
 #include "fmt/format.h"
 
@@ -27,22 +28,6 @@ namespace {
 
 constexpr int kBacklog = 16;
 constexpr int kKind = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-
-// A descriptor that is closed when this goes, unless it was released.
-class OwnFd {
- public:
-  explicit OwnFd(int fd) : fd_(fd) {}
-  ~OwnFd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  OwnFd(const OwnFd&) = delete;
-  OwnFd& operator=(const OwnFd&) = delete;
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 // Descriptors that children do not keep. Where the table is full, they do.
 //
@@ -111,7 +96,7 @@ class FolderLock {
   }
 
  private:
-  const OwnFd folder_;
+  const Descriptor folder_;
 };
 
 // Whether whatever is at that path may be replaced.
@@ -125,7 +110,7 @@ Status MakeRoom(const MetricsTarget& target) {
     return Status::InvalidArgument(fmt::format(
         "metrics={}: what is there is no socket, so it is left as it is: remove it, or name another", target.text));
   }
-  const OwnFd probe(socket(AF_UNIX, kKind, 0));
+  const Descriptor probe(socket(AF_UNIX, kKind, 0));
   const sockaddr_un address = UnixAddress(target.path);
   if (probe.get() < 0) return Refused(target, "no socket is to be had", errno, "raise ulimit -n");
   if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 || errno == EAGAIN)
@@ -170,7 +155,7 @@ Status MetricsListener::OpenTcp(const MetricsTarget& target) {
   const bool is_v4 = inet_pton(AF_INET, target.address.c_str(), &v4.sin_addr) == 1;
   if (!is_v4) inet_pton(AF_INET6, target.address.c_str(), &v6.sin6_addr);
   const auto* const address = is_v4 ? reinterpret_cast<sockaddr*>(&v4) : reinterpret_cast<sockaddr*>(&v6);
-  OwnFd fd(socket(is_v4 ? AF_INET : AF_INET6, kKind, 0));
+  Descriptor fd(socket(is_v4 ? AF_INET : AF_INET6, kKind, 0));
   if (fd.get() < 0) return Refused(target, "no socket is to be had", errno, "raise ulimit -n, or use unix:PATH");
   // An earlier process's connections may still be dying at this port. It may not be listened to twice for that.
   const int yes = 1;
@@ -188,7 +173,7 @@ Status MetricsListener::OpenUnix(const MetricsTarget& target) {
   if (const int error = lock.Take(); error != 0)
     return Refused(target, "its folder cannot be locked", error, "name a socket in a folder that is there");
   MEZZ_RETURN_IF_ERROR(MakeRoom(target));
-  OwnFd fd(socket(AF_UNIX, kKind, 0));
+  Descriptor fd(socket(AF_UNIX, kKind, 0));
   if (fd.get() < 0) return Refused(target, "no socket is to be had", errno, "raise ulimit -n");
   const sockaddr_un address = UnixAddress(target.path);
   struct stat made {};

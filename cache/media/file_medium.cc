@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 
+#include "cache/base/descriptor.h"
 #include "cache/base/text.h"
 #include "cache/media/copy.h"
 #include "cache/media/file_checks.h"
@@ -36,19 +37,6 @@ constexpr int kOpenFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCT
 
 struct ConfigDeleter {
   void operator()(pmem2_config* config) const { pmem2_config_delete(&config); }
-};
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
 };
 struct SourceDeleter {
   void operator()(pmem2_source* source) const { pmem2_source_delete(&source); }
