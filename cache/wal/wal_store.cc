@@ -383,8 +383,7 @@ std::string WalStore::NameTrouble() const {
   if (trouble.empty()) return {};
   if (medium_->IsNameless()) {
     return "has lost its file, which was removed or replaced: flush the databases before they are closed, or the "
-           "writes "
-           "that only these logs have are lost";
+           "writes that only these logs have are lost";
   }
   return "was renamed: give the file its name back before the databases are opened again, or they refuse to open "
          "without their logs";

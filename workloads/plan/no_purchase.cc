@@ -124,8 +124,7 @@ std::string NoPurchaseSentence(const Question& question, const Answer& answer, c
   if (found.verdict == NoPurchaseVerdict::kNotAsked) return "";
   if (found.verdict == NoPurchaseVerdict::kRaw)
     return "no purchase: packing the memory you have is not judged, as the curve is of raw records; give --pack and "
-           "the "
-           "--pack_ratio of your data";
+           "the --pack_ratio of your data";
   const MemorySplit* const best = found.best == kNone ? nullptr : &found.splits[found.best];
   if (found.verdict == NoPurchaseVerdict::kNoGain)
     return fmt::format("no purchase: packing the memory you have gains nothing{}; use all of it as DRAM",
