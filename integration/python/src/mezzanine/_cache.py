@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from ._library import MezzanineError, Native, Sentence, c_text, library, taken
+from ._library import Closing, MezzanineError, Native, Sentence, c_text, library, taken
 
 
 def _size(size, what):
@@ -8,7 +8,7 @@ def _size(size, what):
     return size
 
 
-class Cache:
+class Cache(Closing):
     """An open cache, of a URI such as "mezzanine://dram=256M;scm=1G;scm_path=/dev/shm/mezz". The keys are in
     docs/reference/options.md of Mezzanine's repository.
 
@@ -17,24 +17,11 @@ class Cache:
     """
 
     def __init__(self, uri):
-        self._native = None
         native = library()
         error = Sentence()
         pointer = native.mezzanine_cache_open(c_text(uri, "the URI"), error())
         error.check()
         self._native = Native(pointer, native.mezzanine_cache_close, "cache")
-
-    def close(self):
-        if self._native is not None:
-            self._native.close()
-
-    __del__ = close
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
     def use(self, options):
         """Prepares a rocksdb_options_t* of RocksDB's C functions, given as a number: for other bindings of theirs."""

@@ -2,7 +2,7 @@
 import ctypes
 from ctypes import c_size_t
 
-from ._library import MezzanineError, Native, Sentence, c_text, library
+from ._library import Closing, MezzanineError, Native, Sentence, c_text, library
 
 
 def _bytes(value, what):
@@ -31,14 +31,14 @@ def _options(text, cache, create_if_missing):
     return options
 
 
-class Database:
+class Database(Closing):
     """A database of RocksDB: a mapping of bytes to bytes, in the order of its keys.
 
     `options` are RocksDB's own, as its options files have them: "write_buffer_size=4M;compression=kLZ4Compression".
+    Iterators that are open keep it until they end, after close() too.
     """
 
     def __init__(self, path, cache=None, options="", create_if_missing=True):
-        self._native = None
         native = library()
         path = c_text(path, "the path")
         prepared = _options(options, cache, create_if_missing)
@@ -56,19 +56,6 @@ class Database:
         library().rocksdb_close(pointer)
         library().rocksdb_writeoptions_destroy(self._write)
         library().rocksdb_readoptions_destroy(self._read)
-
-    def close(self):
-        """Iterators that are open keep it until they end."""
-        if self._native is not None:
-            self._native.close()
-
-    __del__ = close
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
 
     def get(self, key, default=None):
         key, size, error = _bytes(key, "key"), c_size_t(), Sentence()

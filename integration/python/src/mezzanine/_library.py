@@ -145,3 +145,22 @@ class Native:
             pointer, self._pointer = self._pointer, None if last else self._pointer
         if last:
             self._destroy(pointer)
+
+
+class Closing:
+    """What has a Native as self._native, once it is whole: closed twice, never, or at the end of a `with`."""
+
+    _native = None
+
+    def close(self):
+        if self._native is not None:
+            self._native.close()
+
+    def __del__(self):
+        self.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
