@@ -3,7 +3,6 @@
 // the first half take its place, those of the second are dropped, and every value is right.
 #include <gtest/gtest.h>
 #include <pthread.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -17,7 +16,6 @@
 #include <vector>
 
 #include "integration/compaction_thread.h"
-#include "integration/dead_file_listener.h"
 #include "integration/file_id.h"
 #include "integration/hybrid_cache.h"
 #include "rocksdb/advanced_cache.h"
@@ -26,25 +24,12 @@
 #include "rocksdb/file_system.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/table_properties_collectors.h"
-#include "tests/support/hybrid_fixture.h"
-#include "tests/support/open_db.h"
-#include "tests/support/random.h"
+#include "tests/support/compacted_db.h"
 
 namespace mezz::test {
 namespace {
 
 using rocksdb::DB;
-
-constexpr int kKeys = 6000;
-constexpr uint64_t kDramBytes = 16 << 20, kScmBytes = 32 << 20;  // all of it fits either
-constexpr uint64_t kBlocks = kKeys / 9;                          // of 4 KiB
-
-std::string KeyName(int i) { return "key" + std::to_string(1'000'000 + i); }
-std::string ValueOf(int i, int version) {
-  std::string value(400, static_cast<char>('a' + (i + version) % 26));
-  for (size_t at = 0; at < 200; ++at) value[at] = static_cast<char>(Mix(uint64_t{1000} * i + at / 8) >> at % 8 * 8);
-  return value;
-}
 
 template <typename Table>
 bool WarmAll(Table* table) {
@@ -119,76 +104,12 @@ class NamelessEnv final : public rocksdb::EnvWrapper {
   std::vector<std::thread> threads_;
 };
 
-class HeirsDbTest : public ::testing::Test {
+class HeirsDbTest : public CompactedDb {
  protected:
+  HeirsDbTest() : HeirsDbTest(std::make_shared<WatchedFiles>()) {}
   void SetUp() override {
-    cache_options_ = SmallOptions(MediumKind::kAnonymous, file_, kDramBytes, kScmBytes);
-    cache_options_.policy = "adaptive";
     if (!WarmAll(&table_)) GTEST_SKIP() << "this RocksDB does not warm the cache with what a compaction writes";
     table_.cache_index_and_filter_blocks = true;
-    options_.create_if_missing = true;
-    options_.create_missing_column_families = true;
-    options_.compression = rocksdb::kNoCompression;
-    options_.disable_auto_compactions = true;
-    options_.target_file_size_base = 512 << 10;
-    options_.env = env_.get();
-    std::filesystem::remove_all(folder_);
-  }
-  void TearDown() override {
-    if (db_ != nullptr) Close();
-    std::filesystem::remove_all(folder_);
-    if (cache_ != nullptr) ExpectSound(cache_.get());
-  }
-
-  void Open(bool listens = true) {
-    if (cache_ == nullptr) {
-      const Status made = NewHybridCache(cache_options_, &cache_);
-      ASSERT_TRUE(made.ok()) << made.message();
-      stats_ = GetHybridStats(cache_.get());
-    }
-    table_.block_cache = cache_;
-    options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_));
-    options_.listeners.clear();
-    if (listens) {
-      std::shared_ptr<rocksdb::EventListener> listener;
-      ASSERT_TRUE(NewDeadFileListener(cache_, &listener).ok());
-      options_.listeners.push_back(std::move(listener));
-    }
-    Families families;
-    for (const std::string& name : families_) families.emplace_back(name, options_);
-    const rocksdb::Status opened = OpenDb(options_, folder_.string(), families, &handles_, &db_);
-    ASSERT_TRUE(opened.ok()) << opened.ToString();
-  }
-  void Close() { EXPECT_TRUE(CloseDb(&handles_, &db_).ok()); }
-
-  // Every `step`-th key from `first`, into a table of its own.
-  void Write(int version, int first = 0, int step = 1, int family = 0) {
-    for (int i = first; i < kKeys; i += step)
-      ASSERT_TRUE(db_->Put({}, handles_[family], KeyName(i), ValueOf(i, version)).ok());
-    ASSERT_TRUE(db_->Flush({}, handles_[family]).ok());
-  }
-  void Read(int from, int to, int version, int family = 0) {
-    std::string value;
-    for (int i = from; i < to; ++i) {
-      ASSERT_TRUE(db_->Get({}, handles_[family], KeyName(i), &value).ok()) << i;
-      ASSERT_EQ(value, ValueOf(i, version)) << i;
-    }
-  }
-  // The cache knows the first half of the keys, and nothing else.
-  void KnowFirstHalf(int version, int family = 0) {
-    cache_->EraseUnRefEntries();
-    Read(0, kKeys / 2, version, family);
-  }
-  rocksdb::Status TryCompact(int family = 0, std::atomic<bool>* canceled = nullptr, uint32_t threads = 0) {
-    rocksdb::CompactRangeOptions how;
-    how.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
-    how.canceled = canceled;
-    how.max_subcompactions = threads;
-    return db_->CompactRange(how, handles_[family], nullptr, nullptr);
-  }
-  void Compact(int family = 0) {
-    const rocksdb::Status s = TryCompact(family);
-    ASSERT_TRUE(s.ok()) << s.ToString();
   }
 
   uint64_t Decided(Action action, Reason reason) const {
@@ -200,21 +121,12 @@ class HeirsDbTest : public ::testing::Test {
   }
   uint64_t Dropped() const { return Decided(Action::kBypass, Reason::kHeirOfNothing); }
   uint64_t Unknown() const { return Decided(Action::kToScm, Reason::kHeirOfUnknown); }
-  uint64_t Count(Event event) const { return stats_->Counters()[event]; }
 
   // Of one compaction of all blocks: half of them were known to the cache.
   void ExpectHalfKept(double tolerance = 0.05) {
     EXPECT_NEAR(static_cast<double>(Kept()), kBlocks / 2.0, tolerance * kBlocks);
     EXPECT_NEAR(static_cast<double>(Dropped()), kBlocks / 2.0, tolerance * kBlocks);
     EXPECT_EQ(Unknown(), 0u);
-  }
-  // And so the first half is found, where it had to be read from flash again.
-  void ExpectFirstHalfFound(int version) {
-    const uint64_t missed = Count(Event::kMiss);
-    Read(0, kKeys / 2, version);
-    EXPECT_LT(Count(Event::kMiss), missed + kBlocks / 20);
-    Read(kKeys / 2, kKeys, version);
-    EXPECT_GT(Count(Event::kMiss), missed + kBlocks / 3);
   }
   void HalfIsKept(int version) {
     KnowFirstHalf(version);
@@ -263,19 +175,11 @@ class HeirsDbTest : public ::testing::Test {
     for (const FileId file : Live()) EXPECT_FALSE(stats_->scm().IsForgotten(file));
   }
 
-  const ScratchFile file_;
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("mezz_heirs_db_" + std::to_string(getpid()));
-  const std::shared_ptr<WatchedFiles> files_ = std::make_shared<WatchedFiles>();
-  const std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(files_);
-  HybridCacheOptions cache_options_;
-  rocksdb::BlockBasedTableOptions table_;
-  rocksdb::Options options_;
-  std::shared_ptr<rocksdb::Cache> cache_;
-  HybridStats* stats_ = nullptr;
-  std::vector<std::string> families_{"default"};
-  std::unique_ptr<DB> db_;
-  Handles handles_;
+  const std::shared_ptr<WatchedFiles> files_;
+
+ private:
+  explicit HeirsDbTest(const std::shared_ptr<WatchedFiles>& files)
+      : CompactedDb("mezz_heirs_db_", files), files_(files) {}
 };
 
 TEST_F(HeirsDbTest, LeveledCompaction) {

@@ -5,42 +5,22 @@
 #include "integration/read_back.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "integration/dead_file_listener.h"
 #include "integration/hybrid_cache.h"
-#include "rocksdb/env.h"
 #include "rocksdb/file_system.h"
-#include "rocksdb/table.h"
+#include "tests/support/compacted_db.h"
 #include "tests/support/data_block.h"
-#include "tests/support/hybrid_fixture.h"
-#include "tests/support/open_db.h"
-#include "tests/support/random.h"
 
 namespace mezz::test {
 namespace {
-
-constexpr int kKeys = 6000;
-constexpr uint64_t kDramBytes = 16 << 20, kScmBytes = 32 << 20;  // all of it fits either
-constexpr uint64_t kBlocks = kKeys / 9;                          // of 4 KiB
-
-std::string KeyName(int i) { return "key" + std::to_string(1'000'000 + i); }
-std::string ValueOf(int i, int version) {
-  std::string value(400, static_cast<char>('a' + (i + version) % 26));
-  for (size_t at = 0; at < 200; ++at) value[at] = static_cast<char>(Mix(uint64_t{1000} * i + at / 8) >> at % 8 * 8);
-  return value;
-}
 
 // Counts reads of table files; each may be watched, and fails where that says so.
 class ReadFiles final : public rocksdb::FileSystemWrapper {
@@ -76,67 +56,10 @@ class ReadFiles final : public rocksdb::FileSystemWrapper {
   };
 };
 
-class ReadBackTest : public ::testing::Test {
+class ReadBackTest : public CompactedDb {
  protected:
-  void SetUp() override {
-    cache_options_ = SmallOptions(MediumKind::kAnonymous, file_, kDramBytes, kScmBytes);
-    cache_options_.policy = "adaptive";
-    options_.create_if_missing = true;
-    options_.create_missing_column_families = true;
-    options_.compression = rocksdb::kNoCompression;
-    options_.disable_auto_compactions = true;
-    options_.target_file_size_base = 512 << 10;
-    options_.env = env_.get();
-    std::filesystem::remove_all(folder_);
-  }
-  void TearDown() override {
-    if (db_ != nullptr) Close();
-    std::filesystem::remove_all(folder_);
-    if (cache_ != nullptr) ExpectSound(cache_.get());
-  }
+  ReadBackTest() : ReadBackTest(std::make_shared<ReadFiles>()) {}
 
-  void Open() {
-    if (cache_ == nullptr) {
-      const Status made = NewHybridCache(cache_options_, &cache_);
-      ASSERT_TRUE(made.ok()) << made.message();
-      stats_ = GetHybridStats(cache_.get());
-    }
-    table_.block_cache = cache_;
-    options_.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_));
-    std::shared_ptr<rocksdb::EventListener> listener;
-    ASSERT_TRUE(NewDeadFileListener(cache_, &listener).ok());
-    options_.listeners = {std::move(listener)};
-    Families families;
-    for (const std::string& name : families_) families.emplace_back(name, options_);
-    const rocksdb::Status opened = OpenDb(options_, folder_.string(), families, &handles_, &db_);
-    ASSERT_TRUE(opened.ok()) << opened.ToString();
-  }
-  void Close() { EXPECT_TRUE(CloseDb(&handles_, &db_).ok()); }
-
-  // Every `step`-th key from `first`, into a table of its own.
-  void Write(int version, int first = 0, int step = 1, int family = 0) {
-    for (int i = first; i < kKeys; i += step)
-      ASSERT_TRUE(db_->Put({}, handles_[family], KeyName(i), ValueOf(i, version)).ok());
-    ASSERT_TRUE(db_->Flush({}, handles_[family]).ok());
-  }
-  void Read(int from, int to, int version, int family = 0) {
-    std::string value;
-    for (int i = from; i < to; ++i) {
-      ASSERT_TRUE(db_->Get({}, handles_[family], KeyName(i), &value).ok()) << i;
-      ASSERT_EQ(value, ValueOf(i, version)) << i;
-    }
-  }
-  void KnowFirstHalf(int version, int family = 0) {
-    cache_->EraseUnRefEntries();
-    Read(0, kKeys / 2, version, family);
-  }
-  void Compact(int family = 0, uint32_t threads = 0) {
-    rocksdb::CompactRangeOptions how;
-    how.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
-    how.max_subcompactions = threads;
-    const rocksdb::Status s = db_->CompactRange(how, handles_[family], nullptr, nullptr);
-    ASSERT_TRUE(s.ok()) << s.ToString();
-  }
   void CompactAndDrain(int family = 0, uint32_t threads = 0) {
     Compact(family, threads);
     stats_->read_back()->Drain();
@@ -144,33 +67,16 @@ class ReadBackTest : public ::testing::Test {
 
   uint64_t Kept() const { return stats_->Decisions().of(DecisionPoint::kWarm, Action::kToScm); }
   ReadBackCounts Counts() const { return stats_->read_back()->counts(); }
-  uint64_t Count(Event event) const { return stats_->Counters()[event]; }
-  // The first half is found, but for a block at each file's ends; the second has to be read.
-  void ExpectFirstHalfFound(int version, int family = 0) {
-    const uint64_t read = files_->reads.load(), missed = Count(Event::kMiss);
-    Read(0, kKeys / 2, version, family);
-    EXPECT_LT(Count(Event::kMiss), missed + kBlocks / 20);
-    EXPECT_LT(files_->reads.load(), read + kBlocks / 20) << "flash was read";
-    Read(kKeys / 2, kKeys, version, family);
-    EXPECT_GT(Count(Event::kMiss), missed + kBlocks / 3);
-  }
+  uint64_t FlashReads() const override { return files_->reads.load(); }
   void ExpectHalfKept(uint64_t before = 0) {
     EXPECT_NEAR(static_cast<double>(Kept() - before), kBlocks / 2.0, kBlocks / 20.0);
   }
 
-  const ScratchFile file_;
-  const std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("mezz_read_back_" + std::to_string(getpid()));
-  const std::shared_ptr<ReadFiles> files_ = std::make_shared<ReadFiles>();
-  const std::unique_ptr<rocksdb::Env> env_ = rocksdb::NewCompositeEnv(files_);
-  HybridCacheOptions cache_options_;
-  rocksdb::BlockBasedTableOptions table_;
-  rocksdb::Options options_;
-  std::shared_ptr<rocksdb::Cache> cache_;
-  HybridStats* stats_ = nullptr;
-  std::vector<std::string> families_{"default"};
-  std::unique_ptr<rocksdb::DB> db_;
-  Handles handles_;
+  const std::shared_ptr<ReadFiles> files_;
+
+ private:
+  explicit ReadBackTest(const std::shared_ptr<ReadFiles>& files)
+      : CompactedDb("mezz_read_back_", files), files_(files) {}
 };
 
 TEST_F(ReadBackTest, WhatWasHotIsFoundInScmAfterACompaction) {
@@ -424,7 +330,7 @@ TEST(ParentKeys, TheTailIsWhatIsLeftForTheNextFile) {
 
 TEST(ParentKeys, TakeNoMoreThanTheirRoom) {
   DataBlock made;
-  for (int i = 0; i < 40; ++i) made.Add(KeyName(i), "value");
+  for (int i = 0; i < 40; ++i) made.Add("key" + std::to_string(i), "value");
   const std::string block = made.Finish();
   ParentKeys keys;
   size_t before = 0;
