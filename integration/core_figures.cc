@@ -79,7 +79,7 @@ CoreFigures HybridCore::Figures() const {
     figures.staged_puts = scm_->staged_puts();
     figures.unstaged_puts = scm_->unstaged_puts();
   }
-  if (read_back_counts_) figures.read_back = read_back_counts_();
+  figures.read_back = read_back_counts();
   figures.offered_by_flushes = read(offered_.by_flushes);
   figures.offered_by_compactions = read(offered_.by_compactions);
   figures.read_by_compactions = read(offered_.read_by_compactions);
@@ -87,17 +87,12 @@ CoreFigures HybridCore::Figures() const {
   return figures;
 }
 
-// Simulated anew only once an eighth more was sampled, as for the report.
 void HybridCore::ReadCurve(CoreFigures* figures) const {
   if (curve_ == nullptr) return;
   const std::lock_guard lock(latest_curve_->mutex);
   const uint64_t sampled = curve_->sampled();
-  plan::Curve& latest = latest_curve_->curve;
-  if (sampled - latest_curve_->sampled > latest_curve_->sampled / 8) {
-    latest_curve_->sampled = sampled;
-    plan::Curve made;
-    if (MakeCurve(&made).ok()) latest = std::move(made);
-  }
+  if (sampled != 0) FollowCurveLocked(sampled);
+  const plan::Curve& latest = latest_curve_->curve;
   figures->curve_sampled = sampled;
   figures->curve_dropped = curve_->dropped();
   for (const plan::CurvePoint& point : latest.points) {

@@ -121,6 +121,14 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats, priv
     Priority priority;
   };
 
+  // In the DRAM tier: its shards, and beside them.
+  Handle* LookupDram(const Slice& key, const CacheItemHelper* helper = nullptr, CreateContext* context = nullptr,
+                     Priority priority = Priority::LOW, rocksdb::Statistics* stats = nullptr) {
+    Handle* const handle = target_->Lookup(key, helper, context, priority, stats);
+    if (handle != nullptr || key.size() != BlockKey::kBytes) return handle;
+    return large_.Find(BlockKey::FromBytes(key.data()));
+  }
+
   static bool Demotable(const Slice& key, const CacheItemHelper* helper) {
     return helper != nullptr && helper->IsSecondaryCacheCompatible() && key.size() == BlockKey::kBytes;
   }
@@ -149,7 +157,6 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats, priv
   Handle* InsertLarge(const Slice& key, const Created& made, const CacheItemHelper* helper, bool wanted);
   bool Reserve(const Slice& key, const CacheItemHelper* helper, size_t charge, Handle** handle);
   void Unreserve(Handle* handle);
-  void ForEachLarge(const std::function<void(const Slice&, ObjectPtr, size_t, const CacheItemHelper*)>& visit);
   void EraseFromDram(const Slice& key);
   bool ReleaseInDram(Handle* handle, bool useful, bool erase_if_last_ref);
   HybridCore::Placement PlaceMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper, const Image* image,
@@ -208,13 +215,7 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<H
     OnDramEviction(key, handle, was_hit);
     return false;  // the object stays the target's to delete
   });
-  if (core_->options().heirs) {
-    read_back_ = std::make_unique<ReadBack>(
-        ReadBack::Cache{.cache = this,
-                        .is_forgotten = [this](FileId file) { return core_->scm().IsForgotten(file); },
-                        .blocks_offered = [this] { return core_->offered_by_compactions(); }});
-    core_->TellReadBack([reader = read_back_.get()] { return reader->counts(); });
-  }
+  read_back_ = core_->MakeReadBack(this);
   core_->FollowDram();
   core_->ServeMetrics([this] { return DramTierUse{.bytes = GetUsage(), .pinned_bytes = GetPinnedUsage()}; });
 }
@@ -238,12 +239,10 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
     if (core_->scm().Contains(dead)) ForgetFile(dead.file());
   }
   if (ReadBack::OnThisThread()) [[unlikely]]
-    return target_->Lookup(key);
+    return LookupDram(key);
   const bool demotable = Demotable(key, helper);
   if (demotable && missed_dram) core_->scm().Prefetch(BlockKey::FromBytes(key.data()));
-  Handle* handle = target_->Lookup(key, helper, context, priority, stats);
-  if (handle == nullptr && large_.any() && key.size() == BlockKey::kBytes)
-    handle = large_.Find(BlockKey::FromBytes(key.data()));
+  Handle* handle = LookupDram(key, helper, context, priority, stats);
   missed_dram = handle == nullptr;
   if (handle != nullptr) {
     core_->CountDramHit(RoleOf(helper));
@@ -532,18 +531,14 @@ void HybridCache::Unreserve(Handle* handle) {
   large_.Unreserve(charge);
 }
 
-void HybridCache::ForEachLarge(
-    const std::function<void(const Slice&, ObjectPtr, size_t, const CacheItemHelper*)>& visit) {
-  large_.ForEach([&](const BlockKey& key, Handle* handle, size_t charge) {
-    visit({key.bytes().data(), BlockKey::kBytes}, target_->Value(handle), charge, target_->GetCacheItemHelper(handle));
-  });
-}
-
 void HybridCache::ApplyToAllEntries(
     const std::function<void(const Slice&, ObjectPtr, size_t charge, const CacheItemHelper*)>& callback,
     const ApplyToAllEntriesOptions& options) {
   target_->ApplyToAllEntries(callback, options);
-  ForEachLarge(callback);
+  large_.ForEach([&](const BlockKey& key, Handle* handle, size_t charge) {
+    callback({key.bytes().data(), BlockKey::kBytes}, target_->Value(handle), charge,
+             target_->GetCacheItemHelper(handle));
+  });
 }
 
 HybridCore::Placement HybridCache::PlaceMiss(const BlockKey& key, ObjectPtr obj, const CacheItemHelper* helper,
@@ -594,7 +589,7 @@ void HybridCache::PlaceReadBack(const Slice& key, ObjectPtr obj, const CacheItem
   try {
     const size_t bytes = helper->size_cb(obj);
     const Lineage lineage = read_back_->LineageOf(BytesOf(obj, helper, bytes));
-    if (Handle* const there = target_->Lookup(key)) {
+    if (Handle* const there = LookupDram(key)) {
       target_->Release(there, /*erase_if_last_ref=*/false);
     } else if (bytes != 0) {
       const MoveGate::Window window(core_->gate());

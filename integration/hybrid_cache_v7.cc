@@ -184,13 +184,7 @@ Status HybridCacheV7::Arm(const HybridCacheOptions& options) {
   owned_core_->GuardMoves();
   large_.Open(target_->GetCapacity(), LargeEntries::ShardsIn(target_->GetPrintableOptions()));
   owned_core_->OwnDramTier([this](uint64_t bytes) { large_.SetCapacity(bytes); });
-  if (effective.heirs) {
-    read_back_ = std::make_unique<ReadBack>(ReadBack::Cache{
-        .cache = this,
-        .is_forgotten = [core = owned_core_.get()](FileId file) { return core->scm().IsForgotten(file); },
-        .blocks_offered = [core = owned_core_.get()] { return core->offered_by_compactions(); }});
-    owned_core_->TellReadBack([reader = read_back_.get()] { return reader->counts(); });
-  }
+  read_back_ = owned_core_->MakeReadBack(this);
   core_.store(owned_core_.get(), std::memory_order_release);
   hook_->Connect(owned_core_.get());
   if (effective.dram_total_bytes != 0) owned_core_->SetDramCapacity(effective.dram_bytes);
@@ -411,16 +405,12 @@ rocksdb::Cache::Handle* HybridCacheV7::Lookup(const Slice& key, const CacheItemH
   if (ReadBack::OnThisThread()) [[unlikely]]
     return Lookup(key, nullptr);
   core->scm().Prefetch(BlockKey::FromBytes(key.data()));
-  if (Handle* const hit = target_->Lookup(key, stats)) {
+  if (Handle* const hit = Lookup(key, stats)) {
     if (read_back_ != nullptr && OnCompactionThread()) [[unlikely]]
-      NoteParent(*core, key, helper, target_->Value(hit), Standing::kDram);
+      NoteParent(*core, key, helper, Value(hit), Standing::kDram);
     core->CountDramHit(BlockRole::kOther);
     core->NoteDramHit(BlockKey::FromBytes(key.data()), BlockRole::kOther,
-                      [=, this] { return helper->size_cb(target_->Value(hit)); });
-    return hit;
-  }
-  if (Handle* const hit = large_.Find(BlockKey::FromBytes(key.data()))) {
-    core->CountDramHit(BlockRole::kOther);
+                      [=, this] { return helper->size_cb(Value(hit)); });
     return hit;
   }
   Handle* const handle = LookupScm(*core, key, helper, create, priority, stats);

@@ -171,6 +171,16 @@ Status HybridCore::ChoosePolicy(std::string_view name) {
   return Status::Ok();
 }
 
+std::unique_ptr<ReadBack> HybridCore::MakeReadBack(rocksdb::Cache* cache) {
+  if (!options_.heirs) return nullptr;
+  auto made = std::make_unique<ReadBack>(
+      ReadBack::Cache{.cache = cache,
+                      .is_forgotten = [this](FileId file) { return scm_->IsForgotten(file); },
+                      .blocks_offered = [this] { return offered_.by_compactions.load(std::memory_order_relaxed); }});
+  read_back_ = made.get();
+  return made;
+}
+
 void HybridCore::TellTooLarge(BlockRole role, size_t bytes) {
   if (told_too_large_.load(std::memory_order_relaxed) || told_too_large_.exchange(true, std::memory_order_relaxed))
     return;
@@ -465,7 +475,7 @@ std::string HybridCore::HeirsText(const CounterSnapshot& counters) const {
                                   .compacted = read(offered_.by_compactions),
                                   .read_by_compactions = read(offered_.read_by_compactions),
                                   .without_scm = counters.of(Event::kRefusedNotPersistable, BlockRole::kData),
-                                  .read_back = read_back_counts_ ? read_back_counts_() : ReadBackCounts{}}));
+                                  .read_back = read_back_counts()}));
 }
 
 std::string HybridCore::Report(UriKind uri, CurveIs curve_is) const {

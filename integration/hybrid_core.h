@@ -159,13 +159,13 @@ class HybridCore final : private SurvivorJudge {
   void NoteOfferedByFlush() { offered_.by_flushes.fetch_add(1, std::memory_order_relaxed); }
   // A compaction has looked a data block up; for the report.
   void NoteReadByCompaction() { offered_.read_by_compactions.fetch_add(1, std::memory_order_relaxed); }
-  uint64_t offered_by_compactions() const { return offered_.by_compactions.load(std::memory_order_relaxed); }
   // A block of a compaction's new file was read back for the cache, and nobody waits for it: as OnWarm.
   Placement OnReadBack(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage) {
     return flow_.OnWarm({key, role, bytes, &source}, lineage);
   }
-  // From now on the report tells what `counts()` says. Before the first look-up.
-  void TellReadBack(std::function<ReadBackCounts()> counts) { read_back_counts_ = std::move(counts); }
+  // What reads heirs back into `cache`, which this is the core of, and is told of in the report. Null: heirs=off. Ends
+  // before this does. Once, before the first look-up.
+  std::unique_ptr<ReadBack> MakeReadBack(rocksdb::Cache* cache);
   // How often the block was asked for lately, as the policy knows.
   uint8_t Frequency(const BlockKey& key) const { return flow_.Frequency(key); }
 
@@ -324,10 +324,13 @@ class HybridCore final : private SurvivorJudge {
   void ResizeDram(uint64_t bytes);
   std::string DramText() const;
   std::string HeirsText(const CounterSnapshot& counters) const;
+  // REQUIRES: the mutex of latest_curve_ is held. With curve_file, writes it when the curve is new.
+  void FollowCurveLocked(uint64_t sampled) const;
   std::string CurveText(CurveIs curve_is) const;
   Status WriteCurve(const plan::Curve& curve, const std::string& path) const;
   plan::LiveCurve::LookUps LookUps() const;
   CoreFigures Figures() const;
+  ReadBackCounts read_back_counts() const { return read_back_ == nullptr ? ReadBackCounts{} : read_back_->counts(); }
   void ReadCurve(CoreFigures* figures) const;
   // A tier that opens over a full medium may have to make room before there is a policy.
   Fate Judge(const RecordFacts& record) override {
@@ -373,26 +376,21 @@ class HybridCore final : private SurvivorJudge {
   WarmBudget warm_;                         // does not grow once blocks are looked up
   uint64_t save_left_ = 0;                  // bytes that may still be written; of the closing thread
   uint64_t save_until_ns_ = 0;              // by then all is written; of the closing thread
-  struct LatestCurveText {
+  struct LatestCurve {
     std::mutex mutex;
-    std::string text;      // guarded by mutex
-    uint64_t sampled = 0;  // guarded by mutex: look-ups of which it was made
+    plan::Curve curve;     // guarded by mutex, as what follows
+    std::string text;      // of the report; empty: there was none yet
+    uint64_t sampled = 0;  // look-ups of which they were made
   };
-  std::unique_ptr<LatestCurveText> curve_text_;  // there with curve_
+  std::unique_ptr<LatestCurve> latest_curve_;  // there with curve_
   // Blocks that RocksDB offered as written, and look-ups of what compactions read. Relaxed: figures.
   struct Offered {
     std::atomic<uint64_t> by_flushes{0}, by_compactions{0}, read_by_compactions{0};
   } offered_;
-  std::function<ReadBackCounts()> read_back_counts_;  // empty: nothing is read back; does not change once in use
-  MissLatency miss_latency_;                          // with measures_misses_
-  std::function<DramTierUse()> dram_tier_use_;        // empty: not known; does not change once blocks are looked up
-  struct LatestCurve {
-    std::mutex mutex;
-    plan::Curve curve;     // guarded by mutex
-    uint64_t sampled = 0;  // guarded by mutex: look-ups of which it was made
-  };
-  std::unique_ptr<LatestCurve> latest_curve_;  // there with curve_; of Metrics
-  std::unique_ptr<MetricsEndpoint> metrics_;   // null: metrics= is not set; last, so that its thread ends first
+  const ReadBack* read_back_ = nullptr;         // null: nothing is read back; does not change once in use
+  MissLatency miss_latency_;                    // with measures_misses_
+  std::function<DramTierUse()> dram_tier_use_;  // empty: not known; does not change once blocks are looked up
+  std::unique_ptr<MetricsEndpoint> metrics_;    // null: metrics= is not set; last, so that its thread ends first
 };
 
 template <typename SizeOf, typename SourceOf>

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "admission/curves/curve_file.h"
 #include "admission/curves/live_curve.h"
@@ -62,7 +63,6 @@ void HybridCore::OpenCurve() {
                                                                       .takes_others = !kTellsRoles,
                                                                       .look_ups = [this] { return LookUps(); },
                                                                       .now_ns = [this] { return NowNs(); }});
-  curve_text_ = std::make_unique<LatestCurveText>();
   latest_curve_ = std::make_unique<LatestCurve>();
   notes_dram_hits_ = true;
 }
@@ -129,25 +129,16 @@ Status HybridCore::WriteCurve(const plan::Curve& curve, const std::string& path)
 }
 
 // Simulated anew only once an eighth more was sampled.
-std::string HybridCore::CurveText(CurveIs curve_is) const {
-  if (curve_ == nullptr) return "";
-  std::unique_lock lock(curve_text_->mutex, std::defer_lock);
-  if (curve_is == CurveIs::kRecent) {
-    lock.lock();
-  } else if (!lock.try_lock()) {
-    return "";
-  }
-  const uint64_t sampled = curve_->sampled();
-  std::string& text = curve_text_->text;
-  const std::string counts = fmt::format("curve.sampled: {}\ncurve.dropped: {}\n", sampled, curve_->dropped());
-  const bool is_recent = !text.empty() && sampled - curve_text_->sampled <= curve_text_->sampled / 8;
-  if (is_recent || curve_is == CurveIs::kLast) return counts + text;
-  curve_text_->sampled = sampled;
+void HybridCore::FollowCurveLocked(uint64_t sampled) const {
+  LatestCurve& latest = *latest_curve_;
+  if (!latest.text.empty() && sampled - latest.sampled <= latest.sampled / 8) return;
+  latest.sampled = sampled;
   plan::Curve curve;
   Status status = MakeCurve(&curve);
   if (status.ok() && !options_.curve_file.empty()) status = WriteCurve(curve, options_.curve_file);
+  std::string& text = latest.text;
   text = status.ok() ? "" : fmt::format("curve: {}\n", status.message());
-  if (curve.points.empty()) return counts + text;
+  if (curve.points.empty()) return;
   fmt::format_to(std::back_inserter(text), "curve.look_ups: {}\ncurve.blocks: {}\ncurve.rate: {:.3g}\n",
                  curve.sums.requests, curve.sums.blocks, curve.rate_min * plan::LiveCurve::kSeeds);
   for (const plan::CurvePoint& point : curve.points) {
@@ -157,7 +148,20 @@ std::string HybridCore::CurveText(CurveIs curve_is) const {
                    SizeText(point.dram_bytes), SizeText(point.scm_bytes), 100 * shares.both.value,
                    100 * shares.both.band, 100 * shares.dram.value, 100 * shares.scm.value);
   }
-  return counts + text;
+  latest.curve = std::move(curve);
+}
+
+std::string HybridCore::CurveText(CurveIs curve_is) const {
+  if (curve_ == nullptr) return "";
+  std::unique_lock lock(latest_curve_->mutex, std::defer_lock);
+  if (curve_is == CurveIs::kRecent) {
+    lock.lock();
+  } else if (!lock.try_lock()) {
+    return "";
+  }
+  const uint64_t sampled = curve_->sampled();
+  if (curve_is == CurveIs::kRecent) FollowCurveLocked(sampled);
+  return fmt::format("curve.sampled: {}\ncurve.dropped: {}\n{}", sampled, curve_->dropped(), latest_curve_->text);
 }
 
 }  // namespace mezz

@@ -30,29 +30,27 @@ uint32_t LargeEntries::ShardsIn(std::string_view printable_options) {
 }
 
 void LargeEntries::Open(uint64_t bytes, uint32_t shards) {
-  {
-    const std::lock_guard lock(resize_mutex_);
-    shards_ = shards;
-    shards_have_ = bytes;
-  }
-  capacity_.store(bytes, std::memory_order_relaxed);
-  if (shards <= 1) return;  // one shard holds what the tier does
-  block_min_.store(bytes / shards / kLargeBlockOfShard, std::memory_order_relaxed);
-  reservation_min_.store(std::max<uint64_t>(bytes / shards / kLargeReservationOfShard, 1), std::memory_order_relaxed);
+  const std::lock_guard lock(resize_mutex_);
+  shards_ = shards;
+  shards_have_ = bytes;
+  SetCapacityLocked(bytes);
 }
 
 void LargeEntries::SetCapacity(uint64_t bytes) {
-  capacity_.store(bytes, std::memory_order_relaxed);
   {
     const std::lock_guard lock(resize_mutex_);
-    if (shards_ > 1) {
-      block_min_.store(bytes / shards_ / kLargeBlockOfShard, std::memory_order_relaxed);
-      reservation_min_.store(std::max<uint64_t>(bytes / shards_ / kLargeReservationOfShard, 1),
-                             std::memory_order_relaxed);
-    }
     shards_have_ = UINT64_MAX;  // whatever it was
+    SetCapacityLocked(bytes);
   }
   Rebalance();
+}
+
+void LargeEntries::SetCapacityLocked(uint64_t bytes) {
+  capacity_.store(bytes, std::memory_order_relaxed);
+  if (shards_ <= 1) return;  // one shard holds what the tier does
+  const uint64_t shard = bytes / shards_;
+  block_min_.store(shard / kLargeBlockOfShard, std::memory_order_relaxed);
+  reservation_min_.store(std::max<uint64_t>(shard / kLargeReservationOfShard, 1), std::memory_order_relaxed);
 }
 
 LargeEntries::Stripe& LargeEntries::StripeOf(const BlockKey& key) {
@@ -65,7 +63,7 @@ uint64_t LargeEntries::BlocksMax() const {
 }
 
 LargeEntries::Handle* LargeEntries::Find(const BlockKey& key) {
-  if (!any()) return nullptr;
+  if (listed() == 0) return nullptr;
   Stripe& stripe = StripeOf(key);
   if (stripe.count.load(std::memory_order_relaxed) == 0) return nullptr;
   const std::shared_lock lock(stripe.mutex);
@@ -119,7 +117,7 @@ void LargeEntries::Drop(std::unique_ptr<Entry> entry, bool offer) {
 }
 
 bool LargeEntries::Erase(const BlockKey& key) {
-  if (!any()) return false;
+  if (listed() == 0) return false;
   std::unique_ptr<Entry> entry = TakeFrom(&StripeOf(key), [&](const Entry& one) { return one.key == key; });
   if (entry == nullptr) return false;
   Drop(std::move(entry), /*offer=*/false);
@@ -128,7 +126,7 @@ bool LargeEntries::Erase(const BlockKey& key) {
 }
 
 bool LargeEntries::Erase(const Handle* handle) {
-  if (!any()) return false;
+  if (listed() == 0) return false;
   for (Stripe& stripe : stripes_) {
     std::unique_ptr<Entry> entry = TakeFrom(&stripe, [&](const Entry& one) { return one.handle == handle; });
     if (entry == nullptr) continue;

@@ -69,7 +69,6 @@ class LargeEntries {
   }
   bool IsLargeReservation(size_t charge) const { return charge >= reservation_min_.load(std::memory_order_relaxed); }
 
-  bool any() const { return listed_.load(std::memory_order_relaxed) != 0; }
   size_t listed() const { return listed_.load(std::memory_order_relaxed); }
   uint64_t listed_bytes() const { return bytes_.load(std::memory_order_relaxed); }
   // Of what is listed, and reserved.
@@ -107,6 +106,7 @@ class LargeEntries {
 
   Stripe& StripeOf(const BlockKey& key);
   uint64_t BlocksMax() const;
+  void SetCapacityLocked(uint64_t bytes);
   template <typename Is>
   std::unique_ptr<Entry> TakeFrom(Stripe* stripe, const Is& is);
   void Drop(std::unique_ptr<Entry> entry, bool offer);

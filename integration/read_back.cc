@@ -234,9 +234,12 @@ ReadBack::ThreadNotes* ReadBack::NotesOfThisThread(bool make) {
   return static_cast<ThreadNotes*>(this_thread_notes);
 }
 
-bool ReadBack::Notes() const {
+bool ReadBack::Notes() const noexcept {
   const auto* const notes = static_cast<const ThreadNotes*>(this_thread_notes);
-  return notes != nullptr && notes->owner == id_;
+  if (notes == nullptr || notes->owner != id_) return false;
+  if (cache_.blocks_offered() == notes->offered_before) return true;
+  End();  // RocksDB itself offers what it writes
+  return false;
 }
 
 void ReadBack::Begin() noexcept {
@@ -268,7 +271,6 @@ void ReadBack::OnFileWritten(const std::shared_ptr<Database>& database,
                              const rocksdb::TableFileCreationInfo& table) noexcept {
   if (!Notes() || database == nullptr) return;
   ThreadNotes& notes = *NotesOfThisThread(/*make=*/false);
-  if (cache_.blocks_offered() != notes.offered_before) return notes.keys.Clear();
   if (notes.keys.empty() && !notes.pushed) return;
   const bool pushed = IfThereIsMemory([&] {
     auto item = std::make_unique<Item>(Item{.database = database,

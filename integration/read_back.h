@@ -165,7 +165,8 @@ class ReadBack {
   struct Item;
 
   static ThreadNotes* NotesOfThisThread(bool make);
-  bool Notes() const;
+  // This thread's compaction is noted: it runs, and RocksDB has offered no block since it began.
+  bool Notes() const noexcept;
   void Stop();
   void Note(std::span<const std::byte> block, Standing standing, uint8_t frequency);
   void Push(std::unique_ptr<Item> item);

@@ -1593,7 +1593,7 @@ MUTANTS = (
          ("(index + policy) * scm_bytes", "(index + 0 * policy) * scm_bytes")),
     hybrid("a curve is simulated while RocksDB's writes wait", "hybrid_curve.cc", "unit/integration/hybrid_curve_test",
            "HybridCurve.IsNotMadeForPrintableOptions",
-           ("is_recent || curve_is == CurveIs::kLast", "is_recent || (curve_is == CurveIs::kLast && false)")),
+           ("  if (curve_is == CurveIs::kRecent) FollowCurveLocked(sampled);", "  FollowCurveLocked(sampled);")),
     Mutant("the curve of a tier that is off has it five times", "admission/curves/live_curve.cc",
            [("tiers.scm_bytes == 0 ? std::vector<uint64_t>()", "tiers.scm_bytes == 1 ? std::vector<uint64_t>()")],
            "unit/integration/hybrid_curve_test", "HybridCurve.OfTiersThatWereTurnedOff*", "11.8.1"),
