@@ -141,7 +141,10 @@ class DeadFileListener final : public rocksdb::EventListener {
     }
     if (file != FileId{0}) Forget(file);
   }
-  void Forget(FileId file) { events_.deleted(file); }
+  void Forget(FileId file) {
+    events_.deleted(file);
+    if (ReadBack* const reader = ReaderOfHeirs()) reader->OnFileDeleted(file);
+  }
 
   ReadBack* ReaderOfHeirs() const { return events_.reader == nullptr ? nullptr : events_.reader(); }
   void BeginReadBack(rocksdb::DB* db) {

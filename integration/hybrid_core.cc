@@ -109,7 +109,8 @@ DramUse HybridCore::dram_use() const {
           .hit_bits = hit_bits_bytes(),
           .packing = scm.packing,
           .curve = curve_ == nullptr ? 0 : curve_->dram_bytes(),
-          .rest = scm.rest + OwnBytes() + (options_.heirs ? Heirs::dram_bytes() + ReadBack::dram_bytes() : 0) +
+          .rest = scm.rest + OwnBytes() + (options_.heirs ? Heirs::dram_bytes() : 0) +
+                  (read_back_ == nullptr ? 0 : read_back_->dram_bytes()) +
                   (metrics_ == nullptr ? 0 : MetricsEndpoint::kDramBytes)};
 }
 
@@ -356,6 +357,7 @@ bool HybridCore::BringsBack(const PinnedBlock& block) {
 HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& block) {
   const size_t bytes = block.logical_bytes();
   if (curve_ != nullptr) curve_->NoteLookUp(BlockHash(key), block.role(), [bytes] { return bytes; });
+  if (read_back_ != nullptr && !OnCompactionThread()) read_back_->NoteHit(key);
   switch (flow_.OnScmHit({key, block.role(), bytes}, block.heat(), OnCompactionThread(), block.form())) {
     case Action::kPromote:
       return Serve::kPromote;

@@ -161,7 +161,9 @@ class HybridCore final : private SurvivorJudge {
   void NoteReadByCompaction() { offered_.read_by_compactions.fetch_add(1, std::memory_order_relaxed); }
   // A block of a compaction's new file was read back for the cache, and nobody waits for it: as OnWarm.
   Placement OnReadBack(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage) {
-    return flow_.OnWarm({key, role, bytes, &source}, lineage);
+    const Placement placement = flow_.OnWarm({key, role, bytes, &source}, lineage);
+    if (placement == Placement::kScm) read_back_->NoteTaken(key);
+    return placement;
   }
   // What reads heirs back into `cache`, which this is the core of, and is told of in the report. Null: heirs=off. Ends
   // before this does. Once, before the first look-up.
@@ -387,7 +389,7 @@ class HybridCore final : private SurvivorJudge {
   struct Offered {
     std::atomic<uint64_t> by_flushes{0}, by_compactions{0}, read_by_compactions{0};
   } offered_;
-  const ReadBack* read_back_ = nullptr;         // null: nothing is read back; does not change once in use
+  ReadBack* read_back_ = nullptr;               // null: nothing is read back; does not change once in use
   MissLatency miss_latency_;                    // with measures_misses_
   std::function<DramTierUse()> dram_tier_use_;  // empty: not known; does not change once blocks are looked up
   std::unique_ptr<MetricsEndpoint> metrics_;    // null: metrics= is not set; last, so that its thread ends first

@@ -164,6 +164,8 @@ constexpr FigureRow kFigureRows[] = {
     {"read_back_bytes", kCounter, kBytes, false, "What these reads have read.", MEZZ_READ(f.read_back.bytes)},
     {"read_back_blocks", kCounter, "", false, "Blocks that were read so, and decided on.",
      MEZZ_READ(f.read_back.blocks)},
+    {"read_back_skipped", kCounter, "", false,
+     "Compactions that were not read back, as few of such blocks were asked for.", MEZZ_READ(f.read_back.skipped)},
     {"flash_read_seconds", kGauge, kSeconds, false, "Mean time of a miss of late, by which pack=auto chooses.",
      MEZZ_READ(Maybe(f.flash_read_ns, kNsOfSecond))},
     {"pack_zstd_ratio", kGauge, kRatio, false, "What zstd makes of late of what LZ4 makes 1 of.",

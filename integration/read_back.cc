@@ -130,6 +130,7 @@ struct ReadBack::ThreadNotes {
   ParentKeys keys;
   std::shared_ptr<Stream> stream;
   bool pushed = false;          // a table has been handed over with the stream
+  bool judged = false;          // it pays to read it back
   uint64_t offered_before = 0;  // blocks, by RocksDB
 };
 
@@ -259,7 +260,7 @@ void ReadBack::End() noexcept {
   notes->owner = 0;
   notes->keys.Clear();
   notes->stream.reset();
-  notes->pushed = false;
+  notes->pushed = notes->judged = false;
 }
 
 void ReadBack::Note(std::span<const std::byte> block, Standing standing, uint8_t frequency) {
@@ -272,6 +273,11 @@ void ReadBack::OnFileWritten(const std::shared_ptr<Database>& database,
   if (!Notes() || database == nullptr) return;
   ThreadNotes& notes = *NotesOfThisThread(/*make=*/false);
   if (notes.keys.empty() && !notes.pushed) return;
+  if (!notes.judged && !worth_.Pays(database->worth.get())) {
+    counts_.skipped.fetch_add(1, std::memory_order_relaxed);
+    return End();
+  }
+  notes.judged = true;
   const bool pushed = IfThereIsMemory([&] {
     auto item = std::make_unique<Item>(Item{.database = database,
                                             .stream = notes.stream,
@@ -363,6 +369,7 @@ void ReadBack::Read(Item& item) {
     item.keys.Sort(item.comparator == rocksdb::ReverseBytewiseComparator());
     if (lineage_ == nullptr) lineage_ = std::make_unique<ParentTable>();
     lineage_->Clear();
+    worth_.BeginFile(item.file, item.database->worth);
     const size_t behind = ReadTable(item);
     item.keys.MoveTail(behind, &rest);
   } catch (...) {  // without memory
@@ -450,7 +457,8 @@ ReadBackCounts ReadBack::counts() const {
           .files = read(counts_.files),
           .blocks = read(counts_.blocks),
           .failed = read(counts_.failed),
-          .dropped = read(counts_.dropped)};
+          .dropped = read(counts_.dropped),
+          .skipped = read(counts_.skipped)};
 }
 
 }  // namespace mezz

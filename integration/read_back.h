@@ -19,6 +19,7 @@
 #include "admission/lineage.h"
 #include "cache/base/fork_guard.h"
 #include "cache/types.h"
+#include "integration/read_back_worth.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/file_system.h"
 #include "rocksdb/listener.h"
@@ -33,6 +34,7 @@ struct ReadBackCounts {
   uint64_t blocks = 0;            // blocks that were read, and decided on (decision.warm.*)
   uint64_t failed = 0;            // files that could not be read to the end
   uint64_t dropped = 0;  // files of which nothing was read: full queue, too old, deleted, or no known comparator
+  uint64_t skipped = 0;  // compactions, or parts of one, that were left out: too few of such blocks are asked for
 };
 
 // The user keys of the blocks that a compaction has found in the cache, in the order of its reading.
@@ -91,7 +93,8 @@ class ParentKeys {
 //   a closing database      CloseDatabase, which waits for the table being read
 //
 // Bounds: kBytesPerSecond, kAgeSecondsMax in the queue, kQueueBytesMax of keys in it. What exceeds them is dropped and
-// counted. Nothing is read of a file that is deleted meanwhile, nor where RocksDB itself offers what it has written.
+// counted. Nothing is read of a file that is deleted meanwhile, nor where RocksDB itself offers what it has written,
+// nor of most compactions of a database whose blocks were read back for nothing (ReadBackWorth).
 //
 // Where most keys of a table are wanted, it is read in pieces of kPieceBytes; else block by block. Reads are buffered
 // where RocksDB writes tables through the page cache, which still has them then.
@@ -124,7 +127,8 @@ class ReadBack {
   // An open database, as its listener knows it.
   struct Database {
     std::shared_ptr<rocksdb::FileSystem> files;
-    bool direct = false;              // its tables are written past the page cache
+    bool direct = false;  // its tables are written past the page cache
+    const std::shared_ptr<ReadBackWorth::Score> worth = std::make_shared<ReadBackWorth::Score>();
     std::atomic<bool> closed{false};  // relaxed: a hint; CloseDatabase waits besides
   };
 
@@ -150,12 +154,18 @@ class ReadBack {
   // What is known of a block that this thread has read and inserts. REQUIRES: OnThisThread().
   Lineage LineageOf(std::span<const std::byte> block);
 
+  // The SCM tier has taken a block that this thread has read. REQUIRES: OnThisThread().
+  void NoteTaken(const BlockKey& key) noexcept { worth_.NoteBlock(key); }
+  // The SCM tier answers a look-up. Next to nothing for most.
+  void NoteHit(const BlockKey& key) noexcept { worth_.NoteHit(key); }
+  void OnFileDeleted(FileId file) noexcept { worth_.OnFileDeleted(file); }
+
   ReadBackCounts counts() const;
   // Waits until the queue is empty; for tests.
   void Drain();
 
-  // Of all caches: keys that are noted or wait.
-  static size_t dram_bytes() { return ParentKeys::bytes_of_all(); }
+  // Keys that are noted or wait, of all caches, and what this remembers of what it read.
+  size_t dram_bytes() const { return ParentKeys::bytes_of_all() + worth_.dram_bytes(); }
 
  private:
   class Files;
@@ -181,6 +191,7 @@ class ReadBack {
 
   const Cache cache_;
   const uint64_t id_;  // no other has had it
+  ReadBackWorth worth_;
   ForkGuard guard_;
 
   mutable std::mutex mutex_;
@@ -200,7 +211,7 @@ class ReadBack {
 
   // Relaxed: figures.
   struct {
-    std::atomic<uint64_t> reads{0}, bytes{0}, files{0}, blocks{0}, failed{0}, dropped{0};
+    std::atomic<uint64_t> reads{0}, bytes{0}, files{0}, blocks{0}, failed{0}, dropped{0}, skipped{0};
   } counts_;
 };
 

@@ -27,14 +27,17 @@ std::string WhatToSet() {
 }
 
 std::string ReadBackText(const ReadBackCounts& back) {
-  if (back.files + back.dropped == 0) {
+  if (back.files + back.dropped + back.skipped == 0) {
     return "nothing was read back after a compaction, which needs the listener for deleted files (mezz::UseHybridCache "
            "adds it)";
   }
+  const std::string skipped =
+      back.skipped == 0
+          ? ""
+          : fmt::format("; {} compactions were not read back, as few of such blocks were asked for", back.skipped);
   return fmt::format(
-      "{} blocks of {} files were read back after compactions, by {} reads of {} bytes ({} failed, {} left "
-      "out)",
-      back.blocks, back.files, back.reads, back.bytes, back.failed, back.dropped);
+      "{} blocks of {} files were read back after compactions, by {} reads of {} bytes ({} failed, {} left out){}",
+      back.blocks, back.files, back.reads, back.bytes, back.failed, back.dropped, skipped);
 }
 
 }  // namespace

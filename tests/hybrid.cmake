@@ -13,6 +13,7 @@ if(MEZZ_WITH_ROCKSDB)
   mezz_test(unit/integration/dead_file_listener_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/use_hybrid_cache_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/read_back_test APART LABELS unit DEPS mezz::rocksdb)
+  mezz_test(unit/integration/read_back_worth_test APART LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/blob_values_test APART LABELS unit DEPS mezz::rocksdb TSAN_LONG)  # one thread, minutes
   mezz_test(unit/integration/move_gate_test APART LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/metrics_test LABELS unit DEPS mezz::rocksdb ALONE)

@@ -139,6 +139,7 @@ PACKER, DICTIONARIES = "cache/pack/packer.cc", "cache/pack/dictionaries.cc"
 TRAINER, SAMPLES = "cache/pack/trainer.cc", "cache/pack/samples.cc"
 
 LARGE_TEST, READ_BACK_TEST = "unit/integration/large_entries_test", "unit/integration/read_back_test"
+WORTH_TEST = "unit/integration/read_back_worth_test"
 ADOPTING, LATE = "adopting_allocator.cc", "late_hybrid_cache.cc"
 HYBRID, V7 = "hybrid_cache.cc", "hybrid_cache_v7.cc"
 WARM_TEST, WARM_CORE_TEST = "unit/integration/warm_dram_test", "unit/integration/warm_core_test"
@@ -1851,7 +1852,7 @@ MUTANTS = (
            "HeirsDbTest.WhatThreadsKeepIsCounted:HeirsDbTest.AnEnv*",
            ("      NoteCompactionOutput();\n", "")),
     hybrid("what threads keep is in no sum", "hybrid_core.cc", HEIRS_DB_TEST, "HeirsDbTest.WhatThreadsKeepIsCounted",
-           (" + (options_.heirs ? Heirs::dram_bytes() + ReadBack::dram_bytes() : 0)", "")),
+           (" + (options_.heirs ? Heirs::dram_bytes() : 0)", "")),
     hybrid("a table that was not finished is not forgotten", LISTENER, HEIRS_DB_TEST, "HeirsDbAbortedTest.ByAWrite*",
            ("    if (!info.status.ok()) return ForgetNumber(info.db_name, NumberIn(info.file_path));\n",
             "    if (!info.status.ok()) return;\n")),
@@ -1994,6 +1995,20 @@ MUTANTS = (
              ("    item.keys.MoveTail(behind, &rest);\n", "    static_cast<void>(behind);\n")),
     hybrid78("notes outlive their compaction", "read_back.cc", READ_BACK_TEST, "ReadBackTest.WhatIsNotedOf*",
              ("  notes->owner = 0;\n  notes->keys.Clear();", "  notes->owner = 0;")),
+    hybrid78("what nobody asks for is read back", "read_back.cc", READ_BACK_TEST, "ReadBackTest.WhatNobodyAsks*",
+             ("!worth_.Pays(database->worth.get())", "false")),
+    hybrid78("hits of read-back blocks are not noted", "hybrid_core.cc", READ_BACK_TEST,
+             "ReadBackTest.WhatNobodyAsks*", ("read_back_->NoteHit(key);", ";")),
+    hybrid78("files that live are judged", "read_back_worth.cc", WORTH_TEST, "ReadBackWorthTest.PaysUntil*",
+             ("  ++files_[reading_].sampled;", "  ++files_[reading_].database->sampled;")),
+    hybrid78("a block counts as often as it is hit", "read_back_worth.cc", WORTH_TEST, "ReadBackWorthTest.AHit*",
+             ("compare_exchange_strong(word, 0,", "compare_exchange_strong(word, word,")),
+    hybrid78("any block's hit counts", "read_back_worth.cc", WORTH_TEST, "ReadBackWorthTest.HitsOfOther*",
+             ("if (place == 0 || word - place != TagOf(hash)) return;", "if (place == 0) return;")),
+    hybrid78("a load that changes is not learnt anew", "read_back_worth.cc", WORTH_TEST, "ReadBackWorthTest.ALoad*",
+             ("score.sampled >= kSamplesToForget", "false")),
+    hybrid78("what does not pay is never tried again", "read_back_worth.cc", WORTH_TEST,
+             "ReadBackWorthTest.PaysUntil*", (" || ++database->left_out == kProbedOneIn", "")),
     hybrid("the report judges by too few look-ups", "warming.cc", USE_TEST, "WarmingText.*",
            ("kReadsToJudgeMin = 64", "kReadsToJudgeMin = 63")),
     hybrid("preload: heirs=off is not asked for", "made_cache.h", PRELOAD_TEST, "*.WithoutHeirsTheOptions*",

@@ -287,12 +287,31 @@ TEST_F(ReadBackTest, FilesThatAreDeletedMeanwhileAreLeftOut) {
   Read(0, kKeys, 1);
 }
 
+// Compacted again and again, its blocks never asked for; and the same with all asked for in between.
+TEST_F(ReadBackTest, WhatNobodyAsksForIsReadBackNoMore) {
+  constexpr int kCompactions = 40;  // 13,000 blocks
+  for (const bool asked : {true, false}) {
+    cache_.reset();
+    Open();
+    Write(1);
+    KnowFirstHalf(1);
+    for (int i = 0; i < kCompactions; ++i) {
+      CompactAndDrain();
+      if (asked) Read(0, kKeys / 2, 1);
+    }
+    EXPECT_EQ(Counts().skipped != 0, !asked);
+    Read(0, kKeys, 1);
+    Close();
+    std::filesystem::remove_all(folder_);
+  }
+}
+
 TEST_F(ReadBackTest, WhatIsNotedIsFreedWithItsCompaction) {
   Open();
   Write(1);
   KnowFirstHalf(1);
   CompactAndDrain();
-  EXPECT_EQ(ReadBack::dram_bytes(), 0u);
+  EXPECT_EQ(ParentKeys::bytes_of_all(), 0u);
 }
 
 TEST_F(ReadBackTest, WhatIsNotedOfACompactionThatWritesNothingIsFreed) {
@@ -302,7 +321,7 @@ TEST_F(ReadBackTest, WhatIsNotedOfACompactionThatWritesNothingIsFreed) {
   ASSERT_TRUE(db_->DeleteRange({}, handles_[0], KeyName(0), KeyName(kKeys)).ok());
   CompactAndDrain();
   EXPECT_EQ(Counts().files, 0u);
-  EXPECT_EQ(ReadBack::dram_bytes(), 0u);
+  EXPECT_EQ(ParentKeys::bytes_of_all(), 0u);
 }
 
 TEST(ParentKeys, AreSortedAndOfTwoTheBetterStandingIsLeft) {
