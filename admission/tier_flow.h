@@ -21,6 +21,11 @@ namespace mezz {
 // Where a block that comes from flash goes. kScm, kBoth: it is written to SCM already.
 enum class Placement : uint8_t { kDram, kScm, kBoth, kNowhere };
 
+// Policies follow a tier's capacity by steps of an eighth: what they tune themselves by begins anew with each.
+inline bool IsCapacityStep(uint64_t told, uint64_t now) {
+  return now != told && (now >= told + told / 8 || now + told / 8 <= told);
+}
+
 // The steps of a block between flash, DRAM and SCM: where the policy is asked, what it is told, what each of its
 // answers does, and what is counted. The live cache and mezz_sim are two instances of it over their own tiers, so that
 // they cannot differ in any of that.
@@ -225,10 +230,6 @@ class TierFlow {
     constexpr double kMostPerByte = 4;  // what the index grows to, and Policy is promised
     const double packed = std::max(1u, tiers_.PackedBytes(kUnit));
     return static_cast<uint64_t>(static_cast<double>(scm_bytes) * std::min(kUnit / packed, kMostPerByte));
-  }
-  // Policies follow it by steps of an eighth: what they tune themselves by begins anew with each.
-  static bool IsStep(uint64_t told, uint64_t now) {
-    return now != told && (now >= told + told / 8 || now + told / 8 <= told);
   }
 
   // A miss took so long, until its block was there. Matters where CodecChoice says what to pack with.

@@ -16,7 +16,7 @@ namespace mezz {
 // Adoption is open on the calling thread, Allocate answers the first request of exactly that size with the payload's
 // own address, so that the copy is onto itself, and the pin now belongs to the object: Deallocate releases it. Every
 // other request is served, and returned, by the fallback: the user's allocator, or malloc. Blocks below
-// kInPlaceBytesMin (hybrid_core.h) are not to be adopted.
+// kInPlaceBytesMin (serving.h) are not to be adopted.
 //
 // Objects keep a pointer to the allocator that made them, so it must outlive them; one per cache does, because RocksDB
 // releases every handle before it destroys a cache. Thread-safe.

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "admission/decision_counters.h"
 #include "cache/counters.h"
 #include "cache/recoverer.h"
 #include "cache/types.h"
+#include "integration/cache_curve.h"
 #include "integration/dram_budget.h"
 #include "integration/hybrid_core.h"
 #include "integration/metrics.h"
@@ -20,8 +20,10 @@
 
 namespace mezz {
 
-// What a hybrid cache knows of itself at one moment: what metrics_of_core.cc gives names to.
+// What a hybrid cache knows of itself at one moment: what its report (core_report.cc) and its metrics
+// (metrics_of_core.cc) tell.
 struct CoreFigures {
+  HybridCacheOptions options;  // as opened, but for the policy, which is the one in force
   CounterSnapshot counters;
   DecisionSnapshot decisions;
   DramUse dram;
@@ -30,17 +32,15 @@ struct CoreFigures {
   std::optional<MissLatency::Snapshot> misses;
   MetricsDeliveries deliveries;
 
-  // Of the medium.
-  std::string medium;  // its kind, as the URI says it
-  std::string description;
-  std::string granularity;
-  std::string model;
-  bool emulated = false, persistent = false;
+  // Of the SCM tier.
+  MediumInfo medium;
+  std::string name_trouble;  // of the medium's file; empty: none
   uint64_t capacity_bytes = 0, ready_bytes = 0, used_bytes = 0, pinned_bytes = 0, quarantined_bytes = 0;
-  uint64_t resident_blocks = 0, faults = 0, bus_errors = 0;
+  uint64_t resident_blocks = 0, faults = 0, bus_errors = 0, scm_dram_bytes = 0;
   bool pin_pressure = false, closed = false;
 
-  std::string policy, pack, codec, rocksdb;
+  uint64_t policy_bytes = 0;                 // of DRAM, the one in force
+  std::optional<Codec> codec;                // of new records; nothing: they stay raw
   std::optional<uint64_t> dram_total_bytes;  // nothing: dram=, not dram_total=
   uint64_t dram_capacity_bytes = 0, dram_warmed_bytes = 0;
   std::optional<uint64_t> flash_read_ns;               // with pack=auto
@@ -49,16 +49,13 @@ struct CoreFigures {
   ReadBackCounts read_back;
   uint64_t offered_by_flushes = 0, offered_by_compactions = 0, read_by_compactions = 0;
 
-  // Of the live curve. Factors are of the present sizes.
-  struct Point {
-    double dram = 0, scm = 0;
-    double dram_hits = 0, scm_hits = 0, error = 0;  // shares of the look-ups
-  };
-  std::optional<uint64_t> curve_sampled, curve_dropped;
-  std::vector<Point> curve{};
+  std::optional<CacheCurve::Figures> curve;  // with curve=on
 };
 
 // The one table of what monitoring is told.
 MetricFamilies ToMetrics(const CoreFigures& figures);
+
+// Counters and configuration as text, one "name: value" a line. `uri`: what its first line is.
+std::string ToReport(const CoreFigures& figures, UriKind uri);
 
 }  // namespace mezz

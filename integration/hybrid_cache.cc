@@ -89,11 +89,13 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats, priv
       const ApplyToAllEntriesOptions& options) override;
   rocksdb::Status GetSecondaryCacheCapacity(size_t& bytes) const override;
   rocksdb::Status GetSecondaryCachePinnedUsage(size_t& bytes) const override;
-  std::string GetPrintableOptions() const override { return target_->GetPrintableOptions() + core_->QuickReport(); }
+  std::string GetPrintableOptions() const override {
+    return target_->GetPrintableOptions() + core_->Report(UriKind::kHybrid, CacheCurve::Which::kLast);
+  }
   void ReportProblems(const std::shared_ptr<rocksdb::Logger>& log) const override;
 
   CounterSnapshot Counters() const override { return core_->Snapshot(); }
-  std::string Report() const override { return core_->Report(); }
+  std::string Report() const override { return core_->Report(UriKind::kHybrid); }
   const ScmTier& scm() const override { return core_->scm(); }
   Status SetScmCapacity(uint64_t bytes) override { return core_->SetScmCapacity(bytes); }
   DecisionSnapshot Decisions() const override { return core_->Decisions(); }
@@ -608,7 +610,7 @@ void HybridCache::OnDramEviction(const Slice& key, Handle* handle, bool was_hit)
       {.key = {key.data(), key.size()},
        .role = RoleOf(helper),
        .was_hit = was_hit,
-       .persistable = obj != nullptr && helper->IsSecondaryCacheCompatible()},
+       .can_be_read = obj != nullptr && helper->IsSecondaryCacheCompatible()},
       [=] { return helper->size_cb(obj); }, [=](size_t) { return SourceOf(obj, helper); });
 }
 
@@ -616,13 +618,13 @@ void HybridCache::OnDramEviction(const Slice& key, Handle* handle, bool was_hit)
 void HybridCache::SaveDram() {
   if (!core_->StartSaving()) return;
   for (const bool first : {true, false}) {
-    if (!core_->saves()) return;
+    if (core_->save_left() == 0) return;
     ApplyToAllEntries(
         [&](const Slice& key, ObjectPtr obj, size_t /*charge*/, const CacheItemHelper* helper) {
           if (!Demotable(key, helper) || obj == nullptr) return;
           if (core_->SavedFirst(BlockKey::FromBytes(key.data()), RoleOf(helper)) != first) return;
           core_->Save(
-              {.key = {key.data(), key.size()}, .role = RoleOf(helper), .was_hit = first, .persistable = true},
+              {.key = {key.data(), key.size()}, .role = RoleOf(helper), .was_hit = first, .can_be_read = true},
               [=] { return helper->size_cb(obj); }, [=](size_t) { return SourceOf(obj, helper); });
         },
         {});

@@ -13,6 +13,7 @@
 #include "fmt/format.h"
 #include "integration/compaction_thread.h"
 #include "integration/read_back.h"
+#include "integration/serving.h"
 #include "integration/whole_block_v7.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/perf_level.h"
@@ -95,11 +96,11 @@ class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
     HybridCore* const core = core_.load(std::memory_order_acquire);
     if (core == nullptr || InsertScope::Replaces(key, value)) return rocksdb::Status::OK();
     const bool sixteen = key.size() == BlockKey::kBytes;
-    const HybridCore::Evicted evicted{
+    const DramBlock evicted{
         .key = {key.data(), key.size()},
         .role = BlockRole::kOther,
         .was_hit = saving_ && sixteen && core->SavedFirst(BlockKey::FromBytes(key.data()), BlockRole::kOther),
-        .persistable = value != nullptr && Persistable(helper)};
+        .can_be_read = value != nullptr && Persistable(helper)};
     const auto size_of = [=] { return helper->size_cb(value); };
     const auto source_of = [=](size_t bytes) { return WholeBlockV7(helper, value, bytes); };
     saving_ ? core->Save(evicted, size_of, source_of) : core->Offer(evicted, size_of, source_of);
@@ -159,7 +160,7 @@ void HybridCacheV7::SaveDram(HybridCore& core) {
   large_.ForEach([&](const BlockKey& key, Handle* handle, size_t /*charge*/) {
     const Standalone* const entry = ToStandalone(handle);
     core.Save(
-        {.key = key.bytes(), .role = BlockRole::kOther, .was_hit = true, .persistable = true},
+        {.key = key.bytes(), .role = BlockRole::kOther, .was_hit = true, .can_be_read = true},
         [=] { return entry->helper->size_cb(entry->object); },
         [=](size_t bytes) { return WholeBlockV7(entry->helper, entry->object, bytes); });
   });
@@ -309,7 +310,7 @@ void HybridCacheV7::DropLarge(const BlockKey& key, Handle* handle, bool was_hit,
   if (offer) {
     const auto size_of = [=] { return entry->helper->size_cb(entry->object); };
     const auto source_of = [=](size_t bytes) { return WholeBlockV7(entry->helper, entry->object, bytes); };
-    core()->Offer({.key = key.bytes(), .role = BlockRole::kOther, .was_hit = was_hit, .persistable = true}, size_of,
+    core()->Offer({.key = key.bytes(), .role = BlockRole::kOther, .was_hit = was_hit, .can_be_read = true}, size_of,
                   source_of);
   }
   Release(handle, /*erase_if_last_ref=*/false);
@@ -431,7 +432,7 @@ rocksdb::Cache::Handle* HybridCacheV7::LookupScm(HybridCore& core, const Slice& 
   const BlockRole role = block.role();
   const Standing standing = block.heat() > 0 ? Standing::kScmHot : Standing::kScmCold;
   const HybridCore::Serve serve = core.OnScmHit(name, block);
-  const auto bytes = core.BytesToCopy(block);
+  const auto bytes = BytesToCopy(core.scm(), block);
   if (!bytes) return nullptr;
   void* object = nullptr;
   size_t charge = 0;
@@ -536,7 +537,7 @@ void HybridCacheV7::EraseUnRefEntries() {
 
 std::string HybridCacheV7::GetPrintableOptions() const {
   std::string text = target_->GetPrintableOptions();
-  if (const HybridCore* const core = this->core()) text += core->QuickReport();
+  if (const HybridCore* const core = this->core()) text += core->Report(UriKind::kHybrid, CacheCurve::Which::kLast);
   return text;
 }
 

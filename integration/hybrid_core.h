@@ -15,29 +15,28 @@
 #include <vector>
 
 #include "admission/block_hash.h"
-#include "admission/curves/live_curve.h"
 #include "admission/decision_counters.h"
 #include "admission/policy.h"
 #include "admission/tier_flow.h"
 #include "cache/scm_tier.h"
-#include "integration/dram_budget.h"
-#include "integration/dram_hit_bits.h"
-#include "integration/dram_hits.h"
+#include "integration/cache_curve.h"
+#include "integration/dram_tier.h"
+#include "integration/live_tiers.h"
 #include "integration/metrics.h"
 #include "integration/miss_latency.h"
 #include "integration/move_gate.h"
 #include "integration/options.h"
+#include "integration/policy_in_force.h"
 #include "integration/read_back.h"
-#include "integration/warm_budget.h"
+#include "integration/warm_dram.h"
 
 namespace mezz {
 
-// Smaller blocks are copied. A copy of one costs less than its pin, on every medium; and glibc loads and stores its
-// smallest copies (up to 512 bytes with 64-byte vectors) whatever the addresses, so adopting would write to the medium.
-inline constexpr size_t kInPlaceBytesMin = 1024;
-
 class MetricsEndpoint;
 struct CoreFigures;
+
+// By which URI a cache of this kind is opened.
+enum class UriKind { kHybrid, kScmSecondary };
 
 // What a DRAM tier holds now.
 struct DramTierUse {
@@ -61,13 +60,14 @@ class HybridCore final : private SurvivorJudge {
   // call it: then each eviction that finds a record compares the bytes, and replaces them where they differ.
   void GuardMoves() { gate_ = std::make_unique<MoveGate>(); }
   // For a cache whose DRAM tier is ours to resize: resize(bytes) does it. Before the first look-up, after GuardMoves.
-  void OwnDramTier(std::function<void(uint64_t bytes)> resize);
-  // For a cache with GuardMoves that is being closed, and is asked nothing more. False: the next life finds nothing of
-  // what DRAM holds, or is not to (warm_dram). Else whoever has the DRAM tier calls Save for each of its blocks, the
-  // hottest first, as long as saves().
+  void OwnDramTier(std::function<void(uint64_t bytes)> resize) {
+    dram_.Own(std::move(resize), *gate_);
+    warm_->Open();
+  }
+  // For a cache with GuardMoves that is being closed, and is asked nothing more: whoever has the DRAM tier calls Save
+  // for each of its blocks, the hottest first, as long as save_left(). False: for none of them (WarmDram::StartSaving).
   bool StartSaving();
-  bool saves() const { return save_left_ != 0; }
-  uint64_t save_left() const { return save_left_; }  // bytes
+  uint64_t save_left() const { return warm_->save_left(); }  // bytes
 
   // REQUIRES: GuardMoves().
   MoveGate& gate() { return *gate_; }
@@ -96,14 +96,17 @@ class HybridCore final : private SurvivorJudge {
 
   // For a DRAM tier that does not tell, or not reliably, whether what it evicts was hit: from now on NoteDramHit
   // remembers. Before the first look-up.
-  void KeepHitBits(uint64_t dram_bytes);
+  void KeepHitBits(uint64_t dram_bytes) {
+    dram_.KeepHitBits(dram_bytes);
+    notes_dram_hits_ = true;
+  }
   // The DRAM tier answered a look-up of a block that may be demoted. `size_of()`: its bytes; rarely asked.
   template <typename SizeOf>
   void NoteDramHit(const BlockKey& key, BlockRole role, SizeOf&& size_of) {
     if (!notes_dram_hits_) return;
-    if (hit_bits_ == nullptr) return curve_->NoteLookUp(BlockHash(key), role, size_of);
+    if (dram_.hit_bits() == nullptr) return curve_->NoteLookUp(BlockHash(key), role, size_of);
     const uint64_t hash = BlockHash(key);
-    if (!hit_bits_->IsSettled(hash)) [[unlikely]]
+    if (!dram_.hit_bits()->IsSettled(hash)) [[unlikely]]
       NoteUnsettledHit(hash, role, size_of);
   }
 
@@ -113,27 +116,18 @@ class HybridCore final : private SurvivorJudge {
     if (curve_ != nullptr) curve_->NoteLookUp(BlockHash(key), role, size_of);
   }
 
-  // What a DRAM tier hands over as evicted. `persistable`: there is an object, and it can tell its size and save
-  // itself.
-  struct Evicted {
-    std::string_view key;
-    BlockRole role;
-    bool was_hit;
-    bool persistable;
-  };
   // The whole of an eviction callback: refuses, each reason with its counter, what cannot be stored, and passes the
   // rest to OnDramEviction. `size_of()` gives the block's bytes and `source_of(bytes)` a BlockSource; either may throw,
   // which is a refusal too.
   template <typename SizeOf, typename SourceOf>
-  void Offer(const Evicted& evicted, SizeOf size_of, SourceOf source_of) noexcept;
+  void Offer(const DramBlock& evicted, SizeOf size_of, SourceOf source_of) noexcept;
 
-  // Has the next life bring the block back into DRAM: its record is marked, and written where the SCM tier has none, as
-  // long as saves(). As Offer. REQUIRES: StartSaving().
+  // Has the next life bring the block back into DRAM (WarmDram). As Offer. REQUIRES: StartSaving().
   template <typename SizeOf, typename SourceOf>
-  void Save(const Evicted& block, SizeOf size_of, SourceOf source_of) noexcept;
+  void Save(const DramBlock& block, SizeOf size_of, SourceOf source_of) noexcept;
   // Worth saving before others: DRAM was right to keep it, as far as we know.
   bool SavedFirst(const BlockKey& key, BlockRole role) const {
-    return IsMetadata(role) || (hit_bits_ != nullptr && hit_bits_->Has(BlockHash(key)));
+    return IsMetadata(role) || (dram_.hit_bits() != nullptr && dram_.hit_bits()->Has(BlockHash(key)));
   }
 
   // A block leaves the DRAM tier: asks the policy, writes if told so, counts. `source` copies the block's bytes.
@@ -181,50 +175,41 @@ class HybridCore final : private SurvivorJudge {
   // What to do with an SCM hit. kMove: as kPromote, and the record goes.
   enum class Serve { kInPlace, kCopy, kPromote, kMove };
   Serve OnScmHit(const BlockKey& key, const PinnedBlock& block);
-  // The bytes of a hit, for who has them copied: where they lie, or unpacked into memory of this thread, good until its
-  // next call. Nothing: the block could not be unpacked, which is counted; a miss. Charges the model. An image is such
-  // a miss: whoever has the file's decompressor unpacks that.
-  std::optional<std::span<const std::byte>> BytesToCopy(const PinnedBlock& block);
   // The block is in the DRAM tier now, as `serve` (kPromote or kMove) said.
   void OnPromoted(const BlockKey& key, BlockRole role, Serve serve);
 
-  // From now on the policy of this name decides; docs/explanation/synchronization.md has the word. Each name's policy
-  // is made once and kept: one that comes back remembers what it knew when it was replaced. Refuses
-  // an unknown name. As FollowDram.
+  // From now on the policy of this name decides (PolicyInForce). Refuses an unknown name. As FollowDram.
   Status SetPolicy(std::string_view name);
   std::string_view policy_name() const { return policy().name(); }
   // The DRAM tier is to have so many bytes: it is resized, and OnDramCapacity. With dram_total: that follows too.
   // REQUIRES: OwnDramTier().
-  void SetDramCapacity(uint64_t bytes);
+  void SetDramCapacity(uint64_t bytes) { dram_.SetCapacity(bytes, dram_use().total()); }
   // With dram_total: resizes the DRAM tier, as above, where our structures have grown or left enough since. Cheap where
   // not, and next to nothing without. Not from within an eviction.
   void FollowDram() {
-    if (budget_.limited()) FollowTotal();
+    dram_.Follow([this] { return dram_use().total(); });
   }
   // Our own DRAM now.
   DramUse dram_use() const;
   // The DRAM tier has so many bytes from now on. Hit bits follow; every policy is told, once the tier has moved by an
   // eighth, and those that are made later. Waits for SetPolicy.
-  void OnDramCapacity(uint64_t bytes);
+  void OnDramCapacity(uint64_t bytes) { dram_.OnCapacity(bytes); }
   // As ScmTier::SetCapacity, and tells.
   Status SetScmCapacity(uint64_t bytes);
-  Policy& policy() const { return *policy_.load(std::memory_order_acquire); }
+  Policy& policy() const { return policy_.get(); }
 
   ScmTier& scm() { return *scm_; }
   Counters& counters() { return scm_->counters(); }
-  // As counters().Add(Event::kDramHit, role), at a fraction of its cost.
   // A block that may be demoted is larger than any record: told once, with what would hold it.
   void TellTooLarge(BlockRole role, size_t bytes);
-  void CountDramHit(BlockRole role) { dram_hits_->Add(role); }
+  void CountDramHit(BlockRole role) { dram_.CountHit(role); }
   // All of it: what both have counted.
-  CounterSnapshot Snapshot() const;
+  CounterSnapshot Snapshot() const { return tiers_.Counters(); }
   DecisionSnapshot Decisions() const { return decisions_.Snapshot(); }
   const HybridCacheOptions& options() const { return options_; }  // as opened: the policy may be another now
 
-  // With options.curve: hit ratios at half, once, twice and four times each tier's present size, as the latest look-ups
-  // would have had them; takes up to some seconds. kNotSupported without; kNotFound: too few look-ups, and what to do.
+  // As CacheCurve's. kNotSupported: curve=off.
   Status MakeCurve(plan::Curve* curve) const;
-  // The same as a file that mezz_plan reads and merges. A reader of `path` sees the old file or the new, whole.
   Status DumpCurve(const std::string& path) const;
 
   // All figures, as monitoring has them. With a curve: takes up to some seconds now and then, as Report.
@@ -236,155 +221,60 @@ class HybridCore final : private SurvivorJudge {
   void StopMetrics();
 
   // What the hit bits take; 0 without.
-  size_t hit_bits_bytes() const { return hit_bits_ == nullptr ? 0 : hit_bits_->dram_bytes(); }
+  size_t hit_bits_bytes() const { return dram_.hit_bits_bytes(); }
   // What this takes beside the SCM tier, policies, hit bits and what threads keep of what they compact (Heirs).
   static uint64_t OwnBytes();
 
-  // Counters and configuration as text, one "name: value" a line. The first line is the URI of a hybrid cache, or of a
-  // secondary one. A curve is simulated if the last one is old, which takes up to some seconds, or is the last one that
-  // there is.
-  enum class UriKind { kHybrid, kScmSecondary };
-  enum class CurveIs { kRecent, kLast };
-  std::string Report(UriKind uri = UriKind::kHybrid, CurveIs curve_is = CurveIs::kRecent) const;
-  // For GetPrintableOptions: RocksDB may hold its mutex, and all writes with it.
-  std::string QuickReport() const { return Report(UriKind::kHybrid, CurveIs::kLast); }
+  // The figures as text (core_figures.h), with the curve's, which may take some seconds.
+  std::string Report(UriKind uri, CacheCurve::Which curve = CacheCurve::Which::kRecent) const;
 
  private:
   explicit HybridCore(const HybridCacheOptions& options);
   void OpenCurve();
-
-  // Both tiers, as the flow between them needs them.
-  class Tiers {
-   public:
-    struct Block {
-      const BlockKey& key;
-      BlockRole role;
-      size_t bytes;
-      const BlockSource* source = nullptr;  // not null where it may come to a Put
-      const Image* image = nullptr;         // of a block that comes from flash, if it is known
-      bool evicted = false;                 // a move of bytes that DRAM had: a change of the key may overtake it
-    };
-
-    explicit Tiers(HybridCore* core) : core_(*core) {}
-    BlockFacts FactsOf(const Block& block) const {
-      return {.key = block.key,
-              .role = block.role,
-              .bytes = static_cast<uint32_t>(block.bytes),
-              .scm_hollow = block.evicted && core_.scm_->IsHollow(),
-              .past_dram = block.role == BlockRole::kBlob && keeps_blobs_from_dram()};
-    }
-    Policy& policy() const { return core_.policy(); }
-    bool keeps_blobs_from_dram() const { return core_.options_.blobs == BlobPlacement::kScm; }
-    bool NoteDramEviction(const Block& block);
-    bool packs() const { return core_.options_.scm.pack != PackMode::kOff; }
-    std::optional<Codec> codec() const {
-      return core_.measures_misses_ ? std::nullopt : CodecOf(core_.options_.scm.pack);
-    }
-    void UseCodec(std::optional<Codec> codec);
-    unsigned ZstdPercent() const { return core_.scm_->zstd_percent(); }
-    bool grows() const {
-      return core_.scm_->ready_bytes() < core_.scm_->capacity_bytes() && core_.scm_->PrepareStatus().ok();
-    }
-    uint32_t PackedBytes(uint32_t bytes) const { return core_.scm_->PackedBytesExpected(bytes); }
-    uint32_t ImageBytes(const Block& block) const;
-    void NotePromoted(const Block& block) { core_.scm_->NotePromoted(block.key); }
-    void Erase(const Block& block) { core_.scm_->Erase(block.key); }
-    bool Put(const Block& block, Generation generation, Form form);
-    void Count(Event event, BlockRole role) { core_.counters().Add(event, role); }
-    void Count(DecisionPoint point, const Decision& decision, BlockRole role) {
-      core_.decisions_.Add(point, decision, role);
-    }
-    uint64_t DramHits() const { return core_.Snapshot()[Event::kDramHit]; }
-
-   private:
-    HybridCore& core_;
-  };
+  void WriteLastCurve() const;
 
   // Out of line: a hit shall have no more code than it needs.
   template <typename SizeOf>
   [[gnu::noinline]] void NoteUnsettledHit(uint64_t hash, BlockRole role, SizeOf& size_of) {
-    hit_bits_->Set(hash);
-    if (hit_bits_->IsWatched(hash)) curve_->NoteLookUp(hash, role, size_of);
+    dram_.hit_bits()->Set(hash);
+    if (dram_.hit_bits()->IsWatched(hash)) curve_->NoteLookUp(hash, role, size_of);
   }
 
+  Status Fits(const Policy& made) const;
   Heat HeatOfLookUp() const;
-  // SurvivorJudge
   // Bytes of blocks that the SCM tier holds, as they pack at present.
   uint64_t BlockCapacity() const;
-  void NotePacking();
   void StartMissTimer(const BlockKey& key);
   void StopMissTimer(const BlockKey& key);
   uint64_t NowNs() const;
-  std::string PackedText(const CounterSnapshot& counters) const;
-  void TellCapacityLocked();
-  void CountPoliciesLocked();
-  Status ChoosePolicy(std::string_view name);
-  void FollowTotal();
-  bool BringsBack(const PinnedBlock& block);
-  bool MaySave(const Evicted& block);
-  void WriteSaved(const Evicted& block, size_t bytes, BlockSource source);
-  void ResizeDram(uint64_t bytes);
-  std::string DramText() const;
-  std::string HeirsText(const CounterSnapshot& counters) const;
-  // REQUIRES: the mutex of latest_curve_ is held. With curve_file, writes it when the curve is new.
-  void FollowCurveLocked(uint64_t sampled) const;
-  std::string CurveText(CurveIs curve_is) const;
-  Status WriteCurve(const plan::Curve& curve, const std::string& path) const;
-  plan::LiveCurve::LookUps LookUps() const;
   CoreFigures Figures() const;
-  ReadBackCounts read_back_counts() const { return read_back_ == nullptr ? ReadBackCounts{} : read_back_->counts(); }
-  void ReadCurve(CoreFigures* figures) const;
-  // A tier that opens over a full medium may have to make room before there is a policy.
+  // SurvivorJudge. A tier that opens over a full medium may have to make room before there is a policy.
   Fate Judge(const RecordFacts& record) override {
-    if (policy_.load(std::memory_order_acquire) == nullptr) [[unlikely]]
+    if (!policy_.is_chosen()) [[unlikely]]
       return FateByHeat(record.heat, record.packable);
     return flow_.OnReclaim(record);
   }
   unsigned young_percent() const override {
-    const Policy* const policy = policy_.load(std::memory_order_acquire);
-    return policy == nullptr ? kYoungPercentDefault : policy->young_percent();
+    return policy_.is_chosen() ? policy().young_percent() : kYoungPercentDefault;
   }
-  void Refuse(Event reason, const Evicted& evicted);
+  void Refuse(Event reason, const DramBlock& evicted);
 
   HybridCacheOptions options_;
   const bool measures_misses_;
-  const uint64_t machine_bytes_;
-  PolicyOptions policy_options_;  // dram_bytes guarded by policies_mutex_, once opened
+  PolicyInForce policy_;
+  DramTier dram_{options_, policy_};
   DecisionCounters decisions_;
 
-  mutable std::mutex policies_mutex_;
-  uint64_t told_scm_bytes_ = 0;                    // guarded by policies_mutex_: the SCM tier's capacity
-  uint64_t told_dram_bytes_ = 0;                   // guarded by policies_mutex_: the DRAM tier's
-  uint64_t dram_tier_bytes_ = 0;                   // guarded by policies_mutex_: what it has, which may be nothing
-  std::atomic<uint64_t> told_block_capacity_{0};   // stored under policies_mutex_; relaxed: a hint
-  std::atomic<uint64_t> policies_bytes_{0};        // stored under policies_mutex_; relaxed: a figure
-  std::vector<std::unique_ptr<Policy>> policies_;  // guarded by policies_mutex_; each name once, never removed
-  // One of policies_. null --Open--> first --SetPolicy: release store--> another, any number of times. Who loads it
-  // (acquire) sees that policy as it was made, and may use it after it was replaced: it lives as long as this object.
-  std::atomic<Policy*> policy_{nullptr};
+  LiveTiers tiers_{
+      {.options = options_, .policy = policy_, .decisions = decisions_, .scm = scm_, .gate = gate_, .dram = dram_}};
+  TierFlow<LiveTiers> flow_{&tiers_};
 
-  Tiers tiers_{this};
-  TierFlow<Tiers> flow_{&tiers_};
-
-  DramBudget budget_;
-  std::unique_ptr<ScmTier> scm_;    // after what its reclaim asks
-  std::unique_ptr<MoveGate> gate_;  // null: nobody tells of changes; does not change once blocks are looked up
-  std::function<void(uint64_t)> resize_dram_;  // empty: not ours; does not change once blocks are looked up
-  std::atomic<bool> told_too_large_{false};    // relaxed: publishes nothing
-  std::unique_ptr<DramHits> dram_hits_;
-  std::unique_ptr<DramHitBits> hit_bits_;   // null: the DRAM tier tells; does not change once blocks are looked up
-  std::unique_ptr<plan::LiveCurve> curve_;  // null: curve=off; does not change once opened
-  bool notes_dram_hits_ = false;            // either of them is there
-  WarmBudget warm_;                         // does not grow once blocks are looked up
-  uint64_t save_left_ = 0;                  // bytes that may still be written; of the closing thread
-  uint64_t save_until_ns_ = 0;              // by then all is written; of the closing thread
-  struct LatestCurve {
-    std::mutex mutex;
-    plan::Curve curve;     // guarded by mutex, as what follows
-    std::string text;      // of the report; empty: there was none yet
-    uint64_t sampled = 0;  // look-ups of which they were made
-  };
-  std::unique_ptr<LatestCurve> latest_curve_;  // there with curve_
+  std::unique_ptr<ScmTier> scm_;             // after what its reclaim asks
+  std::unique_ptr<MoveGate> gate_;           // null: nobody tells of changes; does not change once blocks are looked up
+  std::atomic<bool> told_too_large_{false};  // relaxed: publishes nothing
+  std::unique_ptr<CacheCurve> curve_;        // null: curve=off; does not change once opened
+  bool notes_dram_hits_ = false;             // by hit bits, or for the curve
+  std::optional<WarmDram> warm_;             // of an open cache
   // Blocks that RocksDB offered as written, and look-ups of what compactions read. Relaxed: figures.
   struct Offered {
     std::atomic<uint64_t> by_flushes{0}, by_compactions{0}, read_by_compactions{0};
@@ -396,9 +286,9 @@ class HybridCore final : private SurvivorJudge {
 };
 
 template <typename SizeOf, typename SourceOf>
-void HybridCore::Offer(const Evicted& evicted, SizeOf size_of, SourceOf source_of) noexcept {
+void HybridCore::Offer(const DramBlock& evicted, SizeOf size_of, SourceOf source_of) noexcept {
   try {
-    if (!evicted.persistable) return Refuse(Event::kRefusedNotPersistable, evicted);
+    if (!evicted.can_be_read) return Refuse(Event::kRefusedNotPersistable, evicted);
     if (evicted.key.size() != BlockKey::kBytes) return Refuse(Event::kRefusedKeySize, evicted);
     if (scm_->IsForgotten(BlockKey::FromBytes(evicted.key.data()).file()))
       return Refuse(Event::kRefusedDeadFile, evicted);
@@ -412,12 +302,13 @@ void HybridCore::Offer(const Evicted& evicted, SizeOf size_of, SourceOf source_o
 }
 
 template <typename SizeOf, typename SourceOf>
-void HybridCore::Save(const Evicted& block, SizeOf size_of, SourceOf source_of) noexcept {
+void HybridCore::Save(const DramBlock& block, SizeOf size_of, SourceOf source_of) noexcept {
   try {
-    if (!MaySave(block)) return;
+    if (!warm_->WantsWrite(block, NowNs())) return;
     const size_t bytes = size_of();
     const auto source = source_of(bytes);
-    if (bytes != 0) WriteSaved(block, bytes, source);
+    const bool proven = block.was_hit || IsMetadata(block.role) || dram_.hit_bits() == nullptr;
+    if (bytes != 0) warm_->Write(block, bytes, source, proven);
   } catch (...) {
     Refuse(Event::kRefusedFillFailed, block);
   }

@@ -11,6 +11,7 @@
 
 #include "fmt/format.h"
 #include "integration/core_figures.h"
+#include "rocksdb/version.h"
 
 namespace mezz {
 namespace {
@@ -124,6 +125,9 @@ struct FigureRow {
 std::optional<double> Maybe(const std::optional<uint64_t>& value, double divisor = 1) {
   return value ? std::optional(static_cast<double>(*value) / divisor) : std::nullopt;
 }
+std::optional<double> OfCurve(const CoreFigures& figures, uint64_t CacheCurve::Figures::*figure) {
+  return figures.curve ? std::optional<double>(static_cast<double>((*figures.curve).*figure)) : std::nullopt;
+}
 std::optional<double> Recovered(const CoreFigures& figures, uint64_t value) {
   if (figures.recovery.outcome != RecoveryReport::Outcome::kRecovered) return std::nullopt;
   return static_cast<double>(value);
@@ -192,9 +196,10 @@ constexpr FigureRow kFigureRows[] = {
      MEZZ_READ(f.read_by_compactions)},
     {"decision_invalid", kCounter, "", false, "Answers of the policy that their point does not allow: a mistake in it.",
      MEZZ_READ(f.decisions.invalid())},
-    {"curve_sampled", kCounter, "", false, "Look-ups that the live curve has kept.", MEZZ_READ(Maybe(f.curve_sampled))},
+    {"curve_sampled", kCounter, "", false, "Look-ups that the live curve has kept.",
+     MEZZ_READ(OfCurve(f, &CacheCurve::Figures::sampled))},
     {"curve_dropped", kCounter, "", false, "Look-ups that the live curve would have kept, but threads met.",
-     MEZZ_READ(Maybe(f.curve_dropped))},
+     MEZZ_READ(OfCurve(f, &CacheCurve::Figures::dropped))},
 };
 #undef MEZZ_READ
 
@@ -225,20 +230,26 @@ class Families {
   MetricFamily& Add(std::string_view name, MetricType type, std::string_view unit, std::string_view help) {
     return made_.emplace_back(MetricFamily{.name = WithPrefix(name), .type = type, .unit = unit, .help = help});
   }
-  MetricLabel Medium() const { return {"medium", figures_.medium}; }
+  // The medium's kind, as the URI says it.
+  MetricLabel Medium() const {
+    const ScmOptions& scm = figures_.options.scm;
+    std::string kind(ToString(scm.medium));
+    if (scm.medium == MediumKind::kNumaNode) kind += fmt::format(":{}", scm.numa_node);
+    return {"medium", std::move(kind)};
+  }
 
   void AddInfo() {
     const auto yes_no = [](bool yes) { return std::string(yes ? "true" : "false"); };
     Add("cache", MetricType::kInfo, "", "How the cache is set up; always 1.").samples = {
-        {.labels = {{"rocksdb", figures_.rocksdb},
-                    {"policy", figures_.policy},
-                    {"pack", figures_.pack},
-                    {"medium", figures_.medium},
-                    {"description", figures_.description},
-                    {"granularity", figures_.granularity},
-                    {"persistent_memory", yes_no(figures_.persistent)},
-                    {"emulated", yes_no(figures_.emulated)},
-                    {"model", figures_.model}},
+        {.labels = {{"rocksdb", fmt::format("{}.{}.{}", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH)},
+                    {"policy", figures_.options.policy},
+                    {"pack", std::string(ToString(figures_.options.scm.pack))},
+                    Medium(),
+                    {"description", figures_.medium.description},
+                    {"granularity", std::string(ToString(figures_.medium.granularity))},
+                    {"persistent_memory", yes_no(figures_.medium.persistent_memory)},
+                    {"emulated", yes_no(figures_.medium.emulated)},
+                    {"model", std::string(ToString(figures_.options.scm.model))}},
          .value = 1}};
   }
 
@@ -328,8 +339,9 @@ class Families {
         {{"read", number(back.files - back.failed)},
          {"failed", number(back.failed)},
          {"left_out", number(back.dropped)}});
-    AddSplit("pack_codec", kGauge, "", "1 at the codec that new records are packed with; raw: they are not.", "codec",
-             {{"raw", figures_.codec == "raw"}, {"lz4", figures_.codec == "lz4"}, {"zstd", figures_.codec == "zstd"}});
+    AddSplit(
+        "pack_codec", kGauge, "", "1 at the codec that new records are packed with; raw: they are not.", "codec",
+        {{"raw", !figures_.codec}, {"lz4", figures_.codec == Codec::kLz4}, {"zstd", figures_.codec == Codec::kZstd}});
     AddSplit("metrics_deliveries", kCounter, "",
              "Clients that were answered, or files written (done), and those that were not (failed).", "outcome",
              {{"done", number(figures_.deliveries.done)}, {"failed", number(figures_.deliveries.failed)}});
@@ -354,7 +366,7 @@ class Families {
   }
 
   void AddCurve() {
-    if (figures_.curve.empty()) return;
+    if (!figures_.curve || figures_.curve->points.empty()) return;
     MetricFamily hits{.name = WithPrefix("curve_hit_ratio"),
                       .unit = kRatio,
                       .help =
@@ -363,7 +375,7 @@ class Families {
     MetricFamily errors{.name = WithPrefix("curve_error_ratio"),
                         .unit = kRatio,
                         .help = "How far off the sum of both may be, in 95 of 100 cases."};
-    for (const CoreFigures::Point& point : figures_.curve) {
+    for (const CacheCurve::Point& point : figures_.curve->points) {
       const std::vector<MetricLabel> sizes = {{"dram", NumberText(point.dram)}, {"scm", NumberText(point.scm)}};
       const auto of_tier = [&](const char* tier, double value) {
         MetricSample& sample = hits.samples.emplace_back();

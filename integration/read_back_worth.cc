@@ -49,7 +49,7 @@ void ReadBackWorth::NoteSampledHit(uint64_t hash, Samples* samples) noexcept {
   const uint32_t place = word & ((1u << kTagShift) - 1);
   if (place == 0 || word - place != TagOf(hash)) return;
   if (sample.compare_exchange_strong(word, 0, std::memory_order_relaxed))
-    files_[place - 1].asked.fetch_add(1, std::memory_order_relaxed);
+    files_[place - 1].hits.fetch_add(1, std::memory_order_relaxed);
 }
 
 void ReadBackWorth::OnFileDeleted(FileId file) noexcept {
@@ -64,14 +64,14 @@ void ReadBackWorth::JudgeLocked(File* file) {
   Score& score = *file->database;
   score.sampled += file->sampled;
   // A sample of a place's former file may be hit late.
-  score.asked += std::min(file->asked.load(std::memory_order_relaxed), file->sampled);
+  score.asked += std::min(file->hits.load(std::memory_order_relaxed), file->sampled);
   while (score.sampled >= kSamplesToForget) {
     score.sampled /= 2;
     score.asked /= 2;
   }
   file->database.reset();
   file->sampled = 0;
-  file->asked.store(0, std::memory_order_relaxed);
+  file->hits.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace mezz

@@ -78,7 +78,7 @@ class ReadBackWorth {
     FileId id{0};
     std::shared_ptr<Score> database;  // null: none
     uint32_t sampled = 0;
-    std::atomic<uint32_t> asked{0};  // relaxed: a figure
+    std::atomic<uint32_t> hits{0};  // of its samples, each once; relaxed: a figure
   };
 
   // The word of a key, but for its file.
@@ -88,7 +88,7 @@ class ReadBackWorth {
   void JudgeLocked(File* file);
 
   std::mutex mutex_;
-  std::array<File, kFiles> files_;  // guarded by mutex_, but for `asked`
+  std::array<File, kFiles> files_;  // guarded by mutex_, but for `hits`
   size_t next_ = 0;                 // guarded by mutex_: in files_, the oldest
   size_t reading_ = kFiles;         // guarded by mutex_: in files_; kFiles: none
   std::unique_ptr<Samples> owner_;  // guarded by mutex_

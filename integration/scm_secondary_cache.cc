@@ -12,6 +12,7 @@
 #include "integration/hybrid_registry.h"
 #include "integration/option_table.h"
 #include "integration/reporter.h"
+#include "integration/serving.h"
 #include "integration/tell.h"
 #include "rocksdb/version.h"
 
@@ -158,7 +159,7 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridSta
   Status DumpCurve(const std::string& path) const override { return core_->DumpCurve(path); }
   bool TakesHeirs() const override { return false; }
   void ForgetFile(FileId file) override { core_->scm().ForgetFile(file); }
-  std::string Report() const override { return core_->Report(HybridCore::UriKind::kScmSecondary); }
+  std::string Report() const override { return core_->Report(UriKind::kScmSecondary); }
   const ScmTier& scm() const override { return core_->scm(); }
   Status SetScmCapacity(uint64_t bytes) override;
 
@@ -201,7 +202,7 @@ rocksdb::Status ScmSecondaryCache::Demote(const Slice& key, Object object, const
       {.key = {key.data(), key.size()},
        .role = RoleOf(helper),
        .was_hit = was_hit,
-       .persistable = object != nullptr && helper->size_cb != nullptr && helper->saveto_cb != nullptr},
+       .can_be_read = object != nullptr && helper->size_cb != nullptr && helper->saveto_cb != nullptr},
       [=] { return helper->size_cb(object); }, [=](size_t bytes) { return SourceOf(helper, object, bytes); });
   return rocksdb::Status::OK();
 }
@@ -216,7 +217,7 @@ std::unique_ptr<Result> ScmSecondaryCache::Find(const Slice& key, BlockRole role
     return nullptr;
   }
   const HybridCore::Serve serve = core_->OnScmHit(name, block);  // the policy learns of the hit, whoever has decided
-  const auto bytes = core_->BytesToCopy(block);
+  const auto bytes = BytesToCopy(core_->scm(), block);
   if (!bytes) {
     core_->counters().Add(Event::kMiss, role);
     return nullptr;

@@ -124,7 +124,7 @@ class TwoTier final : public TwoTierRun {
   }
 
   void NotePacking() {
-    if (flow_.IsStep(told_, flow_.BlockCapacity(options_.pack->scm_bytes))) TellCapacity();
+    if (IsCapacityStep(told_, flow_.BlockCapacity(options_.pack->scm_bytes))) TellCapacity();
   }
   void TellCapacity() {
     told_ = flow_.BlockCapacity(options_.pack->scm_bytes);

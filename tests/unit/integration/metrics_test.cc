@@ -113,7 +113,7 @@ TEST(CoreMetrics, HistogramsAddUp) {
 
 TEST(CoreMetrics, HostileDescriptionsAreEscaped) {
   CoreFigures figures;
-  figures.description = "file /tmp/\"x\"\n\\";
+  figures.medium.description = "file /tmp/\"x\"\n\\";
   const OpenMetrics read = Read(ToMetrics(figures));
   EXPECT_THAT(read.violations, IsEmpty());
   ASSERT_EQ(read.families.at("mezzanine_cache").series.size(), 1u);
@@ -122,7 +122,8 @@ TEST(CoreMetrics, HostileDescriptionsAreEscaped) {
 
 TEST(CoreMetrics, CurveTellsBothTiers) {
   CoreFigures figures;
-  figures.curve.push_back({.dram = 0.5, .scm = 2, .dram_hits = 0.25, .scm_hits = 0.5, .error = 0.01});
+  figures.curve.emplace();
+  figures.curve->points.push_back({.dram = 0.5, .scm = 2, .dram_hits = 0.25, .scm_hits = 0.5, .error = 0.01});
   const OpenMetrics read = Read(ToMetrics(figures));
   EXPECT_THAT(read.violations, IsEmpty());
   EXPECT_EQ(read.at("mezzanine_curve_hit_ratio{dram=\"0.5\",scm=\"2\",tier=\"scm\"}"), 0.5);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live curve of a hybrid cache: what it is made of, and where it goes.
+#include "integration/cache_curve.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,15 +13,11 @@
 #include <utility>
 
 #include "admission/curves/curve_file.h"
-#include "admission/curves/live_curve.h"
-#include "cache/base/if_memory.h"
 #include "cache/base/write_file.h"
 #include "cache/layout.h"
 #include "cache/log_rules.h"
-#include "integration/hybrid_core.h"
-#include "integration/metrics_endpoint.h"
+#include "integration/dram_budget.h"
 #include "integration/option_table.h"
-#include "integration/tell.h"
 
 namespace mezz {
 namespace {
@@ -53,31 +50,26 @@ double PackedRatio(const CounterSnapshot& counters, PackMode mode) {
   return std::clamp(ratio, 1.0, sim::PackRatios::kRatioMax);
 }
 
+// The grid of a live curve is half, once, twice and four times each tier; no tier is 0.
+double FactorOf(const std::vector<uint64_t>& grid, uint64_t bytes) {
+  constexpr double kLargest = 4;
+  return bytes == 0 ? 0 : kLargest / static_cast<double>(grid.back() / bytes);
+}
+
 }  // namespace
 
-void HybridCore::OpenCurve() {
-  if (!options_.curve) return;
-  curve_ = std::make_unique<plan::LiveCurve>(plan::LiveCurve::Options{.rate_max = options_.curve_rate,
-                                                                      .block_bytes = options_.scm.expected_block_bytes,
-                                                                      .blocks_max = CurveBlocks(options_),
-                                                                      .takes_others = !kTellsRoles,
-                                                                      .look_ups = [this] { return LookUps(); },
-                                                                      .now_ns = [this] { return NowNs(); }});
-  latest_curve_ = std::make_unique<LatestCurve>();
-  notes_dram_hits_ = true;
-}
+CacheCurve::CacheCurve(const HybridCacheOptions& options, Cache cache)
+    : options_(options),
+      cache_(std::move(cache)),
+      live_({.rate_max = options.curve_rate,
+             .block_bytes = options.scm.expected_block_bytes,
+             .blocks_max = CurveBlocks(options),
+             .takes_others = !kTellsRoles,
+             .look_ups = [this] { return LookUps(); },
+             .now_ns = cache_.now_ns}) {}
 
-HybridCore::~HybridCore() {
-  metrics_.reset();
-  if (options_.curve_file.empty() || curve_ == nullptr || scm_->in_child()) return;
-  (void)IfThereIsMemory([this] {
-    const Status status = DumpCurve(options_.curve_file);
-    if (!status.ok()) Tell(fmt::format("curve_file={}: {}", options_.curve_file, status.message()));
-  });
-}
-
-plan::LiveCurve::LookUps HybridCore::LookUps() const {
-  const CounterSnapshot counters = Snapshot();
+plan::LiveCurve::LookUps CacheCurve::LookUps() const {
+  const CounterSnapshot counters = cache_.counters();
   plan::LiveCurve::LookUps sums{};
   for (size_t i = 0; i < kBlockRoles; ++i) {
     const auto role = static_cast<BlockRole>(i);
@@ -89,54 +81,47 @@ plan::LiveCurve::LookUps HybridCore::LookUps() const {
   return sums;
 }
 
-Status HybridCore::MakeCurve(plan::Curve* curve) const {
-  if (curve_ == nullptr) return Status::NotSupported("curve=off: no look-ups are kept; open the cache with curve=on");
+Status CacheCurve::Make(plan::Curve* curve) const {
+  const Cache::Now now = cache_.now();
   plan::LiveCurve::Tiers tiers;
   tiers.name = HostName();
-  tiers.scm_bytes = scm_->capacity_bytes();
+  tiers.dram_bytes = now.dram_bytes;
+  tiers.scm_bytes = now.scm_bytes;
   plan::MiniatureOptions& miniature = tiers.miniature;
-  miniature.policy = policy_name();
+  miniature.policy = now.policy;
   miniature.writers = log_rules::WriterLanes(UINT32_MAX);  // of this machine
   miniature.dram_cache = options_.dram_cache == DramCacheKind::kLru ? sim::DramCache::kLru : sim::DramCache::kHcc;
   miniature.policy_maker = options_.policy_maker;
   tiers.pack = "off";
-  if (const std::optional<Codec> codec = flow_.codec()) {
-    miniature.pack = *codec == Codec::kLz4 ? PackMode::kLz4 : PackMode::kZstd;
-    miniature.pack_ratios = sim::PackRatios(PackedRatio(Snapshot(), miniature.pack));
+  if (now.codec) {
+    miniature.pack = *now.codec == Codec::kLz4 ? PackMode::kLz4 : PackMode::kZstd;
+    miniature.pack_ratios = sim::PackRatios(PackedRatio(cache_.counters(), miniature.pack));
     tiers.pack = ToString(miniature.pack);
     tiers.pack_ratios = kObserved;
   }
-  {
-    const std::lock_guard lock(policies_mutex_);
-    tiers.dram_bytes = policy_options_.dram_bytes;
-  }
-  // What the structures take moves the DRAM tier a little. Hosts of the same options shall have the same grid.
-  if (options_.dram_bytes != 0 && budget_.limited() && budget_.total() == options_.dram_total_bytes)
-    tiers.dram_bytes = options_.dram_bytes;
-  return curve_->Make(tiers, curve);
+  return live_.Make(tiers, curve);
 }
 
-Status HybridCore::DumpCurve(const std::string& path) const {
+Status CacheCurve::Dump(const std::string& path) const {
   plan::Curve curve;
-  MEZZ_RETURN_IF_ERROR(MakeCurve(&curve));
-  return WriteCurve(curve, path);
+  MEZZ_RETURN_IF_ERROR(Make(&curve));
+  return Write(curve, path);
 }
 
-Status HybridCore::WriteCurve(const plan::Curve& curve, const std::string& path) const {
+Status CacheCurve::Write(const plan::Curve& curve, const std::string& path) const {
   HybridCacheOptions current = options_;
-  current.policy = policy_name();
+  current.policy = cache_.now().policy;
   return plan::WriteCurve(curve, {{"program", "mezzanine"}, {"time", UtcNow()}, {"options", current.ToUri()}}, path);
 }
 
 // Simulated anew only once an eighth more was sampled.
-void HybridCore::FollowCurveLocked(uint64_t sampled) const {
-  LatestCurve& latest = *latest_curve_;
-  if (!latest.text.empty() && sampled - latest.sampled <= latest.sampled / 8) return;
-  latest.sampled = sampled;
+void CacheCurve::FollowLocked(uint64_t sampled) const {
+  if (!latest_.text.empty() && sampled - latest_.sampled <= latest_.sampled / 8) return;
+  latest_.sampled = sampled;
   plan::Curve curve;
-  Status status = MakeCurve(&curve);
-  if (status.ok() && !options_.curve_file.empty()) status = WriteCurve(curve, options_.curve_file);
-  std::string& text = latest.text;
+  Status status = Make(&curve);
+  if (status.ok() && !options_.curve_file.empty()) status = Write(curve, options_.curve_file);
+  std::string& text = latest_.text;
   text = status.ok() ? "" : fmt::format("curve: {}\n", status.message());
   if (curve.points.empty()) return;
   fmt::format_to(std::back_inserter(text), "curve.look_ups: {}\ncurve.blocks: {}\ncurve.rate: {:.3g}\n",
@@ -148,20 +133,34 @@ void HybridCore::FollowCurveLocked(uint64_t sampled) const {
                    SizeText(point.dram_bytes), SizeText(point.scm_bytes), 100 * shares.both.value,
                    100 * shares.both.band, 100 * shares.dram.value, 100 * shares.scm.value);
   }
-  latest.curve = std::move(curve);
+  latest_.curve = std::move(curve);
 }
 
-std::string HybridCore::CurveText(CurveIs curve_is) const {
-  if (curve_ == nullptr) return "";
-  std::unique_lock lock(latest_curve_->mutex, std::defer_lock);
-  if (curve_is == CurveIs::kRecent) {
+std::string CacheCurve::Text(Which which) const {
+  std::unique_lock lock(latest_.mutex, std::defer_lock);
+  if (which == Which::kRecent) {
     lock.lock();
   } else if (!lock.try_lock()) {
     return "";
   }
-  const uint64_t sampled = curve_->sampled();
-  if (curve_is == CurveIs::kRecent) FollowCurveLocked(sampled);
-  return fmt::format("curve.sampled: {}\ncurve.dropped: {}\n{}", sampled, curve_->dropped(), latest_curve_->text);
+  const uint64_t sampled = live_.sampled();
+  if (which == Which::kRecent) FollowLocked(sampled);
+  return fmt::format("curve.sampled: {}\ncurve.dropped: {}\n{}", sampled, live_.dropped(), latest_.text);
+}
+
+CacheCurve::Figures CacheCurve::Read() const {
+  const std::lock_guard lock(latest_.mutex);
+  Figures figures{.sampled = live_.sampled(), .dropped = live_.dropped()};
+  if (figures.sampled != 0) FollowLocked(figures.sampled);
+  for (const plan::CurvePoint& point : latest_.curve.points) {
+    const plan::HitShares shares = latest_.curve.Shares(point);
+    figures.points.push_back({.dram = FactorOf(latest_.curve.form.dram, point.dram_bytes),
+                              .scm = FactorOf(latest_.curve.form.scm, point.scm_bytes),
+                              .dram_hits = shares.dram.value,
+                              .scm_hits = shares.scm.value,
+                              .error = shares.both.band});
+  }
+  return figures;
 }
 
 }  // namespace mezz

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integration/dram_tier.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cache/base/if_memory.h"
+
+namespace mezz {
+
+DramTier::DramTier(const HybridCacheOptions& options, PolicyInForce& policy) : options_(options), policy_(policy) {
+  budget_.Open(options.dram_total_bytes, options.dram_bytes);
+}
+
+void DramTier::Own(std::function<void(uint64_t bytes)> resize, MoveGate& gate) {
+  resize_ = std::move(resize);
+  gate_ = &gate;
+}
+
+void DramTier::SetCapacity(uint64_t bytes, uint64_t structures) {
+  budget_.SetTier(bytes, structures, [this](uint64_t tier_bytes) { Resize(tier_bytes); });
+}
+
+void DramTier::Resize(uint64_t bytes) {
+  (void)IfThereIsMemory([&] { OnCapacity(bytes); });  // else policies go on with the size that they know
+  const MoveGate::Window window(*gate_);
+  resize_(bytes);
+}
+
+void DramTier::OnCapacity(uint64_t bytes) {
+  policy_.OnDramCapacity(bytes);
+  if (hit_bits_ != nullptr) hit_bits_->Grow(policy_.dram_bytes() / std::max(1u, options_.scm.expected_block_bytes));
+}
+
+void DramTier::KeepHitBits(uint64_t dram_bytes) {
+  const uint64_t blocks = dram_bytes / std::max<uint64_t>(1, options_.scm.expected_block_bytes);
+  hit_bits_ = std::make_unique<DramHitBits>(blocks, WatchedHashMax(options_));
+}
+
+}  // namespace mezz
