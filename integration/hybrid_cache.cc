@@ -95,7 +95,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats, priv
   void ReportProblems(const std::shared_ptr<rocksdb::Logger>& log) const override;
 
   CounterSnapshot Counters() const override { return core_->Snapshot(); }
-  std::string Report() const override { return core_->Report(UriKind::kHybrid); }
+  std::string Report() const override { return core_->Report(); }
   const ScmTier& scm() const override { return core_->scm(); }
   Status SetScmCapacity(uint64_t bytes) override { return core_->SetScmCapacity(bytes); }
   DecisionSnapshot Decisions() const override { return core_->Decisions(); }

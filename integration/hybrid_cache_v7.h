@@ -94,7 +94,7 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats, private LargeEn
 
   // HybridStats. REQUIRES: armed().
   CounterSnapshot Counters() const override { return core()->Snapshot(); }
-  std::string Report() const override { return core()->Report(UriKind::kHybrid); }
+  std::string Report() const override { return core()->Report(); }
   const ScmTier& scm() const override { return core()->scm(); }
   Status SetScmCapacity(uint64_t bytes) override { return core()->SetScmCapacity(bytes); }
   DecisionSnapshot Decisions() const override { return core()->Decisions(); }

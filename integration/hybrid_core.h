@@ -226,7 +226,7 @@ class HybridCore final : private SurvivorJudge {
   static uint64_t OwnBytes();
 
   // The figures as text (core_figures.h), with the curve's, which may take some seconds.
-  std::string Report(UriKind uri, CacheCurve::Which curve = CacheCurve::Which::kRecent) const;
+  std::string Report(UriKind uri = UriKind::kHybrid, CacheCurve::Which curve = CacheCurve::Which::kRecent) const;
 
  private:
   explicit HybridCore(const HybridCacheOptions& options);
