@@ -58,7 +58,10 @@ class HybridCore final : private SurvivorJudge {
   // For a cache that is told of every change of a key: from now on a block is moved only inside of a MoveGate::Window,
   // and not where a change overtook it. Before the first look-up. Who is not told, of an Insert above all, does not
   // call it: then each eviction that finds a record compares the bytes, and replaces them where they differ.
-  void GuardMoves() { gate_ = std::make_unique<MoveGate>(); }
+  MoveGate& GuardMoves() {
+    gate_ = std::make_unique<MoveGate>();
+    return *gate_;
+  }
   // For a cache whose DRAM tier is ours to resize: resize(bytes) does it. Before the first look-up, after GuardMoves.
   void OwnDramTier(std::function<void(uint64_t bytes)> resize) {
     dram_.Own(std::move(resize), *gate_);
