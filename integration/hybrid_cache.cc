@@ -13,6 +13,7 @@
 #include "cache/base/thread_buffer.h"
 #include "integration/block_objects.h"
 #include "integration/compaction_thread.h"
+#include "integration/core_stats.h"
 #include "integration/heirs.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
@@ -36,7 +37,7 @@ thread_local constinit bool missed_dram = false;
 //
 // Where one thread at a time inserts and erases a key, no older version of it is found once Insert or Erase has
 // returned, whatever moves meanwhile: docs/explanation/synchronization.md, "Between the tiers".
-class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
+class HybridCache final : public rocksdb::CacheWrapper, public CoreStats {
  public:
   HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<HybridCore> core);
   ~HybridCache() override;
@@ -85,22 +86,10 @@ class HybridCache final : public rocksdb::CacheWrapper, public HybridStats {
   }
   void ReportProblems(const std::shared_ptr<rocksdb::Logger>& log) const override;
 
-  CounterSnapshot Counters() const override { return core_->Snapshot(); }
-  std::string Report() const override { return core_->Report(); }
-  const ScmTier& scm() const override { return core_->scm(); }
-  Status SetScmCapacity(uint64_t bytes) override { return core_->SetScmCapacity(bytes); }
-  DecisionSnapshot Decisions() const override { return core_->Decisions(); }
-  MetricFamilies Metrics() const override { return core_->Metrics(); }
-  DramUse Dram() const override { return core_->dram_use(); }
-  std::string_view PolicyName() const override { return core_->policy_name(); }
-  Status SetPolicy(std::string_view name) override { return core_->SetPolicy(name); }
-  Status MakeCurve(plan::Curve* curve) const override { return core_->MakeCurve(curve); }
-  Status DumpCurve(const std::string& path) const override { return core_->DumpCurve(path); }
-  bool TakesHeirs() const override { return core_->options().heirs; }
-  void ForgetFile(FileId file) override { core_->scm().ForgetFile(file); }
   ReadBack* read_back() override { return read_back_.get(); }
 
  private:
+  HybridCore& stats_core() const override { return *core_; }
   static bool Demotable(const Slice& key, const CacheItemHelper* helper) { return StockTier::IsDemotable(key, helper); }
   static BlockRole RoleOf(const CacheItemHelper* helper) {
     return helper == nullptr ? BlockRole::kOther : ToBlockRole(helper->role);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "integration/core_stats.h"
 #include "integration/hybrid_cache.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
@@ -42,7 +43,7 @@ class StripedSum {
 // 7.8 does not tell a block's role, nor whether an evicted block was hit: policies see kOther and false.
 //
 // It starts without an SCM tier, as the plain LRUCache, and gets one with Arm. Thread-safe as rocksdb::Cache is.
-class HybridCacheV7 : public rocksdb::Cache, public HybridStats, private LargeEntries::Owner {
+class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntries::Owner {
  public:
   // `dram` must have no secondary cache. valid() is false if RocksDB refuses to make such a cache.
   explicit HybridCacheV7(const rocksdb::LRUCacheOptions& dram);
@@ -92,26 +93,14 @@ class HybridCacheV7 : public rocksdb::Cache, public HybridStats, private LargeEn
   void Wait(Handle*) override {}
   void WaitAll(std::vector<Handle*>&) override {}
 
-  // HybridStats. REQUIRES: armed().
-  CounterSnapshot Counters() const override { return core()->Snapshot(); }
-  std::string Report() const override { return core()->Report(); }
-  const ScmTier& scm() const override { return core()->scm(); }
-  Status SetScmCapacity(uint64_t bytes) override { return core()->SetScmCapacity(bytes); }
-  DecisionSnapshot Decisions() const override { return core()->Decisions(); }
-  MetricFamilies Metrics() const override { return core()->Metrics(); }
-  DramUse Dram() const override { return core()->dram_use(); }
-  std::string_view PolicyName() const override { return core()->policy_name(); }
-  Status SetPolicy(std::string_view name) override { return core()->SetPolicy(name); }
-  Status MakeCurve(plan::Curve* curve) const override { return core()->MakeCurve(curve); }
-  Status DumpCurve(const std::string& path) const override { return core()->DumpCurve(path); }
-  bool TakesHeirs() const override { return core()->options().heirs; }
-  void ForgetFile(FileId file) override { core()->scm().ForgetFile(file); }
   ReadBack* read_back() override { return read_back_.get(); }
 
  private:
   class EvictionHook;
   class InsertScope;
   struct Standalone;
+
+  HybridCore& stats_core() const override { return *core(); }
 
   HybridCore* core() const { return core_.load(std::memory_order_acquire); }
   static Standalone* ToStandalone(Handle* handle);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "integration/core_stats.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
 #include "integration/option_table.h"
@@ -82,7 +83,7 @@ class ReadyResult final : public Result {
 // which it is). So policies that promote get a no, and those that serve from SCM a yes: one answer for all blocks, by
 // what the policy says of a block that was hit once. On 7.8 the answer is always no: there, a yes crashes LRUCache when
 // a strict capacity limit is reached.
-class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridStats {
+class ScmSecondaryCache final : public rocksdb::SecondaryCache, public CoreStats {
  public:
   explicit ScmSecondaryCache(std::unique_ptr<HybridCore> core)
       : core_(std::move(core)),
@@ -149,21 +150,13 @@ class ScmSecondaryCache final : public rocksdb::SecondaryCache, public HybridSta
   rocksdb::Status GetCapacity(size_t& capacity) override;
   std::string GetPrintableOptions() const override { return Report(); }
 
-  CounterSnapshot Counters() const override { return core_->Snapshot(); }
-  DecisionSnapshot Decisions() const override { return core_->Decisions(); }
-  MetricFamilies Metrics() const override { return core_->Metrics(); }
-  DramUse Dram() const override { return core_->dram_use(); }
-  std::string_view PolicyName() const override { return core_->policy_name(); }
   Status SetPolicy(std::string_view name) override;
-  Status MakeCurve(plan::Curve* curve) const override { return core_->MakeCurve(curve); }
-  Status DumpCurve(const std::string& path) const override { return core_->DumpCurve(path); }
   bool TakesHeirs() const override { return false; }
-  void ForgetFile(FileId file) override { core_->scm().ForgetFile(file); }
   std::string Report() const override { return core_->Report(UriKind::kScmSecondary); }
-  const ScmTier& scm() const override { return core_->scm(); }
   Status SetScmCapacity(uint64_t bytes) override;
 
  private:
+  HybridCore& stats_core() const override { return *core_; }
   static bool MovesEachHit(const HybridCacheOptions& options, std::string_view policy);
   bool moves_each_hit() const { return moves_each_hit_.load(std::memory_order_relaxed); }
   rocksdb::Status Demote(const Slice& key, Object object, const Helper* helper, bool was_hit);
