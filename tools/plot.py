@@ -13,7 +13,7 @@ tools/reproduce-trocksdb leaves them, as bars, one file each.
 --policies   mezz_sim: only these, in this order; all if it is left out
 
 Several results of mezz_sim are drawn as one; a policy at a capacity that two of them have is taken from the last.
-Caches that a result calls not available are left out, and named.
+Caches that a result calls not available are left out, and named. tools/claims.py draws the pictures of README.
 """
 import argparse
 import json
