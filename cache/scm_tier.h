@@ -32,16 +32,15 @@ class Authenticator;
 class ErasedKeys;
 class ScmTier;
 
-// What an earlier life of the medium left, as its first hit in this one finds it.
+// Where a block that an earlier life left comes from, as its first hit in this life reports it.
 enum class Carried : uint8_t {
-  kNo,        // it was stored in this life, or was hit in it before
-  kFromScm,   // the SCM tier held it alone, or nobody knows: the tier was not closed
+  kNo,        // it was stored in this life, or was already hit in it
+  kFromScm,   // the SCM tier alone held it; or that is not known, because the tier was not closed
   kFromDram,  // the DRAM tier held its block too when the tier was closed
 };
 
-// A block found in the SCM tier: readable where it lies, or packed. While it lives, its segment cannot be reclaimed:
-// hold it for as long as the bytes are read, no longer. Move-only; the destructor releases the pin. Must not outlive
-// the tier.
+// A block found in the SCM tier: raw, to be read where it lies, or packed. It pins its segment against reclaim, so hold
+// it only as long as the bytes are read. Move-only; the destructor releases the pin. It must not outlive the tier.
 class PinnedBlock {
  public:
   PinnedBlock() = default;
@@ -51,35 +50,37 @@ class PinnedBlock {
 
   explicit operator bool() const { return tier_ != nullptr; }
   Form form() const { return form_; }
-  // It lies in DRAM, and waits to be packed: raw, and there is little room there, so copy it. Never detached.
+  // The block is raw and lies in DRAM, where it waits to be packed. That DRAM is small, so copy the block. A staged
+  // block cannot be detached.
   bool staged() const { return slot_ >= 0; }
-  // The bytes as they lie there.
+  // The bytes as stored.
   std::span<const std::byte> stored() const { return stored_; }
-  // The same; or, if bus errors are contained, a copy in memory of this thread, good until its next call: for code that
-  // may not be interrupted by them, as a host's. Nothing, a counted miss: they are not there any more, and the record
-  // is forgotten; or there was no memory (allocation.failed).
+  // The bytes as stored, for code that a bus error must not interrupt, such as the host's. If bus errors are contained,
+  // this is a copy in memory of this thread, valid until the thread's next call. Empty, a counted miss: the medium
+  // failed, and the record is forgotten; or there was no memory (allocation.failed).
   std::optional<std::span<const std::byte>> SteadyBytes() const;
-  // The block. REQUIRES: form() == Form::kRaw.
+  // The block's bytes. REQUIRES: form() == Form::kRaw.
   std::span<const std::byte> payload() const {
     assert(form_ == Form::kRaw);
     return stored_;
   }
-  // Of the block, unpacked.
+  // The size of the block when it is unpacked.
   size_t logical_bytes() const { return form_ == Form::kRaw ? stored_.size() : logical_bytes_; }
-  // As the host compressed it, who must unpack it, and check that logical_bytes() come of it. Nothing: it is raw, or
-  // Unpack does it.
+  // The block as the host compressed it. The host must unpack it, and check that the result has logical_bytes(). Empty:
+  // the record is raw, or Unpack() unpacks it.
   std::optional<Image> image() const;
-  // The image is whole, and the host made no such block of it: forgets and counts the record.
+  // Forgets and counts the record. Call it if the host could not make the block of the image, though its checksum was
+  // right.
   void RejectImage() const;
-  // Writes the block, logical_bytes() long, to `to`. REQUIRES: no image(). False: it could not be unpacked, and this is
-  // a miss: the record is forgotten and counted, or there was no memory (allocation.failed). Reads stored() as one
-  // stream.
+  // Writes the block, which has logical_bytes(), to `to`. Reads stored() as one stream. Returns false, and the hit
+  // becomes a miss, if the block could not be unpacked: the record is forgotten and counted, or there was no memory
+  // (allocation.failed). REQUIRES: image() is empty.
   bool Unpack(std::byte* to) const;
   BlockRole role() const { return role_; }
-  // 0..3: as it was found: hits since the record was written (proven ones start with one), less one for each time it
-  // was spared. This one is included if it was found with Heat::kRaise.
+  // The record's heat as the look-up found it, 0 to 3: the hits since it was written (a proven record starts with one),
+  // less one for each time that reclaim spared it. This hit is included if it was found with Heat::kRaise.
   uint8_t heat() const { return heat_; }
-  // A hit that is found with Heat::kKeep is not the first one: the next may be.
+  // A hit with Heat::kKeep does not count as the block's first hit in this life.
   Carried carried() const { return carried_; }
 
   void Release();
@@ -97,22 +98,22 @@ class PinnedBlock {
   uint8_t heat_ = 0;
   Form form_ = Form::kRaw;
   Carried carried_ = Carried::kNo;
-  int8_t slot_ = -1;  // of PackStage; -1: it lies on the medium
+  int8_t slot_ = -1;  // of PackStage; -1: the block lies on the medium
 };
 
 // What a hit does to the record's heat.
 enum class Heat : uint8_t {
-  kRaise,     // it is evidence that the block is wanted
-  kKeep,      // it is none
-  kHandOver,  // another block inherits the heat, and the record keeps none: reclaim lets it go
+  kRaise,     // raises it: the hit is evidence that the block is wanted
+  kKeep,      // leaves it: the hit is no such evidence
+  kHandOver,  // takes it away: another block inherits the heat, and reclaim lets this record go
 };
 
-// What a key's record holds, compared with bytes at hand.
+// Whether a key has a record, and whether that holds the same bytes as the caller's.
 enum class Held : uint8_t { kNothing, kSame, kOther };
 
 enum class PutResult : uint8_t { kStored, kTooLarge, kAllPinned, kNoSpace, kFillFailed, kDeadFile };
 
-// DRAM that a tier takes, in bytes; while it recovers, 4 MiB more.
+// The DRAM that a tier takes, in bytes. While it recovers it takes 4 MiB more.
 struct ScmDram {
   uint64_t index = 0;
   uint64_t segments = 0;  // the segment table
@@ -122,7 +123,7 @@ struct ScmDram {
   uint64_t total() const { return index + segments + packing + rest; }
 };
 
-// What Audit() re-derived from the index and the medium. The tier must be quiescent while it runs.
+// What Audit() derived anew from the index and the medium.
 struct ScmAudit {
   uint64_t resident_blocks = 0;
   uint64_t resident_payload_bytes = 0;  // as stored
@@ -134,116 +135,120 @@ struct ScmAudit {
   std::vector<std::string> violations;  // empty: index, segments and counters agree
 };
 
-// A store of immutable blocks in slow byte-addressable memory: appended to segments, found by a compact index in
-// DRAM, served in place under a pin, reclaimed oldest first with a second chance for what was hit.
+// A store of immutable blocks in byte-addressable memory. Blocks are appended to segments, a compact index in DRAM
+// finds them, and hits are served in place under a pin. Reclaim empties the oldest segment, and gives records that were
+// hit a second chance.
 //
 // Thread-safe: every method may be called from any thread, except where noted. Find, Contains, Prefetch, Unpin,
 // Erase (but for erase=durable) and the Note* calls take no lock, unless their block is staged. Put takes none unless
 // it opens a segment or stages its block. None of them allocates. docs/explanation/synchronization.md has each
 // atomic word as states and transitions.
 //
-// Errors: Open judges everything and says what is wrong. Afterwards nothing fails: a look-up misses, a put is refused,
-// and a counter says why.
+// Errors: Open checks everything, and its Status says what is wrong. Afterwards nothing fails: a look-up misses or a
+// put is refused, and a counter says why.
 //
-// Order: what a thread put and nobody put or erased since is found, or forgotten; an older record of the key never
-// comes back. After Erase the key is a miss until it is put again, with erase=durable in every later life too. Of puts
-// of one key at the same time either, or none, stays.
+// Order: a look-up finds the bytes that were put last under the key, or nothing; an older record of the key never comes
+// back. After Erase the key is a miss until it is put again; with erase=durable that holds in every later life too. If
+// several threads put one key at the same time, one of the blocks stays, or none.
 //
-// Of what an earlier life left (ScmOptions::recovery) the blocks come back while the tier serves already, the youngest
-// first, or, by a snapshot, in no order; until then they are misses. None of them comes back once its key was put or
-// erased, or after EraseAll; where room is wanted meanwhile, those that did not come back yet go first; but as long as
-// a snapshot is read nothing goes, and puts have what was free. As long as that lasts a put and an Erase take a short
-// lock, and SetCapacity to less waits for a snapshot. Of two records that an earlier life left of one key the younger
-// is found, or none; but if the younger one is not taken back, it may be the older: if it lies behind a damaged header
-// or in a segment that is given up, has a form that `pack` does not read or a dictionary that is gone, or no room in
-// the index.
+// Recovery (ScmOptions::recovery): the blocks that an earlier life left come back while the tier already serves, and
+// are misses until then. A snapshot brings them back in no order; without one the youngest come first. No block comes
+// back once its key was put or erased, or after EraseAll. If puts need room meanwhile, blocks that are not back yet go
+// first; but while a snapshot is read nothing goes, and puts have only the free space. During the recovery Put and
+// Erase take a short lock, and a SetCapacity to less waits until the snapshot is read. Where an earlier life left two
+// records of one key, the younger is found, or none. The older can be found only if the younger is not taken back: it
+// lies behind a damaged header or in a segment that is given up, its form is one that `pack` does not read, its
+// dictionary is gone, or the index has no room.
 //
-// A block that is staged (ScmOptions::pack_stage_bytes) is found, compared, erased and replaced as if it were stored,
-// and no call waits until it is. It may miss once, in the moment when it is stored; it is not in resident_blocks() and
-// usage_bytes() before; and if it can then not be stored, it is forgotten.
+// Staging (ScmOptions::pack_stage_bytes): a staged block is found, compared, erased and replaced as if it were stored,
+// and no call waits for the packing. It may miss once, in the moment when it is stored. resident_blocks() and
+// usage_bytes() do not include it. If it cannot be stored, it is forgotten.
 //
-// A medium that fails more often than ScmOptions::faults_max allows closes the tier for good: from the return of the
-// call that met the last fault every look-up misses and every put is refused (refused.no_space); if a thread of the
-// tier's own met it, from the next call on that misses, or stores or erases something. Pinned bytes stay
-// readable. That one call walks the index.
+// Faults: a medium that fails more often than ScmOptions::faults_max allows closes the tier for good. From the return
+// of the call that met the last fault every look-up misses, and every put is refused (refused.no_space). If a thread of
+// the tier met that fault, this holds from the next call on that misses, stores or erases something. The call that
+// closes the tier walks the index. Pinned bytes stay readable.
 //
 // In a child made by fork() every look-up misses and every put is refused; the parent never notices. Bytes that were
 // pinned before may change under the child: docs/reference/limitations.md.
 class ScmTier {
  public:
-  // `judge` decides what survives a reclaim; null: what was hit and is not in DRAM. Not owned; outlives the tier.
+  // `judge` decides which records survive a reclaim. It is not owned and must outlive the tier. If it is null, those
+  // survive that were hit and are not in DRAM.
   // `wrap`, for tests, is given the medium that was opened, and gives what the tier is to use.
   using WrapMedium = std::function<std::unique_ptr<Medium>(std::unique_ptr<Medium>)>;
   static Status Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, SurvivorJudge* judge = nullptr,
                      const WrapMedium& wrap = {});
-  // REQUIRES: no PinnedBlock and no detached pin is left. Blocks for long with scrub_on_close.
+  // Closes the tier. With scrub_on_close this blocks for long. REQUIRES: no PinnedBlock and no detached pin is left.
   ~ScmTier();
 
-  // Stores `bytes` bytes under `key`, replacing what the key named before, also if it is just being moved by reclaim.
-  // The source is called in order of offset, in pieces of at most a few KiB, or for the whole block at once; if it
-  // fails or throws, the put is refused.
+  // Stores `bytes` bytes under `key`, and replaces what the key named before, also while reclaim moves that. The source
+  // is called in the order of offsets, in pieces of a few KiB at most, or once for the whole block. If it fails or
+  // throws, the put is refused.
   //
-  // `wanted`: kPacked is a wish. The record is raw where ScmOptions::pack is off, where packing would save less than an
-  // eighth of it, and where Packer says so (cache/pack/packer.h); each reason has its counter. kStored: or staged,
-  // where kScmPut and what comes with it are counted once it is stored.
+  // `wanted`: kPacked is a wish. The record is raw if ScmOptions::pack is off, if packing would save less than an
+  // eighth, or if Packer says so (cache/pack/packer.h); each reason has its counter. A result of kStored may mean that
+  // the block is staged: kScmPut and the counters beside it then count it once it is stored.
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
                 Generation generation = Generation::kYoung, Form wanted = Form::kRaw);
   PutResult Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload,
                 Generation generation = Generation::kYoung, Form wanted = Form::kRaw);
 
-  // As Put of a block of `bytes` bytes, packed; `image` holds it. REQUIRES: TakesImages(options().pack), and
-  // ImagePays.
+  // Puts a block of `bytes` bytes that the host has packed: `image` holds it. REQUIRES: TakesImages(options().pack),
+  // and ImagePays.
   PutResult PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image,
                      Generation generation = Generation::kYoung);
-  // Whether a record of the image saves what a packed record must save.
+  // Whether a record of the image is as much smaller than a raw one as a packed record must be.
   static bool ImagePays(BlockRole role, size_t bytes, const Image& image);
   static constexpr size_t kImageOverheadBytes = 16;  // of a record's payload, beside the image
 
-  // Finds, pins and counts a hit or a miss; an empty result is a miss. The caller charges the model for what it
-  // then reads: ChargeInPlace for what RocksDB reads of a block of that role where it lies, ChargeCopy for a copy,
-  // which unpacking is of the bytes stored; what is staged lies in DRAM. A packed record's checksum is checked here,
-  // whatever `verify` says.
+  // Finds and pins a block, and counts a hit or a miss; an empty result is a miss. A packed record's checksum is
+  // checked here, whatever `verify` says. The caller charges the model for what it then reads: ChargeInPlace where
+  // RocksDB reads the block in place, ChargeCopy where it is copied. Unpacking counts as a copy of the stored bytes. A
+  // staged block lies in DRAM and is not charged.
   PinnedBlock Find(const BlockKey& key, BlockRole role_for_miss_counter = BlockRole::kOther, Heat heat = Heat::kRaise);
   void ChargeInPlace(BlockRole role, std::span<const std::byte> payload);
   void ChargeCopy(const PinnedBlock& block);
 
-  // Brings the index lines of `key` towards this CPU; a hint that costs a hash.
+  // Prefetches the index lines of `key` into the caches of this CPU. A hint; it costs a hash.
   void Prefetch(const BlockKey& key) const;
 
-  // As Find, without a pin, heat or a count.
+  // Whether Find would find the block; without a pin, heat or a count.
   bool Contains(const BlockKey& key);
 
-  // The DRAM tier now holds this block too, so reclaim need not spare the record. False: there is none.
+  // Tells that the DRAM tier now holds this block too, so reclaim need not spare the record. False: the key has none.
   bool NotePromoted(const BlockKey& key);
-  // The block leaves the DRAM tier. True: a valid record is here, nothing need be written.
+  // Tells that the block leaves the DRAM tier. True: the tier has a valid record of it, so nothing need be written.
   bool NoteDramEviction(const BlockKey& key);
-  // The tier is about to be closed, and the DRAM tier with it: from now on reclaim spares what that holds, and the next
-  // life finds those records marked (Carried::kFromDram), if the tier is closed and has room for its snapshot.
+  // Tells that the tier is about to be closed, and the DRAM tier with it. From now on reclaim spares the blocks that
+  // the DRAM tier holds. The next life finds their records marked (Carried::kFromDram), if the tier is closed and has
+  // room for its snapshot.
   void NoteDramGoes();
 
-  // Whether the record of `key` was written from these bytes, by length and checksum: of changed bytes one in four
-  // billion passes for the same. kOther too if the source fails. Reads one line of the medium, and the source as Put
-  // does.
+  // Whether the record of `key` was written from these bytes, judged by length and checksum: one change in four billion
+  // passes for the same. kOther is also the answer if the source fails. Reads one line of the medium, and calls the
+  // source as Put does.
   Held Compare(const BlockKey& key, size_t bytes, BlockSource source);
 
-  // Forgets `key`, also while reclaim moves it; true if it was resident. Bytes already pinned stay readable. Costs
-  // about what a miss costs where there is nothing to forget. With erase=durable (ScmOptions): a line of the medium and
-  // a drain, resident or not, as an older record may lie there all the same; it waits for what reclaim is at, and where
-  // there is no room, for a victim.
+  // Forgets `key`, also while reclaim moves it. True: it was resident. Bytes that are pinned stay readable. Where there
+  // is nothing to forget, it costs about as much as a miss. With erase=durable (ScmOptions) it writes a line of the
+  // medium and drains, resident or not, as an older record may lie there all the same. It then waits for the reclaim
+  // that is running, and without room until a segment is emptied.
   bool Erase(const BlockKey& key);
-  // Forgets everything, in every later life too. Pinned bytes stay readable; the space comes back as reclaim reaches
+  // Forgets everything, in every later life too. Pinned bytes stay readable. The space comes back as reclaim reaches
   // it.
   void EraseAll();
 
-  // A hint: no block of `file` will be asked for again, because the file is deleted. From now on its records leave the
-  // index, a few with each put; none of them survives a reclaim; segments that were full of them are reclaimed first;
-  // and puts of its blocks are refused. Wrong advice costs misses, nothing else: the first look-up that misses a block
-  // of the file takes it back. The latest thousand hints or so are kept. Takes a short lock. Does nothing for
-  // FileId{0}.
+  // A hint that `file` is deleted, so none of its blocks will be asked for again. From now on:
+  // - its records leave the index, a few with each put, and none of them survives a reclaim;
+  // - segments that were full of them are reclaimed first;
+  // - puts of its blocks are refused.
+  // A wrong hint costs misses, nothing else: the first look-up that misses a block of the file takes the hint back.
+  // About the latest thousand hints are kept. Takes a short lock. Does nothing for FileId{0}.
   void ForgetFile(FileId file);
-  // Such a hint is kept. Two cache lines at most.
+  // Whether such a hint is kept for `file`. Reads two cache lines at most.
   bool IsForgotten(FileId file) const;
-  // Segments wait to be reclaimed of which most was of forgotten files: what is put now displaces little that lives.
+  // Whether segments wait for reclaim that mostly held blocks of forgotten files. A put then displaces few live blocks.
   bool IsHollow() const;
 
   // `payload` must be an address that PinnedBlock::Detach returned.
@@ -253,91 +258,93 @@ class ScmTier {
   }
 
   // Uses at most `bytes` of the medium from now on; 0 stops admission and empties the tier. Segments that are pinned
-  // now are given up as soon as they are released. Puts go on meanwhile, and wait for one segment's reclaim at most.
-  // Refuses more than the capacity at Open, and anything once the tier has closed itself.
+  // now are given up as soon as they are released. Puts go on meanwhile, and wait at most for the reclaim of one
+  // segment. An error: more than the capacity at Open, or any value once the tier has closed itself.
   Status SetCapacity(uint64_t bytes);
 
-  // New records are packed with this from now on, and those that reclaim packs; nothing: none is. What is packed is
-  // unpacked with what it was packed with. REQUIRES: options().pack == PackMode::kAuto.
+  // Sets the codec of new records, and of those that reclaim packs; empty: none is packed. Records that are packed
+  // already are unpacked with their own codec. REQUIRES: options().pack == PackMode::kAuto.
   void UseCodec(std::optional<Codec> codec);
 
-  // Of the records of a proven segment that reclaim has reached, how many percent must be worth sparing for it to be
-  // queued again as it is, and nothing written; 0, until it is set: that is never done. A smaller one saves writes, and
-  // keeps what else the segment holds.
+  // Sets when reclaim queues a proven segment again as it is, instead of copying its survivors: if at least `percent`
+  // of its records are worth sparing. A smaller value saves writes, and keeps the segment's other records too. 0, until
+  // it is set: never.
   void SetRequeuePercent(unsigned percent);
-  // Without what is out of use because its memory failed; 0 if the tier is closed.
+  // The capacity in use, without segments whose memory failed. 0 if the tier is closed.
   uint64_t capacity_bytes() const;
-  // This is a forked child of the process that opened it.
+  // Whether this process is a forked child of the one that opened the tier.
   bool in_child() const { return !guard_.InParent(); }
-  // The tier has closed itself, or is about to: ScmOptions::faults_max.
+  // Whether the tier has closed itself, or is about to (ScmOptions::faults_max).
   bool is_closed() const;
-  // Of the medium, since it was opened: what was whole in this life and is not any more.
+  // Faults of the medium since it was opened: bytes that were whole in this life and are not any more.
   uint32_t faults() const;
-  // Of those: that were bus errors, contained.
+  // Those of the faults that were contained bus errors.
   uint64_t bus_errors() const;
-  // Of segments that are out of use, because their memory failed or holds bad blocks.
+  // Bytes of the segments that are out of use, because their memory failed or holds bad blocks.
   uint64_t quarantined_bytes() const;
   // Bytes of segments that hold records. Cheap.
   uint64_t usage_bytes() const;
-  // Bytes of segments that are pinned now. Walks the segment table: tens of microseconds per 10,000 segments.
+  // Bytes of segments that are pinned now. Walks the segment table: tens of microseconds for 10,000 segments.
   uint64_t pinned_bytes() const;
-  // Pins keep reclaim from its segments: the caller should copy rather than pin. Cheap; ends soon after the pins, if it
-  // is asked at every hit.
+  // Whether pins get in the way of reclaim, so that the caller should copy rather than pin. Cheap. It becomes false
+  // soon after the pins are released, if it is asked at every hit.
   bool PinPressure();
 
-  // Checks header and payload of the next records that hold `bytes` payload bytes together, and forgets the damaged
-  // ones (counted). Returns the bytes checked. ScmOptions::scrub_bytes_per_second does so in the background.
+  // Checks header and payload of the next records, `bytes` of payload in all, and forgets and counts the damaged ones.
+  // Returns the bytes checked. ScmOptions::scrub_bytes_per_second does so in the background.
   uint64_t Scrub(uint64_t bytes);
 
-  // Of one stay of a thread in reclaim, the most records it settled since the last call: what a put may have waited
-  // for.
+  // The most records that one thread settled in one stay in reclaim, since the last call of this: a measure of how long
+  // a put may have waited.
   uint64_t TakeLongestReclaim();
 
-  // Calls `visit(key, bytes of the block, role)` for resident blocks; concurrent changes may be seen or not, and a
-  // block may be met twice while the index grows.
+  // Calls `visit(key, bytes of the block, role)` for resident blocks. Concurrent changes may be seen or not. While the
+  // index grows, a block may be visited twice.
   void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit) const;
-  // What resident blocks of such files take of the medium: their records, as stored. Staged blocks take nothing yet.
+  // The bytes that resident blocks of files with `such` take on the medium. Staged blocks take none yet.
   uint64_t RecordBytesOf(const std::function<bool(FileId)>& such) const;
 
-  // The medium's pages are made ready in the background (ScmOptions::prepare): so far, from its start. The tier uses
-  // what is ready; if space runs out meanwhile it stays with that, and PrepareStatus says why.
+  // How many bytes of the medium are ready, from its start: its pages are made present in the background
+  // (ScmOptions::prepare), and the tier uses what is ready. If space runs out meanwhile, the tier stays with that, and
+  // PrepareStatus says why.
   uint64_t ready_bytes() const { return preparer_->ready_bytes(); }
   Status PrepareStatus() const { return preparer_->status(); }
   Status WaitUntilPrepared() { return preparer_->Wait(); }
 
-  // What becomes of what an earlier life left (ScmOptions::recovery): as far as it has come.
+  // How far the recovery of an earlier life's blocks has come (ScmOptions::recovery).
   RecoveryReport recovery() const;
-  // Until nothing more comes back.
+  // Waits until the recovery is over.
   void WaitUntilRecovered() const;
 
   size_t max_block_bytes() const;
-  // What a block of `bytes` would take packed, as others did of late.
+  // How many bytes a block of `bytes` would probably take packed, judged by those packed of late.
   uint32_t PackedBytesExpected(uint32_t bytes) const;
-  // What zstd makes of late of what LZ4 makes 100 bytes of. REQUIRES: options().pack == PackMode::kAuto.
+  // The size that zstd packs to of late, in percent of LZ4's. REQUIRES: options().pack == PackMode::kAuto.
   unsigned zstd_percent() const;
   uint64_t resident_blocks() const;
   ScmDram dram() const;
-  // What a tier of these options takes once it is open, with one workspace if it packs. REQUIRES: they are valid.
+  // The DRAM that a tier of these options takes once it is open, with one workspace if it packs. REQUIRES: the options
+  // are valid.
   static ScmDram DramNeeded(const ScmOptions& options);
   const ScmOptions& options() const { return options_; }
   const MediumInfo& medium_info() const { return medium_->info(); }
-  // Of the file that the medium lies in: Medium::NameTrouble, and IsNameless.
+  // What is wrong with the name of the medium's file: see Medium::NameTrouble and IsNameless.
   std::string name_trouble() const { return medium_->NameTrouble(); }
   bool is_nameless() const { return medium_->IsNameless(); }
   Counters& counters() { return counters_; }
   const Throttle* throttle() const { return throttle_.get(); }
 
-  // Until nothing is staged: what is put meanwhile is waited for too.
+  // Waits until nothing is staged, including what is put meanwhile.
   void Drain() const;
-  // Puts that were left to the stage; and that packed, because it was full.
+  // Puts that staged their block; and puts that packed it themselves, because the stage was full.
   uint64_t staged_puts() const;
   uint64_t unstaged_puts() const;
-  // By erase=durable, since Open.
+  // Tombstones that erase=durable wrote since Open.
   uint64_t tombstones_written() const;
-  // Drains. Until the dictionaries that were due are trained, and those that no record carries any more are gone; for
-  // tests.
+  // For tests. Drains, and waits until the dictionaries that were due are trained and those that no record uses any
+  // more are gone.
   void SettleDictionaries() const;
-  // REQUIRES: no other call runs. Waits for the recovery, and settles the dictionaries, first.
+  // Waits for the recovery, settles the dictionaries, and then checks everything. REQUIRES: no other call runs.
   ScmAudit Audit() const;
 
  private:
@@ -358,16 +365,16 @@ class ScmTier {
   ScmOptions options_;
   ForkGuard guard_;
   std::unique_ptr<Medium> medium_;
-  std::unique_ptr<BusErrorWatch> watch_;  // as long as the medium is read
+  std::unique_ptr<BusErrorWatch> watch_;  // lives as long as the medium is read
   std::unique_ptr<Throttle> throttle_;    // null without a model
   Counters counters_;
   std::unique_ptr<Authenticator> authenticator_;  // null without verify=keyed
-  RecoveryReport recovery_;                       // unless there is a recoverer
-  std::shared_ptr<const ErasedKeys> erased_;      // of an earlier life, until the recovery has it; null: none
-  bool leftovers_ = false;                        // an earlier life's records may lie anywhere
+  RecoveryReport recovery_;                       // unused if there is a recoverer
+  std::shared_ptr<const ErasedKeys> erased_;      // an earlier life's, until the recovery takes them; null: none
+  bool leftovers_ = false;                        // records of an earlier life may lie anywhere
   std::unique_ptr<SuperblockKeeper> keeper_;
   std::unique_ptr<Impl> impl_;
-  bool opened_ = false;                 // Open has returned it
+  bool opened_ = false;                 // Open has returned this tier
   std::unique_ptr<Preparer> preparer_;  // last: its threads end before what they tell
 };
 

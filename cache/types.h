@@ -12,11 +12,11 @@
 
 namespace mezz {
 
-// The file that a block is part of: the first half of its key. RocksDB derives it from the file's unique id, once for
-// all time. 0: of no file.
+// The file that a block is part of: the first half of its key. RocksDB derives it from the file's unique id, so it
+// never changes. 0 means that the key names no file.
 enum class FileId : uint64_t {};
 
-// A block's name: the 16 bytes of a RocksDB cache key, taken as they are. Immutable content: the same key never
+// A block's name: the 16 bytes of a RocksDB cache key, taken as they are. Blocks are immutable: the same key never
 // names two different blocks unless it was erased in between.
 struct BlockKey {
   uint64_t words[2] = {0, 0};
@@ -39,41 +39,42 @@ enum class BlockRole : uint8_t { kData = 0, kIndex = 1, kFilter = 2, kDictionary
 inline constexpr size_t kBlockRoles = 6;
 std::string_view ToString(BlockRole role);
 
-// Which records a new one is kept with. The young are reclaimed after a fraction of a turn of the log; the proven,
-// which have come back before or were spared by a reclaim, get a whole one. Stored on the medium: append only, never
-// renumber.
+// Which records a new record is stored with. A young record is reclaimed after a fraction of a turn of the log. A
+// proven record came back before, or reclaim spared it; it stays for a whole turn. Stored on the medium: append only,
+// never renumber.
 enum class Generation : uint8_t { kYoung = 0, kProven = 1 };
-// Heat of a record when it is put. What has come back was asked for already: it is spared for one hit more.
+// The heat of a record when it is put. A proven block was asked for before, so it starts with the heat of one hit.
 constexpr unsigned HeatOfNew(Generation generation) { return generation == Generation::kProven ? 1 : 0; }
-// Of the segments, for the young, unless something else is set.
+// The share of the segments that holds young records, in percent, unless something else is set.
 inline constexpr unsigned kYoungPercentDefault = 15;
 
-// How a record holds its block: as it is, to be read where it lies; or packed, to be unpacked by each hit.
+// How a record holds its block. A raw record holds it as it is, and a hit reads it where it lies. A packed record holds
+// it compressed, and each hit unpacks it.
 enum class Form : uint8_t { kRaw, kPacked };
 
-// What is read to find, and to unpack, data.
+// Metadata: the blocks that RocksDB reads in order to find data, and to decompress them.
 constexpr bool IsMetadata(BlockRole role) {
   return role == BlockRole::kIndex || role == BlockRole::kFilter || role == BlockRole::kDictionary;
 }
-// Index and filter blocks are read too often, and a dictionary is held for a table's life (ZFS spent a quarter of its
-// CPU on packed metadata).
+// Whether blocks of a role may be packed. Metadata is not: index and filter blocks are read too often, and a dictionary
+// is held as long as its table is open. (ZFS spent a quarter of its CPU on packed metadata.)
 constexpr bool RolePacks(BlockRole role) { return !IsMetadata(role); }
 
-// What packed bytes were packed with. kImage: by the host; they are an Image. Stored on the medium: append only, never
-// renumber.
+// What packed bytes were packed with. kImage: the host packed them, and they are an Image. Stored on the medium: append
+// only, never renumber.
 enum class Codec : uint8_t { kLz4 = 1, kZstd = 2, kImage = 3 };
 
-// A block as its file holds it: compressed by the host, who alone can unpack it. The bytes are not owned.
+// A block as its file holds it: compressed by the host, which alone can unpack it. The bytes are not owned.
 struct Image {
   std::span<const std::byte> bytes;
-  uint8_t type = 0;  // the host's word for how
+  uint8_t type = 0;  // the host's number of the compression
 };
 
 // The number of a segment: its place on the medium divided by the segment size.
 enum class SegmentId : uint32_t {};
 constexpr uint32_t Raw(SegmentId id) { return static_cast<uint32_t>(id); }
 
-// Every record starts on a CPU cache line; the index counts positions in this unit.
+// The size of a CPU cache line. Every record starts on one, and the index counts positions in this unit.
 inline constexpr size_t kLineBytes = 64;
 
 constexpr uint64_t RoundUp(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
