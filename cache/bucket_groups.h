@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How an index that grows spreads its keys: over groups of buckets, to each of which one bucket is added at a time.
+// How a growing index spreads its keys over groups of buckets. A group grows by one bucket at a time.
 #pragma once
 
 #include <array>
@@ -9,15 +9,15 @@
 
 namespace mezz {
 
-// Which member of its group a key belongs to, of 4 to 16 members. Consistent: where a member is added, a key either
-// stays where it is or goes to the new one, and each of the others gives the same share. So groups that have grown and
-// those that are still to grow differ by a quarter in what they take, at most, and two choices of a bucket even that
-// out: with buckets split in two instead, those still to be split took twice the share and overflowed
-// (docs/explanation/decisions.md).
+// Computes which of the 4 to 16 members of its group a key belongs to. When a member is added, a key stays where it is
+// or moves to the new one, and each of the others gives up the same share of its keys. So groups that have grown and
+// groups that have not differ by at most a quarter in the keys of a bucket, and the choice between two buckets evens
+// that out. (Buckets split in two did worse: those not yet split took twice the share, and overflowed:
+// docs/explanation/decisions.md.)
 class BucketGroups {
  public:
   static constexpr unsigned kMembersMin = 4, kMembersMax = 16;
-  static constexpr unsigned kBits = 9;  // of a key's hash
+  static constexpr unsigned kBits = 9;  // bits of a key's hash that are used
 
   static unsigned MemberOf(uint64_t bits, unsigned members) {
     assert(members >= kMembersMin && members <= kMembersMax);

@@ -13,7 +13,7 @@
 
 namespace mezz {
 
-// Which words of an index are of use to the next life: those into the fills that are kept.
+// Tells which words of an index the next life can use: those that point into fills that are kept.
 class KeptFills {
  public:
   // The log is not owned.
@@ -24,7 +24,7 @@ class KeptFills {
     const SegmentId id = log_.SegmentAt(offset);
     return Raw(id) < of_.size() && offset >= log_.FirstRecord(id) && offset < of_[Raw(id)].tail;
   }
-  // Nobody adopted it.
+  // Forgets the fill of a segment that was not adopted.
   void Drop(SegmentId id) { of_[Raw(id)] = {}; }
   // The record at `offset`, if it is whole as far as its header tells; else null.
   const record::Header* RecordAt(const Medium& medium, uint64_t offset) const {
@@ -40,7 +40,7 @@ class KeptFills {
 
  private:
   struct Fill {
-    uint64_t tail = 0;  // 0: nothing
+    uint64_t tail = 0;  // 0: the segment's fill is not kept
     uint64_t sequence = 0;
   };
   const SegmentLog& log_;

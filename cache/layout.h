@@ -3,21 +3,21 @@
 //
 //   medium   := segment[0] segment[1] ...             segment[0] starts with 4 KiB: the superblock, twice
 //   segment  := SegmentHeader (64 B) record*          records follow one another without gaps, 64-byte aligned
-//             | SegmentHeader (64 B) Tombstone*       of keys that were erased (erase=durable)
+//             | SegmentHeader (64 B) Tombstone*       one for each erased key (erase=durable)
 //   record   := RecordHeader (32 B) payload padding   padded with zeros to 64 bytes
 //   payload  := the block's bytes                     a raw record
 //             | PackedPrefix (16 B) packed bytes      a packed record (kRecordPacked)
-//             | a zstd dictionary                     what packed records name (kRecordDictionary)
-//             and after each, with verify=keyed, its MAC, 16 B (kRecordKeyed)
+//             | a zstd dictionary                     that packed records name (kRecordDictionary)
+//             with verify=keyed followed by its MAC, 16 B (kRecordKeyed)
 //
-// A medium that was closed may hold a snapshot of the index too, in segments that hold no records then:
+// A medium that was closed may also hold a snapshot of the index, in segments without records:
 //
-//   snapshot := SnapshotChunk (64 B) content          one for each segment; the contents, one after the other, are
-//   contents := SnapshotHead SnapshotFill* word*      the log's fills and the words of the index, slot by slot
+//   snapshot := SnapshotChunk (64 B) content          one chunk for each segment
+//   contents := SnapshotHead SnapshotFill* word*      the contents of all chunks, one after the other: the log's fills
+//                                                     and the words of the index, slot by slot
 //
-// All integers are in the byte order of the machine that wrote them; the superblock says which. Checksums are XXH3
-// (xxHash 0.8, 64 bits, folded to the field's width by taking the low bits), seeded with kChecksumSeed; a record
-// header's is a residue (header_checksum.h).
+// All integers are in the byte order of the machine that wrote them; the superblock says which. Checksums are the low
+// bits of XXH3 (xxHash 0.8, 64 bits), seeded with kChecksumSeed. A record header's is a residue (header_checksum.h).
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ inline constexpr uint32_t kFormatVersion = 7;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kChecksumSeed = 0x4d455a5aull;
 
-// Identifies the file as ours, fixes the geometry, and says which of the segments behind it are to be believed. It lies
-// there twice; superblock.h says how the two are written.
+// Identifies the file as ours, fixes the geometry, and says which of the segments behind it are valid. The medium has
+// two copies; superblock.h says how they are written.
 struct Superblock {
   char magic[16];
   uint32_t format_version;
@@ -45,14 +45,14 @@ struct Superblock {
   uint64_t host_version;    // of the program above the tier (RocksDB: major*1e6 + minor*1e3 + patch); 0 if it has none
   uint64_t uuid[2];         // random, of the medium, whatever it is formatted for
   uint64_t generation;      // from 1; grows by one each time the superblock is written
-  uint64_t sequence_end;    // every segment was opened with a sequence below
-  uint64_t sequence_begin;  // segments with a sequence below hold nothing: erased
+  uint64_t sequence_end;    // the sequence of every segment is below this
+  uint64_t sequence_begin;  // segments with a sequence below this were erased: they hold nothing
   uint32_t key_scheme;      // how the program above derives its keys; its own numbers, 0 if it has none
   uint32_t flags;           // SuperblockFlags
-  uint32_t snapshot_segment;    // with the first chunk of a snapshot; 0: there is none
-  uint32_t snapshot_chunks;     // of it
-  uint64_t key_check;           // of verify=keyed: Authenticator::check(); else 0
-  uint32_t tombstone_segments;  // so many lie on the medium, or one more that is empty
+  uint32_t snapshot_segment;    // holds the first chunk of a snapshot; 0: there is none
+  uint32_t snapshot_chunks;     // chunks of the snapshot
+  uint64_t key_check;           // with verify=keyed Authenticator::check(), else 0
+  uint32_t tombstone_segments;  // segments of tombstones on the medium; there may be one more, which is empty
   uint32_t reserved0;           // zero
   uint64_t reserved[6];         // zero
   uint64_t checksum;            // of the bytes before it
@@ -64,11 +64,11 @@ enum SuperblockFlags : uint32_t {
 };
 
 inline constexpr uint64_t kSuperblockSpace = 4096;
-// In another sector, whatever a disk's are.
+// The copy lies in another sector than the first superblock, whatever the size of a disk's sectors.
 inline constexpr uint64_t kSuperblockCopyAt = 2048;
 
-// Opens a segment. `sequence` grows by one with each segment opened anywhere on the medium, so it orders segments by
-// age and tells this fill of the segment from every earlier one.
+// The start of a segment. `sequence` grows by one with each segment that is opened anywhere on the medium. So it orders
+// segments by age, and tells this fill of the segment from every earlier one.
 struct SegmentHeader {
   uint64_t magic;         // kSegmentMagic
   uint64_t sequence;      // from 1
@@ -82,31 +82,33 @@ struct SegmentHeader {
 static_assert(sizeof(SegmentHeader) == kLineBytes);
 inline constexpr uint64_t kSegmentMagic = 0x544e454d4745535aull;
 
-// Opens a segment of tombstones instead: they follow without gaps to the first line that is none.
+// The magic of a segment of tombstones. They follow its header without gaps; the first line that is no tombstone ends
+// them.
 inline constexpr uint64_t kTombstonesMagic = 0x454e4f5453424d54ull;
 
-// Where a lane stands: what lies in its open segment from `line` on is later.
+// How far the open segment of a lane (segment_log.h) was filled at some moment: records from `line` on came later.
 struct OpenSegment {
   uint32_t sequence = 0;       // low half
   uint32_t line = UINT32_MAX;  // in units of 64 B from the segment's start; UINT32_MAX: the lane has no open segment
 };
 inline constexpr size_t kLanesMax = 5;
 
-// Says that a key was erased: its records in segments with a sequence below the next one hold nothing, but for what
-// was written later to those that were open then.
+// Says that a key was erased. Its records in segments with a sequence below `next_sequence` are not valid, except those
+// that were written later to the segments that were open then.
 struct Tombstone {
   BlockKey key;
-  uint32_t next_sequence;       // low half: of the segment opened next
-  OpenSegment open[kLanesMax];  // a lane each
+  uint32_t next_sequence;       // low half of the sequence of the segment opened next
+  OpenSegment open[kLanesMax];  // one for each lane
   uint32_t checksum;            // of the bytes before it; its seed is xored with its segment's sequence
 };
 static_assert(sizeof(Tombstone) == kLineBytes);
 
-// Opens a record. A reader that walks a segment stops at the first header that is damaged or of another sequence.
+// The start of a record. A reader that walks a segment stops at the first header that is damaged or of another
+// sequence.
 struct RecordHeader {
   BlockKey key;
   uint32_t payload_bytes;     // as stored, with the MAC
-  uint32_t payload_checksum;  // of the bytes before the MAC, xor KeyFold(key): a torn header names no other's payload
+  uint32_t payload_checksum;  // of the bytes before the MAC, xor KeyFold(key), so that a torn header names no payload
   uint32_t sequence;          // low 32 bits of the segment's
   BlockRole role;
   uint8_t flags;      // RecordFlags
@@ -117,28 +119,28 @@ static_assert(sizeof(RecordHeader) == 32);
 enum RecordFlags : uint8_t {
   kRecordVoid = 1,        // space was reserved and never filled: skip payload_bytes
   kRecordPacked = 2,      // the payload begins with a PackedPrefix
-  kRecordRejected = 4,    // raw, and packing it was tried and would have saved too little
-  kRecordDictionary = 8,  // no block: a dictionary; its key is kDictionaryKey, then number << 8 | role
+  kRecordRejected = 4,    // raw: packing was tried, and would have saved too little
+  kRecordDictionary = 8,  // not a block but a dictionary; its key is kDictionaryKey, then number << 8 | role
   kRecordKeyed = 16,      // the payload ends with a MAC (authenticator.h)
 };
 inline constexpr uint32_t kMacBytes = 16;
-inline constexpr uint32_t kMacPieceBytes = 8192;  // of the payload, chained
+inline constexpr uint32_t kMacPieceBytes = 8192;  // pieces of the payload, whose MACs are chained
 inline constexpr uint64_t kDictionaryKey = 0x594e41524f494344ull;
 
-// Opens the payload of a packed record: what the block is when it is unpacked.
+// The start of a packed record's payload. It describes the unpacked block.
 struct PackedPrefix {
   uint32_t logical_bytes;
-  uint32_t logical_checksum;  // what payload_checksum would be of the raw record; 0 of an image
+  uint32_t logical_checksum;  // the payload_checksum that the raw record would have; 0 for an image
   Codec codec;
   uint8_t type;         // of an image: RocksDB's compression type; else 0
-  uint16_t dictionary;  // number of the one it was packed with; 0: none
+  uint16_t dictionary;  // number of the dictionary it was packed with; 0: none
   uint32_t reserved;    // zero
 };
 static_assert(sizeof(PackedPrefix) == 16);
 static_assert(sizeof(RecordHeader) + sizeof(PackedPrefix) <= kLineBytes, "a record's first line tells both sizes");
 
-// Opens a segment that holds a part of a snapshot. A snapshot is believed under the superblock that names it and no
-// later one: each carries the number of the next generation.
+// The start of a segment that holds a part of a snapshot. Only the superblock that names a snapshot makes it valid;
+// every later superblock has a higher generation.
 struct SnapshotChunk {
   uint64_t magic;          // kSnapshotMagic
   uint64_t format_id;      // of the superblock
@@ -147,7 +149,7 @@ struct SnapshotChunk {
   uint32_t number;         // from 0
   uint32_t next;           // the segment of the next chunk; 0: this is the last one
   uint32_t segment;        // its own
-  uint64_t content_bytes;  // that follow; a multiple of 8
+  uint64_t content_bytes;  // bytes that follow; a multiple of 8
   uint64_t content_checksum;
   uint64_t checksum;  // of the bytes before it
 };
@@ -155,17 +157,17 @@ static_assert(sizeof(SnapshotChunk) == kLineBytes);
 inline constexpr uint64_t kSnapshotMagic = 0x544f485350414e53ull;
 inline constexpr uint32_t kSnapshotVersion = 1;
 
-// Opens a snapshot's contents.
+// The start of a snapshot's contents.
 struct SnapshotHead {
   struct DictionarySlot {
     uint64_t place;        // of the dictionary's record; 0: the slot has none
-    uint16_t last_number;  // the slot's next dictionary has a higher one
+    uint16_t last_number;  // the slot's next dictionary has a higher number
     uint8_t live;          // 1: new records of its role are packed with it
     uint8_t reserved[5];   // zero
   };
   uint32_t fills;
-  uint8_t pack;                      // PackMode of who wrote it
-  uint8_t has_dictionaries;          // 1: who wrote it kept some, or would
+  uint8_t pack;                      // PackMode of the tier that wrote it
+  uint8_t has_dictionaries;          // 1: that tier used dictionaries, or would have
   uint8_t reserved[2];               // zero
   uint64_t groups, members, growth;  // Index::Shape
   uint64_t slots;
@@ -174,29 +176,29 @@ struct SnapshotHead {
 };
 static_assert(sizeof(SnapshotHead) == 176);
 
-// What a segment holds, in the order in which reclaim would come to it.
+// What a segment holds. Fills are in the order in which reclaim would reach their segments.
 struct SnapshotFill {
   uint64_t sequence;
-  uint64_t tail;  // absolute
+  uint64_t tail;  // end of the last record, from the start of the medium
   uint64_t dead;  // bytes of forgotten files' records
   uint32_t segment;
-  uint8_t dictionaries;  // a bit for each slot of which it has records
+  uint8_t dictionaries;  // a bit for each dictionary slot that its records use
   uint8_t reserved[3];   // zero
 };
 static_assert(sizeof(SnapshotFill) == 32);
 
-// Two keys that differ in one word have the same in one case of four billion.
+// A key folded to 32 bits. Two keys that differ in one word fold to the same in one case of four billion.
 constexpr uint32_t KeyFold(const BlockKey& key) {
   const uint64_t mixed = key.words[0] * 0x9e3779b97f4a7c15ull ^ key.words[1] * 0xc2b2ae3d27d4eb4full;
   return static_cast<uint32_t>(mixed >> 32);
 }
 
-// Bytes a payload of this size occupies on the medium.
+// Bytes that a record with a payload of this size occupies on the medium.
 constexpr uint64_t RecordBytes(uint64_t payload_bytes) {
   return RoundUp(sizeof(RecordHeader) + payload_bytes, kLineBytes);
 }
 
-// Bytes of a segment that may hold records; the same for all, segment[0] included.
+// Bytes of a segment that may hold records. They are the same for all segments, segment[0] included.
 constexpr uint64_t SegmentPayloadBytes(uint64_t segment_bytes) {
   return segment_bytes - kSuperblockSpace - sizeof(SegmentHeader);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the index reads records: through the log, which keeps them in place meanwhile.
+// How the index reads records: through the log, which keeps them in place while they are read.
 #pragma once
 
 #include "cache/counters.h"
@@ -10,7 +10,7 @@
 
 namespace mezz {
 
-// Takes every whole record, whatever its key: for walks over the index. A RecordReader.
+// A RecordReader that accepts every whole record, whatever its key: for walks over the index.
 class LogReader {
  public:
   // None is owned.
@@ -24,9 +24,9 @@ class LogReader {
   void Unpin(IndexWord word) const { log_->Unpin(SegmentOf(word)); }
   void Prefetch(IndexWord word) const { __builtin_prefetch(&HeaderOf(word)); }
 
-  // A header that fails its checksum, is of another fill of its segment or of no role, leaves it, or is not there any
-  // more (bus_errors.h), is damage: counted. Others may be read as long as the record is pinned; only a bus error in
-  // the instructions between is not contained.
+  // Judges the record's header. It is damaged, and counted as such, if it fails its checksum, belongs to another fill
+  // of its segment, has no known role, reaches beyond its segment, or its memory failed (bus_errors.h). Any other
+  // header may be read as long as the record is pinned; a bus error there is not contained.
   Verdict Judge(IndexWord word) const {
     if (BusErrors::contained() ? TryIsWhole(word) : IsWhole(word)) [[likely]]
       return Verdict::kThisKey;
@@ -36,17 +36,19 @@ class LogReader {
     return Verdict::kDamaged;
   }
 
-  // In an adopted segment a record without heat may be one that no hit has checked since: its payload is as likely as
-  // not what a cut of power left. Each hit that passes gives it heat. REQUIRES: the record is pinned.
+  // Whether no hit has checked the record's payload since an earlier life left it, as far as can be told: it lies in an
+  // adopted segment and has no heat. A cut of power may have damaged such a payload. A hit that passes the check gives
+  // the record heat. REQUIRES: the record is pinned.
   bool IsUnproven(IndexWord word) const { return word.heat() == 0 && log_->IsAdopted(SegmentOf(word)); }
-  // The payload of a record with this word, as it was before, is not as it was sealed: counted. What was never checked
-  // in this life is no fault of the memory's. Its header may be gone by now too. REQUIRES: the record is pinned.
+  // Counts a payload that is not as it was sealed. `word`: the record's, as it was before the check. If the payload was
+  // never checked in this life, this is no fault of the memory. The record's header may be damaged by now too.
+  // REQUIRES: the record is pinned.
   void NoteMismatch(BlockRole role, IndexWord word) const {
     counters_->Add(Event::kScmChecksumMismatch, role);
     if (!IsUnproven(word)) log_->NoteFault(SegmentOf(word));
   }
 
-  // As this tier asks of its records. REQUIRES: the record is pinned.
+  // Whether the payload is whole, by checksum or MAC as this tier has it. REQUIRES: the record is pinned.
   bool PayloadIsWhole(const record::Header& header) const { return record::PayloadIsWhole(header, authenticator_); }
   const record::Header& HeaderOf(IndexWord word) const { return record::HeaderAt(medium_, OffsetOf(word)); }
   SegmentId SegmentOf(IndexWord word) const { return log_->SegmentAt(OffsetOf(word)); }
@@ -60,7 +62,8 @@ class LogReader {
     return record::IsWhole(header, static_cast<uint32_t>(log_->Sequence(segment))) && record::HasRole(header) &&
            OffsetOf(word) + layout::RecordBytes(header.payload_bytes) <= log_->Tail(segment);
   }
-  // Where bus errors are contained. A frame of its own: what Try is given lies in memory, and would in Judge's for all.
+  // For Judge where bus errors are contained. Not inlined: what Try is given lies in memory, and would cost every
+  // Judge.
   [[gnu::noinline]] bool TryIsWhole(IndexWord word) const {
     return BusErrors::TryTest([&] { return IsWhole(word); });
   }
@@ -68,10 +71,10 @@ class LogReader {
   const Medium& medium_;
   SegmentLog* const log_;
   Counters* const counters_;
-  const Authenticator* const authenticator_;  // null: without verify=keyed
+  const Authenticator* const authenticator_;  // null without verify=keyed
 };
 
-// Takes the records of one key. A RecordReader.
+// A RecordReader that accepts the records of one key.
 class KeyReader : public LogReader {
  public:
   KeyReader(const LogReader& reader, const BlockKey& key) : LogReader(reader), key_(key) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads what a log left on a medium, from its bytes alone, and believes nothing but checksums: for who takes a medium
-// over, and who looks at one. Nobody may write to what is read.
+// Reads what a log left on a medium, from its bytes alone, and trusts nothing but checksums. Recovery and inspection
+// use it. Nobody may write to the bytes meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,19 @@ namespace mezz {
 
 class LogScan {
  public:
-  // `superblock` is whole, and describes these bytes, which are not owned. Of a shorter medium what is there is read.
+  // `medium` is not owned. If it is shorter than the superblock says, what is there is read. REQUIRES: `superblock` is
+  // whole, and describes these bytes.
   LogScan(std::span<const std::byte> medium, const layout::Superblock& superblock)
       : medium_(medium), superblock_(superblock) {}
 
   uint32_t segments() const;
-  // What the segment's header says, if it is whole, of this life of the medium, and not erased; tail: of no record.
+  // The segment's fill, as its header says; its tail is that of a segment without records. Empty: the header is
+  // damaged, of another life of the medium, or erased.
   std::optional<SegmentLog::Fill> Open(SegmentId id) const;
-  // The same of a segment of tombstones. Its generation says nothing.
+  // The same for a segment of tombstones. The fill's generation means nothing.
   std::optional<SegmentLog::Fill> OpenTombstones(SegmentId id) const;
-  // Calls visit(offset, header) for the records of this fill, in order: each is whole as far as its header tells, and
-  // lies within the segment. Void ones too. Returns where the first byte lies that is none's: the tail.
+  // Calls visit(offset, header) for the records of this fill in order, void ones included. Each has a whole header and
+  // lies within the segment. Returns the tail: where the first byte after the last record lies.
   uint64_t Walk(const SegmentLog::Fill& fill,
                 const std::function<void(uint64_t offset, const record::Header& header)>& visit) const;
 

@@ -33,7 +33,7 @@ Status ParseMediumModel(std::string_view text, MediumModelName* name);  // refus
 // mode, and a packed record's payload always is before it is unpacked. A mismatch is a counted miss, and the record is
 // forgotten.
 //   kOff      never
-//   kSampled  by chance, at about one hit in (bytes / 4), and in at least 256: finds damage that persists
+//   kSampled  by chance, at one hit in 256, and at one in (bytes / 4) of larger blocks: finds damage that persists
 //   kAlways   at every hit, which reads all of the block: about 0.1 ns a byte. For media that may fail
 //   kKeyed    at every hit, against a code that nobody can make without the caller's key (authenticator.h): about 0.5
 //             ns a byte, and 16 bytes a record. For media that others may write to

@@ -7,16 +7,16 @@ namespace mezz {
 
 // What a recovery brought back, or a part of it.
 struct RecoveryCounts {
-  uint64_t segments = 0;  // whose records are in the index
-  uint64_t records = 0;   // that went into the index
-  uint64_t in_dram = 0;   // of them: from a snapshot, DRAM held their blocks when the tier was closed
-  uint64_t bytes = 0;     // of their payloads, as stored; from a snapshot: of their segments, as filled
-  // Whole records that are of no use: without their dictionary, of a form this tier does not read, of FileId{0}, of a
-  // file that is deleted, of a key that was erased, or for which the index had no room; from a snapshot also of a
-  // segment that was given up.
+  uint64_t segments = 0;  // segments whose records are in the index
+  uint64_t records = 0;   // records that went into the index
+  uint64_t in_dram = 0;   // of the records: DRAM held their blocks when the tier was closed (known by a snapshot)
+  uint64_t bytes = 0;     // of their payloads, as stored; with a snapshot the filled bytes of their segments
+  // Whole records that cannot be used. Their dictionary is missing, this tier does not read their form, their key is of
+  // FileId{0} or was erased, their file is deleted, or the index had no room. With a snapshot also those of a segment
+  // that was given up.
   uint64_t dropped = 0;
-  // Whole records that were not wanted any more: a younger one of their key, or of one with the same tag, was there
-  // before, or was put, erased or displaced meanwhile.
+  // Whole records that a younger one replaces. The younger one has their key, or a key with the same tag. It was
+  // recovered before them, or was put, erased or displaced meanwhile.
   uint64_t passed_over = 0;
 
   RecoveryCounts& operator+=(const RecoveryCounts& part) {

@@ -10,9 +10,9 @@
 
 namespace mezz {
 
-// Segments in the order in which reclaim comes to them. A ring, in memory that is taken once: nothing is allocated
-// later, the first leaves in no time, and so comes a new first one, as who adopts the segments of an earlier life from
-// the youngest to the oldest brings them. Not thread-safe.
+// Segments in the order in which reclaim reaches them. It is a ring whose memory is allocated once. Taking the first
+// out takes constant time, and so does putting one in front, which the adoption of an earlier life's segments does,
+// from the youngest to the oldest. Not thread-safe.
 class SegmentQueue {
  public:
   explicit SegmentQueue(size_t capacity)
@@ -36,7 +36,7 @@ class SegmentQueue {
     ring_[first_] = id;
   }
 
-  // The first for which `judge` holds.
+  // Takes out the first segment for which `judge` is true.
   template <typename Judge>
   std::optional<size_t> Find(Judge&& judge) const {
     for (size_t at = 0; at < size_; ++at) {
@@ -50,7 +50,7 @@ class SegmentQueue {
     first_ = Place(1);
     --size_;
   }
-  // False: it is not here.
+  // Takes a segment out. False: it is not in this queue.
   bool Erase(SegmentId id) {
     const std::optional<size_t> at = Find([id](SegmentId here) { return here == id; });
     if (at) EraseAt(*at);

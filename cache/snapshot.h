@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index and the log's fills as they were when a tier was closed, on the medium, so that the next one reads them in
-// one stream instead of each record's header. layout.h has the bytes.
+// A snapshot: the index and the log's fills as they were when a tier was closed, stored on the medium. The next tier
+// reads it in one stream instead of each record's header. layout.h has the bytes.
 //
-// Written when nothing else is: into segments that hold no records, and the few that reclaim would come to next, which
-// are given up; so no space is kept for it meanwhile. Whole and durable before the superblock names it, and named by
-// that one generation of the superblock only: what opens the medium writes the next generation before anything else
-// (SegmentLog::TakeSequencesFrom), so that a snapshot is believed once, and never after a crash.
+// It is written at the close, when nothing else is: into segments that hold no records, and into the few that reclaim
+// would reach next, whose records are given up. So no space is kept for it meanwhile. It is whole and durable before
+// the superblock names it, and only that generation of the superblock makes it valid. A tier that opens the medium
+// first writes the next generation (SegmentLog::TakeSequencesFrom). So a snapshot is read once, and never after a
+// crash.
 #pragma once
 
 #include <algorithm>
@@ -24,18 +25,19 @@
 
 namespace mezz {
 
-// Reads a snapshot from bytes alone, and believes nothing but checksums. Nobody may write to what is read.
+// Reads a snapshot from bytes alone, and trusts nothing but checksums. Nobody may write to the bytes meanwhile.
 class SnapshotReader {
  public:
-  // `superblock` is whole, and describes these bytes, which are not owned.
+  // `medium` is not owned. REQUIRES: `superblock` is whole, and describes these bytes.
   SnapshotReader(std::span<const std::byte> medium, const layout::Superblock& superblock);
 
-  // Reads and checks all of it. Empty: it is whole. Else what is wrong, as the rest of a sentence that begins with the
+  // Reads and checks all of the snapshot. Empty: it is whole. Otherwise the rest of a sentence whose subject is the
   // snapshot. REQUIRES: superblock.snapshot_segment != 0.
   std::string Check();
-  // The first part of that: one line of each chunk, and the contents of those that hold the head and the fills.
+  // The first part of Check: one line of each chunk, and the contents of the chunks that hold the head and the fills.
   std::string CheckHead();
-  // The second: each chunk from this one on. Thread-safe. REQUIRES, as the rest below: CheckHead found nothing wrong.
+  // The second part of Check: each chunk from this one on. Thread-safe. REQUIRES, as all calls below: CheckHead found
+  // nothing wrong.
   size_t first_unchecked() const { return first_unchecked_; }
   std::string CheckChunk(size_t number) const;
 
@@ -46,10 +48,10 @@ class SnapshotReader {
     SegmentId segment{};
     std::span<const std::byte> content;
     uint64_t checksum = 0;
-    uint64_t first_slot = 0;  // of its words
+    uint64_t first_slot = 0;  // the slot of its first word
     std::span<const uint64_t> words;
   };
-  // Each in a segment of its own. If CheckHead found something wrong: those before it. Not what the superblock tells.
+  // The chunks that CheckHead found, each in a segment of its own. If it found something wrong, those before it.
   const std::vector<Chunk>& chunks() const { return chunks_; }
   uint64_t bytes() const { return bytes_; }  // of its contents
 
@@ -59,7 +61,7 @@ class SnapshotReader {
 
   const std::span<const std::byte> medium_;
   const layout::Superblock superblock_;
-  uint32_t segments_ = 0;  // that the bytes have
+  uint32_t segments_ = 0;  // of the medium
   std::vector<Chunk> chunks_;
   size_t first_unchecked_ = 0;
   uint64_t bytes_ = 0;
@@ -67,7 +69,7 @@ class SnapshotReader {
   std::vector<layout::SnapshotFill> fills_;
 };
 
-// What a snapshot is of, or for; nothing is owned.
+// What a snapshot is written from or read into. Nothing is owned.
 struct SnapshotOf {
   const Medium& medium;
   SegmentLog* log;
@@ -81,14 +83,14 @@ struct SnapshotPlace {
   uint32_t segment = 0, chunks = 0;
 };
 
-// Writes one and makes it durable. REQUIRES: no other call runs on any of it. `next`: the superblock that will name it,
-// with its generation. Nothing: there is no room, or a dictionary that is needed lies nowhere on the medium. What the
-// log and the index hold is as before, but the log is sealed, and is not to be written to again: records of some
-// segments are not on the medium any more.
+// Writes a snapshot and makes it durable. `next`: the superblock that will name it, with its generation. Empty: there
+// is no room, or a dictionary that is needed is not on the medium. Log and index hold what they held before. But the
+// log is sealed and must not be written to again, as the records of some segments are not on the medium any more.
+// REQUIRES: no other call runs on any of it.
 std::optional<SnapshotPlace> WriteSnapshot(const SnapshotOf& of, const layout::Superblock& next);
 
-// How many segments must be free for a log to be opened from a snapshot of so many chunks: these, until they are read,
-// and those that writers and reclaim need meanwhile; where that were more than an eighth of the medium, at least two.
+// How many segments must be free for a log to be opened from a snapshot of `chunks` chunks: the chunks, until they are
+// read, and what writers and reclaim need meanwhile. Where that is more than an eighth of the medium, at least two.
 inline uint64_t SegmentsBeside(const SegmentLog& log, uint64_t chunks) {
   const uint64_t spare = log.lanes() + 1, all = spare + chunks;
   return all <= log.segments() / 8 ? all : std::min<uint64_t>(std::max(spare, chunks + 2), log.segments());

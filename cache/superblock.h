@@ -22,9 +22,10 @@ namespace mezz {
 // is known as ours. It names no life of the medium; formatting replaces it.
 inline constexpr uint64_t kProvisionalFormatId = 0;
 
-// Of the options, valid and with their sizes rounded down to whole segments. The rest is zero, and so is the checksum.
+// A superblock with what the options determine; all else, the checksum included, is zero. REQUIRES: the options are
+// valid, and their sizes are rounded down to whole segments.
 layout::Superblock SuperblockOf(const ScmOptions& options);
-// With its checksum.
+// The superblock with its checksum filled in.
 layout::Superblock Sealed(layout::Superblock superblock);
 
 // What the first bytes of a medium hold.
@@ -36,53 +37,54 @@ struct FoundSuperblock {
     kWhole,
   };
   What what = What::kForeign;
-  layout::Superblock superblock{};  // of kWhole
-  std::string why;                  // of kForeign and kUnusable: the rest of a sentence that begins with the medium
+  layout::Superblock superblock{};  // if kWhole
+  std::string why;                  // if kForeign or kUnusable: the rest of a sentence whose subject is the medium
 };
 
-// The first kSuperblockSpace bytes of a medium, as FindSuperblock wants them: a copy that lies on a bad block is not
-// read, and for one that is not there any more (bus_errors.h), or that, the other one stands in its place. Empty:
-// neither can be read.
+// Reads the first kSuperblockSpace bytes of a medium for FindSuperblock. A copy on a bad block is not read. In its
+// place, and in that of a copy whose memory failed (bus_errors.h), stands the other copy. Empty: neither can be read.
 std::vector<std::byte> ReadHead(const Medium& medium);
 
-// Takes the younger of the copies that are whole. `head`: the first kSuperblockSpace bytes; fewer if it has no more.
+// Finds the younger of the copies that are whole. `head`: the first kSuperblockSpace bytes of the medium, or fewer if
+// it has no more.
 FoundSuperblock FindSuperblock(std::span<const std::byte> head);
 
-// Why what the superblock describes is of no use to a tier of these options (as SuperblockOf takes them), as the rest
-// of a sentence that begins with the medium; empty: it is of use, if of another capacity as far as that goes.
+// Why a tier of these options (as SuperblockOf takes them) cannot use what the superblock describes, as the rest of a
+// sentence whose subject is the medium. Empty: it can. A medium of another capacity is used as far as it goes.
 std::string WhyOfNoUse(const layout::Superblock& superblock, const ScmOptions& options);
-// Of its key alone. Null: who asks has none.
+// The same, judged by the key alone. A null `key` means that the caller has none.
 std::string WhyOfNoUse(const layout::Superblock& superblock, const VerifyKey* key);
 
-// The superblock of an open medium. Each change is written to one copy, made durable (Medium::Persist), and only then
-// to the other: whenever it stops, one copy is whole, the younger one is what was to be or what was, and between
-// changes both are the same, so that the loss of one goes back in time nowhere. Each copy is read again: who opens the
-// medium could not tell a change that did not arrive from one that was never made.
+// The superblock of an open medium. A change is written to one copy and made durable (Medium::Persist), and only then
+// to the other. So whenever the writing stops, one copy is whole, and the younger whole copy is that before the change
+// or after it. Between changes both copies are the same, so the loss of one brings no older state back. Each copy is
+// read again after it was written, because a later life could not tell a change that did not arrive from one that was
+// never made.
 //
-// Thread-safe; each call blocks until the medium has it.
+// Thread-safe. Each call blocks until the change is on the medium.
 class SuperblockKeeper {
  public:
-  // Sequence numbers that are reserved at once, so that none ever comes back: not even one whose segment header a cut
-  // of power took, while records behind it stayed. At 4 MiB a segment the superblock is written each 16 GiB; and of
-  // the 32 bits that a record carries a restart costs a millionth.
+  // How many sequence numbers are reserved at once. Reserved numbers are never used again, not even if a cut of power
+  // lost a segment header and left the records behind it. With segments of 4 MiB the superblock is written once in 16
+  // GiB. A restart uses up a millionth of the 32 bits that a record carries.
   static constexpr uint64_t kSequencesAtOnce = 4096;
 
-  // Nothing is written yet. `medium` is not owned.
+  // Writes nothing. `medium` is not owned.
   SuperblockKeeper(const Medium& medium, const layout::Superblock& superblock)
       : medium_(medium), bad_(medium.BadRanges()), superblock_(superblock) {}
 
-  // The magic alone, for a medium that has no superblock yet: if power is cut in the first Change, and only other parts
-  // of it arrive, a medium without the magic is foreign to the next life.
+  // Writes the magic alone, to a medium without a superblock. Otherwise a cut of power in the first Change could leave
+  // a medium without the magic, which the next life would refuse as foreign.
   void PutMagic();
 
   enum class Stored : uint8_t {
-    kLasts,    // in one copy at least: whoever opens the medium next finds it
-    kNowhere,  // in none: he finds what was before, or no superblock; and so does Now()
+    kLasts,    // in one copy at least: the next Open of the medium finds it
+    kNowhere,  // in none: the next Open, and Now(), find what was before, or no superblock
   };
   // Applies `change` and writes it.
   [[nodiscard]] Stored Change(const std::function<void(layout::Superblock*)>& change);
-  // The numbers [returned, returned + kSequencesAtOnce) are the caller's. Nothing: that is stored nowhere, so another
-  // life would be given them again.
+  // Reserves the numbers [returned, returned + kSequencesAtOnce) for the caller. Empty: the reservation could not be
+  // stored, so a later life would reserve them again.
   [[nodiscard]] std::optional<uint64_t> ReserveSequences();
 
   layout::Superblock Now() const;
@@ -91,7 +93,7 @@ class SuperblockKeeper {
   bool WriteLocked(uint64_t at, const layout::Superblock& sealed) const;
 
   const Medium& medium_;
-  const std::vector<BadRange> bad_;  // a copy that lies there is not written
+  const std::vector<BadRange> bad_;  // a copy that lies in one of them is not written
   mutable Mutex mutex_;
   layout::Superblock superblock_;  // GUARDED_BY(mutex_)
 };

@@ -12,21 +12,21 @@
 
 namespace mezz {
 
-// While an index is filled again with records of an earlier life, from the youngest to the oldest: the tags of keys
-// that were put, erased or displaced meanwhile. Of such a key no older record may follow. A bit for each of the 2^25
-// tags that index words carry: who takes a word out of the index need not know its key, and after n notes one record in
-// 2^25 / n is passed over for another key's sake, which costs a miss.
+// Notes the tags of keys that were put, erased or displaced while an index is filled again with records of an earlier
+// life, from the youngest to the oldest. No older record of such a key may follow. There is one bit for each of the
+// 2^25 tags that index words carry, so a word can be taken out of the index without knowing its key. After n notes one
+// record in 2^25 / n is passed over because of another key, which costs a miss.
 //
 //   state:  kOpen --Close--> kClosing --Close, once each stripe's mutex was passed--> kClosed (release stores)
-//           kClosed too in a child made by fork(), where all of it is zero: it notes nothing, and takes no lock that a
-//           thread of its parent's may hold
+//           In a child made by fork() all of it is zero, which is kClosed too: the child notes nothing, and takes no
+//           lock that a thread of its parent may hold
 //
-// Note and IfUnnoted of a tag exclude each other by its stripe's mutex, while it is closing too. So once Note has
-// returned, what IfUnnoted ran for that tag is over and visible, and nothing more will run; acquire, so that this holds
-// too for who finds it closed.
+// Note and IfUnnoted of a tag exclude each other by its stripe's mutex, also in kClosing. So once Note has returned,
+// what IfUnnoted ran for that tag is over and visible, and nothing more will run. The state is read with acquire, so
+// that this also holds for a thread that finds it closed.
 //
-// 4 MiB, of which pages are taken as they are written, and given back by Close. Thread-safe. Lock order: the index's
-// split mutex, then a stripe's.
+// Takes 4 MiB of address space, whose pages are taken as they are written and given back by Close. Thread-safe. Lock
+// order: the index's split mutex, then a stripe's.
 class TagNotes {
  public:
   static constexpr unsigned kTagBits = 25;
@@ -36,7 +36,7 @@ class TagNotes {
   TagNotes(const TagNotes&) = delete;
   TagNotes& operator=(const TagNotes&) = delete;
 
-  bool ok() const { return memory_ != nullptr; }  // false: the memory was not to be had; nothing else may be called
+  bool ok() const { return memory_ != nullptr; }  // false: there was no memory, and nothing else may be called
   bool is_open() const { return state_->load(std::memory_order_acquire) == kOpen; }
 
   void Note(uint32_t tag) {
@@ -48,7 +48,7 @@ class TagNotes {
   }
 
   enum class Seen : uint8_t { kUnnoted, kNoted, kClosed };
-  // Calls run(), which must not Note, if the tag was not noted.
+  // Calls run() if the tag was not noted. It must not call Note.
   template <typename Run>
   Seen IfUnnoted(uint32_t tag, Run&& run) {
     const std::lock_guard lock(StripeOf(tag));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which slots of a bucket may hold a key, found in one step: a loop that ends at the right slot ends unforeseen by the
-// branch predictor, which at every look-up costs more than all of the comparisons.
+// Finds the slots of a bucket that may hold a key, in one step. A loop that stops at the right slot would mislead the
+// branch predictor at every look-up, which costs more than all of the comparisons.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 #include "cache/base/atomic.h"
 
-// Vector loads of atomic words are what the hardware makes atomic (each aligned 8-byte lane), not the language: the
+// The hardware makes vector loads of atomic words atomic (each aligned 8-byte lane), but the language does not. So the
 // thread sanitizer and the model checker get the loop.
 #if defined(__SSE2__) && !defined(__SANITIZE_THREAD__) && !defined(MEZZ_MODEL_CHECK)
 #define MEZZ_VECTOR_TAG_SCAN 1
@@ -21,9 +21,9 @@ namespace mezz::tag_scan {
 
 inline constexpr size_t kWords = 16;
 
-// Bit n: the upper bits of word n, from `shift` on, are `tag`. A hint: whoever acts on a word loads it himself. `order`
-// is that of what the caller loads afterwards: relaxed or acquire. A word that stays in its slot throughout the call is
-// seen. `words` is aligned to 16 bytes.
+// Bit n of the result is set if the bits of word n from `shift` on are `tag`. It is a hint: load a word again before
+// acting on it. A word that stays in its slot throughout the call is seen. `order` (relaxed or acquire) orders the call
+// before the caller's later loads. `words` is aligned to 16 bytes.
 inline uint32_t Loop(const Atomic<uint64_t>* words, unsigned shift, uint32_t tag,
                      std::memory_order order = std::memory_order_relaxed) {
   uint32_t found = 0;
@@ -38,7 +38,8 @@ inline uint32_t Loop(const Atomic<uint64_t>* words, unsigned shift, uint32_t tag
 inline uint32_t Vector(const Atomic<uint64_t>* words, unsigned shift, uint32_t tag) {
   const __m128i wanted = _mm_set1_epi32(static_cast<int>(tag));
   const auto* const pairs = reinterpret_cast<const __m128*>(words);
-  // The four tags of two pairs, compared; true is all ones. The upper halves first, so that one shift does for four.
+  // Compares the four tags of two pairs; true is all ones. It gathers the upper halves first, so that one shift serves
+  // four.
   const auto four = [&](size_t i) {
     const __m128 uppers = _mm_shuffle_ps(pairs[i], pairs[i + 1], _MM_SHUFFLE(3, 1, 3, 1));
     return _mm_cmpeq_epi32(_mm_srli_epi32(_mm_castps_si128(uppers), static_cast<int>(shift) - 32), wanted);

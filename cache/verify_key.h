@@ -9,7 +9,7 @@
 
 namespace mezz {
 
-// The caller's secret for verify=keyed: 32 random bytes. Each copy is overwritten when it goes; none is ever printed.
+// The caller's secret for verify=keyed: 32 random bytes. The destructor overwrites each copy. None is ever printed.
 class VerifyKey {
  public:
   static constexpr size_t kBytes = 32;
@@ -26,8 +26,8 @@ class VerifyKey {
   std::array<std::byte, kBytes> bytes_{};
 };
 
-// Reads a key from a file that holds its bytes and nothing else, belongs to us, and that nobody else may read. Not
-// through a symbolic link.
+// Reads a key from a file. The file must hold the 32 bytes and nothing else, belong to this user, and be readable by no
+// other. A symbolic link is refused.
 Status ReadVerifyKey(const std::string& path, VerifyKey* key);
 
 }  // namespace mezz
