@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Apart from record.h, and inline, because every hit asks it, between the header's arrival and the next locked
-// instruction: a call would cost a third of the checksum again.
+// The checksum of a record's header. It is inline, and apart from record.h, because every hit computes it between the
+// arrival of the header and the next locked instruction. A call would cost a third of the checksum's time again.
 #pragma once
 
 #define XXH_INLINE_ALL
@@ -16,25 +16,25 @@
 
 namespace mezz::record {
 
-// Of a record's header: the header, its checksum included, is one number of 256 bits that leaves kHeaderResidue when
-// it is divided by kHeaderModulus. So no one and no two flipped bits go unnoticed, which no hash of 16 bits can
-// promise, and of other damage one in 65,519. After Koopman, "An Improved Modular Addition Checksum Algorithm",
-// arXiv:2304.13496 (2023), whose modulus of 16 bits this is; taken all at once, as a header's length is known.
+// A header with its checksum is a number of 256 bits. Divided by kHeaderModulus it leaves kHeaderResidue. So one or two
+// flipped bits are always noticed, which no hash of 16 bits can promise; of other damage one case in 65,519 is not. The
+// modulus is that of Koopman, "An Improved Modular Addition Checksum Algorithm", arXiv:2304.13496 (2023), for 16 bits;
+// the division is done at once, as a header's length is known.
 inline constexpr uint64_t kHeaderModulus = 65519;
-inline constexpr uint64_t kHeaderResidue = 0x4d5a;  // not that of zeros, nor of ones
+inline constexpr uint64_t kHeaderResidue = 0x4d5a;  // a header of zeros leaves another, and so does one of ones
 
 namespace internal {
 
 inline constexpr size_t kHeaderBits = 8 * sizeof(Header);
 
-// Base to the power of `exponent`, modulo kHeaderModulus.
+// `base` to the power of `exponent`, modulo kHeaderModulus.
 constexpr uint64_t Power(uint64_t base, size_t exponent) {
   uint64_t power = 1;
   for (size_t i = 0; i < exponent; ++i) power = power * base % kHeaderModulus;
   return power;
 }
 
-// What the header's number is congruent to, from its four words; below 2^49.
+// A number below 2^49 that is congruent to the header's number, from its four words.
 constexpr uint64_t Sum(uint64_t word0, uint64_t word1, uint64_t word2, uint64_t word3) {
   using Wide = unsigned __int128;
   constexpr uint64_t kOf32 = Power(2, 32), kOf64 = Power(2, 64), kOf128 = Power(2, 128), kOf192 = Power(2, 192);
@@ -44,7 +44,7 @@ constexpr uint64_t Sum(uint64_t word0, uint64_t word1, uint64_t word2, uint64_t 
 }
 
 inline uint64_t Sum(const Header& header) {
-  const auto word = [&header](size_t n) {  // each into a register: copied at once, they go through the stack
+  const auto word = [&header](size_t n) {  // one register each: copied at once, they would go through the stack
     uint64_t value;
     std::memcpy(&value, reinterpret_cast<const std::byte*>(&header) + n * sizeof(value), sizeof(value));
     return value;
@@ -53,7 +53,7 @@ inline uint64_t Sum(const Header& header) {
   return Sum(word(0), word(1), word(2), word(3));
 }
 
-// Two flipped bits change the number by 2^a +- 2^b: never a multiple of the modulus. Nor is one, 2^a.
+// Whether every change by one or two flipped bits is noticed: 2^a and 2^a +- 2^b must be no multiples of the modulus.
 constexpr bool TellsTwoFlippedBits() {
   for (size_t apart = 1; apart < kHeaderBits; ++apart) {
     if (Power(2, apart) == 1 || Power(2, apart) == kHeaderModulus - 1) return false;
@@ -66,7 +66,7 @@ static_assert((Power(2, kHeaderBits) - 1) % kHeaderModulus != kHeaderResidue);
 
 }  // namespace internal
 
-// To seal it with, whatever its checksum is now.
+// The checksum that seals the header, whatever its present one.
 inline uint16_t HeaderChecksum(Header header) {
   constexpr size_t kLowestBit =
       std::endian::native == std::endian::little ? internal::kHeaderBits - 16 : internal::kHeaderBits - 64;
@@ -81,12 +81,13 @@ inline uint64_t SegmentHeaderChecksum(const layout::SegmentHeader& header) {
   return XXH3_64bits_withSeed(&header, offsetof(layout::SegmentHeader, checksum), layout::kChecksumSeed);
 }
 
-// The header is as it was sealed, and of this fill of its segment.
+// Whether the header is as it was sealed, and of the fill of its segment with this sequence.
 inline bool IsWhole(const Header& header, uint32_t sequence) {
   return header.sequence == sequence && internal::Sum(header) % kHeaderModulus == kHeaderResidue;
 }
 
-// Its role is one of ours, so that it may be counted by: a checksum of 16 bits, which anyone can make, does not tell.
+// Whether the role is a known one, so that it may index counters. The checksum does not prove that: it has 16 bits, and
+// anyone can make it.
 inline bool HasRole(const Header& header) { return static_cast<size_t>(header.role) < kBlockRoles; }
 
 }  // namespace mezz::record

@@ -25,9 +25,9 @@ bool Index::VisitTag(const KeyHash& hash, State state, std::memory_order order, 
 
 template <RecordReader Reader>
 IndexWord Index::PinIfOfKey(Slot& slot, IndexWord word, Reader& reader) {
-  // Words leave the index before their segment does, so a pin that fails shows in the slot at once. The same word may
-  // come back for a new record at the same place; for ever it would mean that this order is broken, or that a word that
-  // was restored has been left behind.
+  // Words leave the index before their segment goes, so after a failed pin the slot shows another word. The same word
+  // may come back for a new record at the same place. If it keeps coming back, this order is broken, or it is a
+  // restored word that was left behind.
   constexpr int kFailedPinsMax = 1000;
   int failed_pins = 0;
   const uint32_t tag = word.tag();
@@ -62,10 +62,10 @@ IndexWord Index::PinIfOfKey(Slot& slot, IndexWord word, Reader& reader) {
 
 template <RecordReader Reader>
 Index::Entry Index::Find(const KeyHash& hash, Reader& reader) {
-  // A word is out of its slots for some instructions, unless the thread that splits is interrupted just then.
+  // A word is in no slot for some instructions only, unless the thread that splits is interrupted just then.
   constexpr int kLooksMax = 64;
   State state = LoadState(std::memory_order_acquire);
-  bool ahead = false;  // where the word will be: that it is not there yet says nothing
+  bool ahead = false;  // looks where the word will be; that it is not there yet proves nothing
   for (int look = 1;; ++look) {
     if (const Entry found = FindIn(hash, state, reader)) return found;
     if (growth_ == nullptr) return {};
@@ -78,8 +78,8 @@ Index::Entry Index::Find(const KeyHash& hash, Reader& reader) {
 
 template <RecordReader Reader>
 Index::Entry Index::FindIn(const KeyHash& hash, State state, Reader& reader) {
-  // Both buckets at once: which of them has the key is a coin toss to the branch predictor too. In order before the
-  // state is looked at again, where it may change.
+  // Looks into both buckets at once, as the branch predictor cannot know which of them has the key. The order is before
+  // the next look at the state, which may change.
   Slot* const buckets[2] = {Bucket(hash, 0, state), Bucket(hash, 1, state)};
   const std::memory_order order = growth_ == nullptr ? std::memory_order_relaxed : std::memory_order_acquire;
   uint32_t candidates = tag_scan::Find(buckets[0], IndexWord::kTagShift, hash.tag, order);
@@ -106,7 +106,7 @@ Index::Published Index::Publish(const KeyHash& hash, IndexWord fresh, Reader& re
     if (mine == nullptr) mine = Insert(hash, state, fresh, age, &displaced);
     MEZZ_TEST_POINT("index.published");
     // Another thread may have put the key into another slot meanwhile. Each publishes before it looks (both seq_cst),
-    // so at least one sees the other; if both do, the block is forgotten.
+    // so at least one sees the other. If both do, the block is forgotten.
     EraseIn(hash, state, mine, reader, [](IndexWord) {});
     if (growth_ == nullptr || !Moved(hash, state, LoadState(std::memory_order_seq_cst))) break;
     Remove(*mine, fresh);
@@ -179,7 +179,7 @@ bool Index::Erase(const KeyHash& hash, Reader& reader, OnRemoved&& on_removed) {
   }
 }
 
-// Removes every word of the key from its buckets, but for what is in one slot.
+// Removes every word of the key from its buckets, except the one in the slot `but`.
 template <RecordReader Reader, typename OnRemoved>
 bool Index::EraseIn(const KeyHash& hash, State state, const Slot* but, Reader& reader, OnRemoved&& on_removed) {
   bool erased = false;
@@ -208,7 +208,7 @@ unsigned Index::Split(Reader& reader, KeyOf&& key_of) {
   const State splitting{then.raw | State::kSplitting}, after = After(splitting);
   const uint64_t added = group + groups_ * members;
   Slot* const to = slots_ + added * kSlotsPerBucket;
-#ifndef MEZZ_MODEL_CHECK  // to which these loads are steps, of no effect
+#ifndef MEZZ_MODEL_CHECK  // which would take these loads for steps
   for (uint64_t bucket = group; bucket < added; bucket += groups_) {
     for (uint64_t slot = bucket * kSlotsPerBucket; slot < (bucket + 1) * kSlotsPerBucket; ++slot) {
       if (const Entry entry{slot, IndexWord(slots_[slot].load(std::memory_order_relaxed))}) reader.Prefetch(entry.word);
@@ -222,7 +222,8 @@ unsigned Index::Split(Reader& reader, KeyOf&& key_of) {
     const auto goes = [&](IndexWord word) {
       const KeyHash hash = Hash(key_of(word));
       const uint64_t first = NumberOfBucket(hash.choice[0], after), second = NumberOfBucket(hash.choice[1], after);
-      // In neither: a Publish of long ago is about to remove it, and would not find it elsewhere.
+      // The word belongs to neither: a Publish that began long ago is about to remove it, and would not find it
+      // elsewhere.
       return first != from && second != from && (first == added || second == added);
     };
     for (size_t i = 0; i < kSlotsPerBucket; ++i)
@@ -242,7 +243,7 @@ unsigned Index::SplitSlot(Slot& slot, Slot* to, Reader& reader, Goes&& goes) {
     if (word.empty()) {
       const IndexWord now(slot.load(std::memory_order_seq_cst));
       if (now.empty()) return 0;
-      if (now.raw() == seen.raw() && Remove(slot, now)) return 0;  // it could not be pinned: PinIfOfKey says why not
+      if (now.raw() == seen.raw() && Remove(slot, now)) return 0;  // it cannot be pinned: PinIfOfKey says why
       continue;                                                    // another key's by now
     }
     uint64_t expected = word.raw();

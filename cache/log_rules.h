@@ -31,7 +31,8 @@ inline constexpr uint64_t kCreditMaxSegments = 8;
 inline constexpr uint32_t kSparingVictimsMax = 32;
 
 // A proven segment is queued again, instead of emptied, if enough of its records (SetRequeuePercent) are live, not in
-// DRAM and at least this hot. At most kRequeuesInARowMax are queued in a row; the next one is emptied whatever it holds.
+// DRAM and at least this hot. At most kRequeuesInARowMax are queued in a row; the next one is emptied whatever it
+// holds.
 inline constexpr unsigned kRequeueHeat = 2;
 inline constexpr uint32_t kRequeuesInARowMax = 4;
 

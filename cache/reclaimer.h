@@ -18,83 +18,86 @@
 
 namespace mezz {
 
-// Empties the next segment (SegmentLog::TakeVictim): the records that the judge spares, and that the DRAM tier does not
-// hold, are copied to the open segment of the proven (a second chance, which costs them one heat); the others leave the
-// index. Without a judge those are spared that were hit since they were written or last spared. The victim stays
-// readable until its last record has moved, so no hit is lost to a reclaim.
+// Reclaims segments, one victim (SegmentLog::TakeVictim) after the other. Records that the judge spares, and that the
+// DRAM tier does not hold, are copied to the open segment of the proven; this second chance costs them one heat. The
+// others leave the index. Without a judge those records are spared that were hit since they were written or last
+// spared. The victim stays readable until its last record has moved, so no hit is lost to a reclaim.
 //
 // A victim is walked from its first record to its last, once in each pass:
 //
 //   taken --young, or SetRequeuePercent says never--> kEmpty --walked--> it drains
 //   taken --proven--> kWeigh --walked: few hot--> kEmpty
 //                            --walked: many hot--> kCool --walked--> queued again as the youngest of the proven
-//   kWeigh, kCool --what is to be dropped, or damage--> kEmpty, from the first record on
+//   kWeigh, kCool --a record that must go, or a damaged one--> kEmpty, from the first record on
 //
-// So a segment whose records would nearly all be copied stays as it is, and nothing is written; each of its records has
-// paid the one heat that a copy would have cost. What else lies in it is bounded by the percentage.
+// So a segment whose records would nearly all be copied stays as it is, and nothing is written. Each of its records
+// pays the one heat that a copy would have cost. The percentage limits what else lies in it.
 //
-// With a packer, raw records that may pack are packed on that occasion, spared or not, as the judge says: what was
-// written raw while there was room (Form) makes place by getting smaller. That costs the time to pack under the mutex:
-// each raw record is packed so at most once, and a step of a put meets a few.
+// With a packer, reclaim packs raw records that may pack, spared or not, as the judge says. So records that were
+// written raw while there was room get smaller. The packing takes time under the mutex, but each raw record is packed
+// at most once, and a step of a put meets only a few.
 //
-// Records of dictionaries are not judged: one that lies in a victim is written anew before the victim drains, unless
-// the dictionary is gone by then, or there is no room; then the trainer writes it later.
+// Records of dictionaries are not judged. A dictionary in a victim is written anew before the victim drains, unless it
+// is gone by then. If there is no room, the trainer writes it later.
 //
-// The work is cut small: each Put pays for a little more than it wrote (Step), and only one that finds no free segment
-// finishes a whole victim (MakeRoom). Survivors take at most fifteen sixteenths of what is reclaimed in the long run,
-// so space comes free even where everything is hot; a few victims may be spared whole on credit. Where that wins no
-// segment, because survivors lie as loosely as before, MakeRoom drops one whole.
+// The work is cut small: each Put pays for a little more than it wrote (Step). Only a put that finds no free segment
+// finishes a whole victim (MakeRoom). In the long run survivors take at most fifteen sixteenths of what is reclaimed,
+// so space comes free even where everything is hot; a few victims may be spared whole on credit. Where that frees no
+// segment, because survivors waste as much space as before, MakeRoom drops a victim whole.
 //
-// While a recovery goes on, segments that it has not come to go first, the oldest whole and unread: they hold what has
-// no heat, and what would go next (SegmentLog::GiveUpOldest).
+// While a recovery goes on, segments that it has not reached yet go first, the oldest whole and unread: their records
+// have no heat, and would go next (SegmentLog::GiveUpOldest).
 //
 // A record of a forgotten file is dropped without asking the judge. A hollow segment (SegmentLog) is emptied at once,
 // whatever its generation.
 //
-// Segments whose memory failed go before all of these, at the next put: their records are not read again.
+// Segments whose memory failed go before all others, at the next put. Their records are not read again.
 //
-// Thread-safe. One thread at a time reclaims; Step gives up if another is at it, MakeRoom and ShrinkTo wait for one
-// victim at most.
+// Thread-safe. One thread at a time reclaims. Step returns if another thread reclaims; MakeRoom and ShrinkTo wait for
+// one victim at most.
 class Reclaimer {
  public:
-  // None is owned; all outlive this. `throttle`, `judge` and what comes behind it may be null.
+  // Owns none of its arguments; all must outlive this. `throttle`, `judge` and the arguments after it may be null.
   Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counters* counters, Throttle* throttle,
             SurvivorJudge* judge, Packer* packer = nullptr, Dictionaries* dictionaries = nullptr,
             const DeadFiles* dead = nullptr, const Authenticator* authenticator = nullptr);
 
-  // Called for `bytes` appended: reclaims in proportion while free segments are few, and quarantines what is condemned.
+  // Call it when `bytes` were appended. Reclaims in proportion to them while free segments are few, and quarantines
+  // condemned segments.
   void Step(uint64_t bytes);
-  // Forgets the records of condemned segments, unread, and lets those drain; not while another thread reclaims.
+  // Forgets the records of condemned segments, unread, and lets the segments drain. Does nothing while another thread
+  // reclaims.
   void Quarantine();
-  // Called after a record was published: splits a group or two of an index that is to grow, unless another thread
-  // reclaims. Under the mutex, because reclaim must find the words that Split moves.
+  // Call it after a record was published. Splits a group or two of an index that is to grow, unless another thread
+  // reclaims: it needs the mutex, because reclaim must find the words that Split moves.
   void GrowIndex();
-  // How many percent of a proven victim's records must be hot for it to be queued again; 0, until it is set: never.
-  // Relaxed: the next victim may be judged by the old one.
+  // Sets how many percent of a proven victim's records must be hot for it to be queued again. 0, until it is set:
+  // never. Relaxed: the next victim may be judged by the old value.
   void SetRequeuePercent(unsigned percent) { requeue_percent_.store(percent, std::memory_order_relaxed); }
 
-  // The DRAM tier is going: from now on what it holds is spared, where it was dropped because it lies there too.
-  // Relaxed: what is judged meanwhile may be dropped still.
+  // Tells that the DRAM tier is about to go. From now on records whose blocks it holds are spared instead of dropped.
+  // Relaxed: a record that is judged meanwhile may still be dropped.
   void SpareDram() { dram_goes_.store(true, std::memory_order_relaxed); }
 
-  // Runs `change` while no record is being moved. Waits for another thread's step, or for its victim.
-  // Allocates nothing, whatever `change` holds.
+  // Runs `change` while no record is being moved. Waits for the step of another thread, or for its victim. Allocates
+  // nothing, whatever `change` holds.
   template <typename Change>
   void WhileNothingMoves(Change&& change) {
     RunWhileNothingMoves(std::ref(change));
   }
 
-  // Reclaims until a writer can open a segment. False: what is left is pinned, or there is nothing.
+  // Reclaims until a writer can open a segment. False: all that is left is pinned, or nothing is left.
   bool MakeRoom();
-  // Reclaims, sparing nothing, until at most `segments` are in use or on their way out: pinned ones are forgotten now
-  // and free when their last pin goes. Other threads reclaim in between, victim by victim.
+  // Reclaims without sparing any record, until at most `segments` are in use or drain. The records of pinned segments
+  // are forgotten now; their space is free when the last pin goes. Other threads may reclaim between two victims.
   void ShrinkTo(uint32_t segments);
 
-  // Pins kept the last search for a victim from more than a quarter of the segments. Under pressure every 1024th call
-  // counts them again: where nothing is written nothing is reclaimed, and the pressure would outlive the pins.
+  // Whether pins kept the last search for a victim from more than a quarter of the segments. Under pressure every
+  // 1024th call counts the pins again: without writes nothing is reclaimed, and the pressure would outlive the pins.
   bool PinPressure();
 
-  // Of one stay under the mutex, the most records it settled since the last call: how long others may have waited.
+  // The most records that were settled in one stay under the mutex since the last call: a measure of how long others
+  // may have waited.
   uint64_t TakeLongestStay() { return longest_stay_.exchange(0, std::memory_order_relaxed); }
 
  private:
@@ -103,9 +106,9 @@ class Reclaimer {
     SegmentId segment{};
     Generation generation = Generation::kYoung;
     Pass pass = Pass::kEmpty;
-    uint64_t cursor = 0;  // absolute offset of the next record
+    uint64_t cursor = 0;  // offset of the next record, from the start of the medium
     uint64_t end = 0;
-    uint64_t records = 0, hot = 0;  // seen by kWeigh
+    uint64_t records = 0, hot = 0;  // counted by kWeigh
   };
   // kDrop spares nothing, kDropPinned takes pinned segments too.
   enum class Mode { kSpare, kDrop, kDropPinned };
@@ -150,9 +153,9 @@ class Reclaimer {
   Mutex mutex_;
   std::optional<Victim> victim_;    // GUARDED_BY(mutex_)
   uint64_t survivor_credit_;        // GUARDED_BY(mutex_): bytes that may still be spared
-  uint64_t settled_ = 0;            // GUARDED_BY(mutex_): records, in this stay
-  uint32_t requeued_in_a_row_ = 0;  // GUARDED_BY(mutex_): segments, since one was emptied
-  // Relaxed, all of them: advice and a figure, they publish nothing.
+  uint64_t settled_ = 0;            // GUARDED_BY(mutex_): records settled in this stay
+  uint32_t requeued_in_a_row_ = 0;  // GUARDED_BY(mutex_): segments requeued since one was emptied
+  // All of these are relaxed: they are hints and a figure, and publish nothing.
   Atomic<uint32_t> waiting_{0};  // threads that want mutex_ to make room
   Atomic<bool> pin_pressure_{false};
   Atomic<uint32_t> asked_under_pressure_{0};

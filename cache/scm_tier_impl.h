@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an ScmTier is made of. For the files that define it: scm_tier.cc (put, find), scm_tier_forget.cc (erase, shrink,
+// The parts of an ScmTier, for the sources that define it: scm_tier.cc (put, find), scm_tier_forget.cc (erase, shrink,
 // give up), scm_tier_open.cc (open, recover, close) and scm_tier_watch.cc (audit, figures).
 #pragma once
 
@@ -35,14 +35,14 @@ class ScmTier::Impl {
  public:
   Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judge, const layout::Superblock& superblock);
   ~Impl() { Stop(); }
-  // Of all threads. Nothing is put any more.
+  // Ends all threads. REQUIRES: nothing is put any more.
   void Stop() {
-    if (recoverer_ != nullptr) recoverer_->Stop();  // before what it gives records and dictionaries to
-    if (stage_ != nullptr) stage_->Stop();          // before what it stores blocks with
-    if (trainer_ != nullptr) trainer_->Stop();      // before what it stores dictionaries with
+    if (recoverer_ != nullptr) recoverer_->Stop();  // it gives records and dictionaries to the others
+    if (stage_ != nullptr) stage_->Stop();          // it stores blocks by what goes later
+    if (trainer_ != nullptr) trainer_->Stop();      // it stores dictionaries by what goes later
     scrubber_.Stop();
   }
-  // REQUIRES: Stop. Nothing more is to be written but the superblock.
+  // Writes the snapshot of the index. Only the superblock may be written after it. REQUIRES: after Stop.
   std::optional<SnapshotPlace> WriteSnapshot();
 
   bool StartTrainer() {
@@ -52,7 +52,7 @@ class ScmTier::Impl {
     return stage_ == nullptr || stage_->Start([this](const StagedBlocks::Block& block) { StoreStaged(block); });
   }
 
-  // Before anything else is written. False: the superblock is stored nowhere.
+  // Reserves the first sequences, before anything else is written. False: the superblock could not be stored.
   bool TakeSequences() {
     const auto reserve = [this] {
       const auto first = keeper_->ReserveSequences();
@@ -61,7 +61,7 @@ class ScmTier::Impl {
     };
     return log_.TakeSequencesFrom(reserve, SuperblockKeeper::kSequencesAtOnce);
   }
-  // False, or std::bad_alloc: no memory.
+  // Prepares the recovery. False, or std::bad_alloc: there is no memory.
   bool PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options);
   void StartRecovery(const ScmOptions& options, std::shared_ptr<const ErasedKeys> erased);
 
@@ -80,7 +80,7 @@ class ScmTier::Impl {
   }
   bool Erase(const BlockKey& key);
   void EraseAll();
-  // Where the last fault was found: closes the tier. REQUIRES: the caller holds no lock.
+  // Closes the tier, if the last allowed fault was found. REQUIRES: the caller holds no lock.
   void AfterFault() {
     if (faults_.IsClosing()) [[unlikely]]
       CloseForGood();
@@ -101,7 +101,7 @@ class ScmTier::Impl {
   Counters* const counters_;
   Throttle* const throttle_;
   const VerifyMode verify_;
-  const Authenticator* const authenticator_;  // null: without verify=keyed
+  const Authenticator* const authenticator_;  // null without verify=keyed
   Faults faults_;
   const ScmOptions& options_;
   const std::unique_ptr<Trainer> trainer_;  // null: no dictionaries
@@ -112,17 +112,18 @@ class ScmTier::Impl {
   LogReader reader_;
   DeadFiles dead_;
   Reclaimer reclaimer_;
-  Scrubber scrubber_;  // its thread ends before what it reads
+  Scrubber scrubber_;  // declared after what its thread reads
   Tombstones tombstones_;
   std::unique_ptr<Recoverer> recoverer_;  // null: nothing to recover
 
  private:
-  const bool remembers_;  // the medium, when the tier is closed
+  const bool remembers_;  // the medium keeps its bytes when the tier is closed
   const bool erases_durably_;
   Mutex store_mutex_;       // held while the stage's thread stores a block, if the medium remembers it
   bool recovered_ = false;  // there may be records of an earlier life; set before the tier is open
-  // A change of the superblock was stored nowhere; and then: what was erased may be found again. false, then true for
-  // good: stored before faults_ is closed (seq_cst), which is what tells; relaxed.
+  // lost_superblock_: a change of the superblock was stored nowhere. may_lie_: as a consequence, an erased block may be
+  // found again. Each becomes true once, for good. Relaxed: each is stored before faults_ is closed (seq_cst), which
+  // publishes it.
   Atomic<bool> lost_superblock_{false}, may_lie_{false};
   Atomic<bool> nameless_{false};  // a record of FileId{0} was published; relaxed: read when nobody puts any more
 
@@ -131,7 +132,7 @@ class ScmTier::Impl {
   bool EraseDurably(const BlockKey& key);
   void ForsakeRestart();
   void ForsakeWhatIsStored();
-  // What cannot be told to the next life any more must not become necessary: nothing more is stored.
+  // Closes the tier: the next life cannot be told of changes any more, so nothing more may be stored.
   void LoseSuperblock() {
     lost_superblock_.store(true, std::memory_order_relaxed);
     faults_.Close();
@@ -139,7 +140,7 @@ class ScmTier::Impl {
   std::string WhyClosed() const;
   void CloseForGood();
   std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation);
-  // A record to be, beside its bytes.
+  // A record that is about to be stored, without its bytes.
   struct Fresh {
     const BlockKey& key;
     BlockRole role;
@@ -147,7 +148,7 @@ class ScmTier::Impl {
     uint8_t flags = 0;
     uint16_t dictionary = 0;
     std::optional<StagedBlocks::Slot> slot{};  // where its block was staged
-    bool published = false;                    // by Store
+    bool published = false;                    // set by Store
   };
   void Publish(Fresh* fresh, uint64_t offset);
   void PublishInIndex(const Fresh& fresh, uint64_t offset, unsigned heat, bool dram);
@@ -159,9 +160,9 @@ class ScmTier::Impl {
   std::optional<PutResult> Stage(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
                                  Generation generation);
   void StoreStaged(const StagedBlocks::Block& block);
-  // Out of line, as all that Find calls and a hit does not need.
+  // Not inlined, like all that Find calls and a hit does not need.
   [[gnu::noinline]] bool FindElsewhere(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found);
-  [[gnu::noinline]] bool Miss(BlockRole role);  // false
+  [[gnu::noinline]] bool Miss(BlockRole role);  // counts it, and returns false
   bool TakeStaged(const BlockKey& key, Heat heat, PinnedBlock* found);
   bool Take(Index::Entry entry, KeyReader& reader, Heat heat, PinnedBlock* found);
   bool ForgetStaged(const BlockKey& key) { return stage_ != nullptr && stage_->Forget(key); }

@@ -18,41 +18,44 @@
 
 namespace mezz {
 
-// Gives a log, an index and dictionaries back what they held when a snapshot of them was written, while others use them
-// already: a block whose word is not back yet is a miss.
+// Restores a log, an index and dictionaries to what they held when a snapshot of them was written, while others already
+// use them. A block whose word is not back yet is a miss.
 //
-// Prepare reads the head of the snapshot, so it is known what each segment holds: those with records await, and so do
-// those of the snapshot itself, pinned, so that nothing is written over what is still to be read. Check reads the rest,
-// and changes nothing. Restore adopts all segments, stays a writer in each so that reclaim leaves them alone, and puts
-// the words back, each into its slot, unless something was put or erased meanwhile that has its tag.
+// Prepare reads the head of the snapshot, which tells what each segment holds. Segments with records await, and so do
+// those of the snapshot itself; they are pinned, so that nothing is written over what is still to be read. Check reads
+// the rest and changes nothing. Restore adopts all segments, and stays a writer in each, so that reclaim leaves them
+// alone. It puts each word back into its slot, unless a key with the word's tag was put or erased meanwhile.
 //
-// A word's record may be damaged, as any. A word without heat says that nobody checked it since, and its dram bit that
-// the DRAM tier held the block at the close (ScmTier::Find).
+// A word's record may be damaged, like any other. In a restored word, no heat means that no hit has checked the record
+// since, and the dram bit that the DRAM tier held the block at the close (ScmTier::Find).
 //
-// For one thread, which calls Prepare, then Check, then Restore or Forsake; each of them works with several.
+// One thread calls Prepare, then Check, then Restore or Forsake. Each of them works with several threads.
 class SnapshotRestorer {
  public:
-  // `superblock`: as it was found, with the snapshot that it names. Of what `of` names nothing is owned.
+  // `superblock`: as it was found, naming the snapshot. Owns nothing that `of` names.
   SnapshotRestorer(const SnapshotOf& of, const layout::Superblock& superblock);
 
-  // Empty: done. Else why the snapshot is of no use, as the rest of a sentence that begins with it, and all is as it
-  // was, but for what the index has reserved. Blocks as long as it takes to read 32 bytes for each segment. REQUIRES:
-  // nothing else uses log, index and dictionaries; the log was just made, the index is empty and is being refilled
-  // (Index::StartRefill).
+  // Empty: done. Otherwise why the snapshot cannot be used, as the rest of a sentence whose subject is the snapshot;
+  // all is then as it was, except what the index has reserved. Blocks as long as it takes to read 32 bytes for each
+  // segment. REQUIRES: nothing else uses log, index and dictionaries; the log is new, and the index is empty and being
+  // refilled (Index::StartRefill).
   std::string Prepare();
-  // Those with records, as the snapshot tells of them, in the order in which reclaim would come to them. Pinned.
+  // The segments with records, as the snapshot describes them, in the order in which reclaim would reach them. They are
+  // pinned.
   const std::vector<SegmentLog::Fill>& fills() const { return fills_; }
 
-  // As Prepare, of all the rest. If it throws std::bad_alloc, too, all is as it was.
+  // Reads and checks the rest of the snapshot. The result is as that of Prepare. If it throws std::bad_alloc, all is as
+  // it was too.
   std::string Check();
-  // The snapshot is of no use: the index may grow again, and the segments of the snapshot be used. Those with records
+  // Gives the snapshot up: the index may grow again, and the segments of the snapshot may be used. Those with records
   // stay pinned.
   void Forsake();
-  // The highest number that a dictionary of this slot ever had. Holds whatever Check says.
+  // The highest number that a dictionary of this slot ever had. Valid whatever Check says.
   uint16_t last_number(unsigned slot) const { return reader_.head().dictionaries[slot].last_number; }
 
-  // Asks is_over() now and then, from several threads: true ends it, and what is not back by then stays away, whatever
-  // its age. *empty: how many segments hold nothing. Throws nothing. REQUIRES: Check found nothing wrong.
+  // Puts the words back. Asks is_over() now and then, from several threads: true ends it, and words that are not back
+  // by then stay away, whatever their age. *empty: how many segments hold nothing. Throws nothing. REQUIRES: Check
+  // found nothing wrong.
   RecoveryCounts Restore(const std::function<bool()>& is_over, size_t* empty);
 
  private:
@@ -75,7 +78,7 @@ class SnapshotRestorer {
   SnapshotReader reader_;
   std::vector<SegmentLog::Fill> fills_;
   std::optional<KeptFills> kept_;
-  std::vector<FoundDictionary> dictionaries_;  // the live ones last, so that they stay it
+  std::vector<FoundDictionary> dictionaries_;  // the live ones last, so that they stay live
 };
 
 }  // namespace mezz
