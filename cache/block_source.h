@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the bytes of a block come from that is put into the tier.
+// Where the bytes of a block come from when it is put into the tier.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace mezz {
 
-// Copies bytes [offset, offset + bytes) of a block into `to`; false, or an exception, abandons the put. Non-owning,
-// never null.
+// A reference to a function that copies bytes [offset, offset + bytes) of a block to `to`. If that returns false or
+// throws, the put is abandoned. Non-owning, never null.
 class BlockSource {
  public:
   template <typename F>
@@ -27,7 +27,7 @@ class BlockSource {
   bool (*call_)(void*, size_t, size_t, std::byte*);
 };
 
-// Of bytes that lie in memory. Put, Compare and their like take it as a temporary.
+// The source of a block that lies in memory. Pass it to Put and Compare as a temporary.
 struct SpanSource {
   std::span<const std::byte> bytes;
 

@@ -16,31 +16,31 @@
 
 namespace mezz {
 
-// A record of a forgotten file has left the index.
+// Counts a record of a forgotten file that has left the index.
 inline void CountDead(Counters* counters, const record::Header& header) {
   counters->Add(Event::kScmDeadDropped, header.role);
   counters->Add(Event::kScmDeadDroppedBytes, header.role, header.payload_bytes);
 }
 
-// Files whose blocks nobody will ask for again, as far as we were told, and the walk that takes their records out of
-// the index. Advice: what it says too much or too little costs a miss, or leaves a record for reclaim to drop.
+// The forgotten files: those whose blocks nobody will ask for again, as hints told. And the walk that takes their
+// records out of the index. A wrong hint costs a miss; a missing one leaves a record for reclaim to drop.
 //
-// The set is 128 lines of eight words; a file has one line.
+// The set is 128 lines of eight words. A file belongs to one line.
 //
 //   0 --Add--> file --Revive--> 0
-//              file --Add of another to a full line: the oldest gives way--> the other
+//              file --Add of another file to a full line: the oldest gives way--> the other file
 //
-// Add runs under mutex_; Revive exchanges by CAS. Relaxed, as all readers: a word publishes nothing but itself.
+// Add runs under mutex_; Revive exchanges by CAS. All accesses are relaxed: a word publishes nothing but itself.
 //
-// The walk. Add asks for one round of the index from wherever it stands; Step takes the next slots of it. Who puts
-// pays, as for reclaim: while nothing is put, nobody needs the space. A round ends within an eighth of a turn of the
-// log, however large the blocks are beside what the index was sized for: by then so many bytes were put. It looks at
-// each record once, so a put of the usual size looks at eight headers or so.
+// The walk. Add asks for one round of the index, from where the walk stands; Step does the next slots of it. Puts pay
+// for it, as for reclaim: while nothing is put, nobody needs the space. A round ends within an eighth of a turn of the
+// log, measured in the bytes that are put, whatever the size of the blocks. It looks at each record once, so a put of
+// the usual size looks at about eight headers.
 //
 // Thread-safe. Has and Revive take no lock. Lock order: mutex_, then the log's.
 class DeadFiles {
  public:
-  // None is owned; all outlive this. `throttle` may be null.
+  // Owns none of its arguments; all must outlive this. `throttle` may be null.
   DeadFiles(Index* index, const LogReader& reader, SegmentLog* log, Counters* counters, Throttle* throttle)
       : index_(index), reader_(reader), log_(log), counters_(counters), throttle_(throttle) {}
 
@@ -54,7 +54,8 @@ class DeadFiles {
   }
   void Add(FileId file);
   void Revive(FileId file);
-  // `bytes` are about to be put: the slots of the walk that are due for them, if one goes on and nobody else is at it.
+  // Call it when `bytes` are about to be put. Does the slots of the walk that are due for them, if a walk goes on and
+  // no other thread is doing its slots.
   void Step(uint64_t bytes);
 
  private:
@@ -82,10 +83,10 @@ class DeadFiles {
 
   std::array<Line, kLines> lines_;
   Atomic<uint64_t> count_{0};       // words that are not 0; relaxed
-  Atomic<uint64_t> slots_left_{0};  // of the walk; stored under mutex_, read anywhere, relaxed
+  Atomic<uint64_t> slots_left_{0};  // of the walk; stored under mutex_, read anywhere; relaxed
 
   Mutex mutex_;
-  std::array<uint8_t, kLines> oldest_{};  // GUARDED_BY(mutex_): the word of a full line to give way
+  std::array<uint8_t, kLines> oldest_{};  // GUARDED_BY(mutex_): the word of a full line that gives way next
   uint64_t next_slot_ = 0;                // GUARDED_BY(mutex_)
 };
 

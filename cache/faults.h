@@ -8,23 +8,23 @@
 
 namespace mezz {
 
-// Counts what failed of a medium, and says when it has been enough: from then on the tier is closed, for good.
+// Counts the faults of a medium, and closes the tier for good once there are too many.
 //
-// One word, the faults in its lower half, the state in its upper one:
+// One word has the number of faults in its lower half, and the state in its upper one:
 //
 //   open --Note, the last one, or Close: CAS--> closing --Claim: CAS--> closed
-//   Note adds one in every state, up to the most that the half can hold.
+//   Note adds one in every state, up to the largest number that the half can hold.
 //
-// seq_cst, all of it: who closes the tier empties the index afterwards; who puts publishes first and then looks here
-// (IsOver). So one of the two sees the other, and no block stays behind.
+// All operations are seq_cst. The thread that closes the tier empties the index afterwards; a put publishes first, and
+// then looks here (IsOver). So one of the two sees the other, and no block stays behind.
 //
-// Thread-safe; waits for nothing, so it may be called under any lock.
+// Thread-safe. Waits for nothing, so it may be called under any lock.
 class Faults {
  public:
   // `max`: as ScmOptions::faults_max.
   explicit Faults(uint32_t max) : max_(max) {}
 
-  // Whether faults cost more than what they hit.
+  // Whether faults can close the tier, beyond what each costs.
   bool have_limit() const { return max_ != 0; }
   uint32_t count() const { return CountOf(word_.load(std::memory_order_relaxed)); }
   void Note() {
@@ -34,19 +34,19 @@ class Faults {
       return (last ? seen | kClosing : seen) + 1;
     });
   }
-  // Whatever the count.
+  // Closes the tier, whatever the count.
   void Close() {
     Exchange([](uint64_t seen) { return seen < kClosing ? seen | kClosing : seen; });
   }
-  // Somebody is to Claim. A hint.
+  // Whether somebody should call Claim. A hint.
   bool IsClosing() const { return word_.load(std::memory_order_relaxed) >> kStateShift == 1; }
-  // True, for one caller: it is to empty the tier.
+  // True for one caller, which must empty the tier.
   bool Claim() {
     const uint64_t before = Exchange([](uint64_t seen) { return seen >> kStateShift == 1 ? seen + kClosing : seen; });
     assert(before >= kClosing);
     return before >> kStateShift == 1;
   }
-  // Nothing more is to be stored.
+  // Whether nothing more may be stored.
   bool IsOver() const { return word_.load(std::memory_order_seq_cst) >= kClosing; }
 
  private:
@@ -54,7 +54,7 @@ class Faults {
   static constexpr uint64_t kClosing = uint64_t{1} << kStateShift;
 
   static uint32_t CountOf(uint64_t word) { return static_cast<uint32_t>(word); }
-  // Returns what was there.
+  // Returns the word before the exchange.
   template <typename Next>
   uint64_t Exchange(Next next) {
     uint64_t seen = word_.load(std::memory_order_seq_cst);

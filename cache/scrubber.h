@@ -13,26 +13,26 @@
 
 namespace mezz {
 
-// Looks for damage that no hit has met: reads resident records in the order of the index, checks header and payload,
-// and takes the damaged ones out (counted). Thread-safe; one pass at a time.
+// Looks for damage that no hit has met. It reads resident records in the order of the index, checks header and payload,
+// and forgets and counts the damaged ones. Thread-safe; one pass runs at a time.
 class Scrubber {
  public:
-  // None is owned; all outlive this.
+  // Owns none of its arguments; all must outlive this.
   Scrubber(Index* index, const LogReader& reader, const ForkGuard& guard);
-  ~Scrubber();  // stops
+  ~Scrubber();  // calls Stop
 
-  // Checks the next records of `bytes` payload bytes and the one on the border, or all once if that is less. Returns
-  // how many bytes were checked. May run beside the thread.
+  // Checks the next records, up to the one that reaches `bytes` of payload, or all of them once if they have less.
+  // Returns how many bytes were checked. May run beside the thread.
   uint64_t Scrub(uint64_t bytes);
 
-  // From now on a thread scrubs `bytes_per_second` (> 0), in pieces of a tenth of a second. Call it once. False: there
-  // is no thread to be had.
+  // Starts a thread that scrubs `bytes_per_second` (> 0), in pieces of a tenth of a second. Call it once. False: no
+  // thread could be started.
   bool Start(uint64_t bytes_per_second);
-  // Ends the thread, if there is one and this is the process that started it.
+  // Ends the thread, if there is one and this process started it.
   void Stop();
 
  private:
-  // The thread, and what it waits on.
+  // The thread and what it waits for.
   struct Background {
     std::mutex mutex;
     std::condition_variable stop_changed;

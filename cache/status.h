@@ -25,7 +25,7 @@ class [[nodiscard]] Status {
   bool ok() const { return code_ == Code::kOk; }
   Code code() const { return code_; }
   const std::string& message() const { return message_; }
-  // The same outcome, told with a beginning in front.
+  // The same outcome with `prefix` in front of its message.
   Status WithPrefix(const std::string& prefix) const { return {code_, prefix + message_}; }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words and locks of the concurrent core, and the places where tests take part. In every build that is installed or
-// measured these are std::atomic, std::mutex and nothing.
+// The atomic words and locks of the concurrent core, and its test points. In every build that is installed or measured
+// they are std::atomic, std::mutex and nothing.
 //
 // Compiled with MEZZ_MODEL_CHECK (tests/check), Atomic and Mutex belong to a checker that runs the core's own source
 // under every schedule, and with every value that the memory orders allow, up to a bound. It finds its header by the
@@ -31,8 +31,8 @@ using Mutex = std::mutex;
 #endif
 
 #ifdef MEZZ_TEST_HOOKS
-// Called at each MEZZ_TEST_POINT with its name, by the thread that reaches it. What it does there happens between two
-// steps of the operation. Null: nothing.
+// Called at each MEZZ_TEST_POINT with its name, by the thread that reaches it, between two steps of the operation.
+// Null: nothing is called.
 using TestPointHook = void (*)(const char* name);
 inline std::atomic<TestPointHook> g_test_point_hook{nullptr};
 inline void ReachTestPoint(const char* name) {
@@ -42,15 +42,15 @@ inline void ReachTestPoint(const char* name) {
 
 }  // namespace mezz
 
-// A place between two steps of an operation where a test may let something else happen.
+// A point between two steps of an operation, where a test may run something else.
 #ifdef MEZZ_TEST_HOOKS
 #define MEZZ_TEST_POINT(name) ::mezz::ReachTestPoint(name)
 #else
 #define MEZZ_TEST_POINT(name) static_cast<void>(0)
 #endif
 
-// Tells the checker that bytes of the medium are read here; it reports a read that no happens-before orders against
-// their last write. (Writes it sees by itself: they go through Medium::Stream and Drain.)
+// Tells the checker that bytes of the medium are read here. It reports a read that no happens-before orders after their
+// last write. (It sees writes by itself, as they go through Medium::Stream and Drain.)
 #ifdef MEZZ_MODEL_CHECK
 #define MEZZ_READS_MEDIUM(address, bytes) ::mezz::check::ReadData(address, bytes)
 #else

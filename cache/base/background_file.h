@@ -15,18 +15,20 @@
 
 namespace mezz {
 
-// A file that is written by a thread of its own: who appends to it never waits for the disk. Thread-safe.
+// A file that a thread of its own writes, so that Append never waits for the disk. Thread-safe.
 class BackgroundFile {
  public:
-  // kForeignFile: it exists. Twice `waiting_bytes_max` is held in memory at most: while one is written the other fills.
+  // Creates the file and starts its thread. kForeignFile: the file exists. At most twice `waiting_bytes_max` is held in
+  // memory: one buffer is written while the other fills.
   static Status Create(const std::string& path, size_t waiting_bytes_max, std::unique_ptr<BackgroundFile>* file);
   ~BackgroundFile();
   BackgroundFile(const BackgroundFile&) = delete;
   BackgroundFile& operator=(const BackgroundFile&) = delete;
 
-  // False, and nothing of it is appended: so much waits for the disk that there is no room.
+  // Appends all of `text`. False: nothing was appended, because too much waits for the disk.
   bool Append(std::string_view text);
-  // All that was appended is written, and the file closed. kIoError says why not; once more does nothing.
+  // Waits until all that was appended is written, and closes the file. kIoError says why it is not. A second call does
+  // nothing.
   Status Finish();
 
  private:
@@ -34,15 +36,15 @@ class BackgroundFile {
       : file_(file), path_(std::move(path)), waiting_bytes_max_(waiting_bytes_max) {}
   void Write();
 
-  std::FILE* file_;  // of the thread, until it has ended; null: closed
+  std::FILE* file_;  // used by the thread until it has ended; null: closed
   const std::string path_;
   const size_t waiting_bytes_max_;
   std::mutex mutex_;
   std::condition_variable more_;
   std::string waiting_;    // guarded by mutex_
   bool finished_ = false;  // guarded by mutex_
-  int error_ = 0;          // of the thread, until it has ended: the first errno
-  std::thread writer_;     // not joinable: there is none, or it has ended
+  int error_ = 0;          // the first errno; used by the thread until it has ended
+  std::thread writer_;     // not joinable: no thread, or it has ended
 };
 
 }  // namespace mezz

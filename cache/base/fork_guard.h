@@ -10,8 +10,8 @@
 
 namespace mezz {
 
-// Tells the process that made it from its forked children, by one load: what owns something that a child shares (a
-// mapping, a lock) or has only half of (an index without its threads) asks before it touches it.
+// Tells the process that made it from its forked children, by one load. Ask it before you touch something that a child
+// shares (a mapping, a lock) or has only in part (an index without its threads).
 //
 // The word lies on a page of its own that the kernel replaces by zeros in a child (MADV_WIPEONFORK, Linux 4.14):
 //   kHere (constructor) --fork, clone without CLONE_VM: by the kernel, in the child only--> 0
@@ -37,7 +37,7 @@ class ForkGuard {
   ForkGuard(const ForkGuard&) = delete;
   ForkGuard& operator=(const ForkGuard&) = delete;
 
-  // Whether this kernel can tell. If not, do not open what must not be shared: InParent would answer false for ever.
+  // Whether this kernel can tell. If not, InParent is always false, and nothing that must not be shared may be opened.
   bool ok() const { return word_ != &nowhere_; }
 
   // True in the process that made the guard, false in its forked children and theirs.

@@ -9,11 +9,11 @@
 
 namespace mezz {
 
-// Numbers from 0 that are taken and given back; the lowest that is free is taken.
+// Hands out numbers from 0, the lowest free one first, and takes them back.
 //
 // One atomic word, a bit for each number that is free:
 //   set --Take: CAS, acquire--> clear --Return: fetch_or, release--> set
-// so who takes a number comes after what its last holder did with it.
+// So the thread that takes a number comes after all that its last holder did.
 //
 // Word: std::atomic<uint64_t>, or Atomic<uint64_t> (atomic.h) where the model checker is to see it.
 //
@@ -27,7 +27,7 @@ class FreeNumbers {
     assert(count > 0);
   }
 
-  // Empty: all are taken.
+  // Takes the lowest free number. Empty: all are taken.
   std::optional<unsigned> Take() {
     uint64_t free = free_.load(std::memory_order_relaxed);
     while (free != 0) {

@@ -5,8 +5,8 @@
 
 namespace mezz {
 
-// Where nothing may be thrown: in RocksDB's callbacks, on our threads. False: there is no memory, and the step is left
-// out, or what is left of it.
+// Runs a step where nothing may be thrown: in RocksDB's callbacks, or on threads of ours. False: there was no memory,
+// and the step, or the rest of it, was left out.
 template <typename Step>
 bool IfThereIsMemory(Step step) noexcept {
   try {

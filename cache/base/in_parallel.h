@@ -12,8 +12,8 @@
 
 namespace mezz {
 
-// Calls work() in as many threads as there are CPUs, eight and `most` at most, this one among them. It must not throw,
-// and nor does this: what the threads get of it is a reference, for which nothing is allocated.
+// Calls work() in as many threads as there are CPUs, but at most eight and at most `most`, the calling thread included.
+// work() must not throw. This does not throw either: the threads get a reference to work(), so nothing is allocated.
 template <typename Work>
 void InParallel(const char* name, size_t most, const Work& work) {
   constexpr unsigned kThreadsMax = 8;
@@ -21,7 +21,7 @@ void InParallel(const char* name, size_t most, const Work& work) {
   std::array<std::thread, kThreadsMax> threads;
   for (size_t i = 0; i + 1 < std::min(cpus, most); ++i) {
     threads[i] = StartThread(name, std::cref(work));
-    if (!threads[i].joinable()) break;  // those there are do it
+    if (!threads[i].joinable()) break;  // the threads that there are do the work
   }
   work();
   for (std::thread& thread : threads) {
@@ -29,7 +29,8 @@ void InParallel(const char* name, size_t most, const Work& work) {
   }
 }
 
-// Calls visit(i) for each i in [from, to), once, as InParallel calls work(). So many of them repay a thread.
+// Calls visit(i) once for each i in [from, to), in threads like InParallel's. Each thread is worth its start for
+// `a_thread` of them.
 template <typename Visit>
 void ForEachInParallel(const char* name, size_t from, size_t to, size_t a_thread, const Visit& visit) {
   std::atomic<size_t> next{from};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What memory this process may count on: the machine's, or less where a control group says so.
+// The memory that this process can have: the machine's, or less where a control group limits it.
 #pragma once
 
 #include <atomic>
@@ -13,23 +13,23 @@
 namespace mezz {
 
 struct MachineMemory {
-  uint64_t total_bytes = 0;      // of the machine or the tightest control group (memory.max, v2 and v1) above us
-  uint64_t available_bytes = 0;  // of that, what could still be had without swapping; page cache counts as available
-  // For messages, of each: "this machine" or "the control group /system.slice/db.service".
+  uint64_t total_bytes = 0;      // of the machine, or of the tightest control group above us (memory.max, v2 and v1)
+  uint64_t available_bytes = 0;  // still available without swapping; page cache counts as available
+  // What sets each of the two, for messages: "this machine" or "the control group /system.slice/db.service".
   std::string total_of;
   std::string limited_by;
-  uint64_t limit_bytes = 0;  // the total of what `limited_by` names
+  uint64_t limit_bytes = 0;  // the total of the machine or group that `limited_by` names
 };
-// Read anew at each call, some 50 us. What is not told is the maximum. `root` is prepended to /proc and /sys, for
-// tests.
+// Reads them anew at each call, which takes about 50 us. A figure that the system does not tell is the maximum. `root`
+// is prepended to /proc and /sys, for tests.
 MachineMemory ReadMachineMemory(const std::string& root = {});
 
 inline uint64_t TotalMemoryBytes() { return ReadMachineMemory().total_bytes; }
 inline uint64_t AvailableMemoryBytes() { return ReadMachineMemory().available_bytes; }
 
-// Memory that this process was granted and has not touched yet: the kernel counts it as available until then. It is
-// promised until this object shrinks or goes. Movable; Bytes() is thread-safe, an object is used by one thread at a
-// time.
+// Memory that this process was granted and has not touched yet. The kernel counts it as available until it is touched,
+// so we count it as promised until this object shrinks or is destroyed. Movable. One thread at a time uses an object;
+// Bytes() is thread-safe.
 class PromisedMemory {
  public:
   PromisedMemory() = default;
@@ -40,9 +40,9 @@ class PromisedMemory {
     return *this;
   }
 
-  // Of all objects.
+  // The sum of all objects.
   static uint64_t Bytes() { return all_.load(std::memory_order_relaxed); }
-  // Keeps what it has if that is less.
+  // Shrinks the promise to `bytes`, if it is larger.
   void ShrinkTo(uint64_t bytes) {
     if (bytes >= bytes_) return;
     all_.fetch_sub(bytes_ - bytes, std::memory_order_relaxed);
@@ -52,14 +52,15 @@ class PromisedMemory {
  private:
   friend Status CheckMemoryHolds(uint64_t, std::string_view, std::string_view, PromisedMemory*);
 
-  // The sum of all objects' bytes_. Grows under CheckMemoryHolds' mutex; a sum that is read beside is one of a moment.
+  // The sum of all objects' bytes_. It grows under the mutex of CheckMemoryHolds; other readers see the sum of some
+  // moment.
   static inline std::atomic<uint64_t> all_{0};
   uint64_t bytes_ = 0;
 };
 
-// NoSpace if `bytes` of memory are more than is available and not promised; `what` begins the message, which ends in
-// "lower `option`". Otherwise they are promised to `*promised`, if there is one. Thread-safe: of two callers the second
-// sees what the first was promised.
+// NoSpace if `bytes` are more than the memory that is available and not promised. The message begins with `what` and
+// ends in "lower `option`". Otherwise the bytes are promised to `*promised`, if it is not null. Thread-safe: of two
+// callers the second sees what the first was promised.
 Status CheckMemoryHolds(uint64_t bytes, std::string_view what, std::string_view option = "capacity_bytes",
                         PromisedMemory* promised = nullptr);
 

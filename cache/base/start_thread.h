@@ -10,8 +10,9 @@
 
 namespace mezz {
 
-// A library's thread: it takes no signals of its host's but SIGBUS, which is its own (cache/media/bus_errors.h), and
-// top and gdb show it by `name` (15 characters at most). Not joinable: no thread, or no memory for one, is to be had.
+// Starts a thread as a library should. It takes no signals of the host's except SIGBUS, which we handle
+// (cache/media/bus_errors.h); top and gdb show it by `name` (at most 15 characters). If the result is not joinable,
+// there was no thread, or no memory for one.
 template <typename Thread = std::thread, typename Run>
 [[nodiscard]] Thread StartThread(const char* name, Run&& run) {
   sigset_t all, before;

@@ -9,17 +9,17 @@
 
 namespace mezz {
 
-// "1.5 GiB"; whole numbers without a fraction ("4 MiB"), bytes below 1 KiB.
+// The size for a reader: "1.5 GiB". Whole numbers have no fraction ("4 MiB"); below 1 KiB it is in bytes.
 std::string HumanBytes(uint64_t bytes);
 
-// For messages: "1073741824 bytes (1 GiB)".
+// The exact size for messages: "1073741824 bytes (1 GiB)".
 std::string ExactBytes(uint64_t bytes);
 
-// "64M" -> 67108864: a whole number of bytes, or of K, M, G or T of them in either case. Refuses zero, signs,
-// fractions, other suffixes and overflow, naming `what`; then *bytes stays as it is.
+// Parses a size: "64M" is 67108864. It is a whole number of bytes, or of K, M, G or T in either case. An error, which
+// names `what`, for zero, signs, fractions, other suffixes and overflow; *bytes then stays as it is.
 Status ParseBytes(std::string_view what, std::string_view text, uint64_t* bytes);
 
-// What the operating system calls `error`.
+// The operating system's text for `error`.
 std::string ErrnoText(int error);
 
 }  // namespace mezz

@@ -7,17 +7,17 @@
 
 namespace mezz {
 
-// Memory of the calling thread for one use, that of `Use`: it grows as it is asked to and stays with the thread. Of a
-// giant, more than kKeptBytesMax, until somebody asks for less.
+// A buffer of the calling thread for one use, that of `Use`. It grows on demand and stays with the thread. A buffer of
+// more than kKeptBytesMax stays only until the thread asks for less.
 //
-// Whoever is destroyed after the thread's own objects, as what is static when a process exits, may ask still; what that
-// gets is not freed.
+// It may still be asked for after the thread's own objects were destroyed, as by static objects when a process exits.
+// That memory is never freed.
 template <typename Use>
 class ThreadBuffer {
  public:
   static constexpr size_t kKeptBytesMax = 1 << 20;
 
-  // At least so many bytes, with what a former caller left in them, until the thread's next call. Null: no memory.
+  // At least `bytes` bytes, valid until the thread's next call, holding what an earlier caller left. Null: no memory.
   static std::byte* AtLeast(size_t bytes) {
     if (memory_ != nullptr && bytes <= bytes_ && (bytes_ <= kKeptBytesMax || bytes > kKeptBytesMax)) [[likely]]
       return memory_;

@@ -6,11 +6,12 @@
 
 namespace mezz {
 
-// Wakes a thread that has work now and then. Calls are never lost: work that was there before a call is seen by the
-// thread after its next Await. Call takes no lock and may be made under any.
+// Wakes a thread that has work now and then. No call is lost: the thread sees work that was there before a call after
+// its next Await. Call takes no lock, and may be made under any lock.
 //
 //   calls_:    n --Call: add, release--> n + 2;  bit 0: --End: or, release--> 1
-//   handled_:  what the thread had seen of calls_ when it last had done all its work; release store, by it alone
+//   handled_:  the value of calls_ that the thread had seen when it last had done all its work; release store, by the
+//              thread alone
 //
 // Thread-safe; one thread awaits.
 class Wakeup {
@@ -24,7 +25,7 @@ class Wakeup {
     calls_.notify_one();
   }
 
-  // For the thread: tells that all is done that Await last spoke of, and waits for more. False: it is to end.
+  // For the thread: tells that all work of the last Await is done, and waits for more. False: the thread is to end.
   bool Await() {
     handled_.store(seen_, std::memory_order_release);
     handled_.notify_all();
@@ -32,7 +33,7 @@ class Wakeup {
     seen_ = calls_.load(std::memory_order_acquire);
     return (seen_ & 1) == 0;
   }
-  // For others: until all that was called for by now is done. REQUIRES: a thread awaits, and End was not called.
+  // For others: waits until all that was called for by now is done. REQUIRES: a thread awaits, and End was not called.
   void WaitUntilHandled() const {
     const uint32_t called = calls_.load(std::memory_order_acquire);
     uint32_t handled = handled_.load(std::memory_order_acquire);
@@ -44,7 +45,7 @@ class Wakeup {
 
  private:
   std::atomic<uint32_t> calls_{0}, handled_{0};
-  uint32_t seen_ = 0;  // the thread's
+  uint32_t seen_ = 0;  // used by the thread only
 };
 
 }  // namespace mezz

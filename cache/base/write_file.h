@@ -8,10 +8,12 @@
 
 namespace mezz {
 
-// A reader of `path` sees the old content or the new, whole. kIoError says why not.
+// Writes the file so that a reader of `path` sees all of the old content or all of the new. kIoError says why it
+// failed.
 Status WriteFileAtomically(const std::string& path, const std::string& content);
 
-// Refuses what cannot be written so, naming `option`, for who would find out late. Leaves `path` as it is.
+// An error, naming `option`, if WriteFileAtomically could not write there: for a caller that will write much later.
+// Leaves `path` as it is.
 Status CheckFileWritable(std::string_view option, const std::string& path);
 
 }  // namespace mezz

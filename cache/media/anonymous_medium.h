@@ -8,13 +8,14 @@
 
 namespace mezz {
 
-// Private memory of the process, in huge pages where the kernel has them. Also the ground of a NUMA-node medium.
+// A medium of private memory of the process, in huge pages where the kernel has them. The medium of a NUMA node builds
+// on it.
 class AnonymousMedium : public Medium {
  public:
   AnonymousMedium() = default;
   ~AnonymousMedium() override;
 
-  // Reserves addresses; no memory is taken yet.
+  // Reserves addresses, and takes no memory yet.
   Status Reserve(uint64_t bytes, std::string_view name);
   void Describe(MediumInfo info) { info_ = std::move(info); }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that stops being there while it is used: a page that the processor reports as poisoned, or that lies behind
-// the end of a file which somebody cut off. The kernel sends SIGBUS to the thread that touches it, which ends the
-// process unless somebody contains it.
+// Bus errors: memory that fails while it is used. The processor reports its page as poisoned, or somebody has truncated
+// the file before it. The kernel sends SIGBUS to the thread that touches such memory, which ends the process unless the
+// error is contained. Other headers say that the memory "failed".
 #pragma once
 
 #include <atomic>
@@ -15,19 +15,19 @@
 
 namespace mezz {
 
-// From now on, for the whole process and for good, what BusErrors::Try touches of watched memory may fail without harm.
-// Installs a handler for SIGBUS, once. What it does not know goes to the handler that was there before, or ends the
-// process as ever: so does what others touch, and a SIGBUS in a thread that blocks it. Who installs a handler later
-// must pass on what he does not know. Thread-safe.
+// Contains, for the whole process and for good, bus errors in what BusErrors::Try touches of watched memory. Installs a
+// handler for SIGBUS, once. A SIGBUS that it does not know goes to the handler that was there before, or ends the
+// process: so does one in memory that other code touches, and one in a thread that blocks the signal. A handler that is
+// installed later must pass on what it does not know. Thread-safe.
 Status ContainBusErrors();
 
-// Memory of which BusErrors::Try may touch bytes that fail. As many as wanted; each costs 64 bytes, which later ones
-// use again. Thread-safe; in a forked child too, but for that of a raw clone(2).
+// Watches a range of memory, so that BusErrors::Try contains errors there. There may be any number of watches; each
+// takes 64 bytes, which later ones use again. Thread-safe, in a forked child too, except in that of a raw clone(2).
 class BusErrorWatch {
  public:
-  // `on_error(offset)` is called after an access failed there, by the thread that tried it, whatever locks it holds: it
-  // must neither wait for one, nor throw, nor touch the memory. `memory` and what the function needs must outlive this,
-  // and this whoever tries to touch the memory. Throws std::bad_alloc.
+  // `on_error(offset)` is called after an access failed at that offset, by the thread that tried it, which may hold any
+  // locks. It must neither wait for a lock, nor throw, nor touch the memory. `memory` and what the function uses must
+  // outlive this object, and this object all attempts to touch the memory. May throw std::bad_alloc.
   explicit BusErrorWatch(std::span<const std::byte> memory, std::function<void(uint64_t offset)> on_error = {});
   ~BusErrorWatch();
   BusErrorWatch(const BusErrorWatch&) = delete;
@@ -43,9 +43,9 @@ class BusErrors {
  public:
   static bool contained() { return contained_.load(std::memory_order_relaxed); }
 
-  // Calls access(). False: of the memory that it touched, or that a Try within it touched, some is not there any more;
-  // what access() was doing is left where it was, without destructors: it must hold no lock, own nothing, and allocate
-  // nothing. It may throw, which ends the attempt. Not contained, this is the call alone.
+  // Calls access(). False: some memory that it, or a Try within it, touched has failed. access() was then left at that
+  // point, and no destructor ran. So it must hold no lock, own nothing and allocate nothing. It may throw, which ends
+  // the attempt. If bus errors are not contained, this only calls access().
   template <typename Access>
   static bool Try(const Access& access) {
     if (!contained()) [[likely]] {
@@ -55,7 +55,7 @@ class BusErrors {
     return TryContained([](const void* that) { (*static_cast<const Access*>(that))(); }, &access);
   }
 
-  // What test() says; false too as of Try.
+  // The result of test(), or false where Try would return false.
   template <typename Test>
   static bool TryTest(const Test& test) {
     if (!contained()) [[likely]]
@@ -69,12 +69,12 @@ class BusErrors {
 
   static bool TryContained(void (*call)(const void* that), const void* that);
 
-  // false --ContainBusErrors, when the handler is there--> true. Relaxed: who reads false a moment later is not yet
-  // helped, and the handler looks at nothing but its own thread's words and the watches'.
+  // false --ContainBusErrors, when the handler is there--> true. Relaxed: a thread that still reads false is not
+  // protected yet, and the handler reads only the words of its own thread and those of the watches.
   static std::atomic<bool> contained_;
 };
 
-// False: as of Try; some bytes may have been copied.
+// Copies the bytes. False: as for Try; some bytes may have been copied.
 [[nodiscard]] inline bool CopyBytes(std::span<const std::byte> from, void* to) {
   return BusErrors::Try([&] {
     if (!from.empty()) std::memcpy(to, from.data(), from.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be said about a file before a byte of it is changed.
+// Checks of a file before a byte of it is changed.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,45 +12,44 @@
 
 namespace mezz {
 
-// A devdax character device, by the kernel's word.
+// Whether the kernel says that this is a devdax character device.
 bool IsDevdax(const struct stat& file);
 
 // Refuses what is neither a regular file nor a devdax device: directory, symbolic link, fifo, socket, other devices.
 Status CheckFileKind(const std::string& path, const struct stat& file);
 
-// Refuses what others may read or write, who would then see blocks or feed bytes to RocksDB's parsers. ForeignFile,
-// unless
-//   a file     is owned by `euid`, has no permission bit for group or others (a named entry of an ACL shows as one),
-//              and exactly one link: by another name it would outlive its removal, or lie in another's folder
-//   a device   is owned by `euid` or root, and has no permission bit for others. A group may have it: that is how udev
-//              hands devices to a service, and only root makes device nodes
+// ForeignFile if others may read or write the file. They could see blocks, or feed bytes to RocksDB's parsers. A file
+// passes if it is owned by `euid`, has no permission bit for group or others (a named entry of an ACL shows as one),
+// and has exactly one link; by a second name it would outlive its removal, or lie in another user's folder. A device
+// passes if it is owned by `euid` or root, and has no permission bit for others. Its group may have permissions, as
+// udev hands devices to services that way, and only root makes device nodes.
 Status CheckPrivate(const std::string& path, const struct stat& file, uid_t euid);
 
-// A sentence about a file, as it fits a device: nobody removes that.
+// A sentence about a file, changed to fit a device, which nobody removes.
 std::string ForDevice(std::string sentence);
 
-// Why open(2) of `path` failed with `error`, and what to do.
+// The error for an open(2) of `path` that failed with `error`: why, and what to do.
 Status OpenError(const std::string& path, int error);
 
-// That another open of `file` holds its lock; says whose, where the kernel tells.
+// The error that another open of `file` holds its lock. It says which process, if the kernel tells.
 Status InUseError(const std::string& path, const struct stat& file);
 
-// The huge pages that a file on hugetlbfs is made of.
+// The huge pages of a file on hugetlbfs.
 struct HugePages {
-  uint64_t page_bytes = 0;  // 0: it is on another file system
-  uint64_t available = 0;   // that the kernel would still give
+  uint64_t page_bytes = 0;  // 0: the file is on another file system
+  uint64_t available = 0;   // pages that the kernel would still give
 };
 HugePages HugePagesOf(int fd);
-// NoSpace if a file of `bytes` bytes, of which it has `occupied`, takes more of them than there are.
+// NoSpace if a file of `bytes` bytes, of which it already has `occupied`, needs more huge pages than there are.
 Status CheckHugePagesHold(const std::string& path, const HugePages& pages, uint64_t occupied, uint64_t bytes);
 
-// NoSpace if the file system of `fd`, or the memory behind it, cannot hold `bytes` bytes of this file. Memory that it
-// will take is promised, but for huge pages: whoever reserved them has taken it.
+// NoSpace if the file system of `fd`, or the memory behind it, cannot hold `bytes` bytes of this file. Memory that the
+// file will take is promised, except huge pages, whose memory is already reserved.
 Status CheckFileSystemHolds(const std::string& path, int fd, const struct stat& file, uint64_t bytes,
                             PromisedMemory* promised);
 
 bool IsMemoryFileSystem(int fd);  // tmpfs, ramfs, hugetlbfs
-// "tmpfs", "ext4", ...
+// The name of the file system: "tmpfs", "ext4".
 std::string FileSystemName(int fd);
 
 }  // namespace mezz

@@ -6,8 +6,8 @@
 
 namespace mezz {
 
-// Hears that an open file is removed, replaced or renamed. Sleeps until the kernel says so (inotify), in a thread of
-// its own. Used by one thread; in a forked child it must not be destroyed.
+// Notices that an open file is removed, replaced or renamed. A thread of its own sleeps until the kernel says so
+// (inotify). One thread uses the object. In a forked child it must not be destroyed.
 class NameWatch {
  public:
   NameWatch() = default;
@@ -15,8 +15,8 @@ class NameWatch {
   NameWatch(const NameWatch&) = delete;
   NameWatch& operator=(const NameWatch&) = delete;
 
-  // From now on `changed` is called when the names of the file behind `fd` have changed, or its mode or owner, until it
-  // returns true. Call it once. False: no watch, or no thread for it, is to be had.
+  // From now on `changed` is called whenever the names of the file behind `fd`, its mode or its owner have changed,
+  // until it returns true. Call it once. False: there was no watch, or no thread for it.
   bool Start(int fd, std::function<bool()> changed);
 
  private:

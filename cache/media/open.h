@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The makers behind OpenMedium.
+// The functions behind OpenMedium, one for each kind of medium.
 #pragma once
 
 #include <array>
@@ -14,17 +14,17 @@
 
 namespace mezz {
 
-// Whose bytes lie on a medium: what its first bytes must be, and what stands there first.
+// How the first bytes of a medium tell whose it is, and what a new one begins with.
 struct MediumFormat {
   static constexpr size_t kHeadBytes = 4096;
   static constexpr size_t kProvisionalBytes = 192;
-  static constexpr size_t kMagicBytes = 16;  // with which they begin
-  // Judges the first bytes, at most kHeadBytes (none: it is new), of a medium before one is changed. It has
-  // `medium_bytes`, and `wanted` are to be used. ok: may be, and *existing tells whether there is something to keep.
-  // The message is the rest of a sentence that begins with the medium's name.
+  static constexpr size_t kMagicBytes = 16;  // how many bytes the magic has, with which a medium begins
+  // Judges the first bytes of a medium, at most kHeadBytes, before one is changed. An empty `head` means that the
+  // medium is new. It has `medium_bytes`, of which `wanted` are to be used. ok: it may be used, and *existing tells
+  // whether there is something to keep. The message is the rest of a sentence whose subject is the medium's name.
   Status (*judge)(const ScmOptions& options, std::span<const std::byte> head, uint64_t medium_bytes, uint64_t wanted,
                   bool* existing);
-  // What a new file begins with until it is formatted, so that one whose maker died half-way is known as ours.
+  // The first bytes of a new file until it is formatted, so that a file whose maker died half-way is known as ours.
   std::array<std::byte, kProvisionalBytes> (*provisional)(const ScmOptions& options, uint64_t bytes);
 };
 extern const MediumFormat kCacheFormat;  // of the SCM tier
@@ -32,7 +32,7 @@ extern const MediumFormat kCacheFormat;  // of the SCM tier
 struct MediumOrder {
   const ScmOptions& options;  // valid
   uint64_t bytes = 0;         // the capacity, rounded down to whole segments
-  uint64_t first_bytes = 0;   // of which so many are to be ready when the maker returns
+  uint64_t first_bytes = 0;   // how many of them must be ready when the function returns
   const MediumFormat& format = kCacheFormat;
 };
 
@@ -42,7 +42,7 @@ Status OpenNumaMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium,
 Status OpenAnonymousMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium,
                            std::unique_ptr<Preparer>* preparer);
 
-// For the makers: prepares the first part of a mapped medium.
+// Prepares the first part of a mapped medium, for these functions.
 Status PrepareFirstPart(const MediumOrder& order, std::byte* base, std::string_view name,
                         std::function<int(uint64_t offset, uint64_t bytes)> reserve,
                         std::unique_ptr<Preparer>* preparer, PromisedMemory promised, std::vector<BadRange> bad = {});

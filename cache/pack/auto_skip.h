@@ -9,18 +9,18 @@
 
 namespace mezz {
 
-// Finds out that the blocks of a kind do not pack, and then leaves nearly all of them alone: of those that would be
-// skipped one in kProbes is tried, so that a change is noticed.
+// Finds out that blocks of a kind do not pack, and then skips nearly all of them. Of those that it would skip, one in
+// kProbes is tried, so that a change is noticed.
 //
-// One atomic word: the decayed share of tries that were rejected in the upper half, skips since the last try in the
-// lower.
+// One atomic word: in its upper half the decayed share of tries that were rejected, in its lower half the skips since
+// the last try.
 //   share += (rejected - share) / 32 at each try, from 0; skipping while share > 7/8
-// Changed by CAS, tried once: who loses a race is left out. Relaxed: it is advice.
+// It is changed by one CAS; a thread that loses a race does not count. Relaxed, as it is a hint.
 //
 // Thread-safe.
 class AutoSkip {
  public:
-  // False: skip this one.
+  // Whether to try this block. False: skip it.
   bool ShouldTry() {
     uint32_t seen = word_.load(std::memory_order_relaxed);
     if (seen >> kShareShift <= kSkipAbove) return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What blocks of one role have in common: packed with it, small blocks are a fifth smaller.
+// A dictionary: what blocks of one role have in common. Small blocks that are packed with it are a fifth smaller.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +18,20 @@ struct ZSTD_DDict_s;
 
 namespace mezz {
 
-// A zstd dictionary, digested once for those who pack and those who unpack. Its number is in it, so that each frame
+// A zstd dictionary, prepared once for packing and for unpacking. It contains its number, so that each frame that is
 // packed with it names it. Immutable: any thread may read it.
 class Dictionary {
  public:
   static constexpr size_t kBytesMax = 64 << 10;
 
-  // `number` > 0 replaces the one in `trained`, which is what ZDICT made. Null: it is none, or there is no memory.
+  // Makes a dictionary of `trained`, the output of ZDICT, whose number `number` > 0 replaces. Null: it is no
+  // dictionary, or there is no memory.
   static std::unique_ptr<const Dictionary> Make(std::span<const std::byte> trained, uint16_t number, BlockRole role);
-  // From its record: null also for a record that is no dictionary's that we would have written, or damaged. REQUIRES:
-  // the header is whole, and the payload within the medium.
+  // Reads a dictionary from its record. Null: the record is damaged or not one that we would have written, or there is
+  // no memory. REQUIRES: the header is whole, and the payload lies within the medium.
   static std::unique_ptr<const Dictionary> Read(const record::Header& header,
                                                 const Authenticator* authenticator = nullptr);
-  // What the key of a dictionary's record says, of any value: 1 to UINT16_MAX if Read takes it.
+  // The number in the key of a dictionary's record. It may be any; Read accepts 1 to UINT16_MAX.
   static uint64_t NumberIn(const BlockKey& key) { return key.words[1] >> 8; }
   ~Dictionary();
   Dictionary(const Dictionary&) = delete;
@@ -41,10 +42,10 @@ class Dictionary {
   std::span<const std::byte> bytes() const { return bytes_; }
   const ZSTD_CDict_s* packer() const { return packer_; }
   const ZSTD_DDict_s* unpacker() const { return unpacker_; }
-  // Some 0.5 MiB more than its bytes: zstd's tables.
+  // The DRAM that it takes: about 0.5 MiB more than its bytes, for zstd's tables.
   uint64_t dram_bytes() const;
 
-  // Writes its record, RecordBytes() of the medium. False: as record::Write.
+  // Writes its record, which takes RecordBytes() of the medium. False: as for record::Write.
   bool Write(const Medium& medium, record::Place place, const Authenticator* authenticator = nullptr) const;
   uint64_t RecordBytes(const Authenticator* authenticator) const {
     return record::BytesFor(bytes_.size(), authenticator);
@@ -60,8 +61,8 @@ class Dictionary {
   ZSTD_DDict_s* unpacker_;
 };
 
-// Packs the block as one frame, with this dictionary or with none (null). The bytes it took, or what ZSTD_isError takes
-// for an error: `to` is too small, or there is no memory.
+// Packs the block as one frame, with this dictionary or without one (null). Returns the size of the frame, or a value
+// for which ZSTD_isError is true: `to` is too small, or there is no memory.
 size_t PackFrame(ZSTD_CCtx_s* state, const Dictionary* dictionary, std::span<const std::byte> block,
                  std::span<std::byte> to);
 

@@ -9,17 +9,17 @@
 
 namespace mezz {
 
-// What blocks take packed, of their own size, on average of late; those that did not pack count whole. Policies size
-// their ghosts and sketch by it, and never shrink them, so it promises nothing beforehand: it begins as if kDoubted
-// blocks had been found not to pack. An average of the first kWindow, from then on decaying over as many.
+// The mean share of their size that blocks took packed of late; a block that did not pack counts as a whole. Policies
+// size their ghosts and sketch by it, and never shrink those. So it begins carefully, as if kDoubted blocks had not
+// packed. It is the average of the first kWindow blocks, and then decays over as many.
 //
-// One atomic word: the mean in 1/kFraction of 1/kWhole, above the blocks counted, up to kWindow. Changed by Note alone,
-// by load and store: a lost race loses a block. Relaxed: it is an estimate.
+// One atomic word: the mean, in 1/kFraction of 1/kWhole, above the number of blocks, which counts up to kWindow. Only
+// Note changes it, by load and store: a lost race loses a block. Relaxed, as it is an estimate.
 //
 // Thread-safe.
 class MeanShare {
  public:
-  // A block of so many bytes takes `stored_bytes`; if those are more, it counts whole. REQUIRES: bytes > 0
+  // Counts a block of `bytes` bytes that takes `stored_bytes`, or at most its own size. REQUIRES: bytes > 0
   void Note(uint64_t stored_bytes, uint64_t bytes) {
     assert(bytes != 0);
     const uint32_t seen = word_.load(std::memory_order_relaxed);
@@ -31,7 +31,7 @@ class MeanShare {
     assert(now <= kWhole * kFraction);
     word_.store(now << kMeanShift | counted, std::memory_order_relaxed);
   }
-  // In 1/kWhole.
+  // The mean share, in 1/kWhole.
   uint32_t value() const { return (word_.load(std::memory_order_relaxed) >> kMeanShift) / kFraction; }
 
   static constexpr uint32_t kWhole = 1 << 16;

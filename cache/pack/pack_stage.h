@@ -14,26 +14,26 @@
 namespace mezz {
 
 // StagedBlocks, and the thread that packs and stores them in the order in which they came. Nobody waits for the thread:
-// where there is no room, the block is the caller's to pack at once.
+// where there is no room, the caller packs the block at once.
 //
-// The thread is woken for a quarter of the stage at a time. Blocks that few follow wait there, and are found there.
+// The thread is woken when a quarter of the stage is full. Until then blocks wait there, and are found there.
 //
 // Thread-safe. In a child made by fork() nothing is staged and nothing blocks.
 class PackStage {
  public:
-  // `bytes`: as StagedBlocks. `guard` is not owned.
+  // `bytes`: as for StagedBlocks. `guard` is not owned.
   PackStage(uint64_t bytes, const ForkGuard& guard);
-  ~PackStage();  // Stop
+  ~PackStage();  // calls Stop
   PackStage(const PackStage&) = delete;
   PackStage& operator=(const PackStage&) = delete;
 
-  // Packs the block and publishes it by StagedBlocks::Publish, or lets it go.
+  // A function that packs the block and publishes it by StagedBlocks::Publish, or lets it go.
   using Store = std::function<void(const StagedBlocks::Block&)>;
-  // Call it once. `store` is called by the thread, until Stop. False: there is no thread or no memory to be had.
+  // Starts the thread, which calls `store` until Stop. Call it once. False: there was no thread or no memory.
   bool Start(Store store);
-  // Ends the thread, after the block it is at; those that wait are never stored.
+  // Ends the thread after its present block. Blocks that wait are never stored.
   void Stop();
-  // Until nothing is staged: what comes meanwhile is waited for too.
+  // Waits until nothing is staged, including blocks that come meanwhile.
   void Drain() const;
 
   std::optional<StagedBlocks::Block> Reserve(const BlockKey& key, BlockRole role, Generation generation, size_t bytes) {
@@ -63,13 +63,14 @@ class PackStage {
   }
 
  private:
-  // What the thread and its callers share. A child that leaves leaves it behind: its parent's threads may hold parts.
+  // What the thread and its callers share. A forked child leaks it when it ends, as threads of its parent may hold
+  // parts.
   struct State {
     explicit State(uint64_t bytes) : blocks(bytes) {}
     StagedBlocks blocks;
     Wakeup wakeup;
     std::thread thread;
-    Atomic<bool> ends{false};  // relaxed: a hint to leave the rest
+    Atomic<bool> ends{false};  // relaxed: a hint to skip the rest
   };
 
   void Run();

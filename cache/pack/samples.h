@@ -16,48 +16,48 @@
 
 namespace mezz {
 
-// Blocks of one role, one after another, as ZDICT wants them.
+// Blocks of one role, one after another, as ZDICT takes them.
 struct SampleSet {
   std::unique_ptr<std::byte[]> bytes;
   size_t used = 0;
   std::vector<size_t> sizes;
 };
 
-// Collects blocks to train dictionaries from, and watches how well a dictionary still does. A role's phases, under its
-// mutex, which those who pack only try (a block more or less is nothing):
+// Collects blocks to train dictionaries from, and watches how well a dictionary still packs. A role's phases change
+// under its mutex. Threads that pack only try to lock it, as one block more or less does not matter:
 //
-//   kCollecting --enough bytes: the trainer is woken--> kFull --Take--> kTraining --Rest--> kResting --rested, and the
-//   role's live dictionary, if it has one, does a tenth worse than when it was trained--> kCollecting
+//   kCollecting --enough bytes: the trainer is woken--> kFull --Take--> kTraining --Rest--> kResting
+//   kResting --rested, and the role's live dictionary, if any, packs a tenth worse than when it was trained-->
+//   kCollecting
 //   kCollecting, kFull --Collect(false)--> kCollecting, without what was collected
 //
-// Memory: the samples of each role that packs, DictionaryRules::sample_bytes_max, from the first one until the trainer
-// is done with them.
+// Memory: DictionaryRules::sample_bytes_max for each role that packs, from its first sample until the trainer is done.
 //
-// One atomic word a role beside: the number of its live dictionary, and the decayed share (1/65536) of their size that
-// blocks took with it. Changed by CAS, tried once; relaxed: it is advice.
+// Each role also has one atomic word: the number of its live dictionary, and the decayed share (in 1/65536) of their
+// size that blocks took with it. It is changed by one CAS. Relaxed, as it is a hint.
 //
-// Thread-safe. Take and Rest are the trainer's.
+// Thread-safe. Only the trainer calls Take and Rest.
 class Samples {
  public:
-  // `bytes` of samples fill a set; at least kSampleBytesMin. `on_full` is called when one is; not owned.
+  // `bytes` of samples, at least kSampleBytesMin, fill a set. `on_full` is called when a set is full. Not owned.
   Samples(const DictionaryRules& rules, size_t bytes, Wakeup* on_full)
       : rules_(rules), bytes_(bytes), on_full_(on_full) {}
 
   static constexpr uint32_t kWhole = 1 << 16;
 
-  // `block` was packed with that dictionary, or with none (0), and takes `stored_bytes` now; its own size, if it did
-  // not pack.
+  // Tells that `block` was packed with this dictionary, or with none (0), and takes `stored_bytes`. If it did not pack,
+  // that is its own size.
   void Tried(BlockRole role, std::span<const std::byte> block, uint16_t dictionary, size_t stored_bytes);
 
-  // Whether what is tried is collected, as it is at first. False: from now on nothing is, and what was collected and
-  // not taken is given back. Waits for whoever adds a sample.
+  // Sets whether blocks that are tried are collected; at first they are. With false, samples that were not taken are
+  // freed. Waits for threads that add a sample.
   void Collect(bool collects);
 
-  // A full set; empty: there is none.
+  // Takes a full set. Empty: there is none.
   SampleSet Take(BlockRole role);
-  // The set that was taken is destroyed.
+  // Ends the training of the set that was taken and has been destroyed.
   void Rest(BlockRole role, bool useful);
-  // The role's live dictionary, and the share it is to be measured by; 0: it has none.
+  // Sets the role's live dictionary (0: none), and the share of their size that blocks should take with it.
   void Expect(BlockRole role, uint16_t dictionary, uint32_t share);
 
   uint64_t dram_bytes() const { return sizeof(*this) + held_bytes_.load(std::memory_order_relaxed); }
@@ -67,12 +67,12 @@ class Samples {
   struct Role {
     Atomic<uint64_t> tried{0};       // relaxed: a count
     Atomic<uint64_t> live_share{0};  // number << 32 | share
-    Atomic<uint32_t> share_max{0};   // relaxed: worse, and the dictionary is trained anew
+    Atomic<uint32_t> share_max{0};   // relaxed: with a larger share the dictionary is trained anew
     Mutex mutex;
     Phase phase = Phase::kCollecting;  // GUARDED_BY(mutex), and so are those below
     bool collects = true;
     SampleSet set;
-    uint64_t rest_bytes = 0;   // of samples
+    uint64_t rest_bytes = 0;   // bytes of samples still to rest for
     uint32_t rest_factor = 1;  // doubles with each useless training
   };
   Role& role(BlockRole role) { return roles_[static_cast<size_t>(role)]; }

@@ -17,39 +17,39 @@
 
 namespace mezz {
 
-// Blocks on their way into the tier: copied, not packed yet. Memory of kUnits units of one size; a block takes the
-// units it needs, side by side, and is known by the number of the first: its slot. At most one block of a key counts.
+// Staged blocks: copied into DRAM on their way into the tier, and not packed yet. The memory has kUnits units of one
+// size. A block takes adjacent units; the number of the first is its slot. At most one block of a key is counted.
 //
-// A slot's states, under mutex_. It is `counted` (a bit of held_) until its block was published or forgotten.
+// A slot's states, under mutex_. A slot is `counted` (a bit of held_) until its block was published or forgotten.
 //
 //   kFree --Reserve--> kFilling --Commit--> kStaged --Take--> kPacking --Finish--> kOver --no pin is left--> kFree
 //                         |                    |
 //                         +--Abandon; Commit,  +--forgotten--> kOver
 //                            if forgotten--> kOver
 //
-//   Forget, ForgetAll and Reserve of the same key clear `counted`, whatever the state. Whoever fills or packs then goes
-//   on with its bytes, which stay; but Publish, which tests and clears `counted` under the mutex, publishes no more. So
-//   after Forget returned, the block is where others see it already, or never will be.
-//   Pins are taken of counted blocks in kStaged and kPacking; bytes do not change, and units are not free, until the
-//   last one went.
+//   Forget, ForgetAll and Reserve of the same key clear `counted`, whatever the state. A thread that fills or packs the
+//   block may go on, and its bytes stay; but Publish, which tests and clears `counted` under the mutex, then publishes
+//   nothing. So after Forget has returned, the block is either visible to others already, or never will be.
+//   Pins are taken of counted blocks in kStaged and kPacking. Until the last pin goes the bytes do not change, and the
+//   units are not free.
 //
-// held_: bit s is set by Reserve, seq_cst, after tags_[s] was stored; cleared under the mutex. Who looks for a key
-// reads both without the mutex, and takes it only if a tag fits. Tags are stored with release and read with acquire:
-// who finds that of a slot's next block sees where its last one was published. So Reserve orders as the index's Publish
-// does: of two threads that put one key, one reserving a slot and then erasing the key from the index, the other
-// publishing to the index and then forgetting the key here, at least one sees what the other did.
+// held_: Reserve sets bit s (seq_cst) after it stored tags_[s]; it is cleared under the mutex. A look-up reads both
+// without the mutex, and takes the mutex only if a tag fits. Tags are stored with release and read with acquire: a
+// thread that finds the tag of a slot's next block sees where its last block was published. So Reserve orders as the
+// index's Publish does. Say two threads put one key: one reserves a slot and then erases the key from the index, the
+// other publishes to the index and then forgets the key here. At least one sees what the other did.
 //
-// Thread-safe. The mutex is held for some hundred instructions; by Publish for what the caller's publication takes.
-// Never in a forked child. Allocates in the constructor only.
+// Thread-safe. The mutex is held for some hundred instructions, and by Publish as long as the caller's publication
+// takes. It is never taken in a forked child. Only the constructor allocates.
 class StagedBlocks {
  public:
   static constexpr unsigned kUnits = 64;
-  // Larger blocks are no small part of it.
+  // A larger block is not staged, as it would take too much of the stage.
   static constexpr unsigned kUnitsOfBlockMax = kUnits / 2;
 
-  // `bytes`: for blocks, a multiple of kUnits * kLineBytes.
+  // `bytes`: the memory for blocks, a multiple of kUnits * kLineBytes.
   explicit StagedBlocks(uint64_t bytes);
-  bool ok() const { return memory_ != nullptr; }  // false: the memory was not to be had
+  bool ok() const { return memory_ != nullptr; }  // false: there was no memory
 
   using Slot = unsigned;
   struct Block {
@@ -66,16 +66,16 @@ class StagedBlocks {
     std::span<const std::byte> bytes;
   };
 
-  // --- for who puts
-  // Forgets an older block of the key. Nothing: no room (found_full). Block::bytes are the caller's to fill until
-  // Commit or Abandon.
+  // --- for puts
+  // Reserves a slot, and forgets an older block of the key. The caller fills Block::bytes, and then calls Commit or
+  // Abandon. Empty: there is no room (found_full).
   std::optional<Block> Reserve(const BlockKey& key, BlockRole role, Generation generation, size_t bytes);
-  // Filled. True: so much is staged that the thread should be woken.
+  // Tells that the slot is filled. True: so much is staged that the thread should be woken.
   bool Commit(Slot slot);
   void Abandon(Slot slot);
 
-  // --- for all
-  // False: no block of the key is counted. Without the mutex; a few nanoseconds while nothing is staged.
+  // --- for all threads
+  // False: no block of the key is counted. Takes no mutex, and a few nanoseconds while nothing is staged.
   bool MayHold(const BlockKey& key) const {
     for (uint64_t left = held_.load(std::memory_order_seq_cst); left != 0; left &= left - 1) {
       const auto slot = static_cast<Slot>(std::countr_zero(left));
@@ -83,23 +83,24 @@ class StagedBlocks {
     }
     return false;
   }
-  // True: a block of the key was counted, and is no more.
+  // Forgets the key's block. True: a block was counted, and is not any more.
   bool Forget(const BlockKey& key);
   void ForgetAll();
-  // The block with a pin, if it is filled; `raise` adds to its heat.
+  // The key's block with a pin, if it is filled. `raise` adds to its heat.
   std::optional<Pinned> Pin(const BlockKey& key, bool raise);
   void Unpin(Slot slot);
-  // A block of the key is counted and filled.
+  // Whether a block of the key is counted and filled.
   bool Has(const BlockKey& key);
-  // Whether the DRAM tier holds it too. False: no block of the key is counted and filled.
+  // Notes whether the DRAM tier holds the block too. False: no block of the key is counted and filled.
   bool SetDram(const BlockKey& key, bool dram);
   // Calls visit(key, bytes, role) for blocks that are counted and filled, without the mutex.
   void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit);
 
   // --- for the thread
-  // The block that was committed first. Nothing: none is staged.
+  // Takes the block that was committed first. Empty: none is staged.
   std::optional<Block> Take();
-  // Calls publish(heat, dram) under the mutex, if the block still counts; it then no longer does. False: it did not.
+  // Calls publish(heat, dram) under the mutex, if the block is still counted; it is not counted any more afterwards.
+  // False: it was not counted.
   template <typename F>
   bool Publish(Slot slot, F&& publish) {
     const std::lock_guard lock(mutex_);
@@ -109,16 +110,16 @@ class StagedBlocks {
     Release(slot);
     return true;
   }
-  // Nobody forgot the block that is being packed.
+  // Whether the block that is being packed was not forgotten.
   bool IsWanted(Slot slot);
   void Finish(Slot slot);
 
   uint64_t pins();
-  // Blocks that were filled and left to the thread, ever.
+  // The number of blocks that were ever filled and left to the thread.
   uint64_t committed();
-  // Those there was no room for.
+  // The number of blocks for which there was no room.
   uint64_t found_full();
-  // Slots that are neither free nor only pinned: none, if nobody puts and the thread is done.
+  // The number of slots that are neither free nor only pinned: 0 if nobody puts and the thread is done.
   unsigned busy();
   uint64_t dram_bytes() const { return sizeof(*this) + kUnits * unit_bytes_; }
 
@@ -133,7 +134,7 @@ class StagedBlocks {
     unsigned units = 0;
     uint32_t bytes = 0;
     uint32_t pins = 0;
-    uint64_t turn = 0;  // of the Commit
+    uint64_t turn = 0;  // the order of Commits
     BlockKey key;
   };
 
@@ -156,7 +157,7 @@ class StagedBlocks {
   std::array<Atomic<uint32_t>, kUnits> tags_{};
 
   Mutex mutex_;
-  std::array<SlotState, kUnits> slots_;  // GUARDED_BY(mutex_); of first units
+  std::array<SlotState, kUnits> slots_;  // GUARDED_BY(mutex_); used for first units only
   uint64_t free_units_ = ~uint64_t{0};   // GUARDED_BY(mutex_)
   uint64_t staged_ = 0;                  // GUARDED_BY(mutex_): slots in kStaged
   uint64_t next_turn_ = 0;               // GUARDED_BY(mutex_)

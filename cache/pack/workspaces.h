@@ -17,8 +17,8 @@ struct ZSTD_DCtx_s;
 namespace mezz {
 
 // What one thread needs while it packs or unpacks one block: buffers and zstd's states (LZ4's is on the stack). Each is
-// made when it is first asked for, grows to the largest block seen, and stays until it is given back. Who asks for one
-// gets null where there is no memory.
+// made when it is first asked for, grows to the largest block seen, and stays until it is given back. Null: there is no
+// memory.
 class Workspace {
  public:
   Workspace() = default;
@@ -34,7 +34,7 @@ class Workspace {
   void GiveBackZstd();
 
   size_t bytes() const;
-  // What one takes that has packed and unpacked blocks of this size; an upper bound.
+  // The most that a workspace takes which has packed and unpacked blocks of this size.
   static uint64_t BytesFor(Codec codec, size_t block_bytes);
 
  private:
@@ -49,10 +49,10 @@ class Workspace {
   ZSTD_DCtx_s* decompressor_ = nullptr;
 };
 
-// As many workspaces as threads pack at once, up to a bound; the lowest that is free is taken, so that only as many are
-// made as were ever needed together.
+// As many workspaces as threads pack at once, up to a bound. The lowest free one is taken, so no more are made than
+// were ever needed at once.
 //
-// Thread-safe. Neither blocks nor allocates, but for the memory of a workspace that is new or grows.
+// Thread-safe. Does not block. Allocates only the memory of a workspace that is new or grows.
 class Workspaces {
  public:
   using Numbers = FreeNumbers<Atomic<uint64_t>>;
@@ -78,16 +78,16 @@ class Workspaces {
     Workspaces* pool_ = nullptr;
     unsigned number_ = 0;
   };
-  // Empty: all are in use.
+  // Takes a workspace. Empty: all are in use.
   Lease Take();
-  // Of all that nobody holds now. Who comes meanwhile may find none.
+  // Frees zstd's states of all workspaces that are not in use now. A Take meanwhile may find none free.
   void GiveBackZstd();
 
   uint64_t dram_bytes() const { return sizeof(*this) + held_bytes_.load(std::memory_order_relaxed); }
 
  private:
   std::array<Workspace, kCountMax> workspaces_;
-  std::array<size_t, kCountMax> told_bytes_{};  // of each, as it is in held_bytes_; its holder's
+  std::array<size_t, kCountMax> told_bytes_{};  // what each counts in held_bytes_; changed by its holder
   Numbers free_;
   Atomic<uint64_t> held_bytes_{0};  // relaxed: a figure
 };

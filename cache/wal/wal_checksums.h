@@ -33,7 +33,8 @@ inline Superblock MakeSuperblock(const Geometry& geometry, const std::array<uint
   return superblock;
 }
 
-// Of what lies behind the checksum that begins an entry (with its name) or an extent header.
+// The checksum of the bytes after the checksum field, with which an entry (its name included) or an extent header
+// begins.
 inline uint64_t ChecksumBehind(const std::byte* begin, size_t bytes, uint64_t medium_seed) {
   return XXH3_64bits_withSeed(begin + sizeof(uint64_t), bytes - sizeof(uint64_t), medium_seed);
 }
@@ -43,7 +44,7 @@ inline uint64_t ChunkSeed(uint64_t medium_seed, uint64_t generation, uint64_t at
   return XXH3_64bits_withSeed(bound_to, sizeof(bound_to), medium_seed);
 }
 
-// 0 is what empty space holds.
+// The checksum of a chunk. It is never 0, because empty space holds 0.
 inline uint64_t ChunkChecksum(std::span<const std::byte> bytes, uint64_t seed) {
   const uint64_t sum = XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
   return sum == 0 ? 1 : sum;

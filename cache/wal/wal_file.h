@@ -13,10 +13,10 @@ namespace mezz {
 
 class WalStore;
 
-// A file of a WalStore. Kept alive by who reads or writes it, with its store.
+// A file of a WalStore. Readers and writers keep it and its store alive.
 //
-// length_ is stored by the writer once the bytes are drained, and loaded by readers: release and acquire, so who sees a
-// length sees the bytes and the extents they lie in.
+// The writer stores length_ (release) once the bytes are drained, and readers load it (acquire). So a reader that sees
+// a length sees the bytes and the extents that they lie in.
 class WalFile {
  public:
   ~WalFile();
@@ -25,16 +25,17 @@ class WalFile {
 
   uint64_t length() const { return length_.load(std::memory_order_acquire); }
   uint64_t modified_seconds() const { return modified_seconds_.load(std::memory_order_relaxed); }
-  // The medium lost some of it: what is there ends at length(), and there was more.
+  // Whether the medium lost a part of the file: it had more than the length() that is left.
   bool damaged() const { return damaged_; }
 
-  // Where a reader was: the next read finds its place at once if it goes on from there.
+  // Where a reader stopped. A read that goes on from there finds its place at once.
   struct Cursor {
     size_t ordinal = 0;
-    uint64_t at = 0;        // of a chunk, in the extent; 0: nowhere yet
+    uint64_t at = 0;        // where a chunk lies in the extent; 0: nowhere yet
     uint64_t position = 0;  // of that chunk's first byte, in the file
   };
-  // Copies up to `bytes` bytes from `position` on to `to`; fewer only at the end. False if a chunk is none any more.
+  // Copies up to `bytes` bytes from `position` on to `to`, fewer only at the end of the file. False: a chunk is
+  // damaged.
   bool Read(uint64_t position, size_t bytes, char* to, size_t* got, Cursor* cursor) const;
 
  private:
@@ -43,31 +44,32 @@ class WalFile {
   struct Extent {
     uint32_t number = 0;
     uint64_t generation = 0;
-    uint64_t start = 0;  // position in the file of its first byte
+    uint64_t start = 0;  // the position of its first byte in the file
   };
   static constexpr uint32_t kNoSlot = ~uint32_t{0};
 
   WalFile(WalStore* store, uint64_t id) : store_(store), id_(id) {}
-  // The extent that holds `position`, and where the next begins.
+  // The extent that holds `position`, and the position where the next one begins.
   std::pair<Extent, uint64_t> ExtentOf(uint64_t position, uint64_t length, size_t* ordinal) const;
 
   WalStore* const store_;
   const uint64_t id_;
-  bool damaged_ = false;  // not changed once the store is open
+  bool damaged_ = false;  // constant once the store is open
   std::atomic<uint64_t> length_{0};
   std::atomic<uint64_t> modified_seconds_{0};
 
   std::string name_;         // guarded by the store's mutex, as the next two
-  uint32_t slot_ = kNoSlot;  // kNoSlot: not in the directory, now or any more
+  uint32_t slot_ = kNoSlot;  // kNoSlot: not in the directory yet, or not any more
 
-  // The writer's alone: bytes used of the last extent; all of it if the next append has to begin another, because what
-  // lies behind the end may be of an append that a crash cut short.
+  // The bytes used of the last extent; only the writer uses this. It is the whole extent if the next append must begin
+  // another one, because an append that a crash cut short may have left bytes after the end.
   uint64_t tail_used_ = 0;
 
   mutable std::mutex mutex_;
-  std::vector<Extent> extents_;                       // guarded by mutex_, changed by the writer only
-  std::vector<std::pair<uint64_t, uint64_t>> dirty_;  // guarded by mutex_: what a page cache may hold back
-  std::mutex sync_mutex_;  // taken before mutex_: a sync waits for the one that took its bytes from dirty_
+  std::vector<Extent> extents_;  // guarded by mutex_, changed by the writer only
+  std::vector<std::pair<uint64_t, uint64_t>>
+      dirty_;              // guarded by mutex_: ranges that a page cache may not have written back
+  std::mutex sync_mutex_;  // taken before mutex_: a Sync waits for the Sync that took its bytes from dirty_
 };
 
 }  // namespace mezz

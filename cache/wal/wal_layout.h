@@ -7,8 +7,8 @@
 //   chunk     := ChunkHeader (16 B) bytes, padded with zeros to 64
 //
 // All integers are in the byte order of the machine that wrote them; the superblock says which. Checksums are XXH3
-// (xxHash 0.8, 64 bits). Each but the superblock's is seeded with what makes it true here and now only: the medium's
-// UUID, and for a chunk also its extent's generation and its place. So nothing that lay there before passes for valid.
+// (xxHash 0.8, 64 bits). Each except the superblock's is seeded with the medium's UUID, and a chunk's also with its
+// extent's generation and its place. So nothing that lay there before passes for valid.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ inline constexpr uint32_t kFormatVersion = 1;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kSuperblockSeed = 0x57414c4d455a5aull;
 
-// Written once, when the medium is formatted. A UUID of zeros: made, and not yet formatted.
+// Written once, when the medium is formatted. A UUID of zeros: the file was created, but not formatted yet.
 struct Superblock {
   char magic[16];
   uint32_t format_version;
   uint32_t byte_order_mark;
   uint64_t capacity_bytes;
   uint64_t extent_bytes;
-  uint32_t slots;  // of the directory
+  uint32_t slots;  // slots of the directory
   uint32_t slot_bytes;
   uint64_t uuid[2];
   uint64_t reserved[7];  // zero
@@ -38,7 +38,7 @@ struct Superblock {
 };
 static_assert(sizeof(Superblock) == 128);
 
-// One word, so that it is the old or the new one at any time. Grows by one with each opening.
+// The epoch, which grows by one with each opening. It is one word, so that after a crash it is the old or the new one.
 struct EpochLine {
   uint64_t epoch;
   uint64_t reserved[7];
@@ -46,15 +46,16 @@ struct EpochLine {
 static_assert(sizeof(EpochLine) == kLineBytes);
 inline constexpr uint64_t kEpochAt = sizeof(Superblock);
 
-// A serial number: the epoch, and a count within it. None is ever given twice, also across a cut of power.
+// A serial number is the epoch and a count within it. None is ever given out twice, not even across a cut of power.
 inline constexpr unsigned kSerialBits = 40;
 
-// A file, in its slot. Valid or not there: `checksum` is over the rest of the entry and the name. Where two entries
-// name the same file, or the same name, the one with the larger version is true: that is how a rename is one step.
+// A file in its slot of the directory. `checksum` covers the rest of the entry and the name; an entry that fails it
+// does not count. Where two entries have the same file or the same name, the one with the larger version is valid. So a
+// rename is one step.
 struct Entry {
   uint64_t checksum;
   uint64_t version;           // a serial number
-  uint64_t file;              // a serial number; of all extents that are the file's
+  uint64_t file;              // a serial number, which all extents of the file have
   uint64_t modified_seconds;  // since 1970, when the entry was written
   uint32_t name_bytes;
   uint32_t reserved0;
@@ -65,21 +66,21 @@ inline constexpr uint64_t kDirectoryAt = 4096;
 inline constexpr uint32_t kSlotBytes = 1024;
 inline constexpr uint32_t kNameBytesMax = kSlotBytes - sizeof(Entry);
 
-// Says whose an extent is. It is free if there is no such file.
+// Says which file an extent belongs to. The extent is free if there is no such file.
 struct ExtentHeader {
   uint64_t checksum;    // of the bytes behind it
   uint64_t generation;  // a serial number, new each time the extent is taken
   uint64_t file;
-  uint64_t start;    // position in the file of its first byte; what the extent before holds beyond that never was
+  uint64_t start;    // the position of its first byte in the file; bytes of the extent before it from there on are void
   uint32_t ordinal;  // 0 is the file's first extent
   uint32_t extent;   // its own number
   uint64_t reserved[3];
 };
 static_assert(sizeof(ExtentHeader) == kLineBytes);
 
-// What one append put into one extent.
+// The start of a chunk: what one append put into one extent.
 struct ChunkHeader {
-  uint64_t checksum;  // of `bytes` bytes behind this header, seeded with all that the chunk is bound to
+  uint64_t checksum;  // of the `bytes` bytes after this header, seeded as said above
   uint32_t bytes;     // at least 1
   uint32_t reserved;
 };

@@ -11,12 +11,12 @@
 
 namespace mezz {
 
-// Reads a formatted medium into a new store: who is there, how long, what is free. Leaves the medium so that a crash on
-// the way, or right behind it, is recovered to the same.
+// Reads a formatted medium into a new store: which files there are, how long they are, and which extents are free. A
+// crash during the recovery, or right after it, is recovered to the same.
 class WalRecoverer {
  public:
   explicit WalRecoverer(WalStore& store) : store_(store) {}
-  // Refuses a medium whose superblock is damaged or of another geometry.
+  // Recovers the store. An error if the superblock is damaged or of another geometry.
   Status Recover();
 
  private:
@@ -32,7 +32,8 @@ class WalRecoverer {
   void ReadExtents();
   void StartEpoch();
   void RecoverFile(WalFile& file);
-  // Walks an extent's chunks, but not beyond `end` in the file. Returns the end in the file, and the one in the extent.
+  // Walks an extent's chunks, but not beyond the position `end` of the file. Returns where the walk ended, in the file
+  // and in the extent.
   struct Walk {
     uint64_t position;
     uint64_t at;
@@ -40,12 +41,12 @@ class WalRecoverer {
   };
   Walk WalkChunks(const ExtentHeader& header, uint64_t end) const;
   bool IsChunk(const ExtentHeader& header, uint64_t at, uint32_t* bytes) const;
-  // A chunk behind `at`, where the walk ended: what was drained before it was appended is damaged.
+  // Whether a chunk lies after `at`, where the walk ended. Then bytes that were drained before it are damaged.
   bool ChunkBehind(const ExtentHeader& header, uint64_t at) const;
   void TellDamage(WalFile& file);
   void EraseExtent(uint32_t extent);
-  // A line that is neither valid nor empty: half of what a crash cut short. What is written there next, cut short in
-  // its turn, may have the very words that this one lacks, and would make it whole.
+  // Notes a line that is neither valid nor empty, left by a write that a crash cut short. A later write there, cut
+  // short too, could add the words that this one lacks, and so make it valid.
   void NoteTorn(uint64_t at);
   void EraseTorn();
   const std::byte* At(uint64_t at) const { return store_.medium().base() + at; }
@@ -54,7 +55,7 @@ class WalRecoverer {
   uint64_t serial_max_ = 0;
   std::vector<uint64_t> torn_;
   std::map<uint64_t, std::map<uint32_t, ExtentHeader>> by_file_;  // file -> ordinal -> header
-  std::vector<bool> taken_;                                       // by extent
+  std::vector<bool> taken_;                                       // indexed by extent
 };
 
 }  // namespace mezz

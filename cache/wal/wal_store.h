@@ -29,29 +29,29 @@ std::string_view ToString(WalOutcome outcome);
 using WalUuid = std::array<uint64_t, 2>;
 std::string ToString(const WalUuid& uuid);  // 32 hexadecimal digits
 
-// What an opening found. `damaged` logs hold a valid chunk behind one that is not: no crash leaves that.
+// What an opening found. A `damaged` log has a valid chunk after one that is not valid, which no crash leaves.
 struct WalRecovery {
   uint64_t files = 0;
   uint64_t bytes = 0;
   uint64_t damaged = 0;
-  uint64_t dropped_extents = 0;  // of an append that was under way
+  uint64_t dropped_extents = 0;  // of appends that a crash cut short
 };
 
 // Append-only files on a medium of fixed extents: what write-ahead logs need, and no more. Layout: wal_layout.h.
 //
-// Durable on return are Create, Rename, Remove and Truncate, each one step for whoever opens the medium after a crash;
-// of appended bytes those that a Sync saw. A crash leaves of a file a prefix of what was appended, at least what was
-// synced, never a byte of what lay there before. (On a medium of page granularity "crash" means the process's, and with
-// `write_back` also the machine's.)
+// Durability. Create, Rename, Remove and Truncate are durable on return, and each is one step for a crash. Appended
+// bytes are durable after a Sync. A crash leaves a prefix of what was appended to a file, and at least all that was
+// synced; never a byte that lay there before. (On a medium of page granularity "crash" means that of the process, and
+// with `write_back` also that of the machine.)
 //
-// Once the kernel could not write back, nothing is durable any more that was not before: whoever changes a file gets
-// kIoError, now and ever after. Logs can still be read, and removed, which a crash may undo.
+// If the kernel cannot write back, nothing more becomes durable: every change of a file returns kIoError from then on.
+// Logs can still be read. They can be removed too, but a crash may undo that.
 //
-// A name is any string of 1 to kNameBytesMax bytes. Removed or replaced files can be read by who holds them; their
-// extents are free when nobody does.
+// A name is any string of 1 to kNameBytesMax bytes. A removed or replaced file can still be read through its FilePtr.
+// Its extents are free once no FilePtr is left.
 //
-// Thread-safe; each file has one writer at a time, and any number of readers beside it. No call is made into a store
-// from a forked child.
+// Thread-safe. Each file has one writer at a time, and any number of readers beside it. A forked child must not call
+// into a store.
 class WalStore {
  public:
   using Geometry = wal_layout::Geometry;
@@ -59,42 +59,43 @@ class WalStore {
 
   struct Settings {
     MediumModelName model = MediumModelName::kNone;
-    // Null: what is drained is durable. Else the bytes lie in a page cache, and this asks the kernel to write some
-    // pages; not 0 if it cannot.
+    // Null: drained bytes are durable. Otherwise they lie in a page cache, and this asks the kernel to write some pages
+    // back. It returns 0, or another value if the kernel cannot.
     int (*write_back)(void* pages, size_t bytes) = nullptr;
   };
 
-  // Takes a medium that begins with our superblock (`existing`), and recovers its files; or formats it.
+  // Opens a store. With `existing` the medium begins with our superblock, and its files are recovered; without, it is
+  // formatted.
   static Status Open(std::unique_ptr<Medium> medium, bool existing, const Geometry& geometry, const Settings& settings,
                      std::shared_ptr<WalStore>* store);
   ~WalStore();
 
-  // An empty file; replaces one of that name.
+  // Creates an empty file, in place of one with that name.
   WalOutcome Create(std::string_view name, FilePtr* file);
   FilePtr Find(std::string_view name) const;  // null if there is none
-  // Replaces a file of the name `to`.
+  // Renames a file. A file with the name `to` is replaced.
   WalOutcome Rename(std::string_view from, std::string_view to);
   WalOutcome Remove(std::string_view name);
   // All names that begin with `prefix`, sorted.
   std::vector<std::string> List(std::string_view prefix) const;
 
-  // All of `bytes` or, where there is no room for all, none.
+  // Appends all of `bytes`, or none if there is no room for all.
   WalOutcome Append(WalFile& file, std::span<const std::byte> bytes);
   WalOutcome Sync(WalFile& file);
-  // `*file` becomes another object, which holds the first `length` bytes, or all and zeros behind.
+  // Makes `*file` another object, which has the first `length` bytes; beyond the old end they are zeros.
   WalOutcome Truncate(FilePtr* file, uint64_t length);
 
   const Medium& medium() const { return *medium_; }
-  // What has become of the file that the logs lie in, as the rest of a sentence that begins with its path, and what to
-  // do. Empty: it is found again by the name it was opened by.
+  // What is wrong with the name of the file that the logs lie in, and what to do, as the rest of a sentence whose
+  // subject is its path. Empty: the file is found by the name that it was opened by.
   std::string NameTrouble() const;
-  // As Medium::WatchName. Call it once.
+  // Watches that name: see Medium::WatchName. Call it once.
   void WatchName(const std::function<void()>& told) { medium_->WatchName(told); }
   const Geometry& geometry() const { return geometry_; }
   const WalUuid& uuid() const { return uuid_; }
   const WalRecovery& recovery() const { return recovery_; }
   uint64_t free_bytes() const;
-  // The longest file that an empty store holds if it is appended in large pieces.
+  // The longest file that an empty store can hold, if it is appended in large pieces.
   uint64_t LongestFile() const;
 
  private:
@@ -110,35 +111,35 @@ class WalStore {
 
   // Streams a multiple of 64 bytes.
   void Put(uint64_t at, const void* from, size_t bytes);
-  // What was put is durable, and seen by all.
+  // Makes the bytes of all Puts durable and visible.
   void Drain() { medium_->Drain(); }
-  // Beyond that, where the medium's bytes lie in a page cache.
+  // Writes these bytes back, where the medium's bytes lie in a page cache.
   void Flush(uint64_t at, uint64_t bytes);
   void DrainAndFlush(uint64_t at, uint64_t bytes);
 
   void PutChunk(const WalFile::Extent& extent, uint64_t at, std::span<const std::byte> bytes);
   void PutExtentHeader(const WalFile::Extent& extent, uint64_t file, uint32_t ordinal);
   bool TakeExtents(size_t count, std::vector<WalFile::Extent>* taken);
-  void GiveBack(const std::vector<WalFile::Extent>& extents);  // by ~WalFile
+  void GiveBack(const std::vector<WalFile::Extent>& extents);  // called by ~WalFile
 
-  // What an operation that needed the medium's health comes to.
+  // The outcome of an operation, if all else went well.
   WalOutcome Health() const { return broken_.load(std::memory_order_acquire) ? WalOutcome::kIoError : WalOutcome::kOk; }
 
   uint64_t NextSerialLocked();
   // `spare`: slots that must stay free, so that a rename never lacks one.
   WalOutcome CheckEntryLocked(std::string_view name, size_t spare) const;
-  // Takes a slot and makes the entry durable there.
+  // Takes a slot, and makes the entry durable there.
   void PutEntryLocked(std::string_view name, WalFile* file);
   void EraseSlotLocked(uint32_t slot);
   void DropLocked(const FilePtr& file);
 
   const std::unique_ptr<Medium> medium_;
-  const BusErrorWatch watch_;  // of its memory; what is read of it is not tried
+  const BusErrorWatch watch_;  // of the medium's memory; reads of it are not contained
   const Geometry geometry_;
   const Settings settings_;
   std::unique_ptr<Throttle> throttle_;  // null: no model
   WalUuid uuid_{};
-  uint64_t seed_ = 0;  // of checksums, from the UUID
+  uint64_t seed_ = 0;  // of checksums, derived from the UUID
   WalRecovery recovery_;
   // false --a write-back failed, or the memory did not take a store: release--> true; loaded with acquire
   std::atomic<bool> broken_{false};
@@ -147,7 +148,7 @@ class WalStore {
   uint64_t serial_ = 0;  // guarded by mutex_, as all below
   std::map<std::string, FilePtr, ByName> files_;
   std::vector<uint32_t> free_slots_;
-  std::deque<uint32_t> free_extents_;  // the longest free first: wear is spread
+  std::deque<uint32_t> free_extents_;  // the one that is free for longest first, to spread the wear
 };
 
 }  // namespace mezz
