@@ -20,37 +20,40 @@
 
 namespace mezz {
 
-// Writes to SCM what is likely to be asked for again, and copies to DRAM what is asked for most.
-// docs/explanation/policies.md has the picture, the reasons and the measurements. It tunes itself;
+// The default policy. It writes to SCM the blocks that are likely to be asked for again, and copies to DRAM those that
+// are asked for most. docs/explanation/policies.md has the picture, the reasons and the measurements. It tunes itself;
 // PolicyOptions::write_budget_bytes_per_second is the only knob.
 //
-//   on a miss           to DRAM; but data that a compaction reads goes nowhere, and data goes past DRAM, as if that
-//                       had evicted it at once, while newcomers find nothing there (DramWindow), and always if DRAM
-//                       is not for it. To both, if its ghost is known and its image is at hand
-//   on what RocksDB     of a flush to DRAM; of a compaction to SCM if a parent was in the cache, as proven if one was
-//   has written         hit there, and it is known to have been asked for as often as they; else nowhere. Metadata to
-//                       DRAM
-//   on a DRAM eviction  kept if recorded. Else demoted with evidence: it was hit in DRAM, its ghost is known, or it is
-//                       metadata; how much evidence is needed the miniatures say (Strictness). Blocks whose ghost is
-//                       known are demoted as proven. While the SCM tier fills, all are.
-//   on an SCM hit       promoted if its frequency reaches the hot threshold and promotions pay: raw, by what became of
-//                       those before (PromotionFeedback); packed, if its place in DRAM earns more so than with
-//                       newcomers, too (BreakEven). Small metadata always; else in place, as what DRAM is not for
-//                       (past_dram) always is
-//   on reclaim          spared if hit since it was written; a proven one, if hit as often in its turn as the miniatures
-//                       say (HeatOfSpared); one that does not pack among others that do, if hit once more. Never if
-//                       DRAM holds it, unless it is packed. What is dropped leaves a ghost.
+//   on a miss           The block goes to DRAM. Data that a compaction reads goes nowhere. Data goes past DRAM, as if
+//                       DRAM had evicted it at once, while new blocks are not hit there (DramWindow), and always if it
+//                       must not go there (past_dram). A block goes to both tiers if its ghost is known and its image
+//                       is at hand.
+//   on what RocksDB     A block of a flush goes to DRAM. A block of a compaction goes to SCM if a parent was in the
+//   has written         cache, as proven if one was hit there, and inherits their frequency; else it goes nowhere.
+//                       Metadata goes to DRAM.
+//   on a DRAM eviction  The block is kept if SCM has a record of it. Else it is demoted if there is evidence: it was
+//                       hit in DRAM, its ghost is known, or it is metadata. The miniatures say how much evidence is
+//                       needed (Strictness). A block whose ghost is known is demoted as proven. While the SCM tier
+//                       fills, every block is demoted.
+//   on an SCM hit       The block is promoted if its frequency reaches the hot threshold and promotions pay. Raw blocks
+//                       are judged by the promotions before (PromotionFeedback); packed ones also by whether they earn
+//                       more in DRAM than new blocks do (BreakEven). Small metadata is always promoted, a block with
+//                       past_dram never. All others are served in place.
+//   on reclaim          A young record is spared if it was hit since it was written; a proven one if it was hit as
+//                       often in its turn as the miniatures say (HeatOfSpared). A record that does not pack, among
+//                       others that do, needs one hit more. A raw record is never spared if DRAM holds the block. A
+//                       dropped record leaves a ghost.
 //
-// Where flushes and compactions replace files (IsRenewed), this evidence is not to be had: it is kept by block, and
-// each new file has new blocks, of which nothing is known though their keys were asked for before. There it does as
-// dram_first does: everything that leaves DRAM is demoted, nothing is promoted, one hit spares a record of either
-// generation, and the young have more room. The governor does not stop what mostly takes the place of dead blocks; the
-// write budget holds.
+// While flushes and compactions replace files (IsRenewed) there is no such evidence: it is kept by block, and each new
+// file has new blocks, of which nothing is known though their keys were asked for. Then the policy does as dram_first
+// does: it demotes everything that leaves DRAM and promotes nothing, one hit spares a record of either generation, and
+// the young have more room. The governor lets through what mostly takes the place of dead blocks; the write budget
+// still holds.
 //
 // Every write passes the governor and the budget first.
 //
-// Costs: an SCM hit is one line of the sketch, an eviction that line and one of the ghost; of one key in many also a
-// step of the miniatures. About five bytes a block of capacity (docs/explanation/policies.md).
+// Costs: an SCM hit reads one line of the sketch, an eviction that line and one of the ghost. One key in many also
+// takes a step of the miniatures. Memory: about five bytes for a block of capacity (docs/explanation/policies.md).
 class AdaptivePolicy final : public Policy {
  public:
   static constexpr std::string_view kName = "adaptive";
@@ -71,31 +74,32 @@ class AdaptivePolicy final : public Policy {
   unsigned requeue_percent() const override { return kRequeuePercent; }
   size_t dram_bytes() const override;
 
-  // Lines of the sketch that were aged since the policy was made.
+  // How many lines of the sketch were aged since the policy was made.
   uint64_t aged_lines() const { return sketch_.aged_lines(); }
 
-  // No call ages more lines than this: a look-up is not to wait for the bookkeeping of the DRAM hits before it. What
-  // is owed then is paid by the look-ups that follow, four lines each; at that pace the sketch is halved once while
-  // 1/128 of its keys come by, so being in debt does not let old counts stand.
+  // The most lines that one call ages, so that no look-up waits for the bookkeeping of the DRAM hits before it. The
+  // look-ups that follow age the rest, four lines each. At that pace the sketch is halved once in 1/128 as many
+  // look-ups as it has keys, so old counts do not stay.
   static constexpr unsigned kAgedLinesPerCallMax = 4;
-  // Index and filter blocks above this are served where they lie: a probe reads a few lines of them, and each would
-  // take the room of many data blocks in DRAM.
+  // Larger index and filter blocks are served in place: a look-up reads a few lines of them, and each would take the
+  // room of many data blocks in DRAM.
   static constexpr uint32_t kSmallMetadataBytes = 32 << 10;
-  // Less than S3-FIFO's tenth: the DRAM tier before the young is such a window too.
+  // Less than the tenth of S3-FIFO, as the DRAM tier before the young is such a window too.
   static constexpr unsigned kYoungPercent = 6;
-  // Bounds the dead and the cold in a segment that is kept whole to the rest of it.
+  // The least share of hot records in a segment that is kept whole. It limits the dead and cold records to the rest.
   static constexpr unsigned kRequeuePercent = 85;
-  // Packing 4 KiB inline, in flash reads of 80 us: LZ4 7 us, zstd 17.
+  // The cost of packing 4 KiB inline, in flash reads of 80 us: 7 us with LZ4, 17 us with zstd.
   static constexpr double kPackCostLz4 = 0.0875, kPackCostZstd = 0.2125;
-  // What a hit in DRAM spares against a packed one, from find to release, in flash reads: LZ4 3 us, zstd 9.
+  // What a hit in DRAM saves over a hit on a packed record, from find to release, in flash reads of 80 us: 3 us with
+  // LZ4, 9 us with zstd.
   static constexpr double kPackedHitCostLz4 = 0.0375, kPackedHitCostZstd = 0.1125;
-  // Of the mean packed block: a raw one above that takes the room of several.
+  // A raw record above this share of the mean packed one takes the room of several.
   static constexpr uint64_t kLargePercent = 125;
-  // Bytes that RocksDB's flushes and compactions have offered, in thousandths of those looked up, from which on files
-  // are taken to be replaced faster than evidence gathers: docs/explanation/heirs.md.
+  // Files are taken to be replaced faster than evidence gathers once RocksDB's flushes and compactions offer this many
+  // bytes for a thousand looked up: docs/explanation/heirs.md.
   static constexpr uint64_t kRenewedPermille = 4;
-  // Written bytes in percent of those looked up, above which only the strictest evidence counts, unless the miniatures
-  // found that writing everything pays; and above which nothing is written.
+  // Two limits of written bytes, in percent of those looked up. Above the first only the strictest evidence counts,
+  // unless the miniatures found that writing everything pays. Above the second nothing is written.
   static constexpr uint64_t kChurnStrictPercent = 50;
   static constexpr uint64_t kChurnStopPercent = 100;
 
@@ -116,7 +120,7 @@ class AdaptivePolicy final : public Policy {
   uint32_t PromotionTarget(const BlockFacts& block) const;
   double WriteCost(const BlockFacts& block);
   bool Probe(uint64_t hash);
-  // Files are replaced so fast that what is known of blocks by their keys is of files that are gone.
+  // Whether files are replaced so fast that all that is known of blocks is of files that are gone.
   bool IsRenewed() const { return renewal_.HasWritten(kRenewedPermille); }
   bool Promotes(const BlockFacts& block, uint64_t hash, unsigned frequency) const;
 
@@ -128,14 +132,14 @@ class AdaptivePolicy final : public Policy {
   BreakEven break_even_;
   DramWindow window_;
   WriteGovernor governor_;
-  WriteGovernor renewal_;  // of bytes that RocksDB has written, beside those looked up
+  WriteGovernor renewal_;  // compares the bytes that RocksDB has written with those looked up
   WriteBudget budget_;
   const uint64_t lookups_per_aged_line_;
   std::mutex growing_;
-  // Guarded by growing_: the tiers' blocks that each is sized for.
+  // Guarded by growing_: the bytes of the tiers that sketch and ghost are sized for.
   uint64_t sketched_bytes_, ghost_bytes_;
 
-  // Look-ups that missed DRAM, counted apart by each thread's stripe and passed on in batches.
+  // Look-ups that missed DRAM, counted in each thread's stripe and passed on in batches.
   struct alignas(64) Stripe {
     std::atomic<uint32_t> lookups{0};
     std::atomic<uint64_t> bytes{0};  // looked up since the last batch
@@ -144,17 +148,17 @@ class AdaptivePolicy final : public Policy {
   static constexpr uint32_t kBatch = 64;
   std::array<Stripe, kStripes> stripes_;
 
-  // Relaxed, all of them: they are estimates, and publish nothing.
-  // Look-ups that no line of the sketch was aged for yet: raised by CAS up to unaged_lookups_max(), or stored as that,
-  // lowered by CAS by whoever then ages a line.
+  // All words below are relaxed: they are estimates, and publish nothing.
+  // Look-ups for which no line of the sketch was aged yet. Raised by CAS up to unaged_lookups_max(), or stored as that;
+  // a thread that lowers it by CAS then ages a line.
   alignas(64) std::atomic<uint64_t> unaged_lookups_{0};
-  std::atomic<uint32_t> dropped_frequency_{0};  // mean of what reclaim drops of the proven, in 1/1024
+  std::atomic<uint32_t> dropped_frequency_{0};  // mean frequency of the proven that reclaim drops, in 1/1024
   // false -> true at the first reclaim; true -> false when the SCM tier grows: there is room again.
   std::atomic<bool> filled_{false};
-  std::atomic<uint64_t> scm_bytes_;  // as told last
-  // What a packed record takes of its block of late, in percent; 100 while records are raw.
+  std::atomic<uint64_t> scm_bytes_;  // as OnCapacity said last
+  // The size of packed records of late, in percent of their blocks; 100 while records are raw.
   std::atomic<uint32_t> packed_percent_{100};
-  // A block looked up, as the last few thousand that missed DRAM had them; until there are some, what was expected.
+  // The mean size of the last few thousand blocks that missed DRAM; at first the expected one.
   std::atomic<uint64_t> mean_bytes_;
 };
 

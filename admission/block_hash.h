@@ -7,8 +7,8 @@
 
 namespace mezz {
 
-// A good hash of a block's key, each bit of it: two multiplications, the halves of each product folded, as wyhash does
-// (Wang Yi, 2019). One alone would pick blocks that follow each other at even distances.
+// A hash of a block's key, of which every bit is good: two multiplications, each with the halves of its product folded,
+// as in wyhash (Wang Yi, 2019). One multiplication alone would sample consecutive blocks at even distances.
 inline uint64_t BlockHash(const BlockKey& key) {
   const auto folded = [](uint64_t a, uint64_t b) {
     const auto product = static_cast<unsigned __int128>(a) * b;

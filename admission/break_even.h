@@ -10,52 +10,51 @@ namespace mezz {
 
 // How often a packed block must be asked for before its place in DRAM pays.
 //
-// In DRAM its hits need not be unpacked. But there is a block less of what SCM does not hold, and some of that would
-// have come back in time: that costs flash reads, each worth some nine (zstd) to thirty (LZ4) such hits. So it is
-// watched what DRAM would still have had if it were larger:
+// In DRAM its hits need not be unpacked. But DRAM then has room for one block less of those that SCM does not hold, and
+// some of these would have been asked for again in time. That costs flash reads, each worth about nine (zstd) to thirty
+// (LZ4) such hits. So this watches what a larger DRAM would still have held:
 //
-//   returns = of a look-up, how often it misses a block that DRAM dropped not longer ago than DRAM has blocks, counted
-//             in evictions: with twice the room it would still have been there
-//   a block that is asked for `rate` times a look-up pays in DRAM from rate * gain >= returns / DRAM's blocks on
+//   returns = the share of look-ups that miss a block which DRAM dropped within the last N evictions, where N is the
+//             number of DRAM's blocks: with twice the room it would still have been there
+//   a block that is asked for in a share `rate` of the look-ups pays in DRAM if rate * gain >= returns / N
 //
-// where `gain` is what one of its hits spares in DRAM, in flash reads. More promotions leave newcomers less room, so
-// that more of them return, and the next block must be asked for more often: unlike a share of promoted blocks that
-// were hit (PromotionFeedback), it cannot run away.
+// where `gain` is what one of its hits saves in DRAM, in flash reads. More promotions leave new blocks less room. More
+// of these then return, and the next block must be asked for more often. So it limits itself, unlike the share of
+// promoted blocks that were hit (PromotionFeedback).
 //
 // The marginal utility of a ghost list behind the cache is ARC's idea (Megiddo and Modha, FAST'03); here it has a
 // price.
 //
-// Measured in a DramSample, over windows of kTurns times as many look-ups as DRAM has blocks, a mean of the last four
-// or so.
+// It is measured in a DramSample, over windows of kTurns * N look-ups, as a mean of about the last four windows.
 //
-// Atomic words, all relaxed, as they are advice. Evictions, returns: grow; who ends a window takes the returns.
-// Look-ups of this window: grow; who finds that they fill it takes them all (CAS, tried once) and ends it. Who loses to
-// another that added meanwhile leaves it to that one, who finds the window full as well. Rate: unknown -> known, stored
-// by who ends a window.
+// Atomic words, all relaxed, as they are hints. Evictions and returns grow; the thread that ends a window takes the
+// returns. Look-ups of this window grow; a thread that finds the window full takes them all (one CAS) and ends it. If
+// another thread has added meanwhile, it leaves that to the other, which finds the window full too. Rate: unknown ->
+// known, stored by the thread that ends a window.
 //
 // Thread-safe.
 class BreakEven {
  public:
   explicit BreakEven(uint64_t dram_blocks) : sample_(dram_blocks) {}
 
-  // DRAM holds so many blocks from now on.
+  // Sets how many blocks DRAM holds from now on.
   void SetCapacity(uint64_t dram_blocks) { sample_.SetCapacity(dram_blocks); }
 
-  // A block that may enter DRAM was read from flash. `hash` must be well mixed, here and below.
+  // Call it when a block that may enter DRAM was read from flash. `hash` must be well mixed, here and below.
   void OnMiss(uint64_t hash);
-  // A block leaves DRAM, or passes it by.
+  // Call it when a block leaves DRAM, or passes it by.
   void OnEviction(uint64_t hash);
-  // After that: it is in neither tier now.
+  // Call it after that, if the block is in neither tier now.
   void OnDrop(uint64_t hash);
-  // So many look-ups were made, in whatever tier they ended.
+  // Tells of `count` look-ups, whichever tier answered them.
   void OnLookups(uint64_t count);
 
-  // The least frequency that pays, if frequencies are halved once in so many look-ups: infinite until the first window
-  // ended, 0 where nothing returns.
+  // The least frequency that pays, if frequencies are halved once in `lookups_between_halvings`. Infinite until the
+  // first window ended; 0 where nothing returns.
   double Frequency(uint64_t lookups_between_halvings, double gain) const;
 
   static constexpr uint64_t kTurns = 4;
-  static constexpr uint64_t kLookupsMin = 1024;  // of a window
+  static constexpr uint64_t kLookupsMin = 1024;  // look-ups of a window
 
  private:
   static constexpr uint32_t kOne = 1u << 30;
@@ -69,7 +68,7 @@ class BreakEven {
   std::atomic<uint32_t> evictions_{0};    // of the sample
   std::atomic<uint32_t> returns_{0};      // of the sample, in this window
   std::atomic<uint64_t> lookups_{0};      // of all keys, in this window
-  std::atomic<uint32_t> rate_{kUnknown};  // returns a look-up, of kOne
+  std::atomic<uint32_t> rate_{kUnknown};  // returns for a look-up, in 1/kOne
 };
 
 }  // namespace mezz

@@ -12,33 +12,36 @@
 
 namespace mezz {
 
-// With what new records are packed, and why, where that follows what flash costs now: packing spares misses and makes
-// hits dearer, so it pays by as much as a miss takes longer than a hit.
+// Chooses the codec of new records from the present cost of flash (pack=auto). Packing saves misses and makes hits
+// slower, so it pays the more, the longer a miss takes than a hit.
 //
 //              fewer than kSamplesMin misses measured: LZ4
 //
-//         > kRawMaxNs             > kLz4MaxNs          of the mean time of a miss; in one step, if it is that far
+//         > kRawMaxNs             > kLz4MaxNs          the mean time of a miss; raw to zstd in one step if it is that
+// long
 //   raw -------------->  LZ4  ----------------> zstd
 //       <--------------       <----------------
 //         < kLz4MinNs             < kZstdMinNs
 //
-// And zstd only where it packs better by a fifth (kZstdPercentMax; until kZstdPercentKept it stays): else its hits and
-// its packing cost more, and no miss less. In the simulator 42 % smaller records made up for it by far at 80 us.
+// zstd is chosen only where it packs better by a fifth (kZstdPercentMax), and kept until kZstdPercentKept. Otherwise
+// its hits and its packing cost more and save no miss. In the simulator records that were 42 % smaller made up for that
+// by far at 80 us a miss.
 //
-// The mean is an average of the first kWindow misses, and decays over as many from then on. It is a mean and no median:
-// of a scan that reads ahead one miss takes long and the next fifty nothing, and what packing spares is their sum. So
-// that a stall moves it by a microsecond at most, a miss counts kMissMaxNs at most: far above all borders.
+// The mean is the average of the first kWindow misses, and then decays over as many. It is a mean and not a median: in
+// a scan that reads ahead one miss takes long and the next fifty take no time, and packing saves their sum. A miss
+// counts kMissMaxNs at most, far above all borders, so that a stall moves the mean by a microsecond at most.
 //
-// Borders: docs/explanation/policies.md, "Raw or packed". In the simulator raw paid below some 13 to 25 us by
-// trace, LZ4 from there to 25 to 60; these are the geometric means of each band, and a fifth of it to either side.
+// Borders: docs/explanation/policies.md, "Raw or packed". In the simulator, depending on the trace, raw paid below
+// about 13 to 25 us, and LZ4 from there to 25 to 60. The borders are the geometric mean of each band, and a fifth of it
+// to either side.
 //
-// One atomic word: mean in 1/256 ns (40 bits), misses counted up to kWindow (16), codec (8; 0: raw). Changed by CAS
-// (relaxed: it is advice), tried once: a miss that loses a race is left out.
+// One atomic word: mean in 1/256 ns (40 bits), misses counted up to kWindow (16), codec (8; 0: raw). Changed by one
+// relaxed CAS, as it is a hint: a miss that loses a race does not count.
 //
 // Thread-safe.
 class CodecChoice {
  public:
-  // A miss took so long, and zstd makes so much of what LZ4 makes 100 bytes of. True: codec() is another one since.
+  // Tells how long a miss took, and the size that zstd packs to in percent of LZ4's. True: codec() has changed.
   bool OnMiss(uint64_t ns, unsigned zstd_percent = 0) {
     uint64_t seen = word_.load(std::memory_order_relaxed);
     const State before = Decode(seen);
@@ -53,16 +56,16 @@ class CodecChoice {
            after.codec != before.codec;
   }
 
-  // Nothing: raw.
+  // The codec of new records. Empty: they are raw.
   std::optional<Codec> codec() const { return Decode(word_.load(std::memory_order_relaxed)).codec; }
-  // Of a record that is to be packed.  -> kRaw | kPack
+  // The decision about a record that may be packed.  -> kRaw | kPack
   Decision OnPut() const {
     const State now = Decode(word_.load(std::memory_order_relaxed));
     if (!now.codec) return {Action::kRaw, Reason::kFlashFast};
     if (now.misses < kSamplesMin) return {Action::kPack, Reason::kFull};
     return {Action::kPack, *now.codec == Codec::kLz4 ? Reason::kFlashMedium : Reason::kFlashSlow};
   }
-  // 0: nothing was measured.
+  // The mean time of a miss. 0: none was measured.
   uint64_t mean_ns() const { return Decode(word_.load(std::memory_order_relaxed)).mean >> kFractionBits; }
 
   static constexpr uint64_t kLz4MinNs = 15'000, kRawMaxNs = 22'000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the policy answered, how often, why, and for which kind of block.
+// Counts what the policy answered, for which reason, and for which role of block.
 #pragma once
 
 #include <array>
@@ -16,18 +16,18 @@
 
 namespace mezz {
 
-// Where a policy is asked; kForm: where FormRule is.
+// Where a policy is asked. At kForm, FormRule is asked instead.
 enum class DecisionPoint : uint8_t { kMiss, kDramEviction, kScmHit, kReclaim, kForm, kWarm, kCount };
 inline constexpr size_t kDecisionPoints = static_cast<size_t>(DecisionPoint::kCount);
 std::string_view ToString(DecisionPoint point);
-// Whether a policy may answer so there.
+// Whether a policy may answer `action` at this point.
 bool IsAllowed(DecisionPoint point, Action action);
 
-// The answers that each point allows, and one place for all that no point does.
+// The number of answers that the points allow, and one for all answers that are not allowed.
 inline constexpr size_t kAnswers = 19;
 inline constexpr size_t kNoSuchAnswer = kAnswers - 1;
 
-// A sum at one moment.
+// The sums at one moment.
 struct DecisionSnapshot {
   std::array<std::array<std::array<uint64_t, kBlockRoles>, kReasons>, kAnswers> counts{};
 
@@ -35,19 +35,19 @@ struct DecisionSnapshot {
   uint64_t of(DecisionPoint point, Action action, Reason reason) const;
   uint64_t of(DecisionPoint point, Action action) const;
   uint64_t invalid() const;          // answers that their point does not allow: a mistake of the policy
-  uint64_t of(Reason reason) const;  // wherever it was given
+  uint64_t of(Reason reason) const;  // at all points
   DecisionSnapshot operator-(const DecisionSnapshot& earlier) const;
-  // For who counts alone; else DecisionCounters.
+  // For a single thread. Several threads use DecisionCounters.
   void Add(DecisionPoint point, const Decision& decision, BlockRole role);
-  // "decision.POINT.ACTION.REASON: COUNT (ROLE COUNT, ...)", a line each; what never happened is left out.
+  // A line for each count that is not 0: "decision.POINT.ACTION.REASON: COUNT (ROLE COUNT, ...)".
   std::string ToString() const;
 };
 
-// Counts without contention, as Counters does: each thread adds to one of a few stripes. Relaxed order: counts publish
-// nothing. Allocates when it is made only.
+// Counts without contention, as Counters does: each thread adds to one of a few stripes. Relaxed, as counts publish
+// nothing. Only the constructor allocates.
 //
-// Few of the pairs of an answer and a reason are ever given (adaptive's are 36), so a stripe has a row of counts for
-// those only that its threads have counted. The shared stripe has all, and takes what finds no row in another.
+// Few pairs of an answer and a reason are ever given (36 by adaptive). So a stripe has a row of counts only for the
+// pairs that its threads have counted. The shared stripe has rows for all, and takes what finds no row in another.
 //
 //   number of a pair's row in a stripe: kNoRow --Add, by the thread that has the stripe--> a row, for good
 class DecisionCounters {
@@ -64,9 +64,9 @@ class DecisionCounters {
   using Row = std::array<std::atomic<uint64_t>, kBlockRoles>;
   struct alignas(kLineBytes) Stripe {
     Stripe();
-    std::array<std::array<std::atomic<uint8_t>, kReasons>, kAnswers> row_of;  // relaxed: a fresh row is zero
+    std::array<std::array<std::atomic<uint8_t>, kReasons>, kAnswers> row_of;  // relaxed: a new row is zero
     std::array<Row, kRows> rows{};
-    uint8_t used = 0;  // rows; of the thread that has the stripe
+    uint8_t used = 0;  // rows in use; changed by the thread that has the stripe
   };
   struct Stripes {
     std::array<Stripe, kSharedStripe> own;

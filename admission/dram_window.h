@@ -9,32 +9,32 @@
 
 namespace mezz {
 
-// Whether it is worth anything that what is read from flash passes through DRAM. Under a scan or a loop larger than
-// DRAM every newcomer pushes out another one that was not hit yet: DRAM finds nothing, and what lay there before is
-// gone. Then the window is closed: newcomers pass DRAM by, as if it had let go of them at once, and DRAM keeps what it
-// has.
+// Decides whether blocks that are read from flash (newcomers) should pass through DRAM. In a scan, or a loop larger
+// than DRAM, every newcomer pushes out another one that was not hit yet. DRAM then has no hits, and what lay there
+// before is gone. So the window closes: newcomers pass DRAM by, as if it had evicted them at once, and DRAM keeps what
+// it has.
 //
-//   open   --of the newcomers that leave DRAM fewer than kCloseBelow were hit there--> closed
-//   closed --of the newcomers more than kOpenAbove would have been hit there---------> open
+//   open   --fewer than kCloseBelow of the newcomers that leave DRAM were hit there--> closed
+//   closed --more than kOpenAbove of the newcomers would have been hit there---------> open
 //
-// Both shares are means over the last 256 or so of a DramSample: about a turn of DRAM. A newcomer would have been hit
-// if it was turned away while no more than a DRAM's worth of others came. One newcomer in kProbes enters nevertheless,
-// so that DRAM changes, slowly, where all alike are asked for again.
+// Both shares are means over about the last 256 of a DramSample: about a turn of DRAM. A newcomer would have been hit
+// if it is asked for again before as many others came as DRAM holds. One newcomer in kProbes enters all the same, so
+// that DRAM changes slowly where all blocks are asked for alike.
 //
-// Atomic words. State: both shares in 16 bits each, and whether it is closed; changed by CAS, tried once: an event that
-// loses a race is left out. Newcomers: grows. All relaxed: it is advice.
+// Atomic words, all relaxed, as they are hints. The state has both shares, in 16 bits each, and whether the window is
+// closed. It is changed by one CAS: an event that loses a race does not count. The number of newcomers grows.
 //
 // Thread-safe.
 class DramWindow {
  public:
   explicit DramWindow(uint64_t dram_blocks) : sample_(dram_blocks) {}
 
-  // DRAM holds so many blocks from now on. Thread-safe: an event meanwhile may be counted by the former sample.
+  // Sets how many blocks DRAM holds from now on. An event meanwhile may be counted by the former sample.
   void SetCapacity(uint64_t dram_blocks) { sample_.SetCapacity(dram_blocks); }
 
-  // A block that SCM does not hold leaves DRAM. `hash` must be well mixed.
+  // Call it when a block that SCM does not hold leaves DRAM. `hash` must be well mixed.
   void OnEviction(uint64_t hash, bool was_hit);
-  // A block was read from flash. Whether it is to enter DRAM.
+  // Call it when a block was read from flash. Returns whether it should enter DRAM.
   bool Admits(uint64_t hash);
 
   bool closed() const { return (state_.load(std::memory_order_relaxed) & kClosed) != 0; }
@@ -57,7 +57,7 @@ class DramWindow {
   void CountRegret(bool would_have_been_hit);
 
   DramSample sample_;
-  RecentKeys turned_away_;  // as which newcomer
+  RecentKeys turned_away_;  // which newcomer it was, by number
   std::atomic<uint64_t> state_{kOne};
   std::atomic<uint32_t> newcomers_{0};  // in the sample
 };

@@ -8,27 +8,27 @@
 
 namespace mezz {
 
-// Which form new records get in a tier that can pack, and why. Raw while everything fits: nothing is gained by packing
-// then, and each hit of a packed record costs. From the first reclaim on every record is to be packed, hot or cold: a
-// block so hot that a raw record pays for itself belongs in DRAM (docs/explanation/policies.md, "Raw or packed").
+// Decides the form of new records in a tier that can pack. They are raw while everything fits: packing then gains
+// nothing, and each hit on a packed record costs time. From the first reclaim on every record is packed, hot or cold. A
+// block so hot that a raw record pays belongs in DRAM (docs/explanation/policies.md, "Raw or packed").
 //
 //   raw --OnReclaim--> packed --OnGrown--> raw
 //
-// Relaxed: it publishes nothing, and a record of the other form is as good.
+// Relaxed: it publishes nothing, and a record of the other form is valid too.
 //
 // Thread-safe.
 class FormRule {
  public:
-  // -> kRaw | kPack
+  // The form of a new record.  -> kRaw | kPack
   Decision OnPut(BlockRole role) const {
     if (!RolePacks(role)) return {Action::kRaw, Reason::kRole};
     if (!reclaimed()) return {Action::kRaw, Reason::kFilling};
     return {Action::kPack, Reason::kFull};
   }
-  // Reclaim has reached a record.
+  // Tells that reclaim has reached a record.
   void OnReclaim() { reclaimed_.store(true, std::memory_order_relaxed); }
   bool reclaimed() const { return reclaimed_.load(std::memory_order_relaxed); }
-  // The SCM tier has room again.
+  // Tells that the SCM tier has room again.
   void OnGrown() { reclaimed_.store(false, std::memory_order_relaxed); }
 
  private:

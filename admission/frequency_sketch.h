@@ -9,34 +9,34 @@
 #include "admission/growing_table.h"
 namespace mezz {
 
-// How often keys were asked for lately, 0 to 15, in a fixed space: a count-min sketch of 4-bit counters with
-// conservative update, as TinyLFU uses (Einziger et al., ACM TOS 2017; the small counters and their halving are from
-// there), with all four counters of a key in one cache line (the blocked layout of Caffeine and RocksDB's filters).
+// Estimates how often keys were asked for lately, 0 to 15, in a fixed space. It is a count-min sketch of 4-bit counters
+// with conservative update, as in TinyLFU (Einziger et al., ACM TOS 2017), from where the small counters and their
+// halving come. All four counters of a key are in one cache line (the blocked layout of Caffeine and of RocksDB's
+// filters).
 //
-// An estimate is never below the true count since the last halving (up to 15, one thread), and above it only where
-// other keys share all four counters.
+// An estimate is never below the true count since the last halving, up to 15, if one thread counts. It is above it only
+// where other keys share all four counters.
 //
-// Each line is eight atomic words of sixteen counters.  Increment: load and store, so of two threads that count in one
-// word at once, one's counts, or its halving of the word, may be lost, which a sketch can bear; no counter can overflow
-// into its neighbour.  Age: CAS until done.  All of it is relaxed: counters publish nothing.
+// Each line is eight atomic words of sixteen counters. Increment loads and stores. If two threads change one word at
+// once, the counts of one, or its halving, may be lost, which does little harm; no counter can overflow into the next.
+// Age repeats its CAS until it succeeds. All of it is relaxed, as counters publish nothing.
 //
 // Thread-safe. Not copyable.
 class FrequencySketch {
  public:
-  // Two bytes for each of `keys`, rounded up to whole lines.
-  // It can be doubled so many times.
+  // Takes two bytes for each of `keys`, rounded up to whole lines. It can be doubled `doublings_max` times.
   FrequencySketch(size_t keys, uint64_t seed, unsigned doublings_max = 0);
 
-  // Counts one access; returns the estimate with it. `hash` must be well mixed.
+  // Counts one access, and returns the estimate including it. `hash` must be well mixed.
   unsigned Increment(uint64_t hash);
   unsigned Estimate(uint64_t hash) const;
-  // From now on the key counts as asked for so often at least; kMax at most.
+  // Raises the key's estimate to at least `frequency`, which may be kMax at most.
   void Raise(uint64_t hash, unsigned frequency);
 
-  // Halves the counters of the next line in turn: called lines() times, it has halved all.
+  // Halves the counters of the next line in turn. lines() calls halve all.
   void AgeNextLine();
 
-  // As GrowingTable::Double: every key keeps its estimate.
+  // Doubles the sketch, as GrowingTable::Double. Every key keeps its estimate.
   bool Double() { return table_.Double(); }
 
   size_t lines() const { return table_.lines(); }

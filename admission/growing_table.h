@@ -11,15 +11,17 @@
 
 namespace mezz {
 
-// A table of lines of atomic words, found by hash, that may be doubled while it is used. The largest is reserved as
-// address space, of which only what is in use takes memory.
+// A table of lines of atomic words, found by hash, that may be doubled while it is used. Address space for the largest
+// size is reserved; only the part in use takes memory.
 //
-// Doubling copies line i to 2i and 2i + 1, from the last line on, so each key finds what its line held. Who reads or
-// writes meanwhile may meet another line's words, or lose a change: for estimates, which publish nothing.
+// Doubling copies line i to 2i and 2i + 1, the last line first, so each key finds what its line held. A thread that
+// reads or writes meanwhile may meet the words of another line, or lose a change. So use it for estimates, which
+// publish
+// nothing.
 //
-//   lines_: n --Double: release store--> 2n, at most so often as was reserved for
+//   lines_: n --Double: release store--> 2n, at most as often as was reserved for
 //
-// Thread-safe, but for Double, which one thread at a time may call. Never shrinks.
+// Thread-safe, except Double, which one thread at a time may call. Never shrinks.
 template <typename Line>
 class GrowingTable {
  public:
@@ -33,7 +35,7 @@ class GrowingTable {
   GrowingTable(const GrowingTable&) = delete;
   GrowingTable& operator=(const GrowingTable&) = delete;
 
-  // `hash` must be well mixed.
+  // The line of a key. `hash` must be well mixed.
   Line& Of(uint64_t hash) const {
     return table_[static_cast<size_t>((static_cast<unsigned __int128>(hash) * lines()) >> 64)];
   }
@@ -44,7 +46,7 @@ class GrowingTable {
   size_t lines() const { return lines_.load(std::memory_order_acquire); }
   size_t bytes() const { return lines() * sizeof(Line); }
 
-  // False: it is as large as it may be.
+  // Doubles the table. False: it has its largest size.
   bool Double() {
     const size_t lines = this->lines();
     if (2 * lines > lines_max_) return false;

@@ -11,27 +11,28 @@
 
 namespace mezz {
 
-// Whether promoting pays: of the blocks that leave DRAM and that SCM holds as well, how many were hit while they were
-// there. A promotion that brings no second hit has cost a copy, a place in SCM that is held twice, and a place in the
-// DRAM window that a newcomer needed. So while too few were hit, a block must have been asked for more and more often
-// to be promoted; while many were, less.
+// Tells whether promoting pays, by how many of the blocks that leave DRAM and also lie in SCM were hit while they were
+// in DRAM. A promotion without a second hit has cost a copy, a second place for one block, and the place in DRAM that a
+// new block needed. So while too few were hit, a block must be asked for more and more often to be promoted; while many
+// were, less often.
 //
 //   s += (was_hit - s) / 64 at each such eviction, from 1. After each 64 of them: s < target raises the offset by one,
 //   s > target + kSlack lowers it; 0 to kOffsetMax.
 //
-// The target is what a duplicate costs: 0.8 of them must be hit if they are raw, half if LZ4 made them half as large, a
-// fifth with zstd, which also makes the hit dear that a promotion spares.
+// The target follows the cost of a duplicate: 0.8 of them must be hit if they are raw, half if LZ4 made them half as
+// large, and a fifth with zstd, where a promotion also saves a slower hit.
 //
-// A fixed 64th of the keys is promoted whatever the offset is, as soon as it is hot: else an offset once high
-// would leave nothing to learn from.
+// A fixed 64th of the keys is promoted as soon as they are hot, whatever the offset. Otherwise a high offset would
+// leave
+// nothing to learn from.
 //
-// One atomic word: s in 16 bits, evictions since the last step in 8, the offset in 8. Changed by CAS, tried once: an
-// eviction that loses a race is left out. Relaxed: it is advice.
+// One atomic word: s in 16 bits, evictions since the last step in 8, the offset in 8. It is changed by one CAS: an
+// eviction that loses a race does not count. Relaxed, as it is a hint.
 //
 // Thread-safe.
 class PromotionFeedback {
  public:
-  // A block that SCM holds leaves DRAM.
+  // Call it when a block that also lies in SCM leaves DRAM.
   void OnDuplicateEviction(bool was_hit, uint32_t target = kTargetRaw) {
     uint32_t seen = word_.load(std::memory_order_relaxed);
     uint32_t share = seen >> kShareShift;
@@ -51,7 +52,7 @@ class PromotionFeedback {
                                 std::memory_order_relaxed);
   }
 
-  // `hot`: the frequency from which on blocks fill DRAM. `hash` must be well mixed.
+  // Whether to promote a block. `hot`: the frequency from which on blocks fill DRAM. `hash` must be well mixed.
   bool Promotes(unsigned frequency, unsigned hot, uint64_t hash) const {
     return frequency >= hot && (frequency >= hot + offset() || IsProbe(hash));
   }
@@ -61,7 +62,7 @@ class PromotionFeedback {
   static constexpr uint32_t kOne = 65535;
   static constexpr uint32_t kTargetRaw = kOne * 8 / 10, kTargetLz4 = kOne / 2, kTargetZstd = kOne / 5;
   static constexpr uint32_t kOffsetMax = 14;
-  static constexpr unsigned kProbes = 64;  // one key in so many
+  static constexpr unsigned kProbes = 64;  // one key in this many
 
  private:
   static constexpr unsigned kWindowShift = 6;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RocksDB's own rules between a primary cache and what lies below it, as of 11.8.1, so that tables compare with what
-// its users have. Both keep two-hit dummies: keys without blocks, here as bounded ghosts.
+// RocksDB's own rules between a primary cache and the tier below it, as of 11.8.1, so that tables compare with what its
+// users have. Both keep two-hit dummies, which are keys without blocks; here they are bounded ghosts.
 //
 //   policy        miss goes to   on DRAM eviction                         on SCM hit
 //   placeholder   DRAM           drop, leaving a dummy; with one: demote  in place, leaving a dummy; with one: move
@@ -8,30 +8,31 @@
 //
 // placeholder is TieredAdmissionPolicy::kAdmPolicyPlaceholder, which kAdmPolicyAuto chooses for two tiers and which
 // LRUCacheOptions::secondary_cache gets: cache/secondary_cache_adapter.cc (EvictionHandler, Promote) over
-// cache/compressed_secondary_cache.cc (MaybeInsertDummy, Lookup with advise_erase). Modelled: the dummy in the
-// secondary cache that the first eviction leaves and the second stores over; the dummy in the primary that the first
-// secondary hit leaves beside its standalone object, that the next look-up erases and that a block read from flash
-// replaces; the move upwards, which erases the secondary's copy and leaves a dummy there, so that the block's next
-// eviction stores it. RocksDB forces a block in that was hit in the primary only under kAdmPolicyAllowCacheHits: not
-// this one.
+// cache/compressed_secondary_cache.cc (MaybeInsertDummy, Lookup with advise_erase). Modelled are:
+// * the dummy in the secondary cache: the first eviction leaves it, and the second stores the block over it;
+// * the dummy in the primary cache: the first secondary hit leaves it beside its standalone object, the next look-up
+//   erases it, and a block that is read from flash replaces it;
+// * the move upwards: it erases the secondary's copy and leaves a dummy there, so that the block's next eviction stores
+//   it.
+// Only kAdmPolicyAllowCacheHits, another policy, forces a block in that was hit in the primary cache.
 //
-// three_queue is kAdmPolicyThreeQueue: cache/tiered_secondary_cache.{h,cc}. Primary, compressed secondary and a
-// non-volatile tier are queues of their own: blocks go to the first and the last when they are read from flash, and
-// nothing spills downwards. Our SCM tier stands for the last. Modelled: everything is admitted to it, once; hits leave
-// a dummy and are promoted the second time; the record stays and a promoted block is never written again, even if its
-// record is gone when it leaves DRAM.
+// three_queue is kAdmPolicyThreeQueue: cache/tiered_secondary_cache.{h,cc}. The primary cache, a compressed secondary
+// cache and a non-volatile tier are separate queues. Blocks go to the first and the last when they are read from flash,
+// and nothing spills downwards. Our SCM tier stands for the last. Modelled: everything is admitted to it once; a hit
+// leaves a dummy, and the second one is promoted; the record stays, and a promoted block is never written again, even
+// if its record is gone when the block leaves DRAM.
 //
-// Not modelled:
-// * three_queue writes when a block is read, this writes when it leaves DRAM: a policy sends a miss to one tier. A
-// block
-//   thus enters its second queue later, and one that is erased while in DRAM never.
-// * three_queue's middle tier, compressed DRAM, and its dummies: there is none.
-// * Dummies are entries of the caches' own LRU or clock lists, refreshed by what finds them and charged about 100 bytes
-//   each. Here each tier's last as many insertions as blocks fit the tier, in order of insertion.
-// * The secondary cache is an LRUCache. Our tier reclaims in order of writing and spares, once for each hit, what was
-//   hit: CLOCK for LRU. What a non-volatile tier does is its maker's.
-// * RocksDB erases the secondary's copy before it knows whether the primary takes the block; we erase afterwards.
-// * A look-up that misses both tiers erases the primary's dummy even if its reader does not fill the cache.
+// Differences from RocksDB:
+// * RocksDB's three_queue writes when a block is read; ours writes when it leaves DRAM, as a policy sends a miss to one
+//   tier. So a block enters its second queue later, and one that is erased while it is in DRAM never does.
+// * The middle tier of three_queue, compressed DRAM, and its dummies are missing.
+// * RocksDB's dummies are entries of the caches' own LRU or clock lists; a look-up that finds one refreshes it, and
+// each
+//   is charged about 100 bytes. Ours are the last insertions of each tier, as many as blocks fit it, in order.
+// * RocksDB's secondary cache is an LRUCache. Our tier reclaims in order of writing, and spares a block once for each
+//   hit: CLOCK in place of LRU. RocksDB does not define what a non-volatile tier does.
+// * RocksDB erases the secondary's copy before it knows whether the primary takes the block; we erase it afterwards.
+// * In RocksDB a look-up that misses both tiers erases the primary's dummy, even if its reader does not fill the cache.
 #pragma once
 
 #include <string_view>
@@ -41,7 +42,7 @@
 
 namespace mezz {
 
-// State: two ghosts, each lock-free. Two threads at one key may both see a dummy or both leave one, as RocksDB's may.
+// Its state is two lock-free ghosts. Two threads at one key may both see a dummy or both leave one, as in RocksDB.
 class PlaceholderPolicy final : public Policy {
  public:
   static constexpr std::string_view kName = "placeholder";

@@ -6,8 +6,8 @@
 //   scm_first       SCM             keep if recorded, else demote      promote
 //   bidirectional   DRAM            keep if recorded, else demote      promote
 //
-// Reclaim spares what was hit and is not in DRAM. "Demote always" comes to the same: blocks are immutable, so a
-// recorded block need not be written again.
+// Reclaim spares records that were hit and whose blocks are not in DRAM. The paper's "demote always" is the same as
+// "keep if recorded, else demote": blocks are immutable, so a recorded block need not be written again.
 #pragma once
 
 #include <span>
@@ -23,10 +23,10 @@ struct SimpleRules {
   Action on_scm_hit;
 };
 
-// In the order they are shown.
+// All rules, in the order in which they are shown.
 std::span<const SimpleRules> AllSimpleRules();
 
-// Fixed rules, no state.
+// A policy of fixed rules, without state.
 class SimplePolicy final : public Policy {
  public:
   explicit SimplePolicy(const SimpleRules& rules) : rules_(rules) {}

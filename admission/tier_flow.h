@@ -18,67 +18,68 @@
 
 namespace mezz {
 
-// Where a block that comes from flash goes. kScm, kBoth: it is written to SCM already.
+// Where a block that comes from flash goes. With kScm and kBoth it has already been written to SCM.
 enum class Placement : uint8_t { kDram, kScm, kBoth, kNowhere };
 
-// Policies follow a tier's capacity by steps of an eighth: what they tune themselves by begins anew with each.
+// Whether the change of a capacity is large enough to tell policies: an eighth. They start tuning themselves anew with
+// each.
 inline bool IsCapacityStep(uint64_t told, uint64_t now) {
   return now != told && (now >= told + told / 8 || now + told / 8 <= told);
 }
 
 // The steps of a block between flash, DRAM and SCM: where the policy is asked, what it is told, what each of its
-// answers does, and what is counted. The live cache and mezz_sim are two instances of it over their own tiers, so that
-// they cannot differ in any of that.
+// answers does, and what is counted. The live cache and mezz_sim are two instances of this over their own tiers, so
+// they cannot differ in any of it.
 //
 //   look-up misses DRAM    OnDramMiss; then the tiers look in SCM
 //   SCM hit                OnScmHit -> kInPlace: serve it. kPromote, kMove: insert it into DRAM, then OnPromoted
-//   miss in both           OnMiss -> kDram: insert it into DRAM. kScm: it lies there already. kBoth: insert it as well;
-//                          its image lies in SCM, and its eviction will be clean. kNowhere
+//   miss in both           OnMiss -> kDram: insert it into DRAM. kScm: SCM has it already. kBoth: insert it into DRAM
+//                          too; its image is in SCM, so its eviction will be clean. kNowhere: do nothing
 //   flush, compaction      OnWarm -> as OnMiss, but not kBoth. Nobody waits for the block
 //   DRAM evicts            OnDramEviction: written, kept, or refused
 //   reclaim reaches it     OnReclaim -> its fate
 //   a record is written    FormOf: raw or packed
 //   a miss was measured    OnFlashRead: what records are packed with may change
 //
-// An answer that its point does not allow is counted as such (DecisionSnapshot::invalid) and does what the tiers would
-// do without a policy: DRAM on a miss and for what was written, in place on a hit, refuse on an eviction, drop on
-// reclaim.
+// An answer that is not allowed at its point is counted as such (DecisionSnapshot::invalid), and replaced by what the
+// tiers would do without a policy: DRAM on a miss and for written blocks, in place on a hit, refuse on an eviction,
+// drop on reclaim.
 //
-// `Tiers` is what the flow needs of both tiers, all of it called directly and inlined:
+// `Tiers` has what the flow needs of both tiers. Calls are direct and inlined:
 //
-//   using Block                                       names a block; has its bytes, if it comes to Put
+//   using Block                                       names a block; has its bytes when it is passed to Put
 //   BlockFacts FactsOf(const Block&) const            key, role and bytes
-//   Policy& policy() const                            the one of the moment
+//   Policy& policy() const                            the present policy
 //   bool keeps_blobs_from_dram() const                FactsOf may say past_dram; constant
-//   bool NoteDramEviction(const Block&)               it leaves DRAM; true: SCM has a record of it
+//   bool NoteDramEviction(const Block&)               the block leaves DRAM; true: SCM has a record of it
 //   bool packs() const                                records may be packed; constant
-//   optional<Codec> codec() const                     with this; nothing: with what CodecChoice says. REQUIRES: packs()
+//   optional<Codec> codec() const                     the codec; empty: CodecChoice chooses it. REQUIRES: packs()
 //   unsigned ZstdPercent() const                      for CodecChoice
-//   void UseCodec(optional<Codec>)                    CodecChoice says: with this from now on; nothing: not at all
-//   bool grows() const                                SCM has not its whole size yet: there will be room
-//   uint32_t PackedBytes(uint32_t bytes) const        what a packed record of so many would take
-//   uint32_t ImageBytes(const Block&) const           OnMiss: of a record of its image, if that is to be had; else 0
-//   bool Put(const Block&, Generation, Form)          writes a record, packed of the image if there is one; false:
-//                                                     there is no room, and that is counted
-//   void NotePromoted(const Block&)                   SCM's record is a copy now, if it is still there
+//   void UseCodec(optional<Codec>)                    the codec that CodecChoice chose; empty: do not pack
+//   bool grows() const                                SCM does not have its whole size yet, so there will be room
+//   uint32_t PackedBytes(uint32_t bytes) const        the size of a packed record of a block of `bytes`
+//   uint32_t ImageBytes(const Block&) const           OnMiss: the size of a record of its image; 0: there is none
+//   bool Put(const Block&, Generation, Form)          writes a record, packed from the image if there is one; false:
+//                                                     there is no room, which is counted
+//   void NotePromoted(const Block&)                   SCM's record, if it is still there, is a second copy now
 //   void Erase(const Block&)                          forgets the record
 //   void Count(Event, BlockRole)
 //   void Count(DecisionPoint, const Decision&, BlockRole)
-//   uint64_t DramHits() const                         all there were
+//   uint64_t DramHits() const                         all DRAM hits so far
 //
-// Thread-safe as its tiers are. Neither blocks nor allocates.
+// As thread-safe as its tiers. Neither blocks nor allocates.
 template <typename Tiers>
 class TierFlow {
  public:
   using Block = typename Tiers::Block;
 
-  // `tiers` outlives this; it may be the owner.
+  // `tiers` must outlive this; it may be the object that owns this.
   explicit TierFlow(Tiers* tiers) : tiers_(*tiers) {}
   TierFlow(const TierFlow&) = delete;
   TierFlow& operator=(const TierFlow&) = delete;
 
-  // A look-up missed the DRAM tier, whatever comes of it. Every kTellEvery-th of a thread passes on how many hits the
-  // DRAM tier had meanwhile: asking at each of those would cost more than the hit.
+  // Call it when a look-up missed the DRAM tier, whatever happens next. Each thread's every kTellEvery-th call passes
+  // on how many hits the DRAM tier had meanwhile; doing that at each hit would cost more than the hit.
   void OnDramMiss() {
     std::atomic<uint32_t>& misses = stripes_[StripeOfThisThread()].misses;
     const uint32_t counted = misses.load(std::memory_order_relaxed) + 1;
@@ -86,7 +87,7 @@ class TierFlow {
     if (counted % kTellEvery == 0) TellDramHits();
   }
 
-  // Tells the policy of the hits that no policy was told of yet.
+  // Tells the policy of DRAM hits that no policy was told of yet.
   void TellDramHits() {
     const uint64_t hits = tiers_.DramHits();
     uint64_t told = told_.load(std::memory_order_relaxed);
@@ -96,7 +97,7 @@ class TierFlow {
     }
   }
 
-  // The SCM tier has the block that DRAM has not. `heat`: of the record, with this hit.
+  // Call it when the SCM tier has a block that DRAM does not have. `heat`: of the record, including this hit.
   Action OnScmHit(const Block& block, uint8_t heat, bool by_compaction, Form form = Form::kRaw) {
     BlockFacts facts = tiers_.FactsOf(block);
     facts.in_scm = true;
@@ -109,8 +110,8 @@ class TierFlow {
     return action == Action::kPromote || action == Action::kMove ? action : Action::kInPlace;
   }
 
-  // What OnScmHit said with `action` is done: the block is in the DRAM tier. An eviction of it that runs meanwhile
-  // counts as clean, and after kMove the block is then in neither tier. A cache may forget.
+  // Call it when the block is in the DRAM tier, as `action` of OnScmHit asked. If it is evicted meanwhile, that counts
+  // as clean, and after kMove the block is then in neither tier; a cache may forget.
   void OnPromoted(const Block& block, Action action) {
     assert(action == Action::kPromote || action == Action::kMove);
     if (action == Action::kMove) {
@@ -121,7 +122,7 @@ class TierFlow {
     tiers_.Count(Event::kPromotion, tiers_.FactsOf(block).role);
   }
 
-  // False: OnMiss would answer kDram, so it need not be asked.
+  // False: OnMiss would always answer kDram, so it need not be called.
   bool wants_misses() const { return tiers_.policy().may_divert_misses() || tiers_.keeps_blobs_from_dram(); }
   Placement OnMiss(const Block& block, bool by_compaction) {
     BlockFacts facts = tiers_.FactsOf(block);
@@ -138,7 +139,7 @@ class TierFlow {
       case Action::kToBoth:
         if (facts.image_bytes == 0 || !Put(block, GenerationOf(decision), form, facts.role)) return Placement::kDram;
         tiers_.Count(Event::kInsertToBoth, facts.role);
-        tiers_.NotePromoted(block);  // before it can be evicted
+        tiers_.NotePromoted(block);  // before the block can be evicted
         return Placement::kBoth;
       case Action::kBypass:
         tiers_.Count(Event::kInsertBypassed, facts.role);
@@ -148,7 +149,8 @@ class TierFlow {
     }
   }
 
-  // RocksDB has written the block and offers it. What finds no room in SCM is dropped: nobody asked for it yet.
+  // Call it when RocksDB has written the block and offers it. If SCM has no room it is dropped, as nobody asked for it
+  // yet.
   Placement OnWarm(const Block& block, const Lineage& lineage) {
     BlockFacts facts = tiers_.FactsOf(block);
     const Decision form = FormToBe(&facts);
@@ -165,8 +167,8 @@ class TierFlow {
   // How often the block was asked for lately, as the policy knows.
   uint8_t Frequency(const BlockKey& key) const { return tiers_.policy().Frequency(key); }
 
-  // Who inserted the block is not recorded, so it is not known whether a compaction did: a policy that minds refuses at
-  // the miss. The evicting thread says nothing about the block.
+  // Call it when DRAM evicts the block. It is not known whether a compaction inserted the block, and the evicting
+  // thread does not tell. A policy that does not want such blocks refuses them at the miss.
   void OnDramEviction(const Block& block, bool was_hit) {
     BlockFacts facts = tiers_.FactsOf(block);
     tiers_.Count(Event::kDramEviction, facts.role);
@@ -185,7 +187,7 @@ class TierFlow {
     }
   }
 
-  // What the policy wants to become of the record.
+  // What the policy wants reclaim to do with the record.
   Fate OnReclaim(const RecordFacts& record) {
     if (!form_rule_.reclaimed() && !tiers_.grows()) form_rule_.OnReclaim();
     const BlockFacts facts{.key = record.key,
@@ -209,40 +211,40 @@ class TierFlow {
     }
   }
 
-  // Of a record that is written without the policy having been asked.
+  // The form of a record that is written without asking the policy.
   Form FormOf(BlockRole role) {
     if (!tiers_.packs()) return Form::kRaw;
     return ToForm(Counted(DecisionPoint::kForm, FormDecision(role), role));
   }
-  // New records are packed, if their role allows it.
+  // Whether new records are packed, if their role allows it.
   bool packs_now() const { return codec().has_value() && form_rule_.reclaimed(); }
-  // What new records are packed with; nothing: they stay raw.
+  // The codec of new records. Empty: they are raw.
   std::optional<Codec> codec() const {
     if (!tiers_.packs()) return std::nullopt;
     const std::optional<Codec> fixed = tiers_.codec();
     return fixed ? fixed : codec_choice_.codec();
   }
 
-  // Bytes of blocks that an SCM tier of so many bytes holds, as they pack at present.
+  // The bytes of blocks that an SCM tier of `scm_bytes` holds, as blocks pack at present.
   uint64_t BlockCapacity(uint64_t scm_bytes) const {
     if (!packs_now()) return scm_bytes;
     constexpr uint32_t kUnit = 1 << 12;
-    constexpr double kMostPerByte = 4;  // what the index grows to, and Policy is promised
+    constexpr double kMostPerByte = 4;  // as far as the index grows, and as PolicyOptions::packs says
     const double packed = std::max(1u, tiers_.PackedBytes(kUnit));
     return static_cast<uint64_t>(static_cast<double>(scm_bytes) * std::min(kUnit / packed, kMostPerByte));
   }
 
-  // A miss took so long, until its block was there. Matters where CodecChoice says what to pack with.
+  // Tells how long a miss took until its block was there, for CodecChoice.
   void OnFlashRead(uint64_t ns) {
     if (!codec_choice_.OnMiss(ns, tiers_.ZstdPercent())) return;
-    // Who tells last has seen what was chosen last.
+    // The thread that tells last has seen the last choice.
     for (std::optional<Codec> told;
          told = codec_choice_.codec(), tiers_.UseCodec(told), told != codec_choice_.codec();) {
     }
   }
-  // As far as it was measured; 0: not at all.
+  // The mean time of a flash read. 0: none was measured.
   uint64_t flash_read_ns() const { return codec_choice_.mean_ns(); }
-  // The SCM tier was enlarged.
+  // Tells that the SCM tier was enlarged.
   void OnScmGrown() { form_rule_.OnGrown(); }
 
   static constexpr uint32_t kTellEvery = 1024;
@@ -271,7 +273,7 @@ class TierFlow {
     if (form.action == Action::kPack) facts->packed_bytes = tiers_.PackedBytes(facts->bytes);
     return form;
   }
-  // `form` is counted where a record of it is wanted.
+  // Writes a record. `form` is counted if the tiers can pack.
   bool Put(const Block& block, Generation generation, const Decision& form, BlockRole role) {
     if (tiers_.packs()) Counted(DecisionPoint::kForm, form, role);
     return tiers_.Put(block, generation, ToForm(form));
@@ -281,8 +283,8 @@ class TierFlow {
     return decision;
   }
 
-  // Look-ups that missed DRAM, counted apart by each stripe of threads. Relaxed load and store: threads of the
-  // shared stripe may lose a count, and the next telling comes a little later.
+  // Look-ups that missed DRAM, counted by each stripe of threads. Relaxed load and store: threads of the shared stripe
+  // may lose a count, so that the next telling comes a little later.
   struct alignas(kLineBytes) Stripe {
     std::atomic<uint32_t> misses{0};
   };
@@ -291,7 +293,8 @@ class TierFlow {
   FormRule form_rule_;
   CodecChoice codec_choice_;
   std::array<Stripe, kStripes> stripes_;
-  // How many DRAM hits policies were told of. Grows by CAS (relaxed): each hit is told once, by whoever wins.
+  // How many DRAM hits policies were told of. It grows by a relaxed CAS; the thread that wins tells of these hits, so
+  // each is told once.
   std::atomic<uint64_t> told_{0};
 };
 
