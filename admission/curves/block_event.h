@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recording tells beside look-ups by users: what flushes and compactions do to the blocks of a database that is
+// The events of a recording beside users' look-ups: what flushes and compactions do to the blocks of a database that is
 // written to.
 #pragma once
 
@@ -15,21 +15,21 @@ namespace mezz {
 enum class BlockEventKind : uint8_t {
   kCompactionLookUp,  // a compaction looks the block up: no user wants it, and it is not kept after a miss
   kFlushed,           // a flush has written the block, and offers it to the cache
-  kCompacted,         // a compaction has
+  kCompacted,         // a compaction has written the block, and offers it to the cache
   kFileDeleted,       // nobody will ask for the file's blocks again
 };
 inline constexpr std::array<std::string_view, 4> kBlockEventNames = {"compaction_read", "flushed", "compacted",
                                                                      "deleted"};
 constexpr std::string_view ToString(BlockEventKind kind) { return kBlockEventNames[static_cast<size_t>(kind)]; }
 
-// Of a block that a compaction has written: so many of its keys stood in `parent`, a block that the compaction looked
-// up before. `keys` 0: those of the share before stood in `parent` as well, in another version.
+// A share of a block that a compaction has written: `keys` of its keys stood in `parent`, a block that the compaction
+// looked up before. If `keys` is 0, the keys of the share before stood in `parent` too, in another version.
 template <typename Id>
 struct ParentShare {
   uint32_t keys = 0;
   Id parent = kNoParent;
 
-  static constexpr Id kNoParent = static_cast<Id>(-1);  // they stood in no block that was looked up
+  static constexpr Id kNoParent = static_cast<Id>(-1);  // the keys stood in no block that was looked up
   bool operator==(const ParentShare&) const = default;
 };
 
@@ -43,8 +43,8 @@ struct BlockEvent {
   std::vector<ParentShare<uint64_t>> parents{};
 };
 
-// In a recording of events a block's key is its file's number, and its own among the file's blocks that are named: 0, 1
-// and so on in the order in which they are first.
+// In a recording of events a block's key is the number of its file and its own number among the file's blocks. Blocks
+// are numbered 0, 1 and so on, in the order of first appearance.
 constexpr uint64_t KeyInFile(uint32_t file, uint32_t block) { return uint64_t{file} << 32 | block; }
 constexpr uint32_t FileOfKey(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cache key of a trace's block: one definition for the simulator and for the live replayer, so that policies that
-// hash keys see the same ones in both.
+// The cache key of a trace's block. The simulator and the live replayer share it, so that policies that hash keys see
+// the same keys in both.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace mezz {
 
-// Shaped like RocksDB's keys: a word that all blocks of a file share, and one that numbers them. A policy that mixes
-// such keys badly does so here too.
+// The key is shaped like RocksDB's: a word that all blocks of a file share, and one that numbers them. So a policy that
+// mixes such keys badly does so here too.
 constexpr BlockKey BlockKeyOf(uint64_t trace_key) {
   constexpr uint64_t kFileWord = 0x6d657a7a74726163ull;
   return BlockKey{.words = {kFileWord, trace_key}};

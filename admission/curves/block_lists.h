@@ -8,8 +8,8 @@
 
 namespace mezz::sim {
 
-// Doubly linked lists over the blocks 0 to n - 1 with the links in one array: a block is in one list at most, and who
-// is in which is the owner's to know. Each list is a ring through a sentinel behind the blocks.
+// Doubly linked lists over the blocks 0 to n - 1, with all links in one array. A block is in at most one list, and the
+// owner must know in which. Each list is a ring through a sentinel, which lies after the blocks.
 class BlockLists {
  public:
   BlockLists(uint32_t blocks, uint32_t lists) : blocks_(blocks), nodes_(size_t{blocks} + lists) {

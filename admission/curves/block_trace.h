@@ -13,18 +13,18 @@
 
 namespace mezz {
 
-// A block of a trace in memory: 0 to unique() - 1, in the order in which they are first named.
+// The number of a block of a trace in memory: 0 to unique() - 1, in the order of first appearance.
 using BlockId = uint32_t;
 inline constexpr BlockId kNoBlock = UINT32_MAX;
 
-// What is known of blocks, by their numbers.
+// What is known of blocks, indexed by their numbers.
 struct TraceBlocks {
   std::vector<uint64_t> keys;
   std::vector<uint32_t> bytes;   // empty: unit_bytes each
   std::vector<BlockRole> roles;  // empty: data
 };
 
-// What happens between accesses (BlockEvent), as the models run it.
+// What happens between two accesses (BlockEvent), as the models run it.
 struct TraceEvent {
   uint64_t before = 0;  // the access that it comes before
   uint64_t time_us = 0;
@@ -32,7 +32,7 @@ struct TraceEvent {
   BlockId block = kNoBlock;       // kFileDeleted: none
   uint32_t keys = 0;              // in the block; 0: not known
   uint32_t first = 0, count = 0;  // of TraceEvents::shares (kCompacted) or dead (kFileDeleted)
-  Lineage lineage{};              // kFlushed, kCompacted without shares: as it was recorded
+  Lineage lineage{};              // as recorded, of kFlushed and of kCompacted without shares
 };
 struct TraceEvents {
   std::vector<TraceEvent> events;  // by `before`
@@ -50,13 +50,14 @@ struct TraceEvents {
 class BlockTrace {
  public:
   BlockTrace() = default;
-  // Its accesses are set, and set anew where they come in parts. REQUIRES: accesses to these blocks.
+  // A trace of these blocks. Its accesses are set later, several times where they come in parts. REQUIRES: they are
+  // accesses to these blocks.
   BlockTrace(std::string name, uint32_t unit_bytes, TraceBlocks blocks);
   void SetAccesses(std::vector<BlockId> accesses) { accesses_ = std::move(accesses); }
   std::vector<BlockId> TakeAccesses() { return std::exchange(accesses_, {}); }
 
   const std::string& name() const { return name_; }
-  const TraceEvents& events() const { return events_; }  // none: nobody writes, or the trace does not say it
+  const TraceEvents& events() const { return events_; }  // none: nobody writes, or the trace does not tell
   const std::vector<BlockId>& accesses() const { return accesses_; }
   uint32_t unique() const { return static_cast<uint32_t>(blocks_.keys.size()); }
   uint64_t key(BlockId block) const { return blocks_.keys[block]; }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DRAM tier as RocksDB's stock caches keep it, without bytes. Each has
+// Models of RocksDB's stock caches, for the DRAM tier, without bytes. Each has
 //
 //   Hit(block)                       true, and the block's standing raised, if it is resident
 //   Insert(block, priority, evicted) makes room, calling evicted(block, was_hit) for each block that leaves, then
 //                                    brings the block in as not hit. REQUIRES: not resident
-//   MakeRoom(block, evicted)         as Insert does, for an object of that block that the cache holds for a while
-//                                    without finding it (CreateStandalone). REQUIRES: not resident
-//   Erase(block)                     the block is gone, nobody is told. REQUIRES: resident
+//   MakeRoom(block, evicted)         makes room as Insert does, for an object of that block which the cache holds for a
+//                                    while without finding it (CreateStandalone). REQUIRES: not resident
+//   Erase(block)                     removes the block without a call. REQUIRES: resident
 //   resident(block), usage(), Prefetch(block), Audit(violations)
 //
-// A block is released as soon as it was looked up: one thread, no pins. The charges outlive the model, and that of a
-// resident block stays.
+// A block is released as soon as it was looked up: there is one thread and no pins. The charges must outlive the model,
+// and that of a resident block must not change.
 #pragma once
 
 #include <algorithm>
@@ -28,10 +28,10 @@ namespace mezz::sim {
 
 enum class DramCache : uint8_t { kHcc, kLru };
 
-// The least bytes of a shard, of RocksDB's LRUCache and of HyperClockCache as the live cache sets it
-// (integration/hybrid_cache.cc); of either, its shards at most.
+// The least bytes of a shard: of RocksDB's LRUCache, and of HyperClockCache as the live cache sets it
+// (integration/hybrid_cache.cc). And the most shards of either.
 inline constexpr uint32_t kLruShardBytesMin = 512 << 10, kHccShardBytesMin = 2 << 20, kShardsMax = 64;
-// Shards of a live cache of so many bytes.
+// The number of shards of a live cache of `capacity` bytes.
 inline uint32_t LiveShards(DramCache cache, uint64_t capacity) {
   const uint64_t shard_bytes = cache == DramCache::kLru ? kLruShardBytesMin : kHccShardBytesMin;
   return static_cast<uint32_t>(
@@ -39,7 +39,7 @@ inline uint32_t LiveShards(DramCache cache, uint64_t capacity) {
 }
 
 enum class DramPriority : uint8_t { kBottom, kLow, kHigh };
-// What RocksDB inserts blocks of this role with, by default.
+// The priority with which RocksDB inserts blocks of this role by default.
 inline DramPriority PriorityOf(BlockRole role) {
   if (IsMetadata(role)) return DramPriority::kHigh;
   return role == BlockRole::kBlob ? DramPriority::kBottom : DramPriority::kLow;
@@ -53,26 +53,26 @@ struct DramModelOptions {
   double high_priority_pool = 0.5;  // LRUCacheOptions::high_pri_pool_ratio; 0: one strict LRU list
   uint32_t shards = 1;              // a power of two
   uint64_t slot_charge = 0;         // HyperClockCache charges each slot of its table
-  uint64_t seed = 1;                // of the hashes that deal blocks out
+  uint64_t seed = 1;                // of the hashes that assign blocks to shards
 };
 
-// What each block costs the tier: one unit, or bytes.
+// What each block is charged: one unit, or bytes.
 class Charges {
  public:
   Charges() = default;
   explicit Charges(std::vector<uint32_t> by_block) : by_block_(std::move(by_block)) {}
   uint64_t of(BlockId block) const { return by_block_.empty() ? 1 : by_block_[block]; }
-  // REQUIRES: made by block; the block is in no tier that charges by these.
+  // Sets a block's charge. REQUIRES: these are charges by block, and the block is in no tier that uses them.
   void Set(BlockId block, uint32_t charge) { by_block_[block] = charge; }
 
  private:
   std::vector<uint32_t> by_block_;  // empty: 1 each
 };
 
-// LRUCache with the midpoint insertion of its priority pools: new blocks start in the middle of the list, those of high
-// priority and those hit go to the front half (`high_priority_pool` of the capacity), which pushes its oldest back to
-// the middle. (Its pool for low priority is empty unless asked for: bottom is no lower.) The oldest of all leaves. Each
-// shard is such a list; blocks are dealt out by hash.
+// LRUCache with the midpoint insertion of its priority pools. New blocks start in the middle of the list. Blocks of
+// high priority, and blocks that were hit, go to the front part (`high_priority_pool` of the capacity), whose oldest
+// blocks move back to the middle. The oldest of all leaves. (The pool for low priority is empty by default, so bottom
+// priority is no lower.) Each shard is such a list; a hash assigns blocks to shards.
 class LruModel {
  public:
   LruModel(uint32_t blocks, const Charges&& charges, const DramModelOptions& options) = delete;
@@ -95,7 +95,7 @@ class LruModel {
     return true;
   }
 
-  // A compaction's hit passes for one here.
+  // A hit by a compaction counts as any hit here.
   bool HitByCompaction(BlockId block) { return Hit(block); }
 
   template <typename Evicted>
@@ -172,10 +172,10 @@ class LruModel {
   std::vector<Shard> shards_;
 };
 
-// AutoHyperClockCache: blocks hang in chains by a hash of their key; a table that grows by linear hashing to keep at
-// most 0.6 blocks a chain. A countdown stands at 3, 2 or 1 at first (priority), goes up with each hit, to 3. To make
-// room a pointer sweeps the table, four chains a step (and those that share their low bits): countdowns go down, and
-// blocks at 0 leave, all those of the step, so more may go than was needed.
+// AutoHyperClockCache. Blocks are in chains by a hash of their key; the table of chains grows by linear hashing, so
+// that a chain has at most 0.6 blocks in the mean. A block's countdown starts at 3, 2 or 1 by its priority, and rises
+// with each hit, to 3. To make room a pointer sweeps the table, four chains a step, with the chains that share their
+// low bits: countdowns fall, and all blocks of the step that are at 0 leave. So more may leave than was needed.
 class HccModel {
  public:
   HccModel(uint32_t blocks, const Charges&& charges, const DramModelOptions& options) = delete;
@@ -193,7 +193,8 @@ class HccModel {
     return true;
   }
 
-  // It stays longer for a compaction's hit too; but whether it was hit is told by the live cache, which knows better.
+  // A compaction's hit makes a block stay longer too. But it does not count as a hit for evicted(), as the live cache
+  // keeps bits of its own for that.
   bool HitByCompaction(BlockId block) {
     const bool hit = state_[block].hit;
     if (!Hit(block)) return false;
@@ -231,7 +232,7 @@ class HccModel {
 
  private:
   struct State {
-    uint32_t next = kNoBlock;  // of its chain
+    uint32_t next = kNoBlock;  // the next block of its chain
     uint8_t countdown = 0;
     bool hit = false;
     bool resident = false;
@@ -267,7 +268,7 @@ class HccModel {
     while (freed < wanted) {
       const uint64_t pointer = shard->clock_pointer;
       shard->clock_pointer += kHomesPerStep;
-      // At the beginning of each pass: how the table is cut into steps may follow its growth.
+      // At the beginning of each pass the steps may follow the growth of the table.
       if ((pointer & shard->clock_mask) == 0) shard->clock_mask = std::bit_floor(shard->homes.size()) - 1;
       const uint64_t stride = shard->clock_mask + 1;
       for (uint64_t base = pointer & shard->clock_mask; base < shard->homes.size(); base += stride) {

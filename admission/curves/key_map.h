@@ -9,7 +9,8 @@
 
 namespace mezz {
 
-// Numbers distinct keys 0, 1, 2, ... as they come. Open addressing, linear probing, at most two thirds full.
+// Numbers distinct keys 0, 1, 2, ... as they come. It uses open addressing with linear probing, at most two thirds
+// full.
 class KeyMap {
  public:
   KeyMap() : slots_(kFirstSlots, Slot{0, kEmpty}) {}

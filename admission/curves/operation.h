@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request does, and what reports, curves and our own trace format call it.
+// What a request does, and its name in reports, curves and our own trace format.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,7 @@
 
 namespace mezz {
 
-// kMultiGet: one key of a batch; the batch ends with the request whose batch_left is 0. Writes may come in batches,
-// too.
+// kMultiGet is one key of a batch, which ends with the request whose batch_left is 0. Writes may come in batches too.
 enum class Operation : uint8_t { kGet, kMultiGet, kPut, kDelete, kMerge, kSeek };
 
 inline constexpr std::array<std::string_view, 6> kOperationNames = {"get",    "multiget", "put",

@@ -16,17 +16,18 @@
 
 namespace mezz::sim {
 
-// What a codec makes of source text in blocks of 4 KiB, for who names no ratio.
+// How many times smaller a codec makes source text in blocks of 4 KiB: the ratio if none is given.
 constexpr double RatioOfSourceText(PackMode mode) {
   return mode == PackMode::kOff ? 1 : mode == PackMode::kZstd ? 3.25 : 2.25;
 }
 
-// How many times smaller a codec makes blocks: one ratio for all, or some for each, drawn by the hash of the block's
-// key: the same block packs alike in every run of the same seed.
+// How many times smaller a codec makes blocks: one ratio for all, or one drawn for each from a distribution, by the
+// hash of the block's key. So a block packs the same in every run with the same seed.
 class PackRatios {
  public:
   explicit PackRatios(double ratio = 1) : ratios_{{ratio, 1}} {}
-  // "2.1", or a file of lines "ratio,weight"; # begins a comment. Refuses, naming flag and line, what is neither.
+  // Parses a ratio such as "2.1", or the name of a file with lines "ratio,weight", where # begins a comment. For
+  // anything else, the error names flag and line.
   static Status Parse(const std::string& text, PackRatios* ratios);
 
   double Of(uint64_t key, uint64_t seed) const;
@@ -41,29 +42,31 @@ class PackRatios {
   std::vector<Ratio> ratios_;
 };
 
-// Packer without bytes: the same blocks pack, are rejected and are skipped, and PackedBytes says the same of them.
+// A model of Packer without bytes: the same blocks pack, are rejected and are skipped, and PackedBytes returns the
+// same.
 class PackModel {
  public:
-  // By block of `trace`: its bytes, and what the codec makes of them, however much that is. All outlive this.
+  // `block_bytes` and `codec_bytes` have, for each block of `trace`, its size and that of the codec's output, even if
+  // that is larger. All arguments must outlive this.
   PackModel(Codec codec, const BlockTrace& trace, const std::vector<uint32_t>& block_bytes,
             const std::vector<uint32_t>& codec_bytes)
       : codec_(codec), trace_(trace), block_bytes_(block_bytes), codec_bytes_(codec_bytes) {}
 
-  // Packer::Wants.
+  // As Packer::Wants.
   bool Wants(BlockId block);
-  // Packer::Pack of a block that is wanted. False: it would save too little.
+  // As Packer::Pack, for a block for which Wants said yes. False: it would save too little.
   bool Pack(BlockId block);
-  // ScmTier::PackedBytesExpected.
+  // As ScmTier::PackedBytesExpected.
   uint32_t PackedBytes(uint32_t bytes) const {
     return static_cast<uint32_t>(uint64_t{bytes} * mean_share_.value() / MeanShare::kWhole);
   }
 
-  // Of a packed record.
+  // The payload of the block's packed record.
   uint32_t payload_bytes(BlockId block) const {
     return static_cast<uint32_t>(sizeof(layout::PackedPrefix)) + codec_bytes_[block];
   }
   uint64_t record_bytes(BlockId block) const { return layout::RecordBytes(payload_bytes(block)); }
-  uint64_t tries() const { return tries_; }  // of which were in vain:
+  uint64_t tries() const { return tries_; }  // of these, the next one counts those in vain
   uint64_t rejected() const { return rejected_; }
 
  private:

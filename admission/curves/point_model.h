@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One point of a curve, simulated in miniature: all sizes times the rate of the sample (miniature simulation,
-// Waldspurger, Saemundsson, Ahmad and Park, ATC'17).
+// Simulates one point of a curve in miniature: all sizes are multiplied by the rate of the sample. (Miniature
+// simulation: Waldspurger, Saemundsson, Ahmad and Park, ATC'17.)
 #pragma once
 
 #include <array>
@@ -22,11 +22,11 @@
 
 namespace mezz::plan {
 
-// What a buyer has without the hybrid cache. Of DRAM alone: the two stock caches. Of SCM alone: naive_scm, the stock
-// LRU cache in SCM. Their other size is 0.
+// The caches of one tier, without the hybrid cache. Of DRAM alone: the two stock caches. Of SCM alone: naive_scm, the
+// stock LRU cache in SCM. The size of their other tier is 0.
 const std::vector<std::string_view>& DramAloneNames();
 const std::vector<std::string_view>& ScmAloneNames();
-// The hybrid cache over SCM that compresses by itself, as workloads/sim/alternatives.h says.
+// The hybrid cache over SCM that compresses by itself (workloads/sim/alternatives.h).
 inline constexpr std::string_view kInlineMemory = "inline_memory";
 
 struct MiniatureOptions {
@@ -36,21 +36,21 @@ struct MiniatureOptions {
   sim::PackRatios pack_ratios{1};
   uint64_t access_ns = 10'000;  // between requests of the whole trace
   uint64_t seed = 1;            // of the policy's hashes and of the drawn ratios
-  double rate = 1;              // of the sample; with 1 the tiers are modelled as they live, not in miniature
-  uint32_t writers = log_rules::kWriterLanesMax;  // CPUs of the machine that serves: SCM has as many lanes at most
+  double rate = 1;              // of the sample; with 1 the tiers are modelled as the live ones, not in miniature
+  uint32_t writers = log_rules::kWriterLanesMax;  // CPUs of the machine that serves; SCM has at most as many lanes
   // Makes the policy; empty: MakePolicy.
   std::function<Status(std::string_view name, const PolicyOptions& options, std::unique_ptr<Policy>* policy)>
       policy_maker{};
 };
 
-// What the blocks of a sample take, in each of the tiers; shared by all points. Constant.
+// The sizes of a sample's blocks in each of the tiers. All points share them. Constant.
 struct BlockSizes {
   BlockSizes(const BlockTrace& trace, const MiniatureOptions& options);
 
   std::vector<uint32_t> dram_charges;
   std::vector<uint32_t> records;
   std::vector<uint32_t> blocks;       // with packing, else empty
-  std::vector<uint32_t> codec_bytes;  // what the codec makes of them
+  std::vector<uint32_t> codec_bytes;  // the codec's output for them
   uint32_t record_max = 0;
   uint32_t block_mean = 0;
 };
@@ -62,33 +62,34 @@ struct SampleCounts {
   std::array<uint64_t, kBlockRoles> role_requests{};
 };
 
-// Of the sample, not scaled back. Single-threaded.
+// One point, with counts of the sample that are not scaled back. Single-threaded.
 class PointModel {
  public:
   virtual ~PointModel() = default;
-  // As sim::TwoTierRun's.
+  // As sim::TwoTierRun::Run.
   virtual void Run(size_t from, size_t to) = 0;
   virtual void StartCounting() = 0;
-  // Ends the counting. kIoError: the model contradicts itself.
+  // Returns the counts, and ends the counting. kIoError: the model contradicts itself.
   virtual Status Counts(SampleCounts* counts) = 0;
 };
 
-// Two tiers that somebody else has made, and what they live on.
+// The point of two tiers that the caller has made.
 std::unique_ptr<PointModel> PointOf(const BlockTrace& trace, std::unique_ptr<sim::TwoTierRun> tiers,
                                     std::shared_ptr<const void> keeps);
 
-// Refuses a tier that would hold no block of the sample, naming the rate at which it would hold some. Sizes are those
-// of the whole; 0: no such tier.
+// An error if a tier would hold no block of the sample; it names the rate at which it would hold some. Sizes are those
+// of the whole tiers; 0: no such tier.
 Status CheckTiersHoldBlocks(const BlockSizes& sizes, const MiniatureOptions& options, uint64_t dram_bytes,
                             uint64_t scm_bytes);
-// As that; not both sizes are 0. `trace` and `sizes` outlive the model.
+// Makes the model of a point, or returns the error of CheckTiersHoldBlocks. One of the sizes may be 0. `trace` and
+// `sizes` must outlive the model.
 Status MakePointModel(const BlockTrace& trace, const BlockSizes& sizes, const MiniatureOptions& options,
                       uint64_t dram_bytes, uint64_t scm_bytes, std::unique_ptr<PointModel>* model);
 
-// A DRAM tier as stock caches have it: in miniature one shard.
+// The options of a DRAM tier like that of the stock caches. In miniature it has one shard.
 sim::DramModelOptions DramOf(const MiniatureOptions& options, uint64_t capacity);
 
-// Of an SCM tier of `scm_bytes`, what records fill: without the segments that the live tier keeps free or half full.
+// How much of an SCM tier of `scm_bytes` records can fill: the live tier keeps some segments free or half full.
 uint64_t UsableScmBytes(uint64_t scm_bytes, uint32_t writers);
 
 }  // namespace mezz::plan

@@ -22,14 +22,15 @@ struct ScmModelOptions {
   // Bytes, or blocks where exact_capacity is set and every record is 1 unit.
   uint64_t capacity = 0;
   uint64_t segment = 0;  // units a segment holds
-  // Every unit of `capacity` holds a record: space comes free record by record as reclaim walks, no free segment is
-  // kept, no header is charged. Else as the live tier: whole free segments, a reserve of them, headers.
+  // With true every unit of `capacity` holds a record: space comes free record by record as reclaim walks, no free
+  // segment is kept, and no header is charged. With false it is as in the live tier: whole free segments, a reserve of
+  // them, and headers.
   bool exact_capacity = true;
-  // Lanes that writers may have; one thread writes into one of them, but each wants a free segment ready. Live tier
-  // only; 0: as many as it would open on this machine.
+  // The most lanes of writers. The model's one thread writes into one of them, but each needs a free segment. Used only
+  // if exact_capacity is false. 0: as many as the live tier would open on this machine.
   uint32_t writer_lanes = 0;
-  // Of the segments, for the young; and of a proven segment's records, those that must be hot for it to be queued
-  // again, 0: never. The policy's.
+  // As the policy says: the share of the segments for the young; and the share of a proven segment's records that must
+  // be hot for it to be queued again (0: never).
   unsigned young_percent = kYoungPercentDefault;
   unsigned requeue_percent = 0;
 };
@@ -38,24 +39,24 @@ struct ScmCounts {
   uint64_t writes = 0;  // records, second chances included
   uint64_t written_units = 0;
   uint64_t second_chances = 0;
-  uint64_t packed_writes = 0;  // of the writes, and what they took
+  uint64_t packed_writes = 0;  // of the writes; the next one has their bytes
   uint64_t packed_units = 0;
   uint64_t packed_second_chances = 0;  // of the second chances
   uint64_t packed_at_reclaim = 0;      // Fate::kPack
   uint64_t dropped = 0;
-  uint64_t spare_refused = 0;  // the policy spared it; credit or space said no
+  uint64_t spare_refused = 0;  // records that the policy spared, but credit or space did not allow it
   uint64_t refused = 0;        // Put found no room
   uint64_t reclaimed_segments = 0;
   uint64_t requeued_segments = 0;
-  uint64_t hollow_segments = 0;  // that became so
+  uint64_t hollow_segments = 0;  // segments that became hollow
 };
 
-// The SCM tier without bytes: records in segments filled by appending; two queues of sealed segments, young and proven,
-// and the choice between them as SegmentLog::TakeVictim's; reclaim in small steps with survivors on credit as
-// Reclaimer's. Pins and the index's displacements are left out. Bytes never matter, so a record is its block's number
-// and its form.
+// A model of the SCM tier without bytes. Records are appended to segments. Sealed segments are in two queues, young and
+// proven, with the same choice between them as SegmentLog::TakeVictim. Reclaim goes in small steps, with survivors on
+// credit, like Reclaimer. Pins and displacements of the index are left out. A record is only its block's number and its
+// form.
 //
-// `judge(reached)`, asked in Put for each live record that reclaim reaches, is the policy's OnReclaim.
+// Put calls `judge(reached)`, the policy's OnReclaim, for each live record that reclaim reaches.
 class ScmModel {
  public:
   // What `judge` is asked about.
@@ -66,8 +67,8 @@ class ScmModel {
     bool packable = false;
   };
 
-  // `record_units`: by block, of a raw record; empty: 1 each. `pack`: null, or how records pack; units are bytes then.
-  // Both outlive this.
+  // `record_units`: the size of each block's raw record; empty: 1 each. `pack`: how records pack, with bytes as units;
+  // null: they do not. Both must outlive this.
   ScmModel(uint32_t blocks, const std::vector<uint32_t>& record_units, const ScmModelOptions& options,
            PackModel* pack = nullptr);
 
@@ -81,7 +82,8 @@ class ScmModel {
   bool dram(BlockId block) const { return words_[block].dram; }
   void Prefetch(BlockId block) const { __builtin_prefetch(&words_[block], 1); }
 
-  // A hit: one count of heat more, and the DRAM tier has just missed it. Returns the heat with this hit.
+  // Counts a hit: adds one to the heat, and notes that the DRAM tier does not have the block. Returns the heat
+  // including this hit.
   uint8_t Warm(BlockId block) {
     Word& word = words_[block];
     word.heat = std::min<uint32_t>(word.heat + 1, kHeatMax);
@@ -97,10 +99,9 @@ class ScmModel {
   void Erase(BlockId block) {
     if (Contains(block)) Forget(block);
   }
-  // As SurvivorJudge::young_percent says it.
+  // Sets SurvivorJudge::young_percent.
   void SetYoungPercent(unsigned percent) { options_.young_percent = percent; }
-  // A compaction looks the block up, whose heirs have its heat from now on. Returns the heat. REQUIRES:
-  // Contains(block).
+  // A compaction looks the block up: its heirs take over its heat. Returns the heat. REQUIRES: Contains(block).
   uint8_t HandOver(BlockId block) {
     Word& word = words_[block];
     const auto heat = static_cast<uint8_t>(word.heat);
@@ -108,12 +109,12 @@ class ScmModel {
     word.heat = 0;
     return heat;
   }
-  // Its file was deleted: the record goes, and a segment of which kHollowPercent went so is the next victim, as
-  // SegmentLog's. (The live tier walks its index for that in steps, paced by what is written.)
+  // Removes the record of a block whose file was deleted. As in SegmentLog, a segment that lost kHollowPercent this way
+  // is the next victim. (The live tier walks its index for that in steps, paced by what is written.)
   void EraseDead(BlockId block);
   bool hollow() const { return !hollow_.empty(); }
 
-  // Writes a record; an older one of the block is replaced. False: no room. `wanted`: kPacked is a wish.
+  // Writes a record, in place of an older one of the block. `wanted`: kPacked is a wish. False: there is no room.
   template <typename Judge>
   bool Put(BlockId block, Generation generation, Form wanted, Judge&& judge) {
     Lane* const lane = generation == Generation::kProven ? &proven_lane_ : &young_lane_;
@@ -137,7 +138,7 @@ class ScmModel {
   uint64_t capacity() const { return options_.capacity; }
   uint32_t segments() const { return segments_max_; }
 
-  // Appends what does not add up.
+  // Checks the model, and appends a sentence for each contradiction.
   void Audit(std::vector<std::string>* violations) const;
 
   static constexpr uint32_t kHeatMax = 3;
@@ -150,7 +151,7 @@ class ScmModel {
     uint32_t dram : 1 = 0;
     uint32_t heat : 2 = 0;
   };
-  // As a record's flags tell.
+  // A record's form, and what its flags tell of it.
   enum class Stored : uint8_t {
     kRaw,
     kRejected,  // raw, and known not to pack
@@ -158,8 +159,8 @@ class ScmModel {
   };
   struct Segment {
     std::vector<BlockId> records;
-    std::vector<Stored> forms;  // of them; empty where nothing packs
-    uint64_t tail = 0;          // units in use, what is not for records included
+    std::vector<Stored> forms;  // of the records; empty where nothing packs
+    uint64_t tail = 0;          // units in use, including those that are not for records
     uint64_t dead = 0;          // units of deleted files' records
   };
   struct Lane {
@@ -248,7 +249,7 @@ class ScmModel {
   std::optional<Victim> victim_;
   uint32_t requeued_in_a_row_ = 0;
   uint64_t credit_;    // units that may still be spared, times kSurvivorShareDenominator
-  uint64_t used_ = 0;  // units of all records that reclaim has not passed, dead ones included
+  uint64_t used_ = 0;  // units of all records that reclaim has not passed yet, dead ones included
   uint64_t resident_ = 0;
   ScmCounts counts_;
 };
@@ -263,7 +264,7 @@ bool ScmModel::MakeRoomExactly(Lane* lane, uint64_t units, Judge& judge) {
   return true;
 }
 
-// ScmTier::Put: a step of reclaim, then room in the lane's segment, or another one, or a whole victim.
+// As ScmTier::Put: a step of reclaim, then room in the lane's segment, or in another one, or a whole victim.
 template <typename Judge>
 bool ScmModel::MakeRoomAsLive(Lane* lane, uint64_t units, Judge& judge) {
   const uint64_t enough = 1 + options_.writer_lanes;
@@ -312,7 +313,7 @@ uint64_t ScmModel::VisitNext(Mode mode, Judge& judge) {
   return units;
 }
 
-// Reclaimer::SettleLocked.
+// As Reclaimer::SettleLocked.
 template <typename Judge>
 void ScmModel::Settle(uint32_t segment, uint32_t record, Judge& judge) {
   const BlockId block = segments_[segment].records[record];
@@ -328,7 +329,7 @@ void ScmModel::Settle(uint32_t segment, uint32_t record, Judge& judge) {
       if (packing == Packing::kDone) return;
       packable = false;
       if (packing == Packing::kUseless) form = Stored::kRejected;
-      if (packing == Packing::kUseless && fate == Fate::kPack) continue;  // judged again, as what it is
+      if (packing == Packing::kUseless && fate == Fate::kPack) continue;  // judged again, as one that does not pack
     }
     if (fate == Fate::kSpare && Copy(block, form)) return;
     counts_.spare_refused += fate == Fate::kSpare;

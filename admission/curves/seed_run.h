@@ -14,9 +14,10 @@
 
 namespace mezz::plan {
 
-// Where a sample of more requests than are kept comes from: calls `each` with the key of every request, in order.
+// Reads the requests of a trace again, for a sample that has more of them than it keeps: calls `each` with the key of
+// every request, in order.
 using ReadAgain = std::function<Status(const std::function<Status(uint64_t key)>& each)>;
-// As MakePointModel, which it falls back on.
+// Makes the model of a point. Empty: MakePointModel.
 using PointMaker =
     std::function<Status(const BlockTrace& trace, const BlockSizes& sizes, const MiniatureOptions& options,
                          uint64_t dram_bytes, uint64_t scm_bytes, std::unique_ptr<PointModel>* model)>;
@@ -26,22 +27,23 @@ struct SeedRunOptions {
   MiniatureOptions miniature;
   double warmup = 0;
   PointMaker make = MakePointModel;
-  ReadAgain read_again{};            // needed where the sampler has no log
-  std::function<void()> on_point{};  // a point is done
+  ReadAgain read_again{};            // needed if the sampler has no log
+  std::function<void()> on_point{};  // called when a point is done
 };
 
-// Simulates `points` on what `sampler` has kept, behind the first `warmup` of its requests. Where it has kept only the
-// blocks, they are read again and all points run side by side; else one after the other. Takes the sampler's log.
+// Simulates `points` on the requests that `sampler` has kept, and counts those after the share `warmup`. If it has kept
+// only the blocks, the requests are read again, and all points run side by side; otherwise the points run one after the
+// other. Takes the sampler's log.
 Status RunSeed(const std::vector<CurvePoint>& points, const SeedRunOptions& options, Sampler* sampler,
                std::vector<SampleCounts>* counts);
 // The same on a whole trace, which may have events.
 Status RunSeed(const std::vector<CurvePoint>& points, const SeedRunOptions& options, BlockTrace trace,
                std::vector<SampleCounts>* counts);
 
-// What is estimated for all requests (`sums`) of counts on a sample of `rate` of the blocks, as one more seed of the
-// point. A sample that happens to have too many or too few requests is corrected: SHARDS-adj.
+// Adds one more seed to the point: the estimate for all requests (`sums`) from the counts on a sample of `rate` of the
+// blocks. If the sample happens to have too many or too few requests, the estimate is corrected (SHARDS-adj).
 void AddSeed(const CurveSums& sums, double rate, const SampleCounts& counts, CurvePoint* point);
-// All seeds were added: so many were run, of form.seeds that are alike.
+// Ends a curve to which all seeds were added: `runs` were run, of form.seeds equal ones.
 void FinishSeeds(size_t runs, Curve* curve);
 
 }  // namespace mezz::plan
