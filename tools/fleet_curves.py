@@ -29,6 +29,8 @@ import subprocess
 import sys
 import tempfile
 
+import progress
+
 try:
     import dask
     import distributed
@@ -152,10 +154,11 @@ def open_all(names):
 def map_curves(client, traces, settings, arguments):
     """Names of the curves in the order of the traces; None where none could be made."""
     names, kept, failed = [None] * len(traces), 0, 0
-    for position, result, error in map_bounded(client, make_curve, traces, settings, arguments):
+    curves = map_bounded(client, make_curve, traces, settings, arguments)
+    for position, result, error in progress.each(curves, "fleet_curves", "curves", len(traces), done_first=1):
         if error:
             failed += 1
-            print(f"fleet_curves: trace {traces[position].full_name} failed: {error}", file=sys.stderr, flush=True)
+            progress.say(f"fleet_curves: trace {traces[position].full_name} failed: {error}", to=sys.stderr)
             continue
         names[position], was_kept = result
         kept += was_kept

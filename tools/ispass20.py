@@ -13,6 +13,7 @@ import shutil
 import statistics
 
 import db_bench
+import progress
 
 MIB = 1 << 20
 VALUE_BYTES = 1024
@@ -276,14 +277,15 @@ def run_all(lab, names, rounds, tell):
     """Rows of every run, as they come."""
     for name in names:
         points = list(EXPERIMENTS[name](lab))
-        for number in range(rounds):
-            for device, cache, point, variants in points:
-                for one in in_turn(list(variants), number):
-                    figures = variants[one]()
-                    tell(f"{name} {device} 1/{cache} {point} {one} {number}: " + ", ".join(
-                        f"{figure} {value:.4g}" for figure, value in figures.items() if "step_" not in figure))
-                    for figure, value in figures.items():
-                        yield dict(zip(FIELDS, (name, device, cache, point, one, number, figure, round(value, 4))))
+        turns = [(number, device, cache, point, one, variants[one]) for number in range(rounds)
+                 for device, cache, point, variants in points for one in in_turn(list(variants), number)]
+        tool = f"tools/reproduce-ispass20 {name}"
+        for number, device, cache, point, one, measure in progress.each(turns, tool, "runs"):
+            figures = measure()
+            tell(f"{name} {device} 1/{cache} {point} {one} {number}: " + ", ".join(
+                f"{figure} {value:.4g}" for figure, value in figures.items() if "step_" not in figure))
+            for figure, value in figures.items():
+                yield dict(zip(FIELDS, (name, device, cache, point, one, number, figure, round(value, 4))))
 
 
 def load(path):

@@ -8,6 +8,7 @@ import dataclasses
 import statistics
 
 import db_bench
+import progress
 from tuning import files, rule
 
 CANDIDATE, BEST = "candidate", "best"
@@ -98,7 +99,7 @@ def tune(measure, plan, seed=1, say=lambda line: None, late=lambda: False):
     noise = {workload: rule.noise_of(ratios, plan.rounds) for workload, ratios in equals.ratios.items()}
     say("noise: " + ", ".join(f"{workload} {factor - 1:.1%}" for workload, factor in noise.items()))
     best, outcomes, carried = plan.base, [], {workload: 1.0 for workload in noise}
-    for number, knob in enumerate(plan.knobs, 1):
+    for number, knob in progress.each(list(enumerate(plan.knobs, 1)), "tools/tune", "knobs"):
         outcome = Outcome(knob, False, NOT_TRIED, None) if late() else judge(
             measure, knob, best, plan.rounds, seed + 1000 * number, noise, plan.target, carried)
         outcomes.append(outcome)
