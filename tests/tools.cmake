@@ -47,6 +47,12 @@ if(NOT MEZZ_SANITIZE AND NOT MEZZ_COVERAGE AND NOT CMAKE_BUILD_TYPE STREQUAL "Re
   endif()
 endif()
 
+if(MEZZ_WITH_ROCKSDB)
+  add_test(NAME tools/snippets COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/tools/snippets_test.py
+           ${PROJECT_BINARY_DIR})
+  set_tests_properties(tools/snippets PROPERTIES LABELS unit TIMEOUT 120)
+endif()
+
 # A sanitized library needs a sanitized consumer; that is not what is installed.
 if(MEZZ_WITH_ROCKSDB AND NOT MEZZ_SANITIZE AND NOT MEZZ_COVERAGE)
   add_test(NAME install/consumer
