@@ -59,9 +59,9 @@ def source(snippets):
         includes += [line for line in code.split("\n") if line.startswith("#include")]
         code = "\n".join("" if line.startswith("#include") else line for line in code.split("\n"))
         ours = "options.policy" in code  # else `options` are RocksDB's
-        functions.append(f"struct Around{number} : Around {{\n"
-                         f"  {'mezz::HybridCacheOptions' if ours else 'rocksdb::Options'} options;\n"
-                         f"  bool Run();\n}};\nbool Around{number}::Run() {{\n#line 1 \"{page}\"\n{code}\nreturn true;\n}}")
+        options = "mezz::HybridCacheOptions" if ours else "rocksdb::Options"
+        functions.append(f"struct Around{number} : Around {{\n  {options} options;\n  bool Run();\n}};\n"
+                         f"bool Around{number}::Run() {{\n#line 1 \"{page}\"\n{code}\nreturn true;\n}}")
     return "\n".join([BEFORE, *includes, *functions])
 
 
