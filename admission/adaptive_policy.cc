@@ -8,22 +8,23 @@
 namespace mezz {
 namespace {
 
-// The sketch's counters are halved once while this many look-ups per block of capacity come by.
+// The sketch's counters are halved once in this many look-ups for each block of capacity.
 constexpr uint64_t kLookupsPerBlockAndHalving = 10;
-// Halved so often, a counter of four bits is zero: more is never owed.
+// After this many halvings a counter of four bits is zero, so no more are ever owed.
 constexpr uint64_t kHalvingsOwedMax = 4;
-// The governor's window: so many times the SCM tier. That of renewal is to hold several flushes.
+// The windows of the governor and of renewal, in sizes of the SCM tier. That of renewal must hold several flushes.
 constexpr uint64_t kGovernorWindow = 4, kRenewalWindow = 16;
-// Weight of one dropped block in the mean frequency of the dropped: 1 / 128.
+// The weight of one dropped block in the mean frequency of dropped blocks: 1 / 128.
 constexpr unsigned kDroppedShift = 7;
 constexpr unsigned kFrequencyShift = 10;
 // Weight of one batch of look-ups in the mean size of a block: 1 / 64.
 constexpr unsigned kMeanBytesShift = 6;
-// Of blocks without evidence, one in this many is let in where the SCM tier's content is of no use.
+// One in this many blocks without evidence is let in if the blocks in the SCM tier are useless.
 constexpr uint64_t kProbes = 16;
-// A packed block that comes again is promoted: each of its hits is unpacked, and its duplicate is cheap.
+// The frequency from which on a packed block is promoted: when it is asked for again. Each of its hits is unpacked, and
+// its duplicate is cheap.
 constexpr unsigned kHotPacked = 2;
-// What a record takes beside its payload, at most.
+// The most that a record takes beside its payload.
 constexpr uint32_t kRecordOverheadBytes = 96;
 
 size_t Blocks(uint64_t bytes, const PolicyOptions& options) {
@@ -85,8 +86,9 @@ void AdaptivePolicy::OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) {
     filled_.store(false, std::memory_order_relaxed);
 }
 
-// The sketch: between two thirds and four thirds of the memory that a policy made for so much would have. Ghosts: never
-// more, as what they know too long is let in too easily.
+// Grows sketch and ghosts. The sketch then has between two thirds and four thirds of the memory that a policy made for
+// `bytes` would have. Ghosts never have more than that one's, as keys that they remember too long are let in too
+// easily.
 void AdaptivePolicy::Grow(uint64_t bytes) {
   const std::lock_guard lock(growing_);
   while (2 * bytes >= 3 * sketched_bytes_ && sketch_.Double()) sketched_bytes_ *= 2;
@@ -136,8 +138,8 @@ void AdaptivePolicy::AgeOwedLines() {
   }
 }
 
-// Once the load has moved, all that was counted stands in the way of what is asked for now: it is forgotten, line by
-// line.
+// Tells the miniatures of a look-up. If the load has moved, old counts would favour the old blocks, so they are
+// forgotten, line by line.
 void AdaptivePolicy::TellMiniatures(uint64_t hash, bool in_scm, bool enters_dram) {
   if (!miniatures_.Samples(hash) || !miniatures_.OnDramMiss(hash, in_scm, enters_dram)) return;
   unaged_lookups_.store(unaged_lookups_max(), std::memory_order_relaxed);
@@ -228,8 +230,8 @@ Decision AdaptivePolicy::OnDramEviction(const BlockFacts& block) {
   return Demotion(block, hash, ghost_.Contains(hash));
 }
 
-// kToDram or kToBoth of a newcomer. What came back will be demoted when it leaves DRAM: its image costs as much now,
-// and no packing then.
+// kToDram or kToBoth for a new block. A block that came back will be demoted when it leaves DRAM. Storing its image now
+// costs as much, and saves the packing.
 Decision AdaptivePolicy::Entry(const BlockFacts& block, uint64_t hash, bool has_ghost) {
   constexpr Decision kToDram{Action::kToDram, Reason::kPolicyDefault};
   if (block.image_bytes == 0 || !has_ghost) return kToDram;
@@ -238,7 +240,7 @@ Decision AdaptivePolicy::Entry(const BlockFacts& block, uint64_t hash, bool has_
   return {Action::kToBoth, Reason::kGhost, /*proven=*/true};
 }
 
-// kToScm or kDrop of a block that is in neither tier from now on, unless it is written.
+// kToScm or kDrop for a block that leaves DRAM, so that it is in neither tier unless it is written.
 Decision AdaptivePolicy::Demotion(const BlockFacts& block, uint64_t hash, bool has_ghost) {
   Decision decision = Evidence(block, hash, has_ghost);
   if (decision.action == Action::kToScm) {
@@ -258,7 +260,8 @@ uint32_t AdaptivePolicy::PromotionTarget(const BlockFacts& block) const {
   return *block.codec == Codec::kLz4 ? PromotionFeedback::kTargetLz4 : PromotionFeedback::kTargetZstd;
 }
 
-// Of a mean block, written as this one would be, in flash reads: packed, fewer bytes, and the time to pack them.
+// The cost of writing a mean block in the form of this one, in flash reads. A packed one has fewer bytes, and takes
+// time to pack.
 double AdaptivePolicy::WriteCost(const BlockFacts& block) {
   if (!block.codec || block.packed_bytes == 0 || block.bytes == 0) return Miniatures::kWriteCost;
   const double share = static_cast<double>(block.packed_bytes) / block.bytes;
@@ -266,7 +269,7 @@ double AdaptivePolicy::WriteCost(const BlockFacts& block) {
   return Miniatures::kWriteCost * share + (*block.codec == Codec::kLz4 ? kPackCostLz4 : kPackCostZstd);
 }
 
-// kToScm if the block deserves a write, limits apart; else kDrop.
+// kToScm if the evidence suffices for a write, limits apart; else kDrop.
 Decision AdaptivePolicy::Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost) {
   const bool filled = filled_.load(std::memory_order_relaxed);
   if (!filled || block.scm_hollow) return {Action::kToScm, Reason::kFilling, has_ghost};
@@ -290,12 +293,12 @@ Decision AdaptivePolicy::Evidence(const BlockFacts& block, uint64_t hash, bool h
   return {Action::kDrop, Reason::kNoEvidence};
 }
 
-// Another set of keys whenever the sketch has aged by a line.
+// Whether the block is let in as a probe. The keys that are change whenever the sketch has aged by a line.
 bool AdaptivePolicy::Probe(uint64_t hash) {
   return ((hash >> 32) + unaged_lookups_.load(std::memory_order_relaxed)) % kProbes == 0;
 }
 
-// The reason not to write, if there is one; else the write is charged to both limits.
+// The reason not to write, if there is one. Otherwise the write is charged to both limits.
 std::optional<Reason> AdaptivePolicy::LimitReached(uint32_t bytes) {
   const uint64_t record_bytes = uint64_t{bytes} + kRecordOverheadBytes;
   const bool churns = filled_.load(std::memory_order_relaxed) && governor_.WrittenPercent() > kChurnStopPercent;
@@ -316,7 +319,7 @@ Decision AdaptivePolicy::OnReclaim(const BlockFacts& block) {
   return decision;
 }
 
-// A record that does not pack, in a tier where most others do.
+// Whether the record does not pack, in a tier where most others do.
 bool AdaptivePolicy::IsLargeAmongPacked(const BlockFacts& block) const {
   if (!block.codec || block.packed || block.packable || !RolePacks(block.role)) return false;
   const uint64_t packed_percent = packed_percent_.load(std::memory_order_relaxed);

@@ -21,7 +21,7 @@ unsigned FrequencySketch::Estimate(uint64_t hash) const {
   return static_cast<unsigned>(least);
 }
 
-// Without branches: which counters are minimal is as good as random, and a mispredicted branch costs more than all
+// It has no branches: which counters are minimal cannot be predicted, and a mispredicted branch costs more than all
 // else.
 unsigned FrequencySketch::Increment(uint64_t hash) {
   Line& line = table_.Of(hash);

@@ -18,7 +18,7 @@ constexpr size_t kHandWord = 7;
 constexpr unsigned kHandShift = 48;
 constexpr uint64_t kHandLane = kLaneMask << kHandShift;
 
-// Callers' hashes may be sequential: this makes any into a good one (the finalizer of splitmix64).
+// Makes a good hash of any (the finalizer of splitmix64). Callers' hashes may be sequential.
 uint64_t Mix(uint64_t hash) {
   hash ^= hash >> 30;
   hash *= 0xbf58476d1ce4e5b9ull;
@@ -27,7 +27,7 @@ uint64_t Mix(uint64_t hash) {
   return hash ^ hash >> 31;
 }
 
-// The high bit of each lane that equals the wanted one. Above a lane that matches, a borrow may mark one that does not:
+// Marks the high bit of each lane that equals the fingerprint. A borrow may also mark a lane above one that matches, so
 // only the lowest mark is certain.
 uint64_t Matches(size_t index, uint64_t word, uint64_t fingerprint) {
   uint64_t difference = word ^ fingerprint;

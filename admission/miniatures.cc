@@ -8,13 +8,13 @@
 namespace mezz {
 namespace {
 
-// Scores are judged, and decay, after this share of the sampled SCM tier's blocks was looked up.
+// Scores are judged and decay each time that this many look-ups were made, as a share of the sampled SCM tier's blocks.
 constexpr double kJudgeShare = 0.125;
 constexpr uint32_t kJudgeLookupsMin = 64;
 constexpr double kDecay = 0.98;
-// Of the mean frequency of what is dropped, for each drop.
+// The weight of one drop in the mean frequency of what is dropped.
 constexpr double kDroppedWeight = 0.01;
-// Below this share of hits the tier's content is of no use.
+// Below this share of hits the blocks in the tier are useless.
 constexpr double kStaleHitShare = 0.002;
 
 }  // namespace
@@ -73,7 +73,7 @@ size_t Miniatures::dram_bytes() const {
   return bytes;
 }
 
-// Null: not known, and not to be made.
+// Finds a key. Null: it is not known, and `make` is false.
 Miniatures::Key* Miniatures::Find(uint64_t hash, bool make) {
   const size_t sets = keys_.size() / kWays;
   Key* const set = &keys_[static_cast<size_t>((static_cast<unsigned __int128>(hash) * sets) >> 64) * kWays];
@@ -222,7 +222,7 @@ void Miniatures::MakeRoom(size_t of, uint64_t bytes) {
   walked_records_.store(walked_records_.load(std::memory_order_relaxed) + walked, std::memory_order_relaxed);
 }
 
-// The SCM tier lags behind what the latest blocks alone would find.
+// Whether the load has moved: the SCM tier finds far less than the latest blocks alone would.
 bool Miniatures::HasMoved() {
   const uint32_t latest = TierOf(Strictness::kLatest).hits_in_turn;
   const bool behind = TierOf(Strictness::kFrequency).filled && 2 * latest > 3 * found_ &&
@@ -232,7 +232,7 @@ bool Miniatures::HasMoved() {
   return behind_ >= kMovedJudgements && since_moved_ > kMovesApart * (scm_bytes_ / block_bytes_);
 }
 
-// True: the load has moved.
+// Judges the scores. True: the load has moved.
 bool Miniatures::Judge() {
   if (HasMoved()) {
     StartAnew();
@@ -266,7 +266,7 @@ bool Miniatures::Judge() {
   return false;
 }
 
-// Two keys a look-up, so that no look-up pays for all of them.
+// Sweeps two keys of the histogram at each look-up, so that no look-up pays for all.
 void Miniatures::SweepHistogram() {
   for (int step = 0; step < 2; ++step) {
     const Key& key = keys_[swept_];

@@ -11,7 +11,7 @@
 namespace mezz {
 namespace {
 
-// Policies with state, after the simple ones.
+// The policies with state; they come after the simple ones.
 struct NamedMaker {
   std::string_view name;
   std::unique_ptr<Policy> (*make)(const PolicyOptions& options);

@@ -10,7 +10,7 @@ size_t Blocks(uint64_t bytes, const PolicyOptions& options) {
   return bytes / std::max<uint32_t>(options.block_bytes, 1);
 }
 
-// Of a DRAM tier whose size is not known: as many as of the SCM tier.
+// The blocks of the DRAM tier; if its size is not known, those of the SCM tier.
 size_t DramBlocks(const PolicyOptions& options) {
   return Blocks(options.dram_bytes != 0 ? options.dram_bytes : options.scm_bytes, options);
 }

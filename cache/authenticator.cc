@@ -25,7 +25,7 @@ void SipHash(const void* bytes, size_t count, const Mac& key, Mac* out) {
   *out = made;
 }
 
-// What the superblock says of this life; its bytes, so all of it is drawn here.
+// What the superblock says of this life. Its bytes are hashed, so all members are listed here, without gaps.
 struct Life {
   char purpose[24] = "mezzanine records, life";
   uint64_t uuid[2];
@@ -35,7 +35,8 @@ struct Life {
 };
 static_assert(sizeof(Life) == 64);
 
-// Begins each cascade. Leaves out what changes while a record lives: its sequence, and that packing it is of no use.
+// The first piece of each cascade. It leaves out what changes while a record lives: its sequence, and the flag that
+// packing it is useless.
 struct FirstPiece {
   BlockKey key;
   uint32_t payload_bytes;

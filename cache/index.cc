@@ -11,13 +11,15 @@
 namespace mezz {
 namespace {
 
-// Words per slot at which inserting into the emptier of two buckets of sixteen displaces under 1 % of the words, under
-// random churn too (tests/unit/cache/index_test.cc). Two buckets of eight would displace 7 % there, three 2 %.
+// The words per slot up to which inserting into the emptier of two buckets of sixteen displaces less than 1 % of the
+// words, under random churn too (tests/unit/cache/index_test.cc). Two buckets of eight would displace 7 % there, and
+// three 2 %.
 constexpr double kLoadMax = 0.86;
 
 constexpr uint64_t kHugePageBytes = 2 << 20;
 
-// While it grows, groups that are still to be split take a larger share.
+// The words per slot above which a growing index grows. It is less than kLoadMax, as groups that are not split yet take
+// a larger share.
 constexpr double kGrowAbove = 0.81;
 
 }  // namespace
@@ -48,8 +50,8 @@ Index::Index(uint64_t blocks, uint64_t hash_seed, Size size)
   AdviseHugePages(State{}, State{});
 }
 
-// In whole huge pages of what is in use: one that is not would take up to 2 MiB that hold no words, which for the index
-// of a small tier is several times what they hold. A wish.
+// Asks for huge pages, where a whole one is in use. One that is partly unused would take up to 2 MiB without words,
+// which is several times the index of a small tier. The kernel need not comply.
 void Index::AdviseHugePages(State before, State after) {
   const auto memory = reinterpret_cast<uintptr_t>(memory_);
   const auto end = [&](State state) {
@@ -82,7 +84,7 @@ bool Index::Moved(const KeyHash& hash, State then, State now) const {
          NumberOfBucket(hash.choice[1], then) != NumberOfBucket(hash.choice[1], now);
 }
 
-// One in which no group of the key is being split, though that may begin at once.
+// Waits for a state in which no group of the key is being split. A split may begin right after it.
 Index::State Index::StateToChange(const KeyHash& hash) {
   for (;;) {
     const State state = LoadState(std::memory_order_seq_cst);
@@ -99,7 +101,7 @@ bool Index::WantsToGrow() const {
   return static_cast<double>(counted()) > (state.raw == 0 ? kLoadMax : kGrowAbove) * slots;
 }
 
-// Nobody else puts anything there before the split is over.
+// Puts a word into a slot of the new bucket, which nobody else writes to before the split is over.
 bool Index::PutInSplit(Slot* to, IndexWord word) {
   for (size_t i = 0; i < kSlotsPerBucket; ++i) {
     uint64_t expected = 0;
@@ -109,7 +111,7 @@ bool Index::PutInSplit(Slot* to, IndexWord word) {
   return false;
 }
 
-// True: the slot's word named `record`, whatever its heat, and is `next` now.
+// Replaces the slot's word by `next`, if it names `record`, whatever its heat. True: it did.
 bool Index::Exchange(Slot& slot, IndexWord record, IndexWord next, std::memory_order order) {
   uint64_t expected = record.raw();
   while (IndexWord(expected).SameRecord(record)) {
@@ -239,7 +241,8 @@ void Index::EndRefill() {
   LetGrow();
 }
 
-// Whoever takes the last word of a tag out, or out of its slot, has noted it before, or splits.
+// Whether a word has this tag. A thread that takes the last such word out of its slot has noted the tag before, or it
+// splits.
 bool Index::HasTag(const KeyHash& hash, State state) const {
   return VisitTag(hash, state, std::memory_order_seq_cst, [](Slot&, IndexWord) { return true; });
 }

@@ -27,7 +27,7 @@ void Add(Inspection::Records* to, const Inspection::Records& one) {
   to->damaged += one.damaged;
 }
 
-// What the records' headers say.
+// Sums up what the headers of the records say.
 class Tally {
  public:
   // `authenticator` may be null.

@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kPrefaultThreadsMax = 1024;
 constexpr uint64_t kAutoSegments = 256;
 
-// How the values of an option are written.
+// The words for the values of an option.
 template <typename T>
 struct Named {
   std::string_view text;
@@ -47,7 +47,7 @@ std::string_view TextOf(const Named<T> (&known)[kCount], T value) {
   const auto* const found = std::ranges::find(known, value, &Named<T>::value);
   return found == std::end(known) ? "unknown" : found->text;
 }
-// False: no value is written so.
+// Finds the value of a word. False: there is none.
 template <typename T, size_t kCount>
 bool FindValue(const Named<T> (&known)[kCount], std::string_view text, T* value) {
   const auto* const found = std::ranges::find(known, text, &Named<T>::text);

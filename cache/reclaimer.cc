@@ -10,7 +10,7 @@
 
 namespace mezz {
 
-// The mutex, and what one holder of it did.
+// Holds the mutex, and counts what its holder settled.
 class Reclaimer::Stay {
  public:
   Stay(Reclaimer& reclaimer, std::unique_lock<Mutex> lock) : reclaimer_(reclaimer), lock_(std::move(lock)) {
@@ -137,7 +137,7 @@ bool Reclaimer::PinPressure() {
   return pressure;
 }
 
-// Walks up to `bytes` of one victim, in whatever pass. False: there is none to walk.
+// Walks up to `bytes` of one victim, in its present pass. False: there is no victim.
 bool Reclaimer::WorkLocked(uint64_t bytes, Mode mode) {
   // What a recovery has not come to is older than all it has, and has no heat.
   if (!victim_ && log_->GiveUpOldest(/*pinned_too=*/mode == Mode::kDropPinned)) {
@@ -155,7 +155,7 @@ bool Reclaimer::WorkLocked(uint64_t bytes, Mode mode) {
   return true;
 }
 
-// The bytes of the record; none where its header is damaged.
+// Visits the next record. Returns its bytes, or 0 if its header is damaged.
 uint64_t Reclaimer::VisitNextLocked(Mode mode) {
   const uint64_t offset = victim_->cursor;
   const auto sequence = static_cast<uint32_t>(log_->Sequence(victim_->segment));
@@ -217,7 +217,7 @@ void Reclaimer::FinishPassLocked() {
   victim_.reset();
 }
 
-// In kCool what was weighed pays as if it had been copied, hot or not.
+// Weighs a record in kWeigh. In kCool every record that was weighed pays as if it had been copied, hot or not.
 void Reclaimer::WeighLocked(const record::Header& header, uint64_t offset) {
   const Index::Entry entry = index_->FindLine(index_->Hash(header.key), offset / kLineBytes);
   if (victim_->pass == Pass::kCool) {
@@ -249,7 +249,8 @@ bool Reclaimer::PickVictimLocked(Mode mode) {
   return true;
 }
 
-// Of an earlier life: its DRAM tier held the block. This one's does not, or the mark were gone.
+// Whether the word's dram bit is the mark of an earlier life, whose DRAM tier held the block. This life's does not hold
+// it; otherwise the mark would be gone.
 bool Reclaimer::IsMark(IndexWord word) const {
   return word.dram() && word.heat() == 0 && log_->IsAdopted(victim_->segment);
 }
@@ -303,7 +304,8 @@ void Reclaimer::SettleLocked(uint64_t offset, record::Header header, Mode mode) 
   }
 }
 
-// True: the record lives on elsewhere, or was erased while it was copied. False: no room to copy it to.
+// Spares a record. True: it lives on elsewhere, or was erased while it was copied. False: there was no room for the
+// copy.
 bool Reclaimer::SpareLocked(uint64_t offset, const record::Header& header, Index::Entry entry) {
   // A copy is not told any more from what was stored in this life, so what no hit has checked is checked here.
   if (entry.word.heat() == 0 && log_->IsAdopted(victim_->segment) &&
@@ -327,7 +329,7 @@ bool Reclaimer::SpareLocked(uint64_t offset, const record::Header& header, Index
   return true;
 }
 
-// Its bytes are checked first: packed, they would get a checksum that says nothing of them.
+// Packs a record. Its bytes are checked first, as packing would give damaged bytes a good checksum.
 Reclaimer::Packing Reclaimer::PackLocked(uint64_t offset, const record::Header& header, Index::Entry entry, Fate fate) {
   if (throttle_ != nullptr) throttle_->ChargeStreamRead(header.payload_bytes);
   if (!record::PayloadIsWhole(record::HeaderAt(medium_, offset), authenticator_)) {
@@ -372,7 +374,8 @@ std::optional<SegmentLog::Reservation> Reclaimer::ReserveAsProvenLocked(uint64_t
   return ReserveLocked(log_->proven_lane(), bytes, SegmentLog::For::kReclaim);
 }
 
-// The young share a lane with writers, and its next segment with them; the last free one stays for the proven.
+// Reserves space for a packed record. Young ones share a lane with writers, and its next segment too. The last free
+// segment stays for the proven.
 std::optional<SegmentLog::Reservation> Reclaimer::ReserveForPackedLocked(uint64_t bytes, Fate fate) {
   if (fate == Fate::kSpare || victim_->generation == Generation::kProven) return ReserveAsProvenLocked(bytes);
   const auto to = ReserveLocked(log_->LaneOfThisThread(), bytes, SegmentLog::For::kWriter);
@@ -395,8 +398,8 @@ std::optional<SegmentLog::Reservation> Reclaimer::CopyLocked(uint64_t offset, co
   return to;
 }
 
-// Of the segment that the copied record goes to. One whose dictionary its own segment does not keep is damaged, and
-// will be a miss there too.
+// Makes the segment `to`, where the copy goes, keep the record's dictionary. If the record's own segment does not keep
+// it, the record is damaged, and its copy will be a miss too.
 void Reclaimer::KeepDictionaryLocked(uint64_t offset, SegmentId to) {
   std::optional<layout::PackedPrefix> prefix;
   const bool read =
@@ -405,7 +408,7 @@ void Reclaimer::KeepDictionaryLocked(uint64_t offset, SegmentId to) {
     log_->KeepDictionary(to, prefix->dictionary);
 }
 
-// Whose record lay in the segment `lost`.
+// Writes dictionaries anew whose records lay in the segment `lost`.
 void Reclaimer::RewriteDictionariesLocked(SegmentId lost) {
   for (unsigned slot = 0; dictionaries_ != nullptr && slot < Dictionaries::kSlots; ++slot) {
     const Dictionaries::Lease dictionary = dictionaries_->Take(slot);  // so the place is not another's in a moment
@@ -430,7 +433,7 @@ void Reclaimer::ForgetRecordsLocked(SegmentId segment) {
   counters_->Add(Event::kScmDropped, BlockRole::kOther, index_->RemoveIf(lies_in));
 }
 
-// The medium lost a header, so the walk cannot go on: whatever the index still has of this segment is forgotten.
+// Forgets all words of the segment that the index still has: the medium lost a header, so the walk cannot go on.
 void Reclaimer::ForgetRestLocked() {
   counters_->Add(Event::kScmDamagedHeader, BlockRole::kOther);
   // A look-up may have told of the same header.

@@ -18,7 +18,7 @@ namespace {
 // whole lines. One buffer holds the usual 4 to 8 KiB block with its header.
 constexpr size_t kWriteBufferBytes = 8192 + kLineBytes;
 
-// XXH3 over pieces gives what it gives over the whole. Small records come in one piece, which spares the state.
+// XXH3 over pieces, which equals that over the whole. A record in one piece needs no state.
 class RunningChecksum {
  public:
   explicit RunningChecksum(bool one_piece) : one_piece_(one_piece) {
@@ -40,7 +40,7 @@ class RunningChecksum {
   XXH3_state_t state_;
 };
 
-// A payload as it goes to the medium: what the source gives, then the MAC of it.
+// A payload as it goes to the medium: the bytes of the source, then their MAC.
 class Payload {
  public:
   Payload(const Header& header, size_t bytes, const BlockSource& source, const Authenticator* authenticator,
@@ -69,7 +69,7 @@ class Payload {
   std::optional<Authenticator::Running> mac_;
 };
 
-// Puts the sealed header before what the first line holds of the payload, and makes the record visible to walks.
+// Streams the first line: the sealed header, and the beginning of the payload. It makes the record visible to walks.
 bool StreamFirstLine(const Medium& medium, uint64_t offset, Header header, std::byte* first_line) {
   header.checksum = HeaderChecksum(header);
   std::memcpy(first_line, &header, sizeof(header));
@@ -80,7 +80,7 @@ bool StreamFirstLine(const Medium& medium, uint64_t offset, Header header, std::
 
 }  // namespace
 
-// A source is foreign code.
+// A source is foreign code, which may throw.
 bool Fill(const BlockSource& source, size_t offset, size_t bytes, std::byte* to) noexcept {
   if (bytes == 0) return true;
   try {

@@ -28,7 +28,7 @@ constexpr size_t kHeadersAThread = 1024;  // fewer do not repay the thread
 constexpr uint8_t kKnownFlags = layout::kRecordVoid | layout::kRecordPacked | layout::kRecordRejected |
                                 layout::kRecordDictionary | layout::kRecordKeyed;
 
-// The first line of a packed record holds its prefix.
+// The prefix of a packed record, which lies in its first line.
 std::optional<layout::PackedPrefix> PrefixOf(const record::Header& header) {
   return record::IsPacked(header) ? Packer::ReadPrefix(record::PayloadOf(header)) : std::nullopt;
 }
@@ -98,7 +98,7 @@ void Recoverer::ReadHeaders() {
   std::ranges::sort(found_, {}, [](const Found& found) { return found.fill.sequence; });
 }
 
-// False: there is none, or none of use.
+// Prepares the restoring of a snapshot. False: there is none that can be used.
 bool Recoverer::PrepareSnapshot() {
   if (superblock_.snapshot_segment == 0) return false;
   std::string& wrong = shared_->report.no_snapshot;
@@ -178,8 +178,8 @@ void Recoverer::Run() {
   Finish();
 }
 
-// False: it is of no use, and nothing was changed, but that its segments await and those that hold records are as after
-// Prepare.
+// Restores the snapshot. False: it cannot be used. Then its segments await, those with records are as after Prepare,
+// and nothing else was changed.
 bool Recoverer::RestoreSnapshot() {
   std::string wrong;
   const bool is_checked = IfThereIsMemory([&] { wrong = restorer_->Check(); });
@@ -209,7 +209,7 @@ bool Recoverer::RestoreSnapshot() {
   return true;
 }
 
-// What a snapshot told of segments holds only as far as their own headers say so.
+// Keeps what the snapshot said of segments only if their own headers say the same.
 void Recoverer::ConfirmFound() {
   const size_t lost = std::erase_if(found_, [this](Found& found) {
     const auto fill = scan_.Open(found.fill.segment);
@@ -228,8 +228,8 @@ void Recoverer::ConfirmFound() {
   log_->LetGoOfAwaiting();
 }
 
-// All segments are read for numbers of dictionaries, also those that are given up meanwhile: a number that a record has
-// and that were given out again would unpack that record in the next life, which finds it.
+// Reads all segments for numbers of dictionaries, also those that are given up meanwhile. If a number that a record has
+// were given out again, the next life would find that record, and unpack it with the wrong dictionary.
 Dictionaries::Numbers Recoverer::FindDictionaries() {
   std::atomic<size_t> scanned{0};
   ForEachInParallel(kThreadName, 0, found_.size(), /*a_thread=*/1, [&](size_t i) {
@@ -246,7 +246,7 @@ Dictionaries::Numbers Recoverer::FindDictionaries() {
   return all ? Dictionaries::Numbers::kKnown : Dictionaries::Numbers::kUnknown;
 }
 
-// REQUIRES: nobody writes to it.
+// Scans a segment for dictionaries. REQUIRES: nobody writes to it.
 void Recoverer::ScanForDictionaries(Found* found) {
   scan_.Walk(found->fill, [&](uint64_t offset, const record::Header& header) {
     uint64_t number = 0;
@@ -262,7 +262,8 @@ void Recoverer::ScanForDictionaries(Found* found) {
   });
 }
 
-// In order of age. Of each slot the youngest stays: older ones have no records, and are not to be mistaken for it.
+// Reads dictionaries in order of age. The youngest of each slot stays. Older ones have no records, and must not be
+// mistaken for it.
 void Recoverer::ReadDictionaries(const Found& found, bool kept) {
   for (const uint64_t offset : found.dictionaries) {
     const uint64_t number = Dictionary::NumberIn(record::HeaderAt(medium_, offset).key);
@@ -278,7 +279,7 @@ void Recoverer::ReadDictionaries(const Found& found, bool kept) {
   }
 }
 
-// What lies in a segment that is given up is written anew later.
+// Restores the dictionaries. One whose record lies in a segment that is given up is written anew later.
 void Recoverer::RestoreDictionaries() {
   for (const Found& found : found_) {
     for (size_t slot = 0; slot < highest_.size(); ++slot)
@@ -300,7 +301,7 @@ void Recoverer::RestoreDictionaries() {
   for (unsigned slot = 0; slot < highest_.size(); ++slot) dictionaries_->SkipNumbers(slot, highest_[slot]);
 }
 
-// Of each thread, until all are taken. Every ticket gets its turn, whatever became of its segment.
+// The work of each thread, until all segments are taken. Every ticket gets its turn, whatever happened to its segment.
 void Recoverer::RecoverSegments() {
   Walked walked;
   for (;;) {
@@ -327,7 +328,7 @@ void Recoverer::RecoverSegments() {
   }
 }
 
-// REQUIRES: the segment is pinned.
+// Walks the records of a segment. REQUIRES: the segment is pinned.
 void Recoverer::Walk(const Found& found, Walked* walked) const {
   walked->fill = found.fill;
   walked->entries.clear();
@@ -348,7 +349,7 @@ void Recoverer::Walk(const Found& found, Walked* walked) const {
   });
 }
 
-// Whatever dictionaries there are.
+// Whether the record can be used, if its dictionary is there.
 bool Recoverer::IsOfUse(const record::Header& header) const {
   if ((header.flags & ~kKnownFlags) != 0 || !record::HasRole(header)) return false;
   if (header.key.file() == FileId{0} || hooks_.is_forgotten(header.key.file())) return false;
@@ -359,7 +360,7 @@ bool Recoverer::IsOfUse(const record::Header& header) const {
   return prefix->codec != Codec::kImage || TakesImages(options_.pack);
 }
 
-// In this ticket's turn. The pin is the caller's no more.
+// Adopts and publishes a segment, in its ticket's turn. Takes over the caller's pin.
 void Recoverer::TakeSegment(const Walked& walked) {
   constexpr size_t kPrefetchAhead = 8;
   const SegmentId segment = walked.fill.segment;
@@ -395,7 +396,7 @@ void Recoverer::TakeSegment(const Walked& walked) {
   shared_->report += part;
 }
 
-// kFull too if it is of no use without its dictionary.
+// Publishes a record. kFull is also the answer if its dictionary is missing.
 Index::Refilled Recoverer::Publish(const Entry& entry, SegmentId segment) {
   if (entry.dictionary != 0 && !HoldsDictionary(entry.dictionary, segment)) return Index::Refilled::kFull;
   // No heat: that is what tells a record that was not checked since (ScmTier::Find).
@@ -432,7 +433,7 @@ bool Recoverer::IsOverdueLocked() {
   return shared_->report.timed_out;
 }
 
-// What is left is given up; but if the tier is being closed, it is for the next life.
+// Gives up the rest; but if the tier is being closed, it leaves that to the next life.
 void Recoverer::Finish() {
   index_->EndRefill();
   const bool stopped = IsStopped();

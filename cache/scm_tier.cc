@@ -12,12 +12,12 @@
 namespace mezz {
 namespace {
 
-// verify=sampled reads about four bytes of payload a hit, whatever the blocks' size: all of one hit in 1024 at 4 KiB,
-// of one in 8192 at 32 KiB. Small blocks are checked at one hit in 256.
+// verify=sampled reads about four bytes of payload for each hit, whatever the blocks' size. It checks one hit in 1024
+// of blocks of 4 KiB, and one in 8192 of 32 KiB. Small blocks are checked at one hit in 256.
 constexpr uint32_t kSampleBytesPerHit = 4;
 constexpr uint32_t kSampleOneInMin = 256;
 
-// True about once in so many calls on a thread, by chance, so that no pattern of accesses is always spared.
+// Whether to check this hit. It is decided by chance, so that no pattern of accesses is never checked.
 bool TimeToVerify(uint32_t payload_bytes) {
   [[gnu::tls_model("initial-exec")]] thread_local constinit uint32_t state = 1;  // as stripe_of_this_thread
   state = state * 1664525u + 1013904223u;  // Numerical Recipes' generator: its upper bits are good
@@ -54,7 +54,7 @@ PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, 
   return result;
 }
 
-// Nothing: there is no room.
+// Stages a block. Empty: there is no room.
 std::optional<PutResult> ScmTier::Impl::Stage(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
                                               Generation generation) {
   MEZZ_TEST_POINT("stage reserves");
@@ -74,7 +74,7 @@ std::optional<PutResult> ScmTier::Impl::Stage(const BlockKey& key, BlockRole rol
   return PutResult::kStored;
 }
 
-// Called by the stage's thread.
+// Stores a staged block. The stage's thread calls it.
 void ScmTier::Impl::StoreStaged(const StagedBlocks::Block& block) {
   if (dead_.Has(block.key.file())) return counters_->Add(Event::kRefusedDeadFile, block.role);
   if (faults_.IsOver()) return counters_->Add(Event::kRefusedNoSpace, block.role);
@@ -90,7 +90,7 @@ void ScmTier::Impl::StoreStaged(const StagedBlocks::Block& block) {
   AfterFault();
 }
 
-// `packed` was made of the source's block of `bytes`, or was not tried.
+// Stores a block of `bytes` bytes. `packed` was made of it, or says that packing was not tried.
 PutResult ScmTier::Impl::StoreAsPacked(const PackedBlock& packed, Fresh fresh, size_t bytes, BlockSource source) {
   PutResult result = PutResult::kStored;
   const bool is_packed = packed.outcome() == PackedBlock::Outcome::kPacked;
@@ -127,7 +127,7 @@ PutResult ScmTier::Impl::PutImage(const BlockKey& key, BlockRole role, size_t by
   return PutResult::kStored;
 }
 
-// Before any lock and any byte of the medium, which a child shares with its parent.
+// The refusals that need no lock and touch no byte of the medium, which a child shares with its parent.
 std::optional<PutResult> ScmTier::Impl::RefusedAtOnce(const BlockKey& key, BlockRole role, size_t bytes) {
   if (!guard_.InParent()) return Refused(role, Event::kRefusedForked, PutResult::kNoSpace);
   if (faults_.IsOver()) {
@@ -178,7 +178,7 @@ PutResult ScmTier::Impl::Store(Fresh* fresh, size_t bytes, BlockSource source) {
   return PutResult::kStored;
 }
 
-// Called by the trainer's thread.
+// Stores a dictionary's record. The trainer's thread calls it.
 bool ScmTier::Impl::Store(const Dictionary& dictionary) {
   const auto where = log_.limit() != 0 && !faults_.IsOver()
                          ? Reserve(trainer_->dictionaries().RecordBytes(dictionary), Generation::kProven)
@@ -199,8 +199,9 @@ std::optional<SegmentLog::Reservation> ScmTier::Impl::Reserve(uint64_t bytes, Ge
   }
 }
 
-// A staged block is published only as long as nobody erased it or put it anew. Other puts forget what is staged:
-// before, so that an older block does not follow; and after, as StagedBlocks asks.
+// Publishes a record. A staged block is published only if nobody erased it or put it anew meanwhile. Any other put
+// forgets the staged block of its key, twice: before, so that an older block does not follow; and after, as
+// StagedBlocks requires.
 void ScmTier::Impl::Publish(Fresh* fresh, uint64_t offset) {
   if (fresh->slot) {
     MEZZ_TEST_POINT("staged block written");
@@ -244,7 +245,7 @@ bool ScmTier::Impl::Miss(BlockRole role) {
   return false;
 }
 
-// The index does not have it: it may be staged.
+// Looks for a block that the index does not have: it may be staged.
 bool ScmTier::Impl::FindElsewhere(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found) {
   if (stage_ != nullptr && stage_->MayHold(key)) {
     if (TakeStaged(key, heat, found)) return true;
@@ -269,7 +270,7 @@ bool ScmTier::Impl::TakeStaged(const BlockKey& key, Heat heat, PinnedBlock* foun
   return true;  // the pin goes to the caller
 }
 
-// False: it was damaged, and is forgotten.
+// Takes a record that was found. False: it was damaged, and is forgotten.
 bool ScmTier::Impl::Take(Index::Entry entry, KeyReader& reader, Heat heat, PinnedBlock* found) {
   const record::Header& header = reader.HeaderOf(entry.word);
   const BlockRole role = header.role;
@@ -309,7 +310,8 @@ bool ScmTier::Impl::PayloadFails(const record::Header& header, IndexWord word, b
   return true;
 }
 
-// A packed record, checked whole: what unpacks damaged bytes gives wrong ones without a word.
+// Takes a packed record, after a check of all its bytes: a codec may unpack damaged bytes to wrong ones without an
+// error.
 bool ScmTier::Impl::TakePacked(const record::Header& header, IndexWord word, PinnedBlock* found) {
   const BlockRole role = header.role;
   if (!reader_.PayloadIsWhole(header)) {
@@ -335,7 +337,7 @@ bool ScmTier::Impl::TakePacked(const record::Header& header, IndexWord word, Pin
   return true;
 }
 
-// REQUIRES: the record is pinned.
+// Whether the dictionary that the prefix names is here. REQUIRES: the record is pinned.
 bool ScmTier::Impl::HasDictionaryOf(const layout::PackedPrefix& prefix, SegmentId segment) const {
   return prefix.dictionary == 0 || log_.KeepsDictionary(segment, prefix.dictionary);
 }
@@ -379,7 +381,7 @@ void ScmTier::Impl::RejectImage(const PinnedBlock& block) {
   ForgetRecord(block);
 }
 
-// One whose header cannot be read any more goes with its segment.
+// Forgets a record. If its header cannot be read any more, it goes with its segment.
 void ScmTier::Impl::ForgetRecord(const PinnedBlock& block) {
   const auto offset = static_cast<uint64_t>(block.stored_.data() - medium_.base()) - sizeof(record::Header);
   record::Header header;
@@ -395,8 +397,8 @@ bool ScmTier::Impl::Contains(const BlockKey& key) {
   return entry || (stage_ != nullptr && stage_->Has(key));
 }
 
-// The header alone is compared, and a packed record's prefix, which shares its line; not the payload: that would read
-// all of it from the medium. A damaged prefix compares as other bytes, and so does an image.
+// Compares by the header, and by a packed record's prefix in the same line. The payload would have to be read from the
+// medium, so it is not compared. A damaged prefix and an image count as other bytes.
 Held ScmTier::Impl::Compare(const BlockKey& key, size_t bytes, BlockSource source) {
   KeyReader reader(reader_, key);
   const Index::Entry entry = index_.Find(index_.Hash(key), reader);
@@ -449,9 +451,9 @@ bool ScmTier::ImagePays(BlockRole role, size_t bytes, const Image& image) {
   return Packer::ImagePays(role, bytes, image);
 }
 
-// Flattened, one frame for all that a hit does: while a header is on its way from the medium, the processor works ahead
-// as far as its reorder window reaches, some 500 instructions. If that is up to the prefetch of the next hit's header,
-// the two overlap; so what comes between costs several times its own time (results/hit-cost/summary.md).
+// Flattened, so that a hit is one frame. While a header is on its way from the medium, the processor works ahead as far
+// as its reorder window reaches, some 500 instructions. If that includes the prefetch of the next hit's header, the two
+// reads overlap. So each instruction between them costs several times its own time (results/hit-cost/summary.md).
 [[gnu::flatten]] PinnedBlock ScmTier::Find(const BlockKey& key, BlockRole role_for_miss_counter, Heat heat) {
   PinnedBlock found;
   if (impl_->Find(key, role_for_miss_counter, heat, &found)) found.tier_ = this;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to be found no more: an erased key, all of them, files that are gone, segments past a smaller capacity.
+// How a tier forgets: an erased key, all keys, deleted files, and segments beyond a smaller capacity.
 #include <fmt/format.h>
 
 #include <mutex>
@@ -15,9 +15,10 @@ bool ScmTier::Impl::Erase(const BlockKey& key) {
   return erased;
 }
 
-// What was put before must lie before the position that the tombstone names: not only what is in the index, which no
-// reclaim moves once it is out of there, but also what reclaim is copying just now, and what the stage's thread writes
-// of a block that was forgotten under its hands. So both stand still between the removal and the position.
+// All that was put before must lie before the position that the tombstone names. A record in the index does, as reclaim
+// does not move it once it is out of the index. But reclaim may be copying a record just now, and the stage's thread
+// may be writing a block that was forgotten meanwhile. So both stand still from the removal until the position is
+// taken.
 bool ScmTier::Impl::EraseDurably(const BlockKey& key) {
   bool erased = false;
   LogPosition position;
@@ -44,13 +45,15 @@ bool ScmTier::Impl::EraseDurably(const BlockKey& key) {
   return erased;
 }
 
-// There is no room for a tombstone, or memory that failed may not hold what there are: the next life forgets all there
-// is. Who takes a position meanwhile would add a tombstone that is lost with the others, of a segment that is not.
+// Makes the next life forget all that is stored, because there is no room for a tombstone, or because failed memory may
+// not hold the tombstones that there are. Nobody may take a position meanwhile: its tombstone would be lost with the
+// others, while the segment that it is about is not.
 void ScmTier::Impl::ForsakeRestart() {
   reclaimer_.WhileNothingMoves([this] { ForsakeWhatIsStored(); });
 }
 
-// REQUIRES: nothing moves. What the superblock does not take, the headers of the segments say: that there is nothing.
+// Says in the superblock that nothing is stored. If the superblock cannot be written, the headers of the segments are
+// erased instead. REQUIRES: no record is being moved.
 void ScmTier::Impl::ForsakeWhatIsStored() {
   const uint64_t sequence = log_.SealAll();
   if (tombstones_.EraseBelow(sequence) == SuperblockKeeper::Stored::kLasts) return;
@@ -58,7 +61,7 @@ void ScmTier::Impl::ForsakeWhatIsStored() {
   LoseSuperblock();
 }
 
-// First what is staged: it is in the index by then, or stays out of it.
+// Forgets the staged block first: it is then in the index already, or will never be.
 bool ScmTier::Impl::EraseHere(const BlockKey& key) {
   const bool staged = ForgetStaged(key);
   KeyReader reader(reader_, key);
@@ -67,9 +70,9 @@ bool ScmTier::Impl::EraseHere(const BlockKey& key) {
   return stored || staged;
 }
 
-// On a medium that remembers it is written first that nothing in today's segments is to be found again. A put that
-// goes on meanwhile is forgotten at a restart; but what was stored before must not get into a later segment: neither by
-// reclaim nor from the stage, whose thread stores a block that was forgotten under its hands.
+// On a medium that remembers, the superblock first says that nothing in the present segments is found again. A put that
+// runs meanwhile is forgotten at a restart. But older blocks must not get into a later segment, neither by reclaim nor
+// by the stage, whose thread may be storing a block that was forgotten meanwhile.
 void ScmTier::Impl::EraseAll() {
   if (stage_ != nullptr) stage_->ForgetAll();
   if (recoverer_ != nullptr && guard_.InParent()) log_.GiveUpAwaiting();
@@ -84,8 +87,8 @@ void ScmTier::Impl::EraseAll() {
   AfterFault();
 }
 
-// Nothing of the medium is read or written for it but, if erases are durable, the superblock: a medium that failed so
-// often may not hold what was erased. What is pinned stays where it is.
+// Closes the tier for good. It touches nothing of the medium except, if erases are durable, the superblock: a medium
+// that failed so often may have lost tombstones. Pinned bytes stay where they are.
 void ScmTier::Impl::CloseForGood() {
   if (!guard_.InParent() || !faults_.Claim()) return;
   if (stage_ != nullptr) stage_->ForgetAll();
@@ -96,7 +99,7 @@ void ScmTier::Impl::CloseForGood() {
   (void)IfThereIsMemory([&] { options_.on_trouble(WhyClosed()); });
 }
 
-// As the rest of a sentence that begins with the medium.
+// Why the tier closed itself, as the rest of a sentence whose subject is the medium.
 std::string ScmTier::Impl::WhyClosed() const {
   if (lost_superblock_.load(std::memory_order_relaxed)) {
     const bool may_lie = may_lie_.load(std::memory_order_relaxed);

@@ -31,12 +31,12 @@ std::unique_ptr<Packer> MakePacker(PackMode mode, Counters* counters, Trainer* t
   return packer;
 }
 
-// Records may turn out to pack, and then more of them fit.
+// A tier that may pack has an index that grows, as more blocks may fit.
 Index::Size IndexSize(const ScmOptions& options) {
   return options.pack == PackMode::kOff ? Index::Size::kFixed : Index::Size::kGrows;
 }
 
-// A whole number of lines for each unit; 0: there is no stage.
+// The bytes of the stage: a whole number of lines for each unit. 0: there is no stage.
 uint64_t PackStageBytes(const ScmOptions& options) {
   constexpr uint64_t kMultiple = StagedBlocks::kUnits * kLineBytes;
   return options.pack == PackMode::kOff ? 0 : options.pack_stage_bytes / kMultiple * kMultiple;
@@ -112,8 +112,9 @@ void ScmTier::Impl::StartRecovery(const ScmOptions& options, std::shared_ptr<con
   recoverer_->Start(std::move(hooks));
 }
 
-// Without memory there is none, nor where the recovery was stopped: the next life asks each record's header. Nor where
-// not all numbers of dictionaries were found: it is the next life that must look for them, not believe this one.
+// Writes the snapshot. There is none without memory, and none if the recovery was stopped; the next life then reads the
+// header of each record. There is also none if not all numbers of dictionaries were found: the next life must look for
+// them itself.
 std::optional<SnapshotPlace> ScmTier::Impl::WriteSnapshot() {
   if (log_.HasAwaiting() || (trainer_ != nullptr && !trainer_->KnowsNumbers())) return std::nullopt;
   std::optional<SnapshotPlace> place;
@@ -126,7 +127,7 @@ std::optional<SnapshotPlace> ScmTier::Impl::WriteSnapshot() {
   return place;
 }
 
-// Their keys may name other blocks in the next process.
+// Forgets records whose keys name no file: those keys may name other blocks in the next process.
 void ScmTier::Impl::ForgetNameless() {
   for (uint64_t slot = 0; slot < index_.slots(); ++slot) {
     bool nameless = false;
@@ -144,7 +145,8 @@ ScmTier::~ScmTier() {
   impl_.reset();
 }
 
-// The superblock after what writes: so that nothing is stored behind one that says it was closed.
+// Ends all threads that write before the superblock says that the tier was closed, so that nothing is stored after
+// that.
 void ScmTier::Close() {
   const bool remembers = opened_ && Remembers(options_.medium);
   const bool wipe = remembers && options_.scrub_on_close;
@@ -195,8 +197,8 @@ void ScmTier::Close() {
   });
 }
 
-// The superblock first, so that nobody believes a part of what is left. False: some of them did not take it, or nor did
-// the superblock: then that part is whole records, and the next close wipes them.
+// Wipes the segments. The superblock says so first, so that no later life uses a part of what is left. False: some
+// segments, or the superblock, could not be written. Whole records may then be left, which the next close wipes.
 bool ScmTier::WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_bytes) {
   const auto stored = keeper_->Change([](layout::Superblock* superblock) {
     superblock->sequence_begin = superblock->sequence_end;
@@ -212,7 +214,8 @@ bool ScmTier::WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_byt
   return all;
 }
 
-// False: it is not known what was erased, so nothing is to be found again; recovery_ says why.
+// Reads the tombstones of an earlier life. False: it is not known what was erased, so nothing may be found again;
+// recovery_ says why.
 bool ScmTier::TakeErasedKeys(const layout::Superblock& superblock, std::span<const SegmentId> bad) {
   if (superblock.tombstone_segments == 0) return true;
   const bool memory = IfThereIsMemory([&] {
@@ -225,7 +228,7 @@ bool ScmTier::TakeErasedKeys(const layout::Superblock& superblock, std::span<con
   return false;
 }
 
-// What the medium's superblock says from now on. *keep: what lies behind it is of use.
+// The superblock of this life. *keep: whether the blocks of the earlier life are used.
 layout::Superblock ScmTier::TakeOver(std::span<const std::byte> head, std::span<const SegmentId> bad, bool existing,
                                      bool* keep) {
   const bool remembers = Remembers(options_.medium);
@@ -260,7 +263,8 @@ layout::Superblock ScmTier::TakeOver(std::span<const std::byte> head, std::span<
   return fresh;
 }
 
-// The superblock's copies, at the start of the first segment, are asked for by themselves.
+// Finds the segments with bad blocks. The copies of the superblock, at the start of the first segment, are handled
+// apart.
 Status ScmTier::FindBadSegments(std::vector<SegmentId>* bad) const {
   const uint64_t segment_bytes = options_.segment_bytes;
   const uint64_t segments = options_.capacity_bytes / segment_bytes;
@@ -356,8 +360,8 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   return Status::Ok();
 }
 
-// A smaller life left what lies beyond its end to whoever comes after it. No dictionary's number there was known to it,
-// so these records must not be found again; and it wiped nothing there.
+// Forgets records beyond the end of an earlier, smaller life, which left them there. It did not know their
+// dictionaries' numbers, so they must not be found again, and it wiped nothing there.
 Status ScmTier::ForgetBeyond(const layout::Superblock& found) {
   if (found.capacity_bytes >= std::min(medium_->bytes_before(), options_.capacity_bytes)) return Status::Ok();
   leftovers_ = true;
@@ -367,7 +371,7 @@ Status ScmTier::ForgetBeyond(const layout::Superblock& found) {
                                      medium_->info().description, HumanBytes(found.capacity_bytes)));
 }
 
-// It is this life's from now on.
+// Writes the superblock of this life.
 Status ScmTier::TakeSuperblock(bool existing) {
   if (!existing) keeper_->PutMagic();
   bool taken = impl_->TakeSequences();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tier says of itself: its records, its figures, whether its invariants hold; and waits until its threads rest.
+// How a tier reports: its records, its figures, and whether its invariants hold. And how to wait until its threads
+// rest.
 #include <fmt/format.h>
 
 #include <algorithm>

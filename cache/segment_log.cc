@@ -65,7 +65,7 @@ bool SegmentLog::TakeSequencesFrom(std::function<std::optional<uint64_t>()> rese
   return first.has_value();
 }
 
-// Nothing: another life would be given the next ones too.
+// The next sequence. Empty: none is reserved, so a later life could use it too.
 std::optional<uint64_t> SegmentLog::NextSequenceLocked() {
   if (next_sequence_ == sequences_end_) {
     const auto first = reserve_();
@@ -188,7 +188,7 @@ void SegmentLog::GiveUpAwaiting() {
   CollectLocked();
 }
 
-// Of dictionaries whose records lie in segments that are lost.
+// Takes their places from dictionaries whose records lie in segments that are lost.
 template <typename IsLost>
 void SegmentLog::LosePlacesIf(IsLost&& is_lost) const {
   for (unsigned slot = 0; dictionaries_ != nullptr && slot < Dictionaries::kSlots; ++slot) {
@@ -197,7 +197,7 @@ void SegmentLog::LosePlacesIf(IsLost&& is_lost) const {
   }
 }
 
-// Its records are not read, so what lies there of a dictionary that is in use goes unseen: it is written anew.
+// Gives up a segment unread. If it holds the record of a dictionary that is in use, that is written anew.
 void SegmentLog::GiveUpLocked(SegmentId id) {
   LosePlacesIf([id](SegmentId lies_in) { return lies_in == id; });
   Change(id, State::kAwaiting, State::kDraining);
@@ -233,7 +233,7 @@ std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64
   return std::nullopt;
 }
 
-// Another writer may see the bit before the hold is counted: it has one of its own, and this one too, until then.
+// Another writer may see the bit before the hold is counted. Until then both writers have holds of their own.
 void SegmentLog::KeepDictionary(SegmentId id, uint16_t number) {
   assert(WritersOf(segment(id).control.load(std::memory_order_relaxed)) != 0);
   const unsigned slot = Dictionaries::SlotOf(number);
@@ -281,8 +281,8 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   return true;
 }
 
-// `to` is kOpen or kTombstones, in one step: a late writer, for whom this is still its lane's segment, would reserve in
-// an open one.
+// Opens a segment as `to`, kOpen or kTombstones, in one step. If a segment of tombstones were kOpen first, a late
+// writer that takes it for its lane's segment would reserve space there.
 void SegmentLog::OpenLocked(SegmentId id, uint64_t sequence, Generation generation, State to) {
   layout::SegmentHeader header{};
   header.magic = to == State::kOpen ? layout::kSegmentMagic : layout::kTombstonesMagic;
@@ -335,7 +335,8 @@ void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
   // It is open, and is queued as hollow when it is sealed; or it is the victim already.
 }
 
-// Of a low number, so that a medium that is made smaller keeps it; but first of memory that has not failed yet.
+// Prefers memory that has not failed yet, and then low numbers, so that a medium that is made smaller keeps the
+// segment.
 std::optional<SegmentId> SegmentLog::OpenTombstones() {
   const std::lock_guard lock(mutex_);
   if (free_.size() <= 1) return std::nullopt;
@@ -375,7 +376,7 @@ uint32_t SegmentLog::tombstone_segments() const {
   return tombstone_segments_;
 }
 
-// A lane's segment is exchanged under the mutex; its tail grows beside it.
+// The mutex keeps each lane's segment the same meanwhile; its tail may grow.
 LogPosition SegmentLog::Position() const {
   const std::lock_guard lock(mutex_);
   LogPosition position{.next_sequence = next_sequence_, .open = {}};
@@ -404,7 +405,8 @@ void SegmentLog::SealBelow(uint64_t sequence) {
   }
 }
 
-// A place that is stored before this takes the mutex is seen here, and one that is stored later is asked about later.
+// Places that are stored before this takes the mutex are seen here. For those stored later CheckDictionaryPlaces is
+// called.
 void SegmentLog::LeaveBehind(uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   left_behind_ = std::max(left_behind_, sequence);
@@ -421,7 +423,7 @@ bool SegmentLog::EraseHeadersBelow(uint64_t sequence, uint32_t from) {
   return erased;
 }
 
-// It is read first: of most segments of a medium that is not ready yet there is none, and nothing is to be written.
+// Reads the header first: most segments of a medium that is not ready yet have none, and then nothing is written.
 bool SegmentLog::EraseHeaderBelow(SegmentId id, uint64_t sequence) const {
   std::byte* const at = medium_.base() + SegmentStart(id);
   layout::SegmentHeader header;
@@ -568,7 +570,7 @@ void SegmentLog::Quarantine(SegmentId id) {
   CountLocked();
 }
 
-// REQUIRES: kFree, and in no list.
+// Takes a segment out of use. REQUIRES: it is kFree, and in no list.
 void SegmentLog::QuarantineLocked(SegmentId id) {
   Change(id, State::kFree, State::kQuarantined);
   quarantined_count_.store(quarantined_segments() + 1, std::memory_order_relaxed);
@@ -615,14 +617,14 @@ std::optional<SegmentId> SegmentLog::TakeCondemned() {
   return taken;
 }
 
-// False: it is the victim.
+// Takes a segment out of its queue. False: it is the victim.
 bool SegmentLog::TakeFromQueueLocked(SegmentId id) {
   const bool taken = young_.Erase(id) || proven_.Erase(id) || hollow_.Erase(id);
   hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
   return taken;
 }
 
-// Of the segments that are ready, how many must not be used.
+// How many of the segments that are ready must not be used.
 uint32_t SegmentLog::SurplusLocked() const {
   const uint32_t limit = limit_.load(std::memory_order_relaxed);
   const uint32_t usable = segments_count_ - unready_ - quarantined_segments();

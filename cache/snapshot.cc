@@ -28,7 +28,7 @@ using layout::SnapshotHead;
 
 static_assert(std::size(SnapshotHead{}.dictionaries) == Dictionaries::kSlots);
 
-// Beside the free segments that a reopened log needs while it reads the snapshot, this share of them may be given up.
+// One in this many segments may be given up for the snapshot, beside the free ones that a reopened log needs meanwhile.
 constexpr uint32_t kGivenUpOneIn = 32;
 
 uint64_t ChunkContentMax(uint64_t segment_bytes) { return segment_bytes - sizeof(SnapshotChunk); }
@@ -37,7 +37,7 @@ uint64_t ChunkChecksum(const SnapshotChunk& chunk) {
   return XXH3_64bits_withSeed(&chunk, offsetof(SnapshotChunk, checksum), layout::kChecksumSeed);
 }
 
-// Writes what is appended into one segment after the other.
+// Writes the contents into one segment after the other.
 class ChunkWriter {
  public:
   ChunkWriter(const Medium& medium, uint64_t segment_bytes, const layout::Superblock& next,
@@ -129,7 +129,7 @@ class ChunkWriter {
   XXH3_state_t checksum_;
 };
 
-// What stays of the log, and where the snapshot may lie.
+// The fills of the log that stay, and the segments where the snapshot may lie.
 struct Room {
   std::vector<SegmentLog::Fill> kept;
   std::vector<SegmentId> segments;
@@ -168,7 +168,7 @@ std::optional<Room> FindRoom(const SnapshotOf& of, uint64_t sequence_begin, uint
   return room;
 }
 
-// False: a dictionary that records need cannot be read again.
+// Describes the dictionaries. False: one that records need cannot be read again.
 bool DescribeDictionaries(const SnapshotOf& of, const std::vector<SegmentLog::Fill>& fills, const KeptFills& kept,
                           SnapshotHead* head) {
   if (of.dictionaries == nullptr) return true;
@@ -190,8 +190,8 @@ bool DescribeDictionaries(const SnapshotOf& of, const std::vector<SegmentLog::Fi
 
 uint64_t OffsetOf(IndexWord word) { return word.line() * kLineBytes; }
 
-// The word as the next life is to find it. What a life before this one marked, and nobody asked for since, DRAM did not
-// hold in this one.
+// The word as the next life should find it. A mark of an earlier life on a block that nobody asked for in this life
+// goes, as DRAM did not hold the block in this life.
 IndexWord Unmarked(const SegmentLog& log, IndexWord word) {
   const bool old_mark = word.dram() && word.heat() == 0 && log.IsAdopted(log.SegmentAt(OffsetOf(word)));
   return old_mark ? word.with(/*dram=*/false, /*heat=*/0) : word;

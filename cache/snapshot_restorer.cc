@@ -92,7 +92,7 @@ std::string SnapshotRestorer::CheckChunks() const {
   return wrong;
 }
 
-// By the segments' own headers. False: one does not.
+// Compares the fills with the segments' own headers. False: one differs.
 bool SnapshotRestorer::ConfirmFills() {
   std::atomic<bool> confirmed{true};
   ForEachInParallel(kThreadName, 0, fills_.size(), kHeadersAThread, [&](size_t i) {
@@ -109,7 +109,7 @@ bool SnapshotRestorer::Confirm(SegmentLog::Fill* fill) const {
   return true;
 }
 
-// False: one is damaged.
+// Reads the dictionaries. False: one is damaged.
 bool SnapshotRestorer::ReadDictionaries() {
   for (const bool live : {false, true}) {
     for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
@@ -181,7 +181,7 @@ void SnapshotRestorer::RestoreDictionaries() {
     of_.dictionaries->SkipNumbers(slot, reader_.head().dictionaries[slot].last_number);
 }
 
-// False: it was given up, and has no pin of ours any more.
+// Adopts a segment. False: it was given up, and our pin is gone.
 bool SnapshotRestorer::Adopt(const SegmentLog::Fill& fill) {
   if (!of_.log->AdoptAwaiting(fill)) {
     of_.log->Unpin(fill.segment);
@@ -194,7 +194,8 @@ bool SnapshotRestorer::Adopt(const SegmentLog::Fill& fill) {
   return true;
 }
 
-// Until it is over, or all was erased. What cannot be read any more stays away.
+// Restores the words of a chunk, until the recovery is over or all was erased. Words that cannot be read any more stay
+// away.
 RecoveryCounts SnapshotRestorer::RestoreWords(const SnapshotReader::Chunk& chunk,
                                               const std::function<bool()>& is_over) const {
   RecoveryCounts restored;

@@ -27,7 +27,7 @@ bool HasMagic(const Superblock& superblock) {
   return std::memcmp(superblock.magic, layout::kMagic, sizeof(layout::kMagic)) == 0;
 }
 
-// Who reads what lies behind it divides by these and adds them up.
+// Whether the sizes are sound: readers of the medium divide by them and add them up.
 bool HasSoundGeometry(const Superblock& superblock) {
   return std::has_single_bit(superblock.segment_bytes) && superblock.segment_bytes > layout::kSuperblockSpace &&
          superblock.segment_bytes <= kSegmentBytesMax && superblock.capacity_bytes <= kCapacityBytesMax;
@@ -39,7 +39,8 @@ bool IsWhole(const Superblock& superblock) {
          HasSoundGeometry(superblock);
 }
 
-// Another version may keep its checksum elsewhere, so byte order and version are believed even where that fails.
+// Why the superblock cannot be used. Another version may have its checksum elsewhere, so byte order and version are
+// trusted even if the checksum fails.
 std::string WhyUnusable(const Superblock& superblock) {
   if (superblock.byte_order_mark == __builtin_bswap32(layout::kByteOrderMark))
     return "was written by a machine of the opposite byte order";
@@ -167,7 +168,7 @@ Superblock SuperblockKeeper::Now() const {
   return superblock_;
 }
 
-// False: it is not there, or will not be after a loss of power.
+// Writes a copy. False: it is not on the medium, or would not be after a loss of power.
 bool SuperblockKeeper::WriteLocked(uint64_t at, const Superblock& sealed) const {
   if (AnyMeets(bad_, at, at + sizeof(Superblock))) return false;
   alignas(kLineBytes) const Superblock aligned = sealed;

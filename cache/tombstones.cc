@@ -20,7 +20,7 @@ namespace {
 using layout::Tombstone;
 using Stored = SuperblockKeeper::Stored;
 
-// Of this fill of its segment.
+// The checksum of a tombstone in the fill of its segment with this sequence.
 uint32_t ChecksumOf(const Tombstone& tombstone, uint64_t sequence) {
   return static_cast<uint32_t>(
       XXH3_64bits_withSeed(&tombstone, offsetof(Tombstone, checksum), layout::kChecksumSeed ^ sequence));
@@ -31,7 +31,7 @@ uint64_t WholeSequence(uint32_t low, uint64_t near) {
   return near + static_cast<uint64_t>(int64_t{static_cast<int32_t>(low - static_cast<uint32_t>(near))});
 }
 
-// Of one log the positions with one next sequence stand in the order of this.
+// The lines filled at a position. Positions of one log with the same next sequence are in the order of this number.
 uint64_t FilledLines(const std::array<layout::OpenSegment, layout::kLanesMax>& open) {
   uint64_t lines = 0;
   for (const layout::OpenSegment& segment : open) lines += segment.line;
@@ -69,7 +69,7 @@ std::optional<ErasedKeys> ErasedKeys::Read(std::span<const std::byte> medium, co
   return keys;
 }
 
-// False: one of them is damaged. The last one may be torn: then its Erase has not returned.
+// Reads the tombstones of a segment. False: one is damaged. The last one may be torn: its Erase has then not returned.
 bool ErasedKeys::ReadSegment(std::span<const std::byte> medium, uint64_t segment_bytes, Segment* segment) {
   const uint64_t end = (Raw(segment->id) + uint64_t{1}) * segment_bytes;
   bool ended = false;
@@ -123,7 +123,7 @@ Tombstones::Tombstones(const Medium& medium, SegmentLog* log, SuperblockKeeper* 
   segments_.reserve(MostSegments());
 }
 
-// A new one is opened before the oldest goes.
+// The most segments at one time: a new one is opened before the oldest goes.
 size_t Tombstones::MostSegments() const { return KeptOf(log_->segments()) + 1; }
 
 Stored Tombstones::Adopt(const ErasedKeys& found) {
@@ -160,8 +160,8 @@ Tombstones::Added Tombstones::Add(const BlockKey& key, const LogPosition& positi
   return held ? Added::kDone : Added::kFailed;
 }
 
-// As the last one. No later life could tell one that did not arrive from one that was never written, nor a segment
-// whose header did not from none.
+// Whether the medium holds this tombstone as the last one. A later life could not tell one that did not arrive from one
+// that was never written, nor a segment whose header did not arrive from one that was never opened.
 bool Tombstones::HoldsLocked(const Tombstone& tombstone) const {
   const ErasedKeys::Segment& segment = segments_.back();
   if (throttle_ != nullptr) throttle_->ChargeLines(1);
@@ -176,7 +176,7 @@ bool Tombstones::HoldsLocked(const Tombstone& tombstone) const {
          header.checksum == record::SegmentHeaderChecksum(header);
 }
 
-// One that was adopted may lie where the medium is not ready yet.
+// Whether the last segment has room. One that was adopted may lie where the medium is not ready yet.
 bool Tombstones::HasRoomLocked() const {
   if (segments_.empty()) return false;
   const ErasedKeys::Segment& last = segments_.back();
@@ -184,8 +184,8 @@ bool Tombstones::HasRoomLocked() const {
   return last.tail + sizeof(Tombstone) <= end && Raw(last.id) < log_->provided();
 }
 
-// The superblock counts it before it has a tombstone, so that a header that is damaged later is missed. Nothing: there
-// is room now.
+// Opens a segment. The superblock counts it before it has a tombstone, so that a header that is damaged later is
+// missed. Empty: there is room now.
 std::optional<Tombstones::Added> Tombstones::OpenSegmentLocked() {
   const auto id = log_->OpenTombstones();
   if (!id) return Added::kNoRoom;
@@ -209,7 +209,7 @@ Stored Tombstones::TrimLocked(uint32_t segments) {
   return Stored::kLasts;
 }
 
-// Who wrote to it took its position before the next one was opened.
+// Drops the oldest segment. All that wrote to it took their positions before the next segment was opened.
 Stored Tombstones::DropOldestLocked() {
   assert(segments_.size() > 1);
   const ErasedKeys::Segment oldest = segments_.front();

@@ -14,7 +14,7 @@
 namespace mezz {
 namespace {
 
-// Of the open descriptor, so that what is judged is what is read.
+// Checks the open descriptor, so that the file that is checked is the one that is read.
 Status CheckKeyFile(const std::string& path, int fd) {
   struct stat file {};
   if (fstat(fd, &file) != 0)

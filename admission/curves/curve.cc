@@ -35,7 +35,7 @@ Estimate EstimateOver(const CurvePoint& point, double requests, double common, V
   return estimate;
 }
 
-// Where a size lies on an axis: between `low` and `high`, `part` of the way.
+// The place of a size on an axis: `part` of the way from `low` to `high`.
 struct Place {
   size_t low = 0;
   size_t high = 0;

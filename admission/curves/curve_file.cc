@@ -98,7 +98,7 @@ json CurveJson(const Curve& curve) {
           {"points", points}};
 }
 
-// All of these throw json::exception where a field is missing or of another type.
+// These functions throw json::exception if a field is missing or of another type.
 CurveForm FormOf(const json& of) {
   return {.policy = of.at("policy"),
           .dram_cache = of.at("dram_cache"),
@@ -151,7 +151,7 @@ bool Ascends(const std::vector<uint64_t>& axis) {
   return !axis.empty() && std::ranges::adjacent_find(axis, std::greater_equal<>()) == axis.end();
 }
 
-// What is wrong with it; empty: nothing. A checksum tells damage, not a program that wrote nonsense.
+// What is wrong with the curve; empty: nothing. A checksum shows damage, but not that a program wrote nonsense.
 std::string Contradiction(const Curve& curve) {
   const CurveForm& form = curve.form;
   if (!Ascends(form.dram) || !Ascends(form.scm)) return "the sizes of its grid do not ascend";

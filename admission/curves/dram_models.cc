@@ -6,7 +6,7 @@
 namespace mezz::sim {
 namespace {
 
-// One page of RocksDB's 64-byte slots; of a cache smaller than a page, four.
+// The chains at first: one page of RocksDB's 64-byte slots. A cache smaller than a page has four.
 constexpr uint64_t kHomesAtFirst = 64;
 
 }  // namespace
@@ -68,7 +68,7 @@ uint64_t HccModel::usage() const {
   return sum;
 }
 
-// Splits the next chain in two by one more bit of the hash; both keep their order.
+// Splits the next chain in two by one more bit of the hash. Both keep their order.
 void HccModel::Grow(Shard* shard) {
   const uint64_t home = shard->homes.size();
   const uint64_t old_home = home & (std::bit_floor(home) - 1);

@@ -15,11 +15,11 @@
 namespace mezz::plan {
 namespace {
 
-// Of blocks_max: with fewer left after a turn, a lowered threshold is forgotten.
+// If fewer than one in this many of blocks_max are left after a turn, the lowered threshold is forgotten.
 constexpr uint32_t kFewBlocksShare = 4;
 constexpr double kDroppedWarned = 0.01;
 
-// The sample that a hash is offered to, by bits that its threshold does not look at.
+// The sample that a hash is offered to, chosen by bits that the threshold does not depend on.
 uint32_t SampleOf(uint64_t hash) { return static_cast<uint32_t>((hash & UINT32_MAX) * LiveCurve::kSeeds >> 32); }
 
 std::vector<uint64_t> Axis(uint64_t bytes) { return {bytes / 2, bytes, bytes * 2, bytes * 4}; }
@@ -108,7 +108,7 @@ uint64_t LiveCurve::sampled() const {
   return sum;
 }
 
-// By those who look a block up: nothing is thrown.
+// Carries a queue to the samples. Threads that look a block up call it, so it throws nothing.
 void LiveCurve::CarryLocked(Queue* queue) {
   const uint64_t noted = queue->noted.load(std::memory_order_acquire);
   uint64_t next = queue->carried.load(std::memory_order_relaxed);
@@ -134,7 +134,7 @@ void LiveCurve::AddLocked(const Note& note) {
   if (sampler.log_size() >= requests_max_) TurnLocked();
 }
 
-// The longest log is full.
+// Drops the older half of all logs. Called when the longest log is full.
 void LiveCurve::TurnLocked() {
   bool full = false;
   for (Sampler& sampler : samplers_) {
@@ -175,7 +175,7 @@ uint64_t Counted(uint64_t whole) {
   return whole - static_cast<uint64_t>(static_cast<double>(whole) * LiveCurve::kWarmup);
 }
 
-// What all samples together say of the blocks.
+// Describes the blocks of all samples together.
 void DescribeBlocks(std::vector<Sampler>* samplers, Curve* curve) {
   CurveSums& sums = curve->sums;
   uint64_t requests = 0;

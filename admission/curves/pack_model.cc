@@ -14,7 +14,7 @@
 namespace mezz::sim {
 namespace {
 
-// All of it.
+// Parses all of `text` as a number.
 bool ParseNumber(std::string_view text, double* number) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\r')) text.remove_suffix(1);
@@ -24,7 +24,7 @@ bool ParseNumber(std::string_view text, double* number) {
 
 bool IsRatio(double ratio) { return ratio >= 1 && ratio <= PackRatios::kRatioMax; }
 
-// "2.5,0.3"
+// Parses a line such as "2.5,0.3".
 bool ParseLine(std::string_view line, double* ratio, double* weight) {
   const size_t comma = line.find(',');
   return comma != std::string_view::npos && ParseNumber(line.substr(0, comma), ratio) &&

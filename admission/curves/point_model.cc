@@ -26,7 +26,7 @@ uint64_t Scaled(uint64_t bytes, double rate) {
 
 bool IsLruAlone(const MiniatureOptions& options) { return options.policy == "lru" || IsScmAlone(options.policy); }
 
-// Segments as the live tier would have them.
+// The segments that the live tier would have.
 struct LiveSegments {
   LiveSegments(uint64_t scm_bytes, uint32_t writers) {
     ScmOptions live;
@@ -87,7 +87,7 @@ class TwoTierPoint final : public PointModel {
   const std::unique_ptr<sim::TwoTierRun> tiers_;
 };
 
-// What the live policies' tiers are made of.
+// The parts of a model with two tiers and a live policy.
 struct LivePolicyParts {
   sim::TwoTierOptions options;
   sim::SimClock clock;
@@ -140,13 +140,13 @@ class OneTierPoint final : public PointModel {
   SampleCounts counts_;
 };
 
-// What the DRAM tier is, where both tiers are, and where it is alone.
+// The stock cache of the DRAM tier, whether there is an SCM tier or not.
 sim::DramCache StockCacheOf(const MiniatureOptions& options) {
   if (options.policy == "hcc") return sim::DramCache::kHcc;
   return IsLruAlone(options) ? sim::DramCache::kLru : options.dram_cache;
 }
 
-// The SCM tier of `scm_bytes`, of which `scm` are modelled.
+// The options of an SCM tier of `scm_bytes`, of which `scm` are modelled.
 sim::ScmModelOptions ScmOf(const BlockSizes& sizes, const MiniatureOptions& options, uint64_t scm_bytes, uint64_t scm,
                            bool as_live) {
   const LiveSegments live(scm_bytes, options.writers);

@@ -22,7 +22,7 @@ ScmModel::ScmModel(uint32_t blocks, const std::vector<uint32_t>& record_units, c
   for (uint32_t i = segments_max_; i-- > 0;) free_.push_back(i);
 }
 
-// A segment to append to. With exact capacity there is always one: what counts is `used_`.
+// Opens a segment to append to. With exact capacity there always is one, as `used_` is what limits the tier.
 uint32_t ScmModel::Open() {
   if (free_.empty()) {
     segments_.emplace_back();
@@ -155,7 +155,7 @@ void ScmModel::Weigh(uint32_t segment, uint32_t record) {
   }
 }
 
-// Room in the lane's segment, or in another one, if that leaves `kept_free` free.
+// Reserves room in the lane's segment, or in another one if that leaves `kept_free` segments free.
 bool ScmModel::Reserve(Lane* lane, uint64_t units, size_t kept_free) {
   if (Fits(*lane, units)) return true;
   if (!options_.exact_capacity && free_.size() <= kept_free) return false;
@@ -174,7 +174,7 @@ void ScmModel::MoveTo(Lane* lane, BlockId block, Stored form, unsigned heat_cost
   counts_.packed_second_chances += heat_cost != 0 && form == Stored::kPacked;
 }
 
-// True: the record lives on in reclaim's own segment.
+// Copies a record to reclaim's own segment. True: it lives on there.
 bool ScmModel::Copy(BlockId block, Stored form) {
   const uint64_t units = UnitsOf(block, form);
   if (units * log_rules::kSurvivorShareDenominator > credit_ || !Reserve(&proven_lane_, units, 0)) return false;
@@ -182,7 +182,7 @@ bool ScmModel::Copy(BlockId block, Stored form) {
   return true;
 }
 
-// Reclaimer::PackLocked: the young share a lane with writers, and the last free segment stays for the proven.
+// As Reclaimer::PackLocked: the young share a lane with writers, and the last free segment stays for the proven.
 ScmModel::Packing ScmModel::PackAtReclaim(BlockId block, Fate fate) {
   if (!pack_->Pack(block)) return Packing::kUseless;
   const uint64_t units = UnitsOf(block, Stored::kPacked);

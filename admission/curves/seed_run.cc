@@ -14,7 +14,7 @@
 namespace mezz::plan {
 namespace {
 
-// Accesses that are read before all points run over them; the sampler's log_max, if that is less.
+// How many accesses are read before all points run over them, or the sampler's log_max if that is less.
 constexpr size_t kPartMax = 1 << 18;
 
 class SeedRun {

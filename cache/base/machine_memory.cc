@@ -30,7 +30,7 @@ std::optional<uint64_t> ReadNumber(const std::string& path) {
   return value;
 }
 
-// The value behind `name` in lines of "name value" or "name: value".
+// The value after `name` in lines of "name value" or "name: value".
 uint64_t Field(const std::string& path, std::string_view name) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -57,7 +57,7 @@ struct Hierarchy {
   const char* stat_prefix;  // v1's own counts are of the group without its children; those with "total_" are of all
 };
 
-// "0::/a/b" is v2; "5:memory:/a/b" is v1, alone or among other controllers.
+// The control groups of this process. "0::/a/b" is v2; "5:memory:/a/b" is v1, alone or among other controllers.
 std::optional<Hierarchy> FindHierarchy(const std::string& root) {
   std::ifstream groups(root + "/proc/self/cgroup");
   std::optional<Hierarchy> found;
@@ -76,8 +76,8 @@ std::optional<Hierarchy> FindHierarchy(const std::string& root) {
   return found;
 }
 
-// Each group from ours up to the root may have a limit. In a container the path may be that of another namespace, and
-// only the mount itself readable: the walk ends there in any case.
+// Narrows the memory by the limit of each group from ours up to the root. In a container the path may belong to another
+// namespace, so that only the mount itself can be read; the walk ends there in any case.
 void Narrow(const Hierarchy& hierarchy, MachineMemory* memory) {
   std::string group = hierarchy.group == "/" ? "" : hierarchy.group;
   while (true) {

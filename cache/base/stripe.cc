@@ -9,11 +9,12 @@
 namespace mezz {
 namespace {
 
-// What a thread counted in a stripe its next owner sees, because it takes the number after it was given back. One word
-// for the process, so not one of the model checker's, which runs the process's life many times.
+// The stripes that no thread has. The next owner of a stripe sees its counts, because it takes the number after it was
+// given back. There is one word for the process, so it is not one of the model checker's, which runs the process's life
+// many times.
 constinit FreeNumbers<std::atomic<uint64_t>> free_stripes(kSharedStripe);
 
-// Gives the stripe back when its thread ends. Destructors of the thread that run later count in the shared one.
+// Gives the stripe back when its thread ends. Destructors of the thread that run later use the shared one.
 struct Owner {
   ~Owner() {
     if (stripe == kSharedStripe) return;

@@ -16,7 +16,7 @@
 namespace mezz {
 namespace {
 
-// Nobody else's: two threads may write one file.
+// The name of a temporary file that nobody else uses: two threads may write one file at once.
 std::string NewTemporaryOf(const std::string& path) {
   static std::atomic<uint64_t> last{0};
   return path + fmt::format(".{}.{}.new", getpid(), last.fetch_add(1, std::memory_order_relaxed));

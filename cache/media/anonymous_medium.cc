@@ -17,7 +17,7 @@
 namespace mezz {
 namespace {
 
-// Gives back the ends of a larger mapping, so that what is left begins on a huge page.
+// Unmaps the ends of a larger mapping, so that the rest begins on a huge page.
 std::byte* TrimToHugePage(std::byte* mapped, uint64_t mapped_bytes, uint64_t bytes) {
   const uint64_t address = reinterpret_cast<uint64_t>(mapped);
   const uint64_t lead = RoundUp(address, kHugePageBytes) - address;

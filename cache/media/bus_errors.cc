@@ -18,9 +18,10 @@
 namespace mezz {
 
 // free: used false, begin 0 --BusErrorWatch, under the mutex: used, end, then begin--> watched --~BusErrorWatch, under
-// it: begin 0, then used false--> free. Release and acquire of begin and end, for the handler reads both without the
-// mutex; an entry that is used again cannot be mistaken by a thread that touches the memory of its own watch. In a
-// child that was forked meanwhile one that was half-way stays used.
+// it: begin 0, then used false--> free. begin and end are stored with release and read with acquire, because the
+// handler
+// reads both without the mutex. A thread that touches memory of its own watch cannot mistake an entry that is used
+// again. In a child that was forked meanwhile, an entry that was half-way stays used.
 struct BusErrorWatch::Entry {
   std::atomic<const std::byte*> begin{nullptr};
   std::atomic<const std::byte*> end{nullptr};
@@ -107,7 +108,8 @@ class BusErrorWatches {
 
 namespace {
 
-// Of one thread, innermost first; on its stack. However the attempt ends, by an exception too, the outer one goes on.
+// A Try of one thread, on its stack. A list, innermost first: however an attempt ends, by an exception too, the outer
+// one goes on.
 struct Attempt {
   Attempt();
   ~Attempt();
@@ -120,7 +122,8 @@ struct Attempt {
   Attempt* const outer;
 };
 
-// A handler may run in a thread that never came here: the word must be there without being made (initial-exec).
+// The innermost attempt of this thread. Initial-exec, because the handler may run in a thread that never used it, and
+// must not allocate it.
 [[gnu::tls_model("initial-exec")]] thread_local constinit Attempt* attempt = nullptr;
 [[gnu::tls_model("initial-exec")]] thread_local constinit uint64_t failed_attempts = 0;
 
@@ -130,15 +133,16 @@ Attempt::~Attempt() { attempt = outer; }
 BusErrorWatches* handlers_watches = nullptr;  // set before the handler is installed
 struct sigaction before {};
 
-// `before` was called, and asked to be so once (SA_RESETHAND): false, then true for good; relaxed, by an exchange.
+// Whether `before`, which asked to be called once only (SA_RESETHAND), was called: false, then true for good, by a
+// relaxed exchange.
 std::atomic<bool> spent{false};
 
 bool HasFlag(const struct sigaction& action, unsigned flag) {
   return (static_cast<unsigned>(action.sa_flags) & flag) != 0;
 }
 
-// As the kernel would have: once, if it asked for that, and with what it wants to be blocked. The thread's own mask
-// comes back as our handler returns.
+// Calls the handler that was there before, as the kernel would: once only if it asked for that, and with the signals
+// blocked that it names. The thread's own mask comes back when our handler returns.
 bool PassOnToHandler(int signal, siginfo_t* info, void* context) {
   const bool tells_more = HasFlag(before, SA_SIGINFO);
   if (!tells_more && (before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)) return false;
@@ -166,7 +170,8 @@ void PassOn(int signal, siginfo_t* info, void* context) {
   if (sent) raise(signal);  // when the handler returns; and what faulted faults again
 }
 
-// What a handler's return would restore, and a jump does not: the kernel gives a handler its own.
+// Restores the control words that a return from a handler would restore and a jump does not; the kernel gives a handler
+// its own.
 void RestoreControlWords([[maybe_unused]] const ucontext_t& context) {
 #ifdef __x86_64__
   if (context.uc_mcontext.fpregs == nullptr) return;
@@ -195,7 +200,7 @@ void OnBusError(int signal, siginfo_t* info, void* context) {
   PassOn(signal, info, context);
 }
 
-// The kernel took this one away from the thread while a handler runs on it.
+// Gives the thread its signal stack back, which the kernel disables while a handler runs on it.
 void RearmSignalStack(const stack_t& stack) {
   constexpr auto kAutoDisarm = 1u << 31;  // SS_AUTODISARM, which the C library does not name
   if ((static_cast<unsigned>(stack.ss_flags) & kAutoDisarm) != 0) sigaltstack(&stack, nullptr);
@@ -227,7 +232,7 @@ BusErrorWatch::BusErrorWatch(std::span<const std::byte> memory, std::function<vo
 
 BusErrorWatch::~BusErrorWatch() { BusErrorWatches::The().Remove(entry_); }
 
-// Nothing of this frame changes between the two returns but what the handler writes through `attempt`.
+// Between the two returns nothing in this frame changes except what the handler writes through `attempt`.
 [[gnu::noinline]] bool BusErrors::TryContained(void (*call)(const void* that), const void* that) {
   const uint64_t failed_before = failed_attempts;
   Attempt here;

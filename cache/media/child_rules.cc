@@ -11,13 +11,14 @@
 namespace mezz {
 namespace {
 
-// Entry, which is private to ChildRules.
+// The head of the list of entries. It points to an Entry, which is private to ChildRules.
 std::atomic<void*> g_head{nullptr};
 
 }  // namespace
 
-// A list without locks, because fork may be called at any time, in a signal handler too: entries are added at its head
-// and never removed; those of destroyed objects are taken again. The child reads what it holds at the fork.
+// An entry of a list without locks, because fork may be called at any time, in a signal handler too. Entries are added
+// at the head and never removed; those of destroyed objects are used again. The child reads the list as it was at the
+// fork.
 //
 //   used:  false --TakeEntry: CAS--> true --destructor: release store, rules ended before--> false
 //   fd:    -1 --CloseInChild--> fd --CloseInChild(-1), or the child's handler--> -1

@@ -42,13 +42,13 @@ const Pmem2Functions& Functions() {
   return functions;
 }
 
-// Set once, before any medium exists; read on the hot path without the guard of a local static.
+// Set once, before any medium exists. A global, so that the hot path reads it without the guard of a local static.
 pmem2_memcpy_fn g_copy = nullptr;
 
 #if defined(__SANITIZE_THREAD__)
 
-// libpmem2 is not instrumented: the thread sanitizer would see no store to the medium, and so no race on a payload. It
-// does see these.
+// The copy for the thread sanitizer. libpmem2 is not instrumented, so it would see no store to the medium, and no race
+// on a payload; it sees these stores.
 void Stream(void* to, const void* from, size_t bytes) {
   auto* out = static_cast<unsigned char*>(to);
   const auto* in = static_cast<const unsigned char*>(from);

@@ -32,7 +32,7 @@ namespace {
 constexpr mode_t kFileMode = 0600;
 constexpr int kOpenAttempts = 16;
 
-// O_NONBLOCK: a fifo put there in the meantime must not stop us; it has no effect on files.
+// O_NONBLOCK has no effect on files. It keeps a fifo that was put there meanwhile from blocking us.
 constexpr int kOpenFlags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
 
 struct ConfigDeleter {
@@ -52,7 +52,8 @@ int ReserveRange(int fd, uint64_t offset, uint64_t bytes) {
   return error;
 }
 
-// As the kernel has it now, wherever the process has gone since. Empty: it cannot be told, or not from here.
+// The present name of the file as the kernel has it, whatever the process's working directory is now. Empty: it is not
+// known, or not visible from here.
 std::string NameOf(int fd) {
   std::error_code error;
   const std::string name = std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", fd), error);
@@ -61,7 +62,7 @@ std::string NameOf(int fd) {
 
 bool SameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-// Medium::Persist where pages are written back. msync takes its address as one to store to, and stores nothing.
+// Medium::Persist for media whose pages are written back. (msync takes a non-const address, but stores nothing.)
 bool SyncPages(const void* from, size_t bytes) {
   static const auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   const size_t before = reinterpret_cast<uintptr_t>(from) % page_bytes;
@@ -158,7 +159,7 @@ FileMedium::~FileMedium() {
   CloseDescriptor();
 }
 
-// A file that cannot be cut takes more room than it needs, and is cut when it is opened again.
+// Truncates the file. If that fails, it takes more room than it needs, and is truncated when it is opened again.
 void FileMedium::GiveUpRest() const {
   if (!child_rules_.InOwner() || !S_ISREG(stat_.st_mode) || stat_.st_size <= static_cast<off_t>(FileBytes())) return;
   [[maybe_unused]] const int ignored = ftruncate(fd_, static_cast<off_t>(FileBytes()));
@@ -343,7 +344,8 @@ Status FileMedium::JudgeDeviceContents(bool* existing) {
   return Judge(head, wanted_, existing);  // the device has them: OpenDevdax asked
 }
 
-// Zeros, and perhaps words of the magic, which comes before all else: a cut of power may have let one arrive.
+// Whether the medium was never used: it holds zeros, and perhaps words of the magic. That is written first, and a cut
+// of power may have let one word arrive.
 bool FileMedium::IsUntouched(std::span<const std::byte> head) const {
   const auto ours = order_.format.provisional(order_.options, wanted_);
   for (size_t at = 0; at < head.size(); at += sizeof(uint64_t)) {
@@ -431,7 +433,7 @@ Status FileMedium::MakeSource(int fd, Source* source) {
   return Status::Ok();
 }
 
-// The kernel counts sectors, and takes the page from who touches one that is bad.
+// Finds the bad ranges, in whole pages: the kernel lists sectors, but a touch of a bad sector loses its page.
 Status FileMedium::FindBadRanges(const Source& source) {
   constexpr uint64_t kPageBytes = 4096;
   pmem2_badblock_context* context = nullptr;

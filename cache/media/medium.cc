@@ -17,7 +17,7 @@ namespace mezz {
 
 namespace {
 
-// The tier's index takes a word of 8 bytes for each expected block, and a reserve.
+// Checks that memory holds the tier's index: a word of 8 bytes for each expected block, and a reserve.
 Status CheckIndexFits(const ScmOptions& options) {
   const uint64_t index_bytes = options.capacity_bytes / options.expected_block_bytes * 8;
   return CheckMemoryHolds(index_bytes,

@@ -56,14 +56,15 @@ constexpr MediumModel kCxl = {
     .read_unit_bytes = kLineBytes,
 };
 
-// Of RocksDB's default block builder.
+// The entries of a restart point, by RocksDB's default block builder.
 constexpr size_t kEntriesPerRestart = 16;
 // The lines of the entry found, as BlockSearchLines counts them.
 constexpr unsigned kEntryLines = 2;
-// Of a filter: the record's header, the parameters at the filter's end, and one line of bits.
+// The lines of a filter that a probe reads: the record's header, the parameters at the filter's end, and one line of
+// bits.
 constexpr unsigned kFilterProbeLines = 3;
 
-// The number of restart points stands at a data block's end, under some flags; 0 if what is there cannot be it.
+// The number of restart points, which is at a data block's end, beside some flags. 0 if the value there cannot be it.
 size_t Restarts(std::span<const std::byte> block) {
   constexpr uint32_t kCountMask = (1u << 28) - 1;
   uint32_t word = 0;
@@ -75,9 +76,9 @@ size_t Restarts(std::span<const std::byte> block) {
 
 InPlaceRead ReadWhole(size_t bytes) { return {.lines = 1, .stream_bytes = bytes}; }
 
-// Between two restart points lie sixteen entries; so many points, so long an entry. With one point alone there may be
-// one entry or sixteen: then the walk from the first to the one found, and its value, are taken for a stream over the
-// whole block, which is right for one long value and long for several.
+// The reads of a data block. Sixteen entries lie between two restart points, so the number of points tells how long an
+// entry is. With one point there may be one entry or sixteen. Then the walk to the entry and its value are taken for a
+// stream over the whole block, which is right for one long value and too much for several.
 InPlaceRead SearchData(const MediumModel& model, std::span<const std::byte> block) {
   InPlaceRead search{.lines = BlockSearchLines(block.size())};
   const size_t restarts = Restarts(block);

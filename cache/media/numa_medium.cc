@@ -41,7 +41,7 @@ bool HasCpus(int node) {
   return numa_node_to_cpus(node, cpus.get()) == 0 && numa_bitmask_weight(cpus.get()) > 0;
 }
 
-// The page cache on a node counts as free: the kernel drops it for us.
+// The page cache of a node, which counts as free, as the kernel drops it when memory is needed.
 uint64_t ReclaimableBytes(int node) {
   std::ifstream meminfo(fmt::format("/sys/devices/system/node/node{}/meminfo", node));
   uint64_t sum_kib = 0;
@@ -83,7 +83,8 @@ Status CheckNode(int node, uint64_t bytes, PromisedMemory* promised) {
   return CheckMemoryHolds(bytes, fmt::format("numa_node={}", node), "capacity_bytes", promised);
 }
 
-// Strict: memory of another node would be a different medium than the one that was asked for.
+// Binds the medium's memory to the node. Strictly, as memory of another node would be another medium than the user
+// named.
 Status Bind(const Medium& medium, int node) {
   const Bitmask nodes(numa_allocate_nodemask());
   numa_bitmask_setbit(nodes.get(), static_cast<unsigned>(node));

@@ -25,7 +25,7 @@ uint64_t PageBytes() {
   return bytes;
 }
 
-// Makes a page present and dirty without changing it, whoever else writes to it.
+// Makes pages present and dirty without changing a byte, even if others write to them meanwhile.
 void TouchPages(std::byte* at, uint64_t bytes) {
   for (uint64_t offset = 0; offset < bytes; offset += PageBytes()) {
     std::atomic_ref<uint8_t>(reinterpret_cast<uint8_t&>(at[offset])).fetch_or(0, std::memory_order_relaxed);

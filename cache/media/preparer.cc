@@ -35,8 +35,8 @@ int64_t NowNs() {
 
 }  // namespace
 
-// Workers take chunks in ascending order until the limit is reached, one of them fails, or they are stopped. Chunks may
-// end out of order; what is told is the part without a gap.
+// The work that the threads share. They take chunks in ascending order until the limit is reached, one of them fails,
+// or they are stopped. Chunks may end out of order; the part without a gap is reported as ready.
 //
 //   ready_bytes_:  n --Publish: release store, under mutex_--> n' > n      read with acquire by those who write there
 //   error_:        0 --Fail: the first errno, CAS--> errno                 ends all workers
@@ -197,7 +197,7 @@ int Preparer::Work::PrepareChunk(std::byte* at, uint64_t bytes) {
   return Populate(at, bytes);
 }
 
-// What is bad lies in whole pages.
+// Populates the pages that are not bad. Bad ranges are whole pages.
 int Preparer::Work::PopulateGood(uint64_t begin, uint64_t end) {
   for (const BadRange& bad : plan_.bad) {
     if (!bad.Meets(begin, end)) continue;
@@ -209,8 +209,8 @@ int Preparer::Work::PopulateGood(uint64_t begin, uint64_t end) {
   return begin < end ? Populate(plan_.base + begin, end - begin) : 0;
 }
 
-// A hit in place touches two or three pages of the medium and little else, so 4 KiB pages would cost it as many page
-// walks. Where a collapse fails nothing is lost.
+// Asks for a huge page, within the budget. A hit in place touches two or three pages of the medium and little else, so
+// 4 KiB pages would cost it as many page walks. Nothing is lost if a collapse fails.
 void Preparer::Work::CollapseWithinBudget(std::byte* at, uint64_t bytes) {
   {
     const std::scoped_lock lock(mutex_);

@@ -16,7 +16,7 @@ namespace {
 // zstd's dictionary format: four bytes of magic, then the number, least significant byte first.
 constexpr size_t kNumberAt = 4, kNumberEnd = 8;
 
-// No block of RocksDB's has such a key in the index; these records are not in it.
+// The key of a dictionary's record. No block of RocksDB has such a key, and these records are not in the index.
 BlockKey KeyOf(uint16_t number, BlockRole role) {
   return {{layout::kDictionaryKey, uint64_t{number} << 8 | static_cast<uint64_t>(role)}};
 }

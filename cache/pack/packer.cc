@@ -19,8 +19,9 @@ using Outcome = PackedBlock::Outcome;
 
 constexpr size_t kPrefixBytes = sizeof(layout::PackedPrefix);
 constexpr int kLz4Acceleration = 1;
-// So much of what the record takes on the medium must be saved: an eighth; with zstd, whose hits cost 5 us more, a
-// quarter. (Text of random letters packs by a sixth: on a Zipfian load hits then cost more than the misses they spare.)
+// The share of a record's room on the medium that packing must save: an eighth; a quarter with zstd, whose hits cost 5
+// us more. (Text of random letters packs by a sixth. On a Zipfian load its hits then cost more than the misses that
+// they save.)
 constexpr uint64_t kSavedDenominator = 8, kSavedDenominatorZstd = 4;
 
 unsigned WorkspaceCount() { return std::clamp(2 * std::thread::hardware_concurrency(), 2u, Workspaces::kCountMax); }
@@ -113,7 +114,7 @@ PackedBlock Packer::Pack(BlockRole role, std::span<const std::byte> block, uint3
   return PackIn(workspaces_.Take(), role, block, checksum);
 }
 
-// What one of them cannot make small enough counts as it is.
+// Compares the codecs on one block. A block that a codec cannot make small enough counts with its own size.
 void Packer::CompareSometimes(Workspace& workspace, BlockRole role, std::span<const std::byte> block,
                               std::span<std::byte> scratch) {
   constexpr unsigned kShift = 4;
@@ -213,8 +214,8 @@ Unpacked Packer::Unpack(std::span<const std::byte> payload, const layout::Packed
   return UnpackZstd(packed, prefix, to);
 }
 
-// A frame names its dictionary, and one that names another than the prefix was not written with it: zstd itself would
-// unpack one that names none with any.
+// Unpacks a frame. A frame must name the same dictionary as the prefix. zstd does not check that: it unpacks a frame
+// that names none with any dictionary.
 Unpacked Packer::UnpackZstd(std::span<const std::byte> packed, const layout::PackedPrefix& prefix, std::byte* to) {
   if (ZSTD_getDictID_fromFrame(packed.data(), packed.size()) != prefix.dictionary) return Unpacked::kNoDictionary;
   const Dictionary* const dictionary = dictionaries_ != nullptr ? dictionaries_->Find(prefix.dictionary) : nullptr;

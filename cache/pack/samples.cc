@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kShareShift = 32;
 constexpr unsigned kMeanShift = 8;
-// ZDICT wants many samples: larger blocks than this part of a set are left out.
+// ZDICT needs many samples: a block larger than one in this many of a set is left out.
 constexpr size_t kSamplesMin = 8;
 constexpr uint32_t kRestFactorMax = 64;
 
@@ -34,7 +34,7 @@ void Samples::Tried(BlockRole role_of_block, std::span<const std::byte> block, u
   }
 }
 
-// Of a dictionary that is not the live one any more nothing is noted.
+// Notes the share of a block. Nothing is noted of a dictionary that is not live any more.
 void Samples::NoteShare(Role& role, uint16_t dictionary, size_t stored_bytes, size_t bytes) {
   uint64_t seen = role.live_share.load(std::memory_order_relaxed);
   if (seen >> kShareShift != dictionary) return;
@@ -44,7 +44,7 @@ void Samples::NoteShare(Role& role, uint16_t dictionary, size_t stored_bytes, si
                                         std::memory_order_relaxed);
 }
 
-// A role without a dictionary may get one.
+// Whether to train anew: the live dictionary packs worse than it did, or there is none.
 bool Samples::DoesWorse(const Role& role) {
   const uint64_t seen = role.live_share.load(std::memory_order_relaxed);
   return seen >> kShareShift == 0 || static_cast<uint32_t>(seen) > role.share_max.load(std::memory_order_relaxed);

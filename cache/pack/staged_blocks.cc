@@ -8,8 +8,8 @@
 namespace mezz {
 namespace {
 
-// Units in use at which the thread is woken: to wake a thread costs as much as to pack a block, so it is done for some
-// of them at once. What waits meanwhile is found here.
+// The number of units in use at which the thread is woken. Waking it costs as much as packing a block, so it is done
+// for several at once. Blocks that wait meanwhile are found in the stage.
 constexpr int kUnitsToWake = StagedBlocks::kUnits / 4;
 
 }  // namespace

@@ -24,8 +24,8 @@ size_t DictionaryBytes(const DictionaryRules& rules, uint64_t segment_bytes) {
   return std::min<size_t>(most, rules.sample_bytes_max / kSamplesPerByte);
 }
 
-// What each of the samples from `first` on takes, packed with that dictionary, or with none (null); its own size if it
-// does not pack.
+// The size of each sample from `first` on, packed with this dictionary, or with none (null). A sample that does not
+// pack has its own size.
 std::vector<size_t> PackedBytes(const SampleSet& set, size_t first, size_t offset, const Dictionary* dictionary) {
   const std::unique_ptr<ZSTD_CCtx, size_t (*)(ZSTD_CCtx*)> state(ZSTD_createCCtx(), ZSTD_freeCCtx);
   if (state == nullptr) throw std::bad_alloc();
@@ -42,7 +42,7 @@ std::vector<size_t> PackedBytes(const SampleSet& set, size_t first, size_t offse
   return packed_bytes;
 }
 
-// Of the held-back samples: what they take in all, and those that pack with any.
+// The result for the samples that were held back: their size in all, and that of those which pack with any dictionary.
 struct Trial {
   uint64_t whole = 0, never = 0;  // of all, and of those that do not pack at all
   uint64_t with_none = 0, with_live = 0, with_fresh = 0;
@@ -149,7 +149,7 @@ void Trainer::StoreMissing() {
   }
 }
 
-// True: there is a new live dictionary.
+// Trains a dictionary for the role. True: it became the live one.
 bool Trainer::Train(BlockRole role, const SampleSet& set) {
   Dictionaries& dictionaries = state_->dictionaries;
   const auto number = dictionaries.NextNumber();

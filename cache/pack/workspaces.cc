@@ -10,7 +10,7 @@ namespace mezz {
 namespace {
 
 constexpr size_t kBufferStep = 4 << 10;  // so a buffer grows 64 times at most
-// What zstd 1.5 takes at level 3: 90 KB for blocks of 4 KiB, 284, 664 and 1041 KB for 16, 64 and 256 KiB.
+// The memory of zstd 1.5 at level 3: 90 KB for blocks of 4 KiB; 284, 664 and 1041 KB for 16, 64 and 256 KiB.
 constexpr size_t kZstdCompressorBytesMax = 1100 << 10, kZstdCompressorBytesOfByte = 24;
 constexpr size_t kZstdDecompressorBytes = 100 << 10;
 

@@ -38,7 +38,8 @@ constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kSlotsMin = 64;
 constexpr uint64_t kSlotsMax = 4096;
 
-// Formatted, to the end (WalStore::Format): the last step has brought both words of the UUID, and its checksum.
+// Whether the medium was formatted to the end: the last step of WalStore::Format writes both words of the UUID, and the
+// checksum.
 bool IsFormatted(const Superblock& superblock) {
   Superblock without = superblock;
   without.uuid[0] = without.uuid[1] = 0;
@@ -95,7 +96,8 @@ std::array<std::byte, MediumFormat::kProvisionalBytes> Provisional(const ScmOpti
 
 constexpr MediumFormat kWalFormat{.judge = Judge, .provisional = Provisional};
 
-// A page cache holds back what a drain has made visible; tmpfs has nowhere to write it to.
+// Whether drained bytes need an msync, because they lie in a page cache. Those of tmpfs do not, as it writes nothing
+// back.
 bool NeedsMsync(const std::string& path, const Medium& medium) {
   if (medium.info().granularity != StoreGranularity::kPage) return false;
   const int fd = open(path.c_str(), O_PATH | O_CLOEXEC | O_NOFOLLOW);
@@ -105,7 +107,7 @@ bool NeedsMsync(const std::string& path, const Medium& medium) {
   return !memory;
 }
 
-// A new file of which nobody finds the name after a crash is lost, whatever is written to it.
+// Syncs the file's folder. Without that, a crash may lose the name of a new file, and with it the file.
 Status SyncFolderOf(const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   const int fd = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -118,8 +118,8 @@ void WalRecoverer::ReadExtents() {
   }
 }
 
-// Durable before a serial number of it is used: whatever a crash leaves half-written then carries one that is never
-// given again.
+// Starts an epoch. It is durable before a serial number of it is used, so anything that a crash leaves half-written has
+// a number that is never given out again.
 void WalRecoverer::StartEpoch() {
   EpochLine line;
   std::memcpy(&line, At(kEpochAt), sizeof(line));
@@ -172,11 +172,12 @@ void WalRecoverer::EraseExtent(uint32_t extent) {
   store_.DrainAndFlush(store_.geometry().ExtentAt(extent), kLineBytes);
 }
 
-// Pages of a page cache are written in any order until a sync: then holes are what a crash leaves of a log's end.
+// Notes damage. A page cache writes its pages in any order until a sync, so there a crash may leave holes at a log's
+// end, which are no damage.
 void WalRecoverer::TellDamage(WalFile& file) { file.damaged_ = store_.settings_.write_back == nullptr; }
 
-// Extents follow one another as long as each begins where the one before ends. What comes behind a gap is of an append
-// that was under way; it must not be the file's again once the file has grown anew.
+// Recovers a file. Its extents follow one another as long as each begins where the one before ends. What lies after a
+// gap is of an append that a crash cut short, and must not belong to the file when it grows again.
 void WalRecoverer::RecoverFile(WalFile& file) {
   const auto found = by_file_.find(file.id_);
   if (found == by_file_.end()) return;

@@ -40,7 +40,7 @@ uint64_t NowSeconds() {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(since).count());
 }
 
-// What still fits behind `used` bytes of an extent, as one chunk.
+// How many bytes still fit as one chunk after `used` bytes of an extent.
 uint64_t RoomBehind(uint64_t used, uint64_t extent_bytes) {
   return used + sizeof(ChunkHeader) >= extent_bytes ? 0 : extent_bytes - used - sizeof(ChunkHeader);
 }
@@ -89,9 +89,10 @@ Status WalStore::Open(std::unique_ptr<Medium> medium, bool existing, const Geome
   return Status::Ok();
 }
 
-// The superblock comes last: until its UUID is there, the medium has nothing on it. Nothing else need be cleared: what
-// an earlier life left is not valid under the new UUID. In steps, each durable before the next, so that who finds what
-// a cut of power left of one knows it (open_wal.cc): the magic; all but the UUID; the UUID, and its checksum.
+// Formats the medium. The superblock is written last: until its UUID is there, the medium holds nothing. Nothing else
+// need be cleared, as older bytes are not valid under the new UUID. The superblock is written in three steps, each
+// durable before the next: the magic; all but the UUID; the UUID and the checksum. So what a cut of power leaves can be
+// recognised (open_wal.cc).
 void WalStore::Format() {
   WalUuid uuid{};
   while (uuid[0] == 0 || uuid[1] == 0) {
@@ -284,8 +285,8 @@ void WalStore::EraseSlotLocked(uint32_t slot) {
   free_slots_.push_back(slot);
 }
 
-// The file's extents are free once its entry is durably gone and nobody holds it: not before, or another file's bytes
-// could stand where a crash brings the entry back.
+// Drops a file. Its extents are free once its entry is durably gone and no FilePtr is left. If they were free before,
+// another file's bytes could lie there when a crash brings the entry back.
 void WalStore::DropLocked(const FilePtr& file) {
   EraseSlotLocked(file->slot_);
   file->slot_ = WalFile::kNoSlot;
@@ -346,7 +347,8 @@ std::vector<std::string> WalStore::List(std::string_view prefix) const {
   return names;
 }
 
-// A shorter file is a copy under the same name: its chunks stay where a crash finds them until the copy is whole.
+// A shorter file is a copy under the same name. The old chunks stay until the copy is whole, so that a crash finds
+// them.
 WalOutcome WalStore::Truncate(FilePtr* file, uint64_t length) {
   const FilePtr old = *file;
   const uint64_t kept = std::min(length, old->length());
