@@ -35,8 +35,8 @@ int64_t NowNs() {
 
 }  // namespace
 
-// The work that the threads share. They take chunks in ascending order until the limit is reached, one of them fails,
-// or they are stopped. Chunks may end out of order; the part without a gap is reported as ready.
+// Workers take chunks in ascending order until the limit is reached, one of them fails, or they are stopped. Chunks may
+// end out of order; the part without a gap is reported as ready.
 //
 //   ready_bytes_:  n --Publish: release store, under mutex_--> n' > n      read with acquire by those who write there
 //   error_:        0 --Fail: the first errno, CAS--> errno                 ends all workers
