@@ -1999,7 +1999,7 @@ MUTANTS = (
     hybrid78("what nobody asks for is read back", "read_back.cc", READ_BACK_TEST, "ReadBackTest.WhatNobodyAsks*",
              ("!worth_.Pays(database->worth.get())", "false")),
     hybrid78("hits of read-back blocks are not noted", "hybrid_core.cc", READ_BACK_TEST,
-             "ReadBackTest.WhatNobodyAsks*", ("read_back_->NoteHit(key);", ";")),
+             "ReadBackTest.WhatNobodyAsks*", ("read_back_->NoteHit(key);", "static_cast<void>(key);")),
     hybrid78("files that live are judged", "read_back_worth.cc", WORTH_TEST, "ReadBackWorthTest.PaysUntil*",
              ("  ++files_[reading_].sampled;", "  ++files_[reading_].database->sampled;")),
     hybrid78("a block counts as often as it is hit", "read_back_worth.cc", WORTH_TEST, "ReadBackWorthTest.AHit*",

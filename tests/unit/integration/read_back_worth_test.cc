@@ -97,12 +97,12 @@ TEST_F(ReadBackWorthTest, AFileThatLivesLongIsJudgedWhenItsPlaceIsNeeded) {
 }
 
 TEST_F(ReadBackWorthTest, ALoadThatChangesIsLearntAnew) {
-  for (uint64_t file = 1; file < 9; ++file) {
+  for (uint64_t file = 1; file < 41; ++file) {
     ReadFile(file, 0, score_);
     worth_.OnFileDeleted(FileId{file});
   }
   EXPECT_LT(PaidOf(80, score_.get()), 80u);
-  for (uint64_t file = 9; file < 14; ++file) {  // those that are probed
+  for (uint64_t file = 41; file < 46; ++file) {  // those that are probed
     ReadFile(file, 1, score_);
     worth_.OnFileDeleted(FileId{file});
   }
