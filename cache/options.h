@@ -73,8 +73,8 @@ struct DictionaryRules {
   // The bytes of samples that a dictionary is trained from. The dictionary is a 32nd as large, 64 KiB by default, but
   // takes at most a sixteenth of a segment.
   uint32_t sample_bytes_max = 2 << 20;
-  // How much is packed between two trainings, in multiples of what the samples of one stand for: 1 GiB by default. It
-  // doubles with each training that was of no use, up to 64 times that.
+  // How many bytes are packed between two trainings, in multiples of what the samples of one stand for: 1 GiB by
+  // default. It doubles with each training that was of no use, up to 64 times that.
   uint32_t rest = 64;
 };
 inline constexpr uint32_t kSampleBytesMin = 32 << 10;

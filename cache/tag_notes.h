@@ -58,7 +58,7 @@ class TagNotes {
     return Seen::kUnnoted;
   }
 
-  // For ever: once it has returned, nothing runs any more.
+  // Ends the notes for ever: once it has returned, IfUnnoted runs nothing any more.
   void Close();
 
  private:

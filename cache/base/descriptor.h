@@ -7,7 +7,7 @@
 
 namespace mezz {
 
-// A file descriptor that is closed when this goes, unless it was released; a negative one is none. Its owner's alone.
+// A file descriptor that the destructor closes, unless it was released. A negative one means none. One thread uses it.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}

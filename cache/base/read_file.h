@@ -5,7 +5,7 @@
 
 namespace mezz {
 
-// False: it cannot be read, or is a folder, at which a stream throws.
+// Reads a file. False: it cannot be read, or it is a folder, for which a stream would throw.
 bool ReadWholeFile(const std::string& path, std::string* content);
 
 }  // namespace mezz
