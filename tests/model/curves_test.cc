@@ -343,6 +343,50 @@ TEST(Curves, WarnWhatTheirFiguresAreWorth) {
   EXPECT_THAT(curve.warnings.back(), HasSubstr("blocks of the sample"));
 }
 
+// Each key is asked for with one size, and then with another.
+class ResizedSource final : public RequestSource {
+ public:
+  bool Next(Request* request) override {
+    if (next_ == 2 * kKeys) return false;
+    *request = {.key = next_ % kKeys, .value_bytes = next_ < kKeys ? 100u : 200u};
+    ++next_;
+    return true;
+  }
+  Status status() const override { return Status::Ok(); }
+  Status Rewind() override {
+    next_ = 0;
+    return Status::Ok();
+  }
+  std::string description() const override { return "resized"; }
+  double sample_rate() const override { return 0.25; }
+
+ private:
+  static constexpr uint64_t kKeys = 4000;
+  uint64_t next_ = 0;
+};
+
+TEST(Curves, SayWhereSizesChangeAndWhatASampleIs) {
+  const CurveOptions small{.policy = "lru", .dram = "64K,1M"};
+  CurveOptions exact = small, sampled = small;
+  exact.exact = true;
+  sampled.blocks_max = 500;
+  const std::pair<CurveOptions, const char*> kWays[] = {
+      {small, "trace resized: the size of 4000 keys changes; each has the first that is not 0"},
+      {exact, "trace resized: the size of 4000 keys changes; each has the first that is not 0"},
+      {sampled, "trace resized: of the sample, the size of "}};
+  for (const auto& [options, said] : kWays) {
+    ResizedSource source;
+    const Curve curve = CurveOf(&source, options);
+    EXPECT_EQ(
+        std::ranges::count_if(curve.warnings, [said = said](const std::string& w) { return w.starts_with(said); }), 1)
+        << said;
+    EXPECT_EQ(std::ranges::count_if(curve.warnings,
+                                    [](const std::string& w) { return w.ends_with("--growth=4 times what you want"); }),
+              1);
+    EXPECT_NEAR(static_cast<double>(curve.sums.footprint_bytes) / static_cast<double>(curve.sums.blocks), 100, 1);
+  }
+}
+
 TEST(CurveOptions, NameWhatTheyRefuse) {
   const std::pair<CurveOptions, std::string> cases[] = {
       {{.policy = "magic"}, "--policy=magic is not known; two tiers: "},

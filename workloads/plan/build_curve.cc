@@ -139,6 +139,7 @@ class Builder {
   TraceTotals totals_;
   DistinctCount keys_;
   std::vector<Sampler> samplers_;
+  uint64_t resized_ = 0;               // keys of changing size, of the sample that has the most
   std::optional<LoadedTrace> events_;  // all of the trace, if it has any
 };
 
@@ -227,6 +228,7 @@ void Builder::Describe() {
   for (Sampler& sampler : samplers_) {
     sums.sampled_blocks += sampler.blocks();
     sampled_bytes += sampler.footprint_bytes();
+    resized_ = std::max(resized_, sampler.resized());  // now: a sampler whose log is taken knows nothing
     curve_->rate_min = std::min(curve_->rate_min, sampler.rate());
   }
   sums.blocks = Blocks();
@@ -293,15 +295,12 @@ void Builder::Warn() {
     curve_->warnings.push_back(fmt::format("trace {}: {}", source_->description(), remark));
   if (source_->sample_rate() < 1) {
     curve_->warnings.push_back(fmt::format(
-        "trace {} is a sample of {} of the keys, so sizes are a sample's and bands leave out how it was drawn; plan "
-        "this curve with --growth={:.6g} times what you want",
-        source_->description(), source_->sample_rate(), 1 / source_->sample_rate()));
+        "trace {}: bands leave out how the sample was drawn; plan this curve with --growth={:.6g} times what you want",
+        source_->description(), 1 / source_->sample_rate()));
   }
-  uint64_t resized = 0;
-  for (Sampler& sampler : samplers_) resized = std::max(resized, sampler.resized());
-  if (resized > 0) {
+  if (resized_ > 0) {
     curve_->warnings.push_back(fmt::format("trace {}: {}{}", source_->description(),
-                                           curve_->exact() ? "" : "of the sample, ", SizesChangeRemark(resized)));
+                                           curve_->exact() ? "" : "of the sample, ", SizesChangeRemark(resized_)));
   }
   std::ranges::sort(curve_->warnings);
 }
