@@ -18,9 +18,20 @@ namespace {
 using Head = std::string_view;  // the first kHeadBytes, decompressed
 
 bool IsText(Head head) {
+  head = WithoutByteOrderMark(head);
   return !head.empty() && std::ranges::all_of(head, [](char c) {
     return c >= ' ' && c <= '~' ? true : c == '\n' || c == '\r' || c == '\t';
   });
+}
+// The first line that says something has several fields: text, but no list of keys.
+bool HasColumns(Head head) {
+  for (head = WithoutByteOrderMark(head); !head.empty();) {
+    const size_t end = std::min(head.find('\n'), head.size());
+    const Head line = Trim(head.substr(0, end));
+    head.remove_prefix(std::min(end + 1, head.size()));
+    if (!line.empty() && line.front() != '#') return line.find_first_of(",;|\t \r") != Head::npos;
+  }
+  return false;
 }
 // "csv:key=id,...": the columns as the user says them.
 constexpr std::string_view kCsvPrefix = "csv:";
@@ -170,7 +181,9 @@ const TraceFormat* Guess(std::string_view path, Head head) {
   const TraceFormat* named = first([&](const TraceFormat& f) {
     return NameTells(path, f) && f.allows_name(head) && !(is_text && f.kind == Kind::kBinary);
   });
-  return named != nullptr ? named : first([&](const TraceFormat& f) { return f.may_match(head); });
+  const TraceFormat* found = named != nullptr ? named : first([&](const TraceFormat& f) { return f.may_match(head); });
+  // Whose reader asks which column is the key.
+  return found != nullptr && found->name == "text" && HasColumns(head) ? FindByName("csv") : found;
 }
 
 Status FindFormat(const std::string& path, std::string_view format_name, const TraceFormat** format) {

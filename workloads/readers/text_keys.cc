@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One key a line, decimal or 0x-prefixed hexadecimal. Blank lines are skipped, and in format text lines that start with
+// One key a line, decimal or 0x-prefixed hexadecimal. A byte-order mark and blank lines are skipped, and in format text
+// lines that start with
 // '#', in format lirs (the LIRS authors' traces) lines that start with '*'.
 #include <fmt/format.h>
 
+#include "workloads/readers/csv_spec.h"
 #include "workloads/readers/fields.h"
 #include "workloads/readers/trace_file.h"
 #include "workloads/readers/trace_formats.h"
@@ -24,11 +26,14 @@ class TextKeys final : public TraceFile {
     std::string_view line;
     do {
       if (!TakeFilledLine(&line)) return false;
-    } while (line.front() == comment_);
+      line = WithoutByteOrderMark(line);
+    } while (line.empty() || line.front() == comment_);
     *request = Request{};
     if (ParseKey(line, &request->key)) return true;
-    return Fail(
-        fmt::format("\"{}\" is not a key; want a decimal or 0x-prefixed hexadecimal number below 2^64", Shown(line)));
+    return Fail(fmt::format(
+        "\"{}\" is not a key; want a decimal or 0x-prefixed hexadecimal number below 2^64 (of lines that are "
+        "keys as text: --format=csv:key=#1)",
+        Shown(line)));
   }
 
  private:

@@ -147,6 +147,20 @@ TEST_F(CsvReader, RefusesWhatItWouldHaveToGuess) {
     EXPECT_THAT(Refused("time,id,size\n1,7,8\n", format), HasSubstr(message)) << format;
 }
 
+// Text in columns is no list of keys, whatever its name.
+TEST_F(CsvReader, AsksWhichColumnIsTheKeyWhereNoneIsKnown) {
+  for (const char* content : {"0,20,136\n1,25,264\n", "time,,size\n1,2,3\n", "0\t20\n1\t25\n", "0 20\n1 25\n",
+                              "\xef\xbb\xbfwhen;what\n1;2\n", "# of a day\n0|20\n"}) {
+    for (const char* name : {"trace", "trace.txt", "trace.keys"}) {
+      for (const bool skip_bad : {false, true}) {
+        const Status status = ReadRequests(folder_.Write(name, content), {.skip_bad = skip_bad}).status;
+        EXPECT_THAT(status.message(), HasSubstr("no column is known as the key; say which")) << content << name;
+      }
+    }
+  }
+  EXPECT_THAT(Refused("time,id\r1,2\r"), HasSubstr("single carriage returns"));
+}
+
 TEST_F(CsvReader, SkipsDamagedRecordsAlone) {
   const std::string path =
       folder_.Write("trace.csv", "id,size\n1,2\nx\n\"3\n4,5\n" + std::string(70'000, '6') + "\n7,8\n");

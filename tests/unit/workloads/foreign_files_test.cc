@@ -210,6 +210,12 @@ TEST_F(ForeignFiles, NamesArchivesAndOtherTools) {
 TEST_F(ForeignFiles, TakesKeysForKeys) {
   EXPECT_EQ(Requests("trace.be64", "BZh9key\0"s), 1u);
   EXPECT_EQ(Requests("trace.be64", "PK\x01\x02keys"), 1u);
+  EXPECT_EQ(Requests("trace.keys",
+                     "\xef\xbb\xbf"
+                     "1\r\n2\r\n"),
+            2u);
+  EXPECT_EQ(Requests("trace", "\xef\xbb\xbf\n# keys\n0x10\n"), 1u);
+  EXPECT_EQ(Requests("trace", "a\nb\na\n", "csv:key=#1"), 3u);
   EXPECT_EQ(Requests("trace.keys", "70701\n"), 1u);
   EXPECT_EQ(Requests("trace.keys", "070701\n2\n"), 2u);
   EXPECT_EQ(Requests("trace.be64", "\x01"s + std::string(511, '0')), 64u);

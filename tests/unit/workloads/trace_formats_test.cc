@@ -431,7 +431,7 @@ TEST_F(TraceFormats, ContentTellsTheFormatBeforeTheName) {
   EXPECT_EQ(found("unnamed", "1 2 3 4\n5 6 7 8\n"), "arc");
   EXPECT_EQ(found("OLTP.lis", "1 1 3 4\n"), "arc_pages");
   EXPECT_EQ(found("P3.lis", "1 2 3 4 0\n"), "mqsim");
-  EXPECT_EQ(found("unnamed", "1 2 3 4 0\n1 2 3 4 2\n"), "text") << "MQSim's op is 0 or 1";
+  EXPECT_EQ(found("unnamed", "1 2 3 4 0\n1 2 3 4 2\n"), "csv") << "MQSim's op is 0 or 1";
   EXPECT_EQ(found("keys.le64", raw), "le64");
   EXPECT_EQ(found("keys.be64", raw), "be64");
   EXPECT_EQ(found("trace.oracleGeneral.bin", OracleRecord(1, 2, 3, -1)), "oracle_general");
