@@ -19,7 +19,7 @@
 namespace mezz::sim {
 
 struct ScmModelOptions {
-  // Bytes, or blocks where exact_capacity is set and every record is 1 unit.
+  // Bytes; or blocks, of which every record is 1 unit, where exact_capacity is set.
   uint64_t capacity = 0;
   uint64_t segment = 0;  // units a segment holds
   // With true every unit of `capacity` holds a record: space comes free record by record as reclaim walks, no free

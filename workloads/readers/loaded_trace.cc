@@ -111,6 +111,7 @@ Status LoadedTrace::Load(RequestSource* source, const LoadOptions& options, Load
   MEZZ_RETURN_IF_ERROR(source->status());
   loaded.damaged_ = source->skipped();
   loaded.remarks_ = source->remarks();
+  loaded.source_rate_ = source->sample_rate();
   loaded.FinishBytes();
   const std::string sampled = options.sample < 1 ? fmt::format(" at --sample={}", options.sample) : "";
   if (loaded.accesses_.empty()) {

@@ -34,6 +34,7 @@ class LoadedTrace : public BlockTrace {
   static Status Load(RequestSource* source, const LoadOptions& options, LoadedTrace* trace);
 
   double sample() const { return sample_; }
+  double source_rate() const { return source_rate_; }     // RequestSource::sample_rate(), before `sample`
   uint64_t skipped_accesses() const { return skipped_; }  // by sampling
   uint64_t damaged_records() const { return damaged_; }   // left out by the source
   double mean_access_bytes() const;
@@ -47,7 +48,7 @@ class LoadedTrace : public BlockTrace {
   void FinishBytes();
   uint64_t memory_bytes() const;
 
-  double sample_ = 1.0;
+  double sample_ = 1.0, source_rate_ = 1.0;
   uint64_t skipped_ = 0;
   uint64_t damaged_ = 0;
   std::vector<bool> resized_;  // by block; empty while no size has changed

@@ -71,6 +71,11 @@ void NamedCsv::TakeComment(std::string_view line) {
   if (rate > 0 && rate <= 1) sample_rate_ = rate;
 }
 
+std::vector<std::string> NamedCsv::remarks() const {
+  if (sample_rate_ == 1) return {};
+  return {fmt::format("a sample of {:.6g} of the keys, so its sizes are a sample's", sample_rate_)};
+}
+
 bool NamedCsv::TakeHeader(std::string_view line) {
   present_.assign(columns_.size() + 1, false);
   fields_.assign(columns_.size() + 1, {});

@@ -18,6 +18,7 @@ class NamedCsv : public TraceFile {
   bool Next(Request* request) final;
   Status Rewind() override;
   double sample_rate() const override { return sample_rate_; }
+  std::vector<std::string> remarks() const override;
 
  protected:
   struct Column {

@@ -205,10 +205,34 @@ Status SimOptions::Validate() const {
   return Status::Ok();
 }
 
+namespace {
+
+// By bytes: as a live tier of that size has them. No live tier is smaller than eight of its smallest; then they only
+// order the records.
+Status PlanSegments(const LoadedTrace& trace, const SimOptions& o, const std::string& what, Capacity* capacity) {
+  ScmOptions live;
+  live.capacity_bytes = capacity->scm;
+  capacity->segment = live.EffectiveSegmentBytes();
+  if (capacity->scm / capacity->segment >= kSegmentsMin) return Status::Ok();
+  if (o.pack != PackMode::kOff) {
+    return Status::InvalidArgument(
+        fmt::format("{}: the SCM tier's {} bytes are less than {} segments of {} bytes; raise it, or use --pack=off",
+                    what, capacity->scm, kSegmentsMin, capacity->segment));
+  }
+  uint32_t largest = 0;
+  for (BlockId block = 0; block < trace.unique(); ++block) largest = std::max(largest, trace.bytes(block));
+  capacity->exact = true;
+  capacity->segment = std::max<uint64_t>(capacity->scm / kSegmentsOfUnitTier, layout::RecordBytes(largest));
+  return Status::Ok();
+}
+
+}  // namespace
+
 Status PlanCapacity(const LoadedTrace& trace, const SimOptions& o, const Total& total, Capacity* capacity) {
   const bool unit = o.sizes == Sizes::kUnit;
   const double footprint = unit ? trace.unique() : static_cast<double>(trace.footprint_bytes());
-  const double sampled_bytes = static_cast<double>(total.bytes) * o.sample / (unit ? o.unit_bytes : 1);
+  const double sampled_bytes =
+      static_cast<double>(total.bytes) * o.sample * trace.source_rate() / (unit ? o.unit_bytes : 1);
   *capacity = {};
   capacity->total = static_cast<uint64_t>(total.bytes == 0 ? footprint * total.share : sampled_bytes);
   capacity->dram = static_cast<uint64_t>(std::llround(static_cast<double>(capacity->total) * o.dram_share));
@@ -227,21 +251,14 @@ Status PlanCapacity(const LoadedTrace& trace, const SimOptions& o, const Total& 
   }
   if (std::ranges::none_of(o.policies, HasSegments)) return Status::Ok();
   if (unit) {
+    capacity->exact = true;
     capacity->segment =
         o.segment_blocks != 0 ? o.segment_blocks : std::max<uint64_t>(1, capacity->scm / kSegmentsOfUnitTier);
     if (capacity->scm >= capacity->segment) return Status::Ok();
     return Status::InvalidArgument(fmt::format("{}: the SCM tier's {} are less than one segment of --segment_blocks={}",
                                                what, capacity->scm, capacity->segment));
   }
-  ScmOptions live;
-  live.capacity_bytes = capacity->scm;
-  capacity->segment = live.EffectiveSegmentBytes();
-  if (capacity->scm / capacity->segment < kSegmentsMin) {
-    return Status::InvalidArgument(
-        fmt::format("{}: the SCM tier's {} bytes are less than {} segments of {} bytes; raise it, or use --sizes=unit",
-                    what, capacity->scm, kSegmentsMin, capacity->segment));
-  }
-  return Status::Ok();
+  return PlanSegments(trace, o, what, capacity);
 }
 
 TwoTierOptions MakeTwoTierOptions(const LoadedTrace& trace, const SimOptions& o, const Capacity& capacity) {
@@ -254,7 +271,7 @@ TwoTierOptions MakeTwoTierOptions(const LoadedTrace& trace, const SimOptions& o,
               .shards = std::max(1u, o.dram_shards),
               .slot_charge = unit ? 0 : kHccSlotBytes,
               .seed = o.seed};
-  run.scm = {.capacity = capacity.scm, .segment = capacity.segment, .exact_capacity = unit};
+  run.scm = {.capacity = capacity.scm, .segment = capacity.segment, .exact_capacity = capacity.exact};
   run.warmup_accesses = static_cast<uint64_t>(static_cast<double>(trace.accesses().size()) * o.warmup);
   if (o.pack != PackMode::kOff) AddPacking(trace, o, capacity, &run);
   if (unit) return run;

@@ -81,8 +81,10 @@ struct Capacity {
   uint64_t dram = 0;
   uint64_t scm = 0;
   uint64_t segment = 0;
+  // The SCM tier holds all that its bytes hold, without reserves or headers. By blocks it always does.
+  bool exact = false;
 };
-// Refuses what holds no block, or no segment, in a tier.
+// Refuses what holds no block in a tier, or no segment that was asked for.
 Status PlanCapacity(const LoadedTrace& trace, const SimOptions& options, const Total& total, Capacity* capacity);
 // The settings of a run at `capacity`.
 TwoTierOptions MakeTwoTierOptions(const LoadedTrace& trace, const SimOptions& options, const Capacity& capacity);

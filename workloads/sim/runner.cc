@@ -264,9 +264,13 @@ Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* 
   MEZZ_RETURN_IF_ERROR(JudgeTrace(trace, options));
   std::vector<SimRow> rows;
   const bool unit = options.sizes == Sizes::kUnit;
+  std::vector<std::string> remarks = trace.remarks();
   for (const Total& total : options.totals) {
     Capacity capacity;
     MEZZ_RETURN_IF_ERROR(PlanCapacity(trace, options, total, &capacity));
+    if (capacity.exact && !unit)
+      remarks.push_back(
+          fmt::format("--total={}: no live SCM tier is so small; this one has no headers and no reserve", total.text));
     const double footprint = unit ? trace.unique() : static_cast<double>(trace.footprint_bytes());
     for (const std::string& policy : options.policies) {
       rows.push_back({.trace = trace.name(),
@@ -294,7 +298,7 @@ Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* 
                             .mean_access_bytes = unit ? options.unit_bytes : trace.mean_access_bytes(),
                             .has_time = trace.has_time(),
                             .damaged_records = trace.damaged_records(),
-                            .remarks = trace.remarks()});
+                            .remarks = std::move(remarks)});
   report->rows.insert(report->rows.end(), rows.begin(), rows.end());
   return Status::Ok();
 }

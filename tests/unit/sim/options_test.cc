@@ -5,14 +5,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <random>
+
 #include "admission/policy.h"
 #include "test_traces.h"
+#include "workloads/requests/wrapped_source.h"
 #include "workloads/sim/runner.h"
 
 namespace mezz::sim {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 SimOptions Good() {
@@ -107,8 +112,14 @@ TEST(PlanCapacity, RefusesTiersOfLessThanABlockOrASegment) {
               HasSubstr("less than one segment of --segment_blocks=90"));
   options.segment_blocks = 0;
   options.sizes = Sizes::kBytes;
+  EXPECT_TRUE(PlanCapacity(trace, options, {.text = "1M", .bytes = 1 << 20}, &capacity).ok());
+  EXPECT_TRUE(capacity.exact) << "no live tier is so small";
+  EXPECT_TRUE(PlanCapacity(trace, options, {.text = "4M", .bytes = 4 << 20}, &capacity).ok());
+  EXPECT_FALSE(capacity.exact);
+  options.pack = PackMode::kLz4;
   EXPECT_THAT(PlanCapacity(trace, options, {.text = "1M", .bytes = 1 << 20}, &capacity).message(),
               HasSubstr("less than 8 segments"));
+  options.pack = PackMode::kOff;
   options.policies = {"lru"};
   EXPECT_TRUE(PlanCapacity(trace, options, {.text = "0.002", .share = 0.002}, &capacity).ok());
 }
@@ -127,6 +138,59 @@ TEST(PlanCapacity, CutsTheTotal) {
   options.sample = 0.5;  // a capacity in bytes is for the whole trace
   ASSERT_TRUE(PlanCapacity(trace, options, {.text = "4M", .bytes = 4 << 20}, &capacity).ok());
   EXPECT_EQ(capacity.total, 512u);
+}
+
+// Small blocks and large ones, and a total that holds a tenth of them.
+TEST(RunTrace, ByBytesTakesTotalsThatNoLiveTierHas) {
+  std::mt19937_64 random(1);
+  std::vector<Request> requests;
+  for (int i = 0; i < 20'000; ++i) {
+    const uint64_t key = random() % 200;
+    requests.push_back({.key = key, .value_bytes = key < 100 ? 4096u : 65536u});
+  }
+  VectorSource source(std::move(requests));
+  LoadedTrace trace;
+  ASSERT_TRUE(LoadedTrace::Load(&source, {}, &trace).ok());
+  SimOptions options = Good();
+  options.sizes = Sizes::kBytes;
+  options.policies = {"lru", "opt", "adaptive", "dram_first"};
+  ASSERT_TRUE(ParseTotals("0.1,0.3", &options.totals).ok());
+  SimReport report;
+  const Status run = RunTrace(trace, options, &report);
+  ASSERT_TRUE(run.ok()) << run.message();
+  EXPECT_THAT(report.traces[0].remarks, ElementsAre(HasSubstr("--total=0.1: no live SCM tier is so small"),
+                                                    HasSubstr("--total=0.3: no live SCM tier is so small")));
+  for (size_t at = 0; at < report.rows.size(); at += 4) {
+    const double bound = report.rows[at + 1].miss();
+    for (size_t two_tier = at + 2; two_tier < at + 4; ++two_tier) {
+      EXPECT_GT(report.rows[two_tier].miss(), bound);
+      // Look-ups are independent, so what holds a tenth of all bytes hits a tenth to a half of the blocks.
+      EXPECT_LT(report.rows[two_tier].miss(), report.rows[at].miss() + 0.03);
+    }
+  }
+}
+
+// A file that mezz_trace sample wrote.
+class HalfOfKeys final : public WrappedSource {
+ public:
+  using WrappedSource::WrappedSource;
+  bool Next(Request* request) override { return source_->Next(request); }
+  double sample_rate() const override { return 0.5; }
+};
+
+TEST(PlanCapacity, OfATraceThatIsASampleBytesAreForAllOfIt) {
+  HalfOfKeys source(std::make_unique<VectorSource>(VectorSource::OfKeys(TwiceEach(10'000))));
+  LoadedTrace trace;
+  ASSERT_TRUE(LoadedTrace::Load(&source, {}, &trace).ok());
+  SimOptions options = Good();
+  Capacity capacity;
+  ASSERT_TRUE(PlanCapacity(trace, options, {.text = "4M", .bytes = 4 << 20}, &capacity).ok());
+  EXPECT_EQ(capacity.total, 512u) << "blocks of 4 KiB of half of the keys";
+  options.sample = 0.5;
+  ASSERT_TRUE(PlanCapacity(trace, options, {.text = "4M", .bytes = 4 << 20}, &capacity).ok());
+  EXPECT_EQ(capacity.total, 256u);
+  ASSERT_TRUE(PlanCapacity(trace, options, {.text = "10%", .share = 0.1}, &capacity).ok());
+  EXPECT_EQ(capacity.total, 1000u) << "a share is one of the sample, too";
 }
 
 TEST(RunTrace, RefusesOptWhereItsMemoryDoesNotReachAndSaysHowToSample) {

@@ -12,11 +12,13 @@
 #include "../../support/requests.h"
 #include "../sim/test_traces.h"
 #include "../workloads/temporary_folder.h"
+#include "workloads/trace/info.h"
 #include "workloads/trace/trace_writer.h"
 
 namespace mezz {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Request RandomRequest(std::mt19937_64& random) {
@@ -122,6 +124,9 @@ TEST_F(Convert, SamplesSayTheirShare) {
   EXPECT_EQ(rate_of(whole), 1);
   ASSERT_TRUE(ConvertTrace({.path = whole, .to = "mezz_csv", .out = folder_.Path("s"), .rate = 0.5}, &summary).ok());
   EXPECT_EQ(rate_of(folder_.Path("s")), 0.5);
+  TraceInfo info;
+  ASSERT_TRUE(InspectTrace({.path = folder_.Path("s")}, &info).ok());
+  EXPECT_THAT(info.remarks, ElementsAre("a sample of 0.5 of the keys, so its sizes are a sample's"));
   ASSERT_TRUE(
       ConvertTrace({.path = folder_.Path("s"), .to = "mezz_csv", .out = folder_.Path("t"), .rate = 0.25, .seed = 2},
                    &summary)
