@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/base/text.h"
 #include "fmt/format.h"
 #include "integration/dram_budget.h"
 #include "integration/option_table.h"
@@ -73,13 +74,23 @@ class UriParser {
     const auto row = std::find_if(table.begin(), table.end(),
                                   [&](const OptionRow& known) { return known.key == key && Takes(known); });
     if (row == table.end()) {
-      return Status::InvalidArgument(
-          fmt::format("the key \"{}\" (of {}) is unknown; the keys are {}", key, item, AcceptedKeys()));
+      return NotKnown(key, item);
     }
     if (value.empty()) return Status::InvalidArgument(fmt::format("{}= has an empty value", key));
     if (seen(key)) return Status::InvalidArgument(fmt::format("{} is given twice, again as {}", key, item));
     seen_.push_back(row->key);
     return row->parse(*row, value, options_);
+  }
+
+  Status NotKnown(std::string_view key, std::string_view item) const {
+    std::vector<std::string_view> keys;
+    for (const OptionRow& row : OptionTable()) {
+      if (Takes(row)) keys.push_back(row.key);
+    }
+    const std::string_view nearest = NearestWord(key, keys);
+    return Status::InvalidArgument(fmt::format("the key \"{}\" (of {}) is unknown; {}the keys are {}", key, item,
+                                               nearest.empty() ? "" : fmt::format("did you mean {}? ", nearest),
+                                               AcceptedKeys()));
   }
 
   bool Takes(const OptionRow& row) const { return scheme_ == kHybridScheme || row.taken_by == TakenBy::kEveryUri; }

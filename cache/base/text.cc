@@ -3,12 +3,33 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <limits>
+#include <numeric>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace mezz {
+namespace {
+
+// Levenshtein's.
+size_t Distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({changed, row[j] + 1, row[j - 1] + 1}));
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
 
 std::string HumanBytes(uint64_t bytes) {
   static constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -49,5 +70,23 @@ Status ParseBytes(std::string_view what, std::string_view text, uint64_t* bytes)
 }
 
 std::string ErrnoText(int error) { return std::generic_category().message(error); }
+
+std::string_view NearestWord(std::string_view word, std::span<const std::string_view> words) {
+  std::string plain(word);
+  std::ranges::transform(plain, plain.begin(), [](char c) {
+    return c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  std::string_view nearest;
+  size_t least = std::max<size_t>(2, plain.size() / 3) + 1;
+  for (const std::string_view known : words) {
+    const bool extends =
+        plain.size() >= 3 && known.size() >= 3 && (plain.starts_with(known) || known.starts_with(plain));
+    const size_t distance = extends ? std::min<size_t>(1, Distance(plain, known)) : Distance(plain, known);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = known;
+  }
+  return nearest;
+}
 
 }  // namespace mezz

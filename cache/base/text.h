@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,5 +22,8 @@ Status ParseBytes(std::string_view what, std::string_view text, uint64_t* bytes)
 
 // The operating system's text for `error`.
 std::string ErrnoText(int error);
+
+// Of `words` the one that whoever wrote `word` may have meant, in whatever case; empty: none is near.
+std::string_view NearestWord(std::string_view word, std::span<const std::string_view> words);
 
 }  // namespace mezz

@@ -141,6 +141,12 @@ std::string ForDevice(std::string sentence) {
 Status OpenError(const std::string& path, int error) {
   switch (error) {
     case ENOENT:
+      if (path.find_first_of("~$\"'") == 0) {
+        return Status::NotFound(fmt::format(
+            "path={} is taken as it stands, and there is no such directory: ~, $ and quotes are a shell's to replace; "
+            "write the whole path",
+            path));
+      }
       return Status::NotFound(
           fmt::format("path={} is in a directory that does not exist: create {}", path, Parent(path)));
     case ENOTDIR:

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <numeric>
 #include <utility>
+
+#include "cache/base/text.h"
 
 namespace mezz {
 namespace {
@@ -48,19 +49,6 @@ std::string Synopsis(const Program& program, const Subcommand& subcommand) {
   return fmt::format("{}{}{}{}{}{}", program.name, subcommand.name.empty() ? "" : " ", subcommand.name,
                      subcommand.operands.empty() ? "" : " ", subcommand.operands,
                      subcommand.flags.empty() ? "" : " [--FLAG=VALUE]...");
-}
-
-size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({changed, row[j] + 1, row[j - 1] + 1}));
-    }
-  }
-  return row[b.size()];
 }
 
 // "--name=value" or "-name": the name; empty: an operand.
@@ -154,19 +142,9 @@ complete -o filenames -F _{0} {0}
 }
 
 std::string_view NearestFlag(std::string_view name, std::span<const Flag> flags) {
-  std::string plain(name);
-  std::ranges::replace(plain, '-', '_');
-  std::string_view nearest;
-  size_t least = std::max<size_t>(2, plain.size() / 3) + 1;
-  for (const Flag& flag : flags) {
-    const bool extends =
-        plain.size() >= 3 && flag.name.size() >= 3 && (plain.starts_with(flag.name) || flag.name.starts_with(plain));
-    const size_t distance = extends ? 1 : Distance(plain, flag.name);
-    if (distance >= least) continue;
-    least = distance;
-    nearest = flag.name;
-  }
-  return nearest;
+  std::vector<std::string_view> names;
+  for (const Flag& flag : flags) names.push_back(flag.name);
+  return NearestWord(name, names);
 }
 
 std::optional<int> BeforeFlags(const Program& program, std::span<const FlagGroup> groups, std::span<const Flag> flags,

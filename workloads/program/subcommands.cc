@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "cache/base/text.h"
+
 namespace mezz {
 namespace {
 
@@ -19,6 +21,15 @@ Status CheckFlags(const Program& program, const Subcommand& subcommand, const Fl
     }
   }
   return Status::Ok();
+}
+
+Status NotKnown(const Program& program, const std::string& word) {
+  std::vector<std::string_view> names;
+  for (const Subcommand& subcommand : program.subcommands) names.push_back(subcommand.name);
+  const std::string_view nearest = NearestWord(word, names);
+  if (!nearest.empty())
+    return Status::InvalidArgument(fmt::format("\"{}\" is not known; did you mean {}?", word, nearest));
+  return Status::InvalidArgument(fmt::format("\"{}\" is not known; usage:\n\n{}", word, Usage(program)));
 }
 
 }  // namespace
@@ -40,7 +51,7 @@ Status RunSubcommand(const Program& program, const std::vector<std::string>& wor
   if (found == program.subcommands.end()) {
     if (words.empty())
       return Status::InvalidArgument(fmt::format("what to do is missing; usage:\n\n{}", Usage(program)));
-    return Status::InvalidArgument(fmt::format("\"{}\" is not known; usage:\n\n{}", words[0], Usage(program)));
+    return NotKnown(program, words[0]);
   }
   const std::vector<std::string> operands(words.begin() + (words.empty() ? 0 : 1), words.end());
   const auto usage = [&] { return fmt::format("{} {} {}", program.name, found->name, found->operands); };

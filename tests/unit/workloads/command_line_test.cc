@@ -54,6 +54,14 @@ TEST(CommandLine, NamesTheNearestFlag) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "some: --grwoth is no flag of some; did you mean --growth?\n");
 }
 
+TEST(CommandLine, NamesTheNearestSubcommand) {
+  const auto message = [](const std::string& word) {
+    return RunSubcommand(kProgram, {word}, "", [](std::string_view) { return std::nullopt; }).message();
+  };
+  EXPECT_EQ(message("prat"), "\"prat\" is not known; did you mean part?");
+  EXPECT_THAT(std::string(message("whole")), HasSubstr("\"whole\" is not known; usage:"));
+}
+
 TEST(CommandLine, ShowsSynopsisThenGroupsAndOfASubcommandWhatItTakes) {
   const std::string all = HelpText(kProgram, kGroups, kFlags, nullptr);
   EXPECT_EQ(all.find("some: does things\n\nusage: some --trace=T [--FLAG=VALUE]...\n"), 0u);

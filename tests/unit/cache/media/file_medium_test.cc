@@ -284,6 +284,8 @@ TEST_F(FileMedium, ARelativePathIsTaken) {
 TEST_F(FileMedium, MissingParentIsRefused) {
   ExpectRefusal(directory_ / "absent" / "medium", Status::Code::kNotFound,
                 "create " + (directory_ / "absent").string());
+  for (const char* path : {"~/medium", "$HOME/medium", "'/dev/shm/medium'", "\"/dev/shm/medium\""})
+    ExpectRefusal(path, Status::Code::kNotFound, "are a shell's to replace; write the whole path");
   Write(path_, "a file");
   ExpectRefusal(path_ / "medium", Status::Code::kNotFound, "not a directory");
 }
