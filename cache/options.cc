@@ -40,6 +40,8 @@ constexpr Named<Recovery> kRecoveries[] = {{"auto", Recovery::kAuto},
                                            {"require", Recovery::kRequire}};
 
 constexpr Named<EraseMode> kEraseModes[] = {{"volatile", EraseMode::kVolatile}, {"durable", EraseMode::kDurable}};
+constexpr Named<CoreDump> kCoreDumps[] = {
+    {"none", CoreDump::kNone}, {"dram", CoreDump::kDram}, {"all", CoreDump::kAll}};
 constexpr Named<BusErrorMode> kBusErrorModes[] = {{"fatal", BusErrorMode::kFatal}, {"contain", BusErrorMode::kContain}};
 
 template <typename T, size_t kCount>
@@ -191,6 +193,10 @@ Status CheckTuning(const ScmOptions& options) {
     return Status::InvalidArgument(
         fmt::format("erase={} is not one: choose kVolatile or kDurable", static_cast<int>(options.erase)));
   }
+  if (std::ranges::find(kCoreDumps, options.core_dump, &Named<CoreDump>::value) == std::end(kCoreDumps)) {
+    return Status::InvalidArgument(
+        fmt::format("core_dump={} is not one: choose kNone, kDram or kAll", static_cast<int>(options.core_dump)));
+  }
   if (std::ranges::find(kBusErrorModes, options.bus_errors, &Named<BusErrorMode>::value) == std::end(kBusErrorModes)) {
     return Status::InvalidArgument(
         fmt::format("bus_errors={} is not one: choose kFatal or kContain", static_cast<int>(options.bus_errors)));
@@ -257,6 +263,7 @@ std::string_view ToString(VerifyMode mode) { return TextOf(kVerifyModes, mode); 
 std::string_view ToString(PackMode mode) { return TextOf(kPackModes, mode); }
 std::string_view ToString(Recovery recovery) { return TextOf(kRecoveries, recovery); }
 std::string_view ToString(EraseMode mode) { return TextOf(kEraseModes, mode); }
+std::string_view ToString(CoreDump blocks) { return TextOf(kCoreDumps, blocks); }
 std::string_view ToString(BusErrorMode mode) { return TextOf(kBusErrorModes, mode); }
 std::string_view ToString(Prepare prepare) { return TextOf(kPrepares, prepare); }
 

@@ -109,6 +109,14 @@ enum class EraseMode {
 };
 std::string_view ToString(EraseMode mode);  // "volatile", "durable"
 
+// Which blocks a core dump of the process holds; the others are left out (MADV_DONTDUMP).
+enum class CoreDump {
+  kNone,  // none: the blocks of the DRAM tier lie in memory that is left out, too. For the tier alone it is kDram
+  kDram,  // those of the DRAM tier
+  kAll,   // those, and the medium
+};
+std::string_view ToString(CoreDump blocks);  // "none", "dram", "all"
+
 // What happens when the process touches memory of the medium that has failed or is gone (cache/media/bus_errors.h).
 enum class BusErrorMode {
   kFatal,    // the process ends, as by any SIGBUS
@@ -220,8 +228,9 @@ struct ScmOptions {
   // `recovery` is. Nothing is done for the other media, which do not remember.
   bool scrub_on_close = false;
 
-  // Whether a core dump of the process contains the medium. If not, it is left out by MADV_DONTDUMP.
-  bool core_dump = false;
+  // What a core dump of the process holds of cached blocks. The tier itself leaves out what waits to be packed, and
+  // samples of blocks, whatever this says.
+  CoreDump core_dump = CoreDump::kDram;
 
   // When all pages of the medium are touched once, so that no hit pays for a first-touch fault.
   Prepare prepare = Prepare::kBackground;

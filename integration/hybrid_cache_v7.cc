@@ -183,6 +183,7 @@ Status HybridCacheV7::Arm(const HybridCacheOptions& options) {
   registration_.emplace(static_cast<rocksdb::Cache*>(this), this);
   owned_core_->KeepHitBits(effective.dram_bytes);
   owned_core_->GuardMoves();
+  overflow_.Watch(target_.get());
   large_.Open(target_->GetCapacity(), LargeEntries::ShardsIn(target_->GetPrintableOptions()));
   owned_core_->OwnDramTier([this](uint64_t bytes) { large_.SetCapacity(bytes); });
   read_back_ = owned_core_->MakeReadBack(this);
@@ -247,7 +248,10 @@ rocksdb::Status HybridCacheV7::Replace(const Slice& key, const void* value, Inse
     core->FollowDram();
     Forget(*core, key);
     const MoveGate::Window window(core->gate());
-    return insert();
+    rocksdb::Status inserted = insert();
+    if (overflow_.DueAfterInsert()) [[unlikely]]
+      overflow_.Check();
+    return inserted;
   }
   MEZZ_TEST_POINT("late_tier.before_change");
   rocksdb::Status inserted = insert();
@@ -475,12 +479,23 @@ bool HybridCacheV7::Ref(Handle* handle) {
 
 bool HybridCacheV7::Release(Handle* handle, bool erase_if_last_ref) {
   if (Standalone* const entry = ToStandalone(handle)) return ReleaseStandalone(entry, erase_if_last_ref);
-  return target_->Release(handle, erase_if_last_ref);
+  const bool freed = target_->Release(handle, erase_if_last_ref);
+  if (overflow_.DueAfterRelease()) [[unlikely]]
+    CheckOverflow();
+  return freed;
 }
 
 bool HybridCacheV7::Release(Handle* handle, bool useful, bool erase_if_last_ref) {
   if (Standalone* const entry = ToStandalone(handle)) return ReleaseStandalone(entry, erase_if_last_ref);
-  return target_->Release(handle, useful, erase_if_last_ref);
+  const bool freed = target_->Release(handle, useful, erase_if_last_ref);
+  if (overflow_.DueAfterRelease()) [[unlikely]]
+    CheckOverflow();
+  return freed;
+}
+
+void HybridCacheV7::CheckOverflow() {
+  const MoveGate::Window window(core()->gate());
+  overflow_.Check();
 }
 
 void* HybridCacheV7::Value(Handle* handle) {

@@ -13,6 +13,7 @@
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
 #include "integration/large_entries.h"
+#include "integration/lru_overflow.h"
 #include "integration/new_ids.h"
 
 namespace mezz {
@@ -116,7 +117,7 @@ class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntr
                        size_t charge, Handle** handle);
   void RefLarge(Handle* handle) override { Ref(handle); }
   void DropLarge(const BlockKey& key, Handle* handle, bool was_hit, bool offer) override;
-  void ResizeShards(uint64_t bytes) override { target_->SetCapacity(bytes); }
+  void ResizeShards(uint64_t bytes) override { overflow_.SetCapacity(bytes); }
   // An object beside the shards, with a reference of the caller's if there is a `handle`. False: nothing was done.
   bool InsertLarge(const rocksdb::Slice& key, void* value, const CacheItemHelper* helper, size_t charge,
                    Handle** handle);
@@ -125,6 +126,7 @@ class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntr
                                  const CacheItemHelper* helper, size_t charge, Handle** handle);
   void NoteParent(HybridCore& core, const rocksdb::Slice& key, const CacheItemHelper* helper, void* value,
                   Standing standing);
+  void CheckOverflow();
   bool InDram(const rocksdb::Slice& key);
   void Forget(HybridCore& core, const rocksdb::Slice& key);
   void SaveDram(HybridCore& core);
@@ -139,6 +141,7 @@ class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntr
   std::atomic<HybridCore*> core_{nullptr};
   std::atomic<bool> disowned_{false};  // relaxed: read when nobody uses the cache any more
   StripedSum standalone_bytes_;
+  LruOverflow overflow_;
   LargeEntries large_{this};             // open once there is an SCM tier
   std::unique_ptr<ReadBack> read_back_;  // null: not armed, or heirs=off; does not change once armed
   std::optional<HybridRegistration> registration_;

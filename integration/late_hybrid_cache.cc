@@ -47,7 +47,6 @@ class LateHybridCache::EvictionSwitch final : public rocksdb::CacheWrapper {
 
 LateHybridCache::LateHybridCache(std::shared_ptr<Cache> stock)
     : CacheWrapper(std::move(stock)),
-      over_lru_(std::string_view(target_->Name()) == "LRUCache"),
       switch_(std::make_shared<EvictionSwitch>(target_, eviction_callback_)),
       current_(target_.get()) {
   memory_allocator_ = WrappedAllocator(target_);

@@ -53,10 +53,10 @@ class LateHybridCache : public rocksdb::CacheWrapper {
     return current()->Lookup(key, helper, context, priority, stats);
   }
   bool Release(Handle* handle, bool erase_if_last_ref) override {
-    return ForRelease(erase_if_last_ref)->Release(handle, erase_if_last_ref);
+    return current()->Release(handle, erase_if_last_ref);
   }
   bool Release(Handle* handle, bool useful, bool erase_if_last_ref) override {
-    return ForRelease(erase_if_last_ref)->Release(handle, useful, erase_if_last_ref);
+    return current()->Release(handle, useful, erase_if_last_ref);
   }
   using CacheWrapper::GetUsage;
   size_t GetCapacity() const override { return current()->GetCapacity(); }
@@ -85,12 +85,8 @@ class LateHybridCache : public rocksdb::CacheWrapper {
   class EvictionSwitch;
 
   Cache* current() const { return current_.load(std::memory_order_acquire); }
-  // To erase concerns the SCM tier too, and over a HyperClockCache the hybrid cache looks out for objects that were
-  // erased in use; all other releases take the short way.
-  Cache* ForRelease(bool erases) const { return erases || !over_lru_ ? current() : target_.get(); }
   void ForgetIfArmedSince(const Cache* asked, const rocksdb::Slice& key);
 
-  const bool over_lru_;
   const std::shared_ptr<EvictionSwitch> switch_;
   std::shared_ptr<Cache> hybrid_;
   std::atomic<Cache*> current_;

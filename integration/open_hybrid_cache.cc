@@ -13,17 +13,20 @@
 #include "integration/hybrid_cache.h"
 #include "integration/hybrid_core.h"
 #include "integration/made_hybrid_cache.h"
+#include "integration/undumped_allocator.h"
 
 namespace mezz {
 namespace {
 
 std::shared_ptr<rocksdb::Cache> MakeDramTier(const HybridCacheOptions& options) {
+  const auto allocator = options.scm.core_dump == CoreDump::kNone ? UndumpedAllocator::Get() : nullptr;
   if (options.dram_cache == DramCacheKind::kHyperClock) {
     return rocksdb::HyperClockCacheOptions(options.dram_bytes, /*_estimated_entry_charge=*/0,
-                                           options.HyperClockShardBits(), options.strict_capacity_limit)
+                                           options.HyperClockShardBits(), options.strict_capacity_limit, allocator)
         .MakeSharedCache();
   }
   rocksdb::LRUCacheOptions lru;
+  lru.memory_allocator = allocator;
   lru.capacity = options.dram_bytes;
   lru.num_shard_bits = options.dram_shard_bits;
   lru.strict_capacity_limit = options.strict_capacity_limit;
@@ -52,7 +55,7 @@ bool HasSecondaryCache(const rocksdb::Cache& cache) {
   return cache.GetPrintableOptions().find("secondary_cache:") != std::string::npos;
 }
 
-Status ValidateDramTier(rocksdb::Cache* dram) {
+Status ValidateDramTier(rocksdb::Cache* dram, CoreDump core_dump) {
   if (dram == nullptr) return Status::InvalidArgument("the cache to wrap is null: give an LRUCache or HyperClockCache");
   if (GetHybridStats(dram) != nullptr) return Status::InvalidArgument("the cache to wrap is a hybrid cache already");
   if (!IsStock(dram->Name())) {
@@ -61,6 +64,12 @@ Status ValidateDramTier(rocksdb::Cache* dram) {
   }
   if (HasSecondaryCache(*dram)) {
     return Status::InvalidArgument(fmt::format("the {} to wrap has a secondary cache: give one without", dram->Name()));
+  }
+  if (core_dump == CoreDump::kNone && dram->memory_allocator() != UndumpedAllocator::Get().get()) {
+    return Status::InvalidArgument(
+        fmt::format("core_dump=none: the {} to wrap keeps its blocks where a dump finds them: use NewHybridCache or "
+                    "core_dump=dram",
+                    dram->Name()));
   }
   if (const size_t entries = dram->GetOccupancyCount(); entries != 0 && entries != std::numeric_limits<size_t>::max()) {
     return Status::InvalidArgument(
@@ -86,7 +95,7 @@ Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb
 
 Status WrapCache(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions& options,
                  std::shared_ptr<rocksdb::Cache>* cache) {
-  MEZZ_RETURN_IF_ERROR(ValidateDramTier(dram.get()));
+  MEZZ_RETURN_IF_ERROR(ValidateDramTier(dram.get(), options.scm.core_dump));
   HybridCacheOptions effective = options;
   effective.dram_cache =
       std::string_view(dram->Name()) == "LRUCache" ? DramCacheKind::kLru : DramCacheKind::kHyperClock;

@@ -142,6 +142,15 @@ Status ParseVerify(const OptionRow& row, std::string_view value, Options* option
   return BadValue(row, value, "off, sampled, always and keyed (or false and true)");
 }
 
+// A former form said whether the medium is in it.
+Status ParseCoreDump(const OptionRow& row, std::string_view value, Options* options) {
+  if (bool medium = false; ParseBool(value, &medium)) {
+    options->scm.core_dump = medium ? CoreDump::kAll : CoreDump::kDram;
+    return Status::Ok();
+  }
+  return ParseEnum(row, value, {CoreDump::kDram, CoreDump::kAll, CoreDump::kNone}, &options->scm.core_dump);
+}
+
 Status ParseStrict(const OptionRow& row, std::string_view value, Options* options) {
   return ParseBool(value, &options->strict_capacity_limit) ? Status::Ok()
                                                            : BadValue(row, value, "true, false, 1 and 0");
@@ -417,15 +426,13 @@ constexpr OptionRow kTable[] = {
      .print = [](const Options& o) { return std::string(o.scm.scrub_on_close ? "true" : "false"); }},
     {.key = "core_dump",
      .member = "",
-     .values = "`true`, `false`",
-     .fallback = "`false`",
-     .meaning = "whether a core dump holds the medium ([security](../explanation/security.md))",
+     .values = "`dram`, `all`, `none`",
+     .fallback = "`dram`",
+     .meaning = "which blocks a core dump holds: `dram` those of the DRAM tier, `all` the medium too, `none` neither, "
+                "which needs RocksDB 8.9 or later ([security](../explanation/security.md))",
      .taken_by = TakenBy::kEveryUri,
-     .parse =
-         [](const OptionRow& row, std::string_view v, Options* o) {
-           return ParseBool(v, &o->scm.core_dump) ? Status::Ok() : BadValue(row, v, "true, false, 1 and 0");
-         },
-     .print = [](const Options& o) { return std::string(o.scm.core_dump ? "true" : "false"); }},
+     .parse = ParseCoreDump,
+     .print = PrintScmEnum<&ScmOptions::core_dump>},
     {.key = "policy",
      .member = "",
      .values = "`adaptive` and the others of [policies](../explanation/policies.md)",

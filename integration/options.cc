@@ -22,7 +22,8 @@ constexpr bool kHyperClockTellsEvictions = true;
 #endif
 
 constexpr bool kHandsImages = ROCKSDB_MAJOR > 8 || (ROCKSDB_MAJOR == 8 && ROCKSDB_MINOR >= 7);
-constexpr int kShardBitsMax = 19;  // RocksDB makes no cache with more
+constexpr bool kReadersTakeAllocators = ROCKSDB_MAJOR >= 8;  // and what makes a block of what SCM held, too
+constexpr int kShardBitsMax = 19;                            // RocksDB makes no cache with more
 // A shard of fewer blocks cannot keep what is in use, and hundreds of thousands of shards take more than they hold.
 constexpr uint64_t kBlocksOfShardMin = 16;
 // HyperClockCache maps a table that would serve a capacity full of its smallest entries (64 bytes for each 450 or so),
@@ -157,6 +158,12 @@ Status CheckScmSide(const HybridCacheOptions& options, const Machine& machine) {
                     "file holds it: use pack=lz4, zstd or auto",
                     ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH));
   }
+  if (scm.core_dump == CoreDump::kNone && !kReadersTakeAllocators) {
+    return Status::NotSupported(
+        fmt::format("core_dump=none needs RocksDB 8.9 or later, and this is {}.{}.{}, which copies what SCM held into "
+                    "memory of its own: use core_dump=dram, and keep dumps out by /proc/PID/coredump_filter",
+                    ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH));
+  }
   if (options.blobs == BlobPlacement::kScm && !kTellsRoles) {
     return Status::NotSupported(
         fmt::format("blobs=scm needs RocksDB 8.9 or later, and this is {}.{}.{}, which tells no cache what is a blob "
@@ -242,6 +249,11 @@ Status HybridCacheOptions::ValidateScmSecondary(const Machine& machine) const {
   if (scm.pack == PackMode::kImage) {
     return Status::NotSupported(
         "pack=image: a secondary cache cannot unpack blocks as their files hold them: use pack=lz4, zstd or auto");
+  }
+  if (scm.core_dump == CoreDump::kNone) {
+    return Status::NotSupported(
+        "core_dump=none: a secondary cache does not make the cache above it; give that a MemoryAllocator whose memory "
+        "dumps leave out, and use core_dump=dram");
   }
   if (curve || !curve_file.empty())
     return Status::NotSupported("curve: a secondary cache is not told what its cache finds; leave it out");

@@ -26,6 +26,7 @@
 #include "integration/hybrid_cache_v7.h"
 #else
 #include "integration/late_hybrid_cache.h"
+#include "integration/undumped_allocator.h"
 #endif
 #ifdef MEZZ_FOR_ROCKSJAVA
 #include "integration/jvm/judge.h"
@@ -170,7 +171,10 @@ class PreloadedCache final : public MadeCache, public LateHybridCache {
 template <typename Options>
 CachePtr Make(const MakeRequest<Options>& request) {
   const Settings* const wanted = Wanted();
-  CachePtr stock = request.real(&request.options);
+  Options options = request.options;
+  if (wanted != nullptr && wanted->options.scm.core_dump == CoreDump::kNone && options.memory_allocator == nullptr)
+    options.memory_allocator = UndumpedAllocator::Get();
+  CachePtr stock = request.real(&options);
   if (wanted == nullptr || stock == nullptr) return stock;
   if (request.options.secondary_cache != nullptr) {
     TellSecondary(stock->Name());

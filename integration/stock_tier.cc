@@ -13,6 +13,7 @@ StockTier::StockTier(Cache& cache, MoveGate& gate, std::function<void(const Slic
       gate_(gate),
       evicted_(std::move(evicted)),
       erased_may_be_evicted_(std::string_view(cache.Name()) != "LRUCache") {
+  if (!erased_may_be_evicted_) overflow_.Watch(&cache_);
   large_.Open(cache_.GetCapacity(), LargeEntries::ShardsIn(cache_.GetPrintableOptions()));
   cache_.SetEvictionCallback([this](const Slice& key, Handle* handle, bool was_hit) {
     evicted_(key, handle, was_hit);
@@ -30,7 +31,11 @@ rocksdb::Status StockTier::Insert(const Slice& key, const OwnedObject& made, con
       return rocksdb::Status::OK();
     }
   }
-  return cache_.Insert(key, made.obj, helper, made.charge, handle, priority, compressed, type);
+  rocksdb::Status inserted =
+      cache_.Insert(key, made.obj, helper, made.charge, handle, priority, compressed, type);
+  if (overflow_.DueAfterInsert()) [[unlikely]]
+    overflow_.Check();
+  return inserted;
 }
 
 // Null: nothing was done. `wanted`: with a reference of the caller's.
@@ -97,10 +102,20 @@ void StockTier::EraseFromShards(const Slice& key) {
 }
 
 bool StockTier::Release(Handle* handle, bool useful, bool erase_if_last_ref) {
+  if (overflow_.DueAfterRelease()) [[unlikely]]
+    return ReleaseOverfull(handle, useful, erase_if_last_ref);
   if (erased_.empty()) return cache_.Release(handle, useful, erase_if_last_ref);
   const Cache::ObjectPtr obj = cache_.Value(handle);
   const bool freed = cache_.Release(handle, useful, erase_if_last_ref);
   if (freed) erased_.Take(obj);
+  return freed;
+}
+
+// Of an LRUCache, of which nothing is noted in erased_.
+bool StockTier::ReleaseOverfull(Handle* handle, bool useful, bool erase_if_last_ref) {
+  const bool freed = cache_.Release(handle, useful, erase_if_last_ref);
+  const MoveGate::Window window(gate_);
+  overflow_.Check();
   return freed;
 }
 

@@ -10,6 +10,7 @@
 
 #include "integration/erased_objects.h"
 #include "integration/large_entries.h"
+#include "integration/lru_overflow.h"
 #include "integration/move_gate.h"
 #include "integration/rocksdb_compat.h"
 
@@ -51,7 +52,7 @@ class StockTier final : private LargeEntries::Owner {
     if (handle != nullptr || key.size() != BlockKey::kBytes) return handle;
     return large_.Find(BlockKey::FromBytes(key.data()));
   }
-  // As Cache::Insert.
+  // As Cache::Insert. REQUIRES: the caller's window on the gate.
   rocksdb::Status Insert(const Slice& key, const OwnedObject& made, const Helper* helper, Handle** handle,
                          Cache::Priority priority, const Slice& compressed, rocksdb::CompressionType type);
   // For who reserves memory, and has no object. Null: the reservation may lie in a shard.
@@ -82,16 +83,20 @@ class StockTier final : private LargeEntries::Owner {
   // LargeEntries::Owner
   void RefLarge(Handle* handle) override { cache_.Ref(handle); }
   void DropLarge(const BlockKey& key, Handle* handle, bool was_hit, bool offer) override;
-  void ResizeShards(uint64_t bytes) override { cache_.SetCapacity(bytes); }
+  void ResizeShards(uint64_t bytes) override {
+    erased_may_be_evicted_ ? cache_.SetCapacity(bytes) : overflow_.SetCapacity(bytes);
+  }
 
   Handle* InsertLarge(const Slice& key, const OwnedObject& made, const Helper* helper, bool wanted);
   void EraseFromShards(const Slice& key);
+  bool ReleaseOverfull(Handle* handle, bool useful, bool erase_if_last_ref);
 
   Cache& cache_;
   MoveGate& gate_;
   const std::function<void(const Slice& key, Handle*, bool was_hit)> evicted_;
   const bool erased_may_be_evicted_;  // by this stock cache
   ErasedObjects erased_;
+  LruOverflow overflow_;  // watches an LRUCache
   LargeEntries large_{this};
   std::mutex reservations_mutex_;
   std::unordered_map<const Handle*, size_t> reservations_;  // guarded by it: bytes of those beside the shards

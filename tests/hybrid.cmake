@@ -5,6 +5,7 @@ mezz_test(unit/admission/rocksdb_policies_test APART LABELS unit DEPS mezz::admi
 if(MEZZ_WITH_ROCKSDB)
   mezz_test(unit/integration/dram_budget_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/dram_of_a_block_test LABELS unit DEPS mezz::rocksdb TSAN_LONG)  # one thread, minutes
+  mezz_test(unit/integration/core_dump_test APART LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/dram_hit_bits_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/hybrid_core_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/packing_advice_test LABELS unit DEPS mezz::rocksdb)

@@ -2,6 +2,7 @@
 mezz_test(unit/cache/base/background_file_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/base/fork_guard_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/base/start_thread_test LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/base/undumped_memory_test APART LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/base/stripe_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/options_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/counters_test LABELS unit DEPS mezz::cache)

@@ -98,7 +98,7 @@ Status PrepareFirstPart(const MediumOrder& order, std::byte* base, std::string_v
                                                      .promised = std::move(promised),
                                                      .name = std::string(name)});
   // Without it a dump of a process that has crashed takes as long to write, and as much room, as the medium is large.
-  if (!order.options.core_dump) madvise(base, order.bytes, MADV_DONTDUMP);
+  if (order.options.core_dump != CoreDump::kAll) madvise(base, order.bytes, MADV_DONTDUMP);
   const BusErrorWatch watch({base, order.bytes});  // the owner's comes when it has the medium
   return (*preparer)->PrepareFirst();
 }

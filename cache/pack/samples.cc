@@ -52,7 +52,7 @@ bool Samples::DoesWorse(const Role& role) {
 
 void Samples::AddLocked(Role& role, std::span<const std::byte> block) {
   if (block.size() > bytes_ / kSamplesMin) return;
-  if (role.set.bytes == nullptr && !AllocateLocked(role)) return;
+  if (role.set.bytes.get() == nullptr && !AllocateLocked(role)) return;
   SampleSet& set = role.set;
   if (set.used + block.size() <= bytes_ && set.sizes.size() < set.sizes.capacity()) {
     std::memcpy(set.bytes.get() + set.used, block.data(), block.size());
@@ -67,10 +67,11 @@ void Samples::AddLocked(Role& role, std::span<const std::byte> block) {
 bool Samples::AllocateLocked(Role& role) {
   try {
     role.set.sizes.reserve(bytes_ / Packer::kPackBytesMin);
-    role.set.bytes.reset(new std::byte[bytes_]);
   } catch (const std::bad_alloc&) {
     return false;
   }
+  role.set.bytes = UndumpedBuffer(bytes_);
+  if (role.set.bytes.get() == nullptr) return false;
   held_bytes_.fetch_add(bytes_, std::memory_order_relaxed);
   return true;
 }
@@ -79,7 +80,7 @@ void Samples::Collect(bool collects) {
   for (Role& role : roles_) {
     const std::lock_guard lock(role.mutex);
     role.collects = collects;
-    if (collects || role.set.bytes == nullptr) continue;
+    if (collects || role.set.bytes.get() == nullptr) continue;
     assert(role.phase == Phase::kCollecting || role.phase == Phase::kFull);
     role.set = SampleSet();
     role.phase = Phase::kCollecting;

@@ -4,12 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "cache/base/atomic.h"
+#include "cache/base/undumped_memory.h"
 #include "cache/base/wakeup.h"
 #include "cache/options.h"
 #include "cache/types.h"
@@ -18,7 +18,7 @@ namespace mezz {
 
 // Blocks of one role, one after another, as ZDICT takes them.
 struct SampleSet {
-  std::unique_ptr<std::byte[]> bytes;
+  UndumpedBuffer bytes;
   size_t used = 0;
   std::vector<size_t> sizes;
 };

@@ -2,7 +2,6 @@
 #include "cache/pack/staged_blocks.h"
 
 #include <algorithm>
-#include <new>
 #include <vector>
 
 namespace mezz {
@@ -14,8 +13,7 @@ constexpr int kUnitsToWake = StagedBlocks::kUnits / 4;
 
 }  // namespace
 
-StagedBlocks::StagedBlocks(uint64_t bytes)
-    : unit_bytes_(bytes / kUnits), memory_(new (std::nothrow) std::byte[unit_bytes_ * kUnits]) {
+StagedBlocks::StagedBlocks(uint64_t bytes) : unit_bytes_(bytes / kUnits), memory_(unit_bytes_ * kUnits) {
   assert(unit_bytes_ != 0 && unit_bytes_ % kLineBytes == 0);
 }
 

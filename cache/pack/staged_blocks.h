@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 
 #include "cache/base/atomic.h"
+#include "cache/base/undumped_memory.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -49,7 +49,7 @@ class StagedBlocks {
 
   // `bytes`: the memory for blocks, a multiple of kUnits * kLineBytes.
   explicit StagedBlocks(uint64_t bytes);
-  bool ok() const { return memory_ != nullptr; }  // false: there was no memory
+  bool ok() const { return memory_.get() != nullptr; }  // false: there was no memory
 
   using Slot = unsigned;
   struct Block {
@@ -151,7 +151,7 @@ class StagedBlocks {
   void EndLocked(Slot slot);
 
   const uint64_t unit_bytes_;
-  const std::unique_ptr<std::byte[]> memory_;
+  const UndumpedBuffer memory_;
 
   Atomic<uint64_t> held_{0};
   std::array<Atomic<uint32_t>, kUnits> tags_{};

@@ -124,7 +124,7 @@ void Trainer::TrainDue() {
   for (size_t i = 0; i < kBlockRoles; ++i) {
     const auto role = static_cast<BlockRole>(i);
     SampleSet set = state_->samples.Take(role);
-    if (set.bytes == nullptr) continue;
+    if (set.bytes.get() == nullptr) continue;
     bool useful = !state_->dictionaries.NextNumber();  // no slot: it was not the samples' fault
     try {
       if (!useful) useful = Train(role, set);

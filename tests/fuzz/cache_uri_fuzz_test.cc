@@ -64,7 +64,7 @@ std::string FromTable(std::mt19937_64& random, std::set<std::string_view>* tried
   if (options.scm.verify == VerifyMode::kKeyed) options.scm.verify_key_file = "/x";
   options.scm.prepare = static_cast<Prepare>(random() % 2);
   options.scm.scrub_on_close = random() % 2 == 0;
-  options.scm.core_dump = random() % 2 == 0;
+  options.scm.core_dump = static_cast<CoreDump>(random() % 3);
   options.scm.recovery = static_cast<Recovery>(random() % 2);
   options.scm.bus_errors = static_cast<BusErrorMode>(random() % 2);
   if (random() % 2 == 0) options.warm_dram_bytes = random() >> random() % 64;

@@ -14,6 +14,7 @@
 #include "cache/pack/samples.h"
 #include "cache/pack/trainer.h"
 #include "tests/support/core_fixture.h"
+#include "tests/support/kernel_flags.h"
 
 namespace mezz {
 namespace {
@@ -269,7 +270,8 @@ class SamplesTest : public testing::Test {
   }
   bool TakeIfFull() {
     SampleSet set = samples_.Take(BlockRole::kData);
-    if (set.bytes == nullptr) return false;
+    if (set.bytes.get() == nullptr) return false;
+    EXPECT_TRUE(test::LeftOutOfDumps(set.bytes.get()));
     EXPECT_EQ(set.used, kBytes);
     EXPECT_EQ(set.sizes.size(), kBytes / kBlock);
     return true;
@@ -314,7 +316,7 @@ TEST_F(SamplesTest, AFullSetThatNobodyTookIsGivenBackToo) {
   for (unsigned n = 0; n < 8 * kBytes / kBlock; ++n) samples_.Tried(BlockRole::kData, block_, 0, kBlock);
   samples_.Collect(false);
   EXPECT_EQ(samples_.dram_bytes(), empty);
-  EXPECT_EQ(samples_.Take(BlockRole::kData).bytes, nullptr);
+  EXPECT_EQ(samples_.Take(BlockRole::kData).bytes.get(), nullptr);
   samples_.Collect(true);
   EXPECT_TRUE(BlocksUntilFull(1000));
 }
@@ -345,7 +347,7 @@ TEST_F(SamplesTest, BeginAgainOnlyWhereTheDictionaryDoesATenthWorse) {
 TEST_F(SamplesTest, LeaveOutBlocksThatWouldBeFew) {
   const auto large = TextPayload(1, 1, kBytes / 4);
   for (int i = 0; i < 1000; ++i) samples_.Tried(BlockRole::kData, large, 0, large.size());
-  EXPECT_EQ(samples_.Take(BlockRole::kData).bytes, nullptr);
+  EXPECT_EQ(samples_.Take(BlockRole::kData).bytes.get(), nullptr);
 }
 
 }  // namespace

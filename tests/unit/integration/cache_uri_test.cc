@@ -118,7 +118,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"", "mezzanine://", "expected"}, BadUri{"mezz://dram=1M", "mezz://dram=1M", "expected mezzanine://"},
         BadUri{"mezzanine:/dram=1M", "expected", "mezzanine://"}, BadUri{"mezzanine://", "dram", "is missing"},
         BadUri{"mezzanine://dram=8M;speed=9", "\"speed\"", kKeys},
-        BadUri{"mezzanine://dram=8M;Scm=64M", "\"Scm\"", kKeys}, BadUri{"mezzanine:// dram=8M", "\" dram\"", kKeys},
+        BadUri{"mezzanine://dram=8M;Scm=64M", "\"Scm\"", "is unknown; did you mean scm? the keys are dram,"},
+        BadUri{"mezzanine://dram=8M;polcy=adaptive", "\"polcy\"", "did you mean policy?"},
+        BadUri{"mezzanine://dram=8M;scm-path=/x", "\"scm-path\"", "did you mean scm_path?"},
+        BadUri{"mezzanine:// dram=8M", "\" dram\"", kKeys},
         BadUri{"mezzanine://dram=8M;dram=9M", "dram is given twice", "dram=9M"},
         BadUri{"mezzanine://dram", "\"dram\" is not key=value", kKeys},
         BadUri{"mezzanine://=8M", "\"=8M\" is not key=value", kKeys},
@@ -273,7 +276,7 @@ HybridCacheOptions RandomOptions(std::mt19937_64& random) {
   if (options.scm.verify == VerifyMode::kKeyed) options.scm.verify_key_file = "/etc/key" + std::to_string(pick(1000));
   options.scm.scrub_bytes_per_second = pick(2) != 0 ? 0 : pick(1ull << 40);
   options.scm.scrub_on_close = pick(2) != 0;
-  options.scm.core_dump = pick(2) != 0;
+  options.scm.core_dump = static_cast<CoreDump>(pick(3));
   options.scm.faults_max = static_cast<uint32_t>(pick(2) != 0 ? pick(40) : pick(1ull << 32));
   options.scm.bus_errors = static_cast<BusErrorMode>(pick(2));
   options.scm.pack_stage_bytes = pick(2) != 0 ? 0 : kPackStageBytesMin + pick(1ull << 26);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "integration/dram_hits.h"
+#include "integration/lru_overflow.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/perf_level.h"
@@ -776,6 +777,52 @@ TEST_F(HybridCacheTest, BadOptionsBuildNothing) {
   options.scm.expected_block_bytes = 0;
   EXPECT_FALSE(WrapCache(StockLru(), options, &out).ok());
   EXPECT_EQ(out, nullptr);
+}
+
+// RocksDB's LRUCache frees a block that is released while it holds too much, and tells nobody.
+TEST_F(HybridCacheTest, BlocksThatAreReleasedToAnOverfullLruCacheStayInOneOfTheTiers) {
+  constexpr uint64_t kBlocks = 400, kSlack = 2 * LruOverflow::kCallsOfCheck;
+  constexpr size_t kCapacity = 512 << 10;
+  cache_->SetCapacity(kCapacity);
+  std::vector<Cache::Handle*> pinned(kBlocks);
+  for (uint64_t id = 0; id < kBlocks; ++id) ASSERT_TRUE(Insert(id, kData, kBlockBytes, &pinned[id]).ok());
+  EXPECT_GT(cache_->GetUsage(), 3 * kCapacity);
+  for (Cache::Handle* const handle : pinned) cache_->Release(handle);
+  EXPECT_LE(cache_->GetUsage(), kCapacity + kSlack * (kBlockBytes + 500));
+  uint64_t found = 0;
+  for (uint64_t id = 0; id < kBlocks; ++id) {
+    Cache::Handle* const handle = Lookup(id);
+    if (handle == nullptr) continue;
+    ++found;
+    EXPECT_TRUE(ContentOf(id).Matches(Value(handle)->data(), Value(handle)->bytes()));
+    cache_->Release(handle);
+  }
+  EXPECT_GE(found, kBlocks - kSlack);
+  for (uint64_t id = kBlocks; id < kBlocks + kSlack; ++id) ASSERT_TRUE(Insert(id).ok());
+  EXPECT_LE(cache_->GetUsage(), kCapacity) << "its own capacity again";
+}
+
+TEST_F(HybridCacheTest, AnOverfullLruCacheTakesTheCapacityThatIsSetMeanwhile) {
+  cache_->SetCapacity(512 << 10);
+  std::vector<Cache::Handle*> pinned(400);
+  for (uint64_t id = 0; id < pinned.size(); ++id) ASSERT_TRUE(Insert(id, kData, kBlockBytes, &pinned[id]).ok());
+  cache_->SetCapacity(256 << 10);
+  for (Cache::Handle* const handle : pinned) cache_->Release(handle);
+  for (uint64_t id = 0; id < 64; ++id) ASSERT_TRUE(Insert(id).ok());
+  EXPECT_EQ(cache_->GetCapacity(), 256u << 10);
+  EXPECT_LE(cache_->GetUsage(), 256u << 10);
+}
+
+TEST_F(HybridCacheTest, AnOverfullLruCacheOfAStrictLimitStaysStrict) {
+  cache_->SetCapacity(512 << 10);
+  cache_->SetStrictCapacityLimit(true);
+  std::vector<Cache::Handle*> pinned;
+  for (uint64_t id = 0; id < 400; ++id) {
+    Cache::Handle* handle = nullptr;
+    if (Insert(id, kData, kBlockBytes, &handle).ok()) pinned.push_back(handle);
+  }
+  EXPECT_LE(cache_->GetUsage(), 512u << 10);
+  for (Cache::Handle* const handle : pinned) cache_->Release(handle);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <vector>
 
 #include "tests/support/blocks_v7.h"
 #include "tests/support/hybrid_fixture.h"
@@ -77,6 +78,21 @@ TEST_F(HybridCacheV7Test, EvictedBlocksAreServedFromScmAsStandaloneObjects) {
   EXPECT_GE(Count(Event::kServedCopied), 16u);
   EXPECT_EQ(Count(Event::kPromotion), 0u);
   EXPECT_EQ(Count(Event::kDemotion), Count(Event::kScmPut));
+}
+
+// RocksDB's LRUCache frees a block that is released while it holds too much, and tells nobody.
+TEST_F(HybridCacheV7Test, BlocksThatAreReleasedToAnOverfullLruCacheStayInOneOfTheTiers) {
+  constexpr uint64_t kBlocks = 400, kCapacity = 100, kSlack = 2 * LruOverflow::kCallsOfCheck;
+  Make("dram_first", kCapacity);
+  std::vector<Cache::Handle*> pinned(kBlocks);
+  for (uint64_t id = 0; id < kBlocks; ++id) ASSERT_NO_FATAL_FAILURE(Insert(id, &pinned[id]));
+  for (Cache::Handle* const handle : pinned) cache_->Release(handle);
+  EXPECT_LE(cache_->GetUsage(), (kCapacity + kSlack) * 4400);
+  uint64_t found = 0;
+  for (uint64_t id = 0; id < kBlocks; ++id) found += Read(id) ? 1 : 0;
+  EXPECT_GE(found, kBlocks - kSlack);
+  for (uint64_t id = kBlocks; id < kBlocks + kSlack; ++id) ASSERT_NO_FATAL_FAILURE(Insert(id));
+  EXPECT_LE(cache_->GetUsage(), kCapacity * 4400) << "its own capacity again";
 }
 
 TEST_F(HybridCacheV7Test, PromotedBlocksLeaveDramWithoutAnotherWrite) {

@@ -18,6 +18,7 @@
 
 #include "integration/warming.h"
 #include "rocksdb/convenience.h"
+#include "rocksdb/memory_allocator.h"
 #include "rocksdb/secondary_cache.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/version.h"
@@ -46,6 +47,13 @@ int UseDatabase(std::shared_ptr<rocksdb::Cache> cache) {
   db.ReadAll();
   return ::testing::Test::HasFailure() ? 1 : 0;
 }
+
+class OwnAllocator final : public rocksdb::MemoryAllocator {
+ public:
+  void* Allocate(size_t bytes) override { return std::malloc(bytes); }
+  void Deallocate(void* address) override { std::free(address); }
+  const char* Name() const override { return "OwnAllocator"; }
+};
 
 bool HasScm(const rocksdb::Cache& cache) { return std::string(cache.Name()) != "LRUCache"; }
 
@@ -375,6 +383,28 @@ TEST_F(Preload, WithoutTheVariableNothingChanges) {
       },
       ::testing::ExitedWithCode(0), "^$");
   EXPECT_EQ(reports(), 0);
+}
+
+TEST_F(Preload, TheBlocksOfTheProgramsCacheMayBeKeptOutOfCoreDumps) {
+  setenv("MEZZANINE_CACHE", (std::string(kUri) + ";core_dump=none").c_str(), 1);
+#if ROCKSDB_MAJOR >= 8
+  EXPECT_EXIT(
+      {
+        const auto cache = MakeLru();
+        test::InsertBlock(*cache, 1);
+        _exit(!HasScm(*cache) || cache->memory_allocator()->Name() != std::string("MezzanineUndumpedAllocator"));
+      },
+      ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(
+      {
+        const auto cache = rocksdb::NewLRUCache(2 << 20, 0, false, 0.5, std::make_shared<OwnAllocator>());
+        test::InsertBlock(*cache, 1);
+        _exit(HasScm(*cache) || cache->memory_allocator()->Name() != std::string("OwnAllocator"));
+      },
+      ::testing::ExitedWithCode(0), "core_dump=none: the LRUCache to wrap keeps its blocks where a dump finds them");
+#else
+  EXPECT_EXIT(_exit(UseDatabase(MakeLru())), ::testing::ExitedWithCode(0), "core_dump=none needs RocksDB 8.9");
+#endif
 }
 
 TEST_F(Preload, ABadUriIsToldAndTheProgramGoesOn) {

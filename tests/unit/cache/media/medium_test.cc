@@ -24,10 +24,14 @@
 #include "cache/media/preparer.h"
 #include "cache/types.h"
 #include "tests/support/chosen_medium.h"
+#include "tests/support/kernel_flags.h"
 #include "tests/support/seed.h"
 
 namespace mezz {
 namespace {
+
+using test::KernelFlagsOf;
+using test::LeftOutOfDumps;
 
 using ::testing::HasSubstr;
 
@@ -158,26 +162,13 @@ TEST_P(AnyMedium, GivesItsFirstPartEightSegments) {
   EXPECT_EQ(preparer->ready_bytes(), 32u << 20);
 }
 
-// "rd wr sh mr dd ...", of the mapping that `address` lies in.
-std::string KernelFlagsOf(const void* address) {
-  std::ifstream maps("/proc/self/smaps");
-  bool inside = false;
-  for (std::string line; std::getline(maps, line);) {
-    uintptr_t begin = 0, end = 0;
-    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2)
-      inside = begin <= reinterpret_cast<uintptr_t>(address) && reinterpret_cast<uintptr_t>(address) < end;
-    if (inside && line.starts_with("VmFlags:")) return line + " ";
-  }
-  return "";
-}
-
 TEST_P(AnyMedium, LiesInNoCoreDumpUnlessItIsAskedFor) {
-  for (const bool asked : {false, true}) {
+  for (const CoreDump asked : {CoreDump::kNone, CoreDump::kDram, CoreDump::kAll}) {
     medium_.reset();
     options_.core_dump = asked;
     OPEN_OR_RETURN();
     for (const std::byte* at : {medium_->base(), medium_->base() + medium_->bytes() - 1})
-      EXPECT_EQ(KernelFlagsOf(at).find(" dd ") == std::string::npos, asked) << KernelFlagsOf(at);
+      EXPECT_EQ(LeftOutOfDumps(at), asked != CoreDump::kAll) << KernelFlagsOf(at);
   }
 }
 

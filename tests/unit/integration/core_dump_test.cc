@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a core dump of a process with a cache would hold: core_dump=none, dram, all.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "cache/base/undumped_memory.h"
+#include "integration/hybrid_cache.h"
+#include "rocksdb/db.h"
+#include "rocksdb/sst_file_writer.h"
+#include "rocksdb/table.h"
+#include "rocksdb/version.h"
+#include "tests/support/open_db.h"
+
+namespace mezz {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kUri[] = "mezzanine://dram=4M;scm=64M;medium=dram";
+constexpr int kKeys = 8000;
+
+// Made here, so that no page of the program holds it.
+std::string MakeMark() {
+  std::string mark = "nznexvaablopxbs_nf_jryy";
+  for (char& letter : mark) {
+    if (letter != '_') letter = static_cast<char>('a' + (letter - 'a' + 13) % 26);
+  }
+  return mark;
+}
+
+// How often the mark lies where a dump finds it: in private memory that is not left out (core(5): all of it by
+// default but what a file still has).
+size_t MarksInDump(const std::string& mark) {
+  malloc_trim(0);  // of what is freed whole pages go: RocksDB's buffers for the file, too
+  constexpr size_t kChunk = 1 << 20;
+  const UndumpedBuffer chunk(kChunk);  // this reader's own copy does not count
+  const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+  std::ifstream maps("/proc/self/smaps");
+  size_t marks = 0;
+  uintptr_t begin = 0, end = 0;
+  char rights[5] = "";
+  for (std::string line; std::getline(maps, line);) {
+    uintptr_t from = 0, to = 0;
+    char flags[5] = "";
+    if (std::sscanf(line.c_str(), "%lx-%lx %4s ", &from, &to, flags) == 3) {
+      begin = from;
+      end = to;
+      std::memcpy(rights, flags, sizeof(rights));
+    }
+    if (!line.starts_with("VmFlags:") || (line + " ").find(" dd ") != std::string::npos) continue;
+    if (std::string_view(rights).substr(0, 2) != "rw") continue;
+    for (uintptr_t at = begin; at < end; at += kChunk - mark.size()) {
+      const ssize_t read = pread(memory, chunk.get(), std::min<size_t>(kChunk, end - at), static_cast<off_t>(at));
+      if (read <= 0) break;
+      const std::byte* found = chunk.get();
+      while ((found = static_cast<const std::byte*>(memmem(found, static_cast<size_t>(chunk.get() + read - found),
+                                                           mark.data(), mark.size()))) != nullptr) {
+        ++marks;
+        found += mark.size();
+      }
+    }
+  }
+  close(memory);
+  return marks;
+}
+
+// A database whose values bear the mark. They came by a file, so no memtable held them.
+class MarkedDb {
+ public:
+  MarkedDb(const std::string& mark, std::shared_ptr<rocksdb::Cache> cache)
+      : folder_(std::filesystem::temp_directory_path() / ("mezz_core_dump_" + std::to_string(getpid()))) {
+    std::filesystem::remove_all(folder_);
+    rocksdb::BlockBasedTableOptions table;
+    table.block_cache = std::move(cache);
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    options.compression = rocksdb::kNoCompression;
+    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    const test::Families families = {{rocksdb::kDefaultColumnFamilyName, options}};
+    const rocksdb::Status opened = test::OpenDb(options, folder_.string(), families, &handles_, &db_);
+    EXPECT_TRUE(opened.ok()) << opened.ToString();
+    const std::string file = folder_.string() + "/values";
+    rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
+    EXPECT_TRUE(writer.Open(file).ok());
+    std::mt19937_64 random(1);
+    for (int i = 0; i < kKeys; ++i) {
+      std::string value(1000, 0);
+      for (char& byte : value) byte = static_cast<char>(random() % 16 * 3);  // it packs, if not to much less
+      value.replace(500, mark.size(), mark);
+      EXPECT_TRUE(writer.Put(Key(i), value).ok());
+    }
+    EXPECT_TRUE(writer.Finish().ok());
+    rocksdb::IngestExternalFileOptions ingest;
+    ingest.move_files = true;
+    EXPECT_TRUE(db_->IngestExternalFile({file}, ingest).ok());
+  }
+  ~MarkedDb() {
+    EXPECT_TRUE(test::CloseDb(&handles_, &db_).ok());
+    std::filesystem::remove_all(folder_);
+  }
+
+  void Read(int times) {
+    std::mt19937_64 random(2);
+    rocksdb::PinnableSlice value;
+    for (int i = 0; i < times; ++i) {
+      EXPECT_TRUE(db_->Get({}, db_->DefaultColumnFamily(), Key(static_cast<int>(random() % kKeys)), &value).ok());
+      value.Reset();
+    }
+  }
+
+ private:
+  static std::string Key(int i) {
+    char key[16];
+    std::snprintf(key, sizeof(key), "key%08d", i);
+    return key;
+  }
+
+  const std::filesystem::path folder_;
+  std::unique_ptr<rocksdb::DB> db_;
+  test::Handles handles_;
+};
+
+Status MakeCache(const std::string& uri, std::shared_ptr<rocksdb::Cache>* cache) {
+  HybridCacheOptions options;
+  const Status parsed = ParseHybridUri(uri, &options);
+  return parsed.ok() ? NewHybridCache(options, cache) : parsed;
+}
+
+size_t MarksInDumpWith(const std::string& keys) {
+  std::shared_ptr<rocksdb::Cache> cache;
+  const Status made = MakeCache(kUri + keys, &cache);
+  EXPECT_EQ(made.message(), "");
+  if (!made.ok()) return 0;
+  const std::string mark = MakeMark();
+  size_t marks = 0;
+  {
+    MarkedDb db(mark, cache);
+    db.Read(4 * kKeys);
+    EXPECT_GT(GetHybridStats(cache.get())->Counters()[Event::kScmHit], 1000u);
+    marks = MarksInDump(mark);
+  }
+  return marks;
+}
+
+#if ROCKSDB_MAJOR >= 8
+
+// What is freed may stay in the heap as it was, so those that hold nothing come first.
+TEST(CoreDump, HoldsTheBlocksOfDramUnlessItIsToHoldNone) {
+  const std::string kinds[] = {";dram_cache=hcc", ";dram_cache=lru"};
+  for (const std::string& kind : kinds) {
+    SCOPED_TRACE(kind);
+    EXPECT_LT(MarksInDumpWith(kind + ";pack=off;core_dump=none"), 100u) << "what RocksDB reads files with";
+    EXPECT_LT(MarksInDumpWith(kind + ";core_dump=none"), 100u) << "packed";
+    EXPECT_LT(MarksInDumpWith(kind + ";core_dump=none;pack_stage=4M;policy=bidirectional"), 100u) << "promoted";
+  }
+  for (const std::string& kind : kinds) {
+    SCOPED_TRACE(kind);
+    const size_t in_dram = MarksInDumpWith(kind + ";pack=off");
+    EXPECT_GT(in_dram, 2000u) << "4 MiB of DRAM have some 4,000 values";
+    EXPECT_LT(in_dram, 7000u) << "not those of the medium";
+  }
+}
+
+TEST(CoreDump, ACacheWhoseMemoryIsItsOwnersIsRefusedToHoldNone) {
+  HybridCacheOptions options;
+  ASSERT_TRUE(ParseHybridUri(std::string(kUri) + ";core_dump=none", &options).ok());
+  std::shared_ptr<rocksdb::Cache> cache;
+  const Status wrapped = WrapCache(rocksdb::NewLRUCache(4 << 20), options, &cache);
+  EXPECT_EQ(wrapped.code(), Status::Code::kInvalidArgument);
+  EXPECT_THAT(std::string(wrapped.message()), AllOf(HasSubstr("core_dump=none"), HasSubstr("use NewHybridCache")));
+  EXPECT_EQ(cache, nullptr);
+}
+
+#else
+
+TEST(CoreDump, ToHoldNoneIsRefusedWhereRocksDBCopiesItself) {
+  std::shared_ptr<rocksdb::Cache> cache;
+  const Status made = MakeCache(std::string(kUri) + ";core_dump=none", &cache);
+  EXPECT_EQ(made.code(), Status::Code::kNotSupported);
+  EXPECT_THAT(std::string(made.message()),
+              AllOf(HasSubstr("core_dump=none needs RocksDB 8.9"), HasSubstr("core_dump=dram")));
+  EXPECT_GT(MarksInDumpWith(";pack=off"), 2000u) << "4 MiB of DRAM have some 4,000 values";
+  EXPECT_LT(MarksInDumpWith(";pack=off"), 6000u) << "not those of the medium";
+}
+
+#endif
+
+TEST(CoreDump, AFormerNameOfTheValueSaysWhetherTheMediumIsInIt) {
+  HybridCacheOptions options;
+  ASSERT_TRUE(ParseHybridUri(std::string(kUri) + ";core_dump=true", &options).ok());
+  EXPECT_EQ(options.scm.core_dump, CoreDump::kAll);
+  ASSERT_TRUE(ParseHybridUri(std::string(kUri) + ";core_dump=0", &options).ok());
+  EXPECT_EQ(options.scm.core_dump, CoreDump::kDram);
+  EXPECT_THAT(std::string(ParseHybridUri(std::string(kUri) + ";core_dump=some", &options).message()),
+              HasSubstr("core_dump=some: accepted are dram, all, none"));
+}
+
+TEST(CoreDump, ASecondaryCacheCannotAnswerForTheCacheAbove) {
+  HybridCacheOptions options;
+  EXPECT_THAT(
+      std::string(ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=dram;core_dump=none", &options).message()),
+      HasSubstr("core_dump=none"));
+}
+
+}  // namespace
+}  // namespace mezz
