@@ -31,8 +31,7 @@ rocksdb::Status StockTier::Insert(const Slice& key, const OwnedObject& made, con
       return rocksdb::Status::OK();
     }
   }
-  rocksdb::Status inserted =
-      cache_.Insert(key, made.obj, helper, made.charge, handle, priority, compressed, type);
+  rocksdb::Status inserted = cache_.Insert(key, made.obj, helper, made.charge, handle, priority, compressed, type);
   if (overflow_.DueAfterInsert()) [[unlikely]]
     overflow_.Check();
   return inserted;

@@ -2067,11 +2067,11 @@ MUTANTS = (
           "    if (slab->used != 0) return;\n    slab->Unlink(&size.slabs);\n",
           "    if (slab->used == slab->pieces) return;\n    slab->GiveBack(address);\n"
           "    if (slab->used != 0) return;\n    slab->Unlink(&size.slabs);\n")),
-    hybrid("a dump holds the blocks of the DRAM tier", "hybrid_cache.cc", "unit/integration/core_dump_test",
+    hybrid("a dump holds the blocks of the DRAM tier", "open_hybrid_cache.cc", "unit/integration/core_dump_test",
            "CoreDump.HoldsTheBlocks*",
            ("options.scm.core_dump == CoreDump::kNone ? UndumpedAllocator::Get() : nullptr;",
             "options.dram_bytes == 0 ? UndumpedAllocator::Get() : nullptr;")),
-    hybrid("a dump holds a wrapped cache", "hybrid_cache.cc", "unit/integration/core_dump_test",
+    hybrid("a dump holds a wrapped cache", "open_hybrid_cache.cc", "unit/integration/core_dump_test",
            "CoreDump.ACacheWhoseMemory*",
            ("if (core_dump == CoreDump::kNone && dram->memory_allocator()",
             "if (false && core_dump == CoreDump::kNone && dram->memory_allocator()")),
