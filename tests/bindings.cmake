@@ -7,7 +7,7 @@ add_custom_target(bindings_tests)
 # What stands on libmezzanine_c: with any RocksDB.
 add_library(bindings_other_release MODULE EXCLUDE_FROM_ALL bindings/other_release.cc)
 add_dependencies(bindings_tests mezzanine_c bindings_other_release)
-foreach(language go python rust)
+foreach(language c go python rust)
   add_test(NAME bindings/${language} COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/bindings/${language}_test.sh
            ${PROJECT_BINARY_DIR} ${RocksDBLibrary_VERSION} ${RocksDBLibrary_INCLUDE_DIR} ${RocksDBLibrary_LIBRARY}
            $<TARGET_FILE:bindings_other_release>)

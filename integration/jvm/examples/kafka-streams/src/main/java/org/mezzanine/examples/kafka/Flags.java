@@ -11,17 +11,17 @@ import java.util.Map;
 /** The command line: NAME=VALUE each, behind two dashes. {@link #USAGE} says what they are. */
 final class Flags {
   static final String USAGE = """
-      --dram=16M            DRAM of the block cache of an instance; its write buffers take a quarter of that
-      --scm=128M            SCM of an instance, for the caches that have it
+      --dram=8M             DRAM of the block cache of an instance; its write buffers take a quarter of that
+      --scm=64M             SCM of an instance, for the caches that have it
       --caches=stock,all_dram,mezzanine,mezzanine_cxl
                             which are run, one after the other, and compared with the first:
                             stock: RocksDB's LRU cache of the DRAM, set up as Kafka's guide to bounded memory has it;
                             all_dram: the same of DRAM and SCM together; mezzanine; mezzanine_cxl: on modelled CXL memory
-      --state=160M          state of the application: --state / --value accounts
+      --state=80M           state of the application: --state / --value accounts
       --value=1000          bytes of an account
       --skew=0.99           Zipf's exponent of which account an amount is for; not 1
-      --warmup=100000       amounts before what is measured
-      --updates=100000      amounts in each measured part
+      --warmup=40000        amounts before what is measured
+      --updates=40000       amounts in each measured part
       --partitions=4        of the topic; as many tasks
       --threads=2           of each instance
       --rounds=1            how often all caches are run
