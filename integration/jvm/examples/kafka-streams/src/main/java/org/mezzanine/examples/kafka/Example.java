@@ -68,14 +68,19 @@ public final class Example {
           result.put("round", round);
           runs.add(result);
         }
+        keep(flags, head, runs);
         remove(its);
       }
     }
+    Report.table(runs);
+    if (!Report.equal(runs)) throw new Failure("the results differ");
+  }
+
+  /** What there is so far. */
+  private static void keep(Flags flags, Map<String, Object> head, List<Map<String, Object>> runs) throws IOException {
     head.put("equal", Report.equal(runs));
     head.put("runs", runs);
     if (!flags.text("json").isEmpty()) JSON.writeValue(Path.of(flags.text("json")).toFile(), head);
-    Report.table(runs);
-    if (!Report.equal(runs)) throw new Failure("the results differ");
   }
 
   private static Path made(Flags flags, String name, long bytes) throws IOException {
