@@ -28,7 +28,12 @@ endforeach()
 # not_on_<mode>_<source's name> names, or `all` of it: what a device cannot do. It keeps its size, and what it holds. An
 # hour where the guest's processors are emulated is not enough; who runs the guest gives up before ctest does.
 function(mezz_vm_suite name)
-  foreach(mode devdax system-ram)
+  foreach(device devdax system-ram cxl-devdax cxl-system-ram)
+    string(REPLACE cxl- "" mode ${device})
+    set(bus nvdimm)
+    if(device MATCHES "^cxl-")
+      set(bus cxl)
+    endif()
     set(list "")
     foreach(entry ${ARGN})
       string(REPLACE ":" ";" entry ${entry})
@@ -40,17 +45,19 @@ function(mezz_vm_suite name)
         string(APPEND list "$<TARGET_FILE:${target}>:${source}.cc:${not}\n")
       endif()
     endforeach()
-    file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/vm_${name}_${mode} CONTENT "${list}")
-    string(REPLACE - _ test ${name}_${mode})
-    mezz_vm_test(${test} pmem_vm.py --mode=${mode} ${size_${mode}} --timeout=7100 --
+    file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/vm_${name}_${device} CONTENT "${list}")
+    string(REPLACE - _ test ${name}_${device})
+    mezz_vm_test(${test} pmem_vm.py --bus=${bus} --mode=${mode} ${size_${device}} --timeout=7100 --
                  ${CMAKE_CURRENT_SOURCE_DIR}/vm/media_suite ${medium_${mode}}
-                 ${CMAKE_CURRENT_BINARY_DIR}/vm_${name}_${mode})
+                 ${CMAKE_CURRENT_BINARY_DIR}/vm_${name}_${device})
     set_tests_properties(vm/${test} PROPERTIES TIMEOUT 7200)
   endforeach()
 endfunction()
 set(medium_devdax /dev/dax0.0)
 set(medium_system-ram numa:1)
 set(size_devdax --size=256M)
+set(size_cxl-devdax --size=512M)
+set(size_cxl-system-ram --size=1G)
 
 # Those of the tier.
 set(not_on_devdax_recovery_test RecoveryTest.OfAnotherSizeKeepsWhatFits,RecoveryTest.AResizeThatIsCutOffLosesNothing)

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a command of this machine inside a small VM that has a real kernel persistent-memory device.
 
-    tests/vm/pmem_vm.py [--size=512M] [--mode=fsdax|devdax|system-ram] [--device=FILE] [--keep] [--timeout=S] --
-                        COMMAND...
+    tests/vm/pmem_vm.py [--bus=nvdimm|cxl] [--size=512M] [--mode=fsdax|devdax|system-ram] [--device=FILE] [--keep]
+                        [--timeout=S] -- COMMAND...
 
     fsdax       /dev/pmem0, ext4, mounted with DAX at /mnt/pmem: MAP_SYNC is granted there
     devdax      /dev/dax0.0, a character device
     system-ram  the device as a NUMA node without processors
+
+The device is an NVDIMM, or with --bus=cxl a CXL type-3 memory device whose region the guest makes. QEMU 7.2 and Linux
+6.1 know persistent regions only, and a second boot finds none of them: --keep needs an NVDIMM.
 
 The guest sees this machine's file system, read-only, at the same paths; it writes to /mnt/pmem and /run only. The
 command's exit status is returned; 77 where QEMU, its helpers or a kernel cannot be had, with a line that says so.
@@ -31,9 +34,10 @@ import threading
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PROGRAMS = ("qemu-system-x86_64", "ndctl", "daxctl", "cpio", "mkfs.ext4", "busybox")
+PROGRAMS = ("qemu-system-x86_64", "ndctl", "daxctl", "cxl", "cpio", "mkfs.ext4", "busybox")
 MODULES = """virtio_ring virtio virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci netfs fscache 9pnet 9pnet_virtio
- 9p crc32c_generic libcrc32c crc16 mbcache jbd2 ext4 libnvdimm nfit nd_btt nd_pmem device_dax dax_pmem kmem""".split()
+ 9p crc32c_generic libcrc32c crc16 mbcache jbd2 ext4 libnvdimm nfit nd_btt nd_pmem device_dax dax_pmem kmem
+ cxl_acpi cxl_pmem cxl_mem cxl_pci""".split()
 SKIPPED = 77
 NO_STATUS = 124
 SETTINGS_MAX = 1900  # of 2,047 bytes; a longer command line is a guest that never starts
@@ -107,27 +111,53 @@ def pack_disk(modules, disk):
         packed.rename(disk)
 
 
+def nvdimm(device, size):
+    """Node 0 has the processors and the memory; the device is node 1's, which has neither."""
+    return [
+        "-machine", "q35,nvdimm=on", "-m", "1G,slots=4,maxmem=64G", "-object", "memory-backend-ram,id=ram0,size=1G",
+        "-numa", "node,nodeid=0,memdev=ram0,cpus=0-1", "-numa", "node,nodeid=1",
+        "-object", f"memory-backend-file,id=pm0,share=on,mem-path={device},size={size},align=128M",
+        "-device", "nvdimm,id=nv0,memdev=pm0,node=1"]
+
+
+def cxl(device, size):
+    """Two root ports: with one, QEMU 7.2 and Linux disagree about the decoder, and what is stored reads as zeros. The
+    labels lie beside the device. Node 1 is the window's."""
+    labels = device.with_name(device.name + ".labels")
+    labels.unlink(missing_ok=True)
+    subprocess.run(["truncate", "-s", "128M", labels], check=True)
+    return [
+        "-machine", "q35,cxl=on,cxl-fmw.0.targets.0=cxl.1,cxl-fmw.0.size=4G", "-m", "2G,slots=4,maxmem=16G",
+        "-object", f"memory-backend-file,id=pm0,share=on,mem-path={device},size={size}",
+        "-object", f"memory-backend-file,id=labels0,share=on,mem-path={labels},size=128M",
+        "-device", "pxb-cxl,bus_nr=12,bus=pcie.0,id=cxl.1",
+        "-device", "cxl-rp,port=0,bus=cxl.1,id=port0,chassis=0,slot=2",
+        "-device", "cxl-rp,port=1,bus=cxl.1,id=port1,chassis=0,slot=3",
+        "-device", "cxl-type3,bus=port0,memdev=pm0,lsa=labels0,id=mem0"]
+
+
+BUSES = {"nvdimm": nvdimm, "cxl": cxl}
+
+
 class Vm:
     """A running VM. Its console, line by line, ends when the guest or cut() ends it, or the time is over."""
 
-    def __init__(self, command, device, size="512M", mode="fsdax", keep=False, timeout=300):
+    def __init__(self, command, device, size="512M", mode="fsdax", keep=False, timeout=300,
+                 bus="nvdimm"):
         kernel, disk = prepare()
         device = Path(device)
         if not keep or not device.exists():
             device.unlink(missing_ok=True)
             subprocess.run(["truncate", "-s", size, device], check=True)
         encoded = base64.b64encode(shlex.join(map(str, command)).encode()).decode()
-        settings = f"pmem_mode={mode} pmem_keep={int(keep)} pmem_command={encoded}"
+        settings = f"pmem_bus={bus} pmem_mode={mode} pmem_keep={int(keep)} pmem_command={encoded}"
         if len(settings) > SETTINGS_MAX:
             raise ValueError(f"the command is longer than a kernel's command line: {command}")
-        # Node 0 has the processors and the memory; the device is node 1's, which has neither.
+        # Each PCI device names its bus: CXL's host bridge, which takes none, would be taken for it.
         arguments = [
-            "qemu-system-x86_64", "-machine", "q35,nvdimm=on", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
-            "-nic", "none", "-m", "1G,slots=4,maxmem=64G", "-object", "memory-backend-ram,id=ram0,size=1G",
-            "-numa", "node,nodeid=0,memdev=ram0,cpus=0-1", "-numa", "node,nodeid=1",
-            "-object", f"memory-backend-file,id=pm0,share=on,mem-path={device},size={size},align=128M",
-            "-device", "nvdimm,id=nv0,memdev=pm0,node=1",
-            "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
+            "qemu-system-x86_64", *BUSES[bus](device, size), "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
+            "-nic", "none", "-fsdev", "local,id=host,path=/,security_model=none,readonly=on,multidevs=remap",
+            "-device", "virtio-9p-pci,bus=pcie.0,fsdev=host,mount_tag=host",
             "-kernel", str(kernel), "-initrd", str(disk), "-display", "none", "-monitor", "none", "-serial", "stdio",
             "-no-reboot", "-append", "console=ttyS0 quiet panic=-1 mitigations=off "
             + settings]
@@ -158,6 +188,7 @@ class Vm:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bus", default="nvdimm", choices=BUSES)
     parser.add_argument("--size", default="512M")
     parser.add_argument("--mode", default="fsdax", choices=("fsdax", "devdax", "system-ram"))
     parser.add_argument("--device", default=None)
@@ -165,10 +196,13 @@ def main():
     parser.add_argument("--timeout", type=float, default=300)
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
+    if options.keep and options.bus == "cxl":
+        parser.error("--keep needs --bus=nvdimm: a second boot finds no CXL region")
     with tempfile.TemporaryDirectory() as folder:
         device = options.device or Path(folder) / "pmem"
         try:
-            vm = Vm(options.command, device, options.size, options.mode, options.keep, options.timeout)
+            vm = Vm(options.command, device, options.size, options.mode, options.keep, options.timeout,
+                    options.bus)
         except Unavailable as why:
             print(f"skipped: no VM here: {why}", file=sys.stderr)
             return SKIPPED
