@@ -123,7 +123,7 @@ class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
 // An object outside LRUCache, alive as long as somebody refers to it.
 struct HybridCacheV7::Standalone {
   void* object;
-  DeleterFn deleter;
+  DeleterFn deleter;  // null: nothing is to be done, as for what an iterator reads without filling the cache
   size_t charge;
   std::atomic<uint32_t> refs{1};  // acq_rel when it falls: the last one deletes what the others used
   BlockKey key;
@@ -224,7 +224,7 @@ bool HybridCacheV7::ReleaseStandalone(Standalone* entry, bool erase_if_last_ref)
     const MoveGate::Window window(core()->gate());
     large_.Unreserve(entry->charge);
   }
-  entry->deleter(Slice(key.data(), key.size()), entry->object);
+  if (entry->deleter != nullptr) entry->deleter(Slice(key.data(), key.size()), entry->object);
   delete entry;
   return true;
 }

@@ -1984,6 +1984,8 @@ MUTANTS = (
              ("if (!large_.IsLarge(charge) || HasStrict", "if (!large_.IsLarge(0) || HasStrict")),
     hybrid78("7.8: reservations lie in the shards", "hybrid_cache_v7.cc", LARGE_TEST, "LargeReservations.FillNo*",
              ("!large_.IsLargeReservation(charge) || HasStrict", "!large_.IsLargeReservation(0) || HasStrict")),
+    hybrid78("7.8: each reservation is deleted", "hybrid_cache_v7.cc", LARGE_TEST, "LargeReservations.MayHaveNo*",
+             ("if (entry->deleter != nullptr) entry->deleter(", "entry->deleter(")),
     hybrid78("7.8: idle large blocks are pinned", "hybrid_cache_v7.cc", "model/hybrid_cache_v7_fuzz_test",
              "All/HybridCacheV7Fuzz.NeverLies/*_small_shards*",
              (" - std::min<size_t>(standalone, large_.listed_bytes());", ";")),

@@ -281,6 +281,21 @@ TEST(LargeReservations, FillNoShard) {
   EXPECT_GE(cache->GetUsage(), kDramBytes / 2) << "the shards have it back";
 }
 
+#if ROCKSDB_MAJOR < 8
+// As for each block that an iterator reads without filling the cache: nobody deletes it.
+TEST(LargeReservations, MayHaveNoDeleter) {
+  const auto cache = Make(kDramBytes);
+  for (const size_t bytes : {size_t{4000}, kLargeBytes}) {
+    Handle* handle = nullptr;
+    ASSERT_TRUE(cache->Insert(KeyText(1), nullptr, bytes, nullptr, &handle, Cache::Priority::LOW).ok());
+    EXPECT_EQ(cache->GetDeleter(handle), nullptr);
+    EXPECT_GE(cache->GetPinnedUsage(), bytes);
+    EXPECT_TRUE(cache->Release(handle, /*erase_if_last_ref=*/true));
+    EXPECT_LT(cache->GetPinnedUsage(), bytes);
+  }
+}
+#endif
+
 TEST(LargeReservations, OfAStrictCacheAreRefusedAsEver) {
   const auto cache = Make(kDramBytes, /*strict=*/true);
   std::vector<Handle*> reserved;
