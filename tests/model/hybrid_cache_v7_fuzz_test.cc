@@ -57,6 +57,7 @@ class Fuzz {
     for (step_ = 0; step_ < kSteps && !::testing::Test::HasFatalFailure(); ++step_) Step();
     while (!held_.empty()) ReleaseOne();
     test::ExpectSound(cache_.get());
+    while (!reserved_.empty()) Leave();
     const size_t idle = cache_->GetPinnedUsage();
     EXPECT_EQ(idle, 0u) << Repro();
     const CounterSnapshot counters = stats_->Counters();
@@ -161,6 +162,20 @@ class Fuzz {
     held_.push_back(held);
   }
 
+  // As a WriteBufferManager does, or an iterator that fills no cache, which names no deleter.
+  void ReserveOrLeave() {
+    if (reserved_.size() == 4 || (!reserved_.empty() && OneIn(2))) return Leave();
+    const auto deleter = OneIn(2) ? nullptr : +[](const rocksdb::Slice&, void*) {};
+    Cache::Handle* handle = nullptr;
+    const uint64_t key = kKeys + ++reservations_;
+    if (cache_->Insert(KeyV7(key), nullptr, Below(kDramBytes / 8), deleter, &handle, Cache::Priority::LOW).ok())
+      reserved_.push_back(handle);
+  }
+  void Leave() {
+    cache_->Release(reserved_.back(), /*erase_if_last_ref=*/true);
+    reserved_.pop_back();
+  }
+
   void Erase() {
     const uint64_t id = Id();
     cache_->Erase(KeyV7(id));
@@ -179,10 +194,11 @@ class Fuzz {
     EXPECT_EQ(stats_->scm().Audit().live_pins, 0u) << "7.8 copies: nothing stays pinned: " << Repro();
   }
 
-  static constexpr StepFunction kSteps_[] = {
-      &Fuzz::Insert,   &Fuzz::Lookup,     &Fuzz::PlainLookup, &Fuzz::ReleaseOne,   &Fuzz::RefOne, &Fuzz::Erase,
-      &Fuzz::EraseAll, &Fuzz::ResizeDram, &Fuzz::ResizeScm,   &Fuzz::ToggleStrict, &Fuzz::Audit};
-  unsigned weights_[std::size(kSteps_)] = {3000, 4000, 200, 2000, 300, 300, 2, 20, 4, 10, 5};
+  static constexpr StepFunction kSteps_[] = {&Fuzz::Insert,       &Fuzz::Lookup,     &Fuzz::PlainLookup,
+                                             &Fuzz::ReleaseOne,   &Fuzz::RefOne,     &Fuzz::Erase,
+                                             &Fuzz::EraseAll,     &Fuzz::ResizeDram, &Fuzz::ResizeScm,
+                                             &Fuzz::ToggleStrict, &Fuzz::Audit,      &Fuzz::ReserveOrLeave};
+  unsigned weights_[std::size(kSteps_)] = {3000, 4000, 200, 2000, 300, 300, 2, 20, 4, 10, 5, 100};
 
   std::mt19937_64 random_;
   const uint64_t seed_;
@@ -194,6 +210,8 @@ class Fuzz {
   std::map<uint64_t, bool> present_;
   std::map<uint64_t, uint64_t> generations_;
   std::vector<Held> held_;
+  std::vector<Cache::Handle*> reserved_;
+  uint64_t reservations_ = 0;
 };
 
 class HybridCacheV7Fuzz : public ::testing::TestWithParam<Setup> {};
