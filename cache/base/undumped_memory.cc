@@ -95,22 +95,23 @@ UndumpedMemory::~UndumpedMemory() {
 
 UndumpedMemory::Slab* UndumpedMemory::SlabOf(const void* address) {
   static_assert(sizeof(Slab) <= kHeaderBytes);
-  return reinterpret_cast<Slab*>(reinterpret_cast<uintptr_t>(address) & ~(uintptr_t{kSlabBytes} - 1));
+  const auto* const piece = static_cast<const std::byte*>(address);
+  const std::byte* const slab = piece - reinterpret_cast<uintptr_t>(piece) % kSlabBytes;
+  return reinterpret_cast<Slab*>(const_cast<std::byte*>(slab));
 }
 
 // Aligned, so that a piece finds its header.
 UndumpedMemory::Slab* UndumpedMemory::Map(size_t bytes) noexcept {
   const size_t wanted = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
   if (wanted < bytes || wanted + kSlabBytes < wanted) return nullptr;
-  void* const memory = MapUndumped(wanted + kSlabBytes);
+  auto* const memory = static_cast<std::byte*>(MapUndumped(wanted + kSlabBytes));
   if (memory == nullptr) return nullptr;
-  const auto begin = reinterpret_cast<uintptr_t>(memory);
-  const uintptr_t aligned = (begin + kSlabBytes - 1) & ~(uintptr_t{kSlabBytes} - 1);
-  if (aligned != begin) munmap(memory, aligned - begin);
-  if (const size_t behind = begin + kSlabBytes - aligned; behind != 0)
-    munmap(reinterpret_cast<void*>(aligned + wanted), behind);
+  const size_t before = (kSlabBytes - reinterpret_cast<uintptr_t>(memory) % kSlabBytes) % kSlabBytes;
+  std::byte* const aligned = memory + before;
+  if (before != 0) munmap(memory, before);
+  munmap(aligned + wanted, kSlabBytes - before);
   mapped_bytes_.fetch_add(wanted, std::memory_order_relaxed);
-  auto* const slab = new (reinterpret_cast<void*>(aligned)) Slab{};
+  auto* const slab = new (aligned) Slab{};
   slab->mapped_bytes = wanted;
   return slab;
 }
