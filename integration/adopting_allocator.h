@@ -14,9 +14,9 @@ namespace mezz {
 //
 // RocksDB's create callbacks ask their allocator for memory of the payload's size and copy the payload there. While an
 // Adoption is open on the calling thread, Allocate answers the first request of exactly that size with the payload's
-// own address, so that the copy is onto itself, and the pin now belongs to the object: Deallocate releases it. Every
-// other request is served, and returned, by the fallback: the user's allocator, or malloc. Blocks below
-// kInPlaceBytesMin (serving.h) are not to be adopted.
+// own address, so that the copy is onto itself, and the pin now belongs to the object: Deallocate releases it. The
+// fallback (the user's allocator, or malloc) serves every other request, and takes its memory back. Do not adopt blocks
+// below kInPlaceBytesMin (serving.h).
 //
 // Objects keep a pointer to the allocator that made them, so it must outlive them; one per cache does, because RocksDB
 // releases every handle before it destroys a cache. Thread-safe.
@@ -30,7 +30,7 @@ class AdoptingAllocator final : public rocksdb::MemoryAllocator {
   // Throws std::bad_alloc, as RocksDB's own allocation does, if the fallback has no memory.
   void* Allocate(size_t bytes) override;
   void Deallocate(void* address) override;
-  // Adopted bytes take no DRAM: the object's charge is what it holds beside them.
+  // Returns 0 for adopted bytes, because they take no DRAM. The object is charged for what it holds beside them.
   size_t UsableSize(void* address, size_t bytes) const override;
 
   const char* Name() const override { return "MezzanineAdoptingAllocator"; }
@@ -40,13 +40,13 @@ class AdoptingAllocator final : public rocksdb::MemoryAllocator {
   const FallbackMemory memory_;
 };
 
-// The pin of one block, offered to whatever the calling thread allocates until this is destroyed. Owns the pin unless
-// an object took it. Scopes nest; the inner one counts.
+// Offers the pin of one block to whatever the calling thread allocates, until this scope is destroyed. The scope owns
+// the pin unless an object has taken it. Scopes nest, and the inner one counts.
 //
 //   kOffered --Allocate of exactly this size--> kTaken --Deallocate of the address, by a callback that gives up-->
 //   kReturned
 //
-// No other thread sees it: the object that could be freed elsewhere is not yet published.
+// No other thread sees the state, because an object that another thread could free is not yet published.
 class AdoptingAllocator::Adoption {
  public:
   Adoption(AdoptingAllocator& allocator, PinnedBlock block);
@@ -55,7 +55,8 @@ class AdoptingAllocator::Adoption {
   Adoption& operator=(const Adoption&) = delete;
 
   std::span<const std::byte> payload() const { return payload_; }
-  // The object took the bytes, and the allocator was asked for nothing else: it lies in SCM and releases the pin.
+  // True if the object took the bytes and the allocator was asked for nothing else. The object then lies in SCM, and
+  // its destruction releases the pin.
   bool clean() const { return state_ == State::kTaken && other_requests_ == 0; }
 
  private:

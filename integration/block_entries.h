@@ -18,15 +18,15 @@ namespace mezz {
 // key ends in eight bytes of sequence number and type, which a compaction may change; what stands before them is the
 // user key.
 //
-// False: these are no such entries, as with separate_key_value_in_data_block, or a key is longer than kKeyBytesMax.
-// `hashes` then holds nothing. A block of another format may pass for entries only where its bytes happen to add up to
-// the restarts; the hashes are then of nothing, and match nothing. Never reads beyond `block`. Thread-safe.
+// Returns false, and leaves `hashes` empty, if the block has another format (as with separate_key_value_in_data_block),
+// or if a key is longer than kEntryKeyBytesMax. A block of another format can pass for entries only if its bytes happen
+// to add up to the restarts. Its hashes then match no key. Never reads beyond `block`. Thread-safe.
 bool HashEntries(std::span<const std::byte> block, uint64_t salt, std::vector<uint64_t>* hashes);
-// The same of the keys themselves: calls visit(key) for each, in order. False: as above, and what was visited is of no
-// use.
+// Calls visit(key) for each user key of such a block, in order. Returns false in the cases where HashEntries does; then
+// ignore what was visited.
 bool VisitEntries(std::span<const std::byte> block, const std::function<void(std::string_view key)>& visit);
 
-// As HashEntries hashes a key.
+// The hash that HashEntries gives for this key.
 uint64_t HashOfEntry(std::string_view key, uint64_t salt);
 
 inline constexpr size_t kEntryKeyBytesMax = 2048;

@@ -20,17 +20,17 @@ struct BlockRequest {
   rocksdb::Cache::Priority priority;
 };
 
-// Makes the objects that RocksDB is served of blocks in the SCM tier: in place, or copied and unpacked. An object that
-// could not be made is null, and counted. Forwards what create_cb throws.
+// Makes RocksDB's objects of blocks in the SCM tier, either in place or as an unpacked copy. An object that could not
+// be made is null, and the failure is counted. Forwards what create_cb throws.
 //
 // Thread-safe.
 class BlockObjects {
  public:
-  // `scm` and `dram` outlive this. Objects lie in memory of the allocator of `dram`, but for those in place.
+  // `scm` and `dram` must outlive this. Copied objects lie in memory of the allocator of `dram`.
   BlockObjects(ScmTier& scm, rocksdb::Cache& dram);
 
-  // The object's bytes stay where they lie, and pin their segment until it is destroyed. `in_place` becomes false where
-  // create_cb copied them all the same.
+  // The object's bytes stay in SCM, and their segment is pinned until the object is destroyed. `in_place` becomes false
+  // if create_cb copied the bytes nevertheless.
   OwnedObject InPlace(PinnedBlock block, const BlockRequest& request, bool* in_place);
   OwnedObject Copy(PinnedBlock block, const BlockRequest& request);
 
@@ -44,7 +44,7 @@ class BlockObjects {
   }
 
   ScmTier& scm_;
-  rocksdb::MemoryAllocator* const memory_allocator_;  // null: malloc
+  rocksdb::MemoryAllocator* const memory_allocator_;  // null stands for malloc
   AdoptingAllocator adopting_allocator_;
   HandoverAllocator& handover_allocator_;
 };

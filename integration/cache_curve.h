@@ -17,30 +17,31 @@
 
 namespace mezz {
 
-// The live curve of a hybrid cache (`curve=on`): hit ratios at half, once, twice and four times each tier's present
-// size, as the latest look-ups would have had them. It is told of each look-up, and simulates the curve once an eighth
-// more of them is kept than when it did last, which takes up to some seconds of whoever asks.
+// The live curve of a hybrid cache (`curve=on`): the hit ratios that the latest look-ups would have had at half, once,
+// twice and four times each tier's present size. The cache tells it of each look-up. Whoever asks for the curve
+// simulates it, which takes up to some seconds. The last result is given instead until an eighth more look-ups are kept
+// than it was made of.
 //
 // Thread-safe.
 class CacheCurve {
  public:
-  // The cache, as the curve needs it. Called on any thread.
+  // What the curve asks of the cache. The functions are called on any thread.
   struct Cache {
     struct Now {
       std::string_view policy{};
       uint64_t dram_bytes = 0, scm_bytes = 0;  // of the tiers
-      std::optional<Codec> codec{};            // of new records; nothing: they are raw
+      std::optional<Codec> codec{};            // of new records; none if they stay raw
     };
     std::function<Now()> now;
     std::function<CounterSnapshot()> counters;
     std::function<uint64_t()> now_ns;  // monotonic
   };
-  // `options` outlive this.
+  // `options` must outlive this.
   CacheCurve(const HybridCacheOptions& options, Cache cache);
   CacheCurve(const CacheCurve&) = delete;
   CacheCurve& operator=(const CacheCurve&) = delete;
 
-  // As LiveCurve's.
+  // Both do what LiveCurve's functions of the same names do.
   template <typename SizeOf>
   void NoteLookUp(uint64_t hash, BlockRole role, SizeOf&& size_of) {
     live_.NoteLookUp(hash, role, size_of);
@@ -50,16 +51,17 @@ class CacheCurve {
     live_.NoteSize(hash, size_of);
   }
 
-  // Simulated now. kNotFound: too few look-ups, and what to do.
+  // Simulates the curve now. kNotFound if too few look-ups are kept; its message says what to do.
   Status Make(plan::Curve* curve) const;
-  // The same as a file that mezz_plan reads and merges. A reader of `path` sees the old file or the new, whole.
+  // Writes the same to a file that mezz_plan reads and merges. A reader of `path` sees the whole old file or the whole
+  // new one.
   Status Dump(const std::string& path) const;
 
-  // For a report. kLast: whatever there is, at once; nothing where another thread simulates.
+  // The curve as text for a report. kLast returns the last text at once, or nothing while another thread simulates.
   enum class Which { kRecent, kLast };
   std::string Text(Which which) const;
 
-  // For monitoring. Factors are of the present sizes; hits and the error are shares of the look-ups.
+  // For monitoring. `dram` and `scm` are factors of the present sizes; hits and the error are shares of the look-ups.
   struct Point {
     double dram = 0, scm = 0;
     double dram_hits = 0, scm_hits = 0, error = 0;
@@ -75,7 +77,8 @@ class CacheCurve {
  private:
   plan::LiveCurve::LookUps LookUps() const;
   Status Write(const plan::Curve& curve, const std::string& path) const;
-  // REQUIRES: latest_.mutex is held. With curve_file, writes it when the curve is new.
+  // Simulates the curve if enough look-ups are new, and then writes it to curve_file, if that is set. REQUIRES:
+  // latest_.mutex is held.
   void FollowLocked(uint64_t sampled) const;
 
   const HybridCacheOptions& options_;
@@ -83,9 +86,9 @@ class CacheCurve {
   mutable plan::LiveCurve live_;
   mutable struct {
     std::mutex mutex;
-    plan::Curve curve;     // guarded by mutex, as what follows
-    std::string text;      // empty: there was none yet
-    uint64_t sampled = 0;  // look-ups of which they were made
+    plan::Curve curve;     // guarded by mutex, as the members below
+    std::string text;      // empty until there was a curve
+    uint64_t sampled = 0;  // look-ups that both were made of
   } latest_;
 };
 

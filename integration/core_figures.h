@@ -20,28 +20,28 @@
 
 namespace mezz {
 
-// What a hybrid cache knows of itself at one moment: what its report (core_report.cc) and its metrics
-// (metrics_of_core.cc) tell.
+// All figures of a hybrid cache at one moment. Its report (core_report.cc) and its metrics (metrics_of_core.cc) are
+// made of them.
 struct CoreFigures {
-  HybridCacheOptions options;  // as opened, but for the policy, which is the one in force
+  HybridCacheOptions options;  // as opened, except that the policy is the one in force
   CounterSnapshot counters;
   DecisionSnapshot decisions;
   DramUse dram;
   RecoveryReport recovery;
-  std::optional<DramTierUse> dram_tier;  // nothing: not known
+  std::optional<DramTierUse> dram_tier;  // none if it is not known
   std::optional<MissLatency::Snapshot> misses;
   MetricsDeliveries deliveries;
 
   // Of the SCM tier.
   MediumInfo medium;
-  std::string name_trouble;  // of the medium's file; empty: none
+  std::string name_trouble;  // of the medium's file; empty if there is none
   uint64_t capacity_bytes = 0, ready_bytes = 0, used_bytes = 0, pinned_bytes = 0, quarantined_bytes = 0;
   uint64_t resident_blocks = 0, faults = 0, bus_errors = 0, scm_dram_bytes = 0;
   bool pin_pressure = false, closed = false;
 
-  uint64_t policy_bytes = 0;                 // of DRAM, the one in force
-  std::optional<Codec> codec;                // of new records; nothing: they stay raw
-  std::optional<uint64_t> dram_total_bytes;  // nothing: dram=, not dram_total=
+  uint64_t policy_bytes = 0;                 // of DRAM, for the policy in force
+  std::optional<Codec> codec;                // of new records; none if they stay raw
+  std::optional<uint64_t> dram_total_bytes;  // none with dram=, which leaves dram_total= out
   uint64_t dram_capacity_bytes = 0, dram_warmed_bytes = 0;
   std::optional<uint64_t> flash_read_ns;               // with pack=auto
   std::optional<uint64_t> zstd_percent;                // with pack=auto
@@ -52,10 +52,10 @@ struct CoreFigures {
   std::optional<CacheCurve::Figures> curve;  // with curve=on
 };
 
-// The one table of what monitoring is told.
+// Makes the metrics. metrics_of_core.cc has the one table of them.
 MetricFamilies ToMetrics(const CoreFigures& figures);
 
-// Counters and configuration as text, one "name: value" a line. `uri`: what its first line is.
+// The counters and the configuration as text, one "name: value" a line. `uri` says which URI the first line gives.
 std::string ToReport(const CoreFigures& figures, UriKind uri);
 
 }  // namespace mezz

@@ -9,7 +9,7 @@
 
 namespace mezz {
 
-// HybridStats of whoever has a HybridCore. Thread-safe.
+// Implements HybridStats for a class that has a HybridCore. Thread-safe.
 class CoreStats : public HybridStats {
  public:
   CounterSnapshot Counters() const override { return stats_core().Snapshot(); }

@@ -10,20 +10,22 @@
 
 namespace mezz {
 
-// Tells a cache of ours which files its databases have deleted, so that their blocks make room:
+// Makes a listener that tells a Mezzanine cache which files its databases have deleted, so that their blocks make room:
 //
 //   std::shared_ptr<rocksdb::EventListener> listener;
 //   mezz::Status status = mezz::NewDeadFileListener(cache, &listener);
 //   options.listeners.push_back(listener);
 //
-// It also has heirs read back after compactions that do not warm the cache (read_back.h), unless heirs=off.
+// After compactions that do not warm the cache, the listener also has heirs read back (read_back.h), unless heirs=off.
 //
-// One serves any number of databases that share the cache, and keeps it alive. It learns a table's cache keys when the
-// table is written or compacted; one that was there at DB::Open, and is deleted without either (DeleteFilesInRange, a
-// dropped column family), is not told of. Refuses a cache that is not ours. Thread-safe; some 100 bytes a file, also of
-// a database that was closed: opened again under its path, its files are known.
+// One listener serves any number of databases that share the cache, and keeps the cache alive. It learns a table's
+// cache keys when the table is written or compacted. So it says nothing of a table that was there at DB::Open and is
+// deleted without either (DeleteFilesInRange, a dropped column family). NewDeadFileListener refuses a cache that is not
+// Mezzanine's. Thread-safe. Takes some 100 bytes a file, also for databases that are closed: when one is opened again
+// under its path, its files are known.
 //
-// A file that two databases have (a checkpoint of one, ingested by both) dies with the first: misses, no more.
+// If two databases have the same file (a checkpoint of one, or a file that both ingested), the first deletion counts
+// for both. The other database then has misses, and no other harm.
 Status NewDeadFileListener(const std::shared_ptr<rocksdb::Cache>& cache,
                            std::shared_ptr<rocksdb::EventListener>* listener);
 Status NewDeadFileListener(const std::shared_ptr<rocksdb::SecondaryCache>& cache,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a hybrid cache takes of DRAM beside its DRAM tier, and how dram_total= is divided.
+// How much DRAM a hybrid cache takes beside its DRAM tier, and how dram_total= is divided.
 #pragma once
 
 #include <algorithm>
@@ -16,61 +16,61 @@
 
 namespace mezz {
 
-// The one sum of our own DRAM, in bytes. Blocks are no part of it, nor what RocksDB's cache takes for them, which it
-// charges to its own capacity.
+// The DRAM of our own structures, in bytes. It includes neither blocks nor what RocksDB's cache takes for them, which
+// that cache charges to its own capacity.
 struct DramUse {
   uint64_t index = 0;
   uint64_t segments = 0;  // the segment table
   uint64_t policies = 0;  // sketch, ghosts and miniatures of every policy that was made
   uint64_t hit_bits = 0;
-  uint64_t packing = 0;  // workspaces: as many as threads have packed at once
+  uint64_t packing = 0;  // one workspace for each thread of the most that have packed at once
   uint64_t curve = 0;    // the live curve's samples
   uint64_t rest = 0;     // counters, and the objects themselves
 
   uint64_t total() const { return index + segments + policies + hit_bits + packing + curve + rest; }
-  // "dram.index_bytes: 614400", a line each.
+  // One line for each number, as "dram.index_bytes: 614400".
   std::string ToString() const;
 };
 
-// What policies are told of a cache of these options.
+// The options that policies are made with, for a cache of these options.
 PolicyOptions PolicyOptionsOf(const HybridCacheOptions& options);
 
-// Of each sample of its live curve, at most.
+// The most blocks that one sample of the cache's live curve holds.
 uint32_t CurveBlocks(const HybridCacheOptions& options);
-// Of the blocks that its live curve looks at, the greatest BlockHash; nullopt: it keeps none.
+// The greatest BlockHash of the blocks that the cache's live curve looks at; nullopt if the cache keeps no curve.
 std::optional<uint64_t> WatchedHashMax(const HybridCacheOptions& options);
 
-// What a cache of these options takes once it is open, with one workspace if it packs: an upper bound of DramUse at the
-// opening. Its policy is made, and thrown away.
+// An upper bound of the DramUse of a cache of these options when it is opened, with one workspace if it packs. To find
+// it, the policy is made and thrown away.
 Status DramNeeded(const HybridCacheOptions& options, DramUse* needed);
 
-// With dram_total: gives the DRAM tier (dram_bytes) what is left after our own structures. They are sized as for a DRAM
-// tier of dram_total, which bounds them. Refuses a total that does not suffice, saying how much would.
+// With dram_total, sets dram_bytes to what our own structures leave. They are sized for a DRAM tier of dram_total
+// bytes, which is an upper bound. Refuses a total that is too small, and says how much would suffice.
 Status DivideDram(HybridCacheOptions* options);
 
-// What to say of a total that was given beside the DRAM tier's own size.
+// The error for options that give both the total and the DRAM tier's own size.
 Status TotalContradictsDram(const HybridCacheOptions& options);
 
-// Keeps both sides of a total: what the structures take more, the DRAM tier gives, and gets back once it is worth a
-// resize (samples of blocks come and go).
+// Keeps the DRAM tier and our structures within the total. When the structures grow, the tier shrinks. When they shrink
+// (samples of blocks come and go), the tier grows again, once that is worth a resize.
 //
 //   charged_    what is left to the structures, whole steps of kStepBytes. Without a total: everything.
 //   off_        the tier was set to nothing, which it stays, whatever the structures leave, until it is set again
 //   resizing_   false --Follow: exchange; SetTier: waits--> true --release store--> false: who resizes the tier
 //
-// Thread-safe. Follow takes no lock and never waits: who finds another thread at it goes on.
+// Thread-safe. Follow takes no lock and never waits: if another thread is resizing, it returns.
 class DramBudget {
  public:
   static constexpr uint64_t kStepBytes = 64 << 10;
-  // So much less than charged, and the tier gets it back.
+  // The tier grows again once the structures take so much less than is charged.
   static constexpr uint64_t kSlackBytes = 4 * kStepBytes;
 
   DramBudget() = default;
-  // Of `total`, the tier has `tier_bytes` already.
+  // Begins with this total, of which the tier has `tier_bytes` already. Before the first look-up.
   void Open(uint64_t total, uint64_t tier_bytes);
 
-  // The structures take so much now. If that is more than was charged, or less by more than the slack: resize(bytes) of
-  // the DRAM tier.
+  // The structures take so many bytes now. Calls resize(bytes) with the DRAM tier's new size if that is more than is
+  // charged, or less by more than the slack.
   template <typename Resize>
   void Follow(uint64_t structures, Resize&& resize) {
     const uint64_t charged = charged_.load(std::memory_order_relaxed);
@@ -82,8 +82,8 @@ class DramBudget {
     resize(TierBytes());
   }
 
-  // Somebody wants the tier itself to have `bytes`: the total is that and what the structures take now, unless it has
-  // so many already. resize(bytes) is called in any case.
+  // Gives the tier `bytes`, because the user asked for that. The total becomes that plus what the structures take now,
+  // unless the tier has so many already. Calls resize(bytes) in any case.
   template <typename Resize>
   void SetTier(uint64_t bytes, uint64_t structures, Resize&& resize) {
     while (resizing_.exchange(true, std::memory_order_acquire)) resizing_.wait(true, std::memory_order_relaxed);
@@ -100,11 +100,12 @@ class DramBudget {
 
   bool limited() const { return total() != 0; }
   uint64_t total() const { return total_.load(std::memory_order_relaxed); }
-  // Whether structures of so many bytes would leave the tier room for anything, if there is one.
+  // True if structures of so many bytes would leave the tier some room. Also true if there is no total, or if the tier
+  // was set to nothing.
   bool HasRoomFor(uint64_t structures) const;
 
  private:
-  // That of who resizes. Ends also where there is no memory for it.
+  // The right to resize, which ends with this scope, also if resize() throws for want of memory.
   class Turn {
    public:
     explicit Turn(DramBudget& budget) : budget_(budget) {}
@@ -123,8 +124,8 @@ class DramBudget {
   uint64_t TierBytes() const;
 
   std::atomic<uint64_t> charged_{std::numeric_limits<uint64_t>::max()};  // relaxed; stored while resizing_
-  std::atomic<uint64_t> total_{0};                                       // as charged_
-  std::atomic<bool> off_{false};                                         // as charged_
+  std::atomic<uint64_t> total_{0};                                       // likewise
+  std::atomic<bool> off_{false};                                         // likewise
   std::atomic<bool> resizing_{false};
 };
 

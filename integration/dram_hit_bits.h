@@ -19,21 +19,24 @@ namespace mezz {
 // path of a look-up (seen in RocksDB 8.10 to 11.8: AutoHyperClockTable::Lookup returns from its naive search, which
 // finds nearly everything, before the flag is set).
 //
-// A bit for each block, by hash of the key (BlockHash), in a table of half to all of kBitsPerBlock x the blocks that
-// the tier holds. So one in 24 to 48 shares its bit with another: not hit, it then passes for hit; hit, it loses its
-// bit to the other's eviction, unless it is hit again. A hit reads one word, and writes it only the first time.
-// Grows with the tier, within memory that is reserved, and not used, for the largest tier this machine could hold: so a
-// hit costs nothing for it. Growing forgets, once, what was hit. Never shrinks.
+// The table has a bit for each block, chosen by the hash of the key (BlockHash). It has between half and all of
+// kBitsPerBlock bits for each block that the tier holds. So one block in 24 to 48 shares its bit with another. If such
+// a block was not hit, it can pass for hit; if it was, the other's eviction clears its bit until it is hit again. A hit
+// reads one word, and writes it only the first time.
+//
+// The table grows with the tier and never shrinks. The address space for the largest tier that this machine could hold
+// is reserved at the start, so that growing costs a hit nothing. Growing forgets, once, which blocks were hit.
+//
 //   bit: 0 --Set: or--> 1 --Take, when the block is evicted: and--> 0. Relaxed: it publishes nothing.
 //
-// The test that each hit makes anyway also tells whose hits somebody wants to see: those of the blocks with the lowest
-// hashes, "watched". Their bits stand in a table of their own, and in the one that hits read they are never set: so
-// each hit of theirs goes where else only a block's first does, and no other pays for it. A bit is shared by the same
-// blocks however many are watched.
+// The live curve wants to see each hit of some blocks: the "watched" ones, those with the lowest hashes. The bits of
+// watched blocks lie in a second table, and are never set in the table that hits read. So the test that each hit makes
+// anyway sends every hit of a watched block, and the first hit of any other, to the slow path. The number of watched
+// blocks does not change which blocks share a bit.
 class DramHitBits {
  public:
-  // At least all with a hash up to `watched_hash_max` are watched, at most so many more as one in kPlaces; nullopt:
-  // none.
+  // Watches all blocks with a hash up to `watched_hash_max`, and at most one in kPlaces more; nullopt watches none.
+  // Throws std::bad_alloc.
   explicit DramHitBits(uint64_t blocks, std::optional<uint64_t> watched_hash_max = std::nullopt)
       : watched_(WatchedFor(watched_hash_max)) {
     const auto words = WordsFor(blocks);
@@ -55,7 +58,7 @@ class DramHitBits {
     }
   }
 
-  // A hit of this block has nothing to do here: its bit is set, and it is not watched.
+  // True if a hit of this block has nothing to do here, because its bit is set and it is not watched.
   bool IsSettled(uint64_t hash) const {
     const uint64_t word = table_[hash & mask_.load(std::memory_order_relaxed)].load(std::memory_order_relaxed);
     return (word >> PlaceOf(hash) & 1) != 0;
@@ -76,7 +79,7 @@ class DramHitBits {
     if ((bit.word->load(std::memory_order_relaxed) & bit.mask) == 0) return false;
     return (bit.word->fetch_and(~bit.mask, std::memory_order_relaxed) & bit.mask) != 0;
   }
-  // What bits for so many blocks take.
+  // The bytes that bits for so many blocks take.
   static uint64_t BytesFor(uint64_t blocks, std::optional<uint64_t> watched_hash_max = std::nullopt) {
     return TotalWords(WordsFor(blocks), WatchedFor(watched_hash_max)) * sizeof(uint64_t);
   }
@@ -88,16 +91,17 @@ class DramHitBits {
 
  private:
   static constexpr uint64_t kBitsPerBlock = 48;
-  static constexpr uint64_t kBlockBytesMin = 1024;  // what the reserve is for
+  static constexpr uint64_t kBlockBytesMin = 1024;  // the address space is reserved for a machine full of these
   struct Bit {
     std::atomic<uint64_t>* word;
     uint64_t mask;
   };
-  // The word by the hash's low bits, the place by its highest: so the watched are those in the lowest places.
+  // The hash's low bits choose the word, and its highest the place in it. So the watched blocks are those in the lowest
+  // places.
   static unsigned PlaceOf(uint64_t hash) { return static_cast<unsigned>(hash >> 58); }
   static_assert(UINT64_MAX >> 58 == kPlaces - 1);
   static unsigned WatchedFor(std::optional<uint64_t> hash_max) { return hash_max ? PlaceOf(*hash_max) + 1 : 0; }
-  // Of the watched, what each word of the table has in the other.
+  // How many bits of the second table belong to each word of the first.
   static uint64_t BitsApart(unsigned watched) { return watched == 0 ? 0 : std::bit_ceil(watched); }
 
   Bit BitOf(uint64_t hash) const {
@@ -109,14 +113,14 @@ class DramHitBits {
   static uint64_t WordsFor(uint64_t blocks) {
     return std::bit_floor(std::max<uint64_t>(1, blocks * kBitsPerBlock / 64));
   }
-  // With those of the watched.
+  // The words of both tables.
   static uint64_t TotalWords(uint64_t words, unsigned watched) {
     return words + (words * BitsApart(watched) + 63) / 64;
   }
   static uint64_t MachineBytes() {
     return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   }
-  // Zero pages are words without a bit.
+  // Fresh pages are zero, so no bit is set.
   bool Reserve() {
     void* const memory = mmap(nullptr, TotalWords(reserved_words_, watched_) * sizeof(uint64_t), PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -125,10 +129,10 @@ class DramHitBits {
     return true;
   }
 
-  std::atomic<uint64_t>* table_ = nullptr;  // reserved_words_ that hits read, and behind them those of the watched
+  std::atomic<uint64_t>* table_ = nullptr;  // the reserved_words_ that hits read, then the words of the watched
   std::atomic<uint64_t> mask_{0};           // words in use, less one. Grows by CAS; relaxed: it publishes nothing
   uint64_t reserved_words_ = 0;
-  const unsigned watched_;  // places, the lowest
+  const unsigned watched_;  // the number of lowest places that are watched
 };
 
 }  // namespace mezz

@@ -10,8 +10,8 @@
 
 namespace mezz {
 
-// Counts hits in the DRAM tier, the one event that happens where a stock cache would do nothing more: an atomic
-// increment there would cost a tenth of the look-up, because later loads cannot start before it.
+// Counts hits in the DRAM tier. An atomic increment at each hit would cost a tenth of the look-up, because later loads
+// cannot start before it, and a stock cache counts nothing there.
 //
 // Each of up to kOwnedSlots living threads owns a slot, the same in every instance, and adds with a plain load and
 // store. Threads beyond those share `overflow`. Relaxed order: counts publish nothing; a slot's next owner sees the

@@ -18,46 +18,48 @@
 
 namespace mezz {
 
-// The DRAM tier as the rest of the cache sees it, which is a cache of RocksDB's: what it may hold, how often it was
-// hit, and which of its blocks were.
+// What the cache knows of its DRAM tier, which is a stock cache of RocksDB: its capacity, how often it was hit, and
+// which of its blocks were hit.
 //
-// Thread-safe, but for what is said to come before the first look-up.
+// Thread-safe, except for the functions that must be called before the first look-up.
 class DramTier {
  public:
-  // Both outlive this. Opens what dram_total bounds.
+  // Both must outlive this. With dram_total, the budget is open afterwards.
   DramTier(const HybridCacheOptions& options, PolicyInForce& policy);
   DramTier(const DramTier&) = delete;
   DramTier& operator=(const DramTier&) = delete;
 
-  // Hits of threads beyond the first count there, which outlives this. Before the first look-up.
+  // `counters` must outlive this; hits of threads that own no slot of DramHits are counted there. Before the first
+  // look-up.
   void Open(Counters& counters) { hits_ = std::make_unique<DramHits>(counters); }
-  // The tier is ours to resize: resize(bytes) does it, inside of a window of `gate`, which outlives this. Before the
-  // first look-up.
+  // Says that we may resize the tier: resize(bytes) does so, and is called inside a window of `gate`, which must
+  // outlive this. Before the first look-up.
   void Own(std::function<void(uint64_t bytes)> resize, MoveGate& gate);
 
-  // The tier is to have so many bytes; our structures take `structures` now. With dram_total: that follows. Policies
-  // and hit bits follow. REQUIRES: Own().
+  // Resizes the tier to so many bytes, while our structures take `structures` bytes. Tells policies and hit bits, and
+  // adjusts dram_total where it is set. REQUIRES: Own().
   void SetCapacity(uint64_t bytes, uint64_t structures);
-  // With dram_total: gives or takes what our structures have left or grown by. `structures()`: what they take.
+  // With dram_total, gives the tier what our structures have left since, or takes what they have grown by.
+  // `structures()` returns the bytes that they take now.
   template <typename Structures>
   void Follow(Structures&& structures) {
     if (budget_.limited() && resize_) budget_.Follow(structures(), [this](uint64_t bytes) { Resize(bytes); });
   }
-  // The tier has so many bytes from now on: policies and hit bits are told.
+  // Tells policies and hit bits that the tier has so many bytes from now on.
   void OnCapacity(uint64_t bytes);
   const DramBudget& budget() const { return budget_; }
 
-  // As Counters::Add(Event::kDramHit, role), at a fraction of its cost.
+  // Does what Counters::Add(Event::kDramHit, role) does, at a fraction of its cost.
   void CountHit(BlockRole role) { hits_->Add(role); }
   void AddHitsTo(CounterSnapshot& sum) const { hits_->AddTo(sum); }
 
-  // For a tier that does not tell, or not reliably, whether what it evicts was hit: from now on that is remembered
-  // here. Before the first look-up.
+  // Remembers from now on which blocks were hit. For tiers that do not tell reliably whether an evicted block was hit.
+  // Before the first look-up.
   void KeepHitBits(uint64_t dram_bytes);
-  // Null: the tier tells.
+  // Null if the tier itself tells.
   DramHitBits* hit_bits() { return hit_bits_.get(); }
   const DramHitBits* hit_bits() const { return hit_bits_.get(); }
-  // The block is evicted. `tier_tells`: what the tier says.
+  // Whether the block, which is being evicted, was hit. `tier_tells` is what the tier says; the block's bit is cleared.
   bool WasHit(const BlockKey& key, bool tier_tells) {
     return hit_bits_ == nullptr ? tier_tells : hit_bits_->Take(BlockHash(key)) || tier_tells;
   }
@@ -69,10 +71,10 @@ class DramTier {
   const HybridCacheOptions& options_;
   PolicyInForce& policy_;
   DramBudget budget_;
-  std::function<void(uint64_t)> resize_;  // empty: not ours; does not change once blocks are looked up
-  MoveGate* gate_ = nullptr;              // there with resize_
+  std::function<void(uint64_t)> resize_;  // empty if we may not resize; does not change once blocks are looked up
+  MoveGate* gate_ = nullptr;              // set together with resize_
   std::unique_ptr<DramHits> hits_;
-  std::unique_ptr<DramHitBits> hit_bits_;  // null: the tier tells; does not change once blocks are looked up
+  std::unique_ptr<DramHitBits> hit_bits_;  // null if the tier tells; does not change once blocks are looked up
 };
 
 }  // namespace mezz

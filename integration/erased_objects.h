@@ -11,18 +11,18 @@
 
 namespace mezz {
 
-// Objects that were erased from HyperClockCache while somebody used them. It hides such an entry, and the last user
-// frees it; but where an eviction comes upon the entry between that user's last step and the freeing, it is reported
-// as evicted (seen in 8.10 to 11.8: ClockUpdate evicts what is invisible and not referred to). Its bytes must not be
-// demoted: its key may have others by now.
+// Objects that were erased from HyperClockCache while somebody used them. HyperClockCache hides such an entry, and the
+// last user frees it. If an eviction finds the entry after that user's last step but before the freeing, the entry is
+// reported as evicted (seen in 8.10 to 11.8: ClockUpdate evicts what is invisible and not referred to). Its bytes must
+// not be demoted, because its key may have others by now.
 //
-// A small set of addresses.  0 --Add: CAS--> address --Take: CAS--> 0.  Relaxed: HyperClockCache orders the erasure,
-// which comes after Add, before what asks. An address that nobody takes, because its object was freed unseen, costs
-// one later object its demotion. Where more objects of one line are in use than it has words, one is overwritten
-// (exchange).
+// A small set of addresses.  0 --Add: CAS--> address --Take: CAS--> 0.  Relaxed, because HyperClockCache itself orders
+// the erasure, which follows Add, before the eviction that asks. An address that nobody takes, because its object was
+// freed unseen, costs one later object its demotion. Where more objects of one line are in use than it has words, one
+// is overwritten (exchange).
 class ErasedObjects {
  public:
-  // REQUIRES: not null.
+  // REQUIRES: `object` is not null.
   void Add(const void* object) {
     assert(object != nullptr);
     const auto address = reinterpret_cast<uintptr_t>(object);
@@ -32,12 +32,12 @@ class ErasedObjects {
       uintptr_t empty = 0;
       if (word.compare_exchange_strong(empty, address, std::memory_order_relaxed)) return;
     }
-    // Somebody may have taken what lay there meanwhile, and counted it.
+    // Another thread may have taken the old address meanwhile, and counted that.
     if (line.words[address / sizeof(Line) % line.words.size()].exchange(address, std::memory_order_relaxed) != 0)
       count_.fetch_sub(1, std::memory_order_relaxed);
   }
-  // True: it was among them, and is no longer. Cheap where nothing is erased while it is used. An entry without an
-  // object (RocksDB reserves memory by such) never is: its address is that of words that are free.
+  // Removes the object, and returns true if it was there. Cheap as long as nothing is erased while it is used. Returns
+  // false for an entry without an object (RocksDB reserves memory with such), because null marks a free word.
   bool Take(const void* object) {
     if (object == nullptr || empty()) return false;
     const auto address = reinterpret_cast<uintptr_t>(object);

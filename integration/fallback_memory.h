@@ -11,10 +11,10 @@
 
 namespace mezz {
 
-// The user's allocator, or malloc where there is none. Thread-safe as they are.
+// The user's allocator, or malloc if there is none. As thread-safe as these are.
 class FallbackMemory {
  public:
-  // Not owned; may be null.
+  // `allocator` is not owned, and may be null.
   explicit FallbackMemory(rocksdb::MemoryAllocator* allocator) : allocator_(allocator) {}
 
   // Throws std::bad_alloc, as RocksDB's own allocation does.

@@ -8,13 +8,13 @@
 
 namespace mezz {
 
-// What the keys of all blocks of this table begin with. FileId{0}: its properties do not tell (tables written before
-// RocksDB 6.24). It follows from the table's unique id, which RocksDB promises to keep as it is, and so are the keys:
-// persistent caches rely on them.
+// The id with which the cache keys of all this table's blocks begin. FileId{0} if the table's properties do not tell it
+// (tables written before RocksDB 6.24). The id is computed from the table's unique id. RocksDB promises to keep both
+// that and the cache keys as they are, because persistent caches rely on them.
 FileId FileIdOf(const rocksdb::TableProperties& table);
 
-// And those of the file that this session of the database wrote under this number, a table; or of a blob file: the
-// session that reads it.
+// The same for a table that this session of the database wrote under this number. For a blob file, give the session
+// that reads it.
 FileId FileIdOf(const std::string& db_id, const std::string& db_session_id, uint64_t file_number);
 
 }  // namespace mezz

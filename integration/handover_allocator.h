@@ -22,9 +22,9 @@ class HandoverAllocator final : public rocksdb::MemoryAllocator {
  public:
   class Handover;
 
-  // The one over `fallback`, which may be null. Made once and never destroyed: objects that were promoted stay in the
-  // DRAM tier, which may outlive the hybrid cache, and keep a pointer to the allocator that made them. `fallback` must
-  // outlive them; the DRAM tier, whose allocator it is, sees to that.
+  // The allocator over `fallback`, which may be null. It is made once for each fallback and never destroyed. Promoted
+  // objects stay in the DRAM tier, which may outlive the hybrid cache, and they keep a pointer to the allocator that
+  // made them. `fallback` must outlive them; it does, because it is the DRAM tier's allocator.
   static HandoverAllocator& Over(rocksdb::MemoryAllocator* fallback);
 
   // Throws std::bad_alloc.
@@ -39,8 +39,8 @@ class HandoverAllocator final : public rocksdb::MemoryAllocator {
   const FallbackMemory memory_;
 };
 
-// A buffer to be filled, and then offered to whatever the calling thread allocates until this is destroyed. Freed with
-// this unless an object took it. Scopes nest; the inner one counts.
+// A buffer that the caller fills. It is offered to whatever the calling thread allocates, until this scope is
+// destroyed. The scope frees it unless an object has taken it. Scopes nest, and the inner one counts.
 class HandoverAllocator::Handover {
  public:
   // Throws std::bad_alloc.

@@ -19,56 +19,60 @@
 
 namespace mezz {
 
-// Makes a hybrid cache: table_options.block_cache = cache. Share one among column families and databases. Destroy it
-// after the last of them. Thread-safe as rocksdb::Cache is.
+// Makes a hybrid cache, for table_options.block_cache. Column families and databases may share one. Destroy it after
+// the last of them. As thread-safe as rocksdb::Cache.
 //
-// SetCapacity sets the DRAM tier, which GetCapacity tells. With dram_total the total follows: it is then what the tier
-// was given and what was charged for our own structures, and the tier goes on giving way to them.
+// SetCapacity sets the size of the DRAM tier, and GetCapacity returns it. With dram_total, SetCapacity changes the
+// total too: to the tier's new size plus what is charged for our own structures. The tier still shrinks when these
+// grow.
 Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::Cache>* cache);
 
-// As above over a DRAM cache that exists: its kind and size are taken from it, options.dram_* are ignored; but with
-// dram_total_bytes it is resized. `dram` must be a stock LRUCache or HyperClockCache without a secondary cache, not yet
-// in use by anyone; from 8.9 on.
+// Makes a hybrid cache of a DRAM cache that exists. Its kind and size stay, and options.dram_* are ignored, except that
+// dram_total_bytes resizes it. `dram` must be a stock LRUCache or HyperClockCache, have no secondary cache, and not be
+// in use yet. From RocksDB 8.9 on.
 Status WrapCache(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions& options,
                  std::shared_ptr<rocksdb::Cache>* cache);
 
-// The SCM tier under a stock LRUCache (or, from 8.9, HyperClockCache): LRUCacheOptions::secondary_cache.
-// Hits are copied out: the interface cannot serve in place.
+// Makes the SCM tier alone, for LRUCacheOptions::secondary_cache of a stock LRUCache (or, from 8.9, HyperClockCache).
+// Hits are copied, because that interface cannot serve in place.
 Status NewScmSecondaryCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::SecondaryCache>* cache);
 
 class ReadBack;
 
-// What a hybrid cache or an ScmSecondaryCache knows about itself. Null if `cache` is neither.
+// What a hybrid cache or an ScmSecondaryCache knows about itself. GetHybridStats, below, is null for any other cache.
+// Thread-safe; it lives as long as the cache.
 class HybridStats {
  public:
   virtual ~HybridStats() = default;
   virtual CounterSnapshot Counters() const = 0;
-  // What the policy answered, by point, action, reason and role.
+  // The policy's decisions, counted by point, action, reason and role.
   virtual DecisionSnapshot Decisions() const = 0;
   virtual std::string Report() const = 0;
-  // All of that and the rest of the figures, as monitoring has them (`metrics=`): MetricsText makes the text. With
-  // curve=on it takes up to some seconds now and then.
+  // All figures, as monitoring gets them (`metrics=`); MetricsText makes text of them. With curve=on a call takes up to
+  // some seconds now and then.
   virtual MetricFamilies Metrics() const = 0;
-  // To look at; what changes it goes through the cache.
+  // The SCM tier, to look at. Changes go through the cache.
   virtual const ScmTier& scm() const = 0;
-  // Our own DRAM beside the DRAM tier, now.
+  // The DRAM that our own structures take now, beside the DRAM tier.
   virtual DramUse Dram() const = 0;
-  // Bytes of the medium in use from now on; at most what it was opened with.
+  // Sets how many bytes of the medium are used from now on; at most what it was opened with.
   virtual Status SetScmCapacity(uint64_t bytes) = 0;
-  // The policy that decides now, and another from now on: at any time, under any load. Blocks stay where they are. A
-  // policy that was replaced is kept (so its memory is, until the cache goes), and remembers what it knew when it comes
-  // back. Refuses unknown names, listing the known.
+  // PolicyName tells the policy that decides now. SetPolicy replaces it, at any time and under any load; blocks stay
+  // where they are. A replaced policy keeps its memory until the cache is destroyed, so it remembers what it knew if it
+  // is set again. Refuses an unknown name, and lists the known ones.
   virtual std::string_view PolicyName() const = 0;
   virtual Status SetPolicy(std::string_view name) = 0;
-  // Hit ratios at other sizes, of a cache with curve=on: HybridCore::MakeCurve. DumpCurve writes them to a file that
-  // `mezz_plan --curve=` reads.
+  // MakeCurve gives the hit ratios at other sizes, for a cache with curve=on (CacheCurve::Make). DumpCurve writes them
+  // to a file that `mezz_plan --curve=` reads.
   virtual Status MakeCurve(plan::Curve* curve) const = 0;
   virtual Status DumpCurve(const std::string& path) const = 0;
-  // Whether blocks inherit what RocksDB's warming offers (HybridCacheOptions::heirs). Never under a stock cache.
+  // Whether blocks that RocksDB's warming offers are kept by what is known of their parents
+  // (HybridCacheOptions::heirs). Always false under a stock cache.
   virtual bool TakesHeirs() const = 0;
-  // A hint that the file is deleted: ScmTier::ForgetFile. NewDeadFileListener (dead_file_listener.h) gives them.
+  // Gives the hint that the file is deleted (ScmTier::ForgetFile). NewDeadFileListener (dead_file_listener.h) makes
+  // what calls it.
   virtual void ForgetFile(FileId file) = 0;
-  // What reads heirs back after a compaction; null: nothing does. For the listener.
+  // What reads heirs back after a compaction, for the listener; null if nothing does.
   virtual ReadBack* read_back() { return nullptr; }
 };
 HybridStats* GetHybridStats(rocksdb::Cache* cache);

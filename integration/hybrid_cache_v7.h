@@ -18,8 +18,9 @@
 
 namespace mezz {
 
-// A sum that many threads change: each adds to a line of its own, the reader adds up. A thread may subtract what
-// another added, so a single line may wrap; the sum does not. Relaxed order: the sum publishes nothing.
+// A sum that many threads change. Each thread adds to a cache line of its own, and the reader adds these up. A thread
+// may subtract what another has added, so a single line may wrap, but the sum does not. Relaxed order, because the sum
+// publishes nothing.
 class StripedSum {
  public:
   void Add(size_t amount) { stripe().fetch_add(amount, std::memory_order_relaxed); }
@@ -37,13 +38,14 @@ class StripedSum {
 
 // The hybrid cache on RocksDB 7.8, over a stock LRUCache.
 //
-// 7.8 has neither eviction callbacks nor standalone handles, and its create callback takes no allocator. So the
-// eviction callback is a SecondaryCache of ours that LRUCache believes in, the standalone handles are ours, told from
-// LRUCache's by bit 0 of the pointer, and every SCM hit is copied.
+// 7.8 has neither eviction callbacks nor standalone handles, and its create callback takes no allocator. So we hear of
+// evictions as the SecondaryCache of the LRUCache. Standalone handles are our own; bit 0 of the pointer tells them from
+// LRUCache's. Every SCM hit is copied.
 //
-// 7.8 does not tell a block's role, nor whether an evicted block was hit: policies see kOther and false.
+// 7.8 tells neither a block's role nor whether an evicted block was hit, so policies see kOther, and hits are
+// remembered in bits of our own (dram_hit_bits.h).
 //
-// It starts without an SCM tier, as the plain LRUCache, and gets one with Arm. Thread-safe as rocksdb::Cache is.
+// At first it has no SCM tier and is a plain LRUCache; Arm gives it one. As thread-safe as rocksdb::Cache.
 class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntries::Owner {
  public:
   // `dram` must have no secondary cache. valid() is false if RocksDB refuses to make such a cache.
@@ -51,8 +53,8 @@ class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntr
   ~HybridCacheV7() override;
   bool valid() const { return target_ != nullptr; }
 
-  // Puts the SCM tier underneath, as WrapCache on later releases. Until it has succeeded it may be called again, by one
-  // thread at a time; others may use the cache meanwhile.
+  // Puts the SCM tier underneath, as WrapCache does on later releases. It may be called again until it succeeds, by one
+  // thread at a time. Other threads may use the cache meanwhile.
   Status Arm(const HybridCacheOptions& options);
   bool armed() const { return core() != nullptr; }
 
@@ -107,18 +109,21 @@ class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntr
   static Standalone* ToStandalone(Handle* handle);
   static Handle* ToHandle(Standalone* entry);
 
-  // A handle of ours for `object`, which it owns from then on. Null if there is no memory: the object is the caller's.
+  // Makes a handle of ours, which owns `object` from then on. Returns null if there is no memory; the caller then keeps
+  // the object.
   Handle* MakeStandalone(const rocksdb::Slice& key, void* object, DeleterFn deleter, size_t charge);
   bool ReleaseStandalone(Standalone* entry, bool erase_if_last_ref);
   Handle* LookupScm(HybridCore& core, const rocksdb::Slice& key, const CacheItemHelper* helper,
                     const CreateCallback& create, Priority priority, rocksdb::Statistics* stats);
-  // True: the policy sent the block to SCM or nowhere, and that is done. False: nothing was done, insert into DRAM.
+  // Asks the policy where the block goes. Returns true if it goes to SCM or nowhere, which is then done. Returns false
+  // if the caller must insert it into DRAM; then nothing was done.
   bool InsertElsewhere(HybridCore& core, const rocksdb::Slice& key, void* value, const CacheItemHelper* helper,
                        size_t charge, Handle** handle);
   void RefLarge(Handle* handle) override { Ref(handle); }
   void DropLarge(const BlockKey& key, Handle* handle, bool was_hit, bool offer) override;
   void ResizeShards(uint64_t bytes) override { overflow_.SetCapacity(bytes); }
-  // An object beside the shards, with a reference of the caller's if there is a `handle`. False: nothing was done.
+  // Inserts an object beside the shards, and gives the caller a reference if `handle` is not null. Returns false if
+  // nothing was done.
   bool InsertLarge(const rocksdb::Slice& key, void* value, const CacheItemHelper* helper, size_t charge,
                    Handle** handle);
   bool Reserve(const rocksdb::Slice& key, void* value, DeleterFn deleter, size_t charge, Handle** handle);
@@ -139,11 +144,11 @@ class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntr
   std::unique_ptr<HybridCore> owned_core_;
   // null --Arm: release store--> the SCM tier; acquire loads see it whole. Never changes again.
   std::atomic<HybridCore*> core_{nullptr};
-  std::atomic<bool> disowned_{false};  // relaxed: read when nobody uses the cache any more
+  std::atomic<bool> disowned_{false};  // relaxed, because it is read when nobody uses the cache any more
   StripedSum standalone_bytes_;
   LruOverflow overflow_;
-  LargeEntries large_{this};             // open once there is an SCM tier
-  std::unique_ptr<ReadBack> read_back_;  // null: not armed, or heirs=off; does not change once armed
+  LargeEntries large_{this};             // opened together with the SCM tier
+  std::unique_ptr<ReadBack> read_back_;  // null if not armed, or with heirs=off; does not change once armed
   std::optional<HybridRegistration> registration_;
 };
 

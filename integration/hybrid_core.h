@@ -35,19 +35,20 @@ namespace mezz {
 class MetricsEndpoint;
 struct CoreFigures;
 
-// By which URI a cache of this kind is opened.
+// The kind of URI that opens a cache.
 enum class UriKind { kHybrid, kScmSecondary };
 
-// What a DRAM tier holds now.
+// How much a DRAM tier holds now.
 struct DramTierUse {
   uint64_t bytes = 0;
-  uint64_t pinned_bytes = 0;  // of them: in use
+  uint64_t pinned_bytes = 0;  // the part of `bytes` that is in use
 };
 
-// Thread-safe like its parts. No exception leaves it but what a block's source throws.
+// Thread-safe, except for the functions that must be called before the first look-up. It throws nothing of its own;
+// what a block's source throws passes through.
 class HybridCore final : private SurvivorJudge {
  public:
-  // Judges the SCM side of the options only: who brings the DRAM tier judges that.
+  // Judges the SCM side of the options only. The caller, who brings the DRAM tier, judges the rest.
   static Status Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core);
 
   // Writes options().curve_file.
@@ -55,33 +56,35 @@ class HybridCore final : private SurvivorJudge {
   HybridCore(const HybridCore&) = delete;
   HybridCore& operator=(const HybridCore&) = delete;
 
-  // For a cache that is told of every change of a key: from now on a block is moved only inside of a MoveGate::Window,
-  // and not where a change overtook it. Before the first look-up. Who is not told, of an Insert above all, does not
-  // call it: then each eviction that finds a record compares the bytes, and replaces them where they differ.
+  // From now on a block is moved only inside a MoveGate::Window, and only if no change of its key has overtaken the
+  // move. For a cache that is told of every change of a key, to be called before the first look-up. A cache that is not
+  // told, above all not of an Insert, does not call it. There each eviction that finds a record compares the bytes, and
+  // replaces them if they differ.
   MoveGate& GuardMoves() {
     gate_ = std::make_unique<MoveGate>();
     return *gate_;
   }
-  // For a cache whose DRAM tier is ours to resize: resize(bytes) does it. Before the first look-up, after GuardMoves.
+  // Says that we may resize the DRAM tier: resize(bytes) does so. After GuardMoves, before the first look-up.
   void OwnDramTier(std::function<void(uint64_t bytes)> resize) {
     dram_.Own(std::move(resize), *gate_);
     warm_->Open();
   }
-  // For a cache with GuardMoves that is being closed, and is asked nothing more: whoever has the DRAM tier calls Save
-  // for each of its blocks, the hottest first, as long as save_left(). False: for none of them (WarmDram::StartSaving).
+  // For a cache with GuardMoves that is being closed and gets no more requests. If it returns true, the owner of the
+  // DRAM tier calls Save for each block, the hottest first, as long as save_left() is not 0. If it returns false, Save
+  // must not be called (WarmDram::StartSaving).
   bool StartSaving();
   uint64_t save_left() const { return warm_->save_left(); }  // bytes
 
   // REQUIRES: GuardMoves().
   MoveGate& gate() { return *gate_; }
 
-  // A look-up that the DRAM tier did not answer. A compaction's leaves the block's heat as it is, or
-  // takes it for the block's heirs.
+  // Looks up a block that the DRAM tier did not have. A compaction's look-up leaves the block's heat as it is, or
+  // passes it to the block's heirs.
   PinnedBlock Find(const BlockKey& key, BlockRole role_for_miss_counter);
 
-  // The same look-up found no block, or none that could be served: the caller reads flash. And it inserts what it has
-  // read. Together they tell what a miss costs, where the pack mode follows it; a compaction's reads ahead, and are not
-  // counted. (Under a stock cache, which inserts without us, nothing is measured.)
+  // NoteMiss says that the same look-up found no block that could be served, so the caller reads flash. NoteInsert says
+  // that the caller inserts what it has read. The time between the two is the cost of a miss, by which pack=auto
+  // chooses. It is not measured for compactions, which read ahead, nor under a stock cache, which inserts without us.
   void NoteMiss(const BlockKey& key, BlockRole role) {
     if (curve_ != nullptr) curve_->NoteLookUp(BlockHash(key), role, [] { return size_t{0}; });
     if (measures_misses_ && RolePacks(role)) StartMissTimer(key);
@@ -90,20 +93,21 @@ class HybridCore final : private SurvivorJudge {
     if (measures_misses_) StopMissTimer(key);
   }
 
-  // What was read after a miss of a block that may be demoted, for the live curve. `size_of()`: its bytes; rarely
-  // asked.
+  // Tells the live curve the size of a block that was read after a miss and may be demoted. `size_of()` returns its
+  // bytes, and is rarely called.
   template <typename SizeOf>
   void NoteInsertedSize(const BlockKey& key, SizeOf&& size_of) {
     if (curve_ != nullptr) curve_->NoteSize(BlockHash(key), size_of);
   }
 
-  // For a DRAM tier that does not tell, or not reliably, whether what it evicts was hit: from now on NoteDramHit
-  // remembers. Before the first look-up.
+  // From now on NoteDramHit remembers which blocks were hit. For a DRAM tier that does not tell reliably whether an
+  // evicted block was hit. Before the first look-up.
   void KeepHitBits(uint64_t dram_bytes) {
     dram_.KeepHitBits(dram_bytes);
     notes_dram_hits_ = true;
   }
-  // The DRAM tier answered a look-up of a block that may be demoted. `size_of()`: its bytes; rarely asked.
+  // The DRAM tier has answered a look-up of a block that may be demoted. `size_of()` returns its bytes, and is rarely
+  // called.
   template <typename SizeOf>
   void NoteDramHit(const BlockKey& key, BlockRole role, SizeOf&& size_of) {
     if (!notes_dram_hits_) return;
@@ -113,37 +117,39 @@ class HybridCore final : private SurvivorJudge {
       NoteUnsettledHit(hash, role, size_of);
   }
 
-  // The same for a compaction, which is no evidence that a user wants the block; the live curve counts all look-ups.
+  // The same for a compaction's look-up. It is counted in the live curve, which counts all look-ups, but is no evidence
+  // that a user wants the block.
   template <typename SizeOf>
   void NoteDramRead(const BlockKey& key, BlockRole role, SizeOf&& size_of) {
     if (curve_ != nullptr) curve_->NoteLookUp(BlockHash(key), role, size_of);
   }
 
-  // The whole of an eviction callback: refuses, each reason with its counter, what cannot be stored, and passes the
-  // rest to OnDramEviction. `size_of()` gives the block's bytes and `source_of(bytes)` a BlockSource; either may throw,
-  // which is a refusal too.
+  // All that an eviction callback has to do. A block that cannot be stored is refused, and its reason is counted; any
+  // other goes to OnDramEviction. `size_of()` returns the block's bytes and `source_of(bytes)` a BlockSource. If either
+  // throws, the block is refused.
   template <typename SizeOf, typename SourceOf>
   void Offer(const DramBlock& evicted, SizeOf size_of, SourceOf source_of) noexcept;
 
-  // Has the next life bring the block back into DRAM (WarmDram). As Offer. REQUIRES: StartSaving().
+  // Saves the block, so that the cache's next life brings it back into DRAM (WarmDram). The arguments are Offer's.
+  // REQUIRES: StartSaving() has returned true.
   template <typename SizeOf, typename SourceOf>
   void Save(const DramBlock& block, SizeOf size_of, SourceOf source_of) noexcept;
-  // Worth saving before others: DRAM was right to keep it, as far as we know.
+  // True if the block is worth saving before others, because DRAM was right to keep it, as far as we know.
   bool SavedFirst(const BlockKey& key, BlockRole role) const {
     return IsMetadata(role) || (dram_.hit_bits() != nullptr && dram_.hit_bits()->Has(BlockHash(key)));
   }
 
-  // A block leaves the DRAM tier: asks the policy, writes if told so, counts. `source` copies the block's bytes.
-  // `was_hit`: as the DRAM tier tells.
+  // A block leaves the DRAM tier. Asks the policy, writes the block to SCM if the policy says so, and counts. `source`
+  // copies the block's bytes. `was_hit` is what the DRAM tier says.
   void OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source);
 
   using Placement = mezz::Placement;
-  // `image`: how the block's file holds it; null: not known, or not compressed.
-  // `warms`: whoever inserts the block does not want it now, as after a flush or a compaction: it was written, not
-  // read.
+  // Asks the policy where a block that RocksDB inserts goes. `image` is the block as its file holds it, or null if that
+  // is not known or not compressed. `warms` is true if the block was written by a flush or a compaction, not read, so
+  // that nobody wants it yet.
   Placement OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Image* image = nullptr,
                    bool warms = false);
-  // RocksDB has written the block and offers it; nobody waits for it. As OnMiss.
+  // The same for a block that RocksDB has written and offers to the cache; nobody waits for it.
   Placement OnWarm(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage) {
     if (lineage.kind == Lineage::Kind::kFlushed) {
       NoteOfferedByFlush();
@@ -152,83 +158,86 @@ class HybridCore final : private SurvivorJudge {
     }
     return flow_.OnWarm({key, role, bytes, &source}, lineage);
   }
-  // RocksDB has offered a block that a flush wrote, and OnWarm is not asked; for the report.
+  // Counts, for the report, a block that a flush wrote and RocksDB offered without a call of OnWarm.
   void NoteOfferedByFlush() { offered_.by_flushes.fetch_add(1, std::memory_order_relaxed); }
-  // A compaction has looked a data block up; for the report.
+  // Counts, for the report, a data block that a compaction has looked up.
   void NoteReadByCompaction() { offered_.read_by_compactions.fetch_add(1, std::memory_order_relaxed); }
-  // A block of a compaction's new file was read back for the cache, and nobody waits for it: as OnWarm.
+  // The same as OnWarm for a block of a compaction's new file that was read back for the cache. Nobody waits for it.
   Placement OnReadBack(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage) {
     const Placement placement = flow_.OnWarm({key, role, bytes, &source}, lineage);
     if (placement == Placement::kScm) read_back_->NoteTaken(key);
     return placement;
   }
-  // What reads heirs back into `cache`, which this is the core of, and is told of in the report. Null: heirs=off. Ends
-  // before this does. Once, before the first look-up.
+  // Makes what reads heirs back into `cache`, whose core this is; the report shows its figures. Null with heirs=off. It
+  // must be destroyed before this. Call it once, before the first look-up.
   std::unique_ptr<ReadBack> MakeReadBack(rocksdb::Cache* cache);
-  // How often the block was asked for lately, as the policy knows.
+  // The policy's estimate of how often the block was asked for lately.
   uint8_t Frequency(const BlockKey& key) const { return flow_.Frequency(key); }
 
-  // False: OnMiss would answer kDram, so it need not be asked.
+  // False if OnMiss would always answer kDram, so that it need not be called.
   bool wants_misses() const { return flow_.wants_misses(); }
   bool takes_images() const { return TakesImages(options_.scm.pack); }
 
-  // The form for a record of a block that comes another way: as FormRule says, and counted.
+  // The form in which to write a block that comes another way. FormRule decides, and the decision is counted.
   Form FormOf(BlockRole role) { return flow_.FormOf(role); }
 
-  // What to do with an SCM hit. kMove: as kPromote, and the record goes.
+  // What to do with an SCM hit. kMove is kPromote, and erases the record as well.
   enum class Serve { kInPlace, kCopy, kPromote, kMove };
   Serve OnScmHit(const BlockKey& key, const PinnedBlock& block);
-  // The block is in the DRAM tier now, as `serve` (kPromote or kMove) said.
+  // The block is now in the DRAM tier, as `serve` (kPromote or kMove) demanded.
   void OnPromoted(const BlockKey& key, BlockRole role, Serve serve);
 
-  // From now on the policy of this name decides (PolicyInForce). Refuses an unknown name. As FollowDram.
+  // From now on the policy of this name decides (PolicyInForce). Refuses an unknown name. Resizes the DRAM tier as
+  // FollowDram does.
   Status SetPolicy(std::string_view name);
   std::string_view policy_name() const { return policy().name(); }
-  // The DRAM tier is to have so many bytes: it is resized, and OnDramCapacity. With dram_total: that follows too.
+  // Resizes the DRAM tier to so many bytes, and does what OnDramCapacity does. With dram_total, the total changes too.
   // REQUIRES: OwnDramTier().
   void SetDramCapacity(uint64_t bytes) { dram_.SetCapacity(bytes, dram_use().total()); }
-  // With dram_total: resizes the DRAM tier, as above, where our structures have grown or left enough since. Cheap where
-  // not, and next to nothing without. Not from within an eviction.
+  // With dram_total, resizes the DRAM tier if our structures have grown, or shrunk enough, since the last time. Cheap
+  // if they have not, and next to nothing without dram_total. Do not call it within an eviction.
   void FollowDram() {
     dram_.Follow([this] { return dram_use().total(); });
   }
-  // Our own DRAM now.
+  // The DRAM that our own structures take now.
   DramUse dram_use() const;
-  // The DRAM tier has so many bytes from now on. Hit bits follow; every policy is told, once the tier has moved by an
-  // eighth, and those that are made later. Waits for SetPolicy.
+  // The DRAM tier has so many bytes from now on. The hit bits grow with it. Policies are told once the size has changed
+  // by an eighth, and policies that are made later are told too. Waits for a SetPolicy that is running.
   void OnDramCapacity(uint64_t bytes) { dram_.OnCapacity(bytes); }
-  // As ScmTier::SetCapacity, and tells.
+  // ScmTier::SetCapacity; then policies are told.
   Status SetScmCapacity(uint64_t bytes);
   Policy& policy() const { return policy_.get(); }
 
   ScmTier& scm() { return *scm_; }
   Counters& counters() { return scm_->counters(); }
-  // A block that may be demoted is larger than any record: told once, with what would hold it.
+  // A block that may be demoted is larger than any record can be. Tells so once on stderr, with the segment size that
+  // would hold it.
   void TellTooLarge(BlockRole role, size_t bytes);
   void CountDramHit(BlockRole role) { dram_.CountHit(role); }
-  // All of it: what both have counted.
+  // The counters of both tiers.
   CounterSnapshot Snapshot() const { return tiers_.Counters(); }
   DecisionSnapshot Decisions() const { return decisions_.Snapshot(); }
-  const HybridCacheOptions& options() const { return options_; }  // as opened: the policy may be another now
+  const HybridCacheOptions& options() const { return options_; }  // as opened; the policy may be another now
 
-  // As CacheCurve's. kNotSupported: curve=off.
+  // CacheCurve::Make and CacheCurve::Dump. kNotSupported with curve=off.
   Status MakeCurve(plan::Curve* curve) const;
   Status DumpCurve(const std::string& path) const;
 
-  // All figures, as monitoring has them. With a curve: takes up to some seconds now and then, as Report.
+  // All figures, as monitoring gets them. With a curve, this takes up to some seconds now and then, as Report does.
   MetricFamilies Metrics() const;
-  // The cache is whole: options.metrics is served from now on. `dram_use()`, of any thread until StopMetrics;
-  // empty: nobody knows. Before the first look-up.
+  // The cache is complete, so options.metrics is served from now on. `dram_use()` tells what the DRAM tier holds, and
+  // is called by any thread until StopMetrics; it may be empty. Before the first look-up.
   void ServeMetrics(std::function<DramTierUse()> dram_use = {});
-  // Nobody is served any more, and `dram_use()` is not called. By whom it refers to, before that goes.
+  // Ends the serving: `dram_use()` is not called any more. To be called by the object that `dram_use()` refers to,
+  // before its destruction.
   void StopMetrics();
 
-  // What the hit bits take; 0 without.
+  // The bytes of the hit bits; 0 if there are none.
   size_t hit_bits_bytes() const { return dram_.hit_bits_bytes(); }
-  // What this takes beside the SCM tier, policies, hit bits and what threads keep of what they compact (Heirs).
+  // The bytes that this takes beside the SCM tier, policies, hit bits and the tables of compacting threads (Heirs).
   static uint64_t OwnBytes();
 
-  // The figures as text (core_figures.h), with the curve's, which may take some seconds.
+  // The figures as text (core_figures.h), with those of the curve, which may take some seconds.
   std::string Report(UriKind uri = UriKind::kHybrid, CacheCurve::Which curve = CacheCurve::Which::kRecent) const;
 
  private:
@@ -236,7 +245,7 @@ class HybridCore final : private SurvivorJudge {
   void OpenCurve();
   void WriteLastCurve() const;
 
-  // Out of line: a hit shall have no more code than it needs.
+  // Out of line, so that a hit has no more code than it needs.
   template <typename SizeOf>
   [[gnu::noinline]] void NoteUnsettledHit(uint64_t hash, BlockRole role, SizeOf& size_of) {
     dram_.hit_bits()->Set(hash);
@@ -245,13 +254,13 @@ class HybridCore final : private SurvivorJudge {
 
   Status Fits(const Policy& made) const;
   Heat HeatOfLookUp() const;
-  // Bytes of blocks that the SCM tier holds, as they pack at present.
+  // How many bytes of blocks the SCM tier can hold, as blocks pack at present.
   uint64_t BlockCapacity() const;
   void StartMissTimer(const BlockKey& key);
   void StopMissTimer(const BlockKey& key);
   uint64_t NowNs() const;
   CoreFigures Figures() const;
-  // SurvivorJudge. A tier that opens over a full medium may have to make room before there is a policy.
+  // Of SurvivorJudge. A tier that opens over a full medium may have to make room before there is a policy.
   Fate Judge(const RecordFacts& record) override {
     if (!policy_.is_chosen()) [[unlikely]]
       return FateByHeat(record.heat, record.packable);
@@ -272,20 +281,20 @@ class HybridCore final : private SurvivorJudge {
       {.options = options_, .policy = policy_, .decisions = decisions_, .scm = scm_, .gate = gate_, .dram = dram_}};
   TierFlow<LiveTiers> flow_{&tiers_};
 
-  std::unique_ptr<ScmTier> scm_;             // after what its reclaim asks
-  std::unique_ptr<MoveGate> gate_;           // null: nobody tells of changes; does not change once blocks are looked up
-  std::atomic<bool> told_too_large_{false};  // relaxed: publishes nothing
-  std::unique_ptr<CacheCurve> curve_;        // null: curve=off; does not change once opened
-  bool notes_dram_hits_ = false;             // by hit bits, or for the curve
-  std::optional<WarmDram> warm_;             // of an open cache
-  // Blocks that RocksDB offered as written, and look-ups of what compactions read. Relaxed: figures.
+  std::unique_ptr<ScmTier> scm_;    // declared after the members that its reclaim asks
+  std::unique_ptr<MoveGate> gate_;  // null if nobody tells of changes; does not change once blocks are looked up
+  std::atomic<bool> told_too_large_{false};  // relaxed, because it publishes nothing
+  std::unique_ptr<CacheCurve> curve_;        // null with curve=off; does not change once opened
+  bool notes_dram_hits_ = false;             // in the hit bits, or for the curve
+  std::optional<WarmDram> warm_;             // set once the cache is open
+  // Blocks that RocksDB offered after writing them, and compactions' look-ups. Relaxed, because they are figures only.
   struct Offered {
     std::atomic<uint64_t> by_flushes{0}, by_compactions{0}, read_by_compactions{0};
   } offered_;
-  ReadBack* read_back_ = nullptr;               // null: nothing is read back; does not change once in use
-  MissLatency miss_latency_;                    // with measures_misses_
-  std::function<DramTierUse()> dram_tier_use_;  // empty: not known; does not change once blocks are looked up
-  std::unique_ptr<MetricsEndpoint> metrics_;    // null: metrics= is not set; last, so that its thread ends first
+  ReadBack* read_back_ = nullptr;               // null if nothing is read back; does not change once in use
+  MissLatency miss_latency_;                    // used with measures_misses_
+  std::function<DramTierUse()> dram_tier_use_;  // empty if not known; does not change once blocks are looked up
+  std::unique_ptr<MetricsEndpoint> metrics_;    // null without metrics=; last, so that its thread ends first
 };
 
 template <typename SizeOf, typename SourceOf>

@@ -5,8 +5,9 @@
 
 namespace mezz {
 
-// Lets GetHybridStats find a cache of ours. A table rather than dynamic_cast: release builds of RocksDB carry no RTTI.
-// Make it the last member of the cache: `self` is the rocksdb::Cache* or rocksdb::SecondaryCache* that users hold.
+// Lets GetHybridStats find a Mezzanine cache, by a table. (dynamic_cast does not work, because release builds of
+// RocksDB carry no RTTI.) Make this the last member of the cache. `self` is the rocksdb::Cache* or
+// rocksdb::SecondaryCache* that users hold. Thread-safe.
 class HybridRegistration {
  public:
   HybridRegistration(const rocksdb::Cache* self, HybridStats* stats) : HybridRegistration(Opaque{self}, stats) {}

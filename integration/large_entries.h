@@ -21,29 +21,29 @@
 
 namespace mezz {
 
-// What is too large for one shard of the DRAM tier, and is kept beside its shards.
+// The entries that are too large for one shard of the DRAM tier. They are kept beside its shards.
 //
-// A stock cache cuts its capacity into shards, and an entry lies in the shard that its key hashes to. A filter larger
-// than a shard does not stay; and reservations (a WriteBufferManager's, say), of which some shards get more than others
-// by chance, fill shards whole. So such an entry is no shard's: it is a standalone object, and all shards give way to
-// it alike (the tier's capacity is what is left of it). Blocks that are found by their key are listed here, and leave
-// by a clock, like the shards' own; reservations belong to who made them and are only counted.
+// A stock cache divides its capacity among shards, and an entry's key decides its shard. A filter larger than a shard
+// does not stay in it. Large reservations (those of a WriteBufferManager, for example) fill whole shards, because some
+// get more of them than others by chance. So a large entry belongs to no shard: it is a standalone object, and all
+// shards shrink alike to make room for it. Blocks, which are found by their key, are listed here and evicted by a
+// clock, as in the shards. Reservations belong to whoever made them, and are only counted.
 //
-// Blocks take three quarters of the capacity at most, and reservations what they need; the shards keep an eighth.
+// Blocks take at most three quarters of the capacity. Reservations take what they need, but the shards keep an eighth.
 //
-// Thread-safe. A look-up costs one load where nothing is listed, and two where nothing is listed under its stripe. No
-// lock is held while `Owner` is called, but the mutex that orders resizes and evictions.
+// Thread-safe. A look-up costs one load if nothing is listed, and two if nothing is listed in its key's stripe. While
+// `Owner` is called, no lock is held except the mutex that orders resizes and evictions.
 class LargeEntries {
  public:
   using Handle = rocksdb::Cache::Handle;
 
   class Owner {
    public:
-    // Another reference to a listed object, which has one of the list's.
+    // Takes another reference to a listed object, beside the list's own.
     virtual void RefLarge(Handle* handle) = 0;
-    // The list's reference goes; with `offer` the object is evicted, so it may be demoted.
+    // Drops the list's reference. With `offer` the object is being evicted, so it may be demoted.
     virtual void DropLarge(const BlockKey& key, Handle* handle, bool was_hit, bool offer) = 0;
-    // What the shards have from now on.
+    // The shards have so many bytes from now on.
     virtual void ResizeShards(uint64_t bytes) = 0;
 
    protected:
@@ -54,15 +54,17 @@ class LargeEntries {
   LargeEntries(const LargeEntries&) = delete;
   LargeEntries& operator=(const LargeEntries&) = delete;
 
-  // From now on entries of a tier of `bytes` in so many shards are judged; until then nothing is large. Once.
+  // The tier has `bytes` in so many shards. Until this is called, nothing counts as large. Call it once.
   void Open(uint64_t bytes, uint32_t shards);
-  // The tier is of that size from now on.
+  // The tier has so many bytes from now on.
   void SetCapacity(uint64_t bytes);
   uint64_t capacity() const { return capacity_.load(std::memory_order_relaxed); }
-  // Nobody can find the shards of a cache but in its printable options. 1 if they do not say.
+  // The number of shards, as a cache's printable options say it, which is the only place that tells it. 1 if they do
+  // not.
   static uint32_t ShardsIn(std::string_view printable_options);
 
-  // More than a quarter of a shard: two of them, or one and much else, meet in most of the shards.
+  // True if the charge is more than a quarter of a shard. Of such entries, many a shard would get two, or one and much
+  // else.
   bool IsLarge(size_t charge) const {
     const uint64_t min = block_min_.load(std::memory_order_relaxed);
     return charge > min && charge <= BlocksMax();
@@ -71,19 +73,19 @@ class LargeEntries {
 
   size_t listed() const { return listed_.load(std::memory_order_relaxed); }
   uint64_t listed_bytes() const { return bytes_.load(std::memory_order_relaxed); }
-  // Of what is listed, and reserved.
+  // The bytes of what is listed and of what is reserved.
   uint64_t bytes() const { return listed_bytes() + reserved(); }
   uint64_t reserved() const { return reserved_.load(std::memory_order_relaxed); }
 
-  // Null: it is not listed. Else a reference of the caller's.
+  // Returns a reference, which the caller must release; null if the key is not listed.
   Handle* Find(const BlockKey& key);
-  // Lists an object instead of what may be listed under its key; takes one reference over. May evict others. False, and
-  // nothing is taken: no memory. REQUIRES: IsLarge(charge).
+  // Lists an object, in place of what was listed under its key, and takes over one reference. May evict others. Returns
+  // false, and takes nothing, if there is no memory. REQUIRES: IsLarge(charge).
   bool Put(const BlockKey& key, Handle* handle, size_t charge);
   bool Erase(const BlockKey& key);
   bool Erase(const Handle* handle);
   void Clear();
-  // Of those that are listed; `visit` must not call back.
+  // Calls visit for each listed object; `visit` must not call back.
   void ForEach(const std::function<void(const BlockKey&, Handle*, size_t charge)>& visit);
 
   void Reserve(uint64_t bytes);
@@ -94,11 +96,12 @@ class LargeEntries {
     BlockKey key;
     Handle* handle;
     size_t charge;
-    std::atomic<bool> recent{true};  // since the clock's hand came by; relaxed, as `hit`
+    std::atomic<bool> recent{true};  // used since the clock's hand came by; relaxed, as `hit`
     std::atomic<bool> hit{false};
   };
   struct Stripe {
-    std::atomic<uint32_t> count{0};  // entries; changes under the mutex, read without: a look-up beside may miss
+    std::atomic<uint32_t> count{
+        0};  // entries; changes under the mutex, is read without it: a concurrent look-up may miss
     std::shared_mutex mutex;
     std::vector<std::unique_ptr<Entry>> entries;  // guarded by mutex
   };
@@ -114,11 +117,11 @@ class LargeEntries {
   void Rebalance();
 
   Owner* const owner_;
-  // UINT64_MAX: nothing is large. Set by Open and SetCapacity.
+  // UINT64_MAX means that nothing is large. Set by Open and SetCapacity.
   std::atomic<uint64_t> block_min_{UINT64_MAX}, reservation_min_{UINT64_MAX};
   std::atomic<uint64_t> capacity_{0};
   std::atomic<size_t> listed_{0};
-  std::atomic<uint64_t> bytes_{0}, reserved_{0};  // relaxed: figures
+  std::atomic<uint64_t> bytes_{0}, reserved_{0};  // relaxed, because they are figures only
   std::array<Stripe, kStripes> stripes_;
 
   std::mutex resize_mutex_;   // orders ResizeShards and the clock

@@ -10,32 +10,34 @@
 
 namespace mezz {
 
-// A stock cache that gets an SCM tier while it is in use, and is a hybrid cache from then on. From RocksDB 8.9 on; what
-// HybridCacheV7::Arm does on 7.8.
+// A stock cache that gets an SCM tier while it is in use, and is a hybrid cache from then on. From RocksDB 8.9 on; on
+// 7.8 HybridCacheV7::Arm does the same.
 //
-// Handles are the stock cache's throughout, so what is done with a handle, but for releasing it, goes straight there.
+// All handles are the stock cache's. So every call that takes a handle, except Release, goes straight to the stock
+// cache.
 //
 //   current_:  the stock cache --Arm: release store--> the hybrid cache. Never changes again.
 //
-// Acquire loads see the hybrid cache whole. An Insert or Erase that began on the stock cache may meet the SCM tier on
-// its way: what was there before may have been demoted meanwhile by another thread. So it looks again when it is done,
-// and has the hybrid cache forget the key: the promise of docs/explanation/synchronization.md, "No older version comes
-// back", holds over an LRUCache from the first call on. (A HyperClockCache alone keeps the older of two objects.)
+// Acquire loads see the hybrid cache whole. While an Insert or Erase runs that began on the stock cache, the SCM tier
+// may appear, and another thread may demote the key's older block. So the call looks again when it is done, and has the
+// hybrid cache forget the key. Thus the promise of docs/explanation/synchronization.md, "No older version comes back",
+// holds over an LRUCache from the first call on. (A HyperClockCache itself keeps the older of two objects.)
 //
-// Thread-safe as rocksdb::Cache is.
+// As thread-safe as rocksdb::Cache.
 class LateHybridCache : public rocksdb::CacheWrapper {
  public:
-  // `stock` must be an LRUCache or HyperClockCache without a secondary cache, not yet in use by anyone.
+  // `stock` must be an LRUCache or HyperClockCache, have no secondary cache, and not be in use yet.
   explicit LateHybridCache(std::shared_ptr<rocksdb::Cache> stock);
   ~LateHybridCache() override;
 
-  // Puts the SCM tier underneath, as WrapCache. Until it has succeeded it may be called again, by one thread at a time;
-  // others may use the cache meanwhile. Refuses if HearsEvictions().
+  // Puts the SCM tier underneath, as WrapCache does. It may be called again until it succeeds, by one thread at a time.
+  // Other threads may use the cache meanwhile. Refuses if HearsEvictions().
   Status Arm(const HybridCacheOptions& options);
   bool armed() const { return current() != target_.get(); }
   // REQUIRES: armed().
   HybridStats& stats() const { return *GetHybridStats(current()); }
-  // Somebody has set an eviction callback on this cache: a RocksDB that puts a secondary cache of its own over it.
+  // True if somebody else has set an eviction callback on this cache, as a RocksDB does that puts a secondary cache of
+  // its own over it.
   bool HearsEvictions() const { return static_cast<bool>(eviction_callback_); }
 
   const char* Name() const override { return current()->Name(); }

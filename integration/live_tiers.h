@@ -16,19 +16,19 @@
 
 namespace mezz {
 
-// Both tiers of a live cache, as the flow between them needs them (TierFlow says what each function is for).
+// Both tiers of a live cache, with the functions that the flow between them needs. TierFlow says what each is for.
 class LiveTiers {
  public:
   struct Block {
     const BlockKey& key;
     BlockRole role;
     size_t bytes;
-    const BlockSource* source = nullptr;  // not null where it may come to a Put
-    const Image* image = nullptr;         // of a block that comes from flash, if it is known
-    bool evicted = false;                 // a move of bytes that DRAM had: a change of the key may overtake it
+    const BlockSource* source = nullptr;  // not null where a Put may follow
+    const Image* image = nullptr;         // for a block that comes from flash; null if not known
+    bool evicted = false;                 // true if DRAM had the bytes, so a change of the key may overtake the move
   };
-  // The parts of the cache, which are its own and outlive this. `scm` is there once it is open, `gate` where moves
-  // are guarded.
+  // The parts of the cache, which owns them; they must outlive this. `scm` is null until the cache is open, and `gate`
+  // is null unless moves are guarded.
   struct Parts {
     const HybridCacheOptions& options;
     PolicyInForce& policy;
@@ -66,7 +66,7 @@ class LiveTiers {
   void Count(DecisionPoint point, const Decision& decision, BlockRole role) {
     parts_.decisions.Add(point, decision, role);
   }
-  // What both tiers have counted.
+  // The counters of both tiers.
   CounterSnapshot Counters() const;
   uint64_t DramHits() const { return Counters()[Event::kDramHit]; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libmezzanine_preloaded.so knows of the caches it has made, and which of them has the SCM tier.
+// The caches that libmezzanine_preloaded.so has made, and which of them has the SCM tier.
 #pragma once
 
 #include <atomic>
@@ -16,92 +16,93 @@
 
 namespace mezz {
 
-// What MEZZANINE_WAIT says: for how long a medium that others hold is asked for. "0", or a whole number with s or ms,
-// of a day at most; refuses others.
+// Reads MEZZANINE_WAIT: how long a cache goes on asking for a medium that another process holds. Accepts "0", or a
+// whole number with s or ms of at most a day, and refuses anything else.
 Status ParseWait(std::string_view text, std::chrono::milliseconds* wait);
 inline constexpr std::chrono::milliseconds kWaitDefault = std::chrono::minutes(5);
 
-// How the library tells that a cache has no SCM tier for good: it ends a strict program.
+// Tells that a cache will never have an SCM tier. It ends a program that is to be strict.
 using TellFailure = void (*)(const std::string& sentence);
 
-// The right to the SCM tier, one to a process. Each cache that holds blocks asks for it, and asks again when a block
-// comes, until it has the tier: at once when the cache that had it has gone; from time to time while another process
-// has the medium, or its memory. That is how a process that starts before its predecessor has ended gets a tier.
+// The right to the SCM tier, of which a process has one. Each cache that holds blocks asks for it when a block comes,
+// until it has the tier. It asks at once if the cache that had the right has gone, and from time to time while another
+// process has the medium or its memory. So a process that starts before its predecessor has ended gets a tier later.
 //
 //   holder_:    null --Take: CAS, acq_rel--> the cache that asks or has it --Free: release store--> null
 //   ask_at_ns_: 0 --Postpone: relaxed store--> not before then --a cache has got the tier--> 0
 //
-// Taking it acquires, so that the next owner opens a medium that the last one has closed.
+// Take acquires, so that the next owner opens a medium that the last owner has closed.
 class TierRight {
  public:
   static TierRight& Get();
 
-  // Cheap: no clock is read while somebody has it.
+  // Cheap, because no clock is read while somebody has the right.
   bool MayAsk(const void* who) const;
   bool Take(const void* who);
   void Free(const void* who);
   const void* holder() const { return holder_.load(std::memory_order_relaxed); }
 
-  // By the holder, whom the medium was refused: a later time is told. False: the time is over. `first` begins anew.
+  // For the holder, when it could not open the medium: sets the time of the next attempt. Returns false if `wait` is
+  // over. `first` starts the wait anew.
   bool Postpone(bool first, std::chrono::milliseconds wait);
-  // By the holder, who has the tier: how long the process has waited for it.
+  // For the holder, when it has got the tier: returns how long the process has waited for it.
   std::chrono::milliseconds EndWait();
 
  private:
   std::atomic<const void*> holder_{nullptr};
   std::atomic<int64_t> ask_at_ns_{0};
-  // Of the holder alone:
-  int64_t waits_since_ns_ = 0;  // 0: nobody waits
+  // Only the holder uses these:
+  int64_t waits_since_ns_ = 0;  // 0 if nobody waits
   int64_t pause_ns_ = 0;
 };
 
-// A cache that this library has made, beside what it is to RocksDB. Base class of that: it outlives the other bases,
-// one of which closes the medium.
+// What the library keeps of a cache that it has made. The cache derives from this first, so that it is destroyed after
+// the other bases, one of which closes the medium.
 //
 //   state_:  kNew --a block comes that SCM can hold--> kHas, kWithout or kNever
 //            kWithout --the tier is to be had--> kHas     kWithout --it will not be--> kNever
 //
-// Relaxed: publishes nothing. Thread-safe, but for the destructor.
+// Relaxed, because the state publishes nothing. Thread-safe, except for the destructor.
 class MadeCache {
  public:
-  // `kind`: what the program believes it is. `wanted` outlives it.
+  // `kind` is the kind of cache that the program asked for. `wanted` must outlive this.
   MadeCache(std::string_view kind, const HybridCacheOptions& wanted, std::chrono::milliseconds wait, TellFailure fail)
       : kind_(kind), wanted_(wanted), wait_(wait), fail_(fail) {}
   MadeCache(const MadeCache&) = delete;
   MadeCache& operator=(const MadeCache&) = delete;
 
-  // Null: it has no SCM tier, now.
+  // Null as long as the cache has no SCM tier.
   virtual HybridStats* StatsIfArmed() = 0;
-  // As RocksDB has it: what finds it in MadeCaches.
+  // The cache as RocksDB knows it, by which MadeCaches finds it.
   virtual const rocksdb::Cache& rocksdb_cache() const = 0;
 
   bool without() const {
     const State state = this->state();
     return state == State::kWithout || state == State::kNever;
   }
-  // Whether databases may be opened for the sake of the SCM tier.
+  // Whether databases may be opened with options that heirs need.
   bool TakesHeirs() const { return wanted_.heirs && state() != State::kNever; }
-  // A database that asks for `chosen` by itself is opened with more.
+  // A database whose program chose `chosen` is opened with more warming than that.
   void WarmingRaised(Warming chosen) { warming_.Raised(chosen); }
-  // A database of that name has it.
+  // A database of that name uses the cache.
   void UsedBy(const std::string& database);
 
   // "LRUCache of 4 MiB of /var/db". REQUIRES: MadeCaches' lock.
   std::string DescriptionLocked() const;
 
  protected:
-  // What the program itself has asked RocksDB to warm a cache with. Its databases are opened with more, for the SCM
-  // tier's sake; where the cache has none, what the program did not ask for must not push its blocks out of DRAM.
+  // The warming that the program itself has asked RocksDB for. Its databases are opened with more, for the SCM tier.
+  // While the cache has no SCM tier, blocks that the program did not ask for must not push others out of DRAM.
   //
   //   kAsAsked --Raised: CAS--> the most that one of these databases asks for --Raised: CAS--> more
   //
-  // A factory that was raised before shows as one that asks for the best, so what asks for the best is not noted.
-  // Relaxed: publishes nothing.
+  // A factory that was raised before looks like one that asks for the best warming, so a request for the best is not
+  // noted. Relaxed, because it publishes nothing.
   class ProgramsWarming {
    public:
     void Raised(Warming chosen);
-    // RocksDB offers a block that it has written: with LOW priority what a flush has, with BOTTOM what a compaction
-    // has, or a blob, which is warmed by an option of its own.
+    // Whether the program asked for this block, which RocksDB has written and offers. RocksDB gives blocks of flushes
+    // LOW priority and those of compactions BOTTOM. Blobs are warmed by an option of their own.
     bool AskedFor(rocksdb::Cache::Priority priority, bool blob) const;
 
    private:
@@ -111,19 +112,20 @@ class MadeCache {
 
   ~MadeCache() { TierRight::Get().Free(this); }
 
-  // A block that SCM can hold has come, and the cache has no tier. Does not wait for others.
+  // WantsTier tells whether to call AskForTier when a block comes that SCM can hold. AskForTier does not wait for other
+  // threads.
   bool WantsTier() const {
     const State state = this->state();
     return state == State::kNew || state == State::kWithout;
   }
   void AskForTier();
 
-  // Opens the medium and puts the tier underneath. By one thread at a time.
+  // Opens the medium and puts the tier underneath. Called by one thread at a time.
   virtual Status OpenTier(const HybridCacheOptions& options) = 0;
-  // Somebody else's secondary cache is over or under it.
+  // True if somebody else's secondary cache is over or under this one.
   virtual bool HasSecondary() const { return false; }
 
-  // To be called by the constructor and the destructor of the class that is whole.
+  // To be called by the constructor and the destructor of the most derived class.
   void Enter();
   void Leave();
 
@@ -143,16 +145,16 @@ class MadeCache {
   const std::chrono::milliseconds wait_;
   const TellFailure fail_;
   std::atomic<State> state_{State::kNew};
-  bool kept_ = false;       // by the reporter. GUARDED_BY MadeCaches' lock, as all below
+  bool kept_ = false;       // by the reporter. Guarded by MadeCaches' lock, as all members below
   std::string why_;         // it has no tier
-  std::string database_;    // the first that has it
-  bool databases_ = false;  // others do, too
+  std::string database_;    // the first that uses the cache
+  bool databases_ = false;  // others use it, too
 };
 
-// Those that live.
+// All caches that the library has made and that still exist.
 class MadeCaches {
  public:
-  // The cache that RocksDB knows by that address, which lives as long as the caller has it. Null: not ours.
+  // The cache that RocksDB knows by that address; null if the library did not make it. The caller keeps it alive.
   static MadeCache* Find(const rocksdb::Cache* address);
 };
 

@@ -8,7 +8,8 @@
 
 namespace mezz {
 
-// A stock cache, the DRAM tier, with the SCM tier of `core` behind it. Takes `core` over; `dram` may outlive it.
+// Makes a hybrid cache of a stock cache, `dram`, with the SCM tier of `core` behind it. It owns `core`; `dram` may
+// outlive it.
 std::shared_ptr<rocksdb::Cache> MakeHybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<HybridCore> core);
 
 }  // namespace mezz

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a cache's metrics are to be had, as HybridCacheOptions::metrics says: a socket that a scraper asks, or a file.
+// Serves a cache's metrics at a socket that a scraper asks, or in a file, as HybridCacheOptions::metrics says.
 #pragma once
 
 #include <atomic>
@@ -14,36 +14,36 @@
 
 namespace mezz {
 
-// Answered clients, or written files; and those that were not: a client that went, or did not read in time; a full
-// disk.
+// `done` counts clients that were answered, or files that were written. `failed` counts clients that went away or did
+// not read in time, and files that could not be written, as on a full disk.
 struct MetricsDeliveries {
   uint64_t done = 0;
   uint64_t failed = 0;
 };
 
-// One thread of its own, which takes no signals, does all. Nothing that a client does holds up anybody but this thread:
+// One thread does all the work, and takes no signals. A client can delay this thread only:
 //
-// - A client has ten seconds for everything, and one answer. Of more than eight at a time the oldest is dropped.
-// - The destructor waits for no client: for the text that is being made, and for a file to be written.
+// - A client has ten seconds in all, and gets one answer. If more than eight are connected, the oldest is dropped.
+// - The destructor waits for no client. It waits for a text that is being made, and for a file that is being written.
 //
-// In a forked child nothing is served: the child's copy of a listening socket is closed at fork(), and the destructor
-// leaves all to the parent. No exception leaves. Thread-safe, but for the destructor.
+// A forked child serves nothing: its copy of the listening socket is closed at fork(), and the destructor leaves
+// everything to the parent. No exception leaves. Thread-safe, except for the destructor.
 class MetricsEndpoint {
  public:
   using Text = std::function<std::string(MetricsFormat)>;
 
-  // What it takes of DRAM, at most nine texts.
+  // The DRAM that it takes: at most nine texts.
   static constexpr uint64_t kDramBytes = 1 << 20;
 
-  // Takes the socket or the file, so that all that can be wrong is told now; with no `metrics`, *endpoint stays null.
-  // kBusy: another cache, of this process or of another, has it. A socket that nobody answers at is replaced.
+  // Takes the socket or the file, so that every error shows now. If `metrics` is empty, *endpoint stays null. kBusy if
+  // another cache of this or another process has it. A socket at which nobody answers is replaced.
   static Status Open(const std::string& metrics, std::unique_ptr<MetricsEndpoint>* endpoint);
   virtual ~MetricsEndpoint() = default;
   MetricsEndpoint(const MetricsEndpoint&) = delete;
   MetricsEndpoint& operator=(const MetricsEndpoint&) = delete;
 
-  // From now on clients are answered, or the file is written: at once, every ten seconds, and by the destructor.
-  // `text` is called by one thread at a time, until the destructor has returned. Call it once.
+  // From now on clients are answered. A file is written at once, then every ten seconds, and by the destructor. `text`
+  // is called by one thread at a time, until the destructor has returned. Call Serve once.
   virtual void Serve(Text text) = 0;
   virtual MetricsDeliveries deliveries() const = 0;
 
@@ -51,7 +51,7 @@ class MetricsEndpoint {
   MetricsEndpoint() = default;
 };
 
-// Counted by one thread, read by others. Relaxed: figures.
+// Counted by one thread and read by others. Relaxed, because they are figures only.
 class DeliveryCounts {
  public:
   void Count(bool done) { (done ? done_ : failed_).fetch_add(1, std::memory_order_relaxed); }

@@ -10,8 +10,8 @@
 
 namespace mezz {
 
-// A listening socket: not blocking, closed by exec() and by fork() in the child, so that who comes after this process
-// finds the address free whatever children live on. (A child of raw clone(2) keeps it until it ends.)
+// A listening, non-blocking socket. It is closed by exec(), and in the child by fork(). So the next process finds the
+// address free, whatever children of this one live on. (A child of a raw clone(2) keeps it until it ends.)
 class MetricsListener {
  public:
   MetricsListener() = default;
@@ -19,8 +19,8 @@ class MetricsListener {
   MetricsListener& operator=(MetricsListener&&) = delete;
   ~MetricsListener();  // removes the file of a Unix socket, if it is still this socket's
 
-  // REQUIRES: target.kind is no file. A Unix socket that exists is replaced if nobody listens there. It gets the rights
-  // that the umask leaves: usually its owner's alone.
+  // A Unix socket that exists is replaced if nobody listens there. The new one gets the rights that the umask leaves,
+  // usually for its owner alone. REQUIRES: target.kind is not kFile.
   static Status Open(const MetricsTarget& target, MetricsListener* listener);
 
   int fd() const { return fd_; }
@@ -31,8 +31,8 @@ class MetricsListener {
   void Own(int fd);
 
   int fd_ = -1;
-  std::string path_;  // empty: no file
-  dev_t device_ = 0;  // of the file at path_, as the number
+  std::string path_;  // empty if there is no file
+  dev_t device_ = 0;  // device and inode number of the file at path_
   ino_t inode_ = 0;
 };
 

@@ -9,8 +9,8 @@
 
 namespace mezz {
 
-// Answers GET /metrics over HTTP/1.1 at a TCP or Unix socket: as OpenMetrics whoever asks for it, others in the older
-// format. REQUIRES: target.kind is no file.
+// Answers GET /metrics over HTTP/1.1 at a TCP or Unix socket. A client that accepts OpenMetrics gets that, any other
+// the older format. REQUIRES: target.kind is not kFile.
 Status OpenMetricsServer(const MetricsTarget& target, std::unique_ptr<MetricsEndpoint>* endpoint);
 
 }  // namespace mezz

@@ -9,17 +9,17 @@
 
 namespace mezz {
 
-// How long misses took (MissTimer), in fixed buckets. Thread-safe. Relaxed order: counts publish nothing. Two locked
-// additions beside a read of flash; a hit does nothing here.
+// A histogram of how long misses took (MissTimer), in fixed buckets. Thread-safe. Relaxed order, because counts publish
+// nothing. A miss, which reads flash, costs two locked additions; a hit costs nothing.
 class MissLatency {
  public:
-  // Upper bounds, included: from the page cache to a device that stalls.
+  // The buckets' upper bounds, which belong to them. They reach from a read of the page cache to a device that stalls.
   static constexpr std::array<uint64_t, 13> kBoundsNs = {5'000,      10'000,      20'000,       50'000,    100'000,
                                                          200'000,    500'000,     1'000'000,    2'000'000, 5'000'000,
                                                          10'000'000, 100'000'000, 1'000'000'000};
 
   struct Snapshot {
-    std::array<uint64_t, kBoundsNs.size() + 1> counts{};  // the last: above all bounds
+    std::array<uint64_t, kBoundsNs.size() + 1> counts{};  // the last counts what is above all bounds
     uint64_t sum_ns = 0;
   };
 

@@ -8,19 +8,19 @@
 
 namespace mezz {
 
-// How long a thread takes from a look-up that misses to the Insert of the block that it read instead: what a miss
-// costs. Each thread remembers its latest miss, of whatever cache, so that nothing else is timed: no Insert without a
-// look-up (warm-up by flush or compaction), no look-up without an Insert (fill_cache=false).
+// Measures the cost of a miss: the time from the look-up that misses to the Insert of the block that the thread then
+// read. Each thread remembers its latest miss, of whatever cache. So nothing else is timed: neither an Insert without a
+// look-up (a flush or compaction that warms the cache), nor a look-up without an Insert (fill_cache=false).
 //
-// RocksDB's MultiGet looks all blocks of a batch up, reads them together, and inserts them in that order: the last
-// block's time is shared among all that the thread inserted since its look-up.
+// RocksDB's MultiGet looks up all blocks of a batch, reads them together, and inserts them in that order. So the last
+// block's time is divided by the number of blocks that the thread has inserted since that look-up.
 class MissTimer {
  public:
-  // `cache` tells caches of one process apart; not looked at.
+  // `cache` tells the caches of one process apart, and is not dereferenced.
   static void OnMiss(const void* cache, const BlockKey& key, uint64_t now_ns) {
     latest_ = {.cache = cache, .key = key, .since_ns = now_ns, .inserts = 0};
   }
-  // Nanoseconds, if this is the block of the latest miss. `now` is asked for the time in that case only.
+  // Returns nanoseconds if this is the block of the latest miss. Only then `now` is called.
   template <typename Now>
   static std::optional<uint64_t> OnInsert(const void* cache, const BlockKey& key, Now now) {
     if (latest_.cache != cache) return std::nullopt;
@@ -33,10 +33,10 @@ class MissTimer {
 
  private:
   struct Miss {
-    const void* cache = nullptr;  // null: none, or it was matched
+    const void* cache = nullptr;  // null if there is none, or if its Insert has come
     BlockKey key;
     uint64_t since_ns = 0;
-    uint32_t inserts = 0;  // of this thread since
+    uint32_t inserts = 0;  // by this thread since
   };
   static thread_local Miss latest_;
 };

@@ -11,7 +11,7 @@
 
 namespace mezz {
 
-// Keeps what moves between the tiers apart from what its user changes, so that no older version of a block comes back.
+// Separates moves between the tiers from the user's changes, so that no older version of a block comes back.
 //
 // A *move* carries a block's bytes into the other tier: a demotion or a promotion. A *change* is what a user does to a
 // key: an Erase, or an Insert, which erases first. A move may be overtaken: the block has left the DRAM tier, a change
@@ -26,18 +26,19 @@ namespace mezz {
 //   newest:  the Moment of the stripe's newest change; raised by CAS before that change ends
 //
 // and all stripes share `changes_made_`, which grows by one with each change (acq_rel): it orders changes, and dates
-// the moves. A stripe's keys share their fate: one move in kStripes is refused because of a change of another key made
-// in the same few microseconds. A cache may forget.
+// the moves. A change stops the moves of all keys of its stripe. So a change of another key, in the same few
+// microseconds, refuses one move in kStripes. A cache may forget.
 //
-// In a child made by fork() a change waits for nobody: the moves that were under way are its parent's, and nothing
-// moves to SCM there.
+// In a child made by fork() a change does not wait: the moves that were under way are its parent's, and nothing moves
+// to SCM in the child.
 //
-// Thread-safe. A move never waits, so a change waits for no more than the few moves of its stripe that it met.
-// Costs: a move two atomic additions on its stripe's line; a change three, and one on the shared line; a window a load
-// of that line. 16 KiB.
+// Thread-safe. A move never waits, so a change waits only for the few moves of its stripe that it met. A move costs two
+// atomic additions on its stripe's cache line. A change costs three, and one on the shared line. A window costs a load
+// of the shared line. The gate takes 16 KiB.
 class MoveGate {
  public:
-  // How many changes had been made. What is read from a tier at a moment is right until a change after that moment.
+  // The number of changes made so far. Bytes that were read from a tier at a moment are valid until the next change of
+  // their key.
   enum class Moment : uint64_t { kUnknown = 0 };
 
   MoveGate() = default;
@@ -65,20 +66,20 @@ class MoveGate {
   alignas(kLineBytes) std::array<Stripe, kStripes> stripes_;
 };
 
-// Dates what the calling thread moves: to be opened before the SCM tier is read for a promotion, and before the DRAM
-// tier is asked for anything that may evict. An eviction outside of any window has no date and is not demoted. Windows
-// nest, the inner one counts, and one that was opened too early is merely strict.
+// Dates what the calling thread moves. Open a window before you read the SCM tier for a promotion, and before you ask
+// the DRAM tier for anything that may evict. An eviction outside any window has no date and is not demoted. Windows
+// nest, and the inner one counts. A window that was opened too early only refuses more moves.
 class MoveGate::Window {
  public:
   explicit Window(const MoveGate& gate) : outer_(current_) {
-    // Acquire: what this thread removes from a tier, it removes after this.
+    // Acquire, so that whatever this thread removes from a tier, it removes after this.
     current_ = {&gate, Moment{gate.changes_made_.load(std::memory_order_acquire)}};
   }
   ~Window() { current_ = outer_; }
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
-  // Of the calling thread's window on `gate`.
+  // The date of the calling thread's window on `gate`; kUnknown if it has none.
   static Moment Opened(const MoveGate& gate) { return current_.gate == &gate ? current_.since : Moment::kUnknown; }
 
  private:
@@ -91,7 +92,8 @@ class MoveGate::Window {
   const Date outer_;
 };
 
-// A move of `key`, of bytes that this thread's window is older than. While it lives no change of the key is made.
+// A move of `key`, whose bytes were read after this thread's window was opened. While it lives, no change of the key is
+// made.
 class MoveGate::Move {
  public:
   Move(MoveGate& gate, const BlockKey& key);
@@ -99,14 +101,14 @@ class MoveGate::Move {
   Move(const Move&) = delete;
   Move& operator=(const Move&) = delete;
 
-  // False: a change overtook the bytes. Do not move them.
+  // False if a change has overtaken the bytes: do not move them.
   explicit operator bool() const { return stripe_ != nullptr; }
 
  private:
   Stripe* stripe_;
 };
 
-// A change of `key`. Erase the key from both tiers while it lives: then every move of what was erased is over, or will
+// A change of `key`. Erase the key from both tiers while this lives. Then every move of what you erase is over, or will
 // be refused.
 class MoveGate::Change {
  public:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of RocksDB by which a program's databases and families are opened, as the preloaded libraries hide
-// them: by their names in librocksdb.so, so that one source serves all releases.
+// The functions of RocksDB that open a program's databases and families. The preloaded libraries replace them by their
+// names in librocksdb.so, so that one source serves all releases.
 //
-// ColumnFamilyData::ValidateOptions judges each family before its database is opened, by whatever function, before it
-// is created, and before SetOptions changes it. All overloads of Open go through the two below, or call DB::Open with
-// families. Within librocksdb.so they call each other through relocations, as long as it is not linked with -Bsymbolic:
-// then nothing would change.
+// RocksDB calls ColumnFamilyData::ValidateOptions for each family before any function opens its database, before the
+// family is created, and before SetOptions changes it. All overloads of Open go through the two below, or call DB::Open
+// with families. Within librocksdb.so these functions call each other through relocations, so they reach ours. If it is
+// linked with -Bsymbolic they do not, and nothing changes.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ using Families = std::vector<rocksdb::ColumnFamilyDescriptor>;
 using FamilyHandles = std::vector<rocksdb::ColumnFamilyHandle*>;
 
 using ValidateFamily = rocksdb::Status(const rocksdb::DBOptions& options, const rocksdb::ColumnFamilyOptions& family);
-// What points to the database differs between releases, and is passed on.
+// The type of `db` differs between releases; the pointer is only passed on.
 using OpenDatabase = rocksdb::Status(const rocksdb::DBOptions& options, const std::string& name,
                                      const Families& families, FamilyHandles* handles, void* db);
 using OpenTransactions = rocksdb::Status(const rocksdb::DBOptions& options,
@@ -50,5 +50,5 @@ using OpenTransactions = rocksdb::Status(const rocksdb::DBOptions& options,
 #define MEZZ_OPEN_DATABASE MEZZ_OPEN_DATABASE_OF("PSt10unique_ptrIS0_St14default_deleteIS0_EE")
 #endif
 
-// The definition of a function takes the place of RocksDB's, for all that is loaded after us.
+// This definition of a function replaces RocksDB's, for all that is loaded after us.
 #define MEZZ_HIDES(name) asm(name) __attribute__((visibility("default")))

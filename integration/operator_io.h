@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the preloaded libraries tell the person who started the program: on stderr, because they have no other channel.
+// Messages of the preloaded libraries to the person who started the program. They go to stderr, because there is no
+// other channel.
 #pragma once
 
 #include <exception>
@@ -13,7 +14,7 @@
 
 namespace mezz {
 
-// What `make` returns; if it throws, an error that says so: nothing of ours may pass through the program's RocksDB.
+// Returns what `make` returns, or an error if it throws. No exception of ours may pass through the program's RocksDB.
 template <typename Make>
 Status NoThrow(Make make) {
   try {
@@ -25,14 +26,15 @@ Status NoThrow(Make make) {
   }
 }
 
-// Empty if the RocksDB in this process is the release that this library was built for. Else a sentence that says which
-// it is, `consequence`, and what to do.
+// Returns an empty text if the RocksDB in this process is the release that this library was built for. Otherwise a
+// sentence that tells the release, `consequence`, and what to do.
 std::string OtherRocksDB(std::string_view consequence = {});
-// True if the RocksDB in this process is the one this library was built for. Otherwise tells, once, and says false:
-// classes of another release have another layout.
+// Returns true if the RocksDB in this process is the one that this library was built for. Otherwise it says so once on
+// stderr and returns false, because classes of another release have another layout.
 bool RocksDBMatches();
 
-// Shows how far the medium's preparation has come: a line that changes on a terminal, else one line at the end.
+// Returns a function that shows how far the medium's preparation has come. On a terminal the line changes; elsewhere
+// there is one line at the end.
 std::function<void(const PrefaultProgress&)> PrefaultLine();
 
 }  // namespace mezz

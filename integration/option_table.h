@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys of the URIs: each is read, printed and documented by its row here and nowhere else.
+// The keys of the URIs. Each key's row is the only place by which it is read, printed and documented.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +13,34 @@ namespace mezz {
 
 enum class TakenBy {
   kEveryUri,
-  kNotSecondary,  // mezzanine://, also where a program's own cache is wrapped
-  kDramTier,      // mezzanine://; where a program's own cache is wrapped it is taken and not used
+  kNotSecondary,  // mezzanine://, and a program's own cache that is wrapped
+  kDramTier,      // mezzanine://; accepted and not used if a program's own cache is wrapped
 };
 
 struct OptionRow {
   std::string_view key;
-  std::string_view member;  // what the judges of ScmOptions call it; empty: as the key
+  std::string_view member;  // its name in errors of ScmOptions::Validate; empty if that is the key
   std::string_view values;
   std::string_view fallback;  // the default
   std::string_view meaning;
   TakenBy taken_by;
-  // Reads `value` into the options, or refuses it; `row` is there for the sentence.
+  // Reads `value` into the options, or refuses it; the error is worded by `row`.
   Status (*parse)(const OptionRow& row, std::string_view value, HybridCacheOptions* options);
-  // A value that `parse` reads back to the same; empty: nothing to say.
+  // Returns a value that `parse` reads back to the same options; empty if the URI needs no such key.
   std::string (*print)(const HybridCacheOptions& options);
 };
 std::span<const OptionRow> OptionTable();
 
-// key=value;key=value... with all that the table prints, for a URI that takes them.
+// All values that the table prints, as key=value;key=value... Leaves out the keys that the URI does not take.
 std::string PrintItems(const HybridCacheOptions& options, bool secondary);
 
-// The table of docs/reference/options.md.
+// The table of docs/reference/options.md; a test compares them.
 std::string OptionsAsMarkdown();
 
 // Replaces the names of our structs in a judge's sentence by the keys that the URI's user knows.
 std::string InKeys(std::string_view message);
 
-// "256M": a size as the URI spells it, exactly.
+// A size as the URI spells it, exactly: "256M".
 std::string SizeText(uint64_t bytes);
 
 }  // namespace mezz
