@@ -18,4 +18,7 @@ inline constexpr bool kHandlesSignals = true;
 inline constexpr bool kHandlesSignals = false;
 #endif
 
+// Freed memory is kept for a while, with what it held.
+inline constexpr bool kKeepsFreedMemory = kHandlesSignals;
+
 }  // namespace mezz::test

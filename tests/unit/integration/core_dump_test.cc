@@ -22,6 +22,7 @@
 #include "rocksdb/table.h"
 #include "rocksdb/version.h"
 #include "tests/support/open_db.h"
+#include "tests/support/sanitizer.h"
 
 namespace mezz {
 namespace {
@@ -159,6 +160,7 @@ size_t MarksInDumpWith(const std::string& keys) {
 
 // What is freed may stay in the heap as it was, so those that hold nothing come first.
 TEST(CoreDump, HoldsTheBlocksOfDramUnlessItIsToHoldNone) {
+  if (test::kKeepsFreedMemory) GTEST_SKIP() << "the sanitizer keeps what is freed";
   const std::string kinds[] = {";dram_cache=hcc", ";dram_cache=lru"};
   for (const std::string& kind : kinds) {
     SCOPED_TRACE(kind);
@@ -192,6 +194,10 @@ TEST(CoreDump, ToHoldNoneIsRefusedWhereRocksDBCopiesItself) {
   EXPECT_EQ(made.code(), Status::Code::kNotSupported);
   EXPECT_THAT(std::string(made.message()),
               AllOf(HasSubstr("core_dump=none needs RocksDB 8.9"), HasSubstr("core_dump=dram")));
+}
+
+TEST(CoreDump, HoldsTheBlocksOfDram) {
+  if (test::kKeepsFreedMemory) GTEST_SKIP() << "the sanitizer keeps what is freed";
   EXPECT_GT(MarksInDumpWith(";pack=off"), 2000u) << "4 MiB of DRAM have some 4,000 values";
   EXPECT_LT(MarksInDumpWith(";pack=off"), 6000u) << "not those of the medium";
 }
