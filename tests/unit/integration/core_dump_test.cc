@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a core dump of a process with a cache would hold: core_dump=none, dram, all.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -14,6 +15,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include "cache/base/undumped_memory.h"
 #include "integration/hybrid_cache.h"
@@ -30,7 +32,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr char kUri[] = "mezzanine://dram=4M;scm=64M;medium=dram";
+std::string UriWith(std::string_view keys) { return fmt::format("mezzanine://dram=4M;scm=64M;medium=dram{}", keys); }
 constexpr int kKeys = 8000;
 
 // Made here, so that no page of the program holds it.
@@ -142,7 +144,7 @@ Status MakeCache(const std::string& uri, std::shared_ptr<rocksdb::Cache>* cache)
 
 size_t MarksInDumpWith(const std::string& keys) {
   std::shared_ptr<rocksdb::Cache> cache;
-  const Status made = MakeCache(kUri + keys, &cache);
+  const Status made = MakeCache(UriWith(keys), &cache);
   EXPECT_EQ(made.message(), "");
   if (!made.ok()) return 0;
   const std::string mark = MakeMark();
@@ -183,7 +185,7 @@ TEST(CoreDump, HoldsTheBlocksOfDramUnlessItIsToHoldNone) {
 
 TEST(CoreDump, ACacheWhoseMemoryIsItsOwnersIsRefusedToHoldNone) {
   HybridCacheOptions options;
-  ASSERT_TRUE(ParseHybridUri(std::string(kUri) + ";core_dump=none", &options).ok());
+  ASSERT_TRUE(ParseHybridUri(UriWith(";core_dump=none"), &options).ok());
   std::shared_ptr<rocksdb::Cache> cache;
   const Status wrapped = WrapCache(rocksdb::NewLRUCache(4 << 20), options, &cache);
   EXPECT_EQ(wrapped.code(), Status::Code::kInvalidArgument);
@@ -195,7 +197,7 @@ TEST(CoreDump, ACacheWhoseMemoryIsItsOwnersIsRefusedToHoldNone) {
 
 TEST(CoreDump, ToHoldNoneIsRefusedWhereRocksDBCopiesItself) {
   std::shared_ptr<rocksdb::Cache> cache;
-  const Status made = MakeCache(std::string(kUri) + ";core_dump=none", &cache);
+  const Status made = MakeCache(UriWith(";core_dump=none"), &cache);
   EXPECT_EQ(made.code(), Status::Code::kNotSupported);
   EXPECT_THAT(std::string(made.message()),
               AllOf(HasSubstr("core_dump=none needs RocksDB 8.9"), HasSubstr("core_dump=dram")));
@@ -205,11 +207,11 @@ TEST(CoreDump, ToHoldNoneIsRefusedWhereRocksDBCopiesItself) {
 
 TEST(CoreDump, AFormerNameOfTheValueSaysWhetherTheMediumIsInIt) {
   HybridCacheOptions options;
-  ASSERT_TRUE(ParseHybridUri(std::string(kUri) + ";core_dump=true", &options).ok());
+  ASSERT_TRUE(ParseHybridUri(UriWith(";core_dump=true"), &options).ok());
   EXPECT_EQ(options.scm.core_dump, CoreDump::kAll);
-  ASSERT_TRUE(ParseHybridUri(std::string(kUri) + ";core_dump=0", &options).ok());
+  ASSERT_TRUE(ParseHybridUri(UriWith(";core_dump=0"), &options).ok());
   EXPECT_EQ(options.scm.core_dump, CoreDump::kDram);
-  EXPECT_THAT(std::string(ParseHybridUri(std::string(kUri) + ";core_dump=some", &options).message()),
+  EXPECT_THAT(std::string(ParseHybridUri(UriWith(";core_dump=some"), &options).message()),
               HasSubstr("core_dump=some: accepted are dram, all, none"));
 }
 
