@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "integration/core_figures.h"
 #include "integration/hybrid_cache.h"
@@ -122,8 +123,9 @@ TEST(CoreMetrics, HostileDescriptionsAreEscaped) {
 
 TEST(CoreMetrics, CurveTellsBothTiers) {
   CoreFigures figures;
-  figures.curve.emplace();
-  figures.curve->points.push_back({.dram = 0.5, .scm = 2, .dram_hits = 0.25, .scm_hits = 0.5, .error = 0.01});
+  CacheCurve::Figures curve;
+  curve.points.push_back({.dram = 0.5, .scm = 2, .dram_hits = 0.25, .scm_hits = 0.5, .error = 0.01});
+  figures.curve = std::move(curve);
   const OpenMetrics read = Read(ToMetrics(figures));
   EXPECT_THAT(read.violations, IsEmpty());
   EXPECT_EQ(read.at("mezzanine_curve_hit_ratio{dram=\"0.5\",scm=\"2\",tier=\"scm\"}"), 0.5);
