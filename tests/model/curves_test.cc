@@ -12,6 +12,7 @@
 #include "cache/log_rules.h"
 #include "tests/support/public_traces.h"
 #include "tests/support/seed.h"
+#include "tests/unit/sim/test_traces.h"
 #include "workloads/readers/loaded_trace.h"
 #include "workloads/readers/open_trace.h"
 #include "workloads/sim/runner.h"
@@ -343,28 +344,6 @@ TEST(Curves, WarnWhatTheirFiguresAreWorth) {
   EXPECT_THAT(curve.warnings.back(), HasSubstr("blocks of the sample"));
 }
 
-// Each key is asked for with one size, and then with another.
-class ResizedSource final : public RequestSource {
- public:
-  bool Next(Request* request) override {
-    if (next_ == 2 * kKeys) return false;
-    *request = {.key = next_ % kKeys, .value_bytes = next_ < kKeys ? 100u : 200u};
-    ++next_;
-    return true;
-  }
-  Status status() const override { return Status::Ok(); }
-  Status Rewind() override {
-    next_ = 0;
-    return Status::Ok();
-  }
-  std::string description() const override { return "resized"; }
-  double sample_rate() const override { return 0.25; }
-
- private:
-  static constexpr uint64_t kKeys = 4000;
-  uint64_t next_ = 0;
-};
-
 TEST(Curves, SayWhereSizesChangeAndWhatASampleIs) {
   const CurveOptions small{.policy = "lru", .dram = "64K,1M"};
   CurveOptions exact = small, sampled = small;
@@ -374,8 +353,13 @@ TEST(Curves, SayWhereSizesChangeAndWhatASampleIs) {
       {small, "trace resized: the size of 4000 keys changes; each has the first that is not 0"},
       {exact, "trace resized: the size of 4000 keys changes; each has the first that is not 0"},
       {sampled, "trace resized: of the sample, the size of "}};
+  // Each key is asked for with one size, and then with another.
+  std::vector<Request> requests;
+  for (const uint32_t bytes : {100u, 200u}) {
+    for (uint64_t key = 0; key < 4000; ++key) requests.push_back({.key = key, .value_bytes = bytes});
+  }
   for (const auto& [options, said] : kWays) {
-    ResizedSource source;
+    sim::SampleOf source(std::make_unique<sim::VectorSource>(requests, "resized"), /*rate=*/0.25);
     const Curve curve = CurveOf(&source, options);
     EXPECT_EQ(
         std::ranges::count_if(curve.warnings, [said = said](const std::string& w) { return w.starts_with(said); }), 1)

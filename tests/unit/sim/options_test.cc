@@ -170,16 +170,8 @@ TEST(RunTrace, ByBytesTakesTotalsThatNoLiveTierHas) {
   }
 }
 
-// A file that mezz_trace sample wrote.
-class HalfOfKeys final : public WrappedSource {
- public:
-  using WrappedSource::WrappedSource;
-  bool Next(Request* request) override { return source_->Next(request); }
-  double sample_rate() const override { return 0.5; }
-};
-
 TEST(PlanCapacity, OfATraceThatIsASampleBytesAreForAllOfIt) {
-  HalfOfKeys source(std::make_unique<VectorSource>(VectorSource::OfKeys(TwiceEach(10'000))));
+  SampleOf source(std::make_unique<VectorSource>(VectorSource::OfKeys(TwiceEach(10'000))), /*rate=*/0.5);
   LoadedTrace trace;
   ASSERT_TRUE(LoadedTrace::Load(&source, {}, &trace).ok());
   SimOptions options = Good();

@@ -15,7 +15,8 @@ namespace mezz::sim {
 
 class VectorSource final : public RequestSource {
  public:
-  explicit VectorSource(std::vector<Request> requests) : requests_(std::move(requests)) {}
+  explicit VectorSource(std::vector<Request> requests, std::string description = "test")
+      : requests_(std::move(requests)), description_(std::move(description)) {}
   static VectorSource OfKeys(const std::vector<uint64_t>& keys) {
     std::vector<Request> requests;
     for (const uint64_t key : keys) requests.push_back({.key = key});
@@ -32,11 +33,23 @@ class VectorSource final : public RequestSource {
     at_ = 0;
     return Status::Ok();
   }
-  std::string description() const override { return "test"; }
+  std::string description() const override { return description_; }
 
  private:
   const std::vector<Request> requests_;
+  const std::string description_;
   size_t at_ = 0;
+};
+
+// As a file that mezz_trace sample wrote.
+class SampleOf final : public WrappedSource {
+ public:
+  SampleOf(std::unique_ptr<RequestSource> source, double rate) : WrappedSource(std::move(source)), rate_(rate) {}
+  bool Next(Request* request) override { return source_->Next(request); }
+  double sample_rate() const override { return rate_; }
+
+ private:
+  const double rate_;
 };
 
 inline LoadedTrace LoadKeys(const std::vector<uint64_t>& keys) {
