@@ -266,9 +266,8 @@ class SegmentLog {
   void NoteBusError(uint64_t offset);
   uint64_t bus_errors() const { return bus_errors_.load(std::memory_order_relaxed); }
   bool HadFault(SegmentId id) const { return segment(id).faults.load(std::memory_order_relaxed) != 0; }
-  bool HasCondemned() const {
-    return condemned_.load(std::memory_order_relaxed);
-  }  // a hint: TakeCondemned may find one
+  // A hint that TakeCondemned may find one.
+  bool HasCondemned() const { return condemned_.load(std::memory_order_relaxed); }
   bool IsCondemned(SegmentId id) const {
     return segment(id).faults.load(std::memory_order_relaxed) >= log_rules::kFaultsOfSegmentMax;
   }

@@ -10,8 +10,8 @@ namespace mezz {
 struct ThreadKind {
   enum class Pool : uint8_t { kUnknown, kOther, kCompactions };
   Pool pool = Pool::kUnknown;  // by the thread's name, which is read once
-  uint8_t compacts =
-      0;  // how many more questions are answered with yes, whatever its name, since it inserted a compaction's output
+  // How many more questions are answered with yes, whatever its name, since it inserted a compaction's output.
+  uint8_t compacts = 0;
 };
 // Initial-exec, because every hit reads it: it is then found without a call, from a shared library too.
 [[gnu::tls_model("initial-exec")]] inline thread_local constinit ThreadKind this_thread_kind;

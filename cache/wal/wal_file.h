@@ -67,8 +67,8 @@ class WalFile {
 
   mutable std::mutex mutex_;
   std::vector<Extent> extents_;  // guarded by mutex_, changed by the writer only
-  std::vector<std::pair<uint64_t, uint64_t>>
-      dirty_;              // guarded by mutex_: ranges that a page cache may not have written back
+  // Guarded by mutex_: ranges that a page cache may not have written back.
+  std::vector<std::pair<uint64_t, uint64_t>> dirty_;
   std::mutex sync_mutex_;  // taken before mutex_: a Sync waits for the Sync that took its bytes from dirty_
 };
 
