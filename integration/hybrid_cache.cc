@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "integration/hybrid_cache.h"
 
-#include <algorithm>
 #include <atomic>
 #include <cassert>
-#include <functional>
 #include <new>
 #include <string_view>
 #include <utility>

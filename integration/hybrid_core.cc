@@ -3,17 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <bit>
 #include <cassert>
 #include <chrono>
-#include <iterator>
-#include <new>
-#include <span>
 #include <utility>
 
 #include "cache/base/if_memory.h"
 #include "cache/base/text.h"
-#include "cache/base/thread_buffer.h"
 #include "cache/base/write_file.h"
 #include "integration/compaction_thread.h"
 #include "integration/heirs.h"
@@ -22,7 +18,6 @@
 #include "integration/option_table.h"
 #include "integration/serving.h"
 #include "integration/tell.h"
-#include "integration/warming.h"
 #include "rocksdb/version.h"
 
 namespace mezz {
