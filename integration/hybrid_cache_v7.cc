@@ -479,23 +479,21 @@ bool HybridCacheV7::Ref(Handle* handle) {
 
 bool HybridCacheV7::Release(Handle* handle, bool erase_if_last_ref) {
   if (Standalone* const entry = ToStandalone(handle)) return ReleaseStandalone(entry, erase_if_last_ref);
-  const bool freed = target_->Release(handle, erase_if_last_ref);
-  if (overflow_.DueAfterRelease()) [[unlikely]]
-    CheckOverflow();
-  return freed;
+  return Released(target_->Release(handle, erase_if_last_ref));
 }
 
 bool HybridCacheV7::Release(Handle* handle, bool useful, bool erase_if_last_ref) {
   if (Standalone* const entry = ToStandalone(handle)) return ReleaseStandalone(entry, erase_if_last_ref);
-  const bool freed = target_->Release(handle, useful, erase_if_last_ref);
-  if (overflow_.DueAfterRelease()) [[unlikely]]
-    CheckOverflow();
-  return freed;
+  return Released(target_->Release(handle, useful, erase_if_last_ref));
 }
 
-void HybridCacheV7::CheckOverflow() {
-  const MoveGate::Window window(core()->gate());
-  overflow_.Check();
+// LRUCache has released an object, and says whether it freed it.
+bool HybridCacheV7::Released(bool freed) {
+  if (overflow_.DueAfterRelease()) [[unlikely]] {
+    const MoveGate::Window window(core()->gate());
+    overflow_.Check();
+  }
+  return freed;
 }
 
 void* HybridCacheV7::Value(Handle* handle) {

@@ -131,7 +131,7 @@ class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntr
                                  const CacheItemHelper* helper, size_t charge, Handle** handle);
   void NoteParent(HybridCore& core, const rocksdb::Slice& key, const CacheItemHelper* helper, void* value,
                   Standing standing);
-  void CheckOverflow();
+  bool Released(bool freed);
   bool InDram(const rocksdb::Slice& key);
   void Forget(HybridCore& core, const rocksdb::Slice& key);
   void SaveDram(HybridCore& core);

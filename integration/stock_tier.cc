@@ -100,18 +100,14 @@ void StockTier::EraseFromShards(const Slice& key) {
   Release(handle, /*useful=*/false, /*erase_if_last_ref=*/true);
 }
 
-bool StockTier::Release(Handle* handle, bool useful, bool erase_if_last_ref) {
-  if (overflow_.DueAfterRelease()) [[unlikely]]
-    return ReleaseOverfull(handle, useful, erase_if_last_ref);
-  if (erased_.empty()) return cache_.Release(handle, useful, erase_if_last_ref);
-  const Cache::ObjectPtr obj = cache_.Value(handle);
-  const bool freed = cache_.Release(handle, useful, erase_if_last_ref);
-  if (freed) erased_.Take(obj);
-  return freed;
-}
-
-// Of an LRUCache, of which nothing is noted in erased_.
-bool StockTier::ReleaseOverfull(Handle* handle, bool useful, bool erase_if_last_ref) {
+// An LRUCache alone overflows, and the others alone have erased objects that may be evicted.
+bool StockTier::ReleaseWatched(Handle* handle, bool useful, bool erase_if_last_ref) {
+  if (erased_may_be_evicted_) {
+    const Cache::ObjectPtr obj = cache_.Value(handle);
+    const bool freed = cache_.Release(handle, useful, erase_if_last_ref);
+    if (freed) erased_.Take(obj);
+    return freed;
+  }
   const bool freed = cache_.Release(handle, useful, erase_if_last_ref);
   const MoveGate::Window window(gate_);
   overflow_.Check();

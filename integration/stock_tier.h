@@ -16,14 +16,14 @@
 
 namespace mezz {
 
-// An object that somebody owns, and what it is charged with.
+// An object that the holder of this owns, and its charge in bytes.
 struct OwnedObject {
   rocksdb::Cache::ObjectPtr obj = nullptr;
   size_t charge = 0;
 };
 
-// The DRAM tier: a stock cache of RocksDB, with what is too large for one of its shards beside them. Every handle is a
-// plain handle of the stock cache.
+// The DRAM tier: a stock cache of RocksDB, and beside its shards the entries that are too large for one. Every handle
+// is a plain handle of the stock cache.
 //
 // Thread-safe. Keeps no state per handle, and takes no lock for a hit.
 class StockTier final : private LargeEntries::Owner {
@@ -34,14 +34,14 @@ class StockTier final : private LargeEntries::Owner {
   using Slice = rocksdb::Slice;
   using Visit = std::function<void(const Slice&, Cache::ObjectPtr, size_t charge, const Helper*)>;
 
-  // `evicted` is called for each block that leaves, and may not throw; the object stays the tier's to delete. Both
-  // `cache` and `gate` outlive this.
+  // `evicted` is called for each block that is evicted, and may not throw; the tier deletes the object. `cache` and
+  // `gate` must outlive this.
   StockTier(Cache& cache, MoveGate& gate, std::function<void(const Slice& key, Handle*, bool was_hit)> evicted);
   ~StockTier();
   StockTier(const StockTier&) = delete;
   StockTier& operator=(const StockTier&) = delete;
 
-  // A block that may be demoted.
+  // Whether the entry is a block that may be demoted.
   static bool IsDemotable(const Slice& key, const Helper* helper) {
     return helper != nullptr && helper->IsSecondaryCacheCompatible() && key.size() == BlockKey::kBytes;
   }
@@ -52,27 +52,32 @@ class StockTier final : private LargeEntries::Owner {
     if (handle != nullptr || key.size() != BlockKey::kBytes) return handle;
     return large_.Find(BlockKey::FromBytes(key.data()));
   }
-  // As Cache::Insert. REQUIRES: the caller's window on the gate.
+  // Does what Cache::Insert does. REQUIRES: the caller's window on the gate.
   rocksdb::Status Insert(const Slice& key, const OwnedObject& made, const Helper* helper, Handle** handle,
                          Cache::Priority priority, const Slice& compressed, rocksdb::CompressionType type);
-  // For who reserves memory, and has no object. Null: the reservation may lie in a shard.
+  // Reserves memory beside the shards, for an entry without an object. Returns null if the reservation may lie in a
+  // shard.
   Handle* Reserve(const Slice& key, const Helper* helper, size_t charge);
-  // True: it was a reservation beside the shards, and is none any more. Before it is released: its address may be
-  // another's then.
+  // Ends a reservation beside the shards; returns false if the handle is none. Call it before the handle is released,
+  // because its address may be another's afterwards.
   bool Unreserve(Handle* handle);
 
   void Erase(const Slice& key);
-  // Beside the shards alone.
+  // Erases only beside the shards.
   void EraseLarge(Handle* handle) { large_.Erase(handle); }
-  bool Release(Handle* handle, bool useful, bool erase_if_last_ref);
-  // True: the object was erased while in use. Its bytes may be old, and its eviction is none.
+  bool Release(Handle* handle, bool useful, bool erase_if_last_ref) {
+    if (overflow_.DueAfterRelease() || !erased_.empty()) [[unlikely]]
+      return ReleaseWatched(handle, useful, erase_if_last_ref);
+    return cache_.Release(handle, useful, erase_if_last_ref);
+  }
+  // True if the object was erased while in use. Then its bytes may be old, and its eviction must not be treated as one.
   bool TakeErased(Cache::ObjectPtr obj) { return erased_.Take(obj); }
 
   void ForEach(const Visit& visit, const Cache::ApplyToAllEntriesOptions& options);
-  // What is beside the shards goes, and is not evicted.
+  // Drops what lies beside the shards, without an eviction.
   void ClearLarge() { large_.Clear(); }
 
-  // What lies beside the shards is counted in.
+  // Sets the capacity of the shards and of what lies beside them together.
   void SetCapacity(uint64_t bytes) { large_.SetCapacity(bytes); }
   size_t capacity() const { return large_.capacity(); }
   size_t usage() const { return cache_.GetUsage() + large_.bytes(); }
@@ -80,7 +85,7 @@ class StockTier final : private LargeEntries::Owner {
   size_t occupancy() const { return cache_.GetOccupancyCount() + large_.listed(); }
 
  private:
-  // LargeEntries::Owner
+  // Of LargeEntries::Owner:
   void RefLarge(Handle* handle) override { cache_.Ref(handle); }
   void DropLarge(const BlockKey& key, Handle* handle, bool was_hit, bool offer) override;
   void ResizeShards(uint64_t bytes) override {
@@ -89,12 +94,12 @@ class StockTier final : private LargeEntries::Owner {
 
   Handle* InsertLarge(const Slice& key, const OwnedObject& made, const Helper* helper, bool wanted);
   void EraseFromShards(const Slice& key);
-  bool ReleaseOverfull(Handle* handle, bool useful, bool erase_if_last_ref);
+  bool ReleaseWatched(Handle* handle, bool useful, bool erase_if_last_ref);
 
   Cache& cache_;
   MoveGate& gate_;
   const std::function<void(const Slice& key, Handle*, bool was_hit)> evicted_;
-  const bool erased_may_be_evicted_;  // by this stock cache
+  const bool erased_may_be_evicted_;  // true if this stock cache does so
   ErasedObjects erased_;
   LruOverflow overflow_;  // watches an LRUCache
   LargeEntries large_{this};
