@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything the hybrid cache can be told, one judge, and the URI that spells it.
+// All options of the hybrid cache, the one function that validates them, and the URI that spells them.
 #pragma once
 
 #include <cstdint>
@@ -16,99 +16,105 @@
 
 namespace mezz {
 
-// One look-up of a hundred blocks pays; a fleet's cache has enough blocks in it, a small one asks for more.
+// The look-ups of one block in a hundred are sampled. For a large cache these are enough blocks; a small one needs a
+// higher rate.
 inline constexpr double kCurveRateDefault = 0.01;
 
 enum class DramCacheKind { kHyperClock, kLru };
 std::string_view ToString(DramCacheKind kind);
-// HyperClockCache; LRUCache on RocksDB 7.8, whose HyperClockCache cannot tell anybody what it evicts.
+// HyperClockCache, but LRUCache on RocksDB 7.8, whose HyperClockCache does not tell what it evicts.
 extern const DramCacheKind kDefaultDramCache;
 // How an SCM hit that is not promoted is answered.
 enum class ServeMode {
-  kAuto,     // in place where that is cheaper by block size, role and medium; a copy otherwise
+  kAuto,     // in place if that is cheaper for the block's size, role and medium; else a copy
   kInPlace,  // in place, unless too many segments are pinned
   kCopy,     // always a copy in DRAM
 };
 std::string_view ToString(ServeMode mode);
 
-// Whether the RocksDB that this is built for tells a cache what a block is. Before 8 all are BlockRole::kOther; of
-// later ones, what is kOther may not be demoted.
+// Whether the RocksDB that this is built for tells a cache the role of a block. Before RocksDB 8 all blocks are
+// BlockRole::kOther. From 8 on, a block that is kOther may not be demoted.
 extern const bool kTellsRoles;
 
 // Where blob values (BlobDB with blob_cache) may lie.
 enum class BlobPlacement {
-  kBoth,  // as data blocks
-  kScm,   // in the SCM tier alone, and DRAM is left to the index, filter and key blocks that find them (TRocksDB)
+  kBoth,  // in both tiers, as data blocks
+  kScm,   // in the SCM tier only; DRAM is left to the index, filter and key blocks that find them (TRocksDB)
 };
 std::string_view ToString(BlobPlacement blobs);
 
 struct HybridCacheOptions {
-  // RocksDB's keys name the same bytes for all time, so what a file or device holds comes back unless told otherwise.
+  // RocksDB's keys name the same bytes for all time. So by default the blocks that a file or device holds are found
+  // again.
   HybridCacheOptions() { scm.recovery = Recovery::kAuto; }
 
   // The DRAM tier: a stock RocksDB cache of this kind and size, made by us (or wrapped, see WrapCache).
-  DramCacheKind dram_cache = kDefaultDramCache;  // 7.8: only kLru
+  DramCacheKind dram_cache = kDefaultDramCache;  // on RocksDB 7.8 only kLru
   uint64_t dram_bytes = 0;
-  // Instead of dram_bytes: all of the DRAM that the cache may take. The DRAM tier gets what our own structures leave
-  // (dram_budget.h), and gives way as they grow. 0: they come on top of dram_bytes. A cache that exists already
-  // (WrapCache) is resized.
+  // All of the DRAM that the cache may take, to be given instead of dram_bytes. The DRAM tier gets what our own
+  // structures leave (dram_budget.h), and shrinks when they grow. 0 means that the structures come on top of
+  // dram_bytes. WrapCache resizes the existing cache to fit.
   uint64_t dram_total_bytes = 0;
-  // -1: a shard for every 2 MiB of HyperClockCache, 64 at most; RocksDB's choice for LRUCache.
+  // The DRAM tier has 2^dram_shard_bits shards. -1 means one shard for every 2 MiB of a HyperClockCache, at most 64,
+  // and RocksDB's own choice for an LRUCache.
   int dram_shard_bits = -1;
-  // What that comes to for a HyperClockCache of dram_bytes.
+  // The shard bits for a HyperClockCache of dram_bytes, -1 resolved.
   int HyperClockShardBits() const;
   bool strict_capacity_limit = false;
 
-  // Where an earlier life is found again (ScmOptions::recovery): so many bytes of blocks are promoted at their first
-  // SCM hit, without having earned it: those that lay in the DRAM tier when the cache was closed, and index, filter and
-  // dictionary blocks. And when it is closed, so many bytes that the SCM tier lacks are written to it, within
-  // kWarmSaveSeconds. At most the DRAM tier's size; nothing: that. 0: none of it.
+  // How many bytes of blocks may go back to DRAM after a restart that finds them again (ScmOptions::recovery). Such a
+  // block is promoted at its first SCM hit, whatever the policy says. Eligible are the blocks that lay in the DRAM tier
+  // when the cache was closed, and index, filter and dictionary blocks. When the cache is closed, up to so many bytes
+  // that the SCM tier lacks are written to it, within kWarmSaveSeconds. The DRAM tier's size is the maximum, and the
+  // default if no value is set. 0 switches both off.
   std::optional<uint64_t> warm_dram_bytes;
-  // What it comes to.
+  // The value in effect, in bytes.
   uint64_t WarmDramBytes() const;
   static constexpr uint64_t kWarmSaveSeconds = 5;
 
   ScmOptions scm;
 
   std::string policy = std::string(kDefaultPolicyName);
-  // Bytes that the policy may have written to the medium in a second, in the long run; 0: no limit. For policies that
-  // keep to it: the simple ones write what they write. Larger: more wear, and more blocks kept.
+  // How many bytes a second the policy may write to the medium in the long run; 0 means no limit. Simple policies
+  // ignore it. A larger budget means more wear and more blocks kept.
   uint64_t write_budget_bytes_per_second = 0;
-  // Makes the policies by name, at the opening and whenever another is chosen; empty: mezz::MakePolicy. For policies of
-  // your own, which must be thread-safe and go by the name they are asked for by.
+  // Makes a policy by its name, when the cache is opened and when another policy is set. Empty means mezz::MakePolicy.
+  // Set it for policies of your own. They must be thread-safe, and their name() must be the name that was asked for.
   std::function<Status(std::string_view name, const PolicyOptions& options, std::unique_ptr<Policy>* policy)>
       policy_maker;
   ServeMode serve = ServeMode::kAuto;
-  // kScm beside any policy: what the policy sends to DRAM of them goes to the SCM tier. From RocksDB 8.9 on, and not
-  // under a stock cache.
+  // With kScm, blob values that the policy sends to DRAM go to the SCM tier instead, under any policy. From RocksDB 8.9
+  // on, and not under a stock cache.
   BlobPlacement blobs = BlobPlacement::kBoth;
-  // What a flush or a compaction has written, and offers to the cache, is kept by what the cache knows of its parents
-  // (admission/lineage.h). False: as RocksDB asks, in DRAM.
+  // True: where a block goes that a flush or a compaction has written, and RocksDB offers, depends on what the cache
+  // knows of its parents (admission/lineage.h). False: it goes to DRAM, as RocksDB asks.
   bool heirs = true;
-  // The cache keeps a sample of its look-ups, of which hit ratios at other sizes can be had (HybridStats::MakeCurve),
-  // in 8 MiB of DRAM at most. Not under a stock cache, whose hits nobody tells us of.
+  // Keeps a sample of the look-ups, from which hit ratios at other sizes are computed (HybridStats::MakeCurve). It
+  // takes at most 8 MiB of DRAM. Not under a stock cache, which does not tell us its hits.
   bool curve = false;
-  // Of the blocks, at most so many are looked at. Larger: sure of smaller caches, and more of their hits pay for it.
+  // The share of the blocks that is sampled, at most. A larger share makes the curve of a small cache exact enough, and
+  // more hits bear the cost.
   double curve_rate = kCurveRateDefault;
-  // Where the curve is written when the cache goes and with each report, for mezz_plan; empty: nowhere. Needs `curve`.
+  // The file to which the curve is written, for mezz_plan, with each report and when the cache is destroyed. Empty
+  // means none. Needs `curve`.
   std::string curve_file;
-  // Where the figures of the cache are to be had for monitoring (MetricsTarget): "unix:PATH", "tcp:127.0.0.1:PORT",
-  // "file:PATH"; empty: nowhere. A socket or a file of this cache alone.
+  // Where the cache's figures are served for monitoring (MetricsTarget): "unix:PATH", "tcp:127.0.0.1:PORT" or
+  // "file:PATH". Empty means nowhere. Each cache needs a socket or a file of its own.
   std::string metrics;
-  // Monotonic nanoseconds, for policies and for what a miss costs (pack=auto). Empty: std::chrono::steady_clock. For
-  // tests.
+  // Returns monotonic nanoseconds, for policies and for the cost of a miss (pack=auto). Empty means
+  // std::chrono::steady_clock. For tests.
   std::function<uint64_t()> now_ns;
 
-  // Judges all of it without touching the medium, sizes by what the machine has. The only place that does.
+  // Validates all options without touching the medium; sizes are judged by what `machine` has. No other place does so.
   Status Validate(const Machine& machine = ThisMachine()) const;
-  // As Validate, without the DRAM tier: for a cache under one that exists already.
+  // Validates all options except those of the DRAM tier, for a DRAM cache that exists already.
   Status ValidateScmSide(const Machine& machine = ThisMachine()) const;
-  // As ValidateScmSide, for mezzanine_scm://.
+  // Validates the options of mezzanine_scm://, which has no DRAM tier.
   Status ValidateScmSecondary(const Machine& machine = ThisMachine()) const;
   Status MakePolicy(std::string_view name, const PolicyOptions& made_with, std::unique_ptr<Policy>* made) const;
-  // The URI that gives these options again.
+  // The URI that ParseHybridUri reads back to these options.
   std::string ToUri() const;
-  // The same for ParseScmSecondaryUri.
+  // The URI that ParseScmSecondaryUri reads back to these options.
   std::string ToScmSecondaryUri() const;
 
  private:
@@ -119,13 +125,14 @@ inline constexpr std::string_view kHybridScheme = "mezzanine://";
 inline constexpr std::string_view kScmSecondaryScheme = "mezzanine_scm://";
 
 // Parses mezzanine://key=value;key=value...: the keys of option_table.h. Sizes take K, M, G, T (powers of two).
-// Unknown, repeated or malformed keys are refused by name with the accepted ones, sizes that the machine does not have
-// with what it has. mezzanine_scm:// takes the keys of the SCM tier and policy, none of the DRAM tier.
+// Unknown, repeated or malformed keys are refused by name, with the accepted ones. A size that the machine does not
+// have is refused, with what it has. mezzanine_scm:// takes the keys of the SCM tier and the policy, but none of the
+// DRAM tier.
 Status ParseHybridUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine = ThisMachine());
 Status ParseScmSecondaryUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine = ThisMachine());
-// As ParseHybridUri for a DRAM cache that exists already (WrapCache): its keys may be left out, and are not used. Its
-// program did not ask for our memory, and must not die of it: bus_errors is contain unless the URI says otherwise, or
-// the host has a handler of its own and `bus_errors` says so.
+// ParseHybridUri for a DRAM cache that exists already (WrapCache). The keys of the DRAM tier may be left out, and are
+// not used. The program did not ask for our memory and must not die of it. So bus_errors is contain, unless the URI
+// says otherwise. A host with a handler of its own passes another default as `bus_errors`.
 Status ParseWrapUri(std::string_view uri, HybridCacheOptions* options, const Machine& machine = ThisMachine(),
                     BusErrorMode bus_errors = BusErrorMode::kContain);
 

@@ -13,11 +13,11 @@
 
 namespace mezz {
 
-// So many blocks must have been packed, or tried, before anything is said.
+// No advice is given before so many blocks have been packed or tried.
 inline constexpr uint64_t kPackingTriesMin = 1000;
 
-// A line of the report for whoever packs ordinary DRAM, of this process or on tmpfs, with blocks that do not pack;
-// empty for others. What was tried in vain counts as a mean block.
+// A line of the report for a medium of ordinary DRAM, of this process or on tmpfs, if the blocks do not pack well;
+// empty otherwise. A block that did not pack counts as one of mean size.
 inline std::string PackingAdvice(MediumKind kind, const MediumInfo& medium, const CounterSnapshot& counters) {
   if (kind == MediumKind::kNumaNode || medium.emulated || medium.persistent_memory) return "";
   const uint64_t packed = counters[Event::kScmPackedPut], rejected = counters[Event::kPackRejected];

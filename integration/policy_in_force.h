@@ -16,38 +16,38 @@
 
 namespace mezz {
 
-// The policy that decides, by name. It may be replaced while the cache runs; each name's policy is made once and kept,
-// so that one that comes back remembers what it knew (docs/explanation/synchronization.md).
+// The policy that decides. It may be replaced by name while the cache runs. Each name's policy is made once and kept,
+// so that it remembers what it knew if it is chosen again (docs/explanation/synchronization.md).
 //
-// All of them are told what the tiers may hold, by steps of an eighth: what they tune themselves by begins anew with
-// each.
+// All policies that were made are told what the tiers may hold, but only when it has changed by an eighth, because a
+// policy's tuning begins anew each time.
 //
 // Thread-safe.
 class PolicyInForce {
  public:
-  // What it asks of the cache. Called with its mutex held.
+  // What this asks of the cache. The functions are called with this object's mutex held.
   struct Cache {
-    std::function<uint64_t()> block_capacity;   // bytes of blocks that the SCM tier holds, as they pack at present
-    std::function<Status(const Policy&)> fits;  // an error where dram_total has no room for one that was made
-    std::function<void(const Policy&)> chosen;  // it decides from now on
+    std::function<uint64_t()> block_capacity;   // bytes of blocks that the SCM tier can hold, as they pack at present
+    std::function<Status(const Policy&)> fits;  // an error if dram_total has no room for this policy
+    std::function<void(const Policy&)> chosen;  // this policy decides from now on
   };
-  // `options` outlive this. Nothing is asked of `cache` yet.
+  // `options` must outlive this. The constructor asks nothing of `cache`.
   PolicyInForce(const HybridCacheOptions& options, Cache cache);
   PolicyInForce(const PolicyInForce&) = delete;
   PolicyInForce& operator=(const PolicyInForce&) = delete;
 
-  // The policy of this name decides from now on. Refuses an unknown name, and one that there is no room for.
+  // The policy of this name decides from now on. Refuses an unknown name, and a policy for which there is no room.
   Status Use(std::string_view name);
-  // REQUIRES: Use was called. Whoever got a policy may use it after it was replaced: it lives as long as this.
+  // A policy lives as long as this, so a caller may use it after it was replaced. REQUIRES: Use has succeeded.
   Policy& get() const { return *policy_.load(std::memory_order_acquire); }
-  // Use was called.
+  // Whether Use has succeeded.
   bool is_chosen() const { return policy_.load(std::memory_order_acquire) != nullptr; }
 
   // The SCM tier was opened, and has so many bytes. Before OnScmCapacity.
   void OnScmOpened(uint64_t bytes);
-  // The DRAM tier has so many bytes from now on; 0: it holds nothing. Who waits for Use waits here.
+  // The DRAM tier has so many bytes from now on; 0 if it holds nothing. Waits for a Use that is running.
   void OnDramCapacity(uint64_t bytes);
-  // The SCM tier has. `grown()` is called first where that is more than before.
+  // The SCM tier has so many bytes from now on. If that is more than before, `grown()` is called first.
   template <typename Grown>
   void OnScmCapacity(uint64_t bytes, Grown&& grown) {
     const std::lock_guard lock(mutex_);
@@ -55,14 +55,14 @@ class PolicyInForce {
     if (bytes > before) grown();
     if (bytes != before) TellLocked();
   }
-  // Records are packed, so that the SCM tier may hold another number of blocks. Never waits.
+  // Records have been packed, so the number of blocks that the SCM tier can hold may have changed. Never waits.
   void OnPacking();
 
-  // What the DRAM tier has, as it was told last.
+  // The bytes of the DRAM tier, as told last.
   uint64_t dram_tier_bytes() const;
-  // The same as policies are told: never 0, nor more than the machine has.
+  // The same as policies are told it: never 0, and never more than the machine has.
   uint64_t dram_bytes() const;
-  // What all policies that were made take.
+  // The DRAM of all policies that were made.
   uint64_t bytes_of_all() const { return bytes_of_all_.load(std::memory_order_relaxed); }
 
  private:
@@ -83,7 +83,7 @@ class PolicyInForce {
   std::atomic<uint64_t> bytes_of_all_{0};          // stored under mutex_; relaxed: a figure
   std::vector<std::unique_ptr<Policy>> policies_;  // guarded by mutex_; each name once, never removed
   // One of policies_. null --the first Use: release store--> a policy --Use: release store--> another, any number of
-  // times. Who loads it (acquire) sees that policy as it was made.
+  // times. An acquire load sees the whole policy.
   std::atomic<Policy*> policy_{nullptr};
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heirs on releases whose compactions do not warm the cache: what was hot before a compaction is read back after it.
+// Heirs on releases whose compactions do not warm the cache: blocks that were hot before a compaction are read back
+// after it.
 #pragma once
 
 #include <atomic>
@@ -27,20 +28,20 @@
 
 namespace mezz {
 
-// What reading back has cost and brought since the cache was made.
+// What reading back has cost and gained since the cache was made.
 struct ReadBackCounts {
-  uint64_t reads = 0, bytes = 0;  // of files, each call of the file system's; what opening a table takes included
-  uint64_t files = 0;             // tables of which something was read
-  uint64_t blocks = 0;            // blocks that were read, and decided on (decision.warm.*)
+  uint64_t reads = 0, bytes = 0;  // calls of the file system, and their bytes; includes those that open a table
+  uint64_t files = 0;             // tables from which something was read
+  uint64_t blocks = 0;            // blocks that were read, and on which the policy decided (decision.warm.*)
   uint64_t failed = 0;            // files that could not be read to the end
-  uint64_t dropped = 0;  // files of which nothing was read: full queue, too old, deleted, or no known comparator
-  uint64_t skipped = 0;  // compactions, or parts of one, that were left out: too few of such blocks are asked for
+  uint64_t dropped = 0;  // files of which nothing was read: queue full, too old, deleted, or unknown comparator
+  uint64_t skipped = 0;  // compactions, or parts of one, left out because too few such blocks are asked for
 };
 
 // The user keys of the blocks that a compaction has found in the cache, in the order of its reading.
 //
-// Not thread-safe. At most kBytesMax: as that fills, only every second, fourth, ... key of a block is kept. Blocks are
-// read back by the keys that are left, and most blocks have several.
+// Not thread-safe. Takes at most kBytesMax. As that fills, only every second, fourth, ... key of a block is kept.
+// Blocks are read back by the keys that are left, and most blocks have several.
 class ParentKeys {
  public:
   static constexpr size_t kBytesMax = 8 << 20;
@@ -50,13 +51,14 @@ class ParentKeys {
   ParentKeys& operator=(ParentKeys&& other) noexcept;
   ~ParentKeys() { Clear(); }
 
-  // The keys of `block`, a data block as it lies uncompressed in the cache; of another nothing.
+  // Adds the keys of `block`, which is a data block as it lies uncompressed in the cache. Adds nothing of any other
+  // block.
   void Add(std::span<const std::byte> block, Standing standing, uint8_t frequency);
   void Add(std::string_view key, const Parent& parent);
-  // Sorts by key, as the database does (`reversed`: rocksdb::ReverseBytewiseComparator); of two equal keys the better
-  // standing is left.
+  // Sorts by key, as the database does; `reversed` stands for rocksdb::ReverseBytewiseComparator. Of two equal keys,
+  // the one with the better standing is kept.
   void Sort(bool reversed);
-  // Moves those from `first` on to `to`, which is emptied before.
+  // Copies the keys from `first` on to `to`, which is emptied before.
   void MoveTail(size_t first, ParentKeys* to) const;
   void Clear();
 
@@ -66,7 +68,7 @@ class ParentKeys {
   const Parent& parent(size_t i) const { return notes_[i].parent; }
   size_t bytes() const { return counted_; }
 
-  // Of all there are.
+  // The bytes of all objects of this class.
   static size_t bytes_of_all();
 
  private:
@@ -83,21 +85,22 @@ class ParentKeys {
   size_t counted_ = 0;
 };
 
-// Reads the heirs of what the cache held back into it: on a thread of its own, from a compaction's new files, by the
-// keys of the blocks that the compaction found in the cache. RocksDB reads and checks each block, and inserts it into
-// the cache under its own key; the cache asks LineageOf, and the policy decides as it does where RocksDB warms
+// Reads heirs back into the cache after a compaction. A thread of its own reads the compaction's new files, at the keys
+// of the blocks that the compaction found in the cache. RocksDB reads and checks each block, and inserts it into the
+// cache under its own key. The cache asks LineageOf, and the policy decides as it does when RocksDB warms the cache
 // (TierFlow::OnWarm).
 //
 //   a compaction's thread   Begin, NoteParent for what it looks up, OnFileWritten for each table, End
 //   ours                    a queue of tables, each with the keys noted so far; those behind its end wait for the next
 //   a closing database      CloseDatabase, which waits for the table being read
 //
-// Bounds: kBytesPerSecond, kAgeSecondsMax in the queue, kQueueBytesMax of keys in it. What exceeds them is dropped and
-// counted. Nothing is read of a file that is deleted meanwhile, nor where RocksDB itself offers what it has written,
-// nor of most compactions of a database whose blocks were read back for nothing (ReadBackWorth).
+// It reads at most kBytesPerSecond. A table waits at most kAgeSecondsMax in the queue, which holds at most
+// kQueueBytesMax of keys. What exceeds these bounds is dropped and counted. Nothing is read of a file that has been
+// deleted, or if RocksDB itself offers what it has written. If a database's blocks were read back for nothing, most of
+// its compactions are left out (ReadBackWorth).
 //
-// Where most keys of a table are wanted, it is read in pieces of kPieceBytes; else block by block. Reads are buffered
-// where RocksDB writes tables through the page cache, which still has them then.
+// A table of which many keys are wanted is read in pieces of kPieceBytes, any other block by block. If RocksDB writes
+// tables through the page cache, reads use it too, because it still holds them.
 //
 // Thread-safe. No exception leaves it.
 class ReadBack {
@@ -106,57 +109,58 @@ class ReadBack {
   static constexpr uint64_t kAgeSecondsMax = 60;
   static constexpr size_t kQueueBytesMax = 32 << 20;
   static constexpr size_t kPieceBytes = 256 << 10;
-  // A table is read in pieces if so many of a hundred of its keys, or more, are those of parents.
+  // A table is read in pieces if at least this percentage of its keys are keys of parents.
   static constexpr unsigned kPiecesPercentMin = 20;
 
-  // What the cache answers. Called on any thread.
+  // What this asks of the cache. The functions are called on any thread.
   struct Cache {
-    rocksdb::Cache* cache = nullptr;           // outlives this
-    std::function<bool(FileId)> is_forgotten;  // the file is known to be deleted
-    std::function<uint64_t()> blocks_offered;  // by compactions, of RocksDB itself, so far
+    rocksdb::Cache* cache = nullptr;           // must outlive this
+    std::function<bool(FileId)> is_forgotten;  // true if the file is known to be deleted
+    std::function<uint64_t()> blocks_offered;  // how many blocks of compactions RocksDB itself has offered so far
   };
-  // It starts no thread before there is something to read.
+  // The thread starts when there is something to read.
   explicit ReadBack(Cache cache);
   ~ReadBack();
   ReadBack(const ReadBack&) = delete;
   ReadBack& operator=(const ReadBack&) = delete;
-  // Ends the thread of what a cache has, before the cache goes. In a fork's child, which has no such thread, it is let
-  // go of and left alone.
+  // Ends the thread of a cache's ReadBack, before the cache is destroyed. In a fork's child, which has no such thread,
+  // the object is released and left in memory.
   static void Stop(std::unique_ptr<ReadBack>* of_cache);
 
-  // An open database, as its listener knows it.
+  // What the listener knows of an open database.
   struct Database {
     std::shared_ptr<rocksdb::FileSystem> files;
-    bool direct = false;  // its tables are written past the page cache
+    bool direct = false;  // true if its tables are written past the page cache
     const std::shared_ptr<ReadBackWorth::Score> worth = std::make_shared<ReadBackWorth::Score>();
-    std::atomic<bool> closed{false};  // relaxed: a hint; CloseDatabase waits besides
+    std::atomic<bool> closed{false};  // relaxed, because it is a hint; CloseDatabase waits besides
   };
 
-  // This thread's compaction, or its part of one, begins and ends.
+  // The calling thread's compaction, or its part of one, begins or ends.
   void Begin() noexcept;
   static void End() noexcept;
-  // This thread has looked a block up and found it; `block_of()` gives its bytes. Next to nothing without Begin.
+  // The calling thread has looked up a block and found it; `block_of()` returns its bytes. Without Begin this costs
+  // next to nothing.
   template <typename BlockOf>
   void NoteParent(Standing standing, uint8_t frequency, BlockOf block_of) noexcept {
     if (!Notes()) return;
     try {
       Note(block_of(), standing, frequency);
-    } catch (...) {  // of the block's callbacks, or without memory: it has no heirs
+    } catch (...) {  // from the block's callbacks, or for want of memory: the block then has no heirs
     }
   }
-  // This thread's compaction has written a table.
+  // The calling thread's compaction has written a table.
   void OnFileWritten(const std::shared_ptr<Database>& database, const rocksdb::TableFileCreationInfo& table) noexcept;
-  // Nothing of it is read any more when this returns.
+  // When this returns, nothing of the database is read any more.
   void CloseDatabase(const std::shared_ptr<Database>& database) noexcept;
 
-  // Whether the calling thread reads back: what it looks up and inserts is nobody's request.
+  // Whether the calling thread reads back. Its look-ups and inserts are then no user's requests.
   static bool OnThisThread() { return this_thread_reads; }
-  // What is known of a block that this thread has read and inserts. REQUIRES: OnThisThread().
+  // What is known of the parents of a block that this thread has read and inserts. REQUIRES: OnThisThread().
   Lineage LineageOf(std::span<const std::byte> block);
 
   // The SCM tier has taken a block that this thread has read. REQUIRES: OnThisThread().
   void NoteTaken(const BlockKey& key) noexcept { worth_.NoteBlock(key); }
-  // The SCM tier answers a look-up. Next to nothing for most.
+  // The SCM tier answers a look-up. For most blocks this costs next to nothing.
   void NoteHit(const BlockKey& key) noexcept { worth_.NoteHit(key); }
   void OnFileDeleted(FileId file) noexcept { worth_.OnFileDeleted(file); }
 
@@ -164,7 +168,7 @@ class ReadBack {
   // Waits until the queue is empty; for tests.
   void Drain();
 
-  // Keys that are noted or wait, of all caches, and what this remembers of what it read.
+  // The bytes of the keys that are noted or queued, for all caches, and of what this remembers of the blocks it read.
   size_t dram_bytes() const { return ParentKeys::bytes_of_all() + worth_.dram_bytes(); }
 
  private:
@@ -175,7 +179,7 @@ class ReadBack {
   struct Item;
 
   static ThreadNotes* NotesOfThisThread(bool make);
-  // This thread's compaction is noted: it runs, and RocksDB has offered no block since it began.
+  // Whether the calling thread's compaction is noted: it runs, and RocksDB has offered no block since it began.
   bool Notes() const noexcept;
   void Stop();
   void Note(std::span<const std::byte> block, Standing standing, uint8_t frequency);
@@ -190,7 +194,7 @@ class ReadBack {
   [[gnu::tls_model("initial-exec")]] static inline thread_local constinit bool this_thread_reads = false;
 
   const Cache cache_;
-  const uint64_t id_;  // no other has had it
+  const uint64_t id_;  // unique in this process
   ReadBackWorth worth_;
   ForkGuard guard_;
 
@@ -198,18 +202,18 @@ class ReadBack {
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Item>> queue_;  // guarded by mutex_
   size_t queue_bytes_ = 0;                   // guarded by mutex_
-  const Database* reading_ = nullptr;        // guarded by mutex_: whose table our thread reads
-  bool no_thread_ = false;                   // guarded by mutex_: there was none to be had
-  std::atomic<bool> stop_{false};            // stored under mutex_; relaxed where it is a hint
+  const Database* reading_ = nullptr;        // guarded by mutex_: the database whose table our thread reads
+  bool no_thread_ = false;                   // guarded by mutex_: no thread could be started
+  std::atomic<bool> stop_{false};            // stored under mutex_; loaded relaxed where it is a hint
   std::thread thread_;                       // made under mutex_, with the first table
 
-  // Of our thread:
+  // Only our thread uses these:
   std::unique_ptr<ParentTable> lineage_;
   std::vector<uint64_t> hashes_;
-  uint64_t free_ns_ = 0;  // by then what has been read is as much as kBytesPerSecond allows
+  uint64_t free_ns_ = 0;  // until then kBytesPerSecond allows no further read
   bool read_failed_ = false;
 
-  // Relaxed: figures.
+  // Relaxed, because they are figures only.
   struct {
     std::atomic<uint64_t> reads{0}, bytes{0}, files{0}, blocks{0}, failed{0}, dropped{0}, skipped{0};
   } counts_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What differs between the RocksDB releases that integration/hybrid_cache.cc serves, 8.9 to 11.x, and what their
-// CacheWrapper leaves to do.
+// The differences between the RocksDB releases that integration/hybrid_cache.cc serves, 8.9 to 11.x, and what their
+// CacheWrapper leaves to us.
 #pragma once
 
 #include <memory>
@@ -20,11 +20,12 @@
 
 namespace mezz {
 
-// From 11.0 the typed create callbacks refuse any other source, wherever the bytes came from; earlier ones ignore it.
+// The typed create callbacks of 11.0 and later refuse any other source, wherever the bytes came from. Earlier ones
+// ignore the source.
 inline constexpr rocksdb::CacheTier kCreateSource = rocksdb::CacheTier::kVolatileTier;
 
-// For the member of a CacheWrapper: memory_allocator() is not virtual, and null in a wrapper, but readers must allocate
-// blocks where the wrapped cache will free them. Null if that has none.
+// The allocator to give to a CacheWrapper; null if the wrapped cache has none. memory_allocator() is not virtual, and
+// null in a wrapper, but readers must allocate blocks where the wrapped cache will free them.
 inline std::shared_ptr<rocksdb::MemoryAllocator> WrappedAllocator(const std::shared_ptr<rocksdb::Cache>& wrapped) {
   if (wrapped->memory_allocator() == nullptr) return nullptr;
   return {wrapped, wrapped->memory_allocator()};
@@ -50,13 +51,13 @@ inline BlockRole ToBlockRole(rocksdb::CacheEntryRole role) {
   }
 }
 
-// How a block's file holds it, of what RocksDB hands to Insert: its bytes are empty where that is not compressed.
+// The block as its file holds it, made of what RocksDB passes to Insert. Empty if the file holds it uncompressed.
 inline Image ImageOf(const rocksdb::Slice& compressed, rocksdb::CompressionType type) {
   if (type == rocksdb::kNoCompression) return {};
   return {.bytes = std::as_bytes(std::span(compressed.data(), compressed.size())), .type = static_cast<uint8_t>(type)};
 }
 
-// Calls visit(key) where the release can tell a handle's key: from 9.7 on.
+// Calls visit(key) with the handle's key, if the release can tell it, as 9.7 and later do.
 template <typename Visit>
 void ApplyToKey([[maybe_unused]] rocksdb::Cache& cache, [[maybe_unused]] rocksdb::Cache::Handle* handle,
                 [[maybe_unused]] Visit visit) {
@@ -67,7 +68,7 @@ void ApplyToKey([[maybe_unused]] rocksdb::Cache& cache, [[maybe_unused]] rocksdb
 #endif
 }
 
-// What RocksDB counts when a secondary cache answers.
+// Counts what RocksDB counts when a secondary cache answers.
 inline void CountSecondaryHit(rocksdb::CacheEntryRole role, rocksdb::Statistics* stats) {
   if (rocksdb::GetPerfLevel() >= rocksdb::PerfLevel::kEnableCount) {
     rocksdb::get_perf_context()->secondary_cache_hit_count++;

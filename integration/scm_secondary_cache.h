@@ -7,7 +7,7 @@
 
 namespace mezz {
 
-// As NewScmSecondaryCache, for RocksDB's object registry, which wants to own what it is given.
+// NewScmSecondaryCache for RocksDB's object registry, which must own what it gets.
 Status MakeScmSecondaryCache(const HybridCacheOptions& options, std::unique_ptr<rocksdb::SecondaryCache>* cache);
 
 }  // namespace mezz

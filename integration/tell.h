@@ -5,8 +5,8 @@
 
 namespace mezz {
 
-// "mezzanine: <sentence>" on stderr, the one channel that a preloaded library has. The same sentence twice in a row is
-// said once: tools retry.
+// Writes "mezzanine: <sentence>" to stderr, the only channel that a preloaded library has. A sentence that is repeated
+// immediately is written once, because tools retry.
 void Tell(std::string_view sentence);
 
 }  // namespace mezz

@@ -13,23 +13,24 @@
 
 namespace mezz {
 
-// Prepares options for a hybrid cache, so that nobody need know which of them it gains by:
+// Prepares options for a hybrid cache, so that you need not know which options it gains by:
 //
-//   std::shared_ptr<rocksdb::Cache> cache;   // of NewHybridCache or WrapCache
+//   std::shared_ptr<rocksdb::Cache> cache;   // from NewHybridCache or WrapCache
 //   rocksdb::Options options;
 //   mezz::Status status = mezz::UseHybridCache(cache, &options);
 //   ... DB::Open(options, ...)
 //
-// For tables: block_cache becomes `cache`. prepopulate_block_cache becomes kFlushAndCompaction, or kFlushOnly with
-// RocksDB before 11.1, which warms with flushes only; where it is more than that already it stays, and with heirs=off
-// too. For a database: the same for its families' tables, and the listener of dead_file_listener.h, unless it is there.
-// Where lowest_used_cache_tier leaves the SCM tier out, warming would go to DRAM alone, and stays as it is.
+// For tables, block_cache becomes `cache`. prepopulate_block_cache becomes kFlushAndCompaction, or kFlushOnly with
+// RocksDB before 11.1, which warms with flushes only. It stays as it is if it was more than that, or with heirs=off.
+// For a database, the same is done to its families' tables, and the listener of dead_file_listener.h is added unless it
+// is there. If lowest_used_cache_tier leaves the SCM tier out, warming stays as it is, because it would go to DRAM
+// alone.
 //
-// `did`, if given, becomes a sentence that says what was done, for a log.
+// If `did` is not null, it gets a sentence for a log that says what was done.
 //
-// Refuses a cache that is not ours and families that have no block-based tables (an empty table_factory becomes one),
-// and leaves the options as they are unless it returns Ok. Table factories are replaced, not changed: others may share
-// them. Options that are read from a file of RocksDB's come with a table factory, so call it afterwards.
+// Refuses a cache that is not Mezzanine's, and families that have no block-based tables (an empty table_factory becomes
+// one). Unless it returns Ok, the options stay as they are. Table factories are replaced, not changed, because others
+// may share them. Options that are read from an OPTIONS file bring a table factory, so call this afterwards.
 Status UseHybridCache(const std::shared_ptr<rocksdb::Cache>& cache, rocksdb::BlockBasedTableOptions* table,
                       std::string* did = nullptr);
 Status UseHybridCache(const std::shared_ptr<rocksdb::Cache>& cache, rocksdb::Options* options,

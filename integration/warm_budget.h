@@ -7,22 +7,22 @@
 
 namespace mezz {
 
-// Bytes of blocks that may yet be brought back into the DRAM tier without having earned it (warm_dram).
+// The bytes of blocks that may still be brought back into the DRAM tier whatever the policy says (warm_dram).
 //
 //   left:  0 --Open--> N;  n --Take of at most n: CAS--> n - bytes;  n --Take of more: CAS--> 0, for good
 //   taken: 0 --Take that got its bytes: add--> N at most
 //
-// So what is left only falls, and what is taken is N together at most. Relaxed: they publish nothing.
+// So `left` only falls, and `taken` is at most N in all. Relaxed, because they publish nothing.
 class WarmBudget {
  public:
   // Before the first look-up.
   void Open(uint64_t bytes) { left_.store(bytes, std::memory_order_relaxed); }
-  // All that a hit asks once it is used up.
+  // The only thing that a hit asks once the budget is used up.
   bool used_up() const { return left_.load(std::memory_order_relaxed) == 0; }
   uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
 
-  // False: so many are not left. Then it is used up: a rest that a smaller block might take is not worth asking for at
-  // each hit.
+  // Takes so many bytes. If fewer are left it returns false, and the budget is used up: a rest that only a smaller
+  // block could take is not worth a test at each hit.
   bool Take(uint64_t bytes) {
     uint64_t left = left_.load(std::memory_order_relaxed);
     for (;;) {

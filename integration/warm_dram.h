@@ -13,42 +13,42 @@
 
 namespace mezz {
 
-// A block as a DRAM tier hands it over, when it evicts it or is closed.
+// A block that a DRAM tier hands over, when it evicts the block or is closed.
 struct DramBlock {
   std::string_view key;
   BlockRole role;
-  bool was_hit;      // while it was there, as the DRAM tier tells
-  bool can_be_read;  // there is an object, and it can tell its size and save itself
+  bool was_hit;      // while it was there, as the DRAM tier says
+  bool can_be_read;  // there is an object, which can tell its size and save itself
 };
 
-// Brings what DRAM held back into DRAM after a restart (`warm_dram`). At the close its blocks are marked in the SCM
-// tier, and written there where it has no record of them. Afterwards each goes to DRAM with its first hit, whatever the
-// policy says.
+// Brings the blocks of the DRAM tier back into DRAM after a restart (`warm_dram`). When the cache is closed, the
+// records of these blocks are marked in the SCM tier; a block without a record is written there. After the restart each
+// goes to DRAM with its first hit, whatever the policy says.
 //
-// Hits may come on any thread. Closing is one thread's, when nobody looks anything up any more.
+// Any thread may report hits. One thread closes, when there are no look-ups any more.
 class WarmDram {
  public:
-  // Both outlive this.
+  // Both must outlive this.
   WarmDram(const HybridCacheOptions& options, ScmTier& scm) : options_(options), scm_(scm) {}
   WarmDram(const WarmDram&) = delete;
   WarmDram& operator=(const WarmDram&) = delete;
 
-  // Blocks that an earlier life left may go back from now on, warm_dram bytes of them at most. Before the first
-  // look-up.
+  // From now on blocks of an earlier process may go back, at most warm_dram bytes of them. Before the first look-up.
   void Open();
-  // Whether the hit block goes to DRAM although the policy leaves it in SCM. Cheap once all that may go back is back.
+  // Whether the hit block goes to DRAM although the policy leaves it in SCM. Cheap once the budget is used up.
   bool BringsBack(const PinnedBlock& block) { return !budget_.used_up() && Takes(block); }
-  // Bytes that went back so.
+  // The bytes that have gone back this way.
   uint64_t taken() const { return budget_.taken(); }
 
-  // The cache closes. False: nothing is to be saved, or can be; then nothing below is called.
+  // The cache closes. Returns false if nothing is to be saved, or can be; then do not call the functions below.
   bool StartSaving(uint64_t now_ns);
-  // Bytes that may yet be written.
+  // The bytes that may still be written.
   uint64_t save_left() const { return save_left_; }
   bool saves() const { return save_left_ != 0; }
-  // Marks the block's record. True: there is none, so Write is wanted.
+  // Marks the block's record. Returns true if there is none, so that the caller should call Write.
   bool WantsWrite(const DramBlock& block, uint64_t now_ns);
-  // `proven`: worth keeping before others. A block that finds no room, or no time, is left out.
+  // `proven` says that the block is worth keeping before others. A block for which there is no room or no time is left
+  // out.
   void Write(const DramBlock& block, size_t bytes, const BlockSource& source, bool proven);
 
  private:
@@ -57,7 +57,7 @@ class WarmDram {
   const HybridCacheOptions& options_;
   ScmTier& scm_;
   WarmBudget budget_;           // does not grow once blocks are looked up
-  uint64_t save_left_ = 0;      // bytes; the closing thread's
+  uint64_t save_left_ = 0;      // bytes; only the closing thread uses it
   uint64_t save_until_ns_ = 0;  // the closing thread's
 };
 

@@ -9,15 +9,16 @@
 
 namespace mezz {
 
-// A block of RocksDB 7.8 as a BlockSource. Its callbacks save a block whole or not at all: they ignore the offset and
-// assert the length, so asking for a piece from the middle would yield the block's first bytes again. Here a block that
-// is wanted in pieces is saved whole, once, into memory of this thread. To be asked in order of offset, from 0.
+// A block of RocksDB 7.8 as a BlockSource. The callbacks of 7.8 save a block only as a whole. They ignore the offset
+// and assert the length, so a request for a piece from the middle would yield the block's first bytes again. Therefore
+// a block that is wanted in pieces is saved once, as a whole, into memory of this thread. Ask for the pieces in order
+// of their offsets, from 0.
 class WholeBlockV7 {
  public:
   WholeBlockV7(const rocksdb::Cache::CacheItemHelper* helper, void* object, size_t bytes)
       : helper_(helper), object_(object), bytes_(bytes) {}
 
-  // A helper that throws has failed.
+  // A helper that throws counts as failed.
   bool operator()(size_t offset, size_t bytes, std::byte* to) const noexcept {
     if (offset == 0 && bytes == bytes_) return SaveTo(to);
     std::byte* const whole = ThreadBuffer<WholeBlockV7>::AtLeast(bytes_);
