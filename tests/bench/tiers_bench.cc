@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole cache as a table reader uses it: a hit in DRAM, one in SCM, and an insert that demotes another block.
+// Compare two builds by processes that take turns, on a machine that does nothing else.
+#include <benchmark/benchmark.h>
+
+#include <memory>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "admission/curves/block_key.h"
+#include "integration/hybrid_cache.h"
+#include "workloads/replay/caches/block_cache.h"
+
+namespace mezz {
+namespace {
+
+constexpr size_t kBlockBytes = 4096;
+constexpr uint64_t kScmBytes = 256 << 20;
+
+std::unique_ptr<BlockCache> Opened(uint64_t dram_bytes) {
+  HybridCacheOptions options;
+  options.dram_bytes = dram_bytes;
+  options.scm.medium = MediumKind::kAnonymous;
+  options.scm.capacity_bytes = kScmBytes;
+  options.policy = "dram_first";
+  options.scm.pack = PackMode::kOff;
+  std::shared_ptr<rocksdb::Cache> whole;
+  if (!NewHybridCache(options, &whole).ok()) return nullptr;
+  return std::make_unique<BlockCache>(std::move(whole));
+}
+
+void Hits(benchmark::State& state, uint64_t dram_bytes, uint64_t blocks) {
+  const std::unique_ptr<BlockCache> cache = Opened(dram_bytes);
+  if (cache == nullptr) return state.SkipWithError("the cache could not be opened");
+  const std::vector<std::byte> bytes(kBlockBytes);
+  for (uint64_t key = 0; key < blocks; ++key) cache->Insert(BlockKeyOf(key), BlockRole::kData, bytes);
+  std::minstd_rand random(1);
+  uint64_t hits = 0;
+  for (auto _ : state) hits += static_cast<bool>(cache->Lookup(BlockKeyOf(random() % blocks), BlockRole::kData));
+  state.counters["hits"] = benchmark::Counter(static_cast<double>(hits), benchmark::Counter::kAvgIterations);
+}
+void BM_HitInDram(benchmark::State& state) { Hits(state, /*dram_bytes=*/64 << 20, /*blocks=*/4096); }
+BENCHMARK(BM_HitInDram);
+
+// Nine blocks of ten lie in SCM.
+void BM_HitInScm(benchmark::State& state) { Hits(state, /*dram_bytes=*/8 << 20, /*blocks=*/16'384); }
+BENCHMARK(BM_HitInScm);
+
+// Each block is new. Both tiers are full, so segments are reclaimed as well.
+void BM_InsertAndDemote(benchmark::State& state) {
+  const std::unique_ptr<BlockCache> cache = Opened(/*dram_bytes=*/8 << 20);
+  if (cache == nullptr) return state.SkipWithError("the cache could not be opened");
+  const std::vector<std::byte> bytes(kBlockBytes);
+  uint64_t key = 0;
+  for (; key < 2 * kScmBytes / kBlockBytes; ++key) cache->Insert(BlockKeyOf(key), BlockRole::kData, bytes);
+  for (auto _ : state) cache->Insert(BlockKeyOf(key++), BlockRole::kData, bytes);
+}
+BENCHMARK(BM_InsertAndDemote);
+
+}  // namespace
+}  // namespace mezz
+
+BENCHMARK_MAIN();
