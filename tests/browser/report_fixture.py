@@ -64,7 +64,7 @@ def row(name, seed):
             "scm_bytes_written_per_op": scm * 900, "cpu_s_per_mop": 25.0, "peak_rss_bytes": 123456789,
             "flash_bytes_per_s": 3.5e7, "scm_bytes_read_per_op": scm * 4096, "refusals": {"cold_key": 7},
             "background": {"flushes": 3, "compactions": 1, "flushed_bytes": 100, "compacted_read_bytes": 300,
-                           "compacted_bytes": 200},
+                           "compacted_bytes": 200, "compaction_ms": 50},
             "medium": "file (tmpfs)" if scm else "DRAM", "emulated": scm > 0, "second_tier_idle": False,
             "windows": [window(f) for f in factor], "cold_windows": [window(0.5)], "cold_ops_per_s": [ops * 0.5],
             "latency_us": quantiles(p50), "latency_cdf": cdf(p50, seed), "series": series(ops, dram, scm, seed),

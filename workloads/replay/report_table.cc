@@ -136,12 +136,11 @@ std::string BackgroundLine(const CacheRow& row) {
         row.cache);
   constexpr double kMiB = 1 << 20;
   return fmt::format(
-      "{}: {} flushes of {:.0f} MiB, {} compactions that read {:.0f} and wrote {:.0f} MiB; {:.2f} s of it after the "
-      "last "
-      "request\n",
+      "{}: {} flushes of {:.0f} MiB, {} compactions that read {:.0f} and wrote {:.0f} MiB at {:.1f} MiB/s; {:.2f} s of "
+      "it after the last request\n",
       row.cache, did.flushes, static_cast<double>(did.flushed_bytes) / kMiB, did.compactions,
       static_cast<double>(did.compacted_read_bytes) / kMiB, static_cast<double>(did.compacted_bytes) / kMiB,
-      row.total.settle_seconds);
+      did.compacted_bytes_per_s() / kMiB, row.total.settle_seconds);
 }
 
 std::string TableRow(bool block_mode, const CacheRow& row) {

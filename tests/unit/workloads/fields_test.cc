@@ -21,8 +21,12 @@ WindowRow Row() {
   row.ops = 1000;
   row.seconds = 2;
   row.settle_seconds = 0.75;
-  row.background = {
-      .flushes = 3, .compactions = 2, .flushed_bytes = 300, .compacted_read_bytes = 500, .compacted_bytes = 400};
+  row.background = {.flushes = 3,
+                    .compactions = 2,
+                    .flushed_bytes = 300,
+                    .compacted_read_bytes = 500,
+                    .compacted_bytes = 400,
+                    .compaction_ms = 800};
   row.cpu_seconds = 0.125;
   row.context_switches = 250;
   row.tiers = {.hits = 3000,
@@ -54,7 +58,7 @@ json Figures(const WindowRow& row, bool block_mode) {
 const json kOfEitherMode = json::parse(R"({
   "ops": 1000, "seconds": 2.0, "settle_seconds": 0.75,
   "background": {"flushes": 3, "compactions": 2, "flushed_bytes": 300, "compacted_read_bytes": 500,
-                 "compacted_bytes": 400}, "ops_per_s": 500.0, "ratio": 1.5, "cpu_s_per_mop": 125.0,
+                 "compacted_bytes": 400, "compaction_ms": 800}, "ops_per_s": 500.0, "ratio": 1.5, "cpu_s_per_mop": 125.0,
   "p50_us": 11.0, "p95_us": 12.0, "p99_us": 13.0, "p99_9_us": 14.0,
   "latency_us": {"p50": 11.0, "p95": 12.0, "p99": 13.0, "p99_9": 14.0, "max": 15.0},
   "dram_hit": 0.625, "scm_hit": 0.125,
@@ -106,7 +110,7 @@ TEST(Fields, KeepTheirPlacesInTheCsv) {
                   "scm_hit", "flash_reads_per_op", "scm_bytes_written_per_op", "cpu_s_per_mop", "flash_bytes_per_s",
                   "scm_bytes_read_per_op", "context_switches_per_op", "demotions", "promotions", "clean_evictions",
                   "miss", "scm_writes", "background.flushes", "background.compactions", "background.flushed_bytes",
-                  "background.compacted_read_bytes", "background.compacted_bytes"));
+                  "background.compacted_read_bytes", "background.compacted_bytes", "background.compaction_ms"));
 }
 
 // The table's line below its heads, without the cache and its throughput.

@@ -444,6 +444,7 @@ TEST_F(Replay, PutsAsManyAsAskedForWhileCompactionsRun) {
     EXPECT_GT(did.compactions, 0u) << row.cache;
     EXPECT_GT(did.compacted_read_bytes, 0u) << row.cache;
     EXPECT_GT(did.compacted_bytes, 0u) << row.cache;
+    EXPECT_GT(did.compaction_ms, 0u) << row.cache;
     EXPECT_FALSE(row.total.only_fills_memtables()) << row.cache;
     EXPECT_GT(row.total.settle_seconds, 0) << row.cache << ": nobody waited for what still ran";
     uint64_t flushes = 0;

@@ -110,6 +110,8 @@ constexpr Field kWindowFields[] = {
      .of = [](const Row& w) -> Figure { return w.background.compacted_read_bytes; }, .csv_place = 32},
     {.name = "background.compacted_bytes", .of = [](const Row& w) -> Figure { return w.background.compacted_bytes; },
      .csv_place = 33},
+    {.name = "background.compaction_ms", .of = [](const Row& w) -> Figure { return w.background.compaction_ms; },
+     .csv_place = 34},
     {.name = "context_switches_per_op", .unit = Unit::kPerOp,
      .of = [](const Row& w) -> Figure { return w.per_op(w.context_switches); }, .csv_place = 20, .csv_decimals = 5},
     {.name = "demotions", .of = [](const Row& w) -> Figure { return w.demotions; }, .csv_place = 21},

@@ -101,14 +101,20 @@ struct BackgroundCounts {
   uint64_t flushed_bytes = 0;
   uint64_t compacted_read_bytes = 0;  // of their inputs
   uint64_t compacted_bytes = 0;       // written
+  uint64_t compaction_ms = 0;         // that compactions took, each by itself
+
+  double compacted_bytes_per_s() const {
+    return compaction_ms == 0 ? 0 : 1e3 * static_cast<double>(compacted_bytes) / static_cast<double>(compaction_ms);
+  }
 };
 template <>
-inline constexpr std::array<CountOf<BackgroundCounts>, 5> kCountsOf<BackgroundCounts> = {
+inline constexpr std::array<CountOf<BackgroundCounts>, 6> kCountsOf<BackgroundCounts> = {
     {{"flushes", &BackgroundCounts::flushes},
      {"compactions", &BackgroundCounts::compactions},
      {"flushed_bytes", &BackgroundCounts::flushed_bytes},
      {"compacted_read_bytes", &BackgroundCounts::compacted_read_bytes},
-     {"compacted_bytes", &BackgroundCounts::compacted_bytes}}};
+     {"compacted_bytes", &BackgroundCounts::compacted_bytes},
+     {"compaction_ms", &BackgroundCounts::compaction_ms}}};
 
 inline constexpr double kUnknownShare = -1;
 

@@ -48,6 +48,7 @@ BackgroundCounts BackgroundOf(const Databases& dbs) {
       const auto jobs = static_cast<uint64_t>(number("CompCount"));
       (level == 0 ? work.flushes : work.compactions) += jobs;
       (level == 0 ? work.flushed_bytes : work.compacted_bytes) += written;
+      if (level > 0) work.compaction_ms += static_cast<uint64_t>(number("CompSec") * 1e3);
       work.compacted_read_bytes += static_cast<uint64_t>(number("ReadGB") * kGiB);
     }
   }
