@@ -109,12 +109,17 @@ Status Refused(const std::string& path, const std::string& why) {
   return Status::InvalidArgument(fmt::format("{}: {}", path, why));
 }
 
-// Caches that work as the planner has it: a stock cache in DRAM, or ours over SCM. Peers unpack, copy or count
-// otherwise.
+// Caches that work as the planner has it: a stock cache in DRAM, or ours over SCM, however a database that is written
+// to warms it. Peers unpack, copy or count otherwise.
 bool IsModelled(const std::string& cache) {
+  static constexpr std::array<std::string_view, 3> kWarmings = {"+warm", "+warmflush", "+nowarm"};
+  std::string_view name = std::string_view(cache).substr(0, cache.find('@'));
+  for (const std::string_view warming : kWarmings) {
+    if (name.ends_with(warming)) name.remove_suffix(warming.size());
+  }
   static constexpr std::array<std::string_view, 7> kModelled = {"hcc",          "auto_hcc", "lru",       "all_dram",
                                                                 "all_dram_lru", "hybrid",   "hybrid+raw"};
-  return std::find(kModelled.begin(), kModelled.end(), cache.substr(0, cache.find('@'))) != kModelled.end();
+  return std::find(kModelled.begin(), kModelled.end(), name) != kModelled.end();
 }
 
 std::vector<Sample> SamplesOf(const json& result, double threads, double emulated_flash_ns, double* lookups) {

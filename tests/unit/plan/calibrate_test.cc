@@ -82,6 +82,16 @@ TEST(Calibrate, FindsTheCostsThatMadeTheResult) {
   }
 }
 
+TEST(Calibrate, ACacheThatTheDatabaseWarmsCostsWhatItIs) {
+  Replay replay({});
+  replay.Add("hcc+warm@16M", 0, 0.6).Add("hybrid+raw+nowarm", 0.5, 0.1).Add("all_dram+warmflush", 0, 0);
+  Calibration found;
+  const Status status = Calibrate(replay.value(), "r.json", &found);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_NEAR(found.costs.base.value, 2600, 1);
+  EXPECT_NEAR(found.costs.scm_hit.value, 420, 1);
+}
+
 // Emulating the device takes 20 us of a core for a read, while the thread waits for it anyway.
 TEST(Calibrate, WhatEmulatesTheFlashIsNoCostOfARead) {
   Replay replay({.flash_read = 28'000, .flash_wait = 80'000});  // so 108 us together, of which the device has 100
