@@ -54,7 +54,7 @@ size_t AdoptingAllocator::UsableSize(void* address, size_t bytes) const {
   return scm_.Owns(address) ? 0 : memory_.UsableSize(address, bytes);
 }
 
-AdoptingAllocator::Adoption::Adoption(AdoptingAllocator& allocator, PinnedBlock block)
+AdoptingAllocator::Adoption::Adoption(AdoptingAllocator& allocator, PinnedBlock&& block)
     : allocator_(allocator), outer_(current_adoption), payload_(block.payload()) {
   block.Detach();
   current_adoption = this;

@@ -49,7 +49,7 @@ class AdoptingAllocator final : public rocksdb::MemoryAllocator {
 // No other thread sees the state, because an object that another thread could free is not yet published.
 class AdoptingAllocator::Adoption {
  public:
-  Adoption(AdoptingAllocator& allocator, PinnedBlock block);
+  Adoption(AdoptingAllocator& allocator, PinnedBlock&& block);
   ~Adoption();
   Adoption(const Adoption&) = delete;
   Adoption& operator=(const Adoption&) = delete;

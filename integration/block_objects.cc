@@ -13,7 +13,7 @@ BlockObjects::BlockObjects(ScmTier& scm, rocksdb::Cache& dram)
       adopting_allocator_(scm, memory_allocator_),
       handover_allocator_(HandoverAllocator::Over(memory_allocator_)) {}
 
-OwnedObject BlockObjects::InPlace(PinnedBlock block, const BlockRequest& request, bool* in_place) {
+OwnedObject BlockObjects::InPlace(PinnedBlock&& block, const BlockRequest& request, bool* in_place) {
   scm_.ChargeInPlace(block.role(), block.payload());
   const AdoptingAllocator::Adoption adoption(adopting_allocator_, std::move(block));
   const OwnedObject made = Create(adoption.payload(), &adopting_allocator_, request);

@@ -31,7 +31,7 @@ class BlockObjects {
 
   // The object's bytes stay in SCM, and their segment is pinned until the object is destroyed. `in_place` becomes false
   // if create_cb copied the bytes nevertheless.
-  OwnedObject InPlace(PinnedBlock block, const BlockRequest& request, bool* in_place);
+  OwnedObject InPlace(PinnedBlock&& block, const BlockRequest& request, bool* in_place);
   OwnedObject Copy(PinnedBlock block, const BlockRequest& request);
 
  private:

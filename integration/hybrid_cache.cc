@@ -95,8 +95,8 @@ class HybridCache final : public rocksdb::CacheWrapper, public CoreStats {
   void Count(Event event, const CacheItemHelper* helper) { core_->counters().Add(event, RoleOf(helper)); }
 
   Handle* LookupScm(const BlockKey& key, const BlockRequest& request, rocksdb::Statistics* stats);
-  Handle* Serve(const BlockKey& key, PinnedBlock block, const BlockRequest& request);
-  Handle* ServeInPlace(PinnedBlock block, const BlockRequest& request);
+  Handle* Serve(const BlockKey& key, PinnedBlock&& block, const BlockRequest& request);
+  Handle* ServeInPlace(PinnedBlock&& block, const BlockRequest& request);
   Handle* ServeCopy(PinnedBlock block, const BlockRequest& request);
   Handle* Promote(const BlockKey& key, PinnedBlock block, const BlockRequest& request, HybridCore::Serve serve);
   Handle* Standalone(const OwnedObject& made, const BlockRequest& request);
@@ -245,7 +245,7 @@ rocksdb::Cache::Handle* HybridCache::LookupScm(const BlockKey& key, const BlockR
   return handle;
 }
 
-rocksdb::Cache::Handle* HybridCache::Serve(const BlockKey& key, PinnedBlock block, const BlockRequest& request) {
+rocksdb::Cache::Handle* HybridCache::Serve(const BlockKey& key, PinnedBlock&& block, const BlockRequest& request) {
   switch (const HybridCore::Serve serve = core_->OnScmHit(key, block)) {
     case HybridCore::Serve::kInPlace:
       return ServeInPlace(std::move(block), request);
@@ -257,7 +257,7 @@ rocksdb::Cache::Handle* HybridCache::Serve(const BlockKey& key, PinnedBlock bloc
   }
 }
 
-rocksdb::Cache::Handle* HybridCache::ServeInPlace(PinnedBlock block, const BlockRequest& request) {
+rocksdb::Cache::Handle* HybridCache::ServeInPlace(PinnedBlock&& block, const BlockRequest& request) {
   bool in_place = false;
   const OwnedObject made = objects_.InPlace(std::move(block), request, &in_place);
   if (made.obj == nullptr) return nullptr;
