@@ -10,6 +10,7 @@
 
 #include "tests/support/seed.h"
 #include "workloads/readers/loaded_trace.h"
+#include "workloads/requests/wrapped_source.h"
 
 namespace mezz::sim {
 
