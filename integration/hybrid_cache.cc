@@ -51,6 +51,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public CoreStats {
   Handle* CreateStandalone(const Slice& key, ObjectPtr obj, const CacheItemHelper* helper, size_t charge,
                            bool allow_uncharged) override;
   void SetCapacity(size_t bytes) override { core_->SetDramCapacity(bytes); }
+  void SetStrictCapacityLimit(bool strict) override { dram_.SetStrict(strict); }
   void Erase(const Slice& key) override;
   // Forgets the SCM tier's blocks as well, those in use included: their bytes stay readable.
   void EraseUnRefEntries() override;

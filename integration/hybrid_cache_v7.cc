@@ -513,6 +513,13 @@ void HybridCacheV7::SetCapacity(size_t capacity) {
   core->SetDramCapacity(capacity);
 }
 
+void HybridCacheV7::SetStrictCapacityLimit(bool strict) {
+  HybridCore* const core = this->core();
+  if (core == nullptr) return target_->SetStrictCapacityLimit(strict);
+  const MoveGate::Window window(core->gate());
+  overflow_.SetStrict(strict);
+}
+
 size_t HybridCacheV7::GetUsage(Handle* handle) const {
   if (const Standalone* const entry = ToStandalone(handle)) return entry->bytes();
   return target_->GetUsage(handle);

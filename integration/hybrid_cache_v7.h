@@ -74,7 +74,7 @@ class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntr
   void Erase(const rocksdb::Slice& key) override;
   uint64_t NewId() override { return ids_.Of(target_->NewId()); }
   void SetCapacity(size_t capacity) override;
-  void SetStrictCapacityLimit(bool strict) override { target_->SetStrictCapacityLimit(strict); }
+  void SetStrictCapacityLimit(bool strict) override;
   bool HasStrictCapacityLimit() const override { return target_->HasStrictCapacityLimit(); }
   size_t GetCapacity() const override { return armed() ? large_.capacity() : target_->GetCapacity(); }
   size_t GetUsage() const override { return target_->GetUsage() + standalone_bytes_.Read(); }

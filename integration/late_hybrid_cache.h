@@ -46,6 +46,7 @@ class LateHybridCache : public rocksdb::CacheWrapper {
                          rocksdb::CompressionType type) override;
   void Erase(const rocksdb::Slice& key) override;
   void SetCapacity(size_t bytes) override;
+  void SetStrictCapacityLimit(bool strict) override { current()->SetStrictCapacityLimit(strict); }
   Handle* CreateStandalone(const rocksdb::Slice& key, ObjectPtr object, const CacheItemHelper* helper, size_t charge,
                            bool allow_uncharged) override {
     return current()->CreateStandalone(key, object, helper, charge, allow_uncharged);

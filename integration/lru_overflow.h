@@ -25,11 +25,13 @@ class LruOverflow {
  public:
   static constexpr unsigned kCallsOfCheck = 16;
 
-  // Nothing is done before, nor while the cache's limit is strict. `lru` outlives this, and gets its capacity from
-  // nobody else.
+  // Nothing is done before, nor while the cache's limit is strict. `lru` outlives this, and gets its capacity and the
+  // strictness of its limit from nobody else.
   void Watch(rocksdb::Cache* lru);
   // The cache has that capacity from now on.
   void SetCapacity(uint64_t bytes);
+  // The limit is strict from now on, or no longer. REQUIRES: as Check.
+  void SetStrict(bool strict);
 
   // After an insertion. Cheap.
   bool DueAfterInsert();

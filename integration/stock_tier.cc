@@ -114,6 +114,12 @@ bool StockTier::ReleaseWatched(Handle* handle, bool useful, bool erase_if_last_r
   return freed;
 }
 
+void StockTier::SetStrict(bool strict) {
+  if (erased_may_be_evicted_) return cache_.SetStrictCapacityLimit(strict);
+  const MoveGate::Window window(gate_);
+  overflow_.SetStrict(strict);
+}
+
 void StockTier::ForEach(const Visit& visit, const Cache::ApplyToAllEntriesOptions& options) {
   cache_.ApplyToAllEntries(visit, options);
   large_.ForEach([&](const BlockKey& key, Handle* handle, size_t charge) {

@@ -79,6 +79,7 @@ class StockTier final : private LargeEntries::Owner {
 
   // Sets the capacity of the shards and of what lies beside them together.
   void SetCapacity(uint64_t bytes) { large_.SetCapacity(bytes); }
+  void SetStrict(bool strict);
   size_t capacity() const { return large_.capacity(); }
   size_t usage() const { return cache_.GetUsage() + large_.bytes(); }
   size_t pinned_usage() const { return cache_.GetPinnedUsage() + large_.reserved(); }

@@ -825,5 +825,19 @@ TEST_F(HybridCacheTest, AnOverfullLruCacheOfAStrictLimitStaysStrict) {
   for (Cache::Handle* const handle : pinned) cache_->Release(handle);
 }
 
+TEST_F(HybridCacheTest, AnOverfullLruCacheWhoseLimitBecomesStrictTakesNothingMore) {
+  cache_->SetCapacity(512 << 10);
+  std::vector<Cache::Handle*> pinned(400);
+  for (uint64_t id = 0; id < pinned.size(); ++id) ASSERT_TRUE(Insert(id, kData, kBlockBytes, &pinned[id]).ok());
+  cache_->SetStrictCapacityLimit(true);
+  for (uint64_t id = 400; id < 400 + 4 * LruOverflow::kCallsOfCheck; ++id) {
+    Cache::Handle* handle = nullptr;
+    EXPECT_FALSE(Insert(id, kData, kBlockBytes, &handle).ok()) << id;
+    if (handle != nullptr) pinned.push_back(handle);
+  }
+  for (Cache::Handle* const handle : pinned) cache_->Release(handle);
+  EXPECT_LE(cache_->GetUsage(), 512u << 10);
+}
+
 }  // namespace
 }  // namespace mezz::test

@@ -95,6 +95,23 @@ TEST_F(HybridCacheV7Test, BlocksThatAreReleasedToAnOverfullLruCacheStayInOneOfTh
   EXPECT_LE(cache_->GetUsage(), kCapacity * 4400) << "its own capacity again";
 }
 
+TEST_F(HybridCacheV7Test, AnOverfullLruCacheWhoseLimitBecomesStrictTakesNothingMore) {
+  Make("dram_first", 100);
+  std::vector<Cache::Handle*> pinned(400);
+  for (uint64_t id = 0; id < pinned.size(); ++id) ASSERT_NO_FATAL_FAILURE(Insert(id, &pinned[id]));
+  cache_->SetStrictCapacityLimit(true);
+  for (uint64_t id = 400; id < 400 + 4 * LruOverflow::kCallsOfCheck; ++id) {
+    auto* const block = new BlockV7(Bytes(id));
+    Cache::Handle* handle = nullptr;
+    const bool taken = cache_->Insert(KeyV7(id), block, &kBlockHelper, block->bytes.size(), &handle).ok();
+    EXPECT_FALSE(taken) << id;
+    if (handle != nullptr) pinned.push_back(handle);
+    if (!taken) delete block;
+  }
+  for (Cache::Handle* const handle : pinned) cache_->Release(handle);
+  EXPECT_LE(cache_->GetUsage(), 100u * 4400);
+}
+
 TEST_F(HybridCacheV7Test, PromotedBlocksLeaveDramWithoutAnotherWrite) {
   Make("bidirectional");
   for (uint64_t id = 0; id < 20; ++id) Insert(id);
