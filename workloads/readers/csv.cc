@@ -217,6 +217,20 @@ bool Csv::TakeFirst(std::string_view* line) {
   return true;
 }
 
+// A line of '#' above the header, where the columns are known by their names only. "# time,id,size" is the header.
+bool IsComment(const CsvSpec& spec, std::string_view line) {
+  if (!line.starts_with('#') || spec.header == false) return false;
+  if (std::ranges::any_of(spec.columns, [](const std::string& column) { return column.starts_with('#'); }))
+    return false;
+  const std::string_view text = Trim(line.substr(1));
+  if (DelimiterOfHeader(text) != 0) return false;
+  const std::vector<std::string> fields =
+      SplitCsvLine(text, spec.delimiter != 0 ? spec.delimiter : LikelyDelimiter(text));
+  return std::ranges::none_of(fields, [&](const std::string& field) {
+    return !field.empty() && std::ranges::find(spec.columns, field) != spec.columns.end();
+  });
+}
+
 bool Csv::Start() {
   std::string_view line;
   if (!TakeFirst(&line)) return false;
@@ -226,6 +240,9 @@ bool Csv::Start() {
     return FailForGood("this is text in UTF-16, or no text; make it UTF-8, such as with iconv -f UTF-16 -t UTF-8");
   if (line.starts_with("sep=") && line.size() == 5) {
     if (spec.delimiter == 0) spec.delimiter = line[4];
+    if (!TakeFirst(&line)) return false;
+  }
+  while (IsComment(spec, line)) {
     if (!TakeFirst(&line)) return false;
   }
   const std::string_view header = line.starts_with('#') ? Trim(line.substr(1)) : line;
@@ -374,10 +391,12 @@ bool Csv::TakeDevice(uint64_t* device) {
 
 bool LooksLikeCsv(std::string_view head) {
   std::string_view text = WithoutByteOrderMark(head);
-  for (int lines = 0; lines < 3 && !text.empty(); ++lines) {
+  for (int lines = 0; lines < 3 && !text.empty();) {
     const size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = Trim(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
+    if (IsComment(CsvSpec(), line)) continue;
+    ++lines;
     if (line.empty() || line.starts_with("sep=")) continue;
     if (line.starts_with('#')) line = Trim(line.substr(1));
     const bool is_text =

@@ -59,8 +59,9 @@ TEST_F(CsvReader, ReadsWhatOtherProgramsWrite) {
         "\"time\",\"id\",\"size\"\n\"1\",\"7\",\"4096\"\n\"2\",\"8\",\"100\"\n", "time;id;size\n1;7;4096\n2;8;100\n",
         "time\tid\tsize\n1\t7\t4096\n2\t8\t100\n", "time|id|size\n1|7|4096\n2|8|100\n",
         "sep=;\ntime;id;size\n1;7;4096\n2;8;100\n", "# time,id,size\n1,7,4096\n2,8,100\n",
-        "\n\nTime, ID, Size\n\n1, 7, 4096\n\n2, 8, 100", ",time,id,size\n0,1,7,4096\n1,2,8,100\n",
-        "\ttime\tid\tsize\n0\t1\t7\t4096\n1\t2\t8\t100\n",
+        "# made by x, on a Friday\n#\n#time,id,size\n1,7,4096\n2,8,100\n",
+        "# of a day\n\ntime,id,size\n1,7,4096\n2,8,100\n", "\n\nTime, ID, Size\n\n1, 7, 4096\n\n2, 8, 100",
+        ",time,id,size\n0,1,7,4096\n1,2,8,100\n", "\ttime\tid\tsize\n0\t1\t7\t4096\n1\t2\t8\t100\n",
         "Timestamp (ms),Object_ID,obj-size\n1000,7,4096\n2000,8,100\n",
         "ts_us,key,bytes\n1000000,0x7,4096.0\n2000000,0X8,100.0\n",
         "time_ns,url,length\n1000000000,7,4096\n2000000000,8,100\n",
@@ -145,6 +146,15 @@ TEST_F(CsvReader, RefusesWhatItWouldHaveToGuess) {
       {"csv:key=id,size=id", "size=id is the column that key is, too"}};
   for (const auto& [format, message] : kFormats)
     EXPECT_THAT(Refused("time,id,size\n1,7,8\n", format), HasSubstr(message)) << format;
+}
+
+// Columns that are named by number have no header: there a line of '#' is a record.
+TEST_F(CsvReader, ALineOfANumberSignIsAHeaderACommentOrARecord) {
+  EXPECT_EQ(Read("# of a day\n#when;what\n1;7\n", "csv:key=what,time=when,delimiter=;"),
+            Read("when;what\n1;7\n", "csv:key=what,time=when"));
+  EXPECT_EQ(Read("#a\n#b\n", "csv:key=#1").size(), 2u);
+  EXPECT_EQ(Read("#a\n#b\n", "csv:key=#1,header=no").size(), 2u);
+  EXPECT_THAT(Refused("# of a day\n1,7\n", "csv:key=#2,time=#1"), HasSubstr("want a time"));
 }
 
 // Text in columns is no list of keys, whatever its name.
