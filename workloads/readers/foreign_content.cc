@@ -2,8 +2,10 @@
 #include "workloads/readers/foreign_content.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <initializer_list>
@@ -97,6 +99,26 @@ bool IsLzma(std::string_view head) {
   return std::has_single_bit(dictionary) && dictionary >= 4096 && (content == UINT64_MAX || content < (1ull << 38));
 }
 
+// A zlib stream begins with two bytes that a key may have. So the head is unpacked, to its end where it is all.
+bool IsZlib(std::string_view head) {
+  constexpr unsigned char kDeflate = 0x78;  // with a window of 32 KiB, as all write it
+  if (head.size() < 8 || static_cast<unsigned char>(head[0]) != kDeflate) return false;
+  z_stream stream{};
+  if (inflateInit(&stream) != Z_OK) return false;
+  std::array<unsigned char, 4096> out;
+  stream.next_in = reinterpret_cast<unsigned char*>(const_cast<char*>(head.data()));
+  stream.avail_in = static_cast<unsigned>(head.size());
+  int result = Z_OK;
+  while (result == Z_OK && stream.avail_in > 0) {
+    stream.next_out = out.data();
+    stream.avail_out = static_cast<unsigned>(out.size());
+    result = inflate(&stream, Z_NO_FLUSH);
+  }
+  const bool unpacked = stream.total_out > 0;
+  inflateEnd(&stream);
+  return unpacked && (result == Z_STREAM_END || (result == Z_OK && head.size() >= kHeadBytes));
+}
+
 std::string_view Utf16(std::string_view head) {
   constexpr std::string_view kSays = "text in UTF-16 or UTF-32; make it UTF-8, such as with iconv -f UTF-16 -t UTF-8";
   if (head.starts_with("\xff\xfe"sv) || head.starts_with("\xfe\xff"sv) || head.starts_with("\0\0\xfe\xff"sv))
@@ -143,6 +165,7 @@ std::string ForeignContent(std::string_view head, const ContentOrigin& origin) {
   if (!origin.guessed) return {};
   const auto* bytes = reinterpret_cast<const uint8_t*>(head.data());
   if (origin.unpacked && MakeDecoder(bytes, head.size()) != nullptr) return "compressed twice; unpack it once";
+  if (IsZlib(head)) return "a zlib stream; pack it with gzip";
   if (IsLzma(head)) return "in lzma's old form; pack it with xz";
   if (head.starts_with("\x1f\x9d"sv) || head.starts_with("\x1f\xa0"sv))
     return "compressed by compress or lzh; unpack it first, or pack it with gzip or zstd";

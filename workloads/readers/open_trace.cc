@@ -171,6 +171,25 @@ bool NameTells(std::string_view path, const TraceFormat& format) {
                              [name](std::string_view part) { return name.find(part) != std::string_view::npos; });
 }
 
+// Of raw keys the name is the only witness: all of it must say that they are keys. Returns what it says else.
+std::string DoubtfulName(std::string_view path, const TraceFormat& format, std::string_view compression) {
+  constexpr std::pair<std::string_view, std::string_view> kEndings[] = {
+      {".gz", "gzip"}, {".zst", "zstd"}, {".zstd", "zstd"}, {".xz", "xz"}, {".lz4", "lz4"}, {".bz2", "bzip2"}};
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  std::string_view ending = name.substr(std::min(name.rfind('.'), name.size()));
+  const auto* known = std::ranges::find(kEndings, ending, &std::pair<std::string_view, std::string_view>::first);
+  const std::string_view stem = known == std::end(kEndings) ? name : name.substr(0, name.size() - ending.size());
+  if (known != std::end(kEndings) && known->second != compression)
+    return fmt::format("its name ends in {}, and its content does not begin as {} does", ending, known->second);
+  for (const std::string_view part : format.file_name_parts) {
+    const size_t at = part.starts_with('.') ? stem.rfind(part) : std::string_view::npos;
+    if (at == std::string_view::npos || at + part.size() == stem.size()) continue;
+    return fmt::format("its name goes on behind {} with {}, and nothing else tells keys", part,
+                       stem.substr(at + part.size()));
+  }
+  return {};
+}
+
 const TraceFormat* Guess(std::string_view path, Head head) {
   const bool is_text = IsText(head);
   const auto first = [](auto&& is_it) -> const TraceFormat* {
@@ -206,9 +225,15 @@ Status FindFormat(const std::string& path, std::string_view format_name, const T
     const std::string unread = ForeignName(path);
     if (!unread.empty()) return Status::InvalidArgument(fmt::format("trace {}: {}", path, unread));
   }
-  // Of raw keys the name is the only witness, and behind bzip2 it is not taken for enough.
-  if (guess && *format != nullptr && (*format)->kind == Kind::kBinary && !(*format)->Tells({head, head_bytes}) &&
-      file->compression() == "bzip2") {
+  const bool by_name_alone =
+      guess && *format != nullptr && (*format)->kind == Kind::kBinary && !(*format)->Tells({head, head_bytes});
+  const std::string doubt = by_name_alone ? DoubtfulName(path, **format, file->compression()) : std::string();
+  if (!doubt.empty()) {
+    return Status::InvalidArgument(
+        fmt::format("trace {}: {}; say --format={} if these are keys", path, doubt, (*format)->name));
+  }
+  // Behind bzip2 the name is not taken for enough.
+  if (by_name_alone && file->compression() == "bzip2") {
     return Status::InvalidArgument(
         fmt::format("trace {}: of raw keys in bzip2 the name is not enough; say --format={}", path, (*format)->name));
   }

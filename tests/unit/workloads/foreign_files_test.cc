@@ -201,9 +201,36 @@ TEST_F(ForeignFiles, NamesArchivesAndOtherTools) {
   // Whoever names the format is told, too, but for marks that a key may have.
   EXPECT_THAT(Refused("trace", Tar("ustar"), "be64"), HasSubstr("a tar archive"));
   EXPECT_EQ(Requests("trace", "\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0"s, "le64"), 2u);
+  // A zlib stream has no mark that a key could not have.
+  for (const size_t bytes : {size_t{4000}, size_t{160'000}}) {
+    const std::string keys = ManyKeys().substr(0, bytes);
+    std::string zlib(compressBound(keys.size()), '\0');
+    uLongf packed = zlib.size();
+    ASSERT_EQ(compress(reinterpret_cast<Bytef*>(zlib.data()), &packed, reinterpret_cast<const Bytef*>(keys.data()),
+                       keys.size()),
+              Z_OK);
+    zlib.resize(packed);
+    EXPECT_THAT(Refused("trace.be64", zlib), HasSubstr("a zlib stream; pack it with gzip"));
+    EXPECT_THAT(Refused("trace.be64.gz", Gzip(zlib)), HasSubstr("a zlib stream"));
+  }
   EXPECT_THAT(Refused("trace.be64.br", "\x8b\x02"s + filler), HasSubstr("its name ends in .br"));
   EXPECT_THAT(Refused("trace.be64.bz2", Bzip2(ManyKeys())),
               HasSubstr("of raw keys in bzip2 the name is not enough; say --format=be64"));
+}
+
+// A name is the only witness of raw keys: what stands behind it is no key of the file's.
+TEST_F(ForeignFiles, TakesRawKeysByTheEndOfTheNameAlone) {
+  const std::string keys = ManyKeys();
+  for (const char* const name : {"trace.be64.zz", "trace.be64.gpg", "trace.be64.orc", "trace.be64.iso.gz"}) {
+    const std::string content = std::string_view(name).ends_with(".gz") ? Gzip(keys) : keys;
+    EXPECT_THAT(Refused(name, content), HasSubstr("its name goes on behind .be64 with")) << name;
+    EXPECT_EQ(Requests(name, content, "be64"), kKeys) << name;
+  }
+  EXPECT_THAT(Refused("trace.be64.zst", keys), HasSubstr("its name ends in .zst, and its content does not begin as"));
+  EXPECT_THAT(Refused("scarab-recs.gz", keys), HasSubstr("its name ends in .gz"));
+  EXPECT_EQ(Requests("trace.be64", Gzip(keys)), kKeys);
+  EXPECT_EQ(Requests("a.be64.of.b.be64.zst", Compress(Compression::kZstd, keys)), kKeys);
+  EXPECT_EQ(Requests("scarab-recs.day1", keys), kKeys);
 }
 
 // What only looks a little like it: keys.
@@ -217,6 +244,7 @@ TEST_F(ForeignFiles, TakesKeysForKeys) {
   EXPECT_EQ(Requests("trace", "\xef\xbb\xbf\n# keys\n0x10\n"), 1u);
   EXPECT_EQ(Requests("trace", "a\nb\na\n", "csv:key=#1"), 3u);
   EXPECT_EQ(Requests("trace.keys", "70701\n"), 1u);
+  EXPECT_EQ(Requests("trace.le64", "\x78\x9c\0\0\0\0\0\0\x78\x9c\x01\0\0\0\0\0"s), 2u);
   EXPECT_EQ(Requests("trace.keys", "070701\n2\n"), 2u);
   EXPECT_EQ(Requests("trace.be64", "\x01"s + std::string(511, '0')), 64u);
 }
