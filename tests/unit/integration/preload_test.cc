@@ -275,6 +275,34 @@ TEST_F(Preload, TheTierPassesOnToACacheThatHasGoneWithout) {
   EXPECT_GT(SumOf(report(), "scm.hit"), 1000u);
 }
 
+TEST_F(Preload, TheTierPassesOnPastCachesThatHaveGoneMeanwhile) {
+  EXPECT_EXIT(
+      {
+        std::shared_ptr<rocksdb::Cache> caches[4];
+        for (auto& cache : caches) {
+          cache = MakeLru();
+          test::InsertBlock(*cache, 1);
+        }
+        caches[1].reset();  // had nothing
+        caches[0].reset();  // had the tier
+        test::InsertBlock(*caches[3], 2);
+        test::InsertBlock(*caches[2], 2);
+        EXPECT_TRUE(HasScm(*caches[3]));
+        EXPECT_FALSE(HasScm(*caches[2]));
+        caches[3].reset();
+        test::InsertBlock(*caches[2], 3);
+        EXPECT_TRUE(HasScm(*caches[2]));
+        caches[2].reset();
+        const auto late = MakeLru();
+        test::InsertBlock(*late, 1);
+        EXPECT_TRUE(HasScm(*late));
+        exit(ExitOfTest());
+      },
+      ::testing::ExitedWithCode(0), "");
+  EXPECT_EQ(reports(), 4);
+  EXPECT_THAT(report(), AllOf(HasSubstr("caches without this tier: 2 ("), HasSubstr("caches without this tier: 1 (")));
+}
+
 TEST_F(Preload, AProgramOfManyCachesIsToldHowManyGoWithout) {
   EXPECT_EXIT(
       {
