@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/csv_time.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -31,13 +32,39 @@ constexpr Scale ScaleOf(TimeUnit unit) {
   return {1, 1};
 }
 
+// Takes the zone off the end: Z, +01:00, -0530 or +01. False: it is none of these.
+bool TakeZone(std::string_view* text, int64_t* east_seconds) {
+  *east_seconds = 0;
+  if (text->ends_with('Z') || text->ends_with('z')) {
+    text->remove_suffix(1);
+    return true;
+  }
+  const size_t time = std::min(text->find(':'), text->size());  // a date has '-', too
+  const size_t sign = text->find_first_of("+-", time);
+  if (sign == std::string_view::npos) return true;
+  const std::string_view zone = text->substr(sign + 1);
+  const size_t minutes_at = zone.size() == 5 && zone[2] == ':' ? 3 : 2;
+  uint64_t hours = 0, minutes = 0;
+  if (zone.size() < 2 || !ParseNumber(zone.substr(0, 2), 10, &hours) || hours > 23) return false;
+  if (zone.size() > 2 && (zone.size() != minutes_at + 2 || !ParseNumber(zone.substr(minutes_at), 10, &minutes)))
+    return false;
+  if (minutes > 59) return false;
+  *east_seconds = static_cast<int64_t>((hours * 60 + minutes) * 60) * ((*text)[sign] == '-' ? -1 : 1);
+  *text = Trim(text->substr(0, sign));
+  return true;
+}
+
+// ISO 8601, with a blank for the T, too: a day, a minute or a second, which may have a fraction; UTC unless it says
+// another zone.
 bool ParseDate(std::string_view text, uint64_t* microseconds) {
   constexpr std::string_view kShape = "dddd-dd-dd dd:dd:dd";
-  if (text.ends_with('Z')) text.remove_suffix(1);
-  if (text.size() < kShape.size()) return false;
+  constexpr size_t kDay = 10, kMinute = 16;  // bytes of it
+  int64_t east_seconds = 0;
+  if (!TakeZone(&text, &east_seconds)) return false;
+  if (text.size() < kShape.size() && text.size() != kDay && text.size() != kMinute) return false;
   std::array<unsigned, 6> numbers{};
   size_t at = 0;
-  for (size_t i = 0; i < kShape.size(); ++i) {
+  for (size_t i = 0; i < std::min(text.size(), kShape.size()); ++i) {
     const bool digit = text[i] >= '0' && text[i] <= '9';
     const bool fits = kShape[i] == 'd' ? digit : text[i] == kShape[i] || (kShape[i] == ' ' && text[i] == 'T');
     if (!fits) return false;
@@ -54,7 +81,8 @@ bool ParseDate(std::string_view text, uint64_t* microseconds) {
   }
   const auto days = static_cast<uint64_t>(std::chrono::sys_days(day).time_since_epoch().count());
   const uint64_t seconds = ((days * 24 + numbers[3]) * 60 + numbers[4]) * 60 + numbers[5];
-  *microseconds = seconds * 1'000'000 + fraction;
+  if (east_seconds > static_cast<int64_t>(seconds)) return false;
+  *microseconds = (seconds - static_cast<uint64_t>(east_seconds)) * 1'000'000 + fraction;
   return true;
 }
 

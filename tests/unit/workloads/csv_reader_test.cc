@@ -114,7 +114,21 @@ TEST_F(CsvReader, FindsTheUnitOfAbsoluteTimes) {
   uint64_t us = 0;
   ASSERT_TRUE(ParseTime("2026-11-27T12:00:00.25Z", TimeUnit::kSeconds, &us));
   EXPECT_EQ(us, 1'795'780'800'250'000u);
-  for (const char* wrong : {"", "x", "-1", "2026-13-01 00:00:00", "2026-11-27 24:00:00", "1e300", "nan"})
+  for (const char* same : {"2026-11-27T13:30:00.25+01:30", "2026-11-27 06:30:00.25-0530", "2026-11-27 14:00:00.25+02",
+                           "2026-11-27 12:00:00.250000+00:00", "2026-11-28 11:59:00.25 +23:59"}) {
+    uint64_t again = 0;
+    EXPECT_TRUE(ParseTime(same, TimeUnit::kSeconds, &again)) << same;
+    EXPECT_EQ(again, us) << same;
+  }
+  for (const char* coarse : {"2026-11-27", "2026-11-27T00:00", "2026-11-27 01:00+01:00"}) {
+    EXPECT_TRUE(ParseTime(coarse, TimeUnit::kSeconds, &us)) << coarse;
+    EXPECT_EQ(us, 1'795'737'600'000'000u) << coarse;
+  }
+  for (const char* wrong :
+       {"", "x", "-1", "2026-13-01 00:00:00", "2026-11-27 24:00:00", "1e300", "nan", "2026-11", "2026-11-27T12",
+        "2026-11-27 12:00:00+", "2026-11-27 12:00:00+1", "2026-11-27 12:00:00+01:", "2026-11-27 12:00:00+01:0",
+        "2026-11-27 12:00:00+24:00", "2026-11-27 12:00:00+01:60", "2026-11-27 12:00:00+01-00",
+        "2026-11-27 12:00:00+01x00", "1970-01-01 00:30:00+01:00", "2026-11-27 12:00:00ZZ"})
     EXPECT_FALSE(ParseTime(wrong, TimeUnit::kSeconds, &us)) << wrong;
 }
 
