@@ -2108,6 +2108,8 @@ MUTANTS = (
            "PlanCapacity.OfATrace*"),
     trace("columns are a list of keys", "readers/open_trace.cc", "workloads/csv_reader", "CsvReader.AsksWhichColumn*",
           ('found->name == "text" && HasColumns(head) ?', 'found->name == "text" && head.empty() ?')),
+    trace("big-endian records without a next access are taken", "readers/oracle_general.cc", "workloads/trace_formats",
+          "TraceFormats.TakesNoOther*", ("  if (LooksLike(head, /*swapped=*/true)) return false;\n", "")),
     trace("a zone is added", "readers/csv_time.cc", "workloads/csv_reader", "CsvReader.FindsTheUnit*",
           ("(seconds - static_cast<uint64_t>(east_seconds))", "(seconds + static_cast<uint64_t>(east_seconds))")),
     trace("a comment is a header", "readers/csv.cc", "workloads/csv_reader", "CsvReader.ReadsWhatOther*",

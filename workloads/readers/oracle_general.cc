@@ -27,6 +27,13 @@ Record Load(const uint8_t* from) {
           .next = static_cast<int64_t>(LoadAs<uint64_t>(from + 16))};
 }
 
+Record Swapped(const Record& record) {
+  return {.seconds = SwapBytes(record.seconds),
+          .object = SwapBytes(record.object),
+          .bytes = SwapBytes(record.bytes),
+          .next = static_cast<int64_t>(SwapBytes(static_cast<uint64_t>(record.next)))};
+}
+
 bool IsNext(int64_t next) { return next == -1 || next == INT64_MAX || (next > 0 && next < kRequestsMax); }
 
 class OracleGeneral final : public TraceFile {
@@ -46,15 +53,14 @@ class OracleGeneral final : public TraceFile {
   }
 };
 
-}  // namespace
-
 // Time never goes back and the next access lies ahead: too much for chance over a few records.
-bool LooksLikeOracleGeneral(std::string_view head) {
+bool LooksLike(std::string_view head, bool swapped) {
   constexpr size_t kRecordsMin = 4;
   uint32_t last_seconds = 0;
   size_t records = 0;
   for (; head.size() >= kRecordBytes; head.remove_prefix(kRecordBytes), ++records) {
-    const Record record = Load(reinterpret_cast<const uint8_t*>(head.data()));
+    const Record as_it_is = Load(reinterpret_cast<const uint8_t*>(head.data()));
+    const Record record = swapped ? Swapped(as_it_is) : as_it_is;
     if (!IsNext(record.next) || record.seconds < last_seconds || record.bytes > kExtentBytesMax) return false;
     if (record.next > 0 && static_cast<uint64_t>(record.next) <= records) return false;
     last_seconds = record.seconds;
@@ -62,8 +68,14 @@ bool LooksLikeOracleGeneral(std::string_view head) {
   return records >= kRecordsMin;
 }
 
-// Under its name: few records, or damaged ones among those that point to a request.
+}  // namespace
+
+bool LooksLikeOracleGeneral(std::string_view head) { return LooksLike(head, /*swapped=*/false); }
+
+// Under its name: few records, or damaged ones among those that point to a request. A next access of -1 is the same in
+// either byte order.
 bool MayBeOracleGeneral(std::string_view head) {
+  if (LooksLike(head, /*swapped=*/true)) return false;
   size_t records = 0, sound = 0;
   for (; head.size() >= kRecordBytes; head.remove_prefix(kRecordBytes), ++records)
     sound += IsNext(Load(reinterpret_cast<const uint8_t*>(head.data())).next);

@@ -325,6 +325,15 @@ TEST_F(TraceFormats, LcsInAllItsVersions) {
 
 // Its name does not make records of what points nowhere.
 TEST_F(TraceFormats, TakesNoOtherFileForOracleGeneral) {
+  std::string swapped;
+  for (uint32_t i = 0; i < 8; ++i) {
+    std::string record = OracleRecord(252 + i, i % 3, 4100, -1);
+    std::reverse(record.begin(), record.begin() + 4);
+    std::reverse(record.begin() + 4, record.begin() + 12);
+    std::reverse(record.begin() + 12, record.begin() + 16);
+    swapped += record;
+  }
+  EXPECT_FALSE(ReadRequests(folder_.Write("a.oracleGeneral", swapped)).status.ok()) << "big-endian";
   std::string foreign;
   for (int i = 0; i < 1000; ++i) foreign += Little(uint64_t{0xf123456789abcdefu} * static_cast<uint64_t>(2 * i + 1));
   EXPECT_THAT(ReadRequests(folder_.Write("a.oracleGeneral", foreign), {.skip_bad = true}).status.message(),
