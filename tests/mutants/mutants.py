@@ -2107,7 +2107,7 @@ MUTANTS = (
            ((" * o.sample * trace.source_rate() /", " * o.sample /"),), "unit/sim/options_test",
            "PlanCapacity.OfATrace*"),
     trace("columns are a list of keys", "readers/open_trace.cc", "workloads/csv_reader", "CsvReader.AsksWhichColumn*",
-          ('found->name == "text" && HasColumns(head) ?', 'found->name == "text" && head.empty() ?')),
+          ('found->name == "text" && HasColumns(head) ?', 'found->name == "text" && HasColumns("") ?')),
     trace("big-endian records without a next access are taken", "readers/oracle_general.cc", "workloads/trace_formats",
           "TraceFormats.TakesNoOther*", ("  if (LooksLike(head, /*swapped=*/true)) return false;\n", "")),
     trace("a zone is added", "readers/csv_time.cc", "workloads/csv_reader", "CsvReader.FindsTheUnit*",
