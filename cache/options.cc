@@ -150,7 +150,7 @@ Status CheckVerify(const ScmOptions& options) {
   if (options.verify == VerifyMode::kKeyed) {
     if (!has_file && !options.verify_key) {
       return Status::InvalidArgument(
-          "verify=keyed needs a key: name its file with verify_key_file, or set ScmOptions::verify_key");
+          "verify=keyed needs a key: give verify=keyed:FILE, or set ScmOptions::verify_key_file or verify_key");
     }
     if (has_file && options.verify_key) {
       return Status::InvalidArgument(fmt::format(

@@ -110,8 +110,8 @@ std::string ScmTier::Impl::WhyClosed() const {
   }
   return fmt::format(
       "failed {} times, and {} of its {} segments are out of use: the SCM tier is closed until the cache is opened "
-      "anew. Replace the device, or raise faults_max ({})",
-      faults_.count(), log_.quarantined_segments(), log_.segments(), options_.faults_max);
+      "anew. Replace the device",
+      faults_.count(), log_.quarantined_segments(), log_.segments());
 }
 
 Status ScmTier::Impl::SetCapacity(uint64_t bytes) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,10 +11,20 @@
 #include "integration/dram_budget.h"
 #include "integration/option_table.h"
 #include "integration/options.h"
+#include "integration/tell.h"
 
 namespace mezz {
 
 namespace {
+
+// Tells it once in this process, however often its URI is read.
+void TellRetired(const OptionRow& row) {
+  static std::mutex mutex;
+  static auto* const told = new std::set<std::string_view>;  // never destroyed: caches may outlive our statics
+  const std::lock_guard lock(mutex);
+  if (!told->insert(row.key).second) return;
+  Tell(fmt::format("the key {} is retired, and the next release refuses it: {}", row.key, row.instead));
+}
 
 class UriParser {
  public:
@@ -79,13 +91,15 @@ class UriParser {
     if (value.empty()) return Status::InvalidArgument(fmt::format("{}= has an empty value", key));
     if (seen(key)) return Status::InvalidArgument(fmt::format("{} is given twice, again as {}", key, item));
     seen_.push_back(row->key);
-    return row->parse(*row, value, options_);
+    MEZZ_RETURN_IF_ERROR(row->parse(*row, value, options_));
+    if (row->offered_to == OfferedTo::kNobody) TellRetired(*row);
+    return Status::Ok();
   }
 
   Status NotKnown(std::string_view key, std::string_view item) const {
     std::vector<std::string_view> keys;
     for (const OptionRow& row : OptionTable()) {
-      if (Takes(row)) keys.push_back(row.key);
+      if (Offers(row)) keys.push_back(row.key);
     }
     const std::string_view nearest = NearestWord(key, keys);
     return Status::InvalidArgument(fmt::format("the key \"{}\" (of {}) is unknown; {}the keys are {}", key, item,
@@ -95,10 +109,12 @@ class UriParser {
 
   bool Takes(const OptionRow& row) const { return scheme_ == kHybridScheme || row.taken_by == TakenBy::kEveryUri; }
 
+  bool Offers(const OptionRow& row) const { return Takes(row) && row.offered_to != OfferedTo::kNobody; }
+
   std::string AcceptedKeys() const {
     std::string text;
     for (const OptionRow& row : OptionTable()) {
-      if (!Takes(row)) continue;
+      if (!Offers(row)) continue;
       if (!text.empty()) text += ", ";
       text += row.key;
     }

@@ -79,7 +79,7 @@ void HybridCore::WriteLastCurve() const {
   if (options_.curve_file.empty() || curve_ == nullptr || scm_->in_child()) return;
   (void)IfThereIsMemory([this] {
     const Status status = curve_->Dump(options_.curve_file);
-    if (!status.ok()) Tell(fmt::format("curve_file={}: {}", options_.curve_file, status.message()));
+    if (!status.ok()) Tell(fmt::format("curve={}: {}", options_.curve_file, status.message()));
   });
 }
 
@@ -108,7 +108,7 @@ DramUse HybridCore::dram_use() const {
 
 Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<HybridCore>* core) {
   MEZZ_RETURN_IF_ERROR(options.ValidateScmSide());
-  if (!options.curve_file.empty()) MEZZ_RETURN_IF_ERROR(CheckFileWritable("curve_file", options.curve_file));
+  if (!options.curve_file.empty()) MEZZ_RETURN_IF_ERROR(CheckFileWritable("curve", options.curve_file));
   std::unique_ptr<HybridCore> opened(new HybridCore(options));
   MEZZ_RETURN_IF_ERROR(MetricsEndpoint::Open(options.metrics, &opened->metrics_));
   opened->options_.scm.host_version = ROCKSDB_MAJOR * 1'000'000 + ROCKSDB_MINOR * 1'000 + ROCKSDB_PATCH;

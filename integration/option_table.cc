@@ -20,6 +20,7 @@ using Options = HybridCacheOptions;
 
 constexpr int kNumaNodeMax = 1023;  // the kernel's MAX_NUMNODES is at most 1024
 constexpr int kShardBitsMax = 19;   // RocksDB makes no cache with more
+constexpr std::string_view kKeyedBy = "keyed:";
 
 Status BadValue(const OptionRow& row, std::string_view value, std::string_view accepted) {
   return Status::InvalidArgument(fmt::format("{}={}: accepted are {}", row.key, value, accepted));
@@ -129,7 +130,21 @@ Status ParseBlock(const OptionRow& row, std::string_view value, Options* options
   return Status::Ok();
 }
 
+// A file may be named in a value, and by a retired key.
+Status TakeFile(const OptionRow& row, std::string_view file, std::string* to) {
+  if (!to->empty() && *to != file)
+    return Status::InvalidArgument(
+        fmt::format("{} names the file {}, and {} is named already: name one", row.key, file, *to));
+  *to = file;
+  return Status::Ok();
+}
+
+// `keyed` alone leaves the file to verify_key_file.
 Status ParseVerify(const OptionRow& row, std::string_view value, Options* options) {
+  if (value.starts_with(kKeyedBy) && value != kKeyedBy) {
+    options->scm.verify = VerifyMode::kKeyed;
+    return TakeFile(row, value.substr(kKeyedBy.size()), &options->scm.verify_key_file);
+  }
   if (bool all; ParseBool(value, &all)) {
     options->scm.verify = all ? VerifyMode::kAlways : VerifyMode::kOff;
     return Status::Ok();
@@ -139,7 +154,48 @@ Status ParseVerify(const OptionRow& row, std::string_view value, Options* option
           .ok()) {
     return Status::Ok();
   }
-  return BadValue(row, value, "off, sampled, always and keyed (or false and true)");
+  return BadValue(row, value, "off, sampled, always and keyed:FILE (or false and true)");
+}
+
+std::string PrintVerify(const Options& options) {
+  const ScmOptions& scm = options.scm;
+  const bool by_file = scm.verify == VerifyMode::kKeyed && !scm.verify_key_file.empty();
+  return by_file ? fmt::format("{}{}", kKeyedBy, scm.verify_key_file) : std::string(ToString(scm.verify));
+}
+
+bool ParseNumber(std::string_view text, double* value) {
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && stop == text.data() + text.size();
+}
+
+// A path begins so that it is no rate, and no misspelt word.
+bool IsCurvePath(std::string_view file) {
+  return file.starts_with('/') || file.starts_with("./") || file.starts_with("../");
+}
+
+// on, off, RATE, FILE or RATE:FILE.
+Status ParseCurve(const OptionRow& row, std::string_view value, Options* options) {
+  options->curve = value != "off";
+  if (value == "on" || value == "off") return Status::Ok();
+  const std::string_view rate = value.substr(0, value.find(':'));
+  const bool has_rate = ParseNumber(rate, &options->curve_rate);
+  if (has_rate && rate.size() == value.size()) return Status::Ok();
+  const std::string_view file = has_rate ? value.substr(rate.size() + 1) : value;
+  if (IsCurvePath(file)) return TakeFile(row, file, &options->curve_file);
+  return BadValue(row, value,
+                  "on, off, a share of the blocks above 0 to 1, a path that begins with / or ./, and SHARE:PATH");
+}
+
+std::string RateText(const Options& options) {
+  return options.curve_rate == kCurveRateDefault ? "" : fmt::format("{}", options.curve_rate);
+}
+
+std::string PrintCurve(const Options& options) {
+  if (!options.curve) return "off";
+  const std::string rate = RateText(options);
+  if (options.curve_file.empty()) return rate.empty() ? "on" : rate;
+  return fmt::format("{}{}{}{}", rate, rate.empty() ? "" : ":", IsCurvePath(options.curve_file) ? "" : "./",
+                     options.curve_file);
 }
 
 // A former form said whether the medium is in it.
@@ -196,30 +252,36 @@ constexpr OptionRow kTable[] = {
      .member = "",
      .values = "`hcc`, `lru`",
      .fallback = "`hcc` (7.8: `lru`)",
-     .meaning = "RocksDB's cache that the DRAM tier is: HyperClockCache or LRUCache",
+     .meaning = "",
      .taken_by = TakenBy::kDramTier,
      .parse =
          [](const OptionRow& row, std::string_view v, Options* o) {
            return ParseEnum(row, v, {DramCacheKind::kHyperClock, DramCacheKind::kLru}, &o->dram_cache);
          },
-     .print = [](const Options& o) { return std::string(ToString(o.dram_cache)); }},
+     .print = [](const Options& o) { return std::string(ToString(o.dram_cache)); },
+     .offered_to = OfferedTo::kNobody,
+     .instead = "leave it out: the DRAM tier is HyperClockCache, and on RocksDB 7.8 LRUCache"},
     {.key = "shard_bits",
      .member = "",
      .values = "-1 to 19",
      .fallback = "-1",
-     .meaning = "2^n shards; more of them balance worse. -1: `hcc` gets one for every 2 MiB, 64 at most, `lru` "
-                "RocksDB's choice",
+     .meaning = "",
      .taken_by = TakenBy::kDramTier,
      .parse = ParseShardBits,
-     .print = [](const Options& o) { return std::to_string(o.dram_shard_bits); }},
+     .print = [](const Options& o) { return std::to_string(o.dram_shard_bits); },
+     .offered_to = OfferedTo::kNobody,
+     .instead = "leave it out: the cache chooses by the size of the DRAM tier"},
     {.key = "strict",
      .member = "",
      .values = "`true`, `false`",
      .fallback = "`false`",
-     .meaning = "the DRAM tier refuses blocks that do not fit beside those in use",
+     .meaning = "",
      .taken_by = TakenBy::kDramTier,
      .parse = ParseStrict,
-     .print = [](const Options& o) { return std::string(o.strict_capacity_limit ? "true" : "false"); }},
+     .print = [](const Options& o) { return std::string(o.strict_capacity_limit ? "true" : "false"); },
+     .offered_to = OfferedTo::kNobody,
+     .instead = "leave it out: the DRAM tier takes what is in use; a program may set "
+                "HybridCacheOptions::strict_capacity_limit"},
     {.key = "scm",
      .member = "capacity_bytes",
      .values = "size, eight segments to 4T",
@@ -257,7 +319,8 @@ constexpr OptionRow kTable[] = {
      .meaning = "declared emulation of a slower medium; never for production",
      .taken_by = TakenBy::kEveryUri,
      .parse = [](const OptionRow&, std::string_view v, Options* o) { return ParseMediumModel(v, &o->scm.model); },
-     .print = PrintScmEnum<&ScmOptions::model>},
+     .print = PrintScmEnum<&ScmOptions::model>,
+     .offered_to = OfferedTo::kExperts},
     {.key = "segment",
      .member = "segment_bytes",
      .values = "a power of two, 256K to 64M",
@@ -267,7 +330,8 @@ constexpr OptionRow kTable[] = {
      .taken_by = TakenBy::kEveryUri,
      .parse = [](const OptionRow& row, std::string_view v,
                  Options* o) { return ParseBytes(row.key, v, &o->scm.segment_bytes); },
-     .print = [](const Options& o) { return o.scm.segment_bytes == 0 ? "" : SizeText(o.scm.segment_bytes); }},
+     .print = [](const Options& o) { return o.scm.segment_bytes == 0 ? "" : SizeText(o.scm.segment_bytes); },
+     .offered_to = OfferedTo::kExperts},
     {.key = "block",
      .member = "expected_block_bytes",
      .values = "size, 64 to `segment`",
@@ -281,10 +345,12 @@ constexpr OptionRow kTable[] = {
      .member = "",
      .values = "`background`, `open`",
      .fallback = "`background`",
-     .meaning = "when the medium's pages are made present: beside the first use, or before the cache opens",
+     .meaning = "",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseScmEnum<&ScmOptions::prepare, Prepare::kBackground, Prepare::kBeforeOpen>,
-     .print = PrintScmEnum<&ScmOptions::prepare>},
+     .print = PrintScmEnum<&ScmOptions::prepare>,
+     .offered_to = OfferedTo::kNobody,
+     .instead = "leave it out: the medium is prepared beside the first use"},
     {.key = "recovery",
      .member = "",
      .values = "`auto`, `discard`, `warm`, `require`",
@@ -302,13 +368,13 @@ constexpr OptionRow kTable[] = {
      .member = "recovery_budget_ms",
      .values = "time, as `30s` or `500ms`, a day at most, or 0: none",
      .fallback = "0",
-     .meaning =
-         "so long after the cache opened `recovery` goes on beside the first requests; what is not back by then, "
-         "the oldest, is forgotten. Larger: more comes back, and they share CPU and medium with it for longer",
+     .meaning = "",
      .taken_by = TakenBy::kEveryUri,
      .parse = [](const OptionRow& row, std::string_view v,
                  Options* o) { return ParseTime(row, v, &o->scm.recovery_budget_ms); },
-     .print = [](const Options& o) { return TimeText(o.scm.recovery_budget_ms); }},
+     .print = [](const Options& o) { return TimeText(o.scm.recovery_budget_ms); },
+     .offered_to = OfferedTo::kNobody,
+     .instead = "leave it out: recovery goes on beside the first requests until all is back"},
     {.key = "warm_dram",
      .member = "",
      .values = "size, `all`, or 0: none",
@@ -319,53 +385,52 @@ constexpr OptionRow kTable[] = {
                 "which takes 5 s at most. Smaller: a close writes less",
      .taken_by = TakenBy::kNotSecondary,  // a stock cache shows nobody what it holds
      .parse = ParseWarmDram,
-     .print = [](const Options& o) { return o.warm_dram_bytes ? SizeText(*o.warm_dram_bytes) : std::string(); }},
+     .print = [](const Options& o) { return o.warm_dram_bytes ? SizeText(*o.warm_dram_bytes) : std::string(); },
+     .offered_to = OfferedTo::kExperts},
     {.key = "erase",
      .member = "",
      .values = "`volatile`, `durable`",
      .fallback = "`volatile`",
-     .meaning = "whether an erase of one key outlives this process. RocksDB's blocks never change, so `volatile` is "
-                "right for them ([why](../explanation/reliability.md)); `durable`, for keys whose bytes change, "
-                "writes 64 bytes for "
-                "each erase and each insert",
+     .meaning = "",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseScmEnum<&ScmOptions::erase, EraseMode::kVolatile, EraseMode::kDurable>,
-     .print = PrintScmEnum<&ScmOptions::erase>},
+     .print = PrintScmEnum<&ScmOptions::erase>,
+     .offered_to = OfferedTo::kNobody,
+     .instead =
+         "leave it out: RocksDB's keys never change their bytes; a program with other keys sets ScmOptions::erase"},
     {.key = "verify",
      .member = "",
-     .values = "`off`, `sampled`, `always`, `keyed`",
+     .values = "`off`, `sampled`, `always`, `keyed:FILE`",
      .fallback = "`sampled`",
      .meaning =
          "checksums of payloads at hits, about 0.1 ns a byte (`sampled`: about 4 bytes a hit); `true` is "
-         "`always`, `false` is `off`. `keyed`: a code that nobody can make without `verify_key_file`, at every hit, "
-         "about 0.5 ns a byte ([security](../explanation/security.md))",
+         "`always`, `false` is `off`. `keyed`: a code that nobody can make without the 32 random bytes in FILE (mode "
+         "0600), at every hit, about 0.5 ns a byte ([security](../explanation/security.md)). With another key the "
+         "blocks are discarded",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseVerify,
-     .print = PrintScmEnum<&ScmOptions::verify>},
+     .print = PrintVerify},
     {.key = "verify_key_file",
      .member = "",
      .values = "a file of 32 random bytes, 0600",
      .fallback = "none",
-     .meaning = "the secret of `verify=keyed`. With another one the blocks are discarded",
+     .meaning = "",
      .taken_by = TakenBy::kEveryUri,
-     .parse =
-         [](const OptionRow&, std::string_view v, Options* o) {
-           o->scm.verify_key_file = v;
-           return Status::Ok();
-         },
-     .print = [](const Options& o) { return o.scm.verify_key_file; }},
+     .parse = [](const OptionRow& row, std::string_view v,
+                 Options* o) { return TakeFile(row, v, &o->scm.verify_key_file); },
+     .print = [](const Options& o) { return o.scm.verify == VerifyMode::kKeyed ? "" : o.scm.verify_key_file; },
+     .offered_to = OfferedTo::kNobody,
+     .instead = "use verify=keyed:FILE"},
     {.key = "faults_max",
      .member = "",
      .values = "a number, or 0: never",
      .fallback = "16",
-     .meaning =
-         "after so many faults of the medium "
-         "([what counts](../explanation/reliability.md#memory-that-fails-while-it-is-used)) "
-         "the SCM tier closes itself and RocksDB goes on with DRAM alone. Smaller: a failing device is left "
-         "sooner. Counted from the opening: watch `scm.faults` over restarts. 0: no segment is taken out of use either",
+     .meaning = "",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseFaultsMax,
-     .print = [](const Options& o) { return std::to_string(o.scm.faults_max); }},
+     .print = [](const Options& o) { return std::to_string(o.scm.faults_max); },
+     .offered_to = OfferedTo::kNobody,
+     .instead = "leave it out: sixteen faults close the SCM tier"},
     {.key = "bus_errors",
      .member = "",
      .values = "`fatal`, `contain`",
@@ -395,23 +460,24 @@ constexpr OptionRow kTable[] = {
      .member = "pack_stage_bytes",
      .values = "64K to 64M, or 0: none",
      .fallback = "0",
-     .meaning =
-         "DRAM for blocks that a background thread packs, so that no request waits for it; 288K where a core is to "
-         "spare. Larger: longer bursts before requests pack themselves",
+     .meaning = "",
      .taken_by = TakenBy::kEveryUri,
      .parse = [](const OptionRow& row, std::string_view v,
                  Options* o) { return ParseRate(row, v, &o->scm.pack_stage_bytes); },
-     .print = [](const Options& o) { return SizeText(o.scm.pack_stage_bytes); }},
+     .print = [](const Options& o) { return SizeText(o.scm.pack_stage_bytes); },
+     .offered_to = OfferedTo::kNobody,
+     .instead = "leave it out: a request packs what it demotes"},
     {.key = "scrub",
      .member = "scrub_bytes_per_second",
      .values = "bytes a second, or 0: none",
      .fallback = "0",
-     .meaning =
-         "a thread that checks the payloads of all records in turn. Larger: it reads more of the medium's bandwidth",
+     .meaning = "",
      .taken_by = TakenBy::kEveryUri,
      .parse = [](const OptionRow& row, std::string_view v,
                  Options* o) { return ParseRate(row, v, &o->scm.scrub_bytes_per_second); },
-     .print = [](const Options& o) { return SizeText(o.scm.scrub_bytes_per_second); }},
+     .print = [](const Options& o) { return SizeText(o.scm.scrub_bytes_per_second); },
+     .offered_to = OfferedTo::kNobody,
+     .instead = "leave it out: verify=always checks every hit"},
     {.key = "scrub_on_close",
      .member = "",
      .values = "`true`, `false`",
@@ -450,7 +516,8 @@ constexpr OptionRow kTable[] = {
      .taken_by = TakenBy::kEveryUri,
      .parse = [](const OptionRow& row, std::string_view v,
                  Options* o) { return ParseRate(row, v, &o->write_budget_bytes_per_second); },
-     .print = [](const Options& o) { return SizeText(o.write_budget_bytes_per_second); }},
+     .print = [](const Options& o) { return SizeText(o.write_budget_bytes_per_second); },
+     .offered_to = OfferedTo::kExperts},
     {.key = "serve",
      .member = "",
      .values = "`auto`, `in_place`, `copy`",
@@ -461,7 +528,8 @@ constexpr OptionRow kTable[] = {
          [](const OptionRow& row, std::string_view v, Options* o) {
            return ParseEnum(row, v, {ServeMode::kAuto, ServeMode::kInPlace, ServeMode::kCopy}, &o->serve);
          },
-     .print = [](const Options& o) { return std::string(ToString(o.serve)); }},
+     .print = [](const Options& o) { return std::string(ToString(o.serve)); },
+     .offered_to = OfferedTo::kExperts},
     {.key = "blobs",
      .member = "",
      .values = "`both`, `scm`",
@@ -473,7 +541,8 @@ constexpr OptionRow kTable[] = {
          [](const OptionRow& row, std::string_view v, Options* o) {
            return ParseEnum(row, v, {BlobPlacement::kBoth, BlobPlacement::kScm}, &o->blobs);
          },
-     .print = [](const Options& o) { return std::string(ToString(o.blobs)); }},
+     .print = [](const Options& o) { return std::string(ToString(o.blobs)); },
+     .offered_to = OfferedTo::kExperts},
     {.key = "heirs",
      .member = "",
      .values = "`on`, `off`",
@@ -487,46 +556,42 @@ constexpr OptionRow kTable[] = {
            o->heirs = v == "on";
            return o->heirs || v == "off" ? Status::Ok() : BadValue(row, v, "on and off");
          },
-     .print = [](const Options& o) { return std::string(o.heirs ? "" : "off"); }},
+     .print = [](const Options& o) { return std::string(o.heirs ? "" : "off"); },
+     .offered_to = OfferedTo::kExperts},
     {.key = "curve",
      .member = "",
-     .values = "`on`, `off`",
+     .values = "`off`, `on`, a share of the blocks above 0 to 1, a path to write, SHARE:PATH",
      .fallback = "`off`",
      .meaning = "whether the cache keeps a sample of its look-ups, for hit ratios at other sizes "
-                "([planning](../explanation/planning.md#live-curves)). Takes 8 MiB of DRAM at most",
+                "([planning](../explanation/planning.md#live-curves)). Takes 8 MiB of DRAM at most. The share is 0.01 "
+                "unless said; larger: sure of smaller caches, and more hits pay. The path begins with `/` or `./`: the "
+                "curve goes there with each report and when the cache goes, and `mezz_plan --curve=` reads it",
      .taken_by = TakenBy::kNotSecondary,  // a stock cache tells nobody of its hits
-     .parse =
-         [](const OptionRow& row, std::string_view v, Options* o) {
-           o->curve = v == "on";
-           return o->curve || v == "off" ? Status::Ok() : BadValue(row, v, "on and off");
-         },
-     .print = [](const Options& o) { return std::string(o.curve ? "on" : "off"); }},
+     .parse = ParseCurve,
+     .print = PrintCurve},
     {.key = "curve_rate",
      .member = "",
      .values = "above 0 to 1",
      .fallback = "0.01",
-     .meaning = "the share of the blocks that is looked at, at most. Larger: sure of smaller caches, and more hits pay",
+     .meaning = "",
      .taken_by = TakenBy::kNotSecondary,
      .parse =
          [](const OptionRow& row, std::string_view v, Options* o) {
-           const auto [stop, error] = std::from_chars(v.data(), v.data() + v.size(), o->curve_rate);
-           const bool whole = error == std::errc() && stop == v.data() + v.size();
-           return whole ? Status::Ok() : BadValue(row, v, "numbers above 0 and up to 1");
+           return ParseNumber(v, &o->curve_rate) ? Status::Ok() : BadValue(row, v, "numbers above 0 and up to 1");
          },
-     .print =
-         [](const Options& o) { return o.curve_rate == kCurveRateDefault ? "" : fmt::format("{}", o.curve_rate); }},
+     .print = [](const Options& o) { return o.curve ? "" : RateText(o); },
+     .offered_to = OfferedTo::kNobody,
+     .instead = "use curve=RATE, or curve=RATE:FILE"},
     {.key = "curve_file",
      .member = "",
      .values = "a file to write",
      .fallback = "none",
-     .meaning = "where the curve goes, when the cache does and with each report: `mezz_plan --curve=` reads it",
+     .meaning = "",
      .taken_by = TakenBy::kNotSecondary,
-     .parse =
-         [](const OptionRow&, std::string_view v, Options* o) {
-           o->curve_file = v;
-           return Status::Ok();
-         },
-     .print = [](const Options& o) { return o.curve_file; }},
+     .parse = [](const OptionRow& row, std::string_view v, Options* o) { return TakeFile(row, v, &o->curve_file); },
+     .print = [](const Options& o) { return o.curve ? "" : o.curve_file; },
+     .offered_to = OfferedTo::kNobody,
+     .instead = "use curve=FILE"},
     {.key = "metrics",
      .member = "",
      .values = "`unix:PATH`, `tcp:127.0.0.1:PORT`, `tcp-any:ADDRESS:PORT`, `file:PATH`",
@@ -578,18 +643,21 @@ void ReplaceWord(std::string_view word, std::string_view by, std::string* text) 
 std::span<const OptionRow> OptionTable() { return kTable; }
 
 std::string PrintItems(const Options& options, bool secondary) {
+  const Options untouched;
   std::string items;
   for (const OptionRow& row : kTable) {
     if (secondary && row.taken_by != TakenBy::kEveryUri) continue;
     const std::string value = row.print(options);
+    if (row.offered_to == OfferedTo::kNobody && value == row.print(untouched)) continue;
     if (!value.empty()) items += fmt::format("{}{}={}", items.empty() ? "" : ";", row.key, value);
   }
   return items;
 }
 
-std::string OptionsAsMarkdown() {
+std::string OptionsAsMarkdown(OfferedTo whom) {
   std::string text = "| key | values | default | what it is | taken by |\n|---|---|---|---|---|\n";
   for (const OptionRow& row : kTable) {
+    if (row.offered_to != whom) continue;
     text += fmt::format("| `{}` | {} | {} | {} | {} |\n", row.key, row.values, row.fallback, row.meaning,
                         ToString(row.taken_by));
   }
@@ -603,6 +671,8 @@ std::string InKeys(std::string_view message) {
     ReplaceWord(row.member, row.member.ends_with('=') ? fmt::format("{}=", row.key) : std::string(row.key), &text);
   }
   ReplaceWord("numa_node=", "medium=numa:", &text);
+  ReplaceWord("verify_key_file=", "verify=keyed:", &text);
+  ReplaceWord("curve_rate=", "curve=", &text);
   return text;
 }
 

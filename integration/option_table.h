@@ -17,6 +17,12 @@ enum class TakenBy {
   kDramTier,      // mezzanine://; accepted and not used if a program's own cache is wrapped
 };
 
+enum class OfferedTo {
+  kEverybody,
+  kExperts,  // in a table of its own
+  kNobody,   // retired: for this release a URI may still have it, and one line on stderr tells what to do
+};
+
 struct OptionRow {
   std::string_view key;
   std::string_view member;  // its name in errors of ScmOptions::Validate; empty if that is the key
@@ -28,14 +34,17 @@ struct OptionRow {
   Status (*parse)(const OptionRow& row, std::string_view value, HybridCacheOptions* options);
   // Returns a value that `parse` reads back to the same options; empty if the URI needs no such key.
   std::string (*print)(const HybridCacheOptions& options);
+  OfferedTo offered_to = OfferedTo::kEverybody;
+  std::string_view instead = {};  // of a retired key, what to do now; it has no `meaning`
 };
 std::span<const OptionRow> OptionTable();
 
-// All values that the table prints, as key=value;key=value... Leaves out the keys that the URI does not take.
+// All values that the table prints, as key=value;key=value... Leaves out the keys that the URI does not take, and
+// retired ones that have their default.
 std::string PrintItems(const HybridCacheOptions& options, bool secondary);
 
-// The table of docs/reference/options.md; a test compares them.
-std::string OptionsAsMarkdown();
+// A table of docs/reference/options.md; a test compares them.
+std::string OptionsAsMarkdown(OfferedTo whom);
 
 // Replaces the names of our structs in a judge's sentence by the keys that the URI's user knows.
 std::string InKeys(std::string_view message);

@@ -100,8 +100,8 @@ Status CheckDramFits(const HybridCacheOptions& options, const Machine& machine) 
   const uint64_t table_bytes = options.dram_bytes / kHyperClockTableShare;
   if (options.dram_cache == DramCacheKind::kHyperClock && !machine.can_map(std::max<uint64_t>(table_bytes, 1))) {
     return Status::NoSpace(
-        fmt::format("{}: HyperClockCache maps up to {} for its table, and this process may not: lower dram, raise "
-                    "ulimit -v, or use dram_cache=lru",
+        fmt::format("{}: HyperClockCache maps up to {} for its table, and this process may not: lower dram, "
+                    "or raise ulimit -v",
                     dram, HumanBytes(table_bytes)));
   }
   return Status::Ok();
@@ -116,7 +116,7 @@ Status CheckCurve(const HybridCacheOptions& options) {
     return Status::InvalidArgument(
         fmt::format("curve_file={} needs curve=on: without it there is nothing to write", options.curve_file));
   }
-  return CheckPath("curve_file", options.curve_file);
+  return CheckPath("curve", options.curve_file);
 }
 
 Status CheckMetrics(const HybridCacheOptions& options) {

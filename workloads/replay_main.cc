@@ -8,10 +8,10 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "cache/base/text.h"
-#include "rocksdb/version.h"
 #include "workloads/program/command_line.h"
 #include "workloads/program/program.h"
 #include "workloads/replay/processes/cache_worker.h"
@@ -116,19 +116,27 @@ mezz::Status ParseTiers(mezz::ReplayOptions* o) {
   uint64_t ignored = 0;
   MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--dram", FLAGS_dram, &ignored));
   MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--scm", FLAGS_scm, &ignored));
-  const bool has_hcc_hybrid = ROCKSDB_MAJOR > 8 || (ROCKSDB_MAJOR == 8 && ROCKSDB_MINOR >= 9);
-  const std::string dram_cache = !FLAGS_dram_cache.empty() ? FLAGS_dram_cache : has_hcc_hybrid ? "hcc" : "lru";
   std::string uri =
-      fmt::format("{}dram={};scm={};medium={};model={};policy={};serve={};pack={};dram_cache={}", mezz::kHybridScheme,
-                  FLAGS_dram, FLAGS_scm, FLAGS_medium, FLAGS_model, FLAGS_policy, FLAGS_serve, FLAGS_pack, dram_cache);
+      fmt::format("{}dram={};scm={};medium={};model={};policy={};serve={};pack={}", mezz::kHybridScheme, FLAGS_dram,
+                  FLAGS_scm, FLAGS_medium, FLAGS_model, FLAGS_policy, FLAGS_serve, FLAGS_pack);
   // Cold, as every other cache is: what an earlier run left in the file would be a head start.
   if (FLAGS_medium == "file") uri += fmt::format(";scm_path={};recovery=discard", FLAGS_scm_path);
   if (FLAGS_write_budget != "0") uri += fmt::format(";write_budget={}", FLAGS_write_budget);
   if (!FLAGS_segment.empty()) uri += fmt::format(";segment={}", FLAGS_segment);
-  if (FLAGS_shard_bits != -1) uri += fmt::format(";shard_bits={}", FLAGS_shard_bits);
-  if (!FLAGS_curve_file.empty())
-    uri += fmt::format(";curve=on;curve_rate={};curve_file={}", FLAGS_curve_rate, FLAGS_curve_file);
   MEZZ_RETURN_IF_ERROR(mezz::ParseHybridUri(uri, &o->hybrid));
+  if (!FLAGS_dram_cache.empty()) {
+    if (FLAGS_dram_cache != "hcc" && FLAGS_dram_cache != "lru")
+      return mezz::Status::InvalidArgument(
+          fmt::format("--dram_cache={} is not known; choose hcc or lru", FLAGS_dram_cache));
+    o->hybrid.dram_cache = FLAGS_dram_cache == "hcc" ? mezz::DramCacheKind::kHyperClock : mezz::DramCacheKind::kLru;
+  }
+  if (FLAGS_shard_bits < std::numeric_limits<int>::min() || FLAGS_shard_bits > std::numeric_limits<int>::max())
+    return mezz::Status::InvalidArgument(fmt::format("--shard_bits={} is too far", FLAGS_shard_bits));
+  o->hybrid.dram_shard_bits = static_cast<int>(FLAGS_shard_bits);
+  o->hybrid.curve = !FLAGS_curve_file.empty();
+  o->hybrid.curve_rate = FLAGS_curve_rate;
+  o->hybrid.curve_file = FLAGS_curve_file;
+  MEZZ_RETURN_IF_ERROR(o->hybrid.Validate());
   o->hybrid.scm.expected_block_bytes = o->expected_block_bytes();
   return mezz::Status::Ok();
 }

@@ -204,8 +204,8 @@ Status CheckSays(const CurveSums& sums, double rate_max) {
   const double wanted =
       rate_max * LiveCurve::kBlocksMin / std::max<double>(1, static_cast<double>(sums.sampled_blocks));
   return Status::NotFound(fmt::format(
-      "{} look-ups so far, and at curve_rate={} their sample has {} blocks; {} are the least: ask again later, "
-      "or give curve_rate={:.2g}",
+      "{} look-ups so far, and of a share of {} their sample has {} blocks; {} are the least: ask again later, "
+      "or open the cache with curve={:.2g}",
       sums.requests, rate_max, sums.sampled_blocks, LiveCurve::kBlocksMin, std::min(1.0, wanted)));
 }
 
@@ -215,8 +215,7 @@ Status LiveCurve::Make(const Tiers& tiers, Curve* curve) {
   try {
     return MakeOf(tiers, curve);
   } catch (const std::bad_alloc&) {
-    return Status::NoSpace(
-        "no memory for the live curve: give the process more, lower curve_rate, or leave out curve=on");
+    return Status::NoSpace("no memory for the live curve: give the process more, or leave out curve=");
   }
 }
 

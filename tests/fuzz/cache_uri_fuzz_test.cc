@@ -61,7 +61,7 @@ std::string FromTable(std::mt19937_64& random, std::set<std::string_view>* tried
   options.scm.segment_bytes = random() % 2 == 0 ? 0 : 1ull << random() % 40;
   options.scm.expected_block_bytes = random() % 2 == 0 ? 4096 : static_cast<uint32_t>(random());
   options.scm.verify = static_cast<VerifyMode>(random() % 4);
-  if (options.scm.verify == VerifyMode::kKeyed) options.scm.verify_key_file = "/x";
+  if (options.scm.verify == VerifyMode::kKeyed || random() % 8 == 0) options.scm.verify_key_file = "/x";
   options.scm.prepare = static_cast<Prepare>(random() % 2);
   options.scm.scrub_on_close = random() % 2 == 0;
   options.scm.core_dump = static_cast<CoreDump>(random() % 3);
@@ -75,8 +75,8 @@ std::string FromTable(std::mt19937_64& random, std::set<std::string_view>* tried
   options.serve = static_cast<ServeMode>(random() % 3);
   options.heirs = random() % 2 == 0;
   options.curve = random() % 2 == 0;
-  if (options.curve && random() % 2 == 0) options.curve_rate = static_cast<double>(1 + random() % 1000) / 1000;
-  if (options.curve && random() % 2 == 0) options.curve_file = "/x";
+  if (random() % 2 == 0) options.curve_rate = static_cast<double>(1 + random() % 1000) / 1000;
+  if (random() % (options.curve ? 2 : 8) == 0) options.curve_file = "/x";
   if (random() % 2 == 0) options.metrics = "file:/x";
   std::string uri(random() % 2 == 0 ? kHybridScheme : kScmSecondaryScheme);
   for (const OptionRow& row : table) {

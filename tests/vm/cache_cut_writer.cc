@@ -116,10 +116,11 @@ class CachedDb {
     Say("opening\n");
     HybridCacheOptions cache;
     Status made = ParseHybridUri(
-        fmt::format("mezzanine://dram={};scm={};segment={};scm_path={};policy=dram_first;shard_bits=0;"
+        fmt::format("mezzanine://dram={};scm={};segment={};scm_path={};policy=dram_first;"
                     "recovery={};{}",
                     kDramBytes, kScmBytes, kSegmentBytesMin, medium, mode == "cold" ? "discard" : "warm", options),
         &cache);
+    cache.dram_shard_bits = 0;
     if (made.ok()) made = NewHybridCache(cache, &cache_);
     if (!made.ok()) Fail(std::string(made.message()));
     if (!MappedSynchronously(medium)) Fail("no MAP_SYNC");

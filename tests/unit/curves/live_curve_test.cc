@@ -204,7 +204,7 @@ TEST(LiveCurve, RefusesToSayWhatItCannotKnow) {
   for (uint64_t key = 0; key < 20'000; ++key) live.LookUp(key);
   status = live.curve->Make({.name = "live", .dram_bytes = 1 << 20, .scm_bytes = 1 << 20}, &made);
   EXPECT_EQ(status.code(), Status::Code::kNotFound);
-  EXPECT_THAT(status.message(), HasSubstr("or give curve_rate=0.0"));
+  EXPECT_THAT(status.message(), HasSubstr("or open the cache with curve=0.0"));
 }
 
 // A look-up throws nothing: RocksDB knows no exceptions. What the samples hold then may be half of anything.

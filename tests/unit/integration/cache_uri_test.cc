@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <random>
 
 #include "cache/base/text.h"
@@ -111,7 +113,8 @@ TEST_P(BadUris, AreRefusedByName) {
 }
 
 constexpr std::string_view kKeys =
-    "the keys are dram, dram_total, dram_cache, shard_bits, strict, scm, scm_path, medium, model, segment, block";
+    "the keys are dram, dram_total, scm, scm_path, medium, model, segment, block, recovery, warm_dram, verify, "
+    "bus_errors";
 INSTANTIATE_TEST_SUITE_P(
     All, BadUris,
     ::testing::Values(
@@ -120,6 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;speed=9", "\"speed\"", kKeys},
         BadUri{"mezzanine://dram=8M;Scm=64M", "\"Scm\"", "is unknown; did you mean scm? the keys are dram,"},
         BadUri{"mezzanine://dram=8M;polcy=adaptive", "\"polcy\"", "did you mean policy?"},
+        BadUri{"mezzanine://dram=8M;serv=copy", "\"serv\"", "did you mean serve?"},
         BadUri{"mezzanine://dram=8M;scm-path=/x", "\"scm-path\"", "did you mean scm_path?"},
         BadUri{"mezzanine:// dram=8M", "\" dram\"", kKeys},
         BadUri{"mezzanine://dram=8M;dram=9M", "dram is given twice", "dram=9M"},
@@ -158,8 +162,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;recovery_budget=90000s", "recovery_budget", "day"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;prepare=never", "prepare=never", "background, open"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;pack=gzip", "pack=gzip", "off, image, lz4, zstd, auto"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;verify=2", "verify=2", "off, sampled, always and keyed"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;verify=keyed", "verify=keyed", "verify_key_file"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;verify=2", "verify=2", "off, sampled, always and keyed:FILE"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;verify=keyed", "verify=keyed", "give verify=keyed:FILE"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;verify=keyed:", "verify=keyed:", "accepted are"},
+        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;verify=keyed:/a;verify_key_file=/b", "/a", "named already"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;verify_key_file=/k", "verify=sampled", "use verify=keyed"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;shard_bits=20", "shard_bits=20", "0 to 19"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;shard_bits=-2", "shard_bits=-2", "0 to 19, and -1"},
@@ -230,6 +236,81 @@ TEST(ParseScmSecondaryUri, TakesTheKeysOfTheScmSideAlone) {
   HybridCacheOptions again;
   ASSERT_EQ(ParseScmSecondaryUri(options.ToScmSecondaryUri(), &again).message(), "");
   EXPECT_EQ(again.ToScmSecondaryUri(), options.ToScmSecondaryUri());
+}
+
+// One of each retired key, which is not its default.
+constexpr std::string_view kRetired[] = {
+    "dram_cache=lru", "shard_bits=3",    "strict=true", "prepare=open",   "recovery_budget=5s", "erase=durable",
+    "faults_max=40",  "pack_stage=288K", "scrub=16M",   "curve_rate=0.5", "curve_file=/tmp/x",  "verify_key_file=/k"};
+
+// What a cache of that URI tells on stderr, read twice, by each parser.
+std::string ToldOf(const std::string& items) {
+  ::testing::internal::CaptureStderr();
+  HybridCacheOptions options;
+  const std::string uri = "mezzanine://dram=64M;scm=64M;scm_path=/f;" + items;
+  for (int i = 0; i < 2; ++i) {
+    const Status status = ParseHybridUri(uri, &options, kBoundless);
+    EXPECT_TRUE(status.ok()) << status.message();
+    (void)ParseWrapUri(uri, &options, kBoundless);
+  }
+  return ::testing::internal::GetCapturedStderr();
+}
+
+// A retired key in a URI that is valid with it.
+std::string Valid(std::string_view retired) {
+  std::string items(retired);
+  if (items.starts_with("verify_key_file")) items += ";verify=keyed";
+  if (items.starts_with("curve_file")) items += ";curve=on";
+  return items;
+}
+
+// In processes of their own: what was told is remembered.
+TEST(RetiredKeysDeathTest, EachTellsItsLineOnce) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto tells = [] {
+    for (const std::string_view retired : kRetired) {
+      const std::string told = ToldOf(Valid(retired));
+      const std::string key(retired.substr(0, retired.find('=')));
+      if (!told.starts_with("mezzanine: the key " + key + " is retired, and the next release refuses it: ")) _exit(1);
+      if (std::count(told.begin(), told.end(), '\n') != 1) _exit(2);
+    }
+    if (!ToldOf("model=cxl;segment=1M;block=8K;serve=copy;heirs=off;verify=keyed:/k;curve=0.5:/x").empty()) _exit(3);
+    _exit(0);
+  };
+  EXPECT_EXIT(tells(), ::testing::ExitedWithCode(0), "");
+}
+
+TEST(RetiredKeys, HaveTheirEffectAndAreSaidAgain) {
+  for (const std::string_view retired : kRetired) {
+    SCOPED_TRACE(retired);
+    const HybridCacheOptions with = MustParse("mezzanine://dram=64M;scm=64M;scm_path=/f;" + Valid(retired));
+    const std::string uri = with.ToUri();
+    const std::string wanted = retired.starts_with("verify_key_file") ? "verify=keyed:/k"
+                               : retired.starts_with("curve_file")    ? "curve=/tmp/x"
+                                                                      : std::string(retired);
+    if (retired == "dram_cache=lru" && kDefaultDramCache == DramCacheKind::kLru) continue;  // there is no other
+    EXPECT_THAT(uri, HasSubstr(wanted));
+    EXPECT_EQ(MustParse(uri).ToUri(), uri);
+  }
+  EXPECT_EQ(MustParse("mezzanine://dram=64M;scm=64M;scm_path=/f;erase=durable").scm.erase, EraseMode::kDurable);
+  EXPECT_EQ(MustParse("mezzanine://dram=64M;scm=64M;scm_path=/f;pack_stage=288K").scm.pack_stage_bytes, 288u << 10);
+}
+
+TEST(RetiredKeys, AreNotSaidOfACacheThatHasNone) {
+  const std::string uri = MustParse("mezzanine://dram=64M;scm=64M;scm_path=/f").ToUri();
+  for (const std::string_view retired : kRetired)
+    EXPECT_EQ(uri.find(";" + std::string(retired.substr(0, retired.find('=') + 1))), std::string::npos) << retired;
+}
+
+TEST(RetiredKeys, AreNeitherListedNorSuggested) {
+  HybridCacheOptions options;
+  for (const std::string_view retired : kRetired) {
+    const std::string key(retired.substr(0, retired.find('=')));
+    const std::string misspelt = key + "s";
+    const std::string refused(ParseHybridUri("mezzanine://dram=64M;" + misspelt + "=1", &options).message());
+    EXPECT_EQ(refused.find(" " + key + ","), std::string::npos) << refused;
+    EXPECT_EQ(refused.find("did you mean " + key + "?"), std::string::npos) << refused;
+  }
 }
 
 TEST(ParseBytes, TakesPowersOfTwoInEitherCase) {

@@ -105,7 +105,7 @@ TEST_F(HybridCurve, StandsInTheReportAndInTheFileThatMergesWithAnotherHosts) {
   LookUp(30'000);
   EXPECT_THAT(stats_->Report(), AllOf(HasSubstr("\ncurve.look_ups: 30000\n"), HasSubstr("\ncurve.sampled: 30000\n"),
                                       HasSubstr("\ncurve.hit_percent.dram=4M.scm=16M: "),
-                                      HasSubstr("dram.curve_bytes: "), HasSubstr("curve=on;curve_rate=1;curve_file=")));
+                                      HasSubstr("dram.curve_bytes: "), HasSubstr(";curve=1:/")));
   plan::Curve reported;
   ASSERT_TRUE(plan::ReadCurve(options_.curve_file, &reported).ok()) << "written with the report";
   EXPECT_EQ(reported.sums.requests, 30'000u);
@@ -238,7 +238,7 @@ TEST_F(HybridCurve, OffKeepsNothing) {
 
 TEST_F(HybridCurve, RefusesAFileThatCannotBeWritten) {
   options_.curve_file = PathOf("none/x.curve");
-  EXPECT_THAT(Refused(), AllOf(HasSubstr("curve_file="), HasSubstr("none/x.curve cannot be written: No such file")));
+  EXPECT_THAT(Refused(), AllOf(HasSubstr("curve="), HasSubstr("none/x.curve cannot be written: No such file")));
   options_.curve_file = folder_;
   EXPECT_THAT(Refused(), HasSubstr("cannot be written: Is a directory"));
   options_.curve_file = PathOf("x.curve");
@@ -253,16 +253,33 @@ TEST(CurveOptions, AreReadFromTheUriAndRefusedByName) {
     return status.ok() ? "" : std::string(status.message());
   };
   HybridCacheOptions options;
-  EXPECT_EQ(parse("curve=on;curve_rate=0.25;curve_file=/tmp/x", &options), "");
-  EXPECT_TRUE(options.curve);
-  EXPECT_EQ(options.curve_rate, 0.25);
-  HybridCacheOptions again;
-  ASSERT_TRUE(ParseHybridUri(options.ToUri(), &again).ok()) << options.ToUri();
-  EXPECT_EQ(again.ToUri(), options.ToUri());
-  EXPECT_THAT(parse("curve=yes", &options), HasSubstr("curve=yes: accepted are on and off"));
-  EXPECT_THAT(parse("curve=on;curve_rate=lots", &options), HasSubstr("curve_rate=lots: accepted are numbers"));
-  EXPECT_THAT(parse("curve=on;curve_rate=0", &options), HasSubstr("curve_rate=0 is no share of the blocks"));
-  EXPECT_THAT(parse("curve=on;curve_rate=nan", &options), HasSubstr("curve_rate=nan is no share"));
+  struct Value {
+    std::string text;
+    bool curve;
+    double rate;
+    std::string file;
+  };
+  for (const Value& value : {Value{"off", false, kCurveRateDefault, ""}, Value{"on", true, kCurveRateDefault, ""},
+                             Value{"0.25", true, 0.25, ""}, Value{"/tmp/0.5:x", true, kCurveRateDefault, "/tmp/0.5:x"},
+                             Value{"./x", true, kCurveRateDefault, "./x"}, Value{"1:/tmp/x", true, 1, "/tmp/x"}}) {
+    SCOPED_TRACE(value.text);
+    ASSERT_EQ(parse("curve=" + value.text, &options), "");
+    EXPECT_EQ(options.curve, value.curve);
+    EXPECT_EQ(options.curve_rate, value.rate);
+    EXPECT_EQ(options.curve_file, value.file);
+    EXPECT_THAT(options.ToUri(), HasSubstr(";curve=" + value.text));
+  }
+  for (const std::string file : {"0.5", "x", ".hidden", "../x"}) {
+    options.curve_file = file;
+    HybridCacheOptions again;
+    ASSERT_TRUE(ParseHybridUri(options.ToUri(), &again).ok()) << options.ToUri();
+    EXPECT_EQ(std::filesystem::path(again.curve_file).lexically_normal(), file);
+  }
+  for (const std::string bad : {"yes", "x", "1:x", "0.5:", "0.5x"})
+    EXPECT_THAT(parse("curve=" + bad, &options), HasSubstr("curve=" + bad + ": accepted are on, off, a share"));
+  EXPECT_THAT(parse("curve=0", &options), HasSubstr("curve=0 is no share of the blocks"));
+  EXPECT_THAT(parse("curve=nan:/x", &options), HasSubstr("curve=nan is no share"));
+  EXPECT_THAT(parse("curve=/tmp/x;curve_file=/tmp/y", &options), HasSubstr("/tmp/x is named already"));
   EXPECT_THAT(parse("curve_file=/tmp/x", &options), HasSubstr("curve_file=/tmp/x needs curve=on"));
   HybridCacheOptions secondary;
   EXPECT_THAT(std::string(ParseScmSecondaryUri("mezzanine_scm://scm=16M;medium=dram;curve=on", &secondary).message()),

@@ -32,11 +32,24 @@ TEST(OptionTable, NamesEachKeyOnceAndDocumentsIt) {
   std::set<std::string_view> keys;
   for (const OptionRow& row : OptionTable()) {
     EXPECT_TRUE(keys.insert(row.key).second) << row.key;
-    for (const std::string_view text : {row.values, row.fallback, row.meaning}) {
+    const bool retired = row.offered_to == OfferedTo::kNobody;
+    EXPECT_EQ(row.meaning.empty(), retired) << row.key;
+    EXPECT_EQ(row.instead.empty(), !retired) << row.key;
+    for (const std::string_view text : {row.values, row.fallback, retired ? row.instead : row.meaning}) {
       EXPECT_FALSE(text.empty()) << row.key;
       EXPECT_EQ(text.find('|'), std::string_view::npos) << row.key << " would break the table";
     }
   }
+}
+
+// A key more takes the place of another: who would set it, to what?
+TEST(OptionTable, OffersTwentyTwoKeysSevenOfThemToExperts) {
+  const auto offered = [](OfferedTo whom) {
+    const auto table = OptionTable();
+    return std::count_if(table.begin(), table.end(), [&](const OptionRow& row) { return row.offered_to == whom; });
+  };
+  EXPECT_EQ(offered(OfferedTo::kEverybody), 15);
+  EXPECT_EQ(offered(OfferedTo::kExperts), 7);
 }
 
 TEST(OptionTable, TheDocumentedDefaultIsTheDefault) {
@@ -70,10 +83,15 @@ TEST(OptionTable, EachDocumentedChoiceIsTaken) {
 TEST(OptionTable, IsWhatTheOperationsPageShows) {
   std::ifstream file(MEZZ_SOURCE_DIR "/docs/reference/options.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};
-  const std::string want = OptionsAsMarkdown();
-  const size_t at = page.find(want.substr(0, want.find('\n')));
-  ASSERT_NE(at, std::string::npos) << "docs/reference/options.md shows no table of options; it should be\n" << want;
-  EXPECT_EQ(page.substr(at, page.find("\n\n", at) + 1 - at), want) << "put the second into docs/reference/options.md";
+  size_t at = 0;
+  for (const OfferedTo whom : {OfferedTo::kEverybody, OfferedTo::kExperts}) {
+    const std::string want = OptionsAsMarkdown(whom);
+    at = page.find(want.substr(0, want.find('\n')), at);
+    ASSERT_NE(at, std::string::npos) << "docs/reference/options.md lacks a table of options; it should be\n" << want;
+    const size_t end = page.find("\n\n", at) + 1;
+    EXPECT_EQ(page.substr(at, end - at), want) << "put the second into docs/reference/options.md";
+    at = end;
+  }
 }
 
 TEST(InKeys, SpeaksOfKeysNotOfMembers) {
