@@ -3,8 +3,10 @@
 """tools/progress.py: a line on a terminal, one a minute in a file, and a result that does not land in it."""
 import contextlib
 import io
+import os
 import pathlib
 import sys
+import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
@@ -70,6 +72,43 @@ class Progress(unittest.TestCase):
         with self.assertRaises(ValueError):
             run(terminal, 1, 2, fail)
         self.assertTrue(terminal.getvalue().endswith("\r\033[K"))
+
+
+class Steps(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.log, self.gate = os.path.join(folder.name, "log"), os.path.join(folder.name, "gate")
+
+    def test_are_ninjas_and_makes(self):
+        self.assertEqual(progress.last_step(b"[1/12] a\n[3/12] b [9/9]\n"), (3, 12))
+        self.assertEqual(progress.last_step(b"[ 25%] Building\n"), (25, 100))
+        self.assertIsNone(progress.last_step(b"-- Configuring [1/2]\n"))
+
+    def test_of_a_build_that_runs_are_drawn_and_go(self):
+        os.mkfifo(self.gate)
+        gate = self.gate
+
+        class Opens(Terminal):
+            """The build waits until its second step was drawn."""
+
+            def write(self, text):
+                if "tools/x: 2 of 4 steps of the build, 50 %" in text:
+                    open(gate, "w").close()
+                return super().write(text)
+
+        terminal = Opens()
+        build = ["sh", "-c", f"echo '[1/4] a'; echo '[2/4] b'; cat {self.gate}; exit 3"]
+        self.assertEqual(progress.follow(build, self.log, "tools/x", file=terminal, every=0.01), 3)
+        self.assertTrue(terminal.getvalue().endswith("\r\033[K"), "the line goes")
+        self.assertEqual(pathlib.Path(self.log).read_text(), "[1/4] a\n[2/4] b\n")
+
+    def test_in_a_file_are_not_told_within_a_minute(self):
+        pathlib.Path(self.log).write_text("[9/9] of a build before\n")
+        out = io.StringIO()
+        self.assertEqual(progress.follow(["echo", "[1/2] a"], ">>" + self.log, "tools/x", file=out), 0)
+        self.assertEqual(out.getvalue(), "")
+        self.assertEqual(pathlib.Path(self.log).read_text(), "[9/9] of a build before\n[1/2] a\n")
 
 
 if __name__ == "__main__":
