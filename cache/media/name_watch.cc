@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "cache/base/atomic.h"
 #include "cache/base/start_thread.h"
 
 namespace mezz {
@@ -38,6 +39,7 @@ bool NameWatch::Start(int fd, std::function<bool()> changed) {
 void NameWatch::Run(const std::function<bool()>& changed) const {
   pollfd ready[] = {{.fd = end_, .events = POLLIN, .revents = 0}, {.fd = events_, .events = POLLIN, .revents = 0}};
   while (!changed()) {  // at first as well: it may have happened before the watch
+    MEZZ_TEST_POINT("name_watch.waits");
     while (poll(ready, std::size(ready), -1) < 0) {
     }
     if (ready[0].revents != 0) return;

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -22,7 +23,10 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
+#include <thread>
 
+#include "cache/base/atomic.h"
 #include "cache/media/file_checks.h"
 #include "cache/media/medium.h"
 #include "cache/media/preparer.h"
@@ -130,6 +134,21 @@ class FileMedium : public testing::Test {
 };
 
 // By somebody who cleans up while the medium is in use.
+// The watch has looked at the name and waits for an event: what happens then must be one. (Without test hooks it may
+// not have looked yet.)
+std::atomic<int> watch_waits{0};
+void WatchAndAwaitIt(Medium& medium, std::function<void()> tell) {
+#ifdef MEZZ_TEST_HOOKS
+  g_test_point_hook = [](const char* name) { watch_waits += std::string_view(name) == "name_watch.waits" ? 1 : 0; };
+  const int before = watch_waits;
+  medium.WatchName(std::move(tell));
+  while (watch_waits == before) std::this_thread::yield();
+  g_test_point_hook = nullptr;
+#else
+  medium.WatchName(std::move(tell));
+#endif
+}
+
 TEST_F(FileMedium, ThatLosesItsNameIsToldOnce) {
   const fs::path other = directory_ / "other";
   const struct {
@@ -151,7 +170,7 @@ TEST_F(FileMedium, ThatLosesItsNameIsToldOnce) {
     const Opened opened = Open(path_);
     ASSERT_TRUE(opened.status.ok()) << opened.status.message();
     std::promise<void> told;
-    opened.medium->WatchName([&] { told.set_value(); });  // a second time would throw
+    WatchAndAwaitIt(*opened.medium, [&] { told.set_value(); });  // a second time would throw
     ASSERT_EQ(chmod(path_.c_str(), 0400), 0) << "changes no name";
     EXPECT_EQ(opened.medium->NameTrouble(), "");
     EXPECT_FALSE(opened.medium->IsNameless());
