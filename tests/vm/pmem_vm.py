@@ -10,7 +10,9 @@
     system-ram  the device as a NUMA node without processors
 
 The device is an NVDIMM, or with --bus=cxl a CXL type-3 memory device whose region the guest makes. QEMU 7.2 and Linux
-6.1 know persistent regions only, and a second boot finds none of them: --keep needs an NVDIMM.
+6.1 know persistent regions only, and a second boot finds none of them: --keep needs an NVDIMM. QEMU 10.0 and Linux 6.12
+of Debian's backports make volatile ones, too (volatile-memdev=, create_ram_region in sysfs), if the processor does not
+say that it is virtual (-cpu max,-hypervisor): elsewhere Linux refuses to commit a region whose caches it cannot flush.
 
 The guest sees this machine's file system, read-only, at the same paths; it writes to /mnt/pmem and /run only. The
 command's exit status is returned; 77 where QEMU, its helpers or a kernel cannot be had, with a line that says so.
