@@ -43,9 +43,9 @@ DEFINE_string(
     "to a name with its number");
 DEFINE_double(curve_rate, 0.01, "Of that curve: look at this share of the blocks at most");
 DEFINE_string(write_budget, "0", "Bytes that a policy may write to SCM in a second (K, M, G, T). 0: any number");
-DEFINE_string(segment, "", "Size of an SCM segment (K, M). Empty: by the tier's size");
+DEFINE_string(segment, "", "Retired: leave it out, the tier's size chooses");
 DEFINE_int64(shard_bits, -1, "DRAM tiers have 2 to the power of this many shards. -1: as many as suit their size");
-DEFINE_string(serve, "auto", "How an SCM hit is answered: auto, in_place, copy");
+DEFINE_string(serve, "auto", "Retired: leave it out, the size of the block and the medium choose");
 DEFINE_string(
     pack, std::string(mezz::ToString(mezz::kDefaultPackMode)),
     "Whether our SCM tier packs records: off, image, lz4, zstd, auto. hybrid+lz4 and so on say it for one cache");
@@ -142,6 +142,14 @@ mezz::Status ParseTiers(mezz::ReplayOptions* o) {
 }
 
 bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
+
+// Nobody could say who would set them, to what. They have their effect until the next release.
+void TellRetired() {
+  for (const char* const flag : {"segment", "serve"}) {
+    if (IsGiven(flag))
+      fmt::print(stderr, "mezz_replay: --{} is retired, and the next release refuses it: leave it out\n", flag);
+  }
+}
 
 // What was given and would be ignored.
 mezz::Status RefuseUnused(const mezz::ReplayOptions& o) {
@@ -330,8 +338,8 @@ const mezz::FlagGroup kFlagGroups[] = {
      {"trace", "format", "skip_bad", "mode", "unit", "sizes", "keys", "scale", "ops", "seconds", "skew", "put_share",
       "seed"}},
     {"The caches",
-     {"caches", "dram", "scm", "scm_path", "medium", "model", "policy", "serve", "pack", "dram_cache", "write_budget",
-      "segment", "shard_bits"}},
+     {"caches", "dram", "scm", "scm_path", "medium", "model", "policy", "pack", "dram_cache", "write_budget",
+      "shard_bits"}},
     {"The database",
      {"db", "dbs", "flash", "value_bytes", "values", "value_ratio", "block_bytes", "compression", "write_buffer",
       "index_in_cache"}},
@@ -354,6 +362,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "mezz_replay: \"{}\" is not a flag; flags are spelt --name=value\n", argv[2]);
     return kExitRefused;
   }
+  if (FLAGS_worker.empty()) TellRetired();
   int exit_status = 0;
   const mezz::Status status =
       FLAGS_worker.empty() ? Run(arguments, command_line, argc > 1 ? argv[1] : "", &exit_status) : RunWorker();

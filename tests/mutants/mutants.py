@@ -74,6 +74,10 @@ def hybrid78(name, file, test, case, *edits):
     return Mutant(name, f"integration/{file}", edits, test, case, "system")
 
 
+def uri(name, file, source, case, *edits):
+    return Mutant(name, f"integration/{file}", edits, f"unit/integration/{source}_test", case, "system")
+
+
 def policy(name, file, source, case, *edits):
     return Mutant(name, file, edits, f"unit/admission/{source}_test", case)
 
@@ -1751,6 +1755,23 @@ MUTANTS = (
     hybrid("look-ups that missed are not told to the live curve", "hybrid_core.h",
            "unit/integration/hybrid_curve_test", "HybridCurve.SaysAtItsOwnSize*",
            ("curve_->NoteLookUp(BlockHash(key), role, [] { return size_t{0}; });", "(void)role;")),
+    uri("a retired key is told each time that its URI is read", "cache_uri.cc", "cache_uri",
+        "RetiredKeysDeathTest.EachTellsItsLineOnce", ("if (!told->insert(row.key).second) return;", "")),
+    uri("a retired key is told of no more", "cache_uri.cc", "cache_uri", "RetiredKeysDeathTest.EachTellsItsLineOnce",
+        ("if (row->offered_to == OfferedTo::kNobody) TellRetired(*row);", "")),
+    uri("a retired key is offered for a misspelt one", "cache_uri.cc", "cache_uri",
+        "RetiredKeys.AreNeitherListedNorSuggested",
+        ("return Takes(row) && row.offered_to != OfferedTo::kNobody;", "return Takes(row);")),
+    uri("a retired key is said of each cache", "option_table.cc", "cache_uri",
+        "RetiredKeys.AreNotSaidOfACacheThatHasNone",
+        ("value == row.print(untouched)) continue;", "value.empty()) continue;")),
+    uri("a retired key is not said of the cache that has it", "option_table.cc", "cache_uri",
+        "RetiredKeys.HaveTheirEffectAndAreSaidAgain", ("&& value == row.print(untouched)) continue;", ") continue;")),
+    uri("a path of curve= is taken for a rate", "option_table.cc", "hybrid_curve",
+        "CurveOptions.AreReadFromTheUriAndRefusedByName",
+        ('IsCurvePath(options.curve_file) ? "" : "./"', '""')),
+    uri("the second file of a key wins silently", "option_table.cc", "cache_uri", "All/BadUris.AreRefusedByName*",
+        ("if (!to->empty() && *to != file)", "if (false)")),
     Mutant("a blob value that DRAM is not for enters it at a miss", "admission/policy.cc",
            (("    case Action::kToDram:\n    case Action::kToBoth:\n", "    case Action::kToBoth:\n"),),
            "unit/integration/blob_values_test", "All/BlobValues.AreTheLatest*", "11.8.1"),
