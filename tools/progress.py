@@ -5,8 +5,8 @@ and again and goes at the end; elsewhere a line a minute at most. A module of to
     for run in progress.each(runs, "tools/restart", "runs"):
         progress.say(measure(run))  # what goes to stdout, so that it does not land in the line
 
-And a command for scripts that build: COMMAND's output goes to LOG (>>LOG: behind what it has), and its steps are told, as
-ninja and make number them. Ends as COMMAND does.
+And a command for scripts that build: COMMAND's output goes to LOG (>>LOG: behind what it has), and its steps are told,
+as ninja and make number them. Ends as COMMAND does.
 
     tools/progress.py LOG TOOL COMMAND...
 """

@@ -15,8 +15,8 @@ function(mezz_warnings target)
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:-Wno-inconsistent-missing-override>)
   if(MEZZ_DEVELOPER_MODE)
     target_compile_options(${target} PRIVATE -Werror)
-    # GCC's optimiser warns of what std::string and std::optional cannot do, and each release of it elsewhere: it is told,
-    # and ends no build.
+    # GCC's optimiser warns of what std::string and std::optional cannot do, and each release of it elsewhere: that is
+    # told, and ends no build.
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       foreach(guess IN ITEMS array-bounds maybe-uninitialized restrict stringop-overflow stringop-overread)
         target_compile_options(${target} PRIVATE -Wno-error=${guess})

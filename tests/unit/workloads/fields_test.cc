@@ -58,7 +58,8 @@ json Figures(const WindowRow& row, bool block_mode) {
 const json kOfEitherMode = json::parse(R"({
   "ops": 1000, "seconds": 2.0, "settle_seconds": 0.75,
   "background": {"flushes": 3, "compactions": 2, "flushed_bytes": 300, "compacted_read_bytes": 500,
-                 "compacted_bytes": 400, "compaction_ms": 800}, "ops_per_s": 500.0, "ratio": 1.5, "cpu_s_per_mop": 125.0,
+                 "compacted_bytes": 400, "compaction_ms": 800},
+  "ops_per_s": 500.0, "ratio": 1.5, "cpu_s_per_mop": 125.0,
   "p50_us": 11.0, "p95_us": 12.0, "p99_us": 13.0, "p99_9_us": 14.0,
   "latency_us": {"p50": 11.0, "p95": 12.0, "p99": 13.0, "p99_9": 14.0, "max": 15.0},
   "dram_hit": 0.625, "scm_hit": 0.125,
