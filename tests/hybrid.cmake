@@ -17,7 +17,8 @@ if(MEZZ_WITH_ROCKSDB)
   mezz_test(unit/integration/read_back_worth_test APART LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/blob_values_test APART LABELS unit DEPS mezz::rocksdb TSAN_LONG)  # one thread, minutes
   mezz_test(unit/integration/move_gate_test APART LABELS unit DEPS mezz::rocksdb)
-  mezz_test(unit/integration/metrics_test LABELS unit DEPS mezz::rocksdb ALONE)
+  mezz_test(unit/integration/metrics_test LABELS unit DEPS mezz::rocksdb ${MEZZ_FMT} ALONE
+            DEFINITIONS MEZZ_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # It lowers the limits of its process.
   mezz_test(unit/integration/metrics_endpoint_test LABELS unit DEPS mezz::rocksdb ALONE)
   mezz_test(unit/integration/miss_timer_test LABELS unit DEPS mezz::rocksdb)

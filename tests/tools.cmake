@@ -47,6 +47,13 @@ if(NOT MEZZ_SANITIZE AND NOT MEZZ_COVERAGE AND NOT CMAKE_BUILD_TYPE STREQUAL "Re
   endif()
 endif()
 
+if(TARGET mezz_replay AND NOT MEZZ_SANITIZE)
+  add_test(NAME tools/command_lines
+           COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/tools/command_lines_test.py
+                   ${PROJECT_BINARY_DIR}/bin)
+  set_tests_properties(tools/command_lines PROPERTIES LABELS unit TIMEOUT 60)
+endif()
+
 if(MEZZ_WITH_ROCKSDB)
   add_test(NAME tools/snippets COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/tools/snippets_test.py
            ${PROJECT_BINARY_DIR})

@@ -2,11 +2,16 @@
 // What monitoring is told of a cache: numbers, and their text.
 #include "integration/metrics.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -130,6 +135,39 @@ TEST(CoreMetrics, CurveTellsBothTiers) {
   EXPECT_THAT(read.violations, IsEmpty());
   EXPECT_EQ(read.at("mezzanine_curve_hit_ratio{dram=\"0.5\",scm=\"2\",tier=\"scm\"}"), 0.5);
   EXPECT_EQ(read.at("mezzanine_curve_error_ratio{dram=\"0.5\",scm=\"2\"}"), 0.01);
+}
+
+// Of a cache that has all that a cache may have.
+CoreFigures AllFigures() {
+  CoreFigures figures;
+  figures.dram_tier.emplace();
+  figures.misses.emplace();
+  figures.recovery.outcome = RecoveryReport::Outcome::kRecovered;
+  figures.dram_total_bytes = figures.flash_read_ns = figures.zstd_percent = figures.staged_puts =
+      figures.unstaged_puts = 0;
+  CacheCurve::Figures curve;
+  curve.points.emplace_back();
+  figures.curve = std::move(curve);
+  return figures;
+}
+
+std::string_view SuffixOf(MetricType type) {
+  if (type == MetricType::kCounter) return "_total";
+  return type == MetricType::kInfo ? "_info" : "";
+}
+
+TEST(CoreMetrics, AreWhatTheirPageLists) {
+  std::string wanted =
+      "The figures of a cache, as Prometheus scrapes them: name, type, and what it is. Labels tell roles, reasons and "
+      "tiers.\nunit/integration/metrics_test compares this file with the code's own table.\n\n";
+  constexpr std::array<std::string_view, 4> kTypes = {"counter", "gauge", "histogram", "info"};
+  for (const MetricFamily& family : ToMetrics(AllFigures())) {
+    wanted += fmt::format("{:<58} {:<9} {}\n", family.name + std::string(SuffixOf(family.type)),
+                          kTypes[static_cast<size_t>(family.type)], family.help);
+  }
+  std::ifstream file(MEZZ_SOURCE_DIR "/docs/reference/metrics.txt");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(page, wanted) << "docs/reference/metrics.txt should be\n" << wanted;
 }
 
 class CacheMetrics : public ::testing::Test {
