@@ -2,9 +2,7 @@
 package org.mezzanine.flink;
 
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import org.apache.flink.configuration.ConfigOption;
 import org.apache.flink.configuration.ConfigOptions;
 import org.apache.flink.configuration.IllegalConfigurationException;
@@ -14,11 +12,11 @@ import org.apache.flink.state.rocksdb.ConfigurableRocksDBOptionsFactory;
 import org.apache.flink.state.rocksdb.RocksDBOptions;
 import org.mezzanine.MezzanineCache;
 import org.mezzanine.MezzanineException;
+import org.mezzanine.SharedCache;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.DBOptions;
 import org.rocksdb.TableFormatConfig;
-import org.rocksdb.WriteBufferManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -50,35 +48,13 @@ public class MezzanineOptionsFactory implements ConfigurableRocksDBOptionsFactor
 
   private static final long serialVersionUID = 1L;
   private static final Logger LOG = LoggerFactory.getLogger(MezzanineOptionsFactory.class);
-  private static final Map<String, Shared> SHARED = new HashMap<>();  // by URI; guarded by itself
 
   private String uri;
   private long writeBufferBytes;  // 0: a quarter
 
-  /** What all states have. */
-  private static final class Shared {
-    final MezzanineCache cache;
-    final long writeBufferBytes;
-    final WriteBufferManager writeBuffers;
-
-    Shared(String uri, long bytes) {
-      cache = MezzanineCache.open(uri);
-      writeBufferBytes = bytes;
-      writeBuffers = new WriteBufferManager(bytes > 0 ? bytes : cache.getDramBytes() / 4, cache);
-    }
-
-    void close() {
-      writeBuffers.close();
-      cache.close();
-    }
-  }
-
   /** The cache of that URI, to look at. Null: no state has opened it. */
   public static MezzanineCache cache(String uri) {
-    synchronized (SHARED) {
-      Shared shared = SHARED.get(uri);
-      return shared == null ? null : shared.cache;
-    }
+    return SharedCache.find(uri);
   }
 
   @Override
@@ -102,56 +78,42 @@ public class MezzanineOptionsFactory implements ConfigurableRocksDBOptionsFactor
 
   @Override
   public DBOptions createDBOptions(DBOptions options, Collection<AutoCloseable> handlesToClose) {
-    Shared shared = shared();
-    shared.cache.use(options, List.of());
-    return options.setWriteBufferManager(shared.writeBuffers);
+    SharedCache shared = shared();
+    shared.cache().use(options, List.of());
+    return options.setWriteBufferManager(shared.writeBuffers());
   }
 
   @Override
   public ColumnFamilyOptions createColumnOptions(ColumnFamilyOptions options, Collection<AutoCloseable> handlesToClose) {
-    Shared shared = shared();
+    SharedCache shared = shared();
     TableFormatConfig tables = options.tableFormatConfig();
     if (tables != null && !(tables instanceof BlockBasedTableConfig)) {
       throw new IllegalConfigurationException(
           "the state has " + tables.getClass().getName() + ", and block-based tables alone have a block cache");
     }
-    options.setTableFormatConfig((tables == null ? new BlockBasedTableConfig() : (BlockBasedTableConfig) tables)
-        .setBlockCache(shared.cache)
-        .setCacheIndexAndFilterBlocks(true)
-        .setCacheIndexAndFilterBlocksWithHighPriority(true));
+    options.setTableFormatConfig(
+        shared.useIn(tables == null ? new BlockBasedTableConfig() : (BlockBasedTableConfig) tables));
     try (DBOptions database = new DBOptions()) {  // the state's own has been prepared
-      shared.cache.use(database, List.of(options));
+      shared.cache().use(database, List.of(options));
     }
     return options;
   }
 
-  private Shared shared() {
+  private SharedCache shared() {
     if (uri == null) {
       throw new IllegalConfigurationException(
           "MezzanineOptionsFactory was not configured: name it in " + RocksDBOptions.OPTIONS_FACTORY.key());
     }
-    synchronized (SHARED) {
-      Shared shared = SHARED.get(uri);
-      if (shared == null) {
-        shared = open();
-        SHARED.put(uri, shared);
-      } else if (shared.writeBufferBytes != writeBufferBytes) {
-        throw new IllegalConfigurationException("another job of this TaskManager has opened " + uri + " with "
-            + WRITE_BUFFER.key() + " of " + shared.writeBufferBytes + " bytes, and this one has " + writeBufferBytes);
-      }
-      return shared;
-    }
-  }
-
-  private Shared open() {
+    SharedCache shared;
     try {
-      Shared shared = new Shared(uri, writeBufferBytes);
-      // States that are still open then keep the cache; it goes with the last of them.
-      Runtime.getRuntime().addShutdownHook(new Thread(shared::close, "mezzanine-close"));
-      LOG.info("all states have the cache {}", uri);
-      return shared;
+      shared = SharedCache.of(uri, writeBufferBytes, () -> LOG.info("all states have the cache {}", uri));
     } catch (MezzanineException error) {
       throw new IllegalConfigurationException(URI.key() + "=" + uri + ": " + error.getMessage(), error);
     }
+    if (shared.writeBufferBytes() != writeBufferBytes) {
+      throw new IllegalConfigurationException("another job of this TaskManager has opened " + uri + " with "
+          + WRITE_BUFFER.key() + " of " + shared.writeBufferBytes() + " bytes, and this one has " + writeBufferBytes);
+    }
+    return shared;
   }
 }

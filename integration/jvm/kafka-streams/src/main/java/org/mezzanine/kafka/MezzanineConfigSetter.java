@@ -2,19 +2,18 @@
 package org.mezzanine.kafka;
 
 import java.lang.reflect.Field;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.config.ConfigException;
 import org.apache.kafka.streams.state.RocksDBConfigSetter;
 import org.mezzanine.MezzanineCache;
 import org.mezzanine.MezzanineException;
+import org.mezzanine.SharedCache;
 import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.ColumnFamilyOptions;
 import org.rocksdb.DBOptions;
 import org.rocksdb.Options;
 import org.rocksdb.TableFormatConfig;
-import org.rocksdb.WriteBufferManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,48 +38,23 @@ public class MezzanineConfigSetter implements RocksDBConfigSetter {
   public static final String WRITE_BUFFER_BYTES = "mezzanine.write.buffer.bytes";
 
   private static final Logger LOG = LoggerFactory.getLogger(MezzanineConfigSetter.class);
-  private static final Map<String, Shared> SHARED = new HashMap<>();  // by URI; guarded by itself
-
-  /** What all stores have. */
-  private static final class Shared {
-    final MezzanineCache cache;
-    final long writeBufferBytes;
-    final WriteBufferManager writeBuffers;
-
-    Shared(String uri, long bytes) {
-      cache = MezzanineCache.open(uri);
-      writeBufferBytes = bytes;
-      writeBuffers = new WriteBufferManager(bytes > 0 ? bytes : cache.getDramBytes() / 4, cache);
-    }
-
-    void close() {
-      writeBuffers.close();
-      cache.close();
-    }
-  }
 
   /** The cache of that URI, to look at. Null: no store has opened it. */
   public static MezzanineCache cache(String uri) {
-    synchronized (SHARED) {
-      Shared shared = SHARED.get(uri);
-      return shared == null ? null : shared.cache;
-    }
+    return SharedCache.find(uri);
   }
 
   @Override
   public void setConfig(String storeName, Options options, Map<String, Object> configs) {
-    Shared shared = shared(configs);
+    SharedCache shared = shared(configs);
     TableFormatConfig tables = options.tableFormatConfig();
     if (!(tables instanceof BlockBasedTableConfig)) {
       throw new ConfigException("store " + storeName + " has no block-based tables, which alone have a block cache");
     }
     // This very object: Streams asks it for its metrics, and refuses another.
-    options.setTableFormatConfig(((BlockBasedTableConfig) tables)
-        .setBlockCache(shared.cache)
-        .setCacheIndexAndFilterBlocks(true)
-        .setCacheIndexAndFilterBlocksWithHighPriority(true));
-    options.setWriteBufferManager(shared.writeBuffers);
-    warm(storeName, options, shared.cache);
+    options.setTableFormatConfig(shared.useIn((BlockBasedTableConfig) tables));
+    options.setWriteBufferManager(shared.writeBuffers());
+    warm(storeName, options, shared.cache());
   }
 
   @Override
@@ -88,36 +62,24 @@ public class MezzanineConfigSetter implements RocksDBConfigSetter {
     // The cache is all stores'.
   }
 
-  private static Shared shared(Map<String, Object> configs) {
+  private static SharedCache shared(Map<String, Object> configs) {
     Object uri = configs.get(URI);
     if (uri == null) {
       throw new ConfigException(
           URI + " is not set: say which cache, for example mezzanine://dram=256M;scm=2G;scm_path=/dev/shm/mezz");
     }
     long bytes = writeBufferBytes(configs.get(WRITE_BUFFER_BYTES));
-    synchronized (SHARED) {
-      Shared shared = SHARED.get(uri.toString());
-      if (shared == null) {
-        shared = open(uri.toString(), bytes);
-        SHARED.put(uri.toString(), shared);
-      } else if (shared.writeBufferBytes != bytes) {
-        throw new ConfigException(WRITE_BUFFER_BYTES, bytes,
-            "another application of this JVM has opened " + uri + " with " + shared.writeBufferBytes);
-      }
-      return shared;
-    }
-  }
-
-  private static Shared open(String uri, long bytes) {
+    SharedCache shared;
     try {
-      Shared shared = new Shared(uri, bytes);
-      // Stores that are still open then keep the cache; it goes with the last of them.
-      Runtime.getRuntime().addShutdownHook(new Thread(shared::close, "mezzanine-close"));
-      LOG.info("all stores have the cache {}", uri);
-      return shared;
+      shared = SharedCache.of(uri.toString(), bytes, () -> LOG.info("all stores have the cache {}", uri));
     } catch (MezzanineException error) {
-      throw new ConfigException(URI, uri, error.getMessage());
+      throw new ConfigException(URI, uri.toString(), error.getMessage());
     }
+    if (shared.writeBufferBytes() != bytes) {
+      throw new ConfigException(WRITE_BUFFER_BYTES, bytes,
+          "another application of this JVM has opened " + uri + " with " + shared.writeBufferBytes());
+    }
+    return shared;
   }
 
   private static long writeBufferBytes(Object value) {
