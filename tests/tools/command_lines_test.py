@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reference/command_lines.txt is what the programs say of themselves, and the pages name no flag that they lack.
+"""docs/reference/command_lines.txt is what the programs say of themselves, the pages name no flag that they lack, and
+docs/reference/ has their formats and generators.
 
     tests/tools/command_lines_test.py BIN            BIN: the folder of the programs
     tests/tools/command_lines_test.py BIN --write    writes the page instead
@@ -48,6 +49,13 @@ def commands_in(text):
                     yield match.group(1), flag
 
 
+def first_column(page, head):
+    """The names in the first column of the table that begins so."""
+    text = (ROOT / "docs" / "reference" / page).read_text()
+    rows = text[text.index(head):].partition("\n\n")[0].splitlines()[2:]
+    return set(re.findall(r"`(\w+)[:`]", " ".join(row.split("|")[1] for row in rows)))
+
+
 class CommandLines(unittest.TestCase):
     def test_page_is_what_the_programs_say(self):
         is_now, wanted = PAGE.read_text().splitlines(), page().splitlines()
@@ -64,6 +72,20 @@ class CommandLines(unittest.TestCase):
                 named += 1
                 self.assertIn(flag, known[program], f"{path.relative_to(ROOT)}: {program} has no --{flag}")
         self.assertGreater(named, 40, "the pages show few commands, or are not read")
+
+    def refusal(self, program, *arguments):
+        done = subprocess.run([BIN / program, *arguments], capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 0)
+        return done.stderr
+
+    def test_page_lists_the_formats_that_are_read(self):
+        said = self.refusal("mezz_trace", "info", __file__, "--format=nosuch").partition("one of ")[2]
+        known = set(re.findall(r"(?:^|; )(\w+): ", said))
+        self.assertEqual(first_column("traces.md", "| `--format` |"), known)
+
+    def test_page_lists_the_generators(self):
+        known = set(re.findall(r"gen:(\w+)", self.refusal("mezz_replay", "--trace=gen:nosuch").partition("one of ")[2]))
+        self.assertEqual(first_column("workloads.md", "| workload |"), known)
 
 
 if __name__ == "__main__":
