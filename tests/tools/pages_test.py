@@ -195,6 +195,18 @@ class Mentions(Tree):
 
 
 class TheTree(unittest.TestCase):
+    def test_counters_that_ask_for_something_are_in_the_code(self):
+        page = (ROOT / "docs" / "reference" / "counters.md").read_text()
+        rows = page[page.index("| counter that grows"):].partition("\n\n")[0].splitlines()[2:]
+        names = [name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])]
+        self.assertGreater(len(names), 25)
+        code = "".join(path.read_text() for folder in ("admission", "cache", "integration")
+                       for path in sorted((ROOT / folder).rglob("*")) if path.suffix in (".h", ".cc"))
+        for name in names:
+            for part in re.split(r"\*|\.\.\.|:", name):
+                if not part.strip(" .").isdigit():
+                    self.assertTrue(part.strip(" .") in code, f"{name} is in no source")
+
     def test_readmes_figures_are_held(self):
         text = (ROOT / "README.md").read_text()
         for right, wrong in (("| **124k** |", "| **142k** |"), ("3.17 (3.07-3.41)", "3.71 (3.07-3.41)"),
