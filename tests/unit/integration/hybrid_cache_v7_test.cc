@@ -291,7 +291,7 @@ TEST_F(HybridCacheV7Test, SaysWhatItIs) {
   Make("dram_first");
   EXPECT_THAT(cache_->GetPrintableOptions(), HasSubstr("capacity"));
   EXPECT_THAT(cache_->GetPrintableOptions(), HasSubstr("policy: dram_first"));
-  EXPECT_THAT(stats_->Report(), HasSubstr("dram_cache=lru"));
+  EXPECT_THAT(stats_->Report(), HasSubstr("policy=dram_first"));
   EXPECT_FALSE(stats_->SetScmCapacity(1ull << 40).ok());
   EXPECT_TRUE(stats_->SetScmCapacity(4 << 20).ok());
 }
