@@ -9,11 +9,8 @@
 namespace mezz {
 
 StockTier::StockTier(Cache& cache, MoveGate& gate, std::function<void(const Slice&, Handle*, bool)> evicted)
-    : cache_(cache),
-      gate_(gate),
-      evicted_(std::move(evicted)),
-      erased_may_be_evicted_(std::string_view(cache.Name()) != "LRUCache") {
-  if (!erased_may_be_evicted_) overflow_.Watch(&cache_);
+    : cache_(cache), gate_(gate), evicted_(std::move(evicted)), is_lru_(std::string_view(cache.Name()) == "LRUCache") {
+  if (is_lru_) overflow_.Watch(&cache_);
   large_.Open(cache_.GetCapacity(), LargeEntries::ShardsIn(cache_.GetPrintableOptions()));
   cache_.SetEvictionCallback([this](const Slice& key, Handle* handle, bool was_hit) {
     evicted_(key, handle, was_hit);
@@ -92,7 +89,7 @@ void StockTier::Erase(const Slice& key) {
 // HyperClockCache's Erase leaves an entry that somebody refers to, itself included, for its last user or an eviction to
 // free. So the entry is held over the Erase, and freed by this thread unless others still use it.
 void StockTier::EraseFromShards(const Slice& key) {
-  if (!erased_may_be_evicted_) return cache_.Erase(key);
+  if (is_lru_) return cache_.Erase(key);
   Handle* const handle = cache_.Lookup(key);
   if (handle == nullptr) return;
   if (const Cache::ObjectPtr obj = cache_.Value(handle); obj != nullptr) erased_.Add(obj);
@@ -100,22 +97,21 @@ void StockTier::EraseFromShards(const Slice& key) {
   Release(handle, /*useful=*/false, /*erase_if_last_ref=*/true);
 }
 
-// An LRUCache alone overflows, and the others alone have erased objects that may be evicted.
 bool StockTier::ReleaseWatched(Handle* handle, bool useful, bool erase_if_last_ref) {
-  if (erased_may_be_evicted_) {
-    const Cache::ObjectPtr obj = cache_.Value(handle);
+  if (is_lru_) {
     const bool freed = cache_.Release(handle, useful, erase_if_last_ref);
-    if (freed) erased_.Take(obj);
+    const MoveGate::Window window(gate_);
+    overflow_.Check();
     return freed;
   }
+  const Cache::ObjectPtr obj = cache_.Value(handle);
   const bool freed = cache_.Release(handle, useful, erase_if_last_ref);
-  const MoveGate::Window window(gate_);
-  overflow_.Check();
+  if (freed) erased_.Take(obj);
   return freed;
 }
 
 void StockTier::SetStrict(bool strict) {
-  if (erased_may_be_evicted_) return cache_.SetStrictCapacityLimit(strict);
+  if (!is_lru_) return cache_.SetStrictCapacityLimit(strict);
   const MoveGate::Window window(gate_);
   overflow_.SetStrict(strict);
 }

@@ -89,9 +89,7 @@ class StockTier final : private LargeEntries::Owner {
   // Of LargeEntries::Owner:
   void RefLarge(Handle* handle) override { cache_.Ref(handle); }
   void DropLarge(const BlockKey& key, Handle* handle, bool was_hit, bool offer) override;
-  void ResizeShards(uint64_t bytes) override {
-    erased_may_be_evicted_ ? cache_.SetCapacity(bytes) : overflow_.SetCapacity(bytes);
-  }
+  void ResizeShards(uint64_t bytes) override { is_lru_ ? overflow_.SetCapacity(bytes) : cache_.SetCapacity(bytes); }
 
   Handle* InsertLarge(const Slice& key, const OwnedObject& made, const Helper* helper, bool wanted);
   void EraseFromShards(const Slice& key);
@@ -100,9 +98,9 @@ class StockTier final : private LargeEntries::Owner {
   Cache& cache_;
   MoveGate& gate_;
   const std::function<void(const Slice& key, Handle*, bool was_hit)> evicted_;
-  const bool erased_may_be_evicted_;  // true if this stock cache does so
-  ErasedObjects erased_;
-  LruOverflow overflow_;  // watches an LRUCache
+  const bool is_lru_;     // the stock cache is an LRUCache
+  ErasedObjects erased_;  // stays empty if is_lru_: such a cache evicts no erased object
+  LruOverflow overflow_;  // watches if is_lru_
   LargeEntries large_{this};
   std::mutex reservations_mutex_;
   std::unordered_map<const Handle*, size_t> reservations_;  // guarded by it: bytes of those beside the shards
