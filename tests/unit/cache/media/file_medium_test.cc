@@ -133,22 +133,26 @@ class FileMedium : public testing::Test {
   fs::path path_;
 };
 
-// By somebody who cleans up while the medium is in use.
-// The watch has looked at the name and waits for an event: what happens then must be one. (Without test hooks it may
-// not have looked yet.)
+// Returns once the watch has looked at the name and waits for an event: what happens then must be one. (Without test
+// hooks it may not have looked yet.)
 std::atomic<int> watch_waits{0};
 void WatchAndAwaitIt(Medium& medium, std::function<void()> tell) {
 #ifdef MEZZ_TEST_HOOKS
-  g_test_point_hook = [](const char* name) { watch_waits += std::string_view(name) == "name_watch.waits" ? 1 : 0; };
-  const int before = watch_waits;
+  g_test_point_hook.store(
+      [](const char* name) {
+        if (std::string_view(name) == "name_watch.waits") watch_waits.fetch_add(1, std::memory_order_release);
+      },
+      std::memory_order_release);
+  const int before = watch_waits.load(std::memory_order_acquire);
   medium.WatchName(std::move(tell));
-  while (watch_waits == before) std::this_thread::yield();
-  g_test_point_hook = nullptr;
+  while (watch_waits.load(std::memory_order_acquire) == before) std::this_thread::yield();
+  g_test_point_hook.store(nullptr, std::memory_order_release);
 #else
   medium.WatchName(std::move(tell));
 #endif
 }
 
+// By somebody who cleans up while the medium is in use.
 TEST_F(FileMedium, ThatLosesItsNameIsToldOnce) {
   const fs::path other = directory_ / "other";
   const struct {
