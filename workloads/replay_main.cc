@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "cache/base/text.h"
@@ -44,7 +43,7 @@ DEFINE_string(
 DEFINE_double(curve_rate, 0.01, "Of that curve: look at this share of the blocks at most");
 DEFINE_string(write_budget, "0", "Bytes that a policy may write to SCM in a second (K, M, G, T). 0: any number");
 DEFINE_string(segment, "", "Retired: leave it out, the tier's size chooses");
-DEFINE_int64(shard_bits, -1, "DRAM tiers have 2 to the power of this many shards. -1: as many as suit their size");
+DEFINE_int32(shard_bits, -1, "DRAM tiers have 2 to the power of this many shards. -1: as many as suit their size");
 DEFINE_string(serve, "auto", "Retired: leave it out, the size of the block and the medium choose");
 DEFINE_string(
     pack, std::string(mezz::ToString(mezz::kDefaultPackMode)),
@@ -125,14 +124,12 @@ mezz::Status ParseTiers(mezz::ReplayOptions* o) {
   if (!FLAGS_segment.empty()) uri += fmt::format(";segment={}", FLAGS_segment);
   MEZZ_RETURN_IF_ERROR(mezz::ParseHybridUri(uri, &o->hybrid));
   if (!FLAGS_dram_cache.empty()) {
-    if (FLAGS_dram_cache != "hcc" && FLAGS_dram_cache != "lru")
-      return mezz::Status::InvalidArgument(
-          fmt::format("--dram_cache={} is not known; choose hcc or lru", FLAGS_dram_cache));
-    o->hybrid.dram_cache = FLAGS_dram_cache == "hcc" ? mezz::DramCacheKind::kHyperClock : mezz::DramCacheKind::kLru;
+    mezz::sim::DramCache kind{};
+    MEZZ_RETURN_IF_ERROR(mezz::sim::ParseDramCache(FLAGS_dram_cache, &kind));
+    o->hybrid.dram_cache =
+        kind == mezz::sim::DramCache::kHcc ? mezz::DramCacheKind::kHyperClock : mezz::DramCacheKind::kLru;
   }
-  if (FLAGS_shard_bits < std::numeric_limits<int>::min() || FLAGS_shard_bits > std::numeric_limits<int>::max())
-    return mezz::Status::InvalidArgument(fmt::format("--shard_bits={} is too far", FLAGS_shard_bits));
-  o->hybrid.dram_shard_bits = static_cast<int>(FLAGS_shard_bits);
+  o->hybrid.dram_shard_bits = FLAGS_shard_bits;
   o->hybrid.curve = !FLAGS_curve_file.empty();
   o->hybrid.curve_rate = FLAGS_curve_rate;
   o->hybrid.curve_file = FLAGS_curve_file;
