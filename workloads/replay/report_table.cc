@@ -135,12 +135,16 @@ std::string BackgroundLine(const CacheRow& row) {
         "use a smaller --write_buffer or more --ops\n",
         row.cache);
   constexpr double kMiB = 1 << 20;
+  const double compacted = static_cast<double>(did.compacted_bytes) / kMiB;
+  const std::string rate =
+      did.compaction_ms == 0
+          ? ""
+          : fmt::format(" at {:.1f} MiB/s", 1e3 * compacted / static_cast<double>(did.compaction_ms));
   return fmt::format(
-      "{}: {} flushes of {:.0f} MiB, {} compactions that read {:.0f} and wrote {:.0f} MiB at {:.1f} MiB/s; {:.2f} s of "
-      "it after the last request\n",
+      "{}: {} flushes of {:.0f} MiB, {} compactions that read {:.0f} and wrote {:.0f} MiB{}; {:.2f} s of it after the "
+      "last request\n",
       row.cache, did.flushes, static_cast<double>(did.flushed_bytes) / kMiB, did.compactions,
-      static_cast<double>(did.compacted_read_bytes) / kMiB, static_cast<double>(did.compacted_bytes) / kMiB,
-      did.compacted_bytes_per_s() / kMiB, row.total.settle_seconds);
+      static_cast<double>(did.compacted_read_bytes) / kMiB, compacted, rate, row.total.settle_seconds);
 }
 
 std::string TableRow(bool block_mode, const CacheRow& row) {

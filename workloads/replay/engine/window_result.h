@@ -102,10 +102,6 @@ struct BackgroundCounts {
   uint64_t compacted_read_bytes = 0;  // of their inputs
   uint64_t compacted_bytes = 0;       // written
   uint64_t compaction_ms = 0;         // that compactions took, each by itself
-
-  double compacted_bytes_per_s() const {
-    return compaction_ms == 0 ? 0 : 1e3 * static_cast<double>(compacted_bytes) / static_cast<double>(compaction_ms);
-  }
 };
 template <>
 inline constexpr std::array<CountOf<BackgroundCounts>, 6> kCountsOf<BackgroundCounts> = {
