@@ -384,6 +384,7 @@ HybridCore::Placement HybridCache::PlaceWarm(const BlockKey& key, ObjectPtr obj,
 // Of our own thread, which is the only one that wants the object.
 rocksdb::Status HybridCache::InsertReadBack(const Slice& key, ObjectPtr obj, const CacheItemHelper* helper,
                                             size_t charge, Handle** handle) {
+  const MoveGate::Window window(core_->gate());  // a standalone handle is charged, so it may evict
   if (Demotable(key, helper) && RoleOf(helper) == BlockRole::kData) PlaceReadBack(key, obj, helper);
   if (handle != nullptr) {
     *handle = target_->CreateStandalone(key, obj, helper, charge, /*allow_uncharged=*/true);
@@ -401,7 +402,6 @@ void HybridCache::PlaceReadBack(const Slice& key, ObjectPtr obj, const CacheItem
     if (Handle* const there = dram_.Lookup(key)) {
       target_->Release(there, /*erase_if_last_ref=*/false);
     } else if (bytes != 0) {
-      const MoveGate::Window window(core_->gate());
       core_->OnReadBack(BlockKey::FromBytes(key.data()), BlockRole::kData, bytes, SourceOf(obj, helper), lineage);
     }
   } catch (...) {  // of the block's callbacks, or without memory

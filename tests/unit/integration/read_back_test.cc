@@ -91,6 +91,19 @@ TEST_F(ReadBackTest, WhatWasHotIsFoundInScmAfterACompaction) {
   EXPECT_NE(stats_->Report().find(" were read back after compactions, by "), std::string::npos);
 }
 
+// The reader's handles are charged to a DRAM tier that is full.
+TEST_F(ReadBackTest, WhatItsHandlesEvictIsDemoted) {
+  cache_options_.dram_bytes = 1 << 20;
+  cache_options_.policy = "dram_first";
+  Open();
+  Write(1);
+  KnowFirstHalf(1);
+  const uint64_t evicted = Count(Event::kDramEviction);
+  CompactAndDrain();
+  EXPECT_GT(Kept(), kBlocks / 4);
+  EXPECT_EQ(Count(Event::kRefusedChanged), 0u) << Count(Event::kDramEviction) - evicted << " evictions";
+}
+
 TEST_F(ReadBackTest, BlocksOfLevel0StayOpenOverManyOutputs) {
   Open();
   Write(1);
