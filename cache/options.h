@@ -124,7 +124,7 @@ enum class BusErrorMode {
 };
 std::string_view ToString(BusErrorMode mode);  // "fatal", "contain"
 
-// A good pack_stage_bytes where a core is to spare: room for 64 blocks of 4 KiB, each up to an eighth larger. One core
+// A good pack_stage_bytes: room for 64 blocks of 4 KiB, each up to an eighth larger. One core
 // packs them in 0.4 ms with LZ4 and in 0.9 ms with zstd.
 inline constexpr uint64_t kUsualPackStageBytes = 288 << 10;
 inline constexpr uint64_t kPackStageBytesMin = 64 << 10;
@@ -213,9 +213,9 @@ struct ScmOptions {
   PackMode pack = kDefaultPackMode;
   DictionaryRules dictionaries;
 
-  // DRAM into which blocks to be packed are copied. A background thread packs and stores them from there, so that no
-  // put waits for the packing; a block for which there is no room is packed by its put. The bytes are split into 64
-  // parts of whole lines, and a block takes one part or more. 0: each put packs. Unused with pack=off.
+  // DRAM into which blocks to be packed are copied, if their put leaves that to the stage (PackedBy). A background
+  // thread packs and stores them from there; a block for which there is no room is packed by its put. The bytes are
+  // split into 64 parts of whole lines, and a block takes one part or more. 0: each put packs. Unused with pack=off.
   uint64_t pack_stage_bytes = 0;
 
   // The rate at which a background thread checks the payloads of resident records, over and over, in the order of the

@@ -38,10 +38,10 @@ Event EventOf(Unpacked failure) {
 // --- put -------------------------------------------------------------------------------------------------------------
 
 PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-                             Generation generation, Form wanted) {
+                             Generation generation, Form wanted, PackedBy by) {
   if (const auto refused = RefusedAtOnce(key, role, bytes)) return *refused;
   const bool packs = wanted == Form::kPacked && packer_ != nullptr && packer_->Wants(role, bytes);
-  if (packs && stage_ != nullptr) {
+  if (packs && by == PackedBy::kStage && stage_ != nullptr) {
     const auto staged = Stage(key, role, bytes, source, generation);
     AfterFault();
     if (staged) return *staged;
@@ -432,13 +432,13 @@ Held ScmTier::Impl::CompareStaged(const BlockKey& key, size_t bytes, BlockSource
 // --- facade ----------------------------------------------------------------------------------------------------------
 
 PutResult ScmTier::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
-                       Form wanted) {
-  return impl_->Put(key, role, bytes, source, generation, wanted);
+                       Form wanted, PackedBy by) {
+  return impl_->Put(key, role, bytes, source, generation, wanted, by);
 }
 
 PutResult ScmTier::Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload, Generation generation,
-                       Form wanted) {
-  return impl_->Put(key, role, payload.size(), SpanSource{payload}, generation, wanted);
+                       Form wanted, PackedBy by) {
+  return impl_->Put(key, role, payload.size(), SpanSource{payload}, generation, wanted, by);
 }
 
 PutResult ScmTier::PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image,

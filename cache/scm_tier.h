@@ -111,6 +111,12 @@ enum class Heat : uint8_t {
 // Whether a key has a record, and whether that holds the same bytes as the caller's.
 enum class Held : uint8_t { kNothing, kSame, kOther };
 
+// Who packs a block that is put.
+enum class PackedBy : uint8_t {
+  kCaller,  // the put, so that nothing is copied twice
+  kStage,   // the stage's thread (ScmOptions::pack_stage_bytes), if there is one and it has room; else the put
+};
+
 enum class PutResult : uint8_t { kStored, kTooLarge, kAllPinned, kNoSpace, kFillFailed, kDeadFile };
 
 // The DRAM that a tier takes, in bytes. While it recovers it takes 4 MiB more.
@@ -187,12 +193,12 @@ class ScmTier {
   // throws, the put is refused.
   //
   // `wanted`: kPacked is a wish. The record is raw if ScmOptions::pack is off, if packing would save less than an
-  // eighth, or if Packer says so (cache/pack/packer.h); each reason has its counter. A result of kStored may mean that
-  // the block is staged: kScmPut and the counters beside it then count it once it is stored.
+  // eighth, or if Packer says so (cache/pack/packer.h); each reason has its counter. With `by` kStage a result of
+  // kStored may mean that the block is staged: kScmPut and the counters beside it then count it once it is stored.
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-                Generation generation = Generation::kYoung, Form wanted = Form::kRaw);
+                Generation generation = Generation::kYoung, Form wanted = Form::kRaw, PackedBy by = PackedBy::kStage);
   PutResult Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload,
-                Generation generation = Generation::kYoung, Form wanted = Form::kRaw);
+                Generation generation = Generation::kYoung, Form wanted = Form::kRaw, PackedBy by = PackedBy::kStage);
 
   // Puts a block of `bytes` bytes that the host has packed: `image` holds it. REQUIRES: TakesImages(options().pack),
   // and ImagePays.

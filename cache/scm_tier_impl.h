@@ -66,7 +66,7 @@ class ScmTier::Impl {
   void StartRecovery(const ScmOptions& options, std::shared_ptr<const ErasedKeys> erased);
 
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
-                Form wanted);
+                Form wanted, PackedBy by);
   PutResult PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image, Generation generation);
   bool Unpack(const PinnedBlock& block, std::byte* to);
   std::optional<std::span<const std::byte>> SteadyBytes(const PinnedBlock& block);

@@ -73,6 +73,7 @@ Status DramNeeded(const HybridCacheOptions& options, DramUse* needed) {
   } catch (const std::bad_alloc&) {
     return Status::NoSpace(fmt::format("no memory for policy={}", bound.policy));
   }
+  bound.scm.pack_stage_bytes = bound.PackStageBytes();
   const ScmDram scm = ScmTier::DramNeeded(bound.scm);
   needed->index = scm.index;
   needed->segments = scm.segments;

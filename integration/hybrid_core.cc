@@ -113,6 +113,7 @@ Status HybridCore::Open(const HybridCacheOptions& options, std::unique_ptr<Hybri
   MEZZ_RETURN_IF_ERROR(MetricsEndpoint::Open(options.metrics, &opened->metrics_));
   opened->options_.scm.host_version = ROCKSDB_MAJOR * 1'000'000 + ROCKSDB_MINOR * 1'000 + ROCKSDB_PATCH;
   opened->options_.scm.key_scheme = kCacheKeyScheme;
+  opened->options_.scm.pack_stage_bytes = options.PackStageBytes();
   TellOfRecovery(&opened->options_.scm);
   TellOfTrouble(opened->options_.scm.ToString(), &opened->options_.scm);
   MEZZ_RETURN_IF_ERROR(ScmTier::Open(opened->options_.scm, &opened->scm_, opened.get()));

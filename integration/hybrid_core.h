@@ -146,20 +146,23 @@ class HybridCore final : private SurvivorJudge {
   // that nobody wants it yet.
   Placement OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Image* image = nullptr,
                    bool warms = false);
-  // The same for a block that RocksDB has written and offers to the cache; nobody waits for it.
+  // The same for a block that RocksDB has written and offers to the cache. Nobody waits for the block, but the
+  // compaction does for this call, so the block is packed later.
   Placement OnWarm(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage) {
     if (lineage.kind == Lineage::Kind::kFlushed) {
       NoteOfferedByFlush();
     } else {
       offered_.by_compactions.fetch_add(1, std::memory_order_relaxed);
     }
-    return flow_.OnWarm({key, role, bytes, &source}, lineage);
+    return flow_.OnWarm({.key = key, .role = role, .bytes = bytes, .source = &source, .packed_by = PackedBy::kStage},
+                        lineage);
   }
   // Counts, for the report, a block that a flush wrote and RocksDB offered without a call of OnWarm.
   void NoteOfferedByFlush() { offered_.by_flushes.fetch_add(1, std::memory_order_relaxed); }
   // Counts, for the report, a data block that a compaction has looked up.
   void NoteReadByCompaction() { offered_.read_by_compactions.fetch_add(1, std::memory_order_relaxed); }
-  // The same as OnWarm for a block of a compaction's new file that was read back for the cache. Nobody waits for it.
+  // The same as OnWarm for a block of a compaction's new file that was read back for the cache. Nobody waits for this
+  // call either.
   Placement OnReadBack(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage) {
     const Placement placement = flow_.OnWarm({key, role, bytes, &source}, lineage);
     if (placement == Placement::kScm) read_back_->NoteTaken(key);

@@ -32,7 +32,8 @@ bool LiveTiers::Put(const Block& block, Generation generation, Form form) {
   const auto put = [&] {
     if (as_image)
       return scm().PutImage(block.key, block.role, block.bytes, *block.image, generation) == PutResult::kStored;
-    return scm().Put(block.key, block.role, block.bytes, *block.source, generation, form) == PutResult::kStored;
+    return scm().Put(block.key, block.role, block.bytes, *block.source, generation, form, block.packed_by) ==
+           PutResult::kStored;
   };
   if (!block.evicted || parts_.gate == nullptr) return put();
   const MoveGate::Move move(*parts_.gate, block.key);

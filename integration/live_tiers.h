@@ -26,6 +26,7 @@ class LiveTiers {
     const BlockSource* source = nullptr;  // not null where a Put may follow
     const Image* image = nullptr;         // for a block that comes from flash; null if not known
     bool evicted = false;                 // true if DRAM had the bytes, so a change of the key may overtake the move
+    PackedBy packed_by = PackedBy::kCaller;
   };
   // The parts of the cache, which owns them; they must outlive this. `scm` is null until the cache is open, and `gate`
   // is null unless moves are guarded.

@@ -466,7 +466,7 @@ constexpr OptionRow kTable[] = {
                  Options* o) { return ParseRate(row, v, &o->scm.pack_stage_bytes); },
      .print = [](const Options& o) { return SizeText(o.scm.pack_stage_bytes); },
      .offered_to = OfferedTo::kNobody,
-     .instead = "leave it out: a request packs what it demotes"},
+     .instead = "leave it out: a thread packs what compactions write, and a request what it demotes"},
     {.key = "scrub",
      .member = "scrub_bytes_per_second",
      .values = "bytes a second, or 0: none",

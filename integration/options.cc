@@ -21,6 +21,7 @@ constexpr bool kHyperClockTellsEvictions = false;
 constexpr bool kHyperClockTellsEvictions = true;
 #endif
 
+constexpr bool kCompactionsWarm = ROCKSDB_MAJOR > 11 || (ROCKSDB_MAJOR == 11 && ROCKSDB_MINOR >= 1);
 constexpr bool kHandsImages = ROCKSDB_MAJOR > 8 || (ROCKSDB_MAJOR == 8 && ROCKSDB_MINOR >= 7);
 constexpr bool kReadersTakeAllocators = ROCKSDB_MAJOR >= 8;  // and what makes a block of what SCM held, too
 constexpr int kShardBitsMax = 19;                            // RocksDB makes no cache with more
@@ -220,6 +221,11 @@ std::string_view ToString(ServeMode mode) {
 }
 
 const bool kTellsRoles = ROCKSDB_MAJOR >= 8;
+
+HybridCacheOptions::HybridCacheOptions() {
+  scm.recovery = Recovery::kAuto;
+  if (kCompactionsWarm) scm.pack_stage_bytes = kUsualPackStageBytes;
+}
 
 std::string_view ToString(BlobPlacement blobs) { return blobs == BlobPlacement::kScm ? "scm" : "both"; }
 

@@ -45,8 +45,8 @@ std::string_view ToString(BlobPlacement blobs);
 
 struct HybridCacheOptions {
   // RocksDB's keys name the same bytes for all time. So by default the blocks that a file or device holds are found
-  // again.
-  HybridCacheOptions() { scm.recovery = Recovery::kAuto; }
+  // again. Where compactions offer what they write, they do not wait until it is packed.
+  HybridCacheOptions();
 
   // The DRAM tier: a stock RocksDB cache of this kind and size, made by us (or wrapped, see WrapCache).
   DramCacheKind dram_cache = kDefaultDramCache;  // on RocksDB 7.8 only kLru
@@ -89,6 +89,8 @@ struct HybridCacheOptions {
   // True: where a block goes that a flush or a compaction has written, and RocksDB offers, depends on what the cache
   // knows of its parents (admission/lineage.h). False: it goes to DRAM, as RocksDB asks.
   bool heirs = true;
+  // The bytes of the stage in use, in which blocks that RocksDB has written wait to be packed.
+  uint64_t PackStageBytes() const { return heirs ? scm.pack_stage_bytes : 0; }
   // Keeps a sample of the look-ups, from which hit ratios at other sizes are computed (HybridStats::MakeCurve). It
   // takes at most 8 MiB of DRAM. Not under a stock cache, which does not tell us its hits.
   bool curve = false;

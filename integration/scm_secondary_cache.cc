@@ -258,7 +258,8 @@ rocksdb::Status ScmSecondaryCache::InsertSaved(const Slice& key, const Slice& sa
   const SpanSource copy{std::as_bytes(std::span(saved.data(), saved.size()))};
   if (core_->scm().Compare(name, saved.size(), copy) != Held::kSame) {
     core_->scm().Erase(name);  // a put may be refused, and must not leave other bytes behind
-    core_->scm().Put(name, BlockRole::kOther, saved.size(), copy, Generation::kYoung, core_->FormOf(BlockRole::kOther));
+    core_->scm().Put(name, BlockRole::kOther, saved.size(), copy, Generation::kYoung, core_->FormOf(BlockRole::kOther),
+                     PackedBy::kCaller);
   }
   return rocksdb::Status::OK();
 }
@@ -297,8 +298,10 @@ Status MakeScmSecondaryCache(const HybridCacheOptions& options, std::unique_ptr<
                     SizeText(options.dram_total_bytes)));
   }
   MEZZ_RETURN_IF_ERROR(options.ValidateScmSecondary());
+  HybridCacheOptions effective = options;
+  effective.scm.pack_stage_bytes = 0;  // RocksDB offers a secondary cache nothing but what leaves DRAM
   std::unique_ptr<HybridCore> core;
-  MEZZ_RETURN_IF_ERROR(HybridCore::Open(options, &core));
+  MEZZ_RETURN_IF_ERROR(HybridCore::Open(effective, &core));
   core->ServeMetrics();
   *cache = std::make_unique<ScmSecondaryCache>(std::move(core));
   return Status::Ok();

@@ -102,7 +102,7 @@ kill_twice() {
 }
 
 choose_cache() {
-  local scm_size policy serve forms=(off lz4 zstd auto) stage scm_uri
+  local scm_size policy serve forms=(off lz4 zstd auto) scm_uri
   pick 8M 16M 48M; scm_size=$picked
   pick adaptive dram_first scm_first bidirectional placeholder; policy=$picked
   pick auto in_place copy; serve=$picked
@@ -111,8 +111,7 @@ choose_cache() {
   pick "${forms[@]}"; pack=${FORM:-$picked}
   [[ $pack != image ]] || any --compression_type lz4 zstd snappy
   any --compression_manager none mixed
-  pick 0 288K; stage=$picked
-  scm_uri="scm=$scm_size;scm_path=$scm;policy=$policy;pack=$pack;pack_stage=$stage"
+  scm_uri="scm=$scm_size;scm_path=$scm;policy=$policy;pack=$pack"
   if [[ $way == secondary ]]; then
     preload=$plugins/libmezzanine_rocksdb.so uri=''
     any --cache_type lru_cache auto_hyper_clock_cache fixed_hyper_clock_cache

@@ -48,7 +48,7 @@ enum class Op {
 constexpr std::pair<Op, unsigned> kWeights[] = {
     {Op::kLookup, 500}, {Op::kInsert, 350},   {Op::kAsyncLookup, 60}, {Op::kErase, 60},
     {Op::kHold, 60},    {Op::kRelease, 60},   {Op::kReserve, 6},      {Op::kUnreserve, 6},
-    {Op::kResize, 2},   {Op::kEraseUnRef, 1}, {Op::kWarm, 40},
+    {Op::kResize, 2},   {Op::kEraseUnRef, 1}, {Op::kWarm, 100},
 };
 
 class HybridCacheFuzz : public ::testing::TestWithParam<Config> {
@@ -370,6 +370,7 @@ void HybridCacheFuzz::Run() {
   if (pack != PackMode::kOff) {
     EXPECT_GT(counters[Event::kScmPackedHit], 100u);
     EXPECT_GT(counters[Event::kScmHit], counters[Event::kScmPackedHit] + 500);
+    EXPECT_GT(stats_->scm().staged_puts(), 100u);
     EXPECT_EQ(counters[Event::kScmUnpackFailed] + counters[Event::kScmNoDictionary], 0u);
     if (pack != PackMode::kAuto) {
       EXPECT_EQ(counters[Event::kPackedWithDictionary] > 0, pack == PackMode::kZstd)

@@ -43,7 +43,6 @@ class Fuzz {
     options.policy = setup.policy;
     options.dram_shard_bits = setup.shard_bits;
     options.scm.pack = setup.pack;
-    options.scm.pack_stage_bytes = kPackStageBytesMin;
     options.now_ns = test::ChangingFlashClock();
     options.scm.verify = OneIn(2) ? VerifyMode::kAlways : VerifyMode::kOff;
     const Status status = NewHybridCache(options, &cache_);

@@ -272,8 +272,8 @@ MUTANTS = (
              "  //"),), "fuzz/recovery_fuzz_test", "RecoveryFuzz.*"),
     unit("a snapshot's growth is not taken", INDEX_CC, "snapshot", "Tiers/SnapshotOfAnyTier.*/1",
          ("  if (growth_ != nullptr) growth_->store(state.raw, std::memory_order_release);\n", "")),
-    hybrid78("a cache starts cold unless told otherwise", "options.h", WARM_TEST, "All/WarmDram.WhatOnlyDramHeld*",
-             ("HybridCacheOptions() { scm.recovery = Recovery::kAuto; }", "HybridCacheOptions() = default;")),
+    hybrid78("a cache starts cold unless told otherwise", "options.cc", WARM_TEST, "All/WarmDram.WhatOnlyDramHeld*",
+             ("  scm.recovery = Recovery::kAuto;\n", "")),
     hybrid78("warm_dram is taken where nothing can come back", "options.cc", WARM_TEST, "WarmDramOption.*",
              ("options.scm.EffectiveRecovery() == Recovery::kDiscard", "options.scm.recovery == Recovery::kDiscard")),
     unit("a file starts cold unless told otherwise", "cache/options.cc", "recovery",
@@ -1367,6 +1367,27 @@ MUTANTS = (
     unit("an older record is found before the staged block", TIER, "pack_stage",
          "PackStageTest.OfSeveralPutsTheLastIsFoundAndStored",
          ("  if (index_.Erase(index_.Hash(key), reader, [](IndexWord) {}))", "  if (false)")),
+    hybrid("what a handle of what is read back evicts is lost", "hybrid_cache.cc", "unit/integration/read_back_test",
+           "ReadBackTest.WhatItsHandlesEvictIsDemoted",
+           ("  const MoveGate::Window window(core_->gate());  // a standalone handle is charged, so it may evict\n", "")),
+    hybrid("a demotion is left to the packing thread", "live_tiers.h", "unit/integration/hybrid_cache_test",
+           "Modes/PackedHits.WhatACompactionWritesIsLeftToTheThreadAndADemotionIsNot/lz4",
+           ("PackedBy packed_by = PackedBy::kCaller;", "PackedBy packed_by = PackedBy::kStage;")),
+    hybrid("a compaction packs what it writes", "hybrid_core.h", "unit/integration/hybrid_cache_test",
+           "Modes/PackedHits.WhatACompactionWritesIsLeftToTheThreadAndADemotionIsNot/lz4",
+           (", .packed_by = PackedBy::kStage}", "}")),
+    hybrid("there is a stage without heirs", "options.h", "unit/integration/hybrid_cache_test",
+           "Modes/PackedHits.WithoutHeirsThereIsNoStage/lz4",
+           ("return heirs ? scm.pack_stage_bytes : 0;", "return scm.pack_stage_bytes;")),
+    heir("what waits to be packed is dumped", "cache/pack/staged_blocks.h", "unit/integration/core_dump_test",
+         "CoreDump.HoldsNothingThatWaitsToBePacked",
+         ("  const UndumpedBuffer memory_;",
+          "  struct Dumped {\n"
+          "    explicit Dumped(size_t bytes) : at(new std::byte[bytes]) {}\n"
+          "    std::byte* get() const { return at.get(); }\n"
+          "    std::unique_ptr<std::byte[]> at;\n"
+          "  };\n"
+          "  const Dumped memory_;")),
     unit("an erase forgets the stage", TIER_FORGET, "pack_stage", "PackStageTest.AnErasedBlockIsNeverStored",
          ("  const bool staged = ForgetStaged(key);\n", "  const bool staged = false;\n")),
     unit("reclaim forgets the dictionary of its victim", RECLAIM, "packed_dictionaries",

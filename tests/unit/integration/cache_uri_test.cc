@@ -241,7 +241,7 @@ TEST(ParseScmSecondaryUri, TakesTheKeysOfTheScmSideAlone) {
 // One of each retired key, which is not its default.
 constexpr std::string_view kRetired[] = {
     "dram_cache=lru", "shard_bits=3",    "strict=true", "prepare=open",   "recovery_budget=5s", "erase=durable",
-    "faults_max=40",  "pack_stage=288K", "scrub=16M",   "curve_rate=0.5", "curve_file=/tmp/x",  "verify_key_file=/k"};
+    "faults_max=40",  "pack_stage=512K", "scrub=16M",   "curve_rate=0.5", "curve_file=/tmp/x",  "verify_key_file=/k"};
 
 // What a cache of that URI tells on stderr, read twice, by each parser.
 std::string ToldOf(const std::string& items) {
@@ -296,7 +296,7 @@ TEST(RetiredKeys, HaveTheirEffectAndAreSaidAgain) {
     EXPECT_EQ(MustParse(uri).ToUri(), uri);
   }
   EXPECT_EQ(MustParse("mezzanine://dram=64M;scm=64M;scm_path=/f;erase=durable").scm.erase, EraseMode::kDurable);
-  EXPECT_EQ(MustParse("mezzanine://dram=64M;scm=64M;scm_path=/f;pack_stage=288K").scm.pack_stage_bytes, 288u << 10);
+  EXPECT_EQ(MustParse("mezzanine://dram=64M;scm=64M;scm_path=/f;pack_stage=512K").scm.pack_stage_bytes, 512u << 10);
 }
 
 TEST(RetiredKeys, AreNotSaidOfACacheThatHasNone) {

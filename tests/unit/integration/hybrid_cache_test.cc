@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "integration/compaction_thread.h"
 #include "integration/dram_hits.h"
 #include "integration/lru_overflow.h"
 #include "rocksdb/advanced_cache.h"
@@ -196,12 +197,21 @@ class PackedHits : public HybridCacheTest, public ::testing::WithParamInterface<
  protected:
   static constexpr uint64_t kPackable = 2;  // even ids are
 
-  void Open(const std::string& policy) {
+  void Open(const std::string& policy, bool heirs = true) {
     HybridCacheOptions options = Options();
     options.policy = policy;
+    options.heirs = heirs;
     options.scm.pack = GetParam();
+    options.scm.pack_stage_bytes = kUsualPackStageBytes;  // whatever the release's default is
     HybridCacheTest::Open(options);
     FillScm();
+  }
+  // As RocksDB offers a block that a compaction has written, whose parents are not known.
+  void InsertHeir(uint64_t id) {
+    TestBlock* written = TestBlock::New(ContentOf(id), cache_->memory_allocator());
+    const std::string key = KeyOf(id);
+    ASSERT_TRUE(cache_->Insert(key, written, kData, written->charge(), nullptr, Cache::Priority::BOTTOM).ok());
+    NoteCompactionEnd();
   }
   // Until reclaim begins: from then on records are packed.
   void FillScm() {
@@ -235,6 +245,29 @@ TEST_P(PackedHits, AreOfRecordsThatWereWrittenSinceReclaimBegan) {
   ASSERT_TRUE(stats_->SetScmCapacity(kScmBytes).ok());
   InsertAndDemote(kPackable + 4);
   EXPECT_EQ(Count(Event::kScmPackedPut), 1u) << "there is room again";
+}
+
+// A request waits for its own demotion alone, and a compaction would for each of its blocks.
+TEST_P(PackedHits, WhatACompactionWritesIsLeftToTheThreadAndADemotionIsNot) {
+  Open("dram_first");
+  auto& scm = const_cast<ScmTier&>(stats_->scm());
+  InsertAndDemote(kPackable);
+  EXPECT_EQ(scm.staged_puts() + scm.unstaged_puts(), 0u);
+  EXPECT_EQ(Count(Event::kScmPackedPut), 1u);
+  InsertHeir(kPackable + 2);
+  EXPECT_EQ(scm.staged_puts(), 1u);
+  EXPECT_EQ(Count(Event::kScmPackedPut), 1u);
+  ExpectHit(kPackable + 2);
+  scm.Drain();
+  EXPECT_EQ(Count(Event::kScmPackedPut), 2u);
+  ExpectHit(kPackable + 2);
+}
+
+TEST_P(PackedHits, WithoutHeirsThereIsNoStage) {
+  Open("dram_first");
+  const uint64_t with = stats_->scm().dram().packing;
+  Open("dram_first", /*heirs=*/false);
+  EXPECT_LE(stats_->scm().dram().packing + kUsualPackStageBytes, with);
 }
 
 TEST_P(PackedHits, AreUnpackedIntoTheBlocksOwnMemory) {

@@ -24,7 +24,7 @@ struct NamedKind {
   Policies policies;
   std::optional<PackMode> pack = std::nullopt;
   bool keep_dead = false;
-  bool pack_stage = false;
+  bool pack_stage = true;
   bool heirs = true;
 };
 constexpr NamedKind kKinds[] = {
@@ -47,9 +47,8 @@ constexpr NamedKind kKinds[] = {
     {"hybrid+image", CacheKind::kHybrid, Policies::kOurs, PackMode::kImage},
     {"hybrid+auto", CacheKind::kHybrid, Policies::kOurs, PackMode::kAuto},
     {"hybrid+keep_dead", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/true},
-    {"hybrid+pack_stage", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false,
-     /*pack_stage=*/true},
-    {"hybrid+noheirs", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false, /*pack_stage=*/false,
+    {"hybrid+nostage", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false, /*pack_stage=*/false},
+    {"hybrid+noheirs", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false, /*pack_stage=*/true,
      /*heirs=*/false},
     {"scm_secondary+lru", CacheKind::kScmSecondaryLru, Policies::kOurs},
     {"scm_secondary+hcc", CacheKind::kScmSecondaryHcc, Policies::kOurs},
@@ -296,7 +295,7 @@ ReplayOptions ReplayOptions::SizedFor(const CacheSpec& spec) const {
   if (spec.scm_bytes > 0) sized.hybrid.scm.capacity_bytes = spec.scm_bytes;
   if (spec.pack) sized.hybrid.scm.pack = *spec.pack;
   if (!spec.heirs) sized.hybrid.heirs = false;
-  if (spec.pack_stage) sized.hybrid.scm.pack_stage_bytes = kUsualPackStageBytes;
+  if (!spec.pack_stage) sized.hybrid.scm.pack_stage_bytes = 0;
   return sized;
 }
 

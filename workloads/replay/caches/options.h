@@ -49,7 +49,7 @@ struct CacheSpec {
   std::string policy;            // kHybrid, kScmSecondary*: the one named, else --policy. kTiered: the admission policy
   std::optional<PackMode> pack;  // kHybrid: "hybrid+lz4". Empty: as --pack says
   bool keep_dead = false;        // kHybrid: "hybrid+keep_dead" is not told which files were deleted
-  bool pack_stage = false;       // kHybrid: "hybrid+pack_stage" packs behind its requests
+  bool pack_stage = true;        // kHybrid: "hybrid+nostage" packs what compactions write before they go on
   bool heirs = true;             // kHybrid: "hybrid+noheirs" takes what RocksDB warms it with as that asks
   Warming warming = Warming::kNone;  // of its databases; kHybrid that says nothing: kBest, as UseHybridCache has it
   // Of its own tiers: "hcc@256M", "hybrid@256M+1G". 0: as --dram and --scm say.
