@@ -1,131 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// libmezzanine_rocksdb.so: teaches RocksDB's object registry the two URIs of options.h, that of the log on SCM, and the
-// listener of companions/companions.h, so that any program that makes these from strings can name ours. Loading the
-// library is enough.
-#include <memory>
-#include <string>
-#include <utility>
-
-#include "integration/companions/companions.h"
-#include "integration/companions/wal_file_system.h"
-#include "integration/hybrid_cache.h"
-#include "integration/hybrid_registry.h"
+// libmezzanine_rocksdb.so: registers ours by being loaded, so that any program that makes caches from strings can name
+// them.
 #include "integration/operator_io.h"
-#include "integration/option_table.h"
-#include "integration/reporter.h"
-#include "integration/scm_secondary_cache.h"
+#include "integration/registration.h"
 #include "rocksdb/utilities/object_registry.h"
-#include "rocksdb/version.h"
-
-// Cache::CreateFromString asks the registry from 9.7 on.
-#if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 907
-#define MEZZ_CACHE_URI 1
-#include "integration/rocksdb_compat.h"
-#include "rocksdb/advanced_cache.h"
-#endif
 
 namespace mezz {
-
 namespace {
 
-// The registry's errors are lost in stock tools: they print "OK" and a null cache. So the sentence goes to stderr too.
-void Refuse(const Status& status, std::string* message) {
-  *message = InKeys(status.message());
-  Tell(*message);
-}
-
-using Entry = rocksdb::ObjectLibrary::PatternEntry;
-
-// Matches SCHEME:// and whatever follows: the factory is the judge of the rest.
-Entry SchemeEntry(std::string_view scheme) {
-  constexpr std::string_view kSeparator = "://";
-  const std::string name(scheme.substr(0, scheme.size() - kSeparator.size()));
-  return Entry(name, /*optional=*/false).AddSeparator(std::string(kSeparator), /*at_least_one=*/false);
-}
-
-rocksdb::SecondaryCache* MakeSecondary(const std::string& uri, std::unique_ptr<rocksdb::SecondaryCache>* owner,
-                                       std::string* message) {
-  const Status status = NoThrow([&] {
-    HybridCacheOptions options;
-    MEZZ_RETURN_IF_ERROR(ParseScmSecondaryUri(uri, &options));
-    options.scm.on_prefault = PrefaultLine();
-    HearReportSignal();
-    return MakeScmSecondaryCache(options, owner);
-  });
-  if (!status.ok()) {
-    Refuse(status, message);
-    return nullptr;
-  }
-  KeepReported(*GetHybridStats(owner->get()));
-  return owner->get();
-}
-
-#ifdef MEZZ_CACHE_URI
-// The registry wants a cache that one pointer owns, and hybrid caches are shared. Forwards what CacheWrapper leaves
-// out, and reports when the program lets go of the cache.
-class RegisteredCache final : public rocksdb::CacheWrapper {
- public:
-  explicit RegisteredCache(std::shared_ptr<rocksdb::Cache> hybrid)
-      : CacheWrapper(std::move(hybrid)),
-        registration_(static_cast<const rocksdb::Cache*>(this), GetHybridStats(target_.get())) {
-    memory_allocator_ = WrappedAllocator(target_);
-  }
-  ~RegisteredCache() override { ReportAtEnd(*GetHybridStats(target_.get())); }
-
-  const char* Name() const override { return target_->Name(); }
-  using CacheWrapper::Release;
-  bool Release(Handle* handle, bool useful, bool erase_if_last_ref) override {
-    return target_->Release(handle, useful, erase_if_last_ref);
-  }
-  rocksdb::Status GetSecondaryCacheCapacity(size_t& bytes) const override {
-    return target_->GetSecondaryCacheCapacity(bytes);
-  }
-  rocksdb::Status GetSecondaryCachePinnedUsage(size_t& bytes) const override {
-    return target_->GetSecondaryCachePinnedUsage(bytes);
-  }
-  void DisownData() override { target_->DisownData(); }
-  std::string GetPrintableOptions() const override { return target_->GetPrintableOptions(); }
-
- private:
-  const HybridRegistration registration_;  // the databases that have it are opened as plugin_open.cc says
-};
-
-rocksdb::Cache* MakeHybrid(const std::string& uri, std::unique_ptr<rocksdb::Cache>* owner, std::string* message) {
-  std::shared_ptr<rocksdb::Cache> hybrid;
-  const Status status = NoThrow([&] {
-    HybridCacheOptions options;
-    MEZZ_RETURN_IF_ERROR(ParseHybridUri(uri, &options));
-    options.scm.on_prefault = PrefaultLine();
-    HearReportSignal();
-    return NewHybridCache(options, &hybrid);
-  });
-  if (!status.ok()) {
-    Refuse(status, message);
-    return nullptr;
-  }
-  KeepReported(*GetHybridStats(hybrid.get()));
-  *owner = std::make_unique<RegisteredCache>(std::move(hybrid));
-  return owner->get();
-}
-#endif
-
-rocksdb::EventListener* MakeCompanions(const std::string&, std::unique_ptr<rocksdb::EventListener>* owner,
-                                       std::string*) {
-  *owner = NewUnconfiguredCompanions();
-  return owner->get();
-}
-
 __attribute__((constructor)) void Register() {
-  if (!RocksDBMatches()) return;
-  const auto& library = rocksdb::ObjectLibrary::Default();
-  library->AddFactory<rocksdb::SecondaryCache>(SchemeEntry(kScmSecondaryScheme), MakeSecondary);
-  if (kDatabaseTellsItsEnd) library->AddFactory<rocksdb::EventListener>(Companions::kName, MakeCompanions);
-  RegisterWalFileSystem(library.get());
-#ifdef MEZZ_CACHE_URI
-  library->AddFactory<rocksdb::Cache>(SchemeEntry(kHybridScheme), MakeHybrid);
-#endif
+  if (RocksDBMatches()) RegisterWith(rocksdb::ObjectLibrary::Default().get());
 }
 
 }  // namespace
-
 }  // namespace mezz
