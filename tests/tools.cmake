@@ -10,7 +10,7 @@ add_test(NAME tools/db_bench COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/
 add_test(NAME tools/ispass20 COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/ispass20.py)
 set_tests_properties(tools/tidy tools/mutants tools/verdict tools/results tools/results_check tools/pages tools/db_bench
                      tools/ispass20 PROPERTIES LABELS unit TIMEOUT 60)
-foreach(test called claims measuring plot progress)
+foreach(test called changed claims measuring plot progress)
   add_test(NAME tools/${test} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/tools/${test}_test.py)
   set_tests_properties(tools/${test} PROPERTIES LABELS unit TIMEOUT 120)
 endforeach()
