@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The tests of integration/jvm, by Maven, over the rocksdbjni of its registry and Flink's; and its examples.
+# The tests of integration/jvm, by Maven, over each rocksdbjni of its registry that the jar is for; and its examples.
 #
 #   jvm_test.sh NATIVE_LIBRARY ROCKSDB_RELEASE BUILD_FOLDER
 set -euo pipefail
@@ -23,23 +23,40 @@ shm=/dev/shm; [[ -w $shm ]] || shm=${TMPDIR:-/tmp}
 work=$(mktemp -d "$shm/mezz_jvm.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-mvn_verify() {
-  mvn -B "$@" -f "$here/../../integration/jvm" verify "-Dmezzanine.build=$build" "-Dmezzanine.native=$build/native" \
-    "-Dmezzanine.tmp=$work" "-Dmezzanine.preload=$(dirname "$library")/libmezzanine_preload.so" \
-    "-Drocksdbjni.version=$release" >"$build/mvn.log" 2>&1
-}
-# What was fetched once is asked of nobody again.
-unfetched='Could not transfer artifact|offline mode|Unknown host|Could not find artifact'
-if ! mvn_verify --offline; then
-  if ! grep -qE "$unfetched" "$build/mvn.log" || ! mvn_verify; then
-    if grep -qE "$unfetched" "$build/mvn.log"; then
-      skip "Maven's registry is not reached: $(grep -oE "($unfetched).*" "$build/mvn.log" | head -n 1 | cut -c1-200)"
+# verify RELEASE FOLDER [OPTION...]: over that release; what is built lies in FOLDER, and so do the native libraries.
+verify() {
+  local release=$1 folder=$2
+  shift 2
+  once() {
+    mvn -B "$@" -f "$here/../../integration/jvm" verify "-Dmezzanine.build=$folder" \
+      "-Dmezzanine.native=$folder/native" "-Dmezzanine.tmp=$work" "-Drocksdbjni.version=$release" \
+      >"$folder/mvn.log" 2>&1
+  }
+  # What was fetched once is asked of nobody again.
+  if ! once --offline "$@"; then
+    if ! grep -qE "$unfetched" "$folder/mvn.log" || ! once "$@"; then
+      if grep -qE "$unfetched" "$folder/mvn.log"; then
+        skip "Maven's registry is not reached:" \
+          "$(grep -oE "($unfetched).*" "$folder/mvn.log" | head -n 1 | cut -c1-200)"
+      fi
+      grep -vE '^\[INFO\]' "$folder/mvn.log" | tail -n 80
+      exit 1
     fi
-    grep -vE '^\[INFO\]' "$build/mvn.log" | tail -n 80
-    exit 1
   fi
-fi
-grep -E 'Tests run:.*Time elapsed' "$build/mvn.log"
+  echo "rocksdbjni $release"
+  grep -E 'Tests run:.*Time elapsed' "$folder/mvn.log"
+}
+unfetched='Could not transfer artifact|offline mode|Unknown host|Could not find artifact'
+verify "$release" "$build" "-Dmezzanine.preload=$(dirname "$library")/libmezzanine_preload.so"
+
+# Older ones, which people have: the same tests, but for those of Flink's and of what is beside another release.
+for older in 9.7.3 10.1.3 10.4.2; do
+  [[ $older != "$release" ]] || continue
+  mkdir -p "$build/$older/native/linux-x86_64/$older"
+  cp "$("$here/../../tools/package" jvm-native $older)" "$build/$older/native/linux-x86_64/$older/"
+  echo $older >"$build/$older/native/linux-x86_64/releases"
+  verify $older "$build/$older" -Dmezzanine.one.release=true -pl :mezzanine-rocksdbjni,:mezzanine-kafka-streams
+done
 
 # The example of a program, over the jars as Maven made and fetched them.
 jar=$(find "$build/mezzanine-rocksdbjni" -maxdepth 1 -name 'mezzanine-rocksdbjni-*.jar' | head -n 1)

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.TreeSet;
 import org.rocksdb.RocksDB;
@@ -67,7 +68,7 @@ final class NativeLibrary {
         throw new MezzanineException("this jar has no native library: tools/package jvm makes one that has");
       }
       String[] lines = new String(in.readAllBytes(), StandardCharsets.UTF_8).split("\n");
-      return new TreeSet<>(Arrays.asList(lines));
+      return new LinkedHashSet<>(Arrays.asList(lines));
     } catch (IOException error) {
       throw new MezzanineException("the jar of mezzanine-rocksdbjni cannot be read: " + error, error);
     }

@@ -14,6 +14,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.rocksdb.BlockBasedTableConfig;
@@ -72,6 +73,12 @@ class MezzanineCacheTest {
     assertTrue(text.contains(part), text);
   }
 
+  /** What RocksDB wrote came to the cache, as far as its release offers it. */
+  private static void assertWarmed(String report) {
+    String warmed = "heirs: on, (warming arrives: |RocksDB \\S+ warms with flushes only \\()[1-9]";
+    assertTrue(Pattern.compile(warmed).matcher(report).find(), report);
+  }
+
   @Test
   void aMillionEntriesAreReadAsTheyWereWritten() throws RocksDBException {
     int keys = 1_000_000;
@@ -83,7 +90,7 @@ class MezzanineCacheTest {
       }
       assertTrue(cache.statistics().get("scm.hit") > 100_000, cache.report());
       assertEquals(0, cache.statistics().get("scm.checksum_mismatch"));
-      assertContains("heirs: on, warming arrives", cache.report());
+      assertWarmed(cache.report());
       assertTrue(cache.getUsage() > 0);
       assertEquals(0, cache.getPinnedUsage());
     }
@@ -122,7 +129,7 @@ class MezzanineCacheTest {
           handle.close();
         }
       }
-      assertContains("heirs: on, warming arrives", cache.report());
+      assertWarmed(cache.report());
     }
   }
 
