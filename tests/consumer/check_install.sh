@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs a build, then builds and runs programs outside of the tree: through find_package, then through pkg-config,
-# and one in C.
+# Installs a build, then builds and runs programs outside of the tree over it.
 #
 #   check_install.sh BUILD_FOLDER CXX
 set -euo pipefail
@@ -12,9 +11,16 @@ trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
 
 cmake --install "$build" --prefix "$prefix" >"$work/log" || { cat "$work/log"; exit 1; }
-for file in libmezzanine_{rocksdb,preload,preloaded,c}.so mezz_replay mezzanine.pc mezzanine_c.pc; do
+for file in libmezzanine_{rocksdb,preload,preloaded,c}.so mezz_replay mezzanine.pc mezzanine_c.pc mezzanine.7 \
+  mezz_{inspect,plan,replay,sim,trace}.1 mezzanine-db.service; do
   [[ -n $(find "$prefix" -name "$file") ]] || { echo "not installed: $file"; exit 1; }
 done
+
+# The component that the bindings of other languages take has the C library, its header and its .pc file.
+cmake --install "$build" --component c --prefix "$work/c" >"$work/log" || { cat "$work/log"; exit 1; }
+installed=$(cd "$work/c" && find . ! -type d -printf '%f\n' | LC_ALL=C sort | tr '\n' ' ')
+[[ $installed == "c.h libmezzanine_c.so libmezzanine_c.so.0 libmezzanine_c.so.0."*" mezzanine_c.pc " ]] ||
+  { echo "the component c is: $installed"; exit 1; }
 
 # Headers: all under mezzanine/, by which they name each other too; and none that no public one needs.
 mapfile -t headers < <(cd "$prefix/include" && find . -name '*.h' -printf '%P\n' | sort)
@@ -33,29 +39,8 @@ for header in "${headers[@]}"; do
   fi
 done
 
-cp "$here/CMakeLists.txt" "$here/main.cc" "$work/"
-cmake -S "$work" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$cxx" >"$work/log" ||
-  { cat "$work/log"; exit 1; }
-cmake --build "$work/build" >"$work/log" || { cat "$work/log"; exit 1; }
-echo "find_package: $("$work/build/consumer" "$work/db_cmake")"
-
+CMAKE_PREFIX_PATH=$prefix
 PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name mezzanine.pc)")
-export PKG_CONFIG_PATH
-# That each compiles alone is known of the tree's (headers_stand_alone); here they must find each other.
-printf '#include "%s"\n' "${headers[@]}" >"$work/headers.cc"
-# shellcheck disable=SC2046  # flags are words
-"$cxx" -fsyntax-only $(pkg-config --cflags mezzanine) "$work/headers.cc"
-echo "headers: ${#headers[@]}"
-# shellcheck disable=SC2046  # flags are words
-"$cxx" "$work/main.cc" $(pkg-config --cflags --libs mezzanine) -o "$work/consumer"
-echo "pkg-config: $("$work/consumer" "$work/db_pkgconfig")"
-
-# The example of C, by its own first line.
-# shellcheck disable=SC2046  # flags are words
-cc -std=c99 -Wall -Wextra -Werror "$here/../../integration/c/examples/cache.c" -o "$work/c" \
-  $(pkg-config --cflags --libs mezzanine_c)
-LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name libmezzanine_c.so)") "$work/c" "$work/db_c" >"$work/log" ||
-  { cat "$work/log"; exit 1; }
-hits=$(sed -n 's/^scm.hit: \([0-9]*\).*/\1/p' "$work/log")
-((hits > 1000)) || { echo "C: ${hits:-no} SCM hits"; exit 1; }
-echo "C: scm.hit: $hits"
+LD_LIBRARY_PATH=$(dirname "$(find "$prefix" -name libmezzanine_c.so)")
+export CMAKE_PREFIX_PATH PKG_CONFIG_PATH LD_LIBRARY_PATH
+"$here/use_installed.sh" "$cxx" "$here/../../integration/c/examples/cache.c"

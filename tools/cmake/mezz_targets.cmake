@@ -68,13 +68,16 @@ function(mezz_program name)
   add_executable(${name} ${ARG_SRCS})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
-  install(TARGETS ${name} RUNTIME)
+  install(TARGETS ${name} RUNTIME COMPONENT tools)
+  set_property(GLOBAL APPEND PROPERTY MEZZ_PROGRAMS ${name})
   mezz_warnings(${name})
 endfunction()
 
 # mezz_install(cache admission ...): these libraries, their public headers, the CMake package and the pkg-config file.
+# What no other component has is of `dev`. mezz_packages.cmake makes a package of each; `c` is no package's.
 function(mezz_install)
   include(CMakePackageConfigHelpers)
+  set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
   set(package ${CMAKE_INSTALL_LIBDIR}/cmake/mezzanine)
   set(public "")
   foreach(name ${ARGN})
@@ -91,14 +94,11 @@ function(mezz_install)
     include(\"${PROJECT_SOURCE_DIR}/tools/cmake/install_headers.cmake\")")
   if(MEZZ_WITH_ROCKSDB)
     # Loaded by path with LD_PRELOAD, never linked against: no SOVERSION.
-    install(TARGETS mezzanine_rocksdb mezzanine_preload mezzanine_preloaded LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(TARGETS mezzanine_rocksdb mezzanine_preload mezzanine_preloaded
+            LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT preload)
     if(TARGET mezzanine_preloaded_jni)
-      install(TARGETS mezzanine_preloaded_jni LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+      install(TARGETS mezzanine_preloaded_jni LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT preload)
     endif()
-    # Alone with `cmake --install ... --component c`: what the bindings of other languages link.
-    install(TARGETS mezzanine_c EXPORT mezzanine COMPONENT c)
-    install(FILES ${PROJECT_SOURCE_DIR}/integration/c/mezzanine_c.h RENAME c.h
-            DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mezzanine COMPONENT c)
   endif()
 
   install(EXPORT mezzanine NAMESPACE mezzanine:: DESTINATION ${package} FILE mezzanineTargets.cmake)
@@ -127,7 +127,20 @@ function(mezz_install)
   configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/mezzanine.pc.in ${PROJECT_BINARY_DIR}/mezzanine.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/mezzanine.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
   if(MEZZ_WITH_ROCKSDB)
-    configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/mezzanine_c.pc.in ${PROJECT_BINARY_DIR}/mezzanine_c.pc @ONLY)
-    install(FILES ${PROJECT_BINARY_DIR}/mezzanine_c.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT c)
+    mezz_install_c()
   endif()
+endfunction()
+
+# Of mezzanine_c the library for who runs a program that is linked to it, the rest for who links one. Both together, and
+# nothing else, with `cmake --install ... --component c`: what the bindings of other languages link.
+function(mezz_install_c)
+  configure_file(${PROJECT_SOURCE_DIR}/tools/cmake/mezzanine_c.pc.in ${PROJECT_BINARY_DIR}/mezzanine_c.pc @ONLY)
+  install(TARGETS mezzanine_c EXPORT mezzanine LIBRARY COMPONENT library NAMELINK_COMPONENT dev)
+  install(TARGETS mezzanine_c LIBRARY COMPONENT c EXCLUDE_FROM_ALL)
+  foreach(component dev "c;EXCLUDE_FROM_ALL")
+    install(FILES ${PROJECT_SOURCE_DIR}/integration/c/mezzanine_c.h RENAME c.h
+            DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/mezzanine COMPONENT ${component})
+    install(FILES ${PROJECT_BINARY_DIR}/mezzanine_c.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+            COMPONENT ${component})
+  endforeach()
 endfunction()
