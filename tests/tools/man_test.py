@@ -30,7 +30,7 @@ def read(page):
     environment = os.environ | {"MANWIDTH": "100", "MAN_KEEP_STDERR": "1", "MANROFFOPT": "", "LC_ALL": "C.UTF-8"}
     done = subprocess.run(["man", "--local-file", "--warnings", "--no-hyphenation", str(page)], capture_output=True,
                           text=True, env=environment, check=False)
-    return re.sub(r".\b", "", done.stdout), done.stderr
+    return re.sub(".\b", "", done.stdout), done.stderr
 
 
 class ManPages(unittest.TestCase):
@@ -52,7 +52,8 @@ class ManPages(unittest.TestCase):
 
     def test_have_every_key_of_the_uri(self):
         text = read(PAGES[-1])[0]
-        rows = (ROOT / "integration" / "option_table.cc").read_text().split('{.key = "')[1:]
+        table = (ROOT / "integration" / "option_table.cc").read_text().partition("kTable[]")[2].partition("\n};")[0]
+        rows = table.split('{.key = "')[1:]
         self.assertGreater(len(rows), 20)
         for row in rows:
             key, retired = row.partition('"')[0], "OfferedTo::kNobody" in row
