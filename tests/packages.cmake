@@ -5,4 +5,5 @@ if(NOT MEZZ_WITH_ROCKSDB OR MEZZ_ROCKSDB_ROOT OR MEZZ_SANITIZE OR MEZZ_COVERAGE)
 endif()
 add_custom_target(packages_tests)
 add_test(NAME packages/deb COMMAND packages/deb_test.sh WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
-set_tests_properties(packages/deb PROPERTIES LABELS packages TIMEOUT 3600 SKIP_RETURN_CODE 77)
+# Compiles all anew, optimised.
+set_tests_properties(packages/deb PROPERTIES LABELS packages TIMEOUT 7200 SKIP_RETURN_CODE 77)
