@@ -1369,7 +1369,8 @@ MUTANTS = (
          ("  if (index_.Erase(index_.Hash(key), reader, [](IndexWord) {}))", "  if (false)")),
     hybrid("what a handle of what is read back evicts is lost", "hybrid_cache.cc", "unit/integration/read_back_test",
            "ReadBackTest.WhatItsHandlesEvictIsDemoted",
-           ("  const MoveGate::Window window(core_->gate());  // a standalone handle is charged, so it may evict\n", "")),
+           ("  const MoveGate::Window window(core_->gate());"
+            "  // a standalone handle is charged, so it may evict\n", "")),
     hybrid("a demotion is left to the packing thread", "live_tiers.h", "unit/integration/hybrid_cache_test",
            "Modes/PackedHits.WhatACompactionWritesIsLeftToTheThreadAndADemotionIsNot/lz4",
            ("PackedBy packed_by = PackedBy::kCaller;", "PackedBy packed_by = PackedBy::kStage;")),
