@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "admission/policy.h"
-#include "cache/base/text.h"
 #include "fmt/format.h"
 #include "fmt/ranges.h"
 #include "integration/metrics_target.h"
@@ -674,16 +673,6 @@ std::string InKeys(std::string_view message) {
   ReplaceWord("verify_key_file=", "verify=keyed:", &text);
   ReplaceWord("curve_rate=", "curve=", &text);
   return text;
-}
-
-std::string SizeText(uint64_t bytes) {
-  constexpr std::string_view kSuffixes = "KMGT";
-  size_t shift = 0;
-  while (shift < kSuffixes.size() && bytes != 0 && bytes % 1024 == 0) {
-    bytes /= 1024;
-    ++shift;
-  }
-  return shift == 0 ? std::to_string(bytes) : fmt::format("{}{}", bytes, kSuffixes[shift - 1]);
 }
 
 }  // namespace mezz

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "cache/base/text.h"
 #include "integration/options.h"
 
 namespace mezz {
@@ -48,8 +49,5 @@ std::string OptionsAsMarkdown(OfferedTo whom);
 
 // Replaces the names of our structs in a judge's sentence by the keys that the URI's user knows.
 std::string InKeys(std::string_view message);
-
-// A size as the URI spells it, exactly: "256M".
-std::string SizeText(uint64_t bytes);
 
 }  // namespace mezz

@@ -9,8 +9,9 @@ if(TARGET mezz_plan_model)
   mezz_test(unit/plan/no_purchase_test LABELS unit DEPS mezz::plan_model ${MEZZ_FMT} DEFINITIONS ${price_books})
   mezz_test(unit/plan/calibrate_test LABELS unit DEPS mezz::plan_model ${MEZZ_FMT})
   mezz_test(unit/plan/run_plan_test LABELS unit DEPS mezz::plan_model ${MEZZ_FMT} DEFINITIONS ${price_books})
+  mezz_test(unit/plan/devices_test LABELS unit DEPS mezz::plan_devices ${MEZZ_FMT})
   if(MEZZ_WITH_ROCKSDB)
-    mezz_test(unit/plan/uri_test ALONE LABELS unit DEPS mezz::plan_model mezz::rocksdb ${MEZZ_FMT}
+    mezz_test(unit/plan/uri_test ALONE LABELS unit DEPS mezz::plan_model mezz::plan_devices mezz::rocksdb ${MEZZ_FMT}
               DEFINITIONS ${price_books})
   endif()
 endif()
@@ -35,6 +36,9 @@ if(TARGET mezz_plan AND NOT MEZZ_SANITIZE MATCHES thread)
   mezz_plan_says(calibrate_refuses_what_is_no_result "this is no result of mezz_replay"
                  calibrate ${PROJECT_SOURCE_DIR}/README.md --out=${CMAKE_CURRENT_BINARY_DIR}/calibration.json)
   mezz_plan_says(predicts_nothing_without_a_curve "/nowhere.curve" predict /nowhere.curve --sizes=1M+1M)
+  mezz_plan_says(devices "memory: .* available of .*tmpfs.*memory of the process.*dram.*medium=dram"
+                 devices --list)
+  mezz_plan_says(devices_takes_no_operand "\"dax0.0\" is one argument too many. mezz_plan devices and" devices dax0.0)
   mezz_plan_says(calibrates "base +2708 ns"
                  calibrate ${PROJECT_SOURCE_DIR}/results/calibration/a_none.json
                  --out=${CMAKE_CURRENT_BINARY_DIR}/calibration.json)

@@ -18,6 +18,7 @@
 #include "workloads/plan/build_curve.h"
 #include "workloads/plan/calibrate.h"
 #include "workloads/plan/curve_table.h"
+#include "workloads/plan/devices/devices.h"
 #include "workloads/plan/predict.h"
 #include "workloads/plan/run_plan.h"
 #include "workloads/program/command_line.h"
@@ -80,6 +81,7 @@ DEFINE_bool(exact, false, "Look at every request, with tiers as they live");
 DEFINE_string(memory, "8G", "exact: a trace that needs more is refused (K, M, G, T)");
 DEFINE_int64(ops, 10'000'000, "gen:NAME: requests");
 DEFINE_int64(keys, 0, "gen:NAME: keys; 0: the workload's own number");
+DEFINE_bool(list, false, "Only list the places: measure no speed, write nowhere");
 
 namespace {
 
@@ -276,6 +278,17 @@ mezz::Status RunPredict(const Arguments& arguments) {
   return mezz::Status::Ok();
 }
 
+mezz::Status RunDevices(const Arguments& arguments) {
+  mezz::plan::DevicesOptions options;
+  options.measure = !FLAGS_list;
+  options.json_path = FLAGS_json;
+  options.command_line = arguments.command_line;
+  std::string text;
+  MEZZ_RETURN_IF_ERROR(mezz::plan::RunDevices(options, &text));
+  fmt::print("{}", text);
+  return mezz::Status::Ok();
+}
+
 const mezz::Program& Program() {
   static const mezz::Program program = {
       "mezz_plan",
@@ -307,6 +320,12 @@ const mezz::Program& Program() {
            "the curve of many hosts from theirs, weighted by requests",
            {"out"},
            &RunMerge},
+          {"devices",
+           "",
+           0,
+           "the memory of this machine that an SCM tier could use, how fast it is, and the URI to use it",
+           {"json", "list"},
+           &RunDevices},
       }};
   return program;
 }
@@ -315,6 +334,7 @@ const mezz::FlagGroup kFlagGroups[] = {
     {"What to plan for", {"trace", "curve", "target", "baseline", "hosts", "growth"}},
     {"Prices and hardware", {"prices", "flash", "without", "dram_reserved", "model", "emulated", "modules", "cores"}},
     {"Load", {"threads", "ops_per_s", "lookups", "calibration"}},
+    {"The devices", {"list"}},
     {"Results", {"json", "csv", "html", "alternatives", "out"}},
     {"Reading a trace", {"format", "skip_bad", "unit", "ops", "keys", "memory"}},
     {"The curve", {"policy", "dram_cache", "dram", "scm", "sizes", "pack", "pack_ratio", "warmup", "writers"}},

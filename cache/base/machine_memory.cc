@@ -121,6 +121,21 @@ MachineMemory ReadMachineMemory(const std::string& root) {
   return memory;
 }
 
+NodeMemory ReadNodeMemory(int node, const std::string& root) {
+  std::ifstream meminfo(fmt::format("{}/sys/devices/system/node/node{}/meminfo", root, node));
+  NodeMemory memory;
+  for (std::string line; std::getline(meminfo, line);) {  // "Node 1 MemFree:  123 kB"
+    std::istringstream words(line);
+    std::string key, skipped;
+    uint64_t kib = 0;
+    if (!(words >> skipped >> skipped >> key >> kib)) continue;
+    if (key == "MemTotal:") memory.total_bytes = kib << 10;
+    if (key == "MemFree:" || key == "Active(file):" || key == "Inactive(file):" || key == "SReclaimable:")
+      memory.available_bytes += kib << 10;
+  }
+  return memory;
+}
+
 Status CheckMemoryHolds(uint64_t bytes, std::string_view what, std::string_view option, PromisedMemory* promised) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);

@@ -27,6 +27,14 @@ MachineMemory ReadMachineMemory(const std::string& root = {});
 inline uint64_t TotalMemoryBytes() { return ReadMachineMemory().total_bytes; }
 inline uint64_t AvailableMemoryBytes() { return ReadMachineMemory().available_bytes; }
 
+// The memory of one NUMA node. Page cache, and what else the kernel drops when memory is needed, counts as available.
+struct NodeMemory {
+  uint64_t total_bytes = 0;
+  uint64_t available_bytes = 0;
+};
+// Zeros if the system does not tell. `root` is as above.
+NodeMemory ReadNodeMemory(int node, const std::string& root = {});
+
 // Memory that this process was granted and has not touched yet. The kernel counts it as available until it is touched,
 // so we count it as promised until this object shrinks or is destroyed. Movable. One thread at a time uses an object;
 // Bytes() is thread-safe.

@@ -44,6 +44,16 @@ std::string ExactBytes(uint64_t bytes) {
   return fmt::format("{} bytes ({})", bytes, HumanBytes(bytes));
 }
 
+std::string SizeText(uint64_t bytes) {
+  constexpr std::string_view kSuffixes = "KMGT";
+  size_t shift = 0;
+  while (shift < kSuffixes.size() && bytes != 0 && bytes % 1024 == 0) {
+    bytes /= 1024;
+    ++shift;
+  }
+  return shift == 0 ? fmt::format("{}", bytes) : fmt::format("{}{}", bytes, kSuffixes[shift - 1]);
+}
+
 Status ParseBytes(std::string_view what, std::string_view text, uint64_t* bytes) {
   std::string_view digits = text;
   unsigned shift = 0;

@@ -16,6 +16,9 @@ std::string HumanBytes(uint64_t bytes);
 // The exact size for messages: "1073741824 bytes (1 GiB)".
 std::string ExactBytes(uint64_t bytes);
 
+// The exact size as an option spells it: "256M", in the largest unit that leaves a whole number.
+std::string SizeText(uint64_t bytes);
+
 // Parses a size: "64M" is 67108864. It is a whole number of bytes, or of K, M, G or T in either case. An error, which
 // names `what`, for zero, signs, fractions, other suffixes and overflow; *bytes then stays as it is.
 Status ParseBytes(std::string_view what, std::string_view text, uint64_t* bytes);

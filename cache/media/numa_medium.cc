@@ -4,8 +4,6 @@
 #include <numaif.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -41,20 +39,6 @@ bool HasCpus(int node) {
   return numa_node_to_cpus(node, cpus.get()) == 0 && numa_bitmask_weight(cpus.get()) > 0;
 }
 
-// The page cache of a node, which counts as free, as the kernel drops it when memory is needed.
-uint64_t ReclaimableBytes(int node) {
-  std::ifstream meminfo(fmt::format("/sys/devices/system/node/node{}/meminfo", node));
-  uint64_t sum_kib = 0;
-  for (std::string line; std::getline(meminfo, line);) {
-    char name[64];
-    uint64_t kib = 0;
-    if (std::sscanf(line.c_str(), "Node %*d %63[^:]: %lu kB", name, &kib) != 2) continue;
-    const std::string_view key = name;
-    if (key == "Active(file)" || key == "Inactive(file)" || key == "SReclaimable") sum_kib += kib;
-  }
-  return sum_kib << 10;
-}
-
 Status CheckNode(int node, uint64_t bytes, PromisedMemory* promised) {
   if (numa_available() < 0) {
     return Status::NotSupported(
@@ -64,20 +48,18 @@ Status CheckNode(int node, uint64_t bytes, PromisedMemory* promised) {
     return Status::InvalidArgument(fmt::format(
         "numa_node={} has no memory this process may use: choose one of {} (numactl --hardware)", node, NodeList()));
   }
-  long long free_bytes = 0;
-  const long long total_bytes = numa_node_size64(node, &free_bytes);
-  if (total_bytes < 0) {
+  const NodeMemory memory = ReadNodeMemory(node);
+  if (memory.total_bytes == 0) {
     return Status::InvalidArgument(fmt::format("numa_node={} has no memory: choose one of {}", node, NodeList()));
   }
-  if (bytes > static_cast<uint64_t>(total_bytes)) {
+  if (bytes > memory.total_bytes) {
     return Status::NoSpace(fmt::format("numa_node={} holds {} and capacity_bytes needs {}: lower capacity_bytes", node,
-                                       ExactBytes(static_cast<uint64_t>(total_bytes)), ExactBytes(bytes)));
+                                       ExactBytes(memory.total_bytes), ExactBytes(bytes)));
   }
-  const uint64_t available = static_cast<uint64_t>(free_bytes) + ReclaimableBytes(node);
-  if (bytes > available) {
+  if (bytes > memory.available_bytes) {
     return Status::NoSpace(
         fmt::format("numa_node={} has {} free and capacity_bytes needs {}: free some or lower capacity_bytes", node,
-                    ExactBytes(available), ExactBytes(bytes)));
+                    ExactBytes(memory.available_bytes), ExactBytes(bytes)));
   }
   // A control group's limit holds for the memory of every node, and who is bound to one is killed there.
   return CheckMemoryHolds(bytes, fmt::format("numa_node={}", node), "capacity_bytes", promised);

@@ -18,7 +18,7 @@ BIN = pathlib.Path(sys.argv.pop(1)).resolve()
 PAGE = ROOT / "docs" / "reference" / "command_lines.txt"
 # Each program, and those of its commands that have a --help of their own.
 COMMANDS = ("mezz_replay", "mezz_sim", "mezz_plan", "mezz_plan curve", "mezz_plan merge", "mezz_plan calibrate",
-            "mezz_plan predict", "mezz_trace", "mezz_inspect")
+            "mezz_plan predict", "mezz_plan devices", "mezz_trace", "mezz_inspect")
 OPENING = """The command lines of Mezzanine's programs, as each says with --help.
 tests/tools/command_lines_test.py writes this file, and fails if a program says something else.
 """

@@ -230,17 +230,6 @@ void FillNextDollars(Answer* answer) {
   }
 }
 
-// As docs/reference/options.md spells sizes: in the largest unit that leaves a whole number.
-std::string UriSize(uint64_t bytes) {
-  static constexpr char kUnits[] = {'T', 'G', 'M', 'K'};
-  for (int i = 0; i < 4; ++i) {
-    const int shift = 40 - 10 * i;
-    if (bytes >> shift != 0 && (bytes & ((uint64_t{1} << shift) - 1)) == 0)
-      return fmt::format("{}{}", bytes >> shift, kUnits[i]);
-  }
-  return fmt::format("{}", bytes);
-}
-
 // Only what can be an answer at some prices, and what it is compared with, is told.
 void DropOthers(Answer* answer) {
   const std::vector<bool> can = CanBeCheapest(answer->plans);
@@ -281,10 +270,10 @@ std::string UriOf(const Question& question, const Build& build) {
   if (build.scm.module == nullptr) return "";
   const std::string& device = build.scm.module->device;
   std::string uri = fmt::format("mezzanine://dram_total={};scm={};",
-                                UriSize(build.dram.bytes() - question.reserved_bytes), UriSize(build.scm.bytes()));
+                                SizeText(build.dram.bytes() - question.reserved_bytes), SizeText(build.scm.bytes()));
   uri += device == "cxl" ? "medium=numa:1;" : device == "none" ? "medium=dram;" : "scm_path=/mnt/pmem0/mezz;";
   const uint64_t block = std::bit_floor(static_cast<uint64_t>(std::llround(question.traffic.block_bytes * 4 / 3)));
-  if (block != 4096) uri += fmt::format("block={};", UriSize(block));
+  if (block != 4096) uri += fmt::format("block={};", SizeText(block));
   if (question.traffic.pack != "off") uri += fmt::format("pack={};", question.traffic.pack);
   return fmt::format("{}policy={}", uri, question.traffic.policy);
 }

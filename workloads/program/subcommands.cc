@@ -54,8 +54,10 @@ Status RunSubcommand(const Program& program, const std::vector<std::string>& wor
     return NotKnown(program, words[0]);
   }
   const std::vector<std::string> operands(words.begin() + (words.empty() ? 0 : 1), words.end());
-  const auto usage = [&] { return fmt::format("{} {} {}", program.name, found->name, found->operands); };
-  if (operands.empty() && !found->name.empty())
+  const auto usage = [&] {
+    return fmt::format("{} {}{}{}", program.name, found->name, found->operands.empty() ? "" : " ", found->operands);
+  };
+  if (operands.empty() && !found->name.empty() && found->operands_max > 0)
     return Status::InvalidArgument(fmt::format("{} of what? {}", found->name, usage()));
   if (operands.size() > found->operands_max) {
     return Status::InvalidArgument(fmt::format("\"{}\" is one argument too many; {} and flags as --name=value",

@@ -21,7 +21,7 @@ struct Arguments {
 struct Subcommand {
   std::string_view name;      // empty: what the program does when none is named
   std::string_view operands;  // as the usage shows them
-  size_t operands_max = 1;    // one at least, unless the name is empty
+  size_t operands_max = 1;    // one at least, unless this is 0 or the name is empty
   std::string_view about;
   std::vector<std::string_view> flags;  // that it takes
   Status (*run)(const Arguments& arguments) = nullptr;

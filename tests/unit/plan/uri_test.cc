@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "integration/options.h"
 #include "tests/unit/plan/example.h"
+#include "workloads/plan/devices/devices.h"
 
 namespace mezz::plan {
 namespace {
@@ -32,6 +35,23 @@ TEST(PlanUri, IsReadBackAsThePlan) {
     ASSERT_TRUE(status.ok()) << answer.uri << ": " << status.message();
     EXPECT_EQ(options.dram_total_bytes, build.dram.bytes() - question.reserved_bytes);
     EXPECT_EQ(options.scm.capacity_bytes, build.scm.bytes());
+  }
+}
+
+TEST(PlanUri, OfEachDeviceIsReadBack) {
+  constexpr uint64_t kGiB = 1 << 30;
+  std::vector<Place> places;
+  for (const PlaceKind kind :
+       {PlaceKind::kNumaNode, PlaceKind::kDaxDevice, PlaceKind::kDaxMount, PlaceKind::kTmpfs, PlaceKind::kProcess}) {
+    places.push_back({.kind = kind, .path = "/mnt/of a", .node = 1, .total_bytes = kGiB, .available_bytes = kGiB});
+  }
+  Advise({.total_bytes = 8 * kGiB, .available_bytes = 6 * kGiB}, &places);
+  for (const Place& place : places) {
+    HybridCacheOptions options;
+    const Status status = ParseHybridUri(place.uri, &options, ::mezz::Machine());
+    EXPECT_TRUE(status.ok()) << place.uri << ": " << status.message();
+    EXPECT_GT(options.scm.capacity_bytes, kGiB / 2) << place.uri;
+    EXPECT_GT(options.dram_total_bytes, kGiB / 2) << place.uri;
   }
 }
 

@@ -73,6 +73,15 @@ TEST_F(MachineMemoryTest, NonsenseIsNoLimit) {
   EXPECT_EQ(Read().total_bytes, 64 * kGiB);
 }
 
+TEST_F(MachineMemoryTest, OfANodeThePageCacheIsAvailable) {
+  Put("/sys/devices/system/node/node2/meminfo",
+      "Node 2 MemTotal:       4194304 kB\nNode 2 MemFree:        1048576 kB\nNode 2 Active(anon):   1048576 kB\n"
+      "Node 2 Active(file):    524288 kB\nNode 2 Inactive(file):  262144 kB\nNode 2 SReclaimable:   262144 kB\n");
+  EXPECT_EQ(ReadNodeMemory(2, root_).total_bytes, 4 * kGiB);
+  EXPECT_EQ(ReadNodeMemory(2, root_).available_bytes, 2 * kGiB);
+  EXPECT_EQ(ReadNodeMemory(1, root_).total_bytes, 0u) << "there is no such node";
+}
+
 TEST_F(MachineMemoryTest, InsideAContainerTheMountsOwnLimitCounts) {
   Put("/proc/self/cgroup", "0::/not/mounted/here\n");
   Put("/sys/fs/cgroup/memory.max", "1073741824\n");
