@@ -314,6 +314,7 @@ class ScmTier {
   // (ScmOptions::prepare), and the tier uses what is ready. If space runs out meanwhile, the tier stays with that, and
   // PrepareStatus says why.
   uint64_t ready_bytes() const { return preparer_->ready_bytes(); }
+  uint64_t huge_page_bytes() const { return preparer_->huge_bytes(); }  // of them, as the pages came
   Status PrepareStatus() const { return preparer_->status(); }
   Status WaitUntilPrepared() { return preparer_->Wait(); }
 

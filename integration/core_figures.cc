@@ -36,6 +36,7 @@ CoreFigures HybridCore::Figures() const {
   figures.name_trouble = scm_->name_trouble();
   figures.capacity_bytes = scm_->capacity_bytes();
   figures.ready_bytes = scm_->ready_bytes();
+  figures.huge_page_bytes = scm_->huge_page_bytes();
   figures.used_bytes = scm_->usage_bytes();
   figures.pinned_bytes = scm_->pinned_bytes();
   figures.quarantined_bytes = scm_->quarantined_bytes();
@@ -63,6 +64,7 @@ CoreFigures HybridCore::Figures() const {
   figures.offered_by_flushes = read(offered_.by_flushes);
   figures.offered_by_compactions = read(offered_.by_compactions);
   figures.read_by_compactions = read(offered_.read_by_compactions);
+  figures.largest_flush_bytes = read(offered_.largest_flush_bytes);
   return figures;
 }
 

@@ -35,6 +35,7 @@ struct CoreFigures {
   MediumInfo medium;
   std::string name_trouble;  // of the medium's file; empty if there is none
   uint64_t capacity_bytes = 0, ready_bytes = 0, used_bytes = 0, pinned_bytes = 0, quarantined_bytes = 0;
+  uint64_t huge_page_bytes = 0;  // as far as is known
   uint64_t resident_blocks = 0, faults = 0, bus_errors = 0, scm_dram_bytes = 0;
   bool pin_pressure = false, closed = false;
 
@@ -47,6 +48,7 @@ struct CoreFigures {
   std::optional<uint64_t> staged_puts, unstaged_puts;  // with pack_stage=
   ReadBackCounts read_back;
   uint64_t offered_by_flushes = 0, offered_by_compactions = 0, read_by_compactions = 0;
+  uint64_t largest_flush_bytes = 0;  // 0: none that the cache was told of
 
   std::optional<CacheCurve::Figures> curve;  // with curve=on
 };

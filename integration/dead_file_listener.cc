@@ -65,6 +65,9 @@ class DeadFileListener final : public rocksdb::EventListener {
     });
   }
   void OnFlushBegin(rocksdb::DB* db, const rocksdb::FlushJobInfo&) override { LearnSession(db); }
+  void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo& info) override {
+    if (events_.flushed) events_.flushed(info.table_properties.raw_key_size + info.table_properties.raw_value_size);
+  }
   // What is compacted may have been there when the database was opened.
   void OnCompactionBegin(rocksdb::DB* db, const rocksdb::CompactionJobInfo& info) override {
     events_.compaction_begins();
@@ -229,12 +232,16 @@ std::shared_ptr<rocksdb::EventListener> MakeDeadFileListener(std::function<Hybri
   const auto forget = [stats](FileId file) {
     if (HybridStats* const cache = stats()) cache->ForgetFile(file);
   };
+  const auto flushed = [stats](uint64_t bytes) {
+    if (HybridStats* const cache = stats()) cache->NoteFlush(bytes);
+  };
   const auto reader = [stats] {
     HybridStats* const cache = stats();
     return cache == nullptr ? nullptr : cache->read_back();
   };
-  return MakeFileListener(kListenerName,
-                          {.deleted = forget, .compaction_begins = &Heirs::ForgetParents, .reader = reader});
+  return MakeFileListener(
+      kListenerName,
+      {.deleted = forget, .compaction_begins = &Heirs::ForgetParents, .flushed = flushed, .reader = reader});
 }
 std::shared_ptr<rocksdb::EventListener> MakeFileListener(const char* name, FileEvents events) {
   return std::make_shared<DeadFileListener>(name, std::move(events));

@@ -72,6 +72,8 @@ class HybridStats {
   // Gives the hint that the file is deleted (ScmTier::ForgetFile). NewDeadFileListener (dead_file_listener.h) makes
   // what calls it.
   virtual void ForgetFile(FileId file) = 0;
+  // Tells the size of a memtable that was flushed; likewise.
+  virtual void NoteFlush(uint64_t /*bytes*/) {}
   // What reads heirs back after a compaction, for the listener; null if nothing does.
   virtual ReadBack* read_back() { return nullptr; }
 };

@@ -161,6 +161,14 @@ class HybridCore final : private SurvivorJudge {
   void NoteOfferedByFlush() { offered_.by_flushes.fetch_add(1, std::memory_order_relaxed); }
   // Counts, for the report, a data block that a compaction has looked up.
   void NoteReadByCompaction() { offered_.read_by_compactions.fetch_add(1, std::memory_order_relaxed); }
+  // Notes the size of a memtable that was flushed. The report of the largest is what monitoring compares with the
+  // tiers.
+  void NoteFlush(uint64_t bytes) {
+    uint64_t largest = offered_.largest_flush_bytes.load(std::memory_order_relaxed);
+    while (bytes > largest && !offered_.largest_flush_bytes.compare_exchange_weak(
+                                  largest, bytes, std::memory_order_relaxed, std::memory_order_relaxed)) {
+    }
+  }
   // The same as OnWarm for a block of a compaction's new file that was read back for the cache. Nobody waits for this
   // call either.
   Placement OnReadBack(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage) {
@@ -289,7 +297,7 @@ class HybridCore final : private SurvivorJudge {
   std::optional<WarmDram> warm_;             // set once the cache is open
   // Blocks that RocksDB offered after writing them, and compactions' look-ups. Relaxed, because they are figures only.
   struct Offered {
-    std::atomic<uint64_t> by_flushes{0}, by_compactions{0}, read_by_compactions{0};
+    std::atomic<uint64_t> by_flushes{0}, by_compactions{0}, read_by_compactions{0}, largest_flush_bytes{0};
   } offered_;
   ReadBack* read_back_ = nullptr;               // null if nothing is read back; does not change once in use
   MissLatency miss_latency_;                    // used with measures_misses_

@@ -73,9 +73,10 @@ bool HasDeadFileListener(const rocksdb::DBOptions& options);
 
 // What a listener made by MakeFileListener calls, on any thread.
 struct FileEvents {
-  std::function<void(FileId)> deleted;      // the file was deleted, or will be in any case
-  std::function<void()> compaction_begins;  // on the calling thread
-  std::function<ReadBack*()> reader = {};   // what reads back heirs; empty, or returns null, if nothing does
+  std::function<void(FileId)> deleted;               // the file was deleted, or will be in any case
+  std::function<void()> compaction_begins;           // on the calling thread
+  std::function<void(uint64_t bytes)> flushed = {};  // a memtable of so many bytes of keys and values; may be empty
+  std::function<ReadBack*()> reader = {};            // what reads back heirs; empty, or returns null, if nothing does
 };
 std::shared_ptr<rocksdb::EventListener> MakeFileListener(const char* name, FileEvents events);
 

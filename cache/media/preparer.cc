@@ -49,6 +49,7 @@ class Preparer::Work {
 
   bool InChild() const { return guard_.ok() && !guard_.InParent(); }
   uint64_t ready_bytes() const { return ready_bytes_.load(std::memory_order_acquire); }
+  uint64_t huge_bytes() const { return huge_bytes_.load(std::memory_order_relaxed); }
   uint64_t bytes() const { return plan_.bytes; }
   Status status() const;
 
@@ -65,7 +66,7 @@ class Preparer::Work {
   uint64_t ChunkEnd(uint64_t begin) const;
   int PrepareChunk(std::byte* at, uint64_t bytes);
   int PopulateGood(uint64_t begin, uint64_t end);
-  void CollapseWithinBudget(std::byte* at, uint64_t bytes);
+  bool CollapseWithinBudget(std::byte* at, uint64_t bytes);
   void Publish(uint64_t begin, uint64_t end);
   void Fail(int error);
 
@@ -75,6 +76,7 @@ class Preparer::Work {
   std::atomic<uint64_t> ready_bytes_{0};
   std::atomic<int> error_{0};
   std::atomic<bool> stop_{false};
+  std::atomic<uint64_t> huge_bytes_{0};  // relaxed: a figure only
 
   std::vector<std::jthread> helpers_;  // of those who Start and Stop
 
@@ -192,7 +194,8 @@ int Preparer::Work::PrepareChunk(std::byte* at, uint64_t bytes) {
   if (bytes == kHugePageBytes) {
     auto pages = PageSize::kHuge;
     if (const int error = TouchEnds(at, bytes, &pages); error != 0) return error;
-    if (pages == PageSize::kSmall) CollapseWithinBudget(at, bytes);
+    if (pages == PageSize::kHuge || CollapseWithinBudget(at, bytes))
+      huge_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   }
   return Populate(at, bytes);
 }
@@ -210,11 +213,14 @@ int Preparer::Work::PopulateGood(uint64_t begin, uint64_t end) {
 }
 
 // Asks for a huge page, within the budget. A hit in place touches two or three pages of the medium and little else, so
-// 4 KiB pages would cost it as many page walks. Nothing is lost if a collapse fails.
-void Preparer::Work::CollapseWithinBudget(std::byte* at, uint64_t bytes) {
+// 4 KiB pages would cost it as many page walks. Nothing is lost if a collapse fails. True: it is one huge page now.
+bool Preparer::Work::CollapseWithinBudget(std::byte* at, uint64_t bytes) {
   {
     const std::scoped_lock lock(mutex_);
-    if (!budget_.MayCollapse()) return budget_.EarnChunk();
+    if (!budget_.MayCollapse()) {
+      budget_.EarnChunk();
+      return false;
+    }
   }
   const int64_t begin_ns = NowNs();
   const int error = Collapse(at, bytes);
@@ -223,6 +229,7 @@ void Preparer::Work::CollapseWithinBudget(std::byte* at, uint64_t bytes) {
   budget_.Spend(took_ns);
   budget_.EarnChunk();
   if (error == EINVAL) budget_.GiveUp();
+  return error == 0;
 }
 
 void Preparer::Work::Publish(uint64_t begin, uint64_t end) {
@@ -280,6 +287,7 @@ Status Preparer::Wait() {
   return work_->status();
 }
 
+uint64_t Preparer::huge_bytes() const { return work_->huge_bytes(); }
 uint64_t Preparer::ready_bytes() const { return work_->ready_bytes(); }
 uint64_t Preparer::bytes() const { return work_->bytes(); }
 Status Preparer::status() const { return work_->status(); }

@@ -64,6 +64,8 @@ class Preparer {
   // How many bytes are ready. Acquire: a thread that sees n may write to [0, n).
   uint64_t ready_bytes() const;
   uint64_t bytes() const;
+  // How many of them came as huge pages. Huge pages may be split later, which this does not tell.
+  uint64_t huge_bytes() const;
   // Why the preparation ended early. Ok while it goes on, and if it was stopped or is done.
   Status status() const;
 

@@ -155,6 +155,28 @@ TEST_F(DeadFileListenerTest, WhatACompactionReplacedIsForgottenAndNothingElse) {
   EXPECT_EQ(Count(Event::kScmFileRevived), 0u);
 }
 
+TEST_F(DeadFileListenerTest, TellsTheSizeOfTheLargestFlush) {
+  const auto largest = [this] {
+    for (const MetricFamily& family : stats_->Metrics()) {
+      if (family.name == "mezzanine_largest_flush_bytes") return static_cast<uint64_t>(family.samples[0].value);
+    }
+    return UINT64_MAX;
+  };
+  Listen();
+  Open();
+  EXPECT_EQ(largest(), 0u);
+  Write(1);
+  Close();  // a flush may return before the listener is told
+  const uint64_t all = largest();
+  EXPECT_GT(all, kKeys * ValueOf(0, 1).size());
+  EXPECT_LT(all, kKeys * (ValueOf(0, 1).size() + 100));
+  Open();
+  ASSERT_TRUE(db_->Put({}, "one", "more").ok());
+  ASSERT_TRUE(db_->Flush({}).ok());
+  Close();
+  EXPECT_EQ(largest(), all) << "a smaller one is not the largest";
+}
+
 TEST_F(DeadFileListenerTest, TablesOfAnEarlierSessionAreLearntOfWhenTheyAreCompacted) {
   Open();
   Write(1);

@@ -281,6 +281,20 @@ TEST(CollapseBudget, GivenUpItNeverComesBack) {
   EXPECT_FALSE(budget.MayCollapse());
 }
 
+TEST(Preparer, CountsWhatCameAsHugePages) {
+  const Memory huge(4 * kChunk), small(4 * kChunk);
+  const auto huge_bytes_of = [](const Memory& memory, int advice) {
+    madvise(memory.base(), 4 * kChunk, advice);
+    Preparer preparer(PlanFor(memory, memory.bytes()));
+    EXPECT_TRUE(preparer.PrepareFirst().ok());
+    return preparer.huge_bytes();
+  };
+  EXPECT_EQ(huge_bytes_of(small, MADV_NOHUGEPAGE), 0u);
+  if (const int error = Collapse(huge.base(), kChunk); error != 0)
+    GTEST_SKIP() << "NOT TESTED here: this kernel makes no huge pages: " << strerror(error);
+  EXPECT_GE(huge_bytes_of(huge, MADV_HUGEPAGE), kChunk);
+}
+
 TEST(Populate, TellsHugePagesFromSmallOnesAndMakesThem) {
   const Memory memory(2 * kChunk);
   madvise(memory.base(), kChunk, MADV_NOHUGEPAGE);
