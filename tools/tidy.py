@@ -34,6 +34,7 @@ MAY_INCLUDE = {
     "workloads/requests": {"cache", "admission/curves"},
     "workloads/readers": {"workloads/requests", "cache", "admission/curves"},
     "workloads/generators": {"workloads/requests", "cache", "admission/curves"},
+    "workloads/watch": {"cache"},
     "workloads/sim": {"workloads/readers", "workloads/requests", "workloads/program", "admission", "cache"},
     "workloads/trace": {"workloads/readers", "workloads/requests", "workloads/program", "cache", "admission/curves"},
     "workloads/replay/engine": {"workloads/requests", "cache", "admission/curves"},

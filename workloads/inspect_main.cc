@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// mezz_inspect: what lies on a medium that no cache has open. It only reads.
+// mezz_inspect: what lies on a medium that no cache has open, and how a cache that runs is set up. It only reads.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gflags/gflags.h>
@@ -10,22 +10,37 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
 
 #include "cache/base/text.h"
 #include "cache/inspection.h"
 #include "workloads/program/command_line.h"
+#include "workloads/program/program.h"
+#include "workloads/watch/doctor.h"
+#include "workloads/watch/follow.h"
+#include "workloads/watch/metrics_source.h"
 
 DEFINE_bool(verify, false, "Read every payload and check it");
 DEFINE_string(key_file, "",
               "Of a medium of verify=keyed: the file of its key, so that --verify tells what is not its owner's");
 DEFINE_bool(json, false, "Print one JSON object instead of lines");
+DEFINE_string(
+    doctor, "",
+    "Running cache whose set-up to judge: what its metrics= names (unix:PATH, tcp:ADDRESS:PORT, file:PATH), or "
+    "the number of a preloaded process");
+DEFINE_string(follow, "", "Running cache to show every second, named likewise");
+DEFINE_int64(count, 0, "--follow: end after so many looks. 0: never");
 
 namespace {
 
-constexpr int kExitDamaged = 1, kExitRefused = 2;
+constexpr int kExitDamaged = 1, kExitWrong = 1, kExitRefused = 2;
 constexpr uint64_t kDaxAlignment = 2 << 20;
 
 // The bytes of a file or of a device. `of_device`: how many a device is asked for.
@@ -157,15 +172,97 @@ mezz::Status Run(const std::string& path, uint64_t* damaged) {
   return mezz::Status::Ok();
 }
 
+mezz::Status Doctor(bool* healthy) {
+  mezz::watch::MetricsSource source;
+  mezz::watch::MetricSamples samples;
+  MEZZ_RETURN_IF_ERROR(FindMetricsSource(FLAGS_doctor, &source));
+  MEZZ_RETURN_IF_ERROR(ReadMetrics(source, &samples));
+  const mezz::watch::Diagnosis diagnosis = mezz::watch::Diagnose(samples);
+  *healthy = diagnosis.healthy();
+  fmt::print("{}", FLAGS_json ? DiagnosisJson(diagnosis).dump(2) + "\n" : DiagnosisText(diagnosis));
+  return mezz::Status::Ok();
+}
+
+// Figures are fresh, unless they are of a file that was not written since.
+class Reader {
+ public:
+  explicit Reader(mezz::watch::MetricsSource source) : source_(std::move(source)) {}
+
+  mezz::Status operator()(mezz::watch::MetricSamples* samples, bool* fresh) {
+    *fresh = true;
+    if (source_.kind == mezz::watch::MetricsSource::Kind::kFile) {
+      std::error_code error;
+      const auto written = std::filesystem::last_write_time(source_.path, error);
+      *fresh = !error && written != written_;
+      written_ = written;
+    }
+    return ReadMetrics(source_, samples);
+  }
+
+ private:
+  mezz::watch::MetricsSource source_;
+  std::filesystem::file_time_type written_;
+};
+
+mezz::Status Follow() {
+  using Clock = std::chrono::steady_clock;
+  mezz::watch::FollowOptions options;
+  options.screen = isatty(STDOUT_FILENO) == 1;
+  MEZZ_RETURN_IF_ERROR(mezz::Count("count", FLAGS_count, 0, &options.count));
+  mezz::watch::MetricsSource source;
+  MEZZ_RETURN_IF_ERROR(FindMetricsSource(FLAGS_follow, &source));
+  options.read = Reader(source);
+  options.show = [](const std::string& text) {
+    fmt::print("{}", text);
+    std::fflush(stdout);
+  };
+  options.wait = [last = Clock::now()](std::chrono::milliseconds time) mutable {
+    std::this_thread::sleep_for(time);
+    const Clock::time_point before = std::exchange(last, Clock::now());
+    return std::chrono::duration<double>(last - before).count();
+  };
+  return mezz::watch::Follow(options);
+}
+
+// What is asked of a cache that runs, if anything is; the exit status.
+std::optional<int> OfRunningCache(int operands) {
+  if (FLAGS_doctor.empty() && FLAGS_follow.empty()) return std::nullopt;
+  mezz::Status status;
+  bool healthy = true;
+  if (operands != 0 || FLAGS_doctor.empty() == FLAGS_follow.empty() || FLAGS_verify || !FLAGS_key_file.empty()) {
+    status = mezz::Status::InvalidArgument("--doctor and --follow go alone: each names the cache itself");
+  } else {
+    status = FLAGS_doctor.empty() ? Follow() : Doctor(&healthy);
+  }
+  if (status.ok()) return healthy ? 0 : kExitWrong;
+  fmt::print(stderr, "mezz_inspect: {}\n", status.message());
+  return kExitRefused;
+}
+
 const mezz::Program& Program() {
   static const mezz::Program program = {
       "mezz_inspect",
-      "what lies on a medium that no cache has open",
-      {{"", "FILE", 1, "its header, records and space. Status 1: some of it is damaged", {"verify"}, nullptr}}};
+      "what lies on a medium that no cache has open, and how a cache that runs is set up",
+      {{"", "FILE", 1, "its header, records and space. Status 1: some of it is damaged", {"verify"}, nullptr},
+       {"--doctor=SOCKET|FILE|PID",
+        "",
+        0,
+        "what is wrong with the set-up of a running cache, and the remedies. Status "
+        "1: something is",
+        {},
+        nullptr},
+       {"--follow=SOCKET|FILE|PID",
+        "",
+        0,
+        "what a running cache does: a screen a second, or a line where there is no "
+        "terminal",
+        {},
+        nullptr}}};
   return program;
 }
 
-const mezz::FlagGroup kFlagGroups[] = {{"Flags", {"verify", "key_file", "json"}}};
+const mezz::FlagGroup kFlagGroups[] = {{"A medium", {"verify", "key_file", "json"}},
+                                       {"A running cache", {"doctor", "follow", "count"}}};
 
 }  // namespace
 
@@ -176,6 +273,7 @@ int main(int argc, char** argv) {
   const std::vector<const char*> words(argv, argv + argc);
   if (const auto done = mezz::BeforeFlags(Program(), kFlagGroups, flags, words)) return *done;
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
+  if (const auto done = OfRunningCache(argc - 1)) return *done;
   if (argc != 2) {
     fmt::print(stderr, "mezz_inspect: give one file or devdax device, and flags as --name=value\n");
     return kExitRefused;

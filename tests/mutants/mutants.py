@@ -110,6 +110,10 @@ def plan(name, file, source, case, *edits):
     return Mutant(name, f"workloads/plan/{file}", edits, f"unit/plan/{source}_test", case, "system")
 
 
+def watch(name, file, source, case, *edits):
+    return Mutant(name, f"workloads/watch/{file}", edits, f"unit/watch/{source}_test", case)
+
+
 def curve(name, file, test, case, *edits):
     return Mutant(name, file, edits, test, case)
 
@@ -2265,4 +2269,26 @@ MUTANTS = (
          ("    std::erase_if(mounts, [&](const Mount& mount) { return mount.folder == entry.mnt_dir; });\n", "")),
     plan("a tmpfs is not bounded by its control group", "devices/advise.cc", "devices", "*ControlGroupBelow*",
          ("std::min(of_place, half / 4 * 3)}", "std::max(of_place, half / 4 * 3)}")),
+    unit("huge pages that were asked for are not counted", "cache/media/preparer.cc", "media/preparer",
+         "Preparer.CountsWhatCame*",
+         ("huge_bytes_.fetch_add(bytes, std::memory_order_relaxed);",
+          "huge_bytes_.fetch_add(0, std::memory_order_relaxed);")),
+    metric("the last flush counts as the largest", "hybrid_core.h", "dead_file_listener", "*LargestFlush*",
+           ("while (bytes > largest &&", "while (bytes != largest &&")),
+    watch("a text that was cut off passes", "metric_samples.cc", "metric_samples", "*CutOff*",
+          ("if (with_end && !ended)", "if (with_end && !ended && text.empty() && false)")),
+    watch("what stands behind the end passes", "metric_samples.cc", "metric_samples", "*EachLine*",
+          ("while (!text.empty() && !ended) {", "while (!text.empty()) {")),
+    watch("labels do not tell samples apart", "metric_samples.cc", "metric_samples", "*SumsWhat*",
+          ("return found != nullptr && *found == one.second;", "return found != nullptr;")),
+    watch("an endless answer is read", "http_get.cc", "metrics_source", "*EndlessAnswer*",
+          ("parser_.body_limit(bytes_max);", "parser_.body_limit(64 * bytes_max);")),
+    watch("a silent server is waited for", "http_get.cc", "metrics_source", "*DoesNotAnswer*",
+          ("stream_.expires_after(patience);", "stream_.expires_after(patience + std::chrono::hours(1));")),
+    watch("the doctor judges before there is anything to judge", "doctor.cc", "doctor", "*CannotTellAll*",
+          ("rule.too_early != nullptr && rule.too_early(samples)", "rule.too_early == nullptr && false")),
+    watch("refusals of the policy have no reason", "follow.cc", "follow", "*ALine*",
+          ("by_reason[reason] += count;", "by_reason[reason] += 0 * count;")),
+    watch("a cache that was opened anew has rates", "follow.cc", "follow", "*OpenedAnew*",
+          ("return now_.Sum(name) < before_.Sum(name); }", "return now_.Sum(name) < 0 * before_.Sum(name); }")),
 )
