@@ -124,9 +124,8 @@ Status MeasureMedium(const MeasureOptions& options, const Place& place, PlaceSpe
 
 // Each byte is the one before it, and the first is zero.
 bool IsZero(std::span<const std::byte> bytes) {
-  return BusErrors::TryTest([&] {
-    return bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
-  });
+  return BusErrors::TryTest(
+      [&] { return bytes[0] == std::byte{0} && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0; });
 }
 
 Status MeasureDevice(const MeasureOptions& options, const Place& place, PlaceSpeed* speed) {
