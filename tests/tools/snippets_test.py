@@ -89,7 +89,7 @@ def compiled(text):
 class Snippets(unittest.TestCase):
     def test_compile(self):
         snippets = list(blocks())
-        self.assertGreaterEqual(len(snippets), 8)
+        self.assertGreaterEqual(len(snippets), 7)
         done = compiled(source(snippets))
         self.assertEqual(done.returncode, 0, done.stdout)
 

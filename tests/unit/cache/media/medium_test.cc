@@ -209,7 +209,9 @@ TEST_P(AnyMedium, LargerThanTheMachineIsRefused) {
 // Of the first only a small part is touched when the second is opened, so that the kernel calls the rest available.
 TEST_P(AnyMedium, MemoryThatAnotherIsStillToTakeIsNotThere) {
   if (GetParam() == MediumKind::kFile) GTEST_SKIP() << "its memory is limited by its file system first";
-  options_.capacity_bytes = AvailableMemoryBytes() / 10 * 7 / (4 << 20) * (4 << 20);
+  uint64_t there = AvailableMemoryBytes();
+  if (GetParam() == MediumKind::kNumaNode) there = std::min(there, ReadNodeMemory(options_.numa_node).available_bytes);
+  options_.capacity_bytes = there / 10 * 7 / (4 << 20) * (4 << 20);
   options_.prepare = Prepare::kBackground;
   bool existing = true;
   std::unique_ptr<Preparer> preparer;
