@@ -136,16 +136,28 @@ NodeMemory ReadNodeMemory(int node, const std::string& root) {
   return memory;
 }
 
-Status CheckMemoryHolds(uint64_t bytes, std::string_view what, std::string_view option, PromisedMemory* promised) {
+Status CheckMemoryHolds(uint64_t bytes, std::string_view what, std::string_view option, PromisedMemory* promised,
+                        std::optional<int> node) {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  const MachineMemory memory = ReadMachineMemory();
-  const uint64_t taken = std::min(memory.available_bytes, PromisedMemory::Bytes());
+  MachineMemory memory = ReadMachineMemory();
+  uint64_t taken = std::min(memory.available_bytes, PromisedMemory::Bytes());
+  std::atomic<uint64_t>* const of_node =
+      node ? &PromisedMemory::of_nodes_[static_cast<size_t>(*node) % PromisedMemory::of_nodes_.size()] : nullptr;
+  if (node && bytes <= memory.available_bytes - taken) {
+    const NodeMemory its = ReadNodeMemory(*node);
+    memory.available_bytes = its.available_bytes;
+    memory.limit_bytes = its.total_bytes;
+    memory.limited_by = "the node";
+    taken = std::min(memory.available_bytes, of_node->load(std::memory_order_relaxed));
+  }
   if (bytes <= memory.available_bytes - taken) {
     if (promised == nullptr) return Status::Ok();
     assert(promised->bytes_ == 0);
     promised->bytes_ = bytes;
+    promised->of_node_ = of_node;
     PromisedMemory::all_.fetch_add(bytes, std::memory_order_relaxed);
+    if (of_node != nullptr) of_node->fetch_add(bytes, std::memory_order_relaxed);
     return Status::Ok();
   }
   return Status::NoSpace(fmt::format(

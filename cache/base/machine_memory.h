@@ -2,8 +2,10 @@
 // The memory that this process can have: the machine's, or less where a control group limits it.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,9 +44,10 @@ class PromisedMemory {
  public:
   PromisedMemory() = default;
   ~PromisedMemory() { ShrinkTo(0); }
-  PromisedMemory(PromisedMemory&& other) noexcept : bytes_(std::exchange(other.bytes_, 0)) {}
+  PromisedMemory(PromisedMemory&& other) noexcept : bytes_(std::exchange(other.bytes_, 0)), of_node_(other.of_node_) {}
   PromisedMemory& operator=(PromisedMemory&& other) noexcept {
     std::swap(bytes_, other.bytes_);
+    std::swap(of_node_, other.of_node_);
     return *this;
   }
 
@@ -54,22 +57,26 @@ class PromisedMemory {
   void ShrinkTo(uint64_t bytes) {
     if (bytes >= bytes_) return;
     all_.fetch_sub(bytes_ - bytes, std::memory_order_relaxed);
+    if (of_node_ != nullptr) of_node_->fetch_sub(bytes_ - bytes, std::memory_order_relaxed);
     bytes_ = bytes;
   }
 
  private:
-  friend Status CheckMemoryHolds(uint64_t, std::string_view, std::string_view, PromisedMemory*);
+  friend Status CheckMemoryHolds(uint64_t, std::string_view, std::string_view, PromisedMemory*, std::optional<int>);
 
-  // The sum of all objects' bytes_. It grows under the mutex of CheckMemoryHolds; other readers see the sum of some
-  // moment.
+  // The sum of all objects' bytes_, and those of a NUMA node's. They grow under the mutex of CheckMemoryHolds; other
+  // readers see the sum of some moment. Nodes that share a place count together.
   static inline std::atomic<uint64_t> all_{0};
+  static inline std::array<std::atomic<uint64_t>, 64> of_nodes_{};
   uint64_t bytes_ = 0;
+  std::atomic<uint64_t>* of_node_ = nullptr;
 };
 
 // NoSpace if `bytes` are more than the memory that is available and not promised. The message begins with `what` and
 // ends in "lower `option`". Otherwise the bytes are promised to `*promised`, if it is not null. Thread-safe: of two
-// callers the second sees what the first was promised.
+// callers the second sees what the first was promised. `node`: the NUMA node that the memory is bound to, whose own
+// memory must hold it, too.
 Status CheckMemoryHolds(uint64_t bytes, std::string_view what, std::string_view option = "capacity_bytes",
-                        PromisedMemory* promised = nullptr);
+                        PromisedMemory* promised = nullptr, std::optional<int> node = std::nullopt);
 
 }  // namespace mezz

@@ -56,13 +56,8 @@ Status CheckNode(int node, uint64_t bytes, PromisedMemory* promised) {
     return Status::NoSpace(fmt::format("numa_node={} holds {} and capacity_bytes needs {}: lower capacity_bytes", node,
                                        ExactBytes(memory.total_bytes), ExactBytes(bytes)));
   }
-  if (bytes > memory.available_bytes) {
-    return Status::NoSpace(
-        fmt::format("numa_node={} has {} free and capacity_bytes needs {}: free some or lower capacity_bytes", node,
-                    ExactBytes(memory.available_bytes), ExactBytes(bytes)));
-  }
   // A control group's limit holds for the memory of every node, and who is bound to one is killed there.
-  return CheckMemoryHolds(bytes, fmt::format("numa_node={}", node), "capacity_bytes", promised);
+  return CheckMemoryHolds(bytes, fmt::format("numa_node={}", node), "capacity_bytes", promised, node);
 }
 
 // Binds the medium's memory to the node. Strictly, as memory of another node would be another medium than the user
