@@ -42,7 +42,7 @@ if(MEZZ_WITH_ROCKSDB AND RocksDBLibrary_VERSION VERSION_GREATER_EQUAL 8.9)
   mezz_test(unit/integration/adopting_allocator_test APART LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/hybrid_cache_test APART LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/image_hits_test APART LABELS unit DEPS mezz::rocksdb)
-  mezz_test(model/hybrid_cache_fuzz_test LABELS model DEPS mezz::rocksdb TSAN_LONG)  # one thread, minutes
+  mezz_test(model/hybrid_cache_fuzz_test LABELS model DEPS mezz::rocksdb TIMEOUT 600 TSAN_LONG)  # one thread, minutes
   mezz_test(stress/hybrid_cache_stress_test APART LABELS stress DEPS mezz::rocksdb)
   mezz_test(stress/image_db_stress_test APART LABELS stress DEPS mezz::rocksdb)
   mezz_bench(bench/packed_hit_bench DEPS mezz::rocksdb ${MEZZ_FMT} GTest::gtest)

@@ -2105,7 +2105,7 @@ MUTANTS = (
          "CheckMemoryHolds.GivesNothing*",
          ("std::min(memory.available_bytes, PromisedMemory::Bytes())", "uint64_t{0}")),
     unit("a node's memory is no group's", "cache/media/numa_medium.cc", "media/medium", "*MemoryThatAnother*",
-         ('  return CheckMemoryHolds(bytes, fmt::format("numa_node={}", node), "capacity_bytes", promised);\n',
+         ('  return CheckMemoryHolds(bytes, fmt::format("numa_node={}", node), "capacity_bytes", promised, node);\n',
           "  static_cast<void>(promised);\n  return Status::Ok();\n")),
     unit("a dump holds the medium", "cache/media/medium.cc", "media/medium", "*LiesInNoCoreDump*",
          ("  if (order.options.core_dump != CoreDump::kAll) madvise(base, order.bytes, MADV_DONTDUMP);\n", "")),
