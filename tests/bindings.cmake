@@ -31,5 +31,5 @@ if(TARGET mezzanine_jni)
 endif()
 add_test(NAME bindings/jvm COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/bindings/jvm_test.sh
          "${library}" ${RocksDBLibrary_VERSION} ${PROJECT_BINARY_DIR})
-# What Maven fetches the first time takes minutes.
-set_tests_properties(bindings/jvm PROPERTIES LABELS bindings TIMEOUT 1200 SKIP_RETURN_CODE 77)
+# What Maven fetches the first time takes minutes, and so does a native library for each release.
+set_tests_properties(bindings/jvm PROPERTIES LABELS bindings TIMEOUT 3600 SKIP_RETURN_CODE 77)
