@@ -9,6 +9,7 @@
 #include "integration/dram_budget.h"
 #include "integration/metrics_target.h"
 #include "integration/option_table.h"
+#include "integration/warming.h"
 #include "rocksdb/version.h"
 
 namespace mezz {
@@ -21,7 +22,6 @@ constexpr bool kHyperClockTellsEvictions = false;
 constexpr bool kHyperClockTellsEvictions = true;
 #endif
 
-constexpr bool kCompactionsWarm = ROCKSDB_MAJOR > 11 || (ROCKSDB_MAJOR == 11 && ROCKSDB_MINOR >= 1);
 constexpr bool kHandsImages = ROCKSDB_MAJOR > 8 || (ROCKSDB_MAJOR == 8 && ROCKSDB_MINOR >= 7);
 constexpr bool kReadersTakeAllocators = ROCKSDB_MAJOR >= 8;  // and what makes a block of what SCM held, too
 constexpr int kShardBitsMax = 19;                            // RocksDB makes no cache with more
@@ -224,7 +224,7 @@ const bool kTellsRoles = ROCKSDB_MAJOR >= 8;
 
 HybridCacheOptions::HybridCacheOptions() {
   scm.recovery = Recovery::kAuto;
-  if (kCompactionsWarm) scm.pack_stage_bytes = kUsualPackStageBytes;
+  if (kWarmsWithCompactions) scm.pack_stage_bytes = kUsualPackStageBytes;
 }
 
 std::string_view ToString(BlobPlacement blobs) { return blobs == BlobPlacement::kScm ? "scm" : "both"; }
