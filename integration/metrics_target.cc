@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cache/base/text.h"
 #include "fmt/format.h"
 
 namespace mezz {
@@ -24,12 +25,6 @@ Status Refused(const MetricsTarget& target, std::string_view why) {
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return c >= 0 && c < ' '; }, '?');
   return Status::InvalidArgument(fmt::format("metrics={}: {}", shown, why));
-}
-
-bool TakePrefix(std::string_view prefix, std::string_view* text) {
-  if (!text->starts_with(prefix)) return false;
-  text->remove_prefix(prefix.size());
-  return true;
 }
 
 bool IsLoopback(const std::string& address) {

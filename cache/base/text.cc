@@ -79,6 +79,12 @@ Status ParseBytes(std::string_view what, std::string_view text, uint64_t* bytes)
   return Status::Ok();
 }
 
+bool TakePrefix(std::string_view prefix, std::string_view* text) {
+  if (!text->starts_with(prefix)) return false;
+  text->remove_prefix(prefix.size());
+  return true;
+}
+
 std::string ErrnoText(int error) { return std::generic_category().message(error); }
 
 std::string_view NearestWord(std::string_view word, std::span<const std::string_view> words) {

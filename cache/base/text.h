@@ -23,6 +23,9 @@ std::string SizeText(uint64_t bytes);
 // names `what`, for zero, signs, fractions, other suffixes and overflow; *bytes then stays as it is.
 Status ParseBytes(std::string_view what, std::string_view text, uint64_t* bytes);
 
+// Takes `prefix` off the front of `text`. False: it does not begin so.
+bool TakePrefix(std::string_view prefix, std::string_view* text);
+
 // The operating system's text for `error`.
 std::string ErrnoText(int error);
 

@@ -12,8 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "cache/base/text.h"
-
 namespace mezz::watch {
 namespace {
 
@@ -26,7 +24,6 @@ std::string Count(double number) {
   if (number >= 1e4) return fmt::format("{:.1f}k", number / 1e3);
   return fmt::format("{:.0f}", number);
 }
-std::string Bytes(double bytes) { return HumanBytes(static_cast<uint64_t>(std::max(bytes, 0.0))); }
 
 // Rates between two looks.
 class Flow {
@@ -105,8 +102,8 @@ std::string RefusalsText(const Flow& flow) {
 
 std::string UsageText(const Samples& now, std::string_view tier) {
   const std::string used = fmt::format("{}_usage_bytes", tier), capacity = fmt::format("{}_capacity_bytes", tier);
-  if (!now.Has(used)) return fmt::format("{} in all", Bytes(now.Sum(capacity)));
-  return fmt::format("{} of {}", Bytes(now.Sum(used)), Bytes(now.Sum(capacity)));
+  if (!now.Has(used)) return fmt::format("{} in all", BytesText(now.Sum(capacity)));
+  return fmt::format("{} of {}", BytesText(now.Sum(used)), BytesText(now.Sum(capacity)));
 }
 
 constexpr std::string_view kAnew = "the cache was opened anew\n";
@@ -118,7 +115,8 @@ std::string FollowLine(const Samples& before, const Samples& now, double seconds
   if (flow.IsAnotherCache()) return std::string(kAnew);
   return fmt::format("{} | demoted {}/s | refused {} | SCM written {}/s, used {} | DRAM used {}\n", HitsText(flow),
                      Count(flow.PerSecond("demotion_total")), RefusalsText(flow),
-                     Bytes(flow.PerSecond("scm_written_bytes_total")), UsageText(now, "scm"), UsageText(now, "dram"));
+                     BytesText(flow.PerSecond("scm_written_bytes_total")), UsageText(now, "scm"),
+                     UsageText(now, "dram"));
 }
 
 std::string FollowScreen(const Samples& before, const Samples& now, double seconds) {
@@ -134,7 +132,7 @@ std::string FollowScreen(const Samples& before, const Samples& now, double secon
   fmt::format_to(out, "demoted   {}/s, promoted {}/s\nrefused   {}\n", Count(flow.PerSecond("demotion_total")),
                  Count(flow.PerSecond("promotion_total")), RefusalsText(flow));
   fmt::format_to(out, "SCM       {}, {} blocks, {}/s written\nDRAM      {}\n", UsageText(now, "scm"),
-                 Count(now.Sum("scm_resident_blocks")), Bytes(flow.PerSecond("scm_written_bytes_total")),
+                 Count(now.Sum("scm_resident_blocks")), BytesText(flow.PerSecond("scm_written_bytes_total")),
                  UsageText(now, "dram"));
   return text;
 }

@@ -41,16 +41,10 @@ std::string_view TakeName(std::string_view* text) {
   return name;
 }
 
-bool Take(std::string_view what, std::string_view* text) {
-  if (!text->starts_with(what)) return false;
-  text->remove_prefix(what.size());
-  return true;
-}
-
 // Takes a value in quotes off the front, as it was before it was escaped.
 std::optional<std::string> TakeQuoted(std::string_view* text) {
   std::string value;
-  if (!Take("\"", text)) return std::nullopt;
+  if (!TakePrefix("\"", text)) return std::nullopt;
   while (!text->empty()) {
     const char c = text->front();
     text->remove_prefix(1);
@@ -111,19 +105,19 @@ Status MetricSamples::Parse(std::string_view text, bool with_end, MetricSamples*
 Status MetricSamples::ParseSample(std::string_view line) {
   std::string_view rest = line;
   std::string_view name = TakeName(&rest);
-  if (!Take(kPrefix, &name)) return Bad("a name that is not ours", line);
+  if (!TakePrefix(kPrefix, &name)) return Bad("a name that is not ours", line);
   Sample sample;
-  if (Take("{", &rest)) {
+  if (TakePrefix("{", &rest)) {
     do {
       const std::string_view label = TakeName(&rest);
       std::optional<std::string> value;
-      if (!label.empty() && Take("=", &rest)) value = TakeQuoted(&rest);
+      if (!label.empty() && TakePrefix("=", &rest)) value = TakeQuoted(&rest);
       if (!value) return Bad("a label", line);
       sample.labels.emplace_back(label, std::move(*value));
-    } while (Take(",", &rest));
-    if (!Take("}", &rest)) return Bad("labels that do not end", line);
+    } while (TakePrefix(",", &rest));
+    if (!TakePrefix("}", &rest)) return Bad("labels that do not end", line);
   }
-  if (!Take(" ", &rest)) return Bad("no space before the number", line);
+  if (!TakePrefix(" ", &rest)) return Bad("no space before the number", line);
   const std::optional<double> value = Number(rest);
   if (!value) return Bad("no number", line);
   sample.value = *value;
@@ -170,5 +164,7 @@ std::string MetricSamples::Info(std::string_view label) const {
   const std::string* const value = found == by_name_.end() ? nullptr : found->second.front().Find(label);
   return value == nullptr ? "" : *value;
 }
+
+std::string BytesText(double bytes) { return HumanBytes(static_cast<uint64_t>(std::max(bytes, 0.0))); }
 
 }  // namespace mezz::watch

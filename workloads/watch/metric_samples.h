@@ -48,4 +48,7 @@ class MetricSamples {
   std::map<std::string, std::vector<Sample>, std::less<>> by_name_;
 };
 
+// A figure in bytes, for a reader.
+std::string BytesText(double bytes);
+
 }  // namespace mezz::watch

@@ -24,12 +24,6 @@ Status Refused(std::string_view text, std::string_view why) {
   return Status::InvalidArgument(fmt::format("{}: {}", text, why));
 }
 
-bool Take(std::string_view what, std::string_view* text) {
-  if (!text->starts_with(what)) return false;
-  text->remove_prefix(what.size());
-  return true;
-}
-
 template <typename Number>
 bool IsNumber(std::string_view text, Number* number) {
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), *number);
@@ -67,7 +61,7 @@ std::optional<std::string> Variable(const std::string& environment, std::string_
   for (size_t at = 0; at < environment.size();) {
     const size_t end = std::min(environment.find('\0', at), environment.size());
     std::string_view one(environment.data() + at, end - at);
-    if (Take(name, &one) && Take("=", &one)) return std::string(one);
+    if (TakePrefix(name, &one) && TakePrefix("=", &one)) return std::string(one);
     at = end + 1;
   }
   return std::nullopt;
@@ -76,11 +70,11 @@ std::optional<std::string> Variable(const std::string& environment, std::string_
 // The value of `metrics` in a URI; empty: it has none.
 std::string_view MetricsOf(std::string_view uri) {
   uri.remove_prefix(std::min(uri.find("://"), uri.size()));
-  Take("://", &uri);
+  TakePrefix("://", &uri);
   while (!uri.empty()) {
     std::string_view pair = uri.substr(0, uri.find(';'));
     uri.remove_prefix(std::min(pair.size() + 1, uri.size()));
-    if (Take("metrics=", &pair)) return pair;
+    if (TakePrefix("metrics=", &pair)) return pair;
   }
   return {};
 }
@@ -112,9 +106,9 @@ Status OfProcess(const std::string& pid, const std::string& proc, std::string* t
 
 Status Parse(std::string_view text, MetricsSource* source) {
   source->text = text;
-  if (Take("tcp:", &text) || Take("tcp-any:", &text)) return ParseTcp(text, source);
-  const bool is_unix = Take("unix:", &text);
-  const bool is_file = !is_unix && Take("file:", &text);
+  if (TakePrefix("tcp:", &text) || TakePrefix("tcp-any:", &text)) return ParseTcp(text, source);
+  const bool is_unix = TakePrefix("unix:", &text);
+  const bool is_file = !is_unix && TakePrefix("file:", &text);
   MEZZ_RETURN_IF_ERROR(ParsePath(text, source));
   if (is_unix && source->kind != Kind::kUnix) return Refused(source->text, "what is there is no socket");
   if (is_file && source->kind != Kind::kFile) return Refused(source->text, "what is there is no file");

@@ -2,11 +2,9 @@
 // The doctor's rules. docs/how-to/watch.md tells how to do the same by hand.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 
-#include "cache/base/text.h"
 #include "cache/pack/codec_rules.h"
 #include "workloads/watch/doctor.h"
 
@@ -18,11 +16,8 @@ using Sentence = std::optional<std::string>;
 
 // So few may be chance.
 constexpr double kLookUpsMin = 1000;
-constexpr double kPackingTriesMin = 1000;
 constexpr double kPutsMin = 1000;
 constexpr double kCompactionReadsMin = 64;
-
-std::string Bytes(double bytes) { return HumanBytes(static_cast<uint64_t>(std::max(bytes, 0.0))); }
 
 double LookUps(const Samples& samples, std::string_view role) {
   return samples.Sum("dram_hit_total", {{"role", role}}) + samples.Sum("scm_hit_total", {{"role", role}}) +
@@ -83,7 +78,7 @@ Sentence Faults(const Samples& samples) {
   const double damaged = samples.Sum("scm_checksum_mismatch_total") + samples.Sum("scm_damaged_header_total");
   if (faults + out + damaged == 0) return std::nullopt;
   return fmt::format("the medium fails: {:.0f} faults, {:.0f} records with changed bytes, {} out of use", faults,
-                     damaged, Bytes(out));
+                     damaged, BytesText(out));
 }
 
 Sentence NotDax(const Samples& samples) {
@@ -108,8 +103,8 @@ constexpr double kHugePagesMatterFrom = 64 << 20;
 Sentence SmallPages(const Samples& samples) {
   const double ready = samples.Sum("scm_ready_bytes"), huge = samples.Sum("scm_huge_page_bytes");
   if (IsNotDax(samples) || ready < kHugePagesMatterFrom || huge >= ready / 2) return std::nullopt;
-  return fmt::format("huge pages are missing: of {} of the medium {} came as pages of 2 MiB", Bytes(ready),
-                     Bytes(huge));
+  return fmt::format("huge pages are missing: of {} of the medium {} came as pages of 2 MiB", BytesText(ready),
+                     BytesText(huge));
 }
 
 bool FewCompactionReads(const Samples& samples) {
@@ -153,7 +148,7 @@ Sentence LargeMemtable(const Samples& samples) {
   const double cache = samples.Sum("dram_capacity_bytes") + samples.Sum("scm_capacity_bytes");
   if (flushed <= cache || !KnowsDram(samples)) return std::nullopt;
   return fmt::format("a memtable of {} was flushed, and the cache has {}: one flush replaces all that it holds",
-                     Bytes(flushed), Bytes(cache));
+                     BytesText(flushed), BytesText(cache));
 }
 
 Sentence LargerThanSegment(const Samples& samples) {
@@ -196,22 +191,19 @@ Sentence NoMetadata(const Samples& samples) {
 
 bool FewPackingTries(const Samples& samples) {
   if (samples.Info("pack") == "off") return false;
-  return samples.Sum("scm_packed_put_total") + samples.Sum("pack_rejected_total") < kPackingTriesMin;
+  return samples.Sum("scm_packed_put_total") + samples.Sum("pack_rejected_total") < double{kPackingTriesMin};
 }
-// As the line of the report (integration/packing_advice.h): a block that did not pack counts as one of mean size.
-double PackingRatio(const Samples& samples) {
-  const double packed = samples.Sum("scm_packed_put_total"), rejected = samples.Sum("pack_rejected_total");
-  const double bytes = samples.Sum("scm_packed_put_bytes_total");
-  const double in_vain = packed == 0 ? 1 : rejected * bytes / packed;
-  return (bytes + in_vain) / (samples.Sum("scm_packed_put_stored_bytes_total") + in_vain);
+double PackingRatioOf(const Samples& samples) {
+  return PackingRatio(samples.Sum("scm_packed_put_total"), samples.Sum("scm_packed_put_bytes_total"),
+                      samples.Sum("scm_packed_put_stored_bytes_total"), samples.Sum("pack_rejected_total"));
 }
 Sentence NoGainOfDram(const Samples& samples) {
-  if (samples.Info("pack") == "off" || !IsDram(samples) || PackingRatio(samples) >= kPackingPaysFrom)
+  if (samples.Info("pack") == "off" || !IsDram(samples) || PackingRatioOf(samples) >= kPackingPaysFrom)
     return std::nullopt;
   return fmt::format(
       "the data do not pack ({:.2f} times), and the medium is DRAM: it holds no more than it would as DRAM "
       "cache",
-      PackingRatio(samples));
+      PackingRatioOf(samples));
 }
 Sentence PackedInVain(const Samples& samples) {
   constexpr double kMost = 0.9;
