@@ -56,6 +56,13 @@ def concerned(tests, changed, headers, includes):
     return [name for _, _, name in sorted(ranked)]
 
 
+def programs(tests, build):
+    """What to build for them. A script that is given something of the build may need any of it."""
+    if any(not source and any(word.startswith(build) for word in words) for _, source, _, words in tests):
+        return ["all"]
+    return sorted({Path(words[0]).name for _, source, _, words in tests if source})
+
+
 def read_tests(build):
     listed = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True,
                             check=False)
@@ -82,8 +89,7 @@ def main():
         return set(INCLUDE.findall(path.read_text())) if source and path.is_file() else set()
 
     names = concerned(tests.values(), changed, headers, includes)
-    programs = sorted({Path(tests[name][3][0]).name for name in names[:MOST] if tests[name][1]})
-    print(" ".join(programs))
+    print(" ".join(programs([tests[name] for name in names[:MOST]], str(Path(build).resolve()))))
     print("|".join(f"^{re.escape(name)}$" for name in names[:MOST]))
     print(f"{len(names[MOST:])} more tests are left to tools/check" if len(names) > MOST else "")
 

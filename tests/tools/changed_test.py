@@ -33,6 +33,12 @@ class Changed(unittest.TestCase):
         self.assertEqual(self.concerned("tests/unit/a_test.cc"), ["unit/a_test"])
         self.assertEqual(self.concerned("tools/pages.py"), ["tools/pages"])
 
+    def test_a_script_that_is_given_something_of_the_build_needs_all_of_it(self):
+        script = ("tools/man", "", ["unit"], ["python3", "/x/tests/tools/man_test.py", "/x/build/dev"])
+        self.assertEqual(changed.programs(TESTS[:1], "/x/build/dev"), ["unit_cache"])
+        self.assertEqual(changed.programs([*TESTS[-1:], script], "/x/build/dev"), ["all"])
+        self.assertEqual(changed.programs(TESTS[-1:], "/x/build/dev"), [])
+
     def test_nothing_concerns_a_page(self):
         self.assertEqual(self.concerned("README.md"), [])
 
