@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # The rows of README's first table, and of summary.md: databases that are flushed and compacted while they are measured.
 #
-#   [SEED=1] [ROWS="text text3 pro64 pro64x3 z50 z10 mes pro4 ya"] results/written/run.sh MEZZ_REPLAY MEMORY OUT
+#   [SEED=1] [ROWS="text text3 pro64 pro64x3 z50 z10 mes pro4 ya"] [CACHES=...] results/written/run.sh MEZZ_REPLAY MEMORY OUT
 #
 # MEZZ_REPLAY is built for RocksDB 11.8.1; MEMORY is a folder on tmpfs with 2 GiB to spare; OUT takes ROW.json and ROW.txt.
+# CACHES replaces those of the last five rows.
 set -euo pipefail
 replay=$1 memory=$2 out=$3
 mkdir -p "$out" "$memory"
@@ -19,7 +20,7 @@ row() {
   rm -rf "$memory/db-$name"
 }
 
-all=lru+compressed_lz4,lru+compressed_lz4+warm,lru+compressed_zstd+warm,all_dram+warm,hybrid,hybrid:dram_first,hybrid+noheirs,hybrid+noheirs+nowarm
+all=${CACHES:-lru+compressed_lz4,lru+compressed_lz4+warm,lru+compressed_zstd+warm,all_dram+warm,hybrid,hybrid:dram_first,hybrid+noheirs,hybrid+noheirs+nowarm}
 few=lru+compressed_lz4+warm,lru+compressed_zstd+warm,hybrid,hybrid:dram_first
 for name in ${ROWS:-text text3 pro64 pro64x3 z50 z10 mes pro4 ya}; do
   case $name in
