@@ -258,8 +258,7 @@ rocksdb::Status ScmSecondaryCache::InsertSaved(const Slice& key, const Slice& sa
   const SpanSource copy{std::as_bytes(std::span(saved.data(), saved.size()))};
   if (core_->scm().Compare(name, saved.size(), copy) != Held::kSame) {
     core_->scm().Erase(name);  // a put may be refused, and must not leave other bytes behind
-    core_->scm().Put(name, BlockRole::kOther, saved.size(), copy, Generation::kYoung, core_->FormOf(BlockRole::kOther),
-                     PackedBy::kCaller);
+    core_->scm().Put(name, BlockRole::kOther, saved.size(), copy, Generation::kYoung, core_->FormOf(BlockRole::kOther));
   }
   return rocksdb::Status::OK();
 }
