@@ -4,8 +4,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+// Boost under a name of our own: the linker takes one of each function that two files have under one name, and a
+// program's Boost may be another release, or compiled with RTTI, which its Asio does not survive.
+#define boost mezz_boost
 #include <boost/config.hpp>
-// A program may have another Boost: what Boost shows to it would be shared with that.
+// Nor does a shared library of ours show it.
 #undef BOOST_SYMBOL_VISIBLE
 #define BOOST_SYMBOL_VISIBLE
 #define BOOST_ASIO_DISABLE_VISIBILITY
