@@ -53,6 +53,8 @@ apt-config dump | grep -E '^Acquire::https?::' >"$root/etc/apt/apt.conf.d/90as-o
 mount -t proc proc "$root/proc"
 mount -t tmpfs tmpfs "$root/dev/shm"
 mount -t tmpfs tmpfs "$root/tmp"
+printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"  # no service starts there, as in a container
+chmod +x "$root/usr/sbin/policy-rc.d"
 mkdir -p "$home/build/package-deb"
 cp "$made"/*.deb "$home/build/package-deb/"
 in_root 'apt-get -qq update' >"$work/update.log" 2>&1 || fail "apt-get update"
@@ -60,7 +62,7 @@ in_root 'apt-get -qq update' >"$work/update.log" 2>&1 || fail "apt-get update"
 # The commands of the page, continued lines joined.
 mapfile -t commands < <(sed -n '/^## From packages/,/^## /{/^```sh/,/^```$/{/^```/d;p}}' "$top/docs/how-to/preload.md" |
   sed -e ':again' -e '/\\$/{N;s/ *\\\n */ /;b again}')
-((${#commands[@]} == 5)) || fail "the page has ${#commands[@]} commands, not 5: ${commands[*]}"
+((${#commands[@]} == 6)) || fail "the page has ${#commands[@]} commands, not 6: ${commands[*]}"
 [[ ${commands[0]} == *'tools/package deb' ]] || fail "the first command is not tools/package deb: ${commands[0]}"
 
 # Of each file below the root its kind, and where a link leads. Not what apt itself keeps and notes.
@@ -88,19 +90,28 @@ done
 in_root 'test -s /usr/share/man/man7/mezzanine.7.gz' || fail "no mezzanine(7)"
 ok "five programs, each with its page and completion"
 
-# The third runs in the background until it is scraped.
-[[ ${commands[2]} == *' &' ]] || fail "the third command does not run in the background: ${commands[2]}"
+# The third and fourth run in the background until the fifth has seen what they serve.
+for one in 2 3; do
+  [[ ${commands[one]} == *' &' ]] || fail "command $((one + 1)) does not run in the background: ${commands[one]}"
+done
 in_root "${commands[2]% &}" >"$work/program.log" 2>&1 &
 program=$!
+in_root "${commands[3]% &}" >"$work/prometheus.log" 2>&1 &
 for ((tries = 60; tries; --tries)); do
-  in_root "${commands[3]}" >"$work/scrape.log" 2>&1 || fail "${commands[3]}"
-  hits=$(awk '/^mezzanine_scm_hit_total[{ ]/ { sum += $NF } END { printf "%d", sum }' "$work/scrape.log")
-  ((hits < 100)) || break
+  in_root "${commands[4]}" >"$work/panel.log" 2>&1 || fail "${commands[4]}"
+  in_root "curl -s --data-urlencode 'query=sum(mezzanine_scm_hit_total)' http://127.0.0.1:9091/api/v1/query" \
+    >"$work/scrape.log" 2>&1 || fail "no answer to a query"
+  hits=$(sed -nE 's/.*"value":\[[0-9.]+,"([0-9]+)".*/\1/p' "$work/scrape.log")
+  ((${hits:=0} < 100)) || break
   kill -0 "$program" || fail "the program has ended, and the scrapes show $hits hits in SCM"
   sleep 1
 done
 ((hits >= 100)) || fail "the scrapes show $hits hits in SCM"
-ok "scraped: $hits hits in SCM"
+in_root "${commands[4]}" >"$work/panel.log" 2>&1 || fail "${commands[4]}"
+grep -q ': RocksDB [0-9.]*, file /dev/shm/' "$work/panel.log" || fail "the panel does not know the cache"
+grep -q 'Hit ratio by tier' "$work/panel.log" || fail "the panel lacks its graphs"
+pkill -x prometheus || fail "Prometheus has ended"
+ok "scraped: $hits hits in SCM, and the panel has them"
 wait "$program" || fail "${commands[2]}"
 grep -q '^readrandom ' "$work/program.log" || fail "the program has no result"
 grep -q 'mezzanine: .*MEZZANINE_CACHE' "$work/program.log" && fail "the program went without the cache"
@@ -108,7 +119,7 @@ medium=$(sed -E 's/.*scm_path=([^;'"'"']+).*/\1/' <<<"${commands[2]}")
 in_root "mezz_inspect $medium" >"$work/inspect.log" 2>&1 || fail "mezz_inspect $medium"
 ok "$(grep '^readrandom ' "$work/program.log")"
 
-in_root "${commands[4]}" >"$work/purge.log" 2>&1 || fail "${commands[4]}"
+in_root "${commands[5]}" >"$work/purge.log" 2>&1 || fail "${commands[5]}"
 files >"$work/after"
 diff "$work/before" "$work/after" >"$work/left.log" || fail "the packages leave files, or take some"
 [[ -s $root/$medium ]] || fail "the medium $medium has gone"

@@ -74,7 +74,7 @@ class Prometheus:
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder / 'tsdb'}",
-                 f"--web.listen-address={self.address}"], stdout=log, stderr=log)
+                 f"--web.listen-address={self.address}", f"--web.console.templates={GRAFANA}"], stdout=log, stderr=log)
 
     def get(self, path, **parameters):
         url = f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
@@ -140,6 +140,17 @@ def check_dashboard(prometheus, version):
     check(count > 30, f"all {count} queries of {len(dashboard['panels'])} panels have data")
 
 
+def check_console(prometheus, version):
+    made = subprocess.run([ROOT / "tools/console.py", "--check"], capture_output=True, text=True)
+    check(made.returncode == 0, f"mezzanine.html is made of mezzanine.json: {made.stderr}")
+    page, kind = fetch(f"http://{prometheus.address}/consoles/mezzanine.html")
+    check(kind.startswith("text/html") and f"RocksDB {version}" in page, "the console names the cache's RocksDB")
+    graphs = {file: fetch(f"http://{prometheus.address}{file}")[0]
+              for file in re.findall(r'<script src="([^"]+)"></script>', page)}
+    check(len(graphs) == 3 and any("PromConsole.Graph" in text for text in graphs.values()),
+          f"what draws it is served: {', '.join(graphs)}")
+
+
 def check_rules(folder):
     tests = folder / "alerts_test.yaml"
     alerts = GRAFANA / "alerts.yaml"
@@ -195,6 +206,7 @@ def main():
             check_text(target)
             check_numbers(prometheus, target)
             check_dashboard(prometheus, version)
+            check_console(prometheus, version)
             rules = prometheus.get("rules")["data"]["groups"][0]["rules"]
             check(all(rule["health"] != "err" for rule in rules), f"{len(rules)} alert rules are evaluated")
             check(processes[0].poll() is None, "the program lives")

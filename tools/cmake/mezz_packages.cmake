@@ -25,6 +25,8 @@ else()
   install(DIRECTORY ${made}/man/man7 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT preload)
   install(DIRECTORY ${made}/bash-completion DESTINATION ${CMAKE_INSTALL_DATAROOTDIR} COMPONENT tools)
 endif()
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/grafana COMPONENT preload
+        DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/mezzanine)
 install(FILES ${PROJECT_SOURCE_DIR}/docs/how-to/mezzanine-db.service COMPONENT preload
         DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/mezzanine-preload/examples)
 
