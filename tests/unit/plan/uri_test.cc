@@ -45,7 +45,10 @@ TEST(PlanUri, OfEachDeviceIsReadBack) {
        {PlaceKind::kNumaNode, PlaceKind::kDaxDevice, PlaceKind::kDaxMount, PlaceKind::kTmpfs, PlaceKind::kProcess}) {
     places.push_back({.kind = kind, .path = "/mnt/of a", .node = 1, .total_bytes = kGiB, .available_bytes = kGiB});
   }
-  Advise({.total_bytes = 8 * kGiB, .available_bytes = 6 * kGiB}, &places);
+  MachineMemory machine;
+  machine.total_bytes = 8 * kGiB;
+  machine.available_bytes = 6 * kGiB;
+  Advise(machine, &places);
   for (const Place& place : places) {
     HybridCacheOptions options;
     const Status status = ParseHybridUri(place.uri, &options, ::mezz::Machine());
