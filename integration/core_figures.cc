@@ -18,12 +18,11 @@ void HybridCore::StopMetrics() {
 MetricFamilies HybridCore::Metrics() const {
   CoreFigures figures = Figures();
   if (dram_tier_use_) figures.dram_tier = dram_tier_use_();
-  if (curve_ != nullptr) figures.curve = curve_->Read();
+  if (observers_.curve() != nullptr) figures.curve = observers_.curve()->Read();
   return ToMetrics(figures);
 }
 
 CoreFigures HybridCore::Figures() const {
-  const auto read = [](const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); };
   CoreFigures figures;
   figures.options = options_;
   figures.options.policy = policy_name();
@@ -51,8 +50,8 @@ CoreFigures HybridCore::Figures() const {
   if (dram_.budget().limited()) figures.dram_total_bytes = dram_.budget().total();
   figures.dram_capacity_bytes = policy_.dram_tier_bytes();
   figures.dram_warmed_bytes = warm_->taken();
-  if (measures_misses_) {
-    figures.misses = miss_latency_.Read();
+  figures.misses = observers_.misses();
+  if (figures.misses) {
     figures.flash_read_ns = flow_.flash_read_ns();
     figures.zstd_percent = scm_->zstd_percent();
   }
@@ -61,15 +60,15 @@ CoreFigures HybridCore::Figures() const {
     figures.unstaged_puts = scm_->unstaged_puts();
   }
   if (read_back_ != nullptr) figures.read_back = read_back_->counts();
-  figures.offered_by_flushes = read(offered_.by_flushes);
-  figures.offered_by_compactions = read(offered_.by_compactions);
-  figures.read_by_compactions = read(offered_.read_by_compactions);
-  figures.largest_flush_bytes = read(offered_.largest_flush_bytes);
+  figures.offered_by_flushes = offered_.by_flushes();
+  figures.offered_by_compactions = offered_.by_compactions();
+  figures.read_by_compactions = offered_.read_by_compactions();
+  figures.largest_flush_bytes = offered_.largest_flush_bytes();
   return figures;
 }
 
 std::string HybridCore::Report(UriKind uri, CacheCurve::Which curve) const {
-  return ToReport(Figures(), uri) + (curve_ == nullptr ? "" : curve_->Text(curve));
+  return ToReport(Figures(), uri) + (observers_.curve() == nullptr ? "" : observers_.curve()->Text(curve));
 }
 
 }  // namespace mezz

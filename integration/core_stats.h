@@ -24,7 +24,7 @@ class CoreStats : public HybridStats {
   Status MakeCurve(plan::Curve* curve) const override { return stats_core().MakeCurve(curve); }
   Status DumpCurve(const std::string& path) const override { return stats_core().DumpCurve(path); }
   bool TakesHeirs() const override { return stats_core().options().heirs; }
-  void NoteFlush(uint64_t bytes) override { stats_core().NoteFlush(bytes); }
+  void NoteFlush(uint64_t bytes) override { stats_core().offered().NoteFlush(bytes); }
   void ForgetFile(FileId file) override { stats_core().scm().ForgetFile(file); }
 
  private:

@@ -147,7 +147,8 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<H
       registration_(static_cast<const rocksdb::Cache*>(this), this) {
   memory_allocator_ = WrappedAllocator(target_);
   core_->OwnDramTier([this](uint64_t bytes) { dram_.SetCapacity(bytes); });
-  if (std::string_view(target_->Name()) == "AutoHyperClockCache") core_->KeepHitBits(core_->options().dram_bytes);
+  if (std::string_view(target_->Name()) == "AutoHyperClockCache")
+    core_->observers().KeepHitBits(core_->options().dram_bytes);
   read_back_ = core_->MakeReadBack(this);
   core_->FollowDram();
   core_->ServeMetrics([this] { return DramTierUse{.bytes = GetUsage(), .pinned_bytes = GetPinnedUsage()}; });
@@ -180,12 +181,12 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
     core_->CountDramHit(RoleOf(helper));
     if (!demotable) return handle;
     if (OnCompactionThread()) [[unlikely]] {
-      core_->NoteDramRead(BlockKey::FromBytes(key.data()), RoleOf(helper),
-                          [=, this] { return helper->size_cb(target_->Value(handle)); });
+      core_->observers().NoteDramRead(BlockKey::FromBytes(key.data()), RoleOf(helper),
+                                      [=, this] { return helper->size_cb(target_->Value(handle)); });
       NoteParent(BlockKey::FromBytes(key.data()), helper, handle, Standing::kDram);
     } else {
-      core_->NoteDramHit(BlockKey::FromBytes(key.data()), RoleOf(helper),
-                         [=, this] { return helper->size_cb(target_->Value(handle)); });
+      core_->observers().NoteDramHit(BlockKey::FromBytes(key.data()), RoleOf(helper),
+                                     [=, this] { return helper->size_cb(target_->Value(handle)); });
     }
     return handle;
   }
@@ -193,7 +194,7 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
     const BlockRequest request{key, helper, context, priority};
     handle = LookupScm(BlockKey::FromBytes(key.data()), request, stats);
     if (handle != nullptr) return handle;
-    core_->NoteMiss(BlockKey::FromBytes(key.data()), RoleOf(helper));
+    core_->observers().NoteMiss(BlockKey::FromBytes(key.data()), RoleOf(helper));
     if (OnCompactionThread()) [[unlikely]]
       NoteParent(BlockKey::FromBytes(key.data()), helper, nullptr, Standing::kNowhere);
   }
@@ -205,7 +206,7 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
 void HybridCache::NoteParent(const BlockKey& key, const CacheItemHelper* helper, Handle* handle,
                              Standing standing) noexcept {
   if (!core_->options().heirs || RoleOf(helper) != BlockRole::kData) return;
-  core_->NoteReadByCompaction();
+  core_->offered().NoteReadByCompaction();
   try {
     if (handle == nullptr) return heirs_.NoteParent({}, Standing::kNowhere, 0);
     const ObjectPtr obj = target_->Value(handle);
@@ -314,8 +315,8 @@ rocksdb::Status HybridCache::Insert(const Slice& key, ObjectPtr obj, const Cache
     return target_->Insert(key, obj, helper, charge, handle, priority, compressed, type);
   }
   const BlockKey block_key = BlockKey::FromBytes(key.data());
-  core_->NoteInsert(block_key);
-  if (Demotable(key, helper)) core_->NoteInsertedSize(block_key, [&] { return helper->size_cb(obj); });
+  core_->observers().NoteInsert(block_key);
+  if (Demotable(key, helper)) core_->observers().NoteInsertedSize(block_key, [&] { return helper->size_cb(obj); });
   // RocksDB inserts what both tiers missed, so what is here was inserted meanwhile: perhaps other bytes.
   // HyperClockCache would keep them, and LRUCache report them as evicted.
   Forget(key);

@@ -181,7 +181,7 @@ Status HybridCacheV7::Arm(const HybridCacheOptions& options) {
   MEZZ_RETURN_IF_ERROR(DivideDram(&effective));
   MEZZ_RETURN_IF_ERROR(HybridCore::Open(effective, &owned_core_));
   registration_.emplace(static_cast<rocksdb::Cache*>(this), this);
-  owned_core_->KeepHitBits(effective.dram_bytes);
+  owned_core_->observers().KeepHitBits(effective.dram_bytes);
   owned_core_->GuardMoves();
   overflow_.Watch(target_.get());
   large_.Open(target_->GetCapacity(), LargeEntries::ShardsIn(target_->GetPrintableOptions()));
@@ -277,10 +277,10 @@ rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, const Cache
     if (HybridCore* const core = this->core()) {
       core->counters().Add(Event::kInsert, BlockRole::kOther);
       if (key.size() == BlockKey::kBytes) {
-        if (handle == nullptr && priority == Priority::LOW) core->NoteOfferedByFlush();
-        core->NoteInsert(BlockKey::FromBytes(key.data()));
+        if (handle == nullptr && priority == Priority::LOW) core->offered().NoteByFlush();
+        core->observers().NoteInsert(BlockKey::FromBytes(key.data()));
         if (Persistable(helper))
-          core->NoteInsertedSize(BlockKey::FromBytes(key.data()), [&] { return helper->size_cb(value); });
+          core->observers().NoteInsertedSize(BlockKey::FromBytes(key.data()), [&] { return helper->size_cb(value); });
       }
       if (core->wants_misses() && Persistable(helper) && key.size() == BlockKey::kBytes &&
           InsertElsewhere(*core, key, value, helper, charge, handle)) {
@@ -414,13 +414,13 @@ rocksdb::Cache::Handle* HybridCacheV7::Lookup(const Slice& key, const CacheItemH
     if (read_back_ != nullptr && OnCompactionThread()) [[unlikely]]
       NoteParent(*core, key, helper, Value(hit), Standing::kDram);
     core->CountDramHit(BlockRole::kOther);
-    core->NoteDramHit(BlockKey::FromBytes(key.data()), BlockRole::kOther,
-                      [=, this] { return helper->size_cb(Value(hit)); });
+    core->observers().NoteDramHit(BlockKey::FromBytes(key.data()), BlockRole::kOther,
+                                  [=, this] { return helper->size_cb(Value(hit)); });
     return hit;
   }
   Handle* const handle = LookupScm(*core, key, helper, create, priority, stats);
   if (handle == nullptr) {
-    core->NoteMiss(BlockKey::FromBytes(key.data()), BlockRole::kOther);
+    core->observers().NoteMiss(BlockKey::FromBytes(key.data()), BlockRole::kOther);
     core->counters().Add(Event::kMiss, BlockRole::kOther);
   }
   return handle;

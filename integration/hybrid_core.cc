@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cassert>
-#include <chrono>
 #include <utility>
 
 #include "cache/base/if_memory.h"
@@ -14,7 +12,6 @@
 #include "integration/compaction_thread.h"
 #include "integration/heirs.h"
 #include "integration/metrics_endpoint.h"
-#include "integration/miss_timer.h"
 #include "integration/option_table.h"
 #include "integration/serving.h"
 #include "integration/tell.h"
@@ -41,13 +38,10 @@ void TellOfTrouble(const std::string& medium, ScmOptions* scm) {
   };
 }
 
-Status NoCurve() { return Status::NotSupported("curve=off: no look-ups are kept; open the cache with curve=on"); }
-
 }  // namespace
 
 HybridCore::HybridCore(const HybridCacheOptions& options)
     : options_(options),
-      measures_misses_(options.scm.pack == PackMode::kAuto),
       policy_(options_,
               {.block_capacity = [this] { return BlockCapacity(); },
                .fits = [this](const Policy& made) { return Fits(made); },
@@ -55,7 +49,7 @@ HybridCore::HybridCore(const HybridCacheOptions& options)
 
 HybridCore::~HybridCore() {
   metrics_.reset();
-  WriteLastCurve();
+  if (scm_ != nullptr && !scm_->in_child()) observers_.WriteLastCurve();
 }
 
 void HybridCore::OpenCurve() {
@@ -69,24 +63,8 @@ void HybridCore::OpenCurve() {
             .scm_bytes = scm_->capacity_bytes(),
             .codec = flow_.codec()};
   };
-  curve_ = std::make_unique<CacheCurve>(
-      options_,
-      CacheCurve::Cache{.now = now, .counters = [this] { return Snapshot(); }, .now_ns = [this] { return NowNs(); }});
-  notes_dram_hits_ = true;
-}
-
-void HybridCore::WriteLastCurve() const {
-  if (options_.curve_file.empty() || curve_ == nullptr || scm_->in_child()) return;
-  (void)IfThereIsMemory([this] {
-    const Status status = curve_->Dump(options_.curve_file);
-    if (!status.ok()) Tell(fmt::format("curve={}: {}", options_.curve_file, status.message()));
-  });
-}
-
-Status HybridCore::MakeCurve(plan::Curve* curve) const { return curve_ == nullptr ? NoCurve() : curve_->Make(curve); }
-
-Status HybridCore::DumpCurve(const std::string& path) const {
-  return curve_ == nullptr ? NoCurve() : curve_->Dump(path);
+  observers_.OpenCurve(
+      {.now = now, .counters = [this] { return Snapshot(); }, .now_ns = [this] { return options_.NowNs(); }});
 }
 
 uint64_t HybridCore::OwnBytes() {
@@ -100,7 +78,7 @@ DramUse HybridCore::dram_use() const {
           .policies = policy_.bytes_of_all(),
           .hit_bits = hit_bits_bytes(),
           .packing = scm.packing,
-          .curve = curve_ == nullptr ? 0 : curve_->dram_bytes(),
+          .curve = observers_.curve() == nullptr ? 0 : observers_.curve()->dram_bytes(),
           .rest = scm.rest + OwnBytes() + (options_.heirs ? Heirs::dram_bytes() : 0) +
                   (read_back_ == nullptr ? 0 : read_back_->dram_bytes()) +
                   (metrics_ == nullptr ? 0 : MetricsEndpoint::kDramBytes)};
@@ -146,25 +124,9 @@ std::unique_ptr<ReadBack> HybridCore::MakeReadBack(rocksdb::Cache* cache) {
   auto made = std::make_unique<ReadBack>(
       ReadBack::Cache{.cache = cache,
                       .is_forgotten = [this](FileId file) { return scm_->IsForgotten(file); },
-                      .blocks_offered = [this] { return offered_.by_compactions.load(std::memory_order_relaxed); }});
+                      .blocks_offered = [this] { return offered_.by_compactions(); }});
   read_back_ = made.get();
   return made;
-}
-
-void HybridCore::TellTooLarge(BlockRole role, size_t bytes) {
-  if (told_too_large_.load(std::memory_order_relaxed) || told_too_large_.exchange(true, std::memory_order_relaxed))
-    return;
-  (void)IfThereIsMemory([&] {
-    const ScmOptions& scm = scm_->options();
-    const uint64_t segment = std::bit_ceil(bytes + bytes / 8);  // some more may come
-    const bool can = segment <= kSegmentBytesMax && scm.capacity_bytes / kSegmentsMin >= segment;
-    Tell(fmt::format(
-        "{}: a block of {} ({}) fits no segment, which holds {}: such blocks stay in DRAM or are read from "
-        "flash. {}",
-        options_.scm.ToString(), HumanBytes(bytes), mezz::ToString(role), HumanBytes(scm_->max_block_bytes()),
-        can ? fmt::format("Set segment={}, or partition filters and indexes", SizeText(segment))
-            : "Partition filters and indexes, or give more scm and segment"));
-  });
 }
 
 uint64_t HybridCore::BlockCapacity() const { return flow_.BlockCapacity(scm_->capacity_bytes()); }
@@ -187,22 +149,6 @@ PinnedBlock HybridCore::Find(const BlockKey& key, BlockRole role_for_miss_counte
   return scm_->Find(key, role_for_miss_counter, HeatOfLookUp());
 }
 
-uint64_t HybridCore::NowNs() const {
-  if (options_.now_ns) return options_.now_ns();
-  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
-}
-
-void HybridCore::StartMissTimer(const BlockKey& key) {
-  if (!OnCompactionThread()) MissTimer::OnMiss(this, key, NowNs());
-}
-
-void HybridCore::StopMissTimer(const BlockKey& key) {
-  if (const auto ns = MissTimer::OnInsert(this, key, [this] { return NowNs(); })) {
-    flow_.OnFlashRead(*ns);
-    miss_latency_.Add(*ns);
-  }
-}
-
 void HybridCore::Refuse(Event reason, const DramBlock& evicted) {
   counters().Add(reason, evicted.role);
   // What is refused may be a change that nobody told of.
@@ -222,7 +168,7 @@ Placement HybridCore::OnMiss(const BlockKey& key, BlockRole role, size_t bytes, 
 
 HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& block) {
   const size_t bytes = block.logical_bytes();
-  if (curve_ != nullptr) curve_->NoteLookUp(BlockHash(key), block.role(), [bytes] { return bytes; });
+  observers_.NoteScmHit(key, block.role(), bytes);
   if (read_back_ != nullptr && !OnCompactionThread()) read_back_->NoteHit(key);
   switch (flow_.OnScmHit({key, block.role(), bytes}, block.heat(), OnCompactionThread(), block.form())) {
     case Action::kPromote:
@@ -239,7 +185,7 @@ HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& b
 
 bool HybridCore::StartSaving() {
   assert(gate_ != nullptr);
-  return warm_->StartSaving(NowNs());
+  return warm_->StartSaving(options_.NowNs());
 }
 
 void HybridCore::OnPromoted(const BlockKey& key, BlockRole role, Serve serve) {

@@ -3,7 +3,6 @@
 // need no RocksDB type.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,12 +18,14 @@
 #include "integration/cache_curve.h"
 #include "integration/dram_tier.h"
 #include "integration/live_tiers.h"
+#include "integration/look_up_observers.h"
 #include "integration/metrics.h"
-#include "integration/miss_latency.h"
 #include "integration/move_gate.h"
+#include "integration/offered_counts.h"
 #include "integration/options.h"
 #include "integration/policy_in_force.h"
 #include "integration/read_back.h"
+#include "integration/too_large.h"
 #include "integration/warm_dram.h"
 
 namespace mezz {
@@ -79,47 +80,10 @@ class HybridCore final : private SurvivorJudge {
   // passes it to the block's heirs.
   PinnedBlock Find(const BlockKey& key, BlockRole role_for_miss_counter);
 
-  // NoteMiss says that the same look-up found no block that could be served, so the caller reads flash. NoteInsert says
-  // that the caller inserts what it has read. The time between the two is the cost of a miss, by which pack=auto
-  // chooses. It is not measured for compactions, which read ahead, nor under a stock cache, which inserts without us.
-  void NoteMiss(const BlockKey& key, BlockRole role) {
-    if (curve_ != nullptr) curve_->NoteLookUp(BlockHash(key), role, [] { return size_t{0}; });
-    if (measures_misses_ && RolePacks(role)) StartMissTimer(key);
-  }
-  void NoteInsert(const BlockKey& key) {
-    if (measures_misses_) StopMissTimer(key);
-  }
-
-  // Tells the live curve the size of a block that was read after a miss and may be demoted. `size_of()` returns its
-  // bytes, and is rarely called.
-  template <typename SizeOf>
-  void NoteInsertedSize(const BlockKey& key, SizeOf&& size_of) {
-    if (curve_ != nullptr) curve_->NoteSize(BlockHash(key), size_of);
-  }
-
-  // From now on NoteDramHit remembers which blocks were hit. For a DRAM tier that does not tell reliably whether an
-  // evicted block was hit. Before the first look-up.
-  void KeepHitBits(uint64_t dram_bytes) {
-    dram_.KeepHitBits(dram_bytes);
-    notes_dram_hits_ = true;
-  }
-  // The DRAM tier has answered a look-up of a block that may be demoted. `size_of()` returns its bytes, and is rarely
-  // called.
-  template <typename SizeOf>
-  void NoteDramHit(const BlockKey& key, BlockRole role, SizeOf&& size_of) {
-    if (!notes_dram_hits_) return;
-    if (dram_.hit_bits() == nullptr) return curve_->NoteLookUp(BlockHash(key), role, size_of);
-    const uint64_t hash = BlockHash(key);
-    if (!dram_.hit_bits()->IsSettled(hash)) [[unlikely]]
-      NoteUnsettledHit(hash, role, size_of);
-  }
-
-  // The same for a compaction's look-up. It is counted in the live curve, which counts all look-ups, but is no evidence
-  // that a user wants the block.
-  template <typename SizeOf>
-  void NoteDramRead(const BlockKey& key, BlockRole role, SizeOf&& size_of) {
-    if (curve_ != nullptr) curve_->NoteLookUp(BlockHash(key), role, size_of);
-  }
+  // Whom the adapters tell of look-ups.
+  LookUpObservers& observers() { return observers_; }
+  // Whom they tell of what is offered without a call of OnWarm, and of what compactions look up.
+  OfferedCounts& offered() { return offered_; }
 
   // All that an eviction callback has to do. A block that cannot be stored is refused, and its reason is counted; any
   // other goes to OnDramEviction. `size_of()` returns the block's bytes and `source_of(bytes)` a BlockSource. If either
@@ -150,24 +114,12 @@ class HybridCore final : private SurvivorJudge {
   // compaction does for this call, so the block is packed later.
   Placement OnWarm(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage) {
     if (lineage.kind == Lineage::Kind::kFlushed) {
-      NoteOfferedByFlush();
+      offered_.NoteByFlush();
     } else {
-      offered_.by_compactions.fetch_add(1, std::memory_order_relaxed);
+      offered_.NoteByCompaction();
     }
     return flow_.OnWarm({.key = key, .role = role, .bytes = bytes, .source = &source, .packed_by = PackedBy::kStage},
                         lineage);
-  }
-  // Counts, for the report, a block that a flush wrote and RocksDB offered without a call of OnWarm.
-  void NoteOfferedByFlush() { offered_.by_flushes.fetch_add(1, std::memory_order_relaxed); }
-  // Counts, for the report, a data block that a compaction has looked up.
-  void NoteReadByCompaction() { offered_.read_by_compactions.fetch_add(1, std::memory_order_relaxed); }
-  // Notes the size of a memtable that was flushed. The report of the largest is what monitoring compares with the
-  // tiers.
-  void NoteFlush(uint64_t bytes) {
-    uint64_t largest = offered_.largest_flush_bytes.load(std::memory_order_relaxed);
-    while (bytes > largest && !offered_.largest_flush_bytes.compare_exchange_weak(
-                                  largest, bytes, std::memory_order_relaxed, std::memory_order_relaxed)) {
-    }
   }
   // The same as OnWarm for a block of a compaction's new file that was read back for the cache. Nobody waits for this
   // call either.
@@ -218,18 +170,18 @@ class HybridCore final : private SurvivorJudge {
 
   ScmTier& scm() { return *scm_; }
   Counters& counters() { return scm_->counters(); }
-  // A block that may be demoted is larger than any record can be. Tells so once on stderr, with the segment size that
-  // would hold it.
-  void TellTooLarge(BlockRole role, size_t bytes);
+  // A block that may be demoted is larger than any record can be.
+  void TellTooLarge(BlockRole role, size_t bytes) {
+    too_large_.Tell(scm_->options(), scm_->max_block_bytes(), role, bytes);
+  }
   void CountDramHit(BlockRole role) { dram_.CountHit(role); }
   // The counters of both tiers.
   CounterSnapshot Snapshot() const { return tiers_.Counters(); }
   DecisionSnapshot Decisions() const { return decisions_.Snapshot(); }
   const HybridCacheOptions& options() const { return options_; }  // as opened; the policy may be another now
 
-  // CacheCurve::Make and CacheCurve::Dump. kNotSupported with curve=off.
-  Status MakeCurve(plan::Curve* curve) const;
-  Status DumpCurve(const std::string& path) const;
+  Status MakeCurve(plan::Curve* curve) const { return observers_.MakeCurve(curve); }
+  Status DumpCurve(const std::string& path) const { return observers_.DumpCurve(path); }
 
   // All figures, as monitoring gets them. With a curve, this takes up to some seconds now and then, as Report does.
   MetricFamilies Metrics() const;
@@ -251,22 +203,11 @@ class HybridCore final : private SurvivorJudge {
  private:
   explicit HybridCore(const HybridCacheOptions& options);
   void OpenCurve();
-  void WriteLastCurve() const;
-
-  // Out of line, so that a hit has no more code than it needs.
-  template <typename SizeOf>
-  [[gnu::noinline]] void NoteUnsettledHit(uint64_t hash, BlockRole role, SizeOf& size_of) {
-    dram_.hit_bits()->Set(hash);
-    if (dram_.hit_bits()->IsWatched(hash)) curve_->NoteLookUp(hash, role, size_of);
-  }
 
   Status Fits(const Policy& made) const;
   Heat HeatOfLookUp() const;
   // How many bytes of blocks the SCM tier can hold, as blocks pack at present.
   uint64_t BlockCapacity() const;
-  void StartMissTimer(const BlockKey& key);
-  void StopMissTimer(const BlockKey& key);
-  uint64_t NowNs() const;
   CoreFigures Figures() const;
   // Of SurvivorJudge. A tier that opens over a full medium may have to make room before there is a policy.
   Fate Judge(const RecordFacts& record) override {
@@ -280,7 +221,6 @@ class HybridCore final : private SurvivorJudge {
   void Refuse(Event reason, const DramBlock& evicted);
 
   HybridCacheOptions options_;
-  const bool measures_misses_;
   PolicyInForce policy_;
   DramTier dram_{options_, policy_};
   DecisionCounters decisions_;
@@ -291,16 +231,11 @@ class HybridCore final : private SurvivorJudge {
 
   std::unique_ptr<ScmTier> scm_;    // declared after the members that its reclaim asks
   std::unique_ptr<MoveGate> gate_;  // null if nobody tells of changes; does not change once blocks are looked up
-  std::atomic<bool> told_too_large_{false};  // relaxed, because it publishes nothing
-  std::unique_ptr<CacheCurve> curve_;        // null with curve=off; does not change once opened
-  bool notes_dram_hits_ = false;             // in the hit bits, or for the curve
-  std::optional<WarmDram> warm_;             // set once the cache is open
-  // Blocks that RocksDB offered after writing them, and compactions' look-ups. Relaxed, because they are figures only.
-  struct Offered {
-    std::atomic<uint64_t> by_flushes{0}, by_compactions{0}, read_by_compactions{0}, largest_flush_bytes{0};
-  } offered_;
+  TooLargeWarning too_large_;
+  LookUpObservers observers_{options_, dram_, flow_};
+  std::optional<WarmDram> warm_;  // set once the cache is open
+  OfferedCounts offered_;
   ReadBack* read_back_ = nullptr;               // null if nothing is read back; does not change once in use
-  MissLatency miss_latency_;                    // used with measures_misses_
   std::function<DramTierUse()> dram_tier_use_;  // empty if not known; does not change once blocks are looked up
   std::unique_ptr<MetricsEndpoint> metrics_;    // null without metrics=; last, so that its thread ends first
 };
@@ -324,7 +259,7 @@ void HybridCore::Offer(const DramBlock& evicted, SizeOf size_of, SourceOf source
 template <typename SizeOf, typename SourceOf>
 void HybridCore::Save(const DramBlock& block, SizeOf size_of, SourceOf source_of) noexcept {
   try {
-    if (!warm_->WantsWrite(block, NowNs())) return;
+    if (!warm_->WantsWrite(block, options_.NowNs())) return;
     const size_t bytes = size_of();
     const auto source = source_of(bytes);
     const bool proven = block.was_hit || IsMetadata(block.role) || dram_.hit_bits() == nullptr;

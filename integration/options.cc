@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 
 #include "cache/base/text.h"
 #include "fmt/format.h"
@@ -232,6 +233,11 @@ std::string_view ToString(BlobPlacement blobs) { return blobs == BlobPlacement::
 // Every SCM hit takes and returns a standalone handle, and with each HyperClockCache updates its shard's usage twice.
 // RocksDB's choice of at least 32 MiB a shard makes that one word for all threads of a small DRAM tier; LRUCache gets
 // a shard for every 512 KiB.
+uint64_t HybridCacheOptions::NowNs() const {
+  if (now_ns) return now_ns();
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+}
+
 int HybridCacheOptions::HyperClockShardBits() const {
   constexpr uint64_t kBytesMin = 2 << 20;
   constexpr int kBitsMax = 6;  // RocksDB's own bound

@@ -106,6 +106,7 @@ struct HybridCacheOptions {
   // Returns monotonic nanoseconds, for policies and for the cost of a miss (pack=auto). Empty means
   // std::chrono::steady_clock. For tests.
   std::function<uint64_t()> now_ns;
+  uint64_t NowNs() const;
 
   // Validates all options without touching the medium; sizes are judged by what `machine` has. No other place does so.
   Status Validate(const Machine& machine = ThisMachine()) const;

@@ -41,7 +41,7 @@ class DramOfABlock : public ::testing::TestWithParam<std::tuple<Sizes, Filling>>
     options.now_ns = [this] { return now_ns_; };
     const Status status = HybridCore::Open(options, &core_);
     ASSERT_TRUE(status.ok()) << status.message();
-    core_->KeepHitBits(sizes_.dram_bytes);
+    core_->observers().KeepHitBits(sizes_.dram_bytes);
   }
   // Blocks that are read from flash, hit in DRAM, and evicted from there.
   void Fill() {
@@ -58,9 +58,9 @@ class DramOfABlock : public ::testing::TestWithParam<std::tuple<Sizes, Filling>>
       ASSERT_LT(next, 16 * sizes_.scm_bytes / kBlockBytes) << "the policy writes nothing";
       for (int i = 0; i < 1024; ++i, ++next) {
         const SpanSource block{payloads[next % kPayloads]};
-        core_->NoteMiss(test::Key(next), BlockRole::kData);
+        core_->observers().NoteMiss(test::Key(next), BlockRole::kData);
         now_ns_ += filling_.miss_ns;
-        if (filling_.miss_ns != 0) core_->NoteInsert(test::Key(next));
+        if (filling_.miss_ns != 0) core_->observers().NoteInsert(test::Key(next));
         core_->OnMiss(test::Key(next), BlockRole::kData, kBlockBytes, block);
         core_->OnDramEviction(test::Key(next), BlockRole::kData, kBlockBytes, /*was_hit=*/true, block);
       }

@@ -172,13 +172,13 @@ TEST_F(HybridCoreTest, DecisionsOfManyThreadsAddUp) {
 // Of blocks that nobody asked for, one in 24 may pass for hit, however far the DRAM tier has grown since.
 TEST_F(HybridCoreTest, HitBitsAndPoliciesFollowTheDramTier) {
   constexpr uint64_t kBlocks = 1000;
-  core_->KeepHitBits(kBlocks * core_->options().scm.expected_block_bytes);
+  core_->observers().KeepHitBits(kBlocks * core_->options().scm.expected_block_bytes);
   const size_t bytes = core_->hit_bits_bytes();
   core_->OnDramCapacity(16 * kBlocks * core_->options().scm.expected_block_bytes);
   EXPECT_EQ(script_.told_dram_bytes, 16 * kBlocks * core_->options().scm.expected_block_bytes);
   EXPECT_EQ(core_->hit_bits_bytes(), 16 * bytes);
   for (uint64_t n = 0; n < 16 * kBlocks; ++n)
-    core_->NoteDramHit(test::Key(n), BlockRole::kData, [] { return size_t{0}; });
+    core_->observers().NoteDramHit(test::Key(n), BlockRole::kData, [] { return size_t{0}; });
   const uint64_t strangers = 4000;
   for (uint64_t n = 0; n < strangers; ++n) Evict(1'000'000 + n);
   const auto hit = std::ranges::count_if(script_.evictions, [](const BlockFacts& b) { return b.was_hit_in_dram; });
@@ -196,7 +196,7 @@ TEST_F(HybridCoreTest, PoliciesAreToldTheSameWithAndWithoutALiveCurve) {
     options_.curve = curve_rate != 0;
     if (options_.curve) options_.curve_rate = curve_rate;
     EXPECT_TRUE(HybridCore::Open(options_, &core_).ok());
-    core_->KeepHitBits(100 * core_->options().scm.expected_block_bytes);
+    core_->observers().KeepHitBits(100 * core_->options().scm.expected_block_bytes);
     script_.evictions.clear();
     test::Random random(test::Seed());
     for (int i = 0; i < 20'000; ++i) {
@@ -204,7 +204,7 @@ TEST_F(HybridCoreTest, PoliciesAreToldTheSameWithAndWithoutALiveCurve) {
       if (random.OneIn(3)) {
         Evict(n);
       } else {
-        core_->NoteDramHit(test::Key(n), BlockRole::kData, [] { return kBytes; });
+        core_->observers().NoteDramHit(test::Key(n), BlockRole::kData, [] { return kBytes; });
       }
     }
     std::vector<bool> hit;
