@@ -22,8 +22,16 @@ class ArcLis final : public TraceFile {
   bool Next(Request* request) override {
     while (TakeRecord(request)) {
       if (pages_ || request->extent_bytes != 0) return true;
+      ++empty_;
     }
     return false;
+  }
+  Status Rewind() override {
+    empty_ = 0;
+    return TraceFile::Rewind();
+  }
+  std::vector<std::string> remarks() const override {
+    return empty_ == 0 ? std::vector<std::string>() : std::vector{EmptyIoRemark(empty_)};
   }
 
  private:
@@ -61,6 +69,7 @@ class ArcLis final : public TraceFile {
   }
 
   const bool pages_;
+  uint64_t empty_ = 0;
 };
 
 }  // namespace

@@ -105,10 +105,11 @@ class CsvRecord {
 
 // "1.23457E+12": what a spreadsheet, or a column of floats, makes of a long number.
 bool IsRounded(std::string_view text) {
+  if (text.find_first_of("eE") == std::string_view::npos || text.find_first_of(".+") == std::string_view::npos)
+    return false;
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() &&
-         text.find_first_of("eE") != std::string_view::npos && text.find_first_of(".+") != std::string_view::npos;
+  return error == std::errc() && end == text.data() + text.size();
 }
 
 uint64_t KeyOf(std::string_view text) {
@@ -120,13 +121,14 @@ uint64_t KeyOf(std::string_view text) {
   return HashKey(text);
 }
 
-// A whole number, also as columns of floats have it ("4096.0"). What is not known is nothing, -, nan or null.
-bool ParseSize(std::string_view text, uint64_t* value) {
+bool IsNotKnown(std::string_view text) {
+  return text.empty() || text == "-" || text == "nan" || text == "NaN" || text == "null" || text == "NULL";
+}
+
+// A whole number, also as columns of floats have it ("4096.0", "1e+06").
+bool ParseWhole(std::string_view text, uint64_t* value) {
   if (ParseNumber(text, 10, value)) return true;
-  if (text.empty() || text == "-" || text == "nan" || text == "NaN" || text == "null" || text == "NULL") {
-    *value = 0;
-    return true;
-  }
+  if (IsRounded(text) && text.find('.') != std::string_view::npos) return false;
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number < 1e15)) return false;
@@ -143,7 +145,9 @@ class Csv final : public TraceFile {
     left_ = 0;
     back_in_time_ = 0;
     empty_ = 0;
+    headers_again_ = 0;
     last_us_ = 0;
+    more_lines_.clear();
     return TraceFile::Rewind();
   }
 
@@ -169,13 +173,18 @@ class Csv final : public TraceFile {
       remarks.push_back(fmt::format("{} requests are at an earlier time than the one before; they stay where they are",
                                     back_in_time_));
     if (empty_ > 0) remarks.push_back(EmptyIoRemark(empty_));
+    if (headers_again_ > 0)
+      remarks.push_back(fmt::format("{} lines repeat the header and are left out", headers_again_));
     return remarks;
   }
 
  private:
   bool Start();
   bool TakeFirst(std::string_view* line);
+  bool HasHeaderUnsaid(const std::vector<std::string>& first, char delimiter);
   bool TakeRecord();
+  bool FailRecord(std::string_view message);
+  bool IsHeaderAgain() const;
   bool TakeRow();
   bool TakeTime();
   bool TakeOperation();
@@ -186,8 +195,16 @@ class Csv final : public TraceFile {
   }
   bool TakeNumber(CsvRole role, uint64_t max, uint64_t* value) {
     if (!layout_.has(role)) return true;
-    if (ParseSize(record_.field(role), value) && *value <= max) return true;
-    return FailField(role, fmt::format("a whole number up to {}", max));
+    if (ParseWhole(record_.field(role), value) && *value <= max) return true;
+    return FailField(role, fmt::format("a whole number up to {}{}", max,
+                                       IsRounded(record_.field(role)) ? ", not a rounded one" : ""));
+  }
+  // 0: not known.
+  bool TakeSize(CsvRole role, uint64_t* value) {
+    if (!layout_.has(role)) return true;
+    if (!IsNotKnown(record_.field(role))) return TakeNumber(role, UINT32_MAX, value);
+    *value = 0;
+    return true;
   }
 
   const CsvSpec spec_;
@@ -195,6 +212,8 @@ class Csv final : public TraceFile {
   CsvRecord record_;
   bool started_ = false;
   bool first_is_record_ = false;
+  uint64_t first_line_ = 0;       // of the record
+  std::vector<Line> more_lines_;  // of the record, behind its first
   size_t columns_ = 0;
   TimeUnit unit_ = TimeUnit::kFind;
   Request request_;
@@ -203,8 +222,9 @@ class Csv final : public TraceFile {
   Operation last_known_ = Operation::kGet;
   uint64_t last_us_ = 0;
   uint64_t back_in_time_ = 0;
-  uint64_t empty_ = 0;  // I/O of length 0
-  KeyMap devices_;      // that are text, numbered as they come; kept by Rewind()
+  uint64_t empty_ = 0;          // I/O of length 0
+  uint64_t headers_again_ = 0;  // lines that repeat the header
+  KeyMap devices_;              // that are text, numbered as they come; kept by Rewind()
   std::string device_;
 };
 
@@ -217,11 +237,12 @@ bool Csv::TakeFirst(std::string_view* line) {
   return true;
 }
 
-// A line of '#' above the header, where the columns are known by their names only. "# time,id,size" is the header.
+// A line of '#' above the header; "# time,id,size" is the header. Where columns are known by their numbers a key may
+// begin so, but for "# ".
 bool IsComment(const CsvSpec& spec, std::string_view line) {
   if (!line.starts_with('#') || spec.header == false) return false;
   if (std::ranges::any_of(spec.columns, [](const std::string& column) { return column.starts_with('#'); }))
-    return false;
+    return line.starts_with("# ");
   const std::string_view text = Trim(line.substr(1));
   if (DelimiterOfHeader(text) != 0) return false;
   const std::vector<std::string> fields =
@@ -235,7 +256,6 @@ bool Csv::Start() {
   std::string_view line;
   if (!TakeFirst(&line)) return false;
   CsvSpec spec = spec_;
-  line = WithoutByteOrderMark(line);
   if (line.starts_with("\xff\xfe") || line.starts_with("\xfe\xff") || line.find('\0') != std::string_view::npos)
     return FailForGood("this is text in UTF-16, or no text; make it UTF-8, such as with iconv -f UTF-16 -t UTF-8");
   if (line.starts_with("sep=") && line.size() == 5) {
@@ -245,6 +265,7 @@ bool Csv::Start() {
   while (IsComment(spec, line)) {
     if (!TakeFirst(&line)) return false;
   }
+  first_line_ = line_number();
   const std::string_view header = line.starts_with('#') ? Trim(line.substr(1)) : line;
   const char found = spec.delimiter != 0 ? spec.delimiter : DelimiterOfHeader(header);
   const char delimiter = found != 0 ? found : LikelyDelimiter(line);
@@ -252,8 +273,21 @@ bool Csv::Start() {
   if (first.find('\r') != std::string::npos)
     return FailForGood("its lines end in single carriage returns; make these line feeds, such as with tr '\\r' '\\n'");
   const std::vector<std::string> fields = SplitCsvLine(first, delimiter);
-  const std::string wrong = ResolveCsv(spec, fields, &layout_);
+  for (const std::string& field : fields) {
+    if (field != "extent_bytes" && field != "batch_left") continue;
+    return FailForGood(
+        fmt::format("this was mezz_csv, and another program wrote it anew ({}); write it with commas, "
+                    "without quotes and with all of its columns",
+                    Shown(first)));
+  }
+  std::string wrong = ResolveCsv(spec, fields, &layout_);
+  if (wrong.empty() && !layout_.has_header && !spec.header && HasHeaderUnsaid(fields, delimiter)) {
+    spec.header = true;
+    wrong = ResolveCsv(spec, fields, &layout_);
+  }
   if (!wrong.empty()) return FailForGood(wrong);
+  BlameLine(first_line_);
+  layout_.delimiter = delimiter;
   columns_ = fields.size();
   unit_ = layout_.time_unit;
   record_.Start(delimiter, &layout_);
@@ -263,22 +297,48 @@ bool Csv::Start() {
   return true;
 }
 
+// By the line that follows. One whose quotes are open is not judged.
+bool Csv::HasHeaderUnsaid(const std::vector<std::string>& first, char delimiter) {
+  std::string_view line;
+  if (!TakeFirst(&line)) return false;
+  std::vector<Line> next;
+  next.push_back({line_number(), std::string(line)});
+  const bool is = IsHeaderOver(first, SplitCsvLine(line, delimiter), layout_);
+  PutBack(std::move(next));
+  return is;
+}
+
+// Of a record that goes over lines because of a stray quote, only the first is lost.
+bool Csv::FailRecord(std::string_view message) {
+  PutBack(std::move(more_lines_));
+  more_lines_.clear();
+  BlameLine(first_line_);
+  return Fail(message);
+}
+
 // The next record that is not blank, over several lines if a quoted field holds their ends.
 bool Csv::TakeRecord() {
   record_.Clear();
+  more_lines_.clear();
   bool open = false;
   std::string_view line;
   while (record_.records() == 0) {
     if (!TakeLine(&line)) {
       record_.Reset();
+      if (!status().ok()) PutBack(std::move(more_lines_));
       if (!open || !status().ok()) return false;
-      return Fail("a quote opens in this record and is not closed");
+      return FailRecord("a quote opens in this record and is not closed");
+    }
+    if (open) {
+      more_lines_.push_back({line_number(), std::string(line)});
+    } else {
+      first_line_ = line_number();
     }
     open = open || !Trim(line).empty();
     record_.Feed(line);
     if (record_.records() == 0 && record_.fed() > kRecordBytesMax && open) {
       record_.Reset();
-      return Fail(fmt::format("a quote opens in this record and is not closed within {} bytes", kRecordBytesMax));
+      return FailRecord(fmt::format("a quote opens in this record and is not closed within {} bytes", kRecordBytesMax));
     }
   }
   if (record_.records() > 1) return Fail("a carriage return stands within the line; lines end in LF or CRLF");
@@ -287,14 +347,18 @@ bool Csv::TakeRecord() {
 
 bool Csv::TakeRow() {
   if (record_.fields() != columns_) {
-    return Fail(fmt::format("{} fields; the {} has {}", record_.fields(), layout_.has_header ? "header" : "first line",
-                            columns_));
+    return FailRecord(fmt::format("{} fields; the {} has {}", record_.fields(),
+                                  layout_.has_header ? "header" : "first line", columns_));
+  }
+  if (layout_.has_header && IsHeaderAgain()) {
+    ++headers_again_;
+    left_ = 0;
+    return true;
   }
   request_ = {.operation = layout_.operation.value_or(Operation::kGet)};
   uint64_t size = layout_.size, key_size = 0, client = 0, count = 1;
   if (!TakeTime() || !TakeOperation()) return false;
-  if (!TakeNumber(CsvRole::kKeySize, UINT32_MAX, &key_size) || !TakeNumber(CsvRole::kSize, UINT32_MAX, &size))
-    return false;
+  if (!TakeSize(CsvRole::kKeySize, &key_size) || !TakeSize(CsvRole::kSize, &size)) return false;
   if (!TakeNumber(CsvRole::kCount, kRowCountMax, &count)) return false;
   if (layout_.has(CsvRole::kClient)) {
     const std::string_view text = record_.field(CsvRole::kClient);
@@ -319,11 +383,23 @@ bool Csv::TakeRow() {
   return true;
 }
 
+// As `cat` makes of two files.
+bool Csv::IsHeaderAgain() const {
+  for (size_t i = 0; i < kCsvRoles; ++i) {
+    if (!layout_.names[i].empty() && record_.field(static_cast<CsvRole>(i)) != layout_.names[i]) return false;
+  }
+  return true;
+}
+
+// A time that is not told is that of the request before.
 bool Csv::TakeTime() {
   if (!layout_.has(CsvRole::kTime)) return true;
   const std::string_view text = record_.field(CsvRole::kTime);
+  request_.time_us = last_us_;
   if (text.empty()) return true;
-  if (unit_ == TimeUnit::kFind) unit_ = UnitOfTime(text);
+  if (unit_ == TimeUnit::kFind && text != "0") unit_ = UnitOfTime(text);  // all clocks have a 0
+  if (IsRounded(text) && text.find('-') == std::string_view::npos)
+    return FailField(CsvRole::kTime, "a time that is not rounded");
   if (!ParseTime(text, unit_, &request_.time_us))
     return FailField(CsvRole::kTime, "a time, such as 12.5 or 2026-11-27T12:00:00Z");
   back_in_time_ += request_.time_us < last_us_;
@@ -374,23 +450,25 @@ bool Csv::TakePlace(uint64_t bytes) {
   return true;
 }
 
-// One column of numbers is the devices' own; all else is numbered as it comes.
+// One column's numbers are the devices' own; all else is numbered from the last device down, as it comes.
 bool Csv::TakeDevice(uint64_t* device) {
   if (!layout_.has(CsvRole::kDevice)) return true;
   const std::string_view text = record_.field(CsvRole::kDevice);
-  if (!layout_.has(CsvRole::kDevice2) && devices_.size() == 0 && ParseNumber(text, 10, device)) {
-    if (*device < kDevicesMax) return true;
-    return FailField(CsvRole::kDevice, fmt::format("a device up to {}", kDevicesMax - 1));
+  if (!layout_.has(CsvRole::kDevice2) && ParseNumber(text, 10, device)) {
+    if (*device < kDevicesMax - devices_.size()) return true;
+    return FailField(CsvRole::kDevice, fmt::format("a device up to {}", kDevicesMax - devices_.size() - 1));
   }
   device_.assign(text).append(1, '\0').append(record_.field(CsvRole::kDevice2));
-  *device = devices_.Number(HashKey(device_));
+  const uint64_t number = devices_.Number(HashKey(device_));
+  if (number >= kDevicesMax) return FailField(CsvRole::kDevice, fmt::format("one of {} devices at most", kDevicesMax));
+  *device = layout_.has(CsvRole::kDevice2) ? number : kDevicesMax - 1 - number;
   return true;
 }
 
 }  // namespace
 
 bool LooksLikeCsv(std::string_view head) {
-  std::string_view text = WithoutByteOrderMark(head);
+  std::string_view text = head;
   for (int lines = 0; lines < 3 && !text.empty();) {
     const size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = Trim(text.substr(0, end));

@@ -73,7 +73,7 @@ bool IsShape(std::string_view shape, std::span<const std::string> fields) {
 // Whether the first lines have one of `shapes`, and `tell` is true of each.
 template <typename Tell>
 bool LinesAre(std::string_view head, char delimiter, std::initializer_list<std::string_view> shapes, Tell&& tell) {
-  return FirstLinesAre(WithoutByteOrderMark(head), [&](std::string_view line) {
+  return FirstLinesAre(head, [&](std::string_view line) {
     const std::vector<std::string> fields = SplitCsvLine(line, delimiter);
     return std::ranges::any_of(shapes, [&](std::string_view shape) { return IsShape(shape, fields); }) && tell(fields);
   });
@@ -95,11 +95,14 @@ std::unique_ptr<RequestSource> Make(std::string path, std::string_view columns) 
 }  // namespace
 
 bool LooksLikeMsr(std::string_view head) {
+  if (head.starts_with("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime")) return true;
   return LinesAre(head, ',', {"ntnRnnn"}, [](const auto& fields) { return NumberOf(fields[0]) > kFileTimeMin; });
 }
 bool LooksLikeAlibabaBlock(std::string_view head) {
   return LinesAre(head, ',', {"nWnnn"}, [](const auto& fields) { return NumberOf(fields[4]) > kMicrosMin; });
 }
+// What its description names, as some put it above the numbers.
+bool LooksLikeTencentCbs(std::string_view head) { return head.starts_with("Timestamp,Offset,Size,IOType,VolumeID"); }
 // Five numbers; the year tells.
 bool MayBeTencentCbs(std::string_view head) {
   return LinesAre(head, ',', {"nnnBn"}, [](const auto& fields) {
@@ -107,9 +110,7 @@ bool MayBeTencentCbs(std::string_view head) {
   });
 }
 bool LooksLikeFiu(std::string_view head) { return LinesAre(head, ' ', {"nntnnWnn", "nntnnWnnt"}, Always); }
-bool LooksLikeSystor17(std::string_view head) {
-  return WithoutByteOrderMark(head).starts_with("Timestamp,Response,IOType,LUN,Offset,Size");
-}
+bool LooksLikeSystor17(std::string_view head) { return head.starts_with("Timestamp,Response,IOType,LUN,Offset,Size"); }
 bool LooksLikeWikiCdn(std::string_view head) { return LinesAre(head, '\t', {"nitnf"}, Always); }
 bool LooksLikeWikiCdnText(std::string_view head) { return LinesAre(head, '\t', {"ninf"}, Always); }
 bool LooksLikeMetaCdn(std::string_view head) {

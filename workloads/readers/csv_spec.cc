@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <span>
 
 #include "workloads/readers/fields.h"
@@ -97,10 +98,12 @@ std::span<const std::string_view> WellKnown(CsvRole role) {
 }
 
 constexpr std::pair<std::string_view, TimeUnit> kUnitNames[] = {
-    {"s", TimeUnit::kSeconds},   {"sec", TimeUnit::kSeconds},      {"seconds", TimeUnit::kSeconds},
-    {"ms", TimeUnit::kMillis},   {"msec", TimeUnit::kMillis},      {"us", TimeUnit::kMicros},
-    {"usec", TimeUnit::kMicros}, {"ns", TimeUnit::kNanos},         {"nsec", TimeUnit::kNanos},
-    {"nanos", TimeUnit::kNanos}, {"filetime", TimeUnit::kFileTime}};
+    {"s", TimeUnit::kSeconds},           {"sec", TimeUnit::kSeconds},         {"seconds", TimeUnit::kSeconds},
+    {"ms", TimeUnit::kMillis},           {"msec", TimeUnit::kMillis},         {"millis", TimeUnit::kMillis},
+    {"milliseconds", TimeUnit::kMillis}, {"us", TimeUnit::kMicros},           {"usec", TimeUnit::kMicros},
+    {"micros", TimeUnit::kMicros},       {"microseconds", TimeUnit::kMicros}, {"ns", TimeUnit::kNanos},
+    {"nsec", TimeUnit::kNanos},          {"nanos", TimeUnit::kNanos},         {"nanoseconds", TimeUnit::kNanos},
+    {"filetime", TimeUnit::kFileTime}};
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
@@ -140,6 +143,11 @@ bool IsNumber(std::string_view text) {
   uint64_t value = 0;
   return ParseNumber(text, 10, &value);
 }
+bool IsDecimal(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
 
 Status Bad(std::string_view setting, std::string_view wants) {
   return Status::InvalidArgument(fmt::format("--format=csv: \"{}\" is not understood; {}", setting, wants));
@@ -172,6 +180,9 @@ Status ParseSetting(std::string_view setting, CsvSpec* spec) {
   const std::string_view name = setting.substr(0, equals);
   const std::string_view value = equals == std::string_view::npos ? std::string_view() : setting.substr(equals + 1);
   if (value.empty()) return Bad(setting, "settings are name=value with commas between them, such as key=id,time=ts");
+  const bool again = (name == "delimiter" && spec->delimiter != 0) || (name == "header" && spec->header) ||
+                     (name == "time_unit" && spec->time_unit != TimeUnit::kFind);
+  if (again) return Bad(setting, fmt::format("{} is named twice", name));
   if (name == "delimiter") return ParseDelimiter(setting, value, &spec->delimiter);
   if (name == "header") {
     if (value != "yes" && value != "no") return Bad(setting, "header is yes or no");
@@ -241,10 +252,19 @@ class Resolver {
 
  private:
   void FindHeader() {
-    const bool by_name = std::ranges::any_of(spec_.columns, [this](const std::string& column) {
-      return !column.empty() && column[0] != '#' && std::ranges::find(fields_, column) != fields_.end();
-    });
+    bool by_name = false;
+    for (size_t i = 0; i < kCsvRoles; ++i) {
+      const std::string& column = spec_.columns[i];
+      if (column.empty() || column[0] == '#' || IsConstant(static_cast<CsvRole>(i), column)) continue;
+      by_name = by_name || std::ranges::find(fields_, column) != fields_.end();
+    }
     layout_.has_header = spec_.header.value_or(by_name || TellsRequests(fields_));
+  }
+
+  // 4096 for a size, get for an operation: no header has such a name.
+  static bool IsConstant(CsvRole role, const std::string& column) {
+    if (role == CsvRole::kSize) return IsNumber(column);
+    return role == CsvRole::kOperation && OperationOfField(Lower(column)).has_value();
   }
 
   void Take(size_t place, CsvRole role) {
@@ -267,7 +287,7 @@ class Resolver {
       if (number == 0 || number > fields_.size())
         return fmt::format("{}={} is no column: the first line has {}", setting, column, fields_.size());
       place = number - 1;
-    } else if (layout_.has_header) {
+    } else if (layout_.has_header && !IsConstant(role, column)) {
       const auto found = std::ranges::find(fields_, column);
       place = static_cast<size_t>(found - fields_.begin());
       if (std::ranges::count(fields_, column) > 1)
@@ -308,8 +328,13 @@ class Resolver {
       if (role == CsvRole::kSize && (layout_.size != 0 || layout_.has(CsvRole::kSectors))) continue;
       if (role == CsvRole::kOperation && layout_.operation) continue;
       if (role == CsvRole::kSector && layout_.has(CsvRole::kOffset)) continue;
-      if (role == CsvRole::kSectors && layout_.has(CsvRole::kSize)) continue;
-      if (const size_t place = FindKnown(role); place < fields_.size()) Take(place, role);
+      if (role == CsvRole::kSectors && (layout_.has(CsvRole::kSize) || layout_.size != 0)) continue;
+      const size_t place = FindKnown(role);
+      if (place == fields_.size()) continue;
+      if (std::ranges::count(fields_, fields_[place]) > 1)
+        return fmt::format("{} is the name of two columns; say which is what by number, such as --format='csv:{}=#{}'",
+                           Shown(fields_[place]), kRoleNames[i], place + 1);
+      Take(place, role);
     }
     return {};
   }
@@ -332,9 +357,24 @@ class Resolver {
         places.push_back(place);
     }
     if (places.empty()) return {};
+    const std::string& name = fields_[places[0]];
+    if (places.size() > 1 && fields_[places[1]] == name)
+      return fmt::format(
+          "{} is the name of two columns; say which is the key by number, such as --format='csv:key=#{}'", Shown(name),
+          places[0] + 1);
     if (places.size() > 1) {
       return fmt::format("its columns {} and {} may both be the key; say which, such as --format='csv:key={}'",
-                         Shown(fields_[places[0]]), Shown(fields_[places[1]]), Shown(fields_[places[0]]));
+                         Shown(name), Shown(fields_[places[1]]), Shown(name));
+    }
+    const bool by_sector = FindKnown(CsvRole::kOffset) == fields_.size();
+    const size_t place = FindKnown(by_sector ? CsvRole::kSector : CsvRole::kOffset);
+    const bool has_length = FindKnown(CsvRole::kSize) < fields_.size() ||
+                            FindKnown(CsvRole::kSectors) < fields_.size() || layout_.size != 0;
+    if (place < fields_.size() && has_length) {
+      return fmt::format(
+          "its column {} may be the key, and {} the place on a device; say which, --format='csv:key={}' "
+          "or --format='csv:{}={}'",
+          Shown(name), Shown(fields_[place]), Shown(name), by_sector ? "sector" : "offset", Shown(fields_[place]));
     }
     Take(places[0], CsvRole::kKey);
     return {};
@@ -348,6 +388,15 @@ class Resolver {
     const bool io = layout_.has(CsvRole::kOffset) || layout_.has(CsvRole::kSector);
     if (io && layout_.has(CsvRole::kKey))
       return "a key and a place on a device are one too many; name key, or offset or sector";
+    if (layout_.has(CsvRole::kOffset) && layout_.has(CsvRole::kSector))
+      return "offset (bytes) and sector (512 bytes) are one too many; name one";
+    if (layout_.has(CsvRole::kSectors) && (layout_.has(CsvRole::kSize) || layout_.size != 0))
+      return "size (bytes) and sectors (512 bytes) are one too many; name one";
+    for (const CsvRole role : {CsvRole::kDevice, CsvRole::kDevice2, CsvRole::kSectors}) {
+      if (!io && layout_.has(role))
+        return fmt::format("{} goes with offset or sector, and the key alone tells what is asked for",
+                           kRoleNames[static_cast<size_t>(role)]);
+    }
     if (io && !layout_.has(CsvRole::kSize) && !layout_.has(CsvRole::kSectors) && layout_.size == 0)
       return "the length of a read or write is missing; name size (bytes) or sectors";
     if (io || layout_.has(CsvRole::kKey)) return {};
@@ -383,8 +432,13 @@ std::string ResolveCsv(const CsvSpec& spec, const std::vector<std::string>& fiel
 }
 
 std::string Understood(const CsvLayout& layout, TimeUnit unit) {
-  std::string text = "read as CSV:";
-  std::string_view separator = " ";
+  std::string text = "read as CSV";
+  constexpr std::pair<char, std::string_view> kNames[] = {
+      {';', "semicolons"}, {'\t', "tabs"}, {'|', "pipes"}, {' ', "blanks"}};
+  const auto* delimiter = std::ranges::find(kNames, layout.delimiter, &std::pair<char, std::string_view>::first);
+  if (delimiter != std::end(kNames)) text += fmt::format(" with {}", delimiter->second);
+  if (!layout.has_header) text += " without a header";
+  std::string_view separator = ": ";
   for (size_t i = 0; i < kCsvRoles; ++i) {
     if (layout.names[i].empty()) continue;
     text += fmt::format("{}{}={}", separator, kRoleNames[i], Shown(layout.names[i]));
@@ -414,10 +468,22 @@ char DelimiterOfHeader(std::string_view line) {
 
 char LikelyDelimiter(std::string_view line) {
   char likely = ',';
-  for (const char delimiter : {',', ';', '\t', '|', ' '}) {
-    if (std::ranges::count(line, delimiter) > 0 && std::ranges::count(line, likely) == 0) likely = delimiter;
+  for (const char delimiter : {';', '\t', '|'}) {
+    if (std::ranges::count(line, delimiter) > std::ranges::count(line, likely)) likely = delimiter;
   }
-  return likely;
+  return std::ranges::count(line, likely) == 0 && line.find(' ') != std::string_view::npos ? ' ' : likely;
+}
+
+bool IsHeaderOver(const std::vector<std::string>& first, const std::vector<std::string>& second,
+                  const CsvLayout& layout) {
+  if (first.size() != second.size()) return false;
+  bool is_header = false;
+  for (size_t place = 0; place < first.size(); ++place) {
+    if (layout.role_of[place] == CsvLayout::kUnused) continue;
+    if (IsDecimal(first[place])) return false;
+    is_header = is_header || IsDecimal(second[place]);
+  }
+  return is_header;
 }
 
 std::optional<Operation> OperationOfField(std::string_view text) {
@@ -456,11 +522,6 @@ std::vector<std::string> SplitCsvLine(std::string_view line, char delimiter) {
   csv_free(&parser);
   if (delimiter == ' ') std::erase(fields, "");
   return fields;
-}
-
-std::string_view WithoutByteOrderMark(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  return text;
 }
 
 }  // namespace mezz

@@ -65,6 +65,7 @@ struct CsvLayout {
   std::vector<uint8_t> role_of;              // by column: a CsvRole, or kUnused
   std::array<std::string, kCsvRoles> names;  // of the columns that are used, for messages
   bool has_header = false;
+  char delimiter = ',';
   TimeUnit time_unit = TimeUnit::kFind;
   uint32_t size = 0;                   // of all, where no column tells it; 0: not known
   std::optional<Operation> operation;  // of all, likewise
@@ -82,16 +83,16 @@ std::string Understood(const CsvLayout& layout, TimeUnit unit);
 // The delimiter of a header that begins with `line`, if well-known names in it tell keys or block I/O; else 0. A header
 // of one column has a comma.
 char DelimiterOfHeader(std::string_view line);
-// By count, of a line whose names say nothing.
+// By count, of a line whose names say nothing. A blank only where there is no other.
 char LikelyDelimiter(std::string_view line);
+// Whether `first`, whose names say nothing, is a header all the same: where it has text, `second` has numbers. Both are
+// judged by the columns that `layout` uses.
+bool IsHeaderOver(const std::vector<std::string>& first, const std::vector<std::string>& second,
+                  const CsvLayout& layout);
 
 // A field of an operation's column, in lower case: get, read, r, ... Null: not known.
 std::optional<Operation> OperationOfField(std::string_view text);
 
 // The fields of one line, by libcsv.
 std::vector<std::string> SplitCsvLine(std::string_view line, char delimiter);
-
-// What stands in front of the content: a byte-order mark of UTF-8.
-std::string_view WithoutByteOrderMark(std::string_view text);
-
 }  // namespace mezz

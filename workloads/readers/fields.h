@@ -22,6 +22,12 @@ inline std::string_view Trim(std::string_view text) {
   return text;
 }
 
+// What stands in front of the content: a byte-order mark of UTF-8.
+inline std::string_view WithoutByteOrderMark(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  return text;
+}
+
 // The whole of `text` as a number below 2^64.
 inline bool ParseNumber(std::string_view text, int base, uint64_t* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value, base);

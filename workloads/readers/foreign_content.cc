@@ -119,6 +119,27 @@ bool IsZlib(std::string_view head) {
   return unpacked && (result == Z_STREAM_END || (result == Z_OK && head.size() >= kHeadBytes));
 }
 
+// Whether `head` begins a compressed stream. What is said to be keys may have its first bytes: it must unpack as well.
+bool IsStream(std::string_view head, bool guessed) {
+  const auto* in = reinterpret_cast<const uint8_t*>(head.data());
+  const std::unique_ptr<Decoder> decoder = MakeDecoder(in, head.size());
+  if (decoder == nullptr || guessed) return decoder != nullptr;
+  std::array<uint8_t, 4096> out;
+  size_t in_bytes = head.size();
+  size_t unpacked = 0;
+  while (in_bytes > 0) {
+    uint8_t* to = out.data();
+    size_t out_bytes = out.size();
+    const size_t before = in_bytes;
+    const Decoder::Result result = decoder->Step(&in, &in_bytes, &to, &out_bytes, /*last=*/false);
+    unpacked += out.size() - out_bytes;
+    if (result == Decoder::Result::kStreamEnd) return true;
+    if (result != Decoder::Result::kMore) return false;
+    if (in_bytes == before && out_bytes == out.size()) break;
+  }
+  return unpacked > 0 || head.size() >= kHeadBytes;
+}
+
 std::string_view Utf16(std::string_view head) {
   constexpr std::string_view kSays = "text in UTF-16 or UTF-32; make it UTF-8, such as with iconv -f UTF-16 -t UTF-8";
   if (head.starts_with("\xff\xfe"sv) || head.starts_with("\xfe\xff"sv) || head.starts_with("\0\0\xfe\xff"sv))
@@ -162,9 +183,8 @@ std::string ForeignContent(std::string_view head, const ContentOrigin& origin) {
     if (const std::string_view utf16 = Utf16(head); !utf16.empty()) return std::string(utf16);
     if (const std::string_view markup = Markup(head); !markup.empty()) return std::string(markup);
   }
+  if (origin.unpacked && IsStream(head, origin.guessed)) return "compressed twice; unpack it once";
   if (!origin.guessed) return {};
-  const auto* bytes = reinterpret_cast<const uint8_t*>(head.data());
-  if (origin.unpacked && MakeDecoder(bytes, head.size()) != nullptr) return "compressed twice; unpack it once";
   if (IsZlib(head)) return "a zlib stream; pack it with gzip";
   if (IsLzma(head)) return "in lzma's old form; pack it with xz";
   if (head.starts_with("\x1f\x9d"sv) || head.starts_with("\x1f\xa0"sv))

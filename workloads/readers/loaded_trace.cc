@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 
 #include "workloads/requests/remarks.h"
 #include "workloads/requests/spatial_sample.h"
@@ -86,16 +87,17 @@ Status LoadedTrace::Load(RequestSource* source, const LoadOptions& options, Load
   loaded.name_ = source->description();
   loaded.unit_bytes_ = options.unit_bytes;
   loaded.sample_ = options.sample;
-  const SpatialSample sample(options.sample, options.seed);
+  std::optional<SpatialSample> sample;
   KeyMap map;
   for (Request request; source->Next(&request);) {
+    if (!sample) sample.emplace(options.sample, options.seed, source->sample_rate());
     for (const BlockEvent& event : source->events()) loaded.AppendEvent(event, &map);
     if (!loaded.events_.events.empty() && options.sample < 1) {
       return Status::InvalidArgument(fmt::format(
           "trace {} names the parents of blocks, and a sample would lack most of them; leave out --sample={}",
           loaded.name_, options.sample));
     }
-    if (!sample.Keeps(request.key)) {
+    if (!sample->Keeps(request.key)) {
       ++loaded.skipped_;
       continue;
     }

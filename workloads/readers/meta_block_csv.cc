@@ -5,6 +5,7 @@
 // however many there are; a hash would leave too few bits for the place within the block. Costs some 24 bytes of memory
 // for each block, and two files of one recording number their blocks apart.
 #include "admission/curves/key_map.h"
+#include "workloads/readers/block_io.h"
 #include "workloads/readers/key_hash.h"
 #include "workloads/readers/named_csv.h"
 #include "workloads/readers/trace_formats.h"
@@ -26,6 +27,16 @@ class MetaBlockCsv final : public NamedCsv {
                                    {"op_name", true},
                                    {"op_count", false}}) {}
 
+  Status Rewind() override {
+    empty_ = 0;
+    return NamedCsv::Rewind();
+  }
+  std::vector<std::string> remarks() const override {
+    std::vector<std::string> remarks = NamedCsv::remarks();
+    if (empty_ > 0) remarks.push_back(EmptyIoRemark(empty_));
+    return remarks;
+  }
+
  private:
   bool TakeRow(Row* row) override {
     Request& request = row->request;
@@ -33,7 +44,10 @@ class MetaBlockCsv final : public NamedCsv {
     if (!ParseColumn(kTime, UINT64_MAX / 1'000'000, &seconds)) return false;
     if (!ParseColumn(kSize, kBlockBytesMax, &bytes) || !ParseColumn(kOffset, kBlockBytesMax, &offset)) return false;
     if (!ParseColumn(kOpCount, kRowCountMax, &row->count)) return false;
-    if (bytes == 0) row->count = 0;  // touches nothing
+    if (bytes == 0) {
+      empty_ += row->count;
+      row->count = 0;
+    }
     if (offset + bytes > kBlockBytesMax) return FailColumn(kOffset, "a place from which io_size bytes end below 2^30");
     if (field(kOp).starts_with("putChunk")) {
       request.operation = Operation::kPut;
@@ -46,6 +60,7 @@ class MetaBlockCsv final : public NamedCsv {
     return true;
   }
 
+  uint64_t empty_ = 0;
   KeyMap blocks_;  // kept by Rewind(), which so gives the same keys
 };
 

@@ -94,7 +94,7 @@ class MezzCsv final : public NamedCsv {
 
 }  // namespace
 
-bool LooksLikeMezzCsv(std::string_view head) { return HeaderNames(head, {"key", "op", "extent_bytes", "time_us"}); }
+bool LooksLikeMezzCsv(std::string_view head) { return HeaderNames(head, {"key", "op", "extent_bytes"}); }
 
 std::unique_ptr<RequestSource> MakeMezzCsv(std::string path) { return std::make_unique<MezzCsv>(std::move(path)); }
 

@@ -110,7 +110,7 @@ bool NamedCsv::FailColumn(size_t column, std::string_view want) {
 
 bool HeaderNames(std::string_view head, std::initializer_list<std::string_view> columns) {
   std::string_view line = head.substr(0, head.find('\n'));
-  for (; line.starts_with('#'); line = head.substr(0, head.find('\n')))
+  for (; !head.empty() && (line.starts_with('#') || Trim(line).empty()); line = head.substr(0, head.find('\n')))
     head.remove_prefix(std::min(line.size() + 1, head.size()));
   return std::ranges::all_of(columns, [line](std::string_view column) {
     bool named = false;

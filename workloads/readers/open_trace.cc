@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "workloads/readers/compressed_file.h"
 #include "workloads/readers/csv_spec.h"
@@ -17,15 +18,28 @@ namespace {
 
 using Head = std::string_view;  // the first kHeadBytes, decompressed
 
+// How many bytes of UTF-8 a character has that begins with `lead`; 0: none begins so.
+size_t Utf8Bytes(unsigned char lead) {
+  if (lead < 0x80) return lead >= ' ' || lead == '\n' || lead == '\r' || lead == '\t' ? 1 : 0;
+  if (lead >= 0xc2 && lead < 0xe0) return 2;
+  if (lead >= 0xe0 && lead < 0xf0) return 3;
+  return lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+}
+// ASCII or UTF-8. The last character may be cut.
 bool IsText(Head head) {
-  head = WithoutByteOrderMark(head);
-  return !head.empty() && std::ranges::all_of(head, [](char c) {
-    return c >= ' ' && c <= '~' ? true : c == '\n' || c == '\r' || c == '\t';
-  });
+  for (size_t at = 0; at < head.size();) {
+    const size_t bytes = head[at] == '\x7f' ? 0 : Utf8Bytes(static_cast<unsigned char>(head[at]));
+    if (bytes == 0) return false;
+    for (size_t i = at + 1; i < std::min(at + bytes, head.size()); ++i) {
+      if ((static_cast<unsigned char>(head[i]) & 0xc0) != 0x80) return false;
+    }
+    at += bytes;
+  }
+  return !head.empty();
 }
 // The first line that says something has several fields: text, but no list of keys.
 bool HasColumns(Head head) {
-  for (head = WithoutByteOrderMark(head); !head.empty();) {
+  while (!head.empty()) {
     const size_t end = std::min(head.find('\n'), head.size());
     const Head line = Trim(head.substr(0, end));
     head.remove_prefix(std::min(end + 1, head.size()));
@@ -105,7 +119,7 @@ const std::vector<TraceFormat> kFormats = {
     {"tencent_cbs",
      "block I/O: Tencent, Timestamp,Offset,Size,IOType,VolumeID",
      {"tencent", "Tencent"},
-     &Never,
+     &LooksLikeTencentCbs,
      &MakeTencentCbs,
      Kind::kText,
      &MayBeTencentCbs},
@@ -165,10 +179,20 @@ const TraceFormat* FindByName(std::string_view name) {
 
 bool IsAuto(std::string_view name) { return name.empty() || name == "auto"; }
 
+bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+
+// An ending tells where no letter follows, any other word where none stands before it: "uniform-" is no "orm-".
 bool NameTells(std::string_view path, const TraceFormat& format) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  return std::ranges::any_of(format.file_name_parts,
-                             [name](std::string_view part) { return name.find(part) != std::string_view::npos; });
+  return std::ranges::any_of(format.file_name_parts, [name](std::string_view part) {
+    for (size_t at = name.find(part); at != std::string_view::npos; at = name.find(part, at + 1)) {
+      const size_t behind = at + part.size();
+      const bool is_ending = part.starts_with('.');
+      if (is_ending ? behind == name.size() || !IsLetter(name[behind]) : at == 0 || !IsLetter(name[at - 1]))
+        return true;
+    }
+    return false;
+  });
 }
 
 // Of raw keys the name is the only witness: all of it must say that they are keys. Returns what it says else.
@@ -220,13 +244,14 @@ Status FindFormat(const std::string& path, std::string_view format_name, const T
   const std::string foreign =
       ForeignContent({head, head_bytes}, {.unpacked = !file->compression().empty(), .text = as_text, .guessed = guess});
   if (!foreign.empty()) return Status::InvalidArgument(fmt::format("trace {}: this is {}", path, foreign));
-  if (guess) *format = Guess(path, {head, head_bytes});
-  if (guess && (*format == nullptr || !(*format)->Tells({head, head_bytes}))) {
+  const Head content = WithoutByteOrderMark({head, head_bytes});
+  if (guess) *format = Guess(path, content);
+  if (guess && (*format == nullptr || !(*format)->Tells(content))) {
     const std::string unread = ForeignName(path);
     if (!unread.empty()) return Status::InvalidArgument(fmt::format("trace {}: {}", path, unread));
   }
   const bool by_name_alone =
-      guess && *format != nullptr && (*format)->kind == Kind::kBinary && !(*format)->Tells({head, head_bytes});
+      guess && *format != nullptr && (*format)->kind == Kind::kBinary && !(*format)->Tells(content);
   const std::string doubt = by_name_alone ? DoubtfulName(path, **format, file->compression()) : std::string();
   if (!doubt.empty()) {
     return Status::InvalidArgument(

@@ -54,18 +54,28 @@ class OracleGeneral final : public TraceFile {
 };
 
 // Time never goes back and the next access lies ahead: too much for chance over a few records.
+// Sorted keys have such records, too. So one must lead to another that is of the same object, or say that there is
+// none; and none leads elsewhere.
 bool LooksLike(std::string_view head, bool swapped) {
   constexpr size_t kRecordsMin = 4;
+  const auto record_at = [&](size_t i) {
+    const Record as_it_is = Load(reinterpret_cast<const uint8_t*>(head.data()) + i * kRecordBytes);
+    return swapped ? Swapped(as_it_is) : as_it_is;
+  };
+  const size_t records = head.size() / kRecordBytes;
   uint32_t last_seconds = 0;
-  size_t records = 0;
-  for (; head.size() >= kRecordBytes; head.remove_prefix(kRecordBytes), ++records) {
-    const Record as_it_is = Load(reinterpret_cast<const uint8_t*>(head.data()));
-    const Record record = swapped ? Swapped(as_it_is) : as_it_is;
+  bool proven = false;
+  for (size_t i = 0; i < records; ++i) {
+    const Record record = record_at(i);
     if (!IsNext(record.next) || record.seconds < last_seconds || record.bytes > kExtentBytesMax) return false;
-    if (record.next > 0 && static_cast<uint64_t>(record.next) <= records) return false;
     last_seconds = record.seconds;
+    const bool has_next = record.next != -1 && record.next != INT64_MAX;
+    const auto next = static_cast<uint64_t>(record.next);
+    if (has_next && next <= i) return false;
+    if (has_next && next <= records && record_at(next - 1).object != record.object) return false;
+    proven = proven || !has_next || next <= records;
   }
-  return records >= kRecordsMin;
+  return records >= kRecordsMin && proven;
 }
 
 }  // namespace

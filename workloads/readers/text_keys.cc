@@ -26,8 +26,7 @@ class TextKeys final : public TraceFile {
     std::string_view line;
     do {
       if (!TakeFilledLine(&line)) return false;
-      line = WithoutByteOrderMark(line);
-    } while (line.empty() || line.front() == comment_);
+    } while (line.front() == comment_);
     *request = Request{};
     if (ParseKey(line, &request->key)) return true;
     return Fail(fmt::format(

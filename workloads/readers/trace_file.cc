@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "workloads/readers/fields.h"
 
@@ -18,7 +19,8 @@ constexpr size_t kBufferBytes = 64 << 10;  // also the longest line
 Status TraceFile::Rewind() {
   file_.reset();
   begin_ = end_ = 0;
-  position_ = record_position_ = line_number_ = 0;
+  position_ = record_position_ = line_number_ = lines_of_file_ = 0;
+  put_back_.clear();
   ended_ = record_damaged_ = rest_lost_ = inside_long_line_ = false;
   buffer_.resize(kBufferBytes);
   status_ = CompressedFile::Open(path_, &file_);
@@ -56,13 +58,28 @@ const uint8_t* TraceFile::TakeSlowly(size_t bytes, std::string_view what) {
 }
 
 bool TraceFile::TakeLine(std::string_view* line) {
+  if (put_back_.empty()) [[likely]]
+    return TakeLineOfFile(line);
+  if (!status_.ok()) return false;
+  line_number_ = put_back_.front().number;
+  held_ = std::move(put_back_.front().text);
+  put_back_.pop_front();
+  *line = held_;
+  return true;
+}
+
+void TraceFile::PutBack(std::vector<Line> lines) {
+  put_back_.insert(put_back_.begin(), std::make_move_iterator(lines.begin()), std::make_move_iterator(lines.end()));
+}
+
+bool TraceFile::TakeLineOfFile(std::string_view* line) {
   if (inside_long_line_ && !FinishLongLine()) return false;
   size_t length = 0;
   while (!FindLineEnd(&length) && (buffer_.empty() || end_ - begin_ < buffer_.size()) && Fill()) {
   }
   const size_t left = end_ - begin_;
   if (!status_.ok() || left == 0) return false;
-  ++line_number_;
+  line_number_ = ++lines_of_file_;
   const bool has_end = length < left;
   if (!has_end && left == buffer_.size()) {
     inside_long_line_ = true;
@@ -72,6 +89,7 @@ bool TraceFile::TakeLine(std::string_view* line) {
   const size_t consumed = has_end ? length + 1 : length;
   begin_ += consumed;
   position_ += consumed;
+  if (lines_of_file_ == 1) *line = WithoutByteOrderMark(*line);
   return true;
 }
 
@@ -131,6 +149,7 @@ bool TraceFile::SkipDamaged() {
   // Nothing can be read behind the place where a compressed stream is damaged; what was read before it stands.
   if (file_ != nullptr && file_->damaged()) ended_ = true;
   if (rest_lost_) {
+    put_back_.clear();
     begin_ = end_;
     ended_ = true;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,8 +38,17 @@ class TraceFile : public RequestSource {
     position_ += bytes;
     return taken;
   }
-  // The next line without its end; false at the end and on an error. line_number() is then its number, from 1.
+  struct Line {
+    uint64_t number = 0;
+    std::string text;
+  };
+  // The next line without its end, the first without a byte-order mark; false at the end and on an error.
+  // line_number() is then its number, from 1. Valid until the next call.
   bool TakeLine(std::string_view* line);
+  // The next calls of TakeLine() give these again, and then what follows.
+  void PutBack(std::vector<Line> lines);
+  // Errors are told of line `number` until another line is taken.
+  void BlameLine(uint64_t number) { line_number_ = number; }
   // The next line that is not blank, trimmed.
   bool TakeFilledLine(std::string_view* line);
   uint64_t line_number() const { return line_number_; }
@@ -56,6 +66,7 @@ class TraceFile : public RequestSource {
 
  private:
   const uint8_t* TakeSlowly(size_t bytes, std::string_view what);
+  bool TakeLineOfFile(std::string_view* line);
   bool FinishLongLine();
   bool FindLineEnd(size_t* length) const;
   bool Fill();  // makes more bytes available; false if there are none or on an error
@@ -68,7 +79,10 @@ class TraceFile : public RequestSource {
   size_t end_ = 0;
   uint64_t position_ = 0;         // of buffer_[begin_] in the decompressed content
   uint64_t record_position_ = 0;  // of what was taken last
-  uint64_t line_number_ = 0;
+  uint64_t line_number_ = 0;      // of what was taken last
+  uint64_t lines_of_file_ = 0;    // taken so far, without what was put back
+  std::deque<Line> put_back_;
+  std::string held_;               // of it, what was taken last
   bool record_damaged_ = false;    // the error is one that SkipDamaged() may forget
   bool rest_lost_ = false;         // then SkipDamaged() ends the trace
   bool inside_long_line_ = false;  // what follows, up to a line's end, belongs to a line that was refused

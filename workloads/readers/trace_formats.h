@@ -63,6 +63,7 @@ bool LooksLikeLcs(std::string_view head);
 bool LooksLikeCsv(std::string_view head);
 bool LooksLikeMsr(std::string_view head);
 bool LooksLikeAlibabaBlock(std::string_view head);
+bool LooksLikeTencentCbs(std::string_view head);
 bool MayBeTencentCbs(std::string_view head);
 bool LooksLikeFiu(std::string_view head);
 bool LooksLikeSystor17(std::string_view head);

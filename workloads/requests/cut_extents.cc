@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/requests/cut_extents.h"
 
+#include <fmt/format.h>
+
+#include <bit>
 #include <utility>
 
 #include "workloads/requests/wrapped_source.h"
@@ -13,12 +16,21 @@ class CutSource final : public WrappedSource {
   CutSource(std::unique_ptr<RequestSource> source, uint32_t unit_bytes)
       : WrappedSource(std::move(source)), unit_bytes_(unit_bytes) {}
 
+  Status status() const override { return refused_.ok() ? WrappedSource::status() : refused_; }
+  bool SkipDamaged() override { return refused_.ok() && WrappedSource::SkipDamaged(); }
+
   bool Next(Request* request) override {
     if (next_block_ > last_block_) {
-      if (!source_->Next(&extent_)) return false;
+      if (!refused_.ok() || !source_->Next(&extent_)) return false;
       if (extent_.extent_bytes == 0) {
         *request = extent_;
         return true;
+      }
+      if (!std::has_single_bit(unit_bytes_)) {
+        refused_ = Status::InvalidArgument(fmt::format(
+            "--unit={}: {} has reads and writes of devices, which are cut into blocks at powers of two, such as 4096",
+            unit_bytes_, description()));
+        return false;
       }
       next_block_ = extent_.key / unit_bytes_;
       last_block_ = (extent_.key + extent_.extent_bytes - 1) / unit_bytes_;
@@ -39,6 +51,7 @@ class CutSource final : public WrappedSource {
 
  private:
   const uint32_t unit_bytes_;
+  Status refused_;
   Request extent_;
   uint64_t next_block_ = 1;  // of the extent; past last_block_ when it is used up
   uint64_t last_block_ = 0;

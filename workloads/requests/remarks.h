@@ -13,4 +13,9 @@ inline std::string SizesChangeRemark(uint64_t keys) {
          "; each has the first that is not 0";
 }
 
+// Of what happened to blocks between requests: written, compacted, deleted.
+inline std::string EventsLeftOutRemark(uint64_t events) {
+  return std::to_string(events) + " events of flushes, compactions and deleted files are left out";
+}
+
 }  // namespace mezz

@@ -8,6 +8,7 @@
 #include "workloads/program/program.h"
 #include "workloads/readers/open_trace.h"
 #include "workloads/requests/cut_extents.h"
+#include "workloads/requests/remarks.h"
 #include "workloads/requests/sampled_source.h"
 #include "workloads/requests/tracked_source.h"
 #include "workloads/trace/trace_writer.h"
@@ -25,7 +26,7 @@ Status OpenSource(const ConvertOptions& o, Progress* progress, std::unique_ptr<R
   *source = TrackProgress(std::move(*source), progress);
   // Blocks are sampled, not extents: an extent's first byte says little of what else it covers.
   if (o.rate < 1 || !FindWriterFormat(o.to)->takes_extents) *source = CutExtents(std::move(*source), o.unit_bytes);
-  if (o.rate < 1) *source = SampleKeys(std::move(*source), SpatialSample(o.rate, o.seed));
+  if (o.rate < 1) *source = SampleKeys(std::move(*source), o.rate, o.seed);
   return Status::Ok();
 }
 
@@ -55,11 +56,13 @@ Status ConvertTrace(const ConvertOptions& options, ConvertSummary* summary, Prog
   MEZZ_RETURN_IF_ERROR(OpenSource(options, progress, &source));
   Request request;
   bool more = source->Next(&request);
-  out.sample_rate = options.rate * source->sample_rate();
+  out.sample_rate = source->sample_rate();
   MEZZ_RETURN_IF_ERROR(OpenTraceWriter(out, &writer));
   const bool tells_operations = FindWriterFormat(options.to)->keeps_operations;
   ConvertSummary written;
+  uint64_t events = 0;  // which no format that is written has
   for (; more; more = source->Next(&request)) {
+    events += source->events().size();
     MEZZ_RETURN_IF_ERROR(writer->Write(request));
     ++written.requests;
     written.operations += !tells_operations && request.operation != Operation::kGet;
@@ -73,6 +76,7 @@ Status ConvertTrace(const ConvertOptions& options, ConvertSummary* summary, Prog
   written.damaged_records = source->skipped();
   MEZZ_RETURN_IF_ERROR(writer->Finish());
   written.remarks = source->remarks();
+  if (events > 0) written.remarks.push_back(EventsLeftOutRemark(events));
   for (std::string& remark : writer->remarks()) written.remarks.push_back(std::move(remark));
   *summary = std::move(written);
   return Status::Ok();

@@ -19,6 +19,7 @@ class RocksdbBlockCsvWriter final : public TraceWriter {
     // room.
     constexpr unsigned kUserGet = 1, kBlockKeyBytes = 21;
     const uint32_t level = r.level < 0 ? UINT32_MAX : static_cast<uint32_t>(r.level);
+    blobs_ += r.role == BlockRole::kBlob;
     line_.clear();
     fmt::format_to(std::back_inserter(line_), "{},{},{},{},{},,{},0,{},{},0,0,0,{},0,0,0,0,{},0,0\n", r.time_us, r.key,
                    TraceTypeOf(r.role), r.value_bytes, r.column_family, level, kUserGet, r.no_insert ? 1 : 0,
@@ -26,10 +27,15 @@ class RocksdbBlockCsvWriter final : public TraceWriter {
     return file_->Append({line_.data(), line_.size()});
   }
   Status Finish() override { return file_->Finish(); }
+  std::vector<std::string> remarks() const override {
+    if (blobs_ == 0) return {};
+    return {fmt::format("{} requests for blobs are written as data, because the format has no blobs", blobs_)};
+  }
 
  private:
   const std::unique_ptr<OutputFile> file_;
   fmt::memory_buffer line_;
+  uint64_t blobs_ = 0;
 };
 
 class MezzCsvWriter final : public TraceWriter {

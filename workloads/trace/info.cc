@@ -50,10 +50,10 @@ class RequestNotes final : public WrappedSource {
     families_.Number(r.column_family);
     info_.clients = clients_.size();
     info_.column_families = families_.size();
-    if (r.time_us == 0) return;
-    info_.first_us = info_.has_time ? std::min(info_.first_us, r.time_us) : r.time_us;
+    // Where one request has a time, 0 is one, too: clocks begin there.
+    info_.first_us = info_.requests == 1 ? r.time_us : std::min(info_.first_us, r.time_us);
     info_.last_us = std::max(info_.last_us, r.time_us);
-    info_.has_time = true;
+    info_.has_time = info_.last_us != 0;
   }
 
   TraceInfo& info_;
@@ -68,10 +68,9 @@ class AccessNotes {
     const uint32_t number = keys_.Number(request.key);
     if (number == known) notes_.push_back({});
     KeyNotes& key = notes_[number];
-    if (request.time_us != 0) {
-      if (key.last_us != 0 && request.time_us >= key.last_us) reuse_us_.Add(request.time_us - key.last_us);
-      key.last_us = request.time_us;
-    }
+    has_time_ = has_time_ || request.time_us != 0;
+    if (has_time_ && number != known && request.time_us >= key.last_us) reuse_us_.Add(request.time_us - key.last_us);
+    key.last_us = request.time_us;
     if (key.bytes != 0 && request.value_bytes != 0) key.resized = key.resized || key.bytes != request.value_bytes;
     if (key.bytes == 0) key.bytes = request.value_bytes;
     key.accesses += key.accesses < UINT32_MAX;
@@ -127,6 +126,7 @@ class AccessNotes {
   std::vector<KeyNotes> notes_;  // by the key's number
   StackDistances distances_;
   LogHistogram reuse_us_;
+  bool has_time_ = false;  // a request had one
   uint64_t accesses_ = 0;
 };
 

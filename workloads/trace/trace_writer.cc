@@ -17,7 +17,7 @@ struct Entry {
 
 const std::vector<Entry>& Entries() {
   static const std::vector<Entry> entries = {
-      {{.name = "mezz_csv", .keeps = "everything", .takes_extents = true, .keeps_operations = true},
+      {{.name = "mezz_csv", .keeps = "all of a request", .takes_extents = true, .keeps_operations = true},
        &MakeMezzCsvWriter},
       {{.name = "oracle_general", .keeps = "keys, sizes, seconds"}, &MakeOracleGeneralWriter},
       {{.name = "rocksdb_block_csv",

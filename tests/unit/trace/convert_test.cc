@@ -18,6 +18,7 @@
 namespace mezz {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -132,6 +133,43 @@ TEST_F(Convert, SamplesSayTheirShare) {
                    &summary)
           .ok());
   EXPECT_EQ(rate_of(folder_.Path("t")), 0.125) << "a sample of a sample";
+  ConvertSummary again;
+  ASSERT_TRUE(
+      ConvertTrace({.path = folder_.Path("s"), .to = "mezz_csv", .out = folder_.Path("u"), .rate = 0.5}, &again).ok());
+  EXPECT_EQ(rate_of(folder_.Path("u")), 0.25);
+  EXPECT_NEAR(static_cast<double>(again.requests), 1000, 120) << "by the same seed, too";
+}
+
+TEST_F(Convert, RefusesEndingsThatPromiseWhatIsNotWritten) {
+  ConvertSummary summary;
+  for (const char* name : {"x.bz2", "x.lz4", "x.zstd", "x.GZ", "x.tgz"}) {
+    const Status status =
+        ConvertTrace({.path = folder_.Write("keys", "1\n2\n"), .to = "text", .out = folder_.Path(name)}, &summary);
+    EXPECT_THAT(status.message(), HasSubstr("files are compressed that end in .zst, .gz or .xz")) << name;
+  }
+}
+
+TEST_F(Convert, SaysWhatTheFormatLacks) {
+  ConvertSummary summary;
+  const std::string blobs = folder_.Write("b", "key,op,extent_bytes,time_us,role\n1,get,0,0,blob\n2,get,0,0,data\n");
+  ASSERT_TRUE(ConvertTrace({.path = blobs, .to = "rocksdb_block_csv", .out = folder_.Path("o")}, &summary).ok());
+  EXPECT_THAT(summary.remarks,
+              ElementsAre("1 requests for blobs are written as data, because the format has no blobs"));
+  const std::string lineage = folder_.Write(
+      "l", "event,block,role,bytes,keys,time_us,parents\nflushed,1.0,data,9,1,0,\nread,1.0,data,9,1,1,\n");
+  for (const double rate : {1.0, 0.999}) {
+    ASSERT_TRUE(
+        ConvertTrace({.path = lineage, .to = "mezz_csv", .out = folder_.Path("m"), .rate = rate}, &summary).ok());
+    EXPECT_THAT(summary.remarks, Contains("1 events of flushes, compactions and deleted files are left out"));
+  }
+}
+
+TEST_F(Convert, CutsDevicesAtPowersOfTwo) {
+  ConvertSummary summary;
+  const std::string io = folder_.Write("io", "device,offset,size\n1,0,12288\n");
+  EXPECT_THAT(
+      ConvertTrace({.path = io, .to = "text", .out = folder_.Path("o"), .unit_bytes = 12288}, &summary).message(),
+      HasSubstr("--unit=12288"));
 }
 
 TEST_F(Convert, SaysWhichSizesItMadeUp) {

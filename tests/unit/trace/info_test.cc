@@ -127,6 +127,15 @@ TEST_F(Info, CountsWhatTheTraceHolds) {
   EXPECT_THAT(InfoTable(info), HasSubstr("the size of 1 key changes; each has the first that is not 0"));
 }
 
+TEST_F(Info, TakesZeroForATimeWhereThereAreTimes) {
+  TraceInfo info;
+  ASSERT_TRUE(InspectTrace({.path = folder_.Write("trace", "time,id\n0,7\n3600,8\n7200,7\n")}, &info).ok());
+  EXPECT_TRUE(info.has_time);
+  EXPECT_EQ(info.first_us, 0u);
+  EXPECT_EQ(info.last_us, 7'200'000'000u);
+  EXPECT_EQ(info.reuse_us.max(), 7'200'000'000u);
+}
+
 TEST_F(Info, SaysNothingOfWhatTheTraceDoesNotSay) {
   TraceInfo info;
   ASSERT_TRUE(InspectTrace({.path = folder_.Write("trace", "1\n2\n1\n")}, &info).ok());

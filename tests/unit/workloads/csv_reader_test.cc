@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "../../support/requests.h"
 #include "temporary_folder.h"
 #include "workloads/readers/block_io.h"
@@ -54,18 +56,26 @@ TEST_F(CsvReader, KnowsTheCommonestHeader) {
 // The same two requests, as other programs write them.
 TEST_F(CsvReader, ReadsWhatOtherProgramsWrite) {
   const std::vector<Request> want = Read("time,id,size\n1,7,4096\n2,8,100\n");
-  for (const char* content :
-       {"time,id,size\r\n1,7,4096\r\n2,8,100\r\n", "\xef\xbb\xbftime,id,size\n1,7,4096\n2,8,100\n",
-        "\"time\",\"id\",\"size\"\n\"1\",\"7\",\"4096\"\n\"2\",\"8\",\"100\"\n", "time;id;size\n1;7;4096\n2;8;100\n",
-        "time\tid\tsize\n1\t7\t4096\n2\t8\t100\n", "time|id|size\n1|7|4096\n2|8|100\n",
-        "sep=;\ntime;id;size\n1;7;4096\n2;8;100\n", "# time,id,size\n1,7,4096\n2,8,100\n",
-        "# made by x, on a Friday\n#\n#time,id,size\n1,7,4096\n2,8,100\n",
-        "# of a day\n\ntime,id,size\n1,7,4096\n2,8,100\n", "\n\nTime, ID, Size\n\n1, 7, 4096\n\n2, 8, 100",
-        ",time,id,size\n0,1,7,4096\n1,2,8,100\n", "\ttime\tid\tsize\n0\t1\t7\t4096\n1\t2\t8\t100\n",
-        "Timestamp (ms),Object_ID,obj-size\n1000,7,4096\n2000,8,100\n",
-        "ts_us,key,bytes\n1000000,0x7,4096.0\n2000000,0X8,100.0\n",
-        "time_ns,url,length\n1000000000,7,4096\n2000000000,8,100\n",
-        "date,id,size\n1970-01-01 00:00:01,7,4096\n1970-01-01T00:00:02Z,8,100\n"})
+  for (const char* content : {"time,id,size\r\n1,7,4096\r\n2,8,100\r\n",
+                              "\xef\xbb\xbftime,id,size\n1,7,4096\n2,8,100\n",
+                              "\"time\",\"id\",\"size\"\n\"1\",\"7\",\"4096\"\n\"2\",\"8\",\"100\"\n",
+                              "time;id;size\n1;7;4096\n2;8;100\n",
+                              "time\tid\tsize\n1\t7\t4096\n2\t8\t100\n",
+                              "time|id|size\n1|7|4096\n2|8|100\n",
+                              "sep=;\ntime;id;size\n1;7;4096\n2;8;100\n",
+                              "# time,id,size\n1,7,4096\n2,8,100\n",
+                              "# made by x, on a Friday\n#\n#time,id,size\n1,7,4096\n2,8,100\n",
+                              "# of a day\n\ntime,id,size\n1,7,4096\n2,8,100\n",
+                              "time,id,size\n1,7,4096\ntime,id,size\n2,8,100\n",
+                              "time_millis,id,size\n1000,7,4096\n2000,8,1e+02\n",
+                              "Time (milliseconds),id,size\n1000,7,4096\n2000,8,100\n",
+                              "\n\nTime, ID, Size\n\n1, 7, 4096\n\n2, 8, 100",
+                              ",time,id,size\n0,1,7,4096\n1,2,8,100\n",
+                              "\ttime\tid\tsize\n0\t1\t7\t4096\n1\t2\t8\t100\n",
+                              "Timestamp (ms),Object_ID,obj-size\n1000,7,4096\n2000,8,100\n",
+                              "ts_us,key,bytes\n1000000,0x7,4096.0\n2000000,0X8,100.0\n",
+                              "time_ns,url,length\n1000000000,7,4096\n2000000000,8,100\n",
+                              "date,id,size\n1970-01-01 00:00:01,7,4096\n1970-01-01T00:00:02Z,8,100\n"})
     EXPECT_EQ(Read(content), want) << content;
 }
 
@@ -146,6 +156,18 @@ TEST_F(CsvReader, RefusesWhatItWouldHaveToGuess) {
       {"id,op\n7,peek\n", "line 2: field op is \"peek\"; want get, put"},
       {"id,op\n7,1\n", "say what it means, such as put=1"},
       {"id,size\n1.23457E+12,8\n", "line 2: field id is \"1.23457E+12\"; want a key that is not rounded"},
+      {"id,count\n1,\n", "line 2: field count is \"\""},
+      {"offset,size\n,4096\n", "line 2: field offset is \"\""},
+      {"offset,size\nnan,4096\n", "line 2: field offset is \"nan\""},
+      {"lba,len\n-,4096\n", "line 2: field lba is \"-\""},
+      {"offset,size\n1.23457E+12,4096\n",
+       "field offset is \"1.23457E+12\"; want a whole number up to 18446744073709551615, not a rounded one"},
+      {"id,size\n1,1.23457E+06\n", "field size is \"1.23457E+06\""},
+      {"time,id\n1.7E+09,1\n", "want a time that is not rounded"},
+      {"time,id,size,size\n1,2,3,4\n", "size is the name of two columns; say which is what by number"},
+      {"id,time,id\n1,2,3\n", "id is the name of two columns; say which is the key by number, such as"},
+      {"id,time,lba,size,op\n1,2,3,4,get\n", "its column id may be the key, and lba the place on a device"},
+      {"key;op;extent_bytes\n1;get;4096\n", "this was mezz_csv, and another program wrote it anew"},
       {"id,size\n\"7,8\n", "a quote opens in this record and is not closed"},
       {"id,size\r1,2\r3,4\r", "single carriage returns"}};
   for (const auto& [content, message] : kRefused) EXPECT_THAT(Refused(content, "csv"), HasSubstr(message)) << content;
@@ -153,6 +175,12 @@ TEST_F(CsvReader, RefusesWhatItWouldHaveToGuess) {
       {"csv:key", "\"key\" is not understood"},
       {"csv:color=red", "it names key, time"},
       {"csv:key=id,key=id", "key is named twice"},
+      {"csv:delimiter=;,delimiter=tab", "delimiter is named twice"},
+      {"csv:time_unit=s,time_unit=ms", "time_unit is named twice"},
+      {"csv:key=id,device=time", "device goes with offset or sector"},
+      {"csv:key=id,sectors=size", "sectors goes with offset or sector"},
+      {"csv:offset=id,sector=time,sectors=size", "offset (bytes) and sector (512 bytes) are one too many"},
+      {"csv:offset=id,size=512,sectors=size", "size (bytes) and sectors (512 bytes) are one too many"},
       {"csv:delimiter=ab", "delimiter is one character"},
       {"csv:time_unit=h", "time_unit is s, ms"},
       {"csv:key=nope", "key=nope is no column of its header; there are time, id, size"},
@@ -162,13 +190,44 @@ TEST_F(CsvReader, RefusesWhatItWouldHaveToGuess) {
     EXPECT_THAT(Refused("time,id,size\n1,7,8\n", format), HasSubstr(message)) << format;
 }
 
-// Columns that are named by number have no header: there a line of '#' is a record.
+// Where columns are named by number, only "# " begins a comment: a key may begin with '#'.
 TEST_F(CsvReader, ALineOfANumberSignIsAHeaderACommentOrARecord) {
   EXPECT_EQ(Read("# of a day\n#when;what\n1;7\n", "csv:key=what,time=when,delimiter=;"),
             Read("when;what\n1;7\n", "csv:key=what,time=when"));
   EXPECT_EQ(Read("#a\n#b\n", "csv:key=#1").size(), 2u);
   EXPECT_EQ(Read("#a\n#b\n", "csv:key=#1,header=no").size(), 2u);
-  EXPECT_THAT(Refused("# of a day\n1,7\n", "csv:key=#2,time=#1"), HasSubstr("want a time"));
+  EXPECT_EQ(Read("# of a day\n1,7\n", "csv:key=#2,time=#1"), Read("1,7\n", "csv:key=#2,time=#1"));
+}
+
+// A constant is no name of a column, and a first line of words above numbers is a header, whatever the words.
+TEST_F(CsvReader, FindsTheHeaderOfColumnsByNumber) {
+  EXPECT_EQ(Read("17,4096\n18,4096\n17,4096\n", "csv:key=#1,size=4096").size(), 3u);
+  EXPECT_EQ(Read("abc,get\nabd,get\nabc,get\n", "csv:key=#1,op=get").size(), 3u);
+  EXPECT_EQ(Read("1,4096,0\n2,8192,1\n", "csv:key=#2,time=#1,size=4096,op=#3,get=0,put=1,time_unit=ms").size(), 2u);
+  EXPECT_THAT(Read("sku\n17\n18\n17\n", "csv:key=#1"),
+              ElementsAre(Request{.key = 17}, Request{.key = 18}, Request{.key = 17}));
+  EXPECT_EQ(Read("# made by a, b, 2026\n1,2,3\n2,2,3\n", "csv:key=#2,size=#3").size(), 2u);
+  EXPECT_EQ(Read("abc\nabd\n", "csv:key=#1").size(), 2u);
+  EXPECT_EQ(Read("abc,1\n17,2\n", "csv:key=#1,size=#2").size(), 2u) << "a number stands in the first line";
+  EXPECT_THAT(Remarks("17\t1\n18\t2\n", "csv:key=#1,size=#2"),
+              ElementsAre("read as CSV with tabs without a header: key=#1, size=#2"));
+}
+
+TEST_F(CsvReader, TakesTheDelimiterThatThereIsMostOf) {
+  const auto keys = [&](const std::string& content, const std::string& format) {
+    std::vector<uint64_t> read;
+    for (const Request& request : Read(content, format)) read.push_back(request.key);
+    return read;
+  };
+  EXPECT_THAT(keys("1,5;42;100\n2,5;43;100\n", "csv:key=#2"), ElementsAre(42, 43));
+  EXPECT_THAT(keys("1\ta,b\t100\n2\ta,c\t200\n", "csv:key=#2"), ElementsAre(HashKey("a,b"), HashKey("a,c")));
+}
+
+// A clock may begin at 0, which tells no unit; a time that is missing is the one before.
+TEST_F(CsvReader, BeginsAtZero) {
+  const std::vector<Request> read = Read("ts,id\n0,1\n1700000000000,2\n,3\n");
+  EXPECT_THAT(read, ElementsAre(Request{.key = 1}, Request{.key = 2, .time_us = 1'700'000'000 * kSecondUs},
+                                Request{.key = 3, .time_us = 1'700'000'000 * kSecondUs}));
 }
 
 // Text in columns is no list of keys, whatever its name.
@@ -191,20 +250,42 @@ TEST_F(CsvReader, SkipsDamagedRecordsAlone) {
   const RequestsRead read = ReadRequests(path, {.skip_bad = true});
   EXPECT_TRUE(read.status.ok()) << read.status.message();
   EXPECT_EQ(read.skipped, 2u) << "one of one field, and a quote that a line without end follows";
-  EXPECT_THAT(read.requests, ElementsAre(Request{.key = 1, .value_bytes = 2}, Request{.key = 7, .value_bytes = 8}));
+  EXPECT_THAT(read.requests, ElementsAre(Request{.key = 1, .value_bytes = 2}, Request{.key = 4, .value_bytes = 5},
+                                         Request{.key = 7, .value_bytes = 8}));
   std::string open = "id,size\n1,2\n\"3,4\n";
   for (int i = 0; i < 20'000; ++i) open += "5,6\n";
   const RequestsRead rest = ReadRequests(folder_.Write("trace.csv", open), {.skip_bad = true});
-  EXPECT_EQ(rest.skipped, 1u) << "the lines within 64 KiB of a quote that stays open are one record";
-  EXPECT_EQ(rest.requests.size(), 1u + 20'000 - (64 * 1024 - 5) / 4 - 1);
+  EXPECT_EQ(rest.skipped, 1u) << "a quote that stays open costs its line alone";
+  EXPECT_EQ(rest.requests.size(), 1u + 20'000);
+  EXPECT_THAT(Refused("id,size\n1,2\n\"3,4\n5,6\n"),
+              HasSubstr("line 3: a quote opens in this record and is not closed"));
+}
+
+// Devices by number are their own, those by name are others, in whatever order they come.
+TEST_F(CsvReader, KeepsDevicesApart) {
+  const std::vector<Request> read = Read("device,offset,size\n3,0,4096\na,0,4096\n0,0,4096\n3,0,4096\nb,0,4096\n");
+  ASSERT_EQ(read.size(), 5u);
+  EXPECT_EQ(read[0], read[3]);
+  std::set<uint64_t> keys;
+  for (const Request& request : read) keys.insert(request.key);
+  EXPECT_EQ(keys.size(), 4u);
+}
+
+// Published files to which somebody gave the header of their description.
+TEST_F(CsvReader, KnowsPublishedTracesByTheirHeader) {
+  EXPECT_EQ(Read("Timestamp,Offset,Size,IOType,VolumeID\n1538323200,80,16,0,3\n"),
+            Read("1538323200,80,16,0,3\n", "tencent_cbs"));
+  EXPECT_EQ(Read("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n"
+                 "128166372003061629,usr,0,Read,7014609920,24576,41286\n"),
+            Read("128166372003061629,usr,0,Read,7014609920,24576,41286\n", "msr"));
 }
 
 TEST_F(CsvReader, ReadsBlockIo) {
   EXPECT_THAT(Read("time,device,offset,size,op\n1,2,1000,512,R\n1,2,0,0,R\n"),
               ElementsAre(Request{.key = (2ull << kDeviceShift) + 1000, .extent_bytes = 512, .time_us = kSecondUs}));
   EXPECT_THAT(Read("lba,sectors,disk\n8,4,sda\n8,4,sdb\n"),
-              ElementsAre(Request{.key = 4096, .extent_bytes = 2048},
-                          Request{.key = (1ull << kDeviceShift) + 4096, .extent_bytes = 2048}));
+              ElementsAre(Request{.key = ((kDevicesMax - 1) << kDeviceShift) + 4096, .extent_bytes = 2048},
+                          Request{.key = ((kDevicesMax - 2) << kDeviceShift) + 4096, .extent_bytes = 2048}));
 }
 
 TEST_F(CsvReader, ReadsPublishedBlockTraces) {

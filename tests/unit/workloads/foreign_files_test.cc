@@ -231,6 +231,31 @@ TEST_F(ForeignFiles, TakesRawKeysByTheEndOfTheNameAlone) {
   EXPECT_EQ(Requests("trace.be64", Gzip(keys)), kKeys);
   EXPECT_EQ(Requests("a.be64.of.b.be64.zst", Compress(Compression::kZstd, keys)), kKeys);
   EXPECT_EQ(Requests("scarab-recs.day1", keys), kKeys);
+  for (const char* const name : {"uniform-keys.bin", "platform-x", "norm-x.orc"})
+    EXPECT_THAT(Refused(name, keys), HasSubstr("neither content nor name tells")) << name;
+  EXPECT_EQ(Requests("orm-busy", keys), 2 * kKeys);
+  const std::string urls = folder_.Write("orm-urls", "https://x/\xc3\xa9" + std::string(60, '1') + "\n");
+  EXPECT_THAT(ReadRequests(urls, {}).status.message(), HasSubstr("is not a key")) << "text, and not of ASCII";
+}
+
+// Little-endian keys in order have the form of libCacheSim's records, and lead nowhere.
+TEST_F(ForeignFiles, TakesSortedKeysForNoRecords) {
+  std::string wide, narrow;
+  for (int turn = 0; turn < 3; ++turn) {
+    for (uint64_t key = 1; key <= 2000; ++key) {
+      wide.append(reinterpret_cast<const char*>(&key), 8);
+      narrow.append(reinterpret_cast<const char*>(&key), 4);
+    }
+  }
+  EXPECT_EQ(Requests("loop.le64", wide), 6000u);
+  EXPECT_EQ(Requests("loop.le32", narrow), 6000u);
+  EXPECT_THAT(Refused("loop", wide), HasSubstr("neither content nor name tells"));
+}
+
+// What is said to be keys, and unpacks once more.
+TEST_F(ForeignFiles, RefusesTwoCompressionsWhateverIsSaid) {
+  EXPECT_THAT(Refused("trace.be64.gz", Gzip(Gzip(ManyKeys())), "be64"), HasSubstr("compressed twice"));
+  EXPECT_EQ(Requests("trace.be64.gz", Gzip("\x1f\x8b\x08key.."s), "be64"), 1u);
 }
 
 // What only looks a little like it: keys.
