@@ -40,7 +40,7 @@ DEFINE_int64(count, 0, "--follow: end after so many looks. 0: never");
 
 namespace {
 
-constexpr int kExitDamaged = 1, kExitWrong = 1, kExitRefused = 2;
+constexpr int kExitDamaged = 1, kExitWrong = 1;
 constexpr uint64_t kDaxAlignment = 2 << 20;
 
 // The bytes of a file or of a device. `of_device`: how many a device is asked for.
@@ -146,8 +146,11 @@ mezz::Status ReadKey(const mezz::layout::Superblock& superblock, const std::stri
 }
 
 mezz::Status Run(const std::string& path, uint64_t* damaged) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);  // a pipe would wait for a writer
   if (fd < 0) return mezz::Status::NotFound(fmt::format("{}: {}", path, mezz::ErrnoText(errno)));
+  struct stat kind {};
+  if (fstat(fd, &kind) == 0 && !S_ISREG(kind.st_mode) && !S_ISCHR(kind.st_mode))
+    return mezz::Status::ForeignFile(fmt::format("{} is neither a file nor a devdax device", path));
   if (flock(fd, LOCK_SH | LOCK_NB) != 0)
     return mezz::Status::Busy(fmt::format("{} is in use by a cache, whose report tells more: close it first", path));
   std::span<const std::byte> bytes;
@@ -162,20 +165,38 @@ mezz::Status Run(const std::string& path, uint64_t* damaged) {
   std::optional<mezz::VerifyKey> key;
   MEZZ_RETURN_IF_ERROR(ReadKey(head.superblock, path, &key));
   const mezz::Inspection found = mezz::Inspect(bytes, FLAGS_verify, key ? &*key : nullptr);
-  const nlohmann::json json = JsonOf(found);
+  nlohmann::json json = JsonOf(found);
+  const uint64_t missing =
+      head.superblock.capacity_bytes - std::min<uint64_t>(head.superblock.capacity_bytes, bytes.size());
+  json["superblock"]["missing_bytes"] = missing;
+  if (missing > 0)
+    fmt::print(stderr, "mezz_inspect: {} is cut short: {} of its {} bytes are missing\n", path, missing,
+               head.superblock.capacity_bytes);
   if (FLAGS_json) {
     fmt::print("{}\n", json.dump(2));
   } else {
     PrintLines(json);
   }
-  *damaged = Damaged(found);
+  *damaged = Damaged(found) + (missing > 0 ? 1 : 0);
   return mezz::Status::Ok();
+}
+
+// A file may have been kept to be judged later, so it is judged all the same.
+void TellIfStale(const mezz::watch::MetricsSource& source) {
+  if (source.kind != mezz::watch::MetricsSource::Kind::kFile) return;
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(source.path, error);
+  const auto age = std::chrono::floor<std::chrono::seconds>(std::filesystem::file_time_type::clock::now() - written);
+  if (error || age <= mezz::watch::kStaleAfter) return;
+  fmt::print(stderr, "mezz_inspect: {} was written {} s ago: its cache, which wrote it every ten, has ended\n",
+             source.text, age.count());
 }
 
 mezz::Status Doctor(bool* healthy) {
   mezz::watch::MetricsSource source;
   mezz::watch::MetricSamples samples;
   MEZZ_RETURN_IF_ERROR(FindMetricsSource(FLAGS_doctor, &source));
+  TellIfStale(source);
   MEZZ_RETURN_IF_ERROR(ReadMetrics(source, &samples));
   const mezz::watch::Diagnosis diagnosis = mezz::watch::Diagnose(samples);
   *healthy = diagnosis.healthy();
@@ -236,7 +257,7 @@ std::optional<int> OfRunningCache(int operands) {
   }
   if (status.ok()) return healthy ? 0 : kExitWrong;
   fmt::print(stderr, "mezz_inspect: {}\n", status.message());
-  return kExitRefused;
+  return mezz::kExitRefused;
 }
 
 const mezz::Program& Program() {
@@ -264,9 +285,7 @@ const mezz::Program& Program() {
 const mezz::FlagGroup kFlagGroups[] = {{"A medium", {"verify", "key_file", "json"}},
                                        {"A running cache", {"doctor", "follow", "count"}}};
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   std::vector<gflags::CommandLineFlagInfo> known;
   gflags::GetAllFlags(&known);
   const std::vector<mezz::Flag> flags = mezz::OwnFlags(known, __FILE__);
@@ -276,11 +295,18 @@ int main(int argc, char** argv) {
   if (const auto done = OfRunningCache(argc - 1)) return *done;
   if (argc != 2) {
     fmt::print(stderr, "mezz_inspect: give one file or devdax device, and flags as --name=value\n");
-    return kExitRefused;
+    return mezz::kExitRefused;
   }
   uint64_t damaged = 0;
   const mezz::Status status = Run(argv[1], &damaged);
   if (status.ok()) return damaged == 0 ? 0 : kExitDamaged;
   fmt::print(stderr, "mezz_inspect: {}\n", status.message());
-  return kExitRefused;
+  return mezz::kExitRefused;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<const char*> words(argv, argv + argc);
+  return mezz::RunMain("mezz_inspect", words, {}, [&] { return Main(argc, argv); });
 }

@@ -85,8 +85,6 @@ DEFINE_bool(list, false, "Only list the places: measure no speed, write nowhere"
 
 namespace {
 
-constexpr int kExitRefused = 2;
-
 using mezz::Arguments;
 
 mezz::Status OpenSource(const std::string& trace, std::unique_ptr<mezz::RequestSource>* source) {
@@ -268,7 +266,8 @@ mezz::Status RunPredict(const Arguments& arguments) {
   options.json_path = FLAGS_json;
   options.command_line = arguments.command_line;
   MEZZ_RETURN_IF_ERROR(mezz::Count("modules", FLAGS_modules, 1, &options.scm_modules));
-  MEZZ_RETURN_IF_ERROR(mezz::Count("cores", FLAGS_cores, 0, &options.cores));
+  MEZZ_RETURN_IF_ERROR(mezz::CheckCount("cores", FLAGS_cores, 0, mezz::plan::kCoresMax));
+  options.cores = static_cast<unsigned>(FLAGS_cores);
   MEZZ_RETURN_IF_ERROR(mezz::Count("threads", FLAGS_threads, 0, &options.threads));
   mezz::plan::Curve curve;
   MEZZ_RETURN_IF_ERROR(mezz::plan::ReadCurve(arguments.operands[0], &curve));
@@ -340,9 +339,7 @@ const mezz::FlagGroup kFlagGroups[] = {
     {"The curve", {"policy", "dram_cache", "dram", "scm", "sizes", "pack", "pack_ratio", "warmup", "writers"}},
     {"Its samples", {"rate", "blocks", "seeds", "seed", "exact"}}};
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   const std::string command_line = mezz::CommandLine(argc, argv);
   std::vector<gflags::CommandLineFlagInfo> known;
   gflags::GetAllFlags(&known);
@@ -354,5 +351,12 @@ int main(int argc, char** argv) {
   const mezz::Status status = mezz::RunSubcommand(Program(), {argv + 1, argv + argc}, command_line, &FlagGiven);
   if (status.ok()) return 0;
   fmt::print(stderr, "mezz_plan: {}\n", status.message());
-  return kExitRefused;
+  return mezz::kExitRefused;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<const char*> words(argv, argv + argc);
+  return mezz::RunMain("mezz_plan", words, {"json", "csv", "html", "out"}, [&] { return Main(argc, argv); });
 }

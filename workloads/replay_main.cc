@@ -94,7 +94,6 @@ DEFINE_string(from, "", "With --html: run nothing, make the page from this resul
 namespace {
 
 constexpr int kExitInterrupted = 130;
-constexpr int kExitRefused = 2;
 constexpr int kExitCacheFailed = 3;
 constexpr int64_t kGeneratorOps = 1'000'000;
 
@@ -112,6 +111,12 @@ void OnWorkerSignal(int) { stop.store(true, std::memory_order_relaxed); }
 
 // The URI's parser judges the tiers' settings: one judge for the program, the library and the plug-in.
 mezz::Status ParseTiers(mezz::ReplayOptions* o) {
+  for (const char* const flag : {"medium", "model", "policy", "serve", "pack", "scm_path", "write_budget", "segment"}) {
+    const std::string value = gflags::GetCommandLineFlagInfoOrDie(flag).current_value;
+    if (value.find(';') == std::string::npos) continue;
+    return mezz::Status::InvalidArgument(
+        fmt::format("--{}={}: a semicolon begins another setting of the URI; leave it out", flag, value));
+  }
   uint64_t ignored = 0;
   MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--dram", FLAGS_dram, &ignored));
   MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--scm", FLAGS_scm, &ignored));
@@ -344,9 +349,7 @@ const mezz::FlagGroup kFlagGroups[] = {
     {"Results",
      {"json", "csv", "html", "compare", "from", "block_trace", "lineage_trace", "curve_file", "curve_rate"}}};
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   const std::string command_line = mezz::CommandLine(argc, argv);
   const std::vector<std::string> arguments(argv, argv + argc);
   std::vector<gflags::CommandLineFlagInfo> known;
@@ -357,7 +360,7 @@ int main(int argc, char** argv) {
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
   if (argc > 2) {
     fmt::print(stderr, "mezz_replay: \"{}\" is not a flag; flags are spelt --name=value\n", argv[2]);
-    return kExitRefused;
+    return mezz::kExitRefused;
   }
   if (FLAGS_worker.empty()) TellRetired();
   int exit_status = 0;
@@ -366,7 +369,14 @@ int main(int argc, char** argv) {
   if (!status.ok()) {
     // A worker's one error of its own is that its parent has gone.
     if (FLAGS_worker.empty()) fmt::print(stderr, "mezz_replay: {}\n", status.message());
-    return kExitRefused;
+    return mezz::kExitRefused;
   }
   return exit_status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<const char*> words(argv, argv + argc);
+  return mezz::RunMain("mezz_replay", words, {"json", "csv", "html"}, [&] { return Main(argc, argv); });
 }

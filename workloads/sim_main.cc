@@ -47,8 +47,6 @@ DEFINE_string(csv, "", "Write the rows to this file");
 
 namespace {
 
-constexpr int kExitRefused = 2;
-
 mezz::Status OptionsFromFlags(mezz::sim::SimOptions* o) {
   MEZZ_RETURN_IF_ERROR(mezz::sim::ParseList("trace", FLAGS_trace, &o->traces));
   MEZZ_RETURN_IF_ERROR(mezz::sim::ParseList("policies", FLAGS_policies, &o->policies));
@@ -113,9 +111,7 @@ const mezz::FlagGroup kFlagGroups[] = {
     {"Reading a trace", {"format", "skip_bad", "unit", "sample", "memory"}},
     {"Results", {"flash_us", "seed", "json", "csv"}}};
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   const std::string command_line = mezz::CommandLine(argc, argv);
   std::vector<gflags::CommandLineFlagInfo> known;
   gflags::GetAllFlags(&known);
@@ -125,10 +121,17 @@ int main(int argc, char** argv) {
   gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
   if (argc > 1) {
     fmt::print(stderr, "mezz_sim: \"{}\" is not a flag; flags are spelt --name=value\n", argv[1]);
-    return kExitRefused;
+    return mezz::kExitRefused;
   }
   const mezz::Status status = Run(command_line);
   if (status.ok()) return 0;
   fmt::print(stderr, "mezz_sim: {}\n", status.message());
-  return kExitRefused;
+  return mezz::kExitRefused;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<const char*> words(argv, argv + argc);
+  return mezz::RunMain("mezz_sim", words, {"json", "csv"}, [&] { return Main(argc, argv); });
 }

@@ -57,8 +57,6 @@ DEFINE_bool(writes, false, "record: do the workload's writes too, and so change 
 
 namespace {
 
-constexpr int kExitRefused = 2;
-
 using mezz::Arguments;
 
 std::optional<std::string> FlagGiven(std::string_view flag) {
@@ -205,9 +203,7 @@ const mezz::FlagGroup kFlagGroups[] = {
     {"Samples", {"rate"}},
     {"Workloads", {"workload", "ops", "keys", "scale", "seed", "cache", "writes"}}};
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   const std::string command_line = mezz::CommandLine(argc, argv);
   std::vector<gflags::CommandLineFlagInfo> known;
   gflags::GetAllFlags(&known);
@@ -219,5 +215,13 @@ int main(int argc, char** argv) {
   const mezz::Status status = mezz::RunSubcommand(Program(), {argv + 1, argv + argc}, command_line, &FlagGiven);
   if (status.ok()) return 0;
   fmt::print(stderr, "mezz_trace: {}\n", status.message());
-  return kExitRefused;
+  return mezz::kExitRefused;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<const char*> words(argv, argv + argc);
+  return mezz::RunMain("mezz_trace", words, {"json", "out", "query_trace", "block_trace", "lineage_trace"},
+                       [&] { return Main(argc, argv); });
 }

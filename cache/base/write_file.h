@@ -8,8 +8,12 @@
 
 namespace mezz {
 
-// Writes the file so that a reader of `path` sees all of the old content or all of the new. kIoError says why it
-// failed.
+// The file that is replaced by what is written to `path`: behind links, also where there is none yet. Empty: a device
+// or a pipe has that name, which is written through and never replaced.
+std::string ReplaceableFile(const std::string& path);
+
+// Writes the file so that a reader of `path` sees all of the old content or all of the new. A device or a pipe gets the
+// new. kIoError says why it failed.
 Status WriteFileAtomically(const std::string& path, const std::string& content);
 
 // An error, naming `option`, if WriteFileAtomically could not write there: for a caller that will write much later.

@@ -7,10 +7,12 @@ docs/reference/ has their formats and generators.
     tests/tools/command_lines_test.py BIN --write    writes the page instead
 """
 import difflib
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -86,6 +88,58 @@ class CommandLines(unittest.TestCase):
     def test_page_lists_the_generators(self):
         known = set(re.findall(r"gen:(\w+)", self.refusal("mezz_replay", "--trace=gen:nosuch").partition("one of ")[2]))
         self.assertEqual(first_column("workloads.md", "| workload |"), known)
+
+    def run_in(self, folder, *words, stdout=subprocess.PIPE):
+        return subprocess.run([BIN / words[0], *words[1:]], cwd=folder, stdout=stdout, stderr=subprocess.PIPE,
+                              text=True)
+
+    def test_what_was_not_written_is_no_success(self):
+        with tempfile.TemporaryDirectory() as folder, open("/dev/full", "w") as full:
+            pathlib.Path(folder, "keys.txt").write_text("1\n2\n1\n")
+            for words in (("mezz_trace", "info", "keys.txt"), ("mezz_trace", "--help"), ("mezz_plan", "--help"),
+                          ("mezz_sim", "--trace=keys.txt", "--policies=lru", "--total=1.0"), ("mezz_replay", "--help"),
+                          ("mezz_inspect", "--help"), ("mezz_plan", "devices", "--list")):
+                done = self.run_in(folder, *words, stdout=full)
+                self.assertEqual(done.returncode, 2, f"{words}: {done.stderr}")
+                self.assertIn(f"{words[0]}: the standard output cannot be written", done.stderr)
+
+    def test_outputs_are_no_inputs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            keys = pathlib.Path(folder, "keys.txt")
+            for words in (("mezz_trace", "info", "keys.txt", "--json=keys.txt"),
+                          ("mezz_trace", "info", "keys.txt", "--json=./other/../keys.txt"),
+                          ("mezz_sim", "--trace=keys.txt", "--json=link"),
+                          ("mezz_sim", "--trace=more.txt,keys.txt", "--csv=keys.txt"),
+                          ("mezz_sim", "--trace=keys.txt", "--json=out", "--csv=out"),
+                          ("mezz_plan", "--curve=keys.txt", "--prices=p.yaml", "--html=keys.txt"),
+                          ("mezz_plan", "curve", "keys.txt", "--out=keys.txt"),
+                          ("mezz_replay", "--mode=block", "--trace=keys.txt", "--json=keys.txt"),
+                          ("mezz_replay", "--from=keys.txt", "--html=keys.txt")):
+                keys.write_text("1\n2\n1\n")
+                link = pathlib.Path(folder, "link")
+                link.unlink(missing_ok=True)
+                link.symlink_to("keys.txt")
+                pathlib.Path(folder, "other").mkdir(exist_ok=True)
+                done = self.run_in(folder, *words)
+                self.assertEqual(done.returncode, 2, words)
+                self.assertIn("name another file to write", done.stderr, words)
+                self.assertEqual(keys.read_text(), "1\n2\n1\n", words)
+            done = self.run_in(folder, "mezz_sim", "--trace=keys.txt", "--policies=lru", "--total=1.0",
+                               "--json=/dev/stdout")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn('"rows"', done.stdout)
+
+    def test_a_pipe_is_no_medium(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(pathlib.Path(folder, "pipe"))
+            done = self.run_in(folder, "mezz_inspect", "pipe")
+            self.assertEqual((done.returncode, done.stderr),
+                             (2, "mezz_inspect: pipe is neither a file nor a devdax device\n"))
+
+    def test_a_value_is_no_second_setting(self):
+        for flag in ("--scm_path=/dev/shm/a;verify=off", "--pack=off;heirs=off", "--model=cxl;verify=always"):
+            self.assertIn("a semicolon begins another setting",
+                          self.refusal("mezz_replay", "--trace=gen:zipf", "--db=/nowhere/x", flag))
 
 
 if __name__ == "__main__":

@@ -89,7 +89,8 @@ std::string Chosen(const Question& question, const Answer& answer) {
   constexpr size_t kStepsShown = 6;  // the JSON has all
   for (size_t i = 0; i < std::min(kStepsShown, answer.next_dollars.size()); ++i) {
     const NextDollar& next = answer.next_dollars[i];
-    const std::string p99 = std::abs(next.p99_us) < 0.5 ? "" : fmt::format(", P99 {:+.1f} us", next.p99_us);
+    const std::string p99 =
+        !std::isfinite(next.p99_us) || std::abs(next.p99_us) < 0.5 ? "" : fmt::format(", P99 {:+.1f} us", next.p99_us);
     text += fmt::format("{} more buys {} ops/s more{}: {}\n", Money(question.book, next.cost), Rate(next.throughput),
                         p99, answer.plans[next.to].build.Name());
   }

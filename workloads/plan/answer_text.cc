@@ -59,7 +59,7 @@ std::string Wrapped(std::string text) {
 }
 
 std::string Duration(double us) {
-  if (std::isinf(us)) return "never";
+  if (!std::isfinite(us)) return "never";  // the queue has no end
   if (us >= 1e4) return fmt::format("{:.1f} ms", us / 1e3);
   return us >= 100 ? fmt::format("{:.0f} us", us) : fmt::format("{:.1f} us", us);
 }
@@ -112,11 +112,14 @@ std::string BlockedText(const Question& question, const Answer& answer) {
   if (answer.nearest == kNone) return "";
   const Plan& plan = answer.plans[answer.nearest];
   const Target& target = question.targets[answer.blocked_by];
+  const auto with_unit = [&](double value) {  // a queue that only grows has no figure
+    return std::isfinite(value) ? fmt::format("{:.4g} {}", value, UnitOf(target.metric)) : std::string("no end");
+  };
   return fmt::format(
-      "nothing meets the targets. Nearest is {}; \"{}\" blocks it: {:.4g} {}, and {:.4g} is asked for. Its bottleneck "
+      "nothing meets the targets. Nearest is {}; \"{}\" blocks it: {}, and {} is asked for. Its bottleneck "
       "is {}",
-      plan.build.Name(), target.text, ValueOf(plan.figures, target.metric), UnitOf(target.metric),
-      answer.bounds.value[answer.blocked_by], plan.figures.prediction.bottleneck);
+      plan.build.Name(), target.text, with_unit(ValueOf(plan.figures, target.metric)),
+      with_unit(answer.bounds.value[answer.blocked_by]), plan.figures.prediction.bottleneck);
 }
 
 }  // namespace mezz::plan

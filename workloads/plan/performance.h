@@ -34,6 +34,9 @@ struct OperationCosts {
 };
 const OperationCosts& PresetCosts();
 
+// More cores than any server has; the model of their queue takes longer with each.
+inline constexpr unsigned kCoresMax = 4096;
+
 struct Machine {
   unsigned cores = 1;
   MediumModel scm{};  // of one module

@@ -199,6 +199,8 @@ void Reader::ReadServer(const YAML::Node& node) {
   server.cpu = Value(node["cpu"], what + ".cpu", {{.name = book_.currency + "/socket"}});
   server.chassis = Value(node["chassis"], what + ".chassis", {{.name = book_.currency + "/server"}});
   server.watts = Value(node["watts"], what + ".watts", {{.name = "W/server"}});
+  if (server.cores > kCoresMax)
+    Fail(node["cores"], fmt::format("{}.cores is {}: a server has {} at most", what, server.cores, kCoresMax));
   if (server.cores % server.sockets != 0 || server.channels % server.sockets != 0)
     Fail(node, fmt::format("{} has {} sockets, but {} cores and {} channels: they do not divide evenly", what,
                            server.sockets, server.cores, server.channels));
@@ -260,9 +262,10 @@ void Reader::ReadModule(const YAML::Node& node) {
   book_.modules.push_back(std::move(module));
 }
 
+// What costs nothing, because it is there already, is no price.
 void Reader::PriceByDram() {
   for (const Module& module : book_.modules) {
-    if (module.kind != ModuleKind::kDram) continue;
+    if (module.kind != ModuleKind::kDram || module.price.value == 0) continue;
     const double price_gb = module.price.value / module.gb();
     if (book_.dram_price_gb == 0 || price_gb < book_.dram_price_gb) book_.dram_price_gb = price_gb;
   }
@@ -315,7 +318,11 @@ Status ParsePriceBook(const std::string& path, const std::string& text, PriceBoo
   *book = PriceBook();
   book->path = path;
   try {
-    return Reader(path, book).Read(YAML::Load(text));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() != 1)
+      return Status::InvalidArgument(
+          fmt::format("{}: a price book is one YAML document, and here are {}", path, documents.size()));
+    return Reader(path, book).Read(documents[0]);
   } catch (const YAML::Exception& error) {
     return Status::InvalidArgument(fmt::format("{}:{}: this is no YAML: {}", path, error.mark.line + 1, error.msg));
   }

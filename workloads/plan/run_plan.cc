@@ -97,8 +97,9 @@ Status PlanOptions::Validate() const {
   if (target.empty()) return Missing("target", "say what the server must do: 'throughput>=0.95*baseline; p99<=1ms'");
   if (baseline.empty()) return Missing("baseline", "say what you would buy otherwise: dram:256G");
   MEZZ_RETURN_IF_ERROR(CheckLoad(threads, rate, lookups_per_operation));
-  if (!(hosts >= 1) || std::isinf(hosts))
-    return Status::InvalidArgument(fmt::format("--hosts={}; it is 1 or more", hosts));
+  constexpr double kHostsMax = 1e9;
+  if (!(hosts >= 1 && hosts <= kHostsMax && hosts == std::floor(hosts)))
+    return Status::InvalidArgument(fmt::format("--hosts={}; it is a whole number from 1 to {:.0f}", hosts, kHostsMax));
   constexpr double kGrowthMax = 1e6;
   if (!(growth >= 1.0 / kGrowthMax && growth <= kGrowthMax))
     return Status::InvalidArgument(fmt::format("--growth={} is out of range; it is how many times the data", growth));

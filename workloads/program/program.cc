@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -14,6 +15,9 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <thread>
+#include <vector>
+
+#include "cache/base/text.h"
 
 namespace mezz {
 namespace {
@@ -48,6 +52,43 @@ std::string Timestamp() {
   return text;
 }
 
+// A file that a word names: by a flag, or alone.
+struct Named {
+  std::string_view flag;  // empty: none
+  std::string path;
+};
+
+// A value may be a list.
+std::vector<Named> FilesOf(std::span<const char* const> words) {
+  std::vector<Named> files;
+  for (std::string_view word : words.subspan(std::min<size_t>(1, words.size()))) {
+    Named named;
+    if (word.starts_with('-')) {
+      word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
+      const size_t equals = word.find('=');
+      if (equals == std::string_view::npos) continue;
+      named.flag = word.substr(0, equals);
+      word.remove_prefix(equals + 1);
+    }
+    files.push_back({named.flag, std::string(word)});
+    for (size_t at = 0; word.find(',') != std::string_view::npos && at <= word.size();) {
+      const size_t end = std::min(word.find(',', at), word.size());
+      files.push_back({named.flag, std::string(word.substr(at, end - at))});
+      at = end + 1;
+    }
+  }
+  return files;
+}
+
+// The same plain file, there or to be. What is written through may have two names.
+bool IsSameFile(const std::string& a, const std::string& b) {
+  const std::string file = a.empty() || b.empty() ? std::string() : ReplaceableFile(a);
+  std::error_code error;
+  return !file.empty() &&
+         std::filesystem::weakly_canonical(std::filesystem::absolute(file, error), error) ==
+             std::filesystem::weakly_canonical(std::filesystem::absolute(ReplaceableFile(b), error), error);
+}
+
 }  // namespace
 
 std::string CommandLine(int argc, const char* const* argv) {
@@ -71,6 +112,42 @@ Status CheckWritable(std::string_view flag, const std::string& path) {
   if (std::filesystem::is_directory(parent, error) && !std::filesystem::is_directory(path, error)) return Status::Ok();
   return Status::InvalidArgument(
       fmt::format("--{}={} cannot be a file: its folder is missing, or it is one", flag, path));
+}
+
+Status CheckOutputsApart(std::span<const char* const> words, std::span<const std::string_view> outputs) {
+  const std::vector<Named> files = FilesOf(words);
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (std::ranges::find(outputs, files[i].flag) == outputs.end()) continue;
+    for (size_t j = 0; j < files.size(); ++j) {
+      const bool is_output = std::ranges::find(outputs, files[j].flag) != outputs.end();
+      if (files[j].flag == files[i].flag || (is_output && j < i) || !IsSameFile(files[i].path, files[j].path)) continue;
+      return Status::InvalidArgument(
+          fmt::format("--{}={} is {}, too; name another file to write", files[i].flag, files[i].path,
+                      files[j].flag.empty() ? "what is read" : fmt::format("--{}={}", files[j].flag, files[j].path)));
+    }
+  }
+  return Status::Ok();
+}
+
+int RunMain(std::string_view program, std::span<const char* const> words,
+            std::initializer_list<std::string_view> outputs, const std::function<int()>& body) {
+  const auto refuse = [program](std::string_view why) {
+    std::fputs(fmt::format("{}: {}\n", program, why).c_str(), stderr);
+    return kExitRefused;
+  };
+  int status = 0;
+  try {
+    if (const Status apart = CheckOutputsApart(words, outputs); !apart.ok()) return refuse(apart.message());
+    status = body();
+  } catch (const std::system_error& error) {  // fmt::print's, of a standard output that is full
+    errno = error.code().value();
+    return refuse(std::ferror(stdout) != 0 ? fmt::format("the standard output cannot be written: {}", ErrnoText(errno))
+                                           : error.what());
+  } catch (const std::exception& error) {
+    return refuse(error.what());
+  }
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  return refuse(fmt::format("the standard output cannot be written: {}", ErrnoText(errno)));
 }
 
 json ManifestOf(std::string_view program, const std::string& command_line) {

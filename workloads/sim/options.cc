@@ -198,6 +198,11 @@ Status SimOptions::Validate() const {
     return OutOfRange("unit", unit_bytes, fmt::format("{} to {}", kUnitBytesMin, kUnitBytesMax));
   if (sizes == Sizes::kBytes && segment_blocks != 0)
     return Status::InvalidArgument("--segment_blocks is for --sizes=unit; byte sizes have the live tier's segments");
+  constexpr int64_t kOverheadMax = 1 << 20;
+  if (dram_overhead_bytes >= 0 && sizes == Sizes::kUnit)
+    return Status::InvalidArgument("--dram_overhead is for --sizes=bytes; equal blocks have none");
+  if (dram_overhead_bytes > kOverheadMax)
+    return OutOfRange("dram_overhead", static_cast<double>(dram_overhead_bytes), fmt::format("-1 to {}", kOverheadMax));
   if (!(warmup >= 0 && warmup < 1)) return OutOfRange("warmup", warmup, "0 up to, not including, 1");
   if (threads > kThreadsMax) return OutOfRange("threads", threads, fmt::format("0 to {}", kThreadsMax));
   if (!(sample > 0 && sample <= 1)) return OutOfRange("sample", sample, "above 0 to 1");
@@ -234,7 +239,10 @@ Status PlanCapacity(const LoadedTrace& trace, const SimOptions& o, const Total& 
   const double sampled_bytes =
       static_cast<double>(total.bytes) * o.sample * trace.source_rate() / (unit ? o.unit_bytes : 1);
   *capacity = {};
-  capacity->total = static_cast<uint64_t>(total.bytes == 0 ? footprint * total.share : sampled_bytes);
+  // 0.29 of 100 blocks are 29, whatever a double makes of it.
+  constexpr double kRounding = 1e-9;
+  const double share_of_it = footprint * total.share;
+  capacity->total = static_cast<uint64_t>(total.bytes == 0 ? share_of_it * (1 + kRounding) : sampled_bytes);
   capacity->dram = static_cast<uint64_t>(std::llround(static_cast<double>(capacity->total) * o.dram_share));
   capacity->scm = capacity->total - capacity->dram;
   uint32_t smallest = unit ? 1 : UINT32_MAX;

@@ -209,7 +209,8 @@ Status LoadFile(const std::string& path, const SimOptions& options, Progress* pr
   return LoadedTrace::Load(source.get(), load, trace);
 }
 
-void FillGapClosed(std::vector<SimRow>* rows) {
+// `*remarks`: of rows below the bound, which say nothing of the way to it.
+void FillGapClosed(std::vector<SimRow>* rows, std::vector<std::string>* remarks) {
   for (SimRow& row : *rows) {
     const SimRow* lru = nullptr;
     const SimRow* opt = nullptr;
@@ -217,6 +218,13 @@ void FillGapClosed(std::vector<SimRow>* rows) {
       if (other.total != row.total) continue;
       if (other.policy == "lru") lru = &other;
       if (other.policy == "opt") opt = &other;
+    }
+    if (opt != nullptr && row.counts.misses < opt->counts.misses) {
+      remarks->push_back(fmt::format(
+          "{} at --total={} holds more than the total, which opt is kept to: it packs, or a shard of its DRAM "
+          "keeps a block larger than itself",
+          row.policy, row.total));
+      continue;
     }
     if (lru != nullptr && opt != nullptr && lru->counts.misses > opt->counts.misses)
       row.gap_closed = (lru->miss() - row.miss()) / (lru->miss() - opt->miss());
@@ -269,8 +277,8 @@ Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* 
     Capacity capacity;
     MEZZ_RETURN_IF_ERROR(PlanCapacity(trace, options, total, &capacity));
     if (capacity.exact && !unit)
-      remarks.push_back(
-          fmt::format("--total={}: no live SCM tier is so small; this one has no headers and no reserve", total.text));
+      remarks.push_back(fmt::format(
+          "--total={}: no live SCM tier is so small; this one has no segments' headers and no reserve", total.text));
     const double footprint = unit ? trace.unique() : static_cast<double>(trace.footprint_bytes());
     for (const std::string& policy : options.policies) {
       rows.push_back({.trace = trace.name(),
@@ -290,7 +298,7 @@ Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* 
     RowProgress done(progress, trace, rows.size());
     MEZZ_RETURN_IF_ERROR(RunAll(&rows, Job(trace, options, next_uses), threads, &done));
   }
-  FillGapClosed(&rows);
+  FillGapClosed(&rows, &remarks);
   report->traces.push_back({.trace = trace.name(),
                             .accesses = trace.accesses().size(),
                             .unique = trace.unique(),

@@ -7,9 +7,13 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <iterator>
 
 #include "cache/base/text.h"
+#include "cache/base/write_file.h"
 
 namespace mezz {
 namespace {
@@ -98,16 +102,32 @@ std::unique_ptr<Encoder> MakeEncoder(std::string_view path) {
   return nullptr;
 }
 
+// An ending that promises a compression which is not written.
+bool PromisesMore(std::string_view path) {
+  constexpr std::string_view kOthers[] = {".bz2", ".lz4", ".zstd", ".lzma", ".lzo", ".br", ".sz",
+                                          ".7z",  ".zip", ".tgz",  ".z",    ".zst", ".gz", ".xz"};
+  std::string lower(path.substr(std::min(path.rfind('.'), path.size())));
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return std::ranges::find(kOthers, lower) != std::end(kOthers);
+}
+
 }  // namespace
 
 OutputFile::OutputFile(std::string path)
-    : path_(std::move(path)), unfinished_path_(fmt::format("{}.{}.new", path_, getpid())) {}
+    : path_(std::move(path)),
+      replaced_(ReplaceableFile(path_)),
+      unfinished_path_(replaced_.empty() ? path_ : fmt::format("{}.{}.new", replaced_, getpid())) {}
 
 Status OutputFile::Open(const std::string& path, std::unique_ptr<OutputFile>* file) {
+  std::unique_ptr<Encoder> encoder = MakeEncoder(path);
+  if (encoder == nullptr && PromisesMore(path)) {
+    return Status::InvalidArgument(
+        fmt::format("{}: files are compressed that end in .zst, .gz or .xz; take one of these, or another name", path));
+  }
   std::unique_ptr<OutputFile> opened(new OutputFile(path));
   opened->file_ = std::fopen(opened->unfinished_path_.c_str(), "wb");
   if (opened->file_ == nullptr) return opened->Failed();
-  opened->encoder_ = MakeEncoder(path);
+  opened->encoder_ = std::move(encoder);
   *file = std::move(opened);
   return Status::Ok();
 }
@@ -115,7 +135,11 @@ Status OutputFile::Open(const std::string& path, std::unique_ptr<OutputFile>* fi
 OutputFile::~OutputFile() {
   if (file_ == nullptr) return;
   std::fclose(file_);
-  std::remove(unfinished_path_.c_str());
+  RemoveUnfinished();
+}
+
+void OutputFile::RemoveUnfinished() const {
+  if (!replaced_.empty()) std::remove(unfinished_path_.c_str());
 }
 
 Status OutputFile::Failed() const {
@@ -139,9 +163,10 @@ Status OutputFile::Finish() {
   MEZZ_RETURN_IF_ERROR(Flush(/*last=*/true));
   const bool closed = std::fclose(file_) == 0;
   file_ = nullptr;
-  if (closed && std::rename(unfinished_path_.c_str(), path_.c_str()) == 0) return Status::Ok();
+  const bool named = replaced_.empty() || std::rename(unfinished_path_.c_str(), replaced_.c_str()) == 0;
+  if (closed && named) return Status::Ok();
   const Status failed = Failed();
-  std::remove(unfinished_path_.c_str());
+  RemoveUnfinished();
   return failed;
 }
 

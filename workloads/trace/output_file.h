@@ -38,10 +38,12 @@ class OutputFile {
   static constexpr size_t kBufferBytes = 256 << 10;
 
   explicit OutputFile(std::string path);
+  void RemoveUnfinished() const;
   Status Flush(bool last);
   Status Failed() const;
 
   const std::string path_;
+  const std::string replaced_;  // empty: what has the name is written through
   const std::string unfinished_path_;
   std::FILE* file_ = nullptr;
   std::unique_ptr<Encoder> encoder_;  // null: bytes go out as they are

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/watch/metrics_source.h"
+
 namespace mezz::watch {
 namespace {
 
@@ -146,6 +148,11 @@ Status Follow(const FollowOptions& options) {
   for (uint64_t shown = 0; options.count == 0 || shown < options.count;) {
     seconds += options.wait(options.every);
     MEZZ_RETURN_IF_ERROR(options.read(&now, &fresh));
+    if (!fresh && seconds > std::chrono::duration<double>(kStaleAfter).count())
+      return Status::NotFound(
+          fmt::format("the file was not written for {:.0f} s, and a running cache writes it every "
+                      "ten: that cache has ended, or it has another file",
+                      seconds));
     if (!fresh) continue;
     options.show(options.screen ? fmt::format("{}{}", kClear, FollowScreen(before, now, seconds))
                                 : FollowLine(before, now, seconds));

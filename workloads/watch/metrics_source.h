@@ -12,6 +12,9 @@
 
 namespace mezz::watch {
 
+// A running cache writes its file every ten seconds.
+inline constexpr std::chrono::seconds kStaleAfter(30);
+
 struct MetricsSource {
   enum class Kind : uint8_t { kFile, kUnix, kTcp };
   Kind kind = Kind::kFile;

@@ -74,6 +74,24 @@ TEST(PriceBook, ScmMayBePricedAgainstDram) {
   EXPECT_NEAR(cxl->price.high, 1.25 * 2 * 885, 1e-9);
 }
 
+// DRAM that costs nothing is there already, wherever it stands in the book.
+TEST(PriceBook, DramThatIsOwnedPricesNothing) {
+  const std::string module =
+      "  - {name: owned_64, kind: dram, size: 64G, slot: dimm, price: {value: 0, unit: USD/module, source: owned, "
+      "date: "
+      "2026-02-01}, watts: {value: 6, unit: W/module, source: x, date: 2026-06-30}}\n";
+  for (const bool first : {true, false}) {
+    std::string text = Shipped("2026.yaml");
+    const size_t begin = text.find("modules:\n") + 9;
+    const size_t end = text.find("\nenergy:") + 1;
+    text.insert(first ? begin : end, module);
+    PriceBook book;
+    const Status status = ParsePriceBook("book.yaml", text, &book);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_NEAR(book.dram_price_gb, 885 / 64.0, 1e-9) << first;
+  }
+}
+
 // No price of one is public: it is asked at both ends.
 TEST(PriceBook, AFasterDriveIsDearerThanFlashAndItsPriceIsAssumed) {
   for (const auto& [name, fast] : {std::pair("2026.yaml", "fast_1.6T"), std::pair("atc21.yaml", "optane_ssd_1.6T")}) {
@@ -125,6 +143,8 @@ TEST(PriceBook, WhatIsWrongIsNamedWithItsLine) {
       {"kind: flash", "kind: tape", "it is dram, scm or flash"},
       {"slots: {dimm: 12, cxl: 4, nvme: 8}", "slots: {dimm: 12, cxl: 4.5, nvme: 8}", "a whole number from 1"},
       {"modules:\n", "modules: [\n", "this is no YAML", ""},
+      {"modules:\n", "---\nmodules:\n", "a price book is one YAML document, and here are 2", ""},
+      {"cores: 32", "cores: 65536", "one_socket.cores is 65536: a server has 4096 at most", ""},
   };
   for (const Edit& edit : edits) {
     std::string text = Shipped("2026.yaml");

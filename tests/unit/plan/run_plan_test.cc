@@ -196,6 +196,8 @@ TEST(RunPlan, WhatIsMissingOrWrongIsNamed) {
       {[](PlanOptions* o) { o->flash = "tape"; }, "--flash=tape is not known"},
       {[](PlanOptions* o) { o->flash = "disk"; }, "--flash=disk is no model"},
       {[](PlanOptions* o) { o->hosts = 0; }, "--hosts=0"},
+      {[](PlanOptions* o) { o->hosts = 1.5; }, "--hosts=1.5; it is a whole number"},
+      {[](PlanOptions* o) { o->hosts = 1e300; }, "--hosts=1e+300"},
       {[](PlanOptions* o) { o->growth = -1; }, "--growth=-1"},
       {[](PlanOptions* o) { o->rate = -1; }, "--ops_per_s=-1"},
       {[](PlanOptions* o) { o->threads = 5000; }, "--threads=5000 is too many"},

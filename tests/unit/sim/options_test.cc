@@ -50,6 +50,12 @@ TEST(SimOptions, RefuseWhatIsOutOfRange) {
   EXPECT_THAT(Refusal([](auto& o) { o.threads = 100'000; }), HasSubstr("--threads=100000"));
   EXPECT_THAT(Refusal([](auto& o) { o.flash_us = -1; }), HasSubstr("--flash_us=-1"));
   EXPECT_THAT(Refusal([](auto& o) { o.high_priority_pool = 2; }), HasSubstr("--high_priority_pool=2"));
+  EXPECT_THAT(Refusal([](auto& o) { o.dram_overhead_bytes = 0; }), HasSubstr("--dram_overhead is for --sizes=bytes"));
+  EXPECT_THAT(Refusal([](auto& o) {
+                o.sizes = Sizes::kBytes;
+                o.dram_overhead_bytes = int64_t{1} << 32;
+              }),
+              HasSubstr("--dram_overhead=4294967296"));
 }
 
 TEST(SimOptions, RefuseWhatIsNotKnownAndListTheKnown) {
@@ -97,6 +103,16 @@ std::vector<uint64_t> TwiceEach(uint64_t blocks) {
   std::vector<uint64_t> keys;
   for (uint64_t i = 0; i < 2 * blocks; ++i) keys.push_back(i % blocks);
   return keys;
+}
+
+TEST(PlanCapacity, TakesTheShareThatIsWritten) {
+  const LoadedTrace trace = LoadKeys(TwiceEach(100));
+  Capacity capacity;
+  for (uint64_t percent = 10; percent <= 100; ++percent) {
+    const double share = static_cast<double>(percent) / 100;
+    ASSERT_TRUE(PlanCapacity(trace, Good(), {.text = "t", .share = share}, &capacity).ok()) << percent;
+    EXPECT_EQ(capacity.total, percent);
+  }
 }
 
 TEST(PlanCapacity, RefusesTiersOfLessThanABlockOrASegment) {

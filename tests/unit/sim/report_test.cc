@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/sim/report.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -125,6 +128,34 @@ TEST_F(Report, IsReplacedWholeOrRefused) {
     });
   }
   for (int i = 0; i < 100; ++i) EXPECT_THAT(read(), AnyOf("new", contents[0], contents[1]));
+}
+
+// Links stay links, and a pipe or a device stays what it is.
+TEST_F(Report, IsWrittenToWhatALinkLeadsTo) {
+  const auto read = [](const std::string& path) {
+    std::ifstream file(path);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string link = folder_.Path("link");
+  std::filesystem::create_symlink("target", link);
+  for (const char* const content : {"first", "second"}) {
+    ASSERT_TRUE(CheckFileWritable("json", link).ok());
+    ASSERT_TRUE(WriteFileAtomically(link, content).ok());
+    EXPECT_TRUE(std::filesystem::is_symlink(link));
+    EXPECT_EQ(read(folder_.Path("target")), content);
+  }
+  const std::string pipe = folder_.Path("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT(WriteFileAtomically(pipe, "x").message(), HasSubstr("cannot be written")) << "nobody reads it";
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_TRUE(WriteFileAtomically(pipe, "through").ok());
+  char got[16] = {};
+  EXPECT_EQ(::read(reader, got, sizeof(got)), 7);
+  close(reader);
+  EXPECT_STREQ(got, "through");
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_FALSE(WriteFileAtomically("/dev/full", "x").ok());
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
 TEST_F(Report, WarmupAndSizesInBytesRunToo) {

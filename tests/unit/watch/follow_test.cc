@@ -107,6 +107,13 @@ TEST(Follow, EndsWithTheCache) {
   EXPECT_EQ(looks.shown_.size(), 2u);
 }
 
+TEST(Follow, EndsWhereTheFileIsNotWrittenAnyMore) {
+  Looks looks;
+  looks.stale_every_ = 1;
+  EXPECT_THAT(Follow(looks.Options()).message(), HasSubstr("the file was not written for 31 s"));
+  EXPECT_TRUE(looks.shown_.empty());
+}
+
 TEST(Follow, AFileThatWasNotWrittenSinceIsNoLook) {
   Looks looks;
   looks.stale_every_ = 2;  // each second one
