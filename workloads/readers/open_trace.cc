@@ -12,6 +12,7 @@
 #include "workloads/readers/foreign_content.h"
 #include "workloads/readers/skip_bad.h"
 #include "workloads/readers/trace_formats.h"
+#include "workloads/requests/wrapped_source.h"
 
 namespace mezz {
 namespace {
@@ -64,6 +65,7 @@ struct TraceFormat {
   Kind kind = Kind::kText;
   bool (*may_match)(Head head) = &Never;     // if neither content nor name are clearer
   bool (*allows_name)(Head head) = &Always;  // else the content contradicts what the name tells
+  std::string_view shape = {};               // not empty: of lines without a header it is all that tells the format
 
   bool Tells(Head head) const { return matches(head) || may_match(head); }
 };
@@ -107,7 +109,15 @@ const std::vector<TraceFormat> kFormats = {
     {"twitter_csv", "Twitter's cache-trace CSV", {}, &LooksLikeTwitterCsv, &MakeTwitterCsv},
     {"meta_cdn", "Meta's CDN CSV", {}, &LooksLikeMetaCdn, &MakeMetaCdn},
     {"wiki_cdn", "Wikimedia's CDN, images, 2019", {}, &LooksLikeWikiCdn, &MakeWikiCdn},
-    {"wiki_cdn_text", "Wikimedia's CDN, pages, 2019", {}, &LooksLikeWikiCdnText, &MakeWikiCdnText},
+    {"wiki_cdn_text",
+     "Wikimedia's CDN, pages, 2019",
+     {},
+     &LooksLikeWikiCdnText,
+     &MakeWikiCdnText,
+     Kind::kText,
+     &Never,
+     &Always,
+     "four fields between tabs"},
     {"msr", "block I/O: Microsoft Research Cambridge", {}, &LooksLikeMsr, &MakeMsr},
     {"alibaba_block",
      "block I/O: Alibaba, device_id,opcode,offset,length,timestamp",
@@ -122,9 +132,19 @@ const std::vector<TraceFormat> kFormats = {
      &LooksLikeTencentCbs,
      &MakeTencentCbs,
      Kind::kText,
-     &MayBeTencentCbs},
+     &MayBeTencentCbs,
+     &Always,
+     "five numbers, the first a second since 2017, the fourth 0 or 1"},
     {"spc", "block I/O: ASU,LBA,size,opcode,timestamp", {".spc"}, &LooksLikeSpc, &MakeSpc},
-    {"mqsim", "block I/O: arrival_ns device start_sector sectors op", {}, &LooksLikeMqsim, &MakeMqsim},
+    {"mqsim",
+     "block I/O: arrival_ns device start_sector sectors op",
+     {},
+     &LooksLikeMqsim,
+     &MakeMqsim,
+     Kind::kText,
+     &Never,
+     &Always,
+     "five numbers, the last 0 or 1"},
     {"rocksdb_block",
      "RocksDB block-cache trace",
      {},
@@ -146,7 +166,9 @@ const std::vector<TraceFormat> kFormats = {
      &Never,
      &MakeArc,
      Kind::kText,
-     &LooksLikeArc},
+     &LooksLikeArc,
+     &Always,
+     "four numbers"},
     {"lirs",
      "one decimal block a line, lines of * skipped",
      {".lirs", "sprite.trace", "loop.trace", "multi1.trace", "multi2.trace", "multi3.trace"},
@@ -229,7 +251,28 @@ const TraceFormat* Guess(std::string_view path, Head head) {
   return found != nullptr && found->name == "text" && HasColumns(head) ? FindByName("csv") : found;
 }
 
-Status FindFormat(const std::string& path, std::string_view format_name, const TraceFormat** format) {
+// A source whose format was guessed says of what.
+class Guessed final : public WrappedSource {
+ public:
+  Guessed(std::unique_ptr<RequestSource> source, const TraceFormat& format)
+      : WrappedSource(std::move(source)), format_(format) {}
+  bool Next(Request* request) override { return source_->Next(request); }
+  std::vector<std::string> remarks() const override {
+    std::vector<std::string> remarks = source_->remarks();
+    remarks.push_back(
+        fmt::format("taken for {} by the shape of its lines alone ({}); if it is something else, say "
+                    "--format=NAME, or the columns as --format='csv:...'",
+                    format_.name, format_.shape));
+    return remarks;
+  }
+
+ private:
+  const TraceFormat& format_;
+};
+
+// `*by_shape`, if not null: whether nothing but that told the format.
+Status FindFormat(const std::string& path, std::string_view format_name, const TraceFormat** format,
+                  bool* by_shape = nullptr) {
   MEZZ_RETURN_IF_ERROR(CheckTraceFormat(format_name));
   const bool guess = IsAuto(format_name);
   *format = FindByName(format_name);
@@ -262,6 +305,9 @@ Status FindFormat(const std::string& path, std::string_view format_name, const T
     return Status::InvalidArgument(
         fmt::format("trace {}: of raw keys in bzip2 the name is not enough; say --format={}", path, (*format)->name));
   }
+  if (by_shape != nullptr)
+    *by_shape = guess && *format != nullptr && !(*format)->shape.empty() && !NameTells(path, **format) &&
+                std::isdigit(static_cast<unsigned char>(content.front())) != 0;
   if (*format != nullptr) return Status::Ok();
   return Status::InvalidArgument(fmt::format(
       "trace {}: neither content nor name tells its format; name it with --format ({})", path, KnownFormats()));
@@ -296,13 +342,15 @@ Status FindTraceFormat(const std::string& path, std::string_view format, std::st
 
 Status OpenTrace(const std::string& path, const OpenOptions& options, std::unique_ptr<RequestSource>* source) {
   const TraceFormat* format = nullptr;
-  MEZZ_RETURN_IF_ERROR(FindFormat(path, options.format, &format));
+  bool by_shape = false;
+  MEZZ_RETURN_IF_ERROR(FindFormat(path, options.format, &format, &by_shape));
   CsvSpec spec;
   const std::string_view named = options.format;
   const bool columns = named.starts_with(kCsvPrefix);
   if (columns) MEZZ_RETURN_IF_ERROR(ParseCsvSpec(named.substr(kCsvPrefix.size()), &spec));
   std::unique_ptr<RequestSource> opened = columns ? MakeCsvOf(path, std::move(spec)) : format->make(path);
   if (options.skip_bad) opened = SkipBad(std::move(opened));
+  if (by_shape) opened = std::make_unique<Guessed>(std::move(opened), *format);
   MEZZ_RETURN_IF_ERROR(opened->Rewind());
   *source = std::move(opened);
   return Status::Ok();

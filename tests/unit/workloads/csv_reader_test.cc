@@ -271,6 +271,17 @@ TEST_F(CsvReader, KeepsDevicesApart) {
   EXPECT_EQ(keys.size(), 4u);
 }
 
+// Numbers in columns may be something else.
+TEST_F(CsvReader, SaysWhatItTookByItsShape) {
+  const auto told = testing::Contains(HasSubstr("by the shape of its lines alone"));
+  EXPECT_THAT(Remarks("1 17 4096 8 1\n2 18 4096 8 0\n"), told);
+  EXPECT_THAT(Remarks("1538323200,80,16,0,3\n"), told);
+  EXPECT_THAT(Remarks("1\t17\t3\t0.5\n"), told);
+  EXPECT_THAT(Remarks("1 17 0 5\n"), told);
+  EXPECT_THAT(Remarks("1 17 4096 8 1\n", "mqsim"), testing::Not(told));
+  EXPECT_THAT(Remarks("Timestamp,Offset,Size,IOType,VolumeID\n1538323200,80,16,0,3\n"), testing::Not(told));
+}
+
 // Published files to which somebody gave the header of their description.
 TEST_F(CsvReader, KnowsPublishedTracesByTheirHeader) {
   EXPECT_EQ(Read("Timestamp,Offset,Size,IOType,VolumeID\n1538323200,80,16,0,3\n"),
