@@ -337,12 +337,13 @@ void HybridCacheFuzz::Run() {
   }
   const auto [medium, dram, policy, serve, pack] = GetParam();
   // Some policies pack little, whether a dictionary gains enough is chance, and so is how often `adaptive` stores an
-  // image of what DRAM takes: then it goes on.
+  // image of what DRAM takes, and when another codec is chosen: then it goes on.
   const bool to_both = TakesImages(pack) && std::string(policy) == "adaptive";
   const auto packed_enough = [&, pack = pack] {
     const CounterSnapshot now = stats_->Counters();
     return pack == PackMode::kOff ||
            (now[Event::kScmPackedHit] > 100 && (pack != PackMode::kZstd || now[Event::kPackedWithDictionary] > 0) &&
+            (pack != PackMode::kAuto || now[Event::kPackCodecChanged] > 1) &&
             (!to_both || now[Event::kInsertToBoth] > 10));
   };
   for (int step = 0; step < 10 * kSteps && !packed_enough(); ++step) {
