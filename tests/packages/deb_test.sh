@@ -65,9 +65,11 @@ mapfile -t commands < <(sed -n '/^## From packages/,/^## /{/^```sh/,/^```$/{/^``
 ((${#commands[@]} == 6)) || fail "the page has ${#commands[@]} commands, not 6: ${commands[*]}"
 [[ ${commands[0]} == *'tools/package deb' ]] || fail "the first command is not tools/package deb: ${commands[0]}"
 
-# Of each file below the root its kind, and where a link leads. Not what apt itself keeps and notes.
+# Of each file below the root its kind, and where a link leads. Not what apt itself keeps and notes, nor what adduser
+# does of the account that Prometheus leaves behind.
 files() {
-  (cd "$root" && find . -xdev \( -path ./var/cache/apt -o -path ./var/lib/apt -o -path ./var/log \) -prune -o \
+  (cd "$root" && find . -xdev \( -path ./var/cache/apt -o -path ./var/lib/apt -o -path ./var/log \
+    -o -path './etc/*shadow-' -o -path ./etc/group- -o -path ./etc/passwd- -o -path ./run/adduser \) -prune -o \
     -printf '%P %y %l\n' | LC_ALL=C sort)
 }
 files >"$work/before"
