@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "integration/registration.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -89,11 +91,17 @@ class RegisteredCache final : public rocksdb::CacheWrapper {
   const HybridRegistration registration_;  // the databases that have it are opened as plugin_open.cc says
 };
 
-rocksdb::Cache* MakeHybrid(const std::string& uri, std::unique_ptr<rocksdb::Cache>* owner, std::string* message) {
+// In table options RocksDB takes what is no `id=` for options of the cache that is there; so a URI is one in braces, as
+// block_cache={id={mezzanine://...}}, and comes with them.
+std::string_view WithoutBraces(std::string_view uri) {
+  return uri.starts_with('{') && uri.ends_with('}') ? uri.substr(1, uri.size() - 2) : uri;
+}
+
+rocksdb::Cache* MakeHybrid(const std::string& given, std::unique_ptr<rocksdb::Cache>* owner, std::string* message) {
   std::shared_ptr<rocksdb::Cache> hybrid;
   const Status status = NoThrow([&] {
     HybridCacheOptions options;
-    MEZZ_RETURN_IF_ERROR(ParseHybridUri(uri, &options));
+    MEZZ_RETURN_IF_ERROR(ParseHybridUri(WithoutBraces(given), &options));
     options.scm.on_prefault = PrefaultLine();
     HearReportSignal();
     return NewHybridCache(options, &hybrid);
@@ -122,6 +130,7 @@ int RegisterWith(rocksdb::ObjectLibrary* library) {
   RegisterWalFileSystem(library);
 #ifdef MEZZ_CACHE_URI
   library->AddFactory<rocksdb::Cache>(SchemeEntry(kHybridScheme), MakeHybrid);
+  library->AddFactory<rocksdb::Cache>(SchemeEntry(fmt::format("{{{}", kHybridScheme)), MakeHybrid);
 #endif
   size_t types = 0;
   return static_cast<int>(library->GetFactoryCount(&types));

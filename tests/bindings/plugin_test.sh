@@ -60,17 +60,18 @@ uri="mezzanine://dram=4M;scm=64M;scm_path=$work/tier"
 "$work/user" "$work/db" "$uri" >"$work/said" 2>&1 || { cat "$work/said"; exit 1; }
 # RocksDB does not write a cache into its OPTIONS files, and reads it there.
 options=$(find "$work/db" -name 'OPTIONS-*' | sort | tail -n 1)
-sed -i "/BlockBasedTable\b.*default/a \  block_cache={$uri}" "$options"
+sed -i "/BlockBasedTable\b.*default/a \  block_cache={id={$uri}}" "$options"
 "$work/user" "$work/db" >"$work/said" 2>&1 || { cat "$work/said"; exit 1; }
-for line in '^HybridCache' '^scm.hit: [1-9]'; do
+for line in '^MezzanineHybridCache' '^scm.hit: [1-9]'; do
   grep -qE "$line" "$work/said" || { cat "$work/said"; echo "plugin_test: no line /$line/" >&2; exit 1; }
 done
 # A URI that cannot be had is an error with a sentence, and no crash.
 ! "$work/user" "$work/db2" 'mezzanine://dram=4M;scm=64M;medium=file' >"$work/refused" 2>&1
 grep -q 'scm_path is missing' "$work/refused" || { cat "$work/refused"; exit 1; }
 
-"$tree/build/db_bench" --benchmarks=fillrandom,readrandom,readrandom --num=100000 --value_size=400 \
-  --compression_type=none --db="$work/bench" "--cache_uri=$uri" >"$work/bench.log" 2>&1 ||
+MEZZANINE_REPORT=stderr "$tree/build/db_bench" --benchmarks=fillrandom,readrandom,readrandom --num=100000 \
+  --value_size=400 --write_buffer_size=$((4 << 20)) --compression_type=none --db="$work/bench" "--cache_uri=$uri" \
+  >"$work/bench.log" 2>&1 ||
   { tail -n 30 "$work/bench.log"; exit 1; }
 grep -qE '^scm.hit: [1-9]' "$work/bench.log" || { tail -n 60 "$work/bench.log"; exit 1; }
 grep -E '^readrandom' "$work/bench.log"

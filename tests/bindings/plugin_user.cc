@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "rocksdb/advanced_cache.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
@@ -34,8 +35,8 @@ bool Write(const std::string& folder, const std::string& uri) {
   rocksdb::ConfigOptions config;
   rocksdb::Options options;
   const std::string text =
-      "create_if_missing=true;compression=kNoCompression;block_based_table_factory={block_cache={" + uri +
-      "};prepopulate_block_cache=kFlushAndCompaction}";
+      "create_if_missing=true;compression=kNoCompression;block_based_table_factory={block_cache={id={" + uri +
+      "}};prepopulate_block_cache=kFlushAndCompaction}";
   if (!Ok(rocksdb::GetOptionsFromString(config, rocksdb::Options(), text, &options), "options")) return false;
   std::unique_ptr<rocksdb::DB> db;
   if (!Ok(rocksdb::DB::Open(options, folder, &db), "open")) return false;
