@@ -137,7 +137,7 @@ Status InspectTrace(const InfoOptions& options, TraceInfo* info, Progress* progr
   noted.path = options.path;
   MEZZ_RETURN_IF_ERROR(FindTraceFormat(options.path, options.format, &noted.format));
   std::unique_ptr<RequestSource> source;
-  MEZZ_RETURN_IF_ERROR(OpenTrace(options.path, {.format = noted.format, .skip_bad = options.skip_bad}, &source));
+  MEZZ_RETURN_IF_ERROR(OpenTrace(options.path, {.format = options.format, .skip_bad = options.skip_bad}, &source));
   source = TrackProgress(std::move(source), progress);
   source = CutExtents(std::make_unique<RequestNotes>(std::move(source), &noted), options.unit_bytes);
   AccessNotes notes;

@@ -136,6 +136,16 @@ TEST_F(Info, TakesZeroForATimeWhereThereAreTimes) {
   EXPECT_EQ(info.reuse_us.max(), 7'200'000'000u);
 }
 
+TEST_F(Info, SaysWhatItTookByItsShape) {
+  TraceInfo info;
+  const std::string path = folder_.Write("trace", "1 17 4096 8 1\n2 18 4096 8 0\n");
+  ASSERT_TRUE(InspectTrace({.path = path}, &info).ok());
+  EXPECT_EQ(info.format, "mqsim");
+  EXPECT_THAT(info.remarks, testing::Contains(HasSubstr("by the shape of its lines alone")));
+  ASSERT_TRUE(InspectTrace({.path = path, .format = "mqsim"}, &info).ok());
+  EXPECT_TRUE(info.remarks.empty());
+}
+
 TEST_F(Info, SaysNothingOfWhatTheTraceDoesNotSay) {
   TraceInfo info;
   ASSERT_TRUE(InspectTrace({.path = folder_.Write("trace", "1\n2\n1\n")}, &info).ok());
