@@ -6,7 +6,6 @@
 #include <cassert>
 #include <utility>
 
-#include "cache/base/if_memory.h"
 #include "cache/base/text.h"
 #include "cache/base/write_file.h"
 #include "integration/compaction_thread.h"

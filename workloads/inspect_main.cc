@@ -307,6 +307,5 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<const char*> words(argv, argv + argc);
-  return mezz::RunMain("mezz_inspect", words, {}, [&] { return Main(argc, argv); });
+  return mezz::RunMain("mezz_inspect", argc, argv, {}, [&] { return Main(argc, argv); });
 }

@@ -357,6 +357,5 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<const char*> words(argv, argv + argc);
-  return mezz::RunMain("mezz_plan", words, {"json", "csv", "html", "out"}, [&] { return Main(argc, argv); });
+  return mezz::RunMain("mezz_plan", argc, argv, {"json", "csv", "html", "out"}, [&] { return Main(argc, argv); });
 }

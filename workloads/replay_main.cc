@@ -377,6 +377,5 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<const char*> words(argv, argv + argc);
-  return mezz::RunMain("mezz_replay", words, {"json", "csv", "html"}, [&] { return Main(argc, argv); });
+  return mezz::RunMain("mezz_replay", argc, argv, {"json", "csv", "html"}, [&] { return Main(argc, argv); });
 }

@@ -132,6 +132,5 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<const char*> words(argv, argv + argc);
-  return mezz::RunMain("mezz_sim", words, {"json", "csv"}, [&] { return Main(argc, argv); });
+  return mezz::RunMain("mezz_sim", argc, argv, {"json", "csv"}, [&] { return Main(argc, argv); });
 }

@@ -221,7 +221,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::vector<const char*> words(argv, argv + argc);
-  return mezz::RunMain("mezz_trace", words, {"json", "out", "query_trace", "block_trace", "lineage_trace"},
+  return mezz::RunMain("mezz_trace", argc, argv, {"json", "out", "query_trace", "block_trace", "lineage_trace"},
                        [&] { return Main(argc, argv); });
 }

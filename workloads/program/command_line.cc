@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "cache/base/text.h"
+#include "workloads/program/program.h"
 
 namespace mezz {
 namespace {
 
-constexpr int kExitRefused = 2;
 constexpr size_t kColumns = 100;  // of the text
 constexpr size_t kIndent = 6;
 

@@ -80,15 +80,6 @@ std::vector<Named> FilesOf(std::span<const char* const> words) {
   return files;
 }
 
-// The same plain file, there or to be. What is written through may have two names.
-bool IsSameFile(const std::string& a, const std::string& b) {
-  const std::string file = a.empty() || b.empty() ? std::string() : ReplaceableFile(a);
-  std::error_code error;
-  return !file.empty() &&
-         std::filesystem::weakly_canonical(std::filesystem::absolute(file, error), error) ==
-             std::filesystem::weakly_canonical(std::filesystem::absolute(ReplaceableFile(b), error), error);
-}
-
 }  // namespace
 
 std::string CommandLine(int argc, const char* const* argv) {
@@ -114,6 +105,16 @@ Status CheckWritable(std::string_view flag, const std::string& path) {
       fmt::format("--{}={} cannot be a file: its folder is missing, or it is one", flag, path));
 }
 
+bool IsSameFile(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  const std::string to_a = ReplaceableFile(a), to_b = ReplaceableFile(b);
+  if (to_a.empty() || to_b.empty()) return false;
+  namespace fs = std::filesystem;
+  std::error_code error;
+  return fs::equivalent(to_a, to_b, error) || fs::weakly_canonical(fs::absolute(to_a, error), error) ==
+                                                  fs::weakly_canonical(fs::absolute(to_b, error), error);
+}
+
 Status CheckOutputsApart(std::span<const char* const> words, std::span<const std::string_view> outputs) {
   const std::vector<Named> files = FilesOf(words);
   for (size_t i = 0; i < files.size(); ++i) {
@@ -129,25 +130,27 @@ Status CheckOutputsApart(std::span<const char* const> words, std::span<const std
   return Status::Ok();
 }
 
-int RunMain(std::string_view program, std::span<const char* const> words,
+int RunMain(std::string_view program, int argc, const char* const* argv,
             std::initializer_list<std::string_view> outputs, const std::function<int()>& body) {
   const auto refuse = [program](std::string_view why) {
     std::fputs(fmt::format("{}: {}\n", program, why).c_str(), stderr);
     return kExitRefused;
   };
+  const auto unwritten = [&refuse](int error) {
+    return refuse(fmt::format("the standard output cannot be written: {}", ErrnoText(error)));
+  };
   int status = 0;
   try {
-    if (const Status apart = CheckOutputsApart(words, outputs); !apart.ok()) return refuse(apart.message());
+    if (const Status apart = CheckOutputsApart({argv, static_cast<size_t>(argc)}, outputs); !apart.ok())
+      return refuse(apart.message());
     status = body();
   } catch (const std::system_error& error) {  // fmt::print's, of a standard output that is full
-    errno = error.code().value();
-    return refuse(std::ferror(stdout) != 0 ? fmt::format("the standard output cannot be written: {}", ErrnoText(errno))
-                                           : error.what());
+    return std::ferror(stdout) != 0 ? unwritten(error.code().value()) : refuse(error.what());
   } catch (const std::exception& error) {
     return refuse(error.what());
   }
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  return refuse(fmt::format("the standard output cannot be written: {}", ErrnoText(errno)));
+  return unwritten(errno);
 }
 
 json ManifestOf(std::string_view program, const std::string& command_line) {

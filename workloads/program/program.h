@@ -39,13 +39,17 @@ Status Count(std::string_view flag, int64_t value, int64_t min, T* out) {
 // Results that cannot be written are found out before the run, not after it. An empty path is none.
 Status CheckWritable(std::string_view flag, const std::string& path);
 
+// Whether both are the same plain file, there or to be, by whatever names. What is written through, such as a device,
+// may have two.
+bool IsSameFile(const std::string& a, const std::string& b);
+
 // Refuses outputs that are inputs, or one another. `words` are main's, `outputs` the flags that name a file to write.
 Status CheckOutputsApart(std::span<const char* const> words, std::span<const std::string_view> outputs);
 
 // The exit status of a program whose own is `body`'s. It is kExitRefused as well, with a line on stderr, if outputs are
 // inputs, if what `body` printed did not reach the standard output, or if an exception left `body`.
 inline constexpr int kExitRefused = 2;
-int RunMain(std::string_view program, std::span<const char* const> words,
+int RunMain(std::string_view program, int argc, const char* const* argv,
             std::initializer_list<std::string_view> outputs, const std::function<int()>& body);
 
 // How a result begins: program, time, command line, compiler and host.

@@ -297,7 +297,7 @@ bool Csv::Start() {
   return true;
 }
 
-// By the line that follows. One whose quotes are open is not judged.
+// By the line that follows.
 bool Csv::HasHeaderUnsaid(const std::vector<std::string>& first, char delimiter) {
   std::string_view line;
   if (!TakeFirst(&line)) return false;

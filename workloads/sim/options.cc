@@ -240,9 +240,8 @@ Status PlanCapacity(const LoadedTrace& trace, const SimOptions& o, const Total& 
       static_cast<double>(total.bytes) * o.sample * trace.source_rate() / (unit ? o.unit_bytes : 1);
   *capacity = {};
   // 0.29 of 100 blocks are 29, whatever a double makes of it.
-  constexpr double kRounding = 1e-9;
-  const double share_of_it = footprint * total.share;
-  capacity->total = static_cast<uint64_t>(total.bytes == 0 ? share_of_it * (1 + kRounding) : sampled_bytes);
+  constexpr double kRounding = 1e-6;
+  capacity->total = static_cast<uint64_t>(total.bytes == 0 ? footprint * total.share + kRounding : sampled_bytes);
   capacity->dram = static_cast<uint64_t>(std::llround(static_cast<double>(capacity->total) * o.dram_share));
   capacity->scm = capacity->total - capacity->dram;
   uint32_t smallest = unit ? 1 : UINT32_MAX;

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "workloads/program/program.h"
 #include "workloads/readers/open_trace.h"
 #include "workloads/requests/cut_extents.h"
@@ -15,11 +13,6 @@
 
 namespace mezz {
 namespace {
-
-bool IsSameFile(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return std::filesystem::equivalent(a, b, error);
-}
 
 Status OpenSource(const ConvertOptions& o, Progress* progress, std::unique_ptr<RequestSource>* source) {
   MEZZ_RETURN_IF_ERROR(OpenTrace(o.path, {.format = o.format, .skip_bad = o.skip_bad}, source));
