@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 
@@ -108,8 +107,7 @@ bool IsRounded(std::string_view text) {
   if (text.find_first_of("eE") == std::string_view::npos || text.find_first_of(".+") == std::string_view::npos)
     return false;
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
+  return ParseDecimal(text, &value);
 }
 
 uint64_t KeyOf(std::string_view text) {
@@ -130,8 +128,7 @@ bool ParseWhole(std::string_view text, uint64_t* value) {
   if (ParseNumber(text, 10, value)) return true;
   if (IsRounded(text) && text.find('.') != std::string_view::npos) return false;
   double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !(number >= 0 && number < 1e15)) return false;
+  if (!ParseDecimal(text, &number) || !(number >= 0 && number < 1e15)) return false;
   *value = static_cast<uint64_t>(number);
   return number == std::floor(number);
 }

@@ -19,7 +19,6 @@
 //                  SamplingRate, cache_hit, ...; all are gets, as it takes them, ranges for the whole object
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <span>
 
 #include "workloads/readers/csv_spec.h"
@@ -46,8 +45,7 @@ bool IsField(char shape, std::string_view field) {
       return ParseNumber(field.starts_with('-') ? field.substr(1) : field, 10, &number);
     case 'f': {
       double value = 0;
-      const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-      return error == std::errc() && end == field.data() + field.size();
+      return ParseDecimal(field, &value);
     }
     case 'R':
       return field == "Read" || field == "Write";

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <span>
 
 #include "workloads/readers/fields.h"
@@ -145,8 +144,7 @@ bool IsNumber(std::string_view text) {
 }
 bool IsDecimal(std::string_view text) {
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
+  return ParseDecimal(text, &value);
 }
 
 Status Bad(std::string_view setting, std::string_view wants) {

@@ -106,8 +106,7 @@ bool ParseTime(std::string_view text, TimeUnit unit, uint64_t* microseconds) {
     return true;
   }
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return ParseDate(text, microseconds);
+  if (!ParseDecimal(text, &value)) return ParseDate(text, microseconds);
   value = value * static_cast<double>(scale.times) / static_cast<double>(scale.part);
   if (!(value >= 0 && value < 1.8e19)) return false;
   *microseconds = static_cast<uint64_t>(value + 0.5);

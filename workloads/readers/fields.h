@@ -34,6 +34,12 @@ inline bool ParseNumber(std::string_view text, int base, uint64_t* value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+// The same with a fraction, a sign or an exponent; "inf" and "nan" are numbers, too.
+inline bool ParseDecimal(std::string_view text, double* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
 // As ToString(BlockRole) has it.
 inline std::optional<BlockRole> RoleOfName(std::string_view name) {
   for (size_t i = 0; i < kBlockRoles; ++i) {
@@ -92,8 +98,7 @@ bool SplitAround(std::string_view line, char separator, size_t text, std::array<
 // 2^64 microseconds.
 inline bool ParseSeconds(std::string_view text, uint64_t* microseconds) {
   double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0 && seconds < 1.8e13)) return false;
+  if (!ParseDecimal(text, &seconds) || !(seconds >= 0 && seconds < 1.8e13)) return false;
   *microseconds = static_cast<uint64_t>(seconds * 1e6 + 0.5);
   return true;
 }
