@@ -39,6 +39,13 @@ uint64_t CounterSnapshot::operator[](Event event) const {
   return std::accumulate(roles.begin(), roles.end(), uint64_t{0});
 }
 
+CounterSnapshot& CounterSnapshot::operator+=(const CounterSnapshot& other) {
+  for (size_t event = 0; event < kEvents; ++event) {
+    for (size_t role = 0; role < kBlockRoles; ++role) by_role[event][role] += other.by_role[event][role];
+  }
+  return *this;
+}
+
 CounterSnapshot CounterSnapshot::operator-(const CounterSnapshot& earlier) const {
   CounterSnapshot difference;
   for (size_t event = 0; event < kEvents; ++event) {

@@ -111,6 +111,7 @@ struct CounterSnapshot {
     return by_role[static_cast<size_t>(event)][static_cast<size_t>(role)];
   }
   CounterSnapshot operator-(const CounterSnapshot& earlier) const;
+  CounterSnapshot& operator+=(const CounterSnapshot& other);
 };
 
 // The counters, without contention (base/stripe.h). Thread-safe. The memory order is relaxed, as counts publish

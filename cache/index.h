@@ -187,6 +187,9 @@ class Index {
   // one key at once, either record stays, or none. REQUIRES: the record of `fresh` is pinned.
   template <RecordReader Reader, typename Age>
   Published Publish(const KeyHash& hash, IndexWord fresh, Reader& reader, Age&& age);
+  // An age of words that make place only for others of this age. If all words there are such, and the fresh one is not,
+  // that is displaced itself.
+  static constexpr uint64_t kKept = UINT64_MAX;
 
   // Removes every word of the reader's key, and calls `on_removed` with the last one, whose record is pinned meanwhile.
   // True: there was a word, and this call removed it.

@@ -104,6 +104,10 @@ Index::Published Index::Publish(const KeyHash& hash, IndexWord fresh, Reader& re
     Slot* mine = Replace(hash, state, fresh, reader);
     replaced |= mine != nullptr;
     if (mine == nullptr) mine = Insert(hash, state, fresh, age, &displaced);
+    if (mine == nullptr) {  // it is displaced itself, and so is what another thread put under the key
+      EraseIn(hash, state, nullptr, reader, [](IndexWord) {});
+      break;
+    }
     MEZZ_TEST_POINT("index.published");
     // Another thread may have put the key into another slot meanwhile. Each publishes before it looks (both seq_cst),
     // so at least one sees the other. If both do, the block is forgotten.
@@ -143,6 +147,11 @@ Index::Slot* Index::Insert(const KeyHash& hash, State state, IndexWord fresh, Ag
     IndexWord coldest_word;
     Slot* const coldest = Coldest(hash, state, age, &coldest_word);
     if (coldest == nullptr) continue;  // a slot came free
+    const auto is_kept = [&](IndexWord word) { return static_cast<uint64_t>(age(word)) == kKept; };
+    if (is_kept(coldest_word) && !is_kept(fresh)) {
+      *displaced = true;
+      return nullptr;
+    }
     Note(coldest_word.tag());
     expected = coldest_word.raw();
     *displaced =
@@ -161,7 +170,9 @@ Index::Slot* Index::Coldest(const KeyHash& hash, State state, Age&& age, IndexWo
       Slot* const candidate = Bucket(hash, choice, state) + i;
       const IndexWord seen(candidate->load(std::memory_order_acquire));
       if (seen.empty()) continue;  // freed meanwhile: the next round takes it
-      const uint64_t rank = uint64_t{seen.heat()} << kAgeBits | (age(seen) & ((uint64_t{1} << kAgeBits) - 1));
+      const auto old = static_cast<uint64_t>(age(seen));
+      const uint64_t heat = old == kKept ? IndexWord::kHeatMax : seen.heat();
+      const uint64_t rank = heat << kAgeBits | (old & ((uint64_t{1} << kAgeBits) - 1));
       if (rank < coldest_rank) coldest = candidate, *word = seen, coldest_rank = rank;
     }
   }

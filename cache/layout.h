@@ -76,7 +76,8 @@ struct SegmentHeader {
   uint32_t segment;       // its own number
   Generation generation;  // of its records
   uint8_t reserved0[3];
-  uint64_t reserved[3];
+  uint64_t share;  // Shares::TagOf the share that its records belong to; 0: none
+  uint64_t reserved[2];
   uint64_t checksum;  // of the bytes before it
 };
 static_assert(sizeof(SegmentHeader) == kLineBytes);

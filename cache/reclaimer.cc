@@ -44,17 +44,18 @@ Reclaimer::Reclaimer(const Medium& medium, SegmentLog* log, Index* index, Counte
       authenticator_(authenticator),
       survivor_credit_(log->segment_bytes()) {}
 
-void Reclaimer::Step(uint64_t bytes) {
+void Reclaimer::Step(uint64_t bytes, ShareId share) {
   // One segment is reclaim's reserve, each writer lane wants one ready.
   if (log_->HasCondemned()) [[unlikely]]
     Quarantine();
   const uint32_t enough = 1 + (log_->lanes() - 1);
   const uint32_t free = log_->free_segments();
-  if (free > enough) return;
+  const bool full = log_->IsFull(share);
+  if (free > enough && !full) return;
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   const Stay stay(*this, std::move(lock));
-  WorkLocked(bytes * (free <= 1 ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare);
+  WorkLocked(bytes * (free <= 1 || full ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare, share);
 }
 
 void Reclaimer::Quarantine() {
@@ -100,13 +101,14 @@ void Reclaimer::RunWhileNothingMoves(const std::function<void()>& change) {
   change();
 }
 
-bool Reclaimer::MakeRoom() {
+bool Reclaimer::MakeRoom(ShareId share) {
   waiting_.fetch_add(1, std::memory_order_relaxed);
   const Stay stay(*this, std::unique_lock(mutex_));
   waiting_.fetch_sub(1, std::memory_order_relaxed);
   for (uint32_t tries = 0; tries < log_rules::kSparingVictimsMax + log_->segments(); ++tries) {
-    if (log_->free_segments() > 1) return true;
-    if (!WorkLocked(UINT64_MAX, tries < log_rules::kSparingVictimsMax ? Mode::kSpare : Mode::kDrop)) return false;
+    if (log_->free_segments() > 1 && !log_->IsFull(share)) return true;
+    if (!WorkLocked(UINT64_MAX, tries < log_rules::kSparingVictimsMax ? Mode::kSpare : Mode::kDrop, share))
+      return false;
   }
   return false;  // pinned since they were taken
 }
@@ -138,13 +140,13 @@ bool Reclaimer::PinPressure() {
 }
 
 // Walks up to `bytes` of one victim, in its present pass. False: there is no victim.
-bool Reclaimer::WorkLocked(uint64_t bytes, Mode mode) {
+bool Reclaimer::WorkLocked(uint64_t bytes, Mode mode, ShareId needs) {
   // What a recovery has not come to is older than all it has, and has no heat.
-  if (!victim_ && log_->GiveUpOldest(/*pinned_too=*/mode == Mode::kDropPinned)) {
+  if (!victim_ && !log_->IsFull(needs) && log_->GiveUpOldest(/*pinned_too=*/mode == Mode::kDropPinned)) {
     counters_->Add(Event::kScmSegmentReclaimed, BlockRole::kOther);
     return true;
   }
-  if (!victim_ && !PickVictimLocked(mode)) return false;
+  if (!victim_ && !PickVictimLocked(mode, needs)) return false;
   if (mode != Mode::kSpare && victim_->pass != Pass::kEmpty) StartPassLocked(Pass::kEmpty);
   uint64_t walked = 0;
   do {
@@ -232,9 +234,9 @@ void Reclaimer::WeighLocked(const record::Header& header, uint64_t offset) {
   if (hot && !IsDead(header)) ++victim_->hot;
 }
 
-bool Reclaimer::PickVictimLocked(Mode mode) {
+bool Reclaimer::PickVictimLocked(Mode mode, ShareId needs) {
   if (judge_ != nullptr) log_->SetYoungPercent(judge_->young_percent());
-  const SegmentLog::Victim picked = log_->TakeVictim(/*pinned_too=*/mode == Mode::kDropPinned);
+  const SegmentLog::Victim picked = log_->TakeVictim(/*pinned_too=*/mode == Mode::kDropPinned, needs);
   if (picked.skipped_pinned != 0)
     counters_->Add(Event::kScmSegmentSkippedPinned, BlockRole::kOther, picked.skipped_pinned);
   pin_pressure_.store(4 * (picked.skipped_pinned + log_->draining_segments()) > picked.sealed,
@@ -243,7 +245,8 @@ bool Reclaimer::PickVictimLocked(Mode mode) {
   const bool weighed = mode == Mode::kSpare && picked.generation == Generation::kProven && !picked.hollow &&
                        requeue_percent_.load(std::memory_order_relaxed) != 0 &&
                        requeued_in_a_row_ < log_rules::kRequeuesInARowMax;
-  victim_ = Victim{.segment = *picked.segment, .generation = picked.generation, .pass = Pass::kWeigh};
+  victim_ =
+      Victim{.segment = *picked.segment, .generation = picked.generation, .share = picked.share, .pass = Pass::kWeigh};
   victim_->end = log_->Tail(*picked.segment);
   StartPassLocked(weighed ? Pass::kWeigh : Pass::kEmpty);
   return true;
@@ -269,7 +272,8 @@ Fate Reclaimer::FateOf(const record::Header& header, IndexWord word, bool packab
                           .heat = static_cast<uint8_t>(word.heat()),
                           .in_dram = in_dram,
                           .packed = packed,
-                          .packable = packable});
+                          .packable = packable,
+                          .share = victim_->share});
   }
   if ((in_dram && !packed) || (fate == Fate::kPack && !packable)) return Fate::kDrop;
   return fate;
@@ -370,21 +374,22 @@ std::optional<SegmentLog::Reservation> Reclaimer::ReserveLocked(unsigned lane, u
   return to;
 }
 
-std::optional<SegmentLog::Reservation> Reclaimer::ReserveAsProvenLocked(uint64_t bytes) {
-  return ReserveLocked(log_->proven_lane(), bytes, SegmentLog::For::kReclaim);
+std::optional<SegmentLog::Reservation> Reclaimer::ReserveAsProvenLocked(uint64_t bytes, ShareId share) {
+  return ReserveLocked(log_->LaneOf(share, Generation::kProven), bytes, SegmentLog::For::kReclaim);
 }
 
 // Reserves space for a packed record. Young ones share a lane with writers, and its next segment too. The last free
 // segment stays for the proven.
 std::optional<SegmentLog::Reservation> Reclaimer::ReserveForPackedLocked(uint64_t bytes, Fate fate) {
-  if (fate == Fate::kSpare || victim_->generation == Generation::kProven) return ReserveAsProvenLocked(bytes);
-  const auto to = ReserveLocked(log_->LaneOfThisThread(), bytes, SegmentLog::For::kWriter);
-  return to ? to : ReserveAsProvenLocked(bytes);
+  const ShareId share = victim_->share;
+  if (fate == Fate::kSpare || victim_->generation == Generation::kProven) return ReserveAsProvenLocked(bytes, share);
+  const auto to = ReserveLocked(log_->LaneOf(share, Generation::kYoung), bytes, SegmentLog::For::kWriter);
+  return to ? to : ReserveAsProvenLocked(bytes, share);
 }
 
 std::optional<SegmentLog::Reservation> Reclaimer::CopyLocked(uint64_t offset, const record::Header& header) {
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
-  const auto to = ReserveAsProvenLocked(bytes);
+  const auto to = ReserveAsProvenLocked(bytes, victim_->share);
   if (!to) return std::nullopt;
   if (!record::Copy(medium_, offset, header, to->place)) {
     log_->Leave(*to);
@@ -417,7 +422,8 @@ void Reclaimer::RewriteDictionariesLocked(SegmentId lost) {
     if (place == 0) dictionaries_->CallTrainer();  // there may be room now
     if (place == 0 || log_->SegmentAt(place) != lost) continue;
     // A tier that is switched off keeps none; and it would not end.
-    const auto to = log_->limit() != 0 ? ReserveAsProvenLocked(dictionaries_->RecordBytes(*dictionary)) : std::nullopt;
+    const auto to =
+        log_->limit() != 0 ? ReserveAsProvenLocked(dictionaries_->RecordBytes(*dictionary), kNoShare) : std::nullopt;
     if (!to) {
       dictionaries_->LosePlace(slot);
       continue;

@@ -62,9 +62,9 @@ class Reclaimer {
             SurvivorJudge* judge, Packer* packer = nullptr, Dictionaries* dictionaries = nullptr,
             const DeadFiles* dead = nullptr, const Authenticator* authenticator = nullptr);
 
-  // Call it when `bytes` were appended. Reclaims in proportion to them while free segments are few, and quarantines
-  // condemned segments.
-  void Step(uint64_t bytes);
+  // Call it when `bytes` were appended for that share. Reclaims in proportion to them while free segments are few, or
+  // the share is full, and quarantines condemned segments.
+  void Step(uint64_t bytes, ShareId share = kNoShare);
   // Forgets the records of condemned segments, unread, and lets the segments drain. Does nothing while another thread
   // reclaims.
   void Quarantine();
@@ -86,8 +86,9 @@ class Reclaimer {
     RunWhileNothingMoves(std::ref(change));
   }
 
-  // Reclaims until a writer can open a segment. False: all that is left is pinned, or nothing is left.
-  bool MakeRoom();
+  // Reclaims until a writer of that share can open a segment. False: all that may be taken is pinned, or nothing is
+  // left.
+  bool MakeRoom(ShareId share = kNoShare);
   // Reclaims without sparing any record, until at most `segments` are in use or drain. The records of pinned segments
   // are forgotten now; their space is free when the last pin goes. Other threads may reclaim between two victims.
   void ShrinkTo(uint32_t segments);
@@ -105,6 +106,7 @@ class Reclaimer {
   struct Victim {
     SegmentId segment{};
     Generation generation = Generation::kYoung;
+    ShareId share = kNoShare;
     Pass pass = Pass::kEmpty;
     uint64_t cursor = 0;  // offset of the next record, from the start of the medium
     uint64_t end = 0;
@@ -116,8 +118,8 @@ class Reclaimer {
 
   void RunWhileNothingMoves(const std::function<void()>& change);
   bool IsDead(const record::Header& header) const { return dead_ != nullptr && dead_->Has(header.key.file()); }
-  bool WorkLocked(uint64_t bytes, Mode mode);
-  bool PickVictimLocked(Mode mode);
+  bool WorkLocked(uint64_t bytes, Mode mode, ShareId needs = kNoShare);
+  bool PickVictimLocked(Mode mode, ShareId needs);
   uint64_t VisitNextLocked(Mode mode);
   void StartPassLocked(Pass pass);
   void FinishPassLocked();
@@ -129,7 +131,7 @@ class Reclaimer {
   bool SpareLocked(uint64_t offset, const record::Header& header, Index::Entry entry);
   Packing PackLocked(uint64_t offset, const record::Header& header, Index::Entry entry, Fate fate);
   std::optional<SegmentLog::Reservation> ReserveLocked(unsigned lane, uint64_t bytes, SegmentLog::For whom);
-  std::optional<SegmentLog::Reservation> ReserveAsProvenLocked(uint64_t bytes);
+  std::optional<SegmentLog::Reservation> ReserveAsProvenLocked(uint64_t bytes, ShareId share);
   std::optional<SegmentLog::Reservation> ReserveForPackedLocked(uint64_t bytes, Fate fate);
   std::optional<SegmentLog::Reservation> CopyLocked(uint64_t offset, const record::Header& header);
   void KeepDictionaryLocked(uint64_t offset, SegmentId to);

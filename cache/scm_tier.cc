@@ -38,27 +38,28 @@ Event EventOf(Unpacked failure) {
 // --- put -------------------------------------------------------------------------------------------------------------
 
 PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-                             Generation generation, Form wanted, PackedBy by) {
+                             Generation generation, Form wanted, PackedBy by, ShareId share) {
   if (const auto refused = RefusedAtOnce(key, role, bytes)) return *refused;
   const bool packs = wanted == Form::kPacked && packer_ != nullptr && packer_->Wants(role, bytes);
   if (packs && by == PackedBy::kStage && stage_ != nullptr) {
-    const auto staged = Stage(key, role, bytes, source, generation);
+    const auto staged = Stage(key, role, bytes, source, generation, share);
     AfterFault();
     if (staged) return *staged;
   }
   const PackedBlock packed = packs ? packer_->PackWanted(role, bytes, source) : PackedBlock();
   if (packed.outcome() == PackedBlock::Outcome::kSourceFailed)
     return Refused(role, Event::kRefusedFillFailed, PutResult::kFillFailed);
-  const PutResult result = StoreAsPacked(packed, {.key = key, .role = role, .generation = generation}, bytes, source);
+  const PutResult result =
+      StoreAsPacked(packed, {.key = key, .role = role, .generation = generation, .share = share}, bytes, source);
   AfterFault();
   return result;
 }
 
 // Stages a block. Empty: there is no room.
 std::optional<PutResult> ScmTier::Impl::Stage(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-                                              Generation generation) {
+                                              Generation generation, ShareId share) {
   MEZZ_TEST_POINT("stage reserves");
-  const auto block = stage_->Reserve(key, role, generation, bytes);
+  const auto block = stage_->Reserve(key, role, generation, bytes, share);
   if (!block) return std::nullopt;
   if (!record::Fill(source, 0, bytes, block->bytes.data())) {
     stage_->Abandon(block->slot);
@@ -84,8 +85,9 @@ void ScmTier::Impl::StoreStaged(const StagedBlocks::Block& block) {
     const std::unique_lock lock = remembers_ ? std::unique_lock(store_mutex_) : std::unique_lock<Mutex>();
     if (remembers_ && !stage_->blocks().IsWanted(block.slot)) return;
     MEZZ_TEST_POINT("staged block wanted");
-    StoreAsPacked(packed, {.key = block.key, .role = block.role, .generation = block.generation, .slot = block.slot},
-                  block.bytes.size(), SpanSource{block.bytes});
+    const Fresh fresh{
+        .key = block.key, .role = block.role, .generation = block.generation, .share = block.share, .slot = block.slot};
+    StoreAsPacked(packed, fresh, block.bytes.size(), SpanSource{block.bytes});
   }
   AfterFault();
 }
@@ -106,7 +108,7 @@ PutResult ScmTier::Impl::StoreAsPacked(const PackedBlock& packed, Fresh fresh, s
 }
 
 PutResult ScmTier::Impl::PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image,
-                                  Generation generation) {
+                                  Generation generation, ShareId share) {
   static_assert(kImageOverheadBytes == sizeof(layout::PackedPrefix));
   if (const auto refused = RefusedAtOnce(key, role, bytes)) return *refused;
   const layout::PackedPrefix prefix = packer_->PrefixOfImage(role, bytes, image);
@@ -118,7 +120,7 @@ PutResult ScmTier::Impl::PutImage(const BlockKey& key, BlockRole role, size_t by
     return true;
   };
   const size_t stored_bytes = sizeof(prefix) + image.bytes.size();
-  Fresh fresh{.key = key, .role = role, .generation = generation, .flags = layout::kRecordPacked};
+  Fresh fresh{.key = key, .role = role, .generation = generation, .share = share, .flags = layout::kRecordPacked};
   const PutResult result = Store(&fresh, stored_bytes, prefix_then_image);
   AfterFault();
   if (result != PutResult::kStored) return result;
@@ -159,9 +161,9 @@ PutResult ScmTier::Impl::Refused(BlockRole role, Event reason, PutResult result)
 PutResult ScmTier::Impl::Store(Fresh* fresh, size_t bytes, BlockSource source) {
   const BlockRole role = fresh->role;
   const uint64_t record_bytes = record::BytesFor(bytes, authenticator_);
-  reclaimer_.Step(record_bytes);
+  reclaimer_.Step(record_bytes, fresh->share);
   dead_.Step(record_bytes);
-  const auto where = Reserve(record_bytes, fresh->generation);
+  const auto where = Reserve(record_bytes, fresh->generation, fresh->share);
   if (!where) {
     return log_.limit() == 0 ? Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace)
                              : Refused(role, Event::kRefusedAllPinned, PutResult::kAllPinned);
@@ -181,7 +183,7 @@ PutResult ScmTier::Impl::Store(Fresh* fresh, size_t bytes, BlockSource source) {
 // Stores a dictionary's record. The trainer's thread calls it.
 bool ScmTier::Impl::Store(const Dictionary& dictionary) {
   const auto where = log_.limit() != 0 && !faults_.IsOver()
-                         ? Reserve(trainer_->dictionaries().RecordBytes(dictionary), Generation::kProven)
+                         ? Reserve(trainer_->dictionaries().RecordBytes(dictionary), Generation::kProven, kNoShare)
                          : std::nullopt;
   if (!where) return false;
   const bool written = trainer_->dictionaries().Write(dictionary, medium_, where->place, throttle_, counters_);
@@ -190,11 +192,11 @@ bool ScmTier::Impl::Store(const Dictionary& dictionary) {
   return written;
 }
 
-std::optional<SegmentLog::Reservation> ScmTier::Impl::Reserve(uint64_t bytes, Generation generation) {
-  const unsigned lane = generation == Generation::kProven ? log_.proven_lane() : log_.LaneOfThisThread();
+std::optional<SegmentLog::Reservation> ScmTier::Impl::Reserve(uint64_t bytes, Generation generation, ShareId share) {
+  const unsigned lane = log_.LaneOf(share, generation);
   for (;;) {
     if (auto where = log_.Reserve(lane, bytes)) return where;
-    if (!log_.Advance(lane, bytes, SegmentLog::For::kWriter) && !reclaimer_.MakeRoom()) return std::nullopt;
+    if (!log_.Advance(lane, bytes, SegmentLog::For::kWriter) && !reclaimer_.MakeRoom(share)) return std::nullopt;
     if (log_.limit() == 0 || faults_.IsOver()) return std::nullopt;
   }
 }
@@ -221,7 +223,11 @@ void ScmTier::Impl::PublishInIndex(const Fresh& fresh, uint64_t offset, unsigned
     nameless_.store(true, std::memory_order_relaxed);
   const KeyHash hash = index_.Hash(fresh.key);
   const IndexWord made = IndexWord::Make(hash.tag, offset / kLineBytes, dram, heat);
-  const auto age = [this](IndexWord word) { return log_.Sequence(reader_.SegmentOf(word)); };
+  // A full bucket displaces nothing of what a share reserves for the blocks of others.
+  const auto age = [this](IndexWord word) {
+    const SegmentId segment = reader_.SegmentOf(word);
+    return log_.IsReserved(segment) ? Index::kKept : log_.Sequence(segment);
+  };
   KeyReader reader(reader_, fresh.key);
   const Index::Published published = index_.Publish(hash, made, reader, age);
   if (published == Index::Published::kReplaced) counters_->Add(Event::kScmReplaced, fresh.role);
@@ -432,19 +438,42 @@ Held ScmTier::Impl::CompareStaged(const BlockKey& key, size_t bytes, BlockSource
 // --- facade ----------------------------------------------------------------------------------------------------------
 
 PutResult ScmTier::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
-                       Form wanted, PackedBy by) {
-  return impl_->Put(key, role, bytes, source, generation, wanted, by);
+                       Form wanted, PackedBy by, ShareId share) {
+  return impl_->Put(key, role, bytes, source, generation, wanted, by, share);
 }
 
 PutResult ScmTier::Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload, Generation generation,
-                       Form wanted, PackedBy by) {
-  return impl_->Put(key, role, payload.size(), SpanSource{payload}, generation, wanted, by);
+                       Form wanted, PackedBy by, ShareId share) {
+  return impl_->Put(key, role, payload.size(), SpanSource{payload}, generation, wanted, by, share);
 }
 
 PutResult ScmTier::PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image,
-                            Generation generation) {
+                            Generation generation, ShareId share) {
   assert(TakesImages(options_.pack) && ImagePays(role, bytes, image));
-  return impl_->PutImage(key, role, bytes, image, generation);
+  return impl_->PutImage(key, role, bytes, image, generation, share);
+}
+
+Status ScmTier::AddShare(std::string_view name, const ShareLimits& limits, ShareId* id) {
+  if (!guard_.InParent()) return Status::NotSupported("a forked child cannot add shares to its parent's SCM tier");
+  return impl_->log_.AddShare(name, limits, id);
+}
+
+Status ScmTier::ChangeShare(ShareId id, const ShareLimits& limits) {
+  if (!guard_.InParent()) return Status::NotSupported("a forked child cannot change shares of its parent's SCM tier");
+  return impl_->log_.ChangeShare(id, limits);
+}
+
+void ScmTier::RemoveShare(ShareId id) {
+  if (guard_.InParent()) impl_->log_.RemoveShare(id);
+}
+
+ScmTier::ShareUse ScmTier::UseOf(ShareId id) const {
+  if (!guard_.InParent()) return {};
+  const SegmentLog::ShareUse use = impl_->log_.UseOf(id);
+  const uint64_t segment_bytes = impl_->log_.segment_bytes();
+  return {.bytes = use.held * segment_bytes,
+          .reserved_bytes = use.reserved * segment_bytes,
+          .max_bytes = use.max * segment_bytes};
 }
 
 bool ScmTier::ImagePays(BlockRole role, size_t bytes, const Image& image) {

@@ -21,6 +21,7 @@
 #include "cache/media/preparer.h"
 #include "cache/options.h"
 #include "cache/recoverer.h"
+#include "cache/shares.h"
 #include "cache/status.h"
 #include "cache/superblock.h"
 #include "cache/survivor_judge.h"
@@ -196,14 +197,16 @@ class ScmTier {
   // eighth, or if Packer says so (cache/pack/packer.h); each reason has its counter. With `by` kStage a result of
   // kStored may mean that the block is staged: kScmPut and the counters beside it then count it once it is stored.
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-                Generation generation = Generation::kYoung, Form wanted = Form::kRaw, PackedBy by = PackedBy::kStage);
+                Generation generation = Generation::kYoung, Form wanted = Form::kRaw, PackedBy by = PackedBy::kStage,
+                ShareId share = kNoShare);
   PutResult Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload,
-                Generation generation = Generation::kYoung, Form wanted = Form::kRaw, PackedBy by = PackedBy::kStage);
+                Generation generation = Generation::kYoung, Form wanted = Form::kRaw, PackedBy by = PackedBy::kStage,
+                ShareId share = kNoShare);
 
   // Puts a block of `bytes` bytes that the host has packed: `image` holds it. REQUIRES: TakesImages(options().pack),
   // and ImagePays.
   PutResult PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image,
-                     Generation generation = Generation::kYoung);
+                     Generation generation = Generation::kYoung, ShareId share = kNoShare);
   // Whether a record of the image is as much smaller than a raw one as a packed record must be.
   static bool ImagePays(BlockRole role, size_t bytes, const Image& image);
   static constexpr size_t kImageOverheadBytes = 16;  // of a record's payload, beside the image
@@ -267,6 +270,19 @@ class ScmTier {
   // now are given up as soon as they are released. Puts go on meanwhile, and wait at most for the reclaim of one
   // segment. An error: more than the capacity at Open, or any value once the tier has closed itself.
   Status SetCapacity(uint64_t bytes);
+
+  // Adds a share of the tier (shares.h), for one of several users of it: what he puts is his, until it is reclaimed.
+  // The blocks that an earlier life left under this name are his again. At most kSharesMax - 1 at a time.
+  // Refuses what Shares::Add refuses.
+  Status AddShare(std::string_view name, const ShareLimits& limits, ShareId* id);
+  Status ChangeShare(ShareId id, const ShareLimits& limits);
+  // Takes the share's limits away. Its blocks stay as the rest's do. REQUIRES: nobody puts for it any more.
+  void RemoveShare(ShareId id);
+  // Bytes of segments that hold the share's records, of kNoShare too; and its limits in bytes.
+  struct ShareUse {
+    uint64_t bytes = 0, reserved_bytes = 0, max_bytes = 0;
+  };
+  ShareUse UseOf(ShareId id) const;
 
   // Sets the codec of new records, and of those that reclaim packs; empty: none is packed. Records that are packed
   // already are unpacked with their own codec. REQUIRES: options().pack == PackMode::kAuto.

@@ -66,8 +66,9 @@ class ScmTier::Impl {
   void StartRecovery(const ScmOptions& options, std::shared_ptr<const ErasedKeys> erased);
 
   PutResult Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
-                Form wanted, PackedBy by);
-  PutResult PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image, Generation generation);
+                Form wanted, PackedBy by, ShareId share);
+  PutResult PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image, Generation generation,
+                     ShareId share);
   bool Unpack(const PinnedBlock& block, std::byte* to);
   std::optional<std::span<const std::byte>> SteadyBytes(const PinnedBlock& block);
   void RejectImage(const PinnedBlock& block);
@@ -139,12 +140,13 @@ class ScmTier::Impl {
   }
   std::string WhyClosed() const;
   void CloseForGood();
-  std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation);
+  std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation, ShareId share);
   // A record that is about to be stored, without its bytes.
   struct Fresh {
     const BlockKey& key;
     BlockRole role;
     Generation generation;
+    ShareId share;
     uint8_t flags = 0;
     uint16_t dictionary = 0;
     std::optional<StagedBlocks::Slot> slot{};  // where its block was staged
@@ -158,7 +160,7 @@ class ScmTier::Impl {
   PutResult Store(Fresh* fresh, size_t bytes, BlockSource source);
   PutResult StoreAsPacked(const PackedBlock& packed, Fresh fresh, size_t bytes, BlockSource source);
   std::optional<PutResult> Stage(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-                                 Generation generation);
+                                 Generation generation, ShareId share);
   void StoreStaged(const StagedBlocks::Block& block);
   // Not inlined, like all that Find calls and a hit does not need.
   [[gnu::noinline]] bool FindElsewhere(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found);

@@ -26,6 +26,8 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       lanes_(log_rules::WriterLanes(segments_count_) + 1),
       segments_(std::make_unique<Segment[]>(segments_count_)),
       lane_(std::make_unique<Lane[]>(lanes_)),
+      share_lane_(std::make_unique<ShareLane[]>(2 * (kSharesMax - 1))),
+      shares_(segments_count_),
       young_(segments_count_),
       proven_(segments_count_),
       hollow_(segments_count_),
@@ -34,6 +36,7 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
   assert(std::has_single_bit(segment_bytes));
   for (auto* list : {&free_, &draining_, &parked_}) list->reserve(segments_count_);
   unused_count_.store(segments_count_, std::memory_order_relaxed);
+  shares_.SetUsable(segments_count_);
 }
 
 void SegmentLog::Provide(uint32_t segments) {
@@ -162,6 +165,8 @@ bool SegmentLog::AdoptAwaiting(const Fill& fill) {
   s.dead.store(fill.dead, std::memory_order_relaxed);
   s.adopted = true;
   s.control.fetch_add(kWriter, std::memory_order_relaxed);
+  const uint64_t tag = ShareTagOnMedium(fill.segment);
+  SetShareLocked(fill.segment, shares_.Find(tag), tag);
   Change(fill.segment, State::kAwaiting, State::kSealed);
   // It is the last one, but for those that other threads have not come to yet.
   awaiting_.erase(std::find(awaiting_.rbegin(), awaiting_.rend(), fill.segment).base() - 1);
@@ -218,7 +223,7 @@ unsigned SegmentLog::LaneOfThisThread() const {
 
 std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64_t bytes) {
   assert(bytes % kLineBytes == 0 && bytes > 0);
-  const uint64_t open = lane_[lane].open.load(std::memory_order_acquire);
+  const uint64_t open = OpenOf(lane).load(std::memory_order_acquire);
   if (open == kNoSegment) return std::nullopt;
   const SegmentId id{static_cast<uint32_t>(open)};
   Segment& s = segment(id);
@@ -258,15 +263,17 @@ void SegmentLog::ReleaseDictionariesLocked(SegmentId id) {
 
 bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   const std::lock_guard lock(mutex_);
-  const uint64_t open = lane_[lane].open.load(std::memory_order_relaxed);
+  const uint64_t open = OpenOf(lane).load(std::memory_order_relaxed);
   if (open != kNoSegment) {
     const Segment& s = segments_[open];
     if (s.tail.load(std::memory_order_relaxed) + bytes <= segment_bytes()) return true;  // another thread advanced it
   }
   const size_t kept_for_reclaim = whom == For::kReclaim ? 0 : 1;
-  if (free_.size() <= kept_for_reclaim) {
-    // Of a small tier every segment may be open, or hold tombstones: then this one is what reclaim can take.
-    const bool none_sealed = young_.empty() && proven_.empty() && hollow_.empty();
+  const ShareId share = ShareOf(lane);
+  const bool is_full = whom == For::kWriter && shares_.IsFull(share);
+  if (free_.size() <= kept_for_reclaim || is_full) {
+    // Of a small tier or share every segment may be open, or hold tombstones: then this one is what reclaim can take.
+    const bool none_sealed = is_full ? !HasSealedLocked(share) : young_.empty() && proven_.empty() && hollow_.empty();
     if (none_sealed && open != kNoSegment && whom == For::kWriter) SealLocked(lane);
     return false;
   }
@@ -276,20 +283,21 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   const SegmentId id = free_.back();
   free_.pop_back();
   CountLocked();
-  OpenLocked(id, *sequence, lane == proven_lane() ? Generation::kProven : Generation::kYoung, State::kOpen);
-  lane_[lane].open.store(Raw(id), std::memory_order_release);
+  OpenLocked(id, *sequence, GenerationOf(lane), share, State::kOpen);
+  OpenOf(lane).store(Raw(id), std::memory_order_release);
   return true;
 }
 
 // Opens a segment as `to`, kOpen or kTombstones, in one step. If a segment of tombstones were kOpen first, a late
 // writer that takes it for its lane's segment would reserve space there.
-void SegmentLog::OpenLocked(SegmentId id, uint64_t sequence, Generation generation, State to) {
+void SegmentLog::OpenLocked(SegmentId id, uint64_t sequence, Generation generation, ShareId share, State to) {
   layout::SegmentHeader header{};
   header.magic = to == State::kOpen ? layout::kSegmentMagic : layout::kTombstonesMagic;
   header.sequence = sequence;
   header.format_id = format_id_;
   header.segment = Raw(id);
   header.generation = generation;
+  header.share = shares_.tag(share);
   header.checksum = record::SegmentHeaderChecksum(header);
   // Where it is not taken, the segment is condemned, and what is put there before it is sealed is for this life only.
   (void)medium_.Stream(medium_.base() + SegmentStart(id), &header, sizeof(header));
@@ -299,16 +307,22 @@ void SegmentLog::OpenLocked(SegmentId id, uint64_t sequence, Generation generati
   segment(id).tail.store(FirstRecord(id) - (uint64_t{Raw(id)} << segment_shift_), std::memory_order_relaxed);
   segment(id).dead.store(0, std::memory_order_relaxed);
   segment(id).adopted = false;
+  if (to == State::kOpen) SetShareLocked(id, share, header.share);
   Change(id, State::kFree, to);
 }
 
 void SegmentLog::SealLocked(unsigned lane) {
-  const uint64_t open = lane_[lane].open.load(std::memory_order_relaxed);
+  const uint64_t open = OpenOf(lane).load(std::memory_order_relaxed);
   if (open == kNoSegment) return;
   const SegmentId id{static_cast<uint32_t>(open)};
-  lane_[lane].open.store(kNoSegment, std::memory_order_relaxed);
+  OpenOf(lane).store(kNoSegment, std::memory_order_relaxed);
   Change(id, State::kOpen, State::kSealed);
-  QueueLocked(id, lane == proven_lane() ? Generation::kProven : Generation::kYoung);
+  QueueLocked(id, GenerationOf(lane));
+}
+
+Generation SegmentLog::GenerationOf(unsigned lane) const {
+  const bool proven = lane < lanes_ ? lane == proven_lane() : (lane - lanes_) % 2 == 1;
+  return proven ? Generation::kProven : Generation::kYoung;
 }
 
 void SegmentLog::QueueLocked(SegmentId id, Generation generation, At at) {
@@ -346,7 +360,7 @@ std::optional<SegmentId> SegmentLog::OpenTombstones() {
   const auto sequence = NextSequenceLocked();
   if (!sequence) return std::nullopt;
   free_.erase(first);
-  OpenLocked(id, *sequence, Generation::kYoung, State::kTombstones);
+  OpenLocked(id, *sequence, Generation::kYoung, kNoShare, State::kTombstones);
   ++tombstone_segments_;
   CountLocked();
   return id;
@@ -382,7 +396,7 @@ LogPosition SegmentLog::Position() const {
   LogPosition position{.next_sequence = next_sequence_, .open = {}};
   static_assert(log_rules::kWriterLanesMax + 1 <= layout::kLanesMax);
   for (unsigned lane = 0; lane < lanes_; ++lane) {
-    const uint64_t open = lane_[lane].open.load(std::memory_order_relaxed);
+    const uint64_t open = OpenOf(lane).load(std::memory_order_relaxed);
     if (open == kNoSegment) continue;
     const Segment& s = segments_[open];
     position.open[lane] = {.sequence = static_cast<uint32_t>(s.sequence.load(std::memory_order_relaxed)),
@@ -393,14 +407,14 @@ LogPosition SegmentLog::Position() const {
 
 uint64_t SegmentLog::SealAll() {
   const std::lock_guard lock(mutex_);
-  for (unsigned lane = 0; lane < lanes_; ++lane) SealLocked(lane);
+  for (unsigned lane = 0; lane < all_lanes(); ++lane) SealLocked(lane);
   return next_sequence_;
 }
 
 void SegmentLog::SealBelow(uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  for (unsigned lane = 0; lane < lanes_; ++lane) {
-    const uint64_t open = lane_[lane].open.load(std::memory_order_relaxed);
+  for (unsigned lane = 0; lane < all_lanes(); ++lane) {
+    const uint64_t open = OpenOf(lane).load(std::memory_order_relaxed);
     if (open != kNoSegment && Sequence(SegmentId{static_cast<uint32_t>(open)}) < sequence) SealLocked(lane);
   }
 }
@@ -439,31 +453,17 @@ void SegmentLog::Change(SegmentId id, State from, State to) {
   assert(StateOf(before) == from);
 }
 
-SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too) {
-  const std::lock_guard lock(mutex_);
-  Victim victim;
-  victim.sealed = static_cast<uint32_t>(young_.size() + proven_.size() + hollow_.size());
-  TakeHollowLocked(pinned_too, &victim);
-  if (victim.segment) return victim;
-  const bool young_first = young_.size() * 100 > uint64_t{limit_.load(std::memory_order_relaxed)} *
-                                                     young_percent_.load(std::memory_order_relaxed);
-  const Generation first = young_first ? Generation::kYoung : Generation::kProven;
-  const Generation second = young_first ? Generation::kProven : Generation::kYoung;
-  TakeLocked(first, /*pinned_too=*/false, &victim);
-  if (!victim.segment) TakeLocked(second, /*pinned_too=*/false, &victim);
-  if (!victim.segment && pinned_too) TakeLocked(first, pinned_too, &victim);
-  if (!victim.segment && pinned_too) TakeLocked(second, pinned_too, &victim);
-  return victim;
-}
-
 bool SegmentLog::MayTake(SegmentId id, bool pinned_too) const {
   if (Raw(id) >= provided_ && !pinned_too) return false;  // nothing could be written to it yet
   const uint64_t control = segment(id).control.load(std::memory_order_acquire);
   return pinned_too ? WritersOf(control) == 0 : PinsOf(control) == 0;
 }
 
-void SegmentLog::TakeHollowLocked(bool pinned_too, Victim* victim) {
-  const auto found = hollow_.Find([&](SegmentId id) { return MayTake(id, pinned_too); });
+template <typename MayBe>
+void SegmentLog::TakeHollowLocked(MayBe&& may_be, bool pinned_too, Victim* victim) {
+  const auto found = hollow_.Find([&](SegmentId id) {
+    return may_be(segment(id).share.load(std::memory_order_relaxed)) && MayTake(id, pinned_too);
+  });
   if (!found) return;
   const SegmentId id = hollow_[*found];
   victim->segment = id;
@@ -473,9 +473,11 @@ void SegmentLog::TakeHollowLocked(bool pinned_too, Victim* victim) {
   hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
 }
 
-void SegmentLog::TakeLocked(Generation generation, bool pinned_too, Victim* victim) {
+template <typename MayBe>
+void SegmentLog::TakeLocked(MayBe&& may_be, Generation generation, bool pinned_too, Victim* victim) {
   SegmentQueue& queue = generation == Generation::kYoung ? young_ : proven_;
   const auto found = queue.Find([&](SegmentId id) {
+    if (!may_be(segment(id).share.load(std::memory_order_relaxed))) return false;
     if (MayTake(id, pinned_too)) return true;
     // Whoever recovers records into one is no reader.
     const bool has_writer = WritersOf(segment(id).control.load(std::memory_order_relaxed)) != 0;
@@ -486,6 +488,89 @@ void SegmentLog::TakeLocked(Generation generation, bool pinned_too, Victim* vict
   victim->segment = queue[*found];
   victim->generation = generation;
   queue.EraseAt(*found);
+}
+
+template <typename MayBe>
+void SegmentLog::TakeOfLocked(MayBe&& may_be, bool pinned_too, Victim* victim) {
+  TakeHollowLocked(may_be, pinned_too, victim);
+  if (victim->segment) return;
+  const bool young_first = young_.size() * 100 > uint64_t{limit_.load(std::memory_order_relaxed)} *
+                                                     young_percent_.load(std::memory_order_relaxed);
+  const Generation first = young_first ? Generation::kYoung : Generation::kProven;
+  const Generation second = young_first ? Generation::kProven : Generation::kYoung;
+  TakeLocked(may_be, first, /*pinned_too=*/false, victim);
+  if (!victim->segment) TakeLocked(may_be, second, /*pinned_too=*/false, victim);
+  if (!victim->segment && pinned_too) TakeLocked(may_be, first, pinned_too, victim);
+  if (!victim->segment && pinned_too) TakeLocked(may_be, second, pinned_too, victim);
+}
+
+SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too, ShareId needs) {
+  const std::lock_guard lock(mutex_);
+  Victim victim;
+  victim.sealed = static_cast<uint32_t>(young_.size() + proven_.size() + hollow_.size());
+  const bool is_full = shares_.IsFull(needs);
+  for (const SharePriority priority : {SharePriority::kLow, SharePriority::kNormal, SharePriority::kHigh}) {
+    if (victim.segment || is_full || shares_.count() == 0) break;
+    TakeOfLocked([&](ShareId share) { return shares_.limits(share).priority == priority && shares_.MayLose(share); },
+                 /*pinned_too=*/false, &victim);
+  }
+  if (!victim.segment && shares_.count() != 0)
+    TakeOfLocked([&](ShareId share) { return share == needs; }, /*pinned_too=*/false, &victim);
+  if (!victim.segment && (shares_.count() == 0 || pinned_too))
+    TakeOfLocked([](ShareId) { return true; }, pinned_too, &victim);
+  if (victim.segment) victim.share = segment(*victim.segment).share.load(std::memory_order_relaxed);
+  return victim;
+}
+
+Status SegmentLog::AddShare(std::string_view name, const ShareLimits& limits, ShareId* id) {
+  const std::lock_guard lock(mutex_);
+  MEZZ_RETURN_IF_ERROR(shares_.Add(name, limits, id));
+  for (uint32_t i = 0; i < segments_count_; ++i) {
+    const State state = this->state(SegmentId{i});
+    if ((state != State::kOpen && state != State::kSealed) || segments_[i].share_tag != shares_.tag(*id)) continue;
+    shares_.NoteHeld(segments_[i].share.load(std::memory_order_relaxed), -1);
+    SetShareLocked(SegmentId{i}, *id, segments_[i].share_tag);
+  }
+  return Status::Ok();
+}
+
+Status SegmentLog::ChangeShare(ShareId id, const ShareLimits& limits) {
+  const std::lock_guard lock(mutex_);
+  return shares_.Change(id, limits);
+}
+
+void SegmentLog::RemoveShare(ShareId id) {
+  const std::lock_guard lock(mutex_);
+  shares_.Remove(id);
+}
+
+SegmentLog::ShareUse SegmentLog::UseOf(ShareId id) const {
+  const std::lock_guard lock(mutex_);
+  return {
+      .held = shares_.held(id), .reserved = shares_.reserved(id), .max = std::min(shares_.max(id), usable_segments())};
+}
+
+// What the header of an earlier life's segment says, which the recovery has confirmed.
+uint64_t SegmentLog::ShareTagOnMedium(SegmentId id) const {
+  layout::SegmentHeader header;
+  const bool read = CopyBytes({medium_.base() + SegmentStart(id), sizeof(header)}, &header);
+  return read && header.magic == layout::kSegmentMagic ? header.share : 0;
+}
+
+// Gives a segment to a share. REQUIRES: no share counts it.
+void SegmentLog::SetShareLocked(SegmentId id, ShareId share, uint64_t tag) {
+  segment(id).share.store(share, std::memory_order_relaxed);
+  segment(id).share_tag = tag;
+  shares_.NoteHeld(share, 1);
+}
+
+// REQUIRES: `share` is not kNoShare.
+bool SegmentLog::HasSealedLocked(ShareId share) const {
+  const auto is_open = [&](Generation generation) {
+    return OpenOf(LaneOf(share, generation)).load(std::memory_order_relaxed) != kNoSegment;
+  };
+  const unsigned open = (is_open(Generation::kYoung) ? 1 : 0) + (is_open(Generation::kProven) ? 1 : 0);
+  return shares_.held(share) > open;
 }
 
 bool SegmentLog::HasSealed() const {
@@ -501,6 +586,7 @@ uint32_t SegmentLog::PinnedSegments() const {
 
 void SegmentLog::StartDraining(SegmentId id) {
   const std::lock_guard lock(mutex_);
+  shares_.NoteHeld(segment(id).share.load(std::memory_order_relaxed), -1);
   Change(id, State::kSealed, State::kDraining);
   draining_.push_back(id);
   CollectLocked();
@@ -544,6 +630,7 @@ void SegmentLog::CollectLocked() {
 uint32_t SegmentLog::LimitTo(uint32_t count) {
   const std::lock_guard lock(mutex_);
   limit_.store(count, std::memory_order_relaxed);
+  shares_.SetUsable(usable_segments());
   const uint32_t surplus = SurplusLocked();
   UnparkLocked();
   ParkSurplusLocked();
@@ -574,6 +661,7 @@ void SegmentLog::Quarantine(SegmentId id) {
 void SegmentLog::QuarantineLocked(SegmentId id) {
   Change(id, State::kFree, State::kQuarantined);
   quarantined_count_.store(quarantined_segments() + 1, std::memory_order_relaxed);
+  shares_.SetUsable(usable_segments());
   if (faults_ != nullptr && segments_count_ - quarantined_segments() < kSegmentsMin) faults_->Close();
 }
 
@@ -601,8 +689,8 @@ std::optional<SegmentId> SegmentLog::TakeCondemned() {
   for (uint32_t i = 0; i < segments_count_; ++i) {
     const SegmentId id{i};
     if (!IsCondemned(id)) continue;
-    for (unsigned lane = 0; lane < lanes_; ++lane) {
-      if (lane_[lane].open.load(std::memory_order_relaxed) == i) SealLocked(lane);
+    for (unsigned lane = 0; lane < all_lanes(); ++lane) {
+      if (OpenOf(lane).load(std::memory_order_relaxed) == i) SealLocked(lane);
     }
     left |= state(id) == State::kAwaiting;      // once it is adopted
     if (state(id) != State::kSealed) continue;  // CollectLocked sees to it, or did
@@ -652,7 +740,8 @@ void SegmentLog::CountLocked() {
 
 uint64_t SegmentLog::DramBytesFor(uint32_t segments) {
   const uint64_t lanes = log_rules::WriterLanes(segments) + 1;
-  return sizeof(SegmentLog) + segments * (sizeof(Segment) + 6 * sizeof(SegmentId)) + lanes * sizeof(Lane);
+  return sizeof(SegmentLog) + segments * (sizeof(Segment) + 6 * sizeof(SegmentId)) + lanes * sizeof(Lane) +
+         2 * (kSharesMax - 1) * sizeof(ShareLane);
 }
 
 void SegmentLog::Audit(std::vector<std::string>* violations) const {
@@ -673,6 +762,7 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
   check(parked_, State::kParked);
   check(awaiting_, State::kAwaiting);
   uint32_t unready = 0, quarantined = 0;
+  std::array<uint32_t, kSharesMax> held{};
   for (uint32_t i = 0; i < segments_count_; ++i) {
     const SegmentId id{i};
     if (WritersOf(segment(id).control.load(std::memory_order_acquire)) != 0)
@@ -690,9 +780,11 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
       ++dictionary_holds[slot];
       if (!has_records) violations->push_back(fmt::format("segment {} keeps a dictionary for no record", i));
     }
+    if (state(id) == State::kOpen || state(id) == State::kSealed)
+      ++held[Raw(segment(id).share.load(std::memory_order_relaxed))];
     if (state(id) == State::kOpen) {
-      const auto holds = [&](const Lane& lane) { return lane.open.load(std::memory_order_relaxed) == i; };
-      listed[i] += static_cast<uint32_t>(std::count_if(lane_.get(), lane_.get() + lanes_, holds));
+      for (unsigned lane = 0; lane < all_lanes(); ++lane)
+        listed[i] += OpenOf(lane).load(std::memory_order_relaxed) == i ? 1 : 0;
     }
     // A victim of an unfinished reclaim is sealed and in no list: at most one.
     const bool victim = state(id) == State::kSealed && listed[i] == 0;
@@ -704,6 +796,10 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
     if (dictionaries_->holds(slot) != dictionary_holds[slot])
       violations->push_back(fmt::format("dictionary slot {} is kept by {} segments and has {} holds", slot,
                                         dictionary_holds[slot], dictionaries_->holds(slot)));
+  }
+  for (unsigned number = 0; number < kSharesMax; ++number) {
+    if (const uint32_t counted = shares_.held(ShareId{static_cast<uint8_t>(number)}); counted != held[number])
+      violations->push_back(fmt::format("share {} holds {} segments, {} counted", number, held[number], counted));
   }
   if (unready != unready_) violations->push_back(fmt::format("{} segments are unready, {} counted", unready, unready_));
   if (quarantined != quarantined_segments())

@@ -21,6 +21,7 @@
 #include "cache/pack/dictionaries.h"
 #include "cache/record.h"
 #include "cache/segment_queue.h"
+#include "cache/shares.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -186,9 +187,16 @@ class SegmentLog {
   std::optional<Reservation> Reserve(unsigned lane, uint64_t bytes);
   // Ends a reservation: its record is written, and published if it was to be.
   void Leave(const Reservation& where) { Subtract(where.segment, kWriter | kPin); }
-  unsigned lanes() const { return lanes_; }  // the last one is for proven records, reclaim's survivors among them
+  unsigned lanes() const { return lanes_; }  // of kNoShare; the last is for proven records, also reclaim's survivors
   unsigned proven_lane() const { return lanes_ - 1; }
   unsigned LaneOfThisThread() const;
+  // The lane for a record of this share. A share other than kNoShare has one for each generation, behind lanes(), as a
+  // segment belongs to one share. A LogPosition does not tell where these stand, so with erase=durable what such a lane
+  // gets behind a tombstone, in the segment that was open then, is forgotten at a restart.
+  unsigned LaneOf(ShareId share, Generation generation) const {
+    if (share == kNoShare) return generation == Generation::kProven ? proven_lane() : LaneOfThisThread();
+    return lanes_ + 2 * (Raw(share) - 1u) + (generation == Generation::kProven ? 1 : 0);
+  }
 
   // Tells that a record packed with this dictionary is about to be published in the segment. The segment keeps the
   // dictionary until it is free. REQUIRES: the caller has space reserved in the segment, and holds the dictionary
@@ -199,7 +207,7 @@ class SegmentLog {
   bool KeepsDictionary(SegmentId id, uint16_t number) const;
 
   // Seals the lane's segment, if it still is the one that lacked room, and opens a free one. Writers leave the last
-  // free segment to reclaim. False: there is no segment to open, or no sequence for it.
+  // free segment to reclaim. False: there is no segment to open, or no sequence for it, or the lane's share is full.
   enum class For { kWriter, kReclaim };
   bool Advance(unsigned lane, uint64_t bytes, For whom);
   // The position at this moment.
@@ -235,10 +243,15 @@ class SegmentLog {
     std::optional<SegmentId> segment;
     Generation generation = Generation::kYoung;
     bool hollow = false;
+    ShareId share = kNoShare;
     uint32_t skipped_pinned = 0;
     uint32_t sealed = 0;
   };
-  Victim TakeVictim(bool pinned_too = false);
+  //
+  // With shares (shares.h) only segments above their share's reserve are taken, those of shares of low priority first.
+  // If there are none, segments of the share `needs` are, for which there is to be room; if that share is full, only
+  // those. Where `pinned_too`, reserves do not count in the end.
+  Victim TakeVictim(bool pinned_too = false, ShareId needs = kNoShare);
   // Ends a victim, which until then is sealed, readable, and in no queue: it is free now, or when its last pin goes.
   // REQUIRES: nothing in the index points to it any more.
   void StartDraining(SegmentId id);
@@ -251,6 +264,24 @@ class SegmentLog {
   void NoteDead(SegmentId id, uint64_t bytes);
   // Frees draining segments that are not pinned any more.
   void CollectDrained();
+
+  // Shares.Add, Change and Remove. A share that is added gets the segments that an earlier life left of its name.
+  Status AddShare(std::string_view name, const ShareLimits& limits, ShareId* id);
+  Status ChangeShare(ShareId id, const ShareLimits& limits);
+  void RemoveShare(ShareId id);
+  struct ShareUse {
+    uint32_t held = 0, reserved = 0,
+             max = 0;  // segments that hold records; max: usable_segments() if there is no limit
+  };
+  ShareUse UseOf(ShareId id) const;
+  // Whether the share must give up a segment before it gets another. A hint.
+  bool IsFull(ShareId id) const { return shares_.IsFull(id); }
+  // Whether the segment's records are within the reserve of its share, so that nobody else's may take their place. A
+  // hint.
+  bool IsReserved(SegmentId id) const {
+    const ShareId share = segment(id).share.load(std::memory_order_relaxed);
+    return share != kNoShare && !shares_.MayLose(share);
+  }
 
   // From now on `faults` is told by NoteFault, and when quarantine leaves fewer than kSegmentsMin segments. If it has
   // no limit, no segment is condemned. It is not owned. REQUIRES: nothing was provided.
@@ -318,6 +349,9 @@ class SegmentLog {
     Atomic<uint32_t> faults{0};
     Generation hollow_of = Generation::kYoung;  // GUARDED_BY(mutex_): the generation of a segment in hollow_
     bool adopted = false;  // this fill was; written while it is kUnready, kAwaiting or kFree, read under a pin
+    // The share of this fill; kNoShare while it is not added. Relaxed: stored under mutex_, and read as a hint without.
+    Atomic<ShareId> share{kNoShare};
+    uint64_t share_tag = 0;  // GUARDED_BY(mutex_): the tag of that share, also while it is not added
   };
   static constexpr unsigned kStateShift = 48;
   static constexpr uint64_t kPin = 1;
@@ -342,7 +376,9 @@ class SegmentLog {
       CollectDrained();
   }
   void Change(SegmentId id, State from, State to);
-  void OpenLocked(SegmentId id, uint64_t sequence, Generation generation, State to);
+  void OpenLocked(SegmentId id, uint64_t sequence, Generation generation, ShareId share, State to);
+  uint64_t ShareTagOnMedium(SegmentId id) const;
+  void SetShareLocked(SegmentId id, ShareId share, uint64_t tag);
   void GiveUpLocked(SegmentId id);
   std::optional<uint64_t> NextSequenceLocked();
   bool EraseHeaderBelow(SegmentId id, uint64_t sequence) const;
@@ -359,9 +395,24 @@ class SegmentLog {
   enum class At : uint8_t { kEnd, kBegin };
   void QueueLocked(SegmentId id, Generation generation, At at = At::kEnd);
   bool MayTake(SegmentId id, bool pinned_too) const;
-  void TakeHollowLocked(bool pinned_too, Victim* victim);
+  unsigned all_lanes() const { return lanes_ + 2 * (kSharesMax - 1); }
+  Generation GenerationOf(unsigned lane) const;
+  ShareId ShareOf(unsigned lane) const {
+    return lane < lanes_ ? kNoShare : ShareId{static_cast<uint8_t>(1 + (lane - lanes_) / 2)};
+  }
+  const Atomic<uint64_t>& OpenOf(unsigned lane) const {
+    return lane < lanes_ ? lane_[lane].open : share_lane_[lane - lanes_].open;
+  }
+  Atomic<uint64_t>& OpenOf(unsigned lane) { return lane < lanes_ ? lane_[lane].open : share_lane_[lane - lanes_].open; }
+  bool HasSealedLocked(ShareId share) const;
+  // may_be(share): whether the victim may be one of its segments.
+  template <typename MayBe>
+  void TakeOfLocked(MayBe&& may_be, bool pinned_too, Victim* victim);
+  template <typename MayBe>
+  void TakeHollowLocked(MayBe&& may_be, bool pinned_too, Victim* victim);
   void ReleaseDictionariesLocked(SegmentId id);
-  void TakeLocked(Generation generation, bool pinned_too, Victim* victim);
+  template <typename MayBe>
+  void TakeLocked(MayBe&& may_be, Generation generation, bool pinned_too, Victim* victim);
   void CountLocked();
 
   const Medium& medium_;
@@ -380,8 +431,13 @@ class SegmentLog {
     Atomic<uint64_t> open{kNoSegment};  // the number of the segment appended to; stored under mutex_
   };
   std::unique_ptr<Lane[]> lane_;
+  struct ShareLane {
+    Atomic<uint64_t> open{kNoSegment};  // as Lane::open
+  };
+  std::unique_ptr<ShareLane[]> share_lane_;  // their numbers follow those of lane_: two for each share
 
   mutable Mutex mutex_;
+  Shares shares_;  // GUARDED_BY(mutex_), but for IsFull and MayLose
   // The lists have their full capacity from the start: no allocation later.
   std::vector<SegmentId> free_;                       // GUARDED_BY(mutex_), a stack
   SegmentQueue young_, proven_, hollow_;              // GUARDED_BY(mutex_), oldest first

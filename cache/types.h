@@ -74,6 +74,12 @@ struct Image {
 enum class SegmentId : uint32_t {};
 constexpr uint32_t Raw(SegmentId id) { return static_cast<uint32_t>(id); }
 
+// The number of a share of the tier (shares.h), as long as the tier is open. kNoShare: all that belongs to no share.
+enum class ShareId : uint8_t {};
+constexpr uint8_t Raw(ShareId id) { return static_cast<uint8_t>(id); }
+inline constexpr ShareId kNoShare{0};
+inline constexpr unsigned kSharesMax = 64;  // kNoShare included
+
 // The size of a CPU cache line. Every record starts on one, and the index counts positions in this unit.
 inline constexpr size_t kLineBytes = 64;
 

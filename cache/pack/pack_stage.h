@@ -36,8 +36,9 @@ class PackStage {
   // Waits until nothing is staged, including blocks that come meanwhile.
   void Drain() const;
 
-  std::optional<StagedBlocks::Block> Reserve(const BlockKey& key, BlockRole role, Generation generation, size_t bytes) {
-    return state_->blocks.Reserve(key, role, generation, bytes);
+  std::optional<StagedBlocks::Block> Reserve(const BlockKey& key, BlockRole role, Generation generation, size_t bytes,
+                                             ShareId share) {
+    return state_->blocks.Reserve(key, role, generation, bytes, share);
   }
   void Commit(StagedBlocks::Slot slot) {
     if (state_->blocks.Commit(slot)) state_->wakeup.Call();

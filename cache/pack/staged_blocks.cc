@@ -49,7 +49,7 @@ void StagedBlocks::EndLocked(Slot slot) {
 }
 
 std::optional<StagedBlocks::Block> StagedBlocks::Reserve(const BlockKey& key, BlockRole role, Generation generation,
-                                                         size_t bytes) {
+                                                         size_t bytes, ShareId share) {
   assert(bytes != 0);
   const std::lock_guard lock(mutex_);
   const uint64_t units = (bytes + unit_bytes_ - 1) / unit_bytes_;
@@ -67,13 +67,14 @@ std::optional<StagedBlocks::Block> StagedBlocks::Reserve(const BlockKey& key, Bl
   it = {.state = State::kFilling,
         .role = role,
         .generation = generation,
+        .share = share,
         .heat = static_cast<uint8_t>(HeatOfNew(generation)),
         .units = static_cast<unsigned>(units),
         .bytes = static_cast<uint32_t>(bytes),
         .key = key};
   tags_[slot].store(TagOf(key), std::memory_order_release);
   held_.fetch_or(uint64_t{1} << slot, std::memory_order_seq_cst);
-  return Block{slot, key, role, generation, BytesOf(slot)};
+  return Block{slot, key, role, generation, share, BytesOf(slot)};
 }
 
 bool StagedBlocks::Commit(Slot slot) {
@@ -165,7 +166,7 @@ std::optional<StagedBlocks::Block> StagedBlocks::Take() {
   SlotState& it = slots_[*first];
   it.state = State::kPacking;
   --staged_;
-  return Block{*first, it.key, it.role, it.generation, BytesOf(*first)};
+  return Block{*first, it.key, it.role, it.generation, it.share, BytesOf(*first)};
 }
 
 bool StagedBlocks::IsWanted(Slot slot) {

@@ -57,6 +57,7 @@ class StagedBlocks {
     BlockKey key;
     BlockRole role = BlockRole::kOther;
     Generation generation = Generation::kYoung;
+    ShareId share = kNoShare;
     std::span<std::byte> bytes;
   };
   struct Pinned {
@@ -69,7 +70,8 @@ class StagedBlocks {
   // --- for puts
   // Reserves a slot, and forgets an older block of the key. The caller fills Block::bytes, and then calls Commit or
   // Abandon. Empty: there is no room (found_full).
-  std::optional<Block> Reserve(const BlockKey& key, BlockRole role, Generation generation, size_t bytes);
+  std::optional<Block> Reserve(const BlockKey& key, BlockRole role, Generation generation, size_t bytes,
+                               ShareId share = kNoShare);
   // Tells that the slot is filled. True: so much is staged that the thread should be woken.
   bool Commit(Slot slot);
   void Abandon(Slot slot);
@@ -129,6 +131,7 @@ class StagedBlocks {
     State state = State::kFree;
     BlockRole role = BlockRole::kOther;
     Generation generation = Generation::kYoung;
+    ShareId share = kNoShare;
     uint8_t heat = 0;
     bool dram = false;
     unsigned units = 0;

@@ -40,6 +40,7 @@ class ModelRun {
     weights_[1] += 5;  // look-ups
     keys_ = 1 + random_() % 5000;
     size_max_ = 1 + (random_() % 4 == 0 ? tier.max_block_bytes() + 100 : random_() % 20'000);
+    shared_ = random_() % 2 == 0;
   }
 
   void Steps(int steps) {
@@ -107,7 +108,32 @@ class ModelRun {
         tier_.ForgetFile(Key(key).file());
         ASSERT_TRUE(tier_.IsForgotten(Key(key).file())) << Where();
         return;
+      case 11:
+        if (shared_ && random_() % 20 == 0) ChangeShares();
+        return;
     }
+  }
+
+  // Four databases come, go and are given other limits; what is refused changes nothing.
+  void ChangeShares() {
+    constexpr const char* kNames[] = {"a", "b", "c", "d"};
+    const size_t at = random_() % std::size(kNames);
+    const ShareLimits limits{.reserved_percent = static_cast<unsigned>(random_() % 40),
+                             .max_percent = static_cast<unsigned>(20 + random_() % 81),
+                             .priority = static_cast<SharePriority>(random_() % 3)};
+    ShareId& id = shares_[at];
+    if (id == kNoShare) {
+      (void)tier_.AddShare(kNames[at], limits, &id);
+    } else if (random_() % 2 == 0) {
+      (void)tier_.ChangeShare(id, limits);
+    } else {
+      tier_.RemoveShare(id);
+      id = kNoShare;
+    }
+    uint64_t bytes = 0;
+    for (unsigned share = 0; share <= std::size(kNames); ++share)
+      bytes += tier_.UseOf(ShareId{static_cast<uint8_t>(share)}).bytes;
+    ASSERT_LE(bytes, tier_.options().capacity_bytes) << Where();
   }
 
   uint64_t RandomCapacity() {
@@ -130,7 +156,8 @@ class ModelRun {
     const auto role = static_cast<BlockRole>(key % kBlockRoles);
     const auto form = random_() % 4 == 0 ? Form::kRaw : Form::kPacked;
     const bool dead = tier_.IsForgotten(Key(key).file());
-    const auto result = tier_.Put(Key(key), role, bytes, source, generation, form);
+    const auto result = tier_.Put(Key(key), role, bytes, source, generation, form, PackedBy::kStage,
+                                  shared_ ? shares_[random_() % std::size(shares_)] : kNoShare);
     // A refused put leaves the key's earlier block, if any, in place.
     if (result == PutResult::kStored) model_[key] = {version, bytes};
     if (dead) {
@@ -168,7 +195,9 @@ class ModelRun {
 
   ScmTier& tier_;
   std::mt19937_64 random_;
-  unsigned weights_[11];
+  unsigned weights_[12];
+  bool shared_ = false;
+  ShareId shares_[5] = {};  // the last is kNoShare
   uint64_t keys_;
   size_t size_max_;
   int step_ = 0;

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/shares.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "cache/layout.h"
+
+namespace mezz {
+namespace {
+
+// A share has a segment open for its young records and one for the proven; with fewer than twice as many, reclaim would
+// have nothing to take but what was just written.
+constexpr uint32_t kSegmentsOfShareMin = 4;
+
+uint64_t Percent(uint64_t segments, unsigned percent) { return segments * percent / 100; }
+
+}  // namespace
+
+uint64_t Shares::TagOf(std::string_view name) {
+  return XXH3_64bits_withSeed(name.data(), name.size(), layout::kChecksumSeed) | 1;  // 0: of no share
+}
+
+ShareId Shares::Find(uint64_t tag) const {
+  for (unsigned i = 1; tag != 0 && i <= count_; ++i) {
+    if (shares_[i].tag == tag) return ShareId{static_cast<uint8_t>(i)};
+  }
+  return kNoShare;
+}
+
+ShareId Shares::FindUnused() const {
+  for (unsigned i = 1; i <= count_; ++i) {
+    if (!shares_[i].added && shares_[i].held.load(std::memory_order_relaxed) == 0)
+      return ShareId{static_cast<uint8_t>(i)};
+  }
+  return kNoShare;
+}
+
+Status Shares::Add(std::string_view name, const ShareLimits& limits, ShareId* id) {
+  if (name.empty()) return Status::InvalidArgument("share= has no name: give each database one of its own");
+  const uint64_t tag = TagOf(name);
+  ShareId at = Find(tag);
+  if (at != kNoShare && share(at).name != name) {
+    return Status::InvalidArgument(
+        fmt::format("share={}: this name cannot be told from the share {}: use another", name, share(at).name));
+  }
+  if (at != kNoShare && share(at).added)
+    return Status::Busy(fmt::format("share={}: another database of this cache has that name", name));
+  if (at == kNoShare && count_ + 1 >= kSharesMax) at = FindUnused();
+  if (at == kNoShare && count_ + 1 >= kSharesMax) {
+    return Status::NoSpace(
+        fmt::format("share={}: the cache has {} shares already, which is the most", name, kSharesMax - 1));
+  }
+  if (at == kNoShare) at = ShareId{static_cast<uint8_t>(count_ + 1)};
+  MEZZ_RETURN_IF_ERROR(Fit(name, at, limits));
+  Share& added = share(at);
+  added.name = name;
+  added.tag = tag;
+  added.added = true;
+  added.limits = limits;
+  StoreLimits(added);
+  count_ = std::max(count_, unsigned{Raw(at)});
+  *id = at;
+  return Status::Ok();
+}
+
+Status Shares::Change(ShareId id, const ShareLimits& limits) {
+  assert(id != kNoShare && share(id).added);
+  MEZZ_RETURN_IF_ERROR(Fit(share(id).name, id, limits));
+  share(id).limits = limits;
+  StoreLimits(share(id));
+  return Status::Ok();
+}
+
+void Shares::Remove(ShareId id) {
+  assert(id != kNoShare && share(id).added);
+  share(id).added = false;
+  share(id).limits = {};
+  StoreLimits(share(id));
+}
+
+Status Shares::Fit(std::string_view name, ShareId id, const ShareLimits& limits) const {
+  const auto refuse = [&](std::string_view why) {
+    return Status::InvalidArgument(fmt::format("share={}: {}", name, why));
+  };
+  if (limits.max_percent == 0 || limits.max_percent > 100)
+    return refuse(fmt::format("max={}% is not a percentage from 1 to 100", limits.max_percent));
+  if (limits.reserved_percent > limits.max_percent) {
+    return refuse(fmt::format("reserve={}% is more than max={}%: lower the reserve", limits.reserved_percent,
+                              limits.max_percent));
+  }
+  unsigned percent = limits.reserved_percent, shares = 1;
+  for (unsigned i = 1; i <= count_; ++i) {
+    if (!shares_[i].added || ShareId{static_cast<uint8_t>(i)} == id) continue;
+    percent += shares_[i].limits.reserved_percent;
+    ++shares;
+  }
+  if (percent > kReservedPercentMax) {
+    return refuse(fmt::format("reserve={}% makes the reserves of all shares {}%, and {}% is the most: lower one",
+                              limits.reserved_percent, percent, kReservedPercentMax));
+  }
+  if (shares * kSegmentsOfShareMin > segments_) {
+    return refuse(fmt::format("{} segments are too few for {} shares: raise scm, or make segment_bytes smaller",
+                              segments_, shares));
+  }
+  if (Percent(segments_, limits.max_percent) < kSegmentsOfShareMin) {
+    return refuse(
+        fmt::format("max={}% is {} of {} segments, and {} are the least: raise it, or make segment_bytes "
+                    "smaller",
+                    limits.max_percent, Percent(segments_, limits.max_percent), segments_, kSegmentsOfShareMin));
+  }
+  return Status::Ok();
+}
+
+void Shares::NoteHeld(ShareId id, int32_t segments) {
+  const uint32_t before = held(id);
+  assert(segments >= 0 || before >= static_cast<uint32_t>(-segments));
+  share(id).held.store(before + static_cast<uint32_t>(segments), std::memory_order_relaxed);
+}
+
+void Shares::SetUsable(uint32_t segments) {
+  usable_ = segments;
+  for (unsigned i = 1; i <= count_; ++i) StoreLimits(shares_[i]);
+}
+
+// Of a tier that was made small a share may still have its two open segments, and two to reclaim.
+void Shares::StoreLimits(Share& share) const {
+  const bool limited = share.limits.max_percent < 100;
+  const uint64_t segments = (uint64_t{usable_} * share.limits.max_percent + 99) / 100;
+  share.reserved.store(static_cast<uint32_t>(Percent(usable_, share.limits.reserved_percent)),
+                       std::memory_order_relaxed);
+  share.max.store(limited ? static_cast<uint32_t>(std::max<uint64_t>(segments, kSegmentsOfShareMin)) : UINT32_MAX,
+                  std::memory_order_relaxed);
+}
+
+}  // namespace mezz

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cache/base/atomic.h"
+#include "cache/status.h"
+#include "cache/types.h"
+
+namespace mezz {
+
+// Whose segments are reclaimed first where space is short.
+enum class SharePriority : uint8_t { kLow, kNormal, kHigh };
+
+// What one user of a tier may rely on, and what he must not exceed. Both are percent of the tier's capacity in use, in
+// whole segments: a reserve is rounded down, a maximum up.
+struct ShareLimits {
+  // While others write, the share's segments are not reclaimed as long as it has no more than this. What the share does
+  // not use is not kept free for it.
+  unsigned reserved_percent = 0;
+  // Once the share has this much, what it writes takes the place of what it wrote before, also where others leave space
+  // unused.
+  unsigned max_percent = 100;
+  // Segments above the reserves of shares with a lower priority go first.
+  SharePriority priority = SharePriority::kNormal;
+
+  friend bool operator==(const ShareLimits&, const ShareLimits&) = default;
+};
+
+// Reserves of all shares together must leave something to the rest, or nothing could be reclaimed for it.
+inline constexpr unsigned kReservedPercentMax = 90;
+
+// The shares of a segment log: by name, with their limits and the segments that each holds. What belongs to nobody is
+// the rest (kNoShare), which has no limits.
+//
+// A share keeps its number until it was removed and holds nothing, and another name needs one. Segments carry the hash
+// of the name (TagOf) on the medium, so a later life finds whose they were, in whatever order shares are added.
+//
+// Not thread-safe, except for IsFull and MayLose; the log's mutex guards the rest. Allocates only in Add.
+class Shares {
+ public:
+  // `segments` are those that the log has, at most.
+  explicit Shares(uint32_t segments) : segments_(segments) {}
+
+  // Adds a share, or gives one that was removed its limits back. An error, and nothing changes: the name is empty or
+  // taken, there are kSharesMax already, too few segments for another one, or limits that contradict each other or
+  // those of the others.
+  Status Add(std::string_view name, const ShareLimits& limits, ShareId* id);
+  Status Change(ShareId id, const ShareLimits& limits);
+  // Takes the limits away. What the share holds stays until it is reclaimed, and its name may be added again.
+  void Remove(ShareId id);
+
+  static uint64_t TagOf(std::string_view name);
+  // The share of that tag; kNoShare if it was not added yet.
+  ShareId Find(uint64_t tag) const;
+  uint64_t tag(ShareId id) const { return share(id).tag; }
+  const std::string& name(ShareId id) const { return share(id).name; }
+  const ShareLimits& limits(ShareId id) const { return share(id).limits; }
+  unsigned count() const { return count_; }  // shares that were ever added; their numbers are 1..count()
+
+  void NoteHeld(ShareId id, int32_t segments);
+  uint32_t held(ShareId id) const { return share(id).held.load(std::memory_order_relaxed); }
+  // The segments that may be in use at once, of which limits are percent.
+  void SetUsable(uint32_t segments);
+  uint32_t reserved(ShareId id) const { return share(id).reserved.load(std::memory_order_relaxed); }  // segments
+  uint32_t max(ShareId id) const { return share(id).max.load(std::memory_order_relaxed); }
+
+  // Whether the share has as much as it may. A hint where the log's mutex is not held.
+  bool IsFull(ShareId id) const { return id != kNoShare && held(id) >= max(id); }
+  // Whether others may take a segment of the share. A hint likewise.
+  bool MayLose(ShareId id) const { return held(id) > reserved(id); }
+
+ private:
+  struct Share {
+    std::string name;  // empty: kNoShare, or never added
+    uint64_t tag = 0;
+    bool added = false;
+    ShareLimits limits;
+    // Relaxed: stored under the log's mutex, and read as hints without it.
+    Atomic<uint32_t> held{0};
+    Atomic<uint32_t> reserved{0}, max{UINT32_MAX};
+  };
+  Share& share(ShareId id) { return shares_[Raw(id)]; }
+  const Share& share(ShareId id) const { return shares_[Raw(id)]; }
+  ShareId FindUnused() const;
+  Status Fit(std::string_view name, ShareId id, const ShareLimits& limits) const;
+  void StoreLimits(Share& share) const;
+
+  const uint32_t segments_;
+  uint32_t usable_ = 0;
+  unsigned count_ = 0;
+  std::array<Share, kSharesMax> shares_;  // the first one is kNoShare
+};
+
+}  // namespace mezz

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shares of a tier: who may lose segments to whom, on the log alone and on a tier under load.
+#include "cache/shares.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/core_fixture.h"
+#include "tests/support/tier_fixture.h"
+
+namespace mezz {
+namespace {
+
+using test::Core;
+using test::Key;
+using test::kSmallSegmentBytes;
+using test::Payload;
+
+class SharesOfALogTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kMost = layout::SegmentPayloadBytes(kSmallSegmentBytes);  // of a record, in any segment
+
+  void TearDown() override { core.ExpectSound(); }
+  ShareId Add(std::string_view name, const ShareLimits& limits) {
+    ShareId id = kNoShare;
+    const Status added = log.AddShare(name, limits, &id);
+    EXPECT_TRUE(added.ok()) << added.message();
+    return id;
+  }
+  // Fills a segment for the share. False: none is to be had.
+  bool Fill(ShareId share, Generation generation = Generation::kYoung) {
+    const unsigned lane = log.LaneOf(share, generation);
+    if (!log.Advance(lane, kMost, SegmentLog::For::kWriter)) return false;
+    log.Leave(*log.Reserve(lane, kMost));
+    return true;
+  }
+  // The share of the next victim, which is emptied. Empty: there is none.
+  std::optional<ShareId> Reclaim(ShareId needs) {
+    const auto victim = log.TakeVictim(/*pinned_too=*/false, needs);
+    if (!victim.segment) return std::nullopt;
+    log.StartDraining(*victim.segment);
+    return victim.share;
+  }
+  uint32_t Held(ShareId share) const { return log.UseOf(share).held; }
+
+  Core core{40};
+  SegmentLog& log = core.log;
+};
+
+TEST_F(SharesOfALogTest, AreCountedBySegments) {
+  const ShareId a = Add("a", {}), b = Add("b", {});
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(Fill(a));
+  ASSERT_TRUE(Fill(a, Generation::kProven));
+  ASSERT_TRUE(Fill(b));
+  ASSERT_TRUE(Fill(kNoShare));
+  EXPECT_EQ(Held(a), 6u);
+  EXPECT_EQ(Held(b), 1u);
+  EXPECT_EQ(Held(kNoShare), 1u);
+  EXPECT_EQ(log.UseOf(a).max, 40u);
+  log.SealAll();
+  EXPECT_EQ(Held(a), 6u);
+  while (Reclaim(kNoShare)) continue;
+  EXPECT_EQ(Held(a) + Held(b) + Held(kNoShare), 0u);
+}
+
+TEST_F(SharesOfALogTest, ASegmentBelowAReserveIsNeverTakenForOthers) {
+  const ShareId kept = Add("kept", {.reserved_percent = 25}), scan = Add("scan", {});
+  for (int i = 0; i < 15; ++i) ASSERT_TRUE(Fill(kept));
+  for (int i = 0; i < 200; ++i) {
+    while (!Fill(scan)) ASSERT_TRUE(Reclaim(scan));
+    EXPECT_GE(Held(kept), 10u);
+  }
+  EXPECT_EQ(Held(kept), 10u) << "what is above the reserve goes";
+}
+
+TEST_F(SharesOfALogTest, TheOwnerOfAReserveTakesHisOwnWhereAllOthersAreAtTheirs) {
+  const ShareId a = Add("a", {.reserved_percent = 45}), b = Add("b", {.reserved_percent = 45});
+  while (Fill(a) && Held(a) < 18) continue;
+  while (Fill(b)) continue;
+  for (int i = 0; i < 100; ++i) {
+    while (!Fill(a)) ASSERT_TRUE(Reclaim(a));
+    while (!Fill(b)) ASSERT_TRUE(Reclaim(b));
+  }
+  EXPECT_GE(Held(a), 18u - 1) << "the one that is being replaced";
+  EXPECT_GE(Held(b), 18u - 1);
+}
+
+TEST_F(SharesOfALogTest, AFullShareTakesItsOwnAlsoWhereSpaceIsFree) {
+  const ShareId few = Add("few", {.max_percent = 20}), other = Add("other", {});
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(Fill(other));
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(Fill(few));
+  EXPECT_TRUE(log.IsFull(few));
+  EXPECT_FALSE(Fill(few));
+  EXPECT_GT(log.free_segments(), 20u);
+  EXPECT_TRUE(log.Advance(log.LaneOf(few, Generation::kProven), kMost, SegmentLog::For::kReclaim)) << "survivors go on";
+  EXPECT_EQ(Reclaim(few), few);
+  EXPECT_EQ(Reclaim(few), few);
+  EXPECT_TRUE(Fill(few));
+  EXPECT_EQ(Held(other), 3u);
+}
+
+TEST_F(SharesOfALogTest, WhereAllSegmentsOfAFullShareAreOpenItsOwnIsSealed) {
+  const ShareId few = Add("few", {.max_percent = 10});
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(Fill(few));
+  ASSERT_TRUE(Fill(few, Generation::kProven));
+  ASSERT_FALSE(Fill(few)) << "full";
+  ASSERT_EQ(Reclaim(few), few);
+  ASSERT_EQ(Reclaim(few), few);
+  ASSERT_TRUE(log.ChangeShare(few, {.max_percent = 10}).ok());
+  ASSERT_TRUE(log.LimitTo(10) == 0);  // of which it may hold the least, 4
+  ASSERT_TRUE(Fill(few) && Fill(few));
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(Reclaim(few), few);
+  EXPECT_EQ(Held(few), 2u) << "both open";
+}
+
+TEST_F(SharesOfALogTest, LowPriorityGoesFirstAndHighLast) {
+  const ShareId low = Add("low", {.reserved_percent = 5, .priority = SharePriority::kLow}),
+                high = Add("high", {.priority = SharePriority::kHigh}), normal = Add("normal", {});
+  for (const ShareId share : {high, normal, low, high, normal, low, low}) ASSERT_TRUE(Fill(share));
+  log.SealAll();
+  std::vector<ShareId> order;
+  while (const auto taken = Reclaim(normal)) order.push_back(*taken);
+  EXPECT_EQ(order, (std::vector{low, normal, normal, high, high})) << "two of low are its reserve";
+  EXPECT_EQ(Reclaim(low), low) << "the owner may";
+}
+
+TEST_F(SharesOfALogTest, ATierThatShrinksTakesReservesInTheEnd) {
+  const ShareId kept = Add("kept", {.reserved_percent = 90});
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(Fill(kept));
+  log.SealAll();
+  EXPECT_FALSE(log.TakeVictim(/*pinned_too=*/false).segment);
+  const auto victim = log.TakeVictim(/*pinned_too=*/true);
+  ASSERT_TRUE(victim.segment);
+  EXPECT_EQ(victim.share, kept);
+  log.StartDraining(*victim.segment);
+}
+
+TEST_F(SharesOfALogTest, LimitsFollowTheCapacityInUse) {
+  const ShareId share = Add("share", {.reserved_percent = 50, .max_percent = 75});
+  EXPECT_EQ(log.UseOf(share).reserved, 20u);
+  EXPECT_EQ(log.UseOf(share).max, 30u);
+  log.LimitTo(20);
+  EXPECT_EQ(log.UseOf(share).reserved, 10u);
+  EXPECT_EQ(log.UseOf(share).max, 15u);
+  log.LimitTo(0);
+  EXPECT_EQ(log.UseOf(share).reserved, 0u);
+  log.LimitTo(40);
+  EXPECT_EQ(log.UseOf(share).max, 30u);
+}
+
+TEST_F(SharesOfALogTest, AreRefusedWithTheNameAndWhatToDo) {
+  ShareId id = kNoShare;
+  const auto why = [&](std::string_view name, const ShareLimits& limits) {
+    const Status status = log.AddShare(name, limits, &id);
+    EXPECT_FALSE(status.ok());
+    EXPECT_EQ(id, kNoShare);
+    return std::string(status.message());
+  };
+  EXPECT_EQ(why("", {}), "share= has no name: give each database one of its own");
+  EXPECT_EQ(why("a", {.max_percent = 101}), "share=a: max=101% is not a percentage from 1 to 100");
+  EXPECT_EQ(why("a", {.max_percent = 0}), "share=a: max=0% is not a percentage from 1 to 100");
+  EXPECT_EQ(why("a", {.reserved_percent = 50, .max_percent = 40}),
+            "share=a: reserve=50% is more than max=40%: lower the reserve");
+  EXPECT_EQ(why("a", {.reserved_percent = 95}),
+            "share=a: reserve=95% makes the reserves of all shares 95%, and 90% is the most: lower one");
+  EXPECT_EQ(why("a", {.max_percent = 9}),
+            "share=a: max=9% is 3 of 40 segments, and 4 are the least: raise it, or make segment_bytes smaller");
+  Add("b", {.reserved_percent = 60});
+  EXPECT_EQ(why("a", {.reserved_percent = 31}),
+            "share=a: reserve=31% makes the reserves of all shares 91%, and 90% is the most: lower one");
+  EXPECT_EQ(why("b", {}), "share=b: another database of this cache has that name");
+  for (int i = 0; i < 9; ++i) Add("more " + std::to_string(i), {});
+  EXPECT_EQ(why("a", {}), "share=a: 40 segments are too few for 11 shares: raise scm, or make segment_bytes smaller");
+}
+
+TEST_F(SharesOfALogTest, WhatIsRemovedHasNoLimitsAndItsNameComesBackToItsSegments) {
+  const ShareId first = Add("db", {.reserved_percent = 50, .max_percent = 60});
+  ASSERT_TRUE(Fill(first) && Fill(first));
+  log.RemoveShare(first);
+  EXPECT_EQ(log.UseOf(first).reserved, 0u);
+  EXPECT_EQ(log.UseOf(first).max, 40u);
+  const ShareId other = Add("other", {.reserved_percent = 90});
+  EXPECT_NE(other, first);
+  log.RemoveShare(other);
+  EXPECT_EQ(Add("db", {.reserved_percent = 70}), first);
+  EXPECT_EQ(Held(first), 2u);
+  EXPECT_TRUE(log.ChangeShare(first, {.reserved_percent = 20}).ok());
+  EXPECT_EQ(log.UseOf(first).reserved, 8u);
+  EXPECT_FALSE(log.ChangeShare(first, {.reserved_percent = 91}).ok());
+  EXPECT_EQ(log.UseOf(first).reserved, 8u) << "as before";
+}
+
+class SharesOfATierTest : public ::testing::Test {
+ protected:
+  static constexpr size_t kBytes = 4000;
+
+  void TearDown() override {
+    if (tier != nullptr) test::ExpectSound(*tier);
+  }
+  ShareId Add(std::string_view name, const ShareLimits& limits) {
+    ShareId id = kNoShare;
+    const Status added = tier->AddShare(name, limits, &id);
+    EXPECT_TRUE(added.ok()) << added.message();
+    return id;
+  }
+  PutResult Put(uint64_t key, ShareId share, Generation generation = Generation::kYoung) {
+    return tier->Put(Key(key), BlockRole::kData, Payload(key, 0, kBytes), generation, Form::kRaw, PackedBy::kStage,
+                     share);
+  }
+  uint64_t Resident(uint64_t from, uint64_t end) {
+    uint64_t count = 0;
+    for (uint64_t key = from; key < end; ++key) count += tier->Contains(Key(key)) ? 1 : 0;
+    return count;
+  }
+
+  std::unique_ptr<ScmTier> tier;
+};
+
+TEST_F(SharesOfATierTest, AScanTakesNoBlockBelowAReserveWhateverItWrites) {
+  tier = test::OpenOrDie(test::AnonymousOptions(16 << 20));
+  const ShareId kept = Add("kept", {.reserved_percent = 30}), scan = Add("scan", {});
+  const uint64_t fits = (16 << 20) * 25 / 100 / 4096;
+  for (uint64_t key = 0; key < fits; ++key) ASSERT_EQ(Put(key, kept), PutResult::kStored);
+  for (uint64_t key = 0; key < 12000; ++key) ASSERT_EQ(Put(100'000 + key, scan), PutResult::kStored);
+  EXPECT_EQ(Resident(0, fits), fits);
+}
+
+TEST_F(SharesOfATierTest, AFullShareLeavesTheRestAlone) {
+  tier = test::OpenOrDie(test::AnonymousOptions(16 << 20));
+  const ShareId scan = Add("scan", {.max_percent = 25});
+  for (uint64_t key = 0; key < 300; ++key) ASSERT_EQ(Put(key, kNoShare), PutResult::kStored);
+  for (uint64_t key = 0; key < 8000; ++key) {
+    ASSERT_EQ(Put(100'000 + key, scan), PutResult::kStored);
+    const ScmTier::ShareUse use = tier->UseOf(scan);
+    ASSERT_LE(use.bytes, use.max_bytes + kSegmentBytesMin) << "reclaim's survivors may open one more";
+  }
+  EXPECT_EQ(Resident(0, 300), 300u);
+  EXPECT_GT(Resident(100'000 + 7900, 100'000 + 8000), 90u) << "the latest are there";
+}
+
+TEST_F(SharesOfATierTest, WhatReclaimSparesStaysInItsShare) {
+  tier = test::OpenOrDie(test::AnonymousOptions(16 << 20));
+  const ShareId mine = Add("mine", {.max_percent = 25});
+  for (uint64_t key = 0; key < 6000; ++key) ASSERT_EQ(Put(key, mine, Generation::kProven), PutResult::kStored);
+  EXPECT_GT(tier->counters().Snapshot()[Event::kScmSecondChance], 100u);
+  EXPECT_EQ(tier->UseOf(kNoShare).bytes, 0u);
+}
+
+TEST_F(SharesOfATierTest, ARestartGivesEachNameItsBlocksInWhateverOrderTheyCome) {
+  for (const bool killed : {false, true}) {
+    const test::ScratchFile file;
+    const ScmOptions options = test::WarmOptions(file.path(), 16 << 20);
+    tier = test::OpenOrDie(options);
+    const ShareId a = Add("a", {}), b = Add("b", {});
+    for (uint64_t key = 1; key < 100; ++key) ASSERT_EQ(Put(key, a), PutResult::kStored);
+    for (uint64_t key = 1000; key < 1200; ++key) ASSERT_EQ(Put(key, b), PutResult::kStored);
+    const uint64_t of_a = tier->UseOf(a).bytes, of_b = tier->UseOf(b).bytes;
+    EXPECT_LT(of_a, of_b);
+    if (killed) test::Kill(file, &tier);
+    tier.reset();
+    tier = test::OpenOrDie(options);
+    const ShareId early = Add("b", {.reserved_percent = 20});
+    tier->WaitUntilRecovered();
+    EXPECT_EQ(tier->UseOf(early).bytes, of_b) << (killed ? "killed" : "closed");
+    EXPECT_EQ(tier->UseOf(kNoShare).bytes, of_a) << "nobody has claimed it";
+    const ShareId late = Add("a", {});
+    EXPECT_EQ(tier->UseOf(late).bytes, of_a);
+    EXPECT_EQ(tier->UseOf(kNoShare).bytes, 0u);
+    EXPECT_EQ(Resident(1, 100) + Resident(1000, 1200), 299u);
+    test::ExpectSound(*tier);
+    tier.reset();
+  }
+}
+
+TEST_F(SharesOfATierTest, ManyThreadsKeepEachShareWithinItsLimits) {
+  tier = test::OpenOrDie(test::AnonymousOptions(16 << 20));
+  const ShareId kept = Add("kept", {.reserved_percent = 30}), few = Add("few", {.max_percent = 20}),
+                low = Add("low", {.priority = SharePriority::kLow});
+  const uint64_t fits = (16 << 20) * 25 / 100 / 4096;
+  for (uint64_t key = 0; key < fits; ++key) ASSERT_EQ(Put(key, kept), PutResult::kStored);
+  std::vector<std::thread> threads;
+  std::atomic<bool> stop{false};
+  for (const ShareId share : {few, low, kNoShare}) {
+    threads.emplace_back([&, share] {
+      for (uint64_t key = 0; key < 9000; ++key) (void)Put(1'000'000ull * (Raw(share) + 1) + key, share);
+    });
+  }
+  threads.emplace_back([&] {
+    for (unsigned percent = 20; !stop.load(); percent = percent == 20 ? 40 : 20)
+      EXPECT_TRUE(tier->ChangeShare(few, {.max_percent = percent}).ok());
+  });
+  for (size_t i = 0; i < 3; ++i) threads[i].join();
+  stop.store(true);
+  threads.back().join();
+  EXPECT_EQ(Resident(0, fits), fits);
+}
+
+}  // namespace
+}  // namespace mezz
