@@ -135,6 +135,13 @@ Status CheckMediumKeys(const UriParser& parser, const HybridCacheOptions& option
   return Status::Ok();
 }
 
+// Of a program's own caches: their databases' paths are the names.
+Status CheckProgramsShare(const HybridCacheOptions& options) {
+  if (options.share.empty() || options.share == kEachDatabase) return Status::Ok();
+  return Status::InvalidArgument(fmt::format(
+      "share={}: a program's own caches are named by their databases: use share={}", options.share, kEachDatabase));
+}
+
 Status ParseScmSide(std::string_view scheme, std::string_view uri, HybridCacheOptions* options, const Machine& machine,
                     BusErrorMode bus_errors = BusErrorMode::kFatal) {
   HybridCacheOptions parsed;
@@ -144,6 +151,7 @@ Status ParseScmSide(std::string_view scheme, std::string_view uri, HybridCacheOp
   MEZZ_RETURN_IF_ERROR(CheckMediumKeys(parser, parsed));
   MEZZ_RETURN_IF_ERROR(parser.CheckTotal());
   parsed.dram_bytes = 0;  // the cache above has a size of its own
+  MEZZ_RETURN_IF_ERROR(parser.Prefixed(CheckProgramsShare(parsed)));
   MEZZ_RETURN_IF_ERROR(parser.Prefixed(scheme == kScmSecondaryScheme ? parsed.ValidateScmSecondary(machine)
                                                                      : parsed.ValidateScmSide(machine)));
   *options = std::move(parsed);
@@ -162,6 +170,10 @@ Status ParseHybridUri(std::string_view uri, HybridCacheOptions* options, const M
   }
   MEZZ_RETURN_IF_ERROR(parser.CheckTotal());
   MEZZ_RETURN_IF_ERROR(CheckMediumKeys(parser, parsed));
+  if (parsed.share == kEachDatabase) {
+    return parser.Prefixed(
+        Status::InvalidArgument("share=* is for the caches of a program (preload): give the database a name"));
+  }
   MEZZ_RETURN_IF_ERROR(parser.Prefixed(parsed.Validate(machine)));
   *options = std::move(parsed);
   return Status::Ok();

@@ -18,6 +18,10 @@ void HybridCore::StopMetrics() {
 MetricFamilies HybridCore::Metrics() const {
   CoreFigures figures = Figures();
   if (dram_tier_use_) figures.dram_tier = dram_tier_use_();
+  if (figures.dram_tier && !figures.databases.empty()) {
+    figures.dram_tier->bytes = 0;
+    for (const DatabaseFigures& database : figures.databases) figures.dram_tier->bytes += database.dram_bytes;
+  }
   if (observers_.curve() != nullptr) figures.curve = observers_.curve()->Read();
   return ToMetrics(figures);
 }
@@ -64,6 +68,7 @@ CoreFigures HybridCore::Figures() const {
   figures.offered_by_compactions = offered_.by_compactions();
   figures.read_by_compactions = offered_.read_by_compactions();
   figures.largest_flush_bytes = offered_.largest_flush_bytes();
+  figures.databases = databases_.Figures();
   return figures;
 }
 

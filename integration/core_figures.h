@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "admission/decision_counters.h"
 #include "cache/counters.h"
 #include "cache/recoverer.h"
 #include "cache/types.h"
 #include "integration/cache_curve.h"
+#include "integration/databases.h"
 #include "integration/dram_budget.h"
 #include "integration/hybrid_core.h"
 #include "integration/metrics.h"
@@ -51,6 +53,7 @@ struct CoreFigures {
   uint64_t largest_flush_bytes = 0;  // 0: none that the cache was told of
 
   std::optional<CacheCurve::Figures> curve;  // with curve=on
+  std::vector<DatabaseFigures> databases;    // the rest first; empty if no database has a share
 };
 
 // Makes the metrics. metrics_of_core.cc has the one table of them.

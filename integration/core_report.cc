@@ -78,6 +78,13 @@ std::string HeirsText(const CoreFigures& figures) {
                                   .read_back = figures.read_back}));
 }
 
+// One line for each database that has a share, and one for the rest.
+std::string DatabasesText(const CoreFigures& figures) {
+  std::string text;
+  for (const DatabaseFigures& it : figures.databases) text += ToText(it);
+  return text;
+}
+
 // What the tier packed since it was opened: blocks' bytes over bytes stored.
 std::string PackedText(const CoreFigures& figures) {
   const HybridCacheOptions& options = figures.options;
@@ -104,7 +111,7 @@ std::string ToReport(const CoreFigures& figures, UriKind uri) {
   std::string text = fmt::format("options: {}\npolicy: {}\npolicy.dram_bytes: {}\n",
                                  uri == UriKind::kHybrid ? options.ToUri() : options.ToScmSecondaryUri(),
                                  options.policy, figures.policy_bytes);
-  text += ScmText(figures) + DramText(figures);
+  text += ScmText(figures) + DramText(figures) + DatabasesText(figures);
   if (uri == UriKind::kHybrid) text += HeirsText(figures);
   text += PackedText(figures) + RecoveryText(figures.recovery);
   AppendCounters(figures.counters, &text);

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "integration/hybrid_cache.h"
 #include "integration/hybrid_core.h"
@@ -23,6 +24,7 @@ class CoreStats : public HybridStats {
   Status SetPolicy(std::string_view name) override { return stats_core().SetPolicy(name); }
   Status MakeCurve(plan::Curve* curve) const override { return stats_core().MakeCurve(curve); }
   Status DumpCurve(const std::string& path) const override { return stats_core().DumpCurve(path); }
+  std::vector<DatabaseFigures> SharedBy() const override { return stats_core().databases().Figures(); }
   bool TakesHeirs() const override { return stats_core().options().heirs; }
   void NoteFlush(uint64_t bytes) override { stats_core().offered().NoteFlush(bytes); }
   void ForgetFile(FileId file) override { stats_core().scm().ForgetFile(file); }

@@ -8,7 +8,8 @@
 
 namespace mezz {
 
-DramTier::DramTier(const HybridCacheOptions& options, PolicyInForce& policy) : options_(options), policy_(policy) {
+DramTier::DramTier(const HybridCacheOptions& options, PolicyInForce& policy)
+    : options_(options), policy_(policy), capacity_(options.dram_bytes) {
   budget_.Open(options.dram_total_bytes, options.dram_bytes);
 }
 
@@ -28,7 +29,17 @@ void DramTier::Resize(uint64_t bytes) {
 }
 
 void DramTier::OnCapacity(uint64_t bytes) {
-  policy_.OnDramCapacity(bytes);
+  capacity_.store(bytes, std::memory_order_relaxed);
+  Tell();
+}
+
+void DramTier::StandBeside(uint64_t bytes) {
+  beside_.store(bytes, std::memory_order_relaxed);
+  (void)IfThereIsMemory([this] { Tell(); });
+}
+
+void DramTier::Tell() {
+  policy_.OnDramCapacity(capacity_.load(std::memory_order_relaxed) + beside_.load(std::memory_order_relaxed));
   if (hit_bits_ != nullptr) hit_bits_->Grow(policy_.dram_bytes() / std::max(1u, options_.scm.expected_block_bytes));
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,6 +35,8 @@ class DramTier {
   // Says that we may resize the tier: resize(bytes) does so, and is called inside a window of `gate`, which must
   // outlive this. Before the first look-up.
   void Own(std::function<void(uint64_t bytes)> resize, MoveGate& gate);
+  // Says that DRAM tiers of other sizes stand beside this one: policies are told the sum of both.
+  void StandBeside(uint64_t bytes);
 
   // Resizes the tier to so many bytes, while our structures take `structures` bytes. Tells policies and hit bits, and
   // adjusts dram_total where it is set. REQUIRES: Own().
@@ -48,8 +51,8 @@ class DramTier {
   void OnCapacity(uint64_t bytes);
   const DramBudget& budget() const { return budget_; }
 
-  // Does what Counters::Add(Event::kDramHit, role) does, at a fraction of its cost.
-  void CountHit(BlockRole role) { hits_->Add(role); }
+  // Counts the tier's hits, at a fraction of what Counters::Add(Event::kDramHit, role) costs.
+  DramHits& hits() { return *hits_; }
   void AddHitsTo(CounterSnapshot& sum) const { hits_->AddTo(sum); }
 
   // Remembers from now on which blocks were hit. For tiers that do not tell reliably whether an evicted block was hit.
@@ -66,12 +69,14 @@ class DramTier {
 
  private:
   void Resize(uint64_t bytes);
+  void Tell();
 
   const HybridCacheOptions& options_;
   PolicyInForce& policy_;
   DramBudget budget_;
-  std::function<void(uint64_t)> resize_;  // empty if we may not resize; does not change once blocks are looked up
-  MoveGate* gate_ = nullptr;              // set together with resize_
+  std::function<void(uint64_t)> resize_;        // empty if we may not resize; does not change once blocks are looked up
+  MoveGate* gate_ = nullptr;                    // set together with resize_
+  std::atomic<uint64_t> capacity_, beside_{0};  // bytes; relaxed: a later one is told in a moment
   std::unique_ptr<DramHits> hits_;
   std::unique_ptr<DramHitBits> hit_bits_;  // null if the tier tells; does not change once blocks are looked up
 };

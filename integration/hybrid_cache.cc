@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "integration/hybrid_cache.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cassert>
 #include <new>
@@ -12,6 +14,7 @@
 #include "integration/block_objects.h"
 #include "integration/compaction_thread.h"
 #include "integration/core_stats.h"
+#include "integration/database_user.h"
 #include "integration/heirs.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
@@ -38,6 +41,9 @@ thread_local constinit bool missed_dram = false;
 class HybridCache final : public rocksdb::CacheWrapper, public CoreStats {
  public:
   HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<HybridCore> core);
+  // For a database that shares the SCM tier of `main`, whose core this is. Enter makes it known there.
+  HybridCache(std::shared_ptr<rocksdb::Cache> dram, HybridCore& core, std::shared_ptr<rocksdb::Cache> main);
+  Status Enter(std::string_view name, const DatabaseLimits& limits, bool divides_dram);
   ~HybridCache() override;
 
   // Our own name: RocksDB only prints it (LOG, statistics), and a log that says "LRUCache" would hide what serves.
@@ -50,10 +56,11 @@ class HybridCache final : public rocksdb::CacheWrapper, public CoreStats {
                  rocksdb::Statistics* stats) override;
   Handle* CreateStandalone(const Slice& key, ObjectPtr obj, const CacheItemHelper* helper, size_t charge,
                            bool allow_uncharged) override;
-  void SetCapacity(size_t bytes) override { core_->SetDramCapacity(bytes); }
+  void SetCapacity(size_t bytes) override;
   void SetStrictCapacityLimit(bool strict) override { dram_.SetStrict(strict); }
   void Erase(const Slice& key) override;
-  // Forgets the SCM tier's blocks as well, those in use included: their bytes stay readable.
+  // Forgets the SCM tier's blocks as well, those in use included: their bytes stay readable. A database that shares the
+  // tier leaves them: they may be others'.
   void EraseUnRefEntries() override;
   uint64_t NewId() override { return ids_.Of(target_->NewId()); }
 
@@ -71,7 +78,9 @@ class HybridCache final : public rocksdb::CacheWrapper, public CoreStats {
   // Capacity, usage and ApplyToAllEntries are the DRAM tier's, with what is kept beside its shards: they speak of
   // objects, and callers size memtables and reservations by them. The SCM tier answers as RocksDB's secondary cache.
   using CacheWrapper::GetUsage;
-  size_t GetCapacity() const override { return dram_.capacity(); }
+  size_t GetCapacity() const override {
+    return dram_.capacity() + (user_.is_main() ? core_->databases().given_bytes() : 0);
+  }
   size_t GetUsage() const override { return dram_.usage(); }
   size_t GetPinnedUsage() const override { return dram_.pinned_usage(); }
   size_t GetOccupancyCount() const override { return dram_.occupancy(); }
@@ -86,14 +95,20 @@ class HybridCache final : public rocksdb::CacheWrapper, public CoreStats {
   void ReportProblems(const std::shared_ptr<rocksdb::Logger>& log) const override;
 
   ReadBack* read_back() override { return read_back_.get(); }
+  CounterSnapshot Counters() const override { return user_.is_main() ? core_->Snapshot() : user_.Snapshot(); }
+  Status MakeDatabaseCache(const std::shared_ptr<rocksdb::Cache>& self, std::string_view name,
+                           const DatabaseLimits& limits, std::shared_ptr<rocksdb::Cache> own_dram,
+                           std::shared_ptr<rocksdb::Cache>* view) override;
+  Status SetDatabaseLimits(const DatabaseLimits& limits) override { return user_.SetLimits(limits); }
 
  private:
+  Databases::DramPart DramPart();
   HybridCore& stats_core() const override { return *core_; }
   static bool Demotable(const Slice& key, const CacheItemHelper* helper) { return StockTier::IsDemotable(key, helper); }
   static BlockRole RoleOf(const CacheItemHelper* helper) {
     return helper == nullptr ? BlockRole::kOther : ToBlockRole(helper->role);
   }
-  void Count(Event event, const CacheItemHelper* helper) { core_->counters().Add(event, RoleOf(helper)); }
+  void Count(Event event, const CacheItemHelper* helper) { user_.counters().Add(event, RoleOf(helper)); }
 
   Handle* LookupScm(const BlockKey& key, const BlockRequest& request, rocksdb::Statistics* stats);
   Handle* Serve(const BlockKey& key, PinnedBlock&& block, const BlockRequest& request);
@@ -115,7 +130,9 @@ class HybridCache final : public rocksdb::CacheWrapper, public CoreStats {
   void SaveDram();
   void EraseRecordOf(Handle* handle);
 
-  const std::unique_ptr<HybridCore> core_;
+  const std::unique_ptr<HybridCore> own_core_;  // null for a database that shares another cache's
+  HybridCore* const core_;
+  DatabaseUser user_;
   StockTier dram_;
   std::atomic<bool> disowned_{false};  // relaxed: read when nobody uses the cache any more
   Heirs heirs_;
@@ -139,22 +156,84 @@ auto SourceOf(rocksdb::Cache::ObjectPtr obj, const rocksdb::Cache::CacheItemHelp
 
 HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<HybridCore> core)
     : CacheWrapper(std::move(dram)),
-      core_(std::move(core)),
+      own_core_(std::move(core)),
+      core_(own_core_.get()),
+      user_(*core_),
       dram_(*target_, core_->GuardMoves(),
             [this](const Slice& key, Handle* handle, bool was_hit) { OnDramEviction(key, handle, was_hit); }),
       objects_(core_->scm(), *target_),
       scm_block_bytes_max_(core_->scm().max_block_bytes()),
       registration_(static_cast<const rocksdb::Cache*>(this), this) {
   memory_allocator_ = WrappedAllocator(target_);
-  core_->OwnDramTier([this](uint64_t bytes) { dram_.SetCapacity(bytes); });
+  core_->OwnDramTier(DramPart());
   if (std::string_view(target_->Name()) == "AutoHyperClockCache")
     core_->observers().KeepHitBits(core_->options().dram_bytes);
   read_back_ = core_->MakeReadBack(this);
+  core_->ShowReadBack(read_back_.get());
   core_->FollowDram();
   core_->ServeMetrics([this] { return DramTierUse{.bytes = GetUsage(), .pinned_bytes = GetPinnedUsage()}; });
 }
 
+HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, HybridCore& core, std::shared_ptr<rocksdb::Cache> main)
+    : CacheWrapper(std::move(dram)),
+      core_(&core),
+      user_(core, std::move(main)),
+      dram_(*target_, core_->gate(),
+            [this](const Slice& key, Handle* handle, bool was_hit) { OnDramEviction(key, handle, was_hit); }),
+      objects_(core_->scm(), *target_),
+      scm_block_bytes_max_(core_->scm().max_block_bytes()),
+      registration_(static_cast<const rocksdb::Cache*>(this), this) {
+  memory_allocator_ = WrappedAllocator(target_);
+  read_back_ = core_->MakeReadBack(this);
+}
+
+Databases::DramPart HybridCache::DramPart() {
+  return {.resize =
+              [this](uint64_t bytes) {
+                const MoveGate::Window window(core_->gate());
+                dram_.SetCapacity(bytes);
+              },
+          .bytes = [this] { return dram_.usage(); },
+          .capacity_bytes = [this] { return dram_.capacity(); },
+          .add_counters =
+              [this](CounterSnapshot* sum) {
+                *sum += core_->counters().Snapshot();
+                core_->dram_hits().AddTo(*sum);
+              }};
+}
+
+Status HybridCache::Enter(std::string_view name, const DatabaseLimits& limits, bool divides_dram) {
+  Databases::DramPart dram = DramPart();
+  if (!divides_dram) dram.resize = {};
+  return user_.Open(name, limits, std::move(dram));
+}
+
+// A database may be one of a database's cache, too: then it shares the same.
+Status HybridCache::MakeDatabaseCache(const std::shared_ptr<rocksdb::Cache>& self, std::string_view name,
+                                      const DatabaseLimits& limits, std::shared_ptr<rocksdb::Cache> own_dram,
+                                      std::shared_ptr<rocksdb::Cache>* view) {
+  const bool divides_dram = own_dram == nullptr;
+  if (divides_dram) own_dram = MakeDramTier(core_->options());
+  if (own_dram == nullptr) return Status::NoSpace(fmt::format("share={}: RocksDB refused its DRAM tier", name));
+  auto made = std::make_shared<HybridCache>(std::move(own_dram), *core_, user_.is_main() ? self : user_.main());
+  MEZZ_RETURN_IF_ERROR(made->Enter(name, limits, divides_dram));
+  *view = std::move(made);
+  return Status::Ok();
+}
+
+void HybridCache::SetCapacity(size_t bytes) {
+  if (user_.is_main()) return core_->SetDramCapacity(bytes);
+  const MoveGate::Window window(core_->gate());
+  dram_.SetCapacity(bytes);  // until the DRAM is divided anew
+}
+
 HybridCache::~HybridCache() {
+  if (!user_.is_main()) {
+    ReadBack::Stop(&read_back_);
+    user_.Close();
+    if (!disowned_.load(std::memory_order_relaxed)) dram_.ClearLarge();
+    return;
+  }
   core_->StopMetrics();
   ReadBack::Stop(&read_back_);
   if (!disowned_.load(std::memory_order_relaxed)) {
@@ -178,7 +257,7 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
   Handle* handle = dram_.Lookup(key, helper, context, priority, stats);
   missed_dram = handle == nullptr;
   if (handle != nullptr) {
-    core_->CountDramHit(RoleOf(helper));
+    user_.CountDramHit(RoleOf(helper));
     if (!demotable) return handle;
     if (OnCompactionThread()) [[unlikely]] {
       core_->observers().NoteDramRead(BlockKey::FromBytes(key.data()), RoleOf(helper),
@@ -191,6 +270,7 @@ rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHel
     return handle;
   }
   if (demotable) {
+    core_->databases().NoteDramMiss();
     const BlockRequest request{key, helper, context, priority};
     handle = LookupScm(BlockKey::FromBytes(key.data()), request, stats);
     if (handle != nullptr) return handle;
@@ -241,6 +321,8 @@ rocksdb::Cache::Handle* HybridCache::LookupScm(const BlockKey& key, const BlockR
     Count(Event::kCreateFailed, request.helper);
   }
   if (handle == nullptr) return nullptr;
+  user_.CountScmHit(RoleOf(request.helper));
+  if (read_back_ != nullptr && !OnCompactionThread()) read_back_->NoteHit(key);
   CountSecondaryHit(request.helper->role, stats);
   if (OnCompactionThread()) [[unlikely]]
     NoteParent(key, request.helper, handle, standing);
@@ -355,7 +437,8 @@ HybridCore::Placement HybridCache::PlaceMiss(const BlockKey& key, ObjectPtr obj,
                                              const Image* image, bool warms) {
   try {
     const size_t bytes = helper->size_cb(obj);
-    if (bytes != 0) return core_->OnMiss(key, RoleOf(helper), bytes, SourceOf(obj, helper), image, warms);
+    if (bytes != 0)
+      return core_->OnMiss(key, RoleOf(helper), bytes, SourceOf(obj, helper), image, warms, user_.share());
   } catch (...) {  // of the block's callbacks
     Count(Event::kRefusedFillFailed, helper);
   }
@@ -375,7 +458,7 @@ HybridCore::Placement HybridCache::PlaceWarm(const BlockKey& key, ObjectPtr obj,
       NoteCompactionOutput();
       lineage = role == BlockRole::kData ? heirs_.LineageOf(BytesOf(obj, helper, bytes)) : Lineage{};
     }
-    return core_->OnWarm(key, role, bytes, SourceOf(obj, helper), lineage);
+    return core_->OnWarm(key, role, bytes, SourceOf(obj, helper), lineage, user_.share());
   } catch (...) {  // of the block's callbacks, or without memory
     Count(Event::kRefusedFillFailed, helper);
   }
@@ -403,7 +486,10 @@ void HybridCache::PlaceReadBack(const Slice& key, ObjectPtr obj, const CacheItem
     if (Handle* const there = dram_.Lookup(key)) {
       target_->Release(there, /*erase_if_last_ref=*/false);
     } else if (bytes != 0) {
-      core_->OnReadBack(BlockKey::FromBytes(key.data()), BlockRole::kData, bytes, SourceOf(obj, helper), lineage);
+      const BlockKey block_key = BlockKey::FromBytes(key.data());
+      const HybridCore::Placement placement =
+          core_->OnReadBack(block_key, BlockRole::kData, bytes, SourceOf(obj, helper), lineage, user_.share());
+      if (placement == HybridCore::Placement::kScm) read_back_->NoteTaken(block_key);
     }
   } catch (...) {  // of the block's callbacks, or without memory
     Count(Event::kRefusedFillFailed, helper);
@@ -418,7 +504,8 @@ void HybridCache::OnDramEviction(const Slice& key, Handle* handle, bool was_hit)
       {.key = {key.data(), key.size()},
        .role = RoleOf(helper),
        .was_hit = was_hit,
-       .can_be_read = obj != nullptr && helper->IsSecondaryCacheCompatible()},
+       .can_be_read = obj != nullptr && helper->IsSecondaryCacheCompatible(),
+       .share = user_.share()},
       [=] { return helper->size_cb(obj); }, [=](size_t) { return SourceOf(obj, helper); });
 }
 
@@ -460,7 +547,7 @@ rocksdb::Cache::Handle* HybridCache::CreateStandalone(const Slice& key, ObjectPt
 void HybridCache::EraseUnRefEntries() {
   target_->EraseUnRefEntries();
   dram_.ClearLarge();
-  core_->scm().EraseAll();
+  if (user_.is_main()) core_->scm().EraseAll();
 }
 
 // The way back of an in-place object: its last release destroys it, its bytes go back to the AdoptingAllocator, and

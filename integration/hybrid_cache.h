@@ -5,12 +5,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "admission/curves/curve.h"
 #include "admission/decision_counters.h"
 #include "cache/counters.h"
 #include "cache/scm_tier.h"
 #include "cache/status.h"
+#include "integration/databases.h"
 #include "integration/dram_budget.h"
 #include "integration/metrics.h"
 #include "integration/options.h"
@@ -32,6 +34,23 @@ Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb
 // in use yet. From RocksDB 8.9 on.
 Status WrapCache(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions& options,
                  std::shared_ptr<rocksdb::Cache>* cache);
+
+// Gives a database, or a column family, a cache of its own that shares the tiers of `cache`, which is a hybrid cache:
+// for the block_cache of that database's table options. It has a share of either tier (DatabaseLimits) under this name,
+// and counts for itself. The blocks that a database of this name left on the medium, in an earlier process too, are in
+// its share again. Use one for each database: what two of them insert under one key is not kept apart.
+//
+// A share has whole segments, two of them open at a time. So a tier needs at least four segments for each. There are at
+// most kSharesMax - 1.
+//
+// `*view` keeps `cache` alive. When it is destroyed its DRAM tier goes to the others, and its blocks in the SCM tier
+// stay, without limits, until they are reclaimed. HybridStats of a view tells the whole cache's figures, except that
+// Counters() are its own; SetCapacity of a view lasts until the DRAM is divided anew.
+//
+// Errors: another cache than a hybrid one; a name that is empty or taken; limits that contradict themselves or those of
+// other databases; too few segments.
+Status ForDatabase(const std::shared_ptr<rocksdb::Cache>& cache, std::string_view name, const DatabaseLimits& limits,
+                   std::shared_ptr<rocksdb::Cache>* view);
 
 // Makes the SCM tier alone, for LRUCacheOptions::secondary_cache of a stock LRUCache (or, from 8.9, HyperClockCache).
 // Hits are copied, because that interface cannot serve in place.
@@ -74,6 +93,15 @@ class HybridStats {
   virtual void ForgetFile(FileId file) = 0;
   // Tells the size of a memtable that was flushed; likewise.
   virtual void NoteFlush(uint64_t /*bytes*/) {}
+  // The databases that share the cache, the rest first; empty if there is none.
+  virtual std::vector<DatabaseFigures> SharedBy() const { return {}; }
+  // Changes the limits of the database whose cache this is. Refuses what ForDatabase refuses, and any other cache.
+  virtual Status SetDatabaseLimits(const DatabaseLimits& limits);
+  // ForDatabase. `self` is the cache whose figures these are. `own_dram`, a stock cache that is not in use yet, is the
+  // DRAM tier if it is not null; it then keeps its size, and limits.dram do not count.
+  virtual Status MakeDatabaseCache(const std::shared_ptr<rocksdb::Cache>& self, std::string_view name,
+                                   const DatabaseLimits& limits, std::shared_ptr<rocksdb::Cache> own_dram,
+                                   std::shared_ptr<rocksdb::Cache>* view);
   // What reads heirs back after a compaction, for the listener; null if nothing does.
   virtual ReadBack* read_back() { return nullptr; }
 };

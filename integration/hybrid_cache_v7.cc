@@ -12,6 +12,7 @@
 #include "cache/base/thread_buffer.h"
 #include "fmt/format.h"
 #include "integration/compaction_thread.h"
+#include "integration/made_hybrid_cache.h"
 #include "integration/read_back.h"
 #include "integration/serving.h"
 #include "integration/whole_block_v7.h"
@@ -62,6 +63,15 @@ size_t StripedSum::Read() const {
   return total;
 }
 
+// The stock cache that is the DRAM tier of these options.
+static rocksdb::LRUCacheOptions DramOptions(const HybridCacheOptions& options) {
+  rocksdb::LRUCacheOptions dram;
+  dram.capacity = options.dram_bytes;
+  dram.num_shard_bits = options.dram_shard_bits;
+  dram.strict_capacity_limit = options.strict_capacity_limit;
+  return dram;
+}
+
 // What the calling thread is inserting into LRUCache. LRUCache hands its hook the entry that an insert replaces, too:
 // old bytes under a key that has new ones. They must not reach the SCM tier.
 class HybridCacheV7::InsertScope {
@@ -87,7 +97,10 @@ thread_local HybridCacheV7::InsertScope* HybridCacheV7::InsertScope::current_ = 
 // LRUCache's idea of a secondary cache: it is told of every eviction and never has anything.
 class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
  public:
-  void Connect(HybridCore* core) { core_.store(core, std::memory_order_release); }
+  void Connect(HybridCore* core, ShareId share = kNoShare) {
+    share_ = share;
+    core_.store(core, std::memory_order_release);
+  }
   // What is evicted from now on is saved. REQUIRES: nobody else uses the cache.
   void Save() { saving_ = true; }
 
@@ -100,7 +113,8 @@ class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
         .key = {key.data(), key.size()},
         .role = BlockRole::kOther,
         .was_hit = saving_ && sixteen && core->SavedFirst(BlockKey::FromBytes(key.data()), BlockRole::kOther),
-        .can_be_read = value != nullptr && Persistable(helper)};
+        .can_be_read = value != nullptr && Persistable(helper),
+        .share = share_};
     const auto size_of = [=] { return helper->size_cb(value); };
     const auto source_of = [=](size_t bytes) { return WholeBlockV7(helper, value, bytes); };
     saving_ ? core->Save(evicted, size_of, source_of) : core->Offer(evicted, size_of, source_of);
@@ -117,6 +131,7 @@ class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
 
  private:
   std::atomic<HybridCore*> core_{nullptr};  // as HybridCacheV7::core_
+  ShareId share_ = kNoShare;                // written before core_
   bool saving_ = false;
 };
 
@@ -143,10 +158,12 @@ HybridCacheV7::HybridCacheV7(const rocksdb::LRUCacheOptions& dram)
 
 HybridCacheV7::~HybridCacheV7() {
   ReadBack::Stop(&read_back_);
+  if (user_) user_->Close();
   HybridCore* const core = this->core();
-  if (core != nullptr) core->StopMetrics();
+  const bool is_main = core != nullptr && user_->is_main();
+  if (is_main) core->StopMetrics();
   if (core != nullptr && !disowned_.load(std::memory_order_relaxed)) {
-    (void)IfThereIsMemory([&] { SaveDram(*core); });
+    if (is_main) (void)IfThereIsMemory([&] { SaveDram(*core); });
     large_.Clear();
   }
   hook_->Connect(nullptr);
@@ -180,17 +197,70 @@ Status HybridCacheV7::Arm(const HybridCacheOptions& options) {
   effective.strict_capacity_limit = HasStrictCapacityLimit();
   MEZZ_RETURN_IF_ERROR(DivideDram(&effective));
   MEZZ_RETURN_IF_ERROR(HybridCore::Open(effective, &owned_core_));
-  registration_.emplace(static_cast<rocksdb::Cache*>(this), this);
   owned_core_->observers().KeepHitBits(effective.dram_bytes);
   owned_core_->GuardMoves();
-  overflow_.Watch(target_.get());
-  large_.Open(target_->GetCapacity(), LargeEntries::ShardsIn(target_->GetPrintableOptions()));
-  owned_core_->OwnDramTier([this](uint64_t bytes) { large_.SetCapacity(bytes); });
-  read_back_ = owned_core_->MakeReadBack(this);
+  user_.emplace(*owned_core_);
+  OpenOver(*owned_core_);
+  owned_core_->OwnDramTier(DramPart(*owned_core_));
+  owned_core_->ShowReadBack(read_back_.get());
   core_.store(owned_core_.get(), std::memory_order_release);
   hook_->Connect(owned_core_.get());
   if (effective.dram_total_bytes != 0) owned_core_->SetDramCapacity(effective.dram_bytes);
   owned_core_->ServeMetrics([this] { return DramTierUse{.bytes = GetUsage(), .pinned_bytes = GetPinnedUsage()}; });
+  return Status::Ok();
+}
+
+void HybridCacheV7::OpenOver(HybridCore& core) {
+  registration_.emplace(static_cast<rocksdb::Cache*>(this), this);
+  overflow_.Watch(target_.get());
+  large_.Open(target_->GetCapacity(), LargeEntries::ShardsIn(target_->GetPrintableOptions()));
+  read_back_ = core.MakeReadBack(this);
+}
+
+Databases::DramPart HybridCacheV7::DramPart(HybridCore& core) {
+  return {.resize =
+              [this, &core](uint64_t bytes) {
+                const MoveGate::Window window(core.gate());
+                large_.SetCapacity(bytes);
+              },
+          .bytes = [this] { return GetUsage(); },
+          .capacity_bytes = [this] { return large_.capacity(); },
+          .add_counters =
+              [&core](CounterSnapshot* to) {
+                *to += core.counters().Snapshot();
+                core.dram_hits().AddTo(*to);
+              }};
+}
+
+Status HybridCacheV7::ArmAsDatabase(HybridCore& core, std::shared_ptr<rocksdb::Cache> main, std::string_view name,
+                                    const DatabaseLimits& limits, bool divides_dram) {
+  assert(!armed());
+  user_.emplace(core, std::move(main));
+  OpenOver(core);
+  Databases::DramPart dram = DramPart(core);
+  if (!divides_dram) dram.resize = {};
+  if (Status opened = user_->Open(name, limits, std::move(dram)); !opened.ok()) {
+    ReadBack::Stop(&read_back_);
+    registration_.reset();
+    user_.reset();
+    return opened;
+  }
+  core_.store(&core, std::memory_order_release);
+  hook_->Connect(&core, user_->share());
+  return Status::Ok();
+}
+
+Status HybridCacheV7::MakeDatabaseCache(const std::shared_ptr<rocksdb::Cache>& self, std::string_view name,
+                                        const DatabaseLimits& limits, std::shared_ptr<rocksdb::Cache> own_dram,
+                                        std::shared_ptr<rocksdb::Cache>* view) {
+  if (own_dram != nullptr)
+    return Status::NotSupported("a cache of RocksDB 7.8 that exists tells nobody what it evicts: let us make it");
+  HybridCore& core = *this->core();
+  auto made = std::make_shared<HybridCacheV7>(DramOptions(core.options()));
+  if (!made->valid()) return Status::NoSpace(fmt::format("share={}: RocksDB refused its DRAM tier", name));
+  MEZZ_RETURN_IF_ERROR(made->ArmAsDatabase(core, user_->is_main() ? self : user_->main(), name, limits,
+                                           /*divides_dram=*/true));
+  *view = std::move(made);
   return Status::Ok();
 }
 
@@ -275,7 +345,7 @@ rocksdb::Status HybridCacheV7::Insert(const Slice& key, void* value, const Cache
     return InsertReadBack(*core(), key, value, helper, charge, handle);
   return Replace(key, value, [&] {
     if (HybridCore* const core = this->core()) {
-      core->counters().Add(Event::kInsert, BlockRole::kOther);
+      user_->counters().Add(Event::kInsert, BlockRole::kOther);
       if (key.size() == BlockKey::kBytes) {
         if (handle == nullptr && priority == Priority::LOW) core->offered().NoteByFlush();
         core->observers().NoteInsert(BlockKey::FromBytes(key.data()));
@@ -314,8 +384,12 @@ void HybridCacheV7::DropLarge(const BlockKey& key, Handle* handle, bool was_hit,
   if (offer) {
     const auto size_of = [=] { return entry->helper->size_cb(entry->object); };
     const auto source_of = [=](size_t bytes) { return WholeBlockV7(entry->helper, entry->object, bytes); };
-    core()->Offer({.key = key.bytes(), .role = BlockRole::kOther, .was_hit = was_hit, .can_be_read = true}, size_of,
-                  source_of);
+    core()->Offer({.key = key.bytes(),
+                   .role = BlockRole::kOther,
+                   .was_hit = was_hit,
+                   .can_be_read = true,
+                   .share = user_->share()},
+                  size_of, source_of);
   }
   Release(handle, /*erase_if_last_ref=*/false);
 }
@@ -344,7 +418,9 @@ rocksdb::Status HybridCacheV7::InsertReadBack(HybridCore& core, const Slice& key
       const Lineage lineage = read_back_->LineageOf(whole ? std::span(copy, bytes) : std::span<std::byte>());
       if (!InDram(key)) {
         const MoveGate::Window window(core.gate());
-        core.OnReadBack(name, BlockRole::kOther, bytes, source, lineage);
+        if (core.OnReadBack(name, BlockRole::kOther, bytes, source, lineage, user_->share()) ==
+            HybridCore::Placement::kScm)
+          read_back_->NoteTaken(name);
       }
     } catch (...) {  // of the block's callbacks
       core.counters().Add(Event::kRefusedFillFailed, BlockRole::kOther);
@@ -383,7 +459,9 @@ bool HybridCacheV7::InsertElsewhere(HybridCore& core, const Slice& key, void* va
     const size_t bytes = helper->size_cb(value);
     if (bytes == 0) return false;
     const WholeBlockV7 source(helper, value, bytes);
-    if (core.OnMiss(name, BlockRole::kOther, bytes, source) == HybridCore::Placement::kDram) return false;
+    if (core.OnMiss(name, BlockRole::kOther, bytes, source, nullptr, false, user_->share()) ==
+        HybridCore::Placement::kDram)
+      return false;
   } catch (...) {  // of the block's callbacks
     core.counters().Add(Event::kRefusedFillFailed, BlockRole::kOther);
     return false;
@@ -413,15 +491,16 @@ rocksdb::Cache::Handle* HybridCacheV7::Lookup(const Slice& key, const CacheItemH
   if (Handle* const hit = Lookup(key, stats)) {
     if (read_back_ != nullptr && OnCompactionThread()) [[unlikely]]
       NoteParent(*core, key, helper, Value(hit), Standing::kDram);
-    core->CountDramHit(BlockRole::kOther);
+    user_->CountDramHit(BlockRole::kOther);
     core->observers().NoteDramHit(BlockKey::FromBytes(key.data()), BlockRole::kOther,
                                   [=, this] { return helper->size_cb(Value(hit)); });
     return hit;
   }
+  core->databases().NoteDramMiss();
   Handle* const handle = LookupScm(*core, key, helper, create, priority, stats);
   if (handle == nullptr) {
     core->observers().NoteMiss(BlockKey::FromBytes(key.data()), BlockRole::kOther);
-    core->counters().Add(Event::kMiss, BlockRole::kOther);
+    user_->counters().Add(Event::kMiss, BlockRole::kOther);
   }
   return handle;
 }
@@ -446,6 +525,8 @@ rocksdb::Cache::Handle* HybridCacheV7::LookupScm(HybridCore& core, const Slice& 
     core.counters().Add(Event::kCreateFailed, role);
     return nullptr;
   }
+  user_->CountScmHit(role);
+  if (read_back_ != nullptr && !OnCompactionThread()) read_back_->NoteHit(name);
   CountSecondaryHit(stats);
   if (read_back_ != nullptr && OnCompactionThread()) [[unlikely]]
     NoteParent(core, key, helper, object, standing);
@@ -510,7 +591,14 @@ void HybridCacheV7::Erase(const Slice& key) {
 void HybridCacheV7::SetCapacity(size_t capacity) {
   HybridCore* const core = this->core();
   if (core == nullptr) return target_->SetCapacity(capacity);
-  core->SetDramCapacity(capacity);
+  if (user_->is_main()) return core->SetDramCapacity(capacity);
+  const MoveGate::Window window(core->gate());
+  large_.SetCapacity(capacity);  // until the DRAM is divided anew
+}
+
+size_t HybridCacheV7::GetCapacity() const {
+  if (!armed()) return target_->GetCapacity();
+  return large_.capacity() + (user_->is_main() ? core()->databases().given_bytes() : 0);
 }
 
 void HybridCacheV7::SetStrictCapacityLimit(bool strict) {
@@ -552,7 +640,7 @@ void HybridCacheV7::ApplyToAllEntries(const std::function<void(const Slice&, voi
 void HybridCacheV7::EraseUnRefEntries() {
   target_->EraseUnRefEntries();
   large_.Clear();
-  if (HybridCore* const core = this->core()) core->scm().EraseAll();
+  if (HybridCore* const core = this->core(); core != nullptr && user_->is_main()) core->scm().EraseAll();
 }
 
 std::string HybridCacheV7::GetPrintableOptions() const {
@@ -561,15 +649,11 @@ std::string HybridCacheV7::GetPrintableOptions() const {
   return text;
 }
 
-Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::Cache>* cache) {
+Status NewMainCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::Cache>* cache) {
   MEZZ_RETURN_IF_ERROR(options.Validate());
   HybridCacheOptions divided = options;
   MEZZ_RETURN_IF_ERROR(DivideDram(&divided));
-  rocksdb::LRUCacheOptions dram;
-  dram.capacity = divided.dram_bytes;
-  dram.num_shard_bits = options.dram_shard_bits;
-  dram.strict_capacity_limit = options.strict_capacity_limit;
-  auto hybrid = std::make_shared<HybridCacheV7>(dram);
+  auto hybrid = std::make_shared<HybridCacheV7>(DramOptions(divided));
   if (!hybrid->valid()) {
     return Status::InvalidArgument(fmt::format("dram={}, shard_bits={}: RocksDB refuses to make this LRUCache",
                                                divided.dram_bytes, divided.dram_shard_bits));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "integration/core_stats.h"
+#include "integration/database_user.h"
 #include "integration/hybrid_cache.h"
 #include "integration/hybrid_core.h"
 #include "integration/hybrid_registry.h"
@@ -56,6 +57,9 @@ class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntr
   // Puts the SCM tier underneath, as WrapCache does on later releases. It may be called again until it succeeds, by one
   // thread at a time. Other threads may use the cache meanwhile.
   Status Arm(const HybridCacheOptions& options);
+  // Does the same for a database that shares the tier of `main`, whose core this is.
+  Status ArmAsDatabase(HybridCore& core, std::shared_ptr<rocksdb::Cache> main, std::string_view name,
+                       const DatabaseLimits& limits, bool divides_dram);
   bool armed() const { return core() != nullptr; }
 
   // rocksdb::Cache
@@ -76,7 +80,7 @@ class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntr
   void SetCapacity(size_t capacity) override;
   void SetStrictCapacityLimit(bool strict) override;
   bool HasStrictCapacityLimit() const override { return target_->HasStrictCapacityLimit(); }
-  size_t GetCapacity() const override { return armed() ? large_.capacity() : target_->GetCapacity(); }
+  size_t GetCapacity() const override;
   size_t GetUsage() const override { return target_->GetUsage() + standalone_bytes_.Read(); }
   size_t GetOccupancyCount() const override { return target_->GetOccupancyCount() + large_.listed(); }
   size_t GetTableAddressCount() const override { return target_->GetTableAddressCount(); }
@@ -97,6 +101,11 @@ class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntr
   void WaitAll(std::vector<Handle*>&) override {}
 
   ReadBack* read_back() override { return read_back_.get(); }
+  CounterSnapshot Counters() const override { return user_->is_main() ? core()->Snapshot() : user_->Snapshot(); }
+  Status MakeDatabaseCache(const std::shared_ptr<rocksdb::Cache>& self, std::string_view name,
+                           const DatabaseLimits& limits, std::shared_ptr<rocksdb::Cache> own_dram,
+                           std::shared_ptr<rocksdb::Cache>* view) override;
+  Status SetDatabaseLimits(const DatabaseLimits& limits) override { return user_->SetLimits(limits); }
 
  private:
   class EvictionHook;
@@ -104,6 +113,8 @@ class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntr
   struct Standalone;
 
   HybridCore& stats_core() const override { return *core(); }
+  Databases::DramPart DramPart(HybridCore& core);
+  void OpenOver(HybridCore& core);
 
   HybridCore* core() const { return core_.load(std::memory_order_acquire); }
   static Standalone* ToStandalone(Handle* handle);
@@ -141,7 +152,8 @@ class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntr
   std::shared_ptr<EvictionHook> hook_;
   std::shared_ptr<rocksdb::Cache> target_;
   const NewIds ids_;
-  std::unique_ptr<HybridCore> owned_core_;
+  std::unique_ptr<HybridCore> owned_core_;  // null for a database that shares another cache's
+  std::optional<DatabaseUser> user_;        // set before core_ is
   // null --Arm: release store--> the SCM tier; acquire loads see it whole. Never changes again.
   std::atomic<HybridCore*> core_{nullptr};
   std::atomic<bool> disowned_{false};  // relaxed, because it is read when nobody uses the cache any more

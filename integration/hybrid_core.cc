@@ -120,12 +120,10 @@ Status HybridCore::Fits(const Policy& made) const {
 
 std::unique_ptr<ReadBack> HybridCore::MakeReadBack(rocksdb::Cache* cache) {
   if (!options_.heirs) return nullptr;
-  auto made = std::make_unique<ReadBack>(
+  return std::make_unique<ReadBack>(
       ReadBack::Cache{.cache = cache,
                       .is_forgotten = [this](FileId file) { return scm_->IsForgotten(file); },
                       .blocks_offered = [this] { return offered_.by_compactions(); }});
-  read_back_ = made.get();
-  return made;
 }
 
 uint64_t HybridCore::BlockCapacity() const { return flow_.BlockCapacity(scm_->capacity_bytes()); }
@@ -154,21 +152,23 @@ void HybridCore::Refuse(Event reason, const DramBlock& evicted) {
   if (gate_ == nullptr && evicted.key.size() == BlockKey::kBytes) scm_->Erase(BlockKey::FromBytes(evicted.key.data()));
 }
 
-void HybridCore::OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source) {
-  flow_.OnDramEviction({key, role, bytes, &source, /*image=*/nullptr, /*evicted=*/true}, dram_.WasHit(key, was_hit));
+void HybridCore::OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source,
+                                ShareId share) {
+  flow_.OnDramEviction({.key = key, .role = role, .bytes = bytes, .source = &source, .evicted = true, .share = share},
+                       dram_.WasHit(key, was_hit));
 }
 
 Placement HybridCore::OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Image* image,
-                             bool warms) {
+                             bool warms, ShareId share) {
   // What a compaction reads it does not insert, but for its own output under paranoid_file_checks: nobody asked for
   // that either. What it has written RocksDB may want in the cache.
-  return flow_.OnMiss({key, role, bytes, &source, image}, OnCompactionThread() && !warms);
+  return flow_.OnMiss({.key = key, .role = role, .bytes = bytes, .source = &source, .image = image, .share = share},
+                      OnCompactionThread() && !warms);
 }
 
 HybridCore::Serve HybridCore::OnScmHit(const BlockKey& key, const PinnedBlock& block) {
   const size_t bytes = block.logical_bytes();
   observers_.NoteScmHit(key, block.role(), bytes);
-  if (read_back_ != nullptr && !OnCompactionThread()) read_back_->NoteHit(key);
   switch (flow_.OnScmHit({key, block.role(), bytes}, block.heat(), OnCompactionThread(), block.form())) {
     case Action::kPromote:
       return Serve::kPromote;

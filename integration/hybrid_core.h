@@ -16,6 +16,7 @@
 #include "admission/tier_flow.h"
 #include "cache/scm_tier.h"
 #include "integration/cache_curve.h"
+#include "integration/databases.h"
 #include "integration/dram_tier.h"
 #include "integration/live_tiers.h"
 #include "integration/look_up_observers.h"
@@ -62,11 +63,18 @@ class HybridCore final : private SurvivorJudge {
     gate_ = std::make_unique<MoveGate>();
     return *gate_;
   }
-  // Says that we may resize the DRAM tier: resize(bytes) does so. After GuardMoves, before the first look-up.
-  void OwnDramTier(std::function<void(uint64_t bytes)> resize) {
-    dram_.Own(std::move(resize), *gate_);
+  // Says that we may resize the DRAM tier. After GuardMoves, before the first look-up.
+  void OwnDramTier(Databases::DramPart tier) {
+    databases_.OpenRest(std::move(tier));
+    dram_.Own([this](uint64_t bytes) { databases_.SetTotal(bytes); }, *gate_);
     warm_->Open();
   }
+  // The databases that share the cache, each with an adapter and a DRAM tier of its own, whose blocks it names by the
+  // share.
+  Databases& databases() { return databases_; }
+  const Databases& databases() const { return databases_; }
+  // Tells policies what the DRAM tiers with a size of their own have together.
+  void TellDramApart() { dram_.StandBeside(databases_.apart_bytes()); }
   // For a cache with GuardMoves that is being closed and gets no more requests. If it returns true, the owner of the
   // DRAM tier calls Save for each block, the hottest first, as long as save_left() is not 0. If it returns false, Save
   // must not be called (WarmDram::StartSaving).
@@ -102,35 +110,39 @@ class HybridCore final : private SurvivorJudge {
 
   // A block leaves the DRAM tier. Asks the policy, writes the block to SCM if the policy says so, and counts. `source`
   // copies the block's bytes. `was_hit` is what the DRAM tier says.
-  void OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source);
+  void OnDramEviction(const BlockKey& key, BlockRole role, size_t bytes, bool was_hit, BlockSource source,
+                      ShareId share = kNoShare);
 
   using Placement = mezz::Placement;
   // Asks the policy where a block that RocksDB inserts goes. `image` is the block as its file holds it, or null if that
   // is not known or not compressed. `warms` is true if the block was written by a flush or a compaction, not read, so
   // that nobody wants it yet.
   Placement OnMiss(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Image* image = nullptr,
-                   bool warms = false);
+                   bool warms = false, ShareId share = kNoShare);
   // The same for a block that RocksDB has written and offers to the cache. Nobody waits for the block, but the
   // compaction does for this call, so the block is packed later.
-  Placement OnWarm(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage) {
+  Placement OnWarm(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage,
+                   ShareId share = kNoShare) {
     if (lineage.kind == Lineage::Kind::kFlushed) {
       offered_.NoteByFlush();
     } else {
       offered_.NoteByCompaction();
     }
-    return flow_.OnWarm({.key = key, .role = role, .bytes = bytes, .source = &source, .packed_by = PackedBy::kStage},
-                        lineage);
+    return flow_.OnWarm(
+        {.key = key, .role = role, .bytes = bytes, .source = &source, .packed_by = PackedBy::kStage, .share = share},
+        lineage);
   }
   // The same as OnWarm for a block of a compaction's new file that was read back for the cache. Nobody waits for this
   // call either.
-  Placement OnReadBack(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage) {
-    const Placement placement = flow_.OnWarm({key, role, bytes, &source}, lineage);
-    if (placement == Placement::kScm) read_back_->NoteTaken(key);
-    return placement;
+  Placement OnReadBack(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, const Lineage& lineage,
+                       ShareId share = kNoShare) {
+    return flow_.OnWarm({.key = key, .role = role, .bytes = bytes, .source = &source, .share = share}, lineage);
   }
-  // Makes what reads heirs back into `cache`, whose core this is; the report shows its figures. Null with heirs=off. It
-  // must be destroyed before this. Call it once, before the first look-up.
+  // Makes what reads heirs back into `cache`, whose core this is. Null with heirs=off. It must be destroyed before
+  // this.
   std::unique_ptr<ReadBack> MakeReadBack(rocksdb::Cache* cache);
+  // The report shows the figures of this one, which may be null. Call it once, before the first look-up.
+  void ShowReadBack(const ReadBack* read_back) { read_back_ = read_back; }
   // The policy's estimate of how often the block was asked for lately.
   uint8_t Frequency(const BlockKey& key) const { return flow_.Frequency(key); }
 
@@ -170,11 +182,11 @@ class HybridCore final : private SurvivorJudge {
 
   ScmTier& scm() { return *scm_; }
   Counters& counters() { return scm_->counters(); }
+  DramHits& dram_hits() { return dram_.hits(); }
   // A block that may be demoted is larger than any record can be.
   void TellTooLarge(BlockRole role, size_t bytes) {
     too_large_.Tell(scm_->options(), scm_->max_block_bytes(), role, bytes);
   }
-  void CountDramHit(BlockRole role) { dram_.CountHit(role); }
   // The counters of both tiers.
   CounterSnapshot Snapshot() const { return tiers_.Counters(); }
   DecisionSnapshot Decisions() const { return decisions_.Snapshot(); }
@@ -224,9 +236,15 @@ class HybridCore final : private SurvivorJudge {
   PolicyInForce policy_;
   DramTier dram_{options_, policy_};
   DecisionCounters decisions_;
+  Databases databases_{scm_};
 
-  LiveTiers tiers_{
-      {.options = options_, .policy = policy_, .decisions = decisions_, .scm = scm_, .gate = gate_, .dram = dram_}};
+  LiveTiers tiers_{{.options = options_,
+                    .policy = policy_,
+                    .decisions = decisions_,
+                    .scm = scm_,
+                    .gate = gate_,
+                    .dram = dram_,
+                    .databases = databases_}};
   TierFlow<LiveTiers> flow_{&tiers_};
 
   std::unique_ptr<ScmTier> scm_;    // declared after the members that its reclaim asks
@@ -235,7 +253,7 @@ class HybridCore final : private SurvivorJudge {
   LookUpObservers observers_{options_, dram_, flow_};
   std::optional<WarmDram> warm_;  // set once the cache is open
   OfferedCounts offered_;
-  ReadBack* read_back_ = nullptr;               // null if nothing is read back; does not change once in use
+  const ReadBack* read_back_ = nullptr;         // null if nothing is read back; does not change once in use
   std::function<DramTierUse()> dram_tier_use_;  // empty if not known; does not change once blocks are looked up
   std::unique_ptr<MetricsEndpoint> metrics_;    // null without metrics=; last, so that its thread ends first
 };
@@ -250,7 +268,8 @@ void HybridCore::Offer(const DramBlock& evicted, SizeOf size_of, SourceOf source
     const size_t bytes = size_of();
     if (bytes == 0) return Refuse(Event::kRefusedNotPersistable, evicted);
     const auto source = source_of(bytes);
-    OnDramEviction(BlockKey::FromBytes(evicted.key.data()), evicted.role, bytes, evicted.was_hit, source);
+    OnDramEviction(BlockKey::FromBytes(evicted.key.data()), evicted.role, bytes, evicted.was_hit, source,
+                   evicted.share);
   } catch (...) {
     Refuse(Event::kRefusedFillFailed, evicted);
   }

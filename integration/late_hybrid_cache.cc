@@ -63,6 +63,16 @@ Status LateHybridCache::Arm(const HybridCacheOptions& options) {
   return Status::Ok();
 }
 
+Status LateHybridCache::ArmAsDatabase(const std::shared_ptr<Cache>& main, std::string_view name,
+                                      const DatabaseLimits& limits) {
+  assert(!armed());
+  if (HearsEvictions()) return Status::InvalidArgument("this cache has a secondary cache already");
+  MEZZ_RETURN_IF_ERROR(GetHybridStats(main.get())->MakeDatabaseCache(main, name, limits, switch_, &hybrid_));
+  switch_->TurnOn();
+  current_.store(hybrid_.get(), std::memory_order_release);
+  return Status::Ok();
+}
+
 void LateHybridCache::ForgetIfArmedSince(const Cache* asked, const Slice& key) {
   Cache* const now = current();
   if (now != asked) now->Erase(key);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "integration/hybrid_cache.h"
 #include "integration/rocksdb_compat.h"
@@ -33,7 +34,13 @@ class LateHybridCache : public rocksdb::CacheWrapper {
   // Puts the SCM tier underneath, as WrapCache does. It may be called again until it succeeds, by one thread at a time.
   // Other threads may use the cache meanwhile. Refuses if HearsEvictions().
   Status Arm(const HybridCacheOptions& options);
+  // Does the same with the SCM tier of `main`, the hybrid cache of another such cache (hybrid()): ForDatabase. The DRAM
+  // tier keeps its size.
+  Status ArmAsDatabase(const std::shared_ptr<rocksdb::Cache>& main, std::string_view name,
+                       const DatabaseLimits& limits);
   bool armed() const { return current() != target_.get(); }
+  // Null until it is armed.
+  const std::shared_ptr<rocksdb::Cache>& hybrid() const { return hybrid_; }
   // REQUIRES: armed().
   HybridStats& stats() const { return *GetHybridStats(current()); }
   // True if somebody else has set an eviction callback on this cache, as a RocksDB does that puts a secondary cache of

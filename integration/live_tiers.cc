@@ -31,9 +31,10 @@ bool LiveTiers::Put(const Block& block, Generation generation, Form form) {
   const bool as_image = form == Form::kPacked && ImageBytes(block) != 0;
   const auto put = [&] {
     if (as_image)
-      return scm().PutImage(block.key, block.role, block.bytes, *block.image, generation) == PutResult::kStored;
-    return scm().Put(block.key, block.role, block.bytes, *block.source, generation, form, block.packed_by) ==
-           PutResult::kStored;
+      return scm().PutImage(block.key, block.role, block.bytes, *block.image, generation, block.share) ==
+             PutResult::kStored;
+    return scm().Put(block.key, block.role, block.bytes, *block.source, generation, form, block.packed_by,
+                     block.share) == PutResult::kStored;
   };
   if (!block.evicted || parts_.gate == nullptr) return put();
   const MoveGate::Move move(*parts_.gate, block.key);
@@ -45,6 +46,7 @@ bool LiveTiers::Put(const Block& block, Generation generation, Form form) {
 CounterSnapshot LiveTiers::Counters() const {
   CounterSnapshot sum = scm().counters().Snapshot();
   parts_.dram.AddHitsTo(sum);
+  parts_.databases.AddTo(&sum);
   return sum;
 }
 

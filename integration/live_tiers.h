@@ -9,6 +9,7 @@
 #include "admission/decision_counters.h"
 #include "admission/policy.h"
 #include "cache/scm_tier.h"
+#include "integration/databases.h"
 #include "integration/dram_tier.h"
 #include "integration/move_gate.h"
 #include "integration/options.h"
@@ -27,6 +28,7 @@ class LiveTiers {
     const Image* image = nullptr;         // for a block that comes from flash; null if not known
     bool evicted = false;                 // true if DRAM had the bytes, so a change of the key may overtake the move
     PackedBy packed_by = PackedBy::kCaller;
+    ShareId share = kNoShare;  // whose block it is
   };
   // The parts of the cache, which owns them; they must outlive this. `scm` is null until the cache is open, and `gate`
   // is null unless moves are guarded.
@@ -37,6 +39,7 @@ class LiveTiers {
     const std::unique_ptr<ScmTier>& scm;
     const std::unique_ptr<MoveGate>& gate;
     const DramTier& dram;
+    const Databases& databases;
   };
   explicit LiveTiers(const Parts& parts) : parts_(parts) {}
 

@@ -36,6 +36,15 @@ int64_t NowNs() {
 
 std::string SecondsText(milliseconds time) { return fmt::format("{} s", static_cast<double>(time.count()) / 1000); }
 
+// All that the report says of a cache that has another's tier.
+std::string ShareText(const HybridStats& stats, const std::string& share) {
+  std::string text;
+  for (const DatabaseFigures& it : stats.SharedBy()) {
+    if (it.name == share) text += ToText(it);
+  }
+  return text;
+}
+
 std::string Caches(size_t count) { return count == 1 ? "1 cache" : fmt::format("{} caches", count); }
 
 // Never destroyed: caches may outlive our statics.
@@ -43,6 +52,8 @@ struct Registry {
   std::mutex mutex;
   std::unordered_map<const rocksdb::Cache*, MadeCache*> made;  // GUARDED_BY(mutex), as all here
   size_t most_without = 0;
+  std::weak_ptr<rocksdb::Cache> shared;  // with share=*: the hybrid cache whose tier the others share
+  size_t joined = 0;                     // caches without a database's name that did
 
   static Registry& Get() {
     static auto* const registry = new Registry;
@@ -178,6 +189,7 @@ std::string MadeCache::DescriptionLocked() const {
 }
 
 void MadeCache::AskForTier() {
+  if (wanted_.share == kEachDatabase && Join()) return;
   TierRight& right = TierRight::Get();
   if (right.MayAsk(this) && right.Take(this)) {
     if (WantsTier()) Open(state() == State::kNew);
@@ -188,6 +200,46 @@ void MadeCache::AskForTier() {
   if (state() != State::kNew || holder == this) return;  // a thread of ours asks
   GoWithout(State::kWithout, holder == nullptr ? "others have its medium, which is asked for again"
                                                : "another cache of this process has it");
+}
+
+// Shares the tier that another cache has. False: there is none, or it cannot be shared; all is as it was.
+bool MadeCache::Join() {
+  std::shared_ptr<rocksdb::Cache> main;
+  Registry& registry = Registry::Get();
+  {
+    const std::lock_guard lock(registry.mutex);
+    main = registry.shared.lock();
+  }
+  if (main == nullptr || HasSecondary() || joins_.exchange(true, std::memory_order_acquire)) return false;
+  if (WantsTier()) {
+    std::string name;
+    const Status joined = NoThrow([&] {
+      std::unique_lock lock(registry.mutex);
+      const std::string numbered = fmt::format("{}#{}", database_.empty() ? "cache" : database_, ++registry.joined);
+      name = database_.empty() ? numbered : database_;
+      lock.unlock();
+      const Status first = JoinTier(main, name, wanted_.share_limits);
+      if (first.code() != Status::Code::kBusy) return first;
+      name = numbered;  // another cache of the same database
+      return JoinTier(main, name, wanted_.share_limits);
+    });
+    joined.ok() ? HasJoined(name) : GoWithout(State::kWithout, InKeys(joined.message()));
+  }
+  joins_.store(false, std::memory_order_release);
+  return true;
+}
+
+void MadeCache::HasJoined(const std::string& name) {
+  state_.store(State::kHas, std::memory_order_relaxed);
+  (void)IfThereIsMemory([&] {
+    std::unique_lock lock(Registry::Get().mutex);
+    share_ = name;
+    const bool keep = !std::exchange(kept_, true);
+    lock.unlock();
+    Tell(fmt::format("MEZZANINE_CACHE: the {} of {} shares the SCM tier as {}", kind_,
+                     HumanBytes(rocksdb_cache().GetCapacity()), name));
+    if (keep) KeepReported(this, [this] { return Report(); });
+  });
 }
 
 void MadeCache::Open(bool first) {
@@ -205,6 +257,7 @@ void MadeCache::Open(bool first) {
   (void)IfThereIsMemory([&] {
     Registry& registry = Registry::Get();
     std::unique_lock lock(registry.mutex);
+    if (wanted_.share == kEachDatabase) registry.shared = SharedTier();
     const size_t without = registry.WithoutLocked();
     const std::string line = fmt::format(
         "MEZZANINE_CACHE: the {} has the SCM tier now{}{}", DescriptionLocked(),
@@ -258,9 +311,12 @@ void MadeCache::GoWithout(State to, const std::string& why) {
 
 std::string MadeCache::Report() {
   HybridStats* const stats = StatsIfArmed();
-  std::string text = stats == nullptr ? "" : stats->Report();
   Registry& registry = Registry::Get();
-  const std::lock_guard lock(registry.mutex);
+  std::unique_lock lock(registry.mutex);
+  const std::string share = share_;
+  lock.unlock();
+  std::string text = stats == nullptr ? "" : share.empty() ? stats->Report() : ShareText(*stats, share);
+  lock.lock();
   if (stats == nullptr) return fmt::format("no SCM tier: {}\ncache: {}\n", why_, DescriptionLocked());
   const size_t without = registry.WithoutLocked();
   if (without == 0) return text;

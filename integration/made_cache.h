@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -24,7 +25,8 @@ inline constexpr std::chrono::milliseconds kWaitDefault = std::chrono::minutes(5
 // Tells that a cache will never have an SCM tier. It ends a program that is to be strict.
 using TellFailure = void (*)(const std::string& sentence);
 
-// The right to the SCM tier, of which a process has one. Each cache that holds blocks asks for it when a block comes,
+// The right to open the SCM tier, of which a process has one. With share=* the other caches share it then, each under
+// the name of its database; else they go without. Each cache that holds blocks asks for it when a block comes,
 // until it has the tier. It asks at once if the cache that had the right has gone, and from time to time while another
 // process has the medium or its memory. So a process that starts before its predecessor has ended gets a tier later.
 //
@@ -122,6 +124,14 @@ class MadeCache {
 
   // Opens the medium and puts the tier underneath. Called by one thread at a time.
   virtual Status OpenTier(const HybridCacheOptions& options) = 0;
+  // The hybrid cache that OpenTier has made, for other caches of the process to share with share=*. Null if it cannot
+  // be shared.
+  virtual std::shared_ptr<rocksdb::Cache> SharedTier() const { return nullptr; }
+  // Puts the tier of `main`, another cache's SharedTier(), underneath. Called by one thread at a time.
+  virtual Status JoinTier(const std::shared_ptr<rocksdb::Cache>& /*main*/, const std::string& /*name*/,
+                          const DatabaseLimits& /*limits*/) {
+    return Status::NotSupported("share=* needs RocksDB 8.9 or later");
+  }
   // True if somebody else's secondary cache is over or under this one.
   virtual bool HasSecondary() const { return false; }
 
@@ -134,6 +144,8 @@ class MadeCache {
  private:
   enum class State { kNew, kWithout, kNever, kHas };
 
+  bool Join();
+  void HasJoined(const std::string& name);
   State state() const { return state_.load(std::memory_order_relaxed); }
   void Open(bool first);
   void GoWithout(State to, const std::string& why);
@@ -145,10 +157,12 @@ class MadeCache {
   const std::chrono::milliseconds wait_;
   const TellFailure fail_;
   std::atomic<State> state_{State::kNew};
-  bool kept_ = false;       // by the reporter. Guarded by MadeCaches' lock, as all members below
-  std::string why_;         // it has no tier
-  std::string database_;    // the first that uses the cache
-  bool databases_ = false;  // others use it, too
+  std::atomic<bool> joins_{false};  // a thread is in Join; acquire and release, so that one comes after the other
+  bool kept_ = false;               // by the reporter. Guarded by MadeCaches' lock, as all members below
+  std::string why_;                 // it has no tier
+  std::string share_;               // the name under which it has the tier of another cache
+  std::string database_;            // the first that uses the cache
+  bool databases_ = false;          // others use it, too
 };
 
 // All caches that the library has made and that still exist.

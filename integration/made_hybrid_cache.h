@@ -12,4 +12,10 @@ namespace mezz {
 // outlive it.
 std::shared_ptr<rocksdb::Cache> MakeHybridCache(std::shared_ptr<rocksdb::Cache> dram, std::unique_ptr<HybridCore> core);
 
+// NewHybridCache without a share.
+Status NewMainCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::Cache>* cache);
+
+// Makes the stock cache that is the DRAM tier of these options. Null: RocksDB refuses it.
+std::shared_ptr<rocksdb::Cache> MakeDramTier(const HybridCacheOptions& options);
+
 }  // namespace mezz

@@ -226,6 +226,7 @@ class Families {
     AddDecisions();
     for (const FigureRow& row : kFigureRows) AddFigure(row);
     AddSplitFigures();
+    AddDatabases();
     AddMissLatency();
     AddCurve();
     return std::move(made_);
@@ -351,6 +352,34 @@ class Families {
     AddSplit("metrics_deliveries", kCounter, "",
              "Clients that were answered, or files written (done), and those that were not (failed).", "outcome",
              {{"done", number(figures_.deliveries.done)}, {"failed", number(figures_.deliveries.failed)}});
+  }
+
+  // By database; kSharesMax at most, so the label is bounded. The rest is database="".
+  void AddDatabases() {
+    if (figures_.databases.empty()) return;
+    const auto add = [&](std::string_view name, std::string_view help, uint64_t DatabaseFigures::*figure) {
+      MetricFamily& family = Add(name, kGauge, kBytes, help);
+      for (const DatabaseFigures& it : figures_.databases)
+        family.samples.push_back({.labels = {{"database", it.name}}, .value = static_cast<double>(it.*figure)});
+    };
+    add("database_scm_bytes", "Of the medium: segments of the database's records.", &DatabaseFigures::scm_bytes);
+    add("database_scm_reserved_bytes", "Of the medium: what others cannot take from the database.",
+        &DatabaseFigures::scm_reserved_bytes);
+    add("database_scm_max_bytes", "Of the medium: what the database may have.", &DatabaseFigures::scm_max_bytes);
+    add("database_dram_bytes", "What the database's DRAM tier holds.", &DatabaseFigures::dram_bytes);
+    add("database_dram_capacity_bytes", "What the database's DRAM tier may hold now.",
+        &DatabaseFigures::dram_capacity_bytes);
+    MetricFamily& hits = Add("database_hit", kCounter, "", "Look-ups of the database that a tier answered.");
+    for (const DatabaseFigures& it : figures_.databases) {
+      for (const auto& [tier, event] : {std::pair("dram", Event::kDramHit), std::pair("scm", Event::kScmHit)})
+        hits.samples.push_back(
+            {.labels = {{"database", it.name}, {"tier", tier}}, .value = static_cast<double>(it.counters[event])});
+    }
+    MetricFamily& misses = Add("database_miss", kCounter, "", "Look-ups of the database that no tier answered.");
+    for (const DatabaseFigures& it : figures_.databases) {
+      misses.samples.push_back(
+          {.labels = {{"database", it.name}}, .value = static_cast<double>(it.counters[Event::kMiss])});
+    }
   }
 
   void AddMissLatency() {

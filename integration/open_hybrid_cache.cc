@@ -16,7 +16,6 @@
 #include "integration/undumped_allocator.h"
 
 namespace mezz {
-namespace {
 
 std::shared_ptr<rocksdb::Cache> MakeDramTier(const HybridCacheOptions& options) {
   const auto allocator = options.scm.core_dump == CoreDump::kNone ? UndumpedAllocator::Get() : nullptr;
@@ -32,6 +31,8 @@ std::shared_ptr<rocksdb::Cache> MakeDramTier(const HybridCacheOptions& options) 
   lru.strict_capacity_limit = options.strict_capacity_limit;
   return lru.MakeSharedCache();
 }
+
+namespace {
 
 Status OpenOver(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions& options,
                 std::shared_ptr<rocksdb::Cache>* cache) {
@@ -80,7 +81,7 @@ Status ValidateDramTier(rocksdb::Cache* dram, CoreDump core_dump) {
 
 }  // namespace
 
-Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::Cache>* cache) {
+Status NewMainCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::Cache>* cache) {
   MEZZ_RETURN_IF_ERROR(options.Validate());
   HybridCacheOptions divided = options;
   MEZZ_RETURN_IF_ERROR(DivideDram(&divided));

@@ -226,6 +226,76 @@ Status ParseShardBits(const OptionRow& row, std::string_view value, Options* opt
   return Status::Ok();
 }
 
+constexpr std::pair<std::string_view, SharePriority> kPriorities[] = {
+    {"low", SharePriority::kLow}, {"normal", SharePriority::kNormal}, {"high", SharePriority::kHigh}};
+
+bool ParsePercent(std::string_view value, std::optional<unsigned>* to) {
+  if (value.ends_with('%')) value.remove_suffix(1);
+  unsigned percent = 0;
+  if (!ParseDigits(value, &percent) || percent > 100) return false;
+  *to = percent;
+  return true;
+}
+
+// NAME:reserve=10%,max=40%. Whether the limits fit each other and those of others is judged where the share is added.
+Status ParseShare(const OptionRow& row, std::string_view value, Options* options) {
+  const std::string_view name = value.substr(0, value.find(':'));
+  if (name.empty()) return BadValue(row, value, "NAME and NAME:LIMIT,...");
+  std::optional<unsigned> reserve, max, dram_reserve, dram_max;
+  std::optional<SharePriority> priority;
+  std::string_view rest = name.size() == value.size() ? std::string_view() : value.substr(name.size());
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::string_view limit = rest.substr(0, rest.find(','));
+    rest.remove_prefix(limit.size());
+    const size_t equals = std::min(limit.find('='), limit.size());
+    const std::string_view key = limit.substr(0, equals);
+    const std::string_view given = limit.substr(std::min(equals + 1, limit.size()));
+    std::optional<unsigned>* const percent = key == "reserve"        ? &reserve
+                                             : key == "max"          ? &max
+                                             : key == "dram_reserve" ? &dram_reserve
+                                             : key == "dram_max"     ? &dram_max
+                                                                     : nullptr;
+    const auto named = std::ranges::find(kPriorities, given, &std::pair<std::string_view, SharePriority>::first);
+    const bool is_priority = key == "priority" && named != std::end(kPriorities) && !priority;
+    if (is_priority) priority = named->second;
+    if (!is_priority && (percent == nullptr || *percent || !ParsePercent(given, percent))) {
+      return Status::InvalidArgument(fmt::format(
+          "{}={}: \"{}\" is no limit; each of reserve=P%, max=P%, dram_reserve=P%, dram_max=P% with P from 0 to 100, "
+          "and priority=low, normal or high may be given once",
+          row.key, value, limit));
+    }
+  }
+  options->share = name;
+  DatabaseLimits& limits = options->share_limits;
+  limits.scm = {.reserved_percent = reserve.value_or(0),
+                .max_percent = max.value_or(100),
+                .priority = priority.value_or(SharePriority::kNormal)};
+  limits.dram = {.reserved_percent = dram_reserve.value_or(limits.scm.reserved_percent),
+                 .max_percent = dram_max.value_or(limits.scm.max_percent),
+                 .priority = limits.scm.priority};
+  return Status::Ok();
+}
+
+std::string PrintShare(const Options& options) {
+  if (options.share.empty()) return "";
+  const ShareLimits& scm = options.share_limits.scm;
+  const ShareLimits& dram = options.share_limits.dram;
+  std::string text = options.share, separator = ":";
+  const auto add = [&](bool wanted, const std::string& limit) {
+    if (!wanted) return;
+    text += separator + limit;
+    separator = ",";
+  };
+  add(scm.reserved_percent != 0, fmt::format("reserve={}%", scm.reserved_percent));
+  add(scm.max_percent != 100, fmt::format("max={}%", scm.max_percent));
+  for (const auto& [name, priority] : kPriorities)
+    add(priority == scm.priority && priority != SharePriority::kNormal, fmt::format("priority={}", name));
+  add(dram.reserved_percent != scm.reserved_percent, fmt::format("dram_reserve={}%", dram.reserved_percent));
+  add(dram.max_percent != scm.max_percent, fmt::format("dram_max={}%", dram.max_percent));
+  return text;
+}
+
 constexpr OptionRow kTable[] = {
     {.key = "dram",
      .member = "",
@@ -591,6 +661,18 @@ constexpr OptionRow kTable[] = {
      .print = [](const Options& o) { return o.curve ? "" : o.curve_file; },
      .offered_to = OfferedTo::kNobody,
      .instead = "use curve=FILE"},
+    {.key = "share",
+     .member = "",
+     .values =
+         "NAME, or NAME:LIMIT,... of `reserve=P%`, `max=P%`, `priority=low`, `normal` or `high`, `dram_reserve=P%`, "
+         "`dram_max=P%`",
+     .fallback = "none",
+     .meaning = "one of several databases of a process that share the cache which the rest of the URI names "
+                "([shares](../how-to/run.md#shares)). `reserve` and `max` are of both tiers, unless DRAM has its own. "
+                "preload: `*`, each further cache of the program by its database's path, from RocksDB 8.9 on",
+     .taken_by = TakenBy::kNotSecondary,
+     .parse = ParseShare,
+     .print = PrintShare},
     {.key = "metrics",
      .member = "",
      .values = "`unix:PATH`, `tcp:127.0.0.1:PORT`, `tcp-any:ADDRESS:PORT`, `file:PATH`",

@@ -11,6 +11,7 @@
 
 #include "admission/policy.h"
 #include "cache/options.h"
+#include "cache/shares.h"
 #include "cache/status.h"
 #include "integration/machine.h"
 
@@ -42,6 +43,19 @@ enum class BlobPlacement {
   kScm,   // in the SCM tier only; DRAM is left to the index, filter and key blocks that find them (TRocksDB)
 };
 std::string_view ToString(BlobPlacement blobs);
+
+// What a database may have of the cache that it shares with others (ForDatabase, hybrid_cache.h).
+struct DatabaseLimits {
+  ShareLimits scm;  // of the SCM tier: shares.h
+  // Of the DRAM tier, which is divided anew every few thousand misses: each database gets its reserve, and what is left
+  // goes by hits, in either tier, since the last time. A database of high priority counts twice, one of low half. A
+  // database whose DRAM tier is a cache of its own (preload) has that, and no limits here.
+  ShareLimits dram;
+
+  friend bool operator==(const DatabaseLimits&, const DatabaseLimits&) = default;
+};
+
+inline constexpr std::string_view kEachDatabase = "*";
 
 struct HybridCacheOptions {
   // RocksDB's keys name the same bytes for all time. So by default the blocks that a file or device holds are found
@@ -103,6 +117,12 @@ struct HybridCacheOptions {
   // Where the cache's figures are served for monitoring (MetricsTarget): "unix:PATH", "tcp:127.0.0.1:PORT" or
   // "file:PATH". Empty means nowhere. Each cache needs a socket or a file of its own.
   std::string metrics;
+  // The name of the database that the cache is for, if several share one: NewHybridCache then gives it a cache by
+  // ForDatabase. The first one of a process opens the cache that they share; others whose options have the same URI but
+  // for this join it. What is no part of the URI (functions) is the first one's. Empty: a cache for itself.
+  // kEachDatabase: of a program's own caches (preload), each is one, named by its database's path.
+  std::string share;
+  DatabaseLimits share_limits;
   // Returns monotonic nanoseconds, for policies and for the cost of a miss (pack=auto). Empty means
   // std::chrono::steady_clock. For tests.
   std::function<uint64_t()> now_ns;

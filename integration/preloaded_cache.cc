@@ -146,7 +146,11 @@ class PreloadedCache final : public MadeCache, public LateHybridCache {
       : MadeCache(stock->Name(), wanted.options, wanted.wait, tell_failure), LateHybridCache(std::move(stock)) {
     Enter();
   }
-  ~PreloadedCache() override { Leave(); }
+  // Others may share the tier on. What this cache held in DRAM is theirs no more: it goes to the tier.
+  ~PreloadedCache() override {
+    Leave();
+    if (hybrid().use_count() > 1) hybrid()->SetCapacity(0);
+  }
 
   HybridStats* StatsIfArmed() override { return armed() ? &stats() : nullptr; }
   const rocksdb::Cache& rocksdb_cache() const override { return *this; }
@@ -165,6 +169,10 @@ class PreloadedCache final : public MadeCache, public LateHybridCache {
 
  private:
   Status OpenTier(const HybridCacheOptions& options) override { return Arm(options); }
+  std::shared_ptr<Cache> SharedTier() const override { return hybrid(); }
+  Status JoinTier(const CachePtr& main, const std::string& name, const DatabaseLimits& limits) override {
+    return ArmAsDatabase(main, name, limits);
+  }
   bool HasSecondary() const override { return HearsEvictions(); }
 };
 

@@ -19,6 +19,7 @@ struct DramBlock {
   BlockRole role;
   bool was_hit;      // while it was there, as the DRAM tier says
   bool can_be_read;  // there is an object, which can tell its size and save itself
+  ShareId share = kNoShare;
 };
 
 // Brings the blocks of the DRAM tier back into DRAM after a restart (`warm_dram`). When the cache is closed, the

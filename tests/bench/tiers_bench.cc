@@ -18,7 +18,8 @@ namespace {
 constexpr size_t kBlockBytes = 4096;
 constexpr uint64_t kScmBytes = 256 << 20;
 
-std::unique_ptr<BlockCache> Opened(uint64_t dram_bytes) {
+// `shared`: as one of two databases that share the cache.
+std::unique_ptr<BlockCache> Opened(uint64_t dram_bytes, bool shared = false) {
   HybridCacheOptions options;
   options.dram_bytes = dram_bytes;
   options.scm.medium = MediumKind::kAnonymous;
@@ -27,11 +28,12 @@ std::unique_ptr<BlockCache> Opened(uint64_t dram_bytes) {
   options.scm.pack = PackMode::kOff;
   std::shared_ptr<rocksdb::Cache> whole;
   if (!NewHybridCache(options, &whole).ok()) return nullptr;
+  if (shared && !ForDatabase(std::shared_ptr(whole), "one", {}, &whole).ok()) return nullptr;
   return std::make_unique<BlockCache>(std::move(whole));
 }
 
-void Hits(benchmark::State& state, uint64_t dram_bytes, uint64_t blocks) {
-  const std::unique_ptr<BlockCache> cache = Opened(dram_bytes);
+void Hits(benchmark::State& state, uint64_t dram_bytes, uint64_t blocks, bool shared = false) {
+  const std::unique_ptr<BlockCache> cache = Opened(dram_bytes, shared);
   if (cache == nullptr) return state.SkipWithError("the cache could not be opened");
   const std::vector<std::byte> bytes(kBlockBytes);
   for (uint64_t key = 0; key < blocks; ++key) cache->Insert(BlockKeyOf(key), BlockRole::kData, bytes);
@@ -42,10 +44,14 @@ void Hits(benchmark::State& state, uint64_t dram_bytes, uint64_t blocks) {
 }
 void BM_HitInDram(benchmark::State& state) { Hits(state, /*dram_bytes=*/64 << 20, /*blocks=*/4096); }
 BENCHMARK(BM_HitInDram);
+void BM_HitInDramOfADatabase(benchmark::State& state) { Hits(state, /*dram_bytes=*/64 << 20, /*blocks=*/4096, true); }
+BENCHMARK(BM_HitInDramOfADatabase);
 
 // Nine blocks of ten lie in SCM.
 void BM_HitInScm(benchmark::State& state) { Hits(state, /*dram_bytes=*/8 << 20, /*blocks=*/16'384); }
 BENCHMARK(BM_HitInScm);
+void BM_HitInScmOfADatabase(benchmark::State& state) { Hits(state, /*dram_bytes=*/16 << 20, /*blocks=*/16'384, true); }
+BENCHMARK(BM_HitInScmOfADatabase);
 
 // Each block is new. Both tiers are full, so segments are reclaimed as well.
 void BM_InsertAndDemote(benchmark::State& state) {

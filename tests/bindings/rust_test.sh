@@ -22,7 +22,7 @@ MEZZANINE_LIB_DIR=$made/lib LD_LIBRARY_PATH=$made/lib:$LD_LIBRARY_PATH \
 
 # Its example as a program has it: our C++ compiled with the crate, and linked statically.
 cargo build --offline --locked --quiet --release --example cache --target-dir "$made/static"
-if ldd "$made/static/release/examples/cache" | grep mezzanine; then exit 1; fi
+if ldd "$made/static/release/examples/cache" | grep libmezzanine; then exit 1; fi
 "$made/static/release/examples/cache" "$work/db" >"$work/report"
 grep -q '^scm.hit: [1-9]' "$work/report"
 echo "$(cargo tree --offline --depth 0 -p rocksdb), RocksDB $release: the example read all as it was written"

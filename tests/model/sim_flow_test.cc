@@ -118,7 +118,7 @@ class LiveRun {
 
   void Access(BlockId block) {
     const BlockRole role = trace_.role(block);
-    if (dram_.Hit(block)) return core_->CountDramHit(role);
+    if (dram_.Hit(block)) return core_->dram_hits().Add(role);
     const BlockKey key = KeyOf(block);
     if (PinnedBlock found = core_->Find(key, role)) {
       const HybridCore::Serve serve = core_->OnScmHit(key, found);

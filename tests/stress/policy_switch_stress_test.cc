@@ -50,7 +50,7 @@ class User {
       core_->OnDramEviction(key, BlockRole::kData, payload.size(), n % 3 == 0, source);
     }
     ++decisions_;
-    core_->CountDramHit(BlockRole::kData);
+    core_->dram_hits().Add(BlockRole::kData);
   }
 
   HybridCore* const core_;

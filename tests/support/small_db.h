@@ -21,8 +21,9 @@ class SmallDb {
  public:
   static constexpr int kKeys = 16'000 / kStressShare;
 
-  explicit SmallDb(std::shared_ptr<rocksdb::Cache> cache)
-      : folder_(std::filesystem::temp_directory_path() / ("mezz_small_db_" + std::to_string(getpid()))) {
+  // A process may have several, each with a name of its own.
+  explicit SmallDb(std::shared_ptr<rocksdb::Cache> cache, const std::string& name = "")
+      : folder_(std::filesystem::temp_directory_path() / ("mezz_small_db_" + std::to_string(getpid()) + name)) {
     std::filesystem::remove_all(folder_);
     rocksdb::BlockBasedTableOptions table;
     table.block_cache = std::move(cache);

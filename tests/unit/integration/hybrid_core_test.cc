@@ -219,7 +219,7 @@ TEST_F(HybridCoreTest, PoliciesAreToldTheSameWithAndWithoutALiveCurve) {
 
 TEST_F(HybridCoreTest, DramHitsAreToldInBulkAndEachOnce) {
   constexpr uint64_t kHits = 12'345;
-  for (uint64_t i = 0; i < kHits; ++i) core_->CountDramHit(BlockRole::kData);
+  for (uint64_t i = 0; i < kHits; ++i) core_->dram_hits().Add(BlockRole::kData);
   EXPECT_EQ(script_.dram_hits, 0u) << "a DRAM hit asked the policy";
   for (int i = 0; i < 20'000; ++i) core_->Find(test::Key(1), BlockRole::kData);
   EXPECT_EQ(script_.dram_hits, kHits);

@@ -148,6 +148,7 @@ CoreFigures AllFigures() {
   CacheCurve::Figures curve;
   curve.points.emplace_back();
   figures.curve = std::move(curve);
+  figures.databases.emplace_back();
   return figures;
 }
 

@@ -320,6 +320,65 @@ TEST_F(Preload, AProgramOfManyCachesIsToldHowManyGoWithout) {
   EXPECT_EQ(CountOf(report(), "report: "), 1) << "of the one that has it";
 }
 
+#if ROCKSDB_MAJOR >= 8
+
+// Three caches, two of which have a database. The first, which opens the tier, goes before the others.
+int ShareAmongThree() {
+  int failed = 0;
+  auto first = MakeLru();
+  const auto second = MakeLru();
+  const auto third = MakeLru();
+  {
+    test::SmallDb one(first, "one");
+    test::SmallDb two(second, "two");
+    for (int round = 0; round < 2; ++round) {
+      one.ReadAll();
+      two.ReadAll();
+    }
+    failed |= HasScm(*first) && HasScm(*second) ? 0 : 1;
+  }
+  first.reset();
+  test::InsertBlock(*third, 1);
+  failed |= HasScm(*third) ? 0 : 1;
+  return failed | UseDatabase(second) | ExitOfTest();
+}
+
+TEST_F(Preload, EachCacheOfAProgramHasAShareUnderItsDatabasesPath) {
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=dram;share=*:max=60%", 1);
+  EXPECT_EXIT(exit(ShareAmongThree()), ::testing::ExitedWithCode(0),
+              "LRUCache of 2 MiB shares the SCM tier as .*mezz_small_db_[0-9]*two");
+  EXPECT_THAT(report(), AllOf(HasSubstr("two: scm "), HasSubstr("\nshare.(rest): scm "), HasSubstr("share.cache#")));
+  EXPECT_THAT(report(), Not(HasSubstr("without this tier")));
+}
+
+// Threads make caches, use them and let go of them.
+int ShareAmongMany() {
+  std::vector<std::thread> users;
+  for (uint64_t user = 0; user < 4; ++user) {
+    users.emplace_back([user] {
+      for (uint64_t i = 0; i < 200; ++i) {
+        const auto cache = MakeLru();
+        for (uint64_t block = 0; block < 20; ++block) test::InsertBlock(*cache, (user * 200 + i) * 20 + block);
+      }
+    });
+  }
+  for (std::thread& user : users) user.join();
+  return ExitOfTest();
+}
+
+TEST_F(Preload, CachesThatComeAndGoMayShareTheTierAllTheTime) {
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=dram;share=*", 1);
+  EXPECT_EXIT(exit(ShareAmongMany()), ::testing::ExitedWithCode(0), "");
+}
+
+#endif
+
+TEST_F(Preload, ASharesNameIsItsDatabases) {
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=dram;share=mine", 1);
+  EXPECT_EXIT(exit(UseDatabase(MakeLru())), ::testing::ExitedWithCode(0),
+              "share=mine: a program's own caches are named by their databases: use share=\\*");
+}
+
 // A medium that another process has, as one that is about to end.
 class HeldMedium {
  public:

@@ -31,7 +31,10 @@ class WarmCore : public ::testing::Test {
     const Status opened = HybridCore::Open(options_, &core_);
     ASSERT_TRUE(opened.ok()) << opened.message();
     core_->GuardMoves();
-    core_->OwnDramTier([](uint64_t) {});
+    core_->OwnDramTier({.resize = [](uint64_t) {},
+                        .bytes = [] { return uint64_t{0}; },
+                        .capacity_bytes = [] { return uint64_t{0}; },
+                        .add_counters = [](CounterSnapshot*) {}});
     core_->scm().WaitUntilRecovered();
   }
   void Put(uint64_t n, BlockRole role) {

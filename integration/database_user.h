@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "cache/counters.h"
+#include "cache/status.h"
+#include "integration/databases.h"
+#include "integration/dram_hits.h"
+#include "integration/hybrid_core.h"
+#include "rocksdb/cache.h"
+
+namespace mezz {
+
+// Whose blocks an adapter brings, and where it counts: for the cache itself, the core's rest; for a database that
+// shares the cache of another adapter, a share and counters of its own.
+//
+// Thread-safe once it is made. Open and Close are called by the adapter's constructor and destructor.
+class DatabaseUser {
+ public:
+  // The cache itself, which owns the core.
+  explicit DatabaseUser(HybridCore& core) : core_(core), counters_(core.counters()), dram_hits_(core.dram_hits()) {}
+  // A database. `main` is the cache whose core this is, and lives at least as long as this.
+  DatabaseUser(HybridCore& core, std::shared_ptr<rocksdb::Cache> main)
+      : core_(core),
+        main_(std::move(main)),
+        own_(std::make_unique<Own>()),
+        counters_(own_->counters),
+        dram_hits_(own_->dram_hits) {}
+  ~DatabaseUser() { Close(); }
+  DatabaseUser(const DatabaseUser&) = delete;
+  DatabaseUser& operator=(const DatabaseUser&) = delete;
+
+  bool is_main() const { return main_ == nullptr; }
+  // Null for the cache itself.
+  const std::shared_ptr<rocksdb::Cache>& main() const { return main_; }
+  ShareId share() const { return share_; }
+  Counters& counters() { return counters_; }
+  void CountDramHit(BlockRole role) { dram_hits_.Add(role); }
+  // The core knows the tier's hits; of a database it must be told whose they were.
+  void CountScmHit(BlockRole role) {
+    if (own_ != nullptr) counters_.Add(Event::kScmHit, role);
+  }
+
+  // Enters the database. Before the first look-up. `dram` without add_counters.
+  Status Open(std::string_view name, const DatabaseLimits& limits, Databases::DramPart dram);
+  Status SetLimits(const DatabaseLimits& limits);
+  // What the database counted.
+  CounterSnapshot Snapshot() const;
+  // Leaves. From now on no function of `dram` is called.
+  void Close();
+
+ private:
+  struct Own {
+    Counters counters;
+    DramHits dram_hits{counters};
+  };
+
+  HybridCore& core_;
+  const std::shared_ptr<rocksdb::Cache> main_;
+  const std::unique_ptr<Own> own_;  // null for the cache itself
+  Counters& counters_;
+  DramHits& dram_hits_;
+  ShareId share_ = kNoShare;
+};
+
+}  // namespace mezz

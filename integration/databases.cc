@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "integration/databases.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "cache/base/if_memory.h"
+
+namespace mezz {
+namespace {
+
+// Of the difference between what a database has and what it should have, a division moves a quarter: hits of one
+// moment say little.
+constexpr uint64_t kMovedOneIn = 4;
+// Less is not moved: each resizing takes time and evicts.
+constexpr uint64_t kMovedOneInOfTotalMin = 256;
+// Where nobody had a hit all are worth the same.
+constexpr double kWorthMin = 1;
+
+double WeightOf(SharePriority priority) {
+  return priority == SharePriority::kLow ? 0.5 : priority == SharePriority::kHigh ? 2 : 1;
+}
+
+uint64_t Percent(uint64_t total, unsigned percent) { return total / 100 * percent + total % 100 * percent / 100; }
+
+}  // namespace
+
+std::string ToText(const DatabaseFigures& figures) {
+  return fmt::format("share.{}: scm {} (reserve {}, max {}), dram {} of {}, dram.hit {}, scm.hit {}, miss {}\n",
+                     figures.name.empty() ? "(rest)" : figures.name, figures.scm_bytes, figures.scm_reserved_bytes,
+                     figures.scm_max_bytes, figures.dram_bytes, figures.dram_capacity_bytes,
+                     figures.counters[Event::kDramHit], figures.counters[Event::kScmHit],
+                     figures.counters[Event::kMiss]);
+}
+
+void Databases::OpenRest(DramPart rest) {
+  const std::lock_guard lock(mutex_);
+  assert(members_.empty());
+  total_ = rest.capacity_bytes();
+  members_.push_back(std::make_unique<Member>(Member{.dram = std::move(rest), .bytes = total_}));
+}
+
+void Databases::SetTotal(uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  total_ = bytes;
+  if (members_.size() == 1) {
+    members_[0]->bytes = bytes;
+    return members_[0]->dram.resize(bytes);
+  }
+  (void)IfThereIsMemory([this] { DivideLocked(/*all_at_once=*/true); });  // else the next division does it
+}
+
+uint64_t Databases::apart_bytes() const {
+  const std::lock_guard lock(mutex_);
+  uint64_t bytes = 0;
+  for (const auto& member : members_) bytes += member->dram.resize ? 0 : member->dram.capacity_bytes();
+  return bytes;
+}
+
+uint64_t Databases::given_bytes() const {
+  if (!divided_.load(std::memory_order_relaxed)) return 0;
+  const std::lock_guard lock(mutex_);
+  uint64_t bytes = 0;
+  for (size_t i = 1; i < members_.size(); ++i) bytes += members_[i]->bytes;
+  return bytes;
+}
+
+Status Databases::Fit(std::string_view name, ShareId share, const ShareLimits& dram) const {
+  const auto refuse = [&](const std::string& why) {
+    return Status::InvalidArgument(fmt::format("share={}: {}", name, why));
+  };
+  if (dram.max_percent == 0 || dram.max_percent > 100)
+    return refuse(fmt::format("dram_max={}% is not a percentage from 1 to 100", dram.max_percent));
+  if (dram.reserved_percent > dram.max_percent) {
+    return refuse(
+        fmt::format("dram_reserve={}% is more than dram_max={}%: lower it", dram.reserved_percent, dram.max_percent));
+  }
+  unsigned reserved = dram.reserved_percent;
+  for (const auto& other : members_) {
+    if (other->share != share || share == kNoShare) reserved += other->limits.dram.reserved_percent;
+  }
+  if (reserved <= kReservedPercentMax) return Status::Ok();
+  return refuse(fmt::format("dram_reserve={}% makes the reserves of all shares {}%, and {}% is the most: lower one",
+                            dram.reserved_percent, reserved, kReservedPercentMax));
+}
+
+Databases::Member* Databases::FindLocked(ShareId share) const {
+  const auto found = std::ranges::find_if(members_, [share](const auto& member) { return member->share == share; });
+  return found == members_.end() ? nullptr : found->get();
+}
+
+Status Databases::Add(std::string_view name, const DatabaseLimits& limits, DramPart dram, ShareId* share) {
+  const std::lock_guard lock(mutex_);
+  assert(!members_.empty());
+  MEZZ_RETURN_IF_ERROR(Fit(name, kNoShare, limits.dram));
+  auto made = std::make_unique<Member>(
+      Member{.name = std::string(name), .limits = limits, .dram = std::move(dram), .hits_before = 0, .bytes = 0});
+  members_.reserve(members_.size() + 1);
+  {
+    const std::lock_guard counters(counters_mutex_);
+    counting_.reserve(counting_.size() + 1);
+    if (gone_ == nullptr) gone_ = std::make_unique<CounterSnapshot>();
+  }
+  MEZZ_RETURN_IF_ERROR(scm_->AddShare(name, limits.scm, share));
+  made->share = *share;
+  {
+    const std::lock_guard counters(counters_mutex_);
+    counting_.push_back(made.get());
+  }
+  members_.push_back(std::move(made));
+  divided_.store(true, std::memory_order_relaxed);
+  DivideLocked(/*all_at_once=*/true);
+  return Status::Ok();
+}
+
+void Databases::Remove(ShareId share) {
+  const std::lock_guard lock(mutex_);
+  Member* const gone = FindLocked(share);
+  if (gone == nullptr || share == kNoShare) return;
+  {
+    const std::lock_guard counters(counters_mutex_);
+    CounterSnapshot counted;
+    gone->dram.add_counters(&counted);
+    *gone_ += counted;
+    std::erase(counting_, gone);
+  }
+  std::erase_if(members_, [gone](const auto& member) { return member.get() == gone; });
+  scm_->RemoveShare(share);
+  divided_.store(members_.size() > 1, std::memory_order_relaxed);
+  (void)IfThereIsMemory([this] { DivideLocked(/*all_at_once=*/true); });
+}
+
+Status Databases::SetLimits(ShareId share, const DatabaseLimits& limits) {
+  const std::lock_guard lock(mutex_);
+  Member* const changed = FindLocked(share);
+  assert(changed != nullptr && share != kNoShare);
+  MEZZ_RETURN_IF_ERROR(Fit(changed->name, share, limits.dram));
+  MEZZ_RETURN_IF_ERROR(scm_->ChangeShare(share, limits.scm));
+  changed->limits = limits;
+  DivideLocked(/*all_at_once=*/true);
+  return Status::Ok();
+}
+
+void Databases::Divide(bool all_at_once) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock.owns_lock()) (void)IfThereIsMemory([&] { DivideLocked(all_at_once); });
+}
+
+// What each should have: its reserve, and of the rest a share by its worth, up to its maximum; what a maximum leaves
+// goes to the others.
+std::vector<uint64_t> Databases::TargetsOf(const std::vector<Member*>& members, uint64_t total) {
+  std::vector<uint64_t> targets(members.size());
+  std::vector<bool> is_full(members.size());
+  uint64_t left = total;
+  for (size_t i = 0; i < members.size(); ++i) {
+    targets[i] = Percent(total, members[i]->limits.dram.reserved_percent);
+    left -= std::min(left, targets[i]);
+  }
+  for (size_t round = 0; round < members.size() && left > members.size(); ++round) {
+    double worth = 0;
+    for (size_t i = 0; i < members.size(); ++i) worth += is_full[i] ? 0 : members[i]->worth;
+    if (worth == 0) break;
+    uint64_t given = 0;
+    for (size_t i = 0; i < members.size(); ++i) {
+      if (is_full[i]) continue;
+      const uint64_t most = std::max(Percent(total, members[i]->limits.dram.max_percent), targets[i]);
+      const auto part = static_cast<uint64_t>(static_cast<double>(left) * (members[i]->worth / worth));
+      const uint64_t gets = std::min(part, most - targets[i]);
+      is_full[i] = gets < part;
+      targets[i] += gets;
+      given += gets;
+    }
+    left -= std::min(left, given);
+  }
+  // What all maxima leave, and what was rounded away, is the rest's: it is the first.
+  targets[0] += left;
+  return targets;
+}
+
+// Those that get less go first, so that all together never have more than the total.
+void Databases::DivideLocked(bool all_at_once) {
+  std::vector<Member*> divided;
+  for (const auto& member : members_) {
+    if (member->dram.resize) divided.push_back(member.get());
+  }
+  if (divided.empty()) return;
+  for (Member* const it : divided) {
+    const CounterSnapshot now = CountersOf(*it);
+    const uint64_t hits = now[Event::kDramHit] + now[Event::kScmHit];
+    const double weight = WeightOf(it->limits.dram.priority);
+    const uint64_t since = hits - std::min(hits, it->hits_before);
+    it->worth = std::max(kWorthMin, it->worth / 2 + static_cast<double>(since) * weight);
+    it->hits_before = hits;
+  }
+  const std::vector<uint64_t> targets = TargetsOf(divided, total_);
+  for (const bool shrinks : {true, false}) {
+    uint64_t free = total_;
+    for (const Member* const it : divided) free -= std::min(free, it->bytes);
+    for (size_t i = 0; i < divided.size(); ++i) {
+      Member& it = *divided[i];
+      const bool less = targets[i] < it.bytes;
+      if (less != shrinks) continue;
+      const uint64_t apart = less ? it.bytes - targets[i] : targets[i] - it.bytes;
+      const uint64_t wanted = all_at_once ? apart : apart / kMovedOneIn;
+      const uint64_t moved = less ? wanted : std::min(wanted, free);
+      if (moved == 0 || (!all_at_once && moved < total_ / kMovedOneInOfTotalMin)) continue;
+      if (!less) free -= moved;
+      it.bytes = less ? it.bytes - moved : it.bytes + moved;
+      it.dram.resize(it.bytes);
+    }
+  }
+}
+
+CounterSnapshot Databases::CountedByDatabases() const {
+  const std::lock_guard lock(counters_mutex_);
+  CounterSnapshot sum;
+  if (gone_ != nullptr) sum = *gone_;
+  for (const Member* const member : counting_) member->dram.add_counters(&sum);
+  return sum;
+}
+
+void Databases::AddTo(CounterSnapshot* sum) const {
+  CounterSnapshot counted = CountedByDatabases();
+  counted.by_role[static_cast<size_t>(Event::kScmHit)] = {};
+  *sum += counted;
+}
+
+// The rest's SCM hits are those of the tier that no database had.
+CounterSnapshot Databases::CountersOf(const Member& member) const {
+  CounterSnapshot counters;
+  member.dram.add_counters(&counters);
+  if (member.share != kNoShare) return counters;
+  constexpr auto kHits = static_cast<size_t>(Event::kScmHit);
+  const CounterSnapshot others = CountedByDatabases();
+  for (size_t role = 0; role < kBlockRoles; ++role) {
+    uint64_t& hits = counters.by_role[kHits][role];
+    hits -= std::min(hits, others.by_role[kHits][role]);
+  }
+  return counters;
+}
+
+std::vector<DatabaseFigures> Databases::Figures() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<DatabaseFigures> figures;
+  if (members_.size() < 2) return figures;
+  for (const auto& member : members_) {
+    DatabaseFigures& made = figures.emplace_back();
+    made.name = member->name;
+    made.limits = member->limits;
+    const ScmTier::ShareUse use = scm_->UseOf(member->share);
+    made.scm_bytes = use.bytes;
+    made.scm_reserved_bytes = use.reserved_bytes;
+    made.scm_max_bytes = use.max_bytes;
+    made.dram_bytes = member->dram.bytes();
+    made.dram_capacity_bytes = member->dram.capacity_bytes();
+    made.counters = CountersOf(*member);
+  }
+  return figures;
+}
+
+}  // namespace mezz

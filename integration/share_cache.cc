@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which cache a database gets: one for itself, or a share of one that it has together with others.
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "integration/hybrid_cache.h"
+#include "integration/made_hybrid_cache.h"
+
+namespace mezz {
+namespace {
+
+// The caches that databases of this process share, by their URI without the share. Never destroyed: caches may be made
+// and destroyed by static objects.
+struct SharedCaches {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<rocksdb::Cache>> of_uri;  // GUARDED_BY(mutex)
+
+  static SharedCaches& Get() {
+    static auto* const caches = new SharedCaches;
+    return *caches;
+  }
+};
+
+}  // namespace
+
+// One at a time: the second database of a cache waits until the first one has opened it.
+Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::Cache>* cache) {
+  if (options.share.empty()) return NewMainCache(options, cache);
+  HybridCacheOptions shared = options;
+  shared.share.clear();
+  shared.share_limits = {};
+  SharedCaches& caches = SharedCaches::Get();
+  const std::lock_guard lock(caches.mutex);
+  std::erase_if(caches.of_uri, [](const auto& entry) { return entry.second.expired(); });
+  const std::string uri = shared.ToUri();
+  const auto known = caches.of_uri.find(uri);
+  std::shared_ptr<rocksdb::Cache> main = known == caches.of_uri.end() ? nullptr : known->second.lock();
+  if (main == nullptr) MEZZ_RETURN_IF_ERROR(NewMainCache(shared, &main));
+  MEZZ_RETURN_IF_ERROR(ForDatabase(main, options.share, options.share_limits, cache));
+  caches.of_uri[uri] = main;
+  return Status::Ok();
+}
+
+}  // namespace mezz
