@@ -4,6 +4,7 @@
 #
 #   run RELEASE            one of those below
 #   run_debian VERSION     librocksdb7.8 of Debian 12
+#   rocksdbjni ARTIFACT FOLDER   runs nothing: fetches that jar of RocksJava
 #
 # A program that ends with another status than 0 no longer sees what the script's first lines tell.
 set -euo pipefail
@@ -22,13 +23,18 @@ try() { # RELEASE
   "$work/try" "$work/db-$1" || { echo "changed: RocksDB $1 no longer behaves as described above"; exit 1; }
 }
 
+# Its jar comes to FOLDER.
+rocksdbjni() { # RELEASE[:jar:CLASSIFIER] FOLDER
+  mvn -q -B -Dmaven.repo.local="$work/m2" org.apache.maven.plugins:maven-dependency-plugin:2.8:copy \
+    -Dartifact="org.rocksdb:rocksdbjni:$1" -DoutputDirectory="$2" >"$work/log" 2>&1 ||
+    { cat "$work/log" >&2; exit 2; }
+}
+
 # Library: what RocksJava ships for Linux. Headers: the crate of the same release.
 run() { # RELEASE
   local to=$work/$1
   mkdir -p "$to/headers/src"
-  mvn -q -B -Dmaven.repo.local="$work/m2" org.apache.maven.plugins:maven-dependency-plugin:2.8:copy \
-    -Dartifact="org.rocksdb:rocksdbjni:${artifact[$1]}" -DoutputDirectory="$to" >"$to/log" 2>&1 ||
-    { cat "$to/log" >&2; exit 2; }
+  rocksdbjni "${artifact[$1]}" "$to"
   unzip -qj "$to"/rocksdbjni-*.jar librocksdbjni-linux64.so -d "$to"
   : >"$to/headers/src/lib.rs"
   printf '%s\n' '[package]' 'name = "headers"' 'version = "0.1.0"' 'edition = "2021"' '[dependencies]' \
