@@ -6,8 +6,10 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.lang.reflect.InvocationTargetException;
+import java.net.JarURLConnection;
 import java.net.URL;
 import java.net.URLClassLoader;
 import java.nio.file.Files;
@@ -45,9 +47,16 @@ class ClassLoadersTest {
     return type.getProtectionDomain().getCodeSource().getLocation();
   }
 
+  /** Where RocksDB itself is: for 10.4.2 in another jar than its classes. */
+  private static URL whereIsRocksDB() throws IOException {
+    URL library = RocksDB.class.getResource("/librocksdbjni-linux64.so");
+    return ((JarURLConnection) library.openConnection()).getJarFileURL();
+  }
+
   private WeakReference<ClassLoader> deploy(String name) throws Exception {
-    URL[] urls = {whereIs(MezzanineCache.class), whereIs(Application.class), whereIs(RocksDB.class), whereIs(Test.class),
-        whereIs(org.junit.platform.commons.util.StringUtils.class), whereIs(org.opentest4j.AssertionFailedError.class)};
+    URL[] urls = {whereIs(MezzanineCache.class), whereIs(Application.class), whereIs(RocksDB.class), whereIsRocksDB(),
+        whereIs(Test.class), whereIs(org.junit.platform.commons.util.StringUtils.class),
+        whereIs(org.opentest4j.AssertionFailedError.class)};
     try (URLClassLoader loader = new URLClassLoader(urls, ClassLoader.getPlatformClassLoader())) {
       loader.loadClass(Application.class.getName()).getMethod("run", String.class)
           .invoke(null, folder.resolve(name).toString());
