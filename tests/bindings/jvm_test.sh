@@ -65,9 +65,10 @@ java -cp "$jar:$rocksdbjni" "$here/../../integration/jvm/examples/cache/CacheExa
 grep -q '^scm.hit: [1-9]' "$work/report"
 echo "the example read all as it was written"
 
-# Kafka on three processes, small: the results are right with each cache, though an instance is killed.
+# Kafka on three processes, small: the results are right with each cache, though an instance is killed, and closed.
 example=$here/../../integration/jvm/examples/kafka-streams/run
-small=(--dram=8M --scm=32M --state=4M --warmup=1000 --updates=4000 --caches=stock,mezzanine "--medium=$work")
+small=(--dram=8M --scm=32M --state=4M --warmup=1000 --updates=4000 --caches=stock,mezzanine --closes=1
+  "--medium=$work")
 export MEZZANINE_NATIVE=$build/native MEZZANINE_BUILD=$build/example
 if ! "$example" "${small[@]}" >"$build/kafka.log" 2>&1; then
   ! grep -qE "$unfetched" "$build/example/mvn.log" || skip "the broker is not fetched from Maven's registry"
@@ -75,3 +76,4 @@ if ! "$example" "${small[@]}" >"$build/kafka.log" 2>&1; then
   exit 1
 fi
 grep -E '^\| 1 \|' "$build/kafka.log"
+for medium in kept removed; do grep -E "^\| mezzanine \| closed \| $medium \|" "$build/kafka.log"; done

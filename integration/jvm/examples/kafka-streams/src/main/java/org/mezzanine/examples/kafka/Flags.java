@@ -24,6 +24,9 @@ final class Flags {
       --updates=40000       amounts in each measured part
       --partitions=4        of the topic; as many tasks
       --threads=2           of each instance
+      --closes=0            how often the second instance is also closed, and started with its SCM as it is and with none,
+                            and watched until it takes as many records a second as before
+      --kills=0             the same with SIGKILL
       --rounds=1            how often all caches are run
       --seed=1
       --folder=/var/tmp     where a folder for broker and stores is made: it stands for flash. Reads pass by the page
@@ -122,6 +125,14 @@ final class Flags {
 
   long updates() {
     return number("updates");
+  }
+
+  long closes() {
+    return number("closes");
+  }
+
+  long kills() {
+    return number("kills");
   }
 
   int rounds() {

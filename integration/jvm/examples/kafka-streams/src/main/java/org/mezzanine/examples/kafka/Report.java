@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.mezzanine.examples.kafka;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -50,7 +51,64 @@ final class Report {
           number(run, "restarted", "seconds"), number(run, "after", "records_per_s"),
           ((Map<?, ?>) run.get("total")).get("digest"));
     }
+    restarts(runs);
     reports(runs);
+  }
+
+  /** A row of {@link #restarts}. */
+  static String restart(Object cache, Map<String, Object> restart) {
+    return String.format(Locale.ROOT, "| %s | %s | %s | %.0f | %s | %s | %s | %s | %s | %.2f | %.0f | %.2f |", cache,
+        restart.get("ended"), restart.get("medium"), (double) restart.get("before_records_per_s"),
+        restart.getOrDefault("restored_records", "-"), shown(restart, "up_seconds"), shown(restart, "active_seconds"),
+        shown(restart, "first_record_seconds"), shown(restart, "rate_seconds"),
+        (double) restart.getOrDefault("first_over_before", 0.0),
+        (double) restart.getOrDefault("first_store_us_per_record", 0.0),
+        (double) restart.getOrDefault("first_disk_read_bytes_per_record", 0.0) / 1024);
+  }
+
+  private static String shown(Map<String, Object> restart, String seconds) {
+    return restart.containsKey(seconds) ? String.format(Locale.ROOT, "%.1f", (double) restart.get(seconds)) : "not reached";
+  }
+
+  private static void restarts(List<Map<String, Object>> runs) {
+    if (runs.stream().allMatch(run -> restartsOf(run).isEmpty())) return;
+    line("");
+    line("| cache | ended | medium | records/s before | restored | up, s | has its tasks, s | first record, s |"
+        + " rate of before, s | first 10 s over before | store us a record in them | disk KiB a record in them |");
+    line("|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    for (Map<String, Object> run : runs) restartsOf(run).forEach(each -> System.out.println(restart(run.get("cache"), each)));
+    for (String ended : List.of("closed", "killed")) {
+      for (String seconds : List.of("rate_seconds", "rate_after_first_record_seconds")) {
+        ratios(runs, ended, seconds);
+      }
+    }
+  }
+
+  @SuppressWarnings("unchecked")
+  private static List<Map<String, Object>> restartsOf(Map<String, Object> run) {
+    return (List<Map<String, Object>>) run.get("restarts");
+  }
+
+  /** Of the pairs: the restart with the medium over the one without. */
+  private static void ratios(List<Map<String, Object>> runs, String ended, String seconds) {
+    for (Object cache : runs.stream().map(run -> run.get("cache")).distinct().toList()) {
+      List<Double> ratios = new ArrayList<>();
+      for (Map<String, Object> run : runs) {
+        if (!run.get("cache").equals(cache)) continue;
+        List<Double> kept = times(run, ended, "kept", seconds);
+        List<Double> removed = times(run, ended, "removed", seconds);
+        for (int pair = 0; pair < kept.size(); ++pair) ratios.add(kept.get(pair) / removed.get(pair));
+      }
+      if (ratios.isEmpty()) continue;
+      ratios.sort(null);
+      line("%s, %s: %s, kept over removed: median %.2f (%.2f-%.2f) of %d", cache, ended, seconds,
+          ratios.get(ratios.size() / 2), ratios.get(0), ratios.get(ratios.size() - 1), ratios.size());
+    }
+  }
+
+  private static List<Double> times(Map<String, Object> run, String ended, String medium, String seconds) {
+    return restartsOf(run).stream().filter(each -> each.get("ended").equals(ended) && each.get("medium").equals(medium))
+        .map(each -> (Double) each.getOrDefault(seconds, Double.NaN)).toList();
   }
 
   private static void reports(List<Map<String, Object>> runs) {

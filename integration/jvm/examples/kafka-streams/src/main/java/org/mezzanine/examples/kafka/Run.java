@@ -7,6 +7,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.ByteBuffer;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -33,6 +34,7 @@ import org.apache.kafka.common.serialization.LongSerializer;
  */
 final class Run implements AutoCloseable {
   private static final int WAIT_MS = 50;
+  private static final int RESTART_SECONDS_MAX = 60;
 
   private final Flags flags;
   private final Settings settings;
@@ -84,7 +86,8 @@ final class Run implements AutoCloseable {
     restartIt();
     phase("after", () -> traffic.draw(flags.updates(), this::send));
     awaitLag();
-    total();
+    result.put("total", total());
+    restarts();
     for (Child instance : instances) {
       instance.ask("stop");
       instance.awaitEnd();
@@ -167,10 +170,10 @@ final class Run implements AutoCloseable {
   /** What was measured since the last time. */
   private record Taken(Histogram latency, long diskReadBytes) {}
 
-  private Taken take() throws IOException, InterruptedException, DataFormatException {
+  private Taken take(Child... from) throws IOException, InterruptedException, DataFormatException {
     Histogram latency = new Histogram(3);
     long bytes = 0;
-    for (Child instance : instances) {
+    for (Child instance : from) {
       JsonNode taken = instance.ask("take");
       latency.add(Histogram.decodeFromCompressedByteBuffer(
           ByteBuffer.wrap(Base64.getDecoder().decode(taken.path("latency").asText())), 0));
@@ -181,14 +184,14 @@ final class Run implements AutoCloseable {
 
   private void phase(String name, Runnable sending) throws Exception {
     long before = traffic.records();
-    long bytesBefore = take().diskReadBytes();
+    long bytesBefore = take(instances).diskReadBytes();
     long begin = System.nanoTime();
     sending.run();
     producer.flush();
     double sent = (System.nanoTime() - begin) / 1e9;
     await(name + ": the amounts are not worked off", this::allCommitted);
     double seconds = (System.nanoTime() - begin) / 1e9;
-    Taken taken = take();
+    Taken taken = take(instances);
     long records = traffic.records() - before;
     Map<String, Object> phase = new LinkedHashMap<>();
     phase.put("records", records);
@@ -221,6 +224,85 @@ final class Run implements AutoCloseable {
     result.put("killed", killed);
   }
 
+  /** Where the restarts of a pair have a medium to lose, the one with it and the one without take turns at the first place. */
+  private void restarts() throws Exception {
+    List<Map<String, Object>> all = new ArrayList<>();
+    result.put("restarts", all);
+    for (int pair = 0; pair < flags.closes() + flags.kills(); ++pair) {
+      boolean killed = pair >= flags.closes();
+      if (!settings.cache().ours()) {
+        all.add(restart(killed, "none"));
+        continue;
+      }
+      for (int turn = 0; turn < 2; ++turn) all.add(restart(killed, (pair + turn) % 2 == 0 ? "kept" : "removed"));
+    }
+    if (all.isEmpty()) return;
+    await("the amounts after the restarts are not worked off", this::allCommitted);
+    awaitLag();
+    total();  // how many they were depends on the machine
+  }
+
+  /** Of the second instance. It ends with nothing left to do, and comes back to a topic that is never empty. */
+  private Map<String, Object> restart(boolean killed, String medium) throws Exception {
+    work(flags.warmup());
+    take(instances[1]);
+    double seconds = work(flags.updates());
+    Restart restart = new Restart(killed, medium, take(instances[1]).latency.getTotalCount() / seconds);
+    producer.flush();
+    await("the amounts before a restart are not worked off", this::allCommitted);
+    awaitLag();
+    if (killed) {
+      instances[1].kill();
+    } else {
+      instances[1].ask("stop");
+      instances[1].awaitEnd();
+    }
+    await("the tasks of the instance that ended do not move", () -> hasTasks(0, settings.partitions()));
+    if (medium.equals("removed")) removeMedium();
+    long begin = System.nanoTime();
+    load();
+    start(1);
+    while (!restart.isOver() && seconds(begin) < RESTART_SECONDS_MAX) {
+      Taken taken = take(instances[1]);
+      restart.sample(seconds(begin), taken.latency, taken.diskReadBytes);
+      if (!restart.isActive() && hasTasks(1, settings.partitions() - settings.partitions() / 2)) {
+        restart.active(seconds(begin), instances[1].ask("state"));
+      }
+      load();
+      Thread.sleep(2 * WAIT_MS);
+    }
+    Map<String, Object> restarted = restart.result(instances[1].ask("report"));
+    System.out.println("  " + Report.restart(settings.cache().shown(), restarted));
+    awaitBalance("the instance that was started again does not get its tasks back");
+    producer.flush();
+    return restarted;
+  }
+
+  private static double seconds(long since) {
+    return (System.nanoTime() - since) / 1e9;
+  }
+
+  /** The topic has as many amounts that are not worked off as a measured part has. */
+  private void load() throws Exception {
+    traffic.draw(Math.max(0, flags.updates() - (traffic.records() - committed())), this::send);
+  }
+
+  /** Seconds until so many amounts are worked off, behind which there are always others. */
+  private double work(long amounts) throws Exception {
+    load();
+    long end = committed() + amounts;
+    return await("the amounts are not worked off", () -> {
+      load();
+      return committed() >= end;
+    });
+  }
+
+  private void removeMedium() throws IOException {
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(settings.medium(), settings.cache().shown() + "-2*")) {
+      for (Path file : files) Files.delete(file);
+    }
+  }
+
   private void restartIt() throws Exception {
     long begin = System.nanoTime();
     start(1);
@@ -234,7 +316,7 @@ final class Run implements AutoCloseable {
   }
 
   /** Of all accounts: as they were read from the stores, and as they must be. */
-  private void total() throws Exception {
+  private Map<String, Object> total() throws Exception {
     long keys = 0;
     long amounts = 0;
     long digest = 0;
@@ -250,12 +332,12 @@ final class Run implements AutoCloseable {
     total.put("amounts", amounts);
     total.put("digest", Long.toHexString(digest));
     total.put("right", keys == settings.keys() && amounts == traffic.records() && digest == traffic.digest());
-    result.put("total", total);
     if (!(Boolean) total.get("right")) {
       throw new Failure(settings.cache().shown() + ": " + keys + " accounts with " + amounts + " amounts, and it should be "
           + settings.keys() + " with " + traffic.records() + "; digest " + Long.toHexString(digest) + ", should be "
           + Long.toHexString(traffic.digest()));
     }
+    return total;
   }
 
   @Override
