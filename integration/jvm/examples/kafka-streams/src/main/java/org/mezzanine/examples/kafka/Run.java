@@ -34,7 +34,7 @@ import org.apache.kafka.common.serialization.LongSerializer;
  */
 final class Run implements AutoCloseable {
   private static final int WAIT_MS = 50;
-  private static final int RESTART_SECONDS_MAX = 60;
+  private static final int RESTART_SECONDS_MAX = 120;
 
   private final Flags flags;
   private final Settings settings;
