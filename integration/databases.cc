@@ -40,7 +40,9 @@ void Databases::OpenRest(DramPart rest) {
   const std::lock_guard lock(mutex_);
   assert(members_.empty());
   total_ = rest.capacity_bytes();
-  members_.push_back(std::make_unique<Member>(Member{.dram = std::move(rest), .bytes = total_}));
+  members_.push_back(std::make_unique<Member>());
+  members_[0]->dram = std::move(rest);
+  members_[0]->bytes = total_;
 }
 
 void Databases::SetTotal(uint64_t bytes) {
@@ -96,8 +98,10 @@ Status Databases::Add(std::string_view name, const DatabaseLimits& limits, DramP
   const std::lock_guard lock(mutex_);
   assert(!members_.empty());
   MEZZ_RETURN_IF_ERROR(Fit(name, kNoShare, limits.dram));
-  auto made = std::make_unique<Member>(
-      Member{.name = std::string(name), .limits = limits, .dram = std::move(dram), .hits_before = 0, .bytes = 0});
+  auto made = std::make_unique<Member>();
+  made->name = name;
+  made->limits = limits;
+  made->dram = std::move(dram);
   members_.reserve(members_.size() + 1);
   {
     const std::lock_guard counters(counters_mutex_);

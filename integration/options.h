@@ -118,9 +118,10 @@ struct HybridCacheOptions {
   // "file:PATH". Empty means nowhere. Each cache needs a socket or a file of its own.
   std::string metrics;
   // The name of the database that the cache is for, if several share one: NewHybridCache then gives it a cache by
-  // ForDatabase. The first one of a process opens the cache that they share; others whose options have the same URI but
-  // for this join it. What is no part of the URI (functions) is the first one's. Empty: a cache for itself.
-  // kEachDatabase: of a program's own caches (preload), each is one, named by its database's path.
+  // ForDatabase. The first one of a process opens the cache that they share, if no cache of that URI is open; others
+  // whose options have the same URI but for this join it. What is no part of the URI (functions) is the first one's.
+  // Empty: a cache for itself. kEachDatabase: of a program's own caches (preload), each is one, named by its database's
+  // path.
   std::string share;
   DatabaseLimits share_limits;
   // Returns monotonic nanoseconds, for policies and for the cost of a miss (pack=auto). Empty means

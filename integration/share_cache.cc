@@ -25,16 +25,23 @@ struct SharedCaches {
 
 }  // namespace
 
-// One at a time: the second database of a cache waits until the first one has opened it.
+// One at a time: the second database of a cache waits until the first one has opened it. A cache that was opened for
+// itself may be shared later, too.
 Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb::Cache>* cache) {
-  if (options.share.empty()) return NewMainCache(options, cache);
   HybridCacheOptions shared = options;
   shared.share.clear();
   shared.share_limits = {};
+  const std::string uri = shared.ToUri();
   SharedCaches& caches = SharedCaches::Get();
+  if (options.share.empty()) {
+    MEZZ_RETURN_IF_ERROR(NewMainCache(options, cache));
+    const std::lock_guard lock(caches.mutex);
+    std::weak_ptr<rocksdb::Cache>& known = caches.of_uri[uri];
+    if (known.expired()) known = *cache;
+    return Status::Ok();
+  }
   const std::lock_guard lock(caches.mutex);
   std::erase_if(caches.of_uri, [](const auto& entry) { return entry.second.expired(); });
-  const std::string uri = shared.ToUri();
   const auto known = caches.of_uri.find(uri);
   std::shared_ptr<rocksdb::Cache> main = known == caches.of_uri.end() ? nullptr : known->second.lock();
   if (main == nullptr) MEZZ_RETURN_IF_ERROR(NewMainCache(shared, &main));

@@ -177,6 +177,17 @@ TEST_F(DatabasesTest, TheUriGivesADatabaseItsShareOfTheCacheThatTheRestNames) {
   EXPECT_THAT(open("a:max=1%", &a).message(), HasSubstr("4 are the least"));
 }
 
+TEST_F(DatabasesTest, TheUriJoinsACacheThatWasOpenedForItself) {
+  const std::string uri = "mezzanine://dram=8M;scm=32M;segment=256K;scm_path=" + file_.path();
+  HybridCacheOptions alone, shared;
+  ASSERT_TRUE(ParseHybridUri(uri, &alone).ok());
+  ASSERT_TRUE(ParseHybridUri(uri + ";share=late:max=50%", &shared).ok());
+  const CachePtr main = Open(alone), late = Open(shared);
+  EXPECT_EQ(&GetHybridStats(main.get())->scm(), &GetHybridStats(late.get())->scm());
+  CachePtr again;
+  EXPECT_EQ(NewHybridCache(alone, &again).code(), Status::Code::kBusy) << "its medium is taken";
+}
+
 TEST_F(DatabasesTest, AreRefusedWhereTheyCannotBe) {
   const CachePtr main = Open(OptionsOf(32 << 20, file_));
   CachePtr view;

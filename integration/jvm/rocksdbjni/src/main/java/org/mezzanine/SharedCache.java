@@ -16,11 +16,14 @@ import org.rocksdb.WriteBufferManager;
 public final class SharedCache {
   private static final Map<String, SharedCache> BY_URI = new HashMap<>();  // guarded by itself
 
+  private final String uri;
   private final MezzanineCache cache;
+  private final Map<String, MezzanineCache> shares = new HashMap<>();  // guarded by itself
   private final long writeBufferBytes;
   private final WriteBufferManager writeBuffers;
 
   private SharedCache(String uri, long writeBufferBytes) {
+    this.uri = uri;
     cache = MezzanineCache.open(uri);
     this.writeBufferBytes = writeBufferBytes;
     writeBuffers = new WriteBufferManager(writeBufferBytes > 0 ? writeBufferBytes : cache.getDramBytes() / 4, cache);
@@ -57,6 +60,20 @@ public final class SharedCache {
     return cache;
   }
 
+  /**
+   * The part of the cache that the database of this name has, made when it is first asked for.
+   *
+   * @param limits as the URI's share has them behind the name, such as {@code reserve=10%,max=40%}; empty: none. A share
+   *     that was made before keeps its own
+   * @throws MezzanineException if the limits contradict themselves or those of others
+   */
+  public MezzanineCache share(String name, String limits) {
+    synchronized (shares) {
+      return shares.computeIfAbsent(
+          name, made -> MezzanineCache.open(uri + ";share=" + made + (limits.isEmpty() ? "" : ":" + limits)));
+    }
+  }
+
   /** As it was asked for at the opening; 0: a quarter. */
   public long writeBufferBytes() {
     return writeBufferBytes;
@@ -68,12 +85,20 @@ public final class SharedCache {
 
   /** The same object, which has tables in the cache from now on. */
   public BlockBasedTableConfig useIn(BlockBasedTableConfig tables) {
+    return useIn(tables, cache);
+  }
+
+  /** The same for {@code cache}, which is this one or a share of it. */
+  public BlockBasedTableConfig useIn(BlockBasedTableConfig tables, MezzanineCache cache) {
     return tables.setBlockCache(cache)
         .setCacheIndexAndFilterBlocks(true)
         .setCacheIndexAndFilterBlocksWithHighPriority(true);
   }
 
   private void close() {
+    synchronized (shares) {
+      shares.values().forEach(MezzanineCache::close);
+    }
     writeBuffers.close();
     cache.close();
   }

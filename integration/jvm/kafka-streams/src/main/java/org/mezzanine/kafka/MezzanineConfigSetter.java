@@ -24,18 +24,22 @@ import org.slf4j.LoggerFactory;
  * rocksdb.config.setter=org.mezzanine.kafka.MezzanineConfigSetter
  * mezzanine.uri=mezzanine://dram=256M;scm=2G;scm_path=/dev/shm/mezz
  * mezzanine.write.buffer.bytes=67108864
+ * mezzanine.share.stores=reserve=5%,max=50%
  * </pre>
  *
  * <p>As Kafka's guide to bounded memory has it, the stores' write buffers are charged to the cache, index and filter
  * blocks lie in it, and it is never closed before the JVM ends: stores come and go with their tasks. So the DRAM of all
  * stores together is what the URI says. The write buffers may take a quarter of its DRAM tier unless
- * mezzanine.write.buffer.bytes says otherwise. Applications of one JVM that name the same URI share a cache.
+ * mezzanine.write.buffer.bytes says otherwise. Applications of one JVM that name the same URI share a cache. With
+ * mezzanine.share.stores each store has a share of it under its name, with these limits (empty: none), so that one that
+ * is scanned does not push out what another needs; the cache's report tells each store's figures.
  *
  * <p>Streams 4.3 and later keep offsets in a column family of their own, whose cache no setter reaches.
  */
 public class MezzanineConfigSetter implements RocksDBConfigSetter {
   public static final String URI = "mezzanine.uri";
   public static final String WRITE_BUFFER_BYTES = "mezzanine.write.buffer.bytes";
+  public static final String SHARE_STORES = "mezzanine.share.stores";
 
   private static final Logger LOG = LoggerFactory.getLogger(MezzanineConfigSetter.class);
 
@@ -51,15 +55,25 @@ public class MezzanineConfigSetter implements RocksDBConfigSetter {
     if (!(tables instanceof BlockBasedTableConfig)) {
       throw new ConfigException("store " + storeName + " has no block-based tables, which alone have a block cache");
     }
+    MezzanineCache cache = cacheOf(storeName, shared, configs.get(SHARE_STORES));
     // This very object: Streams asks it for its metrics, and refuses another.
-    options.setTableFormatConfig(shared.useIn((BlockBasedTableConfig) tables));
+    options.setTableFormatConfig(shared.useIn((BlockBasedTableConfig) tables, cache));
     options.setWriteBufferManager(shared.writeBuffers());
-    warm(storeName, options, shared.cache());
+    warm(storeName, options, cache);
   }
 
   @Override
   public void close(String storeName, Options options) {
     // The cache is all stores'.
+  }
+
+  private static MezzanineCache cacheOf(String storeName, SharedCache shared, Object limits) {
+    if (limits == null) return shared.cache();
+    try {
+      return shared.share(storeName, limits.toString().trim());
+    } catch (MezzanineException error) {
+      throw new ConfigException(SHARE_STORES, limits.toString(), error.getMessage());
+    }
   }
 
   private static SharedCache shared(Map<String, Object> configs) {

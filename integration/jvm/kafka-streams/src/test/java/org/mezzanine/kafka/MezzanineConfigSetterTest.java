@@ -105,6 +105,29 @@ class MezzanineConfigSetterTest {
     }
   }
 
+  @Test
+  void eachStoreMayHaveAShareOfTheCacheUnderItsName() {
+    String uri = "mezzanine://dram=8M;scm=96M;scm_path=" + folder.resolve("shared");
+    Properties properties = properties(uri);
+    properties.put("mezzanine.share.stores", "reserve=20%,max=60%");
+    try (TopologyTestDriver driver = new TopologyTestDriver(topology(), properties)) {
+      for (String topic : new String[] {"one", "two"}) pipe(driver, topic);
+      for (String topic : new String[] {"one", "two", "one"}) readAll(driver, topic);
+      String report = MezzanineConfigSetter.cache(uri).report();
+      for (String store : new String[] {"one-store", "two-store"}) {
+        String line = "\nshare." + store + ": scm [1-9].*scm.hit [1-9]";
+        assertTrue(Pattern.compile(line).matcher(report).find(), report);
+      }
+    }
+    // The tasks were closed, and come back to their shares.
+    try (TopologyTestDriver driver = new TopologyTestDriver(topology(), properties)) {
+      pipe(driver, "one");
+      readAll(driver, "one");
+    }
+    assertTrue(refused(Map.of("mezzanine.uri", uri, "mezzanine.write.buffer.bytes", 2097152,
+        "mezzanine.share.stores", "reserve=70%,max=60%")).contains("lower"));
+  }
+
   private static String refused(Map<String, Object> configs) {
     try (Options options = new Options().setTableFormatConfig(new BlockBasedTableConfig())) {
       return assertThrows(ConfigException.class, () -> new MezzanineConfigSetter().setConfig("store", options, configs))
