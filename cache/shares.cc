@@ -2,6 +2,7 @@
 #include "cache/shares.h"
 
 #include <fmt/format.h>
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
