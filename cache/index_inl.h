@@ -104,16 +104,12 @@ Index::Published Index::Publish(const KeyHash& hash, IndexWord fresh, Reader& re
     Slot* mine = Replace(hash, state, fresh, reader);
     replaced |= mine != nullptr;
     if (mine == nullptr) mine = Insert(hash, state, fresh, age, &displaced);
-    if (mine == nullptr) {  // it is displaced itself, and so is what another thread put under the key
-      EraseIn(hash, state, nullptr, reader, [](IndexWord) {});
-      break;
-    }
     MEZZ_TEST_POINT("index.published");
     // Another thread may have put the key into another slot meanwhile. Each publishes before it looks (both seq_cst),
-    // so at least one sees the other. If both do, the block is forgotten.
+    // so at least one sees the other. If both do, the block is forgotten. So it is if this one was displaced itself.
     EraseIn(hash, state, mine, reader, [](IndexWord) {});
     if (growth_ == nullptr || !Moved(hash, state, LoadState(std::memory_order_seq_cst))) break;
-    Remove(*mine, fresh);
+    if (mine != nullptr) Remove(*mine, fresh);
   }
   return replaced ? Published::kReplaced : displaced ? Published::kDisplaced : Published::kInserted;
 }
@@ -173,7 +169,7 @@ Index::Slot* Index::Coldest(const KeyHash& hash, State state, Age&& age, IndexWo
       const auto old = static_cast<uint64_t>(age(seen));
       const uint64_t heat = old == kKept ? IndexWord::kHeatMax : seen.heat();
       const uint64_t rank = heat << kAgeBits | (old & ((uint64_t{1} << kAgeBits) - 1));
-      if (rank < coldest_rank) coldest = candidate, *word = seen, coldest_rank = rank;
+      if (coldest == nullptr || rank < coldest_rank) coldest = candidate, *word = seen, coldest_rank = rank;
     }
   }
   return coldest;

@@ -102,11 +102,16 @@ void Reclaimer::RunWhileNothingMoves(const std::function<void()>& change) {
 }
 
 bool Reclaimer::MakeRoom(ShareId share) {
+  constexpr uint32_t kVictimsAtOnce = 8;
   waiting_.fetch_add(1, std::memory_order_relaxed);
   const Stay stay(*this, std::unique_lock(mutex_));
   waiting_.fetch_sub(1, std::memory_order_relaxed);
+  const uint32_t held = log_->UseOf(share).held;
   for (uint32_t tries = 0; tries < log_rules::kSparingVictimsMax + log_->segments(); ++tries) {
     if (log_->free_segments() > 1 && !log_->IsFull(share)) return true;
+    // A share far above a maximum that was lowered: others may reclaim before it is asked for again.
+    if (tries >= kVictimsAtOnce && log_->IsFull(share) && log_->UseOf(share).held + kVictimsAtOnce / 2 <= held)
+      return true;
     if (!WorkLocked(UINT64_MAX, tries < log_rules::kSparingVictimsMax ? Mode::kSpare : Mode::kDrop, share))
       return false;
   }
@@ -123,8 +128,9 @@ void Reclaimer::ShrinkTo(uint32_t segments) {
       if (!done && segments == 0) log_->SealAll();
       if (!done) worked = WorkLocked(UINT64_MAX, Mode::kDropPinned);
     }
-    if (!done && !worked && !log_->HasSealed()) return;  // all that is left is open: below the limit by itself
-    if (!done && !worked) std::this_thread::yield();     // until the writers in them have left
+    // All that is left is open: below the limit by itself, but for shares' segments.
+    if (!done && !worked && !log_->HasSealed() && !log_->SealShares()) return;
+    if (!done && !worked) std::this_thread::yield();  // until the writers in them have left
     // A mutex favours who released it last: let those in who wait for room.
     for (int i = 0; i < kYieldsMax && waiting_.load(std::memory_order_relaxed) != 0; ++i) std::this_thread::yield();
   }

@@ -193,8 +193,8 @@ bool ScmTier::Impl::Store(const Dictionary& dictionary) {
 }
 
 std::optional<SegmentLog::Reservation> ScmTier::Impl::Reserve(uint64_t bytes, Generation generation, ShareId share) {
-  const unsigned lane = log_.LaneOf(share, generation);
   for (;;) {
+    const unsigned lane = log_.LaneOf(share, generation);
     if (auto where = log_.Reserve(lane, bytes)) return where;
     if (!log_.Advance(lane, bytes, SegmentLog::For::kWriter) && !reclaimer_.MakeRoom(share)) return std::nullopt;
     if (log_.limit() == 0 || faults_.IsOver()) return std::nullopt;

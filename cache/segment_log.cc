@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cassert>
+#include <utility>
 
 #include "cache/header_checksum.h"
 #include "cache/log_rules.h"
@@ -159,14 +160,20 @@ bool SegmentLog::AdoptAwaiting(const Fill& fill) {
     GiveUpLocked(fill.segment);
     return false;
   }
+  const uint64_t tag = ShareTagOnMedium(fill.segment);
+  const ShareId share = shares_.Find(tag);
+  if (shares_.IsFull(share)) {  // the youngest came first
+    std::erase(awaiting_, fill.segment);
+    GiveUpLocked(fill.segment);
+    return false;
+  }
   Segment& s = segment(fill.segment);
   s.sequence.store(fill.sequence, std::memory_order_relaxed);  // by its own header, whatever Await was told
   s.tail.store(fill.tail - (uint64_t{Raw(fill.segment)} << segment_shift_), std::memory_order_relaxed);
   s.dead.store(fill.dead, std::memory_order_relaxed);
   s.adopted = true;
   s.control.fetch_add(kWriter, std::memory_order_relaxed);
-  const uint64_t tag = ShareTagOnMedium(fill.segment);
-  SetShareLocked(fill.segment, shares_.Find(tag), tag);
+  SetShareLocked(fill.segment, share, tag);
   Change(fill.segment, State::kAwaiting, State::kSealed);
   // It is the last one, but for those that other threads have not come to yet.
   awaiting_.erase(std::find(awaiting_.rbegin(), awaiting_.rend(), fill.segment).base() - 1);
@@ -177,7 +184,9 @@ bool SegmentLog::AdoptAwaiting(const Fill& fill) {
 bool SegmentLog::GiveUpOldest(bool pinned_too) {
   const std::lock_guard lock(mutex_);
   if (keeps_awaiting_ && !pinned_too) return false;
-  const auto oldest = std::ranges::find_if(awaiting_, [&](SegmentId id) { return MayTake(id, pinned_too); });
+  const auto oldest = std::ranges::find_if(awaiting_, [&](SegmentId id) {
+    return MayTake(id, pinned_too) && (pinned_too || shares_.count() == 0 || !IsReservedAwaiting(id));
+  });
   if (oldest == awaiting_.end()) return false;
   const SegmentId id = *oldest;
   awaiting_.erase(oldest);
@@ -270,10 +279,12 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   }
   const size_t kept_for_reclaim = whom == For::kReclaim ? 0 : 1;
   const ShareId share = ShareOf(lane);
+  if (!shares_.IsAdded(share)) return false;  // since LaneOf: the caller asks again
   const bool is_full = whom == For::kWriter && shares_.IsFull(share);
   if (free_.size() <= kept_for_reclaim || is_full) {
-    // Of a small tier or share every segment may be open, or hold tombstones: then this one is what reclaim can take.
-    const bool none_sealed = is_full ? !HasSealedLocked(share) : young_.empty() && proven_.empty() && hollow_.empty();
+    // Of a small tier, or beside reserves, all that might go may be open, or hold tombstones: then this one is what
+    // reclaim can take.
+    const bool none_sealed = !HasVictimFor(share);
     if (none_sealed && open != kNoSegment && whom == For::kWriter) SealLocked(lane);
     return false;
   }
@@ -405,6 +416,16 @@ LogPosition SegmentLog::Position() const {
   return position;
 }
 
+bool SegmentLog::SealShares() {
+  const std::lock_guard lock(mutex_);
+  bool sealed = false;
+  for (unsigned lane = lanes_; lane < all_lanes(); ++lane) {
+    sealed |= OpenOf(lane).load(std::memory_order_relaxed) != kNoSegment;
+    SealLocked(lane);
+  }
+  return sealed;
+}
+
 uint64_t SegmentLog::SealAll() {
   const std::lock_guard lock(mutex_);
   for (unsigned lane = 0; lane < all_lanes(); ++lane) SealLocked(lane);
@@ -525,9 +546,12 @@ SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too, ShareId needs) {
 Status SegmentLog::AddShare(std::string_view name, const ShareLimits& limits, ShareId* id) {
   const std::lock_guard lock(mutex_);
   MEZZ_RETURN_IF_ERROR(shares_.Add(name, limits, id));
+  TagAwaitingLocked();
   for (uint32_t i = 0; i < segments_count_; ++i) {
     const State state = this->state(SegmentId{i});
-    if ((state != State::kOpen && state != State::kSealed) || segments_[i].share_tag != shares_.tag(*id)) continue;
+    if (segments_[i].share_tag != shares_.tag(*id)) continue;
+    if (state == State::kAwaiting) segments_[i].share.store(*id, std::memory_order_relaxed);
+    if (state != State::kOpen && state != State::kSealed) continue;
     shares_.NoteHeld(segments_[i].share.load(std::memory_order_relaxed), -1);
     SetShareLocked(SegmentId{i}, *id, segments_[i].share_tag);
   }
@@ -539,9 +563,28 @@ Status SegmentLog::ChangeShare(ShareId id, const ShareLimits& limits) {
   return shares_.Change(id, limits);
 }
 
+// Nobody writes to its segments any more, so they must be where reclaim looks.
 void SegmentLog::RemoveShare(ShareId id) {
   const std::lock_guard lock(mutex_);
   shares_.Remove(id);
+  for (const Generation generation : {Generation::kYoung, Generation::kProven}) SealLocked(LaneOfShare(id, generation));
+}
+
+// Finds out whose the awaiting segments are. Only tiers with shares pay for it, once.
+void SegmentLog::TagAwaitingLocked() {
+  if (std::exchange(awaiting_tagged_, true)) return;
+  for (const SegmentId id : awaiting_) {
+    segment(id).share_tag = ShareTagOnMedium(id);
+    segment(id).share.store(kNoShare, std::memory_order_relaxed);
+  }
+}
+
+// Whether an awaiting segment's share has no more than its reserve, awaiting ones included.
+bool SegmentLog::IsReservedAwaiting(SegmentId id) const {
+  const ShareId share = segment(id).share.load(std::memory_order_relaxed);
+  if (share == kNoShare) return false;
+  const auto is_its = [&](SegmentId other) { return segment(other).share.load(std::memory_order_relaxed) == share; };
+  return shares_.held(share) + std::ranges::count_if(awaiting_, is_its) <= shares_.reserved(share);
 }
 
 SegmentLog::ShareUse SegmentLog::UseOf(ShareId id) const {
@@ -564,13 +607,17 @@ void SegmentLog::SetShareLocked(SegmentId id, ShareId share, uint64_t tag) {
   shares_.NoteHeld(share, 1);
 }
 
-// REQUIRES: `share` is not kNoShare.
-bool SegmentLog::HasSealedLocked(ShareId share) const {
-  const auto is_open = [&](Generation generation) {
-    return OpenOf(LaneOf(share, generation)).load(std::memory_order_relaxed) != kNoSegment;
-  };
-  const unsigned open = (is_open(Generation::kYoung) ? 1 : 0) + (is_open(Generation::kProven) ? 1 : 0);
-  return shares_.held(share) > open;
+// Whether a segment is sealed that TakeVictim may take for this share once its writers and readers have left.
+bool SegmentLog::HasVictimFor(ShareId needs) const {
+  const bool is_full = shares_.IsFull(needs);
+  for (const SegmentQueue* const queue : {&young_, &proven_, &hollow_}) {
+    if (shares_.count() == 0 && !queue->empty()) return true;
+    for (size_t at = 0; shares_.count() != 0 && at < queue->size(); ++at) {
+      const ShareId share = segment((*queue)[at]).share.load(std::memory_order_relaxed);
+      if (share == needs || (!is_full && shares_.MayLose(share))) return true;
+    }
+  }
+  return false;
 }
 
 bool SegmentLog::HasSealed() const {

@@ -131,11 +131,12 @@ class SegmentLog {
   bool IsAwaiting(SegmentId id) const;
   bool HasAwaiting() const;
   // Adopts a segment, which is sealed from now on. True: the pin is now that of a writer, which must Leave. False: the
-  // segment was given up, or has no records. REQUIRES: it is pinned by PinAwaiting, and the segments adopted before are
-  // younger.
+  // segment was given up, or has no records, or its share is full. REQUIRES: it is pinned by PinAwaiting, and the
+  // segments adopted before are younger.
   bool AdoptAwaiting(const Fill& fill);
   // Gives up the oldest awaiting segment that may go. It is free now, or when its last pin goes. Unless `pinned_too`,
-  // it must not be pinned, and its medium must be ready. False: there is none.
+  // it must not be pinned, its medium must be ready, and its share must have more than its reserve, awaiting segments
+  // included. False: there is none.
   bool GiveUpOldest(bool pinned_too);
   void GiveUpAwaiting();  // all
 
@@ -190,12 +191,14 @@ class SegmentLog {
   unsigned lanes() const { return lanes_; }  // of kNoShare; the last is for proven records, also reclaim's survivors
   unsigned proven_lane() const { return lanes_ - 1; }
   unsigned LaneOfThisThread() const;
-  // The lane for a record of this share. A share other than kNoShare has one for each generation, behind lanes(), as a
-  // segment belongs to one share. A LogPosition does not tell where these stand, so with erase=durable what such a lane
-  // gets behind a tombstone, in the segment that was open then, is forgotten at a restart.
+  // The lane for a record of this share; one that was removed has the rest's. A share other than kNoShare has one for
+  // each generation, behind lanes(), as a segment belongs to one share. A LogPosition does not tell where these stand,
+  // so with erase=durable what such a lane gets behind a tombstone, in the segment that was open then, is forgotten at
+  // a restart.
   unsigned LaneOf(ShareId share, Generation generation) const {
-    if (share == kNoShare) return generation == Generation::kProven ? proven_lane() : LaneOfThisThread();
-    return lanes_ + 2 * (Raw(share) - 1u) + (generation == Generation::kProven ? 1 : 0);
+    if (share == kNoShare || !shares_.IsAdded(share))
+      return generation == Generation::kProven ? proven_lane() : LaneOfThisThread();
+    return LaneOfShare(share, generation);
   }
 
   // Tells that a record packed with this dictionary is about to be published in the segment. The segment keeps the
@@ -215,6 +218,8 @@ class SegmentLog {
   // Seals the open segment of every lane, for a tier that shrinks. Returns a sequence below those of all segments
   // opened later.
   uint64_t SealAll();
+  // Seals the open segments of shares, for a tier that shrinks. False: there was none.
+  bool SealShares();
   // Prepare for, and follow, a change of the superblock after which no restart finds what lies in segments with a lower
   // sequence. No such segment is written to any more, and dictionaries whose records lie there are written anew.
   // SealBelow comes before the change, LeaveBehind after it.
@@ -404,7 +409,12 @@ class SegmentLog {
     return lane < lanes_ ? lane_[lane].open : share_lane_[lane - lanes_].open;
   }
   Atomic<uint64_t>& OpenOf(unsigned lane) { return lane < lanes_ ? lane_[lane].open : share_lane_[lane - lanes_].open; }
-  bool HasSealedLocked(ShareId share) const;
+  unsigned LaneOfShare(ShareId share, Generation generation) const {
+    return lanes_ + 2 * (Raw(share) - 1u) + (generation == Generation::kProven ? 1 : 0);
+  }
+  bool HasVictimFor(ShareId needs) const;
+  void TagAwaitingLocked();
+  bool IsReservedAwaiting(SegmentId id) const;
   // may_be(share): whether the victim may be one of its segments.
   template <typename MayBe>
   void TakeOfLocked(MayBe&& may_be, bool pinned_too, Victim* victim);
@@ -445,6 +455,7 @@ class SegmentLog {
   std::vector<SegmentId> parked_;                     // GUARDED_BY(mutex_)
   std::vector<SegmentId> awaiting_;                   // GUARDED_BY(mutex_), oldest first
   bool keeps_awaiting_ = false;                       // GUARDED_BY(mutex_)
+  bool awaiting_tagged_ = false;                      // GUARDED_BY(mutex_): whose awaiting segments are is known
   uint64_t next_sequence_ = 1;                        // GUARDED_BY(mutex_)
   uint64_t sequences_end_ = UINT64_MAX;               // GUARDED_BY(mutex_): the next one asks reserve_
   std::function<std::optional<uint64_t>()> reserve_;  // may be empty

@@ -34,7 +34,7 @@ ShareId Shares::Find(uint64_t tag) const {
 
 ShareId Shares::FindUnused() const {
   for (unsigned i = 1; i <= count_; ++i) {
-    if (!shares_[i].added && shares_[i].held.load(std::memory_order_relaxed) == 0)
+    if (!shares_[i].added.load(std::memory_order_relaxed) && shares_[i].held.load(std::memory_order_relaxed) == 0)
       return ShareId{static_cast<uint8_t>(i)};
   }
   return kNoShare;
@@ -48,7 +48,7 @@ Status Shares::Add(std::string_view name, const ShareLimits& limits, ShareId* id
     return Status::InvalidArgument(
         fmt::format("share={}: this name cannot be told from the share {}: use another", name, share(at).name));
   }
-  if (at != kNoShare && share(at).added)
+  if (at != kNoShare && IsAdded(at))
     return Status::Busy(fmt::format("share={}: another database of this cache has that name", name));
   if (at == kNoShare && count_ + 1 >= kSharesMax) at = FindUnused();
   if (at == kNoShare && count_ + 1 >= kSharesMax) {
@@ -60,7 +60,7 @@ Status Shares::Add(std::string_view name, const ShareLimits& limits, ShareId* id
   Share& added = share(at);
   added.name = name;
   added.tag = tag;
-  added.added = true;
+  added.added.store(true, std::memory_order_relaxed);
   added.limits = limits;
   StoreLimits(added);
   count_ = std::max(count_, unsigned{Raw(at)});
@@ -69,7 +69,7 @@ Status Shares::Add(std::string_view name, const ShareLimits& limits, ShareId* id
 }
 
 Status Shares::Change(ShareId id, const ShareLimits& limits) {
-  assert(id != kNoShare && share(id).added);
+  assert(id != kNoShare && IsAdded(id));
   MEZZ_RETURN_IF_ERROR(Fit(share(id).name, id, limits));
   share(id).limits = limits;
   StoreLimits(share(id));
@@ -77,8 +77,8 @@ Status Shares::Change(ShareId id, const ShareLimits& limits) {
 }
 
 void Shares::Remove(ShareId id) {
-  assert(id != kNoShare && share(id).added);
-  share(id).added = false;
+  assert(id != kNoShare && IsAdded(id));
+  share(id).added.store(false, std::memory_order_relaxed);
   share(id).limits = {};
   StoreLimits(share(id));
 }
@@ -94,14 +94,22 @@ Status Shares::Fit(std::string_view name, ShareId id, const ShareLimits& limits)
                               limits.max_percent));
   }
   unsigned percent = limits.reserved_percent, shares = 1;
+  uint64_t reserved_segments = Percent(segments_, percent);
   for (unsigned i = 1; i <= count_; ++i) {
-    if (!shares_[i].added || ShareId{static_cast<uint8_t>(i)} == id) continue;
+    if (!shares_[i].added.load(std::memory_order_relaxed) || ShareId{static_cast<uint8_t>(i)} == id) continue;
     percent += shares_[i].limits.reserved_percent;
+    reserved_segments += Percent(segments_, shares_[i].limits.reserved_percent);
     ++shares;
   }
   if (percent > kReservedPercentMax) {
     return refuse(fmt::format("reserve={}% makes the reserves of all shares {}%, and {}% is the most: lower one",
                               limits.reserved_percent, percent, kReservedPercentMax));
+  }
+  if (segments_ - reserved_segments < 2 * shares) {
+    return refuse(
+        fmt::format("reserves leave {} of {} segments to {} shares, which have two open each: lower one, or make "
+                    "segment_bytes smaller",
+                    segments_ - reserved_segments, segments_, shares));
   }
   if (shares * kSegmentsOfShareMin > segments_) {
     return refuse(fmt::format("{} segments are too few for {} shares: raise scm, or make segment_bytes smaller",

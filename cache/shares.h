@@ -39,7 +39,7 @@ inline constexpr unsigned kReservedPercentMax = 90;
 // A share keeps its number until it was removed and holds nothing, and another name needs one. Segments carry the hash
 // of the name (TagOf) on the medium, so a later life finds whose they were, in whatever order shares are added.
 //
-// Not thread-safe, except for IsFull and MayLose; the log's mutex guards the rest. Allocates only in Add.
+// Not thread-safe, except for IsAdded, IsFull and MayLose; the log's mutex guards the rest. Allocates only in Add.
 class Shares {
  public:
   // `segments` are those that the log has, at most.
@@ -68,6 +68,8 @@ class Shares {
   uint32_t reserved(ShareId id) const { return share(id).reserved.load(std::memory_order_relaxed); }  // segments
   uint32_t max(ShareId id) const { return share(id).max.load(std::memory_order_relaxed); }
 
+  // Whether somebody uses the share. A hint likewise; kNoShare always is.
+  bool IsAdded(ShareId id) const { return id == kNoShare || share(id).added.load(std::memory_order_relaxed); }
   // Whether the share has as much as it may. A hint where the log's mutex is not held.
   bool IsFull(ShareId id) const { return id != kNoShare && held(id) >= max(id); }
   // Whether others may take a segment of the share. A hint likewise.
@@ -77,7 +79,7 @@ class Shares {
   struct Share {
     std::string name;  // empty: kNoShare, or never added
     uint64_t tag = 0;
-    bool added = false;
+    Atomic<bool> added{false};
     ShareLimits limits;
     // Relaxed: stored under the log's mutex, and read as hints without it.
     Atomic<uint32_t> held{0};

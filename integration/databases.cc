@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 #include <utility>
 
 #include "cache/base/if_memory.h"
@@ -17,6 +18,8 @@ namespace {
 constexpr uint64_t kMovedOneIn = 4;
 // Less is not moved: each resizing takes time and evicts.
 constexpr uint64_t kMovedOneInOfTotalMin = 256;
+// Nor more at once: it is the look-up that comes to it that waits.
+constexpr uint64_t kMovedMax = 64 << 20;
 // Where nobody had a hit all are worth the same.
 constexpr double kWorthMin = 1;
 
@@ -42,32 +45,25 @@ void Databases::OpenRest(DramPart rest) {
   total_ = rest.capacity_bytes();
   members_.push_back(std::make_unique<Member>());
   members_[0]->dram = std::move(rest);
-  members_[0]->bytes = total_;
 }
 
 void Databases::SetTotal(uint64_t bytes) {
+  if (scm_->in_child()) return;
   const std::lock_guard lock(mutex_);
   total_ = bytes;
-  if (members_.size() == 1) {
-    members_[0]->bytes = bytes;
-    return members_[0]->dram.resize(bytes);
-  }
+  if (members_.size() == 1) return members_[0]->dram.resize(bytes);
   (void)IfThereIsMemory([this] { DivideLocked(/*all_at_once=*/true); });  // else the next division does it
 }
 
-uint64_t Databases::apart_bytes() const {
+void Databases::TellApart(const std::function<void(uint64_t bytes)>& told) const {
+  if (scm_->in_child()) return;
   const std::lock_guard lock(mutex_);
   uint64_t bytes = 0;
-  for (const auto& member : members_) bytes += member->dram.resize ? 0 : member->dram.capacity_bytes();
-  return bytes;
-}
-
-uint64_t Databases::given_bytes() const {
-  if (!divided_.load(std::memory_order_relaxed)) return 0;
-  const std::lock_guard lock(mutex_);
-  uint64_t bytes = 0;
-  for (size_t i = 1; i < members_.size(); ++i) bytes += members_[i]->bytes;
-  return bytes;
+  for (const auto& member : members_) {
+    const uint64_t apart = member->dram.resize ? 0 : member->dram.capacity_bytes();
+    bytes += std::min(apart, std::numeric_limits<uint64_t>::max() - bytes);  // a stock cache may have no limit
+  }
+  told(bytes);
 }
 
 Status Databases::Fit(std::string_view name, ShareId share, const ShareLimits& dram) const {
@@ -95,6 +91,7 @@ Databases::Member* Databases::FindLocked(ShareId share) const {
 }
 
 Status Databases::Add(std::string_view name, const DatabaseLimits& limits, DramPart dram, ShareId* share) {
+  if (scm_->in_child()) return Status::NotSupported("a forked child cannot share its parent's cache");
   const std::lock_guard lock(mutex_);
   assert(!members_.empty());
   MEZZ_RETURN_IF_ERROR(Fit(name, kNoShare, limits.dram));
@@ -121,6 +118,7 @@ Status Databases::Add(std::string_view name, const DatabaseLimits& limits, DramP
 }
 
 void Databases::Remove(ShareId share) {
+  if (scm_->in_child()) return;
   const std::lock_guard lock(mutex_);
   Member* const gone = FindLocked(share);
   if (gone == nullptr || share == kNoShare) return;
@@ -138,6 +136,7 @@ void Databases::Remove(ShareId share) {
 }
 
 Status Databases::SetLimits(ShareId share, const DatabaseLimits& limits) {
+  if (scm_->in_child()) return Status::NotSupported("a forked child cannot change its parent's cache");
   const std::lock_guard lock(mutex_);
   Member* const changed = FindLocked(share);
   assert(changed != nullptr && share != kNoShare);
@@ -149,6 +148,7 @@ Status Databases::SetLimits(ShareId share, const DatabaseLimits& limits) {
 }
 
 void Databases::Divide(bool all_at_once) {
+  if (scm_->in_child()) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (lock.owns_lock()) (void)IfThereIsMemory([&] { DivideLocked(all_at_once); });
 }
@@ -200,22 +200,25 @@ void Databases::DivideLocked(bool all_at_once) {
     it->hits_before = hits;
   }
   const std::vector<uint64_t> targets = TargetsOf(divided, total_);
+  const uint64_t moved_min = std::min(total_ / kMovedOneInOfTotalMin, kMovedMax);
   for (const bool shrinks : {true, false}) {
     uint64_t free = total_;
-    for (const Member* const it : divided) free -= std::min(free, it->bytes);
+    for (const Member* const it : divided) free -= std::min(free, it->dram.capacity_bytes());
     for (size_t i = 0; i < divided.size(); ++i) {
-      Member& it = *divided[i];
-      const bool less = targets[i] < it.bytes;
+      const uint64_t bytes = divided[i]->dram.capacity_bytes();
+      const bool less = targets[i] < bytes;
       if (less != shrinks) continue;
-      const uint64_t apart = less ? it.bytes - targets[i] : targets[i] - it.bytes;
-      const uint64_t wanted = all_at_once ? apart : apart / kMovedOneIn;
+      const uint64_t apart = less ? bytes - targets[i] : targets[i] - bytes;
+      const uint64_t wanted = all_at_once ? apart : std::min(apart / kMovedOneIn, kMovedMax);
       const uint64_t moved = less ? wanted : std::min(wanted, free);
-      if (moved == 0 || (!all_at_once && moved < total_ / kMovedOneInOfTotalMin)) continue;
+      if (moved == 0 || (!all_at_once && moved < moved_min)) continue;
       if (!less) free -= moved;
-      it.bytes = less ? it.bytes - moved : it.bytes + moved;
-      it.dram.resize(it.bytes);
+      divided[i]->dram.resize(less ? bytes - moved : bytes + moved);
     }
   }
+  uint64_t given = 0;
+  for (const Member* const it : divided) given += it == members_[0].get() ? 0 : it->dram.capacity_bytes();
+  given_.store(given, std::memory_order_relaxed);
 }
 
 CounterSnapshot Databases::CountedByDatabases() const {
@@ -227,6 +230,7 @@ CounterSnapshot Databases::CountedByDatabases() const {
 }
 
 void Databases::AddTo(CounterSnapshot* sum) const {
+  if (scm_->in_child()) return;
   CounterSnapshot counted = CountedByDatabases();
   counted.by_role[static_cast<size_t>(Event::kScmHit)] = {};
   *sum += counted;
@@ -247,6 +251,7 @@ CounterSnapshot Databases::CountersOf(const Member& member) const {
 }
 
 std::vector<DatabaseFigures> Databases::Figures() const {
+  if (scm_->in_child()) return {};
   const std::lock_guard lock(mutex_);
   std::vector<DatabaseFigures> figures;
   if (members_.size() < 2) return figures;

@@ -35,6 +35,8 @@ std::string ToText(const DatabaseFigures& figures);
 // The databases that share one hybrid cache: each has a share of its SCM tier, and a DRAM tier and counters of its own.
 // Divides the DRAM among them and the rest, which is the cache itself.
 //
+// In a child made by fork() nothing is added, divided or told, as its parent's threads may hold the locks.
+//
 // Thread-safe, except for OpenRest. A call waits for others as long as DRAM tiers take to be resized; NoteDramMiss and
 // AddTo do not wait for that.
 class Databases {
@@ -56,10 +58,10 @@ class Databases {
   void OpenRest(DramPart rest);
   // From now on all DRAM tiers together get `bytes`, those with a size of their own apart.
   void SetTotal(uint64_t bytes);
-  // What the DRAM tiers with a size of their own have.
-  uint64_t apart_bytes() const;
-  // What the divided DRAM tiers of databases have now.
-  uint64_t given_bytes() const;
+  // Calls told(bytes) with what the DRAM tiers with a size of their own have. One call comes after the other.
+  void TellApart(const std::function<void(uint64_t bytes)>& told) const;
+  // What the divided DRAM tiers of databases have now. Waits for nobody.
+  uint64_t given_bytes() const { return given_.load(std::memory_order_relaxed); }
 
   // Adds a database, which puts under `*share` from then on. What an earlier life, or an earlier database of the name,
   // left in the SCM tier is its own again. Refuses limits that contradict themselves or those of others, and what
@@ -90,7 +92,6 @@ class Databases {
     DramPart dram;
     uint64_t hits_before = 0;  // at the last division
     double worth = 0;          // hits, decayed by half with each division
-    uint64_t bytes = 0;        // of its DRAM tier
   };
 
   Status Fit(std::string_view name, ShareId share, const ShareLimits& dram) const;
@@ -110,6 +111,7 @@ class Databases {
   std::vector<const Member*> counting_;    // GUARDED_BY(counters_mutex_): all but the rest
   std::unique_ptr<CounterSnapshot> gone_;  // GUARDED_BY(counters_mutex_): of databases that have gone
   std::atomic<bool> divided_{false};       // relaxed: a hint that there is more than the rest
+  std::atomic<uint64_t> given_{0};         // relaxed: bytes, stored under mutex_
   std::atomic<uint64_t> misses_{0};        // relaxed: publishes nothing
 };
 

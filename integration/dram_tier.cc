@@ -2,6 +2,7 @@
 #include "integration/dram_tier.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "cache/base/if_memory.h"
@@ -39,7 +40,9 @@ void DramTier::StandBeside(uint64_t bytes) {
 }
 
 void DramTier::Tell() {
-  policy_.OnDramCapacity(capacity_.load(std::memory_order_relaxed) + beside_.load(std::memory_order_relaxed));
+  const uint64_t capacity = capacity_.load(std::memory_order_relaxed);
+  const uint64_t beside = beside_.load(std::memory_order_relaxed);
+  policy_.OnDramCapacity(capacity + std::min(beside, std::numeric_limits<uint64_t>::max() - capacity));
   if (hit_bits_ != nullptr) hit_bits_->Grow(policy_.dram_bytes() / std::max(1u, options_.scm.expected_block_bytes));
 }
 

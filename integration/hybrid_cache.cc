@@ -223,8 +223,11 @@ Status HybridCache::MakeDatabaseCache(const std::shared_ptr<rocksdb::Cache>& sel
 
 void HybridCache::SetCapacity(size_t bytes) {
   if (user_.is_main()) return core_->SetDramCapacity(bytes);
-  const MoveGate::Window window(core_->gate());
-  dram_.SetCapacity(bytes);  // until the DRAM is divided anew
+  {
+    const MoveGate::Window window(core_->gate());
+    dram_.SetCapacity(bytes);  // where DRAM is divided, until that is done anew
+  }
+  core_->TellDramApart();
 }
 
 HybridCache::~HybridCache() {

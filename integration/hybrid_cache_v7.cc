@@ -592,8 +592,11 @@ void HybridCacheV7::SetCapacity(size_t capacity) {
   HybridCore* const core = this->core();
   if (core == nullptr) return target_->SetCapacity(capacity);
   if (user_->is_main()) return core->SetDramCapacity(capacity);
-  const MoveGate::Window window(core->gate());
-  large_.SetCapacity(capacity);  // until the DRAM is divided anew
+  {
+    const MoveGate::Window window(core->gate());
+    large_.SetCapacity(capacity);  // until the DRAM is divided anew
+  }
+  core->TellDramApart();
 }
 
 size_t HybridCacheV7::GetCapacity() const {

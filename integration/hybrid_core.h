@@ -74,7 +74,9 @@ class HybridCore final : private SurvivorJudge {
   Databases& databases() { return databases_; }
   const Databases& databases() const { return databases_; }
   // Tells policies what the DRAM tiers with a size of their own have together.
-  void TellDramApart() { dram_.StandBeside(databases_.apart_bytes()); }
+  void TellDramApart() {
+    databases_.TellApart([this](uint64_t bytes) { dram_.StandBeside(bytes); });
+  }
   // For a cache with GuardMoves that is being closed and gets no more requests. If it returns true, the owner of the
   // DRAM tier calls Save for each block, the hottest first, as long as save_left() is not 0. If it returns false, Save
   // must not be called (WarmDram::StartSaving).

@@ -53,7 +53,6 @@ struct Registry {
   std::unordered_map<const rocksdb::Cache*, MadeCache*> made;  // GUARDED_BY(mutex), as all here
   size_t most_without = 0;
   std::weak_ptr<rocksdb::Cache> shared;  // with share=*: the hybrid cache whose tier the others share
-  size_t joined = 0;                     // caches without a database's name that did
 
   static Registry& Get() {
     static auto* const registry = new Registry;
@@ -188,8 +187,15 @@ std::string MadeCache::DescriptionLocked() const {
                      database_.empty() ? "" : " of " + database_, databases_ ? " and others" : "");
 }
 
+// With share=* one thread at a time asks for a cache: what is shared is asked for without the right.
 void MadeCache::AskForTier() {
-  if (wanted_.share == kEachDatabase && Join()) return;
+  const bool may_share = wanted_.share == kEachDatabase;
+  if (may_share && asks_.exchange(true, std::memory_order_acquire)) return;
+  if (!may_share || !Join()) AskForRight();
+  if (may_share) asks_.store(false, std::memory_order_release);
+}
+
+void MadeCache::AskForRight() {
   TierRight& right = TierRight::Get();
   if (right.MayAsk(this) && right.Take(this)) {
     if (WantsTier()) Open(state() == State::kNew);
@@ -202,7 +208,7 @@ void MadeCache::AskForTier() {
                                                : "another cache of this process has it");
 }
 
-// Shares the tier that another cache has. False: there is none, or it cannot be shared; all is as it was.
+// Shares the tier that another cache has, if it can. False: there is none. Called by one thread at a time.
 bool MadeCache::Join() {
   std::shared_ptr<rocksdb::Cache> main;
   Registry& registry = Registry::Get();
@@ -210,23 +216,35 @@ bool MadeCache::Join() {
     const std::lock_guard lock(registry.mutex);
     main = registry.shared.lock();
   }
-  if (main == nullptr || HasSecondary() || joins_.exchange(true, std::memory_order_acquire)) return false;
-  if (WantsTier()) {
-    std::string name;
-    const Status joined = NoThrow([&] {
-      std::unique_lock lock(registry.mutex);
-      const std::string numbered = fmt::format("{}#{}", database_.empty() ? "cache" : database_, ++registry.joined);
-      name = database_.empty() ? numbered : database_;
-      lock.unlock();
-      const Status first = JoinTier(main, name, wanted_.share_limits);
-      if (first.code() != Status::Code::kBusy) return first;
-      name = numbered;  // another cache of the same database
-      return JoinTier(main, name, wanted_.share_limits);
-    });
-    joined.ok() ? HasJoined(name) : GoWithout(State::kWithout, InKeys(joined.message()));
+  if (main == nullptr || HasSecondary()) return false;
+  if (!WantsTier() || NowNs() < join_at_ns_) return true;
+  std::string name;
+  const Status joined = NoThrow([&] { return JoinAs(main, &name); });
+  if (joined.ok()) {
+    HasJoined(name);
+  } else if (joined.code() == Status::Code::kNoSpace || joined.code() == Status::Code::kBusy) {
+    join_at_ns_ = NowNs() + kPauseMaxNs;  // others may leave
+    GoWithout(State::kWithout, InKeys(joined.message()));
+  } else {
+    GoWithout(State::kNever, InKeys(joined.message()));
   }
-  joins_.store(false, std::memory_order_release);
   return true;
+}
+
+// Under the path of its database; other caches of that path, and those of none, have numbers.
+Status MadeCache::JoinAs(const std::shared_ptr<rocksdb::Cache>& main, std::string* name) {
+  std::string database;
+  {
+    const std::lock_guard lock(Registry::Get().mutex);
+    database = database_;
+  }
+  Status joined = Status::Busy("");
+  for (unsigned number = database.empty() ? 1 : 0; number < kSharesMax && joined.code() == Status::Code::kBusy;
+       ++number) {
+    *name = number == 0 ? database : fmt::format("{}#{}", database.empty() ? "cache" : database, number);
+    joined = JoinTier(main, *name, wanted_.share_limits);
+  }
+  return joined;
 }
 
 void MadeCache::HasJoined(const std::string& name) {

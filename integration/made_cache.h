@@ -144,7 +144,9 @@ class MadeCache {
  private:
   enum class State { kNew, kWithout, kNever, kHas };
 
+  void AskForRight();
   bool Join();
+  Status JoinAs(const std::shared_ptr<rocksdb::Cache>& main, std::string* name);
   void HasJoined(const std::string& name);
   State state() const { return state_.load(std::memory_order_relaxed); }
   void Open(bool first);
@@ -157,12 +159,13 @@ class MadeCache {
   const std::chrono::milliseconds wait_;
   const TellFailure fail_;
   std::atomic<State> state_{State::kNew};
-  std::atomic<bool> joins_{false};  // a thread is in Join; acquire and release, so that one comes after the other
-  bool kept_ = false;               // by the reporter. Guarded by MadeCaches' lock, as all members below
-  std::string why_;                 // it has no tier
-  std::string share_;               // the name under which it has the tier of another cache
-  std::string database_;            // the first that uses the cache
-  bool databases_ = false;          // others use it, too
+  std::atomic<bool> asks_{false};  // with share=*, a thread does; exchange (acquire), release store
+  int64_t join_at_ns_ = 0;         // whoever asks uses it: not before then
+  bool kept_ = false;              // by the reporter. Guarded by MadeCaches' lock, as all members below
+  std::string why_;                // it has no tier
+  std::string share_;              // the name under which it has the tier of another cache
+  std::string database_;           // the first that uses the cache
+  bool databases_ = false;         // others use it, too
 };
 
 // All caches that the library has made and that still exist.

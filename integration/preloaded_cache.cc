@@ -149,7 +149,7 @@ class PreloadedCache final : public MadeCache, public LateHybridCache {
   // Others may share the tier on. What this cache held in DRAM is theirs no more: it goes to the tier.
   ~PreloadedCache() override {
     Leave();
-    if (hybrid().use_count() > 1) hybrid()->SetCapacity(0);
+    if (hybrid().use_count() > 1) (void)IfThereIsMemory([this] { hybrid()->SetCapacity(0); });
   }
 
   HybridStats* StatsIfArmed() override { return armed() ? &stats() : nullptr; }

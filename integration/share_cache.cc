@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which cache a database gets: one for itself, or a share of one that it has together with others.
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "integration/hybrid_cache.h"
 #include "integration/made_hybrid_cache.h"
@@ -23,6 +25,9 @@ struct SharedCaches {
   }
 };
 
+constexpr auto kClosingMax = std::chrono::seconds(2 * HybridCacheOptions::kWarmSaveSeconds);
+constexpr auto kPause = std::chrono::milliseconds(20);
+
 }  // namespace
 
 // One at a time: the second database of a cache waits until the first one has opened it. A cache that was opened for
@@ -41,10 +46,17 @@ Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb
     return Status::Ok();
   }
   const std::lock_guard lock(caches.mutex);
-  std::erase_if(caches.of_uri, [](const auto& entry) { return entry.second.expired(); });
   const auto known = caches.of_uri.find(uri);
   std::shared_ptr<rocksdb::Cache> main = known == caches.of_uri.end() ? nullptr : known->second.lock();
-  if (main == nullptr) MEZZ_RETURN_IF_ERROR(NewMainCache(shared, &main));
+  // The last one may be closing still.
+  const bool was_open = known != caches.of_uri.end();
+  const auto until = std::chrono::steady_clock::now() + kClosingMax;
+  while (main == nullptr) {
+    const Status opened = NewMainCache(shared, &main);
+    if (opened.ok()) break;
+    if (opened.code() != Status::Code::kBusy || !was_open || std::chrono::steady_clock::now() > until) return opened;
+    std::this_thread::sleep_for(kPause);
+  }
   MEZZ_RETURN_IF_ERROR(ForDatabase(main, options.share, options.share_limits, cache));
   caches.of_uri[uri] = main;
   return Status::Ok();

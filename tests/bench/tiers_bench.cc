@@ -64,6 +64,43 @@ void BM_InsertAndDemote(benchmark::State& state) {
 }
 BENCHMARK(BM_InsertAndDemote);
 
+// A database reads 50,000 blocks at random, which the SCM tier could hold, while its neighbour scans four blocks for
+// each of them. Arguments: 0: both have the cache; 1: each has a share of it, and the reader's reserve is its blocks.
+// The policy: 0: dram_first, which stores all; 1: adaptive. Reports the reader's misses once it has read ten times all.
+void BM_BesideAScan(benchmark::State& state) {
+  constexpr uint64_t kBlocks = 50'000, kScanBegins = 1'000'000'000;
+  HybridCacheOptions options;
+  options.dram_bytes = 16 << 20;
+  options.scm.medium = MediumKind::kAnonymous;
+  options.scm.capacity_bytes = kScmBytes;
+  options.policy = state.range(1) == 0 ? "dram_first" : "adaptive";
+  options.scm.pack = PackMode::kOff;
+  std::shared_ptr<rocksdb::Cache> whole;
+  if (!NewHybridCache(options, &whole).ok()) return state.SkipWithError("the cache could not be opened");
+  std::shared_ptr<rocksdb::Cache> of_reader = whole, of_scan = whole;
+  if (state.range(0) == 1 && (!ForDatabase(whole, "reader", {.scm = {.reserved_percent = 85}}, &of_reader).ok() ||
+                              !ForDatabase(whole, "scan", {}, &of_scan).ok()))
+    return state.SkipWithError("the cache could not be shared");
+  BlockCache reader(of_reader), scan(of_scan);
+  const std::vector<std::byte> bytes(kBlockBytes);
+  std::minstd_rand random(1);
+  uint64_t scanned = kScanBegins, misses = 0;
+  const auto read = [&] {
+    const BlockKey key = BlockKeyOf(random() % kBlocks);
+    const bool hit = static_cast<bool>(reader.Lookup(key, BlockRole::kData));
+    if (!hit) reader.Insert(key, BlockRole::kData, bytes);
+    for (int i = 0; i < 4; ++i, ++scanned) {
+      if (!scan.Lookup(BlockKeyOf(scanned), BlockRole::kData))
+        scan.Insert(BlockKeyOf(scanned), BlockRole::kData, bytes);
+    }
+    return hit;
+  };
+  for (uint64_t i = 0; i < 10 * kBlocks; ++i) read();
+  for (auto _ : state) misses += read() ? 0 : 1;
+  state.counters["misses"] = benchmark::Counter(static_cast<double>(misses), benchmark::Counter::kAvgIterations);
+}
+BENCHMARK(BM_BesideAScan)->ArgsProduct({{0, 1}, {0, 1}})->Iterations(200'000)->Unit(benchmark::kMicrosecond);
+
 }  // namespace
 }  // namespace mezz
 

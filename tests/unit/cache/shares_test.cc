@@ -170,10 +170,17 @@ TEST_F(SharesOfALogTest, AreRefusedWithTheNameAndWhatToDo) {
             "share=a: reserve=95% makes the reserves of all shares 95%, and 90% is the most: lower one");
   EXPECT_EQ(why("a", {.max_percent = 9}),
             "share=a: max=9% is 3 of 40 segments, and 4 are the least: raise it, or make segment_bytes smaller");
-  Add("b", {.reserved_percent = 60});
+  const ShareId b = Add("b", {.reserved_percent = 60});
   EXPECT_EQ(why("a", {.reserved_percent = 31}),
             "share=a: reserve=31% makes the reserves of all shares 91%, and 90% is the most: lower one");
   EXPECT_EQ(why("b", {}), "share=b: another database of this cache has that name");
+  const ShareId c = Add("c", {});
+  ASSERT_TRUE(log.ChangeShare(b, {.reserved_percent = 90}).ok());
+  EXPECT_EQ(why("d", {}),
+            "share=d: reserves leave 4 of 40 segments to 3 shares, which have two open each: lower one, or make "
+            "segment_bytes smaller");
+  log.RemoveShare(c);
+  ASSERT_TRUE(log.ChangeShare(b, {}).ok());
   for (int i = 0; i < 9; ++i) Add("more " + std::to_string(i), {});
   EXPECT_EQ(why("a", {}), "share=a: 40 segments are too few for 11 shares: raise scm, or make segment_bytes smaller");
 }
@@ -193,6 +200,32 @@ TEST_F(SharesOfALogTest, WhatIsRemovedHasNoLimitsAndItsNameComesBackToItsSegment
   EXPECT_EQ(log.UseOf(first).reserved, 8u);
   EXPECT_FALSE(log.ChangeShare(first, {.reserved_percent = 91}).ok());
   EXPECT_EQ(log.UseOf(first).reserved, 8u) << "as before";
+}
+
+TEST_F(SharesOfALogTest, AShareThatIsRemovedKeepsNothingOpenAndItsNumberIsAnothers) {
+  for (int i = 0; i < 200; ++i) {
+    const ShareId share = Add("name " + std::to_string(i), {});
+    ASSERT_TRUE(Fill(share) && Fill(share, Generation::kProven));
+    log.RemoveShare(share);
+    EXPECT_EQ(log.LaneOf(share, Generation::kProven), log.proven_lane()) << "its late records are the rest's";
+    while (Reclaim(kNoShare)) continue;
+    ASSERT_EQ(Held(share), 0u);
+  }
+  EXPECT_EQ(log.free_segments(), 40u);
+}
+
+TEST_F(SharesOfALogTest, WhereAllThatMayGoIsOpenTheWritersOwnIsSealed) {
+  const ShareId kept = Add("kept", {.reserved_percent = 85}), a = Add("a", {}), b = Add("b", {});
+  while (Held(kept) < 34) ASSERT_TRUE(Fill(kept));
+  for (int i = 0; i < 50; ++i) {
+    for (const ShareId share : {a, b}) {
+      for (int tries = 0; !Fill(share); ++tries) {
+        ASSERT_LT(tries, 3) << "round " << i;
+        (void)Reclaim(share);
+      }
+    }
+  }
+  EXPECT_EQ(Held(kept), 34u);
 }
 
 class SharesOfATierTest : public ::testing::Test {
@@ -241,6 +274,62 @@ TEST_F(SharesOfATierTest, AFullShareLeavesTheRestAlone) {
   }
   EXPECT_EQ(Resident(0, 300), 300u);
   EXPECT_GT(Resident(100'000 + 7900, 100'000 + 8000), 90u) << "the latest are there";
+}
+
+TEST_F(SharesOfATierTest, APutWhosePlacesInTheIndexAreAllReservedIsForgotten) {
+  tier = test::OpenOrDie(test::AnonymousOptions(16 << 20));
+  const ShareId kept = Add("kept", {.reserved_percent = 85});
+  const std::vector<std::byte> block(200);
+  const auto put = [&](uint64_t key, ShareId share) {
+    return tier->Put(Key(key), BlockRole::kData, block, Generation::kYoung, Form::kRaw, PackedBy::kStage, share);
+  };
+  for (uint64_t key = 0; key < 20'000; ++key) ASSERT_EQ(put(key, kept), PutResult::kStored);
+  const uint64_t before = Resident(0, 20'000);
+  for (uint64_t key = 0; key < 5000; ++key) ASSERT_EQ(put(100'000 + key, kNoShare), PutResult::kStored);
+  EXPECT_EQ(Resident(0, 20'000), before);
+  EXPECT_LT(Resident(100'000, 105'000), 5000u);
+}
+
+TEST_F(SharesOfATierTest, ASmallerTierIsSmallerWhateverSharesHaveOpen) {
+  tier = test::OpenOrDie(test::AnonymousOptions(32 << 20));
+  for (int i = 0; i < 20; ++i) {
+    const ShareId share = Add(std::to_string(i), {});
+    for (uint64_t key = 0; key < 10; ++key) ASSERT_EQ(Put(1000 * i + key, share), PutResult::kStored);
+    for (uint64_t key = 10; key < 20; ++key)
+      ASSERT_EQ(Put(1000 * i + key, share, Generation::kProven), PutResult::kStored);
+  }
+  ASSERT_TRUE(tier->SetCapacity(10 * kSegmentBytesMin).ok());
+  EXPECT_LE(tier->usage_bytes(), 10 * kSegmentBytesMin);
+}
+
+TEST_F(SharesOfATierTest, AMaximumThatIsLoweredIsKeptBeforeTheNextSegment) {
+  tier = test::OpenOrDie(test::AnonymousOptions(32 << 20));
+  const ShareId share = Add("share", {});
+  for (uint64_t key = 0; key < 7000; ++key) ASSERT_EQ(Put(key, share), PutResult::kStored);
+  ASSERT_TRUE(tier->ChangeShare(share, {.max_percent = 10}).ok());
+  for (uint64_t key = 10'000; key < 10'100; ++key) ASSERT_EQ(Put(key, share), PutResult::kStored);
+  EXPECT_LE(tier->UseOf(share).bytes, tier->UseOf(share).max_bytes);
+}
+
+TEST_F(SharesOfATierTest, ARecoveryKeepsReservesAndMaxima) {
+  const test::ScratchFile file;
+  const ScmOptions options = test::WarmOptions(file.path(), 16 << 20);
+  tier = test::OpenOrDie(options);
+  const ShareId first = Add("kept", {}), second = Add("large", {});
+  for (uint64_t key = 1; key < 1500; ++key) {
+    ASSERT_EQ(Put(key, first), PutResult::kStored);
+    ASSERT_EQ(Put(100'000 + key, second), PutResult::kStored);
+  }
+  test::Kill(file, &tier);
+  tier.reset();
+  tier = test::OpenOrDie(options);
+  Add("kept", {.reserved_percent = 60});
+  const ShareId large = Add("large", {.max_percent = 20});
+  const ShareId scan = Add("scan", {});
+  for (uint64_t key = 200'000; key < 210'000; ++key) (void)Put(key, scan);
+  tier->WaitUntilRecovered();
+  EXPECT_EQ(Resident(1, 1500), 1499u);
+  EXPECT_LE(tier->UseOf(large).bytes, tier->UseOf(large).max_bytes);
 }
 
 TEST_F(SharesOfATierTest, WhatReclaimSparesStaysInItsShare) {

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <memory>
@@ -207,6 +209,43 @@ TEST_F(DatabasesTest, AreRefusedWhereTheyCannotBe) {
   EXPECT_EQ(FiguresOf(main, "b").limits.dram.reserved_percent, 50u);
   EXPECT_FALSE(GetHybridStats(main.get())->SetDatabaseLimits({}).ok());
   EXPECT_EQ(GetHybridStats(main.get())->SharedBy().size(), 2u);
+}
+
+TEST_F(DatabasesTest, WhatIsDividedIsTheTotalWhateverAViewWasTold) {
+  const CachePtr main = Open(OptionsOf(32 << 20, file_));
+  main->SetCapacity(0);
+  const CachePtr view = Share(main, "view");
+  EXPECT_EQ(view->GetCapacity(), 0u);
+  main->SetCapacity(kDramBytes);
+  view->SetCapacity(1 << 30);
+  main->SetCapacity(kDramBytes);
+  EXPECT_LE(view->GetCapacity(), kDramBytes);
+  EXPECT_EQ(main->GetCapacity(), kDramBytes);
+}
+
+// Whatever locks the parent's threads hold.
+TEST_F(DatabasesTest, AForkedChildLetsGoOfThem) {
+  const CachePtr main = Open(OptionsOf(32 << 20, file_));
+  auto view = Share(main, "view");
+  std::atomic<bool> stop{false};
+  std::thread resizer([&] {
+    for (uint64_t i = 0; !stop.load(); ++i) main->SetCapacity(kDramBytes - (i % 2 << 20));
+  });
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      (void)main->GetCapacity();
+      (void)GetHybridStats(main.get())->SharedBy();
+      view.reset();
+      _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << i;
+  }
+  stop.store(true);
+  resizer.join();
 }
 
 TEST_F(DatabasesTest, ADatabaseThatClosesLeavesTheOthersAlone) {
