@@ -428,7 +428,7 @@ MUTANTS = (
           ("  if (written) Publish(fresh, where->place.offset);\n  log_.Leave(*where);",
            "  log_.Leave(*where);\n  if (written) Publish(fresh, where->place.offset);")),
     check("a shrink leaves when nothing can be taken", RECLAIM, "ASwitchedOffTierHoldsNothingThoughAPutRan",
-          ("    if (!done && !worked && !log_->HasSealed() && !log_->SealShares()) return;", "    if (!done && !worked) return;")),
+          ("!worked && !log_->HasSealed() && !log_->SealShares()) return;", "!worked) return;")),
     check("the last pin does not free its segment", LOG_H, "APinnedSegmentIsGivenUpWithItsLastPin",
           ("before - what == Unused(State::kDraining) &&", "before == Unused(State::kDraining) &&")),
     # --- shares -------------------------------------------------------------------------------------------------------
@@ -457,7 +457,7 @@ MUTANTS = (
     unit("a recovery gives up what a share reserves", LOG, "shares", "SharesOfATierTest.ARecoveryKeeps*",
          ("|| !IsReservedAwaiting(id));", "|| IsReservedAwaiting(id) || true);")),
     unit("a recovery brings back more than a maximum", LOG, "shares", "SharesOfATierTest.ARecoveryKeeps*",
-         ("  if (shares_.IsFull(share)) {  // the youngest", "  if (share == kNoShare && tag == 1) {  // the youngest")),
+         ("  if (shares_.IsFull(share)) {  // the", "  if (share == kNoShare && tag == 1) {  // the")),
     unit("a put waits for a place that is reserved", INDEX, "shares", "SharesOfATierTest.APutWhosePlaces*",
          ("if (coldest == nullptr || rank < coldest_rank)", "if (rank < coldest_rank)")),
     unit("shares' segments stay open in a smaller tier", RECLAIM, "shares", "SharesOfATierTest.ASmallerTier*",
