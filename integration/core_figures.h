@@ -11,7 +11,7 @@
 #include "cache/recoverer.h"
 #include "cache/types.h"
 #include "integration/cache_curve.h"
-#include "integration/databases.h"
+#include "integration/database_shares.h"
 #include "integration/dram_budget.h"
 #include "integration/hybrid_core.h"
 #include "integration/metrics.h"

@@ -6,7 +6,7 @@
 
 #include "cache/counters.h"
 #include "cache/status.h"
-#include "integration/databases.h"
+#include "integration/database_shares.h"
 #include "integration/dram_hits.h"
 #include "integration/hybrid_core.h"
 #include "rocksdb/cache.h"
@@ -44,7 +44,7 @@ class DatabaseUser {
   }
 
   // Enters the database. Before the first look-up. `dram` without add_counters.
-  Status Open(std::string_view name, const DatabaseLimits& limits, Databases::DramPart dram);
+  Status Open(std::string_view name, const DatabaseLimits& limits, DatabaseShares::DramPart dram);
   Status SetLimits(const DatabaseLimits& limits);
   // What the database counted.
   CounterSnapshot Snapshot() const;

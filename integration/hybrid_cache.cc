@@ -102,7 +102,7 @@ class HybridCache final : public rocksdb::CacheWrapper, public CoreStats {
   Status SetDatabaseLimits(const DatabaseLimits& limits) override { return user_.SetLimits(limits); }
 
  private:
-  Databases::DramPart DramPart();
+  DatabaseShares::DramPart DramPart();
   HybridCore& stats_core() const override { return *core_; }
   static bool Demotable(const Slice& key, const CacheItemHelper* helper) { return StockTier::IsDemotable(key, helper); }
   static BlockRole RoleOf(const CacheItemHelper* helper) {
@@ -187,7 +187,7 @@ HybridCache::HybridCache(std::shared_ptr<rocksdb::Cache> dram, HybridCore& core,
   read_back_ = core_->MakeReadBack(this);
 }
 
-Databases::DramPart HybridCache::DramPart() {
+DatabaseShares::DramPart HybridCache::DramPart() {
   return {.resize =
               [this](uint64_t bytes) {
                 const MoveGate::Window window(core_->gate());
@@ -203,7 +203,7 @@ Databases::DramPart HybridCache::DramPart() {
 }
 
 Status HybridCache::Enter(std::string_view name, const DatabaseLimits& limits, bool divides_dram) {
-  Databases::DramPart dram = DramPart();
+  DatabaseShares::DramPart dram = DramPart();
   if (!divides_dram) dram.resize = {};
   return user_.Open(name, limits, std::move(dram));
 }

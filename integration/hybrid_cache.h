@@ -12,7 +12,7 @@
 #include "cache/counters.h"
 #include "cache/scm_tier.h"
 #include "cache/status.h"
-#include "integration/databases.h"
+#include "integration/database_shares.h"
 #include "integration/dram_budget.h"
 #include "integration/metrics.h"
 #include "integration/options.h"

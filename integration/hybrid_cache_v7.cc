@@ -217,7 +217,7 @@ void HybridCacheV7::OpenOver(HybridCore& core) {
   read_back_ = core.MakeReadBack(this);
 }
 
-Databases::DramPart HybridCacheV7::DramPart(HybridCore& core) {
+DatabaseShares::DramPart HybridCacheV7::DramPart(HybridCore& core) {
   return {.resize =
               [this, &core](uint64_t bytes) {
                 const MoveGate::Window window(core.gate());
@@ -237,7 +237,7 @@ Status HybridCacheV7::ArmAsDatabase(HybridCore& core, std::shared_ptr<rocksdb::C
   assert(!armed());
   user_.emplace(core, std::move(main));
   OpenOver(core);
-  Databases::DramPart dram = DramPart(core);
+  DatabaseShares::DramPart dram = DramPart(core);
   if (!divides_dram) dram.resize = {};
   if (Status opened = user_->Open(name, limits, std::move(dram)); !opened.ok()) {
     ReadBack::Stop(&read_back_);

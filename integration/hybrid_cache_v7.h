@@ -113,7 +113,7 @@ class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntr
   struct Standalone;
 
   HybridCore& stats_core() const override { return *core(); }
-  Databases::DramPart DramPart(HybridCore& core);
+  DatabaseShares::DramPart DramPart(HybridCore& core);
   void OpenOver(HybridCore& core);
 
   HybridCore* core() const { return core_.load(std::memory_order_acquire); }

@@ -16,7 +16,7 @@
 #include "admission/tier_flow.h"
 #include "cache/scm_tier.h"
 #include "integration/cache_curve.h"
-#include "integration/databases.h"
+#include "integration/database_shares.h"
 #include "integration/dram_tier.h"
 #include "integration/live_tiers.h"
 #include "integration/look_up_observers.h"
@@ -64,15 +64,15 @@ class HybridCore final : private SurvivorJudge {
     return *gate_;
   }
   // Says that we may resize the DRAM tier. After GuardMoves, before the first look-up.
-  void OwnDramTier(Databases::DramPart tier) {
+  void OwnDramTier(DatabaseShares::DramPart tier) {
     databases_.OpenRest(std::move(tier));
     dram_.Own([this](uint64_t bytes) { databases_.SetTotal(bytes); }, *gate_);
     warm_->Open();
   }
   // The databases that share the cache, each with an adapter and a DRAM tier of its own, whose blocks it names by the
   // share.
-  Databases& databases() { return databases_; }
-  const Databases& databases() const { return databases_; }
+  DatabaseShares& databases() { return databases_; }
+  const DatabaseShares& databases() const { return databases_; }
   // Tells policies what the DRAM tiers with a size of their own have together.
   void TellDramApart() {
     databases_.TellApart([this](uint64_t bytes) { dram_.StandBeside(bytes); });
@@ -238,7 +238,7 @@ class HybridCore final : private SurvivorJudge {
   PolicyInForce policy_;
   DramTier dram_{options_, policy_};
   DecisionCounters decisions_;
-  Databases databases_{scm_};
+  DatabaseShares databases_{scm_};
 
   LiveTiers tiers_{{.options = options_,
                     .policy = policy_,

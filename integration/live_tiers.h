@@ -9,7 +9,7 @@
 #include "admission/decision_counters.h"
 #include "admission/policy.h"
 #include "cache/scm_tier.h"
-#include "integration/databases.h"
+#include "integration/database_shares.h"
 #include "integration/dram_tier.h"
 #include "integration/move_gate.h"
 #include "integration/options.h"
@@ -39,7 +39,7 @@ class LiveTiers {
     const std::unique_ptr<ScmTier>& scm;
     const std::unique_ptr<MoveGate>& gate;
     const DramTier& dram;
-    const Databases& databases;
+    const DatabaseShares& databases;
   };
   explicit LiveTiers(const Parts& parts) : parts_(parts) {}
 

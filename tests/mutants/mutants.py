@@ -462,7 +462,7 @@ MUTANTS = (
          ("if (coldest == nullptr || rank < coldest_rank)", "if (rank < coldest_rank)")),
     unit("shares' segments stay open in a smaller tier", RECLAIM, "shares", "SharesOfATierTest.ASmallerTier*",
          (" && !log_->SealShares()) return;", ") return;")),
-    Mutant("DRAM tiers together get more than there is", "integration/databases.cc",
+    Mutant("DRAM tiers together get more than there is", "integration/database_shares.cc",
            [("less ? wanted : std::min(wanted, free)", "wanted")],
            "unit/integration/databases_test", "DatabasesTest.DramGoesWhere*", "system"),
     Mutant("what databases count is not in the sum", "integration/live_tiers.cc",

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Databases that share one cache, each with limits and figures of its own; whatever the RocksDB release.
-#include "integration/databases.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -13,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "integration/database_shares.h"
 #include "integration/hybrid_cache.h"
 #include "tests/support/hybrid_fixture.h"
 #include "tests/support/small_db.h"

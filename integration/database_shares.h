@@ -39,10 +39,10 @@ std::string ToText(const DatabaseFigures& figures);
 //
 // Thread-safe, except for OpenRest. A call waits for others as long as DRAM tiers take to be resized; NoteDramMiss and
 // AddTo do not wait for that.
-class Databases {
+class DatabaseShares {
  public:
   // The DRAM tier and the counters of a database. `resize` and the next two are called by any thread with a lock held
-  // under which DRAM tiers may evict, so they must not call Databases but for AddTo. After Remove none is called.
+  // under which DRAM tiers may evict, so they must not call DatabaseShares but for AddTo. After Remove none is called.
   struct DramPart {
     std::function<void(uint64_t bytes)> resize;  // empty: its size is its own
     std::function<uint64_t()> bytes, capacity_bytes;
@@ -50,9 +50,9 @@ class Databases {
   };
 
   // `scm` is null until the cache is open, and outlives this.
-  explicit Databases(const std::unique_ptr<ScmTier>& scm) : scm_(scm) {}
-  Databases(const Databases&) = delete;
-  Databases& operator=(const Databases&) = delete;
+  explicit DatabaseShares(const std::unique_ptr<ScmTier>& scm) : scm_(scm) {}
+  DatabaseShares(const DatabaseShares&) = delete;
+  DatabaseShares& operator=(const DatabaseShares&) = delete;
 
   // The rest. Before the first look-up.
   void OpenRest(DramPart rest);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "integration/databases.h"
+#include "integration/database_shares.h"
 
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ std::string ToText(const DatabaseFigures& figures) {
                      figures.counters[Event::kMiss]);
 }
 
-void Databases::OpenRest(DramPart rest) {
+void DatabaseShares::OpenRest(DramPart rest) {
   const std::lock_guard lock(mutex_);
   assert(members_.empty());
   total_ = rest.capacity_bytes();
@@ -47,7 +47,7 @@ void Databases::OpenRest(DramPart rest) {
   members_[0]->dram = std::move(rest);
 }
 
-void Databases::SetTotal(uint64_t bytes) {
+void DatabaseShares::SetTotal(uint64_t bytes) {
   if (scm_->in_child()) return;
   const std::lock_guard lock(mutex_);
   total_ = bytes;
@@ -55,7 +55,7 @@ void Databases::SetTotal(uint64_t bytes) {
   (void)IfThereIsMemory([this] { DivideLocked(/*all_at_once=*/true); });  // else the next division does it
 }
 
-void Databases::TellApart(const std::function<void(uint64_t bytes)>& told) const {
+void DatabaseShares::TellApart(const std::function<void(uint64_t bytes)>& told) const {
   if (scm_->in_child()) return;
   const std::lock_guard lock(mutex_);
   uint64_t bytes = 0;
@@ -66,7 +66,7 @@ void Databases::TellApart(const std::function<void(uint64_t bytes)>& told) const
   told(bytes);
 }
 
-Status Databases::Fit(std::string_view name, ShareId share, const ShareLimits& dram) const {
+Status DatabaseShares::Fit(std::string_view name, ShareId share, const ShareLimits& dram) const {
   const auto refuse = [&](const std::string& why) {
     return Status::InvalidArgument(fmt::format("share={}: {}", name, why));
   };
@@ -85,12 +85,12 @@ Status Databases::Fit(std::string_view name, ShareId share, const ShareLimits& d
                             dram.reserved_percent, reserved, kReservedPercentMax));
 }
 
-Databases::Member* Databases::FindLocked(ShareId share) const {
+DatabaseShares::Member* DatabaseShares::FindLocked(ShareId share) const {
   const auto found = std::ranges::find_if(members_, [share](const auto& member) { return member->share == share; });
   return found == members_.end() ? nullptr : found->get();
 }
 
-Status Databases::Add(std::string_view name, const DatabaseLimits& limits, DramPart dram, ShareId* share) {
+Status DatabaseShares::Add(std::string_view name, const DatabaseLimits& limits, DramPart dram, ShareId* share) {
   if (scm_->in_child()) return Status::NotSupported("a forked child cannot share its parent's cache");
   const std::lock_guard lock(mutex_);
   assert(!members_.empty());
@@ -117,7 +117,7 @@ Status Databases::Add(std::string_view name, const DatabaseLimits& limits, DramP
   return Status::Ok();
 }
 
-void Databases::Remove(ShareId share) {
+void DatabaseShares::Remove(ShareId share) {
   if (scm_->in_child()) return;
   const std::lock_guard lock(mutex_);
   Member* const gone = FindLocked(share);
@@ -135,7 +135,7 @@ void Databases::Remove(ShareId share) {
   (void)IfThereIsMemory([this] { DivideLocked(/*all_at_once=*/true); });
 }
 
-Status Databases::SetLimits(ShareId share, const DatabaseLimits& limits) {
+Status DatabaseShares::SetLimits(ShareId share, const DatabaseLimits& limits) {
   if (scm_->in_child()) return Status::NotSupported("a forked child cannot change its parent's cache");
   const std::lock_guard lock(mutex_);
   Member* const changed = FindLocked(share);
@@ -147,7 +147,7 @@ Status Databases::SetLimits(ShareId share, const DatabaseLimits& limits) {
   return Status::Ok();
 }
 
-void Databases::Divide(bool all_at_once) {
+void DatabaseShares::Divide(bool all_at_once) {
   if (scm_->in_child()) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (lock.owns_lock()) (void)IfThereIsMemory([&] { DivideLocked(all_at_once); });
@@ -155,7 +155,7 @@ void Databases::Divide(bool all_at_once) {
 
 // What each should have: its reserve, and of the rest a share by its worth, up to its maximum; what a maximum leaves
 // goes to the others.
-std::vector<uint64_t> Databases::TargetsOf(const std::vector<Member*>& members, uint64_t total) {
+std::vector<uint64_t> DatabaseShares::TargetsOf(const std::vector<Member*>& members, uint64_t total) {
   std::vector<uint64_t> targets(members.size());
   std::vector<bool> is_full(members.size());
   uint64_t left = total;
@@ -185,7 +185,7 @@ std::vector<uint64_t> Databases::TargetsOf(const std::vector<Member*>& members, 
 }
 
 // Those that get less go first, so that all together never have more than the total.
-void Databases::DivideLocked(bool all_at_once) {
+void DatabaseShares::DivideLocked(bool all_at_once) {
   std::vector<Member*> divided;
   for (const auto& member : members_) {
     if (member->dram.resize) divided.push_back(member.get());
@@ -221,7 +221,7 @@ void Databases::DivideLocked(bool all_at_once) {
   given_.store(given, std::memory_order_relaxed);
 }
 
-CounterSnapshot Databases::CountedByDatabases() const {
+CounterSnapshot DatabaseShares::CountedByDatabases() const {
   const std::lock_guard lock(counters_mutex_);
   CounterSnapshot sum;
   if (gone_ != nullptr) sum = *gone_;
@@ -229,7 +229,7 @@ CounterSnapshot Databases::CountedByDatabases() const {
   return sum;
 }
 
-void Databases::AddTo(CounterSnapshot* sum) const {
+void DatabaseShares::AddTo(CounterSnapshot* sum) const {
   if (scm_->in_child()) return;
   CounterSnapshot counted = CountedByDatabases();
   counted.by_role[static_cast<size_t>(Event::kScmHit)] = {};
@@ -237,7 +237,7 @@ void Databases::AddTo(CounterSnapshot* sum) const {
 }
 
 // The rest's SCM hits are those of the tier that no database had.
-CounterSnapshot Databases::CountersOf(const Member& member) const {
+CounterSnapshot DatabaseShares::CountersOf(const Member& member) const {
   CounterSnapshot counters;
   member.dram.add_counters(&counters);
   if (member.share != kNoShare) return counters;
@@ -250,7 +250,7 @@ CounterSnapshot Databases::CountersOf(const Member& member) const {
   return counters;
 }
 
-std::vector<DatabaseFigures> Databases::Figures() const {
+std::vector<DatabaseFigures> DatabaseShares::Figures() const {
   if (scm_->in_child()) return {};
   const std::lock_guard lock(mutex_);
   std::vector<DatabaseFigures> figures;
