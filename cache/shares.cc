@@ -16,6 +16,7 @@ namespace {
 // A share has a segment open for its young records and one for the proven; with fewer than twice as many, reclaim would
 // have nothing to take but what was just written.
 constexpr uint32_t kSegmentsOfShareMin = 4;
+constexpr size_t kNameBytesMax = 1024;  // a path
 
 uint64_t Percent(uint64_t segments, unsigned percent) { return segments * percent / 100; }
 
@@ -42,6 +43,11 @@ ShareId Shares::FindUnused() const {
 
 Status Shares::Add(std::string_view name, const ShareLimits& limits, ShareId* id) {
   if (name.empty()) return Status::InvalidArgument("share= has no name: give each database one of its own");
+  const auto is_control = [](char letter) { return static_cast<unsigned char>(letter) < ' ' || letter == '\x7f'; };
+  if (std::ranges::any_of(name, is_control) || name.size() > kNameBytesMax || name == "(rest)") {
+    return Status::InvalidArgument(fmt::format(
+        "share=: a name has 1 to {} bytes, no control characters, and is not (rest): use another", kNameBytesMax));
+  }
   const uint64_t tag = TagOf(name);
   ShareId at = Find(tag);
   if (at != kNoShare && share(at).name != name) {
@@ -49,11 +55,14 @@ Status Shares::Add(std::string_view name, const ShareLimits& limits, ShareId* id
         fmt::format("share={}: this name cannot be told from the share {}: use another", name, share(at).name));
   }
   if (at != kNoShare && IsAdded(at))
-    return Status::Busy(fmt::format("share={}: another database of this cache has that name", name));
+    return Status::Busy(
+        fmt::format("share={}: another database of this cache has that name: use another, or close that "
+                    "one's cache first",
+                    name));
   if (at == kNoShare && count_ + 1 >= kSharesMax) at = FindUnused();
   if (at == kNoShare && count_ + 1 >= kSharesMax) {
-    return Status::NoSpace(
-        fmt::format("share={}: the cache has {} shares already, which is the most", name, kSharesMax - 1));
+    return Status::NoSpace(fmt::format(
+        "share={}: the cache has {} shares already, which is the most: let databases share one", name, kSharesMax - 1));
   }
   if (at == kNoShare) at = ShareId{static_cast<uint8_t>(count_ + 1)};
   MEZZ_RETURN_IF_ERROR(Fit(name, at, limits));

@@ -94,7 +94,6 @@ Status DatabaseShares::Add(std::string_view name, const DatabaseLimits& limits, 
   if (scm_->in_child()) return Status::NotSupported("a forked child cannot share its parent's cache");
   const std::lock_guard lock(mutex_);
   assert(!members_.empty());
-  MEZZ_RETURN_IF_ERROR(Fit(name, kNoShare, limits.dram));
   auto made = std::make_unique<Member>();
   made->name = name;
   made->limits = limits;
@@ -105,8 +104,13 @@ Status DatabaseShares::Add(std::string_view name, const DatabaseLimits& limits, 
     counting_.reserve(counting_.size() + 1);
     if (gone_ == nullptr) gone_ = std::make_unique<CounterSnapshot>();
   }
-  MEZZ_RETURN_IF_ERROR(scm_->AddShare(name, limits.scm, share));
-  made->share = *share;
+  ShareId added = kNoShare;
+  MEZZ_RETURN_IF_ERROR(scm_->AddShare(name, limits.scm, &added));
+  if (Status fits = Fit(name, kNoShare, limits.dram); !fits.ok()) {
+    scm_->RemoveShare(added);
+    return fits;
+  }
+  made->share = *share = added;
   {
     const std::lock_guard counters(counters_mutex_);
     counting_.push_back(made.get());
@@ -203,7 +207,8 @@ void DatabaseShares::DivideLocked(bool all_at_once) {
   const uint64_t moved_min = std::min(total_ / kMovedOneInOfTotalMin, kMovedMax);
   for (const bool shrinks : {true, false}) {
     uint64_t free = total_;
-    for (const Member* const it : divided) free -= std::min(free, it->dram.capacity_bytes());
+    for (const Member* const it : divided)
+      free -= std::min(free, std::max(it->dram.capacity_bytes(), it->dram.bytes()));
     for (size_t i = 0; i < divided.size(); ++i) {
       const uint64_t bytes = divided[i]->dram.capacity_bytes();
       const bool less = targets[i] < bytes;

@@ -71,6 +71,9 @@ class DatabaseShares {
   void Remove(ShareId share);
   Status SetLimits(ShareId share, const DatabaseLimits& limits);
 
+  // Whether there is more than the rest. A hint.
+  bool are_several() const { return divided_.load(std::memory_order_relaxed); }
+
   // A DRAM tier missed a block. Divides the DRAM anew now and then. Do not call it within an eviction.
   void NoteDramMiss() {
     if (divided_.load(std::memory_order_relaxed) &&

@@ -128,11 +128,13 @@ class HybridCache final : public rocksdb::CacheWrapper, public CoreStats {
   void NoteParent(const BlockKey& key, const CacheItemHelper* helper, Handle* handle, Standing standing) noexcept;
   void OnDramEviction(const Slice& key, Handle* handle, bool was_hit) noexcept;
   void SaveDram();
+  void EmptyIntoScm();
   void EraseRecordOf(Handle* handle);
 
   const std::unique_ptr<HybridCore> own_core_;  // null for a database that shares another cache's
   HybridCore* const core_;
   DatabaseUser user_;
+  bool divides_dram_ = false;  // set before the first look-up
   StockTier dram_;
   std::atomic<bool> disowned_{false};  // relaxed: read when nobody uses the cache any more
   Heirs heirs_;
@@ -192,6 +194,7 @@ DatabaseShares::DramPart HybridCache::DramPart() {
               [this](uint64_t bytes) {
                 const MoveGate::Window window(core_->gate());
                 dram_.SetCapacity(bytes);
+                if (core_->databases().are_several()) dram_.EvictToCapacity();
               },
           .bytes = [this] { return dram_.usage(); },
           .capacity_bytes = [this] { return dram_.capacity(); },
@@ -204,6 +207,7 @@ DatabaseShares::DramPart HybridCache::DramPart() {
 
 Status HybridCache::Enter(std::string_view name, const DatabaseLimits& limits, bool divides_dram) {
   DatabaseShares::DramPart dram = DramPart();
+  divides_dram_ = divides_dram;
   if (!divides_dram) dram.resize = {};
   return user_.Open(name, limits, std::move(dram));
 }
@@ -223,16 +227,27 @@ Status HybridCache::MakeDatabaseCache(const std::shared_ptr<rocksdb::Cache>& sel
 
 void HybridCache::SetCapacity(size_t bytes) {
   if (user_.is_main()) return core_->SetDramCapacity(bytes);
+  if (divides_dram_) return;  // its part of the DRAM is what the division gives
   {
     const MoveGate::Window window(core_->gate());
-    dram_.SetCapacity(bytes);  // where DRAM is divided, until that is done anew
+    dram_.SetCapacity(bytes);
   }
   core_->TellDramApart();
+}
+
+// What only the DRAM tier of a database holds goes where its evictions go, so that it is there when the database comes
+// back.
+void HybridCache::EmptyIntoScm() {
+  if (core_->options().warm_dram_bytes == 0u || core_->scm().in_child()) return;
+  const MoveGate::Window window(core_->gate());
+  dram_.SetCapacity(0);
+  dram_.EvictToCapacity();
 }
 
 HybridCache::~HybridCache() {
   if (!user_.is_main()) {
     ReadBack::Stop(&read_back_);
+    if (!disowned_.load(std::memory_order_relaxed)) (void)IfThereIsMemory([this] { EmptyIntoScm(); });
     user_.Close();
     if (!disowned_.load(std::memory_order_relaxed)) dram_.ClearLarge();
     return;

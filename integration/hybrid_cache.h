@@ -45,7 +45,7 @@ Status WrapCache(std::shared_ptr<rocksdb::Cache> dram, const HybridCacheOptions&
 //
 // `*view` keeps `cache` alive. When it is destroyed its DRAM tier goes to the others, and its blocks in the SCM tier
 // stay, without limits, until they are reclaimed. HybridStats of a view tells the whole cache's figures, except that
-// Counters() are its own; SetCapacity of a view lasts until the DRAM is divided anew.
+// Counters() are its own; SetCapacity of a view does nothing.
 //
 // Errors: another cache than a hybrid one; a name that is empty or taken; limits that contradict themselves or those of
 // other databases; too few segments.

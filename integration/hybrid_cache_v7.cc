@@ -158,11 +158,17 @@ HybridCacheV7::HybridCacheV7(const rocksdb::LRUCacheOptions& dram)
 
 HybridCacheV7::~HybridCacheV7() {
   ReadBack::Stop(&read_back_);
-  if (user_) user_->Close();
   HybridCore* const core = this->core();
   const bool is_main = core != nullptr && user_->is_main();
+  const bool disowned = disowned_.load(std::memory_order_relaxed);
+  if (core != nullptr && !is_main && !disowned && core->options().warm_dram_bytes != 0u && !core->scm().in_child()) {
+    // What only this tier holds goes where its evictions go, so that it is there when the database comes back.
+    const MoveGate::Window window(core->gate());
+    (void)IfThereIsMemory([&] { large_.SetCapacity(0); });
+  }
+  if (user_) user_->Close();
   if (is_main) core->StopMetrics();
-  if (core != nullptr && !disowned_.load(std::memory_order_relaxed)) {
+  if (core != nullptr && !disowned) {
     if (is_main) (void)IfThereIsMemory([&] { SaveDram(*core); });
     large_.Clear();
   }
@@ -592,11 +598,7 @@ void HybridCacheV7::SetCapacity(size_t capacity) {
   HybridCore* const core = this->core();
   if (core == nullptr) return target_->SetCapacity(capacity);
   if (user_->is_main()) return core->SetDramCapacity(capacity);
-  {
-    const MoveGate::Window window(core->gate());
-    large_.SetCapacity(capacity);  // until the DRAM is divided anew
-  }
-  core->TellDramApart();
+  // Of a database: its part of the DRAM is what the division gives.
 }
 
 size_t HybridCacheV7::GetCapacity() const {

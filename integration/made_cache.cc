@@ -224,9 +224,9 @@ bool MadeCache::Join() {
     HasJoined(name);
   } else if (joined.code() == Status::Code::kNoSpace || joined.code() == Status::Code::kBusy) {
     join_at_ns_ = NowNs() + kPauseMaxNs;  // others may leave
-    GoWithout(State::kWithout, InKeys(joined.message()));
+    HasNoShare(State::kWithout, InKeys(joined.message()));
   } else {
-    GoWithout(State::kNever, InKeys(joined.message()));
+    HasNoShare(State::kNever, InKeys(joined.message()));
   }
   return true;
 }
@@ -245,6 +245,18 @@ Status MadeCache::JoinAs(const std::shared_ptr<rocksdb::Cache>& main, std::strin
     joined = JoinTier(main, *name, wanted_.share_limits);
   }
   return joined;
+}
+
+void MadeCache::HasNoShare(State to, const std::string& why) {
+  (void)IfThereIsMemory([&] {
+    std::unique_lock lock(Registry::Get().mutex);
+    const bool told = std::exchange(why_, why) == why;
+    const std::string line =
+        fmt::format("MEZZANINE_CACHE: the {} goes without a share of the SCM tier: {}", DescriptionLocked(), why);
+    lock.unlock();
+    if (!told) Tell(line);
+  });
+  state_.store(to, std::memory_order_relaxed);
 }
 
 void MadeCache::HasJoined(const std::string& name) {

@@ -148,6 +148,7 @@ class MadeCache {
   bool Join();
   Status JoinAs(const std::shared_ptr<rocksdb::Cache>& main, std::string* name);
   void HasJoined(const std::string& name);
+  void HasNoShare(State to, const std::string& why);
   State state() const { return state_.load(std::memory_order_relaxed); }
   void Open(bool first);
   void GoWithout(State to, const std::string& why);

@@ -266,6 +266,13 @@ Status ParseShare(const OptionRow& row, std::string_view value, Options* options
           row.key, value, limit));
     }
   }
+  if (max == 0u || dram_max == 0u)
+    return Status::InvalidArgument(
+        fmt::format("{}={}: a maximum of 0 leaves no room: leave it out, or raise it", row.key, value));
+  if (reserve.value_or(0) > max.value_or(100)) {
+    return Status::InvalidArgument(
+        fmt::format("{}={}: reserve={}% is more than max={}%: lower it", row.key, value, *reserve, *max));
+  }
   options->share = name;
   DatabaseLimits& limits = options->share_limits;
   limits.scm = {.reserved_percent = reserve.value_or(0),

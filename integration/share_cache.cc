@@ -45,21 +45,23 @@ Status NewHybridCache(const HybridCacheOptions& options, std::shared_ptr<rocksdb
     if (known.expired()) known = *cache;
     return Status::Ok();
   }
-  const std::lock_guard lock(caches.mutex);
-  const auto known = caches.of_uri.find(uri);
-  std::shared_ptr<rocksdb::Cache> main = known == caches.of_uri.end() ? nullptr : known->second.lock();
-  // The last one may be closing still.
-  const bool was_open = known != caches.of_uri.end();
   const auto until = std::chrono::steady_clock::now() + kClosingMax;
-  while (main == nullptr) {
-    const Status opened = NewMainCache(shared, &main);
-    if (opened.ok()) break;
-    if (opened.code() != Status::Code::kBusy || !was_open || std::chrono::steady_clock::now() > until) return opened;
-    std::this_thread::sleep_for(kPause);
+  for (bool was_open = false;; std::this_thread::sleep_for(kPause)) {
+    const std::lock_guard lock(caches.mutex);
+    const auto known = caches.of_uri.find(uri);
+    std::shared_ptr<rocksdb::Cache> main = known == caches.of_uri.end() ? nullptr : known->second.lock();
+    was_open |= known != caches.of_uri.end();
+    const Status opened = main == nullptr ? NewMainCache(shared, &main) : Status::Ok();
+    if (opened.ok()) {
+      caches.of_uri[uri] = main;
+      return ForDatabase(main, options.share, options.share_limits, cache);
+    }
+    // The last one of this URI may be closing still.
+    const bool may_close = opened.code() == Status::Code::kBusy && was_open;
+    if (may_close && std::chrono::steady_clock::now() < until) continue;
+    caches.of_uri.erase(uri);
+    return opened;
   }
-  MEZZ_RETURN_IF_ERROR(ForDatabase(main, options.share, options.share_limits, cache));
-  caches.of_uri[uri] = main;
-  return Status::Ok();
 }
 
 }  // namespace mezz

@@ -49,6 +49,21 @@ void StockTier::DropLarge(const BlockKey& key, Handle* handle, bool was_hit, boo
   cache_.Release(handle, /*erase_if_last_ref=*/false);
 }
 
+// An entry without an object, of one byte, has its shard evict all that it must; which shard that is the key decides.
+void StockTier::EvictToCapacity() {
+  static const Helper kNoObject;
+  constexpr uint64_t kTriesMax = 1024;  // there are 64 shards at most
+  if (is_lru_) return;
+  BlockKey key;
+  for (uint64_t i = 0; i < kTriesMax && cache_.GetUsage() > cache_.GetCapacity(); ++i) {
+    key.words[0] = i * 0x9e3779b97f4a7c15ull;
+    Handle* const made =
+        cache_.CreateStandalone({key.bytes().data(), BlockKey::kBytes}, nullptr, &kNoObject, /*charge=*/1,
+                                /*allow_uncharged=*/true);
+    if (made != nullptr) cache_.Release(made, /*erase_if_last_ref=*/false);
+  }
+}
+
 // Its last user releases it to be erased: so all of RocksDB's reservations do.
 StockTier::Handle* StockTier::Reserve(const Slice& key, const Helper* helper, size_t charge) {
   if (!large_.IsLargeReservation(charge) || cache_.HasStrictCapacityLimit()) return nullptr;

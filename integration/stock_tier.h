@@ -79,6 +79,9 @@ class StockTier final : private LargeEntries::Owner {
 
   // Sets the capacity of the shards and of what lies beside them together.
   void SetCapacity(uint64_t bytes) { large_.SetCapacity(bytes); }
+  // Evicts what the capacity has no room for. A HyperClockCache does so only at inserts, of which an idle one has none.
+  // REQUIRES: the caller's window on the gate.
+  void EvictToCapacity();
   void SetStrict(bool strict);
   size_t capacity() const { return large_.capacity(); }
   size_t usage() const { return cache_.GetUsage() + large_.bytes(); }

@@ -162,6 +162,8 @@ TEST_F(SharesOfALogTest, AreRefusedWithTheNameAndWhatToDo) {
     return std::string(status.message());
   };
   EXPECT_EQ(why("", {}), "share= has no name: give each database one of its own");
+  for (const char* const name : {"a\nb", "(rest)", "\x01"})
+    EXPECT_NE(why(name, {}).find("no control"), std::string::npos);
   EXPECT_EQ(why("a", {.max_percent = 101}), "share=a: max=101% is not a percentage from 1 to 100");
   EXPECT_EQ(why("a", {.max_percent = 0}), "share=a: max=0% is not a percentage from 1 to 100");
   EXPECT_EQ(why("a", {.reserved_percent = 50, .max_percent = 40}),
@@ -173,7 +175,8 @@ TEST_F(SharesOfALogTest, AreRefusedWithTheNameAndWhatToDo) {
   const ShareId b = Add("b", {.reserved_percent = 60});
   EXPECT_EQ(why("a", {.reserved_percent = 31}),
             "share=a: reserve=31% makes the reserves of all shares 91%, and 90% is the most: lower one");
-  EXPECT_EQ(why("b", {}), "share=b: another database of this cache has that name");
+  EXPECT_EQ(why("b", {}),
+            "share=b: another database of this cache has that name: use another, or close that one's cache first");
   const ShareId c = Add("c", {});
   ASSERT_TRUE(log.ChangeShare(b, {.reserved_percent = 90}).ok());
   EXPECT_EQ(why("d", {}),

@@ -161,7 +161,8 @@ TEST_F(DatabasesTest, TheUriGivesADatabaseItsShareOfTheCacheThatTheRestNames) {
   EXPECT_EQ(&GetHybridStats(a.get())->scm(), &GetHybridStats(b.get())->scm());
   EXPECT_EQ(FiguresOf(b, "orders").limits.scm.max_percent, 40u);
   EXPECT_EQ(FiguresOf(a, "users").limits.dram.max_percent, 50u);
-  EXPECT_EQ(open("orders", &again).message(), "share=orders: another database of this cache has that name");
+  EXPECT_EQ(open("orders", &again).message(),
+            "share=orders: another database of this cache has that name: use another, or close that one's cache first");
   EXPECT_EQ(again, nullptr);
   const ScmTier* const first = &GetHybridStats(a.get())->scm();
   a.reset();
@@ -170,7 +171,7 @@ TEST_F(DatabasesTest, TheUriGivesADatabaseItsShareOfTheCacheThatTheRestNames) {
   a.reset();
   b.reset();
   for (const char* const bad : {":max=10%", "a:max", "a:max=101%", "a:max=10%,max=20%", "a:priority=urgent",
-                                "a:reserve=-1%", "a:size=3", "a:"}) {
+                                "a:reserve=-1%", "a:size=3", "a:", "a:max=0%"}) {
     EXPECT_THAT(open(bad, &a).message(), HasSubstr("share=")) << bad;
     EXPECT_EQ(a, nullptr) << bad;
   }
@@ -202,6 +203,7 @@ TEST_F(DatabasesTest, AreRefusedWhereTheyCannotBe) {
   EXPECT_THAT(why(main, "", {}), HasSubstr("no name"));
   EXPECT_THAT(why(main, "a", {.dram = {.reserved_percent = 95}}), HasSubstr("dram_reserve=95%"));
   EXPECT_THAT(why(main, "a", {.scm = {.reserved_percent = 95}}), HasSubstr("90% is the most"));
+  EXPECT_EQ(GetHybridStats(main.get())->SharedBy().size(), 0u);
   const CachePtr b = Share(main, "b", {.dram = {.reserved_percent = 50}});
   EXPECT_THAT(why(b, "a", {.dram = {.reserved_percent = 50}}), HasSubstr("100%"));
   EXPECT_FALSE(GetHybridStats(b.get())->SetDatabaseLimits({.dram = {.reserved_percent = 91}}).ok());
@@ -217,7 +219,6 @@ TEST_F(DatabasesTest, WhatIsDividedIsTheTotalWhateverAViewWasTold) {
   EXPECT_EQ(view->GetCapacity(), 0u);
   main->SetCapacity(kDramBytes);
   view->SetCapacity(1 << 30);
-  main->SetCapacity(kDramBytes);
   EXPECT_LE(view->GetCapacity(), kDramBytes);
   EXPECT_EQ(main->GetCapacity(), kDramBytes);
 }
@@ -263,6 +264,32 @@ TEST_F(DatabasesTest, ADatabaseThatClosesLeavesTheOthersAlone) {
   a = Share(b, "a");
   EXPECT_GT(FiguresOf(b, "a").scm_bytes, 0u) << "what it left is its own again";
   test::ExpectSound(b.get());
+}
+
+TEST_F(DatabasesTest, WhatAnIdleOneHoldsInDramIsNotMoreThanItsPart) {
+  HybridCacheOptions options = OptionsOf(64 << 20, file_);
+  options.dram_cache = kDefaultDramCache;
+  const CachePtr main = Open(options);
+  const CachePtr first = Share(main, "first"), second = Share(main, "second");
+  test::SmallDb db(first, "first"), other(second, "second");
+  for (test::SmallDb* const reads : {&db, &other}) {
+    for (int round = 0; round < 8; ++round) reads->ReadAll();
+    uint64_t bytes = 0;
+    for (const DatabaseFigures& it : GetHybridStats(main.get())->SharedBy()) bytes += it.dram_bytes;
+    EXPECT_LE(bytes, kDramBytes * 9 / 8);
+  }
+}
+
+TEST_F(DatabasesTest, WhatOnlyDramHeldIsThereWhenADatabaseComesBack) {
+  const CachePtr main = Open(OptionsOf(64 << 20, file_));
+  CachePtr view = Share(main, "view", {.dram = {.reserved_percent = 90}});
+  auto db = std::make_unique<test::SmallDb>(view, "view");
+  db->ReadAll();
+  const uint64_t before = FiguresOf(main, "view").scm_bytes, held = FiguresOf(main, "view").dram_bytes;
+  EXPECT_GT(held, kDramBytes / 2);
+  view.reset();
+  db.reset();
+  EXPECT_GT(GetHybridStats(main.get())->scm().usage_bytes(), before + held / 2);
 }
 
 TEST_F(DatabasesTest, ComeAndGoAndChangeWhileOthersRead) {
