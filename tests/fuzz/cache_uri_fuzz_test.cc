@@ -18,6 +18,7 @@ constexpr std::string_view kGood[] = {
     "mezzanine://dram=256M;scm=1G;scm_path=/mnt/pmem0/mezz",
     "mezzanine://dram=8M;scm=64M;medium=dram;model=cxl;dram_cache=lru;serve=copy;policy=scm_first",
     "mezzanine://scm=64M;medium=numa:1;dram=1T;segment=1M;block=4K;strict=true;verify=false;shard_bits=6",
+    "mezzanine://dram=8M;scm=64M;medium=dram;share=orders:reserve=10%,max=40%,priority=low,dram_max=50%",
     "mezzanine_scm://scm=64M;scm_path=/dev/shm/x;policy=bidirectional",
 };
 constexpr std::string_view kWords[] = {"=",       ";",  "://", "dram=", "scm=", "0",   "-",    "18446744073709551615",
@@ -78,6 +79,12 @@ std::string FromTable(std::mt19937_64& random, std::set<std::string_view>* tried
   if (random() % 2 == 0) options.curve_rate = static_cast<double>(1 + random() % 1000) / 1000;
   if (random() % (options.curve ? 2 : 8) == 0) options.curve_file = "/x";
   if (random() % 2 == 0) options.metrics = "file:/x";
+  if (random() % 4 == 0) {
+    options.share = "db";
+    for (ShareLimits* const limits : {&options.share_limits.scm, &options.share_limits.dram})
+      *limits = {static_cast<unsigned>(random() % 3 * 20), static_cast<unsigned>(40 + random() % 4 * 20),
+                 static_cast<SharePriority>(random() % 3)};
+  }
   std::string uri(random() % 2 == 0 ? kHybridScheme : kScmSecondaryScheme);
   for (const OptionRow& row : table) {
     if (uri.starts_with(kScmSecondaryScheme) && row.taken_by != TakenBy::kEveryUri && random() % 50 != 0) continue;
