@@ -46,11 +46,11 @@ std::string_view ToString(BlobPlacement blobs);
 
 // What a database may have of the cache that it shares with others (ForDatabase, hybrid_cache.h).
 struct DatabaseLimits {
-  ShareLimits scm;  // of the SCM tier: shares.h
+  ShareLimits scm = {};  // of the SCM tier: shares.h
   // Of the DRAM tier, which is divided anew every few thousand misses: each database gets its reserve, and what is left
   // goes by hits, in either tier, since the last time. A database of high priority counts twice, one of low half. A
   // database whose DRAM tier is a cache of its own (preload) has that, and no limits here.
-  ShareLimits dram;
+  ShareLimits dram = {};
 
   friend bool operator==(const DatabaseLimits&, const DatabaseLimits&) = default;
 };
