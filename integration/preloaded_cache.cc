@@ -5,6 +5,7 @@
 // of compressed secondary caches with the same functions, and a default block cache of 32 MiB that most programs throw
 // away. So each cache is made ready, and the first to which RocksDB gives a block that SCM can hold gets the SCM tier:
 // then, not before, the medium is opened. Its owner keeps it until it is destroyed; others wait for it (made_cache.h).
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -41,7 +42,8 @@ using rocksdb::Slice;
 using CachePtr = std::shared_ptr<Cache>;
 
 // What the library that the program was started with does about a failure: one for all requests.
-void (*tell_failure)(const std::string& sentence) = nullptr;
+// Relaxed: threads that make caches at once store the same.
+std::atomic<TellFailure> tell_failure{nullptr};
 
 struct Settings {
   HybridCacheOptions options;
@@ -72,7 +74,7 @@ const Settings* Wanted() {
     if (uri == nullptr) return nullptr;
     auto settings = std::make_unique<Settings>();
     if (const Status status = ReadSettings(uri, settings.get()); !status.ok()) {
-      tell_failure(InKeys(status.message()));
+      tell_failure.load(std::memory_order_relaxed)(InKeys(status.message()));
       return nullptr;
     }
     HearReportSignal();
@@ -91,7 +93,8 @@ void TellSecondary(const char* name) {
 class PreloadedCache final : public MadeCache, public HybridCacheV7 {
  public:
   PreloadedCache(const rocksdb::LRUCacheOptions& dram, const Settings& wanted)
-      : MadeCache("LRUCache", wanted.options, wanted.wait, tell_failure), HybridCacheV7(dram) {
+      : MadeCache("LRUCache", wanted.options, wanted.wait, tell_failure.load(std::memory_order_relaxed)),
+        HybridCacheV7(dram) {
     if (valid()) Enter();
   }
   ~PreloadedCache() override { Leave(); }
@@ -143,7 +146,8 @@ CachePtr Make(const MakeRequest<rocksdb::LRUCacheOptions>& request) {
 class PreloadedCache final : public MadeCache, public LateHybridCache {
  public:
   PreloadedCache(CachePtr stock, const Settings& wanted)
-      : MadeCache(stock->Name(), wanted.options, wanted.wait, tell_failure), LateHybridCache(std::move(stock)) {
+      : MadeCache(stock->Name(), wanted.options, wanted.wait, tell_failure.load(std::memory_order_relaxed)),
+        LateHybridCache(std::move(stock)) {
     Enter();
   }
   // Others may share the tier on. What this cache held in DRAM is theirs no more: it goes to the tier.
@@ -223,7 +227,7 @@ void NoteDatabase(const std::string& name, const Families& families) noexcept {
 
 template <typename Options>
 CachePtr Answer(const MakeRequest<Options>& request) {
-  tell_failure = request.fail;
+  tell_failure.store(request.fail, std::memory_order_relaxed);
   return Make(request);
 }
 
