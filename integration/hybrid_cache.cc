@@ -238,26 +238,20 @@ void HybridCache::SetCapacity(size_t bytes) {
 // What only the DRAM tier of a database holds goes where its evictions go, so that it is there when the database comes
 // back.
 void HybridCache::EmptyIntoScm() {
-  if (core_->options().warm_dram_bytes == 0u || core_->scm().in_child()) return;
+  if (core_->options().warm_dram_bytes == 0u) return;
   const MoveGate::Window window(core_->gate());
   dram_.SetCapacity(0);
   dram_.EvictToCapacity();
 }
 
 HybridCache::~HybridCache() {
-  if (!user_.is_main()) {
-    ReadBack::Stop(&read_back_);
-    if (!disowned_.load(std::memory_order_relaxed)) (void)IfThereIsMemory([this] { EmptyIntoScm(); });
-    user_.Close();
-    if (!disowned_.load(std::memory_order_relaxed)) dram_.ClearLarge();
-    return;
-  }
-  core_->StopMetrics();
+  if (user_.is_main()) core_->StopMetrics();
   ReadBack::Stop(&read_back_);
-  if (!disowned_.load(std::memory_order_relaxed)) {
-    (void)IfThereIsMemory([this] { SaveDram(); });
-    dram_.ClearLarge();
-  }
+  // A forked child leaks what is large: threads of its parent may hold the locks of it.
+  const bool leaks = disowned_.load(std::memory_order_relaxed) || core_->scm().in_child();
+  if (!leaks) (void)IfThereIsMemory([this] { user_.is_main() ? SaveDram() : EmptyIntoScm(); });
+  user_.Close();
+  if (!leaks) dram_.ClearLarge();
 }
 
 rocksdb::Cache::Handle* HybridCache::Lookup(const Slice& key, const CacheItemHelper* helper, CreateContext* context,

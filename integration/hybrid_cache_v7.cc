@@ -160,15 +160,16 @@ HybridCacheV7::~HybridCacheV7() {
   ReadBack::Stop(&read_back_);
   HybridCore* const core = this->core();
   const bool is_main = core != nullptr && user_->is_main();
-  const bool disowned = disowned_.load(std::memory_order_relaxed);
-  if (core != nullptr && !is_main && !disowned && core->options().warm_dram_bytes != 0u && !core->scm().in_child()) {
+  // A forked child leaks what is large: threads of its parent may hold the locks of it.
+  const bool leaks = disowned_.load(std::memory_order_relaxed) || (core != nullptr && core->scm().in_child());
+  if (core != nullptr && !is_main && !leaks && core->options().warm_dram_bytes != 0u) {
     // What only this tier holds goes where its evictions go, so that it is there when the database comes back.
     const MoveGate::Window window(core->gate());
     (void)IfThereIsMemory([&] { large_.SetCapacity(0); });
   }
   if (user_) user_->Close();
   if (is_main) core->StopMetrics();
-  if (core != nullptr && !disowned) {
+  if (core != nullptr && !leaks) {
     if (is_main) (void)IfThereIsMemory([&] { SaveDram(*core); });
     large_.Clear();
   }
