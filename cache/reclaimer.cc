@@ -278,8 +278,7 @@ Fate Reclaimer::FateOf(const record::Header& header, IndexWord word, bool packab
                           .heat = static_cast<uint8_t>(word.heat()),
                           .in_dram = in_dram,
                           .packed = packed,
-                          .packable = packable,
-                          .share = victim_->share});
+                          .packable = packable});
   }
   if ((in_dram && !packed) || (fate == Fate::kPack && !packable)) return Fate::kDrop;
   return fate;

@@ -244,6 +244,10 @@ class SegmentLog {
   //
   // A pinned segment is taken only if there is no other and `pinned_too`. Its records are then to be dropped, and it
   // drains until its readers have gone. A segment with writers is never taken.
+  //
+  // With shares (shares.h) only segments above their share's reserve are taken, those of shares of low priority first.
+  // If there are none, segments of the share `needs` are, for which there is to be room; if that share is full, only
+  // those. Where `pinned_too`, reserves do not count in the end.
   struct Victim {
     std::optional<SegmentId> segment;
     Generation generation = Generation::kYoung;
@@ -252,10 +256,6 @@ class SegmentLog {
     uint32_t skipped_pinned = 0;
     uint32_t sealed = 0;
   };
-  //
-  // With shares (shares.h) only segments above their share's reserve are taken, those of shares of low priority first.
-  // If there are none, segments of the share `needs` are, for which there is to be room; if that share is full, only
-  // those. Where `pinned_too`, reserves do not count in the end.
   Victim TakeVictim(bool pinned_too = false, ShareId needs = kNoShare);
   // Ends a victim, which until then is sealed, readable, and in no queue: it is free now, or when its last pin goes.
   // REQUIRES: nothing in the index points to it any more.
@@ -274,9 +274,9 @@ class SegmentLog {
   Status AddShare(std::string_view name, const ShareLimits& limits, ShareId* id);
   Status ChangeShare(ShareId id, const ShareLimits& limits);
   void RemoveShare(ShareId id);
+  // In segments. `held` are those with records; `max` is usable_segments() if there is no limit.
   struct ShareUse {
-    uint32_t held = 0, reserved = 0,
-             max = 0;  // segments that hold records; max: usable_segments() if there is no limit
+    uint32_t held = 0, reserved = 0, max = 0;
   };
   ShareUse UseOf(ShareId id) const;
   // Whether the share must give up a segment before it gets another. A hint.

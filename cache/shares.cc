@@ -18,9 +18,26 @@ namespace {
 constexpr uint32_t kSegmentsOfShareMin = 4;
 constexpr size_t kNameBytesMax = 1024;  // a path
 
-uint64_t Percent(uint64_t segments, unsigned percent) { return segments * percent / 100; }
-
 }  // namespace
+
+Status CheckLimits(std::string_view name, const ShareLimits& limits, unsigned reserved_by_others,
+                   std::string_view prefix) {
+  const unsigned reserve = limits.reserved_percent, max = limits.max_percent;
+  if (max == 0 || max > 100) {
+    return Status::InvalidArgument(
+        fmt::format("share={}: {}max={}% is not a percentage from 1 to 100", name, prefix, max));
+  }
+  if (reserve > max) {
+    return Status::InvalidArgument(fmt::format("share={0}: {1}reserve={2}% is more than {1}max={3}%: lower the reserve",
+                                               name, prefix, reserve, max));
+  }
+  if (reserve + reserved_by_others > kReservedPercentMax) {
+    return Status::InvalidArgument(
+        fmt::format("share={}: {}reserve={}% makes the reserves of all shares {}%, and {}% is the most: lower one",
+                    name, prefix, reserve, reserve + reserved_by_others, kReservedPercentMax));
+  }
+  return Status::Ok();
+}
 
 uint64_t Shares::TagOf(std::string_view name) {
   return XXH3_64bits_withSeed(name.data(), name.size(), layout::kChecksumSeed) | 1;  // 0: of no share
@@ -96,24 +113,15 @@ Status Shares::Fit(std::string_view name, ShareId id, const ShareLimits& limits)
   const auto refuse = [&](std::string_view why) {
     return Status::InvalidArgument(fmt::format("share={}: {}", name, why));
   };
-  if (limits.max_percent == 0 || limits.max_percent > 100)
-    return refuse(fmt::format("max={}% is not a percentage from 1 to 100", limits.max_percent));
-  if (limits.reserved_percent > limits.max_percent) {
-    return refuse(fmt::format("reserve={}% is more than max={}%: lower the reserve", limits.reserved_percent,
-                              limits.max_percent));
-  }
-  unsigned percent = limits.reserved_percent, shares = 1;
-  uint64_t reserved_segments = Percent(segments_, percent);
+  unsigned others_percent = 0, shares = 1;
+  uint64_t reserved_segments = PercentOf(segments_, limits.reserved_percent);
   for (unsigned i = 1; i <= count_; ++i) {
     if (!shares_[i].added.load(std::memory_order_relaxed) || ShareId{static_cast<uint8_t>(i)} == id) continue;
-    percent += shares_[i].limits.reserved_percent;
-    reserved_segments += Percent(segments_, shares_[i].limits.reserved_percent);
+    others_percent += shares_[i].limits.reserved_percent;
+    reserved_segments += PercentOf(segments_, shares_[i].limits.reserved_percent);
     ++shares;
   }
-  if (percent > kReservedPercentMax) {
-    return refuse(fmt::format("reserve={}% makes the reserves of all shares {}%, and {}% is the most: lower one",
-                              limits.reserved_percent, percent, kReservedPercentMax));
-  }
+  MEZZ_RETURN_IF_ERROR(CheckLimits(name, limits, others_percent));
   if (segments_ - reserved_segments < 2 * shares) {
     return refuse(
         fmt::format("reserves leave {} of {} segments to {} shares, which have two open each: lower one, or make "
@@ -124,11 +132,11 @@ Status Shares::Fit(std::string_view name, ShareId id, const ShareLimits& limits)
     return refuse(fmt::format("{} segments are too few for {} shares: raise scm, or make segment_bytes smaller",
                               segments_, shares));
   }
-  if (Percent(segments_, limits.max_percent) < kSegmentsOfShareMin) {
+  if (PercentOf(segments_, limits.max_percent) < kSegmentsOfShareMin) {
     return refuse(
         fmt::format("max={}% is {} of {} segments, and {} are the least: raise it, or make segment_bytes "
                     "smaller",
-                    limits.max_percent, Percent(segments_, limits.max_percent), segments_, kSegmentsOfShareMin));
+                    limits.max_percent, PercentOf(segments_, limits.max_percent), segments_, kSegmentsOfShareMin));
   }
   return Status::Ok();
 }
@@ -148,7 +156,7 @@ void Shares::SetUsable(uint32_t segments) {
 void Shares::StoreLimits(Share& share) const {
   const bool limited = share.limits.max_percent < 100;
   const uint64_t segments = (uint64_t{usable_} * share.limits.max_percent + 99) / 100;
-  share.reserved.store(static_cast<uint32_t>(Percent(usable_, share.limits.reserved_percent)),
+  share.reserved.store(static_cast<uint32_t>(PercentOf(usable_, share.limits.reserved_percent)),
                        std::memory_order_relaxed);
   share.max.store(limited ? static_cast<uint32_t>(std::max<uint64_t>(segments, kSegmentsOfShareMin)) : UINT32_MAX,
                   std::memory_order_relaxed);

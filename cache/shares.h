@@ -33,6 +33,16 @@ struct ShareLimits {
 // Reserves of all shares together must leave something to the rest, or nothing could be reclaimed for it.
 inline constexpr unsigned kReservedPercentMax = 90;
 
+// Refuses limits that contradict themselves, or with which all reserves are more than kReservedPercentMax. `prefix`
+// stands before the limits' names in what is said.
+Status CheckLimits(std::string_view name, const ShareLimits& limits, unsigned reserved_by_others,
+                   std::string_view prefix = "");
+
+// Rounded down.
+inline uint64_t PercentOf(uint64_t total, unsigned percent) {
+  return total / 100 * percent + total % 100 * percent / 100;
+}
+
 // The shares of a segment log: by name, with their limits and the segments that each holds. What belongs to nobody is
 // the rest (kNoShare), which has no limits.
 //
@@ -57,7 +67,6 @@ class Shares {
   // The share of that tag; kNoShare if it was not added yet.
   ShareId Find(uint64_t tag) const;
   uint64_t tag(ShareId id) const { return share(id).tag; }
-  const std::string& name(ShareId id) const { return share(id).name; }
   const ShareLimits& limits(ShareId id) const { return share(id).limits; }
   unsigned count() const { return count_; }  // shares that were ever added; their numbers are 1..count()
 

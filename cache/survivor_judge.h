@@ -17,7 +17,6 @@ struct RecordFacts {
   bool in_dram = false;  // the DRAM tier holds the block too, as far as the tier was told
   bool packed = false;
   bool packable = false;  // raw, and packing was not yet found useless
-  ShareId share = kNoShare;
 };
 
 // What becomes of a record that reclaim has reached.

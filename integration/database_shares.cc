@@ -27,8 +27,6 @@ double WeightOf(SharePriority priority) {
   return priority == SharePriority::kLow ? 0.5 : priority == SharePriority::kHigh ? 2 : 1;
 }
 
-uint64_t Percent(uint64_t total, unsigned percent) { return total / 100 * percent + total % 100 * percent / 100; }
-
 }  // namespace
 
 std::string ToText(const DatabaseFigures& figures) {
@@ -67,22 +65,11 @@ void DatabaseShares::TellApart(const std::function<void(uint64_t bytes)>& told) 
 }
 
 Status DatabaseShares::Fit(std::string_view name, ShareId share, const ShareLimits& dram) const {
-  const auto refuse = [&](const std::string& why) {
-    return Status::InvalidArgument(fmt::format("share={}: {}", name, why));
-  };
-  if (dram.max_percent == 0 || dram.max_percent > 100)
-    return refuse(fmt::format("dram_max={}% is not a percentage from 1 to 100", dram.max_percent));
-  if (dram.reserved_percent > dram.max_percent) {
-    return refuse(
-        fmt::format("dram_reserve={}% is more than dram_max={}%: lower it", dram.reserved_percent, dram.max_percent));
-  }
-  unsigned reserved = dram.reserved_percent;
+  unsigned others_percent = 0;
   for (const auto& other : members_) {
-    if (other->share != share || share == kNoShare) reserved += other->limits.dram.reserved_percent;
+    if (other->share != share || share == kNoShare) others_percent += other->limits.dram.reserved_percent;
   }
-  if (reserved <= kReservedPercentMax) return Status::Ok();
-  return refuse(fmt::format("dram_reserve={}% makes the reserves of all shares {}%, and {}% is the most: lower one",
-                            dram.reserved_percent, reserved, kReservedPercentMax));
+  return CheckLimits(name, dram, others_percent, "dram_");
 }
 
 DatabaseShares::Member* DatabaseShares::FindLocked(ShareId share) const {
@@ -151,10 +138,10 @@ Status DatabaseShares::SetLimits(ShareId share, const DatabaseLimits& limits) {
   return Status::Ok();
 }
 
-void DatabaseShares::Divide(bool all_at_once) {
+void DatabaseShares::Divide() {
   if (scm_->in_child()) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (lock.owns_lock()) (void)IfThereIsMemory([&] { DivideLocked(all_at_once); });
+  if (lock.owns_lock()) (void)IfThereIsMemory([this] { DivideLocked(/*all_at_once=*/false); });
 }
 
 // What each should have: its reserve, and of the rest a share by its worth, up to its maximum; what a maximum leaves
@@ -164,7 +151,7 @@ std::vector<uint64_t> DatabaseShares::TargetsOf(const std::vector<Member*>& memb
   std::vector<bool> is_full(members.size());
   uint64_t left = total;
   for (size_t i = 0; i < members.size(); ++i) {
-    targets[i] = Percent(total, members[i]->limits.dram.reserved_percent);
+    targets[i] = PercentOf(total, members[i]->limits.dram.reserved_percent);
     left -= std::min(left, targets[i]);
   }
   for (size_t round = 0; round < members.size() && left > members.size(); ++round) {
@@ -174,7 +161,7 @@ std::vector<uint64_t> DatabaseShares::TargetsOf(const std::vector<Member*>& memb
     uint64_t given = 0;
     for (size_t i = 0; i < members.size(); ++i) {
       if (is_full[i]) continue;
-      const uint64_t most = std::max(Percent(total, members[i]->limits.dram.max_percent), targets[i]);
+      const uint64_t most = std::max(PercentOf(total, members[i]->limits.dram.max_percent), targets[i]);
       const auto part = static_cast<uint64_t>(static_cast<double>(left) * (members[i]->worth / worth));
       const uint64_t gets = std::min(part, most - targets[i]);
       is_full[i] = gets < part;

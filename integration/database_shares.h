@@ -78,7 +78,7 @@ class DatabaseShares {
   void NoteDramMiss() {
     if (divided_.load(std::memory_order_relaxed) &&
         misses_.fetch_add(1, std::memory_order_relaxed) % kMissesOfDivision == kMissesOfDivision - 1) [[unlikely]]
-      Divide(/*all_at_once=*/false);
+      Divide();
   }
   static constexpr uint64_t kMissesOfDivision = 4096;
 
@@ -101,7 +101,7 @@ class DatabaseShares {
   Member* FindLocked(ShareId share) const;
   CounterSnapshot CountedByDatabases() const;
   CounterSnapshot CountersOf(const Member& member) const;
-  void Divide(bool all_at_once);
+  void Divide();
   void DivideLocked(bool all_at_once);
   static std::vector<uint64_t> TargetsOf(const std::vector<Member*>& members, uint64_t total);
 

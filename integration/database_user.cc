@@ -8,7 +8,6 @@ namespace mezz {
 
 Status DatabaseUser::Open(std::string_view name, const DatabaseLimits& limits, DatabaseShares::DramPart dram) {
   assert(!is_main() && share_ == kNoShare);
-  dram.add_counters = [this](CounterSnapshot* sum) { *sum += Snapshot(); };
   MEZZ_RETURN_IF_ERROR(core_.databases().Add(name, limits, std::move(dram), &share_));
   core_.TellDramApart();
   return Status::Ok();

@@ -43,10 +43,10 @@ class DatabaseUser {
     if (own_ != nullptr) counters_.Add(Event::kScmHit, role);
   }
 
-  // Enters the database. Before the first look-up. `dram` without add_counters.
+  // Enters the database. Before the first look-up.
   Status Open(std::string_view name, const DatabaseLimits& limits, DatabaseShares::DramPart dram);
   Status SetLimits(const DatabaseLimits& limits);
-  // What the database counted.
+  // What was counted here.
   CounterSnapshot Snapshot() const;
   // Leaves. From now on no function of `dram` is called.
   void Close();

@@ -198,11 +198,7 @@ DatabaseShares::DramPart HybridCache::DramPart() {
               },
           .bytes = [this] { return dram_.usage(); },
           .capacity_bytes = [this] { return dram_.capacity(); },
-          .add_counters =
-              [this](CounterSnapshot* sum) {
-                *sum += core_->counters().Snapshot();
-                core_->dram_hits().AddTo(*sum);
-              }};
+          .add_counters = [this](CounterSnapshot* sum) { *sum += user_.Snapshot(); }};
 }
 
 Status HybridCache::Enter(std::string_view name, const DatabaseLimits& limits, bool divides_dram) {

@@ -232,21 +232,15 @@ DatabaseShares::DramPart HybridCacheV7::DramPart(HybridCore& core) {
               },
           .bytes = [this] { return GetUsage(); },
           .capacity_bytes = [this] { return large_.capacity(); },
-          .add_counters =
-              [&core](CounterSnapshot* to) {
-                *to += core.counters().Snapshot();
-                core.dram_hits().AddTo(*to);
-              }};
+          .add_counters = [this](CounterSnapshot* to) { *to += user_->Snapshot(); }};
 }
 
 Status HybridCacheV7::ArmAsDatabase(HybridCore& core, std::shared_ptr<rocksdb::Cache> main, std::string_view name,
-                                    const DatabaseLimits& limits, bool divides_dram) {
+                                    const DatabaseLimits& limits) {
   assert(!armed());
   user_.emplace(core, std::move(main));
   OpenOver(core);
-  DatabaseShares::DramPart dram = DramPart(core);
-  if (!divides_dram) dram.resize = {};
-  if (Status opened = user_->Open(name, limits, std::move(dram)); !opened.ok()) {
+  if (Status opened = user_->Open(name, limits, DramPart(core)); !opened.ok()) {
     ReadBack::Stop(&read_back_);
     registration_.reset();
     user_.reset();
@@ -265,8 +259,7 @@ Status HybridCacheV7::MakeDatabaseCache(const std::shared_ptr<rocksdb::Cache>& s
   HybridCore& core = *this->core();
   auto made = std::make_shared<HybridCacheV7>(DramOptions(core.options()));
   if (!made->valid()) return Status::NoSpace(fmt::format("share={}: RocksDB refused its DRAM tier", name));
-  MEZZ_RETURN_IF_ERROR(made->ArmAsDatabase(core, user_->is_main() ? self : user_->main(), name, limits,
-                                           /*divides_dram=*/true));
+  MEZZ_RETURN_IF_ERROR(made->ArmAsDatabase(core, user_->is_main() ? self : user_->main(), name, limits));
   *view = std::move(made);
   return Status::Ok();
 }

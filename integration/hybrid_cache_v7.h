@@ -59,7 +59,7 @@ class HybridCacheV7 : public rocksdb::Cache, public CoreStats, private LargeEntr
   Status Arm(const HybridCacheOptions& options);
   // Does the same for a database that shares the tier of `main`, whose core this is.
   Status ArmAsDatabase(HybridCore& core, std::shared_ptr<rocksdb::Cache> main, std::string_view name,
-                       const DatabaseLimits& limits, bool divides_dram);
+                       const DatabaseLimits& limits);
   bool armed() const { return core() != nullptr; }
 
   // rocksdb::Cache

@@ -237,7 +237,7 @@ bool ParsePercent(std::string_view value, std::optional<unsigned>* to) {
   return true;
 }
 
-// NAME:reserve=10%,max=40%. Whether the limits fit each other and those of others is judged where the share is added.
+// NAME:reserve=10%,max=40%. Whether the limits fit those of others is judged where the share is added.
 Status ParseShare(const OptionRow& row, std::string_view value, Options* options) {
   const std::string_view name = value.substr(0, value.find(':'));
   if (name.empty()) return BadValue(row, value, "NAME and NAME:LIMIT,...");
@@ -266,21 +266,17 @@ Status ParseShare(const OptionRow& row, std::string_view value, Options* options
           row.key, value, limit));
     }
   }
-  if (max == 0u || dram_max == 0u)
-    return Status::InvalidArgument(
-        fmt::format("{}={}: a maximum of 0 leaves no room: leave it out, or raise it", row.key, value));
-  if (reserve.value_or(0) > max.value_or(100)) {
-    return Status::InvalidArgument(
-        fmt::format("{}={}: reserve={}% is more than max={}%: lower it", row.key, value, *reserve, *max));
-  }
-  options->share = name;
-  DatabaseLimits& limits = options->share_limits;
+  DatabaseLimits limits;
   limits.scm = {.reserved_percent = reserve.value_or(0),
                 .max_percent = max.value_or(100),
                 .priority = priority.value_or(SharePriority::kNormal)};
   limits.dram = {.reserved_percent = dram_reserve.value_or(limits.scm.reserved_percent),
                  .max_percent = dram_max.value_or(limits.scm.max_percent),
                  .priority = limits.scm.priority};
+  MEZZ_RETURN_IF_ERROR(CheckLimits(name, limits.scm, 0));
+  MEZZ_RETURN_IF_ERROR(CheckLimits(name, limits.dram, 0, "dram_"));
+  options->share = name;
+  options->share_limits = limits;
   return Status::Ok();
 }
 

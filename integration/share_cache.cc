@@ -13,8 +13,8 @@
 namespace mezz {
 namespace {
 
-// The caches that databases of this process share, by their URI without the share. Never destroyed: caches may be made
-// and destroyed by static objects.
+// The caches that databases of this process share, by their URI without the share. One that has gone keeps its entry,
+// as it may be closing still. Never destroyed: caches may be made and destroyed by static objects.
 struct SharedCaches {
   std::mutex mutex;
   std::map<std::string, std::weak_ptr<rocksdb::Cache>> of_uri;  // GUARDED_BY(mutex)

@@ -49,9 +49,7 @@ void WarmDram::Write(const DramBlock& block, size_t bytes, const BlockSource& so
   }
   const BlockKey key = BlockKey::FromBytes(block.key.data());
   const Generation generation = proven ? Generation::kProven : Generation::kYoung;
-  if (scm_.Put(key, block.role, bytes, source, generation, Form::kRaw, PackedBy::kStage, block.share) !=
-      PutResult::kStored)
-    return;
+  if (scm_.Put(key, block.role, bytes, source, generation) != PutResult::kStored) return;
   save_left_ -= bytes;
   scm_.NotePromoted(key);
 }
