@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every byte on the medium. docs/reference/media_format.md explains it; the asserts below pin it.
 //
-//   medium   := segment[0] segment[1] ...             segment[0] starts with 4 KiB: the superblock, twice
+//   medium   := segment[0] segment[1] ...             segment[0] starts with 4 KiB: the superblock, twice. Of several
+//                                                     media each begins so, and their segments are counted through
 //   segment  := SegmentHeader (64 B) record*          records follow one another without gaps, 64-byte aligned
 //             | SegmentHeader (64 B) Tombstone*       one for each erased key (erase=durable)
 //   record   := RecordHeader (32 B) payload padding   padded with zeros to 64 bytes
@@ -29,6 +30,8 @@ namespace mezz::layout {
 inline constexpr char kMagic[16] = {'M', 'E', 'Z', 'Z', 'A', 'N',  'I',  'N',
                                     'E', '-', 'S', 'C', 'M', '\r', '\n', '\x1a'};
 inline constexpr uint32_t kFormatVersion = 7;
+inline constexpr uint32_t kFormatVersionOfSeveral = 8;  // of one of several media
+inline constexpr size_t kMembersMax = 8;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kChecksumSeed = 0x4d455a5aull;
 
@@ -53,9 +56,11 @@ struct Superblock {
   uint32_t snapshot_chunks;     // chunks of the snapshot
   uint64_t key_check;           // with verify=keyed Authenticator::check(), else 0
   uint32_t tombstone_segments;  // segments of tombstones on the medium; there may be one more, which is empty
-  uint32_t reserved0;           // zero
-  uint64_t reserved[6];         // zero
-  uint64_t checksum;            // of the bytes before it
+  uint32_t member;              // which of several media this is; else 0
+  uint32_t member_begins[kMembersMax - 1];  // the first segments of the others but the first; 0 ends. One medium: all 0
+  uint32_t members_in;                      // of several media a bit for each whose records are valid
+  uint64_t reserved[2];                     // zero
+  uint64_t checksum;                        // of the bytes before it
 };
 static_assert(sizeof(Superblock) == 192);
 enum SuperblockFlags : uint32_t {
@@ -66,6 +71,23 @@ enum SuperblockFlags : uint32_t {
 inline constexpr uint64_t kSuperblockSpace = 4096;
 // The copy lies in another sector than the first superblock, whatever the size of a disk's sectors.
 inline constexpr uint64_t kSuperblockCopyAt = 2048;
+
+// How many media there are, and the first segment of each.
+constexpr size_t MembersOf(const Superblock& superblock) {
+  size_t members = 1;
+  while (members < kMembersMax && superblock.member_begins[members - 1] != 0) ++members;
+  return members;
+}
+constexpr uint32_t BeginOf(const Superblock& superblock, size_t member) {
+  return member == 0 ? 0 : superblock.member_begins[member - 1];
+}
+constexpr uint32_t AllMembers(const Superblock& superblock) { return (1u << MembersOf(superblock)) - 1; }
+// Where the segment's header lies: behind the superblocks, if a medium begins with the segment.
+constexpr uint64_t StartOfSegment(const Superblock& superblock, uint32_t segment) {
+  bool begins = segment == 0;
+  for (const uint32_t begin : superblock.member_begins) begins |= begin != 0 && begin == segment;
+  return segment * superblock.segment_bytes + (begins ? kSuperblockSpace : 0);
+}
 
 // The start of a segment. `sequence` grows by one with each segment that is opened anywhere on the medium. So it orders
 // segments by age, and tells this fill of the segment from every earlier one.

@@ -14,9 +14,7 @@ uint32_t LogScan::segments() const {
                                superblock_.segment_bytes);
 }
 
-uint64_t LogScan::StartOf(SegmentId id) const {
-  return Raw(id) == 0 ? layout::kSuperblockSpace : Raw(id) * superblock_.segment_bytes;
-}
+uint64_t LogScan::StartOf(SegmentId id) const { return layout::StartOfSegment(superblock_, Raw(id)); }
 
 std::optional<SegmentLog::Fill> LogScan::Open(SegmentId id) const { return OpenAs(id, layout::kSegmentMagic); }
 std::optional<SegmentLog::Fill> LogScan::OpenTombstones(SegmentId id) const {

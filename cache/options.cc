@@ -98,7 +98,7 @@ Status CheckAnonymousMedium(const ScmOptions& options) {
   return CheckNoPath(options);
 }
 
-Status CheckMedium(const ScmOptions& options) {
+Status CheckOneMedium(const ScmOptions& options) {
   switch (options.medium) {
     case MediumKind::kFile:
       return CheckFileMedium(options);
@@ -109,6 +109,58 @@ Status CheckMedium(const ScmOptions& options) {
   }
   return Status::InvalidArgument(
       fmt::format("medium={} is not one: choose kFile, kNumaNode or kAnonymous", static_cast<int>(options.medium)));
+}
+
+std::string NameOf(const ScmMember& member) {
+  switch (member.medium) {
+    case MediumKind::kFile:
+      return member.path;
+    case MediumKind::kNumaNode:
+      return fmt::format("numa:{}", member.numa_node);
+    case MediumKind::kAnonymous:
+      break;
+  }
+  return std::string(ToString(member.medium));
+}
+
+Status CheckMembers(const ScmOptions& options) {
+  const std::vector<ScmMember>& members = options.members;
+  if (members.size() < 2 || members.size() > kMembersMax) {
+    return Status::InvalidArgument(fmt::format("members: {} media are given: name 2 to {}, or one by medium and path",
+                                               members.size(), kMembersMax));
+  }
+  if (options.medium != MediumKind::kFile || !options.path.empty() || options.numa_node != -1)
+    return Status::InvalidArgument("members contradict medium, path or numa_node: name each medium once, as a member");
+  uint64_t sum = 0;
+  for (size_t number = 0; number < members.size(); ++number) {
+    const std::string name = NameOf(members[number]);
+    if (Status status = CheckOneMedium(options.OfMember(number)); !status.ok())
+      return status.WithPrefix(fmt::format("medium {} of {}: ", number + 1, members.size()));
+    for (size_t other = 0; other < number; ++other) {
+      if (NameOf(members[other]) == name)
+        return Status::InvalidArgument(fmt::format("{} is named twice: give it once, with all its bytes", name));
+    }
+    if (members[number].capacity_bytes > kCapacityBytesMax) sum = kCapacityBytesMax;
+    sum += members[number].capacity_bytes;
+  }
+  if (sum != options.capacity_bytes)
+    return Status::InvalidArgument(fmt::format("capacity_bytes={} is not what the members have together: give {}",
+                                               options.capacity_bytes, ExactBytes(sum)));
+  return Status::Ok();
+}
+
+Status CheckMedium(const ScmOptions& options) {
+  return options.members.empty() ? CheckOneMedium(options) : CheckMembers(options);
+}
+
+Status CheckMemberSizes(const ScmOptions& options) {
+  const uint64_t least = std::max(kSegmentsMin * options.EffectiveSegmentBytes(), kMemberMultiple);
+  for (const ScmMember& member : options.members) {
+    if (member.capacity_bytes >= least) continue;
+    return Status::InvalidArgument(fmt::format("{} of {} is too little for one of several media: give at least {}",
+                                               ExactBytes(member.capacity_bytes), NameOf(member), ExactBytes(least)));
+  }
+  return Status::Ok();
 }
 
 Status CheckSegment(uint64_t segment_bytes) {
@@ -201,10 +253,10 @@ Status CheckTuning(const ScmOptions& options) {
     return Status::InvalidArgument(
         fmt::format("bus_errors={} is not one: choose kFatal or kContain", static_cast<int>(options.bus_errors)));
   }
-  if (options.recovery == Recovery::kRequire && !Remembers(options.medium)) {
+  if (options.recovery == Recovery::kRequire && !options.Remembers()) {
     return Status::InvalidArgument(
         fmt::format("recovery=require cannot be met by medium={}, which forgets: choose medium=file, or recovery=warm",
-                    ToString(options.medium)));
+                    options.MediumText()));
   }
   if (options.recovery_budget_ms > kRecoveryBudgetMsMax) {
     return Status::InvalidArgument(
@@ -230,18 +282,6 @@ Status CheckTuning(const ScmOptions& options) {
                                                options.dictionaries.sample_bytes_max, kSampleBytesMin));
   }
   return Status::Ok();
-}
-
-std::string MediumText(const ScmOptions& options) {
-  switch (options.medium) {
-    case MediumKind::kFile:
-      return fmt::format("file:{}", options.path);
-    case MediumKind::kNumaNode:
-      return fmt::format("numa:{}", options.numa_node);
-    case MediumKind::kAnonymous:
-      break;
-  }
-  return std::string(ToString(options.medium));
 }
 
 }  // namespace
@@ -285,6 +325,7 @@ Status ScmOptions::Validate() const {
   }
   MEZZ_RETURN_IF_ERROR(CheckSegment(segment_bytes));
   MEZZ_RETURN_IF_ERROR(CheckCapacity(capacity_bytes, EffectiveSegmentBytes()));
+  MEZZ_RETURN_IF_ERROR(CheckMemberSizes(*this));
   MEZZ_RETURN_IF_ERROR(CheckVerify(*this));
   return CheckTuning(*this);
 }
@@ -293,13 +334,51 @@ uint64_t ScmOptions::EffectiveSegmentBytes() const {
   return segment_bytes != 0 ? segment_bytes : AutoSegmentBytes(capacity_bytes);
 }
 
+ScmOptions ScmOptions::Effective() const {
+  ScmOptions effective = *this;
+  effective.segment_bytes = EffectiveSegmentBytes();
+  effective.capacity_bytes = capacity_bytes / effective.segment_bytes * effective.segment_bytes;
+  if (members.empty()) return effective;
+  const uint64_t multiple = std::max(kMemberMultiple, effective.segment_bytes);
+  effective.capacity_bytes = 0;
+  for (ScmMember& member : effective.members) {
+    member.capacity_bytes = member.capacity_bytes / multiple * multiple;
+    effective.capacity_bytes += member.capacity_bytes;
+  }
+  return effective;
+}
+
+bool ScmOptions::Remembers() const {
+  if (members.empty()) return mezz::Remembers(medium);
+  return std::ranges::any_of(members, [](const ScmMember& member) { return mezz::Remembers(member.medium); });
+}
+
+ScmOptions ScmOptions::OfMember(size_t number) const {
+  ScmOptions one = *this;
+  one.members.clear();
+  one.medium = members[number].medium;
+  one.path = members[number].path;
+  one.numa_node = members[number].numa_node;
+  one.capacity_bytes = members[number].capacity_bytes;
+  return one;
+}
+
+std::string ScmOptions::MediumText() const {
+  if (members.empty()) return NameOf({.medium = medium, .path = path, .numa_node = numa_node});
+  std::string text;
+  for (const ScmMember& member : members)
+    text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", HumanBytes(member.capacity_bytes), NameOf(member));
+  return text;
+}
+
 Recovery ScmOptions::EffectiveRecovery() const {
   if (recovery != Recovery::kAuto) return recovery;
-  return Remembers(medium) ? Recovery::kWarm : Recovery::kDiscard;
+  return Remembers() ? Recovery::kWarm : Recovery::kDiscard;
 }
 
 std::string ScmOptions::ToString() const {
-  return fmt::format("{} {}, {} segments, model {}", MediumText(*this), HumanBytes(capacity_bytes),
+  const bool by_path = members.empty() && medium == MediumKind::kFile;
+  return fmt::format("{}{} {}, {} segments, model {}", by_path ? "file:" : "", MediumText(), HumanBytes(capacity_bytes),
                      HumanBytes(EffectiveSegmentBytes()), mezz::ToString(model));
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cache/status.h"
 #include "cache/types.h"
@@ -140,8 +141,27 @@ struct PrefaultProgress {
   double seconds = 0;  // since the medium was mapped
 };
 
+// One of several media of a tier: as the fields of the same names in ScmOptions.
+struct ScmMember {
+  MediumKind medium = MediumKind::kFile;
+  std::string path;
+  int numa_node = -1;
+  uint64_t capacity_bytes = 0;
+
+  bool operator==(const ScmMember&) const = default;
+};
+inline constexpr size_t kMembersMax = 8;  // media of a tier
+// Each member has whole segments, and begins on a huge page.
+inline constexpr uint64_t kMemberMultiple = 2 << 20;
+
 struct ScmOptions {
   MediumKind medium = MediumKind::kFile;
+
+  // Several media, 2 to kMembersMax, in place of `medium`, `path` and `numa_node`. The tier lies striped over them:
+  // they fill alike, each by its share of the bytes, so that their bandwidths add up. `capacity_bytes` is their sum.
+  // One that fails is left out, and the others go on. An earlier life is found again if it had the same members, in
+  // this order and of these sizes; what a member lost, or a member that does not remember had, is not.
+  std::vector<ScmMember> members;
 
   // kFile: the file to create or reuse. It is created with mode 0600 and locked while open; a symbolic link is refused.
   std::string path;
@@ -246,6 +266,14 @@ struct ScmOptions {
 
   // `segment_bytes`, or what 0 chooses. REQUIRES: Validate() is ok.
   uint64_t EffectiveSegmentBytes() const;
+  // The options with all sizes rounded down to what is used, and the segment size chosen. REQUIRES: Validate() is ok.
+  ScmOptions Effective() const;
+  // Whether the medium, or one of several, still has what was stored when it is opened again.
+  bool Remembers() const;
+  // The options of one of several media, which name it alone.
+  ScmOptions OfMember(size_t number) const;
+  // The medium, or all of them, as the URI names them: "dram", "numa:2", a path; several with a comma between them.
+  std::string MediumText() const;
   // `recovery`; for kAuto, what that means on this medium.
   Recovery EffectiveRecovery() const;
 

@@ -67,16 +67,18 @@ void Reclaimer::Quarantine() {
 
 void Reclaimer::QuarantineLocked() {
   if (victim_ && log_->IsCondemned(victim_->segment)) {
-    QuarantineLocked(victim_->segment);
+    QuarantineLocked(std::span(&victim_->segment, 1));
     victim_.reset();
   }
-  while (const auto condemned = log_->TakeCondemned()) QuarantineLocked(*condemned);
+  QuarantineLocked(log_->TakeCondemned());
 }
 
-void Reclaimer::QuarantineLocked(SegmentId segment) {
-  ForgetRecordsLocked(segment);
-  RewriteDictionariesLocked(segment);
-  log_->StartDraining(segment);
+// What else lies in condemned segments may be forgotten, too.
+void Reclaimer::QuarantineLocked(std::span<const SegmentId> segments) {
+  if (segments.empty()) return;
+  ForgetIfLocked([this](SegmentId id) { return log_->IsCondemned(id); });
+  for (const SegmentId id : segments) RewriteDictionariesLocked(id);
+  log_->StartDraining(segments);
 }
 
 void Reclaimer::GrowIndex() {
@@ -439,8 +441,9 @@ void Reclaimer::RewriteDictionariesLocked(SegmentId lost) {
   }
 }
 
-void Reclaimer::ForgetRecordsLocked(SegmentId segment) {
-  const auto lies_in = [&](IndexWord word) { return log_->SegmentAt(word.line() * kLineBytes) == segment; };
+template <typename Is>
+void Reclaimer::ForgetIfLocked(const Is& is) {
+  const auto lies_in = [&](IndexWord word) { return is(log_->SegmentAt(word.line() * kLineBytes)); };
   counters_->Add(Event::kScmDropped, BlockRole::kOther, index_->RemoveIf(lies_in));
 }
 
@@ -449,7 +452,7 @@ void Reclaimer::ForgetRestLocked() {
   counters_->Add(Event::kScmDamagedHeader, BlockRole::kOther);
   // A look-up may have told of the same header.
   if (!log_->IsAdopted(victim_->segment) && !log_->HadFault(victim_->segment)) log_->NoteFault(victim_->segment);
-  ForgetRecordsLocked(victim_->segment);
+  ForgetIfLocked([this](SegmentId id) { return id == victim_->segment; });
   victim_->cursor = victim_->end;
 }
 

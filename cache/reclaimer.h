@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "cache/base/atomic.h"
 #include "cache/counters.h"
@@ -136,10 +137,11 @@ class Reclaimer {
   std::optional<SegmentLog::Reservation> CopyLocked(uint64_t offset, const record::Header& header);
   void KeepDictionaryLocked(uint64_t offset, SegmentId to);
   void RewriteDictionariesLocked(SegmentId lost);
-  void ForgetRecordsLocked(SegmentId segment);
+  template <typename Is>
+  void ForgetIfLocked(const Is& is);
   void ForgetRestLocked();
   void QuarantineLocked();
-  void QuarantineLocked(SegmentId segment);
+  void QuarantineLocked(std::span<const SegmentId> segments);
 
   const Medium& medium_;
   SegmentLog* const log_;

@@ -306,6 +306,15 @@ class ScmTier {
   uint64_t quarantined_bytes() const;
   // Bytes of segments that hold records. Cheap.
   uint64_t usage_bytes() const;
+  // One of several media.
+  struct MemberFigures {
+    std::string description;
+    uint64_t bytes = 0, usage_bytes = 0;
+    uint32_t faults = 0;
+    bool is_out = false;  // it failed, and is not used any more
+  };
+  // Empty if the tier has one medium. Walks the segment table.
+  std::vector<MemberFigures> MembersNow() const;
   // Bytes of segments that are pinned now. Walks the segment table: tens of microseconds for 10,000 segments.
   uint64_t pinned_bytes() const;
   // Whether pins get in the way of reclaim, so that the caller should copy rather than pin. Cheap. It becomes false
@@ -375,14 +384,16 @@ class ScmTier {
   class Impl;
   explicit ScmTier(const ScmOptions& options);
   bool TakeErasedKeys(const layout::Superblock& superblock, std::span<const SegmentId> bad);
-  layout::Superblock TakeOver(std::span<const std::byte> head, std::span<const SegmentId> bad, bool existing,
-                              bool* keep);
-  Status FindBadSegments(std::vector<SegmentId>* bad) const;
+  layout::Superblock TakeOver(const FoundSuperblock& found, std::span<const SegmentId> bad, bool existing, bool* keep);
+  Status FindBadSegments(uint32_t readable, std::vector<SegmentId>* bad) const;
   Status ForgetBeyond(const layout::Superblock& found);
+  void TellOfUnreadable(uint32_t readable) const;
+  Status ForgetOutdated(uint32_t members, const layout::Superblock& found);
   Status TakeSuperblock(bool existing);
   void StartPreparer();
   void Close();
-  bool WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_bytes);
+  std::vector<uint64_t> ReadyEnds() const;
+  bool WipeSegments(const std::vector<uint32_t>& held, const std::vector<uint64_t>& ready_ends);
   Status StartThreads();
 
   ScmOptions options_;

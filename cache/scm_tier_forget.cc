@@ -99,6 +99,26 @@ void ScmTier::Impl::CloseForGood() {
   (void)IfThereIsMemory([&] { options_.on_trouble(WhyClosed()); });
 }
 
+// Leaves media out that failed too often, and goes on with the others. Where erases are durable, a lost one may have
+// held tombstones.
+void ScmTier::Impl::LeaveMembersOut() {
+  if (!guard_.InParent()) return;
+  const uint32_t out = log_.members().TakeUntold();
+  if (out == 0) return;
+  if (keeper_->LeaveOut(out) == SuperblockKeeper::Stored::kNowhere) return LoseSuperblock();
+  if (erases_durably_) ForsakeRestart();
+  reclaimer_.Quarantine();
+  for (size_t member = 0; options_.on_trouble && member < log_.members().count(); ++member) {
+    if ((out >> member & 1) == 0) continue;
+    (void)IfThereIsMemory([&] {
+      options_.on_trouble(fmt::format(
+          "lost one of its media, and goes on with the others: {} failed {} times, and is not used until the cache is "
+          "opened anew. Replace the device",
+          medium_.member_info(member).description, log_.members().faults(member)));
+    });
+  }
+}
+
 // Why the tier closed itself, as the rest of a sentence whose subject is the medium.
 std::string ScmTier::Impl::WhyClosed() const {
   if (lost_superblock_.load(std::memory_order_relaxed)) {

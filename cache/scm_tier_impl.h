@@ -81,8 +81,11 @@ class ScmTier::Impl {
   }
   bool Erase(const BlockKey& key);
   void EraseAll();
-  // Closes the tier, if the last allowed fault was found. REQUIRES: the caller holds no lock.
+  // Closes the tier, or leaves out one of several media, if the last allowed fault was found. REQUIRES: the caller
+  // holds no lock.
   void AfterFault() {
+    if (log_.members().HasUntold()) [[unlikely]]
+      LeaveMembersOut();
     if (faults_.IsClosing()) [[unlikely]]
       CloseForGood();
   }
@@ -138,6 +141,7 @@ class ScmTier::Impl {
     lost_superblock_.store(true, std::memory_order_relaxed);
     faults_.Close();
   }
+  void LeaveMembersOut();
   std::string WhyClosed() const;
   void CloseForGood();
   std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation, ShareId share);

@@ -51,6 +51,9 @@ uint64_t ExpectedRecords(const ScmOptions& options) {
   return options.capacity_bytes / layout::RecordBytes(options.expected_block_bytes);
 }
 
+// Then each has its own faults, and the tier closes when too few segments are left.
+bool HasSeveral(const ScmOptions& options) { return !options.members.empty() && options.faults_max != 0; }
+
 uint64_t RandomWord() {
   uint64_t word = 0;
   if (getrandom(&word, sizeof(word), 0) != sizeof(word)) word = reinterpret_cast<uintptr_t>(&word);
@@ -67,7 +70,7 @@ ScmTier::Impl::Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judg
       throttle_(tier.throttle_.get()),
       verify_(tier.options_.verify),
       authenticator_(tier.authenticator_.get()),
-      faults_(tier.options_.faults_max),
+      faults_(HasSeveral(tier.options_) ? UINT32_MAX : tier.options_.faults_max),
       options_(tier.options_),
       trainer_(MakeTrainer(tier.options_, counters, guard_)),
       packer_(MakePacker(tier.options_.pack, counters, trainer_.get())),
@@ -81,10 +84,11 @@ ScmTier::Impl::Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judg
                  &dead_, authenticator_),
       scrubber_(&index_, reader_, guard_),
       tombstones_(medium_, &log_, keeper_, counters, throttle_),
-      remembers_(Remembers(tier.options_.medium)),
+      remembers_(tier.options_.Remembers()),
       erases_durably_(remembers_ && tier.options_.erase == EraseMode::kDurable) {
   if (trainer_ != nullptr) trainer_->dictionaries().UseAuthenticator(authenticator_);
-  log_.TellFaultsTo(&faults_);
+  log_.TellFaultsTo(&faults_, HasSeveral(options_) ? options_.faults_max : 0);
+  keeper_->TellOfLost([this](uint32_t members) { log_.LeaveOut(members); });
 }
 
 bool ScmTier::Impl::PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options) {
@@ -114,8 +118,11 @@ void ScmTier::Impl::StartRecovery(const ScmOptions& options, std::shared_ptr<con
 
 // Writes the snapshot. There is none without memory, and none if the recovery was stopped; the next life then reads the
 // header of each record. There is also none if not all numbers of dictionaries were found: the next life must look for
-// them itself.
+// them itself. There is none either where a part of it, or of what it speaks of, would be lost with one of several
+// media.
 std::optional<SnapshotPlace> ScmTier::Impl::WriteSnapshot() {
+  const auto forgets = [](const ScmMember& member) { return !Remembers(member.medium); };
+  if (log_.members().out() != 0 || std::ranges::any_of(options_.members, forgets)) return std::nullopt;
   if (log_.HasAwaiting() || (trainer_ != nullptr && !trainer_->KnowsNumbers())) return std::nullopt;
   std::optional<SnapshotPlace> place;
   (void)IfThereIsMemory([&] {
@@ -148,7 +155,7 @@ ScmTier::~ScmTier() {
 // Ends all threads that write before the superblock says that the tier was closed, so that nothing is stored after
 // that.
 void ScmTier::Close() {
-  const bool remembers = opened_ && Remembers(options_.medium);
+  const bool remembers = opened_ && options_.Remembers();
   const bool wipe = remembers && options_.scrub_on_close;
   // Threads of its own may have met the last fault, and close nothing.
   const auto gave_up = [this] {
@@ -159,15 +166,17 @@ void ScmTier::Close() {
   const bool remember =
       remembers && !wipe && !gave_up() && !medium_->IsNameless() && options_.recovery != Recovery::kDiscard;
   if (remember) Drain();
-  uint64_t ready_bytes = 0;
+  std::vector<uint64_t> ready_ends;
+  bool all_ready = false;
   if (preparer_ != nullptr) {
     if (wipe && leftovers_) static_cast<void>(preparer_->Wait());  // what cannot be made ready cannot be written to
     preparer_->Stop();
-    ready_bytes = preparer_->ready_bytes();
+    ready_ends = ReadyEnds();
+    all_ready = preparer_->ready_bytes() == options_.capacity_bytes;
   }
   std::optional<SnapshotPlace> snapshot;
   std::vector<uint32_t> held;           // segments that held records
-  if (impl_ != nullptr) impl_->Stop();  // its threads may be told of a bus error, by impl_, and ask for ready_bytes()
+  if (impl_ != nullptr) impl_->Stop();  // its threads may be told of a bus error, by impl_, and ask what is ready
   preparer_.reset();
   if (remember && !gave_up()) snapshot = impl_->WriteSnapshot();
   const bool closed_itself = gave_up();
@@ -187,8 +196,7 @@ void ScmTier::Close() {
   impl_.reset();
   if (!opened_) return;                // what the medium holds is as it was, or a life that was not closed
   if (closed_itself && !wipe) return;  // the next life reads what it finds
-  const bool wiped =
-      wipe && WipeSegments(held, ready_bytes) && (!leftovers_ || (ready_bytes == options_.capacity_bytes && whole));
+  const bool wiped = wipe && WipeSegments(held, ready_ends) && (!leftovers_ || (all_ready && whole));
   // Where it is stored nowhere, the next life finds a tier that was not closed, and asks each record's header.
   (void)keeper_->Change([&](layout::Superblock* superblock) {
     superblock->flags |= layout::kClosedCleanly | (wiped ? uint32_t{layout::kWiped} : 0u);
@@ -197,9 +205,16 @@ void ScmTier::Close() {
   });
 }
 
+// Up to where the medium, or each of several, is ready.
+std::vector<uint64_t> ScmTier::ReadyEnds() const {
+  std::vector<uint64_t> ends;
+  for (const uint64_t begin : medium_->begins()) ends.push_back(begin + preparer_->ready_bytes(ends.size()));
+  return ends;
+}
+
 // Wipes the segments. The superblock says so first, so that no later life uses a part of what is left. False: some
 // segments, or the superblock, could not be written. Whole records may then be left, which the next close wipes.
-bool ScmTier::WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_bytes) {
+bool ScmTier::WipeSegments(const std::vector<uint32_t>& held, const std::vector<uint64_t>& ready_ends) {
   const auto stored = keeper_->Change([](layout::Superblock* superblock) {
     superblock->sequence_begin = superblock->sequence_end;
     superblock->tombstone_segments = 0;
@@ -207,8 +222,8 @@ bool ScmTier::WipeSegments(const std::vector<uint32_t>& held, uint64_t ready_byt
   });
   bool all = stored == SuperblockKeeper::Stored::kLasts;
   for (const uint32_t id : held) {
-    const uint64_t from = std::max(id * options_.segment_bytes, layout::kSuperblockSpace);
-    const uint64_t end = std::min((id + 1) * options_.segment_bytes, ready_bytes);
+    const uint64_t from = layout::StartOfSegment(keeper_->Now(), id);
+    const uint64_t end = std::min((id + 1) * options_.segment_bytes, ready_ends[medium_->MemberAt(from)]);
     if (from < end) all &= Wipe(*medium_, from, end - from);
   }
   return all;
@@ -229,17 +244,15 @@ bool ScmTier::TakeErasedKeys(const layout::Superblock& superblock, std::span<con
 }
 
 // The superblock of this life. *keep: whether the blocks of the earlier life are used.
-layout::Superblock ScmTier::TakeOver(std::span<const std::byte> head, std::span<const SegmentId> bad, bool existing,
+layout::Superblock ScmTier::TakeOver(const FoundSuperblock& found, std::span<const SegmentId> bad, bool existing,
                                      bool* keep) {
-  const bool remembers = Remembers(options_.medium);
-  const FoundSuperblock found = remembers ? FindSuperblock(head) : FoundSuperblock{};
+  const bool remembers = options_.Remembers();
   recovery_.why = found.what == FoundSuperblock::What::kUnusable ? found.why
                   : !existing                                    ? std::string()
                   : options_.recovery == Recovery::kDiscard      ? "is opened with recovery=discard"
                                                                  : WhyOfNoUse(found.superblock, options_);
   if (!remembers && options_.recovery == Recovery::kWarm)
-    recovery_.why =
-        fmt::format("of medium={} remembers nothing, so recovery=warm starts cold", mezz::ToString(options_.medium));
+    recovery_.why = fmt::format("of medium={} remembers nothing, so recovery=warm starts cold", options_.MediumText());
   recovery_.asked = existing && options_.recovery == Recovery::kDiscard;
   *keep = existing && recovery_.why.empty() && TakeErasedKeys(found.superblock, bad);
   leftovers_ =
@@ -263,22 +276,24 @@ layout::Superblock ScmTier::TakeOver(std::span<const std::byte> head, std::span<
   return fresh;
 }
 
-// Finds the segments with bad blocks. The copies of the superblock, at the start of the first segment, are handled
-// apart.
-Status ScmTier::FindBadSegments(std::vector<SegmentId>* bad) const {
+// Finds the segments with bad blocks. The copies of the superblock, where the medium or one of several begins, are
+// handled apart: one without any is bad as a whole. `readable`: those that have one, a bit each.
+Status ScmTier::FindBadSegments(uint32_t readable, std::vector<SegmentId>* bad) const {
   const uint64_t segment_bytes = options_.segment_bytes;
   const uint64_t segments = options_.capacity_bytes / segment_bytes;
   uint64_t ranges = 0;
   std::vector<bool> is_bad(segments);
   for (const BadRange& range : medium_->BadRanges()) {
-    const uint64_t from = std::max(range.begin, layout::kSuperblockSpace);
+    const uint64_t head = medium_->begins()[medium_->MemberAt(range.begin)];
+    const uint64_t from = std::max(range.begin, head + layout::kSuperblockSpace);
     if (from >= range.end || from >= options_.capacity_bytes) continue;
     ++ranges;
     const uint64_t last = std::min((range.end - 1) / segment_bytes, segments - 1);
     for (uint64_t id = from / segment_bytes; id <= last; ++id) is_bad[id] = true;
   }
   for (uint32_t id = 0; id < segments; ++id) {
-    if (is_bad[id]) bad->push_back(SegmentId{id});
+    const size_t member = medium_->MemberAt(id * segment_bytes);
+    if (is_bad[id] || (readable >> member & 1) == 0) bad->push_back(SegmentId{id});
   }
   if (bad->empty()) return Status::Ok();
   const std::string what = fmt::format("has bad blocks in {} places, which the kernel knows of: {} of its {} segments",
@@ -298,9 +313,7 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   if (!opened->guard_.ok())
     return Status::NotSupported("this kernel does not tell forked children from their parent: use Linux 4.14 or newer");
   ScmOptions& effective = opened->options_;
-  const uint64_t segment_bytes = options.EffectiveSegmentBytes();
-  effective.capacity_bytes = options.capacity_bytes / segment_bytes * segment_bytes;
-  effective.segment_bytes = segment_bytes;
+  effective = options.Effective();
   effective.recovery = options.EffectiveRecovery();
   if (!options.verify_key_file.empty()) {
     MEZZ_RETURN_IF_ERROR(ReadVerifyKey(options.verify_key_file, &effective.verify_key.emplace()));
@@ -318,15 +331,23 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
       std::span<const std::byte>(opened->medium_->base(), opened->medium_->bytes()), [watched](uint64_t offset) {
         if (watched->impl_ != nullptr) watched->impl_->log_.NoteBusError(offset);
       });
-  std::vector<SegmentId> bad;
-  MEZZ_RETURN_IF_ERROR(opened->FindBadSegments(&bad));
-  const std::vector<std::byte> head = ReadHead(*opened->medium_);
-  if (head.empty())
+  FoundMembers members = FindMembers(*opened->medium_, effective);
+  if (members.readable == 0)
     return Status::IoError(
         fmt::format("{}: both copies of its superblock lie on bad blocks, or cannot be read: use another medium",
                     opened->medium_->info().description));
+  std::vector<SegmentId> bad;
+  MEZZ_RETURN_IF_ERROR(opened->FindBadSegments(members.readable, &bad));
+  opened->TellOfUnreadable(members.readable);
+  if (!effective.Remembers()) members.found = {};
+  existing &= members.found.what == FoundSuperblock::What::kWhole;
   bool keep = false;
-  const layout::Superblock superblock = opened->TakeOver(head, bad, existing, &keep);
+  layout::Superblock superblock = opened->TakeOver(members.found, bad, existing, &keep);
+  superblock.member = 0;
+  if (!effective.members.empty()) {
+    if ((members.of_life & ~members.outdated) != layout::AllMembers(superblock)) superblock.snapshot_segment = 0;
+    superblock.members_in = members.readable;
+  }
   if (effective.recovery == Recovery::kRequire && !opened->recovery_.why.empty())
     return Status::NotSupported(fmt::format("{} {}: use recovery=warm to have it discarded",
                                             opened->medium_->info().description, opened->recovery_.why));
@@ -340,12 +361,16 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
     return Status::NoSpace(fmt::format("no memory for the index of {} bytes of SCM; raise expected_block_bytes ({})",
                                        effective.capacity_bytes, effective.expected_block_bytes));
   for (const SegmentId id : bad) opened->impl_->log_.Quarantine(id);
+  const uint32_t all_members = (1u << opened->medium_->begins().size()) - 1;
+  opened->impl_->log_.members().BeginWithout(all_members & ~members.readable);
   if (keep) MEZZ_RETURN_IF_ERROR(opened->ForgetBeyond(superblock));
+  if (keep) MEZZ_RETURN_IF_ERROR(opened->ForgetOutdated(members.outdated, superblock));
   MEZZ_RETURN_IF_ERROR(opened->TakeSuperblock(existing));
   bool prepared = !keep;
   (void)IfThereIsMemory([&] { prepared = prepared || opened->impl_->PrepareRecovery(superblock, effective); });
   if (!prepared)
     return Status::NoSpace("no memory for the recovery of the SCM tier: use recovery=discard, or allow more");
+  opened->medium_->KeepChanges();
   opened->StartPreparer();
   MEZZ_RETURN_IF_ERROR(opened->StartThreads());
   opened->opened_ = true;
@@ -371,6 +396,30 @@ Status ScmTier::ForgetBeyond(const layout::Superblock& found) {
                                      medium_->info().description, HumanBytes(found.capacity_bytes)));
 }
 
+// Forgets the records of media that were left out while the life that goes on went on without them.
+Status ScmTier::ForgetOutdated(uint32_t members, const layout::Superblock& found) {
+  const LogMembers& all = impl_->log_.members();
+  for (size_t member = 0; member < all.count(); ++member) {
+    if ((members >> member & 1) == 0) continue;
+    leftovers_ = true;
+    if (!impl_->log_.EraseHeadersBelow(found.sequence_end, all.begin(member), all.end(member)))
+      return Status::IoError(
+          fmt::format("{}: cannot be written to: use another medium", medium_->member_info(member).description));
+  }
+  return Status::Ok();
+}
+
+// Says which of several media are left out from the start.
+void ScmTier::TellOfUnreadable(uint32_t readable) const {
+  for (size_t member = 0; options_.on_trouble && member < medium_->begins().size(); ++member) {
+    if ((readable >> member & 1) != 0) continue;
+    options_.on_trouble(fmt::format(
+        "lacks one of its media, and goes on with the others: both copies of the superblock of {} lie on bad "
+        "blocks, or cannot be read. Replace the device",
+        medium_->member_info(member).description));
+  }
+}
+
 // Writes the superblock of this life.
 Status ScmTier::TakeSuperblock(bool existing) {
   if (!existing) keeper_->PutMagic();
@@ -385,11 +434,11 @@ Status ScmTier::TakeSuperblock(bool existing) {
 
 void ScmTier::StartPreparer() {
   SegmentLog* const log = &impl_->log_;
-  const auto provide = [log](uint64_t ready_bytes) {
-    log->Provide(static_cast<uint32_t>(ready_bytes / log->segment_bytes()));
+  const auto provide = [log](size_t member, uint64_t ready_bytes) {
+    log->Provide(static_cast<uint32_t>(ready_bytes / log->segment_bytes()), member);
   };
-  provide(preparer_->ready_bytes());
-  preparer_->Start(provide);
+  for (size_t member = 0; member < medium_->begins().size(); ++member) provide(member, preparer_->ready_bytes(member));
+  preparer_->StartMembers(provide);
 }
 
 Status ScmTier::StartThreads() {

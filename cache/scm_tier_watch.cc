@@ -122,6 +122,21 @@ uint64_t ScmTier::usage_bytes() const {
   return (log.segments() - std::min(log.unused_segments(), log.segments())) * log.segment_bytes();
 }
 
+std::vector<ScmTier::MemberFigures> ScmTier::MembersNow() const {
+  std::vector<MemberFigures> figures;
+  const LogMembers& members = impl_->log_.members();
+  for (size_t member = 0; members.count() > 1 && member < members.count(); ++member) {
+    MemberFigures& of = figures.emplace_back();
+    of.description = medium_->member_info(member).description;
+    of.bytes = (members.end(member) - members.begin(member)) * impl_->log_.segment_bytes();
+    of.faults = members.faults(member);
+    of.is_out = members.IsOut(SegmentId{members.begin(member)});
+    for (uint32_t id = members.begin(member); id < members.end(member); ++id)
+      of.usage_bytes += impl_->log_.HoldsRecords(SegmentId{id}) ? impl_->log_.segment_bytes() : 0;
+  }
+  return figures;
+}
+
 uint64_t ScmTier::pinned_bytes() const { return impl_->log_.PinnedSegments() * impl_->log_.segment_bytes(); }
 
 void ScmTier::ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit) const {

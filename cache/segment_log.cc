@@ -9,6 +9,7 @@
 #include <cassert>
 #include <utility>
 
+#include "cache/base/if_memory.h"
 #include "cache/header_checksum.h"
 #include "cache/log_rules.h"
 #include "cache/media/wipe.h"
@@ -32,6 +33,7 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       young_(segments_count_),
       proven_(segments_count_),
       hollow_(segments_count_),
+      members_(medium, segment_bytes, segments_count_),
       unready_(segments_count_),
       limit_(segments_count_) {
   assert(std::has_single_bit(segment_bytes));
@@ -40,20 +42,22 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
   shares_.SetUsable(segments_count_);
 }
 
-void SegmentLog::Provide(uint32_t segments) {
-  assert(segments <= segments_count_);
+void SegmentLog::Provide(uint32_t segments, size_t member) {
+  assert(segments <= members_.end(member) - members_.begin(member));
   const std::lock_guard lock(mutex_);
-  if (segments <= provided_) return;
+  const uint32_t from = members_.ready_end(member), end = members_.begin(member) + segments;
+  if (end <= from) return;
   // Below what is free already: the stack hands out the start of the medium first. No allocation: there is room.
   const size_t before = free_.size();
-  for (uint32_t i = segments; i-- > provided_;) {
+  for (uint32_t i = end; i-- > from;) {
     if (state(SegmentId{i}) != State::kUnready) continue;  // adopted, or quarantined
     Change(SegmentId{i}, State::kUnready, State::kFree);
     free_.push_back(SegmentId{i});
   }
   unready_ -= static_cast<uint32_t>(free_.size() - before);
   std::rotate(free_.begin(), free_.begin() + static_cast<ptrdiff_t>(before), free_.end());
-  provided_ = segments;
+  members_.SetReadyEnd(member, end);
+  if (members_.out() != 0) QuarantineUnusedLocked();
   ParkSurplusLocked();
   CountLocked();
 }
@@ -104,14 +108,14 @@ std::vector<SegmentLog::Fill> SegmentLog::Fills() const {
   return fills;
 }
 
-uint32_t SegmentLog::provided() const {
+bool SegmentLog::IsProvided(SegmentId id) const {
   const std::lock_guard lock(mutex_);
-  return provided_;
+  return members_.IsReady(id);
 }
 
 void SegmentLog::Await(std::span<const Fill> fills, bool keep) {
   const std::lock_guard lock(mutex_);
-  assert(provided_ == 0 && awaiting_.empty());
+  assert(!members_.HasReady() && awaiting_.empty());
   awaiting_.reserve(fills.size());
   for (const Fill& fill : fills) {
     segment(fill.segment).sequence.store(fill.sequence, std::memory_order_relaxed);
@@ -219,7 +223,7 @@ void SegmentLog::GiveUpLocked(SegmentId id) {
 }
 
 uint64_t SegmentLog::SegmentStart(SegmentId id) const {
-  return Raw(id) == 0 ? layout::kSuperblockSpace : uint64_t{Raw(id)} << segment_shift_;
+  return (uint64_t{Raw(id)} << segment_shift_) + (members_.Begins(id) ? layout::kSuperblockSpace : 0);
 }
 
 uint64_t SegmentLog::FirstRecord(SegmentId id) const { return SegmentStart(id) + sizeof(layout::SegmentHeader); }
@@ -291,12 +295,25 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   const auto sequence = NextSequenceLocked();
   if (!sequence) return false;
   if (open != kNoSegment) SealLocked(lane);
-  const SegmentId id = free_.back();
-  free_.pop_back();
+  const SegmentId id = TakeFreeLocked();
   CountLocked();
   OpenLocked(id, *sequence, GenerationOf(lane), share, State::kOpen);
   OpenOf(lane).store(Raw(id), std::memory_order_release);
   return true;
+}
+
+// The free segment that became free last; of several media, of the one whose turn it is.
+SegmentId SegmentLog::TakeFreeLocked() {
+  auto taken = free_.end() - 1;
+  if (members_.count() > 1) {
+    uint32_t have = 0;
+    for (const SegmentId id : free_) have |= 1u << members_.Of(id);
+    const size_t member = members_.TakeTurn(have);
+    while (members_.Of(*taken) != member) --taken;
+  }
+  const SegmentId id = *taken;
+  free_.erase(taken);
+  return id;
 }
 
 // Opens a segment as `to`, kOpen or kTombstones, in one step. If a segment of tombstones were kOpen first, a late
@@ -379,7 +396,7 @@ std::optional<SegmentId> SegmentLog::OpenTombstones() {
 
 void SegmentLog::AdoptTombstones(SegmentId id, uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  assert(Raw(id) >= provided_);
+  assert(!members_.IsReady(id));
   segment(id).sequence.store(sequence, std::memory_order_relaxed);
   Change(id, State::kUnready, State::kTombstones);
   --unready_;
@@ -448,10 +465,10 @@ void SegmentLog::LeaveBehind(uint64_t sequence) {
   LosePlacesIf([this](SegmentId id) { return Sequence(id) < left_behind_; });
 }
 
-bool SegmentLog::EraseHeadersBelow(uint64_t sequence, uint32_t from) {
+bool SegmentLog::EraseHeadersBelow(uint64_t sequence, uint32_t from, uint32_t end) {
   const std::lock_guard lock(mutex_);
   bool erased = true;
-  for (uint32_t id = from; id < segments_count_; ++id) {
+  for (uint32_t id = from; id < std::min(end, segments_count_); ++id) {
     // What is quarantined may not be touched; nor will the next life find what the kernel knows to be bad.
     if (state(SegmentId{id}) != State::kQuarantined) erased &= EraseHeaderBelow(SegmentId{id}, sequence);
   }
@@ -475,7 +492,7 @@ void SegmentLog::Change(SegmentId id, State from, State to) {
 }
 
 bool SegmentLog::MayTake(SegmentId id, bool pinned_too) const {
-  if (Raw(id) >= provided_ && !pinned_too) return false;  // nothing could be written to it yet
+  if (!members_.IsReady(id) && !pinned_too) return false;  // nothing could be written to it yet
   const uint64_t control = segment(id).control.load(std::memory_order_acquire);
   return pinned_too ? WritersOf(control) == 0 : PinsOf(control) == 0;
 }
@@ -502,7 +519,7 @@ void SegmentLog::TakeLocked(MayBe&& may_be, Generation generation, bool pinned_t
     if (MayTake(id, pinned_too)) return true;
     // Whoever recovers records into one is no reader.
     const bool has_writer = WritersOf(segment(id).control.load(std::memory_order_relaxed)) != 0;
-    if (!pinned_too && Raw(id) < provided_ && !has_writer) ++victim->skipped_pinned;
+    if (!pinned_too && members_.IsReady(id) && !has_writer) ++victim->skipped_pinned;
     return false;
   });
   if (!found) return;
@@ -631,11 +648,13 @@ uint32_t SegmentLog::PinnedSegments() const {
   return pinned;
 }
 
-void SegmentLog::StartDraining(SegmentId id) {
+void SegmentLog::StartDraining(std::span<const SegmentId> ids) {
   const std::lock_guard lock(mutex_);
-  shares_.NoteHeld(segment(id).share.load(std::memory_order_relaxed), -1);
-  Change(id, State::kSealed, State::kDraining);
-  draining_.push_back(id);
+  for (const SegmentId id : ids) {
+    shares_.NoteHeld(segment(id).share.load(std::memory_order_relaxed), -1);
+    Change(id, State::kSealed, State::kDraining);
+    draining_.push_back(id);
+  }
   CollectLocked();
 }
 
@@ -661,7 +680,7 @@ void SegmentLog::CollectLocked() {
       QuarantineLocked(id);
       return true;
     }
-    if (Raw(id) >= provided_) {
+    if (!members_.IsReady(id)) {
       Change(id, State::kFree, State::kUnready);
       ++unready_;
       return true;
@@ -697,7 +716,7 @@ void SegmentLog::UnparkLocked() {
 
 void SegmentLog::Quarantine(SegmentId id) {
   const std::lock_guard lock(mutex_);
-  assert(provided_ == 0 && state(id) == State::kUnready);
+  assert(!members_.HasReady() && state(id) == State::kUnready);
   --unready_;
   Change(id, State::kUnready, State::kFree);
   QuarantineLocked(id);
@@ -714,24 +733,46 @@ void SegmentLog::QuarantineLocked(SegmentId id) {
 
 void SegmentLog::NoteBusError(uint64_t offset) {
   bus_errors_.fetch_add(1, std::memory_order_relaxed);
-  if (faults_ != nullptr) faults_->Note();
-  if (Raw(SegmentAt(offset)) >= segments_count_ || (faults_ != nullptr && !faults_->have_limit())) return;
-  segment(SegmentAt(offset)).faults.store(kUnreadable, std::memory_order_relaxed);
+  const SegmentId id = SegmentAt(offset);
+  if (Raw(id) >= segments_count_) {
+    if (faults_ != nullptr) faults_->Note();
+    return;
+  }
+  CountFault(id);
+  if (faults_ != nullptr && !faults_->have_limit()) return;
+  segment(id).faults.store(kUnreadable, std::memory_order_relaxed);
   condemned_.store(true, std::memory_order_release);
 }
 
 void SegmentLog::NoteFault(SegmentId id) {
   if (segment(id).faults.load(std::memory_order_relaxed) >= kUnreadable) return;  // told of as it was found
-  if (faults_ != nullptr) faults_->Note();
+  CountFault(id);
   if (faults_ != nullptr && !faults_->have_limit()) return;
   const uint32_t before = segment(id).faults.fetch_add(1, std::memory_order_relaxed);
   if (before + 1 == log_rules::kFaultsOfSegmentMax) condemned_.store(true, std::memory_order_release);
 }
 
-std::optional<SegmentId> SegmentLog::TakeCondemned() {
+void SegmentLog::CountFault(SegmentId id) {
+  if (faults_ == nullptr) return;
+  faults_->Note();
+  const size_t member = members_.Of(id);
+  if (member_faults_max_ != 0 && members_.NoteFault(member, member_faults_max_)) LeaveOut(1u << member);
+}
+
+void SegmentLog::LeaveOut(uint32_t members) {
+  members_.LeaveOut(members);
+  for (size_t member = 0; member < members_.count(); ++member) {
+    if ((members >> member & 1) == 0) continue;
+    for (uint32_t id = members_.begin(member); id < members_.end(member); ++id)
+      segments_[id].faults.store(kUnreadable, std::memory_order_relaxed);
+  }
+  condemned_.store(true, std::memory_order_release);
+}
+
+std::vector<SegmentId> SegmentLog::TakeCondemned() {
   const std::lock_guard lock(mutex_);
-  if (!condemned_.exchange(false, std::memory_order_acquire)) return std::nullopt;
-  std::optional<SegmentId> taken;
+  std::vector<SegmentId> taken;
+  if (!condemned_.exchange(false, std::memory_order_acquire)) return taken;
   bool left = false;
   for (uint32_t i = 0; i < segments_count_; ++i) {
     const SegmentId id{i};
@@ -739,17 +780,42 @@ std::optional<SegmentId> SegmentLog::TakeCondemned() {
     for (unsigned lane = 0; lane < all_lanes(); ++lane) {
       if (OpenOf(lane).load(std::memory_order_relaxed) == i) SealLocked(lane);
     }
-    left |= state(id) == State::kAwaiting;      // once it is adopted
-    if (state(id) != State::kSealed) continue;  // CollectLocked sees to it, or did
-    const bool may_take = !taken && WritersOf(segment(id).control.load(std::memory_order_acquire)) == 0;
-    if (may_take && TakeFromQueueLocked(id)) {
-      taken = id;
+    left |= state(id) == State::kAwaiting && !members_.IsOut(id);  // once it is adopted
+    if (state(id) != State::kSealed) continue;                     // CollectLocked sees to it, or did
+    const bool may_take = WritersOf(segment(id).control.load(std::memory_order_acquire)) == 0;
+    const bool memory = may_take && IfThereIsMemory([&] { taken.reserve(taken.size() + 1); });
+    if (memory && TakeFromQueueLocked(id)) {
+      taken.push_back(id);
     } else {
       left = true;
     }
   }
+  if (members_.out() != 0) QuarantineUnusedLocked();
   if (left) condemned_.store(true, std::memory_order_release);
   return taken;
+}
+
+// Takes out of use what holds no known records, of media that were left out.
+void SegmentLog::QuarantineUnusedLocked() {
+  const auto take = [this](State from) {
+    return [this, from](SegmentId id) {
+      if (!members_.IsOut(id)) return false;
+      if (from != State::kFree) Change(id, from, State::kFree);
+      QuarantineLocked(id);
+      return true;
+    };
+  };
+  std::erase_if(free_, take(State::kFree));
+  std::erase_if(parked_, take(State::kParked));
+  std::erase_if(awaiting_, [this](SegmentId id) {
+    if (!members_.IsOut(id)) return false;
+    GiveUpLocked(id);
+    return true;
+  });
+  for (uint32_t i = 0; i < segments_count_; ++i) {
+    if (state(SegmentId{i}) == State::kUnready && take(State::kUnready)(SegmentId{i})) --unready_;
+  }
+  CollectLocked();
 }
 
 // Takes a segment out of its queue. False: it is the victim.
@@ -816,12 +882,11 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
       violations->push_back(fmt::format("segment {} has a writer who never left", i));
     if (state(id) == State::kUnready) ++unready;
     const bool writable = state(id) == State::kFree || state(id) == State::kOpen || state(id) == State::kParked;
-    if (i < provided_ ? state(id) == State::kUnready : writable)
+    if (members_.IsReady(id) ? state(id) == State::kUnready : writable)
       violations->push_back(fmt::format("segment {} is ready or not, against what was provided", i));
     if (state(id) == State::kUnready || state(id) == State::kTombstones) ++listed[i];
     if (state(id) == State::kQuarantined) ++listed[i], ++quarantined;
-    const bool has_records = state(id) != State::kUnready && state(id) != State::kFree && state(id) != State::kParked &&
-                             state(id) != State::kTombstones && state(id) != State::kQuarantined;
+    const bool has_records = HoldsRecords(id);
     for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
       if ((segment(id).dictionaries.load(std::memory_order_relaxed) >> slot & 1) == 0) continue;
       ++dictionary_holds[slot];

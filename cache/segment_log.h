@@ -16,6 +16,7 @@
 #include "cache/counters.h"
 #include "cache/faults.h"
 #include "cache/layout.h"
+#include "cache/log_members.h"
 #include "cache/log_rules.h"
 #include "cache/media/medium.h"
 #include "cache/pack/dictionaries.h"
@@ -152,8 +153,10 @@ class SegmentLog {
   // The fill of every sealed segment. Within a queue, those that reclaim would take first come first. REQUIRES: no
   // other call runs, and nobody reclaims.
   std::vector<Fill> Fills() const;
-  // Segments with numbers below this are ready to be written to.
-  uint32_t provided() const;
+  // Whether the segment is ready to be written to.
+  bool IsProvided(SegmentId id) const;
+  // Whether the medium, or one of several, begins with the segment.
+  bool BeginsMedium(SegmentId id) const { return members_.Begins(id); }
 
   uint32_t segments() const { return segments_count_; }
   uint64_t segment_bytes() const { return uint64_t{1} << segment_shift_; }
@@ -164,12 +167,16 @@ class SegmentLog {
     return (uint64_t{Raw(id)} << segment_shift_) + segment(id).tail.load(std::memory_order_acquire);
   }
   uint64_t Sequence(SegmentId id) const { return segment(id).sequence.load(std::memory_order_relaxed); }
+  bool HoldsRecords(SegmentId id) const {
+    const State now = state(id);
+    return now == State::kOpen || now == State::kSealed || now == State::kDraining || now == State::kAwaiting;
+  }
   State state(SegmentId id) const { return StateOf(segment(id).control.load(std::memory_order_acquire)); }
   uint64_t pins(SegmentId id) const { return PinsOf(segment(id).control.load(std::memory_order_acquire)); }
 
-  // Tells that the first `segments` segments of the medium are ready for use, at most segments(). A smaller number than
-  // before changes nothing.
-  void Provide(uint32_t segments);
+  // Tells that the first `segments` segments of the medium, or of one of several, are ready for use. A smaller number
+  // than before changes nothing.
+  void Provide(uint32_t segments, size_t member = 0);
 
   // Pins a segment so that it can be read. False: it is neither open nor sealed.
   bool Pin(SegmentId id) {
@@ -229,9 +236,9 @@ class SegmentLog {
   void CheckDictionaryPlaces() { LeaveBehind(0); }
   // Does what Tombstones::EraseBelow does, where the superblock cannot be written: it erases the header of each such
   // segment, so that a later life does not find it. Segments without records are included, as that life would find
-  // their last fill. Reads and writes one line of each segment from `from` on, and makes it durable. False: not all of
+  // their last fill. Reads and writes one line of each segment in [from, end), and makes it durable. False: not all of
   // it was stored.
-  [[nodiscard]] bool EraseHeadersBelow(uint64_t sequence, uint32_t from = 0);
+  [[nodiscard]] bool EraseHeadersBelow(uint64_t sequence, uint32_t from = 0, uint32_t end = UINT32_MAX);
 
   // Takes the next segment to reclaim out of its queue. Empty: there is none that may be taken.
   //
@@ -259,7 +266,8 @@ class SegmentLog {
   Victim TakeVictim(bool pinned_too = false, ShareId needs = kNoShare);
   // Ends a victim, which until then is sealed, readable, and in no queue: it is free now, or when its last pin goes.
   // REQUIRES: nothing in the index points to it any more.
-  void StartDraining(SegmentId id);
+  void StartDraining(SegmentId id) { StartDraining(std::span(&id, 1)); }
+  void StartDraining(std::span<const SegmentId> ids);
   // Ends a victim otherwise: its records stay where they are, and it becomes the youngest proven segment. REQUIRES: it
   // was proven.
   void Requeue(SegmentId id);
@@ -289,8 +297,16 @@ class SegmentLog {
   }
 
   // From now on `faults` is told by NoteFault, and when quarantine leaves fewer than kSegmentsMin segments. If it has
-  // no limit, no segment is condemned. It is not owned. REQUIRES: nothing was provided.
-  void TellFaultsTo(Faults* faults) { faults_ = faults; }
+  // no limit, no segment is condemned. It is not owned. `member_faults_max`: after so many faults one of several media
+  // is left out; 0: never. REQUIRES: nothing was provided.
+  void TellFaultsTo(Faults* faults, uint32_t member_faults_max = 0) {
+    faults_ = faults;
+    member_faults_max_ = member_faults_max;
+  }
+  // Leaves media out, of several (a bit each): all their segments are condemned. Takes no lock.
+  void LeaveOut(uint32_t members);
+  LogMembers& members() { return members_; }
+  const LogMembers& members() const { return members_; }
   // Takes the segment out of use for good. REQUIRES: it is kUnready, and nothing was provided.
   void Quarantine(SegmentId id);
   // Tells that something in the segment was whole in this life and is not any more. The kFaultsOfSegmentMax-th such
@@ -307,9 +323,9 @@ class SegmentLog {
   bool IsCondemned(SegmentId id) const {
     return segment(id).faults.load(std::memory_order_relaxed) >= log_rules::kFaultsOfSegmentMax;
   }
-  // The next condemned segment, as TakeVictim(pinned_too) would give it; it is to be drained. Empty: there is none, or
-  // it has writers, which leave soon, or it is the victim.
-  std::optional<SegmentId> TakeCondemned();
+  // The condemned segments, as TakeVictim(pinned_too) would give them; they are to be drained. Not among them are those
+  // that have writers, which leave soon, and the victim.
+  std::vector<SegmentId> TakeCondemned();
   uint32_t quarantined_segments() const { return quarantined_count_.load(std::memory_order_relaxed); }
   // How many segments may be in use at once.
   uint32_t usable_segments() const { return std::min(limit(), segments_count_ - quarantined_segments()); }
@@ -362,7 +378,7 @@ class SegmentLog {
   static constexpr uint64_t kPin = 1;
   static constexpr uint64_t kWriter = uint64_t{1} << 32;
   static constexpr uint64_t kNoSegment = UINT64_MAX;
-  // A value of `faults` that NoteFault never counts to.
+  // A value of `faults` that NoteFault never counts to: its memory, or its medium, is not used any more.
   static constexpr uint32_t kUnreadable = 1u << 31;
 
   static State StateOf(uint64_t control) { return static_cast<State>(control >> kStateShift); }
@@ -387,6 +403,9 @@ class SegmentLog {
   void GiveUpLocked(SegmentId id);
   std::optional<uint64_t> NextSequenceLocked();
   bool EraseHeaderBelow(SegmentId id, uint64_t sequence) const;
+  SegmentId TakeFreeLocked();
+  void CountFault(SegmentId id);
+  void QuarantineUnusedLocked();
   template <typename IsLost>
   void LosePlacesIf(IsLost&& is_lost) const;
   void SealLocked(unsigned lane);
@@ -434,6 +453,7 @@ class SegmentLog {
   Dictionaries* const dictionaries_;
   uint64_t left_behind_ = 0;  // guarded by mutex_: the highest sequence that LeaveBehind was given
   Faults* faults_ = nullptr;
+  uint32_t member_faults_max_ = 0;
   unsigned lanes_;
   std::unique_ptr<Segment[]> segments_;
 
@@ -460,7 +480,7 @@ class SegmentLog {
   uint64_t sequences_end_ = UINT64_MAX;               // GUARDED_BY(mutex_): the next one asks reserve_
   std::function<std::optional<uint64_t>()> reserve_;  // may be empty
   uint64_t sequences_at_once_ = 0;
-  uint32_t provided_ = 0;            // GUARDED_BY(mutex_): segments below this are ready; it grows only
+  LogMembers members_;               // as LogMembers says of each
   uint32_t unready_;                 // GUARDED_BY(mutex_): segments that are kUnready
   uint32_t tombstone_segments_ = 0;  // GUARDED_BY(mutex_)
   Atomic<uint64_t> bus_errors_{0};   // relaxed: a count

@@ -141,10 +141,9 @@ std::optional<Room> FindRoom(const SnapshotOf& of, uint64_t sequence_begin, uint
   if (chunks > log.lanes() + 1 + log.segments() / kGivenUpOneIn) return std::nullopt;
   const uint64_t spare = SegmentsBeside(log, chunks);
   Room room;
-  const uint32_t ready = log.provided();
-  for (uint32_t id = 1; id < ready && room.segments.size() < chunks; ++id) {
-    const auto state = log.state(SegmentId{id});
-    if (state == SegmentLog::State::kFree || state == SegmentLog::State::kParked)
+  for (uint32_t id = 0; id < log.segments() && room.segments.size() < chunks; ++id) {
+    const auto state = log.state(SegmentId{id});  // free: it is ready, too
+    if (!log.BeginsMedium(SegmentId{id}) && (state == SegmentLog::State::kFree || state == SegmentLog::State::kParked))
       room.segments.push_back(SegmentId{id});
   }
   const auto has_dictionary = [&](SegmentId id) {
@@ -158,7 +157,8 @@ std::optional<Room> FindRoom(const SnapshotOf& of, uint64_t sequence_begin, uint
   std::erase_if(room.kept, [&](const auto& fill) { return fill.sequence < sequence_begin; });
   size_t kept = room.kept.size();
   std::erase_if(room.kept, [&](const SegmentLog::Fill& fill) {
-    const bool useful = room.segments.size() < chunks && Raw(fill.segment) != 0 && Raw(fill.segment) < ready;
+    const bool useful =
+        room.segments.size() < chunks && !log.BeginsMedium(fill.segment) && log.IsProvided(fill.segment);
     if ((!useful && segments - kept >= spare) || has_dictionary(fill.segment)) return false;
     if (useful) room.segments.push_back(fill.segment);
     --kept;

@@ -6,6 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -27,14 +28,27 @@ bool HasMagic(const Superblock& superblock) {
   return std::memcmp(superblock.magic, layout::kMagic, sizeof(layout::kMagic)) == 0;
 }
 
+uint32_t VersionOf(const Superblock& superblock) {
+  return layout::MembersOf(superblock) == 1 ? layout::kFormatVersion : layout::kFormatVersionOfSeveral;
+}
+
 // Whether the sizes are sound: readers of the medium divide by them and add them up.
 bool HasSoundGeometry(const Superblock& superblock) {
+  const size_t members = layout::MembersOf(superblock);
+  for (size_t member = 1; member < members; ++member) {
+    if (layout::BeginOf(superblock, member) <= layout::BeginOf(superblock, member - 1)) return false;
+  }
+  for (size_t member = members; member < layout::kMembersMax; ++member) {
+    if (superblock.member_begins[member - 1] != 0) return false;
+  }
+  if (superblock.member >= members || layout::BeginOf(superblock, members - 1) > kCapacityBytesMax / kSegmentBytesMin)
+    return false;
   return std::has_single_bit(superblock.segment_bytes) && superblock.segment_bytes > layout::kSuperblockSpace &&
          superblock.segment_bytes <= kSegmentBytesMax && superblock.capacity_bytes <= kCapacityBytesMax;
 }
 
 bool IsWhole(const Superblock& superblock) {
-  return HasMagic(superblock) && superblock.format_version == layout::kFormatVersion &&
+  return HasMagic(superblock) && superblock.format_version == VersionOf(superblock) &&
          superblock.byte_order_mark == layout::kByteOrderMark && superblock.checksum == Checksum(superblock) &&
          HasSoundGeometry(superblock);
 }
@@ -44,7 +58,8 @@ bool IsWhole(const Superblock& superblock) {
 std::string WhyUnusable(const Superblock& superblock) {
   if (superblock.byte_order_mark == __builtin_bswap32(layout::kByteOrderMark))
     return "was written by a machine of the opposite byte order";
-  if (superblock.format_version != layout::kFormatVersion)
+  if (superblock.format_version != layout::kFormatVersion &&
+      superblock.format_version != layout::kFormatVersionOfSeveral)
     return fmt::format("has format version {} and this program knows only version {}", superblock.format_version,
                        layout::kFormatVersion);
   return "has no whole superblock any more";
@@ -55,10 +70,17 @@ std::string WhyUnusable(const Superblock& superblock) {
 Superblock SuperblockOf(const ScmOptions& options) {
   Superblock superblock{};
   std::memcpy(superblock.magic, layout::kMagic, sizeof(superblock.magic));
-  superblock.format_version = layout::kFormatVersion;
+  const ScmOptions effective = options.Effective();
   superblock.byte_order_mark = layout::kByteOrderMark;
-  superblock.segment_bytes = options.EffectiveSegmentBytes();
-  superblock.capacity_bytes = options.capacity_bytes / superblock.segment_bytes * superblock.segment_bytes;
+  superblock.segment_bytes = effective.segment_bytes;
+  superblock.capacity_bytes = effective.capacity_bytes;
+  uint64_t begin = 0;
+  for (size_t member = 1; member < effective.members.size(); ++member) {
+    begin += effective.members[member - 1].capacity_bytes / effective.segment_bytes;
+    superblock.member_begins[member - 1] = static_cast<uint32_t>(begin);
+  }
+  if (!effective.members.empty()) superblock.members_in = layout::AllMembers(superblock);
+  superblock.format_version = VersionOf(superblock);
   superblock.host_version = options.host_version;
   superblock.key_scheme = options.key_scheme;
   return superblock;
@@ -69,13 +91,14 @@ Superblock Sealed(Superblock superblock) {
   return superblock;
 }
 
-std::vector<std::byte> ReadHead(const Medium& medium) {
+std::vector<std::byte> ReadHead(const Medium& medium, uint64_t begin) {
   static_assert(layout::kSuperblockSpace == 2 * layout::kSuperblockCopyAt);
   constexpr uint64_t kHalf = layout::kSuperblockCopyAt;
   const std::vector<BadRange> bad = medium.BadRanges();
   std::vector<std::byte> head(2 * kHalf);
   const auto read = [&](uint64_t at) {
-    return !AnyMeets(bad, at, at + kHalf) && CopyBytes({medium.base() + at, kHalf}, head.data() + at);
+    return !AnyMeets(bad, begin + at, begin + at + kHalf) &&
+           CopyBytes({medium.base() + begin + at, kHalf}, head.data() + at);
   };
   const bool first = read(0), second = read(kHalf);
   if (!first && !second) return {};
@@ -108,8 +131,51 @@ FoundSuperblock FindSuperblock(std::span<const std::byte> head) {
   return found;
 }
 
+// A member that is new, or was another's, is of no life, and its own segments tell so.
+FoundMembers FindMembers(const Medium& medium, const ScmOptions& options) {
+  const size_t members = medium.begins().size();
+  const Superblock wanted = SuperblockOf(options);
+  std::array<FoundSuperblock, layout::kMembersMax> of;
+  FoundMembers all;
+  bool decided = false;
+  for (size_t member = 0; member < members; ++member) {
+    const std::vector<std::byte> head = ReadHead(medium, medium.begins()[member]);
+    if (head.empty()) continue;
+    all.readable |= 1u << member;
+    of[member] = FindSuperblock(head);
+    if (members == 1) {
+      all.found = of[0];
+      all.of_life = 1;
+      return all;
+    }
+    const bool whole = of[member].what == FoundSuperblock::What::kWhole && of[member].superblock.member == member &&
+                       std::ranges::equal(of[member].superblock.member_begins, wanted.member_begins);
+    if (!whole) of[member].what = FoundSuperblock::What::kForeign;
+    if (whole && (!decided || of[member].superblock.generation > all.found.superblock.generation)) {
+      all.found = of[member];
+      decided = true;
+    }
+  }
+  if (!decided) {
+    all.found.what = FoundSuperblock::What::kUnusable;
+    all.found.why = "are not the media of one cache, in this order and of these sizes";
+    return all;
+  }
+  for (size_t member = 0; member < members; ++member) {
+    if (of[member].what != FoundSuperblock::What::kWhole) continue;
+    if (of[member].superblock.format_id != all.found.superblock.format_id) continue;
+    all.of_life |= 1u << member;
+  }
+  all.outdated = all.of_life & ~all.found.superblock.members_in;
+  return all;
+}
+
 std::string WhyOfNoUse(const Superblock& superblock, const ScmOptions& options) {
   const Superblock wanted = SuperblockOf(options);
+  if (layout::MembersOf(superblock) != layout::MembersOf(wanted))
+    return layout::MembersOf(superblock) == 1 ? std::string("was a cache's only medium, and is to be one of several")
+                                              : fmt::format("was one of {} media of a cache, and {} are given",
+                                                            layout::MembersOf(superblock), layout::MembersOf(wanted));
   if (superblock.segment_bytes != wanted.segment_bytes)
     return fmt::format("was made with segments of {} and {} are asked for", HumanBytes(superblock.segment_bytes),
                        HumanBytes(wanted.segment_bytes));
@@ -131,11 +197,14 @@ std::string WhyOfNoUse(const Superblock& superblock, const VerifyKey* key) {
 
 void SuperblockKeeper::PutMagic() {
   const std::lock_guard lock(mutex_);
-  if (AnyMeets(bad_, 0, kLineBytes)) return;  // nor is the first copy written
   alignas(kLineBytes) std::array<char, kLineBytes> line{};
   std::memcpy(line.data(), layout::kMagic, sizeof(layout::kMagic));
-  // Where it does not arrive, nor does the first copy, and Change says what becomes of that.
-  if (medium_.Stream(medium_.base(), line.data(), line.size())) (void)medium_.Persist(medium_.base(), line.size());
+  for (const uint64_t begin : medium_.begins()) {
+    if (AnyMeets(bad_, begin, begin + kLineBytes)) continue;  // nor is the first copy written
+    std::byte* const to = medium_.base() + begin;
+    // Where it does not arrive, nor does the first copy, and Change says what becomes of that.
+    if (medium_.Stream(to, line.data(), line.size())) (void)medium_.Persist(to, line.size());
+  }
 }
 
 SuperblockKeeper::Stored SuperblockKeeper::Change(const std::function<void(Superblock*)>& change) {
@@ -143,12 +212,47 @@ SuperblockKeeper::Stored SuperblockKeeper::Change(const std::function<void(Super
   ++superblock_.generation;  // not used again, whatever becomes of this one
   Superblock changed = superblock_;
   change(&changed);
-  const Superblock sealed = Sealed(changed);
-  const bool first = WriteLocked(0, sealed);
-  const bool second = WriteLocked(layout::kSuperblockCopyAt, sealed);
-  if (!first && !second) return Stored::kNowhere;
-  superblock_ = changed;
-  return Stored::kLasts;
+  return StoreLocked(&changed);
+}
+
+SuperblockKeeper::Stored SuperblockKeeper::LeaveOut(uint32_t members) {
+  const std::lock_guard lock(mutex_);
+  if ((superblock_.members_in & members) == 0) return Stored::kLasts;
+  ++superblock_.generation;
+  Superblock changed = superblock_;
+  changed.members_in &= ~members;
+  changed.snapshot_segment = changed.snapshot_chunks = 0;  // a part of it may lie there
+  return StoreLocked(&changed);
+}
+
+// Writes the copies of all members that are in. If some take none, writes once more that they are out.
+SuperblockKeeper::Stored SuperblockKeeper::StoreLocked(Superblock* changed) {
+  const bool several = medium_.begins().size() > 1;
+  for (;;) {
+    uint32_t lost = 0;
+    for (uint32_t member = 0; member < medium_.begins().size(); ++member) {
+      if (several && (changed->members_in >> member & 1) == 0) continue;
+      const uint64_t begin = medium_.begins()[member];
+      changed->member = member;
+      const Superblock sealed = Sealed(*changed);
+      const bool first = WriteLocked(begin, sealed);
+      const bool second = WriteLocked(begin + layout::kSuperblockCopyAt, sealed);
+      if (!first && !second) lost |= 1u << member;
+    }
+    changed->member = 0;
+    if (lost != 0 && !several) return Stored::kNowhere;
+    const bool none_left = several && (changed->members_in & ~lost) == 0;
+    if (lost == 0 && !none_left) {
+      superblock_ = *changed;
+      return Stored::kLasts;
+    }
+    if (lost_ && lost != 0) lost_(lost);
+    if (none_left) return Stored::kNowhere;
+    superblock_.members_in &= ~lost;
+    changed->members_in &= ~lost;
+    changed->snapshot_segment = changed->snapshot_chunks = 0;
+    changed->generation = ++superblock_.generation;
+  }
 }
 
 std::optional<uint64_t> SuperblockKeeper::ReserveSequences() {

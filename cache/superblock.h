@@ -22,8 +22,8 @@ namespace mezz {
 // is known as ours. It names no life of the medium; formatting replaces it.
 inline constexpr uint64_t kProvisionalFormatId = 0;
 
-// A superblock with what the options determine; all else, the checksum included, is zero. REQUIRES: the options are
-// valid, and their sizes are rounded down to whole segments.
+// A superblock with what the options determine; all else, the checksum included, is zero. Of several media it is the
+// first one's. REQUIRES: the options are valid.
 layout::Superblock SuperblockOf(const ScmOptions& options);
 // The superblock with its checksum filled in.
 layout::Superblock Sealed(layout::Superblock superblock);
@@ -41,9 +41,21 @@ struct FoundSuperblock {
   std::string why;                  // if kForeign or kUnusable: the rest of a sentence whose subject is the medium
 };
 
-// Reads the first kSuperblockSpace bytes of a medium for FindSuperblock. A copy on a bad block is not read. In its
-// place, and in that of a copy whose memory failed (bus_errors.h), stands the other copy. Empty: neither can be read.
-std::vector<std::byte> ReadHead(const Medium& medium);
+// Reads kSuperblockSpace bytes of a medium for FindSuperblock, where it, or one of several media, begins. A copy on a
+// bad block is not read. In its place, and in that of a copy whose memory failed (bus_errors.h), stands the other copy.
+// Empty: neither can be read.
+std::vector<std::byte> ReadHead(const Medium& medium, uint64_t begin = 0);
+
+// What several media hold together.
+struct FoundMembers {
+  FoundSuperblock found;  // of the life that is to go on; as FindSuperblock has it
+  uint32_t readable = 0;  // a bit for each member that can be read and written
+  uint32_t of_life = 0;   // those of `readable` that have records of that life, perhaps outdated ones
+  uint32_t outdated = 0;  // those of `of_life` whose records are not valid: they were left out while the life went on
+};
+// Finds the youngest superblock that says of itself that it is of these media, in this order. One medium is all
+// members.
+FoundMembers FindMembers(const Medium& medium, const ScmOptions& options);
 
 // Finds the younger of the copies that are whole. `head`: the first kSuperblockSpace bytes of the medium, or fewer if
 // it has no more.
@@ -69,7 +81,7 @@ class SuperblockKeeper {
   // GiB. A restart uses up a millionth of the 32 bits that a record carries.
   static constexpr uint64_t kSequencesAtOnce = 4096;
 
-  // Writes nothing. `medium` is not owned.
+  // Writes nothing. `medium` is not owned. Members of several media that are not in `superblock` are left out.
   SuperblockKeeper(const Medium& medium, const layout::Superblock& superblock)
       : medium_(medium), bad_(medium.BadRanges()), superblock_(superblock) {}
 
@@ -78,7 +90,7 @@ class SuperblockKeeper {
   void PutMagic();
 
   enum class Stored : uint8_t {
-    kLasts,    // in one copy at least: the next Open of the medium finds it
+    kLasts,    // in one copy at least: the next Open of the medium, or of the others if one is lost, finds it
     kNowhere,  // in none: the next Open, and Now(), find what was before, or no superblock
   };
   // Applies `change` and writes it.
@@ -87,15 +99,23 @@ class SuperblockKeeper {
   // stored, so a later life would reserve them again.
   [[nodiscard]] std::optional<uint64_t> ReserveSequences();
 
+  // Leaves members of several media out: a later life does not use their records. kNowhere: none is left.
+  [[nodiscard]] Stored LeaveOut(uint32_t members);
+  // Calls told(members) when Change leaves members out, before it returns. The caller of Change may hold locks. Call it
+  // before the first Change.
+  void TellOfLost(std::function<void(uint32_t members)> told) { lost_ = std::move(told); }
+
   layout::Superblock Now() const;
 
  private:
+  Stored StoreLocked(layout::Superblock* changed);
   bool WriteLocked(uint64_t at, const layout::Superblock& sealed) const;
 
   const Medium& medium_;
   const std::vector<BadRange> bad_;  // a copy that lies in one of them is not written
   mutable Mutex mutex_;
   layout::Superblock superblock_;  // GUARDED_BY(mutex_)
+  std::function<void(uint32_t members)> lost_;
 };
 
 }  // namespace mezz

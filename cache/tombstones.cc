@@ -181,7 +181,7 @@ bool Tombstones::HasRoomLocked() const {
   if (segments_.empty()) return false;
   const ErasedKeys::Segment& last = segments_.back();
   const uint64_t end = (Raw(last.id) + uint64_t{1}) * log_->segment_bytes();
-  return last.tail + sizeof(Tombstone) <= end && Raw(last.id) < log_->provided();
+  return last.tail + sizeof(Tombstone) <= end && log_->IsProvided(last.id);
 }
 
 // Opens a segment. The superblock counts it before it has a tombstone, so that a header that is damaged later is

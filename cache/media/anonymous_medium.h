@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -15,9 +16,12 @@ class AnonymousMedium : public Medium {
   AnonymousMedium() = default;
   ~AnonymousMedium() override;
 
-  // Reserves addresses, and takes no memory yet.
-  Status Reserve(uint64_t bytes, std::string_view name);
+  // Reserves addresses, and takes no memory yet: at `at`, which must be of an AddressRange, or anywhere.
+  Status Reserve(uint64_t bytes, std::string_view name, std::byte* at = nullptr);
   void Describe(MediumInfo info) { info_ = std::move(info); }
+
+ private:
+  bool in_range_ = false;
 };
 
 }  // namespace mezz

@@ -62,14 +62,6 @@ std::string NameOf(int fd) {
 
 bool SameFile(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-// Medium::Persist for media whose pages are written back. (msync takes a non-const address, but stores nothing.)
-bool SyncPages(const void* from, size_t bytes) {
-  static const auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const size_t before = reinterpret_cast<uintptr_t>(from) % page_bytes;
-  auto* const page = const_cast<char*>(static_cast<const char*>(from) - before);
-  return msync(page, before + bytes, MS_SYNC) == 0;
-}
-
 StoreGranularity Granted(pmem2_map* map) {
   switch (pmem2_map_get_store_granularity(map)) {
     case PMEM2_GRANULARITY_BYTE:
@@ -97,6 +89,7 @@ class FileMedium : public Medium {
   std::string NameTrouble() const override;
   bool IsNameless() const override;
   void WatchName(const std::function<void()>& told) override;
+  void KeepChanges() override { complete_ = true; }
 
  private:
   // One attempt; not *opened if the file vanished or was replaced in the meantime.
@@ -236,7 +229,7 @@ Status FileMedium::Open(std::unique_ptr<Preparer>* preparer, bool* existing) {
   MEZZ_RETURN_IF_ERROR(CheckPrivate(path_, now, geteuid()));
   MEZZ_RETURN_IF_ERROR(S_ISCHR(stat_.st_mode) ? OpenDevdax(preparer, existing) : OpenFile(preparer, existing));
   if (S_ISREG(stat_.st_mode)) opened_as_ = NameOf(fd_);
-  complete_ = true;
+  complete_ = order_.range == nullptr;
   return Status::Ok();
 }
 
@@ -325,6 +318,7 @@ Status FileMedium::JudgeFileContents(bool* existing) {
   if (stat_.st_size == 0) return Judge({}, 0, existing);
   std::array<std::byte, MediumFormat::kHeadBytes> head;
   const ssize_t got = pread(fd_, head.data(), head.size(), 0);
+  if (got < 0 && order_.range != nullptr) return Status::Ok();  // nor is it written to, and the other media go on
   if (got < 0) {
     return Status::IoError(fmt::format("path={} cannot be read ({}): name another file", path_, ErrnoText(errno)));
   }
@@ -446,6 +440,7 @@ Status FileMedium::FindBadRanges(const Source& source) {
   }
   pmem2_badblock_context_delete(&context);
   std::ranges::sort(bad_, {}, &BadRange::begin);
+  if (order_.range != nullptr) return Status::Ok();  // the other media go on
   // The cache goes on without the rest; a log could not.
   const uint64_t needed = &order_.format == &kCacheFormat ? MediumFormat::kHeadBytes : wanted_;
   if (!AnyMeets(bad_, 0, needed)) return Status::Ok();
@@ -459,6 +454,16 @@ Status FileMedium::Map(const Source& source, uint64_t map_bytes) {
   pmem2_config* made = nullptr;
   if (pmem2_config_new(&made) != 0) return Pmem2Error("cannot be mapped");
   const Config config(made);
+  if (order_.range != nullptr) {
+    if (map_bytes != wanted_) {
+      return Status::NotSupported(
+          fmt::format("path={} has pages that {} are no multiple of, as one of several media must be: give it {}",
+                      path_, ExactBytes(wanted_), ExactBytes(map_bytes)));
+    }
+    const uint64_t at = order_.range->base_offset() + order_.range_offset;
+    if (pmem2_config_set_vm_reservation(made, order_.range->reservation(), at) != 0)
+      return Pmem2Error("cannot be mapped");
+  }
   if (pmem2_config_set_required_store_granularity(made, PMEM2_GRANULARITY_PAGE) != 0 ||
       pmem2_config_set_length(made, map_bytes) != 0 || pmem2_map_new(&map_, made, source.get()) != 0) {
     return Pmem2Error("cannot be mapped");
@@ -483,6 +488,13 @@ void FileMedium::Describe(const std::string& description, bool devdax) {
 }
 
 }  // namespace
+
+bool SyncPages(const void* from, size_t bytes) {
+  static const auto page_bytes = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const size_t before = reinterpret_cast<uintptr_t>(from) % page_bytes;
+  auto* const page = const_cast<char*>(static_cast<const char*>(from) - before);
+  return msync(page, before + bytes, MS_SYNC) == 0;
+}
 
 Status OpenFileMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium, std::unique_ptr<Preparer>* preparer,
                       bool* existing) {

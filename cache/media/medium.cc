@@ -31,19 +31,6 @@ unsigned ThreadCount(const MediumOrder& order) {
   return order.first_bytes == order.bytes ? std::max(1u, std::thread::hardware_concurrency()) : 1;
 }
 
-Status Open(const MediumOrder& order, std::unique_ptr<Medium>* medium, std::unique_ptr<Preparer>* preparer,
-            bool* existing) {
-  switch (order.options.medium) {
-    case MediumKind::kFile:
-      return OpenFileMedium(order, medium, preparer, existing);
-    case MediumKind::kNumaNode:
-      return OpenNumaMedium(order, medium, preparer);
-    case MediumKind::kAnonymous:
-      return OpenAnonymousMedium(order, medium, preparer);
-  }
-  return Status::InvalidArgument("medium is unknown");
-}
-
 Status JudgeCache(const ScmOptions& options, std::span<const std::byte> head, uint64_t, uint64_t, bool* existing) {
   using What = FoundSuperblock::What;
   const bool demanded = options.recovery == Recovery::kRequire;
@@ -72,6 +59,19 @@ std::array<std::byte, MediumFormat::kProvisionalBytes> ProvisionalCache(const Sc
 }  // namespace
 
 const MediumFormat kCacheFormat{.judge = JudgeCache, .provisional = ProvisionalCache};
+
+Status OpenOneMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium, std::unique_ptr<Preparer>* preparer,
+                     bool* existing) {
+  switch (order.options.medium) {
+    case MediumKind::kFile:
+      return OpenFileMedium(order, medium, preparer, existing);
+    case MediumKind::kNumaNode:
+      return OpenNumaMedium(order, medium, preparer);
+    case MediumKind::kAnonymous:
+      return OpenAnonymousMedium(order, medium, preparer);
+  }
+  return Status::InvalidArgument("medium is unknown");
+}
 
 std::string_view ToString(StoreGranularity granularity) {
   switch (granularity) {
@@ -108,12 +108,14 @@ Status OpenMedium(const ScmOptions& options, std::unique_ptr<Medium>* medium, bo
   *existing = false;
   MEZZ_RETURN_IF_ERROR(options.Validate());
   const uint64_t segment = options.EffectiveSegmentBytes();
-  const uint64_t bytes = options.capacity_bytes / segment * segment;
+  const uint64_t bytes = options.Effective().capacity_bytes;
   MEZZ_RETURN_IF_ERROR(CheckIndexFits(options));
   const bool all = preparer == nullptr || options.prepare == Prepare::kBeforeOpen;
   const uint64_t first_bytes = all ? bytes : std::min(bytes, std::max(kFirstBytesMin, kSegmentsMin * segment));
   std::unique_ptr<Preparer> made;
-  MEZZ_RETURN_IF_ERROR(Open({.options = options, .bytes = bytes, .first_bytes = first_bytes}, medium, &made, existing));
+  const MediumOrder order{.options = options, .bytes = bytes, .first_bytes = first_bytes};
+  MEZZ_RETURN_IF_ERROR(options.members.empty() ? OpenOneMedium(order, medium, &made, existing)
+                                               : OpenStripedMedium(order, medium, &made, existing));
   if (preparer != nullptr) *preparer = std::move(made);
   return Status::Ok();
 }

@@ -56,6 +56,14 @@ class Medium {
   std::byte* base() const { return base_; }
   uint64_t bytes() const { return bytes_; }
   const MediumInfo& info() const { return info_; }
+  // Where its members begin, if it is several media; else 0 alone. Copies of the superblock stand at each of them.
+  const std::vector<uint64_t>& begins() const { return begins_; }
+  // What is there of one of them.
+  virtual const MediumInfo& member_info(size_t /*member*/) const { return info_; }
+  // The member that the byte at `offset` belongs to.
+  size_t MemberAt(uint64_t offset) const {
+    return static_cast<size_t>(std::ranges::upper_bound(begins_, offset) - begins_.begin()) - 1;
+  }
 
   // Streams `bytes` from `from` to `to` with non-temporal stores. `to` is 64-byte aligned and on the medium; `bytes` is
   // a multiple of 64. The stores of one thread become visible to others once that thread calls Drain(); with a
@@ -72,6 +80,8 @@ class Medium {
     drain_();
     return persist_ == nullptr || persist_(from, bytes);
   }
+  // Several media: until this call the destructor undoes what was done to make new ones.
+  virtual void KeepChanges() {}
   // Lets the medium end after bytes(). A file that was larger keeps its end until this call, which comes once the
   // superblock says that the medium is smaller now.
   virtual void GiveUpRest() const {}
@@ -95,6 +105,7 @@ class Medium {
   ChildRules child_rules_;
   std::byte* base_ = nullptr;
   uint64_t bytes_ = 0;
+  std::vector<uint64_t> begins_{0};
   MediumInfo info_;
   void (*stream_)(void* to, const void* from, size_t bytes) = nullptr;
   void (*drain_)() = nullptr;

@@ -85,7 +85,7 @@ Status OpenNumaMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium,
   MEZZ_RETURN_IF_ERROR(CheckNode(node, order.bytes, &promised));
   const std::string name = fmt::format("numa_node={}", node);
   auto memory = std::make_unique<AnonymousMedium>();
-  MEZZ_RETURN_IF_ERROR(memory->Reserve(order.bytes, name));
+  MEZZ_RETURN_IF_ERROR(memory->Reserve(order.bytes, name, order.address()));
   MEZZ_RETURN_IF_ERROR(Bind(*memory, node));
   MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order, memory->base(), name, {}, preparer, std::move(promised)));
   const bool ordinary_dram = HasCpus(node);

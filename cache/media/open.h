@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "cache/media/address_range.h"
 #include "cache/media/medium.h"
 #include "cache/media/preparer.h"
 
@@ -30,10 +31,14 @@ struct MediumFormat {
 extern const MediumFormat kCacheFormat;  // of the SCM tier
 
 struct MediumOrder {
-  const ScmOptions& options;  // valid
+  const ScmOptions& options;  // valid, and of one medium
   uint64_t bytes = 0;         // the capacity, rounded down to whole segments
   uint64_t first_bytes = 0;   // how many of them must be ready when the function returns
   const MediumFormat& format = kCacheFormat;
+  // Where the medium is to be mapped; null: anywhere. It outlives the medium.
+  AddressRange* range = nullptr;
+  uint64_t range_offset = 0;
+  std::byte* address() const { return range == nullptr ? nullptr : range->base() + range_offset; }
 };
 
 Status OpenFileMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium, std::unique_ptr<Preparer>* preparer,
@@ -41,6 +46,16 @@ Status OpenFileMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium,
 Status OpenNumaMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium, std::unique_ptr<Preparer>* preparer);
 Status OpenAnonymousMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium,
                            std::unique_ptr<Preparer>* preparer);
+
+// Opens all members, one after the other; what was opened is undone if one is refused. `order` has all their bytes.
+Status OpenStripedMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium, std::unique_ptr<Preparer>* preparer,
+                         bool* existing);
+// Opens one medium.
+Status OpenOneMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium, std::unique_ptr<Preparer>* preparer,
+                     bool* existing);
+
+// Medium::Persist for media whose pages are written back. (msync takes a non-const address, but stores nothing.)
+bool SyncPages(const void* from, size_t bytes);
 
 // Prepares the first part of a mapped medium, for these functions.
 Status PrepareFirstPart(const MediumOrder& order, std::byte* base, std::string_view name,

@@ -261,35 +261,68 @@ void Preparer::Work::Fail(int error) {
   error_.compare_exchange_strong(none, error, std::memory_order_release, std::memory_order_relaxed);
 }
 
-Preparer::Preparer(PreparePlan plan) : work_(std::make_unique<Work>(std::move(plan))) {}
+Preparer::Preparer(PreparePlan plan) { works_.push_back(std::make_unique<Work>(std::move(plan))); }
+
+Preparer::Preparer(std::vector<std::unique_ptr<Preparer>> members) {
+  for (const auto& member : members) {
+    for (auto& work : member->works_) works_.push_back(std::move(work));
+    member->works_.clear();
+  }
+}
 
 Preparer::~Preparer() {
   Stop();
-  // In a child the mutex may be held, and the threads be waited for, by threads that do not exist there.
-  if (work_->InChild()) (void)work_.release();
+  for (auto& work : works_) {
+    // In a child the mutex may be held, and the threads be waited for, by threads that do not exist there.
+    if (work->InChild()) (void)work.release();
+  }
 }
 
 Status Preparer::PrepareFirst() {
-  work_->RunFirst();
-  return work_->status();
+  for (const auto& work : works_) work->RunFirst();
+  return status();
 }
 
 void Preparer::Start(std::function<void(uint64_t ready_bytes)> on_ready) {
-  if (!work_->InChild()) work_->Start(std::move(on_ready));
+  assert(works_.size() == 1);
+  if (!works_[0]->InChild()) works_[0]->Start(std::move(on_ready));
+}
+
+void Preparer::StartMembers(const std::function<void(size_t member, uint64_t ready_bytes)>& on_ready) {
+  for (size_t member = 0; member < works_.size(); ++member) {
+    if (works_[member]->InChild()) continue;
+    works_[member]->Start([on_ready, member](uint64_t ready_bytes) { on_ready(member, ready_bytes); });
+  }
 }
 
 void Preparer::Stop() {
-  if (!work_->InChild()) work_->Stop();
+  for (const auto& work : works_) {
+    if (!work->InChild()) work->Stop();
+  }
 }
 
 Status Preparer::Wait() {
-  if (!work_->InChild()) work_->Wait();
-  return work_->status();
+  for (const auto& work : works_) {
+    if (!work->InChild()) work->Wait();
+  }
+  return status();
 }
 
-uint64_t Preparer::huge_bytes() const { return work_->huge_bytes(); }
-uint64_t Preparer::ready_bytes() const { return work_->ready_bytes(); }
-uint64_t Preparer::bytes() const { return work_->bytes(); }
-Status Preparer::status() const { return work_->status(); }
+uint64_t Preparer::ready_bytes(size_t member) const { return works_[member]->ready_bytes(); }
+
+uint64_t Preparer::ready_bytes() const { return SumOf(&Work::ready_bytes); }
+uint64_t Preparer::huge_bytes() const { return SumOf(&Work::huge_bytes); }
+uint64_t Preparer::bytes() const { return SumOf(&Work::bytes); }
+
+uint64_t Preparer::SumOf(uint64_t (Work::*bytes)() const) const {
+  uint64_t sum = 0;
+  for (const auto& work : works_) sum += (*work.*bytes)();
+  return sum;
+}
+
+Status Preparer::status() const {
+  for (const auto& work : works_) MEZZ_RETURN_IF_ERROR(work->status());
+  return Status::Ok();
+}
 
 }  // namespace mezz

@@ -43,6 +43,8 @@ struct PreparePlan {
 class Preparer {
  public:
   explicit Preparer(PreparePlan plan);
+  // Of several media: does for all of them at once what each of these was to do.
+  explicit Preparer(std::vector<std::unique_ptr<Preparer>> members);
   ~Preparer();  // stops
   Preparer(const Preparer&) = delete;
   Preparer& operator=(const Preparer&) = delete;
@@ -54,6 +56,9 @@ class Preparer {
   // with growing values; the last is bytes() if all went well. It must neither throw nor call Stop. It is not called if
   // all is ready already. The medium must outlive the threads: call Stop, or destroy the Preparer, before it goes.
   void Start(std::function<void(uint64_t ready_bytes)> on_ready = {});
+  // The same for several media: `ready_bytes` are those of a member, whose number comes first. Members call at the same
+  // time.
+  void StartMembers(const std::function<void(size_t member, uint64_t ready_bytes)>& on_ready);
 
   // Ends the background threads, each after its present chunk of 2 MiB. The part that is not ready by then stays so.
   void Stop();
@@ -61,8 +66,10 @@ class Preparer {
   // Waits until all is ready, or will not be, and returns status(). Without Start there is nothing to wait for.
   Status Wait();
 
-  // How many bytes are ready. Acquire: a thread that sees n may write to [0, n).
+  // How many bytes are ready; of several media, of all together, or of one. Acquire: a thread that sees n of one medium
+  // may write to its [0, n).
   uint64_t ready_bytes() const;
+  uint64_t ready_bytes(size_t member) const;
   uint64_t bytes() const;
   // How many of them came as huge pages. Huge pages may be split later, which this does not tell.
   uint64_t huge_bytes() const;
@@ -71,7 +78,9 @@ class Preparer {
 
  private:
   class Work;
-  std::unique_ptr<Work> work_;
+  uint64_t SumOf(uint64_t (Work::*bytes)() const) const;
+
+  std::vector<std::unique_ptr<Work>> works_;  // one for each medium
 };
 
 }  // namespace mezz

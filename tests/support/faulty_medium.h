@@ -39,6 +39,7 @@ class FaultyMedium final : public Medium {
     active_ = this;
     base_ = medium_->base();
     bytes_ = medium_->bytes();
+    begins_ = medium_->begins();
     info_ = medium_->info();
     stream_ = [](void* to, const void* from, size_t bytes) {
       active_->Store(static_cast<std::byte*>(to), static_cast<const std::byte*>(from), bytes);
@@ -62,6 +63,8 @@ class FaultyMedium final : public Medium {
   }
   static FaultyMedium& Active() { return *active_; }
 
+  void KeepChanges() override { medium_->KeepChanges(); }
+  const MediumInfo& member_info(size_t member) const override { return medium_->member_info(member); }
   void GiveUpRest() const override { medium_->GiveUpRest(); }
   uint64_t bytes_before() const override { return medium_->bytes_before(); }
   std::vector<BadRange> BadRanges() const override { return bad_; }
@@ -73,6 +76,11 @@ class FaultyMedium final : public Medium {
   }
   // As memory that does not answer any more (lost_pages.h).
   void LosePage(uint64_t at) { test::LosePages(base_ + at / kPageBytes * kPageBytes); }
+  // All of one of several media.
+  void LoseMember(size_t member) {
+    const uint64_t end = member + 1 < begins_.size() ? begins_[member + 1] : bytes_;
+    test::LosePages(base_ + begins_[member], end - begins_[member]);
+  }
   // The next so many stores.
   void Fail(FaultRates rates, uint64_t stores = UINT64_MAX) {
     const std::lock_guard lock(mutex_);

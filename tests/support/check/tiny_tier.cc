@@ -41,6 +41,9 @@ Status ScmOptions::Validate() const { return Status::Ok(); }
 uint64_t ScmOptions::EffectiveSegmentBytes() const { return segment_bytes; }
 Recovery ScmOptions::EffectiveRecovery() const { return recovery; }
 std::string ScmOptions::ToString() const { return "tiny"; }
+std::string ScmOptions::MediumText() const { return "tiny"; }
+ScmOptions ScmOptions::Effective() const { return *this; }
+bool ScmOptions::Remembers() const { return false; }
 std::string_view ToString(PackMode) { return "tiny"; }
 std::string_view ToString(MediumKind) { return "tiny"; }
 
@@ -51,12 +54,13 @@ class Preparer::Work {
  public:
   uint64_t bytes;
 };
-Preparer::Preparer(PreparePlan plan) : work_(new Work{plan.bytes}) {}
+Preparer::Preparer(PreparePlan plan) { works_.emplace_back(new Work{plan.bytes}); }
 Preparer::~Preparer() = default;
-void Preparer::Start(std::function<void(uint64_t)>) {}
+void Preparer::StartMembers(const std::function<void(size_t, uint64_t)>&) {}
 Status Preparer::Wait() { return Status::Ok(); }
 void Preparer::Stop() {}
-uint64_t Preparer::ready_bytes() const { return work_->bytes; }
+uint64_t Preparer::ready_bytes() const { return works_[0]->bytes; }
+uint64_t Preparer::ready_bytes(size_t) const { return works_[0]->bytes; }
 
 std::atomic<bool> BusErrors::contained_{false};
 bool BusErrors::TryContained(void (*)(const void*), const void*) { return false; }

@@ -10,6 +10,8 @@
 namespace mezz {
 namespace {
 
+using ::testing::ElementsAre;
+
 using State = SegmentLog::State;
 using For = SegmentLog::For;
 using test::Core;
@@ -292,14 +294,14 @@ class QuarantineTest : public SegmentLogTest {
 
 TEST_F(QuarantineTest, WhatFailedTooOftenGoesFirstAndForGood) {
   const SegmentId older = Sealed(young), bad = SealedAndFailed();
-  ASSERT_EQ(log.TakeCondemned(), bad);
+  ASSERT_THAT(log.TakeCondemned(), ElementsAre(bad));
   EXPECT_FALSE(log.HasCondemned());
   EXPECT_EQ(StateOf(bad), State::kSealed) << "readable until its words are gone";
   log.StartDraining(bad);
   EXPECT_EQ(log.quarantined_segments(), 1u);
   EXPECT_EQ(log.usable_segments(), 7u);
   EXPECT_EQ(log.unused_segments(), 7u) << "it holds no records";
-  EXPECT_FALSE(log.TakeCondemned());
+  EXPECT_TRUE(log.TakeCondemned().empty());
   ASSERT_EQ(log.TakeVictim().segment, older);
   log.StartDraining(older);
   EXPECT_EQ(log.free_segments(), 7u);
@@ -311,7 +313,7 @@ TEST_F(QuarantineTest, FewerFaultsCostNothing) {
   ASSERT_TRUE(log.Pin(id));
   for (uint32_t i = 1; i < log_rules::kFaultsOfSegmentMax; ++i) log.NoteFault(id);
   log.Unpin(id);
-  EXPECT_FALSE(log.HasCondemned() || log.TakeCondemned());
+  EXPECT_FALSE(log.HasCondemned() || !log.TakeCondemned().empty());
   ASSERT_EQ(log.TakeVictim().segment, id);
   log.StartDraining(id);
   EXPECT_EQ(StateOf(id), State::kFree);
@@ -320,12 +322,12 @@ TEST_F(QuarantineTest, FewerFaultsCostNothing) {
 TEST_F(QuarantineTest, AnOpenOneIsSealedAndWaitsForItsWriters) {
   const auto where = Open(young, 64);
   Fail(where.segment);
-  EXPECT_FALSE(log.TakeCondemned());
+  EXPECT_TRUE(log.TakeCondemned().empty());
   EXPECT_TRUE(log.HasCondemned()) << "to be looked at again";
   EXPECT_EQ(StateOf(where.segment), State::kSealed);
   EXPECT_FALSE(log.Reserve(young, 64));
   log.Leave(where);
-  ASSERT_EQ(log.TakeCondemned(), where.segment);
+  ASSERT_THAT(log.TakeCondemned(), ElementsAre(where.segment));
   log.StartDraining(where.segment);
   ExpectNeverUsedAgain(where.segment);
 }
@@ -333,7 +335,7 @@ TEST_F(QuarantineTest, AnOpenOneIsSealedAndWaitsForItsWriters) {
 TEST_F(QuarantineTest, APinKeepsTheBytesUntilItIsReleased) {
   const SegmentId bad = SealedAndFailed();
   ASSERT_TRUE(log.Pin(bad));
-  ASSERT_EQ(log.TakeCondemned(), bad);
+  ASSERT_THAT(log.TakeCondemned(), ElementsAre(bad));
   log.StartDraining(bad);
   EXPECT_EQ(StateOf(bad), State::kDraining);
   EXPECT_EQ(log.quarantined_segments(), 0u);
@@ -346,9 +348,9 @@ TEST_F(QuarantineTest, TheVictimAndWhatDrainsGoWithoutBeingTaken) {
   ASSERT_TRUE(log.Pin(bad));
   ASSERT_EQ(log.TakeVictim(/*pinned_too=*/true).segment, bad);
   Fail(bad);
-  EXPECT_FALSE(log.TakeCondemned()) << "it is in no queue";
+  EXPECT_TRUE(log.TakeCondemned().empty()) << "it is in no queue";
   log.StartDraining(bad);
-  EXPECT_FALSE(log.TakeCondemned());
+  EXPECT_TRUE(log.TakeCondemned().empty());
   log.Unpin(bad);
   ExpectNeverUsedAgain(bad);
 }
@@ -357,7 +359,7 @@ TEST_F(QuarantineTest, AParkedSegmentTakesItsPlace) {
   ASSERT_EQ(log.LimitTo(6), 0u);
   EXPECT_EQ(log.free_segments(), 6u);
   const SegmentId bad = SealedAndFailed();
-  ASSERT_EQ(log.TakeCondemned(), bad);
+  ASSERT_THAT(log.TakeCondemned(), ElementsAre(bad));
   log.StartDraining(bad);
   EXPECT_EQ(log.free_segments(), 6u);
   EXPECT_EQ(log.usable_segments(), 6u);
@@ -379,7 +381,7 @@ TEST_F(QuarantineTest, TombstonesLieWhereNothingFailedYet) {
 TEST_F(QuarantineTest, ThatOfTombstonesWaitsUntilTheyAreClosed) {
   const SegmentId bad = *log.OpenTombstones();
   Fail(bad);
-  EXPECT_FALSE(log.TakeCondemned());
+  EXPECT_TRUE(log.TakeCondemned().empty());
   EXPECT_EQ(StateOf(bad), State::kTombstones);
   log.CloseTombstones(bad);
   EXPECT_EQ(log.quarantined_segments(), 1u);

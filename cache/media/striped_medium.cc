@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several media as one: mapped behind each other, so that an offset names a byte of all of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cache/media/address_range.h"
+#include "cache/media/copy.h"
+#include "cache/media/open.h"
+
+namespace mezz {
+namespace {
+
+class StripedMedium : public Medium {
+ public:
+  Status Open(const MediumOrder& order, std::unique_ptr<Preparer>* preparer, bool* existing);
+
+  void GiveUpRest() const override {
+    for (const auto& member : members_) member->GiveUpRest();
+  }
+  // Members have the sizes that they had, so only the last one may have been smaller.
+  uint64_t bytes_before() const override { return begins_.back() + members_.back()->bytes_before(); }
+  std::string NameTrouble() const override;
+  bool IsNameless() const override {
+    return std::ranges::all_of(members_, [](const auto& member) { return member->IsNameless(); });
+  }
+  void KeepChanges() override {
+    for (const auto& member : members_) member->KeepChanges();
+  }
+  void WatchName(const std::function<void()>& told) override {
+    for (const auto& member : members_) member->WatchName(told);
+  }
+  std::vector<BadRange> BadRanges() const override;
+  const MediumInfo& member_info(size_t member) const override { return members_[member]->info(); }
+
+ private:
+  void Describe();
+
+  std::unique_ptr<AddressRange> range_;  // outlives the members
+  std::vector<std::unique_ptr<Medium>> members_;
+};
+
+Status StripedMedium::Open(const MediumOrder& order, std::unique_ptr<Preparer>* preparer, bool* existing) {
+  const ScmOptions options = order.options.Effective();
+  MEZZ_RETURN_IF_ERROR(AddressRange::Reserve(order.bytes, &range_));
+  const bool all = order.first_bytes == order.bytes;
+  std::vector<std::unique_ptr<Preparer>> preparers;
+  bool persists_pages = false;
+  begins_.clear();
+  for (size_t number = 0; number < options.members.size(); ++number) {
+    ScmOptions one = options.OfMember(number);
+    if (one.recovery == Recovery::kRequire) one.recovery = Recovery::kWarm;  // who has all of them judges
+    const uint64_t bytes = one.capacity_bytes;
+    bool was_there = false;
+    std::unique_ptr<Medium> member;
+    std::unique_ptr<Preparer> prepares;
+    MEZZ_RETURN_IF_ERROR(OpenOneMedium({.options = one,
+                                        .bytes = bytes,
+                                        .first_bytes = all ? bytes : std::min(bytes, order.first_bytes),
+                                        .format = order.format,
+                                        .range = range_.get(),
+                                        .range_offset = bytes_},
+                                       &member, &prepares, &was_there));
+    *existing |= was_there;
+    persists_pages |= one.medium == MediumKind::kFile && member->info().granularity == StoreGranularity::kPage;
+    begins_.push_back(bytes_);
+    bytes_ += bytes;
+    members_.push_back(std::move(member));
+    preparers.push_back(std::move(prepares));
+  }
+  base_ = range_->base();
+  CopyFunctions copy;
+  MEZZ_RETURN_IF_ERROR(GetCopyFunctions(&copy));
+  stream_ = copy.stream;
+  drain_ = copy.drain;
+  persist_ = persists_pages ? SyncPages : nullptr;
+  Describe();
+  *preparer = std::make_unique<Preparer>(std::move(preparers));
+  return Status::Ok();
+}
+
+// What holds of all: stores are as durable as those to the member that keeps them worst.
+void StripedMedium::Describe() {
+  info_ = {.description = {}, .granularity = StoreGranularity::kByte, .persistent_memory = true, .emulated = false};
+  for (const auto& member : members_) {
+    const MediumInfo& info = member->info();
+    info_.description += fmt::format("{}{}", info_.description.empty() ? "" : " + ", info.description);
+    info_.granularity = std::max(info_.granularity, info.granularity);
+    info_.persistent_memory &= info.persistent_memory;
+    info_.emulated |= info.emulated;
+  }
+}
+
+std::string StripedMedium::NameTrouble() const {
+  for (const auto& member : members_) {
+    const std::string trouble = member->NameTrouble();
+    if (!trouble.empty()) return fmt::format("({}) {}", member->info().description, trouble);
+  }
+  return {};
+}
+
+std::vector<BadRange> StripedMedium::BadRanges() const {
+  std::vector<BadRange> bad;
+  for (size_t number = 0; number < members_.size(); ++number) {
+    for (const BadRange& range : members_[number]->BadRanges())
+      bad.push_back({begins_[number] + range.begin, begins_[number] + range.end});
+  }
+  return bad;
+}
+
+}  // namespace
+
+Status OpenStripedMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium, std::unique_ptr<Preparer>* preparer,
+                         bool* existing) {
+  auto striped = std::make_unique<StripedMedium>();
+  MEZZ_RETURN_IF_ERROR(striped->Open(order, preparer, existing));
+  *medium = std::move(striped);
+  return Status::Ok();
+}
+
+}  // namespace mezz

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tier that lies striped over several media.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/faulty_medium.h"
+#include "tests/support/tier_fixture.h"
+
+namespace mezz {
+namespace {
+
+using test::FaultyMedium;
+using test::Key;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr uint64_t kSegment = kSegmentBytesMin;
+constexpr size_t kBlock = 6000;
+constexpr uint64_t kMiB = 1 << 20;
+
+void Write(const std::string& path, const std::string& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file << bytes;
+  EXPECT_TRUE(file.good()) << path;
+  std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+class SeveralMediaTest : public testing::Test {
+ protected:
+  SeveralMediaTest() { UseFiles(4 * kMiB, 8 * kMiB); }
+
+  void UseFiles(uint64_t first, uint64_t second) {
+    options_ = test::AnonymousOptions(first + second);
+    options_.medium = MediumKind::kFile;
+    options_.path.clear();
+    options_.numa_node = -1;
+    options_.recovery = Recovery::kWarm;
+    options_.members = {{.path = files_[0].path(), .capacity_bytes = first},
+                        {.path = files_[1].path(), .capacity_bytes = second}};
+    options_.on_trouble = [this](std::string_view what) { trouble_ += std::string(what) + "\n"; };
+  }
+  Status TryOpen(bool faulty = false) {
+    tier_.reset();
+    const ScmTier::WrapMedium wrap = faulty ? FaultyMedium::Wrap({}, 0) : ScmTier::WrapMedium();
+    const Status status = ScmTier::Open(options_, &tier_, /*judge=*/nullptr, wrap);
+    if (status.ok()) tier_->WaitUntilRecovered();
+    return status;
+  }
+  void Open(bool faulty = false) {
+    const Status status = TryOpen(faulty);
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+  PutResult Put(uint64_t n, uint64_t version = 0) {
+    return tier_->Put(Key(1 + n), BlockRole::kData, test::Payload(n, version, kBlock), Generation::kYoung);
+  }
+  void PutAll(uint64_t begin, uint64_t end) {
+    for (uint64_t n = begin; n < end; ++n) ASSERT_EQ(Put(n), PutResult::kStored) << n;
+  }
+  // How many are found; each that is must be right.
+  uint64_t Found(uint64_t begin, uint64_t end, uint64_t version = 0) {
+    uint64_t found = 0;
+    for (uint64_t n = begin; n < end; ++n) {
+      const PinnedBlock block = tier_->Find(Key(1 + n));
+      if (!block) continue;
+      const auto bytes = block.SteadyBytes();
+      if (!bytes) continue;
+      ++found;
+      EXPECT_TRUE(test::Same(*bytes, test::Payload(n, version, kBlock))) << n;
+    }
+    return found;
+  }
+  uint64_t UsedOf(size_t member) const { return tier_->MembersNow()[member].usage_bytes; }
+  // As if the process were killed now.
+  void Kill() {
+    const std::string first = test::Contents(files_[0].path()), second = test::Contents(files_[1].path());
+    tier_.reset();
+    test::Overwrite(files_[0].path(), 0, first);
+    test::Overwrite(files_[1].path(), 0, second);
+  }
+
+  const test::ScratchFile files_[2];
+  ScmOptions options_;
+  std::string trouble_;
+  std::unique_ptr<ScmTier> tier_;
+};
+
+// 12 MiB hold some 2,000 of them.
+constexpr uint64_t kFew = 1000, kMany = 6000;
+
+TEST_F(SeveralMediaTest, FillAlikeEachByItsSize) {
+  Open();
+  PutAll(0, kFew);
+  const double all = static_cast<double>(tier_->usage_bytes());
+  EXPECT_NEAR(static_cast<double>(UsedOf(1)) / all, 2. / 3, 0.1);
+  PutAll(kFew, kMany);
+  EXPECT_GE(UsedOf(0), 4 * kMiB - 3 * kSegment);
+  EXPECT_GE(UsedOf(1), 8 * kMiB - 3 * kSegment);
+  EXPECT_EQ(tier_->capacity_bytes(), 12 * kMiB);
+  EXPECT_GT(Found(0, kMany), 1700u);
+  test::ExpectSound(*tier_);
+}
+
+TEST_F(SeveralMediaTest, ARestartFindsWhatBothHold) {
+  for (const bool killed : {false, true}) {
+    SCOPED_TRACE(killed);
+    options_.recovery = Recovery::kDiscard;
+    Open();
+    PutAll(0, kFew);
+    options_.recovery = Recovery::kRequire;
+    // The index of a life that discards is not saved, so another one is closed.
+    Kill();
+    Open();
+    EXPECT_EQ(Found(0, kFew), kFew);
+    killed ? Kill() : tier_.reset();
+    Open();
+    EXPECT_EQ(tier_->recovery().from_snapshot, !killed);
+    EXPECT_EQ(Found(0, kFew), kFew);
+    EXPECT_EQ(trouble_, "");
+    test::ExpectSound(*tier_);
+  }
+}
+
+TEST_F(SeveralMediaTest, WhatOneLostIsMissedAndTheOtherGoesOn) {
+  for (const size_t lost : {0, 1}) {
+    SCOPED_TRACE(lost);
+    options_.recovery = Recovery::kWarm;
+    Open();
+    tier_->EraseAll();
+    PutAll(0, kFew);
+    tier_.reset();
+    // A new file in its place, or one with nothing in it.
+    const std::string path = files_[lost].path();
+    const auto bytes = std::filesystem::file_size(path);
+    std::filesystem::remove(path);
+    if (lost == 1) Write(path, "");
+    Open();
+    EXPECT_EQ(std::filesystem::file_size(path), bytes);
+    EXPECT_FALSE(tier_->recovery().from_snapshot);
+    const double share = lost == 0 ? 2. / 3 : 1. / 3;
+    EXPECT_NEAR(static_cast<double>(Found(0, kFew)), share * kFew, 0.1 * kFew);
+    PutAll(kFew, 2 * kFew);
+    EXPECT_GT(Found(kFew, 2 * kFew), kFew * 9 / 10);
+    test::ExpectSound(*tier_);
+    tier_.reset();
+    Open();
+    EXPECT_TRUE(tier_->recovery().from_snapshot) << "both are in again";
+    EXPECT_GT(Found(kFew, 2 * kFew), kFew * 9 / 10);
+  }
+}
+
+TEST_F(SeveralMediaTest, OneThatFailsUnderLoadIsLeftOut) {
+  for (const size_t lost : {0, 1}) {
+    SCOPED_TRACE(lost);
+    options_.bus_errors = BusErrorMode::kContain;
+    options_.recovery = Recovery::kDiscard;
+    trouble_.clear();
+    Open(/*faulty=*/true);
+    PutAll(0, kMany);
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> readers;
+    for (int i = 0; i < 2; ++i) {
+      readers.emplace_back([&] {
+        while (!stop.load()) (void)Found(kMany - kFew, kMany);
+      });
+    }
+    FaultyMedium::Active().LoseMember(lost);
+    for (uint64_t n = kMany; n < 2 * kMany; ++n) (void)Put(n);
+    stop.store(true);
+    for (std::thread& reader : readers) reader.join();
+    EXPECT_TRUE(tier_->MembersNow()[lost].is_out);
+    EXPECT_FALSE(tier_->MembersNow()[1 - lost].is_out);
+    EXPECT_FALSE(tier_->is_closed());
+    EXPECT_EQ(tier_->capacity_bytes(), lost == 0 ? 8 * kMiB : 4 * kMiB);
+    EXPECT_EQ(UsedOf(lost), 0u);
+    EXPECT_THAT(trouble_, AllOf(HasSubstr("goes on with the others"), HasSubstr(files_[lost].path())));
+    EXPECT_EQ(std::ranges::count(trouble_, '\n'), 1);
+    // As many as the other holds alone.
+    EXPECT_GT(Found(0, 2 * kMany), tier_->capacity_bytes() / (kBlock + kSegment / 8));
+    test::ExpectSound(*tier_);
+  }
+}
+
+// It may hold what was erased or replaced while it was out.
+TEST_F(SeveralMediaTest, OneThatWasLeftOutComesBackEmpty) {
+  options_.bus_errors = BusErrorMode::kContain;
+  options_.faults_max = 2;
+  Open(/*faulty=*/true);
+  PutAll(0, kFew);
+  const std::string before = test::Contents(files_[1].path());
+  FaultyMedium::Active().LoseMember(1);
+  (void)Found(0, kFew);
+  ASSERT_TRUE(tier_->MembersNow()[1].is_out);
+  const uint64_t left = Found(0, kFew);
+  EXPECT_NEAR(static_cast<double>(left), kFew / 3., kFew / 10.);
+  tier_.reset();
+  test::Overwrite(files_[1].path(), 0, before);
+  trouble_.clear();
+  for (int life = 0; life < 2; ++life) {
+    Open();
+    EXPECT_EQ(trouble_, "");
+    EXPECT_FALSE(tier_->MembersNow()[1].is_out);
+    EXPECT_EQ(Found(0, kFew), left);
+    test::ExpectSound(*tier_);
+    tier_.reset();
+  }
+}
+
+TEST_F(SeveralMediaTest, ADurableEraseHoldsWhicheverIsLost) {
+  options_.bus_errors = BusErrorMode::kContain;
+  options_.erase = EraseMode::kDurable;
+  options_.faults_max = 2;
+  for (const size_t lost : {0, 1}) {
+    SCOPED_TRACE(lost);
+    Open(/*faulty=*/true);
+    tier_->EraseAll();
+    PutAll(0, kFew);
+    for (uint64_t n = 0; n < kFew; n += 2) tier_->Erase(Key(1 + n));
+    const std::string before = test::Contents(files_[lost].path());
+    FaultyMedium::Active().LoseMember(lost);
+    (void)Found(0, kFew);
+    tier_.reset();
+    test::Overwrite(files_[lost].path(), 0, before);
+    Open();
+    for (uint64_t n = 0; n < kFew; n += 2) EXPECT_FALSE(tier_->Find(Key(1 + n))) << n;
+  }
+}
+
+TEST_F(SeveralMediaTest, OneThatForgetsIsColdAfterARestart) {
+  options_.members[0] = {.medium = MediumKind::kAnonymous, .capacity_bytes = 4 * kMiB};
+  options_.recovery = Recovery::kAuto;
+  Open();
+  PutAll(0, kFew);
+  tier_.reset();
+  Open();
+  EXPECT_NEAR(static_cast<double>(Found(0, kFew)), 2. / 3 * kFew, 0.1 * kFew);
+  test::ExpectSound(*tier_);
+}
+
+TEST_F(SeveralMediaTest, OthersOrAnotherOrderIsAnotherCache) {
+  Open();
+  PutAll(0, kFew);
+  tier_.reset();
+  std::swap(options_.members[0].path, options_.members[1].path);
+  std::swap(options_.members[0].capacity_bytes, options_.members[1].capacity_bytes);
+  options_.recovery = Recovery::kRequire;
+  EXPECT_THAT(std::string(TryOpen().message()), HasSubstr("are not the media of one cache"));
+  options_.recovery = Recovery::kWarm;
+  std::swap(options_.members[0].path, options_.members[1].path);
+  std::swap(options_.members[0].capacity_bytes, options_.members[1].capacity_bytes);
+  Open();
+  EXPECT_EQ(Found(0, kFew), kFew) << "the refusal changed nothing";
+  tier_.reset();
+  ScmOptions alone = options_.OfMember(1);
+  alone.recovery = Recovery::kRequire;
+  EXPECT_THAT(std::string(ScmTier::Open(alone, &tier_).message()), HasSubstr("one of 2 media"));
+}
+
+TEST_F(SeveralMediaTest, OfAListThatIsRefusedNothingIsLeft) {
+  options_.members[1].path = "/nowhere/at/all";
+  EXPECT_FALSE(TryOpen().ok());
+  EXPECT_FALSE(std::filesystem::exists(files_[0].path()));
+  Write(files_[1].path(), std::string(10'000, 'x'));
+  options_.members[1].path = files_[1].path();
+  EXPECT_EQ(TryOpen().code(), Status::Code::kForeignFile);
+  EXPECT_FALSE(std::filesystem::exists(files_[0].path()));
+  EXPECT_EQ(test::Contents(files_[1].path()), std::string(10'000, 'x'));
+}
+
+TEST_F(SeveralMediaTest, AreRefusedWhereTheyCannotBe) {
+  const auto why = [this](std::vector<ScmMember> members) {
+    options_.members = std::move(members);
+    options_.capacity_bytes = 0;
+    for (const ScmMember& member : options_.members) options_.capacity_bytes += member.capacity_bytes;
+    return std::string(options_.Validate().message());
+  };
+  const ScmMember file{.path = files_[0].path(), .capacity_bytes = 4 * kMiB};
+  const ScmMember other{.path = files_[1].path(), .capacity_bytes = 4 * kMiB};
+  EXPECT_EQ(why({file, other}), "");
+  EXPECT_THAT(why({file}), HasSubstr("2 to 8"));
+  EXPECT_THAT(why(std::vector<ScmMember>(9, file)), HasSubstr("2 to 8"));
+  EXPECT_THAT(why({file, file}), HasSubstr("named twice"));
+  EXPECT_THAT(why({file, {.path = files_[1].path(), .capacity_bytes = kMiB}}), HasSubstr("too little"));
+  EXPECT_THAT(why({file, {.capacity_bytes = 4 * kMiB}}), AllOf(HasSubstr("medium 2 of 2"), HasSubstr("path is empty")));
+  EXPECT_THAT(why({file, {.path = files_[1].path(), .capacity_bytes = UINT64_MAX}}), testing::Not(""));
+  ASSERT_EQ(why({file, other}), "");
+  options_.capacity_bytes += 1;
+  EXPECT_THAT(std::string(options_.Validate().message()), HasSubstr("not what the members have"));
+  options_.capacity_bytes -= 1;
+  options_.path = "/dev/shm/x";
+  EXPECT_THAT(std::string(options_.Validate().message()), HasSubstr("contradict"));
+  options_.path.clear();
+  // One file by two names.
+  options_.members[1].path = "/dev/shm/." + files_[0].path().substr(std::string("/dev/shm").size());
+  EXPECT_EQ(TryOpen().code(), Status::Code::kBusy);
+}
+
+}  // namespace
+}  // namespace mezz
