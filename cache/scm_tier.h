@@ -383,6 +383,7 @@ class ScmTier {
   friend class PinnedBlock;
   class Impl;
   explicit ScmTier(const ScmOptions& options);
+  Status OpenMedia(const WrapMedium& wrap, bool* existing);
   bool TakeErasedKeys(const layout::Superblock& superblock, std::span<const SegmentId> bad);
   layout::Superblock TakeOver(const FoundSuperblock& found, std::span<const SegmentId> bad, bool existing, bool* keep);
   Status FindBadSegments(uint32_t readable, std::vector<SegmentId>* bad) const;

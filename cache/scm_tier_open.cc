@@ -54,6 +54,13 @@ uint64_t ExpectedRecords(const ScmOptions& options) {
 // Then each has its own faults, and the tier closes when too few segments are left.
 bool HasSeveral(const ScmOptions& options) { return !options.members.empty() && options.faults_max != 0; }
 
+// Of several media: all that can be read are in. A snapshot is of use only if none was out, or is new.
+void TakeMembers(const FoundMembers& members, layout::Superblock* superblock) {
+  superblock->member = 0;
+  superblock->members_in = members.readable;
+  if ((members.of_life & ~members.outdated) != layout::AllMembers(*superblock)) superblock->snapshot_segment = 0;
+}
+
 uint64_t RandomWord() {
   uint64_t word = 0;
   if (getrandom(&word, sizeof(word), 0) != sizeof(word)) word = reinterpret_cast<uintptr_t>(&word);
@@ -301,7 +308,20 @@ Status ScmTier::FindBadSegments(uint32_t readable, std::vector<SegmentId>* bad) 
   if (segments - bad->size() < kSegmentsMin)
     return Status::IoError(
         fmt::format("{} {}, and {} are needed: use another medium", medium_->info().description, what, kSegmentsMin));
-  if (options_.on_trouble) options_.on_trouble(what + " are out of use");
+  if (options_.on_trouble && ranges != 0) options_.on_trouble(what + " are out of use");
+  return Status::Ok();
+}
+
+Status ScmTier::OpenMedia(const WrapMedium& wrap, bool* existing) {
+  // Before the medium is touched.
+  if (options_.bus_errors == BusErrorMode::kContain) MEZZ_RETURN_IF_ERROR(ContainBusErrors());
+  MEZZ_RETURN_IF_ERROR(OpenMedium(options_, &medium_, existing, &preparer_));
+  if (options_.model != MediumModelName::kNone) throttle_ = std::make_unique<Throttle>(GetMediumModel(options_.model));
+  if (wrap) medium_ = wrap(std::move(medium_));
+  watch_ = std::make_unique<BusErrorWatch>(std::span<const std::byte>(medium_->base(), medium_->bytes()),
+                                           [this](uint64_t offset) {
+                                             if (impl_ != nullptr) impl_->log_.NoteBusError(offset);
+                                           });
   return Status::Ok();
 }
 
@@ -319,18 +339,8 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
     MEZZ_RETURN_IF_ERROR(ReadVerifyKey(options.verify_key_file, &effective.verify_key.emplace()));
     effective.verify_key_file.clear();  // one of them
   }
-  // Before the medium is touched.
-  if (effective.bus_errors == BusErrorMode::kContain) MEZZ_RETURN_IF_ERROR(ContainBusErrors());
   bool existing = false;
-  MEZZ_RETURN_IF_ERROR(OpenMedium(effective, &opened->medium_, &existing, &opened->preparer_));
-  if (effective.model != MediumModelName::kNone)
-    opened->throttle_ = std::make_unique<Throttle>(GetMediumModel(effective.model));
-  if (wrap) opened->medium_ = wrap(std::move(opened->medium_));
-  ScmTier* const watched = opened.get();
-  opened->watch_ = std::make_unique<BusErrorWatch>(
-      std::span<const std::byte>(opened->medium_->base(), opened->medium_->bytes()), [watched](uint64_t offset) {
-        if (watched->impl_ != nullptr) watched->impl_->log_.NoteBusError(offset);
-      });
+  MEZZ_RETURN_IF_ERROR(opened->OpenMedia(wrap, &existing));
   FoundMembers members = FindMembers(*opened->medium_, effective);
   if (members.readable == 0)
     return Status::IoError(
@@ -343,11 +353,7 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   existing &= members.found.what == FoundSuperblock::What::kWhole;
   bool keep = false;
   layout::Superblock superblock = opened->TakeOver(members.found, bad, existing, &keep);
-  superblock.member = 0;
-  if (!effective.members.empty()) {
-    if ((members.of_life & ~members.outdated) != layout::AllMembers(superblock)) superblock.snapshot_segment = 0;
-    superblock.members_in = members.readable;
-  }
+  if (!effective.members.empty()) TakeMembers(members, &superblock);
   if (effective.recovery == Recovery::kRequire && !opened->recovery_.why.empty())
     return Status::NotSupported(fmt::format("{} {}: use recovery=warm to have it discarded",
                                             opened->medium_->info().description, opened->recovery_.why));
@@ -375,6 +381,7 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   MEZZ_RETURN_IF_ERROR(opened->StartThreads());
   opened->opened_ = true;
   if (options.on_trouble) {
+    ScmTier* const watched = opened.get();
     const auto tell = [watched] {
       (void)IfThereIsMemory([&] { watched->options_.on_trouble(watched->medium_->NameTrouble()); });
     };
