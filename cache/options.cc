@@ -255,7 +255,7 @@ Status CheckTuning(const ScmOptions& options) {
   }
   if (options.recovery == Recovery::kRequire && !options.Remembers()) {
     return Status::InvalidArgument(
-        fmt::format("recovery=require cannot be met by medium={}, which forgets: choose medium=file, or recovery=warm",
+        fmt::format("recovery=require cannot be met by memory that forgets ({}): choose a file, or recovery=warm",
                     options.MediumText()));
   }
   if (options.recovery_budget_ms > kRecoveryBudgetMsMax) {

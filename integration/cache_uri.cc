@@ -44,6 +44,8 @@ class UriParser {
     return Status::Ok();
   }
 
+  // Whether scm says where the tier's bytes live.
+  bool names_place() const { return names_place_; }
   bool seen(std::string_view key) const { return std::find(seen_.begin(), seen_.end(), key) != seen_.end(); }
 
   Status Require(std::string_view key, std::string_view why) const {
@@ -91,6 +93,7 @@ class UriParser {
     if (value.empty()) return Status::InvalidArgument(fmt::format("{}= has an empty value", key));
     if (seen(key)) return Status::InvalidArgument(fmt::format("{} is given twice, again as {}", key, item));
     seen_.push_back(row->key);
+    names_place_ |= row->key == "scm" && value.find('@') != std::string_view::npos;
     MEZZ_RETURN_IF_ERROR(row->parse(*row, value, options_));
     if (row->offered_to == OfferedTo::kNobody) TellRetired(*row);
     return Status::Ok();
@@ -124,15 +127,24 @@ class UriParser {
   const std::string_view scheme_;
   HybridCacheOptions* const options_;
   std::vector<std::string_view> seen_;
+  bool names_place_ = false;
 };
 
 // What every form of the URI needs, and what must not go together.
 Status CheckMediumKeys(const UriParser& parser, const HybridCacheOptions& options) {
-  MEZZ_RETURN_IF_ERROR(parser.Require("scm", "say how large the SCM tier is, for example scm=1G"));
-  if (options.scm.medium == MediumKind::kFile) {
-    return parser.Require("scm_path", "medium=file needs the file to use, for example scm_path=/mnt/pmem0/mezz");
+  MEZZ_RETURN_IF_ERROR(
+      parser.Require("scm", "say how large the SCM tier is, and where, for example scm=1G@/mnt/pmem0/mezz"));
+  if (parser.names_place()) {
+    if (!parser.seen("medium") && !parser.seen("scm_path")) return Status::Ok();
+    return parser.Prefixed(Status::InvalidArgument(
+        "scm says behind the @ where its bytes live: leave out medium and scm_path, which say it again"));
   }
-  return Status::Ok();
+  if (options.scm.medium != MediumKind::kFile || parser.seen("scm_path")) return Status::Ok();
+  return parser.Prefixed(
+      Status::InvalidArgument(fmt::format("scm={} names no place: say where its bytes live, for example "
+                                          "scm={}@/mnt/pmem0/mezz, scm={}@numa:1 or scm={}@dram",
+                                          SizeText(options.scm.capacity_bytes), SizeText(options.scm.capacity_bytes),
+                                          SizeText(options.scm.capacity_bytes), SizeText(options.scm.capacity_bytes))));
 }
 
 // Of a program's own caches: their databases' paths are the names.

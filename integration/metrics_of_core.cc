@@ -239,9 +239,15 @@ class Families {
   // The medium's kind, as the URI says it.
   MetricLabel Medium() const {
     const ScmOptions& scm = figures_.options.scm;
-    std::string kind(ToString(scm.medium));
-    if (scm.medium == MediumKind::kNumaNode) kind += fmt::format(":{}", scm.numa_node);
-    return {"medium", std::move(kind)};
+    const auto kind_of = [](MediumKind medium, int node) {
+      return medium == MediumKind::kNumaNode ? fmt::format("{}:{}", ToString(medium), node)
+                                             : std::string(ToString(medium));
+    };
+    if (scm.members.empty()) return {"medium", kind_of(scm.medium, scm.numa_node)};
+    std::string kinds;
+    for (const ScmMember& member : scm.members)
+      kinds += fmt::format("{}{}", kinds.empty() ? "" : "+", kind_of(member.medium, member.numa_node));
+    return {"medium", std::move(kinds)};
   }
 
   void AddInfo() {

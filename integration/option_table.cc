@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "admission/policy.h"
 #include "fmt/format.h"
@@ -90,26 +91,96 @@ std::string TimeText(uint64_t ms) {
   return ms % 1000 == 0 ? fmt::format("{}s", ms / 1000) : fmt::format("{}ms", ms);
 }
 
-Status ParseMedium(const OptionRow& row, std::string_view value, Options* options) {
+bool ParseMemory(std::string_view text, MediumKind* medium, int* node) {
   constexpr std::string_view kNuma = "numa:";
+  if (text == ToString(MediumKind::kAnonymous)) {
+    *medium = MediumKind::kAnonymous;
+    return true;
+  }
+  if (!text.starts_with(kNuma) || !ParseDigits(text.substr(kNuma.size()), node) || *node > kNumaNodeMax) return false;
+  *medium = MediumKind::kNumaNode;
+  return true;
+}
+
+Status ParseMedium(const OptionRow& row, std::string_view value, Options* options) {
   ScmOptions& scm = options->scm;
   if (value == ToString(MediumKind::kFile)) {
     scm.medium = MediumKind::kFile;
-  } else if (value == ToString(MediumKind::kAnonymous) || value == "anon") {  // its former name
+  } else if (value == "anon") {  // its former name
     scm.medium = MediumKind::kAnonymous;
-  } else if (value.starts_with(kNuma) && ParseDigits(value.substr(kNuma.size()), &scm.numa_node) &&
-             scm.numa_node <= kNumaNodeMax) {
-    scm.medium = MediumKind::kNumaNode;
-  } else {
+  } else if (!ParseMemory(value, &scm.medium, &scm.numa_node)) {
     return BadValue(row, value, fmt::format("file, dram and numa:N with N from 0 to {}", kNumaNodeMax));
   }
   return Status::Ok();
 }
 
-std::string PrintMedium(const Options& options) {
-  const std::string_view kind = ToString(options.scm.medium);
-  return options.scm.medium == MediumKind::kNumaNode ? fmt::format("{}:{}", kind, options.scm.numa_node)
-                                                     : std::string(kind);
+// SIZE or SIZE@PLACE. *has_place: the latter.
+Status ParsePlace(const OptionRow& row, std::string_view value, ScmMember* member, bool* has_place) {
+  const size_t at = value.find('@');
+  MEZZ_RETURN_IF_ERROR(ParseBytes(row.key, value.substr(0, at), &member->capacity_bytes));
+  *has_place = at != std::string_view::npos;
+  if (!*has_place) return Status::Ok();
+  const std::string_view place = value.substr(at + 1);
+  if (ParseMemory(place, &member->medium, &member->numa_node)) return Status::Ok();
+  member->path = place;
+  if (place.find('/') != std::string_view::npos) return Status::Ok();
+  return BadValue(
+      row, value,
+      fmt::format("a size and, behind @, a path with a /, dram, or numa:N with N from 0 to {}", kNumaNodeMax));
+}
+
+// Where the first of several places ends: at a comma with a size and @ behind it, as a path may have commas, too.
+size_t EndOfPlace(const OptionRow& row, std::string_view value) {
+  for (size_t comma = value.find(','); comma != std::string_view::npos; comma = value.find(',', comma + 1)) {
+    const std::string_view rest = value.substr(comma + 1);
+    uint64_t bytes = 0;
+    if (rest.find('@') != std::string_view::npos && ParseBytes(row.key, rest.substr(0, rest.find('@')), &bytes).ok())
+      return comma;
+  }
+  return value.size();
+}
+
+Status ParseScm(const OptionRow& row, std::string_view value, Options* options) {
+  ScmOptions& scm = options->scm;
+  std::vector<ScmMember> members;
+  bool all_have_places = true;
+  for (std::string_view rest = value;;) {
+    const size_t end = EndOfPlace(row, rest);
+    bool has_place = false;
+    MEZZ_RETURN_IF_ERROR(ParsePlace(row, rest.substr(0, end), &members.emplace_back(), &has_place));
+    all_have_places &= has_place;
+    scm.capacity_bytes += std::min(members.back().capacity_bytes, UINT64_MAX - scm.capacity_bytes);
+    if (end == rest.size()) break;
+    rest.remove_prefix(end + 1);
+  }
+  if (members.size() > 1) {
+    if (!all_have_places) return BadValue(row, value, "SIZE@PLACE for each of several media");
+    scm.members = std::move(members);
+  } else if (all_have_places) {
+    scm.medium = members[0].medium;
+    scm.path = members[0].path;
+    scm.numa_node = members[0].numa_node;
+  }
+  return Status::Ok();
+}
+
+std::string PlaceText(const ScmMember& member) {
+  const std::string_view kind = ToString(member.medium);
+  const std::string place = member.medium == MediumKind::kFile       ? member.path
+                            : member.medium == MediumKind::kNumaNode ? fmt::format("{}:{}", kind, member.numa_node)
+                                                                     : std::string(kind);
+  return fmt::format("{}{}{}", SizeText(member.capacity_bytes), place.empty() ? "" : "@", place);
+}
+
+std::string PrintScm(const Options& options) {
+  const ScmOptions& scm = options.scm;
+  if (scm.members.empty()) {
+    return PlaceText(
+        {.medium = scm.medium, .path = scm.path, .numa_node = scm.numa_node, .capacity_bytes = scm.capacity_bytes});
+  }
+  std::string text;
+  for (const ScmMember& member : scm.members) text += fmt::format("{}{}", text.empty() ? "" : ",", PlaceText(member));
+  return text;
 }
 
 Status ParsePolicy(const OptionRow& row, std::string_view value, Options* options) {
@@ -356,34 +427,36 @@ constexpr OptionRow kTable[] = {
                 "HybridCacheOptions::strict_capacity_limit"},
     {.key = "scm",
      .member = "capacity_bytes",
-     .values = "size, eight segments to 4T",
+     .values = "SIZE@PLACE, eight segments to 4T. PLACE: a file to create or reuse, a devdax device, `numa:N`, `dram`",
      .fallback = "required",
-     .meaning = "the SCM tier. Costs 9.4 bytes of DRAM for each `block` bytes",
+     .meaning =
+         "the SCM tier, and where its bytes live. `numa:N`: memory of node N (CXL); `dram`: memory of the process, "
+         "which ends with it; a file in `/dev/shm` does not. Costs 9.4 bytes of DRAM for each `block` bytes. "
+         "Several, as `64G@/mnt/pmem0/mezz,64G@/mnt/pmem1/mezz`, are [one tier over all]"
+         "(../how-to/devices.md#several-media)",
      .taken_by = TakenBy::kEveryUri,
-     .parse = [](const OptionRow& row, std::string_view v,
-                 Options* o) { return ParseBytes(row.key, v, &o->scm.capacity_bytes); },
-     .print = [](const Options& o) { return SizeText(o.scm.capacity_bytes); }},
+     .parse = ParseScm,
+     .print = PrintScm},
     {.key = "scm_path",
-     .member = "path=",
-     .values = "a file to create or reuse, or a devdax device",
-     .fallback = "required for `medium=file`",
-     .meaning = "where the SCM tier's bytes live",
+     .member = "",
+     .values = "a file",
+     .fallback = "none",
+     .meaning = "",
      .taken_by = TakenBy::kEveryUri,
-     .parse =
-         [](const OptionRow&, std::string_view v, Options* o) {
-           o->scm.path = v;
-           return Status::Ok();
-         },
-     .print = [](const Options& o) { return o.scm.path; }},
+     .parse = [](const OptionRow& row, std::string_view v, Options* o) { return TakeFile(row, v, &o->scm.path); },
+     .print = [](const Options&) { return std::string(); },
+     .offered_to = OfferedTo::kNobody,
+     .instead = "name the file behind the size: scm=1G@/mnt/pmem0/mezz"},
     {.key = "medium",
      .member = "",
      .values = "`file`, `numa:N`, `dram`",
      .fallback = "`file`",
-     .meaning = "`numa:N`: memory of node N (CXL); `dram`: memory of the process, which ends with it; a file in "
-                "`/dev/shm` does not",
+     .meaning = "",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseMedium,
-     .print = PrintMedium},
+     .print = [](const Options&) { return std::string(); },
+     .offered_to = OfferedTo::kNobody,
+     .instead = "name the medium behind the size: scm=1G@dram, scm=1G@numa:1"},
     {.key = "model",
      .member = "",
      .values = "`none`, `optane100`, `cxl`",
@@ -427,7 +500,7 @@ constexpr OptionRow kTable[] = {
      .member = "",
      .values = "`auto`, `discard`, `warm`, `require`",
      .fallback = "`auto`",
-     .meaning = "what becomes of the blocks that an earlier process left in `scm_path`: `warm` finds them again "
+     .meaning = "what becomes of the blocks that an earlier process left in the file of `scm`: `warm` finds them again "
                 "([reliability](../explanation/reliability.md)), `discard` forgets them, "
                 "`require` finds them or refuses to open. "
                 "`dram` and `numa` start cold, and `warm` says so; `auto` is `warm` for a file or device, and "
@@ -754,7 +827,9 @@ std::string InKeys(std::string_view message) {
     if (row.member.empty()) continue;
     ReplaceWord(row.member, row.member.ends_with('=') ? fmt::format("{}=", row.key) : std::string(row.key), &text);
   }
-  ReplaceWord("numa_node=", "medium=numa:", &text);
+  ReplaceWord("path=", "the medium ", &text);
+  ReplaceWord("numa_node=", "the medium numa:", &text);
+  ReplaceWord("medium=dram", "the medium dram", &text);
   ReplaceWord("verify_key_file=", "verify=keyed:", &text);
   ReplaceWord("curve_rate=", "curve=", &text);
   return text;

@@ -61,7 +61,11 @@ std::string ScmText(const ScmOptions& scm) {
 // What the SCM side takes of the machine's memory, or of its control group's. A file is judged when it is opened, and a
 // node's own memory then too.
 uint64_t ScmSideBytes(const ScmOptions& scm) {
-  return IndexBytes(scm) + (scm.medium == MediumKind::kFile ? 0 : scm.capacity_bytes);
+  uint64_t memory_bytes = scm.members.empty() && scm.medium != MediumKind::kFile ? scm.capacity_bytes : 0;
+  for (const ScmMember& member : scm.members) {
+    if (member.medium != MediumKind::kFile) memory_bytes += std::min(member.capacity_bytes, kCapacityBytesMax);
+  }
+  return IndexBytes(scm) + memory_bytes;
 }
 
 Status CheckScmSideFits(const ScmOptions& scm, const Machine& machine) {
@@ -69,8 +73,8 @@ Status CheckScmSideFits(const ScmOptions& scm, const Machine& machine) {
   if (IndexBytes(scm) > machine.memory_bytes) {
     return TooLarge(fmt::format("the index of {}", ScmText(scm)), IndexBytes(scm), "scm, or raise block", machine);
   }
-  return TooLarge(fmt::format("scm={} of medium={}", SizeText(scm.capacity_bytes), ToString(scm.medium)),
-                  ScmSideBytes(scm), "scm", machine);
+  return TooLarge(fmt::format("scm={} ({})", SizeText(scm.capacity_bytes), scm.MediumText()), ScmSideBytes(scm), "scm",
+                  machine);
 }
 
 Status CheckShards(const HybridCacheOptions& options) {
@@ -95,8 +99,8 @@ Status CheckDramFits(const HybridCacheOptions& options, const Machine& machine) 
   if (options.dram_bytes > machine.memory_bytes) return TooLarge(dram, options.dram_bytes, "dram", machine);
   const uint64_t scm_side = ScmSideBytes(options.scm);
   if (scm_side > machine.memory_bytes - options.dram_bytes) {
-    return TooLarge(fmt::format("{}, together with {} for {} (medium={})", dram, HumanBytes(scm_side),
-                                ScmText(options.scm), ToString(options.scm.medium)),
+    return TooLarge(fmt::format("{}, together with {} for {} ({})", dram, HumanBytes(scm_side), ScmText(options.scm),
+                                options.scm.MediumText()),
                     options.dram_bytes + scm_side, "dram or scm", machine);
   }
   const uint64_t table_bytes = options.dram_bytes / kHyperClockTableShare;
@@ -131,9 +135,9 @@ Status CheckWarmDram(const HybridCacheOptions& options) {
   if (bytes == 0) return Status::Ok();
   if (options.scm.EffectiveRecovery() == Recovery::kDiscard) {
     return Status::InvalidArgument(
-        fmt::format("warm_dram={} needs recovery=warm or require: with medium={} and recovery={} nothing of an earlier "
+        fmt::format("warm_dram={} needs recovery=warm or require: with scm=@{} and recovery={} nothing of an earlier "
                     "process is found again",
-                    SizeText(bytes), ToString(options.scm.medium), ToString(options.scm.recovery)));
+                    SizeText(bytes), options.scm.MediumText(), ToString(options.scm.recovery)));
   }
   if (options.dram_bytes != 0 && bytes > options.dram_bytes) {
     return Status::InvalidArgument(
@@ -147,11 +151,12 @@ Status CheckWarmDram(const HybridCacheOptions& options) {
 // All of it but whether a total suffices.
 Status CheckScmSide(const HybridCacheOptions& options, const Machine& machine) {
   const ScmOptions& scm = options.scm;
-  MEZZ_RETURN_IF_ERROR(CheckPath("scm_path", scm.path));
+  MEZZ_RETURN_IF_ERROR(CheckPath("path", scm.path));
+  for (const ScmMember& member : scm.members) MEZZ_RETURN_IF_ERROR(CheckPath("path", member.path));
   MEZZ_RETURN_IF_ERROR(CheckPath("verify_key_file", scm.verify_key_file));
   if (scm.medium != MediumKind::kFile && !scm.path.empty()) {
     return Status::InvalidArgument(
-        fmt::format("scm_path={} contradicts medium={}: a path needs medium=file", scm.path, ToString(scm.medium)));
+        fmt::format("path={} contradicts medium={}: a path needs medium=file", scm.path, ToString(scm.medium)));
   }
   MEZZ_RETURN_IF_ERROR(scm.Validate());
   if (scm.pack == PackMode::kImage && !kHandsImages) {
@@ -247,7 +252,7 @@ int HybridCacheOptions::HyperClockShardBits() const {
 }
 
 uint64_t HybridCacheOptions::WarmDramBytes() const {
-  if (scm.recovery == Recovery::kDiscard || !Remembers(scm.medium)) return 0;
+  if (scm.recovery == Recovery::kDiscard || !scm.Remembers()) return 0;
   return std::min(warm_dram_bytes.value_or(dram_bytes), dram_bytes);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // libmezzanine_preload.so: puts the hybrid cache under a program that has no flag for it.
 //
-//   LD_PRELOAD=libmezzanine_preload.so MEZZANINE_CACHE='mezzanine://scm=1G;scm_path=/mnt/pmem0/mezz' program ...
+//   LD_PRELOAD=libmezzanine_preload.so MEZZANINE_CACHE='mezzanine://scm=1G@/mnt/pmem0/mezz' program ...
 //
 // It interposes the functions that make RocksDB's caches, and those that open its databases with them (open_hooks.h);
 // what is made instead, and what is added to the databases' options, lies in libmezzanine_preloaded.so beside it. The

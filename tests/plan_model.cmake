@@ -36,7 +36,7 @@ if(TARGET mezz_plan AND NOT MEZZ_SANITIZE MATCHES thread)
   mezz_plan_says(calibrate_refuses_what_is_no_result "this is no result of mezz_replay"
                  calibrate ${PROJECT_SOURCE_DIR}/README.md --out=${CMAKE_CURRENT_BINARY_DIR}/calibration.json)
   mezz_plan_says(predicts_nothing_without_a_curve "/nowhere.curve" predict /nowhere.curve --sizes=1M+1M)
-  mezz_plan_says(devices "memory: .* available of .*tmpfs.*memory of the process.*dram.*medium=dram"
+  mezz_plan_says(devices "memory: .* available of .*tmpfs.*memory of the process.*dram.*@dram"
                  devices --list)
   mezz_plan_says(devices_takes_no_operand "\"dax0.0\" is one argument too many. mezz_plan devices and" devices dax0.0)
   mezz_plan_says(calibrates "base +2708 ns"

@@ -100,7 +100,7 @@ class Laboratory:
             tier = self.bench.folder("tier")
             tier.unlink(missing_ok=True)
             # heirs=off: what warms a cache is added to it as well, and blocks added stand for blocks read (counts_of).
-            cache = f"mezzanine://dram={dram};scm={self.scale.scm_bytes()};scm_path={tier};recovery=discard;heirs=off"
+            cache = f"mezzanine://dram={dram};scm={self.scale.scm_bytes()}@{tier};recovery=discard;heirs=off"
         run = self.bench.run(
             benchmark, [*self.scale.shape(), f"--duration={seconds or self.scale.seconds}",
                         f"--use_existing_db={'true' if filled else 'false'}",

@@ -111,7 +111,8 @@ void OnWorkerSignal(int) { stop.store(true, std::memory_order_relaxed); }
 
 // The URI's parser judges the tiers' settings: one judge for the program, the library and the plug-in.
 mezz::Status ParseTiers(mezz::ReplayOptions* o) {
-  for (const char* const flag : {"medium", "model", "policy", "serve", "pack", "scm_path", "write_budget", "segment"}) {
+  for (const char* const flag :
+       {"scm", "medium", "model", "policy", "serve", "pack", "scm_path", "write_budget", "segment"}) {
     const std::string value = gflags::GetCommandLineFlagInfoOrDie(flag).current_value;
     if (value.find(';') == std::string::npos) continue;
     return mezz::Status::InvalidArgument(
@@ -119,12 +120,15 @@ mezz::Status ParseTiers(mezz::ReplayOptions* o) {
   }
   uint64_t ignored = 0;
   MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--dram", FLAGS_dram, &ignored));
-  MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--scm", FLAGS_scm, &ignored));
-  std::string uri =
-      fmt::format("{}dram={};scm={};medium={};model={};policy={};serve={};pack={}", mezz::kHybridScheme, FLAGS_dram,
-                  FLAGS_scm, FLAGS_medium, FLAGS_model, FLAGS_policy, FLAGS_serve, FLAGS_pack);
+  std::string scm = FLAGS_scm;
+  if (scm.find('@') == std::string::npos) {
+    MEZZ_RETURN_IF_ERROR(mezz::ParseBytes("--scm", FLAGS_scm, &ignored));
+    scm += fmt::format("@{}", FLAGS_medium == "file" ? FLAGS_scm_path : FLAGS_medium);
+  }
   // Cold, as every other cache is: what an earlier run left in the file would be a head start.
-  if (FLAGS_medium == "file") uri += fmt::format(";scm_path={};recovery=discard", FLAGS_scm_path);
+  std::string uri =
+      fmt::format("{}dram={};scm={};model={};policy={};serve={};pack={};recovery=discard", mezz::kHybridScheme,
+                  FLAGS_dram, scm, FLAGS_model, FLAGS_policy, FLAGS_serve, FLAGS_pack);
   if (FLAGS_write_budget != "0") uri += fmt::format(";write_budget={}", FLAGS_write_budget);
   if (!FLAGS_segment.empty()) uri += fmt::format(";segment={}", FLAGS_segment);
   MEZZ_RETURN_IF_ERROR(mezz::ParseHybridUri(uri, &o->hybrid));

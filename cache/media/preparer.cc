@@ -314,9 +314,9 @@ uint64_t Preparer::ready_bytes() const { return SumOf(&Work::ready_bytes); }
 uint64_t Preparer::huge_bytes() const { return SumOf(&Work::huge_bytes); }
 uint64_t Preparer::bytes() const { return SumOf(&Work::bytes); }
 
-uint64_t Preparer::SumOf(uint64_t (Work::*bytes)() const) const {
+uint64_t Preparer::SumOf(uint64_t (Work::*figure)() const) const {
   uint64_t sum = 0;
-  for (const auto& work : works_) sum += (*work.*bytes)();
+  for (const auto& work : works_) sum += (*work.*figure)();
   return sum;
 }
 

@@ -78,7 +78,7 @@ class Preparer {
 
  private:
   class Work;
-  uint64_t SumOf(uint64_t (Work::*bytes)() const) const;
+  uint64_t SumOf(uint64_t (Work::*figure)() const) const;
 
   std::vector<std::unique_ptr<Work>> works_;  // one for each medium
 };

@@ -22,7 +22,7 @@ extern "C" {
 
 typedef struct mezzanine_cache_t mezzanine_cache_t;
 
-/* Opens the cache that the URI tells of: "mezzanine://dram=256M;scm=1G;scm_path=/dev/shm/mezz". NULL and a sentence
+/* Opens the cache that the URI tells of: "mezzanine://dram=256M;scm=1G@/dev/shm/mezz". NULL and a sentence
  * that names the key and what to do: when the URI or the medium is no good, or if the process runs another release of
  * RocksDB than mezzanine_rocksdb_release(). */
 MEZZANINE_API mezzanine_cache_t* mezzanine_cache_open(const char* uri, char** error);

@@ -2,7 +2,7 @@
 
 // Package mezzanine is a block cache of two tiers for RocksDB, for programs that use grocksdb.
 //
-//	cache, err := mezzanine.Open("mezzanine://dram=256M;scm=1G;scm_path=/dev/shm/mezz")
+//	cache, err := mezzanine.Open("mezzanine://dram=256M;scm=1G@/dev/shm/mezz")
 //	...
 //	err = cache.Use(options) // a *grocksdb.Options: then open the database as ever
 //

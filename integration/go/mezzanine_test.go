@@ -19,7 +19,7 @@ import (
 	"github.com/linxGnu/grocksdb"
 )
 
-const uri = "mezzanine://dram=4M;scm=64M;medium=dram"
+const uri = "mezzanine://dram=4M;scm=64M@dram"
 
 func key(i int) []byte { return []byte(fmt.Sprintf("key%08d", i)) }
 
@@ -144,7 +144,7 @@ func TestColumnFamiliesShareIt(t *testing.T) {
 func TestADatabaseKeepsTheCacheThatIsClosedBeforeIt(t *testing.T) {
 	folder := t.TempDir()
 	medium := filepath.Join(folder, "medium")
-	uri := "mezzanine://dram=4M;scm=64M;scm_path=" + medium
+	uri := "mezzanine://dram=4M;scm=64M@" + medium
 	cache := open(t, uri)
 	options := newOptions(t)
 	ok(t, cache.Use(options))
@@ -181,7 +181,7 @@ func TestAClosedCacheIsAnError(t *testing.T) {
 
 func TestACacheThatIsNeverClosedIsCollected(t *testing.T) {
 	medium := filepath.Join(t.TempDir(), "medium")
-	uri := "mezzanine://dram=4M;scm=64M;scm_path=" + medium
+	uri := "mezzanine://dram=4M;scm=64M@" + medium
 	if _, err := Open(uri); err != nil {
 		t.Fatal(err)
 	}
@@ -240,10 +240,10 @@ func TestWhatIsNoGoodIsASentence(t *testing.T) {
 	for uri, part := range map[string]string{
 		"":                  "mezzanine://",
 		uri + ";speed=fast": "\"speed\"",
-		"mezzanine://dram=4M;scm=64M;scm_path=/no/such/folder/mezz": "/no/such/folder",
+		"mezzanine://dram=4M;scm=64M@/no/such/folder/mezz": "/no/such/folder",
 		uri + ";policy=\xff\xfe":                                    "\uFFFD",
-		"mezzanine://dram=4M;scm=64M;scm_path=/dev/shm/a\x00b":      "NUL",
-		"mezzanine://dram=4000000T;scm=64M;medium=dram":             "dram=4000000T",
+		"mezzanine://dram=4M;scm=64M@/dev/shm/a\x00b":      "NUL",
+		"mezzanine://dram=4000000T;scm=64M@dram":             "dram=4000000T",
 	} {
 		_, err := Open(uri)
 		contains(t, err, part)
@@ -263,7 +263,7 @@ func TestAMediumWithoutRoomIsASentence(t *testing.T) {
 	medium := fmt.Sprintf("/dev/shm/mezz_go_%d", os.Getpid())
 	defer os.Remove(medium)
 	megabytes := there.Blocks*uint64(there.Bsize)>>20 + 1024
-	_, err := Open(fmt.Sprintf("mezzanine://dram=4M;scm=%dM;scm_path=%s", megabytes, medium))
+	_, err := Open(fmt.Sprintf("mezzanine://dram=4M;scm=%dM@%s", megabytes, medium))
 	contains(t, err, "scm")
 }
 

@@ -56,7 +56,7 @@ trap 'rm -rf "$work"' EXIT
 "${CXX:-c++}" -std=c++20 -O1 -I "$tree/source/include" "$here/plugin_user.cc" -o "$work/user" \
   "$tree/build/librocksdb.a" -lpmem2 -lsodium -lnuma -llz4 -lzstd -ldl -lpthread
 
-uri="mezzanine://dram=4M;scm=64M;scm_path=$work/tier"
+uri="mezzanine://dram=4M;scm=64M@$work/tier"
 "$work/user" "$work/db" "$uri" >"$work/said" 2>&1 || { cat "$work/said"; exit 1; }
 # RocksDB does not write a cache into its OPTIONS files, and reads it there.
 options=$(find "$work/db" -name 'OPTIONS-*' | sort | tail -n 1)
@@ -66,8 +66,8 @@ for line in '^MezzanineHybridCache' '^scm.hit: [1-9]'; do
   grep -qE "$line" "$work/said" || { cat "$work/said"; echo "plugin_test: no line /$line/" >&2; exit 1; }
 done
 # A URI that cannot be had is an error with a sentence, and no crash.
-! "$work/user" "$work/db2" 'mezzanine://dram=4M;scm=64M;medium=file' >"$work/refused" 2>&1
-grep -q 'scm_path is missing' "$work/refused" || { cat "$work/refused"; exit 1; }
+! "$work/user" "$work/db2" 'mezzanine://dram=4M;scm=64M' >"$work/refused" 2>&1
+grep -q 'names no place' "$work/refused" || { cat "$work/refused"; exit 1; }
 
 MEZZANINE_REPORT=stderr "$tree/build/db_bench" --benchmarks=fillrandom,readrandom,readrandom --num=100000 \
   --value_size=400 --write_buffer_size=$((4 << 20)) --compression_type=none --db="$work/bench" "--cache_uri=$uri" \

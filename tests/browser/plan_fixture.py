@@ -91,7 +91,7 @@ def no_purchase(bound):
                                   "p99_us": bracket(333.0), "miss": 0.0456, "feasible": factor > 1,
                                   "sure": factor > 1.1}
     return {"verdict": "recommended", "best": 1, "splits": [split(64, 0.9), split(128, 1.3), split(256, 1.05)],
-            "uri": "mezzanine://dram_total=128G;scm=384G;medium=dram;pack=zstd;policy=adaptive",
+            "uri": "mezzanine://dram_total=128G;scm=384G@dram;pack=zstd;policy=adaptive",
             "text": "no purchase: pack what you have: 128 GiB as DRAM " + HOSTILE}
 
 
@@ -160,7 +160,7 @@ def full():
                           "throughput": bounds[0], "p99_us": 900.0, "miss": 0.3, "feasible": feasible}
                          for policy, dram, factor, feasible in
                          (("memory_mode", 128, 1.07, True), ("naive_scm", 64, 1.2, False))],
-        "uri": "mezzanine://dram=112G;scm=1T;scm_path=/dev/dax0.0;policy=adaptive", "surface": surface()}
+        "uri": "mezzanine://dram=112G;scm=1T@/dev/dax0.0;policy=adaptive", "surface": surface()}
 
 
 def infeasible():

@@ -73,7 +73,7 @@ class Plan(looking.Looking):
                          "no public price stands behind: SCM, qualification", "4 years", "stays best until SCM costs",
                          "Stays best until the data is 1.3 times", "mezzanine://dram=112G", "400 hosts cost",
                          "417", "Pack what you have: 128 GiB as DRAM",
-                         "128 GiB + 384 GiB packed", "4.6 %", "medium=dram", "memory_mode",
+                         "128 GiB + 384 GiB packed", "4.6 %", "@dram", "memory_mode",
                          "7.0 %", "nothing does; nearest", "Assumed, no public price",
                          "prices/2026.yaml"):
                 self.assertIn(text, seen["text"])

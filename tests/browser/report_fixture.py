@@ -82,7 +82,7 @@ def manifest():
             "rocksdb": "11.8.1", "seed": 1, "model": "optane100",
             "options": {"threads": 2, "dram_bytes": 32 << 20, "scm_bytes": 128 << 20, "repeats": 5, "unit_bytes": 4096,
                         "trace": "gen:production", "caches": list(CACHES), "verify": False,
-                        "hybrid_uri": "mezzanine://dram=32M;dram_cache=hcc;serve=auto;scm=128M;scm_path=/dev/shm/mezz"}}
+                        "hybrid_uri": "mezzanine://dram=32M;dram_cache=hcc;serve=auto;scm=128M@/dev/shm/mezz"}}
 
 
 def full():

@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
 
   mezz::HybridCacheOptions hybrid;
   std::shared_ptr<rocksdb::Cache> cache;
-  mezz::Status status = mezz::ParseHybridUri("mezzanine://dram=1M;scm=64M;medium=dram", &hybrid);
+  mezz::Status status = mezz::ParseHybridUri("mezzanine://dram=1M;scm=64M@dram", &hybrid);
   hybrid.dram_cache = mezz::DramCacheKind::kLru;
   if (status.ok()) status = mezz::NewHybridCache(hybrid, &cache);
   if (!status.ok()) return Fail(status.message());

@@ -15,11 +15,11 @@ namespace mezz {
 namespace {
 
 constexpr std::string_view kGood[] = {
-    "mezzanine://dram=256M;scm=1G;scm_path=/mnt/pmem0/mezz",
-    "mezzanine://dram=8M;scm=64M;medium=dram;model=cxl;dram_cache=lru;serve=copy;policy=scm_first",
-    "mezzanine://scm=64M;medium=numa:1;dram=1T;segment=1M;block=4K;strict=true;verify=false;shard_bits=6",
-    "mezzanine://dram=8M;scm=64M;medium=dram;share=orders:reserve=10%,max=40%,priority=low,dram_max=50%",
-    "mezzanine_scm://scm=64M;scm_path=/dev/shm/x;policy=bidirectional",
+    "mezzanine://dram=256M;scm=1G@/mnt/pmem0/mezz",
+    "mezzanine://dram=8M;scm=64M@dram;model=cxl;dram_cache=lru;serve=copy;policy=scm_first",
+    "mezzanine://scm=64M@numa:1;dram=1T;segment=1M;block=4K;strict=true;verify=false;shard_bits=6",
+    "mezzanine://dram=8M;scm=64M@dram;share=orders:reserve=10%,max=40%,priority=low,dram_max=50%",
+    "mezzanine_scm://scm=64M@/dev/shm/x;policy=bidirectional",
 };
 constexpr std::string_view kWords[] = {"=",       ";",  "://", "dram=", "scm=", "0",   "-",    "18446744073709551615",
                                        "T",       "K",  "%",   "numa:", "true", "\n",  "\xff", "anon",

@@ -111,7 +111,7 @@ choose_cache() {
   pick "${forms[@]}"; pack=${FORM:-$picked}
   [[ $pack != image ]] || any --compression_type lz4 zstd snappy
   any --compression_manager none mixed
-  scm_uri="scm=$scm_size;scm_path=$scm;policy=$policy;pack=$pack"
+  scm_uri="scm=$scm_size@$scm;policy=$policy;pack=$pack"
   if [[ $way == secondary ]]; then
     preload=$plugins/libmezzanine_rocksdb.so uri=''
     any --cache_type lru_cache auto_hyper_clock_cache fixed_hyper_clock_cache

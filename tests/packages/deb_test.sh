@@ -117,7 +117,7 @@ ok "scraped: $hits hits in SCM, and the panel has them"
 wait "$program" || fail "${commands[2]}"
 grep -q '^readrandom ' "$work/program.log" || fail "the program has no result"
 grep -q 'mezzanine: .*MEZZANINE_CACHE' "$work/program.log" && fail "the program went without the cache"
-medium=$(sed -E 's/.*scm_path=([^;'"'"']+).*/\1/' <<<"${commands[2]}")
+medium=$(sed -E 's/.*scm=[0-9]+[KMGT]?@([^;'"'"']+).*/\1/' <<<"${commands[2]}")
 in_root "mezz_inspect $medium" >"$work/inspect.log" 2>&1 || fail "mezz_inspect $medium"
 ok "$(grep '^readrandom ' "$work/program.log")"
 

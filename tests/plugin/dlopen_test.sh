@@ -11,7 +11,7 @@ host() {
 }
 said() { grep -q "$1" "$work/out" || fail "$2: nothing said of '$1'"; }
 
-export MEZZANINE_CACHE="mezzanine://scm=64M;scm_path=$scm/mezz"
+export MEZZANINE_CACHE="mezzanine://scm=64M@$scm/mezz"
 for mode in local global; do
   host $mode "$USER_OBJECT" || fail "$mode: the program ended with $?"
   hits=$(counter scm.hit)

@@ -16,7 +16,7 @@ small=$work/shm
 mkdir "$small"
 if mount -t tmpfs -o size=16M none "$small" 2>/dev/null; then
   trap 'umount "$small"; rm -rf "$work" "$scm"' EXIT
-  export MEZZANINE_CACHE="mezzanine://scm=64M;scm_path=$small/mezz"
+  export MEZZANINE_CACHE="mezzanine://scm=64M@$small/mezz"
   bench $library --cache_type=lru_cache || fail "in a small tmpfs db_bench ended with $?"
   refused "a tmpfs of 16 MiB" 'needs 67108864 bytes (64 MiB) and its whole file system has 16777216 bytes'
   tried=1
@@ -27,9 +27,9 @@ group=/sys/fs/cgroup/mezz_test.$$ limit=memory.max
 if mkdir "$group" 2>/dev/null && [[ -w $group/$limit ]]; then
   trap 'umount "$small" 2>/dev/null; rmdir "$group"; rm -rf "$work" "$scm"' EXIT
   echo $((200 << 20)) >"$group/$limit"
-  for medium in "scm_path=$scm/mezz" medium=dram medium=numa:0; do
+  for medium in "$scm/mezz" dram numa:0; do
     for prepare in open background; do
-      export MEZZANINE_CACHE="mezzanine://scm=512M;$medium;prepare=$prepare"
+      export MEZZANINE_CACHE="mezzanine://scm=512M@$medium;prepare=$prepare"
       (echo "$BASHPID" >"$group/cgroup.procs" && bench $library --cache_type=lru_cache) ||
         fail "in a group db_bench failed"
       if grep -qE 'mbind is not permitted|no NUMA support' "$work/out"; then continue; fi

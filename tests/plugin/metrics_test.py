@@ -187,7 +187,7 @@ def main():
             check_rules(folder)
             environment = dict(
                 os.environ, LD_PRELOAD=f"{build}/lib/libmezzanine_preload.so",
-                MEZZANINE_CACHE=f"mezzanine://scm=8M;scm_path={folder}/mezz;curve=1;"
+                MEZZANINE_CACHE=f"mezzanine://scm=8M@{folder}/mezz;curve=1;"
                                 f"metrics=tcp:{target}")
             database = [db_bench, f"--db={folder}/db", "--num=60000", "--value_size=1000", "--compression_type=none",
                         f"--write_buffer_size={4 << 20}", f"--cache_size={4 << 20}", "--disable_wal=1", "--threads=1"]

@@ -12,7 +12,7 @@ make() {
   echo "$status"
 }
 
-export MEZZANINE_CACHE='mezzanine://scm=64M;medium=dram'
+export MEZZANINE_CACHE='mezzanine://scm=64M@dram'
 mapfile -t libraries < <(
   ldconfig -p | sed -n 's/^\s*librocksdb\.so\..* => //p'
   built=$("$tools/rocksdb" 11.8.1 --if-built) && ls "$built"/lib/librocksdb.so

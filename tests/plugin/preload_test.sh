@@ -3,7 +3,7 @@
 source "$(dirname "$0")/common.sh"
 library=libmezzanine_preload.so
 
-export MEZZANINE_CACHE="mezzanine://scm=64M;scm_path=$scm/mezz"
+export MEZZANINE_CACHE="mezzanine://scm=64M@$scm/mezz"
 bench $library --cache_type=lru_cache "$flushes_often" || fail "lru_cache: db_bench ended with $?"
 expect_hits "preloaded under lru_cache"
 expect_heirs "preloaded under lru_cache"

@@ -79,7 +79,7 @@ class Strangers(unittest.TestCase):
     def preloaded(self):
         """The environment that puts the cache under a program, which reports to `folder`/report."""
         return {**os.environ, "LD_PRELOAD": str(LIBRARIES / "libmezzanine_preload.so"), "MEZZANINE_STRICT": "1",
-                "MEZZANINE_CACHE": f"mezzanine://scm=64M;scm_path={self.folder / 'medium'}",
+                "MEZZANINE_CACHE": f"mezzanine://scm=64M@{self.folder / 'medium'}",
                 "MEZZANINE_REPORT": str(self.folder / "report")}
 
     def needs(self, *programs):

@@ -37,7 +37,7 @@ knobs:
   - name: block size
     options: {block_size: 16K}
   - name: hybrid cache
-    flags: {cache_uri: "mezzanine://dram=4M;scm=16M;medium=dram"}
+    flags: {cache_uri: "mezzanine://dram=4M;scm=16M@dram"}
   - name: order
     workloads: {replication: {order: sequential}}
 """
@@ -46,7 +46,7 @@ NOT_TAKEN = (  # instead of the second knob's flags: the line, what is said
     ("options: {error_if_exists: true}", 7, "knob hybrid cache: RocksDB cannot change it"),
     ("options: {comparator: rocksdb.ReverseBytewiseComparator}", 7, "knob hybrid cache: RocksDB cannot change it"),
     ("options: {max_write_buffer_number: 1}", 8, "does not take max_write_buffer_number=1 here: it made 2 of it"),
-    ('flags: {cache_uri: "mezzanine://dram=4M;scm=16M;medium=dram;speed=fast"}', 7, 'the key "speed"'),
+    ('flags: {cache_uri: "mezzanine://dram=4M;scm=16M@dram;speed=fast"}', 7, 'the key "speed"'),
 )
 
 
@@ -86,7 +86,7 @@ class Tune(unittest.TestCase):
         self.assertEqual(os.listdir(self.work), [], "databases are left behind")
 
     def test_what_rocksdb_does_not_take_is_refused_by_line(self):
-        flags = 'flags: {cache_uri: "mezzanine://dram=4M;scm=16M;medium=dram"}'
+        flags = 'flags: {cache_uri: "mezzanine://dram=4M;scm=16M@dram"}'
         for instead, line, says in NOT_TAKEN:
             done = self.tune(KNOBS.replace(flags, instead))
             self.assertEqual(done.returncode, 2, done.stderr)

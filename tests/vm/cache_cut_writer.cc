@@ -116,7 +116,7 @@ class CachedDb {
     Say("opening\n");
     HybridCacheOptions cache;
     Status made = ParseHybridUri(
-        fmt::format("mezzanine://dram={};scm={};segment={};scm_path={};policy=dram_first;"
+        fmt::format("mezzanine://dram={};scm={}@{};segment={};policy=dram_first;"
                     "recovery={};{}",
                     kDramBytes, kScmBytes, kSegmentBytesMin, medium, mode == "cold" ? "discard" : "warm", options),
         &cache);

@@ -269,9 +269,11 @@ void Choose(const Question& question, Answer* answer) {
 std::string UriOf(const Question& question, const Build& build) {
   if (build.scm.module == nullptr) return "";
   const std::string& device = build.scm.module->device;
-  std::string uri = fmt::format("mezzanine://dram_total={};scm={};",
-                                SizeText(build.dram.bytes() - question.reserved_bytes), SizeText(build.scm.bytes()));
-  uri += device == "cxl" ? "medium=numa:1;" : device == "none" ? "medium=dram;" : "scm_path=/mnt/pmem0/mezz;";
+  std::string uri = fmt::format("mezzanine://dram_total={};scm={}@{};",
+                                SizeText(build.dram.bytes() - question.reserved_bytes), SizeText(build.scm.bytes()),
+                                device == "cxl"    ? "numa:1"
+                                : device == "none" ? "dram"
+                                                   : "/mnt/pmem0/mezz");
   const uint64_t block = std::bit_floor(static_cast<uint64_t>(std::llround(question.traffic.block_bytes * 4 / 3)));
   if (block != 4096) uri += fmt::format("block={};", SizeText(block));
   if (question.traffic.pack != "off") uri += fmt::format("pack={};", question.traffic.pack);

@@ -236,7 +236,7 @@ constexpr Rule kRules[] = {
      "virtio-pmem never grants MAP_SYNC: leave it so"},
     {"stands_in", nullptr, &StandsIn, "leave model= out of the URI: it is for experiments"},
     {"small_pages", &NotPrepared, &SmallPages,
-     "tmpfs, /dev/shm too: mount -o remount,huge=advise FOLDER; medium=dram and numa:N: echo madvise > "
+     "tmpfs, /dev/shm too: mount -o remount,huge=advise FOLDER; dram and numa:N: echo madvise > "
      "/sys/kernel/mm/transparent_hugepage/enabled; then restart the program"},
     {"lowest_used_cache_tier", nullptr, &LeftOut, "leave lowest_used_cache_tier at its default, kNonVolatileBlockTier"},
     {"tiered_cache", nullptr, &UnderTieredCache, "use mezzanine:// instead of mezzanine_scm:// below a tiered cache"},

@@ -6,7 +6,7 @@
 int main(int argc, char** argv) {
   char* error = NULL;
   if (argc != 2) return 64;
-  mezzanine_cache_t* cache = mezzanine_cache_open("mezzanine://dram=4M;scm=64M;medium=dram", &error);
+  mezzanine_cache_t* cache = mezzanine_cache_open("mezzanine://dram=4M;scm=64M@dram", &error);
   rocksdb_options_t* options = rocksdb_options_create();
   rocksdb_options_set_create_if_missing(options, 1);
   if (cache == NULL || mezzanine_cache_use(cache, options, &error) != 0) return fprintf(stderr, "%s\n", error), 1;

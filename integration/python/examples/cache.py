@@ -4,7 +4,7 @@ import sys
 
 import mezzanine
 
-with mezzanine.Cache("mezzanine://dram=4M;scm=64M;medium=dram") as cache:
+with mezzanine.Cache("mezzanine://dram=4M;scm=64M@dram") as cache:
     with mezzanine.Database(sys.argv[1], cache=cache) as db:
         for i in range(40000):
             db[b"key%08d" % i] = bytes(1000)

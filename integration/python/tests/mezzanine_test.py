@@ -12,7 +12,7 @@ from pathlib import Path
 import mezzanine
 from mezzanine import Cache, Database, MezzanineError
 
-URI = "mezzanine://dram=4M;scm=64M;medium=dram"
+URI = "mezzanine://dram=4M;scm=64M@dram"
 OPTIONS = "compression=kNoCompression;write_buffer_size=4M"
 
 
@@ -71,7 +71,7 @@ class MezzanineTest(unittest.TestCase):
             self.assert_refused("bytes", db.__setitem__, b"k", 7)
 
     def test_a_database_keeps_the_cache_that_is_closed_before_it(self):
-        uri = f"mezzanine://dram=4M;scm=64M;scm_path={self.folder / 'medium'}"
+        uri = f"mezzanine://dram=4M;scm=64M@{self.folder / 'medium'}"
         cache = Cache(uri)
         db = Database(self.folder / "db", cache=cache, options=OPTIONS)
         write(db, 8000)
@@ -96,7 +96,7 @@ class MezzanineTest(unittest.TestCase):
         self.assert_refused("is closed", Database, self.folder, cache=cache)
 
     def test_what_is_never_closed_goes_with_its_last_name(self):
-        uri = f"mezzanine://dram=4M;scm=64M;scm_path={self.folder / 'medium'}"
+        uri = f"mezzanine://dram=4M;scm=64M@{self.folder / 'medium'}"
         cache = Cache(uri)
         db = Database(self.folder / "db", cache=cache)
         del cache, db
@@ -154,11 +154,11 @@ class MezzanineTest(unittest.TestCase):
         self.assert_refused("mezzanine://", Cache, "")
         self.assert_refused("no text", Cache, None)
         self.assert_refused('"speed"', Cache, URI + ";speed=fast")
-        self.assert_refused("/no/such/folder", Cache, "mezzanine://dram=4M;scm=64M;scm_path=/no/such/folder/mezz")
+        self.assert_refused("/no/such/folder", Cache, "mezzanine://dram=4M;scm=64M@/no/such/folder/mezz")
         self.assert_refused("no text", Cache, URI + ";policy=\ud800")
-        self.assert_refused("NUL", Cache, "mezzanine://dram=4M;scm=64M;scm_path=/dev/shm/a\0b")
+        self.assert_refused("NUL", Cache, "mezzanine://dram=4M;scm=64M@/dev/shm/a\0b")
         self.assert_refused("policy", Cache, (URI + ";policy=").encode() + b"\xff\xfe")
-        self.assert_refused("dram=4000000T", Cache, "mezzanine://dram=4000000T;scm=64M;medium=dram")
+        self.assert_refused("dram=4000000T", Cache, "mezzanine://dram=4000000T;scm=64M@dram")
         self.assert_refused("no pointer", Cache(URI).use, None)
         self.assert_refused("no options", Cache(URI).use, 0)
         self.assert_refused("NUL", Database, "a\0b")
@@ -172,7 +172,7 @@ class MezzanineTest(unittest.TestCase):
         megabytes = (there.f_blocks * there.f_frsize >> 20) + 1024
         medium = Path(f"/dev/shm/mezz_py_{os.getpid()}")
         self.addCleanup(medium.unlink, missing_ok=True)
-        self.assert_refused("scm", Cache, f"mezzanine://dram=4M;scm={megabytes}M;scm_path={medium}")
+        self.assert_refused("scm", Cache, f"mezzanine://dram=4M;scm={megabytes}M@{medium}")
 
     def test_a_library_that_is_not_there_is_a_sentence(self):
         self.assertIn("/no/such/lib.so cannot be used", self.asked(MEZZANINE_LIBRARY="/no/such/lib.so"))

@@ -5,7 +5,7 @@ use rocksdb::{Options, DB};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args().nth(1).ok_or("FOLDER is missing")?;
-    let cache = Cache::open("mezzanine://dram=4M;scm=64M;medium=dram")?;
+    let cache = Cache::open("mezzanine://dram=4M;scm=64M@dram")?;
     let mut options = Options::default();
     options.create_if_missing(true);
     cache.apply_to(&mut options)?;

@@ -2,7 +2,7 @@
 //! A block cache of two tiers for RocksDB, for programs that use the crate `rocksdb`.
 //!
 //! ```no_run
-//! let cache = mezzanine_rocksdb::Cache::open("mezzanine://dram=256M;scm=1G;scm_path=/dev/shm/mezz")?;
+//! let cache = mezzanine_rocksdb::Cache::open("mezzanine://dram=256M;scm=1G@/dev/shm/mezz")?;
 //! let mut options = rocksdb::Options::default();
 //! options.create_if_missing(true);
 //! cache.apply_to(&mut options)?; // then open the database as ever

@@ -5,7 +5,7 @@ use std::process::Command;
 use mezzanine_rocksdb::{rocksdb_release, Cache};
 use rocksdb::{ColumnFamilyDescriptor, DBCompressionType, Options, DB};
 
-const URI: &str = "mezzanine://dram=4M;scm=64M;medium=dram";
+const URI: &str = "mezzanine://dram=4M;scm=64M@dram";
 
 fn key(i: usize) -> String {
     format!("key{i:08}")
@@ -99,7 +99,7 @@ fn column_families_share_it() {
 fn a_database_keeps_the_cache_that_is_dropped_before_it() {
     let folder = tempfile::tempdir().unwrap();
     let medium = folder.path().join("medium");
-    let uri = format!("mezzanine://dram=4M;scm=64M;scm_path={}", medium.display());
+    let uri = format!("mezzanine://dram=4M;scm=64M@{}", medium.display());
     let cache = Cache::open(&uri).unwrap();
     let db = open_with(&cache, &folder.path().join("db"));
     write(&db, 8000);
@@ -157,10 +157,10 @@ fn what_may_change_does() {
 fn what_is_no_good_is_a_sentence() {
     assert_contains(&why_not(""), "mezzanine://");
     assert_contains(&why_not(&format!("{URI};speed=fast")), "\"speed\"");
-    assert_contains(&why_not("mezzanine://dram=4M;scm=64M;scm_path=/no/such/folder/mezz"), "/no/such/folder");
-    assert_contains(&why_not("mezzanine://dram=4M;scm=64M;scm_path=/dev/shm/a\0b"), "NUL");
+    assert_contains(&why_not("mezzanine://dram=4M;scm=64M@/no/such/folder/mezz"), "/no/such/folder");
+    assert_contains(&why_not("mezzanine://dram=4M;scm=64M@/dev/shm/a\0b"), "NUL");
     assert_contains(&why_not(&format!("{URI};policy=\u{fc}\u{1f600}")), "\u{fc}\u{1f600}");
-    assert_contains(&why_not("mezzanine://dram=4000000T;scm=64M;medium=dram"), "dram=4000000T");
+    assert_contains(&why_not("mezzanine://dram=4000000T;scm=64M@dram"), "dram=4000000T");
 }
 
 #[test]

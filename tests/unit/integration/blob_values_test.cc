@@ -253,14 +253,14 @@ INSTANTIATE_TEST_SUITE_P(All, BlobValues, ::testing::ValuesIn(kConfigs), ConfigN
 
 TEST(BlobPlacementOption, IsRefusedWhereNobodyTellsWhatABlobIs) {
   HybridCacheOptions options;
-  const Status parsed = ParseHybridUri("mezzanine://dram=4M;scm=16M;medium=dram;blobs=scm", &options);
+  const Status parsed = ParseHybridUri("mezzanine://dram=4M;scm=16M@dram;blobs=scm", &options);
   EXPECT_EQ(parsed.ok(), kTellsRoles) << parsed.message();
   if (!kTellsRoles) {
     EXPECT_THAT(parsed.message(), testing::HasSubstr("blobs=scm"));
   }
-  const Status wrong = ParseHybridUri("mezzanine://dram=4M;scm=16M;medium=dram;blobs=dram", &options);
+  const Status wrong = ParseHybridUri("mezzanine://dram=4M;scm=16M@dram;blobs=dram", &options);
   EXPECT_THAT(wrong.message(), testing::HasSubstr("blobs=dram: accepted are both, scm"));
-  const Status secondary = ParseScmSecondaryUri("mezzanine_scm://scm=16M;medium=dram;blobs=scm", &options);
+  const Status secondary = ParseScmSecondaryUri("mezzanine_scm://scm=16M@dram;blobs=scm", &options);
   EXPECT_THAT(secondary.message(), testing::HasSubstr("blobs"));
   EXPECT_FALSE(secondary.ok());
 }

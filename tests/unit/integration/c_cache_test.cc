@@ -20,7 +20,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 constexpr int kKeys = 16'000;
-constexpr char kUri[] = "mezzanine://dram=4M;scm=64M;medium=dram";
+constexpr char kUri[] = "mezzanine://dram=4M;scm=64M@dram";
 
 using CacheOwner = std::unique_ptr<mezzanine_cache_t, void (*)(mezzanine_cache_t*)>;
 
@@ -152,7 +152,7 @@ TEST(CCache, AHandleIsACacheToRocksDBsFunctions) {
 
 TEST(CCache, ADatabaseKeepsTheCacheThatWasClosed) {
   const auto medium = std::filesystem::temp_directory_path() / ("mezz_c_medium_" + std::to_string(getpid()));
-  const std::string uri = "mezzanine://dram=4M;scm=64M;scm_path=" + medium.string();
+  const std::string uri = "mezzanine://dram=4M;scm=64M@" + medium.string();
   {
     CacheOwner cache = Open(uri);
     rocksdb_cache_t* const handle = mezzanine_cache_rocksdb(cache.get(), nullptr);
@@ -189,9 +189,9 @@ TEST(CCache, PolicyAndSizesChangeWhileItRuns) {
 TEST(CCache, WhatIsNoGoodIsAnErrorWithASentence) {
   EXPECT_THAT(WhyNot(nullptr), HasSubstr("no URI"));
   EXPECT_THAT(WhyNot(""), HasSubstr("mezzanine://"));
-  EXPECT_THAT(WhyNot("mezzanine://dram=4M;scm=64M;medium=dram;speed=fast"), HasSubstr("\"speed\""));
-  EXPECT_THAT(WhyNot("mezzanine://dram=4M;scm=64M;scm_path=/no/such/folder/mezz"), HasSubstr("/no/such/folder"));
-  EXPECT_THAT(WhyNot("mezzanine://dram=4M;scm=64M;medium=dram;policy=\xff\xfe"), HasSubstr("policy"));
+  EXPECT_THAT(WhyNot("mezzanine://dram=4M;scm=64M@dram;speed=fast"), HasSubstr("\"speed\""));
+  EXPECT_THAT(WhyNot("mezzanine://dram=4M;scm=64M@/no/such/folder/mezz"), HasSubstr("/no/such/folder"));
+  EXPECT_THAT(WhyNot("mezzanine://dram=4M;scm=64M@dram;policy=\xff\xfe"), HasSubstr("policy"));
   EXPECT_EQ(mezzanine_cache_open("", nullptr), nullptr);
   char* error = nullptr;
   EXPECT_EQ(mezzanine_cache_use(Open(kUri).get(), nullptr, &error), -1);

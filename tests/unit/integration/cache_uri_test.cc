@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -29,7 +30,7 @@ HybridCacheOptions MustParse(std::string_view uri) {
 
 TEST(ParseHybridUri, ReadsEveryKey) {
   const HybridCacheOptions options = MustParse(
-      "mezzanine://dram=256M;scm=1G;scm_path=/mnt/pmem0/mezz;medium=file;model=optane100;dram_cache=lru;serve=in_place;"
+      "mezzanine://dram=256M;scm=1G@/mnt/pmem0/mezz;model=optane100;dram_cache=lru;serve=in_place;"
       "policy=bidirectional;write_budget=90M;segment=2M;block=16K;strict=true;verify=1;shard_bits=4;"
       "scrub=16M;prepare=open;recovery=warm;recovery_budget=1500ms;faults_max=40;bus_errors=contain");
   EXPECT_EQ(options.scm.bus_errors, BusErrorMode::kContain);
@@ -55,7 +56,7 @@ TEST(ParseHybridUri, ReadsEveryKey) {
 }
 
 TEST(ParseHybridUri, LeavesTheRestAtItsDefault) {
-  const HybridCacheOptions options = MustParse("mezzanine://dram=8M;scm=64M;scm_path=/dev/shm/mezz;");
+  const HybridCacheOptions options = MustParse("mezzanine://dram=8M;scm=64M@/dev/shm/mezz;");
   EXPECT_EQ(options.scm.medium, MediumKind::kFile);
   EXPECT_EQ(options.scm.recovery, Recovery::kAuto);
   EXPECT_EQ(options.dram_cache, kDefaultDramCache);
@@ -65,19 +66,18 @@ TEST(ParseHybridUri, LeavesTheRestAtItsDefault) {
 }
 
 TEST(ParseHybridUri, AWriteBudgetOfZeroIsNone) {
-  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=dram;write_budget=0").write_budget_bytes_per_second, 0u);
-  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=dram;write_budget=2g").write_budget_bytes_per_second,
-            2ull << 30);
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M@dram;write_budget=0").write_budget_bytes_per_second, 0u);
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M@dram;write_budget=2g").write_budget_bytes_per_second, 2ull << 30);
 }
 
 TEST(ParseHybridUri, ShardBitsOfMinusOneAreRocksDBsChoiceAsDocumented) {
-  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=dram;shard_bits=-1").dram_shard_bits, -1);
-  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;medium=dram;shard_bits=0").dram_shard_bits, 0);
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M@dram;shard_bits=-1").dram_shard_bits, -1);
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M@dram;shard_bits=0").dram_shard_bits, 0);
 }
 
 TEST(ParseHybridUri, VerifyTakesItsWordsAndTheOldOnes) {
   const auto verify = [](const std::string& value) {
-    return MustParse("mezzanine://dram=8M;scm=64M;medium=dram;verify=" + value).scm.verify;
+    return MustParse("mezzanine://dram=8M;scm=64M@dram;verify=" + value).scm.verify;
   };
   for (const char* const off : {"off", "false", "0"}) EXPECT_EQ(verify(off), VerifyMode::kOff) << off;
   for (const char* const always : {"always", "true", "1"}) EXPECT_EQ(verify(always), VerifyMode::kAlways) << always;
@@ -85,13 +85,26 @@ TEST(ParseHybridUri, VerifyTakesItsWordsAndTheOldOnes) {
 }
 
 TEST(ParseHybridUri, ReadsANumaNode) {
-  const HybridCacheOptions options = MustParse("mezzanine://dram=8M;scm=64M;medium=numa:3");
+  const HybridCacheOptions options = MustParse("mezzanine://dram=8M;scm=64M@numa:3");
   EXPECT_EQ(options.scm.medium, MediumKind::kNumaNode);
   EXPECT_EQ(options.scm.numa_node, 3);
 }
 
 TEST(ParseHybridUri, APathMayHoldAnEqualsSign) {
-  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M;scm_path=/mnt/a=b").scm.path, "/mnt/a=b");
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M@/mnt/a=b").scm.path, "/mnt/a=b");
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M@/mnt/a@b,c,1G").scm.path, "/mnt/a@b,c,1G");
+}
+
+TEST(ParseHybridUri, ReadsSeveralMedia) {
+  const HybridCacheOptions options = MustParse("mezzanine://dram=8M;scm=1G@/mnt/a,b/x,512M@numa:2,64M@dram,2G@./y");
+  const std::vector<ScmMember> members = {
+      {.medium = MediumKind::kFile, .path = "/mnt/a,b/x", .capacity_bytes = 1ull << 30},
+      {.medium = MediumKind::kNumaNode, .numa_node = 2, .capacity_bytes = 512ull << 20},
+      {.medium = MediumKind::kAnonymous, .capacity_bytes = 64ull << 20},
+      {.medium = MediumKind::kFile, .path = "./y", .capacity_bytes = 2ull << 30}};
+  EXPECT_EQ(options.scm.members, members);
+  EXPECT_EQ(options.scm.capacity_bytes, (3ull << 30) + (576ull << 20));
+  EXPECT_EQ(MustParse(options.ToUri()).scm.members, members);
 }
 
 struct BadUri {
@@ -113,7 +126,7 @@ TEST_P(BadUris, AreRefusedByName) {
 }
 
 constexpr std::string_view kKeys =
-    "the keys are dram, dram_total, scm, scm_path, medium, model, segment, block, recovery, warm_dram, verify, "
+    "the keys are dram, dram_total, scm, model, segment, block, recovery, warm_dram, verify, "
     "bus_errors";
 INSTANTIATE_TEST_SUITE_P(
     All, BadUris,
@@ -124,92 +137,103 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;Scm=64M", "\"Scm\"", "is unknown; did you mean scm? the keys are dram,"},
         BadUri{"mezzanine://dram=8M;polcy=adaptive", "\"polcy\"", "did you mean policy?"},
         BadUri{"mezzanine://dram=8M;serv=copy", "\"serv\"", "did you mean serve?"},
-        BadUri{"mezzanine://dram=8M;scm-path=/x", "\"scm-path\"", "did you mean scm_path?"},
         BadUri{"mezzanine:// dram=8M", "\" dram\"", kKeys},
         BadUri{"mezzanine://dram=8M;dram=9M", "dram is given twice", "dram=9M"},
         BadUri{"mezzanine://dram", "\"dram\" is not key=value", kKeys},
         BadUri{"mezzanine://=8M", "\"=8M\" is not key=value", kKeys},
         BadUri{"mezzanine://dram=8M;;scm=64M", "\"\" is not key=value", kKeys},
         BadUri{"mezzanine://dram=;scm=64M", "dram=", "empty"}, BadUri{"mezzanine://dram=8M", "scm", "is missing"},
-        BadUri{"mezzanine://scm=64M;medium=dram", "dram", "is missing"},
-        BadUri{"mezzanine://dram=8M;scm=64M", "scm_path", "is missing"},
-        BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=dram", "scm_path=/a", "contradicts medium=dram:"},
-        BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=numa:0", "scm_path=/a", "contradicts"},
+        BadUri{"mezzanine://scm=64M@dram", "dram", "is missing"},
+        BadUri{"mezzanine://dram=8M;scm=64M", "scm=64M names no place", "scm=64M@numa:1"},
+        BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=dram", "the medium /a", "contradicts"},
+        BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a;medium=numa:0", "the medium /a", "contradicts"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a;scm_path=/b", "/b", "is named already"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a;scm_path=/a", "behind the @", "leave out medium and scm_path"},
+        BadUri{"mezzanine://dram=8M;medium=numa:0;scm=64M@dram", "behind the @", "leave out medium and scm_path"},
+        BadUri{"mezzanine://dram=8M;scm=64M@tape", "scm=64M@tape", "dram, or numa:N"},
+        BadUri{"mezzanine://dram=8M;scm=64M@", "scm=64M@", "a path with a /"},
+        BadUri{"mezzanine://dram=8M;scm=64M@numa:1024", "scm=64M@numa:1024", "from 0 to 1023"},
+        BadUri{"mezzanine://dram=8M;scm=@dram", "scm=", "whole number"},
+        BadUri{"mezzanine://dram=8M;scm=64M,64M@/b", "scm=64M,64M@/b", "SIZE@PLACE"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a,64M@/a", "named twice", "give it once"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram,64M@dram", "dram is named twice", "give it once"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a,1M@/b", "too little", "at least"},
+        BadUri{"mezzanine://dram=8M;scm=4T@/a,4T@/b", "more than one tier can address", "4 TiB"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=tape", "medium=tape", "file, dram and numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:", "medium=numa:", "numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:-1", "medium=numa:-1", "numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M;medium=numa:99999999999", "medium=numa:99999999999", "1023"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;model=disk", "disk", "optane100"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;dram_cache=arc", "dram_cache=arc", "hcc, lru"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;serve=fast", "serve=fast", "auto, in_place, copy"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;policy=best", "policy=best", "dram_first"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;write_budget=fast", "write_budget=fast", "whole number"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;write_budget=-1", "write_budget=-1", "whole number"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;write_budget=0M", "write_budget=0M", "larger than zero"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;write_budget=", "write_budget=", "empty"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;strict=yes", "strict=yes", "true, false"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;write_budget=5T", "write_budget=5T", "at most 4T"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;scrub=5T", "scrub=", "at most"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;scrub_on_close=yes", "scrub_on_close=yes", "true, false"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;scrub=fast", "scrub=fast", "whole number"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;recovery=yes", "recovery=yes", "auto, discard, warm, require"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;recovery=require", "recovery=require", "medium=dram"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;bus_errors=off", "bus_errors=off", "fatal"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;faults_max=-1", "faults_max=-1", "0 for never"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;faults_max=4294967296", "faults_max=4294967296", "whole"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;recovery_budget=30", "recovery_budget=30", "with s or ms"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;recovery_budget=ms", "recovery_budget=ms", "with s or ms"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;recovery_budget=90000s", "recovery_budget", "day"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;prepare=never", "prepare=never", "background, open"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;pack=gzip", "pack=gzip", "off, image, lz4, zstd, auto"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;verify=2", "verify=2", "off, sampled, always and keyed:FILE"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;verify=keyed", "verify=keyed", "give verify=keyed:FILE"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;verify=keyed:", "verify=keyed:", "accepted are"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;verify=keyed:/a;verify_key_file=/b", "/a", "named already"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;verify_key_file=/k", "verify=sampled", "use verify=keyed"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;shard_bits=20", "shard_bits=20", "0 to 19"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;shard_bits=-2", "shard_bits=-2", "0 to 19, and -1"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;block=8G", "block=8G", "below 4G"},
-        BadUri{"mezzanine://dram=8M;scm=64M;medium=dram;segment=3M", "segment=3145728", "power of two"},
-        BadUri{"mezzanine://dram=0;scm=64M;medium=dram", "dram=0", "larger than zero"},
-        BadUri{"mezzanine://dram=-1;scm=64M;medium=dram", "dram=-1", "whole number"},
-        BadUri{"mezzanine://dram=1.5G;scm=64M;medium=dram", "dram=1.5G", "whole number"},
-        BadUri{"mezzanine://dram=8MB;scm=64M;medium=dram", "dram=8MB", "K, M, G or T"},
-        BadUri{"mezzanine://dram=8M;scm=1;medium=dram", "scm=1 is too small", "at least"},
-        BadUri{"mezzanine://dram=8M;scm=99999999999999999999;medium=dram", "scm=99999999999999999999", "64 bits"},
-        BadUri{"mezzanine://dram=8M;scm=18014398509481984T;medium=dram", "scm=18014398509481984T", "64 bits"}));
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;model=disk", "disk", "optane100"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;dram_cache=arc", "dram_cache=arc", "hcc, lru"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;serve=fast", "serve=fast", "auto, in_place, copy"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;policy=best", "policy=best", "dram_first"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;write_budget=fast", "write_budget=fast", "whole number"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;write_budget=-1", "write_budget=-1", "whole number"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;write_budget=0M", "write_budget=0M", "larger than zero"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;write_budget=", "write_budget=", "empty"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;strict=yes", "strict=yes", "true, false"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;write_budget=5T", "write_budget=5T", "at most 4T"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;scrub=5T", "scrub=", "at most"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;scrub_on_close=yes", "scrub_on_close=yes", "true, false"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;scrub=fast", "scrub=fast", "whole number"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;recovery=yes", "recovery=yes", "auto, discard, warm, require"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;recovery=require", "recovery=require", "forgets (dram)"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;bus_errors=off", "bus_errors=off", "fatal"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;faults_max=-1", "faults_max=-1", "0 for never"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;faults_max=4294967296", "faults_max=4294967296", "whole"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;recovery_budget=30", "recovery_budget=30", "with s or ms"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;recovery_budget=ms", "recovery_budget=ms", "with s or ms"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;recovery_budget=90000s", "recovery_budget", "day"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;prepare=never", "prepare=never", "background, open"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;pack=gzip", "pack=gzip", "off, image, lz4, zstd, auto"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;verify=2", "verify=2", "off, sampled, always and keyed:FILE"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;verify=keyed", "verify=keyed", "give verify=keyed:FILE"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;verify=keyed:", "verify=keyed:", "accepted are"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;verify=keyed:/a;verify_key_file=/b", "/a", "named already"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;verify_key_file=/k", "verify=sampled", "use verify=keyed"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;shard_bits=20", "shard_bits=20", "0 to 19"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;shard_bits=-2", "shard_bits=-2", "0 to 19, and -1"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;block=8G", "block=8G", "below 4G"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram;segment=3M", "segment=3145728", "power of two"},
+        BadUri{"mezzanine://dram=0;scm=64M@dram", "dram=0", "larger than zero"},
+        BadUri{"mezzanine://dram=-1;scm=64M@dram", "dram=-1", "whole number"},
+        BadUri{"mezzanine://dram=1.5G;scm=64M@dram", "dram=1.5G", "whole number"},
+        BadUri{"mezzanine://dram=8MB;scm=64M@dram", "dram=8MB", "K, M, G or T"},
+        BadUri{"mezzanine://dram=8M;scm=1@dram", "scm=1 is too small", "at least"},
+        BadUri{"mezzanine://dram=8M;scm=99999999999999999999@dram", "scm=99999999999999999999", "64 bits"},
+        BadUri{"mezzanine://dram=8M;scm=18014398509481984T@dram", "scm=18014398509481984T", "64 bits"}));
 
 #if ROCKSDB_MAJOR < 8
 TEST(ParseHybridUri, HyperClockNeedsALaterRelease) {
   HybridCacheOptions options;
-  const Status status = ParseHybridUri("mezzanine://dram=8M;scm=64M;medium=dram;dram_cache=hcc", &options);
+  const Status status = ParseHybridUri("mezzanine://dram=8M;scm=64M@dram;dram_cache=hcc", &options);
   EXPECT_EQ(status.code(), Status::Code::kNotSupported);
   EXPECT_THAT(status.message(), AllOf(HasSubstr("dram_cache=hcc"), HasSubstr("use dram_cache=lru")));
 }
 TEST(ParseHybridUri, ImagesNeedALaterRelease) {
   HybridCacheOptions options;
-  const Status status = ParseHybridUri("mezzanine://dram=8M;scm=64M;medium=dram;dram_cache=lru;pack=image", &options);
+  const Status status = ParseHybridUri("mezzanine://dram=8M;scm=64M@dram;dram_cache=lru;pack=image", &options);
   EXPECT_EQ(status.code(), Status::Code::kNotSupported);
   EXPECT_THAT(status.message(), AllOf(HasSubstr("pack=image needs RocksDB 8.7"), HasSubstr("auto")));
 }
 #else
 TEST(ParseHybridUri, TakesImages) {
   HybridCacheOptions options;
-  EXPECT_EQ(ParseHybridUri("mezzanine://dram=8M;scm=64M;medium=dram;pack=image", &options).message(), "");
+  EXPECT_EQ(ParseHybridUri("mezzanine://dram=8M;scm=64M@dram;pack=image", &options).message(), "");
   EXPECT_EQ(options.scm.pack, PackMode::kImage);
 }
 #endif
 
 TEST(ParseWrapUri, TakesTheDramTierAsItComes) {
   HybridCacheOptions options;
-  EXPECT_EQ(ParseWrapUri("mezzanine://scm=64M;medium=dram", &options).message(), "");
-  EXPECT_EQ(ParseWrapUri("mezzanine://dram=8M;scm=64M;medium=dram", &options).message(), "");
-  EXPECT_EQ(ParseWrapUri("mezzanine://dram=8M;scm=64M;scm_path=/f;warm_dram=16M", &options).message(), "");
+  EXPECT_EQ(ParseWrapUri("mezzanine://scm=64M@dram", &options).message(), "");
+  EXPECT_EQ(ParseWrapUri("mezzanine://dram=8M;scm=64M@dram", &options).message(), "");
+  EXPECT_EQ(ParseWrapUri("mezzanine://dram=8M;scm=64M@/f;warm_dram=16M", &options).message(), "");
   EXPECT_FALSE(ParseWrapUri("mezzanine://dram=8M", &options).ok());
 }
 
 TEST(ParseWrapUri, ContainsBusErrorsUnlessTheUriOrTheHostSaysOtherwise) {
-  const std::string uri = "mezzanine://scm=64M;medium=dram";
+  const std::string uri = "mezzanine://scm=64M@dram";
   HybridCacheOptions options;
   ASSERT_EQ(ParseWrapUri(uri, &options).message(), "");
   EXPECT_EQ(options.scm.bus_errors, BusErrorMode::kContain);
@@ -223,15 +247,14 @@ TEST(ParseWrapUri, ContainsBusErrorsUnlessTheUriOrTheHostSaysOtherwise) {
 
 TEST(ParseScmSecondaryUri, TakesTheKeysOfTheScmSideAlone) {
   HybridCacheOptions options;
-  EXPECT_EQ(ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=dram;policy=scm_first;verify=1", &options).message(),
-            "");
+  EXPECT_EQ(ParseScmSecondaryUri("mezzanine_scm://scm=64M@dram;policy=scm_first;verify=1", &options).message(), "");
   EXPECT_EQ(options.policy, "scm_first");
   for (const std::string_view key : {"dram=8M", "dram_cache=lru", "serve=copy", "strict=1", "shard_bits=1"}) {
-    const Status status = ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=dram;" + std::string(key), &options);
-    EXPECT_THAT(status.message(), AllOf(HasSubstr("unknown"), HasSubstr("the keys are scm, scm_path, medium")));
+    const Status status = ParseScmSecondaryUri("mezzanine_scm://scm=64M@dram;" + std::string(key), &options);
+    EXPECT_THAT(status.message(), AllOf(HasSubstr("unknown"), HasSubstr("the keys are scm, model")));
   }
-  EXPECT_FALSE(ParseScmSecondaryUri("mezzanine://scm=64M;medium=dram", &options).ok());
-  EXPECT_THAT(ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=dram;pack=image", &options).message(),
+  EXPECT_FALSE(ParseScmSecondaryUri("mezzanine://scm=64M@dram", &options).ok());
+  EXPECT_THAT(ParseScmSecondaryUri("mezzanine_scm://scm=64M@dram;pack=image", &options).message(),
               AllOf(HasSubstr("pack=image"), HasSubstr("use pack=lz4, zstd or auto")));
   HybridCacheOptions again;
   ASSERT_EQ(ParseScmSecondaryUri(options.ToScmSecondaryUri(), &again).message(), "");
@@ -240,14 +263,14 @@ TEST(ParseScmSecondaryUri, TakesTheKeysOfTheScmSideAlone) {
 
 // One of each retired key, which is not its default.
 constexpr std::string_view kRetired[] = {
-    "dram_cache=lru", "shard_bits=3",    "strict=true", "prepare=open",   "recovery_budget=5s", "erase=durable",
-    "faults_max=40",  "pack_stage=512K", "scrub=16M",   "curve_rate=0.5", "curve_file=/tmp/x",  "verify_key_file=/k"};
+    "medium=dram",  "scm_path=/f",        "dram_cache=lru",    "shard_bits=3",      "strict=true",
+    "prepare=open", "recovery_budget=5s", "erase=durable",     "faults_max=40",     "pack_stage=512K",
+    "scrub=16M",    "curve_rate=0.5",     "curve_file=/tmp/x", "verify_key_file=/k"};
 
 // What a cache of that URI tells on stderr, read twice, by each parser.
-std::string ToldOf(const std::string& items) {
+std::string ToldOf(const std::string& uri) {
   ::testing::internal::CaptureStderr();
   HybridCacheOptions options;
-  const std::string uri = "mezzanine://dram=64M;scm=64M;scm_path=/f;" + items;
   for (int i = 0; i < 2; ++i) {
     const Status status = ParseHybridUri(uri, &options, kBoundless);
     EXPECT_TRUE(status.ok()) << status.message();
@@ -258,9 +281,10 @@ std::string ToldOf(const std::string& items) {
 
 // A retired key in a URI that is valid with it.
 std::string Valid(std::string_view retired) {
-  std::string items(retired);
-  if (items.starts_with("verify_key_file")) items += ";verify=keyed";
-  if (items.starts_with("curve_file")) items += ";curve=on";
+  const bool names_place = retired.starts_with("medium") || retired.starts_with("scm_path");
+  std::string items = fmt::format("mezzanine://dram=64M;scm=64M{};{}", names_place ? "" : "@/f", retired);
+  if (retired.starts_with("verify_key_file")) items += ";verify=keyed";
+  if (retired.starts_with("curve_file")) items += ";curve=on";
   return items;
 }
 
@@ -277,7 +301,10 @@ TEST(RetiredKeysDeathTest, EachTellsItsLineOnce) {
     for (const std::string_view retired : kRetired) {  // after others, which Tell would not take for a repetition
       if (!ToldOf(Valid(retired)).empty()) _exit(4);
     }
-    if (!ToldOf("model=cxl;segment=1M;block=8K;serve=copy;heirs=off;verify=keyed:/k;curve=0.5:/x").empty()) _exit(3);
+    if (!ToldOf("mezzanine://dram=64M;scm=64M@/f;model=cxl;segment=1M;block=8K;serve=copy;heirs=off;verify=keyed:/"
+                "k;curve=0.5:/x")
+             .empty())
+      _exit(3);
     _exit(0);
   };
   EXPECT_EXIT(tells(), ::testing::ExitedWithCode(0), "");
@@ -286,21 +313,23 @@ TEST(RetiredKeysDeathTest, EachTellsItsLineOnce) {
 TEST(RetiredKeys, HaveTheirEffectAndAreSaidAgain) {
   for (const std::string_view retired : kRetired) {
     SCOPED_TRACE(retired);
-    const HybridCacheOptions with = MustParse("mezzanine://dram=64M;scm=64M;scm_path=/f;" + Valid(retired));
+    const HybridCacheOptions with = MustParse(Valid(retired));
     const std::string uri = with.ToUri();
     const std::string wanted = retired.starts_with("verify_key_file") ? "verify=keyed:/k"
                                : retired.starts_with("curve_file")    ? "curve=/tmp/x"
+                               : retired.starts_with("scm_path")      ? "scm=64M@/f"
+                               : retired.starts_with("medium")        ? "scm=64M@dram"
                                                                       : std::string(retired);
     if (retired == "dram_cache=lru" && kDefaultDramCache == DramCacheKind::kLru) continue;  // there is no other
     EXPECT_THAT(uri, HasSubstr(wanted));
     EXPECT_EQ(MustParse(uri).ToUri(), uri);
   }
-  EXPECT_EQ(MustParse("mezzanine://dram=64M;scm=64M;scm_path=/f;erase=durable").scm.erase, EraseMode::kDurable);
-  EXPECT_EQ(MustParse("mezzanine://dram=64M;scm=64M;scm_path=/f;pack_stage=512K").scm.pack_stage_bytes, 512u << 10);
+  EXPECT_EQ(MustParse("mezzanine://dram=64M;scm=64M@/f;erase=durable").scm.erase, EraseMode::kDurable);
+  EXPECT_EQ(MustParse("mezzanine://dram=64M;scm=64M@/f;pack_stage=512K").scm.pack_stage_bytes, 512u << 10);
 }
 
 TEST(RetiredKeys, AreNotSaidOfACacheThatHasNone) {
-  const std::string uri = MustParse("mezzanine://dram=64M;scm=64M;scm_path=/f").ToUri();
+  const std::string uri = MustParse("mezzanine://dram=64M;scm=64M@/f").ToUri();
   for (const std::string_view retired : kRetired)
     EXPECT_EQ(uri.find(";" + std::string(retired.substr(0, retired.find('=') + 1))), std::string::npos) << retired;
 }

@@ -35,7 +35,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::string UriWith(std::string_view keys) { return fmt::format("mezzanine://dram=4M;scm=64M;medium=dram{}", keys); }
+std::string UriWith(std::string_view keys) { return fmt::format("mezzanine://dram=4M;scm=64M@dram{}", keys); }
 constexpr int kKeys = 8000;
 
 // Made here, so that no page of the program holds it. `last`: a test's own, as what others left does not count.
@@ -237,9 +237,8 @@ TEST(CoreDump, AFormerNameOfTheValueSaysWhetherTheMediumIsInIt) {
 
 TEST(CoreDump, ASecondaryCacheCannotAnswerForTheCacheAbove) {
   HybridCacheOptions options;
-  EXPECT_THAT(
-      std::string(ParseScmSecondaryUri("mezzanine_scm://scm=64M;medium=dram;core_dump=none", &options).message()),
-      HasSubstr("core_dump=none"));
+  EXPECT_THAT(std::string(ParseScmSecondaryUri("mezzanine_scm://scm=64M@dram;core_dump=none", &options).message()),
+              HasSubstr("core_dump=none"));
 }
 
 }  // namespace

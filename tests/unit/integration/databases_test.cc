@@ -144,7 +144,7 @@ TEST_F(DatabasesTest, DramGoesWhereTheHitsAre) {
 TEST_F(DatabasesTest, TheUriGivesADatabaseItsShareOfTheCacheThatTheRestNames) {
   HybridCacheOptions options;
   const std::string uri = "mezzanine://dram=8M;scm=32M@PATH;segment=256K;prepare=open";
-  const std::string shared = "mezzanine://dram=8M;scm=32M;medium=dram;segment=256K";
+  const std::string shared = "mezzanine://dram=8M;scm=32M@dram;segment=256K";
   const auto open = [&](const std::string& share, CachePtr* cache) {
     HybridCacheOptions parsed;
     MEZZ_RETURN_IF_ERROR(ParseHybridUri(shared + ";share=" + share, &parsed));
@@ -180,7 +180,7 @@ TEST_F(DatabasesTest, TheUriGivesADatabaseItsShareOfTheCacheThatTheRestNames) {
 }
 
 TEST_F(DatabasesTest, TheUriJoinsACacheThatWasOpenedForItself) {
-  const std::string uri = "mezzanine://dram=8M;scm=32M;segment=256K;scm_path=" + file_.path();
+  const std::string uri = "mezzanine://dram=8M;segment=256K;scm=32M@" + file_.path();
   HybridCacheOptions alone, shared;
   ASSERT_TRUE(ParseHybridUri(uri, &alone).ok());
   ASSERT_TRUE(ParseHybridUri(uri + ";share=late:max=50%", &shared).ok());

@@ -154,21 +154,20 @@ INSTANTIATE_TEST_SUITE_P(Packing, DramTotal, ::testing::Values(PackMode::kOff, P
 
 TEST(DramTotalUri, ExcludesDramWhereverItStands) {
   HybridCacheOptions options;
-  for (const char* uri : {"mezzanine://dram=64M;dram_total=64M;scm=64M;medium=dram",
-                          "mezzanine://dram_total=64M;dram=64M;scm=64M;medium=dram"}) {
+  for (const char* uri :
+       {"mezzanine://dram=64M;dram_total=64M;scm=64M@dram", "mezzanine://dram_total=64M;dram=64M;scm=64M@dram"}) {
     EXPECT_THAT(std::string(ParseHybridUri(uri, &options).message()), HasSubstr("dram and dram_total contradict"));
     EXPECT_THAT(std::string(ParseWrapUri(uri, &options).message()), HasSubstr("dram and dram_total contradict"));
   }
-  EXPECT_THAT(std::string(ParseHybridUri("mezzanine://scm=64M;medium=dram", &options).message()),
+  EXPECT_THAT(std::string(ParseHybridUri("mezzanine://scm=64M@dram", &options).message()),
               HasSubstr("dram is missing"));
-  EXPECT_THAT(
-      std::string(ParseScmSecondaryUri("mezzanine_scm://dram_total=1G;scm=64M;medium=dram", &options).message()),
-      HasSubstr("the key \"dram_total\""));
+  EXPECT_THAT(std::string(ParseScmSecondaryUri("mezzanine_scm://dram_total=1G;scm=64M@dram", &options).message()),
+              HasSubstr("the key \"dram_total\""));
 }
 
 TEST(DramTotalUri, IsReadPrintedAndJudged) {
   HybridCacheOptions options;
-  const Status read = ParseHybridUri("mezzanine://dram_total=64M;scm=256M;medium=dram", &options);
+  const Status read = ParseHybridUri("mezzanine://dram_total=64M;scm=256M@dram", &options);
   ASSERT_TRUE(read.ok()) << read.message();
   EXPECT_EQ(options.dram_total_bytes, uint64_t{64} << 20);
   EXPECT_EQ(options.dram_bytes, 0u);
@@ -178,10 +177,10 @@ TEST(DramTotalUri, IsReadPrintedAndJudged) {
     return ParseWrapUri(uri, parsed, machine);
   };
   for (const Parse parse : {Parse{&ParseHybridUri}, kParseWrapUri}) {
-    EXPECT_THAT(std::string(parse("mezzanine://dram_total=1M;scm=1G;medium=dram", &options, {}).message()),
+    EXPECT_THAT(std::string(parse("mezzanine://dram_total=1M;scm=1G@dram", &options, {}).message()),
                 HasSubstr("dram_total=1M is too small"));
     const Machine small = {.memory_bytes = uint64_t{4} << 30};
-    EXPECT_THAT(std::string(parse("mezzanine://dram_total=8G;scm=1G;medium=dram", &options, small).message()),
+    EXPECT_THAT(std::string(parse("mezzanine://dram_total=8G;scm=1G@dram", &options, small).message()),
                 HasSubstr("lower dram_total"));
   }
   options.dram_bytes = 1 << 20;

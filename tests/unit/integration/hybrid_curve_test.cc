@@ -249,7 +249,7 @@ TEST_F(HybridCurve, RefusesAFileThatCannotBeWritten) {
 
 TEST(CurveOptions, AreReadFromTheUriAndRefusedByName) {
   const auto parse = [](const std::string& items, HybridCacheOptions* options) {
-    const Status status = ParseHybridUri("mezzanine://dram=8M;scm=16M;medium=dram;" + items, options);
+    const Status status = ParseHybridUri("mezzanine://dram=8M;scm=16M@dram;" + items, options);
     return status.ok() ? "" : std::string(status.message());
   };
   HybridCacheOptions options;
@@ -282,7 +282,7 @@ TEST(CurveOptions, AreReadFromTheUriAndRefusedByName) {
   EXPECT_THAT(parse("curve=/tmp/x;curve_file=/tmp/y", &options), HasSubstr("/tmp/x is named already"));
   EXPECT_THAT(parse("curve_file=/tmp/x", &options), HasSubstr("curve_file=/tmp/x needs curve=on"));
   HybridCacheOptions secondary;
-  EXPECT_THAT(std::string(ParseScmSecondaryUri("mezzanine_scm://scm=16M;medium=dram;curve=on", &secondary).message()),
+  EXPECT_THAT(std::string(ParseScmSecondaryUri("mezzanine_scm://scm=16M@dram;curve=on", &secondary).message()),
               HasSubstr("\"curve\""));
 }
 

@@ -83,10 +83,10 @@ TEST(HybridCacheOptions, NoSizeMayExceedTheMachine) {
   ExpectNoSpace(options, "dram=4000000T needs 3.8 EiB of memory", "lower dram");
   options = Good();
   options.scm.capacity_bytes = 2ull << 30;
-  ExpectNoSpace(options, "scm=2G of medium=dram", "lower scm");
+  ExpectNoSpace(options, "scm=2G (dram)", "lower scm");
   options.scm.medium = MediumKind::kNumaNode;
   options.scm.numa_node = 1;
-  ExpectNoSpace(options, "scm=2G of medium=numa", "lower scm");
+  ExpectNoSpace(options, "scm=2G (numa:", "lower scm");
   options.scm.numa_node = -1;
   options.scm.medium = MediumKind::kFile;
   options.scm.path = "/mnt/pmem0/mezz";

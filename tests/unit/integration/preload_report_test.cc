@@ -43,7 +43,7 @@ class PreloadReport : public ::testing::Test {
     GTEST_FLAG_SET(death_test_style, "fast");  // the child goes on from here, no thread runs yet
     std::remove(path_.c_str());
     setenv("MEZZANINE_REPORT", path_.c_str(), 1);
-    setenv("MEZZANINE_CACHE", "mezzanine://scm=16M;medium=dram", 1);
+    setenv("MEZZANINE_CACHE", "mezzanine://scm=16M@dram", 1);
     unsetenv("MEZZANINE_REPORT_SIGNAL");
     unsetenv("MEZZANINE_STRICT");
   }

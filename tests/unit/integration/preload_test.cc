@@ -36,7 +36,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr size_t kDramBytes = test::kSmallLruBytes;
-constexpr char kUri[] = "mezzanine://scm=64M;medium=dram";
+constexpr char kUri[] = "mezzanine://scm=64M@dram";
 
 std::shared_ptr<rocksdb::Cache> MakeLru() { return test::MakeSmallLru(); }
 
@@ -344,7 +344,7 @@ int ShareAmongThree() {
 }
 
 TEST_F(Preload, EachCacheOfAProgramHasAShareUnderItsDatabasesPath) {
-  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=dram;share=*:max=60%", 1);
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M@dram;share=*:max=60%", 1);
   EXPECT_EXIT(exit(ShareAmongThree()), ::testing::ExitedWithCode(0),
               "LRUCache of 2 MiB shares the SCM tier as .*mezz_small_db_[0-9]*two");
   EXPECT_THAT(report(), AllOf(HasSubstr("two: scm "), HasSubstr("\nshare.(rest): scm "), HasSubstr("share.cache#")));
@@ -367,14 +367,14 @@ int ShareAmongMany() {
 }
 
 TEST_F(Preload, CachesThatComeAndGoMayShareTheTierAllTheTime) {
-  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=dram;share=*", 1);
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M@dram;share=*", 1);
   EXPECT_EXIT(exit(ShareAmongMany()), ::testing::ExitedWithCode(0), "");
 }
 
 #endif
 
 TEST_F(Preload, ASharesNameIsItsDatabases) {
-  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=dram;share=mine", 1);
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M@dram;share=mine", 1);
   EXPECT_EXIT(exit(UseDatabase(MakeLru())), ::testing::ExitedWithCode(0),
               "share=mine: a program's own caches are named by their databases: use share=\\*");
 }
@@ -385,7 +385,7 @@ class HeldMedium {
   explicit HeldMedium(const std::string& path)
       : path_(path), file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
     EXPECT_EQ(flock(file_, LOCK_EX), 0);
-    setenv("MEZZANINE_CACHE", ("mezzanine://scm=16M;scm_path=" + path).c_str(), 1);
+    setenv("MEZZANINE_CACHE", ("mezzanine://scm=16M@" + path).c_str(), 1);
   }
   ~HeldMedium() {
     close(file_);
@@ -439,7 +439,7 @@ TEST_F(Preload, AMediumThatOthersKeepIsAskedForNoLongerThanTheBoundSays) {
         exit(ExitOfTest());
       },
       ::testing::ExitedWithCode(0), "in use by .* goes on with its own cache");
-  EXPECT_THAT(report(), AllOf(HasSubstr("report: the program has ended"), HasSubstr("no SCM tier: scm_path="),
+  EXPECT_THAT(report(), AllOf(HasSubstr("report: the program has ended"), HasSubstr("no SCM tier: the medium "),
                               HasSubstr("cache: LRUCache of 2 MiB")));
   setenv("MEZZANINE_WAIT", "soon", 1);
   EXPECT_EXIT(_exit(UseDatabase(MakeLru())), ::testing::ExitedWithCode(0),
@@ -448,14 +448,14 @@ TEST_F(Preload, AMediumThatOthersKeepIsAskedForNoLongerThanTheBoundSays) {
 
 TEST_F(Preload, TheNextCacheOpensTheMediumOnlyWhenTheLastHasClosedIt) {
   const std::string medium = ::testing::TempDir() + "/mezz_preload_medium_" + std::to_string(getpid());
-  setenv("MEZZANINE_CACHE", ("mezzanine://scm=16M;scm_path=" + medium).c_str(), 1);
+  setenv("MEZZANINE_CACHE", ("mezzanine://scm=16M@" + medium).c_str(), 1);
   setenv("MEZZANINE_STRICT", "1", 1);
   EXPECT_EXIT(_exit(HandOver(20)), ::testing::ExitedWithCode(0), "");
   std::remove(medium.c_str());
 }
 
 TEST_F(Preload, ThreadsMayUseACacheThatGetsTheTier) {
-  setenv("MEZZANINE_CACHE", "mezzanine://scm=16M;medium=dram", 1);
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=16M@dram", 1);
   EXPECT_EXIT(_exit(UseBesideTheOpening(4)), ::testing::ExitedWithCode(0), "");
   EXPECT_EQ(reports(), 4);
   EXPECT_GT(SumOf(report(), "scm.hit"), 1000u);
@@ -496,13 +496,13 @@ TEST_F(Preload, TheBlocksOfTheProgramsCacheMayBeKeptOutOfCoreDumps) {
 }
 
 TEST_F(Preload, ABadUriIsToldAndTheProgramGoesOn) {
-  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=dram;speed=fast", 1);
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M@dram;speed=fast", 1);
   EXPECT_EXIT(_exit(UseDatabase(MakeLru())), ::testing::ExitedWithCode(0), "key \"speed\".*goes on with its own cache");
   EXPECT_EQ(reports(), 0);
 }
 
 TEST_F(Preload, ABadUriEndsAStrictProgramWhenItMakesACache) {
-  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=dram;speed=fast", 1);
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M@dram;speed=fast", 1);
   setenv("MEZZANINE_STRICT", "1", 1);
   EXPECT_EXIT(
       {
@@ -513,7 +513,7 @@ TEST_F(Preload, ABadUriEndsAStrictProgramWhenItMakesACache) {
 }
 
 TEST_F(Preload, AMediumThatCannotBeUsedIsToldAndTheProgramGoesOn) {
-  setenv("MEZZANINE_CACHE", ("mezzanine://scm=64M;scm_path=" + ::testing::TempDir()).c_str(), 1);
+  setenv("MEZZANINE_CACHE", ("mezzanine://scm=64M@" + ::testing::TempDir()).c_str(), 1);
   EXPECT_EXIT(_exit(UseDatabase(MakeLru())), ::testing::ExitedWithCode(0), "directory.*goes on with its own cache");
   setenv("MEZZANINE_STRICT", "1", 1);
   EXPECT_EXIT(_exit(UseDatabase(MakeLru())), ::testing::ExitedWithCode(2), "directory.*the program ends");
@@ -562,7 +562,7 @@ TEST_F(Preload, TheProgramsHyperClockCacheGetsAnScmTier) {
 #if ROCKSDB_MAJOR * 100 + ROCKSDB_MINOR >= 907  // earlier ones do not tell a handle's key
 // As uncache_aggressiveness drops the blocks of deleted files.
 TEST_F(Preload, ABlockThatIsReleasedToBeErasedLeavesTheScmTierToo) {
-  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M;medium=dram;policy=bidirectional", 1);
+  setenv("MEZZANINE_CACHE", "mezzanine://scm=64M@dram;policy=bidirectional", 1);
   EXPECT_EXIT(
       {
         const auto cache = MakeLru();

@@ -132,7 +132,7 @@ TEST_P(ScmSecondaryCacheUnder, ServesTheBytesThatLeftDramLast) {
 
 TEST(ScmSecondaryCache, ReportsAUriThatMakesItAgain) {
   const auto cache = MustMake(Anonymous("bidirectional"));
-  EXPECT_THAT(cache->GetPrintableOptions(), StartsWith("options: mezzanine_scm://scm=64M;medium=dram;"));
+  EXPECT_THAT(cache->GetPrintableOptions(), StartsWith("options: mezzanine_scm://scm=64M@dram;"));
   EXPECT_THAT(cache->GetPrintableOptions(), HasSubstr("\nscm.hit: 0"));
 }
 

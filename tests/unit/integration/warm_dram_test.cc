@@ -257,7 +257,7 @@ TEST(WarmDramOption, IsJudgedWithTheOthers) {
   options.scm.path.clear();
   EXPECT_TRUE(options.Validate().ok());
   options.warm_dram_bytes = options.dram_bytes;
-  EXPECT_THAT(options.Validate().message(), HasSubstr("with medium=dram and recovery=auto nothing"));
+  EXPECT_THAT(options.Validate().message(), HasSubstr("with scm=@dram and recovery=auto nothing"));
 }
 
 TEST(WarmBudget, IsTakenOnceAndEndsWithWhatDoesNotFit) {

@@ -335,7 +335,7 @@ TEST_F(AnswerTest, TheJsonAddsUp) {
 TEST_F(AnswerTest, TheUriConfiguresThePlan) {
   Ask("atc21.yaml", "dram:256G", "throughput>=0.95*baseline");
   ASSERT_NE(Cheapest().build.scm.module, nullptr);
-  EXPECT_EQ(answer_.uri, fmt::format("mezzanine://dram_total={}G;scm={}G;scm_path=/mnt/pmem0/mezz;policy=adaptive",
+  EXPECT_EQ(answer_.uri, fmt::format("mezzanine://dram_total={}G;scm={}G@/mnt/pmem0/mezz;policy=adaptive",
                                      Cheapest().build.dram.bytes() / kGiB, Cheapest().build.scm.bytes() / kGiB));
 }
 

@@ -109,7 +109,7 @@ MeasureOptions Quick(const std::string& root) {
 TEST_F(DevicesTest, AMachineOfDramAloneHasItsOwnMemory) {
   const std::vector<Place> places = Find();
   EXPECT_THAT(NamesOf(places), ElementsAre("dram"));
-  EXPECT_EQ(places[0].uri, "mezzanine://dram_total=6G;scm=18G;medium=dram") << "half of what is available, for both";
+  EXPECT_EQ(places[0].uri, "mezzanine://dram_total=6G;scm=18G@dram") << "half of what is available, for both";
   const std::string text = DevicesText({.memory = ReadMachineMemory(root_), .places = places});
   EXPECT_THAT(text, AllOf(HasSubstr("memory: 48 GiB available of 64 GiB, by this machine"),
                           HasSubstr("none; daxctl reconfigure-device --mode=system-ram"),
@@ -121,7 +121,7 @@ TEST_F(DevicesTest, ANodeWithoutProcessorsIsAPlace) {
   const Place place = FindOne("numa:1");
   EXPECT_EQ(place.kind, PlaceKind::kNumaNode);
   EXPECT_EQ(place.available_bytes, 20 * kGiB) << "the page cache counts as free";
-  EXPECT_EQ(place.uri, "mezzanine://dram_total=7424M;scm=19G;medium=numa:1");
+  EXPECT_EQ(place.uri, "mezzanine://dram_total=7424M;scm=19G@numa:1");
   EXPECT_THAT(NamesOf(Find()), Not(Contains("numa:0")));
 }
 
@@ -144,13 +144,14 @@ TEST_F(DevicesTest, ADaxDeviceInDevdaxModeIsAPlace) {
   const Place place = FindOne("/dev/dax0.0");
   EXPECT_EQ(place.trouble, "");
   EXPECT_EQ(place.total_bytes, kDeviceBytes);
-  EXPECT_EQ(place.uri, "mezzanine://dram_total=12G;scm=60M;scm_path=/dev/dax0.0");
+  EXPECT_EQ(place.uri, "mezzanine://dram_total=12G;scm=60M@/dev/dax0.0");
 }
 
 TEST_F(DevicesTest, ADaxDeviceInSystemRamModeNamesItsNode) {
   PutDax("kmem");
   PutNode(1, "\n", 32 * kGiB, 19 * kGiB);
-  EXPECT_THAT(FindOne("/dev/dax0.0").trouble, HasSubstr("use medium=numa:1; daxctl reconfigure-device --mode=devdax"));
+  EXPECT_THAT(FindOne("/dev/dax0.0").trouble,
+              HasSubstr("use scm=SIZE@numa:1; daxctl reconfigure-device --mode=devdax"));
   PutNode(1, "8-15\n", 32 * kGiB, 19 * kGiB);
   EXPECT_THAT(FindOne("/dev/dax0.0").trouble, HasSubstr("has joined node 1, which has processors"));
   fs::remove_all(At("/sys/devices/system/node/node1"));
@@ -231,10 +232,10 @@ TEST_F(DevicesTest, MeasuringADeviceWithDataBehindItsHeadOnlyReadsIt) {
 TEST_F(DevicesTest, ATmpfsIsAPlaceAsFarAsMemoryGoes) {
   Mount("tmpfs", "/dev/shm", "tmpfs", "rw,nosuid");
   spaces_["/dev/shm"] = {.total_bytes = 8 * kGiB, .available_bytes = 4 * kGiB, .file_system = 1, .writable = true};
-  EXPECT_EQ(FindOne("/dev/shm").uri, "mezzanine://dram_total=6G;scm=3840M;scm_path=/dev/shm/mezz");
+  EXPECT_EQ(FindOne("/dev/shm").uri, "mezzanine://dram_total=6G;scm=3840M@/dev/shm/mezz");
   EXPECT_THAT(FindOne("/dev/shm").remarks, IsEmpty());
   spaces_["/dev/shm"] = {.total_bytes = 0, .available_bytes = 0, .file_system = 1, .writable = true};
-  EXPECT_EQ(FindOne("/dev/shm").uri, "mezzanine://dram_total=6G;scm=18G;scm_path=/dev/shm/mezz") << "it has no bound";
+  EXPECT_EQ(FindOne("/dev/shm").uri, "mezzanine://dram_total=6G;scm=18G@/dev/shm/mezz") << "it has no bound";
 }
 
 TEST_F(DevicesTest, AFullTmpfsSaysSo) {
@@ -250,7 +251,7 @@ TEST_F(DevicesTest, AControlGroupBelowTheTmpfsBoundsIt) {
   Put("/proc/self/cgroup", "0::/db\n");
   Put("/sys/fs/cgroup/db/memory.max", "2147483648\n");
   const Place place = FindOne("/dev/shm");
-  EXPECT_EQ(place.uri, "mezzanine://dram_total=256M;scm=768M;scm_path=/dev/shm/mezz");
+  EXPECT_EQ(place.uri, "mezzanine://dram_total=256M;scm=768M@/dev/shm/mezz");
   EXPECT_THAT(place.remarks, ElementsAre(HasSubstr("the control group /db has 2 GiB available")));
   Put("/sys/fs/cgroup/db/memory.max", "33554432\n");
   EXPECT_THAT(FindOne("/dev/shm").trouble, AllOf(HasSubstr("the control group /db"), HasSubstr("too little")));
@@ -265,7 +266,7 @@ TEST_F(DevicesTest, MountsWithDaxArePlacesAndPmemWithoutItSaysWhatToDo) {
   Mount("/dev/sda1", "/mnt/disk", "ext4", "rw");
   for (const char* folder : {"/mnt/with blank", "/mnt/marked", "/mnt/without", "/mnt/never", "/mnt/fixed", "/mnt/disk"})
     spaces_[folder] = {100 * kGiB, 100 * kGiB, /*file_system=*/spaces_.size() + 1, true};
-  EXPECT_EQ(FindOne("/mnt/with blank").uri, "mezzanine://dram_total=12G;scm=95G;scm_path=/mnt/with blank/mezz");
+  EXPECT_EQ(FindOne("/mnt/with blank").uri, "mezzanine://dram_total=12G;scm=95G@/mnt/with blank/mezz");
   EXPECT_THAT(FindOne("/mnt/marked").remarks, ElementsAre(HasSubstr("chattr +x")));
   EXPECT_NE(FindOne("/mnt/marked").uri, "");
   EXPECT_THAT(FindOne("/mnt/without").trouble, AllOf(HasSubstr("/dev/pmem2"), HasSubstr("mount -o dax=always")));

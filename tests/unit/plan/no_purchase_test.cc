@@ -96,7 +96,7 @@ TEST_F(NoPurchaseTest, HalfOfTheMemoryPackedThreeTimes) {
   EXPECT_NEAR(found.splits[3].figures.prediction.shares.miss(), 0.252, 1e-3);
   EXPECT_EQ(best.figures.cost, baseline.cost.total()) << "nothing is bought";
   EXPECT_EQ(best.figures.watts, baseline.figures.watts);
-  EXPECT_EQ(found.uri, "mezzanine://dram_total=128G;scm=128G;medium=dram;pack=zstd;policy=adaptive");
+  EXPECT_EQ(found.uri, "mezzanine://dram_total=128G;scm=128G@dram;pack=zstd;policy=adaptive");
   EXPECT_THAT(Sentence(found), testing::AllOf(HasSubstr("pack what you have: 128 GiB as DRAM and 128 GiB packed"),
                                               HasSubstr("(zstd, 3.00 times)"), HasSubstr("meets the targets surely"),
                                               HasSubstr("the cheapest purchase costs")));

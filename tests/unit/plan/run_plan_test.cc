@@ -170,7 +170,7 @@ TEST(RunPlan, TheMemoryThatIsThereIsAChoiceBesideEachPurchase) {
   options.html_path = File("plan.html");
   std::string text;
   ASSERT_TRUE(RunPlan(options, ExampleCurve(3), &text).ok());
-  EXPECT_THAT(text, testing::AllOf(HasSubstr("no purchase: pack what you have: "), HasSubstr(";medium=dram;")));
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("no purchase: pack what you have: "), HasSubstr("@dram;")));
   const nlohmann::json json = ReadJson(options.json_path);
   EXPECT_EQ(json["no_purchase"]["verdict"], "recommended");
   std::ifstream page(options.html_path);
@@ -178,7 +178,7 @@ TEST(RunPlan, TheMemoryThatIsThereIsAChoiceBesideEachPurchase) {
   EXPECT_THAT(html, HasSubstr("pack what you have: "));
   ASSERT_TRUE(RunPlan(options, ExampleCurve(), &text).ok());
   EXPECT_EQ(ReadJson(options.json_path)["no_purchase"]["verdict"], "raw");
-  EXPECT_THAT(text, Not(HasSubstr("medium=dram")));
+  EXPECT_THAT(text, Not(HasSubstr("@dram")));
   std::remove(options.json_path.c_str());
   std::remove(options.html_path.c_str());
 }

@@ -36,7 +36,7 @@ json Result(std::vector<json> rows) {
           {"asserts", false},
           {"complete", true},
           {"host", {{"cpu", "fast"}, {"cores", 2}}},
-          {"options", {{"threads", 2}, {"db", "/a"}, {"hybrid_uri", "mezzanine://dram=1M;policy=x;scm_path=/a"}}},
+          {"options", {{"threads", 2}, {"db", "/a"}, {"hybrid_uri", "mezzanine://dram=1M;policy=x;scm=8M@/a"}}},
           {"rows", std::move(rows)}};
 }
 
@@ -96,7 +96,7 @@ TEST_F(Compare, WarnsOfWhateverElseDiffers) {
   b["rocksdb"] = "7.8.3";
   b["options"]["threads"] = 8;
   b["options"]["newer"] = true;
-  b["options"]["hybrid_uri"] = "mezzanine://dram=1M;policy=y;scm_path=/b";
+  b["options"]["hybrid_uri"] = "mezzanine://dram=1M;policy=y;scm=8M@/b";
   b["options"]["db"] = "/b";
   b["time"] = "later";
   b["command_line"] = "another";

@@ -50,16 +50,16 @@ Sizes Divide(const MachineMemory& memory, const Place& place) {
 }
 
 std::string UriOf(const Place& place, const Sizes& sizes) {
-  const std::string head = fmt::format("mezzanine://dram_total={};scm={};", SizeText(sizes.dram), SizeText(sizes.scm));
+  const std::string head = fmt::format("mezzanine://dram_total={};scm={}@", SizeText(sizes.dram), SizeText(sizes.scm));
   switch (place.kind) {
     case PlaceKind::kNumaNode:
-      return fmt::format("{}medium=numa:{}", head, place.node);
+      return fmt::format("{}numa:{}", head, place.node);
     case PlaceKind::kProcess:
-      return head + "medium=dram";
+      return head + "dram";
     case PlaceKind::kDaxDevice:
-      return fmt::format("{}scm_path={}", head, place.path);
+      return fmt::format("{}{}", head, place.path);
     default:
-      return fmt::format("{}scm_path={}{}mezz", head, place.path, place.path.ends_with('/') ? "" : "/");
+      return fmt::format("{}{}{}mezz", head, place.path, place.path.ends_with('/') ? "" : "/");
   }
 }
 

@@ -134,7 +134,7 @@ std::string TakenAsMemory(const std::string& device, int node, const std::map<in
     return fmt::format("its memory has joined node {}, which has processors, so that nothing tells it from DRAM: {}",
                        node, back);
   }
-  return fmt::format("its memory is node {} now (mode system-ram): use medium=numa:{}; {} makes it a device again",
+  return fmt::format("its memory is node {} now (mode system-ram): use scm=SIZE@numa:{}; {} makes it a device again",
                      node, node, back);
 }
 

@@ -157,7 +157,7 @@ Status BuildNaiveScm(const ReplayOptions& o, BuiltCache* built) {
     built->unavailable = "built without memkind";
     return Status::Ok();
   }
-  if (o.hybrid.scm.medium != MediumKind::kFile) {
+  if (o.hybrid.scm.path.empty()) {
     built->unavailable = "needs --medium=file";
     return Status::Ok();
   }
@@ -183,10 +183,30 @@ bool FileExists(const std::string& path) {
   return lstat(path.c_str(), &info) == 0;
 }
 
+// Of the files that a tier lies on.
+std::vector<std::string*> PathsOf(ScmOptions* scm) {
+  std::vector<std::string*> paths;
+  if (scm->members.empty() && scm->medium == MediumKind::kFile) paths.push_back(&scm->path);
+  for (ScmMember& member : scm->members) {
+    if (member.medium == MediumKind::kFile) paths.push_back(&member.path);
+  }
+  return paths;
+}
+
+std::vector<std::string> NewFilesOf(ScmOptions* scm) {
+  std::vector<std::string> files;
+  for (const std::string* const path : PathsOf(scm)) {
+    if (!FileExists(*path)) files.push_back(*path);
+  }
+  return files;
+}
+
 // The options of one of several caches of ours.
 HybridCacheOptions OurOptions(const ReplayOptions& o, const CacheSpec& spec, unsigned ordinal, Progress* progress) {
   HybridCacheOptions ours = o.OursFor(spec);
-  if (ordinal > 0 && ours.scm.medium == MediumKind::kFile) ours.scm.path += fmt::format(".{}", ordinal);
+  for (std::string* const path : PathsOf(&ours.scm)) {
+    if (ordinal > 0) *path += fmt::format(".{}", ordinal);
+  }
   if (ordinal > 0 && !ours.curve_file.empty()) ours.curve_file += fmt::format(".{}", ordinal);
   progress->Phase(fmt::format("preparing the SCM tier of {}", spec.name), /*announce=*/false);
   ours.scm.prepare = Prepare::kBeforeOpen;  // windows are compared: no first one may be spent on it
@@ -228,7 +248,7 @@ BuiltCache& BuiltCache::operator=(BuiltCache&& other) noexcept {
   std::swap(buffered, other.buffered);
   std::swap(dram_shards_usual, other.dram_shards_usual);
   std::swap(secondary_, other.secondary_);
-  std::swap(file_to_remove_, other.file_to_remove_);
+  std::swap(files_to_remove_, other.files_to_remove_);
   return *this;
 }
 
@@ -237,7 +257,7 @@ BuiltCache::~BuiltCache() {
   cache.reset();
   secondary_.reset();
   allocator.reset();
-  if (!file_to_remove_.empty()) unlink(file_to_remove_.c_str());
+  for (const std::string& file : files_to_remove_) unlink(file.c_str());
 }
 
 unsigned BuiltCache::dram_shards() const {
@@ -259,7 +279,7 @@ Status BuildByKind(const ReplayOptions& o, const CacheSpec& spec, unsigned ordin
   HybridCacheOptions ours;
   const auto open_ours = [&] {
     ours = OurOptions(o, spec, ordinal, progress);
-    if (ours.scm.medium == MediumKind::kFile && !FileExists(ours.scm.path)) built->file_to_remove_ = ours.scm.path;
+    built->files_to_remove_ = NewFilesOf(&ours.scm);
     built->second_tier = SecondTier::kOurs;
   };
   switch (spec.kind) {

@@ -49,12 +49,12 @@ struct BuiltCache {
   // Of the DRAM tier, as RocksDB tells; 0: it does not.
   unsigned dram_shards() const;
   // The SCM file, if it was not there before: removed with the cache.
-  const std::string& file_to_remove() const { return file_to_remove_; }
+  const std::vector<std::string>& files_to_remove() const { return files_to_remove_; }
 
  private:
   friend Status BuildByKind(const ReplayOptions&, const CacheSpec&, unsigned, Progress*, BuiltCache*);
   std::shared_ptr<rocksdb::SecondaryCache> secondary_;  // keeps `stats` alive
-  std::string file_to_remove_;
+  std::vector<std::string> files_to_remove_;
 };
 
 // Builds the cache that `spec` names at its own sizes or those of `options`. `ordinal` counts the caches with an SCM

@@ -23,7 +23,9 @@ json Command(const char* what, json arguments = json::object()) {
 CacheClient::~CacheClient() {
   worker_.reset();
   // Who died did not clean up.
-  if (!failure_.empty() && !facts_.file.empty()) unlink(facts_.file.c_str());
+  for (const std::string& file : facts_.files) {
+    if (!failure_.empty()) unlink(file.c_str());
+  }
 }
 
 Status CacheClient::Launch(const WorkerLauncher& launcher, const WorkerOrder& order) {

@@ -124,7 +124,7 @@ class CacheWorker {
                                 .ours = built_.stats != nullptr,
                                 .dram_shards = built_.dram_shards(),
                                 .dram_shards_usual = built_.dram_shards_usual,
-                                .file = built_.file_to_remove()});
+                                .files = built_.files_to_remove()});
     return Status::Ok();
   }
 

@@ -44,7 +44,7 @@ constexpr auto kCacheFacts = [](auto& o, const auto& visit) {
   visit("ours", o.ours);
   visit("dram_shards", o.dram_shards);
   visit("dram_shards_usual", o.dram_shards_usual);
-  visit("file", o.file);
+  visit("files", o.files);
 };
 
 constexpr auto kOpenCommand = [](auto& o, const auto& visit) {

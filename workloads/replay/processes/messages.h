@@ -26,7 +26,7 @@ struct CacheFacts {
   bool has_second_tier = false;
   bool ours = false;
   unsigned dram_shards = 0, dram_shards_usual = 0;
-  std::string file;  // of its SCM tier, to be removed if it cannot do so itself
+  std::vector<std::string> files;  // of its SCM tier, to be removed if it cannot do so itself
 };
 
 struct OpenCommand {

@@ -19,7 +19,7 @@ func check(err error) {
 }
 
 func main() {
-	cache, err := mezzanine.Open("mezzanine://dram=4M;scm=64M;medium=dram")
+	cache, err := mezzanine.Open("mezzanine://dram=4M;scm=64M@dram")
 	check(err)
 	defer cache.Close()
 	options := grocksdb.NewDefaultOptions()

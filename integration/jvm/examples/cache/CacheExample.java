@@ -12,7 +12,7 @@ public final class CacheExample {
 
   public static void main(String[] arguments) throws RocksDBException {
     byte[] value = new byte[1000];
-    try (MezzanineCache cache = MezzanineCache.open("mezzanine://dram=4M;scm=64M;medium=dram");
+    try (MezzanineCache cache = MezzanineCache.open("mezzanine://dram=4M;scm=64M@dram");
         Options options = new Options().setCreateIfMissing(true)) {
       cache.use(options);
       try (RocksDB db = RocksDB.open(options, arguments[0])) {

@@ -26,7 +26,7 @@ public final class HitsExample {
     int rounds = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 15;
     RocksDB.loadLibrary();  // HyperClockCache does not
     try (Cache theirs = new HyperClockCache(DRAM_BYTES, 0, -1, false);
-        MezzanineCache ours = MezzanineCache.open("mezzanine://dram=256M;scm=256M;medium=dram");
+        MezzanineCache ours = MezzanineCache.open("mezzanine://dram=256M;scm=256M@dram");
         Options theirOptions = options();
         Options ourOptions = options()) {
       theirOptions.setTableFormatConfig(new BlockBasedTableConfig().setBlockCache(theirs));

@@ -3,7 +3,7 @@
 
     import mezzanine
 
-    with mezzanine.Cache("mezzanine://dram=256M;scm=1G;scm_path=/dev/shm/mezz") as cache:
+    with mezzanine.Cache("mezzanine://dram=256M;scm=1G@/dev/shm/mezz") as cache:
         with mezzanine.Database("/var/lib/db", cache=cache) as db:
             db[b"key"] = b"value"
         print(cache.report())

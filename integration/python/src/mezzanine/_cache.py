@@ -9,7 +9,7 @@ def _size(size, what):
 
 
 class Cache(Closing):
-    """An open cache, of a URI such as "mezzanine://dram=256M;scm=1G;scm_path=/dev/shm/mezz". The keys are in
+    """An open cache, of a URI such as "mezzanine://dram=256M;scm=1G@/dev/shm/mezz". The keys are in
     docs/reference/options.md of Mezzanine's repository.
 
     Databases that have it keep it until they are closed, so it may be closed before or after them, twice or never. Its

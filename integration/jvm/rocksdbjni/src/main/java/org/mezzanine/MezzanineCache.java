@@ -18,7 +18,7 @@ import org.rocksdb.Options;
  * A block cache of two tiers for RocksJava: a little DRAM for the hot blocks, and more memory behind it for the others.
  *
  * <pre>{@code
- * MezzanineCache cache = MezzanineCache.open("mezzanine://dram=256M;scm=1G;scm_path=/dev/shm/mezz");
+ * MezzanineCache cache = MezzanineCache.open("mezzanine://dram=256M;scm=1G@/dev/shm/mezz");
  * options.setTableFormatConfig(new BlockBasedTableConfig());
  * cache.use(options);  // that is all: open the database as ever
  * }</pre>
@@ -198,6 +198,7 @@ public final class MezzanineCache extends Cache {
   /** Spells the URI: each key once, its value as docs/reference/options.md has it. */
   public static final class Builder {
     private final Map<String, String> options = new LinkedHashMap<>();
+    private String place;
 
     private Builder() {}
 
@@ -217,9 +218,11 @@ public final class MezzanineCache extends Cache {
       return option("scm", Long.toString(bytes));
     }
 
-    /** A file, in /dev/shm or on persistent memory. Without it say option("medium", "dram"). */
-    public Builder scmPath(String path) {
-      return option("scm_path", path);
+    /** Where the SCM tier lies: a file in /dev/shm or on persistent memory, "numa:N", or "dram". */
+    public Builder scmPath(String place) {
+      checkOption("scm", place);
+      this.place = place;
+      return this;
     }
 
     public Builder policy(String name) {
@@ -228,17 +231,22 @@ public final class MezzanineCache extends Cache {
 
     /** Any key of the URI. */
     public Builder option(String key, String value) {
-      if (key == null || value == null) throw new MezzanineException("the cache's " + key + " is " + value);
-      if ((key + value).indexOf(';') >= 0) {
-        throw new MezzanineException("a semicolon parts the keys, so it can be in none: " + key + "=" + value);
-      }
+      checkOption(key, value);
       options.put(key, value);
       return this;
     }
 
+    private static void checkOption(String key, String value) {
+      if (key == null || value == null) throw new MezzanineException("the cache's " + key + " is " + value);
+      if ((key + value).indexOf(';') >= 0) {
+        throw new MezzanineException("a semicolon parts the keys, so it can be in none: " + key + "=" + value);
+      }
+    }
+
     public String uri() {
       return options.entrySet().stream()
-          .map(option -> option.getKey() + "=" + option.getValue())
+          .map(option -> option.getKey() + "=" + option.getValue()
+              + (option.getKey().equals("scm") && place != null ? "@" + place : ""))
           .collect(Collectors.joining(";", "mezzanine://", ""));
     }
 

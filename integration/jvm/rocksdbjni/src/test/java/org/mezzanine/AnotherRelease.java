@@ -20,7 +20,7 @@ class AnotherRelease {
       assertEquals(
           "this jar has no native library for rocksdbjni 10.1.3, which is loaded: put org.rocksdb:rocksdbjni of release"
               + " 11.8.1 or 8.10.0 first on the class path",
-          assertThrows(MezzanineException.class, () -> MezzanineCache.open("mezzanine://dram=4M;scm=64M;medium=dram"))
+          assertThrows(MezzanineException.class, () -> MezzanineCache.open("mezzanine://dram=4M;scm=64M@dram"))
               .getMessage());
     }
     try (LRUCache cache = new LRUCache(1 << 20)) {
@@ -30,7 +30,7 @@ class AnotherRelease {
 
   @Test
   void isToldUnderThePreloadAndGoesOnWithItsOwnCache() throws Exception {
-    Preloaded program = new Preloaded(folder, "mezzanine://scm=64M;medium=dram", false);
+    Preloaded program = new Preloaded(folder, "mezzanine://scm=64M@dram", false);
     assertEquals(0, program.status, program.said);
     assertTrue(program.said.contains("rocksdbjni has before 11.0"), program.said);
     assertTrue(program.said.contains("built for RocksDB 11.8.1"), program.said);
@@ -40,7 +40,7 @@ class AnotherRelease {
 
   @Test
   void endsAStrictProgram() throws Exception {
-    Preloaded program = new Preloaded(folder, "mezzanine://scm=64M;medium=dram", true);
+    Preloaded program = new Preloaded(folder, "mezzanine://scm=64M@dram", true);
     assertEquals(2, program.status, program.said);
     assertTrue(program.said.contains("MEZZANINE_STRICT=1"), program.said);
   }

@@ -30,7 +30,7 @@ class ClassLoadersTest {
 
     /** Leaves its cache open. */
     public static void run(String folder) throws RocksDBException {
-      MezzanineCache cache = MezzanineCache.open("mezzanine://dram=4M;scm=64M;medium=dram");
+      MezzanineCache cache = MezzanineCache.open("mezzanine://dram=4M;scm=64M@dram");
       try (Options options = new Options().setCreateIfMissing(true)) {
         cache.use(options);
         try (RocksDB db = RocksDB.open(options, folder)) {

@@ -29,7 +29,7 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 
 class MezzanineCacheTest {
-  private static final String URI = "mezzanine://dram=8M;scm=128M;medium=dram";
+  private static final String URI = "mezzanine://dram=8M;scm=128M@dram";
 
   @TempDir Path folder;
 
@@ -136,7 +136,7 @@ class MezzanineCacheTest {
   @Test
   void aDatabaseKeepsTheCacheThatIsClosedBeforeIt() throws RocksDBException {
     Path medium = folder.resolve("medium");
-    String uri = "mezzanine://dram=4M;scm=64M;scm_path=" + medium;
+    String uri = "mezzanine://dram=4M;scm=64M@" + medium;
     try (Options options = options()) {
       MezzanineCache cache = MezzanineCache.open(uri);
       cache.use(options);
@@ -175,7 +175,7 @@ class MezzanineCacheTest {
 
   @Test
   void aCacheThatIsNeverClosedHarmsNobody() throws RocksDBException {
-    MezzanineCache cache = MezzanineCache.open("mezzanine://dram=4M;scm=64M;scm_path=" + folder.resolve("medium"));
+    MezzanineCache cache = MezzanineCache.open("mezzanine://dram=4M;scm=64M@" + folder.resolve("medium"));
     Options options = options();
     cache.use(options);
     RocksDB db = RocksDB.open(options, folder.resolve("db").toString());
@@ -186,7 +186,7 @@ class MezzanineCacheTest {
   @Test
   void whatMayChangeDoes() {
     try (MezzanineCache cache =
-        MezzanineCache.builder().dramBytes(8 << 20).scmBytes(64 << 20).option("medium", "dram").policy("adaptive").build()) {
+        MezzanineCache.builder().dramBytes(8 << 20).scmBytes(64 << 20).scmPath("dram").policy("adaptive").build()) {
       assertEquals("adaptive", cache.getPolicy());
       cache.setPolicy("dram_first");
       assertEquals("dram_first", cache.getPolicy());
@@ -205,11 +205,11 @@ class MezzanineCacheTest {
     assertContains("mezzanine://", refused(""));
     assertContains("null", refused(null));
     assertContains("\"speed\"", refused(URI + ";speed=fast"));
-    assertContains("/no/such/folder", refused("mezzanine://dram=4M;scm=64M;scm_path=/no/such/folder/mezz"));
-    assertContains("surrogate", refused("mezzanine://dram=4M;scm=64M;medium=dram;policy=\ud800"));
-    assertContains("NUL", refused("mezzanine://dram=4M;scm=64M;scm_path=/dev/shm/a\0b"));
-    assertContains("\u00fc\ud83d\ude00", refused("mezzanine://dram=4M;scm=64M;medium=dram;policy=\u00fc\ud83d\ude00"));
-    assertContains("dram=4000000T", refused("mezzanine://dram=4000000T;scm=64M;medium=dram"));
+    assertContains("/no/such/folder", refused("mezzanine://dram=4M;scm=64M@/no/such/folder/mezz"));
+    assertContains("surrogate", refused("mezzanine://dram=4M;scm=64M@dram;policy=\ud800"));
+    assertContains("NUL", refused("mezzanine://dram=4M;scm=64M@/dev/shm/a\0b"));
+    assertContains("\u00fc\ud83d\ude00", refused("mezzanine://dram=4M;scm=64M@dram;policy=\u00fc\ud83d\ude00"));
+    assertContains("dram=4000000T", refused("mezzanine://dram=4000000T;scm=64M@dram"));
     assertContains("semicolon",
         assertThrows(MezzanineException.class, () -> MezzanineCache.builder().scmPath("a;b")).getMessage());
   }
@@ -218,7 +218,7 @@ class MezzanineCacheTest {
   @Test
   void theJvmKeepsItsHandlerForBusErrors() throws Exception {
     assertContains("SIGBUS", refused(URI + ";bus_errors=contain"));
-    try (MezzanineCache cache = MezzanineCache.open("mezzanine://dram=4M;scm=64M;scm_path=" + folder.resolve("medium"));
+    try (MezzanineCache cache = MezzanineCache.open("mezzanine://dram=4M;scm=64M@" + folder.resolve("medium"));
         FileChannel file = FileChannel.open(folder.resolve("short"), StandardOpenOption.CREATE, StandardOpenOption.READ,
             StandardOpenOption.WRITE)) {
       MappedByteBuffer mapped = file.map(FileChannel.MapMode.READ_WRITE, 0, 1 << 20);

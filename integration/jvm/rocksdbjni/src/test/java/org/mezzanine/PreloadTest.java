@@ -16,7 +16,7 @@ class PreloadTest {
 
   @Test
   void anUnawareProgramHasTheCache() throws Exception {
-    Preloaded program = new Preloaded(folder, "mezzanine://scm=64M;scm_path=" + folder.resolve("medium"), true);
+    Preloaded program = new Preloaded(folder, "mezzanine://scm=64M@" + folder.resolve("medium"), true);
     assertEquals(0, program.status, program.said);
     assertTrue(program.said.contains("read all as it was written"), program.said);
     assertTrue(program.said.contains("told of memory that is gone"), program.said);  // SIGBUS is still the JVM's
@@ -29,7 +29,7 @@ class PreloadTest {
 
   @Test
   void theJvmsHandlerIsNotTaken() throws Exception {
-    Preloaded program = new Preloaded(folder, "mezzanine://scm=64M;medium=dram;bus_errors=contain", false);
+    Preloaded program = new Preloaded(folder, "mezzanine://scm=64M@dram;bus_errors=contain", false);
     assertEquals(0, program.status, program.said);
     assertTrue(program.said.contains("SIGBUS"), program.said);
     assertTrue(program.said.contains("the program goes on with its own cache"), program.said);

@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * state.backend.type: rocksdb
  * state.backend.rocksdb.memory.managed: false
  * state.backend.rocksdb.options-factory: org.mezzanine.flink.MezzanineOptionsFactory
- * mezzanine.uri: mezzanine://dram=256M;scm=2G;scm_path=/dev/shm/mezz
+ * mezzanine.uri: mezzanine://dram=256M;scm=2G@/dev/shm/mezz
  * mezzanine.write.buffer: 64 mb
  * </pre>
  *
@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
  */
 public class MezzanineOptionsFactory implements ConfigurableRocksDBOptionsFactory {
   public static final ConfigOption<String> URI = ConfigOptions.key("mezzanine.uri").stringType().noDefaultValue()
-      .withDescription("The cache, for example mezzanine://dram=256M;scm=2G;scm_path=/dev/shm/mezz");
+      .withDescription("The cache, for example mezzanine://dram=256M;scm=2G@/dev/shm/mezz");
   public static final ConfigOption<MemorySize> WRITE_BUFFER =
       ConfigOptions.key("mezzanine.write.buffer").memoryType().noDefaultValue()
           .withDescription("What the memtables of all states may take of the DRAM tier; a quarter by default");
@@ -71,7 +71,7 @@ public class MezzanineOptionsFactory implements ConfigurableRocksDBOptionsFactor
       }
     }
     uri = config.getOptional(URI).orElseThrow(() -> new IllegalConfigurationException(URI.key()
-        + " is not set: say which cache, for example mezzanine://dram=256M;scm=2G;scm_path=/dev/shm/mezz"));
+        + " is not set: say which cache, for example mezzanine://dram=256M;scm=2G@/dev/shm/mezz"));
     writeBufferBytes = config.getOptional(WRITE_BUFFER).map(MemorySize::getBytes).orElse(0L);
     return this;
   }

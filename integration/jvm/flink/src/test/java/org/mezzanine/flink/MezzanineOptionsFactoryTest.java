@@ -68,7 +68,7 @@ class MezzanineOptionsFactoryTest {
   @Test
   @SuppressWarnings("try")  // its close throws InterruptedException
   void aJobsStatesHaveTheCacheByConfigurationAlone() throws Exception {
-    String uri = "mezzanine://dram=8M;scm=64M;scm_path=" + folder.resolve("medium");
+    String uri = "mezzanine://dram=8M;scm=64M@" + folder.resolve("medium");
     StreamExecutionEnvironment environment = StreamExecutionEnvironment.createLocalEnvironment(2, configuration(uri));
     long sum = 0;
     long keys = 0;
@@ -95,7 +95,7 @@ class MezzanineOptionsFactoryTest {
 
   @Test
   void managedMemoryIsRefusedByName() {
-    String uri = "mezzanine://dram=8M;scm=64M;medium=dram";
+    String uri = "mezzanine://dram=8M;scm=64M@dram";
     Configuration managed = configuration(uri);
     managed.removeConfig(RocksDBOptions.USE_MANAGED_MEMORY);  // which is Flink's default
     assertTrue(refused(managed).contains("state.backend.rocksdb.memory.managed: false"));

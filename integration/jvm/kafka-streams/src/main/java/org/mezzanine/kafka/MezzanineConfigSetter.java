@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
  *
  * <pre>
  * rocksdb.config.setter=org.mezzanine.kafka.MezzanineConfigSetter
- * mezzanine.uri=mezzanine://dram=256M;scm=2G;scm_path=/dev/shm/mezz
+ * mezzanine.uri=mezzanine://dram=256M;scm=2G@/dev/shm/mezz
  * mezzanine.write.buffer.bytes=67108864
  * mezzanine.share.stores=reserve=5%,max=50%
  * </pre>
@@ -80,7 +80,7 @@ public class MezzanineConfigSetter implements RocksDBConfigSetter {
     Object uri = configs.get(URI);
     if (uri == null) {
       throw new ConfigException(
-          URI + " is not set: say which cache, for example mezzanine://dram=256M;scm=2G;scm_path=/dev/shm/mezz");
+          URI + " is not set: say which cache, for example mezzanine://dram=256M;scm=2G@/dev/shm/mezz");
     }
     long bytes = writeBufferBytes(configs.get(WRITE_BUFFER_BYTES));
     SharedCache shared;

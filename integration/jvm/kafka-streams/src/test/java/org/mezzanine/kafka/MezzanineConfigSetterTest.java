@@ -83,7 +83,7 @@ class MezzanineConfigSetterTest {
 
   @Test
   void allStoresOfATopologyHaveTheOneCacheByPropertiesAlone() {
-    String uri = "mezzanine://dram=8M;scm=64M;scm_path=" + folder.resolve("medium");
+    String uri = "mezzanine://dram=8M;scm=64M@" + folder.resolve("medium");
     MezzanineCache first;
     try (TopologyTestDriver driver = new TopologyTestDriver(topology(), properties(uri))) {
       for (String topic : new String[] {"one", "two"}) pipe(driver, topic);
@@ -107,7 +107,7 @@ class MezzanineConfigSetterTest {
 
   @Test
   void eachStoreMayHaveAShareOfTheCacheUnderItsName() {
-    String uri = "mezzanine://dram=8M;scm=96M;scm_path=" + folder.resolve("shared");
+    String uri = "mezzanine://dram=8M;scm=96M@" + folder.resolve("shared");
     Properties properties = properties(uri);
     properties.put("mezzanine.share.stores", "reserve=20%,max=60%");
     try (TopologyTestDriver driver = new TopologyTestDriver(topology(), properties)) {
@@ -137,7 +137,7 @@ class MezzanineConfigSetterTest {
 
   @Test
   void whatIsNoGoodIsAConfigExceptionWithASentence() {
-    String uri = "mezzanine://dram=4M;scm=64M;medium=dram";
+    String uri = "mezzanine://dram=4M;scm=64M@dram";
     assertTrue(refused(Map.of()).contains("mezzanine.uri is not set"));
     assertTrue(refused(Map.of("mezzanine.uri", uri + ";speed=fast")).contains("\"speed\""));
     assertTrue(refused(Map.of("mezzanine.uri", uri, "mezzanine.write.buffer.bytes", "64M")).contains("64M"));

@@ -53,7 +53,7 @@ record Settings(Cache cache, long dramBytes, long scmBytes, long keys, int value
   }
 
   String uri(int instance) {
-    String uri = "mezzanine://dram_total=" + dramBytes + ";scm=" + scmBytes + ";scm_path="
+    String uri = "mezzanine://dram_total=" + dramBytes + ";scm=" + scmBytes + "@"
         + medium.resolve(cache.shown() + "-" + instance);
     return cache == Cache.MEZZANINE_CXL ? uri + ";model=cxl" : uri;
   }
