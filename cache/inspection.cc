@@ -101,9 +101,9 @@ Inspection Inspect(std::span<const std::byte> medium, bool verify, const VerifyK
   std::optional<Authenticator> authenticator;
   if (key != nullptr) authenticator.emplace(*key, superblock);
   const LogScan scan(medium, superblock);
-  inspection.segments = scan.segments();
+  inspection.segments = scan.end() - scan.first();
   std::vector<SegmentLog::Fill> fills;
-  for (uint32_t id = 0; id < scan.segments(); ++id) {
+  for (uint32_t id = scan.first(); id < scan.end(); ++id) {
     if (const auto fill = scan.Open(SegmentId{id})) {
       fills.push_back(*fill);
       continue;
@@ -121,6 +121,8 @@ Inspection Inspect(std::span<const std::byte> medium, bool verify, const VerifyK
     inspection.filled_bytes += tail - Raw(fill.segment) * superblock.segment_bytes;
   }
   tally.Finish();
+  inspection.members = layout::MembersOf(superblock);
+  if (inspection.members > 1) return inspection;  // what was erased, and a snapshot, may be told by another
   const auto erased = ErasedKeys::Read(medium, superblock);
   inspection.tombstones.lost = !erased;
   if (erased) inspection.tombstones.tombstones = erased->tombstones();

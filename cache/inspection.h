@@ -66,6 +66,9 @@ struct Inspection {
     std::string wrong;  // why it cannot be used. Empty: it can, or there is none (no segments)
   };
   Snapshot snapshot;
+  // The medium is one of so many. If there are several, tombstones and snapshot are not looked for, as others may have
+  // them.
+  size_t members = 1;
   uint64_t unknown = 0;  // whole headers of a role or with flags that this program does not know
 };
 

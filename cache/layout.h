@@ -82,6 +82,13 @@ constexpr uint32_t BeginOf(const Superblock& superblock, size_t member) {
   return member == 0 ? 0 : superblock.member_begins[member - 1];
 }
 constexpr uint32_t AllMembers(const Superblock& superblock) { return (1u << MembersOf(superblock)) - 1; }
+// How many bytes the medium has that the superblock was read from.
+constexpr uint64_t BytesOfMedium(const Superblock& superblock) {
+  const bool last = superblock.member + 1 == MembersOf(superblock);
+  const uint64_t begin = BeginOf(superblock, superblock.member) * superblock.segment_bytes;
+  return (last ? superblock.capacity_bytes : BeginOf(superblock, superblock.member + 1) * superblock.segment_bytes) -
+         begin;
+}
 // Where the segment's header lies: behind the superblocks, if a medium begins with the segment.
 constexpr uint64_t StartOfSegment(const Superblock& superblock, uint32_t segment) {
   bool begins = segment == 0;

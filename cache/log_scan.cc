@@ -9,8 +9,8 @@
 
 namespace mezz {
 
-uint32_t LogScan::segments() const {
-  return static_cast<uint32_t>(std::min<uint64_t>(medium_.size(), superblock_.capacity_bytes) /
+uint32_t LogScan::end() const {
+  return static_cast<uint32_t>(std::min<uint64_t>(begin_ + medium_.size(), superblock_.capacity_bytes) /
                                superblock_.segment_bytes);
 }
 
@@ -24,7 +24,7 @@ std::optional<SegmentLog::Fill> LogScan::OpenTombstones(SegmentId id) const {
 std::optional<SegmentLog::Fill> LogScan::OpenAs(SegmentId id, uint64_t magic) const {
   layout::SegmentHeader header;
   const uint64_t start = StartOf(id);
-  if (!CopyBytes(medium_.subspan(start, sizeof(header)), &header)) return {};
+  if (!CopyBytes(medium_.subspan(start - begin_, sizeof(header)), &header)) return {};
   if (header.magic != magic || header.checksum != record::SegmentHeaderChecksum(header)) return {};
   const bool current = header.sequence >= superblock_.sequence_begin && header.sequence < superblock_.sequence_end &&
                        header.sequence != 0;
@@ -39,7 +39,7 @@ uint64_t LogScan::Walk(const SegmentLog::Fill& fill,
   const uint64_t end = (uint64_t{Raw(fill.segment)} + 1) * superblock_.segment_bytes;
   uint64_t offset = StartOf(fill.segment) + sizeof(layout::SegmentHeader);
   while (offset + kLineBytes <= end) {
-    const auto& header = *reinterpret_cast<const record::Header*>(medium_.data() + offset);
+    const auto& header = *reinterpret_cast<const record::Header*>(medium_.data() + offset - begin_);
     uint64_t bytes = 0;
     const bool whole = BusErrors::TryTest([&] {
       bytes = layout::RecordBytes(header.payload_bytes);

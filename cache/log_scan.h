@@ -17,12 +17,18 @@ namespace mezz {
 
 class LogScan {
  public:
-  // `medium` is not owned. If it is shorter than the superblock says, what is there is read. REQUIRES: `superblock` is
-  // whole, and describes these bytes.
+  // `medium` is not owned: one medium, several behind each other, or one of several, which `superblock` was read from.
+  // If it is shorter than the superblock says, what is there is read. REQUIRES: `superblock` is whole, and describes
+  // these bytes.
   LogScan(std::span<const std::byte> medium, const layout::Superblock& superblock)
-      : medium_(medium), superblock_(superblock) {}
+      : medium_(medium),
+        superblock_(superblock),
+        first_(layout::BeginOf(superblock, superblock.member)),
+        begin_(first_ * superblock.segment_bytes) {}
 
-  uint32_t segments() const;
+  // The segments are first() to end() - 1.
+  uint32_t first() const { return first_; }
+  uint32_t end() const;
   // The segment's fill, as its header says; its tail is that of a segment without records. Empty: the header is
   // damaged, of another life of the medium, or erased.
   std::optional<SegmentLog::Fill> Open(SegmentId id) const;
@@ -37,8 +43,11 @@ class LogScan {
   std::optional<SegmentLog::Fill> OpenAs(SegmentId id, uint64_t magic) const;
   uint64_t StartOf(SegmentId id) const;
 
+  // Offsets are those of several media, of which `medium_` begins at begin_.
   const std::span<const std::byte> medium_;
   const layout::Superblock superblock_;
+  const uint32_t first_;
+  const uint64_t begin_;
 };
 
 }  // namespace mezz

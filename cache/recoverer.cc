@@ -86,7 +86,7 @@ Recoverer::~Recoverer() {
 }
 
 void Recoverer::ReadHeaders() {
-  const uint32_t segments = std::min(scan_.segments(), log_->segments());
+  const uint32_t segments = std::min(scan_.end(), log_->segments());
   std::vector<std::optional<SegmentLog::Fill>> fills(segments);
   ForEachInParallel(kThreadName, 0, segments, kHeadersAThread, [&](size_t i) {
     const SegmentId id{static_cast<uint32_t>(i)};

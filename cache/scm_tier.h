@@ -389,7 +389,7 @@ class ScmTier {
   Status FindBadSegments(uint32_t readable, std::vector<SegmentId>* bad) const;
   Status ForgetBeyond(const layout::Superblock& found);
   void TellOfUnreadable(uint32_t readable) const;
-  Status ForgetOutdated(uint32_t members, const layout::Superblock& found);
+  uint32_t ForgetOutdated(uint32_t members, const layout::Superblock& found, std::vector<SegmentId>* bad);
   Status TakeSuperblock(bool existing);
   void StartPreparer();
   void Close();

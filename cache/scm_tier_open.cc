@@ -56,9 +56,15 @@ bool HasSeveral(const ScmOptions& options) { return !options.members.empty() && 
 
 // Of several media: all that can be read are in. A snapshot is of use only if none was out, or is new.
 void TakeMembers(const FoundMembers& members, layout::Superblock* superblock) {
-  superblock->member = 0;
   superblock->members_in = members.readable;
   if ((members.of_life & ~members.outdated) != layout::AllMembers(*superblock)) superblock->snapshot_segment = 0;
+}
+
+// False: there may still be one.
+bool EraseHeader(const Medium& medium, uint64_t at) {
+  layout::SegmentHeader header;
+  const auto is_gone = [&] { return CopyBytes({medium.base() + at, sizeof(header)}, &header) && header.magic == 0; };
+  return is_gone() || (Wipe(medium, at, sizeof(header)) && is_gone());
 }
 
 uint64_t RandomWord() {
@@ -200,6 +206,7 @@ void ScmTier::Close() {
       held.push_back(id);
     }
   }
+  keeper_->TellOfLost({});  // it told impl_
   impl_.reset();
   if (!opened_) return;                // what the medium holds is as it was, or a life that was not closed
   if (closed_itself && !wipe) return;  // the next life reads what it finds
@@ -348,7 +355,6 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
                     opened->medium_->info().description));
   std::vector<SegmentId> bad;
   MEZZ_RETURN_IF_ERROR(opened->FindBadSegments(members.readable, &bad));
-  opened->TellOfUnreadable(members.readable);
   if (!effective.Remembers()) members.found = {};
   existing &= members.found.what == FoundSuperblock::What::kWhole;
   bool keep = false;
@@ -359,6 +365,11 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
                                             opened->medium_->info().description, opened->recovery_.why));
   effective.verify_key.reset();
   effective.verify_key_file = options.verify_key_file;
+  if (keep && members.outdated != 0) {
+    members.readable &= ~opened->ForgetOutdated(members.outdated, superblock, &bad);
+    superblock.members_in = members.readable;
+  }
+  opened->TellOfUnreadable(members.readable);
   layout::Superblock now = superblock;
   now.capacity_bytes = effective.capacity_bytes;
   opened->keeper_ = std::make_unique<SuperblockKeeper>(*opened->medium_, now);
@@ -370,7 +381,6 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   const uint32_t all_members = (1u << opened->medium_->begins().size()) - 1;
   opened->impl_->log_.members().BeginWithout(all_members & ~members.readable);
   if (keep) MEZZ_RETURN_IF_ERROR(opened->ForgetBeyond(superblock));
-  if (keep) MEZZ_RETURN_IF_ERROR(opened->ForgetOutdated(members.outdated, superblock));
   MEZZ_RETURN_IF_ERROR(opened->TakeSuperblock(existing));
   bool prepared = !keep;
   (void)IfThereIsMemory([&] { prepared = prepared || opened->impl_->PrepareRecovery(superblock, effective); });
@@ -403,17 +413,23 @@ Status ScmTier::ForgetBeyond(const layout::Superblock& found) {
                                      medium_->info().description, HumanBytes(found.capacity_bytes)));
 }
 
-// Forgets the records of media that were left out while the life that goes on went on without them.
-Status ScmTier::ForgetOutdated(uint32_t members, const layout::Superblock& found) {
-  const LogMembers& all = impl_->log_.members();
-  for (size_t member = 0; member < all.count(); ++member) {
-    if ((members >> member & 1) == 0) continue;
-    leftovers_ = true;
-    if (!impl_->log_.EraseHeadersBelow(found.sequence_end, all.begin(member), all.end(member)))
-      return Status::IoError(
-          fmt::format("{}: cannot be written to: use another medium", medium_->member_info(member).description));
+// Erases the headers of media that were left out while the life that goes on went on without them, so that nobody finds
+// their records. Returns those that do not take that, a bit each: all their segments are bad.
+uint32_t ScmTier::ForgetOutdated(uint32_t members, const layout::Superblock& found, std::vector<SegmentId>* bad) {
+  leftovers_ = true;
+  const auto segments = static_cast<uint32_t>(options_.capacity_bytes / options_.segment_bytes);
+  const auto member_of = [this](uint32_t id) { return 1u << medium_->MemberAt(id * options_.segment_bytes); };
+  std::vector<bool> is_bad(segments);
+  for (const SegmentId id : *bad) is_bad[Raw(id)] = true;
+  uint32_t failed = 0;
+  for (uint32_t id = 0; id < segments; ++id) {
+    if ((members & ~failed & member_of(id)) == 0 || is_bad[id]) continue;
+    if (!EraseHeader(*medium_, layout::StartOfSegment(found, id))) failed |= member_of(id);
   }
-  return Status::Ok();
+  for (uint32_t id = 0; id < segments; ++id) {
+    if ((failed & member_of(id)) != 0 && !is_bad[id]) bad->push_back(SegmentId{id});
+  }
+  return failed;
 }
 
 // Says which of several media are left out from the start.

@@ -465,10 +465,10 @@ void SegmentLog::LeaveBehind(uint64_t sequence) {
   LosePlacesIf([this](SegmentId id) { return Sequence(id) < left_behind_; });
 }
 
-bool SegmentLog::EraseHeadersBelow(uint64_t sequence, uint32_t from, uint32_t end) {
+bool SegmentLog::EraseHeadersBelow(uint64_t sequence, uint32_t from) {
   const std::lock_guard lock(mutex_);
   bool erased = true;
-  for (uint32_t id = from; id < std::min(end, segments_count_); ++id) {
+  for (uint32_t id = from; id < segments_count_; ++id) {
     // What is quarantined may not be touched; nor will the next life find what the kernel knows to be bad.
     if (state(SegmentId{id}) != State::kQuarantined) erased &= EraseHeaderBelow(SegmentId{id}, sequence);
   }

@@ -236,9 +236,9 @@ class SegmentLog {
   void CheckDictionaryPlaces() { LeaveBehind(0); }
   // Does what Tombstones::EraseBelow does, where the superblock cannot be written: it erases the header of each such
   // segment, so that a later life does not find it. Segments without records are included, as that life would find
-  // their last fill. Reads and writes one line of each segment in [from, end), and makes it durable. False: not all of
+  // their last fill. Reads and writes one line of each segment from `from` on, and makes it durable. False: not all of
   // it was stored.
-  [[nodiscard]] bool EraseHeadersBelow(uint64_t sequence, uint32_t from = 0, uint32_t end = UINT32_MAX);
+  [[nodiscard]] bool EraseHeadersBelow(uint64_t sequence, uint32_t from = 0);
 
   // Takes the next segment to reclaim out of its queue. Empty: there is none that may be taken.
   //

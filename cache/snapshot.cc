@@ -245,7 +245,7 @@ std::optional<SnapshotPlace> WriteSnapshot(const SnapshotOf& of, const layout::S
 // --- read ------------------------------------------------------------------------------------------------------------
 
 SnapshotReader::SnapshotReader(std::span<const std::byte> medium, const layout::Superblock& superblock)
-    : medium_(medium), superblock_(superblock), segments_(LogScan(medium, superblock).segments()) {}
+    : medium_(medium), superblock_(superblock), segments_(LogScan(medium, superblock).end()) {}
 
 std::string SnapshotReader::Check() {
   std::string wrong = CheckHead();

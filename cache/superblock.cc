@@ -137,7 +137,7 @@ FoundMembers FindMembers(const Medium& medium, const ScmOptions& options) {
   const Superblock wanted = SuperblockOf(options);
   std::array<FoundSuperblock, layout::kMembersMax> of;
   FoundMembers all;
-  bool decided = false;
+  bool decided = false, used = false;
   for (size_t member = 0; member < members; ++member) {
     const std::vector<std::byte> head = ReadHead(medium, medium.begins()[member]);
     if (head.empty()) continue;
@@ -148,6 +148,7 @@ FoundMembers FindMembers(const Medium& medium, const ScmOptions& options) {
       all.of_life = 1;
       return all;
     }
+    used |= of[member].what == FoundSuperblock::What::kWhole || of[member].what == FoundSuperblock::What::kUnusable;
     const bool whole = of[member].what == FoundSuperblock::What::kWhole && of[member].superblock.member == member &&
                        std::ranges::equal(of[member].superblock.member_begins, wanted.member_begins);
     if (!whole) of[member].what = FoundSuperblock::What::kForeign;
@@ -156,17 +157,19 @@ FoundMembers FindMembers(const Medium& medium, const ScmOptions& options) {
       decided = true;
     }
   }
-  if (!decided) {
+  if (!decided && !used) all.found.what = FoundSuperblock::What::kProvisional;
+  if (!decided && used) {
     all.found.what = FoundSuperblock::What::kUnusable;
     all.found.why = "are not the media of one cache, in this order and of these sizes";
-    return all;
   }
+  if (!decided) return all;
   for (size_t member = 0; member < members; ++member) {
     if (of[member].what != FoundSuperblock::What::kWhole) continue;
     if (of[member].superblock.format_id != all.found.superblock.format_id) continue;
     all.of_life |= 1u << member;
   }
   all.outdated = all.of_life & ~all.found.superblock.members_in;
+  all.found.superblock.member = 0;  // it speaks of all of them
   return all;
 }
 

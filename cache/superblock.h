@@ -102,7 +102,7 @@ class SuperblockKeeper {
   // Leaves members of several media out: a later life does not use their records. kNowhere: none is left.
   [[nodiscard]] Stored LeaveOut(uint32_t members);
   // Calls told(members) when Change leaves members out, before it returns. The caller of Change may hold locks. Call it
-  // before the first Change.
+  // while no Change runs.
   void TellOfLost(std::function<void(uint32_t members)> told) { lost_ = std::move(told); }
 
   layout::Superblock Now() const;

@@ -50,7 +50,7 @@ std::optional<ErasedKeys> ErasedKeys::Read(std::span<const std::byte> medium, co
   if (superblock.tombstone_segments == 0) return keys;
   keys.segment_bytes_ = superblock.segment_bytes;
   const LogScan scan(medium, superblock);
-  for (uint32_t id = 0; id < scan.segments(); ++id) {
+  for (uint32_t id = 0; id < scan.end(); ++id) {
     if (std::ranges::count(bad, SegmentId{id}) != 0) continue;
     if (const auto fill = scan.OpenTombstones(SegmentId{id}))
       keys.segments_.push_back({.id = fill->segment, .sequence = fill->sequence, .tail = fill->tail});

@@ -36,6 +36,7 @@ CoreFigures HybridCore::Figures() const {
   figures.recovery = scm_->recovery();
   if (metrics_ != nullptr) figures.deliveries = metrics_->deliveries();
   figures.medium = scm_->medium_info();
+  figures.members = scm_->MembersNow();
   figures.name_trouble = scm_->name_trouble();
   figures.capacity_bytes = scm_->capacity_bytes();
   figures.ready_bytes = scm_->ready_bytes();

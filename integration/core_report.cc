@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "cache/base/text.h"
 #include "integration/core_figures.h"
 #include "integration/packing_advice.h"
 #include "integration/warming.h"
@@ -68,6 +69,17 @@ std::string ScmText(const CoreFigures& figures) {
       figures.scm_dram_bytes);
 }
 
+// One line for each of several media.
+std::string MembersText(const CoreFigures& figures) {
+  std::string text;
+  for (size_t number = 0; number < figures.members.size(); ++number) {
+    const ScmTier::MemberFigures& of = figures.members[number];
+    text += fmt::format("medium.{}: {}, {} of {} used, {} faults{}\n", number + 1, of.description,
+                        HumanBytes(of.usage_bytes), HumanBytes(of.bytes), of.faults, of.is_out ? ", left out" : "");
+  }
+  return text;
+}
+
 std::string HeirsText(const CoreFigures& figures) {
   return fmt::format("heirs: {}\n",
                      WarmingText({.heirs = figures.options.heirs,
@@ -111,7 +123,7 @@ std::string ToReport(const CoreFigures& figures, UriKind uri) {
   std::string text = fmt::format("options: {}\npolicy: {}\npolicy.dram_bytes: {}\n",
                                  uri == UriKind::kHybrid ? options.ToUri() : options.ToScmSecondaryUri(),
                                  options.policy, figures.policy_bytes);
-  text += ScmText(figures) + DramText(figures) + DatabasesText(figures);
+  text += ScmText(figures) + MembersText(figures) + DramText(figures) + DatabasesText(figures);
   if (uri == UriKind::kHybrid) text += HeirsText(figures);
   text += PackedText(figures) + RecoveryText(figures.recovery);
   AppendCounters(figures.counters, &text);

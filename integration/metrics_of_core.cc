@@ -226,6 +226,7 @@ class Families {
     AddDecisions();
     for (const FigureRow& row : kFigureRows) AddFigure(row);
     AddSplitFigures();
+    AddMembers();
     AddDatabases();
     AddMissLatency();
     AddCurve();
@@ -358,6 +359,29 @@ class Families {
     AddSplit("metrics_deliveries", kCounter, "",
              "Clients that were answered, or files written (done), and those that were not (failed).", "outcome",
              {{"done", number(figures_.deliveries.done)}, {"failed", number(figures_.deliveries.failed)}});
+  }
+
+  // By medium, of several.
+  void AddMembers() {
+    if (figures_.members.empty()) return;
+    const auto add = [&](std::string_view name, MetricType type, std::string_view unit, std::string_view help,
+                         const auto& figure) {
+      MetricFamily& family = Add(name, type, unit, help);
+      for (size_t number = 0; number < figures_.members.size(); ++number) {
+        const ScmTier::MemberFigures& of = figures_.members[number];
+        family.samples.push_back({.labels = {{"number", std::to_string(number + 1)}, {"description", of.description}},
+                                  .value = static_cast<double>(figure(of))});
+      }
+    };
+    using Of = ScmTier::MemberFigures;
+    add("member_bytes", kGauge, kBytes, "Of one of several media: what the tier may use of it.",
+        [](const Of& of) { return of.bytes; });
+    add("member_used_bytes", kGauge, kBytes, "Of one of several media: segments that hold records.",
+        [](const Of& of) { return of.usage_bytes; });
+    add("member_fault", kCounter, "", "Of one of several media: times that its memory failed.",
+        [](const Of& of) { return of.faults; });
+    add("member_left_out", kGauge, "", "1 if one of several media failed, and is not used any more.",
+        [](const Of& of) { return of.is_out ? 1 : 0; });
   }
 
   // By database; kSharesMax at most, so the label is bounded. The rest is database="".

@@ -161,17 +161,18 @@ mezz::Status Run(const std::string& path, uint64_t* damaged) {
     return mezz::Status::NotFound(fmt::format("{} is Mezzanine's and was never formatted", path));
   if (head.what != mezz::FoundSuperblock::What::kWhole)
     return mezz::Status::ForeignFile(fmt::format("{} {}", path, head.why));
-  MEZZ_RETURN_IF_ERROR(Map(fd, path, head.superblock.capacity_bytes, &bytes));
+  const uint64_t medium_bytes = mezz::layout::BytesOfMedium(head.superblock);
+  MEZZ_RETURN_IF_ERROR(Map(fd, path, medium_bytes, &bytes));
   std::optional<mezz::VerifyKey> key;
   MEZZ_RETURN_IF_ERROR(ReadKey(head.superblock, path, &key));
   const mezz::Inspection found = mezz::Inspect(bytes, FLAGS_verify, key ? &*key : nullptr);
   nlohmann::json json = JsonOf(found);
-  const uint64_t missing =
-      head.superblock.capacity_bytes - std::min<uint64_t>(head.superblock.capacity_bytes, bytes.size());
+  const uint64_t missing = medium_bytes - std::min<uint64_t>(medium_bytes, bytes.size());
   json["superblock"]["missing_bytes"] = missing;
   if (missing > 0)
-    fmt::print(stderr, "mezz_inspect: {} is cut short: {} of its {} bytes are missing\n", path, missing,
-               head.superblock.capacity_bytes);
+    fmt::print(stderr, "mezz_inspect: {} is cut short: {} of its {} bytes are missing\n", path, missing, medium_bytes);
+  if (found.members > 1)
+    json["superblock"]["medium"] = fmt::format("{} of {}", head.superblock.member + 1, found.members);
   if (FLAGS_json) {
     fmt::print("{}\n", json.dump(2));
   } else {

@@ -136,7 +136,7 @@ class FuzzMedia {
       for (const ErasedKeys::Segment& tombstones : erased->segments())
         add_lines(log_->FirstRecord(tombstones.id), tombstones.tail);
       const LogScan scan(made.image, now);
-      for (uint32_t id = 0; id < scan.segments(); ++id) {
+      for (uint32_t id = 0; id < scan.end(); ++id) {
         if (const auto fill = scan.Open(SegmentId{id}))
           scan.Walk(*fill, [&](uint64_t offset, const record::Header&) { made.places.push_back(offset); });
       }

@@ -119,7 +119,7 @@ Log::Versions Recovered(const CrashMedium::Image& image, const Log::Versions& ve
   const auto erased = ErasedKeys::Read({image.data(), image.size()}, found.superblock);
   EXPECT_TRUE(erased) << "no crash loses a tombstone";
   if (!erased) return good;
-  for (uint32_t id = 0; id < scan.segments(); ++id) {
+  for (uint32_t id = 0; id < scan.end(); ++id) {
     const auto fill = scan.Open(SegmentId{id});
     if (!fill) continue;
     scan.Walk(*fill, [&](uint64_t offset, const record::Header& header) {

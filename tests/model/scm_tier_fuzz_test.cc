@@ -19,6 +19,7 @@ struct FuzzCase {
   bool verify;
   PackMode pack = PackMode::kOff;
   uint64_t stage_bytes = 0;
+  bool two_media = false;
 };
 
 constexpr uint64_t kKeysPerFile = 40;
@@ -209,7 +210,7 @@ class ModelRun {
 
 TEST_P(ScmTierFuzz, AgreesWithAPlainMap) {
   const FuzzCase& setup = GetParam();
-  const test::ScratchFile file;
+  const test::ScratchFile file, second;
   uint64_t staged = 0, with_dictionary = 0;
   for (int round = 0; round < 8; ++round) {
     ScmOptions options = test::AnonymousOptions(setup.segments * setup.segment_bytes, setup.segment_bytes);
@@ -218,6 +219,7 @@ TEST_P(ScmTierFuzz, AgreesWithAPlainMap) {
     } else if (setup.medium == MediumKind::kNumaNode) {
       test::UseNode(&options);
     }
+    if (setup.two_media) test::UseTwo(second.path(), &options);
     options.model = setup.model;
     options.verify = setup.verify ? VerifyMode::kAlways : VerifyMode::kOff;
     options.pack = setup.pack;
@@ -261,7 +263,9 @@ INSTANTIATE_TEST_SUITE_P(
         FuzzCase{"lz4_staged", MediumKind::kAnonymous, MediumModelName::kNone, 8, kSegmentBytesMin, false,
                  PackMode::kLz4, 1 << 20},
         FuzzCase{"zstd_staged", MediumKind::kAnonymous, MediumModelName::kNone, 12, kSegmentBytesMin, true,
-                 PackMode::kZstd, kPackStageBytesMin}),
+                 PackMode::kZstd, kPackStageBytesMin},
+        FuzzCase{"two_media", MediumKind::kAnonymous, MediumModelName::kNone, 40, kSegmentBytesMin, true,
+                 PackMode::kZstd, kPackStageBytesMin, /*two_media=*/true}),
     [](const auto& fuzz_case) { return fuzz_case.param.name; });
 
 }  // namespace

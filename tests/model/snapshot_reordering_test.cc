@@ -182,7 +182,7 @@ class Judge {
  private:
   static void ExpectNoTornRecord(const Image& image, const layout::Superblock& superblock) {
     const LogScan scan({image.data(), image.size()}, superblock);
-    for (uint32_t id = 0; id < scan.segments(); ++id) {
+    for (uint32_t id = 0; id < scan.end(); ++id) {
       if (const auto fill = scan.Open(SegmentId{id}))
         scan.Walk(*fill, [&](uint64_t at, const record::Header& header) {
           ASSERT_TRUE(record::PayloadIsWhole(header)) << "at " << at;

@@ -108,23 +108,29 @@ class FaultyMedium final : public Medium {
       if (begin < end) mprotect(base_ + begin, end - begin, how);
     }
   }
-  bool Fails(const std::byte* copy) const { return copy == base_ ? superblock_.first : superblock_.second; }
+  // Where it, or one of several media, begins.
+  uint64_t OffsetOf(const std::byte* at) const {
+    const auto offset = static_cast<uint64_t>(at - base_);
+    return offset - begins_[MemberAt(offset)];
+  }
+  bool IsSuperblock(const std::byte* at) const { return OffsetOf(at) < layout::kSuperblockSpace; }
+  bool Fails(const std::byte* copy) const { return OffsetOf(copy) == 0 ? superblock_.first : superblock_.second; }
   bool Persisted(const std::byte* from, size_t bytes) {
     const bool written = medium_->Persist(from, bytes);
     const std::lock_guard lock(mutex_);
-    return written && !(from < base_ + layout::kSuperblockSpace && superblock_.unwritten && Fails(from));
+    return written && !(IsSuperblock(from) && superblock_.unwritten && Fails(from));
   }
   // How long this store is to take.
   uint64_t SpikeNs(const std::byte* to) {
     const std::lock_guard lock(mutex_);
-    if (rates_.slow == 0 || to < base_ + layout::kSuperblockSpace || random_() % rates_.slow != 0) return 0;
+    if (rates_.slow == 0 || IsSuperblock(to) || random_() % rates_.slow != 0) return 0;
     ++slow_stores_;
     return 100'000 + random_() % 900'000;
   }
   void Store(std::byte* to, const std::byte* from, size_t bytes) {
     if (const uint64_t spike = SpikeNs(to)) SpinClock::SpinUntilNs(SpinClock::NowNs() + spike);
     const std::lock_guard lock(mutex_);
-    if (to < base_ + layout::kSuperblockSpace) {
+    if (IsSuperblock(to)) {
       if (superblock_.stores-- == 0) superblock_ = {};
       const bool fails = Fails(to) && !superblock_.unwritten;
       const size_t kept = superblock_.torn ? 2 * kLineBytes : 0;  // with what changes

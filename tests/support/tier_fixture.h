@@ -47,6 +47,19 @@ inline ScmOptions AnonymousOptions(uint64_t capacity_bytes, uint64_t segment_byt
   return options;
 }
 
+// Half of it on a file, beside what the options name.
+inline void UseTwo(const std::string& path, ScmOptions* options) {
+  const uint64_t half = options->capacity_bytes / 2;
+  const ScmMember one{.medium = options->medium,
+                      .path = options->path,
+                      .numa_node = options->numa_node,
+                      .capacity_bytes = options->capacity_bytes - half};
+  options->members = {one, {.path = path, .capacity_bytes = half}};
+  options->medium = MediumKind::kFile;
+  options->path.clear();
+  options->numa_node = -1;
+}
+
 // A medium that remembers; what a first hit after a restart checks is checked whatever `verify` says.
 inline ScmOptions WarmOptions(const std::string& path, uint64_t capacity_bytes) {
   ScmOptions options = AnonymousOptions(capacity_bytes);

@@ -29,6 +29,17 @@ void AddMembers(const json& object, Facts* facts) {
 }
 
 // "mezzanine://dram=48M;scm=192M": an option each.
+// Of 64M@/a,64M@/b the sizes: two runs lie in two places.
+std::string WithoutPlaces(std::string_view value) {
+  std::string text;
+  bool in_place = false;
+  for (const char c : value) {
+    in_place = (in_place && c != ',') || c == '@';
+    if (!in_place) text += c;
+  }
+  return text;
+}
+
 void AddUri(std::string_view uri, Facts* facts) {
   const size_t scheme = uri.find("://");
   if (scheme != std::string_view::npos) uri.remove_prefix(scheme + 3);
@@ -38,7 +49,7 @@ void AddUri(std::string_view uri, Facts* facts) {
     const size_t equals = part.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string name(part.substr(0, equals));
-    if (!kIgnored.contains(name)) (*facts)["hybrid " + name] = part.substr(equals + 1);
+    if (!kIgnored.contains(name)) (*facts)["hybrid " + name] = WithoutPlaces(part.substr(equals + 1));
   }
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "cache/inspection.h"
 #include "tests/support/faulty_medium.h"
 #include "tests/support/tier_fixture.h"
 
@@ -97,6 +98,7 @@ constexpr uint64_t kFew = 1000, kMany = 6000;
 
 TEST_F(SeveralMediaTest, FillAlikeEachByItsSize) {
   Open();
+  EXPECT_EQ(tier_->recovery().ToString(), "");
   PutAll(0, kFew);
   const double all = static_cast<double>(tier_->usage_bytes());
   EXPECT_NEAR(static_cast<double>(UsedOf(1)) / all, 2. / 3, 0.1);
@@ -261,6 +263,23 @@ TEST_F(SeveralMediaTest, OthersOrAnotherOrderIsAnotherCache) {
   ScmOptions alone = options_.OfMember(1);
   alone.recovery = Recovery::kRequire;
   EXPECT_THAT(std::string(ScmTier::Open(alone, &tier_).message()), HasSubstr("one of 2 media"));
+}
+
+TEST_F(SeveralMediaTest, EachIsInspectedByItself) {
+  Open();
+  PutAll(0, kFew);
+  tier_.reset();
+  uint64_t blocks = 0;
+  for (const auto& file : files_) {
+    const std::string all = test::Contents(file.path());
+    const Inspection found = Inspect({reinterpret_cast<const std::byte*>(all.data()), all.size()}, /*verify=*/true);
+    EXPECT_EQ(found.members, 2u);
+    EXPECT_EQ(found.segments, all.size() / kSegment);
+    EXPECT_EQ(found.superblock.superblock.member, file.path() == files_[0].path() ? 0u : 1u);
+    EXPECT_EQ(layout::BytesOfMedium(found.superblock.superblock), all.size());
+    for (const auto& of : found.of_role) blocks += of.records;
+  }
+  EXPECT_EQ(blocks, kFew);
 }
 
 TEST_F(SeveralMediaTest, OfAListThatIsRefusedNothingIsLeft) {
