@@ -117,7 +117,8 @@ Inspection Inspect(std::span<const std::byte> medium, bool verify, const VerifyK
     Inspection::Age& age = inspection.of_age[i * Inspection::kAges / fills.size()];
     ++age.segments;
     ++(fill.generation == Generation::kProven ? inspection.proven : inspection.young);
-    const uint64_t tail = scan.Walk(fill, [&](uint64_t, const record::Header& header) { tally.Count(header, &age); });
+    const uint64_t tail =
+        scan.Walk(fill, [&](uint64_t offset, const record::Header&) { tally.Count(scan.HeaderAt(offset), &age); });
     inspection.filled_bytes += tail - Raw(fill.segment) * superblock.segment_bytes;
   }
   tally.Finish();

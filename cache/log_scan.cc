@@ -2,6 +2,7 @@
 #include "cache/log_scan.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "cache/base/atomic.h"
@@ -39,13 +40,11 @@ uint64_t LogScan::Walk(const SegmentLog::Fill& fill,
   const uint64_t end = (uint64_t{Raw(fill.segment)} + 1) * superblock_.segment_bytes;
   uint64_t offset = StartOf(fill.segment) + sizeof(layout::SegmentHeader);
   while (offset + kLineBytes <= end) {
-    const auto& header = *reinterpret_cast<const record::Header*>(medium_.data() + offset - begin_);
-    uint64_t bytes = 0;
-    const bool whole = BusErrors::TryTest([&] {
-      bytes = layout::RecordBytes(header.payload_bytes);
-      return record::IsWhole(header, static_cast<uint32_t>(fill.sequence)) && bytes <= end - offset;
-    });
-    if (!whole) break;
+    alignas(kLineBytes) std::array<std::byte, kLineBytes> line;
+    if (!CopyBytes(medium_.subspan(offset - begin_, kLineBytes), line.data())) break;
+    const auto& header = *reinterpret_cast<const record::Header*>(line.data());
+    const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
+    if (!record::IsWhole(header, static_cast<uint32_t>(fill.sequence)) || bytes > end - offset) break;
     visit(offset, header);
     offset += bytes;
   }

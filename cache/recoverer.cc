@@ -266,7 +266,9 @@ void Recoverer::ScanForDictionaries(Found* found) {
 // mistaken for it.
 void Recoverer::ReadDictionaries(const Found& found, bool kept) {
   for (const uint64_t offset : found.dictionaries) {
-    const uint64_t number = Dictionary::NumberIn(record::HeaderAt(medium_, offset).key);
+    record::Header header;
+    if (!CopyBytes({medium_.base() + offset, sizeof(header)}, &header)) continue;
+    const uint64_t number = Dictionary::NumberIn(header.key);
     if (!IsNumber(number)) continue;
     FoundDictionary& youngest = youngest_[Dictionaries::SlotOf(static_cast<uint16_t>(number))];
     auto read = Dictionary::Read(record::HeaderAt(medium_, offset), dictionaries_->authenticator());

@@ -50,12 +50,15 @@ std::unique_ptr<const Dictionary> Dictionary::Make(std::span<const std::byte> tr
   }
 }
 
-std::unique_ptr<const Dictionary> Dictionary::Read(const record::Header& header, const Authenticator* authenticator) {
+std::unique_ptr<const Dictionary> Dictionary::Read(const record::Header& at, const Authenticator* authenticator) {
+  record::Header header;
+  if (!CopyBytes(std::as_bytes(std::span(&at, 1)), &header)) return nullptr;
   if ((header.flags & layout::kRecordDictionary) == 0 || !record::HasRole(header)) return nullptr;
   if (header.payload_bytes > kBytesMax + record::MacBytes(authenticator)) return nullptr;
-  if (!record::PayloadIsWhole(header, authenticator)) return nullptr;
+  if (!record::PayloadIsWhole(at, authenticator)) return nullptr;
   std::span<const std::byte> bytes;
-  if (record::SteadyBytes(record::PayloadOf(header), &bytes) != record::Steady::kHere) return nullptr;
+  const std::span payload(reinterpret_cast<const std::byte*>(&at + 1), record::PayloadBytes(header));
+  if (record::SteadyBytes(payload, &bytes) != record::Steady::kHere) return nullptr;
   const uint64_t number = NumberIn(header.key);
   if (number == 0 || number > UINT16_MAX) return nullptr;
   const auto role = static_cast<BlockRole>(header.key.words[1] & 0xff);

@@ -122,7 +122,8 @@ Log::Versions Recovered(const CrashMedium::Image& image, const Log::Versions& ve
   for (uint32_t id = 0; id < scan.end(); ++id) {
     const auto fill = scan.Open(SegmentId{id});
     if (!fill) continue;
-    scan.Walk(*fill, [&](uint64_t offset, const record::Header& header) {
+    scan.Walk(*fill, [&](uint64_t offset, const record::Header&) {
+      const record::Header& header = scan.HeaderAt(offset);
       if (header.flags != 0 || !record::PayloadIsWhole(header)) return;
       if (erased->Cover(header.key, fill->sequence, offset)) return;
       uint64_t key = 0;

@@ -184,8 +184,8 @@ class Judge {
     const LogScan scan({image.data(), image.size()}, superblock);
     for (uint32_t id = 0; id < scan.end(); ++id) {
       if (const auto fill = scan.Open(SegmentId{id}))
-        scan.Walk(*fill, [&](uint64_t at, const record::Header& header) {
-          ASSERT_TRUE(record::PayloadIsWhole(header)) << "at " << at;
+        scan.Walk(*fill, [&](uint64_t at, const record::Header&) {
+          ASSERT_TRUE(record::PayloadIsWhole(scan.HeaderAt(at))) << "at " << at;
         });
     }
   }
