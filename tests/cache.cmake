@@ -53,6 +53,7 @@ mezz_test(stress/scm_tier_stress_test LABELS stress DEPS mezz::cache)
 mezz_test(stress/serving_recovery_stress_test APART LABELS stress DEPS mezz::cache)
 mezz_test(stress/faults_stress_test APART LABELS stress DEPS mezz::cache)
 mezz_test(stress/crash_test APART LABELS stress DEPS mezz::cache THOROUGH)
+mezz_test(stress/shares_crash_test APART LABELS stress DEPS mezz::cache THOROUGH)
 # By itself because of a hook of the sanitizer's; half an hour if asked for.
 mezz_test(stress/soak_test LABELS stress DEPS mezz::cache ALONE TIMEOUT 2400)
 mezz_test(stress/dictionaries_stress_test LABELS stress DEPS mezz::cache)
