@@ -77,7 +77,7 @@ endif()
 
 if(MEZZ_LONG_TESTS AND MEZZ_WITH_ROCKSDB AND NOT MEZZ_SANITIZE)
   if(EXISTS ${MEZZ_ROCKSDB_ROOT}/bin/db_stress)
-    foreach(way secondary preload wal)
+    foreach(way secondary preload shares wal)
       add_test(NAME long/db_stress_${way}
                COMMAND long/db_stress.sh ${way} ${MEZZ_ROCKSDB_ROOT}/bin/db_stress ${PROJECT_BINARY_DIR}/lib
                WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})

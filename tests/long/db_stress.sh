@@ -4,10 +4,13 @@
 # value it sees. Rounds of random options (after RocksDB's tools/db_crashtest.py), tiny caches, so that blocks keep
 # moving between the tiers. Any wrong value ends a round with a non-zero status.
 #
-#   db_stress.sh secondary | preload | wal  DB_STRESS  PLUGIN_FOLDER
+#   db_stress.sh secondary | preload | shares | wal  DB_STRESS  PLUGIN_FOLDER
 #
 #   secondary     the SCM tier under RocksDB's LRUCache and HyperClockCache: --secondary_cache_uri
 #   preload       the hybrid cache in place of whatever cache db_stress makes: MEZZANINE_CACHE
+#   shares        the hybrid cache, which four databases of one process share (share=*). Each makes a cache of its own
+#                 by --options_file; --cache_size would be one for all. Killed as wal is. Whichever database comes
+#                 first opens the medium again
 #   wal           the log on SCM: --fs_uri. Killed (-9) twice a round and begun again, as db_crashtest's blackbox does:
 #                 what it wrote before has to be there
 #
@@ -87,6 +90,43 @@ choose_log() {
   any --db_write_buffer_size 0 4194304
 }
 
+# Of the flags above db_stress takes those of the table, of compaction and of compression from this file instead.
+write_options() {
+  cat <<END
+[Version]
+  rocksdb_version=11.8.1
+  options_file_version=1.1
+[DBOptions]
+  max_background_jobs=2
+END
+  echo '[CFOptions "default"]'
+  printf '  %s\n' write_buffer_size=1048576 target_file_size_base=524288 max_bytes_for_level_base=4194304 \
+    prefix_extractor=rocksdb.FixedPrefix.7 table_factory=BlockBasedTable
+  [[ $pack == image ]] || one compression kNoCompression kLZ4Compression kZSTD
+  [[ $pack != image ]] || one compression kLZ4Compression kZSTD kSnappyCompression
+  one uncache_aggressiveness 0 10 1000
+  echo '[TableOptions/BlockBasedTable "default"]'
+  one block_cache 262144 1048576 4194304
+  one block_size 1024 4096 16384
+  one format_version 5 6 7
+  one index_type kBinarySearch kTwoLevelIndexSearch
+  one cache_index_and_filter_blocks false true
+  one prepopulate_block_cache kDisable kFlushOnly
+}
+# Prints NAME=VALUE, with one of the values given.
+one() { pick "${@:2}"; echo "  $1=$picked"; }
+
+choose_shares() {
+  local limits
+  choose_cache
+  pick '' :max=50% :reserve=10%,max=60% :reserve=15%,priority=high; limits=$picked
+  uri+=";segment=256K;share=*$limits"
+  write_options >"$work/options"
+  flags+=(--num_dbs=4 --threads=2 --cache_size=0 --options_file="$work/options" --use_blob_cache=0)
+}
+# How many databases have put blocks under their names.
+sharing() { grep -o "^share[.]$work/db/db_[0-9]: scm [1-9]" "$work/report" | sort -u | wc -l; }
+
 # Begins the round's database anew, and kills it: twice. Its threads are killed wherever they are.
 kill_twice() {
   local run
@@ -136,18 +176,19 @@ run_round() {
   RANDOM=$seed
   choose_flags
   local status=0
-  if [[ $way == wal ]]; then
-    choose_log
-    kill_twice || status=1
-  else
-    choose_cache
-  fi
+  case $way in
+    wal) choose_log ;;
+    shares) choose_shares ;;
+    *) choose_cache ;;
+  esac
   # Preloaded into db_stress alone: env and timeout would inherit it.
   export MEZZANINE_CACHE=$uri MEZZANINE_REPORT=$work/report
+  [[ $way != wal && $way != shares ]] || kill_twice || status=1
   ((status != 0)) ||
     (export LD_PRELOAD=$preload; exec "$db_stress" "${flags[@]}") >"$work/log" 2>"$work/err" ||
     status=$?
   # The medium's file is the proof that db_stress took our cache, or log.
+  [[ $way != shares || $status != 0 ]] || (($(sharing) >= 3)) || status=1  # the fourth has what they leave
   if ((status != 0)) || ! grep -qi 'verification successful' "$work/log" || [[ ! -s $scm ]]; then
     tail -n 20 "$work/log"
     tail -n 40 "$work/err"
