@@ -99,12 +99,13 @@ constexpr uint64_t StartOfSegment(const Superblock& superblock, uint32_t segment
 // The start of a segment. `sequence` grows by one with each segment that is opened anywhere on the medium. So it orders
 // segments by age, and tells this fill of the segment from every earlier one.
 struct SegmentHeader {
-  uint64_t magic;         // kSegmentMagic
-  uint64_t sequence;      // from 1
-  uint64_t format_id;     // of the superblock
-  uint32_t segment;       // its own number
-  Generation generation;  // of its records
-  uint8_t reserved0[3];
+  uint64_t magic;                  // kSegmentMagic
+  uint64_t sequence;               // from 1
+  uint64_t format_id;              // of the superblock
+  uint32_t segment;                // its own number
+  Generation generation;           // of its records
+  uint8_t share_reserved_percent;  // ShareLimits::reserved_percent of its share when the segment was opened
+  uint8_t reserved0[2];
   uint64_t share;  // Shares::TagOf the share that its records belong to; 0: none
   uint64_t reserved[2];
   uint64_t checksum;  // of the bytes before it

@@ -18,6 +18,7 @@
 #include "cache/log_reader.h"
 #include "cache/pack/dictionary.h"
 #include "cache/pack/packer.h"
+#include "cache/reserved_fills.h"
 #include "cache/snapshot_restorer.h"
 
 namespace mezz {
@@ -117,6 +118,22 @@ bool Recoverer::PrepareSnapshot() {
   return true;
 }
 
+// Puts so many first as are given up, the rest behind them: the oldest, but for what shares had reserved. Dictionaries
+// belong to no share, so the order of their segments stays.
+void Recoverer::PutGivenUpFirst(size_t given_up) {
+  std::vector<SegmentLog::Fill> fills;
+  fills.reserve(found_.size());
+  for (const Found& found : found_) fills.push_back(found.fill);
+  ReservedFills reserved(*log_, fills);
+  size_t first = 0;
+  for (size_t i = 0; i < found_.size() && first < given_up; ++i) {
+    if (!reserved.GiveUp(found_[i].fill.segment)) continue;
+    std::rotate(found_.begin() + static_cast<ptrdiff_t>(first), found_.begin() + static_cast<ptrdiff_t>(i),
+                found_.begin() + static_cast<ptrdiff_t>(i) + 1);
+    ++first;
+  }
+}
+
 void Recoverer::Prepare() {
   MEZZ_TEST_POINT("opening.prepares_recovery");
   if (PrepareSnapshot()) return;
@@ -125,6 +142,7 @@ void Recoverer::Prepare() {
   const uint32_t spare = log_->lanes() + 1 + log_->tombstone_segments();
   const size_t most = log_->usable_segments() - std::min(spare, log_->usable_segments());
   const size_t given_up = found_.size() - std::min(found_.size(), most);
+  if (given_up != 0) PutGivenUpFirst(given_up);
   for (size_t i = 0; dictionaries_ != nullptr && i < given_up; ++i) {
     ScanForDictionaries(&found_[i]);
     ReadDictionaries(found_[i], /*kept=*/false);

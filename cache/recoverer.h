@@ -86,9 +86,9 @@ class Recoverer {
   ~Recoverer();  // calls Stop
 
   // Finds out which segments are in use. On a full medium it gives up a few of the oldest, except for their
-  // dictionaries, so that there is room to write. Blocks for about a microsecond a segment. May throw std::bad_alloc;
-  // then neither this nor the log can be used. REQUIRES: nothing else uses log and index, and the index is being
-  // refilled (Index::StartRefill).
+  // dictionaries and for what shares had reserved, so that there is room to write. Blocks for about a microsecond a
+  // segment. May throw std::bad_alloc; then neither this nor the log can be used. REQUIRES: nothing else uses log and
+  // index, and the index is being refilled (Index::StartRefill).
   void Prepare();
   // Does the rest in the background; if no thread can be started, before it returns. Call it once, after Prepare.
   void Start(RecoveryHooks hooks);
@@ -137,6 +137,7 @@ class Recoverer {
 
   bool PrepareSnapshot();
   void ReadHeaders();
+  void PutGivenUpFirst(size_t given_up);
   void Run();
   bool RestoreSnapshot();
   void ConfirmFound();

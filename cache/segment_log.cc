@@ -164,7 +164,7 @@ bool SegmentLog::AdoptAwaiting(const Fill& fill) {
     GiveUpLocked(fill.segment);
     return false;
   }
-  const uint64_t tag = ShareTagOnMedium(fill.segment);
+  const uint64_t tag = ReadOwner(fill.segment).tag;
   const ShareId share = shares_.Find(tag);
   if (shares_.IsFull(share)) {  // the youngest came first
     std::erase(awaiting_, fill.segment);
@@ -325,6 +325,7 @@ void SegmentLog::OpenLocked(SegmentId id, uint64_t sequence, Generation generati
   header.format_id = format_id_;
   header.segment = Raw(id);
   header.generation = generation;
+  header.share_reserved_percent = static_cast<uint8_t>(shares_.limits(share).reserved_percent);
   header.share = shares_.tag(share);
   header.checksum = record::SegmentHeaderChecksum(header);
   // Where it is not taken, the segment is condemned, and what is put there before it is sealed is for this life only.
@@ -591,7 +592,7 @@ void SegmentLog::RemoveShare(ShareId id) {
 void SegmentLog::TagAwaitingLocked() {
   if (std::exchange(awaiting_tagged_, true)) return;
   for (const SegmentId id : awaiting_) {
-    segment(id).share_tag = ShareTagOnMedium(id);
+    segment(id).share_tag = ReadOwner(id).tag;
     segment(id).share.store(kNoShare, std::memory_order_relaxed);
   }
 }
@@ -610,11 +611,11 @@ SegmentLog::ShareUse SegmentLog::UseOf(ShareId id) const {
       .held = shares_.held(id), .reserved = shares_.reserved(id), .max = std::min(shares_.max(id), usable_segments())};
 }
 
-// What the header of an earlier life's segment says, which the recovery has confirmed.
-uint64_t SegmentLog::ShareTagOnMedium(SegmentId id) const {
+SegmentLog::OwnerOnMedium SegmentLog::ReadOwner(SegmentId id) const {
   layout::SegmentHeader header;
   const bool read = CopyBytes({medium_.base() + SegmentStart(id), sizeof(header)}, &header);
-  return read && header.magic == layout::kSegmentMagic ? header.share : 0;
+  if (!read || header.magic != layout::kSegmentMagic) return {};
+  return {.tag = header.share, .reserved_percent = header.share_reserved_percent};
 }
 
 // Gives a segment to a share. REQUIRES: no share counts it.

@@ -287,6 +287,13 @@ class SegmentLog {
     uint32_t held = 0, reserved = 0, max = 0;
   };
   ShareUse UseOf(ShareId id) const;
+  // What the header of a segment with records says of its share, whether that was added or not. REQUIRES: this life
+  // opened it, or the recovery has confirmed it.
+  struct OwnerOnMedium {
+    uint64_t tag = 0;  // 0: no share's
+    uint8_t reserved_percent = 0;
+  };
+  OwnerOnMedium ReadOwner(SegmentId id) const;
   // Whether the share must give up a segment before it gets another. A hint.
   bool IsFull(ShareId id) const { return shares_.IsFull(id); }
   // Whether the segment's records are within the reserve of its share, so that nobody else's may take their place. A
@@ -398,7 +405,6 @@ class SegmentLog {
   }
   void Change(SegmentId id, State from, State to);
   void OpenLocked(SegmentId id, uint64_t sequence, Generation generation, ShareId share, State to);
-  uint64_t ShareTagOnMedium(SegmentId id) const;
   void SetShareLocked(SegmentId id, ShareId share, uint64_t tag);
   void GiveUpLocked(SegmentId id);
   std::optional<uint64_t> NextSequenceLocked();

@@ -18,6 +18,7 @@
 #include "cache/log_scan.h"
 #include "cache/media/wipe.h"
 #include "cache/pack/dictionary.h"
+#include "cache/reserved_fills.h"
 
 namespace mezz {
 namespace {
@@ -155,11 +156,13 @@ std::optional<Room> FindRoom(const SnapshotOf& of, uint64_t sequence_begin, uint
   };
   room.kept = log.Fills();
   std::erase_if(room.kept, [&](const auto& fill) { return fill.sequence < sequence_begin; });
+  ReservedFills reserved(log, room.kept);
   size_t kept = room.kept.size();
   std::erase_if(room.kept, [&](const SegmentLog::Fill& fill) {
     const bool useful =
         room.segments.size() < chunks && !log.BeginsMedium(fill.segment) && log.IsProvided(fill.segment);
-    if ((!useful && segments - kept >= spare) || has_dictionary(fill.segment)) return false;
+    if ((!useful && segments - kept >= spare) || has_dictionary(fill.segment) || !reserved.GiveUp(fill.segment))
+      return false;
     if (useful) room.segments.push_back(fill.segment);
     --kept;
     return true;

@@ -366,7 +366,7 @@ TEST_F(DbCrashTest, AKilledDatabaseComesBackWarmAndRight) { EndManyTimes(1, {.ki
 
 // Its hit ratio is that of the database with a reserve.
 TEST_F(DbCrashTest, KilledDatabasesThatShareACacheComeBackEachWithItsOwn) {
-  EndManyTimes(kDatabases, {.killed = 0.85, .closed = 0.85});
+  EndManyTimes(kDatabases, {.killed = 0.95, .closed = 0.95});
 }
 
 }  // namespace

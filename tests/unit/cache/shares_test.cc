@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "cache/reserved_fills.h"
 #include "tests/support/core_fixture.h"
 #include "tests/support/tier_fixture.h"
 
@@ -231,6 +233,23 @@ TEST_F(SharesOfALogTest, WhereAllThatMayGoIsOpenTheWritersOwnIsSealed) {
   EXPECT_EQ(Held(kept), 34u);
 }
 
+// Of 40 segments each share keeps as many as it had reserved when it opened its youngest.
+TEST_F(SharesOfALogTest, OfAReserveNothingIsGivenUpWhereSharesHaveNoLimits) {
+  const ShareId more = Add("more", {.reserved_percent = 5}), less = Add("less", {.reserved_percent = 45});
+  for (int i = 0; i < 7; ++i) ASSERT_TRUE(Fill(more) && Fill(less));
+  ASSERT_TRUE(log.ChangeShare(less, {.reserved_percent = 5}).ok());
+  ASSERT_TRUE(log.ChangeShare(more, {.reserved_percent = 25}).ok());
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(Fill(more) && Fill(less) && Fill(kNoShare));
+  log.SealAll();
+  for (const ShareId share : {more, less}) log.RemoveShare(share);
+  const std::vector<SegmentLog::Fill> fills = log.Fills();
+  ReservedFills reserved(log, fills);
+  std::map<uint64_t, int> kept;
+  for (const SegmentLog::Fill& fill : fills)
+    kept[log.ReadOwner(fill.segment).tag] += reserved.GiveUp(fill.segment) ? 0 : 1;
+  EXPECT_EQ(kept, (std::map<uint64_t, int>{{0, 0}, {Shares::TagOf("more"), 10}, {Shares::TagOf("less"), 2}}));
+}
+
 class SharesOfATierTest : public ::testing::Test {
  protected:
   static constexpr size_t kBytes = 4000;
@@ -333,6 +352,34 @@ TEST_F(SharesOfATierTest, ARecoveryKeepsReservesAndMaxima) {
   tier->WaitUntilRecovered();
   EXPECT_EQ(Resident(1, 1500), 1499u);
   EXPECT_LE(tier->UseOf(large).bytes, tier->UseOf(large).max_bytes);
+}
+
+// Which needs room to write before it knows its shares, and for the snapshot of its index after they have gone.
+TEST_F(SharesOfATierTest, ARestartOfAFullTierGivesUpNothingThatIsReserved) {
+  for (const bool killed : {false, true}) {
+    const test::ScratchFile file;
+    const ScmOptions options = test::WarmOptions(file.path(), 16 << 20);
+    tier = test::OpenOrDie(options);
+    const ShareId kept = Add("kept", {.reserved_percent = 50}), scan = Add("scan", {});
+    for (uint64_t key = 1; key < 1500; ++key) ASSERT_EQ(Put(key, kept), PutResult::kStored);
+    for (uint64_t key = 0; key < 6000; ++key) ASSERT_EQ(Put(100'000 + key, scan), PutResult::kStored);
+    ASSERT_EQ(Resident(1, 1500), 1499u);
+    const uint64_t scanned = Resident(100'000, 106'000);
+    if (killed) {
+      test::Kill(file, &tier);
+    } else {
+      tier->RemoveShare(kept);
+      tier->RemoveShare(scan);
+    }
+    tier.reset();
+    tier = test::OpenOrDie(options);
+    tier->WaitUntilRecovered();
+    EXPECT_EQ(tier->recovery().from_snapshot, !killed);
+    EXPECT_EQ(Resident(1, 1500), 1499u) << (killed ? "killed" : "closed");
+    EXPECT_LT(Resident(100'000, 106'000), scanned);
+    test::ExpectSound(*tier);
+    tier.reset();
+  }
 }
 
 TEST_F(SharesOfATierTest, WhatReclaimSparesStaysInItsShare) {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/reserved_fills.h"
+
+#include "cache/shares.h"
+
+namespace mezz {
+
+ReservedFills::ReservedFills(const SegmentLog& log, std::span<const SegmentLog::Fill> fills) : log_(log) {
+  for (const SegmentLog::Fill& fill : fills) {
+    const SegmentLog::OwnerOnMedium owner = log.ReadOwner(fill.segment);
+    if (owner.tag == 0) continue;
+    Share& share = shares_[owner.tag];
+    ++share.segments;
+    if (fill.sequence < share.sequence) continue;
+    share.sequence = fill.sequence;
+    share.reserved = PercentOf(log.usable_segments(), owner.reserved_percent);
+  }
+}
+
+bool ReservedFills::GiveUp(SegmentId id) {
+  const auto found = shares_.find(log_.ReadOwner(id).tag);
+  if (found == shares_.end()) return true;
+  Share& share = found->second;
+  if (share.segments <= share.reserved) return false;
+  --share.segments;
+  return true;
+}
+
+}  // namespace mezz
