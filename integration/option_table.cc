@@ -166,7 +166,8 @@ Status ParseScm(const OptionRow& row, std::string_view value, Options* options) 
 
 std::string PlaceText(const ScmMember& member) {
   const std::string_view kind = ToString(member.medium);
-  const std::string place = member.medium == MediumKind::kFile       ? member.path
+  const bool bare = !member.path.empty() && member.path.find('/') == std::string::npos;
+  const std::string place = member.medium == MediumKind::kFile       ? (bare ? "./" : "") + member.path
                             : member.medium == MediumKind::kNumaNode ? fmt::format("{}:{}", kind, member.numa_node)
                                                                      : std::string(kind);
   return fmt::format("{}{}{}", SizeText(member.capacity_bytes), place.empty() ? "" : "@", place);

@@ -34,10 +34,22 @@ constexpr uint64_t kHyperClockTableShare = 4;
 constexpr double kIndexBytesOfBlock = 9.4;
 constexpr uint64_t kRateMax = kCapacityBytesMax;  // bytes a second
 
+// Nor what begins the next of several media: a comma, a size and @.
+Status CheckNamesOneFile(std::string_view key, const std::string& path) {
+  for (size_t comma = path.find(','); comma != std::string::npos; comma = path.find(',', comma + 1)) {
+    const size_t at = path.find_first_not_of("0123456789KMGTkmgt", comma + 1);
+    if (at == std::string::npos || at == comma + 1 || path[at] != '@') continue;
+    return Status::InvalidArgument(
+        fmt::format("{}={} contains \"{}\", which begins another medium: choose another path", key, path,
+                    path.substr(comma, at + 1 - comma)));
+  }
+  return Status::Ok();
+}
+
 // A path is one value of the URI, so it must not hold what ends a value.
 Status CheckPath(std::string_view key, const std::string& path) {
   const auto bad = std::find_if(path.begin(), path.end(), [](char c) { return c == ';' || (c >= 0 && c < ' '); });
-  if (bad == path.end()) return Status::Ok();
+  if (bad == path.end()) return CheckNamesOneFile(key, path);
   const char* what = *bad == ';' ? "';', which ends a value" : "a control character";
   std::string shown = path;
   std::replace_if(

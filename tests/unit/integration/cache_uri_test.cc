@@ -92,6 +92,7 @@ TEST(ParseHybridUri, ReadsANumaNode) {
 
 TEST(ParseHybridUri, APathMayHoldAnEqualsSign) {
   EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M@/mnt/a=b").scm.path, "/mnt/a=b");
+  EXPECT_EQ(MustParse(MustParse("mezzanine://dram=8M;scm=64M;scm_path=dram").ToUri()).scm.path, "./dram");
   EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M@/mnt/a@b,c,1G").scm.path, "/mnt/a@b,c,1G");
 }
 
@@ -150,6 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;scm=64M@/a;scm_path=/b", "/b", "is named already"},
         BadUri{"mezzanine://dram=8M;scm=64M@/a;scm_path=/a", "behind the @", "leave out medium and scm_path"},
         BadUri{"mezzanine://dram=8M;medium=numa:0;scm=64M@dram", "behind the @", "leave out medium and scm_path"},
+        BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a,1G@/b", "/a,1G@/b", "another medium"},
         BadUri{"mezzanine://dram=8M;scm=64M@tape", "scm=64M@tape", "dram, or numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M@", "scm=64M@", "a path with a /"},
         BadUri{"mezzanine://dram=8M;scm=64M@numa:1024", "scm=64M@numa:1024", "from 0 to 1023"},
