@@ -2,9 +2,12 @@
 // The whole cache as a table reader uses it: a hit in DRAM, one in SCM, and an insert that demotes another block.
 // Compare two builds by processes that take turns, on a machine that does nothing else.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,22 +21,36 @@ namespace {
 constexpr size_t kBlockBytes = 4096;
 constexpr uint64_t kScmBytes = 256 << 20;
 
+// Where the SCM tier lies: memory of the process, or so many files in /dev/shm.
+enum class Lies { kInProcess, kOnAFile, kOnTwoFiles };
+
 // `shared`: as one of two databases that share the cache.
-std::unique_ptr<BlockCache> Opened(uint64_t dram_bytes, bool shared = false) {
+std::unique_ptr<BlockCache> Opened(uint64_t dram_bytes, bool shared = false, Lies lies = Lies::kInProcess) {
   HybridCacheOptions options;
   options.dram_bytes = dram_bytes;
-  options.scm.medium = MediumKind::kAnonymous;
+  options.scm.medium = lies == Lies::kInProcess ? MediumKind::kAnonymous : MediumKind::kFile;
   options.scm.capacity_bytes = kScmBytes;
+  options.scm.recovery = Recovery::kDiscard;
+  options.scm.prepare = Prepare::kBeforeOpen;
+  const std::string file = fmt::format("/dev/shm/mezz_tiers_bench.{}", getpid());
+  if (lies == Lies::kOnAFile) options.scm.path = file;
+  if (lies == Lies::kOnTwoFiles)
+    options.scm.members = {{.path = file, .capacity_bytes = kScmBytes / 2},
+                           {.path = file + ".2", .capacity_bytes = kScmBytes / 2}};
   options.policy = "dram_first";
   options.scm.pack = PackMode::kOff;
   std::shared_ptr<rocksdb::Cache> whole;
-  if (!NewHybridCache(options, &whole).ok()) return nullptr;
+  const bool opened = NewHybridCache(options, &whole).ok();
+  unlink(file.c_str());
+  unlink((file + ".2").c_str());
+  if (!opened) return nullptr;
   if (shared && !ForDatabase(std::shared_ptr(whole), "one", {}, &whole).ok()) return nullptr;
   return std::make_unique<BlockCache>(std::move(whole));
 }
 
-void Hits(benchmark::State& state, uint64_t dram_bytes, uint64_t blocks, bool shared = false) {
-  const std::unique_ptr<BlockCache> cache = Opened(dram_bytes, shared);
+void Hits(benchmark::State& state, uint64_t dram_bytes, uint64_t blocks, bool shared = false,
+          Lies lies = Lies::kInProcess) {
+  const std::unique_ptr<BlockCache> cache = Opened(dram_bytes, shared, lies);
   if (cache == nullptr) return state.SkipWithError("the cache could not be opened");
   const std::vector<std::byte> bytes(kBlockBytes);
   for (uint64_t key = 0; key < blocks; ++key) cache->Insert(BlockKeyOf(key), BlockRole::kData, bytes);
@@ -52,6 +69,12 @@ void BM_HitInScm(benchmark::State& state) { Hits(state, /*dram_bytes=*/8 << 20, 
 BENCHMARK(BM_HitInScm);
 void BM_HitInScmOfADatabase(benchmark::State& state) { Hits(state, /*dram_bytes=*/16 << 20, /*blocks=*/16'384, true); }
 BENCHMARK(BM_HitInScmOfADatabase);
+
+void BM_HitInScmOfFiles(benchmark::State& state) {
+  Hits(state, /*dram_bytes=*/8 << 20, /*blocks=*/16'384, /*shared=*/false,
+       state.range(0) == 1 ? Lies::kOnAFile : Lies::kOnTwoFiles);
+}
+BENCHMARK(BM_HitInScmOfFiles)->Arg(1)->Arg(2);
 
 // Each block is new. Both tiers are full, so segments are reclaimed as well.
 void BM_InsertAndDemote(benchmark::State& state) {
