@@ -26,7 +26,7 @@ Status AddressRange::Reserve(uint64_t bytes, std::unique_ptr<AddressRange>* rang
 }
 
 AddressRange::~AddressRange() {
-  if (reservation_ != nullptr) pmem2_vm_reservation_delete(&reservation_);
+  if (reservation_ != nullptr && guard_.InParent()) pmem2_vm_reservation_delete(&reservation_);
 }
 
 }  // namespace mezz

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "cache/base/fork_guard.h"
 #include "cache/status.h"
 
 struct pmem2_vm_reservation;
@@ -12,7 +13,8 @@ struct pmem2_vm_reservation;
 namespace mezz {
 
 // A range of addresses into which several media are mapped, one behind the other. It takes no memory. What was mapped
-// there must be gone before it is destroyed. Not thread-safe.
+// there must be gone before it is destroyed. A forked child keeps it, as its parent's threads may hold libpmem2's
+// locks. Not thread-safe.
 class AddressRange {
  public:
   static Status Reserve(uint64_t bytes, std::unique_ptr<AddressRange>* range);
@@ -28,6 +30,7 @@ class AddressRange {
  private:
   AddressRange() = default;
 
+  const ForkGuard guard_;
   pmem2_vm_reservation* reservation_ = nullptr;
   uint64_t base_offset_ = 0;
   std::byte* base_ = nullptr;

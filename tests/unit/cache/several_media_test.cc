@@ -2,6 +2,8 @@
 // A tier that lies striped over several media.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -244,6 +246,26 @@ TEST_F(SeveralMediaTest, OneThatForgetsIsColdAfterARestart) {
   Open();
   EXPECT_NEAR(static_cast<double>(Found(0, kFew)), 2. / 3 * kFew, 0.1 * kFew);
   test::ExpectSound(*tier_);
+}
+
+TEST_F(SeveralMediaTest, AForkedChildLetsGoOfThem) {
+  Open();
+  PutAll(0, kFew);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    const bool found = static_cast<bool>(tier_->Find(Key(1)));
+    tier_.reset();
+    _exit(found ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(Found(0, kFew), kFew);
+  PutAll(kFew, 2 * kFew);
+  tier_.reset();
+  Open();
+  EXPECT_EQ(Found(kFew, 2 * kFew), kFew);
 }
 
 TEST_F(SeveralMediaTest, OthersOrAnotherOrderIsAnotherCache) {

@@ -149,6 +149,7 @@ CoreFigures AllFigures() {
   curve.points.emplace_back();
   figures.curve = std::move(curve);
   figures.databases.emplace_back();
+  figures.members.emplace_back();
   return figures;
 }
 
