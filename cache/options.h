@@ -144,7 +144,7 @@ struct PrefaultProgress {
 // One of several media of a tier: as the fields of the same names in ScmOptions.
 struct ScmMember {
   MediumKind medium = MediumKind::kFile;
-  std::string path;
+  std::string path{};
   int numa_node = -1;
   uint64_t capacity_bytes = 0;
 

@@ -373,15 +373,15 @@ class Families {
                                   .value = static_cast<double>(figure(of))});
       }
     };
-    using Of = ScmTier::MemberFigures;
+    using Figures = ScmTier::MemberFigures;
     add("member_bytes", kGauge, kBytes, "Of one of several media: what the tier may use of it.",
-        [](const Of& of) { return of.bytes; });
+        [](const Figures& of) { return of.bytes; });
     add("member_used_bytes", kGauge, kBytes, "Of one of several media: segments that hold records.",
-        [](const Of& of) { return of.usage_bytes; });
+        [](const Figures& of) { return of.usage_bytes; });
     add("member_fault", kCounter, "", "Of one of several media: times that its memory failed.",
-        [](const Of& of) { return of.faults; });
+        [](const Figures& of) { return of.faults; });
     add("member_left_out", kGauge, "", "1 if one of several media failed, and is not used any more.",
-        [](const Of& of) { return of.is_out ? 1 : 0; });
+        [](const Figures& of) { return of.is_out ? 1 : 0; });
   }
 
   // By database; kSharesMax at most, so the label is bounded. The rest is database="".

@@ -263,7 +263,7 @@ void Preparer::Work::Fail(int error) {
 
 Preparer::Preparer(PreparePlan plan) { works_.push_back(std::make_unique<Work>(std::move(plan))); }
 
-Preparer::Preparer(std::vector<std::unique_ptr<Preparer>> members) {
+Preparer::Preparer(std::span<const std::unique_ptr<Preparer>> members) {
   for (const auto& member : members) {
     for (auto& work : member->works_) works_.push_back(std::move(work));
     member->works_.clear();

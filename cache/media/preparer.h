@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,8 +44,8 @@ struct PreparePlan {
 class Preparer {
  public:
   explicit Preparer(PreparePlan plan);
-  // Of several media: does for all of them at once what each of these was to do.
-  explicit Preparer(std::vector<std::unique_ptr<Preparer>> members);
+  // Of several media: does for all of them at once what each of these was to do, which has nothing to do then.
+  explicit Preparer(std::span<const std::unique_ptr<Preparer>> members);
   ~Preparer();  // stops
   Preparer(const Preparer&) = delete;
   Preparer& operator=(const Preparer&) = delete;

@@ -79,7 +79,7 @@ Status StripedMedium::Open(const MediumOrder& order, std::unique_ptr<Preparer>* 
   drain_ = copy.drain;
   persist_ = persists_pages ? SyncPages : nullptr;
   Describe();
-  *preparer = std::make_unique<Preparer>(std::move(preparers));
+  *preparer = std::make_unique<Preparer>(preparers);
   return Status::Ok();
 }
 

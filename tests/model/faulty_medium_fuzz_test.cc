@@ -20,8 +20,8 @@ using test::Key;
 struct FaultCase {
   const char* name;
   test::FaultRates rates;
-  uint32_t decays_one_in;  // steps
-  uint32_t faults_max;
+  uint32_t decays_one_in = 0;  // steps
+  uint32_t faults_max = 0;
   bool bad_blocks = false;
   PackMode pack = PackMode::kOff;
   uint64_t stage_bytes = 0;
@@ -293,7 +293,7 @@ class FaultyLives : public testing::TestWithParam<FaultCase> {
   }
 
   using Version = std::pair<uint64_t, size_t>;  // number, bytes
-  const test::ScratchFile files_[2];
+  test::ScratchFile files_[2];
   std::unique_ptr<ScmTier> tier_;
   uint64_t lost_ = 0;
   bool may_lie_ = false;
