@@ -100,6 +100,11 @@ class FileMedium : public Medium {
   Status OpenDevdax(std::unique_ptr<Preparer>* preparer, bool* existing);
   Status JudgeFileContents(bool* existing);
   Status JudgeDeviceContents(bool* existing);
+  // Of one of several media, whose head cannot be read: nobody touches it, and the others go on.
+  Status LeaveHead() {
+    if (!AnyMeets(bad_, 0, MediumFormat::kHeadBytes)) bad_.insert(bad_.begin(), {0, MediumFormat::kHeadBytes});
+    return Status::Ok();
+  }
   bool IsUntouched(std::span<const std::byte> head) const;
   Status Judge(std::span<const std::byte> head, uint64_t medium_bytes, bool* existing);
   Status StampProvisionalSuperblock();
@@ -275,7 +280,7 @@ Status FileMedium::OpenFile(std::unique_ptr<Preparer>* preparer, bool* existing)
   MEZZ_RETURN_IF_ERROR(JudgeFileContents(existing));
   PromisedMemory promised;
   MEZZ_RETURN_IF_ERROR(CheckFileSystemHolds(path_, fd_, stat_, wanted_, &promised));
-  const bool stamps_mapped = huge_page_bytes_ != 0 && !*existing;
+  const bool stamps_mapped = huge_page_bytes_ != 0 && !*existing && bad_.empty();
   if (stat_.st_size == 0 && !stamps_mapped) MEZZ_RETURN_IF_ERROR(StampProvisionalSuperblock());
   std::function<int(uint64_t, uint64_t)> reserve;
   MEZZ_RETURN_IF_ERROR(Reserve(&reserve));
@@ -318,7 +323,7 @@ Status FileMedium::JudgeFileContents(bool* existing) {
   if (stat_.st_size == 0) return Judge({}, 0, existing);
   std::array<std::byte, MediumFormat::kHeadBytes> head;
   const ssize_t got = pread(fd_, head.data(), head.size(), 0);
-  if (got < 0 && order_.range != nullptr) return Status::Ok();  // nor is it written to, and the other media go on
+  if (got < 0 && order_.range != nullptr) return LeaveHead();
   if (got < 0) {
     return Status::IoError(fmt::format("path={} cannot be read ({}): name another file", path_, ErrnoText(errno)));
   }
@@ -331,8 +336,9 @@ Status FileMedium::JudgeDeviceContents(bool* existing) {
   *existing = false;
   std::array<std::byte, MediumFormat::kHeadBytes> head;
   const BusErrorWatch watch({base_, head.size()});
-  if (!CopyBytes({base_, head.size()}, head.data()))
-    return Status::IoError(fmt::format("path={} cannot be read: replace the device", path_));
+  const bool read = !AnyMeets(bad_, 0, head.size()) && CopyBytes({base_, head.size()}, head.data());
+  if (!read && order_.range != nullptr) return LeaveHead();
+  if (!read) return Status::IoError(fmt::format("path={} cannot be read: replace the device", path_));
   // A device has no size that could tell a new one.
   if (IsUntouched(head)) return Judge({}, wanted_, existing);
   return Judge(head, wanted_, existing);  // the device has them: OpenDevdax asked
@@ -439,7 +445,7 @@ Status FileMedium::FindBadRanges(const Source& source) {
     if (begin < end) bad_.push_back({begin, end});
   }
   pmem2_badblock_context_delete(&context);
-  std::ranges::sort(bad_, {}, &BadRange::begin);
+  std::ranges::sort(bad_, {}, [](const BadRange& range) { return std::pair(range.begin, range.end); });
   if (order_.range != nullptr) return Status::Ok();  // the other media go on
   // The cache goes on without the rest; a log could not.
   const uint64_t needed = &order_.format == &kCacheFormat ? MediumFormat::kHeadBytes : wanted_;

@@ -217,6 +217,28 @@ TEST_F(SeveralMediaTest, OneThatWasLeftOutComesBackEmpty) {
   }
 }
 
+TEST_F(SeveralMediaTest, OneThatCannotBeReadAtAStartIsLeftOut) {
+  Open();
+  PutAll(0, kFew);
+  tier_.reset();
+  const std::string before = test::Contents(files_[1].path());
+  const Status status = ScmTier::Open(options_, &tier_, /*judge=*/nullptr,
+                                      FaultyMedium::Wrap({}, 0, {{4 * kMiB, 4 * kMiB + layout::kSuperblockSpace}}));
+  ASSERT_TRUE(status.ok()) << status.message();
+  tier_->WaitUntilRecovered();
+  EXPECT_THAT(trouble_, AllOf(HasSubstr("lacks one of its media"), HasSubstr(files_[1].path())));
+  EXPECT_TRUE(tier_->MembersNow()[1].is_out);
+  EXPECT_EQ(tier_->capacity_bytes(), 4 * kMiB);
+  const uint64_t left = Found(0, kFew);
+  EXPECT_NEAR(static_cast<double>(left), kFew / 3., kFew / 10.);
+  test::ExpectSound(*tier_);
+  tier_.reset();
+  EXPECT_EQ(test::Contents(files_[1].path()), before) << "nobody wrote to it";
+  Open();
+  EXPECT_EQ(Found(0, kFew), left) << "it is used again, empty";
+  EXPECT_FALSE(tier_->MembersNow()[1].is_out);
+}
+
 TEST_F(SeveralMediaTest, ADurableEraseHoldsWhicheverIsLost) {
   options_.bus_errors = BusErrorMode::kContain;
   options_.erase = EraseMode::kDurable;
