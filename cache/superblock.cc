@@ -38,10 +38,11 @@ bool HasSoundGeometry(const Superblock& superblock) {
   for (size_t member = 1; member < members; ++member) {
     if (layout::BeginOf(superblock, member) <= layout::BeginOf(superblock, member - 1)) return false;
   }
-  for (size_t member = members; member < layout::kMembersMax; ++member) {
+  for (size_t member = members; member < kMembersMax; ++member) {
     if (superblock.member_begins[member - 1] != 0) return false;
   }
-  if (superblock.member >= members || layout::BeginOf(superblock, members - 1) > kCapacityBytesMax / kSegmentBytesMin)
+  if (superblock.member >= members) return false;
+  if (members > 1 && layout::BeginOf(superblock, members - 1) * superblock.segment_bytes >= superblock.capacity_bytes)
     return false;
   return std::has_single_bit(superblock.segment_bytes) && superblock.segment_bytes > layout::kSuperblockSpace &&
          superblock.segment_bytes <= kSegmentBytesMax && superblock.capacity_bytes <= kCapacityBytesMax;
@@ -135,9 +136,9 @@ FoundSuperblock FindSuperblock(std::span<const std::byte> head) {
 FoundMembers FindMembers(const Medium& medium, const ScmOptions& options) {
   const size_t members = medium.begins().size();
   const Superblock wanted = SuperblockOf(options);
-  std::array<FoundSuperblock, layout::kMembersMax> of;
+  std::array<FoundSuperblock, kMembersMax> of;
   FoundMembers all;
-  bool decided = false, used = false;
+  bool used = false;
   for (size_t member = 0; member < members; ++member) {
     const std::vector<std::byte> head = ReadHead(medium, medium.begins()[member]);
     if (head.empty()) continue;
@@ -151,18 +152,18 @@ FoundMembers FindMembers(const Medium& medium, const ScmOptions& options) {
     used |= of[member].what == FoundSuperblock::What::kWhole || of[member].what == FoundSuperblock::What::kUnusable;
     const bool whole = of[member].what == FoundSuperblock::What::kWhole && of[member].superblock.member == member &&
                        std::ranges::equal(of[member].superblock.member_begins, wanted.member_begins);
-    if (!whole) of[member].what = FoundSuperblock::What::kForeign;
-    if (whole && (!decided || of[member].superblock.generation > all.found.superblock.generation)) {
+    if (!whole) {
+      of[member].what = FoundSuperblock::What::kForeign;
+    } else if (all.found.what != FoundSuperblock::What::kWhole ||
+               of[member].superblock.generation > all.found.superblock.generation) {
       all.found = of[member];
-      decided = true;
     }
   }
-  if (!decided && !used) all.found.what = FoundSuperblock::What::kProvisional;
-  if (!decided && used) {
-    all.found.what = FoundSuperblock::What::kUnusable;
-    all.found.why = "are not the media of one cache, in this order and of these sizes";
+  if (all.found.what != FoundSuperblock::What::kWhole) {
+    all.found.what = used ? FoundSuperblock::What::kUnusable : FoundSuperblock::What::kProvisional;
+    if (used) all.found.why = "are not the media of one cache, in this order and of these sizes";
+    return all;
   }
-  if (!decided) return all;
   for (size_t member = 0; member < members; ++member) {
     if (of[member].what != FoundSuperblock::What::kWhole) continue;
     if (of[member].superblock.format_id != all.found.superblock.format_id) continue;

@@ -118,6 +118,30 @@ TEST(Superblock, AnotherFormatVersionIsToldWithBothNumbers) {
   EXPECT_THAT(found.why, HasSubstr("version " + std::to_string(layout::kFormatVersion)));
 }
 
+TEST(Superblock, OfOneOfSeveralMediaIsWholeOnlyIfItsPlacesAre) {
+  ScmOptions options = Options();
+  options.members = {{.path = "/a", .capacity_bytes = 512 << 20}, {.path = "/b", .capacity_bytes = 512 << 20}};
+  options.path.clear();
+  Superblock good = SuperblockOf(options);
+  good.format_id = 12;
+  good = Sealed(good);
+  EXPECT_EQ(FindSuperblock(HeadOf(good, good)).what, What::kWhole);
+  const std::pair<const char*, std::function<void(Superblock*)>> changes[] = {
+      {"begins behind its end", [](Superblock* s) { s->member_begins[0] = 256; }},
+      {"begins far behind it", [](Superblock* s) { s->member_begins[0] = UINT32_MAX; }},
+      {"begins before another", [](Superblock* s) { s->member_begins[1] = s->member_begins[0]; }},
+      {"has a gap", [](Superblock* s) { s->member_begins[2] = 200; }},
+      {"is none of them", [](Superblock* s) { s->member = 2; }},
+      {"is one medium's by its version", [](Superblock* s) { s->format_version = layout::kFormatVersion; }},
+  };
+  for (const auto& [what, change] : changes) {
+    Superblock changed = good;
+    change(&changed);
+    changed = Sealed(changed);
+    EXPECT_EQ(FindSuperblock(HeadOf(changed, changed)).what, What::kUnusable) << what;
+  }
+}
+
 TEST(Superblock, TheOppositeByteOrderIsTold) {
   Superblock other = Made();
   other.byte_order_mark = __builtin_bswap32(other.byte_order_mark);
