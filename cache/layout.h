@@ -31,7 +31,6 @@ inline constexpr char kMagic[16] = {'M', 'E', 'Z', 'Z', 'A', 'N',  'I',  'N',
                                     'E', '-', 'S', 'C', 'M', '\r', '\n', '\x1a'};
 inline constexpr uint32_t kFormatVersion = 7;
 inline constexpr uint32_t kFormatVersionOfSeveral = 8;  // of one of several media
-inline constexpr size_t kMembersMax = 8;
 inline constexpr uint32_t kByteOrderMark = 0x01020304;
 inline constexpr uint64_t kChecksumSeed = 0x4d455a5aull;
 

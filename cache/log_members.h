@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "cache/base/atomic.h"
-#include "cache/layout.h"
 #include "cache/media/medium.h"
 #include "cache/types.h"
 
@@ -20,7 +19,7 @@ namespace mezz {
 class LogMembers {
  public:
   LogMembers(const Medium& medium, uint64_t segment_bytes, uint32_t segments) : count_(medium.begins().size()) {
-    assert(count_ <= layout::kMembersMax);
+    assert(count_ <= kMembersMax);
     for (size_t i = 0; i < count_; ++i) members_[i].begin = static_cast<uint32_t>(medium.begins()[i] / segment_bytes);
     for (size_t i = 0; i < count_; ++i) {
       members_[i].end = i + 1 < count_ ? members_[i + 1].begin : segments;
@@ -94,10 +93,10 @@ class LogMembers {
   uint64_t Size(size_t member) const { return members_[member].end - members_[member].begin; }
 
   const size_t count_;
-  std::array<Member, layout::kMembersMax> members_;
-  // A bit for each member. out_: 0 --LeaveOut: fetch_or, or BeginWithout: store--> 1, for good. untold_: 0 --LeaveOut:
-  // fetch_or--> 1
-  // --TakeUntold: exchange--> 0.
+  std::array<Member, kMembersMax> members_;
+  // A bit for each member:
+  //   out_:    0 --LeaveOut: fetch_or, or BeginWithout: store--> 1, for good
+  //   untold_: 0 --LeaveOut: fetch_or--> 1 --TakeUntold: exchange--> 0
   Atomic<uint32_t> out_{0}, untold_{0};
 };
 

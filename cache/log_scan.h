@@ -37,11 +37,12 @@ class LogScan {
   // Calls visit(offset, header) for the records of this fill in order, void ones included. Each has a whole header and
   // lies within the segment. `header` is a copy of the record's first line, so of its payload only a PackedPrefix is
   // there. Returns the tail: where the first byte after the last record lies.
+  uint64_t Walk(const SegmentLog::Fill& fill,
+                const std::function<void(uint64_t offset, const record::Header& header)>& visit) const;
+  // The header where it lies, with its payload behind it.
   const record::Header& HeaderAt(uint64_t offset) const {
     return *reinterpret_cast<const record::Header*>(medium_.data() + offset - begin_);
   }
-  uint64_t Walk(const SegmentLog::Fill& fill,
-                const std::function<void(uint64_t offset, const record::Header& header)>& visit) const;
 
  private:
   std::optional<SegmentLog::Fill> OpenAs(SegmentId id, uint64_t magic) const;

@@ -111,18 +111,6 @@ Status CheckOneMedium(const ScmOptions& options) {
       fmt::format("medium={} is not one: choose kFile, kNumaNode or kAnonymous", static_cast<int>(options.medium)));
 }
 
-std::string NameOf(const ScmMember& member) {
-  switch (member.medium) {
-    case MediumKind::kFile:
-      return member.path;
-    case MediumKind::kNumaNode:
-      return fmt::format("numa:{}", member.numa_node);
-    case MediumKind::kAnonymous:
-      break;
-  }
-  return std::string(ToString(member.medium));
-}
-
 Status CheckMembers(const ScmOptions& options) {
   const std::vector<ScmMember>& members = options.members;
   if (members.size() < 2 || members.size() > kMembersMax) {
@@ -133,15 +121,14 @@ Status CheckMembers(const ScmOptions& options) {
     return Status::InvalidArgument("members contradict medium, path or numa_node: name each medium once, as a member");
   uint64_t sum = 0;
   for (size_t number = 0; number < members.size(); ++number) {
-    const std::string name = NameOf(members[number]);
+    const std::string name = members[number].Name();
     if (Status status = CheckOneMedium(options.OfMember(number)); !status.ok())
       return status.WithPrefix(fmt::format("medium {} of {}: ", number + 1, members.size()));
     for (size_t other = 0; other < number; ++other) {
-      if (NameOf(members[other]) == name)
+      if (members[other].Name() == name)
         return Status::InvalidArgument(fmt::format("{} is named twice: give it once, with all its bytes", name));
     }
-    if (members[number].capacity_bytes > kCapacityBytesMax) sum = kCapacityBytesMax;
-    sum += members[number].capacity_bytes;
+    sum += std::min(members[number].capacity_bytes, UINT64_MAX - sum);
   }
   if (sum != options.capacity_bytes)
     return Status::InvalidArgument(fmt::format("capacity_bytes={} is not what the members have together: give {}",
@@ -158,7 +145,7 @@ Status CheckMemberSizes(const ScmOptions& options) {
   for (const ScmMember& member : options.members) {
     if (member.capacity_bytes >= least) continue;
     return Status::InvalidArgument(fmt::format("{} of {} is too little for one of several media: give at least {}",
-                                               ExactBytes(member.capacity_bytes), NameOf(member), ExactBytes(least)));
+                                               ExactBytes(member.capacity_bytes), member.Name(), ExactBytes(least)));
   }
   return Status::Ok();
 }
@@ -334,6 +321,18 @@ uint64_t ScmOptions::EffectiveSegmentBytes() const {
   return segment_bytes != 0 ? segment_bytes : AutoSegmentBytes(capacity_bytes);
 }
 
+std::string ScmMember::Name() const {
+  switch (medium) {
+    case MediumKind::kFile:
+      return path;
+    case MediumKind::kNumaNode:
+      return fmt::format("numa:{}", numa_node);
+    case MediumKind::kAnonymous:
+      break;
+  }
+  return std::string(ToString(medium));
+}
+
 ScmOptions ScmOptions::Effective() const {
   ScmOptions effective = *this;
   effective.segment_bytes = EffectiveSegmentBytes();
@@ -364,10 +363,10 @@ ScmOptions ScmOptions::OfMember(size_t number) const {
 }
 
 std::string ScmOptions::MediumText() const {
-  if (members.empty()) return NameOf({.medium = medium, .path = path, .numa_node = numa_node});
+  if (members.empty()) return ScmMember{.medium = medium, .path = path, .numa_node = numa_node}.Name();
   std::string text;
   for (const ScmMember& member : members)
-    text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", HumanBytes(member.capacity_bytes), NameOf(member));
+    text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", HumanBytes(member.capacity_bytes), member.Name());
   return text;
 }
 

@@ -148,9 +148,11 @@ struct ScmMember {
   int numa_node = -1;
   uint64_t capacity_bytes = 0;
 
+  // As the URI names it: "dram", "numa:2", a path.
+  std::string Name() const;
+
   bool operator==(const ScmMember&) const = default;
 };
-inline constexpr size_t kMembersMax = 8;  // media of a tier
 // Each member has whole segments, and begins on a huge page.
 inline constexpr uint64_t kMemberMultiple = 2 << 20;
 
@@ -272,7 +274,7 @@ struct ScmOptions {
   bool Remembers() const;
   // The options of one of several media, which name it alone.
   ScmOptions OfMember(size_t number) const;
-  // The medium, or all of them, as the URI names them: "dram", "numa:2", a path; several with a comma between them.
+  // The medium as the URI names it: "dram", "numa:2", a path; of several each with its bytes.
   std::string MediumText() const;
   // `recovery`; for kAuto, what that means on this medium.
   Recovery EffectiveRecovery() const;

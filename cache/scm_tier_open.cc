@@ -51,20 +51,13 @@ uint64_t ExpectedRecords(const ScmOptions& options) {
   return options.capacity_bytes / layout::RecordBytes(options.expected_block_bytes);
 }
 
-// Then each has its own faults, and the tier closes when too few segments are left.
-bool HasSeveral(const ScmOptions& options) { return !options.members.empty() && options.faults_max != 0; }
+// Whether faults are counted for each of several media. The tier closes when too few segments are left, then.
+bool LeavesMembersOut(const ScmOptions& options) { return !options.members.empty() && options.faults_max != 0; }
 
 // Of several media: all that can be read are in. A snapshot is of use only if none was out, or is new.
 void TakeMembers(const FoundMembers& members, layout::Superblock* superblock) {
   superblock->members_in = members.readable;
   if ((members.of_life & ~members.outdated) != layout::AllMembers(*superblock)) superblock->snapshot_segment = 0;
-}
-
-// False: there may still be one.
-bool EraseHeader(const Medium& medium, uint64_t at) {
-  layout::SegmentHeader header;
-  const auto is_gone = [&] { return CopyBytes({medium.base() + at, sizeof(header)}, &header) && header.magic == 0; };
-  return is_gone() || (Wipe(medium, at, sizeof(header)) && is_gone());
 }
 
 uint64_t RandomWord() {
@@ -83,7 +76,7 @@ ScmTier::Impl::Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judg
       throttle_(tier.throttle_.get()),
       verify_(tier.options_.verify),
       authenticator_(tier.authenticator_.get()),
-      faults_(HasSeveral(tier.options_) ? UINT32_MAX : tier.options_.faults_max),
+      faults_(LeavesMembersOut(tier.options_) ? UINT32_MAX : tier.options_.faults_max),
       options_(tier.options_),
       trainer_(MakeTrainer(tier.options_, counters, guard_)),
       packer_(MakePacker(tier.options_.pack, counters, trainer_.get())),
@@ -100,7 +93,7 @@ ScmTier::Impl::Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judg
       remembers_(tier.options_.Remembers()),
       erases_durably_(remembers_ && tier.options_.erase == EraseMode::kDurable) {
   if (trainer_ != nullptr) trainer_->dictionaries().UseAuthenticator(authenticator_);
-  log_.TellFaultsTo(&faults_, HasSeveral(options_) ? options_.faults_max : 0);
+  log_.TellFaultsTo(&faults_, LeavesMembersOut(options_) ? options_.faults_max : 0);
   keeper_->TellOfLost([this](uint32_t members) { log_.LeaveOut(members); });
 }
 
@@ -424,7 +417,7 @@ uint32_t ScmTier::ForgetOutdated(uint32_t members, const layout::Superblock& fou
   uint32_t failed = 0;
   for (uint32_t id = 0; id < segments; ++id) {
     if ((members & ~failed & member_of(id)) == 0 || is_bad[id]) continue;
-    if (!EraseHeader(*medium_, layout::StartOfSegment(found, id))) failed |= member_of(id);
+    if (!SegmentLog::EraseHeader(*medium_, layout::StartOfSegment(found, id))) failed |= member_of(id);
   }
   for (uint32_t id = 0; id < segments; ++id) {
     if ((failed & member_of(id)) != 0 && !is_bad[id]) bad->push_back(SegmentId{id});

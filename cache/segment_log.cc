@@ -482,8 +482,13 @@ bool SegmentLog::EraseHeaderBelow(SegmentId id, uint64_t sequence) const {
   layout::SegmentHeader header;
   if (!CopyBytes({at, sizeof(header)}, &header)) return false;
   if (header.magic != layout::kSegmentMagic || header.sequence >= sequence) return true;
-  if (!Wipe(medium_, SegmentStart(id), sizeof(header))) return false;
-  return CopyBytes({at, sizeof(header)}, &header) && header.magic == 0;
+  return EraseHeader(medium_, SegmentStart(id));
+}
+
+bool SegmentLog::EraseHeader(const Medium& medium, uint64_t at) {
+  layout::SegmentHeader header;
+  const auto is_gone = [&] { return CopyBytes({medium.base() + at, sizeof(header)}, &header) && header.magic == 0; };
+  return is_gone() || (Wipe(medium, at, sizeof(header)) && is_gone());
 }
 
 void SegmentLog::Change(SegmentId id, State from, State to) {

@@ -239,6 +239,8 @@ class SegmentLog {
   // their last fill. Reads and writes one line of each segment from `from` on, and makes it durable. False: not all of
   // it was stored.
   [[nodiscard]] bool EraseHeadersBelow(uint64_t sequence, uint32_t from = 0);
+  // Erases the header at that offset. False: there may still be one.
+  [[nodiscard]] static bool EraseHeader(const Medium& medium, uint64_t at);
 
   // Takes the next segment to reclaim out of its queue. Empty: there is none that may be taken.
   //

@@ -82,6 +82,7 @@ inline constexpr unsigned kSharesMax = 64;  // kNoShare included
 
 // The size of a CPU cache line. Every record starts on one, and the index counts positions in this unit.
 inline constexpr size_t kLineBytes = 64;
+inline constexpr size_t kMembersMax = 8;  // media of a tier
 
 constexpr uint64_t RoundUp(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 

@@ -129,23 +129,12 @@ Status ParsePlace(const OptionRow& row, std::string_view value, ScmMember* membe
       fmt::format("a size and, behind @, a path with a /, dram, or numa:N with N from 0 to {}", kNumaNodeMax));
 }
 
-// Where the first of several places ends: at a comma with a size and @ behind it, as a path may have commas, too.
-size_t EndOfPlace(const OptionRow& row, std::string_view value) {
-  for (size_t comma = value.find(','); comma != std::string_view::npos; comma = value.find(',', comma + 1)) {
-    const std::string_view rest = value.substr(comma + 1);
-    uint64_t bytes = 0;
-    if (rest.find('@') != std::string_view::npos && ParseBytes(row.key, rest.substr(0, rest.find('@')), &bytes).ok())
-      return comma;
-  }
-  return value.size();
-}
-
 Status ParseScm(const OptionRow& row, std::string_view value, Options* options) {
   ScmOptions& scm = options->scm;
   std::vector<ScmMember> members;
   bool all_have_places = true;
   for (std::string_view rest = value;;) {
-    const size_t end = EndOfPlace(row, rest);
+    const size_t end = EndOfPlace(rest);
     bool has_place = false;
     MEZZ_RETURN_IF_ERROR(ParsePlace(row, rest.substr(0, end), &members.emplace_back(), &has_place));
     all_have_places &= has_place;
@@ -165,11 +154,8 @@ Status ParseScm(const OptionRow& row, std::string_view value, Options* options) 
 }
 
 std::string PlaceText(const ScmMember& member) {
-  const std::string_view kind = ToString(member.medium);
   const bool bare = !member.path.empty() && member.path.find('/') == std::string::npos;
-  const std::string place = member.medium == MediumKind::kFile       ? (bare ? "./" : "") + member.path
-                            : member.medium == MediumKind::kNumaNode ? fmt::format("{}:{}", kind, member.numa_node)
-                                                                     : std::string(kind);
+  const std::string place = (bare ? "./" : "") + member.Name();
   return fmt::format("{}{}{}", SizeText(member.capacity_bytes), place.empty() ? "" : "@", place);
 }
 
@@ -820,6 +806,15 @@ std::string OptionsAsMarkdown(OfferedTo whom) {
                         ToString(row.taken_by));
   }
   return text;
+}
+
+size_t EndOfPlace(std::string_view value) {
+  for (size_t comma = value.find(','); comma != std::string_view::npos; comma = value.find(',', comma + 1)) {
+    const std::string_view size = value.substr(comma + 1, value.find_first_of(",/@", comma + 1) - comma - 1);
+    const size_t end = comma + 1 + size.size();
+    if (!size.empty() && size[0] >= '0' && size[0] <= '9' && end < value.size() && value[end] == '@') return comma;
+  }
+  return value.size();
 }
 
 std::string InKeys(std::string_view message) {

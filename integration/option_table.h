@@ -47,6 +47,9 @@ std::string PrintItems(const HybridCacheOptions& options, bool secondary);
 // A table of docs/reference/options.md; a test compares them.
 std::string OptionsAsMarkdown(OfferedTo whom);
 
+// Where the first of several places of `scm` ends: at a comma that a size and @ follow, as a path may have commas, too.
+size_t EndOfPlace(std::string_view value);
+
 // Replaces the names of our structs in a judge's sentence by the keys that the URI's user knows.
 std::string InKeys(std::string_view message);
 

@@ -34,27 +34,25 @@ constexpr uint64_t kHyperClockTableShare = 4;
 constexpr double kIndexBytesOfBlock = 9.4;
 constexpr uint64_t kRateMax = kCapacityBytesMax;  // bytes a second
 
-// Nor what begins the next of several media: a comma, a size and @.
-Status CheckNamesOneFile(std::string_view key, const std::string& path) {
-  for (size_t comma = path.find(','); comma != std::string::npos; comma = path.find(',', comma + 1)) {
-    const size_t at = path.find_first_not_of("0123456789KMGTkmgt", comma + 1);
-    if (at == std::string::npos || at == comma + 1 || path[at] != '@') continue;
-    return Status::InvalidArgument(
-        fmt::format("{}={} contains \"{}\", which begins another medium: choose another path", key, path,
-                    path.substr(comma, at + 1 - comma)));
-  }
-  return Status::Ok();
-}
-
 // A path is one value of the URI, so it must not hold what ends a value.
 Status CheckPath(std::string_view key, const std::string& path) {
   const auto bad = std::find_if(path.begin(), path.end(), [](char c) { return c == ';' || (c >= 0 && c < ' '); });
-  if (bad == path.end()) return CheckNamesOneFile(key, path);
+  if (bad == path.end()) return Status::Ok();
   const char* what = *bad == ';' ? "';', which ends a value" : "a control character";
   std::string shown = path;
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return c >= 0 && c < ' '; }, '?');
   return Status::InvalidArgument(fmt::format("{}={} contains {}: choose another path", key, shown, what));
+}
+
+// Nor, as one of several, what begins the next.
+Status CheckMediumPath(const std::string& path) {
+  MEZZ_RETURN_IF_ERROR(CheckPath("path", path));
+  const size_t end = EndOfPlace(path);
+  if (end == path.size()) return Status::Ok();
+  return Status::InvalidArgument(
+      fmt::format("path={} contains \"{}\", which begins another medium: choose another path", path,
+                  path.substr(end, path.find('@', end) + 1 - end)));
 }
 
 Status TooLarge(std::string_view what, uint64_t needed, std::string_view lower, const Machine& machine) {
@@ -163,8 +161,8 @@ Status CheckWarmDram(const HybridCacheOptions& options) {
 // All of it but whether a total suffices.
 Status CheckScmSide(const HybridCacheOptions& options, const Machine& machine) {
   const ScmOptions& scm = options.scm;
-  MEZZ_RETURN_IF_ERROR(CheckPath("path", scm.path));
-  for (const ScmMember& member : scm.members) MEZZ_RETURN_IF_ERROR(CheckPath("path", member.path));
+  MEZZ_RETURN_IF_ERROR(CheckMediumPath(scm.path));
+  for (const ScmMember& member : scm.members) MEZZ_RETURN_IF_ERROR(CheckMediumPath(member.path));
   MEZZ_RETURN_IF_ERROR(CheckPath("verify_key_file", scm.verify_key_file));
   if (scm.medium != MediumKind::kFile && !scm.path.empty()) {
     return Status::InvalidArgument(

@@ -237,12 +237,9 @@ class FaultyLives : public testing::TestWithParam<FaultCase> {
     for (uint64_t key = 0; key < kKeys && !HasFatalFailure(); ++key) Find(key);
     closed_ += tier_->is_closed() ? 1 : 0;
     faults_ += tier_->faults();
-    const bool killed = random_() % 2 == 0;
-    const std::string first = killed ? test::Contents(files_[0].path()) : "";
-    const std::string second = killed && setup.two_media ? test::Contents(files_[1].path()) : "";
+    if (random_() % 2 == 0)
+      test::Kill(std::span<const test::ScratchFile>(files_).first(setup.two_media ? 2 : 1), &tier_);
     tier_.reset();
-    test::Overwrite(files_[0].path(), 0, first);
-    if (setup.two_media) test::Overwrite(files_[1].path(), 0, second);
     if (!as_it_was.empty()) test::Overwrite(files_[lost].path(), 0, as_it_was);
   }
   void Step() {

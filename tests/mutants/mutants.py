@@ -457,7 +457,7 @@ MUTANTS = (
     several("the others are not told of a medium that was left out", TIER_FORGET, "OneThatWasLeftOut*",
             ("  if (keeper_->LeaveOut(out) ==", "  if (keeper_->LeaveOut(0) ==")),
     several("a medium that was left out comes back with what it had", TIER_OPEN, "OneThatWasLeftOut*",
-            ("    if (!EraseHeader(*medium_,", "    if (false && !EraseHeader(*medium_,")),
+            ("    if (!SegmentLog::EraseHeader(*medium_,", "    if (false && !SegmentLog::EraseHeader(*medium_,")),
     Mutant("what a second medium's superblock says is of its own place", "cache/superblock.cc",
            (("  all.found.superblock.member = 0;", "  // all.found.superblock.member = 0;"),),
            "model/faulty_medium_fuzz_test", "*two_media*"),
@@ -474,7 +474,7 @@ MUTANTS = (
     several("a refused list leaves a file", "cache/media/file_medium.cc", "OfAListThatIsRefused*",
             ("  complete_ = order_.range == nullptr;", "  complete_ = true;")),
     several("a medium is named twice", "cache/options.cc", "AreRefused*",
-            ("      if (NameOf(members[other]) == name)", "      if (false)")),
+            ("      if (members[other].Name() == name)", "      if (false)")),
     # --- shares -------------------------------------------------------------------------------------------------------
     unit("a share below its reserve loses segments", "cache/shares.h", "shares",
          "SharesOfALogTest.ASegmentBelowAReserve*", ("held(id) > reserved(id)", "held(id) != 0")),

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <new>
 #include <random>
 #include <string>
@@ -106,8 +105,7 @@ TEST(CrashTest, AKilledProcessLeavesWhatItStored) {
   const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  const char* const thorough = std::getenv("MEZZ_CRASHES");
-  const uint64_t kills = thorough != nullptr ? std::strtoull(thorough, nullptr, 10) : 60 / test::kStressShare;
+  const uint64_t kills = test::KillsOr(60 / test::kStressShare);
   const test::ScratchFile file;
   ScmOptions options = test::WarmOptions(file.path(), 64 * kSegmentBytesMin);
   options.pack = PackMode::kZstd;

@@ -10,7 +10,6 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <new>
@@ -330,8 +329,7 @@ class DbCrashTest : public ::testing::Test {
         Child(folder_, medium_, databases, *seen_, seed_of_child, tick_pipe).Run();
       });
     };
-    const char* const thorough = std::getenv("MEZZ_CRASHES");
-    const uint64_t kills = thorough != nullptr ? std::strtoull(thorough, nullptr, 10) : 8;
+    const uint64_t kills = test::KillsOr(8);
     Ratios killed, closed;
     ASSERT_TRUE(run_and_end(End::kClosed, 4));
     for (End before = End::kClosed; killed.rounds < kills;) {

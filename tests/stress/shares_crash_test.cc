@@ -10,7 +10,6 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <new>
 #include <random>
 #include <string>
@@ -214,8 +213,7 @@ TEST_F(SharesCrashTest, EachDatabaseGetsItsBlocksBackAndAReserveIsKept) {
   const uint64_t seed = test::Seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
-  const char* const thorough = std::getenv("MEZZ_CRASHES");
-  const uint64_t kills = thorough != nullptr ? std::strtoull(thorough, nullptr, 10) : 32 / test::kStressShare;
+  const uint64_t kills = test::KillsOr(32 / test::kStressShare);
   ASSERT_TRUE(RunAndEnd(test::End::kClosed, random(), 30));
   for (uint64_t killed = 0; killed < kills && !HasFailure();) {
     const test::End end = random() % 4 == 0 ? test::End::kClosed : test::End::kKilled;

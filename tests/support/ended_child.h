@@ -8,10 +8,17 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 
 namespace mezz::test {
 
 enum class End { kKilled, kClosed };
+
+// How many kills a test makes: MEZZ_CRASHES, or so many.
+inline uint64_t KillsOr(uint64_t usual) {
+  const char* const thorough = std::getenv("MEZZ_CRASHES");
+  return thorough != nullptr ? std::strtoull(thorough, nullptr, 10) : usual;
+}
 
 // Forks. The child calls run(ticks), which writes a byte to that descriptor now and then, and returns soon after *stop,
 // which both see, becomes true. After so many bytes it is killed, or told to stop. False: it ended otherwise.

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,11 +80,16 @@ inline std::unique_ptr<ScmTier> OpenOrDie(const ScmOptions& options, SurvivorJud
 // As if the process were killed now: what the tier stored is there, and nobody closed it, nor what has the tier. It may
 // be null: nothing is done.
 template <typename Tier>
-void Kill(const ScratchFile& file, std::unique_ptr<Tier>* tier) {
+void Kill(std::span<const ScratchFile> files, std::unique_ptr<Tier>* tier) {
   if (*tier == nullptr) return;
-  const std::string copy = Contents(file.path());
+  std::vector<std::string> copies;
+  for (const ScratchFile& file : files) copies.push_back(Contents(file.path()));
   tier->reset();
-  Overwrite(file.path(), 0, copy);
+  for (size_t i = 0; i < files.size(); ++i) Overwrite(files[i].path(), 0, copies[i]);
+}
+template <typename Tier>
+void Kill(const ScratchFile& file, std::unique_ptr<Tier>* tier) {
+  Kill(std::span(&file, 1), tier);
 }
 
 inline void ExpectSound(ScmTier& tier) {

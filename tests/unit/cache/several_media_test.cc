@@ -81,14 +81,6 @@ class SeveralMediaTest : public testing::Test {
     return found;
   }
   uint64_t UsedOf(size_t member) const { return tier_->MembersNow()[member].usage_bytes; }
-  // As if the process were killed now.
-  void Kill() {
-    const std::string first = test::Contents(files_[0].path()), second = test::Contents(files_[1].path());
-    tier_.reset();
-    test::Overwrite(files_[0].path(), 0, first);
-    test::Overwrite(files_[1].path(), 0, second);
-  }
-
   const test::ScratchFile files_[2];
   ScmOptions options_;
   std::string trouble_;
@@ -120,10 +112,10 @@ TEST_F(SeveralMediaTest, ARestartFindsWhatBothHold) {
     PutAll(0, kFew);
     options_.recovery = Recovery::kRequire;
     // The index of a life that discards is not saved, so another one is closed.
-    Kill();
+    test::Kill(files_, &tier_);
     Open();
     EXPECT_EQ(Found(0, kFew), kFew);
-    killed ? Kill() : tier_.reset();
+    killed ? test::Kill(files_, &tier_) : tier_.reset();
     Open();
     EXPECT_EQ(tier_->recovery().from_snapshot, !killed);
     EXPECT_EQ(Found(0, kFew), kFew);

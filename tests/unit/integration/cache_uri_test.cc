@@ -157,6 +157,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;scm=64M@numa:1024", "scm=64M@numa:1024", "from 0 to 1023"},
         BadUri{"mezzanine://dram=8M;scm=@dram", "scm=", "whole number"},
         BadUri{"mezzanine://dram=8M;scm=64M,64M@/b", "scm=64M,64M@/b", "SIZE@PLACE"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a,0@/b", "scm=0", "larger than zero"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a,1.5G@/b", "scm=1.5G", "whole number"},
         BadUri{"mezzanine://dram=8M;scm=64M@/a,64M@/a", "named twice", "give it once"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram,64M@dram", "dram is named twice", "give it once"},
         BadUri{"mezzanine://dram=8M;scm=64M@/a,1M@/b", "too little", "at least"},
