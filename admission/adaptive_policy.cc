@@ -319,6 +319,11 @@ Decision AdaptivePolicy::OnReclaim(const BlockFacts& block) {
   return decision;
 }
 
+Decision AdaptivePolicy::OnDemotion(const BlockFacts& block) {
+  if (const auto limit = LimitReached(block.bytes)) return {Action::kDrop, *limit};
+  return {Action::kDemote, Reason::kPolicyDefault};
+}
+
 // Whether the record does not pack, in a tier where most others do.
 bool AdaptivePolicy::IsLargeAmongPacked(const BlockFacts& block) const {
   if (!block.codec || block.packed || block.packable || !RolePacks(block.role)) return false;

@@ -68,6 +68,7 @@ class AdaptivePolicy final : public Policy {
   Decision OnDramEviction(const BlockFacts& block) override;
   Decision OnScmHit(const BlockFacts& block) override;
   Decision OnReclaim(const BlockFacts& block) override;
+  Decision OnDemotion(const BlockFacts& block) override;
   void OnDramHits(uint64_t count) override;
   void OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) override;
   unsigned young_percent() const override { return IsRenewed() ? kYoungPercentDefault : kYoungPercent; }

@@ -24,6 +24,7 @@ constexpr Answer kKnown[] = {
     {DecisionPoint::kForm, Action::kRaw},          {DecisionPoint::kForm, Action::kPack},
     {DecisionPoint::kMiss, Action::kToBoth},       {DecisionPoint::kWarm, Action::kToDram},
     {DecisionPoint::kWarm, Action::kToScm},        {DecisionPoint::kWarm, Action::kBypass},
+    {DecisionPoint::kReclaim, Action::kDemote},
 };
 static_assert(std::size(kKnown) == kNoSuchAnswer);
 

@@ -24,7 +24,7 @@ std::string_view ToString(DecisionPoint point);
 bool IsAllowed(DecisionPoint point, Action action);
 
 // The number of answers that the points allow, and one for all answers that are not allowed.
-inline constexpr size_t kAnswers = 19;
+inline constexpr size_t kAnswers = 20;
 inline constexpr size_t kNoSuchAnswer = kAnswers - 1;
 
 // The sums at one moment.

@@ -63,6 +63,8 @@ Decision Policy::OnReclaim(const BlockFacts& block) {
   return block.packable ? Decision{Action::kPack, Reason::kFull} : Decision{Action::kDrop, Reason::kNoHit};
 }
 
+Decision Policy::OnDemotion(const BlockFacts&) { return {Action::kDemote, Reason::kPolicyDefault}; }
+
 Decision KeptFromDram(const Decision& decision) {
   switch (decision.action) {
     case Action::kToDram:
@@ -102,6 +104,8 @@ std::string_view ToString(Action action) {
       return "pack";
     case Action::kRaw:
       return "raw";
+    case Action::kDemote:
+      return "demote";
     case Action::kCount:
       break;
   }

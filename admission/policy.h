@@ -55,6 +55,7 @@ enum class Action : uint8_t {
   kSpare,    // OnReclaim: write the record anew, as a second chance; packed if it is packable
   kPack,     // OnReclaim: do not spare the record, but write it anew, packed.  Form of a new record: packed
   kRaw,      // Form of a new record: raw
+  kDemote,   // OnDemotion: write the record anew on the slow media
   kCount
 };
 inline constexpr size_t kActions = static_cast<size_t>(Action::kCount);
@@ -143,6 +144,10 @@ class Policy {
   // hit and its block is not in DRAM, or if it was hit and is packed, as that copy is cheap. A record that was not hit
   // and may be packed is packed, which makes room too.
   virtual Decision OnReclaim(const BlockFacts& block);
+
+  // Called when OnReclaim lets a record go that lies on the fast of ordered media, and whose block is not in DRAM.
+  // -> kDemote | kDrop  By default the slow media get all of these.
+  virtual Decision OnDemotion(const BlockFacts& block);
 
   // The share of the SCM tier for the young, in percent. The default suits policies that admit everything. S3-FIFO
   // takes 10; more was better on some traces and worse on others (docs/explanation/decisions.md).

@@ -37,7 +37,7 @@ inline bool IsCapacityStep(uint64_t told, uint64_t now) {
 //                          too; its image is in SCM, so its eviction will be clean. kNowhere: do nothing
 //   flush, compaction      OnWarm -> as OnMiss, but not kBoth. Nobody waits for the block
 //   DRAM evicts            OnDramEviction: written, kept, or refused
-//   reclaim reaches it     OnReclaim -> its fate
+//   reclaim reaches it     OnReclaim -> its fate; of ordered media OnDemotion, if that lets it go from the fast ones
 //   a record is written    FormOf: raw or packed
 //   a miss was measured    OnFlashRead: what records are packed with may change
 //
@@ -201,11 +201,16 @@ class TierFlow {
                            .in_dram = record.in_dram,
                            .proven = record.generation == Generation::kProven,
                            .scm_heat = record.heat};
-    switch (Counted(DecisionPoint::kReclaim, tiers_.policy().OnReclaim(facts), facts.role).action) {
+    Decision decision = tiers_.policy().OnReclaim(facts);
+    if (decision.action == Action::kDrop && record.demotable && !record.in_dram)
+      decision = tiers_.policy().OnDemotion(facts);
+    switch (Counted(DecisionPoint::kReclaim, decision, facts.role).action) {
       case Action::kSpare:
         return Fate::kSpare;
       case Action::kPack:
         return Fate::kPack;
+      case Action::kDemote:
+        return Fate::kDemote;
       default:
         return Fate::kDrop;
     }

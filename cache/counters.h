@@ -36,6 +36,8 @@ namespace mezz {
   X(kScmDropped, "scm.dropped")            /* reclaim let it go */                               \
   X(kScmSecondChance, "scm.second_chance") /* kept by reclaim */                                 \
   X(kScmSecondChanceBytes, "scm.second_chance_bytes")                                            \
+  X(kScmDemoted, "scm.demoted") /* from the fast media to the slow ones */                       \
+  X(kScmDemotedBytes, "scm.demoted_bytes")                                                       \
   X(kScmPackedAtReclaim, "scm.packed_at_reclaim") /* instead of dropped */                       \
   X(kScmDisplaced, "scm.displaced")               /* dropped from a full bucket */               \
   X(kScmDeadDropped, "scm.dead_dropped")          /* of forgotten files */                       \

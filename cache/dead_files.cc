@@ -50,15 +50,17 @@ uint64_t DeadFiles::SlotsFor(uint64_t bytes) const {
 }
 
 void DeadFiles::WalkLocked(uint64_t count) {
-  uint64_t records = 0;
+  size_t records = 0;
+  uint64_t one_offset = 0;
   // All headers are on their way before the first is looked at: they depend on nothing but their words.
   for (uint64_t i = 0; i < count; ++i) {
     const IndexWord word = index_->At((next_slot_ + i) % index_->slots()).word;
     if (word.empty()) continue;
     __builtin_prefetch(&reader_.HeaderOf(word));
+    one_offset = word.line() * kLineBytes;
     ++records;
   }
-  if (throttle_ != nullptr && records != 0) throttle_->ChargeStreamRead(records * throttle_->model().read_unit_bytes);
+  if (emulation_ != nullptr && records != 0) emulation_->ChargeScatteredLines(one_offset, records);
   for (uint64_t i = 0; i < count; ++i) {
     Visit(next_slot_);
     next_slot_ = (next_slot_ + 1) % index_->slots();

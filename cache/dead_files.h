@@ -9,7 +9,7 @@
 #include "cache/counters.h"
 #include "cache/index.h"
 #include "cache/log_reader.h"
-#include "cache/media/model.h"
+#include "cache/media/emulation.h"
 #include "cache/record.h"
 #include "cache/segment_log.h"
 #include "cache/types.h"
@@ -40,9 +40,9 @@ inline void CountDead(Counters* counters, const record::Header& header) {
 // Thread-safe. Has and Revive take no lock. Lock order: mutex_, then the log's.
 class DeadFiles {
  public:
-  // Owns none of its arguments; all must outlive this. `throttle` may be null.
-  DeadFiles(Index* index, const LogReader& reader, SegmentLog* log, Counters* counters, Throttle* throttle)
-      : index_(index), reader_(reader), log_(log), counters_(counters), throttle_(throttle) {}
+  // Owns none of its arguments; all must outlive this. `emulation` may be null.
+  DeadFiles(Index* index, const LogReader& reader, SegmentLog* log, Counters* counters, Emulation* emulation)
+      : index_(index), reader_(reader), log_(log), counters_(counters), emulation_(emulation) {}
 
   bool Has(FileId file) const {
     if (count_.load(std::memory_order_relaxed) == 0) [[likely]]
@@ -79,7 +79,7 @@ class DeadFiles {
   LogReader reader_;
   SegmentLog* const log_;
   Counters* const counters_;
-  Throttle* const throttle_;
+  Emulation* const emulation_;
 
   std::array<Line, kLines> lines_;
   Atomic<uint64_t> count_{0};       // words that are not 0; relaxed

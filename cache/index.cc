@@ -128,18 +128,21 @@ bool Index::Remove(Slot& slot, IndexWord record) {
   return true;
 }
 
-bool Index::SetDram(const KeyHash& hash, bool dram) {
-  return VisitTag(hash, LoadState(std::memory_order_acquire), std::memory_order_acquire,
-                  [&](Slot& slot, IndexWord word) {
-                    uint64_t expected = word.raw();
-                    while (!word.empty() && word.tag() == hash.tag) {
-                      if (slot.compare_exchange_weak(expected, word.with(dram, word.heat()).raw(),
-                                                     std::memory_order_relaxed, std::memory_order_relaxed))
-                        return true;
-                      word = IndexWord(expected);
-                    }
-                    return false;
-                  });
+IndexWord Index::SetDram(const KeyHash& hash, bool dram) {
+  IndexWord set;
+  VisitTag(hash, LoadState(std::memory_order_acquire), std::memory_order_acquire, [&](Slot& slot, IndexWord word) {
+    uint64_t expected = word.raw();
+    while (!word.empty() && word.tag() == hash.tag) {
+      const IndexWord changed = word.with(dram, word.heat());
+      if (slot.compare_exchange_weak(expected, changed.raw(), std::memory_order_relaxed, std::memory_order_relaxed)) {
+        set = changed;
+        return true;
+      }
+      word = IndexWord(expected);
+    }
+    return false;
+  });
+  return set;
 }
 
 Index::Entry Index::FindLine(const KeyHash& hash, uint64_t line) const {

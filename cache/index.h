@@ -207,9 +207,10 @@ class Index {
     }
     return touched;
   }
-  // Sets the dram bit of a word with this tag. False: there is none. To save a read of the medium it compares only the
-  // 25-bit tag: in one look-up of a million in a full index it takes another key in the same two buckets for this one.
-  bool SetDram(const KeyHash& hash, bool dram);
+  // Sets the dram bit of a word with this tag, and returns it; the empty word if there is none. To save a read of the
+  // medium it compares only the 25-bit tag: in one look-up of a million in a full index it takes another key in the
+  // same two buckets for this one.
+  IndexWord SetDram(const KeyHash& hash, bool dram);
 
   // The entry whose word points to `line`. For reclaim, which starts from the record and holds its segment.
   Entry FindLine(const KeyHash& hash, uint64_t line) const;

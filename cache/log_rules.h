@@ -21,6 +21,13 @@ inline uint32_t WriterLanes(uint32_t segments) {
   return std::clamp(segments / kSegmentsPerLane, 1u, std::min(kWriterLanesMax, cpus));
 }
 
+// A level of ordered media with fewer segments than this is not written to: two are open, one is kept free, one is to
+// be reclaimed.
+inline constexpr uint32_t kSegmentsOfLevelMin = 4;
+
+// A record of the slow media that was hit this often there is written to the fast ones when its block leaves DRAM.
+inline constexpr unsigned kRaiseHeat = 2;
+
 // The share of a victim's segment that may be spared. What a victim does not use is saved for later ones, up to
 // kCreditMaxSegments.
 inline constexpr uint64_t kSurvivorShareNumerator = 15, kSurvivorShareDenominator = 16;

@@ -119,6 +119,8 @@ Status CheckMembers(const ScmOptions& options) {
   }
   if (options.medium != MediumKind::kFile || !options.path.empty() || options.numa_node != -1)
     return Status::InvalidArgument("members contradict medium, path or numa_node: name each medium once, as a member");
+  if (members.front().level != Level::kFast || !std::ranges::is_sorted(members, {}, &ScmMember::level))
+    return Status::InvalidArgument("members: a slow medium stands before a fast one: name the fast ones first");
   uint64_t sum = 0;
   for (size_t number = 0; number < members.size(); ++number) {
     const std::string name = members[number].Name();
@@ -250,9 +252,15 @@ Status CheckTuning(const ScmOptions& options) {
         fmt::format("recovery_budget_ms={} is more than a day: give at most {}, or 0 for no bound",
                     options.recovery_budget_ms, kRecoveryBudgetMsMax));
   }
-  if (std::ranges::find(kModels, options.model, &Named<MediumModelName>::value) == std::end(kModels)) {
+  for (const MediumModelName model : options.Models()) {
+    if (std::ranges::find(kModels, model, &Named<MediumModelName>::value) != std::end(kModels)) continue;
     return Status::InvalidArgument(
-        fmt::format("model={} is not one: choose kNone, kOptane100 or kCxl", static_cast<int>(options.model)));
+        fmt::format("model={} is not one: choose kNone, kOptane100 or kCxl", static_cast<int>(model)));
+  }
+  if (!options.member_models.empty() && options.member_models.size() != options.members.size()) {
+    return Status::InvalidArgument(
+        fmt::format("model={} names {} models for {} media: name one for all, or one for each", options.ModelText(),
+                    options.member_models.size(), std::max<size_t>(options.members.size(), 1)));
   }
   if (std::ranges::find(kPackModes, options.pack, &Named<PackMode>::value) == std::end(kPackModes)) {
     return Status::InvalidArgument(
@@ -359,14 +367,41 @@ ScmOptions ScmOptions::OfMember(size_t number) const {
   one.path = members[number].path;
   one.numa_node = members[number].numa_node;
   one.capacity_bytes = members[number].capacity_bytes;
+  one.model = member_models.empty() ? model : member_models[number];
+  one.member_models.clear();
   return one;
+}
+
+uint64_t ScmOptions::SlowBegin() const {
+  uint64_t begin = 0;
+  for (const ScmMember& member : members) {
+    if (member.level == Level::kSlow) return begin;
+    begin += member.capacity_bytes;
+  }
+  return UINT64_MAX;
+}
+
+std::vector<MediumModelName> ScmOptions::Models() const {
+  return member_models.empty() ? std::vector{model} : member_models;
+}
+
+bool ScmOptions::IsEmulated() const {
+  return std::ranges::any_of(Models(), [](MediumModelName name) { return name != MediumModelName::kNone; });
+}
+
+std::string ScmOptions::ModelText() const {
+  std::string text;
+  for (const MediumModelName name : Models())
+    text += fmt::format("{}{}", text.empty() ? "" : ",", mezz::ToString(name));
+  return text;
 }
 
 std::string ScmOptions::MediumText() const {
   if (members.empty()) return ScmMember{.medium = medium, .path = path, .numa_node = numa_node}.Name();
   std::string text;
   for (const ScmMember& member : members)
-    text += fmt::format("{}{} of {}", text.empty() ? "" : ", ", HumanBytes(member.capacity_bytes), member.Name());
+    text += fmt::format("{}{}{} of {}", text.empty() ? "" : ", ", member.level == Level::kSlow ? "slow: " : "",
+                        HumanBytes(member.capacity_bytes), member.Name());
   return text;
 }
 
@@ -378,7 +413,7 @@ Recovery ScmOptions::EffectiveRecovery() const {
 std::string ScmOptions::ToString() const {
   const bool by_path = members.empty() && medium == MediumKind::kFile;
   return fmt::format("{}{} {}, {} segments, model {}", by_path ? "file:" : "", MediumText(), HumanBytes(capacity_bytes),
-                     HumanBytes(EffectiveSegmentBytes()), mezz::ToString(model));
+                     HumanBytes(EffectiveSegmentBytes()), ModelText());
 }
 
 }  // namespace mezz

@@ -147,6 +147,7 @@ struct ScmMember {
   std::string path{};
   int numa_node = -1;
   uint64_t capacity_bytes = 0;
+  Level level = Level::kFast;
 
   // As the URI names it: "dram", "numa:2", a path.
   std::string Name() const;
@@ -159,10 +160,13 @@ inline constexpr uint64_t kMemberMultiple = 2 << 20;
 struct ScmOptions {
   MediumKind medium = MediumKind::kFile;
 
-  // Several media, 2 to kMembersMax, in place of `medium`, `path` and `numa_node`. The tier lies striped over them:
-  // they fill alike, each by its share of the bytes, so that their bandwidths add up. `capacity_bytes` is their sum.
-  // One that fails is left out, and the others go on. An earlier life is found again if it had the same members, in
-  // this order and of these sizes; what a member lost, or a member that does not remember had, is not.
+  // Several media, 2 to kMembersMax, in place of `medium`, `path` and `numa_node`. Those of one level lie
+  // striped: they fill alike, each by its share of the bytes, so that their bandwidths add up. If some are slow, they
+  // stand behind the fast ones: blocks are put on the fast ones, and those that reclaim takes from there are offered to
+  // the slow ones (SurvivorJudge). `capacity_bytes` is the sum of all. One that fails is left out, and the others go
+  // on; a level of which less than kSegmentsOfLevelMin (log_rules.h) segments are left is not written to. An earlier
+  // life is found again if it had the same members, in this order and of these sizes, whatever their levels were; what
+  // a member lost, or a member that does not remember had, is not.
   std::vector<ScmMember> members;
 
   // kFile: the file to create or reuse. It is created with mode 0600 and locked while open; a symbolic link is refused.
@@ -185,7 +189,9 @@ struct ScmOptions {
   // small blocks runs out of words, and drops its coldest blocks (scm.displaced).
   uint32_t expected_block_bytes = 4096;
 
+  // What the medium is to behave like, for measurements; of several media all. Or one for each of several, none at all.
   MediumModelName model = MediumModelName::kNone;
+  std::vector<MediumModelName> member_models;
 
   // The version of the program above the tier, written into the superblock. RocksDB derives its cache keys differently
   // before 7.6, so a restart must know who wrote the file. For RocksDB: major * 1000000 + minor * 1000 + patch.
@@ -272,6 +278,14 @@ struct ScmOptions {
   ScmOptions Effective() const;
   // Whether the medium, or one of several, still has what was stored when it is opened again.
   bool Remembers() const;
+  // Where the slow media begin, from the start of the first medium; UINT64_MAX if none is slow. REQUIRES: the options
+  // are Effective().
+  uint64_t SlowBegin() const;
+  // The model of each medium, or one for all; and as the URI names them: "none", "cxl,optane100".
+  std::vector<MediumModelName> Models() const;
+  std::string ModelText() const;
+  // Whether a medium has a model.
+  bool IsEmulated() const;
   // The options of one of several media, which name it alone.
   ScmOptions OfMember(size_t number) const;
   // The medium as the URI names it: "dram", "numa:2", a path; of several each with its bytes.

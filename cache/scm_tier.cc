@@ -170,7 +170,7 @@ PutResult ScmTier::Impl::Store(Fresh* fresh, size_t bytes, BlockSource source) {
   }
   const bool written =
       record::Write(medium_, where->place, fresh->key, role, bytes, source, fresh->flags, authenticator_);
-  if (throttle_ != nullptr) throttle_->ChargeWrite(record_bytes);
+  if (emulation_ != nullptr) emulation_->ChargeWrite(where->place.offset, record_bytes);
   counters_->Add(Event::kScmWrittenBytes, role, record_bytes);
   if (fresh->dictionary != 0) log_.KeepDictionary(where->segment, fresh->dictionary);
   if (written) Publish(fresh, where->place.offset);
@@ -186,7 +186,7 @@ bool ScmTier::Impl::Store(const Dictionary& dictionary) {
                          ? Reserve(trainer_->dictionaries().RecordBytes(dictionary), Generation::kProven, kNoShare)
                          : std::nullopt;
   if (!where) return false;
-  const bool written = trainer_->dictionaries().Write(dictionary, medium_, where->place, throttle_, counters_);
+  const bool written = trainer_->dictionaries().Write(dictionary, medium_, where->place, emulation_, counters_);
   log_.CheckDictionaryPlaces();
   log_.Leave(*where);
   return written;
@@ -194,7 +194,7 @@ bool ScmTier::Impl::Store(const Dictionary& dictionary) {
 
 std::optional<SegmentLog::Reservation> ScmTier::Impl::Reserve(uint64_t bytes, Generation generation, ShareId share) {
   for (;;) {
-    const unsigned lane = log_.LaneOf(share, generation);
+    const unsigned lane = log_.LaneOf(share, generation, log_.LevelOfNew());
     if (auto where = log_.Reserve(lane, bytes)) return where;
     if (!log_.Advance(lane, bytes, SegmentLog::For::kWriter) && !reclaimer_.MakeRoom(share)) return std::nullopt;
     if (log_.limit() == 0 || faults_.IsOver()) return std::nullopt;
@@ -304,6 +304,17 @@ bool ScmTier::Impl::Take(Index::Entry entry, KeyReader& reader, Heat heat, Pinne
   // A hit that reached us missed the DRAM tier, so the block is not there, whatever we were told before.
   index_.Touch(entry, heat == Heat::kHandOver ? 0 : found->heat_);
   return true;  // the pin goes to the caller
+}
+
+bool ScmTier::Impl::SetDram(const BlockKey& key, bool dram) {
+  return !index_.SetDram(index_.Hash(key), dram).empty() || (stage_ != nullptr && stage_->SetDram(key, dram));
+}
+
+bool ScmTier::Impl::NoteDramEviction(const BlockKey& key) {
+  const IndexWord word = index_.SetDram(index_.Hash(key), false);
+  if (word.empty()) return stage_ != nullptr && stage_->SetDram(key, false);
+  const bool slow = log_.LevelOf(reader_.SegmentOf(word)) == Level::kSlow && log_.LevelOfNew() == Level::kFast;
+  return !slow || word.heat() < log_rules::kRaiseHeat;
 }
 
 bool ScmTier::Impl::PayloadFails(const record::Header& header, IndexWord word, bool unproven) {
@@ -490,11 +501,16 @@ bool ScmTier::ImagePays(BlockRole role, size_t bytes, const Image& image) {
 }
 
 void ScmTier::ChargeInPlace(BlockRole role, std::span<const std::byte> payload) {
-  if (throttle_ != nullptr) throttle_->ChargeInPlace(HowReadInPlace(throttle_->model(), role, payload));
+  if (emulation_ != nullptr) emulation_->ChargeInPlace(OffsetOf(payload), role, payload);
 }
 
 void ScmTier::ChargeCopy(const PinnedBlock& block) {
-  if (throttle_ != nullptr && !block.staged()) throttle_->ChargeStreamRead(block.stored().size());
+  if (emulation_ != nullptr && !block.staged())
+    emulation_->ChargeStreamRead(OffsetOf(block.stored()), block.stored().size());
+}
+
+const MediumModel* ScmTier::ModelOf(const PinnedBlock& block) const {
+  return emulation_ == nullptr || block.staged() ? nullptr : emulation_->ModelAt(OffsetOf(block.stored()));
 }
 
 void ScmTier::Prefetch(const BlockKey& key) const { impl_->index_.Prefetch(impl_->index_.Hash(key)); }
@@ -505,7 +521,7 @@ Held ScmTier::Compare(const BlockKey& key, size_t bytes, BlockSource source) {
 }
 
 bool ScmTier::NotePromoted(const BlockKey& key) { return impl_->SetDram(key, true); }
-bool ScmTier::NoteDramEviction(const BlockKey& key) { return impl_->SetDram(key, false); }
+bool ScmTier::NoteDramEviction(const BlockKey& key) { return impl_->NoteDramEviction(key); }
 void ScmTier::NoteDramGoes() { impl_->reclaimer_.SpareDram(); }
 void ScmTier::Unpin(const std::byte* payload) { impl_->log_.Unpin(impl_->SegmentOf(payload)); }
 

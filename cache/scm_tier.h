@@ -16,8 +16,8 @@
 #include "cache/block_source.h"
 #include "cache/counters.h"
 #include "cache/media/bus_errors.h"
+#include "cache/media/emulation.h"
 #include "cache/media/medium.h"
-#include "cache/media/model.h"
 #include "cache/media/preparer.h"
 #include "cache/options.h"
 #include "cache/recoverer.h"
@@ -228,6 +228,8 @@ class ScmTier {
   // Tells that the DRAM tier now holds this block too, so reclaim need not spare the record. False: the key has none.
   bool NotePromoted(const BlockKey& key);
   // Tells that the block leaves the DRAM tier. True: the tier has a valid record of it, so nothing need be written.
+  // False also if the record lies on the slow media and was hit there so often that it should be put anew: the fast
+  // ones take it then. If it is not put, the record stays.
   bool NoteDramEviction(const BlockKey& key);
   // Tells that the tier is about to be closed, and the DRAM tier with it. From now on reclaim spares the blocks that
   // the DRAM tier holds. The next life finds their records marked (Carried::kFromDram), if the tier is closed and has
@@ -364,7 +366,8 @@ class ScmTier {
   std::string name_trouble() const { return medium_->NameTrouble(); }
   bool is_nameless() const { return medium_->IsNameless(); }
   Counters& counters() { return counters_; }
-  const Throttle* throttle() const { return throttle_.get(); }
+  // The model of the medium that the block lies on; null: it is not emulated.
+  const MediumModel* ModelOf(const PinnedBlock& block) const;
 
   // Waits until nothing is staged, including what is put meanwhile.
   void Drain() const;
@@ -383,6 +386,9 @@ class ScmTier {
   friend class PinnedBlock;
   class Impl;
   explicit ScmTier(const ScmOptions& options);
+  uint64_t OffsetOf(std::span<const std::byte> stored) const {
+    return static_cast<uint64_t>(stored.data() - medium_->base());
+  }
   Status OpenMedia(const WrapMedium& wrap, bool* existing);
   bool TakeErasedKeys(const layout::Superblock& superblock, std::span<const SegmentId> bad);
   layout::Superblock TakeOver(const FoundSuperblock& found, std::span<const SegmentId> bad, bool existing, bool* keep);
@@ -401,7 +407,7 @@ class ScmTier {
   ForkGuard guard_;
   std::unique_ptr<Medium> medium_;
   std::unique_ptr<BusErrorWatch> watch_;  // lives as long as the medium is read
-  std::unique_ptr<Throttle> throttle_;    // null without a model
+  std::unique_ptr<Emulation> emulation_;  // null without a model
   Counters counters_;
   std::unique_ptr<Authenticator> authenticator_;  // null without verify=keyed
   RecoveryReport recovery_;                       // unused if there is a recoverer

@@ -76,9 +76,8 @@ class ScmTier::Impl {
   bool Contains(const BlockKey& key);
   Held Compare(const BlockKey& key, size_t bytes, BlockSource source);
   Held CompareStaged(const BlockKey& key, size_t bytes, BlockSource source);
-  bool SetDram(const BlockKey& key, bool dram) {
-    return index_.SetDram(index_.Hash(key), dram) || (stage_ != nullptr && stage_->SetDram(key, dram));
-  }
+  bool SetDram(const BlockKey& key, bool dram);
+  bool NoteDramEviction(const BlockKey& key);
   bool Erase(const BlockKey& key);
   void EraseAll();
   // Closes the tier, or leaves out one of several media, if the last allowed fault was found. REQUIRES: the caller
@@ -103,7 +102,7 @@ class ScmTier::Impl {
   SuperblockKeeper* const keeper_;
   const Medium& medium_;
   Counters* const counters_;
-  Throttle* const throttle_;
+  Emulation* const emulation_;
   const VerifyMode verify_;
   const Authenticator* const authenticator_;  // null without verify=keyed
   Faults faults_;

@@ -73,7 +73,7 @@ ScmTier::Impl::Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judg
       keeper_(tier.keeper_.get()),
       medium_(*tier.medium_),
       counters_(counters),
-      throttle_(tier.throttle_.get()),
+      emulation_(tier.emulation_.get()),
       verify_(tier.options_.verify),
       authenticator_(tier.authenticator_.get()),
       faults_(LeavesMembersOut(tier.options_) ? UINT32_MAX : tier.options_.faults_max),
@@ -83,13 +83,21 @@ ScmTier::Impl::Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judg
       stage_(MakeStage(tier.options_, guard_)),
       index_(ExpectedRecords(tier.options_), superblock.hash_seed, IndexSize(tier.options_)),
       log_(medium_, tier.options_.capacity_bytes, tier.options_.EffectiveSegmentBytes(), superblock.format_id, counters,
-           guard_, DictionariesOf(trainer_.get())),
+           guard_, DictionariesOf(trainer_.get()), tier.options_.SlowBegin()),
       reader_(medium_, &log_, counters, authenticator_),
-      dead_(&index_, reader_, &log_, counters, throttle_),
-      reclaimer_(medium_, &log_, &index_, counters, throttle_, judge, packer_.get(), DictionariesOf(trainer_.get()),
-                 &dead_, authenticator_),
+      dead_(&index_, reader_, &log_, counters, emulation_),
+      reclaimer_({.medium = medium_,
+                  .log = &log_,
+                  .index = &index_,
+                  .counters = counters,
+                  .emulation = emulation_,
+                  .judge = judge,
+                  .packer = packer_.get(),
+                  .dictionaries = DictionariesOf(trainer_.get()),
+                  .dead = &dead_,
+                  .authenticator = authenticator_}),
       scrubber_(&index_, reader_, guard_),
-      tombstones_(medium_, &log_, keeper_, counters, throttle_),
+      tombstones_(medium_, &log_, keeper_, counters, emulation_),
       remembers_(tier.options_.Remembers()),
       erases_durably_(remembers_ && tier.options_.erase == EraseMode::kDurable) {
   if (trainer_ != nullptr) trainer_->dictionaries().UseAuthenticator(authenticator_);
@@ -316,7 +324,7 @@ Status ScmTier::OpenMedia(const WrapMedium& wrap, bool* existing) {
   // Before the medium is touched.
   if (options_.bus_errors == BusErrorMode::kContain) MEZZ_RETURN_IF_ERROR(ContainBusErrors());
   MEZZ_RETURN_IF_ERROR(OpenMedium(options_, &medium_, existing, &preparer_));
-  if (options_.model != MediumModelName::kNone) throttle_ = std::make_unique<Throttle>(GetMediumModel(options_.model));
+  emulation_ = Emulation::Make(medium_->begins(), options_.Models());
   if (wrap) medium_ = wrap(std::move(medium_));
   watch_ = std::make_unique<BusErrorWatch>(std::span<const std::byte>(medium_->base(), medium_->bytes()),
                                            [this](uint64_t offset) {

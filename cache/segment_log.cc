@@ -15,9 +15,16 @@
 #include "cache/media/wipe.h"
 
 namespace mezz {
+namespace {
+
+uint32_t FastSegments(uint64_t slow_begin, uint64_t segment_bytes, uint32_t segments) {
+  return static_cast<uint32_t>(std::min<uint64_t>(slow_begin / segment_bytes, segments));
+}
+
+}  // namespace
 
 SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t segment_bytes, uint64_t format_id,
-                       Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries)
+                       Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries, uint64_t slow_begin)
     : medium_(medium),
       guard_(guard),
       segment_shift_(static_cast<unsigned>(std::countr_zero(segment_bytes))),
@@ -25,21 +32,22 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       format_id_(format_id),
       counters_(counters),
       dictionaries_(dictionaries),
-      lanes_(log_rules::WriterLanes(segments_count_) + 1),
+      lanes_(log_rules::WriterLanes(FastSegments(slow_begin, segment_bytes, segments_count_)) + 1),
       segments_(std::make_unique<Segment[]>(segments_count_)),
       lane_(std::make_unique<Lane[]>(lanes_)),
-      share_lane_(std::make_unique<ShareLane[]>(2 * (kSharesMax - 1))),
-      shares_(segments_count_),
-      young_(segments_count_),
-      proven_(segments_count_),
-      hollow_(segments_count_),
-      members_(medium, segment_bytes, segments_count_),
-      unready_(segments_count_),
-      limit_(segments_count_) {
-  assert(std::has_single_bit(segment_bytes));
-  for (auto* list : {&free_, &draining_, &parked_}) list->reserve(segments_count_);
+      other_lane_(std::make_unique<OtherLane[]>(kOtherLanes)),
+      levels_{LogLevel(0, FastSegments(slow_begin, segment_bytes, segments_count_)),
+              LogLevel(FastSegments(slow_begin, segment_bytes, segments_count_), segments_count_)},
+      shares_({levels_[0].size(), levels_[1].size()}),
+      members_(medium, segment_bytes, segments_count_) {
+  assert(std::has_single_bit(segment_bytes) && levels_[0].size() != 0);
+  draining_.reserve(segments_count_);
   unused_count_.store(segments_count_, std::memory_order_relaxed);
-  shares_.SetUsable(segments_count_);
+  SetUsableLocked();
+}
+
+void SegmentLog::SetUsableLocked() {
+  for (const Level level : {Level::kFast, Level::kSlow}) shares_.SetUsable(this->level(level).usable(), level);
 }
 
 void SegmentLog::Provide(uint32_t segments, size_t member) {
@@ -48,14 +56,15 @@ void SegmentLog::Provide(uint32_t segments, size_t member) {
   const uint32_t from = members_.ready_end(member), end = members_.begin(member) + segments;
   if (end <= from) return;
   // Below what is free already: the stack hands out the start of the medium first. No allocation: there is room.
-  const size_t before = free_.size();
+  LogLevel& level = LevelHolding(SegmentId{from});
+  const size_t before = level.free.size();
   for (uint32_t i = end; i-- > from;) {
     if (state(SegmentId{i}) != State::kUnready) continue;  // adopted, or quarantined
     Change(SegmentId{i}, State::kUnready, State::kFree);
-    free_.push_back(SegmentId{i});
+    level.free.push_back(SegmentId{i});
   }
-  unready_ -= static_cast<uint32_t>(free_.size() - before);
-  std::rotate(free_.begin(), free_.begin() + static_cast<ptrdiff_t>(before), free_.end());
+  level.unready -= static_cast<uint32_t>(level.free.size() - before);
+  std::rotate(level.free.begin(), level.free.begin() + static_cast<ptrdiff_t>(before), level.free.end());
   members_.SetReadyEnd(member, end);
   if (members_.out() != 0) QuarantineUnusedLocked();
   ParkSurplusLocked();
@@ -98,9 +107,11 @@ std::vector<SegmentLog::Fill> SegmentLog::Fills() const {
                      .dead = s.dead.load(std::memory_order_relaxed),
                      .dictionaries = static_cast<uint8_t>(s.dictionaries.load(std::memory_order_relaxed))});
   };
-  for (size_t at = 0; at < hollow_.size(); ++at) add(hollow_[at], segment(hollow_[at]).hollow_of);
-  for (size_t at = 0; at < young_.size(); ++at) add(young_[at], Generation::kYoung);
-  for (size_t at = 0; at < proven_.size(); ++at) add(proven_[at], Generation::kProven);
+  for (const LogLevel& of : levels_) {
+    for (size_t at = 0; at < of.hollow.size(); ++at) add(of.hollow[at], segment(of.hollow[at]).hollow_of);
+    for (size_t at = 0; at < of.young.size(); ++at) add(of.young[at], Generation::kYoung);
+    for (size_t at = 0; at < of.proven.size(); ++at) add(of.proven[at], Generation::kProven);
+  }
   for (uint32_t i = 0; i < segments_count_; ++i) {
     // A victim that reclaim has not finished: in no queue.
     if (state(SegmentId{i}) == State::kSealed && !listed[i]) add(SegmentId{i}, Generation::kYoung);
@@ -122,8 +133,8 @@ void SegmentLog::Await(std::span<const Fill> fills, bool keep) {
     Change(fill.segment, State::kUnready, State::kAwaiting);
     if (keep) segment(fill.segment).control.fetch_add(kPin, std::memory_order_relaxed);
     awaiting_.push_back(fill.segment);
+    --LevelHolding(fill.segment).unready;
   }
-  unready_ -= static_cast<uint32_t>(fills.size());
   keeps_awaiting_ = keep;
   CountLocked();
 }
@@ -166,7 +177,7 @@ bool SegmentLog::AdoptAwaiting(const Fill& fill) {
   }
   const uint64_t tag = ReadOwner(fill.segment).tag;
   const ShareId share = shares_.Find(tag);
-  if (shares_.IsFull(share)) {  // the youngest came first
+  if (shares_.IsFull(share, LevelOf(fill.segment))) {  // the youngest came first
     std::erase(awaiting_, fill.segment);
     GiveUpLocked(fill.segment);
     return false;
@@ -185,11 +196,12 @@ bool SegmentLog::AdoptAwaiting(const Fill& fill) {
   return true;
 }
 
-bool SegmentLog::GiveUpOldest(bool pinned_too) {
+bool SegmentLog::GiveUpOldest(bool pinned_too, Level level) {
   const std::lock_guard lock(mutex_);
   if (keeps_awaiting_ && !pinned_too) return false;
   const auto oldest = std::ranges::find_if(awaiting_, [&](SegmentId id) {
-    return MayTake(id, pinned_too) && (pinned_too || shares_.count() == 0 || !IsReservedAwaiting(id));
+    return LevelOf(id) == level && MayTake(id, pinned_too) &&
+           (pinned_too || shares_.count() == 0 || !IsReservedAwaiting(id));
   });
   if (oldest == awaiting_.end()) return false;
   const SegmentId id = *oldest;
@@ -284,18 +296,19 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   const size_t kept_for_reclaim = whom == For::kReclaim ? 0 : 1;
   const ShareId share = ShareOf(lane);
   if (!shares_.IsAdded(share)) return false;  // since LaneOf: the caller asks again
-  const bool is_full = whom == For::kWriter && shares_.IsFull(share);
-  if (free_.size() <= kept_for_reclaim || is_full) {
+  LogLevel& level = this->level(LevelOfLane(lane));
+  const bool is_full = whom == For::kWriter && shares_.IsFull(share, LevelOfLane(lane));
+  if (level.free.size() <= kept_for_reclaim || is_full) {
     // Of a small tier, or beside reserves, all that might go may be open, or hold tombstones: then this one is what
     // reclaim can take.
-    const bool none_sealed = !HasVictimFor(share);
+    const bool none_sealed = !HasVictimFor(share, LevelOfLane(lane));
     if (none_sealed && open != kNoSegment && whom == For::kWriter) SealLocked(lane);
     return false;
   }
   const auto sequence = NextSequenceLocked();
   if (!sequence) return false;
   if (open != kNoSegment) SealLocked(lane);
-  const SegmentId id = TakeFreeLocked();
+  const SegmentId id = TakeFreeLocked(&level);
   CountLocked();
   OpenLocked(id, *sequence, GenerationOf(lane), share, State::kOpen);
   OpenOf(lane).store(Raw(id), std::memory_order_release);
@@ -303,16 +316,16 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
 }
 
 // The free segment that became free last; of several media, of the one whose turn it is.
-SegmentId SegmentLog::TakeFreeLocked() {
-  auto taken = free_.end() - 1;
+SegmentId SegmentLog::TakeFreeLocked(LogLevel* level) {
+  auto taken = level->free.end() - 1;
   if (members_.count() > 1) {
     uint32_t have = 0;
-    for (const SegmentId id : free_) have |= 1u << members_.Of(id);
+    for (const SegmentId id : level->free) have |= 1u << members_.Of(id);
     const size_t member = members_.TakeTurn(have);
     while (members_.Of(*taken) != member) --taken;
   }
   const SegmentId id = *taken;
-  free_.erase(taken);
+  level->free.erase(taken);
   return id;
 }
 
@@ -350,18 +363,21 @@ void SegmentLog::SealLocked(unsigned lane) {
 }
 
 Generation SegmentLog::GenerationOf(unsigned lane) const {
-  const bool proven = lane < lanes_ ? lane == proven_lane() : (lane - lanes_) % 2 == 1;
+  const bool proven = lane < lanes_         ? lane == proven_lane()
+                      : lane < fast_lanes() ? (lane - lanes_) % 2 == 1
+                                            : (lane - fast_lanes()) % 2 == 1;
   return proven ? Generation::kProven : Generation::kYoung;
 }
 
 void SegmentLog::QueueLocked(SegmentId id, Generation generation, At at) {
   assert(state(id) == State::kSealed);
   const bool hollow = segment(id).dead.load(std::memory_order_relaxed) >= HollowBytes();
-  SegmentQueue& queue = hollow ? hollow_ : generation == Generation::kProven ? proven_ : young_;
+  LogLevel& level = LevelHolding(id);
+  SegmentQueue& queue = hollow ? level.hollow : generation == Generation::kProven ? level.proven : level.young;
   at == At::kBegin ? queue.PushFront(id) : queue.PushBack(id);
   if (!hollow) return;
   segment(id).hollow_of = generation;
-  hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
+  CountLocked();
   counters_->Add(Event::kScmSegmentHollow, BlockRole::kOther);
 }
 
@@ -372,23 +388,25 @@ void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
   if (before >= HollowBytes() || before + bytes < HollowBytes()) return;
   const std::lock_guard lock(mutex_);
   for (const Generation generation : {Generation::kYoung, Generation::kProven}) {
-    SegmentQueue& queue = generation == Generation::kProven ? proven_ : young_;
+    LogLevel& level = LevelHolding(id);
+    SegmentQueue& queue = generation == Generation::kProven ? level.proven : level.young;
     if (queue.Erase(id)) return QueueLocked(id, generation);
   }
   // It is open, and is queued as hollow when it is sealed; or it is the victim already.
 }
 
-// Prefers memory that has not failed yet, and then low numbers, so that a medium that is made smaller keeps the
-// segment.
+// Prefers the fast level, memory that has not failed yet, and then low numbers, so that a medium that is made smaller
+// keeps the segment.
 std::optional<SegmentId> SegmentLog::OpenTombstones() {
   const std::lock_guard lock(mutex_);
-  if (free_.size() <= 1) return std::nullopt;
+  std::vector<SegmentId>& free = levels_[levels_[0].free.size() > 1 ? 0 : 1].free;
+  if (free.size() <= 1) return std::nullopt;
   const auto first =
-      std::ranges::min_element(free_, {}, [this](SegmentId id) { return std::pair(HadFault(id), Raw(id)); });
+      std::ranges::min_element(free, {}, [this](SegmentId id) { return std::pair(HadFault(id), Raw(id)); });
   const SegmentId id = *first;
   const auto sequence = NextSequenceLocked();
   if (!sequence) return std::nullopt;
-  free_.erase(first);
+  free.erase(first);
   OpenLocked(id, *sequence, Generation::kYoung, kNoShare, State::kTombstones);
   ++tombstone_segments_;
   CountLocked();
@@ -400,7 +418,7 @@ void SegmentLog::AdoptTombstones(SegmentId id, uint64_t sequence) {
   assert(!members_.IsReady(id));
   segment(id).sequence.store(sequence, std::memory_order_relaxed);
   Change(id, State::kUnready, State::kTombstones);
-  --unready_;
+  --LevelHolding(id).unready;
   ++tombstone_segments_;
   CountLocked();
 }
@@ -504,22 +522,22 @@ bool SegmentLog::MayTake(SegmentId id, bool pinned_too) const {
 }
 
 template <typename MayBe>
-void SegmentLog::TakeHollowLocked(MayBe&& may_be, bool pinned_too, Victim* victim) {
-  const auto found = hollow_.Find([&](SegmentId id) {
+void SegmentLog::TakeHollowLocked(LogLevel* level, MayBe&& may_be, bool pinned_too, Victim* victim) {
+  const auto found = level->hollow.Find([&](SegmentId id) {
     return may_be(segment(id).share.load(std::memory_order_relaxed)) && MayTake(id, pinned_too);
   });
   if (!found) return;
-  const SegmentId id = hollow_[*found];
+  const SegmentId id = level->hollow[*found];
   victim->segment = id;
   victim->generation = segment(id).hollow_of;
   victim->hollow = true;
-  hollow_.EraseAt(*found);
-  hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
+  level->hollow.EraseAt(*found);
+  CountLocked();
 }
 
 template <typename MayBe>
-void SegmentLog::TakeLocked(MayBe&& may_be, Generation generation, bool pinned_too, Victim* victim) {
-  SegmentQueue& queue = generation == Generation::kYoung ? young_ : proven_;
+void SegmentLog::TakeLocked(LogLevel* level, MayBe&& may_be, Generation generation, bool pinned_too, Victim* victim) {
+  SegmentQueue& queue = generation == Generation::kYoung ? level->young : level->proven;
   const auto found = queue.Find([&](SegmentId id) {
     if (!may_be(segment(id).share.load(std::memory_order_relaxed))) return false;
     if (MayTake(id, pinned_too)) return true;
@@ -535,33 +553,38 @@ void SegmentLog::TakeLocked(MayBe&& may_be, Generation generation, bool pinned_t
 }
 
 template <typename MayBe>
-void SegmentLog::TakeOfLocked(MayBe&& may_be, bool pinned_too, Victim* victim) {
-  TakeHollowLocked(may_be, pinned_too, victim);
+void SegmentLog::TakeOfLocked(LogLevel* level, MayBe&& may_be, bool pinned_too, Victim* victim) {
+  TakeHollowLocked(level, may_be, pinned_too, victim);
   if (victim->segment) return;
-  const bool young_first = young_.size() * 100 > uint64_t{limit_.load(std::memory_order_relaxed)} *
-                                                     young_percent_.load(std::memory_order_relaxed);
+  const bool young_first = level->young.size() * 100 > uint64_t{level->limit.load(std::memory_order_relaxed)} *
+                                                           young_percent_.load(std::memory_order_relaxed);
   const Generation first = young_first ? Generation::kYoung : Generation::kProven;
   const Generation second = young_first ? Generation::kProven : Generation::kYoung;
-  TakeLocked(may_be, first, /*pinned_too=*/false, victim);
-  if (!victim->segment) TakeLocked(may_be, second, /*pinned_too=*/false, victim);
-  if (!victim->segment && pinned_too) TakeLocked(may_be, first, pinned_too, victim);
-  if (!victim->segment && pinned_too) TakeLocked(may_be, second, pinned_too, victim);
+  TakeLocked(level, may_be, first, /*pinned_too=*/false, victim);
+  if (!victim->segment) TakeLocked(level, may_be, second, /*pinned_too=*/false, victim);
+  if (!victim->segment && pinned_too) TakeLocked(level, may_be, first, pinned_too, victim);
+  if (!victim->segment && pinned_too) TakeLocked(level, may_be, second, pinned_too, victim);
 }
 
-SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too, ShareId needs) {
+SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too, ShareId needs, Level at) {
   const std::lock_guard lock(mutex_);
+  LogLevel* const level = &this->level(at);
   Victim victim;
-  victim.sealed = static_cast<uint32_t>(young_.size() + proven_.size() + hollow_.size());
-  const bool is_full = shares_.IsFull(needs);
+  victim.sealed = static_cast<uint32_t>(level->sealed());
+  const bool is_full = shares_.IsFull(needs, at);
   for (const SharePriority priority : {SharePriority::kLow, SharePriority::kNormal, SharePriority::kHigh}) {
     if (victim.segment || is_full || shares_.count() == 0) break;
-    TakeOfLocked([&](ShareId share) { return shares_.limits(share).priority == priority && shares_.MayLose(share); },
-                 /*pinned_too=*/false, &victim);
+    const auto may_be = [&](ShareId share) {
+      return shares_.limits(share).priority == priority && shares_.MayLose(share, at);
+    };
+    TakeOfLocked(level, may_be, /*pinned_too=*/false, &victim);
   }
   if (!victim.segment && shares_.count() != 0)
-    TakeOfLocked([&](ShareId share) { return share == needs; }, /*pinned_too=*/false, &victim);
+    TakeOfLocked(
+        level, [&](ShareId share) { return share == needs; }, /*pinned_too=*/false, &victim);
   if (!victim.segment && (shares_.count() == 0 || pinned_too))
-    TakeOfLocked([](ShareId) { return true; }, pinned_too, &victim);
+    TakeOfLocked(
+        level, [](ShareId) { return true; }, pinned_too, &victim);
   if (victim.segment) victim.share = segment(*victim.segment).share.load(std::memory_order_relaxed);
   return victim;
 }
@@ -575,7 +598,7 @@ Status SegmentLog::AddShare(std::string_view name, const ShareLimits& limits, Sh
     if (segments_[i].share_tag != shares_.tag(*id)) continue;
     if (state == State::kAwaiting) segments_[i].share.store(*id, std::memory_order_relaxed);
     if (state != State::kOpen && state != State::kSealed) continue;
-    shares_.NoteHeld(segments_[i].share.load(std::memory_order_relaxed), -1);
+    shares_.NoteHeld(segments_[i].share.load(std::memory_order_relaxed), LevelOf(SegmentId{i}), -1);
     SetShareLocked(SegmentId{i}, *id, segments_[i].share_tag);
   }
   return Status::Ok();
@@ -590,7 +613,9 @@ Status SegmentLog::ChangeShare(ShareId id, const ShareLimits& limits) {
 void SegmentLog::RemoveShare(ShareId id) {
   const std::lock_guard lock(mutex_);
   shares_.Remove(id);
-  for (const Generation generation : {Generation::kYoung, Generation::kProven}) SealLocked(LaneOfShare(id, generation));
+  for (unsigned lane = lanes_; lane < all_lanes(); ++lane) {
+    if (ShareOf(lane) == id) SealLocked(lane);
+  }
 }
 
 // Finds out whose the awaiting segments are. Only tiers with shares pay for it, once.
@@ -606,14 +631,22 @@ void SegmentLog::TagAwaitingLocked() {
 bool SegmentLog::IsReservedAwaiting(SegmentId id) const {
   const ShareId share = segment(id).share.load(std::memory_order_relaxed);
   if (share == kNoShare) return false;
-  const auto is_its = [&](SegmentId other) { return segment(other).share.load(std::memory_order_relaxed) == share; };
-  return shares_.held(share) + std::ranges::count_if(awaiting_, is_its) <= shares_.reserved(share);
+  const Level level = LevelOf(id);
+  const auto is_its = [&](SegmentId other) {
+    return LevelOf(other) == level && segment(other).share.load(std::memory_order_relaxed) == share;
+  };
+  return shares_.held(share, level) + std::ranges::count_if(awaiting_, is_its) <= shares_.reserved(share, level);
 }
 
 SegmentLog::ShareUse SegmentLog::UseOf(ShareId id) const {
   const std::lock_guard lock(mutex_);
-  return {
-      .held = shares_.held(id), .reserved = shares_.reserved(id), .max = std::min(shares_.max(id), usable_segments())};
+  ShareUse use;
+  for (const Level level : {Level::kFast, Level::kSlow}) {
+    use.held += shares_.held(id, level);
+    use.reserved += shares_.reserved(id, level);
+    use.max += std::min(shares_.max(id, level), this->level(level).usable());
+  }
+  return use;
 }
 
 SegmentLog::OwnerOnMedium SegmentLog::ReadOwner(SegmentId id) const {
@@ -627,17 +660,18 @@ SegmentLog::OwnerOnMedium SegmentLog::ReadOwner(SegmentId id) const {
 void SegmentLog::SetShareLocked(SegmentId id, ShareId share, uint64_t tag) {
   segment(id).share.store(share, std::memory_order_relaxed);
   segment(id).share_tag = tag;
-  shares_.NoteHeld(share, 1);
+  shares_.NoteHeld(share, LevelOf(id), 1);
 }
 
 // Whether a segment is sealed that TakeVictim may take for this share once its writers and readers have left.
-bool SegmentLog::HasVictimFor(ShareId needs) const {
-  const bool is_full = shares_.IsFull(needs);
-  for (const SegmentQueue* const queue : {&young_, &proven_, &hollow_}) {
+bool SegmentLog::HasVictimFor(ShareId needs, Level at) const {
+  const LogLevel& level = this->level(at);
+  const bool is_full = shares_.IsFull(needs, at);
+  for (const SegmentQueue* const queue : {&level.young, &level.proven, &level.hollow}) {
     if (shares_.count() == 0 && !queue->empty()) return true;
-    for (size_t at = 0; shares_.count() != 0 && at < queue->size(); ++at) {
-      const ShareId share = segment((*queue)[at]).share.load(std::memory_order_relaxed);
-      if (share == needs || (!is_full && shares_.MayLose(share))) return true;
+    for (size_t i = 0; shares_.count() != 0 && i < queue->size(); ++i) {
+      const ShareId share = segment((*queue)[i]).share.load(std::memory_order_relaxed);
+      if (share == needs || (!is_full && shares_.MayLose(share, at))) return true;
     }
   }
   return false;
@@ -645,7 +679,7 @@ bool SegmentLog::HasVictimFor(ShareId needs) const {
 
 bool SegmentLog::HasSealed() const {
   const std::lock_guard lock(mutex_);
-  return !young_.empty() || !proven_.empty() || !hollow_.empty() || !awaiting_.empty();
+  return levels_[0].sealed() + levels_[1].sealed() + awaiting_.size() != 0;
 }
 
 uint32_t SegmentLog::PinnedSegments() const {
@@ -657,7 +691,7 @@ uint32_t SegmentLog::PinnedSegments() const {
 void SegmentLog::StartDraining(std::span<const SegmentId> ids) {
   const std::lock_guard lock(mutex_);
   for (const SegmentId id : ids) {
-    shares_.NoteHeld(segment(id).share.load(std::memory_order_relaxed), -1);
+    shares_.NoteHeld(segment(id).share.load(std::memory_order_relaxed), LevelOf(id), -1);
     Change(id, State::kSealed, State::kDraining);
     draining_.push_back(id);
   }
@@ -666,7 +700,7 @@ void SegmentLog::StartDraining(std::span<const SegmentId> ids) {
 
 void SegmentLog::Requeue(SegmentId id) {
   const std::lock_guard lock(mutex_);
-  assert(state(id) == State::kSealed && !proven_.Find([id](SegmentId queued) { return queued == id; }));
+  assert(state(id) == State::kSealed && !LevelHolding(id).proven.Find([id](SegmentId queued) { return queued == id; }));
   QueueLocked(id, Generation::kProven);
 }
 
@@ -688,10 +722,10 @@ void SegmentLog::CollectLocked() {
     }
     if (!members_.IsReady(id)) {
       Change(id, State::kFree, State::kUnready);
-      ++unready_;
+      ++LevelHolding(id).unready;
       return true;
     }
-    free_.push_back(id);
+    LevelHolding(id).free.push_back(id);
     return true;
   });
   UnparkLocked();  // what was quarantined is no surplus any more
@@ -701,29 +735,47 @@ void SegmentLog::CollectLocked() {
 
 uint32_t SegmentLog::LimitTo(uint32_t count) {
   const std::lock_guard lock(mutex_);
-  limit_.store(count, std::memory_order_relaxed);
-  shares_.SetUsable(usable_segments());
-  const uint32_t surplus = SurplusLocked();
+  assert(!has_slow() || count == 0 || count >= 2 * log_rules::kSegmentsOfLevelMin);
+  const uint32_t least = count == 0 ? 0 : log_rules::kSegmentsOfLevelMin;
+  const auto share = static_cast<uint32_t>(uint64_t{count} * levels_[0].size() / segments_count_);
+  const uint32_t fast = has_slow() ? std::clamp(share, least, count - least) : count;
+  levels_[0].limit.store(fast, std::memory_order_relaxed);
+  levels_[1].limit.store(count - fast, std::memory_order_relaxed);
+  SetUsableLocked();
   UnparkLocked();
   ParkSurplusLocked();
   CountLocked();
-  const auto going = static_cast<uint32_t>(parked_.size() + draining_.size());
-  return surplus > going ? surplus - going : 0;
+  return ToReclaimLocked(Level::kFast) + ToReclaimLocked(Level::kSlow);
+}
+
+// How many segments of the level must still be reclaimed, without those that drain already.
+uint32_t SegmentLog::ToReclaimLocked(Level at) const {
+  const LogLevel& level = this->level(at);
+  const auto drains = std::ranges::count_if(draining_, [&](SegmentId id) { return level.Has(id); });
+  const auto going = static_cast<uint32_t>(level.parked.size()) + static_cast<uint32_t>(drains);
+  return level.surplus() > going ? level.surplus() - going : 0;
+}
+
+bool SegmentLog::MustShrink(Level level) const {
+  const std::lock_guard lock(mutex_);
+  return ToReclaimLocked(level) != 0;
 }
 
 void SegmentLog::UnparkLocked() {
-  const uint32_t surplus = SurplusLocked();
-  while (parked_.size() > surplus) {
-    Change(parked_.back(), State::kParked, State::kFree);
-    free_.push_back(parked_.back());
-    parked_.pop_back();
+  for (LogLevel& level : levels_) {
+    const uint32_t surplus = level.surplus();
+    while (level.parked.size() > surplus) {
+      Change(level.parked.back(), State::kParked, State::kFree);
+      level.free.push_back(level.parked.back());
+      level.parked.pop_back();
+    }
   }
 }
 
 void SegmentLog::Quarantine(SegmentId id) {
   const std::lock_guard lock(mutex_);
   assert(!members_.HasReady() && state(id) == State::kUnready);
-  --unready_;
+  --LevelHolding(id).unready;
   Change(id, State::kUnready, State::kFree);
   QuarantineLocked(id);
   CountLocked();
@@ -732,8 +784,8 @@ void SegmentLog::Quarantine(SegmentId id) {
 // Takes a segment out of use. REQUIRES: it is kFree, and in no list.
 void SegmentLog::QuarantineLocked(SegmentId id) {
   Change(id, State::kFree, State::kQuarantined);
-  quarantined_count_.store(quarantined_segments() + 1, std::memory_order_relaxed);
-  shares_.SetUsable(usable_segments());
+  LevelHolding(id).quarantined.fetch_add(1, std::memory_order_relaxed);
+  SetUsableLocked();
   if (faults_ != nullptr && segments_count_ - quarantined_segments() < kSegmentsMin) faults_->Close();
 }
 
@@ -811,56 +863,60 @@ void SegmentLog::QuarantineUnusedLocked() {
       return true;
     };
   };
-  std::erase_if(free_, take(State::kFree));
-  std::erase_if(parked_, take(State::kParked));
+  for (LogLevel& level : levels_) {
+    std::erase_if(level.free, take(State::kFree));
+    std::erase_if(level.parked, take(State::kParked));
+  }
   std::erase_if(awaiting_, [this](SegmentId id) {
     if (!members_.IsOut(id)) return false;
     GiveUpLocked(id);
     return true;
   });
   for (uint32_t i = 0; i < segments_count_; ++i) {
-    if (state(SegmentId{i}) == State::kUnready && take(State::kUnready)(SegmentId{i})) --unready_;
+    if (state(SegmentId{i}) == State::kUnready && take(State::kUnready)(SegmentId{i}))
+      --LevelHolding(SegmentId{i}).unready;
   }
   CollectLocked();
 }
 
 // Takes a segment out of its queue. False: it is the victim.
 bool SegmentLog::TakeFromQueueLocked(SegmentId id) {
-  const bool taken = young_.Erase(id) || proven_.Erase(id) || hollow_.Erase(id);
-  hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
+  LogLevel& level = LevelHolding(id);
+  const bool taken = level.young.Erase(id) || level.proven.Erase(id) || level.hollow.Erase(id);
+  CountLocked();
   return taken;
 }
 
-// How many of the segments that are ready must not be used.
-uint32_t SegmentLog::SurplusLocked() const {
-  const uint32_t limit = limit_.load(std::memory_order_relaxed);
-  const uint32_t usable = segments_count_ - unready_ - quarantined_segments();
-  return usable > limit ? usable - limit : 0;
-}
-
 void SegmentLog::ParkSurplusLocked() {
-  const uint32_t surplus = SurplusLocked();
-  // What writers and reclaim need to go on meanwhile; in the end as many are free anyway.
-  const uint32_t limit = limit_.load(std::memory_order_relaxed);
-  const size_t kept = std::min(lanes_, limit / 4);
-  while (parked_.size() < surplus && free_.size() > kept) {
-    Change(free_.back(), State::kFree, State::kParked);
-    parked_.push_back(free_.back());
-    free_.pop_back();
+  for (LogLevel& level : levels_) {
+    const uint32_t surplus = level.surplus();
+    // What writers and reclaim need to go on meanwhile; in the end as many are free anyway.
+    const size_t kept = std::min(lanes_, level.limit.load(std::memory_order_relaxed) / 4);
+    while (level.parked.size() < surplus && level.free.size() > kept) {
+      Change(level.free.back(), State::kFree, State::kParked);
+      level.parked.push_back(level.free.back());
+      level.free.pop_back();
+    }
   }
 }
 
 void SegmentLog::CountLocked() {
-  free_count_.store(static_cast<uint32_t>(free_.size()), std::memory_order_relaxed);
+  uint32_t hollow = 0, unused = 0;
+  for (LogLevel& level : levels_) {
+    const auto free = static_cast<uint32_t>(level.free.size());
+    level.free_count.store(free, std::memory_order_relaxed);
+    hollow += static_cast<uint32_t>(level.hollow.size());
+    unused += level.unready + free + static_cast<uint32_t>(level.parked.size());
+  }
+  hollow_count_.store(hollow, std::memory_order_relaxed);
   draining_count_.store(static_cast<uint32_t>(draining_.size()), std::memory_order_relaxed);
-  unused_count_.store(unready_ + quarantined_segments() + static_cast<uint32_t>(free_.size() + parked_.size()),
-                      std::memory_order_relaxed);
+  unused_count_.store(unused + quarantined_segments(), std::memory_order_relaxed);
 }
 
 uint64_t SegmentLog::DramBytesFor(uint32_t segments) {
   const uint64_t lanes = log_rules::WriterLanes(segments) + 1;
   return sizeof(SegmentLog) + segments * (sizeof(Segment) + 6 * sizeof(SegmentId)) + lanes * sizeof(Lane) +
-         2 * (kSharesMax - 1) * sizeof(ShareLane);
+         kOtherLanes * sizeof(OtherLane);
 }
 
 void SegmentLog::Audit(std::vector<std::string>* violations) const {
@@ -873,15 +929,17 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
       if (state(list[at]) != want) violations->push_back(fmt::format("segment {} is in the wrong list", Raw(list[at])));
     }
   };
-  check(free_, State::kFree);
-  check(young_, State::kSealed);
-  check(proven_, State::kSealed);
-  check(hollow_, State::kSealed);
+  for (const LogLevel& level : levels_) {
+    check(level.free, State::kFree);
+    check(level.young, State::kSealed);
+    check(level.proven, State::kSealed);
+    check(level.hollow, State::kSealed);
+    check(level.parked, State::kParked);
+  }
   check(draining_, State::kDraining);
-  check(parked_, State::kParked);
   check(awaiting_, State::kAwaiting);
   uint32_t unready = 0, quarantined = 0;
-  std::array<uint32_t, kSharesMax> held{};
+  std::array<std::array<uint32_t, kSharesMax>, kLevels> held{};
   for (uint32_t i = 0; i < segments_count_; ++i) {
     const SegmentId id{i};
     if (WritersOf(segment(id).control.load(std::memory_order_acquire)) != 0)
@@ -899,7 +957,7 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
       if (!has_records) violations->push_back(fmt::format("segment {} keeps a dictionary for no record", i));
     }
     if (state(id) == State::kOpen || state(id) == State::kSealed)
-      ++held[Raw(segment(id).share.load(std::memory_order_relaxed))];
+      ++held[static_cast<size_t>(LevelOf(id))][Raw(segment(id).share.load(std::memory_order_relaxed))];
     if (state(id) == State::kOpen) {
       for (unsigned lane = 0; lane < all_lanes(); ++lane)
         listed[i] += OpenOf(lane).load(std::memory_order_relaxed) == i ? 1 : 0;
@@ -915,17 +973,26 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
       violations->push_back(fmt::format("dictionary slot {} is kept by {} segments and has {} holds", slot,
                                         dictionary_holds[slot], dictionaries_->holds(slot)));
   }
-  for (unsigned number = 0; number < kSharesMax; ++number) {
-    if (const uint32_t counted = shares_.held(ShareId{static_cast<uint8_t>(number)}); counted != held[number])
-      violations->push_back(fmt::format("share {} holds {} segments, {} counted", number, held[number], counted));
+  for (const Level level : {Level::kFast, Level::kSlow}) {
+    for (unsigned number = 0; number < kSharesMax; ++number) {
+      const uint32_t counted = shares_.held(ShareId{static_cast<uint8_t>(number)}, level);
+      const uint32_t found = held[static_cast<size_t>(level)][number];
+      if (counted != found)
+        violations->push_back(fmt::format("share {} holds {} segments, {} counted", number, found, counted));
+    }
   }
-  if (unready != unready_) violations->push_back(fmt::format("{} segments are unready, {} counted", unready, unready_));
+  const uint32_t unready_counted = levels_[0].unready + levels_[1].unready;
+  if (unready != unready_counted)
+    violations->push_back(fmt::format("{} segments are unready, {} counted", unready, unready_counted));
   if (quarantined != quarantined_segments())
     violations->push_back(fmt::format("{} segments are quarantined, {} counted", quarantined, quarantined_segments()));
-  if (young_.size() + proven_.size() + hollow_.size() + free_.size() + draining_.size() + parked_.size() +
-          awaiting_.size() + tombstone_segments_ + quarantined_segments() >
-      segments_count_)
-    violations->push_back("more segments than the medium holds");
+  size_t all = draining_.size() + awaiting_.size() + tombstone_segments_ + quarantined_segments();
+  for (const LogLevel& level : levels_) {
+    const bool misplaced = std::ranges::any_of(level.free, [&](SegmentId id) { return !level.Has(id); });
+    if (misplaced) violations->push_back("a free segment is in the list of another level");
+    all += level.sealed() + level.free.size() + level.parked.size();
+  }
+  if (all > segments_count_) violations->push_back("more segments than the medium holds");
 }
 
 }  // namespace mezz

@@ -16,12 +16,12 @@
 #include "cache/counters.h"
 #include "cache/faults.h"
 #include "cache/layout.h"
+#include "cache/log_level.h"
 #include "cache/log_members.h"
 #include "cache/log_rules.h"
 #include "cache/media/medium.h"
 #include "cache/pack/dictionaries.h"
 #include "cache/record.h"
-#include "cache/segment_queue.h"
 #include "cache/shares.h"
 #include "cache/types.h"
 
@@ -98,9 +98,11 @@ class SegmentLog {
   };
 
   // Every segment is kUnready until Provide. `guard` tells whether this is the process that opened the medium.
-  // `dictionaries` is not owned; it may be null where no record uses one.
+  // `dictionaries` is not owned; it may be null where no record uses one. `slow_begin`: of ordered media, where the
+  // slow ones begin, from the start of the medium; else capacity_bytes, or more.
   SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t segment_bytes, uint64_t format_id,
-             Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries = nullptr);
+             Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries = nullptr,
+             uint64_t slow_begin = UINT64_MAX);
 
   // Takes the sequences of segments from `reserve`, which hands out `at_once` numbers from the returned one on. It is
   // called now and then, under the log's mutex. While it has none, no segment is opened. Without this call sequences
@@ -135,10 +137,10 @@ class SegmentLog {
   // segment was given up, or has no records, or its share is full. REQUIRES: it is pinned by PinAwaiting, and the
   // segments adopted before are younger.
   bool AdoptAwaiting(const Fill& fill);
-  // Gives up the oldest awaiting segment that may go. It is free now, or when its last pin goes. Unless `pinned_too`,
-  // it must not be pinned, its medium must be ready, and its share must have more than its reserve, awaiting segments
-  // included. False: there is none.
-  bool GiveUpOldest(bool pinned_too);
+  // Gives up the oldest awaiting segment of the level that may go. It is free now, or when its last pin goes. Unless
+  // `pinned_too`, it must not be pinned, its medium must be ready, and its share must have more than its reserve,
+  // awaiting segments included. False: there is none.
+  bool GiveUpOldest(bool pinned_too, Level level = Level::kFast);
   void GiveUpAwaiting();  // all
 
   // Whether the segment was adopted, and not filled anew since. REQUIRES: it is pinned, or in no queue.
@@ -159,6 +161,13 @@ class SegmentLog {
   bool BeginsMedium(SegmentId id) const { return members_.Begins(id); }
 
   uint32_t segments() const { return segments_count_; }
+  // Whether the media are ordered.
+  bool has_slow() const { return levels_[1].size() != 0; }
+  Level LevelOf(SegmentId id) const { return levels_[0].Has(id) ? Level::kFast : Level::kSlow; }
+  // Whether the level has segments enough to be written to. A hint.
+  bool IsInUse(Level level) const { return this->level(level).usable() >= log_rules::kSegmentsOfLevelMin; }
+  // The level for what is not on the medium yet: the fast one, as long as it is in use.
+  Level LevelOfNew() const { return !has_slow() || IsInUse(Level::kFast) ? Level::kFast : Level::kSlow; }
   uint64_t segment_bytes() const { return uint64_t{1} << segment_shift_; }
   SegmentId SegmentAt(uint64_t offset) const { return SegmentId{static_cast<uint32_t>(offset >> segment_shift_)}; }
   uint64_t FirstRecord(SegmentId id) const;
@@ -195,17 +204,20 @@ class SegmentLog {
   std::optional<Reservation> Reserve(unsigned lane, uint64_t bytes);
   // Ends a reservation: its record is written, and published if it was to be.
   void Leave(const Reservation& where) { Subtract(where.segment, kWriter | kPin); }
-  unsigned lanes() const { return lanes_; }  // of kNoShare; the last is for proven records, also reclaim's survivors
+  // Of kNoShare, on the fast level; the last is for proven records, also reclaim's survivors.
+  unsigned lanes() const { return lanes_; }
+  unsigned writer_lanes(Level level) const { return level == Level::kFast ? lanes_ - 1 : 1; }
   unsigned proven_lane() const { return lanes_ - 1; }
   unsigned LaneOfThisThread() const;
   // The lane for a record of this share; one that was removed has the rest's. A share other than kNoShare has one for
-  // each generation, behind lanes(), as a segment belongs to one share. A LogPosition does not tell where these stand,
-  // so with erase=durable what such a lane gets behind a tombstone, in the segment that was open then, is forgotten at
-  // a restart.
-  unsigned LaneOf(ShareId share, Generation generation) const {
-    if (share == kNoShare || !shares_.IsAdded(share))
+  // each generation and level, as a segment belongs to one share, and so has kNoShare on the slow level. These lanes
+  // lie behind lanes(). A LogPosition does not tell where they stand, so with erase=durable what such a lane gets
+  // behind a tombstone, in the segment that was open then, is forgotten at a restart.
+  unsigned LaneOf(ShareId share, Generation generation, Level level = Level::kFast) const {
+    const ShareId of = shares_.IsAdded(share) ? share : kNoShare;
+    if (of == kNoShare && level == Level::kFast)
       return generation == Generation::kProven ? proven_lane() : LaneOfThisThread();
-    return LaneOfShare(share, generation);
+    return LaneOfShare(of, generation, level);
   }
 
   // Tells that a record packed with this dictionary is about to be published in the segment. The segment keeps the
@@ -265,7 +277,9 @@ class SegmentLog {
     uint32_t skipped_pinned = 0;
     uint32_t sealed = 0;
   };
-  Victim TakeVictim(bool pinned_too = false, ShareId needs = kNoShare);
+  //
+  // Each level of ordered media has queues of its own.
+  Victim TakeVictim(bool pinned_too = false, ShareId needs = kNoShare, Level level = Level::kFast);
   // Ends a victim, which until then is sealed, readable, and in no queue: it is free now, or when its last pin goes.
   // REQUIRES: nothing in the index points to it any more.
   void StartDraining(SegmentId id) { StartDraining(std::span(&id, 1)); }
@@ -284,7 +298,7 @@ class SegmentLog {
   Status AddShare(std::string_view name, const ShareLimits& limits, ShareId* id);
   Status ChangeShare(ShareId id, const ShareLimits& limits);
   void RemoveShare(ShareId id);
-  // In segments. `held` are those with records; `max` is usable_segments() if there is no limit.
+  // In segments, of all levels. `held` are those with records; `max` is usable_segments() if there is no limit.
   struct ShareUse {
     uint32_t held = 0, reserved = 0, max = 0;
   };
@@ -296,13 +310,13 @@ class SegmentLog {
     uint8_t reserved_percent = 0;
   };
   OwnerOnMedium ReadOwner(SegmentId id) const;
-  // Whether the share must give up a segment before it gets another. A hint.
-  bool IsFull(ShareId id) const { return shares_.IsFull(id); }
+  // Whether the share must give up a segment of the level before it gets another. A hint.
+  bool IsFull(ShareId id, Level level = Level::kFast) const { return shares_.IsFull(id, level); }
   // Whether the segment's records are within the reserve of its share, so that nobody else's may take their place. A
   // hint.
   bool IsReserved(SegmentId id) const {
     const ShareId share = segment(id).share.load(std::memory_order_relaxed);
-    return share != kNoShare && !shares_.MayLose(share);
+    return share != kNoShare && !shares_.MayLose(share, LevelOf(id));
   }
 
   // From now on `faults` is told by NoteFault, and when quarantine leaves fewer than kSegmentsMin segments. If it has
@@ -335,9 +349,12 @@ class SegmentLog {
   // The condemned segments, as TakeVictim(pinned_too) would give them; they are to be drained. Not among them are those
   // that have writers, which leave soon, and the victim.
   std::vector<SegmentId> TakeCondemned();
-  uint32_t quarantined_segments() const { return quarantined_count_.load(std::memory_order_relaxed); }
+  uint32_t quarantined_segments() const {
+    return levels_[0].quarantined.load(std::memory_order_relaxed) +
+           levels_[1].quarantined.load(std::memory_order_relaxed);
+  }
   // How many segments may be in use at once.
-  uint32_t usable_segments() const { return std::min(limit(), segments_count_ - quarantined_segments()); }
+  uint32_t usable_segments() const { return levels_[0].usable() + levels_[1].usable(); }
   // Whether segments wait to be reclaimed. If TakeVictim(pinned_too) gives none of them, they have writers, which leave
   // soon.
   bool HasSealed() const;
@@ -348,11 +365,18 @@ class SegmentLog {
   // Sets the share of the segments in use that the young may hold before they are reclaimed first.
   void SetYoungPercent(unsigned percent) { young_percent_.store(percent, std::memory_order_relaxed); }
 
-  // Keeps all but `count` segments from use. Returns how many segments must still be reclaimed for that, without those
-  // that drain already. While some are left, writers keep a few free segments, so that no put waits for all of it.
+  // Keeps all but `count` segments from use, of each level in proportion. Returns how many segments must still be
+  // reclaimed for that, without those that drain already. While some are left, writers keep a few free segments, so
+  // that no put waits for all of it.
   uint32_t LimitTo(uint32_t count);
-  uint32_t limit() const { return limit_.load(std::memory_order_relaxed); }
-  uint32_t free_segments() const { return free_count_.load(std::memory_order_relaxed); }
+  // Whether segments of the level must be reclaimed for that.
+  bool MustShrink(Level level) const;
+  uint32_t limit() const {
+    return levels_[0].limit.load(std::memory_order_relaxed) + levels_[1].limit.load(std::memory_order_relaxed);
+  }
+  uint32_t free_segments(Level level = Level::kFast) const {
+    return this->level(level).free_count.load(std::memory_order_relaxed);
+  }
   uint32_t hollow_segments() const { return hollow_count_.load(std::memory_order_relaxed); }
   uint32_t draining_segments() const { return draining_count_.load(std::memory_order_relaxed); }
   uint32_t unused_segments() const { return unused_count_.load(std::memory_order_relaxed); }  // hold no records
@@ -411,7 +435,12 @@ class SegmentLog {
   void GiveUpLocked(SegmentId id);
   std::optional<uint64_t> NextSequenceLocked();
   bool EraseHeaderBelow(SegmentId id, uint64_t sequence) const;
-  SegmentId TakeFreeLocked();
+  LogLevel& level(Level level) { return levels_[static_cast<size_t>(level)]; }
+  const LogLevel& level(Level level) const { return levels_[static_cast<size_t>(level)]; }
+  LogLevel& LevelHolding(SegmentId id) { return level(LevelOf(id)); }
+  SegmentId TakeFreeLocked(LogLevel* level);
+  void SetUsableLocked();
+  uint32_t ToReclaimLocked(Level level) const;
   void CountFault(SegmentId id);
   void QuarantineUnusedLocked();
   template <typename IsLost>
@@ -420,36 +449,42 @@ class SegmentLog {
   void QuarantineLocked(SegmentId id);
   bool TakeFromQueueLocked(SegmentId id);
   void CollectLocked();
-  uint32_t SurplusLocked() const;
   void ParkSurplusLocked();
   void UnparkLocked();
   uint64_t HollowBytes() const { return segment_bytes() * log_rules::kHollowPercent / 100; }
   enum class At : uint8_t { kEnd, kBegin };
   void QueueLocked(SegmentId id, Generation generation, At at = At::kEnd);
   bool MayTake(SegmentId id, bool pinned_too) const;
-  unsigned all_lanes() const { return lanes_ + 2 * (kSharesMax - 1); }
+  // Lanes of the fast level: those of kNoShare, then two for each share. Then those of the slow level: two for each
+  // share, kNoShare first.
+  unsigned fast_lanes() const { return lanes_ + 2 * (kSharesMax - 1); }
+  unsigned all_lanes() const { return fast_lanes() + (has_slow() ? 2 * kSharesMax : 0); }
+  Level LevelOfLane(unsigned lane) const { return lane < fast_lanes() ? Level::kFast : Level::kSlow; }
   Generation GenerationOf(unsigned lane) const;
   ShareId ShareOf(unsigned lane) const {
-    return lane < lanes_ ? kNoShare : ShareId{static_cast<uint8_t>(1 + (lane - lanes_) / 2)};
+    if (lane < lanes_) return kNoShare;
+    const unsigned number = lane < fast_lanes() ? 1 + (lane - lanes_) / 2 : (lane - fast_lanes()) / 2;
+    return ShareId{static_cast<uint8_t>(number)};
   }
   const Atomic<uint64_t>& OpenOf(unsigned lane) const {
-    return lane < lanes_ ? lane_[lane].open : share_lane_[lane - lanes_].open;
+    return lane < lanes_ ? lane_[lane].open : other_lane_[lane - lanes_].open;
   }
-  Atomic<uint64_t>& OpenOf(unsigned lane) { return lane < lanes_ ? lane_[lane].open : share_lane_[lane - lanes_].open; }
-  unsigned LaneOfShare(ShareId share, Generation generation) const {
-    return lanes_ + 2 * (Raw(share) - 1u) + (generation == Generation::kProven ? 1 : 0);
+  Atomic<uint64_t>& OpenOf(unsigned lane) { return lane < lanes_ ? lane_[lane].open : other_lane_[lane - lanes_].open; }
+  unsigned LaneOfShare(ShareId share, Generation generation, Level level) const {
+    const unsigned first = level == Level::kFast ? lanes_ + 2 * (Raw(share) - 1u) : fast_lanes() + 2 * Raw(share);
+    return first + (generation == Generation::kProven ? 1 : 0);
   }
-  bool HasVictimFor(ShareId needs) const;
+  bool HasVictimFor(ShareId needs, Level level) const;
   void TagAwaitingLocked();
   bool IsReservedAwaiting(SegmentId id) const;
   // may_be(share): whether the victim may be one of its segments.
   template <typename MayBe>
-  void TakeOfLocked(MayBe&& may_be, bool pinned_too, Victim* victim);
+  void TakeOfLocked(LogLevel* level, MayBe&& may_be, bool pinned_too, Victim* victim);
   template <typename MayBe>
-  void TakeHollowLocked(MayBe&& may_be, bool pinned_too, Victim* victim);
+  void TakeHollowLocked(LogLevel* level, MayBe&& may_be, bool pinned_too, Victim* victim);
   void ReleaseDictionariesLocked(SegmentId id);
   template <typename MayBe>
-  void TakeLocked(MayBe&& may_be, Generation generation, bool pinned_too, Victim* victim);
+  void TakeLocked(LogLevel* level, MayBe&& may_be, Generation generation, bool pinned_too, Victim* victim);
   void CountLocked();
 
   const Medium& medium_;
@@ -469,18 +504,17 @@ class SegmentLog {
     Atomic<uint64_t> open{kNoSegment};  // the number of the segment appended to; stored under mutex_
   };
   std::unique_ptr<Lane[]> lane_;
-  struct ShareLane {
+  struct OtherLane {
     Atomic<uint64_t> open{kNoSegment};  // as Lane::open
   };
-  std::unique_ptr<ShareLane[]> share_lane_;  // their numbers follow those of lane_: two for each share
+  static constexpr unsigned kOtherLanes = 2 * (kSharesMax - 1) + 2 * kSharesMax;
+  std::unique_ptr<OtherLane[]> other_lane_;  // their numbers follow those of lane_
 
   mutable Mutex mutex_;
-  Shares shares_;  // GUARDED_BY(mutex_), but for IsFull and MayLose
-  // The lists have their full capacity from the start: no allocation later.
-  std::vector<SegmentId> free_;                       // GUARDED_BY(mutex_), a stack
-  SegmentQueue young_, proven_, hollow_;              // GUARDED_BY(mutex_), oldest first
+  std::array<LogLevel, kLevels> levels_;  // GUARDED_BY(mutex_), but for their atomics
+  Shares shares_;                         // GUARDED_BY(mutex_), but for IsFull and MayLose
+  // These have their full capacity from the start: no allocation later.
   std::vector<SegmentId> draining_;                   // GUARDED_BY(mutex_)
-  std::vector<SegmentId> parked_;                     // GUARDED_BY(mutex_)
   std::vector<SegmentId> awaiting_;                   // GUARDED_BY(mutex_), oldest first
   bool keeps_awaiting_ = false;                       // GUARDED_BY(mutex_)
   bool awaiting_tagged_ = false;                      // GUARDED_BY(mutex_): whose awaiting segments are is known
@@ -488,13 +522,11 @@ class SegmentLog {
   uint64_t sequences_end_ = UINT64_MAX;               // GUARDED_BY(mutex_): the next one asks reserve_
   std::function<std::optional<uint64_t>()> reserve_;  // may be empty
   uint64_t sequences_at_once_ = 0;
-  LogMembers members_;               // as LogMembers says of each
-  uint32_t unready_;                 // GUARDED_BY(mutex_): segments that are kUnready
-  uint32_t tombstone_segments_ = 0;  // GUARDED_BY(mutex_)
-  Atomic<uint64_t> bus_errors_{0};   // relaxed: a count
-  Atomic<uint32_t> limit_;           // stored under mutex_, as are the counts below; read anywhere, relaxed, as hints
+  LogMembers members_;                                    // as LogMembers says of each
+  uint32_t tombstone_segments_ = 0;                       // GUARDED_BY(mutex_)
+  Atomic<uint64_t> bus_errors_{0};                        // relaxed: a count
   Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be picked by the old value
-  Atomic<uint32_t> free_count_{0}, hollow_count_{0}, draining_count_{0}, unused_count_{0}, quarantined_count_{0};
+  Atomic<uint32_t> hollow_count_{0}, draining_count_{0}, unused_count_{0};  // stored under mutex_, read as hints
   // false --NoteFault: a segment was condemned--> true --TakeCondemned, before it looks--> false. A thread that finds a
   // condemned segment and must leave it sets it again.
   Atomic<bool> condemned_{false};

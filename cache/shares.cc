@@ -52,8 +52,8 @@ ShareId Shares::Find(uint64_t tag) const {
 
 ShareId Shares::FindUnused() const {
   for (unsigned i = 1; i <= count_; ++i) {
-    if (!shares_[i].added.load(std::memory_order_relaxed) && shares_[i].held.load(std::memory_order_relaxed) == 0)
-      return ShareId{static_cast<uint8_t>(i)};
+    const ShareId id{static_cast<uint8_t>(i)};
+    if (!IsAdded(id) && held(id, Level::kFast) + held(id, Level::kSlow) == 0) return id;
   }
   return kNoShare;
 }
@@ -109,57 +109,69 @@ void Shares::Remove(ShareId id) {
   StoreLimits(share(id));
 }
 
+// Whether it fits each level.
 Status Shares::Fit(std::string_view name, ShareId id, const ShareLimits& limits) const {
-  const auto refuse = [&](std::string_view why) {
-    return Status::InvalidArgument(fmt::format("share={}: {}", name, why));
-  };
-  unsigned others_percent = 0, shares = 1;
-  uint64_t reserved_segments = PercentOf(segments_, limits.reserved_percent);
-  for (unsigned i = 1; i <= count_; ++i) {
-    if (!shares_[i].added.load(std::memory_order_relaxed) || ShareId{static_cast<uint8_t>(i)} == id) continue;
-    others_percent += shares_[i].limits.reserved_percent;
-    reserved_segments += PercentOf(segments_, shares_[i].limits.reserved_percent);
-    ++shares;
-  }
-  MEZZ_RETURN_IF_ERROR(CheckLimits(name, limits, others_percent));
-  if (segments_ - reserved_segments < 2 * shares) {
-    return refuse(
-        fmt::format("reserves leave {} of {} segments to {} shares, which have two open each: lower one, or make "
-                    "segment_bytes smaller",
-                    segments_ - reserved_segments, segments_, shares));
-  }
-  if (shares * kSegmentsOfShareMin > segments_) {
-    return refuse(fmt::format("{} segments are too few for {} shares: raise scm, or make segment_bytes smaller",
-                              segments_, shares));
-  }
-  if (PercentOf(segments_, limits.max_percent) < kSegmentsOfShareMin) {
-    return refuse(
-        fmt::format("max={}% is {} of {} segments, and {} are the least: raise it, or make segment_bytes "
-                    "smaller",
-                    limits.max_percent, PercentOf(segments_, limits.max_percent), segments_, kSegmentsOfShareMin));
+  for (const uint32_t segments : segments_) {
+    if (segments != 0) MEZZ_RETURN_IF_ERROR(Fit(name, id, limits, segments));
   }
   return Status::Ok();
 }
 
-void Shares::NoteHeld(ShareId id, int32_t segments) {
-  const uint32_t before = held(id);
-  assert(segments >= 0 || before >= static_cast<uint32_t>(-segments));
-  share(id).held.store(before + static_cast<uint32_t>(segments), std::memory_order_relaxed);
+Status Shares::Fit(std::string_view name, ShareId id, const ShareLimits& limits, uint32_t segments) const {
+  const auto refuse = [&](std::string_view why) {
+    return Status::InvalidArgument(fmt::format("share={}: {}", name, why));
+  };
+  unsigned others_percent = 0, shares = 1;
+  uint64_t reserved_segments = PercentOf(segments, limits.reserved_percent);
+  for (unsigned i = 1; i <= count_; ++i) {
+    if (!shares_[i].added.load(std::memory_order_relaxed) || ShareId{static_cast<uint8_t>(i)} == id) continue;
+    others_percent += shares_[i].limits.reserved_percent;
+    reserved_segments += PercentOf(segments, shares_[i].limits.reserved_percent);
+    ++shares;
+  }
+  MEZZ_RETURN_IF_ERROR(CheckLimits(name, limits, others_percent));
+  if (segments - reserved_segments < 2 * shares) {
+    return refuse(
+        fmt::format("reserves leave {} of {} segments to {} shares, which have two open each: lower one, or make "
+                    "segment_bytes smaller",
+                    segments - reserved_segments, segments, shares));
+  }
+  if (shares * kSegmentsOfShareMin > segments) {
+    return refuse(fmt::format("{} segments are too few for {} shares: raise scm, or make segment_bytes smaller",
+                              segments, shares));
+  }
+  if (PercentOf(segments, limits.max_percent) < kSegmentsOfShareMin) {
+    return refuse(
+        fmt::format("max={}% is {} of {} segments, and {} are the least: raise it, or make segment_bytes "
+                    "smaller",
+                    limits.max_percent, PercentOf(segments, limits.max_percent), segments, kSegmentsOfShareMin));
+  }
+  return Status::Ok();
 }
 
-void Shares::SetUsable(uint32_t segments) {
-  usable_ = segments;
+void Shares::NoteHeld(ShareId id, Level level, int32_t segments) {
+  const uint32_t before = held(id, level);
+  assert(segments >= 0 || before >= static_cast<uint32_t>(-segments));
+  share(id).of[static_cast<size_t>(level)].held.store(before + static_cast<uint32_t>(segments),
+                                                      std::memory_order_relaxed);
+}
+
+void Shares::SetUsable(uint32_t segments, Level level) {
+  usable_[static_cast<size_t>(level)] = segments;
   for (unsigned i = 1; i <= count_; ++i) StoreLimits(shares_[i]);
 }
 
-// Of a tier that was made small a share may still have its two open segments, and two to reclaim.
+// Of a tier that was made small a share may still have its two open segments of each level, and two to reclaim.
 void Shares::StoreLimits(Share& share) const {
   const bool limited = share.limits.max_percent < 100;
-  const uint64_t segments = (uint64_t{usable_} * share.limits.max_percent + 99) / 100;
-  share.reserved.store(static_cast<uint32_t>(PercentOf(usable_, share.limits.reserved_percent)),
-                       std::memory_order_relaxed);
-  share.max.store(limited ? static_cast<uint32_t>(std::max<uint64_t>(segments, kSegmentsOfShareMin)) : UINT32_MAX,
-                  std::memory_order_relaxed);
+  for (size_t level = 0; level < kLevels; ++level) {
+    const uint64_t segments = (uint64_t{usable_[level]} * share.limits.max_percent + 99) / 100;
+    share.of[level].reserved.store(static_cast<uint32_t>(PercentOf(usable_[level], share.limits.reserved_percent)),
+                                   std::memory_order_relaxed);
+    share.of[level].max.store(
+        limited ? static_cast<uint32_t>(std::max<uint64_t>(segments, kSegmentsOfShareMin)) : UINT32_MAX,
+        std::memory_order_relaxed);
+  }
 }
 
 }  // namespace mezz

@@ -49,11 +49,13 @@ inline uint64_t PercentOf(uint64_t total, unsigned percent) {
 // A share keeps its number until it was removed and holds nothing, and another name needs one. Segments carry the hash
 // of the name (TagOf) on the medium, so a later life finds whose they were, in whatever order shares are added.
 //
+// A share has limits and segments of each level of ordered media.
+//
 // Not thread-safe, except for IsAdded, IsFull and MayLose; the log's mutex guards the rest. Allocates only in Add.
 class Shares {
  public:
-  // `segments` are those that the log has, at most.
-  explicit Shares(uint32_t segments) : segments_(segments) {}
+  // `segments` are those that the log has, at most, of each level.
+  explicit Shares(const std::array<uint32_t, kLevels>& segments) : segments_(segments) {}
 
   // Adds a share, or gives one that was removed its limits back. An error, and nothing changes: the name is empty or
   // taken, there are kSharesMax already, too few segments for another one, or limits that contradict each other or
@@ -70,19 +72,21 @@ class Shares {
   const ShareLimits& limits(ShareId id) const { return share(id).limits; }
   unsigned count() const { return count_; }  // shares that were ever added; their numbers are 1..count()
 
-  void NoteHeld(ShareId id, int32_t segments);
-  uint32_t held(ShareId id) const { return share(id).held.load(std::memory_order_relaxed); }
-  // The segments that may be in use at once, of which limits are percent.
-  void SetUsable(uint32_t segments);
-  uint32_t reserved(ShareId id) const { return share(id).reserved.load(std::memory_order_relaxed); }  // segments
-  uint32_t max(ShareId id) const { return share(id).max.load(std::memory_order_relaxed); }
+  void NoteHeld(ShareId id, Level level, int32_t segments);
+  uint32_t held(ShareId id, Level level) const { return at(id, level).held.load(std::memory_order_relaxed); }
+  // The segments of the level that may be in use at once, of which limits are percent.
+  void SetUsable(uint32_t segments, Level level);
+  uint32_t reserved(ShareId id, Level level) const {  // segments
+    return at(id, level).reserved.load(std::memory_order_relaxed);
+  }
+  uint32_t max(ShareId id, Level level) const { return at(id, level).max.load(std::memory_order_relaxed); }
 
   // Whether somebody uses the share. A hint likewise; kNoShare always is.
   bool IsAdded(ShareId id) const { return id == kNoShare || share(id).added.load(std::memory_order_relaxed); }
   // Whether the share has as much as it may. A hint where the log's mutex is not held.
-  bool IsFull(ShareId id) const { return id != kNoShare && held(id) >= max(id); }
+  bool IsFull(ShareId id, Level level) const { return id != kNoShare && held(id, level) >= max(id, level); }
   // Whether others may take a segment of the share. A hint likewise.
-  bool MayLose(ShareId id) const { return held(id) > reserved(id); }
+  bool MayLose(ShareId id, Level level) const { return held(id, level) > reserved(id, level); }
 
  private:
   struct Share {
@@ -91,17 +95,22 @@ class Shares {
     Atomic<bool> added{false};
     ShareLimits limits;
     // Relaxed: stored under the log's mutex, and read as hints without it.
-    Atomic<uint32_t> held{0};
-    Atomic<uint32_t> reserved{0}, max{UINT32_MAX};
+    struct OfLevel {
+      Atomic<uint32_t> held{0};
+      Atomic<uint32_t> reserved{0}, max{UINT32_MAX};
+    };
+    std::array<OfLevel, kLevels> of;
   };
   Share& share(ShareId id) { return shares_[Raw(id)]; }
   const Share& share(ShareId id) const { return shares_[Raw(id)]; }
+  const Share::OfLevel& at(ShareId id, Level level) const { return share(id).of[static_cast<size_t>(level)]; }
   ShareId FindUnused() const;
   Status Fit(std::string_view name, ShareId id, const ShareLimits& limits) const;
+  Status Fit(std::string_view name, ShareId id, const ShareLimits& limits, uint32_t segments) const;
   void StoreLimits(Share& share) const;
 
-  const uint32_t segments_;
-  uint32_t usable_ = 0;
+  const std::array<uint32_t, kLevels> segments_;
+  std::array<uint32_t, kLevels> usable_{};
   unsigned count_ = 0;
   std::array<Share, kSharesMax> shares_;  // the first one is kNoShare
 };

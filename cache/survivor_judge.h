@@ -16,19 +16,21 @@ struct RecordFacts {
   uint8_t heat = 0;      // 0..3: HeatOfNew and its hits since it was written, less one for each time it was spared
   bool in_dram = false;  // the DRAM tier holds the block too, as far as the tier was told
   bool packed = false;
-  bool packable = false;  // raw, and packing was not yet found useless
+  bool packable = false;   // raw, and packing was not yet found useless
+  bool demotable = false;  // it lies on the fast media, and the slow ones are in use
 };
 
 // What becomes of a record that reclaim has reached.
 enum class Fate : uint8_t {
   kDrop,
-  kSpare,  // written anew among the proven, which costs one heat; packed if it is packable
-  kPack,   // written anew, packed, in its own generation; keeps its heat. REQUIRES: packable
+  kSpare,   // written anew among the proven, which costs one heat; packed if it is packable
+  kPack,    // written anew, packed, in its own generation; keeps its heat. REQUIRES: packable
+  kDemote,  // written anew among the young of the slow media, as it is; keeps its heat. REQUIRES: demotable
 };
 
 // What the tier decides if it has no judge.
-constexpr Fate FateByHeat(unsigned heat, bool packable) {
-  return heat > 0 ? Fate::kSpare : packable ? Fate::kPack : Fate::kDrop;
+constexpr Fate FateByHeat(unsigned heat, bool packable, bool demotable) {
+  return heat > 0 ? Fate::kSpare : packable ? Fate::kPack : demotable ? Fate::kDemote : Fate::kDrop;
 }
 
 // Decides which records of a reclaimed segment are written anew. The tier has two rules of its own:

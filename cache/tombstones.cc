@@ -113,12 +113,12 @@ bool ErasedKeys::Cover(const BlockKey& key, uint64_t sequence, uint64_t offset) 
 // --- write -----------------------------------------------------------------------------------------------------------
 
 Tombstones::Tombstones(const Medium& medium, SegmentLog* log, SuperblockKeeper* keeper, Counters* counters,
-                       Throttle* throttle)
+                       Emulation* emulation)
     : medium_(medium),
       log_(log),
       keeper_(keeper),
       counters_(counters),
-      throttle_(throttle),
+      emulation_(emulation),
       begin_(keeper->Now().sequence_begin) {
   segments_.reserve(MostSegments());
 }
@@ -151,7 +151,7 @@ Tombstones::Added Tombstones::Add(const BlockKey& key, const LogPosition& positi
   tombstone.checksum = ChecksumOf(tombstone, segment.sequence);
   const bool stored = medium_.Stream(medium_.base() + segment.tail, &tombstone, sizeof(tombstone));
   medium_.Drain();
-  if (throttle_ != nullptr) throttle_->ChargeWrite(sizeof(tombstone));
+  if (emulation_ != nullptr) emulation_->ChargeWrite(segment.tail, sizeof(tombstone));
   counters_->Add(Event::kScmWrittenBytes, BlockRole::kOther, sizeof(tombstone));
   const bool held = stored && HoldsLocked(tombstone);
   if (!held) log_->NoteFault(segment.id);
@@ -164,7 +164,7 @@ Tombstones::Added Tombstones::Add(const BlockKey& key, const LogPosition& positi
 // that was never written, nor a segment whose header did not arrive from one that was never opened.
 bool Tombstones::HoldsLocked(const Tombstone& tombstone) const {
   const ErasedKeys::Segment& segment = segments_.back();
-  if (throttle_ != nullptr) throttle_->ChargeLines(1);
+  if (emulation_ != nullptr) emulation_->ChargeLines(segment.tail, 1);
   Tombstone read;
   if (!CopyBytes({medium_.base() + segment.tail, sizeof(read)}, &read) ||
       std::memcmp(&read, &tombstone, sizeof(read)) != 0)

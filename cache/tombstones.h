@@ -14,8 +14,8 @@
 #include "cache/base/atomic.h"
 #include "cache/counters.h"
 #include "cache/layout.h"
+#include "cache/media/emulation.h"
 #include "cache/media/medium.h"
-#include "cache/media/model.h"
 #include "cache/segment_log.h"
 #include "cache/superblock.h"
 #include "cache/types.h"
@@ -71,8 +71,8 @@ class ErasedKeys {
 // Thread-safe. Lock order: Reclaimer's mutex, then this one, then SegmentLog's, then SuperblockKeeper's.
 class Tombstones {
  public:
-  // Owns none of its arguments. `throttle` may be null.
-  Tombstones(const Medium& medium, SegmentLog* log, SuperblockKeeper* keeper, Counters* counters, Throttle* throttle);
+  // Owns none of its arguments. `emulation` may be null.
+  Tombstones(const Medium& medium, SegmentLog* log, SuperblockKeeper* keeper, Counters* counters, Emulation* emulation);
 
   // Takes over an earlier life's tombstones. REQUIRES: the log was not provided; called once at most.
   [[nodiscard]] SuperblockKeeper::Stored Adopt(const ErasedKeys& found);
@@ -108,7 +108,7 @@ class Tombstones {
   SegmentLog* const log_;
   SuperblockKeeper* const keeper_;
   Counters* const counters_;
-  Throttle* const throttle_;
+  Emulation* const emulation_;
   mutable Mutex mutex_;
   // GUARDED_BY(mutex_), oldest first: the last one is written to. It has capacity for all, so that an erase allocates
   // nothing.

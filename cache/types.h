@@ -84,6 +84,11 @@ inline constexpr unsigned kSharesMax = 64;  // kNoShare included
 inline constexpr size_t kLineBytes = 64;
 inline constexpr size_t kMembersMax = 8;  // media of a tier
 
+// Of ordered media some are fast and some slow. New records go to the fast ones; what reclaim finds too cold for those
+// goes to the slow ones. Media that are not ordered are all fast.
+enum class Level : uint8_t { kFast, kSlow };
+inline constexpr size_t kLevels = 2;
+
 constexpr uint64_t RoundUp(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 // A decayed mean in integers after one more sample: mean += (sample - mean) / 2^shift, both parts rounded down, so that

@@ -63,10 +63,9 @@ std::string ScmText(const CoreFigures& figures) {
       "scm.resident_blocks: {}\n"
       "scm.dram_bytes: {}\n",
       medium.description, figures.name_trouble.empty() ? "" : ", which " + figures.name_trouble, medium.emulated,
-      ToString(medium.granularity), medium.persistent_memory, ToString(figures.options.scm.model),
-      figures.capacity_bytes, figures.used_bytes, figures.faults, figures.bus_errors, figures.quarantined_bytes,
-      figures.closed ? 1 : 0, figures.pinned_bytes, figures.pin_pressure, figures.resident_blocks,
-      figures.scm_dram_bytes);
+      ToString(medium.granularity), medium.persistent_memory, figures.options.scm.ModelText(), figures.capacity_bytes,
+      figures.used_bytes, figures.faults, figures.bus_errors, figures.quarantined_bytes, figures.closed ? 1 : 0,
+      figures.pinned_bytes, figures.pin_pressure, figures.resident_blocks, figures.scm_dram_bytes);
 }
 
 // One line for each of several media.

@@ -226,7 +226,7 @@ class HybridCore final : private SurvivorJudge {
   // Of SurvivorJudge. A tier that opens over a full medium may have to make room before there is a policy.
   Fate Judge(const RecordFacts& record) override {
     if (!policy_.is_chosen()) [[unlikely]]
-      return FateByHeat(record.heat, record.packable);
+      return FateByHeat(record.heat, record.packable, record.demotable);
     return flow_.OnReclaim(record);
   }
   unsigned young_percent() const override {

@@ -48,6 +48,8 @@ constexpr EventRow kEventRows[] = {
     {Event::kScmDropped, Of::kTimes, "Records that reclaim let go."},
     {Event::kScmSecondChance, Of::kTimes, "Records that reclaim wrote anew, because they were hit."},
     {Event::kScmSecondChanceBytes, Of::kSize, "What these take on the medium."},
+    {Event::kScmDemoted, Of::kTimes, "Records that reclaim moved from the fast media to the slow ones."},
+    {Event::kScmDemotedBytes, Of::kSize, "What these take on the slow media."},
     {Event::kScmPackedAtReclaim, Of::kTimes, "Records that reclaim packed instead of letting them go."},
     {Event::kScmDisplaced, Of::kTimes, "Records that left because their place in the index was full."},
     {Event::kScmDeadDropped, Of::kTimes, "Records that left because their file is deleted."},
@@ -263,7 +265,7 @@ class Families {
                     {"granularity", std::string(ToString(figures_.medium.granularity))},
                     {"persistent_memory", yes_no(figures_.medium.persistent_memory)},
                     {"emulated", yes_no(figures_.medium.emulated)},
-                    {"model", std::string(ToString(figures_.options.scm.model))}},
+                    {"model", figures_.options.scm.ModelText()}},
          .value = 1}};
   }
 

@@ -129,17 +129,34 @@ Status ParsePlace(const OptionRow& row, std::string_view value, ScmMember* membe
       fmt::format("a size and, behind @, a path with a /, dram, or numa:N with N from 0 to {}", kNumaNodeMax));
 }
 
+// Each of several media may have its own.
+Status ParseModel(const OptionRow& row, std::string_view value, Options* options) {
+  ScmOptions& scm = options->scm;
+  if (value.find(',') == std::string_view::npos) return ParseMediumModel(value, &scm.model);
+  for (std::string_view rest = value;;) {
+    const size_t end = rest.find(',');
+    MEZZ_RETURN_IF_ERROR(ParseMediumModel(rest.substr(0, end), &scm.member_models.emplace_back()));
+    if (end == std::string_view::npos) break;
+    rest.remove_prefix(end + 1);
+  }
+  if (scm.member_models.size() <= kMembersMax) return Status::Ok();
+  return BadValue(row, value, fmt::format("one model for all media, or one for each of 2 to {}", kMembersMax));
+}
+
 Status ParseScm(const OptionRow& row, std::string_view value, Options* options) {
   ScmOptions& scm = options->scm;
   std::vector<ScmMember> members;
-  bool all_have_places = true;
+  bool all_have_places = true, slow = false;
   for (std::string_view rest = value;;) {
     const size_t end = EndOfPlace(rest);
     bool has_place = false;
     MEZZ_RETURN_IF_ERROR(ParsePlace(row, rest.substr(0, end), &members.emplace_back(), &has_place));
     all_have_places &= has_place;
     scm.capacity_bytes += std::min(members.back().capacity_bytes, UINT64_MAX - scm.capacity_bytes);
+    if (slow) members.back().level = Level::kSlow;
     if (end == rest.size()) break;
+    if (rest[end] == '>' && std::exchange(slow, true))
+      return BadValue(row, value, "one > at most, between the fast media and the slow ones");
     rest.remove_prefix(end + 1);
   }
   if (members.size() > 1) {
@@ -166,7 +183,11 @@ std::string PrintScm(const Options& options) {
         {.medium = scm.medium, .path = scm.path, .numa_node = scm.numa_node, .capacity_bytes = scm.capacity_bytes});
   }
   std::string text;
-  for (const ScmMember& member : scm.members) text += fmt::format("{}{}", text.empty() ? "" : ",", PlaceText(member));
+  Level level = Level::kFast;
+  for (const ScmMember& member : scm.members) {
+    const char* const separator = text.empty() ? "" : std::exchange(level, member.level) != member.level ? ">" : ",";
+    text += separator + PlaceText(member);
+  }
   return text;
 }
 
@@ -420,7 +441,7 @@ constexpr OptionRow kTable[] = {
          "the SCM tier, and where its bytes live. `numa:N`: memory of node N (CXL); `dram`: memory of the process, "
          "which ends with it; a file in `/dev/shm` does not. Costs 9.4 bytes of DRAM for each `block` bytes. "
          "Several, as `64G@/mnt/pmem0/mezz,64G@/mnt/pmem1/mezz`, are [one tier over all]"
-         "(../how-to/devices.md#several-media)",
+         "(../how-to/devices.md#several-media); `64G@numa:1>256G@/mnt/pmem0/mezz` has a fast and a slow one",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseScm,
      .print = PrintScm},
@@ -448,10 +469,11 @@ constexpr OptionRow kTable[] = {
      .member = "",
      .values = "`none`, `optane100`, `cxl`",
      .fallback = "`none`",
-     .meaning = "declared emulation of a slower medium; never for production",
+     .meaning =
+         "declared emulation of a slower medium; never for production. Of several media one each: `cxl,optane100`",
      .taken_by = TakenBy::kEveryUri,
-     .parse = [](const OptionRow&, std::string_view v, Options* o) { return ParseMediumModel(v, &o->scm.model); },
-     .print = PrintScmEnum<&ScmOptions::model>,
+     .parse = ParseModel,
+     .print = [](const Options& o) { return o.scm.ModelText(); },
      .offered_to = OfferedTo::kExperts},
     {.key = "segment",
      .member = "segment_bytes",
@@ -809,10 +831,12 @@ std::string OptionsAsMarkdown(OfferedTo whom) {
 }
 
 size_t EndOfPlace(std::string_view value) {
-  for (size_t comma = value.find(','); comma != std::string_view::npos; comma = value.find(',', comma + 1)) {
-    const std::string_view size = value.substr(comma + 1, value.find_first_of(",/@", comma + 1) - comma - 1);
-    const size_t end = comma + 1 + size.size();
-    if (!size.empty() && size[0] >= '0' && size[0] <= '9' && end < value.size() && value[end] == '@') return comma;
+  constexpr std::string_view kSeparators = ",>";
+  for (size_t at = value.find_first_of(kSeparators); at != std::string_view::npos;
+       at = value.find_first_of(kSeparators, at + 1)) {
+    const std::string_view size = value.substr(at + 1, value.find_first_of(",>/@", at + 1) - at - 1);
+    const size_t end = at + 1 + size.size();
+    if (!size.empty() && size[0] >= '0' && size[0] <= '9' && end < value.size() && value[end] == '@') return at;
   }
   return value.size();
 }

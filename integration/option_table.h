@@ -47,7 +47,8 @@ std::string PrintItems(const HybridCacheOptions& options, bool secondary);
 // A table of docs/reference/options.md; a test compares them.
 std::string OptionsAsMarkdown(OfferedTo whom);
 
-// Where the first of several places of `scm` ends: at a comma that a size and @ follow, as a path may have commas, too.
+// Where the first of several places of `scm` ends: at a comma or > that a size and @ follow, as a path may have these,
+// too.
 size_t EndOfPlace(std::string_view value);
 
 // Replaces the names of our structs in a judge's sentence by the keys that the URI's user knows.

@@ -33,8 +33,9 @@ bool IsServedInPlace(const HybridCacheOptions& options, ScmTier& scm, const Pinn
   if (options.serve == ServeMode::kCopy || block.form() == Form::kPacked || block.staged() ||
       block.logical_bytes() < kInPlaceBytesMin || scm.PinPressure())
     return false;
-  if (options.serve == ServeMode::kInPlace || scm.throttle() == nullptr) return true;
-  return InPlaceIsCheaper(scm.throttle()->model(), block.role(), block.payload());
+  const MediumModel* const model = scm.ModelOf(block);
+  return options.serve == ServeMode::kInPlace || model == nullptr ||
+         InPlaceIsCheaper(*model, block.role(), block.payload());
 }
 
 std::optional<std::span<const std::byte>> BytesToCopy(ScmTier& scm, const PinnedBlock& block) {

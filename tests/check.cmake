@@ -5,7 +5,7 @@ if(NOT MEZZ_SANITIZE)
   # The real tier on a tiny medium; tiny_tier.cc stands for the media and for the judge of options.
   file(GLOB core CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cache/*.cc ${PROJECT_SOURCE_DIR}/cache/pack/*.cc)
   list(FILTER core EXCLUDE REGEX "/cache/options\\.cc$")
-  foreach(source base/stripe base/text base/undumped_memory media/model media/spin_clock)
+  foreach(source base/stripe base/text base/undumped_memory media/emulation media/model media/spin_clock)
     list(APPEND core ${PROJECT_SOURCE_DIR}/cache/${source}.cc)
   endforeach()
   file(GLOB checking CONFIGURE_DEPENDS ${checker}/*.cc)

@@ -313,7 +313,7 @@ uint64_t ScmModel::VisitNext(Mode mode, Judge& judge) {
   return units;
 }
 
-// As Reclaimer::SettleLocked.
+// As SegmentCleaner::Settle.
 template <typename Judge>
 void ScmModel::Settle(uint32_t segment, uint32_t record, Judge& judge) {
   const BlockId block = segments_[segment].records[record];

@@ -101,11 +101,11 @@ const Dictionary* Dictionaries::live(BlockRole role) const {
   return Find(static_cast<uint16_t>(live_[static_cast<size_t>(role)].load(std::memory_order_acquire)));
 }
 
-bool Dictionaries::Write(const Dictionary& dictionary, const Medium& medium, record::Place place, Throttle* throttle,
+bool Dictionaries::Write(const Dictionary& dictionary, const Medium& medium, record::Place place, Emulation* emulation,
                          Counters* counters) {
   if (!dictionary.Write(medium, place, authenticator_)) return false;
   SetPlace(SlotOf(dictionary.number()), place.offset);
-  if (throttle != nullptr) throttle->ChargeWrite(RecordBytes(dictionary));
+  if (emulation != nullptr) emulation->ChargeWrite(place.offset, RecordBytes(dictionary));
   counters->Add(Event::kDictionaryWritten, dictionary.role());
   counters->Add(Event::kScmWrittenBytes, dictionary.role(), RecordBytes(dictionary));
   return true;

@@ -11,7 +11,7 @@
 #include "cache/base/atomic.h"
 #include "cache/base/wakeup.h"
 #include "cache/counters.h"
-#include "cache/media/model.h"
+#include "cache/media/emulation.h"
 #include "cache/pack/dictionary.h"
 #include "cache/types.h"
 
@@ -110,9 +110,9 @@ class Dictionaries {
 
   uint64_t place(unsigned slot) const { return slots_[slot].place.load(std::memory_order_acquire); }
   // Writes the dictionary's record to `place`, which is its place from now on. This is counted, and charged to
-  // `throttle`, which may be null. False: the medium did not take it, and the place is as before. REQUIRES: the caller
+  // `emulation`, which may be null. False: the medium did not take it, and the place is as before. REQUIRES: the caller
   // holds the dictionary, and RecordBytes() are reserved at `place`.
-  bool Write(const Dictionary& dictionary, const Medium& medium, record::Place place, Throttle* throttle,
+  bool Write(const Dictionary& dictionary, const Medium& medium, record::Place place, Emulation* emulation,
              Counters* counters);
   void LosePlace(unsigned slot) {
     SetPlace(slot, 0);

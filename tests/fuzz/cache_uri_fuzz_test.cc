@@ -21,6 +21,7 @@ constexpr std::string_view kGood[] = {
     "mezzanine://dram=8M;scm=64M@dram;share=orders:reserve=10%,max=40%,priority=low,dram_max=50%",
     "mezzanine_scm://scm=64M@/dev/shm/x;policy=bidirectional",
     "mezzanine://dram=8M;scm=64M@/mnt/a,b,1G@numa:1,2T@dram",
+    "mezzanine://dram=8M;scm=64M@/mnt/a>b>1G@numa:1,2T@dram;model=cxl,none,optane100",
     "mezzanine://dram=8M;scm=64M;medium=file;scm_path=/x",
 };
 constexpr std::string_view kWords[] = {"=",       ";",  "://", "dram=", "scm=", "0",   "-",    "18446744073709551615",

@@ -67,7 +67,11 @@ class RecoveryTarget {
               &dictionaries),
           tombstones(target.medium_, &log, &keeper, &target.counters_, nullptr),
           reader(target.medium_, &log, &target.counters_),
-          reclaimer(target.medium_, &log, &target.index_, &target.counters_, nullptr, nullptr, nullptr, &dictionaries) {
+          reclaimer({.medium = target.medium_,
+                     .log = &log,
+                     .index = &target.index_,
+                     .counters = &target.counters_,
+                     .dictionaries = &dictionaries}) {
       (void)log.TakeSequencesFrom([this] { return keeper.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
     }
     SuperblockKeeper keeper;

@@ -27,7 +27,8 @@ struct FaultCase {
   uint64_t stage_bytes = 0;
   uint32_t loses_one_in = 0;       // steps: a page behind the first, which has the superblock
   uint32_t superblock_one_in = 0;  // steps: after which it takes no store, in one copy or both, or takes them again
-  // Of FaultyLives: the tier lies on two media, and loses one now and then, which comes back as it was then.
+  // Of FaultyLives: the tier lies on two media, ordered or not in each life, and loses one now and then, which comes
+  // back as it was then.
   bool two_media = false;
 };
 
@@ -213,7 +214,7 @@ class FaultyLives : public testing::TestWithParam<FaultCase> {
     options.on_trouble = [this](std::string_view what) {
       may_lie_ |= what.find("open it with recovery=discard") != std::string_view::npos;
     };
-    if (setup.two_media) test::UseTwo(files_[1].path(), &options);
+    if (setup.two_media) test::UseTwo(files_[1].path(), &options, random_() % 2 == 0 ? Level::kFast : Level::kSlow);
     const uint64_t at = (1 + life % 15) * kSegmentBytesMin + 8192;
     const std::vector<BadRange> bad =
         setup.bad_blocks ? std::vector<BadRange>{{at, at + 4096}} : std::vector<BadRange>();

@@ -219,7 +219,7 @@ TEST_P(ScmTierFuzz, AgreesWithAPlainMap) {
     } else if (setup.medium == MediumKind::kNumaNode) {
       test::UseNode(&options);
     }
-    if (setup.two_media) test::UseTwo(second.path(), &options);
+    if (setup.two_media) test::UseTwo(second.path(), &options, round % 2 == 0 ? Level::kFast : Level::kSlow);
     options.model = setup.model;
     options.verify = setup.verify ? VerifyMode::kAlways : VerifyMode::kOff;
     options.pack = setup.pack;

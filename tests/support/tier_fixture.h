@@ -49,13 +49,13 @@ inline ScmOptions AnonymousOptions(uint64_t capacity_bytes, uint64_t segment_byt
 }
 
 // Half of it on a file, beside what the options name.
-inline void UseTwo(const std::string& path, ScmOptions* options) {
+inline void UseTwo(const std::string& path, ScmOptions* options, Level second = Level::kFast) {
   const uint64_t half = options->capacity_bytes / 2;
   const ScmMember one{.medium = options->medium,
                       .path = options->path,
                       .numa_node = options->numa_node,
                       .capacity_bytes = options->capacity_bytes - half};
-  options->members = {one, {.path = path, .capacity_bytes = half}};
+  options->members = {one, {.path = path, .capacity_bytes = half, .level = second}};
   options->medium = MediumKind::kFile;
   options->path.clear();
   options->numa_node = -1;

@@ -162,7 +162,7 @@ json RunManifest(const ReplayOptions& options) {
   json manifest = ManifestOf("mezz_replay", options.command_line);
   manifest.update({{"rocksdb", RocksDbVersion()},
                    {"seed", options.seed},
-                   {"model", std::string(ToString(options.hybrid.scm.model))},
+                   {"model", options.hybrid.scm.ModelText()},
                    {"flash", ToJson(options.flash)},
                    {"options", OptionsToJson(options)}});
   return manifest;

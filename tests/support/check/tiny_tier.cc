@@ -44,6 +44,8 @@ std::string ScmOptions::ToString() const { return "tiny"; }
 std::string ScmOptions::MediumText() const { return "tiny"; }
 ScmOptions ScmOptions::Effective() const { return *this; }
 bool ScmOptions::Remembers() const { return false; }
+uint64_t ScmOptions::SlowBegin() const { return UINT64_MAX; }
+std::vector<MediumModelName> ScmOptions::Models() const { return {model}; }
 std::string_view ToString(PackMode) { return "tiny"; }
 std::string_view ToString(MediumKind) { return "tiny"; }
 

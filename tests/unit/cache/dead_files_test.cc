@@ -36,7 +36,12 @@ class DeadFilesTest : public test::CoreTest {
 
   DeadFiles dead{&core.index, core.reader, &core.log, &core.counters, nullptr};
   NoJudge judge;
-  Reclaimer reclaimer{core.medium, &core.log, &core.index, &core.counters, nullptr, &judge, nullptr, nullptr, &dead};
+  Reclaimer reclaimer{{.medium = core.medium,
+                       .log = &core.log,
+                       .index = &core.index,
+                       .counters = &core.counters,
+                       .judge = &judge,
+                       .dead = &dead}};
 };
 
 TEST_F(DeadFilesTest, OneRoundOfTheWalkTakesOutTheForgottenAndNothingElse) {

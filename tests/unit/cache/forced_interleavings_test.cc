@@ -50,7 +50,7 @@ class World {
   }
 
   Core core{8};
-  Reclaimer reclaimer{core.medium, &core.log, &core.index, &core.counters, nullptr, nullptr};
+  Reclaimer reclaimer{{.medium = core.medium, .log = &core.log, .index = &core.index, .counters = &core.counters}};
 };
 
 struct Operation {

@@ -28,7 +28,11 @@ class ReclaimerTest : public test::CoreTest {
     return key;
   }
 
-  Reclaimer reclaimer{core.medium, &core.log, &core.index, &core.counters, nullptr, nullptr};
+  CleanerParts PartsWith(SurvivorJudge* judge) {
+    return {.medium = core.medium, .log = &core.log, .index = &core.index, .counters = &core.counters, .judge = judge};
+  }
+
+  Reclaimer reclaimer{PartsWith(nullptr)};
 };
 
 TEST_F(ReclaimerTest, DoesNothingWhileSegmentsAreFree) {
@@ -65,7 +69,7 @@ TEST_F(ReclaimerTest, WhatWasHitIsMovedForOneHeatAndKeepsItsBytes) {
 
 TEST_F(ReclaimerTest, ARecordHitWhileItIsJudgedIsJudgedAgain) {
   FunctionJudge judge;
-  Reclaimer judged(core.medium, &core.log, &core.index, &core.counters, nullptr, &judge);
+  Reclaimer judged(PartsWith(&judge));
   Fill(2);
   std::vector<unsigned> heats;
   judge.spare = [&](const RecordFacts& record) {
@@ -80,7 +84,7 @@ TEST_F(ReclaimerTest, ARecordHitWhileItIsJudgedIsJudgedAgain) {
 
 TEST_F(ReclaimerTest, ARecordErasedWhileItIsCopiedStaysErased) {
   FunctionJudge judge;
-  Reclaimer judged(core.medium, &core.log, &core.index, &core.counters, nullptr, &judge);
+  Reclaimer judged(PartsWith(&judge));
   const uint64_t keys = Fill(2);
   judge.spare = [&](const RecordFacts& record) {
     KeyReader reader(core.reader, record.key);
@@ -96,7 +100,7 @@ TEST_F(ReclaimerTest, NeverSparesMoreThanItsCreditWhateverTheJudgeWants) {
   constexpr size_t kSmall = 4000;  // sixteen fill a segment
   FunctionJudge judge;
   judge.spare = [](const RecordFacts&) { return true; };
-  Reclaimer judged(core.medium, &core.log, &core.index, &core.counters, nullptr, &judge);
+  Reclaimer judged(PartsWith(&judge));
   uint64_t key = 0;
   for (int round = 0; round < 100; ++round) {
     while (core.log.free_segments() > 1) ASSERT_TRUE(core.Put(key++, kSmall));
@@ -203,7 +207,7 @@ TEST_F(ReclaimerTest, MakesRoomWhereAllIsHotAndLiesLoosely) {
   constexpr size_t kMoreThanHalf = 36'000;  // one a segment
   FunctionJudge judge;
   judge.spare = [](const RecordFacts&) { return true; };
-  Reclaimer judged(core.medium, &core.log, &core.index, &core.counters, nullptr, &judge);
+  Reclaimer judged(PartsWith(&judge));
   uint64_t key = 0;
   for (int round = 0; round < 20; ++round) {
     while (core.log.free_segments() > 1) ASSERT_TRUE(core.Put(key++, kMoreThanHalf));

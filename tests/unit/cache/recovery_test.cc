@@ -359,7 +359,9 @@ TEST_F(RecoveryTest, WhatWasHitInThisLifeStaysSoWhereItsSegmentIsQueuedAgain) {
     ASSERT_EQ(tier_->Put(Key(n), BlockRole::kData, Payload(n, 0, kBytes), Generation::kProven), PutResult::kStored);
   ASSERT_TRUE(tier_->NotePromoted(Key(1)));
   struct ReachesProven : SurvivorJudge {
-    Fate Judge(const RecordFacts& record) override { return FateByHeat(record.heat, record.packable); }
+    Fate Judge(const RecordFacts& record) override {
+      return FateByHeat(record.heat, record.packable, record.demotable);
+    }
     unsigned young_percent() const override { return 95; }
   } judge;
   Open(&judge);

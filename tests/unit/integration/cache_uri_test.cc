@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cache/base/text.h"
 #include "integration/options.h"
@@ -16,6 +19,7 @@ namespace mezz {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Sizes are about the parser here, not about the machine that runs the test.
@@ -108,6 +112,24 @@ TEST(ParseHybridUri, ReadsSeveralMedia) {
   EXPECT_EQ(MustParse(options.ToUri()).scm.members, members);
 }
 
+TEST(ParseHybridUri, ReadsOrderedMedia) {
+  const std::string uri = "mezzanine://dram=8M;scm=1G@/mnt/a>b,512M@numa:2>64M@dram,2G@./y";
+  const HybridCacheOptions options = MustParse(uri);
+  std::vector<std::pair<std::string, Level>> members;
+  for (const ScmMember& member : options.scm.members) members.emplace_back(member.Name(), member.level);
+  EXPECT_THAT(members, ElementsAre(std::pair("/mnt/a>b", Level::kFast), std::pair("numa:2", Level::kFast),
+                                   std::pair("dram", Level::kSlow), std::pair("./y", Level::kSlow)));
+  EXPECT_EQ(MustParse(options.ToUri()).scm.members, options.scm.members);
+}
+
+TEST(ParseHybridUri, ReadsAModelForAllMediaOrForEach) {
+  const HybridCacheOptions all = MustParse("mezzanine://dram=8M;scm=64M@dram>64M@/a;model=cxl");
+  EXPECT_EQ(all.scm.model, MediumModelName::kCxl);
+  const HybridCacheOptions each = MustParse("mezzanine://dram=8M;model=cxl,none;scm=64M@dram>64M@/a");
+  EXPECT_THAT(each.scm.member_models, ElementsAre(MediumModelName::kCxl, MediumModelName::kNone));
+  EXPECT_EQ(MustParse(each.ToUri()).scm.member_models, each.scm.member_models);
+}
+
 struct BadUri {
   std::string_view uri;
   std::string_view key;    // what the sentence names...
@@ -152,6 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;scm=64M@/a;scm_path=/a", "behind the @", "leave out medium and scm_path"},
         BadUri{"mezzanine://dram=8M;medium=numa:0;scm=64M@dram", "behind the @", "leave out medium and scm_path"},
         BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a,1G@/b", "/a,1G@/b", "another medium"},
+        BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a>1G@/b", "/a>1G@/b", "another medium"},
         BadUri{"mezzanine://dram=8M;scm=64M@tape", "scm=64M@tape", "dram, or numa:N"},
         BadUri{"mezzanine://dram=8M;scm=64M@", "scm=64M@", "a path with a /"},
         BadUri{"mezzanine://dram=8M;scm=64M@numa:1024", "scm=64M@numa:1024", "from 0 to 1023"},
@@ -160,6 +183,14 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;scm=64M@/a,0@/b", "scm=0", "larger than zero"},
         BadUri{"mezzanine://dram=8M;scm=64M@/a,1.5G@/b", "scm=1.5G", "whole number"},
         BadUri{"mezzanine://dram=8M;scm=64M@/a,64M@/a", "named twice", "give it once"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a>64M@/b>64M@/c", "scm=", "one > at most"},
+        BadUri{"mezzanine://dram=8M;scm=64M>64M@/b", "scm=64M>64M@/b", "SIZE@PLACE"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a>64M@/a", "named twice", "give it once"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a>1M@/b", "too little", "at least"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a,64M@/b;model=cxl,cxl,cxl", "3 models for 2 media", "one for each"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a;model=cxl,none", "2 models for 1 media", "one for each"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a,64M@/b;model=cxl,", "model=", "optane100"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a;model=cxl,,,,,,,,", "model=", "optane100"},
         BadUri{"mezzanine://dram=8M;scm=64M@dram,64M@dram", "dram is named twice", "give it once"},
         BadUri{"mezzanine://dram=8M;scm=64M@/a,1M@/b", "too little", "at least"},
         BadUri{"mezzanine://dram=8M;scm=4T@/a,4T@/b", "more than one tier can address", "4 TiB"},

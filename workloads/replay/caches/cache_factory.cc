@@ -222,9 +222,9 @@ Status Watch(const std::shared_ptr<Cache>& cache, const CacheSpec& spec, BuiltCa
 }
 
 std::string MediumText(const ScmTier& scm) {
-  const MediumModelName model = scm.options().model;
-  return model == MediumModelName::kNone ? scm.medium_info().description
-                                         : fmt::format("{}, model {}", scm.medium_info().description, ToString(model));
+  const std::string models = scm.options().ModelText();
+  return scm.options().IsEmulated() ? fmt::format("{}, model {}", scm.medium_info().description, models)
+                                    : scm.medium_info().description;
 }
 
 }  // namespace
@@ -353,7 +353,7 @@ Status BuildCache(const ReplayOptions& options, const CacheSpec& spec, unsigned 
   MEZZ_RETURN_IF_ERROR(BuildByKind(o, spec, ordinal, progress, built));
   if (built->stats != nullptr) {
     built->medium = MediumText(built->stats->scm());
-    built->emulated = built->stats->scm().medium_info().emulated || o.hybrid.scm.model != MediumModelName::kNone;
+    built->emulated = built->stats->scm().medium_info().emulated || built->stats->scm().options().IsEmulated();
   }
   if (built->cache == nullptr && built->unavailable.empty()) {
     built->unavailable = fmt::format("RocksDB {}.{}.{} has none", ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH);

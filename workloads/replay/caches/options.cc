@@ -26,7 +26,7 @@ struct NamedKind {
   bool keep_dead = false;
   bool pack_stage = true;
   bool heirs = true;
-  bool one_medium = false;
+  OfSeveral media = OfSeveral::kAll;
 };
 constexpr NamedKind kKinds[] = {
     {"hcc", CacheKind::kHcc, Policies::kNone},
@@ -51,8 +51,10 @@ constexpr NamedKind kKinds[] = {
     {"hybrid+nostage", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false, /*pack_stage=*/false},
     {"hybrid+noheirs", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false, /*pack_stage=*/true,
      /*heirs=*/false},
-    {"hybrid+one_medium", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false, /*pack_stage=*/true,
-     /*heirs=*/true, /*one_medium=*/true},
+    {"hybrid+first_medium", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false, /*pack_stage=*/true,
+     /*heirs=*/true, OfSeveral::kFirst},
+    {"hybrid+last_medium", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false, /*pack_stage=*/true,
+     /*heirs=*/true, OfSeveral::kLast},
     {"scm_secondary+lru", CacheKind::kScmSecondaryLru, Policies::kOurs},
     {"scm_secondary+hcc", CacheKind::kScmSecondaryHcc, Policies::kOurs},
     {"page_cache", CacheKind::kPageCache, Policies::kNone},
@@ -136,7 +138,7 @@ Status ParseCache(const std::string& name, const std::string& default_policy, Ca
            .keep_dead = kind->keep_dead,
            .pack_stage = kind->pack_stage,
            .heirs = kind->heirs,
-           .one_medium = kind->one_medium,
+           .media = kind->media,
            .warming = warming.value_or(kind->kind == CacheKind::kHybrid ? Warming::kBest : Warming::kNone)};
   if (colon != at) spec->policy = named.substr(colon + 1);
   if (sizes_at != name.size())
@@ -297,9 +299,10 @@ ReplayOptions ReplayOptions::SizedFor(const CacheSpec& spec) const {
   ReplayOptions sized = *this;
   if (spec.dram_bytes > 0) sized.hybrid.dram_bytes = spec.dram_bytes;
   if (spec.scm_bytes > 0) sized.hybrid.scm.capacity_bytes = spec.scm_bytes;
-  if ((spec.one_medium || spec.scm_bytes > 0) && !sized.hybrid.scm.members.empty()) {
+  if ((spec.media != OfSeveral::kAll || spec.scm_bytes > 0) && !sized.hybrid.scm.members.empty()) {
     const uint64_t bytes = sized.hybrid.scm.capacity_bytes;
-    sized.hybrid.scm = sized.hybrid.scm.OfMember(0);
+    const size_t last = sized.hybrid.scm.members.size() - 1;
+    sized.hybrid.scm = sized.hybrid.scm.OfMember(spec.media == OfSeveral::kLast ? last : 0);
     sized.hybrid.scm.capacity_bytes = bytes;
   }
   if (spec.pack) sized.hybrid.scm.pack = *spec.pack;

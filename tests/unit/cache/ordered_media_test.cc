@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tier over a fast medium and a slow one: 4 MiB and 8 MiB.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cache/survivor_judge.h"
+#include "tests/support/faulty_medium.h"
+#include "tests/support/seed.h"
+#include "tests/support/several_media.h"
+#include "tests/support/tier_fixture.h"
+
+namespace mezz {
+namespace {
+
+using test::FaultyMedium;
+using test::Key;
+using test::kMiB;
+using ::testing::HasSubstr;
+
+class OrderedMediaTest : public test::SeveralMediaTest {
+ protected:
+  // The fast medium holds some 650 blocks, both some 2,000.
+  static constexpr uint64_t kFew = 500, kSome = 1200, kMany = 6000;
+
+  OrderedMediaTest() { options_.members[1].level = Level::kSlow; }
+
+  uint64_t Count(Event event) const { return tier_->counters().Snapshot()[event]; }
+  // What the fast medium, or the slow one, holds of these.
+  uint64_t FoundOn(Level level, uint64_t begin, uint64_t end) {
+    uint64_t found = 0;
+    for (uint64_t n = begin; n < end; ++n) {
+      const PinnedBlock block = tier_->Find(Key(1 + n), BlockRole::kOther, Heat::kKeep);
+      if (block && !block.staged() && LevelOf(block) == level) ++found;
+    }
+    return found;
+  }
+  Level LevelOf(const PinnedBlock& block) const {
+    return std::string_view(tier_->ModelOf(block)->name) == "optane100" ? Level::kSlow : Level::kFast;
+  }
+};
+
+// Tells media apart by their models, which take time.
+class ModelledMediaTest : public OrderedMediaTest {
+ protected:
+  ModelledMediaTest() { options_.member_models = {MediumModelName::kCxl, MediumModelName::kOptane100}; }
+};
+
+TEST_F(OrderedMediaTest, TheSlowOneGetsWhatLeavesTheFastOne) {
+  Open();
+  PutAll(0, kFew);
+  EXPECT_EQ(UsedOf(1), 0u) << "the fast one still has room";
+  PutAll(kFew, kSome);
+  EXPECT_GT(Count(Event::kScmDemoted), kFew / 2);
+  EXPECT_EQ(Found(0, kSome), kSome) << "nothing is lost as long as the slow one has room";
+  EXPECT_GT(UsedOf(1), 2 * kMiB);
+  PutAll(kSome, kMany);
+  EXPECT_GT(Found(0, kMany), 1600u);
+  EXPECT_GE(UsedOf(0), 4 * kMiB - 3 * kSegment);
+  EXPECT_GE(UsedOf(1), 8 * kMiB - 3 * kSegment);
+  EXPECT_GT(Count(Event::kScmDropped), kMany - 2100) << "by the slow one";
+  test::ExpectSound(*tier_);
+}
+
+TEST_F(ModelledMediaTest, WhatIsHotOnTheSlowOneIsPutOnTheFastOneAgain) {
+  Open();
+  PutAll(0, kSome);
+  ASSERT_EQ(FoundOn(Level::kSlow, 0, 100), 100u);
+  ASSERT_EQ(FoundOn(Level::kFast, kSome - 100, kSome), 100u);
+  EXPECT_TRUE(tier_->NoteDramEviction(Key(1))) << "nobody asked for it";
+  EXPECT_EQ(Found(0, 1), 1u);
+  EXPECT_TRUE(tier_->NoteDramEviction(Key(1))) << "once does not tell";
+  EXPECT_EQ(Found(0, 1), 1u);
+  EXPECT_FALSE(tier_->NoteDramEviction(Key(1)));
+  EXPECT_EQ(FoundOn(Level::kSlow, 0, 1), 1u) << "as long as it is not put";
+  ASSERT_EQ(Put(0), PutResult::kStored);
+  EXPECT_EQ(FoundOn(Level::kFast, 0, 1), 1u);
+  EXPECT_EQ(Count(Event::kScmReplaced), 1u);
+  for (int hit = 0; hit < 4; ++hit) EXPECT_EQ(Found(kSome - 1, kSome), 1u);
+  EXPECT_TRUE(tier_->NoteDramEviction(Key(kSome))) << "it lies on the fast one";
+  test::ExpectSound(*tier_);
+}
+
+TEST_F(ModelledMediaTest, WhatIsHotStaysOnTheFastOne) {
+  Open();
+  for (uint64_t n = 0; n < kMany; n += 100) {
+    PutAll(n, n + 100);
+    EXPECT_EQ(Found(0, 100), 100u);
+  }
+  EXPECT_GT(FoundOn(Level::kFast, 0, 100), 95u);
+  EXPECT_LT(FoundOn(Level::kFast, 100, kMany - 700), 100u);
+}
+
+// What the judge says, and whether it may demote.
+class CountingJudge : public SurvivorJudge {
+ public:
+  Fate Judge(const RecordFacts& record) override {
+    ++(record.demotable ? asked_of_fast : asked_of_slow);
+    return answer;
+  }
+  Fate answer = Fate::kDrop;
+  uint64_t asked_of_fast = 0, asked_of_slow = 0;
+};
+
+TEST_F(OrderedMediaTest, TheJudgeDecidesWhatTheSlowOneGets) {
+  CountingJudge judge;
+  ASSERT_TRUE(ScmTier::Open(options_, &tier_, &judge).ok());
+  PutAll(0, kSome);
+  EXPECT_GT(judge.asked_of_fast, kFew / 2);
+  EXPECT_EQ(judge.asked_of_slow, 0u);
+  EXPECT_EQ(Count(Event::kScmDemoted), 0u);
+  EXPECT_EQ(UsedOf(1), 0u);
+  judge.answer = Fate::kDemote;  // of the slow one that means nothing, and drops
+  PutAll(0, kMany);
+  EXPECT_GT(judge.asked_of_slow, 1000u);
+  EXPECT_GT(Found(0, kMany), 1600u);
+  test::ExpectSound(*tier_);
+  tier_.reset();
+}
+
+TEST_F(OrderedMediaTest, AnErasedOrReplacedBlockDoesNotComeBackFromTheSlowOne) {
+  Open();
+  for (uint64_t version = 0; version < 6; ++version) {
+    for (uint64_t n = 0; n < kSome; ++n) ASSERT_EQ(Put(n, version), PutResult::kStored);
+    for (uint64_t n = 0; n < kSome; n += 7) tier_->Erase(Key(1 + n));
+    for (uint64_t n = 0; n < kSome; n += 7) EXPECT_FALSE(tier_->Find(Key(1 + n))) << n;
+    EXPECT_EQ(Found(0, kSome, version), kSome - (kSome + 6) / 7);
+  }
+  EXPECT_GT(Count(Event::kScmDemoted), kSome);
+  test::ExpectSound(*tier_);
+}
+
+TEST_F(OrderedMediaTest, ARestartFindsWhatBothHoldWhateverTheOrderWas) {
+  options_.recovery = Recovery::kWarm;
+  Open();
+  PutAll(0, kSome);
+  for (const bool killed : {true, false, true, false}) {
+    SCOPED_TRACE(killed);
+    killed ? test::Kill(files_, &tier_) : tier_.reset();
+    options_.members[1].level = options_.members[1].level == Level::kSlow ? Level::kFast : Level::kSlow;
+    Open();
+    EXPECT_EQ(Found(0, kSome), kSome);
+    test::ExpectSound(*tier_);
+  }
+  PutAll(kSome, kMany);
+  EXPECT_GT(Found(0, kMany), 1600u);
+  test::ExpectSound(*tier_);
+}
+
+TEST_F(OrderedMediaTest, AResizeShrinksBoth) {
+  Open();
+  PutAll(0, kMany);
+  ASSERT_TRUE(tier_->SetCapacity(6 * kMiB).ok());
+  PutAll(0, kMany);
+  EXPECT_GE(UsedOf(0), 2 * kMiB - 2 * kSegment);
+  EXPECT_GE(UsedOf(1), 4 * kMiB - 4 * kSegment);
+  EXPECT_LE(UsedOf(0), 2 * kMiB);
+  EXPECT_LE(UsedOf(1), 4 * kMiB);
+  EXPECT_GT(Found(0, kMany), 700u);
+  ASSERT_TRUE(tier_->SetCapacity(kSegmentsMin * kSegment).ok());
+  PutAll(0, kMany);
+  EXPECT_GT(Found(0, kMany), 50u);
+  ASSERT_TRUE(tier_->SetCapacity(0).ok());
+  EXPECT_EQ(Found(0, kMany), 0u);
+  ASSERT_TRUE(tier_->SetCapacity(12 * kMiB).ok());
+  PutAll(0, kMany);
+  EXPECT_GT(Found(0, kMany), 1600u);
+  test::ExpectSound(*tier_);
+}
+
+TEST_F(OrderedMediaTest, EitherOneGoesOnWithoutTheOther) {
+  for (const size_t lost : {0, 1}) {
+    SCOPED_TRACE(lost);
+    options_.recovery = Recovery::kDiscard;
+    options_.bus_errors = BusErrorMode::kContain;
+    Open(/*faulty=*/true);
+    PutAll(0, kSome);
+    FaultyMedium::Active().LoseMember(lost);
+    for (uint64_t n = 0; n < kMany; ++n) {
+      (void)Put(n % 3 == 0 ? n : kMany + n);
+      (void)Found(n / 2, n / 2 + 1);
+    }
+    ASSERT_TRUE(tier_->MembersNow()[lost].is_out);
+    ASSERT_FALSE(tier_->MembersNow()[1 - lost].is_out);
+    PutAll(2 * kMany, 3 * kMany);
+    EXPECT_GT(Found(2 * kMany, 3 * kMany), lost == 0 ? 600u : 300u);
+    test::ExpectSound(*tier_);
+  }
+}
+
+TEST_F(OrderedMediaTest, PinnedBlocksStayAndHoldNothingUp) {
+  Open();
+  PutAll(0, kSome);
+  std::vector<PinnedBlock> pinned;
+  for (uint64_t n = 0; n < kSome; n += 10) pinned.push_back(tier_->Find(Key(1 + n)));
+  for (uint64_t n = kSome; n < kMany; ++n) (void)Put(n);
+  for (uint64_t i = 0; i < pinned.size(); ++i) {
+    if (!pinned[i]) continue;
+    EXPECT_TRUE(test::Same(*pinned[i].SteadyBytes(), test::Payload(10 * i, 0, kBlock)));
+  }
+  pinned.clear();
+  PutAll(kMany, 2 * kMany);
+  EXPECT_GT(Found(kMany, 2 * kMany), 1600u);
+  test::ExpectSound(*tier_);
+}
+
+TEST_F(OrderedMediaTest, SharesHoldOnEachLevel) {
+  Open();
+  ShareId kept = kNoShare, few = kNoShare;
+  ASSERT_TRUE(tier_->AddShare("kept", {.reserved_percent = 40}, &kept).ok());
+  ASSERT_TRUE(tier_->AddShare("few", {.max_percent = 30}, &few).ok());
+  const auto put = [&](uint64_t n, ShareId share) {
+    return tier_->Put(Key(1 + n), BlockRole::kData, test::Payload(n, 0, kBlock), Generation::kYoung, Form::kRaw,
+                      PackedBy::kCaller, share);
+  };
+  for (uint64_t n = 0; n < kSome; ++n) ASSERT_EQ(put(n, kept), PutResult::kStored);
+  const uint64_t reserved = tier_->UseOf(kept).reserved_bytes;
+  EXPECT_NEAR(static_cast<double>(reserved), 0.4 * 12 * kMiB, 2. * kSegment);
+  for (uint64_t n = kSome; n < kMany; ++n) ASSERT_EQ(put(n, kNoShare), PutResult::kStored);
+  for (uint64_t n = kMany; n < 2 * kMany; ++n) {
+    ASSERT_EQ(put(n, few), PutResult::kStored);
+    ASSERT_LE(tier_->UseOf(few).bytes, tier_->UseOf(few).max_bytes + 2 * kSegment);
+  }
+  EXPECT_GE(tier_->UseOf(kept).bytes, reserved);
+  EXPECT_GT(Found(0, kSome), 700u) << "as far as it is reserved";
+  test::ExpectSound(*tier_);
+  tier_.reset();
+}
+
+TEST_F(OrderedMediaTest, ThreadsSeeNoStaleBytes) {
+  Open();
+  constexpr uint64_t kKeys = 2500;
+  constexpr int kThreads = 3, kSteps = 12'000;
+  // Each thread has keys of its own, and knows their versions.
+  const auto run = [&](uint64_t thread) {
+    std::mt19937_64 random(test::Seed() + thread);
+    std::vector<uint64_t> version(kKeys, 0);
+    for (int step = 0; step < kSteps; ++step) {
+      const uint64_t n = random() % kKeys, key = thread * kKeys + n;
+      const PinnedBlock block = tier_->Find(Key(1 + key));
+      if (block) {
+        const auto bytes = block.SteadyBytes();
+        ASSERT_TRUE(bytes && version[n] != 0 && test::Same(*bytes, test::Payload(key, version[n], kBlock))) << key;
+      }
+      if (random() % 8 == 0) tier_->NoteDramEviction(Key(1 + key));
+      if (random() % 4 == 0) {
+        ASSERT_EQ(Put(key, ++version[n]), PutResult::kStored);
+      } else if (random() % 16 == 0) {
+        tier_->Erase(Key(1 + key));
+        version[n] = 0;
+      } else if (!block && version[n] != 0) {
+        ASSERT_EQ(Put(key, version[n]), PutResult::kStored);
+      }
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (uint64_t thread = 0; thread < kThreads; ++thread) threads.emplace_back(run, thread);
+  threads.clear();
+  EXPECT_GT(Count(Event::kScmDemoted), 100u);
+  test::ExpectSound(*tier_);
+}
+
+TEST_F(OrderedMediaTest, ASlowOneBeforeAFastOneIsRefused) {
+  std::swap(options_.members[0].level, options_.members[1].level);
+  EXPECT_THAT(TryOpen().message(), HasSubstr("name the fast ones first"));
+  options_.members[1].level = Level::kSlow;
+  EXPECT_THAT(TryOpen().message(), HasSubstr("name the fast ones first")) << "all are slow";
+}
+
+TEST_F(OrderedMediaTest, EachHasAModelOrAllHaveOne) {
+  options_.member_models = {MediumModelName::kCxl};
+  EXPECT_THAT(TryOpen().message(), HasSubstr("1 models for 2 media"));
+  options_.member_models = {MediumModelName::kCxl, MediumModelName::kNone};
+  ASSERT_TRUE(TryOpen().ok());
+  EXPECT_THAT(options_.ToString(), HasSubstr("model cxl,none"));
+  ASSERT_EQ(Put(0), PutResult::kStored);
+  EXPECT_STREQ(tier_->ModelOf(tier_->Find(Key(1)))->name, "cxl");
+}
+
+}  // namespace
+}  // namespace mezz
