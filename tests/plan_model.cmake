@@ -22,7 +22,7 @@ if(TARGET mezz_plan AND NOT MEZZ_SANITIZE MATCHES thread)
   set(small --trace=gen:ycsb_b --ops=200000 --keys=600000 --growth=1000 --baseline=dram:256G)
   function(mezz_plan_says name says)
     add_test(NAME plan/${name} COMMAND mezz_plan ${ARGN})
-    set_tests_properties(plan/${name} PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION ${says})
+    set_tests_properties(plan/${name} PROPERTIES LABELS "unit;same" PASS_REGULAR_EXPRESSION ${says})
   endfunction()
   mezz_plan_says(from_a_trace "cheapest that meets the targets: one_socket.*mezzanine://dram_total="
                  ${small} --prices=${books}/atc21.yaml --target=throughput>=0.95*baseline)

@@ -15,7 +15,7 @@ if(TARGET mezz_plan_page)
   set_target_properties(page_tool PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
   add_test(NAME browser/plan COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/browser/plan_test.py
            $<TARGET_FILE:page_tool>)
-  set_tests_properties(browser/plan PROPERTIES LABELS browser TIMEOUT 300 SKIP_RETURN_CODE 77)
+  set_tests_properties(browser/plan PROPERTIES LABELS "browser;same" TIMEOUT 300 SKIP_RETURN_CODE 77)
 endif()
 if(TARGET mezz_replay)
   add_test(NAME browser/report COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/browser/report_test.py

@@ -9,16 +9,16 @@ add_test(NAME tools/pages COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/too
 add_test(NAME tools/db_bench COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/db_bench.py --self-test)
 add_test(NAME tools/ispass20 COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/ispass20.py)
 set_tests_properties(tools/tidy tools/mutants tools/verdict tools/results tools/results_check tools/pages tools/db_bench
-                     tools/ispass20 PROPERTIES LABELS unit TIMEOUT 60)
+                     tools/ispass20 PROPERTIES LABELS "unit;same" TIMEOUT 60)
 foreach(test called changed claims measuring plot progress)
   add_test(NAME tools/${test} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/tools/${test}_test.py)
-  set_tests_properties(tools/${test} PROPERTIES LABELS unit TIMEOUT 120)
+  set_tests_properties(tools/${test} PROPERTIES LABELS "unit;same" TIMEOUT 120)
 endforeach()
 
 # 77: no Python here has PyYAML, or there is no systemd-analyze; ctest then lists the test as skipped.
 foreach(test pages systemd)
   add_test(NAME tools/${test}_test COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/tools/${test}_test.py)
-  set_tests_properties(tools/${test}_test PROPERTIES LABELS unit TIMEOUT 60 SKIP_RETURN_CODE 77)
+  set_tests_properties(tools/${test}_test PROPERTIES LABELS "unit;same" TIMEOUT 60 SKIP_RETURN_CODE 77)
 endforeach()
 
 # 77: no Python here has PyYAML, or no db_bench loads RocksDB 11; ctest then lists the test as skipped.

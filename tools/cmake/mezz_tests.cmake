@@ -1,6 +1,8 @@
 # The functions of tests/*.cmake, and the check of the headers.
 add_custom_target(core_tests)
 set(mezz_one_thread generators plan_curves plan_page readers report rocksdb_traces traces)
+set(mezz_sees_no_rocksdb admission cache checked curves generators plan_curves plan_devices plan_model plan_page program
+                         readers report simulator traces watch)
 # Release builds of RocksDB lack the typeinfo that a class derived from theirs would name. All tests do without, so that
 # no two sources of a program differ in it. And Clang compiles a test in half the time if it need not optimise it.
 set(mezz_test_options -fno-rtti)
@@ -14,8 +16,8 @@ set(mezz_tsan_suppressions suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan
 # tests/<path>.cc as one ctest test named <path>. Sources of one label whose first dependency is the same share one
 # program, tests/<label>_<library>; ALONE gives a source its own. A quick build joins them, but those that are APART:
 # they have names that others of the program have too. Definitions are the source's, not the program's.
-# Tests of what is installed have the label core as well; the target core_tests builds their programs. Those of cache/
-# and admission/, model-checked or not, which no RocksDB can change, have the label cache.
+# Tests of what is installed have the label core as well; the target core_tests builds their programs. Those that no
+# RocksDB can change, as what they test does not see it, have the label same.
 # THOROUGH: it does as much as the environment says (MEZZ_CRASHES, MEZZ_REORDERINGS), which is far more with --long:
 # there it has an hour.
 # TSAN: options of the thread sanitizer for this source alone. TSAN_LONG: under the thread sanitizer it is built and run
@@ -55,8 +57,8 @@ function(mezz_test path)
   if(ARG_NEEDS)
     add_dependencies(${program} ${ARG_NEEDS})
   endif()
-  if("${library}" MATCHES "^(cache|admission|checked)$")
-    list(APPEND ARG_LABELS cache)
+  if(library IN_LIST mezz_sees_no_rocksdb AND NOT "mezz::rocksdb" IN_LIST ARG_DEPS)
+    list(APPEND ARG_LABELS same)
   endif()
   if("${library}" MATCHES "^(cache|admission|rocksdb)$")
     list(APPEND ARG_LABELS core)
