@@ -311,6 +311,7 @@ std::optional<Reason> AdaptivePolicy::LimitReached(uint32_t bytes) {
 Decision AdaptivePolicy::OnReclaim(const BlockFacts& block) {
   const uint64_t hash = HashOfBlock(block.key);
   const Decision decision = Survival(block, hash);
+  if (decision.action == Action::kDrop && block.demotable) return decision;
   // A tier that packs makes room by that first: evidence is asked for once something had to go.
   const bool fills = !block.codec || (decision.action == Action::kDrop && !block.in_dram);
   if (fills && !filled_.load(std::memory_order_relaxed)) filled_.store(true, std::memory_order_relaxed);
@@ -320,8 +321,10 @@ Decision AdaptivePolicy::OnReclaim(const BlockFacts& block) {
 }
 
 Decision AdaptivePolicy::OnDemotion(const BlockFacts& block) {
-  if (const auto limit = LimitReached(block.bytes)) return {Action::kDrop, *limit};
-  return {Action::kDemote, Reason::kPolicyDefault};
+  const auto limit = LimitReached(block.bytes);
+  if (!limit) return {Action::kDemote, Reason::kPolicyDefault};
+  ghost_.Insert(HashOfBlock(block.key));
+  return {Action::kDrop, *limit};
 }
 
 // Whether the record does not pack, in a tier where most others do.

@@ -69,10 +69,11 @@ class LogMembers {
   }
   uint32_t faults(size_t member) const { return members_[member].faults.load(std::memory_order_relaxed); }
 
-  // Leaves members out (a bit each). Seq_cst: who is told first sees them out.
-  void LeaveOut(uint32_t members) {
-    const uint32_t before = out_.fetch_or(members, std::memory_order_seq_cst);
-    untold_.fetch_or(members & ~before, std::memory_order_seq_cst);
+  // Leaves members out (a bit each). Returns those that were in. Seq_cst: who is told first sees them out.
+  uint32_t LeaveOut(uint32_t members) {
+    const uint32_t newly = members & ~out_.fetch_or(members, std::memory_order_seq_cst);
+    untold_.fetch_or(newly, std::memory_order_seq_cst);
+    return newly;
   }
   // The same of those that are out from the start, which everybody knows.
   void BeginWithout(uint32_t members) { out_.store(members, std::memory_order_seq_cst); }

@@ -207,6 +207,20 @@ Status CheckVerify(const ScmOptions& options) {
   return Status::Ok();
 }
 
+Status CheckModels(const ScmOptions& options) {
+  for (const MediumModelName model : options.Models()) {
+    if (std::ranges::find(kModels, model, &Named<MediumModelName>::value) != std::end(kModels)) continue;
+    return Status::InvalidArgument(
+        fmt::format("model={} is not one: choose kNone, kOptane100 or kCxl", static_cast<int>(model)));
+  }
+  if (!options.member_models.empty() && options.member_models.size() != options.members.size()) {
+    return Status::InvalidArgument(
+        fmt::format("model={} names {} models for {} media: name one for all, or one for each", options.ModelText(),
+                    options.member_models.size(), std::max<size_t>(options.members.size(), 1)));
+  }
+  return Status::Ok();
+}
+
 Status CheckTuning(const ScmOptions& options) {
   if (options.scrub_bytes_per_second > kCapacityBytesMax) {
     return Status::InvalidArgument(
@@ -252,16 +266,7 @@ Status CheckTuning(const ScmOptions& options) {
         fmt::format("recovery_budget_ms={} is more than a day: give at most {}, or 0 for no bound",
                     options.recovery_budget_ms, kRecoveryBudgetMsMax));
   }
-  for (const MediumModelName model : options.Models()) {
-    if (std::ranges::find(kModels, model, &Named<MediumModelName>::value) != std::end(kModels)) continue;
-    return Status::InvalidArgument(
-        fmt::format("model={} is not one: choose kNone, kOptane100 or kCxl", static_cast<int>(model)));
-  }
-  if (!options.member_models.empty() && options.member_models.size() != options.members.size()) {
-    return Status::InvalidArgument(
-        fmt::format("model={} names {} models for {} media: name one for all, or one for each", options.ModelText(),
-                    options.member_models.size(), std::max<size_t>(options.members.size(), 1)));
-  }
+  MEZZ_RETURN_IF_ERROR(CheckModels(options));
   if (std::ranges::find(kPackModes, options.pack, &Named<PackMode>::value) == std::end(kPackModes)) {
     return Status::InvalidArgument(
         fmt::format("pack={} is not one: choose kOff, kImage, kLz4, kZstd or kAuto", static_cast<int>(options.pack)));
@@ -367,7 +372,7 @@ ScmOptions ScmOptions::OfMember(size_t number) const {
   one.path = members[number].path;
   one.numa_node = members[number].numa_node;
   one.capacity_bytes = members[number].capacity_bytes;
-  one.model = member_models.empty() ? model : member_models[number];
+  one.model = number < member_models.size() ? member_models[number] : model;
   one.member_models.clear();
   return one;
 }

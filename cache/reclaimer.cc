@@ -105,12 +105,12 @@ bool Reclaimer::MakeRoom(ShareId share) {
   const Stay stay(*this, std::unique_lock(mutex_));
   waiting_.fetch_sub(1, std::memory_order_relaxed);
   const Level level = parts_.log->LevelOfNew();
-  const uint32_t held = parts_.log->UseOf(share).held;
+  const uint32_t held = parts_.log->HeldBy(share, level);
   for (uint32_t tries = 0; tries < log_rules::kSparingVictimsMax + parts_.log->segments(); ++tries) {
     if (parts_.log->free_segments(level) > 1 && !parts_.log->IsFull(share, level)) return true;
     // A share far above a maximum that was lowered: others may reclaim before it is asked for again.
     if (tries >= kVictimsAtOnce && parts_.log->IsFull(share, level) &&
-        parts_.log->UseOf(share).held + kVictimsAtOnce / 2 <= held)
+        parts_.log->HeldBy(share, level) + kVictimsAtOnce / 2 <= held)
       return true;
     const Mode mode = tries < log_rules::kSparingVictimsMax ? Mode::kSpare : Mode::kDrop;
     if (!CleanerOf(level).Work(UINT64_MAX, mode, share)) return false;
@@ -120,19 +120,25 @@ bool Reclaimer::MakeRoom(ShareId share) {
 
 void Reclaimer::ShrinkTo(uint32_t segments) {
   constexpr int kYieldsMax = 100;
-  for (bool done = false; !done;) {
-    bool worked = false;
+  for (;;) {
+    bool worked = false, waits = false;
     {
       const Stay stay(*this, std::unique_lock(mutex_));
-      done = parts_.log->LimitTo(segments) == 0;
-      if (!done && segments == 0) parts_.log->SealAll();
+      if (parts_.log->LimitTo(segments) == 0) return;
+      if (segments == 0) parts_.log->SealAll();
       for (const Level level : {Level::kFast, Level::kSlow}) {
-        if (parts_.log->MustShrink(level)) worked |= CleanerOf(level).Work(UINT64_MAX, Mode::kDropPinned);
+        if (!parts_.log->MustShrink(level)) continue;
+        if (CleanerOf(level).Work(UINT64_MAX, Mode::kDropPinned)) {
+          worked = true;
+        } else if (parts_.log->HasSealed(level)) {
+          waits = true;  // until the writers in them have left
+        } else {
+          worked |= parts_.log->SealOpen(level);  // all that is left is open, or holds tombstones
+        }
       }
     }
-    // All that is left is open: below the limit by itself, but for shares' segments.
-    if (!done && !worked && !parts_.log->HasSealed() && !parts_.log->SealShares()) return;
-    if (!done && !worked) std::this_thread::yield();  // until the writers in them have left
+    if (!worked && !waits) return;
+    if (!worked) std::this_thread::yield();
     // A mutex favours who released it last: let those in who wait for room.
     for (int i = 0; i < kYieldsMax && waiting_.load(std::memory_order_relaxed) != 0; ++i) std::this_thread::yield();
   }

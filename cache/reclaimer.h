@@ -24,7 +24,7 @@ namespace mezz {
 // Segments whose memory failed go before all others, at the next put. Their records are not read again.
 //
 // Thread-safe. One thread at a time reclaims. Step returns if another thread reclaims; MakeRoom and ShrinkTo wait for
-// one victim at most.
+// one victim at most, and for what its demotion takes on the slow level.
 class Reclaimer {
  public:
   // All that the parts name must outlive this.

@@ -9,16 +9,17 @@ ReservedFills::ReservedFills(const SegmentLog& log, std::span<const SegmentLog::
   for (const SegmentLog::Fill& fill : fills) {
     const SegmentLog::OwnerOnMedium owner = log.ReadOwner(fill.segment);
     if (owner.tag == 0) continue;
-    Share& share = shares_[owner.tag];
+    const Level level = log.LevelOf(fill.segment);
+    Share& share = shares_[{owner.tag, level}];
     ++share.segments;
     if (fill.sequence < share.sequence) continue;
     share.sequence = fill.sequence;
-    share.reserved = PercentOf(log.usable_segments(), owner.reserved_percent);
+    share.reserved = PercentOf(log.usable_segments(level), owner.reserved_percent);
   }
 }
 
 bool ReservedFills::GiveUp(SegmentId id) {
-  const auto found = shares_.find(log_.ReadOwner(id).tag);
+  const auto found = shares_.find({log_.ReadOwner(id).tag, log_.LevelOf(id)});
   if (found == shares_.end()) return true;
   Share& share = found->second;
   if (share.segments <= share.reserved) return false;

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
-#include <unordered_map>
+#include <utility>
 
 #include "cache/segment_log.h"
 
@@ -24,7 +25,7 @@ class ReservedFills {
     uint64_t sequence = 0;  // of the youngest segment
   };
   const SegmentLog& log_;
-  std::unordered_map<uint64_t, Share> shares_;  // by tag
+  std::map<std::pair<uint64_t, Level>, Share> shares_;  // by tag; a reserve is of each level
 };
 
 }  // namespace mezz

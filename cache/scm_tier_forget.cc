@@ -170,6 +170,6 @@ void ScmTier::ForgetFile(FileId file) {
 
 Status ScmTier::SetCapacity(uint64_t bytes) { return impl_->SetCapacity(bytes); }
 bool ScmTier::IsForgotten(FileId file) const { return impl_->dead_.Has(file); }
-bool ScmTier::IsHollow() const { return impl_->log_.hollow_segments() != 0; }
+bool ScmTier::IsHollow() const { return impl_->log_.hollow_segments(impl_->log_.LevelOfNew()) != 0; }
 
 }  // namespace mezz

@@ -112,8 +112,7 @@ bool SegmentCleaner::PickVictim(Mode mode, ShareId needs) {
   const SegmentLog::Victim picked = parts_.log->TakeVictim(/*pinned_too=*/mode == Mode::kDropPinned, needs, level_);
   if (picked.skipped_pinned != 0)
     parts_.counters->Add(Event::kScmSegmentSkippedPinned, BlockRole::kOther, picked.skipped_pinned);
-  pin_pressure_.store(4 * (picked.skipped_pinned + parts_.log->draining_segments()) > picked.sealed,
-                      std::memory_order_relaxed);
+  pin_pressure_.store(4 * (picked.skipped_pinned + picked.draining) > picked.sealed, std::memory_order_relaxed);
   if (!picked.segment) return false;
   const bool weighed = mode == Mode::kSpare && picked.generation == Generation::kProven && !picked.hollow &&
                        requeue_percent_.load(std::memory_order_relaxed) != 0 &&
@@ -136,7 +135,7 @@ Fate SegmentCleaner::FateOf(const record::Header& header, IndexWord word, bool p
   const bool in_dram = word.dram() && !IsMark(word);
   if (in_dram && dram_goes_.load(std::memory_order_relaxed)) [[unlikely]]
     return Fate::kSpare;
-  const bool demotable = slower_ != nullptr && parts_.log->IsInUse(Level::kSlow);
+  const bool demotable = MayDemote();
   Fate fate = FateByHeat(word.heat(), packable, demotable);
   if (parts_.judge != nullptr) {
     fate = parts_.judge->Judge({.key = header.key,
@@ -167,7 +166,6 @@ void SegmentCleaner::Settle(uint64_t offset, record::Header header, Mode mode) {
     const Fate fate = mode == Mode::kSpare && !dead ? FateOf(header, entry.word, packable) : Fate::kDrop;
     // Nobody could tell the copy's mark from what this life's DRAM tier holds.
     if (fate != Fate::kDrop && IsMark(entry.word)) entry.word = parts_.index->Touch(entry, /*heat=*/0);
-    if (fate == Fate::kDemote && Demote(offset, header, entry)) return;
     if (fate != Fate::kDrop && fate != Fate::kDemote && packable) {
       const Packing packing = Pack(offset, header, entry, fate);
       if (packing == Packing::kDone) return;
@@ -176,6 +174,8 @@ void SegmentCleaner::Settle(uint64_t offset, record::Header header, Mode mode) {
       if (packing != Packing::kNoRoom && fate == Fate::kPack) continue;  // judged again, as what it is
     }
     if (fate == Fate::kSpare && bytes <= survivor_credit_ && Spare(offset, header, entry)) return;
+    // What cannot be spared is demoted at least.
+    if (fate != Fate::kDrop && MayDemote() && Demote(offset, header, entry)) return;
     if (parts_.index->Drop(entry) == Index::Outcome::kDone) {
       if (dead) return CountDead(parts_.counters, header);
       return parts_.counters->Add(Event::kScmDropped, header.role);
@@ -214,17 +214,20 @@ bool SegmentCleaner::Spare(uint64_t offset, const record::Header& header, Index:
   return true;
 }
 
-// Demotes a record, which keeps its heat. As Spare.
+// Demotes a record. As Spare.
 bool SegmentCleaner::Demote(uint64_t offset, const record::Header& header, Index::Entry entry) {
   if (!MayCopy(header, offset, entry)) return true;
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
   const auto to = slower_->TakeIn(bytes, victim_->share);
   if (!to || !Copy(offset, header, *to)) return false;
-  parts_.counters->Add(Event::kScmDemoted, header.role);
-  parts_.counters->Add(Event::kScmDemotedBytes, header.role, bytes);
   parts_.counters->Add(Event::kScmWrittenBytes, header.role, bytes);
   MEZZ_TEST_POINT("reclaim.before_move");
-  parts_.index->Move(entry, to->place.offset / kLineBytes, /*heat_paid=*/0);
+  // Not so hot that it would rise again before it is hit there.
+  const unsigned heat_cost = entry.word.heat() - std::min(entry.word.heat(), log_rules::kRaiseHeat - 1);
+  if (parts_.index->Move(entry, to->place.offset / kLineBytes, heat_cost) == Index::Outcome::kDone) {
+    parts_.counters->Add(Event::kScmDemoted, header.role);
+    parts_.counters->Add(Event::kScmDemotedBytes, header.role, bytes);
+  }
   MEZZ_TEST_POINT("reclaim.moved");
   parts_.log->Leave(*to);
   return true;
@@ -233,8 +236,8 @@ bool SegmentCleaner::Demote(uint64_t offset, const record::Header& header, Index
 // Reserves space for a record that the faster level demotes, and cleans a little more than that.
 std::optional<SegmentLog::Reservation> SegmentCleaner::TakeIn(uint64_t bytes, ShareId share) {
   const uint32_t free = parts_.log->free_segments(level_);
-  if (free <= 2 || parts_.log->IsFull(share, level_))
-    Work(bytes * (free <= 1 ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare, share);
+  const bool urgent = free <= 1 || parts_.log->IsFull(share, level_);
+  if (urgent || free <= 2) Work(bytes * (urgent ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare, share);
   return Reserve(Generation::kYoung, bytes, share, SegmentLog::For::kWriter);
 }
 
@@ -320,7 +323,6 @@ void SegmentCleaner::KeepDictionary(uint64_t offset, SegmentId to) {
     parts_.log->KeepDictionary(to, prefix->dictionary);
 }
 
-// Writes dictionaries anew whose records lay in the segment `lost`.
 void SegmentCleaner::RewriteDictionaries(SegmentId lost) {
   for (unsigned slot = 0; parts_.dictionaries != nullptr && slot < Dictionaries::kSlots; ++slot) {
     const Dictionaries::Lease dictionary =

@@ -21,6 +21,14 @@ uint32_t FastSegments(uint64_t slow_begin, uint64_t segment_bytes, uint32_t segm
   return static_cast<uint32_t>(std::min<uint64_t>(slow_begin / segment_bytes, segments));
 }
 
+// A position has room for so many lanes; of ordered media two of them are the slow level's.
+constexpr unsigned kSlowLanes = 2;
+unsigned WriterLanesMax(uint64_t slow_begin, uint64_t segment_bytes, uint32_t segments) {
+  const uint32_t fast = FastSegments(slow_begin, segment_bytes, segments);
+  const auto most = static_cast<unsigned>(layout::kLanesMax - 1 - (fast < segments ? kSlowLanes : 0));
+  return std::min(log_rules::WriterLanes(fast), most);
+}
+
 }  // namespace
 
 SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t segment_bytes, uint64_t format_id,
@@ -32,14 +40,17 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       format_id_(format_id),
       counters_(counters),
       dictionaries_(dictionaries),
-      lanes_(log_rules::WriterLanes(FastSegments(slow_begin, segment_bytes, segments_count_)) + 1),
-      segments_(std::make_unique<Segment[]>(segments_count_)),
+      lanes_(WriterLanesMax(slow_begin, segment_bytes, segments_count_) + 1),
       lane_(std::make_unique<Lane[]>(lanes_)),
       other_lane_(std::make_unique<OtherLane[]>(kOtherLanes)),
-      levels_{LogLevel(0, FastSegments(slow_begin, segment_bytes, segments_count_)),
-              LogLevel(FastSegments(slow_begin, segment_bytes, segments_count_), segments_count_)},
-      shares_({levels_[0].size(), levels_[1].size()}),
-      members_(medium, segment_bytes, segments_count_) {
+      table_(segments_count_),
+      members_(medium, segment_bytes, segments_count_),
+      shares_({FastSegments(slow_begin, segment_bytes, segments_count_),
+               segments_count_ - FastSegments(slow_begin, segment_bytes, segments_count_)}),
+      levels_{LogLevel(Level::kFast, 0, FastSegments(slow_begin, segment_bytes, segments_count_), &table_, &members_,
+                       &shares_),
+              LogLevel(Level::kSlow, FastSegments(slow_begin, segment_bytes, segments_count_), segments_count_, &table_,
+                       &members_, &shares_)} {
   assert(std::has_single_bit(segment_bytes) && levels_[0].size() != 0);
   draining_.reserve(segments_count_);
   unused_count_.store(segments_count_, std::memory_order_relaxed);
@@ -55,16 +66,7 @@ void SegmentLog::Provide(uint32_t segments, size_t member) {
   const std::lock_guard lock(mutex_);
   const uint32_t from = members_.ready_end(member), end = members_.begin(member) + segments;
   if (end <= from) return;
-  // Below what is free already: the stack hands out the start of the medium first. No allocation: there is room.
-  LogLevel& level = LevelHolding(SegmentId{from});
-  const size_t before = level.free.size();
-  for (uint32_t i = end; i-- > from;) {
-    if (state(SegmentId{i}) != State::kUnready) continue;  // adopted, or quarantined
-    Change(SegmentId{i}, State::kUnready, State::kFree);
-    level.free.push_back(SegmentId{i});
-  }
-  level.unready -= static_cast<uint32_t>(level.free.size() - before);
-  std::rotate(level.free.begin(), level.free.begin() + static_cast<ptrdiff_t>(before), level.free.end());
+  LevelHolding(SegmentId{from}).Provide(from, end);
   members_.SetReadyEnd(member, end);
   if (members_.out() != 0) QuarantineUnusedLocked();
   ParkSurplusLocked();
@@ -107,11 +109,7 @@ std::vector<SegmentLog::Fill> SegmentLog::Fills() const {
                      .dead = s.dead.load(std::memory_order_relaxed),
                      .dictionaries = static_cast<uint8_t>(s.dictionaries.load(std::memory_order_relaxed))});
   };
-  for (const LogLevel& of : levels_) {
-    for (size_t at = 0; at < of.hollow.size(); ++at) add(of.hollow[at], segment(of.hollow[at]).hollow_of);
-    for (size_t at = 0; at < of.young.size(); ++at) add(of.young[at], Generation::kYoung);
-    for (size_t at = 0; at < of.proven.size(); ++at) add(of.proven[at], Generation::kProven);
-  }
+  for (const Level level : {Level::kSlow, Level::kFast}) this->level(level).ForEachSealed(add);
   for (uint32_t i = 0; i < segments_count_; ++i) {
     // A victim that reclaim has not finished: in no queue.
     if (state(SegmentId{i}) == State::kSealed && !listed[i]) add(SegmentId{i}, Generation::kYoung);
@@ -130,10 +128,10 @@ void SegmentLog::Await(std::span<const Fill> fills, bool keep) {
   awaiting_.reserve(fills.size());
   for (const Fill& fill : fills) {
     segment(fill.segment).sequence.store(fill.sequence, std::memory_order_relaxed);
-    Change(fill.segment, State::kUnready, State::kAwaiting);
-    if (keep) segment(fill.segment).control.fetch_add(kPin, std::memory_order_relaxed);
+    table_.Change(fill.segment, State::kUnready, State::kAwaiting);
+    if (keep) table_.Add(fill.segment, SegmentTable::kPin, std::memory_order_relaxed);
     awaiting_.push_back(fill.segment);
-    --LevelHolding(fill.segment).unready;
+    LevelHolding(fill.segment).NoteReady();
   }
   keeps_awaiting_ = keep;
   CountLocked();
@@ -151,7 +149,7 @@ void SegmentLog::OrderAwaiting() {
 }
 
 bool SegmentLog::PinAwaiting(SegmentId id) {
-  if (StateOf(segment(id).control.fetch_add(kPin, std::memory_order_acquire)) == State::kAwaiting) return true;
+  if (table_.Add(id, SegmentTable::kPin, std::memory_order_acquire) == State::kAwaiting) return true;
   Unpin(id);
   return false;
 }
@@ -187,12 +185,12 @@ bool SegmentLog::AdoptAwaiting(const Fill& fill) {
   s.tail.store(fill.tail - (uint64_t{Raw(fill.segment)} << segment_shift_), std::memory_order_relaxed);
   s.dead.store(fill.dead, std::memory_order_relaxed);
   s.adopted = true;
-  s.control.fetch_add(kWriter, std::memory_order_relaxed);
+  table_.Add(fill.segment, SegmentTable::kWriter, std::memory_order_relaxed);
   SetShareLocked(fill.segment, share, tag);
-  Change(fill.segment, State::kAwaiting, State::kSealed);
+  table_.Change(fill.segment, State::kAwaiting, State::kSealed);
   // It is the last one, but for those that other threads have not come to yet.
   awaiting_.erase(std::find(awaiting_.rbegin(), awaiting_.rend(), fill.segment).base() - 1);
-  QueueLocked(fill.segment, fill.generation, At::kBegin);
+  QueueLocked(fill.segment, fill.generation, LogLevel::At::kBegin);
   return true;
 }
 
@@ -200,7 +198,7 @@ bool SegmentLog::GiveUpOldest(bool pinned_too, Level level) {
   const std::lock_guard lock(mutex_);
   if (keeps_awaiting_ && !pinned_too) return false;
   const auto oldest = std::ranges::find_if(awaiting_, [&](SegmentId id) {
-    return LevelOf(id) == level && MayTake(id, pinned_too) &&
+    return LevelOf(id) == level && this->level(level).MayTake(id, pinned_too) &&
            (pinned_too || shares_.count() == 0 || !IsReservedAwaiting(id));
   });
   if (oldest == awaiting_.end()) return false;
@@ -230,7 +228,7 @@ void SegmentLog::LosePlacesIf(IsLost&& is_lost) const {
 // Gives up a segment unread. If it holds the record of a dictionary that is in use, that is written anew.
 void SegmentLog::GiveUpLocked(SegmentId id) {
   LosePlacesIf([id](SegmentId lies_in) { return lies_in == id; });
-  Change(id, State::kAwaiting, State::kDraining);
+  table_.Change(id, State::kAwaiting, State::kDraining);
   draining_.push_back(id);
 }
 
@@ -240,10 +238,15 @@ uint64_t SegmentLog::SegmentStart(SegmentId id) const {
 
 uint64_t SegmentLog::FirstRecord(SegmentId id) const { return SegmentStart(id) + sizeof(layout::SegmentHeader); }
 
+// A level that was made small has room for fewer.
+unsigned SegmentLog::UsedWriterLanes() const {
+  return std::min(lanes_ - 1, log_rules::WriterLanes(levels_[0].usable()));
+}
+
 unsigned SegmentLog::LaneOfThisThread() const {
   static std::atomic<unsigned> next{0};
   static thread_local const unsigned mine = next.fetch_add(1, std::memory_order_relaxed);
-  return mine % (lanes_ - 1);
+  return mine % UsedWriterLanes();
 }
 
 std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64_t bytes) {
@@ -252,20 +255,21 @@ std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64
   if (open == kNoSegment) return std::nullopt;
   const SegmentId id{static_cast<uint32_t>(open)};
   Segment& s = segment(id);
-  if (StateOf(s.control.fetch_add(kWriter | kPin, std::memory_order_acquire)) == State::kOpen) {
+  constexpr uint64_t kEntered = SegmentTable::kWriter | SegmentTable::kPin;
+  if (table_.Add(id, kEntered, std::memory_order_acquire) == State::kOpen) {
     uint64_t tail = s.tail.load(std::memory_order_relaxed);
     while (tail + bytes <= segment_bytes()) {
       if (s.tail.compare_exchange_weak(tail, tail + bytes, std::memory_order_release, std::memory_order_relaxed))
         return Reservation{id, {(uint64_t{Raw(id)} << segment_shift_) + tail, static_cast<uint32_t>(Sequence(id))}};
     }
   }
-  Subtract(id, kWriter | kPin);
+  Subtract(id, kEntered);
   return std::nullopt;
 }
 
 // Another writer may see the bit before the hold is counted. Until then both writers have holds of their own.
 void SegmentLog::KeepDictionary(SegmentId id, uint16_t number) {
-  assert(WritersOf(segment(id).control.load(std::memory_order_relaxed)) != 0);
+  assert(table_.writers(id) != 0);
   const unsigned slot = Dictionaries::SlotOf(number);
   Atomic<uint32_t>& kept = segment(id).dictionaries;
   if ((kept.load(std::memory_order_relaxed) & 1u << slot) != 0) return;
@@ -290,7 +294,7 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   const std::lock_guard lock(mutex_);
   const uint64_t open = OpenOf(lane).load(std::memory_order_relaxed);
   if (open != kNoSegment) {
-    const Segment& s = segments_[open];
+    const Segment& s = segment(SegmentId{static_cast<uint32_t>(open)});
     if (s.tail.load(std::memory_order_relaxed) + bytes <= segment_bytes()) return true;  // another thread advanced it
   }
   const size_t kept_for_reclaim = whom == For::kReclaim ? 0 : 1;
@@ -298,35 +302,23 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   if (!shares_.IsAdded(share)) return false;  // since LaneOf: the caller asks again
   LogLevel& level = this->level(LevelOfLane(lane));
   const bool is_full = whom == For::kWriter && shares_.IsFull(share, LevelOfLane(lane));
-  if (level.free.size() <= kept_for_reclaim || is_full) {
-    // Of a small tier, or beside reserves, all that might go may be open, or hold tombstones: then this one is what
+  if (level.free() <= kept_for_reclaim || is_full) {
+    // Of a small tier, or beside reserves, all that might go may be open, or hold tombstones: then what is open is what
     // reclaim can take.
-    const bool none_sealed = !HasVictimFor(share, LevelOfLane(lane));
-    if (none_sealed && open != kNoSegment && whom == For::kWriter) SealLocked(lane);
+    const bool none_sealed = whom == For::kWriter && !level.HasVictimFor(share);
+    for (unsigned other = 0; none_sealed && other < all_lanes(); ++other) {
+      if (LevelOfLane(other) == LevelOfLane(lane) && (!is_full || ShareOf(other) == share)) SealLocked(other);
+    }
     return false;
   }
   const auto sequence = NextSequenceLocked();
   if (!sequence) return false;
   if (open != kNoSegment) SealLocked(lane);
-  const SegmentId id = TakeFreeLocked(&level);
+  const SegmentId id = level.TakeFree();
   CountLocked();
   OpenLocked(id, *sequence, GenerationOf(lane), share, State::kOpen);
   OpenOf(lane).store(Raw(id), std::memory_order_release);
   return true;
-}
-
-// The free segment that became free last; of several media, of the one whose turn it is.
-SegmentId SegmentLog::TakeFreeLocked(LogLevel* level) {
-  auto taken = level->free.end() - 1;
-  if (members_.count() > 1) {
-    uint32_t have = 0;
-    for (const SegmentId id : level->free) have |= 1u << members_.Of(id);
-    const size_t member = members_.TakeTurn(have);
-    while (members_.Of(*taken) != member) --taken;
-  }
-  const SegmentId id = *taken;
-  level->free.erase(taken);
-  return id;
 }
 
 // Opens a segment as `to`, kOpen or kTombstones, in one step. If a segment of tombstones were kOpen first, a late
@@ -350,7 +342,7 @@ void SegmentLog::OpenLocked(SegmentId id, uint64_t sequence, Generation generati
   segment(id).dead.store(0, std::memory_order_relaxed);
   segment(id).adopted = false;
   if (to == State::kOpen) SetShareLocked(id, share, header.share);
-  Change(id, State::kFree, to);
+  table_.Change(id, State::kFree, to);
 }
 
 void SegmentLog::SealLocked(unsigned lane) {
@@ -358,7 +350,7 @@ void SegmentLog::SealLocked(unsigned lane) {
   if (open == kNoSegment) return;
   const SegmentId id{static_cast<uint32_t>(open)};
   OpenOf(lane).store(kNoSegment, std::memory_order_relaxed);
-  Change(id, State::kOpen, State::kSealed);
+  table_.Change(id, State::kOpen, State::kSealed);
   QueueLocked(id, GenerationOf(lane));
 }
 
@@ -369,14 +361,10 @@ Generation SegmentLog::GenerationOf(unsigned lane) const {
   return proven ? Generation::kProven : Generation::kYoung;
 }
 
-void SegmentLog::QueueLocked(SegmentId id, Generation generation, At at) {
+void SegmentLog::QueueLocked(SegmentId id, Generation generation, LogLevel::At at) {
   assert(state(id) == State::kSealed);
-  const bool hollow = segment(id).dead.load(std::memory_order_relaxed) >= HollowBytes();
-  LogLevel& level = LevelHolding(id);
-  SegmentQueue& queue = hollow ? level.hollow : generation == Generation::kProven ? level.proven : level.young;
-  at == At::kBegin ? queue.PushFront(id) : queue.PushBack(id);
-  if (!hollow) return;
-  segment(id).hollow_of = generation;
+  const bool hollow = segment(id).dead.load(std::memory_order_relaxed) >= log_rules::HollowBytes(segment_bytes());
+  if (!LevelHolding(id).Queue(id, generation, hollow, at)) return;
   CountLocked();
   counters_->Add(Event::kScmSegmentHollow, BlockRole::kOther);
 }
@@ -385,28 +373,22 @@ void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
   assert(pins(id) > 0);
   const uint64_t before = segment(id).dead.fetch_add(bytes, std::memory_order_relaxed);
   assert(before + bytes <= segment_bytes());
-  if (before >= HollowBytes() || before + bytes < HollowBytes()) return;
+  if (before >= log_rules::HollowBytes(segment_bytes()) || before + bytes < log_rules::HollowBytes(segment_bytes()))
+    return;
   const std::lock_guard lock(mutex_);
-  for (const Generation generation : {Generation::kYoung, Generation::kProven}) {
-    LogLevel& level = LevelHolding(id);
-    SegmentQueue& queue = generation == Generation::kProven ? level.proven : level.young;
-    if (queue.Erase(id)) return QueueLocked(id, generation);
-  }
+  if (const auto generation = LevelHolding(id).TakeFromQueue(id)) return QueueLocked(id, *generation);
   // It is open, and is queued as hollow when it is sealed; or it is the victim already.
 }
 
-// Prefers the fast level, memory that has not failed yet, and then low numbers, so that a medium that is made smaller
-// keeps the segment.
+// Prefers the slow level, which has more room, memory that has not failed yet, and then low numbers, so that a medium
+// that is made smaller keeps the segment.
 std::optional<SegmentId> SegmentLog::OpenTombstones() {
   const std::lock_guard lock(mutex_);
-  std::vector<SegmentId>& free = levels_[levels_[0].free.size() > 1 ? 0 : 1].free;
-  if (free.size() <= 1) return std::nullopt;
-  const auto first =
-      std::ranges::min_element(free, {}, [this](SegmentId id) { return std::pair(HadFault(id), Raw(id)); });
-  const SegmentId id = *first;
+  LogLevel& level = levels_[levels_[1].free() > 1 ? 1 : 0];
+  if (level.free() <= 1) return std::nullopt;
   const auto sequence = NextSequenceLocked();
   if (!sequence) return std::nullopt;
-  free.erase(first);
+  const SegmentId id = level.TakeFreeBy([this](SegmentId free) { return std::pair(HadFault(free), Raw(free)); });
   OpenLocked(id, *sequence, Generation::kYoung, kNoShare, State::kTombstones);
   ++tombstone_segments_;
   CountLocked();
@@ -417,8 +399,8 @@ void SegmentLog::AdoptTombstones(SegmentId id, uint64_t sequence) {
   const std::lock_guard lock(mutex_);
   assert(!members_.IsReady(id));
   segment(id).sequence.store(sequence, std::memory_order_relaxed);
-  Change(id, State::kUnready, State::kTombstones);
-  --LevelHolding(id).unready;
+  table_.Change(id, State::kUnready, State::kTombstones);
+  LevelHolding(id).NoteReady();
   ++tombstone_segments_;
   CountLocked();
 }
@@ -427,7 +409,7 @@ void SegmentLog::CloseTombstones(SegmentId id) {
   const std::lock_guard lock(mutex_);
   assert(tombstone_segments_ > 0);
   --tombstone_segments_;
-  Change(id, State::kTombstones, State::kDraining);
+  table_.Change(id, State::kTombstones, State::kDraining);
   draining_.push_back(id);
   CollectLocked();
 }
@@ -437,25 +419,29 @@ uint32_t SegmentLog::tombstone_segments() const {
   return tombstone_segments_;
 }
 
-// The mutex keeps each lane's segment the same meanwhile; its tail may grow.
+// The mutex keeps each lane's segment the same meanwhile; its tail may grow. Each lane has a place of its own: the sum
+// of the lines tells which of two positions is the later one.
 LogPosition SegmentLog::Position() const {
   const std::lock_guard lock(mutex_);
   LogPosition position{.next_sequence = next_sequence_, .open = {}};
   static_assert(log_rules::kWriterLanesMax + 1 <= layout::kLanesMax);
-  for (unsigned lane = 0; lane < lanes_; ++lane) {
+  const auto note = [&](unsigned place, unsigned lane) {
     const uint64_t open = OpenOf(lane).load(std::memory_order_relaxed);
-    if (open == kNoSegment) continue;
-    const Segment& s = segments_[open];
-    position.open[lane] = {.sequence = static_cast<uint32_t>(s.sequence.load(std::memory_order_relaxed)),
-                           .line = static_cast<uint32_t>(s.tail.load(std::memory_order_acquire) / kLineBytes)};
-  }
+    if (open == kNoSegment) return;
+    const Segment& s = segment(SegmentId{static_cast<uint32_t>(open)});
+    position.open[place] = {.sequence = static_cast<uint32_t>(s.sequence.load(std::memory_order_relaxed)),
+                            .line = static_cast<uint32_t>(s.tail.load(std::memory_order_acquire) / kLineBytes)};
+  };
+  for (unsigned lane = 0; lane < lanes_; ++lane) note(lane, lane);
+  for (unsigned lane = 0; has_slow() && lane < kSlowLanes; ++lane) note(lanes_ + lane, fast_lanes() + lane);
   return position;
 }
 
-bool SegmentLog::SealShares() {
+bool SegmentLog::SealOpen(Level level) {
   const std::lock_guard lock(mutex_);
   bool sealed = false;
-  for (unsigned lane = lanes_; lane < all_lanes(); ++lane) {
+  for (unsigned lane = 0; lane < all_lanes(); ++lane) {
+    if (LevelOfLane(lane) != level) continue;
     sealed |= OpenOf(lane).load(std::memory_order_relaxed) != kNoSegment;
     SealLocked(lane);
   }
@@ -509,83 +495,11 @@ bool SegmentLog::EraseHeader(const Medium& medium, uint64_t at) {
   return is_gone() || (Wipe(medium, at, sizeof(header)) && is_gone());
 }
 
-void SegmentLog::Change(SegmentId id, State from, State to) {
-  const uint64_t delta = (static_cast<uint64_t>(to) - static_cast<uint64_t>(from)) << kStateShift;
-  [[maybe_unused]] const uint64_t before = segment(id).control.fetch_add(delta, std::memory_order_acq_rel);
-  assert(StateOf(before) == from);
-}
-
-bool SegmentLog::MayTake(SegmentId id, bool pinned_too) const {
-  if (!members_.IsReady(id) && !pinned_too) return false;  // nothing could be written to it yet
-  const uint64_t control = segment(id).control.load(std::memory_order_acquire);
-  return pinned_too ? WritersOf(control) == 0 : PinsOf(control) == 0;
-}
-
-template <typename MayBe>
-void SegmentLog::TakeHollowLocked(LogLevel* level, MayBe&& may_be, bool pinned_too, Victim* victim) {
-  const auto found = level->hollow.Find([&](SegmentId id) {
-    return may_be(segment(id).share.load(std::memory_order_relaxed)) && MayTake(id, pinned_too);
-  });
-  if (!found) return;
-  const SegmentId id = level->hollow[*found];
-  victim->segment = id;
-  victim->generation = segment(id).hollow_of;
-  victim->hollow = true;
-  level->hollow.EraseAt(*found);
-  CountLocked();
-}
-
-template <typename MayBe>
-void SegmentLog::TakeLocked(LogLevel* level, MayBe&& may_be, Generation generation, bool pinned_too, Victim* victim) {
-  SegmentQueue& queue = generation == Generation::kYoung ? level->young : level->proven;
-  const auto found = queue.Find([&](SegmentId id) {
-    if (!may_be(segment(id).share.load(std::memory_order_relaxed))) return false;
-    if (MayTake(id, pinned_too)) return true;
-    // Whoever recovers records into one is no reader.
-    const bool has_writer = WritersOf(segment(id).control.load(std::memory_order_relaxed)) != 0;
-    if (!pinned_too && members_.IsReady(id) && !has_writer) ++victim->skipped_pinned;
-    return false;
-  });
-  if (!found) return;
-  victim->segment = queue[*found];
-  victim->generation = generation;
-  queue.EraseAt(*found);
-}
-
-template <typename MayBe>
-void SegmentLog::TakeOfLocked(LogLevel* level, MayBe&& may_be, bool pinned_too, Victim* victim) {
-  TakeHollowLocked(level, may_be, pinned_too, victim);
-  if (victim->segment) return;
-  const bool young_first = level->young.size() * 100 > uint64_t{level->limit.load(std::memory_order_relaxed)} *
-                                                           young_percent_.load(std::memory_order_relaxed);
-  const Generation first = young_first ? Generation::kYoung : Generation::kProven;
-  const Generation second = young_first ? Generation::kProven : Generation::kYoung;
-  TakeLocked(level, may_be, first, /*pinned_too=*/false, victim);
-  if (!victim->segment) TakeLocked(level, may_be, second, /*pinned_too=*/false, victim);
-  if (!victim->segment && pinned_too) TakeLocked(level, may_be, first, pinned_too, victim);
-  if (!victim->segment && pinned_too) TakeLocked(level, may_be, second, pinned_too, victim);
-}
-
 SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too, ShareId needs, Level at) {
   const std::lock_guard lock(mutex_);
-  LogLevel* const level = &this->level(at);
-  Victim victim;
-  victim.sealed = static_cast<uint32_t>(level->sealed());
-  const bool is_full = shares_.IsFull(needs, at);
-  for (const SharePriority priority : {SharePriority::kLow, SharePriority::kNormal, SharePriority::kHigh}) {
-    if (victim.segment || is_full || shares_.count() == 0) break;
-    const auto may_be = [&](ShareId share) {
-      return shares_.limits(share).priority == priority && shares_.MayLose(share, at);
-    };
-    TakeOfLocked(level, may_be, /*pinned_too=*/false, &victim);
-  }
-  if (!victim.segment && shares_.count() != 0)
-    TakeOfLocked(
-        level, [&](ShareId share) { return share == needs; }, /*pinned_too=*/false, &victim);
-  if (!victim.segment && (shares_.count() == 0 || pinned_too))
-    TakeOfLocked(
-        level, [](ShareId) { return true; }, pinned_too, &victim);
-  if (victim.segment) victim.share = segment(*victim.segment).share.load(std::memory_order_relaxed);
+  Victim victim = level(at).TakeVictim(pinned_too, needs, young_percent_.load(std::memory_order_relaxed));
+  victim.draining = DrainingLocked(at);
+  CountLocked();
   return victim;
 }
 
@@ -595,11 +509,11 @@ Status SegmentLog::AddShare(std::string_view name, const ShareLimits& limits, Sh
   TagAwaitingLocked();
   for (uint32_t i = 0; i < segments_count_; ++i) {
     const State state = this->state(SegmentId{i});
-    if (segments_[i].share_tag != shares_.tag(*id)) continue;
-    if (state == State::kAwaiting) segments_[i].share.store(*id, std::memory_order_relaxed);
+    if (segment(SegmentId{i}).share_tag != shares_.tag(*id)) continue;
+    if (state == State::kAwaiting) segment(SegmentId{i}).share.store(*id, std::memory_order_relaxed);
     if (state != State::kOpen && state != State::kSealed) continue;
-    shares_.NoteHeld(segments_[i].share.load(std::memory_order_relaxed), LevelOf(SegmentId{i}), -1);
-    SetShareLocked(SegmentId{i}, *id, segments_[i].share_tag);
+    shares_.NoteHeld(segment(SegmentId{i}).share.load(std::memory_order_relaxed), LevelOf(SegmentId{i}), -1);
+    SetShareLocked(SegmentId{i}, *id, segment(SegmentId{i}).share_tag);
   }
   return Status::Ok();
 }
@@ -663,23 +577,10 @@ void SegmentLog::SetShareLocked(SegmentId id, ShareId share, uint64_t tag) {
   shares_.NoteHeld(share, LevelOf(id), 1);
 }
 
-// Whether a segment is sealed that TakeVictim may take for this share once its writers and readers have left.
-bool SegmentLog::HasVictimFor(ShareId needs, Level at) const {
-  const LogLevel& level = this->level(at);
-  const bool is_full = shares_.IsFull(needs, at);
-  for (const SegmentQueue* const queue : {&level.young, &level.proven, &level.hollow}) {
-    if (shares_.count() == 0 && !queue->empty()) return true;
-    for (size_t i = 0; shares_.count() != 0 && i < queue->size(); ++i) {
-      const ShareId share = segment((*queue)[i]).share.load(std::memory_order_relaxed);
-      if (share == needs || (!is_full && shares_.MayLose(share, at))) return true;
-    }
-  }
-  return false;
-}
-
-bool SegmentLog::HasSealed() const {
+bool SegmentLog::HasSealed(Level level) const {
   const std::lock_guard lock(mutex_);
-  return levels_[0].sealed() + levels_[1].sealed() + awaiting_.size() != 0;
+  return this->level(level).sealed() != 0 ||
+         std::ranges::any_of(awaiting_, [&](SegmentId id) { return LevelOf(id) == level; });
 }
 
 uint32_t SegmentLog::PinnedSegments() const {
@@ -692,7 +593,7 @@ void SegmentLog::StartDraining(std::span<const SegmentId> ids) {
   const std::lock_guard lock(mutex_);
   for (const SegmentId id : ids) {
     shares_.NoteHeld(segment(id).share.load(std::memory_order_relaxed), LevelOf(id), -1);
-    Change(id, State::kSealed, State::kDraining);
+    table_.Change(id, State::kSealed, State::kDraining);
     draining_.push_back(id);
   }
   CollectLocked();
@@ -700,7 +601,7 @@ void SegmentLog::StartDraining(std::span<const SegmentId> ids) {
 
 void SegmentLog::Requeue(SegmentId id) {
   const std::lock_guard lock(mutex_);
-  assert(state(id) == State::kSealed && !LevelHolding(id).proven.Find([id](SegmentId queued) { return queued == id; }));
+  assert(state(id) == State::kSealed);
   QueueLocked(id, Generation::kProven);
 }
 
@@ -711,25 +612,21 @@ void SegmentLog::CollectDrained() {
 
 void SegmentLog::CollectLocked() {
   std::erase_if(draining_, [this](SegmentId id) {
-    uint64_t expected = Unused(State::kDraining);
-    if (!segment(id).control.compare_exchange_strong(expected, Unused(State::kFree), std::memory_order_acq_rel,
-                                                     std::memory_order_relaxed))
-      return false;
+    if (!table_.FreeIfDrained(id)) return false;
     ReleaseDictionariesLocked(id);
     if (IsCondemned(id)) {
       QuarantineLocked(id);
       return true;
     }
     if (!members_.IsReady(id)) {
-      Change(id, State::kFree, State::kUnready);
-      ++LevelHolding(id).unready;
+      table_.Change(id, State::kFree, State::kUnready);
+      LevelHolding(id).NoteUnready();
       return true;
     }
-    LevelHolding(id).free.push_back(id);
+    LevelHolding(id).AddFree(id);
     return true;
   });
-  UnparkLocked();  // what was quarantined is no surplus any more
-  ParkSurplusLocked();
+  ParkSurplusLocked();  // what was quarantined is no surplus any more
   CountLocked();
 }
 
@@ -737,54 +634,44 @@ uint32_t SegmentLog::LimitTo(uint32_t count) {
   const std::lock_guard lock(mutex_);
   assert(!has_slow() || count == 0 || count >= 2 * log_rules::kSegmentsOfLevelMin);
   const uint32_t least = count == 0 ? 0 : log_rules::kSegmentsOfLevelMin;
-  const auto share = static_cast<uint32_t>(uint64_t{count} * levels_[0].size() / segments_count_);
+  const uint64_t all = std::max(segments_count_ - quarantined_segments(), 1u);
+  const auto share = static_cast<uint32_t>(count * (levels_[0].size() - uint64_t{levels_[0].quarantined()}) / all);
   const uint32_t fast = has_slow() ? std::clamp(share, least, count - least) : count;
-  levels_[0].limit.store(fast, std::memory_order_relaxed);
-  levels_[1].limit.store(count - fast, std::memory_order_relaxed);
+  levels_[0].LimitTo(fast);
+  levels_[1].LimitTo(count - fast);
   SetUsableLocked();
-  UnparkLocked();
+  for (unsigned lane = UsedWriterLanes(); lane < lanes_ - 1; ++lane) SealLocked(lane);
   ParkSurplusLocked();
   CountLocked();
   return ToReclaimLocked(Level::kFast) + ToReclaimLocked(Level::kSlow);
 }
 
-// How many segments of the level must still be reclaimed, without those that drain already.
-uint32_t SegmentLog::ToReclaimLocked(Level at) const {
-  const LogLevel& level = this->level(at);
-  const auto drains = std::ranges::count_if(draining_, [&](SegmentId id) { return level.Has(id); });
-  const auto going = static_cast<uint32_t>(level.parked.size()) + static_cast<uint32_t>(drains);
-  return level.surplus() > going ? level.surplus() - going : 0;
+uint32_t SegmentLog::DrainingLocked(Level level) const {
+  const auto lies_there = [&](SegmentId id) { return LevelOf(id) == level; };
+  return static_cast<uint32_t>(std::ranges::count_if(draining_, lies_there));
 }
+
+// How many segments of the level must still be reclaimed, without those that drain already.
+uint32_t SegmentLog::ToReclaimLocked(Level at) const { return level(at).ToReclaim(DrainingLocked(at)); }
 
 bool SegmentLog::MustShrink(Level level) const {
   const std::lock_guard lock(mutex_);
   return ToReclaimLocked(level) != 0;
 }
 
-void SegmentLog::UnparkLocked() {
-  for (LogLevel& level : levels_) {
-    const uint32_t surplus = level.surplus();
-    while (level.parked.size() > surplus) {
-      Change(level.parked.back(), State::kParked, State::kFree);
-      level.free.push_back(level.parked.back());
-      level.parked.pop_back();
-    }
-  }
-}
-
 void SegmentLog::Quarantine(SegmentId id) {
   const std::lock_guard lock(mutex_);
   assert(!members_.HasReady() && state(id) == State::kUnready);
-  --LevelHolding(id).unready;
-  Change(id, State::kUnready, State::kFree);
+  LevelHolding(id).NoteReady();
+  table_.Change(id, State::kUnready, State::kFree);
   QuarantineLocked(id);
   CountLocked();
 }
 
 // Takes a segment out of use. REQUIRES: it is kFree, and in no list.
 void SegmentLog::QuarantineLocked(SegmentId id) {
-  Change(id, State::kFree, State::kQuarantined);
-  LevelHolding(id).quarantined.fetch_add(1, std::memory_order_relaxed);
+  table_.Change(id, State::kFree, State::kQuarantined);
+  LevelHolding(id).NoteQuarantined();
   SetUsableLocked();
   if (faults_ != nullptr && segments_count_ - quarantined_segments() < kSegmentsMin) faults_->Close();
 }
@@ -818,11 +705,12 @@ void SegmentLog::CountFault(SegmentId id) {
 }
 
 void SegmentLog::LeaveOut(uint32_t members) {
-  members_.LeaveOut(members);
+  const uint32_t newly = members_.LeaveOut(members);
   for (size_t member = 0; member < members_.count(); ++member) {
-    if ((members >> member & 1) == 0) continue;
+    if ((newly >> member & 1) == 0) continue;
+    LevelHolding(SegmentId{members_.begin(member)}).NoteLost(members_.end(member) - members_.begin(member));
     for (uint32_t id = members_.begin(member); id < members_.end(member); ++id)
-      segments_[id].faults.store(kUnreadable, std::memory_order_relaxed);
+      segment(SegmentId{id}).faults.store(kUnreadable, std::memory_order_relaxed);
   }
   condemned_.store(true, std::memory_order_release);
 }
@@ -840,7 +728,7 @@ std::vector<SegmentId> SegmentLog::TakeCondemned() {
     }
     left |= state(id) == State::kAwaiting && !members_.IsOut(id);  // once it is adopted
     if (state(id) != State::kSealed) continue;                     // CollectLocked sees to it, or did
-    const bool may_take = WritersOf(segment(id).control.load(std::memory_order_acquire)) == 0;
+    const bool may_take = table_.writers(id) == 0;
     const bool memory = may_take && IfThereIsMemory([&] { taken.reserve(taken.size() + 1); });
     if (memory && TakeFromQueueLocked(id)) {
       taken.push_back(id);
@@ -855,62 +743,44 @@ std::vector<SegmentId> SegmentLog::TakeCondemned() {
 
 // Takes out of use what holds no known records, of media that were left out.
 void SegmentLog::QuarantineUnusedLocked() {
-  const auto take = [this](State from) {
-    return [this, from](SegmentId id) {
-      if (!members_.IsOut(id)) return false;
-      if (from != State::kFree) Change(id, from, State::kFree);
-      QuarantineLocked(id);
-      return true;
-    };
+  const auto take = [this](SegmentId id, State from) {
+    if (!members_.IsOut(id)) return false;
+    if (from != State::kFree) table_.Change(id, from, State::kFree);
+    QuarantineLocked(id);
+    return true;
   };
-  for (LogLevel& level : levels_) {
-    std::erase_if(level.free, take(State::kFree));
-    std::erase_if(level.parked, take(State::kParked));
-  }
+  for (LogLevel& level : levels_) level.RemoveUnused(take);
   std::erase_if(awaiting_, [this](SegmentId id) {
     if (!members_.IsOut(id)) return false;
     GiveUpLocked(id);
     return true;
   });
   for (uint32_t i = 0; i < segments_count_; ++i) {
-    if (state(SegmentId{i}) == State::kUnready && take(State::kUnready)(SegmentId{i}))
-      --LevelHolding(SegmentId{i}).unready;
+    if (state(SegmentId{i}) == State::kUnready && take(SegmentId{i}, State::kUnready))
+      LevelHolding(SegmentId{i}).NoteReady();
   }
   CollectLocked();
 }
 
 // Takes a segment out of its queue. False: it is the victim.
 bool SegmentLog::TakeFromQueueLocked(SegmentId id) {
-  LogLevel& level = LevelHolding(id);
-  const bool taken = level.young.Erase(id) || level.proven.Erase(id) || level.hollow.Erase(id);
+  const bool taken = LevelHolding(id).TakeFromQueue(id).has_value();
   CountLocked();
   return taken;
 }
 
+// Parks what is free beyond the limits, and frees what was parked for a lower one.
 void SegmentLog::ParkSurplusLocked() {
   for (LogLevel& level : levels_) {
-    const uint32_t surplus = level.surplus();
+    level.Unpark();
     // What writers and reclaim need to go on meanwhile; in the end as many are free anyway.
-    const size_t kept = std::min(lanes_, level.limit.load(std::memory_order_relaxed) / 4);
-    while (level.parked.size() < surplus && level.free.size() > kept) {
-      Change(level.free.back(), State::kFree, State::kParked);
-      level.parked.push_back(level.free.back());
-      level.free.pop_back();
-    }
+    level.Park(std::min(lanes_, level.limit() / 4));
   }
 }
 
 void SegmentLog::CountLocked() {
-  uint32_t hollow = 0, unused = 0;
-  for (LogLevel& level : levels_) {
-    const auto free = static_cast<uint32_t>(level.free.size());
-    level.free_count.store(free, std::memory_order_relaxed);
-    hollow += static_cast<uint32_t>(level.hollow.size());
-    unused += level.unready + free + static_cast<uint32_t>(level.parked.size());
-  }
-  hollow_count_.store(hollow, std::memory_order_relaxed);
   draining_count_.store(static_cast<uint32_t>(draining_.size()), std::memory_order_relaxed);
-  unused_count_.store(unused + quarantined_segments(), std::memory_order_relaxed);
+  unused_count_.store(levels_[0].unused() + levels_[1].unused() + quarantined_segments(), std::memory_order_relaxed);
 }
 
 uint64_t SegmentLog::DramBytesFor(uint32_t segments) {
@@ -923,27 +793,18 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
   const std::lock_guard lock(mutex_);
   std::vector<uint32_t> listed(segments_count_, 0);
   std::array<uint32_t, Dictionaries::kSlots> dictionary_holds{};
-  const auto check = [&](const auto& list, State want) {
-    for (size_t at = 0; at < list.size(); ++at) {
-      ++listed[Raw(list[at])];
-      if (state(list[at]) != want) violations->push_back(fmt::format("segment {} is in the wrong list", Raw(list[at])));
-    }
+  const auto check = [&](SegmentId id, State want) {
+    ++listed[Raw(id)];
+    if (state(id) != want) violations->push_back(fmt::format("segment {} is in the wrong list", Raw(id)));
   };
-  for (const LogLevel& level : levels_) {
-    check(level.free, State::kFree);
-    check(level.young, State::kSealed);
-    check(level.proven, State::kSealed);
-    check(level.hollow, State::kSealed);
-    check(level.parked, State::kParked);
-  }
-  check(draining_, State::kDraining);
-  check(awaiting_, State::kAwaiting);
+  for (const LogLevel& level : levels_) level.Audit(check, violations);
+  for (const SegmentId id : draining_) check(id, State::kDraining);
+  for (const SegmentId id : awaiting_) check(id, State::kAwaiting);
   uint32_t unready = 0, quarantined = 0;
   std::array<std::array<uint32_t, kSharesMax>, kLevels> held{};
   for (uint32_t i = 0; i < segments_count_; ++i) {
     const SegmentId id{i};
-    if (WritersOf(segment(id).control.load(std::memory_order_acquire)) != 0)
-      violations->push_back(fmt::format("segment {} has a writer who never left", i));
+    if (table_.writers(id) != 0) violations->push_back(fmt::format("segment {} has a writer who never left", i));
     if (state(id) == State::kUnready) ++unready;
     const bool writable = state(id) == State::kFree || state(id) == State::kOpen || state(id) == State::kParked;
     if (members_.IsReady(id) ? state(id) == State::kUnready : writable)
@@ -962,7 +823,7 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
       for (unsigned lane = 0; lane < all_lanes(); ++lane)
         listed[i] += OpenOf(lane).load(std::memory_order_relaxed) == i ? 1 : 0;
     }
-    // A victim of an unfinished reclaim is sealed and in no list: at most one.
+    // A victim of an unfinished reclaim is sealed and in no list: at most one of each level.
     const bool victim = state(id) == State::kSealed && listed[i] == 0;
     if (listed[i] != 1 && !victim) violations->push_back(fmt::format("segment {} is listed {} times", i, listed[i]));
     if (segment(id).tail.load(std::memory_order_relaxed) > segment_bytes())
@@ -981,17 +842,13 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
         violations->push_back(fmt::format("share {} holds {} segments, {} counted", number, found, counted));
     }
   }
-  const uint32_t unready_counted = levels_[0].unready + levels_[1].unready;
+  const uint32_t unready_counted = levels_[0].unready() + levels_[1].unready();
   if (unready != unready_counted)
     violations->push_back(fmt::format("{} segments are unready, {} counted", unready, unready_counted));
   if (quarantined != quarantined_segments())
     violations->push_back(fmt::format("{} segments are quarantined, {} counted", quarantined, quarantined_segments()));
   size_t all = draining_.size() + awaiting_.size() + tombstone_segments_ + quarantined_segments();
-  for (const LogLevel& level : levels_) {
-    const bool misplaced = std::ranges::any_of(level.free, [&](SegmentId id) { return !level.Has(id); });
-    if (misplaced) violations->push_back("a free segment is in the list of another level");
-    all += level.sealed() + level.free.size() + level.parked.size();
-  }
+  for (const LogLevel& level : levels_) all += level.sealed() + level.unused() - level.unready();
   if (all > segments_count_) violations->push_back("more segments than the medium holds");
 }
 

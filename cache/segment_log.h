@@ -22,6 +22,7 @@
 #include "cache/media/medium.h"
 #include "cache/pack/dictionaries.h"
 #include "cache/record.h"
+#include "cache/segment_table.h"
 #include "cache/shares.h"
 #include "cache/types.h"
 
@@ -36,42 +37,8 @@ struct LogPosition {
 
 // The medium as a log of segments: who may append, who may read, what is free.
 //
-// Each segment has one control word with its state, its writers and its pins. So every step is one atomic operation,
-// and all steps of a segment have one order:
-//
-//   kUnready --Provide: add, under mutex_--> kFree
-//   kFree --Advance: add, under mutex_--> kOpen --Seal: add, under mutex_--> kSealed
-//     ^ ^                                                                      | StartDraining: add, under mutex_
-//     | +---- LimitTo: add, under mutex_ ----> kParked                         v
-//     +------------- CollectDrained: CAS from (kDraining, nobody) ---------- kDraining
-//
-//   kUnready --Await: add, under mutex_--> kAwaiting --AdoptAwaiting: add, under mutex_--> kSealed, with a writer
-//                                            +--------GiveUp...: add, under mutex_-------> kDraining
-//   kAwaiting: an earlier life filled the segment, and its records are not known yet. The recovery pins it
-// (PinAwaiting:
-//   as Pin, but the state must be kAwaiting), so that its bytes stay if it is given up meanwhile. After AdoptAwaiting
-//   the recovery is its writer until its last record is published, so that reclaim does not walk it before. Where the
-//   medium is not ready by then, reclaim takes such a segment only if the tier shrinks, and CollectDrained makes it
-//   kUnready again. Segments with a snapshot of the index are kAwaiting too: they are pinned until it is read, and are
-//   then given up.
-//
-//   kFree --OpenTombstones: add, under mutex_--> kTombstones
-//   kUnready --AdoptTombstones: add, under mutex_--> kTombstones --CloseTombstones: add, under mutex_--> kDraining
-//
-//   kTombstones: a segment without records, in no list. Only the Tombstones that opened or adopted it write to it.
-//
-//   kUnready --Quarantine: add, under mutex_--> kQuarantined
-//   kDraining --CollectDrained: CAS, instead of to kFree, if it is condemned--> kQuarantined
-//   kQuarantined: never written, read, reclaimed or adopted again as long as the log lives. NoteFault condemns a
-//   segment; TakeCondemned seals it and gives it to reclaim, which forgets its records unread. So words leave the index
-//   before their segment goes, and a pin keeps its bytes until it is released, as with any other segment. A hit pays
-//   nothing for it.
-//
-// Pin: fetch_add(1, acquire), valid only if the state it saw was kOpen or kSealed, else taken back. So StartDraining
-// sees a pin that was taken before it, which keeps the segment from kFree; a pin taken after it fails. A failed pin may
-// show for a moment in any state. CollectDrained then waits for it; the other steps add to the state and leave pins
-// alone. Unpin: fetch_sub(1, release), so that CollectDrained (acquire) comes after the last read. The thread that
-// releases the last pin of a draining segment collects it, so the segment is free at once.
+// Each segment has one control word with its state, its writers and its pins (segment_table.h). The log changes states
+// under its mutex. A segment is written to as long as it is kOpen, and is read as long as it is pinned.
 //
 // Appending: a writer adds itself as writer and pin, checks that the segment is still kOpen, and takes space by CAS on
 // `tail`. A segment is drained only after it was seen sealed without writers. From then on no writer can be in it,
@@ -79,17 +46,7 @@ struct LogPosition {
 // header, if only a void one. So a walk over a sealed segment without writers finds header after header up to the tail.
 class SegmentLog {
  public:
-  enum class State : uint64_t {
-    kUnready,
-    kFree,
-    kOpen,
-    kSealed,
-    kDraining,
-    kParked,
-    kAwaiting,
-    kTombstones,
-    kQuarantined
-  };
+  using State = SegmentTable::State;
 
   // Space taken in an open segment. The segment counts a writer and a pin for it until Leave.
   struct Reservation {
@@ -180,8 +137,8 @@ class SegmentLog {
     const State now = state(id);
     return now == State::kOpen || now == State::kSealed || now == State::kDraining || now == State::kAwaiting;
   }
-  State state(SegmentId id) const { return StateOf(segment(id).control.load(std::memory_order_acquire)); }
-  uint64_t pins(SegmentId id) const { return PinsOf(segment(id).control.load(std::memory_order_acquire)); }
+  State state(SegmentId id) const { return table_.state(id); }
+  uint64_t pins(SegmentId id) const { return table_.pins(id); }
 
   // Tells that the first `segments` segments of the medium, or of one of several, are ready for use. A smaller number
   // than before changes nothing.
@@ -189,21 +146,18 @@ class SegmentLog {
 
   // Pins a segment so that it can be read. False: it is neither open nor sealed.
   bool Pin(SegmentId id) {
-    const uint64_t before = segment(id).control.fetch_add(kPin, std::memory_order_acquire);
-    assert(PinsOf(before) < UINT32_MAX);
-    const State seen = StateOf(before);
-    if (seen == State::kOpen || seen == State::kSealed) [[likely]]
+    if (table_.TryPin(id)) [[likely]]
       return true;
     Unpin(id);
     return false;
   }
-  void Unpin(SegmentId id) { Subtract(id, kPin); }
+  void Unpin(SegmentId id) { Subtract(id, SegmentTable::kPin); }
 
   // Takes `bytes` (a multiple of 64) from the open segment of `lane`. Empty: the lane has no segment with that much
   // room, and the caller must open one with Advance.
   std::optional<Reservation> Reserve(unsigned lane, uint64_t bytes);
   // Ends a reservation: its record is written, and published if it was to be.
-  void Leave(const Reservation& where) { Subtract(where.segment, kWriter | kPin); }
+  void Leave(const Reservation& where) { Subtract(where.segment, SegmentTable::kWriter | SegmentTable::kPin); }
   // Of kNoShare, on the fast level; the last is for proven records, also reclaim's survivors.
   unsigned lanes() const { return lanes_; }
   unsigned writer_lanes(Level level) const { return level == Level::kFast ? lanes_ - 1 : 1; }
@@ -211,8 +165,8 @@ class SegmentLog {
   unsigned LaneOfThisThread() const;
   // The lane for a record of this share; one that was removed has the rest's. A share other than kNoShare has one for
   // each generation and level, as a segment belongs to one share, and so has kNoShare on the slow level. These lanes
-  // lie behind lanes(). A LogPosition does not tell where they stand, so with erase=durable what such a lane gets
-  // behind a tombstone, in the segment that was open then, is forgotten at a restart.
+  // lie behind lanes(). Of these a LogPosition tells only where kNoShare's stand, so with erase=durable what another
+  // one gets behind a tombstone, in the segment that was open then, is forgotten at a restart.
   unsigned LaneOf(ShareId share, Generation generation, Level level = Level::kFast) const {
     const ShareId of = shares_.IsAdded(share) ? share : kNoShare;
     if (of == kNoShare && level == Level::kFast)
@@ -237,8 +191,8 @@ class SegmentLog {
   // Seals the open segment of every lane, for a tier that shrinks. Returns a sequence below those of all segments
   // opened later.
   uint64_t SealAll();
-  // Seals the open segments of shares, for a tier that shrinks. False: there was none.
-  bool SealShares();
+  // Seals the open segments of the level, for a tier that shrinks. False: there was none.
+  bool SealOpen(Level level);
   // Prepare for, and follow, a change of the superblock after which no restart finds what lies in segments with a lower
   // sequence. No such segment is written to any more, and dictionaries whose records lie there are written anew.
   // SealBelow comes before the change, LeaveBehind after it.
@@ -269,16 +223,9 @@ class SegmentLog {
   // With shares (shares.h) only segments above their share's reserve are taken, those of shares of low priority first.
   // If there are none, segments of the share `needs` are, for which there is to be room; if that share is full, only
   // those. Where `pinned_too`, reserves do not count in the end.
-  struct Victim {
-    std::optional<SegmentId> segment;
-    Generation generation = Generation::kYoung;
-    bool hollow = false;
-    ShareId share = kNoShare;
-    uint32_t skipped_pinned = 0;
-    uint32_t sealed = 0;
-  };
   //
   // Each level of ordered media has queues of its own.
+  using Victim = LogLevel::Victim;
   Victim TakeVictim(bool pinned_too = false, ShareId needs = kNoShare, Level level = Level::kFast);
   // Ends a victim, which until then is sealed, readable, and in no queue: it is free now, or when its last pin goes.
   // REQUIRES: nothing in the index points to it any more.
@@ -303,6 +250,8 @@ class SegmentLog {
     uint32_t held = 0, reserved = 0, max = 0;
   };
   ShareUse UseOf(ShareId id) const;
+  // The segments that it holds of the level. A hint.
+  uint32_t HeldBy(ShareId id, Level level) const { return shares_.held(id, level); }
   // What the header of a segment with records says of its share, whether that was added or not. REQUIRES: this life
   // opened it, or the recovery has confirmed it.
   struct OwnerOnMedium {
@@ -349,15 +298,13 @@ class SegmentLog {
   // The condemned segments, as TakeVictim(pinned_too) would give them; they are to be drained. Not among them are those
   // that have writers, which leave soon, and the victim.
   std::vector<SegmentId> TakeCondemned();
-  uint32_t quarantined_segments() const {
-    return levels_[0].quarantined.load(std::memory_order_relaxed) +
-           levels_[1].quarantined.load(std::memory_order_relaxed);
-  }
+  uint32_t quarantined_segments() const { return levels_[0].quarantined() + levels_[1].quarantined(); }
   // How many segments may be in use at once.
-  uint32_t usable_segments() const { return levels_[0].usable() + levels_[1].usable(); }
-  // Whether segments wait to be reclaimed. If TakeVictim(pinned_too) gives none of them, they have writers, which leave
-  // soon.
-  bool HasSealed() const;
+  uint32_t usable_segments() const { return usable_segments(Level::kFast) + usable_segments(Level::kSlow); }
+  uint32_t usable_segments(Level level) const { return this->level(level).usable(); }
+  // Whether segments of the level wait to be reclaimed. If TakeVictim(pinned_too) gives none of them, they have
+  // writers, which leave soon.
+  bool HasSealed(Level level = Level::kFast) const;
 
   // The number of pinned segments. Walks the segment table.
   uint32_t PinnedSegments() const;
@@ -371,13 +318,9 @@ class SegmentLog {
   uint32_t LimitTo(uint32_t count);
   // Whether segments of the level must be reclaimed for that.
   bool MustShrink(Level level) const;
-  uint32_t limit() const {
-    return levels_[0].limit.load(std::memory_order_relaxed) + levels_[1].limit.load(std::memory_order_relaxed);
-  }
-  uint32_t free_segments(Level level = Level::kFast) const {
-    return this->level(level).free_count.load(std::memory_order_relaxed);
-  }
-  uint32_t hollow_segments() const { return hollow_count_.load(std::memory_order_relaxed); }
+  uint32_t limit() const { return levels_[0].limit() + levels_[1].limit(); }
+  uint32_t free_segments(Level level = Level::kFast) const { return this->level(level).free_count(); }
+  uint32_t hollow_segments(Level level = Level::kFast) const { return this->level(level).hollow_count(); }
   uint32_t draining_segments() const { return draining_count_.load(std::memory_order_relaxed); }
   uint32_t unused_segments() const { return unused_count_.load(std::memory_order_relaxed); }  // hold no records
 
@@ -389,47 +332,19 @@ class SegmentLog {
   void Audit(std::vector<std::string>* violations) const;
 
  private:
-  struct alignas(kLineBytes) Segment {
-    Atomic<uint64_t> control{0};   // state << 48 | writers << 32 | pins
-    Atomic<uint64_t> tail{0};      // relative; grows by CAS while open
-    Atomic<uint64_t> sequence{0};  // of this fill
-    Atomic<uint64_t> dead{0};      // sum of NoteDead for this fill; relaxed: the thread that crosses the mark acts
-    // A bit for each slot of Dictionaries that records of this fill use; each bit is a hold on the dictionary. A writer
-    // sets it by KeepDictionary before it publishes the first such record. All are cleared, under mutex_, when the
-    // segment becomes free.
-    Atomic<uint32_t> dictionaries{0};
-    // The faults that NoteFault told of in this life of the log, or kUnreadable. Relaxed: a thread that acts on it
-    // looks again.
-    Atomic<uint32_t> faults{0};
-    Generation hollow_of = Generation::kYoung;  // GUARDED_BY(mutex_): the generation of a segment in hollow_
-    bool adopted = false;  // this fill was; written while it is kUnready, kAwaiting or kFree, read under a pin
-    // The share of this fill; kNoShare while it is not added. Relaxed: stored under mutex_, and read as a hint without.
-    Atomic<ShareId> share{kNoShare};
-    uint64_t share_tag = 0;  // GUARDED_BY(mutex_): the tag of that share, also while it is not added
-  };
-  static constexpr unsigned kStateShift = 48;
-  static constexpr uint64_t kPin = 1;
-  static constexpr uint64_t kWriter = uint64_t{1} << 32;
   static constexpr uint64_t kNoSegment = UINT64_MAX;
   // A value of `faults` that NoteFault never counts to: its memory, or its medium, is not used any more.
   static constexpr uint32_t kUnreadable = 1u << 31;
 
-  static State StateOf(uint64_t control) { return static_cast<State>(control >> kStateShift); }
-  static uint64_t WritersOf(uint64_t control) { return control >> 32 & 0xffff; }
-  static uint64_t PinsOf(uint64_t control) { return control & UINT32_MAX; }
-  static constexpr uint64_t Unused(State state) { return static_cast<uint64_t>(state) << kStateShift; }
-
-  Segment& segment(SegmentId id) { return segments_[Raw(id)]; }
-  const Segment& segment(SegmentId id) const { return segments_[Raw(id)]; }
+  using Segment = SegmentTable::Segment;
+  Segment& segment(SegmentId id) { return table_[id]; }
+  const Segment& segment(SegmentId id) const { return table_[id]; }
   uint64_t SegmentStart(SegmentId id) const;
   void Subtract(SegmentId id, uint64_t what) {
-    const uint64_t before = segment(id).control.fetch_sub(what, std::memory_order_release);
-    assert(PinsOf(before) >= PinsOf(what) && WritersOf(before) >= WritersOf(what));
     // A forked child has copies of its parent's pins, and perhaps of its locks, and leaves them alone.
-    if (before - what == Unused(State::kDraining) && guard_.InParent()) [[unlikely]]
+    if (table_.Subtract(id, what) && guard_.InParent()) [[unlikely]]
       CollectDrained();
   }
-  void Change(SegmentId id, State from, State to);
   void OpenLocked(SegmentId id, uint64_t sequence, Generation generation, ShareId share, State to);
   void SetShareLocked(SegmentId id, ShareId share, uint64_t tag);
   void GiveUpLocked(SegmentId id);
@@ -438,9 +353,10 @@ class SegmentLog {
   LogLevel& level(Level level) { return levels_[static_cast<size_t>(level)]; }
   const LogLevel& level(Level level) const { return levels_[static_cast<size_t>(level)]; }
   LogLevel& LevelHolding(SegmentId id) { return level(LevelOf(id)); }
-  SegmentId TakeFreeLocked(LogLevel* level);
   void SetUsableLocked();
   uint32_t ToReclaimLocked(Level level) const;
+  uint32_t DrainingLocked(Level level) const;
+  unsigned UsedWriterLanes() const;
   void CountFault(SegmentId id);
   void QuarantineUnusedLocked();
   template <typename IsLost>
@@ -450,11 +366,7 @@ class SegmentLog {
   bool TakeFromQueueLocked(SegmentId id);
   void CollectLocked();
   void ParkSurplusLocked();
-  void UnparkLocked();
-  uint64_t HollowBytes() const { return segment_bytes() * log_rules::kHollowPercent / 100; }
-  enum class At : uint8_t { kEnd, kBegin };
-  void QueueLocked(SegmentId id, Generation generation, At at = At::kEnd);
-  bool MayTake(SegmentId id, bool pinned_too) const;
+  void QueueLocked(SegmentId id, Generation generation, LogLevel::At at = LogLevel::At::kEnd);
   // Lanes of the fast level: those of kNoShare, then two for each share. Then those of the slow level: two for each
   // share, kNoShare first.
   unsigned fast_lanes() const { return lanes_ + 2 * (kSharesMax - 1); }
@@ -474,17 +386,9 @@ class SegmentLog {
     const unsigned first = level == Level::kFast ? lanes_ + 2 * (Raw(share) - 1u) : fast_lanes() + 2 * Raw(share);
     return first + (generation == Generation::kProven ? 1 : 0);
   }
-  bool HasVictimFor(ShareId needs, Level level) const;
   void TagAwaitingLocked();
   bool IsReservedAwaiting(SegmentId id) const;
-  // may_be(share): whether the victim may be one of its segments.
-  template <typename MayBe>
-  void TakeOfLocked(LogLevel* level, MayBe&& may_be, bool pinned_too, Victim* victim);
-  template <typename MayBe>
-  void TakeHollowLocked(LogLevel* level, MayBe&& may_be, bool pinned_too, Victim* victim);
   void ReleaseDictionariesLocked(SegmentId id);
-  template <typename MayBe>
-  void TakeLocked(LogLevel* level, MayBe&& may_be, Generation generation, bool pinned_too, Victim* victim);
   void CountLocked();
 
   const Medium& medium_;
@@ -498,7 +402,6 @@ class SegmentLog {
   Faults* faults_ = nullptr;
   uint32_t member_faults_max_ = 0;
   unsigned lanes_;
-  std::unique_ptr<Segment[]> segments_;
 
   struct alignas(kLineBytes) Lane {
     Atomic<uint64_t> open{kNoSegment};  // the number of the segment appended to; stored under mutex_
@@ -510,9 +413,11 @@ class SegmentLog {
   static constexpr unsigned kOtherLanes = 2 * (kSharesMax - 1) + 2 * kSharesMax;
   std::unique_ptr<OtherLane[]> other_lane_;  // their numbers follow those of lane_
 
+  SegmentTable table_;  // of Segment: the fields that are guarded, by mutex_
   mutable Mutex mutex_;
-  std::array<LogLevel, kLevels> levels_;  // GUARDED_BY(mutex_), but for their atomics
+  LogMembers members_;                    // as LogMembers says of each
   Shares shares_;                         // GUARDED_BY(mutex_), but for IsFull and MayLose
+  std::array<LogLevel, kLevels> levels_;  // GUARDED_BY(mutex_), but for what LogLevel says
   // These have their full capacity from the start: no allocation later.
   std::vector<SegmentId> draining_;                   // GUARDED_BY(mutex_)
   std::vector<SegmentId> awaiting_;                   // GUARDED_BY(mutex_), oldest first
@@ -522,11 +427,10 @@ class SegmentLog {
   uint64_t sequences_end_ = UINT64_MAX;               // GUARDED_BY(mutex_): the next one asks reserve_
   std::function<std::optional<uint64_t>()> reserve_;  // may be empty
   uint64_t sequences_at_once_ = 0;
-  LogMembers members_;                                    // as LogMembers says of each
   uint32_t tombstone_segments_ = 0;                       // GUARDED_BY(mutex_)
   Atomic<uint64_t> bus_errors_{0};                        // relaxed: a count
   Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be picked by the old value
-  Atomic<uint32_t> hollow_count_{0}, draining_count_{0}, unused_count_{0};  // stored under mutex_, read as hints
+  Atomic<uint32_t> draining_count_{0}, unused_count_{0};  // stored under mutex_, read as hints
   // false --NoteFault: a segment was condemned--> true --TakeCondemned, before it looks--> false. A thread that finds a
   // condemned segment and must leave it sets it again.
   Atomic<bool> condemned_{false};

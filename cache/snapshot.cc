@@ -142,10 +142,13 @@ std::optional<Room> FindRoom(const SnapshotOf& of, uint64_t sequence_begin, uint
   if (chunks > log.lanes() + 1 + log.segments() / kGivenUpOneIn) return std::nullopt;
   const uint64_t spare = SegmentsBeside(log, chunks);
   Room room;
-  for (uint32_t id = 0; id < log.segments() && room.segments.size() < chunks; ++id) {
-    const auto state = log.state(SegmentId{id});  // free: it is ready, too
-    if (!log.BeginsMedium(SegmentId{id}) && (state == SegmentLog::State::kFree || state == SegmentLog::State::kParked))
-      room.segments.push_back(SegmentId{id});
+  for (const Level level : {Level::kSlow, Level::kFast}) {
+    for (uint32_t id = 0; id < log.segments() && room.segments.size() < chunks; ++id) {
+      if (log.LevelOf(SegmentId{id}) != level || log.BeginsMedium(SegmentId{id})) continue;
+      const auto state = log.state(SegmentId{id});  // free: it is ready, too
+      if (state == SegmentLog::State::kFree || state == SegmentLog::State::kParked)
+        room.segments.push_back(SegmentId{id});
+    }
   }
   const auto has_dictionary = [&](SegmentId id) {
     for (unsigned slot = 0; of.dictionaries != nullptr && slot < Dictionaries::kSlots; ++slot) {

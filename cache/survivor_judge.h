@@ -25,7 +25,7 @@ enum class Fate : uint8_t {
   kDrop,
   kSpare,   // written anew among the proven, which costs one heat; packed if it is packable
   kPack,    // written anew, packed, in its own generation; keeps its heat. REQUIRES: packable
-  kDemote,  // written anew among the young of the slow media, as it is; keeps its heat. REQUIRES: demotable
+  kDemote,  // written anew among the young of the slow media, as it is. REQUIRES: demotable
 };
 
 // What the tier decides if it has no judge.

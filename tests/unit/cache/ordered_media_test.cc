@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -96,6 +97,15 @@ TEST_F(ModelledMediaTest, WhatIsHotStaysOnTheFastOne) {
   EXPECT_LT(FoundOn(Level::kFast, 100, kMany - 700), 100u);
 }
 
+TEST_F(OrderedMediaTest, WhatIsTooMuchToBeSparedIsDemoted) {
+  Open();
+  for (uint64_t n = 0; n < kSome; ++n) {
+    ASSERT_EQ(Put(n), PutResult::kStored);
+    for (int hit = 0; hit < 3; ++hit) EXPECT_EQ(Found(n, n + 1), 1u);
+  }
+  EXPECT_EQ(Found(0, kSome), kSome);
+}
+
 // What the judge says, and whether it may demote.
 class CountingJudge : public SurvivorJudge {
  public:
@@ -121,6 +131,52 @@ TEST_F(OrderedMediaTest, TheJudgeDecidesWhatTheSlowOneGets) {
   EXPECT_GT(Found(0, kMany), 1600u);
   test::ExpectSound(*tier_);
   tier_.reset();
+}
+
+TEST_F(OrderedMediaTest, WhatWasHotOnTheFastOneIsNotHotOnTheSlowOne) {
+  CountingJudge judge;
+  judge.answer = Fate::kDemote;
+  ASSERT_TRUE(ScmTier::Open(options_, &tier_, &judge).ok());
+  PutAll(0, 1);
+  for (int hit = 0; hit < 3; ++hit) EXPECT_EQ(Found(0, 1), 1u);
+  PutAll(1, kSome);
+  EXPECT_TRUE(tier_->NoteDramEviction(Key(1)));
+  EXPECT_EQ(Found(0, 1), 1u);
+  EXPECT_FALSE(tier_->NoteDramEviction(Key(1)));
+  tier_.reset();
+}
+
+TEST_F(OrderedMediaTest, TombstonesAndSnapshotsLieOnTheSlowOne) {
+  options_.erase = EraseMode::kDurable;
+  Open();
+  for (uint64_t n = 0; n < 9000; ++n) tier_->Erase(Key(1 + n));
+  PutAll(0, kFew);
+  EXPECT_EQ(Found(0, kFew), kFew);
+  EXPECT_EQ(UsedOf(1), 0u) << "the fast one lacks no segment";
+  tier_.reset();
+  Open();
+  EXPECT_TRUE(tier_->recovery().from_snapshot);
+  EXPECT_EQ(Found(0, kFew), kFew);
+}
+
+// Each put follows an erase of its key, as those of a cache of changing blocks do.
+TEST_F(OrderedMediaTest, WithDurableErasesARestartFindsWhatOneMediumTook) {
+  options_.erase = EraseMode::kDurable;
+  options_.bus_errors = BusErrorMode::kContain;
+  Open(/*faulty=*/true);
+  FaultyMedium::Active().LoseMember(0);
+  for (uint64_t n = 0; n < kFew; ++n) {
+    (void)Put(n);
+    (void)Found(n, n + 1);
+  }
+  ASSERT_TRUE(tier_->MembersNow()[0].is_out);
+  for (uint64_t n = 0; n < kFew; ++n) {
+    tier_->Erase(Key(1 + n));
+    ASSERT_EQ(Put(n, 1), PutResult::kStored);
+  }
+  test::Kill(files_, &tier_);
+  Open();
+  EXPECT_GT(Found(0, kFew, 1), kFew * 9 / 10);
 }
 
 TEST_F(OrderedMediaTest, AnErasedOrReplacedBlockDoesNotComeBackFromTheSlowOne) {
@@ -173,6 +229,44 @@ TEST_F(OrderedMediaTest, AResizeShrinksBoth) {
   test::ExpectSound(*tier_);
 }
 
+// What is open, or holds tombstones, is all that a level has left.
+TEST_F(OrderedMediaTest, AShrinkEndsWhateverIsOpen) {
+  for (const bool durable : {false, true}) {
+    SCOPED_TRACE(durable);
+    UseFiles(64 * kSegment, 64 * kSegment);
+    options_.members[1].level = Level::kSlow;
+    options_.recovery = Recovery::kDiscard;
+    options_.erase = durable ? EraseMode::kDurable : EraseMode::kVolatile;
+    Open();
+    std::vector<ShareId> shares(4);
+    for (size_t i = 0; i < shares.size(); ++i)
+      ASSERT_TRUE(tier_->AddShare(std::string(1, static_cast<char>('a' + i)), {}, &shares[i]).ok());
+    PutAll(0, kMany);
+    for (uint64_t n = 0; durable && n < 9000; ++n) tier_->Erase(Key(1 + n));
+    for (const ShareId share : shares) {
+      for (const Generation generation : {Generation::kYoung, Generation::kProven})
+        (void)tier_->Put(Key(kMany + Raw(share)), BlockRole::kData, test::Payload(0, 0, kBlock), generation, Form::kRaw,
+                         PackedBy::kCaller, share);
+    }
+    for (const uint64_t segments : {40, 12, 8}) {
+      ASSERT_TRUE(tier_->SetCapacity(segments * kSegment).ok());
+      EXPECT_LE(tier_->usage_bytes(), segments * kSegment);
+    }
+    // Some are refused: more shares want segments than there are.
+    const auto is_stored = [&](Generation generation) {
+      for (int attempt = 0; attempt < 8; ++attempt) {
+        if (tier_->Put(Key(1), BlockRole::kData, test::Payload(0, 0, kBlock), generation) == PutResult::kStored)
+          return true;
+      }
+      return false;
+    };
+    for (int thread = 0; thread < 4; ++thread) std::jthread([&] { EXPECT_TRUE(is_stored(Generation::kYoung)); }).join();
+    EXPECT_TRUE(is_stored(Generation::kProven));
+    test::ExpectSound(*tier_);
+    tier_.reset();
+  }
+}
+
 TEST_F(OrderedMediaTest, EitherOneGoesOnWithoutTheOther) {
   for (const size_t lost : {0, 1}) {
     SCOPED_TRACE(lost);
@@ -193,12 +287,27 @@ TEST_F(OrderedMediaTest, EitherOneGoesOnWithoutTheOther) {
   }
 }
 
+TEST_F(OrderedMediaTest, TheSlowOneTakesAllThoughReadersHoldWhatIsLeftOfTheFastOne) {
+  options_.recovery = Recovery::kDiscard;
+  options_.bus_errors = BusErrorMode::kContain;
+  Open(/*faulty=*/true);
+  PutAll(0, kFew);
+  std::vector<PinnedBlock> pinned;
+  for (uint64_t n = 0; n < kFew; n += 20) pinned.push_back(tier_->Find(Key(1 + n)));
+  FaultyMedium::Active().LoseMember(0);
+  for (uint64_t n = 0; n < kFew; ++n) (void)Found(n, n + 1);
+  ASSERT_TRUE(tier_->MembersNow()[0].is_out);
+  PutAll(kFew, kSome);
+  EXPECT_GT(Found(kFew, kSome), 600u);
+  EXPECT_EQ(tier_->capacity_bytes(), 8 * kMiB);
+}
+
 TEST_F(OrderedMediaTest, PinnedBlocksStayAndHoldNothingUp) {
   Open();
   PutAll(0, kSome);
   std::vector<PinnedBlock> pinned;
   for (uint64_t n = 0; n < kSome; n += 10) pinned.push_back(tier_->Find(Key(1 + n)));
-  for (uint64_t n = kSome; n < kMany; ++n) (void)Put(n);
+  for (uint64_t n = kSome; n < kMany; ++n) ASSERT_EQ(Put(n), PutResult::kStored);
   for (uint64_t i = 0; i < pinned.size(); ++i) {
     if (!pinned[i]) continue;
     EXPECT_TRUE(test::Same(*pinned[i].SteadyBytes(), test::Payload(10 * i, 0, kBlock)));

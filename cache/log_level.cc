@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cache/log_level.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace mezz {
+
+using State = SegmentTable::State;
+
+LogLevel::LogLevel(Level level, uint32_t begin, uint32_t end, SegmentTable* table, LogMembers* members,
+                   const Shares* shares)
+    : level_(level),
+      begin_(begin),
+      end_(end),
+      table_(table),
+      members_(members),
+      shares_(shares),
+      young_(size()),
+      proven_(size()),
+      hollow_(size()),
+      unready_(size()),
+      limit_(size()) {
+  free_.reserve(size());
+  parked_.reserve(size());
+}
+
+// Below what is free already: the stack hands out the start of the medium first. No allocation: there is room.
+void LogLevel::Provide(uint32_t from, uint32_t end) {
+  const size_t before = free_.size();
+  for (uint32_t i = end; i-- > from;) {
+    if (table_->state(SegmentId{i}) != State::kUnready) continue;  // adopted, or quarantined
+    table_->Change(SegmentId{i}, State::kUnready, State::kFree);
+    free_.push_back(SegmentId{i});
+  }
+  unready_ -= static_cast<uint32_t>(free_.size() - before);
+  std::rotate(free_.begin(), free_.begin() + static_cast<ptrdiff_t>(before), free_.end());
+  Count();
+}
+
+SegmentId LogLevel::TakeFree() {
+  auto taken = free_.end() - 1;
+  if (members_->count() > 1) {
+    uint32_t have = 0;
+    for (const SegmentId id : free_) have |= 1u << members_->Of(id);
+    const size_t member = members_->TakeTurn(have);
+    while (members_->Of(*taken) != member) --taken;
+  }
+  const SegmentId id = *taken;
+  free_.erase(taken);
+  Count();
+  return id;
+}
+
+// How many of the segments that are ready must not be used.
+uint32_t LogLevel::Surplus() const {
+  const uint32_t ready = size() - unready_ - quarantined();
+  return ready > limit() ? ready - limit() : 0;
+}
+
+void LogLevel::Park(size_t kept) {
+  const uint32_t surplus = Surplus();
+  while (parked_.size() < surplus && free_.size() > kept) {
+    table_->Change(free_.back(), State::kFree, State::kParked);
+    parked_.push_back(free_.back());
+    free_.pop_back();
+  }
+  Count();
+}
+
+void LogLevel::Unpark() {
+  const uint32_t surplus = Surplus();
+  while (parked_.size() > surplus) {
+    table_->Change(parked_.back(), State::kParked, State::kFree);
+    free_.push_back(parked_.back());
+    parked_.pop_back();
+  }
+  Count();
+}
+
+uint32_t LogLevel::ToReclaim(uint32_t draining) const {
+  const uint32_t surplus = Surplus(), going = static_cast<uint32_t>(parked_.size()) + draining;
+  return surplus > going ? surplus - going : 0;
+}
+
+bool LogLevel::Queue(SegmentId id, Generation generation, bool hollow, At at) {
+  assert(table_->state(id) == State::kSealed && Has(id));
+  SegmentQueue& queue = hollow ? hollow_ : generation == Generation::kProven ? proven_ : young_;
+  at == At::kBegin ? queue.PushFront(id) : queue.PushBack(id);
+  if (hollow) (*table_)[id].hollow_of = generation;
+  Count();
+  return hollow;
+}
+
+std::optional<Generation> LogLevel::TakeFromQueue(SegmentId id) {
+  if (young_.Erase(id)) return Generation::kYoung;
+  if (proven_.Erase(id)) return Generation::kProven;
+  if (!hollow_.Erase(id)) return std::nullopt;
+  Count();
+  return (*table_)[id].hollow_of;
+}
+
+bool LogLevel::MayTake(SegmentId id, bool pinned_too) const {
+  if (!members_->IsReady(id) && !pinned_too) return false;  // nothing could be written to it yet
+  return pinned_too ? table_->writers(id) == 0 : table_->pins(id) == 0;
+}
+
+template <typename MayBe>
+void LogLevel::TakeHollow(MayBe&& may_be, bool pinned_too, Victim* victim) {
+  const auto found = hollow_.Find([&](SegmentId id) { return may_be(ShareOf(id)) && MayTake(id, pinned_too); });
+  if (!found) return;
+  victim->segment = hollow_[*found];
+  victim->generation = (*table_)[*victim->segment].hollow_of;
+  victim->hollow = true;
+  hollow_.EraseAt(*found);
+  Count();
+}
+
+template <typename MayBe>
+void LogLevel::TakeSealed(MayBe&& may_be, Generation generation, bool pinned_too, Victim* victim) {
+  SegmentQueue& queue = generation == Generation::kYoung ? young_ : proven_;
+  const auto found = queue.Find([&](SegmentId id) {
+    if (!may_be(ShareOf(id))) return false;
+    if (MayTake(id, pinned_too)) return true;
+    // Whoever recovers records into one is no reader.
+    if (!pinned_too && members_->IsReady(id) && table_->writers(id) == 0) ++victim->skipped_pinned;
+    return false;
+  });
+  if (!found) return;
+  victim->segment = queue[*found];
+  victim->generation = generation;
+  queue.EraseAt(*found);
+}
+
+// may_be(share): whether the victim may be one of its segments.
+template <typename MayBe>
+void LogLevel::TakeOf(MayBe&& may_be, bool pinned_too, unsigned young_percent, Victim* victim) {
+  TakeHollow(may_be, pinned_too, victim);
+  if (victim->segment) return;
+  const bool young_first = young_.size() * 100 > uint64_t{limit()} * young_percent;
+  const Generation first = young_first ? Generation::kYoung : Generation::kProven;
+  const Generation second = young_first ? Generation::kProven : Generation::kYoung;
+  TakeSealed(may_be, first, /*pinned_too=*/false, victim);
+  if (!victim->segment) TakeSealed(may_be, second, /*pinned_too=*/false, victim);
+  if (!victim->segment && pinned_too) TakeSealed(may_be, first, pinned_too, victim);
+  if (!victim->segment && pinned_too) TakeSealed(may_be, second, pinned_too, victim);
+}
+
+LogLevel::Victim LogLevel::TakeVictim(bool pinned_too, ShareId needs, unsigned young_percent) {
+  Victim victim;
+  victim.sealed = static_cast<uint32_t>(sealed());
+  const bool is_full = shares_->IsFull(needs, level_);
+  for (const SharePriority priority : {SharePriority::kLow, SharePriority::kNormal, SharePriority::kHigh}) {
+    if (victim.segment || is_full || shares_->count() == 0) break;
+    const auto may_be = [&](ShareId share) {
+      return shares_->limits(share).priority == priority && shares_->MayLose(share, level_);
+    };
+    TakeOf(may_be, /*pinned_too=*/false, young_percent, &victim);
+  }
+  if (!victim.segment && shares_->count() != 0)
+    TakeOf([&](ShareId share) { return share == needs; }, /*pinned_too=*/false, young_percent, &victim);
+  if (!victim.segment && (shares_->count() == 0 || pinned_too))
+    TakeOf([](ShareId) { return true; }, pinned_too, young_percent, &victim);
+  if (victim.segment) victim.share = ShareOf(*victim.segment);
+  return victim;
+}
+
+bool LogLevel::HasVictimFor(ShareId needs) const {
+  const bool is_full = shares_->IsFull(needs, level_);
+  for (const SegmentQueue* const queue : {&young_, &proven_, &hollow_}) {
+    if (shares_->count() == 0 && !queue->empty()) return true;
+    for (size_t at = 0; shares_->count() != 0 && at < queue->size(); ++at) {
+      const ShareId share = ShareOf((*queue)[at]);
+      if (share == needs || (!is_full && shares_->MayLose(share, level_))) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace mezz
