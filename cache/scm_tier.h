@@ -314,6 +314,7 @@ class ScmTier {
     uint64_t bytes = 0, usage_bytes = 0;
     uint32_t faults = 0;
     bool is_out = false;  // it failed, and is not used any more
+    Level level = Level::kFast;
   };
   // Empty if the tier has one medium. Walks the segment table.
   std::vector<MemberFigures> MembersNow() const;

@@ -131,6 +131,7 @@ std::vector<ScmTier::MemberFigures> ScmTier::MembersNow() const {
     of.bytes = (members.end(member) - members.begin(member)) * impl_->log_.segment_bytes();
     of.faults = members.faults(member);
     of.is_out = members.IsOut(SegmentId{members.begin(member)});
+    of.level = impl_->log_.LevelOf(SegmentId{members.begin(member)});
     for (uint32_t id = members.begin(member); id < members.end(member); ++id)
       of.usage_bytes += impl_->log_.HoldsRecords(SegmentId{id}) ? impl_->log_.segment_bytes() : 0;
   }

@@ -51,6 +51,8 @@ constexpr NamedKind kKinds[] = {
     {"hybrid+nostage", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false, /*pack_stage=*/false},
     {"hybrid+noheirs", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false, /*pack_stage=*/true,
      /*heirs=*/false},
+    {"hybrid+striped", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false, /*pack_stage=*/true,
+     /*heirs=*/true, OfSeveral::kStriped},
     {"hybrid+first_medium", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false, /*pack_stage=*/true,
      /*heirs=*/true, OfSeveral::kFirst},
     {"hybrid+last_medium", CacheKind::kHybrid, Policies::kOurs, std::nullopt, /*keep_dead=*/false, /*pack_stage=*/true,
@@ -299,7 +301,9 @@ ReplayOptions ReplayOptions::SizedFor(const CacheSpec& spec) const {
   ReplayOptions sized = *this;
   if (spec.dram_bytes > 0) sized.hybrid.dram_bytes = spec.dram_bytes;
   if (spec.scm_bytes > 0) sized.hybrid.scm.capacity_bytes = spec.scm_bytes;
-  if ((spec.media != OfSeveral::kAll || spec.scm_bytes > 0) && !sized.hybrid.scm.members.empty()) {
+  if (spec.media == OfSeveral::kStriped) {
+    for (ScmMember& member : sized.hybrid.scm.members) member.level = Level::kFast;
+  } else if ((spec.media != OfSeveral::kAll || spec.scm_bytes > 0) && !sized.hybrid.scm.members.empty()) {
     const uint64_t bytes = sized.hybrid.scm.capacity_bytes;
     const size_t last = sized.hybrid.scm.members.size() - 1;
     sized.hybrid.scm = sized.hybrid.scm.OfMember(spec.media == OfSeveral::kLast ? last : 0);

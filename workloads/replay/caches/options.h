@@ -44,7 +44,7 @@ enum class Warming {
 };
 
 // Which of several media a cache has.
-enum class OfSeveral { kAll, kFirst, kLast };
+enum class OfSeveral { kAll, kStriped, kFirst, kLast };
 
 struct CacheSpec {
   std::string name;  // as it was asked for; the second of the same name gets "#2"
@@ -54,7 +54,7 @@ struct CacheSpec {
   bool keep_dead = false;        // kHybrid: "hybrid+keep_dead" is not told which files were deleted
   bool pack_stage = true;        // kHybrid: "hybrid+nostage" packs what compactions write before they go on
   bool heirs = true;             // kHybrid: "hybrid+noheirs" takes what RocksDB warms it with as that asks
-  // kHybrid: "hybrid+first_medium" has that one of several media alone, with the bytes of all.
+  // kHybrid: "hybrid+striped" has them in no order; "hybrid+first_medium" has that one alone, with the bytes of all.
   OfSeveral media = OfSeveral::kAll;
   Warming warming = Warming::kNone;  // of its databases; kHybrid that says nothing: kBest, as UseHybridCache has it
   // Of its own tiers: "hcc@256M", "hybrid@256M+1G". 0: as --dram and --scm say.
