@@ -323,6 +323,7 @@ Decision AdaptivePolicy::OnReclaim(const BlockFacts& block) {
 Decision AdaptivePolicy::OnDemotion(const BlockFacts& block) {
   const auto limit = LimitReached(block.bytes);
   if (!limit) return {Action::kDemote, Reason::kPolicyDefault};
+  if (!filled_.load(std::memory_order_relaxed)) filled_.store(true, std::memory_order_relaxed);
   ghost_.Insert(HashOfBlock(block.key));
   return {Action::kDrop, *limit};
 }

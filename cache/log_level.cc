@@ -92,9 +92,14 @@ bool LogLevel::Queue(SegmentId id, Generation generation, bool hollow, At at) {
   return hollow;
 }
 
-std::optional<Generation> LogLevel::TakeFromQueue(SegmentId id) {
+std::optional<Generation> LogLevel::TakeWhole(SegmentId id) {
   if (young_.Erase(id)) return Generation::kYoung;
   if (proven_.Erase(id)) return Generation::kProven;
+  return std::nullopt;
+}
+
+std::optional<Generation> LogLevel::TakeFromQueue(SegmentId id) {
+  if (const auto generation = TakeWhole(id)) return generation;
   if (!hollow_.Erase(id)) return std::nullopt;
   Count();
   return (*table_)[id].hollow_of;
@@ -137,7 +142,7 @@ template <typename MayBe>
 void LogLevel::TakeOf(MayBe&& may_be, bool pinned_too, unsigned young_percent, Victim* victim) {
   TakeHollow(may_be, pinned_too, victim);
   if (victim->segment) return;
-  const bool young_first = young_.size() * 100 > uint64_t{limit()} * young_percent;
+  const bool young_first = young_.size() * 100 > uint64_t{std::min(limit(), size())} * young_percent;
   const Generation first = young_first ? Generation::kYoung : Generation::kProven;
   const Generation second = young_first ? Generation::kProven : Generation::kYoung;
   TakeSealed(may_be, first, /*pinned_too=*/false, victim);

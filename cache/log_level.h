@@ -90,6 +90,8 @@ class LogLevel {
   bool Queue(SegmentId id, Generation generation, bool hollow, At at);
   // Takes it out of its queue. Empty: it is in none.
   std::optional<Generation> TakeFromQueue(SegmentId id);
+  // The same, but for the hollow.
+  std::optional<Generation> TakeWhole(SegmentId id);
   // The segments that wait to be reclaimed.
   size_t sealed() const { return young_.size() + proven_.size() + hollow_.size(); }
   uint32_t hollow_count() const { return hollow_count_.load(std::memory_order_relaxed); }

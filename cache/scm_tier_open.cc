@@ -54,6 +54,8 @@ uint64_t ExpectedRecords(const ScmOptions& options) {
 // Whether faults are counted for each of several media. The tier closes when too few segments are left, then.
 bool LeavesMembersOut(const ScmOptions& options) { return !options.members.empty() && options.faults_max != 0; }
 
+bool IsSlowAndForgets(const ScmMember& member) { return member.level == Level::kSlow && !Remembers(member.medium); }
+
 // Of several media: all that can be read are in. A snapshot is of use only if none was out, or is new.
 void TakeMembers(const FoundMembers& members, layout::Superblock* superblock) {
   superblock->members_in = members.readable;
@@ -102,6 +104,7 @@ ScmTier::Impl::Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judg
       erases_durably_(remembers_ && tier.options_.erase == EraseMode::kDurable) {
   if (trainer_ != nullptr) trainer_->dictionaries().UseAuthenticator(authenticator_);
   log_.TellFaultsTo(&faults_, LeavesMembersOut(options_) ? options_.faults_max : 0);
+  if (std::ranges::any_of(options_.members, IsSlowAndForgets)) log_.TellSlowForgets();
   keeper_->TellOfLost([this](uint32_t members) { log_.LeaveOut(members); });
 }
 
@@ -380,7 +383,7 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
                                        effective.capacity_bytes, effective.expected_block_bytes));
   for (const SegmentId id : bad) opened->impl_->log_.Quarantine(id);
   const uint32_t all_members = (1u << opened->medium_->begins().size()) - 1;
-  opened->impl_->log_.members().BeginWithout(all_members & ~members.readable);
+  opened->impl_->log_.BeginWithout(all_members & ~members.readable);
   if (keep) MEZZ_RETURN_IF_ERROR(opened->ForgetBeyond(superblock));
   MEZZ_RETURN_IF_ERROR(opened->TakeSuperblock(existing));
   bool prepared = !keep;

@@ -57,8 +57,10 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
   SetUsableLocked();
 }
 
+// Shares have percent of what is usable, and with less of it there are fewer lanes.
 void SegmentLog::SetUsableLocked() {
   for (const Level level : {Level::kFast, Level::kSlow}) shares_.SetUsable(this->level(level).usable(), level);
+  for (unsigned lane = UsedWriterLanes(); lane < lanes_ - 1; ++lane) SealLocked(lane);
 }
 
 void SegmentLog::Provide(uint32_t segments, size_t member) {
@@ -307,7 +309,9 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
     // reclaim can take.
     const bool none_sealed = whom == For::kWriter && !level.HasVictimFor(share);
     for (unsigned other = 0; none_sealed && other < all_lanes(); ++other) {
-      if (LevelOfLane(other) == LevelOfLane(lane) && (!is_full || ShareOf(other) == share)) SealLocked(other);
+      const ShareId of = ShareOf(other);
+      const bool may_go = of == share || (!is_full && (shares_.count() == 0 || shares_.MayLose(of, LevelOfLane(lane))));
+      if (LevelOfLane(other) == LevelOfLane(lane) && may_go) SealLocked(other);
     }
     return false;
   }
@@ -376,15 +380,16 @@ void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
   if (before >= log_rules::HollowBytes(segment_bytes()) || before + bytes < log_rules::HollowBytes(segment_bytes()))
     return;
   const std::lock_guard lock(mutex_);
-  if (const auto generation = LevelHolding(id).TakeFromQueue(id)) return QueueLocked(id, *generation);
+  if (const auto generation = LevelHolding(id).TakeWhole(id)) return QueueLocked(id, *generation);
   // It is open, and is queued as hollow when it is sealed; or it is the victim already.
 }
 
-// Prefers the slow level, which has more room, memory that has not failed yet, and then low numbers, so that a medium
-// that is made smaller keeps the segment.
+// Prefers the slow level as long as it has room, memory that has not failed yet, and then low numbers, so that a medium
+// that is made smaller keeps the segment. Tombstones that a medium forgets cost the next life all that it remembers.
 std::optional<SegmentId> SegmentLog::OpenTombstones() {
   const std::lock_guard lock(mutex_);
-  LogLevel& level = levels_[levels_[1].free() > 1 ? 1 : 0];
+  const bool fast = levels_[0].free() > 1 && (slow_forgets_ || levels_[1].free() <= levels_[1].size() / 4);
+  LogLevel& level = levels_[fast || levels_[1].free() <= 1 ? 0 : 1];
   if (level.free() <= 1) return std::nullopt;
   const auto sequence = NextSequenceLocked();
   if (!sequence) return std::nullopt;
@@ -640,7 +645,6 @@ uint32_t SegmentLog::LimitTo(uint32_t count) {
   levels_[0].LimitTo(fast);
   levels_[1].LimitTo(count - fast);
   SetUsableLocked();
-  for (unsigned lane = UsedWriterLanes(); lane < lanes_ - 1; ++lane) SealLocked(lane);
   ParkSurplusLocked();
   CountLocked();
   return ToReclaimLocked(Level::kFast) + ToReclaimLocked(Level::kSlow);
@@ -704,11 +708,23 @@ void SegmentLog::CountFault(SegmentId id) {
   if (member_faults_max_ != 0 && members_.NoteFault(member, member_faults_max_)) LeaveOut(1u << member);
 }
 
+void SegmentLog::BeginWithout(uint32_t members) {
+  members_.BeginWithout(members);
+  NoteLost(members);
+}
+
+void SegmentLog::NoteLost(uint32_t members) {
+  for (size_t member = 0; member < members_.count(); ++member) {
+    if ((members >> member & 1) != 0)
+      LevelHolding(SegmentId{members_.begin(member)}).NoteLost(members_.end(member) - members_.begin(member));
+  }
+}
+
 void SegmentLog::LeaveOut(uint32_t members) {
   const uint32_t newly = members_.LeaveOut(members);
+  NoteLost(newly);
   for (size_t member = 0; member < members_.count(); ++member) {
     if ((newly >> member & 1) == 0) continue;
-    LevelHolding(SegmentId{members_.begin(member)}).NoteLost(members_.end(member) - members_.begin(member));
     for (uint32_t id = members_.begin(member); id < members_.end(member); ++id)
       segment(SegmentId{id}).faults.store(kUnreadable, std::memory_order_relaxed);
   }

@@ -160,7 +160,7 @@ class SegmentLog {
   void Leave(const Reservation& where) { Subtract(where.segment, SegmentTable::kWriter | SegmentTable::kPin); }
   // Of kNoShare, on the fast level; the last is for proven records, also reclaim's survivors.
   unsigned lanes() const { return lanes_; }
-  unsigned writer_lanes(Level level) const { return level == Level::kFast ? lanes_ - 1 : 1; }
+  unsigned writer_lanes(Level level) const { return level == Level::kFast ? UsedWriterLanes() : 1; }
   unsigned proven_lane() const { return lanes_ - 1; }
   unsigned LaneOfThisThread() const;
   // The lane for a record of this share; one that was removed has the rest's. A share other than kNoShare has one for
@@ -277,6 +277,10 @@ class SegmentLog {
   }
   // Leaves media out, of several (a bit each): all their segments are condemned. Takes no lock.
   void LeaveOut(uint32_t members);
+  // The same of those that are out from the start. REQUIRES: nothing was provided.
+  void BeginWithout(uint32_t members);
+  // Tells that what lies on the slow media does not outlive this process. REQUIRES: nothing was provided.
+  void TellSlowForgets() { slow_forgets_ = true; }
   LogMembers& members() { return members_; }
   const LogMembers& members() const { return members_; }
   // Takes the segment out of use for good. REQUIRES: it is kUnready, and nothing was provided.
@@ -354,6 +358,7 @@ class SegmentLog {
   const LogLevel& level(Level level) const { return levels_[static_cast<size_t>(level)]; }
   LogLevel& LevelHolding(SegmentId id) { return level(LevelOf(id)); }
   void SetUsableLocked();
+  void NoteLost(uint32_t members);
   uint32_t ToReclaimLocked(Level level) const;
   uint32_t DrainingLocked(Level level) const;
   unsigned UsedWriterLanes() const;
@@ -401,6 +406,7 @@ class SegmentLog {
   uint64_t left_behind_ = 0;  // guarded by mutex_: the highest sequence that LeaveBehind was given
   Faults* faults_ = nullptr;
   uint32_t member_faults_max_ = 0;
+  bool slow_forgets_ = false;
   unsigned lanes_;
 
   struct alignas(kLineBytes) Lane {

@@ -159,6 +159,40 @@ TEST_F(OrderedMediaTest, TombstonesAndSnapshotsLieOnTheSlowOne) {
   EXPECT_EQ(Found(0, kFew), kFew);
 }
 
+TEST_F(OrderedMediaTest, TombstonesDoNotLieWhereTheyAreForgotten) {
+  options_.erase = EraseMode::kDurable;
+  options_.members[1] = {.medium = MediumKind::kAnonymous, .capacity_bytes = 8 * kMiB, .level = Level::kSlow};
+  Open();
+  PutAll(0, kFew);
+  tier_->Erase(Key(1));
+  tier_.reset();
+  Open();
+  EXPECT_FALSE(tier_->Find(Key(1)));
+  EXPECT_EQ(Found(1, kFew), kFew - 1);
+}
+
+TEST_F(OrderedMediaTest, AFastLevelOfTwoThatGoOneByOneIsNotWrittenTo) {
+  const test::ScratchFile third;
+  options_.members = {{.path = files_[0].path(), .capacity_bytes = 4 * kMiB},
+                      {.path = files_[1].path(), .capacity_bytes = 4 * kMiB},
+                      {.path = third.path(), .capacity_bytes = 4 * kMiB, .level = Level::kSlow}};
+  options_.bus_errors = BusErrorMode::kContain;
+  Open();
+  tier_.reset();
+  ASSERT_TRUE(
+      ScmTier::Open(options_, &tier_, /*judge=*/nullptr, FaultyMedium::Wrap({}, 0, {{0, layout::kSuperblockSpace}}))
+          .ok());
+  ASSERT_TRUE(tier_->MembersNow()[0].is_out);
+  PutAll(0, kFew);
+  std::vector<PinnedBlock> pinned;
+  for (uint64_t n = 0; n < kFew; n += 20) pinned.push_back(tier_->Find(Key(1 + n)));
+  FaultyMedium::Active().LoseMember(1);
+  for (uint64_t n = 0; n < kFew; ++n) (void)Found(n, n + 1);
+  ASSERT_TRUE(tier_->MembersNow()[1].is_out);
+  PutAll(kFew, 2 * kFew);
+  EXPECT_EQ(tier_->capacity_bytes(), 4 * kMiB);
+}
+
 // Each put follows an erase of its key, as those of a cache of changing blocks do.
 TEST_F(OrderedMediaTest, WithDurableErasesARestartFindsWhatOneMediumTook) {
   options_.erase = EraseMode::kDurable;
