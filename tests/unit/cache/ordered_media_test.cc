@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -12,7 +11,6 @@
 
 #include "cache/survivor_judge.h"
 #include "tests/support/faulty_medium.h"
-#include "tests/support/seed.h"
 #include "tests/support/several_media.h"
 #include "tests/support/tier_fixture.h"
 
@@ -373,39 +371,6 @@ TEST_F(OrderedMediaTest, SharesHoldOnEachLevel) {
   EXPECT_GT(Found(0, kSome), 700u) << "as far as it is reserved";
   test::ExpectSound(*tier_);
   tier_.reset();
-}
-
-TEST_F(OrderedMediaTest, ThreadsSeeNoStaleBytes) {
-  Open();
-  constexpr uint64_t kKeys = 2500;
-  constexpr int kThreads = 3, kSteps = 12'000;
-  // Each thread has keys of its own, and knows their versions.
-  const auto run = [&](uint64_t thread) {
-    std::mt19937_64 random(test::Seed() + thread);
-    std::vector<uint64_t> version(kKeys, 0);
-    for (int step = 0; step < kSteps; ++step) {
-      const uint64_t n = random() % kKeys, key = thread * kKeys + n;
-      const PinnedBlock block = tier_->Find(Key(1 + key));
-      if (block) {
-        const auto bytes = block.SteadyBytes();
-        ASSERT_TRUE(bytes && version[n] != 0 && test::Same(*bytes, test::Payload(key, version[n], kBlock))) << key;
-      }
-      if (random() % 8 == 0) tier_->NoteDramEviction(Key(1 + key));
-      if (random() % 4 == 0) {
-        ASSERT_EQ(Put(key, ++version[n]), PutResult::kStored);
-      } else if (random() % 16 == 0) {
-        tier_->Erase(Key(1 + key));
-        version[n] = 0;
-      } else if (!block && version[n] != 0) {
-        ASSERT_EQ(Put(key, version[n]), PutResult::kStored);
-      }
-    }
-  };
-  std::vector<std::jthread> threads;
-  for (uint64_t thread = 0; thread < kThreads; ++thread) threads.emplace_back(run, thread);
-  threads.clear();
-  EXPECT_GT(Count(Event::kScmDemoted), 100u);
-  test::ExpectSound(*tier_);
 }
 
 TEST_F(OrderedMediaTest, ASlowOneBeforeAFastOneIsRefused) {
