@@ -52,7 +52,7 @@ endfunction()
 # Two ways to compile once what many sources include. What is installed, and what results/ has figures of, uses neither,
 # so that a source that lacks an include is seen there.
 function(mezz_join_sources target)
-  if(MEZZ_QUICK_BUILD)
+  if(MEZZ_QUICK_BUILD OR MEZZ_JOIN_TESTS)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
   endif()
 endfunction()
