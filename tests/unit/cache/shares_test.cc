@@ -219,13 +219,23 @@ TEST_F(SharesOfALogTest, AShareThatIsRemovedKeepsNothingOpenAndItsNumberIsAnothe
   EXPECT_EQ(log.free_segments(), 40u);
 }
 
-TEST_F(SharesOfALogTest, WhereAllThatMayGoIsOpenTheWritersOwnIsSealed) {
-  const ShareId kept = Add("kept", {.reserved_percent = 85}), a = Add("a", {}), b = Add("b", {});
+TEST_F(SharesOfALogTest, WhatAnotherReservesStaysOpen) {
+  const ShareId kept = Add("kept", {.reserved_percent = 85}), other = Add("other", {});
   while (Held(kept) < 33) ASSERT_TRUE(Fill(kept));
   const unsigned lane = log.LaneOf(kept, Generation::kYoung);
   ASSERT_TRUE(log.Advance(lane, kMost, SegmentLog::For::kWriter));
   const SegmentLog::Reservation few = *log.Reserve(lane, kLineBytes);
   log.Leave(few);
+  ASSERT_TRUE(Fill(other));
+  while (log.free_segments() > 1) ASSERT_TRUE(log.OpenTombstones());
+  EXPECT_FALSE(Fill(other));
+  EXPECT_EQ(log.state(few.segment), SegmentLog::State::kOpen) << "the other could not take it";
+  EXPECT_EQ(Reclaim(other), other);
+}
+
+TEST_F(SharesOfALogTest, WhereAllThatMayGoIsOpenTheWritersOwnIsSealed) {
+  const ShareId kept = Add("kept", {.reserved_percent = 85}), a = Add("a", {}), b = Add("b", {});
+  while (Held(kept) < 34) ASSERT_TRUE(Fill(kept));
   for (int i = 0; i < 50; ++i) {
     for (const ShareId share : {a, b}) {
       for (int tries = 0; !Fill(share); ++tries) {
@@ -235,7 +245,6 @@ TEST_F(SharesOfALogTest, WhereAllThatMayGoIsOpenTheWritersOwnIsSealed) {
     }
   }
   EXPECT_EQ(Held(kept), 34u);
-  EXPECT_EQ(log.state(few.segment), SegmentLog::State::kOpen) << "nobody else could take it";
 }
 
 // Of 40 segments each share keeps as many as it had reserved when it opened its youngest.
