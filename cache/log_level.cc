@@ -83,13 +83,12 @@ uint32_t LogLevel::ToReclaim(uint32_t draining) const {
   return surplus > going ? surplus - going : 0;
 }
 
-bool LogLevel::Queue(SegmentId id, Generation generation, bool hollow, At at) {
+void LogLevel::Queue(SegmentId id, Generation generation, bool hollow, At at) {
   assert(table_->state(id) == State::kSealed && Has(id));
   SegmentQueue& queue = hollow ? hollow_ : generation == Generation::kProven ? proven_ : young_;
   at == At::kBegin ? queue.PushFront(id) : queue.PushBack(id);
   if (hollow) (*table_)[id].hollow_of = generation;
   Count();
-  return hollow;
 }
 
 std::optional<Generation> LogLevel::TakeWhole(SegmentId id) {

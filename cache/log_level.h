@@ -85,9 +85,9 @@ class LogLevel {
   // Those that hold nothing: unready, free or parked.
   uint32_t unused() const { return unready_ + static_cast<uint32_t>(free_.size() + parked_.size()); }
 
-  // Queues a sealed segment. True: as a hollow one.
+  // Queues a sealed segment.
   enum class At : uint8_t { kEnd, kBegin };
-  bool Queue(SegmentId id, Generation generation, bool hollow, At at);
+  void Queue(SegmentId id, Generation generation, bool hollow, At at);
   // Takes it out of its queue. Empty: it is in none.
   std::optional<Generation> TakeFromQueue(SegmentId id);
   // The same, but for the hollow.

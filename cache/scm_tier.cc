@@ -400,7 +400,7 @@ void ScmTier::Impl::RejectImage(const PinnedBlock& block) {
 
 // Forgets a record. If its header cannot be read any more, it goes with its segment.
 void ScmTier::Impl::ForgetRecord(const PinnedBlock& block) {
-  const auto offset = static_cast<uint64_t>(block.stored_.data() - medium_.base()) - sizeof(record::Header);
+  const auto offset = medium_.OffsetOf(block.stored_.data()) - sizeof(record::Header);
   record::Header header;
   if (CopyBytes({medium_.base() + offset, sizeof(header)}, &header))
     index_.RemoveLine(index_.Hash(header.key), offset / kLineBytes);
@@ -501,16 +501,17 @@ bool ScmTier::ImagePays(BlockRole role, size_t bytes, const Image& image) {
 }
 
 void ScmTier::ChargeInPlace(BlockRole role, std::span<const std::byte> payload) {
-  if (emulation_ != nullptr) emulation_->ChargeInPlace(OffsetOf(payload), role, payload);
+  if (emulation_ != nullptr) emulation_->ChargeInPlace(medium_->OffsetOf(payload.data()), role, payload);
 }
 
 void ScmTier::ChargeCopy(const PinnedBlock& block) {
   if (emulation_ != nullptr && !block.staged())
-    emulation_->ChargeStreamRead(OffsetOf(block.stored()), block.stored().size());
+    emulation_->ChargeStreamRead(medium_->OffsetOf(block.stored().data()), block.stored().size());
 }
 
 const MediumModel* ScmTier::ModelOf(const PinnedBlock& block) const {
-  return emulation_ == nullptr || block.staged() ? nullptr : emulation_->ModelAt(OffsetOf(block.stored()));
+  if (emulation_ == nullptr || block.staged()) return nullptr;
+  return emulation_->ModelAt(medium_->OffsetOf(block.stored().data()));
 }
 
 void ScmTier::Prefetch(const BlockKey& key) const { impl_->index_.Prefetch(impl_->index_.Hash(key)); }

@@ -387,9 +387,6 @@ class ScmTier {
   friend class PinnedBlock;
   class Impl;
   explicit ScmTier(const ScmOptions& options);
-  uint64_t OffsetOf(std::span<const std::byte> stored) const {
-    return static_cast<uint64_t>(stored.data() - medium_->base());
-  }
   Status OpenMedia(const WrapMedium& wrap, bool* existing);
   bool TakeErasedKeys(const layout::Superblock& superblock, std::span<const SegmentId> bad);
   layout::Superblock TakeOver(const FoundSuperblock& found, std::span<const SegmentId> bad, bool existing, bool* keep);

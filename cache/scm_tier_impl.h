@@ -94,9 +94,7 @@ class ScmTier::Impl {
   uint64_t RecordBytesOf(const std::function<bool(FileId)>& such);
   ScmAudit Audit();
 
-  SegmentId SegmentOf(const std::byte* address) const {
-    return log_.SegmentAt(static_cast<uint64_t>(address - medium_.base()));
-  }
+  SegmentId SegmentOf(const std::byte* address) const { return log_.SegmentAt(medium_.OffsetOf(address)); }
 
   const ForkGuard& guard_;
   SuperblockKeeper* const keeper_;

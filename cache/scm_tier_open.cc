@@ -327,8 +327,8 @@ Status ScmTier::OpenMedia(const WrapMedium& wrap, bool* existing) {
   // Before the medium is touched.
   if (options_.bus_errors == BusErrorMode::kContain) MEZZ_RETURN_IF_ERROR(ContainBusErrors());
   MEZZ_RETURN_IF_ERROR(OpenMedium(options_, &medium_, existing, &preparer_));
-  emulation_ = Emulation::Make(medium_->begins(), options_.Models());
   if (wrap) medium_ = wrap(std::move(medium_));
+  emulation_ = Emulation::Make(*medium_, options_.Models());
   watch_ = std::make_unique<BusErrorWatch>(std::span<const std::byte>(medium_->base(), medium_->bytes()),
                                            [this](uint64_t offset) {
                                              if (impl_ != nullptr) impl_->log_.NoteBusError(offset);

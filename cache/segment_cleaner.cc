@@ -173,9 +173,11 @@ void SegmentCleaner::Settle(uint64_t offset, record::Header header, Mode mode) {
       if (packing == Packing::kUseless) header.flags |= layout::kRecordRejected;
       if (packing != Packing::kNoRoom && fate == Fate::kPack) continue;  // judged again, as what it is
     }
-    if (fate == Fate::kSpare && bytes <= survivor_credit_ && Spare(offset, header, entry)) return;
-    // What cannot be spared is demoted at least.
-    if (fate != Fate::kDrop && MayDemote() && Demote(offset, header, entry)) return;
+    const bool spares = fate == Fate::kSpare && bytes <= survivor_credit_;
+    const bool demotes = fate != Fate::kDrop && MayDemote();  // what cannot be spared, too
+    if ((spares || demotes) && !MayCopy(header, offset, entry)) return;
+    if (spares && Spare(offset, header, entry)) return;
+    if (demotes && Demote(offset, header, entry)) return;
     if (parts_.index->Drop(entry) == Index::Outcome::kDone) {
       if (dead) return CountDead(parts_.counters, header);
       return parts_.counters->Add(Event::kScmDropped, header.role);
@@ -195,10 +197,8 @@ bool SegmentCleaner::MayCopy(const record::Header& header, uint64_t offset, Inde
   return false;
 }
 
-// Spares a record. True: it lives on elsewhere, or was erased while it was copied. False: there was no room for the
-// copy.
+// Spares a record. False: there was no room for the copy, or it could not be made.
 bool SegmentCleaner::Spare(uint64_t offset, const record::Header& header, Index::Entry entry) {
-  if (!MayCopy(header, offset, entry)) return true;
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
   const auto to = ReserveAsProven(bytes, victim_->share);
   if (!to || !Copy(offset, header, *to)) return false;
@@ -206,31 +206,30 @@ bool SegmentCleaner::Spare(uint64_t offset, const record::Header& header, Index:
   survivor_credit_ -= bytes;
   parts_.counters->Add(Event::kScmSecondChance, header.role);
   parts_.counters->Add(Event::kScmSecondChanceBytes, header.role, bytes);
-  parts_.counters->Add(Event::kScmWrittenBytes, header.role, bytes);
-  MEZZ_TEST_POINT("reclaim.before_move");
-  parts_.index->Move(entry, to->place.offset / kLineBytes);
-  MEZZ_TEST_POINT("reclaim.moved");
-  parts_.log->Leave(*to);
+  (void)PointToCopy(entry, *to, /*heat_cost=*/1);
   return true;
 }
 
 // Demotes a record. As Spare.
 bool SegmentCleaner::Demote(uint64_t offset, const record::Header& header, Index::Entry entry) {
-  if (!MayCopy(header, offset, entry)) return true;
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
   const auto to = slower_->TakeIn(bytes, victim_->share);
   if (!to || !Copy(offset, header, *to)) return false;
-  parts_.counters->Add(Event::kScmWrittenBytes, header.role, bytes);
-  MEZZ_TEST_POINT("reclaim.before_move");
   // Not so hot that it would rise again before it is hit there.
   const unsigned heat_cost = entry.word.heat() - std::min(entry.word.heat(), log_rules::kRaiseHeat - 1);
-  if (parts_.index->Move(entry, to->place.offset / kLineBytes, heat_cost) == Index::Outcome::kDone) {
-    parts_.counters->Add(Event::kScmDemoted, header.role);
-    parts_.counters->Add(Event::kScmDemotedBytes, header.role, bytes);
-  }
-  MEZZ_TEST_POINT("reclaim.moved");
-  parts_.log->Leave(*to);
+  if (!PointToCopy(entry, *to, heat_cost)) return true;
+  parts_.counters->Add(Event::kScmDemoted, header.role);
+  parts_.counters->Add(Event::kScmDemotedBytes, header.role, bytes);
   return true;
+}
+
+// Makes the index name the copy, and ends its reservation. False: the record was erased or replaced meanwhile.
+bool SegmentCleaner::PointToCopy(Index::Entry entry, const SegmentLog::Reservation& to, unsigned heat_cost) {
+  MEZZ_TEST_POINT("reclaim.before_move");
+  const bool moved = parts_.index->Move(entry, to.place.offset / kLineBytes, heat_cost) == Index::Outcome::kDone;
+  MEZZ_TEST_POINT("reclaim.moved");
+  parts_.log->Leave(to);
+  return moved;
 }
 
 // Reserves space for a record that the faster level demotes, and cleans a little more than that.
@@ -271,9 +270,7 @@ SegmentCleaner::Packing SegmentCleaner::Pack(uint64_t offset, const record::Head
   parts_.counters->Add(fate == Fate::kSpare ? Event::kScmSecondChance : Event::kScmPackedAtReclaim, header.role);
   if (fate == Fate::kSpare) parts_.counters->Add(Event::kScmSecondChanceBytes, header.role, bytes);
   parts_.counters->Add(Event::kScmWrittenBytes, header.role, bytes);
-  MEZZ_TEST_POINT("reclaim.before_move");
-  parts_.index->Move(entry, to->place.offset / kLineBytes, fate == Fate::kSpare ? 1 : 0);
-  parts_.log->Leave(*to);
+  (void)PointToCopy(entry, *to, fate == Fate::kSpare ? 1 : 0);
   return Packing::kDone;
 }
 
@@ -304,9 +301,10 @@ bool SegmentCleaner::Copy(uint64_t offset, const record::Header& header, const S
     parts_.log->Leave(to);
     return false;
   }
+  const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
+  parts_.counters->Add(Event::kScmWrittenBytes, header.role, bytes);
   if (record::IsPacked(header)) KeepDictionary(offset, to.segment);
   if (parts_.emulation != nullptr) {
-    const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
     parts_.emulation->ChargeStreamRead(offset, bytes);
     parts_.emulation->ChargeWrite(to.place.offset, bytes);
   }

@@ -124,6 +124,7 @@ class SegmentCleaner {
   bool MayCopy(const record::Header& header, uint64_t offset, Index::Entry entry);
   bool Spare(uint64_t offset, const record::Header& header, Index::Entry entry);
   bool Demote(uint64_t offset, const record::Header& header, Index::Entry entry);
+  bool PointToCopy(Index::Entry entry, const SegmentLog::Reservation& to, unsigned heat_cost);
   std::optional<SegmentLog::Reservation> TakeIn(uint64_t bytes, ShareId share);
   Packing Pack(uint64_t offset, const record::Header& header, Index::Entry entry, Fate fate);
   std::optional<SegmentLog::Reservation> Reserve(Generation generation, uint64_t bytes, ShareId share,

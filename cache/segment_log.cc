@@ -17,16 +17,11 @@
 namespace mezz {
 namespace {
 
-uint32_t FastSegments(uint64_t slow_begin, uint64_t segment_bytes, uint32_t segments) {
-  return static_cast<uint32_t>(std::min<uint64_t>(slow_begin / segment_bytes, segments));
-}
-
 // A position has room for so many lanes; of ordered media two of them are the slow level's.
 constexpr unsigned kSlowLanes = 2;
-unsigned WriterLanesMax(uint64_t slow_begin, uint64_t segment_bytes, uint32_t segments) {
-  const uint32_t fast = FastSegments(slow_begin, segment_bytes, segments);
-  const auto most = static_cast<unsigned>(layout::kLanesMax - 1 - (fast < segments ? kSlowLanes : 0));
-  return std::min(log_rules::WriterLanes(fast), most);
+unsigned WriterLanesMax(uint32_t fast_segments, uint32_t segments) {
+  const auto most = static_cast<unsigned>(layout::kLanesMax - 1 - (fast_segments < segments ? kSlowLanes : 0));
+  return std::min(log_rules::WriterLanes(fast_segments), most);
 }
 
 }  // namespace
@@ -37,21 +32,19 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       guard_(guard),
       segment_shift_(static_cast<unsigned>(std::countr_zero(segment_bytes))),
       segments_count_(static_cast<uint32_t>(capacity_bytes / segment_bytes)),
+      fast_segments_(static_cast<uint32_t>(std::min<uint64_t>(slow_begin / segment_bytes, segments_count_))),
       format_id_(format_id),
       counters_(counters),
       dictionaries_(dictionaries),
-      lanes_(WriterLanesMax(slow_begin, segment_bytes, segments_count_) + 1),
+      lanes_(WriterLanesMax(fast_segments_, segments_count_) + 1),
       lane_(std::make_unique<Lane[]>(lanes_)),
       other_lane_(std::make_unique<OtherLane[]>(kOtherLanes)),
       table_(segments_count_),
       members_(medium, segment_bytes, segments_count_),
-      shares_({FastSegments(slow_begin, segment_bytes, segments_count_),
-               segments_count_ - FastSegments(slow_begin, segment_bytes, segments_count_)}),
-      levels_{LogLevel(Level::kFast, 0, FastSegments(slow_begin, segment_bytes, segments_count_), &table_, &members_,
-                       &shares_),
-              LogLevel(Level::kSlow, FastSegments(slow_begin, segment_bytes, segments_count_), segments_count_, &table_,
-                       &members_, &shares_)} {
-  assert(std::has_single_bit(segment_bytes) && levels_[0].size() != 0);
+      shares_({fast_segments_, segments_count_ - fast_segments_}),
+      levels_{LogLevel(Level::kFast, 0, fast_segments_, &table_, &members_, &shares_),
+              LogLevel(Level::kSlow, fast_segments_, segments_count_, &table_, &members_, &shares_)} {
+  assert(std::has_single_bit(segment_bytes) && fast_segments_ != 0);
   draining_.reserve(segments_count_);
   unused_count_.store(segments_count_, std::memory_order_relaxed);
   SetUsableLocked();
@@ -368,7 +361,8 @@ Generation SegmentLog::GenerationOf(unsigned lane) const {
 void SegmentLog::QueueLocked(SegmentId id, Generation generation, LogLevel::At at) {
   assert(state(id) == State::kSealed);
   const bool hollow = segment(id).dead.load(std::memory_order_relaxed) >= log_rules::HollowBytes(segment_bytes());
-  if (!LevelHolding(id).Queue(id, generation, hollow, at)) return;
+  LevelHolding(id).Queue(id, generation, hollow, at);
+  if (!hollow) return;
   CountLocked();
   counters_->Add(Event::kScmSegmentHollow, BlockRole::kOther);
 }

@@ -119,8 +119,8 @@ class SegmentLog {
 
   uint32_t segments() const { return segments_count_; }
   // Whether the media are ordered.
-  bool has_slow() const { return levels_[1].size() != 0; }
-  Level LevelOf(SegmentId id) const { return levels_[0].Has(id) ? Level::kFast : Level::kSlow; }
+  bool has_slow() const { return fast_segments_ < segments_count_; }
+  Level LevelOf(SegmentId id) const { return Raw(id) < fast_segments_ ? Level::kFast : Level::kSlow; }
   // Whether the level has segments enough to be written to. A hint.
   bool IsInUse(Level level) const { return this->level(level).usable() >= log_rules::kSegmentsOfLevelMin; }
   // The level for what is not on the medium yet: the fast one, as long as it is in use.
@@ -400,6 +400,7 @@ class SegmentLog {
   const ForkGuard& guard_;
   const unsigned segment_shift_;
   const uint32_t segments_count_;
+  const uint32_t fast_segments_;  // all, if the media are not ordered
   const uint64_t format_id_;
   Counters* const counters_;
   Dictionaries* const dictionaries_;

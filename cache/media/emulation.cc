@@ -6,14 +6,13 @@
 
 namespace mezz {
 
-std::unique_ptr<Emulation> Emulation::Make(std::span<const uint64_t> begins, std::span<const MediumModelName> models) {
-  assert(!begins.empty() && begins.size() <= kMembersMax && (models.size() == 1 || models.size() == begins.size()));
+std::unique_ptr<Emulation> Emulation::Make(const Medium& medium, std::span<const MediumModelName> models) {
+  const size_t members = medium.begins().size();
+  assert(members <= kMembersMax && (models.size() == 1 || models.size() == members));
   if (std::ranges::all_of(models, [](MediumModelName name) { return name == MediumModelName::kNone; })) return nullptr;
-  std::unique_ptr<Emulation> emulation(new Emulation);
-  emulation->count_ = begins.size();
-  for (size_t member = 0; member < begins.size(); ++member) {
+  std::unique_ptr<Emulation> emulation(new Emulation(medium));
+  for (size_t member = 0; member < members; ++member) {
     const MediumModelName name = models[models.size() == 1 ? 0 : member];
-    emulation->begins_[member] = begins[member];
     if (name != MediumModelName::kNone)
       emulation->throttles_[member] = std::make_unique<Throttle>(GetMediumModel(name));
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "cache/media/medium.h"
 #include "cache/media/model.h"
 #include "cache/types.h"
 
@@ -15,9 +16,9 @@ namespace mezz {
 // range, in which the media lie behind each other. Thread-safe, lock-free.
 class Emulation {
  public:
-  // The medium that begins at begins[i] behaves as models[i], or all as models[0] if that is the only one. Null: none
-  // has a model.
-  static std::unique_ptr<Emulation> Make(std::span<const uint64_t> begins, std::span<const MediumModelName> models);
+  // Each member of the medium behaves as the model of its number, or all as the only one. Null: none has a model. The
+  // medium is not owned, and must outlive this.
+  static std::unique_ptr<Emulation> Make(const Medium& medium, std::span<const MediumModelName> models);
 
   // As Throttle's.
   void ChargeInPlace(uint64_t offset, BlockRole role, std::span<const std::byte> payload) {
@@ -40,21 +41,15 @@ class Emulation {
 
   // The model of the medium there; null: it has none.
   const MediumModel* ModelAt(uint64_t offset) const {
-    const Throttle* const throttle = throttles_[MemberAt(offset)].get();
+    const Throttle* const throttle = At(offset);
     return throttle == nullptr ? nullptr : &throttle->model();
   }
 
  private:
-  Emulation() = default;
-  size_t MemberAt(uint64_t offset) const {
-    size_t member = 0;
-    while (member + 1 < count_ && offset >= begins_[member + 1]) ++member;
-    return member;
-  }
-  Throttle* At(uint64_t offset) { return throttles_[MemberAt(offset)].get(); }
+  explicit Emulation(const Medium& medium) : medium_(medium) {}
+  Throttle* At(uint64_t offset) const { return throttles_[medium_.MemberAt(offset)].get(); }
 
-  size_t count_ = 0;
-  std::array<uint64_t, kMembersMax> begins_{};
+  const Medium& medium_;
   std::array<std::unique_ptr<Throttle>, kMembersMax> throttles_;
 };
 

@@ -58,6 +58,8 @@ class Medium {
   const MediumInfo& info() const { return info_; }
   // Where its members begin, if it is several media; else 0 alone. Copies of the superblock stand at each of them.
   const std::vector<uint64_t>& begins() const { return begins_; }
+  // `address` lies on the medium.
+  uint64_t OffsetOf(const std::byte* address) const { return static_cast<uint64_t>(address - base_); }
   // What is there of one of them.
   virtual const MediumInfo& member_info(size_t /*member*/) const { return info_; }
   // The member that the byte at `offset` belongs to.

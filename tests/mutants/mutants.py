@@ -483,7 +483,7 @@ MUTANTS = (
     ordered("what leaves the fast medium is dropped", "cache/segment_cleaner.h", "TheSlowOneGets*",
             ("return slower_ != nullptr && parts_", "return slower_ == this && parts_")),
     ordered("what is too much to be spared is dropped", CLEANER, "WhatIsTooMuch*",
-            ("fate != Fate::kDrop && MayDemote() &&", "fate == Fate::kDemote && MayDemote() &&")),
+            ("fate != Fate::kDrop && MayDemote();", "fate == Fate::kDemote && MayDemote();")),
     ordered("a record takes its heat along", CLEANER, "WhatWasHotOnTheFastOne*",
             ("entry.word.heat() - std::min(entry.word.heat(), log_rules::kRaiseHeat - 1);", "0;")),
     ordered("the slow medium's cleaner is never called", CLEANER, "TheSlowOneGets*",

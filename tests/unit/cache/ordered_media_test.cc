@@ -30,6 +30,15 @@ class OrderedMediaTest : public test::SeveralMediaTest {
   OrderedMediaTest() { options_.members[1].level = Level::kSlow; }
 
   uint64_t Count(Event event) const { return tier_->counters().Snapshot()[event]; }
+  // Puts a few blocks, and loses a member of which readers hold some. Returns what they hold.
+  std::vector<PinnedBlock> LoseWithReaders(size_t member) {
+    std::vector<PinnedBlock> pinned;
+    PutAll(0, kFew);
+    for (uint64_t n = 0; n < kFew; n += 20) pinned.push_back(tier_->Find(Key(1 + n)));
+    FaultyMedium::Active().LoseMember(member);
+    for (uint64_t n = 0; n < kFew; ++n) (void)Found(n, n + 1);
+    return pinned;
+  }
   // What the fast medium, or the slow one, holds of these.
   uint64_t FoundOn(Level level, uint64_t begin, uint64_t end) {
     uint64_t found = 0;
@@ -181,11 +190,7 @@ TEST_F(OrderedMediaTest, AFastLevelOfTwoThatGoOneByOneIsNotWrittenTo) {
       ScmTier::Open(options_, &tier_, /*judge=*/nullptr, FaultyMedium::Wrap({}, 0, {{0, layout::kSuperblockSpace}}))
           .ok());
   ASSERT_TRUE(tier_->MembersNow()[0].is_out);
-  PutAll(0, kFew);
-  std::vector<PinnedBlock> pinned;
-  for (uint64_t n = 0; n < kFew; n += 20) pinned.push_back(tier_->Find(Key(1 + n)));
-  FaultyMedium::Active().LoseMember(1);
-  for (uint64_t n = 0; n < kFew; ++n) (void)Found(n, n + 1);
+  const std::vector<PinnedBlock> pinned = LoseWithReaders(1);
   ASSERT_TRUE(tier_->MembersNow()[1].is_out);
   PutAll(kFew, 2 * kFew);
   EXPECT_EQ(tier_->capacity_bytes(), 4 * kMiB);
@@ -323,11 +328,7 @@ TEST_F(OrderedMediaTest, TheSlowOneTakesAllThoughReadersHoldWhatIsLeftOfTheFastO
   options_.recovery = Recovery::kDiscard;
   options_.bus_errors = BusErrorMode::kContain;
   Open(/*faulty=*/true);
-  PutAll(0, kFew);
-  std::vector<PinnedBlock> pinned;
-  for (uint64_t n = 0; n < kFew; n += 20) pinned.push_back(tier_->Find(Key(1 + n)));
-  FaultyMedium::Active().LoseMember(0);
-  for (uint64_t n = 0; n < kFew; ++n) (void)Found(n, n + 1);
+  const std::vector<PinnedBlock> pinned = LoseWithReaders(0);
   ASSERT_TRUE(tier_->MembersNow()[0].is_out);
   PutAll(kFew, kSome);
   EXPECT_GT(Found(kFew, kSome), 600u);

@@ -51,6 +51,26 @@ TEST_F(CacheSizes, AreTheCachesOwnOrThoseOfAll) {
   EXPECT_FALSE(options_.has_common_sizes());
 }
 
+TEST_F(CacheSizes, OfSeveralMediaACacheHasAllOrOne) {
+  ParseOk("hybrid,hybrid+striped,hybrid+first_medium,hybrid+last_medium@4M+24M");
+  ScmOptions& scm = options_.hybrid.scm;
+  scm.path.clear();
+  scm.members = {{.path = "/a", .capacity_bytes = 8 * kMiB},
+                 {.path = "/b", .capacity_bytes = 24 * kMiB, .level = Level::kSlow}};
+  scm.member_models = {MediumModelName::kCxl, MediumModelName::kOptane100};
+  EXPECT_EQ(Sized(0).hybrid.scm.members, scm.members);
+  for (const ScmMember& member : Sized(1).hybrid.scm.members) EXPECT_EQ(member.level, Level::kFast);
+  EXPECT_EQ(Sized(1).hybrid.scm.members.size(), 2u);
+  const ScmOptions first = Sized(2).hybrid.scm, last = Sized(3).hybrid.scm;
+  EXPECT_EQ(first.path, "/a");
+  EXPECT_EQ(first.model, MediumModelName::kCxl);
+  EXPECT_EQ(first.capacity_bytes, 32 * kMiB);
+  EXPECT_EQ(last.path, "/b");
+  EXPECT_EQ(last.model, MediumModelName::kOptane100);
+  EXPECT_EQ(last.capacity_bytes, 24 * kMiB);
+  EXPECT_TRUE(first.members.empty() && last.members.empty());
+}
+
 TEST_F(CacheSizes, StandBehindWhatWarmsTheCache) {
   ParseOk("lru,lru+warm,hybrid,hybrid:adaptive+nowarm,hybrid+lz4+warmflush@8M+16M,lru+compressed_lz4+warm@1M+2M");
   const Warming want[] = {Warming::kNone,  Warming::kFlushAndCompaction, Warming::kBest, Warming::kNone,

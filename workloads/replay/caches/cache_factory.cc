@@ -152,6 +152,15 @@ std::string FolderOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// The model of a peer's medium: where each of several media has its own, the first one's.
+void UseModel(const ReplayOptions& o, BuiltCache* built) {
+  const MediumModelName name = o.hybrid.scm.Models().front();
+  if (name == MediumModelName::kNone) return;
+  built->emulated = true;
+  built->throttle = std::make_shared<Throttle>(GetMediumModel(name));
+  built->medium += fmt::format(", model {}", ToString(name));
+}
+
 Status BuildNaiveScm(const ReplayOptions& o, BuiltCache* built) {
   if (!MemkindAllocator::available()) {
     built->unavailable = "built without memkind";
@@ -172,9 +181,10 @@ Status BuildNaiveScm(const ReplayOptions& o, BuiltCache* built) {
     return Status::NoSpace(fmt::format("--caches=naive_scm needs {} MiB in {}, which has {} MiB free", room >> 20,
                                        folder, fs.f_bavail * fs.f_frsize >> 20));
   }
+  built->medium = fmt::format("memkind file in {}", folder);
+  UseModel(o, built);
   MEZZ_RETURN_IF_ERROR(MemkindAllocator::Create(folder, room, built->throttle, &built->allocator));
   built->cache = MakeLru(o, bytes, nullptr, built->allocator);
-  built->medium = fmt::format("memkind file in {}", folder);
   return Status::Ok();
 }
 
@@ -269,12 +279,10 @@ unsigned BuiltCache::dram_shards() const {
 
 Status BuildByKind(const ReplayOptions& o, const CacheSpec& spec, unsigned ordinal, Progress* progress,
                    BuiltCache* built) {
-  const bool model = o.hybrid.scm.model != MediumModelName::kNone;
   const auto use_stock_second_tier = [&] {
     built->second_tier = SecondTier::kStock;
-    built->medium = model ? fmt::format("DRAM, model {}", ToString(o.hybrid.scm.model)) : "DRAM";
-    built->emulated = model;
-    if (model) built->throttle = std::make_shared<Throttle>(GetMediumModel(o.hybrid.scm.model));
+    built->medium = "DRAM";
+    UseModel(o, built);
   };
   HybridCacheOptions ours;
   const auto open_ours = [&] {
@@ -317,9 +325,7 @@ Status BuildByKind(const ReplayOptions& o, const CacheSpec& spec, unsigned ordin
     case CacheKind::kNaiveScm:
       built->second_tier = SecondTier::kWholeCache;
       built->emulated = true;
-      if (model) built->throttle = std::make_shared<Throttle>(GetMediumModel(o.hybrid.scm.model));
       MEZZ_RETURN_IF_ERROR(BuildNaiveScm(o, built));
-      if (model) built->medium += fmt::format(", model {}", ToString(o.hybrid.scm.model));
       break;
     case CacheKind::kHybrid:
       open_ours();
