@@ -494,8 +494,11 @@ ScmDram ScmTier::DramNeeded(const ScmOptions& options) {
   const uint64_t segment_bytes = options.EffectiveSegmentBytes();
   // Of the codec that takes the most.
   const auto codec = MayUseZstd(options.pack) ? Codec::kZstd : CodecOf(options.pack);
+  const auto segments = static_cast<uint32_t>(options.capacity_bytes / segment_bytes);
+  const bool has_slow =
+      std::ranges::any_of(options.members, [](const ScmMember& member) { return member.level == Level::kSlow; });
   return {.index = Index::BytesFor(ExpectedRecords(options), IndexSize(options)),
-          .segments = SegmentLog::DramBytesFor(static_cast<uint32_t>(options.capacity_bytes / segment_bytes)),
+          .segments = SegmentLog::DramBytesFor(segments, has_slow),
           .packing = (codec ? Packer::DramBytesFor(*codec, options.expected_block_bytes) : 0) +
                      PackStage::DramBytesFor(PackStageBytes(options)),
           .rest = sizeof(ScmTier) + sizeof(Impl) + Counters::kBytes};

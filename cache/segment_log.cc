@@ -38,7 +38,7 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       dictionaries_(dictionaries),
       lanes_(WriterLanesMax(fast_segments_, segments_count_) + 1),
       lane_(std::make_unique<Lane[]>(lanes_)),
-      other_lane_(std::make_unique<OtherLane[]>(kOtherLanes)),
+      other_lane_(std::make_unique<OtherLane[]>(OtherLanes(has_slow()))),
       table_(segments_count_),
       members_(medium, segment_bytes, segments_count_),
       shares_({fast_segments_, segments_count_ - fast_segments_}),
@@ -793,10 +793,10 @@ void SegmentLog::CountLocked() {
   unused_count_.store(levels_[0].unused() + levels_[1].unused() + quarantined_segments(), std::memory_order_relaxed);
 }
 
-uint64_t SegmentLog::DramBytesFor(uint32_t segments) {
+uint64_t SegmentLog::DramBytesFor(uint32_t segments, bool has_slow) {
   const uint64_t lanes = log_rules::WriterLanes(segments) + 1;
   return sizeof(SegmentLog) + segments * (sizeof(Segment) + 6 * sizeof(SegmentId)) + lanes * sizeof(Lane) +
-         kOtherLanes * sizeof(OtherLane);
+         OtherLanes(has_slow) * sizeof(OtherLane);
 }
 
 void SegmentLog::Audit(std::vector<std::string>* violations) const {

@@ -329,8 +329,10 @@ class SegmentLog {
   uint32_t unused_segments() const { return unused_count_.load(std::memory_order_relaxed); }  // hold no records
 
   // Only Await allocates the list of awaiting segments, so its capacity does not change meanwhile.
-  uint64_t dram_bytes() const { return DramBytesFor(segments_count_) + awaiting_.capacity() * sizeof(SegmentId); }
-  static uint64_t DramBytesFor(uint32_t segments);
+  uint64_t dram_bytes() const {
+    return DramBytesFor(segments_count_, has_slow()) + awaiting_.capacity() * sizeof(SegmentId);
+  }
+  static uint64_t DramBytesFor(uint32_t segments, bool has_slow);
 
   // Checks the segment table, and appends a sentence for each contradiction. REQUIRES: no other call runs.
   void Audit(std::vector<std::string>* violations) const;
@@ -374,8 +376,9 @@ class SegmentLog {
   void QueueLocked(SegmentId id, Generation generation, LogLevel::At at = LogLevel::At::kEnd);
   // Lanes of the fast level: those of kNoShare, then two for each share. Then those of the slow level: two for each
   // share, kNoShare first.
-  unsigned fast_lanes() const { return lanes_ + 2 * (kSharesMax - 1); }
-  unsigned all_lanes() const { return fast_lanes() + (has_slow() ? 2 * kSharesMax : 0); }
+  static constexpr unsigned OtherLanes(bool has_slow) { return 2 * (kSharesMax - 1) + (has_slow ? 2 * kSharesMax : 0); }
+  unsigned fast_lanes() const { return lanes_ + OtherLanes(/*has_slow=*/false); }
+  unsigned all_lanes() const { return lanes_ + OtherLanes(has_slow()); }
   Level LevelOfLane(unsigned lane) const { return lane < fast_lanes() ? Level::kFast : Level::kSlow; }
   Generation GenerationOf(unsigned lane) const;
   ShareId ShareOf(unsigned lane) const {
@@ -417,7 +420,6 @@ class SegmentLog {
   struct OtherLane {
     Atomic<uint64_t> open{kNoSegment};  // as Lane::open
   };
-  static constexpr unsigned kOtherLanes = 2 * (kSharesMax - 1) + 2 * kSharesMax;
   std::unique_ptr<OtherLane[]> other_lane_;  // their numbers follow those of lane_
 
   SegmentTable table_;  // of Segment: the fields that are guarded, by mutex_

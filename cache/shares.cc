@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "cache/layout.h"
 
@@ -44,15 +45,20 @@ uint64_t Shares::TagOf(std::string_view name) {
 }
 
 ShareId Shares::Find(uint64_t tag) const {
-  for (unsigned i = 1; tag != 0 && i <= count_; ++i) {
-    if (shares_[i].tag == tag) return ShareId{static_cast<uint8_t>(i)};
+  for (unsigned i = 1; tag != 0 && i <= count(); ++i) {
+    if (owner(Number(i)).tag == tag) return Number(i);
   }
   return kNoShare;
 }
 
+const ShareLimits& Shares::limits(ShareId id) const {
+  static const ShareLimits none;
+  return id == kNoShare ? none : owner(id).limits;
+}
+
 ShareId Shares::FindUnused() const {
-  for (unsigned i = 1; i <= count_; ++i) {
-    const ShareId id{static_cast<uint8_t>(i)};
+  for (unsigned i = 1; i <= count(); ++i) {
+    const ShareId id = Number(i);
     if (!IsAdded(id) && held(id, Level::kFast) + held(id, Level::kSlow) == 0) return id;
   }
   return kNoShare;
@@ -67,46 +73,47 @@ Status Shares::Add(std::string_view name, const ShareLimits& limits, ShareId* id
   }
   const uint64_t tag = TagOf(name);
   ShareId at = Find(tag);
-  if (at != kNoShare && share(at).name != name) {
+  if (at != kNoShare && owner(at).name != name) {
     return Status::InvalidArgument(
-        fmt::format("share={}: this name cannot be told from the share {}: use another", name, share(at).name));
+        fmt::format("share={}: this name cannot be told from the share {}: use another", name, owner(at).name));
   }
   if (at != kNoShare && IsAdded(at))
     return Status::Busy(
         fmt::format("share={}: another database of this cache has that name: use another, or close that "
                     "one's cache first",
                     name));
-  if (at == kNoShare && count_ + 1 >= kSharesMax) at = FindUnused();
-  if (at == kNoShare && count_ + 1 >= kSharesMax) {
+  if (at == kNoShare && count() + 1 >= kSharesMax) at = FindUnused();
+  if (at == kNoShare && count() + 1 >= kSharesMax) {
     return Status::NoSpace(fmt::format(
         "share={}: the cache has {} shares already, which is the most: let databases share one", name, kSharesMax - 1));
   }
-  if (at == kNoShare) at = ShareId{static_cast<uint8_t>(count_ + 1)};
+  if (at == kNoShare) at = Number(count() + 1);
   MEZZ_RETURN_IF_ERROR(Fit(name, at, limits));
-  Share& added = share(at);
-  added.name = name;
-  added.tag = tag;
-  added.added.store(true, std::memory_order_relaxed);
-  added.limits = limits;
-  StoreLimits(added);
-  count_ = std::max(count_, unsigned{Raw(at)});
+  Owner added{.name = std::string(name), .tag = tag, .limits = limits};
+  if (Raw(at) > count()) {
+    owners_.push_back(std::move(added));
+  } else {
+    owner(at) = std::move(added);
+  }
+  share(at).added.store(true, std::memory_order_relaxed);
+  StoreLimits(at);
   *id = at;
   return Status::Ok();
 }
 
 Status Shares::Change(ShareId id, const ShareLimits& limits) {
   assert(id != kNoShare && IsAdded(id));
-  MEZZ_RETURN_IF_ERROR(Fit(share(id).name, id, limits));
-  share(id).limits = limits;
-  StoreLimits(share(id));
+  MEZZ_RETURN_IF_ERROR(Fit(owner(id).name, id, limits));
+  owner(id).limits = limits;
+  StoreLimits(id);
   return Status::Ok();
 }
 
 void Shares::Remove(ShareId id) {
   assert(id != kNoShare && IsAdded(id));
   share(id).added.store(false, std::memory_order_relaxed);
-  share(id).limits = {};
-  StoreLimits(share(id));
+  owner(id).limits = {};
+  StoreLimits(id);
 }
 
 // Whether it fits each level.
@@ -123,10 +130,10 @@ Status Shares::Fit(std::string_view name, ShareId id, const ShareLimits& limits,
   };
   unsigned others_percent = 0, shares = 1;
   uint64_t reserved_segments = PercentOf(segments, limits.reserved_percent);
-  for (unsigned i = 1; i <= count_; ++i) {
-    if (!shares_[i].added.load(std::memory_order_relaxed) || ShareId{static_cast<uint8_t>(i)} == id) continue;
-    others_percent += shares_[i].limits.reserved_percent;
-    reserved_segments += PercentOf(segments, shares_[i].limits.reserved_percent);
+  for (unsigned i = 1; i <= count(); ++i) {
+    if (!IsAdded(Number(i)) || Number(i) == id) continue;
+    others_percent += owner(Number(i)).limits.reserved_percent;
+    reserved_segments += PercentOf(segments, owner(Number(i)).limits.reserved_percent);
     ++shares;
   }
   MEZZ_RETURN_IF_ERROR(CheckLimits(name, limits, others_percent));
@@ -158,18 +165,19 @@ void Shares::NoteHeld(ShareId id, Level level, int32_t segments) {
 
 void Shares::SetUsable(uint32_t segments, Level level) {
   usable_[static_cast<size_t>(level)] = segments;
-  for (unsigned i = 1; i <= count_; ++i) StoreLimits(shares_[i]);
+  for (unsigned i = 1; i <= count(); ++i) StoreLimits(Number(i));
 }
 
 // Of a tier that was made small a share may still have its two open segments of each level, and two to reclaim.
-void Shares::StoreLimits(Share& share) const {
-  const bool limited = share.limits.max_percent < 100;
+void Shares::StoreLimits(ShareId id) {
+  const ShareLimits& limits = owner(id).limits;
   for (size_t level = 0; level < kLevels; ++level) {
-    const uint64_t segments = (uint64_t{usable_[level]} * share.limits.max_percent + 99) / 100;
-    share.of[level].reserved.store(static_cast<uint32_t>(PercentOf(usable_[level], share.limits.reserved_percent)),
-                                   std::memory_order_relaxed);
-    share.of[level].max.store(
-        limited ? static_cast<uint32_t>(std::max<uint64_t>(segments, kSegmentsOfShareMin)) : UINT32_MAX,
+    Share::OfLevel& of = share(id).of[level];
+    const uint64_t max = (uint64_t{usable_[level]} * limits.max_percent + 99) / 100;
+    of.reserved.store(static_cast<uint32_t>(PercentOf(usable_[level], limits.reserved_percent)),
+                      std::memory_order_relaxed);
+    of.max.store(
+        limits.max_percent < 100 ? static_cast<uint32_t>(std::max<uint64_t>(max, kSegmentsOfShareMin)) : UINT32_MAX,
         std::memory_order_relaxed);
   }
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cache/base/atomic.h"
 #include "cache/status.h"
@@ -68,9 +69,10 @@ class Shares {
   static uint64_t TagOf(std::string_view name);
   // The share of that tag; kNoShare if it was not added yet.
   ShareId Find(uint64_t tag) const;
-  uint64_t tag(ShareId id) const { return share(id).tag; }
-  const ShareLimits& limits(ShareId id) const { return share(id).limits; }
-  unsigned count() const { return count_; }  // shares that were ever added; their numbers are 1..count()
+  uint64_t tag(ShareId id) const { return id == kNoShare ? 0 : owner(id).tag; }
+  const ShareLimits& limits(ShareId id) const;
+  // Shares that were ever added; their numbers are 1..count().
+  unsigned count() const { return static_cast<unsigned>(owners_.size()); }
 
   void NoteHeld(ShareId id, Level level, int32_t segments);
   uint32_t held(ShareId id, Level level) const { return at(id, level).held.load(std::memory_order_relaxed); }
@@ -89,11 +91,14 @@ class Shares {
   bool MayLose(ShareId id, Level level) const { return held(id, level) > reserved(id, level); }
 
  private:
-  struct Share {
-    std::string name;  // empty: kNoShare, or never added
+  // What only those who hold the log's mutex look at. Few caches have shares, so there is one for each that was added.
+  struct Owner {
+    std::string name;
     uint64_t tag = 0;
-    Atomic<bool> added{false};
     ShareLimits limits;
+  };
+  struct Share {
+    Atomic<bool> added{false};
     // Relaxed: stored under the log's mutex, and read as hints without it.
     struct OfLevel {
       Atomic<uint32_t> held{0};
@@ -104,14 +109,17 @@ class Shares {
   Share& share(ShareId id) { return shares_[Raw(id)]; }
   const Share& share(ShareId id) const { return shares_[Raw(id)]; }
   const Share::OfLevel& at(ShareId id, Level level) const { return share(id).of[static_cast<size_t>(level)]; }
+  Owner& owner(ShareId id) { return owners_[Raw(id) - 1u]; }
+  const Owner& owner(ShareId id) const { return owners_[Raw(id) - 1u]; }
+  static ShareId Number(unsigned number) { return ShareId{static_cast<uint8_t>(number)}; }
   ShareId FindUnused() const;
   Status Fit(std::string_view name, ShareId id, const ShareLimits& limits) const;
   Status Fit(std::string_view name, ShareId id, const ShareLimits& limits, uint32_t segments) const;
-  void StoreLimits(Share& share) const;
+  void StoreLimits(ShareId id);
 
   const std::array<uint32_t, kLevels> segments_;
   std::array<uint32_t, kLevels> usable_{};
-  unsigned count_ = 0;
+  std::vector<Owner> owners_;             // of the shares from 1 on
   std::array<Share, kSharesMax> shares_;  // the first one is kNoShare
 };
 
