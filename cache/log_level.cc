@@ -35,15 +35,16 @@ void LogLevel::Provide(uint32_t from, uint32_t end) {
   }
   unready_ -= static_cast<uint32_t>(free_.size() - before);
   std::rotate(free_.begin(), free_.begin() + static_cast<ptrdiff_t>(before), free_.end());
+  if (withdrawn() != 0) FollowMembers();
   Count();
 }
 
-SegmentId LogLevel::TakeFree() {
+SegmentId LogLevel::TakeFree(uint32_t near) {
   auto taken = free_.end() - 1;
   if (members_->count() > 1) {
     uint32_t have = 0;
     for (const SegmentId id : free_) have |= 1u << members_->Of(id);
-    const size_t member = members_->TakeTurn(have);
+    const size_t member = members_->TakeTurn((have & near) != 0 ? have & near : have);
     while (members_->Of(*taken) != member) --taken;
   }
   const SegmentId id = *taken;
@@ -52,15 +53,74 @@ SegmentId LogLevel::TakeFree() {
   return id;
 }
 
+// A withdrawn one is parked, before those that are parked as surplus.
+void LogLevel::AddFree(SegmentId id) {
+  if (!members_->IsWithdrawn(id)) {
+    free_.push_back(id);
+  } else {
+    table_->Change(id, State::kFree, State::kParked);
+    parked_.push_back(id);
+    std::swap(parked_[withdrawn_parked_++], parked_.back());
+  }
+  Count();
+}
+
+void LogLevel::NoteQuarantined(SegmentId id) {
+  quarantined_.fetch_add(1, std::memory_order_relaxed);
+  if (members_->IsWithdrawn(id)) withdrawn_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void LogLevel::FollowMembers() {
+  const auto is_withdrawn = [this](SegmentId id) { return members_->IsWithdrawn(id); };
+  uint32_t withdrawn = 0;
+  for (uint32_t i = begin_; i < end_; ++i) {
+    const SegmentId id{i};
+    if (is_withdrawn(id) && table_->state(id) != State::kQuarantined) ++withdrawn;
+  }
+  withdrawn_.store(withdrawn, std::memory_order_relaxed);
+  const auto park = [&](SegmentId id) {
+    if (!is_withdrawn(id)) return false;
+    table_->Change(id, State::kFree, State::kParked);
+    parked_.push_back(id);
+    return true;
+  };
+  std::erase_if(free_, park);
+  const auto unpark = [&](SegmentId id) {
+    if (is_withdrawn(id)) return false;
+    table_->Change(id, State::kParked, State::kFree);
+    free_.push_back(id);
+    return true;
+  };
+  std::erase_if(parked_, unpark);  // the surplus is parked again by Park
+  CountParked();
+  Count();
+}
+
+// All that is left is withdrawn, or the withdrawn stand first.
+void LogLevel::CountParked() {
+  withdrawn_parked_ =
+      static_cast<uint32_t>(std::ranges::count_if(parked_, [&](SegmentId id) { return members_->IsWithdrawn(id); }));
+}
+
+bool LogLevel::HasWithdrawn() const {
+  if (withdrawn() == 0) return false;
+  for (const SegmentQueue* const queue : {&young_, &proven_, &hollow_}) {
+    for (size_t at = 0; at < queue->size(); ++at) {
+      if (members_->IsWithdrawn((*queue)[at])) return true;
+    }
+  }
+  return false;
+}
+
 // How many of the segments that are ready must not be used.
 uint32_t LogLevel::Surplus() const {
-  const uint32_t ready = size() - unready_ - quarantined();
+  const uint32_t ready = size() - unready_ - quarantined() - withdrawn_parked_;
   return ready > limit() ? ready - limit() : 0;
 }
 
 void LogLevel::Park(size_t kept) {
   const uint32_t surplus = Surplus();
-  while (parked_.size() < surplus && free_.size() > kept) {
+  while (parked_as_surplus() < surplus && free_.size() > kept) {
     table_->Change(free_.back(), State::kFree, State::kParked);
     parked_.push_back(free_.back());
     free_.pop_back();
@@ -70,7 +130,7 @@ void LogLevel::Park(size_t kept) {
 
 void LogLevel::Unpark() {
   const uint32_t surplus = Surplus();
-  while (parked_.size() > surplus) {
+  while (parked_as_surplus() > surplus) {
     table_->Change(parked_.back(), State::kParked, State::kFree);
     free_.push_back(parked_.back());
     parked_.pop_back();
@@ -79,7 +139,7 @@ void LogLevel::Unpark() {
 }
 
 uint32_t LogLevel::ToReclaim(uint32_t draining) const {
-  const uint32_t surplus = Surplus(), going = static_cast<uint32_t>(parked_.size()) + draining;
+  const uint32_t surplus = Surplus(), going = parked_as_surplus() + draining;
   return surplus > going ? surplus - going : 0;
 }
 
@@ -111,7 +171,8 @@ bool LogLevel::MayTake(SegmentId id, bool pinned_too) const {
 
 template <typename MayBe>
 void LogLevel::TakeHollow(MayBe&& may_be, bool pinned_too, Victim* victim) {
-  const auto found = hollow_.Find([&](SegmentId id) { return may_be(ShareOf(id)) && MayTake(id, pinned_too); });
+  const auto found = hollow_.Find(
+      [&](SegmentId id) { return may_be(ShareOf(id)) && !members_->IsWithdrawn(id) && MayTake(id, pinned_too); });
   if (!found) return;
   victim->segment = hollow_[*found];
   victim->generation = (*table_)[*victim->segment].hollow_of;
@@ -124,7 +185,7 @@ template <typename MayBe>
 void LogLevel::TakeSealed(MayBe&& may_be, Generation generation, bool pinned_too, Victim* victim) {
   SegmentQueue& queue = generation == Generation::kYoung ? young_ : proven_;
   const auto found = queue.Find([&](SegmentId id) {
-    if (!may_be(ShareOf(id))) return false;
+    if (!may_be(ShareOf(id)) || members_->IsWithdrawn(id)) return false;
     if (MayTake(id, pinned_too)) return true;
     // Whoever recovers records into one is no reader.
     if (!pinned_too && members_->IsReady(id) && table_->writers(id) == 0) ++victim->skipped_pinned;
@@ -141,13 +202,32 @@ template <typename MayBe>
 void LogLevel::TakeOf(MayBe&& may_be, bool pinned_too, unsigned young_percent, Victim* victim) {
   TakeHollow(may_be, pinned_too, victim);
   if (victim->segment) return;
-  const bool young_first = young_.size() * 100 > uint64_t{std::min(limit(), size())} * young_percent;
+  const bool young_first = young_.size() * 100 > uint64_t{usable()} * young_percent;
   const Generation first = young_first ? Generation::kYoung : Generation::kProven;
   const Generation second = young_first ? Generation::kProven : Generation::kYoung;
   TakeSealed(may_be, first, /*pinned_too=*/false, victim);
   if (!victim->segment) TakeSealed(may_be, second, /*pinned_too=*/false, victim);
   if (!victim->segment && pinned_too) TakeSealed(may_be, first, pinned_too, victim);
   if (!victim->segment && pinned_too) TakeSealed(may_be, second, pinned_too, victim);
+}
+
+LogLevel::Victim LogLevel::TakeWithdrawn() {
+  Victim victim;
+  const auto may_take = [this](SegmentId id) { return members_->IsWithdrawn(id) && table_->writers(id) == 0; };
+  for (SegmentQueue* const queue : {&proven_, &young_, &hollow_}) {
+    const auto found = queue->Find(may_take);
+    if (!found) continue;
+    victim.segment = (*queue)[*found];
+    victim.hollow = queue == &hollow_;
+    victim.generation = victim.hollow       ? (*table_)[*victim.segment].hollow_of
+                        : queue == &proven_ ? Generation::kProven
+                                            : Generation::kYoung;
+    victim.share = ShareOf(*victim.segment);
+    queue->EraseAt(*found);
+    Count();
+    break;
+  }
+  return victim;
 }
 
 LogLevel::Victim LogLevel::TakeVictim(bool pinned_too, ShareId needs, unsigned young_percent) {
@@ -172,10 +252,10 @@ LogLevel::Victim LogLevel::TakeVictim(bool pinned_too, ShareId needs, unsigned y
 bool LogLevel::HasVictimFor(ShareId needs) const {
   const bool is_full = shares_->IsFull(needs, level_);
   for (const SegmentQueue* const queue : {&young_, &proven_, &hollow_}) {
-    if (shares_->count() == 0 && !queue->empty()) return true;
-    for (size_t at = 0; shares_->count() != 0 && at < queue->size(); ++at) {
+    for (size_t at = 0; at < queue->size(); ++at) {
+      if (members_->IsWithdrawn((*queue)[at])) continue;
       const ShareId share = ShareOf((*queue)[at]);
-      if (share == needs || (!is_full && shares_->MayLose(share, level_))) return true;
+      if (shares_->count() == 0 || share == needs || (!is_full && shares_->MayLose(share, level_))) return true;
     }
   }
   return false;

@@ -17,7 +17,7 @@
 namespace mezz {
 
 // The segments of one level of a log that can be taken: free ones to write to, sealed ones to reclaim, and those that
-// are parked because the level may not use all it has.
+// are parked because the level may not use all it has, or because they are withdrawn (LogMembers::LimitTo).
 //
 // Sealed segments stand in two queues, oldest first, and hollow ones in a third: SegmentLog::TakeVictim says in which
 // order they go.
@@ -40,8 +40,9 @@ class LogLevel {
 
   size_t free() const { return free_.size(); }
   uint32_t free_count() const { return free_count_.load(std::memory_order_relaxed); }
-  // Takes the segment that became free last; of several media, from the one whose turn it is. REQUIRES: free() > 0.
-  SegmentId TakeFree();
+  // Takes the segment that became free last; of several media, from the one whose turn it is, of those in `near` (a bit
+  // each) if they have one. REQUIRES: free() > 0.
+  SegmentId TakeFree(uint32_t near);
   // Takes the free segment that comes first by the rule. REQUIRES: free() > 0.
   template <typename Rule>
   SegmentId TakeFreeBy(Rule&& rule) {
@@ -52,28 +53,35 @@ class LogLevel {
     return id;
   }
   // Takes a segment in that became kFree.
-  void AddFree(SegmentId id) {
-    free_.push_back(id);
-    Count();
-  }
+  void AddFree(SegmentId id);
   // Takes out what is free or parked, and for which take(id, its state) is true.
   template <typename Take>
   void RemoveUnused(Take&& take) {
     std::erase_if(free_, [&](SegmentId id) { return take(id, SegmentTable::State::kFree); });
     std::erase_if(parked_, [&](SegmentId id) { return take(id, SegmentTable::State::kParked); });
+    CountParked();
     Count();
   }
 
   // How many segments may be in use, in whatever order they are.
   void LimitTo(uint32_t count) { limit_.store(count, std::memory_order_relaxed); }
   uint32_t limit() const { return limit_.load(std::memory_order_relaxed); }
-  void NoteQuarantined() { quarantined_.fetch_add(1, std::memory_order_relaxed); }
+  void NoteQuarantined(SegmentId id);
   uint32_t quarantined() const { return quarantined_.load(std::memory_order_relaxed); }
+  // Those that are neither quarantined nor withdrawn.
+  uint32_t present() const { return size() - std::min(size(), quarantined() + withdrawn()); }
   // So many segments are of a medium that was left out: quarantined, or soon.
   void NoteLost(uint32_t segments) { lost_.fetch_add(segments, std::memory_order_relaxed); }
+  // The limit of one of the media changed. Parks what is free and withdrawn now, and frees what is not withdrawn any
+  // more.
+  void FollowMembers();
+  uint32_t withdrawn() const { return withdrawn_.load(std::memory_order_relaxed); }
+  // Whether TakeWithdrawn may find one, now or when its writers have left.
+  bool HasWithdrawn() const;
   // How many may be in use at once.
   uint32_t usable() const {
-    return std::min(limit(), size() - std::max(quarantined(), lost_.load(std::memory_order_relaxed)));
+    const uint32_t gone = std::max(quarantined(), lost_.load(std::memory_order_relaxed)) + withdrawn();
+    return std::min(limit(), size() - std::min(size(), gone));
   }
   // Parks free segments beyond the limit, but for `kept`, which writers and reclaim need to go on; or frees parked
   // ones.
@@ -111,6 +119,8 @@ class LogLevel {
     uint32_t skipped_pinned = 0;
     uint32_t sealed = 0, draining = 0;  // segments of the level
   };
+  // SegmentLog::TakeWithdrawn, of this level.
+  Victim TakeWithdrawn();
   // SegmentLog::TakeVictim, of this level. The young go first once they are more than `young_percent` of the limit.
   Victim TakeVictim(bool pinned_too, ShareId needs, unsigned young_percent);
   // Whether a segment is sealed that TakeVictim may take for this share once its writers and readers have left.
@@ -132,6 +142,8 @@ class LogLevel {
   void TakeSealed(MayBe&& may_be, Generation generation, bool pinned_too, Victim* victim);
   ShareId ShareOf(SegmentId id) const { return (*table_)[id].share.load(std::memory_order_relaxed); }
   uint32_t Surplus() const;
+  uint32_t parked_as_surplus() const { return static_cast<uint32_t>(parked_.size()) - withdrawn_parked_; }
+  void CountParked();
   void Count() {
     free_count_.store(static_cast<uint32_t>(free_.size()), std::memory_order_relaxed);
     hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
@@ -144,11 +156,13 @@ class LogLevel {
   const Shares* const shares_;
   std::vector<SegmentId> free_;           // a stack
   SegmentQueue young_, proven_, hollow_;  // oldest first
-  std::vector<SegmentId> parked_;
+  std::vector<SegmentId> parked_;         // the withdrawn first
+  uint32_t withdrawn_parked_ = 0;         // of the parked
   uint32_t unready_;
   // Stored under the log's mutex and read anywhere, relaxed, as hints.
   Atomic<uint32_t> limit_, quarantined_{0}, free_count_{0}, hollow_count_{0};
-  Atomic<uint32_t> lost_{0};  // grows, without the mutex; relaxed: a hint
+  Atomic<uint32_t> withdrawn_{0};  // of those that are not quarantined
+  Atomic<uint32_t> lost_{0};       // grows, without the mutex; relaxed: a hint
 };
 
 template <typename Check>

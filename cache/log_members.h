@@ -24,6 +24,7 @@ class LogMembers {
     for (size_t i = 0; i < count_; ++i) {
       members_[i].end = i + 1 < count_ ? members_[i + 1].begin : segments;
       members_[i].ready_end = members_[i].begin;
+      LimitTo(i, Size(i));
     }
   }
 
@@ -49,15 +50,27 @@ class LogMembers {
     return false;
   }
 
-  // The member of `free` (a bit each) whose turn it is, so that all fill alike, each by its size; and that one of its
+  // Lets no more than the first `segments` segments of the member be used; the others are withdrawn. GUARDED_BY the
+  // log's mutex. Without it limit and IsWithdrawn are hints.
+  void LimitTo(size_t member, uint32_t segments) {
+    assert(segments <= Size(member));
+    members_[member].limit.store(segments, std::memory_order_relaxed);
+  }
+  uint32_t limit(size_t member) const { return members_[member].limit.load(std::memory_order_relaxed); }
+  bool IsWithdrawn(SegmentId id) const {
+    const size_t member = Of(id);
+    return Raw(id) - members_[member].begin >= limit(member);
+  }
+
+  // The member of `free` (a bit each) whose turn it is, so that all fill alike, each by its limit; and that one of its
   // segments was opened. GUARDED_BY the log's mutex.
   size_t TakeTurn(uint32_t free) {
     assert(free != 0);
     std::optional<size_t> next;
     for (size_t i = 0; i < count_; ++i) {
       if ((free >> i & 1) == 0) continue;
-      // opened / size is the least; so is the product with the other's size.
-      if (!next || members_[i].opened * Size(*next) < members_[*next].opened * Size(i)) next = i;
+      // opened / limit is the least; so is the product with the other's limit.
+      if (!next || members_[i].opened * limit(*next) < members_[*next].opened * limit(i)) next = i;
     }
     ++members_[*next].opened;
     return *next;
@@ -89,9 +102,10 @@ class LogMembers {
     uint32_t begin = 0, end = 0;  // segments
     uint32_t ready_end = 0;
     uint64_t opened = 0;
+    Atomic<uint32_t> limit{0};   // segments; stored under the log's mutex, relaxed
     Atomic<uint32_t> faults{0};  // relaxed: the thread that counts the last one acts
   };
-  uint64_t Size(size_t member) const { return members_[member].end - members_[member].begin; }
+  uint32_t Size(size_t member) const { return members_[member].end - members_[member].begin; }
 
   const size_t count_;
   std::array<Member, kMembersMax> members_;

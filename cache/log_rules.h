@@ -21,6 +21,13 @@ inline uint32_t WriterLanes(uint32_t segments) {
   return std::clamp(segments / kSegmentsPerLane, 1u, std::min(kWriterLanesMax, cpus));
 }
 
+// So many segments are to be free, that each writer lane has one ready and reclaim its reserve. Below it a put
+// reclaims.
+constexpr uint32_t FreeKept(uint32_t writer_lanes) { return 1 + writer_lanes; }
+
+// What lies in withdrawn segments moves unjudged while so many more are free.
+inline constexpr uint32_t kFreeToMove = 2;
+
 // A level of ordered media with fewer segments than this is not written to: two are open, one is kept free, one is to
 // be reclaimed.
 inline constexpr uint32_t kSegmentsOfLevelMin = 4;

@@ -37,11 +37,10 @@ Reclaimer::Reclaimer(const CleanerParts& parts)
       fast_(parts, Level::kFast, parts.log->has_slow() ? &slow_ : nullptr) {}
 
 void Reclaimer::Step(uint64_t bytes, ShareId share) {
-  // One segment is reclaim's reserve, each writer lane wants one ready.
   if (parts_.log->HasCondemned()) [[unlikely]]
     Quarantine();
   const Level level = parts_.log->LevelOfNew();
-  const uint32_t enough = 1 + parts_.log->writer_lanes(level);
+  const uint32_t enough = log_rules::FreeKept(parts_.log->writer_lanes(level));
   const uint32_t free = parts_.log->free_segments(level);
   const bool full = parts_.log->IsFull(share, level);
   if (free > enough && !full) return;
@@ -118,8 +117,40 @@ bool Reclaimer::MakeRoom(ShareId share) {
   return false;  // pinned since they were taken
 }
 
-void Reclaimer::ShrinkTo(uint32_t segments) {
+// Between two victims of many. A mutex favours who released it last, so those who wait for room are let in.
+void Reclaimer::LetOthersIn(bool worked) {
   constexpr int kYieldsMax = 100;
+  if (!worked) std::this_thread::yield();
+  for (int i = 0; i < kYieldsMax && waiting_.load(std::memory_order_relaxed) != 0; ++i) std::this_thread::yield();
+}
+
+void Reclaimer::EmptyWithdrawn() {
+  for (;;) {
+    bool worked = false, waits = false;
+    {
+      const Stay stay(*this, std::unique_lock(mutex_));
+      for (const Level level : {Level::kFast, Level::kSlow}) {
+        SegmentCleaner& cleaner = CleanerOf(level);
+        const bool is_victim = cleaner.victim() && parts_.log->IsWithdrawn(*cleaner.victim());
+        if (!is_victim && !parts_.log->HasWithdrawn(level)) continue;
+        MakeRoomToMove(cleaner.LevelToMoveTo());
+        (cleaner.Work(UINT64_MAX, Mode::kMove) ? worked : waits) = true;  // until the writers in it have left
+      }
+    }
+    if (!worked && !waits) return;
+    LetOthersIn(worked);
+  }
+}
+
+// REQUIRES: mutex_ is held.
+void Reclaimer::MakeRoomToMove(Level level) {
+  for (uint32_t tries = 0; tries < log_rules::kSparingVictimsMax; ++tries) {
+    if (parts_.log->free_segments(level) > log_rules::FreeKept(parts_.log->writer_lanes(level))) return;
+    if (!CleanerOf(level).Work(UINT64_MAX, Mode::kSpare)) return;
+  }
+}
+
+void Reclaimer::ShrinkTo(uint32_t segments) {
   for (;;) {
     bool worked = false, waits = false;
     {
@@ -138,9 +169,7 @@ void Reclaimer::ShrinkTo(uint32_t segments) {
       }
     }
     if (!worked && !waits) return;
-    if (!worked) std::this_thread::yield();
-    // A mutex favours who released it last: let those in who wait for room.
-    for (int i = 0; i < kYieldsMax && waiting_.load(std::memory_order_relaxed) != 0; ++i) std::this_thread::yield();
+    LetOthersIn(worked);
   }
 }
 

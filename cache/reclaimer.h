@@ -65,6 +65,11 @@ class Reclaimer {
   // are forgotten now; their space is free when the last pin goes. Other threads may reclaim between two victims.
   void ShrinkTo(uint32_t segments);
 
+  // Empties the segments that SegmentLog::LimitMember withdrew: what they hold moves elsewhere, as
+  // SegmentCleaner::Mode::kMove says. Waits as ShrinkTo does. When it returns none of them has a record that the index
+  // names. Pinned ones drain until they are released.
+  void EmptyWithdrawn();
+
   // Whether pins kept the last search for a victim from more than a quarter of the segments of its level. Under
   // pressure every 1024th call counts the pins again: without writes nothing is reclaimed, and the pressure would
   // outlive the pins.
@@ -80,6 +85,8 @@ class Reclaimer {
 
   void RunWhileNothingMoves(const std::function<void()>& change);
   SegmentCleaner& CleanerOf(Level level) { return level == Level::kFast ? fast_ : slow_; }
+  void MakeRoomToMove(Level level);
+  void LetOthersIn(bool worked);
   void QuarantineLocked();
   void QuarantineLocked(std::span<const SegmentId> segments);
 

@@ -272,6 +272,12 @@ class ScmTier {
   // now are given up as soon as they are released. Puts go on meanwhile, and wait at most for the reclaim of one
   // segment. An error: more than the capacity at Open, or any value once the tier has closed itself.
   Status SetCapacity(uint64_t bytes);
+  // Uses at most `bytes` of one of several media (the first is 0) from now on. What lies behind them moves to the other
+  // media while these have free segments; without, as much of it as reclaim would keep. After 0 nothing is
+  // written there but the superblock. The memory stays taken, and an opening uses all of it again. Waits until the
+  // recovery is over, and otherwise as SetCapacity does. Errors: as there; a medium that is not there or has failed;
+  // too little left of a level of ordered media, but not nothing.
+  Status SetMemberCapacity(size_t member, uint64_t bytes);
 
   // Adds a share of the tier (shares.h), for one of several users of it: what he puts is his, until it is reclaimed.
   // The blocks that an earlier life left under this name are his again. At most kSharesMax - 1 at a time.
@@ -311,7 +317,7 @@ class ScmTier {
   // One of several media.
   struct MemberFigures {
     std::string description;
-    uint64_t bytes = 0, usage_bytes = 0;
+    uint64_t bytes = 0, usage_bytes = 0;  // that may be used; that hold records
     uint32_t faults = 0;
     bool is_out = false;  // it failed, and is not used any more
     Level level = Level::kFast;

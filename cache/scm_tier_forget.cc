@@ -2,6 +2,7 @@
 // How a tier forgets: an erased key, all keys, deleted files, and segments beyond a smaller capacity.
 #include <fmt/format.h>
 
+#include <array>
 #include <mutex>
 
 #include "cache/base/if_memory.h"
@@ -134,12 +135,25 @@ std::string ScmTier::Impl::WhyClosed() const {
       faults_.count(), log_.quarantined_segments(), log_.segments());
 }
 
-Status ScmTier::Impl::SetCapacity(uint64_t bytes) {
+// Why no size can be changed; `asked` is the subject of the sentence. Ok: it can.
+Status ScmTier::Impl::MayResize(const std::string& asked) const {
   if (faults_.IsOver())
-    return Status::NotSupported(fmt::format(
-        "SCM capacity {} is asked for, and the tier has closed itself after faults of its medium: reopen it", bytes));
-  if (!guard_.InParent())
-    return Status::NotSupported(fmt::format("SCM capacity {} is asked for in a forked child: ask the parent", bytes));
+    return Status::NotSupported(asked + ", and the tier has closed itself after faults of its medium: reopen it");
+  if (!guard_.InParent()) return Status::NotSupported(asked + " in a forked child: ask the parent");
+  return Status::Ok();
+}
+
+// Closes the tier after its superblock was written nowhere.
+Status ScmTier::Impl::CloseUnwritten(const std::string& asked) {
+  LoseSuperblock();
+  AfterFault();
+  return Status::IoError(fmt::format("{}, and {} does not take its superblock any more: the tier has closed itself",
+                                     asked, medium_.info().description));
+}
+
+Status ScmTier::Impl::SetCapacity(uint64_t bytes) {
+  const std::string asked = fmt::format("SCM capacity {} is asked for", bytes);
+  MEZZ_RETURN_IF_ERROR(MayResize(asked));
   const uint64_t wanted = bytes / log_.segment_bytes();
   if (wanted > log_.segments())
     return Status::InvalidArgument(
@@ -148,16 +162,60 @@ Status ScmTier::Impl::SetCapacity(uint64_t bytes) {
   if (wanted != 0 && wanted < kSegmentsMin)
     return Status::InvalidArgument(fmt::format("SCM capacity {} is less than {} segments of {}; use 0 to switch it off",
                                                bytes, kSegmentsMin, log_.segment_bytes()));
-  if (tombstones_.TrimTo(static_cast<uint32_t>(wanted)) == SuperblockKeeper::Stored::kNowhere) {
-    LoseSuperblock();
-    AfterFault();
-    return Status::IoError(fmt::format(
-        "SCM capacity {} is asked for, and {} does not take its superblock any more: the tier has closed itself", bytes,
-        medium_.info().description));
-  }
+  if (tombstones_.TrimTo(static_cast<uint32_t>(wanted)) == SuperblockKeeper::Stored::kNowhere)
+    return CloseUnwritten(asked);
   reclaimer_.ShrinkTo(static_cast<uint32_t>(wanted));
   if (wanted == 0 && stage_ != nullptr) stage_->ForgetAll();
   if (trainer_ != nullptr) trainer_->Wake();  // what found no room on the medium may find it now
+  return Status::Ok();
+}
+
+// Whether the tier and each level of it can go on with so many segments of the member.
+Status ScmTier::Impl::CheckMemberLimit(const std::string& asked, size_t member, uint32_t wanted) const {
+  const LogMembers& members = log_.members();
+  std::array<uint32_t, kLevels> left{};
+  for (size_t i = 0; i < members.count(); ++i) {
+    const SegmentId first{members.begin(i)};
+    if (!members.IsOut(first))
+      left[static_cast<size_t>(log_.LevelOf(first))] += i == member ? wanted : members.limit(i);
+  }
+  const uint32_t of_level = left[static_cast<size_t>(log_.LevelOf(SegmentId{members.begin(member)}))];
+  if (left[0] + left[1] < kSegmentsMin)
+    return Status::InvalidArgument(
+        fmt::format("{}, which leaves the tier {} segments, and {} are the least: keep more of one of its media", asked,
+                    left[0] + left[1], kSegmentsMin));
+  if (of_level != 0 && of_level < log_rules::kSegmentsOfLevelMin)
+    return Status::InvalidArgument(
+        fmt::format("{}, which leaves its level {} segments of {}, and {} are the least: "
+                    "keep more, or nothing",
+                    asked, of_level, log_.segment_bytes(), log_rules::kSegmentsOfLevelMin));
+  return Status::Ok();
+}
+
+// What moves lies in the index, so an earlier life's blocks come back first.
+Status ScmTier::Impl::SetMemberCapacity(size_t member, uint64_t bytes) {
+  const std::string asked = fmt::format("capacity {} of medium {} is asked for", bytes, member + 1);
+  MEZZ_RETURN_IF_ERROR(MayResize(asked));
+  const LogMembers& members = log_.members();
+  if (member >= members.count())
+    return Status::InvalidArgument(
+        fmt::format("{}, and the tier has {}: count from 1, as the report does", asked, members.count()));
+  if (members.count() == 1) return SetCapacity(bytes);
+  const uint64_t wanted = bytes / log_.segment_bytes(), most = members.end(member) - members.begin(member);
+  if (wanted > most)
+    return Status::InvalidArgument(
+        fmt::format("{}, and it was opened with {}; reopen the tier", asked, most * log_.segment_bytes()));
+  if (members.IsOut(SegmentId{members.begin(member)}))
+    return Status::NotSupported(fmt::format("{}, and it has failed and is not used any more: reopen the tier", asked));
+  if (recoverer_ != nullptr) recoverer_->Wait();
+  const std::lock_guard one_at_a_time(resizing_);
+  const auto count = static_cast<uint32_t>(wanted);
+  MEZZ_RETURN_IF_ERROR(CheckMemberLimit(asked, member, count));
+  log_.LimitMember(member, count);
+  reclaimer_.EmptyWithdrawn();
+  (void)reclaimer_.MakeRoom();  // for the tombstones that are to follow
+  if (tombstones_.LeaveWithdrawn() == SuperblockKeeper::Stored::kNowhere) return CloseUnwritten(asked);
+  if (trainer_ != nullptr) trainer_->Wake();
   return Status::Ok();
 }
 
@@ -169,6 +227,7 @@ void ScmTier::ForgetFile(FileId file) {
 }
 
 Status ScmTier::SetCapacity(uint64_t bytes) { return impl_->SetCapacity(bytes); }
+Status ScmTier::SetMemberCapacity(size_t member, uint64_t bytes) { return impl_->SetMemberCapacity(member, bytes); }
 bool ScmTier::IsForgotten(FileId file) const { return impl_->dead_.Has(file); }
 bool ScmTier::IsHollow() const { return impl_->log_.hollow_segments(impl_->log_.LevelOfNew()) != 0; }
 

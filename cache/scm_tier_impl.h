@@ -90,6 +90,7 @@ class ScmTier::Impl {
   }
   void Release(StagedBlocks::Slot slot) { stage_->Unpin(slot); }
   Status SetCapacity(uint64_t bytes);
+  Status SetMemberCapacity(size_t member, uint64_t bytes);
   void ForEach(const std::function<void(const BlockKey&, size_t, BlockRole)>& visit);
   uint64_t RecordBytesOf(const std::function<bool(FileId)>& such);
   ScmAudit Audit();
@@ -120,6 +121,7 @@ class ScmTier::Impl {
  private:
   const bool remembers_;  // the medium keeps its bytes when the tier is closed
   const bool erases_durably_;
+  Mutex resizing_;          // held while the limit of one of several media changes
   Mutex store_mutex_;       // held while the stage's thread stores a block, if the medium remembers it
   bool recovered_ = false;  // there may be records of an earlier life; set before the tier is open
   // lost_superblock_: a change of the superblock was stored nowhere. may_lie_: as a consequence, an erased block may be
@@ -140,6 +142,9 @@ class ScmTier::Impl {
   }
   void LeaveMembersOut();
   std::string WhyClosed() const;
+  Status MayResize(const std::string& asked) const;
+  Status CloseUnwritten(const std::string& asked);
+  Status CheckMemberLimit(const std::string& asked, size_t member, uint32_t wanted) const;
   void CloseForGood();
   std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation, ShareId share);
   // A record that is about to be stored, without its bytes.

@@ -105,6 +105,7 @@ ScmTier::Impl::Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judg
   if (trainer_ != nullptr) trainer_->dictionaries().UseAuthenticator(authenticator_);
   log_.TellFaultsTo(&faults_, LeavesMembersOut(options_) ? options_.faults_max : 0);
   if (std::ranges::any_of(options_.members, IsSlowAndForgets)) log_.TellSlowForgets();
+  log_.PreferNear(FindNearMedia(options_));
   keeper_->TellOfLost([this](uint32_t members) { log_.LeaveOut(members); });
 }
 

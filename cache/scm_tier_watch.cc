@@ -128,7 +128,7 @@ std::vector<ScmTier::MemberFigures> ScmTier::MembersNow() const {
   for (size_t member = 0; members.count() > 1 && member < members.count(); ++member) {
     MemberFigures& of = figures.emplace_back();
     of.description = medium_->member_info(member).description;
-    of.bytes = (members.end(member) - members.begin(member)) * impl_->log_.segment_bytes();
+    of.bytes = members.limit(member) * impl_->log_.segment_bytes();
     of.faults = members.faults(member);
     of.is_out = members.IsOut(SegmentId{members.begin(member)});
     of.level = impl_->log_.LevelOf(SegmentId{members.begin(member)});

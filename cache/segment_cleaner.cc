@@ -13,8 +13,10 @@ SegmentCleaner::SegmentCleaner(const CleanerParts& parts, Level level, SegmentCl
     : parts_(parts), level_(level), slower_(slower), survivor_credit_(parts.log->segment_bytes()) {}
 
 bool SegmentCleaner::Work(uint64_t bytes, Mode mode, ShareId needs) {
+  // What was begun otherwise ends so.
+  if (mode == Mode::kMove && victim_ && !parts_.log->IsWithdrawn(victim_->segment)) mode = Mode::kSpare;
   // What a recovery has not come to is older than all it has, and has no heat.
-  if (!victim_ && !parts_.log->IsFull(needs, level_) &&
+  if (!victim_ && mode != Mode::kMove && !parts_.log->IsFull(needs, level_) &&
       parts_.log->GiveUpOldest(/*pinned_too=*/mode == Mode::kDropPinned, level_)) {
     parts_.counters->Add(Event::kScmSegmentReclaimed, BlockRole::kOther);
     return true;
@@ -109,10 +111,13 @@ void SegmentCleaner::Weigh(const record::Header& header, uint64_t offset) {
 
 bool SegmentCleaner::PickVictim(Mode mode, ShareId needs) {
   if (parts_.judge != nullptr) parts_.log->SetYoungPercent(parts_.judge->young_percent());
-  const SegmentLog::Victim picked = parts_.log->TakeVictim(/*pinned_too=*/mode == Mode::kDropPinned, needs, level_);
+  const SegmentLog::Victim picked =
+      mode == Mode::kMove ? parts_.log->TakeWithdrawn(level_)
+                          : parts_.log->TakeVictim(/*pinned_too=*/mode == Mode::kDropPinned, needs, level_);
   if (picked.skipped_pinned != 0)
     parts_.counters->Add(Event::kScmSegmentSkippedPinned, BlockRole::kOther, picked.skipped_pinned);
-  pin_pressure_.store(4 * (picked.skipped_pinned + picked.draining) > picked.sealed, std::memory_order_relaxed);
+  if (mode != Mode::kMove)
+    pin_pressure_.store(4 * (picked.skipped_pinned + picked.draining) > picked.sealed, std::memory_order_relaxed);
   if (!picked.segment) return false;
   const bool weighed = mode == Mode::kSpare && picked.generation == Generation::kProven && !picked.hollow &&
                        requeue_percent_.load(std::memory_order_relaxed) != 0 &&
@@ -163,9 +168,11 @@ void SegmentCleaner::Settle(uint64_t offset, record::Header header, Mode mode) {
                   parts_.packer->Wants(header.role, record::PayloadBytes(header));
   // Until it was replaced or erased.
   for (; entry; entry = parts_.index->FindLine(hash, offset / kLineBytes)) {
-    const Fate fate = mode == Mode::kSpare && !dead ? FateOf(header, entry.word, packable) : Fate::kDrop;
+    const bool may_stay = (mode == Mode::kSpare || mode == Mode::kMove) && !dead;
+    const Fate fate = may_stay ? FateOf(header, entry.word, packable) : Fate::kDrop;
+    const bool moves = mode == Mode::kMove && may_stay && (fate == Fate::kSpare || MovesUnjudged());
     // Nobody could tell the copy's mark from what this life's DRAM tier holds.
-    if (fate != Fate::kDrop && IsMark(entry.word)) entry.word = parts_.index->Touch(entry, /*heat=*/0);
+    if ((fate != Fate::kDrop || moves) && IsMark(entry.word)) entry.word = parts_.index->Touch(entry, /*heat=*/0);
     if (fate != Fate::kDrop && fate != Fate::kDemote && packable) {
       const Packing packing = Pack(offset, header, entry, fate);
       if (packing == Packing::kDone) return;
@@ -173,9 +180,10 @@ void SegmentCleaner::Settle(uint64_t offset, record::Header header, Mode mode) {
       if (packing == Packing::kUseless) header.flags |= layout::kRecordRejected;
       if (packing != Packing::kNoRoom && fate == Fate::kPack) continue;  // judged again, as what it is
     }
-    const bool spares = fate == Fate::kSpare && bytes <= survivor_credit_;
+    const bool spares = mode == Mode::kSpare && fate == Fate::kSpare && bytes <= survivor_credit_;
     const bool demotes = fate != Fate::kDrop && MayDemote();  // what cannot be spared, too
-    if ((spares || demotes) && !MayCopy(header, offset, entry)) return;
+    if ((moves || spares || demotes) && !MayCopy(header, offset, entry)) return;
+    if (moves && MoveOut(offset, header, entry)) return;
     if (spares && Spare(offset, header, entry)) return;
     if (demotes && Demote(offset, header, entry)) return;
     if (parts_.index->Drop(entry) == Index::Outcome::kDone) {
@@ -223,6 +231,31 @@ bool SegmentCleaner::Demote(uint64_t offset, const record::Header& header, Index
   return true;
 }
 
+Level SegmentCleaner::LevelToMoveTo() const {
+  if (parts_.log->IsInUse(level_)) return level_;
+  return level_ == Level::kFast && parts_.log->has_slow() ? Level::kSlow : Level::kFast;
+}
+
+// Whether what lies in a withdrawn segment moves unjudged: it displaces nothing, as more is free than reclaim keeps
+// free for writers; or its share has reserved it.
+bool SegmentCleaner::MovesUnjudged() const {
+  if (parts_.log->IsReserved(victim_->segment)) return true;
+  const Level level = LevelToMoveTo();
+  return parts_.log->free_segments(level) >
+         log_rules::FreeKept(parts_.log->writer_lanes(level)) + log_rules::kFreeToMove;
+}
+
+// Moves a record of a withdrawn segment as it is. As Spare.
+bool SegmentCleaner::MoveOut(uint64_t offset, const record::Header& header, Index::Entry entry) {
+  const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
+  const auto to = Reserve(LevelToMoveTo(), victim_->generation, bytes, victim_->share, SegmentLog::For::kWriter);
+  if (!to || !Copy(offset, header, *to)) return false;
+  parts_.counters->Add(Event::kScmSecondChance, header.role);
+  parts_.counters->Add(Event::kScmSecondChanceBytes, header.role, bytes);
+  (void)PointToCopy(entry, *to, /*heat_cost=*/0);
+  return true;
+}
+
 // Makes the index name the copy, and ends its reservation. False: the record was erased or replaced meanwhile.
 bool SegmentCleaner::PointToCopy(Index::Entry entry, const SegmentLog::Reservation& to, unsigned heat_cost) {
   MEZZ_TEST_POINT("reclaim.before_move");
@@ -237,7 +270,7 @@ std::optional<SegmentLog::Reservation> SegmentCleaner::TakeIn(uint64_t bytes, Sh
   const uint32_t free = parts_.log->free_segments(level_);
   const bool urgent = free <= 1 || parts_.log->IsFull(share, level_);
   if (urgent || free <= 2) Work(bytes * (urgent ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare, share);
-  return Reserve(Generation::kYoung, bytes, share, SegmentLog::For::kWriter);
+  return Reserve(level_, Generation::kYoung, bytes, share, SegmentLog::For::kWriter);
 }
 
 // Packs a record. Its bytes are checked first, as packing would give damaged bytes a good checksum.
@@ -274,16 +307,16 @@ SegmentCleaner::Packing SegmentCleaner::Pack(uint64_t offset, const record::Head
   return Packing::kDone;
 }
 
-std::optional<SegmentLog::Reservation> SegmentCleaner::Reserve(Generation generation, uint64_t bytes, ShareId share,
-                                                               SegmentLog::For whom) {
-  const unsigned lane = parts_.log->LaneOf(share, generation, level_);
+std::optional<SegmentLog::Reservation> SegmentCleaner::Reserve(Level level, Generation generation, uint64_t bytes,
+                                                               ShareId share, SegmentLog::For whom) {
+  const unsigned lane = parts_.log->LaneOf(share, generation, level);
   auto to = parts_.log->Reserve(lane, bytes);
   if (!to && parts_.log->Advance(lane, bytes, whom)) to = parts_.log->Reserve(lane, bytes);
   return to;
 }
 
 std::optional<SegmentLog::Reservation> SegmentCleaner::ReserveAsProven(uint64_t bytes, ShareId share) {
-  return Reserve(Generation::kProven, bytes, share, SegmentLog::For::kReclaim);
+  return Reserve(level_, Generation::kProven, bytes, share, SegmentLog::For::kReclaim);
 }
 
 // Reserves space for a packed record. Young ones share a lane with writers, and its next segment too. The last free
@@ -291,7 +324,7 @@ std::optional<SegmentLog::Reservation> SegmentCleaner::ReserveAsProven(uint64_t 
 std::optional<SegmentLog::Reservation> SegmentCleaner::ReserveForPacked(uint64_t bytes, Fate fate) {
   const ShareId share = victim_->share;
   if (fate == Fate::kSpare || victim_->generation == Generation::kProven) return ReserveAsProven(bytes, share);
-  const auto to = Reserve(Generation::kYoung, bytes, share, SegmentLog::For::kWriter);
+  const auto to = Reserve(level_, Generation::kYoung, bytes, share, SegmentLog::For::kWriter);
   return to ? to : ReserveAsProven(bytes, share);
 }
 

@@ -69,8 +69,10 @@ class SegmentCleaner {
   // `slower` cleans the level to which records are demoted; null: there is none. It is not owned.
   SegmentCleaner(const CleanerParts& parts, Level level, SegmentCleaner* slower);
 
-  // kDrop spares nothing, kDropPinned takes pinned segments too.
-  enum class Mode { kSpare, kDrop, kDropPinned };
+  // kDrop spares nothing, kDropPinned takes pinned segments too. kMove takes withdrawn segments alone
+  // (SegmentLog::TakeWithdrawn), also pinned ones: their records move as they are while segments are free elsewhere;
+  // without these, those that the judge spares or demotes do.
+  enum class Mode { kSpare, kDrop, kDropPinned, kMove };
   // Walks up to `bytes` of one victim, in its present pass. `needs`: as SegmentLog::TakeVictim says. False: there is no
   // victim.
   bool Work(uint64_t bytes, Mode mode, ShareId needs = kNoShare);
@@ -78,6 +80,8 @@ class SegmentCleaner {
   std::optional<SegmentId> victim() const { return victim_ ? std::optional(victim_->segment) : std::nullopt; }
   // Leaves the victim to the caller, who is to drain it.
   void GiveUpVictim() { victim_.reset(); }
+  // Where kMove moves what lies there: to the same level, if that is in use without it.
+  Level LevelToMoveTo() const;
   // Writes dictionaries anew whose records lay in the segment `lost`.
   void RewriteDictionaries(SegmentId lost);
   // Takes words out of the index that point into a segment with `is`.
@@ -124,10 +128,12 @@ class SegmentCleaner {
   bool MayCopy(const record::Header& header, uint64_t offset, Index::Entry entry);
   bool Spare(uint64_t offset, const record::Header& header, Index::Entry entry);
   bool Demote(uint64_t offset, const record::Header& header, Index::Entry entry);
+  bool MovesUnjudged() const;
+  bool MoveOut(uint64_t offset, const record::Header& header, Index::Entry entry);
   bool PointToCopy(Index::Entry entry, const SegmentLog::Reservation& to, unsigned heat_cost);
   std::optional<SegmentLog::Reservation> TakeIn(uint64_t bytes, ShareId share);
   Packing Pack(uint64_t offset, const record::Header& header, Index::Entry entry, Fate fate);
-  std::optional<SegmentLog::Reservation> Reserve(Generation generation, uint64_t bytes, ShareId share,
+  std::optional<SegmentLog::Reservation> Reserve(Level level, Generation generation, uint64_t bytes, ShareId share,
                                                  SegmentLog::For whom);
   std::optional<SegmentLog::Reservation> ReserveAsProven(uint64_t bytes, ShareId share);
   std::optional<SegmentLog::Reservation> ReserveForPacked(uint64_t bytes, Fate fate);

@@ -241,7 +241,11 @@ unsigned SegmentLog::UsedWriterLanes() const {
 unsigned SegmentLog::LaneOfThisThread() const {
   static std::atomic<unsigned> next{0};
   static thread_local const unsigned mine = next.fetch_add(1, std::memory_order_relaxed);
-  return mine % UsedWriterLanes();
+  const unsigned lanes = UsedWriterLanes(), groups = near_.groups;
+  if (groups == 0 || lanes < groups) return mine % lanes;
+  // Each group of processors has every groups-th lane.
+  const unsigned group = near_.OfThisThread().group;
+  return group + groups * (mine % ((lanes - group + groups - 1) / groups));
 }
 
 std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64_t bytes) {
@@ -311,7 +315,7 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   const auto sequence = NextSequenceLocked();
   if (!sequence) return false;
   if (open != kNoSegment) SealLocked(lane);
-  const SegmentId id = level.TakeFree();
+  const SegmentId id = level.TakeFree(near_.empty() ? UINT32_MAX : near_.OfThisThread().near);
   CountLocked();
   OpenLocked(id, *sequence, GenerationOf(lane), share, State::kOpen);
   OpenOf(lane).store(Raw(id), std::memory_order_release);
@@ -633,8 +637,8 @@ uint32_t SegmentLog::LimitTo(uint32_t count) {
   const std::lock_guard lock(mutex_);
   assert(!has_slow() || count == 0 || count >= 2 * log_rules::kSegmentsOfLevelMin);
   const uint32_t least = count == 0 ? 0 : log_rules::kSegmentsOfLevelMin;
-  const uint64_t all = std::max(segments_count_ - quarantined_segments(), 1u);
-  const auto share = static_cast<uint32_t>(count * (levels_[0].size() - uint64_t{levels_[0].quarantined()}) / all);
+  const uint64_t of_fast = levels_[0].present(), all = std::max<uint64_t>(of_fast + levels_[1].present(), 1);
+  const auto share = static_cast<uint32_t>(count * of_fast / all);
   const uint32_t fast = has_slow() ? std::clamp(share, least, count - least) : count;
   levels_[0].LimitTo(fast);
   levels_[1].LimitTo(count - fast);
@@ -642,6 +646,31 @@ uint32_t SegmentLog::LimitTo(uint32_t count) {
   ParkSurplusLocked();
   CountLocked();
   return ToReclaimLocked(Level::kFast) + ToReclaimLocked(Level::kSlow);
+}
+
+void SegmentLog::LimitMember(size_t member, uint32_t count) {
+  const std::lock_guard lock(mutex_);
+  members_.LimitTo(member, count);
+  LevelHolding(SegmentId{members_.begin(member)}).FollowMembers();
+  SetUsableLocked();
+  for (unsigned lane = 0; lane < all_lanes(); ++lane) {
+    const uint64_t open = OpenOf(lane).load(std::memory_order_relaxed);
+    if (open != kNoSegment && IsWithdrawn(SegmentId{static_cast<uint32_t>(open)})) SealLocked(lane);
+  }
+  ParkSurplusLocked();
+  CountLocked();
+}
+
+SegmentLog::Victim SegmentLog::TakeWithdrawn(Level level) {
+  const std::lock_guard lock(mutex_);
+  const Victim victim = this->level(level).TakeWithdrawn();
+  CountLocked();
+  return victim;
+}
+
+bool SegmentLog::HasWithdrawn(Level level) const {
+  const std::lock_guard lock(mutex_);
+  return this->level(level).HasWithdrawn();
 }
 
 uint32_t SegmentLog::DrainingLocked(Level level) const {
@@ -669,7 +698,7 @@ void SegmentLog::Quarantine(SegmentId id) {
 // Takes a segment out of use. REQUIRES: it is kFree, and in no list.
 void SegmentLog::QuarantineLocked(SegmentId id) {
   table_.Change(id, State::kFree, State::kQuarantined);
-  LevelHolding(id).NoteQuarantined();
+  LevelHolding(id).NoteQuarantined(id);
   SetUsableLocked();
   if (faults_ != nullptr && segments_count_ - quarantined_segments() < kSegmentsMin) faults_->Close();
 }
@@ -817,6 +846,8 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
     if (table_.writers(id) != 0) violations->push_back(fmt::format("segment {} has a writer who never left", i));
     if (state(id) == State::kUnready) ++unready;
     const bool writable = state(id) == State::kFree || state(id) == State::kOpen || state(id) == State::kParked;
+    if (IsWithdrawn(id) && state(id) == State::kFree)
+      violations->push_back(fmt::format("segment {} is withdrawn and free", i));
     if (members_.IsReady(id) ? state(id) == State::kUnready : writable)
       violations->push_back(fmt::format("segment {} is ready or not, against what was provided", i));
     if (state(id) == State::kUnready || state(id) == State::kTombstones) ++listed[i];

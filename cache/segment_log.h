@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cache/base/atomic.h"
@@ -20,6 +21,7 @@
 #include "cache/log_members.h"
 #include "cache/log_rules.h"
 #include "cache/media/medium.h"
+#include "cache/media/near_media.h"
 #include "cache/pack/dictionaries.h"
 #include "cache/record.h"
 #include "cache/segment_table.h"
@@ -227,6 +229,9 @@ class SegmentLog {
   // Each level of ordered media has queues of its own.
   using Victim = LogLevel::Victim;
   Victim TakeVictim(bool pinned_too = false, ShareId needs = kNoShare, Level level = Level::kFast);
+  // Takes a withdrawn segment of the level out of its queue, also a pinned one: TakeVictim takes none of these. Empty:
+  // there is none without writers.
+  Victim TakeWithdrawn(Level level);
   // Ends a victim, which until then is sealed, readable, and in no queue: it is free now, or when its last pin goes.
   // REQUIRES: nothing in the index points to it any more.
   void StartDraining(SegmentId id) { StartDraining(std::span(&id, 1)); }
@@ -283,6 +288,9 @@ class SegmentLog {
   void TellSlowForgets() { slow_forgets_ = true; }
   LogMembers& members() { return members_; }
   const LogMembers& members() const { return members_; }
+  // Where media lie near different processors, what a thread writes goes to one near it while that has free segments.
+  // REQUIRES: nothing was provided.
+  void PreferNear(NearMedia near) { near_ = std::move(near); }
   // Takes the segment out of use for good. REQUIRES: it is kUnready, and nothing was provided.
   void Quarantine(SegmentId id);
   // Tells that something in the segment was whole in this life and is not any more. The kFaultsOfSegmentMax-th such
@@ -320,7 +328,13 @@ class SegmentLog {
   // reclaimed for that, without those that drain already. While some are left, writers keep a few free segments, so
   // that no put waits for all of it.
   uint32_t LimitTo(uint32_t count);
-  // Whether segments of the level must be reclaimed for that.
+  // Keeps all but the first `count` segments of one of several media from use: they are withdrawn. Those that hold
+  // records are to be emptied (TakeWithdrawn), and are then parked.
+  void LimitMember(size_t member, uint32_t count);
+  bool IsWithdrawn(SegmentId id) const { return members_.IsWithdrawn(id); }
+  // Whether withdrawn segments of the level are still to be emptied.
+  bool HasWithdrawn(Level level) const;
+  // Whether segments of the level must be reclaimed for LimitTo.
   bool MustShrink(Level level) const;
   uint32_t limit() const { return levels_[0].limit() + levels_[1].limit(); }
   uint32_t free_segments(Level level = Level::kFast) const { return this->level(level).free_count(); }
@@ -411,6 +425,7 @@ class SegmentLog {
   Faults* faults_ = nullptr;
   uint32_t member_faults_max_ = 0;
   bool slow_forgets_ = false;
+  NearMedia near_;
   unsigned lanes_;
 
   struct alignas(kLineBytes) Lane {

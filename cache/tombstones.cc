@@ -253,4 +253,18 @@ Stored Tombstones::TrimTo(uint32_t segments) {
   return TrimLocked(segments);
 }
 
+Stored Tombstones::LeaveWithdrawn() {
+  const std::lock_guard lock(mutex_);
+  const auto is_withdrawn = [this](const ErasedKeys::Segment& segment) { return log_->IsWithdrawn(segment.id); };
+  if (!segments_.empty() && is_withdrawn(segments_.back())) {
+    const std::optional<Added> why = OpenSegmentLocked();
+    if (why == Added::kFailed) return Stored::kNowhere;
+    if (why == Added::kNoRoom) return Stored::kLasts;
+  }
+  while (std::ranges::any_of(segments_, is_withdrawn)) {
+    if (DropOldestLocked() == Stored::kNowhere) return Stored::kNowhere;
+  }
+  return Stored::kLasts;
+}
+
 }  // namespace mezz

@@ -20,6 +20,9 @@ class CoreStats : public HybridStats {
   const ScmTier& scm() const override { return stats_core().scm(); }
   DramUse Dram() const override { return stats_core().dram_use(); }
   Status SetScmCapacity(uint64_t bytes) override { return stats_core().SetScmCapacity(bytes); }
+  Status SetMediumCapacity(size_t number, uint64_t bytes) override {
+    return stats_core().SetMediumCapacity(number, bytes);
+  }
   std::string_view PolicyName() const override { return stats_core().policy_name(); }
   Status SetPolicy(std::string_view name) override { return stats_core().SetPolicy(name); }
   Status MakeCurve(plan::Curve* curve) const override { return stats_core().MakeCurve(curve); }

@@ -76,6 +76,9 @@ class HybridStats {
   virtual DramUse Dram() const = 0;
   // Sets how many bytes of the medium are used from now on; at most what it was opened with.
   virtual Status SetScmCapacity(uint64_t bytes) = 0;
+  // The same of one of several media: that which the report calls medium.NUMBER. Its blocks move to the others
+  // (ScmTier::SetMemberCapacity).
+  virtual Status SetMediumCapacity(size_t number, uint64_t bytes) = 0;
   // PolicyName tells the policy that decides now. SetPolicy replaces it, at any time and under any load; blocks stay
   // where they are. A replaced policy keeps its memory until the cache is destroyed, so it remembers what it knew if it
   // is set again. Refuses an unknown name, and lists the known ones.

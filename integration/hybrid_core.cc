@@ -131,8 +131,18 @@ uint64_t HybridCore::BlockCapacity() const { return flow_.BlockCapacity(scm_->ca
 // A policy is made for the SCM tier's size at the opening, which is as large as it may become again.
 Status HybridCore::SetScmCapacity(uint64_t bytes) {
   MEZZ_RETURN_IF_ERROR(scm_->SetCapacity(bytes));
-  policy_.OnScmCapacity(scm_->capacity_bytes(), [this] { flow_.OnScmGrown(); });
+  TellScmCapacity();
   return Status::Ok();
+}
+
+Status HybridCore::SetMediumCapacity(size_t number, uint64_t bytes) {
+  MEZZ_RETURN_IF_ERROR(scm_->SetMemberCapacity(number - 1, bytes));
+  TellScmCapacity();
+  return Status::Ok();
+}
+
+void HybridCore::TellScmCapacity() {
+  policy_.OnScmCapacity(scm_->capacity_bytes(), [this] { flow_.OnScmGrown(); });
 }
 
 // What a compaction reads goes with its file. Where it offers what it writes, its heirs have the heat.

@@ -180,6 +180,8 @@ class HybridCore final : private SurvivorJudge {
   void OnDramCapacity(uint64_t bytes) { dram_.OnCapacity(bytes); }
   // ScmTier::SetCapacity; then policies are told.
   Status SetScmCapacity(uint64_t bytes);
+  // ScmTier::SetMemberCapacity, of the medium that the report calls medium.NUMBER; then policies are told.
+  Status SetMediumCapacity(size_t number, uint64_t bytes);
   Policy& policy() const { return policy_.get(); }
 
   ScmTier& scm() { return *scm_; }
@@ -217,6 +219,7 @@ class HybridCore final : private SurvivorJudge {
  private:
   explicit HybridCore(const HybridCacheOptions& options);
   void OpenCurve();
+  void TellScmCapacity();
 
   Status Fits(const Policy& made) const;
   Heat HeatOfLookUp() const;

@@ -6,6 +6,8 @@ mezz_test(unit/cache/shares_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/several_media_test LABELS unit DEPS mezz::cache)
 # One thread; a minute under the thread sanitizer.
 mezz_test(unit/cache/ordered_media_test LABELS unit DEPS mezz::cache TSAN_LONG)
+mezz_test(unit/cache/member_capacity_test LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/near_media_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/segment_queue_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/reclaimer_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/dead_files_test LABELS unit DEPS mezz::cache)

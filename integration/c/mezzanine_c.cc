@@ -163,6 +163,10 @@ int mezzanine_cache_set_scm_bytes(mezzanine_cache_t* cache, uint64_t bytes, char
   return mezz::Answer(error, [&] { return cache->stats->SetScmCapacity(bytes); });
 }
 
+int mezzanine_cache_set_medium_bytes(mezzanine_cache_t* cache, size_t number, uint64_t bytes, char** error) {
+  return mezz::Answer(error, [&] { return cache->stats->SetMediumCapacity(number, bytes); });
+}
+
 char* mezzanine_cache_policy(const mezzanine_cache_t* cache) {
   return mezz::TextFrom([&] { return cache->stats->PolicyName(); });
 }

@@ -53,12 +53,15 @@ MEZZANINE_API char* mezzanine_cache_statistics(const mezzanine_cache_t* cache);
 /* One of these by its name. 0, or -1 if there is none of that name. */
 MEZZANINE_API int mezzanine_cache_counter(const mezzanine_cache_t* cache, const char* name, uint64_t* value);
 
-/* What may change while the cache is used. Sizes are bytes; the SCM tier's is at most what it was opened with. 0, or -1
- * and a sentence. mezzanine_cache_policy: NULL if there is no memory. */
+/* What may change while the cache is used. Sizes are bytes; the SCM tier's is at most what it was opened with, and so
+ * is that of one of several media, which the report calls medium.NUMBER. 0, or -1 and a sentence.
+ * mezzanine_cache_policy: NULL if there is no memory. */
 MEZZANINE_API uint64_t mezzanine_cache_dram_bytes(const mezzanine_cache_t* cache);
 MEZZANINE_API int mezzanine_cache_set_dram_bytes(mezzanine_cache_t* cache, uint64_t bytes, char** error);
 MEZZANINE_API uint64_t mezzanine_cache_scm_bytes(const mezzanine_cache_t* cache);
 MEZZANINE_API int mezzanine_cache_set_scm_bytes(mezzanine_cache_t* cache, uint64_t bytes, char** error);
+MEZZANINE_API int mezzanine_cache_set_medium_bytes(mezzanine_cache_t* cache, size_t number, uint64_t bytes,
+                                                   char** error);
 MEZZANINE_API char* mezzanine_cache_policy(const mezzanine_cache_t* cache);
 MEZZANINE_API int mezzanine_cache_set_policy(mezzanine_cache_t* cache, const char* name, char** error);
 

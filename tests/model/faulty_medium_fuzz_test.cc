@@ -69,6 +69,8 @@ class FaultyRun {
       case 2:
         if (random_() % 100 == 0) {
           (void)tier_.SetCapacity(kSegmentBytesMin * (random_() % 4 == 0 ? 0 : 8 + random_() % 9));
+        } else if (random_() % 100 == 0) {
+          (void)tier_.SetMemberCapacity(random_() % 2, kSegmentBytesMin * (random_() % 9));
         }
         break;
       case 3:

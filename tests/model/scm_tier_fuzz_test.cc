@@ -92,7 +92,12 @@ class ModelRun {
         return;
       case 7:
         if (random_() % 50 != 0) return;
-        ASSERT_TRUE(tier_.SetCapacity(RandomCapacity()).ok()) << Where();
+        if (const auto members = tier_.MembersNow(); !members.empty() && random_() % 2 == 0) {
+          // What leaves too little is refused, and changes nothing.
+          (void)tier_.SetMemberCapacity(random_() % members.size(), random_() % (tier_.options().capacity_bytes / 2));
+        } else {
+          ASSERT_TRUE(tier_.SetCapacity(RandomCapacity()).ok()) << Where();
+        }
         return;
       case 8:
         if (random_() % 200 != 0) return;

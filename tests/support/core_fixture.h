@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "cache/index.h"
 #include "cache/log_reader.h"
@@ -19,9 +21,12 @@ namespace mezz::test {
 // Zeroed memory, copied to with plain stores.
 class HeapMedium : public Medium {
  public:
-  explicit HeapMedium(uint64_t bytes) : memory_(static_cast<std::byte*>(std::aligned_alloc(4096, bytes)), std::free) {
+  // `begins`: as Medium::begins, for several media.
+  explicit HeapMedium(uint64_t bytes, std::vector<uint64_t> begins = {0})
+      : memory_(static_cast<std::byte*>(std::aligned_alloc(4096, bytes)), std::free) {
     base_ = memory_.get();
     bytes_ = bytes;
+    begins_ = std::move(begins);
     std::memset(base_, 0, bytes);
     stream_ = [](void* to, const void* from, size_t count) { std::memcpy(to, from, count); };
     drain_ = [] {};

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "integration/c/mezzanine_c.h"
 #include "rocksdb/version.h"
@@ -175,6 +176,10 @@ TEST(CCache, PolicyAndSizesChangeWhileItRuns) {
   EXPECT_EQ(Text(mezzanine_cache_policy(cache.get())), "dram_first");
   EXPECT_EQ(mezzanine_cache_set_scm_bytes(cache.get(), 32 << 20, &error), 0) << Text(error);
   EXPECT_LE(mezzanine_cache_scm_bytes(cache.get()), 32u << 20);
+  EXPECT_EQ(mezzanine_cache_set_medium_bytes(cache.get(), 1, 16 << 20, &error), 0) << Text(error);
+  EXPECT_LE(mezzanine_cache_scm_bytes(cache.get()), 16u << 20);
+  EXPECT_EQ(mezzanine_cache_set_medium_bytes(cache.get(), 2, 16 << 20, &error), -1);
+  EXPECT_THAT(Text(std::exchange(error, nullptr)), HasSubstr("the tier has 1"));
   EXPECT_EQ(mezzanine_cache_set_dram_bytes(cache.get(), 2 << 20, &error), 0) << Text(error);
   EXPECT_EQ(mezzanine_cache_dram_bytes(cache.get()), 2u << 20);
 
