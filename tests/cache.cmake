@@ -3,7 +3,7 @@ mezz_test(unit/cache/index_growth_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/tag_scan_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/segment_log_test LABELS unit DEPS mezz::cache)
 mezz_test(unit/cache/shares_test LABELS unit DEPS mezz::cache)
-mezz_test(unit/cache/several_media_test LABELS unit DEPS mezz::cache)
+mezz_test(unit/cache/several_media_test LABELS unit DEPS mezz::cache ${MEZZ_FMT})
 # One thread; a minute under the thread sanitizer.
 mezz_test(unit/cache/ordered_media_test LABELS unit DEPS mezz::cache TSAN_LONG)
 mezz_test(unit/cache/member_capacity_test LABELS unit DEPS mezz::cache)

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <string>
 #include <thread>
@@ -44,9 +42,7 @@ class MemberCapacityTest : public test::SeveralMediaTest {
   }
   // What lies on one of the media behind its superblock.
   std::string BytesOf(size_t member) const {
-    std::ifstream file(files_[member].path(), std::ios::binary);
-    file.seekg(layout::kSuperblockSpace);
-    return {std::istreambuf_iterator<char>(file), {}};
+    return test::Contents(files_[member].path()).substr(layout::kSuperblockSpace);
   }
   uint64_t Count(Event event) const { return tier_->counters().Snapshot()[event]; }
 };

@@ -2,6 +2,7 @@
 // A tier that lies striped over several media.
 #include "tests/support/several_media.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -9,10 +10,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cache/inspection.h"
@@ -130,6 +135,58 @@ TEST_F(SeveralMediaTest, OneThatFailsUnderLoadIsLeftOut) {
     // As many as the other holds alone.
     EXPECT_GT(Found(0, 2 * kMany), tier_->capacity_bytes() / (kBlock + kSegment / 8));
     test::ExpectSound(*tier_);
+  }
+}
+
+// Skewed look-ups, and a put for each that misses. Returns the share of hits; each must have the right bytes.
+class SkewedLoad {
+ public:
+  explicit SkewedLoad(ScmTier& tier) : tier_(tier) {}
+  double Serve(int requests) {
+    constexpr double kKeys = 6000, kSkew = 3;
+    std::uniform_real_distribution<double> uniform(0, 1);
+    int hits = 0;
+    for (int i = 0; i < requests; ++i) {
+      const auto n = static_cast<uint64_t>(kKeys * std::pow(uniform(random_), kSkew));
+      const std::vector<std::byte> want = test::Payload(n, 0, 6000);
+      const PinnedBlock block = tier_.Find(Key(1 + n));
+      const auto bytes = block ? block.SteadyBytes() : std::nullopt;
+      if (bytes) {
+        ++hits;
+        EXPECT_TRUE(test::Same(*bytes, want)) << n;
+      } else {
+        (void)tier_.Put(Key(1 + n), BlockRole::kData, want);  // refused where it meets the medium that goes
+      }
+    }
+    return static_cast<double>(hits) / requests;
+  }
+
+ private:
+  ScmTier& tier_;
+  std::mt19937_64 random_{1};
+};
+
+TEST_F(SeveralMediaTest, OneThatIsTakenAwayLeavesTheHitRatioOfTheOtherAlone) {
+  constexpr int kWarm = 15'000, kCounted = 30'000;
+  for (const size_t lost : {0, 1}) {
+    options_.bus_errors = BusErrorMode::kContain;
+    options_.recovery = Recovery::kDiscard;
+    Open(/*faulty=*/true);
+    SkewedLoad load(*tier_);
+    const double both = load.Serve(kWarm);
+    FaultyMedium::Active().LoseMember(lost);
+    (void)load.Serve(kWarm);
+    const double left = load.Serve(kCounted);
+    ASSERT_TRUE(tier_->MembersNow()[lost].is_out);
+
+    std::unique_ptr<ScmTier> other;
+    ASSERT_TRUE(ScmTier::Open(test::AnonymousOptions(options_.members[1 - lost].capacity_bytes), &other).ok());
+    SkewedLoad same(*other);
+    (void)same.Serve(2 * kWarm);
+    const double alone = same.Serve(kCounted);
+    for (const auto& [name, value] : {std::pair("both", both), {"left", left}, {"alone", alone}})
+      RecordProperty(fmt::format("{}_without_{}", name, lost), fmt::format("{:.4f}", value));
+    EXPECT_NEAR(left, alone, 0.02) << both;
   }
 }
 
