@@ -144,7 +144,8 @@ std::optional<Room> FindRoom(const SnapshotOf& of, uint64_t sequence_begin, uint
   Room room;
   for (const Level level : {Level::kSlow, Level::kFast}) {
     for (uint32_t id = 0; id < log.segments() && room.segments.size() < chunks; ++id) {
-      if (log.LevelOf(SegmentId{id}) != level || log.BeginsMedium(SegmentId{id})) continue;
+      if (log.LevelOf(SegmentId{id}) != level || log.BeginsMedium(SegmentId{id}) || log.IsWithdrawn(SegmentId{id}))
+        continue;
       const auto state = log.state(SegmentId{id});  // free: it is ready, too
       if (state == SegmentLog::State::kFree || state == SegmentLog::State::kParked)
         room.segments.push_back(SegmentId{id});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <random>
 #include <string>
 #include <thread>
@@ -206,8 +207,9 @@ TEST_F(MemberCapacityTest, WhatReadersHoldStays) {
 
 TEST_F(MemberCapacityTest, ARestartFindsWhatMoved) {
   UseFiles(8 * kMiB, 8 * kMiB);
-  for (const bool killed : {false, true}) {
-    SCOPED_TRACE(killed);
+  enum class End { kClosed, kKilled, kReplaced };
+  for (const End end : {End::kClosed, End::kKilled, End::kReplaced}) {
+    SCOPED_TRACE(static_cast<int>(end));
     options_.recovery = Recovery::kDiscard;
     Open();
     options_.recovery = Recovery::kRequire;
@@ -216,9 +218,13 @@ TEST_F(MemberCapacityTest, ARestartFindsWhatMoved) {
     PutAll(0, kFew);
     Resize(1, 0);
     for (uint64_t n = 0; n < kFew; n += 3) ASSERT_EQ(Put(n, 1), PutResult::kStored);
-    killed ? test::Kill(files_, &tier_) : tier_.reset();
+    const std::string left = BytesOf(1);
+    end == End::kKilled ? test::Kill(files_, &tier_) : tier_.reset();
+    EXPECT_TRUE(BytesOf(1) == left) << "no snapshot, either";
+    if (end == End::kReplaced) std::filesystem::remove(files_[1].path());
+    options_.recovery = end == End::kReplaced ? Recovery::kWarm : Recovery::kRequire;
     Open();
-    EXPECT_EQ(tier_->recovery().from_snapshot, !killed);
+    EXPECT_EQ(tier_->recovery().from_snapshot, end == End::kClosed);
     EXPECT_EQ(tier_->capacity_bytes(), 16 * kMiB) << "all of it again";
     uint64_t found = 0;
     for (uint64_t n = 0; n < kFew; ++n) found += Found(n, n + 1, n % 3 == 0 ? 1 : 0);
