@@ -2,6 +2,7 @@
 #include "workloads/plan/answer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -11,8 +12,10 @@
 #include <set>
 #include <tuple>
 
+#include "admission/policy.h"
 #include "cache/base/text.h"
 #include "workloads/plan/judge.h"
+#include "workloads/plan/known_policies.h"
 #include "workloads/plan/sensitivity.h"
 
 namespace mezz::plan {
@@ -28,12 +31,23 @@ struct BaselineSpec {
   std::string server;
   uint64_t dram_bytes = 0;
   uint64_t scm_bytes = 0;
+  uint64_t slow_scm_bytes = 0;  // of ordered media; 0: one medium
 };
+
+// SIZE, or FAST>SLOW.
+Status ParseScm(const std::string& sizes, BaselineSpec* spec) {
+  const size_t order = sizes.find('>');
+  MEZZ_RETURN_IF_ERROR(ParseBytes("--baseline", sizes.substr(0, order), &spec->scm_bytes));
+  if (order == std::string::npos) return Status::Ok();
+  return ParseBytes("--baseline", sizes.substr(order + 1), &spec->slow_scm_bytes);
+}
 
 Status ParseBaseline(const Question& question, BaselineSpec* spec) {
   const auto refused = [&](const std::string& why) {
     return Status::InvalidArgument(fmt::format(
-        "--baseline={}: {}; it is [SERVER/]dram:SIZE[+scm:SIZE], such as dram:256G", question.baseline, why));
+        "--baseline={}: {}; it is [SERVER/]dram:SIZE[+scm:SIZE], such as dram:256G, or with a fast medium before a "
+        "slow one dram:64G+scm:64G>256G",
+        question.baseline, why));
   };
   std::string rest = question.baseline;
   spec->server = question.book.baseline;
@@ -50,29 +64,55 @@ Status ParseBaseline(const Question& question, BaselineSpec* spec) {
     const bool dram = part.starts_with("dram:");
     if (!dram && !part.starts_with("scm:"))
       return refused(fmt::format("\"{}\" is neither dram:SIZE nor scm:SIZE", part));
-    uint64_t* const bytes = dram ? &spec->dram_bytes : &spec->scm_bytes;
-    if (*bytes != 0) return refused("a tier is there twice");
-    MEZZ_RETURN_IF_ERROR(ParseBytes("--baseline", part.substr(part.find(':') + 1), bytes));
+    if ((dram ? spec->dram_bytes : spec->scm_bytes) != 0) return refused("a tier is there twice");
+    const std::string sizes = part.substr(part.find(':') + 1);
+    const auto media = static_cast<size_t>(std::ranges::count(sizes, '>')) + 1;
+    if (dram && media > 1) return refused("only SCM has a fast and a slow medium");
+    if (media > kMediaMax) return refused("there are two media at most");
+    if (sizes.starts_with('>') || sizes.ends_with('>')) return refused("a size stands on either side of >");
+    MEZZ_RETURN_IF_ERROR(dram ? ParseBytes("--baseline", sizes, &spec->dram_bytes) : ParseScm(sizes, spec));
   }
   return spec->dram_bytes == 0 ? refused("it has no DRAM") : Status::Ok();
 }
 
-// What modules can give, nearest first.
-std::string Near(const std::vector<Build>& builds, const BaselineSpec& spec) {
-  std::set<uint64_t> sizes;
-  for (const Build& build : builds) {
-    if (spec.server.empty() || build.server->name == spec.server) sizes.insert(build.dram.bytes());
-  }
-  std::vector<uint64_t> near(sizes.begin(), sizes.end());
-  const auto distance = [&](uint64_t bytes) {
-    return std::abs(std::log(static_cast<double>(bytes) / static_cast<double>(spec.dram_bytes)));
-  };
-  std::sort(near.begin(), near.end(), [&](uint64_t a, uint64_t b) { return distance(a) < distance(b); });
+// By how much two sizes differ, in logarithms.
+double Distance(uint64_t bytes, uint64_t wanted) {
+  return std::abs(std::log(static_cast<double>(bytes) / static_cast<double>(wanted)));
+}
+
+// The nearest of `sizes`, in their own order.
+template <typename Size>
+std::vector<Size> Nearest(const std::set<Size>& sizes, const auto& distance) {
+  std::vector<Size> near(sizes.begin(), sizes.end());
+  std::ranges::sort(near, {}, distance);
   near.resize(std::min<size_t>(near.size(), 4));
-  std::sort(near.begin(), near.end());
-  std::string text;
-  for (uint64_t bytes : near) text += fmt::format("{}{}", text.empty() ? "" : ", ", HumanBytes(bytes));
-  return text;
+  std::ranges::sort(near);
+  return near;
+}
+
+// What modules can give: DRAM, or, if there is such DRAM, ordered media beside it.
+std::string Near(const std::vector<Build>& builds, const BaselineSpec& spec) {
+  std::set<uint64_t> drams;
+  std::set<std::pair<uint64_t, uint64_t>> media;
+  for (const Build& build : builds) {
+    if (!spec.server.empty() && build.server->name != spec.server) continue;
+    drams.insert(build.dram.bytes());
+    if (build.is_ordered() && build.dram.bytes() == spec.dram_bytes)
+      media.emplace(build.scm.bytes(), build.slow_scm.bytes());
+  }
+  std::vector<std::string> texts;
+  if (spec.slow_scm_bytes == 0 || !drams.contains(spec.dram_bytes)) {
+    for (uint64_t bytes : Nearest(drams, [&](uint64_t one) { return Distance(one, spec.dram_bytes); }))
+      texts.push_back(HumanBytes(bytes));
+    return fmt::format("DRAM of {} can be had", fmt::join(texts, ", "));
+  }
+  const auto distance = [&](const auto& sizes) {
+    return Distance(sizes.first, spec.scm_bytes) + Distance(sizes.second, spec.slow_scm_bytes);
+  };
+  for (const auto& [fast, slow] : Nearest(media, distance))
+    texts.push_back(fmt::format("{}>{}", SizeText(fast), SizeText(slow)));
+  if (texts.empty()) return "beside that DRAM the book has no two kinds of SCM of which one is faster";
+  return fmt::format("beside that DRAM scm:{} can be had", fmt::join(texts, ", "));
 }
 
 Status FindBaseline(const Question& question, const std::vector<Build>& builds, Build* found) {
@@ -81,7 +121,7 @@ Status FindBaseline(const Question& question, const std::vector<Build>& builds, 
   double least = std::numeric_limits<double>::infinity();
   for (const Build& build : builds) {
     if ((!spec.server.empty() && build.server->name != spec.server) || build.dram.bytes() != spec.dram_bytes ||
-        build.scm.bytes() != spec.scm_bytes)
+        build.scm.bytes() != spec.scm_bytes || build.slow_scm.bytes() != spec.slow_scm_bytes)
       continue;
     const double cost = CostOf(question.book, build, /*new_kind=*/false, question.hosts).total();
     if (cost < least) {
@@ -91,17 +131,29 @@ Status FindBaseline(const Question& question, const std::vector<Build>& builds, 
   }
   if (std::isfinite(least)) return Status::Ok();
   return Status::InvalidArgument(
-      fmt::format("--baseline={}: no population of modules gives that{}; DRAM of {} can be had", question.baseline,
+      fmt::format("--baseline={}: no population of modules gives that{}; {}", question.baseline,
                   spec.server.empty() ? "" : fmt::format(" in {}", spec.server), Near(builds, spec)));
 }
 
 Plan Priced(const Question& question, const Build& build, const Build& baseline) {
   // Another server or another kind of memory must be qualified; more of the same need not.
-  const bool new_kind =
-      build.server != baseline.server || (build.scm.module != nullptr && baseline.scm.module == nullptr);
+  const bool new_kind = build.server != baseline.server ||
+                        (build.scm.module != nullptr && baseline.scm.module == nullptr) ||
+                        (build.is_ordered() && !baseline.is_ordered());
   Plan plan{.build = build};
   plan.cost = CostOf(question.book, build, new_kind, question.hosts);
   return plan;
+}
+
+// What of a build decides how it performs: those with the same do the same.
+using MediumKey = std::tuple<uint64_t, std::string, unsigned>;
+using PerformanceKey = std::tuple<std::string, uint64_t, MediumKey, MediumKey, std::string, unsigned>;
+PerformanceKey KeyOf(const Build& build) {
+  const auto medium = [](const Population& scm) {
+    return MediumKey(scm.bytes(), scm.module == nullptr ? "" : scm.module->device, scm.count);
+  };
+  return {build.server->name,     build.dram.bytes(),         medium(build.scm),
+          medium(build.slow_scm), build.flash.module->device, build.flash.count};
 }
 
 // Of two that do the same: no prices, no target of watts or of lifetime makes `a` the better one.
@@ -109,32 +161,56 @@ bool IsNoBetter(const Plan& a, const Plan& b) {
   const auto endurance = [](const Population& scm) {
     return scm.module == nullptr ? 0 : scm.module->endurance_bytes.value * scm.count;
   };
-  return CostsNoLess(a, b) && a.build.watts() >= b.build.watts() && endurance(a.build.scm) <= endurance(b.build.scm);
+  return CostsNoLess(a, b) && a.build.watts() >= b.build.watts() && endurance(a.build.scm) <= endurance(b.build.scm) &&
+         endurance(a.build.slow_scm) <= endurance(b.build.slow_scm);
 }
 
-// Of plans that do the same, those that may be better than the others; none that has more memory than the data could
-// fill, but one size.
-std::vector<Plan> Worthwhile(const Question& question, const std::vector<Build>& builds, const Build& baseline) {
-  const double footprint = DataBytes(question);
-  std::map<const Server*, std::pair<uint64_t, uint64_t>> enough;  // the least DRAM and SCM that hold all
-  for (const Build& build : builds) {
-    auto& [dram, scm] = enough.try_emplace(build.server, UINT64_MAX, UINT64_MAX).first->second;
-    if (DramCacheBytes(question, {.server = build.server, .dram = build.dram}) >= footprint)
-      dram = std::min(dram, build.dram.bytes());
-    if (static_cast<double>(build.scm.bytes()) >= footprint) scm = std::min(scm, build.scm.bytes());
+// The least of each memory that holds all data.
+class Enough {
+ public:
+  Enough(const Question& question, const std::vector<Build>& builds) : footprint_(DataBytes(question)) {
+    for (const Build& build : builds) {
+      uint64_t& dram = dram_.try_emplace(build.server, UINT64_MAX).first->second;
+      if (DramCacheBytes(question, {.server = build.server, .dram = build.dram}) >= footprint_)
+        dram = std::min(dram, build.dram.bytes());
+      uint64_t& scm = ScmOf(build);
+      if (Holds(build.scm_bytes())) scm = std::min(scm, build.scm_bytes());
+    }
   }
-  using Same = std::tuple<std::string, uint64_t, uint64_t, std::string, unsigned, std::string, unsigned>;
-  std::map<Same, std::vector<Plan>> best;
+
+  // A slow medium behind a fast one that holds all has nothing to hold.
+  bool IsExceededBy(const Build& build) {
+    if (footprint_ <= 0) return false;
+    return build.dram.bytes() > dram_.at(build.server) || build.scm_bytes() > ScmOf(build) ||
+           (build.is_ordered() && Holds(build.scm.bytes()));
+  }
+
+ private:
+  bool Holds(uint64_t bytes) const { return static_cast<double>(bytes) >= footprint_; }
+  // Of one medium, whatever it is; of ordered ones, with as much of the same fast one.
+  uint64_t& ScmOf(const Build& build) {
+    const auto [fast, count] =
+        build.is_ordered() ? std::pair(build.scm.module, build.scm.count) : std::pair(nullptr, 0u);
+    return scm_.try_emplace({build.server, fast, count}, UINT64_MAX).first->second;
+  }
+
+  const double footprint_;
+  std::map<const Server*, uint64_t> dram_;
+  std::map<std::tuple<const Server*, const Module*, unsigned>, uint64_t> scm_;
+};
+
+// Of plans that do the same, those that may be better than the others; none that has more memory than the data could
+// fill, but one size; and no ordered media where the fast one alone is as cheap.
+std::vector<Plan> Worthwhile(const Question& question, const std::vector<Build>& builds, const Build& baseline) {
+  Enough enough(question, builds);
+  std::map<PerformanceKey, std::vector<Plan>> best;
   for (const Build& build : builds) {
-    const auto& [dram, scm] = enough[build.server];
     const bool is_baseline = build == baseline;
-    if (!is_baseline && footprint > 0 && (build.dram.bytes() > dram || build.scm.bytes() > scm)) continue;
+    if (!is_baseline && enough.IsExceededBy(build)) continue;
     if (DramCacheBytes(question, build) <= 0) continue;
+    if (!is_baseline && build.is_ordered() && IsBeatenByFastAlone(question.book, build)) continue;
     Plan plan = Priced(question, build, baseline);
-    const std::string medium = build.scm.module == nullptr ? "" : build.scm.module->device;
-    const Same same{build.server->name, build.dram.bytes(),         build.scm.bytes(), medium,
-                    build.scm.count,    build.flash.module->device, build.flash.count};
-    std::vector<Plan>& those = best[same];
+    std::vector<Plan>& those = best[KeyOf(build)];
     const auto is_beaten = [&](const Plan& kept) { return IsNoBetter(plan, kept); };
     if (!is_baseline && std::ranges::any_of(those, is_beaten)) continue;
     std::erase_if(those, [&](const Plan& kept) { return !(kept.build == baseline) && IsNoBetter(kept, plan); });
@@ -143,6 +219,16 @@ std::vector<Plan> Worthwhile(const Question& question, const std::vector<Build>&
   std::vector<Plan> plans;
   for (auto& [same, those] : best) std::ranges::move(those, std::back_inserter(plans));
   return plans;
+}
+
+// Each performance once, however many modules give it.
+void JudgeAll(const Question& question, Answer* answer) {
+  std::map<PerformanceKey, Prediction> known;
+  for (Plan& plan : answer->plans) {
+    const auto [at, is_new] = known.try_emplace(KeyOf(plan.build));
+    if (is_new) at->second = Perform(question, answer->load, plan.build, {});
+    plan.figures = FiguresOf(plan.build, plan.cost, at->second);
+  }
 }
 
 void MarkFrontier(std::vector<Plan>* plans) {
@@ -268,12 +354,16 @@ void Choose(const Question& question, Answer* answer) {
 
 std::string UriOf(const Question& question, const Build& build) {
   if (build.scm.module == nullptr) return "";
-  const std::string& device = build.scm.module->device;
-  std::string uri = fmt::format("mezzanine://dram_total={};scm={}@{};",
-                                SizeText(build.dram.bytes() - question.reserved_bytes), SizeText(build.scm.bytes()),
-                                device == "cxl"    ? "numa:1"
-                                : device == "none" ? "dram"
-                                                   : "/mnt/pmem0/mezz");
+  const auto medium = [](const Population& scm) {
+    const std::string& device = scm.module->device;
+    return fmt::format("{}@{}", SizeText(scm.bytes()),
+                       device == "cxl"    ? "numa:1"
+                       : device == "none" ? "dram"
+                                          : "/mnt/pmem0/mezz");
+  };
+  std::string uri =
+      fmt::format("mezzanine://dram_total={};scm={}{};", SizeText(build.dram.bytes() - question.reserved_bytes),
+                  medium(build.scm), build.is_ordered() ? ">" + medium(build.slow_scm) : "");
   const uint64_t block = std::bit_floor(static_cast<uint64_t>(std::llround(question.traffic.block_bytes * 4 / 3)));
   if (block != 4096) uri += fmt::format("block={};", SizeText(block));
   if (question.traffic.pack != "off") uri += fmt::format("pack={};", question.traffic.pack);
@@ -283,7 +373,9 @@ std::string UriOf(const Question& question, const Build& build) {
 Status MakeAnswer(const Question& question, Answer* answer) {
   constexpr double kMostGrowth = 16;
   *answer = Answer();
-  const std::vector<Build> builds = AllBuilds(question.book, static_cast<uint64_t>(DataBytes(question)));
+  std::vector<Build> builds = AllBuilds(question.book, static_cast<uint64_t>(DataBytes(question)));
+  if (!IsIn(PolicyNames(), question.traffic.policy))  // only the hybrid cache orders media
+    std::erase_if(builds, [](const Build& build) { return build.is_ordered(); });
   if (builds.empty())
     return Status::InvalidArgument(fmt::format("{}: no server has slots for drives that hold the data, {}",
                                                question.book.path,
@@ -298,7 +390,7 @@ Status MakeAnswer(const Question& question, Answer* answer) {
   answer->considered = builds.size();
   std::stable_sort(answer->plans.begin(), answer->plans.end(),
                    [](const Plan& a, const Plan& b) { return a.cost.total() < b.cost.total(); });
-  for (Plan& plan : answer->plans) plan.figures = Judge(question, answer->load, plan.build, plan.cost, {});
+  JudgeAll(question, answer);
   answer->baseline = IndexOf(answer->plans, baseline);
   const Figures& compared = answer->plans[answer->baseline].figures;
   for (const Target& target : question.targets) {

@@ -20,7 +20,7 @@ struct Question {
   Traffic traffic;
   const HitSurface* surface = nullptr;
   std::vector<Target> targets;
-  std::string baseline;  // [SERVER/]dram:256G[+scm:1T]
+  std::string baseline;  // [SERVER/]dram:256G[+scm:1T], or scm:64G>256G of ordered media
   Load load;             // threads 0: as many as the baseline has cores
   OperationCosts costs = PresetCosts();
   std::string flash;  // a name of --flash, for all drives; empty: each drive as the book says

@@ -27,6 +27,20 @@ json ToJson(const Population& modules) {
           {"device", modules.module->device}};
 }
 
+json MediaToJson(const Plan& plan) {
+  if (!plan.build.is_ordered()) return {};
+  json media = json::array();
+  for (size_t i = 0; i < kMediaMax; ++i) {
+    const MediumFigures& medium = plan.figures.prediction.media[i];
+    media.push_back({{"hit", medium.hit},
+                     {"read_bytes_per_s", medium.read_bytes_per_s},
+                     {"written_bytes_per_s", medium.written_bytes_per_s},
+                     {"share", medium.share},
+                     {"lifetime_years", Finite(plan.figures.media_lifetime_years[i])}});
+  }
+  return media;
+}
+
 json ToJson(const CostStep& step) {
   json knobs = {ToString(step.knob)};
   if (step.with_dram) knobs.push_back(ToString(Knob::kDram));
@@ -49,6 +63,8 @@ json PlanToJson(const Question& question, const Plan& plan) {
           {"cores", plan.build.server->cores},
           {"dram", ToJson(plan.build.dram)},
           {"scm", ToJson(plan.build.scm)},
+          {"slow_scm", ToJson(plan.build.slow_scm)},
+          {"media", MediaToJson(plan)},
           {"flash", ToJson(plan.build.flash)},
           {"dram_cache_bytes", DramCacheBytes(question, plan.build)},
           {"cost", CostToJson(question.book, plan.cost)},
@@ -163,6 +179,35 @@ std::vector<uint64_t> Thinned(const std::set<uint64_t>& sizes) {
   return kept;
 }
 
+// Modules of exactly these sizes, as many as the model has; of ordered media, each with the model's share of the bytes.
+class SizedBuild {
+ public:
+  SizedBuild(const Build& model, const Module* scm, uint64_t dram_bytes, uint64_t scm_bytes)
+      : dram_{.bytes = dram_bytes}, build_{.server = model.server, .dram = {&dram_, 1}, .flash = model.flash} {
+    if (scm == nullptr || scm_bytes == 0) return;
+    const double slow_share =
+        static_cast<double>(model.slow_scm.bytes()) / static_cast<double>(std::max<uint64_t>(1, model.scm_bytes()));
+    const auto slow_bytes = static_cast<uint64_t>(slow_share * static_cast<double>(scm_bytes));
+    build_.scm = Sized(*scm, std::max(1u, model.scm.count), scm_bytes - slow_bytes, &scm_);
+    if (model.is_ordered())
+      build_.slow_scm = Sized(*model.slow_scm.module, model.slow_scm.count, slow_bytes, &slow_scm_);
+  }
+  SizedBuild(const SizedBuild&) = delete;
+  SizedBuild& operator=(const SizedBuild&) = delete;
+
+  const Build& build() const { return build_; }
+
+ private:
+  static Population Sized(const Module& like, unsigned count, uint64_t bytes, Module* module) {
+    *module = like;
+    module->bytes = bytes / count;
+    return {module, count};
+  }
+
+  Module dram_, scm_{}, slow_scm_{};
+  Build build_;
+};
+
 json SurfaceToJson(const Question& question, const Answer& answer) {
   const Build& model = answer.plans[answer.cheapest == kNone ? answer.baseline : answer.cheapest].build;
   std::set<uint64_t> drams, scms = {0};
@@ -171,20 +216,14 @@ json SurfaceToJson(const Question& question, const Answer& answer) {
     if (build.server != model.server) continue;
     if (DramCacheBytes(question, {.server = build.server, .dram = build.dram}) > 0) drams.insert(build.dram.bytes());
     if (scm == nullptr) scm = build.scm.module;
-    if (build.scm.bytes() != 0) scms.insert(build.scm.bytes());
+    if (build.scm_bytes() != 0 && build.is_ordered() == model.is_ordered()) scms.insert(build.scm_bytes());
   }
   json surface = {{"dram_bytes", Thinned(drams)}, {"scm_bytes", Thinned(scms)}};
   for (uint64_t dram : Thinned(drams)) {
     json rows[5];
     for (uint64_t bytes : Thinned(scms)) {
-      // Modules of exactly these sizes, as many as the plan has.
-      Module dram_module{.bytes = dram};
-      Module scm_module = scm == nullptr ? Module{} : *scm;
-      Build build{.server = model.server, .dram = {&dram_module, 1}, .flash = model.flash};
-      const unsigned count = std::max(1u, model.scm.count);
-      scm_module.bytes = bytes / count;
-      if (bytes != 0) build.scm = {&scm_module, count};
-      const Prediction p = Judge(question, answer.load, build, Cost(), {}).prediction;
+      const SizedBuild sized(model, scm, dram, bytes);
+      const Prediction p = Perform(question, answer.load, sized.build(), {});
       const double cells[5] = {p.shares.dram, p.shares.scm, p.shares.miss(), p.throughput.value, p.p99_us.value};
       for (size_t i = 0; i < 5; ++i) rows[i].push_back(Finite(cells[i]));
     }

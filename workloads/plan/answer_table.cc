@@ -21,12 +21,12 @@ std::string Marks(const Answer& answer, size_t index) {
   return marks;
 }
 
-std::string Row(const Answer& answer, size_t index) {
+std::string Row(const Answer& answer, size_t index, size_t name_columns) {
   const Plan& plan = answer.plans[index];
   const Prediction& p = plan.figures.prediction;
   const double worst = *std::min_element(plan.slack.begin(), plan.slack.end());
-  return fmt::format("{:<3} {:<56} {:>9.0f} {:>8} {:>15} {:>9} {:>9} {:>5.1f} {:>5.1f} {:>4.0f} {:>7} {}\n",
-                     Marks(answer, index), plan.build.Name(), plan.cost.total(), Rate(p.throughput.value),
+  return fmt::format("{:<3} {:<{}} {:>9.0f} {:>8} {:>15} {:>9} {:>9} {:>5.1f} {:>5.1f} {:>4.0f} {:>7} {}\n",
+                     Marks(answer, index), plan.build.Name(), name_columns, plan.cost.total(), Rate(p.throughput.value),
                      fmt::format("{}-{}", Rate(p.throughput.low), Rate(p.throughput.high)), Duration(p.p50_us.value),
                      Duration(p.p99_us.value), 100 * p.shares.dram, 100 * p.shares.scm, 100 * p.cpu_share,
                      worst < -10 ? "far" : fmt::format("{:+.1f}%", 100 * worst),
@@ -68,6 +68,28 @@ std::string FleetText(const Question& question, const Answer& answer) {
       100 * relative);
 }
 
+// What the SCM does and how long it lasts; of ordered media, by medium.
+std::string ScmText(const Plan& plan) {
+  const Figures& figures = plan.figures;
+  const Prediction& p = figures.prediction;
+  if (!plan.build.is_ordered())
+    return !std::isfinite(figures.lifetime_years)
+               ? ""
+               : fmt::format("SCM lasts {:.1f} years at {:.0f} MB/s of writes\n", figures.lifetime_years,
+                             p.scm_written_bytes_per_s / 1e6);
+  std::string text;
+  const Population* const populations[] = {&plan.build.scm, &plan.build.slow_scm};
+  for (size_t i = 0; i < kMediaMax; ++i) {
+    const MediumFigures& medium = p.media[i];
+    const double years = figures.media_lifetime_years[i];
+    text += fmt::format("{} SCM, {} of {}: finds {:.1f} % of the look-ups, is written {:.0f} MB/s{}\n",
+                        i == kFastMedium ? "fast" : "slow", HumanBytes(populations[i]->bytes()),
+                        populations[i]->module->device, 100 * medium.hit, medium.written_bytes_per_s / 1e6,
+                        std::isfinite(years) ? fmt::format(", lasts {:.1f} years", years) : "");
+  }
+  return text;
+}
+
 std::string Chosen(const Question& question, const Answer& answer) {
   const Plan& plan = answer.plans[answer.cheapest];
   std::string text = fmt::format("\ncheapest that meets the targets: {}", Bill(question, plan));
@@ -82,9 +104,7 @@ std::string Chosen(const Question& question, const Answer& answer) {
                             ? ", missed at the bad end of what is not known"
                             : "");
   }
-  if (std::isfinite(plan.figures.lifetime_years))
-    text += fmt::format("SCM lasts {:.1f} years at {:.0f} MB/s of writes\n", plan.figures.lifetime_years,
-                        plan.figures.prediction.scm_written_bytes_per_s / 1e6);
+  text += ScmText(plan);
   text += fmt::format("\n{}", FleetText(question, answer));
   constexpr size_t kStepsShown = 6;  // the JSON has all
   for (size_t i = 0; i < std::min(kStepsShown, answer.next_dollars.size()); ++i) {
@@ -102,6 +122,9 @@ std::string Chosen(const Question& question, const Answer& answer) {
   return text;
 }
 
+// Of the CSV; empty: it does not wear.
+std::string YearsText(double years) { return std::isfinite(years) ? fmt::format("{:.3g}", years) : ""; }
+
 }  // namespace
 
 std::string AnswerTable(const Question& question, const Answer& answer) {
@@ -117,14 +140,19 @@ std::string AnswerTable(const Question& question, const Answer& answer) {
                          : fmt::format("{} operations a second", Rate(answer.load.rate)),
       question.book.name, question.book.as_of.year, question.book.as_of.month, question.book.as_of.day,
       question.book.path, question.costs.source, answer.considered);
-  text += fmt::format("{:<3} {:<56} {:>9} {:>8} {:>15} {:>9} {:>9} {:>5} {:>5} {:>4} {:>7} {}\n", "", "server",
-                      question.book.currency, "ops/s", "low-high", "P50", "P99", "DRAM%", "SCM%", "CPU%", "margin",
-                      "meets");
   std::set<size_t> shown = Telling(answer);
   for (size_t index : {answer.baseline, answer.cheapest, answer.cheapest_dram, answer.nearest}) {
     if (index != kNone) shown.insert(index);
   }
-  for (size_t index : shown) text += Row(answer, index);
+  size_t columns = 56;
+  for (size_t index : shown) {
+    const Build& build = answer.plans[index].build;
+    if (build.is_ordered()) columns = std::max(columns, build.Name().size());
+  }
+  text += fmt::format("{:<3} {:<{}} {:>9} {:>8} {:>15} {:>9} {:>9} {:>5} {:>5} {:>4} {:>7} {}\n", "", "server", columns,
+                      question.book.currency, "ops/s", "low-high", "P50", "P99", "DRAM%", "SCM%", "CPU%", "margin",
+                      "meets");
+  for (size_t index : shown) text += Row(answer, index, columns);
   text += "B baseline, * cheapest that meets the targets, F frontier: nothing cheaper is as fast\n";
   text += answer.cheapest == kNone ? fmt::format("\n{}\n", BlockedText(question, answer)) : Chosen(question, answer);
   for (const std::string& warning : answer.warnings)
@@ -137,7 +165,8 @@ std::string AnswerCsv(const Question& question, const Answer& answer) {
       "server,sockets,cores,dram_bytes,scm_bytes,scm_device,flash,cost,currency,watts,throughput,throughput_low,"
       "throughput_high,mean_us,p50_us,p95_us,p99_us,dram_hit,scm_hit,miss,cpu_share,flash_reads_per_s,scm_written_"
       "bytes_per_s,"
-      "lifetime_years,feasible,sure,on_frontier,baseline,cheapest\n";
+      "lifetime_years,feasible,sure,on_frontier,baseline,cheapest,slow_scm_bytes,slow_scm_device,slow_scm_hit,"
+      "slow_scm_written_bytes_per_s,slow_scm_lifetime_years\n";
   for (size_t i = 0; i < answer.plans.size(); ++i) {
     const Plan& plan = answer.plans[i];
     const Build& b = plan.build;
@@ -146,14 +175,16 @@ std::string AnswerCsv(const Question& question, const Answer& answer) {
         fmt::format("{},{},{},{},{},{},{}x{},{:.2f},{},{:.1f},", b.server->name, b.server->sockets, b.server->cores,
                     b.dram.bytes(), b.scm.bytes(), b.scm.module == nullptr ? "" : b.scm.module->device, b.flash.count,
                     b.flash.module->name, plan.cost.total(), question.book.currency, plan.figures.watts);
-    text += fmt::format(
-        "{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.4g},{:.6g},{:.6g},{},",
-        p.throughput.value, p.throughput.low, p.throughput.high, p.mean_us.value, p.p50_us.value, p.p95_us.value,
-        p.p99_us.value, p.shares.dram, p.shares.scm, p.shares.miss(), p.cpu_share, p.flash_reads_per_s,
-        p.scm_written_bytes_per_s,
-        std::isfinite(plan.figures.lifetime_years) ? fmt::format("{:.3g}", plan.figures.lifetime_years) : "");
-    text += fmt::format("{:d},{:d},{:d},{:d},{:d}\n", plan.feasible, plan.sure, plan.on_frontier, i == answer.baseline,
+    text +=
+        fmt::format("{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.4g},{:.6g},{:.6g},{},",
+                    p.throughput.value, p.throughput.low, p.throughput.high, p.mean_us.value, p.p50_us.value,
+                    p.p95_us.value, p.p99_us.value, p.shares.dram, p.shares.scm, p.shares.miss(), p.cpu_share,
+                    p.flash_reads_per_s, p.scm_written_bytes_per_s, YearsText(plan.figures.lifetime_years));
+    text += fmt::format("{:d},{:d},{:d},{:d},{:d},", plan.feasible, plan.sure, plan.on_frontier, i == answer.baseline,
                         i == answer.cheapest);
+    const MediumFigures& slow = p.media[kSlowMedium];
+    text += fmt::format("{},{},{:.6g},{:.6g},{}\n", b.slow_scm.bytes(), b.is_ordered() ? b.slow_scm.module->device : "",
+                        slow.hit, slow.written_bytes_per_s, YearsText(plan.figures.media_lifetime_years[kSlowMedium]));
   }
   return text;
 }

@@ -22,8 +22,13 @@ std::string Factor(double factor) { return fmt::format("{:.3g} times", factor); 
 std::string ScmOfDram(const Question& question, const Answer& answer, double factor) {
   const size_t with = CheapestAt(answer.plans, kAsListed, Among::kWithScm);
   if (with == kNone) return "";
-  const Module& scm = *answer.plans[with].build.scm.module;
-  return fmt::format(" ({:.2g} of DRAM a GB)", factor * scm.price.value / scm.gb() / question.book.dram_price_gb);
+  double price = 0, gb = 0;  // of ordered media, both
+  for (const Population* scm : {&answer.plans[with].build.scm, &answer.plans[with].build.slow_scm}) {
+    if (scm->module == nullptr) continue;
+    price += scm->count * scm->module->price.value;
+    gb += scm->count * scm->module->gb();
+  }
+  return fmt::format(" ({:.2g} of DRAM a GB)", factor * price / gb / question.book.dram_price_gb);
 }
 
 std::string Then(const Answer& answer, size_t plan) {

@@ -6,9 +6,13 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <initializer_list>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "cache/base/text.h"
+#include "workloads/plan/performance.h"
 
 namespace mezz::plan {
 namespace {
@@ -55,9 +59,38 @@ std::vector<Population> FlashOf(const PriceBook& book, const Server& server, uin
   return all;
 }
 
-bool Fits(const Server& server, const Population& dram, const Population& scm) {
-  if (scm.module == nullptr || scm.module->slot != dram.module->slot) return true;
-  return dram.count + scm.count <= SlotsOf(server, *dram.module);
+// Each population by itself has its slots.
+bool FitTogether(const Server& server, std::initializer_list<Population> populations) {
+  std::map<std::string_view, unsigned> taken;
+  for (const Population& one : populations) {
+    if (one.module == nullptr) continue;
+    unsigned& count = taken[one.module->slot];
+    count += one.count;
+    if (count > SlotsOf(server, *one.module)) return false;
+  }
+  return true;
+}
+
+MediumModel MediumOf(const Module& scm) {
+  MediumModel medium{};
+  const Status status = ParseScmModel(scm.device, &medium);
+  assert(status.ok());  // the book's reader has seen the name
+  return medium;
+}
+
+bool IsFaster(const Module& a, const Module& b) { return MediumOf(a).random_read_ns < MediumOf(b).random_read_ns; }
+
+// None, one medium, and two that are ordered.
+std::vector<std::pair<Population, Population>> ScmChoices(const PriceBook& book, const Server& server) {
+  std::vector<std::pair<Population, Population>> choices(1);
+  const std::vector<Population> all = PopulationsOf(book, server, ModuleKind::kScm);
+  for (const Population& one : all) choices.emplace_back(one, Population{});
+  for (const Population& fast : all) {
+    for (const Population& slow : all) {
+      if (IsFaster(*fast.module, *slow.module)) choices.emplace_back(fast, slow);
+    }
+  }
+  return choices;
 }
 
 CostStep ModuleStep(const PriceBook& book, Knob knob, const Population& modules) {
@@ -108,12 +141,14 @@ std::vector<const Priced*> PricesOf(const PriceBook& book, Knob knob) {
 
 bool Build::operator==(const Build& other) const {
   const auto same = [](const Population& a, const Population& b) { return a.module == b.module && a.count == b.count; };
-  return server == other.server && same(dram, other.dram) && same(scm, other.scm) && same(flash, other.flash);
+  return server == other.server && same(dram, other.dram) && same(scm, other.scm) && same(slow_scm, other.slow_scm) &&
+         same(flash, other.flash);
 }
 
 std::string Build::Name() const {
   std::string name = fmt::format("{} {}", server->name, HumanBytes(dram.bytes()));
   if (scm.module != nullptr) name += fmt::format(" + {} {}", HumanBytes(scm.bytes()), scm.module->device);
+  if (is_ordered()) name += fmt::format(" > {} {}", HumanBytes(slow_scm.bytes()), slow_scm.module->device);
   if (flash.module != nullptr) name += fmt::format(", {} x {}", flash.count, flash.module->name);
   return name;
 }
@@ -121,17 +156,36 @@ std::string Build::Name() const {
 std::vector<Build> AllBuilds(const PriceBook& book, uint64_t data_bytes) {
   std::vector<Build> all;
   for (const Server& server : book.servers) {
-    std::vector<Population> scms = PopulationsOf(book, server, ModuleKind::kScm);
-    scms.insert(scms.begin(), Population{});
+    const auto scms = ScmChoices(book, server);
     for (const Population& flash : FlashOf(book, server, data_bytes)) {
       for (const Population& dram : PopulationsOf(book, server, ModuleKind::kDram)) {
-        for (const Population& scm : scms) {
-          if (Fits(server, dram, scm)) all.push_back({.server = &server, .dram = dram, .scm = scm, .flash = flash});
+        for (const auto& [scm, slow] : scms) {
+          if (FitTogether(server, {dram, scm, slow}))
+            all.push_back({.server = &server, .dram = dram, .scm = scm, .slow_scm = slow, .flash = flash});
         }
       }
     }
   }
   return all;
+}
+
+bool IsBeatenByFastAlone(const PriceBook& book, const Build& build) {
+  const auto price = [](const Population& scm) { return scm.count * scm.module->price.value; };
+  const Population &fast = build.scm, &slow = build.slow_scm;
+  const MediumModel fast_medium = MediumOf(*fast.module), slow_medium = MediumOf(*slow.module);
+  const auto bandwidth = [&](double MediumModel::*of) {
+    return fast.count * fast_medium.*of + slow.count * slow_medium.*of;
+  };
+  return std::ranges::any_of(PopulationsOf(book, *build.server, ModuleKind::kScm), [&](const Population& alone) {
+    const Module& module = *alone.module;
+    return module.device == fast.module->device && alone.bytes() == build.scm_bytes() &&
+           module.of_dram == fast.module->of_dram && module.of_dram == slow.module->of_dram &&
+           price(alone) <= price(fast) + price(slow) && alone.watts() <= fast.watts() + slow.watts() &&
+           module.endurance_bytes.value == 0 &&
+           alone.count * fast_medium.read_bytes_per_ns >= bandwidth(&MediumModel::read_bytes_per_ns) &&
+           alone.count * fast_medium.write_bytes_per_ns >= bandwidth(&MediumModel::write_bytes_per_ns) &&
+           FitTogether(*build.server, {build.dram, alone});
+  });
 }
 
 std::string_view ToString(Knob knob) {
@@ -157,7 +211,9 @@ Cost CostOf(const PriceBook& book, const Build& build, bool new_kind, double hos
        .text = fmt::format("{} x processor at {:.6g} {}", server.sockets, server.cpu.value, book.currency),
        .amount = server.sockets * server.cpu.value});
   cost.steps.push_back(ModuleStep(book, Knob::kDram, build.dram));
-  if (build.scm.module != nullptr) cost.steps.push_back(ModuleStep(book, Knob::kScm, build.scm));
+  for (const Population* scm : {&build.scm, &build.slow_scm}) {
+    if (scm->module != nullptr) cost.steps.push_back(ModuleStep(book, Knob::kScm, *scm));
+  }
   if (build.flash.module != nullptr) cost.steps.push_back(ModuleStep(book, Knob::kFlash, build.flash));
   const double kwh = build.watts() / 1e3 * book.pue.value * kHoursAYear * book.years.value;
   cost.steps.push_back({.knob = Knob::kEnergy,

@@ -25,18 +25,29 @@ struct Population {
 // A server with its modules; points into the price book.
 struct Build {
   const Server* server = nullptr;
-  Population dram{}, scm{}, flash{};
+  Population dram{}, scm{};
+  Population slow_scm{};  // of ordered media: `scm` is then the fast one, whose blocks move down to this
+  Population flash{};
 
   bool operator==(const Build& other) const;
-  double watts() const { return server->watts.value + dram.watts() + scm.watts() + flash.watts(); }
-  // "one_socket: 2 x 16G dram + 2 x 128G scm + 1 x 2T flash"
+  bool is_ordered() const { return slow_scm.module != nullptr; }
+  uint64_t scm_bytes() const { return scm.bytes() + slow_scm.bytes(); }
+  double watts() const { return server->watts.value + dram.watts() + scm.watts() + slow_scm.watts() + flash.watts(); }
+  // "one_socket 64 GiB + 128 GiB cxl > 256 GiB optane100, 1 x nvme_2T"
   std::string Name() const;
 };
 
 // All that fit: DRAM modules fill the channels evenly (1, 2, ... for each channel, or one for every 2nd, 3rd, ...
-// channel), SCM modules are a power of two or fill the channels so; both may share the slots. Flash is the fewest
+// channel), SCM modules are a power of two or fill the channels so; all may share the slots. Two kinds of SCM are
+// ordered media if the devices differ in the time of a random read: the faster one comes first. Flash is the fewest
 // drives of a kind that hold `data_bytes`, and twice as many.
 std::vector<Build> AllBuilds(const PriceBook& book, uint64_t data_bytes);
+
+// Whether the bytes of both ordered media can be had of the faster device alone, in the same server and beside the same
+// DRAM, for no more money at any prices and for no more watts, with no less bandwidth, and without wear. That serves
+// the same hits sooner and writes each record once, so no target and no price makes the ordered one the better.
+// REQUIRES: build.is_ordered().
+bool IsBeatenByFastAlone(const PriceBook& book, const Build& build);
 
 // What one may turn: each multiplies the amounts that name it.
 enum class Knob : uint8_t { kDram, kScm, kFlash, kCpu, kChassis, kEnergy, kQualification, kCount };

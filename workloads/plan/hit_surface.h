@@ -16,6 +16,9 @@ struct TierShares {
   double scm_unpacked = 0;      // of the look-ups: SCM hits that had to be unpacked
   double scm_packs = 0;         // records packed for each look-up
   double scm_record_bytes = 0;  // mean bytes of a record written; 0: a block
+  // Of ordered media. The fast one then serves scm - slow_scm and is written scm_writes.
+  double slow_scm = 0;         // of `scm`: found on the slow medium
+  double slow_scm_writes = 0;  // records written to the slow medium for each look-up
 
   double miss() const { return 1 - dram - scm; }
 };

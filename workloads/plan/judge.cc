@@ -24,14 +24,19 @@ double WorkspaceBytes(const std::string& pack) { return pack == "off" ? 0 : pack
 double IndexFactor(const std::string& pack) { return pack == "zstd" ? 3.25 : pack == "lz4" ? 2.25 : 1; }
 
 // Look-ups spread evenly find in each tier the share of the blocks that it holds.
-TierShares Flatter(TierShares shares, double flat, double dram_bytes, double scm_bytes, double footprint_bytes) {
+TierShares Flatter(TierShares shares, double flat, double dram_bytes, double fast_bytes, double slow_bytes,
+                   double footprint_bytes) {
   if (flat <= 0 || footprint_bytes <= 0) return shares;
   const double dram = std::min(1.0, dram_bytes / footprint_bytes);
-  const double scm = std::min(1 - dram, scm_bytes / footprint_bytes);
-  // As DRAM evicts a block for each miss, and SCM takes it.
-  const double writes = scm_bytes > 0 ? 1 - dram : 0;
+  const double scm = std::min(1 - dram, (fast_bytes + slow_bytes) / footprint_bytes);
+  const double slow = scm - std::min(scm, fast_bytes / footprint_bytes);
+  // As DRAM evicts a block for each miss, and SCM takes it. It moves down for each that comes.
+  const double writes = fast_bytes > 0 ? 1 - dram : 0;
+  const double slow_writes = slow_bytes > 0 ? writes : 0;
   shares.dram = (1 - flat) * shares.dram + flat * dram;
   shares.scm = (1 - flat) * shares.scm + flat * scm;
+  shares.slow_scm = (1 - flat) * shares.slow_scm + flat * slow;
+  shares.slow_scm_writes = (1 - flat) * shares.slow_scm_writes + flat * slow_writes;
   shares.scm_unpacked *= 1 - flat;
   shares.scm_promoted *= 1 - flat;
   shares.scm_writes = (1 - flat) * shares.scm_writes + flat * writes;
@@ -47,13 +52,34 @@ Machine MachineOf(const Question& question, const Build& build) {
   assert(status.ok());  // the price book's reader and the flags' judge have seen both names
   machine.charges_packing = scm != nullptr && scm->kind == ModuleKind::kDram;
   machine.scm_modules = std::max(1u, build.scm.count);
+  if (build.is_ordered()) {
+    status = ParseScmModel(build.slow_scm.module->device, &machine.slow_scm);
+    assert(status.ok());
+    machine.slow_scm_modules = build.slow_scm.count;
+  }
   status = ParseFlash(question.flash.empty() ? build.flash.module->device : question.flash, &machine.flash);
   assert(status.ok() && machine.flash != nullptr);
   machine.flash_devices = build.flash.count;
   return machine;
 }
 
+// Infinite: nothing is written, or it does not wear.
+double LifetimeYears(const Population& scm, double written_bytes_per_s) {
+  const double endurance = scm.module == nullptr ? 0 : scm.module->endurance_bytes.value * scm.count;
+  return endurance > 0 && written_bytes_per_s > 0 ? endurance / written_bytes_per_s / kSecondsAYear : kInfinite;
+}
+
 }  // namespace
+
+TierShares SharesOfMedia(const HitSurface& surface, double dram_bytes, double fast_bytes, double slow_bytes) {
+  if (slow_bytes <= 0) return surface.At(dram_bytes, fast_bytes);
+  TierShares shares = surface.At(dram_bytes, fast_bytes + slow_bytes);
+  const TierShares alone = surface.At(dram_bytes, fast_bytes);
+  shares.slow_scm = std::max(0.0, shares.scm - alone.scm);
+  shares.slow_scm_writes = shares.scm_writes;
+  shares.scm_writes = alone.scm_writes;
+  return shares;
+}
 
 double OwnDramBytes(const Traffic& traffic, double dram_bytes, double scm_bytes, unsigned threads) {
   const auto alternative = sim::AlternativeOf(traffic.policy);
@@ -68,24 +94,32 @@ double OwnDramBytes(const Traffic& traffic, double dram_bytes, double scm_bytes,
 
 double DramCacheBytes(const Question& question, const Build& build) {
   const double dram = static_cast<double>(build.dram.bytes()) - static_cast<double>(question.reserved_bytes);
-  const auto scm = static_cast<double>(build.scm.bytes());
+  const auto scm = static_cast<double>(build.scm_bytes());
   return std::max(0.0, dram - OwnDramBytes(question.traffic, std::max(0.0, dram), scm, build.server->cores));
 }
 
-Figures Judge(const Question& question, const Load& load, const Build& build, const Cost& cost, const Change& change) {
+Prediction Perform(const Question& question, const Load& load, const Build& build, const Change& change) {
   const double dram = DramCacheBytes(question, build);
-  const auto scm = static_cast<double>(build.scm.bytes());
+  const auto fast = static_cast<double>(build.scm.bytes()), slow = static_cast<double>(build.slow_scm.bytes());
   const double growth = change.growth * question.growth;
-  TierShares shares = question.surface->At(dram / growth, scm / growth);
-  shares = Flatter(shares, change.flat, dram, scm, question.traffic.footprint_bytes * growth);
-  Figures figures;
-  figures.prediction = Predict(MachineOf(question, build), question.traffic, shares, load);
+  TierShares shares = SharesOfMedia(*question.surface, dram / growth, fast / growth, slow / growth);
+  shares = Flatter(shares, change.flat, dram, fast, slow, question.traffic.footprint_bytes * growth);
+  return Predict(MachineOf(question, build), question.traffic, shares, load);
+}
+
+Figures FiguresOf(const Build& build, const Cost& cost, const Prediction& prediction) {
+  Figures figures{.prediction = prediction};
   figures.cost = cost.total();
   figures.watts = build.watts();
-  const double written = figures.prediction.scm_written_bytes_per_s;
-  const double endurance = build.scm.module == nullptr ? 0 : build.scm.module->endurance_bytes.value * build.scm.count;
-  figures.lifetime_years = endurance > 0 && written > 0 ? endurance / written / kSecondsAYear : kInfinite;
+  const auto& media = figures.prediction.media;
+  figures.media_lifetime_years = {LifetimeYears(build.scm, media[kFastMedium].written_bytes_per_s),
+                                  LifetimeYears(build.slow_scm, media[kSlowMedium].written_bytes_per_s)};
+  figures.lifetime_years = std::ranges::min(figures.media_lifetime_years);
   return figures;
+}
+
+Figures Judge(const Question& question, const Load& load, const Build& build, const Cost& cost, const Change& change) {
+  return FiguresOf(build, cost, Perform(question, load, build, change));
 }
 
 Verdict Meets(const Question& question, const Bounds& bounds, const Figures& figures) {

@@ -17,10 +17,20 @@ struct Change {
 // DRAM that the cache itself takes beside blocks, if it has an SCM tier: index, policy, and what `threads` pack with.
 double OwnDramBytes(const Traffic& traffic, double dram_bytes, double scm_bytes, unsigned threads);
 
+// What ordered media find and are written. Both together find what one tier of their bytes does; the fast one finds of
+// that what it would find alone, but no more. A record moves down once and gets its second chances there, so the slow
+// one is written what one tier of their bytes is, and the fast one what it would be alone
+// (docs/explanation/planning.md). slow_bytes 0: those of one medium.
+TierShares SharesOfMedia(const HitSurface& surface, double dram_bytes, double fast_bytes, double slow_bytes);
+
 // DRAM that the cache gets of a build: without what is reserved and without the index of the SCM tier.
 double DramCacheBytes(const Question& question, const Build& build);
 
 // Under `load`, whose threads are filled in, instead of the question's.
+Prediction Perform(const Question& question, const Load& load, const Build& build, const Change& change);
+// What a build that performs so has of each metric.
+Figures FiguresOf(const Build& build, const Cost& cost, const Prediction& prediction);
+// Both.
 Figures Judge(const Question& question, const Load& load, const Build& build, const Cost& cost, const Change& change);
 
 struct Verdict {

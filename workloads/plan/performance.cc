@@ -21,8 +21,12 @@ namespace {
 
 constexpr double kFlashLatencyBytes = 4096;  // of which the devices' latencies are
 
-enum Place : size_t { kCpu, kScmRead, kScmWrite, kFlash, kFlashBandwidth, kPlaces };
-constexpr std::array<const char*, kPlaces> kPlaceNames = {"cpu", "scm_read", "scm_write", "flash", "flash_bandwidth"};
+// Those of the slow medium are there if it is.
+enum Place : size_t { kCpu, kScmRead, kScmWrite, kFlash, kFlashBandwidth, kSlowRead, kSlowWrite, kPlaces };
+constexpr std::array<const char*, kPlaces> kPlaceNames = {
+    "cpu", "scm_read", "scm_write", "flash", "flash_bandwidth", "slow_scm_read", "slow_scm_write"};
+constexpr std::array<Place, kMediaMax> kReadPlaces = {kScmRead, kSlowRead};
+constexpr std::array<Place, kMediaMax> kWritePlaces = {kScmWrite, kSlowWrite};
 
 // Which end of what is not known is taken.
 enum class End { kGood, kMiddle, kBad };
@@ -31,17 +35,26 @@ double Pick(const Bracket& bracket, End end) {
   return end == End::kGood ? bracket.low : end == End::kBad ? bracket.high : bracket.value;
 }
 
+// What one operation asks of one medium of the SCM tier.
+struct MediumDemand {
+  double hits = 0;
+  double hit_ns = 0;  // of a core, for a look-up found there; the medium's own time included
+  double read_transfer_ns = 0, write_transfer_ns = 0;  // shared bandwidth
+  double read_bytes = 0, written_bytes = 0;
+};
+
 // What one operation asks for, in ns of each kind.
 struct Demand {
-  double base_ns = 0;       // of a core, whatever is found where
-  double scm_hit_ns = 0;    // of a core, for a look-up found in SCM; the medium's own time included
-  double flash_cpu_ns = 0;  // of a core, for a read from flash and all of its blocks
-  double flash_ns = 0;      // on the device, for a read
-  double write_ns = 0;      // of a core: the demotions' stores
-  double scm_read_transfer_ns = 0, scm_write_transfer_ns = 0, flash_transfer_ns = 0;  // shared bandwidth
-  double scm_hits = 0, flash_reads = 0;                                               // for an operation
-  double scm_read_bytes = 0, scm_written_bytes = 0;
+  double base_ns = 0;            // of a core, whatever is found where
+  double flash_cpu_ns = 0;       // of a core, for a read from flash and all of its blocks
+  double flash_ns = 0;           // on the device, for a read
+  double write_ns = 0;           // of a core: the demotions' stores
+  double flash_transfer_ns = 0;  // shared bandwidth
+  double flash_reads = 0;        // for an operation
+  std::array<MediumDemand, kMediaMax> media;
   std::vector<Station> stations;
+
+  double scm_hits() const { return media[kFastMedium].hits + media[kSlowMedium].hits; }
 };
 
 double TransferNs(double bytes, double bytes_per_ns) { return bytes_per_ns > 0 ? bytes / bytes_per_ns : 0; }
@@ -51,48 +64,68 @@ struct MediumCost {
   double ns = 0;
   double bytes = 0;
 };
-MediumCost MediumCostOf(const Machine& machine, const Traffic& traffic, const TierShares& shares, double record_bytes) {
+MediumCost MediumCostOf(const Machine& machine, const MediumModel& medium, const Traffic& traffic,
+                        const TierShares& shares, double record_bytes) {
   const double unpacked = std::min(1.0, shares.scm_unpacked / shares.scm);
   const double promoted = std::min(1 - unpacked, shares.scm_promoted / shares.scm);
   const double in_place = 1 - unpacked - promoted;
   const double lines = BlockSearchLines(static_cast<size_t>(traffic.block_bytes));
   sim::AccessCosts costs;
   if (const auto alternative = sim::AlternativeOf(traffic.policy)) {
-    costs = sim::AlternativeCostsOf(*alternative, machine.scm, traffic.block_bytes, record_bytes, 0);
+    costs = sim::AlternativeCostsOf(*alternative, medium, traffic.block_bytes, record_bytes, 0);
   } else {
-    costs = sim::CostsOf(machine.scm, traffic.block_bytes, 0);
-    sim::AddPackedCosts(machine.scm, traffic.block_bytes, traffic.pack == "zstd" ? Codec::kZstd : Codec::kLz4,
-                        record_bytes, &costs);
+    costs = sim::CostsOf(medium, traffic.block_bytes, 0);
+    sim::AddPackedCosts(medium, traffic.block_bytes, traffic.pack == "zstd" ? Codec::kZstd : Codec::kLz4, record_bytes,
+                        &costs);
   }
   const double hidden_ns = machine.scm_emulated ? 0 : costs.dram_hit_ns;
-  return {.ns = in_place * std::max(0.0, costs.scm_hit_ns - hidden_ns) + promoted * costs.promotion_ns +
-                unpacked * costs.unpack_ns,
-          .bytes = in_place * lines * machine.scm.read_unit_bytes + promoted * traffic.block_bytes +
-                   unpacked * record_bytes};
+  return {
+      .ns = in_place * std::max(0.0, costs.scm_hit_ns - hidden_ns) + promoted * costs.promotion_ns +
+            unpacked * costs.unpack_ns,
+      .bytes = in_place * lines * medium.read_unit_bytes + promoted * traffic.block_bytes + unpacked * record_bytes};
+}
+
+double RecordBytes(const Traffic& traffic, const TierShares& shares) {
+  if (shares.scm_record_bytes > 0) return shares.scm_record_bytes;
+  return static_cast<double>(layout::RecordBytes(static_cast<uint64_t>(traffic.block_bytes)));
+}
+
+// Of one medium, where a look-up finds `hits` and writes `writes`: its demand, and a core's time for the stores.
+MediumDemand DemandOfMedium(const Machine& machine, const MediumModel& medium, const Traffic& traffic,
+                            const TierShares& shares, double hits, double writes, End end, double* write_ns) {
+  const double record = RecordBytes(traffic, shares);
+  MediumDemand d;
+  d.hits = traffic.lookups_per_operation * hits;
+  d.written_bytes = traffic.lookups_per_operation * writes * record;
+  if (d.hits > 0) {
+    const MediumCost cost = MediumCostOf(machine, medium, traffic, shares, record);
+    const double transfer_ns = TransferNs(cost.bytes, medium.read_bytes_per_ns);
+    d.read_bytes = d.hits * cost.bytes;
+    d.read_transfer_ns = d.hits * transfer_ns;
+    // The device's transfer is part of what an idle device takes; it queues by itself.
+    d.hit_ns = Pick(machine.costs.scm_hit, end) + std::max(0.0, cost.ns - transfer_ns);
+  }
+  const double write_transfer_ns = TransferNs(record, medium.write_bytes_per_ns);
+  const double writes_of_operation = traffic.lookups_per_operation * writes;
+  d.write_transfer_ns = writes_of_operation * write_transfer_ns;
+  *write_ns += writes_of_operation * std::max(0.0, medium.write_ns - write_transfer_ns);
+  return d;
 }
 
 void AddScm(const Machine& machine, const Traffic& traffic, const TierShares& shares, End end, Demand* d) {
-  const double raw_record = static_cast<double>(layout::RecordBytes(static_cast<uint64_t>(traffic.block_bytes)));
-  const double record = shares.scm_record_bytes > 0 ? shares.scm_record_bytes : raw_record;
-  d->scm_hits = traffic.lookups_per_operation * shares.scm;
-  d->scm_written_bytes = traffic.lookups_per_operation * shares.scm_writes * record;
-  if (d->scm_hits > 0) {
-    const MediumCost medium = MediumCostOf(machine, traffic, shares, record);
-    const double transfer_ns = TransferNs(medium.bytes, machine.scm.read_bytes_per_ns);
-    d->scm_read_bytes = d->scm_hits * medium.bytes;
-    d->scm_read_transfer_ns = d->scm_hits * transfer_ns;
-    // The device's transfer is part of what an idle device takes; it queues by itself.
-    d->scm_hit_ns = Pick(machine.costs.scm_hit, end) + std::max(0.0, medium.ns - transfer_ns);
+  d->media[kFastMedium] = DemandOfMedium(machine, machine.scm, traffic, shares, shares.scm - shares.slow_scm,
+                                         shares.scm_writes, end, &d->write_ns);
+  if (machine.slow_scm_modules > 0) {
+    d->media[kSlowMedium] = DemandOfMedium(machine, machine.slow_scm, traffic, shares, shares.slow_scm,
+                                           shares.slow_scm_writes, end, &d->write_ns);
   }
-  const double write_transfer_ns = TransferNs(record, machine.scm.write_bytes_per_ns);
-  const double writes = traffic.lookups_per_operation * shares.scm_writes;
-  d->scm_write_transfer_ns = writes * write_transfer_ns;
-  d->write_ns = writes * std::max(0.0, machine.scm.write_ns - write_transfer_ns);
   if (!IsOfDramTwice(traffic.policy)) return;
+  const double record = RecordBytes(traffic, shares);
   const sim::AccessCosts costs =
       sim::AlternativeCostsOf(*sim::AlternativeOf(traffic.policy), machine.scm, traffic.block_bytes, record, 0);
-  d->write_ns = writes * (costs.pack_ns + costs.scm_write_ns);
-  d->scm_read_bytes = d->scm_written_bytes = 0;  // of a device: there is none
+  d->write_ns = traffic.lookups_per_operation * shares.scm_writes * (costs.pack_ns + costs.scm_write_ns);
+  // Of a device: there is none.
+  d->media[kFastMedium].read_bytes = d->media[kFastMedium].written_bytes = 0;
 }
 
 // Of a core, for the records that an operation packs.
@@ -120,11 +153,17 @@ Demand DemandOf(const Machine& machine, const Traffic& traffic, const TierShares
   const double latency_ns = fitted > 0 ? fitted : machine.flash->MeanLatencyNs() + beyond_ns;
   d.flash_transfer_ns = d.flash_reads * transfer_ns;
   d.flash_ns = std::max(0.0, latency_ns - transfer_ns);
-  d.stations.resize(kPlaces);
-  d.stations[kCpu] = {d.base_ns + d.scm_hits * d.scm_hit_ns + d.flash_reads * d.flash_cpu_ns + d.write_ns,
-                      machine.cores};
-  d.stations[kScmRead] = {d.scm_read_transfer_ns / machine.scm_modules, 1};
-  d.stations[kScmWrite] = {d.scm_write_transfer_ns / machine.scm_modules, 1};
+  const bool ordered = machine.slow_scm_modules > 0;
+  d.stations.resize(ordered ? kPlaces : kSlowRead);
+  const MediumDemand &fast = d.media[kFastMedium], &slow = d.media[kSlowMedium];
+  d.stations[kCpu] = {
+      d.base_ns + fast.hits * fast.hit_ns + slow.hits * slow.hit_ns + d.flash_reads * d.flash_cpu_ns + d.write_ns,
+      machine.cores};
+  for (size_t i = 0; i < (ordered ? kMediaMax : kSlowMedium); ++i) {
+    const unsigned modules = i == kSlowMedium ? machine.slow_scm_modules : machine.scm_modules;
+    d.stations[kReadPlaces[i]] = {d.media[i].read_transfer_ns / modules, 1};
+    d.stations[kWritePlaces[i]] = {d.media[i].write_transfer_ns / modules, 1};
+  }
   d.stations[kFlash] = {d.flash_reads * d.flash_ns, machine.flash->queue_depth * machine.flash_devices};
   d.stations[kFlashBandwidth] = {d.flash_transfer_ns / machine.flash_devices, 1};
   return d;
@@ -208,19 +247,27 @@ class Latencies {
     const StationLoad& bandwidth = network.stations[kFlashBandwidth];
     const double per_read = 1 / traffic.reads_per_miss;
     const double misses = demand.flash_reads * per_read;
-    const double lookups = std::max(traffic.lookups_per_operation, misses + demand.scm_hits);
+    const double scm_hits = demand.scm_hits();
+    const double slow_part = scm_hits > 0 ? demand.media[kSlowMedium].hits / scm_hits : 0;
+    const double lookups = std::max(traffic.lookups_per_operation, misses + scm_hits);
     const double mean_ns = demand.flash_ns + demand.flash_transfer_ns / std::max(1e-12, demand.flash_reads);
     const double stretch = mean_ns / machine.flash->MeanLatencyNs();
     for (const Point& at : Points()) {
-      double rest = 0, unused = 0;
+      double rest = 0, of_scm = 0, unused = 0;
       const unsigned reads = Binomial(demand.flash_reads, lookups / per_read, 1 - at[0], &rest);
       const double left = std::max(0.0, lookups - reads * per_read);
-      const double scm_mean = lookups > misses ? demand.scm_hits * left / (lookups - misses) : 0;
-      const unsigned scm = left > 0 ? Binomial(scm_mean, left, at[1], &unused) : 0;
+      const double scm_mean = lookups > misses ? scm_hits * left / (lookups - misses) : 0;
+      const unsigned scm = left > 0 ? Binomial(scm_mean, left, at[1], &of_scm) : 0;
+      const unsigned slow = slow_part > 0 && scm > 0 ? Binomial(slow_part * scm, scm, of_scm, &unused) : 0;
       double ns = demand.base_ns * Lognormal(machine.costs.base_sigma, at[7]) + demand.write_ns +
-                  scm * demand.scm_hit_ns + WaitNs(cpu, at[2]) +
-                  Each(network.stations[kScmRead], demand.scm_hits, scm, at[3]) +
+                  (scm - slow) * demand.media[kFastMedium].hit_ns + WaitNs(cpu, at[2]) +
+                  Each(network.stations[kScmRead], demand.media[kFastMedium].hits, scm - slow, at[3]) +
                   network.stations[kScmWrite].residence_ns;
+      if (network.stations.size() > kSlowRead) {
+        ns += slow * demand.media[kSlowMedium].hit_ns +
+              Each(network.stations[kSlowRead], demand.media[kSlowMedium].hits, slow, 1 - at[3]) +
+              network.stations[kSlowWrite].residence_ns;
+      }
       for (unsigned read = 0; read < reads; ++read) {
         const double own = read == 0 ? rest : std::fmod(rest + at[4] * (read + 1) + 0.618 * read, 1.0);
         ns += demand.flash_cpu_ns + stretch * machine.flash->LatencyNs(own);
@@ -252,6 +299,7 @@ TierShares MissesMoved(const TierShares& shares, double by) {
   const double factor = hit > 0 ? (1 - miss) / hit : 0;
   moved.dram *= factor;
   moved.scm *= factor;
+  moved.slow_scm *= factor;
   moved.scm_unpacked *= factor;
   moved.scm_promoted *= factor;
   if (hit <= 0) moved.dram = 1 - miss;
@@ -302,16 +350,22 @@ void FillDevices(const Traffic& traffic, const Load& load, const Solved& middle,
   const Demand& demand = middle.demand;
   prediction->flash_reads_per_s = per_s * demand.flash_reads;
   prediction->flash_bytes_per_s = prediction->flash_reads_per_s * BytesOfARead(traffic);
-  prediction->scm_read_bytes_per_s = per_s * demand.scm_read_bytes;
-  prediction->scm_written_bytes_per_s = per_s * demand.scm_written_bytes;
   size_t busiest = kCpu;
   std::array<double, kPlaces> share{};
-  for (size_t i = 0; i < kPlaces; ++i) {
+  for (size_t i = 0; i < demand.stations.size(); ++i) {
     share[i] = std::min(1.0, per_s / 1e9 * demand.stations[i].demand_ns / demand.stations[i].servers);
     if (share[i] > share[busiest]) busiest = i;
   }
   prediction->cpu_share = share[kCpu];
-  prediction->scm_share = std::max(share[kScmRead], share[kScmWrite]);
+  for (size_t i = 0; i < kMediaMax; ++i) {
+    prediction->media[i] = {.hit = demand.media[i].hits / traffic.lookups_per_operation,
+                            .read_bytes_per_s = per_s * demand.media[i].read_bytes,
+                            .written_bytes_per_s = per_s * demand.media[i].written_bytes,
+                            .share = std::max(share[kReadPlaces[i]], share[kWritePlaces[i]])};
+    prediction->scm_read_bytes_per_s += prediction->media[i].read_bytes_per_s;
+    prediction->scm_written_bytes_per_s += prediction->media[i].written_bytes_per_s;
+    prediction->scm_share = std::max(prediction->scm_share, prediction->media[i].share);
+  }
   prediction->flash_share = std::max(share[kFlash], share[kFlashBandwidth]);
   prediction->bottleneck = load.closed && share[busiest] < kBusy ? "threads" : kPlaceNames[busiest];
 }

@@ -2,6 +2,7 @@
 // How fast a machine serves a workload whose hit shares are known. docs/explanation/planning.md explains the model.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -37,10 +38,15 @@ const OperationCosts& PresetCosts();
 // More cores than any server has; the model of their queue takes longer with each.
 inline constexpr unsigned kCoresMax = 4096;
 
+// The media of the SCM tier: the only one or the fast one, and the slow one behind it.
+enum MediumRank : size_t { kFastMedium, kSlowMedium, kMediaMax };
+
 struct Machine {
   unsigned cores = 1;
   MediumModel scm{};  // of one module
   unsigned scm_modules = 1;
+  MediumModel slow_scm{};         // of ordered media, the slow one
+  unsigned slow_scm_modules = 0;  // 0: there is one medium
   // As mezz_replay --model does it: the medium's times come on top of what the host's own memory takes.
   bool scm_emulated = false;
   // Packing a record takes time of a core beyond the costs of operations. Else these are taken to have it.
@@ -59,19 +65,28 @@ struct Load {
   double rate = 0;       // open loop: operations a second, whatever the machine does
 };
 
+// What one medium of the SCM tier does.
+struct MediumFigures {
+  double hit = 0;  // of the look-ups
+  double read_bytes_per_s = 0;
+  double written_bytes_per_s = 0;
+  double share = 0;  // of its bandwidth, read or written, whichever is nearer its limit
+};
+
 struct Prediction {
   Bracket throughput;  // operations a second
   Bracket mean_us, p50_us, p95_us, p99_us;
   double flash_reads_per_s = 0;
   double flash_bytes_per_s = 0;
-  double scm_read_bytes_per_s = 0;
+  double scm_read_bytes_per_s = 0;  // of all media
   double scm_written_bytes_per_s = 0;
+  std::array<MediumFigures, kMediaMax> media{};
   double cpu_share = 0;     // of all cores
-  double scm_share = 0;     // of the SCM's read bandwidth
+  double scm_share = 0;     // of the bandwidth of the medium that is nearer its limit
   double flash_share = 0;   // of the device's reads or bandwidth, whichever is nearer its limit
   bool overloaded = false;  // open loop: more is asked for than the machine can do; latencies are then infinite
-  // What is busiest: cpu, scm_read, scm_write, flash, flash_bandwidth; or, in a closed loop in which nothing is busy,
-  // threads: each waits for its own answers, and more of them would get more.
+  // What is busiest: cpu, scm_read, scm_write, slow_scm_read, slow_scm_write, flash, flash_bandwidth; or, in a closed
+  // loop in which nothing is busy, threads: each waits for its own answers, and more of them would get more.
   std::string bottleneck;
   TierShares shares;
 };

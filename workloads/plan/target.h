@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,8 @@ struct Figures {
   Prediction prediction;
   double cost = 0;  // of one host over its life
   double watts = 0;
-  double lifetime_years = 0;  // of the SCM; infinite if it does not wear
+  double lifetime_years = 0;                             // of the SCM that wears out first; infinite if none does
+  std::array<double, kMediaMax> media_lifetime_years{};  // as Prediction::media
 };
 double ValueOf(const Figures& figures, Metric metric);
 // At the end of the bracket that is bad for the target. Of metrics without a bracket, the value.
