@@ -163,6 +163,21 @@ def full():
         "uri": "mezzanine://dram=112G;scm=1T@/dev/dax0.0;policy=adaptive", "surface": surface()}
 
 
+def ordered():
+    """The cheapest plan has a fast and a slow medium: a quarter of its bytes and the rest."""
+    answer = full()
+    one = answer["plans"][answer["cheapest"]]
+    scm, at = one["scm"], next(i for i, step in enumerate(one["cost"]["steps"]) if step["knobs"][0] == "scm")
+    fast_bytes, step = scm["bytes"] // 4, one["cost"]["steps"][at]
+    one["slow_scm"] = {"module": "pmem_128", "count": 3, "bytes": scm["bytes"] - fast_bytes, "device": "optane100"}
+    scm["bytes"] = fast_bytes
+    one["cost"]["steps"][at:at + 1] = [dict(step, text=f"of the {name} medium", amount=share * step["amount"])
+                                       for name, share in (("fast", 0.6), ("slow", 0.4))]
+    one["media"] = [{"hit": share * one["scm_hit"], "read_bytes_per_s": 1e9, "written_bytes_per_s": 1e8, "share": 0.2,
+                     "lifetime_years": lasts} for share, lasts in ((0.75, None), (0.25, 7.5))]
+    return answer
+
+
 def infeasible():
     """Nothing meets the targets: the nearest plan, and what blocks it."""
     answer = full()

@@ -201,6 +201,29 @@ class Plan(looking.Looking):
         self.browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
         self.assertTrue(self.browser.evaluate("document.querySelector('.plot .tip').hidden"))
 
+    def test_ordered_media_are_told_apart_and_paid_together(self):
+        answer = plan_fixture.ordered()
+        plan = answer["plans"][answer["cheapest"]]
+        fast, slow = (f"{100 * medium['hit']:.1f} %" for medium in plan["media"])
+        for seen in self.views("ordered"):
+            for text in (f"fast {fast}, slow {slow}", "fast for ever, slow 7.50 years", "of the fast medium",
+                         "of the slow medium", "a fast and a slow SCM medium"):
+                self.assertIn(text, seen["text"])
+        self.show("ordered")
+        mark = f".mark[data-key=\"{answer['cheapest']}\"]"
+        self.assertIn(f"{fast} in the fast SCM; {slow} in the slow SCM",
+                      self.browser.evaluate(f"document.querySelector('{mark}').getAttribute('aria-label')"))
+        self.assertIn("SCM, both media, across", self.browser.evaluate("document.body.textContent"))
+        both = plan["scm"]["bytes"] + plan["slow_scm"]["bytes"]
+        self.turn("size-dram", plan_fixture.DRAMS.index(plan["dram"]["bytes"] // plan_fixture.GIB))
+        self.turn("size-scm", plan_fixture.SCMS.index(both // plan_fixture.GIB))
+        self.assertIn(f"about {money(plan['cost']['total'])} a host", self.text("#sizes"))
+
+    def test_one_medium_is_not_told_as_two(self):
+        for seen in self.views("full"):
+            for absent in ("a fast and a slow SCM medium", "in the fast SCM", "both media", "for ever"):
+                self.assertNotIn(absent, seen["text"])
+
     def test_another_measure_redraws_the_axis(self):
         self.show("full")
         for name in ("p99", "mean", "miss", "throughput"):

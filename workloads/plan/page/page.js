@@ -142,11 +142,14 @@
   };
 
   const factorText = (factor) => (factor === 1 ? 'as listed' : `${factor.toFixed(2)}\u00d7`);
+  // Of ordered media both: the fast one is `scm`.
+  const bytesOf = (plan, name) => plan[name].bytes + (name === 'scm' && plan.slow_scm ? plan.slow_scm.bytes : 0);
   const pricePerGb = (name) => {
     const plan = plans.find((one) => one[name]);
     if (!plan) return undefined;
-    const step = plan.cost.steps.find((one) => one.knobs[0] === name);
-    return step && (stepCost(step) / plan[name].bytes) * 2 ** 30;
+    const steps = plan.cost.steps.filter((one) => one.knobs[0] === name);
+    const sum = steps.reduce((cost, step) => cost + stepCost(step), 0);
+    return steps.length ? (sum / bytesOf(plan, name)) * 2 ** 30 : undefined;
   };
   const perGb = (name) => (['dram', 'scm', 'flash'].includes(name) ? pricePerGb(name) : undefined);
 
@@ -297,15 +300,22 @@
   const roleOf = (plan, best) => [plan === best ? 'cheapest that meets the targets' : '',
                                   plan === baseline ? 'baseline' : '', meets(plan) ? '' : 'misses a target']
                                      .filter((text) => text);
+  // What each of ordered media does: nothing of a plan that has one.
+  const mediaOf = (plan) => (plan.media || []).map((medium, i) => Object.assign({name: i ? 'slow' : 'fast'}, medium));
+  const mediaTexts = (plan) => mediaOf(plan).map(({name, hit}) => `${percent(hit)} in the ${name} SCM`);
+  const withMedia = (plan, whole, text) => (
+      plan.media ? html('span', {}, whole, html('span', {class: 'range'}, mediaOf(plan).map(text).join(', '))) : whole);
   const planText =
       (plan, best) => [plan.name, `${money(costOf(plan))} a host`, `${count(of(plan.throughput))} operations/s`,
-                       `P99 ${time(of(plan.p99_us))}, ${percent(plan.miss)} missed`, ...roleOf(plan, best)]
+                       `P99 ${time(of(plan.p99_us))}, ${percent(plan.miss)} missed`, ...mediaTexts(plan),
+                       ...roleOf(plan, best)]
                           .join('; ');
   const shape = (plan, x, y, size) =>
-      (plan.scm ? svg('path', {
-        d: `M${x} ${y - size - 1}l${size + 1} ${size + 1}l${- size - 1} ${size + 1}l${- size - 1} ${- size - 1}z`
-      }) :
-                  svg('circle', {cx: x, cy: y, r: size}));
+      (plan.slow_scm ? svg('path', {d: `M${x} ${y - size - 2}l${size + 2} ${2 * size + 2}h${- 2 * size - 4}z`}) :
+           plan.scm ? svg('path', {
+             d: `M${x} ${y - size - 1}l${size + 1} ${size + 1}l${- size - 1} ${size + 1}l${- size - 1} ${- size - 1}z`
+           }) :
+                      svg('circle', {cx: x, cy: y, r: size}));
   const painted = (node, plan, filled) => {
     const colour = colourOf(plan);
     node.setAttribute('style', `stroke:${colour};fill:${filled ? colour : 'var(--paper)'}`);
@@ -372,14 +382,17 @@
       html('li', {}, svg('svg', {viewBox: '0 0 20 16', 'aria-hidden': 'true'}, ...nodes), text);
   const legend = () => {
     const sample = (plan, filled) => painted(shape(plan, 10, 8, 5), plan, filled);
-    const [dram, scm] = [{}, {scm: {}}];
+    const [dram, scm, ordered] = [{}, {scm: {}}, {scm: {}, slow_scm: {}}];
     const ring = svg('circle', {cx: 10, cy: 8, r: 6, style: 'fill:none;stroke:var(--c2);stroke-width:3'});
     const square =
         svg('rect', {x: 3, y: 1, width: 14, height: 14, style: 'fill:none;stroke:var(--soft);stroke-width:2'});
     return html(
         'ul', {class: 'legend'}, legendItem('DRAM alone', sample(dram, true)),
-        legendItem('DRAM and SCM', sample(scm, true)), legendItem('hollow: misses a target', sample(dram, false)),
-        legendItem('cheapest that meets them', ring), legendItem('baseline', square),
+        legendItem('DRAM and SCM', sample(scm, true)),
+        plans.some((plan) => plan.slow_scm) ? legendItem('DRAM, a fast and a slow SCM medium', sample(ordered, true)) :
+                                              '',
+        legendItem('hollow: misses a target', sample(dram, false)), legendItem('cheapest that meets them', ring),
+        legendItem('baseline', square),
         legendItem('frontier: none is cheaper and better', svg('path', {class: 'frontier', d: 'M0 8H20'})),
         targets.length ? legendItem('target', svg('path', {class: 'bound', d: 'M0 8H20'})) : '');
   };
@@ -430,7 +443,7 @@
   const model = plans[result.cheapest] || baseline;
   const chosen = {
     dram: drams.length && model && model.dram ? nearest(drams, model.dram.bytes) : 0,
-    scm: scms.length && model ? nearest(scms, model.scm ? model.scm.bytes : 0) : 0,
+    scm: scms.length && model ? nearest(scms, model.scm ? bytesOf(model, 'scm') : 0) : 0,
   };
   const cellOf = (name, i, j) => ((surface[name] || [])[i] || [])[j];
 
@@ -451,7 +464,7 @@
     const rest = model.cost.steps.filter((step) => !['dram', 'scm'].includes(step.knobs[0]));
     const scaled = (plan, name, size) =>
         plan.cost.steps.filter((step) => step.knobs[0] === name)
-            .reduce((sum, step) => sum + stepCost(step) * (size / plan[name].bytes), 0);
+            .reduce((sum, step) => sum + stepCost(step) * (size / bytesOf(plan, name)), 0);
     return rest.reduce((sum, step) => sum + stepCost(step), 0) + scaled(model, 'dram', drams[i]) +
         (scms[j] > 0 ? scaled(withScm, 'scm', scms[j]) : 0);
   };
@@ -509,7 +522,7 @@
                      svg('text', {class: 'soft', x: left + (j + 0.5) * step, y: bottom + 16, 'text-anchor': 'middle'},
                          size ? bytes(size).replace(' ', step < 62 ? '\u2009' : ' ') : 'none'))),
         svg('text', {class: 'soft', x: left + (width - left) / 2, y: bottom + 36, 'text-anchor': 'middle'},
-            'SCM across, DRAM upwards'));
+            `SCM${model && model.slow_scm ? ', both media,' : ''} across, DRAM upwards`));
     const columns = scms.length;
     reachable(box, marks, (at, key) => {
       const [i, j] = [Math.floor(at / columns), at % columns];
@@ -671,11 +684,13 @@
       between(count)(plan.throughput),
       between(time)(plan.p99_us),
       percent(plan.dram_hit),
-      percent(plan.scm_hit),
+      withMedia(plan, percent(plan.scm_hit), ({name, hit}) => `${name} ${percent(hit)}`),
       percent(plan.miss),
       percent(plan.cpu_share),
       plain(plan.watts),
-      isNumber(plan.lifetime_years) ? years(plan.lifetime_years) : NONE,
+      withMedia(
+          plan, isNumber(plan.lifetime_years) ? years(plan.lifetime_years) : NONE,
+          ({name, lifetime_years: lasts}) => `${name} ${isNumber(lasts) ? years(lasts) : 'for ever'}`),
       plan.bottleneck || NONE,
       missed(plan) || (plan.sure ? 'meets all, surely' : 'meets all'),
     ],
