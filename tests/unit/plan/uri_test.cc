@@ -38,6 +38,29 @@ TEST(PlanUri, IsReadBackAsThePlan) {
   }
 }
 
+TEST(PlanUri, OfOrderedMediaIsReadBackAsAFastAndASlowOne) {
+  constexpr uint64_t kGiB = 1 << 30;
+  Module dram{.bytes = 32 * kGiB};
+  Module cxl{.kind = ModuleKind::kScm, .bytes = 64 * kGiB, .device = "cxl"};
+  Module pmem{.kind = ModuleKind::kScm, .bytes = 128 * kGiB, .device = "optane100"};
+  const Build build{.dram = {&dram, 1}, .scm = {&cxl, 1}, .slow_scm = {&pmem, 2}};
+  Question question;
+  question.traffic = ExampleTraffic();
+  const std::string uri = UriOf(question, build);
+  HybridCacheOptions options;
+  const Status status = ParseHybridUri(uri, &options, ::mezz::Machine());
+  ASSERT_TRUE(status.ok()) << uri << ": " << status.message();
+  EXPECT_EQ(options.scm.capacity_bytes, 320 * kGiB);
+  ASSERT_EQ(options.scm.members.size(), 2u);
+  const ScmMember &fast = options.scm.members[0], &slow = options.scm.members[1];
+  EXPECT_EQ(fast.capacity_bytes, 64 * kGiB);
+  EXPECT_EQ(fast.level, Level::kFast);
+  EXPECT_EQ(fast.Name(), "numa:1");
+  EXPECT_EQ(slow.capacity_bytes, 256 * kGiB);
+  EXPECT_EQ(slow.level, Level::kSlow);
+  EXPECT_EQ(slow.Name(), "/mnt/pmem0/mezz");
+}
+
 TEST(PlanUri, OfEachDeviceIsReadBack) {
   constexpr uint64_t kGiB = 1 << 30;
   std::vector<Place> places;
