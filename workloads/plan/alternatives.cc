@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cache/base/text.h"
 #include "workloads/plan/answer_text.h"
 #include "workloads/plan/curve_surface.h"
 #include "workloads/plan/known_policies.h"
@@ -71,6 +72,11 @@ Status PriceAlternative(const Question& question, const Answer& answer, const Cu
   const CurveSurface surface(curve);
   other.traffic = traffic;
   other.load = answer.load;
+  // Other uses know one medium, so the baseline is asked for without its slow one; the bounds are of what it is.
+  if (const Build& baseline = answer.plans[answer.baseline].build; baseline.is_ordered()) {
+    other.baseline = fmt::format("{}/dram:{}+scm:{}", baseline.server->name, SizeText(baseline.dram.bytes()),
+                                 SizeText(baseline.scm.bytes()));
+  }
   for (size_t i = 0; i < other.targets.size(); ++i) {
     other.targets[i].of_baseline = false;
     other.targets[i].bound = answer.bounds.value[i];

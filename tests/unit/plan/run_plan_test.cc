@@ -15,6 +15,7 @@
 
 #include "admission/curves/curve_file.h"
 #include "tests/unit/plan/example.h"
+#include "tests/unit/plan/ordered_book.h"
 #include "workloads/plan/alternatives.h"
 #include "workloads/plan/calibrate.h"
 #include "workloads/plan/curve_surface.h"
@@ -161,6 +162,28 @@ TEST(RunPlan, ASecondTierOfDramIsPricedAsDram) {
   EXPECT_THAT(text, HasSubstr("% of its DRAM for the block cache"));
   std::remove(options.json_path.c_str());
   std::remove(options.alternatives.c_str());
+}
+
+// What a baseline of two media does is the bound, and no other use has two.
+TEST(RunPlan, AlternativesToOrderedMediaHaveOneMedium) {
+  Curve other = ExampleCurve();
+  other.form.policy = "memory_mode";
+  PlanOptions options = Options();
+  options.prices = File("own.yaml");
+  std::ofstream(options.prices) << OrderedBookText();
+  options.baseline = "dram:32G+scm:64G>128G";
+  options.target = "hit>=0.99*baseline";
+  options.json_path = File("plan.json");
+  options.alternatives = File("memory_mode");
+  ASSERT_TRUE(WriteCurve(other, {}, options.alternatives).ok());
+  std::string text;
+  const Status status = RunPlan(options, ExampleCurve(), &text);
+  ASSERT_TRUE(status.ok()) << status.message();
+  const nlohmann::json json = ReadJson(options.json_path);
+  EXPECT_FALSE(json["plans"][json["baseline"].get<size_t>()]["slow_scm"].is_null());
+  EXPECT_TRUE(json["alternatives"][0]["feasible"].get<bool>());
+  EXPECT_THAT(json["alternatives"][0]["server"].get<std::string>(), Not(HasSubstr(">")));
+  for (const std::string& path : {options.prices, options.json_path, options.alternatives}) std::remove(path.c_str());
 }
 
 TEST(RunPlan, TheMemoryThatIsThereIsAChoiceBesideEachPurchase) {
