@@ -34,7 +34,9 @@ DEFINE_string(trace, "", "Trace to plan for, or gen:NAME; its curve is made firs
 DEFINE_string(curve, "", "Curve to plan for: what `curve` or `merge` wrote");
 DEFINE_string(prices, "", "Price book, such as workloads/plan/prices/2026.yaml");
 DEFINE_string(target, "", "What the server must do: 'throughput>=0.95*baseline; p99<=1ms'");
-DEFINE_string(baseline, "", "What would be bought otherwise, a population of the price book: [SERVER/]dram:256G");
+DEFINE_string(baseline, "",
+              "What would be bought otherwise, a population of the price book: [SERVER/]dram:256G[+scm:1T]; "
+              "+scm:64G>256G: a fast medium before a slow one");
 DEFINE_string(calibration, "", "Costs of operations on the machine: what `calibrate` wrote");
 DEFINE_string(
     flash, "",
@@ -46,8 +48,10 @@ DEFINE_double(ops_per_s, 0, "Open loop: operations a second. 0: closed");
 DEFINE_double(hosts, 1, "Servers of the fleet");
 DEFINE_double(growth, 1, "Plan for so many times the data of the trace, used alike");
 DEFINE_double(lookups, 0, "Block look-ups for an operation. 0: as calibrated, or 1");
-DEFINE_string(sizes, "", "Tiers to predict, DRAM[+SCM], DRAM holding the index: 256M+1G,512M");
-DEFINE_string(model, "none", "SCM that they are of: none, optane100, cxl");
+DEFINE_string(
+    sizes, "",
+    "Tiers to predict, DRAM[+SCM], DRAM holding the index: 256M+1G,512M; 64M+64M>1G: a fast and a slow medium");
+DEFINE_string(model, "none", "SCM that they are of: none, optane100, cxl; a fast and a slow medium: cxl,optane100");
 DEFINE_bool(emulated, false,
             "It is memory of this host that mezz_replay --model slows down: predict what that measures");
 DEFINE_int32(modules, 1, "SCM modules that share the bandwidth");

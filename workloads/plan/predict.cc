@@ -25,6 +25,7 @@ using nlohmann::json;
 struct Sizes {
   uint64_t dram = 0;
   uint64_t scm = 0;
+  uint64_t slow_scm = 0;  // of ordered media; 0: one medium
 };
 
 Status ParseSizes(std::string_view text, std::vector<Sizes>* all) {
@@ -35,10 +36,28 @@ Status ParseSizes(std::string_view text, std::vector<Sizes>* all) {
     const size_t plus = std::min(one.find('+'), one.size());
     Sizes sizes;
     MEZZ_RETURN_IF_ERROR(ParseBytes("--sizes", one.substr(0, plus), &sizes.dram));
-    if (plus < one.size()) MEZZ_RETURN_IF_ERROR(ParseBytes("--sizes", one.substr(plus + 1), &sizes.scm));
+    if (plus < one.size()) {
+      const std::string_view scm = one.substr(plus + 1);
+      const size_t order = std::min(scm.find('>'), scm.size());
+      MEZZ_RETURN_IF_ERROR(ParseBytes("--sizes", scm.substr(0, order), &sizes.scm));
+      if (order < scm.size()) MEZZ_RETURN_IF_ERROR(ParseBytes("--sizes", scm.substr(order + 1), &sizes.slow_scm));
+    }
     all->push_back(sizes);
   }
   if (all->empty()) return Status::InvalidArgument("--sizes is missing; name tiers as DRAM+SCM: 256M+1G,512M");
+  return Status::Ok();
+}
+
+// One model, or those of the fast and the slow medium.
+Status ParseModels(const PredictOptions& options, Machine* machine) {
+  const size_t comma = options.model.find(',');
+  MEZZ_RETURN_IF_ERROR(ParseScmModel(options.model.substr(0, comma), &machine->scm));
+  if (comma == std::string::npos) return Status::Ok();
+  MEZZ_RETURN_IF_ERROR(ParseScmModel(options.model.substr(comma + 1), &machine->slow_scm));
+  if (machine->scm.random_read_ns >= machine->slow_scm.random_read_ns)
+    return Status::InvalidArgument(
+        fmt::format("--model={}: of ordered media the faster comes first, such as cxl,optane100", options.model));
+  machine->slow_scm_modules = machine->scm_modules;
   return Status::Ok();
 }
 
@@ -47,7 +66,7 @@ Status MachineOf(const PredictOptions& options, Machine* machine, Calibration* c
   machine->costs = calibration->costs;
   machine->cores = options.cores > 0 ? options.cores : std::max(1u, std::thread::hardware_concurrency());
   machine->scm_modules = std::max(1u, options.scm_modules);
-  MEZZ_RETURN_IF_ERROR(ParseScmModel(options.model, &machine->scm));
+  MEZZ_RETURN_IF_ERROR(ParseModels(options, machine));
   machine->scm_emulated = options.emulated && options.model != "none";
   const bool disk = options.flash == "disk";
   if (disk && machine->costs.flash_wait.value <= 0)
@@ -57,9 +76,13 @@ Status MachineOf(const PredictOptions& options, Machine* machine, Calibration* c
   return ParseFlash(disk ? "nvme_flash" : options.flash, &machine->flash);
 }
 
+// Of ordered media `scm_hit` and `scm_written_bytes_per_s` are of both.
 json RowOf(const Sizes& sizes, const Prediction& p) {
   return {{"dram_bytes", sizes.dram},
           {"scm_bytes", sizes.scm},
+          {"slow_scm_bytes", sizes.slow_scm},
+          {"slow_scm_hit", p.media[kSlowMedium].hit},
+          {"slow_scm_written_bytes_per_s", p.media[kSlowMedium].written_bytes_per_s},
           {"dram_hit", p.shares.dram},
           {"scm_hit", p.shares.scm},
           {"miss", p.shares.miss()},
@@ -75,9 +98,14 @@ json RowOf(const Sizes& sizes, const Prediction& p) {
           {"bottleneck", p.bottleneck}};
 }
 
-std::string LineOf(const Sizes& sizes, const Prediction& p) {
-  return fmt::format("{:>9} + {:<9} {:>10.0f} {:>21} {:>9} {:>9} {:>9} {:>6.2f} {:>6.2f} {:>5.0f} {}\n",
-                     HumanBytes(sizes.dram), sizes.scm == 0 ? "none" : HumanBytes(sizes.scm), p.throughput.value,
+std::string ScmText(const Sizes& sizes) {
+  if (sizes.scm == 0) return "none";
+  return HumanBytes(sizes.scm) + (sizes.slow_scm > 0 ? " > " + HumanBytes(sizes.slow_scm) : "");
+}
+
+std::string LineOf(const Sizes& sizes, const Prediction& p, size_t scm_columns) {
+  return fmt::format("{:>9} + {:<{}} {:>10.0f} {:>21} {:>9} {:>9} {:>9} {:>6.2f} {:>6.2f} {:>5.0f} {}\n",
+                     HumanBytes(sizes.dram), ScmText(sizes), scm_columns, p.throughput.value,
                      fmt::format("{:.0f}-{:.0f}", p.throughput.low, p.throughput.high), Duration(p.p50_us.value),
                      Duration(p.p95_us.value), Duration(p.p99_us.value), 100 * p.shares.dram, 100 * p.shares.scm,
                      100 * p.cpu_share, p.bottleneck);
@@ -98,20 +126,28 @@ Status RunPredict(const PredictOptions& options, const Curve& curve, std::string
                   .threads = options.threads > 0 ? options.threads : machine.cores,
                   .rate = options.rate};
   const CurveSurface surface(curve);
+  size_t scm_columns = 9;
+  for (const Sizes& sizes : all) scm_columns = std::max(scm_columns, ScmText(sizes).size());
   json rows = json::array();
   *text = fmt::format("{}: {} cores, {} threads, SCM {}, flash {}; costs of operations: {}\n\n", traffic.name,
                       machine.cores, load.threads, options.model, options.flash, machine.costs.source);
-  *text += fmt::format("{:>21} {:>10} {:>21} {:>9} {:>9} {:>9} {:>6} {:>6} {:>5} {}\n", "DRAM + SCM  ", "ops/s",
-                       "low-high", "P50", "P95", "P99", "DRAM%", "SCM%", "CPU%", "bottleneck");
+  *text +=
+      fmt::format("{:>{}} {:>10} {:>21} {:>9} {:>9} {:>9} {:>6} {:>6} {:>5} {}\n", "DRAM + SCM  ", 12 + scm_columns,
+                  "ops/s", "low-high", "P50", "P95", "P99", "DRAM%", "SCM%", "CPU%", "bottleneck");
   for (const Sizes& sizes : all) {
-    const auto scm = static_cast<double>(sizes.scm);
+    const auto fast = static_cast<double>(sizes.scm), slow = static_cast<double>(sizes.slow_scm);
+    const double scm = fast + slow;
+    if (sizes.slow_scm > 0 && machine.slow_scm_modules == 0)
+      return Status::InvalidArgument(
+          fmt::format("--sizes={} has a fast and a slow medium; name the models of both, such as --model=cxl,optane100",
+                      options.sizes));
     const auto total = static_cast<double>(sizes.dram);
     const double dram = total - OwnDramBytes(traffic, total, scm, load.threads);
     if (dram <= 0)
       return Status::InvalidArgument(fmt::format("--sizes: index and policy for {} of SCM take more than {} of DRAM",
-                                                 HumanBytes(sizes.scm), HumanBytes(sizes.dram)));
-    const Prediction p = Predict(machine, traffic, surface.At(dram, scm), load);
-    *text += LineOf(sizes, p);
+                                                 HumanBytes(sizes.scm + sizes.slow_scm), HumanBytes(sizes.dram)));
+    const Prediction p = Predict(machine, traffic, SharesOfMedia(surface, dram, fast, slow), load);
+    *text += LineOf(sizes, p, scm_columns);
     rows.push_back(RowOf(sizes, p));
   }
   if (options.json_path.empty()) return Status::Ok();

@@ -12,11 +12,12 @@
 namespace mezz::plan {
 
 struct PredictOptions {
-  std::string
-      sizes;  // DRAM[+SCM], comma-separated: 256M+1G,8M+64M,512M. As in mezz_replay, DRAM holds index and policy, too
-  std::string model = "none";  // SCM: none, optane100, cxl
-  uint32_t scm_modules = 1;
-  bool emulated = false;             // as mezz_replay --model emulates it, on top of the host's memory
+  // DRAM[+SCM], or DRAM+FAST>SLOW of ordered media, comma-separated: 256M+1G,8M+64M,512M. As in mezz_replay, DRAM holds
+  // index and policy, too.
+  std::string sizes;
+  std::string model = "none";  // SCM: none, optane100, cxl; of ordered media both, the fast one first: cxl,optane100
+  uint32_t scm_modules = 1;    // of each medium
+  bool emulated = false;       // as mezz_replay --model emulates it, on top of the host's memory
   std::string flash = "nvme_flash";  // or disk: that of the calibration
   uint32_t cores = 0;                // 0: as many as this machine has
   uint32_t threads = 0;              // 0: as many as cores

@@ -274,6 +274,29 @@ TEST(Predict, SaysWhatThePlanSays) {
   std::remove(options.json_path.c_str());
 }
 
+TEST(Predict, OrderedMediaAreReadEachByItsModel) {
+  PredictOptions options;
+  options.sizes = "32G+64G>192G,32G+256G";
+  options.model = "cxl,optane100";
+  options.emulated = true;
+  options.cores = options.threads = 4;
+  options.json_path = File("ordered.json");
+  std::string text;
+  const Status status = RunPredict(options, ExampleCurve(), &text);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_THAT(text, HasSubstr("32 GiB + 64 GiB > 192 GiB"));
+  const nlohmann::json rows = ReadJson(options.json_path)["rows"];
+  const nlohmann::json &both = rows[0], &fast = rows[1];
+  EXPECT_EQ(both["slow_scm_bytes"], 192 * kGiB);
+  EXPECT_NEAR(both["scm_hit"].get<double>(), fast["scm_hit"].get<double>(), 1e-9) << "of as many bytes";
+  EXPECT_GT(both["slow_scm_hit"], 0.01);
+  EXPECT_GT(both["slow_scm_written_bytes_per_s"], 0);
+  EXPECT_LT(both["throughput"]["value"], fast["throughput"]["value"]) << "the whole is read as the fast one";
+  EXPECT_EQ(fast["slow_scm_bytes"], 0);
+  EXPECT_EQ(fast["slow_scm_hit"], 0);
+  std::remove(options.json_path.c_str());
+}
+
 // Of the calibration: how many look-ups an operation is, unless told otherwise, and how many reads a miss is.
 TEST(Predict, AndThePlanKnowWhatWasCalibrated) {
   const std::string path = File("calibration.json");
@@ -314,6 +337,10 @@ TEST(Predict, WhatIsWrongIsNamed) {
       {[](PredictOptions* o) { o->sizes = "1G+many"; }, "many"},
       {[](PredictOptions* o) { o->sizes = "1M+1T"; }, "take more than 1 MiB of DRAM"},
       {[](PredictOptions* o) { o->model = "tape"; }, "SCM model tape"},
+      {[](PredictOptions* o) { o->sizes = "64G+1G>2G"; }, "name the models of both, such as --model=cxl,optane100"},
+      {[](PredictOptions* o) { o->sizes = "64G+1G>"; }, "--sizes="},
+      {[](PredictOptions* o) { o->model = "optane100,cxl"; }, "of ordered media the faster comes first"},
+      {[](PredictOptions* o) { o->model = "cxl,tape"; }, "SCM model tape"},
       {[](PredictOptions* o) { o->flash = "disk"; }, "--flash=disk needs a --calibration"},
       {[](PredictOptions* o) { o->threads = 1'000'000; }, "--threads=1000000 is too many"},
       {[](PredictOptions* o) { o->rate = -1000; }, "--ops_per_s=-1000"},
