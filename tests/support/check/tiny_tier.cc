@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "cache/media/near_media.h"
 #include "cache/media/preparer.h"
 #include "cache/media/wipe.h"
 #include "tests/support/check/core.h"
@@ -71,6 +72,7 @@ BusErrorWatch::BusErrorWatch(std::span<const std::byte>, std::function<void(uint
 BusErrorWatch::~BusErrorWatch() = default;
 
 bool Wipe(const Medium&, uint64_t, uint64_t) { return true; }
+NearMedia FindNearMedia(const ScmOptions&) { return {}; }
 
 Status OpenMedium(const ScmOptions& options, std::unique_ptr<Medium>* medium, bool* existing,
                   std::unique_ptr<Preparer>* preparer) {
