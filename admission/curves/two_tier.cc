@@ -53,6 +53,8 @@ class TwoTier final : public TwoTierRun {
     events_before_ = events_;
     decisions_before_ = decisions_;
     scm_before_ = scm_.counts();
+    slow_before_ = scm_.counts(Level::kSlow);
+    slow_hits_ = {};
     if (!packs()) return;
     tries_before_ = pack_->tries();
     rejected_before_ = pack_->rejected();
@@ -61,6 +63,7 @@ class TwoTier final : public TwoTierRun {
   SimCounts Counts() override {
     flow_.TellDramHits();
     SimCounts counts = CountsOf(counted_, events_ - events_before_, decisions_ - decisions_before_, scm_before_);
+    counts.slow = CountsOfSlow();
     if (!packs()) return counts;
     counts.pack_tries = pack_->tries() - tries_before_;
     counts.pack_rejected = pack_->rejected() - rejected_before_;
@@ -80,7 +83,7 @@ class TwoTier final : public TwoTierRun {
   }
   Policy& policy() const { return *policy_; }
   bool keeps_blobs_from_dram() const { return false; }
-  bool NoteDramEviction(BlockId block) { return scm_.SetDram(block, false); }
+  bool NoteDramEviction(BlockId block) { return scm_.NoteDramEviction(block); }
   void NotePromoted(BlockId block) { scm_.SetDram(block, true); }
   void Erase(BlockId block) { scm_.Erase(block); }
   bool packs() const { return pack_ != nullptr; }
@@ -102,7 +105,8 @@ class TwoTier final : public TwoTierRun {
            .heat = scm_.heat(reached.block),
            .in_dram = scm_.dram(reached.block),
            .packed = reached.packed,
-           .packable = reached.packable});
+           .packable = reached.packable,
+           .demotable = reached.demotable});
     });
   }
   void Count(Event event, BlockRole role) {
@@ -243,10 +247,20 @@ class TwoTier final : public TwoTierRun {
     const bool packed = form == Form::kPacked;
     if (packed) Count(Event::kScmPackedHit, trace_.role(block));
     const Action action = flow_.OnScmHit(block, heat, compacts_, form);
+    if (scm_.level(block) == Level::kSlow && !compacts_) CountSlowHit(action, packed);
     if (action == Action::kInPlace)
       return Count(packed ? Event::kServedCopied : Event::kServedInPlace, trace_.role(block));
     InsertToDram(block);
     flow_.OnPromoted(block, action);
+  }
+
+  void CountSlowHit(Action action, bool packed) {
+    if (action == Action::kInPlace) {
+      ++(packed ? slow_hits_.unpacked : slow_hits_.in_place);
+    } else {
+      ++slow_hits_.promotions;
+      slow_hits_.packed_promotions += packed;
+    }
   }
 
   void InsertToDram(BlockId block) { InsertToDram(block, PriorityOf(trace_.role(block))); }
@@ -259,7 +273,7 @@ class TwoTier final : public TwoTierRun {
 
   SimCounts CountsOf(uint64_t accesses, const CounterSnapshot& events, const DecisionSnapshot& decisions,
                      const ScmCounts& scm_before) const {
-    const ScmCounts& scm = scm_.counts();
+    const ScmCounts scm = scm_.counts();
     return {.accesses = accesses,
             .dram_hits = events[Event::kDramHit],
             .scm_in_place = events[Event::kServedInPlace],
@@ -274,6 +288,9 @@ class TwoTier final : public TwoTierRun {
             .packed_second_chances = scm.packed_second_chances - scm_before.packed_second_chances,
             .packed_at_reclaim = scm.packed_at_reclaim - scm_before.packed_at_reclaim,
             .requeued_segments = scm.requeued_segments - scm_before.requeued_segments,
+            .level_demotions = scm.demoted - scm_before.demoted,
+            .level_demoted_units = scm.demoted_units - scm_before.demoted_units,
+            .packed_level_demotions = scm.packed_demoted - scm_before.packed_demoted,
             .scm_written_units = scm.written_units - scm_before.written_units,
             .packed_writes = scm.packed_writes - scm_before.packed_writes,
             .packed_bytes = scm.packed_units - scm_before.packed_units,
@@ -282,6 +299,14 @@ class TwoTier final : public TwoTierRun {
             .ghost_hits = decisions.of(Reason::kGhost),
             .decisions = decisions,
             .events = events};
+  }
+  SlowCounts CountsOfSlow() const {
+    const ScmCounts scm = scm_.counts(Level::kSlow);
+    SlowCounts slow = slow_hits_;
+    slow.second_chances = scm.second_chances - slow_before_.second_chances;
+    slow.packed_second_chances = scm.packed_second_chances - slow_before_.packed_second_chances;
+    slow.packed_at_reclaim = scm.packed_at_reclaim - slow_before_.packed_at_reclaim;
+    return slow;
   }
 
   const BlockTrace& trace_;
@@ -307,6 +332,8 @@ class TwoTier final : public TwoTierRun {
   CounterSnapshot events_before_;
   DecisionSnapshot decisions_before_;
   ScmCounts scm_before_;
+  ScmCounts slow_before_;
+  SlowCounts slow_hits_;  // since then
   uint64_t tries_before_ = 0;
   uint64_t rejected_before_ = 0;
 };

@@ -17,12 +17,15 @@
 #include "cache/layout.h"
 #include "cache/pack/packer.h"
 #include "integration/hybrid_core.h"
+#include "tests/support/tier_fixture.h"
 
 namespace mezz::sim {
 namespace {
 
-constexpr uint64_t kSegments = 20;
 constexpr uint64_t kSegmentBytes = 256 << 10;
+constexpr uint64_t kScmBytes = 20 * kSegmentBytes;
+// Of ordered media: the fast one has the least that one of several may have.
+constexpr uint64_t kFastBytes = 8 * kSegmentBytes, kSlowBytes = 16 * kSegmentBytes;
 constexpr uint64_t kDramBytes = 1 << 20;
 constexpr uint32_t kBlockBytes = 1024;  // as announced: the index then has words to spare, and displaces nothing
 
@@ -85,7 +88,19 @@ struct Seen {
   uint64_t second_chances = 0;
   uint64_t packed_at_reclaim = 0;
   uint64_t requeued_segments = 0;
+  uint64_t level_demotions = 0;
+  uint64_t level_demoted_bytes = 0;
+  uint64_t slow_hits = 0;
   uint64_t written_bytes = 0;
+};
+
+// What both runs are of.
+struct Tiers {
+  std::string_view policy;
+  PackMode pack = PackMode::kOff;
+  bool ordered = false;
+
+  uint64_t scm_bytes() const { return ordered ? kFastBytes + kSlowBytes : kScmBytes; }
 };
 
 // What HybridCache does around its core, over a DRAM tier that is the simulator's.
@@ -110,6 +125,9 @@ class LiveRun {
         events[Event::kScmSecondChance],
         events[Event::kScmPackedAtReclaim],
         events[Event::kScmSegmentRequeued],
+        events[Event::kScmDemoted],
+        events[Event::kScmDemotedBytes],
+        slow_hits_,
         events[Event::kScmWrittenBytes] - events.of(Event::kScmWrittenBytes, BlockRole::kOther)};  // segment headers
   }
 
@@ -121,6 +139,7 @@ class LiveRun {
     if (dram_.Hit(block)) return core_->dram_hits().Add(role);
     const BlockKey key = KeyOf(block);
     if (PinnedBlock found = core_->Find(key, role)) {
+      slow_hits_ += IsOnSlow(found);
       const HybridCore::Serve serve = core_->OnScmHit(key, found);
       found.Release();
       if (serve == HybridCore::Serve::kInPlace) return core_->counters().Add(Event::kServedInPlace, role);
@@ -132,6 +151,12 @@ class LiveRun {
     if (core_->wants_misses() && core_->OnMiss(key, role, trace_.bytes(block), Source(block)) != Placement::kDram)
       return;
     InsertToDram(block);
+  }
+
+  // Of ordered media the slow one has a model. (Of one medium nobody asks.)
+  bool IsOnSlow(const PinnedBlock& found) const {
+    const MediumModel* const model = core_->scm().ModelOf(found);
+    return model != nullptr && std::string_view(model->name) == "cxl";
   }
 
   void InsertToDram(BlockId block) {
@@ -148,6 +173,7 @@ class LiveRun {
   LruModel dram_;
   std::unique_ptr<HybridCore> core_;
   std::vector<std::byte> bytes_;
+  uint64_t slow_hits_ = 0;
 };
 
 std::vector<uint32_t> SizesOf(const LoadedTrace& trace) {
@@ -156,34 +182,44 @@ std::vector<uint32_t> SizesOf(const LoadedTrace& trace) {
   return bytes;
 }
 
-Seen RunLive(const LoadedTrace& trace, std::string_view policy, PackMode pack) {
+Seen RunLive(const LoadedTrace& trace, const Tiers& tiers) {
+  const test::ScratchFile slow;
   HybridCacheOptions options;
   options.dram_bytes = kDramBytes;
-  options.scm.medium = MediumKind::kAnonymous;
-  options.scm.capacity_bytes = kSegments * kSegmentBytes;
+  options.scm.capacity_bytes = tiers.scm_bytes();
+  if (!tiers.ordered) {
+    options.scm.medium = MediumKind::kAnonymous;
+  } else {
+    options.scm.members = {{.medium = MediumKind::kAnonymous, .capacity_bytes = kFastBytes},
+                           {.path = slow.path(), .capacity_bytes = kSlowBytes, .level = Level::kSlow}};
+    options.scm.member_models = {MediumModelName::kNone, MediumModelName::kCxl};
+  }
   options.scm.segment_bytes = kSegmentBytes;
   options.scm.expected_block_bytes = kBlockBytes;
   options.scm.prepare = Prepare::kBeforeOpen;  // the models know no medium that grows
-  options.scm.pack = pack;
-  options.policy = policy;
+  options.scm.pack = tiers.pack;
+  options.policy = tiers.policy;
   options.serve = ServeMode::kInPlace;
   return LiveRun(trace, options, SizesOf(trace)).Run();
 }
 
-Seen RunSimulated(const LoadedTrace& trace, std::string_view name, PackMode pack) {
+Seen RunSimulated(const LoadedTrace& trace, const Tiers& tiers) {
   TwoTierOptions options;
   options.dram_cache = DramCache::kLru;
   options.dram = {.capacity = kDramBytes, .high_priority_pool = 0};
-  options.scm = {.capacity = kSegments * kSegmentBytes, .segment = kSegmentBytes, .exact_capacity = false};
+  options.scm = {.capacity = tiers.scm_bytes(),
+                 .fast_capacity = tiers.ordered ? kFastBytes : 0,
+                 .segment = kSegmentBytes,
+                 .exact_capacity = false};
   options.dram_charges = SizesOf(trace);
   for (const uint32_t bytes : options.dram_charges)
     options.record_units.push_back(static_cast<uint32_t>(layout::RecordBytes(bytes)));
   PolicyOptions sizes;
   sizes.dram_bytes = kDramBytes;
   sizes.scm_bytes = options.scm.capacity;
-  sizes.packs = pack != PackMode::kOff;
+  sizes.packs = tiers.pack != PackMode::kOff;
   sizes.block_bytes = kBlockBytes;
-  if (const std::optional<Codec> codec = CodecOf(pack)) {
+  if (const std::optional<Codec> codec = CodecOf(tiers.pack)) {
     options.pack = PackOptions{.codec = *codec,
                                .block_bytes = SizesOf(trace),
                                .codec_bytes = CodecBytesOf(trace, *codec),
@@ -191,7 +227,7 @@ Seen RunSimulated(const LoadedTrace& trace, std::string_view name, PackMode pack
                                .scm_bytes = options.scm.capacity};
   }
   std::unique_ptr<Policy> policy;
-  EXPECT_TRUE(MakePolicy(name, sizes, &policy).ok());
+  EXPECT_TRUE(MakePolicy(tiers.policy, sizes, &policy).ok());
   SimClock clock;
   std::vector<std::string> violations;
   const SimCounts counts = RunTwoTier(trace, options, policy.get(), &clock, &violations);
@@ -201,13 +237,22 @@ Seen RunSimulated(const LoadedTrace& trace, std::string_view name, PackMode pack
           counts.second_chances,
           counts.packed_at_reclaim,
           counts.requeued_segments,
+          counts.level_demotions,
+          counts.level_demoted_units,
+          counts.slow.hits(),
           counts.scm_written_units};
 }
 
-// Empty: none.
-std::string FirstDifference(std::string_view policy, PackMode pack, const LoadedTrace& trace) {
-  const Seen live = RunLive(trace, policy, pack);
-  const Seen simulated = RunSimulated(trace, policy, pack);
+// Empty: they are the same.
+std::string Difference(const char* what, uint64_t live, uint64_t simulated) {
+  if (live == simulated) return "";
+  return std::string(what) + ": live " + std::to_string(live) + ", simulated " + std::to_string(simulated);
+}
+
+std::string FirstDifference(const Tiers& tiers, const LoadedTrace& trace) {
+  const Seen live = RunLive(trace, tiers);
+  const Seen simulated = RunSimulated(trace, tiers);
+  const PackMode pack = tiers.pack;
   for (const Event event : {Event::kDramHit, Event::kServedInPlace, Event::kServedCopied, Event::kScmPackedHit,
                             Event::kPromotion, Event::kMiss, Event::kInsertToScm, Event::kInsertBypassed,
                             Event::kDramEviction, Event::kCleanEviction, Event::kDemotion, Event::kRefusedPolicy}) {
@@ -225,22 +270,31 @@ std::string FirstDifference(std::string_view policy, PackMode pack, const Loaded
   EXPECT_EQ(live.decisions.invalid(), 0u);
   if (live.decisions.counts != simulated.decisions.counts)
     return "live\n" + live.decisions.ToString() + "simulated\n" + simulated.decisions.ToString();
-  if (live.second_chances != simulated.second_chances) return "second chances";
-  if (live.packed_at_reclaim != simulated.packed_at_reclaim) return "packed at reclaim";
-  if (live.requeued_segments != simulated.requeued_segments) return "segments queued again";
-  if (live.written_bytes != simulated.written_bytes) {
-    return "bytes written: live " + std::to_string(live.written_bytes) + ", simulated " +
-           std::to_string(simulated.written_bytes);
+  EXPECT_EQ(live.level_demotions > 1000, tiers.ordered);
+  if (live.events[Event::kScmHit] > 2000) {
+    EXPECT_EQ(live.slow_hits > 100, tiers.ordered);
+  }
+  for (const auto& [what, counted] : {std::pair{"second chances", &Seen::second_chances},
+                                      {"packed at reclaim", &Seen::packed_at_reclaim},
+                                      {"segments queued again", &Seen::requeued_segments},
+                                      {"demotions between levels", &Seen::level_demotions},
+                                      {"bytes demoted between levels", &Seen::level_demoted_bytes},
+                                      {"hits on the slow level", &Seen::slow_hits},
+                                      {"bytes written", &Seen::written_bytes}}) {
+    const std::string difference = Difference(what, live.*counted, simulated.*counted);
+    if (!difference.empty()) return difference;
   }
   return "";
 }
 
-// By policy and form.
-class SimFlow : public ::testing::TestWithParam<std::tuple<std::string_view, PackMode>> {
+// By policy, form, and whether the media are ordered.
+class SimFlow : public ::testing::TestWithParam<std::tuple<std::string_view, PackMode, bool>> {
  protected:
-  static std::string FirstDifferenceOn(const LoadedTrace& trace) {
-    return FirstDifference(std::get<0>(GetParam()), std::get<1>(GetParam()), trace);
+  static Tiers TheTiers() {
+    const auto [policy, pack, ordered] = GetParam();
+    return {.policy = policy, .pack = pack, .ordered = ordered};
   }
+  static std::string FirstDifferenceOn(const LoadedTrace& trace) { return FirstDifference(TheTiers(), trace); }
 };
 
 // The live tier tells records apart by a tag of 25 bits where it notes what DRAM holds (ScmTier::NoteDramEviction), so
@@ -260,9 +314,9 @@ TEST_P(SimFlow, CountsALoopAlike) {
   std::string difference = FirstDifferenceOn(trace);
   if (!difference.empty()) difference = FirstDifferenceOn(trace);
   EXPECT_EQ(difference, "");
-  const auto [policy, pack] = GetParam();
-  if (policy != "adaptive" || pack != PackMode::kOff) return;
-  const Seen simulated = RunSimulated(trace, policy, pack);
+  const Tiers tiers = TheTiers();
+  if (tiers.policy != "adaptive" || tiers.pack != PackMode::kOff || tiers.ordered) return;
+  const Seen simulated = RunSimulated(trace, tiers);
   EXPECT_GT(simulated.events[Event::kInsertBypassed], 1000u);
   EXPECT_GT(simulated.events[Event::kInsertToScm], 100u);
 }
@@ -270,12 +324,14 @@ TEST_P(SimFlow, CountsALoopAlike) {
 std::string NameOf(const ::testing::TestParamInfo<SimFlow::ParamType>& test) {
   std::string name(std::get<0>(test.param));
   name += '_';
-  return name.append(ToString(std::get<1>(test.param)));
+  name.append(ToString(std::get<1>(test.param)));
+  return std::get<2>(test.param) ? name + "_ordered" : name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, SimFlow,
                          ::testing::Combine(::testing::ValuesIn(PolicyNames()),
-                                            ::testing::Values(PackMode::kOff, PackMode::kLz4, PackMode::kZstd)),
+                                            ::testing::Values(PackMode::kOff, PackMode::kLz4, PackMode::kZstd),
+                                            ::testing::Bool()),
                          &NameOf);
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "cache/layout.h"
 #include "cache/scm_tier.h"
 #include "tests/support/seed.h"
+#include "tests/support/tier_fixture.h"
 
 namespace mezz::sim {
 namespace {
@@ -19,29 +20,43 @@ namespace {
 constexpr uint32_t kBlocks = 20'000;
 constexpr uint64_t kSegmentBytes = 256 << 10;
 
+// Blocks of `bytes_min` to `bytes_max` over `segments` segments. Of ordered media the fast one has `fast_segments`;
+// 0: there is one medium.
+struct Sizes {
+  uint32_t bytes_min, bytes_max;
+  uint64_t segments = 0, fast_segments = 0;
+};
+
 // The two tiers side by side. What returns a text names the first difference it met; an empty one is none.
 class SideBySide {
  public:
-  // Blocks of `bytes_min` to `bytes_max` over `segments` segments.
-  SideBySide(std::mt19937_64& random, uint32_t bytes_min, uint32_t bytes_max, uint64_t segments) {
+  SideBySide(std::mt19937_64& random, const Sizes& sizes) {
     const auto requeue_percent = static_cast<unsigned>(random() % 3 * 35);
     for (BlockId block = 0; block < kBlocks; ++block) {
-      bytes_.push_back(static_cast<uint32_t>(bytes_min + random() % (bytes_max - bytes_min + 1)));
+      bytes_.push_back(static_cast<uint32_t>(sizes.bytes_min + random() % (sizes.bytes_max - sizes.bytes_min + 1)));
       units_.push_back(static_cast<uint32_t>(layout::RecordBytes(bytes_.back())));
     }
-    payload_.resize(bytes_max);
+    payload_.resize(sizes.bytes_max);
     ScmOptions options;
-    options.medium = MediumKind::kAnonymous;
-    options.capacity_bytes = segments * kSegmentBytes;
+    options.capacity_bytes = sizes.segments * kSegmentBytes;
+    if (sizes.fast_segments == 0) {
+      options.medium = MediumKind::kAnonymous;
+    } else {
+      const uint64_t fast_bytes = sizes.fast_segments * kSegmentBytes;
+      options.members = {
+          {.medium = MediumKind::kAnonymous, .capacity_bytes = fast_bytes},
+          {.path = slow_.path(), .capacity_bytes = options.capacity_bytes - fast_bytes, .level = Level::kSlow}};
+    }
     options.segment_bytes = kSegmentBytes;
-    options.prepare = Prepare::kBeforeOpen;        // the model knows no medium that grows
-    options.pack = PackMode::kOff;                 // both are asked for raw records only
-    options.expected_block_bytes = bytes_min / 2;  // words to spare: the model knows no displacement
+    options.prepare = Prepare::kBeforeOpen;              // the model knows no medium that grows
+    options.pack = PackMode::kOff;                       // both are asked for raw records only
+    options.expected_block_bytes = sizes.bytes_min / 2;  // words to spare: the model knows no displacement
     const Status opened = ScmTier::Open(options, &live_);
     EXPECT_TRUE(opened.ok()) << opened.message();
     live_->SetRequeuePercent(requeue_percent);
     model_ = std::make_unique<ScmModel>(kBlocks, units_,
-                                        ScmModelOptions{.capacity = segments * kSegmentBytes,
+                                        ScmModelOptions{.capacity = sizes.segments * kSegmentBytes,
+                                                        .fast_capacity = sizes.fast_segments * kSegmentBytes,
                                                         .segment = kSegmentBytes,
                                                         .exact_capacity = false,
                                                         .requeue_percent = requeue_percent});
@@ -51,7 +66,7 @@ class SideBySide {
     const auto drawn = static_cast<double>(random() >> 11) * 0x1p-53;
     const auto block = static_cast<BlockId>(kBlocks * drawn * drawn * drawn);  // the low ones are asked for most
     const BlockKey key = BlockKeyOf(block);
-    if (random() % 50 == 0) return Same("dram eviction", live_->NoteDramEviction(key), model_->SetDram(block, false));
+    if (random() % 50 == 0) return Same("dram eviction", live_->NoteDramEviction(key), model_->NoteDramEviction(block));
     if (random() % 200 == 0) {
       const bool resident = model_->Contains(block);
       model_->Erase(block);
@@ -70,6 +85,7 @@ class SideBySide {
     if (text.empty()) text = Same("spared", counters[Event::kScmSecondChance], model_->counts().second_chances);
     if (text.empty())
       text = Same("queued again", counters[Event::kScmSegmentRequeued], model_->counts().requeued_segments);
+    if (text.empty()) text = Same("demoted", counters[Event::kScmDemoted], model_->counts().demoted);
     if (text.empty()) text = Same("dropped", counters[Event::kScmDropped], model_->counts().dropped);
     std::vector<std::string> violations;
     model_->Audit(&violations);
@@ -99,20 +115,28 @@ class SideBySide {
     const auto put =
         live_->Put(key, BlockRole::kData, std::as_bytes(std::span(payload_)).first(bytes_[block]), generation);
     const auto judge = [this](const ScmModel::Reached& reached) {
-      return model_->heat(reached.block) > 0 && !model_->dram(reached.block) ? Fate::kSpare : Fate::kDrop;
+      return FateByHeat(model_->heat(reached.block), reached.packable, reached.demotable);
     };
     return Same("put", put == PutResult::kStored, model_->Put(block, generation, Form::kRaw, judge));
   }
 
+  const test::ScratchFile slow_;
   std::vector<uint32_t> bytes_, units_;
   std::vector<char> payload_;
   std::unique_ptr<ScmTier> live_;
   std::unique_ptr<ScmModel> model_;
 };
 
-std::string FirstDifference(uint64_t seed, bool equal_sizes) {
+std::string FirstDifference(uint64_t seed, bool equal_sizes, bool ordered) {
   std::mt19937_64 random(seed);
-  SideBySide tiers(random, equal_sizes ? 4096 : 1000, equal_sizes ? 4096 : 9000, 8 + random() % 150);
+  Sizes sizes{.bytes_min = equal_sizes ? 4096u : 1000u, .bytes_max = equal_sizes ? 4096u : 9000u};
+  if (ordered) {
+    sizes.fast_segments = 8 * (1 + random() % 6);
+    sizes.segments = sizes.fast_segments + 8 * (1 + random() % 12);
+  } else {
+    sizes.segments = 8 + random() % 150;
+  }
+  SideBySide tiers(random, sizes);
   for (int step = 0; step < 90'000; ++step) {
     const std::string difference = tiers.Step(random);
     if (!difference.empty()) return "step " + std::to_string(step) + ": " + difference;
@@ -129,8 +153,9 @@ TEST_P(SimScm, HoldsTheBlocksThatTheLiveTierHolds) {
   SCOPED_TRACE("replay with MEZZ_SEED=" + std::to_string(seed));
   const uint64_t own_seed = seed + static_cast<uint64_t>(GetParam());
   const bool equal_sizes = GetParam() % 2 == 0;
-  std::string difference = FirstDifference(own_seed, equal_sizes);
-  if (!difference.empty()) difference = FirstDifference(own_seed, equal_sizes);
+  const bool ordered = GetParam() % 4 >= 2;
+  std::string difference = FirstDifference(own_seed, equal_sizes, ordered);
+  if (!difference.empty()) difference = FirstDifference(own_seed, equal_sizes, ordered);
   EXPECT_EQ(difference, "");
 }
 

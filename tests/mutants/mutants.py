@@ -114,6 +114,14 @@ def events(name, file, case, *edits, test="two_tier"):
     return Mutant(name, f"admission/curves/{file}", edits, f"unit/sim/{test}_test", case)
 
 
+def levels(name, file, case, *edits):
+    return Mutant(name, f"admission/curves/{file}", edits, "unit/sim/scm_model_test", "OrderedScmModel." + case)
+
+
+def simulator(name, case, *edits, file="options.cc", source="options"):
+    return Mutant(name, f"workloads/sim/{file}", edits, f"unit/sim/{source}_test", case)
+
+
 def simulated(name, file, case, *edits):
     return Mutant(name, f"workloads/sim/{file}", edits, "unit/sim/alternatives_test", case)
 
@@ -1498,7 +1506,7 @@ MUTANTS = (
              ("std::max(1.0, ratio)", "std::max(1.0, 0 * ratio + ratios.mean)")),
     workload("a sample's next lap begins where the last did", "rocksdb/values.cc", "unit/workloads/values_test",
              "CutValues.*", ("(lap == 0 ? 0 : MixWord(lap) % sample_bytes_)", "(0 * lap)")),
-    tier_model("the simulator packs the young into the lane of the proven", "scm_model.cc", "*SimFlow*adaptive*",
+    tier_model("the simulator packs the young into the lane of the proven", "scm_level_model.cc", "*SimFlow*adaptive*",
                ("young && Reserve(&young_lane_, units, 1)", "young && units == 0")),
     Mutant("policies follow packing by steps of a quarter", "admission/tier_flow.h",
            [("now >= told + told / 8 || now + told / 8 <= told", "now >= told + told / 4 || now + told / 4 <= told")],
@@ -1506,6 +1514,53 @@ MUTANTS = (
     tier_model("the simulator's policy is not told how blocks pack", "two_tier.cc", "*SimFlow*adaptive*",
                ("    if (packs()) NotePacking();\n", "")),
 
+    levels("the simulated fast level drops what it lets go", "scm_level_model.h", "TheSlowLevelGets*",
+           ("demotable && slower_->TakeIn(block, form, judge)", "demotable && UnitsOf(block, form) == 0")),
+    levels("the simulator drops what the credit does not spare", "scm_level_model.h", "WhatTheCredit*",
+           ("if (fate != Fate::kDrop && demotable &&", "if (fate == Fate::kDemote && demotable &&")),
+    levels("the simulator demotes what is dropped", "scm_level_model.h", "WhatIsDropped*",
+           ("if (fate != Fate::kDrop && demotable &&", "if (demotable &&")),
+    levels("a simulated record takes its heat along", "scm_level_model.h", "ADemotedRecord*",
+           ("log_rules::kRaiseHeat - 1", "log_rules::kRaiseHeat + 1")),
+    levels("a simulated record that is hot stays on the slow level", "scm_model.h", "ADemotedRecord*",
+           ("heat(block) < log_rules::kRaiseHeat;", "heat(block) <= kHeatMax;")),
+    levels("one hit moves a simulated record to the fast level", "scm_model.h", "ADemotedRecord*",
+           ("heat(block) < log_rules::kRaiseHeat;", "heat(block) + 1 < log_rules::kRaiseHeat;")),
+    levels("a simulated record that is hot leaves the fast level", "scm_model.h", "ADemotedRecord*",
+           ("level(block) == Level::kFast || heat(block) <", "heat(block) <")),
+    levels("a deleted file's simulated records leave the fast level", "scm_model.h", "ADeletedFiles*",
+           ("LevelOf(level(block)).EraseDead(block)", "fast_.EraseDead(block)")),
+    levels("the simulated fast level has all the capacity", "scm_model.cc", "TheSlowLevelGets*",
+           ("options.capacity = options.fast_capacity;", "options.capacity += 0;")),
+    curve("the simulated slow level is cleaned late", "admission/curves/scm_level_model.h", "model/sim_scm_test",
+          "*SimScm*", ("if (free_segments() <= 2)", "if (free_segments() <= 1)")),
+    curve("the simulated slow level gives its last free segment away", "admission/curves/scm_level_model.h",
+          "model/sim_scm_test", "*SimScm*", ("/*kept_free=*/1)", "/*kept_free=*/0)")),
+    curve("a simulated level takes another's record for its own", "admission/curves/scm_level_model.h",
+          "model/sim_scm_test", "*SimScm*", (" && records_.LevelOf(block) == level_;", ";")),
+    curve("simulated demotions go among the proven", "admission/curves/scm_level_model.h", "model/sim_scm_test",
+          "*SimScm*", ("return Reserve(&young_lane_, units, /*kept_free=*/1);",
+                       "return Reserve(&proven_lane_, units, /*kept_free=*/1);"),
+          ("  Append(&young_lane_, block, form, static_cast<uint8_t>(heat)",
+           "  Append(&proven_lane_, block, form, static_cast<uint8_t>(heat)")),
+    tier_model("the simulated slow level keeps its share of the young", "scm_model.h", "*SimFlow*ordered",
+               ("if (slow_) slow_->SetYoungPercent(percent);", "if (slow_) slow_->SetYoungPercent(1);")),
+    events("the simulator's policy is not asked about demotions", "two_tier.cc", "TwoTier.OrderedMedia*",
+           (".demotable = reached.demotable", ".demotable = false")),
+    events("the simulator's DRAM does not raise", "two_tier.cc", "TwoTier.ABlockThatIsHot*",
+           ("return scm_.NoteDramEviction(block);", "return scm_.SetDram(block, false);")),
+    events("hits on the slow level before counting count", "two_tier.cc", "TwoTier.OrderedMedia*",
+           ("    slow_hits_ = {};\n", "")),
+    events("a compaction's hit on the slow level is a user's", "two_tier.cc", "TwoTier.WhatACompactionFinds*",
+           ("== Level::kSlow && !compacts_)", "== Level::kSlow)")),
+    simulator("a demotion is written at the fast medium's speed", "MeanAccessNs.TakesTheMedium*",
+              ("read_ns + slow.scm_write_ns) +", "read_ns + fast.scm_write_ns) +"), file="access_time.cc",
+              source="two_tier"),
+    simulator("a packed demotion counts as a packed insert", "MeanAccessNs.TakesTheMedium*",
+              (" - counts.packed_level_demotions;", ";"), file="access_time.cc", source="two_tier"),
+    simulator("a hit on the slow level takes the fast one's time", "MeanAccessNs.TakesTheMedium*",
+              ("slow.promotion_ns - fast.promotion_ns", "fast.promotion_ns - fast.promotion_ns"),
+              file="access_time.cc", source="two_tier"),
     simulated("Memory Mode does not write back what a fill displaces", "memory_mode.h", "MemoryMode.HitsAndWritesBack*",
               ("outcome.wrote_back = line.dirty;", "outcome.wrote_back = false;")),
     simulated("a place of Memory Mode's memory is not handed out again", "alternatives.cc",
@@ -2308,7 +2363,7 @@ MUTANTS = (
            ("            scm_.EraseDead(block);\n", "")),
     events("heirs=false follows events", "two_tier.cc", "TwoTier.WithoutHeirs*",
            ("return options_.heirs && !trace", "return !trace")),
-    events("segments of the dead wait for their turn", "scm_model.cc", "ScmModel.EmptiesFirst*",
+    events("segments of the dead wait for their turn", "scm_level_model.cc", "ScmModel.EmptiesFirst*",
            ("  if (!was_hollow && IsHollow(segment) && ", "  if (was_hollow && IsHollow(segment) && "),
            test="scm_model"),
     trace("only a deleted file's first block is dead", "readers/loaded_trace.cc", "sim/two_tier",

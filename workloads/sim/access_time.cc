@@ -50,18 +50,34 @@ void AddPackedCosts(const MediumModel& model, double block_bytes, Codec codec, d
   costs->repack_ns = StreamReadNs(model, record_bytes) + costs->packed_write_ns;
 }
 
-double MeanAccessNs(const AccessCosts& costs, const SimCounts& counts) {
+double MeanAccessNs(const AccessCosts& costs, const SimCounts& counts) { return MeanAccessNs(costs, costs, counts); }
+
+double MeanAccessNs(const AccessCosts& fast, const AccessCosts& slow, const SimCounts& counts) {
   const auto times = [](uint64_t count, double ns) { return static_cast<double>(count) * ns; };
   const uint64_t writes = counts.demotions + counts.inserts_to_scm;
-  const uint64_t packed_writes = counts.packed_writes - counts.packed_second_chances - counts.packed_at_reclaim;
-  const double sum =
-      times(counts.dram_hits, costs.dram_hit_ns) + times(counts.scm_in_place, costs.scm_hit_ns) +
-      times(counts.scm_unpacked + counts.packed_promotions, costs.unpack_ns) +
-      times(counts.promotions - counts.packed_promotions, costs.promotion_ns) + times(counts.misses, costs.miss_ns) +
-      times(writes - packed_writes, costs.scm_write_ns) + times(packed_writes, costs.packed_write_ns) +
-      times(counts.second_chances - counts.packed_second_chances, costs.spare_ns) +
-      times(counts.packed_second_chances, costs.packed_spare_ns) + times(counts.packed_at_reclaim, costs.repack_ns) +
-      times(counts.pack_tries - counts.pack_rejected, costs.pack_ns) + times(counts.pack_rejected, costs.reject_ns);
+  const uint64_t packed_writes =
+      counts.packed_writes - counts.packed_second_chances - counts.packed_at_reclaim - counts.packed_level_demotions;
+  // As if all lay on the fast level.
+  double sum =
+      times(counts.dram_hits, fast.dram_hit_ns) + times(counts.scm_in_place, fast.scm_hit_ns) +
+      times(counts.scm_unpacked + counts.packed_promotions, fast.unpack_ns) +
+      times(counts.promotions - counts.packed_promotions, fast.promotion_ns) + times(counts.misses, fast.miss_ns) +
+      times(writes - packed_writes, fast.scm_write_ns) + times(packed_writes, fast.packed_write_ns) +
+      times(counts.second_chances - counts.packed_second_chances, fast.spare_ns) +
+      times(counts.packed_second_chances, fast.packed_spare_ns) + times(counts.packed_at_reclaim, fast.repack_ns) +
+      times(counts.pack_tries - counts.pack_rejected, fast.pack_ns) + times(counts.pack_rejected, fast.reject_ns);
+  const SlowCounts& of_slow = counts.slow;
+  sum += times(of_slow.in_place, slow.scm_hit_ns - fast.scm_hit_ns) +
+         times(of_slow.unpacked + of_slow.packed_promotions, slow.unpack_ns - fast.unpack_ns) +
+         times(of_slow.promotions - of_slow.packed_promotions, slow.promotion_ns - fast.promotion_ns) +
+         times(of_slow.second_chances - of_slow.packed_second_chances, slow.spare_ns - fast.spare_ns) +
+         times(of_slow.packed_second_chances, slow.packed_spare_ns - fast.packed_spare_ns) +
+         times(of_slow.packed_at_reclaim, slow.repack_ns - fast.repack_ns);
+  // A record that is spared is read, and written to the same medium.
+  const double read_ns = fast.spare_ns - fast.scm_write_ns,
+               packed_read_ns = fast.packed_spare_ns - fast.packed_write_ns;
+  sum += times(counts.level_demotions - counts.packed_level_demotions, read_ns + slow.scm_write_ns) +
+         times(counts.packed_level_demotions, packed_read_ns + slow.packed_write_ns);
   return counts.accesses == 0 ? 0 : sum / static_cast<double>(counts.accesses);
 }
 

@@ -23,6 +23,7 @@ inline constexpr double kCopyFixedNs = 40, kCopyNsPerByte = 0.03;
 //              text (docs/how-to/simulate.md); of a hit and of a promotion alike, whose copy it is
 //   pack       7 us, zstd 17 us for 4 KiB; in vain, of random bytes, 0.9 and 4.1 us
 //   repack     a raw record read as a stream, and its packed record written
+//   demotion   from the fast level to the slow one: a record read there as a stream, and written here
 //
 // Reads are never faster than the shared bandwidth allows. The mean access time charges every write and second chance
 // to the accesses, as if none were hidden: sum of count x cost / accesses. Queueing between threads is left out.
@@ -47,5 +48,7 @@ void AddPackedCosts(const MediumModel& model, double block_bytes, Codec codec, d
                     AccessCosts* costs);
 
 double MeanAccessNs(const AccessCosts& costs, const SimCounts& counts);
+// The same of two levels, each with the costs of its medium.
+double MeanAccessNs(const AccessCosts& fast, const AccessCosts& slow, const SimCounts& counts);
 
 }  // namespace mezz::sim

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "test_traces.h"
 
 namespace mezz::sim {
@@ -30,7 +32,9 @@ TEST(ScmModel, HoldsExactlyItsCapacity) {
   for (int round = 0; round < 60; ++round) {
     const uint64_t capacity = 1 + random() % 300;
     const uint64_t segment = 1 + random() % std::max<uint64_t>(1, capacity / (1 + random() % 8));
-    ScmModel model = Make(1000, capacity, segment);
+    // A third of them are ordered.
+    const uint64_t fast = capacity > 1 && round % 3 == 0 ? 1 + random() % (capacity - 1) : 0;
+    ScmModel model(1000, kUnits, {.capacity = capacity, .fast_capacity = fast, .segment = segment});
     for (const BlockId block : MixedAccesses(random, 5000, 1000)) {
       if (model.Contains(block)) {
         model.Warm(block);
@@ -39,7 +43,7 @@ TEST(ScmModel, HoldsExactlyItsCapacity) {
         continue;
       }
       ASSERT_TRUE(model.Put(block, Generation::kYoung, Form::kRaw, [&](const Reached& reached) {
-        return model.heat(reached.block) > 0 ? Fate::kSpare : Fate::kDrop;
+        return FateByHeat(model.heat(reached.block), reached.packable, reached.demotable);
       }));
       ASSERT_TRUE(model.Contains(block)) << "capacity " << capacity << ", segment " << segment;
       ASSERT_LE(model.used_units(), capacity);
@@ -114,6 +118,104 @@ TEST(ScmModel, EmptiesFirstWhatIsMostlyOfDeletedFiles) {
   EXPECT_TRUE(model.Contains(0));
   EXPECT_FALSE(model.hollow());
   EXPECT_THAT(Audit(model), IsEmpty());
+}
+
+// A fast level of 20 blocks before a slow one of 80, in segments of 2.
+class OrderedScmModel : public ::testing::Test {
+ protected:
+  void Put(BlockId block, Generation generation = Generation::kYoung) {
+    ASSERT_TRUE(model_.Put(block, generation, Form::kRaw, [this](const Reached& reached) {
+      EXPECT_EQ(reached.demotable, model_.level(reached.block) == Level::kFast);
+      return fate_ ? *fate_ : FateByHeat(model_.heat(reached.block), reached.packable, reached.demotable);
+    }));
+  }
+  void PutAll(BlockId begin, BlockId end) {
+    for (BlockId block = begin; block < end; ++block) Put(block);
+  }
+  void Warm(BlockId block, int hits) {
+    for (int hit = 0; hit < hits; ++hit) model_.Warm(block);
+  }
+
+  ScmModel model_{1000, kUnits, {.capacity = 100, .fast_capacity = 20, .segment = 2}};
+  std::optional<Fate> fate_;
+};
+
+TEST_F(OrderedScmModel, TheSlowLevelGetsWhatLeavesTheFastOne) {
+  PutAll(0, 20);
+  EXPECT_EQ(model_.counts(Level::kSlow).writes, 0u) << "the fast one still has room";
+  PutAll(20, 100);
+  EXPECT_EQ(model_.resident_blocks(), 100u) << "nothing is lost as long as the slow one has room";
+  for (BlockId block = 0; block < 100; ++block)
+    EXPECT_EQ(model_.level(block), block < 80 ? Level::kSlow : Level::kFast) << block;
+  PutAll(100, 300);
+  EXPECT_EQ(model_.resident_blocks(), 100u);
+  EXPECT_FALSE(model_.Contains(199));
+  EXPECT_TRUE(model_.Contains(200));
+  const ScmCounts slow = model_.counts(Level::kSlow);
+  EXPECT_EQ(slow.demoted, 280u);
+  EXPECT_EQ(slow.demoted_units, 280u);
+  EXPECT_EQ(model_.counts().writes, 300u + 280);
+  EXPECT_EQ(model_.counts(Level::kFast).dropped, 0u);
+  EXPECT_THAT(Audit(model_), IsEmpty());
+}
+
+TEST_F(OrderedScmModel, WhatIsHotIsSparedOnItsLevel) {
+  Put(0);
+  Warm(0, 3);
+  PutAll(1, 21);
+  EXPECT_EQ(model_.level(0), Level::kFast);
+  EXPECT_EQ(model_.heat(0), 2u);
+  EXPECT_EQ(model_.counts().second_chances, 1u);
+  EXPECT_EQ(model_.counts(Level::kSlow).second_chances, 0u);
+}
+
+TEST_F(OrderedScmModel, WhatTheCreditDoesNotSpareIsDemoted) {
+  fate_ = Fate::kSpare;
+  PutAll(0, 80);
+  EXPECT_GT(model_.counts().spare_refused, 0u);
+  EXPECT_GT(model_.counts(Level::kSlow).demoted, 0u);
+  EXPECT_EQ(model_.resident_blocks(), 80u);
+}
+
+TEST_F(OrderedScmModel, WhatIsDroppedOrInDramIsNotDemoted) {
+  fate_ = Fate::kDrop;
+  PutAll(0, 60);
+  EXPECT_EQ(model_.resident_blocks(), 20u);
+  fate_ = Fate::kDemote;
+  for (BlockId block = 40; block < 60; ++block) model_.SetDram(block, true);
+  PutAll(60, 80);
+  EXPECT_EQ(model_.counts(Level::kSlow).demoted, 0u);
+}
+
+TEST_F(OrderedScmModel, ADemotedRecordIsWrittenToTheFastLevelOnceItIsHotThere) {
+  Put(0);
+  Warm(0, 3);
+  fate_ = Fate::kDemote;
+  PutAll(1, 30);
+  fate_.reset();
+  ASSERT_EQ(model_.level(0), Level::kSlow);
+  EXPECT_EQ(model_.heat(0), 1u) << "what was hot on the fast level is not hot on the slow one";
+  EXPECT_TRUE(model_.NoteDramEviction(0));
+  Warm(0, 1);
+  model_.SetDram(0, true);
+  EXPECT_FALSE(model_.NoteDramEviction(0));
+  EXPECT_FALSE(model_.dram(0));
+  Put(0);
+  EXPECT_EQ(model_.level(0), Level::kFast);
+  Warm(0, 3);
+  EXPECT_TRUE(model_.NoteDramEviction(0)) << "it lies on the fast level";
+  EXPECT_FALSE(model_.NoteDramEviction(900)) << "there is no record";
+  EXPECT_THAT(Audit(model_), IsEmpty());
+}
+
+TEST_F(OrderedScmModel, ADeletedFilesRecordsLeaveTheirLevel) {
+  PutAll(0, 40);
+  model_.EraseDead(0);
+  model_.EraseDead(1);
+  EXPECT_FALSE(model_.Contains(0));
+  EXPECT_FALSE(model_.hollow()) << "of the fast level, where new records go";
+  EXPECT_EQ(model_.counts(Level::kSlow).hollow_segments, 1u);
+  EXPECT_THAT(Audit(model_), IsEmpty());
 }
 
 TEST(ScmModel, PutReplacesAnOlderRecord) {

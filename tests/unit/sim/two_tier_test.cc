@@ -31,6 +31,7 @@ class ScriptedPolicy final : public Policy {
   Action on_eviction = Action::kToScm;
   Action on_hit = Action::kInPlace;
   Action on_reclaim = Action::kDrop;
+  Action on_demotion = Action::kDemote;
   std::vector<std::string> log;
   uint64_t dram_hits = 0;
 
@@ -58,6 +59,7 @@ class ScriptedPolicy final : public Policy {
     if (block.in_dram) log.push_back("in dram");
     return Answer("reclaim", block, on_reclaim);
   }
+  Decision OnDemotion(const BlockFacts& block) override { return Answer("demotion", block, on_demotion); }
   void OnDramHits(uint64_t count) override { dram_hits += count; }
   size_t dram_bytes() const override { return 0; }
 
@@ -270,6 +272,52 @@ TEST(TwoTier, ReclaimAsksAboutEachLiveRecordAndTellsOfDram) {
   EXPECT_THAT(policy.log, ::testing::Contains(::testing::StartsWith("reclaim")));
 }
 
+// 1, 2 and 3 leave DRAM one by one; SCM has a fast level of one block before a slow one of two.
+TEST(TwoTier, OrderedMediaAskAboutDemotionsAndCountByLevel) {
+  ScriptedPolicy policy;
+  TwoTierOptions options = Small(1, 3);
+  options.scm.fast_capacity = 1;
+  const SimCounts counts = RunKeys({1, 2, 3, 1, 2, 1}, options, &policy);
+  EXPECT_THAT(policy.log,
+              ElementsAre("miss 1 heat 0", "miss 2 heat 0", "dirty", "evict 1 heat 0",  //
+                          "miss 3 heat 0", "dirty", "evict 2 heat 0",                   //
+                          "reclaim 1 heat 0", "demotion 1 heat 0", "scm 1 heat 1", "scm 2 heat 1", "scm 1 heat 2"));
+  EXPECT_EQ(counts.level_demotions, 1u);
+  EXPECT_EQ(counts.level_demoted_units, 1u);
+  EXPECT_EQ(counts.scm_writes(), 3u) << "two of them from DRAM";
+  EXPECT_EQ(counts.slow.in_place, 2u);
+  EXPECT_EQ(counts.fast_hits(), 1u);
+  options.warmup_accesses = 5;
+  ScriptedPolicy another;
+  const SimCounts of_last = RunKeys({1, 2, 3, 1, 2, 1}, options, &another);
+  EXPECT_EQ(of_last.level_demotions, 0u);
+  EXPECT_EQ(of_last.slow.in_place, 1u);
+  EXPECT_EQ(of_last.fast_hits(), 0u);
+}
+
+TEST(TwoTier, WhatACompactionFindsOnTheSlowLevelIsNoUsersHit) {
+  const LoadedTrace trace = LoadSteps({{1, {}}, {2, {}}, {3, {}}, {3, {Read(1, 4)}}});
+  ScriptedPolicy policy;
+  TwoTierOptions options = Small(1, 3);
+  options.scm.fast_capacity = 1;
+  const SimCounts counts = RunOn(trace, options, &policy);
+  EXPECT_THAT(policy.log, Contains("scm 1 heat 0"));
+  EXPECT_EQ(counts.slow.hits(), 0u);
+}
+
+TEST(TwoTier, ABlockThatIsHotOnTheSlowLevelIsWrittenToTheFastOne) {
+  ScriptedPolicy policy;
+  policy.on_hit = Action::kPromote;
+  TwoTierOptions options = Small(1, 4);
+  options.scm.fast_capacity = 1;
+  // 1 lies on the slow level, and is promoted for the second time when 3 displaces it.
+  const SimCounts counts = RunKeys({1, 2, 3, 1, 3, 1, 3}, options, &policy);
+  EXPECT_EQ(counts.slow.promotions, 2u);
+  EXPECT_EQ(counts.fast_hits(), 2u);
+  EXPECT_EQ(counts.events[Event::kCleanEviction], 2u) << "1 for the first time, and 3";
+  EXPECT_EQ(counts.demotions, 4u) << "1 twice, 2 and 3";
+}
+
 TEST(TwoTier, WarmupIsNotCounted) {
   ScriptedPolicy policy;
   TwoTierOptions options = Small(1, 4);
@@ -301,6 +349,7 @@ class RandomPolicy final : public Policy {
   Decision OnDramEviction(const BlockFacts&) override { return Any(); }
   Decision OnScmHit(const BlockFacts&) override { return Any(); }
   Decision OnReclaim(const BlockFacts&) override { return Any(); }
+  Decision OnDemotion(const BlockFacts&) override { return Any(); }
   size_t dram_bytes() const override { return 0; }
 
  private:
@@ -315,6 +364,7 @@ TEST(TwoTier, AddsUpWhateverThePolicyDoes) {
     const LoadedTrace trace = LoadKeys({blocks.begin(), blocks.end()});
     TwoTierOptions options = Small(1 + random() % 100, 1 + random() % 200);
     options.scm.segment = 1 + random() % options.scm.capacity;
+    if (round % 2 == 0) options.scm.fast_capacity = random() % options.scm.capacity;
     options.dram_cache = random() % 2 == 0 ? DramCache::kLru : DramCache::kHcc;
     RandomPolicy policy(random());
     SimClock clock;
@@ -322,6 +372,7 @@ TEST(TwoTier, AddsUpWhateverThePolicyDoes) {
     const SimCounts counts = RunTwoTier(trace, options, &policy, &clock, &violations);
     ASSERT_THAT(violations, IsEmpty()) << "MEZZ_SEED=" << test::Seed() << ", round " << round;
     ASSERT_EQ(counts.dram_hits + counts.scm_hits() + counts.misses, counts.accesses);
+    ASSERT_LE(counts.slow.hits(), counts.scm_hits());
     ASSERT_EQ(counts.scm_writes(), counts.scm_written_units) << "MEZZ_SEED=" << test::Seed() << ", round " << round;
   }
 }
@@ -346,6 +397,46 @@ TEST(MeanAccessNs, AddsUpWhatItSays) {
                2 * costs.scm_write_ns + costs.spare_ns) /
                   10,
               1e-9);
+}
+
+TEST(MeanAccessNs, TakesTheMediumOfEachLevel) {
+  const auto of = [](MediumModelName name) {
+    AccessCosts costs = CostsOf(GetMediumModel(name), 4096, 80);
+    AddPackedCosts(GetMediumModel(name), 4096, Codec::kLz4, 2048, &costs);
+    return costs;
+  };
+  const AccessCosts fast = of(MediumModelName::kCxl), slow = of(MediumModelName::kOptane100);
+  SimCounts counts;
+  counts.accesses = 1;
+  const auto with = [&](auto&& count) {
+    SimCounts one = counts;
+    count(one, one.slow);
+    return MeanAccessNs(fast, slow, one);
+  };
+  const double error = 1e-6;
+  EXPECT_NEAR(with([](auto& all, auto&) { all.scm_in_place = 1; }), fast.scm_hit_ns, error);
+  EXPECT_NEAR(with([](auto& all, auto& of_slow) { all.scm_in_place = of_slow.in_place = 1; }), slow.scm_hit_ns, error);
+  EXPECT_NEAR(with([](auto& all, auto& of_slow) { all.scm_unpacked = of_slow.unpacked = 1; }), slow.unpack_ns, error);
+  EXPECT_NEAR(with([](auto& all, auto& of_slow) { all.promotions = of_slow.promotions = 1; }), slow.promotion_ns,
+              error);
+  EXPECT_NEAR(with([](auto& all, auto& of_slow) {
+                all.promotions = of_slow.promotions = all.packed_promotions = of_slow.packed_promotions = 1;
+              }),
+              slow.unpack_ns, error);
+  EXPECT_NEAR(with([](auto& all, auto& of_slow) { all.second_chances = of_slow.second_chances = 1; }), slow.spare_ns,
+              error);
+  EXPECT_NEAR(with([](auto& all, auto& of_slow) {
+                all.second_chances = all.packed_second_chances = all.packed_writes = 1;
+                of_slow.second_chances = of_slow.packed_second_chances = 1;
+              }),
+              slow.packed_spare_ns, error);
+  EXPECT_NEAR(
+      with([](auto& all, auto& of_slow) { all.packed_at_reclaim = of_slow.packed_at_reclaim = all.packed_writes = 1; }),
+      slow.repack_ns, error);
+  EXPECT_NEAR(with([](auto& all, auto&) { all.level_demotions = 1; }),
+              fast.spare_ns - fast.scm_write_ns + slow.scm_write_ns, error);
+  EXPECT_NEAR(with([](auto& all, auto&) { all.level_demotions = all.packed_level_demotions = all.packed_writes = 1; }),
+              fast.packed_spare_ns - fast.packed_write_ns + slow.packed_write_ns, error);
 }
 
 // Misses, DRAM hits and SCM writes on a fixed trace. A change here is a change of behaviour: say why in the commit.
