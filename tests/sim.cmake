@@ -11,7 +11,7 @@ if(TARGET mezz_simulator)
   mezz_test(unit/sim/scm_model_test APART LABELS unit DEPS mezz::simulator TSAN_LONG)
   mezz_test(unit/sim/pack_model_test APART LABELS unit DEPS mezz::simulator TSAN_LONG)
   mezz_test(unit/sim/two_tier_test LABELS unit DEPS mezz::simulator ${MEZZ_FMT} TSAN_LONG)
-  mezz_test(unit/sim/report_test LABELS unit DEPS mezz::simulator)
+  mezz_test(unit/sim/report_test LABELS unit DEPS mezz::simulator ${MEZZ_FMT})
   mezz_test(model/sim_scm_test LABELS model DEPS mezz::simulator mezz::cache TSAN_LONG)
   mezz_test(model/sim_public_traces_test LABELS model DEPS mezz::simulator ${MEZZ_FMT}
             DEFINITIONS ${traces_folder} TSAN_LONG)

@@ -7,7 +7,8 @@ tools/reproduce-trocksdb leaves them, as bars, one file each.
 
 --out        where the SVG files go; next to the first RESULT.json if it is left out
 --value      mezz_sim, over the capacity: miss (if it is left out), dram_hit, scm_hit, scm_writes_per_access,
-             promotions_per_access, gap_closed, amat_ns.optane100, amat_ns.cxl
+             promotions_per_access, gap_closed, amat_ns.optane100, amat_ns.cxl; with --fast_share scm_fast_hit,
+             level_demotions_per_access, amat_ns.cxl>optane100
              mezz_replay, for each cache: ops_per_s (if it is left out), p50_us, p95_us, p99_us, flash_reads_per_op,
              cpu_s_per_mop, scm_bytes_written_per_op, flash_write_amplification (db_bench)
 --policies   mezz_sim: only these, in this order; all if it is left out
@@ -31,6 +32,9 @@ LABELS = {
     "gap_closed": "share of the way from LRU to OPT",
     "amat_ns.optane100": "mean access time under optane100, us",
     "amat_ns.cxl": "mean access time under cxl, us",
+    "scm_fast_hit": "hits on the fast SCM level per access",
+    "level_demotions_per_access": "demotions from the fast SCM level to the slow one per access",
+    "amat_ns.cxl>optane100": "mean access time, the fast SCM level under cxl, the slow one under optane100, us",
 }
 REPLAY_LABELS = {
     "ops_per_s": "operations/s",

@@ -22,6 +22,10 @@ DEFINE_string(policies, "adaptive,dram_first,scm_first,bidirectional,lru,s3_fifo
 DEFINE_string(total, "0.01,0.05,0.1,0.25",
               "Capacities of both tiers together: shares of the footprint (0.1, 10%) or bytes (64M)");
 DEFINE_double(dram_share, 0.2, "DRAM's part of the total");
+DEFINE_double(
+    fast_share, 0,
+    "The fast level's part of the SCM tier, where its media are ordered: a fast one before a slow one. 0: one "
+    "level");
 DEFINE_string(dram_cache, "hcc", "Stock cache that is the DRAM tier: hcc, lru");
 DEFINE_double(high_priority_pool, 0.5, "lru: its high_pri_pool_ratio; 0 is strict LRU");
 DEFINE_int32(dram_shards, 0, "Its shards, a power of two. 0: one with --sizes=unit, else as the live cache has them");
@@ -64,6 +68,7 @@ mezz::Status OptionsFromFlags(mezz::sim::SimOptions* o) {
   o->format = FLAGS_format;
   o->skip_bad = FLAGS_skip_bad;
   o->dram_share = FLAGS_dram_share;
+  o->fast_share = FLAGS_fast_share;
   o->high_priority_pool = FLAGS_high_priority_pool;
   o->heirs = FLAGS_heirs;
   o->warmup = FLAGS_warmup;
@@ -104,12 +109,13 @@ const mezz::Program& Program() {
   return program;
 }
 
-const mezz::FlagGroup kFlagGroups[] = {
-    {"What is run", {"trace", "policies", "total", "sizes", "warmup", "threads"}},
-    {"The tiers", {"dram_share", "dram_cache", "high_priority_pool", "dram_shards", "dram_overhead", "segment_blocks"}},
-    {"Packing", {"pack", "pack_ratio"}},
-    {"Reading a trace", {"format", "skip_bad", "unit", "sample", "memory"}},
-    {"Results", {"flash_us", "seed", "json", "csv"}}};
+const mezz::FlagGroup kFlagGroups[] = {{"What is run", {"trace", "policies", "total", "sizes", "warmup", "threads"}},
+                                       {"The tiers",
+                                        {"dram_share", "fast_share", "dram_cache", "high_priority_pool", "dram_shards",
+                                         "dram_overhead", "segment_blocks"}},
+                                       {"Packing", {"pack", "pack_ratio"}},
+                                       {"Reading a trace", {"format", "skip_bad", "unit", "sample", "memory"}},
+                                       {"Results", {"flash_us", "seed", "json", "csv"}}};
 
 int Main(int argc, char** argv) {
   const std::string command_line = mezz::CommandLine(argc, argv);

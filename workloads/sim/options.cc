@@ -12,6 +12,7 @@
 #include "admission/policy.h"
 #include "cache/base/text.h"
 #include "cache/layout.h"
+#include "cache/log_rules.h"
 #include "cache/options.h"
 #include "workloads/readers/open_trace.h"
 
@@ -61,6 +62,24 @@ Status CheckPolicies(const SimOptions& o) {
   return CheckDistinct("policies", o.policies, [](const std::string& policy) { return policy; });
 }
 
+Status CheckFastShare(const SimOptions& o) {
+  if (!(o.fast_share >= 0 && o.fast_share < 1))
+    return OutOfRange("fast_share", o.fast_share, "0 (one level) up to, not including, 1");
+  if (o.fast_share == 0) return Status::Ok();
+  for (const std::string& policy : o.policies) {
+    if (!AlternativeOf(policy)) continue;
+    return Status::InvalidArgument(fmt::format(
+        "--fast_share={} is for the hybrid cache's SCM tier, and --policies names {}, which has none of two "
+        "levels; run it without --fast_share",
+        o.fast_share, policy));
+  }
+  if (std::ranges::any_of(o.policies, IsPolicy)) return Status::Ok();
+  return Status::InvalidArgument(
+      fmt::format("--fast_share={} changes nothing, as --policies names no policy of two tiers; name one of {}, or "
+                  "leave it out",
+                  o.fast_share, Joined(PolicyNames())));
+}
+
 Status CheckTotals(const SimOptions& o) {
   if (o.totals.empty()) return Status::InvalidArgument("--total is empty; name at least one capacity");
   for (const Total& total : o.totals) {
@@ -90,6 +109,7 @@ void AddPacking(const LoadedTrace& trace, const SimOptions& o, const Capacity& c
   const bool unit = o.sizes == Sizes::kUnit;
   const uint64_t bytes_of_unit = unit ? o.unit_bytes : 1;
   run->scm.capacity *= bytes_of_unit;
+  run->scm.fast_capacity *= bytes_of_unit;
   run->scm.segment *= bytes_of_unit;
   if (unit) run->record_units.assign(trace.unique(), o.unit_bytes);
   PackOptions& pack = run->pack.emplace();
@@ -189,6 +209,7 @@ Status SimOptions::Validate() const {
   MEZZ_RETURN_IF_ERROR(CheckPolicies(*this));
   MEZZ_RETURN_IF_ERROR(CheckTotals(*this));
   if (!(dram_share > 0 && dram_share < 1)) return OutOfRange("dram_share", dram_share, "above 0 to below 1");
+  MEZZ_RETURN_IF_ERROR(CheckFastShare(*this));
   if (!(high_priority_pool >= 0 && high_priority_pool <= 1))
     return OutOfRange("high_priority_pool", high_priority_pool, "0 to 1");
   if (dram_shards > kShardsMax || (dram_shards != 0 && !std::has_single_bit(dram_shards)))
@@ -231,6 +252,25 @@ Status PlanSegments(const LoadedTrace& trace, const SimOptions& o, const std::st
   return Status::Ok();
 }
 
+// The fast level's part of the SCM tier; of a live one, in whole segments.
+Status PlanLevels(const SimOptions& o, const std::string& what, Capacity* capacity) {
+  if (o.fast_share == 0) return Status::Ok();
+  const uint64_t step = capacity->exact ? 1 : capacity->segment;
+  const double steps = static_cast<double>(capacity->scm) * o.fast_share / static_cast<double>(step);
+  capacity->fast = static_cast<uint64_t>(std::llround(steps)) * step;
+  // Each of several live media has the least that a tier has.
+  const uint64_t least = capacity->exact ? log_rules::kSegmentsOfLevelMin : kSegmentsMin;
+  for (const bool fast : {true, false}) {
+    const uint64_t units = fast ? capacity->fast : capacity->scm - capacity->fast;
+    if (units / capacity->segment >= least) continue;
+    return Status::InvalidArgument(fmt::format(
+        "{}: at --fast_share={} the {} level of the SCM tier gets {}, less than {} segments of {}; {} it, "
+        "or raise the total",
+        what, o.fast_share, fast ? "fast" : "slow", units, least, capacity->segment, fast ? "raise" : "lower"));
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 Status PlanCapacity(const LoadedTrace& trace, const SimOptions& o, const Total& total, Capacity* capacity) {
@@ -261,11 +301,12 @@ Status PlanCapacity(const LoadedTrace& trace, const SimOptions& o, const Total& 
     capacity->exact = true;
     capacity->segment =
         o.segment_blocks != 0 ? o.segment_blocks : std::max<uint64_t>(1, capacity->scm / kSegmentsOfUnitTier);
-    if (capacity->scm >= capacity->segment) return Status::Ok();
+    if (capacity->scm >= capacity->segment) return PlanLevels(o, what, capacity);
     return Status::InvalidArgument(fmt::format("{}: the SCM tier's {} are less than one segment of --segment_blocks={}",
                                                what, capacity->scm, capacity->segment));
   }
-  return PlanSegments(trace, o, what, capacity);
+  MEZZ_RETURN_IF_ERROR(PlanSegments(trace, o, what, capacity));
+  return PlanLevels(o, what, capacity);
 }
 
 TwoTierOptions MakeTwoTierOptions(const LoadedTrace& trace, const SimOptions& o, const Capacity& capacity) {
@@ -278,7 +319,10 @@ TwoTierOptions MakeTwoTierOptions(const LoadedTrace& trace, const SimOptions& o,
               .shards = std::max(1u, o.dram_shards),
               .slot_charge = unit ? 0 : kHccSlotBytes,
               .seed = o.seed};
-  run.scm = {.capacity = capacity.scm, .segment = capacity.segment, .exact_capacity = capacity.exact};
+  run.scm = {.capacity = capacity.scm,
+             .fast_capacity = capacity.fast,
+             .segment = capacity.segment,
+             .exact_capacity = capacity.exact};
   run.warmup_accesses = static_cast<uint64_t>(static_cast<double>(trace.accesses().size()) * o.warmup);
   if (o.pack != PackMode::kOff) AddPacking(trace, o, capacity, &run);
   if (unit) return run;

@@ -35,6 +35,7 @@ struct SimOptions {
   std::vector<std::string> policies;  // of PolicyNames(), AlternativeNames() and ReferenceNames()
   std::vector<Total> totals;
   double dram_share = 0.2;
+  double fast_share = 0;  // of the SCM tier: its fast level. 0: it has one level
   DramCache dram_cache = DramCache::kHcc;
   double high_priority_pool = 0.5;   // lru: share of the pool for what was hit; 0 is strict LRU
   uint32_t dram_shards = 0;          // 0: one for unit sizes, else as the live cache has them
@@ -80,11 +81,12 @@ struct Capacity {
   uint64_t total = 0;
   uint64_t dram = 0;
   uint64_t scm = 0;
+  uint64_t fast = 0;  // of the SCM tier: its fast level. 0: it has one level
   uint64_t segment = 0;
   // The SCM tier holds all that its bytes hold, without reserves or headers. By blocks it always does.
   bool exact = false;
 };
-// Refuses what holds no block in a tier, or no segment that was asked for.
+// Refuses what holds no block in a tier, no segment that was asked for, or too few segments in a level.
 Status PlanCapacity(const LoadedTrace& trace, const SimOptions& options, const Total& total, Capacity* capacity);
 // The settings of a run at `capacity`.
 TwoTierOptions MakeTwoTierOptions(const LoadedTrace& trace, const SimOptions& options, const Capacity& capacity);

@@ -50,6 +50,25 @@ std::string PackedLine(const SimRow& row) {
       100 * Share(PackedHits(c), c.scm_hits()));
 }
 
+// Of a row whose SCM tier has two levels.
+std::string LevelsLine(const SimRow& row) {
+  if (!row.has_levels()) return "";
+  const SimCounts& c = row.counts;
+  return fmt::format("{} at {}: per access {:.4f} hits on the fast level, {:.4f} demotions; {:.0f} ns cxl>optane100\n",
+                     row.policy, row.total, row.per_access(c.fast_hits()), row.per_access(c.level_demotions),
+                     row.ordered_ns);
+}
+
+void AddLevels(const SimRow& row, json* one) {
+  if (!row.has_levels()) return;
+  const SimCounts& c = row.counts;
+  (*one)["fast_units"] = row.capacity.fast;
+  (*one)["scm_fast_hit"] = row.per_access(c.fast_hits());
+  (*one)["level_demotions_per_access"] = row.per_access(c.level_demotions);
+  (*one)["level_demoted_bytes_per_access"] = row.per_access(c.level_demoted_units) * row.scm_unit_bytes;
+  (*one)["amat_ns"]["cxl>optane100"] = row.ordered_ns;
+}
+
 json PackedToJson(const SimRow& row) {
   const SimCounts& c = row.counts;
   return {{"scm_hit_share", Share(PackedHits(c), c.scm_hits())},
@@ -115,6 +134,7 @@ json RowToJson(const SimRow& row) {
   one["scm_refused"] = c.scm_refused;
   one["spare_refused"] = c.spare_refused;
   one["policy_dram_bytes"] = row.policy_dram_bytes;
+  AddLevels(row, &one);
   if (c.pack_tries + PackedHits(c) > 0) one["packed"] = PackedToJson(row);
   one["decisions"] = DecisionsToJson(c);
   return one;
@@ -129,6 +149,7 @@ json OptionsToJson(const SimOptions& o) {
           {"policies", o.policies},
           {"totals", totals},
           {"dram_share", o.dram_share},
+          {"fast_share", o.fast_share},
           {"dram_cache", o.dram_cache == DramCache::kLru ? "lru" : "hcc"},
           {"high_priority_pool", o.high_priority_pool},
           {"dram_shards", o.dram_shards},
@@ -155,6 +176,12 @@ std::string ReportTable(const SimOptions& options, const SimReport& report) {
       options.sizes == Sizes::kUnit ? fmt::format("blocks of one unit ({} bytes)", options.unit_bytes)
                                     : "sizes in bytes",
       options.flash_us);
+  if (options.fast_share != 0) {
+    text += fmt::format(
+        "SCM of two levels, the fast one {:.3g} % of it; cxl>optane100: mean access if that is CXL, the slow one "
+        "Optane\n",
+        100 * options.fast_share);
+  }
   if (options.pack != PackMode::kOff) {
     text += fmt::format("records packed with {}, {}\n", ToString(options.pack),
                         options.pack_ratio.empty() ? fmt::format("{} times smaller", RatioOfSourceText(options.pack))
@@ -172,7 +199,7 @@ std::string ReportTable(const SimOptions& options, const SimReport& report) {
       if (row.trace == trace.trace) text += TableRow(row);
     }
     for (const SimRow& row : report.rows) {
-      if (row.trace == trace.trace) text += PackedLine(row);
+      if (row.trace == trace.trace) text += LevelsLine(row) + PackedLine(row);
     }
   }
   text +=
@@ -221,16 +248,21 @@ std::string ReportCsv(const SimReport& report) {
   std::string text =
       "trace,policy,tiers,total,total_units,total_share,accesses,miss,gap_closed,dram_hit,scm_hit,"
       "scm_writes_per_access,second_chances_per_access,promotions_per_access,ghost_hits,amat_ns_optane100,amat_ns_"
-      "cxl,scm_written_bytes_per_access,packed_hit,packed_writes_per_access\n";
+      "cxl,scm_written_bytes_per_access,packed_hit,packed_writes_per_access,scm_fast_hit,level_demotions_per_access,"
+      "amat_ns_cxl_optane100\n";
   for (const SimRow& row : report.rows) {
     const SimCounts& c = row.counts;
+    const std::string levels = row.has_levels() ? fmt::format("{:.6f},{:.6f},{:.1f}", row.per_access(c.fast_hits()),
+                                                              row.per_access(c.level_demotions), row.ordered_ns)
+                                                : ",,";
     text += fmt::format(
-        "{},{},{},{},{},{:.6f},{},{:.6f},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{:.1f},{:.1f},{:.1f},{:.6f},{:.6f}\n",
+        "{},{},{},{},{},{:.6f},{},{:.6f},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.6f},{},{:.1f},{:.1f},{:.1f},{:.6f},{:.6f},{}"
+        "\n",
         FileName(row.trace), row.policy, row.single_tier ? 1 : 2, row.total, row.capacity.total, row.share, c.accesses,
         row.miss(), row.gap_closed ? fmt::format("{:.6f}", *row.gap_closed) : "", row.per_access(c.dram_hits),
         row.per_access(c.scm_hits()), row.per_access(c.scm_writes()), row.per_access(c.second_chances),
         row.per_access(c.promotions), c.ghost_hits, row.optane100_ns, row.cxl_ns, row.scm_written_bytes_per_access(),
-        row.per_access(PackedHits(c)), row.per_access(c.packed_writes));
+        row.per_access(PackedHits(c)), row.per_access(c.packed_writes), levels);
   }
   return text;
 }

@@ -66,30 +66,32 @@ class Job {
     }
     row->cpu_seconds = ThreadCpuSeconds() - start;
     const double bytes = options_.sizes == Sizes::kUnit ? options_.unit_bytes : trace_.mean_access_bytes();
-    const SimCounts& counts = row->counts;
-    const auto mean = [&](MediumModelName name) {
-      const MediumModel& model = GetMediumModel(name);
-      if (row->alternative) {
-        const auto written = static_cast<double>(row->counts.scm_written_units);
-        const auto writes = static_cast<double>(std::max<uint64_t>(1, row->counts.scm_writes()));
-        const AccessCosts costs =
-            AlternativeCostsOf(*row->alternative, model, bytes, written / writes, options_.flash_us);
-        return MeanAccessNs(costs, counts);
-      }
-      AccessCosts costs = CostsOf(model, bytes, options_.flash_us);
-      if (const auto codec = CodecOf(options_.pack)) {
-        const double packed_bytes = static_cast<double>(counts.packed_bytes);
-        const auto records = static_cast<double>(std::max<uint64_t>(1, counts.packed_writes));
-        AddPackedCosts(model, bytes, *codec, packed_bytes / records, &costs);
-      }
-      return MeanAccessNs(costs, counts);
-    };
-    row->optane100_ns = mean(MediumModelName::kOptane100);
-    row->cxl_ns = mean(MediumModelName::kCxl);
+    const AccessCosts optane100 = CostsUnder(MediumModelName::kOptane100, *row, bytes);
+    const AccessCosts cxl = CostsUnder(MediumModelName::kCxl, *row, bytes);
+    row->optane100_ns = MeanAccessNs(optane100, row->counts);
+    row->cxl_ns = MeanAccessNs(cxl, row->counts);
+    if (row->has_levels()) row->ordered_ns = MeanAccessNs(cxl, optane100, row->counts);
     return Status::Ok();
   }
 
  private:
+  AccessCosts CostsUnder(MediumModelName name, const SimRow& row, double block_bytes) const {
+    const MediumModel& model = GetMediumModel(name);
+    const SimCounts& counts = row.counts;
+    if (row.alternative) {
+      const auto written = static_cast<double>(counts.scm_written_units);
+      const auto writes = static_cast<double>(std::max<uint64_t>(1, counts.scm_writes()));
+      return AlternativeCostsOf(*row.alternative, model, block_bytes, written / writes, options_.flash_us);
+    }
+    AccessCosts costs = CostsOf(model, block_bytes, options_.flash_us);
+    if (const auto codec = CodecOf(options_.pack)) {
+      const double packed_bytes = static_cast<double>(counts.packed_bytes);
+      const auto records = static_cast<double>(std::max<uint64_t>(1, counts.packed_writes));
+      AddPackedCosts(model, block_bytes, *codec, packed_bytes / records, &costs);
+    }
+    return costs;
+  }
+
   Status RunReference(SimRow* row) const {
     const auto warmup = static_cast<uint64_t>(static_cast<double>(trace_.accesses().size()) * options_.warmup);
     row->counts.accesses = trace_.accesses().size() - warmup;

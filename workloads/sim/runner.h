@@ -26,6 +26,7 @@ struct SimRow {
   SimCounts counts{};
   double optane100_ns = 0;  // mean access time
   double cxl_ns = 0;
+  double ordered_ns = 0;               // of two levels: the fast one under cxl, the slow one under optane100
   std::optional<double> gap_closed{};  // of the way from LRU to OPT, where both were run
   uint32_t scm_unit_bytes = 1;         // of counts.scm_written_units
   uint64_t policy_dram_bytes = 0;
@@ -35,6 +36,8 @@ struct SimRow {
     return counts.accesses == 0 ? 0 : static_cast<double>(count) / static_cast<double>(counts.accesses);
   }
   double miss() const { return per_access(counts.misses); }
+  // Whether its SCM tier is a fast level and a slow one.
+  bool has_levels() const { return !single_tier && capacity.fast != 0; }
   double scm_written_bytes_per_access() const { return per_access(counts.scm_written_units) * scm_unit_bytes; }
 };
 

@@ -58,6 +58,23 @@ TEST(SimOptions, RefuseWhatIsOutOfRange) {
               HasSubstr("--dram_overhead=4294967296"));
 }
 
+TEST(SimOptions, RefuseAFastShareOfWhatHasNoLevels) {
+  EXPECT_THAT(Refusal([](auto& o) { o.fast_share = 1; }), HasSubstr("--fast_share=1 is out of range"));
+  EXPECT_THAT(Refusal([](auto& o) { o.fast_share = -0.25; }), HasSubstr("--fast_share=-0.25"));
+  EXPECT_THAT(Refusal([](auto& o) { o.fast_share = std::nan(""); }), HasSubstr("--fast_share=nan"));
+  EXPECT_THAT(Refusal([](auto& o) {
+                o.fast_share = 0.25;
+                o.policies = {"adaptive", "memory_mode"};
+              }),
+              AllOf(HasSubstr("--fast_share=0.25"), HasSubstr("--policies names memory_mode")));
+  EXPECT_THAT(Refusal([](auto& o) {
+                o.fast_share = 0.25;
+                o.policies = {"lru", "opt"};
+              }),
+              AllOf(HasSubstr("names no policy of two tiers"), HasSubstr("adaptive")));
+  EXPECT_EQ(Refusal([](auto& o) { o.fast_share = 0.25; }), "");
+}
+
 TEST(SimOptions, RefuseWhatIsNotKnownAndListTheKnown) {
   EXPECT_THAT(Refusal([](auto& o) {
                 o.policies = {"lru", "magic"};
@@ -154,6 +171,35 @@ TEST(PlanCapacity, CutsTheTotal) {
   options.sample = 0.5;  // a capacity in bytes is for the whole trace
   ASSERT_TRUE(PlanCapacity(trace, options, {.text = "4M", .bytes = 4 << 20}, &capacity).ok());
   EXPECT_EQ(capacity.total, 512u);
+}
+
+// Of 800 blocks of SCM in segments of 3, or of live ones of 256 KiB.
+TEST(PlanCapacity, CutsTheScmTierInLevels) {
+  const LoadedTrace trace = LoadKeys(TwiceEach(10'000));
+  SimOptions options = Good();
+  Capacity capacity;
+  const auto refusal = [&](double fast_share, const Total& total) {
+    options.fast_share = fast_share;
+    return PlanCapacity(trace, options, total, &capacity).message();
+  };
+  const Total small{.text = "10%", .share = 0.1}, large{.text = "64M", .bytes = 64 << 20};
+  EXPECT_EQ(refusal(0, small), "");
+  EXPECT_EQ(capacity.fast, 0u);
+  EXPECT_EQ(refusal(0.25, small), "");
+  EXPECT_EQ(capacity.fast, 200u);
+  EXPECT_EQ(MakeTwoTierOptions(trace, options, capacity).scm.fast_capacity, 200u);
+  EXPECT_EQ(refusal(0.015, small), "") << "four segments";
+  EXPECT_THAT(refusal(0.013, small), AllOf(HasSubstr("--fast_share=0.013 the fast level"), HasSubstr("raise it")));
+  EXPECT_THAT(refusal(0.99, small), AllOf(HasSubstr("the slow level"), HasSubstr("gets 8"), HasSubstr("lower it")));
+  options.pack = PackMode::kLz4;
+  EXPECT_EQ(refusal(0.25, small), "");
+  EXPECT_EQ(MakeTwoTierOptions(trace, options, capacity).scm.fast_capacity, 200u * 4096);
+  options.pack = PackMode::kOff;
+  options.sizes = Sizes::kBytes;
+  EXPECT_EQ(refusal(0.25, large), "");
+  EXPECT_EQ(capacity.fast % capacity.segment, 0u) << "whole segments";
+  EXPECT_NEAR(static_cast<double>(capacity.fast), 0.25 * static_cast<double>(capacity.scm), capacity.segment);
+  EXPECT_THAT(refusal(0.02, large), HasSubstr("less than 8 segments of")) << "as one of several media";
 }
 
 // Small blocks and large ones, and a total that holds a tenth of them.

@@ -2,6 +2,7 @@
 #include "workloads/sim/report.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -78,6 +79,9 @@ TEST_F(Report, JudgesEveryTraceBeforeItRunsOne) {
 }
 
 TEST_F(Report, TableFitsATerminal) {
+  options_.fast_share = 0.25;
+  report_ = {};
+  ASSERT_TRUE(RunSim(options_, &report_).ok());
   std::istringstream table(ReportTable(options_, report_));
   for (std::string line; std::getline(table, line);) EXPECT_LE(line.size(), 120u) << line;
 }
@@ -107,6 +111,31 @@ TEST_F(Report, CsvHasAColumnForEachName) {
     EXPECT_EQ(std::count(line.begin(), line.end(), ','), commas);
   }
   EXPECT_EQ(rows, 8);
+}
+
+TEST_F(Report, OfOrderedMediaTellsOfLevels) {
+  EXPECT_FALSE(ReportJson(options_, report_)["rows"][0].contains("scm_fast_hit"));
+  EXPECT_EQ(report_.rows[0].ordered_ns, 0);
+  options_.fast_share = 0.25;
+  SimReport levels;
+  ASSERT_EQ(RunSim(options_, &levels).message(), "");
+  const SimRow& row = levels.rows[0];
+  const SimCounts& counts = row.counts;
+  EXPECT_EQ(counts.dram_hits + counts.scm_hits() + counts.misses, counts.accesses);
+  EXPECT_GT(counts.fast_hits(), 0u);
+  EXPECT_GT(counts.slow.hits(), 0u);
+  EXPECT_GT(row.ordered_ns, row.cxl_ns);
+  EXPECT_LT(row.ordered_ns, row.optane100_ns);
+  const nlohmann::json json = ReportJson(options_, levels);
+  EXPECT_EQ(json["options"]["fast_share"], 0.25);
+  EXPECT_EQ(json["rows"][0]["fast_units"], 20);
+  EXPECT_DOUBLE_EQ(json["rows"][0]["scm_fast_hit"], row.per_access(counts.fast_hits()));
+  EXPECT_DOUBLE_EQ(json["rows"][0]["level_demotions_per_access"], row.per_access(counts.level_demotions));
+  EXPECT_DOUBLE_EQ(json["rows"][0]["amat_ns"]["cxl>optane100"], row.ordered_ns);
+  EXPECT_FALSE(json["rows"][2].contains("fast_units")) << "lru has one tier";
+  EXPECT_THAT(ReportTable(options_, levels), HasSubstr("dram_first at 0.1: per access 0."));
+  EXPECT_THAT(ReportCsv(levels), HasSubstr(fmt::format(",{:.6f},{:.6f},{:.1f}\n", row.per_access(counts.fast_hits()),
+                                                       row.per_access(counts.level_demotions), row.ordered_ns)));
 }
 
 TEST_F(Report, IsReplacedWholeOrRefused) {
