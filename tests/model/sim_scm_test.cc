@@ -25,6 +25,13 @@ constexpr uint64_t kSegmentBytes = 256 << 10;
 struct Sizes {
   uint32_t bytes_min, bytes_max;
   uint64_t segments = 0, fast_segments = 0;
+  bool keeps_all = false;  // a judge demotes what it can, and spares all else
+};
+
+class KeepAll : public SurvivorJudge {
+ public:
+  Fate Judge(const RecordFacts& record) override { return FateOf(record.demotable); }
+  static Fate FateOf(bool demotable) { return demotable ? Fate::kDemote : Fate::kSpare; }
 };
 
 // The two tiers side by side. What returns a text names the first difference it met; an empty one is none.
@@ -37,6 +44,7 @@ class SideBySide {
       units_.push_back(static_cast<uint32_t>(layout::RecordBytes(bytes_.back())));
     }
     payload_.resize(sizes.bytes_max);
+    keeps_all_ = sizes.keeps_all;
     ScmOptions options;
     options.capacity_bytes = sizes.segments * kSegmentBytes;
     if (sizes.fast_segments == 0) {
@@ -51,7 +59,7 @@ class SideBySide {
     options.prepare = Prepare::kBeforeOpen;              // the model knows no medium that grows
     options.pack = PackMode::kOff;                       // both are asked for raw records only
     options.expected_block_bytes = sizes.bytes_min / 2;  // words to spare: the model knows no displacement
-    const Status opened = ScmTier::Open(options, &live_);
+    const Status opened = ScmTier::Open(options, &live_, keeps_all_ ? &keep_all_ : nullptr);
     EXPECT_TRUE(opened.ok()) << opened.message();
     live_->SetRequeuePercent(requeue_percent);
     model_ = std::make_unique<ScmModel>(kBlocks, units_,
@@ -115,6 +123,7 @@ class SideBySide {
     const auto put =
         live_->Put(key, BlockRole::kData, std::as_bytes(std::span(payload_)).first(bytes_[block]), generation);
     const auto judge = [this](const ScmModel::Reached& reached) {
+      if (keeps_all_) return KeepAll::FateOf(reached.demotable);
       return FateByHeat(model_->heat(reached.block), reached.packable, reached.demotable);
     };
     return Same("put", put == PutResult::kStored, model_->Put(block, generation, Form::kRaw, judge));
@@ -123,13 +132,16 @@ class SideBySide {
   const test::ScratchFile slow_;
   std::vector<uint32_t> bytes_, units_;
   std::vector<char> payload_;
+  bool keeps_all_ = false;
+  KeepAll keep_all_;
   std::unique_ptr<ScmTier> live_;
   std::unique_ptr<ScmModel> model_;
 };
 
-std::string FirstDifference(uint64_t seed, bool equal_sizes, bool ordered) {
+std::string FirstDifference(uint64_t seed, bool equal_sizes, bool ordered, bool keeps_all) {
   std::mt19937_64 random(seed);
-  Sizes sizes{.bytes_min = equal_sizes ? 4096u : 1000u, .bytes_max = equal_sizes ? 4096u : 9000u};
+  Sizes sizes{
+      .bytes_min = equal_sizes ? 4096u : 1000u, .bytes_max = equal_sizes ? 4096u : 9000u, .keeps_all = keeps_all};
   if (ordered) {
     sizes.fast_segments = 8 * (1 + random() % 6);
     sizes.segments = sizes.fast_segments + 8 * (1 + random() % 12);
@@ -154,8 +166,9 @@ TEST_P(SimScm, HoldsTheBlocksThatTheLiveTierHolds) {
   const uint64_t own_seed = seed + static_cast<uint64_t>(GetParam());
   const bool equal_sizes = GetParam() % 2 == 0;
   const bool ordered = GetParam() % 4 >= 2;
-  std::string difference = FirstDifference(own_seed, equal_sizes, ordered);
-  if (!difference.empty()) difference = FirstDifference(own_seed, equal_sizes, ordered);
+  const bool keeps_all = GetParam() >= 6;
+  std::string difference = FirstDifference(own_seed, equal_sizes, ordered, keeps_all);
+  if (!difference.empty()) difference = FirstDifference(own_seed, equal_sizes, ordered, keeps_all);
   EXPECT_EQ(difference, "");
 }
 

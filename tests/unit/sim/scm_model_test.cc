@@ -208,6 +208,15 @@ TEST_F(OrderedScmModel, ADemotedRecordIsWrittenToTheFastLevelOnceItIsHotThere) {
   EXPECT_THAT(Audit(model_), IsEmpty());
 }
 
+// 0 is written anew where the slow level has its old record: to the first place of the first segment.
+TEST_F(OrderedScmModel, ARecordIsOnOneLevelAtATime) {
+  PutAll(0, 22);
+  ASSERT_EQ(model_.level(0), Level::kSlow);
+  Put(0);
+  EXPECT_EQ(model_.level(0), Level::kFast);
+  EXPECT_THAT(Audit(model_), IsEmpty());
+}
+
 TEST_F(OrderedScmModel, ADeletedFilesRecordsLeaveTheirLevel) {
   PutAll(0, 40);
   model_.EraseDead(0);
