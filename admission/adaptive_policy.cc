@@ -311,9 +311,10 @@ std::optional<Reason> AdaptivePolicy::LimitReached(uint32_t bytes) {
 Decision AdaptivePolicy::OnReclaim(const BlockFacts& block) {
   const uint64_t hash = HashOfBlock(block.key);
   const Decision decision = Survival(block, hash);
-  if (decision.action == Action::kDrop && block.demotable) return decision;
-  // A tier that packs makes room by that first: evidence is asked for once something had to go.
-  const bool fills = !block.codec || (decision.action == Action::kDrop && !block.in_dram);
+  if (decision.action == Action::kDrop && block.demotable && !block.in_dram) return decision;
+  // The slow ones of ordered media may still have room. A tier that packs makes room by that first: evidence is asked
+  // for once something had to go.
+  const bool fills = !block.demotable && (!block.codec || (decision.action == Action::kDrop && !block.in_dram));
   if (fills && !filled_.load(std::memory_order_relaxed)) filled_.store(true, std::memory_order_relaxed);
   // Of what DRAM holds as well: when it leaves DRAM, it has proved itself already.
   if (decision.action == Action::kDrop) ghost_.Insert(hash);

@@ -32,7 +32,7 @@ struct BlockFacts {
   bool scm_hollow = false;       // OnDramEviction: segments full of deleted files' blocks are reclaimed first
   bool packed = false;           // OnScmHit, OnReclaim: the record is packed
   bool packable = false;         // OnReclaim: it is raw, and may be worth packing
-  bool demotable = false;        // OnReclaim: it lies on the fast of ordered media; what is let go goes to OnDemotion
+  bool demotable = false;        // OnReclaim: it lies on the fast ones of ordered media (OnDemotion)
   bool in_dram = false;          // OnReclaim: the DRAM tier holds it too, as far as the SCM tier knows
   bool by_compaction = false;    // a compaction reads, not a user
   bool past_dram = false;        // it must not go to DRAM, neither by OnMiss nor by OnScmHit (KeptFromDram)

@@ -198,12 +198,13 @@ class TierFlow {
                            .in_scm = true,
                            .packed = record.packed,
                            .packable = record.packable,
-                           .demotable = record.demotable && !record.in_dram,
+                           .demotable = record.demotable,
                            .in_dram = record.in_dram,
                            .proven = record.generation == Generation::kProven,
                            .scm_heat = record.heat};
     Decision decision = tiers_.policy().OnReclaim(facts);
-    if (decision.action == Action::kDrop && facts.demotable) decision = tiers_.policy().OnDemotion(facts);
+    if (decision.action == Action::kDrop && facts.demotable && !facts.in_dram)
+      decision = tiers_.policy().OnDemotion(facts);
     switch (Counted(DecisionPoint::kReclaim, decision, facts.role).action) {
       case Action::kSpare:
         return Fate::kSpare;

@@ -263,6 +263,23 @@ TEST_F(Adaptive, FillsTheScmTierWithWhateverComes) {
     ExpectDecision(policy_->OnDramEviction(Block(n)), Action::kToScm, Reason::kFilling);
 }
 
+// What reclaim finds on the fast media tells nothing of the room on the slow ones.
+TEST_F(Adaptive, FillsTheSlowMediaBeforeItAsksForEvidence) {
+  BlockFacts spared = Recorded(1), demoted = Recorded(2), in_dram = Recorded(3);
+  spared.demotable = demoted.demotable = in_dram.demotable = true;
+  spared.scm_heat = 1;
+  in_dram.in_dram = true;
+  ExpectDecision(policy_->OnReclaim(spared), Action::kSpare, Reason::kHit);
+  ExpectDecision(policy_->OnReclaim(in_dram), Action::kDrop, Reason::kInDram);
+  ExpectDecision(policy_->OnReclaim(demoted), Action::kDrop, Reason::kNoHit);
+  ExpectDecision(policy_->OnDemotion(demoted), Action::kDemote, Reason::kPolicyDefault);
+  ExpectDecision(policy_->OnDramEviction(Block(4)), Action::kToScm, Reason::kFilling);
+  EXPECT_FALSE(policy_->OnDramEviction(Block(2)).proven) << "it was not let go";
+  EXPECT_TRUE(policy_->OnDramEviction(Block(3)).proven);
+  policy_->OnReclaim(Recorded(5));
+  ExpectDecision(policy_->OnDramEviction(Block(6)), Action::kDrop, Reason::kNoEvidence);
+}
+
 TEST_F(Adaptive, AHollowScmTierIsFilledAgain) {
   Fill();
   LookUp(100'000);

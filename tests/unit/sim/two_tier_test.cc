@@ -57,6 +57,7 @@ class ScriptedPolicy final : public Policy {
   Decision OnReclaim(const BlockFacts& block) override {
     EXPECT_TRUE(block.in_scm);
     if (block.in_dram) log.push_back("in dram");
+    if (block.demotable) log.push_back("demotable");
     return Answer("reclaim", block, on_reclaim);
   }
   Decision OnDemotion(const BlockFacts& block) override { return Answer("demotion", block, on_demotion); }
@@ -278,10 +279,10 @@ TEST(TwoTier, OrderedMediaAskAboutDemotionsAndCountByLevel) {
   TwoTierOptions options = Small(1, 3);
   options.scm.fast_capacity = 1;
   const SimCounts counts = RunKeys({1, 2, 3, 1, 2, 1}, options, &policy);
-  EXPECT_THAT(policy.log,
-              ElementsAre("miss 1 heat 0", "miss 2 heat 0", "dirty", "evict 1 heat 0",  //
-                          "miss 3 heat 0", "dirty", "evict 2 heat 0",                   //
-                          "reclaim 1 heat 0", "demotion 1 heat 0", "scm 1 heat 1", "scm 2 heat 1", "scm 1 heat 2"));
+  EXPECT_THAT(policy.log, ElementsAre("miss 1 heat 0", "miss 2 heat 0", "dirty", "evict 1 heat 0",  //
+                                      "miss 3 heat 0", "dirty", "evict 2 heat 0",                   //
+                                      "demotable", "reclaim 1 heat 0", "demotion 1 heat 0", "scm 1 heat 1",
+                                      "scm 2 heat 1", "scm 1 heat 2"));
   EXPECT_EQ(counts.level_demotions, 1u);
   EXPECT_EQ(counts.level_demoted_units, 1u);
   EXPECT_EQ(counts.scm_writes(), 3u) << "two of them from DRAM";
@@ -303,6 +304,18 @@ TEST(TwoTier, WhatACompactionFindsOnTheSlowLevelIsNoUsersHit) {
   const SimCounts counts = RunOn(trace, options, &policy);
   EXPECT_THAT(policy.log, Contains("scm 1 heat 0"));
   EXPECT_EQ(counts.slow.hits(), 0u);
+}
+
+TEST(TwoTier, WhatDramHoldsIsToldOfAndNotOfferedToTheSlowLevel) {
+  ScriptedPolicy policy;
+  policy.on_hit = Action::kPromote;
+  TwoTierOptions options = Small(2, 4);
+  options.scm.fast_capacity = 2;
+  // 1 is promoted, and 4 sends 3 to the fast level, which holds 1 and 2.
+  const SimCounts counts = RunKeys({1, 2, 3, 1, 4}, options, &policy);
+  ASSERT_GE(policy.log.size(), 4u);
+  EXPECT_THAT(std::span(policy.log).last(4), ElementsAre("evict 3 heat 0", "in dram", "demotable", "reclaim 1 heat 1"));
+  EXPECT_EQ(counts.level_demotions, 0u);
 }
 
 TEST(TwoTier, ABlockThatIsHotOnTheSlowLevelIsWrittenToTheFastOne) {
