@@ -92,6 +92,7 @@ Status CacheCurve::Make(plan::Curve* curve) const {
   miniature.writers = log_rules::WriterLanes(UINT32_MAX);  // of this machine
   miniature.dram_cache = options_.dram_cache == DramCacheKind::kLru ? sim::DramCache::kLru : sim::DramCache::kHcc;
   miniature.policy_maker = options_.policy_maker;
+  miniature.fast_share = now.fast_share;
   tiers.pack = "off";
   if (now.codec) {
     miniature.pack = *now.codec == Codec::kLz4 ? PackMode::kLz4 : PackMode::kZstd;
@@ -126,12 +127,16 @@ void CacheCurve::FollowLocked(uint64_t sampled) const {
   if (curve.points.empty()) return;
   fmt::format_to(std::back_inserter(text), "curve.look_ups: {}\ncurve.blocks: {}\ncurve.rate: {:.3g}\n",
                  curve.sums.requests, curve.sums.blocks, curve.rate_min * plan::LiveCurve::kSeeds);
+  const bool ordered = curve.form.fast_share != 0;
+  if (ordered) fmt::format_to(std::back_inserter(text), "curve.fast_share: {:.3g}\n", curve.form.fast_share);
   for (const plan::CurvePoint& point : curve.points) {
     const plan::HitShares shares = curve.Shares(point);
+    const std::string of_fast =
+        ordered ? fmt::format(", on fast media {:.2f}", 100 * (shares.scm.value - shares.scm_slow_hits)) : "";
     fmt::format_to(std::back_inserter(text),
-                   "curve.hit_percent.dram={}.scm={}: {:.2f} +-{:.2f} (dram {:.2f}, scm {:.2f})\n",
+                   "curve.hit_percent.dram={}.scm={}: {:.2f} +-{:.2f} (dram {:.2f}, scm {:.2f}{})\n",
                    SizeText(point.dram_bytes), SizeText(point.scm_bytes), 100 * shares.both.value,
-                   100 * shares.both.band, 100 * shares.dram.value, 100 * shares.scm.value);
+                   100 * shares.both.band, 100 * shares.dram.value, 100 * shares.scm.value, of_fast);
   }
   latest_.curve = std::move(curve);
 }

@@ -31,6 +31,7 @@ class CacheCurve {
       std::string_view policy{};
       uint64_t dram_bytes = 0, scm_bytes = 0;  // of the tiers
       std::optional<Codec> codec{};            // of new records; none if they stay raw
+      double fast_share = 0;                   // of scm_bytes: the fast ones of ordered media; 0: they are not ordered
     };
     std::function<Now()> now;
     std::function<CounterSnapshot()> counters;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cassert>
 #include <utility>
 
@@ -37,6 +38,16 @@ void TellOfTrouble(const std::string& medium, ScmOptions* scm) {
   };
 }
 
+// The share of the SCM tier that lies on the fast ones of ordered media, as far as they are in use. 0: they are not
+// ordered, or one level has gone.
+double FastShareOf(const ScmTier& scm) {
+  std::array<uint64_t, kLevels> bytes{};
+  for (const ScmTier::MemberFigures& member : scm.MembersNow())
+    bytes[static_cast<size_t>(member.level)] += member.is_out ? 0 : member.bytes;
+  const auto [fast, slow] = bytes;
+  return fast == 0 || slow == 0 ? 0 : static_cast<double>(fast) / static_cast<double>(fast + slow);
+}
+
 }  // namespace
 
 HybridCore::HybridCore(const HybridCacheOptions& options)
@@ -60,7 +71,8 @@ void HybridCore::OpenCurve() {
     return {.policy = policy_name(),
             .dram_bytes = as_divided ? options_.dram_bytes : policy_.dram_bytes(),
             .scm_bytes = scm_->capacity_bytes(),
-            .codec = flow_.codec()};
+            .codec = flow_.codec(),
+            .fast_share = FastShareOf(*scm_)};
   };
   observers_.OpenCurve(
       {.now = now, .counters = [this] { return Snapshot(); }, .now_ns = [this] { return options_.NowNs(); }});

@@ -70,7 +70,8 @@ void AddWeighted(const HitShares& shares, double weight, HitShares* sum) {
   add(shares.both, &sum->both);
   for (double HitShares::*field :
        {&HitShares::scm_in_place, &HitShares::scm_unpacked, &HitShares::promotions, &HitShares::packed_promotions,
-        &HitShares::scm_writes, &HitShares::second_chances, &HitShares::packed_writes, &HitShares::scm_written_bytes})
+        &HitShares::scm_slow_hits, &HitShares::scm_writes, &HitShares::second_chances, &HitShares::packed_writes,
+        &HitShares::scm_written_bytes})
     sum->*field += weight * shares.*field;
 }
 
@@ -89,6 +90,7 @@ PointCounts& PointCounts::operator+=(const PointCounts& other) {
   scm_unpacked += other.scm_unpacked;
   promotions += other.promotions;
   packed_promotions += other.packed_promotions;
+  scm_slow_hits += other.scm_slow_hits;
   scm_writes += other.scm_writes;
   second_chances += other.second_chances;
   packed_writes += other.packed_writes;
@@ -112,6 +114,7 @@ HitShares Curve::Shares(const CurvePoint& point) const {
           .scm_unpacked = of([](const PointCounts& c) { return c.scm_unpacked; }).value,
           .promotions = of([](const PointCounts& c) { return c.promotions; }).value,
           .packed_promotions = of([](const PointCounts& c) { return c.packed_promotions; }).value,
+          .scm_slow_hits = of([](const PointCounts& c) { return c.scm_slow_hits; }).value,
           .scm_writes = of([](const PointCounts& c) { return c.scm_writes; }).value,
           .second_chances = of([](const PointCounts& c) { return c.second_chances; }).value,
           .packed_writes = of([](const PointCounts& c) { return c.packed_writes; }).value,
@@ -142,6 +145,12 @@ Status Merge(const Curve& other, Curve* curve) {
   MEZZ_RETURN_IF_ERROR(CheckAlike("shares of warm-up", "warmup", a.warmup, b.warmup));
   MEZZ_RETURN_IF_ERROR(CheckAlike("numbers of samples", "seeds", a.seeds, b.seeds));
   MEZZ_RETURN_IF_ERROR(CheckAlike("numbers of writers", "writers", a.writers, b.writers));
+  if (a.fast_share != b.fast_share) {
+    return Status::InvalidArgument(fmt::format(
+        "curves of different ordered media cannot be merged: {:.4g} and {:.4g} of their SCM are fast; merge "
+        "those of caches with the same media (0: not ordered)",
+        a.fast_share, b.fast_share));
+  }
   MEZZ_RETURN_IF_ERROR(CheckAlike("DRAM sizes", "dram", a.dram, b.dram));
   MEZZ_RETURN_IF_ERROR(CheckAlike("SCM sizes", "scm", a.scm, b.scm));
 

@@ -30,6 +30,7 @@ struct PointCounts {
   uint64_t scm_unpacked = 0;       // hits on packed records, served from a copy that is not kept
   uint64_t promotions = 0;         // hits copied to DRAM
   uint64_t packed_promotions = 0;  // of the promotions: from packed records
+  uint64_t scm_slow_hits = 0;      // of the SCM hits: on the slow level, if the media are ordered
   uint64_t scm_writes = 0;         // records written, second chances included
   uint64_t second_chances = 0;     // of the writes
   uint64_t packed_writes = 0;      // of the writes
@@ -63,6 +64,7 @@ struct CurveForm {
   std::string pack_ratios{};     // how many times smaller blocks become: a number, or a digest of the distribution
   double warmup = 0;             // share of the requests that are not counted
   uint32_t seeds = 0;            // independent samples; for an exact curve, seeds of the policy
+  double fast_share = 0;         // of ordered media: the fast level's part of each SCM size; 0: there is one level
   uint32_t writers = 0;          // CPUs of the machine that serves, at most as many as writers have lanes
   std::vector<uint64_t> dram{};  // the grid: bytes, ascending; 0: no such tier
   std::vector<uint64_t> scm{};
@@ -101,6 +103,7 @@ struct HitShares {
   double scm_unpacked = 0;
   double promotions = 0;
   double packed_promotions = 0;
+  double scm_slow_hits = 0;
   double scm_writes = 0;
   double second_chances = 0;
   double packed_writes = 0;

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "admission/curves/operation.h"
 #include "cache/base/write_file.h"
@@ -29,7 +30,7 @@ std::string FirstLine(std::string_view rest) {
   return fmt::format("{}{},\"xxh3\":\"{:016x}\",\n", kBegin, kCurveFileVersion, XXH3_64bits(rest.data(), rest.size()));
 }
 
-// The fields of PointCounts, in the order in which a seed's row has them.
+// The fields of PointCounts, in the order in which a seed's row has them; the last only of ordered media.
 constexpr std::pair<const char*, uint64_t PointCounts::*> kPointFields[] = {
     {"dram_hits", &PointCounts::dram_hits},
     {"scm_in_place", &PointCounts::scm_in_place},
@@ -40,7 +41,11 @@ constexpr std::pair<const char*, uint64_t PointCounts::*> kPointFields[] = {
     {"second_chances", &PointCounts::second_chances},
     {"packed_writes", &PointCounts::packed_writes},
     {"scm_written_bytes", &PointCounts::scm_written_bytes},
+    {"scm_slow_hits", &PointCounts::scm_slow_hits},
 };
+std::span<const std::pair<const char*, uint64_t PointCounts::*>> FieldsOf(const CurveForm& form) {
+  return std::span(kPointFields).first(std::size(kPointFields) - (form.fast_share == 0 ? 1 : 0));
+}
 
 constexpr std::pair<const char*, uint64_t CurveSums::*> kSumFields[] = {
     {"hosts", &CurveSums::hosts},
@@ -54,10 +59,12 @@ constexpr std::pair<const char*, uint64_t CurveSums::*> kSumFields[] = {
 };
 
 json FormJson(const CurveForm& form) {
-  return {{"policy", form.policy}, {"dram_cache", form.dram_cache},   {"block_bytes", form.block_bytes},
-          {"pack", form.pack},     {"pack_ratios", form.pack_ratios}, {"warmup", form.warmup},
-          {"seeds", form.seeds},   {"writers", form.writers},         {"dram", form.dram},
-          {"scm", form.scm}};
+  json of = {{"policy", form.policy}, {"dram_cache", form.dram_cache},   {"block_bytes", form.block_bytes},
+             {"pack", form.pack},     {"pack_ratios", form.pack_ratios}, {"warmup", form.warmup},
+             {"seeds", form.seeds},   {"writers", form.writers},         {"dram", form.dram},
+             {"scm", form.scm}};
+  if (form.fast_share != 0) of["fast_share"] = form.fast_share;
+  return of;
 }
 
 json SumsJson(const CurveSums& sums) {
@@ -70,11 +77,11 @@ json SumsJson(const CurveSums& sums) {
   return of;
 }
 
-json PointJson(const CurvePoint& point) {
+json PointJson(const CurvePoint& point, const CurveForm& form) {
   json rows = json::array();
   for (const PointCounts& counts : point.seeds) {
     json& row = rows.emplace_back(json::array());
-    for (const auto& [name, field] : kPointFields) row.push_back(counts.*field);
+    for (const auto& [name, field] : FieldsOf(form)) row.push_back(counts.*field);
   }
   json roles;
   for (size_t i = 0; i < kBlockRoles; ++i) {
@@ -86,9 +93,9 @@ json PointJson(const CurvePoint& point) {
 
 json CurveJson(const Curve& curve) {
   json fields = json::array();
-  for (const auto& [name, field] : kPointFields) fields.push_back(name);
+  for (const auto& [name, field] : FieldsOf(curve.form)) fields.push_back(name);
   json points = json::array();
-  for (const CurvePoint& point : curve.points) points.push_back(PointJson(point));
+  for (const CurvePoint& point : curve.points) points.push_back(PointJson(point, curve.form));
   return {{"form", FormJson(curve.form)},
           {"sums", SumsJson(curve.sums)},
           {"rate_min", curve.rate_min},
@@ -107,6 +114,7 @@ CurveForm FormOf(const json& of) {
           .pack_ratios = of.at("pack_ratios"),
           .warmup = of.at("warmup"),
           .seeds = of.at("seeds"),
+          .fast_share = of.value("fast_share", 0.0),
           .writers = of.at("writers"),
           .dram = of.at("dram"),
           .scm = of.at("scm")};
@@ -122,12 +130,12 @@ CurveSums SumsOf(const json& of) {
   return sums;
 }
 
-CurvePoint PointOf(const json& of) {
+CurvePoint PointOf(const json& of, const CurveForm& form) {
   CurvePoint point{.dram_bytes = of.at("dram"), .scm_bytes = of.at("scm")};
   for (const json& row : of.at("seeds")) {
     PointCounts counts;
     size_t column = 0;
-    for (const auto& [name, field] : kPointFields) counts.*field = row.at(column++);
+    for (const auto& [name, field] : FieldsOf(form)) counts.*field = row.at(column++);
     point.seeds.push_back(counts);
   }
   for (size_t i = 0; i < kBlockRoles; ++i) {
@@ -143,7 +151,7 @@ Curve CurveOf(const json& of) {
               .rate_min = of.at("rate_min"),
               .traces = of.at("traces"),
               .warnings = of.at("warnings")};
-  for (const json& point : of.at("points")) curve.points.push_back(PointOf(point));
+  for (const json& point : of.at("points")) curve.points.push_back(PointOf(point, curve.form));
   return curve;
 }
 
@@ -156,6 +164,7 @@ std::string Contradiction(const Curve& curve) {
   const CurveForm& form = curve.form;
   if (!Ascends(form.dram) || !Ascends(form.scm)) return "the sizes of its grid do not ascend";
   if (curve.points.size() != form.dram.size() * form.scm.size()) return "it has not one point for each pair of sizes";
+  if (!(form.fast_share >= 0 && form.fast_share < 1)) return "its fast level has no share of its SCM sizes";
   if (form.seeds == 0 || curve.sums.counted_requests == 0) return "it counts nothing";
   for (size_t i = 0; i < curve.points.size(); ++i) {
     const CurvePoint& point = curve.points[i];

@@ -231,6 +231,7 @@ Status LiveCurve::MakeOf(const Tiers& tiers, Curve* curve) {
                .pack_ratios = tiers.pack_ratios,
                .warmup = kWarmup,
                .seeds = kSeeds,
+               .fast_share = tiers.miniature.fast_share,
                .writers = tiers.miniature.writers,
                .dram = Axis(tiers.dram_bytes),
                .scm = tiers.scm_bytes == 0 ? std::vector<uint64_t>() : Axis(tiers.scm_bytes)};
@@ -267,6 +268,12 @@ Status LiveCurve::MakeOf(const Tiers& tiers, Curve* curve) {
   if (kept_share < 1 - kDroppedWarned) {
     made.warnings.push_back(fmt::format("{}: {:.1f} % of the sampled look-ups were dropped where threads met",
                                         tiers.name, 100 * (1 - kept_share)));
+  }
+  if (made.form.fast_share != 0) {
+    made.warnings.push_back(
+        fmt::format("{}: SCM is ordered media, {:.0f} % of each size the fast ones: one medium of "
+                    "that size has other hits",
+                    tiers.name, 100 * made.form.fast_share));
   }
   *curve = std::move(made);
   return Status::Ok();

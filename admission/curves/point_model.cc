@@ -16,6 +16,7 @@ namespace mezz::plan {
 namespace {
 
 constexpr uint64_t kMiniatureSegments = 256;
+constexpr uint64_t kSegmentsOfSmallerLevel = 16;
 constexpr double kHighPriorityPool = 0.5;  // LRUCache's default
 
 bool IsScmAlone(std::string_view policy) { return std::ranges::find(ScmAloneNames(), policy) != ScmAloneNames().end(); }
@@ -28,22 +29,32 @@ bool IsLruAlone(const MiniatureOptions& options) { return options.policy == "lru
 
 // The segments that the live tier would have.
 struct LiveSegments {
-  LiveSegments(uint64_t scm_bytes, uint32_t writers) {
+  LiveSegments(uint64_t scm_bytes, uint32_t writers, double fast_share) {
     ScmOptions live;
     live.capacity_bytes = scm_bytes;
     bytes = live.EffectiveSegmentBytes();
     count = std::max<uint64_t>(kSegmentsMin, scm_bytes / bytes);
+    constexpr uint64_t kLeast = log_rules::kSegmentsOfLevelMin;
+    if (fast_share != 0) {
+      const double wanted = std::round(static_cast<double>(count) * fast_share);
+      fast = std::clamp(static_cast<uint64_t>(wanted), kLeast, count - kLeast);
+    }
     // One for the proven and one for each lane of writers, half full; as many kept free, and the one that is emptied.
-    lanes = static_cast<uint32_t>(std::clamp<uint64_t>(count / log_rules::kSegmentsPerLane, 1,
+    lanes = static_cast<uint32_t>(std::clamp<uint64_t>((fast == 0 ? count : fast) / log_rules::kSegmentsPerLane, 1,
                                                        std::clamp(writers, 1u, log_rules::kWriterLanesMax)));
     reserve = lanes + 2;
+    slow_reserve = fast == 0 ? 0 : 3;  // one lane
     lives = scm_bytes / bytes >= kSegmentsMin;
   }
+  uint64_t smaller_level() const { return std::min(fast, count - fast); }
+
   uint64_t bytes = 0;
   uint64_t count = 0;
+  uint64_t fast = 0;  // of `count`, those of the fast level; 0: there is one level
   uint32_t lanes = 0;
-  uint64_t reserve = 0;
-  bool lives = false;  // else the tier is too small to be opened
+  uint64_t reserve = 0;       // of the fast level, or of the only one
+  uint64_t slow_reserve = 0;  // of the slow one
+  bool lives = false;         // else the tier is too small to be opened
 };
 
 class TwoTierPoint final : public PointModel {
@@ -62,6 +73,7 @@ class TwoTierPoint final : public PointModel {
                          .scm_unpacked = sim.scm_unpacked,
                          .promotions = sim.promotions,
                          .packed_promotions = sim.packed_promotions,
+                         .scm_slow_hits = sim.slow.hits(),
                          .scm_writes = sim.scm_writes(),
                          .second_chances = sim.second_chances,
                          .packed_writes = sim.packed_writes,
@@ -147,13 +159,27 @@ sim::DramCache StockCacheOf(const MiniatureOptions& options) {
 }
 
 // The options of an SCM tier of `scm_bytes`, of which `scm` are modelled.
-sim::ScmModelOptions ScmOf(const BlockSizes& sizes, const MiniatureOptions& options, uint64_t scm_bytes, uint64_t scm,
-                           bool as_live) {
-  const LiveSegments live(scm_bytes, options.writers);
-  if (as_live) return {.capacity = scm, .segment = live.bytes, .exact_capacity = false, .writer_lanes = live.lanes};
+sim::ScmModelOptions ScmOf(const BlockSizes& sizes, const LiveSegments& live, uint64_t scm, bool as_live) {
+  if (as_live)
+    return {.capacity = scm,
+            .fast_capacity = live.fast * live.bytes,
+            .segment = live.bytes,
+            .exact_capacity = false,
+            .writer_lanes = live.lanes};
   const uint64_t segments = std::min(live.count, kMiniatureSegments);
-  const uint64_t segment = std::max<uint64_t>(scm / segments, sizes.record_max);
-  return {.capacity = std::max(scm, segment), .segment = segment, .exact_capacity = true};
+  uint64_t segment = std::max<uint64_t>(scm / segments, sizes.record_max);
+  if (live.fast == 0) return {.capacity = std::max(scm, segment), .segment = segment, .exact_capacity = true};
+  const uint64_t usable = live.count - live.reserve - live.slow_reserve;
+  const auto fast = static_cast<uint64_t>(static_cast<double>(scm) * static_cast<double>(live.fast - live.reserve) /
+                                          static_cast<double>(usable));
+  // The smaller level has some segments, too, if it lives with more of them.
+  const uint64_t smaller = std::min(fast, scm - fast) / std::min(live.smaller_level(), kSegmentsOfSmallerLevel);
+  segment = std::max<uint64_t>(std::min(segment, smaller), sizes.record_max);
+  const uint64_t fast_capacity = std::max(fast, segment);
+  return {.capacity = fast_capacity + std::max(scm - fast, segment),
+          .fast_capacity = fast_capacity,
+          .segment = segment,
+          .exact_capacity = true};
 }
 
 Status CheckHoldsBlock(std::string_view tier, uint64_t bytes, uint64_t scaled, uint64_t block, double rate) {
@@ -180,9 +206,9 @@ const std::vector<std::string_view>& ScmAloneNames() {
   return names;
 }
 
-uint64_t UsableScmBytes(uint64_t scm_bytes, uint32_t writers) {
-  const LiveSegments live(scm_bytes, writers);
-  return scm_bytes - scm_bytes / live.count * live.reserve;
+uint64_t UsableScmBytes(uint64_t scm_bytes, uint32_t writers, double fast_share) {
+  const LiveSegments live(scm_bytes, writers, fast_share);
+  return scm_bytes - scm_bytes / live.count * (live.reserve + live.slow_reserve);
 }
 
 BlockSizes::BlockSizes(const BlockTrace& trace, const MiniatureOptions& options) {
@@ -214,7 +240,7 @@ Status CheckTiersHoldBlocks(const BlockSizes& sizes, const MiniatureOptions& opt
     return CheckHoldsBlock(tier, bytes, Scaled(usable, options.rate), sizes.block_mean, options.rate);
   };
   MEZZ_RETURN_IF_ERROR(check("dram", dram_bytes, dram_bytes));
-  return check("scm", scm_bytes, scm_bytes == 0 ? 0 : UsableScmBytes(scm_bytes, options.writers));
+  return check("scm", scm_bytes, scm_bytes == 0 ? 0 : UsableScmBytes(scm_bytes, options.writers, options.fast_share));
 }
 
 Status MakePointModel(const BlockTrace& trace, const BlockSizes& sizes, const MiniatureOptions& options,
@@ -224,10 +250,11 @@ Status MakePointModel(const BlockTrace& trace, const BlockSizes& sizes, const Mi
   const uint64_t dram = Scaled(dram_bytes, options.rate);
   // Without a sample nothing is scaled, and the tier has its segments as it lives: what it keeps free follows from what
   // writers do. A miniature's segments would be too few for that, so there it is taken off.
-  const bool as_live =
-      options.rate >= 1 && dram != 0 && scm_bytes != 0 && LiveSegments(scm_bytes, options.writers).lives;
+  const LiveSegments live(scm_bytes, options.writers, options.fast_share);
+  const bool as_live = options.rate >= 1 && dram != 0 && scm_bytes != 0 && live.lives;
   const bool has_log = dram != 0 && scm_bytes != 0;  // a stock cache in SCM has none
-  const uint64_t usable = has_log && !as_live ? UsableScmBytes(scm_bytes, options.writers) : scm_bytes;
+  const uint64_t usable =
+      has_log && !as_live ? UsableScmBytes(scm_bytes, options.writers, options.fast_share) : scm_bytes;
   const uint64_t scm = Scaled(usable, options.rate);
   const sim::DramModelOptions dram_options = DramOf(options, dram == 0 ? scm : dram);
   if (dram == 0 || scm == 0) {
@@ -243,7 +270,7 @@ Status MakePointModel(const BlockTrace& trace, const BlockSizes& sizes, const Mi
   sim::TwoTierOptions& two = parts->options;
   two.dram_cache = options.dram_cache;
   two.dram = dram_options;
-  two.scm = ScmOf(sizes, options, scm_bytes, scm, as_live);
+  two.scm = ScmOf(sizes, live, scm, as_live);
   two.dram_charges = sizes.dram_charges;
   two.record_units = sizes.records;
   two.access_ns = std::max<uint64_t>(1, static_cast<uint64_t>(static_cast<double>(options.access_ns) / options.rate));

@@ -37,6 +37,8 @@ struct MiniatureOptions {
   uint64_t access_ns = 10'000;  // between requests of the whole trace
   uint64_t seed = 1;            // of the policy's hashes and of the drawn ratios
   double rate = 1;              // of the sample; with 1 the tiers are modelled as the live ones, not in miniature
+  // Of an SCM tier of ordered media: the share of each of its sizes that is the fast level. 0: it has one level.
+  double fast_share = 0;
   uint32_t writers = log_rules::kWriterLanesMax;  // CPUs of the machine that serves; SCM has at most as many lanes
   // Makes the policy; empty: MakePolicy.
   std::function<Status(std::string_view name, const PolicyOptions& options, std::unique_ptr<Policy>* policy)>
@@ -89,7 +91,8 @@ Status MakePointModel(const BlockTrace& trace, const BlockSizes& sizes, const Mi
 // The options of a DRAM tier like that of the stock caches. In miniature it has one shard.
 sim::DramModelOptions DramOf(const MiniatureOptions& options, uint64_t capacity);
 
-// How much of an SCM tier of `scm_bytes` records can fill: the live tier keeps some segments free or half full.
-uint64_t UsableScmBytes(uint64_t scm_bytes, uint32_t writers);
+// How much of an SCM tier of `scm_bytes` records can fill: the live tier keeps some segments free or half full, of
+// ordered media on each level.
+uint64_t UsableScmBytes(uint64_t scm_bytes, uint32_t writers, double fast_share = 0);
 
 }  // namespace mezz::plan

@@ -144,6 +144,7 @@ void AddSeed(const CurveSums& sums, double rate, const SampleCounts& counts, Cur
                     .scm_unpacked = up(sample.scm_unpacked),
                     .promotions = up(sample.promotions),
                     .packed_promotions = up(sample.packed_promotions),
+                    .scm_slow_hits = up(sample.scm_slow_hits),
                     .scm_writes = up(sample.scm_writes),
                     .second_chances = up(sample.second_chances),
                     .packed_writes = up(sample.packed_writes),

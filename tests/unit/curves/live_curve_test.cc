@@ -14,10 +14,12 @@
 #include "admission/block_hash.h"
 #include "tests/support/curves.h"
 #include "tests/support/seed.h"
+#include "workloads/readers/loaded_trace.h"
 
 namespace mezz::plan {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr uint32_t kBlockBytes = 4096;
@@ -41,13 +43,18 @@ class Live {
     ++look_ups[static_cast<size_t>(role)];
     now_ns += 10'000;
   }
-  Curve Make(uint64_t dram_bytes, uint64_t scm_bytes) {
+  Curve Make(uint64_t dram_bytes, uint64_t scm_bytes, double fast_share = 0) {
     Curve made;
-    const Status status = curve->Make({.name = "live", .dram_bytes = dram_bytes, .scm_bytes = scm_bytes}, &made);
+    const Status status = curve->Make({.name = "live",
+                                       .miniature = {.policy = policy, .fast_share = fast_share},
+                                       .dram_bytes = dram_bytes,
+                                       .scm_bytes = scm_bytes},
+                                      &made);
     if (!status.ok()) throw std::runtime_error(std::string(status.message()));  // which fails the test
     return made;
   }
 
+  std::string policy = "adaptive";
   LiveCurve::LookUps look_ups{};
   uint64_t now_ns = 0;
   std::function<void()> at_reading;  // once
@@ -89,6 +96,20 @@ void ExpectNearExact(const Curve& live, const std::vector<uint64_t>& keys) {
   EXPECT_LE(sum / static_cast<double>(live.points.size()), 0.01);
 }
 
+// What all of the trace's later half finds at these sizes.
+SampleCounts ExactAt(const LoadedTrace& trace, const MiniatureOptions& options, const CurvePoint& point) {
+  const BlockSizes sizes(trace, options);
+  std::unique_ptr<PointModel> model;
+  EXPECT_TRUE(MakePointModel(trace, sizes, options, point.dram_bytes, point.scm_bytes, &model).ok());
+  const size_t requests = trace.accesses().size();
+  model->Run(0, requests / 2);
+  model->StartCounting();
+  model->Run(requests / 2, requests);
+  SampleCounts counts;
+  EXPECT_EQ(model->Counts(&counts).message(), "");
+  return counts;
+}
+
 TEST(LiveCurve, IsThatOfAllLookUps) {
   test::Random random(test::Seed());
   const std::vector<uint64_t> keys = test::SkewedKeys(&random, 140'000, 20'000);
@@ -100,6 +121,43 @@ TEST(LiveCurve, IsThatOfAllLookUps) {
   EXPECT_EQ(made.sums.requests, keys.size());
   EXPECT_EQ(made.sums.counted_requests, keys.size() / 2);
   ExpectNearExact(made, keys);
+}
+
+// Against all look-ups, in levels that are modelled as they live. In which tier `adaptive` finds a block depends on its
+// seed, so of that only the sums agree.
+TEST(LiveCurve, OfOrderedMediaTellsOfBothLevels) {
+  constexpr double kFastShare = 0.25;
+  test::Random random(test::Seed());
+  const std::vector<uint64_t> keys = test::SkewedKeys(&random, 140'000, 20'000);
+  test::KeySource source(keys);
+  LoadedTrace trace;
+  ASSERT_TRUE(LoadedTrace::Load(&source, {.unit_bytes = kBlockBytes}, &trace).ok());
+  Live live({.rate_max = 1, .blocks_max = 2048});
+  for (const uint64_t key : keys) live.LookUp(key);
+  for (const std::string policy : {"dram_first", "adaptive"}) {
+    live.policy = policy;
+    const Curve made = live.Make(8 << 20, 24 << 20, kFastShare);
+    EXPECT_EQ(made.form.fast_share, kFastShare);
+    EXPECT_THAT(made.warnings, ElementsAre(HasSubstr("SCM is ordered media, 25 % of each size")));
+    double off = 0;
+    for (const CurvePoint& point : made.points) {
+      SCOPED_TRACE(policy + " dram=" + std::to_string(point.dram_bytes) + " scm=" + std::to_string(point.scm_bytes));
+      const SampleCounts exact = ExactAt(trace, {.policy = policy, .fast_share = kFastShare}, point);
+      const auto share = [&](uint64_t count) {
+        return static_cast<double>(count) / static_cast<double>(exact.requests);
+      };
+      const HitShares shares = made.Shares(point);
+      const double hits = share(exact.point.dram_hits + exact.point.scm_hits());
+      off += std::abs(shares.both.value - hits);
+      EXPECT_NEAR(shares.both.value, hits, 0.02 + 1.5 * shares.both.band);
+      EXPECT_EQ(shares.scm_slow_hits > 0.01, point.scm_bytes != 0);
+      if (policy == "adaptive") continue;
+      EXPECT_NEAR(shares.scm_slow_hits, share(exact.point.scm_slow_hits), 0.02 + 1.5 * shares.both.band);
+    }
+    EXPECT_LE(off / static_cast<double>(made.points.size()), 0.01) << policy;
+  }
+  const Curve unordered = live.Make(8 << 20, 24 << 20);
+  EXPECT_EQ(unordered.Shares(unordered.points.back()).scm_slow_hits, 0);
 }
 
 // Its window begins with tiers that hold what was asked for before it.

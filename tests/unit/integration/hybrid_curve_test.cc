@@ -98,14 +98,39 @@ TEST_F(HybridCurve, SaysAtItsOwnSizeWhatTheCacheFound) {
   EXPECT_LT(shares.both.value, hits);
 }
 
+TEST_F(HybridCurve, OfOrderedMediaSaysWhatTheCacheFound) {
+  const test::ScratchFile slow;
+  options_.scm.medium = ScmOptions().medium;
+  options_.scm.recovery = Recovery::kDiscard;
+  options_.scm.members = {{.medium = MediumKind::kAnonymous, .capacity_bytes = 4 << 20},
+                          {.path = slow.path(), .capacity_bytes = 12 << 20, .level = Level::kSlow}};
+  Open();
+  LookUp(100'000);
+  const CounterSnapshot before = stats_->Counters();
+  LookUp(100'000);
+  const CounterSnapshot found = stats_->Counters() - before;
+  EXPECT_GT(found[Event::kScmDemoted], 1000u);
+  plan::Curve curve;
+  ASSERT_TRUE(stats_->MakeCurve(&curve).ok());
+  EXPECT_EQ(curve.form.fast_share, 0.25);
+  plan::HitShares shares;
+  ASSERT_TRUE(curve.At(options_.dram_bytes, options_.scm.capacity_bytes, &shares).ok());
+  EXPECT_NEAR(shares.both.value, 1 - static_cast<double>(found[Event::kMiss]) / 100'000, 0.03);
+  EXPECT_GT(shares.scm_slow_hits, 0.02);
+  EXPECT_LT(shares.scm_slow_hits, shares.scm.value);
+  EXPECT_THAT(stats_->Report(), AllOf(HasSubstr("\ncurve.fast_share: 0.25\n"), HasSubstr(", on fast media ")));
+  cache_.reset();  // before its medium
+}
+
 TEST_F(HybridCurve, StandsInTheReportAndInTheFileThatMergesWithAnotherHosts) {
   options_.curve_file = PathOf("a.curve");
   Open();
   EXPECT_THAT(stats_->Report(), HasSubstr("curve: no block was looked up yet"));
   LookUp(30'000);
-  EXPECT_THAT(stats_->Report(), AllOf(HasSubstr("\ncurve.look_ups: 30000\n"), HasSubstr("\ncurve.sampled: 30000\n"),
-                                      HasSubstr("\ncurve.hit_percent.dram=4M.scm=16M: "),
-                                      HasSubstr("dram.curve_bytes: "), HasSubstr(";curve=1:/")));
+  EXPECT_THAT(stats_->Report(),
+              AllOf(HasSubstr("\ncurve.look_ups: 30000\n"), HasSubstr("\ncurve.sampled: 30000\n"),
+                    HasSubstr("\ncurve.hit_percent.dram=4M.scm=16M: "), HasSubstr("dram.curve_bytes: "),
+                    HasSubstr(";curve=1:/"), Not(HasSubstr("fast"))));
   plan::Curve reported;
   ASSERT_TRUE(plan::ReadCurve(options_.curve_file, &reported).ok()) << "written with the report";
   EXPECT_EQ(reported.sums.requests, 30'000u);

@@ -17,7 +17,9 @@ namespace mezz::plan {
 namespace {
 
 using test::Random;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 Curve SomeCurve() {
   Random random(test::Seed());
@@ -39,6 +41,18 @@ TEST(CurveFile, GivesBackWhatWasWritten) {
     ASSERT_TRUE(status.ok()) << status.message();
     ASSERT_EQ(read, curve);
   }
+}
+
+TEST(CurveFile, HasTheHitsOnSlowMediaWhereTheMediaAreOrdered) {
+  Curve curve = SomeCurve();
+  EXPECT_THAT(CurveText(curve, {}), Not(AnyOf(HasSubstr("fast_share"), HasSubstr("scm_slow_hits"))));
+  curve.form.fast_share = 0.2;
+  curve.points[3].seeds[1].scm_slow_hits = 77;
+  Curve read;
+  ASSERT_TRUE(ParseCurve(CurveText(curve, {}), "x", &read).ok());
+  EXPECT_EQ(read, curve);
+  EXPECT_EQ(read.form.fast_share, 0.2);
+  EXPECT_EQ(read.points[3].seeds[1].scm_slow_hits, 77u);
 }
 
 TEST(CurveFile, IsJsonForOthers) {
@@ -83,6 +97,7 @@ TEST(CurveFile, RefusesNonsenseWithARightChecksum) {
        },
        "do not ascend"},
       {[](Curve* curve) { curve->form.scm.clear(); }, "do not ascend"},
+      {[](Curve* curve) { curve->form.fast_share = 1; }, "its fast level has no share"},
       {[](Curve* curve) { curve->points.pop_back(); }, "one point for each pair"},
       {[](Curve* curve) { curve->points[1].scm_bytes = 5; }, "point 1 is not that of its grid"},
       {[](Curve* curve) { curve->points[2].seeds.pop_back(); }, "point 2 has another number of seeds"},

@@ -67,6 +67,7 @@ TEST(CurveMerge, NamesWhatDiffers) {
       {[](CurveForm* form) { form->warmup = 0.5; }, "shares of warm-up cannot be merged: 0 and 0.5"},
       {[](CurveForm* form) { form->seeds = 1; }, "numbers of samples cannot be merged: 3 and 1"},
       {[](CurveForm* form) { form->writers = 1; }, "numbers of writers cannot be merged: 4 and 1"},
+      {[](CurveForm* form) { form->fast_share = 0.25; }, "ordered media cannot be merged: 0 and 0.25 of their SCM"},
       {[](CurveForm* form) { form->dram[0] = 77; }, "DRAM sizes cannot be merged"},
       {[](CurveForm* form) { form->scm[1] = 77; }, "SCM sizes cannot be merged"},
   };
