@@ -23,6 +23,7 @@ LogLevel::LogLevel(Level level, uint32_t begin, uint32_t end, SegmentTable* tabl
       limit_(size()) {
   free_.reserve(size());
   parked_.reserve(size());
+  parked_withdrawn_.reserve(size());
 }
 
 // Below what is free already: the stack hands out the start of the medium first. No allocation: there is room.
@@ -44,7 +45,8 @@ SegmentId LogLevel::TakeFree(uint32_t near) {
   if (members_->count() > 1) {
     uint32_t have = 0;
     for (const SegmentId id : free_) have |= 1u << members_->Of(id);
-    const size_t member = members_->TakeTurn((have & near) != 0 ? have & near : have);
+    const uint32_t near_ones = have & near;
+    const size_t member = members_->TakeTurn(near_ones != 0 ? near_ones : have);
     while (members_->Of(*taken) != member) --taken;
   }
   const SegmentId id = *taken;
@@ -53,15 +55,9 @@ SegmentId LogLevel::TakeFree(uint32_t near) {
   return id;
 }
 
-// A withdrawn one is parked, before those that are parked as surplus.
 void LogLevel::AddFree(SegmentId id) {
-  if (!members_->IsWithdrawn(id)) {
-    free_.push_back(id);
-  } else {
-    table_->Change(id, State::kFree, State::kParked);
-    parked_.push_back(id);
-    std::swap(parked_[withdrawn_parked_++], parked_.back());
-  }
+  if (members_->IsWithdrawn(id)) table_->Change(id, State::kFree, State::kParked);
+  (members_->IsWithdrawn(id) ? parked_withdrawn_ : free_).push_back(id);
   Count();
 }
 
@@ -71,35 +67,26 @@ void LogLevel::NoteQuarantined(SegmentId id) {
 }
 
 void LogLevel::FollowMembers() {
-  const auto is_withdrawn = [this](SegmentId id) { return members_->IsWithdrawn(id); };
   uint32_t withdrawn = 0;
   for (uint32_t i = begin_; i < end_; ++i) {
-    const SegmentId id{i};
-    if (is_withdrawn(id) && table_->state(id) != State::kQuarantined) ++withdrawn;
+    const bool counts = members_->IsWithdrawn(SegmentId{i}) && table_->state(SegmentId{i}) != State::kQuarantined;
+    withdrawn += counts ? 1 : 0;
   }
   withdrawn_.store(withdrawn, std::memory_order_relaxed);
-  const auto park = [&](SegmentId id) {
-    if (!is_withdrawn(id)) return false;
+  for (std::vector<SegmentId>* const parked : {&parked_, &parked_withdrawn_}) {
+    for (const SegmentId id : *parked) {
+      table_->Change(id, State::kParked, State::kFree);
+      free_.push_back(id);
+    }
+    parked->clear();
+  }
+  const auto going = std::ranges::stable_partition(free_, [&](SegmentId id) { return !members_->IsWithdrawn(id); });
+  for (const SegmentId id : going) {
     table_->Change(id, State::kFree, State::kParked);
-    parked_.push_back(id);
-    return true;
-  };
-  std::erase_if(free_, park);
-  const auto unpark = [&](SegmentId id) {
-    if (is_withdrawn(id)) return false;
-    table_->Change(id, State::kParked, State::kFree);
-    free_.push_back(id);
-    return true;
-  };
-  std::erase_if(parked_, unpark);  // the surplus is parked again by Park
-  CountParked();
+    parked_withdrawn_.push_back(id);
+  }
+  free_.erase(going.begin(), going.end());
   Count();
-}
-
-// All that is left is withdrawn, or the withdrawn stand first.
-void LogLevel::CountParked() {
-  withdrawn_parked_ =
-      static_cast<uint32_t>(std::ranges::count_if(parked_, [&](SegmentId id) { return members_->IsWithdrawn(id); }));
 }
 
 bool LogLevel::HasWithdrawn() const {
@@ -114,13 +101,13 @@ bool LogLevel::HasWithdrawn() const {
 
 // How many of the segments that are ready must not be used.
 uint32_t LogLevel::Surplus() const {
-  const uint32_t ready = size() - unready_ - quarantined() - withdrawn_parked_;
+  const uint32_t ready = size() - std::min(size(), unready_ + quarantined() + withdrawn());
   return ready > limit() ? ready - limit() : 0;
 }
 
 void LogLevel::Park(size_t kept) {
   const uint32_t surplus = Surplus();
-  while (parked_as_surplus() < surplus && free_.size() > kept) {
+  while (parked_.size() < surplus && free_.size() > kept) {
     table_->Change(free_.back(), State::kFree, State::kParked);
     parked_.push_back(free_.back());
     free_.pop_back();
@@ -130,7 +117,7 @@ void LogLevel::Park(size_t kept) {
 
 void LogLevel::Unpark() {
   const uint32_t surplus = Surplus();
-  while (parked_as_surplus() > surplus) {
+  while (parked_.size() > surplus) {
     table_->Change(parked_.back(), State::kParked, State::kFree);
     free_.push_back(parked_.back());
     parked_.pop_back();
@@ -139,7 +126,7 @@ void LogLevel::Unpark() {
 }
 
 uint32_t LogLevel::ToReclaim(uint32_t draining) const {
-  const uint32_t surplus = Surplus(), going = parked_as_surplus() + draining;
+  const uint32_t surplus = Surplus(), going = static_cast<uint32_t>(parked_.size()) + draining;
   return surplus > going ? surplus - going : 0;
 }
 
@@ -212,22 +199,14 @@ void LogLevel::TakeOf(MayBe&& may_be, bool pinned_too, unsigned young_percent, V
 }
 
 LogLevel::Victim LogLevel::TakeWithdrawn() {
-  Victim victim;
   const auto may_take = [this](SegmentId id) { return members_->IsWithdrawn(id) && table_->writers(id) == 0; };
-  for (SegmentQueue* const queue : {&proven_, &young_, &hollow_}) {
+  for (const SegmentQueue* const queue : {&proven_, &young_, &hollow_}) {
     const auto found = queue->Find(may_take);
     if (!found) continue;
-    victim.segment = (*queue)[*found];
-    victim.hollow = queue == &hollow_;
-    victim.generation = victim.hollow       ? (*table_)[*victim.segment].hollow_of
-                        : queue == &proven_ ? Generation::kProven
-                                            : Generation::kYoung;
-    victim.share = ShareOf(*victim.segment);
-    queue->EraseAt(*found);
-    Count();
-    break;
+    const SegmentId id = (*queue)[*found];
+    return {.segment = id, .generation = *TakeFromQueue(id), .hollow = queue == &hollow_, .share = ShareOf(id)};
   }
-  return victim;
+  return {};
 }
 
 LogLevel::Victim LogLevel::TakeVictim(bool pinned_too, ShareId needs, unsigned young_percent) {

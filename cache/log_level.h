@@ -58,8 +58,8 @@ class LogLevel {
   template <typename Take>
   void RemoveUnused(Take&& take) {
     std::erase_if(free_, [&](SegmentId id) { return take(id, SegmentTable::State::kFree); });
-    std::erase_if(parked_, [&](SegmentId id) { return take(id, SegmentTable::State::kParked); });
-    CountParked();
+    for (std::vector<SegmentId>* const parked : {&parked_, &parked_withdrawn_})
+      std::erase_if(*parked, [&](SegmentId id) { return take(id, SegmentTable::State::kParked); });
     Count();
   }
 
@@ -73,12 +73,12 @@ class LogLevel {
   // So many segments are of a medium that was left out: quarantined, or soon.
   void NoteLost(uint32_t segments) { lost_.fetch_add(segments, std::memory_order_relaxed); }
   // The limit of one of the media changed. Parks what is free and withdrawn now, and frees what is not withdrawn any
-  // more.
+  // more. All that was parked as surplus is free then.
   void FollowMembers();
   uint32_t withdrawn() const { return withdrawn_.load(std::memory_order_relaxed); }
   // Whether TakeWithdrawn may find one, now or when its writers have left.
   bool HasWithdrawn() const;
-  // How many may be in use at once.
+  // How many may be in use at once. A medium that is lost while it is resized may count twice until it is quarantined.
   uint32_t usable() const {
     const uint32_t gone = std::max(quarantined(), lost_.load(std::memory_order_relaxed)) + withdrawn();
     return std::min(limit(), size() - std::min(size(), gone));
@@ -87,11 +87,13 @@ class LogLevel {
   // ones.
   void Park(size_t kept);
   void Unpark();
-  // How many segments must still be reclaimed to come below the limit, of which `draining` do already.
+  // How many segments must still be reclaimed to come below the limit, while `draining` others, not withdrawn, drain.
   uint32_t ToReclaim(uint32_t draining) const;
   uint32_t unready() const { return unready_; }
   // Those that hold nothing: unready, free or parked.
-  uint32_t unused() const { return unready_ + static_cast<uint32_t>(free_.size() + parked_.size()); }
+  uint32_t unused() const {
+    return unready_ + static_cast<uint32_t>(free_.size() + parked_.size() + parked_withdrawn_.size());
+  }
 
   // Queues a sealed segment.
   enum class At : uint8_t { kEnd, kBegin };
@@ -142,8 +144,6 @@ class LogLevel {
   void TakeSealed(MayBe&& may_be, Generation generation, bool pinned_too, Victim* victim);
   ShareId ShareOf(SegmentId id) const { return (*table_)[id].share.load(std::memory_order_relaxed); }
   uint32_t Surplus() const;
-  uint32_t parked_as_surplus() const { return static_cast<uint32_t>(parked_.size()) - withdrawn_parked_; }
-  void CountParked();
   void Count() {
     free_count_.store(static_cast<uint32_t>(free_.size()), std::memory_order_relaxed);
     hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
@@ -156,8 +156,8 @@ class LogLevel {
   const Shares* const shares_;
   std::vector<SegmentId> free_;           // a stack
   SegmentQueue young_, proven_, hollow_;  // oldest first
-  std::vector<SegmentId> parked_;         // the withdrawn first
-  uint32_t withdrawn_parked_ = 0;         // of the parked
+  std::vector<SegmentId> parked_;         // as surplus
+  std::vector<SegmentId> parked_withdrawn_;
   uint32_t unready_;
   // Stored under the log's mutex and read anywhere, relaxed, as hints.
   Atomic<uint32_t> limit_, quarantined_{0}, free_count_{0}, hollow_count_{0};
@@ -176,6 +176,7 @@ void LogLevel::Audit(Check&& check, std::vector<std::string>* violations) const 
   };
   all(free_, State::kFree);
   all(parked_, State::kParked);
+  all(parked_withdrawn_, State::kParked);
   for (const SegmentQueue* const queue : {&young_, &proven_, &hollow_}) all(*queue, State::kSealed);
 }
 

@@ -50,11 +50,12 @@ class LogMembers {
     return false;
   }
 
-  // Lets no more than the first `segments` segments of the member be used; the others are withdrawn. GUARDED_BY the
-  // log's mutex. Without it limit and IsWithdrawn are hints.
+  // Lets no more than the first `segments` segments of the member be used; the others are withdrawn. From now on all
+  // fill alike again. GUARDED_BY the log's mutex. Without it limit and IsWithdrawn are hints.
   void LimitTo(size_t member, uint32_t segments) {
     assert(segments <= Size(member));
     members_[member].limit.store(segments, std::memory_order_relaxed);
+    for (Member& one : members_) one.opened = 0;
   }
   uint32_t limit(size_t member) const { return members_[member].limit.load(std::memory_order_relaxed); }
   bool IsWithdrawn(SegmentId id) const {

@@ -125,16 +125,22 @@ void Reclaimer::LetOthersIn(bool worked) {
 }
 
 void Reclaimer::EmptyWithdrawn() {
+  uint32_t made_room = 0;  // victims in a row that were to
   for (;;) {
     bool worked = false, waits = false;
     {
       const Stay stay(*this, std::unique_lock(mutex_));
       for (const Level level : {Level::kFast, Level::kSlow}) {
-        SegmentCleaner& cleaner = CleanerOf(level);
-        const bool is_victim = cleaner.victim() && parts_.log->IsWithdrawn(*cleaner.victim());
-        if (!is_victim && !parts_.log->HasWithdrawn(level)) continue;
-        MakeRoomToMove(cleaner.LevelToMoveTo());
-        (cleaner.Work(UINT64_MAX, Mode::kMove) ? worked : waits) = true;  // until the writers in it have left
+        if (worked || !HasWithdrawn(level)) continue;
+        if (made_room < log_rules::kSparingVictimsMax && MakeRoomToMove(CleanerOf(level).LevelToMoveTo())) {
+          worked = true;
+          ++made_room;
+        } else if (CleanerOf(level).Work(UINT64_MAX, Mode::kMove)) {
+          worked = true;
+          made_room = 0;
+        } else {
+          waits = true;  // until the writers in it have left
+        }
       }
     }
     if (!worked && !waits) return;
@@ -143,11 +149,16 @@ void Reclaimer::EmptyWithdrawn() {
 }
 
 // REQUIRES: mutex_ is held.
-void Reclaimer::MakeRoomToMove(Level level) {
-  for (uint32_t tries = 0; tries < log_rules::kSparingVictimsMax; ++tries) {
-    if (parts_.log->free_segments(level) > log_rules::FreeKept(parts_.log->writer_lanes(level))) return;
-    if (!CleanerOf(level).Work(UINT64_MAX, Mode::kSpare)) return;
-  }
+bool Reclaimer::HasWithdrawn(Level level) {
+  const std::optional<SegmentId> victim = CleanerOf(level).victim();
+  return (victim && parts_.log->IsWithdrawn(*victim)) || parts_.log->HasWithdrawn(level);
+}
+
+// Reclaims a victim if writers of the level have few free segments. False: they have enough, or there is no victim.
+// REQUIRES: mutex_ is held.
+bool Reclaimer::MakeRoomToMove(Level level) {
+  return parts_.log->free_segments(level) <= log_rules::FreeKept(parts_.log->writer_lanes(level)) &&
+         CleanerOf(level).Work(UINT64_MAX, Mode::kSpare);
 }
 
 void Reclaimer::ShrinkTo(uint32_t segments) {

@@ -23,8 +23,8 @@ namespace mezz {
 //
 // Segments whose memory failed go before all others, at the next put. Their records are not read again.
 //
-// Thread-safe. One thread at a time reclaims. Step returns if another thread reclaims; MakeRoom and ShrinkTo wait for
-// one victim at most, and for what its demotion takes on the slow level.
+// Thread-safe. One thread at a time reclaims. Step returns if another thread reclaims; MakeRoom, ShrinkTo and
+// EmptyWithdrawn wait for one victim at most, and for what its demotion takes on the slow level.
 class Reclaimer {
  public:
   // All that the parts name must outlive this.
@@ -85,7 +85,8 @@ class Reclaimer {
 
   void RunWhileNothingMoves(const std::function<void()>& change);
   SegmentCleaner& CleanerOf(Level level) { return level == Level::kFast ? fast_ : slow_; }
-  void MakeRoomToMove(Level level);
+  bool HasWithdrawn(Level level);
+  bool MakeRoomToMove(Level level);
   void LetOthersIn(bool worked);
   void QuarantineLocked();
   void QuarantineLocked(std::span<const SegmentId> segments);

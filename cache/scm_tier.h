@@ -273,10 +273,11 @@ class ScmTier {
   // segment. An error: more than the capacity at Open, or any value once the tier has closed itself.
   Status SetCapacity(uint64_t bytes);
   // Uses at most `bytes` of one of several media (the first is 0) from now on. What lies behind them moves to the other
-  // media while these have free segments; without, as much of it as reclaim would keep. After 0 nothing is
-  // written there but the superblock. The memory stays taken, and an opening uses all of it again. Waits until the
-  // recovery is over, and otherwise as SetCapacity does. Errors: as there; a medium that is not there or has failed;
-  // too little left of a level of ordered media, but not nothing.
+  // media while these have free segments; without, what reclaim would spare does, and what a share reserves. After 0
+  // nothing is written there but the superblock. Tombstones that lie there stay, until newer ones push them out. The
+  // memory stays taken, and an opening uses all of it again. Waits until the recovery is over, and otherwise as
+  // SetCapacity does. Errors: as there; a medium that is not there or has failed; too little left of a level of ordered
+  // media, but not nothing.
   Status SetMemberCapacity(size_t member, uint64_t bytes);
 
   // Adds a share of the tier (shares.h), for one of several users of it: what he puts is his, until it is reclaimed.

@@ -143,14 +143,6 @@ Status ScmTier::Impl::MayResize(const std::string& asked) const {
   return Status::Ok();
 }
 
-// Closes the tier after its superblock was written nowhere.
-Status ScmTier::Impl::CloseUnwritten(const std::string& asked) {
-  LoseSuperblock();
-  AfterFault();
-  return Status::IoError(fmt::format("{}, and {} does not take its superblock any more: the tier has closed itself",
-                                     asked, medium_.info().description));
-}
-
 Status ScmTier::Impl::SetCapacity(uint64_t bytes) {
   const std::string asked = fmt::format("SCM capacity {} is asked for", bytes);
   MEZZ_RETURN_IF_ERROR(MayResize(asked));
@@ -162,33 +154,36 @@ Status ScmTier::Impl::SetCapacity(uint64_t bytes) {
   if (wanted != 0 && wanted < kSegmentsMin)
     return Status::InvalidArgument(fmt::format("SCM capacity {} is less than {} segments of {}; use 0 to switch it off",
                                                bytes, kSegmentsMin, log_.segment_bytes()));
-  if (tombstones_.TrimTo(static_cast<uint32_t>(wanted)) == SuperblockKeeper::Stored::kNowhere)
-    return CloseUnwritten(asked);
+  if (tombstones_.TrimTo(static_cast<uint32_t>(wanted)) == SuperblockKeeper::Stored::kNowhere) {
+    LoseSuperblock();
+    AfterFault();
+    return Status::IoError(fmt::format("{}, and {} does not take its superblock any more: the tier has closed itself",
+                                       asked, medium_.info().description));
+  }
   reclaimer_.ShrinkTo(static_cast<uint32_t>(wanted));
   if (wanted == 0 && stage_ != nullptr) stage_->ForgetAll();
   if (trainer_ != nullptr) trainer_->Wake();  // what found no room on the medium may find it now
   return Status::Ok();
 }
 
-// Whether the tier and each level of it can go on with so many segments of the member.
+// Whether the tier, and the member's level of it, can go on with so many segments of the member.
 Status ScmTier::Impl::CheckMemberLimit(const std::string& asked, size_t member, uint32_t wanted) const {
   const LogMembers& members = log_.members();
-  std::array<uint32_t, kLevels> left{};
+  uint32_t in_all = 0, in_level = 0;
   for (size_t i = 0; i < members.count(); ++i) {
-    const SegmentId first{members.begin(i)};
-    if (!members.IsOut(first))
-      left[static_cast<size_t>(log_.LevelOf(first))] += i == member ? wanted : members.limit(i);
+    const uint32_t left = log_.PresentOf(i, i == member ? wanted : members.limit(i));
+    in_all += left;
+    if (log_.LevelOfMember(i) == log_.LevelOfMember(member)) in_level += left;
   }
-  const uint32_t of_level = left[static_cast<size_t>(log_.LevelOf(SegmentId{members.begin(member)}))];
-  if (left[0] + left[1] < kSegmentsMin)
+  if (in_all < kSegmentsMin)
     return Status::InvalidArgument(
         fmt::format("{}, which leaves the tier {} segments, and {} are the least: keep more of one of its media", asked,
-                    left[0] + left[1], kSegmentsMin));
-  if (of_level != 0 && of_level < log_rules::kSegmentsOfLevelMin)
+                    in_all, kSegmentsMin));
+  if (in_level != 0 && in_level < log_rules::kSegmentsOfLevelMin)
     return Status::InvalidArgument(
         fmt::format("{}, which leaves its level {} segments of {}, and {} are the least: "
                     "keep more, or nothing",
-                    asked, of_level, log_.segment_bytes(), log_rules::kSegmentsOfLevelMin));
+                    asked, in_level, log_.segment_bytes(), log_rules::kSegmentsOfLevelMin));
   return Status::Ok();
 }
 
@@ -208,14 +203,14 @@ Status ScmTier::Impl::SetMemberCapacity(size_t member, uint64_t bytes) {
   if (members.IsOut(SegmentId{members.begin(member)}))
     return Status::NotSupported(fmt::format("{}, and it has failed and is not used any more: reopen the tier", asked));
   if (recoverer_ != nullptr) recoverer_->Wait();
-  const std::lock_guard one_at_a_time(resizing_);
-  const auto count = static_cast<uint32_t>(wanted);
-  MEZZ_RETURN_IF_ERROR(CheckMemberLimit(asked, member, count));
-  log_.LimitMember(member, count);
-  reclaimer_.EmptyWithdrawn();
-  (void)reclaimer_.MakeRoom();  // for the tombstones that are to follow
-  if (tombstones_.LeaveWithdrawn() == SuperblockKeeper::Stored::kNowhere) return CloseUnwritten(asked);
+  {
+    const std::lock_guard one_at_a_time(resizing_);
+    MEZZ_RETURN_IF_ERROR(CheckMemberLimit(asked, member, static_cast<uint32_t>(wanted)));
+    log_.LimitMember(member, static_cast<uint32_t>(wanted));
+    reclaimer_.EmptyWithdrawn();
+  }
   if (trainer_ != nullptr) trainer_->Wake();
+  AfterFault();  // the medium may have failed meanwhile
   return Status::Ok();
 }
 

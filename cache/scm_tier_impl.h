@@ -143,7 +143,6 @@ class ScmTier::Impl {
   void LeaveMembersOut();
   std::string WhyClosed() const;
   Status MayResize(const std::string& asked) const;
-  Status CloseUnwritten(const std::string& asked);
   Status CheckMemberLimit(const std::string& asked, size_t member, uint32_t wanted) const;
   void CloseForGood();
   std::optional<SegmentLog::Reservation> Reserve(uint64_t bytes, Generation generation, ShareId share);

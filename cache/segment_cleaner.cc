@@ -63,7 +63,7 @@ void SegmentCleaner::StartPass(Pass pass) {
   assert(victim_->pass != Pass::kEmpty || pass == Pass::kEmpty);
   victim_->pass = pass;
   victim_->cursor = parts_.log->FirstRecord(victim_->segment);
-  if (pass != Pass::kEmpty) return;
+  if (pass != Pass::kEmpty || parts_.log->IsWithdrawn(victim_->segment)) return;
   // Of the bytes in use: a segment with a large record that did not fit may hold half of what another does.
   survivor_credit_ =
       std::min(survivor_credit_ + (victim_->end - victim_->cursor) / log_rules::kSurvivorShareDenominator *
@@ -122,8 +122,11 @@ bool SegmentCleaner::PickVictim(Mode mode, ShareId needs) {
   const bool weighed = mode == Mode::kSpare && picked.generation == Generation::kProven && !picked.hollow &&
                        requeue_percent_.load(std::memory_order_relaxed) != 0 &&
                        requeued_in_a_row_ < log_rules::kRequeuesInARowMax;
-  victim_ =
-      Victim{.segment = *picked.segment, .generation = picked.generation, .share = picked.share, .pass = Pass::kWeigh};
+  victim_ = Victim{.segment = *picked.segment,
+                   .generation = picked.generation,
+                   .share = picked.share,
+                   .is_reserved = parts_.log->IsReserved(*picked.segment),
+                   .pass = Pass::kWeigh};
   victim_->end = parts_.log->Tail(*picked.segment);
   StartPass(weighed ? Pass::kWeigh : Pass::kEmpty);
   return true;
@@ -170,7 +173,8 @@ void SegmentCleaner::Settle(uint64_t offset, record::Header header, Mode mode) {
   for (; entry; entry = parts_.index->FindLine(hash, offset / kLineBytes)) {
     const bool may_stay = (mode == Mode::kSpare || mode == Mode::kMove) && !dead;
     const Fate fate = may_stay ? FateOf(header, entry.word, packable) : Fate::kDrop;
-    const bool moves = mode == Mode::kMove && may_stay && (fate == Fate::kSpare || MovesUnjudged());
+    const bool must_move = fate == Fate::kSpare || victim_->is_reserved;
+    const bool moves = mode == Mode::kMove && may_stay && (must_move || MovesUnjudged());
     // Nobody could tell the copy's mark from what this life's DRAM tier holds.
     if ((fate != Fate::kDrop || moves) && IsMark(entry.word)) entry.word = parts_.index->Touch(entry, /*heat=*/0);
     if (fate != Fate::kDrop && fate != Fate::kDemote && packable) {
@@ -183,7 +187,8 @@ void SegmentCleaner::Settle(uint64_t offset, record::Header header, Mode mode) {
     const bool spares = mode == Mode::kSpare && fate == Fate::kSpare && bytes <= survivor_credit_;
     const bool demotes = fate != Fate::kDrop && MayDemote();  // what cannot be spared, too
     if ((moves || spares || demotes) && !MayCopy(header, offset, entry)) return;
-    if (moves && MoveOut(offset, header, entry)) return;
+    const auto whom = must_move ? SegmentLog::For::kReclaim : SegmentLog::For::kWriter;
+    if (moves && MoveOut(offset, header, entry, whom)) return;
     if (spares && Spare(offset, header, entry)) return;
     if (demotes && Demote(offset, header, entry)) return;
     if (parts_.index->Drop(entry) == Index::Outcome::kDone) {
@@ -208,7 +213,7 @@ bool SegmentCleaner::MayCopy(const record::Header& header, uint64_t offset, Inde
 // Spares a record. False: there was no room for the copy, or it could not be made.
 bool SegmentCleaner::Spare(uint64_t offset, const record::Header& header, Index::Entry entry) {
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
-  const auto to = ReserveAsProven(bytes, victim_->share);
+  const auto to = ReserveAsProven(level_, bytes, victim_->share);
   if (!to || !Copy(offset, header, *to)) return false;
   assert(bytes <= survivor_credit_);
   survivor_credit_ -= bytes;
@@ -237,18 +242,18 @@ Level SegmentCleaner::LevelToMoveTo() const {
 }
 
 // Whether what lies in a withdrawn segment moves unjudged: it displaces nothing, as more is free than reclaim keeps
-// free for writers; or its share has reserved it.
+// free for writers.
 bool SegmentCleaner::MovesUnjudged() const {
-  if (parts_.log->IsReserved(victim_->segment)) return true;
   const Level level = LevelToMoveTo();
   return parts_.log->free_segments(level) >
          log_rules::FreeKept(parts_.log->writer_lanes(level)) + log_rules::kFreeToMove;
 }
 
-// Moves a record of a withdrawn segment as it is. As Spare.
-bool SegmentCleaner::MoveOut(uint64_t offset, const record::Header& header, Index::Entry entry) {
+// Moves a record of a withdrawn segment as it is. As Spare. For kReclaim it may take the last free segment, and go
+// beyond the maximum of a share, which is less now.
+bool SegmentCleaner::MoveOut(uint64_t offset, const record::Header& header, Index::Entry entry, SegmentLog::For whom) {
   const uint64_t bytes = layout::RecordBytes(header.payload_bytes);
-  const auto to = Reserve(LevelToMoveTo(), victim_->generation, bytes, victim_->share, SegmentLog::For::kWriter);
+  const auto to = Reserve(LevelToMoveTo(), victim_->generation, bytes, victim_->share, whom);
   if (!to || !Copy(offset, header, *to)) return false;
   parts_.counters->Add(Event::kScmSecondChance, header.role);
   parts_.counters->Add(Event::kScmSecondChanceBytes, header.role, bytes);
@@ -315,17 +320,17 @@ std::optional<SegmentLog::Reservation> SegmentCleaner::Reserve(Level level, Gene
   return to;
 }
 
-std::optional<SegmentLog::Reservation> SegmentCleaner::ReserveAsProven(uint64_t bytes, ShareId share) {
-  return Reserve(level_, Generation::kProven, bytes, share, SegmentLog::For::kReclaim);
+std::optional<SegmentLog::Reservation> SegmentCleaner::ReserveAsProven(Level level, uint64_t bytes, ShareId share) {
+  return Reserve(level, Generation::kProven, bytes, share, SegmentLog::For::kReclaim);
 }
 
 // Reserves space for a packed record. Young ones share a lane with writers, and its next segment too. The last free
 // segment stays for the proven.
 std::optional<SegmentLog::Reservation> SegmentCleaner::ReserveForPacked(uint64_t bytes, Fate fate) {
   const ShareId share = victim_->share;
-  if (fate == Fate::kSpare || victim_->generation == Generation::kProven) return ReserveAsProven(bytes, share);
+  if (fate == Fate::kSpare || victim_->generation == Generation::kProven) return ReserveAsProven(level_, bytes, share);
   const auto to = Reserve(level_, Generation::kYoung, bytes, share, SegmentLog::For::kWriter);
-  return to ? to : ReserveAsProven(bytes, share);
+  return to ? to : ReserveAsProven(level_, bytes, share);
 }
 
 // Copies a record to space that was reserved. False: it cannot be read, and the space was given back.
@@ -363,8 +368,9 @@ void SegmentCleaner::RewriteDictionaries(SegmentId lost) {
     if (place == 0) parts_.dictionaries->CallTrainer();  // there may be room now
     if (place == 0 || parts_.log->SegmentAt(place) != lost) continue;
     // A tier that is switched off keeps none; and it would not end.
-    const auto to = parts_.log->limit() != 0 ? ReserveAsProven(parts_.dictionaries->RecordBytes(*dictionary), kNoShare)
-                                             : std::nullopt;
+    const auto to = parts_.log->limit() == 0
+                        ? std::nullopt
+                        : ReserveAsProven(LevelToMoveTo(), parts_.dictionaries->RecordBytes(*dictionary), kNoShare);
     if (!to) {
       parts_.dictionaries->LosePlace(slot);
       continue;

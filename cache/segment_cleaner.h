@@ -106,6 +106,7 @@ class SegmentCleaner {
     SegmentId segment{};
     Generation generation = Generation::kYoung;
     ShareId share = kNoShare;
+    bool is_reserved = false;  // by its share
     Pass pass = Pass::kEmpty;
     uint64_t cursor = 0;  // offset of the next record, from the start of the medium
     uint64_t end = 0;
@@ -129,13 +130,13 @@ class SegmentCleaner {
   bool Spare(uint64_t offset, const record::Header& header, Index::Entry entry);
   bool Demote(uint64_t offset, const record::Header& header, Index::Entry entry);
   bool MovesUnjudged() const;
-  bool MoveOut(uint64_t offset, const record::Header& header, Index::Entry entry);
+  bool MoveOut(uint64_t offset, const record::Header& header, Index::Entry entry, SegmentLog::For whom);
   bool PointToCopy(Index::Entry entry, const SegmentLog::Reservation& to, unsigned heat_cost);
   std::optional<SegmentLog::Reservation> TakeIn(uint64_t bytes, ShareId share);
   Packing Pack(uint64_t offset, const record::Header& header, Index::Entry entry, Fate fate);
   std::optional<SegmentLog::Reservation> Reserve(Level level, Generation generation, uint64_t bytes, ShareId share,
                                                  SegmentLog::For whom);
-  std::optional<SegmentLog::Reservation> ReserveAsProven(uint64_t bytes, ShareId share);
+  std::optional<SegmentLog::Reservation> ReserveAsProven(Level level, uint64_t bytes, ShareId share);
   std::optional<SegmentLog::Reservation> ReserveForPacked(uint64_t bytes, Fate fate);
   bool Copy(uint64_t offset, const record::Header& header, const SegmentLog::Reservation& to);
   void KeepDictionary(uint64_t offset, SegmentId to);

@@ -36,6 +36,7 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       format_id_(format_id),
       counters_(counters),
       dictionaries_(dictionaries),
+      limit_(segments_count_),
       lanes_(WriterLanesMax(fast_segments_, segments_count_) + 1),
       lane_(std::make_unique<Lane[]>(lanes_)),
       other_lane_(std::make_unique<OtherLane[]>(OtherLanes(has_slow()))),
@@ -244,8 +245,8 @@ unsigned SegmentLog::LaneOfThisThread() const {
   const unsigned lanes = UsedWriterLanes(), groups = near_.groups;
   if (groups == 0 || lanes < groups) return mine % lanes;
   // Each group of processors has every groups-th lane.
-  const unsigned group = near_.OfThisThread().group;
-  return group + groups * (mine % ((lanes - group + groups - 1) / groups));
+  const unsigned group = near_.OfThisThread().group, lanes_of_group = (lanes - group + groups - 1) / groups;
+  return group + groups * (mine % lanes_of_group);
 }
 
 std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64_t bytes) {
@@ -315,7 +316,7 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   const auto sequence = NextSequenceLocked();
   if (!sequence) return false;
   if (open != kNoSegment) SealLocked(lane);
-  const SegmentId id = level.TakeFree(near_.empty() ? UINT32_MAX : near_.OfThisThread().near);
+  const SegmentId id = level.TakeFree(near_.OfThisThread().near);
   CountLocked();
   OpenLocked(id, *sequence, GenerationOf(lane), share, State::kOpen);
   OpenOf(lane).store(Raw(id), std::memory_order_release);
@@ -633,32 +634,48 @@ void SegmentLog::CollectLocked() {
   CountLocked();
 }
 
+uint32_t SegmentLog::PresentOf(size_t member, uint32_t count) const {
+  const std::lock_guard lock(mutex_);
+  uint32_t present = 0;
+  for (uint32_t i = members_.begin(member); i < members_.begin(member) + count; ++i)
+    present += state(SegmentId{i}) != State::kQuarantined && !IsCondemned(SegmentId{i}) ? 1 : 0;
+  return present;
+}
+
 uint32_t SegmentLog::LimitTo(uint32_t count) {
   const std::lock_guard lock(mutex_);
   assert(!has_slow() || count == 0 || count >= 2 * log_rules::kSegmentsOfLevelMin);
-  const uint32_t least = count == 0 ? 0 : log_rules::kSegmentsOfLevelMin;
-  const uint64_t of_fast = levels_[0].present(), all = std::max<uint64_t>(of_fast + levels_[1].present(), 1);
-  const auto share = static_cast<uint32_t>(count * of_fast / all);
-  const uint32_t fast = has_slow() ? std::clamp(share, least, count - least) : count;
+  limit_ = count;
+  SplitLimitLocked();
+  return ToReclaimLocked(Level::kFast) + ToReclaimLocked(Level::kSlow);
+}
+
+// Gives each level its part of the limit, and all of it to one if the other has too little to be used.
+void SegmentLog::SplitLimitLocked() {
+  const uint64_t of_fast = levels_[0].present(), of_slow = levels_[1].present();
+  uint32_t fast = limit_;
+  if (of_fast < log_rules::kSegmentsOfLevelMin && of_slow > of_fast) {
+    fast = 0;
+  } else if (of_slow >= log_rules::kSegmentsOfLevelMin && limit_ != 0) {
+    fast = std::clamp(static_cast<uint32_t>(limit_ * of_fast / (of_fast + of_slow)), log_rules::kSegmentsOfLevelMin,
+                      limit_ - log_rules::kSegmentsOfLevelMin);
+  }
   levels_[0].LimitTo(fast);
-  levels_[1].LimitTo(count - fast);
+  levels_[1].LimitTo(limit_ - fast);
   SetUsableLocked();
   ParkSurplusLocked();
   CountLocked();
-  return ToReclaimLocked(Level::kFast) + ToReclaimLocked(Level::kSlow);
 }
 
 void SegmentLog::LimitMember(size_t member, uint32_t count) {
   const std::lock_guard lock(mutex_);
   members_.LimitTo(member, count);
-  LevelHolding(SegmentId{members_.begin(member)}).FollowMembers();
-  SetUsableLocked();
+  level(LevelOfMember(member)).FollowMembers();
   for (unsigned lane = 0; lane < all_lanes(); ++lane) {
     const uint64_t open = OpenOf(lane).load(std::memory_order_relaxed);
     if (open != kNoSegment && IsWithdrawn(SegmentId{static_cast<uint32_t>(open)})) SealLocked(lane);
   }
-  ParkSurplusLocked();
-  CountLocked();
+  SplitLimitLocked();
 }
 
 SegmentLog::Victim SegmentLog::TakeWithdrawn(Level level) {
@@ -674,7 +691,7 @@ bool SegmentLog::HasWithdrawn(Level level) const {
 }
 
 uint32_t SegmentLog::DrainingLocked(Level level) const {
-  const auto lies_there = [&](SegmentId id) { return LevelOf(id) == level; };
+  const auto lies_there = [&](SegmentId id) { return LevelOf(id) == level && !IsWithdrawn(id); };
   return static_cast<uint32_t>(std::ranges::count_if(draining_, lies_there));
 }
 
@@ -738,8 +755,7 @@ void SegmentLog::BeginWithout(uint32_t members) {
 
 void SegmentLog::NoteLost(uint32_t members) {
   for (size_t member = 0; member < members_.count(); ++member) {
-    if ((members >> member & 1) != 0)
-      LevelHolding(SegmentId{members_.begin(member)}).NoteLost(members_.end(member) - members_.begin(member));
+    if ((members >> member & 1) != 0) level(LevelOfMember(member)).NoteLost(members_.limit(member));
   }
 }
 
@@ -824,7 +840,7 @@ void SegmentLog::CountLocked() {
 
 uint64_t SegmentLog::DramBytesFor(uint32_t segments, bool has_slow) {
   const uint64_t lanes = log_rules::WriterLanes(segments) + 1;
-  return sizeof(SegmentLog) + segments * (sizeof(Segment) + 6 * sizeof(SegmentId)) + lanes * sizeof(Lane) +
+  return sizeof(SegmentLog) + segments * (sizeof(Segment) + 7 * sizeof(SegmentId)) + lanes * sizeof(Lane) +
          OtherLanes(has_slow) * sizeof(OtherLane);
 }
 

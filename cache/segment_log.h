@@ -123,6 +123,7 @@ class SegmentLog {
   // Whether the media are ordered.
   bool has_slow() const { return fast_segments_ < segments_count_; }
   Level LevelOf(SegmentId id) const { return Raw(id) < fast_segments_ ? Level::kFast : Level::kSlow; }
+  Level LevelOfMember(size_t member) const { return LevelOf(SegmentId{members_.begin(member)}); }
   // Whether the level has segments enough to be written to. A hint.
   bool IsInUse(Level level) const { return this->level(level).usable() >= log_rules::kSegmentsOfLevelMin; }
   // The level for what is not on the medium yet: the fast one, as long as it is in use.
@@ -289,7 +290,8 @@ class SegmentLog {
   LogMembers& members() { return members_; }
   const LogMembers& members() const { return members_; }
   // Where media lie near different processors, what a thread writes goes to one near it while that has free segments.
-  // REQUIRES: nothing was provided.
+  // Writer lanes of the fast level are then for one group of processors each, if there are enough; the other lanes are
+  // shared. REQUIRES: nothing was provided.
   void PreferNear(NearMedia near) { near_ = std::move(near); }
   // Takes the segment out of use for good. REQUIRES: it is kUnready, and nothing was provided.
   void Quarantine(SegmentId id);
@@ -332,6 +334,8 @@ class SegmentLog {
   // records are to be emptied (TakeWithdrawn), and are then parked.
   void LimitMember(size_t member, uint32_t count);
   bool IsWithdrawn(SegmentId id) const { return members_.IsWithdrawn(id); }
+  // How many of the first `count` segments of the medium can be used.
+  uint32_t PresentOf(size_t member, uint32_t count) const;
   // Whether withdrawn segments of the level are still to be emptied.
   bool HasWithdrawn(Level level) const;
   // Whether segments of the level must be reclaimed for LimitTo.
@@ -373,6 +377,7 @@ class SegmentLog {
   LogLevel& level(Level level) { return levels_[static_cast<size_t>(level)]; }
   const LogLevel& level(Level level) const { return levels_[static_cast<size_t>(level)]; }
   LogLevel& LevelHolding(SegmentId id) { return level(LevelOf(id)); }
+  void SplitLimitLocked();
   void SetUsableLocked();
   void NoteLost(uint32_t members);
   uint32_t ToReclaimLocked(Level level) const;
@@ -421,6 +426,7 @@ class SegmentLog {
   const uint64_t format_id_;
   Counters* const counters_;
   Dictionaries* const dictionaries_;
+  uint32_t limit_;            // GUARDED_BY(mutex_): as LimitTo was told
   uint64_t left_behind_ = 0;  // guarded by mutex_: the highest sequence that LeaveBehind was given
   Faults* faults_ = nullptr;
   uint32_t member_faults_max_ = 0;

@@ -181,7 +181,7 @@ bool Tombstones::HasRoomLocked() const {
   if (segments_.empty()) return false;
   const ErasedKeys::Segment& last = segments_.back();
   const uint64_t end = (Raw(last.id) + uint64_t{1}) * log_->segment_bytes();
-  return last.tail + sizeof(Tombstone) <= end && log_->IsProvided(last.id);
+  return last.tail + sizeof(Tombstone) <= end && log_->IsProvided(last.id) && !log_->IsWithdrawn(last.id);
 }
 
 // Opens a segment. The superblock counts it before it has a tombstone, so that a header that is damaged later is
@@ -251,20 +251,6 @@ uint64_t Tombstones::written() const {
 Stored Tombstones::TrimTo(uint32_t segments) {
   const std::lock_guard lock(mutex_);
   return TrimLocked(segments);
-}
-
-Stored Tombstones::LeaveWithdrawn() {
-  const std::lock_guard lock(mutex_);
-  const auto is_withdrawn = [this](const ErasedKeys::Segment& segment) { return log_->IsWithdrawn(segment.id); };
-  if (!segments_.empty() && is_withdrawn(segments_.back())) {
-    const std::optional<Added> why = OpenSegmentLocked();
-    if (why == Added::kFailed) return Stored::kNowhere;
-    if (why == Added::kNoRoom) return Stored::kLasts;
-  }
-  while (std::ranges::any_of(segments_, is_withdrawn)) {
-    if (DropOldestLocked() == Stored::kNowhere) return Stored::kNowhere;
-  }
-  return Stored::kLasts;
 }
 
 }  // namespace mezz

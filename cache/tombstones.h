@@ -89,9 +89,6 @@ class Tombstones {
   [[nodiscard]] SuperblockKeeper::Stored EraseBelow(uint64_t sequence);
   // Lets the oldest tombstones go, down to the share of a log of `segments` segments. kNowhere: not all the way.
   [[nodiscard]] SuperblockKeeper::Stored TrimTo(uint32_t segments);
-  // Lets those go that lie in withdrawn segments, and the older ones. If the newest is one of them, a free segment
-  // takes its place; if there is none, they stay. kNowhere: as for TrimTo.
-  [[nodiscard]] SuperblockKeeper::Stored LeaveWithdrawn();
   uint64_t written() const;  // tombstones written in this life
 
  private:

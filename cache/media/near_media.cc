@@ -55,18 +55,19 @@ NearMedia FindNearMedia(const ScmOptions& options, std::span<const int> node_of,
   NearMedia near;
   const auto has_node = [&](int node) { return node >= 0 && static_cast<size_t>(node) < map.has_cpus.size(); };
   if (node_of.size() < 2 || !std::ranges::all_of(node_of, has_node)) return near;
-  const uint32_t all = (1u << node_of.size()) - 1;
-  bool differ = false;
+  std::vector<uint32_t> near_of_group;
   for (unsigned node = 0; node < map.has_cpus.size(); ++node) {
-    NearMedia::Node& one = near.nodes.emplace_back(NearMedia::Node{.near = all, .group = 0});
+    NearMedia::Node& one = near.nodes.emplace_back(NearMedia::Node{.near = (1u << node_of.size()) - 1});
     if (!map.has_cpus[node]) continue;
     one.near =
         NearestOf(options, node_of, map, node, Level::kFast) | NearestOf(options, node_of, map, node, Level::kSlow);
-    one.group = near.groups++;
-    differ |= one.near != all;
+    const auto at = std::ranges::find(near_of_group, one.near);
+    one.group = static_cast<unsigned>(at - near_of_group.begin());
+    if (at == near_of_group.end()) near_of_group.push_back(one.near);
   }
-  // With processors on one node alone, the farther media would be filled last for nothing.
-  if (!differ || near.groups < 2) return {};
+  // Where all processors have the same media near, the farther ones would be filled last for nothing.
+  if (near_of_group.size() < 2) return {};
+  near.groups = static_cast<unsigned>(near_of_group.size());
   near.node_of_thread = NodeOfThisThread;
   return near;
 }

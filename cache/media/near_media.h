@@ -16,7 +16,7 @@ namespace mezz {
 struct NearMedia {
   struct Node {
     uint32_t near = 0;   // a bit for each medium that no other of its level is nearer than
-    unsigned group = 0;  // nodes with processors are numbered from 0 on
+    unsigned group = 0;  // nodes to which the same media are near have one number, from 0 on
   };
   std::vector<Node> nodes;  // by number; empty: all media are alike, or it is not known where they lie
   unsigned groups = 0;
@@ -24,7 +24,8 @@ struct NearMedia {
   unsigned (*node_of_thread)() = nullptr;
 
   bool empty() const { return nodes.empty(); }
-  const Node& OfThisThread() const {
+  Node OfThisThread() const {
+    if (empty()) return {.near = UINT32_MAX};
     const unsigned node = node_of_thread();
     return nodes[node < nodes.size() ? node : 0];
   }

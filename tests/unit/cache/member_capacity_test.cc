@@ -45,6 +45,10 @@ class MemberCapacityTest : public test::SeveralMediaTest {
   std::string BytesOf(size_t member) const {
     return test::Contents(files_[member].path()).substr(layout::kSuperblockSpace);
   }
+  PutResult PutFor(ShareId share, uint64_t n) {
+    return tier_->Put(Key(1 + n), BlockRole::kData, test::Payload(n, 0, kBlock), Generation::kYoung, Form::kRaw,
+                      PackedBy::kStage, share);
+  }
   uint64_t Count(Event event) const { return tier_->counters().Snapshot()[event]; }
 };
 
@@ -96,16 +100,65 @@ TEST_F(MemberCapacityTest, WhatAShareReservesMovesToo) {
   Open();
   ShareId share{};
   ASSERT_TRUE(tier_->AddShare("a", {.reserved_percent = 40}, &share).ok());
-  constexpr uint64_t kOfShare = 300;
-  for (uint64_t n = 0; n < kOfShare; ++n) {
-    const auto bytes = test::Payload(n, 0, kBlock);
-    ASSERT_EQ(tier_->Put(Key(1 + n), BlockRole::kData, bytes, Generation::kYoung, Form::kRaw, PackedBy::kStage, share),
-              PutResult::kStored);
-  }
+  constexpr uint64_t kOfShare = 480;  // 12 segments: 40 % of those that are left
+  Resize(1, 0);
+  for (uint64_t n = 0; n < kOfShare; ++n) ASSERT_EQ(PutFor(share, n), PutResult::kStored);
+  Resize(1, 8 * kMiB);
   PutAll(kOfShare, kMany);
   Resize(0, 0);
-  EXPECT_EQ(Found(0, kOfShare), kOfShare);
   EXPECT_EQ(UsedOf(0), 0u);
+  EXPECT_EQ(Found(0, kOfShare), kOfShare);
+  test::ExpectSound(*tier_);
+}
+
+// Its maximum is half as many segments, and what is hot fits them.
+TEST_F(MemberCapacityTest, AShareWithAMaximumKeepsWhatIsHot) {
+  UseFiles(8 * kMiB, 8 * kMiB);
+  Open();
+  ShareId share{};
+  ASSERT_TRUE(tier_->AddShare("a", {.max_percent = 40}, &share).ok());
+  for (uint64_t n = 0; n < 1000; ++n) {
+    ASSERT_EQ(PutFor(share, n), PutResult::kStored);
+    for (int hit = 0; n % 5 == 0 && hit < 3; ++hit) EXPECT_EQ(Found(n, n + 1), 1u);
+  }
+  Resize(0, 0);
+  uint64_t hot = 0;
+  for (uint64_t n = 0; n < 1000; n += 5) hot += Found(n, n + 1);
+  EXPECT_GT(hot, 190u);
+  test::ExpectSound(*tier_);
+}
+
+// Puts and durable erases wait for the reclaimer's mutex.
+TEST_F(MemberCapacityTest, WhoWaitsWaitsForOneSegment) {
+  UseFiles(16 * kMiB, 16 * kMiB);
+  Open();
+  for (uint64_t n = 0; n < 5000; ++n) {
+    ASSERT_EQ(Put(n), PutResult::kStored);
+    for (int hit = 0; hit < 3; ++hit) (void)tier_->Find(Key(1 + n));
+  }
+  (void)tier_->TakeLongestReclaim();
+  Resize(1, 0);
+  EXPECT_LE(tier_->TakeLongestReclaim(), kSegment / kBlock);
+  EXPECT_GT(Found(0, 5000), 2300u);
+}
+
+TEST_F(MemberCapacityTest, LevelsShareTheWholeTiersLimitAnew) {
+  options_.members[1].level = Level::kSlow;
+  Open();
+  Resize(0, 0);
+  EXPECT_TRUE(tier_->SetCapacity(12 * kMiB).ok());
+  Resize(0, 4 * kMiB);
+  EXPECT_EQ(tier_->capacity_bytes(), 12 * kMiB);
+  Resize(1, 0);
+  EXPECT_TRUE(tier_->SetCapacity(3 * kMiB).ok());
+  EXPECT_EQ(tier_->capacity_bytes(), 3 * kMiB) << "all of the fast one's";
+  Resize(1, 8 * kMiB);
+  EXPECT_EQ(tier_->capacity_bytes(), 3 * kMiB);
+  EXPECT_TRUE(tier_->SetCapacity(6 * kMiB).ok());
+  Resize(0, 0);
+  EXPECT_EQ(tier_->capacity_bytes(), 6 * kMiB) << "all of the slow one's";
+  PutAll(0, kSome);
+  EXPECT_GT(Found(0, kSome), 850u);
   test::ExpectSound(*tier_);
 }
 
@@ -174,15 +227,32 @@ TEST_F(MemberCapacityTest, AFailedOneIsRefused) {
   test::ExpectSound(*tier_);
 }
 
+TEST_F(MemberCapacityTest, WhatIsQuarantinedIsNotLeft) {
+  UseFiles(8 * kMiB, 8 * kMiB);
+  options_.bus_errors = BusErrorMode::kContain;
+  options_.faults_max = 1000;
+  Open(/*faulty=*/true);
+  PutAll(0, kMany);
+  for (uint64_t segment = 1; segment < 7; ++segment) FaultyMedium::Active().LosePage(segment * kSegment + 8192);
+  (void)Found(0, kMany);
+  PutAll(0, kSome);
+  ASSERT_GE(tier_->quarantined_bytes(), 6 * kSegment);
+  Resize(1, 0);
+  ExpectRefused(0, 8 * kSegment, HasSubstr("leaves the tier 2 segments"));
+}
+
 TEST_F(MemberCapacityTest, OneThatFailsWhileItIsEmptiedLosesWhatItHeld) {
   UseFiles(8 * kMiB, 8 * kMiB);
   options_.bus_errors = BusErrorMode::kContain;
   Open(/*faulty=*/true);
-  PutAll(0, kFew);
+  constexpr uint64_t kAll = 2000;
+  PutAll(0, kAll);
   FaultyMedium::Active().LoseMember(0);
   (void)tier_->SetMemberCapacity(0, 0);
-  PutAll(kFew, kFew + 10);
-  EXPECT_NEAR(static_cast<double>(Found(0, kFew)), kFew / 2., kFew / 10.);
+  EXPECT_EQ(tier_->capacity_bytes(), 8 * kMiB);
+  EXPECT_THAT(trouble_, HasSubstr("goes on with the others"));
+  PutAll(kAll, kAll + 10);
+  EXPECT_NEAR(static_cast<double>(Found(0, kAll)), kAll / 2., kAll / 10.);
   EXPECT_EQ(tier_->capacity_bytes(), 8 * kMiB);
   EXPECT_FALSE(tier_->is_closed());
   test::ExpectSound(*tier_);
@@ -208,62 +278,87 @@ TEST_F(MemberCapacityTest, WhatReadersHoldStays) {
 TEST_F(MemberCapacityTest, ARestartFindsWhatMoved) {
   UseFiles(8 * kMiB, 8 * kMiB);
   enum class End { kClosed, kKilled, kReplaced };
-  for (const End end : {End::kClosed, End::kKilled, End::kReplaced}) {
-    SCOPED_TRACE(static_cast<int>(end));
-    options_.recovery = Recovery::kDiscard;
-    Open();
-    options_.recovery = Recovery::kRequire;
-    test::Kill(files_, &tier_);
-    Open();
-    PutAll(0, kFew);
-    Resize(1, 0);
-    for (uint64_t n = 0; n < kFew; n += 3) ASSERT_EQ(Put(n, 1), PutResult::kStored);
-    const std::string left = BytesOf(1);
-    end == End::kKilled ? test::Kill(files_, &tier_) : tier_.reset();
-    EXPECT_TRUE(BytesOf(1) == left) << "no snapshot, either";
-    if (end == End::kReplaced) std::filesystem::remove(files_[1].path());
-    options_.recovery = end == End::kReplaced ? Recovery::kWarm : Recovery::kRequire;
-    Open();
-    EXPECT_EQ(tier_->recovery().from_snapshot, end == End::kClosed);
-    EXPECT_EQ(tier_->capacity_bytes(), 16 * kMiB) << "all of it again";
-    uint64_t found = 0;
-    for (uint64_t n = 0; n < kFew; ++n) found += Found(n, n + 1, n % 3 == 0 ? 1 : 0);
-    EXPECT_EQ(found, kFew);
-    PutAll(kFew, 2 * kFew);
-    EXPECT_GT(UsedOf(1), 0u);
-    test::ExpectSound(*tier_);
+  for (const size_t emptied : {0, 1}) {
+    for (const End end : {End::kClosed, End::kKilled, End::kReplaced}) {
+      SCOPED_TRACE(testing::Message() << emptied << " " << static_cast<int>(end));
+      options_.recovery = Recovery::kDiscard;
+      Open();
+      options_.recovery = Recovery::kRequire;
+      test::Kill(files_, &tier_);
+      Open();
+      PutAll(0, kFew);
+      Resize(emptied, 0);
+      for (uint64_t n = 0; n < kFew; n += 3) ASSERT_EQ(Put(n, 1), PutResult::kStored);
+      const std::string left = BytesOf(emptied);
+      end == End::kKilled ? test::Kill(files_, &tier_) : tier_.reset();
+      EXPECT_TRUE(BytesOf(emptied) == left) << "no snapshot, either";
+      if (end == End::kReplaced) std::filesystem::remove(files_[emptied].path());
+      options_.recovery = end == End::kReplaced ? Recovery::kWarm : Recovery::kRequire;
+      Open();
+      EXPECT_EQ(tier_->recovery().from_snapshot, end == End::kClosed);
+      EXPECT_EQ(tier_->capacity_bytes(), 16 * kMiB) << "all of it again";
+      uint64_t found = 0;
+      for (uint64_t n = 0; n < kFew; ++n) found += Found(n, n + 1, n % 3 == 0 ? 1 : 0);
+      EXPECT_EQ(found, kFew);
+      PutAll(kFew, 2 * kFew);
+      EXPECT_GT(UsedOf(emptied), 0u);
+      test::ExpectSound(*tier_);
+    }
   }
 }
 
-TEST_F(MemberCapacityTest, ErasedKeysStayErasedWhereTheirTombstonesLay) {
+TEST_F(MemberCapacityTest, NoTombstoneIsWrittenToAnEmptiedOne) {
   UseFiles(8 * kMiB, 8 * kMiB);
   options_.erase = EraseMode::kDurable;
-  for (const size_t emptied : {0, 1}) {
-    SCOPED_TRACE(emptied);
+  Open();
+  PutAll(0, kFew);
+  for (uint64_t n = 0; n < 10; ++n) tier_->Erase(Key(1 + n));
+  ASSERT_TRUE(tier_->SetCapacity(0).ok()) << "there is no room for others";
+  Resize(0, 0);
+  ASSERT_TRUE(tier_->SetCapacity(16 * kMiB).ok());
+  PutAll(0, kFew);
+  const std::string left = BytesOf(0);
+  for (uint64_t n = 0; n < kFew; n += 2) tier_->Erase(Key(1 + n));
+  EXPECT_TRUE(BytesOf(0) == left);
+  options_.recovery = Recovery::kRequire;
+  test::Kill(files_, &tier_);
+  Open();
+  for (uint64_t n = 0; n < kFew; ++n) EXPECT_EQ(tier_->Contains(Key(1 + n)), n % 2 == 1) << n;
+  test::ExpectSound(*tier_);
+}
+
+TEST_F(MemberCapacityTest, WhatWasErasedNeverComesBack) {
+  constexpr uint64_t kKeys = 700;
+  std::mt19937_64 random(test::Seed());
+  for (const Level level : {Level::kFast, Level::kSlow}) {
+    UseFiles((2 + random() % 3) * kMiB, (2 + random() % 3) * kMiB);
+    options_.members[1].level = level;
     options_.recovery = Recovery::kDiscard;
+    options_.erase = EraseMode::kDurable;
     Open();
     options_.recovery = Recovery::kRequire;
-    test::Kill(files_, &tier_);
-    Open();
-    Resize(1 - emptied, 0);  // so the tombstones lie on the other
-    PutAll(0, kFew);
-    for (uint64_t n = 0; n < kFew; n += 2) tier_->Erase(Key(1 + n));
-    Resize(1 - emptied, 8 * kMiB);
-    Resize(emptied, 0);
-    EXPECT_EQ(UsedOf(emptied), 0u);
-    EXPECT_EQ(Found(0, kFew), kFew / 2);
-    const std::string left = BytesOf(emptied);
-    for (uint64_t n = 1; n < kFew; n += 4) tier_->Erase(Key(1 + n));
-    EXPECT_TRUE(BytesOf(emptied) == left) << "no tombstone, either";
-    test::Kill(files_, &tier_);
-    Open();
-    for (uint64_t n = 0; n < kFew; ++n) {
-      if (n % 2 == 0 || n % 4 == 1) {
-        EXPECT_FALSE(tier_->Find(Key(1 + n))) << n;
+    std::vector<uint64_t> version(kKeys, 0);
+    std::vector<bool> erased(kKeys, true);
+    for (int life = 0; life < 6; ++life) {
+      for (int step = 0; step < 2000; ++step) {
+        const uint64_t n = random() % kKeys;
+        if (random() % 4 == 0) {
+          tier_->Erase(Key(1 + n));
+          erased[n] = true;
+        } else if (erased[n]) {
+          erased[n] = Put(n, ++version[n]) != PutResult::kStored;
+        }
+        if (random() % 150 == 0) (void)tier_->SetMemberCapacity(random() % 2, random() % 3 * 2 * kMiB);
+        if (random() % 1000 == 0) (void)tier_->SetCapacity(random() % (4 * kMiB));
       }
+      random() % 2 == 0 ? test::Kill(files_, &tier_) : tier_.reset();
+      Open();
+      for (uint64_t n = 0; n < kKeys; ++n) {
+        ASSERT_FALSE(erased[n] && tier_->Contains(Key(1 + n))) << n;
+        (void)Found(n, n + 1, version[n]);
+      }
+      test::ExpectSound(*tier_);
     }
-    (void)Found(0, kFew);
-    test::ExpectSound(*tier_);
   }
 }
 
@@ -374,13 +469,24 @@ TEST_F(MemberCapacityTest, WhileThreadsPutAndFind) {
         const size_t member = random() % 2;
         EXPECT_EQ(tier_->SetMemberCapacity(member, random() % 2 == 0 ? 0 : 2 * kMiB).message(), "");
         EXPECT_EQ(tier_->SetMemberCapacity(member, 6 * kMiB).message(), "");
+        if (random() % 8 == 0) tier_->EraseAll();
       }
+    });
+    std::jthread sizer([&] {
+      for (int turn = 0; !stop.load(); ++turn) {
+        if (turn % 64 == 0) {
+          EXPECT_EQ(tier_->SetCapacity(turn % 128 == 0 ? 7 * kMiB : 12 * kMiB).message(), "");
+        }
+        std::this_thread::yield();
+      }
+      EXPECT_EQ(tier_->SetCapacity(12 * kMiB).message(), "");
     });
     std::vector<std::jthread> threads;
     for (uint64_t thread = 0; thread < 3; ++thread) threads.emplace_back(run, thread);
     threads.clear();
     stop.store(true);
     resizer.join();
+    sizer.join();
     EXPECT_GT(Count(Event::kScmSecondChance), 100u);
     EXPECT_EQ(tier_->capacity_bytes(), 12 * kMiB);
     test::ExpectSound(*tier_);
