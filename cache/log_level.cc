@@ -80,12 +80,13 @@ void LogLevel::FollowMembers() {
     }
     parked->clear();
   }
-  const auto going = std::ranges::stable_partition(free_, [&](SegmentId id) { return !members_->IsWithdrawn(id); });
-  for (const SegmentId id : going) {
-    table_->Change(id, State::kFree, State::kParked);
-    parked_withdrawn_.push_back(id);
+  const auto going =
+      std::stable_partition(free_.begin(), free_.end(), [&](SegmentId id) { return !members_->IsWithdrawn(id); });
+  for (auto at = going; at != free_.end(); ++at) {
+    table_->Change(*at, State::kFree, State::kParked);
+    parked_withdrawn_.push_back(*at);
   }
-  free_.erase(going.begin(), going.end());
+  free_.erase(going, free_.end());
   Count();
 }
 
