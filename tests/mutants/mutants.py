@@ -579,7 +579,7 @@ MUTANTS = (
               ("(must_move || MovesUnjudged())", "MovesUnjudged()")),
     withdrawn("what a share reserves is judged", CLEANER, "WhatAShareReserves*",
               (".is_reserved = parts_.log->IsReserved(*picked.segment)", ".is_reserved = false")),
-    withdrawn("a fast medium that is emptied has nowhere to go", CLEANER, "AFastOneMoves*",
+    withdrawn("a fast medium that is emptied has nowhere to go", CLEANER, "AFastOneMoves*Judge*",
               ("return level_ == Level::kFast && parts_.log->has_slow() ? Level::kSlow : Level::kFast;",
                "return Level::kFast;")),
     withdrawn("a slow medium that is emptied has nowhere to go", CLEANER, "ASlowOneMoves*",

@@ -379,6 +379,20 @@ TEST_F(MemberCapacityTest, AFastOneMovesToTheSlow) {
   test::ExpectSound(*tier_);
 }
 
+class DroppingJudge : public SurvivorJudge {
+  Fate Judge(const RecordFacts&) override { return Fate::kDrop; }
+};
+
+TEST_F(MemberCapacityTest, AFastOneMovesToTheSlowWhateverTheJudgeSays) {
+  options_.members[1].level = Level::kSlow;
+  DroppingJudge judge;
+  ASSERT_TRUE(ScmTier::Open(options_, &tier_, &judge).ok());
+  PutAll(0, kFew / 2);
+  Resize(0, 0);
+  EXPECT_EQ(Found(0, kFew / 2), kFew / 2) << "there is room";
+  tier_.reset();
+}
+
 TEST_F(MemberCapacityTest, ASlowOneMovesToTheFast) {
   UseFiles(8 * kMiB, 4 * kMiB);
   options_.members[1].level = Level::kSlow;
