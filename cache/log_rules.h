@@ -25,8 +25,9 @@ inline uint32_t WriterLanes(uint32_t segments) {
 // reclaims.
 constexpr uint32_t FreeKept(uint32_t writer_lanes) { return 1 + writer_lanes; }
 
-// What lies in withdrawn segments moves unjudged while so many more are free.
-inline constexpr uint32_t kFreeToMove = 2;
+// What lies in withdrawn segments moves unjudged while so many more are free. Where few are, so many others at most are
+// reclaimed for each of them: enough as long as what is hot fits.
+inline constexpr uint32_t kFreeToMove = 2, kReclaimedToMoveMax = 4;
 
 // A level of ordered media with fewer segments than this is not written to: two are open, one is kept free, one is to
 // be reclaimed.

@@ -132,7 +132,7 @@ void Reclaimer::EmptyWithdrawn() {
       const Stay stay(*this, std::unique_lock(mutex_));
       for (const Level level : {Level::kFast, Level::kSlow}) {
         if (worked || !HasWithdrawn(level)) continue;
-        if (made_room < log_rules::kSparingVictimsMax && MakeRoomToMove(CleanerOf(level).LevelToMoveTo())) {
+        if (made_room < log_rules::kReclaimedToMoveMax && MakeRoomToMove(CleanerOf(level).LevelToMoveTo())) {
           worked = true;
           ++made_room;
         } else if (CleanerOf(level).Work(UINT64_MAX, Mode::kMove)) {

@@ -63,7 +63,7 @@ void SegmentCleaner::StartPass(Pass pass) {
   assert(victim_->pass != Pass::kEmpty || pass == Pass::kEmpty);
   victim_->pass = pass;
   victim_->cursor = parts_.log->FirstRecord(victim_->segment);
-  if (pass != Pass::kEmpty || parts_.log->IsWithdrawn(victim_->segment)) return;
+  if (pass != Pass::kEmpty) return;
   // Of the bytes in use: a segment with a large record that did not fit may hold half of what another does.
   survivor_credit_ =
       std::min(survivor_credit_ + (victim_->end - victim_->cursor) / log_rules::kSurvivorShareDenominator *

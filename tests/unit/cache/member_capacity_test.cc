@@ -80,6 +80,18 @@ TEST_F(MemberCapacityTest, WhatLayOnAnEmptiedOneIsOnTheOther) {
   }
 }
 
+TEST_F(MemberCapacityTest, WhatIsStillOpenMovesToo) {
+  UseFiles(8 * kMiB, 8 * kMiB);
+  Open();
+  PutAll(0, 10);
+  for (const size_t emptied : {0, 1}) {
+    Resize(emptied, 0);
+    EXPECT_EQ(UsedOf(emptied), 0u);
+    EXPECT_EQ(Found(0, 10), 10u);
+    Resize(emptied, 8 * kMiB);
+  }
+}
+
 TEST_F(MemberCapacityTest, OfAFullTierTheHotBlocksMove) {
   UseFiles(8 * kMiB, 8 * kMiB);
   Open();
@@ -137,8 +149,10 @@ TEST_F(MemberCapacityTest, WhoWaitsWaitsForOneSegment) {
     for (int hit = 0; hit < 3; ++hit) (void)tier_->Find(Key(1 + n));
   }
   (void)tier_->TakeLongestReclaim();
+  const uint64_t before = Count(Event::kScmSecondChanceBytes);
   Resize(1, 0);
   EXPECT_LE(tier_->TakeLongestReclaim(), kSegment / kBlock);
+  EXPECT_LT(Count(Event::kScmSecondChanceBytes) - before, 64 * kMiB) << "a few others' for each segment that moves";
   EXPECT_GT(Found(0, 5000), 2300u);
 }
 
@@ -247,9 +261,12 @@ TEST_F(MemberCapacityTest, OneThatFailsWhileItIsEmptiedLosesWhatItHeld) {
   Open(/*faulty=*/true);
   constexpr uint64_t kAll = 2000;
   PutAll(0, kAll);
+  std::vector<PinnedBlock> pinned;  // so that not all of it is quarantined at once
+  for (uint64_t n = 0; n < kAll; n += 200) pinned.push_back(tier_->Find(Key(1 + n)));
   FaultyMedium::Active().LoseMember(0);
   (void)tier_->SetMemberCapacity(0, 0);
   EXPECT_EQ(tier_->capacity_bytes(), 8 * kMiB);
+  pinned.clear();
   EXPECT_THAT(trouble_, HasSubstr("goes on with the others"));
   PutAll(kAll, kAll + 10);
   EXPECT_NEAR(static_cast<double>(Found(0, kAll)), kAll / 2., kAll / 10.);
