@@ -15,17 +15,6 @@
 #include "cache/media/wipe.h"
 
 namespace mezz {
-namespace {
-
-// A position has room for so many lanes; of ordered media two of them are the slow level's.
-constexpr unsigned kSlowLanes = 2;
-unsigned WriterLanesMax(uint32_t fast_segments, uint32_t segments) {
-  const auto most = static_cast<unsigned>(layout::kLanesMax - 1 - (fast_segments < segments ? kSlowLanes : 0));
-  return std::min(log_rules::WriterLanes(fast_segments), most);
-}
-
-}  // namespace
-
 SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t segment_bytes, uint64_t format_id,
                        Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries, uint64_t slow_begin)
     : medium_(medium),
@@ -37,9 +26,7 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       counters_(counters),
       dictionaries_(dictionaries),
       limit_(segments_count_),
-      lanes_(WriterLanesMax(fast_segments_, segments_count_) + 1),
-      lane_(std::make_unique<Lane[]>(lanes_)),
-      other_lane_(std::make_unique<OtherLane[]>(OtherLanes(has_slow()))),
+      lanes_(fast_segments_, segments_count_),
       table_(segments_count_),
       members_(medium, segment_bytes, segments_count_),
       shares_({fast_segments_, segments_count_ - fast_segments_}),
@@ -54,7 +41,7 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
 // Shares have percent of what is usable, and with less of it there are fewer lanes.
 void SegmentLog::SetUsableLocked() {
   for (const Level level : {Level::kFast, Level::kSlow}) shares_.SetUsable(this->level(level).usable(), level);
-  for (unsigned lane = UsedWriterLanes(); lane < lanes_ - 1; ++lane) SealLocked(lane);
+  for (unsigned lane = UsedWriterLanes(); lane < lanes_.writers_max(); ++lane) SealLocked(lane);
 }
 
 void SegmentLog::Provide(uint32_t segments, size_t member) {
@@ -236,24 +223,14 @@ uint64_t SegmentLog::FirstRecord(SegmentId id) const { return SegmentStart(id) +
 
 // A level that was made small has room for fewer.
 unsigned SegmentLog::UsedWriterLanes() const {
-  return std::min(lanes_ - 1, log_rules::WriterLanes(levels_[0].usable()));
-}
-
-unsigned SegmentLog::LaneOfThisThread() const {
-  static std::atomic<unsigned> next{0};
-  static thread_local const unsigned mine = next.fetch_add(1, std::memory_order_relaxed);
-  const unsigned lanes = UsedWriterLanes(), groups = near_.groups;
-  if (groups == 0 || lanes < groups) return mine % lanes;
-  // Each group of processors has every groups-th lane.
-  const unsigned group = near_.OfThisThread().group, lanes_of_group = (lanes - group + groups - 1) / groups;
-  return group + groups * (mine % lanes_of_group);
+  return std::min(lanes_.writers_max(), log_rules::WriterLanes(levels_[0].usable()));
 }
 
 std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64_t bytes) {
   assert(bytes % kLineBytes == 0 && bytes > 0);
-  const uint64_t open = OpenOf(lane).load(std::memory_order_acquire);
-  if (open == kNoSegment) return std::nullopt;
-  const SegmentId id{static_cast<uint32_t>(open)};
+  const std::optional<SegmentId> open = lanes_.open(lane);
+  if (!open) return std::nullopt;
+  const SegmentId id = *open;
   Segment& s = segment(id);
   constexpr uint64_t kEntered = SegmentTable::kWriter | SegmentTable::kPin;
   if (table_.Add(id, kEntered, std::memory_order_acquire) == State::kOpen) {
@@ -292,34 +269,35 @@ void SegmentLog::ReleaseDictionariesLocked(SegmentId id) {
 
 bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   const std::lock_guard lock(mutex_);
-  const uint64_t open = OpenOf(lane).load(std::memory_order_relaxed);
-  if (open != kNoSegment) {
-    const Segment& s = segment(SegmentId{static_cast<uint32_t>(open)});
+  const std::optional<SegmentId> open = lanes_.open(lane);
+  if (open) {
+    const Segment& s = segment(*open);
     if (s.tail.load(std::memory_order_relaxed) + bytes <= segment_bytes()) return true;  // another thread advanced it
   }
   const size_t kept_for_reclaim = whom == For::kReclaim ? 0 : 1;
-  const ShareId share = ShareOf(lane);
+  const ShareId share = lanes_.ShareOf(lane);
   if (!shares_.IsAdded(share)) return false;  // since LaneOf: the caller asks again
-  LogLevel& level = this->level(LevelOfLane(lane));
-  const bool is_full = whom == For::kWriter && shares_.IsFull(share, LevelOfLane(lane));
+  LogLevel& level = this->level(lanes_.LevelOf(lane));
+  const bool is_full = whom == For::kWriter && shares_.IsFull(share, lanes_.LevelOf(lane));
   if (level.free() <= kept_for_reclaim || is_full) {
     // Of a small tier, or beside reserves, all that might go may be open, or hold tombstones: then what is open is what
     // reclaim can take.
     const bool none_sealed = whom == For::kWriter && !level.HasVictimFor(share);
-    for (unsigned other = 0; none_sealed && other < all_lanes(); ++other) {
-      const ShareId of = ShareOf(other);
-      const bool may_go = of == share || (!is_full && (shares_.count() == 0 || shares_.MayLose(of, LevelOfLane(lane))));
-      if (LevelOfLane(other) == LevelOfLane(lane) && may_go) SealLocked(other);
+    for (unsigned other = 0; none_sealed && other < lanes_.count(); ++other) {
+      const ShareId of = lanes_.ShareOf(other);
+      const bool may_go =
+          of == share || (!is_full && (shares_.count() == 0 || shares_.MayLose(of, lanes_.LevelOf(lane))));
+      if (lanes_.LevelOf(other) == lanes_.LevelOf(lane) && may_go) SealLocked(other);
     }
     return false;
   }
   const auto sequence = NextSequenceLocked();
   if (!sequence) return false;
-  if (open != kNoSegment) SealLocked(lane);
-  const SegmentId id = level.TakeFree(near_.OfThisThread().near);
+  if (open) SealLocked(lane);
+  const SegmentId id = level.TakeFree(lanes_.NearThisThread());
   CountLocked();
-  OpenLocked(id, *sequence, GenerationOf(lane), share, State::kOpen);
-  OpenOf(lane).store(Raw(id), std::memory_order_release);
+  OpenLocked(id, *sequence, lanes_.GenerationOf(lane), share, State::kOpen);
+  lanes_.Open(lane, id);
   return true;
 }
 
@@ -348,19 +326,11 @@ void SegmentLog::OpenLocked(SegmentId id, uint64_t sequence, Generation generati
 }
 
 void SegmentLog::SealLocked(unsigned lane) {
-  const uint64_t open = OpenOf(lane).load(std::memory_order_relaxed);
-  if (open == kNoSegment) return;
-  const SegmentId id{static_cast<uint32_t>(open)};
-  OpenOf(lane).store(kNoSegment, std::memory_order_relaxed);
-  table_.Change(id, State::kOpen, State::kSealed);
-  QueueLocked(id, GenerationOf(lane));
-}
-
-Generation SegmentLog::GenerationOf(unsigned lane) const {
-  const bool proven = lane < lanes_         ? lane == proven_lane()
-                      : lane < fast_lanes() ? (lane - lanes_) % 2 == 1
-                                            : (lane - fast_lanes()) % 2 == 1;
-  return proven ? Generation::kProven : Generation::kYoung;
+  const std::optional<SegmentId> open = lanes_.open(lane);
+  if (!open) return;
+  lanes_.Close(lane);
+  table_.Change(*open, State::kOpen, State::kSealed);
+  QueueLocked(*open, lanes_.GenerationOf(lane));
 }
 
 void SegmentLog::QueueLocked(SegmentId id, Generation generation, LogLevel::At at) {
@@ -428,25 +398,22 @@ uint32_t SegmentLog::tombstone_segments() const {
 LogPosition SegmentLog::Position() const {
   const std::lock_guard lock(mutex_);
   LogPosition position{.next_sequence = next_sequence_, .open = {}};
-  static_assert(log_rules::kWriterLanesMax + 1 <= layout::kLanesMax);
-  const auto note = [&](unsigned place, unsigned lane) {
-    const uint64_t open = OpenOf(lane).load(std::memory_order_relaxed);
-    if (open == kNoSegment) return;
-    const Segment& s = segment(SegmentId{static_cast<uint32_t>(open)});
+  lanes_.ForEachPlace([&](unsigned place, unsigned lane) {
+    const std::optional<SegmentId> open = lanes_.open(lane);
+    if (!open) return;
+    const Segment& s = segment(*open);
     position.open[place] = {.sequence = static_cast<uint32_t>(s.sequence.load(std::memory_order_relaxed)),
                             .line = static_cast<uint32_t>(s.tail.load(std::memory_order_acquire) / kLineBytes)};
-  };
-  for (unsigned lane = 0; lane < lanes_; ++lane) note(lane, lane);
-  for (unsigned lane = 0; has_slow() && lane < kSlowLanes; ++lane) note(lanes_ + lane, fast_lanes() + lane);
+  });
   return position;
 }
 
 bool SegmentLog::SealOpen(Level level) {
   const std::lock_guard lock(mutex_);
   bool sealed = false;
-  for (unsigned lane = 0; lane < all_lanes(); ++lane) {
-    if (LevelOfLane(lane) != level) continue;
-    sealed |= OpenOf(lane).load(std::memory_order_relaxed) != kNoSegment;
+  for (unsigned lane = 0; lane < lanes_.count(); ++lane) {
+    if (lanes_.LevelOf(lane) != level) continue;
+    sealed |= lanes_.open(lane).has_value();
     SealLocked(lane);
   }
   return sealed;
@@ -454,15 +421,15 @@ bool SegmentLog::SealOpen(Level level) {
 
 uint64_t SegmentLog::SealAll() {
   const std::lock_guard lock(mutex_);
-  for (unsigned lane = 0; lane < all_lanes(); ++lane) SealLocked(lane);
+  for (unsigned lane = 0; lane < lanes_.count(); ++lane) SealLocked(lane);
   return next_sequence_;
 }
 
 void SegmentLog::SealBelow(uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  for (unsigned lane = 0; lane < all_lanes(); ++lane) {
-    const uint64_t open = OpenOf(lane).load(std::memory_order_relaxed);
-    if (open != kNoSegment && Sequence(SegmentId{static_cast<uint32_t>(open)}) < sequence) SealLocked(lane);
+  for (unsigned lane = 0; lane < lanes_.count(); ++lane) {
+    const std::optional<SegmentId> open = lanes_.open(lane);
+    if (open && Sequence(*open) < sequence) SealLocked(lane);
   }
 }
 
@@ -531,8 +498,8 @@ Status SegmentLog::ChangeShare(ShareId id, const ShareLimits& limits) {
 void SegmentLog::RemoveShare(ShareId id) {
   const std::lock_guard lock(mutex_);
   shares_.Remove(id);
-  for (unsigned lane = lanes_; lane < all_lanes(); ++lane) {
-    if (ShareOf(lane) == id) SealLocked(lane);
+  for (unsigned lane = lanes_.of_rest(); lane < lanes_.count(); ++lane) {
+    if (lanes_.ShareOf(lane) == id) SealLocked(lane);
   }
 }
 
@@ -671,9 +638,9 @@ void SegmentLog::LimitMember(size_t member, uint32_t count) {
   const std::lock_guard lock(mutex_);
   members_.LimitTo(member, count);
   level(LevelOfMember(member)).FollowMembers();
-  for (unsigned lane = 0; lane < all_lanes(); ++lane) {
-    const uint64_t open = OpenOf(lane).load(std::memory_order_relaxed);
-    if (open != kNoSegment && IsWithdrawn(SegmentId{static_cast<uint32_t>(open)})) SealLocked(lane);
+  for (unsigned lane = 0; lane < lanes_.count(); ++lane) {
+    const std::optional<SegmentId> open = lanes_.open(lane);
+    if (open && IsWithdrawn(*open)) SealLocked(lane);
   }
   SplitLimitLocked();
 }
@@ -778,8 +745,8 @@ std::vector<SegmentId> SegmentLog::TakeCondemned() {
   for (uint32_t i = 0; i < segments_count_; ++i) {
     const SegmentId id{i};
     if (!IsCondemned(id)) continue;
-    for (unsigned lane = 0; lane < all_lanes(); ++lane) {
-      if (OpenOf(lane).load(std::memory_order_relaxed) == i) SealLocked(lane);
+    for (unsigned lane = 0; lane < lanes_.count(); ++lane) {
+      if (lanes_.open(lane) == id) SealLocked(lane);
     }
     left |= state(id) == State::kAwaiting && !members_.IsOut(id);  // once it is adopted
     if (state(id) != State::kSealed) continue;                     // CollectLocked sees to it, or did
@@ -829,7 +796,7 @@ void SegmentLog::ParkSurplusLocked() {
   for (LogLevel& level : levels_) {
     level.Unpark();
     // What writers and reclaim need to go on meanwhile; in the end as many are free anyway.
-    level.Park(std::min(lanes_, level.limit() / 4));
+    level.Park(std::min(lanes_.of_rest(), level.limit() / 4));
   }
 }
 
@@ -839,9 +806,8 @@ void SegmentLog::CountLocked() {
 }
 
 uint64_t SegmentLog::DramBytesFor(uint32_t segments, bool has_slow) {
-  const uint64_t lanes = log_rules::WriterLanes(segments) + 1;
-  return sizeof(SegmentLog) + segments * (sizeof(Segment) + 7 * sizeof(SegmentId)) + lanes * sizeof(Lane) +
-         OtherLanes(has_slow) * sizeof(OtherLane);
+  return sizeof(SegmentLog) + segments * (sizeof(Segment) + 7 * sizeof(SegmentId)) +
+         Lanes::DramBytesFor(segments, has_slow);
 }
 
 void SegmentLog::Audit(std::vector<std::string>* violations) const {
@@ -877,8 +843,7 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
     if (state(id) == State::kOpen || state(id) == State::kSealed)
       ++held[static_cast<size_t>(LevelOf(id))][Raw(segment(id).share.load(std::memory_order_relaxed))];
     if (state(id) == State::kOpen) {
-      for (unsigned lane = 0; lane < all_lanes(); ++lane)
-        listed[i] += OpenOf(lane).load(std::memory_order_relaxed) == i ? 1 : 0;
+      for (unsigned lane = 0; lane < lanes_.count(); ++lane) listed[i] += lanes_.open(lane) == id ? 1 : 0;
     }
     // A victim of an unfinished reclaim is sealed and in no list: at most one of each level.
     const bool victim = state(id) == State::kSealed && listed[i] == 0;

@@ -16,6 +16,7 @@
 #include "cache/base/fork_guard.h"
 #include "cache/counters.h"
 #include "cache/faults.h"
+#include "cache/lanes.h"
 #include "cache/layout.h"
 #include "cache/log_level.h"
 #include "cache/log_members.h"
@@ -162,10 +163,10 @@ class SegmentLog {
   // Ends a reservation: its record is written, and published if it was to be.
   void Leave(const Reservation& where) { Subtract(where.segment, SegmentTable::kWriter | SegmentTable::kPin); }
   // Of kNoShare, on the fast level; the last is for proven records, also reclaim's survivors.
-  unsigned lanes() const { return lanes_; }
+  unsigned lanes() const { return lanes_.of_rest(); }
   unsigned writer_lanes(Level level) const { return level == Level::kFast ? UsedWriterLanes() : 1; }
-  unsigned proven_lane() const { return lanes_ - 1; }
-  unsigned LaneOfThisThread() const;
+  unsigned proven_lane() const { return lanes_.proven(); }
+  unsigned LaneOfThisThread() const { return lanes_.OfThisThread(UsedWriterLanes()); }
   // The lane for a record of this share; one that was removed has the rest's. A share other than kNoShare has one for
   // each generation and level, as a segment belongs to one share, and so has kNoShare on the slow level. These lanes
   // lie behind lanes(). Of these a LogPosition tells only where kNoShare's stand, so with erase=durable what another
@@ -174,7 +175,7 @@ class SegmentLog {
     const ShareId of = shares_.IsAdded(share) ? share : kNoShare;
     if (of == kNoShare && level == Level::kFast)
       return generation == Generation::kProven ? proven_lane() : LaneOfThisThread();
-    return LaneOfShare(of, generation, level);
+    return lanes_.OfShare(of, generation, level);
   }
 
   // Tells that a record packed with this dictionary is about to be published in the segment. The segment keeps the
@@ -292,7 +293,7 @@ class SegmentLog {
   // Where media lie near different processors, what a thread writes goes to one near it while that has free segments.
   // Writer lanes of the fast level are then for one group of processors each, if there are enough; the other lanes are
   // shared. REQUIRES: nothing was provided.
-  void PreferNear(NearMedia near) { near_ = std::move(near); }
+  void PreferNear(NearMedia near) { lanes_.PreferNear(std::move(near)); }
   // Takes the segment out of use for good. REQUIRES: it is kUnready, and nothing was provided.
   void Quarantine(SegmentId id);
   // Tells that something in the segment was whole in this life and is not any more. The kFaultsOfSegmentMax-th such
@@ -356,7 +357,6 @@ class SegmentLog {
   void Audit(std::vector<std::string>* violations) const;
 
  private:
-  static constexpr uint64_t kNoSegment = UINT64_MAX;
   // A value of `faults` that NoteFault never counts to: its memory, or its medium, is not used any more.
   static constexpr uint32_t kUnreadable = 1u << 31;
 
@@ -393,26 +393,6 @@ class SegmentLog {
   void CollectLocked();
   void ParkSurplusLocked();
   void QueueLocked(SegmentId id, Generation generation, LogLevel::At at = LogLevel::At::kEnd);
-  // Lanes of the fast level: those of kNoShare, then two for each share. Then those of the slow level: two for each
-  // share, kNoShare first.
-  static constexpr unsigned OtherLanes(bool has_slow) { return 2 * (kSharesMax - 1) + (has_slow ? 2 * kSharesMax : 0); }
-  unsigned fast_lanes() const { return lanes_ + OtherLanes(/*has_slow=*/false); }
-  unsigned all_lanes() const { return lanes_ + OtherLanes(has_slow()); }
-  Level LevelOfLane(unsigned lane) const { return lane < fast_lanes() ? Level::kFast : Level::kSlow; }
-  Generation GenerationOf(unsigned lane) const;
-  ShareId ShareOf(unsigned lane) const {
-    if (lane < lanes_) return kNoShare;
-    const unsigned number = lane < fast_lanes() ? 1 + (lane - lanes_) / 2 : (lane - fast_lanes()) / 2;
-    return ShareId{static_cast<uint8_t>(number)};
-  }
-  const Atomic<uint64_t>& OpenOf(unsigned lane) const {
-    return lane < lanes_ ? lane_[lane].open : other_lane_[lane - lanes_].open;
-  }
-  Atomic<uint64_t>& OpenOf(unsigned lane) { return lane < lanes_ ? lane_[lane].open : other_lane_[lane - lanes_].open; }
-  unsigned LaneOfShare(ShareId share, Generation generation, Level level) const {
-    const unsigned first = level == Level::kFast ? lanes_ + 2 * (Raw(share) - 1u) : fast_lanes() + 2 * Raw(share);
-    return first + (generation == Generation::kProven ? 1 : 0);
-  }
   void TagAwaitingLocked();
   bool IsReservedAwaiting(SegmentId id) const;
   void ReleaseDictionariesLocked(SegmentId id);
@@ -431,17 +411,7 @@ class SegmentLog {
   Faults* faults_ = nullptr;
   uint32_t member_faults_max_ = 0;
   bool slow_forgets_ = false;
-  NearMedia near_;
-  unsigned lanes_;
-
-  struct alignas(kLineBytes) Lane {
-    Atomic<uint64_t> open{kNoSegment};  // the number of the segment appended to; stored under mutex_
-  };
-  std::unique_ptr<Lane[]> lane_;
-  struct OtherLane {
-    Atomic<uint64_t> open{kNoSegment};  // as Lane::open
-  };
-  std::unique_ptr<OtherLane[]> other_lane_;  // their numbers follow those of lane_
+  Lanes lanes_;
 
   SegmentTable table_;  // of Segment: the fields that are guarded, by mutex_
   mutable Mutex mutex_;
