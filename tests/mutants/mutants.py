@@ -610,7 +610,8 @@ MUTANTS = (
     near("all media are near", "cache/media/near_media.cc", "NearMedia.EachSocket*",
          ("    if (distance < least) nearest = 0;\n", "")),
     near("levels are not told apart", "cache/media/near_media.cc", "NearMedia.OfEachLevel",
-         ("    if (options.members[i].level != level) continue;\n", "")),
+         ("    if (options.members[i].level != level) continue;",
+          "    if (false && options.members[i].level != level) continue;")),
     near("a device that says nothing is of node -1", "cache/media/near_media.cc", "NodeOfDeviceTest.*",
          (" >> node && node >= 0) return node", " >> node) return node")),
     # --- shares -------------------------------------------------------------------------------------------------------
