@@ -51,6 +51,9 @@ TEST(NearMedia, OfEachLevel) {
   const NearMedia near = FindNearMedia(Media(4, 2), std::array{2, 3, 3, 2}, TwoSockets());
   EXPECT_EQ(near.nodes[0].near, 0b1001u);
   EXPECT_EQ(near.nodes[1].near, 0b0110u);
+  const NearMedia one_slow = FindNearMedia(Media(3, 2), std::array{2, 3, 2}, TwoSockets());
+  EXPECT_EQ(one_slow.nodes[0].near, 0b101u);
+  EXPECT_EQ(one_slow.nodes[1].near, 0b110u) << "the only slow one";
 }
 
 TEST(NearMedia, AllAreWhereNothingTellsThemApart) {
