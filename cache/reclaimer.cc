@@ -72,7 +72,7 @@ void Reclaimer::QuarantineLocked() {
 void Reclaimer::QuarantineLocked(std::span<const SegmentId> segments) {
   if (segments.empty()) return;
   fast_.ForgetIf([this](SegmentId id) { return parts_.log->IsCondemned(id); });
-  for (const SegmentId id : segments) CleanerOf(parts_.log->LevelOfNew()).RewriteDictionaries(id);
+  for (const SegmentId id : segments) fast_.RewriteDictionaries(id);
   parts_.log->StartDraining(segments);
 }
 

@@ -2,7 +2,6 @@
 // How a tier forgets: an erased key, all keys, deleted files, and segments beyond a smaller capacity.
 #include <fmt/format.h>
 
-#include <array>
 #include <mutex>
 
 #include "cache/base/if_memory.h"

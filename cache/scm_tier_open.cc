@@ -496,8 +496,7 @@ ScmDram ScmTier::DramNeeded(const ScmOptions& options) {
   // Of the codec that takes the most.
   const auto codec = MayUseZstd(options.pack) ? Codec::kZstd : CodecOf(options.pack);
   const auto segments = static_cast<uint32_t>(options.capacity_bytes / segment_bytes);
-  const bool has_slow =
-      std::ranges::any_of(options.members, [](const ScmMember& member) { return member.level == Level::kSlow; });
+  const bool has_slow = options.SlowBegin() < options.capacity_bytes;
   return {.index = Index::BytesFor(ExpectedRecords(options), IndexSize(options)),
           .segments = SegmentLog::DramBytesFor(segments, has_slow),
           .packing = (codec ? Packer::DramBytesFor(*codec, options.expected_block_bytes) : 0) +

@@ -15,6 +15,7 @@
 #include "cache/media/wipe.h"
 
 namespace mezz {
+
 SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t segment_bytes, uint64_t format_id,
                        Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries, uint64_t slow_begin)
     : medium_(medium),

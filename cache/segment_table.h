@@ -16,7 +16,7 @@ namespace mezz {
 //   kUnready --Provide: add, under mutex_--> kFree
 //   kFree --Advance: add, under mutex_--> kOpen --Seal: add, under mutex_--> kSealed
 //     ^ ^                                                                      | StartDraining: add, under mutex_
-//     | +---- LimitTo: add, under mutex_ ----> kParked                         v
+//     | +-- LimitTo, LimitMember, CollectDrained: add, under mutex_ --> kParked v
 //     +------------- CollectDrained: CAS from (kDraining, nobody) ---------- kDraining
 //
 //   kUnready --Await: add, under mutex_--> kAwaiting --AdoptAwaiting: add, under mutex_--> kSealed, with a writer

@@ -24,12 +24,7 @@ unsigned NodeOfThisThread() {
 NumaMap MapOfThisMachine() {
   NumaMap map;
   if (numa_available() < 0) return map;
-  bitmask* const cpus = numa_allocate_cpumask();
-  for (int node = 0; node <= numa_max_node(); ++node) {
-    numa_bitmask_clearall(cpus);
-    map.has_cpus.push_back(numa_node_to_cpus(node, cpus) == 0 && numa_bitmask_weight(cpus) > 0);
-  }
-  numa_bitmask_free(cpus);
+  for (int node = 0; node <= numa_max_node(); ++node) map.has_cpus.push_back(NodeHasCpus(node));
   map.distance = [](unsigned from, unsigned to) { return numa_distance(static_cast<int>(from), static_cast<int>(to)); };
   return map;
 }
@@ -50,6 +45,13 @@ uint32_t NearestOf(const ScmOptions& options, std::span<const int> node_of, cons
 }
 
 }  // namespace
+
+bool NodeHasCpus(int node) {
+  bitmask* const cpus = numa_allocate_cpumask();
+  const bool has = numa_node_to_cpus(node, cpus) == 0 && numa_bitmask_weight(cpus) > 0;
+  numa_bitmask_free(cpus);
+  return has;
+}
 
 NearMedia FindNearMedia(const ScmOptions& options, std::span<const int> node_of, const NumaMap& map) {
   NearMedia near;

@@ -34,6 +34,9 @@ struct NearMedia {
 // As this machine has them. Empty for one medium.
 NearMedia FindNearMedia(const ScmOptions& options);
 
+// Whether the node has processors. REQUIRES: this kernel has NUMA support (numa_available).
+bool NodeHasCpus(int node);
+
 // The nodes of a machine. A test makes one up.
 struct NumaMap {
   std::vector<bool> has_cpus;                                 // by node

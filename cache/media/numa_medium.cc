@@ -11,6 +11,7 @@
 #include "cache/base/machine_memory.h"
 #include "cache/base/text.h"
 #include "cache/media/anonymous_medium.h"
+#include "cache/media/near_media.h"
 #include "cache/media/open.h"
 
 namespace mezz {
@@ -32,11 +33,6 @@ std::string NodeList() {
 
 bool HasMemoryForUs(int node) {
   return node <= numa_max_node() && numa_bitmask_isbitset(numa_all_nodes_ptr, static_cast<unsigned>(node));
-}
-
-bool HasCpus(int node) {
-  const Bitmask cpus(numa_allocate_cpumask());
-  return numa_node_to_cpus(node, cpus.get()) == 0 && numa_bitmask_weight(cpus.get()) > 0;
 }
 
 Status CheckNode(int node, uint64_t bytes, PromisedMemory* promised) {
@@ -88,7 +84,7 @@ Status OpenNumaMedium(const MediumOrder& order, std::unique_ptr<Medium>* medium,
   MEZZ_RETURN_IF_ERROR(memory->Reserve(order.bytes, name, order.address()));
   MEZZ_RETURN_IF_ERROR(Bind(*memory, node));
   MEZZ_RETURN_IF_ERROR(PrepareFirstPart(order, memory->base(), name, {}, preparer, std::move(promised)));
-  const bool ordinary_dram = HasCpus(node);
+  const bool ordinary_dram = NodeHasCpus(node);
   memory->Describe(
       {.description = fmt::format("numa node {} ({})", node, ordinary_dram ? "DRAM, with CPUs" : "no CPUs"),
        .granularity = StoreGranularity::kPage,

@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "tests/support/faulty_medium.h"
+#include "tests/support/seed.h"
 #include "tests/support/tier_fixture.h"
 
 namespace mezz::test {
@@ -60,6 +63,32 @@ class SeveralMediaTest : public ::testing::Test {
       EXPECT_TRUE(Same(*bytes, Payload(n, version, kBlock))) << n;
     }
     return found;
+  }
+  // Puts, finds and erases keys that no other thread has, and whose versions are known. `may_refuse`: a put may find no
+  // room; what it was to replace is erased then.
+  void UseOwnKeys(uint64_t thread, uint64_t keys, int steps, bool may_refuse) {
+    std::mt19937_64 random(Seed() + thread);
+    std::vector<uint64_t> version(keys, 0);
+    std::vector<bool> erased(keys, true);
+    for (int step = 0; step < steps; ++step) {
+      const uint64_t n = random() % keys, key = thread * keys + n;
+      const PinnedBlock block = tier_->Find(Key(1 + key));
+      if (block) {
+        const auto bytes = block.SteadyBytes();
+        ASSERT_TRUE(bytes && !erased[n] && Same(*bytes, Payload(key, version[n], kBlock))) << key;
+      }
+      if (random() % 8 == 0) tier_->NoteDramEviction(Key(1 + key));
+      const bool changes = random() % 4 == 0;
+      if (!changes && random() % 16 == 0) {
+        tier_->Erase(Key(1 + key));
+        erased[n] = true;
+      } else if (changes || (!block && !erased[n])) {
+        const bool stored = Put(key, version[n] += changes ? 1 : 0) == PutResult::kStored;
+        ASSERT_TRUE(stored || may_refuse) << key;
+        if (!stored) tier_->Erase(Key(1 + key));
+        erased[n] = !stored;
+      }
+    }
   }
   uint64_t UsedOf(size_t member) const { return tier_->MembersNow()[member].usage_bytes; }
   const ScratchFile files_[2];

@@ -34,14 +34,6 @@ struct BaselineSpec {
   uint64_t slow_scm_bytes = 0;  // of ordered media; 0: one medium
 };
 
-// SIZE, or FAST>SLOW.
-Status ParseScm(const std::string& sizes, BaselineSpec* spec) {
-  const size_t order = sizes.find('>');
-  MEZZ_RETURN_IF_ERROR(ParseBytes("--baseline", sizes.substr(0, order), &spec->scm_bytes));
-  if (order == std::string::npos) return Status::Ok();
-  return ParseBytes("--baseline", sizes.substr(order + 1), &spec->slow_scm_bytes);
-}
-
 Status ParseBaseline(const Question& question, BaselineSpec* spec) {
   const auto refused = [&](const std::string& why) {
     return Status::InvalidArgument(fmt::format(
@@ -70,7 +62,8 @@ Status ParseBaseline(const Question& question, BaselineSpec* spec) {
     if (dram && media > 1) return refused("only SCM has a fast and a slow medium");
     if (media > kMediaMax) return refused("there are two media at most");
     if (sizes.starts_with('>') || sizes.ends_with('>')) return refused("a size stands on either side of >");
-    MEZZ_RETURN_IF_ERROR(dram ? ParseBytes("--baseline", sizes, &spec->dram_bytes) : ParseScm(sizes, spec));
+    MEZZ_RETURN_IF_ERROR(dram ? ParseBytes("--baseline", sizes, &spec->dram_bytes)
+                              : ParseScmSizes("--baseline", sizes, &spec->scm_bytes, &spec->slow_scm_bytes));
   }
   return spec->dram_bytes == 0 ? refused("it has no DRAM") : Status::Ok();
 }

@@ -71,13 +71,6 @@ bool FitTogether(const Server& server, std::initializer_list<Population> populat
   return true;
 }
 
-MediumModel MediumOf(const Module& scm) {
-  MediumModel medium{};
-  const Status status = ParseScmModel(scm.device, &medium);
-  assert(status.ok());  // the book's reader has seen the name
-  return medium;
-}
-
 bool IsFaster(const Module& a, const Module& b) { return MediumOf(a).random_read_ns < MediumOf(b).random_read_ns; }
 
 // None, one medium, and two that are ordered.
@@ -167,6 +160,13 @@ std::vector<Build> AllBuilds(const PriceBook& book, uint64_t data_bytes) {
     }
   }
   return all;
+}
+
+MediumModel MediumOf(const Module& scm) {
+  MediumModel medium{};
+  const Status status = ParseScmModel(scm.device, &medium);
+  assert(status.ok());  // the book's reader has seen the name
+  return medium;
 }
 
 bool IsBeatenByFastAlone(const PriceBook& book, const Build& build) {

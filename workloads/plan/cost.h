@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/media/model.h"
 #include "workloads/plan/price_book.h"
 
 namespace mezz::plan {
@@ -21,6 +22,9 @@ struct Population {
   uint64_t bytes() const { return module == nullptr ? 0 : count * module->bytes; }
   double watts() const { return module == nullptr ? 0 : count * module->watts.value; }
 };
+
+// What a module of SCM behaves as.
+MediumModel MediumOf(const Module& scm);
 
 // A server with its modules; points into the price book.
 struct Build {

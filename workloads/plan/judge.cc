@@ -53,8 +53,7 @@ Machine MachineOf(const Question& question, const Build& build) {
   machine.charges_packing = scm != nullptr && scm->kind == ModuleKind::kDram;
   machine.scm_modules = std::max(1u, build.scm.count);
   if (build.is_ordered()) {
-    status = ParseScmModel(build.slow_scm.module->device, &machine.slow_scm);
-    assert(status.ok());
+    machine.slow_scm = MediumOf(*build.slow_scm.module);
     machine.slow_scm_modules = build.slow_scm.count;
   }
   status = ParseFlash(question.flash.empty() ? build.flash.module->device : question.flash, &machine.flash);
@@ -96,6 +95,12 @@ double DramCacheBytes(const Question& question, const Build& build) {
   const double dram = static_cast<double>(build.dram.bytes()) - static_cast<double>(question.reserved_bytes);
   const auto scm = static_cast<double>(build.scm_bytes());
   return std::max(0.0, dram - OwnDramBytes(question.traffic, std::max(0.0, dram), scm, build.server->cores));
+}
+
+Status ParseScmSizes(std::string_view flag, std::string_view text, uint64_t* fast, uint64_t* slow) {
+  const size_t order = text.find('>');
+  MEZZ_RETURN_IF_ERROR(ParseBytes(flag, text.substr(0, order), fast));
+  return order == std::string_view::npos ? Status::Ok() : ParseBytes(flag, text.substr(order + 1), slow);
 }
 
 Prediction Perform(const Question& question, const Load& load, const Build& build, const Change& change) {

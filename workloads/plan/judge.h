@@ -27,6 +27,9 @@ TierShares SharesOfMedia(const HitSurface& surface, double dram_bytes, double fa
 double DramCacheBytes(const Question& question, const Build& build);
 
 // Under `load`, whose threads are filled in, instead of the question's.
+// "SIZE", or of ordered media "FAST>SLOW"; *slow stays without. `flag` is named in errors.
+Status ParseScmSizes(std::string_view flag, std::string_view text, uint64_t* fast, uint64_t* slow);
+
 Prediction Perform(const Question& question, const Load& load, const Build& build, const Change& change);
 // What a build that performs so has of each metric.
 Figures FiguresOf(const Build& build, const Cost& cost, const Prediction& prediction);

@@ -36,12 +36,8 @@ Status ParseSizes(std::string_view text, std::vector<Sizes>* all) {
     const size_t plus = std::min(one.find('+'), one.size());
     Sizes sizes;
     MEZZ_RETURN_IF_ERROR(ParseBytes("--sizes", one.substr(0, plus), &sizes.dram));
-    if (plus < one.size()) {
-      const std::string_view scm = one.substr(plus + 1);
-      const size_t order = std::min(scm.find('>'), scm.size());
-      MEZZ_RETURN_IF_ERROR(ParseBytes("--sizes", scm.substr(0, order), &sizes.scm));
-      if (order < scm.size()) MEZZ_RETURN_IF_ERROR(ParseBytes("--sizes", scm.substr(order + 1), &sizes.slow_scm));
-    }
+    if (plus < one.size())
+      MEZZ_RETURN_IF_ERROR(ParseScmSizes("--sizes", one.substr(plus + 1), &sizes.scm, &sizes.slow_scm));
     all->push_back(sizes);
   }
   if (all->empty()) return Status::InvalidArgument("--sizes is missing; name tiers as DRAM+SCM: 256M+1G,512M");

@@ -472,27 +472,6 @@ TEST_F(MemberCapacityTest, WhileThreadsPutAndFind) {
     Open();
     constexpr uint64_t kKeys = 1500;
     constexpr int kSteps = 8000;
-    const auto run = [&](uint64_t thread) {
-      std::mt19937_64 random(test::Seed() + thread);
-      std::vector<uint64_t> version(kKeys, 0);
-      std::vector<bool> erased(kKeys, true);
-      for (int step = 0; step < kSteps; ++step) {
-        const uint64_t n = random() % kKeys, key = thread * kKeys + n;
-        if (const PinnedBlock block = tier_->Find(Key(1 + key))) {
-          const auto bytes = block.SteadyBytes();
-          ASSERT_TRUE(bytes && !erased[n] && test::Same(*bytes, test::Payload(key, version[n], kBlock))) << key;
-        }
-        if (random() % 8 == 0) tier_->NoteDramEviction(Key(1 + key));
-        if (random() % 3 == 0) {
-          // A put may find no room while a medium goes.
-          erased[n] = Put(key, ++version[n]) != PutResult::kStored;
-          if (erased[n]) tier_->Erase(Key(1 + key));
-        } else if (random() % 16 == 0) {
-          tier_->Erase(Key(1 + key));
-          erased[n] = true;
-        }
-      }
-    };
     std::atomic<bool> stop{false};
     std::jthread resizer([&] {
       std::mt19937_64 random(test::Seed());
@@ -513,7 +492,8 @@ TEST_F(MemberCapacityTest, WhileThreadsPutAndFind) {
       EXPECT_EQ(tier_->SetCapacity(12 * kMiB).message(), "");
     });
     std::vector<std::jthread> threads;
-    for (uint64_t thread = 0; thread < 3; ++thread) threads.emplace_back(run, thread);
+    for (uint64_t thread = 0; thread < 3; ++thread)
+      threads.emplace_back([this, thread] { UseOwnKeys(thread, kKeys, kSteps, /*may_refuse=*/true); });
     threads.clear();
     stop.store(true);
     resizer.join();
