@@ -147,7 +147,7 @@ void AdaptivePolicy::TellMiniatures(uint64_t hash, bool in_scm, bool enters_dram
 }
 
 Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
-  if (block.by_compaction && (block.role == BlockRole::kData || block.past_dram))
+  if (block.by_compaction && (block.role == BlockRole::kData || block.bypass_dram))
     return {Action::kBypass, Reason::kCompaction};
   const uint64_t hash = HashOfBlock(block.key);
   const bool has_ghost = ghost_.Contains(hash);
@@ -155,18 +155,19 @@ Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
   // never come again, and counted they would blur the counters that they share. While the SCM tier fills there are no
   // ghosts.
   if (!filled_.load(std::memory_order_relaxed) || has_ghost) sketch_.Increment(hash);
-  if (!block.past_dram) break_even_.OnMiss(hash);
-  const bool enters = !block.past_dram && (block.role != BlockRole::kData || !filled_.load(std::memory_order_relaxed) ||
-                                           IsRenewed() || window_.Admits(hash));
+  if (!block.bypass_dram) break_even_.OnMiss(hash);
+  const bool enters =
+      !block.bypass_dram && (block.role != BlockRole::kData || !filled_.load(std::memory_order_relaxed) ||
+                             IsRenewed() || window_.Admits(hash));
   // What passes DRAM by enters it for them, and leaves it at once.
   TellMiniatures(hash, /*in_scm=*/false, /*enters_dram=*/true);
   CountLookup(block);
   if (enters) return Entry(block, hash, has_ghost);
-  if (!block.past_dram) break_even_.OnEviction(hash);
+  if (!block.bypass_dram) break_even_.OnEviction(hash);
   if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, /*was_hit=*/false, WriteCost(block));
   const Decision decision = Demotion(block, hash, has_ghost);
   if (decision.action == Action::kToScm) return decision;
-  return {Action::kBypass, block.past_dram ? decision.reason : Reason::kWindowClosed};
+  return {Action::kBypass, block.bypass_dram ? decision.reason : Reason::kWindowClosed};
 }
 
 Decision AdaptivePolicy::OnScmHit(const BlockFacts& block) {
@@ -174,7 +175,7 @@ Decision AdaptivePolicy::OnScmHit(const BlockFacts& block) {
   const uint64_t hash = HashOfBlock(block.key);
   const unsigned frequency = sketch_.Increment(hash);
   Decision decision = {Action::kInPlace, Reason::kTooCold};
-  if (block.past_dram) {
+  if (block.bypass_dram) {
     decision = {Action::kInPlace, Reason::kRole};
   } else if (IsMetadata(block.role)) {
     decision = {block.bytes <= kSmallMetadataBytes ? Action::kPromote : Action::kInPlace, Reason::kRole};
@@ -247,7 +248,7 @@ Decision AdaptivePolicy::Demotion(const BlockFacts& block, uint64_t hash, bool h
     if (const auto limit = LimitReached(block.write_bytes())) decision = {Action::kDrop, *limit};
   }
   if (decision.action == Action::kDrop) {
-    if (!block.past_dram) break_even_.OnDrop(hash);
+    if (!block.bypass_dram) break_even_.OnDrop(hash);
     ghost_.Insert(hash);
   } else if (has_ghost) {
     ghost_.Take(hash);

@@ -26,7 +26,7 @@ namespace mezz {
 //
 //   on a miss           The block goes to DRAM. Data that a compaction reads goes nowhere. Data goes past DRAM, as if
 //                       DRAM had evicted it at once, while new blocks are not hit there (DramWindow), and always if it
-//                       must not go there (past_dram). A block goes to both tiers if its ghost is known and its image
+//                       must not go there (bypass_dram). A block goes to both tiers if its ghost is known and its image
 //                       is at hand.
 //   on what RocksDB     A block of a flush goes to DRAM. A block of a compaction goes to SCM if a parent was in the
 //   has written         cache, as proven if one was hit there, and inherits their frequency; else it goes nowhere.
@@ -38,7 +38,7 @@ namespace mezz {
 //   on an SCM hit       The block is promoted if its frequency reaches the hot threshold and promotions pay. Raw blocks
 //                       are judged by the promotions before (PromotionFeedback); packed ones also by whether they earn
 //                       more in DRAM than new blocks do (BreakEven). Small metadata is always promoted, a block with
-//                       past_dram never. All others are served in place.
+//                       bypass_dram never. All others are served in place.
 //   on reclaim          A young record is spared if it was hit since it was written; a proven one if it was hit as
 //                       often in its turn as the miniatures say (HeatOfSpared). A record that does not pack, among
 //                       others that do, needs one hit more. A raw record is never spared if DRAM holds the block. A

@@ -35,7 +35,7 @@ struct BlockFacts {
   bool demotable = false;        // OnReclaim: it lies on the fast ones of ordered media (OnDemotion)
   bool in_dram = false;          // OnReclaim: the DRAM tier holds it too, as far as the SCM tier knows
   bool by_compaction = false;    // a compaction reads, not a user
-  bool past_dram = false;        // it must not go to DRAM, neither by OnMiss nor by OnScmHit (KeptFromDram)
+  bool bypass_dram = false;      // it must not go to DRAM, neither by OnMiss nor by OnScmHit (KeptFromDram)
   bool proven = false;           // OnReclaim: the record lies among the proven (Decision::proven, or spared)
   uint8_t scm_heat = 0;          // 0..3: RecordFacts::heat
 
@@ -174,7 +174,7 @@ class Policy {
 // The reason that a lineage gives for what a policy does with a block that RocksDB has written.
 Reason ReasonOf(const Lineage& lineage);
 
-// Changes an answer of OnMiss or OnScmHit about a block with past_dram, whether or not the policy respects that. An
+// Changes an answer of OnMiss or OnScmHit about a block with bypass_dram, whether or not the policy respects that. An
 // answer that sends the block to DRAM becomes, for kRole, one that sends it to SCM or serves it in place. Other answers
 // stay.
 Decision KeptFromDram(const Decision& decision);

@@ -50,7 +50,7 @@ inline bool IsCapacityStep(uint64_t told, uint64_t now) {
 //   using Block                                       names a block; has its bytes when it is passed to Put
 //   BlockFacts FactsOf(const Block&) const            key, role and bytes
 //   Policy& policy() const                            the present policy
-//   bool keeps_blobs_from_dram() const                FactsOf may say past_dram; constant
+//   bool keeps_blobs_from_dram() const                FactsOf may say bypass_dram; constant
 //   bool NoteDramEviction(const Block&)               the block leaves DRAM; true: SCM has a record of it
 //   bool packs() const                                records may be packed; constant
 //   optional<Codec> codec() const                     the codec; empty: CodecChoice chooses it. REQUIRES: packs()
@@ -260,10 +260,10 @@ class TierFlow {
     return decision.proven ? Generation::kProven : Generation::kYoung;
   }
   static Decision ForTier(const BlockFacts& facts, const Decision& decision) {
-    return facts.past_dram ? KeptFromDram(decision) : decision;
+    return facts.bypass_dram ? KeptFromDram(decision) : decision;
   }
   Placement WithoutRoom(const BlockFacts& facts) {
-    if (!facts.past_dram) return Placement::kDram;
+    if (!facts.bypass_dram) return Placement::kDram;
     tiers_.Count(Event::kInsertBypassed, facts.role);
     return Placement::kNowhere;
   }

@@ -48,7 +48,7 @@ class LiveTiers {
             .role = block.role,
             .bytes = static_cast<uint32_t>(block.bytes),
             .scm_hollow = block.evicted && scm().IsHollow(),
-            .past_dram = block.role == BlockRole::kBlob && keeps_blobs_from_dram()};
+            .bypass_dram = block.role == BlockRole::kBlob && keeps_blobs_from_dram()};
   }
   Policy& policy() const { return parts_.policy.get(); }
   bool keeps_blobs_from_dram() const { return parts_.options.blobs == BlobPlacement::kScm; }

@@ -97,7 +97,7 @@ TEST_F(Adaptive, DataThatACompactionReadsGoesNowhere) {
 TEST_F(Adaptive, WhatDramIsNotForGoesPastItByEvidence) {
   BlockFacts blob = Block(1);
   blob.role = BlockRole::kBlob;
-  blob.past_dram = true;
+  blob.bypass_dram = true;
   ExpectDecision(policy_->OnMiss(blob), Action::kToScm, Reason::kFilling);
   Fill();
   LookUp(100'000);
@@ -516,7 +516,7 @@ TEST_F(AdaptivePromotion, WhatDramIsNotForReturnsToNone) {
   for (uint64_t n = 0; n < 20'000; ++n) {
     BlockFacts blob = Block(n);
     blob.role = BlockRole::kBlob;
-    blob.past_dram = true;
+    blob.bypass_dram = true;
     for (int miss = 0; miss < 3; ++miss) policy_->OnMiss(blob);
   }
   EXPECT_GE(PromotedPacked(Codec::kLz4), kNearlyAll);

@@ -98,10 +98,10 @@ TEST_F(HybridCoreTest, BlobValuesStayOutOfDramWhateverThePolicySays) {
     return core_->OnMiss(test::Key(n), role, bytes, Zeros());
   };
   EXPECT_EQ(miss(1, BlockRole::kBlob), HybridCore::Placement::kScm);
-  EXPECT_TRUE(script_.misses.back().past_dram);
+  EXPECT_TRUE(script_.misses.back().bypass_dram);
   EXPECT_EQ(Decided(DecisionPoint::kMiss, Action::kToScm, Reason::kRole, BlockRole::kBlob), 1u);
   EXPECT_EQ(miss(2, BlockRole::kData), HybridCore::Placement::kDram);
-  EXPECT_FALSE(script_.misses.back().past_dram);
+  EXPECT_FALSE(script_.misses.back().bypass_dram);
   EXPECT_EQ(miss(3, BlockRole::kBlob, kSegmentBytesMin), HybridCore::Placement::kNowhere) << "larger than a segment";
   EXPECT_EQ(core_->Snapshot()[Event::kInsertBypassed], 1u);
   script_.on_miss = {Action::kBypass, Reason::kCompaction};
