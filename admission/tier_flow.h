@@ -90,10 +90,10 @@ class TierFlow {
   // Tells the policy of DRAM hits that no policy was told of yet.
   void TellDramHits() {
     const uint64_t hits = tiers_.DramHits();
-    uint64_t told = told_.load(std::memory_order_relaxed);
-    while (hits > told) {
-      if (told_.compare_exchange_weak(told, hits, std::memory_order_relaxed, std::memory_order_relaxed))
-        return tiers_.policy().OnDramHits(hits - told);
+    uint64_t reported = reported_hits_.load(std::memory_order_relaxed);
+    while (hits > reported) {
+      if (reported_hits_.compare_exchange_weak(reported, hits, std::memory_order_relaxed, std::memory_order_relaxed))
+        return tiers_.policy().OnDramHits(hits - reported);
     }
   }
 
@@ -301,7 +301,7 @@ class TierFlow {
   std::array<Stripe, kStripes> stripes_;
   // How many DRAM hits policies were told of. It grows by a relaxed CAS; the thread that wins tells of these hits, so
   // each is told once.
-  std::atomic<uint64_t> told_{0};
+  std::atomic<uint64_t> reported_hits_{0};
 };
 
 }  // namespace mezz

@@ -25,16 +25,16 @@ constexpr uint32_t kCacheKeyScheme = 2;
 
 // One line, when nothing more will come back.
 void TellOfRecovery(ScmOptions* scm) {
-  scm->on_recovered = [told_too = std::move(scm->on_recovered)](const RecoveryReport& report) {
+  scm->on_recovered = [user_callback = std::move(scm->on_recovered)](const RecoveryReport& report) {
     Tell(fmt::format("{} {}", report.medium, report.ToString()));
-    if (told_too) told_too(report);
+    if (user_callback) user_callback(report);
   };
 }
 
 void TellOfTrouble(const std::string& medium, ScmOptions* scm) {
-  scm->on_trouble = [medium, told_too = std::move(scm->on_trouble)](std::string_view why) {
+  scm->on_trouble = [medium, user_callback = std::move(scm->on_trouble)](std::string_view why) {
     Tell(fmt::format("{} {}", medium, why));
-    if (told_too) told_too(why);
+    if (user_callback) user_callback(why);
   };
 }
 

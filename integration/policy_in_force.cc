@@ -19,8 +19,8 @@ PolicyInForce::PolicyInForce(const HybridCacheOptions& options, Cache cache)
       policy_options_(PolicyOptionsOf(options)),
       scm_bytes_(options.scm.capacity_bytes),
       dram_tier_bytes_(policy_options_.dram_bytes),
-      told_dram_bytes_(policy_options_.dram_bytes),
-      told_block_capacity_(options.scm.capacity_bytes) {}
+      reported_dram_bytes_(policy_options_.dram_bytes),
+      reported_block_capacity_(options.scm.capacity_bytes) {}
 
 Status PolicyInForce::Use(std::string_view name) {
   const std::lock_guard lock(mutex_);
@@ -55,7 +55,7 @@ Status PolicyInForce::Find(std::string_view name, Policy** found) {
 void PolicyInForce::OnScmOpened(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   scm_bytes_ = bytes;
-  told_block_capacity_.store(bytes, std::memory_order_relaxed);
+  reported_block_capacity_.store(bytes, std::memory_order_relaxed);
 }
 
 void PolicyInForce::OnDramCapacity(uint64_t bytes) {
@@ -64,11 +64,11 @@ void PolicyInForce::OnDramCapacity(uint64_t bytes) {
   // 0 would be "not known", and "no limit" no size to prepare for.
   policy_options_.dram_bytes = std::clamp<uint64_t>(bytes, 1, machine_bytes_);
   // With dram_total the DRAM tier yields a little to each growth of our structures: that is no step.
-  if (IsCapacityStep(told_dram_bytes_, policy_options_.dram_bytes)) TellLocked();
+  if (IsCapacityStep(reported_dram_bytes_, policy_options_.dram_bytes)) TellLocked();
 }
 
 void PolicyInForce::OnPacking() {
-  if (!IsCapacityStep(told_block_capacity_.load(std::memory_order_relaxed), cache_.block_capacity())) return;
+  if (!IsCapacityStep(reported_block_capacity_.load(std::memory_order_relaxed), cache_.block_capacity())) return;
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (lock.owns_lock()) TellLocked();
 }
@@ -85,8 +85,8 @@ uint64_t PolicyInForce::dram_bytes() const {
 
 void PolicyInForce::TellLocked() {
   const uint64_t capacity = cache_.block_capacity();
-  told_block_capacity_.store(capacity, std::memory_order_relaxed);
-  told_dram_bytes_ = policy_options_.dram_bytes;
+  reported_block_capacity_.store(capacity, std::memory_order_relaxed);
+  reported_dram_bytes_ = policy_options_.dram_bytes;
   for (const std::unique_ptr<Policy>& policy : policies_) policy->OnCapacity(policy_options_.dram_bytes, capacity);
   CountLocked();
 }

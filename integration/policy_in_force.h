@@ -78,8 +78,8 @@ class PolicyInForce {
   PolicyOptions policy_options_;                   // dram_bytes guarded by mutex_
   uint64_t scm_bytes_;                             // guarded by mutex_
   uint64_t dram_tier_bytes_;                       // guarded by mutex_
-  uint64_t told_dram_bytes_;                       // guarded by mutex_
-  std::atomic<uint64_t> told_block_capacity_;      // stored under mutex_; relaxed: a hint
+  uint64_t reported_dram_bytes_;                   // guarded by mutex_
+  std::atomic<uint64_t> reported_block_capacity_;  // stored under mutex_; relaxed: a hint
   std::atomic<uint64_t> bytes_of_all_{0};          // stored under mutex_; relaxed: a figure
   std::vector<std::unique_ptr<Policy>> policies_;  // guarded by mutex_; each name once, never removed
   // One of policies_. null --the first Use: release store--> a policy --Use: release store--> another, any number of

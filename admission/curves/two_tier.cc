@@ -128,11 +128,11 @@ class TwoTier final : public TwoTierRun {
   }
 
   void NotePacking() {
-    if (IsCapacityStep(told_, flow_.BlockCapacity(options_.pack->scm_bytes))) TellCapacity();
+    if (IsCapacityStep(reported_capacity_, flow_.BlockCapacity(options_.pack->scm_bytes))) TellCapacity();
   }
   void TellCapacity() {
-    told_ = flow_.BlockCapacity(options_.pack->scm_bytes);
-    policy_->OnCapacity(options_.pack->dram_bytes, told_);
+    reported_capacity_ = flow_.BlockCapacity(options_.pack->scm_bytes);
+    policy_->OnCapacity(options_.pack->dram_bytes, reported_capacity_);
   }
 
   void RunRange(size_t from, size_t to) {
@@ -320,7 +320,7 @@ class TwoTier final : public TwoTierRun {
   TierFlow<TwoTier> flow_;
   CounterSnapshot events_;
   DecisionSnapshot decisions_;
-  uint64_t told_ = 0;  // to the policy
+  uint64_t reported_capacity_ = 0;  // to the policy
   // Of a trace with events:
   size_t next_event_ = 0;
   bool compacts_ = false;              // a compaction looks a block up

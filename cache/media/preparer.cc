@@ -88,7 +88,7 @@ class Preparer::Work {
   std::map<uint64_t, uint64_t> ahead_;      // begin -> end of chunks that are done, beyond a gap; one a worker at most
   std::function<void(uint64_t)> on_ready_;  // called under mutex_
   uint64_t done_bytes_ = 0;                 // with or without a gap
-  uint64_t told_bytes_ = 0;                 // to plan_.on_progress
+  uint64_t reported_bytes_ = 0;             // to plan_.on_progress
   CollapseBudget budget_;
 };
 
@@ -248,8 +248,8 @@ void Preparer::Work::Publish(uint64_t begin, uint64_t end) {
   }
   done_bytes_ += end - begin;
   plan_.promised.ShrinkTo(plan_.bytes - done_bytes_);
-  if (plan_.on_progress && (done_bytes_ - told_bytes_ >= kTellEveryBytes || done_bytes_ == plan_.bytes)) {
-    told_bytes_ = done_bytes_;
+  if (plan_.on_progress && (done_bytes_ - reported_bytes_ >= kTellEveryBytes || done_bytes_ == plan_.bytes)) {
+    reported_bytes_ = done_bytes_;
     plan_.on_progress({.bytes_done = done_bytes_,
                        .bytes_total = plan_.bytes,
                        .seconds = static_cast<double>(NowNs() - began_ns_) / 1e9});

@@ -91,8 +91,8 @@ void Workspaces::Lease::Return() {
   if (pool_ == nullptr) return;
   Workspaces& pool = *std::exchange(pool_, nullptr);
   const size_t now = pool.workspaces_[number_].bytes();
-  size_t& told = pool.told_bytes_[number_];
-  if (now != told) pool.held_bytes_.fetch_add(now - std::exchange(told, now), std::memory_order_relaxed);
+  size_t& counted = pool.counted_bytes_[number_];
+  if (now != counted) pool.held_bytes_.fetch_add(now - std::exchange(counted, now), std::memory_order_relaxed);
   pool.free_.Return(number_);
 }
 

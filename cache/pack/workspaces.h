@@ -87,7 +87,7 @@ class Workspaces {
 
  private:
   std::array<Workspace, kCountMax> workspaces_;
-  std::array<size_t, kCountMax> told_bytes_{};  // what each counts in held_bytes_; changed by its holder
+  std::array<size_t, kCountMax> counted_bytes_{};  // what each counts in held_bytes_; changed by its holder
   Numbers free_;
   Atomic<uint64_t> held_bytes_{0};  // relaxed: a figure
 };

@@ -455,9 +455,9 @@ Status OpenShared(const WalOptions& options, SharedMedium* medium) {
     return Status::InvalidArgument(fmt::format("path={} is open with another size in this process", options.path));
   }
   WalOptions watched = options;
-  watched.on_trouble = [path = options.path, told_too = options.on_trouble](std::string_view what) {
+  watched.on_trouble = [path = options.path, user_callback = options.on_trouble](std::string_view what) {
     Tell(fmt::format("{} path={} {}", kWalScheme, path, what));
-    if (told_too) told_too(what);
+    if (user_callback) user_callback(what);
   };
   MEZZ_RETURN_IF_ERROR(OpenWalStore(watched, &medium->store));
   medium->id = Inode::Of(options.path);
