@@ -41,7 +41,7 @@ AdaptivePolicy::AdaptivePolicy(const PolicyOptions& options)
       sketch_(Blocks(options.dram_bytes + options.scm_bytes, options), options.seed, DoublingsMax(options)),
       ghost_(Blocks(options.dram_bytes + options.scm_bytes, options), options.seed, DoublingsMax(options)),
       miniatures_({options.dram_bytes, options.scm_bytes, options.block_bytes, kYoungPercent}, sketch_),
-      break_even_(Blocks(options.dram_bytes, options)),
+      promotion_threshold_(Blocks(options.dram_bytes, options)),
       window_(Blocks(options.dram_bytes, options)),
       governor_(options.scm_bytes * kGovernorWindow),
       renewal_(options.scm_bytes * kRenewalWindow),
@@ -79,7 +79,7 @@ void AdaptivePolicy::OnCapacity(uint64_t dram_bytes, uint64_t scm_bytes) {
   governor_.SetWindow(scm_bytes * kGovernorWindow);
   renewal_.SetWindow(scm_bytes * kRenewalWindow);
   if (dram_bytes != 0) {
-    break_even_.SetCapacity(Blocks(dram_bytes, options_));
+    promotion_threshold_.SetCapacity(Blocks(dram_bytes, options_));
     window_.SetCapacity(Blocks(dram_bytes, options_));
   }
   if (scm_bytes_.exchange(scm_bytes, std::memory_order_relaxed) < scm_bytes)
@@ -117,7 +117,7 @@ void AdaptivePolicy::CountLookup(const BlockFacts& block) {
 void AdaptivePolicy::Advance(uint64_t lookups, uint64_t bytes) {
   governor_.AddLookups(bytes);
   renewal_.AddLookups(bytes);
-  break_even_.OnLookups(lookups);
+  promotion_threshold_.OnLookups(lookups);
   uint64_t unaged = unaged_lookups_.load(std::memory_order_relaxed);
   uint64_t owed;
   do {
@@ -155,7 +155,7 @@ Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
   // never come again, and counted they would blur the counters that they share. While the SCM tier fills there are no
   // ghosts.
   if (!filled_.load(std::memory_order_relaxed) || has_ghost) sketch_.Increment(hash);
-  if (!block.bypass_dram) break_even_.OnMiss(hash);
+  if (!block.bypass_dram) promotion_threshold_.OnMiss(hash);
   const bool enters =
       !block.bypass_dram && (block.role != BlockRole::kData || !filled_.load(std::memory_order_relaxed) ||
                              IsRenewed() || window_.Admits(hash));
@@ -163,7 +163,7 @@ Decision AdaptivePolicy::OnMiss(const BlockFacts& block) {
   TellMiniatures(hash, /*in_scm=*/false, /*enters_dram=*/true);
   CountLookup(block);
   if (enters) return Entry(block, hash, has_ghost);
-  if (!block.bypass_dram) break_even_.OnEviction(hash);
+  if (!block.bypass_dram) promotion_threshold_.OnEviction(hash);
   if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, /*was_hit=*/false, WriteCost(block));
   const Decision decision = Demotion(block, hash, has_ghost);
   if (decision.action == Action::kToScm) return decision;
@@ -196,7 +196,7 @@ bool AdaptivePolicy::Promotes(const BlockFacts& block, uint64_t hash, unsigned f
   if (window_.closed()) return false;
   const double gain = block.codec == Codec::kZstd ? kPackedHitCostZstd : kPackedHitCostLz4;
   return PromotionFeedback::IsProbe(hash) ||
-         frequency >= break_even_.Frequency(lookups_per_aged_line_ * sketch_.lines(), gain);
+         frequency >= promotion_threshold_.Frequency(lookups_per_aged_line_ * sketch_.lines(), gain);
 }
 
 Decision AdaptivePolicy::OnWarm(const BlockFacts& block, const Lineage& lineage) {
@@ -214,7 +214,7 @@ uint8_t AdaptivePolicy::Frequency(const BlockKey& key) const {
 
 Decision AdaptivePolicy::OnDramEviction(const BlockFacts& block) {
   const uint64_t hash = HashOfBlock(block.key);
-  break_even_.OnEviction(hash);
+  promotion_threshold_.OnEviction(hash);
   if (block.was_hit_in_dram) sketch_.Increment(hash);
   if (miniatures_.Samples(hash)) miniatures_.OnDramEviction(hash, block.bytes, block.was_hit_in_dram, WriteCost(block));
   // Not promoted: its image was stored when it came from flash, and Entry left its ghost to say so.
@@ -248,7 +248,7 @@ Decision AdaptivePolicy::Demotion(const BlockFacts& block, uint64_t hash, bool h
     if (const auto limit = LimitReached(block.write_bytes())) decision = {Action::kDrop, *limit};
   }
   if (decision.action == Action::kDrop) {
-    if (!block.bypass_dram) break_even_.OnDrop(hash);
+    if (!block.bypass_dram) promotion_threshold_.OnDrop(hash);
     ghost_.Insert(hash);
   } else if (has_ghost) {
     ghost_.Take(hash);

@@ -9,13 +9,13 @@
 #include <optional>
 #include <string_view>
 
-#include "admission/break_even.h"
 #include "admission/dram_window.h"
 #include "admission/frequency_sketch.h"
 #include "admission/ghost.h"
 #include "admission/miniatures.h"
 #include "admission/policy.h"
 #include "admission/promotion_feedback.h"
+#include "admission/promotion_threshold.h"
 #include "admission/write_limits.h"
 
 namespace mezz {
@@ -37,8 +37,8 @@ namespace mezz {
 //                       fills, every block is demoted.
 //   on an SCM hit       The block is promoted if its frequency reaches the hot threshold and promotions pay. Raw blocks
 //                       are judged by the promotions before (PromotionFeedback); packed ones also by whether they earn
-//                       more in DRAM than new blocks do (BreakEven). Small metadata is always promoted, a block with
-//                       bypass_dram never. All others are served in place.
+//                       more in DRAM than new blocks do (PromotionThreshold). Small metadata is always promoted, a
+//                       block with bypass_dram never. All others are served in place.
 //   on reclaim          A young record is spared if it was hit since it was written; a proven one if it was hit as
 //                       often in its turn as the miniatures say (HeatOfSpared). A record that does not pack, among
 //                       others that do, needs one hit more. A raw record is never spared if DRAM holds the block. A
@@ -130,7 +130,7 @@ class AdaptivePolicy final : public Policy {
   Ghost ghost_;
   Miniatures miniatures_;
   PromotionFeedback promotion_;
-  BreakEven break_even_;
+  PromotionThreshold promotion_threshold_;
   DramWindow window_;
   WriteGovernor governor_;
   WriteGovernor renewal_;  // compares the bytes that RocksDB has written with those looked up

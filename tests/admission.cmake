@@ -7,7 +7,7 @@ mezz_test(unit/admission/frequency_sketch_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/write_limits_test LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/miniatures_test LABELS unit DEPS mezz::admission TSAN_LONG)  # one thread
 mezz_test(unit/admission/promotion_feedback_test LABELS unit DEPS mezz::admission)
-mezz_test(unit/admission/break_even_test APART LABELS unit DEPS mezz::admission)
+mezz_test(unit/admission/promotion_threshold_test APART LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/dram_window_test APART LABELS unit DEPS mezz::admission)
 mezz_test(unit/admission/adaptive_policy_test APART LABELS unit DEPS mezz::admission)
 mezz_test(stress/admission_stress_test LABELS stress DEPS mezz::admission)

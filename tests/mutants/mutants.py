@@ -170,7 +170,7 @@ SNAPSHOT = "cache/snapshot.cc"
 RECOVERER = "cache/recoverer.cc"
 RESTORER = "cache/snapshot_restorer.cc"
 POLICY = "admission/adaptive_policy.cc"
-BREAK_EVEN = "admission/break_even.cc"
+PROMOTION_THRESHOLD = "admission/promotion_threshold.cc"
 HEADER, STRIPE, STRIPE_H = "cache/header_checksum.h", "cache/base/stripe.cc", "cache/base/stripe.h"
 TAGS, DEAD = "cache/tag_scan.h", "cache/dead_files.cc"
 PACKER, DICTIONARIES = "cache/pack/packer.cc", "cache/pack/dictionaries.cc"
@@ -913,19 +913,20 @@ MUTANTS = (
            ("regrets > kOpenAbove ? kOne :", "regrets > kOne ? kOne :")),
     policy("whatever comes back is a regret", "admission/dram_sample.h", "dram_window",
            "Scale/DramWindowTest.ClosesWhereNewcomersAreNotHit/*", ("<= distance;", "<= distance + (1u << 20);")),
-    policy("whatever was dropped once returns", "admission/dram_sample.h", "break_even",
-           "Scale/BreakEvenTest.WhatReturnsLaterThanTwiceTheRoomWouldKeepCostsNothing/*",
+    policy("whatever was dropped once returns", "admission/dram_sample.h", "promotion_threshold",
+           "Scale/PromotionThresholdTest.WhatReturnsLaterThanTwiceTheRoomWouldKeepCostsNothing/*",
            ("<= distance;", "<= distance + (1u << 20);")),
-    policy("a sample's returns are taken for all", BREAK_EVEN, "break_even", "Scale/BreakEvenTest.FollowsWhatReturns/*",
+    policy("a sample's returns are taken for all", PROMOTION_THRESHOLD, "promotion_threshold",
+           "Scale/PromotionThresholdTest.FollowsWhatReturns/*",
            ("returns * static_cast<double>(sample_.ratio()) /", "returns /")),
-    policy("a window's returns count again in the next", BREAK_EVEN, "break_even",
-           "Scale/BreakEvenTest.ForgetsWhatUsedToReturn/*",
+    policy("a window's returns count again in the next", PROMOTION_THRESHOLD, "promotion_threshold",
+           "Scale/PromotionThresholdTest.ForgetsWhatUsedToReturn/*",
            ("returns_.exchange(0, std::memory_order_relaxed)", "returns_.load(std::memory_order_relaxed)")),
-    policy("a window without returns says nothing", BREAK_EVEN, "break_even",
-           "Scale/BreakEvenTest.ForgetsWhatUsedToReturn/*",
+    policy("a window without returns says nothing", PROMOTION_THRESHOLD, "promotion_threshold",
+           "Scale/PromotionThresholdTest.ForgetsWhatUsedToReturn/*",
            ("  rate_.store(after,", "  if (returns > 0 || before == kUnknown) rate_.store(after,")),
-    policy("what is not known costs nothing", BREAK_EVEN, "break_even",
-           "Scale/BreakEvenTest.NothingPaysBeforeSomethingIsKnown/*",
+    policy("what is not known costs nothing", PROMOTION_THRESHOLD, "promotion_threshold",
+           "Scale/PromotionThresholdTest.NothingPaysBeforeSomethingIsKnown/*",
            ("return std::numeric_limits<double>::infinity();", "return 0;")),
     policy("the place of a packed block is free", POLICY, "adaptive_policy",
            "AdaptivePromotion.OfPackedBlocksOnlyWhereTheirPlacePays",
@@ -947,8 +948,8 @@ MUTANTS = (
            ("  if (window_.closed()) return false;\n", "")),
     policy("more DRAM would keep what it is not for", POLICY, "adaptive_policy",
            "AdaptivePromotion.WhatDramIsNotForReturnsToNone",
-           ("    if (!block.bypass_dram) break_even_.OnDrop(hash);", "    break_even_.OnDrop(hash);"),
-           ("  if (!block.bypass_dram) break_even_.OnMiss(hash);", "  break_even_.OnMiss(hash);")),
+           ("    if (!block.bypass_dram) promotion_threshold_.OnDrop(hash);", "    promotion_threshold_.OnDrop(hash);"),
+           ("  if (!block.bypass_dram) promotion_threshold_.OnMiss(hash);", "  promotion_threshold_.OnMiss(hash);")),
     policy("the first miss counts", POLICY, "adaptive_policy", "AdaptivePromotion.AMissCountsOnceItsGhostIsKnown",
            ("  if (!filled_.load(std::memory_order_relaxed) || has_ghost) sketch_", "  sketch_")),
     policy("no miss counts", POLICY, "adaptive_policy", "AdaptivePromotion.AMissCountsOnceItsGhostIsKnown",

@@ -66,7 +66,7 @@ class Adaptive : public testing::Test {
   void LookUp(uint64_t times) { policy_->OnDramHits(times); }
   // For so long that newcomers' room in DRAM is worth nothing.
   void NothingReturns() {
-    for (int windows = 0; windows < 100; ++windows) LookUp(BreakEven::kTurns * kDramBlocks);
+    for (int windows = 0; windows < 100; ++windows) LookUp(PromotionThreshold::kTurns * kDramBlocks);
   }
 
   const uint64_t seed_ = test::Seed();
@@ -464,7 +464,7 @@ class AdaptivePromotion : public Adaptive {
 
 // The fixed 64th of one seed says nothing of another's, and not of the blocks beside its own: draws by seed are draws.
 TEST_F(AdaptivePromotion, EachSeedHasAFixedPartOfItsOwn) {
-  constexpr uint64_t kBlocks = 3500;  // of two look-ups each: BreakEven knows nothing yet
+  constexpr uint64_t kBlocks = 3500;  // of two look-ups each: PromotionThreshold knows nothing yet
   std::vector<std::vector<bool>> fixed;
   for (uint64_t seed = 0; seed < 4; ++seed) {
     PolicyOptions options = Sizes();

@@ -33,9 +33,9 @@ namespace mezz {
 // known, stored by the thread that ends a window.
 //
 // Thread-safe.
-class BreakEven {
+class PromotionThreshold {
  public:
-  explicit BreakEven(uint64_t dram_blocks) : sample_(dram_blocks) {}
+  explicit PromotionThreshold(uint64_t dram_blocks) : sample_(dram_blocks) {}
 
   // Sets how many blocks DRAM holds from now on.
   void SetCapacity(uint64_t dram_blocks) { sample_.SetCapacity(dram_blocks); }

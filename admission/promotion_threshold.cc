@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "admission/break_even.h"
+#include "admission/promotion_threshold.h"
 
 #include <algorithm>
 #include <cassert>
@@ -9,23 +9,25 @@
 
 namespace mezz {
 
-uint64_t BreakEven::window() const { return std::max(kLookupsMin, kTurns * sample_.blocks() * sample_.ratio()); }
+uint64_t PromotionThreshold::window() const {
+  return std::max(kLookupsMin, kTurns * sample_.blocks() * sample_.ratio());
+}
 
-void BreakEven::OnMiss(uint64_t hash) {
+void PromotionThreshold::OnMiss(uint64_t hash) {
   if (!sample_.Has(hash)) return;
   if (dropped_.Within(hash, evictions_.load(std::memory_order_relaxed), sample_.blocks()))
     returns_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void BreakEven::OnEviction(uint64_t hash) {
+void PromotionThreshold::OnEviction(uint64_t hash) {
   if (sample_.Has(hash)) evictions_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void BreakEven::OnDrop(uint64_t hash) {
+void PromotionThreshold::OnDrop(uint64_t hash) {
   if (sample_.Has(hash)) dropped_.Note(hash, evictions_.load(std::memory_order_relaxed));
 }
 
-void BreakEven::OnLookups(uint64_t count) {
+void PromotionThreshold::OnLookups(uint64_t count) {
   uint64_t seen = lookups_.fetch_add(count, std::memory_order_relaxed) + count;
   if (seen < window() ||
       !lookups_.compare_exchange_strong(seen, 0, std::memory_order_relaxed, std::memory_order_relaxed))
@@ -39,7 +41,7 @@ void BreakEven::OnLookups(uint64_t count) {
   rate_.store(after, std::memory_order_relaxed);
 }
 
-double BreakEven::Frequency(uint64_t lookups_between_halvings, double gain) const {
+double PromotionThreshold::Frequency(uint64_t lookups_between_halvings, double gain) const {
   // Halved at the window's end, a count is on average one and a half times what a window adds.
   constexpr double kCountOverWindow = 1.5;
   const uint32_t rate = rate_.load(std::memory_order_relaxed);
