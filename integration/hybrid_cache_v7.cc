@@ -323,7 +323,7 @@ rocksdb::Status HybridCacheV7::Replace(const Slice& key, const void* value, Inse
       overflow_.Check();
     return inserted;
   }
-  MEZZ_TEST_POINT("late_tier.before_change");
+  MEZZ_TEST_POINT("deferred_tier.before_change");
   rocksdb::Status inserted = insert();
   if (HybridCore* const core = this->core()) Forget(*core, key);
   return inserted;
@@ -583,7 +583,7 @@ void* HybridCacheV7::Value(Handle* handle) {
 }
 
 void HybridCacheV7::Erase(const Slice& key) {
-  MEZZ_TEST_POINT("late_tier.before_change");
+  MEZZ_TEST_POINT("deferred_tier.before_change");
   target_->Erase(key);  // first: where the SCM tier appears meanwhile, Forget sees to both
   if (HybridCore* const core = this->core()) Forget(*core, key);
 }

@@ -26,7 +26,7 @@
 #if ROCKSDB_MAJOR < 8
 #include "integration/hybrid_cache_v7.h"
 #else
-#include "integration/late_hybrid_cache.h"
+#include "integration/deferred_hybrid_cache.h"
 #include "integration/undumped_allocator.h"
 #endif
 #ifdef MEZZ_FOR_ROCKSJAVA
@@ -143,11 +143,11 @@ CachePtr Make(const MakeRequest<rocksdb::LRUCacheOptions>& request) {
 #else
 
 // A stock cache, until the first block comes.
-class PreloadedCache final : public MadeCache, public LateHybridCache {
+class PreloadedCache final : public MadeCache, public DeferredHybridCache {
  public:
   PreloadedCache(CachePtr stock, const Settings& wanted)
       : MadeCache(stock->Name(), wanted.options, wanted.wait, tell_failure.load(std::memory_order_relaxed)),
-        LateHybridCache(std::move(stock)) {
+        DeferredHybridCache(std::move(stock)) {
     Enter();
   }
   // Others may share the tier on. What this cache held in DRAM is theirs no more: it goes to the tier.
@@ -168,7 +168,7 @@ class PreloadedCache final : public MadeCache, public LateHybridCache {
       helper->del_cb(object, memory_allocator());
       return rocksdb::Status::OK();
     }
-    return LateHybridCache::Insert(key, object, helper, charge, handle, priority, compressed, type);
+    return DeferredHybridCache::Insert(key, object, helper, charge, handle, priority, compressed, type);
   }
 
  private:

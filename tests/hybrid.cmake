@@ -28,7 +28,7 @@ if(MEZZ_WITH_ROCKSDB)
   mezz_test(unit/integration/warm_core_test LABELS unit DEPS mezz::rocksdb)
   mezz_test(unit/integration/warm_dram_test LABELS unit DEPS mezz::rocksdb)
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")  # which has no test points
-    mezz_test(unit/integration/late_tier_test APART LABELS unit DEPS mezz::rocksdb)
+    mezz_test(unit/integration/deferred_tier_test APART LABELS unit DEPS mezz::rocksdb)
   endif()
   mezz_test(stress/policy_switch_stress_test LABELS stress DEPS mezz::rocksdb)
   mezz_test(stress/hybrid_versions_stress_test LABELS stress DEPS mezz::rocksdb)

@@ -178,7 +178,7 @@ TRAINER, SAMPLES = "cache/pack/trainer.cc", "cache/pack/samples.cc"
 
 LARGE_TEST, READ_BACK_TEST = "unit/integration/large_entries_test", "unit/integration/read_back_test"
 WORTH_TEST = "unit/integration/read_back_worth_test"
-ADOPTING, LATE = "adopting_allocator.cc", "late_hybrid_cache.cc"
+ADOPTING, DEFERRED = "adopting_allocator.cc", "deferred_hybrid_cache.cc"
 HYBRID, V7 = "hybrid_cache.cc", "hybrid_cache_v7.cc"
 WARM_TEST, WARM_CORE_TEST = "unit/integration/warm_dram_test", "unit/integration/warm_core_test"
 IMAGES_TEST = "unit/integration/image_hits_test"
@@ -187,7 +187,7 @@ LISTENER, HEIRS, ENTRIES = "dead_file_listener.cc", "heirs.cc", "block_entries.c
 RECORDER_TEST = "unit/integration/lineage_recorder_test"
 HEIRS_TEST, HEIRS_DB_TEST = "unit/integration/heirs_test", "unit/integration/heirs_db_test"
 ENTRIES_TEST = "unit/integration/block_entries_test"
-ADOPTING_TEST, LATE_TEST = "unit/integration/adopting_allocator_test", "unit/integration/late_tier_test"
+ADOPTING_TEST, DEFERRED_TEST = "unit/integration/adopting_allocator_test", "unit/integration/deferred_tier_test"
 
 SETTLING = "VisitTag(hash, state, std::memory_order_seq_cst, [&](Slot& slot, IndexWord seen) {\n    if (&slot == but)"
 
@@ -1224,8 +1224,8 @@ MUTANTS = (
          ("    if (remembers_ && !stage_->", "    if (erases_durably_ && !stage_->")),
     hybrid("a forked child waits for its parent's moves", "move_gate.cc", "unit/integration/move_gate_test",
            "MoveGate.AForkedChild*", (" && gate.guard_.InParent()) sched", ") sched")),
-    hybrid("over a HyperClockCache releases take the short way", "late_hybrid_cache.h", LATE_TEST,
-           "LateTier.OverAHyperClockCache*",
+    hybrid("over a HyperClockCache releases take the short way", "deferred_hybrid_cache.h", DEFERRED_TEST,
+           "DeferredTier.OverAHyperClockCache*",
            ("return current()->Release(handle, erase_if_last_ref);",
             "return (erase_if_last_ref ? current() : target_.get())->Release(handle, erase_if_last_ref);"),
            ("return current()->Release(handle, useful, erase_if_last_ref);",
@@ -1265,25 +1265,25 @@ MUTANTS = (
              ("whole + offset, bytes);", "whole, bytes);")),
 
     # --- integration: an SCM tier that comes late --------------------------------------------------------------------
-    hybrid("an insert that meets the tier leaves what is there", LATE, LATE_TEST,
-           "LateTier.AnInsertThatMeetsTheTierHidesWhatWentThereMeanwhile",
+    hybrid("an insert that meets the tier leaves what is there", DEFERRED, DEFERRED_TEST,
+           "DeferredTier.AnInsertThatMeetsTheTierHidesWhatWentThereMeanwhile",
            ("  ForgetIfArmedSince(asked, key);\n  return inserted;", "  return inserted;")),
-    hybrid("an erase that meets the tier leaves what is there", LATE, LATE_TEST,
-           "LateTier.AnEraseThatMeetsTheTierErasesThereToo",
+    hybrid("an erase that meets the tier leaves what is there", DEFERRED, DEFERRED_TEST,
+           "DeferredTier.AnEraseThatMeetsTheTierErasesThereToo",
            ("  asked->Erase(key);\n  ForgetIfArmedSince(asked, key);", "  asked->Erase(key);")),
-    hybrid("a shrink goes past the tier", LATE, LATE_TEST, "LateTier.AShrinkDemotesOnceThereIsATier",
+    hybrid("a shrink goes past the tier", DEFERRED, DEFERRED_TEST, "DeferredTier.AShrinkDemotesOnceThereIsATier",
            ("{ current()->SetCapacity(bytes); }", "{ target_->SetCapacity(bytes); }")),
-    hybrid("evictions are not told to the tier", LATE, LATE_TEST,
-           "LateTier.ThreadsMayUseTheCacheWhileItGetsItsTier",
+    hybrid("evictions are not told to the tier", DEFERRED, DEFERRED_TEST,
+           "DeferredTier.ThreadsMayUseTheCacheWhileItGetsItsTier",
            ("WrapCache(switch_, options, &hybrid_));\n  switch_->TurnOn();\n",
             "WrapCache(switch_, options, &hybrid_));\n")),
-    hybrid78("7.8: an insert that meets the tier leaves what is there", V7, LATE_TEST,
-             "LateTier.AnInsertThatMeetsTheTierHidesWhatWentThereMeanwhile",
+    hybrid78("7.8: an insert that meets the tier leaves what is there", V7, DEFERRED_TEST,
+             "DeferredTier.AnInsertThatMeetsTheTierHidesWhatWentThereMeanwhile",
              ("= insert();\n  if (HybridCore* const core = this->core()) Forget(*core, key);", "= insert();")),
-    hybrid78("7.8: an erase asks first whether there is a tier", V7, LATE_TEST,
-             "LateTier.AnEraseThatMeetsTheTierErasesThereToo",
-             ('  MEZZ_TEST_POINT("late_tier.before_change");\n  target_->Erase(key);',
-              '  if (core() == nullptr) {\n    MEZZ_TEST_POINT("late_tier.before_change");\n'
+    hybrid78("7.8: an erase asks first whether there is a tier", V7, DEFERRED_TEST,
+             "DeferredTier.AnEraseThatMeetsTheTierErasesThereToo",
+             ('  MEZZ_TEST_POINT("deferred_tier.before_change");\n  target_->Erase(key);',
+              '  if (core() == nullptr) {\n    MEZZ_TEST_POINT("deferred_tier.before_change");\n'
               '    return target_->Erase(key);\n  }\n  target_->Erase(key);')),
 
     # --- verify=keyed ------------------------------------------------------------------------------------------------

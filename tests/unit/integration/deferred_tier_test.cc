@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stock cache that gets its SCM tier while it is in use: HybridCacheV7::Arm, and LateHybridCache from 8.9 on.
+// A stock cache that gets its SCM tier while it is in use: HybridCacheV7::Arm, and DeferredHybridCache from 8.9 on.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@
 #if ROCKSDB_MAJOR < 8
 #include "integration/hybrid_cache_v7.h"
 #else
-#include "integration/late_hybrid_cache.h"
+#include "integration/deferred_hybrid_cache.h"
 #endif
 
 namespace mezz::test {
@@ -33,16 +33,18 @@ constexpr uint64_t kMoved = 1;
 constexpr uint64_t kStranger = 1000;
 
 #if ROCKSDB_MAJOR < 8
-using LateCache = HybridCacheV7;
-std::shared_ptr<LateCache> MakeLate(const rocksdb::LRUCacheOptions& dram) { return std::make_shared<LateCache>(dram); }
+using DeferredCache = HybridCacheV7;
+std::shared_ptr<DeferredCache> MakeLate(const rocksdb::LRUCacheOptions& dram) {
+  return std::make_shared<DeferredCache>(dram);
+}
 #else
-using LateCache = LateHybridCache;
-std::shared_ptr<LateCache> MakeLate(const rocksdb::LRUCacheOptions& dram) {
-  return std::make_shared<LateCache>(rocksdb::NewLRUCache(dram));
+using DeferredCache = DeferredHybridCache;
+std::shared_ptr<DeferredCache> MakeLate(const rocksdb::LRUCacheOptions& dram) {
+  return std::make_shared<DeferredCache>(rocksdb::NewLRUCache(dram));
 }
 #endif
 
-class LateTier : public ::testing::Test {
+class DeferredTier : public ::testing::Test {
  protected:
   void Make() {
     rocksdb::LRUCacheOptions dram;
@@ -84,20 +86,20 @@ class LateTier : public ::testing::Test {
     act_ = std::move(act);
     g_test_point_hook.store(
         [](const char* name) {
-          if (std::string_view(name) != "late_tier.before_change" || !act_) return;
+          if (std::string_view(name) != "deferred_tier.before_change" || !act_) return;
           std::thread(std::exchange(act_, nullptr)).join();
         },
         std::memory_order_release);
   }
 
   ScratchFile file_;
-  std::shared_ptr<LateCache> raw_;
+  std::shared_ptr<DeferredCache> raw_;
   std::optional<VersionedCache> cache_;
   uint64_t next_stranger_ = 0;
   static inline std::function<void()> act_;
 };
 
-TEST_F(LateTier, IsAPlainCacheAndThenAHybridOne) {
+TEST_F(DeferredTier, IsAPlainCacheAndThenAHybridOne) {
   ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
   FillDram();
   EXPECT_EQ(Found(kMoved), 0u);
@@ -108,7 +110,7 @@ TEST_F(LateTier, IsAPlainCacheAndThenAHybridOne) {
   EXPECT_EQ(Found(kMoved), 2u) << "from the SCM tier";
 }
 
-TEST_F(LateTier, WithATotalItIsResizedAndPaysForWhatGrows) {
+TEST_F(DeferredTier, WithATotalItIsResizedAndPaysForWhatGrows) {
   constexpr uint64_t kTotal = 4 << 20;
   HybridCacheOptions options = SmallOptions(MediumKind::kAnonymous, file_, /*dram_bytes=*/0, kScmBytes);
   options.dram_total_bytes = kTotal;
@@ -125,7 +127,7 @@ TEST_F(LateTier, WithATotalItIsResizedAndPaysForWhatGrows) {
   EXPECT_EQ(Found(kMoved), 1u);
 }
 
-TEST_F(LateTier, AShrinkDemotesOnceThereIsATier) {
+TEST_F(DeferredTier, AShrinkDemotesOnceThereIsATier) {
   ArmIt();
   ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
   raw_->SetCapacity(0);
@@ -134,8 +136,8 @@ TEST_F(LateTier, AShrinkDemotesOnceThereIsATier) {
 
 #if ROCKSDB_MAJOR >= 8
 // Else the next object at its address, often the next one altogether, would be taken for it.
-TEST_F(LateTier, OverAHyperClockCacheWhatWasErasedInUseIsForgottenWithItsLastUser) {
-  raw_ = std::make_shared<LateCache>(rocksdb::HyperClockCacheOptions(kDramBytes, 0, 0).MakeSharedCache());
+TEST_F(DeferredTier, OverAHyperClockCacheWhatWasErasedInUseIsForgottenWithItsLastUser) {
+  raw_ = std::make_shared<DeferredCache>(rocksdb::HyperClockCacheOptions(kDramBytes, 0, 0).MakeSharedCache());
   cache_.emplace(raw_.get());
   ArmIt();
   rocksdb::Cache& cache = *raw_;
@@ -153,7 +155,7 @@ TEST_F(LateTier, OverAHyperClockCacheWhatWasErasedInUseIsForgottenWithItsLastUse
 }
 #endif
 
-TEST_F(LateTier, AnInsertThatMeetsTheTierHidesWhatWentThereMeanwhile) {
+TEST_F(DeferredTier, AnInsertThatMeetsTheTierHidesWhatWentThereMeanwhile) {
   ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
   BeforeTheNextChange([&] {
     ArmIt();
@@ -165,7 +167,7 @@ TEST_F(LateTier, AnInsertThatMeetsTheTierHidesWhatWentThereMeanwhile) {
   EXPECT_NE(Found(kMoved), 1u) << "version 2 left DRAM, and the SCM tier has version 1";
 }
 
-TEST_F(LateTier, AnEraseThatMeetsTheTierErasesThereToo) {
+TEST_F(DeferredTier, AnEraseThatMeetsTheTierErasesThereToo) {
   ASSERT_TRUE(cache_->Insert(kMoved, 1, kBlockBytes));
   BeforeTheNextChange([&] {
     ArmIt();
@@ -177,7 +179,7 @@ TEST_F(LateTier, AnEraseThatMeetsTheTierErasesThereToo) {
 }
 
 // Owners work while the tier appears, and others push what they own out of DRAM.
-TEST_F(LateTier, ThreadsMayUseTheCacheWhileItGetsItsTier) {
+TEST_F(DeferredTier, ThreadsMayUseTheCacheWhileItGetsItsTier) {
   constexpr uint64_t kOwners = 2, kKeys = 24, kSteps = 4000;
   constexpr int kRounds = 20;
   const uint64_t seed = Seed();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "integration/late_hybrid_cache.h"
+#include "integration/deferred_hybrid_cache.h"
 
 #include <cassert>
 #include <limits>
@@ -15,7 +15,7 @@ using rocksdb::Slice;
 // Stands between the stock cache and the HybridCache that comes later. RocksDB takes an eviction callback only before a
 // cache is used, so one is set at once, and this decides who hears of an eviction: nobody until the hybrid cache is
 // there, then that one. Or, from the start, whoever set a callback on the program's side.
-class LateHybridCache::EvictionSwitch final : public rocksdb::CacheWrapper {
+class DeferredHybridCache::EvictionSwitch final : public rocksdb::CacheWrapper {
  public:
   EvictionSwitch(std::shared_ptr<Cache> stock, const EvictionCallback& program_side)
       : CacheWrapper(std::move(stock)), program_side_(program_side) {
@@ -45,16 +45,16 @@ class LateHybridCache::EvictionSwitch final : public rocksdb::CacheWrapper {
   std::atomic<bool> on_{false};
 };
 
-LateHybridCache::LateHybridCache(std::shared_ptr<Cache> stock)
+DeferredHybridCache::DeferredHybridCache(std::shared_ptr<Cache> stock)
     : CacheWrapper(std::move(stock)),
       switch_(std::make_shared<EvictionSwitch>(target_, eviction_callback_)),
       current_(target_.get()) {
   memory_allocator_ = WrappedAllocator(target_);
 }
 
-LateHybridCache::~LateHybridCache() = default;
+DeferredHybridCache::~DeferredHybridCache() = default;
 
-Status LateHybridCache::Arm(const HybridCacheOptions& options) {
+Status DeferredHybridCache::Arm(const HybridCacheOptions& options) {
   assert(!armed());
   if (HearsEvictions()) return Status::InvalidArgument("this cache has a secondary cache already");
   MEZZ_RETURN_IF_ERROR(WrapCache(switch_, options, &hybrid_));
@@ -63,8 +63,8 @@ Status LateHybridCache::Arm(const HybridCacheOptions& options) {
   return Status::Ok();
 }
 
-Status LateHybridCache::ArmAsDatabase(const std::shared_ptr<Cache>& main, std::string_view name,
-                                      const DatabaseLimits& limits) {
+Status DeferredHybridCache::ArmAsDatabase(const std::shared_ptr<Cache>& main, std::string_view name,
+                                          const DatabaseLimits& limits) {
   assert(!armed());
   if (HearsEvictions()) return Status::InvalidArgument("this cache has a secondary cache already");
   MEZZ_RETURN_IF_ERROR(GetHybridStats(main.get())->MakeDatabaseCache(main, name, limits, switch_, &hybrid_));
@@ -73,28 +73,28 @@ Status LateHybridCache::ArmAsDatabase(const std::shared_ptr<Cache>& main, std::s
   return Status::Ok();
 }
 
-void LateHybridCache::ForgetIfArmedSince(const Cache* asked, const Slice& key) {
+void DeferredHybridCache::ForgetIfArmedSince(const Cache* asked, const Slice& key) {
   Cache* const now = current();
   if (now != asked) now->Erase(key);
 }
 
-rocksdb::Status LateHybridCache::Insert(const Slice& key, ObjectPtr object, const CacheItemHelper* helper,
-                                        size_t charge, Handle** handle, Priority priority, const Slice& compressed,
-                                        rocksdb::CompressionType type) {
+rocksdb::Status DeferredHybridCache::Insert(const Slice& key, ObjectPtr object, const CacheItemHelper* helper,
+                                            size_t charge, Handle** handle, Priority priority, const Slice& compressed,
+                                            rocksdb::CompressionType type) {
   Cache* const asked = current();
-  MEZZ_TEST_POINT("late_tier.before_change");
+  MEZZ_TEST_POINT("deferred_tier.before_change");
   rocksdb::Status inserted = asked->Insert(key, object, helper, charge, handle, priority, compressed, type);
   ForgetIfArmedSince(asked, key);
   return inserted;
 }
 
-void LateHybridCache::Erase(const Slice& key) {
+void DeferredHybridCache::Erase(const Slice& key) {
   Cache* const asked = current();
-  MEZZ_TEST_POINT("late_tier.before_change");
+  MEZZ_TEST_POINT("deferred_tier.before_change");
   asked->Erase(key);
   ForgetIfArmedSince(asked, key);
 }
 
-void LateHybridCache::SetCapacity(size_t bytes) { current()->SetCapacity(bytes); }
+void DeferredHybridCache::SetCapacity(size_t bytes) { current()->SetCapacity(bytes); }
 
 }  // namespace mezz

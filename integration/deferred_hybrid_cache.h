@@ -25,11 +25,11 @@ namespace mezz {
 // holds over an LRUCache from the first call on. (A HyperClockCache itself keeps the older of two objects.)
 //
 // As thread-safe as rocksdb::Cache.
-class LateHybridCache : public rocksdb::CacheWrapper {
+class DeferredHybridCache : public rocksdb::CacheWrapper {
  public:
   // `stock` must be an LRUCache or HyperClockCache, have no secondary cache, and not be in use yet.
-  explicit LateHybridCache(std::shared_ptr<rocksdb::Cache> stock);
-  ~LateHybridCache() override;
+  explicit DeferredHybridCache(std::shared_ptr<rocksdb::Cache> stock);
+  ~DeferredHybridCache() override;
 
   // Puts the SCM tier underneath, as WrapCache does. It may be called again until it succeeds, by one thread at a time.
   // Other threads may use the cache meanwhile. Refuses if HearsEvictions().
