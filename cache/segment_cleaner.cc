@@ -144,7 +144,7 @@ Fate SegmentCleaner::FateOf(const record::Header& header, IndexWord word, bool p
   if (in_dram && dram_goes_.load(std::memory_order_relaxed)) [[unlikely]]
     return Fate::kSpare;
   const bool demotable = MayDemote();
-  Fate fate = FateByHeat(word.heat(), packable, demotable);
+  Fate fate = SecondChance(word.heat(), packable, demotable);
   if (parts_.judge != nullptr) {
     fate = parts_.judge->Judge({.key = header.key,
                                 .role = header.role,

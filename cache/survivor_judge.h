@@ -28,8 +28,8 @@ enum class Fate : uint8_t {
   kDemote,  // written anew among the young of the slow media, as it is. REQUIRES: demotable
 };
 
-// What the tier decides if it has no judge.
-constexpr Fate FateByHeat(unsigned heat, bool packable, bool demotable) {
+// What the tier decides if it has no judge: a record that was hit gets another turn, as in CLOCK.
+constexpr Fate SecondChance(unsigned heat, bool packable, bool demotable) {
   return heat > 0 ? Fate::kSpare : packable ? Fate::kPack : demotable ? Fate::kDemote : Fate::kDrop;
 }
 

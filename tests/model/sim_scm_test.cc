@@ -124,7 +124,7 @@ class SideBySide {
         live_->Put(key, BlockRole::kData, std::as_bytes(std::span(payload_)).first(bytes_[block]), generation);
     const auto judge = [this](const ScmModel::Reached& reached) {
       if (keeps_all_) return KeepAll::FateOf(reached.demotable);
-      return FateByHeat(model_->heat(reached.block), reached.packable, reached.demotable);
+      return SecondChance(model_->heat(reached.block), reached.packable, reached.demotable);
     };
     return Same("put", put == PutResult::kStored, model_->Put(block, generation, Form::kRaw, judge));
   }

@@ -360,7 +360,7 @@ TEST_F(RecoveryTest, WhatWasHitInThisLifeStaysSoWhereItsSegmentIsQueuedAgain) {
   ASSERT_TRUE(tier_->NotePromoted(Key(1)));
   struct ReachesProven : SurvivorJudge {
     Fate Judge(const RecordFacts& record) override {
-      return FateByHeat(record.heat, record.packable, record.demotable);
+      return SecondChance(record.heat, record.packable, record.demotable);
     }
     unsigned young_percent() const override { return 95; }
   } judge;

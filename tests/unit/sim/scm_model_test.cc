@@ -43,7 +43,7 @@ TEST(ScmModel, HoldsExactlyItsCapacity) {
         continue;
       }
       ASSERT_TRUE(model.Put(block, Generation::kYoung, Form::kRaw, [&](const Reached& reached) {
-        return FateByHeat(model.heat(reached.block), reached.packable, reached.demotable);
+        return SecondChance(model.heat(reached.block), reached.packable, reached.demotable);
       }));
       ASSERT_TRUE(model.Contains(block)) << "capacity " << capacity << ", segment " << segment;
       ASSERT_LE(model.used_units(), capacity);
@@ -126,7 +126,7 @@ class OrderedScmModel : public ::testing::Test {
   void Put(BlockId block, Generation generation = Generation::kYoung) {
     ASSERT_TRUE(model_.Put(block, generation, Form::kRaw, [this](const Reached& reached) {
       EXPECT_EQ(reached.demotable, model_.level(reached.block) == Level::kFast);
-      return fate_ ? *fate_ : FateByHeat(model_.heat(reached.block), reached.packable, reached.demotable);
+      return fate_ ? *fate_ : SecondChance(model_.heat(reached.block), reached.packable, reached.demotable);
     }));
   }
   void PutAll(BlockId begin, BlockId end) {
