@@ -508,7 +508,7 @@ void HybridCache::OnDramEviction(const Slice& key, Handle* handle, bool was_hit)
   const CacheItemHelper* helper = target_->GetCacheItemHelper(handle);
   const ObjectPtr obj = target_->Value(handle);
   if (dram_.TakeErased(obj)) return Count(Event::kRefusedChanged, helper);
-  core_->Offer(
+  core_->OnEvictionCallback(
       {.key = {key.data(), key.size()},
        .role = RoleOf(helper),
        .was_hit = was_hit,

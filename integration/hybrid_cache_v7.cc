@@ -117,7 +117,7 @@ class HybridCacheV7::EvictionHook final : public rocksdb::SecondaryCache {
         .share = share_};
     const auto size_of = [=] { return helper->size_cb(value); };
     const auto source_of = [=](size_t bytes) { return WholeBlockV7(helper, value, bytes); };
-    saving_ ? core->Save(evicted, size_of, source_of) : core->Offer(evicted, size_of, source_of);
+    saving_ ? core->Save(evicted, size_of, source_of) : core->OnEvictionCallback(evicted, size_of, source_of);
     return rocksdb::Status::OK();
   }
   std::unique_ptr<rocksdb::SecondaryCacheResultHandle> Lookup(const Slice&, const Cache::CreateCallback&, bool, bool,
@@ -384,12 +384,12 @@ void HybridCacheV7::DropLarge(const BlockKey& key, Handle* handle, bool was_hit,
   if (offer) {
     const auto size_of = [=] { return entry->helper->size_cb(entry->object); };
     const auto source_of = [=](size_t bytes) { return WholeBlockV7(entry->helper, entry->object, bytes); };
-    core()->Offer({.key = key.bytes(),
-                   .role = BlockRole::kOther,
-                   .was_hit = was_hit,
-                   .can_be_read = true,
-                   .share = user_->share()},
-                  size_of, source_of);
+    core()->OnEvictionCallback({.key = key.bytes(),
+                                .role = BlockRole::kOther,
+                                .was_hit = was_hit,
+                                .can_be_read = true,
+                                .share = user_->share()},
+                               size_of, source_of);
   }
   Release(handle, /*erase_if_last_ref=*/false);
 }

@@ -99,10 +99,10 @@ class HybridCore final : private SurvivorJudge {
   // other goes to OnDramEviction. `size_of()` returns the block's bytes and `source_of(bytes)` a BlockSource. If either
   // throws, the block is refused.
   template <typename SizeOf, typename SourceOf>
-  void Offer(const DramBlock& evicted, SizeOf size_of, SourceOf source_of) noexcept;
+  void OnEvictionCallback(const DramBlock& evicted, SizeOf size_of, SourceOf source_of) noexcept;
 
-  // Saves the block, so that the cache's next life brings it back into DRAM (WarmDram). The arguments are Offer's.
-  // REQUIRES: StartSaving() has returned true.
+  // Saves the block, so that the cache's next life brings it back into DRAM (WarmDram). The arguments are those of
+  // OnEvictionCallback. REQUIRES: StartSaving() has returned true.
   template <typename SizeOf, typename SourceOf>
   void Save(const DramBlock& block, SizeOf size_of, SourceOf source_of) noexcept;
   // True if the block is worth saving before others, because DRAM was right to keep it, as far as we know.
@@ -229,7 +229,7 @@ class HybridCore final : private SurvivorJudge {
   // Of SurvivorJudge. A tier that opens over a full medium may have to make room before there is a policy.
   Fate Judge(const RecordFacts& record) override {
     if (!policy_.is_chosen()) [[unlikely]]
-      return FateByHeat(record.heat, record.packable, record.demotable);
+      return SecondChance(record.heat, record.packable, record.demotable);
     return flow_.OnReclaim(record);
   }
   unsigned young_percent() const override {
@@ -264,7 +264,7 @@ class HybridCore final : private SurvivorJudge {
 };
 
 template <typename SizeOf, typename SourceOf>
-void HybridCore::Offer(const DramBlock& evicted, SizeOf size_of, SourceOf source_of) noexcept {
+void HybridCore::OnEvictionCallback(const DramBlock& evicted, SizeOf size_of, SourceOf source_of) noexcept {
   try {
     if (!evicted.can_be_read) return Refuse(Event::kRefusedNotPersistable, evicted);
     if (evicted.key.size() != BlockKey::kBytes) return Refuse(Event::kRefusedKeySize, evicted);

@@ -191,7 +191,7 @@ Status ScmSecondaryCache::SetPolicy(std::string_view name) {
 }
 
 rocksdb::Status ScmSecondaryCache::Demote(const Slice& key, Object object, const Helper* helper, bool was_hit) {
-  core_->Offer(
+  core_->OnEvictionCallback(
       {.key = {key.data(), key.size()},
        .role = RoleOf(helper),
        .was_hit = was_hit,
