@@ -90,7 +90,7 @@ class FolderLock {
     while (flock(folder_.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK && errno != EINTR) return errno;
       if (std::chrono::steady_clock::now() >= until) return EWOULDBLOCK;
-      usleep(1000);  // tidy: allow(sleep) a lock that others hold for a moment
+      usleep(1000);  // conventions: allow(sleep) a lock that others hold for a moment
     }
     return 0;
   }

@@ -1,15 +1,16 @@
 # Our own rules, the installed package, and the programs of RocksDB that run for minutes.
 find_package(Python3 COMPONENTS Interpreter REQUIRED)
-add_test(NAME tools/tidy COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/tidy.py)
+add_test(NAME tools/conventions COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/conventions.py)
 add_test(NAME tools/mutants COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tests/mutants/run --check)
-add_test(NAME tools/verdict COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/verdict.py --self-test)
+add_test(NAME tools/quickstart_summary
+         COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/quickstart_summary.py --self-test)
 add_test(NAME tools/results COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/results.py --self-test)
 add_test(NAME tools/results_check COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/results.py --check)
 add_test(NAME tools/pages COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/pages.py)
 add_test(NAME tools/db_bench COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/db_bench.py --self-test)
 add_test(NAME tools/ispass20 COMMAND Python3::Interpreter ${PROJECT_SOURCE_DIR}/tools/ispass20.py)
-set_tests_properties(tools/tidy tools/mutants tools/verdict tools/results tools/results_check tools/pages tools/db_bench
-                     tools/ispass20 PROPERTIES LABELS "unit;same" TIMEOUT 60)
+set_tests_properties(tools/conventions tools/mutants tools/quickstart_summary tools/results tools/results_check
+                     tools/pages tools/db_bench tools/ispass20 PROPERTIES LABELS "unit;same" TIMEOUT 60)
 foreach(test called changed claims measuring plot progress)
   add_test(NAME tools/${test} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/tools/${test}_test.py)
   set_tests_properties(tools/${test} PROPERTIES LABELS "unit;same" TIMEOUT 120)

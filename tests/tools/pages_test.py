@@ -23,7 +23,7 @@ except ImportError as missing:
     sys.exit(SKIPPED)
 import pages  # noqa: E402
 import results  # noqa: E402
-import tidy  # noqa: E402
+import conventions  # noqa: E402
 
 HOW_TO = ROOT / "docs" / "how-to"
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -178,9 +178,9 @@ class Shape(Tree):
 class Links(Tree):
     def of(self, text):
         self.write("docs/how-to/page.md", text)
-        with mock.patch.object(tidy, "ROOT", self.root):
-            source = tidy.Source(self.root / "docs/how-to/page.md")
-            tidy.check_document(source)
+        with mock.patch.object(conventions, "ROOT", self.root):
+            source = conventions.Source(self.root / "docs/how-to/page.md")
+            conventions.check_document(source)
         return source.violations
 
     def test_lead_to_files_headings_and_anchors(self):
@@ -193,12 +193,12 @@ class Links(Tree):
 
 class Mentions(Tree):
     def test_of_comments_are_there(self):
-        with mock.patch.object(tidy, "ROOT", self.root):
+        with mock.patch.object(conventions, "ROOT", self.root):
             for text, wrong in (("// docs/how-to/page.md says so, and results/speed/summary.md", 0),
                                 ("// docs/page.md says so", 1)):
                 self.write("cache/code.h", text + "\n")
-                source = tidy.Source(self.root / "cache/code.h")
-                tidy.check_mentions(source)
+                source = conventions.Source(self.root / "cache/code.h")
+                conventions.check_mentions(source)
                 self.assertEqual(len(source.violations), wrong, text)
 
 

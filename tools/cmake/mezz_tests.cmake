@@ -129,8 +129,8 @@ function(mezz_bench path)
 endfunction()
 
 # Compiles headers alone, so that none leans on what its includer happened to include before it: those without a source
-# of their name. A source includes its own header first (tools/tidy.py checks it), which proves the same. Those for
-# another RocksDB release are left out.
+# of their name. A source includes its own header first (tools/conventions.py checks it), which proves the same. Those
+# for another RocksDB release are left out.
 function(mezz_headers_stand_alone)
   get_property(libraries GLOBAL PROPERTY MEZZ_LIBRARIES)
   foreach(library ${libraries})

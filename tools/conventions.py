@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our rules, as a test: prints one line a violation and fails if there is any.
 
-    tools/tidy.py [FILE...]        without files: the whole tree
+    tools/conventions.py [FILE...]    without files: the whole tree
 
-A line that must break a rule says so: `// tidy: allow(RULE) why`.
+A line that must break a rule says so: `// conventions: allow(RULE) why`.
 """
 import re
 import sys
@@ -106,7 +106,7 @@ class Source:
         self.violations = []
 
     def report(self, number, rule, message):
-        if f"tidy: allow({rule})" not in self.lines[number - 1]:
+        if f"conventions: allow({rule})" not in self.lines[number - 1]:
             self.violations.append(f"{self.name}:{number}: {rule}: {message}")
 
     def each(self, pattern, rule, message):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Says in one sentence what a result of mezz_replay shows, and in one each what takes from its worth.
 
-    tools/verdict.py RESULT.json
+    tools/quickstart_summary.py RESULT.json
 """
 import json
 import statistics
