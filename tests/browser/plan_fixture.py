@@ -42,11 +42,11 @@ def steps(server, dram, scm):
     if scm:
         lines.insert(3, (["scm", "dram"], f"{scm // 128} x scm_128 of 128 GiB", scm * SCM_PER_GIB))
         lines.append((["qualification"], "qualification: 50000 USD over 400 hosts", 125))
-    return [{"knobs": knobs, "text": text, "amount": amount} for knobs, text, amount in lines], watts
+    return [{"items": items, "text": text, "amount": amount} for items, text, amount in lines], watts
 
 
 def cost(plan, factors):
-    return sum(step["amount"] * math.prod(factors.get(knob, 1) for knob in step["knobs"])
+    return sum(step["amount"] * math.prod(factors.get(item, 1) for item in step["items"])
                for step in plan["cost"]["steps"])
 
 
@@ -112,7 +112,7 @@ def full():
             frontier.append(i)
     pairs = list(zip(frontier, frontier[1:]))
     differ = lambda a, b, of: of(plans[b]) - of(plans[a])
-    knob = lambda name, low, high, assumed: {"name": name, "low": low, "high": high,
+    item = lambda name, low, high, assumed: {"name": name, "low": low, "high": high,
                                              "assumed": assumed, "source": f"list of {name}, 2026",
                                              "date": "2026-05-01"}
     total, before = plans[cheapest]["cost"]["total"], plans[baseline]["cost"]["total"]
@@ -132,9 +132,9 @@ def full():
         "targets": [{"text": text, "metric": metric, "unit": unit, "at_least": at_least, "of_baseline": of_baseline,
                      "bound": bound}
                     for (text, metric, unit, at_least, of_baseline), bound in zip(TARGETS, bounds)],
-        "knobs": [knob("dram", 0.5, 2, False), knob("scm", 0.4, 3, True), knob("flash", 0.8, 1.5, False),
-                  knob("cpu", 1, 1, False), knob("chassis", 0.9, 1.1, False), knob("energy", 0.5, 2, False),
-                  knob("qualification", 0, 5, True)],
+        "cost_items": [item("dram", 0.5, 2, False), item("scm", 0.4, 3, True), item("flash", 0.8, 1.5, False),
+                       item("cpu", 1, 1, False), item("chassis", 0.9, 1.1, False), item("energy", 0.5, 2, False),
+                       item("qualification", 0, 5, True)],
         "plans": plans, "baseline": baseline, "cheapest": cheapest,
         "cheapest_dram": next(i for i, one in enumerate(plans) if one["feasible"] and not one["scm"]),
         "nearest": None, "blocked_by": None, "blocked_text": "", "frontier": frontier,
@@ -142,11 +142,11 @@ def full():
                           "throughput": differ(a, b, lambda p: p["throughput"]["value"]),
                           "p99_us": differ(a, b, lambda p: p["p99_us"]["value"]), "throughput_per_cost": 12.5}
                          for a, b in pairs],
-        "sensitivity": [{"knob": "scm", "low": None, "high": 1.9, "below": None, "above": baseline, "at_low": cheapest,
+        "sensitivity": [{"item": "scm", "low": None, "high": 1.9, "below": None, "above": baseline, "at_low": cheapest,
                          "at_high": baseline, "text": "stays best until SCM costs 1.9 times as much."},
-                        {"knob": "dram", "low": 0.6, "high": None, "below": baseline, "above": None,
+                        {"item": "dram", "low": 0.6, "high": None, "below": baseline, "above": None,
                          "at_low": baseline, "at_high": cheapest, "text": "stays best from 0.6 times DRAM's price on."},
-                        {"knob": "energy", "low": None, "high": None, "below": None, "above": None,
+                        {"item": "energy", "low": None, "high": None, "below": None, "above": None,
                          "at_low": cheapest, "at_high": cheapest, "text": "stays best whatever energy costs."}],
         "growth": {"limit": 1.3, "most": 4, "next": baseline,
                    "text": "Stays best until the data is 1.3 times as large."},
@@ -167,7 +167,7 @@ def ordered():
     """The cheapest plan has a fast and a slow medium: a quarter of its bytes and the rest."""
     answer = full()
     one = answer["plans"][answer["cheapest"]]
-    scm, at = one["scm"], next(i for i, step in enumerate(one["cost"]["steps"]) if step["knobs"][0] == "scm")
+    scm, at = one["scm"], next(i for i, step in enumerate(one["cost"]["steps"]) if step["items"][0] == "scm")
     fast_bytes, step = scm["bytes"] // 4, one["cost"]["steps"][at]
     one["slow_scm"] = {"module": "pmem_128", "count": 3, "bytes": scm["bytes"] - fast_bytes, "device": "optane100"}
     scm["bytes"] = fast_bytes
@@ -209,7 +209,7 @@ def least():
     answer = copy.deepcopy(full())
     one = answer["plans"][answer["baseline"]]
     return {"program": "mezz_plan", "schema": 1, "price_book": answer["price_book"], "workload": {"name": "t"},
-            "targets": [], "knobs": [], "plans": [dict(one, slack=[])], "baseline": 0, "cheapest": 0, "uri": ""}
+            "targets": [], "cost_items": [], "plans": [dict(one, slack=[])], "baseline": 0, "cheapest": 0, "uri": ""}
 
 
 def without_plans():

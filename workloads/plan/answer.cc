@@ -334,12 +334,12 @@ void Choose(const Question& question, Answer* answer) {
   }
   if (answer->cheapest == kNone) return;
   FillNextDollars(answer);
-  for (size_t knob = 0; knob < kKnobs; ++knob) {
+  for (size_t item = 0; item < kCostItems; ++item) {
     answer->sensitivity.push_back(
-        HowLongItStays(question.book, answer->plans, answer->cheapest, static_cast<Knob>(knob)));
+        HowLongItStays(question.book, answer->plans, answer->cheapest, static_cast<CostItem>(item)));
   }
-  answer->break_even_scm = BreakEven(answer->plans, Knob::kScm);
-  answer->break_even_dram = BreakEven(answer->plans, Knob::kDram);
+  answer->break_even_scm = BreakEven(answer->plans, CostItem::kScm);
+  answer->break_even_dram = BreakEven(answer->plans, CostItem::kDram);
   answer->uri = UriOf(question, answer->plans[answer->cheapest].build);
 }
 

@@ -44,12 +44,12 @@ struct Plan {
 
 // Turning one price: while the factor lies between, the choice stays.
 struct Stays {
-  Knob knob;
+  CostItem item;
   double low = 0;        // 0: down to nothing
   double high = 0;       // infinite: whatever it costs
   size_t below = kNone;  // what is cheapest beyond
   size_t above = kNone;
-  KnobRange range{};                       // how far the book lets it go
+  FactorRange range{};                     // how far the book lets it go
   size_t at_low = kNone, at_high = kNone;  // the cheapest feasible plan there
 };
 

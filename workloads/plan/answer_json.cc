@@ -42,9 +42,9 @@ json MediaToJson(const Plan& plan) {
 }
 
 json ToJson(const CostStep& step) {
-  json knobs = {ToString(step.knob)};
-  if (step.with_dram) knobs.push_back(ToString(Knob::kDram));
-  return {{"knobs", knobs}, {"text", step.text}, {"amount", step.amount}};
+  json items = {ToString(step.item)};
+  if (step.with_dram) items.push_back(ToString(CostItem::kDram));
+  return {{"items", items}, {"text", step.text}, {"amount", step.amount}};
 }
 
 json CostToJson(const PriceBook& book, const Cost& cost) {
@@ -107,12 +107,12 @@ json TargetsToJson(const Question& question, const Answer& answer) {
   return all;
 }
 
-json KnobsToJson(const PriceBook& book) {
+json CostItemsToJson(const PriceBook& book) {
   json all = json::array();
-  for (size_t i = 0; i < kKnobs; ++i) {
-    const auto knob = static_cast<Knob>(i);
-    const KnobRange range = RangeOf(book, knob);
-    all.push_back({{"name", ToString(knob)},
+  for (size_t i = 0; i < kCostItems; ++i) {
+    const auto item = static_cast<CostItem>(i);
+    const FactorRange range = RangeOf(book, item);
+    all.push_back({{"name", ToString(item)},
                    {"low", range.low},
                    {"high", range.high},
                    {"assumed", range.assumed},
@@ -125,7 +125,7 @@ json KnobsToJson(const PriceBook& book) {
 json SensitivityToJson(const Question& question, const Answer& answer) {
   json all = json::array();
   for (const Stays& stays : answer.sensitivity) {
-    all.push_back({{"knob", ToString(stays.knob)},
+    all.push_back({{"item", ToString(stays.item)},
                    {"low", stays.low == 0 ? json() : json(stays.low)},
                    {"high", Finite(stays.high)},
                    {"below", Index(stays.below)},
@@ -268,7 +268,7 @@ json InputsToJson(const Question& question, const Answer& answer) {
           {"considered", answer.considered},
           {"warnings", answer.warnings},
           {"targets", TargetsToJson(question, answer)},
-          {"knobs", KnobsToJson(book)}};
+          {"cost_items", CostItemsToJson(book)}};
 }
 
 }  // namespace

@@ -13,8 +13,8 @@
 namespace mezz::plan {
 namespace {
 
-constexpr std::array<const char*, kKnobs> kLabels = {"DRAM",    "SCM",    "flash",        "processors",
-                                                     "chassis", "energy", "qualification"};
+constexpr std::array<const char*, kCostItems> kLabels = {"DRAM",    "SCM",    "flash",        "processors",
+                                                         "chassis", "energy", "qualification"};
 
 std::string Factor(double factor) { return fmt::format("{:.3g} times", factor); }
 
@@ -70,8 +70,8 @@ std::string Duration(double us) {
 }
 
 std::string StaysText(const Question& question, const Answer& answer, const Stays& stays) {
-  const char* const label = kLabels[static_cast<size_t>(stays.knob)];
-  const bool is_scm = stays.knob == Knob::kScm;
+  const char* const label = kLabels[static_cast<size_t>(stays.item)];
+  const bool is_scm = stays.item == CostItem::kScm;
   const auto price = [&](double factor) {
     return Factor(factor) + (is_scm ? ScmOfDram(question, answer, factor) : "");
   };

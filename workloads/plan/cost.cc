@@ -86,45 +86,45 @@ std::vector<std::pair<Population, Population>> ScmChoices(const PriceBook& book,
   return choices;
 }
 
-CostStep ModuleStep(const PriceBook& book, Knob knob, const Population& modules) {
+CostStep ModuleStep(const PriceBook& book, CostItem item, const Population& modules) {
   const Module& module = *modules.module;
-  return {.knob = knob,
+  return {.item = item,
           .with_dram = module.of_dram,
           .text = fmt::format("{} x {} of {} at {:.6g} {}", modules.count, module.name, HumanBytes(module.bytes),
                               module.price.value, book.currency),
           .amount = modules.count * module.price.value};
 }
 
-std::vector<const Priced*> PricesOf(const PriceBook& book, Knob knob) {
+std::vector<const Priced*> PricesOf(const PriceBook& book, CostItem item) {
   std::vector<const Priced*> all;
   const auto modules = [&](ModuleKind kind) {
     for (const Module& module : book.modules) {
       if (module.kind == kind) all.push_back(&module.price);
     }
   };
-  switch (knob) {
-    case Knob::kDram:
+  switch (item) {
+    case CostItem::kDram:
       modules(ModuleKind::kDram);
       break;
-    case Knob::kScm:
+    case CostItem::kScm:
       modules(ModuleKind::kScm);
       break;
-    case Knob::kFlash:
+    case CostItem::kFlash:
       modules(ModuleKind::kFlash);
       break;
-    case Knob::kCpu:
+    case CostItem::kCpu:
       for (const Server& server : book.servers) all.push_back(&server.cpu);
       break;
-    case Knob::kChassis:
+    case CostItem::kChassis:
       for (const Server& server : book.servers) all.push_back(&server.chassis);
       break;
-    case Knob::kEnergy:
+    case CostItem::kEnergy:
       all = {&book.energy};
       break;
-    case Knob::kQualification:
+    case CostItem::kQualification:
       all = {&book.qualification};
       break;
-    case Knob::kCount:
+    case CostItem::kCount:
       break;
   }
   return all;
@@ -188,13 +188,13 @@ bool IsBeatenByFastAlone(const PriceBook& book, const Build& build) {
   });
 }
 
-std::string_view ToString(Knob knob) {
-  static constexpr std::array<std::string_view, kKnobs> kNames = {"dram",    "scm",    "flash",        "cpu",
-                                                                  "chassis", "energy", "qualification"};
-  return kNames[static_cast<size_t>(knob)];
+std::string_view ToString(CostItem item) {
+  static constexpr std::array<std::string_view, kCostItems> kNames = {"dram",    "scm",    "flash",        "cpu",
+                                                                      "chassis", "energy", "qualification"};
+  return kNames[static_cast<size_t>(item)];
 }
 
-double Cost::At(const KnobFactors& factors) const {
+double Cost::At(const CostFactors& factors) const {
   double sum = 0;
   for (const CostStep& step : steps) sum += step.At(factors);
   return sum;
@@ -205,23 +205,23 @@ Cost CostOf(const PriceBook& book, const Build& build, bool new_kind, double hos
   const Server& server = *build.server;
   Cost cost;
   cost.steps.push_back(
-      {.knob = Knob::kChassis, .text = fmt::format("{}: chassis", server.name), .amount = server.chassis.value});
+      {.item = CostItem::kChassis, .text = fmt::format("{}: chassis", server.name), .amount = server.chassis.value});
   cost.steps.push_back(
-      {.knob = Knob::kCpu,
+      {.item = CostItem::kCpu,
        .text = fmt::format("{} x processor at {:.6g} {}", server.sockets, server.cpu.value, book.currency),
        .amount = server.sockets * server.cpu.value});
-  cost.steps.push_back(ModuleStep(book, Knob::kDram, build.dram));
+  cost.steps.push_back(ModuleStep(book, CostItem::kDram, build.dram));
   for (const Population* scm : {&build.scm, &build.slow_scm}) {
-    if (scm->module != nullptr) cost.steps.push_back(ModuleStep(book, Knob::kScm, *scm));
+    if (scm->module != nullptr) cost.steps.push_back(ModuleStep(book, CostItem::kScm, *scm));
   }
-  if (build.flash.module != nullptr) cost.steps.push_back(ModuleStep(book, Knob::kFlash, build.flash));
+  if (build.flash.module != nullptr) cost.steps.push_back(ModuleStep(book, CostItem::kFlash, build.flash));
   const double kwh = build.watts() / 1e3 * book.pue.value * kHoursAYear * book.years.value;
-  cost.steps.push_back({.knob = Knob::kEnergy,
+  cost.steps.push_back({.item = CostItem::kEnergy,
                         .text = fmt::format("{:.0f} W x PUE {:.3g} x {:.3g} years at {:.4g} {}/kWh", build.watts(),
                                             book.pue.value, book.years.value, book.energy.value, book.currency),
                         .amount = kwh * book.energy.value});
   if (new_kind && book.qualification.value > 0) {
-    cost.steps.push_back({.knob = Knob::kQualification,
+    cost.steps.push_back({.item = CostItem::kQualification,
                           .text = fmt::format("qualification: {:.6g} {} over {:.0f} hosts", book.qualification.value,
                                               book.currency, hosts),
                           .amount = book.qualification.value / hosts});
@@ -229,10 +229,10 @@ Cost CostOf(const PriceBook& book, const Build& build, bool new_kind, double hos
   return cost;
 }
 
-KnobRange RangeOf(const PriceBook& book, Knob knob) {
-  KnobRange range;
+FactorRange RangeOf(const PriceBook& book, CostItem item) {
+  FactorRange range;
   double widest = 0;
-  for (const Priced* price : PricesOf(book, knob)) {
+  for (const Priced* price : PricesOf(book, item)) {
     range.assumed |= price->assumed;
     if (price->value <= 0) continue;
     range.low = std::min(range.low, price->low / price->value);
@@ -244,7 +244,7 @@ KnobRange RangeOf(const PriceBook& book, Knob knob) {
       range.date = price->date;
     }
   }
-  if (knob == Knob::kEnergy && book.pue.value > 0) {  // a dearer kWh or more of them: the bill is the same
+  if (item == CostItem::kEnergy && book.pue.value > 0) {  // a dearer kWh or more of them: the bill is the same
     range.low *= book.pue.low / book.pue.value;
     range.high *= book.pue.high / book.pue.value;
     range.assumed |= book.pue.assumed;

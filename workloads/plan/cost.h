@@ -53,23 +53,23 @@ std::vector<Build> AllBuilds(const PriceBook& book, uint64_t data_bytes);
 // REQUIRES: build.is_ordered().
 bool IsBeatenByFastAlone(const PriceBook& book, const Build& build);
 
-// What one may turn: each multiplies the amounts that name it.
-enum class Knob : uint8_t { kDram, kScm, kFlash, kCpu, kChassis, kEnergy, kQualification, kCount };
-inline constexpr size_t kKnobs = static_cast<size_t>(Knob::kCount);
-std::string_view ToString(Knob knob);
-using KnobFactors = std::array<double, kKnobs>;
-inline constexpr KnobFactors kAsListed = {1, 1, 1, 1, 1, 1, 1};
+// What a server's cost is made of. A factor of one multiplies the amounts that name it: what if it cost more, or less?
+enum class CostItem : uint8_t { kDram, kScm, kFlash, kCpu, kChassis, kEnergy, kQualification, kCount };
+inline constexpr size_t kCostItems = static_cast<size_t>(CostItem::kCount);
+std::string_view ToString(CostItem item);
+using CostFactors = std::array<double, kCostItems>;
+inline constexpr CostFactors kAsListed = {1, 1, 1, 1, 1, 1, 1};
 
-// One line of the bill. The amount is to be multiplied with the factor of each knob.
+// One line of the bill. The amount is to be multiplied with the factor of each item.
 struct CostStep {
-  Knob knob;
-  bool with_dram = false;  // priced as a multiple of DRAM: Knob::kDram turns it too
+  CostItem item;
+  bool with_dram = false;  // priced as a multiple of DRAM: the factor of kDram multiplies it, too
   std::string text{};      // "4 x rdimm_64: 4 x 885 USD"
   double amount = 0;
 
-  double At(const KnobFactors& factors) const {
-    const double own = amount * factors[static_cast<size_t>(knob)];
-    return with_dram ? own * factors[static_cast<size_t>(Knob::kDram)] : own;
+  double At(const CostFactors& factors) const {
+    const double own = amount * factors[static_cast<size_t>(item)];
+    return with_dram ? own * factors[static_cast<size_t>(CostItem::kDram)] : own;
   }
 };
 
@@ -77,20 +77,20 @@ struct CostStep {
 struct Cost {
   std::vector<CostStep> steps;
 
-  double At(const KnobFactors& factors) const;
+  double At(const CostFactors& factors) const;
   double total() const { return At(kAsListed); }
 };
 // `new_kind`: no such server is in use yet, so its qualification is shared by `hosts`.
 Cost CostOf(const PriceBook& book, const Build& build, bool new_kind, double hosts);
 
-// How far the book itself lets a knob go: the least low / value and the greatest high / value of its prices.
-struct KnobRange {
+// How far the book itself lets an item's factor go: the least low / value and the greatest high / value of its prices.
+struct FactorRange {
   double low = 1;
   double high = 1;
   bool assumed = false;
   std::string source;  // of the price with the widest range
   Date date;
 };
-KnobRange RangeOf(const PriceBook& book, Knob knob);
+FactorRange RangeOf(const PriceBook& book, CostItem item);
 
 }  // namespace mezz::plan

@@ -14,9 +14,9 @@ constexpr double kLeastFactor = 1e-3;
 constexpr double kGreatestFactor = 1e3;
 constexpr int kSteps = 60;  // halvings of the interval of logarithms: to the last digit shown and beyond
 
-KnobFactors Turned(Knob knob, double factor) {
-  KnobFactors factors = kAsListed;
-  factors[static_cast<size_t>(knob)] = factor;
+CostFactors Turned(CostItem item, double factor) {
+  CostFactors factors = kAsListed;
+  factors[static_cast<size_t>(item)] = factor;
   return factors;
 }
 
@@ -30,16 +30,16 @@ double Boundary(double inside, double outside, const auto& holds) {
 }
 
 // Of a plan's bill, by what turns it. SCM that moves with DRAM is a part of its own.
-std::array<double, kKnobs + 1> PartsOf(const Plan& plan) {
-  std::array<double, kKnobs + 1> parts{};
+std::array<double, kCostItems + 1> PartsOf(const Plan& plan) {
+  std::array<double, kCostItems + 1> parts{};
   for (const CostStep& step : plan.cost.steps)
-    parts[step.with_dram ? kKnobs : static_cast<size_t>(step.knob)] += step.amount;
+    parts[step.with_dram ? kCostItems : static_cast<size_t>(step.item)] += step.amount;
   return parts;
 }
 
 }  // namespace
 
-size_t CheapestAt(const std::vector<Plan>& plans, const KnobFactors& factors, Among among) {
+size_t CheapestAt(const std::vector<Plan>& plans, const CostFactors& factors, Among among) {
   size_t best = kNone;
   double least = std::numeric_limits<double>::infinity();
   for (size_t i = 0; i < plans.size(); ++i) {
@@ -55,26 +55,26 @@ size_t CheapestAt(const std::vector<Plan>& plans, const KnobFactors& factors, Am
   return best;
 }
 
-Stays HowLongItStays(const PriceBook& book, const std::vector<Plan>& plans, size_t chosen, Knob knob) {
+Stays HowLongItStays(const PriceBook& book, const std::vector<Plan>& plans, size_t chosen, CostItem item) {
   assert(chosen == CheapestAt(plans, kAsListed));
-  Stays stays{.knob = knob, .high = std::numeric_limits<double>::infinity(), .range = RangeOf(book, knob)};
-  const auto holds = [&](double factor) { return CheapestAt(plans, Turned(knob, factor)) == chosen; };
+  Stays stays{.item = item, .high = std::numeric_limits<double>::infinity(), .range = RangeOf(book, item)};
+  const auto holds = [&](double factor) { return CheapestAt(plans, Turned(item, factor)) == chosen; };
   if (!holds(kLeastFactor)) {
     stays.low = Boundary(1, kLeastFactor, holds);
-    stays.below = CheapestAt(plans, Turned(knob, stays.low * (1 - 1e-6)));
+    stays.below = CheapestAt(plans, Turned(item, stays.low * (1 - 1e-6)));
   }
   if (!holds(kGreatestFactor)) {
     stays.high = Boundary(1, kGreatestFactor, holds);
-    stays.above = CheapestAt(plans, Turned(knob, stays.high * (1 + 1e-6)));
+    stays.above = CheapestAt(plans, Turned(item, stays.high * (1 + 1e-6)));
   }
-  stays.at_low = CheapestAt(plans, Turned(knob, std::max(kLeastFactor, stays.range.low)));
-  stays.at_high = CheapestAt(plans, Turned(knob, stays.range.high));
+  stays.at_low = CheapestAt(plans, Turned(item, std::max(kLeastFactor, stays.range.low)));
+  stays.at_high = CheapestAt(plans, Turned(item, stays.range.high));
   return stays;
 }
 
-double BreakEven(const std::vector<Plan>& plans, Knob knob) {
+double BreakEven(const std::vector<Plan>& plans, CostItem item) {
   const auto scm_wins = [&](double factor) {
-    const KnobFactors factors = Turned(knob, factor);
+    const CostFactors factors = Turned(item, factor);
     const size_t with = CheapestAt(plans, factors, Among::kWithScm);
     const size_t without = CheapestAt(plans, factors, Among::kWithoutScm);
     return plans[with].cost.At(factors) <= plans[without].cost.At(factors);

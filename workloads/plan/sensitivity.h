@@ -11,14 +11,14 @@ namespace mezz::plan {
 
 // The cheapest of `plans` that is feasible (and without SCM, or with) at these prices; kNone.
 enum class Among { kAll, kWithScm, kWithoutScm };
-size_t CheapestAt(const std::vector<Plan>& plans, const KnobFactors& factors, Among among = Among::kAll);
+size_t CheapestAt(const std::vector<Plan>& plans, const CostFactors& factors, Among among = Among::kAll);
 
 // A plan's cost is linear in each factor, so what is cheapest for some factor is so on an interval: its ends are found
 // by bisection. REQUIRES: `chosen` is CheapestAt(plans, kAsListed).
-Stays HowLongItStays(const PriceBook& book, const std::vector<Plan>& plans, size_t chosen, Knob knob);
+Stays HowLongItStays(const PriceBook& book, const std::vector<Plan>& plans, size_t chosen, CostItem item);
 
-// The factor of `knob` at which the cheapest feasible plan with SCM costs what the cheapest without does; 0: none.
-double BreakEven(const std::vector<Plan>& plans, Knob knob);
+// The factor of `item` at which the cheapest feasible plan with SCM costs what the cheapest without does; 0: none.
+double BreakEven(const std::vector<Plan>& plans, CostItem item);
 
 // Whether no prices make `a` cheaper than `b`: it costs as much or more in every part.
 bool CostsNoLess(const Plan& a, const Plan& b);

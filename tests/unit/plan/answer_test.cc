@@ -58,33 +58,33 @@ TEST(Atc21, TheSavingOfTheSingleSocketServerIsDerivedAnew) {
   const Build* const one = Find(builds, "one_socket", 32 * kGiB, 256 * kGiB);
   ASSERT_TRUE(two != nullptr && one != nullptr);
   const Cost before = CostOf(book, *two, false, 1), after = CostOf(book, *one, true, 1);
-  const auto amount = [](const Cost& cost, Knob knob) {
+  const auto amount = [](const Cost& cost, CostItem item) {
     double sum = 0;
-    for (const CostStep& step : cost.steps) sum += step.knob == knob ? step.amount : 0;
+    for (const CostStep& step : cost.steps) sum += step.item == item ? step.amount : 0;
     return sum;
   };
-  EXPECT_DOUBLE_EQ(amount(before, Knob::kDram), 256);
-  EXPECT_DOUBLE_EQ(amount(after, Knob::kDram), 32);
-  EXPECT_NEAR(amount(after, Knob::kScm), 256 * 0.38, 1e-9);  // the published ratio
-  EXPECT_DOUBLE_EQ(amount(before, Knob::kCpu), 2 * amount(after, Knob::kCpu));
-  EXPECT_DOUBLE_EQ(amount(before, Knob::kFlash), amount(after, Knob::kFlash));
+  EXPECT_DOUBLE_EQ(amount(before, CostItem::kDram), 256);
+  EXPECT_DOUBLE_EQ(amount(after, CostItem::kDram), 32);
+  EXPECT_NEAR(amount(after, CostItem::kScm), 256 * 0.38, 1e-9);  // the published ratio
+  EXPECT_DOUBLE_EQ(amount(before, CostItem::kCpu), 2 * amount(after, CostItem::kCpu));
+  EXPECT_DOUBLE_EQ(amount(before, CostItem::kFlash), amount(after, CostItem::kFlash));
   // 290 W and four drives and modules, 4 years of 8,766 hours, PUE 1.1, 0.012 a kWh.
-  EXPECT_NEAR(amount(before, Knob::kEnergy), two->watts() * 1.1 * 4 * 8.766 * 0.012, 1e-9);
+  EXPECT_NEAR(amount(before, CostItem::kEnergy), two->watts() * 1.1 * 4 * 8.766 * 0.012, 1e-9);
   // 43 to 48 % at the listed values and wherever the book's assumptions may lie, each by itself.
   EXPECT_NEAR(1 - after.total() / before.total(), 0.4476, 0.0001);
-  for (size_t knob = 0; knob < kKnobs; ++knob) {
-    const KnobRange range = RangeOf(book, static_cast<Knob>(knob));
+  for (size_t item = 0; item < kCostItems; ++item) {
+    const FactorRange range = RangeOf(book, static_cast<CostItem>(item));
     for (double factor : {range.low, range.high}) {
-      KnobFactors factors = kAsListed;
-      factors[knob] = factor;
+      CostFactors factors = kAsListed;
+      factors[item] = factor;
       const double saving = 1 - after.At(factors) / before.At(factors);
-      EXPECT_GT(saving, 0.43) << ToString(static_cast<Knob>(knob)) << " x " << factor;
-      EXPECT_LT(saving, 0.48) << ToString(static_cast<Knob>(knob)) << " x " << factor;
+      EXPECT_GT(saving, 0.43) << ToString(static_cast<CostItem>(item)) << " x " << factor;
+      EXPECT_LT(saving, 0.48) << ToString(static_cast<CostItem>(item)) << " x " << factor;
     }
   }
   // Were SCM as dear as DRAM, the single socket alone would save less than the least published.
-  KnobFactors dear = kAsListed;
-  dear[static_cast<size_t>(Knob::kScm)] = 1 / 0.38;
+  CostFactors dear = kAsListed;
+  dear[static_cast<size_t>(CostItem::kScm)] = 1 / 0.38;
   EXPECT_LT(1 - after.At(dear) / before.At(dear), 0.43);
 }
 
@@ -96,10 +96,10 @@ TEST(Atc21, DramTurnsThePriceOfScm) {
   const Build* const one = Find(builds, "one_socket", 32 * kGiB, 256 * kGiB);
   ASSERT_NE(one, nullptr);
   const Cost cost = CostOf(book, *one, false, 1);
-  KnobFactors factors = kAsListed;
-  factors[static_cast<size_t>(Knob::kDram)] = 2;
+  CostFactors factors = kAsListed;
+  factors[static_cast<size_t>(CostItem::kDram)] = 2;
   EXPECT_NEAR(cost.At(factors) - cost.total(), 32 + 0.38 * 256, 1e-9);
-  factors[static_cast<size_t>(Knob::kScm)] = 3;
+  factors[static_cast<size_t>(CostItem::kScm)] = 3;
   EXPECT_NEAR(cost.At(factors) - cost.total(), 32 + 5 * 0.38 * 256, 1e-9);
 }
 
@@ -239,30 +239,30 @@ TEST(Targets, OfABaselineThatIsOverloadedAreAnythingOrNothing) {
 // What the sensitivity says, checked by turning the price.
 TEST_F(AnswerTest, StaysBestJustAsLongAsItSays) {
   Ask("atc21.yaml", "dram:256G", "throughput>=0.9*baseline");
-  ASSERT_EQ(answer_.sensitivity.size(), kKnobs);
+  ASSERT_EQ(answer_.sensitivity.size(), kCostItems);
   unsigned bounded = 0;
   for (const Stays& stays : answer_.sensitivity) {
     const auto at = [&](double factor) {
-      KnobFactors factors = kAsListed;
-      factors[static_cast<size_t>(stays.knob)] = factor;
+      CostFactors factors = kAsListed;
+      factors[static_cast<size_t>(stays.item)] = factor;
       return CheapestAt(answer_.plans, factors);
     };
     if (std::isfinite(stays.high)) {
       ++bounded;
-      EXPECT_EQ(at(stays.high * 0.999), answer_.cheapest) << ToString(stays.knob);
-      EXPECT_EQ(at(stays.high * 1.001), stays.above) << ToString(stays.knob);
+      EXPECT_EQ(at(stays.high * 0.999), answer_.cheapest) << ToString(stays.item);
+      EXPECT_EQ(at(stays.high * 1.001), stays.above) << ToString(stays.item);
       EXPECT_NE(stays.above, answer_.cheapest);
     }
     if (stays.low > 0) {
       ++bounded;
-      EXPECT_EQ(at(stays.low * 1.001), answer_.cheapest) << ToString(stays.knob);
-      EXPECT_EQ(at(stays.low * 0.999), stays.below) << ToString(stays.knob);
+      EXPECT_EQ(at(stays.low * 1.001), answer_.cheapest) << ToString(stays.item);
+      EXPECT_EQ(at(stays.low * 0.999), stays.below) << ToString(stays.item);
     }
   }
   EXPECT_GT(bounded, 0u);
   if (answer_.break_even_scm > 0) {
-    KnobFactors factors = kAsListed;
-    factors[static_cast<size_t>(Knob::kScm)] = answer_.break_even_scm;
+    CostFactors factors = kAsListed;
+    factors[static_cast<size_t>(CostItem::kScm)] = answer_.break_even_scm;
     const double with = answer_.plans[CheapestAt(answer_.plans, factors, Among::kWithScm)].cost.At(factors);
     const double without = answer_.plans[CheapestAt(answer_.plans, factors, Among::kWithoutScm)].cost.At(factors);
     EXPECT_NEAR(with / without, 1, 1e-6);
@@ -320,7 +320,7 @@ TEST_F(AnswerTest, TheJsonAddsUp) {
     EXPECT_NEAR(plan["dram_hit"].get<double>() + plan["scm_hit"].get<double>() + plan["miss"].get<double>(), 1, 1e-9);
   }
   for (const char* name : {"baseline", "cheapest"}) EXPECT_LT(json[name].get<size_t>(), json["plans"].size());
-  EXPECT_EQ(json["knobs"].size(), kKnobs);
+  EXPECT_EQ(json["cost_items"].size(), kCostItems);
   const auto& surface = json["surface"];
   EXPECT_EQ(surface["throughput"].size(), surface["dram_bytes"].size());
   EXPECT_EQ(surface["throughput"][0].size(), surface["scm_bytes"].size());
@@ -364,7 +364,7 @@ TEST_F(AnswerTest, QualificationIsSharedByTheHosts) {
   const auto qualification = [&](size_t index) {
     double sum = 0;
     for (const CostStep& step : answer_.plans[index].cost.steps)
-      sum += step.knob == Knob::kQualification ? step.amount : 0;
+      sum += step.item == CostItem::kQualification ? step.amount : 0;
     return sum;
   };
   EXPECT_EQ(qualification(answer_.baseline), 0);

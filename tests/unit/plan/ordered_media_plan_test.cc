@@ -85,10 +85,10 @@ TEST(OrderedBuilds, BothMediaAreOnTheBill) {
   const PriceBook book = BookWith();
   const Cost cost = CostOf(book, BuildOf(book, 64, 128, 256), false, 1);
   double scm = 0;
-  for (const CostStep& step : cost.steps) scm += step.knob == Knob::kScm ? step.amount : 0;
+  for (const CostStep& step : cost.steps) scm += step.item == CostItem::kScm ? step.amount : 0;
   EXPECT_NEAR(scm, 0.6 * 128 + 0.3 * 256, 1e-9);
-  KnobFactors factors = kAsListed;
-  factors[static_cast<size_t>(Knob::kScm)] = 2;
+  CostFactors factors = kAsListed;
+  factors[static_cast<size_t>(CostItem::kScm)] = 2;
   EXPECT_NEAR(cost.At(factors) - cost.total(), scm, 1e-9);
 }
 
@@ -315,7 +315,7 @@ TEST_F(OrderedAnswerTest, DramAndBothMediaAreAnAnswer) {
   // Both media, by their bytes.
   const double of_dram = (0.6 * fast_bytes + 0.3 * (all - fast_bytes)) / all;
   for (const Stays& stays : answer_.sensitivity) {
-    if (stays.knob != Knob::kScm || !std::isfinite(stays.high)) continue;
+    if (stays.item != CostItem::kScm || !std::isfinite(stays.high)) continue;
     EXPECT_THAT(table, HasSubstr(fmt::format("({:.2g} of DRAM a GB)", stays.high * of_dram)));
   }
 }
@@ -456,8 +456,8 @@ TEST_F(OrderedAnswerTest, ASecondMediumIsQualified) {
     bool all = true, any = false;
     for (const Plan& plan : answer_.plans) {
       if (!plan.build.is_ordered()) continue;
-      const bool is =
-          std::ranges::any_of(plan.cost.steps, [](const CostStep& step) { return step.knob == Knob::kQualification; });
+      const bool is = std::ranges::any_of(plan.cost.steps,
+                                          [](const CostStep& step) { return step.item == CostItem::kQualification; });
       all &= is;
       any |= is;
     }

@@ -40,7 +40,7 @@
   // ---- What the answer says ----------------------------------------------------------------------------------------
 
   const book = result.price_book || {};
-  const knobs = result.knobs || [];
+  const costItems = result.cost_items || [];
   const targets = result.targets || [];
   const plans = (result.plans || []).map((plan, index) => Object.assign({index}, plan));
   const baseline = plans[result.baseline];
@@ -61,7 +61,7 @@
   const FORMATS = {us: time, '/s': (v) => `${count(v)}/s`, 'B/s': perSecond, years, W: (v) => `${plain(v)} W`};
   const targetValue = (target, value) =>
       (target.metric === 'cost' ? money(value) : (FORMATS[target.unit] || plain)(value));
-  const KNOB_NAMES = {
+  const ITEM_NAMES = {
     dram: 'DRAM',
     scm: 'SCM',
     flash: 'flash',
@@ -70,17 +70,17 @@
     energy: 'energy',
     qualification: 'qualification',
   };
-  const knobName = (name) => KNOB_NAMES[name] || name;
+  const itemName = (name) => ITEM_NAMES[name] || name;
 
   // ---- What the reader turned --------------------------------------------------------------------------------------
 
   const STEPS = 40;  // of a price slider, to either side of the listed price
   const EIGHTFOLD = 3;
   const factorAt = (step) => 2 ** ((EIGHTFOLD * step) / STEPS);
-  const factors = Object.fromEntries(knobs.map((knob) => [knob.name, 1]));
+  const factors = Object.fromEntries(costItems.map((item) => [item.name, 1]));
   const isAsListed = () => Object.values(factors).every((factor) => factor === 1);
 
-  const stepCost = (step) => step.knobs.reduce((cost, knob) => cost * (factors[knob] ?? 1), step.amount);
+  const stepCost = (step) => step.items.reduce((cost, item) => cost * (factors[item] ?? 1), step.amount);
   const costOf = (plan) => plan.cost.steps.reduce((sum, step) => sum + stepCost(step), 0);
   const boundOf = (target) =>
       (target.metric === 'cost' && target.of_baseline && baseline ?
@@ -147,32 +147,32 @@
   const pricePerGb = (name) => {
     const plan = plans.find((one) => one[name]);
     if (!plan) return undefined;
-    const steps = plan.cost.steps.filter((one) => one.knobs[0] === name);
+    const steps = plan.cost.steps.filter((one) => one.items[0] === name);
     const sum = steps.reduce((cost, step) => cost + stepCost(step), 0);
     return steps.length ? (sum / bytesOf(plan, name)) * 2 ** 30 : undefined;
   };
   const perGb = (name) => (['dram', 'scm', 'flash'].includes(name) ? pricePerGb(name) : undefined);
 
-  const knobHint = (knob) => {
+  const itemHint = (item) => {
     const range =
-        knob.low === knob.high ? '' : `the book allows ${knob.low.toFixed(2)}\u00d7 to ${knob.high.toFixed(2)}\u00d7`;
-    const parts = [knob.assumed ? 'assumed, no public price' : '', range, knob.source || ''].filter((text) => text);
+        item.low === item.high ? '' : `the book allows ${item.low.toFixed(2)}\u00d7 to ${item.high.toFixed(2)}\u00d7`;
+    const parts = [item.assumed ? 'assumed, no public price' : '', range, item.source || ''].filter((text) => text);
     return cap(parts.join('; '));
   };
-  const priceSliders = knobs.map(
-      (knob) => slider(
-          `price-${knob.name}`, {
-            label: cap(knob.label || `price of ${knobName(knob.name)}`),
-            hint: knobHint(knob),
+  const priceSliders = costItems.map(
+      (item) => slider(
+          `price-${item.name}`, {
+            label: cap(item.label || `price of ${itemName(item.name)}`),
+            hint: itemHint(item),
             min: -STEPS,
             max: STEPS,
             value: 0,
             text: (step) => {
-              const each = perGb(knob.name);
+              const each = perGb(item.name);
               return factorText(factorAt(step)) + (each === undefined ? '' : `, ${money(each)} a GiB`);
             },
           },
-          (step) => (factors[knob.name] = factorAt(step))));
+          (step) => (factors[item.name] = factorAt(step))));
 
   const verdict = () => {
     const box = html('div', {class: 'verdict', role: 'status', 'aria-live': 'polite'});
@@ -208,7 +208,7 @@
   };
 
   const prices = () => {
-    if (knobs.length === 0) return null;
+    if (costItems.length === 0) return null;
     const reset = html('button', {type: 'button', id: 'reset'}, 'All prices as listed');
     reset.addEventListener('click', () => {
       priceSliders.forEach((one) => one.set(0));
@@ -461,9 +461,9 @@
     if (!model) return undefined;
     const withScm = model.scm ? model : plans.find((plan) => plan.scm);
     if (scms[j] > 0 && !withScm) return undefined;
-    const rest = model.cost.steps.filter((step) => !['dram', 'scm'].includes(step.knobs[0]));
+    const rest = model.cost.steps.filter((step) => !['dram', 'scm'].includes(step.items[0]));
     const scaled = (plan, name, size) =>
-        plan.cost.steps.filter((step) => step.knobs[0] === name)
+        plan.cost.steps.filter((step) => step.items[0] === name)
             .reduce((sum, step) => sum + stepCost(step) * (size / bytesOf(plan, name)), 0);
     return rest.reduce((sum, step) => sum + stepCost(step), 0) + scaled(model, 'dram', drams[i]) +
         (scms[j] > 0 ? scaled(withScm, 'scm', scms[j]) : 0);
@@ -611,15 +611,15 @@
                      `${tick < 1 ? `1/${1 / tick}` : tick}\u00d7`),
     ]),
         ...list.flatMap((one, i) => {
-          const knob = knobs.find(({name}) => name === one.knob) || {low: 1, high: 1};
+          const item = costItems.find(({name}) => name === one.item) || {low: 1, high: 1};
           return [
             svg('text', narrow ? {x: left, y: i * step + 18} : {x: left - 10, y: y(i) + 4, class: 'value'},
-                cap(knobName(one.knob))),
+                cap(itemName(one.item))),
             svg('path', {class: 'track', d: `M${x(low)} ${y(i)}H${x(high)}`}),
             svg('path', {class: 'stays', d: `M${x(clamp(one.low, low))} ${y(i)}H${x(clamp(one.high, high))}`}),
             svg('path',
-                {class: 'book', d: `M${x(clamp(knob.low, 1))} ${y(i) - 7}v14m0 -7H${x(clamp(knob.high, 1))}m0 -7v14`}),
-            svg('circle', {class: 'now', cx: x(clamp(factors[one.knob], 1)), cy: y(i), r: 5}),
+                {class: 'book', d: `M${x(clamp(item.low, 1))} ${y(i) - 7}v14m0 -7H${x(clamp(item.high, 1))}m0 -7v14`}),
+            svg('circle', {class: 'now', cx: x(clamp(factors[one.item], 1)), cy: y(i), r: 5}),
           ];
         }),
         svg('text', {class: 'soft', x: (left + width) / 2, y: bottom + 32, 'text-anchor': 'middle'},
@@ -631,7 +631,7 @@
     const said =
         [result.growth, result.flatter, result.break_even].map((one) => one && one.text).filter((text) => text);
     if (list.length === 0 && said.length === 0) return null;
-    const texts = list.map((one) => one.text || `${knobName(one.knob)}: ${one.low ?? 0} to ${one.high ?? 'any'}`);
+    const texts = list.map((one) => one.text || `${itemName(one.item)}: ${one.low ?? 0} to ${one.high ?? 'any'}`);
     return section(
         'How sure',
         list.length === 0 ?
@@ -867,9 +867,9 @@
       'the cheapest plan meets the targets by its expected figures, but not at the bad ends of their ranges.'
     ]] :
                                                                           []),
-    ...(knobs.some((knob) => knob.assumed) && !(result.warnings || []).some((text) => text.startsWith('assumed')) ?
+    ...(costItems.some((item) => item.assumed) && !(result.warnings || []).some((text) => text.startsWith('assumed')) ?
             [[`no public price stands behind: ${
-                knobs.filter((knob) => knob.assumed).map((knob) => knobName(knob.name)).join(', ')}. Turn them.`]] :
+                costItems.filter((item) => item.assumed).map((item) => itemName(item.name)).join(', ')}. Turn them.`]] :
             []),
   ]);
 
