@@ -30,7 +30,7 @@
 namespace mezz {
 
 class Authenticator;
-class ErasedKeys;
+class EarlierLife;
 class ScmTier;
 
 // Where a block that an earlier life left comes from, as its first hit in this life reports it.
@@ -395,13 +395,7 @@ class ScmTier {
   class Impl;
   explicit ScmTier(const ScmOptions& options);
   Status OpenMedia(const WrapMedium& wrap, bool* existing);
-  bool TakeErasedKeys(const layout::Superblock& superblock, std::span<const SegmentId> bad);
-  layout::Superblock TakeOver(const FoundSuperblock& found, std::span<const SegmentId> bad, bool existing, bool* keep);
-  Status FindBadSegments(uint32_t readable, std::vector<SegmentId>* bad) const;
-  Status ForgetBeyond(const layout::Superblock& found);
-  void TellOfUnreadable(uint32_t readable) const;
-  uint32_t ForgetOutdated(uint32_t members, const layout::Superblock& found, std::vector<SegmentId>* bad);
-  Status TakeSuperblock(bool existing);
+  Status TakeSuperblock();
   void StartPreparer();
   void Close();
   std::vector<uint64_t> ReadyEnds() const;
@@ -415,9 +409,7 @@ class ScmTier {
   std::unique_ptr<Emulation> emulation_;  // null without a model
   Counters counters_;
   std::unique_ptr<Authenticator> authenticator_;  // null without verify=keyed
-  RecoveryReport recovery_;                       // unused if there is a recoverer
-  std::shared_ptr<const ErasedKeys> erased_;      // an earlier life's, until the recovery takes them; null: none
-  bool leftovers_ = false;                        // records of an earlier life may lie anywhere
+  std::unique_ptr<EarlierLife> earlier_;
   std::unique_ptr<SuperblockKeeper> keeper_;
   std::unique_ptr<Impl> impl_;
   bool opened_ = false;                 // Open has returned this tier

@@ -14,6 +14,7 @@
 
 #include "cache/authenticator.h"
 #include "cache/dead_files.h"
+#include "cache/earlier_life.h"
 #include "cache/index.h"
 #include "cache/layout.h"
 #include "cache/log_reader.h"

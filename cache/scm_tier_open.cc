@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a tier begins and ends.
 #include <fmt/format.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <new>
@@ -55,18 +54,6 @@ uint64_t ExpectedRecords(const ScmOptions& options) {
 bool LeavesMembersOut(const ScmOptions& options) { return !options.members.empty() && options.faults_max != 0; }
 
 bool IsSlowAndForgets(const ScmMember& member) { return member.level == Level::kSlow && !Remembers(member.medium); }
-
-// Of several media: all that can be read are in. A snapshot is of use only if none was out, or is new.
-void TakeMembers(const FoundMembers& members, layout::Superblock* superblock) {
-  superblock->members_in = members.readable;
-  if ((members.of_life & ~members.outdated) != layout::AllMembers(*superblock)) superblock->snapshot_segment = 0;
-}
-
-uint64_t RandomWord() {
-  uint64_t word = 0;
-  if (getrandom(&word, sizeof(word), 0) != sizeof(word)) word = reinterpret_cast<uintptr_t>(&word);
-  return word;
-}
 
 }  // namespace
 
@@ -187,7 +174,8 @@ void ScmTier::Close() {
   std::vector<uint64_t> ready_ends;
   bool all_ready = false;
   if (preparer_ != nullptr) {
-    if (wipe && leftovers_) static_cast<void>(preparer_->Wait());  // what cannot be made ready cannot be written to
+    if (wipe && earlier_->left_records())
+      static_cast<void>(preparer_->Wait());  // what cannot be made ready cannot be written to
     preparer_->Stop();
     ready_ends = ReadyEnds();
     all_ready = preparer_->ready_bytes() == options_.capacity_bytes;
@@ -207,7 +195,7 @@ void ScmTier::Close() {
   for (uint32_t id = 0; wipe && id < impl_->log_.segments(); ++id) {
     if (is_bad(id)) {
       whole = false;
-    } else if (leftovers_ || impl_->log_.Sequence(SegmentId{id}) != 0) {
+    } else if (earlier_->left_records() || impl_->log_.Sequence(SegmentId{id}) != 0) {
       held.push_back(id);
     }
   }
@@ -215,7 +203,7 @@ void ScmTier::Close() {
   impl_.reset();
   if (!opened_) return;                // what the medium holds is as it was, or a life that was not closed
   if (closed_itself && !wipe) return;  // the next life reads what it finds
-  const bool wiped = wipe && WipeSegments(held, ready_ends) && (!leftovers_ || (all_ready && whole));
+  const bool wiped = wipe && WipeSegments(held, ready_ends) && (!earlier_->left_records() || (all_ready && whole));
   // Where it is stored nowhere, the next life finds a tier that was not closed, and asks each record's header.
   (void)keeper_->Change([&](layout::Superblock* superblock) {
     superblock->flags |= layout::kClosedCleanly | (wiped ? uint32_t{layout::kWiped} : 0u);
@@ -248,82 +236,6 @@ bool ScmTier::WipeSegments(const std::vector<uint32_t>& held, const std::vector<
   return all;
 }
 
-// Reads the tombstones of an earlier life. False: it is not known what was erased, so nothing may be found again;
-// recovery_ says why.
-bool ScmTier::TakeErasedKeys(const layout::Superblock& superblock, std::span<const SegmentId> bad) {
-  if (superblock.tombstone_segments == 0) return true;
-  const bool memory = IfThereIsMemory([&] {
-    auto erased = ErasedKeys::Read({medium_->base(), medium_->bytes()}, superblock, bad);
-    if (erased) erased_ = std::make_shared<const ErasedKeys>(std::move(*erased));
-  });
-  if (erased_ != nullptr) return true;
-  recovery_.why =
-      memory ? "has lost tombstones, so nobody knows what was erased" : "has more tombstones than there is memory for";
-  return false;
-}
-
-// The superblock of this life. *keep: whether the blocks of the earlier life are used.
-layout::Superblock ScmTier::TakeOver(const FoundSuperblock& found, std::span<const SegmentId> bad, bool existing,
-                                     bool* keep) {
-  const bool remembers = options_.Remembers();
-  recovery_.why = found.what == FoundSuperblock::What::kUnusable ? found.why
-                  : !existing                                    ? std::string()
-                  : options_.recovery == Recovery::kDiscard      ? "is opened with recovery=discard"
-                                                                 : WhyOfNoUse(found.superblock, options_);
-  if (!remembers && options_.recovery == Recovery::kWarm)
-    recovery_.why = fmt::format("of medium={} remembers nothing, so recovery=warm starts cold", options_.MediumText());
-  recovery_.asked = existing && options_.recovery == Recovery::kDiscard;
-  *keep = existing && recovery_.why.empty() && TakeErasedKeys(found.superblock, bad);
-  leftovers_ =
-      found.what == FoundSuperblock::What::kUnusable || (existing && (found.superblock.flags & layout::kWiped) == 0);
-  if (!recovery_.why.empty()) recovery_.outcome = RecoveryReport::Outcome::kDiscarded;
-  const bool keyed = options_.verify == VerifyMode::kKeyed;
-  if (*keep && keyed) authenticator_ = std::make_unique<Authenticator>(*options_.verify_key, found.superblock);
-  if (*keep) return found.superblock;
-  layout::Superblock fresh = SuperblockOf(options_);
-  fresh.hash_seed = RandomWord();
-  fresh.format_id = RandomWord() | 1;  // 0 is a medium that was never formatted
-  // Above those of what both copies may say, and of records of earlier lives, which carry no format id.
-  fresh.generation = found.superblock.generation;
-  fresh.sequence_end = existing ? found.superblock.sequence_end : RandomWord() >> 2 | 1;
-  fresh.uuid[0] = existing ? found.superblock.uuid[0] : RandomWord();
-  fresh.uuid[1] = existing ? found.superblock.uuid[1] : RandomWord();
-  if (keyed) {
-    authenticator_ = std::make_unique<Authenticator>(*options_.verify_key, fresh);
-    fresh.key_check = authenticator_->check();
-  }
-  return fresh;
-}
-
-// Finds the segments with bad blocks. The copies of the superblock, where the medium or one of several begins, are
-// handled apart: one without any is bad as a whole. `readable`: those that have one, a bit each.
-Status ScmTier::FindBadSegments(uint32_t readable, std::vector<SegmentId>* bad) const {
-  const uint64_t segment_bytes = options_.segment_bytes;
-  const uint64_t segments = options_.capacity_bytes / segment_bytes;
-  uint64_t ranges = 0;
-  std::vector<bool> is_bad(segments);
-  for (const BadRange& range : medium_->BadRanges()) {
-    const uint64_t head = medium_->begins()[medium_->MemberAt(range.begin)];
-    const uint64_t from = std::max(range.begin, head + layout::kSuperblockSpace);
-    if (from >= range.end || from >= options_.capacity_bytes) continue;
-    ++ranges;
-    const uint64_t last = std::min((range.end - 1) / segment_bytes, segments - 1);
-    for (uint64_t id = from / segment_bytes; id <= last; ++id) is_bad[id] = true;
-  }
-  for (uint32_t id = 0; id < segments; ++id) {
-    const size_t member = medium_->MemberAt(id * segment_bytes);
-    if (is_bad[id] || (readable >> member & 1) == 0) bad->push_back(SegmentId{id});
-  }
-  if (bad->empty()) return Status::Ok();
-  const std::string what = fmt::format("has bad blocks in {} places, which the kernel knows of: {} of its {} segments",
-                                       ranges, bad->size(), segments);
-  if (segments - bad->size() < kSegmentsMin)
-    return Status::IoError(
-        fmt::format("{} {}, and {} are needed: use another medium", medium_->info().description, what, kSegmentsMin));
-  if (options_.on_trouble && ranges != 0) options_.on_trouble(what + " are out of use");
-  return Status::Ok();
-}
-
 Status ScmTier::OpenMedia(const WrapMedium& wrap, bool* existing) {
   // Before the medium is touched.
   if (options_.bus_errors == BusErrorMode::kContain) MEZZ_RETURN_IF_ERROR(ContainBusErrors());
@@ -353,42 +265,27 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   }
   bool existing = false;
   MEZZ_RETURN_IF_ERROR(opened->OpenMedia(wrap, &existing));
-  FoundMembers members = FindMembers(*opened->medium_, effective);
-  if (members.readable == 0)
-    return Status::IoError(
-        fmt::format("{}: both copies of its superblock lie on bad blocks, or cannot be read: use another medium",
-                    opened->medium_->info().description));
-  std::vector<SegmentId> bad;
-  MEZZ_RETURN_IF_ERROR(opened->FindBadSegments(members.readable, &bad));
-  if (!effective.Remembers()) members.found = {};
-  existing &= members.found.what == FoundSuperblock::What::kWhole;
-  bool keep = false;
-  layout::Superblock superblock = opened->TakeOver(members.found, bad, existing, &keep);
-  if (!effective.members.empty()) TakeMembers(members, &superblock);
-  if (effective.recovery == Recovery::kRequire && !opened->recovery_.why.empty())
-    return Status::NotSupported(fmt::format("{} {}: use recovery=warm to have it discarded",
-                                            opened->medium_->info().description, opened->recovery_.why));
+  EarlierLife& earlier = *(opened->earlier_ = std::make_unique<EarlierLife>(*opened->medium_, effective));
+  MEZZ_RETURN_IF_ERROR(earlier.TakeOver(existing));
   effective.verify_key.reset();
   effective.verify_key_file = options.verify_key_file;
-  if (keep && members.outdated != 0) {
-    members.readable &= ~opened->ForgetOutdated(members.outdated, superblock, &bad);
-    superblock.members_in = members.readable;
-  }
-  opened->TellOfUnreadable(members.readable);
-  layout::Superblock now = superblock;
+  opened->authenticator_ = earlier.TakeAuthenticator();
+  layout::Superblock now = earlier.superblock();
   now.capacity_bytes = effective.capacity_bytes;
   opened->keeper_ = std::make_unique<SuperblockKeeper>(*opened->medium_, now);
-  opened->impl_ = std::make_unique<Impl>(*opened, &opened->counters_, judge, superblock);
+  opened->impl_ = std::make_unique<Impl>(*opened, &opened->counters_, judge, earlier.superblock());
   if (!opened->impl_->index_.ok())
     return Status::NoSpace(fmt::format("no memory for the index of {} bytes of SCM; raise expected_block_bytes ({})",
                                        effective.capacity_bytes, effective.expected_block_bytes));
-  for (const SegmentId id : bad) opened->impl_->log_.Quarantine(id);
+  SegmentLog& log = opened->impl_->log_;
+  for (const SegmentId id : earlier.bad()) log.Quarantine(id);
   const uint32_t all_members = (1u << opened->medium_->begins().size()) - 1;
-  opened->impl_->log_.BeginWithout(all_members & ~members.readable);
-  if (keep) MEZZ_RETURN_IF_ERROR(opened->ForgetBeyond(superblock));
-  MEZZ_RETURN_IF_ERROR(opened->TakeSuperblock(existing));
-  bool prepared = !keep;
-  (void)IfThereIsMemory([&] { prepared = prepared || opened->impl_->PrepareRecovery(superblock, effective); });
+  log.BeginWithout(all_members & ~earlier.members());
+  if (earlier.is_used()) MEZZ_RETURN_IF_ERROR(earlier.ForgetBeyond(&log));
+  MEZZ_RETURN_IF_ERROR(opened->TakeSuperblock());
+  bool prepared = !earlier.is_used();
+  (void)IfThereIsMemory(
+      [&] { prepared = prepared || opened->impl_->PrepareRecovery(earlier.superblock(), effective); });
   if (!prepared)
     return Status::NoSpace("no memory for the recovery of the SCM tier: use recovery=discard, or allow more");
   opened->medium_->KeepChanges();
@@ -402,58 +299,18 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
     };
     (void)IfThereIsMemory([&] { watched->medium_->WatchName(tell); });
   }
-  opened->impl_->StartRecovery(effective, std::move(opened->erased_));
+  opened->impl_->StartRecovery(effective, earlier.TakeErasedKeys());
   *tier = std::move(opened);
   return Status::Ok();
 }
 
-// Forgets records beyond the end of an earlier, smaller life, which left them there. It did not know their
-// dictionaries' numbers, so they must not be found again, and it wiped nothing there.
-Status ScmTier::ForgetBeyond(const layout::Superblock& found) {
-  if (found.capacity_bytes >= std::min(medium_->bytes_before(), options_.capacity_bytes)) return Status::Ok();
-  leftovers_ = true;
-  const auto first = static_cast<uint32_t>(found.capacity_bytes / options_.segment_bytes);
-  if (impl_->log_.EraseHeadersBelow(found.sequence_end, first)) return Status::Ok();
-  return Status::IoError(fmt::format("{}: cannot be written to behind its first {}: use another medium",
-                                     medium_->info().description, HumanBytes(found.capacity_bytes)));
-}
-
-// Erases the headers of media that were left out while the life that goes on went on without them, so that nobody finds
-// their records. Returns those that do not take that, a bit each: all their segments are bad.
-uint32_t ScmTier::ForgetOutdated(uint32_t members, const layout::Superblock& found, std::vector<SegmentId>* bad) {
-  leftovers_ = true;
-  const auto segments = static_cast<uint32_t>(options_.capacity_bytes / options_.segment_bytes);
-  const auto member_of = [this](uint32_t id) { return 1u << medium_->MemberAt(id * options_.segment_bytes); };
-  std::vector<bool> is_bad(segments);
-  for (const SegmentId id : *bad) is_bad[Raw(id)] = true;
-  uint32_t failed = 0;
-  for (uint32_t id = 0; id < segments; ++id) {
-    if ((members & ~failed & member_of(id)) == 0 || is_bad[id]) continue;
-    if (!SegmentLog::EraseHeader(*medium_, layout::StartOfSegment(found, id))) failed |= member_of(id);
-  }
-  for (uint32_t id = 0; id < segments; ++id) {
-    if ((failed & member_of(id)) != 0 && !is_bad[id]) bad->push_back(SegmentId{id});
-  }
-  return failed;
-}
-
-// Says which of several media are left out from the start.
-void ScmTier::TellOfUnreadable(uint32_t readable) const {
-  for (size_t member = 0; options_.on_trouble && member < medium_->begins().size(); ++member) {
-    if ((readable >> member & 1) != 0) continue;
-    options_.on_trouble(fmt::format(
-        "lacks one of its media, and goes on with the others: both copies of the superblock of {} lie on bad "
-        "blocks, or cannot be read. Replace the device",
-        medium_->member_info(member).description));
-  }
-}
-
 // Writes the superblock of this life.
-Status ScmTier::TakeSuperblock(bool existing) {
-  if (!existing) keeper_->PutMagic();
+Status ScmTier::TakeSuperblock() {
+  if (!earlier_->exists()) keeper_->PutMagic();
   bool taken = impl_->TakeSequences();
   if (taken) medium_->GiveUpRest();  // the superblock says so by now
-  if (taken && erased_ != nullptr) taken = impl_->tombstones_.Adopt(*erased_) == SuperblockKeeper::Stored::kLasts;
+  if (taken && earlier_->erased() != nullptr)
+    taken = impl_->tombstones_.Adopt(*earlier_->erased()) == SuperblockKeeper::Stored::kLasts;
   if (taken) return Status::Ok();
   keeper_.reset();  // so that the medium stays as it is
   return Status::IoError(fmt::format("{}: does not hold the superblock that is stored to it: use another medium",
@@ -484,7 +341,7 @@ Status ScmTier::StartThreads() {
 }
 
 RecoveryReport ScmTier::recovery() const {
-  return impl_->recoverer_ != nullptr ? impl_->recoverer_->report() : recovery_;
+  return impl_->recoverer_ != nullptr ? impl_->recoverer_->report() : earlier_->report();
 }
 
 void ScmTier::WaitUntilRecovered() const {
