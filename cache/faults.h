@@ -38,6 +38,16 @@ class Faults {
   void Close() {
     Exchange([](uint64_t seen) { return seen < kClosing ? seen | kClosing : seen; });
   }
+  // Closes the tier because a change of the superblock was stored nowhere: the next life cannot be told of changes any
+  // more, so nothing more may be stored. `may_lie`: as a consequence, an erased block may be found again.
+  void CloseWithoutSuperblock(bool may_lie = false) {
+    if (may_lie) may_lie_.store(true, std::memory_order_relaxed);
+    lost_superblock_.store(true, std::memory_order_relaxed);
+    Close();
+  }
+  // REQUIRES: IsOver().
+  bool lost_superblock() const { return lost_superblock_.load(std::memory_order_relaxed); }
+  bool may_lie() const { return may_lie_.load(std::memory_order_relaxed); }
   // Whether somebody should call Claim. A hint.
   bool IsClosing() const { return word_.load(std::memory_order_relaxed) >> kStateShift == 1; }
   // True for one caller, which must empty the tier.
@@ -66,6 +76,9 @@ class Faults {
 
   const uint32_t max_;
   Atomic<uint64_t> word_{0};
+  // false --CloseWithoutSuperblock--> true, for good. Relaxed: each is stored before the word is (seq_cst), which
+  // publishes it.
+  Atomic<bool> lost_superblock_{false}, may_lie_{false};
 };
 
 }  // namespace mezz

@@ -35,207 +35,6 @@ Event EventOf(Unpacked failure) {
 
 }  // namespace
 
-// --- put -------------------------------------------------------------------------------------------------------------
-
-PutResult ScmTier::Impl::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-                             Generation generation, Form wanted, PackedBy by, ShareId share) {
-  if (const auto refused = RefusedAtOnce(key, role, bytes)) return *refused;
-  const bool packs = wanted == Form::kPacked && packer_ != nullptr && packer_->Wants(role, bytes);
-  if (packs && by == PackedBy::kStage && stage_ != nullptr) {
-    const auto staged = Stage(key, role, bytes, source, generation, share);
-    AfterFault();
-    if (staged) return *staged;
-  }
-  const PackedBlock packed = packs ? packer_->PackWanted(role, bytes, source) : PackedBlock();
-  if (packed.outcome() == PackedBlock::Outcome::kSourceFailed)
-    return Refused(role, Event::kRefusedFillFailed, PutResult::kFillFailed);
-  const PutResult result =
-      StoreAsPacked(packed, {.key = key, .role = role, .generation = generation, .share = share}, bytes, source);
-  AfterFault();
-  return result;
-}
-
-// Stages a block. Empty: there is no room.
-std::optional<PutResult> ScmTier::Impl::Stage(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source,
-                                              Generation generation, ShareId share) {
-  MEZZ_TEST_POINT("stage reserves");
-  const auto block = stage_->Reserve(key, role, generation, bytes, share);
-  if (!block) return std::nullopt;
-  if (!record::Fill(source, 0, bytes, block->bytes.data())) {
-    stage_->Abandon(block->slot);
-    return Refused(role, Event::kRefusedFillFailed, PutResult::kFillFailed);
-  }
-  MEZZ_TEST_POINT("staged block filled");
-  // The index is asked first, and would answer with the older record. After Reserve: see StagedBlocks, held_.
-  KeyReader reader(reader_, key);
-  if (index_.Erase(index_.Hash(key), reader, [](IndexWord) {})) counters_->Add(Event::kScmReplaced, role);
-  stage_->Commit(block->slot);
-  // Perhaps since CloseForGood or SetCapacity(0) looked, whose ForgetAll takes the mutex that Commit has taken.
-  if (faults_.IsOver() || log_.limit() == 0) ForgetStaged(key);
-  return PutResult::kStored;
-}
-
-// Stores a staged block. The stage's thread calls it.
-void ScmTier::Impl::StoreStaged(const StagedBlocks::Block& block) {
-  if (dead_.Has(block.key.file())) return counters_->Add(Event::kRefusedDeadFile, block.role);
-  if (faults_.IsOver()) return counters_->Add(Event::kRefusedNoSpace, block.role);
-  const PackedBlock packed = packer_->Pack(block.role, block.bytes, record::PayloadChecksum(block.bytes));
-  MEZZ_TEST_POINT("staged block packed");
-  {
-    const std::unique_lock lock = remembers_ ? std::unique_lock(store_mutex_) : std::unique_lock<Mutex>();
-    if (remembers_ && !stage_->blocks().IsWanted(block.slot)) return;
-    MEZZ_TEST_POINT("staged block wanted");
-    const Fresh fresh{
-        .key = block.key, .role = block.role, .generation = block.generation, .share = block.share, .slot = block.slot};
-    StoreAsPacked(packed, fresh, block.bytes.size(), SpanSource{block.bytes});
-  }
-  AfterFault();
-}
-
-// Stores a block of `bytes` bytes. `packed` was made of it, or says that packing was not tried.
-PutResult ScmTier::Impl::StoreAsPacked(const PackedBlock& packed, Fresh fresh, size_t bytes, BlockSource source) {
-  PutResult result = PutResult::kStored;
-  const bool is_packed = packed.outcome() == PackedBlock::Outcome::kPacked;
-  if (packed.outcome() == PackedBlock::Outcome::kLeft) {
-    result = Store(&fresh, bytes, source);
-  } else {
-    fresh.flags = is_packed ? layout::kRecordPacked : layout::kRecordRejected;
-    fresh.dictionary = packed.dictionary();
-    result = Store(&fresh, packed.bytes().size(), SpanSource{packed.bytes()});
-  }
-  if (fresh.published) CountPut(fresh.role, bytes, is_packed ? std::optional(packed.bytes().size()) : std::nullopt);
-  return result;
-}
-
-PutResult ScmTier::Impl::PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image,
-                                  Generation generation, ShareId share) {
-  static_assert(kImageOverheadBytes == sizeof(layout::PackedPrefix));
-  if (const auto refused = RefusedAtOnce(key, role, bytes)) return *refused;
-  const layout::PackedPrefix prefix = packer_->PrefixOfImage(role, bytes, image);
-  const auto prefix_then_image = [&](size_t offset, size_t count, std::byte* to) {
-    const size_t of_prefix = offset < sizeof(prefix) ? std::min(count, sizeof(prefix) - offset) : 0;
-    if (of_prefix != 0) std::memcpy(to, reinterpret_cast<const std::byte*>(&prefix) + offset, of_prefix);
-    if (of_prefix != count)
-      std::memcpy(to + of_prefix, image.bytes.data() + (offset + of_prefix - sizeof(prefix)), count - of_prefix);
-    return true;
-  };
-  const size_t stored_bytes = sizeof(prefix) + image.bytes.size();
-  Fresh fresh{.key = key, .role = role, .generation = generation, .share = share, .flags = layout::kRecordPacked};
-  const PutResult result = Store(&fresh, stored_bytes, prefix_then_image);
-  AfterFault();
-  if (result != PutResult::kStored) return result;
-  CountPut(role, bytes, stored_bytes);
-  counters_->Add(Event::kScmImagePut, role);
-  return PutResult::kStored;
-}
-
-// The refusals that need no lock and touch no byte of the medium, which a child shares with its parent.
-std::optional<PutResult> ScmTier::Impl::RefusedAtOnce(const BlockKey& key, BlockRole role, size_t bytes) {
-  if (!guard_.InParent()) return Refused(role, Event::kRefusedForked, PutResult::kNoSpace);
-  if (faults_.IsOver()) {
-    AfterFault();
-    return Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace);
-  }
-  if (bytes > UINT32_MAX || record::BytesFor(bytes, authenticator_) > layout::SegmentPayloadBytes(log_.segment_bytes()))
-    return Refused(role, Event::kRefusedTooLarge, PutResult::kTooLarge);
-  if (log_.limit() == 0) return Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace);
-  if (dead_.Has(key.file())) return Refused(role, Event::kRefusedDeadFile, PutResult::kDeadFile);
-  return std::nullopt;
-}
-
-void ScmTier::Impl::CountPut(BlockRole role, size_t bytes, std::optional<size_t> packed_bytes) {
-  counters_->Add(Event::kScmPut, role);
-  counters_->Add(Event::kScmPutBytes, role, bytes);
-  if (!packed_bytes) return;
-  counters_->Add(Event::kScmPackedPut, role);
-  counters_->Add(Event::kScmPackedPutBytes, role, bytes);
-  counters_->Add(Event::kScmPackedPutStored, role, *packed_bytes);
-}
-
-PutResult ScmTier::Impl::Refused(BlockRole role, Event reason, PutResult result) {
-  counters_->Add(reason, role);
-  return result;
-}
-
-// Writes and publishes a record of `bytes` payload bytes; a refusal is counted.
-PutResult ScmTier::Impl::Store(Fresh* fresh, size_t bytes, BlockSource source) {
-  const BlockRole role = fresh->role;
-  const uint64_t record_bytes = record::BytesFor(bytes, authenticator_);
-  reclaimer_.Step(record_bytes, fresh->share);
-  dead_.Step(record_bytes);
-  const auto where = Reserve(record_bytes, fresh->generation, fresh->share);
-  if (!where) {
-    return log_.limit() == 0 ? Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace)
-                             : Refused(role, Event::kRefusedAllPinned, PutResult::kAllPinned);
-  }
-  const bool written =
-      record::Write(medium_, where->place, fresh->key, role, bytes, source, fresh->flags, authenticator_);
-  if (emulation_ != nullptr) emulation_->ChargeWrite(where->place.offset, record_bytes);
-  counters_->Add(Event::kScmWrittenBytes, role, record_bytes);
-  if (fresh->dictionary != 0) log_.KeepDictionary(where->segment, fresh->dictionary);
-  if (written) Publish(fresh, where->place.offset);
-  log_.Leave(*where);
-  reclaimer_.GrowIndex();
-  if (!written) return Refused(role, Event::kRefusedFillFailed, PutResult::kFillFailed);
-  return PutResult::kStored;
-}
-
-// Stores a dictionary's record. The trainer's thread calls it.
-bool ScmTier::Impl::Store(const Dictionary& dictionary) {
-  const auto where = log_.limit() != 0 && !faults_.IsOver()
-                         ? Reserve(trainer_->dictionaries().RecordBytes(dictionary), Generation::kProven, kNoShare)
-                         : std::nullopt;
-  if (!where) return false;
-  const bool written = trainer_->dictionaries().Write(dictionary, medium_, where->place, emulation_, counters_);
-  log_.CheckDictionaryPlaces();
-  log_.Leave(*where);
-  return written;
-}
-
-std::optional<SegmentLog::Reservation> ScmTier::Impl::Reserve(uint64_t bytes, Generation generation, ShareId share) {
-  for (;;) {
-    const unsigned lane = log_.LaneOf(share, generation, log_.LevelOfNew());
-    if (auto where = log_.Reserve(lane, bytes)) return where;
-    if (!log_.Advance(lane, bytes, SegmentLog::For::kWriter) && !reclaimer_.MakeRoom(share)) return std::nullopt;
-    if (log_.limit() == 0 || faults_.IsOver()) return std::nullopt;
-  }
-}
-
-// Publishes a record. A staged block is published only if nobody erased it or put it anew meanwhile. Any other put
-// forgets the staged block of its key, twice: before, so that an older block does not follow; and after, as
-// StagedBlocks requires.
-void ScmTier::Impl::Publish(Fresh* fresh, uint64_t offset) {
-  if (fresh->slot) {
-    MEZZ_TEST_POINT("staged block written");
-    fresh->published = stage_->blocks().Publish(
-        *fresh->slot, [&](unsigned heat, bool dram) { PublishInIndex(*fresh, offset, heat, dram); });
-    return;
-  }
-  ForgetStaged(fresh->key);
-  MEZZ_TEST_POINT("unstaged block written");
-  PublishInIndex(*fresh, offset, HeatOfNew(fresh->generation), /*dram=*/false);
-  ForgetStaged(fresh->key);
-  fresh->published = true;
-}
-
-void ScmTier::Impl::PublishInIndex(const Fresh& fresh, uint64_t offset, unsigned heat, bool dram) {
-  if (fresh.key.file() == FileId{0}) [[unlikely]]
-    nameless_.store(true, std::memory_order_relaxed);
-  const KeyHash hash = index_.Hash(fresh.key);
-  const IndexWord made = IndexWord::Make(hash.tag, offset / kLineBytes, dram, heat);
-  // A full bucket displaces nothing of what a share reserves for the blocks of others.
-  const auto age = [this](IndexWord word) {
-    const SegmentId segment = reader_.SegmentOf(word);
-    return log_.IsReserved(segment) ? Index::kKept : log_.Sequence(segment);
-  };
-  KeyReader reader(reader_, fresh.key);
-  const Index::Published published = index_.Publish(hash, made, reader, age);
-  if (published == Index::Published::kReplaced) counters_->Add(Event::kScmReplaced, fresh.role);
-  if (published == Index::Published::kDisplaced) counters_->Add(Event::kScmDisplaced, fresh.role);
-  if (faults_.IsOver()) [[unlikely]]
-    index_.RemoveLine(hash, offset / kLineBytes);  // perhaps since CloseForGood emptied it
-}
-
 // --- find ------------------------------------------------------------------------------------------------------------
 
 bool ScmTier::Impl::Find(const BlockKey& key, BlockRole role, Heat heat, PinnedBlock* found) {
@@ -247,7 +46,7 @@ bool ScmTier::Impl::Find(const BlockKey& key, BlockRole role, Heat heat, PinnedB
 
 bool ScmTier::Impl::Miss(BlockRole role) {
   counters_->Add(Event::kScmMiss, role);
-  AfterFault();
+  fault_handler_.Handle();
   return false;
 }
 
@@ -376,7 +175,7 @@ bool ScmTier::Impl::Unpack(const PinnedBlock& block, std::byte* to) {
   if (unpacked == Unpacked::kDone) return true;
   counters_->Add(EventOf(unpacked), block.role_);
   if (unpacked != Unpacked::kNoMemory) ForgetRecord(block);
-  AfterFault();
+  fault_handler_.Handle();
   return false;
 }
 
@@ -389,7 +188,7 @@ std::optional<std::span<const std::byte>> ScmTier::Impl::SteadyBytes(const Pinne
   const bool lost = steady == record::Steady::kLost;
   counters_->Add(lost ? Event::kScmChecksumMismatch : Event::kAllocationFailed, block.role_);
   if (lost) ForgetRecord(block);
-  AfterFault();
+  fault_handler_.Handle();
   return std::nullopt;
 }
 
@@ -410,7 +209,7 @@ bool ScmTier::Impl::Contains(const BlockKey& key) {
   KeyReader reader(reader_, key);
   const Index::Entry entry = index_.Find(index_.Hash(key), reader);
   if (entry) reader.Unpin(entry.word);
-  AfterFault();
+  fault_handler_.Handle();
   return entry || (stage_ != nullptr && stage_->Has(key));
 }
 
@@ -420,7 +219,7 @@ Held ScmTier::Impl::Compare(const BlockKey& key, size_t bytes, BlockSource sourc
   KeyReader reader(reader_, key);
   const Index::Entry entry = index_.Find(index_.Hash(key), reader);
   if (!entry) {
-    AfterFault();
+    fault_handler_.Handle();
     return CompareStaged(key, bytes, source);
   }
   const record::Header& header = reader.HeaderOf(entry.word);
@@ -450,18 +249,19 @@ Held ScmTier::Impl::CompareStaged(const BlockKey& key, size_t bytes, BlockSource
 
 PutResult ScmTier::Put(const BlockKey& key, BlockRole role, size_t bytes, BlockSource source, Generation generation,
                        Form wanted, PackedBy by, ShareId share) {
-  return impl_->Put(key, role, bytes, source, generation, wanted, by, share);
+  return impl_->writer_.Put(key, role, bytes, source, generation, wanted, by, share);
 }
 
 PutResult ScmTier::Put(const BlockKey& key, BlockRole role, std::span<const std::byte> payload, Generation generation,
                        Form wanted, PackedBy by, ShareId share) {
-  return impl_->Put(key, role, payload.size(), SpanSource{payload}, generation, wanted, by, share);
+  return impl_->writer_.Put(key, role, payload.size(), SpanSource{payload}, generation, wanted, by, share);
 }
 
 PutResult ScmTier::PutImage(const BlockKey& key, BlockRole role, size_t bytes, const Image& image,
                             Generation generation, ShareId share) {
+  static_assert(kImageOverheadBytes == sizeof(layout::PackedPrefix));
   assert(TakesImages(options_.pack) && ImagePays(role, bytes, image));
-  return impl_->PutImage(key, role, bytes, image, generation, share);
+  return impl_->writer_.PutImage(key, role, bytes, image, generation, share);
 }
 
 Status ScmTier::AddShare(std::string_view name, const ShareLimits& limits, ShareId* id) {
@@ -521,6 +321,29 @@ Held ScmTier::Compare(const BlockKey& key, size_t bytes, BlockSource source) {
   return impl_->Compare(key, bytes, source);
 }
 
+bool ScmTier::Erase(const BlockKey& key) {
+  const bool erased = impl_->eraser_.Erase(key);
+  impl_->fault_handler_.Handle();
+  return erased;
+}
+
+void ScmTier::EraseAll() {
+  impl_->eraser_.EraseAll();
+  impl_->fault_handler_.Handle();
+}
+
+void ScmTier::ForgetFile(FileId file) {
+  if (guard_.InParent()) impl_->dead_.Add(file);  // a child's index is empty, and its parent's lock may be held
+}
+
+bool ScmTier::IsForgotten(FileId file) const { return impl_->dead_.Has(file); }
+bool ScmTier::IsHollow() const { return impl_->log_.hollow_segments(impl_->log_.LevelOfNew()) != 0; }
+
+Status ScmTier::SetCapacity(uint64_t bytes) { return impl_->resizer_.SetCapacity(bytes); }
+Status ScmTier::SetMemberCapacity(size_t member, uint64_t bytes) {
+  return impl_->resizer_.SetMemberCapacity(member, bytes);
+}
+
 bool ScmTier::NotePromoted(const BlockKey& key) { return impl_->SetDram(key, true); }
 bool ScmTier::NoteDramEviction(const BlockKey& key) { return impl_->NoteDramEviction(key); }
 void ScmTier::NoteDramGoes() { impl_->reclaimer_.SpareDram(); }
@@ -537,58 +360,6 @@ bool ScmTier::PinPressure() { return impl_->reclaimer_.PinPressure(); }
 uint32_t ScmTier::PackedBytesExpected(uint32_t bytes) const {
   const uint64_t share = impl_->packer_ == nullptr ? Packer::kWhole : impl_->packer_->mean_share();
   return static_cast<uint32_t>(bytes * share / Packer::kWhole);
-}
-
-// --- PinnedBlock -----------------------------------------------------------------------------------------------------
-
-PinnedBlock& PinnedBlock::operator=(PinnedBlock&& other) noexcept {
-  if (this != &other) {
-    Release();
-    tier_ = std::exchange(other.tier_, nullptr);
-    stored_ = other.stored_;
-    logical_bytes_ = other.logical_bytes_;
-    codec_ = other.codec_;
-    image_type_ = other.image_type_;
-    role_ = other.role_;
-    heat_ = other.heat_;
-    form_ = other.form_;
-    carried_ = other.carried_;
-    slot_ = other.slot_;
-  }
-  return *this;
-}
-
-std::optional<Image> PinnedBlock::image() const {
-  if (form_ != Form::kPacked || codec_ != Codec::kImage) return std::nullopt;
-  return Image{.bytes = stored_.subspan(ScmTier::kImageOverheadBytes), .type = image_type_};
-}
-
-void PinnedBlock::RejectImage() const {
-  assert(image());
-  tier_->impl_->RejectImage(*this);
-}
-
-std::optional<std::span<const std::byte>> PinnedBlock::SteadyBytes() const { return tier_->impl_->SteadyBytes(*this); }
-
-bool PinnedBlock::Unpack(std::byte* to) const {
-  assert(!image());
-  if (form_ == Form::kPacked) return tier_->impl_->Unpack(*this, to);
-  const auto bytes = SteadyBytes();
-  if (bytes && !bytes->empty()) std::memcpy(to, bytes->data(), bytes->size());
-  return bytes.has_value();
-}
-
-void PinnedBlock::Release() {
-  ScmTier* const tier = std::exchange(tier_, nullptr);
-  if (tier == nullptr) return;
-  if (staged()) return tier->impl_->Release(static_cast<StagedBlocks::Slot>(slot_));
-  tier->Unpin(stored_.data());
-}
-
-const std::byte* PinnedBlock::Detach() {
-  assert(!staged());
-  tier_ = nullptr;
-  return stored_.data();
 }
 
 }  // namespace mezz

@@ -87,8 +87,31 @@ ScmTier::Impl::Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judg
                   .authenticator = authenticator_}),
       scrubber_(&index_, reader_, guard_),
       tombstones_(medium_, &log_, keeper_, counters, emulation_),
-      remembers_(tier.options_.Remembers()),
-      erases_durably_(remembers_ && tier.options_.erase == EraseMode::kDurable) {
+      parts_{.guard = guard_,
+             .options = options_,
+             .medium = medium_,
+             .counters = counters,
+             .emulation = emulation_,
+             .authenticator = authenticator_,
+             .faults = &faults_,
+             .trainer = trainer_.get(),
+             .packer = packer_.get(),
+             .stage = stage_.get(),
+             .index = &index_,
+             .log = &log_,
+             .reader = reader_,
+             .dead = &dead_,
+             .reclaimer = &reclaimer_,
+             .keeper = keeper_,
+             .tombstones = &tombstones_,
+             .recoverer = recoverer_,
+             .store_mutex = &store_mutex_,
+             .remembers = options_.Remembers(),
+             .erases_durably = options_.Remembers() && options_.erase == EraseMode::kDurable},
+      eraser_(parts_),
+      fault_handler_(parts_, &eraser_),
+      resizer_(parts_, &fault_handler_),
+      writer_(parts_, &fault_handler_) {
   if (trainer_ != nullptr) trainer_->dictionaries().UseAuthenticator(authenticator_);
   log_.TellFaultsTo(&faults_, LeavesMembersOut(options_) ? options_.faults_max : 0);
   if (std::ranges::any_of(options_.members, IsSlowAndForgets)) log_.TellSlowForgets();
@@ -131,7 +154,7 @@ std::optional<SnapshotPlace> ScmTier::Impl::WriteSnapshot() {
   if (log_.HasAwaiting() || (trainer_ != nullptr && !trainer_->KnowsNumbers())) return std::nullopt;
   std::optional<SnapshotPlace> place;
   (void)IfThereIsMemory([&] {
-    if (nameless_.load(std::memory_order_relaxed)) ForgetNameless();
+    if (writer_.stored_nameless()) ForgetNameless();
     layout::Superblock next = keeper_->Now();
     ++next.generation;
     place = mezz::WriteSnapshot({medium_, &log_, &index_, DictionariesOf(trainer_.get()), options_.pack}, next);
@@ -165,7 +188,7 @@ void ScmTier::Close() {
   // Threads of its own may have met the last fault, and close nothing.
   const auto gave_up = [this] {
     if (!opened_) return false;
-    impl_->AfterFault();
+    impl_->fault_handler_.Handle();
     return impl_->faults_.IsOver();
   };
   const bool remember =

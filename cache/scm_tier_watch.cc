@@ -34,73 +34,6 @@ uint64_t ScmTier::Impl::RecordBytesOf(const std::function<bool(FileId)>& such) {
   return bytes;
 }
 
-ScmAudit ScmTier::Impl::Audit() {
-  ScmAudit audit;
-  std::unordered_set<std::string> keys;
-  for (uint64_t slot = 0; slot < index_.slots(); ++slot) AuditWord(index_.At(slot), &audit, &keys);
-  for (uint32_t i = 0; i < log_.segments(); ++i) audit.live_pins += log_.pins(SegmentId{i});
-  log_.Audit(&audit.violations);
-  if (stage_ != nullptr && guard_.InParent()) {
-    audit.live_pins += stage_->blocks().pins();
-    if (const unsigned busy = stage_->blocks().busy(); busy != 0)
-      audit.violations.push_back(fmt::format("{} blocks are staged, and nobody is at them", busy));
-  }
-  if (!std::cmp_equal(audit.resident_blocks, index_.counted()))
-    audit.violations.push_back(
-        fmt::format("{} blocks in the index, {} counted", audit.resident_blocks, index_.counted()));
-  return audit;
-}
-
-void ScmTier::Impl::AuditWord(Index::Entry entry, ScmAudit* audit, std::unordered_set<std::string>* keys) {
-  const IndexWord word = entry.word;
-  if (word.empty()) return;
-  ++audit->resident_blocks;
-  const auto violation = [&](std::string_view what) {
-    audit->violations.push_back(fmt::format("word of line {}: {}", word.line(), what));
-  };
-  const uint64_t offset = word.line() * kLineBytes;
-  if (offset >= medium_.bytes()) return violation("points past the medium");
-  const SegmentId segment = reader_.SegmentOf(word);
-  const auto state = log_.state(segment);
-  if (state != SegmentLog::State::kOpen && state != SegmentLog::State::kSealed)
-    return violation("points into a segment that holds no records");
-  if (offset < log_.FirstRecord(segment) || offset >= log_.Tail(segment)) return violation("points outside the log");
-  const auto header = record::ReadHeader(medium_, {offset, static_cast<uint32_t>(log_.Sequence(segment))});
-  if (!header) return violation("points to a damaged header");
-  if (offset + layout::RecordBytes(header->payload_bytes) > log_.Tail(segment)) return violation("record is too long");
-  if ((header->flags & layout::kRecordVoid) != 0) violation("points to a void record");
-  if (!reader_.PayloadIsWhole(record::HeaderAt(medium_, offset)))
-    return violation("payload does not match its checksum");
-  if (index_.Hash(header->key).tag != word.tag()) violation("tag is not its key's");
-  const Index::Entry found = index_.FindLine(index_.Hash(header->key), word.line());
-  if (!found || found.slot != entry.slot) violation("is in a wrong bucket");
-  if (!keys->emplace(header->key.bytes()).second) violation("is the second one of its key");
-  audit->resident_payload_bytes += header->payload_bytes;
-  if (record::IsPacked(*header)) return AuditPacked(record::HeaderAt(medium_, offset), audit, violation);
-  audit->resident_logical_bytes += record::PayloadBytes(*header);
-}
-
-void ScmTier::Impl::AuditPacked(const record::Header& header, ScmAudit* audit,
-                                const std::function<void(std::string_view)>& violation) {
-  const auto payload = record::PayloadOf(header);
-  const auto prefix = Packer::ReadPrefix(payload);
-  if (!prefix || packer_ == nullptr) return violation("is packed as nothing is");
-  ++audit->packed_blocks;
-  audit->resident_logical_bytes += prefix->logical_bytes;
-  if (!Packer::IsPackable(header.role, prefix->logical_bytes)) violation("is packed and should not be");
-  if (8 * layout::RecordBytes(payload.size()) > 7 * layout::RecordBytes(prefix->logical_bytes))
-    violation("is packed and saves less than an eighth");
-  if (prefix->codec == Codec::kImage) return;  // the host's to unpack
-  std::vector<std::byte> block(prefix->logical_bytes);
-  if (!HasDictionaryOf(*prefix, SegmentOf(payload.data()))) {
-    violation("was packed with a dictionary that is gone");
-  } else if (packer_->Unpack(payload, *prefix, block.data()) != Unpacked::kDone) {
-    violation("does not unpack");
-  } else if (record::PayloadChecksum(block) != prefix->logical_checksum) {
-    violation("unpacks to other bytes");
-  }
-}
-
 uint64_t ScmTier::capacity_bytes() const {
   return is_closed() ? 0 : impl_->log_.usable_segments() * impl_->log_.segment_bytes();
 }
@@ -152,7 +85,7 @@ uint64_t ScmTier::Scrub(uint64_t bytes) {
   if (!guard_.InParent()) return 0;
   const uint64_t checked = impl_->scrubber_.Scrub(bytes);
   if (impl_->log_.HasCondemned()) impl_->reclaimer_.Quarantine();
-  impl_->AfterFault();
+  impl_->fault_handler_.Handle();
   return checked;
 }
 
@@ -189,7 +122,7 @@ void ScmTier::SettleDictionaries() const {
 
 ScmAudit ScmTier::Audit() const {
   SettleDictionaries();
-  ScmAudit audit = impl_->Audit();
+  ScmAudit audit = TierAudit(impl_->parts_).Run();
   audit.medium_bytes = capacity_bytes();
   audit.dram_bytes = dram().total();
   return audit;
