@@ -31,11 +31,12 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       table_(segments_count_),
       members_(medium, segment_bytes, segments_count_),
       shares_({fast_segments_, segments_count_ - fast_segments_}),
-      levels_{LogLevel(Level::kFast, 0, fast_segments_, &table_, &members_, &shares_),
-              LogLevel(Level::kSlow, fast_segments_, segments_count_, &table_, &members_, &shares_)} {
+      levels_{LogLevel(Level::kFast, 0, fast_segments_, log_rules::HollowBytes(segment_bytes), &table_, &members_,
+                       &shares_, counters),
+              LogLevel(Level::kSlow, fast_segments_, segments_count_, log_rules::HollowBytes(segment_bytes), &table_,
+                       &members_, &shares_, counters)} {
   assert(std::has_single_bit(segment_bytes) && fast_segments_ != 0);
   draining_.reserve(segments_count_);
-  unused_count_.store(segments_count_, std::memory_order_relaxed);
   SetUsableLocked();
 }
 
@@ -54,7 +55,6 @@ void SegmentLog::Provide(uint32_t segments, size_t member) {
   members_.SetReadyEnd(member, end);
   if (members_.out() != 0) QuarantineUnusedLocked();
   ParkSurplusLocked();
-  CountLocked();
 }
 
 bool SegmentLog::TakeSequencesFrom(std::function<std::optional<uint64_t>()> reserve, uint64_t at_once) {
@@ -118,7 +118,6 @@ void SegmentLog::Await(std::span<const Fill> fills, bool keep) {
     LevelHolding(fill.segment).NoteReady();
   }
   keeps_awaiting_ = keep;
-  CountLocked();
 }
 
 void SegmentLog::LetGoOfAwaiting() {
@@ -174,7 +173,7 @@ bool SegmentLog::AdoptAwaiting(const Fill& fill) {
   table_.Change(fill.segment, State::kAwaiting, State::kSealed);
   // It is the last one, but for those that other threads have not come to yet.
   awaiting_.erase(std::find(awaiting_.rbegin(), awaiting_.rend(), fill.segment).base() - 1);
-  QueueLocked(fill.segment, fill.generation, LogLevel::At::kBegin);
+  LevelHolding(fill.segment).Queue(fill.segment, fill.generation, LogLevel::At::kBegin);
   return true;
 }
 
@@ -296,7 +295,6 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   if (!sequence) return false;
   if (open) SealLocked(lane);
   const SegmentId id = level.TakeFree(lanes_.NearThisThread());
-  CountLocked();
   OpenLocked(id, *sequence, lanes_.GenerationOf(lane), share, State::kOpen);
   lanes_.Open(lane, id);
   return true;
@@ -331,16 +329,7 @@ void SegmentLog::SealLocked(unsigned lane) {
   if (!open) return;
   lanes_.Close(lane);
   table_.Change(*open, State::kOpen, State::kSealed);
-  QueueLocked(*open, lanes_.GenerationOf(lane));
-}
-
-void SegmentLog::QueueLocked(SegmentId id, Generation generation, LogLevel::At at) {
-  assert(state(id) == State::kSealed);
-  const bool hollow = segment(id).dead.load(std::memory_order_relaxed) >= log_rules::HollowBytes(segment_bytes());
-  LevelHolding(id).Queue(id, generation, hollow, at);
-  if (!hollow) return;
-  CountLocked();
-  counters_->Add(Event::kScmSegmentHollow, BlockRole::kOther);
+  LevelHolding(*open).Queue(*open, lanes_.GenerationOf(lane));
 }
 
 void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
@@ -350,7 +339,7 @@ void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
   if (before >= log_rules::HollowBytes(segment_bytes()) || before + bytes < log_rules::HollowBytes(segment_bytes()))
     return;
   const std::lock_guard lock(mutex_);
-  if (const auto generation = LevelHolding(id).TakeWhole(id)) return QueueLocked(id, *generation);
+  if (const auto generation = LevelHolding(id).TakeWhole(id)) LevelHolding(id).Queue(id, *generation);
   // It is open, and is queued as hollow when it is sealed; or it is the victim already.
 }
 
@@ -366,7 +355,6 @@ std::optional<SegmentId> SegmentLog::OpenTombstones() {
   const SegmentId id = level.TakeFreeBy([this](SegmentId free) { return std::pair(HadFault(free), Raw(free)); });
   OpenLocked(id, *sequence, Generation::kYoung, kNoShare, State::kTombstones);
   ++tombstone_segments_;
-  CountLocked();
   return id;
 }
 
@@ -377,7 +365,6 @@ void SegmentLog::AdoptTombstones(SegmentId id, uint64_t sequence) {
   table_.Change(id, State::kUnready, State::kTombstones);
   LevelHolding(id).NoteReady();
   ++tombstone_segments_;
-  CountLocked();
 }
 
 void SegmentLog::CloseTombstones(SegmentId id) {
@@ -471,7 +458,6 @@ SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too, ShareId needs, Level 
   const std::lock_guard lock(mutex_);
   Victim victim = level(at).TakeVictim(pinned_too, needs, young_percent_.load(std::memory_order_relaxed));
   victim.draining = DrainingLocked(at);
-  CountLocked();
   return victim;
 }
 
@@ -573,8 +559,7 @@ void SegmentLog::StartDraining(std::span<const SegmentId> ids) {
 
 void SegmentLog::Requeue(SegmentId id) {
   const std::lock_guard lock(mutex_);
-  assert(state(id) == State::kSealed);
-  QueueLocked(id, Generation::kProven);
+  LevelHolding(id).Queue(id, Generation::kProven);
 }
 
 void SegmentLog::CollectDrained() {
@@ -599,7 +584,6 @@ void SegmentLog::CollectLocked() {
     return true;
   });
   ParkSurplusLocked();  // what was quarantined is no surplus any more
-  CountLocked();
 }
 
 uint32_t SegmentLog::PresentOf(size_t member, uint32_t count) const {
@@ -632,7 +616,6 @@ void SegmentLog::SplitLimitLocked() {
   levels_[1].LimitTo(limit_ - fast);
   SetUsableLocked();
   ParkSurplusLocked();
-  CountLocked();
 }
 
 void SegmentLog::LimitMember(size_t member, uint32_t count) {
@@ -648,9 +631,7 @@ void SegmentLog::LimitMember(size_t member, uint32_t count) {
 
 SegmentLog::Victim SegmentLog::TakeWithdrawn(Level level) {
   const std::lock_guard lock(mutex_);
-  const Victim victim = this->level(level).TakeWithdrawn();
-  CountLocked();
-  return victim;
+  return this->level(level).TakeWithdrawn();
 }
 
 bool SegmentLog::HasWithdrawn(Level level) const {
@@ -677,7 +658,6 @@ void SegmentLog::Quarantine(SegmentId id) {
   LevelHolding(id).NoteReady();
   table_.Change(id, State::kUnready, State::kFree);
   QuarantineLocked(id);
-  CountLocked();
 }
 
 // Takes a segment out of use. REQUIRES: it is kFree, and in no list.
@@ -753,7 +733,7 @@ std::vector<SegmentId> SegmentLog::TakeCondemned() {
     if (state(id) != State::kSealed) continue;                     // CollectLocked sees to it, or did
     const bool may_take = table_.writers(id) == 0;
     const bool memory = may_take && IfThereIsMemory([&] { taken.reserve(taken.size() + 1); });
-    if (memory && TakeFromQueueLocked(id)) {
+    if (memory && LevelHolding(id).TakeFromQueue(id)) {  // else it is the victim
       taken.push_back(id);
     } else {
       left = true;
@@ -785,13 +765,6 @@ void SegmentLog::QuarantineUnusedLocked() {
   CollectLocked();
 }
 
-// Takes a segment out of its queue. False: it is the victim.
-bool SegmentLog::TakeFromQueueLocked(SegmentId id) {
-  const bool taken = LevelHolding(id).TakeFromQueue(id).has_value();
-  CountLocked();
-  return taken;
-}
-
 // Parks what is free beyond the limits, and frees what was parked for a lower one.
 void SegmentLog::ParkSurplusLocked() {
   for (LogLevel& level : levels_) {
@@ -799,11 +772,6 @@ void SegmentLog::ParkSurplusLocked() {
     // What writers and reclaim need to go on meanwhile; in the end as many are free anyway.
     level.Park(std::min(lanes_.of_rest(), level.limit() / 4));
   }
-}
-
-void SegmentLog::CountLocked() {
-  draining_count_.store(static_cast<uint32_t>(draining_.size()), std::memory_order_relaxed);
-  unused_count_.store(levels_[0].unused() + levels_[1].unused() + quarantined_segments(), std::memory_order_relaxed);
 }
 
 uint64_t SegmentLog::DramBytesFor(uint32_t segments, bool has_slow) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -341,11 +342,16 @@ class SegmentLog {
   bool HasWithdrawn(Level level) const;
   // Whether segments of the level must be reclaimed for LimitTo.
   bool MustShrink(Level level) const;
+  uint32_t draining_segments() const {
+    const std::lock_guard lock(mutex_);
+    return static_cast<uint32_t>(draining_.size());
+  }
   uint32_t limit() const { return levels_[0].limit() + levels_[1].limit(); }
   uint32_t free_segments(Level level = Level::kFast) const { return this->level(level).free_count(); }
   uint32_t hollow_segments(Level level = Level::kFast) const { return this->level(level).hollow_count(); }
-  uint32_t draining_segments() const { return draining_count_.load(std::memory_order_relaxed); }
-  uint32_t unused_segments() const { return unused_count_.load(std::memory_order_relaxed); }  // hold no records
+  uint32_t unused_segments() const {  // hold no records
+    return levels_[0].unused_count() + levels_[1].unused_count() + quarantined_segments();
+  }
 
   // Only Await allocates the list of awaiting segments, so its capacity does not change meanwhile.
   uint64_t dram_bytes() const {
@@ -389,14 +395,11 @@ class SegmentLog {
   void LosePlacesIf(IsLost&& is_lost) const;
   void SealLocked(unsigned lane);
   void QuarantineLocked(SegmentId id);
-  bool TakeFromQueueLocked(SegmentId id);
   void CollectLocked();
   void ParkSurplusLocked();
-  void QueueLocked(SegmentId id, Generation generation, LogLevel::At at = LogLevel::At::kEnd);
   void TagAwaitingLocked();
   bool IsReservedAwaiting(SegmentId id) const;
   void ReleaseDictionariesLocked(SegmentId id);
-  void CountLocked();
 
   const Medium& medium_;
   const ForkGuard& guard_;
@@ -430,7 +433,6 @@ class SegmentLog {
   uint32_t tombstone_segments_ = 0;                       // GUARDED_BY(mutex_)
   Atomic<uint64_t> bus_errors_{0};                        // relaxed: a count
   Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be picked by the old value
-  Atomic<uint32_t> draining_count_{0}, unused_count_{0};  // stored under mutex_, read as hints
   // false --NoteFault: a segment was condemned--> true --TakeCondemned, before it looks--> false. A thread that finds a
   // condemned segment and must leave it sets it again.
   Atomic<bool> condemned_{false};
