@@ -27,14 +27,14 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       counters_(counters),
       dictionaries_(dictionaries),
       limit_(segments_count_),
-      lanes_(fast_segments_, segments_count_),
       table_(segments_count_),
       members_(medium, segment_bytes, segments_count_),
       shares_({fast_segments_, segments_count_ - fast_segments_}),
       levels_{LogLevel(Level::kFast, 0, fast_segments_, log_rules::HollowBytes(segment_bytes), &table_, &members_,
                        &shares_, counters),
               LogLevel(Level::kSlow, fast_segments_, segments_count_, log_rules::HollowBytes(segment_bytes), &table_,
-                       &members_, &shares_, counters)} {
+                       &members_, &shares_, counters)},
+      lanes_(&table_, &levels_) {
   assert(std::has_single_bit(segment_bytes) && fast_segments_ != 0);
   draining_.reserve(segments_count_);
   SetUsableLocked();
@@ -43,7 +43,7 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
 // Shares have percent of what is usable, and with less of it there are fewer lanes.
 void SegmentLog::SetUsableLocked() {
   for (const Level level : {Level::kFast, Level::kSlow}) shares_.SetUsable(this->level(level).usable(), level);
-  for (unsigned lane = UsedWriterLanes(); lane < lanes_.writers_max(); ++lane) SealLocked(lane);
+  for (unsigned lane = lanes_.UsedWriters(); lane < lanes_.writers_max(); ++lane) lanes_.Seal(lane);
 }
 
 void SegmentLog::Provide(uint32_t segments, size_t member) {
@@ -221,11 +221,6 @@ uint64_t SegmentLog::SegmentStart(SegmentId id) const {
 
 uint64_t SegmentLog::FirstRecord(SegmentId id) const { return SegmentStart(id) + sizeof(layout::SegmentHeader); }
 
-// A level that was made small has room for fewer.
-unsigned SegmentLog::UsedWriterLanes() const {
-  return std::min(lanes_.writers_max(), log_rules::WriterLanes(levels_[0].usable()));
-}
-
 std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64_t bytes) {
   assert(bytes % kLineBytes == 0 && bytes > 0);
   const std::optional<SegmentId> open = lanes_.open(lane);
@@ -277,23 +272,23 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   const size_t kept_for_reclaim = whom == For::kReclaim ? 0 : 1;
   const ShareId share = lanes_.ShareOf(lane);
   if (!shares_.IsAdded(share)) return false;  // since LaneOf: the caller asks again
-  LogLevel& level = this->level(lanes_.LevelOf(lane));
-  const bool is_full = whom == For::kWriter && shares_.IsFull(share, lanes_.LevelOf(lane));
+  const Level at = lanes_.LevelOf(lane);
+  LogLevel& level = this->level(at);
+  const bool is_full = whom == For::kWriter && shares_.IsFull(share, at);
   if (level.free() <= kept_for_reclaim || is_full) {
     // Of a small tier, or beside reserves, all that might go may be open, or hold tombstones: then what is open is what
     // reclaim can take.
-    const bool none_sealed = whom == For::kWriter && !level.HasVictimFor(share);
-    for (unsigned other = 0; none_sealed && other < lanes_.count(); ++other) {
+    const auto may_go = [&](unsigned other, SegmentId) {
       const ShareId of = lanes_.ShareOf(other);
-      const bool may_go =
-          of == share || (!is_full && (shares_.count() == 0 || shares_.MayLose(of, lanes_.LevelOf(lane))));
-      if (lanes_.LevelOf(other) == lanes_.LevelOf(lane) && may_go) SealLocked(other);
-    }
+      return lanes_.LevelOf(other) == at &&
+             (of == share || (!is_full && (shares_.count() == 0 || shares_.MayLose(of, at))));
+    };
+    if (whom == For::kWriter && !level.HasVictimFor(share)) lanes_.SealIf(may_go);
     return false;
   }
   const auto sequence = NextSequenceLocked();
   if (!sequence) return false;
-  if (open) SealLocked(lane);
+  lanes_.Seal(lane);
   const SegmentId id = level.TakeFree(lanes_.NearThisThread());
   OpenLocked(id, *sequence, lanes_.GenerationOf(lane), share, State::kOpen);
   lanes_.Open(lane, id);
@@ -322,14 +317,6 @@ void SegmentLog::OpenLocked(SegmentId id, uint64_t sequence, Generation generati
   segment(id).adopted = false;
   if (to == State::kOpen) SetShareLocked(id, share, header.share);
   table_.Change(id, State::kFree, to);
-}
-
-void SegmentLog::SealLocked(unsigned lane) {
-  const std::optional<SegmentId> open = lanes_.open(lane);
-  if (!open) return;
-  lanes_.Close(lane);
-  table_.Change(*open, State::kOpen, State::kSealed);
-  LevelHolding(*open).Queue(*open, lanes_.GenerationOf(lane));
 }
 
 void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
@@ -398,27 +385,18 @@ LogPosition SegmentLog::Position() const {
 
 bool SegmentLog::SealOpen(Level level) {
   const std::lock_guard lock(mutex_);
-  bool sealed = false;
-  for (unsigned lane = 0; lane < lanes_.count(); ++lane) {
-    if (lanes_.LevelOf(lane) != level) continue;
-    sealed |= lanes_.open(lane).has_value();
-    SealLocked(lane);
-  }
-  return sealed;
+  return lanes_.SealIf([&](unsigned lane, SegmentId) { return lanes_.LevelOf(lane) == level; });
 }
 
 uint64_t SegmentLog::SealAll() {
   const std::lock_guard lock(mutex_);
-  for (unsigned lane = 0; lane < lanes_.count(); ++lane) SealLocked(lane);
+  lanes_.SealIf([](unsigned, SegmentId) { return true; });
   return next_sequence_;
 }
 
 void SegmentLog::SealBelow(uint64_t sequence) {
   const std::lock_guard lock(mutex_);
-  for (unsigned lane = 0; lane < lanes_.count(); ++lane) {
-    const std::optional<SegmentId> open = lanes_.open(lane);
-    if (open && Sequence(*open) < sequence) SealLocked(lane);
-  }
+  lanes_.SealIf([&](unsigned, SegmentId open) { return Sequence(open) < sequence; });
 }
 
 // Places that are stored before this takes the mutex are seen here. For those stored later CheckDictionaryPlaces is
@@ -485,9 +463,7 @@ Status SegmentLog::ChangeShare(ShareId id, const ShareLimits& limits) {
 void SegmentLog::RemoveShare(ShareId id) {
   const std::lock_guard lock(mutex_);
   shares_.Remove(id);
-  for (unsigned lane = lanes_.of_rest(); lane < lanes_.count(); ++lane) {
-    if (lanes_.ShareOf(lane) == id) SealLocked(lane);
-  }
+  lanes_.SealIf([&](unsigned lane, SegmentId) { return lanes_.ShareOf(lane) == id; });
 }
 
 // Finds out whose the awaiting segments are. Only tiers with shares pay for it, once.
@@ -622,10 +598,7 @@ void SegmentLog::LimitMember(size_t member, uint32_t count) {
   const std::lock_guard lock(mutex_);
   members_.LimitTo(member, count);
   level(LevelOfMember(member)).FollowMembers();
-  for (unsigned lane = 0; lane < lanes_.count(); ++lane) {
-    const std::optional<SegmentId> open = lanes_.open(lane);
-    if (open && IsWithdrawn(*open)) SealLocked(lane);
-  }
+  lanes_.SealIf([this](unsigned, SegmentId open) { return IsWithdrawn(open); });
   SplitLimitLocked();
 }
 
@@ -726,9 +699,7 @@ std::vector<SegmentId> SegmentLog::TakeCondemned() {
   for (uint32_t i = 0; i < segments_count_; ++i) {
     const SegmentId id{i};
     if (!IsCondemned(id)) continue;
-    for (unsigned lane = 0; lane < lanes_.count(); ++lane) {
-      if (lanes_.open(lane) == id) SealLocked(lane);
-    }
+    lanes_.SealIf([id](unsigned, SegmentId open) { return open == id; });
     left |= state(id) == State::kAwaiting && !members_.IsOut(id);  // once it is adopted
     if (state(id) != State::kSealed) continue;                     // CollectLocked sees to it, or did
     const bool may_take = table_.writers(id) == 0;

@@ -165,9 +165,9 @@ class SegmentLog {
   void Leave(const Reservation& where) { Subtract(where.segment, SegmentTable::kWriter | SegmentTable::kPin); }
   // Of kNoShare, on the fast level; the last is for proven records, also reclaim's survivors.
   unsigned lanes() const { return lanes_.of_rest(); }
-  unsigned writer_lanes(Level level) const { return level == Level::kFast ? UsedWriterLanes() : 1; }
+  unsigned writer_lanes(Level level) const { return level == Level::kFast ? lanes_.UsedWriters() : 1; }
   unsigned proven_lane() const { return lanes_.proven(); }
-  unsigned LaneOfThisThread() const { return lanes_.OfThisThread(UsedWriterLanes()); }
+  unsigned LaneOfThisThread() const { return lanes_.OfThisThread(lanes_.UsedWriters()); }
   // The lane for a record of this share; one that was removed has the rest's. A share other than kNoShare has one for
   // each generation and level, as a segment belongs to one share, and so has kNoShare on the slow level. These lanes
   // lie behind lanes(). Of these a LogPosition tells only where kNoShare's stand, so with erase=durable what another
@@ -388,12 +388,10 @@ class SegmentLog {
   void NoteLost(uint32_t members);
   uint32_t ToReclaimLocked(Level level) const;
   uint32_t DrainingLocked(Level level) const;
-  unsigned UsedWriterLanes() const;
   void CountFault(SegmentId id);
   void QuarantineUnusedLocked();
   template <typename IsLost>
   void LosePlacesIf(IsLost&& is_lost) const;
-  void SealLocked(unsigned lane);
   void QuarantineLocked(SegmentId id);
   void CollectLocked();
   void ParkSurplusLocked();
@@ -414,13 +412,13 @@ class SegmentLog {
   Faults* faults_ = nullptr;
   uint32_t member_faults_max_ = 0;
   bool slow_forgets_ = false;
-  Lanes lanes_;
 
   SegmentTable table_;  // of Segment: the fields that are guarded, by mutex_
   mutable Mutex mutex_;
   LogMembers members_;                    // as LogMembers says of each
   Shares shares_;                         // GUARDED_BY(mutex_), but for IsFull and MayLose
   std::array<LogLevel, kLevels> levels_;  // GUARDED_BY(mutex_), but for what LogLevel says
+  Lanes lanes_;                           // GUARDED_BY(mutex_), but for what Lanes says
   // These have their full capacity from the start: no allocation later.
   std::vector<SegmentId> draining_;                   // GUARDED_BY(mutex_)
   std::vector<SegmentId> awaiting_;                   // GUARDED_BY(mutex_), oldest first
