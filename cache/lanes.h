@@ -64,7 +64,7 @@ class Lanes {
     const uint64_t open = At(lane).load(std::memory_order_acquire);
     return open == kNone ? std::nullopt : std::optional(SegmentId{static_cast<uint32_t>(open)});
   }
-  // Lets the lane append to this segment, which is kOpen. REQUIRES: the log's mutex is held, as for all that follows.
+  // Lets the lane append to this segment, which is kOpen. REQUIRES, as Seal and SealIf do: the log's mutex is held.
   void Open(unsigned lane, SegmentId id) { At(lane).store(Raw(id), std::memory_order_release); }
   // Seals the lane's segment, if it has one, and queues it.
   void Seal(unsigned lane);

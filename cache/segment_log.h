@@ -17,17 +17,13 @@
 #include "cache/base/fork_guard.h"
 #include "cache/counters.h"
 #include "cache/faults.h"
-#include "cache/lanes.h"
 #include "cache/layout.h"
-#include "cache/log_level.h"
-#include "cache/log_members.h"
+#include "cache/log_parts.h"
 #include "cache/log_rules.h"
 #include "cache/media/medium.h"
 #include "cache/media/near_media.h"
 #include "cache/pack/dictionaries.h"
 #include "cache/record.h"
-#include "cache/segment_table.h"
-#include "cache/shares.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -119,31 +115,29 @@ class SegmentLog {
   // Whether the segment is ready to be written to.
   bool IsProvided(SegmentId id) const;
   // Whether the medium, or one of several, begins with the segment.
-  bool BeginsMedium(SegmentId id) const { return members_.Begins(id); }
+  bool BeginsMedium(SegmentId id) const { return parts_.members.Begins(id); }
 
-  uint32_t segments() const { return segments_count_; }
+  uint32_t segments() const { return parts_.segments; }
   // Whether the media are ordered.
-  bool has_slow() const { return fast_segments_ < segments_count_; }
-  Level LevelOf(SegmentId id) const { return Raw(id) < fast_segments_ ? Level::kFast : Level::kSlow; }
-  Level LevelOfMember(size_t member) const { return LevelOf(SegmentId{members_.begin(member)}); }
+  bool has_slow() const { return parts_.fast_segments < parts_.segments; }
+  Level LevelOf(SegmentId id) const { return parts_.LevelOf(id); }
+  Level LevelOfMember(size_t member) const { return LevelOf(SegmentId{parts_.members.begin(member)}); }
   // Whether the level has segments enough to be written to. A hint.
-  bool IsInUse(Level level) const { return this->level(level).usable() >= log_rules::kSegmentsOfLevelMin; }
+  bool IsInUse(Level level) const { return parts_.level(level).usable() >= log_rules::kSegmentsOfLevelMin; }
   // The level for what is not on the medium yet: the fast one, as long as it is in use.
   Level LevelOfNew() const { return !has_slow() || IsInUse(Level::kFast) ? Level::kFast : Level::kSlow; }
-  uint64_t segment_bytes() const { return uint64_t{1} << segment_shift_; }
-  SegmentId SegmentAt(uint64_t offset) const { return SegmentId{static_cast<uint32_t>(offset >> segment_shift_)}; }
-  uint64_t FirstRecord(SegmentId id) const;
+  uint64_t segment_bytes() const { return parts_.segment_bytes(); }
+  SegmentId SegmentAt(uint64_t offset) const { return parts_.SegmentAt(offset); }
+  uint64_t FirstRecord(SegmentId id) const { return parts_.FirstRecord(id); }
   // The end of the space taken, from the start of the medium.
-  uint64_t Tail(SegmentId id) const {
-    return (uint64_t{Raw(id)} << segment_shift_) + segment(id).tail.load(std::memory_order_acquire);
-  }
-  uint64_t Sequence(SegmentId id) const { return segment(id).sequence.load(std::memory_order_relaxed); }
+  uint64_t Tail(SegmentId id) const { return parts_.BeginOf(id) + segment(id).tail.load(std::memory_order_acquire); }
+  uint64_t Sequence(SegmentId id) const { return parts_.SequenceOf(id); }
   bool HoldsRecords(SegmentId id) const {
     const State now = state(id);
     return now == State::kOpen || now == State::kSealed || now == State::kDraining || now == State::kAwaiting;
   }
-  State state(SegmentId id) const { return table_.state(id); }
-  uint64_t pins(SegmentId id) const { return table_.pins(id); }
+  State state(SegmentId id) const { return parts_.table.state(id); }
+  uint64_t pins(SegmentId id) const { return parts_.table.pins(id); }
 
   // Tells that the first `segments` segments of the medium, or of one of several, are ready for use. A smaller number
   // than before changes nothing.
@@ -151,7 +145,7 @@ class SegmentLog {
 
   // Pins a segment so that it can be read. False: it is neither open nor sealed.
   bool Pin(SegmentId id) {
-    if (table_.TryPin(id)) [[likely]]
+    if (parts_.table.TryPin(id)) [[likely]]
       return true;
     Unpin(id);
     return false;
@@ -164,19 +158,19 @@ class SegmentLog {
   // Ends a reservation: its record is written, and published if it was to be.
   void Leave(const Reservation& where) { Subtract(where.segment, SegmentTable::kWriter | SegmentTable::kPin); }
   // Of kNoShare, on the fast level; the last is for proven records, also reclaim's survivors.
-  unsigned lanes() const { return lanes_.of_rest(); }
-  unsigned writer_lanes(Level level) const { return level == Level::kFast ? lanes_.UsedWriters() : 1; }
-  unsigned proven_lane() const { return lanes_.proven(); }
-  unsigned LaneOfThisThread() const { return lanes_.OfThisThread(lanes_.UsedWriters()); }
+  unsigned lanes() const { return parts_.lanes.of_rest(); }
+  unsigned writer_lanes(Level level) const { return level == Level::kFast ? parts_.lanes.UsedWriters() : 1; }
+  unsigned proven_lane() const { return parts_.lanes.proven(); }
+  unsigned LaneOfThisThread() const { return parts_.lanes.OfThisThread(parts_.lanes.UsedWriters()); }
   // The lane for a record of this share; one that was removed has the rest's. A share other than kNoShare has one for
   // each generation and level, as a segment belongs to one share, and so has kNoShare on the slow level. These lanes
   // lie behind lanes(). Of these a LogPosition tells only where kNoShare's stand, so with erase=durable what another
   // one gets behind a tombstone, in the segment that was open then, is forgotten at a restart.
   unsigned LaneOf(ShareId share, Generation generation, Level level = Level::kFast) const {
-    const ShareId of = shares_.IsAdded(share) ? share : kNoShare;
+    const ShareId of = parts_.shares.IsAdded(share) ? share : kNoShare;
     if (of == kNoShare && level == Level::kFast)
       return generation == Generation::kProven ? proven_lane() : LaneOfThisThread();
-    return lanes_.OfShare(of, generation, level);
+    return parts_.lanes.OfShare(of, generation, level);
   }
 
   // Tells that a record packed with this dictionary is about to be published in the segment. The segment keeps the
@@ -259,7 +253,7 @@ class SegmentLog {
   };
   ShareUse UseOf(ShareId id) const;
   // The segments that it holds of the level. A hint.
-  uint32_t HeldBy(ShareId id, Level level) const { return shares_.held(id, level); }
+  uint32_t HeldBy(ShareId id, Level level) const { return parts_.shares.held(id, level); }
   // What the header of a segment with records says of its share, whether that was added or not. REQUIRES: this life
   // opened it, or the recovery has confirmed it.
   struct OwnerOnMedium {
@@ -268,12 +262,12 @@ class SegmentLog {
   };
   OwnerOnMedium ReadOwner(SegmentId id) const;
   // Whether the share must give up a segment of the level before it gets another. A hint.
-  bool IsFull(ShareId id, Level level = Level::kFast) const { return shares_.IsFull(id, level); }
+  bool IsFull(ShareId id, Level level = Level::kFast) const { return parts_.shares.IsFull(id, level); }
   // Whether the segment's records are within the reserve of its share, so that nobody else's may take their place. A
   // hint.
   bool IsReserved(SegmentId id) const {
     const ShareId share = segment(id).share.load(std::memory_order_relaxed);
-    return share != kNoShare && !shares_.MayLose(share, LevelOf(id));
+    return share != kNoShare && !parts_.shares.MayLose(share, LevelOf(id));
   }
 
   // From now on `faults` is told by NoteFault, and when quarantine leaves fewer than kSegmentsMin segments. If it has
@@ -289,12 +283,12 @@ class SegmentLog {
   void BeginWithout(uint32_t members);
   // Tells that what lies on the slow media does not outlive this process. REQUIRES: nothing was provided.
   void TellSlowForgets() { slow_forgets_ = true; }
-  LogMembers& members() { return members_; }
-  const LogMembers& members() const { return members_; }
+  LogMembers& members() { return parts_.members; }
+  const LogMembers& members() const { return parts_.members; }
   // Where media lie near different processors, what a thread writes goes to one near it while that has free segments.
   // Writer lanes of the fast level are then for one group of processors each, if there are enough; the other lanes are
   // shared. REQUIRES: nothing was provided.
-  void PreferNear(NearMedia near) { lanes_.PreferNear(std::move(near)); }
+  void PreferNear(NearMedia near) { parts_.lanes.PreferNear(std::move(near)); }
   // Takes the segment out of use for good. REQUIRES: it is kUnready, and nothing was provided.
   void Quarantine(SegmentId id);
   // Tells that something in the segment was whole in this life and is not any more. The kFaultsOfSegmentMax-th such
@@ -314,10 +308,10 @@ class SegmentLog {
   // The condemned segments, as TakeVictim(pinned_too) would give them; they are to be drained. Not among them are those
   // that have writers, which leave soon, and the victim.
   std::vector<SegmentId> TakeCondemned();
-  uint32_t quarantined_segments() const { return levels_[0].quarantined() + levels_[1].quarantined(); }
+  uint32_t quarantined_segments() const { return parts_.levels[0].quarantined() + parts_.levels[1].quarantined(); }
   // How many segments may be in use at once.
   uint32_t usable_segments() const { return usable_segments(Level::kFast) + usable_segments(Level::kSlow); }
-  uint32_t usable_segments(Level level) const { return this->level(level).usable(); }
+  uint32_t usable_segments(Level level) const { return parts_.level(level).usable(); }
   // Whether segments of the level wait to be reclaimed. If TakeVictim(pinned_too) gives none of them, they have
   // writers, which leave soon.
   bool HasSealed(Level level = Level::kFast) const;
@@ -335,7 +329,7 @@ class SegmentLog {
   // Keeps all but the first `count` segments of one of several media from use: they are withdrawn. Those that hold
   // records are to be emptied (TakeWithdrawn), and are then parked.
   void LimitMember(size_t member, uint32_t count);
-  bool IsWithdrawn(SegmentId id) const { return members_.IsWithdrawn(id); }
+  bool IsWithdrawn(SegmentId id) const { return parts_.members.IsWithdrawn(id); }
   // How many of the first `count` segments of the medium can be used.
   uint32_t PresentOf(size_t member, uint32_t count) const;
   // Whether withdrawn segments of the level are still to be emptied.
@@ -343,19 +337,19 @@ class SegmentLog {
   // Whether segments of the level must be reclaimed for LimitTo.
   bool MustShrink(Level level) const;
   uint32_t draining_segments() const {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(parts_.mutex);
     return static_cast<uint32_t>(draining_.size());
   }
-  uint32_t limit() const { return levels_[0].limit() + levels_[1].limit(); }
-  uint32_t free_segments(Level level = Level::kFast) const { return this->level(level).free_count(); }
-  uint32_t hollow_segments(Level level = Level::kFast) const { return this->level(level).hollow_count(); }
+  uint32_t limit() const { return parts_.levels[0].limit() + parts_.levels[1].limit(); }
+  uint32_t free_segments(Level level = Level::kFast) const { return parts_.level(level).free_count(); }
+  uint32_t hollow_segments(Level level = Level::kFast) const { return parts_.level(level).hollow_count(); }
   uint32_t unused_segments() const {  // hold no records
-    return levels_[0].unused_count() + levels_[1].unused_count() + quarantined_segments();
+    return parts_.levels[0].unused_count() + parts_.levels[1].unused_count() + quarantined_segments();
   }
 
   // Only Await allocates the list of awaiting segments, so its capacity does not change meanwhile.
   uint64_t dram_bytes() const {
-    return DramBytesFor(segments_count_, has_slow()) + awaiting_.capacity() * sizeof(SegmentId);
+    return DramBytesFor(parts_.segments, has_slow()) + awaiting_.capacity() * sizeof(SegmentId);
   }
   static uint64_t DramBytesFor(uint32_t segments, bool has_slow);
 
@@ -367,12 +361,11 @@ class SegmentLog {
   static constexpr uint32_t kUnreadable = 1u << 31;
 
   using Segment = SegmentTable::Segment;
-  Segment& segment(SegmentId id) { return table_[id]; }
-  const Segment& segment(SegmentId id) const { return table_[id]; }
-  uint64_t SegmentStart(SegmentId id) const;
+  Segment& segment(SegmentId id) { return parts_.table[id]; }
+  const Segment& segment(SegmentId id) const { return parts_.table[id]; }
   void Subtract(SegmentId id, uint64_t what) {
     // A forked child has copies of its parent's pins, and perhaps of its locks, and leaves them alone.
-    if (table_.Subtract(id, what) && guard_.InParent()) [[unlikely]]
+    if (parts_.table.Subtract(id, what) && guard_.InParent()) [[unlikely]]
       CollectDrained();
   }
   void OpenLocked(SegmentId id, uint64_t sequence, Generation generation, ShareId share, State to);
@@ -380,9 +373,6 @@ class SegmentLog {
   void GiveUpLocked(SegmentId id);
   std::optional<uint64_t> NextSequenceLocked();
   bool EraseHeaderBelow(SegmentId id, uint64_t sequence) const;
-  LogLevel& level(Level level) { return levels_[static_cast<size_t>(level)]; }
-  const LogLevel& level(Level level) const { return levels_[static_cast<size_t>(level)]; }
-  LogLevel& LevelHolding(SegmentId id) { return level(LevelOf(id)); }
   void SplitLimitLocked();
   void SetUsableLocked();
   void NoteLost(uint32_t members);
@@ -399,36 +389,26 @@ class SegmentLog {
   bool IsReservedAwaiting(SegmentId id) const;
   void ReleaseDictionariesLocked(SegmentId id);
 
-  const Medium& medium_;
   const ForkGuard& guard_;
-  const unsigned segment_shift_;
-  const uint32_t segments_count_;
-  const uint32_t fast_segments_;  // all, if the media are not ordered
+  LogParts parts_;
   const uint64_t format_id_;
-  Counters* const counters_;
   Dictionaries* const dictionaries_;
-  uint32_t limit_;            // GUARDED_BY(mutex_): as LimitTo was told
-  uint64_t left_behind_ = 0;  // guarded by mutex_: the highest sequence that LeaveBehind was given
+  uint32_t limit_;            // GUARDED_BY(parts_.mutex): as LimitTo was told
+  uint64_t left_behind_ = 0;  // GUARDED_BY(parts_.mutex): the highest sequence that LeaveBehind was given
   Faults* faults_ = nullptr;
   uint32_t member_faults_max_ = 0;
   bool slow_forgets_ = false;
 
-  SegmentTable table_;  // of Segment: the fields that are guarded, by mutex_
-  mutable Mutex mutex_;
-  LogMembers members_;                    // as LogMembers says of each
-  Shares shares_;                         // GUARDED_BY(mutex_), but for IsFull and MayLose
-  std::array<LogLevel, kLevels> levels_;  // GUARDED_BY(mutex_), but for what LogLevel says
-  Lanes lanes_;                           // GUARDED_BY(mutex_), but for what Lanes says
   // These have their full capacity from the start: no allocation later.
-  std::vector<SegmentId> draining_;                   // GUARDED_BY(mutex_)
-  std::vector<SegmentId> awaiting_;                   // GUARDED_BY(mutex_), oldest first
-  bool keeps_awaiting_ = false;                       // GUARDED_BY(mutex_)
-  bool awaiting_tagged_ = false;                      // GUARDED_BY(mutex_): whose awaiting segments are is known
-  uint64_t next_sequence_ = 1;                        // GUARDED_BY(mutex_)
-  uint64_t sequences_end_ = UINT64_MAX;               // GUARDED_BY(mutex_): the next one asks reserve_
+  std::vector<SegmentId> draining_;                   // GUARDED_BY(parts_.mutex)
+  std::vector<SegmentId> awaiting_;                   // GUARDED_BY(parts_.mutex), oldest first
+  bool keeps_awaiting_ = false;                       // GUARDED_BY(parts_.mutex)
+  bool awaiting_tagged_ = false;                      // GUARDED_BY(parts_.mutex): whose awaiting segments are is known
+  uint64_t next_sequence_ = 1;                        // GUARDED_BY(parts_.mutex)
+  uint64_t sequences_end_ = UINT64_MAX;               // GUARDED_BY(parts_.mutex): the next one asks reserve_
   std::function<std::optional<uint64_t>()> reserve_;  // may be empty
   uint64_t sequences_at_once_ = 0;
-  uint32_t tombstone_segments_ = 0;                       // GUARDED_BY(mutex_)
+  uint32_t tombstone_segments_ = 0;                       // GUARDED_BY(parts_.mutex)
   Atomic<uint64_t> bus_errors_{0};                        // relaxed: a count
   Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be picked by the old value
   // false --NoteFault: a segment was condemned--> true --TakeCondemned, before it looks--> false. A thread that finds a

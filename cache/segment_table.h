@@ -46,7 +46,7 @@ namespace mezz {
 // alone. Unpin: fetch_sub(1, release), so that CollectDrained (acquire) comes after the last read. The thread that
 // releases the last pin of a draining segment collects it, so the segment is free at once.
 //
-// The steps are SegmentLog's, and so is the mutex. The table exchanges the words.
+// The steps are those of the log's rooms (segment_log.h), the mutex is LogParts::mutex. The table exchanges the words.
 class SegmentTable {
  public:
   enum class State : uint64_t {
