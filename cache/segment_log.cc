@@ -21,6 +21,7 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
     : guard_(guard),
       parts_(medium, capacity_bytes, segment_bytes, slow_begin, counters),
       format_id_(format_id),
+      sequences_(&parts_.mutex),
       dictionaries_(dictionaries),
       limit_(parts_.segments) {
   draining_.reserve(parts_.segments);
@@ -42,28 +43,6 @@ void SegmentLog::Provide(uint32_t segments, size_t member) {
   parts_.members.SetReadyEnd(member, end);
   if (parts_.members.out() != 0) QuarantineUnusedLocked();
   ParkSurplusLocked();
-}
-
-bool SegmentLog::TakeSequencesFrom(std::function<std::optional<uint64_t>()> reserve, uint64_t at_once) {
-  const std::lock_guard lock(parts_.mutex);
-  assert(next_sequence_ == 1);
-  reserve_ = std::move(reserve);
-  sequences_at_once_ = at_once;
-  const auto first = reserve_();
-  next_sequence_ = first.value_or(next_sequence_);
-  sequences_end_ = next_sequence_ + (first ? at_once : 0);
-  return first.has_value();
-}
-
-// The next sequence. Empty: none is reserved, so a later life could use it too.
-std::optional<uint64_t> SegmentLog::NextSequenceLocked() {
-  if (next_sequence_ == sequences_end_) {
-    const auto first = reserve_();
-    if (!first) return std::nullopt;
-    next_sequence_ = *first;
-    sequences_end_ = next_sequence_ + sequences_at_once_;
-  }
-  return next_sequence_++;
 }
 
 std::vector<SegmentLog::Fill> SegmentLog::Fills() const {
@@ -267,7 +246,7 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
     if (whom == For::kWriter && !level.HasVictimFor(share)) parts_.lanes.SealIf(may_go);
     return false;
   }
-  const auto sequence = NextSequenceLocked();
+  const auto sequence = sequences_.TakeLocked();
   if (!sequence) return false;
   parts_.lanes.Seal(lane);
   const SegmentId id = level.TakeFree(parts_.lanes.NearThisThread());
@@ -319,7 +298,7 @@ std::optional<SegmentId> SegmentLog::OpenTombstones() {
       parts_.levels[0].free() > 1 && (slow_forgets_ || parts_.levels[1].free() <= parts_.levels[1].size() / 4);
   LogLevel& level = parts_.levels[fast || parts_.levels[1].free() <= 1 ? 0 : 1];
   if (level.free() <= 1) return std::nullopt;
-  const auto sequence = NextSequenceLocked();
+  const auto sequence = sequences_.TakeLocked();
   if (!sequence) return std::nullopt;
   const SegmentId id = level.TakeFreeBy([this](SegmentId free) { return std::pair(HadFault(free), Raw(free)); });
   OpenLocked(id, *sequence, Generation::kYoung, kNoShare, State::kTombstones);
@@ -354,7 +333,7 @@ uint32_t SegmentLog::tombstone_segments() const {
 // of the lines tells which of two positions is the later one.
 LogPosition SegmentLog::Position() const {
   const std::lock_guard lock(parts_.mutex);
-  LogPosition position{.next_sequence = next_sequence_, .open = {}};
+  LogPosition position{.next_sequence = sequences_.NextLocked(), .open = {}};
   parts_.lanes.ForEachPlace([&](unsigned place, unsigned lane) {
     const std::optional<SegmentId> open = parts_.lanes.open(lane);
     if (!open) return;
@@ -373,7 +352,7 @@ bool SegmentLog::SealOpen(Level level) {
 uint64_t SegmentLog::SealAll() {
   const std::lock_guard lock(parts_.mutex);
   parts_.lanes.SealIf([](unsigned, SegmentId) { return true; });
-  return next_sequence_;
+  return sequences_.NextLocked();
 }
 
 void SegmentLog::SealBelow(uint64_t sequence) {

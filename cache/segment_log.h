@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "cache/layout.h"
 #include "cache/log_parts.h"
 #include "cache/log_rules.h"
+#include "cache/log_sequences.h"
 #include "cache/media/medium.h"
 #include "cache/media/near_media.h"
 #include "cache/pack/dictionaries.h"
@@ -61,10 +61,8 @@ class SegmentLog {
              Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries = nullptr,
              uint64_t slow_begin = UINT64_MAX);
 
-  // Takes the sequences of segments from `reserve`, which hands out `at_once` numbers from the returned one on. It is
-  // called now and then, under the log's mutex. While it has none, no segment is opened. Without this call sequences
-  // count from 1. False: `reserve` has none to begin with. REQUIRES: no segment was opened.
-  [[nodiscard]] bool TakeSequencesFrom(std::function<std::optional<uint64_t>()> reserve, uint64_t at_once);
+  // The rooms of the log that callers use themselves.
+  LogSequences& sequences() { return sequences_; }
 
   // A segment as an earlier life filled it. Its records are not in the index yet, and they may be anything that their
   // checksums allow.
@@ -371,7 +369,6 @@ class SegmentLog {
   void OpenLocked(SegmentId id, uint64_t sequence, Generation generation, ShareId share, State to);
   void SetShareLocked(SegmentId id, ShareId share, uint64_t tag);
   void GiveUpLocked(SegmentId id);
-  std::optional<uint64_t> NextSequenceLocked();
   bool EraseHeaderBelow(SegmentId id, uint64_t sequence) const;
   void SplitLimitLocked();
   void SetUsableLocked();
@@ -392,6 +389,7 @@ class SegmentLog {
   const ForkGuard& guard_;
   LogParts parts_;
   const uint64_t format_id_;
+  LogSequences sequences_;
   Dictionaries* const dictionaries_;
   uint32_t limit_;            // GUARDED_BY(parts_.mutex): as LimitTo was told
   uint64_t left_behind_ = 0;  // GUARDED_BY(parts_.mutex): the highest sequence that LeaveBehind was given
@@ -400,16 +398,12 @@ class SegmentLog {
   bool slow_forgets_ = false;
 
   // These have their full capacity from the start: no allocation later.
-  std::vector<SegmentId> draining_;                   // GUARDED_BY(parts_.mutex)
-  std::vector<SegmentId> awaiting_;                   // GUARDED_BY(parts_.mutex), oldest first
-  bool keeps_awaiting_ = false;                       // GUARDED_BY(parts_.mutex)
-  bool awaiting_tagged_ = false;                      // GUARDED_BY(parts_.mutex): whose awaiting segments are is known
-  uint64_t next_sequence_ = 1;                        // GUARDED_BY(parts_.mutex)
-  uint64_t sequences_end_ = UINT64_MAX;               // GUARDED_BY(parts_.mutex): the next one asks reserve_
-  std::function<std::optional<uint64_t>()> reserve_;  // may be empty
-  uint64_t sequences_at_once_ = 0;
-  uint32_t tombstone_segments_ = 0;                       // GUARDED_BY(parts_.mutex)
-  Atomic<uint64_t> bus_errors_{0};                        // relaxed: a count
+  std::vector<SegmentId> draining_;  // GUARDED_BY(parts_.mutex)
+  std::vector<SegmentId> awaiting_;  // GUARDED_BY(parts_.mutex), oldest first
+  bool keeps_awaiting_ = false;      // GUARDED_BY(parts_.mutex)
+  bool awaiting_tagged_ = false;     // GUARDED_BY(parts_.mutex): whose awaiting segments are is known
+  uint32_t tombstone_segments_ = 0;  // GUARDED_BY(parts_.mutex)
+  Atomic<uint64_t> bus_errors_{0};   // relaxed: a count
   Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be picked by the old value
   // false --NoteFault: a segment was condemned--> true --TakeCondemned, before it looks--> false. A thread that finds a
   // condemned segment and must leave it sets it again.

@@ -70,7 +70,8 @@ class FuzzMedia {
       superblock_.sequence_end = 1;
       keeper_ = std::make_unique<SuperblockKeeper>(medium_, superblock_);
       log_ = std::make_unique<SegmentLog>(medium_, kFuzzBytes, kFuzzSegmentBytes, 9, &counters_, guard_, dictionaries);
-      (void)log_->TakeSequencesFrom([this] { return keeper_->ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
+      (void)log_->sequences().TakeFrom([this] { return keeper_->ReserveSequences(); },
+                                       SuperblockKeeper::kSequencesAtOnce);
       reader_.emplace(medium_, log_.get(), &counters_);
       tombstones_.emplace(medium_, log_.get(), keeper_.get(), &counters_, nullptr);
       log_->Provide(kFuzzSegments);

@@ -72,7 +72,7 @@ class RecoveryTarget {
                      .index = &target.index_,
                      .counters = &target.counters_,
                      .dictionaries = &dictionaries}) {
-      (void)log.TakeSequencesFrom([this] { return keeper.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
+      (void)log.sequences().TakeFrom([this] { return keeper.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
     }
     SuperblockKeeper keeper;
     Dictionaries& dictionaries;
