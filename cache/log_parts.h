@@ -56,6 +56,13 @@ struct LogParts {
   uint64_t SequenceOf(SegmentId id) const { return table[id].sequence.load(std::memory_order_relaxed); }
   ShareId ShareOf(SegmentId id) const { return table[id].share.load(std::memory_order_relaxed); }
 
+  // Gives a segment to a share. REQUIRES: no share counts it.
+  void GiveToLocked(SegmentId id, ShareId share, uint64_t tag) {
+    table[id].share.store(share, std::memory_order_relaxed);
+    table[id].share_tag = tag;
+    shares.NoteHeld(share, LevelOf(id), 1);
+  }
+
   const Medium& medium;
   Counters* const counters;
   const unsigned segment_shift;

@@ -7,7 +7,7 @@ namespace mezz {
 
 ReservedFills::ReservedFills(const SegmentLog& log, std::span<const SegmentLog::Fill> fills) : log_(log) {
   for (const SegmentLog::Fill& fill : fills) {
-    const SegmentLog::OwnerOnMedium owner = log.ReadOwner(fill.segment);
+    const SegmentHeaders::Owner owner = log.headers().ReadOwner(fill.segment);
     if (owner.tag == 0) continue;
     const Level level = log.LevelOf(fill.segment);
     Share& share = shares_[{owner.tag, level}];
@@ -19,7 +19,7 @@ ReservedFills::ReservedFills(const SegmentLog& log, std::span<const SegmentLog::
 }
 
 bool ReservedFills::GiveUp(SegmentId id) {
-  const auto found = shares_.find({log_.ReadOwner(id).tag, log_.LevelOf(id)});
+  const auto found = shares_.find({log_.headers().ReadOwner(id).tag, log_.LevelOf(id)});
   if (found == shares_.end()) return true;
   Share& share = found->second;
   if (share.segments <= share.reserved) return false;

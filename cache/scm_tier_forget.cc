@@ -57,7 +57,7 @@ void ScmTier::Impl::ForsakeRestart() {
 void ScmTier::Impl::ForsakeWhatIsStored() {
   const uint64_t sequence = log_.SealAll();
   if (tombstones_.EraseBelow(sequence) == SuperblockKeeper::Stored::kLasts) return;
-  if (!log_.EraseHeadersBelow(sequence)) may_lie_.store(true, std::memory_order_relaxed);
+  if (!log_.headers().EraseBelow(sequence)) may_lie_.store(true, std::memory_order_relaxed);
   LoseSuperblock();
 }
 

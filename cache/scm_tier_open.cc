@@ -413,7 +413,7 @@ Status ScmTier::ForgetBeyond(const layout::Superblock& found) {
   if (found.capacity_bytes >= std::min(medium_->bytes_before(), options_.capacity_bytes)) return Status::Ok();
   leftovers_ = true;
   const auto first = static_cast<uint32_t>(found.capacity_bytes / options_.segment_bytes);
-  if (impl_->log_.EraseHeadersBelow(found.sequence_end, first)) return Status::Ok();
+  if (impl_->log_.headers().EraseBelow(found.sequence_end, first)) return Status::Ok();
   return Status::IoError(fmt::format("{}: cannot be written to behind its first {}: use another medium",
                                      medium_->info().description, HumanBytes(found.capacity_bytes)));
 }
@@ -429,7 +429,7 @@ uint32_t ScmTier::ForgetOutdated(uint32_t members, const layout::Superblock& fou
   uint32_t failed = 0;
   for (uint32_t id = 0; id < segments; ++id) {
     if ((members & ~failed & member_of(id)) == 0 || is_bad[id]) continue;
-    if (!SegmentLog::EraseHeader(*medium_, layout::StartOfSegment(found, id))) failed |= member_of(id);
+    if (!SegmentHeaders::Erase(*medium_, layout::StartOfSegment(found, id))) failed |= member_of(id);
   }
   for (uint32_t id = 0; id < segments; ++id) {
     if ((failed & member_of(id)) != 0 && !is_bad[id]) bad->push_back(SegmentId{id});

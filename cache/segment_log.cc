@@ -10,9 +10,7 @@
 #include <utility>
 
 #include "cache/base/if_memory.h"
-#include "cache/header_checksum.h"
 #include "cache/log_rules.h"
-#include "cache/media/wipe.h"
 
 namespace mezz {
 
@@ -20,7 +18,7 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
                        Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries, uint64_t slow_begin)
     : guard_(guard),
       parts_(medium, capacity_bytes, segment_bytes, slow_begin, counters),
-      format_id_(format_id),
+      headers_(&parts_, format_id),
       sequences_(&parts_.mutex),
       dictionaries_(dictionaries),
       limit_(parts_.segments) {
@@ -122,7 +120,7 @@ bool SegmentLog::AdoptAwaiting(const Fill& fill) {
     GiveUpLocked(fill.segment);
     return false;
   }
-  const uint64_t tag = ReadOwner(fill.segment).tag;
+  const uint64_t tag = headers_.ReadOwner(fill.segment).tag;
   const ShareId share = parts_.shares.Find(tag);
   if (parts_.shares.IsFull(share, LevelOf(fill.segment))) {  // the youngest came first
     std::erase(awaiting_, fill.segment);
@@ -135,7 +133,7 @@ bool SegmentLog::AdoptAwaiting(const Fill& fill) {
   s.dead.store(fill.dead, std::memory_order_relaxed);
   s.adopted = true;
   parts_.table.Add(fill.segment, SegmentTable::kWriter, std::memory_order_relaxed);
-  SetShareLocked(fill.segment, share, tag);
+  parts_.GiveToLocked(fill.segment, share, tag);
   parts_.table.Change(fill.segment, State::kAwaiting, State::kSealed);
   // It is the last one, but for those that other threads have not come to yet.
   awaiting_.erase(std::find(awaiting_.rbegin(), awaiting_.rend(), fill.segment).base() - 1);
@@ -250,33 +248,9 @@ bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
   if (!sequence) return false;
   parts_.lanes.Seal(lane);
   const SegmentId id = level.TakeFree(parts_.lanes.NearThisThread());
-  OpenLocked(id, *sequence, parts_.lanes.GenerationOf(lane), share, State::kOpen);
+  headers_.OpenLocked(id, *sequence, parts_.lanes.GenerationOf(lane), share, State::kOpen);
   parts_.lanes.Open(lane, id);
   return true;
-}
-
-// Opens a segment as `to`, kOpen or kTombstones, in one step. If a segment of tombstones were kOpen first, a late
-// writer that takes it for its lane's segment would reserve space there.
-void SegmentLog::OpenLocked(SegmentId id, uint64_t sequence, Generation generation, ShareId share, State to) {
-  layout::SegmentHeader header{};
-  header.magic = to == State::kOpen ? layout::kSegmentMagic : layout::kTombstonesMagic;
-  header.sequence = sequence;
-  header.format_id = format_id_;
-  header.segment = Raw(id);
-  header.generation = generation;
-  header.share_reserved_percent = static_cast<uint8_t>(parts_.shares.limits(share).reserved_percent);
-  header.share = parts_.shares.tag(share);
-  header.checksum = record::SegmentHeaderChecksum(header);
-  // Where it is not taken, the segment is condemned, and what is put there before it is sealed is for this life only.
-  (void)parts_.medium.Stream(parts_.medium.base() + parts_.HeaderOf(id), &header, sizeof(header));
-  parts_.medium.Drain();
-  parts_.counters->Add(Event::kScmWrittenBytes, BlockRole::kOther, sizeof(header));
-  segment(id).sequence.store(header.sequence, std::memory_order_relaxed);
-  segment(id).tail.store(FirstRecord(id) - parts_.BeginOf(id), std::memory_order_relaxed);
-  segment(id).dead.store(0, std::memory_order_relaxed);
-  segment(id).adopted = false;
-  if (to == State::kOpen) SetShareLocked(id, share, header.share);
-  parts_.table.Change(id, State::kFree, to);
 }
 
 void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
@@ -301,7 +275,7 @@ std::optional<SegmentId> SegmentLog::OpenTombstones() {
   const auto sequence = sequences_.TakeLocked();
   if (!sequence) return std::nullopt;
   const SegmentId id = level.TakeFreeBy([this](SegmentId free) { return std::pair(HadFault(free), Raw(free)); });
-  OpenLocked(id, *sequence, Generation::kYoung, kNoShare, State::kTombstones);
+  headers_.OpenLocked(id, *sequence, Generation::kYoung, kNoShare, State::kTombstones);
   ++tombstone_segments_;
   return id;
 }
@@ -368,31 +342,6 @@ void SegmentLog::LeaveBehind(uint64_t sequence) {
   LosePlacesIf([this](SegmentId id) { return Sequence(id) < left_behind_; });
 }
 
-bool SegmentLog::EraseHeadersBelow(uint64_t sequence, uint32_t from) {
-  const std::lock_guard lock(parts_.mutex);
-  bool erased = true;
-  for (uint32_t id = from; id < parts_.segments; ++id) {
-    // What is quarantined may not be touched; nor will the next life find what the kernel knows to be bad.
-    if (state(SegmentId{id}) != State::kQuarantined) erased &= EraseHeaderBelow(SegmentId{id}, sequence);
-  }
-  return erased;
-}
-
-// Reads the header first: most segments of a medium that is not ready yet have none, and then nothing is written.
-bool SegmentLog::EraseHeaderBelow(SegmentId id, uint64_t sequence) const {
-  std::byte* const at = parts_.medium.base() + parts_.HeaderOf(id);
-  layout::SegmentHeader header;
-  if (!CopyBytes({at, sizeof(header)}, &header)) return false;
-  if (header.magic != layout::kSegmentMagic || header.sequence >= sequence) return true;
-  return EraseHeader(parts_.medium, parts_.HeaderOf(id));
-}
-
-bool SegmentLog::EraseHeader(const Medium& medium, uint64_t at) {
-  layout::SegmentHeader header;
-  const auto is_gone = [&] { return CopyBytes({medium.base() + at, sizeof(header)}, &header) && header.magic == 0; };
-  return is_gone() || (Wipe(medium, at, sizeof(header)) && is_gone());
-}
-
 SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too, ShareId needs, Level at) {
   const std::lock_guard lock(parts_.mutex);
   Victim victim = parts_.level(at).TakeVictim(pinned_too, needs, young_percent_.load(std::memory_order_relaxed));
@@ -410,7 +359,7 @@ Status SegmentLog::AddShare(std::string_view name, const ShareLimits& limits, Sh
     if (state == State::kAwaiting) segment(SegmentId{i}).share.store(*id, std::memory_order_relaxed);
     if (state != State::kOpen && state != State::kSealed) continue;
     parts_.shares.NoteHeld(segment(SegmentId{i}).share.load(std::memory_order_relaxed), LevelOf(SegmentId{i}), -1);
-    SetShareLocked(SegmentId{i}, *id, segment(SegmentId{i}).share_tag);
+    parts_.GiveToLocked(SegmentId{i}, *id, segment(SegmentId{i}).share_tag);
   }
   return Status::Ok();
 }
@@ -431,7 +380,7 @@ void SegmentLog::RemoveShare(ShareId id) {
 void SegmentLog::TagAwaitingLocked() {
   if (std::exchange(awaiting_tagged_, true)) return;
   for (const SegmentId id : awaiting_) {
-    segment(id).share_tag = ReadOwner(id).tag;
+    segment(id).share_tag = headers_.ReadOwner(id).tag;
     segment(id).share.store(kNoShare, std::memory_order_relaxed);
   }
 }
@@ -457,20 +406,6 @@ SegmentLog::ShareUse SegmentLog::UseOf(ShareId id) const {
     use.max += std::min(parts_.shares.max(id, level), parts_.level(level).usable());
   }
   return use;
-}
-
-SegmentLog::OwnerOnMedium SegmentLog::ReadOwner(SegmentId id) const {
-  layout::SegmentHeader header;
-  const bool read = CopyBytes({parts_.medium.base() + parts_.HeaderOf(id), sizeof(header)}, &header);
-  if (!read || header.magic != layout::kSegmentMagic) return {};
-  return {.tag = header.share, .reserved_percent = header.share_reserved_percent};
-}
-
-// Gives a segment to a share. REQUIRES: no share counts it.
-void SegmentLog::SetShareLocked(SegmentId id, ShareId share, uint64_t tag) {
-  segment(id).share.store(share, std::memory_order_relaxed);
-  segment(id).share_tag = tag;
-  parts_.shares.NoteHeld(share, LevelOf(id), 1);
 }
 
 bool SegmentLog::HasSealed(Level level) const {

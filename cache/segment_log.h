@@ -24,6 +24,7 @@
 #include "cache/media/near_media.h"
 #include "cache/pack/dictionaries.h"
 #include "cache/record.h"
+#include "cache/segment_headers.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -63,6 +64,8 @@ class SegmentLog {
 
   // The rooms of the log that callers use themselves.
   LogSequences& sequences() { return sequences_; }
+  SegmentHeaders& headers() { return headers_; }
+  const SegmentHeaders& headers() const { return headers_; }
 
   // A segment as an earlier life filled it. Its records are not in the index yet, and they may be anything that their
   // checksums allow.
@@ -197,14 +200,6 @@ class SegmentLog {
   void LeaveBehind(uint64_t sequence);
   // Call it after a dictionary was written, as LeaveBehind may not have seen that.
   void CheckDictionaryPlaces() { LeaveBehind(0); }
-  // Does what Tombstones::EraseBelow does, where the superblock cannot be written: it erases the header of each such
-  // segment, so that a later life does not find it. Segments without records are included, as that life would find
-  // their last fill. Reads and writes one line of each segment from `from` on, and makes it durable. False: not all of
-  // it was stored.
-  [[nodiscard]] bool EraseHeadersBelow(uint64_t sequence, uint32_t from = 0);
-  // Erases the header at that offset. False: there may still be one.
-  [[nodiscard]] static bool EraseHeader(const Medium& medium, uint64_t at);
-
   // Takes the next segment to reclaim out of its queue. Empty: there is none that may be taken.
   //
   // Sealed segments stand in two queues, oldest first. Writers fill young segments; reclaim fills proven ones with
@@ -252,13 +247,6 @@ class SegmentLog {
   ShareUse UseOf(ShareId id) const;
   // The segments that it holds of the level. A hint.
   uint32_t HeldBy(ShareId id, Level level) const { return parts_.shares.held(id, level); }
-  // What the header of a segment with records says of its share, whether that was added or not. REQUIRES: this life
-  // opened it, or the recovery has confirmed it.
-  struct OwnerOnMedium {
-    uint64_t tag = 0;  // 0: no share's
-    uint8_t reserved_percent = 0;
-  };
-  OwnerOnMedium ReadOwner(SegmentId id) const;
   // Whether the share must give up a segment of the level before it gets another. A hint.
   bool IsFull(ShareId id, Level level = Level::kFast) const { return parts_.shares.IsFull(id, level); }
   // Whether the segment's records are within the reserve of its share, so that nobody else's may take their place. A
@@ -366,10 +354,7 @@ class SegmentLog {
     if (parts_.table.Subtract(id, what) && guard_.InParent()) [[unlikely]]
       CollectDrained();
   }
-  void OpenLocked(SegmentId id, uint64_t sequence, Generation generation, ShareId share, State to);
-  void SetShareLocked(SegmentId id, ShareId share, uint64_t tag);
   void GiveUpLocked(SegmentId id);
-  bool EraseHeaderBelow(SegmentId id, uint64_t sequence) const;
   void SplitLimitLocked();
   void SetUsableLocked();
   void NoteLost(uint32_t members);
@@ -388,7 +373,7 @@ class SegmentLog {
 
   const ForkGuard& guard_;
   LogParts parts_;
-  const uint64_t format_id_;
+  SegmentHeaders headers_;
   LogSequences sequences_;
   Dictionaries* const dictionaries_;
   uint32_t limit_;            // GUARDED_BY(parts_.mutex): as LimitTo was told

@@ -162,6 +162,7 @@ def wal_files(name, file, case, *edits):
 USE_TEST, PRELOAD_TEST = "unit/integration/use_hybrid_cache_test", "unit/integration/preload_test"
 INDEX, INDEX_H, INDEX_CC = "cache/index_inl.h", "cache/index.h", "cache/index.cc"
 LOG, LOG_H = "cache/segment_log.cc", "cache/segment_log.h"
+HEADERS = "cache/segment_headers.cc"
 LEVEL, TABLE = "cache/log_level.cc", "cache/segment_table.h"
 RECLAIM, CLEANER = "cache/reclaimer.cc", "cache/segment_cleaner.cc"
 RECORD, TIER, READER = "cache/record.cc", "cache/scm_tier.cc", "cache/log_reader.h"
@@ -337,9 +338,9 @@ MUTANTS = (
          "DeadFilesTest.TheHotButDeadDoNotKeepASegment", ("if (hot && !IsDead(header))", "if (hot)")),
     unit("hollow segments wait their turn", LEVEL, "scm_tier", "ScmTierTest.ForgottenFilesMakeRoomForTheLiving",
          ("  TakeHollow(may_be, pinned_too, victim);\n", "")),
-    unit("a segment's next fill inherits its dead", LOG, "segment_log",
+    unit("a segment's next fill inherits its dead", HEADERS, "segment_log",
          "HollowTest.AnOpenSegmentIsQueuedWhenItIsSealedAndTheNextFillBeginsAnew",
-         ("  segment(id).dead.store(0, std::memory_order_relaxed);\n", "")),
+         ("  segment.dead.store(0, std::memory_order_relaxed);\n", "")),
     unit("a look-up that misses a forgotten file leaves it dead", TIER, "scm_tier",
          "ScmTierTest.PutsOfAForgottenFileAreRefusedUntilALookUpMissesABlockOfIt",
          ("  if (dead_.Has(key.file())) [[unlikely]]\n    dead_.Revive(key.file());\n", "")),
@@ -494,7 +495,7 @@ MUTANTS = (
     several("the others are not told of a medium that was left out", TIER_FORGET, "OneThatWasLeftOut*",
             ("  if (keeper_->LeaveOut(out) ==", "  if (keeper_->LeaveOut(0) ==")),
     several("a medium that was left out comes back with what it had", TIER_OPEN, "OneThatWasLeftOut*",
-            ("    if (!SegmentLog::EraseHeader(*medium_,", "    if (false && !SegmentLog::EraseHeader(*medium_,")),
+            ("    if (!SegmentHeaders::Erase(*medium_,", "    if (false && !SegmentHeaders::Erase(*medium_,")),
     Mutant("what a second medium's superblock says is of its own place", "cache/superblock.cc",
            (("  all.found.superblock.member = 0;", "  // all.found.superblock.member = 0;"),),
            "model/faulty_medium_fuzz_test", "*two_media*"),
@@ -629,7 +630,7 @@ MUTANTS = (
          ("shares_->limits(share).priority == priority && shares_->MayLose", "shares_->MayLose")),
     unit("limits stay those of the first capacity", LOG, "shares", "SharesOfALogTest.LimitsFollowTheCapacity*",
          (".LimitTo(limit_ - fast);\n  SetUsableLocked();", ".LimitTo(limit_ - fast);")),
-    unit("a restart does not tell whose a segment is", LOG, "shares", "SharesOfATierTest.ARestartGives*",
+    unit("a restart does not tell whose a segment is", HEADERS, "shares", "SharesOfATierTest.ARestartGives*",
          ("return {.tag = header.share,", "return {.tag = 0,")),
     unit("survivors are the rest's", CLEANER, "shares", "SharesOfATierTest.WhatReclaimSpares*",
          ("parts_.log->LaneOf(share, generation, level)", "parts_.log->LaneOf(kNoShare, generation, level)")),
@@ -714,11 +715,10 @@ MUTANTS = (
           "  (void)keeper_->Change([](layout::Superblock* superblock) { superblock->snapshot_segment = 0; });\n")),
     unit("without a superblock what is erased with all stays", TIER_FORGET, "lost_superblock",
          "LostSuperblockTest.WhatIsErasedWithAll*",
-         ("  if (!log_.EraseHeadersBelow(sequence)) may_lie_.", "  if (sequence == 0) may_lie_.")),
-    unit("only what is filled is erased without a superblock", LOG, "lost_superblock",
+         ("  if (!log_.headers().EraseBelow(sequence)) may_lie_.", "  if (sequence == 0) may_lie_.")),
+    unit("only what is filled is erased without a superblock", HEADERS, "lost_superblock",
          "LostSuperblockTest.WhatIsErasedWithAll*",
-         ("    if (state(SegmentId{id}) != State::kQuarantined) erased",
-          "    if (state(SegmentId{id}) != State::kQuarantined && id % 2 == 0) erased")),
+         ("    if (may_touch) erased", "    if (may_touch && i % 2 == 0) erased")),
     unit("a sequence is used that is reserved nowhere", "cache/log_sequences.h", "lost_superblock",
          "LostSuperblockTest.NoSegment*",
          ("      if (!first) return std::nullopt;\n      next_ = *first;", "      next_ = first.value_or(next_);")),
@@ -1031,8 +1031,9 @@ MUTANTS = (
     unit("the MAC of a dictionary counts as its bytes", "cache/pack/dictionary.cc", "dictionaries",
          "DictionariesTest.OneThatWeWouldNotHaveWrittenIsNone",
          ("kBytesMax + record::MacBytes(authenticator)", "kBytesMax")),
-    Mutant("a segment for tombstones is open for a moment", LOG,
-           [("  parts_.table.Change(id, State::kFree, to);\n",
+    Mutant("a segment for tombstones is open for a moment", HEADERS,
+           [("  parts_.table.Change(id, SegmentTable::State::kFree, to);\n",
+             "  using State = SegmentTable::State;\n"
              "  parts_.table.Change(id, State::kFree, State::kOpen);\n"
              "  if (to != State::kOpen) parts_.table.Change(id, State::kOpen, to);\n")],
            "check/segment_log_check_test", "CheckedSegmentLog.*"),

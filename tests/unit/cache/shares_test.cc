@@ -260,7 +260,7 @@ TEST_F(SharesOfALogTest, OfAReserveNothingIsGivenUpWhereSharesHaveNoLimits) {
   ReservedFills reserved(log, fills);
   std::map<uint64_t, int> kept;
   for (const SegmentLog::Fill& fill : fills)
-    kept[log.ReadOwner(fill.segment).tag] += reserved.GiveUp(fill.segment) ? 0 : 1;
+    kept[log.headers().ReadOwner(fill.segment).tag] += reserved.GiveUp(fill.segment) ? 0 : 1;
   EXPECT_EQ(kept, (std::map<uint64_t, int>{{0, 0}, {Shares::TagOf("more"), 10}, {Shares::TagOf("less"), 2}}));
 }
 
