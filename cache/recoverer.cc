@@ -430,7 +430,7 @@ bool Recoverer::HoldsDictionary(uint16_t number, SegmentId segment) const {
   if (dictionaries_ == nullptr) return false;
   const auto held = dictionaries_->Take(Dictionaries::SlotOf(number));
   if (!held || held->number() != number) return false;
-  log_->KeepDictionary(segment, number);
+  log_->kept_dictionaries().Keep(segment, number);
   return true;
 }
 

@@ -172,7 +172,7 @@ PutResult ScmTier::Impl::Store(Fresh* fresh, size_t bytes, BlockSource source) {
       record::Write(medium_, where->place, fresh->key, role, bytes, source, fresh->flags, authenticator_);
   if (emulation_ != nullptr) emulation_->ChargeWrite(where->place.offset, record_bytes);
   counters_->Add(Event::kScmWrittenBytes, role, record_bytes);
-  if (fresh->dictionary != 0) log_.KeepDictionary(where->segment, fresh->dictionary);
+  if (fresh->dictionary != 0) log_.kept_dictionaries().Keep(where->segment, fresh->dictionary);
   if (written) Publish(fresh, where->place.offset);
   log_.Leave(*where);
   reclaimer_.GrowIndex();
@@ -187,7 +187,7 @@ bool ScmTier::Impl::Store(const Dictionary& dictionary) {
                          : std::nullopt;
   if (!where) return false;
   const bool written = trainer_->dictionaries().Write(dictionary, medium_, where->place, emulation_, counters_);
-  log_.CheckDictionaryPlaces();
+  log_.kept_dictionaries().CheckPlaces();
   log_.Leave(*where);
   return written;
 }
@@ -356,7 +356,7 @@ bool ScmTier::Impl::TakePacked(const record::Header& header, IndexWord word, Pin
 
 // Whether the dictionary that the prefix names is here. REQUIRES: the record is pinned.
 bool ScmTier::Impl::HasDictionaryOf(const layout::PackedPrefix& prefix, SegmentId segment) const {
-  return prefix.dictionary == 0 || log_.KeepsDictionary(segment, prefix.dictionary);
+  return prefix.dictionary == 0 || log_.kept_dictionaries().Keeps(segment, prefix.dictionary);
 }
 
 bool ScmTier::Impl::Unpack(const PinnedBlock& block, std::byte* to) {

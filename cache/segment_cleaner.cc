@@ -303,7 +303,7 @@ SegmentCleaner::Packing SegmentCleaner::Pack(uint64_t offset, const record::Head
     parts_.log->Leave(*to);
     return Packing::kNoRoom;
   }
-  if (packed.dictionary() != 0) parts_.log->KeepDictionary(to->segment, packed.dictionary());
+  if (packed.dictionary() != 0) parts_.log->kept_dictionaries().Keep(to->segment, packed.dictionary());
   if (parts_.emulation != nullptr) parts_.emulation->ChargeWrite(to->place.offset, bytes);
   parts_.counters->Add(fate == Fate::kSpare ? Event::kScmSecondChance : Event::kScmPackedAtReclaim, header.role);
   if (fate == Fate::kSpare) parts_.counters->Add(Event::kScmSecondChanceBytes, header.role, bytes);
@@ -355,8 +355,8 @@ void SegmentCleaner::KeepDictionary(uint64_t offset, SegmentId to) {
   std::optional<layout::PackedPrefix> prefix;
   const bool read =
       BusErrors::Try([&] { prefix = Packer::ReadPrefix(record::PayloadOf(record::HeaderAt(parts_.medium, offset))); });
-  if (read && prefix && parts_.log->KeepsDictionary(victim_->segment, prefix->dictionary))
-    parts_.log->KeepDictionary(to, prefix->dictionary);
+  if (read && prefix && parts_.log->kept_dictionaries().Keeps(victim_->segment, prefix->dictionary))
+    parts_.log->kept_dictionaries().Keep(to, prefix->dictionary);
 }
 
 void SegmentCleaner::RewriteDictionaries(SegmentId lost) {
@@ -377,7 +377,7 @@ void SegmentCleaner::RewriteDictionaries(SegmentId lost) {
     }
     if (!parts_.dictionaries->Write(*dictionary, parts_.medium, to->place, parts_.emulation, parts_.counters))
       parts_.dictionaries->LosePlace(slot);
-    parts_.log->CheckDictionaryPlaces();
+    parts_.log->kept_dictionaries().CheckPlaces();
     parts_.log->Leave(*to);
   }
 }

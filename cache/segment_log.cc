@@ -20,7 +20,7 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       parts_(medium, capacity_bytes, segment_bytes, slow_begin, counters),
       headers_(&parts_, format_id),
       sequences_(&parts_.mutex),
-      dictionaries_(dictionaries),
+      kept_dictionaries_(&parts_, dictionaries),
       limit_(parts_.segments) {
   draining_.reserve(parts_.segments);
   SetUsableLocked();
@@ -163,18 +163,9 @@ void SegmentLog::GiveUpAwaiting() {
   CollectLocked();
 }
 
-// Takes their places from dictionaries whose records lie in segments that are lost.
-template <typename IsLost>
-void SegmentLog::LosePlacesIf(IsLost&& is_lost) const {
-  for (unsigned slot = 0; dictionaries_ != nullptr && slot < Dictionaries::kSlots; ++slot) {
-    const uint64_t place = dictionaries_->place(slot);
-    if (place != 0 && is_lost(SegmentAt(place))) dictionaries_->LosePlace(slot, place);
-  }
-}
-
 // Gives up a segment unread. If it holds the record of a dictionary that is in use, that is written anew.
 void SegmentLog::GiveUpLocked(SegmentId id) {
-  LosePlacesIf([id](SegmentId lies_in) { return lies_in == id; });
+  kept_dictionaries_.LosePlaceInLocked(id);
   parts_.table.Change(id, State::kAwaiting, State::kDraining);
   draining_.push_back(id);
 }
@@ -195,29 +186,6 @@ std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64
   }
   Subtract(id, kEntered);
   return std::nullopt;
-}
-
-// Another writer may see the bit before the hold is counted. Until then both writers have holds of their own.
-void SegmentLog::KeepDictionary(SegmentId id, uint16_t number) {
-  assert(parts_.table.writers(id) != 0);
-  const unsigned slot = Dictionaries::SlotOf(number);
-  Atomic<uint32_t>& kept = segment(id).dictionaries;
-  if ((kept.load(std::memory_order_relaxed) & 1u << slot) != 0) return;
-  if ((kept.fetch_or(1u << slot, std::memory_order_relaxed) & 1u << slot) == 0) dictionaries_->Hold(slot);
-}
-
-// Relaxed: the bit was set before the record was published, and stays while it can be read.
-bool SegmentLog::KeepsDictionary(SegmentId id, uint16_t number) const {
-  const uint32_t kept = segment(id).dictionaries.load(std::memory_order_relaxed);
-  return dictionaries_ != nullptr && number != 0 && (kept & 1u << Dictionaries::SlotOf(number)) != 0 &&
-         dictionaries_->Find(number) != nullptr;
-}
-
-void SegmentLog::ReleaseDictionariesLocked(SegmentId id) {
-  const uint32_t kept = segment(id).dictionaries.exchange(0, std::memory_order_relaxed);
-  for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
-    if ((kept & 1u << slot) != 0) dictionaries_->Release(slot);
-  }
 }
 
 bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
@@ -334,14 +302,6 @@ void SegmentLog::SealBelow(uint64_t sequence) {
   parts_.lanes.SealIf([&](unsigned, SegmentId open) { return Sequence(open) < sequence; });
 }
 
-// Places that are stored before this takes the mutex are seen here. For those stored later CheckDictionaryPlaces is
-// called.
-void SegmentLog::LeaveBehind(uint64_t sequence) {
-  const std::lock_guard lock(parts_.mutex);
-  left_behind_ = std::max(left_behind_, sequence);
-  LosePlacesIf([this](SegmentId id) { return Sequence(id) < left_behind_; });
-}
-
 SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too, ShareId needs, Level at) {
   const std::lock_guard lock(parts_.mutex);
   Victim victim = parts_.level(at).TakeVictim(pinned_too, needs, young_percent_.load(std::memory_order_relaxed));
@@ -443,7 +403,7 @@ void SegmentLog::CollectDrained() {
 void SegmentLog::CollectLocked() {
   std::erase_if(draining_, [this](SegmentId id) {
     if (!parts_.table.FreeIfDrained(id)) return false;
-    ReleaseDictionariesLocked(id);
+    kept_dictionaries_.ReleaseLocked(id);
     if (IsCondemned(id)) {
       QuarantineLocked(id);
       return true;
@@ -688,10 +648,11 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
     if (segment(id).tail.load(std::memory_order_relaxed) > segment_bytes())
       violations->push_back(fmt::format("segment {} is filled past its end", i));
   }
-  for (unsigned slot = 0; dictionaries_ != nullptr && slot < Dictionaries::kSlots; ++slot) {
-    if (dictionaries_->holds(slot) != dictionary_holds[slot])
+  const Dictionaries* const dictionaries = kept_dictionaries_.dictionaries();
+  for (unsigned slot = 0; dictionaries != nullptr && slot < Dictionaries::kSlots; ++slot) {
+    if (dictionaries->holds(slot) != dictionary_holds[slot])
       violations->push_back(fmt::format("dictionary slot {} is kept by {} segments and has {} holds", slot,
-                                        dictionary_holds[slot], dictionaries_->holds(slot)));
+                                        dictionary_holds[slot], dictionaries->holds(slot)));
   }
   for (const Level level : {Level::kFast, Level::kSlow}) {
     for (unsigned number = 0; number < kSharesMax; ++number) {

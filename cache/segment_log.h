@@ -16,6 +16,7 @@
 #include "cache/base/fork_guard.h"
 #include "cache/counters.h"
 #include "cache/faults.h"
+#include "cache/kept_dictionaries.h"
 #include "cache/layout.h"
 #include "cache/log_parts.h"
 #include "cache/log_rules.h"
@@ -66,6 +67,8 @@ class SegmentLog {
   LogSequences& sequences() { return sequences_; }
   SegmentHeaders& headers() { return headers_; }
   const SegmentHeaders& headers() const { return headers_; }
+  KeptDictionaries& kept_dictionaries() { return kept_dictionaries_; }
+  const KeptDictionaries& kept_dictionaries() const { return kept_dictionaries_; }
 
   // A segment as an earlier life filled it. Its records are not in the index yet, and they may be anything that their
   // checksums allow.
@@ -174,14 +177,6 @@ class SegmentLog {
     return parts_.lanes.OfShare(of, generation, level);
   }
 
-  // Tells that a record packed with this dictionary is about to be published in the segment. The segment keeps the
-  // dictionary until it is free. REQUIRES: the caller has space reserved in the segment, and holds the dictionary
-  // itself.
-  void KeepDictionary(SegmentId id, uint16_t number);
-  // Whether the segment keeps the dictionary, so that it may be used while the segment is pinned. REQUIRES: the segment
-  // is pinned.
-  bool KeepsDictionary(SegmentId id, uint16_t number) const;
-
   // Seals the lane's segment, if it still is the one that lacked room, and opens a free one. Writers leave the last
   // free segment to reclaim. False: there is no segment to open, or no sequence for it, or the lane's share is full.
   enum class For { kWriter, kReclaim };
@@ -193,13 +188,9 @@ class SegmentLog {
   uint64_t SealAll();
   // Seals the open segments of the level, for a tier that shrinks. False: there was none.
   bool SealOpen(Level level);
-  // Prepare for, and follow, a change of the superblock after which no restart finds what lies in segments with a lower
-  // sequence. No such segment is written to any more, and dictionaries whose records lie there are written anew.
-  // SealBelow comes before the change, LeaveBehind after it.
+  // Prepares for a change of the superblock after which no restart finds what lies in segments with a lower sequence:
+  // no such segment is written to any more. KeptDictionaries::LeaveBehind follows the change.
   void SealBelow(uint64_t sequence);
-  void LeaveBehind(uint64_t sequence);
-  // Call it after a dictionary was written, as LeaveBehind may not have seen that.
-  void CheckDictionaryPlaces() { LeaveBehind(0); }
   // Takes the next segment to reclaim out of its queue. Empty: there is none that may be taken.
   //
   // Sealed segments stand in two queues, oldest first. Writers fill young segments; reclaim fills proven ones with
@@ -362,22 +353,18 @@ class SegmentLog {
   uint32_t DrainingLocked(Level level) const;
   void CountFault(SegmentId id);
   void QuarantineUnusedLocked();
-  template <typename IsLost>
-  void LosePlacesIf(IsLost&& is_lost) const;
   void QuarantineLocked(SegmentId id);
   void CollectLocked();
   void ParkSurplusLocked();
   void TagAwaitingLocked();
   bool IsReservedAwaiting(SegmentId id) const;
-  void ReleaseDictionariesLocked(SegmentId id);
 
   const ForkGuard& guard_;
   LogParts parts_;
   SegmentHeaders headers_;
   LogSequences sequences_;
-  Dictionaries* const dictionaries_;
-  uint32_t limit_;            // GUARDED_BY(parts_.mutex): as LimitTo was told
-  uint64_t left_behind_ = 0;  // GUARDED_BY(parts_.mutex): the highest sequence that LeaveBehind was given
+  KeptDictionaries kept_dictionaries_;
+  uint32_t limit_;  // GUARDED_BY(parts_.mutex): as LimitTo was told
   Faults* faults_ = nullptr;
   uint32_t member_faults_max_ = 0;
   bool slow_forgets_ = false;

@@ -189,7 +189,7 @@ bool SnapshotRestorer::Adopt(const SegmentLog::Fill& fill) {
   }
   for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
     if ((fill.dictionaries >> slot & 1) == 0) continue;
-    if (const auto held = of_.dictionaries->Take(slot)) of_.log->KeepDictionary(fill.segment, held->number());
+    if (const auto held = of_.dictionaries->Take(slot)) of_.log->kept_dictionaries().Keep(fill.segment, held->number());
   }
   return true;
 }

@@ -221,7 +221,7 @@ Stored Tombstones::DropOldestLocked() {
   });
   if (stored == Stored::kNowhere) return stored;
   begin_ = begin;
-  log_->LeaveBehind(begin);
+  log_->kept_dictionaries().LeaveBehind(begin);
   segments_.erase(segments_.begin());
   log_->CloseTombstones(oldest.id);
   return stored;
@@ -237,7 +237,7 @@ Stored Tombstones::EraseBelow(uint64_t sequence) {
   });
   if (stored == Stored::kNowhere) return stored;
   begin_ = begin;
-  log_->LeaveBehind(begin);
+  log_->kept_dictionaries().LeaveBehind(begin);
   for (const ErasedKeys::Segment& segment : segments_) log_->CloseTombstones(segment.id);
   segments_.clear();
   return stored;

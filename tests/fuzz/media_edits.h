@@ -91,7 +91,7 @@ class FuzzMedia {
       };
       record::Write(medium_, where.place, key, BlockRole::kData, stored.size(), fill, flags);
       if (!fails) {
-        if (dictionary != 0) log_->KeepDictionary(where.segment, dictionary);
+        if (dictionary != 0) log_->kept_dictionaries().Keep(where.segment, dictionary);
         const KeyHash hash = index_.Hash(key);
         KeyReader of_key(*reader_, key);
         index_.Publish(hash, IndexWord::Make(hash.tag, where.place.offset / kLineBytes, false, 1), of_key,

@@ -170,7 +170,7 @@ class RecoveryTarget {
     ++reached_.packed;
     const auto prefix = Packer::ReadPrefix(stored);
     if (!prefix || prefix->codec == Codec::kImage) return;
-    if (prefix->dictionary != 0 && !life.log.KeepsDictionary(segment, prefix->dictionary)) {
+    if (prefix->dictionary != 0 && !life.log.kept_dictionaries().Keeps(segment, prefix->dictionary)) {
       if (!life.by_snapshot) Wrong("a record came back without its dictionary");
       return;
     }

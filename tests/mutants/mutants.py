@@ -162,7 +162,7 @@ def wal_files(name, file, case, *edits):
 USE_TEST, PRELOAD_TEST = "unit/integration/use_hybrid_cache_test", "unit/integration/preload_test"
 INDEX, INDEX_H, INDEX_CC = "cache/index_inl.h", "cache/index.h", "cache/index.cc"
 LOG, LOG_H = "cache/segment_log.cc", "cache/segment_log.h"
-HEADERS = "cache/segment_headers.cc"
+HEADERS, KEPT = "cache/segment_headers.cc", "cache/kept_dictionaries.cc"
 LEVEL, TABLE = "cache/log_level.cc", "cache/segment_table.h"
 RECLAIM, CLEANER = "cache/reclaimer.cc", "cache/segment_cleaner.cc"
 RECORD, TIER, READER = "cache/record.cc", "cache/scm_tier.cc", "cache/log_reader.h"
@@ -265,8 +265,8 @@ MUTANTS = (
     unit("a snapshot's heat vouches for payloads", RESTORER, "snapshot", "SnapshotTest.WhatWasHot*",
          ("IndexWord(words[i]).with(IndexWord(words[i]).dram(), /*heat=*/0);", "IndexWord(words[i]);")),
     unit("a snapshot's segments keep no dictionaries", RESTORER, "snapshot", "Tiers/SnapshotOfAnyTier.*/2",
-         ("if (const auto held = of_.dictionaries->Take(slot)) of_.log->KeepDictionary(fill.segment, held->number());",
-          "")),
+         ("    if (const auto held = of_.dictionaries->Take(slot)) of_.log->kept_dictionaries().Keep(fill.segment, "
+          "held->number());\n", "")),
     serving("reclaim takes a segment whose words are not back", RESTORER, "NothingOfAClosedTierGoes*",
             ("    if (!over && Adopt(fill)) {\n",
              "    if (!over && Adopt(fill)) {\n      log.Leave({.segment = fill.segment, .place = {}});\n"),
@@ -854,12 +854,12 @@ MUTANTS = (
     unit("what is left behind is written to", LOG, "segment_log",
          "SegmentLogTest.WhatIsLeftBehindIsNotWrittenToAnyMore",
          ("{ return Sequence(open) < sequence; }", "{ return Sequence(open) > sequence; }")),
-    unit("dictionaries are left behind", LOG, "serving_recovery",
+    unit("dictionaries are left behind", KEPT, "serving_recovery",
          "ServingRecovery.DictionariesOutliveAllThatIsErasedOrGivenUp",
-         ("  LosePlacesIf([this](SegmentId id) { return Sequence(id) < left_behind_; });\n", "")),
+         ("  LosePlacesIf([this](SegmentId id) { return parts_.SequenceOf(id) < left_behind_; });\n", "")),
     unit("dictionaries are left behind by tombstones that are too many", "cache/tombstones.cc", "serving_recovery",
          "ServingRecovery.DictionariesOutliveAllThatIsErasedOrGivenUp",
-         ("  log_->LeaveBehind(begin);\n  segments_.erase", "  segments_.erase")),
+         ("  log_->kept_dictionaries().LeaveBehind(begin);\n  segments_.erase", "  segments_.erase")),
     unit("a snapshot tells numbers that its writer did not know", "cache/scm_tier_open.cc", "serving_recovery",
          "ServingRecovery.NumbersOfDictionariesThatWereNotFoundAreLookedForByTheNextLifeToo",
          (" || (trainer_ != nullptr && !trainer_->KnowsNumbers())) return", ") return")),
@@ -1643,7 +1643,7 @@ MUTANTS = (
          "DictionariesTest.WhatWasPackedWithNoneUnpacksWithNone",
          ("  if (ZSTD_getDictID_fromFrame(packed.data(), packed.size()) != prefix.dictionary) ",
           "  if (ZSTD_getDictID_fromFrame(packed.data(), packed.size()) > prefix.dictionary) ")),
-    unit("a slot's other dictionary passes for the one that a record names", LOG, "dictionaries",
+    unit("a slot's other dictionary passes for the one that a record names", KEPT, "dictionaries",
          "DictionariesTest.ASegmentKeepsThoseOfItsRecordsUntilItIsFree",
          ("         dictionaries_->Find(number) != nullptr;", "         number != UINT16_MAX;")),
     unit("a copy's segment does not keep its dictionary", CLEANER, "packed_dictionaries",
@@ -1652,7 +1652,7 @@ MUTANTS = (
     unit("a segment gives its dictionaries up before its last pin", LOG, "dictionaries",
          "DictionariesTest.ASegmentKeepsThoseOfItsRecordsUntilItIsFree",
          ("  parts_.table.Change(id, State::kSealed, State::kDraining);\n",
-          "  parts_.table.Change(id, State::kSealed, State::kDraining);\n    ReleaseDictionariesLocked(id);\n")),
+          "  parts_.table.Change(id, State::kSealed, State::kDraining);\n    kept_dictionaries_.ReleaseLocked(id);\n")),
     Mutant("a dictionary goes though it is held", DICTIONARIES,
            (("    if (!slot.word.compare_exchange_strong(unused, Word(State::kEmpty, 0), std::memory_order_acquire,\n"
              "                                           std::memory_order_relaxed))\n",
