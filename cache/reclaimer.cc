@@ -42,7 +42,7 @@ void Reclaimer::Step(uint64_t bytes, ShareId share) {
   const Level level = parts_.log->LevelOfNew();
   const uint32_t enough = log_rules::FreeKept(parts_.log->writer_lanes(level));
   const uint32_t free = parts_.log->free_segments(level);
-  const bool full = parts_.log->IsFull(share, level);
+  const bool full = parts_.log->owners().IsFull(share, level);
   if (free > enough && !full) return;
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
@@ -104,12 +104,12 @@ bool Reclaimer::MakeRoom(ShareId share) {
   const Stay stay(*this, std::unique_lock(mutex_));
   waiting_.fetch_sub(1, std::memory_order_relaxed);
   const Level level = parts_.log->LevelOfNew();
-  const uint32_t held = parts_.log->HeldBy(share, level);
+  const uint32_t held = parts_.log->owners().HeldBy(share, level);
   for (uint32_t tries = 0; tries < log_rules::kSparingVictimsMax + parts_.log->segments(); ++tries) {
-    if (parts_.log->free_segments(level) > 1 && !parts_.log->IsFull(share, level)) return true;
+    if (parts_.log->free_segments(level) > 1 && !parts_.log->owners().IsFull(share, level)) return true;
     // A share far above a maximum that was lowered: others may reclaim before it is asked for again.
-    if (tries >= kVictimsAtOnce && parts_.log->IsFull(share, level) &&
-        parts_.log->HeldBy(share, level) + kVictimsAtOnce / 2 <= held)
+    if (tries >= kVictimsAtOnce && parts_.log->owners().IsFull(share, level) &&
+        parts_.log->owners().HeldBy(share, level) + kVictimsAtOnce / 2 <= held)
       return true;
     const Mode mode = tries < log_rules::kSparingVictimsMax ? Mode::kSpare : Mode::kDrop;
     if (!CleanerOf(level).Work(UINT64_MAX, mode, share)) return false;

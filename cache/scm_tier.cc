@@ -226,7 +226,7 @@ void ScmTier::Impl::PublishInIndex(const Fresh& fresh, uint64_t offset, unsigned
   // A full bucket displaces nothing of what a share reserves for the blocks of others.
   const auto age = [this](IndexWord word) {
     const SegmentId segment = reader_.SegmentOf(word);
-    return log_.IsReserved(segment) ? Index::kKept : log_.Sequence(segment);
+    return log_.owners().IsReserved(segment) ? Index::kKept : log_.Sequence(segment);
   };
   KeyReader reader(reader_, fresh.key);
   const Index::Published published = index_.Publish(hash, made, reader, age);
@@ -466,21 +466,21 @@ PutResult ScmTier::PutImage(const BlockKey& key, BlockRole role, size_t bytes, c
 
 Status ScmTier::AddShare(std::string_view name, const ShareLimits& limits, ShareId* id) {
   if (!guard_.InParent()) return Status::NotSupported("a forked child cannot add shares to its parent's SCM tier");
-  return impl_->log_.AddShare(name, limits, id);
+  return impl_->log_.owners().AddShare(name, limits, id);
 }
 
 Status ScmTier::ChangeShare(ShareId id, const ShareLimits& limits) {
   if (!guard_.InParent()) return Status::NotSupported("a forked child cannot change shares of its parent's SCM tier");
-  return impl_->log_.ChangeShare(id, limits);
+  return impl_->log_.owners().ChangeShare(id, limits);
 }
 
 void ScmTier::RemoveShare(ShareId id) {
-  if (guard_.InParent()) impl_->log_.RemoveShare(id);
+  if (guard_.InParent()) impl_->log_.owners().RemoveShare(id);
 }
 
 ScmTier::ShareUse ScmTier::UseOf(ShareId id) const {
   if (!guard_.InParent()) return {};
-  const SegmentLog::ShareUse use = impl_->log_.UseOf(id);
+  const SegmentOwners::Use use = impl_->log_.owners().UseOf(id);
   const uint64_t segment_bytes = impl_->log_.segment_bytes();
   return {.bytes = use.held * segment_bytes,
           .reserved_bytes = use.reserved * segment_bytes,

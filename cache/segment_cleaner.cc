@@ -16,7 +16,7 @@ bool SegmentCleaner::Work(uint64_t bytes, Mode mode, ShareId needs) {
   // What was begun otherwise ends so.
   if (mode == Mode::kMove && victim_ && !parts_.log->IsWithdrawn(victim_->segment)) mode = Mode::kSpare;
   // What a recovery has not come to is older than all it has, and has no heat.
-  if (!victim_ && mode != Mode::kMove && !parts_.log->IsFull(needs, level_) &&
+  if (!victim_ && mode != Mode::kMove && !parts_.log->owners().IsFull(needs, level_) &&
       parts_.log->GiveUpOldest(/*pinned_too=*/mode == Mode::kDropPinned, level_)) {
     parts_.counters->Add(Event::kScmSegmentReclaimed, BlockRole::kOther);
     return true;
@@ -125,7 +125,7 @@ bool SegmentCleaner::PickVictim(Mode mode, ShareId needs) {
   victim_ = Victim{.segment = *picked.segment,
                    .generation = picked.generation,
                    .share = picked.share,
-                   .is_reserved = parts_.log->IsReserved(*picked.segment),
+                   .is_reserved = parts_.log->owners().IsReserved(*picked.segment),
                    .pass = Pass::kWeigh};
   victim_->end = parts_.log->Tail(*picked.segment);
   StartPass(weighed ? Pass::kWeigh : Pass::kEmpty);
@@ -273,7 +273,7 @@ bool SegmentCleaner::PointToCopy(Index::Entry entry, const SegmentLog::Reservati
 // Reserves space for a record that the faster level demotes, and cleans a little more than that.
 std::optional<SegmentLog::Reservation> SegmentCleaner::TakeIn(uint64_t bytes, ShareId share) {
   const uint32_t free = parts_.log->free_segments(level_);
-  const bool urgent = free <= 1 || parts_.log->IsFull(share, level_);
+  const bool urgent = free <= 1 || parts_.log->owners().IsFull(share, level_);
   if (urgent || free <= 2) Work(bytes * (urgent ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare, share);
   return Reserve(level_, Generation::kYoung, bytes, share, SegmentLog::For::kWriter);
 }

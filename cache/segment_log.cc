@@ -19,6 +19,7 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
     : guard_(guard),
       parts_(medium, capacity_bytes, segment_bytes, slow_begin, counters),
       headers_(&parts_, format_id),
+      owners_(&parts_, &headers_),
       sequences_(&parts_.mutex),
       kept_dictionaries_(&parts_, dictionaries),
       limit_(parts_.segments) {
@@ -309,42 +310,6 @@ SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too, ShareId needs, Level 
   return victim;
 }
 
-Status SegmentLog::AddShare(std::string_view name, const ShareLimits& limits, ShareId* id) {
-  const std::lock_guard lock(parts_.mutex);
-  MEZZ_RETURN_IF_ERROR(parts_.shares.Add(name, limits, id));
-  TagAwaitingLocked();
-  for (uint32_t i = 0; i < parts_.segments; ++i) {
-    const State state = this->state(SegmentId{i});
-    if (segment(SegmentId{i}).share_tag != parts_.shares.tag(*id)) continue;
-    if (state == State::kAwaiting) segment(SegmentId{i}).share.store(*id, std::memory_order_relaxed);
-    if (state != State::kOpen && state != State::kSealed) continue;
-    parts_.shares.NoteHeld(segment(SegmentId{i}).share.load(std::memory_order_relaxed), LevelOf(SegmentId{i}), -1);
-    parts_.GiveToLocked(SegmentId{i}, *id, segment(SegmentId{i}).share_tag);
-  }
-  return Status::Ok();
-}
-
-Status SegmentLog::ChangeShare(ShareId id, const ShareLimits& limits) {
-  const std::lock_guard lock(parts_.mutex);
-  return parts_.shares.Change(id, limits);
-}
-
-// Nobody writes to its segments any more, so they must be where reclaim looks.
-void SegmentLog::RemoveShare(ShareId id) {
-  const std::lock_guard lock(parts_.mutex);
-  parts_.shares.Remove(id);
-  parts_.lanes.SealIf([&](unsigned lane, SegmentId) { return parts_.lanes.ShareOf(lane) == id; });
-}
-
-// Finds out whose the awaiting segments are. Only tiers with shares pay for it, once.
-void SegmentLog::TagAwaitingLocked() {
-  if (std::exchange(awaiting_tagged_, true)) return;
-  for (const SegmentId id : awaiting_) {
-    segment(id).share_tag = headers_.ReadOwner(id).tag;
-    segment(id).share.store(kNoShare, std::memory_order_relaxed);
-  }
-}
-
 // Whether an awaiting segment's share has no more than its reserve, awaiting ones included.
 bool SegmentLog::IsReservedAwaiting(SegmentId id) const {
   const ShareId share = segment(id).share.load(std::memory_order_relaxed);
@@ -355,17 +320,6 @@ bool SegmentLog::IsReservedAwaiting(SegmentId id) const {
   };
   return parts_.shares.held(share, level) + std::ranges::count_if(awaiting_, is_its) <=
          parts_.shares.reserved(share, level);
-}
-
-SegmentLog::ShareUse SegmentLog::UseOf(ShareId id) const {
-  const std::lock_guard lock(parts_.mutex);
-  ShareUse use;
-  for (const Level level : {Level::kFast, Level::kSlow}) {
-    use.held += parts_.shares.held(id, level);
-    use.reserved += parts_.shares.reserved(id, level);
-    use.max += std::min(parts_.shares.max(id, level), parts_.level(level).usable());
-  }
-  return use;
 }
 
 bool SegmentLog::HasSealed(Level level) const {

@@ -26,6 +26,7 @@
 #include "cache/pack/dictionaries.h"
 #include "cache/record.h"
 #include "cache/segment_headers.h"
+#include "cache/segment_owners.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -67,6 +68,8 @@ class SegmentLog {
   LogSequences& sequences() { return sequences_; }
   SegmentHeaders& headers() { return headers_; }
   const SegmentHeaders& headers() const { return headers_; }
+  SegmentOwners& owners() { return owners_; }
+  const SegmentOwners& owners() const { return owners_; }
   KeptDictionaries& kept_dictionaries() { return kept_dictionaries_; }
   const KeptDictionaries& kept_dictionaries() const { return kept_dictionaries_; }
 
@@ -227,26 +230,6 @@ class SegmentLog {
   // Frees draining segments that are not pinned any more.
   void CollectDrained();
 
-  // Shares.Add, Change and Remove. A share that is added gets the segments that an earlier life left of its name.
-  Status AddShare(std::string_view name, const ShareLimits& limits, ShareId* id);
-  Status ChangeShare(ShareId id, const ShareLimits& limits);
-  void RemoveShare(ShareId id);
-  // In segments, of all levels. `held` are those with records; `max` is usable_segments() if there is no limit.
-  struct ShareUse {
-    uint32_t held = 0, reserved = 0, max = 0;
-  };
-  ShareUse UseOf(ShareId id) const;
-  // The segments that it holds of the level. A hint.
-  uint32_t HeldBy(ShareId id, Level level) const { return parts_.shares.held(id, level); }
-  // Whether the share must give up a segment of the level before it gets another. A hint.
-  bool IsFull(ShareId id, Level level = Level::kFast) const { return parts_.shares.IsFull(id, level); }
-  // Whether the segment's records are within the reserve of its share, so that nobody else's may take their place. A
-  // hint.
-  bool IsReserved(SegmentId id) const {
-    const ShareId share = segment(id).share.load(std::memory_order_relaxed);
-    return share != kNoShare && !parts_.shares.MayLose(share, LevelOf(id));
-  }
-
   // From now on `faults` is told by NoteFault, and when quarantine leaves fewer than kSegmentsMin segments. If it has
   // no limit, no segment is condemned. It is not owned. `member_faults_max`: after so many faults one of several media
   // is left out; 0: never. REQUIRES: nothing was provided.
@@ -356,12 +339,12 @@ class SegmentLog {
   void QuarantineLocked(SegmentId id);
   void CollectLocked();
   void ParkSurplusLocked();
-  void TagAwaitingLocked();
   bool IsReservedAwaiting(SegmentId id) const;
 
   const ForkGuard& guard_;
   LogParts parts_;
   SegmentHeaders headers_;
+  SegmentOwners owners_;
   LogSequences sequences_;
   KeptDictionaries kept_dictionaries_;
   uint32_t limit_;  // GUARDED_BY(parts_.mutex): as LimitTo was told
@@ -370,12 +353,11 @@ class SegmentLog {
   bool slow_forgets_ = false;
 
   // These have their full capacity from the start: no allocation later.
-  std::vector<SegmentId> draining_;  // GUARDED_BY(parts_.mutex)
-  std::vector<SegmentId> awaiting_;  // GUARDED_BY(parts_.mutex), oldest first
-  bool keeps_awaiting_ = false;      // GUARDED_BY(parts_.mutex)
-  bool awaiting_tagged_ = false;     // GUARDED_BY(parts_.mutex): whose awaiting segments are is known
-  uint32_t tombstone_segments_ = 0;  // GUARDED_BY(parts_.mutex)
-  Atomic<uint64_t> bus_errors_{0};   // relaxed: a count
+  std::vector<SegmentId> draining_;                       // GUARDED_BY(parts_.mutex)
+  std::vector<SegmentId> awaiting_;                       // GUARDED_BY(parts_.mutex), oldest first
+  bool keeps_awaiting_ = false;                           // GUARDED_BY(parts_.mutex)
+  uint32_t tombstone_segments_ = 0;                       // GUARDED_BY(parts_.mutex)
+  Atomic<uint64_t> bus_errors_{0};                        // relaxed: a count
   Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be picked by the old value
   // false --NoteFault: a segment was condemned--> true --TakeCondemned, before it looks--> false. A thread that finds a
   // condemned segment and must leave it sets it again.

@@ -162,7 +162,7 @@ def wal_files(name, file, case, *edits):
 USE_TEST, PRELOAD_TEST = "unit/integration/use_hybrid_cache_test", "unit/integration/preload_test"
 INDEX, INDEX_H, INDEX_CC = "cache/index_inl.h", "cache/index.h", "cache/index.cc"
 LOG, LOG_H = "cache/segment_log.cc", "cache/segment_log.h"
-HEADERS, KEPT = "cache/segment_headers.cc", "cache/kept_dictionaries.cc"
+HEADERS, OWNERS, KEPT = "cache/segment_headers.cc", "cache/segment_owners.cc", "cache/kept_dictionaries.cc"
 LEVEL, TABLE = "cache/log_level.cc", "cache/segment_table.h"
 RECLAIM, CLEANER = "cache/reclaimer.cc", "cache/segment_cleaner.cc"
 RECORD, TIER, READER = "cache/record.cc", "cache/scm_tier.cc", "cache/log_reader.h"
@@ -579,7 +579,7 @@ MUTANTS = (
     withdrawn("of a full tier nothing moves", CLEANER, "OfAFullTier*",
               ("(must_move || MovesUnjudged())", "MovesUnjudged()")),
     withdrawn("what a share reserves is judged", CLEANER, "WhatAShareReserves*",
-              (".is_reserved = parts_.log->IsReserved(*picked.segment)", ".is_reserved = false")),
+              (".is_reserved = parts_.log->owners().IsReserved(*picked.segment)", ".is_reserved = false")),
     withdrawn("a fast medium that is emptied has nowhere to go", CLEANER, "AFastOneMoves*Judge*",
               ("return level_ == Level::kFast && parts_.log->has_slow() ? Level::kSlow : Level::kFast;",
                "return Level::kFast;")),
@@ -635,8 +635,8 @@ MUTANTS = (
     unit("survivors are the rest's", CLEANER, "shares", "SharesOfATierTest.WhatReclaimSpares*",
          ("parts_.log->LaneOf(share, generation, level)", "parts_.log->LaneOf(kNoShare, generation, level)")),
     unit("a full bucket displaces what a share reserves", TIER, "shares", "SharesOfATierTest.AScanTakesNoBlock*",
-         ("log_.IsReserved(segment) ? Index::kKept", "log_.segments() == 0 ? Index::kKept")),
-    unit("a share that is removed leaves its segments open", LOG, "shares", "SharesOfALogTest.AShareThatIsRemoved*",
+         ("log_.owners().IsReserved(segment) ? Index::kKept", "log_.segments() == 0 ? Index::kKept")),
+    unit("a share that is removed leaves its segments open", OWNERS, "shares", "SharesOfALogTest.AShareThatIsRemoved*",
          ("{ return parts_.lanes.ShareOf(lane) == id; }", "{ return parts_.lanes.ShareOf(lane) == id && false; }")),
     unit("what is open beside reserves stays open", LOG, "shares", "SharesOfALogTest.WhatAnotherReserves*",
          ("!level.HasVictimFor(share)) parts_.lanes", "level.sealed() == 0) parts_.lanes")),
@@ -660,9 +660,9 @@ MUTANTS = (
     Mutant("a share is known by its number", "cache/shares.cc",
            [("const uint64_t tag = TagOf(name);", "const uint64_t tag = count() + 1;")],
            "stress/shares_crash_test", "SharesCrashTest.*"),
-    Mutant("a segment that awaits recovery is nobody's", LOG,
-           [("    if (state == State::kAwaiting) segment(SegmentId{i}).share.store(*id, std::memory_order_relaxed);\n",
-             "")],
+    Mutant("a segment that awaits recovery is nobody's", OWNERS,
+           [("    if (state == SegmentTable::State::kAwaiting) parts_.table[segment].share.store(*id, "
+             "std::memory_order_relaxed);\n", "")],
            "stress/shares_crash_test", "SharesCrashTest.*"),
     hybrid("what a database finds in SCM is counted for the cache", "database_user.h", "stress/db_crash_test",
            "DbCrashTest.KilledDatabasesThatShare*",
