@@ -49,10 +49,12 @@ struct LogParts {
   uint64_t HeaderOf(SegmentId id) const { return BeginOf(id) + (members.Begins(id) ? layout::kSuperblockSpace : 0); }
   uint64_t FirstRecord(SegmentId id) const { return HeaderOf(id) + sizeof(layout::SegmentHeader); }
 
+  bool has_slow() const { return fast_segments < segments; }
   Level LevelOf(SegmentId id) const { return Raw(id) < fast_segments ? Level::kFast : Level::kSlow; }
   LogLevel& level(Level level) { return levels[static_cast<size_t>(level)]; }
   const LogLevel& level(Level level) const { return levels[static_cast<size_t>(level)]; }
   LogLevel& LevelHolding(SegmentId id) { return level(LevelOf(id)); }
+  Level LevelOfMember(size_t member) const { return LevelOf(SegmentId{members.begin(member)}); }
   uint64_t SequenceOf(SegmentId id) const { return table[id].sequence.load(std::memory_order_relaxed); }
   ShareId ShareOf(SegmentId id) const { return table[id].share.load(std::memory_order_relaxed); }
 

@@ -41,7 +41,7 @@ void Reclaimer::Step(uint64_t bytes, ShareId share) {
     Quarantine();
   const Level level = parts_.log->LevelOfNew();
   const uint32_t enough = log_rules::FreeKept(parts_.log->writer_lanes(level));
-  const uint32_t free = parts_.log->free_segments(level);
+  const uint32_t free = parts_.log->space().free_segments(level);
   const bool full = parts_.log->owners().IsFull(share, level);
   if (free > enough && !full) return;
   std::unique_lock lock(mutex_, std::try_to_lock);
@@ -106,7 +106,7 @@ bool Reclaimer::MakeRoom(ShareId share) {
   const Level level = parts_.log->LevelOfNew();
   const uint32_t held = parts_.log->owners().HeldBy(share, level);
   for (uint32_t tries = 0; tries < log_rules::kSparingVictimsMax + parts_.log->segments(); ++tries) {
-    if (parts_.log->free_segments(level) > 1 && !parts_.log->owners().IsFull(share, level)) return true;
+    if (parts_.log->space().free_segments(level) > 1 && !parts_.log->owners().IsFull(share, level)) return true;
     // A share far above a maximum that was lowered: others may reclaim before it is asked for again.
     if (tries >= kVictimsAtOnce && parts_.log->owners().IsFull(share, level) &&
         parts_.log->owners().HeldBy(share, level) + kVictimsAtOnce / 2 <= held)
@@ -151,13 +151,13 @@ void Reclaimer::EmptyWithdrawn() {
 // REQUIRES: mutex_ is held.
 bool Reclaimer::HasWithdrawn(Level level) {
   const std::optional<SegmentId> victim = CleanerOf(level).victim();
-  return (victim && parts_.log->IsWithdrawn(*victim)) || parts_.log->HasWithdrawn(level);
+  return (victim && parts_.log->space().IsWithdrawn(*victim)) || parts_.log->space().HasWithdrawn(level);
 }
 
 // Reclaims a victim if writers of the level have few free segments. False: they have enough, or there is no victim.
 // REQUIRES: mutex_ is held.
 bool Reclaimer::MakeRoomToMove(Level level) {
-  return parts_.log->free_segments(level) <= log_rules::FreeKept(parts_.log->writer_lanes(level)) &&
+  return parts_.log->space().free_segments(level) <= log_rules::FreeKept(parts_.log->writer_lanes(level)) &&
          CleanerOf(level).Work(UINT64_MAX, Mode::kSpare);
 }
 
@@ -166,10 +166,10 @@ void Reclaimer::ShrinkTo(uint32_t segments) {
     bool worked = false, waits = false;
     {
       const Stay stay(*this, std::unique_lock(mutex_));
-      if (parts_.log->LimitTo(segments) == 0) return;
+      if (parts_.log->space().LimitTo(segments) == 0) return;
       if (segments == 0) parts_.log->SealAll();
       for (const Level level : {Level::kFast, Level::kSlow}) {
-        if (!parts_.log->MustShrink(level)) continue;
+        if (!parts_.log->space().MustShrink(level)) continue;
         if (CleanerOf(level).Work(UINT64_MAX, Mode::kDropPinned)) {
           worked = true;
         } else if (parts_.log->HasSealed(level)) {
@@ -188,7 +188,8 @@ bool Reclaimer::PinPressure() {
   constexpr uint32_t kRecountEvery = 1024;
   if (!fast_.pin_pressure() && !slow_.pin_pressure()) return false;
   if (asked_under_pressure_.fetch_add(1, std::memory_order_relaxed) % kRecountEvery != kRecountEvery - 1) return true;
-  const bool pressure = 4 * parts_.log->PinnedSegments() + parts_.log->unused_segments() > parts_.log->segments();
+  const bool pressure =
+      4 * parts_.log->PinnedSegments() + parts_.log->space().unused_segments() > parts_.log->segments();
   for (SegmentCleaner* const cleaner : {&fast_, &slow_}) cleaner->SetPinPressure(pressure);
   return pressure;
 }

@@ -103,7 +103,7 @@ void Recoverer::ReadHeaders() {
 bool Recoverer::PrepareSnapshot() {
   if (superblock_.snapshot_segment == 0) return false;
   std::string& wrong = shared_->report.no_snapshot;
-  if (log_->quarantined_segments() != 0) {
+  if (log_->space().quarantined_segments() != 0) {
     wrong = "is not read, for there are bad blocks";
     return false;
   }
@@ -140,7 +140,7 @@ void Recoverer::Prepare() {
   ReadHeaders();
   // Writers and reclaim need a few segments that are free.
   const uint32_t spare = log_->lanes() + 1 + log_->tombstone_segments();
-  const size_t most = log_->usable_segments() - std::min(spare, log_->usable_segments());
+  const size_t most = log_->space().usable_segments() - std::min(spare, log_->space().usable_segments());
   const size_t given_up = found_.size() - std::min(found_.size(), most);
   if (given_up != 0) PutGivenUpFirst(given_up);
   for (size_t i = 0; dictionaries_ != nullptr && i < given_up; ++i) {

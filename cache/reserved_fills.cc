@@ -14,7 +14,7 @@ ReservedFills::ReservedFills(const SegmentLog& log, std::span<const SegmentLog::
     ++share.segments;
     if (fill.sequence < share.sequence) continue;
     share.sequence = fill.sequence;
-    share.reserved = PercentOf(log.usable_segments(level), owner.reserved_percent);
+    share.reserved = PercentOf(log.space().usable_segments(level), owner.reserved_percent);
   }
 }
 

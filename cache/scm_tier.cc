@@ -71,7 +71,7 @@ std::optional<PutResult> ScmTier::Impl::Stage(const BlockKey& key, BlockRole rol
   if (index_.Erase(index_.Hash(key), reader, [](IndexWord) {})) counters_->Add(Event::kScmReplaced, role);
   stage_->Commit(block->slot);
   // Perhaps since CloseForGood or SetCapacity(0) looked, whose ForgetAll takes the mutex that Commit has taken.
-  if (faults_.IsOver() || log_.limit() == 0) ForgetStaged(key);
+  if (faults_.IsOver() || log_.space().limit() == 0) ForgetStaged(key);
   return PutResult::kStored;
 }
 
@@ -138,7 +138,7 @@ std::optional<PutResult> ScmTier::Impl::RefusedAtOnce(const BlockKey& key, Block
   }
   if (bytes > UINT32_MAX || record::BytesFor(bytes, authenticator_) > layout::SegmentPayloadBytes(log_.segment_bytes()))
     return Refused(role, Event::kRefusedTooLarge, PutResult::kTooLarge);
-  if (log_.limit() == 0) return Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace);
+  if (log_.space().limit() == 0) return Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace);
   if (dead_.Has(key.file())) return Refused(role, Event::kRefusedDeadFile, PutResult::kDeadFile);
   return std::nullopt;
 }
@@ -165,8 +165,8 @@ PutResult ScmTier::Impl::Store(Fresh* fresh, size_t bytes, BlockSource source) {
   dead_.Step(record_bytes);
   const auto where = Reserve(record_bytes, fresh->generation, fresh->share);
   if (!where) {
-    return log_.limit() == 0 ? Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace)
-                             : Refused(role, Event::kRefusedAllPinned, PutResult::kAllPinned);
+    return log_.space().limit() == 0 ? Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace)
+                                     : Refused(role, Event::kRefusedAllPinned, PutResult::kAllPinned);
   }
   const bool written =
       record::Write(medium_, where->place, fresh->key, role, bytes, source, fresh->flags, authenticator_);
@@ -182,7 +182,7 @@ PutResult ScmTier::Impl::Store(Fresh* fresh, size_t bytes, BlockSource source) {
 
 // Stores a dictionary's record. The trainer's thread calls it.
 bool ScmTier::Impl::Store(const Dictionary& dictionary) {
-  const auto where = log_.limit() != 0 && !faults_.IsOver()
+  const auto where = log_.space().limit() != 0 && !faults_.IsOver()
                          ? Reserve(trainer_->dictionaries().RecordBytes(dictionary), Generation::kProven, kNoShare)
                          : std::nullopt;
   if (!where) return false;
@@ -197,7 +197,7 @@ std::optional<SegmentLog::Reservation> ScmTier::Impl::Reserve(uint64_t bytes, Ge
     const unsigned lane = log_.LaneOf(share, generation, log_.LevelOfNew());
     if (auto where = log_.Reserve(lane, bytes)) return where;
     if (!log_.Advance(lane, bytes, SegmentLog::For::kWriter) && !reclaimer_.MakeRoom(share)) return std::nullopt;
-    if (log_.limit() == 0 || faults_.IsOver()) return std::nullopt;
+    if (log_.space().limit() == 0 || faults_.IsOver()) return std::nullopt;
   }
 }
 

@@ -131,7 +131,7 @@ std::string ScmTier::Impl::WhyClosed() const {
   return fmt::format(
       "failed {} times, and {} of its {} segments are out of use: the SCM tier is closed until the cache is opened "
       "anew. Replace the device",
-      faults_.count(), log_.quarantined_segments(), log_.segments());
+      faults_.count(), log_.space().quarantined_segments(), log_.segments());
 }
 
 // Why no size can be changed; `asked` is the subject of the sentence. Ok: it can.
@@ -170,7 +170,7 @@ Status ScmTier::Impl::CheckMemberLimit(const std::string& asked, size_t member, 
   const LogMembers& members = log_.members();
   uint32_t in_all = 0, in_level = 0;
   for (size_t i = 0; i < members.count(); ++i) {
-    const uint32_t left = log_.PresentOf(i, i == member ? wanted : members.limit(i));
+    const uint32_t left = log_.space().PresentOf(i, i == member ? wanted : members.limit(i));
     in_all += left;
     if (log_.LevelOfMember(i) == log_.LevelOfMember(member)) in_level += left;
   }
@@ -205,7 +205,7 @@ Status ScmTier::Impl::SetMemberCapacity(size_t member, uint64_t bytes) {
   {
     const std::lock_guard one_at_a_time(resizing_);
     MEZZ_RETURN_IF_ERROR(CheckMemberLimit(asked, member, static_cast<uint32_t>(wanted)));
-    log_.LimitMember(member, static_cast<uint32_t>(wanted));
+    log_.space().LimitMember(member, static_cast<uint32_t>(wanted));
     reclaimer_.EmptyWithdrawn();
   }
   if (trainer_ != nullptr) trainer_->Wake();

@@ -382,7 +382,7 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   if (!opened->impl_->index_.ok())
     return Status::NoSpace(fmt::format("no memory for the index of {} bytes of SCM; raise expected_block_bytes ({})",
                                        effective.capacity_bytes, effective.expected_block_bytes));
-  for (const SegmentId id : bad) opened->impl_->log_.Quarantine(id);
+  for (const SegmentId id : bad) opened->impl_->log_.space().Quarantine(id);
   const uint32_t all_members = (1u << opened->medium_->begins().size()) - 1;
   opened->impl_->log_.BeginWithout(all_members & ~members.readable);
   if (keep) MEZZ_RETURN_IF_ERROR(opened->ForgetBeyond(superblock));

@@ -102,7 +102,7 @@ void ScmTier::Impl::AuditPacked(const record::Header& header, ScmAudit* audit,
 }
 
 uint64_t ScmTier::capacity_bytes() const {
-  return is_closed() ? 0 : impl_->log_.usable_segments() * impl_->log_.segment_bytes();
+  return is_closed() ? 0 : impl_->log_.space().usable_segments() * impl_->log_.segment_bytes();
 }
 
 bool ScmTier::is_closed() const { return impl_->faults_.IsOver(); }
@@ -114,12 +114,14 @@ size_t ScmTier::max_block_bytes() const {
 
 uint64_t ScmTier::bus_errors() const { return impl_->log_.bus_errors(); }
 uint32_t ScmTier::faults() const { return impl_->faults_.count(); }
-uint64_t ScmTier::quarantined_bytes() const { return impl_->log_.quarantined_segments() * impl_->log_.segment_bytes(); }
+uint64_t ScmTier::quarantined_bytes() const {
+  return impl_->log_.space().quarantined_segments() * impl_->log_.segment_bytes();
+}
 
 uint64_t ScmTier::usage_bytes() const {
   if (is_closed()) return 0;
   const SegmentLog& log = impl_->log_;
-  return (log.segments() - std::min(log.unused_segments(), log.segments())) * log.segment_bytes();
+  return (log.segments() - std::min(log.space().unused_segments(), log.segments())) * log.segment_bytes();
 }
 
 std::vector<ScmTier::MemberFigures> ScmTier::MembersNow() const {

@@ -14,7 +14,7 @@ SegmentCleaner::SegmentCleaner(const CleanerParts& parts, Level level, SegmentCl
 
 bool SegmentCleaner::Work(uint64_t bytes, Mode mode, ShareId needs) {
   // What was begun otherwise ends so.
-  if (mode == Mode::kMove && victim_ && !parts_.log->IsWithdrawn(victim_->segment)) mode = Mode::kSpare;
+  if (mode == Mode::kMove && victim_ && !parts_.log->space().IsWithdrawn(victim_->segment)) mode = Mode::kSpare;
   // What a recovery has not come to is older than all it has, and has no heat.
   if (!victim_ && mode != Mode::kMove && !parts_.log->owners().IsFull(needs, level_) &&
       parts_.log->GiveUpOldest(/*pinned_too=*/mode == Mode::kDropPinned, level_)) {
@@ -237,7 +237,7 @@ bool SegmentCleaner::Demote(uint64_t offset, const record::Header& header, Index
 }
 
 Level SegmentCleaner::LevelToMoveTo() const {
-  if (parts_.log->IsInUse(level_)) return level_;
+  if (parts_.log->space().IsInUse(level_)) return level_;
   return level_ == Level::kFast && parts_.log->has_slow() ? Level::kSlow : Level::kFast;
 }
 
@@ -245,7 +245,7 @@ Level SegmentCleaner::LevelToMoveTo() const {
 // free for writers.
 bool SegmentCleaner::MovesUnjudged() const {
   const Level level = LevelToMoveTo();
-  return parts_.log->free_segments(level) >
+  return parts_.log->space().free_segments(level) >
          log_rules::FreeKept(parts_.log->writer_lanes(level)) + log_rules::kFreeToMove;
 }
 
@@ -272,7 +272,7 @@ bool SegmentCleaner::PointToCopy(Index::Entry entry, const SegmentLog::Reservati
 
 // Reserves space for a record that the faster level demotes, and cleans a little more than that.
 std::optional<SegmentLog::Reservation> SegmentCleaner::TakeIn(uint64_t bytes, ShareId share) {
-  const uint32_t free = parts_.log->free_segments(level_);
+  const uint32_t free = parts_.log->space().free_segments(level_);
   const bool urgent = free <= 1 || parts_.log->owners().IsFull(share, level_);
   if (urgent || free <= 2) Work(bytes * (urgent ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare, share);
   return Reserve(level_, Generation::kYoung, bytes, share, SegmentLog::For::kWriter);
@@ -368,7 +368,7 @@ void SegmentCleaner::RewriteDictionaries(SegmentId lost) {
     if (place == 0) parts_.dictionaries->CallTrainer();  // there may be room now
     if (place == 0 || parts_.log->SegmentAt(place) != lost) continue;
     // A tier that is switched off keeps none; and it would not end.
-    const auto to = parts_.log->limit() == 0
+    const auto to = parts_.log->space().limit() == 0
                         ? std::nullopt
                         : ReserveAsProven(LevelToMoveTo(), parts_.dictionaries->RecordBytes(*dictionary), kNoShare);
     if (!to) {

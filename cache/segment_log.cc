@@ -16,32 +16,18 @@ namespace mezz {
 
 SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t segment_bytes, uint64_t format_id,
                        Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries, uint64_t slow_begin)
-    : guard_(guard),
-      parts_(medium, capacity_bytes, segment_bytes, slow_begin, counters),
+    : parts_(medium, capacity_bytes, segment_bytes, slow_begin, counters),
       headers_(&parts_, format_id),
       owners_(&parts_, &headers_),
       sequences_(&parts_.mutex),
       kept_dictionaries_(&parts_, dictionaries),
-      limit_(parts_.segments) {
-  draining_.reserve(parts_.segments);
-  SetUsableLocked();
-}
-
-// Shares have percent of what is usable, and with less of it there are fewer lanes.
-void SegmentLog::SetUsableLocked() {
-  for (const Level level : {Level::kFast, Level::kSlow}) parts_.shares.SetUsable(parts_.level(level).usable(), level);
-  for (unsigned lane = parts_.lanes.UsedWriters(); lane < parts_.lanes.writers_max(); ++lane) parts_.lanes.Seal(lane);
-}
+      space_(&parts_, &kept_dictionaries_, guard) {}
 
 void SegmentLog::Provide(uint32_t segments, size_t member) {
-  assert(segments <= parts_.members.end(member) - parts_.members.begin(member));
   const std::lock_guard lock(parts_.mutex);
-  const uint32_t from = parts_.members.ready_end(member), end = parts_.members.begin(member) + segments;
-  if (end <= from) return;
-  parts_.LevelHolding(SegmentId{from}).Provide(from, end);
-  parts_.members.SetReadyEnd(member, end);
+  if (!space_.ProvideLocked(segments, member)) return;
   if (parts_.members.out() != 0) QuarantineUnusedLocked();
-  ParkSurplusLocked();
+  space_.ParkSurplusLocked();
 }
 
 std::vector<SegmentLog::Fill> SegmentLog::Fills() const {
@@ -64,11 +50,6 @@ std::vector<SegmentLog::Fill> SegmentLog::Fills() const {
     if (state(SegmentId{i}) == State::kSealed && !listed[i]) add(SegmentId{i}, Generation::kYoung);
   }
   return fills;
-}
-
-bool SegmentLog::IsProvided(SegmentId id) const {
-  const std::lock_guard lock(parts_.mutex);
-  return parts_.members.IsReady(id);
 }
 
 void SegmentLog::Await(std::span<const Fill> fills, bool keep) {
@@ -153,7 +134,7 @@ bool SegmentLog::GiveUpOldest(bool pinned_too, Level level) {
   const SegmentId id = *oldest;
   awaiting_.erase(oldest);
   GiveUpLocked(id);
-  CollectLocked();
+  space_.CollectLocked();
   return true;
 }
 
@@ -161,14 +142,13 @@ void SegmentLog::GiveUpAwaiting() {
   const std::lock_guard lock(parts_.mutex);
   for (const SegmentId id : awaiting_) GiveUpLocked(id);
   awaiting_.clear();
-  CollectLocked();
+  space_.CollectLocked();
 }
 
 // Gives up a segment unread. If it holds the record of a dictionary that is in use, that is written anew.
 void SegmentLog::GiveUpLocked(SegmentId id) {
   kept_dictionaries_.LosePlaceInLocked(id);
-  parts_.table.Change(id, State::kAwaiting, State::kDraining);
-  draining_.push_back(id);
+  space_.DrainLocked(id, State::kAwaiting);
 }
 
 std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64_t bytes) {
@@ -243,7 +223,8 @@ std::optional<SegmentId> SegmentLog::OpenTombstones() {
   if (level.free() <= 1) return std::nullopt;
   const auto sequence = sequences_.TakeLocked();
   if (!sequence) return std::nullopt;
-  const SegmentId id = level.TakeFreeBy([this](SegmentId free) { return std::pair(HadFault(free), Raw(free)); });
+  const SegmentId id =
+      level.TakeFreeBy([this](SegmentId free) { return std::pair(parts_.table.HadFault(free), Raw(free)); });
   headers_.OpenLocked(id, *sequence, Generation::kYoung, kNoShare, State::kTombstones);
   ++tombstone_segments_;
   return id;
@@ -262,9 +243,8 @@ void SegmentLog::CloseTombstones(SegmentId id) {
   const std::lock_guard lock(parts_.mutex);
   assert(tombstone_segments_ > 0);
   --tombstone_segments_;
-  parts_.table.Change(id, State::kTombstones, State::kDraining);
-  draining_.push_back(id);
-  CollectLocked();
+  space_.DrainLocked(id, State::kTombstones);
+  space_.CollectLocked();
 }
 
 uint32_t SegmentLog::tombstone_segments() const {
@@ -306,7 +286,7 @@ void SegmentLog::SealBelow(uint64_t sequence) {
 SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too, ShareId needs, Level at) {
   const std::lock_guard lock(parts_.mutex);
   Victim victim = parts_.level(at).TakeVictim(pinned_too, needs, young_percent_.load(std::memory_order_relaxed));
-  victim.draining = DrainingLocked(at);
+  victim.draining = space_.CountDrainingLocked(at);
   return victim;
 }
 
@@ -338,10 +318,9 @@ void SegmentLog::StartDraining(std::span<const SegmentId> ids) {
   const std::lock_guard lock(parts_.mutex);
   for (const SegmentId id : ids) {
     parts_.shares.NoteHeld(segment(id).share.load(std::memory_order_relaxed), LevelOf(id), -1);
-    parts_.table.Change(id, State::kSealed, State::kDraining);
-    draining_.push_back(id);
+    space_.DrainLocked(id, State::kSealed);
   }
-  CollectLocked();
+  space_.CollectLocked();
 }
 
 void SegmentLog::Requeue(SegmentId id) {
@@ -349,107 +328,9 @@ void SegmentLog::Requeue(SegmentId id) {
   parts_.LevelHolding(id).Queue(id, Generation::kProven);
 }
 
-void SegmentLog::CollectDrained() {
-  const std::lock_guard lock(parts_.mutex);
-  CollectLocked();
-}
-
-void SegmentLog::CollectLocked() {
-  std::erase_if(draining_, [this](SegmentId id) {
-    if (!parts_.table.FreeIfDrained(id)) return false;
-    kept_dictionaries_.ReleaseLocked(id);
-    if (IsCondemned(id)) {
-      QuarantineLocked(id);
-      return true;
-    }
-    if (!parts_.members.IsReady(id)) {
-      parts_.table.Change(id, State::kFree, State::kUnready);
-      parts_.LevelHolding(id).NoteUnready();
-      return true;
-    }
-    parts_.LevelHolding(id).AddFree(id);
-    return true;
-  });
-  ParkSurplusLocked();  // what was quarantined is no surplus any more
-}
-
-uint32_t SegmentLog::PresentOf(size_t member, uint32_t count) const {
-  const std::lock_guard lock(parts_.mutex);
-  uint32_t present = 0;
-  for (uint32_t i = parts_.members.begin(member); i < parts_.members.begin(member) + count; ++i)
-    present += state(SegmentId{i}) != State::kQuarantined && !IsCondemned(SegmentId{i}) ? 1 : 0;
-  return present;
-}
-
-uint32_t SegmentLog::LimitTo(uint32_t count) {
-  const std::lock_guard lock(parts_.mutex);
-  assert(!has_slow() || count == 0 || count >= 2 * log_rules::kSegmentsOfLevelMin);
-  limit_ = count;
-  SplitLimitLocked();
-  return ToReclaimLocked(Level::kFast) + ToReclaimLocked(Level::kSlow);
-}
-
-// Gives each level its part of the limit, and all of it to one if the other has too little to be used.
-void SegmentLog::SplitLimitLocked() {
-  const uint64_t of_fast = parts_.levels[0].present(), of_slow = parts_.levels[1].present();
-  uint32_t fast = limit_;
-  if (of_fast < log_rules::kSegmentsOfLevelMin && of_slow > of_fast) {
-    fast = 0;
-  } else if (of_slow >= log_rules::kSegmentsOfLevelMin && limit_ != 0) {
-    fast = std::clamp(static_cast<uint32_t>(limit_ * of_fast / (of_fast + of_slow)), log_rules::kSegmentsOfLevelMin,
-                      limit_ - log_rules::kSegmentsOfLevelMin);
-  }
-  parts_.levels[0].LimitTo(fast);
-  parts_.levels[1].LimitTo(limit_ - fast);
-  SetUsableLocked();
-  ParkSurplusLocked();
-}
-
-void SegmentLog::LimitMember(size_t member, uint32_t count) {
-  const std::lock_guard lock(parts_.mutex);
-  parts_.members.LimitTo(member, count);
-  parts_.level(LevelOfMember(member)).FollowMembers();
-  parts_.lanes.SealIf([this](unsigned, SegmentId open) { return IsWithdrawn(open); });
-  SplitLimitLocked();
-}
-
 SegmentLog::Victim SegmentLog::TakeWithdrawn(Level level) {
   const std::lock_guard lock(parts_.mutex);
   return parts_.level(level).TakeWithdrawn();
-}
-
-bool SegmentLog::HasWithdrawn(Level level) const {
-  const std::lock_guard lock(parts_.mutex);
-  return parts_.level(level).HasWithdrawn();
-}
-
-uint32_t SegmentLog::DrainingLocked(Level level) const {
-  const auto lies_there = [&](SegmentId id) { return LevelOf(id) == level && !IsWithdrawn(id); };
-  return static_cast<uint32_t>(std::ranges::count_if(draining_, lies_there));
-}
-
-// How many segments of the level must still be reclaimed, without those that drain already.
-uint32_t SegmentLog::ToReclaimLocked(Level at) const { return parts_.level(at).ToReclaim(DrainingLocked(at)); }
-
-bool SegmentLog::MustShrink(Level level) const {
-  const std::lock_guard lock(parts_.mutex);
-  return ToReclaimLocked(level) != 0;
-}
-
-void SegmentLog::Quarantine(SegmentId id) {
-  const std::lock_guard lock(parts_.mutex);
-  assert(!parts_.members.HasReady() && state(id) == State::kUnready);
-  parts_.LevelHolding(id).NoteReady();
-  parts_.table.Change(id, State::kUnready, State::kFree);
-  QuarantineLocked(id);
-}
-
-// Takes a segment out of use. REQUIRES: it is kFree, and in no list.
-void SegmentLog::QuarantineLocked(SegmentId id) {
-  parts_.table.Change(id, State::kFree, State::kQuarantined);
-  parts_.LevelHolding(id).NoteQuarantined(id);
-  SetUsableLocked();
-  if (faults_ != nullptr && parts_.segments - quarantined_segments() < kSegmentsMin) faults_->Close();
 }
 
 void SegmentLog::NoteBusError(uint64_t offset) {
@@ -487,7 +368,7 @@ void SegmentLog::BeginWithout(uint32_t members) {
 
 void SegmentLog::NoteLost(uint32_t members) {
   for (size_t member = 0; member < parts_.members.count(); ++member) {
-    if ((members >> member & 1) != 0) parts_.level(LevelOfMember(member)).NoteLost(parts_.members.limit(member));
+    if ((members >> member & 1) != 0) parts_.level(parts_.LevelOfMember(member)).NoteLost(parts_.members.limit(member));
   }
 }
 
@@ -509,7 +390,7 @@ std::vector<SegmentId> SegmentLog::TakeCondemned() {
   bool left = false;
   for (uint32_t i = 0; i < parts_.segments; ++i) {
     const SegmentId id{i};
-    if (!IsCondemned(id)) continue;
+    if (!parts_.table.IsCondemned(id)) continue;
     parts_.lanes.SealIf([id](unsigned, SegmentId open) { return open == id; });
     left |= state(id) == State::kAwaiting && !parts_.members.IsOut(id);  // once it is adopted
     if (state(id) != State::kSealed) continue;                           // CollectLocked sees to it, or did
@@ -531,7 +412,7 @@ void SegmentLog::QuarantineUnusedLocked() {
   const auto take = [this](SegmentId id, State from) {
     if (!parts_.members.IsOut(id)) return false;
     if (from != State::kFree) parts_.table.Change(id, from, State::kFree);
-    QuarantineLocked(id);
+    space_.QuarantineLocked(id);
     return true;
   };
   for (LogLevel& level : parts_.levels) level.RemoveUnused(take);
@@ -544,16 +425,7 @@ void SegmentLog::QuarantineUnusedLocked() {
     if (state(SegmentId{i}) == State::kUnready && take(SegmentId{i}, State::kUnready))
       parts_.LevelHolding(SegmentId{i}).NoteReady();
   }
-  CollectLocked();
-}
-
-// Parks what is free beyond the limits, and frees what was parked for a lower one.
-void SegmentLog::ParkSurplusLocked() {
-  for (LogLevel& level : parts_.levels) {
-    level.Unpark();
-    // What writers and reclaim need to go on meanwhile; in the end as many are free anyway.
-    level.Park(std::min(parts_.lanes.of_rest(), level.limit() / 4));
-  }
+  space_.CollectLocked();
 }
 
 uint64_t SegmentLog::DramBytesFor(uint32_t segments, bool has_slow) {
@@ -570,7 +442,7 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
     if (state(id) != want) violations->push_back(fmt::format("segment {} is in the wrong list", Raw(id)));
   };
   for (const LogLevel& level : parts_.levels) level.Audit(check, violations);
-  for (const SegmentId id : draining_) check(id, State::kDraining);
+  for (const SegmentId id : space_.DrainingLocked()) check(id, State::kDraining);
   for (const SegmentId id : awaiting_) check(id, State::kAwaiting);
   uint32_t unready = 0, quarantined = 0;
   std::array<std::array<uint32_t, kSharesMax>, kLevels> held{};
@@ -579,7 +451,7 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
     if (parts_.table.writers(id) != 0) violations->push_back(fmt::format("segment {} has a writer who never left", i));
     if (state(id) == State::kUnready) ++unready;
     const bool writable = state(id) == State::kFree || state(id) == State::kOpen || state(id) == State::kParked;
-    if (IsWithdrawn(id) && state(id) == State::kFree)
+    if (space_.IsWithdrawn(id) && state(id) == State::kFree)
       violations->push_back(fmt::format("segment {} is withdrawn and free", i));
     if (parts_.members.IsReady(id) ? state(id) == State::kUnready : writable)
       violations->push_back(fmt::format("segment {} is ready or not, against what was provided", i));
@@ -619,9 +491,10 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
   const uint32_t unready_counted = parts_.levels[0].unready() + parts_.levels[1].unready();
   if (unready != unready_counted)
     violations->push_back(fmt::format("{} segments are unready, {} counted", unready, unready_counted));
-  if (quarantined != quarantined_segments())
-    violations->push_back(fmt::format("{} segments are quarantined, {} counted", quarantined, quarantined_segments()));
-  size_t all = draining_.size() + awaiting_.size() + tombstone_segments_ + quarantined_segments();
+  if (quarantined != space_.quarantined_segments())
+    violations->push_back(
+        fmt::format("{} segments are quarantined, {} counted", quarantined, space_.quarantined_segments()));
+  size_t all = space_.DrainingLocked().size() + awaiting_.size() + tombstone_segments_ + space_.quarantined_segments();
   for (const LogLevel& level : parts_.levels) all += level.sealed() + level.unused() - level.unready();
   if (all > parts_.segments) violations->push_back("more segments than the medium holds");
 }

@@ -21,6 +21,7 @@
 #include "cache/log_parts.h"
 #include "cache/log_rules.h"
 #include "cache/log_sequences.h"
+#include "cache/log_space.h"
 #include "cache/media/medium.h"
 #include "cache/media/near_media.h"
 #include "cache/pack/dictionaries.h"
@@ -70,6 +71,8 @@ class SegmentLog {
   const SegmentHeaders& headers() const { return headers_; }
   SegmentOwners& owners() { return owners_; }
   const SegmentOwners& owners() const { return owners_; }
+  LogSpace& space() { return space_; }
+  const LogSpace& space() const { return space_; }
   KeptDictionaries& kept_dictionaries() { return kept_dictionaries_; }
   const KeptDictionaries& kept_dictionaries() const { return kept_dictionaries_; }
 
@@ -119,20 +122,16 @@ class SegmentLog {
   // The fill of every sealed segment. Within a queue, those that reclaim would take first come first. REQUIRES: no
   // other call runs, and nobody reclaims.
   std::vector<Fill> Fills() const;
-  // Whether the segment is ready to be written to.
-  bool IsProvided(SegmentId id) const;
   // Whether the medium, or one of several, begins with the segment.
   bool BeginsMedium(SegmentId id) const { return parts_.members.Begins(id); }
 
   uint32_t segments() const { return parts_.segments; }
   // Whether the media are ordered.
-  bool has_slow() const { return parts_.fast_segments < parts_.segments; }
+  bool has_slow() const { return parts_.has_slow(); }
   Level LevelOf(SegmentId id) const { return parts_.LevelOf(id); }
-  Level LevelOfMember(size_t member) const { return LevelOf(SegmentId{parts_.members.begin(member)}); }
-  // Whether the level has segments enough to be written to. A hint.
-  bool IsInUse(Level level) const { return parts_.level(level).usable() >= log_rules::kSegmentsOfLevelMin; }
+  Level LevelOfMember(size_t member) const { return parts_.LevelOfMember(member); }
   // The level for what is not on the medium yet: the fast one, as long as it is in use.
-  Level LevelOfNew() const { return !has_slow() || IsInUse(Level::kFast) ? Level::kFast : Level::kSlow; }
+  Level LevelOfNew() const { return !has_slow() || space_.IsInUse(Level::kFast) ? Level::kFast : Level::kSlow; }
   uint64_t segment_bytes() const { return parts_.segment_bytes(); }
   SegmentId SegmentAt(uint64_t offset) const { return parts_.SegmentAt(offset); }
   uint64_t FirstRecord(SegmentId id) const { return parts_.FirstRecord(id); }
@@ -227,14 +226,13 @@ class SegmentLog {
   // are most of the segment it is hollow: the next victim, whatever its generation. REQUIRES: the caller has it pinned,
   // so that the bytes are of this fill.
   void NoteDead(SegmentId id, uint64_t bytes);
-  // Frees draining segments that are not pinned any more.
-  void CollectDrained();
 
   // From now on `faults` is told by NoteFault, and when quarantine leaves fewer than kSegmentsMin segments. If it has
   // no limit, no segment is condemned. It is not owned. `member_faults_max`: after so many faults one of several media
   // is left out; 0: never. REQUIRES: nothing was provided.
   void TellFaultsTo(Faults* faults, uint32_t member_faults_max = 0) {
     faults_ = faults;
+    space_.CloseIfTooFew(faults);
     member_faults_max_ = member_faults_max;
   }
   // Leaves media out, of several (a bit each): all their segments are condemned. Takes no lock.
@@ -249,8 +247,6 @@ class SegmentLog {
   // Writer lanes of the fast level are then for one group of processors each, if there are enough; the other lanes are
   // shared. REQUIRES: nothing was provided.
   void PreferNear(NearMedia near) { parts_.lanes.PreferNear(std::move(near)); }
-  // Takes the segment out of use for good. REQUIRES: it is kUnready, and nothing was provided.
-  void Quarantine(SegmentId id);
   // Tells that something in the segment was whole in this life and is not any more. The kFaultsOfSegmentMax-th such
   // call condemns the segment. Takes no lock. REQUIRES: the caller has the segment pinned, or it is the victim, or the
   // caller's tombstones lie there.
@@ -259,19 +255,13 @@ class SegmentLog {
   // lock, touches no memory of the medium and needs no pin, so it may be called at any point.
   void NoteBusError(uint64_t offset);
   uint64_t bus_errors() const { return bus_errors_.load(std::memory_order_relaxed); }
-  bool HadFault(SegmentId id) const { return segment(id).faults.load(std::memory_order_relaxed) != 0; }
+  bool HadFault(SegmentId id) const { return parts_.table.HadFault(id); }
   // A hint that TakeCondemned may find one.
   bool HasCondemned() const { return condemned_.load(std::memory_order_relaxed); }
-  bool IsCondemned(SegmentId id) const {
-    return segment(id).faults.load(std::memory_order_relaxed) >= log_rules::kFaultsOfSegmentMax;
-  }
+  bool IsCondemned(SegmentId id) const { return parts_.table.IsCondemned(id); }
   // The condemned segments, as TakeVictim(pinned_too) would give them; they are to be drained. Not among them are those
   // that have writers, which leave soon, and the victim.
   std::vector<SegmentId> TakeCondemned();
-  uint32_t quarantined_segments() const { return parts_.levels[0].quarantined() + parts_.levels[1].quarantined(); }
-  // How many segments may be in use at once.
-  uint32_t usable_segments() const { return usable_segments(Level::kFast) + usable_segments(Level::kSlow); }
-  uint32_t usable_segments(Level level) const { return parts_.level(level).usable(); }
   // Whether segments of the level wait to be reclaimed. If TakeVictim(pinned_too) gives none of them, they have
   // writers, which leave soon.
   bool HasSealed(Level level = Level::kFast) const;
@@ -282,30 +272,7 @@ class SegmentLog {
   // Sets the share of the segments in use that the young may hold before they are reclaimed first.
   void SetYoungPercent(unsigned percent) { young_percent_.store(percent, std::memory_order_relaxed); }
 
-  // Keeps all but `count` segments from use, of each level in proportion. Returns how many segments must still be
-  // reclaimed for that, without those that drain already. While some are left, writers keep a few free segments, so
-  // that no put waits for all of it.
-  uint32_t LimitTo(uint32_t count);
-  // Keeps all but the first `count` segments of one of several media from use: they are withdrawn. Those that hold
-  // records are to be emptied (TakeWithdrawn), and are then parked.
-  void LimitMember(size_t member, uint32_t count);
-  bool IsWithdrawn(SegmentId id) const { return parts_.members.IsWithdrawn(id); }
-  // How many of the first `count` segments of the medium can be used.
-  uint32_t PresentOf(size_t member, uint32_t count) const;
-  // Whether withdrawn segments of the level are still to be emptied.
-  bool HasWithdrawn(Level level) const;
-  // Whether segments of the level must be reclaimed for LimitTo.
-  bool MustShrink(Level level) const;
-  uint32_t draining_segments() const {
-    const std::lock_guard lock(parts_.mutex);
-    return static_cast<uint32_t>(draining_.size());
-  }
-  uint32_t limit() const { return parts_.levels[0].limit() + parts_.levels[1].limit(); }
-  uint32_t free_segments(Level level = Level::kFast) const { return parts_.level(level).free_count(); }
   uint32_t hollow_segments(Level level = Level::kFast) const { return parts_.level(level).hollow_count(); }
-  uint32_t unused_segments() const {  // hold no records
-    return parts_.levels[0].unused_count() + parts_.levels[1].unused_count() + quarantined_segments();
-  }
 
   // Only Await allocates the list of awaiting segments, so its capacity does not change meanwhile.
   uint64_t dram_bytes() const {
@@ -324,36 +291,26 @@ class SegmentLog {
   Segment& segment(SegmentId id) { return parts_.table[id]; }
   const Segment& segment(SegmentId id) const { return parts_.table[id]; }
   void Subtract(SegmentId id, uint64_t what) {
-    // A forked child has copies of its parent's pins, and perhaps of its locks, and leaves them alone.
-    if (parts_.table.Subtract(id, what) && guard_.InParent()) [[unlikely]]
-      CollectDrained();
+    if (parts_.table.Subtract(id, what)) [[unlikely]]
+      space_.CollectDrained();
   }
   void GiveUpLocked(SegmentId id);
-  void SplitLimitLocked();
-  void SetUsableLocked();
   void NoteLost(uint32_t members);
-  uint32_t ToReclaimLocked(Level level) const;
-  uint32_t DrainingLocked(Level level) const;
   void CountFault(SegmentId id);
   void QuarantineUnusedLocked();
-  void QuarantineLocked(SegmentId id);
-  void CollectLocked();
-  void ParkSurplusLocked();
   bool IsReservedAwaiting(SegmentId id) const;
 
-  const ForkGuard& guard_;
   LogParts parts_;
   SegmentHeaders headers_;
   SegmentOwners owners_;
   LogSequences sequences_;
   KeptDictionaries kept_dictionaries_;
-  uint32_t limit_;  // GUARDED_BY(parts_.mutex): as LimitTo was told
+  LogSpace space_;
   Faults* faults_ = nullptr;
   uint32_t member_faults_max_ = 0;
   bool slow_forgets_ = false;
 
   // These have their full capacity from the start: no allocation later.
-  std::vector<SegmentId> draining_;                       // GUARDED_BY(parts_.mutex)
   std::vector<SegmentId> awaiting_;                       // GUARDED_BY(parts_.mutex), oldest first
   bool keeps_awaiting_ = false;                           // GUARDED_BY(parts_.mutex)
   uint32_t tombstone_segments_ = 0;                       // GUARDED_BY(parts_.mutex)

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cache/base/atomic.h"
+#include "cache/log_rules.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -92,6 +93,12 @@ class SegmentTable {
   State state(SegmentId id) const { return StateOf(Control(id)); }
   uint64_t pins(SegmentId id) const { return PinsOf(Control(id)); }
   uint64_t writers(SegmentId id) const { return WritersOf(Control(id)); }
+
+  bool HadFault(SegmentId id) const { return (*this)[id].faults.load(std::memory_order_relaxed) != 0; }
+  // Whether the segment is to be taken out of use.
+  bool IsCondemned(SegmentId id) const {
+    return (*this)[id].faults.load(std::memory_order_relaxed) >= log_rules::kFaultsOfSegmentMax;
+  }
 
   // Adds a pin. False: the segment was neither open nor sealed, and the pin is to be subtracted again.
   bool TryPin(SegmentId id) {

@@ -181,7 +181,8 @@ bool Tombstones::HasRoomLocked() const {
   if (segments_.empty()) return false;
   const ErasedKeys::Segment& last = segments_.back();
   const uint64_t end = (Raw(last.id) + uint64_t{1}) * log_->segment_bytes();
-  return last.tail + sizeof(Tombstone) <= end && log_->IsProvided(last.id) && !log_->IsWithdrawn(last.id);
+  return last.tail + sizeof(Tombstone) <= end && log_->space().IsProvided(last.id) &&
+         !log_->space().IsWithdrawn(last.id);
 }
 
 // Opens a segment. The superblock counts it before it has a tombstone, so that a header that is damaged later is
@@ -198,7 +199,7 @@ std::optional<Tombstones::Added> Tombstones::OpenSegmentLocked() {
     log_->CloseTombstones(*id);
     return Added::kFailed;
   }
-  if (TrimLocked(log_->limit()) == Stored::kNowhere) return Added::kFailed;
+  if (TrimLocked(log_->space().limit()) == Stored::kNowhere) return Added::kFailed;
   return std::nullopt;
 }
 

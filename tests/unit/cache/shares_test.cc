@@ -98,7 +98,7 @@ TEST_F(SharesOfALogTest, AFullShareTakesItsOwnAlsoWhereSpaceIsFree) {
   for (int i = 0; i < 8; ++i) ASSERT_TRUE(Fill(few));
   EXPECT_TRUE(log.owners().IsFull(few));
   EXPECT_FALSE(Fill(few));
-  EXPECT_GT(log.free_segments(), 20u);
+  EXPECT_GT(log.space().free_segments(), 20u);
   EXPECT_TRUE(log.Advance(log.LaneOf(few, Generation::kProven), kMost, SegmentLog::For::kReclaim)) << "survivors go on";
   EXPECT_EQ(Reclaim(few), few);
   EXPECT_EQ(Reclaim(few), few);
@@ -114,7 +114,7 @@ TEST_F(SharesOfALogTest, WhereAllSegmentsOfAFullShareAreOpenItsOwnIsSealed) {
   ASSERT_EQ(Reclaim(few), few);
   ASSERT_EQ(Reclaim(few), few);
   ASSERT_TRUE(log.owners().ChangeShare(few, {.max_percent = 10}).ok());
-  ASSERT_TRUE(log.LimitTo(10) == 0);  // of which it may hold the least, 4
+  ASSERT_TRUE(log.space().LimitTo(10) == 0);  // of which it may hold the least, 4
   ASSERT_TRUE(Fill(few) && Fill(few));
   for (int i = 0; i < 2; ++i) ASSERT_EQ(Reclaim(few), few);
   EXPECT_EQ(Held(few), 2u) << "both open";
@@ -146,12 +146,12 @@ TEST_F(SharesOfALogTest, LimitsFollowTheCapacityInUse) {
   const ShareId share = Add("share", {.reserved_percent = 50, .max_percent = 75});
   EXPECT_EQ(log.owners().UseOf(share).reserved, 20u);
   EXPECT_EQ(log.owners().UseOf(share).max, 30u);
-  log.LimitTo(20);
+  log.space().LimitTo(20);
   EXPECT_EQ(log.owners().UseOf(share).reserved, 10u);
   EXPECT_EQ(log.owners().UseOf(share).max, 15u);
-  log.LimitTo(0);
+  log.space().LimitTo(0);
   EXPECT_EQ(log.owners().UseOf(share).reserved, 0u);
-  log.LimitTo(40);
+  log.space().LimitTo(40);
   EXPECT_EQ(log.owners().UseOf(share).max, 30u);
 }
 
@@ -216,7 +216,7 @@ TEST_F(SharesOfALogTest, AShareThatIsRemovedKeepsNothingOpenAndItsNumberIsAnothe
     while (Reclaim(kNoShare)) continue;
     ASSERT_EQ(Held(share), 0u);
   }
-  EXPECT_EQ(log.free_segments(), 40u);
+  EXPECT_EQ(log.space().free_segments(), 40u);
 }
 
 TEST_F(SharesOfALogTest, WhatAnotherReservesStaysOpen) {
@@ -227,7 +227,7 @@ TEST_F(SharesOfALogTest, WhatAnotherReservesStaysOpen) {
   const SegmentLog::Reservation few = *log.Reserve(lane, kLineBytes);
   log.Leave(few);
   ASSERT_TRUE(Fill(other));
-  while (log.free_segments() > 1) ASSERT_TRUE(log.OpenTombstones());
+  while (log.space().free_segments() > 1) ASSERT_TRUE(log.OpenTombstones());
   EXPECT_FALSE(Fill(other));
   EXPECT_EQ(log.state(few.segment), SegmentLog::State::kOpen) << "the other could not take it";
   EXPECT_EQ(Reclaim(other), other);
