@@ -19,7 +19,7 @@ namespace mezz {
 // MakeRoom drops a victim whole.
 //
 // While a recovery goes on, segments that it has not reached yet go first, the oldest whole and unread: their records
-// have no heat, and would go next (SegmentLog::GiveUpOldest).
+// have no heat, and would go next (AwaitingSegments::GiveUpOldest).
 //
 // Segments whose memory failed go before all others, at the next put. Their records are not read again.
 //

@@ -75,7 +75,7 @@ bool ScmTier::Impl::EraseHere(const BlockKey& key) {
 // by the stage, whose thread may be storing a block that was forgotten meanwhile.
 void ScmTier::Impl::EraseAll() {
   if (stage_ != nullptr) stage_->ForgetAll();
-  if (recoverer_ != nullptr && guard_.InParent()) log_.GiveUpAwaiting();
+  if (recoverer_ != nullptr && guard_.InParent()) log_.awaiting().GiveUpAll();
   if (!remembers_ || !guard_.InParent()) return index_.Clear();
   {
     const std::lock_guard stage_stores_nothing(store_mutex_);
@@ -92,7 +92,7 @@ void ScmTier::Impl::EraseAll() {
 void ScmTier::Impl::CloseForGood() {
   if (!guard_.InParent() || !faults_.Claim()) return;
   if (stage_ != nullptr) stage_->ForgetAll();
-  if (recoverer_ != nullptr) log_.GiveUpAwaiting();
+  if (recoverer_ != nullptr) log_.awaiting().GiveUpAll();
   index_.Clear();
   if (erases_durably_) ForsakeRestart();
   if (!options_.on_trouble) return;

@@ -141,7 +141,7 @@ void ScmTier::Impl::StartRecovery(const ScmOptions& options, std::shared_ptr<con
 std::optional<SnapshotPlace> ScmTier::Impl::WriteSnapshot() {
   const auto forgets = [](const ScmMember& member) { return !Remembers(member.medium); };
   if (log_.members().out() != 0 || std::ranges::any_of(options_.members, forgets)) return std::nullopt;
-  if (log_.HasAwaiting() || (trainer_ != nullptr && !trainer_->KnowsNumbers())) return std::nullopt;
+  if (log_.awaiting().HasAny() || (trainer_ != nullptr && !trainer_->KnowsNumbers())) return std::nullopt;
   std::optional<SnapshotPlace> place;
   (void)IfThereIsMemory([&] {
     if (nameless_.load(std::memory_order_relaxed)) ForgetNameless();

@@ -17,7 +17,7 @@ bool SegmentCleaner::Work(uint64_t bytes, Mode mode, ShareId needs) {
   if (mode == Mode::kMove && victim_ && !parts_.log->space().IsWithdrawn(victim_->segment)) mode = Mode::kSpare;
   // What a recovery has not come to is older than all it has, and has no heat.
   if (!victim_ && mode != Mode::kMove && !parts_.log->owners().IsFull(needs, level_) &&
-      parts_.log->GiveUpOldest(/*pinned_too=*/mode == Mode::kDropPinned, level_)) {
+      parts_.log->awaiting().GiveUpOldest(/*pinned_too=*/mode == Mode::kDropPinned, level_)) {
     parts_.counters->Add(Event::kScmSegmentReclaimed, BlockRole::kOther);
     return true;
   }

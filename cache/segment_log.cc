@@ -21,7 +21,8 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       owners_(&parts_, &headers_),
       sequences_(&parts_.mutex),
       kept_dictionaries_(&parts_, dictionaries),
-      space_(&parts_, &kept_dictionaries_, guard) {}
+      space_(&parts_, &kept_dictionaries_, guard),
+      awaiting_(&parts_, &headers_, &kept_dictionaries_, &space_) {}
 
 void SegmentLog::Provide(uint32_t segments, size_t member) {
   const std::lock_guard lock(parts_.mutex);
@@ -50,105 +51,6 @@ std::vector<SegmentLog::Fill> SegmentLog::Fills() const {
     if (state(SegmentId{i}) == State::kSealed && !listed[i]) add(SegmentId{i}, Generation::kYoung);
   }
   return fills;
-}
-
-void SegmentLog::Await(std::span<const Fill> fills, bool keep) {
-  const std::lock_guard lock(parts_.mutex);
-  assert(!parts_.members.HasReady() && awaiting_.empty());
-  awaiting_.reserve(fills.size());
-  for (const Fill& fill : fills) {
-    segment(fill.segment).sequence.store(fill.sequence, std::memory_order_relaxed);
-    parts_.table.Change(fill.segment, State::kUnready, State::kAwaiting);
-    if (keep) parts_.table.Add(fill.segment, SegmentTable::kPin, std::memory_order_relaxed);
-    awaiting_.push_back(fill.segment);
-    parts_.LevelHolding(fill.segment).NoteReady();
-  }
-  keeps_awaiting_ = keep;
-}
-
-void SegmentLog::LetGoOfAwaiting() {
-  const std::lock_guard lock(parts_.mutex);
-  keeps_awaiting_ = false;
-}
-
-void SegmentLog::OrderAwaiting() {
-  const std::lock_guard lock(parts_.mutex);
-  assert(keeps_awaiting_);
-  std::ranges::sort(awaiting_, {}, [this](SegmentId id) { return Sequence(id); });
-}
-
-bool SegmentLog::PinAwaiting(SegmentId id) {
-  if (parts_.table.Add(id, SegmentTable::kPin, std::memory_order_acquire) == State::kAwaiting) return true;
-  Unpin(id);
-  return false;
-}
-
-bool SegmentLog::IsAwaiting(SegmentId id) const {
-  const std::lock_guard lock(parts_.mutex);
-  return state(id) == State::kAwaiting;
-}
-
-bool SegmentLog::HasAwaiting() const {
-  const std::lock_guard lock(parts_.mutex);
-  return !awaiting_.empty();
-}
-
-bool SegmentLog::AdoptAwaiting(const Fill& fill) {
-  const std::lock_guard lock(parts_.mutex);
-  assert(pins(fill.segment) > 0 && fill.tail >= FirstRecord(fill.segment));
-  if (state(fill.segment) != State::kAwaiting) return false;
-  if (fill.tail == FirstRecord(fill.segment)) {
-    std::erase(awaiting_, fill.segment);
-    GiveUpLocked(fill.segment);
-    return false;
-  }
-  const uint64_t tag = headers_.ReadOwner(fill.segment).tag;
-  const ShareId share = parts_.shares.Find(tag);
-  if (parts_.shares.IsFull(share, LevelOf(fill.segment))) {  // the youngest came first
-    std::erase(awaiting_, fill.segment);
-    GiveUpLocked(fill.segment);
-    return false;
-  }
-  Segment& s = segment(fill.segment);
-  s.sequence.store(fill.sequence, std::memory_order_relaxed);  // by its own header, whatever Await was told
-  s.tail.store(fill.tail - parts_.BeginOf(fill.segment), std::memory_order_relaxed);
-  s.dead.store(fill.dead, std::memory_order_relaxed);
-  s.adopted = true;
-  parts_.table.Add(fill.segment, SegmentTable::kWriter, std::memory_order_relaxed);
-  parts_.GiveToLocked(fill.segment, share, tag);
-  parts_.table.Change(fill.segment, State::kAwaiting, State::kSealed);
-  // It is the last one, but for those that other threads have not come to yet.
-  awaiting_.erase(std::find(awaiting_.rbegin(), awaiting_.rend(), fill.segment).base() - 1);
-  parts_.LevelHolding(fill.segment).Queue(fill.segment, fill.generation, LogLevel::At::kBegin);
-  return true;
-}
-
-bool SegmentLog::GiveUpOldest(bool pinned_too, Level level) {
-  const std::lock_guard lock(parts_.mutex);
-  if (keeps_awaiting_ && !pinned_too) return false;
-  const auto oldest = std::ranges::find_if(awaiting_, [&](SegmentId id) {
-    return LevelOf(id) == level && parts_.level(level).MayTake(id, pinned_too) &&
-           (pinned_too || parts_.shares.count() == 0 || !IsReservedAwaiting(id));
-  });
-  if (oldest == awaiting_.end()) return false;
-  const SegmentId id = *oldest;
-  awaiting_.erase(oldest);
-  GiveUpLocked(id);
-  space_.CollectLocked();
-  return true;
-}
-
-void SegmentLog::GiveUpAwaiting() {
-  const std::lock_guard lock(parts_.mutex);
-  for (const SegmentId id : awaiting_) GiveUpLocked(id);
-  awaiting_.clear();
-  space_.CollectLocked();
-}
-
-// Gives up a segment unread. If it holds the record of a dictionary that is in use, that is written anew.
-void SegmentLog::GiveUpLocked(SegmentId id) {
-  kept_dictionaries_.LosePlaceInLocked(id);
-  space_.DrainLocked(id, State::kAwaiting);
 }
 
 std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64_t bytes) {
@@ -290,22 +192,9 @@ SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too, ShareId needs, Level 
   return victim;
 }
 
-// Whether an awaiting segment's share has no more than its reserve, awaiting ones included.
-bool SegmentLog::IsReservedAwaiting(SegmentId id) const {
-  const ShareId share = segment(id).share.load(std::memory_order_relaxed);
-  if (share == kNoShare) return false;
-  const Level level = LevelOf(id);
-  const auto is_its = [&](SegmentId other) {
-    return LevelOf(other) == level && segment(other).share.load(std::memory_order_relaxed) == share;
-  };
-  return parts_.shares.held(share, level) + std::ranges::count_if(awaiting_, is_its) <=
-         parts_.shares.reserved(share, level);
-}
-
 bool SegmentLog::HasSealed(Level level) const {
   const std::lock_guard lock(parts_.mutex);
-  return parts_.level(level).sealed() != 0 ||
-         std::ranges::any_of(awaiting_, [&](SegmentId id) { return LevelOf(id) == level; });
+  return parts_.level(level).sealed() != 0 || awaiting_.HasAnyLocked(level);
 }
 
 uint32_t SegmentLog::PinnedSegments() const {
@@ -416,11 +305,7 @@ void SegmentLog::QuarantineUnusedLocked() {
     return true;
   };
   for (LogLevel& level : parts_.levels) level.RemoveUnused(take);
-  std::erase_if(awaiting_, [this](SegmentId id) {
-    if (!parts_.members.IsOut(id)) return false;
-    GiveUpLocked(id);
-    return true;
-  });
+  awaiting_.GiveUpIfLocked([this](SegmentId id) { return parts_.members.IsOut(id); });
   for (uint32_t i = 0; i < parts_.segments; ++i) {
     if (state(SegmentId{i}) == State::kUnready && take(SegmentId{i}, State::kUnready))
       parts_.LevelHolding(SegmentId{i}).NoteReady();
@@ -443,7 +328,7 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
   };
   for (const LogLevel& level : parts_.levels) level.Audit(check, violations);
   for (const SegmentId id : space_.DrainingLocked()) check(id, State::kDraining);
-  for (const SegmentId id : awaiting_) check(id, State::kAwaiting);
+  for (const SegmentId id : awaiting_.ListLocked()) check(id, State::kAwaiting);
   uint32_t unready = 0, quarantined = 0;
   std::array<std::array<uint32_t, kSharesMax>, kLevels> held{};
   for (uint32_t i = 0; i < parts_.segments; ++i) {
@@ -494,7 +379,8 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
   if (quarantined != space_.quarantined_segments())
     violations->push_back(
         fmt::format("{} segments are quarantined, {} counted", quarantined, space_.quarantined_segments()));
-  size_t all = space_.DrainingLocked().size() + awaiting_.size() + tombstone_segments_ + space_.quarantined_segments();
+  size_t all = space_.DrainingLocked().size() + awaiting_.ListLocked().size() + tombstone_segments_ +
+               space_.quarantined_segments();
   for (const LogLevel& level : parts_.levels) all += level.sealed() + level.unused() - level.unready();
   if (all > parts_.segments) violations->push_back("more segments than the medium holds");
 }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/awaiting_segments.h"
 #include "cache/base/atomic.h"
 #include "cache/base/fork_guard.h"
 #include "cache/counters.h"
@@ -26,6 +27,7 @@
 #include "cache/media/near_media.h"
 #include "cache/pack/dictionaries.h"
 #include "cache/record.h"
+#include "cache/segment_fill.h"
 #include "cache/segment_headers.h"
 #include "cache/segment_owners.h"
 #include "cache/types.h"
@@ -51,6 +53,7 @@ struct LogPosition {
 class SegmentLog {
  public:
   using State = SegmentTable::State;
+  using Fill = SegmentFill;
 
   // Space taken in an open segment. The segment counts a writer and a pin for it until Leave.
   struct Reservation {
@@ -71,44 +74,12 @@ class SegmentLog {
   const SegmentHeaders& headers() const { return headers_; }
   SegmentOwners& owners() { return owners_; }
   const SegmentOwners& owners() const { return owners_; }
+  AwaitingSegments& awaiting() { return awaiting_; }
+  const AwaitingSegments& awaiting() const { return awaiting_; }
   LogSpace& space() { return space_; }
   const LogSpace& space() const { return space_; }
   KeptDictionaries& kept_dictionaries() { return kept_dictionaries_; }
   const KeptDictionaries& kept_dictionaries() const { return kept_dictionaries_; }
-
-  // A segment as an earlier life filled it. Its records are not in the index yet, and they may be anything that their
-  // checksums allow.
-  struct Fill {
-    SegmentId segment{};
-    uint64_t sequence = 0;
-    uint64_t tail = 0;  // end of the last record, from the start of the medium
-    Generation generation = Generation::kYoung;
-    uint64_t dead = 0;         // as NoteDead was told
-    uint8_t dictionaries = 0;  // a bit for each slot of Dictionaries that its records use
-  };
-  // Tells the log what an earlier life filled, oldest first. These segments are to be adopted, the youngest first,
-  // while writers, readers and reclaim run. Until then they go before all others when room is needed, the oldest first
-  // and unread. With `keep` they do not go before LetGoOfAwaiting, and each is pinned as by PinAwaiting. REQUIRES:
-  // nothing was provided. Call it once.
-  void Await(std::span<const Fill> fills, bool keep);
-  void LetGoOfAwaiting();
-  // Sorts the awaiting segments by age, if Await was given them in another order. REQUIRES: before LetGoOfAwaiting.
-  void OrderAwaiting();
-  // Pins a segment so that its bytes can be read. False: it is not awaiting any more. Follow it by Unpin or
-  // AdoptAwaiting.
-  bool PinAwaiting(SegmentId id);
-  // Whether the segment is still awaiting: nobody gave it up before this call.
-  bool IsAwaiting(SegmentId id) const;
-  bool HasAwaiting() const;
-  // Adopts a segment, which is sealed from now on. True: the pin is now that of a writer, which must Leave. False: the
-  // segment was given up, or has no records, or its share is full. REQUIRES: it is pinned by PinAwaiting, and the
-  // segments adopted before are younger.
-  bool AdoptAwaiting(const Fill& fill);
-  // Gives up the oldest awaiting segment of the level that may go. It is free now, or when its last pin goes. Unless
-  // `pinned_too`, it must not be pinned, its medium must be ready, and its share must have more than its reserve,
-  // awaiting segments included. False: there is none.
-  bool GiveUpOldest(bool pinned_too, Level level = Level::kFast);
-  void GiveUpAwaiting();  // all
 
   // Whether the segment was adopted, and not filled anew since. REQUIRES: it is pinned, or in no queue.
   bool IsAdopted(SegmentId id) const { return segment(id).adopted; }
@@ -274,10 +245,7 @@ class SegmentLog {
 
   uint32_t hollow_segments(Level level = Level::kFast) const { return parts_.level(level).hollow_count(); }
 
-  // Only Await allocates the list of awaiting segments, so its capacity does not change meanwhile.
-  uint64_t dram_bytes() const {
-    return DramBytesFor(parts_.segments, has_slow()) + awaiting_.capacity() * sizeof(SegmentId);
-  }
+  uint64_t dram_bytes() const { return DramBytesFor(parts_.segments, has_slow()) + awaiting_.dram_bytes(); }
   static uint64_t DramBytesFor(uint32_t segments, bool has_slow);
 
   // Checks the segment table, and appends a sentence for each contradiction. REQUIRES: no other call runs.
@@ -294,11 +262,9 @@ class SegmentLog {
     if (parts_.table.Subtract(id, what)) [[unlikely]]
       space_.CollectDrained();
   }
-  void GiveUpLocked(SegmentId id);
   void NoteLost(uint32_t members);
   void CountFault(SegmentId id);
   void QuarantineUnusedLocked();
-  bool IsReservedAwaiting(SegmentId id) const;
 
   LogParts parts_;
   SegmentHeaders headers_;
@@ -306,13 +272,12 @@ class SegmentLog {
   LogSequences sequences_;
   KeptDictionaries kept_dictionaries_;
   LogSpace space_;
+  AwaitingSegments awaiting_;
   Faults* faults_ = nullptr;
   uint32_t member_faults_max_ = 0;
   bool slow_forgets_ = false;
 
   // These have their full capacity from the start: no allocation later.
-  std::vector<SegmentId> awaiting_;                       // GUARDED_BY(parts_.mutex), oldest first
-  bool keeps_awaiting_ = false;                           // GUARDED_BY(parts_.mutex)
   uint32_t tombstone_segments_ = 0;                       // GUARDED_BY(parts_.mutex)
   Atomic<uint64_t> bus_errors_{0};                        // relaxed: a count
   Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be picked by the old value

@@ -12,29 +12,28 @@
 namespace mezz {
 
 // The segments of a log, by number. Each has one control word with its state, its writers and its pins. So every step
-// is one atomic operation, and all steps of a segment have one order:
+// is one atomic operation, and all steps of a segment have one order. Each but those of CollectDrained is an add, under
+// the log's mutex:
 //
-//   kUnready --Provide: add, under mutex--> kFree
-//   kFree --Advance: add, under mutex--> kOpen --Seal: add, under mutex--> kSealed
-//     ^ ^                                                                      | StartDraining: add, under mutex
-//     | +-- LimitTo, LimitMember, CollectDrained: add, under mutex --> kParked v
-//     +------------- CollectDrained: CAS from (kDraining, nobody) ---------- kDraining
+//   kUnready --Provide--> kFree --Advance--> kOpen --Seal--> kSealed --StartDraining--> kDraining
+//                          ^ ^                                                             |
+//                          | +-- CollectDrained: CAS from (kDraining, nobody) -------------+
+//                          +-- LimitTo, LimitMember, CollectDrained --> kParked
 //
-//   kUnready --Await: add, under mutex--> kAwaiting --AdoptAwaiting: add, under mutex--> kSealed, with a writer
-//                                            +--------GiveUp...: add, under mutex-------> kDraining
+//   kUnready --Await--> kAwaiting --Adopt--> kSealed, with a writer
+//                           +----GiveUp...--> kDraining
 //   kAwaiting: an earlier life filled the segment, and its records are not known yet. The recovery pins it
-//   (PinAwaiting: as Pin, but the state must be kAwaiting), so that its bytes stay if it is given up meanwhile. After
-//   AdoptAwaiting the recovery is its writer until its last record is published, so that reclaim does not walk it
-//   before. Where the medium is not ready by then, reclaim takes such a segment only if the tier shrinks, and
+//   (AwaitingSegments::Pin: as Pin, but the state must be kAwaiting), so that its bytes stay if it is given up
+//   meanwhile. After Adopt the recovery is its writer until its last record is published, so that reclaim does not walk
+//   it before. Where the medium is not ready by then, reclaim takes such a segment only if the tier shrinks, and
 //   CollectDrained makes it kUnready again. Segments with a snapshot of the index are kAwaiting too: they are pinned
 //   until it is read, and are then given up.
 //
-//   kFree --OpenTombstones: add, under mutex--> kTombstones
-//   kUnready --AdoptTombstones: add, under mutex--> kTombstones --CloseTombstones: add, under mutex--> kDraining
-//
+//   kFree --OpenTombstones--> kTombstones --CloseTombstones--> kDraining
+//   kUnready --AdoptTombstones--> kTombstones
 //   kTombstones: a segment without records, in no list. Only the Tombstones that opened or adopted it write to it.
 //
-//   kUnready --Quarantine: add, under mutex--> kQuarantined
+//   kUnready --Quarantine--> kQuarantined
 //   kDraining --CollectDrained: CAS, instead of to kFree, if it is condemned--> kQuarantined
 //   kQuarantined: never written, read, reclaimed or adopted again as long as the log lives. NoteFault condemns a
 //   segment; TakeCondemned seals it and gives it to reclaim, which forgets its records unread. So words leave the index
@@ -68,15 +67,16 @@ class SegmentTable {
     Atomic<uint64_t> sequence{0};  // of this fill
     Atomic<uint64_t> dead{0};      // sum of NoteDead for this fill; relaxed: the thread that crosses the mark acts
     // A bit for each slot of Dictionaries that records of this fill use; each bit is a hold on the dictionary. A writer
-    // sets it by KeptDictionaries::Keep before it publishes the first such record. All are cleared, under mutex, when
-    // the segment becomes free.
+    // sets it by KeptDictionaries::Keep before it publishes the first such record. All are cleared, under the mutex,
+    // when the segment becomes free.
     Atomic<uint32_t> dictionaries{0};
     // The faults that NoteFault told of in this life of the log, or kUnreadable. Relaxed: a thread that acts on it
     // looks again.
     Atomic<uint32_t> faults{0};
     Generation hollow_of = Generation::kYoung;  // GUARDED_BY(mutex): the generation of a segment in hollow_
     bool adopted = false;  // this fill was; written while it is kUnready, kAwaiting or kFree, read under a pin
-    // The share of this fill; kNoShare while it is not added. Relaxed: stored under mutex, and read as a hint without.
+    // The share of this fill; kNoShare while it is not added. Relaxed: stored under the mutex, and read as a hint
+    // without.
     Atomic<ShareId> share{kNoShare};
     uint64_t share_tag = 0;  // GUARDED_BY(mutex): the tag of that share, also while it is not added
   };
