@@ -37,7 +37,7 @@ Reclaimer::Reclaimer(const CleanerParts& parts)
       fast_(parts, Level::kFast, parts.log->has_slow() ? &slow_ : nullptr) {}
 
 void Reclaimer::Step(uint64_t bytes, ShareId share) {
-  if (parts_.log->HasCondemned()) [[unlikely]]
+  if (parts_.log->faults().HasCondemned()) [[unlikely]]
     Quarantine();
   const Level level = parts_.log->LevelOfNew();
   const uint32_t enough = log_rules::FreeKept(parts_.log->writer_lanes(level));
@@ -61,17 +61,17 @@ void Reclaimer::Quarantine() {
 void Reclaimer::QuarantineLocked() {
   for (SegmentCleaner* const cleaner : {&fast_, &slow_}) {
     const std::optional<SegmentId> victim = cleaner->victim();
-    if (!victim || !parts_.log->IsCondemned(*victim)) continue;
+    if (!victim || !parts_.log->faults().IsCondemned(*victim)) continue;
     QuarantineLocked(std::span(&*victim, 1));
     cleaner->GiveUpVictim();
   }
-  QuarantineLocked(parts_.log->TakeCondemned());
+  QuarantineLocked(parts_.log->faults().TakeCondemned());
 }
 
 // What else lies in condemned segments may be forgotten, too.
 void Reclaimer::QuarantineLocked(std::span<const SegmentId> segments) {
   if (segments.empty()) return;
-  fast_.ForgetIf([this](SegmentId id) { return parts_.log->IsCondemned(id); });
+  fast_.ForgetIf([this](SegmentId id) { return parts_.log->faults().IsCondemned(id); });
   for (const SegmentId id : segments) fast_.RewriteDictionaries(id);
   parts_.log->StartDraining(segments);
 }

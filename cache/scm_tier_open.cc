@@ -103,10 +103,10 @@ ScmTier::Impl::Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judg
       remembers_(tier.options_.Remembers()),
       erases_durably_(remembers_ && tier.options_.erase == EraseMode::kDurable) {
   if (trainer_ != nullptr) trainer_->dictionaries().UseAuthenticator(authenticator_);
-  log_.TellFaultsTo(&faults_, LeavesMembersOut(options_) ? options_.faults_max : 0);
+  log_.faults().TellTo(&faults_, LeavesMembersOut(options_) ? options_.faults_max : 0);
   if (std::ranges::any_of(options_.members, IsSlowAndForgets)) log_.TellSlowForgets();
   log_.PreferNear(FindNearMedia(options_));
-  keeper_->TellOfLost([this](uint32_t members) { log_.LeaveOut(members); });
+  keeper_->TellOfLost([this](uint32_t members) { log_.faults().LeaveOut(members); });
 }
 
 bool ScmTier::Impl::PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options) {
@@ -332,7 +332,7 @@ Status ScmTier::OpenMedia(const WrapMedium& wrap, bool* existing) {
   emulation_ = Emulation::Make(*medium_, options_.Models());
   watch_ = std::make_unique<BusErrorWatch>(std::span<const std::byte>(medium_->base(), medium_->bytes()),
                                            [this](uint64_t offset) {
-                                             if (impl_ != nullptr) impl_->log_.NoteBusError(offset);
+                                             if (impl_ != nullptr) impl_->log_.faults().NoteBusError(offset);
                                            });
   return Status::Ok();
 }
@@ -384,7 +384,7 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
                                        effective.capacity_bytes, effective.expected_block_bytes));
   for (const SegmentId id : bad) opened->impl_->log_.space().Quarantine(id);
   const uint32_t all_members = (1u << opened->medium_->begins().size()) - 1;
-  opened->impl_->log_.BeginWithout(all_members & ~members.readable);
+  opened->impl_->log_.faults().BeginWithout(all_members & ~members.readable);
   if (keep) MEZZ_RETURN_IF_ERROR(opened->ForgetBeyond(superblock));
   MEZZ_RETURN_IF_ERROR(opened->TakeSuperblock(existing));
   bool prepared = !keep;

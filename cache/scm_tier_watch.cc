@@ -112,7 +112,7 @@ size_t ScmTier::max_block_bytes() const {
          record::MacBytes(authenticator_.get());
 }
 
-uint64_t ScmTier::bus_errors() const { return impl_->log_.bus_errors(); }
+uint64_t ScmTier::bus_errors() const { return impl_->log_.faults().bus_errors(); }
 uint32_t ScmTier::faults() const { return impl_->faults_.count(); }
 uint64_t ScmTier::quarantined_bytes() const {
   return impl_->log_.space().quarantined_segments() * impl_->log_.segment_bytes();
@@ -153,7 +153,7 @@ uint64_t ScmTier::resident_blocks() const { return impl_->index_.blocks(); }
 uint64_t ScmTier::Scrub(uint64_t bytes) {
   if (!guard_.InParent()) return 0;
   const uint64_t checked = impl_->scrubber_.Scrub(bytes);
-  if (impl_->log_.HasCondemned()) impl_->reclaimer_.Quarantine();
+  if (impl_->log_.faults().HasCondemned()) impl_->reclaimer_.Quarantine();
   impl_->AfterFault();
   return checked;
 }

@@ -386,8 +386,8 @@ void SegmentCleaner::RewriteDictionaries(SegmentId lost) {
 void SegmentCleaner::ForgetRest() {
   parts_.counters->Add(Event::kScmDamagedHeader, BlockRole::kOther);
   // A look-up may have told of the same header.
-  if (!parts_.log->IsAdopted(victim_->segment) && !parts_.log->HadFault(victim_->segment))
-    parts_.log->NoteFault(victim_->segment);
+  if (!parts_.log->IsAdopted(victim_->segment) && !parts_.log->faults().HadOne(victim_->segment))
+    parts_.log->faults().Note(victim_->segment);
   ForgetIf([this](SegmentId id) { return id == victim_->segment; });
   victim_->cursor = victim_->end;
 }

@@ -9,7 +9,6 @@
 #include <cassert>
 #include <utility>
 
-#include "cache/base/if_memory.h"
 #include "cache/log_rules.h"
 
 namespace mezz {
@@ -22,12 +21,13 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       sequences_(&parts_.mutex),
       kept_dictionaries_(&parts_, dictionaries),
       space_(&parts_, &kept_dictionaries_, guard),
-      awaiting_(&parts_, &headers_, &kept_dictionaries_, &space_) {}
+      awaiting_(&parts_, &headers_, &kept_dictionaries_, &space_),
+      faults_(&parts_, &space_, &awaiting_) {}
 
 void SegmentLog::Provide(uint32_t segments, size_t member) {
   const std::lock_guard lock(parts_.mutex);
   if (!space_.ProvideLocked(segments, member)) return;
-  if (parts_.members.out() != 0) QuarantineUnusedLocked();
+  if (parts_.members.out() != 0) faults_.QuarantineUnusedLocked();
   space_.ParkSurplusLocked();
 }
 
@@ -220,97 +220,6 @@ void SegmentLog::Requeue(SegmentId id) {
 SegmentLog::Victim SegmentLog::TakeWithdrawn(Level level) {
   const std::lock_guard lock(parts_.mutex);
   return parts_.level(level).TakeWithdrawn();
-}
-
-void SegmentLog::NoteBusError(uint64_t offset) {
-  bus_errors_.fetch_add(1, std::memory_order_relaxed);
-  const SegmentId id = SegmentAt(offset);
-  if (Raw(id) >= parts_.segments) {
-    if (faults_ != nullptr) faults_->Note();
-    return;
-  }
-  CountFault(id);
-  if (faults_ != nullptr && !faults_->have_limit()) return;
-  segment(id).faults.store(kUnreadable, std::memory_order_relaxed);
-  condemned_.store(true, std::memory_order_release);
-}
-
-void SegmentLog::NoteFault(SegmentId id) {
-  if (segment(id).faults.load(std::memory_order_relaxed) >= kUnreadable) return;  // told of as it was found
-  CountFault(id);
-  if (faults_ != nullptr && !faults_->have_limit()) return;
-  const uint32_t before = segment(id).faults.fetch_add(1, std::memory_order_relaxed);
-  if (before + 1 == log_rules::kFaultsOfSegmentMax) condemned_.store(true, std::memory_order_release);
-}
-
-void SegmentLog::CountFault(SegmentId id) {
-  if (faults_ == nullptr) return;
-  faults_->Note();
-  const size_t member = parts_.members.Of(id);
-  if (member_faults_max_ != 0 && parts_.members.NoteFault(member, member_faults_max_)) LeaveOut(1u << member);
-}
-
-void SegmentLog::BeginWithout(uint32_t members) {
-  parts_.members.BeginWithout(members);
-  NoteLost(members);
-}
-
-void SegmentLog::NoteLost(uint32_t members) {
-  for (size_t member = 0; member < parts_.members.count(); ++member) {
-    if ((members >> member & 1) != 0) parts_.level(parts_.LevelOfMember(member)).NoteLost(parts_.members.limit(member));
-  }
-}
-
-void SegmentLog::LeaveOut(uint32_t members) {
-  const uint32_t newly = parts_.members.LeaveOut(members);
-  NoteLost(newly);
-  for (size_t member = 0; member < parts_.members.count(); ++member) {
-    if ((newly >> member & 1) == 0) continue;
-    for (uint32_t id = parts_.members.begin(member); id < parts_.members.end(member); ++id)
-      segment(SegmentId{id}).faults.store(kUnreadable, std::memory_order_relaxed);
-  }
-  condemned_.store(true, std::memory_order_release);
-}
-
-std::vector<SegmentId> SegmentLog::TakeCondemned() {
-  const std::lock_guard lock(parts_.mutex);
-  std::vector<SegmentId> taken;
-  if (!condemned_.exchange(false, std::memory_order_acquire)) return taken;
-  bool left = false;
-  for (uint32_t i = 0; i < parts_.segments; ++i) {
-    const SegmentId id{i};
-    if (!parts_.table.IsCondemned(id)) continue;
-    parts_.lanes.SealIf([id](unsigned, SegmentId open) { return open == id; });
-    left |= state(id) == State::kAwaiting && !parts_.members.IsOut(id);  // once it is adopted
-    if (state(id) != State::kSealed) continue;                           // CollectLocked sees to it, or did
-    const bool may_take = parts_.table.writers(id) == 0;
-    const bool memory = may_take && IfThereIsMemory([&] { taken.reserve(taken.size() + 1); });
-    if (memory && parts_.LevelHolding(id).TakeFromQueue(id)) {  // else it is the victim
-      taken.push_back(id);
-    } else {
-      left = true;
-    }
-  }
-  if (parts_.members.out() != 0) QuarantineUnusedLocked();
-  if (left) condemned_.store(true, std::memory_order_release);
-  return taken;
-}
-
-// Takes out of use what holds no known records, of media that were left out.
-void SegmentLog::QuarantineUnusedLocked() {
-  const auto take = [this](SegmentId id, State from) {
-    if (!parts_.members.IsOut(id)) return false;
-    if (from != State::kFree) parts_.table.Change(id, from, State::kFree);
-    space_.QuarantineLocked(id);
-    return true;
-  };
-  for (LogLevel& level : parts_.levels) level.RemoveUnused(take);
-  awaiting_.GiveUpIfLocked([this](SegmentId id) { return parts_.members.IsOut(id); });
-  for (uint32_t i = 0; i < parts_.segments; ++i) {
-    if (state(SegmentId{i}) == State::kUnready && take(SegmentId{i}, State::kUnready))
-      parts_.LevelHolding(SegmentId{i}).NoteReady();
-  }
-  space_.CollectLocked();
 }
 
 uint64_t SegmentLog::DramBytesFor(uint32_t segments, bool has_slow) {

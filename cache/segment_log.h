@@ -16,7 +16,6 @@
 #include "cache/base/atomic.h"
 #include "cache/base/fork_guard.h"
 #include "cache/counters.h"
-#include "cache/faults.h"
 #include "cache/kept_dictionaries.h"
 #include "cache/layout.h"
 #include "cache/log_parts.h"
@@ -27,6 +26,7 @@
 #include "cache/media/near_media.h"
 #include "cache/pack/dictionaries.h"
 #include "cache/record.h"
+#include "cache/segment_faults.h"
 #include "cache/segment_fill.h"
 #include "cache/segment_headers.h"
 #include "cache/segment_owners.h"
@@ -76,6 +76,8 @@ class SegmentLog {
   const SegmentOwners& owners() const { return owners_; }
   AwaitingSegments& awaiting() { return awaiting_; }
   const AwaitingSegments& awaiting() const { return awaiting_; }
+  SegmentFaults& faults() { return faults_; }
+  const SegmentFaults& faults() const { return faults_; }
   LogSpace& space() { return space_; }
   const LogSpace& space() const { return space_; }
   KeptDictionaries& kept_dictionaries() { return kept_dictionaries_; }
@@ -198,18 +200,6 @@ class SegmentLog {
   // so that the bytes are of this fill.
   void NoteDead(SegmentId id, uint64_t bytes);
 
-  // From now on `faults` is told by NoteFault, and when quarantine leaves fewer than kSegmentsMin segments. If it has
-  // no limit, no segment is condemned. It is not owned. `member_faults_max`: after so many faults one of several media
-  // is left out; 0: never. REQUIRES: nothing was provided.
-  void TellFaultsTo(Faults* faults, uint32_t member_faults_max = 0) {
-    faults_ = faults;
-    space_.CloseIfTooFew(faults);
-    member_faults_max_ = member_faults_max;
-  }
-  // Leaves media out, of several (a bit each): all their segments are condemned. Takes no lock.
-  void LeaveOut(uint32_t members);
-  // The same of those that are out from the start. REQUIRES: nothing was provided.
-  void BeginWithout(uint32_t members);
   // Tells that what lies on the slow media does not outlive this process. REQUIRES: nothing was provided.
   void TellSlowForgets() { slow_forgets_ = true; }
   LogMembers& members() { return parts_.members; }
@@ -218,21 +208,6 @@ class SegmentLog {
   // Writer lanes of the fast level are then for one group of processors each, if there are enough; the other lanes are
   // shared. REQUIRES: nothing was provided.
   void PreferNear(NearMedia near) { parts_.lanes.PreferNear(std::move(near)); }
-  // Tells that something in the segment was whole in this life and is not any more. The kFaultsOfSegmentMax-th such
-  // call condemns the segment. Takes no lock. REQUIRES: the caller has the segment pinned, or it is the victim, or the
-  // caller's tombstones lie there.
-  void NoteFault(SegmentId id);
-  // Tells that the memory there failed with a bus error (bus_errors.h): the segment is condemned at once. Takes no
-  // lock, touches no memory of the medium and needs no pin, so it may be called at any point.
-  void NoteBusError(uint64_t offset);
-  uint64_t bus_errors() const { return bus_errors_.load(std::memory_order_relaxed); }
-  bool HadFault(SegmentId id) const { return parts_.table.HadFault(id); }
-  // A hint that TakeCondemned may find one.
-  bool HasCondemned() const { return condemned_.load(std::memory_order_relaxed); }
-  bool IsCondemned(SegmentId id) const { return parts_.table.IsCondemned(id); }
-  // The condemned segments, as TakeVictim(pinned_too) would give them; they are to be drained. Not among them are those
-  // that have writers, which leave soon, and the victim.
-  std::vector<SegmentId> TakeCondemned();
   // Whether segments of the level wait to be reclaimed. If TakeVictim(pinned_too) gives none of them, they have
   // writers, which leave soon.
   bool HasSealed(Level level = Level::kFast) const;
@@ -252,9 +227,6 @@ class SegmentLog {
   void Audit(std::vector<std::string>* violations) const;
 
  private:
-  // A value of `faults` that NoteFault never counts to: its memory, or its medium, is not used any more.
-  static constexpr uint32_t kUnreadable = 1u << 31;
-
   using Segment = SegmentTable::Segment;
   Segment& segment(SegmentId id) { return parts_.table[id]; }
   const Segment& segment(SegmentId id) const { return parts_.table[id]; }
@@ -262,9 +234,6 @@ class SegmentLog {
     if (parts_.table.Subtract(id, what)) [[unlikely]]
       space_.CollectDrained();
   }
-  void NoteLost(uint32_t members);
-  void CountFault(SegmentId id);
-  void QuarantineUnusedLocked();
 
   LogParts parts_;
   SegmentHeaders headers_;
@@ -273,17 +242,12 @@ class SegmentLog {
   KeptDictionaries kept_dictionaries_;
   LogSpace space_;
   AwaitingSegments awaiting_;
-  Faults* faults_ = nullptr;
-  uint32_t member_faults_max_ = 0;
+  SegmentFaults faults_;
   bool slow_forgets_ = false;
 
   // These have their full capacity from the start: no allocation later.
   uint32_t tombstone_segments_ = 0;                       // GUARDED_BY(parts_.mutex)
-  Atomic<uint64_t> bus_errors_{0};                        // relaxed: a count
   Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be picked by the old value
-  // false --NoteFault: a segment was condemned--> true --TakeCondemned, before it looks--> false. A thread that finds a
-  // condemned segment and must leave it sets it again.
-  Atomic<bool> condemned_{false};
 };
 
 }  // namespace mezz

@@ -35,10 +35,10 @@ namespace mezz {
 //
 //   kUnready --Quarantine--> kQuarantined
 //   kDraining --CollectDrained: CAS, instead of to kFree, if it is condemned--> kQuarantined
-//   kQuarantined: never written, read, reclaimed or adopted again as long as the log lives. NoteFault condemns a
-//   segment; TakeCondemned seals it and gives it to reclaim, which forgets its records unread. So words leave the index
-//   before their segment goes, and a pin keeps its bytes until it is released, as with any other segment. A hit pays
-//   nothing for it.
+//   kQuarantined: never written, read, reclaimed or adopted again as long as the log lives. SegmentFaults::Note
+//   condemns a segment; TakeCondemned seals it and gives it to reclaim, which forgets its records unread. So words
+//   leave the index before their segment goes, and a pin keeps its bytes until it is released, as with any other
+//   segment. A hit pays nothing for it.
 //
 // Pin: fetch_add(1, acquire), valid only if the state it saw was kOpen or kSealed, else taken back. So StartDraining
 // sees a pin that was taken before it, which keeps the segment from kFree; a pin taken after it fails. A failed pin may
@@ -70,8 +70,8 @@ class SegmentTable {
     // sets it by KeptDictionaries::Keep before it publishes the first such record. All are cleared, under the mutex,
     // when the segment becomes free.
     Atomic<uint32_t> dictionaries{0};
-    // The faults that NoteFault told of in this life of the log, or kUnreadable. Relaxed: a thread that acts on it
-    // looks again.
+    // The faults that SegmentFaults::Note told of in this life of the log, or kUnreadable. Relaxed: a thread that acts
+    // on it looks again.
     Atomic<uint32_t> faults{0};
     Generation hollow_of = Generation::kYoung;  // GUARDED_BY(mutex): the generation of a segment in hollow_
     bool adopted = false;  // this fill was; written while it is kUnready, kAwaiting or kFree, read under a pin

@@ -154,7 +154,7 @@ Tombstones::Added Tombstones::Add(const BlockKey& key, const LogPosition& positi
   if (emulation_ != nullptr) emulation_->ChargeWrite(segment.tail, sizeof(tombstone));
   counters_->Add(Event::kScmWrittenBytes, BlockRole::kOther, sizeof(tombstone));
   const bool held = stored && HoldsLocked(tombstone);
-  if (!held) log_->NoteFault(segment.id);
+  if (!held) log_->faults().Note(segment.id);
   segment.tail += sizeof(tombstone);
   ++written_;
   return held ? Added::kDone : Added::kFailed;

@@ -117,7 +117,7 @@ TEST_F(ReclaimerTest, ACondemnedSegmentIsForgottenUnreadAtTheNextStep) {
   const SegmentId bad = core.SegmentOf(4);
   std::memset(core.medium.base() + core.log.FirstRecord(bad), 0xff, kLineBytes);  // would be told if it were read
   ASSERT_TRUE(core.log.Pin(bad));
-  for (uint32_t i = 0; i < log_rules::kFaultsOfSegmentMax; ++i) core.log.NoteFault(bad);
+  for (uint32_t i = 0; i < log_rules::kFaultsOfSegmentMax; ++i) core.log.faults().Note(bad);
   core.log.Unpin(bad);
   const uint64_t free = core.log.space().free_segments();
   reclaimer.Step(64);
@@ -135,7 +135,7 @@ TEST_F(ReclaimerTest, AVictimThatIsCondemnedHalfWayIsGivenUp) {
   ASSERT_TRUE(Resident(1));
   const SegmentId bad = core.SegmentOf(1);
   ASSERT_TRUE(core.log.Pin(bad));
-  for (uint32_t i = 0; i < log_rules::kFaultsOfSegmentMax; ++i) core.log.NoteFault(bad);
+  for (uint32_t i = 0; i < log_rules::kFaultsOfSegmentMax; ++i) core.log.faults().Note(bad);
   core.log.Unpin(bad);
   reclaimer.Quarantine();
   EXPECT_EQ(core.log.state(bad), SegmentLog::State::kQuarantined);

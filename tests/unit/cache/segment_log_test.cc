@@ -263,12 +263,12 @@ class QuarantineTest : public SegmentLogTest {
  protected:
   // Of a segment that is pinned, or has a writer.
   void Fail(SegmentId id) {
-    EXPECT_FALSE(log.IsCondemned(id));
+    EXPECT_FALSE(log.faults().IsCondemned(id));
     for (uint32_t i = 0; i < log_rules::kFaultsOfSegmentMax; ++i) {
-      EXPECT_FALSE(log.HasCondemned());
-      log.NoteFault(id);
+      EXPECT_FALSE(log.faults().HasCondemned());
+      log.faults().Note(id);
     }
-    EXPECT_TRUE(log.IsCondemned(id) && log.HasCondemned());
+    EXPECT_TRUE(log.faults().IsCondemned(id) && log.faults().HasCondemned());
   }
   SegmentId SealedAndFailed() {
     const SegmentId id = Sealed(young);
@@ -294,14 +294,14 @@ class QuarantineTest : public SegmentLogTest {
 
 TEST_F(QuarantineTest, WhatFailedTooOftenGoesFirstAndForGood) {
   const SegmentId older = Sealed(young), bad = SealedAndFailed();
-  ASSERT_THAT(log.TakeCondemned(), ElementsAre(bad));
-  EXPECT_FALSE(log.HasCondemned());
+  ASSERT_THAT(log.faults().TakeCondemned(), ElementsAre(bad));
+  EXPECT_FALSE(log.faults().HasCondemned());
   EXPECT_EQ(StateOf(bad), State::kSealed) << "readable until its words are gone";
   log.StartDraining(bad);
   EXPECT_EQ(log.space().quarantined_segments(), 1u);
   EXPECT_EQ(log.space().usable_segments(), 7u);
   EXPECT_EQ(log.space().unused_segments(), 7u) << "it holds no records";
-  EXPECT_TRUE(log.TakeCondemned().empty());
+  EXPECT_TRUE(log.faults().TakeCondemned().empty());
   ASSERT_EQ(log.TakeVictim().segment, older);
   log.StartDraining(older);
   EXPECT_EQ(log.space().free_segments(), 7u);
@@ -311,9 +311,9 @@ TEST_F(QuarantineTest, WhatFailedTooOftenGoesFirstAndForGood) {
 TEST_F(QuarantineTest, FewerFaultsCostNothing) {
   const SegmentId id = Sealed(young);
   ASSERT_TRUE(log.Pin(id));
-  for (uint32_t i = 1; i < log_rules::kFaultsOfSegmentMax; ++i) log.NoteFault(id);
+  for (uint32_t i = 1; i < log_rules::kFaultsOfSegmentMax; ++i) log.faults().Note(id);
   log.Unpin(id);
-  EXPECT_FALSE(log.HasCondemned() || !log.TakeCondemned().empty());
+  EXPECT_FALSE(log.faults().HasCondemned() || !log.faults().TakeCondemned().empty());
   ASSERT_EQ(log.TakeVictim().segment, id);
   log.StartDraining(id);
   EXPECT_EQ(StateOf(id), State::kFree);
@@ -322,12 +322,12 @@ TEST_F(QuarantineTest, FewerFaultsCostNothing) {
 TEST_F(QuarantineTest, AnOpenOneIsSealedAndWaitsForItsWriters) {
   const auto where = Open(young, 64);
   Fail(where.segment);
-  EXPECT_TRUE(log.TakeCondemned().empty());
-  EXPECT_TRUE(log.HasCondemned()) << "to be looked at again";
+  EXPECT_TRUE(log.faults().TakeCondemned().empty());
+  EXPECT_TRUE(log.faults().HasCondemned()) << "to be looked at again";
   EXPECT_EQ(StateOf(where.segment), State::kSealed);
   EXPECT_FALSE(log.Reserve(young, 64));
   log.Leave(where);
-  ASSERT_THAT(log.TakeCondemned(), ElementsAre(where.segment));
+  ASSERT_THAT(log.faults().TakeCondemned(), ElementsAre(where.segment));
   log.StartDraining(where.segment);
   ExpectNeverUsedAgain(where.segment);
 }
@@ -335,7 +335,7 @@ TEST_F(QuarantineTest, AnOpenOneIsSealedAndWaitsForItsWriters) {
 TEST_F(QuarantineTest, APinKeepsTheBytesUntilItIsReleased) {
   const SegmentId bad = SealedAndFailed();
   ASSERT_TRUE(log.Pin(bad));
-  ASSERT_THAT(log.TakeCondemned(), ElementsAre(bad));
+  ASSERT_THAT(log.faults().TakeCondemned(), ElementsAre(bad));
   log.StartDraining(bad);
   EXPECT_EQ(StateOf(bad), State::kDraining);
   EXPECT_EQ(log.space().quarantined_segments(), 0u);
@@ -348,9 +348,9 @@ TEST_F(QuarantineTest, TheVictimAndWhatDrainsGoWithoutBeingTaken) {
   ASSERT_TRUE(log.Pin(bad));
   ASSERT_EQ(log.TakeVictim(/*pinned_too=*/true).segment, bad);
   Fail(bad);
-  EXPECT_TRUE(log.TakeCondemned().empty()) << "it is in no queue";
+  EXPECT_TRUE(log.faults().TakeCondemned().empty()) << "it is in no queue";
   log.StartDraining(bad);
-  EXPECT_TRUE(log.TakeCondemned().empty());
+  EXPECT_TRUE(log.faults().TakeCondemned().empty());
   log.Unpin(bad);
   ExpectNeverUsedAgain(bad);
 }
@@ -359,7 +359,7 @@ TEST_F(QuarantineTest, AParkedSegmentTakesItsPlace) {
   ASSERT_EQ(log.space().LimitTo(6), 0u);
   EXPECT_EQ(log.space().free_segments(), 6u);
   const SegmentId bad = SealedAndFailed();
-  ASSERT_THAT(log.TakeCondemned(), ElementsAre(bad));
+  ASSERT_THAT(log.faults().TakeCondemned(), ElementsAre(bad));
   log.StartDraining(bad);
   EXPECT_EQ(log.space().free_segments(), 6u);
   EXPECT_EQ(log.space().usable_segments(), 6u);
@@ -369,7 +369,7 @@ TEST_F(QuarantineTest, TombstonesLieWhereNothingFailedYet) {
   const SegmentId bad = Sealed(young);
   ASSERT_EQ(bad, kFirst) << "the lowest";
   ASSERT_TRUE(log.Pin(bad));
-  log.NoteFault(bad);
+  log.faults().Note(bad);
   log.Unpin(bad);
   ASSERT_EQ(log.TakeVictim().segment, bad);
   log.StartDraining(bad);
@@ -381,7 +381,7 @@ TEST_F(QuarantineTest, TombstonesLieWhereNothingFailedYet) {
 TEST_F(QuarantineTest, ThatOfTombstonesWaitsUntilTheyAreClosed) {
   const SegmentId bad = *log.OpenTombstones();
   Fail(bad);
-  EXPECT_TRUE(log.TakeCondemned().empty());
+  EXPECT_TRUE(log.faults().TakeCondemned().empty());
   EXPECT_EQ(StateOf(bad), State::kTombstones);
   log.CloseTombstones(bad);
   EXPECT_EQ(log.space().quarantined_segments(), 1u);
