@@ -139,7 +139,7 @@ void Recoverer::Prepare() {
   if (PrepareSnapshot()) return;
   ReadHeaders();
   // Writers and reclaim need a few segments that are free.
-  const uint32_t spare = log_->lanes() + 1 + log_->tombstone_segments();
+  const uint32_t spare = log_->lanes() + 1 + log_->tombstone_segments().count();
   const size_t most = log_->space().usable_segments() - std::min(spare, log_->space().usable_segments());
   const size_t given_up = found_.size() - std::min(found_.size(), most);
   if (given_up != 0) PutGivenUpFirst(given_up);

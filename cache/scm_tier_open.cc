@@ -104,7 +104,7 @@ ScmTier::Impl::Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judg
       erases_durably_(remembers_ && tier.options_.erase == EraseMode::kDurable) {
   if (trainer_ != nullptr) trainer_->dictionaries().UseAuthenticator(authenticator_);
   log_.faults().TellTo(&faults_, LeavesMembersOut(options_) ? options_.faults_max : 0);
-  if (std::ranges::any_of(options_.members, IsSlowAndForgets)) log_.TellSlowForgets();
+  if (std::ranges::any_of(options_.members, IsSlowAndForgets)) log_.tombstone_segments().TellSlowForgets();
   log_.PreferNear(FindNearMedia(options_));
   keeper_->TellOfLost([this](uint32_t members) { log_.faults().LeaveOut(members); });
 }

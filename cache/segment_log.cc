@@ -22,7 +22,8 @@ SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t s
       kept_dictionaries_(&parts_, dictionaries),
       space_(&parts_, &kept_dictionaries_, guard),
       awaiting_(&parts_, &headers_, &kept_dictionaries_, &space_),
-      faults_(&parts_, &space_, &awaiting_) {}
+      faults_(&parts_, &space_, &awaiting_),
+      tombstones_(&parts_, &sequences_, &headers_, &space_) {}
 
 void SegmentLog::Provide(uint32_t segments, size_t member) {
   const std::lock_guard lock(parts_.mutex);
@@ -113,45 +114,6 @@ void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
   const std::lock_guard lock(parts_.mutex);
   if (const auto generation = parts_.LevelHolding(id).TakeWhole(id)) parts_.LevelHolding(id).Queue(id, *generation);
   // It is open, and is queued as hollow when it is sealed; or it is the victim already.
-}
-
-// Prefers the slow level as long as it has room, memory that has not failed yet, and then low numbers, so that a medium
-// that is made smaller keeps the segment. Tombstones that a medium forgets cost the next life all that it remembers.
-std::optional<SegmentId> SegmentLog::OpenTombstones() {
-  const std::lock_guard lock(parts_.mutex);
-  const bool fast =
-      parts_.levels[0].free() > 1 && (slow_forgets_ || parts_.levels[1].free() <= parts_.levels[1].size() / 4);
-  LogLevel& level = parts_.levels[fast || parts_.levels[1].free() <= 1 ? 0 : 1];
-  if (level.free() <= 1) return std::nullopt;
-  const auto sequence = sequences_.TakeLocked();
-  if (!sequence) return std::nullopt;
-  const SegmentId id =
-      level.TakeFreeBy([this](SegmentId free) { return std::pair(parts_.table.HadFault(free), Raw(free)); });
-  headers_.OpenLocked(id, *sequence, Generation::kYoung, kNoShare, State::kTombstones);
-  ++tombstone_segments_;
-  return id;
-}
-
-void SegmentLog::AdoptTombstones(SegmentId id, uint64_t sequence) {
-  const std::lock_guard lock(parts_.mutex);
-  assert(!parts_.members.IsReady(id));
-  segment(id).sequence.store(sequence, std::memory_order_relaxed);
-  parts_.table.Change(id, State::kUnready, State::kTombstones);
-  parts_.LevelHolding(id).NoteReady();
-  ++tombstone_segments_;
-}
-
-void SegmentLog::CloseTombstones(SegmentId id) {
-  const std::lock_guard lock(parts_.mutex);
-  assert(tombstone_segments_ > 0);
-  --tombstone_segments_;
-  space_.DrainLocked(id, State::kTombstones);
-  space_.CollectLocked();
-}
-
-uint32_t SegmentLog::tombstone_segments() const {
-  const std::lock_guard lock(parts_.mutex);
-  return tombstone_segments_;
 }
 
 // The mutex keeps each lane's segment the same meanwhile; its tail may grow. Each lane has a place of its own: the sum
@@ -288,7 +250,7 @@ void SegmentLog::Audit(std::vector<std::string>* violations) const {
   if (quarantined != space_.quarantined_segments())
     violations->push_back(
         fmt::format("{} segments are quarantined, {} counted", quarantined, space_.quarantined_segments()));
-  size_t all = space_.DrainingLocked().size() + awaiting_.ListLocked().size() + tombstone_segments_ +
+  size_t all = space_.DrainingLocked().size() + awaiting_.ListLocked().size() + tombstones_.CountLocked() +
                space_.quarantined_segments();
   for (const LogLevel& level : parts_.levels) all += level.sealed() + level.unused() - level.unready();
   if (all > parts_.segments) violations->push_back("more segments than the medium holds");

@@ -30,6 +30,7 @@
 #include "cache/segment_fill.h"
 #include "cache/segment_headers.h"
 #include "cache/segment_owners.h"
+#include "cache/tombstone_segments.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -78,6 +79,8 @@ class SegmentLog {
   const AwaitingSegments& awaiting() const { return awaiting_; }
   SegmentFaults& faults() { return faults_; }
   const SegmentFaults& faults() const { return faults_; }
+  TombstoneSegments& tombstone_segments() { return tombstones_; }
+  const TombstoneSegments& tombstone_segments() const { return tombstones_; }
   LogSpace& space() { return space_; }
   const LogSpace& space() const { return space_; }
   KeptDictionaries& kept_dictionaries() { return kept_dictionaries_; }
@@ -85,12 +88,6 @@ class SegmentLog {
 
   // Whether the segment was adopted, and not filled anew since. REQUIRES: it is pinned, or in no queue.
   bool IsAdopted(SegmentId id) const { return segment(id).adopted; }
-  // Segments for tombstones. OpenTombstones takes a free segment with as low a number as possible. Empty: the only free
-  // one is reclaim's last, or there is no sequence for it. AdoptTombstones REQUIRES that the segment was not provided.
-  std::optional<SegmentId> OpenTombstones();
-  void AdoptTombstones(SegmentId id, uint64_t sequence);
-  void CloseTombstones(SegmentId id);
-  uint32_t tombstone_segments() const;
 
   // The fill of every sealed segment. Within a queue, those that reclaim would take first come first. REQUIRES: no
   // other call runs, and nobody reclaims.
@@ -200,8 +197,6 @@ class SegmentLog {
   // so that the bytes are of this fill.
   void NoteDead(SegmentId id, uint64_t bytes);
 
-  // Tells that what lies on the slow media does not outlive this process. REQUIRES: nothing was provided.
-  void TellSlowForgets() { slow_forgets_ = true; }
   LogMembers& members() { return parts_.members; }
   const LogMembers& members() const { return parts_.members; }
   // Where media lie near different processors, what a thread writes goes to one near it while that has free segments.
@@ -243,10 +238,7 @@ class SegmentLog {
   LogSpace space_;
   AwaitingSegments awaiting_;
   SegmentFaults faults_;
-  bool slow_forgets_ = false;
-
-  // These have their full capacity from the start: no allocation later.
-  uint32_t tombstone_segments_ = 0;                       // GUARDED_BY(parts_.mutex)
+  TombstoneSegments tombstones_;
   Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be picked by the old value
 };
 

@@ -29,8 +29,8 @@ namespace mezz {
 //   CollectDrained makes it kUnready again. Segments with a snapshot of the index are kAwaiting too: they are pinned
 //   until it is read, and are then given up.
 //
-//   kFree --OpenTombstones--> kTombstones --CloseTombstones--> kDraining
-//   kUnready --AdoptTombstones--> kTombstones
+//   kFree --TombstoneSegments::Open--> kTombstones --Close--> kDraining
+//   kUnready --Adopt--> kTombstones
 //   kTombstones: a segment without records, in no list. Only the Tombstones that opened or adopted it write to it.
 //
 //   kUnready --Quarantine--> kQuarantined

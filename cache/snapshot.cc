@@ -138,7 +138,7 @@ struct Room {
 
 std::optional<Room> FindRoom(const SnapshotOf& of, uint64_t sequence_begin, uint64_t chunks) {
   const SegmentLog& log = *of.log;
-  const uint32_t segments = log.segments() - log.tombstone_segments();
+  const uint32_t segments = log.segments() - log.tombstone_segments().count();
   if (chunks > log.lanes() + 1 + log.segments() / kGivenUpOneIn) return std::nullopt;
   const uint64_t spare = SegmentsBeside(log, chunks);
   Room room;

@@ -57,7 +57,7 @@ std::string SnapshotRestorer::Prepare() {
     fills_.push_back(fill);
   }
   reader_.ForgetFills();
-  if (log.segments() - log.tombstone_segments() < fills_.size() + SegmentsBeside(log, reader_.chunks().size()))
+  if (log.segments() - log.tombstone_segments().count() < fills_.size() + SegmentsBeside(log, reader_.chunks().size()))
     return "leaves too little room to write";
   if (!of_.index->TakeShape({head.groups, head.members, head.growth})) return "is of an index of another size";
   if (head.slots != of_.index->slots()) {

@@ -131,7 +131,7 @@ Stored Tombstones::Adopt(const ErasedKeys& found) {
   assert(segments_.empty());
   segments_.reserve(found.segments().size() + MostSegments());
   segments_ = found.segments();
-  for (const ErasedKeys::Segment& segment : segments_) log_->AdoptTombstones(segment.id, segment.sequence);
+  for (const ErasedKeys::Segment& segment : segments_) log_->tombstone_segments().Adopt(segment.id, segment.sequence);
   const auto count = static_cast<uint32_t>(segments_.size());
   if (keeper_->Now().tombstone_segments == count) return Stored::kLasts;
   return keeper_->Change([count](layout::Superblock* superblock) { superblock->tombstone_segments = count; });
@@ -188,7 +188,7 @@ bool Tombstones::HasRoomLocked() const {
 // Opens a segment. The superblock counts it before it has a tombstone, so that a header that is damaged later is
 // missed. Empty: there is room now.
 std::optional<Tombstones::Added> Tombstones::OpenSegmentLocked() {
-  const auto id = log_->OpenTombstones();
+  const auto id = log_->tombstone_segments().Open();
   if (!id) return Added::kNoRoom;
   segments_.push_back({.id = *id, .sequence = log_->Sequence(*id), .tail = log_->FirstRecord(*id)});
   const Stored counted = keeper_->Change([&](layout::Superblock* superblock) {
@@ -196,7 +196,7 @@ std::optional<Tombstones::Added> Tombstones::OpenSegmentLocked() {
   });
   if (counted == Stored::kNowhere) {  // one that nobody counts may not hold any
     segments_.pop_back();
-    log_->CloseTombstones(*id);
+    log_->tombstone_segments().Close(*id);
     return Added::kFailed;
   }
   if (TrimLocked(log_->space().limit()) == Stored::kNowhere) return Added::kFailed;
@@ -224,7 +224,7 @@ Stored Tombstones::DropOldestLocked() {
   begin_ = begin;
   log_->kept_dictionaries().LeaveBehind(begin);
   segments_.erase(segments_.begin());
-  log_->CloseTombstones(oldest.id);
+  log_->tombstone_segments().Close(oldest.id);
   return stored;
 }
 
@@ -239,7 +239,7 @@ Stored Tombstones::EraseBelow(uint64_t sequence) {
   if (stored == Stored::kNowhere) return stored;
   begin_ = begin;
   log_->kept_dictionaries().LeaveBehind(begin);
-  for (const ErasedKeys::Segment& segment : segments_) log_->CloseTombstones(segment.id);
+  for (const ErasedKeys::Segment& segment : segments_) log_->tombstone_segments().Close(segment.id);
   segments_.clear();
   return stored;
 }

@@ -190,7 +190,7 @@ class RecoveryTarget {
       while (!where && (life.log.Advance(lane, bytes, SegmentLog::For::kWriter) || life.reclaimer.MakeRoom()))
         where = life.log.Reserve(lane, bytes);
       // Tombstones that somebody forged may take all of it.
-      if (!where) return life.log.tombstone_segments() > 2 ? void() : Wrong("there is no room to write");
+      if (!where) return life.log.tombstone_segments().count() > 2 ? void() : Wrong("there is no room to write");
       const BlockKey key = Key(kFuzzKeys / 2 + n);  // half of them may be there
       record::Write(medium_, where->place, key, BlockRole::kData, kBytes, [&](size_t at, size_t count, std::byte* to) {
         std::memcpy(to, payload.data() + at, count);

@@ -163,7 +163,7 @@ USE_TEST, PRELOAD_TEST = "unit/integration/use_hybrid_cache_test", "unit/integra
 INDEX, INDEX_H, INDEX_CC = "cache/index_inl.h", "cache/index.h", "cache/index.cc"
 LOG, LOG_H = "cache/segment_log.cc", "cache/segment_log.h"
 SPACE, AWAITING = "cache/log_space.cc", "cache/awaiting_segments.cc"
-SEGMENT_FAULTS = "cache/segment_faults.cc"
+SEGMENT_FAULTS, TOMBSTONES = "cache/segment_faults.cc", "cache/tombstone_segments.cc"
 HEADERS, OWNERS, KEPT = "cache/segment_headers.cc", "cache/segment_owners.cc", "cache/kept_dictionaries.cc"
 LEVEL, TABLE = "cache/log_level.cc", "cache/segment_table.h"
 RECLAIM, CLEANER = "cache/reclaimer.cc", "cache/segment_cleaner.cc"
@@ -550,11 +550,11 @@ MUTANTS = (
             ("(of == share || (!is_full &&", "(other == lane || (is_full && !is_full &&")),
     unit("a writer seals what a share reserves", LOG, "shares", "SharesOfALogTest.WhatAnotherReserves*",
          ("(parts_.shares.count() == 0 || parts_.shares.MayLose(of, at))));", "true));")),
-    ordered("tombstones lie where they are forgotten", LOG, "TombstonesDoNotLie*", ("(slow_forgets_ || ", "(")),
+    ordered("tombstones lie where they are forgotten", TOMBSTONES, "TombstonesDoNotLie*", ("(slow_forgets_ || ", "(")),
     ordered("a medium that was out from the start is not lost", SEGMENT_FAULTS, "AFastLevelOfTwo*",
             ("BeginWithout(members);\n  NoteLost(members);", "BeginWithout(members);")),
-    ordered("tombstones lie on the fast medium", LOG, "TombstonesAndSnapshots*",
-            ("(slow_forgets_ || parts_.levels[1].free() <= parts_.levels[1].size() / 4);", "true;")),
+    ordered("tombstones lie on the fast medium", TOMBSTONES, "TombstonesAndSnapshots*",
+            ("(slow_forgets_ || slow_level.free() <= slow_level.size() / 4);", "true;")),
     ordered("a position leaves out the slow lanes", "cache/lanes.h", "WithDurableErases*",
             ("has_slow_ && i < kSlowPlaces; ++i) visit", "false && i < kSlowPlaces; ++i) visit")),
     ordered("a resize shrinks the fast medium alone", SPACE, "AResize*",
@@ -1418,7 +1418,7 @@ MUTANTS = (
             "static_cast<uint32_t>(segments_.size() - 1);",
             "    superblock->tombstone_segments = static_cast<uint32_t>(segments_.size() - 1);")),
     erased("EraseAll leaves the open segment of tombstones open", "cache/tombstones.cc", "*DurableErase.OfAllNeeds*",
-           ("  for (const ErasedKeys::Segment& segment : segments_) log_->CloseTombstones(segment.id);\n"
+           ("  for (const ErasedKeys::Segment& segment : segments_) log_->tombstone_segments().Close(segment.id);\n"
             "  segments_.clear();\n", "")),
     erased("a damaged tombstone is one that was never written", "cache/tombstones.cc", "*DurableErase.LostTombstones*",
            ("    if (whole && ended) return false;\n", "")),
@@ -1447,9 +1447,9 @@ MUTANTS = (
     erased("a tier that closed itself trusts its tombstones", TIER_FORGET, "DurableEraseFaults.AfterATier*",
            ("  index_.Clear();\n  if (erases_durably_) ForsakeRestart();\n", "  index_.Clear();\n"),
            source="durable_erase_faults"),
-    unit("tombstones lie where memory failed", LOG, "segment_log", "QuarantineTest.TombstonesLie*",
-         ("return std::pair(parts_.table.HadFault(free), Raw(free)); });",
-          "return Raw(free) + (parts_.table.HadFault(free) ? 0 : 0); });")),
+    unit("tombstones lie where memory failed", TOMBSTONES, "segment_log", "QuarantineTest.TombstonesLie*",
+         ("return std::pair(parts_.table.HadFault(free), Raw(free)); };",
+          "return Raw(free) + (parts_.table.HadFault(free) ? 0 : 0); };")),
     erased("a durable erase goes on beside reclaim's copy", TIER_FORGET, "DurableEraseRace.WaitsForTheCopy*",
            ("    reclaimer_.WhileNothingMoves([&] {\n      erased = EraseHere(key);",
             "    const auto run = [](auto&& f) { f(); };\n    run([&] {\n      erased = EraseHere(key);"),

@@ -144,7 +144,7 @@ TEST_F(SegmentLogTest, WritersLeaveTheLastFreeSegmentToReclaim) {
 TEST_F(SegmentLogTest, WhereNothingIsSealedAWriterWhoFindsNoSegmentSealsItsOwn) {
   const auto where = Open(young);
   log.Leave(where);
-  while (log.space().free_segments() > 1) ASSERT_TRUE(log.OpenTombstones());
+  while (log.space().free_segments() > 1) ASSERT_TRUE(log.tombstone_segments().Open());
   EXPECT_FALSE(log.HasSealed());
   EXPECT_FALSE(log.Advance(young, kMost, For::kWriter));
   EXPECT_EQ(StateOf(where.segment), State::kSealed);
@@ -373,19 +373,19 @@ TEST_F(QuarantineTest, TombstonesLieWhereNothingFailedYet) {
   log.Unpin(bad);
   ASSERT_EQ(log.TakeVictim().segment, bad);
   log.StartDraining(bad);
-  ASSERT_EQ(log.OpenTombstones(), kSecond);
-  for (int i = 0; i < 6; ++i) ASSERT_NE(log.OpenTombstones(), bad);
+  ASSERT_EQ(log.tombstone_segments().Open(), kSecond);
+  for (int i = 0; i < 6; ++i) ASSERT_NE(log.tombstone_segments().Open(), bad);
 }
 
 // Nobody reads them, so nothing is lost that their writer does not know of.
 TEST_F(QuarantineTest, ThatOfTombstonesWaitsUntilTheyAreClosed) {
-  const SegmentId bad = *log.OpenTombstones();
+  const SegmentId bad = *log.tombstone_segments().Open();
   Fail(bad);
   EXPECT_TRUE(log.faults().TakeCondemned().empty());
   EXPECT_EQ(StateOf(bad), State::kTombstones);
-  log.CloseTombstones(bad);
+  log.tombstone_segments().Close(bad);
   EXPECT_EQ(log.space().quarantined_segments(), 1u);
-  EXPECT_EQ(log.tombstone_segments(), 0u);
+  EXPECT_EQ(log.tombstone_segments().count(), 0u);
   ExpectNeverUsedAgain(bad);
 }
 

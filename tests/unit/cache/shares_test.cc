@@ -227,7 +227,7 @@ TEST_F(SharesOfALogTest, WhatAnotherReservesStaysOpen) {
   const SegmentLog::Reservation few = *log.Reserve(lane, kLineBytes);
   log.Leave(few);
   ASSERT_TRUE(Fill(other));
-  while (log.space().free_segments() > 1) ASSERT_TRUE(log.OpenTombstones());
+  while (log.space().free_segments() > 1) ASSERT_TRUE(log.tombstone_segments().Open());
   EXPECT_FALSE(Fill(other));
   EXPECT_EQ(log.state(few.segment), SegmentLog::State::kOpen) << "the other could not take it";
   EXPECT_EQ(Reclaim(other), other);
