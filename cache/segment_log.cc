@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/segment_log.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cassert>
-#include <utility>
+#include <mutex>
 
+#include "cache/log_audit.h"
 #include "cache/log_rules.h"
 
 namespace mezz {
@@ -191,69 +187,11 @@ uint64_t SegmentLog::DramBytesFor(uint32_t segments, bool has_slow) {
 
 void SegmentLog::Audit(std::vector<std::string>* violations) const {
   const std::lock_guard lock(parts_.mutex);
-  std::vector<uint32_t> listed(parts_.segments, 0);
-  std::array<uint32_t, Dictionaries::kSlots> dictionary_holds{};
-  const auto check = [&](SegmentId id, State want) {
-    ++listed[Raw(id)];
-    if (state(id) != want) violations->push_back(fmt::format("segment {} is in the wrong list", Raw(id)));
-  };
-  for (const LogLevel& level : parts_.levels) level.Audit(check, violations);
-  for (const SegmentId id : space_.DrainingLocked()) check(id, State::kDraining);
-  for (const SegmentId id : awaiting_.ListLocked()) check(id, State::kAwaiting);
-  uint32_t unready = 0, quarantined = 0;
-  std::array<std::array<uint32_t, kSharesMax>, kLevels> held{};
-  for (uint32_t i = 0; i < parts_.segments; ++i) {
-    const SegmentId id{i};
-    if (parts_.table.writers(id) != 0) violations->push_back(fmt::format("segment {} has a writer who never left", i));
-    if (state(id) == State::kUnready) ++unready;
-    const bool writable = state(id) == State::kFree || state(id) == State::kOpen || state(id) == State::kParked;
-    if (space_.IsWithdrawn(id) && state(id) == State::kFree)
-      violations->push_back(fmt::format("segment {} is withdrawn and free", i));
-    if (parts_.members.IsReady(id) ? state(id) == State::kUnready : writable)
-      violations->push_back(fmt::format("segment {} is ready or not, against what was provided", i));
-    if (state(id) == State::kUnready || state(id) == State::kTombstones) ++listed[i];
-    if (state(id) == State::kQuarantined) ++listed[i], ++quarantined;
-    const bool has_records = HoldsRecords(id);
-    for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
-      if ((segment(id).dictionaries.load(std::memory_order_relaxed) >> slot & 1) == 0) continue;
-      ++dictionary_holds[slot];
-      if (!has_records) violations->push_back(fmt::format("segment {} keeps a dictionary for no record", i));
-    }
-    if (state(id) == State::kOpen || state(id) == State::kSealed)
-      ++held[static_cast<size_t>(LevelOf(id))][Raw(segment(id).share.load(std::memory_order_relaxed))];
-    if (state(id) == State::kOpen) {
-      for (unsigned lane = 0; lane < parts_.lanes.count(); ++lane) listed[i] += parts_.lanes.open(lane) == id ? 1 : 0;
-    }
-    // A victim of an unfinished reclaim is sealed and in no list: at most one of each level.
-    const bool victim = state(id) == State::kSealed && listed[i] == 0;
-    if (listed[i] != 1 && !victim) violations->push_back(fmt::format("segment {} is listed {} times", i, listed[i]));
-    if (segment(id).tail.load(std::memory_order_relaxed) > segment_bytes())
-      violations->push_back(fmt::format("segment {} is filled past its end", i));
-  }
-  const Dictionaries* const dictionaries = kept_dictionaries_.dictionaries();
-  for (unsigned slot = 0; dictionaries != nullptr && slot < Dictionaries::kSlots; ++slot) {
-    if (dictionaries->holds(slot) != dictionary_holds[slot])
-      violations->push_back(fmt::format("dictionary slot {} is kept by {} segments and has {} holds", slot,
-                                        dictionary_holds[slot], dictionaries->holds(slot)));
-  }
-  for (const Level level : {Level::kFast, Level::kSlow}) {
-    for (unsigned number = 0; number < kSharesMax; ++number) {
-      const uint32_t counted = parts_.shares.held(ShareId{static_cast<uint8_t>(number)}, level);
-      const uint32_t found = held[static_cast<size_t>(level)][number];
-      if (counted != found)
-        violations->push_back(fmt::format("share {} holds {} segments, {} counted", number, found, counted));
-    }
-  }
-  const uint32_t unready_counted = parts_.levels[0].unready() + parts_.levels[1].unready();
-  if (unready != unready_counted)
-    violations->push_back(fmt::format("{} segments are unready, {} counted", unready, unready_counted));
-  if (quarantined != space_.quarantined_segments())
-    violations->push_back(
-        fmt::format("{} segments are quarantined, {} counted", quarantined, space_.quarantined_segments()));
-  size_t all = space_.DrainingLocked().size() + awaiting_.ListLocked().size() + tombstones_.CountLocked() +
-               space_.quarantined_segments();
-  for (const LogLevel& level : parts_.levels) all += level.sealed() + level.unused() - level.unready();
-  if (all > parts_.segments) violations->push_back("more segments than the medium holds");
+  LogAudit audit(parts_, violations);
+  audit.AddList(space_.DrainingLocked(), State::kDraining);
+  audit.AddList(awaiting_.ListLocked(), State::kAwaiting);
+  audit.AddCount(tombstones_.CountLocked());
+  audit.Check(kept_dictionaries_.dictionaries());
 }
 
 }  // namespace mezz

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,7 +16,6 @@
 #include "cache/kept_dictionaries.h"
 #include "cache/layout.h"
 #include "cache/log_parts.h"
-#include "cache/log_rules.h"
 #include "cache/log_sequences.h"
 #include "cache/log_space.h"
 #include "cache/media/medium.h"
@@ -42,10 +38,11 @@ struct LogPosition {
   std::array<layout::OpenSegment, layout::kLanesMax> open;
 };
 
-// The medium as a log of segments: who may append, who may read, what is free.
+// The medium as a log of segments: who may append, who may read, and what is reclaimed next. All else that is done with
+// segments has a room of its own, which callers use beside it.
 //
-// Each segment has one control word with its state, its writers and its pins (segment_table.h). The log changes states
-// under its mutex. A segment is written to as long as it is kOpen, and is read as long as it is pinned.
+// Each segment has one control word with its state, its writers and its pins (segment_table.h). The rooms change states
+// under one mutex (log_parts.h). A segment is written to as long as it is kOpen, and is read as long as it is pinned.
 //
 // Appending: a writer adds itself as writer and pin, checks that the segment is still kOpen, and takes space by CAS on
 // `tail`. A segment is drained only after it was seen sealed without writers. From then on no writer can be in it,
@@ -69,22 +66,24 @@ class SegmentLog {
              Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries = nullptr,
              uint64_t slow_begin = UINT64_MAX);
 
-  // The rooms of the log that callers use themselves.
+  // The rooms.
   LogSequences& sequences() { return sequences_; }
   SegmentHeaders& headers() { return headers_; }
   const SegmentHeaders& headers() const { return headers_; }
   SegmentOwners& owners() { return owners_; }
   const SegmentOwners& owners() const { return owners_; }
+  KeptDictionaries& kept_dictionaries() { return kept_dictionaries_; }
+  const KeptDictionaries& kept_dictionaries() const { return kept_dictionaries_; }
+  LogSpace& space() { return space_; }
+  const LogSpace& space() const { return space_; }
   AwaitingSegments& awaiting() { return awaiting_; }
   const AwaitingSegments& awaiting() const { return awaiting_; }
   SegmentFaults& faults() { return faults_; }
   const SegmentFaults& faults() const { return faults_; }
   TombstoneSegments& tombstone_segments() { return tombstones_; }
   const TombstoneSegments& tombstone_segments() const { return tombstones_; }
-  LogSpace& space() { return space_; }
-  const LogSpace& space() const { return space_; }
-  KeptDictionaries& kept_dictionaries() { return kept_dictionaries_; }
-  const KeptDictionaries& kept_dictionaries() const { return kept_dictionaries_; }
+  LogMembers& members() { return parts_.members; }
+  const LogMembers& members() const { return parts_.members; }
 
   // Whether the segment was adopted, and not filled anew since. REQUIRES: it is pinned, or in no queue.
   bool IsAdopted(SegmentId id) const { return segment(id).adopted; }
@@ -108,10 +107,7 @@ class SegmentLog {
   // The end of the space taken, from the start of the medium.
   uint64_t Tail(SegmentId id) const { return parts_.BeginOf(id) + segment(id).tail.load(std::memory_order_acquire); }
   uint64_t Sequence(SegmentId id) const { return parts_.SequenceOf(id); }
-  bool HoldsRecords(SegmentId id) const {
-    const State now = state(id);
-    return now == State::kOpen || now == State::kSealed || now == State::kDraining || now == State::kAwaiting;
-  }
+  bool HoldsRecords(SegmentId id) const { return parts_.table.HoldsRecords(id); }
   State state(SegmentId id) const { return parts_.table.state(id); }
   uint64_t pins(SegmentId id) const { return parts_.table.pins(id); }
 
@@ -149,6 +145,11 @@ class SegmentLog {
     return parts_.lanes.OfShare(of, generation, level);
   }
 
+  // Where media lie near different processors, what a thread writes goes to one near it while that has free segments.
+  // Writer lanes of the fast level are then for one group of processors each, if there are enough; the other lanes are
+  // shared. REQUIRES: nothing was provided.
+  void PreferNear(NearMedia near) { parts_.lanes.PreferNear(std::move(near)); }
+
   // Seals the lane's segment, if it still is the one that lacked room, and opens a free one. Writers leave the last
   // free segment to reclaim. False: there is no segment to open, or no sequence for it, or the lane's share is full.
   enum class For { kWriter, kReclaim };
@@ -163,6 +164,7 @@ class SegmentLog {
   // Prepares for a change of the superblock after which no restart finds what lies in segments with a lower sequence:
   // no such segment is written to any more. KeptDictionaries::LeaveBehind follows the change.
   void SealBelow(uint64_t sequence);
+
   // Takes the next segment to reclaim out of its queue. Empty: there is none that may be taken.
   //
   // Sealed segments stand in two queues, oldest first. Writers fill young segments; reclaim fills proven ones with
@@ -182,6 +184,11 @@ class SegmentLog {
   // Each level of ordered media has queues of its own.
   using Victim = LogLevel::Victim;
   Victim TakeVictim(bool pinned_too = false, ShareId needs = kNoShare, Level level = Level::kFast);
+  // Sets the share of the segments in use that the young may hold before they are reclaimed first.
+  void SetYoungPercent(unsigned percent) { young_percent_.store(percent, std::memory_order_relaxed); }
+  // Whether segments of the level wait to be reclaimed. If TakeVictim(pinned_too) gives none of them, they have
+  // writers, which leave soon.
+  bool HasSealed(Level level = Level::kFast) const;
   // Takes a withdrawn segment of the level out of its queue, also a pinned one: TakeVictim takes none of these. Empty:
   // there is none without writers.
   Victim TakeWithdrawn(Level level);
@@ -196,24 +203,10 @@ class SegmentLog {
   // are most of the segment it is hollow: the next victim, whatever its generation. REQUIRES: the caller has it pinned,
   // so that the bytes are of this fill.
   void NoteDead(SegmentId id, uint64_t bytes);
-
-  LogMembers& members() { return parts_.members; }
-  const LogMembers& members() const { return parts_.members; }
-  // Where media lie near different processors, what a thread writes goes to one near it while that has free segments.
-  // Writer lanes of the fast level are then for one group of processors each, if there are enough; the other lanes are
-  // shared. REQUIRES: nothing was provided.
-  void PreferNear(NearMedia near) { parts_.lanes.PreferNear(std::move(near)); }
-  // Whether segments of the level wait to be reclaimed. If TakeVictim(pinned_too) gives none of them, they have
-  // writers, which leave soon.
-  bool HasSealed(Level level = Level::kFast) const;
+  uint32_t hollow_segments(Level level = Level::kFast) const { return parts_.level(level).hollow_count(); }
 
   // The number of pinned segments. Walks the segment table.
   uint32_t PinnedSegments() const;
-
-  // Sets the share of the segments in use that the young may hold before they are reclaimed first.
-  void SetYoungPercent(unsigned percent) { young_percent_.store(percent, std::memory_order_relaxed); }
-
-  uint32_t hollow_segments(Level level = Level::kFast) const { return parts_.level(level).hollow_count(); }
 
   uint64_t dram_bytes() const { return DramBytesFor(parts_.segments, has_slow()) + awaiting_.dram_bytes(); }
   static uint64_t DramBytesFor(uint32_t segments, bool has_slow);

@@ -94,6 +94,10 @@ class SegmentTable {
   uint64_t pins(SegmentId id) const { return PinsOf(Control(id)); }
   uint64_t writers(SegmentId id) const { return WritersOf(Control(id)); }
 
+  bool HoldsRecords(SegmentId id) const {
+    const State now = state(id);
+    return now == State::kOpen || now == State::kSealed || now == State::kDraining || now == State::kAwaiting;
+  }
   bool HadFault(SegmentId id) const { return (*this)[id].faults.load(std::memory_order_relaxed) != 0; }
   // Whether the segment is to be taken out of use.
   bool IsCondemned(SegmentId id) const {
