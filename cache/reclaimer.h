@@ -65,7 +65,7 @@ class Reclaimer {
   // are forgotten now; their space is free when the last pin goes. Other threads may reclaim between two victims.
   void ShrinkTo(uint32_t segments);
 
-  // Empties the segments that SegmentLog::LimitMember withdrew: what they hold moves elsewhere, as
+  // Empties the segments that LogSpace::LimitMember withdrew: what they hold moves elsewhere, as
   // SegmentCleaner::Mode::kMove says. Waits as ShrinkTo does. When it returns none of them has a record that the index
   // names. Pinned ones drain until they are released.
   void EmptyWithdrawn();
