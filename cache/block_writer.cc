@@ -44,7 +44,7 @@ std::optional<PutResult> BlockWriter::Stage(const BlockKey& key, BlockRole role,
     parts_.counters->Add(Event::kScmReplaced, role);
   parts_.stage->Commit(block->slot);
   // Perhaps since CloseForGood or SetCapacity(0) looked, whose ForgetAll takes the mutex that Commit has taken.
-  if (parts_.faults->IsOver() || parts_.log->limit() == 0) ForgetStaged(key);
+  if (parts_.faults->IsOver() || parts_.log->space().limit() == 0) ForgetStaged(key);
   return PutResult::kStored;
 }
 
@@ -110,7 +110,7 @@ std::optional<PutResult> BlockWriter::RefusedAtOnce(const BlockKey& key, BlockRo
   if (bytes > UINT32_MAX ||
       record::BytesFor(bytes, parts_.authenticator) > layout::SegmentPayloadBytes(parts_.log->segment_bytes()))
     return Refused(role, Event::kRefusedTooLarge, PutResult::kTooLarge);
-  if (parts_.log->limit() == 0) return Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace);
+  if (parts_.log->space().limit() == 0) return Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace);
   if (parts_.dead->Has(key.file())) return Refused(role, Event::kRefusedDeadFile, PutResult::kDeadFile);
   return std::nullopt;
 }
@@ -137,14 +137,14 @@ PutResult BlockWriter::Store(Fresh* fresh, size_t bytes, BlockSource source) {
   parts_.dead->Step(record_bytes);
   const auto where = Reserve(record_bytes, fresh->generation, fresh->share);
   if (!where) {
-    return parts_.log->limit() == 0 ? Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace)
-                                    : Refused(role, Event::kRefusedAllPinned, PutResult::kAllPinned);
+    return parts_.log->space().limit() == 0 ? Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace)
+                                            : Refused(role, Event::kRefusedAllPinned, PutResult::kAllPinned);
   }
   const bool written =
       record::Write(parts_.medium, where->place, fresh->key, role, bytes, source, fresh->flags, parts_.authenticator);
   if (parts_.emulation != nullptr) parts_.emulation->ChargeWrite(where->place.offset, record_bytes);
   parts_.counters->Add(Event::kScmWrittenBytes, role, record_bytes);
-  if (fresh->dictionary != 0) parts_.log->KeepDictionary(where->segment, fresh->dictionary);
+  if (fresh->dictionary != 0) parts_.log->kept_dictionaries().Keep(where->segment, fresh->dictionary);
   if (written) Publish(fresh, where->place.offset);
   parts_.log->Leave(*where);
   parts_.reclaimer->GrowIndex();
@@ -154,13 +154,13 @@ PutResult BlockWriter::Store(Fresh* fresh, size_t bytes, BlockSource source) {
 
 bool BlockWriter::StoreDictionary(const Dictionary& dictionary) {
   const auto where =
-      parts_.log->limit() != 0 && !parts_.faults->IsOver()
+      parts_.log->space().limit() != 0 && !parts_.faults->IsOver()
           ? Reserve(parts_.trainer->dictionaries().RecordBytes(dictionary), Generation::kProven, kNoShare)
           : std::nullopt;
   if (!where) return false;
   const bool written =
       parts_.trainer->dictionaries().Write(dictionary, parts_.medium, where->place, parts_.emulation, parts_.counters);
-  parts_.log->CheckDictionaryPlaces();
+  parts_.log->kept_dictionaries().CheckPlaces();
   parts_.log->Leave(*where);
   return written;
 }
@@ -171,7 +171,7 @@ std::optional<SegmentLog::Reservation> BlockWriter::Reserve(uint64_t bytes, Gene
     if (auto where = parts_.log->Reserve(lane, bytes)) return where;
     if (!parts_.log->Advance(lane, bytes, SegmentLog::For::kWriter) && !parts_.reclaimer->MakeRoom(share))
       return std::nullopt;
-    if (parts_.log->limit() == 0 || parts_.faults->IsOver()) return std::nullopt;
+    if (parts_.log->space().limit() == 0 || parts_.faults->IsOver()) return std::nullopt;
   }
 }
 
@@ -200,7 +200,7 @@ void BlockWriter::PublishInIndex(const Fresh& fresh, uint64_t offset, unsigned h
   // A full bucket displaces nothing of what a share reserves for the blocks of others.
   const auto age = [this](IndexWord word) {
     const SegmentId segment = parts_.reader.SegmentOf(word);
-    return parts_.log->IsReserved(segment) ? Index::kKept : parts_.log->Sequence(segment);
+    return parts_.log->owners().IsReserved(segment) ? Index::kKept : parts_.log->Sequence(segment);
   };
   KeyReader reader(parts_.reader, fresh.key);
   const Index::Published published = parts_.index->Publish(hash, made, reader, age);

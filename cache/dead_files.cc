@@ -45,7 +45,7 @@ void DeadFiles::Step(uint64_t bytes) {
 }
 
 uint64_t DeadFiles::SlotsFor(uint64_t bytes) const {
-  const uint64_t turn = std::max(uint64_t{1}, log_->limit() * log_->segment_bytes());
+  const uint64_t turn = std::max(uint64_t{1}, log_->space().limit() * log_->segment_bytes());
   return std::max(kSlotsAtOnce, (index_->slots() * kRoundsPerTurn * bytes + turn - 1) / turn);
 }
 

@@ -136,7 +136,7 @@ uint32_t EarlierLife::ForgetOutdated(uint32_t members) {
   uint32_t failed = 0;
   for (uint32_t id = 0; id < segments; ++id) {
     if ((members & ~failed & member_of(id)) == 0 || is_bad[id]) continue;
-    if (!SegmentLog::EraseHeader(medium_, layout::StartOfSegment(superblock_, id))) failed |= member_of(id);
+    if (!SegmentHeaders::Erase(medium_, layout::StartOfSegment(superblock_, id))) failed |= member_of(id);
   }
   for (uint32_t id = 0; id < segments; ++id) {
     if ((failed & member_of(id)) != 0 && !is_bad[id]) bad_.push_back(SegmentId{id});
@@ -159,7 +159,7 @@ Status EarlierLife::ForgetBeyond(SegmentLog* log) {
   if (superblock_.capacity_bytes >= std::min(medium_.bytes_before(), options_.capacity_bytes)) return Status::Ok();
   left_records_ = true;
   const auto first = static_cast<uint32_t>(superblock_.capacity_bytes / options_.segment_bytes);
-  if (log->EraseHeadersBelow(superblock_.sequence_end, first)) return Status::Ok();
+  if (log->headers().EraseBelow(superblock_.sequence_end, first)) return Status::Ok();
   return Status::IoError(fmt::format("{}: cannot be written to behind its first {}: use another medium",
                                      medium_.info().description, HumanBytes(superblock_.capacity_bytes)));
 }

@@ -50,7 +50,7 @@ void Eraser::ForsakeRestart() {
 void Eraser::ForsakeWhatIsStored() {
   const uint64_t sequence = parts_.log->SealAll();
   if (parts_.tombstones->EraseBelow(sequence) == SuperblockKeeper::Stored::kLasts) return;
-  const bool may_lie = !parts_.log->EraseHeadersBelow(sequence);
+  const bool may_lie = !parts_.log->headers().EraseBelow(sequence);
   parts_.faults->CloseWithoutSuperblock(may_lie);
 }
 
@@ -69,7 +69,7 @@ bool Eraser::EraseHere(const BlockKey& key) {
 // by the stage, whose thread may be storing a block that was forgotten meanwhile.
 void Eraser::EraseAll() {
   if (parts_.stage != nullptr) parts_.stage->ForgetAll();
-  if (parts_.recoverer != nullptr && parts_.guard.InParent()) parts_.log->GiveUpAwaiting();
+  if (parts_.recoverer != nullptr && parts_.guard.InParent()) parts_.log->awaiting().GiveUpAll();
   if (!parts_.remembers || !parts_.guard.InParent()) return parts_.index->Clear();
   const std::lock_guard stage_stores_nothing(*parts_.store_mutex);
   parts_.reclaimer->WhileNothingMoves([this] {

@@ -12,7 +12,7 @@ namespace mezz {
 void FaultHandler::CloseForGood() {
   if (!parts_.guard.InParent() || !parts_.faults->Claim()) return;
   if (parts_.stage != nullptr) parts_.stage->ForgetAll();
-  if (parts_.recoverer != nullptr) parts_.log->GiveUpAwaiting();
+  if (parts_.recoverer != nullptr) parts_.log->awaiting().GiveUpAll();
   parts_.index->Clear();
   if (parts_.erases_durably) eraser_->ForsakeRestart();
   if (!parts_.options.on_trouble) return;
@@ -53,7 +53,7 @@ std::string FaultHandler::WhyClosed() const {
   return fmt::format(
       "failed {} times, and {} of its {} segments are out of use: the SCM tier is closed until the cache is opened "
       "anew. Replace the device",
-      parts_.faults->count(), parts_.log->quarantined_segments(), parts_.log->segments());
+      parts_.faults->count(), parts_.log->space().quarantined_segments(), parts_.log->segments());
 }
 
 }  // namespace mezz

@@ -9,9 +9,11 @@
 
 namespace mezz {
 
-Lanes::Lanes(uint32_t fast_segments, uint32_t segments)
-    : has_slow_(fast_segments < segments),
-      of_rest_(WritersMax(fast_segments, has_slow_) + 1),
+Lanes::Lanes(SegmentTable* table, std::array<LogLevel, kLevels>* levels)
+    : table_(table),
+      levels_(*levels),
+      has_slow_(levels_[1].size() != 0),
+      of_rest_(WritersMax(levels_[0].size(), has_slow_) + 1),
       rest_(std::make_unique<OwnLine[]>(of_rest_)),
       others_(std::make_unique<OtherWord[]>(OfShares(has_slow_))) {}
 
@@ -20,6 +22,16 @@ unsigned Lanes::WritersMax(uint32_t fast_segments, bool has_slow) {
   static_assert(log_rules::kWriterLanesMax + 1 <= layout::kLanesMax);
   const auto most = static_cast<unsigned>(layout::kLanesMax - 1 - (has_slow ? kSlowPlaces : 0));
   return std::min(log_rules::WriterLanes(fast_segments), most);
+}
+
+unsigned Lanes::UsedWriters() const { return std::min(writers_max(), log_rules::WriterLanes(levels_[0].usable())); }
+
+void Lanes::Seal(unsigned lane) {
+  const std::optional<SegmentId> open = this->open(lane);
+  if (!open) return;
+  At(lane).store(kNone, std::memory_order_relaxed);
+  table_->Change(*open, SegmentTable::State::kOpen, SegmentTable::State::kSealed);
+  levels_[static_cast<size_t>(LevelOf(lane))].Queue(*open, GenerationOf(lane));
 }
 
 unsigned Lanes::OfThisThread(unsigned writers) const {

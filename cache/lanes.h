@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "cache/base/atomic.h"
+#include "cache/log_level.h"
 #include "cache/media/near_media.h"
+#include "cache/segment_table.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -22,8 +25,8 @@ namespace mezz {
 // Thread-safe: a thread that holds the log's mutex changes what is open, and others see that.
 class Lanes {
  public:
-  // Of a log with so many segments, of which the first `fast_segments` are fast.
-  Lanes(uint32_t fast_segments, uint32_t segments);
+  // Of a log with these levels, of which what is sealed is queued. Neither is owned.
+  Lanes(SegmentTable* table, std::array<LogLevel, kLevels>* levels);
 
   // Where media lie near different processors, each group of these has lanes of its own, if there are enough.
   void PreferNear(NearMedia near) { near_ = std::move(near); }
@@ -35,6 +38,8 @@ class Lanes {
   unsigned of_rest() const { return of_rest_; }
   unsigned writers_max() const { return of_rest_ - 1; }
   unsigned proven() const { return of_rest_ - 1; }
+  // So many of the writers' are in use: a level that was made small has room for fewer.
+  unsigned UsedWriters() const;
   // The calling thread's, of the first `writers` lanes.
   unsigned OfThisThread(unsigned writers) const;
   // A share's, and kNoShare's of the slow level.
@@ -59,9 +64,22 @@ class Lanes {
     const uint64_t open = At(lane).load(std::memory_order_acquire);
     return open == kNone ? std::nullopt : std::optional(SegmentId{static_cast<uint32_t>(open)});
   }
-  // REQUIRES: the log's mutex is held.
+  // Lets the lane append to this segment, which is kOpen. REQUIRES, as Seal and SealIf do: the log's mutex is held.
   void Open(unsigned lane, SegmentId id) { At(lane).store(Raw(id), std::memory_order_release); }
-  void Close(unsigned lane) { At(lane).store(kNone, std::memory_order_relaxed); }
+  // Seals the lane's segment, if it has one, and queues it.
+  void Seal(unsigned lane);
+  // Seals the segment of each lane for which judge(lane, segment) is true. False: there was none.
+  template <typename Judge>
+  bool SealIf(Judge&& judge) {
+    bool sealed = false;
+    for (unsigned lane = 0; lane < count(); ++lane) {
+      const std::optional<SegmentId> open = this->open(lane);
+      if (!open || !judge(lane, *open)) continue;
+      Seal(lane);
+      sealed = true;
+    }
+    return sealed;
+  }
 
   // Calls visit(place, lane) for each lane that a LogPosition has a place for: kNoShare's.
   template <typename Visit>
@@ -91,6 +109,8 @@ class Lanes {
   const Word& At(unsigned lane) const { return lane < of_rest_ ? rest_[lane].open : others_[lane - of_rest_].open; }
   Word& At(unsigned lane) { return lane < of_rest_ ? rest_[lane].open : others_[lane - of_rest_].open; }
 
+  SegmentTable* const table_;
+  std::array<LogLevel, kLevels>& levels_;
   const bool has_slow_;
   const unsigned of_rest_;
   NearMedia near_;

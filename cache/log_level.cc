@@ -8,19 +8,22 @@ namespace mezz {
 
 using State = SegmentTable::State;
 
-LogLevel::LogLevel(Level level, uint32_t begin, uint32_t end, SegmentTable* table, LogMembers* members,
-                   const Shares* shares)
+LogLevel::LogLevel(Level level, uint32_t begin, uint32_t end, uint64_t hollow_bytes, SegmentTable* table,
+                   LogMembers* members, const Shares* shares, Counters* counters)
     : level_(level),
       begin_(begin),
       end_(end),
+      hollow_bytes_(hollow_bytes),
       table_(table),
       members_(members),
       shares_(shares),
+      counters_(counters),
       young_(size()),
       proven_(size()),
       hollow_(size()),
       unready_(size()),
-      limit_(size()) {
+      limit_(size()),
+      unused_count_(size()) {
   free_.reserve(size());
   parked_.reserve(size());
   parked_withdrawn_.reserve(size());
@@ -131,11 +134,15 @@ uint32_t LogLevel::ToReclaim(uint32_t draining) const {
   return surplus > going ? surplus - going : 0;
 }
 
-void LogLevel::Queue(SegmentId id, Generation generation, bool hollow, At at) {
+void LogLevel::Queue(SegmentId id, Generation generation, At at) {
   assert(table_->state(id) == State::kSealed && Has(id));
+  const bool hollow = (*table_)[id].dead.load(std::memory_order_relaxed) >= hollow_bytes_;
   SegmentQueue& queue = hollow ? hollow_ : generation == Generation::kProven ? proven_ : young_;
   at == At::kBegin ? queue.PushFront(id) : queue.PushBack(id);
-  if (hollow) (*table_)[id].hollow_of = generation;
+  if (hollow) {
+    (*table_)[id].hollow_of = generation;
+    counters_->Add(Event::kScmSegmentHollow, BlockRole::kOther);
+  }
   Count();
 }
 

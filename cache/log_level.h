@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cache/base/atomic.h"
+#include "cache/counters.h"
 #include "cache/log_members.h"
 #include "cache/segment_queue.h"
 #include "cache/segment_table.h"
@@ -25,8 +26,10 @@ namespace mezz {
 // The log's mutex guards everything but the counts, usable() and NoteLost(): hints. Allocates only when it is made.
 class LogLevel {
  public:
-  // The segments from `begin` to `end`, all kUnready. Owns nothing of the others, which must outlive this.
-  LogLevel(Level level, uint32_t begin, uint32_t end, SegmentTable* table, LogMembers* members, const Shares* shares);
+  // The segments from `begin` to `end`, all kUnready. One is hollow once `hollow_bytes` of it are dead. Owns nothing of
+  // the others, which must outlive this.
+  LogLevel(Level level, uint32_t begin, uint32_t end, uint64_t hollow_bytes, SegmentTable* table, LogMembers* members,
+           const Shares* shares, Counters* counters);
 
   uint32_t begin() const { return begin_; }
   uint32_t size() const { return end_ - begin_; }
@@ -35,8 +38,8 @@ class LogLevel {
   // Makes the segments of a range that are kUnready free. They are taken after what is free already, the first first.
   void Provide(uint32_t from, uint32_t end);
   // A segment that is kUnready becomes something else, or is kUnready again.
-  void NoteReady() { --unready_; }
-  void NoteUnready() { ++unready_; }
+  void NoteReady() { --unready_, Count(); }
+  void NoteUnready() { ++unready_, Count(); }
 
   size_t free() const { return free_.size(); }
   uint32_t free_count() const { return free_count_.load(std::memory_order_relaxed); }
@@ -94,10 +97,11 @@ class LogLevel {
   uint32_t unused() const {
     return unready_ + static_cast<uint32_t>(free_.size() + parked_.size() + parked_withdrawn_.size());
   }
+  uint32_t unused_count() const { return unused_count_.load(std::memory_order_relaxed); }
 
-  // Queues a sealed segment.
+  // Queues a sealed segment, among the hollow if it is.
   enum class At : uint8_t { kEnd, kBegin };
-  void Queue(SegmentId id, Generation generation, bool hollow, At at);
+  void Queue(SegmentId id, Generation generation, At at = At::kEnd);
   // Takes it out of its queue. Empty: it is in none.
   std::optional<Generation> TakeFromQueue(SegmentId id);
   // The same, but for the hollow.
@@ -147,20 +151,23 @@ class LogLevel {
   void Count() {
     free_count_.store(static_cast<uint32_t>(free_.size()), std::memory_order_relaxed);
     hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
+    unused_count_.store(unused(), std::memory_order_relaxed);
   }
 
   const Level level_;
   const uint32_t begin_, end_;
+  const uint64_t hollow_bytes_;
   SegmentTable* const table_;
   LogMembers* const members_;
   const Shares* const shares_;
+  Counters* const counters_;
   std::vector<SegmentId> free_;           // a stack
   SegmentQueue young_, proven_, hollow_;  // oldest first
   std::vector<SegmentId> parked_;         // as surplus
   std::vector<SegmentId> parked_withdrawn_;
   uint32_t unready_;
   // Stored under the log's mutex and read anywhere, relaxed, as hints.
-  Atomic<uint32_t> limit_, quarantined_{0}, free_count_{0}, hollow_count_{0};
+  Atomic<uint32_t> limit_, quarantined_{0}, free_count_{0}, hollow_count_{0}, unused_count_;
   Atomic<uint32_t> withdrawn_{0};  // of those that are not quarantined
   Atomic<uint32_t> lost_{0};       // grows, without the mutex; relaxed: a hint
 };

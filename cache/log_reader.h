@@ -32,7 +32,7 @@ class LogReader {
       return Verdict::kThisKey;
     const SegmentId segment = SegmentOf(word);
     counters_->Add(Event::kScmDamagedHeader, BlockRole::kOther);
-    if (!log_->IsAdopted(segment)) log_->NoteFault(segment);
+    if (!log_->IsAdopted(segment)) log_->faults().Note(segment);
     return Verdict::kDamaged;
   }
 
@@ -45,7 +45,7 @@ class LogReader {
   // REQUIRES: the record is pinned.
   void NoteMismatch(BlockRole role, IndexWord word) const {
     counters_->Add(Event::kScmChecksumMismatch, role);
-    if (!IsUnproven(word)) log_->NoteFault(SegmentOf(word));
+    if (!IsUnproven(word)) log_->faults().Note(SegmentOf(word));
   }
 
   // Whether the payload is whole, by checksum or MAC as this tier has it. REQUIRES: the record is pinned.

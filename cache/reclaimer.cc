@@ -37,12 +37,12 @@ Reclaimer::Reclaimer(const CleanerParts& parts)
       fast_(parts, Level::kFast, parts.log->has_slow() ? &slow_ : nullptr) {}
 
 void Reclaimer::Step(uint64_t bytes, ShareId share) {
-  if (parts_.log->HasCondemned()) [[unlikely]]
+  if (parts_.log->faults().HasCondemned()) [[unlikely]]
     Quarantine();
   const Level level = parts_.log->LevelOfNew();
   const uint32_t enough = log_rules::FreeKept(parts_.log->writer_lanes(level));
-  const uint32_t free = parts_.log->free_segments(level);
-  const bool full = parts_.log->IsFull(share, level);
+  const uint32_t free = parts_.log->space().free_segments(level);
+  const bool full = parts_.log->owners().IsFull(share, level);
   if (free > enough && !full) return;
   std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
@@ -61,17 +61,17 @@ void Reclaimer::Quarantine() {
 void Reclaimer::QuarantineLocked() {
   for (SegmentCleaner* const cleaner : {&fast_, &slow_}) {
     const std::optional<SegmentId> victim = cleaner->victim();
-    if (!victim || !parts_.log->IsCondemned(*victim)) continue;
+    if (!victim || !parts_.log->faults().IsCondemned(*victim)) continue;
     QuarantineLocked(std::span(&*victim, 1));
     cleaner->GiveUpVictim();
   }
-  QuarantineLocked(parts_.log->TakeCondemned());
+  QuarantineLocked(parts_.log->faults().TakeCondemned());
 }
 
 // What else lies in condemned segments may be forgotten, too.
 void Reclaimer::QuarantineLocked(std::span<const SegmentId> segments) {
   if (segments.empty()) return;
-  fast_.ForgetIf([this](SegmentId id) { return parts_.log->IsCondemned(id); });
+  fast_.ForgetIf([this](SegmentId id) { return parts_.log->faults().IsCondemned(id); });
   for (const SegmentId id : segments) fast_.RewriteDictionaries(id);
   parts_.log->StartDraining(segments);
 }
@@ -104,12 +104,12 @@ bool Reclaimer::MakeRoom(ShareId share) {
   const Stay stay(*this, std::unique_lock(mutex_));
   waiting_.fetch_sub(1, std::memory_order_relaxed);
   const Level level = parts_.log->LevelOfNew();
-  const uint32_t held = parts_.log->HeldBy(share, level);
+  const uint32_t held = parts_.log->owners().HeldBy(share, level);
   for (uint32_t tries = 0; tries < log_rules::kSparingVictimsMax + parts_.log->segments(); ++tries) {
-    if (parts_.log->free_segments(level) > 1 && !parts_.log->IsFull(share, level)) return true;
+    if (parts_.log->space().free_segments(level) > 1 && !parts_.log->owners().IsFull(share, level)) return true;
     // A share far above a maximum that was lowered: others may reclaim before it is asked for again.
-    if (tries >= kVictimsAtOnce && parts_.log->IsFull(share, level) &&
-        parts_.log->HeldBy(share, level) + kVictimsAtOnce / 2 <= held)
+    if (tries >= kVictimsAtOnce && parts_.log->owners().IsFull(share, level) &&
+        parts_.log->owners().HeldBy(share, level) + kVictimsAtOnce / 2 <= held)
       return true;
     const Mode mode = tries < log_rules::kSparingVictimsMax ? Mode::kSpare : Mode::kDrop;
     if (!CleanerOf(level).Work(UINT64_MAX, mode, share)) return false;
@@ -151,13 +151,13 @@ void Reclaimer::EmptyWithdrawn() {
 // REQUIRES: mutex_ is held.
 bool Reclaimer::HasWithdrawn(Level level) {
   const std::optional<SegmentId> victim = CleanerOf(level).victim();
-  return (victim && parts_.log->IsWithdrawn(*victim)) || parts_.log->HasWithdrawn(level);
+  return (victim && parts_.log->space().IsWithdrawn(*victim)) || parts_.log->space().HasWithdrawn(level);
 }
 
 // Reclaims a victim if writers of the level have few free segments. False: they have enough, or there is no victim.
 // REQUIRES: mutex_ is held.
 bool Reclaimer::MakeRoomToMove(Level level) {
-  return parts_.log->free_segments(level) <= log_rules::FreeKept(parts_.log->writer_lanes(level)) &&
+  return parts_.log->space().free_segments(level) <= log_rules::FreeKept(parts_.log->writer_lanes(level)) &&
          CleanerOf(level).Work(UINT64_MAX, Mode::kSpare);
 }
 
@@ -166,10 +166,10 @@ void Reclaimer::ShrinkTo(uint32_t segments) {
     bool worked = false, waits = false;
     {
       const Stay stay(*this, std::unique_lock(mutex_));
-      if (parts_.log->LimitTo(segments) == 0) return;
+      if (parts_.log->space().LimitTo(segments) == 0) return;
       if (segments == 0) parts_.log->SealAll();
       for (const Level level : {Level::kFast, Level::kSlow}) {
-        if (!parts_.log->MustShrink(level)) continue;
+        if (!parts_.log->space().MustShrink(level)) continue;
         if (CleanerOf(level).Work(UINT64_MAX, Mode::kDropPinned)) {
           worked = true;
         } else if (parts_.log->HasSealed(level)) {
@@ -188,7 +188,8 @@ bool Reclaimer::PinPressure() {
   constexpr uint32_t kRecountEvery = 1024;
   if (!fast_.pin_pressure() && !slow_.pin_pressure()) return false;
   if (asked_under_pressure_.fetch_add(1, std::memory_order_relaxed) % kRecountEvery != kRecountEvery - 1) return true;
-  const bool pressure = 4 * parts_.log->PinnedSegments() + parts_.log->unused_segments() > parts_.log->segments();
+  const bool pressure =
+      4 * parts_.log->PinnedSegments() + parts_.log->space().unused_segments() > parts_.log->segments();
   for (SegmentCleaner* const cleaner : {&fast_, &slow_}) cleaner->SetPinPressure(pressure);
   return pressure;
 }

@@ -19,7 +19,7 @@ namespace mezz {
 // MakeRoom drops a victim whole.
 //
 // While a recovery goes on, segments that it has not reached yet go first, the oldest whole and unread: their records
-// have no heat, and would go next (SegmentLog::GiveUpOldest).
+// have no heat, and would go next (AwaitingSegments::GiveUpOldest).
 //
 // Segments whose memory failed go before all others, at the next put. Their records are not read again.
 //
@@ -65,7 +65,7 @@ class Reclaimer {
   // are forgotten now; their space is free when the last pin goes. Other threads may reclaim between two victims.
   void ShrinkTo(uint32_t segments);
 
-  // Empties the segments that SegmentLog::LimitMember withdrew: what they hold moves elsewhere, as
+  // Empties the segments that LogSpace::LimitMember withdrew: what they hold moves elsewhere, as
   // SegmentCleaner::Mode::kMove says. Waits as ShrinkTo does. When it returns none of them has a record that the index
   // names. Pinned ones drain until they are released.
   void EmptyWithdrawn();

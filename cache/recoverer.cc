@@ -103,7 +103,7 @@ void Recoverer::ReadHeaders() {
 bool Recoverer::PrepareSnapshot() {
   if (superblock_.snapshot_segment == 0) return false;
   std::string& wrong = shared_->report.no_snapshot;
-  if (log_->quarantined_segments() != 0) {
+  if (log_->space().quarantined_segments() != 0) {
     wrong = "is not read, for there are bad blocks";
     return false;
   }
@@ -139,8 +139,8 @@ void Recoverer::Prepare() {
   if (PrepareSnapshot()) return;
   ReadHeaders();
   // Writers and reclaim need a few segments that are free.
-  const uint32_t spare = log_->lanes() + 1 + log_->tombstone_segments();
-  const size_t most = log_->usable_segments() - std::min(spare, log_->usable_segments());
+  const uint32_t spare = log_->lanes() + 1 + log_->tombstone_segments().count();
+  const size_t most = log_->space().usable_segments() - std::min(spare, log_->space().usable_segments());
   const size_t given_up = found_.size() - std::min(found_.size(), most);
   if (given_up != 0) PutGivenUpFirst(given_up);
   for (size_t i = 0; dictionaries_ != nullptr && i < given_up; ++i) {
@@ -154,7 +154,7 @@ void Recoverer::Prepare() {
   std::vector<SegmentLog::Fill> fills;
   fills.reserve(found_.size());
   for (const Found& found : found_) fills.push_back(found.fill);
-  log_->Await(fills, /*keep=*/dictionaries_ != nullptr);  // until Run has read them
+  log_->awaiting().Await(fills, /*keep=*/dictionaries_ != nullptr);  // until Run has read them
 }
 
 void Recoverer::Start(RecoveryHooks hooks) {
@@ -240,10 +240,10 @@ void Recoverer::ConfirmFound() {
     shared_->report.given_up += lost;
   }
   std::ranges::sort(found_, {}, [](const Found& found) { return found.fill.sequence; });
-  log_->OrderAwaiting();
+  log_->awaiting().Order();
   if (dictionaries_ != nullptr) return;
   for (const Found& found : found_) log_->Unpin(found.fill.segment);
-  log_->LetGoOfAwaiting();
+  log_->awaiting().LetGo();
 }
 
 // Reads all segments for numbers of dictionaries, also those that are given up meanwhile. If a number that a record has
@@ -259,7 +259,7 @@ Dictionaries::Numbers Recoverer::FindDictionaries() {
     log_->Unpin(found_[i].fill.segment);
   });
   (void)IfThereIsMemory([&] { RestoreDictionaries(); });
-  log_->LetGoOfAwaiting();
+  log_->awaiting().LetGo();
   const bool all = scanned.load(std::memory_order_relaxed) == found_.size();
   return all ? Dictionaries::Numbers::kKnown : Dictionaries::Numbers::kUnknown;
 }
@@ -304,7 +304,7 @@ void Recoverer::RestoreDictionaries() {
   for (const Found& found : found_) {
     for (size_t slot = 0; slot < highest_.size(); ++slot)
       highest_[slot] = std::max(highest_[slot], found.numbers[slot]);
-    if (found.dictionaries.empty() || !log_->PinAwaiting(found.fill.segment)) continue;
+    if (found.dictionaries.empty() || !log_->awaiting().Pin(found.fill.segment)) continue;
     (void)IfThereIsMemory([&] {
       MEZZ_TEST_POINT("recovery.reads_dictionaries");
       ReadDictionaries(found, /*kept=*/true);
@@ -316,7 +316,7 @@ void Recoverer::RestoreDictionaries() {
     if (found.dictionary == nullptr) continue;
     const unsigned slot = Dictionaries::SlotOf(found.dictionary->number());
     dictionaries_->Restore(std::move(found.dictionary), found.offset);
-    if (found.offset != 0 && !log_->IsAwaiting(log_->SegmentAt(found.offset))) dictionaries_->LosePlace(slot);
+    if (found.offset != 0 && !log_->awaiting().Has(log_->SegmentAt(found.offset))) dictionaries_->LosePlace(slot);
   }
   for (unsigned slot = 0; slot < highest_.size(); ++slot) dictionaries_->SkipNumbers(slot, highest_[slot]);
 }
@@ -332,7 +332,7 @@ void Recoverer::RecoverSegments() {
       ticket = shared_->next_ticket++;
     }
     const Found& found = found_[found_.size() - 1 - ticket];
-    const bool pinned = log_->PinAwaiting(found.fill.segment);
+    const bool pinned = log_->awaiting().Pin(found.fill.segment);
     const bool is_walked = pinned && IfThereIsMemory([&] { Walk(found, &walked); });
     if (pinned && !is_walked) log_->Unpin(found.fill.segment);
     {
@@ -384,7 +384,7 @@ bool Recoverer::IsOfUse(const record::Header& header) const {
 void Recoverer::TakeSegment(const Walked& walked) {
   constexpr size_t kPrefetchAhead = 8;
   const SegmentId segment = walked.fill.segment;
-  if (!log_->AdoptAwaiting(walked.fill)) {
+  if (!log_->awaiting().Adopt(walked.fill)) {
     log_->Unpin(segment);
     const std::lock_guard lock(shared_->mutex);
     shared_->empty += walked.fill.tail == log_->FirstRecord(segment) ? 1 : 0;
@@ -430,7 +430,7 @@ bool Recoverer::HoldsDictionary(uint16_t number, SegmentId segment) const {
   if (dictionaries_ == nullptr) return false;
   const auto held = dictionaries_->Take(Dictionaries::SlotOf(number));
   if (!held || held->number() != number) return false;
-  log_->KeepDictionary(segment, number);
+  log_->kept_dictionaries().Keep(segment, number);
   return true;
 }
 
@@ -457,7 +457,7 @@ bool Recoverer::IsOverdueLocked() {
 void Recoverer::Finish() {
   index_->EndRefill();
   const bool stopped = IsStopped();
-  if (!stopped) log_->GiveUpAwaiting();
+  if (!stopped) log_->awaiting().GiveUpAll();
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->report.running = false;

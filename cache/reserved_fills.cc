@@ -7,19 +7,19 @@ namespace mezz {
 
 ReservedFills::ReservedFills(const SegmentLog& log, std::span<const SegmentLog::Fill> fills) : log_(log) {
   for (const SegmentLog::Fill& fill : fills) {
-    const SegmentLog::OwnerOnMedium owner = log.ReadOwner(fill.segment);
+    const SegmentHeaders::Owner owner = log.headers().ReadOwner(fill.segment);
     if (owner.tag == 0) continue;
     const Level level = log.LevelOf(fill.segment);
     Share& share = shares_[{owner.tag, level}];
     ++share.segments;
     if (fill.sequence < share.sequence) continue;
     share.sequence = fill.sequence;
-    share.reserved = PercentOf(log.usable_segments(level), owner.reserved_percent);
+    share.reserved = PercentOf(log.space().usable_segments(level), owner.reserved_percent);
   }
 }
 
 bool ReservedFills::GiveUp(SegmentId id) {
-  const auto found = shares_.find({log_.ReadOwner(id).tag, log_.LevelOf(id)});
+  const auto found = shares_.find({log_.headers().ReadOwner(id).tag, log_.LevelOf(id)});
   if (found == shares_.end()) return true;
   Share& share = found->second;
   if (share.segments <= share.reserved) return false;

@@ -45,7 +45,7 @@ Status Resizer::CheckMemberLimit(const std::string& asked, size_t member, uint32
   const LogMembers& members = parts_.log->members();
   uint32_t in_all = 0, in_level = 0;
   for (size_t i = 0; i < members.count(); ++i) {
-    const uint32_t left = parts_.log->PresentOf(i, i == member ? wanted : members.limit(i));
+    const uint32_t left = parts_.log->space().PresentOf(i, i == member ? wanted : members.limit(i));
     in_all += left;
     if (parts_.log->LevelOfMember(i) == parts_.log->LevelOfMember(member)) in_level += left;
   }
@@ -80,7 +80,7 @@ Status Resizer::SetMemberCapacity(size_t member, uint64_t bytes) {
   {
     const std::lock_guard one_at_a_time(resizing_);
     MEZZ_RETURN_IF_ERROR(CheckMemberLimit(asked, member, static_cast<uint32_t>(wanted)));
-    parts_.log->LimitMember(member, static_cast<uint32_t>(wanted));
+    parts_.log->space().LimitMember(member, static_cast<uint32_t>(wanted));
     parts_.reclaimer->EmptyWithdrawn();
   }
   if (parts_.trainer != nullptr) parts_.trainer->Wake();

@@ -155,7 +155,7 @@ bool ScmTier::Impl::TakePacked(const record::Header& header, IndexWord word, Pin
 
 // Whether the dictionary that the prefix names is here. REQUIRES: the record is pinned.
 bool ScmTier::Impl::HasDictionaryOf(const layout::PackedPrefix& prefix, SegmentId segment) const {
-  return prefix.dictionary == 0 || log_.KeepsDictionary(segment, prefix.dictionary);
+  return prefix.dictionary == 0 || log_.kept_dictionaries().Keeps(segment, prefix.dictionary);
 }
 
 bool ScmTier::Impl::Unpack(const PinnedBlock& block, std::byte* to) {
@@ -266,21 +266,21 @@ PutResult ScmTier::PutImage(const BlockKey& key, BlockRole role, size_t bytes, c
 
 Status ScmTier::AddShare(std::string_view name, const ShareLimits& limits, ShareId* id) {
   if (!guard_.InParent()) return Status::NotSupported("a forked child cannot add shares to its parent's SCM tier");
-  return impl_->log_.AddShare(name, limits, id);
+  return impl_->log_.owners().AddShare(name, limits, id);
 }
 
 Status ScmTier::ChangeShare(ShareId id, const ShareLimits& limits) {
   if (!guard_.InParent()) return Status::NotSupported("a forked child cannot change shares of its parent's SCM tier");
-  return impl_->log_.ChangeShare(id, limits);
+  return impl_->log_.owners().ChangeShare(id, limits);
 }
 
 void ScmTier::RemoveShare(ShareId id) {
-  if (guard_.InParent()) impl_->log_.RemoveShare(id);
+  if (guard_.InParent()) impl_->log_.owners().RemoveShare(id);
 }
 
 ScmTier::ShareUse ScmTier::UseOf(ShareId id) const {
   if (!guard_.InParent()) return {};
-  const SegmentLog::ShareUse use = impl_->log_.UseOf(id);
+  const SegmentOwners::Use use = impl_->log_.owners().UseOf(id);
   const uint64_t segment_bytes = impl_->log_.segment_bytes();
   return {.bytes = use.held * segment_bytes,
           .reserved_bytes = use.reserved * segment_bytes,

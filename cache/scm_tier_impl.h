@@ -67,7 +67,7 @@ class ScmTier::Impl {
       if (!first) faults_.CloseWithoutSuperblock();
       return first;
     };
-    return log_.TakeSequencesFrom(reserve, SuperblockKeeper::kSequencesAtOnce);
+    return log_.sequences().TakeFrom(reserve, SuperblockKeeper::kSequencesAtOnce);
   }
   // Prepares the recovery. False, or std::bad_alloc: there is no memory.
   bool PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options);

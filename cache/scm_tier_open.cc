@@ -113,10 +113,10 @@ ScmTier::Impl::Impl(const ScmTier& tier, Counters* counters, SurvivorJudge* judg
       resizer_(parts_, &fault_handler_),
       writer_(parts_, &fault_handler_) {
   if (trainer_ != nullptr) trainer_->dictionaries().UseAuthenticator(authenticator_);
-  log_.TellFaultsTo(&faults_, LeavesMembersOut(options_) ? options_.faults_max : 0);
-  if (std::ranges::any_of(options_.members, IsSlowAndForgets)) log_.TellSlowForgets();
+  log_.faults().TellTo(&faults_, LeavesMembersOut(options_) ? options_.faults_max : 0);
+  if (std::ranges::any_of(options_.members, IsSlowAndForgets)) log_.tombstone_segments().TellSlowForgets();
   log_.PreferNear(FindNearMedia(options_));
-  keeper_->TellOfLost([this](uint32_t members) { log_.LeaveOut(members); });
+  keeper_->TellOfLost([this](uint32_t members) { log_.faults().LeaveOut(members); });
 }
 
 bool ScmTier::Impl::PrepareRecovery(const layout::Superblock& superblock, const ScmOptions& options) {
@@ -151,7 +151,7 @@ void ScmTier::Impl::StartRecovery(const ScmOptions& options, std::shared_ptr<con
 std::optional<SnapshotPlace> ScmTier::Impl::WriteSnapshot() {
   const auto forgets = [](const ScmMember& member) { return !Remembers(member.medium); };
   if (log_.members().out() != 0 || std::ranges::any_of(options_.members, forgets)) return std::nullopt;
-  if (log_.HasAwaiting() || (trainer_ != nullptr && !trainer_->KnowsNumbers())) return std::nullopt;
+  if (log_.awaiting().HasAny() || (trainer_ != nullptr && !trainer_->KnowsNumbers())) return std::nullopt;
   std::optional<SnapshotPlace> place;
   (void)IfThereIsMemory([&] {
     if (writer_.stored_nameless()) ForgetNameless();
@@ -267,7 +267,7 @@ Status ScmTier::OpenMedia(const WrapMedium& wrap, bool* existing) {
   emulation_ = Emulation::Make(*medium_, options_.Models());
   watch_ = std::make_unique<BusErrorWatch>(std::span<const std::byte>(medium_->base(), medium_->bytes()),
                                            [this](uint64_t offset) {
-                                             if (impl_ != nullptr) impl_->log_.NoteBusError(offset);
+                                             if (impl_ != nullptr) impl_->log_.faults().NoteBusError(offset);
                                            });
   return Status::Ok();
 }
@@ -301,9 +301,9 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
     return Status::NoSpace(fmt::format("no memory for the index of {} bytes of SCM; raise expected_block_bytes ({})",
                                        effective.capacity_bytes, effective.expected_block_bytes));
   SegmentLog& log = opened->impl_->log_;
-  for (const SegmentId id : earlier.bad()) log.Quarantine(id);
+  for (const SegmentId id : earlier.bad()) log.space().Quarantine(id);
   const uint32_t all_members = (1u << opened->medium_->begins().size()) - 1;
-  log.BeginWithout(all_members & ~earlier.members());
+  log.faults().BeginWithout(all_members & ~earlier.members());
   if (earlier.is_used()) MEZZ_RETURN_IF_ERROR(earlier.ForgetBeyond(&log));
   MEZZ_RETURN_IF_ERROR(opened->TakeSuperblock());
   bool prepared = !earlier.is_used();

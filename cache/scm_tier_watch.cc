@@ -35,7 +35,7 @@ uint64_t ScmTier::Impl::RecordBytesOf(const std::function<bool(FileId)>& such) {
 }
 
 uint64_t ScmTier::capacity_bytes() const {
-  return is_closed() ? 0 : impl_->log_.usable_segments() * impl_->log_.segment_bytes();
+  return is_closed() ? 0 : impl_->log_.space().usable_segments() * impl_->log_.segment_bytes();
 }
 
 bool ScmTier::is_closed() const { return impl_->faults_.IsOver(); }
@@ -45,14 +45,16 @@ size_t ScmTier::max_block_bytes() const {
          record::MacBytes(authenticator_.get());
 }
 
-uint64_t ScmTier::bus_errors() const { return impl_->log_.bus_errors(); }
+uint64_t ScmTier::bus_errors() const { return impl_->log_.faults().bus_errors(); }
 uint32_t ScmTier::faults() const { return impl_->faults_.count(); }
-uint64_t ScmTier::quarantined_bytes() const { return impl_->log_.quarantined_segments() * impl_->log_.segment_bytes(); }
+uint64_t ScmTier::quarantined_bytes() const {
+  return impl_->log_.space().quarantined_segments() * impl_->log_.segment_bytes();
+}
 
 uint64_t ScmTier::usage_bytes() const {
   if (is_closed()) return 0;
   const SegmentLog& log = impl_->log_;
-  return (log.segments() - std::min(log.unused_segments(), log.segments())) * log.segment_bytes();
+  return (log.segments() - std::min(log.space().unused_segments(), log.segments())) * log.segment_bytes();
 }
 
 std::vector<ScmTier::MemberFigures> ScmTier::MembersNow() const {
@@ -84,7 +86,7 @@ uint64_t ScmTier::resident_blocks() const { return impl_->index_.blocks(); }
 uint64_t ScmTier::Scrub(uint64_t bytes) {
   if (!guard_.InParent()) return 0;
   const uint64_t checked = impl_->scrubber_.Scrub(bytes);
-  if (impl_->log_.HasCondemned()) impl_->reclaimer_.Quarantine();
+  if (impl_->log_.faults().HasCondemned()) impl_->reclaimer_.Quarantine();
   impl_->fault_handler_.Handle();
   return checked;
 }

@@ -14,10 +14,10 @@ SegmentCleaner::SegmentCleaner(const CleanerParts& parts, Level level, SegmentCl
 
 bool SegmentCleaner::Work(uint64_t bytes, Mode mode, ShareId needs) {
   // What was begun otherwise ends so.
-  if (mode == Mode::kMove && victim_ && !parts_.log->IsWithdrawn(victim_->segment)) mode = Mode::kSpare;
+  if (mode == Mode::kMove && victim_ && !parts_.log->space().IsWithdrawn(victim_->segment)) mode = Mode::kSpare;
   // What a recovery has not come to is older than all it has, and has no heat.
-  if (!victim_ && mode != Mode::kMove && !parts_.log->IsFull(needs, level_) &&
-      parts_.log->GiveUpOldest(/*pinned_too=*/mode == Mode::kDropPinned, level_)) {
+  if (!victim_ && mode != Mode::kMove && !parts_.log->owners().IsFull(needs, level_) &&
+      parts_.log->awaiting().GiveUpOldest(/*pinned_too=*/mode == Mode::kDropPinned, level_)) {
     parts_.counters->Add(Event::kScmSegmentReclaimed, BlockRole::kOther);
     return true;
   }
@@ -125,7 +125,7 @@ bool SegmentCleaner::PickVictim(Mode mode, ShareId needs) {
   victim_ = Victim{.segment = *picked.segment,
                    .generation = picked.generation,
                    .share = picked.share,
-                   .is_reserved = parts_.log->IsReserved(*picked.segment),
+                   .is_reserved = parts_.log->owners().IsReserved(*picked.segment),
                    .pass = Pass::kWeigh};
   victim_->end = parts_.log->Tail(*picked.segment);
   StartPass(weighed ? Pass::kWeigh : Pass::kEmpty);
@@ -237,7 +237,7 @@ bool SegmentCleaner::Demote(uint64_t offset, const record::Header& header, Index
 }
 
 Level SegmentCleaner::LevelToMoveTo() const {
-  if (parts_.log->IsInUse(level_)) return level_;
+  if (parts_.log->space().IsInUse(level_)) return level_;
   return level_ == Level::kFast && parts_.log->has_slow() ? Level::kSlow : Level::kFast;
 }
 
@@ -245,7 +245,7 @@ Level SegmentCleaner::LevelToMoveTo() const {
 // free for writers.
 bool SegmentCleaner::MovesUnjudged() const {
   const Level level = LevelToMoveTo();
-  return parts_.log->free_segments(level) >
+  return parts_.log->space().free_segments(level) >
          log_rules::FreeKept(parts_.log->writer_lanes(level)) + log_rules::kFreeToMove;
 }
 
@@ -272,8 +272,8 @@ bool SegmentCleaner::PointToCopy(Index::Entry entry, const SegmentLog::Reservati
 
 // Reserves space for a record that the faster level demotes, and cleans a little more than that.
 std::optional<SegmentLog::Reservation> SegmentCleaner::TakeIn(uint64_t bytes, ShareId share) {
-  const uint32_t free = parts_.log->free_segments(level_);
-  const bool urgent = free <= 1 || parts_.log->IsFull(share, level_);
+  const uint32_t free = parts_.log->space().free_segments(level_);
+  const bool urgent = free <= 1 || parts_.log->owners().IsFull(share, level_);
   if (urgent || free <= 2) Work(bytes * (urgent ? log_rules::kPaceUrgent : log_rules::kPaceCalm), Mode::kSpare, share);
   return Reserve(level_, Generation::kYoung, bytes, share, SegmentLog::For::kWriter);
 }
@@ -303,7 +303,7 @@ SegmentCleaner::Packing SegmentCleaner::Pack(uint64_t offset, const record::Head
     parts_.log->Leave(*to);
     return Packing::kNoRoom;
   }
-  if (packed.dictionary() != 0) parts_.log->KeepDictionary(to->segment, packed.dictionary());
+  if (packed.dictionary() != 0) parts_.log->kept_dictionaries().Keep(to->segment, packed.dictionary());
   if (parts_.emulation != nullptr) parts_.emulation->ChargeWrite(to->place.offset, bytes);
   parts_.counters->Add(fate == Fate::kSpare ? Event::kScmSecondChance : Event::kScmPackedAtReclaim, header.role);
   if (fate == Fate::kSpare) parts_.counters->Add(Event::kScmSecondChanceBytes, header.role, bytes);
@@ -355,8 +355,8 @@ void SegmentCleaner::KeepDictionary(uint64_t offset, SegmentId to) {
   std::optional<layout::PackedPrefix> prefix;
   const bool read =
       BusErrors::Try([&] { prefix = Packer::ReadPrefix(record::PayloadOf(record::HeaderAt(parts_.medium, offset))); });
-  if (read && prefix && parts_.log->KeepsDictionary(victim_->segment, prefix->dictionary))
-    parts_.log->KeepDictionary(to, prefix->dictionary);
+  if (read && prefix && parts_.log->kept_dictionaries().Keeps(victim_->segment, prefix->dictionary))
+    parts_.log->kept_dictionaries().Keep(to, prefix->dictionary);
 }
 
 void SegmentCleaner::RewriteDictionaries(SegmentId lost) {
@@ -368,7 +368,7 @@ void SegmentCleaner::RewriteDictionaries(SegmentId lost) {
     if (place == 0) parts_.dictionaries->CallTrainer();  // there may be room now
     if (place == 0 || parts_.log->SegmentAt(place) != lost) continue;
     // A tier that is switched off keeps none; and it would not end.
-    const auto to = parts_.log->limit() == 0
+    const auto to = parts_.log->space().limit() == 0
                         ? std::nullopt
                         : ReserveAsProven(LevelToMoveTo(), parts_.dictionaries->RecordBytes(*dictionary), kNoShare);
     if (!to) {
@@ -377,7 +377,7 @@ void SegmentCleaner::RewriteDictionaries(SegmentId lost) {
     }
     if (!parts_.dictionaries->Write(*dictionary, parts_.medium, to->place, parts_.emulation, parts_.counters))
       parts_.dictionaries->LosePlace(slot);
-    parts_.log->CheckDictionaryPlaces();
+    parts_.log->kept_dictionaries().CheckPlaces();
     parts_.log->Leave(*to);
   }
 }
@@ -386,8 +386,8 @@ void SegmentCleaner::RewriteDictionaries(SegmentId lost) {
 void SegmentCleaner::ForgetRest() {
   parts_.counters->Add(Event::kScmDamagedHeader, BlockRole::kOther);
   // A look-up may have told of the same header.
-  if (!parts_.log->IsAdopted(victim_->segment) && !parts_.log->HadFault(victim_->segment))
-    parts_.log->NoteFault(victim_->segment);
+  if (!parts_.log->IsAdopted(victim_->segment) && !parts_.log->faults().HadOne(victim_->segment))
+    parts_.log->faults().Note(victim_->segment);
   ForgetIf([this](SegmentId id) { return id == victim_->segment; });
   victim_->cursor = victim_->end;
 }

@@ -125,7 +125,7 @@ class SegmentCleaner {
   bool IsMark(IndexWord word) const;
   Fate FateOf(const record::Header& header, IndexWord word, bool packable) const;
   void Settle(uint64_t offset, record::Header header, Mode mode);
-  bool MayDemote() const { return slower_ != nullptr && parts_.log->IsInUse(Level::kSlow); }
+  bool MayDemote() const { return slower_ != nullptr && parts_.log->space().IsInUse(Level::kSlow); }
   bool MayCopy(const record::Header& header, uint64_t offset, Index::Entry entry);
   bool Spare(uint64_t offset, const record::Header& header, Index::Entry entry);
   bool Demote(uint64_t offset, const record::Header& header, Index::Entry entry);

@@ -1,88 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache/segment_log.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cassert>
-#include <utility>
+#include <mutex>
 
-#include "cache/base/if_memory.h"
-#include "cache/header_checksum.h"
+#include "cache/log_audit.h"
 #include "cache/log_rules.h"
-#include "cache/media/wipe.h"
 
 namespace mezz {
 
 SegmentLog::SegmentLog(const Medium& medium, uint64_t capacity_bytes, uint64_t segment_bytes, uint64_t format_id,
                        Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries, uint64_t slow_begin)
-    : medium_(medium),
-      guard_(guard),
-      segment_shift_(static_cast<unsigned>(std::countr_zero(segment_bytes))),
-      segments_count_(static_cast<uint32_t>(capacity_bytes / segment_bytes)),
-      fast_segments_(static_cast<uint32_t>(std::min<uint64_t>(slow_begin / segment_bytes, segments_count_))),
-      format_id_(format_id),
-      counters_(counters),
-      dictionaries_(dictionaries),
-      limit_(segments_count_),
-      lanes_(fast_segments_, segments_count_),
-      table_(segments_count_),
-      members_(medium, segment_bytes, segments_count_),
-      shares_({fast_segments_, segments_count_ - fast_segments_}),
-      levels_{LogLevel(Level::kFast, 0, fast_segments_, &table_, &members_, &shares_),
-              LogLevel(Level::kSlow, fast_segments_, segments_count_, &table_, &members_, &shares_)} {
-  assert(std::has_single_bit(segment_bytes) && fast_segments_ != 0);
-  draining_.reserve(segments_count_);
-  unused_count_.store(segments_count_, std::memory_order_relaxed);
-  SetUsableLocked();
-}
-
-// Shares have percent of what is usable, and with less of it there are fewer lanes.
-void SegmentLog::SetUsableLocked() {
-  for (const Level level : {Level::kFast, Level::kSlow}) shares_.SetUsable(this->level(level).usable(), level);
-  for (unsigned lane = UsedWriterLanes(); lane < lanes_.writers_max(); ++lane) SealLocked(lane);
-}
+    : parts_(medium, capacity_bytes, segment_bytes, slow_begin, counters),
+      headers_(&parts_, format_id),
+      owners_(&parts_, &headers_),
+      sequences_(&parts_.mutex),
+      kept_dictionaries_(&parts_, dictionaries),
+      space_(&parts_, &kept_dictionaries_, guard),
+      awaiting_(&parts_, &headers_, &kept_dictionaries_, &space_),
+      faults_(&parts_, &space_, &awaiting_),
+      tombstones_(&parts_, &sequences_, &headers_, &space_) {}
 
 void SegmentLog::Provide(uint32_t segments, size_t member) {
-  assert(segments <= members_.end(member) - members_.begin(member));
-  const std::lock_guard lock(mutex_);
-  const uint32_t from = members_.ready_end(member), end = members_.begin(member) + segments;
-  if (end <= from) return;
-  LevelHolding(SegmentId{from}).Provide(from, end);
-  members_.SetReadyEnd(member, end);
-  if (members_.out() != 0) QuarantineUnusedLocked();
-  ParkSurplusLocked();
-  CountLocked();
-}
-
-bool SegmentLog::TakeSequencesFrom(std::function<std::optional<uint64_t>()> reserve, uint64_t at_once) {
-  const std::lock_guard lock(mutex_);
-  assert(next_sequence_ == 1);
-  reserve_ = std::move(reserve);
-  sequences_at_once_ = at_once;
-  const auto first = reserve_();
-  next_sequence_ = first.value_or(next_sequence_);
-  sequences_end_ = next_sequence_ + (first ? at_once : 0);
-  return first.has_value();
-}
-
-// The next sequence. Empty: none is reserved, so a later life could use it too.
-std::optional<uint64_t> SegmentLog::NextSequenceLocked() {
-  if (next_sequence_ == sequences_end_) {
-    const auto first = reserve_();
-    if (!first) return std::nullopt;
-    next_sequence_ = *first;
-    sequences_end_ = next_sequence_ + sequences_at_once_;
-  }
-  return next_sequence_++;
+  const std::lock_guard lock(parts_.mutex);
+  if (!space_.ProvideLocked(segments, member)) return;
+  if (parts_.members.out() != 0) faults_.QuarantineUnusedLocked();
+  space_.ParkSurplusLocked();
 }
 
 std::vector<SegmentLog::Fill> SegmentLog::Fills() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(parts_.mutex);
   std::vector<Fill> fills;
-  std::vector<bool> listed(segments_count_);
+  std::vector<bool> listed(parts_.segments);
   const auto add = [&](SegmentId id, Generation generation) {
     const Segment& s = segment(id);
     listed[Raw(id)] = true;
@@ -93,254 +42,63 @@ std::vector<SegmentLog::Fill> SegmentLog::Fills() const {
                      .dead = s.dead.load(std::memory_order_relaxed),
                      .dictionaries = static_cast<uint8_t>(s.dictionaries.load(std::memory_order_relaxed))});
   };
-  for (const Level level : {Level::kSlow, Level::kFast}) this->level(level).ForEachSealed(add);
-  for (uint32_t i = 0; i < segments_count_; ++i) {
+  for (const Level level : {Level::kSlow, Level::kFast}) parts_.level(level).ForEachSealed(add);
+  for (uint32_t i = 0; i < parts_.segments; ++i) {
     // A victim that reclaim has not finished: in no queue.
     if (state(SegmentId{i}) == State::kSealed && !listed[i]) add(SegmentId{i}, Generation::kYoung);
   }
   return fills;
 }
 
-bool SegmentLog::IsProvided(SegmentId id) const {
-  const std::lock_guard lock(mutex_);
-  return members_.IsReady(id);
-}
-
-void SegmentLog::Await(std::span<const Fill> fills, bool keep) {
-  const std::lock_guard lock(mutex_);
-  assert(!members_.HasReady() && awaiting_.empty());
-  awaiting_.reserve(fills.size());
-  for (const Fill& fill : fills) {
-    segment(fill.segment).sequence.store(fill.sequence, std::memory_order_relaxed);
-    table_.Change(fill.segment, State::kUnready, State::kAwaiting);
-    if (keep) table_.Add(fill.segment, SegmentTable::kPin, std::memory_order_relaxed);
-    awaiting_.push_back(fill.segment);
-    LevelHolding(fill.segment).NoteReady();
-  }
-  keeps_awaiting_ = keep;
-  CountLocked();
-}
-
-void SegmentLog::LetGoOfAwaiting() {
-  const std::lock_guard lock(mutex_);
-  keeps_awaiting_ = false;
-}
-
-void SegmentLog::OrderAwaiting() {
-  const std::lock_guard lock(mutex_);
-  assert(keeps_awaiting_);
-  std::ranges::sort(awaiting_, {}, [this](SegmentId id) { return Sequence(id); });
-}
-
-bool SegmentLog::PinAwaiting(SegmentId id) {
-  if (table_.Add(id, SegmentTable::kPin, std::memory_order_acquire) == State::kAwaiting) return true;
-  Unpin(id);
-  return false;
-}
-
-bool SegmentLog::IsAwaiting(SegmentId id) const {
-  const std::lock_guard lock(mutex_);
-  return state(id) == State::kAwaiting;
-}
-
-bool SegmentLog::HasAwaiting() const {
-  const std::lock_guard lock(mutex_);
-  return !awaiting_.empty();
-}
-
-bool SegmentLog::AdoptAwaiting(const Fill& fill) {
-  const std::lock_guard lock(mutex_);
-  assert(pins(fill.segment) > 0 && fill.tail >= FirstRecord(fill.segment));
-  if (state(fill.segment) != State::kAwaiting) return false;
-  if (fill.tail == FirstRecord(fill.segment)) {
-    std::erase(awaiting_, fill.segment);
-    GiveUpLocked(fill.segment);
-    return false;
-  }
-  const uint64_t tag = ReadOwner(fill.segment).tag;
-  const ShareId share = shares_.Find(tag);
-  if (shares_.IsFull(share, LevelOf(fill.segment))) {  // the youngest came first
-    std::erase(awaiting_, fill.segment);
-    GiveUpLocked(fill.segment);
-    return false;
-  }
-  Segment& s = segment(fill.segment);
-  s.sequence.store(fill.sequence, std::memory_order_relaxed);  // by its own header, whatever Await was told
-  s.tail.store(fill.tail - (uint64_t{Raw(fill.segment)} << segment_shift_), std::memory_order_relaxed);
-  s.dead.store(fill.dead, std::memory_order_relaxed);
-  s.adopted = true;
-  table_.Add(fill.segment, SegmentTable::kWriter, std::memory_order_relaxed);
-  SetShareLocked(fill.segment, share, tag);
-  table_.Change(fill.segment, State::kAwaiting, State::kSealed);
-  // It is the last one, but for those that other threads have not come to yet.
-  awaiting_.erase(std::find(awaiting_.rbegin(), awaiting_.rend(), fill.segment).base() - 1);
-  QueueLocked(fill.segment, fill.generation, LogLevel::At::kBegin);
-  return true;
-}
-
-bool SegmentLog::GiveUpOldest(bool pinned_too, Level level) {
-  const std::lock_guard lock(mutex_);
-  if (keeps_awaiting_ && !pinned_too) return false;
-  const auto oldest = std::ranges::find_if(awaiting_, [&](SegmentId id) {
-    return LevelOf(id) == level && this->level(level).MayTake(id, pinned_too) &&
-           (pinned_too || shares_.count() == 0 || !IsReservedAwaiting(id));
-  });
-  if (oldest == awaiting_.end()) return false;
-  const SegmentId id = *oldest;
-  awaiting_.erase(oldest);
-  GiveUpLocked(id);
-  CollectLocked();
-  return true;
-}
-
-void SegmentLog::GiveUpAwaiting() {
-  const std::lock_guard lock(mutex_);
-  for (const SegmentId id : awaiting_) GiveUpLocked(id);
-  awaiting_.clear();
-  CollectLocked();
-}
-
-// Takes their places from dictionaries whose records lie in segments that are lost.
-template <typename IsLost>
-void SegmentLog::LosePlacesIf(IsLost&& is_lost) const {
-  for (unsigned slot = 0; dictionaries_ != nullptr && slot < Dictionaries::kSlots; ++slot) {
-    const uint64_t place = dictionaries_->place(slot);
-    if (place != 0 && is_lost(SegmentAt(place))) dictionaries_->LosePlace(slot, place);
-  }
-}
-
-// Gives up a segment unread. If it holds the record of a dictionary that is in use, that is written anew.
-void SegmentLog::GiveUpLocked(SegmentId id) {
-  LosePlacesIf([id](SegmentId lies_in) { return lies_in == id; });
-  table_.Change(id, State::kAwaiting, State::kDraining);
-  draining_.push_back(id);
-}
-
-uint64_t SegmentLog::SegmentStart(SegmentId id) const {
-  return (uint64_t{Raw(id)} << segment_shift_) + (members_.Begins(id) ? layout::kSuperblockSpace : 0);
-}
-
-uint64_t SegmentLog::FirstRecord(SegmentId id) const { return SegmentStart(id) + sizeof(layout::SegmentHeader); }
-
-// A level that was made small has room for fewer.
-unsigned SegmentLog::UsedWriterLanes() const {
-  return std::min(lanes_.writers_max(), log_rules::WriterLanes(levels_[0].usable()));
-}
-
 std::optional<SegmentLog::Reservation> SegmentLog::Reserve(unsigned lane, uint64_t bytes) {
   assert(bytes % kLineBytes == 0 && bytes > 0);
-  const std::optional<SegmentId> open = lanes_.open(lane);
+  const std::optional<SegmentId> open = parts_.lanes.open(lane);
   if (!open) return std::nullopt;
   const SegmentId id = *open;
   Segment& s = segment(id);
   constexpr uint64_t kEntered = SegmentTable::kWriter | SegmentTable::kPin;
-  if (table_.Add(id, kEntered, std::memory_order_acquire) == State::kOpen) {
+  if (parts_.table.Add(id, kEntered, std::memory_order_acquire) == State::kOpen) {
     uint64_t tail = s.tail.load(std::memory_order_relaxed);
     while (tail + bytes <= segment_bytes()) {
       if (s.tail.compare_exchange_weak(tail, tail + bytes, std::memory_order_release, std::memory_order_relaxed))
-        return Reservation{id, {(uint64_t{Raw(id)} << segment_shift_) + tail, static_cast<uint32_t>(Sequence(id))}};
+        return Reservation{id, {parts_.BeginOf(id) + tail, static_cast<uint32_t>(Sequence(id))}};
     }
   }
   Subtract(id, kEntered);
   return std::nullopt;
 }
 
-// Another writer may see the bit before the hold is counted. Until then both writers have holds of their own.
-void SegmentLog::KeepDictionary(SegmentId id, uint16_t number) {
-  assert(table_.writers(id) != 0);
-  const unsigned slot = Dictionaries::SlotOf(number);
-  Atomic<uint32_t>& kept = segment(id).dictionaries;
-  if ((kept.load(std::memory_order_relaxed) & 1u << slot) != 0) return;
-  if ((kept.fetch_or(1u << slot, std::memory_order_relaxed) & 1u << slot) == 0) dictionaries_->Hold(slot);
-}
-
-// Relaxed: the bit was set before the record was published, and stays while it can be read.
-bool SegmentLog::KeepsDictionary(SegmentId id, uint16_t number) const {
-  const uint32_t kept = segment(id).dictionaries.load(std::memory_order_relaxed);
-  return dictionaries_ != nullptr && number != 0 && (kept & 1u << Dictionaries::SlotOf(number)) != 0 &&
-         dictionaries_->Find(number) != nullptr;
-}
-
-void SegmentLog::ReleaseDictionariesLocked(SegmentId id) {
-  const uint32_t kept = segment(id).dictionaries.exchange(0, std::memory_order_relaxed);
-  for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
-    if ((kept & 1u << slot) != 0) dictionaries_->Release(slot);
-  }
-}
-
 bool SegmentLog::Advance(unsigned lane, uint64_t bytes, For whom) {
-  const std::lock_guard lock(mutex_);
-  const std::optional<SegmentId> open = lanes_.open(lane);
+  const std::lock_guard lock(parts_.mutex);
+  const std::optional<SegmentId> open = parts_.lanes.open(lane);
   if (open) {
     const Segment& s = segment(*open);
     if (s.tail.load(std::memory_order_relaxed) + bytes <= segment_bytes()) return true;  // another thread advanced it
   }
   const size_t kept_for_reclaim = whom == For::kReclaim ? 0 : 1;
-  const ShareId share = lanes_.ShareOf(lane);
-  if (!shares_.IsAdded(share)) return false;  // since LaneOf: the caller asks again
-  LogLevel& level = this->level(lanes_.LevelOf(lane));
-  const bool is_full = whom == For::kWriter && shares_.IsFull(share, lanes_.LevelOf(lane));
+  const ShareId share = parts_.lanes.ShareOf(lane);
+  if (!parts_.shares.IsAdded(share)) return false;  // since LaneOf: the caller asks again
+  const Level at = parts_.lanes.LevelOf(lane);
+  LogLevel& level = parts_.level(at);
+  const bool is_full = whom == For::kWriter && parts_.shares.IsFull(share, at);
   if (level.free() <= kept_for_reclaim || is_full) {
     // Of a small tier, or beside reserves, all that might go may be open, or hold tombstones: then what is open is what
     // reclaim can take.
-    const bool none_sealed = whom == For::kWriter && !level.HasVictimFor(share);
-    for (unsigned other = 0; none_sealed && other < lanes_.count(); ++other) {
-      const ShareId of = lanes_.ShareOf(other);
-      const bool may_go =
-          of == share || (!is_full && (shares_.count() == 0 || shares_.MayLose(of, lanes_.LevelOf(lane))));
-      if (lanes_.LevelOf(other) == lanes_.LevelOf(lane) && may_go) SealLocked(other);
-    }
+    const auto may_go = [&](unsigned other, SegmentId) {
+      const ShareId of = parts_.lanes.ShareOf(other);
+      return parts_.lanes.LevelOf(other) == at &&
+             (of == share || (!is_full && (parts_.shares.count() == 0 || parts_.shares.MayLose(of, at))));
+    };
+    if (whom == For::kWriter && !level.HasVictimFor(share)) parts_.lanes.SealIf(may_go);
     return false;
   }
-  const auto sequence = NextSequenceLocked();
+  const auto sequence = sequences_.TakeLocked();
   if (!sequence) return false;
-  if (open) SealLocked(lane);
-  const SegmentId id = level.TakeFree(lanes_.NearThisThread());
-  CountLocked();
-  OpenLocked(id, *sequence, lanes_.GenerationOf(lane), share, State::kOpen);
-  lanes_.Open(lane, id);
+  parts_.lanes.Seal(lane);
+  const SegmentId id = level.TakeFree(parts_.lanes.NearThisThread());
+  headers_.OpenLocked(id, *sequence, parts_.lanes.GenerationOf(lane), share, State::kOpen);
+  parts_.lanes.Open(lane, id);
   return true;
-}
-
-// Opens a segment as `to`, kOpen or kTombstones, in one step. If a segment of tombstones were kOpen first, a late
-// writer that takes it for its lane's segment would reserve space there.
-void SegmentLog::OpenLocked(SegmentId id, uint64_t sequence, Generation generation, ShareId share, State to) {
-  layout::SegmentHeader header{};
-  header.magic = to == State::kOpen ? layout::kSegmentMagic : layout::kTombstonesMagic;
-  header.sequence = sequence;
-  header.format_id = format_id_;
-  header.segment = Raw(id);
-  header.generation = generation;
-  header.share_reserved_percent = static_cast<uint8_t>(shares_.limits(share).reserved_percent);
-  header.share = shares_.tag(share);
-  header.checksum = record::SegmentHeaderChecksum(header);
-  // Where it is not taken, the segment is condemned, and what is put there before it is sealed is for this life only.
-  (void)medium_.Stream(medium_.base() + SegmentStart(id), &header, sizeof(header));
-  medium_.Drain();
-  counters_->Add(Event::kScmWrittenBytes, BlockRole::kOther, sizeof(header));
-  segment(id).sequence.store(header.sequence, std::memory_order_relaxed);
-  segment(id).tail.store(FirstRecord(id) - (uint64_t{Raw(id)} << segment_shift_), std::memory_order_relaxed);
-  segment(id).dead.store(0, std::memory_order_relaxed);
-  segment(id).adopted = false;
-  if (to == State::kOpen) SetShareLocked(id, share, header.share);
-  table_.Change(id, State::kFree, to);
-}
-
-void SegmentLog::SealLocked(unsigned lane) {
-  const std::optional<SegmentId> open = lanes_.open(lane);
-  if (!open) return;
-  lanes_.Close(lane);
-  table_.Change(*open, State::kOpen, State::kSealed);
-  QueueLocked(*open, lanes_.GenerationOf(lane));
-}
-
-void SegmentLog::QueueLocked(SegmentId id, Generation generation, LogLevel::At at) {
-  assert(state(id) == State::kSealed);
-  const bool hollow = segment(id).dead.load(std::memory_order_relaxed) >= log_rules::HollowBytes(segment_bytes());
-  LevelHolding(id).Queue(id, generation, hollow, at);
-  if (!hollow) return;
-  CountLocked();
-  counters_->Add(Event::kScmSegmentHollow, BlockRole::kOther);
 }
 
 void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
@@ -349,58 +107,18 @@ void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
   assert(before + bytes <= segment_bytes());
   if (before >= log_rules::HollowBytes(segment_bytes()) || before + bytes < log_rules::HollowBytes(segment_bytes()))
     return;
-  const std::lock_guard lock(mutex_);
-  if (const auto generation = LevelHolding(id).TakeWhole(id)) return QueueLocked(id, *generation);
+  const std::lock_guard lock(parts_.mutex);
+  if (const auto generation = parts_.LevelHolding(id).TakeWhole(id)) parts_.LevelHolding(id).Queue(id, *generation);
   // It is open, and is queued as hollow when it is sealed; or it is the victim already.
-}
-
-// Prefers the slow level as long as it has room, memory that has not failed yet, and then low numbers, so that a medium
-// that is made smaller keeps the segment. Tombstones that a medium forgets cost the next life all that it remembers.
-std::optional<SegmentId> SegmentLog::OpenTombstones() {
-  const std::lock_guard lock(mutex_);
-  const bool fast = levels_[0].free() > 1 && (slow_forgets_ || levels_[1].free() <= levels_[1].size() / 4);
-  LogLevel& level = levels_[fast || levels_[1].free() <= 1 ? 0 : 1];
-  if (level.free() <= 1) return std::nullopt;
-  const auto sequence = NextSequenceLocked();
-  if (!sequence) return std::nullopt;
-  const SegmentId id = level.TakeFreeBy([this](SegmentId free) { return std::pair(HadFault(free), Raw(free)); });
-  OpenLocked(id, *sequence, Generation::kYoung, kNoShare, State::kTombstones);
-  ++tombstone_segments_;
-  CountLocked();
-  return id;
-}
-
-void SegmentLog::AdoptTombstones(SegmentId id, uint64_t sequence) {
-  const std::lock_guard lock(mutex_);
-  assert(!members_.IsReady(id));
-  segment(id).sequence.store(sequence, std::memory_order_relaxed);
-  table_.Change(id, State::kUnready, State::kTombstones);
-  LevelHolding(id).NoteReady();
-  ++tombstone_segments_;
-  CountLocked();
-}
-
-void SegmentLog::CloseTombstones(SegmentId id) {
-  const std::lock_guard lock(mutex_);
-  assert(tombstone_segments_ > 0);
-  --tombstone_segments_;
-  table_.Change(id, State::kTombstones, State::kDraining);
-  draining_.push_back(id);
-  CollectLocked();
-}
-
-uint32_t SegmentLog::tombstone_segments() const {
-  const std::lock_guard lock(mutex_);
-  return tombstone_segments_;
 }
 
 // The mutex keeps each lane's segment the same meanwhile; its tail may grow. Each lane has a place of its own: the sum
 // of the lines tells which of two positions is the later one.
 LogPosition SegmentLog::Position() const {
-  const std::lock_guard lock(mutex_);
-  LogPosition position{.next_sequence = next_sequence_, .open = {}};
-  lanes_.ForEachPlace([&](unsigned place, unsigned lane) {
-    const std::optional<SegmentId> open = lanes_.open(lane);
+  const std::lock_guard lock(parts_.mutex);
+  LogPosition position{.next_sequence = sequences_.NextLocked(), .open = {}};
+  parts_.lanes.ForEachPlace([&](unsigned place, unsigned lane) {
+    const std::optional<SegmentId> open = parts_.lanes.open(lane);
     if (!open) return;
     const Segment& s = segment(*open);
     position.open[place] = {.sequence = static_cast<uint32_t>(s.sequence.load(std::memory_order_relaxed)),
@@ -410,400 +128,56 @@ LogPosition SegmentLog::Position() const {
 }
 
 bool SegmentLog::SealOpen(Level level) {
-  const std::lock_guard lock(mutex_);
-  bool sealed = false;
-  for (unsigned lane = 0; lane < lanes_.count(); ++lane) {
-    if (lanes_.LevelOf(lane) != level) continue;
-    sealed |= lanes_.open(lane).has_value();
-    SealLocked(lane);
-  }
-  return sealed;
+  const std::lock_guard lock(parts_.mutex);
+  return parts_.lanes.SealIf([&](unsigned lane, SegmentId) { return parts_.lanes.LevelOf(lane) == level; });
 }
 
 uint64_t SegmentLog::SealAll() {
-  const std::lock_guard lock(mutex_);
-  for (unsigned lane = 0; lane < lanes_.count(); ++lane) SealLocked(lane);
-  return next_sequence_;
+  const std::lock_guard lock(parts_.mutex);
+  parts_.lanes.SealIf([](unsigned, SegmentId) { return true; });
+  return sequences_.NextLocked();
 }
 
 void SegmentLog::SealBelow(uint64_t sequence) {
-  const std::lock_guard lock(mutex_);
-  for (unsigned lane = 0; lane < lanes_.count(); ++lane) {
-    const std::optional<SegmentId> open = lanes_.open(lane);
-    if (open && Sequence(*open) < sequence) SealLocked(lane);
-  }
-}
-
-// Places that are stored before this takes the mutex are seen here. For those stored later CheckDictionaryPlaces is
-// called.
-void SegmentLog::LeaveBehind(uint64_t sequence) {
-  const std::lock_guard lock(mutex_);
-  left_behind_ = std::max(left_behind_, sequence);
-  LosePlacesIf([this](SegmentId id) { return Sequence(id) < left_behind_; });
-}
-
-bool SegmentLog::EraseHeadersBelow(uint64_t sequence, uint32_t from) {
-  const std::lock_guard lock(mutex_);
-  bool erased = true;
-  for (uint32_t id = from; id < segments_count_; ++id) {
-    // What is quarantined may not be touched; nor will the next life find what the kernel knows to be bad.
-    if (state(SegmentId{id}) != State::kQuarantined) erased &= EraseHeaderBelow(SegmentId{id}, sequence);
-  }
-  return erased;
-}
-
-// Reads the header first: most segments of a medium that is not ready yet have none, and then nothing is written.
-bool SegmentLog::EraseHeaderBelow(SegmentId id, uint64_t sequence) const {
-  std::byte* const at = medium_.base() + SegmentStart(id);
-  layout::SegmentHeader header;
-  if (!CopyBytes({at, sizeof(header)}, &header)) return false;
-  if (header.magic != layout::kSegmentMagic || header.sequence >= sequence) return true;
-  return EraseHeader(medium_, SegmentStart(id));
-}
-
-bool SegmentLog::EraseHeader(const Medium& medium, uint64_t at) {
-  layout::SegmentHeader header;
-  const auto is_gone = [&] { return CopyBytes({medium.base() + at, sizeof(header)}, &header) && header.magic == 0; };
-  return is_gone() || (Wipe(medium, at, sizeof(header)) && is_gone());
+  const std::lock_guard lock(parts_.mutex);
+  parts_.lanes.SealIf([&](unsigned, SegmentId open) { return Sequence(open) < sequence; });
 }
 
 SegmentLog::Victim SegmentLog::TakeVictim(bool pinned_too, ShareId needs, Level at) {
-  const std::lock_guard lock(mutex_);
-  Victim victim = level(at).TakeVictim(pinned_too, needs, young_percent_.load(std::memory_order_relaxed));
-  victim.draining = DrainingLocked(at);
-  CountLocked();
+  const std::lock_guard lock(parts_.mutex);
+  Victim victim = parts_.level(at).TakeVictim(pinned_too, needs, young_percent_.load(std::memory_order_relaxed));
+  victim.draining = space_.CountDrainingLocked(at);
   return victim;
 }
 
-Status SegmentLog::AddShare(std::string_view name, const ShareLimits& limits, ShareId* id) {
-  const std::lock_guard lock(mutex_);
-  MEZZ_RETURN_IF_ERROR(shares_.Add(name, limits, id));
-  TagAwaitingLocked();
-  for (uint32_t i = 0; i < segments_count_; ++i) {
-    const State state = this->state(SegmentId{i});
-    if (segment(SegmentId{i}).share_tag != shares_.tag(*id)) continue;
-    if (state == State::kAwaiting) segment(SegmentId{i}).share.store(*id, std::memory_order_relaxed);
-    if (state != State::kOpen && state != State::kSealed) continue;
-    shares_.NoteHeld(segment(SegmentId{i}).share.load(std::memory_order_relaxed), LevelOf(SegmentId{i}), -1);
-    SetShareLocked(SegmentId{i}, *id, segment(SegmentId{i}).share_tag);
-  }
-  return Status::Ok();
-}
-
-Status SegmentLog::ChangeShare(ShareId id, const ShareLimits& limits) {
-  const std::lock_guard lock(mutex_);
-  return shares_.Change(id, limits);
-}
-
-// Nobody writes to its segments any more, so they must be where reclaim looks.
-void SegmentLog::RemoveShare(ShareId id) {
-  const std::lock_guard lock(mutex_);
-  shares_.Remove(id);
-  for (unsigned lane = lanes_.of_rest(); lane < lanes_.count(); ++lane) {
-    if (lanes_.ShareOf(lane) == id) SealLocked(lane);
-  }
-}
-
-// Finds out whose the awaiting segments are. Only tiers with shares pay for it, once.
-void SegmentLog::TagAwaitingLocked() {
-  if (std::exchange(awaiting_tagged_, true)) return;
-  for (const SegmentId id : awaiting_) {
-    segment(id).share_tag = ReadOwner(id).tag;
-    segment(id).share.store(kNoShare, std::memory_order_relaxed);
-  }
-}
-
-// Whether an awaiting segment's share has no more than its reserve, awaiting ones included.
-bool SegmentLog::IsReservedAwaiting(SegmentId id) const {
-  const ShareId share = segment(id).share.load(std::memory_order_relaxed);
-  if (share == kNoShare) return false;
-  const Level level = LevelOf(id);
-  const auto is_its = [&](SegmentId other) {
-    return LevelOf(other) == level && segment(other).share.load(std::memory_order_relaxed) == share;
-  };
-  return shares_.held(share, level) + std::ranges::count_if(awaiting_, is_its) <= shares_.reserved(share, level);
-}
-
-SegmentLog::ShareUse SegmentLog::UseOf(ShareId id) const {
-  const std::lock_guard lock(mutex_);
-  ShareUse use;
-  for (const Level level : {Level::kFast, Level::kSlow}) {
-    use.held += shares_.held(id, level);
-    use.reserved += shares_.reserved(id, level);
-    use.max += std::min(shares_.max(id, level), this->level(level).usable());
-  }
-  return use;
-}
-
-SegmentLog::OwnerOnMedium SegmentLog::ReadOwner(SegmentId id) const {
-  layout::SegmentHeader header;
-  const bool read = CopyBytes({medium_.base() + SegmentStart(id), sizeof(header)}, &header);
-  if (!read || header.magic != layout::kSegmentMagic) return {};
-  return {.tag = header.share, .reserved_percent = header.share_reserved_percent};
-}
-
-// Gives a segment to a share. REQUIRES: no share counts it.
-void SegmentLog::SetShareLocked(SegmentId id, ShareId share, uint64_t tag) {
-  segment(id).share.store(share, std::memory_order_relaxed);
-  segment(id).share_tag = tag;
-  shares_.NoteHeld(share, LevelOf(id), 1);
-}
-
 bool SegmentLog::HasSealed(Level level) const {
-  const std::lock_guard lock(mutex_);
-  return this->level(level).sealed() != 0 ||
-         std::ranges::any_of(awaiting_, [&](SegmentId id) { return LevelOf(id) == level; });
+  const std::lock_guard lock(parts_.mutex);
+  return parts_.level(level).sealed() != 0 || awaiting_.HasAnyLocked(level);
 }
 
 uint32_t SegmentLog::PinnedSegments() const {
   uint32_t pinned = 0;
-  for (uint32_t id = 0; id < segments_count_; ++id) pinned += pins(SegmentId{id}) != 0 ? 1 : 0;
+  for (uint32_t id = 0; id < parts_.segments; ++id) pinned += pins(SegmentId{id}) != 0 ? 1 : 0;
   return pinned;
 }
 
 void SegmentLog::StartDraining(std::span<const SegmentId> ids) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(parts_.mutex);
   for (const SegmentId id : ids) {
-    shares_.NoteHeld(segment(id).share.load(std::memory_order_relaxed), LevelOf(id), -1);
-    table_.Change(id, State::kSealed, State::kDraining);
-    draining_.push_back(id);
+    parts_.shares.NoteHeld(segment(id).share.load(std::memory_order_relaxed), LevelOf(id), -1);
+    space_.DrainLocked(id, State::kSealed);
   }
-  CollectLocked();
+  space_.CollectLocked();
 }
 
 void SegmentLog::Requeue(SegmentId id) {
-  const std::lock_guard lock(mutex_);
-  assert(state(id) == State::kSealed);
-  QueueLocked(id, Generation::kProven);
-}
-
-void SegmentLog::CollectDrained() {
-  const std::lock_guard lock(mutex_);
-  CollectLocked();
-}
-
-void SegmentLog::CollectLocked() {
-  std::erase_if(draining_, [this](SegmentId id) {
-    if (!table_.FreeIfDrained(id)) return false;
-    ReleaseDictionariesLocked(id);
-    if (IsCondemned(id)) {
-      QuarantineLocked(id);
-      return true;
-    }
-    if (!members_.IsReady(id)) {
-      table_.Change(id, State::kFree, State::kUnready);
-      LevelHolding(id).NoteUnready();
-      return true;
-    }
-    LevelHolding(id).AddFree(id);
-    return true;
-  });
-  ParkSurplusLocked();  // what was quarantined is no surplus any more
-  CountLocked();
-}
-
-uint32_t SegmentLog::PresentOf(size_t member, uint32_t count) const {
-  const std::lock_guard lock(mutex_);
-  uint32_t present = 0;
-  for (uint32_t i = members_.begin(member); i < members_.begin(member) + count; ++i)
-    present += state(SegmentId{i}) != State::kQuarantined && !IsCondemned(SegmentId{i}) ? 1 : 0;
-  return present;
-}
-
-uint32_t SegmentLog::LimitTo(uint32_t count) {
-  const std::lock_guard lock(mutex_);
-  assert(!has_slow() || count == 0 || count >= 2 * log_rules::kSegmentsOfLevelMin);
-  limit_ = count;
-  SplitLimitLocked();
-  return ToReclaimLocked(Level::kFast) + ToReclaimLocked(Level::kSlow);
-}
-
-// Gives each level its part of the limit, and all of it to one if the other has too little to be used.
-void SegmentLog::SplitLimitLocked() {
-  const uint64_t of_fast = levels_[0].present(), of_slow = levels_[1].present();
-  uint32_t fast = limit_;
-  if (of_fast < log_rules::kSegmentsOfLevelMin && of_slow > of_fast) {
-    fast = 0;
-  } else if (of_slow >= log_rules::kSegmentsOfLevelMin && limit_ != 0) {
-    fast = std::clamp(static_cast<uint32_t>(limit_ * of_fast / (of_fast + of_slow)), log_rules::kSegmentsOfLevelMin,
-                      limit_ - log_rules::kSegmentsOfLevelMin);
-  }
-  levels_[0].LimitTo(fast);
-  levels_[1].LimitTo(limit_ - fast);
-  SetUsableLocked();
-  ParkSurplusLocked();
-  CountLocked();
-}
-
-void SegmentLog::LimitMember(size_t member, uint32_t count) {
-  const std::lock_guard lock(mutex_);
-  members_.LimitTo(member, count);
-  level(LevelOfMember(member)).FollowMembers();
-  for (unsigned lane = 0; lane < lanes_.count(); ++lane) {
-    const std::optional<SegmentId> open = lanes_.open(lane);
-    if (open && IsWithdrawn(*open)) SealLocked(lane);
-  }
-  SplitLimitLocked();
+  const std::lock_guard lock(parts_.mutex);
+  parts_.LevelHolding(id).Queue(id, Generation::kProven);
 }
 
 SegmentLog::Victim SegmentLog::TakeWithdrawn(Level level) {
-  const std::lock_guard lock(mutex_);
-  const Victim victim = this->level(level).TakeWithdrawn();
-  CountLocked();
-  return victim;
-}
-
-bool SegmentLog::HasWithdrawn(Level level) const {
-  const std::lock_guard lock(mutex_);
-  return this->level(level).HasWithdrawn();
-}
-
-uint32_t SegmentLog::DrainingLocked(Level level) const {
-  const auto lies_there = [&](SegmentId id) { return LevelOf(id) == level && !IsWithdrawn(id); };
-  return static_cast<uint32_t>(std::ranges::count_if(draining_, lies_there));
-}
-
-// How many segments of the level must still be reclaimed, without those that drain already.
-uint32_t SegmentLog::ToReclaimLocked(Level at) const { return level(at).ToReclaim(DrainingLocked(at)); }
-
-bool SegmentLog::MustShrink(Level level) const {
-  const std::lock_guard lock(mutex_);
-  return ToReclaimLocked(level) != 0;
-}
-
-void SegmentLog::Quarantine(SegmentId id) {
-  const std::lock_guard lock(mutex_);
-  assert(!members_.HasReady() && state(id) == State::kUnready);
-  LevelHolding(id).NoteReady();
-  table_.Change(id, State::kUnready, State::kFree);
-  QuarantineLocked(id);
-  CountLocked();
-}
-
-// Takes a segment out of use. REQUIRES: it is kFree, and in no list.
-void SegmentLog::QuarantineLocked(SegmentId id) {
-  table_.Change(id, State::kFree, State::kQuarantined);
-  LevelHolding(id).NoteQuarantined(id);
-  SetUsableLocked();
-  if (faults_ != nullptr && segments_count_ - quarantined_segments() < kSegmentsMin) faults_->Close();
-}
-
-void SegmentLog::NoteBusError(uint64_t offset) {
-  bus_errors_.fetch_add(1, std::memory_order_relaxed);
-  const SegmentId id = SegmentAt(offset);
-  if (Raw(id) >= segments_count_) {
-    if (faults_ != nullptr) faults_->Note();
-    return;
-  }
-  CountFault(id);
-  if (faults_ != nullptr && !faults_->have_limit()) return;
-  segment(id).faults.store(kUnreadable, std::memory_order_relaxed);
-  condemned_.store(true, std::memory_order_release);
-}
-
-void SegmentLog::NoteFault(SegmentId id) {
-  if (segment(id).faults.load(std::memory_order_relaxed) >= kUnreadable) return;  // told of as it was found
-  CountFault(id);
-  if (faults_ != nullptr && !faults_->have_limit()) return;
-  const uint32_t before = segment(id).faults.fetch_add(1, std::memory_order_relaxed);
-  if (before + 1 == log_rules::kFaultsOfSegmentMax) condemned_.store(true, std::memory_order_release);
-}
-
-void SegmentLog::CountFault(SegmentId id) {
-  if (faults_ == nullptr) return;
-  faults_->Note();
-  const size_t member = members_.Of(id);
-  if (member_faults_max_ != 0 && members_.NoteFault(member, member_faults_max_)) LeaveOut(1u << member);
-}
-
-void SegmentLog::BeginWithout(uint32_t members) {
-  members_.BeginWithout(members);
-  NoteLost(members);
-}
-
-void SegmentLog::NoteLost(uint32_t members) {
-  for (size_t member = 0; member < members_.count(); ++member) {
-    if ((members >> member & 1) != 0) level(LevelOfMember(member)).NoteLost(members_.limit(member));
-  }
-}
-
-void SegmentLog::LeaveOut(uint32_t members) {
-  const uint32_t newly = members_.LeaveOut(members);
-  NoteLost(newly);
-  for (size_t member = 0; member < members_.count(); ++member) {
-    if ((newly >> member & 1) == 0) continue;
-    for (uint32_t id = members_.begin(member); id < members_.end(member); ++id)
-      segment(SegmentId{id}).faults.store(kUnreadable, std::memory_order_relaxed);
-  }
-  condemned_.store(true, std::memory_order_release);
-}
-
-std::vector<SegmentId> SegmentLog::TakeCondemned() {
-  const std::lock_guard lock(mutex_);
-  std::vector<SegmentId> taken;
-  if (!condemned_.exchange(false, std::memory_order_acquire)) return taken;
-  bool left = false;
-  for (uint32_t i = 0; i < segments_count_; ++i) {
-    const SegmentId id{i};
-    if (!IsCondemned(id)) continue;
-    for (unsigned lane = 0; lane < lanes_.count(); ++lane) {
-      if (lanes_.open(lane) == id) SealLocked(lane);
-    }
-    left |= state(id) == State::kAwaiting && !members_.IsOut(id);  // once it is adopted
-    if (state(id) != State::kSealed) continue;                     // CollectLocked sees to it, or did
-    const bool may_take = table_.writers(id) == 0;
-    const bool memory = may_take && IfThereIsMemory([&] { taken.reserve(taken.size() + 1); });
-    if (memory && TakeFromQueueLocked(id)) {
-      taken.push_back(id);
-    } else {
-      left = true;
-    }
-  }
-  if (members_.out() != 0) QuarantineUnusedLocked();
-  if (left) condemned_.store(true, std::memory_order_release);
-  return taken;
-}
-
-// Takes out of use what holds no known records, of media that were left out.
-void SegmentLog::QuarantineUnusedLocked() {
-  const auto take = [this](SegmentId id, State from) {
-    if (!members_.IsOut(id)) return false;
-    if (from != State::kFree) table_.Change(id, from, State::kFree);
-    QuarantineLocked(id);
-    return true;
-  };
-  for (LogLevel& level : levels_) level.RemoveUnused(take);
-  std::erase_if(awaiting_, [this](SegmentId id) {
-    if (!members_.IsOut(id)) return false;
-    GiveUpLocked(id);
-    return true;
-  });
-  for (uint32_t i = 0; i < segments_count_; ++i) {
-    if (state(SegmentId{i}) == State::kUnready && take(SegmentId{i}, State::kUnready))
-      LevelHolding(SegmentId{i}).NoteReady();
-  }
-  CollectLocked();
-}
-
-// Takes a segment out of its queue. False: it is the victim.
-bool SegmentLog::TakeFromQueueLocked(SegmentId id) {
-  const bool taken = LevelHolding(id).TakeFromQueue(id).has_value();
-  CountLocked();
-  return taken;
-}
-
-// Parks what is free beyond the limits, and frees what was parked for a lower one.
-void SegmentLog::ParkSurplusLocked() {
-  for (LogLevel& level : levels_) {
-    level.Unpark();
-    // What writers and reclaim need to go on meanwhile; in the end as many are free anyway.
-    level.Park(std::min(lanes_.of_rest(), level.limit() / 4));
-  }
-}
-
-void SegmentLog::CountLocked() {
-  draining_count_.store(static_cast<uint32_t>(draining_.size()), std::memory_order_relaxed);
-  unused_count_.store(levels_[0].unused() + levels_[1].unused() + quarantined_segments(), std::memory_order_relaxed);
+  const std::lock_guard lock(parts_.mutex);
+  return parts_.level(level).TakeWithdrawn();
 }
 
 uint64_t SegmentLog::DramBytesFor(uint32_t segments, bool has_slow) {
@@ -812,67 +186,12 @@ uint64_t SegmentLog::DramBytesFor(uint32_t segments, bool has_slow) {
 }
 
 void SegmentLog::Audit(std::vector<std::string>* violations) const {
-  const std::lock_guard lock(mutex_);
-  std::vector<uint32_t> listed(segments_count_, 0);
-  std::array<uint32_t, Dictionaries::kSlots> dictionary_holds{};
-  const auto check = [&](SegmentId id, State want) {
-    ++listed[Raw(id)];
-    if (state(id) != want) violations->push_back(fmt::format("segment {} is in the wrong list", Raw(id)));
-  };
-  for (const LogLevel& level : levels_) level.Audit(check, violations);
-  for (const SegmentId id : draining_) check(id, State::kDraining);
-  for (const SegmentId id : awaiting_) check(id, State::kAwaiting);
-  uint32_t unready = 0, quarantined = 0;
-  std::array<std::array<uint32_t, kSharesMax>, kLevels> held{};
-  for (uint32_t i = 0; i < segments_count_; ++i) {
-    const SegmentId id{i};
-    if (table_.writers(id) != 0) violations->push_back(fmt::format("segment {} has a writer who never left", i));
-    if (state(id) == State::kUnready) ++unready;
-    const bool writable = state(id) == State::kFree || state(id) == State::kOpen || state(id) == State::kParked;
-    if (IsWithdrawn(id) && state(id) == State::kFree)
-      violations->push_back(fmt::format("segment {} is withdrawn and free", i));
-    if (members_.IsReady(id) ? state(id) == State::kUnready : writable)
-      violations->push_back(fmt::format("segment {} is ready or not, against what was provided", i));
-    if (state(id) == State::kUnready || state(id) == State::kTombstones) ++listed[i];
-    if (state(id) == State::kQuarantined) ++listed[i], ++quarantined;
-    const bool has_records = HoldsRecords(id);
-    for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
-      if ((segment(id).dictionaries.load(std::memory_order_relaxed) >> slot & 1) == 0) continue;
-      ++dictionary_holds[slot];
-      if (!has_records) violations->push_back(fmt::format("segment {} keeps a dictionary for no record", i));
-    }
-    if (state(id) == State::kOpen || state(id) == State::kSealed)
-      ++held[static_cast<size_t>(LevelOf(id))][Raw(segment(id).share.load(std::memory_order_relaxed))];
-    if (state(id) == State::kOpen) {
-      for (unsigned lane = 0; lane < lanes_.count(); ++lane) listed[i] += lanes_.open(lane) == id ? 1 : 0;
-    }
-    // A victim of an unfinished reclaim is sealed and in no list: at most one of each level.
-    const bool victim = state(id) == State::kSealed && listed[i] == 0;
-    if (listed[i] != 1 && !victim) violations->push_back(fmt::format("segment {} is listed {} times", i, listed[i]));
-    if (segment(id).tail.load(std::memory_order_relaxed) > segment_bytes())
-      violations->push_back(fmt::format("segment {} is filled past its end", i));
-  }
-  for (unsigned slot = 0; dictionaries_ != nullptr && slot < Dictionaries::kSlots; ++slot) {
-    if (dictionaries_->holds(slot) != dictionary_holds[slot])
-      violations->push_back(fmt::format("dictionary slot {} is kept by {} segments and has {} holds", slot,
-                                        dictionary_holds[slot], dictionaries_->holds(slot)));
-  }
-  for (const Level level : {Level::kFast, Level::kSlow}) {
-    for (unsigned number = 0; number < kSharesMax; ++number) {
-      const uint32_t counted = shares_.held(ShareId{static_cast<uint8_t>(number)}, level);
-      const uint32_t found = held[static_cast<size_t>(level)][number];
-      if (counted != found)
-        violations->push_back(fmt::format("share {} holds {} segments, {} counted", number, found, counted));
-    }
-  }
-  const uint32_t unready_counted = levels_[0].unready() + levels_[1].unready();
-  if (unready != unready_counted)
-    violations->push_back(fmt::format("{} segments are unready, {} counted", unready, unready_counted));
-  if (quarantined != quarantined_segments())
-    violations->push_back(fmt::format("{} segments are quarantined, {} counted", quarantined, quarantined_segments()));
-  size_t all = draining_.size() + awaiting_.size() + tombstone_segments_ + quarantined_segments();
-  for (const LogLevel& level : levels_) all += level.sealed() + level.unused() - level.unready();
-  if (all > segments_count_) violations->push_back("more segments than the medium holds");
+  const std::lock_guard lock(parts_.mutex);
+  LogAudit audit(parts_, violations);
+  audit.AddList(space_.DrainingLocked(), State::kDraining);
+  audit.AddList(awaiting_.ListLocked(), State::kAwaiting);
+  audit.AddCount(tombstones_.CountLocked());
+  audit.Check(kept_dictionaries_.dictionaries());
 }
 
 }  // namespace mezz

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cache/awaiting_segments.h"
 #include "cache/base/atomic.h"
 #include "cache/base/fork_guard.h"
 #include "cache/counters.h"
-#include "cache/faults.h"
-#include "cache/lanes.h"
+#include "cache/kept_dictionaries.h"
 #include "cache/layout.h"
-#include "cache/log_level.h"
-#include "cache/log_members.h"
-#include "cache/log_rules.h"
+#include "cache/log_parts.h"
+#include "cache/log_sequences.h"
+#include "cache/log_space.h"
 #include "cache/media/medium.h"
 #include "cache/media/near_media.h"
 #include "cache/pack/dictionaries.h"
 #include "cache/record.h"
-#include "cache/segment_table.h"
-#include "cache/shares.h"
+#include "cache/segment_faults.h"
+#include "cache/segment_fill.h"
+#include "cache/segment_headers.h"
+#include "cache/segment_owners.h"
+#include "cache/tombstone_segments.h"
 #include "cache/types.h"
 
 namespace mezz {
@@ -38,10 +38,11 @@ struct LogPosition {
   std::array<layout::OpenSegment, layout::kLanesMax> open;
 };
 
-// The medium as a log of segments: who may append, who may read, what is free.
+// The medium as a log of segments: who may append, who may read, and what is reclaimed next. All else that is done with
+// segments has a room of its own, which callers use beside it.
 //
-// Each segment has one control word with its state, its writers and its pins (segment_table.h). The log changes states
-// under its mutex. A segment is written to as long as it is kOpen, and is read as long as it is pinned.
+// Each segment has one control word with its state, its writers and its pins (segment_table.h). The rooms change states
+// under one mutex (log_parts.h). A segment is written to as long as it is kOpen, and is read as long as it is pinned.
 //
 // Appending: a writer adds itself as writer and pin, checks that the segment is still kOpen, and takes space by CAS on
 // `tail`. A segment is drained only after it was seen sealed without writers. From then on no writer can be in it,
@@ -50,6 +51,7 @@ struct LogPosition {
 class SegmentLog {
  public:
   using State = SegmentTable::State;
+  using Fill = SegmentFill;
 
   // Space taken in an open segment. The segment counts a writer and a pin for it until Leave.
   struct Reservation {
@@ -64,85 +66,50 @@ class SegmentLog {
              Counters* counters, const ForkGuard& guard, Dictionaries* dictionaries = nullptr,
              uint64_t slow_begin = UINT64_MAX);
 
-  // Takes the sequences of segments from `reserve`, which hands out `at_once` numbers from the returned one on. It is
-  // called now and then, under the log's mutex. While it has none, no segment is opened. Without this call sequences
-  // count from 1. False: `reserve` has none to begin with. REQUIRES: no segment was opened.
-  [[nodiscard]] bool TakeSequencesFrom(std::function<std::optional<uint64_t>()> reserve, uint64_t at_once);
-
-  // A segment as an earlier life filled it. Its records are not in the index yet, and they may be anything that their
-  // checksums allow.
-  struct Fill {
-    SegmentId segment{};
-    uint64_t sequence = 0;
-    uint64_t tail = 0;  // end of the last record, from the start of the medium
-    Generation generation = Generation::kYoung;
-    uint64_t dead = 0;         // as NoteDead was told
-    uint8_t dictionaries = 0;  // a bit for each slot of Dictionaries that its records use
-  };
-  // Tells the log what an earlier life filled, oldest first. These segments are to be adopted, the youngest first,
-  // while writers, readers and reclaim run. Until then they go before all others when room is needed, the oldest first
-  // and unread. With `keep` they do not go before LetGoOfAwaiting, and each is pinned as by PinAwaiting. REQUIRES:
-  // nothing was provided. Call it once.
-  void Await(std::span<const Fill> fills, bool keep);
-  void LetGoOfAwaiting();
-  // Sorts the awaiting segments by age, if Await was given them in another order. REQUIRES: before LetGoOfAwaiting.
-  void OrderAwaiting();
-  // Pins a segment so that its bytes can be read. False: it is not awaiting any more. Follow it by Unpin or
-  // AdoptAwaiting.
-  bool PinAwaiting(SegmentId id);
-  // Whether the segment is still awaiting: nobody gave it up before this call.
-  bool IsAwaiting(SegmentId id) const;
-  bool HasAwaiting() const;
-  // Adopts a segment, which is sealed from now on. True: the pin is now that of a writer, which must Leave. False: the
-  // segment was given up, or has no records, or its share is full. REQUIRES: it is pinned by PinAwaiting, and the
-  // segments adopted before are younger.
-  bool AdoptAwaiting(const Fill& fill);
-  // Gives up the oldest awaiting segment of the level that may go. It is free now, or when its last pin goes. Unless
-  // `pinned_too`, it must not be pinned, its medium must be ready, and its share must have more than its reserve,
-  // awaiting segments included. False: there is none.
-  bool GiveUpOldest(bool pinned_too, Level level = Level::kFast);
-  void GiveUpAwaiting();  // all
+  // The rooms.
+  LogSequences& sequences() { return sequences_; }
+  SegmentHeaders& headers() { return headers_; }
+  const SegmentHeaders& headers() const { return headers_; }
+  SegmentOwners& owners() { return owners_; }
+  const SegmentOwners& owners() const { return owners_; }
+  KeptDictionaries& kept_dictionaries() { return kept_dictionaries_; }
+  const KeptDictionaries& kept_dictionaries() const { return kept_dictionaries_; }
+  LogSpace& space() { return space_; }
+  const LogSpace& space() const { return space_; }
+  AwaitingSegments& awaiting() { return awaiting_; }
+  const AwaitingSegments& awaiting() const { return awaiting_; }
+  SegmentFaults& faults() { return faults_; }
+  const SegmentFaults& faults() const { return faults_; }
+  TombstoneSegments& tombstone_segments() { return tombstones_; }
+  const TombstoneSegments& tombstone_segments() const { return tombstones_; }
+  LogMembers& members() { return parts_.members; }
+  const LogMembers& members() const { return parts_.members; }
 
   // Whether the segment was adopted, and not filled anew since. REQUIRES: it is pinned, or in no queue.
   bool IsAdopted(SegmentId id) const { return segment(id).adopted; }
-  // Segments for tombstones. OpenTombstones takes a free segment with as low a number as possible. Empty: the only free
-  // one is reclaim's last, or there is no sequence for it. AdoptTombstones REQUIRES that the segment was not provided.
-  std::optional<SegmentId> OpenTombstones();
-  void AdoptTombstones(SegmentId id, uint64_t sequence);
-  void CloseTombstones(SegmentId id);
-  uint32_t tombstone_segments() const;
 
   // The fill of every sealed segment. Within a queue, those that reclaim would take first come first. REQUIRES: no
   // other call runs, and nobody reclaims.
   std::vector<Fill> Fills() const;
-  // Whether the segment is ready to be written to.
-  bool IsProvided(SegmentId id) const;
   // Whether the medium, or one of several, begins with the segment.
-  bool BeginsMedium(SegmentId id) const { return members_.Begins(id); }
+  bool BeginsMedium(SegmentId id) const { return parts_.members.Begins(id); }
 
-  uint32_t segments() const { return segments_count_; }
+  uint32_t segments() const { return parts_.segments; }
   // Whether the media are ordered.
-  bool has_slow() const { return fast_segments_ < segments_count_; }
-  Level LevelOf(SegmentId id) const { return Raw(id) < fast_segments_ ? Level::kFast : Level::kSlow; }
-  Level LevelOfMember(size_t member) const { return LevelOf(SegmentId{members_.begin(member)}); }
-  // Whether the level has segments enough to be written to. A hint.
-  bool IsInUse(Level level) const { return this->level(level).usable() >= log_rules::kSegmentsOfLevelMin; }
+  bool has_slow() const { return parts_.has_slow(); }
+  Level LevelOf(SegmentId id) const { return parts_.LevelOf(id); }
+  Level LevelOfMember(size_t member) const { return parts_.LevelOfMember(member); }
   // The level for what is not on the medium yet: the fast one, as long as it is in use.
-  Level LevelOfNew() const { return !has_slow() || IsInUse(Level::kFast) ? Level::kFast : Level::kSlow; }
-  uint64_t segment_bytes() const { return uint64_t{1} << segment_shift_; }
-  SegmentId SegmentAt(uint64_t offset) const { return SegmentId{static_cast<uint32_t>(offset >> segment_shift_)}; }
-  uint64_t FirstRecord(SegmentId id) const;
+  Level LevelOfNew() const { return !has_slow() || space_.IsInUse(Level::kFast) ? Level::kFast : Level::kSlow; }
+  uint64_t segment_bytes() const { return parts_.segment_bytes(); }
+  SegmentId SegmentAt(uint64_t offset) const { return parts_.SegmentAt(offset); }
+  uint64_t FirstRecord(SegmentId id) const { return parts_.FirstRecord(id); }
   // The end of the space taken, from the start of the medium.
-  uint64_t Tail(SegmentId id) const {
-    return (uint64_t{Raw(id)} << segment_shift_) + segment(id).tail.load(std::memory_order_acquire);
-  }
-  uint64_t Sequence(SegmentId id) const { return segment(id).sequence.load(std::memory_order_relaxed); }
-  bool HoldsRecords(SegmentId id) const {
-    const State now = state(id);
-    return now == State::kOpen || now == State::kSealed || now == State::kDraining || now == State::kAwaiting;
-  }
-  State state(SegmentId id) const { return table_.state(id); }
-  uint64_t pins(SegmentId id) const { return table_.pins(id); }
+  uint64_t Tail(SegmentId id) const { return parts_.BeginOf(id) + segment(id).tail.load(std::memory_order_acquire); }
+  uint64_t Sequence(SegmentId id) const { return parts_.SequenceOf(id); }
+  bool HoldsRecords(SegmentId id) const { return parts_.table.HoldsRecords(id); }
+  State state(SegmentId id) const { return parts_.table.state(id); }
+  uint64_t pins(SegmentId id) const { return parts_.table.pins(id); }
 
   // Tells that the first `segments` segments of the medium, or of one of several, are ready for use. A smaller number
   // than before changes nothing.
@@ -150,7 +117,7 @@ class SegmentLog {
 
   // Pins a segment so that it can be read. False: it is neither open nor sealed.
   bool Pin(SegmentId id) {
-    if (table_.TryPin(id)) [[likely]]
+    if (parts_.table.TryPin(id)) [[likely]]
       return true;
     Unpin(id);
     return false;
@@ -163,28 +130,25 @@ class SegmentLog {
   // Ends a reservation: its record is written, and published if it was to be.
   void Leave(const Reservation& where) { Subtract(where.segment, SegmentTable::kWriter | SegmentTable::kPin); }
   // Of kNoShare, on the fast level; the last is for proven records, also reclaim's survivors.
-  unsigned lanes() const { return lanes_.of_rest(); }
-  unsigned writer_lanes(Level level) const { return level == Level::kFast ? UsedWriterLanes() : 1; }
-  unsigned proven_lane() const { return lanes_.proven(); }
-  unsigned LaneOfThisThread() const { return lanes_.OfThisThread(UsedWriterLanes()); }
+  unsigned lanes() const { return parts_.lanes.of_rest(); }
+  unsigned writer_lanes(Level level) const { return level == Level::kFast ? parts_.lanes.UsedWriters() : 1; }
+  unsigned proven_lane() const { return parts_.lanes.proven(); }
+  unsigned LaneOfThisThread() const { return parts_.lanes.OfThisThread(parts_.lanes.UsedWriters()); }
   // The lane for a record of this share; one that was removed has the rest's. A share other than kNoShare has one for
   // each generation and level, as a segment belongs to one share, and so has kNoShare on the slow level. These lanes
   // lie behind lanes(). Of these a LogPosition tells only where kNoShare's stand, so with erase=durable what another
   // one gets behind a tombstone, in the segment that was open then, is forgotten at a restart.
   unsigned LaneOf(ShareId share, Generation generation, Level level = Level::kFast) const {
-    const ShareId of = shares_.IsAdded(share) ? share : kNoShare;
+    const ShareId of = parts_.shares.IsAdded(share) ? share : kNoShare;
     if (of == kNoShare && level == Level::kFast)
       return generation == Generation::kProven ? proven_lane() : LaneOfThisThread();
-    return lanes_.OfShare(of, generation, level);
+    return parts_.lanes.OfShare(of, generation, level);
   }
 
-  // Tells that a record packed with this dictionary is about to be published in the segment. The segment keeps the
-  // dictionary until it is free. REQUIRES: the caller has space reserved in the segment, and holds the dictionary
-  // itself.
-  void KeepDictionary(SegmentId id, uint16_t number);
-  // Whether the segment keeps the dictionary, so that it may be used while the segment is pinned. REQUIRES: the segment
-  // is pinned.
-  bool KeepsDictionary(SegmentId id, uint16_t number) const;
+  // Where media lie near different processors, what a thread writes goes to one near it while that has free segments.
+  // Writer lanes of the fast level are then for one group of processors each, if there are enough; the other lanes are
+  // shared. REQUIRES: nothing was provided.
+  void PreferNear(NearMedia near) { parts_.lanes.PreferNear(std::move(near)); }
 
   // Seals the lane's segment, if it still is the one that lacked room, and opens a free one. Writers leave the last
   // free segment to reclaim. False: there is no segment to open, or no sequence for it, or the lane's share is full.
@@ -197,20 +161,9 @@ class SegmentLog {
   uint64_t SealAll();
   // Seals the open segments of the level, for a tier that shrinks. False: there was none.
   bool SealOpen(Level level);
-  // Prepare for, and follow, a change of the superblock after which no restart finds what lies in segments with a lower
-  // sequence. No such segment is written to any more, and dictionaries whose records lie there are written anew.
-  // SealBelow comes before the change, LeaveBehind after it.
+  // Prepares for a change of the superblock after which no restart finds what lies in segments with a lower sequence:
+  // no such segment is written to any more. KeptDictionaries::LeaveBehind follows the change.
   void SealBelow(uint64_t sequence);
-  void LeaveBehind(uint64_t sequence);
-  // Call it after a dictionary was written, as LeaveBehind may not have seen that.
-  void CheckDictionaryPlaces() { LeaveBehind(0); }
-  // Does what Tombstones::EraseBelow does, where the superblock cannot be written: it erases the header of each such
-  // segment, so that a later life does not find it. Segments without records are included, as that life would find
-  // their last fill. Reads and writes one line of each segment from `from` on, and makes it durable. False: not all of
-  // it was stored.
-  [[nodiscard]] bool EraseHeadersBelow(uint64_t sequence, uint32_t from = 0);
-  // Erases the header at that offset. False: there may still be one.
-  [[nodiscard]] static bool EraseHeader(const Medium& medium, uint64_t at);
 
   // Takes the next segment to reclaim out of its queue. Empty: there is none that may be taken.
   //
@@ -231,6 +184,11 @@ class SegmentLog {
   // Each level of ordered media has queues of its own.
   using Victim = LogLevel::Victim;
   Victim TakeVictim(bool pinned_too = false, ShareId needs = kNoShare, Level level = Level::kFast);
+  // Sets the share of the segments in use that the young may hold before they are reclaimed first.
+  void SetYoungPercent(unsigned percent) { young_percent_.store(percent, std::memory_order_relaxed); }
+  // Whether segments of the level wait to be reclaimed. If TakeVictim(pinned_too) gives none of them, they have
+  // writers, which leave soon.
+  bool HasSealed(Level level = Level::kFast) const;
   // Takes a withdrawn segment of the level out of its queue, also a pinned one: TakeVictim takes none of these. Empty:
   // there is none without writers.
   Victim TakeWithdrawn(Level level);
@@ -245,195 +203,36 @@ class SegmentLog {
   // are most of the segment it is hollow: the next victim, whatever its generation. REQUIRES: the caller has it pinned,
   // so that the bytes are of this fill.
   void NoteDead(SegmentId id, uint64_t bytes);
-  // Frees draining segments that are not pinned any more.
-  void CollectDrained();
-
-  // Shares.Add, Change and Remove. A share that is added gets the segments that an earlier life left of its name.
-  Status AddShare(std::string_view name, const ShareLimits& limits, ShareId* id);
-  Status ChangeShare(ShareId id, const ShareLimits& limits);
-  void RemoveShare(ShareId id);
-  // In segments, of all levels. `held` are those with records; `max` is usable_segments() if there is no limit.
-  struct ShareUse {
-    uint32_t held = 0, reserved = 0, max = 0;
-  };
-  ShareUse UseOf(ShareId id) const;
-  // The segments that it holds of the level. A hint.
-  uint32_t HeldBy(ShareId id, Level level) const { return shares_.held(id, level); }
-  // What the header of a segment with records says of its share, whether that was added or not. REQUIRES: this life
-  // opened it, or the recovery has confirmed it.
-  struct OwnerOnMedium {
-    uint64_t tag = 0;  // 0: no share's
-    uint8_t reserved_percent = 0;
-  };
-  OwnerOnMedium ReadOwner(SegmentId id) const;
-  // Whether the share must give up a segment of the level before it gets another. A hint.
-  bool IsFull(ShareId id, Level level = Level::kFast) const { return shares_.IsFull(id, level); }
-  // Whether the segment's records are within the reserve of its share, so that nobody else's may take their place. A
-  // hint.
-  bool IsReserved(SegmentId id) const {
-    const ShareId share = segment(id).share.load(std::memory_order_relaxed);
-    return share != kNoShare && !shares_.MayLose(share, LevelOf(id));
-  }
-
-  // From now on `faults` is told by NoteFault, and when quarantine leaves fewer than kSegmentsMin segments. If it has
-  // no limit, no segment is condemned. It is not owned. `member_faults_max`: after so many faults one of several media
-  // is left out; 0: never. REQUIRES: nothing was provided.
-  void TellFaultsTo(Faults* faults, uint32_t member_faults_max = 0) {
-    faults_ = faults;
-    member_faults_max_ = member_faults_max;
-  }
-  // Leaves media out, of several (a bit each): all their segments are condemned. Takes no lock.
-  void LeaveOut(uint32_t members);
-  // The same of those that are out from the start. REQUIRES: nothing was provided.
-  void BeginWithout(uint32_t members);
-  // Tells that what lies on the slow media does not outlive this process. REQUIRES: nothing was provided.
-  void TellSlowForgets() { slow_forgets_ = true; }
-  LogMembers& members() { return members_; }
-  const LogMembers& members() const { return members_; }
-  // Where media lie near different processors, what a thread writes goes to one near it while that has free segments.
-  // Writer lanes of the fast level are then for one group of processors each, if there are enough; the other lanes are
-  // shared. REQUIRES: nothing was provided.
-  void PreferNear(NearMedia near) { lanes_.PreferNear(std::move(near)); }
-  // Takes the segment out of use for good. REQUIRES: it is kUnready, and nothing was provided.
-  void Quarantine(SegmentId id);
-  // Tells that something in the segment was whole in this life and is not any more. The kFaultsOfSegmentMax-th such
-  // call condemns the segment. Takes no lock. REQUIRES: the caller has the segment pinned, or it is the victim, or the
-  // caller's tombstones lie there.
-  void NoteFault(SegmentId id);
-  // Tells that the memory there failed with a bus error (bus_errors.h): the segment is condemned at once. Takes no
-  // lock, touches no memory of the medium and needs no pin, so it may be called at any point.
-  void NoteBusError(uint64_t offset);
-  uint64_t bus_errors() const { return bus_errors_.load(std::memory_order_relaxed); }
-  bool HadFault(SegmentId id) const { return segment(id).faults.load(std::memory_order_relaxed) != 0; }
-  // A hint that TakeCondemned may find one.
-  bool HasCondemned() const { return condemned_.load(std::memory_order_relaxed); }
-  bool IsCondemned(SegmentId id) const {
-    return segment(id).faults.load(std::memory_order_relaxed) >= log_rules::kFaultsOfSegmentMax;
-  }
-  // The condemned segments, as TakeVictim(pinned_too) would give them; they are to be drained. Not among them are those
-  // that have writers, which leave soon, and the victim.
-  std::vector<SegmentId> TakeCondemned();
-  uint32_t quarantined_segments() const { return levels_[0].quarantined() + levels_[1].quarantined(); }
-  // How many segments may be in use at once.
-  uint32_t usable_segments() const { return usable_segments(Level::kFast) + usable_segments(Level::kSlow); }
-  uint32_t usable_segments(Level level) const { return this->level(level).usable(); }
-  // Whether segments of the level wait to be reclaimed. If TakeVictim(pinned_too) gives none of them, they have
-  // writers, which leave soon.
-  bool HasSealed(Level level = Level::kFast) const;
+  uint32_t hollow_segments(Level level = Level::kFast) const { return parts_.level(level).hollow_count(); }
 
   // The number of pinned segments. Walks the segment table.
   uint32_t PinnedSegments() const;
 
-  // Sets the share of the segments in use that the young may hold before they are reclaimed first.
-  void SetYoungPercent(unsigned percent) { young_percent_.store(percent, std::memory_order_relaxed); }
-
-  // Keeps all but `count` segments from use, of each level in proportion. Returns how many segments must still be
-  // reclaimed for that, without those that drain already. While some are left, writers keep a few free segments, so
-  // that no put waits for all of it.
-  uint32_t LimitTo(uint32_t count);
-  // Keeps all but the first `count` segments of one of several media from use: they are withdrawn. Those that hold
-  // records are to be emptied (TakeWithdrawn), and are then parked.
-  void LimitMember(size_t member, uint32_t count);
-  bool IsWithdrawn(SegmentId id) const { return members_.IsWithdrawn(id); }
-  // How many of the first `count` segments of the medium can be used.
-  uint32_t PresentOf(size_t member, uint32_t count) const;
-  // Whether withdrawn segments of the level are still to be emptied.
-  bool HasWithdrawn(Level level) const;
-  // Whether segments of the level must be reclaimed for LimitTo.
-  bool MustShrink(Level level) const;
-  uint32_t limit() const { return levels_[0].limit() + levels_[1].limit(); }
-  uint32_t free_segments(Level level = Level::kFast) const { return this->level(level).free_count(); }
-  uint32_t hollow_segments(Level level = Level::kFast) const { return this->level(level).hollow_count(); }
-  uint32_t draining_segments() const { return draining_count_.load(std::memory_order_relaxed); }
-  uint32_t unused_segments() const { return unused_count_.load(std::memory_order_relaxed); }  // hold no records
-
-  // Only Await allocates the list of awaiting segments, so its capacity does not change meanwhile.
-  uint64_t dram_bytes() const {
-    return DramBytesFor(segments_count_, has_slow()) + awaiting_.capacity() * sizeof(SegmentId);
-  }
+  uint64_t dram_bytes() const { return DramBytesFor(parts_.segments, has_slow()) + awaiting_.dram_bytes(); }
   static uint64_t DramBytesFor(uint32_t segments, bool has_slow);
 
   // Checks the segment table, and appends a sentence for each contradiction. REQUIRES: no other call runs.
   void Audit(std::vector<std::string>* violations) const;
 
  private:
-  // A value of `faults` that NoteFault never counts to: its memory, or its medium, is not used any more.
-  static constexpr uint32_t kUnreadable = 1u << 31;
-
   using Segment = SegmentTable::Segment;
-  Segment& segment(SegmentId id) { return table_[id]; }
-  const Segment& segment(SegmentId id) const { return table_[id]; }
-  uint64_t SegmentStart(SegmentId id) const;
+  Segment& segment(SegmentId id) { return parts_.table[id]; }
+  const Segment& segment(SegmentId id) const { return parts_.table[id]; }
   void Subtract(SegmentId id, uint64_t what) {
-    // A forked child has copies of its parent's pins, and perhaps of its locks, and leaves them alone.
-    if (table_.Subtract(id, what) && guard_.InParent()) [[unlikely]]
-      CollectDrained();
+    if (parts_.table.Subtract(id, what)) [[unlikely]]
+      space_.CollectDrained();
   }
-  void OpenLocked(SegmentId id, uint64_t sequence, Generation generation, ShareId share, State to);
-  void SetShareLocked(SegmentId id, ShareId share, uint64_t tag);
-  void GiveUpLocked(SegmentId id);
-  std::optional<uint64_t> NextSequenceLocked();
-  bool EraseHeaderBelow(SegmentId id, uint64_t sequence) const;
-  LogLevel& level(Level level) { return levels_[static_cast<size_t>(level)]; }
-  const LogLevel& level(Level level) const { return levels_[static_cast<size_t>(level)]; }
-  LogLevel& LevelHolding(SegmentId id) { return level(LevelOf(id)); }
-  void SplitLimitLocked();
-  void SetUsableLocked();
-  void NoteLost(uint32_t members);
-  uint32_t ToReclaimLocked(Level level) const;
-  uint32_t DrainingLocked(Level level) const;
-  unsigned UsedWriterLanes() const;
-  void CountFault(SegmentId id);
-  void QuarantineUnusedLocked();
-  template <typename IsLost>
-  void LosePlacesIf(IsLost&& is_lost) const;
-  void SealLocked(unsigned lane);
-  void QuarantineLocked(SegmentId id);
-  bool TakeFromQueueLocked(SegmentId id);
-  void CollectLocked();
-  void ParkSurplusLocked();
-  void QueueLocked(SegmentId id, Generation generation, LogLevel::At at = LogLevel::At::kEnd);
-  void TagAwaitingLocked();
-  bool IsReservedAwaiting(SegmentId id) const;
-  void ReleaseDictionariesLocked(SegmentId id);
-  void CountLocked();
 
-  const Medium& medium_;
-  const ForkGuard& guard_;
-  const unsigned segment_shift_;
-  const uint32_t segments_count_;
-  const uint32_t fast_segments_;  // all, if the media are not ordered
-  const uint64_t format_id_;
-  Counters* const counters_;
-  Dictionaries* const dictionaries_;
-  uint32_t limit_;            // GUARDED_BY(mutex_): as LimitTo was told
-  uint64_t left_behind_ = 0;  // guarded by mutex_: the highest sequence that LeaveBehind was given
-  Faults* faults_ = nullptr;
-  uint32_t member_faults_max_ = 0;
-  bool slow_forgets_ = false;
-  Lanes lanes_;
-
-  SegmentTable table_;  // of Segment: the fields that are guarded, by mutex_
-  mutable Mutex mutex_;
-  LogMembers members_;                    // as LogMembers says of each
-  Shares shares_;                         // GUARDED_BY(mutex_), but for IsFull and MayLose
-  std::array<LogLevel, kLevels> levels_;  // GUARDED_BY(mutex_), but for what LogLevel says
-  // These have their full capacity from the start: no allocation later.
-  std::vector<SegmentId> draining_;                   // GUARDED_BY(mutex_)
-  std::vector<SegmentId> awaiting_;                   // GUARDED_BY(mutex_), oldest first
-  bool keeps_awaiting_ = false;                       // GUARDED_BY(mutex_)
-  bool awaiting_tagged_ = false;                      // GUARDED_BY(mutex_): whose awaiting segments are is known
-  uint64_t next_sequence_ = 1;                        // GUARDED_BY(mutex_)
-  uint64_t sequences_end_ = UINT64_MAX;               // GUARDED_BY(mutex_): the next one asks reserve_
-  std::function<std::optional<uint64_t>()> reserve_;  // may be empty
-  uint64_t sequences_at_once_ = 0;
-  uint32_t tombstone_segments_ = 0;                       // GUARDED_BY(mutex_)
-  Atomic<uint64_t> bus_errors_{0};                        // relaxed: a count
+  LogParts parts_;
+  SegmentHeaders headers_;
+  SegmentOwners owners_;
+  LogSequences sequences_;
+  KeptDictionaries kept_dictionaries_;
+  LogSpace space_;
+  AwaitingSegments awaiting_;
+  SegmentFaults faults_;
+  TombstoneSegments tombstones_;
   Atomic<uint32_t> young_percent_{kYoungPercentDefault};  // relaxed: the next victim may be picked by the old value
-  Atomic<uint32_t> draining_count_{0}, unused_count_{0};  // stored under mutex_, read as hints
-  // false --NoteFault: a segment was condemned--> true --TakeCondemned, before it looks--> false. A thread that finds a
-  // condemned segment and must leave it sets it again.
-  Atomic<bool> condemned_{false};
 };
 
 }  // namespace mezz

@@ -6,39 +6,39 @@
 #include <memory>
 
 #include "cache/base/atomic.h"
+#include "cache/log_rules.h"
 #include "cache/types.h"
 
 namespace mezz {
 
 // The segments of a log, by number. Each has one control word with its state, its writers and its pins. So every step
-// is one atomic operation, and all steps of a segment have one order:
+// is one atomic operation, and all steps of a segment have one order. Each but those of CollectDrained is an add, under
+// the log's mutex:
 //
-//   kUnready --Provide: add, under mutex_--> kFree
-//   kFree --Advance: add, under mutex_--> kOpen --Seal: add, under mutex_--> kSealed
-//     ^ ^                                                                      | StartDraining: add, under mutex_
-//     | +-- LimitTo, LimitMember, CollectDrained: add, under mutex_ --> kParked v
-//     +------------- CollectDrained: CAS from (kDraining, nobody) ---------- kDraining
+//   kUnready --Provide--> kFree --Advance--> kOpen --Seal--> kSealed --StartDraining--> kDraining
+//                          ^ ^                                                             |
+//                          | +-- CollectDrained: CAS from (kDraining, nobody) -------------+
+//                          +-- LimitTo, LimitMember, CollectDrained --> kParked
 //
-//   kUnready --Await: add, under mutex_--> kAwaiting --AdoptAwaiting: add, under mutex_--> kSealed, with a writer
-//                                            +--------GiveUp...: add, under mutex_-------> kDraining
+//   kUnready --Await--> kAwaiting --Adopt--> kSealed, with a writer
+//                           +----GiveUp...--> kDraining
 //   kAwaiting: an earlier life filled the segment, and its records are not known yet. The recovery pins it
-//   (PinAwaiting: as Pin, but the state must be kAwaiting), so that its bytes stay if it is given up meanwhile. After
-//   AdoptAwaiting the recovery is its writer until its last record is published, so that reclaim does not walk it
-//   before. Where the medium is not ready by then, reclaim takes such a segment only if the tier shrinks, and
+//   (AwaitingSegments::Pin: as Pin, but the state must be kAwaiting), so that its bytes stay if it is given up
+//   meanwhile. After Adopt the recovery is its writer until its last record is published, so that reclaim does not walk
+//   it before. Where the medium is not ready by then, reclaim takes such a segment only if the tier shrinks, and
 //   CollectDrained makes it kUnready again. Segments with a snapshot of the index are kAwaiting too: they are pinned
 //   until it is read, and are then given up.
 //
-//   kFree --OpenTombstones: add, under mutex_--> kTombstones
-//   kUnready --AdoptTombstones: add, under mutex_--> kTombstones --CloseTombstones: add, under mutex_--> kDraining
-//
+//   kFree --TombstoneSegments::Open--> kTombstones --Close--> kDraining
+//   kUnready --Adopt--> kTombstones
 //   kTombstones: a segment without records, in no list. Only the Tombstones that opened or adopted it write to it.
 //
-//   kUnready --Quarantine: add, under mutex_--> kQuarantined
+//   kUnready --Quarantine--> kQuarantined
 //   kDraining --CollectDrained: CAS, instead of to kFree, if it is condemned--> kQuarantined
-//   kQuarantined: never written, read, reclaimed or adopted again as long as the log lives. NoteFault condemns a
-//   segment; TakeCondemned seals it and gives it to reclaim, which forgets its records unread. So words leave the index
-//   before their segment goes, and a pin keeps its bytes until it is released, as with any other segment. A hit pays
-//   nothing for it.
+//   kQuarantined: never written, read, reclaimed or adopted again as long as the log lives. SegmentFaults::Note
+//   condemns a segment; TakeCondemned seals it and gives it to reclaim, which forgets its records unread. So words
+//   leave the index before their segment goes, and a pin keeps its bytes until it is released, as with any other
+//   segment. A hit pays nothing for it.
 //
 // Pin: fetch_add(1, acquire), valid only if the state it saw was kOpen or kSealed, else taken back. So StartDraining
 // sees a pin that was taken before it, which keeps the segment from kFree; a pin taken after it fails. A failed pin may
@@ -46,7 +46,7 @@ namespace mezz {
 // alone. Unpin: fetch_sub(1, release), so that CollectDrained (acquire) comes after the last read. The thread that
 // releases the last pin of a draining segment collects it, so the segment is free at once.
 //
-// The steps are SegmentLog's, and so is the mutex. The table exchanges the words.
+// The steps are those of the log's rooms (segment_log.h), the mutex is LogParts::mutex. The table exchanges the words.
 class SegmentTable {
  public:
   enum class State : uint64_t {
@@ -67,17 +67,18 @@ class SegmentTable {
     Atomic<uint64_t> sequence{0};  // of this fill
     Atomic<uint64_t> dead{0};      // sum of NoteDead for this fill; relaxed: the thread that crosses the mark acts
     // A bit for each slot of Dictionaries that records of this fill use; each bit is a hold on the dictionary. A writer
-    // sets it by KeepDictionary before it publishes the first such record. All are cleared, under mutex_, when the
-    // segment becomes free.
+    // sets it by KeptDictionaries::Keep before it publishes the first such record. All are cleared, under the mutex,
+    // when the segment becomes free.
     Atomic<uint32_t> dictionaries{0};
-    // The faults that NoteFault told of in this life of the log, or kUnreadable. Relaxed: a thread that acts on it
-    // looks again.
+    // The faults that SegmentFaults::Note told of in this life of the log, or kUnreadable. Relaxed: a thread that acts
+    // on it looks again.
     Atomic<uint32_t> faults{0};
-    Generation hollow_of = Generation::kYoung;  // GUARDED_BY(mutex_): the generation of a segment in hollow_
+    Generation hollow_of = Generation::kYoung;  // GUARDED_BY(mutex): the generation of a segment in hollow_
     bool adopted = false;  // this fill was; written while it is kUnready, kAwaiting or kFree, read under a pin
-    // The share of this fill; kNoShare while it is not added. Relaxed: stored under mutex_, and read as a hint without.
+    // The share of this fill; kNoShare while it is not added. Relaxed: stored under the mutex, and read as a hint
+    // without.
     Atomic<ShareId> share{kNoShare};
-    uint64_t share_tag = 0;  // GUARDED_BY(mutex_): the tag of that share, also while it is not added
+    uint64_t share_tag = 0;  // GUARDED_BY(mutex): the tag of that share, also while it is not added
   };
 
   // In a control word: state << 48 | writers << 32 | pins.
@@ -92,6 +93,16 @@ class SegmentTable {
   State state(SegmentId id) const { return StateOf(Control(id)); }
   uint64_t pins(SegmentId id) const { return PinsOf(Control(id)); }
   uint64_t writers(SegmentId id) const { return WritersOf(Control(id)); }
+
+  bool HoldsRecords(SegmentId id) const {
+    const State now = state(id);
+    return now == State::kOpen || now == State::kSealed || now == State::kDraining || now == State::kAwaiting;
+  }
+  bool HadFault(SegmentId id) const { return (*this)[id].faults.load(std::memory_order_relaxed) != 0; }
+  // Whether the segment is to be taken out of use.
+  bool IsCondemned(SegmentId id) const {
+    return (*this)[id].faults.load(std::memory_order_relaxed) >= log_rules::kFaultsOfSegmentMax;
+  }
 
   // Adds a pin. False: the segment was neither open nor sealed, and the pin is to be subtracted again.
   bool TryPin(SegmentId id) {

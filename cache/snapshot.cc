@@ -138,13 +138,14 @@ struct Room {
 
 std::optional<Room> FindRoom(const SnapshotOf& of, uint64_t sequence_begin, uint64_t chunks) {
   const SegmentLog& log = *of.log;
-  const uint32_t segments = log.segments() - log.tombstone_segments();
+  const uint32_t segments = log.segments() - log.tombstone_segments().count();
   if (chunks > log.lanes() + 1 + log.segments() / kGivenUpOneIn) return std::nullopt;
   const uint64_t spare = SegmentsBeside(log, chunks);
   Room room;
   for (const Level level : {Level::kSlow, Level::kFast}) {
     for (uint32_t id = 0; id < log.segments() && room.segments.size() < chunks; ++id) {
-      if (log.LevelOf(SegmentId{id}) != level || log.BeginsMedium(SegmentId{id}) || log.IsWithdrawn(SegmentId{id}))
+      if (log.LevelOf(SegmentId{id}) != level || log.BeginsMedium(SegmentId{id}) ||
+          log.space().IsWithdrawn(SegmentId{id}))
         continue;
       const auto state = log.state(SegmentId{id});  // free: it is ready, too
       if (state == SegmentLog::State::kFree || state == SegmentLog::State::kParked)
@@ -164,7 +165,7 @@ std::optional<Room> FindRoom(const SnapshotOf& of, uint64_t sequence_begin, uint
   size_t kept = room.kept.size();
   std::erase_if(room.kept, [&](const SegmentLog::Fill& fill) {
     const bool useful =
-        room.segments.size() < chunks && !log.BeginsMedium(fill.segment) && log.IsProvided(fill.segment);
+        room.segments.size() < chunks && !log.BeginsMedium(fill.segment) && log.space().IsProvided(fill.segment);
     if ((!useful && segments - kept >= spare) || has_dictionary(fill.segment) || !reserved.GiveUp(fill.segment))
       return false;
     if (useful) room.segments.push_back(fill.segment);

@@ -5,8 +5,7 @@
 // It is written at the close, when nothing else is: into segments that hold no records, and into the few that reclaim
 // would reach next, whose records are given up. So no space is kept for it meanwhile. It is whole and durable before
 // the superblock names it, and only that generation of the superblock makes it valid. A tier that opens the medium
-// first writes the next generation (SegmentLog::TakeSequencesFrom). So a snapshot is read once, and never after a
-// crash.
+// first writes the next generation (LogSequences). So a snapshot is read once, and never after a crash.
 #pragma once
 
 #include <algorithm>

@@ -57,14 +57,14 @@ std::string SnapshotRestorer::Prepare() {
     fills_.push_back(fill);
   }
   reader_.ForgetFills();
-  if (log.segments() - log.tombstone_segments() < fills_.size() + SegmentsBeside(log, reader_.chunks().size()))
+  if (log.segments() - log.tombstone_segments().count() < fills_.size() + SegmentsBeside(log, reader_.chunks().size()))
     return "leaves too little room to write";
   if (!of_.index->TakeShape({head.groups, head.members, head.growth})) return "is of an index of another size";
   if (head.slots != of_.index->slots()) {
     of_.index->LetGrow();
     return std::string(kContradiction);
   }
-  log.Await(awaiting, /*keep=*/true);
+  log.awaiting().Await(awaiting, /*keep=*/true);
   return {};
 }
 
@@ -166,7 +166,7 @@ RecoveryCounts SnapshotRestorer::Restore(const std::function<bool()>& is_over, s
     if (fill.tail != 0) log.Leave({.segment = fill.segment, .place = {}});
   }
   LetGoOfSnapshot();
-  log.GiveUpAwaiting();
+  log.awaiting().GiveUpAll();
   return all;
 }
 
@@ -175,7 +175,7 @@ void SnapshotRestorer::RestoreDictionaries() {
   for (FoundDictionary& found : dictionaries_) {
     const unsigned slot = Dictionaries::SlotOf(found.dictionary->number());
     of_.dictionaries->Restore(std::move(found.dictionary), found.place);
-    if (!of_.log->IsAwaiting(of_.log->SegmentAt(found.place))) of_.dictionaries->LosePlace(slot);
+    if (!of_.log->awaiting().Has(of_.log->SegmentAt(found.place))) of_.dictionaries->LosePlace(slot);
   }
   for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot)
     of_.dictionaries->SkipNumbers(slot, reader_.head().dictionaries[slot].last_number);
@@ -183,13 +183,13 @@ void SnapshotRestorer::RestoreDictionaries() {
 
 // Adopts a segment. False: it was given up, and our pin is gone.
 bool SnapshotRestorer::Adopt(const SegmentLog::Fill& fill) {
-  if (!of_.log->AdoptAwaiting(fill)) {
+  if (!of_.log->awaiting().Adopt(fill)) {
     of_.log->Unpin(fill.segment);
     return false;
   }
   for (unsigned slot = 0; slot < Dictionaries::kSlots; ++slot) {
     if ((fill.dictionaries >> slot & 1) == 0) continue;
-    if (const auto held = of_.dictionaries->Take(slot)) of_.log->KeepDictionary(fill.segment, held->number());
+    if (const auto held = of_.dictionaries->Take(slot)) of_.log->kept_dictionaries().Keep(fill.segment, held->number());
   }
   return true;
 }

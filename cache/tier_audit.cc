@@ -69,7 +69,7 @@ void TierAudit::AuditPacked(const record::Header& header, const std::function<vo
   if (prefix->codec == Codec::kImage) return;  // the host's to unpack
   std::vector<std::byte> block(prefix->logical_bytes);
   const SegmentId segment = parts_.log->SegmentAt(parts_.medium.OffsetOf(payload.data()));
-  if (prefix->dictionary != 0 && !parts_.log->KeepsDictionary(segment, prefix->dictionary)) {
+  if (prefix->dictionary != 0 && !parts_.log->kept_dictionaries().Keeps(segment, prefix->dictionary)) {
     violation("was packed with a dictionary that is gone");
   } else if (parts_.packer->Unpack(payload, *prefix, block.data()) != Unpacked::kDone) {
     violation("does not unpack");

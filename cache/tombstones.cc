@@ -131,7 +131,7 @@ Stored Tombstones::Adopt(const ErasedKeys& found) {
   assert(segments_.empty());
   segments_.reserve(found.segments().size() + MostSegments());
   segments_ = found.segments();
-  for (const ErasedKeys::Segment& segment : segments_) log_->AdoptTombstones(segment.id, segment.sequence);
+  for (const ErasedKeys::Segment& segment : segments_) log_->tombstone_segments().Adopt(segment.id, segment.sequence);
   const auto count = static_cast<uint32_t>(segments_.size());
   if (keeper_->Now().tombstone_segments == count) return Stored::kLasts;
   return keeper_->Change([count](layout::Superblock* superblock) { superblock->tombstone_segments = count; });
@@ -154,7 +154,7 @@ Tombstones::Added Tombstones::Add(const BlockKey& key, const LogPosition& positi
   if (emulation_ != nullptr) emulation_->ChargeWrite(segment.tail, sizeof(tombstone));
   counters_->Add(Event::kScmWrittenBytes, BlockRole::kOther, sizeof(tombstone));
   const bool held = stored && HoldsLocked(tombstone);
-  if (!held) log_->NoteFault(segment.id);
+  if (!held) log_->faults().Note(segment.id);
   segment.tail += sizeof(tombstone);
   ++written_;
   return held ? Added::kDone : Added::kFailed;
@@ -181,13 +181,14 @@ bool Tombstones::HasRoomLocked() const {
   if (segments_.empty()) return false;
   const ErasedKeys::Segment& last = segments_.back();
   const uint64_t end = (Raw(last.id) + uint64_t{1}) * log_->segment_bytes();
-  return last.tail + sizeof(Tombstone) <= end && log_->IsProvided(last.id) && !log_->IsWithdrawn(last.id);
+  return last.tail + sizeof(Tombstone) <= end && log_->space().IsProvided(last.id) &&
+         !log_->space().IsWithdrawn(last.id);
 }
 
 // Opens a segment. The superblock counts it before it has a tombstone, so that a header that is damaged later is
 // missed. Empty: there is room now.
 std::optional<Tombstones::Added> Tombstones::OpenSegmentLocked() {
-  const auto id = log_->OpenTombstones();
+  const auto id = log_->tombstone_segments().Open();
   if (!id) return Added::kNoRoom;
   segments_.push_back({.id = *id, .sequence = log_->Sequence(*id), .tail = log_->FirstRecord(*id)});
   const Stored counted = keeper_->Change([&](layout::Superblock* superblock) {
@@ -195,10 +196,10 @@ std::optional<Tombstones::Added> Tombstones::OpenSegmentLocked() {
   });
   if (counted == Stored::kNowhere) {  // one that nobody counts may not hold any
     segments_.pop_back();
-    log_->CloseTombstones(*id);
+    log_->tombstone_segments().Close(*id);
     return Added::kFailed;
   }
-  if (TrimLocked(log_->limit()) == Stored::kNowhere) return Added::kFailed;
+  if (TrimLocked(log_->space().limit()) == Stored::kNowhere) return Added::kFailed;
   return std::nullopt;
 }
 
@@ -221,9 +222,9 @@ Stored Tombstones::DropOldestLocked() {
   });
   if (stored == Stored::kNowhere) return stored;
   begin_ = begin;
-  log_->LeaveBehind(begin);
+  log_->kept_dictionaries().LeaveBehind(begin);
   segments_.erase(segments_.begin());
-  log_->CloseTombstones(oldest.id);
+  log_->tombstone_segments().Close(oldest.id);
   return stored;
 }
 
@@ -237,8 +238,8 @@ Stored Tombstones::EraseBelow(uint64_t sequence) {
   });
   if (stored == Stored::kNowhere) return stored;
   begin_ = begin;
-  log_->LeaveBehind(begin);
-  for (const ErasedKeys::Segment& segment : segments_) log_->CloseTombstones(segment.id);
+  log_->kept_dictionaries().LeaveBehind(begin);
+  for (const ErasedKeys::Segment& segment : segments_) log_->tombstone_segments().Close(segment.id);
   segments_.clear();
   return stored;
 }

@@ -60,8 +60,8 @@ class ErasedKeys {
 };
 
 // Writes tombstones. Each says that records of a key before some position of the log were erased. Tombstones lie in
-// segments of their own (SegmentLog, kTombstones), one after the other, and each is drained before the next. So any gap
-// that a walk meets is damage, which it could not tell among records, as several threads write those at once.
+// segments of their own (TombstoneSegments), one after the other, and each is drained before the next. So any gap that
+// a walk meets is damage, which it could not tell among records, as several threads write those at once.
 //
 // A tombstone must stay as long as an older record of its key can be found again. Nobody knows where such records lie.
 // So once tombstones would take more than their share, the oldest segment of them goes. Before that, the superblock

@@ -29,7 +29,7 @@ namespace mezz {
 // Holds keep the dictionary in memory. A thread that packs takes one meanwhile. (TakeLive: add, acquire; valid only if
 // the state that it saw was kLive and the number the same, else taken back. So a hold may show for a moment in any
 // state.) Each segment of the log with a record that needs the dictionary has a hold until the segment is free
-// (SegmentLog), which is after the last pin of its records. Release is a sub with release order, so that Collect
+// (KeptDictionaries), which is after the last pin of its records. Release is a sub with release order, so that Collect
 // (acquire) comes after the last read. Hold adds to a hold that the caller has. So once Collect sees no hold there will
 // be none: no record is left that could be read, and nobody packs one.
 //
@@ -38,7 +38,7 @@ namespace mezz {
 //
 // place: where the dictionary's own record lies on the medium; 0: nowhere. The trainer's thread sets it where it was 0.
 // Reclaim, under its mutex, changes it where the record lay in the reclaimed segment. So each change has one author.
-// When segments are left behind for good (SegmentLog), it is set to 0 by CAS from its present value. Release and
+// When segments are left behind for good (KeptDictionaries), it is set to 0 by CAS from its present value. Release and
 // acquire, though a segment's control word orders these already.
 //
 // Thread-safe. Publish, Retire, Collect, NextNumber and live are for one thread at a time, the trainer's.

@@ -23,7 +23,7 @@ namespace mezz {
 class Samples;
 
 // What Packer made of a block. It holds a workspace, so keep it only as long as the bytes are read. It also holds its
-// dictionary, so keep it until the record's segment does (SegmentLog::KeepDictionary).
+// dictionary, so keep it until the record's segment does (KeptDictionaries).
 class PackedBlock {
  public:
   PackedBlock() = default;

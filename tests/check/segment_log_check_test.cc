@@ -28,7 +28,7 @@ TEST(CheckedSegmentLog, NoWriterThatComesLateMeetsTombstones) {
                       const auto victim = log.TakeVictim(/*pinned_too=*/false).segment;
                       if (!victim) return;
                       log.StartDraining(*victim);
-                      (void)log.OpenTombstones();
+                      (void)log.tombstone_segments().Open();
                     }}});
     std::vector<std::string> violations;
     log.Audit(&violations);

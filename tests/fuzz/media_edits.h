@@ -70,7 +70,8 @@ class FuzzMedia {
       superblock_.sequence_end = 1;
       keeper_ = std::make_unique<SuperblockKeeper>(medium_, superblock_);
       log_ = std::make_unique<SegmentLog>(medium_, kFuzzBytes, kFuzzSegmentBytes, 9, &counters_, guard_, dictionaries);
-      (void)log_->TakeSequencesFrom([this] { return keeper_->ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
+      (void)log_->sequences().TakeFrom([this] { return keeper_->ReserveSequences(); },
+                                       SuperblockKeeper::kSequencesAtOnce);
       reader_.emplace(medium_, log_.get(), &counters_);
       tombstones_.emplace(medium_, log_.get(), keeper_.get(), &counters_, nullptr);
       log_->Provide(kFuzzSegments);
@@ -90,7 +91,7 @@ class FuzzMedia {
       };
       record::Write(medium_, where.place, key, BlockRole::kData, stored.size(), fill, flags);
       if (!fails) {
-        if (dictionary != 0) log_->KeepDictionary(where.segment, dictionary);
+        if (dictionary != 0) log_->kept_dictionaries().Keep(where.segment, dictionary);
         const KeyHash hash = index_.Hash(key);
         KeyReader of_key(*reader_, key);
         index_.Publish(hash, IndexWord::Make(hash.tag, where.place.offset / kLineBytes, false, 1), of_key,

@@ -72,7 +72,7 @@ class RecoveryTarget {
                      .index = &target.index_,
                      .counters = &target.counters_,
                      .dictionaries = &dictionaries}) {
-      (void)log.TakeSequencesFrom([this] { return keeper.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
+      (void)log.sequences().TakeFrom([this] { return keeper.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce);
     }
     SuperblockKeeper keeper;
     Dictionaries& dictionaries;
@@ -170,7 +170,7 @@ class RecoveryTarget {
     ++reached_.packed;
     const auto prefix = Packer::ReadPrefix(stored);
     if (!prefix || prefix->codec == Codec::kImage) return;
-    if (prefix->dictionary != 0 && !life.log.KeepsDictionary(segment, prefix->dictionary)) {
+    if (prefix->dictionary != 0 && !life.log.kept_dictionaries().Keeps(segment, prefix->dictionary)) {
       if (!life.by_snapshot) Wrong("a record came back without its dictionary");
       return;
     }
@@ -190,7 +190,7 @@ class RecoveryTarget {
       while (!where && (life.log.Advance(lane, bytes, SegmentLog::For::kWriter) || life.reclaimer.MakeRoom()))
         where = life.log.Reserve(lane, bytes);
       // Tombstones that somebody forged may take all of it.
-      if (!where) return life.log.tombstone_segments() > 2 ? void() : Wrong("there is no room to write");
+      if (!where) return life.log.tombstone_segments().count() > 2 ? void() : Wrong("there is no room to write");
       const BlockKey key = Key(kFuzzKeys / 2 + n);  // half of them may be there
       record::Write(medium_, where->place, key, BlockRole::kData, kBytes, [&](size_t at, size_t count, std::byte* to) {
         std::memcpy(to, payload.data() + at, count);

@@ -40,7 +40,7 @@ class Log {
     log_ = std::make_unique<SegmentLog>(medium_, medium_.bytes(), kSegmentBytes, superblock_.format_id, &counters_,
                                         guard_);
     EXPECT_TRUE(
-        log_->TakeSequencesFrom([this] { return keeper_->ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce));
+        log_->sequences().TakeFrom([this] { return keeper_->ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce));
     tombstones_ = std::make_unique<Tombstones>(medium_, log_.get(), keeper_.get(), &counters_, nullptr);
     const auto erased = ErasedKeys::Read({medium_.base(), medium_.bytes()}, superblock_);
     EXPECT_TRUE(erased) << "no crash loses a tombstone";

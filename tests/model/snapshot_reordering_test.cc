@@ -58,7 +58,7 @@ class Life {
   std::string Begin(const std::function<void()>& on_step) {
     medium_.on_step = on_step;
     EXPECT_TRUE(
-        log_.TakeSequencesFrom([this] { return keeper_.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce));
+        log_.sequences().TakeFrom([this] { return keeper_.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce));
     const std::string why = Load();
     log_.Provide(kSegments);
     return why;

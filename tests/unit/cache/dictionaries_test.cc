@@ -119,16 +119,16 @@ TEST_F(DictionariesTest, ASegmentKeepsThoseOfItsRecordsUntilItIsFree) {
   ASSERT_TRUE(log.Advance(0, 64, SegmentLog::For::kWriter));
   const auto where = log.Reserve(0, 64);
   ASSERT_TRUE(where);
-  EXPECT_FALSE(log.KeepsDictionary(where->segment, 1));
+  EXPECT_FALSE(log.kept_dictionaries().Keeps(where->segment, 1));
   {
     const auto lease = dictionaries_.TakeLive(BlockRole::kData);
-    log.KeepDictionary(where->segment, 1);
-    log.KeepDictionary(where->segment, 1);
+    log.kept_dictionaries().Keep(where->segment, 1);
+    log.kept_dictionaries().Keep(where->segment, 1);
   }
   EXPECT_EQ(dictionaries_.holds(0), 1u) << "one of the segment, however many records";
-  EXPECT_TRUE(log.KeepsDictionary(where->segment, 1));
-  EXPECT_FALSE(log.KeepsDictionary(where->segment, 1 + Dictionaries::kSlots)) << "another one of its slot";
-  EXPECT_FALSE(log.KeepsDictionary(where->segment, 2));
+  EXPECT_TRUE(log.kept_dictionaries().Keeps(where->segment, 1));
+  EXPECT_FALSE(log.kept_dictionaries().Keeps(where->segment, 1 + Dictionaries::kSlots)) << "another one of its slot";
+  EXPECT_FALSE(log.kept_dictionaries().Keeps(where->segment, 2));
   log.Leave(*where);
   dictionaries_.Retire(BlockRole::kData);
   EXPECT_EQ(Collect(), 0u);
@@ -138,10 +138,10 @@ TEST_F(DictionariesTest, ASegmentKeepsThoseOfItsRecordsUntilItIsFree) {
   ASSERT_EQ(victim.segment, where->segment);
   log.StartDraining(where->segment);
   EXPECT_EQ(Collect(), 0u) << "somebody may be unpacking";
-  EXPECT_TRUE(log.KeepsDictionary(where->segment, 1));
+  EXPECT_TRUE(log.kept_dictionaries().Keeps(where->segment, 1));
   log.Unpin(where->segment);
   EXPECT_EQ(Collect(), 1u);
-  EXPECT_FALSE(log.KeepsDictionary(where->segment, 1));
+  EXPECT_FALSE(log.kept_dictionaries().Keeps(where->segment, 1));
 }
 
 // --- one on the medium

@@ -21,7 +21,7 @@ class World {
   // The key's record is the first that reclaim will meet, and hot: it will be moved.
   World() {
     EXPECT_TRUE(core.Put(kKey, kOld, /*heat=*/2));
-    for (uint64_t key = 1; core.log.free_segments() > 2; ++key) EXPECT_TRUE(core.Put(key, kOld));
+    for (uint64_t key = 1; core.log.space().free_segments() > 2; ++key) EXPECT_TRUE(core.Put(key, kOld));
   }
   ~World() {
     core.ExpectSound();

@@ -26,7 +26,7 @@ class Persistence : public ::testing::TestWithParam<StoreGranularity> {
  protected:
   Persistence() {
     EXPECT_TRUE(
-        log_.TakeSequencesFrom([this] { return keeper_.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce));
+        log_.sequences().TakeFrom([this] { return keeper_.ReserveSequences(); }, SuperblockKeeper::kSequencesAtOnce));
     EXPECT_EQ(medium_.Take(), OfSuperblock()) << "once for each 4096 segments";
     log_.Provide(kSegments);
   }

@@ -23,8 +23,8 @@ class ReclaimerTest : public test::CoreTest {
   // Fills segments with four records each, keys counting from `first`, until `free` segments are left.
   uint64_t Fill(uint32_t free, uint64_t first = 0, unsigned heat = 0) {
     uint64_t key = first;
-    while ((core.log.free_segments() > free || key % 4 != 0) && core.Put(key, kQuarter, heat)) ++key;
-    EXPECT_EQ(core.log.free_segments(), free);
+    while ((core.log.space().free_segments() > free || key % 4 != 0) && core.Put(key, kQuarter, heat)) ++key;
+    EXPECT_EQ(core.log.space().free_segments(), free);
     return key;
   }
 
@@ -50,7 +50,7 @@ TEST_F(ReclaimerTest, AStepPaysForWhatWasWrittenAndNotForAWholeVictim) {
   EXPECT_TRUE(Resident(1)) << "the victim is readable to its last record";
   reclaimer.Step(kQuarter);
   EXPECT_EQ(Count(Event::kScmSegmentReclaimed), 1u);
-  EXPECT_EQ(core.log.free_segments(), 3u);
+  EXPECT_EQ(core.log.space().free_segments(), 3u);
   EXPECT_EQ(reclaimer.TakeLongestStay(), 3u);
 }
 
@@ -103,7 +103,7 @@ TEST_F(ReclaimerTest, NeverSparesMoreThanItsCreditWhateverTheJudgeWants) {
   Reclaimer judged(PartsWith(&judge));
   uint64_t key = 0;
   for (int round = 0; round < 100; ++round) {
-    while (core.log.free_segments() > 1) ASSERT_TRUE(core.Put(key++, kSmall));
+    while (core.log.space().free_segments() > 1) ASSERT_TRUE(core.Put(key++, kSmall));
     for (int tries = 0; !judged.MakeRoom(); ++tries) ASSERT_LT(tries, 20) << "it gets nowhere";
   }
   EXPECT_GT(Count(Event::kScmSecondChance), 0u);
@@ -117,14 +117,14 @@ TEST_F(ReclaimerTest, ACondemnedSegmentIsForgottenUnreadAtTheNextStep) {
   const SegmentId bad = core.SegmentOf(4);
   std::memset(core.medium.base() + core.log.FirstRecord(bad), 0xff, kLineBytes);  // would be told if it were read
   ASSERT_TRUE(core.log.Pin(bad));
-  for (uint32_t i = 0; i < log_rules::kFaultsOfSegmentMax; ++i) core.log.NoteFault(bad);
+  for (uint32_t i = 0; i < log_rules::kFaultsOfSegmentMax; ++i) core.log.faults().Note(bad);
   core.log.Unpin(bad);
-  const uint64_t free = core.log.free_segments();
+  const uint64_t free = core.log.space().free_segments();
   reclaimer.Step(64);
   EXPECT_EQ(Count(Event::kScmDropped), 4u);
   EXPECT_EQ(Count(Event::kScmDamagedHeader), 0u);
   EXPECT_EQ(core.log.state(bad), SegmentLog::State::kQuarantined);
-  EXPECT_EQ(core.log.free_segments(), free);
+  EXPECT_EQ(core.log.space().free_segments(), free);
   EXPECT_TRUE(Resident(0) && Resident(8));
   for (uint64_t key = 4; key < 8; ++key) EXPECT_FALSE(Resident(key));
 }
@@ -135,7 +135,7 @@ TEST_F(ReclaimerTest, AVictimThatIsCondemnedHalfWayIsGivenUp) {
   ASSERT_TRUE(Resident(1));
   const SegmentId bad = core.SegmentOf(1);
   ASSERT_TRUE(core.log.Pin(bad));
-  for (uint32_t i = 0; i < log_rules::kFaultsOfSegmentMax; ++i) core.log.NoteFault(bad);
+  for (uint32_t i = 0; i < log_rules::kFaultsOfSegmentMax; ++i) core.log.faults().Note(bad);
   core.log.Unpin(bad);
   reclaimer.Quarantine();
   EXPECT_EQ(core.log.state(bad), SegmentLog::State::kQuarantined);
@@ -186,9 +186,9 @@ TEST_F(ReclaimerTest, AShrinkToNothingForgetsWhatIsPinnedAndTheLastPinGivesItUp)
   ASSERT_TRUE(core.log.Pin(pinned));
   reclaimer.ShrinkTo(0);
   EXPECT_EQ(core.index.blocks(), 0u);
-  EXPECT_EQ(core.log.unused_segments(), kSegments - 1);
+  EXPECT_EQ(core.log.space().unused_segments(), kSegments - 1);
   core.log.Unpin(pinned);
-  EXPECT_EQ(core.log.unused_segments(), kSegments);
+  EXPECT_EQ(core.log.space().unused_segments(), kSegments);
   reclaimer.ShrinkTo(kSegments);
   EXPECT_TRUE(core.Put(5, kQuarter));
 }
@@ -196,7 +196,7 @@ TEST_F(ReclaimerTest, AShrinkToNothingForgetsWhatIsPinnedAndTheLastPinGivesItUp)
 TEST_F(ReclaimerTest, AShrinkSparesNothingAndLeavesTheRest) {
   const uint64_t keys = Fill(1, 0, /*heat=*/3);
   reclaimer.ShrinkTo(4);
-  EXPECT_LE(kSegments - core.log.unused_segments(), 4u);
+  EXPECT_LE(kSegments - core.log.space().unused_segments(), 4u);
   EXPECT_EQ(Count(Event::kScmSecondChance), 0u);
   EXPECT_TRUE(Resident(keys - 1));
   EXPECT_EQ(core.index.blocks() + Count(Event::kScmDropped), keys);
@@ -210,7 +210,7 @@ TEST_F(ReclaimerTest, MakesRoomWhereAllIsHotAndLiesLoosely) {
   Reclaimer judged(PartsWith(&judge));
   uint64_t key = 0;
   for (int round = 0; round < 20; ++round) {
-    while (core.log.free_segments() > 1) ASSERT_TRUE(core.Put(key++, kMoreThanHalf));
+    while (core.log.space().free_segments() > 1) ASSERT_TRUE(core.Put(key++, kMoreThanHalf));
     ASSERT_TRUE(judged.MakeRoom()) << "round " << round;
   }
   EXPECT_GT(Count(Event::kScmSecondChance), 0u);
@@ -223,7 +223,7 @@ class RequeueTest : public ReclaimerTest {
   RequeueTest() { reclaimer.SetRequeuePercent(70); }
   // Five sealed segments of the proven with four records each, from key 0 on, all of `heat`, and one that is open.
   void FillProven(unsigned heat) {
-    while (core.log.free_segments() > 2 || keys_ % 4 != 0)
+    while (core.log.space().free_segments() > 2 || keys_ % 4 != 0)
       ASSERT_TRUE(core.Put(keys_++, kQuarter, heat, core.log.proven_lane()));
   }
   // Walks one victim to its end.
@@ -286,7 +286,7 @@ TEST_F(RequeueTest, FourInARowAtMostThenOneIsEmptied) {
 TEST_F(RequeueTest, MakeRoomFindsRoomWhereAllIsHot) {
   FillProven(3);
   while (core.Put(keys_, kQuarter, 3, core.log.proven_lane())) ++keys_;
-  ASSERT_EQ(core.log.free_segments(), 1u);
+  ASSERT_EQ(core.log.space().free_segments(), 1u);
   EXPECT_TRUE(reclaimer.MakeRoom());
 }
 

@@ -97,17 +97,17 @@ TEST_F(SegmentLogTest, ADrainingSegmentIsFreeWithItsLastPinAndNoSooner) {
   ASSERT_TRUE(log.Pin(id) && log.Pin(id));
   ASSERT_EQ(log.TakeVictim(/*pinned_too=*/true).segment, id);
   log.StartDraining(id);
-  const uint32_t free = log.free_segments();
+  const uint32_t free = log.space().free_segments();
   for (int pins = 2; pins > 0; --pins) {
     EXPECT_EQ(StateOf(id), State::kDraining);
-    log.CollectDrained();
+    log.space().CollectDrained();
     EXPECT_EQ(StateOf(id), State::kDraining) << pins << " pins are left";
-    EXPECT_EQ(log.free_segments(), free);
+    EXPECT_EQ(log.space().free_segments(), free);
     log.Unpin(id);
   }
   EXPECT_EQ(StateOf(id), State::kFree);
-  EXPECT_EQ(log.free_segments(), free + 1);
-  EXPECT_EQ(log.draining_segments(), 0u);
+  EXPECT_EQ(log.space().free_segments(), free + 1);
+  EXPECT_EQ(log.space().draining_segments(), 0u);
 }
 
 TEST_F(SegmentLogTest, AWriterInASealedSegmentBacksOffAndOneWhoWasThereFirstKeepsItFromReclaim) {
@@ -134,7 +134,7 @@ TEST_F(SegmentLogTest, SealAllSealsTheLanesOfWritersAndOfTheProven) {
 }
 
 TEST_F(SegmentLogTest, WritersLeaveTheLastFreeSegmentToReclaim) {
-  while (log.free_segments() > 1) Sealed(young);
+  while (log.space().free_segments() > 1) Sealed(young);
   EXPECT_FALSE(log.Advance(young, kMost, For::kWriter));
   EXPECT_TRUE(log.Advance(proven, kMost, For::kReclaim));
   EXPECT_FALSE(log.Advance(young, kMost, For::kReclaim)) << "none is left";
@@ -144,7 +144,7 @@ TEST_F(SegmentLogTest, WritersLeaveTheLastFreeSegmentToReclaim) {
 TEST_F(SegmentLogTest, WhereNothingIsSealedAWriterWhoFindsNoSegmentSealsItsOwn) {
   const auto where = Open(young);
   log.Leave(where);
-  while (log.free_segments() > 1) ASSERT_TRUE(log.OpenTombstones());
+  while (log.space().free_segments() > 1) ASSERT_TRUE(log.tombstone_segments().Open());
   EXPECT_FALSE(log.HasSealed());
   EXPECT_FALSE(log.Advance(young, kMost, For::kWriter));
   EXPECT_EQ(StateOf(where.segment), State::kSealed);
@@ -162,9 +162,9 @@ TEST_F(SegmentLogTest, WhatIsLeftBehindIsNotWrittenToAnyMore) {
 
 TEST_F(SegmentLogTest, AnAdvanceThatAnotherThreadMadeIsNotRepeated) {
   ASSERT_TRUE(log.Advance(young, 64, For::kWriter));
-  const uint32_t free = log.free_segments();
+  const uint32_t free = log.space().free_segments();
   EXPECT_TRUE(log.Advance(young, 64, For::kWriter));
-  EXPECT_EQ(log.free_segments(), free);
+  EXPECT_EQ(log.space().free_segments(), free);
 }
 
 TEST_F(SegmentLogTest, TheYoungGoFirstWhileTheyHoldMoreThanTheirShareAndTheOldestOfThem) {
@@ -189,47 +189,47 @@ TEST_F(SegmentLogTest, PinnedSegmentsAreSkippedCountedAndTakenLast) {
   EXPECT_FALSE(log.TakeVictim().segment);
   EXPECT_EQ(log.TakeVictim(/*pinned_too=*/true).segment, pinned);
   for (const SegmentId id : {pinned, other}) log.StartDraining(id);
-  EXPECT_EQ(log.draining_segments(), 1u);
+  EXPECT_EQ(log.space().draining_segments(), 1u);
   log.Unpin(pinned);
 }
 
 TEST_F(SegmentLogTest, ALimitParksWhatIsFreeAndTellsWhatMustBeReclaimed) {
   const SegmentId one = Sealed(young), two = Sealed(young);
-  EXPECT_EQ(log.LimitTo(0), 2u);
-  EXPECT_EQ(log.free_segments(), 0u);
+  EXPECT_EQ(log.space().LimitTo(0), 2u);
+  EXPECT_EQ(log.space().free_segments(), 0u);
   EXPECT_FALSE(log.Advance(young, 64, For::kWriter)) << "the tier is switched off";
   ASSERT_TRUE(log.Pin(one));
   for (int i = 0; i < 2; ++i) log.StartDraining(*log.TakeVictim(/*pinned_too=*/true).segment);
-  EXPECT_EQ(log.LimitTo(0), 0u) << "what drains is on its way";
+  EXPECT_EQ(log.space().LimitTo(0), 0u) << "what drains is on its way";
   EXPECT_EQ(StateOf(two), State::kParked);
   EXPECT_EQ(StateOf(one), State::kDraining);
   log.Unpin(one);
   EXPECT_EQ(StateOf(one), State::kParked) << "given up with its last pin";
-  EXPECT_EQ(log.unused_segments(), 8u);
-  EXPECT_EQ(log.LimitTo(8), 0u);
-  EXPECT_EQ(log.free_segments(), 8u);
+  EXPECT_EQ(log.space().unused_segments(), 8u);
+  EXPECT_EQ(log.space().LimitTo(8), 0u);
+  EXPECT_EQ(log.space().free_segments(), 8u);
 }
 
 TEST_F(SegmentLogTest, NeverUsesMoreThanItsLimit) {
-  EXPECT_EQ(log.LimitTo(3), 0u);
+  EXPECT_EQ(log.space().LimitTo(3), 0u);
   uint32_t opened = 0;
   while (log.Advance(young, kMost, For::kReclaim)) log.Leave(*log.Reserve(young, kMost)), ++opened;
   EXPECT_EQ(opened, 3u);
-  EXPECT_EQ(log.segments() - log.unused_segments(), 3u);
+  EXPECT_EQ(log.segments() - log.space().unused_segments(), 3u);
 }
 
 TEST(SegmentLog, UsesOnlyWhatTheMediumHasReady) {
   Core core(8, /*provided=*/2);
-  EXPECT_EQ(core.log.free_segments(), 2u);
-  EXPECT_EQ(core.log.unused_segments(), 8u);
+  EXPECT_EQ(core.log.space().free_segments(), 2u);
+  EXPECT_EQ(core.log.space().unused_segments(), 8u);
   EXPECT_FALSE(core.log.Pin(SegmentId{5}));
   core.log.Provide(1);
-  EXPECT_EQ(core.log.free_segments(), 2u) << "less than before is nothing";
-  EXPECT_EQ(core.log.LimitTo(4), 0u);
+  EXPECT_EQ(core.log.space().free_segments(), 2u) << "less than before is nothing";
+  EXPECT_EQ(core.log.space().LimitTo(4), 0u);
   core.log.Provide(8);
-  EXPECT_EQ(core.log.free_segments(), 4u) << "the limit holds for what comes later";
-  EXPECT_EQ(core.log.LimitTo(8), 0u);
-  EXPECT_EQ(core.log.free_segments(), 8u);
+  EXPECT_EQ(core.log.space().free_segments(), 4u) << "the limit holds for what comes later";
+  EXPECT_EQ(core.log.space().LimitTo(8), 0u);
+  EXPECT_EQ(core.log.space().free_segments(), 8u);
   core.ExpectSound();
 }
 
@@ -263,12 +263,12 @@ class QuarantineTest : public SegmentLogTest {
  protected:
   // Of a segment that is pinned, or has a writer.
   void Fail(SegmentId id) {
-    EXPECT_FALSE(log.IsCondemned(id));
+    EXPECT_FALSE(log.faults().IsCondemned(id));
     for (uint32_t i = 0; i < log_rules::kFaultsOfSegmentMax; ++i) {
-      EXPECT_FALSE(log.HasCondemned());
-      log.NoteFault(id);
+      EXPECT_FALSE(log.faults().HasCondemned());
+      log.faults().Note(id);
     }
-    EXPECT_TRUE(log.IsCondemned(id) && log.HasCondemned());
+    EXPECT_TRUE(log.faults().IsCondemned(id) && log.faults().HasCondemned());
   }
   SegmentId SealedAndFailed() {
     const SegmentId id = Sealed(young);
@@ -294,26 +294,26 @@ class QuarantineTest : public SegmentLogTest {
 
 TEST_F(QuarantineTest, WhatFailedTooOftenGoesFirstAndForGood) {
   const SegmentId older = Sealed(young), bad = SealedAndFailed();
-  ASSERT_THAT(log.TakeCondemned(), ElementsAre(bad));
-  EXPECT_FALSE(log.HasCondemned());
+  ASSERT_THAT(log.faults().TakeCondemned(), ElementsAre(bad));
+  EXPECT_FALSE(log.faults().HasCondemned());
   EXPECT_EQ(StateOf(bad), State::kSealed) << "readable until its words are gone";
   log.StartDraining(bad);
-  EXPECT_EQ(log.quarantined_segments(), 1u);
-  EXPECT_EQ(log.usable_segments(), 7u);
-  EXPECT_EQ(log.unused_segments(), 7u) << "it holds no records";
-  EXPECT_TRUE(log.TakeCondemned().empty());
+  EXPECT_EQ(log.space().quarantined_segments(), 1u);
+  EXPECT_EQ(log.space().usable_segments(), 7u);
+  EXPECT_EQ(log.space().unused_segments(), 7u) << "it holds no records";
+  EXPECT_TRUE(log.faults().TakeCondemned().empty());
   ASSERT_EQ(log.TakeVictim().segment, older);
   log.StartDraining(older);
-  EXPECT_EQ(log.free_segments(), 7u);
+  EXPECT_EQ(log.space().free_segments(), 7u);
   ExpectNeverUsedAgain(bad);
 }
 
 TEST_F(QuarantineTest, FewerFaultsCostNothing) {
   const SegmentId id = Sealed(young);
   ASSERT_TRUE(log.Pin(id));
-  for (uint32_t i = 1; i < log_rules::kFaultsOfSegmentMax; ++i) log.NoteFault(id);
+  for (uint32_t i = 1; i < log_rules::kFaultsOfSegmentMax; ++i) log.faults().Note(id);
   log.Unpin(id);
-  EXPECT_FALSE(log.HasCondemned() || !log.TakeCondemned().empty());
+  EXPECT_FALSE(log.faults().HasCondemned() || !log.faults().TakeCondemned().empty());
   ASSERT_EQ(log.TakeVictim().segment, id);
   log.StartDraining(id);
   EXPECT_EQ(StateOf(id), State::kFree);
@@ -322,12 +322,12 @@ TEST_F(QuarantineTest, FewerFaultsCostNothing) {
 TEST_F(QuarantineTest, AnOpenOneIsSealedAndWaitsForItsWriters) {
   const auto where = Open(young, 64);
   Fail(where.segment);
-  EXPECT_TRUE(log.TakeCondemned().empty());
-  EXPECT_TRUE(log.HasCondemned()) << "to be looked at again";
+  EXPECT_TRUE(log.faults().TakeCondemned().empty());
+  EXPECT_TRUE(log.faults().HasCondemned()) << "to be looked at again";
   EXPECT_EQ(StateOf(where.segment), State::kSealed);
   EXPECT_FALSE(log.Reserve(young, 64));
   log.Leave(where);
-  ASSERT_THAT(log.TakeCondemned(), ElementsAre(where.segment));
+  ASSERT_THAT(log.faults().TakeCondemned(), ElementsAre(where.segment));
   log.StartDraining(where.segment);
   ExpectNeverUsedAgain(where.segment);
 }
@@ -335,10 +335,10 @@ TEST_F(QuarantineTest, AnOpenOneIsSealedAndWaitsForItsWriters) {
 TEST_F(QuarantineTest, APinKeepsTheBytesUntilItIsReleased) {
   const SegmentId bad = SealedAndFailed();
   ASSERT_TRUE(log.Pin(bad));
-  ASSERT_THAT(log.TakeCondemned(), ElementsAre(bad));
+  ASSERT_THAT(log.faults().TakeCondemned(), ElementsAre(bad));
   log.StartDraining(bad);
   EXPECT_EQ(StateOf(bad), State::kDraining);
-  EXPECT_EQ(log.quarantined_segments(), 0u);
+  EXPECT_EQ(log.space().quarantined_segments(), 0u);
   log.Unpin(bad);
   ExpectNeverUsedAgain(bad);
 }
@@ -348,55 +348,55 @@ TEST_F(QuarantineTest, TheVictimAndWhatDrainsGoWithoutBeingTaken) {
   ASSERT_TRUE(log.Pin(bad));
   ASSERT_EQ(log.TakeVictim(/*pinned_too=*/true).segment, bad);
   Fail(bad);
-  EXPECT_TRUE(log.TakeCondemned().empty()) << "it is in no queue";
+  EXPECT_TRUE(log.faults().TakeCondemned().empty()) << "it is in no queue";
   log.StartDraining(bad);
-  EXPECT_TRUE(log.TakeCondemned().empty());
+  EXPECT_TRUE(log.faults().TakeCondemned().empty());
   log.Unpin(bad);
   ExpectNeverUsedAgain(bad);
 }
 
 TEST_F(QuarantineTest, AParkedSegmentTakesItsPlace) {
-  ASSERT_EQ(log.LimitTo(6), 0u);
-  EXPECT_EQ(log.free_segments(), 6u);
+  ASSERT_EQ(log.space().LimitTo(6), 0u);
+  EXPECT_EQ(log.space().free_segments(), 6u);
   const SegmentId bad = SealedAndFailed();
-  ASSERT_THAT(log.TakeCondemned(), ElementsAre(bad));
+  ASSERT_THAT(log.faults().TakeCondemned(), ElementsAre(bad));
   log.StartDraining(bad);
-  EXPECT_EQ(log.free_segments(), 6u);
-  EXPECT_EQ(log.usable_segments(), 6u);
+  EXPECT_EQ(log.space().free_segments(), 6u);
+  EXPECT_EQ(log.space().usable_segments(), 6u);
 }
 
 TEST_F(QuarantineTest, TombstonesLieWhereNothingFailedYet) {
   const SegmentId bad = Sealed(young);
   ASSERT_EQ(bad, kFirst) << "the lowest";
   ASSERT_TRUE(log.Pin(bad));
-  log.NoteFault(bad);
+  log.faults().Note(bad);
   log.Unpin(bad);
   ASSERT_EQ(log.TakeVictim().segment, bad);
   log.StartDraining(bad);
-  ASSERT_EQ(log.OpenTombstones(), kSecond);
-  for (int i = 0; i < 6; ++i) ASSERT_NE(log.OpenTombstones(), bad);
+  ASSERT_EQ(log.tombstone_segments().Open(), kSecond);
+  for (int i = 0; i < 6; ++i) ASSERT_NE(log.tombstone_segments().Open(), bad);
 }
 
 // Nobody reads them, so nothing is lost that their writer does not know of.
 TEST_F(QuarantineTest, ThatOfTombstonesWaitsUntilTheyAreClosed) {
-  const SegmentId bad = *log.OpenTombstones();
+  const SegmentId bad = *log.tombstone_segments().Open();
   Fail(bad);
-  EXPECT_TRUE(log.TakeCondemned().empty());
+  EXPECT_TRUE(log.faults().TakeCondemned().empty());
   EXPECT_EQ(StateOf(bad), State::kTombstones);
-  log.CloseTombstones(bad);
-  EXPECT_EQ(log.quarantined_segments(), 1u);
-  EXPECT_EQ(log.tombstone_segments(), 0u);
+  log.tombstone_segments().Close(bad);
+  EXPECT_EQ(log.space().quarantined_segments(), 1u);
+  EXPECT_EQ(log.tombstone_segments().count(), 0u);
   ExpectNeverUsedAgain(bad);
 }
 
 TEST(Quarantine, WhatIsKnownAtOpenIsNeverProvided) {
   Core core(8, /*provided=*/0);
-  core.log.Quarantine(kSecond);
+  core.log.space().Quarantine(kSecond);
   core.log.Provide(4);
-  EXPECT_EQ(core.log.free_segments(), 3u);
+  EXPECT_EQ(core.log.space().free_segments(), 3u);
   core.log.Provide(8);
-  EXPECT_EQ(core.log.free_segments(), 7u);
-  EXPECT_EQ(core.log.usable_segments(), 7u);
+  EXPECT_EQ(core.log.space().free_segments(), 7u);
+  EXPECT_EQ(core.log.space().usable_segments(), 7u);
   EXPECT_EQ(core.log.state(kSecond), State::kQuarantined);
   core.ExpectSound();
 }

@@ -30,7 +30,7 @@ class SharesOfALogTest : public ::testing::Test {
   void TearDown() override { core.ExpectSound(); }
   ShareId Add(std::string_view name, const ShareLimits& limits) {
     ShareId id = kNoShare;
-    const Status added = log.AddShare(name, limits, &id);
+    const Status added = log.owners().AddShare(name, limits, &id);
     EXPECT_TRUE(added.ok()) << added.message();
     return id;
   }
@@ -48,7 +48,7 @@ class SharesOfALogTest : public ::testing::Test {
     log.StartDraining(*victim.segment);
     return victim.share;
   }
-  uint32_t Held(ShareId share) const { return log.UseOf(share).held; }
+  uint32_t Held(ShareId share) const { return log.owners().UseOf(share).held; }
 
   Core core{40};
   SegmentLog& log = core.log;
@@ -63,7 +63,7 @@ TEST_F(SharesOfALogTest, AreCountedBySegments) {
   EXPECT_EQ(Held(a), 6u);
   EXPECT_EQ(Held(b), 1u);
   EXPECT_EQ(Held(kNoShare), 1u);
-  EXPECT_EQ(log.UseOf(a).max, 40u);
+  EXPECT_EQ(log.owners().UseOf(a).max, 40u);
   log.SealAll();
   EXPECT_EQ(Held(a), 6u);
   while (Reclaim(kNoShare)) continue;
@@ -96,9 +96,9 @@ TEST_F(SharesOfALogTest, AFullShareTakesItsOwnAlsoWhereSpaceIsFree) {
   const ShareId few = Add("few", {.max_percent = 20}), other = Add("other", {});
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(Fill(other));
   for (int i = 0; i < 8; ++i) ASSERT_TRUE(Fill(few));
-  EXPECT_TRUE(log.IsFull(few));
+  EXPECT_TRUE(log.owners().IsFull(few));
   EXPECT_FALSE(Fill(few));
-  EXPECT_GT(log.free_segments(), 20u);
+  EXPECT_GT(log.space().free_segments(), 20u);
   EXPECT_TRUE(log.Advance(log.LaneOf(few, Generation::kProven), kMost, SegmentLog::For::kReclaim)) << "survivors go on";
   EXPECT_EQ(Reclaim(few), few);
   EXPECT_EQ(Reclaim(few), few);
@@ -113,8 +113,8 @@ TEST_F(SharesOfALogTest, WhereAllSegmentsOfAFullShareAreOpenItsOwnIsSealed) {
   ASSERT_FALSE(Fill(few)) << "full";
   ASSERT_EQ(Reclaim(few), few);
   ASSERT_EQ(Reclaim(few), few);
-  ASSERT_TRUE(log.ChangeShare(few, {.max_percent = 10}).ok());
-  ASSERT_TRUE(log.LimitTo(10) == 0);  // of which it may hold the least, 4
+  ASSERT_TRUE(log.owners().ChangeShare(few, {.max_percent = 10}).ok());
+  ASSERT_TRUE(log.space().LimitTo(10) == 0);  // of which it may hold the least, 4
   ASSERT_TRUE(Fill(few) && Fill(few));
   for (int i = 0; i < 2; ++i) ASSERT_EQ(Reclaim(few), few);
   EXPECT_EQ(Held(few), 2u) << "both open";
@@ -144,21 +144,21 @@ TEST_F(SharesOfALogTest, ATierThatShrinksTakesReservesInTheEnd) {
 
 TEST_F(SharesOfALogTest, LimitsFollowTheCapacityInUse) {
   const ShareId share = Add("share", {.reserved_percent = 50, .max_percent = 75});
-  EXPECT_EQ(log.UseOf(share).reserved, 20u);
-  EXPECT_EQ(log.UseOf(share).max, 30u);
-  log.LimitTo(20);
-  EXPECT_EQ(log.UseOf(share).reserved, 10u);
-  EXPECT_EQ(log.UseOf(share).max, 15u);
-  log.LimitTo(0);
-  EXPECT_EQ(log.UseOf(share).reserved, 0u);
-  log.LimitTo(40);
-  EXPECT_EQ(log.UseOf(share).max, 30u);
+  EXPECT_EQ(log.owners().UseOf(share).reserved, 20u);
+  EXPECT_EQ(log.owners().UseOf(share).max, 30u);
+  log.space().LimitTo(20);
+  EXPECT_EQ(log.owners().UseOf(share).reserved, 10u);
+  EXPECT_EQ(log.owners().UseOf(share).max, 15u);
+  log.space().LimitTo(0);
+  EXPECT_EQ(log.owners().UseOf(share).reserved, 0u);
+  log.space().LimitTo(40);
+  EXPECT_EQ(log.owners().UseOf(share).max, 30u);
 }
 
 TEST_F(SharesOfALogTest, AreRefusedWithTheNameAndWhatToDo) {
   ShareId id = kNoShare;
   const auto why = [&](std::string_view name, const ShareLimits& limits) {
-    const Status status = log.AddShare(name, limits, &id);
+    const Status status = log.owners().AddShare(name, limits, &id);
     EXPECT_FALSE(status.ok());
     EXPECT_EQ(id, kNoShare);
     return std::string(status.message());
@@ -180,12 +180,12 @@ TEST_F(SharesOfALogTest, AreRefusedWithTheNameAndWhatToDo) {
   EXPECT_EQ(why("b", {}),
             "share=b: another database of this cache has that name: use another, or close that one's cache first");
   const ShareId c = Add("c", {});
-  ASSERT_TRUE(log.ChangeShare(b, {.reserved_percent = 90}).ok());
+  ASSERT_TRUE(log.owners().ChangeShare(b, {.reserved_percent = 90}).ok());
   EXPECT_EQ(why("d", {}),
             "share=d: reserves leave 4 of 40 segments to 3 shares, which have two open each: lower one, or make "
             "segment_bytes smaller");
-  log.RemoveShare(c);
-  ASSERT_TRUE(log.ChangeShare(b, {}).ok());
+  log.owners().RemoveShare(c);
+  ASSERT_TRUE(log.owners().ChangeShare(b, {}).ok());
   for (int i = 0; i < 9; ++i) Add("more " + std::to_string(i), {});
   EXPECT_EQ(why("a", {}), "share=a: 40 segments are too few for 11 shares: raise scm, or make segment_bytes smaller");
 }
@@ -193,30 +193,30 @@ TEST_F(SharesOfALogTest, AreRefusedWithTheNameAndWhatToDo) {
 TEST_F(SharesOfALogTest, WhatIsRemovedHasNoLimitsAndItsNameComesBackToItsSegments) {
   const ShareId first = Add("db", {.reserved_percent = 50, .max_percent = 60});
   ASSERT_TRUE(Fill(first) && Fill(first));
-  log.RemoveShare(first);
-  EXPECT_EQ(log.UseOf(first).reserved, 0u);
-  EXPECT_EQ(log.UseOf(first).max, 40u);
+  log.owners().RemoveShare(first);
+  EXPECT_EQ(log.owners().UseOf(first).reserved, 0u);
+  EXPECT_EQ(log.owners().UseOf(first).max, 40u);
   const ShareId other = Add("other", {.reserved_percent = 90});
   EXPECT_NE(other, first);
-  log.RemoveShare(other);
+  log.owners().RemoveShare(other);
   EXPECT_EQ(Add("db", {.reserved_percent = 70}), first);
   EXPECT_EQ(Held(first), 2u);
-  EXPECT_TRUE(log.ChangeShare(first, {.reserved_percent = 20}).ok());
-  EXPECT_EQ(log.UseOf(first).reserved, 8u);
-  EXPECT_FALSE(log.ChangeShare(first, {.reserved_percent = 91}).ok());
-  EXPECT_EQ(log.UseOf(first).reserved, 8u) << "as before";
+  EXPECT_TRUE(log.owners().ChangeShare(first, {.reserved_percent = 20}).ok());
+  EXPECT_EQ(log.owners().UseOf(first).reserved, 8u);
+  EXPECT_FALSE(log.owners().ChangeShare(first, {.reserved_percent = 91}).ok());
+  EXPECT_EQ(log.owners().UseOf(first).reserved, 8u) << "as before";
 }
 
 TEST_F(SharesOfALogTest, AShareThatIsRemovedKeepsNothingOpenAndItsNumberIsAnothers) {
   for (int i = 0; i < 200; ++i) {
     const ShareId share = Add("name " + std::to_string(i), {});
     ASSERT_TRUE(Fill(share) && Fill(share, Generation::kProven));
-    log.RemoveShare(share);
+    log.owners().RemoveShare(share);
     EXPECT_EQ(log.LaneOf(share, Generation::kProven), log.proven_lane()) << "its late records are the rest's";
     while (Reclaim(kNoShare)) continue;
     ASSERT_EQ(Held(share), 0u);
   }
-  EXPECT_EQ(log.free_segments(), 40u);
+  EXPECT_EQ(log.space().free_segments(), 40u);
 }
 
 TEST_F(SharesOfALogTest, WhatAnotherReservesStaysOpen) {
@@ -227,7 +227,7 @@ TEST_F(SharesOfALogTest, WhatAnotherReservesStaysOpen) {
   const SegmentLog::Reservation few = *log.Reserve(lane, kLineBytes);
   log.Leave(few);
   ASSERT_TRUE(Fill(other));
-  while (log.free_segments() > 1) ASSERT_TRUE(log.OpenTombstones());
+  while (log.space().free_segments() > 1) ASSERT_TRUE(log.tombstone_segments().Open());
   EXPECT_FALSE(Fill(other));
   EXPECT_EQ(log.state(few.segment), SegmentLog::State::kOpen) << "the other could not take it";
   EXPECT_EQ(Reclaim(other), other);
@@ -251,16 +251,16 @@ TEST_F(SharesOfALogTest, WhereAllThatMayGoIsOpenTheWritersOwnIsSealed) {
 TEST_F(SharesOfALogTest, OfAReserveNothingIsGivenUpWhereSharesHaveNoLimits) {
   const ShareId more = Add("more", {.reserved_percent = 5}), less = Add("less", {.reserved_percent = 45});
   for (int i = 0; i < 7; ++i) ASSERT_TRUE(Fill(more) && Fill(less));
-  ASSERT_TRUE(log.ChangeShare(less, {.reserved_percent = 5}).ok());
-  ASSERT_TRUE(log.ChangeShare(more, {.reserved_percent = 25}).ok());
+  ASSERT_TRUE(log.owners().ChangeShare(less, {.reserved_percent = 5}).ok());
+  ASSERT_TRUE(log.owners().ChangeShare(more, {.reserved_percent = 25}).ok());
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(Fill(more) && Fill(less) && Fill(kNoShare));
   log.SealAll();
-  for (const ShareId share : {more, less}) log.RemoveShare(share);
+  for (const ShareId share : {more, less}) log.owners().RemoveShare(share);
   const std::vector<SegmentLog::Fill> fills = log.Fills();
   ReservedFills reserved(log, fills);
   std::map<uint64_t, int> kept;
   for (const SegmentLog::Fill& fill : fills)
-    kept[log.ReadOwner(fill.segment).tag] += reserved.GiveUp(fill.segment) ? 0 : 1;
+    kept[log.headers().ReadOwner(fill.segment).tag] += reserved.GiveUp(fill.segment) ? 0 : 1;
   EXPECT_EQ(kept, (std::map<uint64_t, int>{{0, 0}, {Shares::TagOf("more"), 10}, {Shares::TagOf("less"), 2}}));
 }
 
