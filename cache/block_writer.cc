@@ -137,8 +137,8 @@ PutResult BlockWriter::Store(Fresh* fresh, size_t bytes, BlockSource source) {
   parts_.dead->Step(record_bytes);
   const auto where = Reserve(record_bytes, fresh->generation, fresh->share);
   if (!where) {
-    return parts_.log->space().limit() == 0 ? Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace)
-                                            : Refused(role, Event::kRefusedAllPinned, PutResult::kAllPinned);
+    return parts_.log->space().usable_segments() == 0 ? Refused(role, Event::kRefusedNoSpace, PutResult::kNoSpace)
+                                                      : Refused(role, Event::kRefusedAllPinned, PutResult::kAllPinned);
   }
   const bool written =
       record::Write(parts_.medium, where->place, fresh->key, role, bytes, source, fresh->flags, parts_.authenticator);

@@ -35,6 +35,11 @@ Status EarlierLife::TakeOver(bool existing) {
         fmt::format("{}: both copies of its superblock lie on bad blocks, or cannot be read: use another medium",
                     medium_.info().description));
   MEZZ_RETURN_IF_ERROR(FindBadSegments());
+  if (members.of_others != 0 && options_.recovery != Recovery::kDiscard)
+    return Status::InvalidArgument(
+        fmt::format("scm= names media of two caches: {} is of another one than the rest. Name those of one cache, "
+                    "remove what is not needed, or use recovery=discard",
+                    Describe(members.of_others)));
   if (!options_.Remembers()) members.found = {};
   exists_ = existing && members.found.what == FoundSuperblock::What::kWhole;
   superblock_ = Begin(members.found);
@@ -42,6 +47,7 @@ Status EarlierLife::TakeOver(bool existing) {
   if (options_.recovery == Recovery::kRequire && !report_.why.empty())
     return Status::NotSupported(
         fmt::format("{} {}: use recovery=warm to have it discarded", medium_.info().description, report_.why));
+  if (is_used_ && members.lost != 0) MEZZ_RETURN_IF_ERROR(JudgeLost(members.lost));
   if (is_used_ && members.outdated != 0) {
     members_ &= ~ForgetOutdated(members.outdated);
     superblock_.members_in = members_;
@@ -142,6 +148,30 @@ uint32_t EarlierLife::ForgetOutdated(uint32_t members) {
     if ((failed & member_of(id)) != 0 && !is_bad[id]) bad_.push_back(SegmentId{id});
   }
   return failed;
+}
+
+std::string EarlierLife::Describe(uint32_t members) const {
+  std::string text;
+  for (size_t member = 0; member < medium_.begins().size(); ++member) {
+    if ((members >> member & 1) != 0) text += (text.empty() ? "" : ", ") + medium_.member_info(member).description;
+  }
+  return text;
+}
+
+// Of several media, some are not those that the earlier life had. What forgets by its nature is not lost.
+Status EarlierLife::JudgeLost(uint32_t members) const {
+  uint32_t lost = 0;
+  for (size_t member = 0; member < options_.members.size(); ++member)
+    lost |= Remembers(options_.members[member].medium) ? members & 1u << member : 0;
+  if (lost == 0) return Status::Ok();
+  if (options_.recovery == Recovery::kRequire)
+    return Status::NotSupported(
+        fmt::format("{} had blocks of this cache and is new now, or cannot be read: use recovery=warm to go on with "
+                    "what the others hold",
+                    Describe(lost)));
+  if (options_.on_trouble && (lost & members_) != 0)
+    options_.on_trouble(fmt::format("lacks what one of its media held: {} is new", Describe(lost & members_)));
+  return Status::Ok();
 }
 
 // Says which of several media are left out from the start.

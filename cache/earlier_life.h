@@ -31,8 +31,8 @@ class EarlierLife {
   // Reads the superblock, the bad blocks and the tombstones, and decides what is used. `existing`: the medium has a
   // superblock of ours. Writes nothing, but for the headers of media that were left out while that life went on.
   //
-  // Errors: no copy of the superblock can be read; too few segments are without bad blocks; recovery=require, and what
-  // is there cannot be used.
+  // Errors: no copy of the superblock can be read; too few segments are without bad blocks; one of several media is
+  // another cache's; recovery=require, and what was there cannot be used, or not all of it is there.
   Status TakeOver(bool existing);
 
   // Whether the medium has a whole superblock, and whether the blocks of that life are used.
@@ -64,6 +64,8 @@ class EarlierLife {
   bool ReadErasedKeys(const layout::Superblock& found);
   layout::Superblock Begin(const FoundSuperblock& found);
   uint32_t ForgetOutdated(uint32_t members);
+  std::string Describe(uint32_t members) const;
+  Status JudgeLost(uint32_t members) const;
   void TellOfUnreadable() const;
 
   const Medium& medium_;

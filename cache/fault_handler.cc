@@ -29,12 +29,14 @@ void FaultHandler::LeaveMembersOut() {
     return parts_.faults->CloseWithoutSuperblock();
   if (parts_.erases_durably) eraser_->ForsakeRestart();
   parts_.reclaimer->Quarantine();
+  const bool all_gone = parts_.log->space().usable_segments() == 0;
   for (size_t member = 0; parts_.options.on_trouble && member < parts_.log->members().count(); ++member) {
     if ((out >> member & 1) == 0) continue;
     (void)IfThereIsMemory([&] {
       parts_.options.on_trouble(fmt::format(
-          "lost one of its media, and goes on with the others: {} failed {} times, and is not used until the cache is "
-          "opened anew. Replace the device",
+          "lost {}: {} failed {} times, and is not used until the cache is opened anew. Replace the device",
+          all_gone ? "the last of its media in use, and stores nothing until one that was emptied is given bytes again"
+                   : "one of its media, and goes on with the others",
           parts_.medium.member_info(member).description, parts_.log->members().faults(member)));
     });
   }

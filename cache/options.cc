@@ -256,7 +256,9 @@ Status CheckTuning(const ScmOptions& options) {
     return Status::InvalidArgument(
         fmt::format("bus_errors={} is not one: choose kFatal or kContain", static_cast<int>(options.bus_errors)));
   }
-  if (options.recovery == Recovery::kRequire && !options.Remembers()) {
+  const auto forgets = [](const ScmMember& member) { return !Remembers(member.medium); };
+  if (options.recovery == Recovery::kRequire &&
+      (!options.Remembers() || std::ranges::any_of(options.members, forgets))) {
     return Status::InvalidArgument(
         fmt::format("recovery=require cannot be met by memory that forgets ({}): choose a file, or recovery=warm",
                     options.MediumText()));

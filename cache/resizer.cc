@@ -25,7 +25,7 @@ Status Resizer::SetCapacity(uint64_t bytes) {
     return Status::InvalidArgument(
         fmt::format("SCM capacity {} is more than the {} the tier was opened with; reopen it", bytes,
                     parts_.log->segments() * parts_.log->segment_bytes()));
-  if (wanted != 0 && wanted < kSegmentsMin)
+  if (bytes != 0 && wanted < kSegmentsMin)
     return Status::InvalidArgument(fmt::format("SCM capacity {} is less than {} segments of {}; use 0 to switch it off",
                                                bytes, kSegmentsMin, parts_.log->segment_bytes()));
   if (parts_.tombstones->TrimTo(static_cast<uint32_t>(wanted)) == SuperblockKeeper::Stored::kNowhere) {
@@ -74,6 +74,9 @@ Status Resizer::SetMemberCapacity(size_t member, uint64_t bytes) {
   if (wanted > most)
     return Status::InvalidArgument(
         fmt::format("{}, and it was opened with {}; reopen the tier", asked, most * parts_.log->segment_bytes()));
+  if (bytes != 0 && wanted == 0)
+    return Status::InvalidArgument(
+        fmt::format("{}, which is less than a segment of {}; use 0 to empty it", asked, parts_.log->segment_bytes()));
   if (members.IsOut(SegmentId{members.begin(member)}))
     return Status::NotSupported(fmt::format("{}, and it has failed and is not used any more: reopen the tier", asked));
   if (parts_.recoverer != nullptr) parts_.recoverer->Wait();

@@ -221,7 +221,8 @@ class ScmTier {
   // One of several media.
   struct MemberFigures {
     std::string description;
-    uint64_t bytes = 0, usage_bytes = 0;  // that may be used; that hold records
+    // That may be used, as far as SetCapacity lets the tier use all of them; and that hold records.
+    uint64_t bytes = 0, usage_bytes = 0;
     uint32_t faults = 0;
     bool is_out = false;  // it failed, and is not used any more
     Level level = Level::kFast;

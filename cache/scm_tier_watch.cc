@@ -63,9 +63,10 @@ std::vector<ScmTier::MemberFigures> ScmTier::MembersNow() const {
   for (size_t member = 0; members.count() > 1 && member < members.count(); ++member) {
     MemberFigures& of = figures.emplace_back();
     of.description = medium_->member_info(member).description;
-    of.bytes = members.limit(member) * impl_->log_.segment_bytes();
     of.faults = members.faults(member);
     of.is_out = members.IsOut(SegmentId{members.begin(member)});
+    if (!of.is_out && guard_.InParent())
+      of.bytes = impl_->log_.space().PresentOf(member, members.limit(member)) * impl_->log_.segment_bytes();
     of.level = impl_->log_.LevelOf(SegmentId{members.begin(member)});
     for (uint32_t id = members.begin(member); id < members.end(member); ++id)
       of.usage_bytes += impl_->log_.HoldsRecords(SegmentId{id}) ? impl_->log_.segment_bytes() : 0;

@@ -50,6 +50,11 @@ SegmentOwners::Use SegmentOwners::UseOf(ShareId id) const {
   Use use;
   for (const Level level : {Level::kFast, Level::kSlow}) {
     use.held += parts_.shares.held(id, level);
+    // What a removed share left is the rest's.
+    for (unsigned i = 1; id == kNoShare && i <= parts_.shares.count(); ++i) {
+      const auto other = static_cast<ShareId>(i);
+      use.held += parts_.shares.IsAdded(other) ? 0 : parts_.shares.held(other, level);
+    }
     use.reserved += parts_.shares.reserved(id, level);
     use.max += std::min(parts_.shares.max(id, level), parts_.level(level).usable());
   }

@@ -132,7 +132,7 @@ FoundSuperblock FindSuperblock(std::span<const std::byte> head) {
   return found;
 }
 
-// A member that is new, or was another's, is of no life, and its own segments tell so.
+// A member that is new is of no life, and its own segments tell so.
 FoundMembers FindMembers(const Medium& medium, const ScmOptions& options) {
   const size_t members = medium.begins().size();
   const Superblock wanted = SuperblockOf(options);
@@ -165,11 +165,14 @@ FoundMembers FindMembers(const Medium& medium, const ScmOptions& options) {
     return all;
   }
   for (size_t member = 0; member < members; ++member) {
+    const Superblock& found = of[member].superblock;
+    if (found.format_id != 0 && !std::ranges::equal(found.uuid, all.found.superblock.uuid))
+      all.of_others |= 1u << member;
     if (of[member].what != FoundSuperblock::What::kWhole) continue;
-    if (of[member].superblock.format_id != all.found.superblock.format_id) continue;
-    all.of_life |= 1u << member;
+    if (found.format_id == all.found.superblock.format_id) all.of_life |= 1u << member;
   }
   all.outdated = all.of_life & ~all.found.superblock.members_in;
+  all.lost = all.found.superblock.members_in & ~all.of_life;
   all.found.superblock.member = 0;  // it speaks of all of them
   return all;
 }

@@ -48,10 +48,12 @@ std::vector<std::byte> ReadHead(const Medium& medium, uint64_t begin = 0);
 
 // What several media hold together.
 struct FoundMembers {
-  FoundSuperblock found;  // of the life that is to go on; as FindSuperblock has it
-  uint32_t readable = 0;  // a bit for each member that can be read and written
-  uint32_t of_life = 0;   // those of `readable` that have records of that life, perhaps outdated ones
-  uint32_t outdated = 0;  // those of `of_life` whose records are not valid: they were left out while the life went on
+  FoundSuperblock found;   // of the life that is to go on; as FindSuperblock has it
+  uint32_t readable = 0;   // a bit for each member that can be read and written
+  uint32_t of_life = 0;    // those of `readable` that have records of that life, perhaps outdated ones
+  uint32_t outdated = 0;   // those of `of_life` whose records are not valid: they were left out while the life went on
+  uint32_t lost = 0;       // those that had valid records of that life, and are not of it: new ones, or not readable
+  uint32_t of_others = 0;  // those of `readable` that belong to another cache
 };
 // Finds the youngest superblock that says of itself that it is of these media, in this order. One medium is all
 // members.

@@ -209,6 +209,8 @@ TEST_F(MemberCapacityTest, WhatCannotBeIsRefused) {
   ExpectRefused(2, 0, AllOf(HasSubstr("medium 3"), HasSubstr("has 2: count from 1")));
   ExpectRefused(SIZE_MAX, 0, HasSubstr("medium 0"));
   ExpectRefused(0, 4 * kMiB + kSegment, AllOf(HasSubstr("medium 1"), HasSubstr("opened with 4194304")));
+  ExpectRefused(0, kSegment - 1, AllOf(HasSubstr("less than a segment"), HasSubstr("0 to empty it")));
+  EXPECT_THAT(std::string(tier_->SetCapacity(kSegment - 1).message()), HasSubstr("use 0 to switch it off"));
   Resize(0, 2 * kSegment);
   ExpectRefused(1, 5 * kSegment, AllOf(HasSubstr("leaves the tier 7 segments"), HasSubstr("8 are the least")));
   Resize(1, 6 * kSegment);
@@ -272,6 +274,24 @@ TEST_F(MemberCapacityTest, OneThatFailsWhileItIsEmptiedLosesWhatItHeld) {
   EXPECT_NEAR(static_cast<double>(Found(0, kAll)), kAll / 2., kAll / 10.);
   EXPECT_EQ(tier_->capacity_bytes(), 8 * kMiB);
   EXPECT_FALSE(tier_->is_closed());
+  test::ExpectSound(*tier_);
+}
+
+TEST_F(MemberCapacityTest, WithoutTheLastOneInUseNothingIsStoredUntilAnotherIs) {
+  UseFiles(8 * kMiB, 8 * kMiB);
+  options_.bus_errors = BusErrorMode::kContain;
+  Open(/*faulty=*/true);
+  PutAll(0, kFew);
+  Resize(0, 0);
+  FaultyMedium::Active().LoseMember(1);
+  (void)Found(0, kFew);
+  EXPECT_EQ(Put(0), PutResult::kNoSpace) << "no reader is in the way";
+  EXPECT_THAT(trouble_, HasSubstr("the last of its media in use"));
+  EXPECT_EQ(tier_->MembersNow()[1].bytes, 0u);
+  EXPECT_EQ(tier_->capacity_bytes(), 0u);
+  Resize(0, 8 * kMiB);
+  PutAll(0, 10);
+  EXPECT_EQ(Found(0, 10), 10u);
   test::ExpectSound(*tier_);
 }
 

@@ -91,7 +91,13 @@ TEST_F(SeveralMediaTest, WhatOneLostIsMissedAndTheOtherGoesOn) {
     const auto bytes = std::filesystem::file_size(path);
     std::filesystem::remove(path);
     if (lost == 1) Write(path, "");
+    options_.recovery = Recovery::kRequire;
+    EXPECT_THAT(std::string(TryOpen().message()), AllOf(HasSubstr(path), HasSubstr("recovery=warm")));
+    options_.recovery = Recovery::kWarm;
+    trouble_.clear();
     Open();
+    EXPECT_THAT(trouble_, AllOf(HasSubstr("lacks what one of its media held"), HasSubstr(path + " ")));
+    EXPECT_THAT(trouble_, Not(HasSubstr(files_[1 - lost].path())));
     EXPECT_EQ(std::filesystem::file_size(path), bytes);
     EXPECT_FALSE(tier_->recovery().from_snapshot);
     const double share = lost == 0 ? 2. / 3 : 1. / 3;
@@ -307,6 +313,39 @@ TEST_F(SeveralMediaTest, OthersOrAnotherOrderIsAnotherCache) {
   EXPECT_THAT(std::string(ScmTier::Open(alone, &tier_).message()), HasSubstr("one of 2 media"));
 }
 
+// As if two devices had swapped their names: nothing of either cache is overwritten.
+TEST_F(SeveralMediaTest, MediaOfTwoCachesAreRefused) {
+  const std::vector<ScmMember> ours = options_.members;
+  const test::ScratchFile other_files[2];
+  Open();
+  PutAll(0, kFew);
+  tier_.reset();
+  options_.members[0].path = other_files[0].path();
+  options_.members[1].path = other_files[1].path();
+  for (int life = 0; life < 2; ++life) {  // the second one's superblock is the younger
+    Open();
+    PutAll(kFew, 2 * kFew);
+    tier_.reset();
+  }
+  const std::vector<ScmMember> others = options_.members;
+  for (const size_t mixed : {0, 1}) {
+    SCOPED_TRACE(mixed);
+    options_.members = others;
+    options_.members[mixed] = ours[mixed];
+    EXPECT_THAT(std::string(TryOpen().message()), AllOf(HasSubstr("media of two caches"), HasSubstr("scm=")));
+  }
+  for (const auto& [members, from] : {std::pair(ours, uint64_t{0}), {others, kFew}}) {
+    options_.members = members;
+    Open();
+    EXPECT_EQ(Found(from, from + kFew), kFew);
+    tier_.reset();
+  }
+  options_.members[0] = ours[0];
+  options_.recovery = Recovery::kDiscard;
+  Open();
+  EXPECT_EQ(Found(0, 2 * kFew), 0u);
+}
+
 TEST_F(SeveralMediaTest, EachIsInspectedByItself) {
   Open();
   PutAll(0, kFew);
@@ -349,6 +388,10 @@ TEST_F(SeveralMediaTest, AreRefusedWhereTheyCannotBe) {
   EXPECT_THAT(why(std::vector<ScmMember>(9, file)), HasSubstr("2 to 8"));
   EXPECT_THAT(why({file, file}), HasSubstr("named twice"));
   EXPECT_THAT(why({file, {.path = files_[1].path(), .capacity_bytes = kMiB}}), HasSubstr("too little"));
+  options_.recovery = Recovery::kRequire;
+  EXPECT_THAT(why({file, {.medium = MediumKind::kAnonymous, .path = {}, .capacity_bytes = 4 * kMiB}}),
+              HasSubstr("memory that forgets"));
+  options_.recovery = Recovery::kWarm;
   EXPECT_THAT(why({file, {.capacity_bytes = 4 * kMiB}}), AllOf(HasSubstr("medium 2 of 2"), HasSubstr("path is empty")));
   EXPECT_THAT(why({file, {.path = files_[1].path(), .capacity_bytes = UINT64_MAX}}), testing::Not(""));
   ASSERT_EQ(why({file, other}), "");

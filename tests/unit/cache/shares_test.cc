@@ -196,6 +196,7 @@ TEST_F(SharesOfALogTest, WhatIsRemovedHasNoLimitsAndItsNameComesBackToItsSegment
   log.owners().RemoveShare(first);
   EXPECT_EQ(log.owners().UseOf(first).reserved, 0u);
   EXPECT_EQ(log.owners().UseOf(first).max, 40u);
+  EXPECT_EQ(log.owners().UseOf(kNoShare).held, 2u) << "what it left is the rest's";
   const ShareId other = Add("other", {.reserved_percent = 90});
   EXPECT_NE(other, first);
   log.owners().RemoveShare(other);
