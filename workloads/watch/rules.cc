@@ -2,6 +2,7 @@
 // The doctor's rules. docs/how-to/watch.md tells how to do the same by hand.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -89,9 +90,16 @@ Sentence NotDax(const Samples& samples) {
       samples.Info("description"));
 }
 
+// One model for all media, or one for each, with commas between them.
 Sentence StandsIn(const Samples& samples) {
   const std::string model = samples.Info("model");
-  if (model.empty() || model == "none") return std::nullopt;
+  bool slows = false;
+  for (std::string_view rest = model; !rest.empty();) {
+    const std::string_view one = rest.substr(0, rest.find(','));
+    slows |= one != "none";
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+  }
+  if (!slows) return std::nullopt;
   return fmt::format("model={} slows the medium down, so that it stands in for another", model);
 }
 

@@ -60,6 +60,7 @@ const std::vector<Case>& Cases() {
          f->info["emulated"] = "true";
        },
        "model=cxl"},
+      {"stands_in", [](Figures* f) { f->info["model"] = "none,cxl"; }, "model=none,cxl"},
       {"small_pages", [](Figures* f) { f->values["scm_huge_page_bytes"] = 2 << 20; },
        "of 1 GiB of the medium 2 MiB came as pages"},
       {"lowest_used_cache_tier",
@@ -164,6 +165,9 @@ TEST(Doctor, WhatIsRightElsewhereIsNotWrong) {
   device.info["description"] = "devdax /dev/dax0.0";
   device.info["persistent_memory"] = "true";
   EXPECT_TRUE(Of(device).healthy());
+  Figures unmodelled;
+  unmodelled.info["model"] = "none,none";
+  EXPECT_TRUE(Of(unmodelled).healthy());
   Figures without_heirs;
   without_heirs.info["heirs"] = "off";
   without_heirs.values[R"(warming_offered_total{writer="compaction"})"] = 0;
