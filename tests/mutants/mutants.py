@@ -2806,6 +2806,8 @@ MUTANTS = (
           ("stream_.expires_after(patience);", "stream_.expires_after(patience + std::chrono::hours(1));")),
     watch("the doctor judges before there is anything to judge", "doctor.cc", "doctor", "*CannotTellAll*",
           ("rule.too_early != nullptr && rule.too_early(samples)", "rule.too_early == nullptr && false")),
+    watch("several media are judged as the last one", "rules.cc", "doctor", "*DoctorRule*",
+          ("    all &= description ==", "    all = description ==")),
     watch("refusals of the policy have no reason", "follow.cc", "follow", "*ALine*",
           ("by_reason[reason] += count;", "by_reason[reason] += 0 * count;")),
     watch("a cache that was opened anew has rates", "follow.cc", "follow", "*OpenedAnew*",

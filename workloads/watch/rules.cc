@@ -34,24 +34,41 @@ std::string BlocksByRole(const Samples& samples, std::string_view name, Samples:
   return fmt::format("{:.0f} blocks ({})", samples.Sum(name, labels), roles);
 }
 
-// Of a medium that is a file: the file system, as in "file /dev/shm/mezz (tmpfs)". Empty: it is none.
-std::string FileSystem(const Samples& samples) {
-  const std::string description = samples.Info("description");
+// Calls `visit(number, description)` for each medium. Of one alone the number is empty.
+template <typename Visit>
+void ForEachMedium(const Samples& samples, Visit visit) {
+  if (!samples.Has("member_bytes")) return visit("", samples.Info("description"));
+  for (const auto& [number, unused] : samples.SumsBy("member_bytes", "number"))
+    visit(number, samples.SumsBy("member_bytes", "description", {{"number", number}}).begin()->first);
+}
+
+// Of a medium that is a file: the file system, as in "file /dev/shm/mezz (tmpfs)", with "-dax" behind it where DAX maps
+// it. Empty: it is none.
+std::string_view FileSystem(std::string_view description) {
   const size_t open = description.rfind('(');
   if (!description.starts_with("file ") || open == std::string::npos || !description.ends_with(')')) return "";
   return description.substr(open + 1, description.size() - open - 2);
 }
 bool IsMemoryFileSystem(std::string_view name) { return name == "tmpfs" || name == "ramfs" || name == "hugetlbfs"; }
 
-bool IsNotDax(const Samples& samples) {
-  const std::string file_system = FileSystem(samples);
-  return !file_system.empty() && !IsMemoryFileSystem(file_system) && samples.Info("granularity") == "page" &&
-         samples.Info("persistent_memory") == "false";
+// The media that are files on a drive, as the page cache shows them. Empty: there are none.
+std::string MediaNotDax(const Samples& samples) {
+  std::string media;
+  ForEachMedium(samples, [&](const std::string& /*number*/, const std::string& description) {
+    const std::string_view file_system = FileSystem(description);
+    if (file_system.empty() || IsMemoryFileSystem(file_system) || file_system.ends_with("-dax")) return;
+    media += (media.empty() ? "" : " + ") + description;
+  });
+  return media;
 }
 
-// Memory that could be DRAM cache as well.
+// Memory that could be DRAM cache as well, all of it.
 bool IsDram(const Samples& samples) {
-  return samples.Info("medium") == "dram" || IsMemoryFileSystem(FileSystem(samples));
+  bool all = true;
+  ForEachMedium(samples, [&](const std::string& /*number*/, const std::string& description) {
+    all &= description == "DRAM of this process" || IsMemoryFileSystem(FileSystem(description));
+  });
+  return all;
 }
 
 // False under a stock cache, of whose look-ups the SCM tier sees the misses alone.
@@ -74,20 +91,42 @@ Sentence Closed(const Samples& samples) {
                      samples.Sum("scm_faults_total"));
 }
 
+Sentence MediumLeftOut(const Samples& samples) {
+  std::string out;
+  ForEachMedium(samples, [&](const std::string& number, const std::string& description) {
+    if (samples.Sum("member_left_out", {{"number", number}}) == 0) return;
+    out += fmt::format("{}medium {}, {}", out.empty() ? "" : "; ", number, description);
+  });
+  if (out.empty()) return std::nullopt;
+  return fmt::format("of several media some failed and are not used any more: {}", out);
+}
+
+// Which of several media failed how often, as " (medium 2, numa node 1 (no CPUs): 3)".
+std::string FaultsByMedium(const Samples& samples) {
+  std::string text;
+  ForEachMedium(samples, [&](const std::string& number, const std::string& description) {
+    const double faults = samples.Sum("member_fault_total", {{"number", number}});
+    if (faults > 0)
+      text += fmt::format("{}medium {}, {}: {:.0f}", text.empty() ? "" : "; ", number, description, faults);
+  });
+  return text.empty() ? "" : fmt::format(" ({})", text);
+}
+
 Sentence Faults(const Samples& samples) {
   const double faults = samples.Sum("scm_faults_total"), out = samples.Sum("scm_quarantined_bytes");
   const double damaged = samples.Sum("scm_checksum_mismatch_total") + samples.Sum("scm_damaged_header_total");
   if (faults + out + damaged == 0) return std::nullopt;
-  return fmt::format("the medium fails: {:.0f} faults, {:.0f} records with changed bytes, {} out of use", faults,
-                     damaged, BytesText(out));
+  return fmt::format("the medium fails: {:.0f} faults{}, {:.0f} records with changed bytes, {} out of use", faults,
+                     FaultsByMedium(samples), damaged, BytesText(out));
 }
 
 Sentence NotDax(const Samples& samples) {
-  if (!IsNotDax(samples)) return std::nullopt;
+  const std::string media = MediaNotDax(samples);
+  if (media.empty()) return std::nullopt;
   return fmt::format(
       "the medium, {}, is not mapped by DAX: the page cache stands in for memory, and a drive behind it "
       "is written",
-      samples.Info("description"));
+      media);
 }
 
 // One model for all media, or one for each, with commas between them.
@@ -110,7 +149,7 @@ bool NotPrepared(const Samples& samples) {
 constexpr double kHugePagesMatterFrom = 64 << 20;
 Sentence SmallPages(const Samples& samples) {
   const double ready = samples.Sum("scm_ready_bytes"), huge = samples.Sum("scm_huge_page_bytes");
-  if (IsNotDax(samples) || ready < kHugePagesMatterFrom || huge >= ready / 2) return std::nullopt;
+  if (!MediaNotDax(samples).empty() || ready < kHugePagesMatterFrom || huge >= ready / 2) return std::nullopt;
   return fmt::format("huge pages are missing: of {} of the medium {} came as pages of 2 MiB", BytesText(ready),
                      BytesText(huge));
 }
@@ -238,6 +277,7 @@ Sentence AllPinned(const Samples& samples) {
 
 constexpr Rule kRules[] = {
     {"closed", nullptr, &Closed, "replace the device, and restart the program"},
+    {"left_out", nullptr, &MediumLeftOut, "replace the device, and restart the program with the same list of media"},
     {"faults", nullptr, &Faults, "replace the device; ndctl clear-errors where the kernel knows of bad blocks"},
     {"not_dax", nullptr, &NotDax,
      "mount the file system with -o dax=always, or name a file in /dev/shm; mezz_plan devices lists what there is. "

@@ -73,6 +73,22 @@ TEST_F(LiveDoctor, FindsAModelledMedium) {
   EXPECT_THAT(Wrong(Look()), Contains("stands_in"));
 }
 
+// The rules tell media by these descriptions.
+TEST_F(LiveDoctor, SeveralMediaAreTold) {
+  options_.scm.medium = MediumKind::kFile;
+  const std::string path = fmt::format("/dev/shm/mezz_live_doctor_{}", getpid());
+  options_.scm.members = {{.medium = MediumKind::kAnonymous, .capacity_bytes = 16 << 20},
+                          {.path = path, .capacity_bytes = 16 << 20}};
+  Open();
+  const MetricSamples samples = Look();
+  EXPECT_THAT(samples.SumsBy("member_bytes", "description"),
+              testing::ElementsAre(testing::Pair("DRAM of this process", 16 << 20),
+                                   testing::Pair(fmt::format("file {} (tmpfs)", path), 16 << 20)));
+  EXPECT_TRUE(Diagnose(samples).healthy()) << DiagnosisText(Diagnose(samples));
+  cache_.reset();
+  std::filesystem::remove(path);
+}
+
 TEST_F(LiveDoctor, TheFollowerSeesWhatHappensBetweenTwoLooks) {
   Open();
   test::SmallDb db(cache_);

@@ -34,6 +34,19 @@ std::vector<std::string_view> RulesOf(const Diagnosis& diagnosis) {
   return rules;
 }
 
+// Makes it a cache over several media, as their descriptions tell them.
+void PutOn(const std::vector<std::string>& descriptions, Figures* figures) {
+  std::string all;
+  for (size_t i = 0; i < descriptions.size(); ++i) {
+    const std::string labels = fmt::format(R"({{number="{}",description="{}"}})", i + 1, descriptions[i]);
+    figures->values["member_bytes" + labels] = 512 << 20;
+    figures->values["member_fault_total" + labels] = figures->values["member_left_out" + labels] = 0;
+    all += (i == 0 ? "" : " + ") + descriptions[i];
+  }
+  figures->info["medium"] = "file+file";
+  figures->info["description"] = all;
+}
+
 // One change of a healthy cache that one rule must find, and how the sentence tells it.
 struct Case {
   std::string_view rule;
@@ -109,8 +122,50 @@ const std::vector<Case>& Cases() {
   return cases;
 }
 
+const std::vector<Case>& CasesOfSeveralMedia() {
+  static const std::vector<Case> cases = {
+      {"faults",
+       [](Figures* f) {
+         PutOn({"DRAM of this process", "devdax /dev/dax0.0"}, f);
+         f->values["scm_faults_total"] = 3;
+         f->values[R"(member_fault_total{number="2",description="devdax /dev/dax0.0"})"] = 3;
+       },
+       "3 faults (medium 2, devdax /dev/dax0.0: 3)"},
+      {"left_out",
+       [](Figures* f) {
+         PutOn({"DRAM of this process", "devdax /dev/dax0.0"}, f);
+         f->values[R"(member_left_out{number="2",description="devdax /dev/dax0.0"})"] = 1;
+       },
+       "not used any more: medium 2, devdax /dev/dax0.0"},
+      {"not_dax",
+       [](Figures* f) {
+         PutOn({"DRAM of this process", "file /var/tmp/x (ext4)"}, f);
+       },
+       "the medium, file /var/tmp/x (ext4), is not"},
+      {"not_dax",
+       [](Figures* f) {
+         PutOn({"file /a/x (ext4)", "file /mnt/pmem0/x (xfs-dax)", "file /b/x (xfs)"}, f);
+       },
+       "the medium, file /a/x (ext4) + file /b/x (xfs), is not"},
+      {"no_gain",
+       [](Figures* f) {
+         PutOn({"DRAM of this process", "file /dev/shm/x (tmpfs)"}, f);
+         f->values[R"(pack_rejected_total{role="data"})"] = 40000;
+       },
+       "do not pack"},
+      {"packed_in_vain",
+       [](Figures* f) {
+         PutOn({"file /mnt/pmem0/x (ext4-dax)", "file /dev/shm/x (tmpfs)"}, f);
+         f->values[R"(pack_rejected_total{role="data"})"] = 45000;
+       },
+       "45000 of 50000 tries"},
+  };
+  return cases;
+}
+
 class DoctorRule : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(Each, DoctorRule, testing::ValuesIn(Cases()));
+INSTANTIATE_TEST_SUITE_P(OfSeveralMedia, DoctorRule, testing::ValuesIn(CasesOfSeveralMedia()));
 
 TEST_P(DoctorRule, FindsItAndNothingElse) {
   Figures figures;
@@ -127,7 +182,9 @@ TEST_P(DoctorRule, FindsItAndNothingElse) {
 TEST(Doctor, EachRuleHasACase) {
   std::set<std::string_view> ruled, tested;
   for (const Rule& rule : Rules()) EXPECT_TRUE(ruled.insert(rule.name).second) << rule.name;
-  for (const Case& one : Cases()) tested.insert(one.rule);
+  for (const auto* const cases : {&Cases(), &CasesOfSeveralMedia()}) {
+    for (const Case& one : *cases) tested.insert(one.rule);
+  }
   EXPECT_EQ(ruled, tested);
 }
 
