@@ -19,8 +19,11 @@ MetricFamilies HybridCore::Metrics() const {
   CoreFigures figures = Figures();
   if (dram_tier_use_) figures.dram_tier = dram_tier_use_();
   if (figures.dram_tier && !figures.databases.empty()) {
-    figures.dram_tier->bytes = 0;
-    for (const DatabaseFigures& database : figures.databases) figures.dram_tier->bytes += database.dram_bytes;
+    figures.dram_tier.emplace();
+    for (const DatabaseFigures& database : figures.databases) {
+      figures.dram_tier->bytes += database.dram_bytes;
+      figures.dram_tier->pinned_bytes += database.dram_pinned_bytes;
+    }
   }
   if (observers_.curve() != nullptr) figures.curve = observers_.curve()->Read();
   return ToMetrics(figures);

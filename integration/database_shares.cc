@@ -256,6 +256,7 @@ std::vector<DatabaseFigures> DatabaseShares::Figures() const {
     made.scm_reserved_bytes = use.reserved_bytes;
     made.scm_max_bytes = use.max_bytes;
     made.dram_bytes = member->dram.bytes();
+    made.dram_pinned_bytes = member->dram.pinned_bytes();
     made.dram_capacity_bytes = member->dram.capacity_bytes();
     made.counters = CountersOf(*member);
   }

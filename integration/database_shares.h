@@ -25,6 +25,7 @@ struct DatabaseFigures {
   DatabaseLimits limits;
   uint64_t scm_bytes = 0, scm_reserved_bytes = 0, scm_max_bytes = 0;
   uint64_t dram_bytes = 0;           // that it holds
+  uint64_t dram_pinned_bytes = 0;    // of these: what somebody reads now
   uint64_t dram_capacity_bytes = 0;  // that it may hold now
   CounterSnapshot counters;          // dram.hit, scm.hit, miss and insert
 };
@@ -41,12 +42,12 @@ std::string ToText(const DatabaseFigures& figures);
 // AddTo do not wait for that.
 class DatabaseShares {
  public:
-  // The DRAM tier and the counters of a database. `resize` and the next two are called by any thread with a lock held
+  // The DRAM tier and the counters of a database. `resize` and the next three are called by any thread with a lock held
   // under which DRAM tiers may evict, so they must not call DatabaseShares but for AddTo. After Remove none is called.
   struct DramPart {
     std::function<void(uint64_t bytes)> resize;  // empty: its size is its own
-    std::function<uint64_t()> bytes, capacity_bytes;
-    std::function<void(CounterSnapshot* sum)> add_counters;  // the rest's: of both tiers, without the databases'
+    std::function<uint64_t()> bytes, pinned_bytes, capacity_bytes;
+    std::function<void(CounterSnapshot* sum)> add_counters;  // the rest's: of both tiers, without what databases count
   };
 
   // `scm` is null until the cache is open, and outlives this.

@@ -197,6 +197,7 @@ DatabaseShares::DramPart HybridCache::DramPart() {
                 if (core_->databases().are_several()) dram_.EvictToCapacity();
               },
           .bytes = [this] { return dram_.usage(); },
+          .pinned_bytes = [this] { return dram_.pinned_usage(); },
           .capacity_bytes = [this] { return dram_.capacity(); },
           .add_counters = [this](CounterSnapshot* sum) { *sum += user_.Snapshot(); }};
 }

@@ -231,6 +231,7 @@ DatabaseShares::DramPart HybridCacheV7::DramPart(HybridCore& core) {
                 large_.SetCapacity(bytes);
               },
           .bytes = [this] { return GetUsage(); },
+          .pinned_bytes = [this] { return GetPinnedUsage(); },
           .capacity_bytes = [this] { return large_.capacity(); },
           .add_counters = [this](CounterSnapshot* to) { *to += user_->Snapshot(); }};
 }

@@ -43,6 +43,14 @@ class SmallDb {
     std::filesystem::remove_all(folder_);
   }
 
+  // Stands at the first key, and holds its block.
+  std::unique_ptr<rocksdb::Iterator> HoldFirst() {
+    std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator({}));
+    at->SeekToFirst();
+    EXPECT_TRUE(at->Valid());
+    return at;
+  }
+
   // Reads every key and checks every value.
   void ReadAll() {
     std::string value;

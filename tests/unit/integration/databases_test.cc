@@ -14,6 +14,7 @@
 #include "integration/database_shares.h"
 #include "integration/hybrid_cache.h"
 #include "tests/support/hybrid_fixture.h"
+#include "tests/support/open_metrics.h"
 #include "tests/support/small_db.h"
 
 namespace mezz {
@@ -84,6 +85,18 @@ TEST_F(DatabasesTest, EachReadsWhatItWroteAndCountsForItself) {
   EXPECT_THAT(MetricsText(GetHybridStats(main.get())->Metrics(), MetricsFormat::kOpenMetrics),
               HasSubstr("mezzanine_database_hit_total{database=\"a\",tier=\"scm\"}"));
   test::ExpectSound(main.get());
+}
+
+TEST_F(DatabasesTest, WhatIsPinnedInDramIsThatOfAll) {
+  const CachePtr main = Open(OptionsOf(64 << 20, file_));
+  const CachePtr view = Share(main, "view");
+  test::SmallDb db(view, "view");
+  const std::unique_ptr<rocksdb::Iterator> reader = db.HoldFirst();
+  const uint64_t pinned = view->GetPinnedUsage();
+  EXPECT_GT(pinned, 0u);
+  const test::OpenMetrics read =
+      test::OpenMetricsReader::Read(MetricsText(GetHybridStats(main.get())->Metrics(), MetricsFormat::kOpenMetrics));
+  EXPECT_EQ(read.at("mezzanine_dram_pinned_bytes"), static_cast<double>(main->GetPinnedUsage() + pinned));
 }
 
 TEST_F(DatabasesTest, AScanTakesNothingFromWhatAnotherReserves) {

@@ -33,6 +33,7 @@ class WarmCore : public ::testing::Test {
     core_->GuardMoves();
     core_->OwnDramTier({.resize = [](uint64_t) {},
                         .bytes = [] { return uint64_t{0}; },
+                        .pinned_bytes = [] { return uint64_t{0}; },
                         .capacity_bytes = [] { return uint64_t{0}; },
                         .add_counters = [](CounterSnapshot*) {}});
     core_->scm().WaitUntilRecovered();
