@@ -213,31 +213,29 @@ void DatabaseShares::DivideLocked(bool all_at_once) {
   given_.store(given, std::memory_order_relaxed);
 }
 
-CounterSnapshot DatabaseShares::CountedByDatabases() const {
-  const std::lock_guard lock(counters_mutex_);
-  CounterSnapshot sum;
-  if (gone_ != nullptr) sum = *gone_;
-  for (const Member* const member : counting_) member->dram.add_counters(&sum);
-  return sum;
-}
-
 void DatabaseShares::AddTo(CounterSnapshot* sum) const {
   if (scm_->in_child()) return;
-  CounterSnapshot counted = CountedByDatabases();
+  CounterSnapshot counted;
+  {
+    const std::lock_guard lock(counters_mutex_);
+    if (gone_ != nullptr) counted = *gone_;
+    for (const Member* const member : counting_) member->dram.add_counters(&counted);
+  }
   counted.by_role[static_cast<size_t>(Event::kScmHit)] = {};
   *sum += counted;
 }
 
-// The rest's SCM hits are those of the tier that no database had.
+// The rest's SCM hits are counted by themselves: the tier's without the databases' could fall from one look to the
+// next.
 CounterSnapshot DatabaseShares::CountersOf(const Member& member) const {
   CounterSnapshot counters;
   member.dram.add_counters(&counters);
   if (member.share != kNoShare) return counters;
-  constexpr auto kHits = static_cast<size_t>(Event::kScmHit);
-  const CounterSnapshot others = CountedByDatabases();
-  for (size_t role = 0; role < kBlockRoles; ++role) {
-    uint64_t& hits = counters.by_role[kHits][role];
-    hits -= std::min(hits, others.by_role[kHits][role]);
+  auto& hits = counters.by_role[static_cast<size_t>(Event::kScmHit)];
+  hits = {};
+  for (const Stripe& stripe : rest_scm_hits_) {
+    for (size_t role = 0; role < kBlockRoles; ++role)
+      hits[role] += stripe.by_role[role].load(std::memory_order_relaxed);
   }
   return counters;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/base/stripe.h"
 #include "cache/counters.h"
 #include "cache/scm_tier.h"
 #include "cache/shares.h"
@@ -83,6 +85,11 @@ class DatabaseShares {
   }
   static constexpr uint64_t kMissesOfDivision = 4096;
 
+  // The rest has had a hit in the SCM tier, which itself counts those of all.
+  void CountScmHitOfRest(BlockRole role) {
+    const size_t stripe = StripeOfThisThread();
+    AddInStripe(stripe, rest_scm_hits_[stripe].by_role[static_cast<size_t>(role)], uint64_t{1});
+  }
   // Adds what the databases counted, those that went included; scm.hit is left out, as the SCM tier counts it.
   void AddTo(CounterSnapshot* sum) const;
   // All databases, with the rest first. Empty while there is none.
@@ -98,9 +105,12 @@ class DatabaseShares {
     double worth = 0;          // hits, decayed by half with each division
   };
 
+  struct alignas(kLineBytes) Stripe {
+    std::array<std::atomic<uint64_t>, kBlockRoles> by_role{};
+  };
+
   Status Fit(std::string_view name, ShareId share, const ShareLimits& dram) const;
   Member* FindLocked(ShareId share) const;
-  CounterSnapshot CountedByDatabases() const;
   CounterSnapshot CountersOf(const Member& member) const;
   void Divide();
   void DivideLocked(bool all_at_once);
@@ -114,9 +124,10 @@ class DatabaseShares {
   mutable std::mutex counters_mutex_;
   std::vector<const Member*> counting_;    // GUARDED_BY(counters_mutex_): all but the rest
   std::unique_ptr<CounterSnapshot> gone_;  // GUARDED_BY(counters_mutex_): of databases that have gone
-  std::atomic<bool> divided_{false};       // relaxed: a hint that there is more than the rest
-  std::atomic<uint64_t> given_{0};         // relaxed: bytes, stored under mutex_
-  std::atomic<uint64_t> misses_{0};        // relaxed: publishes nothing
+  std::array<Stripe, kStripes> rest_scm_hits_;
+  std::atomic<bool> divided_{false};  // relaxed: a hint that there is more than the rest
+  std::atomic<uint64_t> given_{0};    // relaxed: bytes, stored under mutex_
+  std::atomic<uint64_t> misses_{0};   // relaxed: publishes nothing
 };
 
 }  // namespace mezz

@@ -38,9 +38,10 @@ class DatabaseUser {
   ShareId share() const { return share_; }
   Counters& counters() { return counters_; }
   void CountDramHit(BlockRole role) { dram_hits_.Add(role); }
-  // The core knows the tier's hits; of a database it must be told whose they were.
+  // The core knows the tier's hits, and must be told whose they were.
   void CountScmHit(BlockRole role) {
-    if (own_ != nullptr) counters_.Add(Event::kScmHit, role);
+    if (is_main()) return core_.databases().CountScmHitOfRest(role);
+    counters_.Add(Event::kScmHit, role);
   }
 
   // Enters the database. Before the first look-up.

@@ -13,9 +13,12 @@
 
 #include "integration/database_shares.h"
 #include "integration/hybrid_cache.h"
+#include "integration/hybrid_core.h"
 #include "tests/support/hybrid_fixture.h"
 #include "tests/support/open_metrics.h"
+#include "tests/support/payload.h"
 #include "tests/support/small_db.h"
+#include "tests/support/tier_fixture.h"
 
 namespace mezz {
 namespace {
@@ -85,6 +88,35 @@ TEST_F(DatabasesTest, EachReadsWhatItWroteAndCountsForItself) {
   EXPECT_THAT(MetricsText(GetHybridStats(main.get())->Metrics(), MetricsFormat::kOpenMetrics),
               HasSubstr("mezzanine_database_hit_total{database=\"a\",tier=\"scm\"}"));
   test::ExpectSound(main.get());
+}
+
+// The tier counts a hit before it is known whose it is.
+TEST_F(DatabasesTest, WhatTheRestFoundIsCountedOnceItHasIt) {
+  std::unique_ptr<HybridCore> core;
+  ASSERT_TRUE(HybridCore::Open(OptionsOf(16 << 20, file_), &core).ok());
+  core->GuardMoves();
+  const auto none = [] { return uint64_t{0}; };
+  core->OwnDramTier({.resize = [](uint64_t) {},
+                     .bytes = none,
+                     .pinned_bytes = none,
+                     .capacity_bytes = none,
+                     .add_counters = [&](CounterSnapshot* sum) { *sum += core->counters().Snapshot(); }});
+  ShareId share = kNoShare;
+  ASSERT_TRUE(core->databases()
+                  .Add("view", {},
+                       {.resize = {},
+                        .bytes = none,
+                        .pinned_bytes = none,
+                        .capacity_bytes = none,
+                        .add_counters = [](CounterSnapshot*) {}},
+                       &share)
+                  .ok());
+  const auto of_rest = [&] { return core->databases().Figures().front().counters[Event::kScmHit]; };
+  ASSERT_EQ(core->scm().Put(test::Key(1), BlockRole::kData, test::Payload(1, 0, 4000)), PutResult::kStored);
+  EXPECT_TRUE(core->Find(test::Key(1), BlockRole::kData));
+  EXPECT_EQ(of_rest(), 0u);
+  core->databases().CountScmHitOfRest(BlockRole::kData);
+  EXPECT_EQ(of_rest(), 1u);
 }
 
 TEST_F(DatabasesTest, WhatIsPinnedInDramIsThatOfAll) {
