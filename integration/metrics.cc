@@ -41,12 +41,13 @@ size_t CharacterBytes(std::string_view text) {
   return overlong || too_large ? 0 : bytes;
 }
 
+// A byte that is no UTF-8 becomes \xE9, and what looks like that \x5CxE9, so that values that differ stay different.
 void AppendEscaped(std::string_view value, std::string* text) {
   while (!value.empty()) {
     const size_t bytes = CharacterBytes(value);
     const std::string_view character = value.substr(0, bytes);
-    if (bytes == 0) {
-      *text += '?';
+    if (bytes == 0 || value.starts_with("\\x")) {
+      fmt::format_to(std::back_inserter(*text), "\\\\x{:02X}", static_cast<unsigned char>(value[0]));
     } else if (character == "\n") {
       *text += "\\n";
     } else {

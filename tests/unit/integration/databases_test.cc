@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -255,6 +256,16 @@ TEST_F(DatabasesTest, AreRefusedWhereTheyCannotBe) {
   EXPECT_EQ(FiguresOf(main, "b").limits.dram.reserved_percent, 50u);
   EXPECT_FALSE(GetHybridStats(main.get())->SetDatabaseLimits({}).ok());
   EXPECT_EQ(GetHybridStats(main.get())->SharedBy().size(), 2u);
+}
+
+TEST_F(DatabasesTest, NamesThatDifferHaveSeriesThatDiffer) {
+  const CachePtr main = Open(OptionsOf(32 << 20, file_));
+  const CachePtr first = Share(main, "caf\xE9"), second = Share(main, "caf\xE8"), third = Share(main, R"(caf\xE9)");
+  const test::OpenMetrics read =
+      test::OpenMetricsReader::Read(MetricsText(GetHybridStats(main.get())->Metrics(), MetricsFormat::kOpenMetrics));
+  EXPECT_THAT(read.violations, ::testing::IsEmpty());
+  const std::vector<std::string>& series = read.families.at("mezzanine_database_scm_bytes").series;
+  EXPECT_EQ(std::set<std::string>(series.begin(), series.end()).size(), 4u);
 }
 
 TEST_F(DatabasesTest, WhatIsDividedIsTheTotalWhateverAViewWasTold) {

@@ -50,7 +50,7 @@ TEST(MetricsText, EscapesLabelValues) {
   EXPECT_EQ(read.at("mezzanine_x{of=\"" + hostile + "\"}"), 1);
 }
 
-TEST(MetricsText, ReplacesWhatIsNoUtf8) {
+TEST(MetricsText, WritesBytesThatAreNoUtf8AsNumbers) {
   const auto written = [](std::string_view value) {
     const std::string text = MetricsText({Gauge(std::string(value))}, MetricsFormat::kOpenMetrics);
     const size_t begin = text.find("of=\"") + 4;
@@ -58,12 +58,14 @@ TEST(MetricsText, ReplacesWhatIsNoUtf8) {
   };
   for (const std::string_view good : {"\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80", "\xF4\x8F\xBF\xBF", "\x7F"})
     EXPECT_EQ(written(good), good);
-  EXPECT_EQ(written("\xFF"), "?");
-  EXPECT_EQ(written("a\xC3"), "a?") << "cut off";
-  EXPECT_EQ(written("\xC0\xAF"), "??") << "overlong";
-  EXPECT_EQ(written("\xE0\x80\xAF"), "???") << "overlong";
-  EXPECT_EQ(written("\xED\xA0\x80"), "???") << "half of a pair";
-  EXPECT_EQ(written("\xF4\x90\x80\x80"), "????") << "beyond Unicode";
+  EXPECT_EQ(written("\xFF"), R"(\\xFF)");
+  EXPECT_EQ(written("a\xC3"), R"(a\\xC3)") << "cut off";
+  EXPECT_EQ(written("\xC0\xAF"), R"(\\xC0\\xAF)") << "overlong";
+  EXPECT_EQ(written("\xE0\x80\xAF"), R"(\\xE0\\x80\\xAF)") << "overlong";
+  EXPECT_EQ(written("\xED\xA0\x80"), R"(\\xED\\xA0\\x80)") << "half of a pair";
+  EXPECT_EQ(written("\xF4\x90\x80\x80"), R"(\\xF4\\x90\\x80\\x80)") << "beyond Unicode";
+  EXPECT_EQ(written(R"(a\y)"), R"(a\\y)");
+  EXPECT_EQ(written(R"(\xFF)"), R"(\\x5CxFF)") << "is another value than the byte";
 }
 
 TEST(MetricsText, PrometheusFormatNamesWhatTheTypeAdds) {
