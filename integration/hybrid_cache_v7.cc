@@ -445,6 +445,7 @@ bool HybridCacheV7::InDram(const Slice& key) {
 // A compaction has found it. 7.8 does not tell data blocks from others: those have no such entries.
 void HybridCacheV7::NoteParent(HybridCore& core, const Slice& key, const CacheItemHelper* helper, void* value,
                                Standing standing) {
+  core.offered().NoteReadByCompaction();
   read_back_->NoteParent(standing, core.Frequency(BlockKey::FromBytes(key.data())), [=]() -> std::span<std::byte> {
     const size_t bytes = helper->size_cb(value);
     std::byte* const copy = ThreadBuffer<HybridCacheV7>::AtLeast(bytes);
@@ -501,6 +502,8 @@ rocksdb::Cache::Handle* HybridCacheV7::Lookup(const Slice& key, const CacheItemH
   Handle* const handle = LookupScm(*core, key, helper, create, priority, stats);
   if (handle == nullptr) {
     core->observers().NoteMiss(BlockKey::FromBytes(key.data()), BlockRole::kOther);
+    if (read_back_ != nullptr && OnCompactionThread()) [[unlikely]]
+      core->offered().NoteReadByCompaction();
     user_->counters().Add(Event::kMiss, BlockRole::kOther);
   }
   return handle;

@@ -12,7 +12,7 @@ class OfferedCounts {
  public:
   void NoteByFlush() { by_flushes_.fetch_add(1, std::memory_order_relaxed); }
   void NoteByCompaction() { by_compactions_.fetch_add(1, std::memory_order_relaxed); }
-  // A data block that a compaction has looked up.
+  // A data block that a compaction has looked up; on 7.8, which tells no roles, any block.
   void NoteReadByCompaction() { read_by_compactions_.fetch_add(1, std::memory_order_relaxed); }
   // The size of a memtable that was flushed. Monitoring compares the largest with the tiers.
   void NoteFlush(uint64_t bytes) {

@@ -2529,6 +2529,8 @@ MUTANTS = (
              "MetricsText.*", (r'bytes == 0 || value.starts_with("\\x")', "bytes == 0")),
     hybrid78("heirs of what was hot are not read back", "read_back.cc", READ_BACK_TEST, "ReadBackTest.WhatWasHot*",
              ("    at->Seek(key);\n    if (at->Valid()) continue;", "    if (at->Valid()) continue;")),
+    hybrid78("what compactions miss is not told", "hybrid_cache_v7.cc", READ_BACK_TEST, "ReadBackTest.Monitoring*",
+             ("      core->offered().NoteReadByCompaction();\n", "      static_cast<void>(core);\n")),
     hybrid78("a closing database does not wait for the read", "read_back.cc", READ_BACK_TEST,
              "ReadBackTest.ADatabaseThatCloses*",
              ("  changed_.wait(lock, [&] { return reading_ != database.get(); });\n", "")),

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -67,6 +68,13 @@ class ReadBackTest : public CompactedDb {
 
   uint64_t Kept() const { return stats_->Decisions().of(DecisionPoint::kWarm, Action::kToScm); }
   ReadBackCounts Counts() const { return stats_->read_back()->counts(); }
+  // What the metrics say.
+  double Told(std::string_view name) const {
+    for (const MetricFamily& family : stats_->Metrics()) {
+      if (family.name == name) return family.samples.front().value;
+    }
+    return -1;
+  }
   uint64_t FlashReads() const override { return files_->reads.load(); }
   void ExpectHalfKept(uint64_t before = 0) {
     EXPECT_NEAR(static_cast<double>(Kept() - before), kBlocks / 2.0, kBlocks / 20.0);
@@ -89,6 +97,14 @@ TEST_F(ReadBackTest, WhatWasHotIsFoundInScmAfterACompaction) {
   EXPECT_EQ(Counts().failed + Counts().dropped, 0u);
   ExpectFirstHalfFound(1);
   EXPECT_NE(stats_->Report().find(" were read back after compactions, by "), std::string::npos);
+}
+
+TEST_F(ReadBackTest, MonitoringIsToldWhatCompactionsLookUp) {
+  Open();
+  Write(1);
+  KnowFirstHalf(1);
+  CompactAndDrain();
+  EXPECT_GT(Told("mezzanine_compaction_looked_up"), 0.9 * kBlocks) << "what they found, and what they did not";
 }
 
 // The reader's handles are charged to a DRAM tier that is full.
