@@ -67,7 +67,7 @@ CoreFigures HybridCore::Figures() const {
     figures.staged_puts = scm_->staged_puts();
     figures.unstaged_puts = scm_->unstaged_puts();
   }
-  if (read_back_ != nullptr) figures.read_back = read_back_->counts();
+  figures.read_back = read_back_counters_.Read();
   figures.offered_by_flushes = offered_.by_flushes();
   figures.offered_by_compactions = offered_.by_compactions();
   figures.read_by_compactions = offered_.read_by_compactions();

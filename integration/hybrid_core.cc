@@ -135,7 +135,8 @@ std::unique_ptr<ReadBack> HybridCore::MakeReadBack(rocksdb::Cache* cache) {
   return std::make_unique<ReadBack>(
       ReadBack::Cache{.cache = cache,
                       .is_forgotten = [this](FileId file) { return scm_->IsForgotten(file); },
-                      .blocks_offered = [this] { return offered_.by_compactions(); }});
+                      .blocks_offered = [this] { return offered_.by_compactions(); },
+                      .counters = &read_back_counters_});
 }
 
 uint64_t HybridCore::BlockCapacity() const { return flow_.BlockCapacity(scm_->capacity_bytes()); }

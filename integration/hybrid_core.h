@@ -143,7 +143,7 @@ class HybridCore final : private SurvivorJudge {
   // Makes what reads heirs back into `cache`, whose core this is. Null with heirs=off. It must be destroyed before
   // this.
   std::unique_ptr<ReadBack> MakeReadBack(rocksdb::Cache* cache);
-  // The report shows the figures of this one, which may be null. Call it once, before the first look-up.
+  // Our DRAM figures include what this one takes, which may be null. Call it once, before the first look-up.
   void ShowReadBack(const ReadBack* read_back) { read_back_ = read_back; }
   // The policy's estimate of how often the block was asked for lately.
   uint8_t Frequency(const BlockKey& key) const { return flow_.Frequency(key); }
@@ -258,6 +258,7 @@ class HybridCore final : private SurvivorJudge {
   LookUpObservers observers_{options_, dram_, flow_};
   std::optional<WarmDram> warm_;  // set once the cache is open
   OfferedCounts offered_;
+  ReadBackCounters read_back_counters_;         // of this cache and of all databases that share it
   const ReadBack* read_back_ = nullptr;         // null if nothing is read back; does not change once in use
   std::function<DramTierUse()> dram_tier_use_;  // empty if not known; does not change once blocks are looked up
   std::unique_ptr<MetricsEndpoint> metrics_;    // null without metrics=; last, so that its thread ends first

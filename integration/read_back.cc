@@ -195,7 +195,7 @@ class ReadBack::Files final : public rocksdb::FileSystemWrapper {
   ReadBack* const reader_;
 };
 
-ReadBack::ReadBack(Cache cache) : cache_(std::move(cache)), id_(NextId()) {}
+ReadBack::ReadBack(Cache cache) : cache_(std::move(cache)), id_(NextId()), counts_(*cache_.counters) {}
 
 ReadBack::~ReadBack() { Stop(); }
 
@@ -375,8 +375,7 @@ void ReadBack::Read(Item& item) {
   } catch (...) {  // without memory
     read_failed_ = true;
   }
-  counts_.files.fetch_add(1, std::memory_order_relaxed);
-  if (read_failed_) counts_.failed.fetch_add(1, std::memory_order_relaxed);
+  (read_failed_ ? counts_.failed : counts_.whole).fetch_add(1, std::memory_order_relaxed);
 }
 
 // As the database's own tables, but for what nobody needs here. Index and filters are not cached: they are read for us
@@ -450,15 +449,16 @@ void ReadBack::OnRead(uint64_t bytes) {
                     [this] { return stop_.load(std::memory_order_relaxed); });
 }
 
-ReadBackCounts ReadBack::counts() const {
+ReadBackCounts ReadBackCounters::Read() const {
   const auto read = [](const std::atomic<uint64_t>& count) { return count.load(std::memory_order_relaxed); };
-  return {.reads = read(counts_.reads),
-          .bytes = read(counts_.bytes),
-          .files = read(counts_.files),
-          .blocks = read(counts_.blocks),
-          .failed = read(counts_.failed),
-          .dropped = read(counts_.dropped),
-          .skipped = read(counts_.skipped)};
+  const uint64_t failed_now = read(failed);
+  return {.reads = read(reads),
+          .bytes = read(bytes),
+          .files = read(whole) + failed_now,
+          .blocks = read(blocks),
+          .failed = failed_now,
+          .dropped = read(dropped),
+          .skipped = read(skipped)};
 }
 
 }  // namespace mezz

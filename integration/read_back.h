@@ -38,6 +38,14 @@ struct ReadBackCounts {
   uint64_t skipped = 0;  // compactions, or parts of one, left out because too few such blocks are asked for
 };
 
+// Those counts as they are counted. Relaxed, because they are figures only. A file is `whole` or `failed`, once it is
+// known which.
+struct ReadBackCounters {
+  std::atomic<uint64_t> reads{0}, bytes{0}, whole{0}, blocks{0}, failed{0}, dropped{0}, skipped{0};
+
+  ReadBackCounts Read() const;
+};
+
 // The user keys of the blocks that a compaction has found in the cache, in the order of its reading.
 //
 // Not thread-safe. Takes at most kBytesMax. As that fills, only every second, fourth, ... key of a block is kept.
@@ -117,6 +125,7 @@ class ReadBack {
     rocksdb::Cache* cache = nullptr;           // must outlive this
     std::function<bool(FileId)> is_forgotten;  // true if the file is known to be deleted
     std::function<uint64_t()> blocks_offered;  // how many blocks of compactions RocksDB itself has offered so far
+    ReadBackCounters* counters = nullptr;      // must outlive this; those of all databases that share the tier
   };
   // The thread starts when there is something to read.
   explicit ReadBack(Cache cache);
@@ -164,7 +173,8 @@ class ReadBack {
   void NoteHit(const BlockKey& key) noexcept { worth_.NoteHit(key); }
   void OnFileDeleted(FileId file) noexcept { worth_.OnFileDeleted(file); }
 
-  ReadBackCounts counts() const;
+  // Of all databases that share the tier.
+  ReadBackCounts counts() const { return counts_.Read(); }
   // Waits until the queue is empty; for tests.
   void Drain();
 
@@ -213,10 +223,7 @@ class ReadBack {
   uint64_t free_ns_ = 0;  // until then kBytesPerSecond allows no further read
   bool read_failed_ = false;
 
-  // Relaxed, because they are figures only.
-  struct {
-    std::atomic<uint64_t> reads{0}, bytes{0}, files{0}, blocks{0}, failed{0}, dropped{0}, skipped{0};
-  } counts_;
+  ReadBackCounters& counts_;
 };
 
 }  // namespace mezz

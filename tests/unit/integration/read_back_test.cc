@@ -107,6 +107,19 @@ TEST_F(ReadBackTest, MonitoringIsToldWhatCompactionsLookUp) {
   EXPECT_GT(Told("mezzanine_compaction_looked_up"), 0.9 * kBlocks) << "what they found, and what they did not";
 }
 
+TEST_F(ReadBackTest, MonitoringIsToldWhatDatabasesThatShareReadBack) {
+  std::shared_ptr<rocksdb::Cache> main;
+  ASSERT_TRUE(NewHybridCache(cache_options_, &main).ok());
+  ASSERT_TRUE(ForDatabase(main, "view", {}, &cache_).ok());
+  stats_ = GetHybridStats(cache_.get());
+  Open();
+  Write(1);
+  KnowFirstHalf(1);
+  CompactAndDrain();
+  EXPECT_GT(Told("mezzanine_read_back_reads"), 0);
+  EXPECT_GT(Told("mezzanine_read_back_blocks"), 0);
+}
+
 // The reader's handles are charged to a DRAM tier that is full.
 TEST_F(ReadBackTest, WhatItsHandlesEvictIsDemoted) {
   cache_options_.dram_bytes = 1 << 20;
