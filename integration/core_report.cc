@@ -97,6 +97,21 @@ std::string DatabasesText(const CoreFigures& figures) {
   return text;
 }
 
+// Of several media the advice is for all together, so each must be such that it would be given for that one alone.
+std::string AdviceText(const CoreFigures& figures) {
+  const ScmOptions& scm = figures.options.scm;
+  std::string advice;
+  if (figures.members.empty()) return PackingAdvice(scm.medium, figures.medium, figures.counters);
+  for (size_t number = 0; number < figures.members.size(); ++number) {
+    MediumInfo medium = figures.medium;
+    medium.description = figures.members[number].description;
+    medium.persistent_memory = IsPersistentMemory(medium.description);
+    advice = PackingAdvice(scm.members[number].medium, medium, figures.counters);
+    if (advice.empty()) break;
+  }
+  return advice;
+}
+
 // What the tier packed since it was opened: blocks' bytes over bytes stored.
 std::string PackedText(const CoreFigures& figures) {
   const HybridCacheOptions& options = figures.options;
@@ -113,7 +128,7 @@ std::string PackedText(const CoreFigures& figures) {
     fmt::format_to(out, "flash.miss_ns: {}\npack.zstd_percent: {}\n", *figures.flash_read_ns, *figures.zstd_percent);
   if (figures.staged_puts)
     fmt::format_to(out, "pack.staged: {}\npack.stage_full: {}\n", *figures.staged_puts, *figures.unstaged_puts);
-  return text + PackingAdvice(options.scm.medium, figures.medium, counters);
+  return text + AdviceText(figures);
 }
 
 }  // namespace

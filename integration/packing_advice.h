@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "cache/counters.h"
 #include "cache/media/medium.h"
@@ -11,6 +12,11 @@
 #include "fmt/format.h"
 
 namespace mezz {
+
+// Whether a medium that is described so is persistent memory: a device of it, or a file that DAX maps.
+inline bool IsPersistentMemory(std::string_view description) {
+  return description.starts_with("devdax ") || description.ends_with("-dax)");
+}
 
 // A line of the report for a medium of ordinary DRAM, of this process or on tmpfs, if the blocks do not pack well;
 // empty otherwise.

@@ -2525,6 +2525,8 @@ MUTANTS = (
     hybrid78("7.8: idle large blocks are pinned", "hybrid_cache_v7.cc", "model/hybrid_cache_v7_fuzz_test",
              "All/HybridCacheV7Fuzz.NeverLies/*_small_shards*",
              (" - std::min<size_t>(standalone, large_.listed_bytes());", ";")),
+    hybrid78("advice is for the last of several media", "core_report.cc", "unit/integration/packing_advice_test",
+             "PackingAdvice.*", ("    if (advice.empty()) break;\n", "")),
     hybrid78("what looks like an escape in a label stays", "metrics.cc", "unit/integration/metrics_test",
              "MetricsText.*", (r'bytes == 0 || value.starts_with("\\x")', "bytes == 0")),
     hybrid78("heirs of what was hot are not read back", "read_back.cc", READ_BACK_TEST, "ReadBackTest.WhatWasHot*",

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "integration/core_figures.h"
+
 namespace mezz {
 namespace {
 
@@ -45,6 +50,32 @@ TEST(PackingAdvice, IsSilentOnOtherMemory) {
       "");
   EXPECT_EQ(PackingAdvice(MediumKind::kFile, {.description = "", .emulated = true}, counters), "");
   EXPECT_NE(PackingAdvice(MediumKind::kFile, {.description = "", .emulated = false}, counters), "");
+}
+
+TEST(PackingAdvice, IsSilentUnlessEachOfSeveralMediaIsDram) {
+  struct Member {
+    MediumKind kind;
+    std::string description;
+  };
+  const Member dram{MediumKind::kAnonymous, "DRAM of this process"},
+      tmpfs{MediumKind::kFile, "file /dev/shm/x (tmpfs)"};
+  const Member node{MediumKind::kNumaNode, "numa node 1 (no CPUs)"}, dax{MediumKind::kFile, "file /a/x (ext4-dax)"};
+  const auto advised = [](const std::vector<Member>& members) {
+    CoreFigures figures;
+    figures.options.scm.pack = PackMode::kAuto;
+    figures.medium.emulated = false;
+    figures.counters = Packed(0, 0, 5000);
+    for (const Member& member : members) {
+      figures.options.scm.members.push_back({.medium = member.kind, .capacity_bytes = 16 << 20});
+      figures.members.push_back({.description = member.description});
+    }
+    return ToReport(figures, UriKind::kHybrid).find("advice: ") != std::string::npos;
+  };
+  EXPECT_TRUE(advised({dram, tmpfs}));
+  EXPECT_FALSE(advised({node, node}));
+  EXPECT_FALSE(advised({tmpfs, node}));
+  EXPECT_FALSE(advised({node, tmpfs}));
+  EXPECT_FALSE(advised({dax, tmpfs}));
 }
 
 }  // namespace
