@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "integration/metrics_endpoint.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -18,6 +22,7 @@
 #include "cache/base/if_memory.h"
 #include "cache/base/start_thread.h"
 #include "cache/base/write_file.h"
+#include "cache/media/child_rules.h"
 #include "fmt/format.h"
 #include "integration/metrics_server.h"
 #include "integration/metrics_target.h"
@@ -51,6 +56,49 @@ class FileClaims {
   std::set<std::pair<pid_t, std::string>> paths_;  // guarded by mutex_
 };
 
+// An empty file beside the one that is written, locked as long as this lives: that one itself is replaced each time.
+class LockBeside {
+ public:
+  LockBeside() = default;
+  LockBeside(const LockBeside&) = delete;
+  LockBeside& operator=(const LockBeside&) = delete;
+  ~LockBeside() {
+    if (fd_ < 0) return;
+    in_children_.CloseInChild(-1);
+    unlink(path_.c_str());
+    close(fd_);
+  }
+
+  // False: another process has it. Where no file can be locked, nobody has.
+  bool Take(const std::string& path) {
+    path_ = path + ".lock";
+    while (fd_ < 0) {
+      fd_ = open(path_.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+      if (fd_ < 0) return true;
+      const bool locked = flock(fd_, LOCK_EX | LOCK_NB) == 0;
+      const bool taken = !locked && errno == EWOULDBLOCK;
+      if (locked && IsStillThere()) break;
+      close(std::exchange(fd_, -1));
+      if (!locked) return !taken;
+    }
+    in_children_.CloseInChild(fd_);
+    return true;
+  }
+
+ private:
+  // False: who had it before has removed it.
+  bool IsStillThere() const {
+    struct stat ours = {};
+    struct stat there = {};
+    return fstat(fd_, &ours) == 0 && stat(path_.c_str(), &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+  }
+
+  std::string path_;
+  int fd_ = -1;
+  ChildRules in_children_;
+};
+
 class FileEndpoint final : public MetricsEndpoint {
  public:
   static Status Open(const MetricsTarget& target, std::unique_ptr<MetricsEndpoint>* endpoint);
@@ -67,6 +115,7 @@ class FileEndpoint final : public MetricsEndpoint {
   // In a child it is left to the parent's threads.
   struct State {
     std::string claimed;  // empty: nothing
+    LockBeside beside;
     std::string path;
     MetricsFormat format = MetricsFormat::kOpenMetrics;
     DeliveryCounts counts;
@@ -103,6 +152,11 @@ Status FileEndpoint::Open(const MetricsTarget& target, std::unique_ptr<MetricsEn
         "metrics={}: another cache of this process writes this file: give each cache one of its own", target.text));
   }
   state->claimed = claim;
+  const std::string replaced = ReplaceableFile(target.path);
+  if (!replaced.empty() && !state->beside.Take(std::filesystem::absolute(replaced, error).string())) {
+    return Status::Busy(fmt::format(
+        "metrics={}: a cache of another process writes this file: give each cache one of its own", target.text));
+  }
   state->path = target.path;
   if (target.path.ends_with(".prom")) state->format = MetricsFormat::kPrometheus;
   state->thread = StartThread("mezz-metrics", [state] { state->Run(); });

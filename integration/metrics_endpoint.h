@@ -36,7 +36,8 @@ class MetricsEndpoint {
   static constexpr uint64_t kDramBytes = 1 << 20;
 
   // Takes the socket or the file, so that every error shows now. If `metrics` is empty, *endpoint stays null. kBusy if
-  // another cache of this or another process has it. A socket at which nobody answers is replaced.
+  // another cache of this or another process has it, which for a file PATH a lock on PATH.lock tells. A socket at which
+  // nobody answers is replaced.
   static Status Open(const std::string& metrics, std::unique_ptr<MetricsEndpoint>* endpoint);
   virtual ~MetricsEndpoint() = default;
   MetricsEndpoint(const MetricsEndpoint&) = delete;

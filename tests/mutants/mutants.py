@@ -2527,6 +2527,8 @@ MUTANTS = (
              (" - std::min<size_t>(standalone, large_.listed_bytes());", ";")),
     hybrid78("advice is for the last of several media", "core_report.cc", "unit/integration/packing_advice_test",
              "PackingAdvice.*", ("    if (advice.empty()) break;\n", "")),
+    hybrid78("two processes write one file of metrics", "metrics_endpoint.cc", "unit/integration/metrics_endpoint_test",
+             "*TwoProcesses*", ("if (!locked) return !taken;", "if (!locked) return taken;")),
     hybrid78("what looks like an escape in a label stays", "metrics.cc", "unit/integration/metrics_test",
              "MetricsText.*", (r'bytes == 0 || value.starts_with("\\x")', "bytes == 0")),
     hybrid78("heirs of what was hot are not read back", "read_back.cc", READ_BACK_TEST, "ReadBackTest.WhatWasHot*",

@@ -355,6 +355,31 @@ TEST_F(MetricsEndpointTest, TwoCachesDoNotShareAFile) {
   Serve("file:" + path);
 }
 
+TEST_F(MetricsEndpointTest, TwoProcessesDoNotShareAFile) {
+  const std::string metrics = "file:" + (folder_ / "file").string();
+  auto first = Serve(metrics);
+  const auto opens_elsewhere = [&] {
+    const pid_t child = fork();
+    if (child == 0) {
+      std::unique_ptr<MetricsEndpoint> endpoint;
+      const Status status = Open(metrics, &endpoint);
+      const bool busy = status.code() == Status::Code::kBusy && status.message().find("process") != std::string::npos;
+      _exit(status.ok() ? 1 : busy ? 0 : 2);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    return WEXITSTATUS(status);
+  };
+  EXPECT_EQ(opens_elsewhere(), 0) << "1: it opened; 2: for another reason";
+  EXPECT_EQ(opens_elsewhere(), 0) << "a child that ends leaves the lock";
+  first.reset();
+  EXPECT_EQ(Files(), 1) << "the lock is left";
+  EXPECT_EQ(opens_elsewhere(), 1);
+  std::ofstream(folder_ / "file.lock");  // of a process that was killed
+  Serve(metrics);
+}
+
 TEST_F(MetricsEndpointTest, AFullDiskLeavesTheLastFile) {
   const std::string path = folder_ / "file";
   Serve("file:" + path, /*bytes=*/10);
