@@ -28,7 +28,6 @@ if(TARGET mezz_simulator)
     # One thread, minutes.
     mezz_test(model/sim_flow_test APART LABELS model DEPS mezz::simulator mezz::rocksdb TSAN_LONG)
   endif()
-  mezz_bench(bench/sim_bench DEPS mezz::simulator)
   find_package(Python3 COMPONENTS Interpreter)
   if(Python3_FOUND)
     add_test(NAME tools/plot_refuses_what_is_no_result

@@ -10,7 +10,6 @@ if(TARGET mezz_traces)
   mezz_test(unit/workloads/public_samples_test LABELS unit DEPS mezz::readers DEFINITIONS ${traces_folder})
   mezz_test(unit/trace/info_test LABELS unit DEPS mezz::traces mezz::simulator)
   mezz_test(unit/trace/convert_test LABELS unit DEPS mezz::traces mezz::simulator)
-  mezz_bench(bench/trace_reader_bench DEPS mezz::traces ${MEZZ_FMT})
 
   if(TARGET mezz_trace)
     # What it refuses, as it is run: the arguments, and what the message must say.
