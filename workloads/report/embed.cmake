@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes OUT, a C++ source that defines NAME (such as mezz::kReportPage, declared in HEADER): FOLDER's page.html with
-# common.css and common.js of this folder in it, and FOLDER's page.css, where there is one, and page.js.
-#   cmake -DFOLDER=... -DHEADER=... -DNAME=... -DOUT=... -P embed.cmake
-file(READ ${FOLDER}/page.html page)
+# Writes OUT, a C++ source that defines NAME (such as mezz::kReportPage, declared in HEADER): this folder's page.html
+# for PROGRAM, with common.css and common.js in it, and FOLDER's page.css, where there is one, and page.js.
+#   cmake -DFOLDER=... -DPROGRAM=... -DHEADER=... -DNAME=... -DOUT=... -P embed.cmake
+file(READ ${CMAKE_CURRENT_LIST_DIR}/page.html page)
 file(READ ${CMAKE_CURRENT_LIST_DIR}/common.css style)
 file(READ ${CMAKE_CURRENT_LIST_DIR}/common.js script)
 if(EXISTS ${FOLDER}/page.css)
@@ -11,11 +11,12 @@ if(EXISTS ${FOLDER}/page.css)
 endif()
 file(READ ${FOLDER}/page.js own_script)
 string(APPEND script "${own_script}")
+string(REPLACE "@PROGRAM@" "${PROGRAM}" page "${page}")
 string(REPLACE "@STYLE@" "${style}" page "${page}")
 string(REPLACE "@SCRIPT@" "${script}" page "${page}")
 string(FIND "${page}" ")PAGE\"" closing)
 if(NOT closing EQUAL -1)
-  message(FATAL_ERROR "${FOLDER}/page.* must not hold the characters that end a raw string")
+  message(FATAL_ERROR "page.html and ${FOLDER}/page.* must not hold the characters that end a raw string")
 endif()
 file(WRITE ${OUT} "// Made from ${FOLDER}/page.* by embed.cmake.\n#include \"${HEADER}\"\n\n"
   "const std::string_view ${NAME} = R\"PAGE(${page})PAGE\";\n")

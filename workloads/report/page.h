@@ -6,10 +6,10 @@
 
 namespace mezz {
 
-// Holds kFieldsPlace and, behind it, kReportPlace once.
+// Holds kReportPlace and kFieldsPlace once.
 extern const std::string_view kReportPage;
 // Where the fields and the result go, as JSON.
-inline constexpr std::string_view kFieldsPlace = "@FIELDS@";
+inline constexpr std::string_view kFieldsPlace = "'@FIELDS@'";
 inline constexpr std::string_view kReportPlace = "@RESULT@";
 
 }  // namespace mezz

@@ -2,45 +2,9 @@
 // Draws a result of mezz_replay.
 'use strict';
 (() => {
-  const {
-    absent,
-    bytes,
-    canvas,
-    count,
-    decades,
-    disc,
-    drawing,
-    factList,
-    figure,
-    formatted,
-    frame,
-    html,
-    isNumber,
-    linear,
-    manifestTable,
-    MARGIN,
-    niceTicks,
-    NONE,
-    noteList,
-    path,
-    percent,
-    perSecond,
-    plain,
-    result,
-    section,
-    show,
-    spreadOf,
-    svg,
-    time,
-    times,
-    valueText,
-    whole,
-    wideTable,
-    withoutFolder,
-  } = Page;
   const blockMode = result.mode === 'block';
   const options = result.options || {};
-  const fields = JSON.parse(document.getElementById('fields').textContent);  // workloads/replay/engine/fields.h
+  const fields = '@FIELDS@';  // workloads/replay/engine/fields.h: HtmlReport puts them here
 
   const fixed = (digitsBehind) => formatted((value) => value.toFixed(digitsBehind));
   // How a figure is shown, by its unit.

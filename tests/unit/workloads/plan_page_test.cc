@@ -38,7 +38,7 @@ TEST(PlanPage, IsOnePageThatFetchesNothing) {
 TEST(PlanPage, SharesItsStyleAndHelpersWithTheReplaysPage) {
   const std::string plan = HtmlPlan(json::object());
   const std::string replay = HtmlReport(json::object());
-  for (const char* shared : {"--c0: #0b62a3;", "const Page = (() => {", "@media print {"}) {
+  for (const char* shared : {"--c0: #0b62a3;", "const canvas = (width, height, ...children) =>", "@media print {"}) {
     EXPECT_THAT(plan, HasSubstr(shared));
     EXPECT_THAT(replay, HasSubstr(shared));
   }

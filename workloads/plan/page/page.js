@@ -2,41 +2,6 @@
 // Draws an answer of mezz_plan (docs/reference/plan.md, "The JSON"), and turns its prices and capacities in the page.
 'use strict';
 (() => {
-  const {
-    bytes,
-    canvas,
-    count,
-    digits,
-    drawing,
-    factList,
-    figure,
-    formatted,
-    frame,
-    html,
-    isNumber,
-    linear,
-    manifestTable,
-    MARGIN,
-    niceTicks,
-    NONE,
-    noteList,
-    path,
-    percent,
-    perSecond,
-    plain,
-    redraw,
-    result,
-    section,
-    show,
-    svg,
-    time,
-    times,
-    valueText,
-    whole,
-    wideTable,
-    withoutFolder,
-  } = Page;
-
   // ---- What the answer says ----------------------------------------------------------------------------------------
 
   const book = result.price_book || {};

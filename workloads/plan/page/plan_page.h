@@ -8,7 +8,8 @@
 
 namespace mezz::plan {
 
-// page.html with page.css, page.js and what it shares with mezz_replay's report; holds kReportPlace once.
+// workloads/report/page.html with page.css, page.js and what it shares with mezz_replay's report; holds kReportPlace
+// once.
 extern const std::string_view kPlanPage;
 
 // The page for what AnswerJson made. It fetches nothing, and no text of the answer can leave its place in the page.
