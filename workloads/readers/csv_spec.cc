@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <span>
 
 #include "workloads/readers/fields.h"
 
@@ -17,83 +16,29 @@ constexpr std::string_view kRoleNames[kCsvRoles] = {"key",   "time",   "size",  
                                                     "count", "device", "device2", "offset", "sector",   "sectors"};
 constexpr std::string_view kDelimiters = ",;\t|";
 
-// Well-known names, best first. Blanks, '_' and '-' do not count, nor does case.
-constexpr std::string_view kKeyNames[] = {"key",
-                                          "id",
-                                          "objid",
-                                          "objectid",
-                                          "obj",
-                                          "object",
-                                          "cachekey",
-                                          "itemid",
-                                          "item",
-                                          "blockid",
-                                          "block",
-                                          "pageid",
-                                          "page",
-                                          "url",
-                                          "uri",
-                                          "hashedpathquery",
-                                          "hashedhostpathquery",
-                                          "documentid",
-                                          "docid",
-                                          "contentid",
-                                          "fileid",
-                                          "filename",
-                                          "keyid",
-                                          "keyhash",
-                                          "hashedkey",
-                                          "anonymizedkey",
-                                          "objecthash"};
-constexpr std::string_view kTimeNames[] = {"time",         "timestamp",    "ts",        "t",        "datetime",
-                                           "date",         "optime",       "realtime",  "unixtime", "epoch",
-                                           "relativeunix", "relativetime", "clocktime", "arrival",  "arrivaltime",
-                                           "requesttime",  "eventtime",    "starttime"};
-constexpr std::string_view kSizeNames[] = {"size",    "bytes",       "objsize",      "objectsize",    "valuesize",
-                                           "valsize", "valuebytes",  "responsesize", "contentlength", "blocksize",
-                                           "reqsize", "requestsize", "iosize",       "length",        "len",
-                                           "nbytes",  "sizebytes",   "filesize",     "itemsize",      "pagesize"};
-constexpr std::string_view kOperationNames2[] = {"op",      "operation", "optype",  "opcode",      "opname",
-                                                 "type",    "iotype",    "reqtype", "requesttype", "cmd",
-                                                 "command", "method",    "rw",      "verb",        "action"};
-constexpr std::string_view kKeySizeNames[] = {"keysize", "keybytes", "ksize", "keylen", "keylength"};
-constexpr std::string_view kClientNames[] = {"client", "clientid", "user",   "userid",
-                                             "tenant", "tenantid", "thread", "tid"};
-constexpr std::string_view kCountNames[] = {"opcount", "count"};
-constexpr std::string_view kDeviceNames[] = {"device", "deviceid", "dev",    "disk",     "disknumber",
-                                             "diskid", "lun",      "volume", "volumeid", "asu"};
-constexpr std::string_view kOffsetNames[] = {"offset", "byteoffset", "offsetbytes", "address"};
-constexpr std::string_view kSectorNames[] = {"lba", "lbn", "sector", "startsector", "startlba"};
-constexpr std::string_view kSectorsNames[] = {"sectors", "nsectors", "sectorcount", "numsectors"};
+// Well-known names by role, best first, each between two blanks. Blanks, '_' and '-' of a header do not count, nor does
+// case.
+constexpr std::string_view kWellKnown[kCsvRoles] = {
+    " key id objid objectid obj object cachekey itemid item blockid block pageid page url uri hashedpathquery "
+    "hashedhostpathquery documentid docid contentid fileid filename keyid keyhash hashedkey anonymizedkey "
+    "objecthash ",
+    " time timestamp ts t datetime date optime realtime unixtime epoch relativeunix relativetime clocktime arrival "
+    "arrivaltime requesttime eventtime starttime ",
+    " size bytes objsize objectsize valuesize valsize valuebytes responsesize contentlength blocksize reqsize "
+    "requestsize iosize length len nbytes sizebytes filesize itemsize pagesize ",
+    " op operation optype opcode opname type iotype reqtype requesttype cmd command method rw verb action ",
+    " keysize keybytes ksize keylen keylength ",
+    " client clientid user userid tenant tenantid thread tid ",
+    " opcount count ",
+    " device deviceid dev disk disknumber diskid lun volume volumeid asu ",
+    "",
+    " offset byteoffset offsetbytes address ",
+    " lba lbn sector startsector startlba ",
+    " sectors nsectors sectorcount numsectors "};
 
-std::span<const std::string_view> WellKnown(CsvRole role) {
-  switch (role) {
-    case CsvRole::kKey:
-      return kKeyNames;
-    case CsvRole::kTime:
-      return kTimeNames;
-    case CsvRole::kSize:
-      return kSizeNames;
-    case CsvRole::kOperation:
-      return kOperationNames2;
-    case CsvRole::kKeySize:
-      return kKeySizeNames;
-    case CsvRole::kClient:
-      return kClientNames;
-    case CsvRole::kCount:
-      return kCountNames;
-    case CsvRole::kDevice:
-      return kDeviceNames;
-    case CsvRole::kDevice2:
-      return {};
-    case CsvRole::kOffset:
-      return kOffsetNames;
-    case CsvRole::kSector:
-      return kSectorNames;
-    case CsvRole::kSectors:
-      return kSectorsNames;
-  }
-  return {};
+// Where among them the name stands that a header's is; npos: nowhere.
+size_t RankOf(CsvRole role, std::string_view normal) {
+  return kWellKnown[static_cast<size_t>(role)].find(fmt::format(" {} ", normal));
 }
 
 constexpr std::pair<std::string_view, TimeUnit> kUnitNames[] = {
@@ -213,8 +158,7 @@ Status ParseSetting(std::string_view setting, CsvSpec* spec) {
 
 bool NamesOne(CsvRole role, std::string_view field) {
   TimeUnit unit{};
-  const std::string normal = Normal(role, field, &unit);
-  return std::ranges::find(WellKnown(role), normal) != WellKnown(role).end();
+  return RankOf(role, Normal(role, field, &unit)) != std::string_view::npos;
 }
 
 bool TellsRequests(const std::vector<std::string>& fields) {
@@ -339,13 +283,15 @@ class Resolver {
 
   // The best of the well-known names that is there and free.
   size_t FindKnown(CsvRole role) const {
-    for (const std::string_view known : WellKnown(role)) {
-      for (size_t place = 0; place < fields_.size(); ++place) {
-        TimeUnit unit{};
-        if (layout_.role_of[place] == CsvLayout::kUnused && Normal(role, fields_[place], &unit) == known) return place;
-      }
+    size_t best = fields_.size(), rank = std::string_view::npos;
+    for (size_t place = 0; place < fields_.size(); ++place) {
+      TimeUnit unit{};
+      if (layout_.role_of[place] != CsvLayout::kUnused) continue;
+      const size_t own = RankOf(role, Normal(role, fields_[place], &unit));
+      if (own < rank) best = place;
+      rank = std::min(rank, own);
     }
-    return fields_.size();
+    return best;
   }
 
   std::string KnownKey() {
