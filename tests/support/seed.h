@@ -8,9 +8,13 @@
 
 namespace mezz::test {
 
-// The seed of this run of a random test, which prints it: MEZZ_SEED=n, or another each time.
+inline bool is_seed_drawn = false;
+
+// The seed of this run of random tests: MEZZ_SEED=n, or another each time. It is printed when it is drawn, and by
+// test_main.cc behind each test that fails.
 inline uint64_t Seed() {
   static const uint64_t seed = [] {
+    is_seed_drawn = true;
     const char* given = std::getenv("MEZZ_SEED");
     const uint64_t chosen = given != nullptr ? std::strtoull(given, nullptr, 0) : std::random_device{}();
     std::fprintf(stderr, "MEZZ_SEED=%llu\n", static_cast<unsigned long long>(chosen));

@@ -10,10 +10,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tests/support/seed.h"
 
 namespace {
 
@@ -35,10 +36,12 @@ struct Selection {
   }
 };
 
-// Says on one line what was not tested and why: tools/check shows these lines.
-class SkipsSaid final : public testing::EmptyTestEventListener {
+// Says on one line what was not tested and why: tools/check shows these lines. Of a failure it says the seed.
+class MoreSaid final : public testing::EmptyTestEventListener {
   void OnTestEnd(const testing::TestInfo& test) override {
     const testing::TestResult& result = *test.result();
+    if (result.Failed() && mezz::test::is_seed_drawn)
+      std::printf("replay with MEZZ_SEED=%llu\n", static_cast<unsigned long long>(mezz::test::Seed()));
     for (int i = 0; result.Skipped() && i < result.total_part_count(); ++i) {
       const testing::TestPartResult& part = result.GetTestPartResult(i);
       if (part.skipped()) std::printf("skipped: %s.%s: %s\n", test.test_suite_name(), test.name(), part.message());
@@ -64,7 +67,7 @@ std::string FilterOf(const Selection& selection) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleMock(&argc, argv);
-  testing::UnitTest::GetInstance()->listeners().Append(new SkipsSaid);
+  testing::UnitTest::GetInstance()->listeners().Append(new MoreSaid);
   Selection selection;
   for (int i = 1; i < argc; ++i) {
     const std::string_view argument = argv[i];

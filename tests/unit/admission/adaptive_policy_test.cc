@@ -70,7 +70,6 @@ class Adaptive : public testing::Test {
   }
 
   const uint64_t seed_ = test::Seed();
-  const testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(seed_)};
   std::mt19937_64 random_{seed_};
   std::unique_ptr<AdaptivePolicy> policy_;
 };

@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-#include <vector>
+#include "tests/support/in_threads.h"
 
 namespace mezz {
 namespace {
@@ -101,9 +100,7 @@ TEST(CodecChoice, AStallCountsLittleAndAReadaheadAsWhatItsMissesCost) {
 
 TEST(CodecChoice, TakesMissesFromManyThreads) {
   CodecChoice choice;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { Settle(&choice, 80 * kUs); });
-  for (std::thread& thread : threads) thread.join();
+  test::InThreads(4, [&](int) { Settle(&choice, 80 * kUs); });
   EXPECT_EQ(choice.codec(), Codec::kZstd);
   EXPECT_EQ(choice.mean_ns(), 80 * kUs);
 }

@@ -4,10 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <thread>
-#include <vector>
 
 #include "cache/base/stripe.h"
+#include "tests/support/in_threads.h"
 
 namespace mezz {
 namespace {
@@ -56,9 +55,7 @@ TEST(DecisionCounters, CountEveryAnswerHoweverManyOneThreadGives) {
 TEST(DecisionCounters, CountWhatAllThreadsGive) {
   constexpr unsigned kThreads = kStripes + 2;
   DecisionCounters counters;
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < kThreads; ++t) threads.emplace_back([&] { CountAll(&counters, 20); });
-  for (std::thread& thread : threads) thread.join();
+  test::InThreads(kThreads, [&](unsigned) { CountAll(&counters, 20); });
   ExpectAll(counters.Snapshot(), uint64_t{20} * kThreads, kThreads);
 }
 

@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-#include <vector>
-
+#include "tests/support/in_threads.h"
 #include "tests/support/random.h"
 
 namespace mezz {
@@ -82,17 +80,13 @@ TEST(DramWindow, WorksForOneBlockAndForNone) {
 // A mutant that loses the state's other fields trips its assertions; the thread sanitizer watches the rest.
 TEST(DramWindow, ThreadsMayDoAllOfItAtOnce) {
   DramWindow window(kDramBlocks);
-  std::vector<std::thread> threads;
-  for (uint64_t thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([&window, thread] {
-      for (uint64_t i = 0; i < 30'000; ++i) {
-        window.OnEviction(Mix(i), i % 3000 > 2000);
-        window.Admits(Mix(i % (thread % 2 == 0 ? 100 : 5000)));
-        if (i % 1000 == 0) window.SetCapacity(1 + i % 7 * kDramBlocks);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::InThreads(4, [&](uint64_t thread) {
+    for (uint64_t i = 0; i < 30'000; ++i) {
+      window.OnEviction(Mix(i), i % 3000 > 2000);
+      window.Admits(Mix(i % (thread % 2 == 0 ? 100 : 5000)));
+      if (i % 1000 == 0) window.SetCapacity(1 + i % 7 * kDramBlocks);
+    }
+  });
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "tests/support/in_threads.h"
 #include "tests/support/seed.h"
 
 namespace mezz {
@@ -39,7 +39,6 @@ class FrequencySketchModel : public testing::TestWithParam<size_t> {};
 
 TEST_P(FrequencySketchModel, IsNeverBelowTheTrueCountAndAgeingHalves) {
   const uint64_t seed = test::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   const size_t keys = GetParam();
   FrequencySketch sketch(keys, seed);
@@ -70,7 +69,6 @@ INSTANTIATE_TEST_SUITE_P(Keys, FrequencySketchModel, testing::Values(1, 31, 33, 
 // At the load it is made for, a key's counters are its own often enough to order keys by.
 TEST(FrequencySketch, ErrsLittleAtOneKeyPerCountedKey) {
   const uint64_t seed = test::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   constexpr size_t kKeys = 50'000;
   FrequencySketch sketch(kKeys, seed);
@@ -94,7 +92,6 @@ TEST(FrequencySketch, ErrsLittleAtOneKeyPerCountedKey) {
 // As many accesses as the policy makes between two halvings, a few keys taking most of them.
 TEST(FrequencySketch, OrdersKeysOfASkewedStream) {
   const uint64_t seed = test::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   constexpr size_t kKeys = 50'000;
   FrequencySketch sketch(kKeys, seed);
@@ -122,7 +119,6 @@ TEST(FrequencySketch, OrdersKeysOfASkewedStream) {
 // All counters of a key lie in one line, so one step of ageing, and only one, halves it.
 TEST(FrequencySketch, AKeyLivesInOneLine) {
   const uint64_t seed = test::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   FrequencySketch sketch(1000, seed);
   ASSERT_EQ(sketch.dram_bytes() - sizeof(sketch), sketch.lines() * 64);
@@ -151,20 +147,15 @@ TEST(FrequencySketch, TakesTwoBytesAKey) {
 // Counts may be lost to a race, but a full counter must never run over into its neighbour.
 TEST(FrequencySketch, StaysWithinItsCountersUnderThreads) {
   const uint64_t seed = test::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   FrequencySketch sketch(1, seed);  // one line
   const uint64_t hot = random();
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&sketch, hot, t] {
-      for (int i = 0; i < 50'000; ++i) {
-        sketch.Increment(hot);
-        if (t == 0 && i % 7 == 0) sketch.AgeNextLine();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::InThreads(4, [&](int t) {
+    for (int i = 0; i < 50'000; ++i) {
+      sketch.Increment(hot);
+      if (t == 0 && i % 7 == 0) sketch.AgeNextLine();
+    }
+  });
   while (sketch.Increment(hot) < FrequencySketch::kMax) {
   }
   // Another key shares one counter of four in eight cases, all four in one of a million.

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <list>
 #include <random>
-#include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "tests/support/in_threads.h"
 #include "tests/support/seed.h"
 
 namespace mezz {
@@ -54,7 +54,6 @@ class GhostModel : public testing::TestWithParam<bool> {};
 
 TEST_P(GhostModel, FindsTheLatestHalfForgetsTheOldAndSeldomErrs) {
   const uint64_t seed = test::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937_64 random(seed);
   Ghost ghost(kEntries, seed);
   Model model;
@@ -160,13 +159,9 @@ TEST(Ghost, LosesNothingToItsNeighboursUnderThreads) {
   constexpr int kThreads = 4;
   constexpr uint64_t kEach = 2000;
   Ghost ghost(31 * 1000);
-  std::vector<std::thread> threads;
-  for (uint64_t t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&ghost, t] {
-      for (uint64_t i = 0; i < kEach; ++i) ghost.Insert(t * kEach + i);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::InThreads(kThreads, [&](uint64_t t) {
+    for (uint64_t i = 0; i < kEach; ++i) ghost.Insert(t * kEach + i);
+  });
   uint64_t found = 0;
   for (uint64_t key = 0; key < kThreads * kEach; ++key) found += ghost.Contains(key);
   EXPECT_GE(found, kThreads * kEach - 8);

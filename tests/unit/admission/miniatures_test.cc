@@ -7,10 +7,10 @@
 #include <list>
 #include <random>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "tests/support/in_threads.h"
 #include "tests/support/random.h"
 #include "tests/support/seed.h"
 
@@ -77,7 +77,6 @@ class MiniaturesVerdict : public testing::TestWithParam<uint64_t> {
   void SetUp() override { RecordProperty("seed", std::to_string(seed_)); }
   const uint64_t scale_ = GetParam();  // 1: every key is sampled
   const uint64_t seed_ = test::Seed();
-  const testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(seed_)};
   std::mt19937_64 random_{seed_};
   Driver driver_{scale_};
 };
@@ -182,9 +181,7 @@ TEST(Miniatures, OfEqualsTheStrictestIsFollowed) {
 
 // At or above the threshold lies just more than kHotShare of DRAM, above it no more than that.
 TEST(Miniatures, TheHotThresholdFillsItsShareOfDram) {
-  const uint64_t seed = test::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test::Seed());
   for (int round = 0; round < 30; ++round) {
     const uint64_t dram_blocks = 50 + random() % 400;
     FrequencySketch sketch(1000, random());
@@ -222,9 +219,7 @@ TEST(Miniatures, TheHotThresholdFillsItsShareOfDram) {
 }
 
 TEST(Miniatures, SampleTheSameNumberOfBlocksWhateverTheCapacity) {
-  const uint64_t seed = test::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test::Seed());
   const FrequencySketch sketch(1, 0);
   for (const uint64_t blocks : {uint64_t{1}, uint64_t{100}, uint64_t{1024}, uint64_t{1025}, uint64_t{320'000},
                                 uint64_t{1} << 20, uint64_t{4'000'000}, uint64_t{1} << 32}) {
@@ -244,9 +239,7 @@ TEST(Miniatures, SampleTheSameNumberOfBlocksWhateverTheCapacity) {
 }
 
 TEST(Miniatures, BearAnySizeAndAnyCall) {
-  const uint64_t seed = test::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test::Seed());
   for (int round = 0; round < 50; ++round) {
     FrequencySketch sketch(100, 1);
     const Miniatures::Options options{.dram_bytes = random() % 3 == 0 ? 0 : random() % 1'000'000,
@@ -282,9 +275,7 @@ TEST(Miniatures, AreStaleOnlyWhereNothingIsFound) {
 // Sixteen times the size at first: one key in as many more is followed, in the same memory, and the verdict still
 // comes.
 TEST(Miniatures, FollowAGrownTierThroughAThinnerSampleInTheSameMemory) {
-  const uint64_t seed = test::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test::Seed());
   Driver driver;
   Miniatures& miniatures = driver.miniatures();
   const size_t bytes = miniatures.dram_bytes();
@@ -308,22 +299,18 @@ TEST(Miniatures, FollowAGrownTierThroughAThinnerSampleInTheSameMemory) {
 
 TEST(Miniatures, ThreadsShareThem) {
   Driver driver;
-  std::vector<std::thread> threads;
-  for (uint64_t t = 0; t < 4; ++t) {
-    threads.emplace_back([&driver, t] {
-      std::mt19937_64 random(t);
-      Miniatures& miniatures = driver.miniatures();
-      for (int i = 0; i < 30'000; ++i) {
-        const uint64_t hash = Mix(random() % 3000);
-        if (i % 2 == 0) {
-          miniatures.OnDramMiss(hash, /*in_scm=*/true, /*enters_dram=*/true);
-        } else {
-          miniatures.OnDramEviction(hash, kBlockBytes, random() % 2 == 0);
-        }
+  test::InThreads(4, [&](uint64_t t) {
+    std::mt19937_64 random(t);
+    Miniatures& miniatures = driver.miniatures();
+    for (int i = 0; i < 30'000; ++i) {
+      const uint64_t hash = Mix(random() % 3000);
+      if (i % 2 == 0) {
+        miniatures.OnDramMiss(hash, /*in_scm=*/true, /*enters_dram=*/true);
+      } else {
+        miniatures.OnDramEviction(hash, kBlockBytes, random() % 2 == 0);
       }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+    }
+  });
   EXPECT_LT(static_cast<size_t>(driver.miniatures().verdict()), kStrictnesses);
   EXPECT_LE(driver.miniatures().hot_frequency(), FrequencySketch::kMax);
 }

@@ -30,9 +30,7 @@ TEST_P(SimplePolicyTable, HoldsForEveryBlock) {
   std::unique_ptr<Policy> policy;
   ASSERT_TRUE(MakePolicy(GetParam().name, {}, &policy).ok());
   EXPECT_EQ(policy->name(), GetParam().name);
-  const uint64_t seed = test::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test::Seed());
   for (int i = 0; i < 10'000; ++i) {
     const BlockFacts block = {.key = {{random(), random()}},
                               .role = static_cast<BlockRole>(random() % kBlockRoles),

@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <thread>
-#include <vector>
+#include "tests/support/in_threads.h"
 
 namespace mezz {
 namespace {
@@ -60,9 +59,7 @@ TEST(PromotionFeedback, A64thOfTheKeysKeepsItAlive) {
 
 TEST(PromotionFeedback, ThreadsShareIt) {
   PromotionFeedback feedback;
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) threads.emplace_back([&feedback] { Evict(&feedback, 50'000, 0); });
-  for (std::thread& thread : threads) thread.join();
+  test::InThreads(4, [&](int) { Evict(&feedback, 50'000, 0); });
   EXPECT_EQ(feedback.offset(), PromotionFeedback::kOffsetMax);
 }
 

@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <thread>
-#include <vector>
 
+#include "tests/support/in_threads.h"
 #include "tests/support/random.h"
 
 namespace mezz {
@@ -113,21 +112,17 @@ TEST(PromotionThreshold, WorksForOneBlockAndForNone) {
 // However many end windows at once, no look-up is lost and no return counted twice: the rate stays what it is.
 TEST(PromotionThreshold, ThreadsMayDoAllOfItAtOnce) {
   PromotionThreshold threshold(kDramBlocks);
-  std::vector<std::thread> threads;
-  for (uint64_t thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([&threshold, thread] {
-      for (uint64_t i = 0; i < 30'000; ++i) {
-        const uint64_t hash = Mix(thread << 32 | i);
-        threshold.OnEviction(hash);
-        threshold.OnDrop(hash);
-        threshold.OnMiss(hash);
-        threshold.OnLookups(1 + i % 1500);
-        EXPECT_GE(threshold.Frequency(10, kGain), 0);
-        if (i % 1000 == 0) threshold.SetCapacity(1 + i % 7 * kDramBlocks);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::InThreads(4, [&](uint64_t thread) {
+    for (uint64_t i = 0; i < 30'000; ++i) {
+      const uint64_t hash = Mix(thread << 32 | i);
+      threshold.OnEviction(hash);
+      threshold.OnDrop(hash);
+      threshold.OnMiss(hash);
+      threshold.OnLookups(1 + i % 1500);
+      EXPECT_GE(threshold.Frequency(10, kGain), 0);
+      if (i % 1000 == 0) threshold.SetCapacity(1 + i % 7 * kDramBlocks);
+    }
+  });
 }
 
 }  // namespace

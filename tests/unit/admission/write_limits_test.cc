@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <atomic>
 #include <random>
-#include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "tests/support/in_threads.h"
 #include "tests/support/seed.h"
 
 namespace mezz {
@@ -44,9 +43,7 @@ class WriteBudgetWindows : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(WriteBudgetWindows, NoneHoldsMoreThanTheRateAndTheBurst) {
   const uint64_t rate = GetParam();
-  const uint64_t seed = test::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test::Seed());
   for (int round = 0; round < 10; ++round) {
     uint64_t now = random() % 2 == 0 ? 0 : random() >> 2;
     WriteBudget budget(rate, [&now] { return now; });
@@ -69,9 +66,7 @@ INSTANTIATE_TEST_SUITE_P(BytesPerSecond, WriteBudgetWindows,
                          testing::Values(1, 1000, 1'000'000, 100'000'000, 20'000'000'000));
 
 TEST(WriteBudget, GrantsTheRateToWhoeverKeepsAsking) {
-  const uint64_t seed = test::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test::Seed());
   constexpr uint64_t kRate = 10'000'000;
   uint64_t now = 1;
   WriteBudget budget(kRate, [&now] { return now; });
@@ -117,16 +112,12 @@ TEST(WriteBudget, HoldsForManyThreadsTogether) {
   constexpr uint64_t kBytes = 4096;
   std::atomic<uint64_t> now{0}, granted{0};
   WriteBudget budget(kRate, [&now] { return now.load(std::memory_order_relaxed); });
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&] {
-      for (int i = 0; i < 50'000; ++i) {
-        now.fetch_add(1000, std::memory_order_relaxed);
-        if (budget.Take(kBytes)) granted.fetch_add(kBytes, std::memory_order_relaxed);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::InThreads(4, [&](int) {
+    for (int i = 0; i < 50'000; ++i) {
+      now.fetch_add(1000, std::memory_order_relaxed);
+      if (budget.Take(kBytes)) granted.fetch_add(kBytes, std::memory_order_relaxed);
+    }
+  });
   const double allowed =
       kRate * static_cast<double>(now.load(std::memory_order_relaxed) + WriteBudget::kBurstNs) / kNsPerSecond;
   const auto got = static_cast<double>(granted.load(std::memory_order_relaxed));
@@ -154,9 +145,7 @@ class DecayedModel {
 };
 
 TEST(WriteGovernor, FollowsADecayedWindow) {
-  const uint64_t seed = test::Seed();
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(test::Seed());
   constexpr uint64_t kWindow = 64 << 20;
   WriteGovernor governor(kWindow);
   DecayedModel model(kWindow);
