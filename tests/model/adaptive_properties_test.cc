@@ -25,7 +25,6 @@
 namespace mezz::sim {
 namespace {
 
-using ::testing::IsEmpty;
 using Keys = std::vector<uint64_t>;
 
 constexpr uint32_t kBlockBytes = 4096;  // what LoadKeys makes
@@ -55,9 +54,7 @@ SimCounts RunPolicy(std::string_view name, const Keys& keys, const Tiers& tiers,
                             .now_ns = [&clock] { return clock.now_ns; }};
   std::unique_ptr<Policy> policy;
   EXPECT_TRUE(MakePolicy(name, sizes, &policy).ok());
-  std::vector<std::string> violations;
-  const SimCounts counts = RunTwoTier(trace, options, policy.get(), &clock, &violations);
-  EXPECT_THAT(violations, IsEmpty());
+  const SimCounts counts = RunOn(trace, options, policy.get(), &clock);
   return counts;
 }
 
@@ -111,7 +108,6 @@ class Zipf {
 class AdaptiveProperty : public ::testing::TestWithParam<Tiers> {
  protected:
   const Tiers tiers_ = GetParam();
-  const ::testing::ScopedTrace trace_{__FILE__, __LINE__, "MEZZ_SEED=" + std::to_string(test::Seed())};
   std::mt19937_64 random_{test::Seed()};
 
   // Each of the first `blocks` keys once, in random order.
@@ -413,10 +409,8 @@ class AdaptiveBudget : public ::testing::TestWithParam<uint64_t> {};
 
 TEST_P(AdaptiveBudget, HoldsOverEveryWindow) {
   const uint64_t rate = GetParam();
-  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(test::Seed()));
   std::mt19937_64 random(test::Seed());
-  const std::vector<BlockId> blocks = MixedAccesses(random, 60'000, 8000);
-  const LoadedTrace trace = LoadKeys({blocks.begin(), blocks.end()});
+  const LoadedTrace trace = LoadMixed(random, 60'000, 8000);
   TwoTierOptions options;
   options.dram = {.capacity = 200};
   options.scm = {.capacity = 800, .segment = 4};
@@ -429,9 +423,7 @@ TEST_P(AdaptiveBudget, HoldsOverEveryWindow) {
   std::unique_ptr<Policy> policy;
   ASSERT_TRUE(MakePolicy("adaptive", sizes, &policy).ok());
   WritesOf logged(policy.get(), &clock);
-  std::vector<std::string> violations;
-  const SimCounts counts = RunTwoTier(trace, options, &logged, &clock, &violations);
-  ASSERT_THAT(violations, IsEmpty());
+  const SimCounts counts = RunOn(trace, options, &logged, &clock);
   EXPECT_LE(counts.scm_writes(), logged.writes.size());
   const double burst = std::max<double>(kBlockBytes, static_cast<double>(rate) * WriteBudget::kBurstNs / 1e9);
   double worst = 0, all = 0;
@@ -454,10 +446,8 @@ INSTANTIATE_TEST_SUITE_P(BytesPerSecond, AdaptiveBudget, ::testing::Values(1'000
 // A cache opened with a fraction of the DRAM that it is given later (Cache::SetCapacity), whose policy is told, misses
 // as a policy made for that size does, in the memory it had.
 TEST(AdaptiveResize, FollowsADramTierThatGrowsSixteenfold) {
-  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(test::Seed()));
   std::mt19937_64 random(test::Seed());
-  const std::vector<BlockId> blocks = MixedAccesses(random, 400'000, 30'000);
-  const LoadedTrace trace = LoadKeys({blocks.begin(), blocks.end()});
+  const LoadedTrace trace = LoadMixed(random, 400'000, 30'000);
   constexpr uint64_t kDram = 4000, kScm = 4000;
   const auto misses = [&](uint64_t made_for, bool told) {
     TwoTierOptions options;
@@ -471,10 +461,7 @@ TEST(AdaptiveResize, FollowsADramTierThatGrowsSixteenfold) {
     EXPECT_TRUE(MakePolicy("adaptive", sizes, &policy).ok());
     const size_t bytes = policy->dram_bytes();
     if (told) policy->OnCapacity(kDram * kBlockBytes, sizes.scm_bytes);
-    SimClock clock;
-    std::vector<std::string> violations;
-    const SimCounts counts = RunTwoTier(trace, options, policy.get(), &clock, &violations);
-    EXPECT_THAT(violations, IsEmpty());
+    const SimCounts counts = RunOn(trace, options, policy.get());
     EXPECT_EQ(policy->dram_bytes(), bytes);
     return PerAccess(counts.misses, counts);
   };

@@ -127,15 +127,14 @@ TEST(SimCompressedSecondary, FindsEachBlockWhereRocksDbDoes) {
       size_t at = 0;
       for (const BlockId block : MixedAccesses(random, 60'000, kBlocks)) {
         const Found want = Access(*real, block);
-        ASSERT_EQ(model.Access(block, DramPriority::kLow), want)
-            << "access " << at << ", pool " << pool << ", MEZZ_SEED=" << test::Seed();
+        ASSERT_EQ(model.Access(block, DramPriority::kLow), want) << "access " << at << ", pool " << pool;
         ways.insert(want);
         ++at;
       }
       EXPECT_EQ(writes.count, rocksdb::get_perf_context()->compressed_sec_cache_insert_real_count - written);
     }
   }
-  EXPECT_EQ(ways.size(), 4u) << "every way was walked; MEZZ_SEED=" << test::Seed();
+  EXPECT_EQ(ways.size(), 4u) << "every way was walked";
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ TEST(SimDram, LruHitsWhereLruCacheDoes) {
     for (const BlockId block : MixedAccesses(random, 300'000, kBlocks)) {
       const bool hit = model.Hit(block);
       if (!hit) model.Insert(block, DramPriority::kLow, [](BlockId, bool) {});
-      ASSERT_EQ(Access(*cache, block, 1), hit) << "MEZZ_SEED=" << test::Seed();
+      ASSERT_EQ(Access(*cache, block, 1), hit);
     }
   }
 }
@@ -68,7 +68,7 @@ TEST(SimDram, ShardedLruHitsAsOftenAsShardedLruCache) {
       model.Insert(block, DramPriority::kLow, [](BlockId, bool) {});
     }
   }
-  EXPECT_NEAR(static_cast<double>(lead) / kAccesses, 0, 0.003) << "MEZZ_SEED=" << test::Seed();
+  EXPECT_NEAR(static_cast<double>(lead) / kAccesses, 0, 0.003);
 }
 
 TEST(SimDram, HccHitsAsOftenAsHyperClockCache) {
@@ -93,8 +93,7 @@ TEST(SimDram, HccHitsAsOftenAsHyperClockCache) {
       const double want = static_cast<double>(hits) / kAccesses;
       RecordProperty("model", std::to_string(got));
       RecordProperty("live", std::to_string(want));
-      EXPECT_NEAR(got, want, 0.002) << "MEZZ_SEED=" << test::Seed() << ", shard bits " << shard_bits << ", blocks "
-                                    << capacity_blocks;
+      EXPECT_NEAR(got, want, 0.002) << "shard bits " << shard_bits << ", blocks " << capacity_blocks;
       EXPECT_NEAR(static_cast<double>(model.usage()), static_cast<double>(cache->GetOccupancyCount() * kBlockBytes),
                   0.02 * static_cast<double>(capacity));
     }

@@ -38,10 +38,7 @@ LoadedTrace TraceOf(const std::vector<BlockId>& accesses) {
                         .value_bytes = static_cast<uint32_t>(1024 + hash % 7168),
                         .role = hash >> 32 & 15 ? BlockRole::kData : BlockRole::kIndex});
   }
-  VectorSource source(std::move(requests));
-  LoadedTrace trace;
-  EXPECT_TRUE(LoadedTrace::Load(&source, {}, &trace).ok());
-  return trace;
+  return LoadAll(VectorSource(std::move(requests)));
 }
 
 LoadedTrace MixedTrace(uint64_t seed) {
@@ -110,8 +107,7 @@ class LiveRun {
       : trace_(trace),
         charges_(charges),
         dram_(trace.unique(), charges_, {.capacity = kDramBytes, .high_priority_pool = 0}) {
-    const Status opened = HybridCore::Open(options, &core_);
-    EXPECT_TRUE(opened.ok()) << opened.message();
+    EXPECT_EQ(HybridCore::Open(options, &core_).message(), "");
   }
 
   Seen Run() {
@@ -228,10 +224,7 @@ Seen RunSimulated(const LoadedTrace& trace, const Tiers& tiers) {
   }
   std::unique_ptr<Policy> policy;
   EXPECT_TRUE(MakePolicy(tiers.policy, sizes, &policy).ok());
-  SimClock clock;
-  std::vector<std::string> violations;
-  const SimCounts counts = RunTwoTier(trace, options, policy.get(), &clock, &violations);
-  for (const std::string& violation : violations) ADD_FAILURE() << violation;
+  const SimCounts counts = RunOn(trace, options, policy.get());
   return {counts.events,
           counts.decisions,
           counts.second_chances,
@@ -301,7 +294,6 @@ class SimFlow : public ::testing::TestWithParam<std::tuple<std::string_view, Pac
 // one run in some hundred takes a stranger for resident. Its hash has another seed each time: what is no such chance
 // comes again.
 TEST_P(SimFlow, CountsWhatTheLiveCoreCounts) {
-  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(test::Seed()));
   const LoadedTrace trace = MixedTrace(test::Seed());
   std::string difference = FirstDifferenceOn(trace);
   if (!difference.empty()) difference = FirstDifferenceOn(trace);

@@ -6,9 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-
+#include "tests/support/public_traces.h"
 #include "workloads/readers/open_trace.h"
 #include "workloads/requests/cut_extents.h"
 #include "workloads/sim/opt.h"
@@ -112,25 +110,17 @@ constexpr PublicTrace kTraces[] = {
       {0.5147, 0.5123, 0.3581, 0.2095, 0.2376}}}};
 // clang-format on
 
-std::string TracesFolder() {
-  const char* named = std::getenv("MEZZ_TRACES");
-  return named != nullptr ? named : MEZZ_TRACES_FOLDER;
-}
-
 class PublicTraces : public ::testing::TestWithParam<PublicTrace> {};
 
 TEST_P(PublicTraces, MissAsPublished) {
   const PublicTrace& want = GetParam();
-  const std::string path = TracesFolder() + "/" + want.file;
-  if (TracesFolder().empty() || !std::filesystem::exists(path)) {
-    GTEST_SKIP() << "SKIPPED: no " << want.file << "; set MEZZ_TRACES to the folder of the public traces";
-  }
+  const std::string path = PublicTracePath(want.file);
+  MEZZ_SKIP_WITHOUT_TRACE(path);
   std::unique_ptr<RequestSource> source;
   ASSERT_TRUE(OpenTrace(path, "", &source).ok());
   source = CutExtents(std::move(source), 4096);
   LoadedTrace trace;
-  const Status loaded = LoadedTrace::Load(source.get(), {}, &trace);
-  ASSERT_TRUE(loaded.ok()) << loaded.message();
+  ASSERT_EQ(LoadedTrace::Load(source.get(), {}, &trace).message(), "");
   ASSERT_EQ(trace.accesses().size(), want.accesses);
   ASSERT_EQ(trace.unique(), want.blocks);
   const std::vector<uint32_t> next_uses = NextUses(trace.accesses(), trace.unique());

@@ -59,8 +59,7 @@ class SideBySide {
     options.prepare = Prepare::kBeforeOpen;              // the model knows no medium that grows
     options.pack = PackMode::kOff;                       // both are asked for raw records only
     options.expected_block_bytes = sizes.bytes_min / 2;  // words to spare: the model knows no displacement
-    const Status opened = ScmTier::Open(options, &live_, keeps_all_ ? &keep_all_ : nullptr);
-    EXPECT_TRUE(opened.ok()) << opened.message();
+    EXPECT_EQ(ScmTier::Open(options, &live_, keeps_all_ ? &keep_all_ : nullptr).message(), "");
     live_->SetRequeuePercent(requeue_percent);
     model_ = std::make_unique<ScmModel>(kBlocks, units_,
                                         ScmModelOptions{.capacity = sizes.segments * kSegmentBytes,
@@ -162,7 +161,6 @@ class SimScm : public ::testing::TestWithParam<int> {};
 // a stranger is noted. Its hash has another seed in each tier: what is no such chance comes again.
 TEST_P(SimScm, HoldsTheBlocksThatTheLiveTierHolds) {
   const uint64_t seed = test::Seed();
-  SCOPED_TRACE("replay with MEZZ_SEED=" + std::to_string(seed));
   const uint64_t own_seed = seed + static_cast<uint64_t>(GetParam());
   const bool equal_sizes = GetParam() % 2 == 0;
   const bool ordered = GetParam() % 4 >= 2;

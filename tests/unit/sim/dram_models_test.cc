@@ -63,13 +63,11 @@ TEST(LruModel, HitsAndEvictsAsTheNaiveList) {
       const auto priority = block % 10 == 0 ? DramPriority::kHigh : DramPriority::kLow;
       std::vector<std::pair<BlockId, bool>> want, got;
       const bool hit = naive.Access(block, priority, &want);
-      ASSERT_EQ(model.Hit(block), hit) << "MEZZ_SEED=" << test::Seed() << ", round " << round;
+      ASSERT_EQ(model.Hit(block), hit) << "round " << round;
       if (!hit) model.Insert(block, priority, [&](BlockId left, bool was_hit) { got.emplace_back(left, was_hit); });
-      ASSERT_EQ(got, want) << "MEZZ_SEED=" << test::Seed() << ", round " << round;
+      ASSERT_EQ(got, want) << "round " << round;
     }
-    std::vector<std::string> violations;
-    model.Audit(&violations);
-    ASSERT_THAT(violations, IsEmpty());
+    ExpectSound(model);
   }
 }
 
@@ -94,9 +92,7 @@ TEST(LruModel, KeepsItsShardsApart) {
   }
   EXPECT_LE(model.usage(), 8u * 13);  // each shard rounds up
   EXPECT_GT(model.usage(), 8u * 10);
-  std::vector<std::string> violations;
-  model.Audit(&violations);
-  EXPECT_THAT(violations, IsEmpty());
+  ExpectSound(model);
 }
 
 class HccModelTest : public ::testing::TestWithParam<uint32_t> {};
@@ -108,7 +104,7 @@ TEST_P(HccModelTest, HoldsWhatItSaysAndNoMoreThanItMay) {
     HccModel model(kBlocks, kUnits, {.capacity = capacity, .shards = GetParam(), .seed = random()});
     std::vector<bool> resident(kBlocks), was_hit(kBlocks);
     for (const BlockId block : MixedAccesses(random, 5000, kBlocks)) {
-      ASSERT_EQ(model.Hit(block), resident[block]) << "MEZZ_SEED=" << test::Seed();
+      ASSERT_EQ(model.Hit(block), resident[block]);
       if (resident[block]) {
         was_hit[block] = true;
         continue;
@@ -123,9 +119,7 @@ TEST_P(HccModelTest, HoldsWhatItSaysAndNoMoreThanItMay) {
       ASSERT_EQ(model.usage(), static_cast<uint64_t>(std::count(resident.begin(), resident.end(), true)));
     }
     EXPECT_LE(model.usage(), capacity + GetParam());  // each shard rounds up
-    std::vector<std::string> violations;
-    model.Audit(&violations);
-    ASSERT_THAT(violations, IsEmpty());
+    ExpectSound(model);
   }
 }
 

@@ -8,7 +8,6 @@
 #include <memory>
 #include <random>
 
-#include "admission/policy.h"
 #include "test_traces.h"
 #include "workloads/requests/wrapped_source.h"
 #include "workloads/sim/runner.h"
@@ -210,16 +209,13 @@ TEST(RunTrace, ByBytesTakesTotalsThatNoLiveTierHas) {
     const uint64_t key = random() % 200;
     requests.push_back({.key = key, .value_bytes = key < 100 ? 4096u : 65536u});
   }
-  VectorSource source(std::move(requests));
-  LoadedTrace trace;
-  ASSERT_TRUE(LoadedTrace::Load(&source, {}, &trace).ok());
+  const LoadedTrace trace = LoadAll(VectorSource(std::move(requests)));
   SimOptions options = Good();
   options.sizes = Sizes::kBytes;
   options.policies = {"lru", "opt", "adaptive", "dram_first"};
   ASSERT_TRUE(ParseTotals("0.1,0.3", &options.totals).ok());
   SimReport report;
-  const Status run = RunTrace(trace, options, &report);
-  ASSERT_TRUE(run.ok()) << run.message();
+  ASSERT_EQ(RunTrace(trace, options, &report).message(), "");
   EXPECT_THAT(report.traces[0].remarks, ElementsAre(HasSubstr("--total=0.1: no live SCM tier is so small"),
                                                     HasSubstr("--total=0.3: no live SCM tier is so small")));
   for (size_t at = 0; at < report.rows.size(); at += 4) {

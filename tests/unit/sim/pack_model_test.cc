@@ -77,7 +77,6 @@ std::vector<std::byte> Content(std::mt19937_64& random, size_t bytes, size_t ran
 
 // In either order of good and bad data, so that skipping begins and ends.
 TEST(PackModel, PacksRejectsSkipsAndExpectsAsThePackerDoes) {
-  SCOPED_TRACE("MEZZ_SEED=" + std::to_string(test::Seed()));
   std::mt19937_64 random(test::Seed());
   constexpr uint32_t kBlocks = 3000;
   std::vector<uint64_t> keys;

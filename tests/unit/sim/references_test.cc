@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <functional>
 #include <map>
 #include <set>
 
@@ -200,7 +199,7 @@ void ExpectSameHits() {
     Naive naive(capacity);
     for (size_t at = 0; at < accesses.size(); ++at) {
       ASSERT_EQ(reference.Access(accesses[at]), naive.Access(accesses[at]))
-          << "access " << at << ", capacity " << capacity << ", MEZZ_SEED=" << test::Seed() << ", round " << round;
+          << "access " << at << ", capacity " << capacity << ", round " << round;
     }
   }
 }
@@ -264,7 +263,7 @@ TEST(OptReference, MissesAsSeldomAsAnyChoiceCan) {
     for (uint64_t capacity = 1; capacity <= 3; ++capacity) {
       std::map<std::pair<size_t, std::set<BlockId>>, uint64_t> known;
       ASSERT_EQ(OptMisses(accesses, blocks, capacity), LeastMisses(accesses, 0, {}, capacity, &known))
-          << "MEZZ_SEED=" << test::Seed() << ", round " << round << ", capacity " << capacity;
+          << "round " << round << ", capacity " << capacity;
     }
   }
 }
@@ -276,7 +275,7 @@ TEST(OptReference, NeverMissesMoreWithMoreCapacityAndNeverMoreThanAnyPolicy) {
     uint64_t before = UINT64_MAX;
     for (uint64_t capacity = 1; capacity <= kBlocks; capacity += 1 + random() % 9) {
       const uint64_t misses = OptMisses(accesses, kBlocks, capacity);
-      ASSERT_LE(misses, before) << "MEZZ_SEED=" << test::Seed();
+      ASSERT_LE(misses, before);
       before = misses;
       S3FifoReference s3_fifo(kBlocks, capacity);
       LruReference lru(kBlocks, capacity);
@@ -285,7 +284,7 @@ TEST(OptReference, NeverMissesMoreWithMoreCapacityAndNeverMoreThanAnyPolicy) {
         s3_fifo_misses += !s3_fifo.Access(block);
         lru_misses += !lru.Access(block);
       }
-      ASSERT_LE(misses, std::min(s3_fifo_misses, lru_misses)) << "MEZZ_SEED=" << test::Seed();
+      ASSERT_LE(misses, std::min(s3_fifo_misses, lru_misses));
     }
   }
 }

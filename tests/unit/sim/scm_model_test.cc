@@ -48,7 +48,7 @@ TEST(ScmModel, HoldsExactlyItsCapacity) {
       ASSERT_TRUE(model.Contains(block)) << "capacity " << capacity << ", segment " << segment;
       ASSERT_LE(model.used_units(), capacity);
     }
-    ASSERT_THAT(Audit(model), IsEmpty()) << "MEZZ_SEED=" << test::Seed() << ", round " << round;
+    ASSERT_THAT(Audit(model), IsEmpty()) << "round " << round;
   }
 }
 

@@ -2,12 +2,14 @@
 // Small traces for the simulator's tests.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "admission/curves/two_tier.h"
 #include "tests/support/seed.h"
 #include "workloads/readers/loaded_trace.h"
 #include "workloads/requests/wrapped_source.h"
@@ -53,13 +55,12 @@ class SampleOf final : public WrappedSource {
   const double rate_;
 };
 
-inline LoadedTrace LoadKeys(const std::vector<uint64_t>& keys) {
+inline LoadedTrace LoadAll(VectorSource source) {
   LoadedTrace trace;
-  VectorSource source = VectorSource::OfKeys(keys);
-  const Status loaded = LoadedTrace::Load(&source, {}, &trace);
-  EXPECT_TRUE(loaded.ok()) << loaded.message();
+  EXPECT_EQ(LoadedTrace::Load(&source, {}, &trace).message(), "");
   return trace;
 }
+inline LoadedTrace LoadKeys(const std::vector<uint64_t>& keys) { return LoadAll(VectorSource::OfKeys(keys)); }
 
 // Accesses to blocks below `blocks`: the low ones more often, with runs of fresh blocks and short loops in between.
 template <typename Random>
@@ -82,6 +83,30 @@ std::vector<BlockId> MixedAccesses(Random& random, size_t accesses, uint32_t blo
   }
   trace.resize(accesses);
   return trace;
+}
+template <typename Random>
+LoadedTrace LoadMixed(Random& random, size_t accesses, uint32_t blocks) {
+  const std::vector<BlockId> trace = MixedAccesses(random, accesses, blocks);
+  return LoadKeys({trace.begin(), trace.end()});
+}
+
+template <typename Model>
+void ExpectSound(const Model& model) {
+  std::vector<std::string> violations;
+  model.Audit(&violations);
+  EXPECT_THAT(violations, testing::IsEmpty());
+}
+
+// What RunTwoTier counts, while the tiers stay sound.
+inline SimCounts RunOn(const LoadedTrace& trace, const TwoTierOptions& options, Policy* policy, SimClock* clock) {
+  std::vector<std::string> violations;
+  const SimCounts counts = RunTwoTier(trace, options, policy, clock, &violations);
+  EXPECT_THAT(violations, testing::IsEmpty());
+  return counts;
+}
+inline SimCounts RunOn(const LoadedTrace& trace, const TwoTierOptions& options, Policy* policy) {
+  SimClock clock;
+  return RunOn(trace, options, policy, &clock);
 }
 
 }  // namespace mezz::sim

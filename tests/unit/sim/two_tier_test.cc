@@ -20,7 +20,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 
 // Writes down what it is asked, and answers as it was told.
@@ -81,14 +80,6 @@ TwoTierOptions Small(uint64_t dram, uint64_t scm) {
   return options;
 }
 
-SimCounts RunOn(const LoadedTrace& trace, const TwoTierOptions& options, Policy* policy) {
-  SimClock clock;
-  std::vector<std::string> violations;
-  const SimCounts counts = RunTwoTier(trace, options, policy, &clock, &violations);
-  EXPECT_THAT(violations, IsEmpty());
-  return counts;
-}
-
 SimCounts RunKeys(const std::vector<uint64_t>& keys, const TwoTierOptions& options, Policy* policy) {
   return RunOn(LoadKeys(keys), options, policy);
 }
@@ -119,8 +110,7 @@ class EventSource final : public RequestSource {
 LoadedTrace LoadSteps(std::vector<EventSource::Step> steps) {
   EventSource source(std::move(steps));
   LoadedTrace trace;
-  const Status loaded = LoadedTrace::Load(&source, {}, &trace);
-  EXPECT_TRUE(loaded.ok()) << loaded.message();
+  EXPECT_EQ(LoadedTrace::Load(&source, {}, &trace).message(), "");
   return trace;
 }
 
@@ -209,9 +199,7 @@ TEST(TwoTier, TellsThePolicyOfUnitsWhateverTheTraceSays) {
     requests.push_back({.key = key});
     requests.back().value_bytes = 100'000;
   }
-  VectorSource source(std::move(requests));
-  LoadedTrace trace;
-  ASSERT_TRUE(LoadedTrace::Load(&source, {}, &trace).ok());
+  const LoadedTrace trace = LoadAll(VectorSource(std::move(requests)));
   ASSERT_EQ(trace.bytes(0), 100'000u);
   ScriptedPolicy policy;
   RunOn(trace, Small(1, 4), &policy);
@@ -342,13 +330,11 @@ TEST(TwoTier, WarmupIsNotCounted) {
 }
 
 TEST(TwoTier, TheClockNeverFallsAndFollowsTheTrace) {
-  VectorSource source({{.key = 1, .time_us = 5}, {.key = 1, .time_us = 4}, {.key = 1, .time_us = 9}});
-  LoadedTrace trace;
-  ASSERT_TRUE(LoadedTrace::Load(&source, {}, &trace).ok());
+  const LoadedTrace trace =
+      LoadAll(VectorSource({{.key = 1, .time_us = 5}, {.key = 1, .time_us = 4}, {.key = 1, .time_us = 9}}));
   ScriptedPolicy policy;
   SimClock clock;
-  std::vector<std::string> violations;
-  RunTwoTier(trace, Small(1, 4), &policy, &clock, &violations);
+  RunOn(trace, Small(1, 4), &policy, &clock);
   EXPECT_EQ(clock.now_ns, 9000u);
 }
 
@@ -373,20 +359,16 @@ class RandomPolicy final : public Policy {
 TEST(TwoTier, AddsUpWhateverThePolicyDoes) {
   std::mt19937_64 random(test::Seed());
   for (int round = 0; round < 40; ++round) {
-    const std::vector<BlockId> blocks = MixedAccesses(random, 5000, 500);
-    const LoadedTrace trace = LoadKeys({blocks.begin(), blocks.end()});
+    const LoadedTrace trace = LoadMixed(random, 5000, 500);
     TwoTierOptions options = Small(1 + random() % 100, 1 + random() % 200);
     options.scm.segment = 1 + random() % options.scm.capacity;
     if (round % 2 == 0) options.scm.fast_capacity = random() % options.scm.capacity;
     options.dram_cache = random() % 2 == 0 ? DramCache::kLru : DramCache::kHcc;
     RandomPolicy policy(random());
-    SimClock clock;
-    std::vector<std::string> violations;
-    const SimCounts counts = RunTwoTier(trace, options, &policy, &clock, &violations);
-    ASSERT_THAT(violations, IsEmpty()) << "MEZZ_SEED=" << test::Seed() << ", round " << round;
+    const SimCounts counts = RunOn(trace, options, &policy);
     ASSERT_EQ(counts.dram_hits + counts.scm_hits() + counts.misses, counts.accesses);
     ASSERT_LE(counts.slow.hits(), counts.scm_hits());
-    ASSERT_EQ(counts.scm_writes(), counts.scm_written_units) << "MEZZ_SEED=" << test::Seed() << ", round " << round;
+    ASSERT_EQ(counts.scm_writes(), counts.scm_written_units) << "round " << round;
   }
 }
 
@@ -465,8 +447,7 @@ class Goldens : public ::testing::TestWithParam<Golden> {};
 TEST_P(Goldens, Hold) {
   const Golden& golden = GetParam();
   std::mt19937_64 random(1);
-  const std::vector<BlockId> blocks = MixedAccesses(random, 60'000, 4000);
-  const LoadedTrace trace = LoadKeys({blocks.begin(), blocks.end()});
+  const LoadedTrace trace = LoadMixed(random, 60'000, 4000);
   TwoTierOptions options;
   options.dram_cache = golden.dram_cache;
   options.dram = {.capacity = 100};
@@ -479,10 +460,7 @@ TEST_P(Goldens, Hold) {
   }
   std::unique_ptr<Policy> policy;
   ASSERT_TRUE(MakePolicy(golden.policy, {}, &policy).ok());
-  SimClock clock;
-  std::vector<std::string> violations;
-  const SimCounts counts = RunTwoTier(trace, options, policy.get(), &clock, &violations);
-  EXPECT_THAT(violations, IsEmpty());
+  const SimCounts counts = RunOn(trace, options, policy.get());
   EXPECT_EQ(counts.misses, golden.misses);
   EXPECT_EQ(counts.dram_hits, golden.dram_hits);
   EXPECT_EQ(counts.scm_writes(), golden.scm_writes);
@@ -501,8 +479,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, Goldens,
 // Whoever changes what `adaptive` does in a tier that packs changes these.
 TEST(PackedGoldens, Hold) {
   std::mt19937_64 random(1);
-  const std::vector<BlockId> blocks = MixedAccesses(random, 60'000, 4000);
-  const LoadedTrace trace = LoadKeys({blocks.begin(), blocks.end()});
+  const LoadedTrace trace = LoadMixed(random, 60'000, 4000);
   SimOptions options;
   options.policies = {"adaptive"};
   options.totals = {{.text = "0.2", .share = 0.2}};
@@ -539,8 +516,7 @@ TEST(TwoTier, ATierWhereNothingPacksIsNotTakenForALargerOne) {
   };
   constexpr uint64_t kScmBytes = 400 * 4096;
   std::mt19937_64 random(1);
-  const std::vector<BlockId> blocks = MixedAccesses(random, 60'000, 4000);
-  const LoadedTrace trace = LoadKeys({blocks.begin(), blocks.end()});
+  const LoadedTrace trace = LoadMixed(random, 60'000, 4000);
   const auto told = [&](uint32_t codec_bytes) {
     TwoTierOptions options;
     options.dram = {.capacity = 100};
@@ -553,10 +529,7 @@ TEST(TwoTier, ATierWhereNothingPacksIsNotTakenForALargerOne) {
                                .scm_bytes = kScmBytes};
     std::vector<uint64_t> capacities;
     CapacityListener policy(&capacities);
-    SimClock clock;
-    std::vector<std::string> violations;
-    const SimCounts counts = RunTwoTier(trace, options, &policy, &clock, &violations);
-    EXPECT_THAT(violations, IsEmpty());
+    const SimCounts counts = RunOn(trace, options, &policy);
     EXPECT_GT(counts.pack_tries, 0u);
     return capacities;
   };

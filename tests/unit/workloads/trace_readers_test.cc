@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <unordered_set>
 
+#include "../../support/public_traces.h"
 #include "compress.h"
 #include "temporary_folder.h"
 #include "workloads/readers/open_trace.h"
@@ -238,16 +238,6 @@ TEST_F(TraceReaders, SkipTheMarkersOfLirs) {
   EXPECT_THAT(ReadAll(path).status.message(), HasSubstr(path + ", line 2: \"#\" is not a key"));
 }
 
-// The public traces are not in the tree: their licences differ. MEZZ_TRACES names their folder.
-std::string TracesFolder() {
-  if (const char* named = std::getenv("MEZZ_TRACES")) return named;
-#ifdef MEZZ_TRACES_FOLDER
-  return MEZZ_TRACES_FOLDER;
-#else
-  return "";
-#endif
-}
-
 struct PublicTrace {
   const char* file;
   size_t requests;
@@ -257,10 +247,8 @@ struct PublicTrace {
 class PublicTraces : public ::testing::TestWithParam<PublicTrace> {};
 
 TEST_P(PublicTraces, HaveThePublishedCounts) {
-  const std::string path = TracesFolder() + "/" + GetParam().file;
-  if (TracesFolder().empty() || !std::filesystem::exists(path)) {
-    GTEST_SKIP() << "SKIPPED: no " << GetParam().file << "; set MEZZ_TRACES to the folder of the public traces";
-  }
+  const std::string path = PublicTracePath(GetParam().file);
+  MEZZ_SKIP_WITHOUT_TRACE(path);
   const ReadResult read = ReadAll(path);
   ASSERT_TRUE(read.status.ok()) << read.status.message();
   EXPECT_EQ(read.keys.size(), GetParam().requests);
