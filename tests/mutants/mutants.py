@@ -2757,7 +2757,7 @@ MUTANTS = (
           "TraceFormats.TakesNoOther*", ("return records > 0 && 2 * sound >= records;", "return records > 0;")),
     trace("flags of libraries are ours", "program/command_line.h", "workloads/command_line", "CommandLine.KnowsItsOwn*",
           ("if (base(info.filename) == base(file))", "if (!info.filename.empty())")),
-    trace("the bound takes the dearest first", "sim/sized_references.cc", "sim/sized_references",
+    trace("the bound takes the dearest first", "sim/opt.cc", "sim/sized_references",
           "SizedReferences.MissNo*",
           ("  std::ranges::sort(costs);\n", "  std::ranges::sort(costs, std::greater<>());\n")),
     metric("a line feed ends a label", "metrics.cc", "metrics", "MetricsText.Escapes*",

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cassert>
 #include <cstdint>
 #include <random>
 #include <vector>

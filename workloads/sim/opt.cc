@@ -71,4 +71,26 @@ bool OptReference::AccessAt(uint32_t position) {
   return hit;
 }
 
+uint64_t PfooLowerMisses(const BlockTrace& trace, const std::vector<uint32_t>& next_uses, uint64_t capacity,
+                         uint64_t warmup) {
+  const std::vector<BlockId>& accesses = trace.accesses();
+  std::vector<uint64_t> costs;  // of the hits after the warm-up that can be had
+  for (uint64_t at = 0; at < accesses.size(); ++at) {
+    const uint32_t next = next_uses[at];
+    const uint64_t bytes = trace.bytes(accesses[at]);
+    if (next == kNever || next < warmup || bytes > capacity) continue;
+    costs.push_back(bytes * (next - std::max(at, warmup)));
+  }
+  std::ranges::sort(costs);
+  const uint64_t counted = accesses.size() - warmup;
+  unsigned __int128 left = static_cast<unsigned __int128>(capacity) * counted;
+  uint64_t hits = 0;
+  for (const uint64_t cost : costs) {
+    if (cost > left) break;
+    left -= cost;
+    ++hits;
+  }
+  return counted - hits;
+}
+
 }  // namespace mezz::sim

@@ -46,4 +46,12 @@ class OptReference {
   PositionSet kept_;
 };
 
+// No cache of `capacity` bytes misses less on the accesses from `warmup` on. The optimum itself is NP-hard with sizes;
+// this is PFOO-L (Berger, Beckmann and Harchol-Balter, "Practical Bounds on Optimal Caching with Variable Object
+// Sizes", SIGMETRICS 2018, section 5.1): keeping a block from one request to the next takes its bytes times the
+// requests between, and the cheapest of these are kept until capacity times requests is used up. `next_uses` as
+// NextUses() gives.
+uint64_t PfooLowerMisses(const BlockTrace& trace, const std::vector<uint32_t>& next_uses, uint64_t capacity,
+                         uint64_t warmup);
+
 }  // namespace mezz::sim

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cassert>
 #include <cmath>
 
 namespace mezz::sim {

@@ -15,7 +15,6 @@
 #include "workloads/sim/access_time.h"
 #include "workloads/sim/opt.h"
 #include "workloads/sim/references.h"
-#include "workloads/sim/sized_references.h"
 #include "workloads/sim/w_tinylfu.h"
 
 namespace mezz::sim {
@@ -29,16 +28,21 @@ double ThreadCpuSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-template <typename Reference>
-uint64_t CountMisses(const LoadedTrace& trace, uint64_t capacity, uint64_t warmup) {
-  Reference cache(trace.unique(), capacity);
-  const std::vector<BlockId>& accesses = trace.accesses();
-  uint64_t misses = 0;
-  for (size_t at = 0; at < accesses.size(); ++at) {
-    if (at + kPrefetchDistance < accesses.size()) cache.Prefetch(accesses[at + kPrefetchDistance]);
-    misses += !cache.Access(accesses[at]) & (at >= warmup);
-  }
-  return misses;
+uint64_t CountMisses(std::string_view policy, const LoadedTrace& trace, const Charges& charges, uint64_t capacity,
+                     uint64_t warmup) {
+  const auto count = [&](auto cache) {
+    const std::vector<BlockId>& accesses = trace.accesses();
+    uint64_t misses = 0;
+    for (size_t at = 0; at < accesses.size(); ++at) {
+      if (at + kPrefetchDistance < accesses.size()) cache.Prefetch(accesses[at + kPrefetchDistance]);
+      misses += !cache.Access(accesses[at]) & (at >= warmup);
+    }
+    return misses;
+  };
+  if (policy == "lru") return count(LruReference(trace.unique(), capacity, charges));
+  if (policy == "clock") return count(ClockReference(trace.unique(), capacity, charges));
+  if (policy == "w_tinylfu") return count(WTinyLfuReference(trace.unique(), capacity, charges));
+  return count(S3FifoReference(trace.unique(), capacity, charges, /*fills_main=*/policy == "s3_fifo_lib"));
 }
 
 uint64_t CountOptMisses(const std::vector<uint32_t>& next_uses, uint64_t capacity, uint64_t warmup) {
@@ -237,28 +241,16 @@ void FillGapClosed(std::vector<SimRow>* rows, std::vector<std::string>* remarks)
 
 uint64_t CountReferenceMisses(std::string_view policy, const LoadedTrace& trace, uint64_t capacity, uint64_t warmup,
                               const std::vector<uint32_t>& next_uses) {
-  if (policy == "lru") return CountMisses<LruReference>(trace, capacity, warmup);
-  if (policy == "clock") return CountMisses<ClockReference>(trace, capacity, warmup);
-  if (policy == "s3_fifo") return CountMisses<S3FifoReference>(trace, capacity, warmup);
-  if (policy == "s3_fifo_lib") return CountMisses<LibS3FifoReference>(trace, capacity, warmup);
-  if (policy == "w_tinylfu") return CountMisses<WTinyLfuReference>(trace, capacity, warmup);
-  return CountOptMisses(next_uses, capacity, warmup);
+  return policy == "opt" ? CountOptMisses(next_uses, capacity, warmup)
+                         : CountMisses(policy, trace, kOneEach, capacity, warmup);
 }
 
 uint64_t CountSizedReferenceMisses(std::string_view policy, const LoadedTrace& trace, uint64_t capacity,
                                    uint64_t warmup, const std::vector<uint32_t>& next_uses) {
-  const auto count = [&](auto cache) {
-    uint64_t misses = 0;
-    for (size_t at = 0; at < trace.accesses().size(); ++at)
-      misses += !cache.Access(trace.accesses()[at]) & (at >= warmup);
-    return misses;
-  };
-  if (policy == "lru") return count(SizedLru(trace, capacity));
-  if (policy == "clock") return count(SizedClock(trace, capacity));
-  if (policy == "s3_fifo") return count(SizedS3Fifo(trace, capacity, /*fills_main=*/false));
-  if (policy == "s3_fifo_lib") return count(SizedS3Fifo(trace, capacity, /*fills_main=*/true));
-  if (policy == "w_tinylfu") return count(SizedWTinyLfu(trace, capacity));
-  return PfooLowerMisses(trace, next_uses, capacity, warmup);
+  if (policy == "opt") return PfooLowerMisses(trace, next_uses, capacity, warmup);
+  std::vector<uint32_t> bytes(trace.unique());
+  for (BlockId block = 0; block < trace.unique(); ++block) bytes[block] = trace.bytes(block);
+  return CountMisses(policy, trace, Charges(std::move(bytes)), capacity, warmup);
 }
 
 Status JudgeTrace(const LoadedTrace& trace, const SimOptions& options) {

@@ -69,7 +69,7 @@ Status RunTrace(const LoadedTrace& trace, const SimOptions& options, SimReport* 
 // alone. REQUIRES: IsReference(policy).
 uint64_t CountReferenceMisses(std::string_view policy, const LoadedTrace& trace, uint64_t capacity, uint64_t warmup,
                               const std::vector<uint32_t>& next_uses);
-// The same of `capacity` bytes, each block with its own; opt is a bound (sized_references.h).
+// The same of `capacity` bytes, each block with its own; opt is a bound (PfooLowerMisses).
 uint64_t CountSizedReferenceMisses(std::string_view policy, const LoadedTrace& trace, uint64_t capacity,
                                    uint64_t warmup, const std::vector<uint32_t>& next_uses);
 

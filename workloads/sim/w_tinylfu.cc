@@ -12,9 +12,13 @@ namespace {
 constexpr double kWindowShare = 0.01;
 constexpr double kProbationShare = 0.2;
 constexpr double kCountersPerBlock = 14.377587548448;  // -ln(0.001) / ln(2)^2
-constexpr uint64_t kHitsPerHalving = 32;               // x capacity of the main part
+constexpr uint64_t kHitsPerBlockAndHalving = 32;       // of the main part
 
-uint64_t Share(uint64_t capacity, double share) { return static_cast<uint64_t>(static_cast<double>(capacity) * share); }
+uint64_t MeanCharge(uint32_t blocks, const Charges& charges) {
+  uint64_t sum = 0;
+  for (BlockId block = 0; block < blocks; ++block) sum += charges.of(block);
+  return std::max<uint64_t>(1, sum / std::max(1u, blocks));
+}
 
 }  // namespace
 
@@ -43,25 +47,27 @@ void CountingFilter::Halve() {
   for (uint32_t& counter : counters_) counter >>= 1;
 }
 
-WTinyLfuReference::WTinyLfuReference(uint32_t blocks, uint64_t capacity)
-    : capacity_(capacity),
-      window_max_(std::max<uint64_t>(1, Share(capacity, kWindowShare))),
-      main_max_(capacity - std::min(capacity, window_max_)),
-      probation_max_(Share(main_max_, kProbationShare)),
-      protected_max_(Share(main_max_, 1 - kProbationShare)),
+WTinyLfuReference::WTinyLfuReference(uint32_t blocks, uint64_t capacity, const Charges& charges)
+    : charges_(charges),
+      mean_charge_(MeanCharge(blocks, charges)),
+      capacity_(capacity),
+      window_max_(std::max(std::min(mean_charge_, capacity), PartOf(capacity, kWindowShare))),
+      main_max_(capacity - window_max_),
+      probation_max_(PartOf(main_max_, kProbationShare)),
+      protected_max_(PartOf(main_max_, 1 - kProbationShare)),
       lists_(blocks, 3),
       place_(blocks, kNowhere),
-      filter_(std::max<uint64_t>(1, main_max_)) {}
+      filter_(std::max<uint64_t>(1, main_max_ / mean_charge_)) {}
 
 void WTinyLfuReference::Put(Place place, BlockId block) {
   lists_.PushHead(place, block);
   place_[block] = place;
-  ++size_[place];
+  used_[place] += charges_.of(block);
 }
 
 void WTinyLfuReference::Take(BlockId block) {
   lists_.Remove(block);
-  --size_[place_[block]];
+  used_[place_[block]] -= charges_.of(block);
   place_[block] = kNowhere;
 }
 
@@ -78,7 +84,9 @@ bool WTinyLfuReference::Access(BlockId block) {
     case kNowhere:
       break;
   }
-  while (size_[kWindow] + main_size() >= capacity_) EvictFromWindow();
+  const uint64_t charge = charges_.of(block);
+  if (charge > capacity_) return false;
+  while (used_[kWindow] + main_used() + charge > capacity_) EvictFromWindow();
   Put(kWindow, block);
   filter_.Add(block);
   return false;
@@ -87,37 +95,38 @@ bool WTinyLfuReference::Access(BlockId block) {
 void WTinyLfuReference::HitMain(BlockId block) {
   Take(block);
   Put(kProtected, block);
-  while (size_[kProtected] > protected_max_) {
+  while (used_[kProtected] > protected_max_) {
     const BlockId cooled = lists_.Tail(kProtected);
     Take(cooled);
     Put(kProbation, cooled);
-    if (size_[kProbation] > probation_max_) Take(lists_.Tail(kProbation));  // evicted, as there
+    while (used_[kProbation] > probation_max_) Take(lists_.Tail(kProbation));
   }
   filter_.Add(block);
-  if (++main_hits_ < kHitsPerHalving * main_max_) return;
+  if (++main_hits_ < kHitsPerBlockAndHalving * std::max<uint64_t>(1, main_max_ / mean_charge_)) return;
   main_hits_ = 0;
   filter_.Halve();
 }
 
-BlockId WTinyLfuReference::MainVictim() const { return lists_.Tail(size_[kProbation] > 0 ? kProbation : kProtected); }
+BlockId WTinyLfuReference::MainVictim() const { return lists_.Tail(used_[kProbation] > 0 ? kProbation : kProtected); }
 
 void WTinyLfuReference::InsertMain(BlockId block) {
-  const bool to_protected = size_[kProbation] >= probation_max_ && size_[kProtected] < protected_max_;
+  const uint64_t charge = charges_.of(block);
+  const bool to_protected = used_[kProbation] + charge > probation_max_ && used_[kProtected] + charge <= protected_max_;
   Put(to_protected ? kProtected : kProbation, block);
 }
 
-// Moves blocks from the window to the main part until one block has gone.
+// Moves blocks from the window to the main part until one has gone.
 void WTinyLfuReference::EvictFromWindow() {
   for (bool evicted = false; !evicted;) {
-    if (size_[kWindow] == 0) return Take(MainVictim());
+    if (used_[kWindow] == 0) return Take(MainVictim());
     const BlockId candidate = lists_.Tail(kWindow);
+    const uint64_t charge = charges_.of(candidate);
     Take(candidate);
-    if (main_size() < main_max_) {
-      InsertMain(candidate);
-    } else if (main_max_ > 0 && filter_.Estimate(candidate) > filter_.Estimate(MainVictim())) {
+    while (main_used() + charge > main_max_ && main_used() > 0 &&
+           filter_.Estimate(candidate) > filter_.Estimate(MainVictim()))
       Take(MainVictim());
+    if (main_used() + charge <= main_max_) {
       InsertMain(candidate);
-      // libCacheSim goes on: the window must give one more to make room.
     } else {
       evicted = true;
     }

@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "admission/curves/block_lists.h"
-#include "workloads/readers/loaded_trace.h"
+#include "workloads/sim/references.h"
 
 namespace mezz::sim {
 
@@ -34,7 +33,7 @@ class CountingFilter {
 // comes to less than one block, ours is one block at least.
 class WTinyLfuReference {
  public:
-  WTinyLfuReference(uint32_t blocks, uint64_t capacity);
+  WTinyLfuReference(uint32_t blocks, uint64_t capacity, const Charges& charges = kOneEach);
   bool Access(BlockId block);
   void Prefetch(BlockId block) const { __builtin_prefetch(&place_[block], 1); }
 
@@ -47,12 +46,14 @@ class WTinyLfuReference {
   void InsertMain(BlockId block);
   BlockId MainVictim() const;
   void EvictFromWindow();
-  uint64_t main_size() const { return size_[kProbation] + size_[kProtected]; }
+  uint64_t main_used() const { return used_[kProbation] + used_[kProtected]; }
 
+  const Charges& charges_;
+  const uint64_t mean_charge_;
   const uint64_t capacity_, window_max_, main_max_, probation_max_, protected_max_;
   BlockLists lists_;
   std::vector<uint8_t> place_;
-  uint64_t size_[4] = {0, 0, 0, 0};
+  uint64_t used_[4] = {0, 0, 0, 0};
   CountingFilter filter_;
   uint64_t main_hits_ = 0;  // since the last halving
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/sim/sized_references.h"
-
+// The single-tier caches with blocks of their own sizes, and a capacity in bytes.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -15,12 +14,7 @@ namespace {
 
 constexpr const char* kOneTier[] = {"lru", "clock", "s3_fifo", "s3_fifo_lib", "w_tinylfu"};
 
-LoadedTrace Load(std::vector<Request> requests) {
-  VectorSource source(std::move(requests));
-  LoadedTrace trace;
-  EXPECT_TRUE(LoadedTrace::Load(&source, {}, &trace).ok());
-  return trace;
-}
+LoadedTrace Load(std::vector<Request> requests) { return LoadAll(VectorSource(std::move(requests))); }
 
 LoadedTrace Random(std::mt19937_64& random, uint64_t keys, uint32_t bytes_min, uint32_t bytes_max) {
   std::vector<Request> requests;
@@ -82,7 +76,7 @@ TEST(SizedReferences, CountBytes) {
   EXPECT_EQ(CountSizedReferenceMisses("opt", trace, 6, 0, NextUses(trace.accesses(), trace.unique())), 4u);
 }
 
-TEST(LibS3FifoReference, FillsTheMainQueueBeforeTheFirstEviction) {
+TEST(S3FifoReference, FillsTheMainQueueBeforeTheFirstEviction) {
   std::vector<Request> requests;
   for (int round = 0; round < 2; ++round) {
     for (uint64_t key = 0; key < 100; ++key) requests.push_back({.key = key});
