@@ -21,6 +21,7 @@ using Options = HybridCacheOptions;
 constexpr int kNumaNodeMax = 1023;  // the kernel's MAX_NUMNODES is at most 1024
 constexpr int kShardBitsMax = 19;   // RocksDB makes no cache with more
 constexpr std::string_view kKeyedBy = "keyed:";
+constexpr std::string_view kNuma = "numa:";
 
 Status BadValue(const OptionRow& row, std::string_view value, std::string_view accepted) {
   return Status::InvalidArgument(fmt::format("{}={}: accepted are {}", row.key, value, accepted));
@@ -92,7 +93,6 @@ std::string TimeText(uint64_t ms) {
 }
 
 bool ParseMemory(std::string_view text, MediumKind* medium, int* node) {
-  constexpr std::string_view kNuma = "numa:";
   if (text == ToString(MediumKind::kAnonymous)) {
     *medium = MediumKind::kAnonymous;
     return true;
@@ -123,6 +123,12 @@ Status ParsePlace(const OptionRow& row, std::string_view value, ScmMember* membe
   const std::string_view place = value.substr(at + 1);
   if (ParseMemory(place, &member->medium, &member->numa_node)) return Status::Ok();
   member->path = place;
+  if (const size_t lost = FindLostMedium(place); lost != place.size()) {
+    return Status::InvalidArgument(
+        fmt::format("{}={}: behind the \"{}\" in {} stands no SIZE@PLACE: write one, or leave the \"{}\" out; a path "
+                    "that has it there cannot be given",
+                    row.key, value, place[lost], place, place[lost]));
+  }
   if (place.find('/') != std::string_view::npos) return Status::Ok();
   return BadValue(
       row, value,
@@ -441,7 +447,8 @@ constexpr OptionRow kTable[] = {
          "the SCM tier, and where its bytes live. `numa:N`: memory of node N (CXL); `dram`: memory of the process, "
          "which ends with it; a file in `/dev/shm` does not. Costs 9.4 bytes of DRAM for each `block` bytes. "
          "Several, as `64G@/mnt/pmem0/mezz,64G@/mnt/pmem1/mezz`, are [one tier over all]"
-         "(../how-to/devices.md#several-media); `64G@numa:1>256G@/mnt/pmem0/mezz` has a fast and a slow one",
+         "(../how-to/devices.md#several-media); `64G@numa:1>256G@/mnt/pmem0/mezz` has a fast and a slow one. "
+         "In a path `,` and `>` stand before letters only",
      .taken_by = TakenBy::kEveryUri,
      .parse = ParseScm,
      .print = PrintScm},
@@ -788,6 +795,26 @@ std::string_view ToString(TakenBy taken_by) {
   return "?";
 }
 
+constexpr std::string_view kSeparators = ",>";
+
+// The word behind the separator at `at`, up to where a size or a path's part would end.
+struct Behind {
+  Behind(std::string_view value, size_t at)
+      : word(value.substr(at + 1, value.find_first_of(",>/@", at + 1) - at - 1)),
+        end(at + 1 + word.size() < value.size() ? value[at + 1 + word.size()] : '\0') {}
+  bool StartsWithDigit() const { return !word.empty() && word[0] >= '0' && word[0] <= '9'; }
+  // Whether a path goes on there. Nothing, a blank, a number, a place, and what has an @ behind it were to be a medium.
+  bool IsOfPath() const {
+    constexpr std::string_view kNoName = " \t+-.";
+    const bool is_memory = end != '/' && (word == ToString(MediumKind::kAnonymous) || word.starts_with(kNuma));
+    return !word.empty() && !StartsWithDigit() && kNoName.find(word[0]) == std::string_view::npos && !is_memory &&
+           end != '@';
+  }
+
+  const std::string_view word;
+  const char end;  // 0: the value ends
+};
+
 bool IsWordCharacter(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
 // Whole words only. One that ends in '=' is an option of its own, so it stands where an option stands: a path may hold
@@ -831,14 +858,20 @@ std::string OptionsAsMarkdown(OfferedTo whom) {
 }
 
 size_t EndOfPlace(std::string_view value) {
-  constexpr std::string_view kSeparators = ",>";
   for (size_t at = value.find_first_of(kSeparators); at != std::string_view::npos;
        at = value.find_first_of(kSeparators, at + 1)) {
-    const std::string_view size = value.substr(at + 1, value.find_first_of(",>/@", at + 1) - at - 1);
-    const size_t end = at + 1 + size.size();
-    if (!size.empty() && size[0] >= '0' && size[0] <= '9' && end < value.size() && value[end] == '@') return at;
+    const Behind behind(value, at);
+    if (behind.StartsWithDigit() && behind.end == '@') return at;
   }
   return value.size();
+}
+
+size_t FindLostMedium(std::string_view path) {
+  for (size_t at = path.find_first_of(kSeparators); at != std::string_view::npos;
+       at = path.find_first_of(kSeparators, at + 1)) {
+    if (!Behind(path, at).IsOfPath()) return at;
+  }
+  return path.size();
 }
 
 std::string InKeys(std::string_view message) {

@@ -51,6 +51,10 @@ std::string OptionsAsMarkdown(OfferedTo whom);
 // too.
 size_t EndOfPlace(std::string_view value);
 
+// Where a path has a comma or > behind which no path goes on: what stands there was to be another medium, and is one,
+// or is nothing, a size or a place alone, or a misspelt size. The path's size: nowhere.
+size_t FindLostMedium(std::string_view path);
+
 // Replaces the names of our structs in a judge's sentence by the keys that the URI's user knows.
 std::string InKeys(std::string_view message);
 

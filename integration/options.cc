@@ -48,11 +48,11 @@ Status CheckPath(std::string_view key, const std::string& path) {
 // Nor, as one of several, what begins the next.
 Status CheckMediumPath(const std::string& path) {
   MEZZ_RETURN_IF_ERROR(CheckPath("path", path));
-  const size_t end = EndOfPlace(path);
-  if (end == path.size()) return Status::Ok();
+  const size_t lost = FindLostMedium(path);
+  if (lost == path.size()) return Status::Ok();
   return Status::InvalidArgument(
-      fmt::format("path={} contains \"{}\", which begins another medium: choose another path", path,
-                  path.substr(end, path.find('@', end) + 1 - end)));
+      fmt::format("path={} contains \"{}\", which begins another medium, or would: choose another path", path,
+                  path.substr(lost, path.find('@', lost) + 1 - lost)));
 }
 
 Status TooLarge(std::string_view what, uint64_t needed, std::string_view lower, const Machine& machine) {

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "integration/option_table.h"
 #include "integration/options.h"
@@ -24,9 +25,10 @@ constexpr std::string_view kGood[] = {
     "mezzanine://dram=8M;scm=64M@/mnt/a>b>1G@numa:1,2T@dram;model=cxl,none,optane100",
     "mezzanine://dram=8M;scm=64M;medium=file;scm_path=/x",
 };
-constexpr std::string_view kWords[] = {"=",       ";",  "://", "dram=", "scm=", "0",   "-",    "18446744073709551615",
-                                       "T",       "K",  "%",   "numa:", "true", "\n",  "\xff", "anon",
-                                       "medium=", "..", "1e9", "  ",    "lru",  "=;=", "file", "block="};
+constexpr std::string_view kWords[] = {"=",       ";",  "://",  "dram=", "scm=", "0",   "-",    "18446744073709551615",
+                                       "T",       "K",  "%",    "numa:", "true", "\n",  "\xff", "anon",
+                                       "medium=", "..", "1e9",  "  ",    "lru",  "=;=", "file", "block=",
+                                       ",",       ">",  ",64M", ">64M@"};
 
 std::string RandomBytes(std::mt19937_64& random) {
   std::string text(random() % 80, '\0');
@@ -113,6 +115,15 @@ const Machine kBoundless;
 using Parser = Status (*)(std::string_view, HybridCacheOptions*, const Machine&);
 using Printer = std::string (HybridCacheOptions::*)() const;
 
+std::vector<std::string> PathsOf(const ScmOptions& scm) {
+  std::vector<std::string> paths;
+  if (!scm.path.empty()) paths.push_back(scm.path);
+  for (const ScmMember& member : scm.members) {
+    if (!member.path.empty()) paths.push_back(member.path);
+  }
+  return paths;
+}
+
 void Check(const std::string& uri, Parser parse, Printer print, uint64_t* accepted) {
   HybridCacheOptions options;
   const Status status = parse(uri, &options, kBoundless);
@@ -121,6 +132,8 @@ void Check(const std::string& uri, Parser parse, Printer print, uint64_t* accept
     return;
   }
   ++*accepted;
+  for (const std::string& path : PathsOf(options.scm))
+    ASSERT_EQ(path.find_first_of(",>", path.size() - 1), std::string::npos) << uri << " makes a file " << path;
   HybridCacheOptions again;
   const Status second = parse((options.*print)(), &again, kBoundless);
   ASSERT_TRUE(second.ok()) << uri << " -> " << (options.*print)() << ": " << second.message();

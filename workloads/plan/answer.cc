@@ -49,6 +49,7 @@ Status ParseBaseline(const Question& question, BaselineSpec* spec) {
     if (question.book.FindServer(spec->server) == nullptr)
       return refused(spec->server + " is no server of the price book");
   }
+  if (rest.ends_with('+')) return refused("behind its last + stands nothing");
   while (!rest.empty()) {
     const size_t plus = std::min(rest.find('+'), rest.size());
     const std::string part = rest.substr(0, plus);

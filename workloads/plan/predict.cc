@@ -16,6 +16,7 @@
 #include "workloads/plan/judge.h"
 #include "workloads/plan/run_plan.h"
 #include "workloads/program/program.h"
+#include "workloads/sim/options.h"
 
 namespace mezz::plan {
 namespace {
@@ -28,11 +29,11 @@ struct Sizes {
   uint64_t slow_scm = 0;  // of ordered media; 0: one medium
 };
 
-Status ParseSizes(std::string_view text, std::vector<Sizes>* all) {
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(','), text.size());
-    const std::string_view one = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+Status ParseSizes(const std::string& text, std::vector<Sizes>* all) {
+  if (text.empty()) return Status::InvalidArgument("--sizes is missing; name tiers as DRAM+SCM: 256M+1G,512M");
+  std::vector<std::string> items;
+  MEZZ_RETURN_IF_ERROR(sim::ParseList("sizes", text, &items));
+  for (const std::string_view one : items) {
     const size_t plus = std::min(one.find('+'), one.size());
     Sizes sizes;
     MEZZ_RETURN_IF_ERROR(ParseBytes("--sizes", one.substr(0, plus), &sizes.dram));
@@ -40,7 +41,6 @@ Status ParseSizes(std::string_view text, std::vector<Sizes>* all) {
       MEZZ_RETURN_IF_ERROR(ParseScmSizes("--sizes", one.substr(plus + 1), &sizes.scm, &sizes.slow_scm));
     all->push_back(sizes);
   }
-  if (all->empty()) return Status::InvalidArgument("--sizes is missing; name tiers as DRAM+SCM: 256M+1G,512M");
   return Status::Ok();
 }
 

@@ -29,11 +29,11 @@ Status Missing(const char* flag, const char* what) {
 }
 
 // Leaves modules and servers out of the book.
-Status LeaveOut(std::string_view names, PriceBook* book) {
-  while (!names.empty()) {
-    const size_t end = std::min(names.find(','), names.size());
-    const std::string_view name = names.substr(0, end);
-    names.remove_prefix(std::min(end + 1, names.size()));
+Status LeaveOut(const std::string& text, PriceBook* book) {
+  if (text.empty()) return Status::Ok();
+  std::vector<std::string> names;
+  MEZZ_RETURN_IF_ERROR(sim::ParseList("without", text, &names));
+  for (const std::string& name : names) {
     const auto is = [&](const auto& one) { return one.name == name; };
     const size_t modules = std::erase_if(book->modules, is), servers = std::erase_if(book->servers, is);
     if (modules + servers == 0)

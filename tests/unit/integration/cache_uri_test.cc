@@ -97,7 +97,7 @@ TEST(ParseHybridUri, ReadsANumaNode) {
 TEST(ParseHybridUri, APathMayHoldAnEqualsSign) {
   EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M@/mnt/a=b").scm.path, "/mnt/a=b");
   EXPECT_EQ(MustParse(MustParse("mezzanine://dram=8M;scm=64M;scm_path=dram").ToUri()).scm.path, "./dram");
-  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M@/mnt/a@b,c,1G").scm.path, "/mnt/a@b,c,1G");
+  EXPECT_EQ(MustParse("mezzanine://dram=8M;scm=64M@/mnt/a@b,c,G1/d,dram/e").scm.path, "/mnt/a@b,c,G1/d,dram/e");
 }
 
 TEST(ParseHybridUri, ReadsSeveralMedia) {
@@ -182,6 +182,20 @@ INSTANTIATE_TEST_SUITE_P(
         BadUri{"mezzanine://dram=8M;scm=64M,64M@/b", "scm=64M,64M@/b", "SIZE@PLACE"},
         BadUri{"mezzanine://dram=8M;scm=64M@/a,0@/b", "scm=0", "larger than zero"},
         BadUri{"mezzanine://dram=8M;scm=64M@/a,1.5G@/b", "scm=1.5G", "whole number"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a,", "scm=64M@/a,:", "\",\" in /a, stands no SIZE@PLACE"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a,64M@/b>", "scm=64M@/b>:", "\">\" in /b> stands no SIZE@PLACE"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a,,64M@/b", "in /a, stands no SIZE@PLACE", "cannot be given"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a,>64M@/b", "in /a, stands no SIZE@PLACE", "cannot be given"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a,64M", "in /a,64M stands no SIZE@PLACE", "cannot be given"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a, 64M@/b", "in /a, 64M@/b stands no SIZE@PLACE", "cannot be given"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a,x64M@/b", "in /a,x64M@/b stands no SIZE@PLACE", "cannot be given"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a>-64M@/b", "in /a>-64M@/b stands no SIZE@PLACE", "cannot be given"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a,@/b", "in /a,@/b stands no SIZE@PLACE", "cannot be given"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a,/b", "in /a,/b stands no SIZE@PLACE", "cannot be given"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a,dram", "in /a,dram stands no SIZE@PLACE", "cannot be given"},
+        BadUri{"mezzanine://dram=8M;scm=64M@/a>numa:1", "in /a>numa:1 stands no SIZE@PLACE", "cannot be given"},
+        BadUri{"mezzanine://dram=8M;scm=64M@dram,", "in dram, stands no SIZE@PLACE", "cannot be given"},
+        BadUri{"mezzanine://dram=8M;scm=64M;scm_path=/a,", "the medium /a, contains \",\"", "choose another path"},
         BadUri{"mezzanine://dram=8M;scm=64M@/a,64M@/a", "named twice", "give it once"},
         BadUri{"mezzanine://dram=8M;scm=64M@/a>64M@/b>64M@/c", "scm=", "one > at most"},
         BadUri{"mezzanine://dram=8M;scm=64M>64M@/b", "scm=64M>64M@/b", "SIZE@PLACE"},

@@ -294,6 +294,7 @@ TEST_F(AnswerTest, ABaselineThatNoModulesGiveIsRefusedWithThoseThatDo) {
       {"flash:256G", "\"flash:256G\" is neither dram:SIZE nor scm:SIZE"},
       {"dram:256G+dram:256G", "a tier is there twice"},
       {"scm:256G", "it has no DRAM"},
+      {"dram:256G+", "--baseline=dram:256G+: behind its last + stands nothing"},
       {"dram:lots", "lots"},
   };
   for (const auto& one : cases) {

@@ -229,6 +229,7 @@ TEST(RunPlan, WhatIsMissingOrWrongIsNamed) {
       {[](PlanOptions* o) { o->calibration = "/"; }, "--calibration=/ cannot be read"},
       {[](PlanOptions* o) { o->prices = "/"; }, "--prices=/ cannot be read"},
       {[](PlanOptions* o) { o->without = "rdimm_7"; }, "--without=rdimm_7"},
+      {[](PlanOptions* o) { o->without = "rdimm_16,"; }, "--without=rdimm_16, has an empty item"},
       {[](PlanOptions* o) { o->reserved_bytes = 300 * kGiB; }, "--dram_reserved"},
       {[](PlanOptions* o) { o->growth = 1e5; }, "no server has slots for drives that hold the data"},
       {[](PlanOptions* o) { o->json_path = "/nowhere/plan.json"; }, "--json=/nowhere/plan.json"},
@@ -335,6 +336,7 @@ TEST(Predict, WhatIsWrongIsNamed) {
   } cases[] = {
       {[](PredictOptions* o) { o->sizes.clear(); }, "--sizes is missing"},
       {[](PredictOptions* o) { o->sizes = "1G+many"; }, "many"},
+      {[](PredictOptions* o) { o->sizes = "64G,"; }, "--sizes=64G, has an empty item"},
       {[](PredictOptions* o) { o->sizes = "1M+1T"; }, "take more than 1 MiB of DRAM"},
       {[](PredictOptions* o) { o->model = "tape"; }, "SCM model tape"},
       {[](PredictOptions* o) { o->sizes = "64G+1G>2G"; }, "name the models of both, such as --model=cxl,optane100"},
