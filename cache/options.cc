@@ -128,7 +128,8 @@ Status CheckMembers(const ScmOptions& options) {
       return status.WithPrefix(fmt::format("medium {} of {}: ", number + 1, members.size()));
     for (size_t other = 0; other < number; ++other) {
       if (members[other].Name() == name)
-        return Status::InvalidArgument(fmt::format("{} is named twice: give it once, with all its bytes", name));
+        return Status::InvalidArgument(
+            fmt::format("members: {} is named twice: give it once, with all its bytes", name));
     }
     sum += std::min(members[number].capacity_bytes, UINT64_MAX - sum);
   }
@@ -146,8 +147,9 @@ Status CheckMemberSizes(const ScmOptions& options) {
   const uint64_t least = std::max(kSegmentsMin * options.EffectiveSegmentBytes(), kMemberMultiple);
   for (const ScmMember& member : options.members) {
     if (member.capacity_bytes >= least) continue;
-    return Status::InvalidArgument(fmt::format("{} of {} is too little for one of several media: give at least {}",
-                                               ExactBytes(member.capacity_bytes), member.Name(), ExactBytes(least)));
+    return Status::InvalidArgument(
+        fmt::format("members: {} of {} is too little for one of several media: give at least {}",
+                    ExactBytes(member.capacity_bytes), member.Name(), ExactBytes(least)));
   }
   return Status::Ok();
 }

@@ -25,8 +25,8 @@ Status CheckLimits(std::string_view name, const ShareLimits& limits, unsigned re
                    std::string_view prefix) {
   const unsigned reserve = limits.reserved_percent, max = limits.max_percent;
   if (max == 0 || max > 100) {
-    return Status::InvalidArgument(
-        fmt::format("share={}: {}max={}% is not a percentage from 1 to 100", name, prefix, max));
+    return Status::InvalidArgument(fmt::format(
+        "share={}: {}max={}% is not a percentage from 1 to 100: give one, or leave it out", name, prefix, max));
   }
   if (reserve > max) {
     return Status::InvalidArgument(fmt::format("share={0}: {1}reserve={2}% is more than {1}max={3}%: lower the reserve",

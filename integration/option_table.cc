@@ -141,7 +141,8 @@ Status ParseModel(const OptionRow& row, std::string_view value, Options* options
   if (value.find(',') == std::string_view::npos) return ParseMediumModel(value, &scm.model);
   for (std::string_view rest = value;;) {
     const size_t end = rest.find(',');
-    MEZZ_RETURN_IF_ERROR(ParseMediumModel(rest.substr(0, end), &scm.member_models.emplace_back()));
+    if (!ParseMediumModel(rest.substr(0, end), &scm.member_models.emplace_back()).ok())
+      return BadValue(row, value, "none, optane100 and cxl, for all media, or one of these for each");
     if (end == std::string_view::npos) break;
     rest.remove_prefix(end + 1);
   }
@@ -165,6 +166,8 @@ Status ParseScm(const OptionRow& row, std::string_view value, Options* options) 
       return BadValue(row, value, "one > at most, between the fast media and the slow ones");
     rest.remove_prefix(end + 1);
   }
+  if (members.size() > kMembersMax)
+    return BadValue(row, value, fmt::format("one medium, and 2 to {} behind each other", kMembersMax));
   if (members.size() > 1) {
     if (!all_have_places) return BadValue(row, value, "SIZE@PLACE for each of several media");
     scm.members = std::move(members);
@@ -881,6 +884,7 @@ std::string InKeys(std::string_view message) {
     ReplaceWord(row.member, row.member.ends_with('=') ? fmt::format("{}=", row.key) : std::string(row.key), &text);
   }
   ReplaceWord("path=", "the medium ", &text);
+  ReplaceWord("members:", "scm:", &text);
   ReplaceWord("numa_node=", "the medium numa:", &text);
   ReplaceWord("medium=dram", "the medium dram", &text);
   ReplaceWord("verify_key_file=", "verify=keyed:", &text);

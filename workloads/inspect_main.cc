@@ -171,8 +171,13 @@ mezz::Status Run(const std::string& path, uint64_t* damaged) {
   json["superblock"]["missing_bytes"] = missing;
   if (missing > 0)
     fmt::print(stderr, "mezz_inspect: {} is cut short: {} of its {} bytes are missing\n", path, missing, medium_bytes);
-  if (found.members > 1)
+  if (found.members > 1) {
     json["superblock"]["medium"] = fmt::format("{} of {}", head.superblock.member + 1, found.members);
+    fmt::print(stderr,
+               "mezz_inspect: {} is one of {} media: what was erased, or moved to the others when it was emptied, is "
+               "counted too, as it lies there until it is overwritten\n",
+               path, found.members);
+  }
   if (FLAGS_json) {
     fmt::print("{}\n", json.dump(2));
   } else {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several media as one: mapped behind each other, so that an offset names a byte of all of them.
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <memory>
@@ -44,6 +45,24 @@ class StripedMedium : public Medium {
   std::vector<std::unique_ptr<Medium>> members_;
 };
 
+// Whether a path is the file or the device of an earlier member, which exists by now: it is ours to lock, so that the
+// lock would tell of a cache that does not exist.
+Status CheckIsAnother(const std::vector<ScmMember>& members, size_t number) {
+  struct stat one {};
+  if (members[number].medium != MediumKind::kFile || lstat(members[number].path.c_str(), &one) != 0)
+    return Status::Ok();
+  for (size_t i = 0; i < number; ++i) {
+    struct stat other {};
+    if (members[i].medium != MediumKind::kFile || lstat(members[i].path.c_str(), &other) != 0) continue;
+    const bool same_file = one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+    if (!same_file && !(S_ISCHR(one.st_mode) && S_ISCHR(other.st_mode) && one.st_rdev == other.st_rdev)) continue;
+    return Status::InvalidArgument(
+        fmt::format("members: path={} and path={} are the same {}: name it once, with all its bytes", members[i].path,
+                    members[number].path, S_ISCHR(one.st_mode) ? "device" : "file"));
+  }
+  return Status::Ok();
+}
+
 Status StripedMedium::Open(const MediumOrder& order, std::unique_ptr<Preparer>* preparer, bool* existing) {
   const ScmOptions options = order.options.Effective();
   MEZZ_RETURN_IF_ERROR(AddressRange::Reserve(order.bytes, &range_));
@@ -52,6 +71,7 @@ Status StripedMedium::Open(const MediumOrder& order, std::unique_ptr<Preparer>* 
   bool persists_pages = false;
   begins_.clear();
   for (size_t number = 0; number < options.members.size(); ++number) {
+    MEZZ_RETURN_IF_ERROR(CheckIsAnother(options.members, number));
     ScmOptions one = options.OfMember(number);
     if (one.recovery == Recovery::kRequire) one.recovery = Recovery::kWarm;  // who has all of them judges
     const uint64_t bytes = one.capacity_bytes;

@@ -2021,7 +2021,7 @@ MUTANTS = (
     two_media("a baseline's DRAM has a fast and a slow medium", "answer.cc", "AnswerTest.ABaselineOfMediaThatCannot*",
               ("if (dram && media > 1) return", "if (dram && media > 10) return")),
     two_media("DRAM is offered where media are missing", "answer.cc", "AnswerTest.ABaselineOfMediaThatCannot*",
-              ("spec.slow_scm_bytes == 0 || !drams.contains(spec.dram_bytes)", "true")),
+              ("spec.scm_bytes == 0 || !drams.contains(spec.dram_bytes)", "true")),
     plan("a prediction has all on the fast medium", "predict.cc", "run_plan", "Predict.OrderedMedia*",
          ("SharesOfMedia(surface, dram, fast, slow)", "SharesOfMedia(surface, dram, fast + slow, 0)")),
     plan("a prediction takes media in any order", "predict.cc", "run_plan", "Predict.WhatIsWrongIsNamed",

@@ -84,28 +84,31 @@ std::vector<Size> Nearest(const std::set<Size>& sizes, const auto& distance) {
   return near;
 }
 
-// What modules can give: DRAM, or, if there is such DRAM, ordered media beside it.
+// What modules can give: DRAM, or, if there is such DRAM, SCM beside it, as it was asked for.
 std::string Near(const std::vector<Build>& builds, const BaselineSpec& spec) {
   std::set<uint64_t> drams;
-  std::set<std::pair<uint64_t, uint64_t>> media;
+  std::set<std::pair<uint64_t, uint64_t>> media;  // the second is 0: one medium
+  const bool ordered = spec.slow_scm_bytes != 0;
   for (const Build& build : builds) {
     if (!spec.server.empty() && build.server->name != spec.server) continue;
     drams.insert(build.dram.bytes());
-    if (build.is_ordered() && build.dram.bytes() == spec.dram_bytes)
+    if (build.scm_bytes() != 0 && build.is_ordered() == ordered && build.dram.bytes() == spec.dram_bytes)
       media.emplace(build.scm.bytes(), build.slow_scm.bytes());
   }
   std::vector<std::string> texts;
-  if (spec.slow_scm_bytes == 0 || !drams.contains(spec.dram_bytes)) {
+  if (spec.scm_bytes == 0 || !drams.contains(spec.dram_bytes)) {
     for (uint64_t bytes : Nearest(drams, [&](uint64_t one) { return Distance(one, spec.dram_bytes); }))
       texts.push_back(HumanBytes(bytes));
     return fmt::format("DRAM of {} can be had", fmt::join(texts, ", "));
   }
   const auto distance = [&](const auto& sizes) {
-    return Distance(sizes.first, spec.scm_bytes) + Distance(sizes.second, spec.slow_scm_bytes);
+    return Distance(sizes.first, spec.scm_bytes) + (ordered ? Distance(sizes.second, spec.slow_scm_bytes) : 0);
   };
   for (const auto& [fast, slow] : Nearest(media, distance))
-    texts.push_back(fmt::format("{}>{}", SizeText(fast), SizeText(slow)));
-  if (texts.empty()) return "beside that DRAM the book has no two kinds of SCM of which one is faster";
+    texts.push_back(ordered ? fmt::format("{}>{}", SizeText(fast), SizeText(slow)) : SizeText(fast));
+  if (texts.empty())
+    return fmt::format("beside that DRAM the book has no {}",
+                       ordered ? "two kinds of SCM of which one is faster" : "SCM");
   return fmt::format("beside that DRAM scm:{} can be had", fmt::join(texts, ", "));
 }
 
@@ -377,7 +380,9 @@ Status MakeAnswer(const Question& question, Answer* answer) {
   Build baseline;
   MEZZ_RETURN_IF_ERROR(FindBaseline(question, builds, &baseline));
   if (DramCacheBytes(question, baseline) <= 0)
-    return Status::InvalidArgument("--dram_reserved leaves the baseline no DRAM for its cache; reserve less");
+    return Status::InvalidArgument(
+        fmt::format("--dram_reserved={} leaves the baseline no DRAM for its cache; reserve less",
+                    SizeText(question.reserved_bytes)));
   answer->load = question.load;
   if (answer->load.closed && answer->load.threads == 0) answer->load.threads = baseline.server->cores;
   answer->plans = Worthwhile(question, builds, baseline);

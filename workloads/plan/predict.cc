@@ -29,11 +29,21 @@ struct Sizes {
   uint64_t slow_scm = 0;  // of ordered media; 0: one medium
 };
 
+// REQUIRES: there is an item.
+bool LacksSize(std::string_view item) {
+  const auto parts = [](char c) { return c == '+' || c == '>'; };
+  const auto both = [&](char a, char b) { return parts(a) && parts(b); };
+  return parts(item.front()) || parts(item.back()) || std::ranges::adjacent_find(item, both) != item.end();
+}
+
 Status ParseSizes(const std::string& text, std::vector<Sizes>* all) {
   if (text.empty()) return Status::InvalidArgument("--sizes is missing; name tiers as DRAM+SCM: 256M+1G,512M");
   std::vector<std::string> items;
   MEZZ_RETURN_IF_ERROR(sim::ParseList("sizes", text, &items));
   for (const std::string_view one : items) {
+    if (LacksSize(one))
+      return Status::InvalidArgument(
+          fmt::format("--sizes={}: \"{}\" lacks a size; it is DRAM, DRAM+SCM or DRAM+FAST>SLOW", text, one));
     const size_t plus = std::min(one.find('+'), one.size());
     Sizes sizes;
     MEZZ_RETURN_IF_ERROR(ParseBytes("--sizes", one.substr(0, plus), &sizes.dram));
@@ -140,8 +150,9 @@ Status RunPredict(const PredictOptions& options, const Curve& curve, std::string
     const auto total = static_cast<double>(sizes.dram);
     const double dram = total - OwnDramBytes(traffic, total, scm, load.threads);
     if (dram <= 0)
-      return Status::InvalidArgument(fmt::format("--sizes: index and policy for {} of SCM take more than {} of DRAM",
-                                                 HumanBytes(sizes.scm + sizes.slow_scm), HumanBytes(sizes.dram)));
+      return Status::InvalidArgument(fmt::format(
+          "--sizes={}: index and policy for {} of SCM take more than {} of DRAM; give more DRAM, or less SCM",
+          options.sizes, HumanBytes(sizes.scm + sizes.slow_scm), HumanBytes(sizes.dram)));
     const Prediction p = Predict(machine, traffic, SharesOfMedia(surface, dram, fast, slow), load);
     *text += LineOf(sizes, p, scm_columns);
     rows.push_back(RowOf(sizes, p));

@@ -19,6 +19,7 @@ using test::Key;
 using test::Payload;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr int kWhole = 0, kDamaged = 1, kRefused = 2;
 constexpr size_t kBytes = 1000;
@@ -40,8 +41,9 @@ class InspectProgram : public ::testing::Test {
     }
     tier->Erase(Key(1));
   }
-  Ended Run(const std::string& flags) const {
-    const std::string command = std::string("'") + MEZZ_INSPECT_BINARY + "' " + flags + " '" + file_.path() + "' 2>&1";
+  Ended Run(const std::string& flags) const { return Run(flags, file_.path()); }
+  static Ended Run(const std::string& flags, const std::string& path) {
+    const std::string command = std::string("'") + MEZZ_INSPECT_BINARY + "' " + flags + " '" + path + "' 2>&1";
     Ended ended;
     FILE* const out = popen(command.c_str(), "r");
     if (out == nullptr) return ended;
@@ -107,6 +109,25 @@ TEST_F(InspectProgram, ADamagedSnapshotEndsItWithOne) {
   const Ended ended = Run("");
   EXPECT_EQ(ended.status, kDamaged) << ended.printed;
   EXPECT_THAT(ended.printed, HasSubstr("\nsnapshot.state is damaged\n"));
+}
+
+TEST_F(InspectProgram, OfAnEmptiedMediumTheBlocksAreSaidToBeMoved) {
+  const test::ScratchFile files[2];
+  ScmOptions options = test::AnonymousOptions(32 * kSegmentBytesMin);
+  options.medium = MediumKind::kFile;
+  options.members = {{.path = files[0].path(), .capacity_bytes = 16 * kSegmentBytesMin},
+                     {.path = files[1].path(), .capacity_bytes = 16 * kSegmentBytesMin}};
+  {
+    const auto tier = test::OpenOrDie(options);
+    for (uint64_t n = 1; n <= 100; ++n)
+      ASSERT_EQ(tier->Put(Key(n), BlockRole::kData, Payload(n, 0, kBytes)), PutResult::kStored);
+    ASSERT_TRUE(tier->SetMemberCapacity(0, 0).ok());
+  }
+  const Ended ended = Run("", files[0].path());
+  EXPECT_EQ(ended.status, kWhole) << ended.printed;
+  EXPECT_THAT(ended.printed, AllOf(HasSubstr(files[0].path() + " is one of 2 media: what was erased, or moved"),
+                                   HasSubstr("superblock.medium 1 of 2")));
+  EXPECT_THAT(Run("").printed, Not(HasSubstr("media")));
 }
 
 TEST_F(InspectProgram, AFileThatIsNotOursIsRefused) {

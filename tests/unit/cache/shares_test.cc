@@ -166,8 +166,10 @@ TEST_F(SharesOfALogTest, AreRefusedWithTheNameAndWhatToDo) {
   EXPECT_EQ(why("", {}), "share= has no name: give each database one of its own");
   for (const char* const name : {"a\nb", "(rest)", "\x01"})
     EXPECT_NE(why(name, {}).find("no control"), std::string::npos);
-  EXPECT_EQ(why("a", {.max_percent = 101}), "share=a: max=101% is not a percentage from 1 to 100");
-  EXPECT_EQ(why("a", {.max_percent = 0}), "share=a: max=0% is not a percentage from 1 to 100");
+  EXPECT_EQ(why("a", {.max_percent = 101}),
+            "share=a: max=101% is not a percentage from 1 to 100: give one, or leave it out");
+  EXPECT_EQ(why("a", {.max_percent = 0}),
+            "share=a: max=0% is not a percentage from 1 to 100: give one, or leave it out");
   EXPECT_EQ(why("a", {.reserved_percent = 50, .max_percent = 40}),
             "share=a: reserve=50% is more than max=40%: lower the reserve");
   EXPECT_EQ(why("a", {.reserved_percent = 95}),

@@ -294,6 +294,8 @@ TEST_F(AnswerTest, ABaselineThatNoModulesGiveIsRefusedWithThoseThatDo) {
       {"flash:256G", "\"flash:256G\" is neither dram:SIZE nor scm:SIZE"},
       {"dram:256G+dram:256G", "a tier is there twice"},
       {"scm:256G", "it has no DRAM"},
+      {"dram:256G+scm:3T", "that; beside that DRAM scm:"},
+      {"two_socket/dram:256G+scm:3T", "that in two_socket; beside that DRAM scm:"},
       {"dram:256G+", "--baseline=dram:256G+: behind its last + stands nothing"},
       {"dram:lots", "lots"},
   };
