@@ -273,7 +273,7 @@ double AdaptivePolicy::WriteCost(const BlockFacts& block) {
 // kToScm if the evidence suffices for a write, limits apart; else kDrop.
 Decision AdaptivePolicy::Evidence(const BlockFacts& block, uint64_t hash, bool has_ghost) {
   const bool filled = filled_.load(std::memory_order_relaxed);
-  if (!filled || block.scm_hollow) return {Action::kToScm, Reason::kFilling, has_ghost};
+  if (!filled || block.scm_sparse) return {Action::kToScm, Reason::kFilling, has_ghost};
   if (IsMetadata(block.role)) return {Action::kToScm, Reason::kRole, /*proven=*/true};
   if (IsRenewed()) return {Action::kToScm, Reason::kRenewed};
   Strictness strictness = miniatures_.verdict();

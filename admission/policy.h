@@ -29,7 +29,7 @@ struct BlockFacts {
   uint32_t image_bytes = 0;      // OnMiss: the size of a record of its image (types.h); 0: there is no image
   bool was_hit_in_dram = false;  // since it entered the DRAM tier; false where that is not known
   bool in_scm = false;           // the SCM tier holds a valid record
-  bool scm_hollow = false;       // OnDramEviction: segments full of deleted files' blocks are reclaimed first
+  bool scm_sparse = false;       // OnDramEviction: segments full of deleted files' blocks are reclaimed first
   bool packed = false;           // OnScmHit, OnReclaim: the record is packed
   bool packable = false;         // OnReclaim: it is raw, and may be worth packing
   bool demotable = false;        // OnReclaim: it lies on the fast ones of ordered media (OnDemotion)
@@ -67,7 +67,7 @@ enum class Reason : uint8_t {
   kClean,          // the SCM tier holds the block already
   kCompaction,     // read by a compaction: no evidence that a user wants it
   kRole,           // the block's role; blobs=scm too
-  kFilling,        // the SCM tier is not full yet, or is hollow
+  kFilling,        // the SCM tier is not full yet, or is sparse
   kHit,            // it was hit where it lay
   kNoHit,          // it was not hit where it lay
   kGhost,          // it was refused or dropped not long ago, and came back

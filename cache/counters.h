@@ -46,7 +46,7 @@ namespace mezz {
   X(kScmFileRevived, "scm.file_revived")     /* yet a block of it was asked for */               \
   X(kScmSegmentReclaimed, "scm.segment_reclaimed")                                               \
   X(kScmSegmentRequeued, "scm.segment_requeued") /* kept whole, nothing written */               \
-  X(kScmSegmentHollow, "scm.segment_hollow")     /* mostly dead: goes first */                   \
+  X(kScmSegmentSparse, "scm.segment_sparse")     /* mostly dead: goes first */                   \
   X(kScmSegmentSkippedPinned, "scm.segment_skipped_pinned")                                      \
   X(kScmChecksumMismatch, "scm.checksum_mismatch")                                               \
   X(kScmDamagedHeader, "scm.damaged_header")                                                     \

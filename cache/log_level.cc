@@ -8,19 +8,19 @@ namespace mezz {
 
 using State = SegmentTable::State;
 
-LogLevel::LogLevel(Level level, uint32_t begin, uint32_t end, uint64_t hollow_bytes, SegmentTable* table,
+LogLevel::LogLevel(Level level, uint32_t begin, uint32_t end, uint64_t sparse_bytes, SegmentTable* table,
                    LogMembers* members, const Shares* shares, Counters* counters)
     : level_(level),
       begin_(begin),
       end_(end),
-      hollow_bytes_(hollow_bytes),
+      sparse_bytes_(sparse_bytes),
       table_(table),
       members_(members),
       shares_(shares),
       counters_(counters),
       young_(size()),
       proven_(size()),
-      hollow_(size()),
+      sparse_(size()),
       unready_(size()),
       limit_(size()),
       unused_count_(size()) {
@@ -95,7 +95,7 @@ void LogLevel::FollowMembers() {
 
 bool LogLevel::HasWithdrawn() const {
   if (withdrawn() == 0) return false;
-  for (const SegmentQueue* const queue : {&young_, &proven_, &hollow_}) {
+  for (const SegmentQueue* const queue : {&young_, &proven_, &sparse_}) {
     for (size_t at = 0; at < queue->size(); ++at) {
       if (members_->IsWithdrawn((*queue)[at])) return true;
     }
@@ -136,12 +136,12 @@ uint32_t LogLevel::ToReclaim(uint32_t draining) const {
 
 void LogLevel::Queue(SegmentId id, Generation generation, At at) {
   assert(table_->state(id) == State::kSealed && Has(id));
-  const bool hollow = (*table_)[id].dead.load(std::memory_order_relaxed) >= hollow_bytes_;
-  SegmentQueue& queue = hollow ? hollow_ : generation == Generation::kProven ? proven_ : young_;
+  const bool sparse = (*table_)[id].dead.load(std::memory_order_relaxed) >= sparse_bytes_;
+  SegmentQueue& queue = sparse ? sparse_ : generation == Generation::kProven ? proven_ : young_;
   at == At::kBegin ? queue.PushFront(id) : queue.PushBack(id);
-  if (hollow) {
-    (*table_)[id].hollow_of = generation;
-    counters_->Add(Event::kScmSegmentHollow, BlockRole::kOther);
+  if (sparse) {
+    (*table_)[id].sparse_of = generation;
+    counters_->Add(Event::kScmSegmentSparse, BlockRole::kOther);
   }
   Count();
 }
@@ -154,9 +154,9 @@ std::optional<Generation> LogLevel::TakeWhole(SegmentId id) {
 
 std::optional<Generation> LogLevel::TakeFromQueue(SegmentId id) {
   if (const auto generation = TakeWhole(id)) return generation;
-  if (!hollow_.Erase(id)) return std::nullopt;
+  if (!sparse_.Erase(id)) return std::nullopt;
   Count();
-  return (*table_)[id].hollow_of;
+  return (*table_)[id].sparse_of;
 }
 
 bool LogLevel::MayTake(SegmentId id, bool pinned_too) const {
@@ -165,14 +165,14 @@ bool LogLevel::MayTake(SegmentId id, bool pinned_too) const {
 }
 
 template <typename MayBe>
-void LogLevel::TakeHollow(MayBe&& may_be, bool pinned_too, Victim* victim) {
-  const auto found = hollow_.Find(
+void LogLevel::TakeSparse(MayBe&& may_be, bool pinned_too, Victim* victim) {
+  const auto found = sparse_.Find(
       [&](SegmentId id) { return may_be(ShareOf(id)) && !members_->IsWithdrawn(id) && MayTake(id, pinned_too); });
   if (!found) return;
-  victim->segment = hollow_[*found];
-  victim->generation = (*table_)[*victim->segment].hollow_of;
-  victim->hollow = true;
-  hollow_.EraseAt(*found);
+  victim->segment = sparse_[*found];
+  victim->generation = (*table_)[*victim->segment].sparse_of;
+  victim->sparse = true;
+  sparse_.EraseAt(*found);
   Count();
 }
 
@@ -195,7 +195,7 @@ void LogLevel::TakeSealed(MayBe&& may_be, Generation generation, bool pinned_too
 // may_be(share): whether the victim may be one of its segments.
 template <typename MayBe>
 void LogLevel::TakeOf(MayBe&& may_be, bool pinned_too, unsigned young_percent, Victim* victim) {
-  TakeHollow(may_be, pinned_too, victim);
+  TakeSparse(may_be, pinned_too, victim);
   if (victim->segment) return;
   const bool young_first = young_.size() * 100 > uint64_t{usable()} * young_percent;
   const Generation first = young_first ? Generation::kYoung : Generation::kProven;
@@ -208,11 +208,11 @@ void LogLevel::TakeOf(MayBe&& may_be, bool pinned_too, unsigned young_percent, V
 
 LogLevel::Victim LogLevel::TakeWithdrawn() {
   const auto may_take = [this](SegmentId id) { return members_->IsWithdrawn(id) && table_->writers(id) == 0; };
-  for (const SegmentQueue* const queue : {&proven_, &young_, &hollow_}) {
+  for (const SegmentQueue* const queue : {&proven_, &young_, &sparse_}) {
     const auto found = queue->Find(may_take);
     if (!found) continue;
     const SegmentId id = (*queue)[*found];
-    return {.segment = id, .generation = *TakeFromQueue(id), .hollow = queue == &hollow_, .share = ShareOf(id)};
+    return {.segment = id, .generation = *TakeFromQueue(id), .sparse = queue == &sparse_, .share = ShareOf(id)};
   }
   return {};
 }
@@ -238,7 +238,7 @@ LogLevel::Victim LogLevel::TakeVictim(bool pinned_too, ShareId needs, unsigned y
 
 bool LogLevel::HasVictimFor(ShareId needs) const {
   const bool is_full = shares_->IsFull(needs, level_);
-  for (const SegmentQueue* const queue : {&young_, &proven_, &hollow_}) {
+  for (const SegmentQueue* const queue : {&young_, &proven_, &sparse_}) {
     for (size_t at = 0; at < queue->size(); ++at) {
       if (members_->IsWithdrawn((*queue)[at])) continue;
       const ShareId share = ShareOf((*queue)[at]);

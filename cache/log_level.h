@@ -20,15 +20,15 @@ namespace mezz {
 // The segments of one level of a log that can be taken: free ones to write to, sealed ones to reclaim, and those that
 // are parked because the level may not use all it has, or because they are withdrawn (LogMembers::LimitTo).
 //
-// Sealed segments stand in two queues, oldest first, and hollow ones in a third: SegmentLog::TakeVictim says in which
+// Sealed segments stand in two queues, oldest first, and sparse ones in a third: SegmentLog::TakeVictim says in which
 // order they go.
 //
 // The log's mutex guards everything but the counts, usable() and NoteLost(): hints. Allocates only when it is made.
 class LogLevel {
  public:
-  // The segments from `begin` to `end`, all kUnready. One is hollow once `hollow_bytes` of it are dead. Owns nothing of
+  // The segments from `begin` to `end`, all kUnready. One is sparse once `sparse_bytes` of it are dead. Owns nothing of
   // the others, which must outlive this.
-  LogLevel(Level level, uint32_t begin, uint32_t end, uint64_t hollow_bytes, SegmentTable* table, LogMembers* members,
+  LogLevel(Level level, uint32_t begin, uint32_t end, uint64_t sparse_bytes, SegmentTable* table, LogMembers* members,
            const Shares* shares, Counters* counters);
 
   uint32_t begin() const { return begin_; }
@@ -99,20 +99,20 @@ class LogLevel {
   }
   uint32_t unused_count() const { return unused_count_.load(std::memory_order_relaxed); }
 
-  // Queues a sealed segment, among the hollow if it is.
+  // Queues a sealed segment, among the sparse if it is.
   enum class At : uint8_t { kEnd, kBegin };
   void Queue(SegmentId id, Generation generation, At at = At::kEnd);
   // Takes it out of its queue. Empty: it is in none.
   std::optional<Generation> TakeFromQueue(SegmentId id);
-  // The same, but for the hollow.
+  // The same, but for the sparse.
   std::optional<Generation> TakeWhole(SegmentId id);
   // The segments that wait to be reclaimed.
-  size_t sealed() const { return young_.size() + proven_.size() + hollow_.size(); }
-  uint32_t hollow_count() const { return hollow_count_.load(std::memory_order_relaxed); }
+  size_t sealed() const { return young_.size() + proven_.size() + sparse_.size(); }
+  uint32_t sparse_count() const { return sparse_count_.load(std::memory_order_relaxed); }
   // Calls visit(id, generation) for each, in the order of its queue.
   template <typename Visit>
   void ForEachSealed(Visit&& visit) const {
-    for (size_t at = 0; at < hollow_.size(); ++at) visit(hollow_[at], (*table_)[hollow_[at]].hollow_of);
+    for (size_t at = 0; at < sparse_.size(); ++at) visit(sparse_[at], (*table_)[sparse_[at]].sparse_of);
     for (size_t at = 0; at < young_.size(); ++at) visit(young_[at], Generation::kYoung);
     for (size_t at = 0; at < proven_.size(); ++at) visit(proven_[at], Generation::kProven);
   }
@@ -120,7 +120,7 @@ class LogLevel {
   struct Victim {
     std::optional<SegmentId> segment;
     Generation generation = Generation::kYoung;
-    bool hollow = false;
+    bool sparse = false;
     ShareId share = kNoShare;
     uint32_t skipped_pinned = 0;
     uint32_t sealed = 0, draining = 0;  // segments of the level
@@ -143,31 +143,31 @@ class LogLevel {
   template <typename MayBe>
   void TakeOf(MayBe&& may_be, bool pinned_too, unsigned young_percent, Victim* victim);
   template <typename MayBe>
-  void TakeHollow(MayBe&& may_be, bool pinned_too, Victim* victim);
+  void TakeSparse(MayBe&& may_be, bool pinned_too, Victim* victim);
   template <typename MayBe>
   void TakeSealed(MayBe&& may_be, Generation generation, bool pinned_too, Victim* victim);
   ShareId ShareOf(SegmentId id) const { return (*table_)[id].share.load(std::memory_order_relaxed); }
   uint32_t Surplus() const;
   void Count() {
     free_count_.store(static_cast<uint32_t>(free_.size()), std::memory_order_relaxed);
-    hollow_count_.store(static_cast<uint32_t>(hollow_.size()), std::memory_order_relaxed);
+    sparse_count_.store(static_cast<uint32_t>(sparse_.size()), std::memory_order_relaxed);
     unused_count_.store(unused(), std::memory_order_relaxed);
   }
 
   const Level level_;
   const uint32_t begin_, end_;
-  const uint64_t hollow_bytes_;
+  const uint64_t sparse_bytes_;
   SegmentTable* const table_;
   LogMembers* const members_;
   const Shares* const shares_;
   Counters* const counters_;
   std::vector<SegmentId> free_;           // a stack
-  SegmentQueue young_, proven_, hollow_;  // oldest first
+  SegmentQueue young_, proven_, sparse_;  // oldest first
   std::vector<SegmentId> parked_;         // as surplus
   std::vector<SegmentId> parked_withdrawn_;
   uint32_t unready_;
   // Stored under the log's mutex and read anywhere, relaxed, as hints.
-  Atomic<uint32_t> limit_, quarantined_{0}, free_count_{0}, hollow_count_{0}, unused_count_;
+  Atomic<uint32_t> limit_, quarantined_{0}, free_count_{0}, sparse_count_{0}, unused_count_;
   Atomic<uint32_t> withdrawn_{0};  // of those that are not quarantined
   Atomic<uint32_t> lost_{0};       // grows, without the mutex; relaxed: a hint
 };
@@ -184,7 +184,7 @@ void LogLevel::Audit(Check&& check, std::vector<std::string>* violations) const 
   all(free_, State::kFree);
   all(parked_, State::kParked);
   all(parked_withdrawn_, State::kParked);
-  for (const SegmentQueue* const queue : {&young_, &proven_, &hollow_}) all(*queue, State::kSealed);
+  for (const SegmentQueue* const queue : {&young_, &proven_, &sparse_}) all(*queue, State::kSealed);
 }
 
 }  // namespace mezz

@@ -79,7 +79,7 @@ struct LogParts {
 
  private:
   LogLevel MakeLevel(Level level, uint32_t begin, uint32_t end) {
-    return {level, begin, end, log_rules::HollowBytes(segment_bytes()), &table, &members, &shares, counters};
+    return {level, begin, end, log_rules::SparseBytes(segment_bytes()), &table, &members, &shares, counters};
   }
 };
 

@@ -51,9 +51,9 @@ inline constexpr uint32_t kSparingVictimsMax = 32;
 inline constexpr unsigned kRequeueHeat = 2;
 inline constexpr uint32_t kRequeuesInARowMax = 4;
 
-// A segment is hollow, and reclaimed before all others, once this share of it was records of forgotten files.
-inline constexpr unsigned kHollowPercent = 75;
-constexpr uint64_t HollowBytes(uint64_t segment_bytes) { return segment_bytes * kHollowPercent / 100; }
+// A segment is sparse, and reclaimed before all others, once this share of it was records of forgotten files.
+inline constexpr unsigned kSparsePercent = 75;
+constexpr uint64_t SparseBytes(uint64_t segment_bytes) { return segment_bytes * kSparsePercent / 100; }
 
 // A segment in which memory failed this often is taken out of use, as it will fail again. Fewer faults may be cosmic
 // rays.

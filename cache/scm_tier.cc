@@ -337,7 +337,7 @@ void ScmTier::ForgetFile(FileId file) {
 }
 
 bool ScmTier::IsForgotten(FileId file) const { return impl_->dead_.Has(file); }
-bool ScmTier::IsHollow() const { return impl_->log_.hollow_segments(impl_->log_.LevelOfNew()) != 0; }
+bool ScmTier::IsSparse() const { return impl_->log_.sparse_segments(impl_->log_.LevelOfNew()) != 0; }
 
 Status ScmTier::SetCapacity(uint64_t bytes) { return impl_->resizer_.SetCapacity(bytes); }
 Status ScmTier::SetMemberCapacity(size_t member, uint64_t bytes) {

@@ -163,7 +163,7 @@ class ScmTier {
   // Whether such a hint is kept for `file`. Reads two cache lines at most.
   bool IsForgotten(FileId file) const;
   // Whether segments wait for reclaim that mostly held blocks of forgotten files. A put then displaces few live blocks.
-  bool IsHollow() const;
+  bool IsSparse() const;
 
   // `payload` must be an address that PinnedBlock::Detach returned.
   void Unpin(const std::byte* payload);

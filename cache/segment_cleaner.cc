@@ -119,7 +119,7 @@ bool SegmentCleaner::PickVictim(Mode mode, ShareId needs) {
   if (mode != Mode::kMove)
     pin_pressure_.store(4 * (picked.skipped_pinned + picked.draining) > picked.sealed, std::memory_order_relaxed);
   if (!picked.segment) return false;
-  const bool weighed = mode == Mode::kSpare && picked.generation == Generation::kProven && !picked.hollow &&
+  const bool weighed = mode == Mode::kSpare && picked.generation == Generation::kProven && !picked.sparse &&
                        requeue_percent_.load(std::memory_order_relaxed) != 0 &&
                        requeued_in_a_row_ < log_rules::kRequeuesInARowMax;
   victim_ = Victim{.segment = *picked.segment,

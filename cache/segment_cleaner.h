@@ -60,7 +60,7 @@ struct CleanerParts {
 // everything is hot; a few victims may be spared whole on credit. What is demoted takes no space of the level, so it
 // needs no credit: the slow level's cleaner makes room for it, a little with each record.
 //
-// A record of a forgotten file is dropped without asking the judge. A hollow segment (SegmentLog) is emptied at once,
+// A record of a forgotten file is dropped without asking the judge. A sparse segment (SegmentLog) is emptied at once,
 // whatever its generation.
 //
 // Not thread-safe, but for the settings and pin_pressure: the reclaimer's mutex guards the rest.

@@ -105,11 +105,11 @@ void SegmentLog::NoteDead(SegmentId id, uint64_t bytes) {
   assert(pins(id) > 0);
   const uint64_t before = segment(id).dead.fetch_add(bytes, std::memory_order_relaxed);
   assert(before + bytes <= segment_bytes());
-  if (before >= log_rules::HollowBytes(segment_bytes()) || before + bytes < log_rules::HollowBytes(segment_bytes()))
+  if (before >= log_rules::SparseBytes(segment_bytes()) || before + bytes < log_rules::SparseBytes(segment_bytes()))
     return;
   const std::lock_guard lock(parts_.mutex);
   if (const auto generation = parts_.LevelHolding(id).TakeWhole(id)) parts_.LevelHolding(id).Queue(id, *generation);
-  // It is open, and is queued as hollow when it is sealed; or it is the victim already.
+  // It is open, and is queued as sparse when it is sealed; or it is the victim already.
 }
 
 // The mutex keeps each lane's segment the same meanwhile; its tail may grow. Each lane has a place of its own: the sum

@@ -172,7 +172,7 @@ class SegmentLog {
   // is next, else the oldest proven one. This is S3-FIFO (Yang et al., SOSP'23) with segments in place of objects.
   // Blocks that nobody asks for again leave after a fraction of a turn of the log, and survivors stay for a whole one.
   //
-  // Hollow segments stand in a queue of their own and go first: they cost least and yield most.
+  // Sparse segments stand in a queue of their own and go first: they cost least and yield most.
   //
   // A pinned segment is taken only if there is no other and `pinned_too`. Its records are then to be dropped, and it
   // drains until its readers have gone. A segment with writers is never taken.
@@ -200,10 +200,10 @@ class SegmentLog {
   // was proven.
   void Requeue(SegmentId id);
   // Tells that `bytes` of the segment's records have left the index because nobody will ask for them again. Once they
-  // are most of the segment it is hollow: the next victim, whatever its generation. REQUIRES: the caller has it pinned,
+  // are most of the segment it is sparse: the next victim, whatever its generation. REQUIRES: the caller has it pinned,
   // so that the bytes are of this fill.
   void NoteDead(SegmentId id, uint64_t bytes);
-  uint32_t hollow_segments(Level level = Level::kFast) const { return parts_.level(level).hollow_count(); }
+  uint32_t sparse_segments(Level level = Level::kFast) const { return parts_.level(level).sparse_count(); }
 
   // The number of pinned segments. Walks the segment table.
   uint32_t PinnedSegments() const;

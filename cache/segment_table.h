@@ -73,7 +73,7 @@ class SegmentTable {
     // The faults that SegmentFaults::Note told of in this life of the log, or kUnreadable. Relaxed: a thread that acts
     // on it looks again.
     Atomic<uint32_t> faults{0};
-    Generation hollow_of = Generation::kYoung;  // GUARDED_BY(mutex): the generation of a segment in hollow_
+    Generation sparse_of = Generation::kYoung;  // GUARDED_BY(mutex): the generation of a segment in sparse_
     bool adopted = false;  // this fill was; written while it is kUnready, kAwaiting or kFree, read under a pin
     // The share of this fill; kNoShare while it is not added. Relaxed: stored under the mutex, and read as a hint
     // without.

@@ -47,7 +47,7 @@ class LiveTiers {
     return {.key = block.key,
             .role = block.role,
             .bytes = static_cast<uint32_t>(block.bytes),
-            .scm_hollow = block.evicted && scm().IsHollow(),
+            .scm_sparse = block.evicted && scm().IsSparse(),
             .bypass_dram = block.role == BlockRole::kBlob && keeps_blobs_from_dram()};
   }
   Policy& policy() const { return parts_.policy.get(); }

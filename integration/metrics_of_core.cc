@@ -58,7 +58,7 @@ constexpr EventRow kEventRows[] = {
     {Event::kScmFileRevived, Of::kTimes, "Files that were asked for all the same."},
     {Event::kScmSegmentReclaimed, Of::kTimes, "Segments that were emptied."},
     {Event::kScmSegmentRequeued, Of::kTimes, "Segments that reclaim kept whole, without a write."},
-    {Event::kScmSegmentHollow, Of::kTimes, "Segments that went first, because most of them was of deleted files."},
+    {Event::kScmSegmentSparse, Of::kTimes, "Segments that went first, because most of them was of deleted files."},
     {Event::kScmSegmentSkippedPinned, Of::kTimes, "Segments that reclaim passed over, because somebody read them."},
     {Event::kScmChecksumMismatch, Of::kTimes, "Records whose bytes had changed on the medium; none was served."},
     {Event::kScmDamagedHeader, Of::kTimes, "Record headers that had changed on the medium."},

@@ -13,7 +13,7 @@ ScmCounts& ScmCounts::operator+=(const ScmCounts& other) {
         &ScmCounts::packed_units, &ScmCounts::packed_second_chances, &ScmCounts::packed_at_reclaim, &ScmCounts::demoted,
         &ScmCounts::demoted_units, &ScmCounts::packed_demoted, &ScmCounts::dropped, &ScmCounts::spare_refused,
         &ScmCounts::refused, &ScmCounts::reclaimed_segments, &ScmCounts::requeued_segments,
-        &ScmCounts::hollow_segments})
+        &ScmCounts::sparse_segments})
     this->*field += other.*field;
   return *this;
 }
@@ -57,26 +57,26 @@ void ScmLevelModel::Seal(Lane* lane) {
   const std::optional<uint32_t> sealed = std::exchange(lane->open, {});
   if (!sealed) return;
   lane->sealed->push_back(*sealed);
-  if (IsHollow(segments_[*sealed])) MoveToHollow(lane->sealed, *sealed);
+  if (IsSparse(segments_[*sealed])) MoveToSparse(lane->sealed, *sealed);
 }
 
-bool ScmLevelModel::MoveToHollow(std::deque<uint32_t>* sealed, uint32_t segment) {
+bool ScmLevelModel::MoveToSparse(std::deque<uint32_t>* sealed, uint32_t segment) {
   const auto found = std::ranges::find(*sealed, segment);
   if (found == sealed->end()) return false;
   sealed->erase(found);
-  hollow_.push_back({segment, sealed == &proven_ ? Generation::kProven : Generation::kYoung});
-  ++counts_.hollow_segments;
+  sparse_.push_back({segment, sealed == &proven_ ? Generation::kProven : Generation::kYoung});
+  ++counts_.sparse_segments;
   return true;
 }
 
 void ScmLevelModel::EraseDead(BlockId block) {
   const uint32_t id = records_[block].segment;
   Segment& segment = segments_[id];
-  const bool was_hollow = IsHollow(segment);
+  const bool was_sparse = IsSparse(segment);
   segment.dead += UnitsOf(block, FormAt(id, records_[block].record));
   records_.Forget(block);
   // One that is open is looked at when it is sealed; the victim is emptied anyway.
-  if (!was_hollow && IsHollow(segment) && !MoveToHollow(&young_, id)) MoveToHollow(&proven_, id);
+  if (!was_sparse && IsSparse(segment) && !MoveToSparse(&young_, id)) MoveToSparse(&proven_, id);
 }
 
 void ScmLevelModel::Append(Lane* lane, BlockId block, Stored form, uint8_t heat, bool dram) {
@@ -100,13 +100,13 @@ void ScmLevelModel::Append(Lane* lane, BlockId block, Stored form, uint8_t heat,
 }
 
 bool ScmLevelModel::PickVictim() {
-  if (options_.exact_capacity && young_.empty() && proven_.empty() && hollow_.empty()) {
+  if (options_.exact_capacity && young_.empty() && proven_.empty() && sparse_.empty()) {
     // All there is lies in open segments: with few and small ones that can be.
     Seal(young_lane_.open ? &young_lane_ : &proven_lane_);
   }
-  if (!hollow_.empty()) {
-    const Hollow first = hollow_.front();
-    hollow_.pop_front();
+  if (!sparse_.empty()) {
+    const Sparse first = sparse_.front();
+    sparse_.pop_front();
     victim_ = Victim{.segment = first.segment, .generation = first.of};
     StartPass(Pass::kEmpty);
     return true;
@@ -214,7 +214,7 @@ uint64_t ScmLevelModel::Audit(std::vector<std::string>* violations) const {
   };
   for (const uint32_t id : young_) holds(id);
   for (const uint32_t id : proven_) holds(id);
-  for (const Hollow& hollow : hollow_) holds(hollow.segment);
+  for (const Sparse& sparse : sparse_) holds(sparse.segment);
   for (const Lane* lane : {&young_lane_, &proven_lane_}) {
     if (lane->open) holds(*lane->open);
   }

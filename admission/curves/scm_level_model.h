@@ -53,7 +53,7 @@ struct ScmCounts {
   uint64_t refused = 0;        // Put found no room
   uint64_t reclaimed_segments = 0;
   uint64_t requeued_segments = 0;
-  uint64_t hollow_segments = 0;  // segments that became hollow
+  uint64_t sparse_segments = 0;  // segments that became sparse
 
   ScmCounts& operator+=(const ScmCounts& other);
 };
@@ -131,7 +131,7 @@ class ScmLevelModel {
   void SetYoungPercent(unsigned percent) { options_.young_percent = percent; }
 
   const ScmCounts& counts() const { return counts_; }
-  bool hollow() const { return !hollow_.empty(); }
+  bool sparse() const { return !sparse_.empty(); }
   uint64_t used_units() const { return used_; }
 
   // Checks the level, and appends a sentence for each contradiction. Returns how many live records it holds.
@@ -186,10 +186,10 @@ class ScmLevelModel {
   void Advance(Lane* lane);
   void Seal(Lane* lane);
   bool PickVictim();
-  bool IsHollow(const Segment& segment) const {
-    return segment.dead * 100 >= options_.segment * log_rules::kHollowPercent;
+  bool IsSparse(const Segment& segment) const {
+    return segment.dead * 100 >= options_.segment * log_rules::kSparsePercent;
   }
-  bool MoveToHollow(std::deque<uint32_t>* sealed, uint32_t segment);
+  bool MoveToSparse(std::deque<uint32_t>* sealed, uint32_t segment);
   void StartPass(Pass pass);
   void FinishPass();
   void Weigh(uint32_t segment, uint32_t record);
@@ -225,11 +225,11 @@ class ScmLevelModel {
   std::vector<Segment> segments_;
   std::vector<uint32_t> free_;  // a stack
   std::deque<uint32_t> young_, proven_;
-  struct Hollow {
+  struct Sparse {
     uint32_t segment;
     Generation of;
   };
-  std::deque<Hollow> hollow_;
+  std::deque<Sparse> sparse_;
   Lane young_lane_{.open = {}, .sealed = &young_};
   Lane proven_lane_{.open = {}, .sealed = &proven_};
   std::optional<Victim> victim_;

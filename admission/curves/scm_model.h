@@ -81,13 +81,13 @@ class ScmModel {
     word.heat = 0;
     return heat;
   }
-  // Removes the record of a block whose file was deleted. As in SegmentLog, a segment that lost kHollowPercent this way
+  // Removes the record of a block whose file was deleted. As in SegmentLog, a segment that lost kSparsePercent this way
   // is the next victim. (The live tier walks its index for that in steps, paced by what is written.)
   void EraseDead(BlockId block) {
     if (Contains(block)) LevelOf(level(block)).EraseDead(block);
   }
-  // Whether new records take the place of what is hollow.
-  bool hollow() const { return fast_.hollow(); }
+  // Whether new records take the place of what is sparse.
+  bool sparse() const { return fast_.sparse(); }
 
   // Writes a record, in place of an older one of the block. `wanted`: kPacked is a wish. False: there is no room.
   template <typename Judge>

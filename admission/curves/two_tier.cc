@@ -79,7 +79,7 @@ class TwoTier final : public TwoTierRun {
     return {.key = BlockKeyOf(trace_.key(block)),
             .role = trace_.role(block),
             .bytes = BytesOf(block),
-            .scm_hollow = scm_.hollow()};
+            .scm_sparse = scm_.sparse()};
   }
   Policy& policy() const { return *policy_; }
   bool keeps_blobs_from_dram() const { return false; }

@@ -279,13 +279,13 @@ TEST_F(Adaptive, FillsTheSlowMediaBeforeItAsksForEvidence) {
   ExpectDecision(policy_->OnDramEviction(Block(6)), Action::kDrop, Reason::kNoEvidence);
 }
 
-TEST_F(Adaptive, AHollowScmTierIsFilledAgain) {
+TEST_F(Adaptive, ASparseScmTierIsFilledAgain) {
   Fill();
   LookUp(100'000);
   BlockFacts block = Block(1);
   ExpectDecision(policy_->OnDramEviction(block), Action::kDrop, Reason::kNoEvidence);
   block = Block(2);
-  block.scm_hollow = true;
+  block.scm_sparse = true;
   ExpectDecision(policy_->OnDramEviction(block), Action::kToScm, Reason::kFilling);
   ExpectDecision(policy_->OnDramEviction(Block(3)), Action::kDrop, Reason::kNoEvidence);
 }

@@ -131,14 +131,14 @@ TEST_F(DeadFilesTest, ReclaimSparesNoDeadRecordAndAsksNobody) {
   EXPECT_FALSE(judge.asked.empty());
 }
 
-TEST_F(DeadFilesTest, AHollowSegmentIsTheNextVictimWhateverItsAgeAndGeneration) {
+TEST_F(DeadFilesTest, ASparseSegmentIsTheNextVictimWhateverItsAgeAndGeneration) {
   Fill(4, 1);
   Fill(2, 100, /*heat=*/3, core.log.proven_lane());
   reclaimer.SetRequeuePercent(1);  // any hot record would keep its segment
   const SegmentId full = core.SegmentOf(100);
   for (uint64_t key = 100; key < 104; ++key) Forget(key);
   WalkOnce();
-  EXPECT_EQ(Count(Event::kScmSegmentHollow), 1u);
+  EXPECT_EQ(Count(Event::kScmSegmentSparse), 1u);
   reclaimer.Step(kSmallSegmentBytes);
   EXPECT_EQ(core.log.state(full), SegmentLog::State::kFree);
   EXPECT_EQ(Count(Event::kScmSegmentRequeued), 0u);

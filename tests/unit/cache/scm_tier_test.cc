@@ -117,7 +117,7 @@ TEST_F(ScmTierTest, ForgottenFilesMakeRoomForTheLiving) {
   uint64_t dead = 0;
   tier_->ForEach([&](const BlockKey& key, size_t, BlockRole) { dead += tier_->IsForgotten(key.file()) ? 1 : 0; });
   EXPECT_EQ(dead, 0u);
-  EXPECT_GT(Count(Event::kScmSegmentHollow), 0u);
+  EXPECT_GT(Count(Event::kScmSegmentSparse), 0u);
   uint64_t kept = 0;
   for (uint64_t file = 1; file <= files / 2; ++file) kept += tier_->Contains(KeyInFile(file, 0)) ? 1 : 0;
   EXPECT_GE(kept, files / 4) << "of " << files / 2 << ": the dead were to go first";

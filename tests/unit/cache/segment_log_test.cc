@@ -257,7 +257,7 @@ TEST(LogReader, ARecordOfAnEarlierFillIsDamage) {
   EXPECT_TRUE(core.Find(1).empty());
 }
 
-// --- hollow ----------------------------------------------------------------------------------------------------------
+// --- sparse ----------------------------------------------------------------------------------------------------------
 
 class QuarantineTest : public SegmentLogTest {
  protected:
@@ -401,62 +401,62 @@ TEST(Quarantine, WhatIsKnownAtOpenIsNeverProvided) {
   core.ExpectSound();
 }
 
-class HollowTest : public SegmentLogTest {
+class SparseTest : public SegmentLogTest {
  protected:
   void NoteDead(SegmentId id, uint64_t percent) {
     ASSERT_TRUE(log.Pin(id));
     log.NoteDead(id, kSmallSegmentBytes * percent / 100);
     log.Unpin(id);
   }
-  uint64_t Hollow() { return core.counters.Snapshot()[Event::kScmSegmentHollow]; }
+  uint64_t Sparse() { return core.counters.Snapshot()[Event::kScmSegmentSparse]; }
 };
 
-TEST_F(HollowTest, TheMarkIsCrossedOnceAndTheSegmentGoesFirst) {
-  const SegmentId old = Sealed(young), hollow = Sealed(proven);
-  NoteDead(hollow, 50);
-  EXPECT_EQ(Hollow(), 0u);
-  NoteDead(hollow, 30);
-  NoteDead(hollow, 10);
-  EXPECT_EQ(Hollow(), 1u);
-  EXPECT_EQ(log.hollow_segments(), 1u);
+TEST_F(SparseTest, TheMarkIsCrossedOnceAndTheSegmentGoesFirst) {
+  const SegmentId old = Sealed(young), sparse = Sealed(proven);
+  NoteDead(sparse, 50);
+  EXPECT_EQ(Sparse(), 0u);
+  NoteDead(sparse, 30);
+  NoteDead(sparse, 10);
+  EXPECT_EQ(Sparse(), 1u);
+  EXPECT_EQ(log.sparse_segments(), 1u);
   const auto victim = log.TakeVictim();
-  EXPECT_EQ(log.hollow_segments(), 0u);
-  EXPECT_EQ(victim.segment, hollow);
-  EXPECT_TRUE(victim.hollow);
+  EXPECT_EQ(log.sparse_segments(), 0u);
+  EXPECT_EQ(victim.segment, sparse);
+  EXPECT_TRUE(victim.sparse);
   EXPECT_EQ(victim.generation, Generation::kProven);
   EXPECT_EQ(victim.sealed, 2u);
-  log.StartDraining(hollow);
+  log.StartDraining(sparse);
   const auto next = log.TakeVictim();
   EXPECT_EQ(next.segment, old);
-  EXPECT_FALSE(next.hollow);
+  EXPECT_FALSE(next.sparse);
   log.StartDraining(old);
 }
 
-TEST_F(HollowTest, AnOpenSegmentIsQueuedWhenItIsSealedAndTheNextFillBeginsAnew) {
+TEST_F(SparseTest, AnOpenSegmentIsQueuedWhenItIsSealedAndTheNextFillBeginsAnew) {
   const auto where = Open(young);
   NoteDead(where.segment, 80);
-  EXPECT_EQ(Hollow(), 0u);
+  EXPECT_EQ(Sparse(), 0u);
   log.Leave(where);
   log.SealAll();
-  EXPECT_EQ(Hollow(), 1u);
+  EXPECT_EQ(Sparse(), 1u);
   EXPECT_TRUE(log.HasSealed());
-  EXPECT_TRUE(log.TakeVictim().hollow);
+  EXPECT_TRUE(log.TakeVictim().sparse);
   log.StartDraining(where.segment);
   EXPECT_EQ(Sealed(young), where.segment);
-  EXPECT_FALSE(log.TakeVictim().hollow);
+  EXPECT_FALSE(log.TakeVictim().sparse);
   log.StartDraining(where.segment);
 }
 
-TEST_F(HollowTest, APinnedOneWaits) {
-  const SegmentId hollow = Sealed(young), other = Sealed(young);
-  NoteDead(hollow, 80);
-  ASSERT_TRUE(log.Pin(hollow));
+TEST_F(SparseTest, APinnedOneWaits) {
+  const SegmentId sparse = Sealed(young), other = Sealed(young);
+  NoteDead(sparse, 80);
+  ASSERT_TRUE(log.Pin(sparse));
   EXPECT_EQ(log.TakeVictim().segment, other);
   log.StartDraining(other);
   EXPECT_FALSE(log.TakeVictim().segment);
-  EXPECT_EQ(log.TakeVictim(/*pinned_too=*/true).segment, hollow);
-  log.StartDraining(hollow);
-  log.Unpin(hollow);
+  EXPECT_EQ(log.TakeVictim(/*pinned_too=*/true).segment, sparse);
+  log.StartDraining(sparse);
+  log.Unpin(sparse);
 }
 
 }  // namespace

@@ -107,16 +107,16 @@ TEST(ScmModel, EmptiesFirstWhatIsMostlyOfDeletedFiles) {
   for (BlockId block = 0; block < 16; ++block) put(block);
   model.EraseDead(9);
   model.EraseDead(10);
-  EXPECT_FALSE(model.hollow());
+  EXPECT_FALSE(model.sparse());
   model.EraseDead(11);
-  EXPECT_TRUE(model.hollow());
+  EXPECT_TRUE(model.sparse());
   EXPECT_THAT(Audit(model), IsEmpty());
   put(20);
   EXPECT_TRUE(model.Contains(0)) << "the oldest";
   for (BlockId block = 21; block < 24; ++block) put(block);
   EXPECT_FALSE(model.Contains(8)) << "it lay among the dead";
   EXPECT_TRUE(model.Contains(0));
-  EXPECT_FALSE(model.hollow());
+  EXPECT_FALSE(model.sparse());
   EXPECT_THAT(Audit(model), IsEmpty());
 }
 
@@ -222,8 +222,8 @@ TEST_F(OrderedScmModel, ADeletedFilesRecordsLeaveTheirLevel) {
   model_.EraseDead(0);
   model_.EraseDead(1);
   EXPECT_FALSE(model_.Contains(0));
-  EXPECT_FALSE(model_.hollow()) << "of the fast level, where new records go";
-  EXPECT_EQ(model_.counts(Level::kSlow).hollow_segments, 1u);
+  EXPECT_FALSE(model_.sparse()) << "of the fast level, where new records go";
+  EXPECT_EQ(model_.counts(Level::kSlow).sparse_segments, 1u);
   EXPECT_THAT(Audit(model_), IsEmpty());
 }
 
