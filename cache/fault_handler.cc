@@ -23,7 +23,7 @@ void FaultHandler::CloseForGood() {
 // held tombstones.
 void FaultHandler::LeaveMembersOut() {
   if (!parts_.guard.InParent()) return;
-  const uint32_t out = parts_.log->members().TakeUntold();
+  const uint32_t out = parts_.log->members().TakeNewlyOut();
   if (out == 0) return;
   if (parts_.keeper->LeaveOut(out) == SuperblockKeeper::Stored::kNowhere)
     return parts_.faults->CloseWithoutSuperblock();

@@ -20,7 +20,7 @@ class FaultHandler {
   // Closes the tier, or leaves out one of several media, if the last allowed fault was found. Two loads if not.
   // REQUIRES: the caller holds no lock.
   void Handle() {
-    if (parts_.log->members().HasUntold()) [[unlikely]]
+    if (parts_.log->members().HasNewlyOut()) [[unlikely]]
       LeaveMembersOut();
     if (parts_.faults->IsClosing()) [[unlikely]]
       CloseForGood();

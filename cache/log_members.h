@@ -86,17 +86,17 @@ class LogMembers {
   // Leaves members out (a bit each). Returns those that were in. Seq_cst: who is told first sees them out.
   uint32_t LeaveOut(uint32_t members) {
     const uint32_t newly = members & ~out_.fetch_or(members, std::memory_order_seq_cst);
-    untold_.fetch_or(newly, std::memory_order_seq_cst);
+    newly_out_.fetch_or(newly, std::memory_order_seq_cst);
     return newly;
   }
   // The same of those that are out from the start, which everybody knows.
   void BeginWithout(uint32_t members) { out_.store(members, std::memory_order_seq_cst); }
   uint32_t out() const { return out_.load(std::memory_order_seq_cst); }
   bool IsOut(SegmentId id) const { return (out_.load(std::memory_order_relaxed) >> Of(id) & 1) != 0; }
-  // A hint that TakeUntold has some.
-  bool HasUntold() const { return untold_.load(std::memory_order_relaxed) != 0; }
+  // A hint that TakeNewlyOut has some.
+  bool HasNewlyOut() const { return newly_out_.load(std::memory_order_relaxed) != 0; }
   // The members that were left out since the last call.
-  uint32_t TakeUntold() { return untold_.exchange(0, std::memory_order_seq_cst); }
+  uint32_t TakeNewlyOut() { return newly_out_.exchange(0, std::memory_order_seq_cst); }
 
  private:
   struct Member {
@@ -112,8 +112,8 @@ class LogMembers {
   std::array<Member, kMembersMax> members_;
   // A bit for each member:
   //   out_:    0 --LeaveOut: fetch_or, or BeginWithout: store--> 1, for good
-  //   untold_: 0 --LeaveOut: fetch_or--> 1 --TakeUntold: exchange--> 0
-  Atomic<uint32_t> out_{0}, untold_{0};
+  //   newly_out_: 0 --LeaveOut: fetch_or--> 1 --TakeNewlyOut: exchange--> 0
+  Atomic<uint32_t> out_{0}, newly_out_{0};
 };
 
 }  // namespace mezz

@@ -14,11 +14,11 @@
 #include <utility>
 
 #include "cache/header_checksum.h"
-#include "cache/kept_fills.h"
 #include "cache/log_scan.h"
 #include "cache/media/wipe.h"
 #include "cache/pack/dictionary.h"
 #include "cache/reserved_fills.h"
+#include "cache/restorable_segments.h"
 
 namespace mezz {
 namespace {
@@ -177,8 +177,8 @@ std::optional<Room> FindRoom(const SnapshotOf& of, uint64_t sequence_begin, uint
 }
 
 // Describes the dictionaries. False: one that records need cannot be read again.
-bool DescribeDictionaries(const SnapshotOf& of, const std::vector<SegmentLog::Fill>& fills, const KeptFills& kept,
-                          SnapshotHead* head) {
+bool DescribeDictionaries(const SnapshotOf& of, const std::vector<SegmentLog::Fill>& fills,
+                          const RestorableSegments& kept, SnapshotHead* head) {
   if (of.dictionaries == nullptr) return true;
   head->has_dictionaries = 1;
   uint8_t needed = 0;
@@ -218,7 +218,7 @@ std::optional<SnapshotPlace> WriteSnapshot(const SnapshotOf& of, const layout::S
   auto room = FindRoom(of, next.sequence_begin, bytes_max / chunk_max + 1);
   if (!room) return std::nullopt;
   SnapshotHead head{};
-  const KeptFills kept(*of.log, room->kept);
+  const RestorableSegments kept(*of.log, room->kept);
   if (!DescribeDictionaries(of, room->kept, kept, &head)) return std::nullopt;
   head.fills = static_cast<uint32_t>(room->kept.size());
   head.pack = static_cast<uint8_t>(of.pack);

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "cache/kept_fills.h"
 #include "cache/layout.h"
 #include "cache/pack/dictionary.h"
 #include "cache/recovery_counts.h"
+#include "cache/restorable_segments.h"
 #include "cache/segment_log.h"
 #include "cache/snapshot.h"
 
@@ -77,7 +77,7 @@ class SnapshotRestorer {
   const layout::Superblock superblock_;
   SnapshotReader reader_;
   std::vector<SegmentLog::Fill> fills_;
-  std::optional<KeptFills> kept_;
+  std::optional<RestorableSegments> kept_;
   std::vector<FoundDictionary> dictionaries_;  // the live ones last, so that they stay live
 };
 

@@ -14,10 +14,10 @@
 namespace mezz {
 
 // Tells which words of an index the next life can use: those that point into fills that are kept.
-class KeptFills {
+class RestorableSegments {
  public:
   // The log is not owned.
-  KeptFills(const SegmentLog& log, std::span<const SegmentLog::Fill> fills) : log_(log), of_(log.segments()) {
+  RestorableSegments(const SegmentLog& log, std::span<const SegmentLog::Fill> fills) : log_(log), of_(log.segments()) {
     for (const SegmentLog::Fill& fill : fills) of_[Raw(fill.segment)] = {fill.tail, fill.sequence};
   }
   bool Has(uint64_t offset) const {
