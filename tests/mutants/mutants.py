@@ -502,7 +502,7 @@ MUTANTS = (
             ("|| std::ranges::any_of(options_.members, forgets)) return", ") return")),
     several("a medium that failed stays", SEGMENT_FAULTS, "OneThatFails*",
             ("parts_.members.NoteFault(member, member_faults_max_)) Leave", "member_faults_max_ == 1) Leave")),
-    several("what a medium that failed had free is used", SEGMENT_FAULTS, "OneThatFails*",
+    several("what a medium that failed had free is used", SEGMENT_FAULTS, "OfOneThatFailed*",
             ("  if (parts_.members.out() != 0) QuarantineUnusedLocked();\n  if (left)", "  if (left)")),
     several("the others are not told of a medium that was left out", FAULT_HANDLER, "OneThatWasLeftOut*",
             ("  if (parts_.keeper->LeaveOut(out) ==", "  if (parts_.keeper->LeaveOut(0) ==")),

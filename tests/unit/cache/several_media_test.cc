@@ -144,6 +144,22 @@ TEST_F(SeveralMediaTest, OneThatFailsUnderLoadIsLeftOut) {
   }
 }
 
+TEST_F(SeveralMediaTest, OfOneThatFailedWhatWasFreeIsNotUsed) {
+  options_.bus_errors = BusErrorMode::kContain;
+  Open(/*faulty=*/true);
+  PutAll(0, kFew / 5);
+  FaultyMedium::Active().LoseMember(0);
+  (void)Found(0, kFew / 5);
+  PutAll(0, 1);
+  ASSERT_TRUE(tier_->MembersNow()[0].is_out);
+  EXPECT_EQ(tier_->capacity_bytes(), 8 * kMiB);
+  const uint64_t met = tier_->bus_errors();
+  PutAll(kFew, 2 * kFew);
+  EXPECT_EQ(Found(kFew, 2 * kFew), kFew);
+  EXPECT_EQ(tier_->bus_errors(), met) << "nothing is written there any more";
+  test::ExpectSound(*tier_);
+}
+
 // Skewed look-ups, and a put for each that misses. Returns the share of hits; each must have the right bytes.
 class SkewedLoad {
  public:
