@@ -234,7 +234,8 @@ struct ScmOptions {
   // - by Open, if the kernel knows bad blocks of the medium;
   // - once if the tier closes itself, by the thread that met the last fault or by one that calls the tier after it, the
   //   one that destroys it included;
-  // - once if the file is removed, replaced or renamed, by a thread of the medium.
+  // - once if the file is removed, replaced or renamed, by a thread of the medium,
+  // - once for each medium whose preparation ends early, as its space or memory ran out, by a thread that prepares it.
   // It must neither throw nor call the tier.
   std::function<void(std::string_view what)> on_trouble;
 

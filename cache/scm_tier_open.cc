@@ -346,7 +346,11 @@ void ScmTier::StartPreparer() {
     log->Provide(static_cast<uint32_t>(ready_bytes / log->segment_bytes()), member);
   };
   for (size_t member = 0; member < medium_->begins().size(); ++member) provide(member, preparer_->ready_bytes(member));
-  preparer_->StartMembers(provide);
+  const auto tell = [this](const Status& why) {
+    if (!options_.on_trouble) return;
+    (void)IfThereIsMemory([&] { options_.on_trouble(fmt::format("does not grow any further: {}", why.message())); });
+  };
+  preparer_->StartMembers(provide, tell);
 }
 
 Status ScmTier::StartThreads() {

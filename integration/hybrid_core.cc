@@ -33,7 +33,7 @@ void TellOfRecovery(ScmOptions* scm) {
 
 void TellOfTrouble(const std::string& medium, ScmOptions* scm) {
   scm->on_trouble = [medium, user_callback = std::move(scm->on_trouble)](std::string_view why) {
-    Tell(fmt::format("{} {}", medium, why));
+    Tell(fmt::format("{} {}", medium, InKeys(why)));
     if (user_callback) user_callback(why);
   };
 }

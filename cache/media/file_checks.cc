@@ -204,8 +204,19 @@ Status CheckHugePagesHold(const std::string& path, const HugePages& pages, uint6
                   path, needed, HumanBytes(pages.page_bytes), pages.available, pages.page_bytes >> 10));
 }
 
+uint64_t SpaceStillNeeded(std::span<const ScmMember> members, dev_t device) {
+  uint64_t needed = 0;
+  for (const ScmMember& member : members) {
+    struct stat file {};
+    if (member.medium != MediumKind::kFile || lstat(member.path.c_str(), &file) != 0) continue;
+    if (!S_ISREG(file.st_mode) || file.st_dev != device) continue;
+    needed += Less(member.capacity_bytes, static_cast<uint64_t>(file.st_blocks) * 512);
+  }
+  return needed;
+}
+
 Status CheckFileSystemHolds(const std::string& path, int fd, const struct stat& file, uint64_t bytes,
-                            PromisedMemory* promised) {
+                            uint64_t others_need, PromisedMemory* promised) {
   MEZZ_RETURN_IF_ERROR(CheckFileSizeLimit(path, bytes));
   if (const HugePages pages = HugePagesOf(fd); pages.page_bytes != 0)
     return CheckHugePagesHold(path, pages, static_cast<uint64_t>(file.st_blocks) * 512, bytes);
@@ -221,11 +232,12 @@ Status CheckFileSystemHolds(const std::string& path, int fd, const struct stat& 
     return Status::NoSpace(fmt::format("path={} needs {} and its whole file system has {}: lower capacity_bytes", path,
                                        ExactBytes(bytes), ExactBytes(total)));
   }
-  if (total != 0 && bytes > available) {
+  if (total != 0 && bytes > Less(available, others_need)) {
+    const std::string of_others =
+        others_need == 0 ? "" : fmt::format(", of which the media before it still need {}", ExactBytes(others_need));
     return Status::NoSpace(
-        fmt::format("path={} needs {} and its file system has {} available: free some or lower "
-                    "capacity_bytes",
-                    path, ExactBytes(bytes), ExactBytes(available)));
+        fmt::format("path={} needs {} and its file system has {} available{}: free some or lower capacity_bytes", path,
+                    ExactBytes(bytes), ExactBytes(available), of_others));
   }
   if (!IsMemoryFileSystem(fd)) return Status::Ok();
   return CheckMemoryHolds(bytes - occupied, fmt::format("path={}", path), "capacity_bytes", promised);

@@ -5,9 +5,11 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "cache/base/machine_memory.h"
+#include "cache/options.h"
 #include "cache/status.h"
 
 namespace mezz {
@@ -43,10 +45,14 @@ HugePages HugePagesOf(int fd);
 // NoSpace if a file of `bytes` bytes, of which it already has `occupied`, needs more huge pages than there are.
 Status CheckHugePagesHold(const std::string& path, const HugePages& pages, uint64_t occupied, uint64_t bytes);
 
-// NoSpace if the file system of `fd`, or the memory behind it, cannot hold `bytes` bytes of this file. Memory that the
-// file will take is promised, except huge pages, whose memory is already reserved.
+// NoSpace if the file system of `fd`, or the memory behind it, cannot hold `bytes` bytes of this file, and beside it
+// `others_need` more of others. Memory that the file will take is promised, except huge pages, whose memory is already
+// reserved.
 Status CheckFileSystemHolds(const std::string& path, int fd, const struct stat& file, uint64_t bytes,
-                            PromisedMemory* promised);
+                            uint64_t others_need, PromisedMemory* promised);
+// What the members' files on the file system `device` have not taken yet. Where space comes with the pages, it still
+// counts as available.
+uint64_t SpaceStillNeeded(std::span<const ScmMember> members, dev_t device);
 
 bool IsMemoryFileSystem(int fd);  // tmpfs, ramfs, hugetlbfs
 // The name of the file system: "tmpfs", "ext4".

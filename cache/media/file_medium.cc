@@ -279,7 +279,8 @@ Status FileMedium::OpenFile(std::unique_ptr<Preparer>* preparer, bool* existing)
   huge_page_bytes_ = HugePagesOf(fd_).page_bytes;
   MEZZ_RETURN_IF_ERROR(JudgeFileContents(existing));
   PromisedMemory promised;
-  MEZZ_RETURN_IF_ERROR(CheckFileSystemHolds(path_, fd_, stat_, wanted_, &promised));
+  MEZZ_RETURN_IF_ERROR(
+      CheckFileSystemHolds(path_, fd_, stat_, wanted_, SpaceStillNeeded(order_.earlier, stat_.st_dev), &promised));
   const bool stamps_mapped = huge_page_bytes_ != 0 && !*existing && bad_.empty();
   if (stat_.st_size == 0 && !stamps_mapped) MEZZ_RETURN_IF_ERROR(StampProvisionalSuperblock());
   std::function<int(uint64_t, uint64_t)> reserve;

@@ -38,6 +38,7 @@ struct MediumOrder {
   // Where the medium is to be mapped; null: anywhere. It outlives the medium.
   AddressRange* range = nullptr;
   uint64_t range_offset = 0;
+  std::span<const ScmMember> earlier = {};  // of several media, those that are open already
   std::byte* address() const { return range == nullptr ? nullptr : range->base() + range_offset; }
 };
 

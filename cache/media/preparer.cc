@@ -54,7 +54,7 @@ class Preparer::Work {
   Status status() const;
 
   void RunFirst();
-  void Start(std::function<void(uint64_t)> on_ready);
+  void Start(std::function<void(uint64_t)> on_ready, std::function<void(const Status&)> on_end);
   void Stop();
   void Wait();
 
@@ -87,8 +87,9 @@ class Preparer::Work {
   uint64_t next_ = 0;                       // where the next chunk begins; at most limit_bytes_
   std::map<uint64_t, uint64_t> ahead_;      // begin -> end of chunks that are done, beyond a gap; one a worker at most
   std::function<void(uint64_t)> on_ready_;  // called under mutex_
-  uint64_t done_bytes_ = 0;                 // with or without a gap
-  uint64_t reported_bytes_ = 0;             // to plan_.on_progress
+  std::function<void(const Status&)> on_end_;  // called by who notes the first error, with or without mutex_
+  uint64_t done_bytes_ = 0;                    // with or without a gap
+  uint64_t reported_bytes_ = 0;                // to plan_.on_progress
   CollapseBudget budget_;
 };
 
@@ -118,12 +119,13 @@ void Preparer::Work::RunFirst() {
   helpers_.clear();
 }
 
-void Preparer::Work::Start(std::function<void(uint64_t)> on_ready) {
+void Preparer::Work::Start(std::function<void(uint64_t)> on_ready, std::function<void(const Status&)> on_end) {
   assert(helpers_.empty());
   if (ready_bytes() == plan_.bytes || error_.load(std::memory_order_relaxed) != 0) return;
   // Without the mutex: there are no helpers yet, and callers may hold a lock that on_ready takes under the mutex.
   limit_bytes_ = plan_.bytes;
   on_ready_ = std::move(on_ready);
+  on_end_ = std::move(on_end);
   StartHelpers(plan_.threads);
   // Without any thread the tier would stay small for ever: say so.
   if (helpers_.empty()) Fail(EAGAIN);
@@ -258,7 +260,8 @@ void Preparer::Work::Publish(uint64_t begin, uint64_t end) {
 
 void Preparer::Work::Fail(int error) {
   int none = 0;
-  error_.compare_exchange_strong(none, error, std::memory_order_release, std::memory_order_relaxed);
+  const bool first = error_.compare_exchange_strong(none, error, std::memory_order_release, std::memory_order_relaxed);
+  if (first && on_end_) on_end_(status());
 }
 
 Preparer::Preparer(PreparePlan plan) { works_.push_back(std::make_unique<Work>(std::move(plan))); }
@@ -285,13 +288,14 @@ Status Preparer::PrepareFirst() {
 
 void Preparer::Start(std::function<void(uint64_t ready_bytes)> on_ready) {
   assert(works_.size() == 1);
-  if (!works_[0]->InChild()) works_[0]->Start(std::move(on_ready));
+  if (!works_[0]->InChild()) works_[0]->Start(std::move(on_ready), {});
 }
 
-void Preparer::StartMembers(const std::function<void(size_t member, uint64_t ready_bytes)>& on_ready) {
+void Preparer::StartMembers(const std::function<void(size_t member, uint64_t ready_bytes)>& on_ready,
+                            const std::function<void(const Status& why)>& on_end) {
   for (size_t member = 0; member < works_.size(); ++member) {
     if (works_[member]->InChild()) continue;
-    works_[member]->Start([on_ready, member](uint64_t ready_bytes) { on_ready(member, ready_bytes); });
+    works_[member]->Start([on_ready, member](uint64_t ready_bytes) { on_ready(member, ready_bytes); }, on_end);
   }
 }
 

@@ -58,8 +58,10 @@ class Preparer {
   // all is ready already. The medium must outlive the threads: call Stop, or destroy the Preparer, before it goes.
   void Start(std::function<void(uint64_t ready_bytes)> on_ready = {});
   // The same for several media: `ready_bytes` are those of a member, whose number comes first. Members call at the same
-  // time.
-  void StartMembers(const std::function<void(size_t member, uint64_t ready_bytes)>& on_ready);
+  // time. `on_end` is called once for each member whose preparation ends early, with the reason. It may throw and call
+  // as little as `on_ready` may.
+  void StartMembers(const std::function<void(size_t member, uint64_t ready_bytes)>& on_ready,
+                    const std::function<void(const Status& why)>& on_end = {});
 
   // Ends the background threads, each after its present chunk of 2 MiB. The part that is not ready by then stays so.
   void Stop();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,7 +84,8 @@ Status StripedMedium::Open(const MediumOrder& order, std::unique_ptr<Preparer>* 
                                         .first_bytes = all ? bytes : std::min(bytes, order.first_bytes),
                                         .format = order.format,
                                         .range = range_.get(),
-                                        .range_offset = bytes_},
+                                        .range_offset = bytes_,
+                                        .earlier = std::span(options.members).first(number)},
                                        &member, &prepares, &was_there));
     *existing |= was_there;
     persists_pages |= one.medium == MediumKind::kFile && member->info().granularity == StoreGranularity::kPage;

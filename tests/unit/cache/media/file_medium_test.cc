@@ -20,16 +20,19 @@
 #include <future>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "cache/base/atomic.h"
 #include "cache/media/file_checks.h"
 #include "cache/media/medium.h"
 #include "cache/media/preparer.h"
+#include "cache/scm_tier.h"
 #include "cache/superblock.h"
 #include "tests/support/seed.h"
 
@@ -39,7 +42,9 @@ namespace {
 namespace fs = std::filesystem;
 using layout::Superblock;
 using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr uint64_t kBytes = 4 << 20;
@@ -552,6 +557,77 @@ TEST_F(FileMedium, LargerThanTheFreeSpaceIsRefused) {
   ExpectRefusal(path, Status::Code::kNoSpace, "lower capacity_bytes");
   EXPECT_TRUE(fs::exists(path)) << "what we did not create stays";
   EXPECT_EQ(fs::file_size(path), 0u);
+}
+
+ScmOptions TwoOn(const fs::path& folder, uint64_t bytes_of_each) {
+  ScmOptions options;
+  options.members = {{.path = folder / "a", .capacity_bytes = bytes_of_each},
+                     {.path = folder / "b", .capacity_bytes = bytes_of_each}};
+  options.capacity_bytes = 2 * bytes_of_each;
+  options.prefault_threads = 1;
+  return options;
+}
+
+TEST_F(FileMedium, SpaceThatOthersStillNeedIsNotThere) {
+  const std::vector<ScmMember> members = TwoOn(directory_, kBytes).members;
+  struct stat file {};
+  Write(members[0].path, "");
+  ASSERT_EQ(stat(members[0].path.c_str(), &file), 0);
+  EXPECT_EQ(SpaceStillNeeded(members, file.st_dev), kBytes) << "of the one that is there";
+  EXPECT_EQ(SpaceStillNeeded(members, file.st_dev + 1), 0u);
+  Write(members[0].path, std::string(kBytes, 'x'));
+  fs::resize_file(members[0].path, 2 * kBytes);
+  EXPECT_EQ(SpaceStillNeeded(members, file.st_dev), 0u);
+  const int fd = open(members[0].path.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(fstat(fd, &file), 0);
+  EXPECT_TRUE(CheckFileSystemHolds("/a", fd, file, kBytes, 0, nullptr).ok());
+  const Status status = CheckFileSystemHolds("/a", fd, file, kBytes, uint64_t{1} << 60, nullptr);
+  EXPECT_EQ(status.code(), Status::Code::kNoSpace);
+  EXPECT_THAT(status.message(),
+              AllOf(HasSubstr("path=/a needs 4194304 bytes"), HasSubstr("the media before it still need"),
+                    HasSubstr("free some or lower capacity_bytes")));
+  close(fd);
+}
+
+TEST_F(FileMedium, TwoThatTogetherAreLargerThanTheirFileSystemAreRefused) {
+  const fs::path folder = directory_ / "mount";
+  MOUNT_OR_SKIP(tmpfs, folder, 0, "size=96m");
+  std::unique_ptr<ScmTier> tier;
+  const Status status = ScmTier::Open(TwoOn(folder, 64 << 20), &tier);
+  EXPECT_EQ(status.code(), Status::Code::kNoSpace);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr((folder / "b").string()), HasSubstr("the media before it still need")));
+  EXPECT_TRUE(fs::is_empty(folder));
+  for (int life = 0; life < 2; ++life) {
+    const Status fits = ScmTier::Open(TwoOn(folder, 44 << 20), &tier);
+    ASSERT_TRUE(fits.ok()) << fits.message();
+    EXPECT_TRUE(tier->WaitUntilPrepared().ok());
+    tier.reset();
+  }
+}
+
+TEST_F(FileMedium, ATierThatCannotGrowAnyFurtherSaysSo) {
+  const fs::path folder = directory_ / "mount";
+  MOUNT_OR_SKIP(tmpfs, folder, 0, "size=96m");
+  ScmOptions options = TwoOn(folder, 44 << 20);
+  std::atomic<int> parts{0};
+  options.on_prefault = [&](const PrefaultProgress&) {
+    if (parts.fetch_add(1) == 1) Write(folder / "other", std::string(50 << 20, 'x'));  // each has its first part
+  };
+  std::vector<std::string> told;
+  std::mutex mutex;
+  options.on_trouble = [&](std::string_view what) {
+    const std::scoped_lock lock(mutex);
+    told.emplace_back(what);
+  };
+  std::unique_ptr<ScmTier> tier;
+  const Status status = ScmTier::Open(options, &tier);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(tier->WaitUntilPrepared().code(), Status::Code::kNoSpace);
+  EXPECT_LT(tier->ready_bytes(), options.capacity_bytes);
+  tier.reset();
+  EXPECT_THAT(told, Not(IsEmpty()));
+  EXPECT_THAT(told, Each(AllOf(HasSubstr("does not grow any further: path="), HasSubstr("ran out of space"))));
 }
 
 TEST_F(FileMedium, MayUseTheSpaceItAlreadyOccupies) {

@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@
 namespace mezz {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Not the C library's mmap: the thread sanitizer would note every byte of it, and some tests map gigabytes.
@@ -136,11 +138,18 @@ TEST_P(PreparerThreads, KeepWhatIsReadyWhenSpaceRunsOut) {
   plan.reserve = [](uint64_t offset, uint64_t) { return offset >= 7 * kChunk ? ENOSPC : 0; };
   Preparer preparer(std::move(plan));
   ASSERT_TRUE(preparer.PrepareFirst().ok());
-  preparer.Start();
+  std::mutex mutex;  // of those who tell, should there be two
+  std::vector<std::string> told;
+  preparer.StartMembers([](size_t, uint64_t) {},
+                        [&](const Status& why) {
+                          const std::scoped_lock lock(mutex);
+                          told.emplace_back(why.message());
+                        });
   const Status status = preparer.Wait();
   EXPECT_EQ(status.code(), Status::Code::kNoSpace);
   EXPECT_THAT(status.message(), HasSubstr("memory of the test ran out of space"));
   EXPECT_THAT(status.message(), HasSubstr("lower capacity_bytes"));
+  EXPECT_THAT(told, ElementsAre(HasSubstr("memory of the test ran out of space")));
   EXPECT_LE(preparer.ready_bytes(), 7 * kChunk);
   EXPECT_EQ(memory.PresentBytes(7 * kChunk, kBytes), 0u);
   preparer.Stop();
