@@ -136,9 +136,9 @@ class ModelRun {
       tier_.RemoveShare(id);
       id = kNoShare;
     }
-    uint64_t bytes = 0;
-    for (unsigned share = 0; share <= std::size(kNames); ++share)
-      bytes += tier_.UseOf(ShareId{static_cast<uint8_t>(share)}).bytes;
+    // What those that went left is the rest's.
+    uint64_t bytes = tier_.UseOf(kNoShare).bytes;
+    for (const ShareId share : shares_) bytes += share != kNoShare ? tier_.UseOf(share).bytes : 0;
     ASSERT_LE(bytes, tier_.options().capacity_bytes) << Where();
   }
 
