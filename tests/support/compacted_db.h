@@ -58,8 +58,7 @@ class CompactedDb : public ::testing::Test {
 
   void Open(bool listens = true) {
     if (cache_ == nullptr) {
-      const Status made = NewHybridCache(cache_options_, &cache_);
-      ASSERT_TRUE(made.ok()) << made.message();
+      ASSERT_EQ(NewHybridCache(cache_options_, &cache_).message(), "");
       stats_ = GetHybridStats(cache_.get());
     }
     table_.block_cache = cache_;
@@ -72,8 +71,7 @@ class CompactedDb : public ::testing::Test {
     }
     Families families;
     for (const std::string& name : families_) families.emplace_back(name, options_);
-    const rocksdb::Status opened = OpenDb(options_, folder_.string(), families, &handles_, &db_);
-    ASSERT_TRUE(opened.ok()) << opened.ToString();
+    ASSERT_EQ(OpenDb(options_, folder_.string(), families, &handles_, &db_).ToString(), "OK");
   }
   void Close() { EXPECT_TRUE(CloseDb(&handles_, &db_).ok()); }
 
@@ -95,6 +93,11 @@ class CompactedDb : public ::testing::Test {
     cache_->EraseUnRefEntries();
     Read(0, kKeys / 2, version, family);
   }
+  void OpenHalfKnown() {
+    Open();
+    Write(1);
+    KnowFirstHalf(1);
+  }
   rocksdb::Status TryCompact(int family = 0, std::atomic<bool>* canceled = nullptr, uint32_t threads = 0) {
     rocksdb::CompactRangeOptions how;
     how.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
@@ -103,8 +106,7 @@ class CompactedDb : public ::testing::Test {
     return db_->CompactRange(how, handles_[family], nullptr, nullptr);
   }
   void Compact(int family = 0, uint32_t threads = 0) {
-    const rocksdb::Status s = TryCompact(family, /*canceled=*/nullptr, threads);
-    ASSERT_TRUE(s.ok()) << s.ToString();
+    ASSERT_EQ(TryCompact(family, /*canceled=*/nullptr, threads).ToString(), "OK");
   }
 
   uint64_t Count(Event event) const { return stats_->Counters()[event]; }

@@ -347,9 +347,7 @@ INSTANTIATE_TEST_SUITE_P(All, HeirsDbCompressedTest, ::testing::Values(rocksdb::
 
 // Its thread is the caller's: it compacts, and is a user's again.
 TEST_F(HeirsDbTest, CompactFiles) {
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   std::vector<rocksdb::LiveFileMetaData> files;
   db_->GetLiveFilesMetaData(&files);
   std::vector<std::string> names;
@@ -366,9 +364,7 @@ TEST_F(HeirsDbTest, CompactFiles) {
 TEST_F(HeirsDbTest, AnEnvThatNamesItsThreadsOtherwise) {
   NamelessEnv env;
   options_.env = &env;
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   Compact();
   EXPECT_NEAR(static_cast<double>(Kept() + Unknown()), kBlocks / 2.0, kBlocks / 5.0);
   ExpectFirstHalfFound(1);
@@ -380,9 +376,7 @@ class HeirsDbAbortedTest : public HeirsDbTest {
  protected:
   void Prepare(uint32_t compression_threads = 1) {
     options_.compression_opts.parallel_threads = compression_threads;
-    Open();
-    Write(1);
-    KnowFirstHalf(1);
+    OpenHalfKnown();
   }
   // Runs `then` once, amidst the first half's output.
   void HalfWay(std::function<bool()> then) {
@@ -490,9 +484,7 @@ TEST_F(HeirsDbTest, TheDeadMakeRoomInScmBeforeAnythingIsReclaimed) {
 TEST_F(HeirsDbTest, TheDeadInDramGoWithUncacheAggressiveness) {
   for (const bool uncaches : {false, true}) {
     if (uncaches && !DropBlocksOfDeletedFiles(&options_)) GTEST_SKIP() << "this RocksDB has no uncache_aggressiveness";
-    Open();
-    Write(1);
-    KnowFirstHalf(1);
+    OpenHalfKnown();
     const auto parents = Live();
     EXPECT_GE(InDram(parents), kBlocks / 2);
     Compact();
@@ -543,9 +535,7 @@ TEST_F(HeirsDbTest, ADatabaseOfDramAloneHasNoHeirs) {
 
 TEST_F(HeirsDbTest, OffIsRocksDbsOwnWarming) {
   cache_options_.heirs = false;
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   Compact();
   for (const Action action : {Action::kToDram, Action::kToScm, Action::kBypass})
     EXPECT_EQ(stats_->Decisions().of(DecisionPoint::kWarm, action), 0u);

@@ -88,9 +88,7 @@ class ReadBackTest : public CompactedDb {
 };
 
 TEST_F(ReadBackTest, WhatWasHotIsFoundInScmAfterACompaction) {
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   CompactAndDrain();
   ExpectHalfKept();
   EXPECT_LT(Counts().reads, kBlocks / 4) << "in pieces, for most keys of a file were wanted";
@@ -124,9 +122,7 @@ TEST_F(ReadBackTest, MonitoringIsToldWhatDatabasesThatShareReadBack) {
 TEST_F(ReadBackTest, WhatItsHandlesEvictIsDemoted) {
   cache_options_.dram_bytes = 1 << 20;
   cache_options_.policy = "dram_first";
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   const uint64_t evicted = Count(Event::kDramEviction);
   CompactAndDrain();
   EXPECT_GT(Kept(), kBlocks / 4);
@@ -210,18 +206,14 @@ TEST_F(ReadBackTest, FamiliesWithTheSameKeysAreNotMixed) {
 
 TEST_F(ReadBackTest, KeysInReversedOrder) {
   options_.comparator = rocksdb::ReverseBytewiseComparator();
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   CompactAndDrain();
   ExpectHalfKept();
   ExpectFirstHalfFound(1);
 }
 
 TEST_F(ReadBackTest, DeletedKeysLeadToNoBlock) {
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   ASSERT_TRUE(db_->DeleteRange({}, handles_[0], KeyName(0), KeyName(kKeys / 2)).ok());
   CompactAndDrain();
   EXPECT_LE(Kept(), kBlocks / 20);
@@ -230,9 +222,7 @@ TEST_F(ReadBackTest, DeletedKeysLeadToNoBlock) {
 
 TEST_F(ReadBackTest, OffReadsNothing) {
   cache_options_.heirs = false;
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   Compact();
   EXPECT_EQ(stats_->read_back(), nullptr);
   EXPECT_EQ(Kept(), 0u);
@@ -241,9 +231,7 @@ TEST_F(ReadBackTest, OffReadsNothing) {
 
 TEST_F(ReadBackTest, TheWriteBudgetHolds) {
   cache_options_.write_budget_bytes_per_second = 4096;
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   CompactAndDrain();
   EXPECT_LT(Kept(), kBlocks / 10);
   EXPECT_GT(stats_->Decisions().of(DecisionPoint::kWarm, Action::kBypass), kBlocks / 4);
@@ -251,9 +239,7 @@ TEST_F(ReadBackTest, TheWriteBudgetHolds) {
 }
 
 TEST_F(ReadBackTest, ReadsThatFailAreCountedAndHarmNobody) {
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   files_->on_read_back = [] { return false; };
   CompactAndDrain();
   files_->on_read_back = nullptr;
@@ -265,9 +251,7 @@ TEST_F(ReadBackTest, ReadsThatFailAreCountedAndHarmNobody) {
 
 TEST_F(ReadBackTest, AReadThatFailsBehindTheOpeningIsCounted) {
   options_.target_file_size_base = 64 << 20;  // one file, of which opening reads the end
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   files_->on_read_back = [reads = 0]() mutable { return ++reads == 1; };
   CompactAndDrain();
   files_->on_read_back = nullptr;
@@ -278,9 +262,7 @@ TEST_F(ReadBackTest, AReadThatFailsBehindTheOpeningIsCounted) {
 
 // Amidst the first file, with others behind it in the queue. What the file system is made of goes with the database.
 TEST_F(ReadBackTest, ADatabaseThatClosesWaitsForTheReadAndTheQueueGoes) {
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   std::atomic<bool> reads{false}, goes_on{false}, closed{false};
   files_->on_read_back = [&] {
     reads = true;
@@ -311,9 +293,7 @@ TEST_F(ReadBackTest, ADatabaseThatClosesWaitsForTheReadAndTheQueueGoes) {
 }
 
 TEST_F(ReadBackTest, FilesThatAreDeletedMeanwhileAreLeftOut) {
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   std::atomic<bool> goes_on{false};
   files_->on_read_back = [&] {
     goes_on.wait(false);
@@ -334,9 +314,7 @@ TEST_F(ReadBackTest, WhatNobodyAsksForIsReadBackNoMore) {
   constexpr int kCompactions = 40;  // 13,000 blocks
   for (const bool asked : {true, false}) {
     cache_.reset();
-    Open();
-    Write(1);
-    KnowFirstHalf(1);
+    OpenHalfKnown();
     for (int i = 0; i < kCompactions; ++i) {
       CompactAndDrain();
       if (asked) Read(0, kKeys / 2, 1);
@@ -349,17 +327,13 @@ TEST_F(ReadBackTest, WhatNobodyAsksForIsReadBackNoMore) {
 }
 
 TEST_F(ReadBackTest, WhatIsNotedIsFreedWithItsCompaction) {
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   CompactAndDrain();
   EXPECT_EQ(ParentKeys::bytes_of_all(), 0u);
 }
 
 TEST_F(ReadBackTest, WhatIsNotedOfACompactionThatWritesNothingIsFreed) {
-  Open();
-  Write(1);
-  KnowFirstHalf(1);
+  OpenHalfKnown();
   ASSERT_TRUE(db_->DeleteRange({}, handles_[0], KeyName(0), KeyName(kKeys)).ok());
   CompactAndDrain();
   EXPECT_EQ(Counts().files, 0u);
