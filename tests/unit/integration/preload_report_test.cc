@@ -58,6 +58,18 @@ class PreloadReport : public ::testing::Test {
     EXPECT_THAT(ReadFile(path_), HasSubstr(";bus_errors=contain"));
     EXPECT_EQ(ReadFile(path_).find("\nscm.put: 0"), std::string::npos);
   }
+  // In a process of its own `body` finds what it expects, and `told` is on stderr. That process exits.
+  template <typename Body>
+  static void ExpectExit(const Body& body, const char* told = "", int line = __builtin_LINE()) {
+    const ::testing::ScopedTrace trace(__FILE__, line, "in a child");
+    EXPECT_EXIT((body(), exit(HasFailure() ? 1 : 3)), ExitedWithCode(3), told);
+  }
+  // And its report is of that.
+  template <typename Body>
+  void ExpectExitReports(const Body& body, const char* told = "", int line = __builtin_LINE()) const {
+    ExpectExit(body, told, line);
+    ExpectOne("the program has ended");
+  }
 
   const std::string path_;
 };
@@ -140,57 +152,44 @@ void CountSignal(int) { handled = handled + 1; }
 void EndAtOnce(int) { _exit(4); }
 
 TEST_F(PreloadReport, TheProgramsOwnHandlerStaysAndItsExitReports) {
-  EXPECT_EXIT(
-      {
-        signal(SIGTERM, CountSignal);
-        Leaked();
-        raise(SIGTERM);
-        exit(handled == 1 ? 3 : 1);
-      },
-      ExitedWithCode(3), "");
-  ExpectOne("the program has ended");
+  ExpectExitReports([&] {
+    signal(SIGTERM, CountSignal);
+    Leaked();
+    raise(SIGTERM);
+    EXPECT_EQ(int{handled}, 1);
+  });
 }
 
 TEST_F(PreloadReport, AHandlerThatTheProgramSetsLaterReplacesOurs) {
-  EXPECT_EXIT(
-      {
-        Leaked();
-        signal(SIGTERM, CountSignal);
-        raise(SIGTERM);
-        exit(handled == 1 ? 3 : 1);
-      },
-      ExitedWithCode(3), "");
-  ExpectOne("the program has ended");
+  ExpectExitReports([&] {
+    Leaked();
+    signal(SIGTERM, CountSignal);
+    raise(SIGTERM);
+    EXPECT_EQ(int{handled}, 1);
+  });
 }
 
 // A daemon that blocks its signals and waits for them: no thread of ours may take them.
 TEST_F(PreloadReport, AProgramThatWaitsForItsSignalsGetsThem) {
-  EXPECT_EXIT(
-      {
-        Leaked();
-        sigset_t waited_for;
-        sigemptyset(&waited_for);
-        sigaddset(&waited_for, SIGTERM);
-        sigprocmask(SIG_BLOCK, &waited_for, nullptr);
-        kill(getpid(), SIGTERM);
-        int got = 0;
-        sigwait(&waited_for, &got);
-        exit(got == SIGTERM ? 3 : 1);
-      },
-      ExitedWithCode(3), "");
-  ExpectOne("the program has ended");
+  ExpectExitReports([&] {
+    Leaked();
+    sigset_t waited_for;
+    sigemptyset(&waited_for);
+    sigaddset(&waited_for, SIGTERM);
+    sigprocmask(SIG_BLOCK, &waited_for, nullptr);
+    kill(getpid(), SIGTERM);
+    int got = 0;
+    sigwait(&waited_for, &got);
+    EXPECT_EQ(got, SIGTERM);
+  });
 }
 
 TEST_F(PreloadReport, AnIgnoredSignalStaysIgnored) {
-  EXPECT_EXIT(
-      {
-        signal(SIGHUP, SIG_IGN);  // as nohup does
-        Leaked();
-        raise(SIGHUP);
-        exit(3);
-      },
-      ExitedWithCode(3), "");
-  ExpectOne("the program has ended");
+  ExpectExitReports([&] {
+    signal(SIGHUP, SIG_IGN);  // as nohup does
+    Leaked();
+    raise(SIGHUP);
+  });
 }
 
 TEST_F(PreloadReport, NothingCanBeSaidOfAnEndThatNobodySees) {
@@ -202,14 +201,12 @@ TEST_F(PreloadReport, NothingCanBeSaidOfAnEndThatNobodySees) {
 
 TEST_F(PreloadReport, WithoutTheVariableNoSignalIsTaken) {
   unsetenv("MEZZANINE_REPORT");
-  EXPECT_EXIT(
-      {
-        Leaked();
-        struct sigaction now {};
-        sigaction(SIGTERM, nullptr, &now);
-        exit(now.sa_handler == SIG_DFL ? 3 : 1);
-      },
-      ExitedWithCode(3), "");
+  ExpectExit([&] {
+    Leaked();
+    struct sigaction now {};
+    sigaction(SIGTERM, nullptr, &now);
+    EXPECT_TRUE(now.sa_handler == SIG_DFL);
+  });
 }
 
 // A report that cannot be written must not keep a process alive.
@@ -238,16 +235,13 @@ TEST_F(PreloadReport, ASecondSignalEndsAProcessWhoseReportIsStuck) {
 
 TEST_F(PreloadReport, ASignalAsksForReportsAnyTime) {
   setenv("MEZZANINE_REPORT_SIGNAL", "USR2", 1);
-  EXPECT_EXIT(
-      {
-        Leaked();
-        for (int want = 1; want <= 2; ++want) {
-          raise(SIGUSR2);
-          while (reports() < want) std::this_thread::yield();
-        }
-        exit(3);
-      },
-      ExitedWithCode(3), "");
+  ExpectExit([&] {
+    Leaked();
+    for (int want = 1; want <= 2; ++want) {
+      raise(SIGUSR2);
+      while (reports() < want) std::this_thread::yield();
+    }
+  });
   EXPECT_EQ(Count(ReadFile(path_), "report: on demand"), 2);
   EXPECT_EQ(Count(ReadFile(path_), "report: the program has ended"), 1);
   EXPECT_EQ(reports(), 3);
@@ -255,47 +249,40 @@ TEST_F(PreloadReport, ASignalAsksForReportsAnyTime) {
 
 TEST_F(PreloadReport, ASignalBeforeThereIsATierReportsNothingAndDoesNotKill) {
   setenv("MEZZANINE_REPORT_SIGNAL", "USR2", 1);
-  EXPECT_EXIT(
-      {
-        { const auto early = test::MakeSmallLru(); }
-        raise(SIGUSR2);
-        exit(3);
-      },
-      ExitedWithCode(3), "");
+  ExpectExit([&] {
+    { const auto early = test::MakeSmallLru(); }
+    raise(SIGUSR2);
+  });
   EXPECT_EQ(reports(), 0);
 }
 
 TEST_F(PreloadReport, OnDemandAloneReportsOnStderr) {
   unsetenv("MEZZANINE_REPORT");
   setenv("MEZZANINE_REPORT_SIGNAL", "SIGRTMIN+3", 1);
-  EXPECT_EXIT(
-      {
-        int ends[2];
-        if (pipe(ends) != 0) _exit(1);
-        dup2(ends[1], STDERR_FILENO);
-        Leaked();
-        raise(SIGRTMIN + 3);
-        std::string text;
-        char piece[256];
-        while (text.find("report: on demand") == std::string::npos) {
-          text.append(piece, static_cast<size_t>(std::max<ssize_t>(0, read(ends[0], piece, sizeof(piece)))));
-        }
-        exit(3);
-      },
-      ExitedWithCode(3), "");
+  ExpectExit([&] {
+    int ends[2];
+    if (pipe(ends) != 0) _exit(1);
+    dup2(ends[1], STDERR_FILENO);
+    Leaked();
+    raise(SIGRTMIN + 3);
+    std::string text;
+    char piece[256];
+    while (text.find("report: on demand") == std::string::npos) {
+      text.append(piece, static_cast<size_t>(std::max<ssize_t>(0, read(ends[0], piece, sizeof(piece)))));
+    }
+  });
 }
 
 TEST_F(PreloadReport, ASignalThatTheProgramUsesItselfStaysTheProgramsAndIsTold) {
   setenv("MEZZANINE_REPORT_SIGNAL", "USR1", 1);
-  EXPECT_EXIT(
-      {
+  ExpectExitReports(
+      [&] {
         signal(SIGUSR1, CountSignal);
         Leaked();
         raise(SIGUSR1);
-        exit(handled == 1 ? 3 : 1);
+        EXPECT_EQ(int{handled}, 1);
       },
-      ExitedWithCode(3), "MEZZANINE_REPORT_SIGNAL=USR1: the program uses this signal itself.*choose another");
-  ExpectOne("the program has ended");
+      "MEZZANINE_REPORT_SIGNAL=USR1: the program uses this signal itself.*choose another");
 }
 
 TEST_F(PreloadReport, ASignalThatIsNoneIsToldWithTheAcceptedOnes) {
@@ -309,40 +296,34 @@ TEST_F(PreloadReport, AForksChildReportsNothingAndSignalsKillIt) {
   GTEST_SKIP() << "the thread sanitizer calls no signal handlers in the child of a process with threads";
 #endif
   setenv("MEZZANINE_REPORT_SIGNAL", "USR2", 1);
-  EXPECT_EXIT(
-      {
-        Leaked();
-        for (const int ending : {0, SIGTERM, SIGUSR2}) {
-          const pid_t child = fork();
-          if (child == 0 && ending == 0) exit(5);
-          if (child == 0) DieOf(ending);
-          int status = 0;
-          waitpid(child, &status, 0);
-          const bool as_ever = ending == 0 ? WIFEXITED(status) && WEXITSTATUS(status) == 5
-                                           : WIFSIGNALED(status) && WTERMSIG(status) == ending;
-          if (!as_ever || reports() != 0) _exit(1);
-        }
-        exit(3);
-      },
-      ExitedWithCode(3), "");
-  ExpectOne("the program has ended");
+  ExpectExitReports([&] {
+    Leaked();
+    for (const int ending : {0, SIGTERM, SIGUSR2}) {
+      const pid_t child = fork();
+      if (child == 0 && ending == 0) exit(5);
+      if (child == 0) DieOf(ending);
+      int status = 0;
+      waitpid(child, &status, 0);
+      const bool as_ever = ending == 0 ? WIFEXITED(status) && WEXITSTATUS(status) == 5
+                                       : WIFSIGNALED(status) && WTERMSIG(status) == ending;
+      if (!as_ever || reports() != 0) _exit(1);
+    }
+  });
 }
 
 // A daemon that makes its options, forks, and opens its database in the child.
 TEST_F(PreloadReport, AForksChildReportsWhatItMadeItself) {
-  EXPECT_EXIT(
-      {
-        const auto of_parent = test::MakeSmallLru();
-        const pid_t child = fork();
-        if (child == 0) {
-          Leaked();
-          DieOf(SIGTERM);
-        }
-        int status = 0;
-        waitpid(child, &status, 0);
-        _exit(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM ? 3 : 1);
-      },
-      ExitedWithCode(3), "");
+  ExpectExit([&] {
+    const auto of_parent = test::MakeSmallLru();
+    const pid_t child = fork();
+    if (child == 0) {
+      Leaked();
+      DieOf(SIGTERM);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+  });
   ExpectOne("SIGTERM");
 }
 

@@ -22,6 +22,7 @@
 #include "rocksdb/secondary_cache.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/version.h"
+#include "tests/support/in_threads.h"
 #include "tests/support/open_db.h"
 #include "tests/support/preload_blocks.h"
 #include "tests/support/seed.h"
@@ -147,11 +148,23 @@ class PlainDb {
       std::filesystem::temp_directory_path() / ("mezz_plain_db_" + std::to_string(getpid()));
 };
 
+// 0 if all was as expected until now; else it is told, as GoogleTest prints nothing of a child.
 int ExitOfTest() {
   const ::testing::TestResult& result = *::testing::UnitTest::GetInstance()->current_test_info()->result();
-  for (int i = 0; i < result.total_part_count(); ++i)  // GoogleTest prints nothing of a child
+  for (int i = 0; i < result.total_part_count(); ++i)
     std::cerr << result.GetTestPartResult(i).line_number() << ": " << result.GetTestPartResult(i).message();
   return ::testing::Test::HasFailure() ? 1 : 0;
+}
+
+// What `body` expects holds in a process of its own, which says `told` and ends.
+template <typename Body>
+void InChild(const char* told, const Body& body, int line = __builtin_LINE()) {
+  const ::testing::ScopedTrace trace(__FILE__, line, "in a child");
+  EXPECT_EXIT((body(), exit(ExitOfTest())), ::testing::ExitedWithCode(0), told);
+}
+template <typename Body>
+void InChild(const Body& body, int line = __builtin_LINE()) {
+  InChild("", body, line);
 }
 
 // Blocks in a cache that another one keeps from the SCM tier, after a database was written to that asks for `own`.
@@ -224,12 +237,10 @@ TEST_F(Preload, TheProgramsLruCacheGetsAnScmTier) {
 }
 
 TEST_F(Preload, TheDefaultCacheOfOptionsDoesNotTakeTheTier) {
-  EXPECT_EXIT(
-      {
-        const rocksdb::Options unused;  // makes a table factory with a block cache of its own
-        _exit(UseDatabase(MakeLru()));
-      },
-      ::testing::ExitedWithCode(0), "");
+  InChild([&] {
+    const rocksdb::Options unused;  // makes a table factory with a block cache of its own
+    UseDatabase(MakeLru());
+  });
   EXPECT_GT(SumOf(report(), "scm.hit"), 1000u);
   EXPECT_THAT(report(), HasSubstr("mezzanine://dram=2M;"));
 }
@@ -241,80 +252,68 @@ TEST_F(Preload, AProgramThatSetsNoCacheHasTheDefaultOne) {
 }
 
 TEST_F(Preload, OneCacheOfAProcessHasTheTierAndTheNextGetsItAfterwards) {
-  EXPECT_EXIT(
-      {
-        auto first = MakeLru();
-        auto second = MakeLru();
-        int failed = UseDatabase(first);
-        failed |= UseDatabase(second);  // goes without
-        first.reset();
-        failed |= UseDatabase(MakeLru());
-        second.reset();
-        _exit(failed);
-      },
-      ::testing::ExitedWithCode(0), "another cache of this process has the SCM tier");
+  InChild("another cache of this process has the SCM tier", [&] {
+    auto first = MakeLru();
+    auto second = MakeLru();
+    UseDatabase(first);
+    UseDatabase(second);  // goes without
+    first.reset();
+    UseDatabase(MakeLru());
+  });
   EXPECT_EQ(reports(), 2);
 }
 
 TEST_F(Preload, TheTierPassesOnToACacheThatHasGoneWithout) {
-  EXPECT_EXIT(
-      {
-        auto first = MakeLru();
-        const auto second = MakeLru();
-        test::InsertBlock(*first, 1);
-        test::InsertBlock(*second, 1);
-        EXPECT_TRUE(HasScm(*first));
-        EXPECT_FALSE(HasScm(*second));
-        first.reset();
-        test::InsertBlock(*second, 2);
-        EXPECT_TRUE(HasScm(*second));
-        UseDatabase(second);
-        exit(ExitOfTest());
-      },
-      ::testing::ExitedWithCode(0), "goes without until that one has gone.*the LRUCache of 2 MiB has the SCM tier now");
+  InChild("goes without until that one has gone.*the LRUCache of 2 MiB has the SCM tier now", [&] {
+    auto first = MakeLru();
+    const auto second = MakeLru();
+    test::InsertBlock(*first, 1);
+    test::InsertBlock(*second, 1);
+    EXPECT_TRUE(HasScm(*first));
+    EXPECT_FALSE(HasScm(*second));
+    first.reset();
+    test::InsertBlock(*second, 2);
+    EXPECT_TRUE(HasScm(*second));
+    UseDatabase(second);
+  });
   EXPECT_EQ(reports(), 2);
   EXPECT_GT(SumOf(report(), "scm.hit"), 1000u);
 }
 
 TEST_F(Preload, TheTierPassesOnPastCachesThatHaveGoneMeanwhile) {
-  EXPECT_EXIT(
-      {
-        std::shared_ptr<rocksdb::Cache> caches[4];
-        for (auto& cache : caches) {
-          cache = MakeLru();
-          test::InsertBlock(*cache, 1);
-        }
-        caches[1].reset();  // had nothing
-        caches[0].reset();  // had the tier
-        test::InsertBlock(*caches[3], 2);
-        test::InsertBlock(*caches[2], 2);
-        EXPECT_TRUE(HasScm(*caches[3]));
-        EXPECT_FALSE(HasScm(*caches[2]));
-        caches[3].reset();
-        test::InsertBlock(*caches[2], 3);
-        EXPECT_TRUE(HasScm(*caches[2]));
-        caches[2].reset();
-        const auto late = MakeLru();
-        test::InsertBlock(*late, 1);
-        EXPECT_TRUE(HasScm(*late));
-        exit(ExitOfTest());
-      },
-      ::testing::ExitedWithCode(0), "");
+  InChild([&] {
+    std::shared_ptr<rocksdb::Cache> caches[4];
+    for (auto& cache : caches) {
+      cache = MakeLru();
+      test::InsertBlock(*cache, 1);
+    }
+    caches[1].reset();  // had nothing
+    caches[0].reset();  // had the tier
+    test::InsertBlock(*caches[3], 2);
+    test::InsertBlock(*caches[2], 2);
+    EXPECT_TRUE(HasScm(*caches[3]));
+    EXPECT_FALSE(HasScm(*caches[2]));
+    caches[3].reset();
+    test::InsertBlock(*caches[2], 3);
+    EXPECT_TRUE(HasScm(*caches[2]));
+    caches[2].reset();
+    const auto late = MakeLru();
+    test::InsertBlock(*late, 1);
+    EXPECT_TRUE(HasScm(*late));
+  });
   EXPECT_EQ(reports(), 4);
   EXPECT_THAT(report(), AllOf(HasSubstr("caches without this tier: 2 ("), HasSubstr("caches without this tier: 1 (")));
 }
 
 TEST_F(Preload, AProgramOfManyCachesIsToldHowManyGoWithout) {
-  EXPECT_EXIT(
-      {
-        std::vector<std::shared_ptr<rocksdb::Cache>> caches;
-        for (int i = 0; i < 16; ++i) {
-          caches.push_back(MakeLru());
-          test::InsertBlock(*caches.back(), 1);
-        }
-        exit(0);
-      },
-      ::testing::ExitedWithCode(0), "goes without until that one has gone; 15 caches without now");
+  InChild("goes without until that one has gone; 15 caches without now", [&] {
+    std::vector<std::shared_ptr<rocksdb::Cache>> caches;
+    for (int i = 0; i < 16; ++i) {
+      caches.push_back(MakeLru());
+      test::InsertBlock(*caches.back(), 1);
+    }
+    exit(0);
+  });
   EXPECT_THAT(report(), HasSubstr("\ncaches without this tier: 15 (LRUCache of 2 MiB, "));
   EXPECT_THAT(report(), HasSubstr("LRUCache of 2 MiB has it\n"));
   EXPECT_EQ(CountOf(report(), "report: "), 1) << "of the one that has it";
@@ -353,16 +352,12 @@ TEST_F(Preload, EachCacheOfAProgramHasAShareUnderItsDatabasesPath) {
 
 // Threads make caches, use them and let go of them.
 int ShareAmongMany() {
-  std::vector<std::thread> users;
-  for (uint64_t user = 0; user < 4; ++user) {
-    users.emplace_back([user] {
-      for (uint64_t i = 0; i < 200; ++i) {
-        const auto cache = MakeLru();
-        for (uint64_t block = 0; block < 20; ++block) test::InsertBlock(*cache, (user * 200 + i) * 20 + block);
-      }
-    });
-  }
-  for (std::thread& user : users) user.join();
+  test::InThreads(4, [&](uint64_t user) {
+    for (uint64_t i = 0; i < 200; ++i) {
+      const auto cache = MakeLru();
+      for (uint64_t block = 0; block < 20; ++block) test::InsertBlock(*cache, (user * 200 + i) * 20 + block);
+    }
+  });
   return ExitOfTest();
 }
 
@@ -400,19 +395,16 @@ class HeldMedium {
 
 TEST_F(Preload, ARestartThatOverlapsTheOldProcessGetsTheTierOnceThatHasGone) {
   const HeldMedium medium(::testing::TempDir() + "/mezz_preload_held_" + std::to_string(getpid()));
-  EXPECT_EXIT(
-      {
-        const auto cache = MakeLru();
-        const auto other = MakeLru();
-        for (uint64_t id = 0; id < 100; ++id) test::InsertBlock(*cache, id);
-        test::InsertBlock(*other, 1);
-        EXPECT_FALSE(HasScm(*cache));
-        medium.LetGo();
-        for (uint64_t id = 0; !HasScm(*cache); ++id) test::InsertBlock(*cache, id);
-        UseDatabase(cache);
-        exit(ExitOfTest());
-      },
-      ::testing::ExitedWithCode(0), "in use by .* asks again for 300 s .*has the SCM tier now, after ");
+  InChild("in use by .* asks again for 300 s .*has the SCM tier now, after ", [&] {
+    const auto cache = MakeLru();
+    const auto other = MakeLru();
+    for (uint64_t id = 0; id < 100; ++id) test::InsertBlock(*cache, id);
+    test::InsertBlock(*other, 1);
+    EXPECT_FALSE(HasScm(*cache));
+    medium.LetGo();
+    for (uint64_t id = 0; !HasScm(*cache); ++id) test::InsertBlock(*cache, id);
+    UseDatabase(cache);
+  });
   EXPECT_EQ(reports(), 1);
   EXPECT_GT(SumOf(report(), "scm.hit"), 1000u);
 }
@@ -429,16 +421,14 @@ TEST_F(Preload, AMediumThatOthersKeepIsAskedForNoLongerThanTheBoundSays) {
       ::testing::ExitedWithCode(2), "asks again for 0.05 s .*asked for 0.05 s, and .* in use by .*the program ends");
   unsetenv("MEZZANINE_STRICT");
   setenv("MEZZANINE_WAIT", "0", 1);
-  EXPECT_EXIT(
-      {
-        const auto cache = MakeLru();
-        test::InsertBlock(*cache, 1);
-        medium.LetGo();
-        for (uint64_t id = 0; id < 1000; ++id) test::InsertBlock(*cache, id);
-        EXPECT_FALSE(HasScm(*cache));
-        exit(ExitOfTest());
-      },
-      ::testing::ExitedWithCode(0), "in use by .* goes on with its own cache");
+  InChild("in use by .* goes on with its own cache", [&] {
+    const auto cache = MakeLru();
+    test::InsertBlock(*cache, 1);
+    medium.LetGo();
+    for (uint64_t id = 0; id < 1000; ++id) test::InsertBlock(*cache, id);
+    EXPECT_FALSE(HasScm(*cache));
+    exit(ExitOfTest());  // with the cache
+  });
   EXPECT_THAT(report(), AllOf(HasSubstr("report: the program has ended"), HasSubstr("no SCM tier: the medium "),
                               HasSubstr("cache: LRUCache of 2 MiB")));
   setenv("MEZZANINE_WAIT", "soon", 1);
@@ -463,33 +453,29 @@ TEST_F(Preload, ThreadsMayUseACacheThatGetsTheTier) {
 
 TEST_F(Preload, WithoutTheVariableNothingChanges) {
   unsetenv("MEZZANINE_CACHE");
-  EXPECT_EXIT(
-      {
-        const auto cache = MakeLru();
-        const bool stock = std::string(cache->Name()) == "LRUCache";
-        _exit(stock ? UseDatabase(cache) : 1);
-      },
-      ::testing::ExitedWithCode(0), "^$");
+  InChild("^$", [&] {
+    const auto cache = MakeLru();
+    EXPECT_STREQ(cache->Name(), "LRUCache");
+    UseDatabase(cache);
+  });
   EXPECT_EQ(reports(), 0);
 }
 
 TEST_F(Preload, TheBlocksOfTheProgramsCacheMayBeKeptOutOfCoreDumps) {
   setenv("MEZZANINE_CACHE", (std::string(kUri) + ";core_dump=none").c_str(), 1);
 #if ROCKSDB_MAJOR >= 8
-  EXPECT_EXIT(
-      {
-        const auto cache = MakeLru();
-        test::InsertBlock(*cache, 1);
-        _exit(!HasScm(*cache) || cache->memory_allocator()->Name() != std::string("MezzanineUndumpedAllocator"));
-      },
-      ::testing::ExitedWithCode(0), "");
-  EXPECT_EXIT(
-      {
-        const auto cache = rocksdb::NewLRUCache(2 << 20, 0, false, 0.5, std::make_shared<OwnAllocator>());
-        test::InsertBlock(*cache, 1);
-        _exit(HasScm(*cache) || cache->memory_allocator()->Name() != std::string("OwnAllocator"));
-      },
-      ::testing::ExitedWithCode(0), "core_dump=none: the LRUCache to wrap keeps its blocks where a dump finds them");
+  InChild([&] {
+    const auto cache = MakeLru();
+    test::InsertBlock(*cache, 1);
+    EXPECT_TRUE(HasScm(*cache));
+    EXPECT_STREQ(cache->memory_allocator()->Name(), "MezzanineUndumpedAllocator");
+  });
+  InChild("core_dump=none: the LRUCache to wrap keeps its blocks where a dump finds them", [&] {
+    const auto cache = rocksdb::NewLRUCache(2 << 20, 0, false, 0.5, std::make_shared<OwnAllocator>());
+    test::InsertBlock(*cache, 1);
+    EXPECT_FALSE(HasScm(*cache));
+    EXPECT_STREQ(cache->memory_allocator()->Name(), "OwnAllocator");
+  });
 #else
   EXPECT_EXIT(_exit(UseDatabase(MakeLru())), ::testing::ExitedWithCode(0), "core_dump=none needs RocksDB 8.9");
 #endif
@@ -520,16 +506,14 @@ TEST_F(Preload, AMediumThatCannotBeUsedIsToldAndTheProgramGoesOn) {
 }
 
 TEST_F(Preload, ACacheWithASecondaryCacheIsLeftAsItIs) {
-  EXPECT_EXIT(
-      {
-        rocksdb::CompressedSecondaryCacheOptions secondary;
-        secondary.capacity = 16 << 20;
-        rocksdb::LRUCacheOptions options;
-        options.capacity = kDramBytes;
-        options.secondary_cache = rocksdb::NewCompressedSecondaryCache(secondary);
-        _exit(UseDatabase(rocksdb::NewLRUCache(options)));
-      },
-      ::testing::ExitedWithCode(0), "this LRUCache has a secondary cache already");
+  InChild("this LRUCache has a secondary cache already", [&] {
+    rocksdb::CompressedSecondaryCacheOptions secondary;
+    secondary.capacity = 16 << 20;
+    rocksdb::LRUCacheOptions options;
+    options.capacity = kDramBytes;
+    options.secondary_cache = rocksdb::NewCompressedSecondaryCache(secondary);
+    UseDatabase(rocksdb::NewLRUCache(options));
+  });
   EXPECT_EQ(reports(), 0);
 }
 
@@ -563,50 +547,46 @@ TEST_F(Preload, TheProgramsHyperClockCacheGetsAnScmTier) {
 // As uncache_aggressiveness drops the blocks of deleted files.
 TEST_F(Preload, ABlockThatIsReleasedToBeErasedLeavesTheScmTierToo) {
   setenv("MEZZANINE_CACHE", "mezzanine://scm=64M@dram;policy=bidirectional", 1);
-  EXPECT_EXIT(
-      {
-        const auto cache = MakeLru();
-        for (uint64_t id = 0; id < 2000; ++id) test::InsertBlock(*cache, id);
-        const auto look_up = [&](uint64_t id) {
-          return cache->Lookup(test::KeyOf(id), test::kHelpers[0], nullptr, rocksdb::Cache::Priority::LOW, nullptr);
-        };
-        int found = 0;
-        int came_back = 0;
-        for (uint64_t id = 0; id < 200; ++id) {
-          rocksdb::Cache::Handle* const handle = look_up(id);  // promoted: now in both tiers
-          if (handle == nullptr) continue;
-          ++found;
-          if (id % 2 == 0) {
-            cache->Release(handle, /*erase_if_last_ref=*/true);
-          } else {
-            cache->Release(handle, /*useful=*/true, /*erase_if_last_ref=*/true);
-          }
-          if (rocksdb::Cache::Handle* const again = look_up(id)) {
-            ++came_back;
-            cache->Release(again);
-          }
-        }
-        std::cerr << found << " blocks found, " << came_back << " came back" << std::endl;
-        _exit(0);
-      },
-      ::testing::ExitedWithCode(0), "200 blocks found, 0 came back");
+  InChild("200 blocks found, 0 came back", [&] {
+    const auto cache = MakeLru();
+    for (uint64_t id = 0; id < 2000; ++id) test::InsertBlock(*cache, id);
+    const auto look_up = [&](uint64_t id) {
+      return cache->Lookup(test::KeyOf(id), test::kHelpers[0], nullptr, rocksdb::Cache::Priority::LOW, nullptr);
+    };
+    int found = 0;
+    int came_back = 0;
+    for (uint64_t id = 0; id < 200; ++id) {
+      rocksdb::Cache::Handle* const handle = look_up(id);  // promoted: now in both tiers
+      if (handle == nullptr) continue;
+      ++found;
+      if (id % 2 == 0) {
+        cache->Release(handle, /*erase_if_last_ref=*/true);
+      } else {
+        cache->Release(handle, /*useful=*/true, /*erase_if_last_ref=*/true);
+      }
+      if (rocksdb::Cache::Handle* const again = look_up(id)) {
+        ++came_back;
+        cache->Release(again);
+      }
+    }
+    std::cerr << found << " blocks found, " << came_back << " came back" << std::endl;
+    _exit(0);
+  });
 }
 #endif
 
 // NewTieredCache makes its primary with a maker that we hide, then sets an eviction callback on it.
 TEST_F(Preload, ACacheThatRocksDBPutsASecondaryCacheOverStillTellsItWhatItEvicts) {
-  EXPECT_EXIT(
-      {
-        static int evicted = 0;
-        const auto cache = MakeLru();
-        cache->SetEvictionCallback([](const rocksdb::Slice&, rocksdb::Cache::Handle*, bool) {
-          ++evicted;
-          return false;
-        });
-        const int failed = UseDatabase(cache);
-        _exit(failed != 0 || evicted < 1000 ? 1 : 0);
-      },
-      ::testing::ExitedWithCode(0), "has a secondary cache already");
+  InChild("has a secondary cache already", [&] {
+    static int evicted = 0;
+    const auto cache = MakeLru();
+    cache->SetEvictionCallback([](const rocksdb::Slice&, rocksdb::Cache::Handle*, bool) {
+      ++evicted;
+      return false;
+    });
+    UseDatabase(cache);
+    EXPECT_GE(evicted, 1000);
+  });
   EXPECT_EQ(reports(), 0);
 }
 #endif
@@ -614,131 +594,106 @@ TEST_F(Preload, ACacheThatRocksDBPutsASecondaryCacheOverStillTellsItWhatItEvicts
 // --- the options of the program's databases ---
 
 TEST_F(Preload, DatabasesAreOpenedToWarmTheCacheAndToTellOfDeletedFiles) {
-  EXPECT_EXIT(
-      {
-        PlainDb db;
-        db.UseTables(MakeLru());
-        EXPECT_TRUE(db.Open().ok());
-        EXPECT_EQ(db.warming(), kBestWarming);
-        EXPECT_TRUE(db.listens());
-        EXPECT_TRUE(db.options_.listeners.empty()) << "the program's options";
-        db.WriteTwiceAndCompact();
-        db.Close();
-        EXPECT_TRUE(db.Open().ok());
-        EXPECT_TRUE(db.listens()) << "one";
-        _exit(ExitOfTest());
-      },
-      ::testing::ExitedWithCode(0), "");
+  InChild([&] {
+    PlainDb db;
+    db.UseTables(MakeLru());
+    EXPECT_TRUE(db.Open().ok());
+    EXPECT_EQ(db.warming(), kBestWarming);
+    EXPECT_TRUE(db.listens());
+    EXPECT_TRUE(db.options_.listeners.empty()) << "the program's options";
+    db.WriteTwiceAndCompact();
+    db.Close();
+    EXPECT_TRUE(db.Open().ok());
+    EXPECT_TRUE(db.listens()) << "one";
+  });
 }
 
 TEST_F(Preload, TheReportSaysThatWarmingArrives) {
-  EXPECT_EXIT(
-      {
-        const auto cache = MakeLru();
-        {
-          PlainDb db;
-          db.UseTables(cache);
-          EXPECT_TRUE(db.Open().ok());
-          db.WriteTwiceAndCompact();
-        }
-        exit(ExitOfTest());
-      },
-      ::testing::ExitedWithCode(0), "");
+  InChild([&] {
+    const auto cache = MakeLru();
+    {
+      PlainDb db;
+      db.UseTables(cache);
+      EXPECT_TRUE(db.Open().ok());
+      db.WriteTwiceAndCompact();
+    }
+  });
   EXPECT_THAT(report(),
               HasSubstr(kWarmsWithCompactions ? "\nheirs: on, warming arrives: " : " warms with flushes only"));
   EXPECT_EQ(SumOf(report(), "scm.file_forgotten"), 2u);
 }
 
 TEST_F(Preload, FamiliesThatAreCreatedLaterAndTablesFromStringsAreWarmedToo) {
-  EXPECT_EXIT(
-      {
-        PlainDb db;
-        rocksdb::Options base;
-        base.create_if_missing = true;
-        EXPECT_EQ(rocksdb::GetOptionsFromString(base, "block_based_table_factory={block_cache=4M;block_size=8K}",
-                                                &db.options_)
-                      .ToString(),
-                  "OK");
-        EXPECT_TRUE(db.Open().ok());
-        EXPECT_EQ(db.warming(), kBestWarming);
-        rocksdb::ColumnFamilyHandle* family = nullptr;
-        EXPECT_EQ(db.db_->CreateColumnFamily(PlainDb::TablesOf(MakeLru()), "later", &family).ToString(), "OK");
-        EXPECT_EQ(db.WarmingOf(family), kBestWarming);
-        db.handles_.push_back(family);
-        db.Close();
-        _exit(ExitOfTest());
-      },
-      ::testing::ExitedWithCode(0), "");
+  InChild([&] {
+    PlainDb db;
+    rocksdb::Options base;
+    base.create_if_missing = true;
+    EXPECT_EQ(
+        rocksdb::GetOptionsFromString(base, "block_based_table_factory={block_cache=4M;block_size=8K}", &db.options_)
+            .ToString(),
+        "OK");
+    EXPECT_TRUE(db.Open().ok());
+    EXPECT_EQ(db.warming(), kBestWarming);
+    rocksdb::ColumnFamilyHandle* family = nullptr;
+    EXPECT_EQ(db.db_->CreateColumnFamily(PlainDb::TablesOf(MakeLru()), "later", &family).ToString(), "OK");
+    EXPECT_EQ(db.WarmingOf(family), kBestWarming);
+    db.handles_.push_back(family);
+    db.Close();
+  });
 }
 
 TEST_F(Preload, DatabasesWithTransactionsToo) {
-  EXPECT_EXIT(
-      {
-        PlainDb db;
-        db.UseTables(MakeLru());
-        rocksdb::TransactionDB* transactions = nullptr;
-        EXPECT_TRUE(rocksdb::TransactionDB::Open(db.options_, {}, db.folder_.string(), &transactions).ok());
-        EXPECT_TRUE(PlainDb::Listens(transactions->GetDBOptions()));
-        EXPECT_EQ(TableOptionsOf(transactions->GetOptions().table_factory.get())->prepopulate_block_cache,
-                  kBestWarming);
-        delete transactions;
-        _exit(ExitOfTest());
-      },
-      ::testing::ExitedWithCode(0), "");
+  InChild([&] {
+    PlainDb db;
+    db.UseTables(MakeLru());
+    rocksdb::TransactionDB* transactions = nullptr;
+    EXPECT_TRUE(rocksdb::TransactionDB::Open(db.options_, {}, db.folder_.string(), &transactions).ok());
+    EXPECT_TRUE(PlainDb::Listens(transactions->GetDBOptions()));
+    EXPECT_EQ(TableOptionsOf(transactions->GetOptions().table_factory.get())->prepopulate_block_cache, kBestWarming);
+    delete transactions;
+  });
 }
 
 TEST_F(Preload, WithoutHeirsTheOptionsAreTheProgramsOwn) {
   setenv("MEZZANINE_CACHE", (std::string(kUri) + ";heirs=off").c_str(), 1);
-  EXPECT_EXIT(
-      {
-        PlainDb db;
-        db.UseTables(MakeLru());
-        EXPECT_TRUE(db.Open().ok());
-        EXPECT_EQ(db.warming(), Warming::kDisable);
-        EXPECT_FALSE(db.listens());
-        db.WriteTwiceAndCompact();
-        _exit(ExitOfTest());
-      },
-      ::testing::ExitedWithCode(0), "");
+  InChild([&] {
+    PlainDb db;
+    db.UseTables(MakeLru());
+    EXPECT_TRUE(db.Open().ok());
+    EXPECT_EQ(db.warming(), Warming::kDisable);
+    EXPECT_FALSE(db.listens());
+    db.WriteTwiceAndCompact();
+  });
 }
 
 TEST_F(Preload, CachesThatAreNotOursAreNotWarmed) {
   unsetenv("MEZZANINE_CACHE");
-  EXPECT_EXIT(
-      {
-        PlainDb db;
-        db.UseTables(MakeLru());
-        EXPECT_TRUE(db.Open().ok());
-        EXPECT_EQ(db.warming(), Warming::kDisable);
-        EXPECT_FALSE(db.listens());
-        _exit(ExitOfTest());
-      },
-      ::testing::ExitedWithCode(0), "^$");
+  InChild("^$", [&] {
+    PlainDb db;
+    db.UseTables(MakeLru());
+    EXPECT_TRUE(db.Open().ok());
+    EXPECT_EQ(db.warming(), Warming::kDisable);
+    EXPECT_FALSE(db.listens());
+  });
 }
 
 TEST_F(Preload, ADatabaseOfDramAloneIsNotWarmed) {
-  EXPECT_EXIT(
-      {
-        PlainDb db;
-        db.UseTables(MakeLru());
-        db.options_.lowest_used_cache_tier = rocksdb::CacheTier::kVolatileTier;
-        EXPECT_TRUE(db.Open().ok());
-        EXPECT_EQ(db.warming(), Warming::kDisable);
-        _exit(ExitOfTest());
-      },
-      ::testing::ExitedWithCode(0), "");
+  InChild([&] {
+    PlainDb db;
+    db.UseTables(MakeLru());
+    db.options_.lowest_used_cache_tier = rocksdb::CacheTier::kVolatileTier;
+    EXPECT_TRUE(db.Open().ok());
+    EXPECT_EQ(db.warming(), Warming::kDisable);
+  });
 }
 
 TEST_F(Preload, AnOpeningFailsAsItWouldWithoutUs) {
-  EXPECT_EXIT(
-      {
-        PlainDb db;
-        db.UseTables(MakeLru());
-        db.options_.create_if_missing = false;
-        EXPECT_THAT(db.Open().ToString(), HasSubstr("create_if_missing is false"));
-        _exit(ExitOfTest());
-      },
-      ::testing::ExitedWithCode(0), "");
+  InChild([&] {
+    PlainDb db;
+    db.UseTables(MakeLru());
+    db.options_.create_if_missing = false;
+    EXPECT_THAT(db.Open().ToString(), HasSubstr("create_if_missing is false"));
+  });
 }
 
 // What only the SCM tier's sake warms must not push out what a cache without it holds.
