@@ -360,6 +360,7 @@ TEST_F(SeveralMediaTest, MediaOfTwoCachesAreRefused) {
   options_.recovery = Recovery::kDiscard;
   Open();
   EXPECT_EQ(Found(0, 2 * kFew), 0u);
+  tier_.reset();  // before its files go
 }
 
 TEST_F(SeveralMediaTest, EachIsInspectedByItself) {
