@@ -315,13 +315,7 @@ Status ScmTier::Open(const ScmOptions& options, std::unique_ptr<ScmTier>* tier, 
   opened->StartPreparer();
   MEZZ_RETURN_IF_ERROR(opened->StartThreads());
   opened->opened_ = true;
-  if (options.on_trouble) {
-    ScmTier* const watched = opened.get();
-    const auto tell = [watched] {
-      (void)IfThereIsMemory([&] { watched->options_.on_trouble(watched->medium_->NameTrouble()); });
-    };
-    (void)IfThereIsMemory([&] { watched->medium_->WatchName(tell); });
-  }
+  if (options.on_trouble) (void)IfThereIsMemory([&] { opened->medium_->WatchName(options.on_trouble); });
   opened->impl_->StartRecovery(effective, earlier.TakeErasedKeys());
   *tier = std::move(opened);
   return Status::Ok();

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "cache/base/descriptor.h"
+#include "cache/base/if_memory.h"
 #include "cache/base/text.h"
 #include "cache/media/copy.h"
 #include "cache/media/file_checks.h"
@@ -88,7 +89,7 @@ class FileMedium : public Medium {
   std::vector<BadRange> BadRanges() const override { return bad_; }
   std::string NameTrouble() const override;
   bool IsNameless() const override;
-  void WatchName(const std::function<void()>& told) override;
+  void WatchName(const std::function<void(std::string_view trouble)>& told) override;
   void KeepChanges() override { complete_ = true; }
 
  private:
@@ -165,11 +166,12 @@ void FileMedium::GiveUpRest() const {
 
 std::string FileMedium::NameTrouble() const {
   if (!child_rules_.InOwner() || opened_as_.empty()) return {};
+  // First: the kernel's name of a file that is removed in between would be taken for a new one.
+  const std::string now = NameOf(fd_);
   if (IsNameless()) {
     return "has lost its file, which was removed or replaced: the next start is cold, and who opens the path takes the "
            "space a second time";
   }
-  const std::string now = NameOf(fd_);
   if (now == opened_as_ || now.empty()) return {};
   return fmt::format(
       "was renamed to {}, and its old name removed: who opens that starts cold, and takes the space a "
@@ -182,14 +184,17 @@ bool FileMedium::IsNameless() const {
   return child_rules_.InOwner() && !opened_as_.empty() && fstat(fd_, &now) == 0 && now.st_nlink == 0;
 }
 
-void FileMedium::WatchName(const std::function<void()>& told) {
+void FileMedium::WatchName(const std::function<void(std::string_view trouble)>& told) {
   assert(name_watch_ == nullptr);
   if (opened_as_.empty()) return;
   name_watch_ = std::make_unique<NameWatch>();
   const bool watched = name_watch_->Start(fd_, [this, told] {
-    if (NameTrouble().empty()) return false;
-    told();
-    return true;
+    std::string trouble;
+    (void)IfThereIsMemory([&] {
+      trouble = NameTrouble();
+      if (!trouble.empty()) told(trouble);
+    });
+    return !trouble.empty();
   });
   if (!watched) name_watch_.reset();
 }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cache/media/bus_errors.h"
@@ -94,9 +95,10 @@ class Medium {
   virtual std::string NameTrouble() const { return {}; }
   // Whether the file has no name any more. Nobody can open it again then, so nothing need be kept in it.
   virtual bool IsNameless() const { return false; }
-  // From now on, while the medium lives, `told` is called once when there is NameTrouble, by a thread of the medium.
-  // Does nothing where the system does not tell of changes. Call it once.
-  virtual void WatchName(const std::function<void()>& /*told*/) {}
+  // From now on, while the medium lives, `told` is called once when there is NameTrouble, with that, by a thread of the
+  // medium; of several media once for each. It may throw std::bad_alloc alone, which is left at that. Does nothing
+  // where the system does not tell of changes. Call it once.
+  virtual void WatchName(const std::function<void(std::string_view trouble)>& /*told*/) {}
   // The ranges that the kernel knew to be bad when the medium was opened; a load or store there may end the process.
   // Empty if the kernel does not tell.
   virtual std::vector<BadRange> BadRanges() const { return {}; }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,13 +34,20 @@ class StripedMedium : public Medium {
   void KeepChanges() override {
     for (const auto& member : members_) member->KeepChanges();
   }
-  void WatchName(const std::function<void()>& told) override {
-    for (const auto& member : members_) member->WatchName(told);
+  // Each tells of its own name: while they go one by one, a thread of one must not ask another.
+  void WatchName(const std::function<void(std::string_view trouble)>& told) override {
+    for (const auto& member : members_) {
+      member->WatchName(
+          [told, of = member.get()](std::string_view trouble) { told(WithItsName(of->info(), trouble)); });
+    }
   }
   std::vector<BadRange> BadRanges() const override;
   const MediumInfo& member_info(size_t member) const override { return members_[member]->info(); }
 
  private:
+  static std::string WithItsName(const MediumInfo& info, std::string_view trouble) {
+    return fmt::format("({}) {}", info.description, trouble);
+  }
   void Describe();
 
   std::unique_ptr<AddressRange> range_;  // outlives the members
@@ -120,7 +128,7 @@ void StripedMedium::Describe() {
 std::string StripedMedium::NameTrouble() const {
   for (const auto& member : members_) {
     const std::string trouble = member->NameTrouble();
-    if (!trouble.empty()) return fmt::format("({}) {}", member->info().description, trouble);
+    if (!trouble.empty()) return WithItsName(member->info(), trouble);
   }
   return {};
 }

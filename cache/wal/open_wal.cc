@@ -166,8 +166,8 @@ Status OpenWalStore(const WalOptions& options, std::shared_ptr<WalStore>* store)
   if (!status.ok()) return status.WithPrefix(fmt::format("path={} ", options.path));
   if (options.on_trouble) {
     // The watch ends before the store does.
-    const auto tell = [watched = store->get(), told = options.on_trouble] {
-      (void)IfThereIsMemory([&] { told(watched->NameTrouble()); });
+    const auto tell = [watched = store->get(), told = options.on_trouble](std::string_view /*trouble*/) {
+      told(watched->NameTrouble());
     };
     (void)IfThereIsMemory([&] { (*store)->WatchName(tell); });
   }

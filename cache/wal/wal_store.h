@@ -90,7 +90,7 @@ class WalStore {
   // subject is its path. Empty: the file is found by the name that it was opened by.
   std::string NameTrouble() const;
   // Watches that name: see Medium::WatchName. Call it once.
-  void WatchName(const std::function<void()>& told) { medium_->WatchName(told); }
+  void WatchName(const std::function<void(std::string_view trouble)>& told) { medium_->WatchName(told); }
   const Geometry& geometry() const { return geometry_; }
   const WalUuid& uuid() const { return uuid_; }
   const WalRecovery& recovery() const { return recovery_; }

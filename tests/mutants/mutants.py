@@ -491,6 +491,8 @@ MUTANTS = (
               (" ||\n          log.space().IsWithdrawn(SegmentId{id}))", ")")),
     several("a medium that is new is not told of", EARLIER_LIFE, "WhatOneLost*",
             ("  if (is_used_ && members.lost != 0) MEZZ_RETURN_IF_ERROR(JudgeLost(members.lost));\n", "")),
+    several("what lost its name has no name", "cache/media/striped_medium.cc", "OneThatLosesItsName*",
+            ("told(WithItsName(of->info(), trouble));", "told(trouble);")),
     several("another cache's medium is taken for a new one", "cache/superblock.cc", "MediaOfTwoCaches*",
             ("found.format_id != 0 && !std::ranges::equal", "false && !std::ranges::equal")),
     several("recovery=require where half forgets", "cache/options.cc", "AreRefused*",

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <random>
 #include <string>
@@ -158,6 +159,29 @@ TEST_F(SeveralMediaTest, OfOneThatFailedWhatWasFreeIsNotUsed) {
   EXPECT_EQ(Found(kFew, 2 * kFew), kFew);
   EXPECT_EQ(tier_->bus_errors(), met) << "nothing is written there any more";
   test::ExpectSound(*tier_);
+}
+
+TEST_F(SeveralMediaTest, OneThatLosesItsNameIsToldOf) {
+  std::promise<std::string> told;
+  options_.on_trouble = [&](std::string_view what) { told.set_value(std::string(what)); };  // a second time would throw
+  Open();
+  std::filesystem::remove(files_[1].path());
+  const std::string what = told.get_future().get();
+  EXPECT_THAT(what, AllOf(HasSubstr("lost its file"), HasSubstr(files_[1].path())));
+  EXPECT_EQ(what, tier_->name_trouble());
+  tier_.reset();
+}
+
+// Under TSan: no medium is asked for its name when it has gone.
+TEST_F(SeveralMediaTest, LoseTheirNamesWhileTheyAreClosed) {
+  std::atomic<int> told{0};
+  options_.on_trouble = [&](std::string_view) { told.fetch_add(1); };
+  for (int round = 0; round < 20; ++round) {
+    Open();
+    for (const auto& file : files_) std::filesystem::remove(file.path());
+    tier_.reset();
+  }
+  EXPECT_LE(told.load(), 2 * 20) << "once for each";
 }
 
 // Skewed look-ups, and a put for each that misses. Returns the share of hits; each must have the right bytes.

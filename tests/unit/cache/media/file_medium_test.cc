@@ -141,7 +141,7 @@ class FileMedium : public testing::Test {
 // Returns once the watch has looked at the name and waits for an event: what happens then must be one. (Without test
 // hooks it may not have looked yet.)
 std::atomic<int> watch_waits{0};
-void WatchAndAwaitIt(Medium& medium, std::function<void()> tell) {
+void WatchAndAwaitIt(Medium& medium, std::function<void(std::string_view)> tell) {
 #ifdef MEZZ_TEST_HOOKS
   g_test_point_hook.store(
       [](const char* name) {
@@ -178,15 +178,17 @@ TEST_F(FileMedium, ThatLosesItsNameIsToldOnce) {
     fs::remove(path_);
     const Opened opened = Open(path_);
     ASSERT_TRUE(opened.status.ok()) << opened.status.message();
-    std::promise<void> told;
-    WatchAndAwaitIt(*opened.medium, [&] { told.set_value(); });  // a second time would throw
+    std::promise<std::string> told;
+    WatchAndAwaitIt(*opened.medium, [&](std::string_view trouble) {
+      told.set_value(std::string(trouble));
+    });  // a second time would throw
     ASSERT_EQ(chmod(path_.c_str(), 0400), 0) << "changes no name";
     EXPECT_EQ(opened.medium->NameTrouble(), "");
     EXPECT_FALSE(opened.medium->IsNameless());
     one.act();
     EXPECT_THAT(opened.medium->NameTrouble(), HasSubstr(one.said));
     EXPECT_EQ(opened.medium->IsNameless(), one.nameless);
-    told.get_future().wait();
+    EXPECT_EQ(told.get_future().get(), opened.medium->NameTrouble());
   }
 }
 
