@@ -38,8 +38,14 @@ class LogLevel {
   // Makes the segments of a range that are kUnready free. They are taken after what is free already, the first first.
   void Provide(uint32_t from, uint32_t end);
   // A segment that is kUnready becomes something else, or is kUnready again.
-  void NoteReady() { --unready_, Count(); }
-  void NoteUnready() { ++unready_, Count(); }
+  void NoteReady() {
+    --unready_;
+    Count();
+  }
+  void NoteUnready() {
+    ++unready_;
+    Count();
+  }
 
   size_t free() const { return free_.size(); }
   uint32_t free_count() const { return free_count_.load(std::memory_order_relaxed); }
