@@ -14,6 +14,7 @@ const fill = (node, attributes, children) => {
   return node;
 };
 const html = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const p = (...children) => html('p', {}, ...children);
 const svg = (tag, attributes, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
 const isNumber = (value) => typeof value === 'number' && Number.isFinite(value);
@@ -153,19 +154,18 @@ const noteList = (notes) =>
                  ([text, warning]) => html(
                      'li', warning ? {class: warning} : {}, html('b', {}, warning ? 'Warning: ' : 'Note: '), text))));
 
-const wideTable = (label, heads, lines) => html(
+// lines: the cells, texts or nodes; or {is: class of the line, cells}. The first cell of a line is its head.
+const table = (label, heads, lines, name) => html(
     'div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label},
     html(
-        'table', {class: 'wide'},
-        html(
-            'thead', {},
-            html(
-                'tr', {}, html('th', {scope: 'row'}, label), ...heads.map((head) => html('th', {scope: 'col'}, head)))),
-        html(
-            'tbody', {},
-            ...lines.map(
-                ([name, ...cells]) =>
-                    html('tr', {}, html('th', {scope: 'row'}, name), ...cells.map((cell) => html('td', {}, cell)))))));
+        'table', {class: name},
+        html('thead', {}, html('tr', {}, ...heads.map((head) => html('th', {scope: 'col'}, head)))),
+        html('tbody', {}, ...lines.map((line) => {
+          const [first, ...rest] = line.cells ?? line;
+          return html(
+              'tr', {class: line.is || ''}, html('th', {scope: 'row'}, first),
+              ...rest.map((cell) => html('td', {}, cell)));
+        }))));
 
 // lines: [name, value or node]; those without a value are left out.
 const manifestTable = (lines) => html(
