@@ -56,8 +56,9 @@ for (const panel of panels) {
   section.appendChild(document.createElement("h2")).textContent = panel.title;
   const node = section.appendChild(document.createElement("div"));
   const formatter = panel.share ? (value) => `${+(100 * value).toFixed(1)} %` : PromConsole.NumberFormatter.humanize;
-  new PromConsole.Graph({node, expr: panel.expr, name: panel.name, yUnits: panel.unit, yAxisFormatter: formatter,
-                         yHoverFormatter: formatter, duration: 600, min: 0});
+  new PromConsole.Graph({node, expr: panel.lines.map(([, expr]) => expr), name: panel.lines.map(([name]) => name),
+                         yUnits: panel.unit, yAxisFormatter: formatter, yHoverFormatter: formatter, duration: 600,
+                         min: 0});
 }
 </script>
 </body>
@@ -65,26 +66,26 @@ for (const panel of panels) {
 """
 
 
+def line(target):
+    """(name, query)."""
+    query = target["expr"].replace('{instance=~"$instance"}', "").replace('instance=~"$instance",', "")
+    # The console's own form of a label's value; Prometheus would read the braces as its template.
+    return re.sub(r"{{(\w+)}}", r"[[ \1 ]]", target["legendFormat"]), query.replace("$__rate_interval", "1m")
+
+
 def panel(made):
-    targets, unit = made["targets"], made["fieldConfig"]["defaults"]["unit"]
-    return {
-        "title": made["title"],
-        "unit": UNITS[unit],
-        "share": unit == "percentunit",
-        "expr": [target["expr"].replace('{instance=~"$instance"}', "").replace('instance=~"$instance",', "")
-                 .replace("$__rate_interval", "1m") for target in targets],
-        # The console's own form of a label's value; Prometheus would read the braces as its template.
-        "name": [re.sub(r"{{(\w+)}}", r"[[ \1 ]]", target["legendFormat"]) for target in targets],
-    }
+    unit = made["fieldConfig"]["defaults"]["unit"]
+    head = {"title": made["title"], "unit": UNITS[unit], "share": unit == "percentunit"}
+    lines = ",\n".join(f"  {json.dumps(line(target))}" for target in made["targets"])
+    return f'{json.dumps(head)[:-1]}, "lines": [\n{lines}]}}'
 
 
 def console():
-    panels = [panel(made) for made in json.loads((GRAFANA / "mezzanine.json").read_text())["panels"]]
-    text = json.dumps(panels, indent=1)
+    text = ",\n".join(panel(made) for made in json.loads((GRAFANA / "mezzanine.json").read_text())["panels"])
     for mark in ("$", "{{"):
         if mark in text:
             sys.exit(f"tools/console.py: {mark} in a query that no console understands")
-    return PAGE.replace("PANELS", text)
+    return PAGE.replace("PANELS", f"[\n{text}]")
 
 
 def main():
