@@ -12,6 +12,7 @@
 Times of operations are microseconds, all others seconds. Nothing here prints or exits; tools/db_bench.py --self-test
 tests what it parses.
 """
+import argparse
 import dataclasses
 import json
 import os
@@ -41,6 +42,21 @@ EMULATED = re.compile(r"^mezzanine: (.*emulated.*)$", re.M)
 
 class Error(Exception):
     """What is wrong, and what to do, for the user."""
+
+
+class Flags(argparse.ArgumentParser):
+    """Of a tool over db_bench: its docstring is its help, and these are those of each."""
+
+    def __init__(self, tool, doc):
+        super().__init__(usage=doc, allow_abbrev=False)
+        self.doc = doc
+        self.add_argument("--build", type=pathlib.Path, required=True)
+        self.add_argument("--db-bench", type=pathlib.Path, required=True)
+        self.add_argument("--out", type=pathlib.Path, default=ROOT / "out" / tool)
+        self.add_argument("--work", type=pathlib.Path, default=pathlib.Path("/dev/shm"))
+
+    def format_help(self):
+        return f"{self.doc.strip()}\n"
 
 
 class Histogram:
